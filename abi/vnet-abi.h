@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What vnet's provider and its agents (the kernel driver, the user-mode
+ * daemon) pass through uverbs: the driver-private parts of requests and
+ * responses. This is vnet's only uapi.
+ *
+ * The law of this file: sizes are multiples of 8, fields are naturally
+ * aligned, reserved fields are named by their offset in bits, are zero when
+ * sent and checked for zero by the agent; structures grow at their end only.
+ */
+#ifndef VNET_ABI_H
+#define VNET_ABI_H
+
+#include <linux/types.h>
+
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#elif !defined(static_assert)
+#define static_assert _Static_assert
+#endif
+
+/* sysfs abi_version of the uverbs device; the provider accepts just this. */
+#define VNET_UVERBS_ABI_VERSION 1
+
+/* Both agents publish a fw_ver in sysfs that begins so: the device's mark. */
+#define VNET_FW_VER_PREFIX "vnet-"
+
+enum vnet_ucontext_caps {
+	/* Small messages may travel in the completion queue entry. */
+	VNET_UCONTEXT_CAP_CQE_PAYLOAD = 1 << 0,
+	/* Doorbells may be rung by an IB_USER_VERBS_CMD_POST_SEND without WRs. */
+	VNET_UCONTEXT_CAP_TRAP_DOORBELL = 1 << 1,
+};
+
+struct vnet_alloc_ucontext_req {
+	/* VNET_HW_VERSION of the provider; the agent refuses one it lacks. */
+	__u32 hw_version;
+	__u8 reserved_20[4];
+};
+
+struct vnet_alloc_ucontext_resp {
+	/* VNET_HW_VERSION of the agent; the provider refuses one it lacks. */
+	__u32 hw_version;
+	/* enum vnet_ucontext_caps */
+	__u32 caps;
+	/* Address of a struct vnet_gate in this process, or 0. */
+	__aligned_u64 gate;
+	/* First argument of its functions. */
+	__aligned_u64 gate_cookie;
+	__u32 max_send_sge;
+	__u32 max_recv_sge;
+	__u32 max_inline_data;
+	/* Frequency of completion timestamps, kHz. */
+	__u32 clock_khz;
+};
+
+struct vnet_alloc_pd_resp {
+	__u32 pdn;
+	__u8 reserved_20[4];
+};
+
+/* Where a ring is and how large: offsets are for mmap() of the device file. */
+struct vnet_ring_info {
+	/* Page aligned; 0 with size 0 where the object has no such ring. */
+	__aligned_u64 mmap_offset;
+	/* Bytes to map: header and slots, a multiple of the page size. */
+	__aligned_u64 mmap_size;
+	/* Slots; a power of two. */
+	__u32 entries;
+	/* A slot is 1 << stride_shift bytes. */
+	__u32 stride_shift;
+};
+
+enum vnet_create_cq_flags {
+	/* Entries carry vnet_cqe.timestamp. */
+	VNET_CREATE_CQ_TIMESTAMP = 1 << 0,
+	/* An overrun loses the newest entry instead of ending the CQ. */
+	VNET_CREATE_CQ_IGNORE_OVERRUN = 1 << 1,
+};
+
+struct vnet_create_cq_req {
+	/* enum vnet_create_cq_flags */
+	__u32 flags;
+	__u8 reserved_20[4];
+};
+
+struct vnet_create_cq_resp {
+	__u32 cqn;
+	__u8 reserved_20[4];
+	struct vnet_ring_info cq;
+};
+
+/*
+ * The agent moves the entries that the process has not polled yet to the new
+ * ring, at the same indices, and carries on there. The process does not poll
+ * meanwhile, and unmaps the old ring afterwards.
+ */
+struct vnet_resize_cq_resp {
+	struct vnet_ring_info cq;
+};
+
+struct vnet_create_srq_resp {
+	__u32 srqn;
+	__u8 reserved_20[4];
+	struct vnet_ring_info rq;
+};
+
+struct vnet_create_qp_resp {
+	__u32 qpn;
+	__u8 reserved_20[4];
+	struct vnet_ring_info sq;
+	struct vnet_ring_info rq;
+};
+
+static_assert(sizeof(struct vnet_alloc_ucontext_req) == 8, "abi");
+static_assert(sizeof(struct vnet_alloc_ucontext_resp) == 40, "abi");
+static_assert(sizeof(struct vnet_alloc_pd_resp) == 8, "abi");
+static_assert(sizeof(struct vnet_ring_info) == 24, "abi");
+static_assert(sizeof(struct vnet_create_cq_req) == 8, "abi");
+static_assert(sizeof(struct vnet_create_cq_resp) == 32, "abi");
+static_assert(sizeof(struct vnet_resize_cq_resp) == 24, "abi");
+static_assert(sizeof(struct vnet_create_srq_resp) == 32, "abi");
+static_assert(sizeof(struct vnet_create_qp_resp) == 56, "abi");
+
+#endif /* VNET_ABI_H */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the vnet device defines: the layout of the queues that it shares with
+ * a process (work queue entries, completion queue entries, ring headers) and
+ * the gate by which a process may enter the firmware.
+ *
+ * The law of this file:
+ *  - fixed-width types, explicit padding, every size and offset asserted;
+ *  - reserved fields are zero when written and ignored when read;
+ *  - rings never leave the machine, so they are in host byte order; immediate
+ *    data is carried as the application gave it (big endian by convention);
+ *  - a side never trusts what the other may write: indices are masked, and an
+ *    entry is copied once before it is checked and used.
+ */
+#ifndef VNET_HW_H
+#define VNET_HW_H
+
+#include <linux/types.h>
+
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#else
+#include <stddef.h>
+#ifndef static_assert
+#define static_assert _Static_assert
+#endif
+#endif
+
+/* Raised whenever the layout of anything in this file changes. */
+#define VNET_HW_VERSION 1
+
+enum vnet_hw_limits {
+	VNET_MAX_SGE = 32,
+	VNET_MAX_INLINE = 1024,
+	VNET_WQE_HDR_SIZE = 64,
+	VNET_MAX_SEND_WQE = VNET_WQE_HDR_SIZE + VNET_MAX_INLINE,
+	VNET_RECV_HDR_SIZE = 16,
+	VNET_CQE_SIZE = 128,
+	VNET_CQE_PAYLOAD = 80,
+	VNET_GRH_SIZE = 40,
+	VNET_CACHE_LINE = 64,
+};
+
+/* ------------------------------------------------------------------ rings */
+
+/*
+ * Header of every ring; the entries follow at VNET_RING_HDR_SIZE.
+ *
+ * Indices run freely over 32 bits; entry i is in slot (i & (entries - 1)).
+ * Each line has one writer. Send, receive and shared receive queues: the
+ * process produces, the NIC consumes. Completion queue: the NIC produces (and
+ * publishes each entry by its own vnet_cqe.seq, so prod is only advisory), the
+ * process consumes.
+ */
+struct vnet_ring {
+	/* Written by the producer: entries made so far. */
+	__u32 prod;
+	__u32 rsvd0[15];
+
+	/* Written by the consumer: entries taken so far. */
+	__u32 cons;
+	__u32 rsvd1[15];
+
+	/*
+	 * Receive rings, written by the NIC: non-zero asks the process to ring
+	 * the receive doorbell after it has posted, because a sender waits.
+	 * May be missed in a race: the NIC's timer finds the receive then.
+	 */
+	__u32 need_doorbell;
+	__u32 rsvd2[15];
+
+	/*
+	 * Completion rings: enum vnet_cq_arm, stored by the process
+	 * (ibv_req_notify_cq) and cleared by the NIC when it makes an event.
+	 */
+	__u32 arm;
+	__u32 rsvd3[15];
+};
+
+#define VNET_RING_HDR_SIZE 256
+static_assert(sizeof(struct vnet_ring) == VNET_RING_HDR_SIZE, "ring header");
+static_assert(offsetof(struct vnet_ring, cons) == 64, "one writer a line");
+static_assert(offsetof(struct vnet_ring, need_doorbell) == 128, "one writer a line");
+static_assert(offsetof(struct vnet_ring, arm) == 192, "one writer a line");
+
+enum vnet_cq_arm {
+	VNET_CQ_DISARMED = 0,
+	VNET_CQ_ARM_SOLICITED = 1,
+	VNET_CQ_ARM_NEXT = 2,
+};
+
+/* ---------------------------------------------------------- send requests */
+
+/* Work request opcodes: the values of enum ib_uverbs_wr_opcode / ibv_wr_opcode. */
+enum vnet_wr_opcode {
+	VNET_WR_RDMA_WRITE = 0,
+	VNET_WR_RDMA_WRITE_IMM = 1,
+	VNET_WR_SEND = 2,
+	VNET_WR_SEND_IMM = 3,
+	VNET_WR_RDMA_READ = 4,
+	VNET_WR_ATOMIC_CMP_SWP = 5,
+	VNET_WR_ATOMIC_FETCH_ADD = 6,
+	VNET_WR_LOCAL_INV = 7,
+	VNET_WR_BIND_MW = 8,
+	VNET_WR_SEND_INV = 9,
+};
+
+enum vnet_wr_flags {
+	VNET_WR_FENCE = 1 << 0,
+	VNET_WR_SIGNALED = 1 << 1,
+	VNET_WR_SOLICITED = 1 << 2,
+	/* inline_len bytes of data stand in the entry instead of SGEs. */
+	VNET_WR_INLINE = 1 << 3,
+};
+
+struct vnet_sge {
+	__u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+static_assert(sizeof(struct vnet_sge) == 16, "sge");
+
+/* A remote memory location, and the operands of atomic operations. */
+struct vnet_wqe_rdma {
+	__u64 remote_addr;
+	__u32 rkey;
+	__u32 rsvd;
+	__u64 compare_add;
+	__u64 swap;
+	__u64 rsvd2;
+};
+
+/* Address vector of a datagram; flags and lengths as in struct ibv_ah_attr. */
+struct vnet_wqe_ud {
+	__u8 dgid[16];
+	__u32 remote_qpn;
+	__u32 remote_qkey;
+	__u32 flow_label;
+	__u8 sgid_index;
+	__u8 hop_limit;
+	__u8 traffic_class;
+	__u8 sl;
+	__u64 rsvd;
+};
+
+/* Bind a memory window; length 0 unbinds. Access bits as ibv_access_flags. */
+struct vnet_wqe_bind {
+	__u64 addr;
+	__u64 length;
+	/* The window's key as it was allocated or last bound. */
+	__u32 old_rkey;
+	/* The key that it has from now on (its low 8 bits may differ). */
+	__u32 new_rkey;
+	/* The region in which the window opens. */
+	__u32 lkey;
+	__u32 access;
+	__u64 rsvd;
+};
+
+/*
+ * A send queue entry: this header, then num_sge SGEs or inline_len bytes.
+ * Its slot is (1 << sq_stride_shift) bytes, told when the QP is made.
+ */
+struct vnet_send_wqe {
+	__u64 wr_id;
+	__u8 opcode;
+	__u8 flags;
+	__u8 num_sge;
+	__u8 rsvd;
+	/* Immediate data (as given), or the rkey to invalidate. */
+	__u32 imm;
+	__u32 inline_len;
+	__u32 rsvd2;
+	union {
+		struct vnet_wqe_rdma rdma;
+		struct vnet_wqe_ud ud;
+		struct vnet_wqe_bind bind;
+	};
+};
+static_assert(sizeof(struct vnet_wqe_rdma) == 40, "rdma part");
+static_assert(sizeof(struct vnet_wqe_ud) == 40, "ud part");
+static_assert(sizeof(struct vnet_wqe_bind) == 40, "bind part");
+static_assert(sizeof(struct vnet_send_wqe) == VNET_WQE_HDR_SIZE, "send wqe");
+static_assert(offsetof(struct vnet_send_wqe, rdma) == 24, "send wqe");
+
+/* ------------------------------------------------------- receive requests */
+
+/* A receive queue entry: this header, then num_sge SGEs. */
+struct vnet_recv_wqe {
+	__u64 wr_id;
+	__u32 num_sge;
+	__u32 rsvd;
+};
+static_assert(sizeof(struct vnet_recv_wqe) == VNET_RECV_HDR_SIZE, "recv wqe");
+
+/* ------------------------------------------------------------ completions */
+
+/* Completion status: the values of enum ibv_wc_status. */
+enum vnet_wc_status {
+	VNET_WC_SUCCESS = 0,
+	VNET_WC_LOC_LEN_ERR = 1,
+	VNET_WC_LOC_QP_OP_ERR = 2,
+	VNET_WC_LOC_EEC_OP_ERR = 3,
+	VNET_WC_LOC_PROT_ERR = 4,
+	VNET_WC_WR_FLUSH_ERR = 5,
+	VNET_WC_MW_BIND_ERR = 6,
+	VNET_WC_BAD_RESP_ERR = 7,
+	VNET_WC_LOC_ACCESS_ERR = 8,
+	VNET_WC_REM_INV_REQ_ERR = 9,
+	VNET_WC_REM_ACCESS_ERR = 10,
+	VNET_WC_REM_OP_ERR = 11,
+	VNET_WC_RETRY_EXC_ERR = 12,
+	VNET_WC_RNR_RETRY_EXC_ERR = 13,
+	VNET_WC_FATAL_ERR = 19,
+	VNET_WC_GENERAL_ERR = 21,
+	VNET_WC_STATUS_MAX = 24,
+};
+
+/* Completion opcode: the values of enum ibv_wc_opcode. */
+enum vnet_wc_opcode {
+	VNET_WC_SEND = 0,
+	VNET_WC_RDMA_WRITE = 1,
+	VNET_WC_RDMA_READ = 2,
+	VNET_WC_COMP_SWAP = 3,
+	VNET_WC_FETCH_ADD = 4,
+	VNET_WC_BIND_MW = 5,
+	VNET_WC_LOCAL_INV = 6,
+	VNET_WC_RECV = 128,
+	VNET_WC_RECV_RDMA_WITH_IMM = 129,
+};
+
+/* Completion flags: the values of enum ibv_wc_flags. */
+enum vnet_wc_flags {
+	VNET_WC_GRH = 1 << 0,
+	VNET_WC_WITH_IMM = 1 << 1,
+	VNET_WC_WITH_INV = 1 << 3,
+};
+
+/*
+ * A completion queue entry. It is valid when seq == index + 1, where index is
+ * the free-running index of the entry; the NIC stores seq last (release) and
+ * the process loads it first (acquire).
+ *
+ * payload_len > 0: so many bytes of the message stand in payload[] and the
+ * process copies them to scatter_addr when it polls the entry (the receive
+ * request's keys, bounds and rights have been checked).
+ */
+struct vnet_cqe {
+	__u64 wr_id;
+	__u64 scatter_addr;
+	__u32 byte_len;
+	__u32 qp_num;
+	__u32 src_qp;
+	/* Immediate data or invalidated rkey; vendor error where status != 0. */
+	__u32 imm;
+	__u8 opcode;
+	__u8 status;
+	__u8 flags;
+	__u8 payload_len;
+	__u32 seq;
+	__u8 payload[VNET_CQE_PAYLOAD];
+	/* NIC clock at completion, nanoseconds (CQs made with timestamps). */
+	__u64 timestamp;
+};
+static_assert(sizeof(struct vnet_cqe) == VNET_CQE_SIZE, "cqe");
+static_assert(offsetof(struct vnet_cqe, seq) == 36, "cqe");
+static_assert(offsetof(struct vnet_cqe, payload) == 40, "cqe");
+
+/* --------------------------------------------------------------- the gate */
+
+#ifndef __KERNEL__
+/*
+ * Firmware entry points in the process' own address space, as a vDSO offers
+ * system calls: an agent whose firmware can run in the calling thread tells
+ * the address of this table when a context is opened (vnet_alloc_ucontext_resp
+ * .gate); other agents tell 0, and the provider traps instead.
+ *
+ * Every function may be called from any thread, never blocks on another
+ * process, and takes the gate_cookie of the context as its first argument.
+ * Numbers come from the process and are checked.
+ */
+struct vnet_gate {
+	/* sizeof(struct vnet_gate) as the agent knows it; grows at the end. */
+	__u32 size;
+	__u32 rsvd;
+	/* "QP qpn has new send work." Work is done, or queued, on return. */
+	void (*send_doorbell)(__u64 cookie, __u32 qpn);
+	/*
+	 * "Receive queue num has new receives"; only needed where
+	 * vnet_ring.need_doorbell is set. is_srq: num is a shared receive
+	 * queue's number, else a QP's.
+	 */
+	void (*recv_doorbell)(__u64 cookie, __u32 num, int is_srq);
+	/* A completion queue was polled and found empty: work that waits runs. */
+	void (*idle)(__u64 cookie, __u32 cqn);
+	/*
+	 * memcpy() that answers -1 where a page of dst cannot be written, and 0
+	 * otherwise; used for vnet_cqe.payload.
+	 */
+	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
+	/* Such a copy failed: QP qpn goes to the error state. */
+	void (*recv_fault)(__u64 cookie, __u32 qpn);
+};
+#endif
+
+#endif /* VNET_HW_H */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The firmware's face: commands of the control path, doorbells of the data
+ * path, the NIC processor, and the repair of what a dead process left.
+ *
+ * Nothing here blocks. A command that needs a lock which somebody else holds
+ * answers NIC_BUSY and has changed nothing, or may be repeated until it
+ * succeeds: the agent parks it and calls again. Commands are called by the
+ * agent alone, one at a time for a NIC; doorbells, nic_idle() and events by any
+ * thread of any process that maps the NIC memory; nic_run() and nic_recover()
+ * by the agent.
+ *
+ * The agent owns allocation: it hands out numbers and queue memory by tables
+ * of its own, which no process can reach, and tells the firmware what to put
+ * where. Numbers are validated against the table's size all the same.
+ */
+#ifndef NIC_H
+#define NIC_H
+
+#include "nic_memory.h"
+#include "nic_platform.h"
+
+/* A process' view of a NIC: not in NIC memory. */
+struct nic {
+	/* NIC memory as mapped here. */
+	struct nic_header *hdr;
+	/* Tables, computed by nic_attach() from offsets checked once. */
+	struct nic_qp *qp;
+	struct nic_cq *cq;
+	struct nic_srq *srq;
+	struct nic_mr *mr;
+	struct nic_channel *channel;
+	u64 *pending;
+	u64 *async_qp;
+	u64 *async_cq;
+	u64 *async_srq;
+	/* Copies, so that scribbles over the header cannot move them. */
+	u32 max_qp, max_cq, max_srq, max_mr, max_channel;
+	u32 qp_index_mask;
+	u64 off_queue, queue_bytes;
+	u64 stall_ns;
+	/*
+	 * Owner id that this process writes into locks (not 0), and its address
+	 * space; NIC_SPACE_POINTER for a host without one (the agent).
+	 */
+	u32 self;
+	u32 space;
+	/* The host's own. */
+	void *host;
+};
+
+enum nic_result {
+	NIC_OK = 0,
+	/* A lock is held, or an operation under way: call again. */
+	NIC_BUSY,
+	/* An argument or number is wrong; or not in this state. */
+	NIC_EINVAL,
+	/* In use by something else (QPs of a CQ, windows of a region). */
+	NIC_EINUSE,
+	NIC_ENOMEM,
+	NIC_EOPNOTSUPP,
+};
+
+/* ------------------------------------------------------------ NIC memory */
+
+/* Bytes of NIC memory that a configuration needs; 0 if it is not possible. */
+u64 nic_memory_size(const struct nic_config *config);
+
+/* Make an empty NIC in zeroed memory of that size. */
+enum nic_result nic_format(void *memory, u64 size, const struct nic_config *config);
+
+/*
+ * Fill *nic for memory that nic_format() made, checking magic, versions and
+ * offsets against `size`. The caller sets self, space and host afterwards.
+ */
+enum nic_result nic_attach(struct nic *nic, void *memory, u64 size);
+
+/* --------------------------------------------------------------- commands */
+
+struct nic_cq_params {
+	u64 ring;
+	u32 entries;
+	/* enum vnet_create_cq_flags */
+	u32 flags;
+	/* Channel's index, or NIC_NONE. */
+	u32 channel;
+};
+
+/* CQ numbers are index + 1. The ring is zeroed queue memory. */
+enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_params *p);
+/* Moves unpolled entries; NIC_EINVAL if they do not fit. */
+enum nic_result nic_cq_resize(struct nic *nic, u32 cqn, u64 ring, u32 entries);
+/*
+ * The caller made sure that no QP uses it. Unread events are removed;
+ * *events: how many were read in its life (completion events).
+ */
+enum nic_result nic_cq_destroy(struct nic *nic, u32 cqn, u32 *events);
+
+enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation);
+enum nic_result nic_channel_destroy(struct nic *nic, u32 channel);
+/*
+ * Take the oldest event: *cqn gets its CQ. NIC_EINVAL if there is none.
+ * *drained: the channel has no more events, so that it must stop being
+ * readable; then `drain(arg)` has been called, with the lock held, to do that.
+ * Called by any process.
+ */
+enum nic_result nic_channel_take(struct nic *nic, u32 channel, u32 *cqn,
+				 void (*drain)(void *arg), void *arg);
+
+struct nic_srq_params {
+	u64 ring;
+	u32 entries;
+	u8 stride_shift;
+	u8 max_sge;
+	u32 pdn;
+	u32 space;
+	u32 limit;
+};
+
+/* SRQ numbers are index + 1. */
+enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_params *p);
+enum nic_result nic_srq_set_limit(struct nic *nic, u32 srqn, u32 limit);
+enum nic_result nic_srq_get_limit(struct nic *nic, u32 srqn, u32 *limit);
+enum nic_result nic_srq_destroy(struct nic *nic, u32 srqn);
+
+struct nic_mr_params {
+	/* Full key, tag included; its index names the entry. */
+	u32 key;
+	/* enum nic_mr_kind */
+	u8 kind;
+	u32 access;
+	u32 pdn;
+	u64 iova;
+	u64 addr;
+	u64 length;
+	u32 space;
+};
+
+/* Memory regions, and windows (unbound: length 0). */
+enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p);
+/*
+ * Invalidates at once, then NIC_BUSY until no operation that began before can
+ * still touch the memory. NIC_EINUSE for a region with windows bound in it
+ * (nothing changed). Windows of type 1 and 2 are unbound by this.
+ */
+enum nic_result nic_mr_destroy(struct nic *nic, u32 key);
+
+struct nic_qp_params {
+	u32 qpn;
+	u8 type;
+	u8 sq_sig_all;
+	u8 sq_stride_shift;
+	u8 rq_stride_shift;
+	u8 max_send_sge;
+	u8 max_recv_sge;
+	u16 max_inline;
+	u32 pdn;
+	u64 sq_ring;
+	u32 sq_entries;
+	/* With an SRQ: 0 entries. */
+	u64 rq_ring;
+	u32 rq_entries;
+	u32 send_cqn;
+	u32 recv_cqn;
+	/* SRQ number, or 0. */
+	u32 srqn;
+	u32 space;
+	u32 owner_pid;
+};
+
+/* The QP is in RESET. */
+enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p);
+/*
+ * mask: enum ibv_qp_attr_mask bits; cur_state counts with IBV_QP_CUR_STATE.
+ * Checks the transition against the table of the InfiniBand specification
+ * (vol 1, 10.3 and 11.2.5.2): required and optional attributes per type and
+ * pair of states, and each value. NIC_EINVAL has changed nothing.
+ */
+enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr *attr,
+			      u32 mask, u8 cur_state, u8 new_state);
+/* A consistent copy; *state is the current state, *sq_draining as queried. */
+enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr, u8 *state,
+			     u8 *sq_draining);
+/* Stops it (nobody executes it or delivers to it afterwards) and frees. */
+enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
+
+/* -------------------------------------------------------------- data path */
+
+/* "QP qpn has new send work": runs it as far as it goes. */
+void nic_send_doorbell(struct nic *nic, u32 qpn);
+/* "This receive queue, for which a sender waits, has new receives." */
+void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
+/* A process polled an empty CQ: run what waits of its own QPs. */
+void nic_idle(struct nic *nic);
+/* The process could not place a payload (vnet_cqe.payload_len): QP to error. */
+void nic_recv_fault(struct nic *nic, u32 qpn);
+
+/* ---------------------------------------------------------- NIC processor */
+
+/*
+ * One round of the NIC processor over pending endpoints, at most `budget`
+ * work requests each. Answers whether anything is still pending; *next is then
+ * the clock time of the nearest timer (at most 1 ms away).
+ */
+bool nic_run(struct nic *nic, u32 budget, u64 *next);
+
+/*
+ * An asynchronous event that was raised, removed from its object:
+ * false when there is none.
+ */
+struct nic_async {
+	/* 'q' QP, 'c' CQ, 's' SRQ */
+	char kind;
+	/* qpn, cqn or srqn */
+	u32 num;
+	/* enum nic_event */
+	u32 event;
+};
+
+bool nic_async_take(struct nic *nic, struct nic_async *out);
+
+/* ------------------------------------------------------------------ death */
+
+/*
+ * The process with this owner id is dead: finish or undo what it was doing,
+ * release its locks, and let its QPs fall silent (state error, peers get no
+ * answer). Idempotent.
+ */
+void nic_recover(struct nic *nic, u32 owner);
+
+/*
+ * The agent is dead, as seen by a client: flush this process' own QPs, so that
+ * its completions come. Safe to call from several threads.
+ */
+void nic_flush_own(struct nic *nic);
+
+/* First lock holder that stands in the way of destroying the QP; 0: none. */
+u32 nic_qp_holder(struct nic *nic, u32 qpn);
+
+#endif /* NIC_H */

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Layout of NIC memory: all state of a NIC, in one region, named by index or
+ * offset. Several processes map it at different addresses, so it holds no
+ * pointers. It is nobody's ABI: agents and firmware are built together, and
+ * NIC_LAYOUT_VERSION keeps an old agent from a new memory.
+ *
+ * Who writes what is said per group; "under X" means with that lock held.
+ */
+#ifndef NIC_MEMORY_H
+#define NIC_MEMORY_H
+
+#include "nic_types.h"
+#include "../abi/vnet_hw.h"
+
+#define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
+#define NIC_LAYOUT_VERSION 1
+
+enum nic_limits {
+	NIC_MAX_GIDS = 16,
+	NIC_MTU = 4096,
+	NIC_ATOMIC_LOCKS = 64,
+	/* Low bits of a QP number are its index, the rest its generation. */
+	NIC_QPN_BITS = 24,
+	NIC_KEY_TAG_BITS = 8,
+};
+
+#define NIC_MAX_MSG 0x80000000ull
+/* No object: CQ, SRQ, channel numbers. */
+#define NIC_NONE 0xffffffffu
+
+/*
+ * A lock word: 0 free, else the owner's id (see nic.self): which process may
+ * be inside, so that the agent can clean up after a dead one.
+ */
+typedef u32 nic_lock_t;
+
+/* Transport type of a QP: the values of enum ibv_qp_type. */
+enum nic_qp_type {
+	NIC_QPT_RC = 2,
+	NIC_QPT_UC = 3,
+	NIC_QPT_UD = 4,
+};
+
+/* The values of enum ibv_qp_state. */
+enum nic_qp_state {
+	NIC_QPS_RESET = 0,
+	NIC_QPS_INIT = 1,
+	NIC_QPS_RTR = 2,
+	NIC_QPS_RTS = 3,
+	NIC_QPS_SQD = 4,
+	NIC_QPS_SQE = 5,
+	NIC_QPS_ERR = 6,
+};
+
+/* The values of enum ibv_access_flags. */
+enum nic_access {
+	NIC_ACCESS_LOCAL_WRITE = 1 << 0,
+	NIC_ACCESS_REMOTE_WRITE = 1 << 1,
+	NIC_ACCESS_REMOTE_READ = 1 << 2,
+	NIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
+	NIC_ACCESS_MW_BIND = 1 << 4,
+	NIC_ACCESS_ZERO_BASED = 1 << 5,
+};
+
+/* Bits of async_pending: 1 << the value of enum ibv_event_type. */
+enum nic_event {
+	NIC_EVENT_CQ_ERR = 0,
+	NIC_EVENT_QP_FATAL = 1,
+	NIC_EVENT_QP_REQ_ERR = 2,
+	NIC_EVENT_QP_ACCESS_ERR = 3,
+	NIC_EVENT_COMM_EST = 4,
+	NIC_EVENT_SQ_DRAINED = 5,
+	NIC_EVENT_PATH_MIG = 6,
+	NIC_EVENT_SRQ_ERR = 14,
+	NIC_EVENT_SRQ_LIMIT_REACHED = 15,
+	NIC_EVENT_QP_LAST_WQE_REACHED = 16,
+};
+
+/* ---------------------------------------------------------------- queues */
+
+/*
+ * Consumer side of a receive queue, a QP's own or a shared one. The ring is in
+ * host queue memory; cons here is the truth, the ring's a published copy.
+ */
+struct nic_rq {
+	/* Under lock. */
+	nic_lock_t lock;
+	u32 cons;
+	/* Set when made, constant while num != 0. */
+	u64 ring;
+	u32 mask;
+	u8 shift;
+	u8 max_sge;
+	u8 is_srq;
+	u8 rsvd0;
+	/* QP number or SRQ number; 0: none here. */
+	u32 num;
+	u32 pdn;
+	/* Address space of the process that made it. */
+	u32 space;
+	/* Under lock. SRQ: limit event at fewer than so many receives; 0 unarmed. */
+	u32 limit;
+	/* Under lock. Unreliable senders no longer stall for this empty queue. */
+	u32 lossy;
+	u32 rsvd1;
+	u64 rsvd2;
+};
+static_assert(sizeof(struct nic_rq) == 64, "one line");
+
+struct nic_srq {
+	struct nic_rq rq;
+	/* Atomic: 1 << enum nic_event, raised and not yet taken by the agent. */
+	u32 async_pending;
+	u32 rsvd[15];
+};
+static_assert(sizeof(struct nic_srq) == 128, "srq");
+
+struct nic_cq {
+	/* Under lock. */
+	nic_lock_t lock;
+	u32 prod;
+	/* Copy of the ring's cons, refreshed when the ring looks full. */
+	u32 cons_seen;
+	/* enum vnet_create_cq_flags */
+	u32 flags;
+	/* Changed only under lock (resize). */
+	u64 ring;
+	u32 mask;
+	/* CQ number, index + 1; 0: none here. */
+	u32 num;
+	/* Completion channel, or NIC_NONE. */
+	u32 channel;
+	/* Non-zero after an overrun: nothing more is delivered. */
+	u32 error;
+	/* Atomic, as in nic_srq. */
+	u32 async_pending;
+	u32 rsvd0[5];
+	/* Under the channel's lock: events made and not yet read; read so far. */
+	u32 ev_pending;
+	u32 ev_delivered;
+	/* Under the channel's lock: next CQ with ev_pending in the channel's list. */
+	u32 ev_next;
+	/* Entries by outcome, under lock: for status. */
+	u32 rsvd1;
+	u64 completions;
+	u64 errors;
+	u64 rsvd2[4];
+};
+static_assert(sizeof(struct nic_cq) == 128, "cq");
+
+/*
+ * A completion channel: a list of CQs that have unread events, linked by CQ
+ * index through ev_next. The descriptor that makes it readable is the
+ * platform's; it is readable just while the list is not empty.
+ */
+struct nic_channel {
+	nic_lock_t lock;
+	/* Non-zero while the channel exists; changes with every use of the slot. */
+	u32 generation;
+	/* CQ indices, or NIC_NONE. */
+	u32 head;
+	u32 tail;
+	u32 rsvd[12];
+};
+static_assert(sizeof(struct nic_channel) == 64, "channel");
+
+/* ---------------------------------------------------- memory protection */
+
+enum nic_mr_kind {
+	NIC_MR_FREE = 0,
+	NIC_MR_REGION = 1,
+	NIC_MR_WINDOW_1 = 2,
+	NIC_MR_WINDOW_2 = 3,
+};
+
+enum nic_mr_flags {
+	/*
+	 * The process changed its mapping's protection under the region: the
+	 * platform must check rights page by page (no forced access).
+	 */
+	NIC_MR_CHECK_PAGES = 1 << 0,
+};
+
+/*
+ * Translation and protection: memory regions and windows. Entry i has keys
+ * (i << NIC_KEY_TAG_BITS | tag). An unbound window has length 0.
+ * Written by the agent, and by the firmware for windows (under the SQ lock of
+ * the binding QP, key written last on bind and first on invalidate).
+ */
+struct nic_mr {
+	/* Valid key, used as lkey and rkey; 0: invalid. */
+	u32 key;
+	u8 kind;
+	u8 flags;
+	u16 rsvd0;
+	u32 access;
+	u32 pdn;
+	/* First address as work requests name it, and where it is. */
+	u64 iova;
+	u64 addr;
+	u64 length;
+	u32 space;
+	/* Windows: region in which it is open (index); type 2: its QP. */
+	u32 parent;
+	u32 qpn;
+	/* Regions, atomic: windows open in it. */
+	u32 windows;
+	u64 rsvd1;
+};
+static_assert(sizeof(struct nic_mr) == 64, "mr");
+
+/* ------------------------------------------------------------ queue pairs */
+
+/* Where the work request at the head of a send queue stands. */
+enum nic_op_phase {
+	/* Nothing done that anybody could have seen. */
+	NIC_OP_IDLE = 0,
+	/*
+	 * About to take receive op_rq_idx of op_rq and make CQE op_cq_idx in
+	 * op_cqn, whose body is already written. Recovery completes it.
+	 */
+	NIC_OP_COMMIT,
+	/* Done at the peer; op_cqn may be owed an event. Recovery looks. */
+	NIC_OP_NOTIFY,
+	/* Executed with op_status; its own completion is still to be made. */
+	NIC_OP_EXECUTED,
+	/* About to make CQE op_cq_idx in the send CQ and retire the request. */
+	NIC_OP_RETIRE,
+	/* Retired; the send CQ may be owed an event. */
+	NIC_OP_RETIRE_NOTIFY,
+};
+
+/* Why a send queue waits; 0: it does not. */
+enum nic_wait {
+	NIC_WAIT_NONE = 0,
+	/* Receiver not ready: until a receive is there or the RNR timer ends. */
+	NIC_WAIT_RNR,
+	/* Unreliable and no receive: bounded stall. */
+	NIC_WAIT_STALL,
+	/* The peer does not answer: until the transport's retries are used up. */
+	NIC_WAIT_PEER,
+	/* Somebody holds a lock that is needed. */
+	NIC_WAIT_LOCK,
+};
+
+/* Attributes as modify_qp() sets them (only what the NIC keeps). */
+struct nic_qp_attr {
+	u32 qkey;
+	u32 rq_psn;
+	u32 sq_psn;
+	u32 dest_qpn;
+	u32 access;
+	u16 pkey_index;
+	u8 port;
+	u8 path_mtu;
+	u8 max_rd_atomic;
+	u8 max_dest_rd_atomic;
+	u8 min_rnr_timer;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 en_sqd_async_notify;
+	u8 path_mig_state;
+	/* Address vector, as struct ibv_ah_attr. */
+	u8 dgid[16];
+	u32 flow_label;
+	u8 sgid_index;
+	u8 hop_limit;
+	u8 traffic_class;
+	u8 sl;
+	u8 static_rate;
+	u8 src_path_bits;
+	u8 is_global;
+	u8 rsvd0;
+	u16 dlid;
+	u16 alt_pkey_index;
+	u8 alt_port;
+	u8 alt_timeout;
+	u8 rsvd1[2];
+	u32 rate_limit;
+	u32 rsvd2[2];
+};
+static_assert(sizeof(struct nic_qp_attr) == 80, "qp attributes");
+
+/* Counters of one QP; written under sq_lock (sent) or the RQ's lock (got). */
+struct nic_qp_counters {
+	u64 sent_msgs;
+	u64 sent_bytes;
+	u64 send_errors;
+	u64 rnr_waits;
+	u64 retries;
+	u64 got_msgs;
+	u64 got_bytes;
+	u64 dropped;
+};
+static_assert(sizeof(struct nic_qp_counters) == 64, "qp counters");
+
+struct nic_qp {
+	/* --- requester; under sq_lock, but for what is constant. */
+	nic_lock_t sq_lock;
+	/* Full number; 0: none here. */
+	u32 qpn;
+	u8 type;
+	/* enum nic_qp_state; written under sq_lock and rq.lock both. */
+	u8 state;
+	u8 sq_sig_all;
+	u8 sq_shift;
+	u32 pdn;
+	u64 sq_ring;
+	u32 sq_mask;
+	u32 sq_cons;
+	u32 send_cqn;
+	u32 space;
+	u16 max_inline;
+	u8 max_send_sge;
+	/* enum nic_wait */
+	u8 wait;
+	/* Advanced when an operation ends, so that others can wait for that. */
+	u32 op_seq;
+	u8 op_phase;
+	u8 op_status;
+	/* Transport (0: no timer) and RNR retries used by the head request. */
+	u8 retries_used;
+	u8 rnr_used;
+	u32 vendor_err;
+
+	/* --- intent and waiting; under sq_lock. */
+	/* Receive queue: QP number, or SRQ number with op_rq_is_srq. */
+	u32 op_rq;
+	u32 op_rq_is_srq;
+	u32 op_rq_idx;
+	u32 op_cqn;
+	u32 op_cq_idx;
+	/* Set while SQD waits for the head request to end. */
+	u32 sq_draining;
+	/* Bytes moved by the head request (for its CQE). */
+	u32 op_bytes;
+	/* Atomic word that the executing operation holds (index + 1), or 0. */
+	u32 op_atomic;
+	/* nic clock, ns: the wait ends in failure; and the next retry. */
+	u64 deadline;
+	u64 retry_at;
+	u64 rsvd1[2];
+
+	/* --- responder; see struct nic_rq. num == 0 with an SRQ. */
+	struct nic_rq rq;
+
+	/* --- rarely written. */
+	u32 recv_cqn;
+	/* SRQ number, or 0. */
+	u32 srqn;
+	/* Atomic, as in nic_srq. */
+	u32 async_pending;
+	/* Deferred: flush of the receive queue is due (atomic flag). */
+	u32 flush_rq;
+	/* First message arrived in RTR: COMM_EST was raised. */
+	u32 comm_est;
+	u32 owner_pid;
+	u64 rsvd2[5];
+
+	struct nic_qp_attr attr;
+	u8 rsvd3[48];
+
+	struct nic_qp_counters counters;
+	u8 rsvd4[64];
+};
+static_assert(offsetof(struct nic_qp, op_rq) == 64, "second line");
+static_assert(offsetof(struct nic_qp, rq) == 128, "third line");
+static_assert(sizeof(struct nic_qp) == 512, "qp");
+
+/* ------------------------------------------------------------- the header */
+
+struct nic_counters {
+	/* Datagrams and frames that nobody could take, by reason. */
+	u64 drop_no_qp;
+	u64 drop_qkey;
+	u64 drop_no_receive;
+	u64 drop_length;
+	u64 drop_address;
+	/* Atomically advanced. */
+	u64 kicks;
+	u64 recovered;
+	u64 rsvd;
+};
+
+/* Sizes that the agent chooses when it makes a NIC; all powers of two. */
+struct nic_config {
+	u32 max_qp;
+	u32 max_cq;
+	u32 max_srq;
+	u32 max_mr;
+	u32 max_channel;
+	/* Owner ids and address spaces are below this (platform's table). */
+	u32 max_client;
+	/* Bytes of host queue memory that follow the tables. */
+	u64 queue_bytes;
+	/* How long unreliable senders stall for a receive, ns. */
+	u64 stall_ns;
+	u64 node_guid;
+};
+
+struct nic_header {
+	u64 magic;
+	u32 layout_version;
+	u32 hw_version;
+	struct nic_config config;
+	/* Offsets of the tables from the header, and the whole size. */
+	u64 off_qp;
+	u64 off_cq;
+	u64 off_srq;
+	u64 off_mr;
+	u64 off_channel;
+	u64 off_client;
+	u64 off_pending;
+	u64 off_async;
+	u64 off_queue;
+	u64 total_size;
+
+	/* GIDs of port 1, by index; ngids are in use. */
+	u32 ngids;
+	u32 port_up;
+	u8 gid[NIC_MAX_GIDS][16];
+
+	/*
+	 * The agent's life: a robust futex word that holds the agent's thread
+	 * id, and in which the system sets FUTEX_OWNER_DIED when it dies.
+	 */
+	u32 agent_life __attribute__((aligned(64)));
+	/* Non-zero: the device has failed for good. */
+	u32 fatal;
+
+	/*
+	 * The NIC processor sleeps and wants a kick for new pending work or
+	 * events (stored by it, before it looks a last time).
+	 */
+	u32 processor_sleeps __attribute__((aligned(64)));
+	/* Non-zero: some async_pending word is set. */
+	u32 async_any;
+	/*
+	 * Send and receive queues that wait, one bit per QP index in the pending
+	 * bitmap (off_pending); the summary has a bit per 64 words of it.
+	 */
+	u64 pending_summary __attribute__((aligned(64)));
+
+	nic_lock_t atomic_lock[NIC_ATOMIC_LOCKS] __attribute__((aligned(64)));
+	struct nic_counters counters __attribute__((aligned(64)));
+};
+
+#endif /* NIC_MEMORY_H */

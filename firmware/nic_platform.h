@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What a host of the firmware must supply; bound at link time as plain
+ * functions. Together with memcpy() and memset() these are the only undefined
+ * symbols of the firmware. None may block on another process, allocate, or
+ * call back into the firmware. All may be called with locks of NIC memory held.
+ */
+#ifndef NIC_PLATFORM_H
+#define NIC_PLATFORM_H
+
+#include "nic_types.h"
+
+struct nic;
+struct nic_mr;
+
+/* Addresses of this "space" are pointers that the executing thread may use. */
+#define NIC_SPACE_POINTER 0u
+
+/* One piece of memory in a copy, checked against its region already. */
+struct nic_piece {
+	u64 addr;
+	u64 length;
+	/* Address space (see nic.space), or NIC_SPACE_POINTER. */
+	u32 space;
+	/* Region's index in the table, for hosts that translate by page. */
+	u32 mr;
+};
+
+enum nic_copy_result {
+	NIC_COPY_OK = 0,
+	/* Source or destination cannot be read or written any more. */
+	NIC_COPY_SRC_FAULT = 1,
+	NIC_COPY_DST_FAULT = 2,
+	/* The source's or destination's address space is gone. */
+	NIC_COPY_SRC_GONE = 3,
+	NIC_COPY_DST_GONE = 4,
+};
+
+/*
+ * The DMA engine: moves `length` bytes, gathered from src[] in order, to dst[]
+ * in order; both have at least so many. The last bytes (up to eight, never
+ * crossing a page) become visible to observers after all others. A fault is
+ * reported, never a signal; some bytes may have been moved then.
+ */
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length);
+
+/*
+ * Host queue memory at a ring's offset: a pointer to `length` bytes that the
+ * executing thread may use, or NULL if the range is not queue memory.
+ */
+void *plat_queue(struct nic *nic, u64 offset, u64 length);
+
+/* Monotonic clock of the whole NIC, ns. */
+u64 plat_clock(void);
+
+/* Wake the NIC processor: work is pending, or async_any was set. */
+void plat_kick(struct nic *nic);
+
+/*
+ * Completion channel `channel` became readable: wake those who wait for it.
+ * Called with the channel's lock held.
+ */
+void plat_channel_ready(struct nic *nic, u32 channel);
+
+/* One turn of a spin loop. */
+void plat_relax(void);
+
+/*
+ * Numbered places between taking and releasing locks. Nothing, but in test
+ * builds (NIC_TEST_STEPS), where the host may end or stop the process there.
+ */
+#ifdef NIC_TEST_STEPS
+void plat_step(int step);
+#else
+#define plat_step(step) ((void)0)
+#endif
+
+#endif /* NIC_PLATFORM_H */

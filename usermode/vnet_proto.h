@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the preload library and vnetd say to each other: SOCK_SEQPACKET unix
+ * sockets at <runtime directory>/<node>/vnetd.sock. Both come from one build;
+ * the version catches a daemon that outlived an upgrade.
+ *
+ * A connection is one of
+ *  - CONTROL: requests and replies, one at a time. Private to a process
+ *    (close-on-exec, closed in forked children).
+ *  - FILE: an opened device file. The program holds this very socket as its
+ *    descriptor. After VNET_MSG_OPEN it carries nothing but VNET_MSG_ADOPT; when
+ *    its last copy is closed, the daemon frees all that the file owned.
+ *
+ * Every message starts with struct vnet_msg; the daemon checks each length.
+ */
+#ifndef VNET_PROTO_H
+#define VNET_PROTO_H
+
+#include <linux/types.h>
+
+#define VNET_PROTO_VERSION 1
+#define VNET_SOCKET_NAME "vnetd.sock"
+/* Largest message; uverbs commands are far smaller. */
+#define VNET_MSG_MAX 65536
+#define VNET_MAX_NICS 16
+/* uverbs device numbers that vnet's devices use: major, first minor. */
+#define VNET_UVERBS_MAJOR 231
+#define VNET_UVERBS_FIRST_MINOR 192
+
+enum vnet_msg_type {
+	/*
+	 * First message on a CONTROL connection. Request: struct
+	 * vnet_msg_hello, with /proc/self/mem attached when space is 0. Reply:
+	 * struct vnet_msg_welcome, with (for a new space) attached, in order:
+	 * memory of NIC 0, kick eventfd of NIC 0, memory of NIC 1, ...
+	 */
+	VNET_MSG_HELLO = 1,
+	/* First message on a FILE connection: vnet_msg_open → vnet_msg_opened. */
+	VNET_MSG_OPEN,
+	/*
+	 * On a FILE connection found in a process that did not open it: one
+	 * message with a nonce, no reply. Then VNET_MSG_WHICH on CONTROL names
+	 * the nonce and gets vnet_msg_opened.
+	 */
+	VNET_MSG_ADOPT,
+	VNET_MSG_WHICH,
+	/* vnet_msg_call + the bytes of a write() → vnet_msg_result. */
+	VNET_MSG_WRITE,
+	/* vnet_msg_call + struct ib_uverbs_ioctl_hdr and attrs → vnet_msg_result. */
+	VNET_MSG_IOCTL,
+	/*
+	 * vnet_msg_call: take the oldest event of this async file → its struct
+	 * ib_uverbs_async_event_desc follows vnet_msg_result; error EAGAIN.
+	 * file_id is the async file's own.
+	 */
+	VNET_MSG_ASYNC_READ,
+	/* vnet_msg_get → result with the space's mem descriptor attached. */
+	VNET_MSG_GET_SPACE,
+	/* vnet_msg_get → result with the agent's end of the channel's socket. */
+	VNET_MSG_GET_CHANNEL,
+	/* The process is about to exec: its space ends now. → vnet_msg_result */
+	VNET_MSG_LEAVE,
+	/* exec failed after VNET_MSG_LEAVE: the space lives on. */
+	VNET_MSG_STAY,
+	/* → vnet_msg_result, then a memfd with JSON text attached. */
+	VNET_MSG_STATUS,
+	/* End the daemon. → vnet_msg_result */
+	VNET_MSG_STOP,
+};
+
+struct vnet_msg {
+	__u32 type;
+	/* Bytes, this header included. */
+	__u32 length;
+};
+
+struct vnet_msg_hello {
+	struct vnet_msg msg;
+	__u32 version;
+	/* 0: new; else add this connection to an existing space. */
+	__u32 space;
+	__aligned_u64 cookie;
+	/* For status: what runs. */
+	char command[64];
+};
+
+struct vnet_msg_welcome {
+	struct vnet_msg msg;
+	/* errno value, 0 if all is well. */
+	__u32 error;
+	__u32 version;
+	/* Address space id: (generation << 16 | slot); also nic.space. */
+	__u32 space;
+	/* Owner id for locks: slot + 1. */
+	__u32 owner;
+	__aligned_u64 cookie;
+	__u32 nics;
+	__u32 rsvd;
+	__aligned_u64 memory_size[VNET_MAX_NICS];
+};
+
+struct vnet_msg_open {
+	struct vnet_msg msg;
+	__u32 version;
+	/* Minor number of the device file: VNET_UVERBS_FIRST_MINOR + NIC. */
+	__u32 minor;
+};
+
+struct vnet_msg_opened {
+	struct vnet_msg msg;
+	__u32 error;
+	__u32 file_id;
+	__u32 minor;
+	/* enum vnet_file_kind */
+	__u32 kind;
+};
+
+enum vnet_file_kind {
+	VNET_FILE_UVERBS = 1,
+	/* Completion channel; `number` is its index in the NIC. */
+	VNET_FILE_CHANNEL = 2,
+	VNET_FILE_ASYNC = 3,
+};
+
+struct vnet_msg_adopt {
+	struct vnet_msg msg;
+	__aligned_u64 nonce;
+};
+
+struct vnet_msg_call {
+	struct vnet_msg msg;
+	__u32 file_id;
+	__u32 rsvd;
+	/* VNET_MSG_WRITE, VNET_MSG_IOCTL: user address of the bytes that follow. */
+	__aligned_u64 user_addr;
+};
+
+struct vnet_msg_get {
+	struct vnet_msg msg;
+	__u32 nic;
+	/* Space id, or channel index. */
+	__u32 number;
+	__u32 generation;
+	__u32 rsvd;
+};
+
+/* A descriptor attached to a result, that becomes a number in the program. */
+struct vnet_msg_fd {
+	/* Where the shim stores the number, and how many bytes (4 or 8). */
+	__aligned_u64 user_addr;
+	__u32 user_size;
+	/* enum vnet_file_kind */
+	__u32 kind;
+	__u32 file_id;
+	/* Channel: NIC, index and generation. */
+	__u32 nic;
+	__u32 number;
+	__u32 generation;
+};
+
+#define VNET_RESULT_FDS 2
+
+struct vnet_msg_result {
+	struct vnet_msg msg;
+	/* errno value, or 0. */
+	__u32 error;
+	/* Return value where error is 0 (write: bytes taken). */
+	__s32 value;
+	/* vnet_alloc_ucontext_resp was written here: add gate and cookie. */
+	__aligned_u64 ucontext_addr;
+	__u32 ucontext_nic;
+	/* Descriptors attached, described by fd[]. */
+	__u32 nfds;
+	struct vnet_msg_fd fd[VNET_RESULT_FDS];
+};
+
+#endif /* VNET_PROTO_H */
