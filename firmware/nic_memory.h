@@ -104,7 +104,7 @@ struct nic_rq {
 	/* Under lock. Unreliable senders no longer stall for this empty queue. */
 	u32 lossy;
 	u32 rsvd1;
-	u64 rsvd2;
+	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_rq) == 64, "one line");
 
@@ -324,6 +324,7 @@ struct nic_qp {
 	u8 retries_used;
 	u8 rnr_used;
 	u32 vendor_err;
+	u64 rsvd0;
 
 	/* --- intent and waiting; under sq_lock. */
 	/* Receive queue: QP number, or SRQ number with op_rq_is_srq. */
@@ -439,7 +440,10 @@ struct nic_header {
 	u32 async_any;
 	/*
 	 * Send and receive queues that wait, one bit per QP index in the pending
-	 * bitmap (off_pending); the summary has a bit per 64 words of it.
+	 * bitmap (off_pending). Bit b of the summary stands for words
+	 * [b * n, (b + 1) * n), n = max(1, words / 64): set after the word's bit,
+	 * cleared (exchanged) before the words are scanned, set again if any
+	 * stays non-zero.
 	 */
 	u64 pending_summary __attribute__((aligned(64)));
 
