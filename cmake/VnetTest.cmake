@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet_test(NAME <suite>.<what> COMMAND <program> [args...]
+#           [TIMEOUT <seconds>]       default 60
+#           [PROCESSORS <n>]          processors it keeps busy, default 1
+#           [SERIAL]                  nothing else may run beside it
+#           [SOAK]                    long: only with "vnet test --soak"
+#           [SANITIZERS address|thread ...]
+#                                     also a test of these sanitizer builds;
+#                                     without it, of the unsanitized ones only
+#           [SANITIZED_ONLY]          not a test of the unsanitized builds
+#           [ENVIRONMENT <VAR=value> ...]
+#           [BARE])                   run directly, not through tests/isolated
+#
+# The test's label, by which ctest sums up times, is its <suite>. It passes with
+# status 0, is skipped with 77 after a line "SKIP: <reason>", and fails
+# otherwise. tests/README.md tells what tests/isolated gives it.
+
+set(VNET_TEST_PREFIX "")
+set(VNET_TEST_SANITIZERS "")
+if(VNET_SANITIZE MATCHES "address")
+  set(VNET_TEST_PREFIX "asan.")
+  list(APPEND VNET_TEST_SANITIZERS address)
+elseif(VNET_SANITIZE MATCHES "thread")
+  set(VNET_TEST_PREFIX "tsan.")
+  list(APPEND VNET_TEST_SANITIZERS thread)
+endif()
+
+function(vnet_test)
+  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;SANITIZED_ONLY;BARE"
+    "NAME;TIMEOUT;PROCESSORS" "COMMAND;SANITIZERS;ENVIRONMENT")
+  if(T_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
+  endif()
+  if(NOT T_NAME MATCHES "^([a-z0-9_-]+)\\.")
+    message(FATAL_ERROR "vnet_test: the name '${T_NAME}' does not begin with a suite")
+  endif()
+  set(suite "${CMAKE_MATCH_1}")
+
+  if(VNET_TEST_SANITIZERS)
+    if(NOT VNET_TEST_SANITIZERS IN_LIST T_SANITIZERS)
+      return()
+    endif()
+  elseif(T_SANITIZED_ONLY)
+    return()
+  endif()
+
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  if(NOT T_PROCESSORS)
+    set(T_PROCESSORS 1)
+  endif()
+  set(labels "${suite}")
+  if(T_SOAK)
+    list(APPEND labels soak)
+  endif()
+
+  set(command ${T_COMMAND})
+  if(NOT T_BARE)
+    list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/isolated" --timeout "${T_TIMEOUT}")
+    math(EXPR T_TIMEOUT "${T_TIMEOUT} + 20")	# it needs time to clean up
+  endif()
+
+  set(name "${VNET_TEST_PREFIX}${T_NAME}")
+  add_test(NAME "${name}" COMMAND ${command})
+  set_tests_properties("${name}" PROPERTIES
+    LABELS "${labels}"
+    TIMEOUT "${T_TIMEOUT}"
+    PROCESSORS "${T_PROCESSORS}"
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "VNET=${PROJECT_SOURCE_DIR}/vnet;VNET_SOURCE_DIR=${PROJECT_SOURCE_DIR};VNET_TREE=${PROJECT_BINARY_DIR};${T_ENVIRONMENT}"
+    )
+  if(T_SERIAL)
+    set_tests_properties("${name}" PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endfunction()
