@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vnetd's own state: who is connected, what they opened, what they made. All
+ * of it is private memory of the daemon, and decides who may do what; NIC
+ * memory, which clients can scribble on, is never asked.
+ *
+ * One thread. Nothing blocks: what would have to wait is parked and called
+ * again, so every handler may be called more than once for one call and must
+ * change nothing, or only what is idempotent, before it answers CALL_PARK.
+ */
+#ifndef VNETD_H
+#define VNETD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "../platform/host.h"
+#include "../vnet_proto.h"
+
+struct daemon;
+struct uctx;
+
+/* One emulated NIC and the device that stands for it. */
+struct device {
+	struct daemon *daemon;
+	u32 index;
+	char name[64];
+	int memory_fd;
+	void *memory;
+	u64 memory_size;
+	struct nic nic;
+	struct host host;
+	/* Allocation of numbers and queue memory: uverbs/alloc.c. */
+	struct device_alloc *alloc;
+};
+
+/* A process that said hello: an address space and an owner of locks. */
+struct client {
+	struct daemon *daemon;
+	/* Space id; and lock owner id = slot + 1. */
+	u32 space;
+	u32 owner;
+	u64 cookie;
+	pid_t pid;
+	int pidfd;
+	/* Its /proc/self/mem; -1 once it is gone. */
+	int mem_fd;
+	bool dead;
+	/* Control connections, and objects that still name this client. */
+	u32 refs;
+	char command[64];
+	struct client *next;
+};
+
+/* An opened device file, a completion channel or an async event file. */
+struct file {
+	struct daemon *daemon;
+	u32 id;
+	enum vnet_file_kind kind;
+	struct device *device;
+	/*
+	 * The daemon's end. UVERBS: the accepted connection. CHANNEL and ASYNC:
+	 * one end of a socketpair whose other end the program holds; a byte
+	 * in it makes the program's end readable. Its hang-up closes the file.
+	 */
+	int sock;
+	/* Close is under way (parked). */
+	bool closing;
+	/* The uverbs server's part (uverbs/): context, channel or async state. */
+	void *priv;
+	struct file *next;
+};
+
+enum call_outcome {
+	CALL_DONE,
+	/* Call the same handler again later (within a millisecond or so). */
+	CALL_PARK,
+};
+
+/* A request under way. */
+struct call {
+	struct client *client;
+	struct file *file;
+	u64 user_addr;
+	/* The bytes of the write() or ioctl(), in the daemon's memory. */
+	const u8 *data;
+	u32 length;
+	/* The answer; zeroed before each call of the handler. */
+	struct vnet_msg_result result;
+	/* Descriptors to attach (result.nfds), closed after sending. */
+	int fd[VNET_RESULT_FDS];
+	/* ASYNC_READ: the record that follows the result. */
+	u8 record[64];
+	u32 record_length;
+};
+
+/* ------------------------------------------------------------ daemon core */
+
+/* Make a socketpair file; *peer_fd is the program's end. NULL: errno is set. */
+struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 void *priv, int *peer_fd);
+/* Find by id; NULL if there is none, or it is closing. */
+struct file *file_find(struct daemon *daemon, u32 id);
+/* Close the daemon's end and forget the file (after uverbs let go of it). */
+void file_destroy(struct file *file);
+
+/* Find by space id; NULL if it is gone. */
+struct client *client_find(struct daemon *daemon, u32 space);
+struct client *client_get(struct client *client);
+void client_put(struct client *client);
+
+/* copy_from_user, copy_to_user, by the client's mem descriptor: 0 or -EFAULT. */
+int user_read(struct client *client, void *dst, u64 addr, size_t length);
+int user_write(struct client *client, u64 addr, const void *src, size_t length);
+
+/* ---------------------------------------------------------- uverbs server */
+
+int uverbs_device_init(struct device *device);
+void uverbs_device_fini(struct device *device);
+
+/* An accepted FILE connection becomes a uverbs file: 0 or -errno. */
+int uverbs_file_open(struct file *file);
+enum call_outcome uverbs_write(struct call *call);
+enum call_outcome uverbs_ioctl(struct call *call);
+enum call_outcome uverbs_async_read(struct call *call);
+/*
+ * The program closed its last descriptor of this file (any kind): free what it
+ * owned, in the order that dependences ask. CALL_PARK: call again.
+ */
+enum call_outcome uverbs_file_close(struct file *file);
+/* The process is gone (nic_recover() has run on every device). */
+void uverbs_client_dead(struct client *client);
+/* Events are waiting in NIC memory (nic_async_take): file them. */
+void uverbs_collect_async(struct device *device);
+/* Objects of this device as JSON members: "qps": [...], "cqs": ..., "mrs": ... */
+void uverbs_status(struct device *device, FILE *out);
+
+#endif /* VNETD_H */
