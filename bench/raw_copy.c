@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The ways to copy into another process, side by side. The user-mode platform
+ * chooses among them by what this program shows: by size, by whether the last
+ * bytes go as a piece of their own, and by what it costs to ask first whether
+ * the address space is still the one that was registered.
+ */
+#include "measure.h"
+#include "options.h"
+#include "pair.h"
+#include "remote.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAX_SIZE 65536
+
+struct raw_copy {
+	const struct bench_options *opt;
+	void *local;
+	void *target;
+};
+
+static int copy_here(void *arg)
+{
+	const struct remote_copy *c = arg;
+
+	memcpy(c->remote[0].iov_base, c->local[0].iov_base, c->len);
+	__asm__ volatile("" : : "r"(c->remote[0].iov_base) : "memory");
+	return 0;
+}
+
+static int probe_then_process_vm_writev(void *arg)
+{
+	int err = remote_probe(arg);
+
+	return err ? err : remote_process_vm_writev(arg);
+}
+
+static const struct {
+	const char *name;
+	int (*op)(void *copy);
+	enum remote_split split;
+} methods[] = {
+	{ "process_vm_writev", remote_process_vm_writev, REMOTE_WHOLE },
+	{ "  source in two", remote_process_vm_writev, REMOTE_SPLIT_LOCAL },
+	{ "  target in two", remote_process_vm_writev, REMOTE_SPLIT_REMOTE },
+	{ "  after a probe", probe_then_process_vm_writev, REMOTE_WHOLE },
+	{ "pwrite to mem", remote_pwrite, REMOTE_WHOLE },
+	{ "  source in two (pwritev)", remote_pwritev, REMOTE_SPLIT_LOCAL },
+	{ "probe (pread of one byte)", remote_probe, REMOTE_WHOLE },
+	{ "memcpy in one process", copy_here, REMOTE_WHOLE },
+};
+
+static const size_t sizes[] = { 2, 8, 64, 256, 1024, 4096, 8192, 16384, 32768, MAX_SIZE };
+
+#define N_METHODS (sizeof(methods) / sizeof(methods[0]))
+#define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static int server(struct pair *pair, void *arg)
+{
+	struct raw_copy *b = arg;
+
+	memset(b->target, 1, MAX_SIZE);
+	if (pair_post(pair))
+		return 1;
+	pair_await(pair);
+	return 0;
+}
+
+/* One line; a method that is refused (seccomp, yama) says so and spoils no other. */
+static void print_method(struct raw_copy *b, struct remote_copy *copy, size_t m)
+{
+	printf("%-26s", methods[m].name);
+	for (size_t s = 0; s < N_SIZES; s++) {
+		struct timing t;
+		int err;
+
+		remote_aim(copy, b->local, b->target, sizes[s], methods[m].split);
+		err = time_op(methods[m].op, copy, b->opt->iters, &t);
+		if (err) {
+			printf(" %s", strerror(err));
+			break;
+		}
+		printf(" %7.3f", t.median_ns / 1e3);
+	}
+	printf("\n");
+}
+
+static int client(struct pair *pair, void *arg)
+{
+	struct raw_copy *b = arg;
+	struct remote_copy copy = { .pid = pair->peer };
+
+	memset(b->local, 2, MAX_SIZE);
+	memset(b->target, 3, MAX_SIZE);
+	if (pair_await(pair))
+		return 1;
+	copy.memfd = remote_open_mem(pair->peer);
+	if (copy.memfd < 0)
+		return 1;
+
+	printf("%-26s", "microseconds for bytes:");
+	for (size_t s = 0; s < N_SIZES; s++)
+		printf(" %7zu", sizes[s]);
+	printf("\n");
+	for (size_t m = 0; m < N_METHODS; m++)
+		print_method(b, &copy, m);
+	close(copy.memfd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct bench_program prog = {
+		.purpose =
+			"Time of one copy into another process' memory, by method and size (median).\n"
+			"\"In two\": the last 8 bytes are an iovec of their own, so that they are\n"
+			"stored last.",
+		.takes = BENCH_ITERS | BENCH_CPUS,
+	};
+	struct bench_options opt = { .iters = 20000, .cpu = { -1, -1 } };
+	struct raw_copy b = { .opt = &opt };
+	char *mem;
+
+	bench_parse(argc, argv, &prog, &opt);
+	mem = mmap(NULL, 2 * MAX_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
+	b.local = mem;
+	b.target = mem + MAX_SIZE;
+	return pair_run(&opt, server, client, &b);
+}
