@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Locks of NIC memory. A lock is only ever tried: after a brief spin the
+ * caller gives up and comes back later, because the holder may be stopped, in
+ * a debugger, or dead.
+ *
+ * Order: send queue, receive queue, completion queue, channel. Atomic-operation
+ * locks are leaves, taken with the send queue held.
+ */
+#ifndef NIC_LOCK_H
+#define NIC_LOCK_H
+
+#include "nic.h"
+
+/* Turns before giving up: some microseconds, several times a long hold. */
+#define NIC_LOCK_SPINS 2000
+
+bool nic_lock_slow(struct nic *nic, nic_lock_t *lock);
+
+/* Acquire pairs with the exchange in nic_unlock(). */
+static inline bool nic_trylock(struct nic *nic, nic_lock_t *lock)
+{
+	u32 free = 0;
+
+	return __atomic_compare_exchange_n(lock, &free, nic->self, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/* Try with a brief spin. */
+static inline bool nic_lock(struct nic *nic, nic_lock_t *lock)
+{
+	if (likely(nic_trylock(nic, lock)))
+		return true;
+	return nic_lock_slow(nic, lock);
+}
+
+/*
+ * Full barrier, so that what the caller looks at afterwards (new work of the
+ * send queue, an armed completion queue) is seen if it was stored before its
+ * writer found the lock taken, or looked at the queue.
+ */
+static inline void nic_unlock(nic_lock_t *lock)
+{
+	nic_xchg(lock, 0);
+}
+
+static inline bool nic_holds(const struct nic *nic, const nic_lock_t *lock)
+{
+	return nic_load(lock) == nic->self;
+}
+
+#endif /* NIC_LOCK_H */
