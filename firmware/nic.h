@@ -84,6 +84,7 @@ struct nic_cq_params {
 	u32 flags;
 	/* Channel's index, or NIC_NONE. */
 	u32 channel;
+	u64 user_handle;
 };
 
 /* CQ numbers are index + 1. The ring is zeroed queue memory. */
@@ -99,12 +100,12 @@ enum nic_result nic_cq_destroy(struct nic *nic, u32 cqn, u32 *events);
 enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation);
 enum nic_result nic_channel_destroy(struct nic *nic, u32 channel);
 /*
- * Take the oldest event: *cqn gets its CQ. NIC_EINVAL if there is none.
- * *drained: the channel has no more events, so that it must stop being
- * readable; then `drain(arg)` has been called, with the lock held, to do that.
- * Called by any process.
+ * Take the oldest event: *user_handle of its CQ. NIC_EINVAL if there is none,
+ * NIC_BUSY if the channel's lock cannot be had. When it was the last one, the
+ * channel must stop being readable: then drain(arg) has been called to do
+ * that, with the lock held. Called by any process.
  */
-enum nic_result nic_channel_take(struct nic *nic, u32 channel, u32 *cqn,
+enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 				 void (*drain)(void *arg), void *arg);
 
 struct nic_srq_params {

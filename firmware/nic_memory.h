@@ -145,7 +145,9 @@ struct nic_cq {
 	u32 rsvd1;
 	u64 completions;
 	u64 errors;
-	u64 rsvd2[4];
+	/* What a completion event says: the process' own name for the CQ. */
+	u64 user_handle;
+	u64 rsvd2[3];
 };
 static_assert(sizeof(struct nic_cq) == 128, "cq");
 
