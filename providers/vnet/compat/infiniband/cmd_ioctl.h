@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Out-of-tree stand-in for rdma-core's private <infiniband/cmd_ioctl.h>: how a
+ * provider adds attributes of its own to an ioctl that libibverbs 44 makes.
+ */
+#ifndef VNET_COMPAT_CMD_IOCTL_H
+#define VNET_COMPAT_CMD_IOCTL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#ifndef likely
+#define likely(x) __builtin_expect(!!(x), 1)
+#endif
+#ifndef unlikely
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
+
+#ifndef container_of
+#define container_of(_ptr, _type, _member)                                     \
+	((_type *)((uintptr_t)(_ptr) - offsetof(_type, _member)))
+#endif
+
+/*
+ * A provider's attributes, handed to an ibv_cmd_*() function that puts them
+ * behind its own. The attributes stand right behind hdr; the uhw_* members
+ * belong to the old write interface and are not a provider's business.
+ */
+struct ibv_command_buffer {
+	struct ibv_command_buffer *next;
+	struct ib_uverbs_attr *next_attr;
+	struct ib_uverbs_attr *last_attr;
+	uint8_t uhw_in_idx;
+	uint8_t uhw_out_idx;
+	uint8_t uhw_in_headroom_dwords;
+	uint8_t uhw_out_headroom_dwords;
+	uint8_t buffer_error : 1;
+	uint8_t fallback_require_ex : 1;
+	uint8_t fallback_ioctl_only : 1;
+	struct ib_uverbs_ioctl_hdr hdr;
+};
+
+static inline void vnet_compat_init_buffer(struct ibv_command_buffer *buf,
+					   uint16_t object_id,
+					   uint16_t method_id,
+					   unsigned int num_attrs)
+{
+	const uint8_t no_uhw = 0xff;
+
+	*buf = (struct ibv_command_buffer){
+		.next_attr = buf->hdr.attrs,
+		.last_attr = buf->hdr.attrs + num_attrs,
+		.uhw_in_idx = no_uhw,
+		.uhw_out_idx = no_uhw,
+		.hdr = { .object_id = object_id, .method_id = method_id },
+	};
+}
+
+/* An array, so that the elements after the first hold the attributes. */
+#define DECLARE_COMMAND_BUFFER(_name, _object, _method, _num)                  \
+	struct ibv_command_buffer                                              \
+		_name[2 + (_num) * sizeof(struct ib_uverbs_attr) /             \
+				  sizeof(struct ibv_command_buffer)];          \
+	vnet_compat_init_buffer(_name, _object, _method, _num)
+
+static inline struct ib_uverbs_attr *
+fill_attr_out(struct ibv_command_buffer *cmd, uint16_t attr_id, void *data,
+	      size_t len)
+{
+	struct ib_uverbs_attr *attr = cmd->next_attr++;
+
+	*attr = (struct ib_uverbs_attr){
+		.attr_id = attr_id,
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.len = (uint16_t)len,
+		.data = (uintptr_t)data,
+	};
+	return attr;
+}
+
+#define fill_attr_out_ptr(_cmd, _attr_id, _ptr)                                \
+	fill_attr_out(_cmd, _attr_id, _ptr, sizeof(*(_ptr)))
+
+#endif /* VNET_COMPAT_CMD_IOCTL_H */
