@@ -54,6 +54,12 @@ struct vnet_alloc_ucontext_resp {
 	__u32 clock_khz;
 };
 
+/* Attributes of ioctls, in the driver's name space (1 << UVERBS_ID_NS_SHIFT). */
+enum vnet_ioctl_attrs {
+	/* UVERBS_METHOD_QUERY_CONTEXT: out, struct vnet_alloc_ucontext_resp. */
+	VNET_ATTR_QUERY_CONTEXT_RESP = 1 << 12,
+};
+
 struct vnet_alloc_pd_resp {
 	__u32 pdn;
 	__u8 reserved_20[4];
@@ -92,8 +98,9 @@ struct vnet_create_cq_resp {
 
 /*
  * The agent moves the entries that the process has not polled yet to the new
- * ring, at the same indices, and carries on there. The process does not poll
- * meanwhile, and unmaps the old ring afterwards.
+ * ring, at the same indices, with the ring header as it stands (cons, arm), and
+ * carries on there. The process does not poll or arm meanwhile, and unmaps the
+ * old ring afterwards.
  */
 struct vnet_resize_cq_resp {
 	struct vnet_ring_info cq;

@@ -51,7 +51,8 @@ enum vnet_hw_limits {
  * Each line has one writer. Send, receive and shared receive queues: the
  * process produces, the NIC consumes. Completion queue: the NIC produces (and
  * publishes each entry by its own vnet_cqe.seq, so prod is only advisory), the
- * process consumes.
+ * process consumes. When a QP goes to RESET, the NIC sets cons = prod in both
+ * of its rings: indices run on.
  */
 struct vnet_ring {
 	/* Written by the producer: entries made so far. */
@@ -64,7 +65,8 @@ struct vnet_ring {
 
 	/*
 	 * Receive rings, written by the NIC: non-zero asks the process to ring
-	 * the receive doorbell after it has posted, because a sender waits.
+	 * the receive doorbell after it has posted, because a sender waits, or
+	 * because the QP is in the error state and receives are to be flushed.
 	 * May be missed in a race: the NIC's timer finds the receive then.
 	 */
 	__u32 need_doorbell;
@@ -148,7 +150,10 @@ struct vnet_wqe_ud {
 struct vnet_wqe_bind {
 	__u64 addr;
 	__u64 length;
-	/* The window's key as it was allocated or last bound. */
+	/*
+	 * The window's key as it was allocated or bound any time: its tag (the
+	 * low 8 bits) does not count, because the process may not know the last.
+	 */
 	__u32 old_rkey;
 	/* The key that it has from now on (its low 8 bits may differ). */
 	__u32 new_rkey;
@@ -260,7 +265,10 @@ struct vnet_cqe {
 	__u8 payload_len;
 	__u32 seq;
 	__u8 payload[VNET_CQE_PAYLOAD];
-	/* NIC clock at completion, nanoseconds (CQs made with timestamps). */
+	/*
+	 * NIC clock at completion, nanoseconds (CQs made with timestamps). On
+	 * the process' machine that clock is CLOCK_MONOTONIC.
+	 */
 	__u64 timestamp;
 };
 static_assert(sizeof(struct vnet_cqe) == VNET_CQE_SIZE, "cqe");
