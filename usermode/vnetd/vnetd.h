@@ -15,17 +15,38 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "../../abi/vnet-abi.h"
 #include "../platform/host.h"
 #include "../vnet_proto.h"
 
 struct daemon;
 struct uctx;
 
+/* What the device says of itself, in sysfs and in query_device alike. */
+enum device_identity {
+	DEVICE_VENDOR_ID = 0x766e,
+	DEVICE_PART_ID = 0x6574,
+	DEVICE_HW_REV = 1,
+	DEVICE_PKEYS = 1,
+	DEVICE_CAP_MASK = 0x04010000,
+};
+#define DEVICE_FW_VER VNET_FW_VER_PREFIX VNET_VERSION
+
 /* One emulated NIC and the device that stands for it. */
 struct device {
 	struct daemon *daemon;
 	u32 index;
 	char name[64];
+	/* As it goes into __be64 fields; constant for user, node and name. */
+	u8 node_guid[8];
+	/*
+	 * GIDs 0 .. ngids - 1 of port 1, all of them RoCE v2, and the net device
+	 * with the address; the table has NIC_MAX_GIDS entries. Copies of our
+	 * own: NIC memory has them for the firmware.
+	 */
+	u32 ngids;
+	u8 gid[NIC_MAX_GIDS][16];
+	u32 gid_ifindex[NIC_MAX_GIDS];
 	int memory_fd;
 	void *memory;
 	u64 memory_size;
@@ -102,11 +123,15 @@ struct file *file_create(struct daemon *daemon, struct device *device, enum vnet
 			 void *priv, int *peer_fd);
 /* Find by id; NULL if there is none, or it is closing. */
 struct file *file_find(struct daemon *daemon, u32 id);
-/* Close the daemon's end and forget the file (after uverbs let go of it). */
+/*
+ * Close the daemon's end and forget the file: for one that file_create() made
+ * and nobody got. After uverbs_file_close() the core does it.
+ */
 void file_destroy(struct file *file);
 
 /* Find by space id; NULL if it is gone. */
 struct client *client_find(struct daemon *daemon, u32 space);
+/* References keep the structure and its slot, not the process: see dead. */
 struct client *client_get(struct client *client);
 void client_put(struct client *client);
 
@@ -125,15 +150,40 @@ enum call_outcome uverbs_write(struct call *call);
 enum call_outcome uverbs_ioctl(struct call *call);
 enum call_outcome uverbs_async_read(struct call *call);
 /*
- * The program closed its last descriptor of this file (any kind): free what it
- * owned, in the order that dependences ask. CALL_PARK: call again.
+ * The program closed its last descriptor of this file (any kind), and no call
+ * on it is under way: free what it owned, in the order that dependences ask.
+ * CALL_PARK: call again. CALL_DONE: the core destroys the file.
  */
 enum call_outcome uverbs_file_close(struct file *file);
+/*
+ * The file of a completion channel, for VNET_MSG_GET_CHANNEL and the daemon's
+ * own firmware; NULL if there is none.
+ */
+struct file *uverbs_channel_file(struct device *device, u32 channel, u32 generation);
 /* The process is gone (nic_recover() has run on every device). */
 void uverbs_client_dead(struct client *client);
 /* Events are waiting in NIC memory (nic_async_take): file them. */
 void uverbs_collect_async(struct device *device);
-/* Objects of this device as JSON members: "qps": [...], "cqs": ..., "mrs": ... */
+/*
+ * Objects of this device as JSON members, with no comma before or after:
+ *   "qps": [{"qpn": 17, "type": "RC", "state": "RTS", "pid": 4711,
+ *            "dest_qpn": 18, "dest_gid": "::ffff:192.0.2.1", "waits": "rnr",
+ *            "holder": 0, "queued": 0, "sent_msgs": 0, "sent_bytes": 0,
+ *            "send_errors": 0, "rnr_waits": 0, "retries": 0, "got_msgs": 0,
+ *            "got_bytes": 0, "dropped": 0}, ...],
+ *   "cqs": [{"cqn": 1, "pid": 4711, "entries": 256, "completions": 0,
+ *            "errors": 0}, ...],
+ *   "srqs": [{"srqn": 1, "pid": 4711, "entries": 16, "limit": 0}, ...],
+ *   "mrs": [{"key": 256, "kind": "region", "pid": 4711, "addr": 0,
+ *            "length": 4096, "access": 7}, ...]
+ * "waits": why its send queue waits ("", rnr, stall, peer or lock); "holder":
+ * process id of who holds a lock of it just now (0: nobody).
+ */
 void uverbs_status(struct device *device, FILE *out);
+
+/* A string as JSON, in its quotes; bytes that are not UTF-8 become '?'. */
+void json_string(FILE *out, const char *text);
+/* A line in the daemon's log, rate-limited. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* VNETD_H */
