@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
+# How a suite declares its tests.
+#
 # vnet_test(NAME <suite>.<what> COMMAND <program> [args...]
 #           [TIMEOUT <seconds>]       default 60
 #           [PROCESSORS <n>]          processors it keeps busy, default 1

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What the lint checks share. Each runs in the root of the source tree.
+
+set -u -o pipefail
+export LC_ALL=C
+cd -- "${VNET_SOURCE_DIR:-$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../..}" || exit 1
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+need() {	# COMMAND...
+	local command
+
+	[[ -e .git ]] || skip "not a git clone: which files are the project's?"
+
+	for command in "$@"; do
+		command -v "$command" >/dev/null || skip "no $command"
+	done
+}
+
+# The project's files: those that git knows, and new ones that it would not
+# ignore. The clone may belong to another user.
+files() {	# PATTERN...
+	local file
+
+	git -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while IFS= read -r file; do
+			[[ -f $file ]] && printf '%s\n' "$file"
+		done
+}
+
+shell_files() {
+	local file
+
+	files . | while IFS= read -r file; do
+		[[ $file == *.sh ]] || head -n 1 -- "$file" | grep -qaE '^#!.*\b(ba)?sh\b' || continue
+		printf '%s\n' "$file"
+	done
+}
+
+# verdict TEXT: nothing to say is good.
+verdict() {
+	[[ -z $1 ]] && exit 0
+	printf '%s\n' "$1"
+	exit 1
+}

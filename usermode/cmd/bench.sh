@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet bench: the measurements of bench/.
+
+# shellcheck source=usermode/cmd/run.sh
+. "$VNET_SRC/usermode/cmd/run.sh"
+
+help_bench() {
+	cat <<EOF
+${BOLD}vnet bench peers${PLAIN} [--json] [--runs N]
+
+Measures vnet0 beside other ways to do the same on this machine, in one run, and
+prints medians and ratios. ${BOLD}vnet bench peers --help${PLAIN} tells more.
+EOF
+}
+
+cmd_bench() {
+	case ${1-} in
+	peers) ;;
+	--help | -h)
+		help_bench
+		return
+		;;
+	*) die_usage "bench what? see: vnet bench --help" ;;
+	esac
+	[[ -x $VNET_SRC/bench/$1 ]] || die "$EXIT_VNET" "the benchmarks are in vnet's source tree only"
+
+	need_tree bench
+	export VNET=$VNET_SELF VNET_TREE=$TREE VNET_SOURCE_DIR=$VNET_SRC
+	exec "$VNET_SRC/bench/$1" "${@:2}"
+}

@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet demo: programs from the distribution over vnet0, beside TCP.
+
+# shellcheck source=usermode/cmd/pair.sh
+. "$VNET_SRC/usermode/cmd/pair.sh"
+
+help_demo() {
+	cat <<EOF
+${BOLD}vnet demo${PLAIN}
+
+Runs perftest's ib_send_lat and ib_write_bw, as the distribution ships them, over
+vnet0, and the same exchange over TCP on the loopback interface, and prints what
+they measured. As root it installs the Debian packages that are missing; else it
+names them. Takes less than a minute once built.
+EOF
+}
+
+# A row of the table: what both programs measured, and how they compare.
+demo_row() {	# WHAT UNIT VNET TCP better-is-less|better-is-more
+	awk -v what="$1" -v unit="$2" -v vnet="$3" -v tcp="$4" -v better="$5" \
+		-v bold="$BOLD$GREEN" -v plain="$PLAIN" '
+		function digits(v) { return sprintf(v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f", v) }
+		BEGIN {
+			times = better == "better-is-less" ? tcp / vnet : vnet / tcp
+			printf "  %-31s %s%8s %-5s%s %8s %-5s %7s x\n", what, bold, digits(vnet), unit, plain,
+				digits(tcp), unit, digits(times)
+		}'
+}
+
+# Runs one side of a row; sets VALUE to what it measured.
+demo_vnet() {	# COLUMN SIZE TOOL [OPTION...]
+	local column=$1 size=$2 out=$demo_dir/$3.out
+	shift 2
+
+	progress "running $*"
+	choose_port || die "$EXIT_VNET" "$REASON"
+	(cmd_pair --quiet --timeout 120 "$@" -F -s "$size" -p "$PORT") >"$out" 2>"$out.err"
+	VALUE=$(perftest_column "$out" "$column" "$size")
+	[[ -n $VALUE ]] && return
+	progress_end
+	cat "$out" "$out.err" >&2
+	die "$EXIT_VNET" "$* over vnet0 failed"
+}
+
+demo_tcp() {	# NAME PROGRAM [OPTION...]
+	local name=$1 out=$demo_dir/tcp.out
+	shift
+
+	progress "running $*"
+	"$TREE/bin/$1" "${@:2}" >"$out" 2>&1
+	VALUE=$(named_value "$out" "$name")
+	[[ -n $VALUE ]] && return
+	progress_end
+	cat "$out" >&2
+	die "$EXIT_VNET" "$* failed"
+}
+
+demo_device() {
+	progress "looking at vnet0"
+	if ! (cmd_run ibv_devinfo -d vnet0) >"$demo_dir/devinfo" 2>&1; then
+		progress_end
+		cat "$demo_dir/devinfo" >&2
+		die "$EXIT_VNET" "ibv_devinfo does not see vnet0"
+	fi
+	progress_end
+	printf '%sibv_devinfo%s sees\n' "$BOLD" "$PLAIN"
+	grep -E 'hca_id|fw_ver|state:|active_mtu|link_layer' "$demo_dir/devinfo"
+}
+
+demo_table() {
+	local rows=() vnet
+
+	demo_vnet 't_typical[usec]' 2 ib_send_lat -n 100000
+	vnet=$VALUE
+	demo_tcp one_way_median_usec tcp_pingpong --size 2 --spin
+	rows+=("$(demo_row 'ib_send_lat, 2 bytes, polling' us "$vnet" "$VALUE" better-is-less)")
+
+	demo_vnet 't_typical[usec]' 2 ib_send_lat -e -n 10000
+	vnet=$VALUE
+	demo_tcp one_way_median_usec tcp_pingpong --size 2
+	rows+=("$(demo_row 'ib_send_lat -e, 2 bytes, asleep' us "$vnet" "$VALUE" better-is-less)")
+
+	demo_vnet 'BW_average[MB/sec]' 65536 ib_write_bw -n 20000
+	vnet=$VALUE
+	demo_tcp bandwidth_mib_per_sec tcp_stream --size 65536
+	rows+=("$(demo_row 'ib_write_bw, 64 KiB' MiB/s "$vnet" "$VALUE" better-is-more)")
+	progress_end
+
+	printf '\n%s  %-31s %14s %14s %9s%s\n' "$BOLD" '' 'vnet0' 'TCP loopback' 'better' "$PLAIN"
+	printf '%s\n' "${rows[@]}"
+	printf '\nTCP does the same as the program in its row: polls, sleeps, streams. One way, medians.\n'
+}
+
+cmd_demo() {
+	local demo_dir VALUE
+
+	case ${1-} in
+	'') ;;
+	--help | -h)
+		help_demo
+		return
+		;;
+	*) die_usage "demo has no option '$1'; see: vnet demo --help" ;;
+	esac
+
+	# shellcheck source=bench/lib.sh
+	. "$VNET_SRC/bench/lib.sh"
+	need_packages install build demo
+	need_tree bench
+	export VNET_TREE=$TREE
+	demo_dir=$(mktemp -d) || die "$EXIT_VNET" "no temporary directory can be made"
+	# shellcheck disable=SC2064	# this very directory
+	trap "rm -rf -- '$demo_dir'" EXIT
+
+	demo_device
+	demo_table
+	printf 'More: %svnet bench peers%s, %svnet run --help%s, %svnet pair --help%s\n' \
+		"$BOLD" "$PLAIN" "$BOLD" "$PLAIN" "$BOLD" "$PLAIN"
+}

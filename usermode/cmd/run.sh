@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet run: a program with the device present. vnetd is not started here: the
+# preload library does that when the program first touches the device.
+
+# shellcheck source=usermode/cmd/program.sh
+. "$VNET_SRC/usermode/cmd/program.sh"
+
+help_run_options() {
+	cat <<EOF
+  --device NAME[,NAME...]  devices of these names, one NIC each (default: vnet0)
+  --node NAME              another emulated machine, with a daemon and NICs of its own
+  --with-host-devices      show the machine's own RDMA devices, too
+EOF
+}
+
+help_run() {
+	cat <<EOF
+${BOLD}vnet run${PLAIN} [OPTIONS] CMD [ARGS...]
+
+Runs CMD, an unmodified program, with the RDMA device vnet0 present. Its children
+see the device as well.
+
+$(help_run_options)
+
+CMD's exit status is vnet's; 125: vnet failed, 126: CMD cannot be run so (it is
+static, set-user-id, ...; vnet says which), 127: there is no CMD.
+EOF
+}
+
+# Takes the options that run and pair share; leaves their number in run_taken.
+parse_run_option() {	# ARGS...
+	case $1 in
+	--device=* | --node=*)
+		parse_run_option "${1%%=*}" "${1#*=}"
+		run_taken=1
+		;;
+	--device)
+		[[ ${2-} =~ ^[A-Za-z0-9_.-]{1,63}(,[A-Za-z0-9_.-]{1,63})*$ ]] ||
+			die_usage "--device wants names: letters, digits, - _ and ., with commas between"
+		export VNET_DEVICES=$2
+		run_taken=2
+		;;
+	--node)
+		[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}$ ]] ||
+			die_usage "--node wants a name: up to 32 letters, digits, - _ and ."
+		export VNET_NODE=$2
+		run_taken=2
+		;;
+	--with-host-devices)
+		export VNET_WITH_HOST_DEVICES=1
+		run_taken=1
+		;;
+	*)
+		return 1
+		;;
+	esac
+}
+
+# The sanitizer of a sanitizer build must be in the process before anything else.
+sanitizer_library() {
+	local kind
+
+	kind=$(sed -n 's/^VNET_SANITIZE:[A-Z]*=//p' "$TREE/CMakeCache.txt" 2>/dev/null)
+	case $kind in
+	*address*) gcc -print-file-name=libasan.so ;;
+	*thread*) gcc -print-file-name=libtsan.so ;;
+	esac
+}
+
+# The environment in which a program sees the device. Needs TREE.
+run_environment() {
+	local preload=$TREE/lib/libvnet-preload.so sanitizer
+
+	[[ -e $preload && -x $TREE/bin/vnetd && -e $TREE/lib/libvnet-rdmav34.so ]] ||
+		die "$EXIT_VNET" "no complete build of vnet is in $TREE"
+	sanitizer=$(sanitizer_library)
+	if [[ -n $sanitizer ]]; then
+		preload=$(readlink -f -- "$sanitizer"):$preload
+		# The program under test is not ours to blame for what it leaks.
+		export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+	fi
+	export LD_PRELOAD=$preload${LD_PRELOAD:+:$LD_PRELOAD}
+	export RDMAV_DRIVERS=$TREE/lib/libvnet${RDMAV_DRIVERS:+:$RDMAV_DRIVERS}
+	export VNETD=$TREE/bin/vnetd
+}
+
+# Sets PROGRAM to where CMD is, after checking that it can be run.
+find_program() {	# CMD
+	PROGRAM=$(type -P -- "$1") ||
+		if [[ -e $1 && $1 == */* ]]; then
+			die "$EXIT_CANNOT_RUN" "$1 is not executable"
+		else
+			die "$EXIT_NOT_FOUND" "there is no program '$1'"
+		fi
+	check_program "$PROGRAM" "$TREE/lib/libvnet-preload.so"
+}
+
+cmd_run() {
+	local run_taken
+
+	while [[ ${1-} == -* ]]; do
+		case $1 in
+		--help | -h)
+			help_run
+			return
+			;;
+		--)
+			shift
+			break
+			;;
+		esac
+		parse_run_option "$@" || die_usage "run has no option '$1'; see: vnet run --help"
+		shift "$run_taken"
+	done
+	[[ $# -gt 0 ]] || die_usage "run what? see: vnet run --help"
+
+	need_tree device
+	find_program "$1"
+	run_environment
+	exec -- "$@"
+}

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet stop: ends the daemon.
+
+help_stop() {
+	cat <<EOF
+${BOLD}vnet stop${PLAIN} [--node NAME]
+
+Ends the daemon behind the device. Programs that use the device see it fail, as
+if the hardware had been pulled. Nobody needs this in daily use: the daemon goes
+by itself when it has been idle for a while.
+EOF
+}
+
+cmd_stop() {
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--help | -h)
+			help_stop
+			return
+			;;
+		--node)
+			[[ -n ${2-} ]] || die_usage "--node wants a name"
+			export VNET_NODE=$2
+			shift
+			;;
+		*) die_usage "stop has no option '$1'; see: vnet stop --help" ;;
+		esac
+		shift
+	done
+	need_tree device
+	exec "$TREE/bin/vnet-status" --stop
+}

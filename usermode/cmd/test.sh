@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet test: all tests, of the release build and of the sanitizer builds, in one
+# run of ctest.
+
+VNET_TEST_PRESETS=(release asan tsan)
+
+help_test() {
+	cat <<EOF
+${BOLD}vnet test${PLAIN} [--soak] [--filter RE] [--jobs N] [--list]
+
+Builds what is missing and runs the tests. As root it installs the Debian packages
+that are missing; else it names them.
+
+  --soak       the long ones, too
+  --filter RE  only those whose name matches the regular expression
+  --jobs N     at most N processors (default: all)
+  --list       names them and runs none
+
+With CI=true in the environment, a test that is skipped fails, unless
+tests/permitted-skips lists it with a reason.
+EOF
+}
+
+# One directory in which ctest sees the tests of all builds.
+write_test_directory() {	# DIRECTORY TREE...
+	mkdir -p -- "$1" || die "$EXIT_VNET" "cannot write in $1"
+	{
+		printf 'subdirs('
+		printf ' "%s"' "${@:2}"
+		printf ')\n'
+	} >"$1/CTestTestfile.cmake"
+}
+
+cmd_test() {
+	local options=() soak=no jobs directory preset trees=() status
+
+	jobs=$(nproc)
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--help | -h)
+			help_test
+			return
+			;;
+		--soak) soak=yes ;;
+		--list) options+=(--show-only) ;;
+		--filter)
+			[[ -n ${2-} ]] || die_usage "--filter wants a regular expression"
+			options+=(--tests-regex "$2")
+			shift
+			;;
+		--jobs)
+			[[ ${2-} =~ ^[1-9][0-9]*$ ]] || die_usage "--jobs wants a number"
+			jobs=$2
+			shift
+			;;
+		*) die_usage "test has no option '$1'; see: vnet test --help" ;;
+		esac
+		shift
+	done
+	[[ -e $VNET_SRC/CMakeLists.txt ]] || die "$EXIT_VNET" "the tests are in vnet's source tree only"
+
+	need_packages install build demo bench test
+	for preset in "${VNET_TEST_PRESETS[@]}"; do
+		need_tree all "$preset"
+		trees+=("$TREE")
+	done
+
+	if [[ $soak == yes ]]; then
+		export VNET_SOAK=1
+	else
+		unset VNET_SOAK
+		options+=(--label-exclude '^soak$')
+	fi
+	directory=$(tree_root)/test
+	write_test_directory "$directory" "${trees[@]}"
+	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$jobs" "${options[@]}"
+	status=$?
+	if [[ ${CI-} == true && $status == 0 ]]; then
+		"$VNET_SRC/tests/check-skips" "$directory/Testing/Temporary/LastTest.log"
+		status=$?
+	fi
+	return "$status"
+}

@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Where the build trees are, and building them when they are out of date.
+#
+#   VNET_TREE        use this finished build, and build nothing (the tests do so)
+#   VNET_BUILD_DIR   build below this directory
+#   VNET_PRESET      which preset of CMakePresets.json, by default release
+
+# shellcheck source=usermode/cmd/packages.sh
+. "$VNET_SRC/usermode/cmd/packages.sh"
+
+# What a program needs to run over vnet0: built without the test packages.
+VNET_DEVICE_ROOMS=(firmware providers/vnet usermode)
+
+# A directory that is ours alone, in a place where anyone may write.
+private_directory() {
+	(umask 077 && mkdir -p -- "$1") 2>/dev/null
+	[[ -d $1 && -O $1 && -w $1 && ! -L $1 ]]
+}
+
+# Separators of LD_PRELOAD and RDMAV_DRIVERS cannot stand in a path in them.
+unusable_path() {
+	[[ $1 == *[[:space:]:\;]* ]]
+}
+
+# The clone is built in place by its owner. Whoever else uses it, or may not
+# write there, builds in a cache of their own.
+tree_root() {
+	local cache key
+
+	if [[ -n ${VNET_BUILD_DIR-} ]]; then
+		unusable_path "$VNET_BUILD_DIR" &&
+			die "$EXIT_VNET" "VNET_BUILD_DIR may not contain blanks, colons or semicolons"
+		mkdir -p -- "$VNET_BUILD_DIR" || exit "$EXIT_VNET"
+		(cd -- "$VNET_BUILD_DIR" && pwd) || exit "$EXIT_VNET"
+		return
+	fi
+	if [[ -O $VNET_SRC && -w $VNET_SRC ]] && ! unusable_path "$VNET_SRC"; then
+		echo "$VNET_SRC/build"
+		return
+	fi
+	key=$(printf %s "$VNET_SRC" | cksum)
+	key=${key%% *}
+	for cache in "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/vnet" \
+		"${TMPDIR:-/tmp}/vnet-build-$EUID"; do
+		unusable_path "$cache" && continue
+		private_directory "$cache" || continue
+		echo "$cache/$key"
+		return
+	done
+	die "$EXIT_VNET" "there is no place to build in: $VNET_SRC is not yours" \
+		"name one: VNET_BUILD_DIR=DIRECTORY"
+}
+
+# Is TREE a finished build of WHAT (device, bench, all) from the sources as they
+# are? A stamp tells: it is as old as the start of that build.
+tree_is_fresh() {	# TREE WHAT
+	local stamp=$1/.built-$2 rooms=()
+
+	[[ -r $stamp && $(<"$stamp") == "$VNET_SRC" ]] || return 1
+	rooms=(CMakeLists.txt CMakePresets.json cmake abi "${VNET_DEVICE_ROOMS[@]}")
+	[[ $2 == device ]] || rooms+=(bench)
+	[[ $2 == all ]] && rooms+=(tests)
+	[[ -z $(cd -- "$VNET_SRC" && find "${rooms[@]}" -newer "$stamp" -print -quit 2>/dev/null) ]]
+}
+
+build_targets() {	# WHAT
+	local rooms=("${VNET_DEVICE_ROOMS[@]}") room
+
+	[[ $1 == all ]] && { echo all; return; }
+	[[ $1 == bench ]] && rooms+=(bench)
+	for room in "${rooms[@]}"; do
+		[[ -e $VNET_SRC/$room/CMakeLists.txt ]] && echo "$room/all"
+	done
+}
+
+run_ninja() {	# TREE TARGET...
+	local tree=$1 line
+	shift
+
+	NINJA_STATUS='[%f/%t] ' ninja -C "$tree" "$@" 2>&1 | while IFS= read -r line; do
+		printf '%s\n' "$line" >&3
+		[[ $line == \[* ]] && progress "building ${line%%]*}]"
+	done
+}
+
+build_failed() {	# LOG
+	progress_end
+	grep -E -A 12 'error|FAILED|Error' "$1" | tail -n 60 >&2
+	die "$EXIT_VNET" "the build failed; all it said is in $1"
+}
+
+build_tree() {	# PRESET TREE WHAT
+	local preset=$1 tree=$2 what=$3 log=$2/vnet-build.log options=() start=$SECONDS targets
+
+	if [[ -e $tree/CMakeCache.txt ]] &&
+		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$VNET_SRC" "$tree/CMakeCache.txt"; then
+		rm -rf -- "$tree"	# the clone was moved or copied with its build
+	fi
+	mkdir -p -- "$tree" || die "$EXIT_VNET" "cannot build in $tree"
+	[[ $what == all ]] && options+=(-DBUILD_TESTING=ON)
+	[[ $what != all && ! -e $tree/CMakeCache.txt ]] && options+=(-DBUILD_TESTING=OFF)
+
+	say "building ($preset, in $tree)"
+	printf '%s\n' "$VNET_SRC" >"$tree/.building"
+	progress "configuring"
+	(cd -- "$VNET_SRC" && cmake --preset "$preset" -B "$tree" "${options[@]}") >"$log" 2>&1 ||
+		build_failed "$log"
+	mapfile -t targets < <(build_targets "$what")
+	run_ninja "$tree" "${targets[@]}" 3>>"$log" || build_failed "$log"
+	progress_end
+	[[ $what == all ]] && cp -p -- "$tree/.building" "$tree/.built-bench"
+	[[ $what == all || $what == bench ]] && cp -p -- "$tree/.building" "$tree/.built-device"
+	mv -- "$tree/.building" "$tree/.built-$what"
+	say "built in $((SECONDS - start)) s"
+}
+
+# Sets TREE to a build of WHAT that is up to date, made now if there is none.
+need_tree() {	# WHAT [PRESET]
+	local what=$1 preset=${2:-${VNET_PRESET:-release}} root lock
+
+	if [[ -n ${VNET_TREE-} ]]; then
+		TREE=$VNET_TREE
+		return
+	fi
+	if [[ ! -e $VNET_SRC/CMakeLists.txt ]]; then
+		TREE=$VNET_SRC		# installed: the parts stand beside this command
+		return
+	fi
+	# What the clone's owner has built serves everybody who may read it.
+	TREE=$VNET_SRC/build/$preset
+	if [[ -z ${VNET_BUILD_DIR-} ]] && ! unusable_path "$TREE" && tree_is_fresh "$TREE" "$what"; then
+		return
+	fi
+
+	root=$(tree_root) || exit
+	TREE=$root/$preset
+	tree_is_fresh "$TREE" "$what" && return
+	need_packages tell build
+	mkdir -p -- "$root" || die "$EXIT_VNET" "cannot build in $root"
+	exec {lock}>"$root/.lock" || die "$EXIT_VNET" "cannot build in $root"
+	flock "$lock"		# two at once: the second finds it built
+	tree_is_fresh "$TREE" "$what" || build_tree "$preset" "$TREE" "$what"
+	exec {lock}>&-
+}
