@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Running a server and its client as a measurement. A function that fails
+# returns 1 and leaves the reason in REASON.
+
+REASON=''
+SERVER_PID=''		# of the server that runs now, if any
+TIME_LIMIT=120		# seconds that any one run may take
+LISTEN_LIMIT=20		# seconds until its server listens
+
+fail() {
+	REASON=$*
+	return 1
+}
+
+listens() {	# PORT
+	local hex
+
+	printf -v hex '%04X' "$1"
+	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+		awk -v port=":$hex\$" '$4 == "0A" && $2 ~ port { found = 1 } END { exit !found }'
+}
+
+# Sets PORT to one that nobody listens at, below those that the kernel gives out.
+choose_port() {
+	for _ in {1..50}; do
+		PORT=$((20000 + RANDOM % 10000))
+		listens "$PORT" || return 0
+	done
+	fail "no free port was found"
+}
+
+await_listener() {	# PORT PID
+	local end=$((SECONDS + LISTEN_LIMIT))
+
+	until listens "$1"; do
+		kill -0 "$2" 2>/dev/null || { fail "the server ended before it listened"; return; }
+		((SECONDS < end)) || { fail "the server does not listen after $LISTEN_LIMIT s"; return; }
+		sleep 0.01
+	done
+}
+
+stop_server() {
+	[[ -n $SERVER_PID ]] || return 0
+	kill "$SERVER_PID" 2>/dev/null
+	wait "$SERVER_PID" 2>/dev/null
+	SERVER_PID=''
+}
+
+# What a failed program said that says most: its last line that is not empty.
+last_words() {	# FILE
+	awk 'NF { line = $0 } END { if (line) print ": " line }' "$1"
+}
+
+outcome() {	# STATUS FILE
+	case $1 in
+	124 | 137) echo "not done after $TIME_LIMIT s$(last_words "$2")" ;;
+	*) echo "status $1$(last_words "$2")" ;;
+	esac
+}
+
+# run_one OUT COMMAND...: its output goes to OUT.
+run_one() {
+	local out=$1 status
+	shift
+
+	timeout -k 5 "$TIME_LIMIT" "$@" >"$out" 2>&1 </dev/null
+	status=$?
+	((status == 0)) || fail "$(outcome "$status" "$out")"
+}
+
+# run_pair PORT OUT SERVER... -- CLIENT...: starts the server, waits until it
+# listens at PORT, runs the client, and lets the server end by itself. Their
+# outputs go to OUT.server and OUT.client.
+run_pair() {
+	local port=$1 out=$2 server=() status
+	shift 2
+
+	while [[ $1 != -- ]]; do
+		server+=("$1")
+		shift
+	done
+	shift
+
+	timeout -k 5 "$TIME_LIMIT" "${server[@]}" >"$out.server" 2>&1 </dev/null &
+	SERVER_PID=$!
+	if ! await_listener "$port" "$SERVER_PID"; then
+		stop_server
+		fail "$REASON$(last_words "$out.server")"
+		return
+	fi
+	if ! run_one "$out.client" "$@"; then
+		stop_server
+		fail "client: $REASON"
+		return
+	fi
+	wait "$SERVER_PID"
+	status=$?
+	SERVER_PID=''
+	((status == 0)) || fail "server: $(outcome "$status" "$out.server")"
+}
+
+# Both print a number from a table, by the name of its column; nothing if there
+# is no such table or no number in it.
+csv_column() {	# FILE COLUMN
+	awk -F, -v column="$2" '
+		at && $at ~ /^[0-9.]+$/ { print $at; exit }
+		{ for (i = 1; i <= NF; i++) if ($i == column) at = i }' "$1"
+}
+
+perftest_column() {	# FILE COLUMN SIZE
+	awk -v column="$2" -v size="$3" '
+		/#bytes/ { gsub(/BW +/, "BW_"); for (i = 1; i <= NF; i++) if ($i == column) at = i; next }
+		at && $1 == size && $at ~ /^[0-9.]+$/ { print $at; exit }' "$1"
+}
+
+# "name value", as the programs of this folder print.
+named_value() {	# FILE NAME
+	awk -v name="$2" '$1 == name && $2 ~ /^[0-9.]+$/ { print $2; exit }' "$1"
+}
+
+median() {	# NUMBER...
+	printf '%s\n' "$@" | sort -g | awk '
+		{ v[NR] = $1 }
+		END { if (NR) printf "%.6g\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+json_string() {	# TEXT
+	local s=${1//\\/\\\\}
+
+	s=${s//\"/\\\"}
+	printf '"%s"' "${s//[[:cntrl:]]/ }"
+}
+
+json_list() {	# FORMATTER VALUE...
+	local format=$1 separator='' value
+	shift
+
+	printf '['
+	for value in "$@"; do
+		printf '%s%s' "$separator" "$("$format" "$value")"
+		separator=', '
+	done
+	printf ']'
+}
