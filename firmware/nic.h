@@ -224,10 +224,10 @@ bool nic_async_take(struct nic *nic, struct nic_async *out);
 
 /*
  * The process with this owner id is dead: finish or undo what it was doing,
- * release its locks, and let its QPs fall silent (state error, peers get no
- * answer). Idempotent.
+ * and release its locks. QPs of its address space fall silent (state error,
+ * peers get no answer). Idempotent.
  */
-void nic_recover(struct nic *nic, u32 owner);
+void nic_recover(struct nic *nic, u32 owner, u32 space);
 
 /*
  * The agent is dead, as seen by a client: flush this process' own QPs, so that

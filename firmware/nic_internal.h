@@ -42,29 +42,135 @@ static inline struct nic_mr *nic_find_mr(struct nic *nic, u32 key)
 	return key && nic_load(&mr->key) == key ? mr : NULL;
 }
 
+/* Receive queue that a QP draws from, as intent records name it. */
+static inline struct nic_rq *nic_find_rq(struct nic *nic, u32 num, bool is_srq)
+{
+	struct nic_srq *srq;
+	struct nic_qp *qp;
+
+	if (is_srq) {
+		srq = nic_find_srq(nic, num);
+		return srq ? &srq->rq : NULL;
+	}
+	qp = nic_find_qp(nic, num);
+	return qp ? &qp->rq : NULL;
+}
+
+/* The compiler must not read a second time what a process may change. */
+#define nic_read_once_barrier() __asm__ __volatile__("" ::: "memory")
+
 /* -- nic_event.c: completion channels and asynchronous events */
 
-/* Raise an event of an object (kind as in struct nic_async). Any locks held. */
+/* Raise an event of an object. Any locks may be held. */
 void nic_raise_qp(struct nic *nic, struct nic_qp *qp, enum nic_event event);
 void nic_raise_cq(struct nic *nic, struct nic_cq *cq, enum nic_event event);
 void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event);
 /*
- * The CQ got entries and its lock was released since: make an event if it is
- * armed. false: the channel's lock could not be had; call again later.
+ * The CQ got an entry, and its lock was released (a full barrier) since: make
+ * an event if it is armed for it. false: the channel's lock could not be had;
+ * call again later.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited);
+/* The holder of the channel's lock died: make the list what the CQs say. */
+void nic_channel_rebuild(struct nic *nic, u32 channel);
 
 /* -- nic_wait.c: pending endpoints */
 
 /* Mark the QP as having work for the NIC processor, and wake that if needed. */
 void nic_pend(struct nic *nic, struct nic_qp *qp);
+/* The QP does not exist any more. */
 void nic_unpend(struct nic *nic, struct nic_qp *qp);
+/*
+ * The head request cannot go on for this reason. Starts or continues its
+ * timer; VNET_WC_SUCCESS: it waits (and the QP is pending); else the status
+ * with which it fails now. patience: see nic_wait.c.
+ */
+enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
+				u64 patience);
+/* Patience of a request with its transport timer; 0: without end. */
+u64 nic_peer_patience(const struct nic_qp *qp);
+/* Patience with a responder that is not ready. */
+u64 nic_rnr_patience(const struct nic_qp *responder);
+
+/* -- nic_complete.c: completion queue entries, with their intent */
+
+struct nic_completion {
+	u64 wr_id;
+	u64 scatter_addr;
+	u32 byte_len;
+	u32 qp_num;
+	u32 src_qp;
+	u32 imm;
+	u8 opcode;
+	u8 status;
+	u8 flags;
+	u8 payload_len;
+};
+
+/* Ring of a CQ, NULL if its memory is not queue memory. */
+struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
+/*
+ * Slot for the next entry, with the CQ's lock held. NULL: it overran (which has
+ * been told), or is in error.
+ */
+struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq);
+/*
+ * Take the receive at rq->cons and complete it in cq, by the executor of qp
+ * (its sq_lock is held, with the locks of rq and cq). The payload is in the slot
+ * already. Leaves qp in NIC_OP_NOTIFY with cq unlocked.
+ */
+void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
+			struct vnet_cqe *slot, const struct nic_completion *wc);
+/*
+ * Retire the head of the send queue with op_status: completion, if one is due,
+ * and consumer index. false: a lock could not be had; call again.
+ */
+bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *wqe);
+/* The rest of it in NIC_OP_RETIRE_NOTIFY: the event that op_cqn may be owed. */
+bool nic_retire_notify(struct nic *nic, struct nic_qp *qp);
+
+/* -- nic_receive.c: the responder */
+
+/* What arrives at a receive queue. */
+struct nic_message {
+	const struct nic_piece *src;
+	u32 nsrc;
+	u64 length;
+	u32 imm;
+	/* enum vnet_wc_flags */
+	u8 wc_flags;
+	/* VNET_WC_RECV, VNET_WC_RECV_RDMA_WITH_IMM (whose data is placed) */
+	u8 wc_opcode;
+	bool solicited;
+	bool datagram;
+	/* Remote invalidate of key imm. */
+	bool invalidate;
+};
+
+/* Outcomes of an attempt that are not a wc status. */
+#define NIC_EXEC_WAIT 0x100u
+/* Lost on the way or refused, which an unreliable requester does not learn. */
+#define NIC_EXEC_DROPPED 0x101u
+
+/*
+ * Give a message to peer's receive queue, by the executor of qp. Answers the
+ * requester's completion status or NIC_EXEC_WAIT.
+ */
+u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
+		const struct nic_message *msg);
+/* Complete all receives of a QP in error; caller holds sq_lock. */
+void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
+/*
+ * Put a QP into the error state, by a holder of its sq_lock or rq.lock; event
+ * < 0: none. What is queued is flushed later.
+ */
+void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 
 /* -- nic_send.c: the requester */
 
 /*
- * Run the send queue (and the deferred flush of the receive queue) as far as
- * it goes, at most `budget` requests. The caller holds nothing.
+ * Run the send queue (and the flush of the receive queue) as far as it goes, at
+ * most `budget` requests. The caller holds nothing.
  */
 void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
 

@@ -44,6 +44,12 @@ static inline void nic_unlock(nic_lock_t *lock)
 	nic_xchg(lock, 0);
 }
 
+/* Where nothing is looked at afterwards. Pairs with the acquire of a try. */
+static inline void nic_unlock_release(nic_lock_t *lock)
+{
+	nic_store_release(lock, 0);
+}
+
 static inline bool nic_holds(const struct nic *nic, const nic_lock_t *lock)
 {
 	return nic_load(lock) == nic->self;

@@ -11,6 +11,7 @@
 #define NIC_MEMORY_H
 
 #include "nic_types.h"
+#include "../abi/vnet-abi.h"
 #include "../abi/vnet_hw.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
@@ -23,6 +24,8 @@ enum nic_limits {
 	/* Low bits of a QP number are its index, the rest its generation. */
 	NIC_QPN_BITS = 24,
 	NIC_KEY_TAG_BITS = 8,
+	/* Entry of the client table, whose contents are the host's. */
+	NIC_CLIENT_SIZE = 64,
 };
 
 #define NIC_MAX_MSG 0x80000000ull
@@ -182,18 +185,25 @@ enum nic_mr_flags {
 	 * platform must check rights page by page (no forced access).
 	 */
 	NIC_MR_CHECK_PAGES = 1 << 0,
+	/* Being destroyed: nobody may find or bind it any more. */
+	NIC_MR_DYING = 1 << 1,
 };
 
 /*
  * Translation and protection: memory regions and windows. Entry i has keys
- * (i << NIC_KEY_TAG_BITS | tag). An unbound window has length 0.
- * Written by the agent, and by the firmware for windows (under the SQ lock of
- * the binding QP, key written last on bind and first on invalidate).
+ * (i << NIC_KEY_TAG_BITS | tag). An unbound window has parent and length 0 and
+ * keeps a key, which names it and gives access to nothing.
+ *
+ * Written by the agent, and by the firmware for windows: whoever exchanges a
+ * window's key for 0 may change it, counts version on, and stores the key last.
+ * Readers take no lock: they look at key and version before and after.
  */
 struct nic_mr {
 	/* Valid key, used as lkey and rkey; 0: invalid. */
 	u32 key;
+	/* enum nic_mr_kind */
 	u8 kind;
+	/* enum nic_mr_flags; written by the agent. */
 	u8 flags;
 	u16 rsvd0;
 	u32 access;
@@ -203,12 +213,15 @@ struct nic_mr {
 	u64 addr;
 	u64 length;
 	u32 space;
-	/* Windows: region in which it is open (index); type 2: its QP. */
+	/* Windows: key of the region in which it is open; 0: unbound. */
 	u32 parent;
+	/* Type 2 windows: the QP through which it was bound. */
 	u32 qpn;
-	/* Regions, atomic: windows open in it. */
+	/* Regions, atomic: windows open in it; never too low. */
 	u32 windows;
-	u64 rsvd1;
+	u32 version;
+	/* NIC_MR_DYING: epoch that every busy QP must have seen (nic_grace.c). */
+	u32 grace;
 };
 static_assert(sizeof(struct nic_mr) == 64, "mr");
 
@@ -304,7 +317,10 @@ struct nic_qp {
 	/* Full number; 0: none here. */
 	u32 qpn;
 	u8 type;
-	/* enum nic_qp_state; written under sq_lock and rq.lock both. */
+	/*
+	 * enum nic_qp_state: commands write it under sq_lock and rq.lock both;
+	 * whoever holds one of the two may set ERR (and SQE under sq_lock).
+	 */
 	u8 state;
 	u8 sq_sig_all;
 	u8 sq_shift;
@@ -344,7 +360,10 @@ struct nic_qp {
 	/* nic clock, ns: the wait ends in failure; and the next retry. */
 	u64 deadline;
 	u64 retry_at;
-	u64 rsvd1[2];
+	/* Epoch of the NIC that the executor saw between two operations. */
+	u32 grace_seen;
+	u32 rsvd1;
+	u64 rsvd2[1];
 
 	/* --- responder; see struct nic_rq. num == 0 with an SRQ. */
 	struct nic_rq rq;
@@ -373,6 +392,16 @@ static_assert(offsetof(struct nic_qp, rq) == 128, "third line");
 static_assert(sizeof(struct nic_qp) == 512, "qp");
 
 /* ------------------------------------------------------------- the header */
+
+/* How the NIC processor sleeps, so what deserves a kick. */
+enum nic_sleep {
+	NIC_AWAKE = 0,
+	/* Until it is kicked: new pending work and events must kick it. */
+	NIC_SLEEPS = 1,
+	/* Until its next tick, because work is pending: only a receive that */
+	/* somebody waits for, and events, must kick it. */
+	NIC_DOZES = 2,
+};
 
 struct nic_counters {
 	/* Datagrams and frames that nobody could take, by reason. */
@@ -432,11 +461,12 @@ struct nic_header {
 	u32 agent_life __attribute__((aligned(64)));
 	/* Non-zero: the device has failed for good. */
 	u32 fatal;
+	/* Advanced when something is taken away that operations use. */
+	u32 grace_epoch;
+	/* All QPs made so far have an index below this. */
+	u32 qp_high;
 
-	/*
-	 * The NIC processor sleeps and wants a kick for new pending work or
-	 * events (stored by it, before it looks a last time).
-	 */
+	/* enum nic_sleep; stored by the NIC processor, before it looks a last time. */
 	u32 processor_sleeps __attribute__((aligned(64)));
 	/* Non-zero: some async_pending word is set. */
 	u32 async_any;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queue entries, made so that a death at any instruction leaves
+ * something that can be finished or forgotten (see enum nic_op_phase): the body
+ * is written while nobody looks at it, then the intent, then the indices, and
+ * the entry's seq, which makes it valid, last.
+ */
+#include "nic_internal.h"
+
+struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq)
+{
+	return plat_queue(nic, cq->ring,
+			  VNET_RING_HDR_SIZE + ((u64)cq->mask + 1) * VNET_CQE_SIZE);
+}
+
+static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *cq, u32 index)
+{
+	struct vnet_cqe *cqes = (struct vnet_cqe *)(ring + 1);
+
+	return &cqes[index & cq->mask];
+}
+
+/* The process' consumer index decides; a nonsensical one counts as full. */
+static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
+{
+	if (likely(cq->prod - cq->cons_seen <= cq->mask))
+		return false;
+	/* Pairs with the release of cons by the process after it read entries. */
+	cq->cons_seen = nic_load_acquire(&ring->cons);
+	return cq->prod - cq->cons_seen > cq->mask;
+}
+
+struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
+{
+	struct vnet_ring *ring = nic_cq_ring(nic, cq);
+
+	if (unlikely(!ring || cq->error))
+		return NULL;
+	/* With IGNORE_OVERRUN the process has promised that there is room. */
+	if (unlikely(nic_cq_full(ring, cq) && !(cq->flags & VNET_CREATE_CQ_IGNORE_OVERRUN))) {
+		cq->error = 1;
+		nic_raise_cq(nic, cq, NIC_EVENT_CQ_ERR);
+		return NULL;
+	}
+	return nic_cqe_at(ring, cq, cq->prod);
+}
+
+static void nic_fill(struct nic_cq *cq, struct vnet_cqe *cqe, const struct nic_completion *wc)
+{
+	cqe->wr_id = wc->wr_id;
+	cqe->scatter_addr = wc->scatter_addr;
+	cqe->byte_len = wc->byte_len;
+	cqe->qp_num = wc->qp_num;
+	cqe->src_qp = wc->src_qp;
+	cqe->imm = wc->imm;
+	cqe->opcode = wc->opcode;
+	cqe->status = wc->status;
+	cqe->flags = wc->flags;
+	cqe->payload_len = wc->payload_len;
+	if (unlikely(cq->flags & VNET_CREATE_CQ_TIMESTAMP))
+		cqe->timestamp = plat_clock();
+	cq->completions++;
+	if (unlikely(wc->status))
+		cq->errors++;
+}
+
+/* Index first, for a process that looks at it; then the entry becomes valid. */
+static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe)
+{
+	u32 next = cq->prod + 1;
+	struct vnet_ring *ring = nic_cq_ring(nic, cq);
+
+	cq->prod = next;
+	nic_store(&ring->prod, next);
+	plat_step(13);
+	/* Pairs with the provider's acquire of seq. */
+	nic_store_release(&cqe->seq, next);
+}
+
+void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
+			struct vnet_cqe *slot, const struct nic_completion *wc)
+{
+	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
+
+	nic_fill(cq, slot, wc);
+	qp->op_rq = rq->num;
+	qp->op_rq_is_srq = rq->is_srq;
+	qp->op_rq_idx = rq->cons;
+	qp->op_cqn = cq->num;
+	qp->op_cq_idx = cq->prod;
+	plat_step(10);
+	/* Before the indices; recovery runs after the process is dead. */
+	nic_store_release(&qp->op_phase, NIC_OP_COMMIT);
+	plat_step(11);
+	rq->cons++;
+	/* The process may reuse the receive's slot from here on. */
+	if (likely(ring))
+		nic_store_release(&ring->cons, rq->cons);
+	plat_step(12);
+	nic_publish(nic, cq, slot);
+	plat_step(14);
+	nic_store_release(&qp->op_phase, NIC_OP_NOTIFY);
+	plat_step(15);
+	nic_unlock(&cq->lock);
+	plat_step(16);
+}
+
+/* ------------------------------------------------------ the requester's end */
+
+static u8 nic_send_opcode(u8 wr_opcode)
+{
+	static const u8 opcode[] = {
+		[VNET_WR_RDMA_WRITE] = VNET_WC_RDMA_WRITE,
+		[VNET_WR_RDMA_WRITE_IMM] = VNET_WC_RDMA_WRITE,
+		[VNET_WR_SEND] = VNET_WC_SEND,
+		[VNET_WR_SEND_IMM] = VNET_WC_SEND,
+		[VNET_WR_RDMA_READ] = VNET_WC_RDMA_READ,
+		[VNET_WR_ATOMIC_CMP_SWP] = VNET_WC_COMP_SWAP,
+		[VNET_WR_ATOMIC_FETCH_ADD] = VNET_WC_FETCH_ADD,
+		[VNET_WR_LOCAL_INV] = VNET_WC_LOCAL_INV,
+		[VNET_WR_BIND_MW] = VNET_WC_BIND_MW,
+		[VNET_WR_SEND_INV] = VNET_WC_SEND,
+	};
+
+	return wr_opcode < sizeof(opcode) ? opcode[wr_opcode] : VNET_WC_SEND;
+}
+
+/* The head request is no more: the process may reuse its slot. */
+static void nic_advance(struct nic *nic, struct nic_qp *qp)
+{
+	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
+
+	qp->sq_cons++;
+	if (likely(ring))
+		nic_store_release(&ring->cons, qp->sq_cons);
+}
+
+static void nic_end_op(struct nic_qp *qp)
+{
+	qp->op_bytes = 0;
+	qp->retries_used = 0;
+	qp->rnr_used = 0;
+	qp->wait = NIC_WAIT_NONE;
+	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+	nic_store_release(&qp->op_seq, qp->op_seq + 1);
+}
+
+bool nic_retire_notify(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
+
+	/* Only a failed request is solicited on the sender's side. */
+	if (cq && !nic_cq_notify(nic, cq, qp->op_status != VNET_WC_SUCCESS))
+		return false;
+	nic_end_op(qp);
+	return true;
+}
+
+/* false: the CQ cannot take it; the request is retired without a completion. */
+static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq *cq,
+			      const struct vnet_send_wqe *wqe)
+{
+	struct vnet_cqe *slot = nic_cq_slot(nic, cq);
+	struct nic_completion wc = {
+		.wr_id = wqe->wr_id,
+		.byte_len = qp->op_bytes,
+		.qp_num = qp->qpn,
+		.opcode = nic_send_opcode(wqe->opcode),
+		.status = qp->op_status,
+	};
+
+	if (unlikely(!slot))
+		return false;
+	if (unlikely(wc.status))
+		wc.imm = qp->vendor_err;
+	nic_fill(cq, slot, &wc);
+	qp->op_cqn = cq->num;
+	qp->op_cq_idx = cq->prod;
+	plat_step(20);
+	nic_store_release(&qp->op_phase, NIC_OP_RETIRE);
+	plat_step(21);
+	nic_advance(nic, qp);
+	plat_step(22);
+	nic_publish(nic, cq, slot);
+	nic_store_release(&qp->op_phase, NIC_OP_RETIRE_NOTIFY);
+	plat_step(23);
+	return true;
+}
+
+bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *wqe)
+{
+	struct nic_cq *cq;
+	bool made;
+
+	if (unlikely(qp->op_phase == NIC_OP_RETIRE_NOTIFY))
+		return nic_retire_notify(nic, qp);
+	if (qp->op_status == VNET_WC_SUCCESS && !qp->sq_sig_all &&
+	    !(wqe->flags & VNET_WR_SIGNALED)) {
+		nic_advance(nic, qp);
+		nic_end_op(qp);
+		return true;
+	}
+	cq = nic_find_cq(nic, qp->send_cqn);
+	if (likely(cq)) {
+		if (unlikely(!nic_lock(nic, &cq->lock)))
+			return false;
+		made = nic_complete_send(nic, qp, cq, wqe);
+		nic_unlock(&cq->lock);
+		plat_step(24);
+		if (likely(made))
+			return nic_retire_notify(nic, qp);
+	}
+	nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
+	nic_advance(nic, qp);
+	nic_end_op(qp);
+	return true;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion channels and asynchronous events: both are kept as state of the
+ * objects that they are about, so that nothing can overflow and everything can
+ * be rebuilt when whoever was recording an event dies.
+ */
+#include "nic_internal.h"
+
+static void nic_wake_processor(struct nic *nic)
+{
+	if (nic_load(&nic->hdr->processor_sleeps) && nic_xchg(&nic->hdr->processor_sleeps, 0))
+		plat_kick(nic);
+}
+
+static void nic_raise(struct nic *nic, u32 *pending, u64 *bitmap, u32 index, enum nic_event event)
+{
+	/* Seen in the opposite order by nic_async_take(). */
+	nic_fetch_or(pending, 1u << event);
+	nic_fetch_or(&bitmap[index / 64], 1ull << (index % 64));
+	nic_xchg(&nic->hdr->async_any, 1);
+	nic_wake_processor(nic);
+}
+
+void nic_raise_qp(struct nic *nic, struct nic_qp *qp, enum nic_event event)
+{
+	nic_raise(nic, &qp->async_pending, nic->async_qp, nic_qp_index(nic, qp), event);
+}
+
+void nic_raise_cq(struct nic *nic, struct nic_cq *cq, enum nic_event event)
+{
+	nic_raise(nic, &cq->async_pending, nic->async_cq, (u32)(cq - nic->cq), event);
+}
+
+void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event)
+{
+	nic_raise(nic, &srq->async_pending, nic->async_srq, (u32)(srq - nic->srq), event);
+}
+
+/* Lowest set bit of a bitmap, taken out of it; false if there is none. */
+static bool nic_take_bit(u64 *bitmap, u32 bits, u32 *index)
+{
+	u32 word;
+	u64 seen;
+
+	for (word = 0; word < (bits + 63) / 64; word++) {
+		seen = nic_load(&bitmap[word]);
+		if (!seen)
+			continue;
+		*index = word * 64 + (u32)__builtin_ctzll(seen);
+		nic_fetch_and(&bitmap[word], ~(seen & -seen));
+		return *index < bits;
+	}
+	return false;
+}
+
+/* One event of an object; the others, if any, are raised again. */
+static bool nic_take_event(u32 *pending, u64 *bitmap, u32 index, u32 *event)
+{
+	u32 seen = nic_xchg(pending, 0);
+
+	if (!seen)
+		return false;
+	*event = (u32)__builtin_ctz(seen);
+	seen &= seen - 1;
+	if (seen) {
+		nic_fetch_or(pending, seen);
+		nic_fetch_or(&bitmap[index / 64], 1ull << (index % 64));
+	}
+	return true;
+}
+
+static bool nic_async_scan(struct nic *nic, struct nic_async *out)
+{
+	u32 i;
+
+	while (nic_take_bit(nic->async_qp, nic->max_qp, &i)) {
+		out->kind = 'q';
+		out->num = nic_load(&nic->qp[i].qpn);
+		if (nic_take_event(&nic->qp[i].async_pending, nic->async_qp, i, &out->event))
+			return true;
+	}
+	while (nic_take_bit(nic->async_cq, nic->max_cq, &i)) {
+		out->kind = 'c';
+		out->num = nic_load(&nic->cq[i].num);
+		if (nic_take_event(&nic->cq[i].async_pending, nic->async_cq, i, &out->event))
+			return true;
+	}
+	while (nic_take_bit(nic->async_srq, nic->max_srq, &i)) {
+		out->kind = 's';
+		out->num = nic_load(&nic->srq[i].rq.num);
+		if (nic_take_event(&nic->srq[i].async_pending, nic->async_srq, i, &out->event))
+			return true;
+	}
+	return false;
+}
+
+bool nic_async_take(struct nic *nic, struct nic_async *out)
+{
+	if (!nic_load(&nic->hdr->async_any))
+		return false;
+	/* Before the scan: what is raised during it is found by the next. */
+	nic_xchg(&nic->hdr->async_any, 0);
+	if (!nic_async_scan(nic, out))
+		return false;
+	nic_xchg(&nic->hdr->async_any, 1);
+	return true;
+}
+
+/* ------------------------------------------------------- completion events */
+
+static void nic_channel_append(struct nic *nic, struct nic_channel *ch, u32 cq_index)
+{
+	nic->cq[cq_index].ev_next = NIC_NONE;
+	if (ch->head == NIC_NONE)
+		ch->head = cq_index;
+	else
+		nic->cq[ch->tail & (nic->max_cq - 1)].ev_next = cq_index;
+	ch->tail = cq_index;
+}
+
+static bool nic_armed_for(const struct vnet_ring *ring, bool solicited)
+{
+	u32 arm = nic_load(&ring->arm);
+
+	return arm == VNET_CQ_ARM_NEXT || (arm == VNET_CQ_ARM_SOLICITED && solicited);
+}
+
+/*
+ * The load of arm comes after the full barrier of the CQ's unlock; the process
+ * stores arm, has a full barrier, and polls. So either it finds the entry, or
+ * we find the queue armed.
+ */
+bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
+{
+	struct vnet_ring *ring = nic_cq_ring(nic, cq);
+	struct nic_channel *ch;
+	u32 channel = cq->channel;
+
+	if (likely(!ring || !nic_armed_for(ring, solicited)))
+		return true;
+	if (channel >= nic->max_channel)
+		return true;
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return false;
+	if (nic_armed_for(ring, solicited) && ch->generation) {
+		bool was_empty = ch->head == NIC_NONE;
+
+		/* Recorded before it is disarmed: a death between repeats it. */
+		if (!cq->ev_pending++)
+			nic_channel_append(nic, ch, (u32)(cq - nic->cq));
+		plat_step(40);
+		nic_store_release(&ring->arm, VNET_CQ_DISARMED);
+		if (was_empty)
+			plat_channel_ready(nic, channel);
+		plat_step(41);
+	}
+	nic_unlock_release(&ch->lock);
+	return true;
+}
+
+enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
+				 void (*drain)(void *arg), void *arg)
+{
+	struct nic_channel *ch;
+	struct nic_cq *cq;
+	u32 first;
+
+	if (channel >= nic->max_channel)
+		return NIC_EINVAL;
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return NIC_BUSY;
+	first = ch->head;
+	if (first >= nic->max_cq) {
+		nic_unlock_release(&ch->lock);
+		return NIC_EINVAL;
+	}
+	cq = &nic->cq[first];
+	*user_handle = cq->user_handle;
+	cq->ev_delivered++;
+	plat_step(42);
+	cq->ev_pending--;
+	plat_step(43);
+	ch->head = cq->ev_next;
+	if (ch->head == NIC_NONE)
+		ch->tail = NIC_NONE;
+	/* Several events of one CQ: it queues again behind the others. */
+	if (cq->ev_pending)
+		nic_channel_append(nic, ch, first);
+	if (ch->head == NIC_NONE)
+		drain(arg);
+	plat_step(44);
+	nic_unlock_release(&ch->lock);
+	return NIC_OK;
+}
+
+void nic_channel_rebuild(struct nic *nic, u32 channel)
+{
+	struct nic_channel *ch = &nic->channel[channel];
+	u32 i;
+
+	ch->head = NIC_NONE;
+	ch->tail = NIC_NONE;
+	for (i = 0; i < nic->max_cq; i++) {
+		struct nic_cq *cq = &nic->cq[i];
+
+		if (cq->num && cq->channel == channel && cq->ev_pending)
+			nic_channel_append(nic, ch, i);
+	}
+	/* Once too often does no harm: draining takes all there is. */
+	if (ch->head != NIC_NONE)
+		plat_channel_ready(nic, channel);
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder: what happens to a message that needs a receive. It is
+ * executed by whoever runs the requester, under the receive queue's lock, and
+ * takes effect for the responder at one instant (nic_commit_receive).
+ */
+#include "nic_internal.h"
+
+/* Receives that are posted and not taken; 0 for a nonsensical index too. */
+static u32 nic_rq_available(const struct nic_rq *rq, const struct vnet_ring *ring)
+{
+	/* Pairs with the release of prod by the process that wrote the entry. */
+	u32 n = nic_load_acquire(&ring->prod) - rq->cons;
+
+	return n <= rq->mask + 1 ? n : 0;
+}
+
+static struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
+{
+	return plat_queue(nic, rq->ring,
+			  VNET_RING_HDR_SIZE + (((u64)rq->mask + 1) << (rq->shift & 31)));
+}
+
+void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
+{
+	u8 before = nic_load(&qp->state);
+
+	if (before == NIC_QPS_ERR)
+		return;
+	nic_store(&qp->state, NIC_QPS_ERR);
+	nic_store(&qp->flush_rq, 1);
+	if (event >= 0)
+		nic_raise_qp(nic, qp, (enum nic_event)event);
+	if (qp->srqn)
+		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
+	nic_pend(nic, qp);
+}
+
+/* The locks that a delivery holds. */
+struct nic_delivery {
+	struct nic *nic;
+	/* Executor, and the one who gets the message. */
+	struct nic_qp *qp;
+	struct nic_qp *peer;
+	const struct nic_message *msg;
+	struct nic_rq *rq;
+	struct vnet_ring *ring;
+	struct nic_cq *cq;
+	/* The receive, copied once. */
+	struct vnet_recv_wqe wqe;
+	struct nic_piece dst[VNET_MAX_SGE];
+	u32 ndst;
+	/* Receives that were posted, this one included. */
+	u32 available;
+};
+
+static bool nic_delivery_lock(struct nic_delivery *d)
+{
+	struct nic_srq *srq;
+
+	if (!nic_lock(d->nic, &d->peer->rq.lock))
+		return false;
+	plat_step(1);
+	d->rq = &d->peer->rq;
+	if (!d->peer->srqn)
+		return true;
+	srq = nic_find_srq(d->nic, d->peer->srqn);
+	if (srq && nic_lock(d->nic, &srq->rq.lock)) {
+		d->rq = &srq->rq;
+		plat_step(2);
+		return true;
+	}
+	nic_unlock_release(&d->peer->rq.lock);
+	return false;
+}
+
+static void nic_delivery_unlock(struct nic_delivery *d)
+{
+	if (d->rq != &d->peer->rq)
+		nic_unlock_release(&d->rq->lock);
+	nic_unlock_release(&d->peer->rq.lock);
+	plat_step(3);
+}
+
+/*
+ * Copy the receive at the head, check the keys of as much of it as the message
+ * fills, and tell where that is.
+ */
+static enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need)
+{
+	const struct nic_rq *rq = d->rq;
+	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
+	const struct vnet_sge *sges = (const struct vnet_sge *)(slot + VNET_RECV_HDR_SIZE);
+	u32 i;
+
+	memcpy(&d->wqe, slot, sizeof(d->wqe));
+	nic_read_once_barrier();
+	d->ndst = 0;
+	if (d->wqe.num_sge > rq->max_sge)
+		return VNET_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < d->wqe.num_sge && need; i++) {
+		struct nic_piece *piece = &d->dst[d->ndst];
+		struct vnet_sge sge;
+
+		memcpy(&sge, &sges[i], sizeof(sge));
+		nic_read_once_barrier();
+		if (sge.length > need)
+			sge.length = (u32)need;
+		if (!sge.length)
+			continue;
+		if (!nic_check_key(d->nic, sge.lkey, rq->pdn, d->peer->qpn, NIC_ACCESS_LOCAL_WRITE,
+				   sge.addr, sge.length, piece))
+			return VNET_WC_LOC_PROT_ERR;
+		need -= sge.length;
+		d->ndst++;
+	}
+	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+/* No receive: RNR for a reliable sender; others stall for a while, then lose. */
+static u32 nic_no_receive(struct nic_delivery *d)
+{
+	struct nic *nic = d->nic;
+	struct nic_qp *qp = d->qp;
+	bool lossy = d->rq->lossy;
+	enum vnet_wc_status status;
+
+	/* The NIC processor asks to be told; a process just looks again. */
+	if (nic->space == NIC_SPACE_POINTER)
+		nic_store(&d->ring->need_doorbell, 1);
+	if (qp->type == NIC_QPT_RC) {
+		u64 patience = nic_rnr_patience(d->peer);
+
+		nic_delivery_unlock(d);
+		status = nic_wait_on(nic, qp, NIC_WAIT_RNR, patience);
+		return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
+	}
+	if (!lossy && nic->stall_ns) {
+		status = nic_wait_on(nic, qp, NIC_WAIT_STALL, nic->stall_ns);
+		if (status == VNET_WC_SUCCESS) {
+			nic_delivery_unlock(d);
+			return NIC_EXEC_WAIT;
+		}
+		d->rq->lossy = 1;
+	}
+	d->peer->counters.dropped++;
+	nic_delivery_unlock(d);
+	nic_fetch_add(&nic->hdr->counters.drop_no_receive, 1);
+	return VNET_WC_SUCCESS;
+}
+
+/* An event for a receive taken from an SRQ below its limit. */
+static void nic_srq_taken(struct nic_delivery *d)
+{
+	if (likely(!d->rq->limit || d->available - 1 >= d->rq->limit))
+		return;
+	d->rq->limit = 0;
+	nic_raise_srq(d->nic, nic_find_srq(d->nic, d->rq->num), NIC_EVENT_SRQ_LIMIT_REACHED);
+}
+
+/* Move the message to its receive: status for the receiver. */
+static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result *result)
+{
+	const struct nic_message *msg = d->msg;
+
+	*result = NIC_COPY_OK;
+	if (msg->wc_opcode == VNET_WC_RECV_RDMA_WITH_IMM || !msg->length)
+		return VNET_WC_SUCCESS;
+	*result = plat_copy(d->nic, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
+	if (likely(*result == NIC_COPY_OK))
+		return VNET_WC_SUCCESS;
+	return VNET_WC_LOC_PROT_ERR;
+}
+
+/* Does it fit into the entry, for the receiver to place when it polls? */
+static bool nic_fits_cqe(const struct nic_delivery *d)
+{
+	const struct nic_message *msg = d->msg;
+
+	return msg->length <= VNET_CQE_PAYLOAD && msg->length && d->ndst == 1 &&
+	       msg->wc_opcode == VNET_WC_RECV && d->dst[0].space != d->nic->space;
+}
+
+static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet_cqe *slot)
+{
+	const struct nic_message *msg = d->msg;
+	struct nic_piece dst = {
+		.addr = (u64)(unsigned long)slot->payload,
+		.length = VNET_CQE_PAYLOAD,
+		.space = NIC_SPACE_POINTER,
+	};
+
+	if (likely(msg->nsrc == 1 && msg->src[0].space == NIC_SPACE_POINTER)) {
+		memcpy(slot->payload, (const void *)(unsigned long)msg->src[0].addr, msg->length);
+		return NIC_COPY_OK;
+	}
+	return plat_copy(d->nic, &dst, 1, msg->src, msg->nsrc, msg->length);
+}
+
+static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status status,
+			      struct nic_completion *wc)
+{
+	const struct nic_message *msg = d->msg;
+
+	wc->wr_id = d->wqe.wr_id;
+	wc->scatter_addr = d->dst[0].addr;
+	wc->byte_len = (u32)msg->length;
+	wc->qp_num = d->peer->qpn;
+	wc->src_qp = d->qp->qpn;
+	wc->imm = status ? 0 : msg->imm;
+	wc->opcode = msg->wc_opcode;
+	wc->status = (u8)status;
+	wc->flags = msg->wc_flags;
+	wc->payload_len = 0;
+}
+
+/* What the requester learns of a failure at the responder. */
+static u32 nic_requester_status(const struct nic_qp *qp, enum vnet_wc_status at_receiver)
+{
+	if (qp->type != NIC_QPT_RC || at_receiver == VNET_WC_SUCCESS)
+		return VNET_WC_SUCCESS;
+	return at_receiver == VNET_WC_LOC_LEN_ERR ? VNET_WC_REM_INV_REQ_ERR : VNET_WC_REM_OP_ERR;
+}
+
+/*
+ * The event that a committed receive may owe. With the receive queue's lock
+ * held, so that neither the responder nor its CQ goes away meanwhile.
+ */
+static u32 nic_delivered(struct nic_delivery *d, u32 status)
+{
+	struct nic_qp *qp = d->qp;
+	bool told = nic_cq_notify(d->nic, d->cq, d->msg->solicited || status);
+
+	plat_step(17);
+	qp->op_status = (u8)status;
+	if (likely(told))
+		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	nic_delivery_unlock(d);
+	return status;
+}
+
+/* The responder cannot complete: its CQ overran. It is dead to the world. */
+static u32 nic_no_room(struct nic_delivery *d)
+{
+	nic_unlock(&d->cq->lock);
+	nic_qp_fail(d->nic, d->peer, NIC_EVENT_QP_FATAL);
+	nic_delivery_unlock(d);
+	return d->qp->type == NIC_QPT_RC ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS;
+}
+
+static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp)
+{
+	u64 patience = qp->type == NIC_QPT_RC ? nic_peer_patience(qp) : nic->stall_ns;
+	enum nic_wait reason = qp->type == NIC_QPT_RC ? NIC_WAIT_LOCK : NIC_WAIT_STALL;
+	enum vnet_wc_status status = nic_wait_on(nic, qp, reason, patience);
+
+	if (status == VNET_WC_SUCCESS)
+		return NIC_EXEC_WAIT;
+	return qp->type == NIC_QPT_RC ? status : VNET_WC_SUCCESS;
+}
+
+/* The receive is known good for the message: move it and complete. */
+static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
+{
+	struct nic *nic = d->nic;
+	enum nic_copy_result result = NIC_COPY_OK;
+	bool in_cqe = at_receiver == VNET_WC_SUCCESS && nic_fits_cqe(d);
+	struct nic_completion wc;
+	struct vnet_cqe *slot;
+
+	if (at_receiver == VNET_WC_SUCCESS && !in_cqe)
+		at_receiver = nic_move(d, &result);
+	plat_step(4);
+	d->cq = nic_find_cq(nic, d->peer->recv_cqn);
+	if (result == NIC_COPY_SRC_FAULT || result == NIC_COPY_SRC_GONE) {
+		nic_delivery_unlock(d);
+		return VNET_WC_LOC_PROT_ERR;
+	}
+	if (unlikely(!d->cq || !nic_lock(nic, &d->cq->lock))) {
+		nic_delivery_unlock(d);
+		return nic_lock_wait(nic, d->qp);
+	}
+	plat_step(5);
+	slot = nic_cq_slot(nic, d->cq);
+	if (unlikely(!slot))
+		return nic_no_room(d);
+	if (in_cqe && unlikely(nic_fill_payload(d, slot) != NIC_COPY_OK)) {
+		nic_unlock(&d->cq->lock);
+		nic_delivery_unlock(d);
+		return VNET_WC_LOC_PROT_ERR;
+	}
+	nic_completion_of(d, at_receiver, &wc);
+	if (in_cqe)
+		wc.payload_len = (u8)d->msg->length;
+	if (unlikely(at_receiver))
+		nic_qp_fail(nic, d->peer, -1);
+	d->peer->counters.got_msgs++;
+	d->peer->counters.got_bytes += d->msg->length;
+	d->qp->op_status = (u8)nic_requester_status(d->qp, at_receiver);
+	nic_commit_receive(nic, d->qp, d->rq, d->cq, slot, &wc);
+	if (d->rq->is_srq)
+		nic_srq_taken(d);
+	return nic_delivered(d, d->qp->op_status);
+}
+
+u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
+		const struct nic_message *msg)
+{
+	struct nic_delivery d;
+	enum vnet_wc_status status;
+	u32 available;
+
+	d.nic = nic;
+	d.qp = qp;
+	d.peer = peer;
+	d.msg = msg;
+	d.dst[0].addr = 0;
+	if (unlikely(!nic_delivery_lock(&d)))
+		return nic_lock_wait(nic, qp);
+	d.ring = nic_rq_ring(nic, d.rq);
+	/* It may have been destroyed or reset before its lock was had. */
+	if (unlikely(!d.ring || !d.peer->qpn || d.peer->state < NIC_QPS_RTR ||
+		     d.peer->state == NIC_QPS_ERR)) {
+		nic_delivery_unlock(&d);
+		return nic_lock_wait(nic, qp);
+	}
+	available = nic_rq_available(d.rq, d.ring);
+	if (unlikely(!available))
+		return nic_no_receive(&d);
+	d.rq->lossy = 0;
+	status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
+	if (unlikely(msg->invalidate && !status && !nic_invalidate_key(nic, peer, msg->imm)))
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(status && msg->datagram)) {
+		/* A datagram that does not fit is lost, and nothing else. */
+		d.peer->counters.dropped++;
+		nic_delivery_unlock(&d);
+		nic_fetch_add(&nic->hdr->counters.drop_length, 1);
+		return VNET_WC_SUCCESS;
+	}
+	d.available = available;
+	return nic_place(&d, status);
+}
+
+/* ------------------------------------------------------------------- flush */
+
+/* One receive, flushed. false: a lock could not be had, or nothing is left. */
+static bool nic_flush_one(struct nic_delivery *d)
+{
+	struct nic_completion wc = { .qp_num = d->qp->qpn, .opcode = VNET_WC_RECV,
+				     .status = VNET_WC_WR_FLUSH_ERR };
+	const u8 *entry = (const u8 *)(d->ring + 1) +
+			  ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
+	struct vnet_cqe *slot;
+
+	if (!nic_rq_available(d->rq, d->ring))
+		return false;
+	if (!nic_lock(d->nic, &d->cq->lock)) {
+		nic_store(&d->qp->flush_rq, 1);
+		nic_pend(d->nic, d->qp);
+		return false;
+	}
+	slot = nic_cq_slot(d->nic, d->cq);
+	if (!slot) {
+		nic_unlock(&d->cq->lock);
+		return false;
+	}
+	memcpy(&d->wqe, entry, sizeof(d->wqe));
+	wc.wr_id = d->wqe.wr_id;
+	nic_commit_receive(d->nic, d->qp, d->rq, d->cq, slot, &wc);
+	d->qp->op_status = VNET_WC_WR_FLUSH_ERR;
+	nic_store_release(&d->qp->op_phase, NIC_OP_RETIRE_NOTIFY);
+	if (nic_retire_notify(d->nic, d->qp))
+		return true;
+	nic_store(&d->qp->flush_rq, 1);
+	nic_pend(d->nic, d->qp);
+	return false;
+}
+
+void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .rq = &qp->rq };
+
+	if (qp->srqn || !qp->rq.num) {
+		nic_store(&qp->flush_rq, 0);
+		return;
+	}
+	d.cq = nic_find_cq(nic, qp->recv_cqn);
+	d.ring = nic_rq_ring(nic, d.rq);
+	if (!d.cq || !d.ring)
+		return;
+	if (!nic_lock(nic, &qp->rq.lock)) {
+		nic_pend(nic, qp);
+		return;
+	}
+	nic_store(&qp->flush_rq, 0);
+	if (nic_load(&qp->state) == NIC_QPS_ERR) {
+		/*
+		 * From now on posting rings the doorbell. One more round follows
+		 * for a receive whose writer did not see that yet.
+		 */
+		if (!nic_xchg(&d.ring->need_doorbell, 1)) {
+			nic_store(&qp->flush_rq, 1);
+			nic_pend(nic, qp);
+		}
+		while (nic_flush_one(&d))
+			;
+	}
+	nic_unlock_release(&qp->rq.lock);
+}
+
+void nic_recv_fault(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp || nic_load(&qp->space) != nic->space)
+		return;
+	nic_qp_fail(nic, qp, -1);
+	nic_qp_run(nic, qp, qp->sq_mask + 1);
+}

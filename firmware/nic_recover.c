@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Repair after a death. A process may die at any instruction with locks held;
+ * what it had recorded (enum nic_op_phase) tells whether its operation had
+ * happened, so it is either finished for it or as if it never began.
+ */
+#include "nic_internal.h"
+
+static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
+{
+	struct vnet_ring *ring = nic_cq_ring(nic, cq);
+	struct vnet_cqe *cqes = (struct vnet_cqe *)(ring + 1);
+
+	return ring ? &cqes[index & cq->mask] : NULL;
+}
+
+/* The entry op_cq_idx exists from here on. The CQ is still locked by owner. */
+static void nic_finish_cqe(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
+	struct vnet_cqe *cqe;
+	struct vnet_ring *ring;
+
+	if (!cq || cq->lock != owner)
+		return;
+	cqe = nic_recover_cqe(nic, cq, qp->op_cq_idx);
+	ring = nic_cq_ring(nic, cq);
+	if (!cqe)
+		return;
+	cq->prod = qp->op_cq_idx + 1;
+	nic_store(&ring->prod, cq->prod);
+	nic_store_release(&cqe->seq, cq->prod);
+}
+
+static void nic_finish_receive(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct nic_rq *rq = nic_find_rq(nic, qp->op_rq, qp->op_rq_is_srq);
+	struct vnet_ring *ring;
+
+	if (rq && rq->lock == owner) {
+		ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
+		rq->cons = qp->op_rq_idx + 1;
+		if (ring)
+			nic_store_release(&ring->cons, rq->cons);
+	}
+	nic_finish_cqe(nic, qp, owner);
+}
+
+static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
+
+	/* The ring's copy was the last of the two to be written. */
+	if (ring && nic_load(&ring->cons) == qp->sq_cons)
+		qp->sq_cons++;
+	if (ring)
+		nic_store_release(&ring->cons, qp->sq_cons);
+	nic_finish_cqe(nic, qp, owner);
+}
+
+/* The operation that the dead owner had under way on this QP. */
+static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	u32 n = qp->op_atomic;
+
+	switch (qp->op_phase) {
+	case NIC_OP_COMMIT:
+		nic_finish_receive(nic, qp, owner);
+		nic_store(&qp->op_phase, NIC_OP_NOTIFY);
+		break;
+	case NIC_OP_RETIRE:
+		nic_finish_retire(nic, qp, owner);
+		nic_store(&qp->op_phase, NIC_OP_RETIRE_NOTIFY);
+		break;
+	default:
+		break;
+	}
+	if (n && n <= NIC_ATOMIC_LOCKS && nic->hdr->atomic_lock[n - 1] == owner)
+		nic_unlock(&nic->hdr->atomic_lock[n - 1]);
+	qp->op_atomic = 0;
+	nic_fetch_add(&nic->hdr->counters.recovered, 1);
+}
+
+static void nic_release(nic_lock_t *lock, u32 owner)
+{
+	if (nic_load(lock) == owner)
+		nic_unlock(lock);
+}
+
+/* Events last: they need channels whose locks are free again. */
+static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
+
+	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
+		return;
+	/* Held by a live process: that one makes the event after its entry. */
+	if (cq)
+		nic_cq_notify(nic, cq, true);
+}
+
+static void nic_silence(struct nic *nic, struct nic_qp *qp)
+{
+	nic_store(&qp->state, NIC_QPS_ERR);
+	nic_store(&qp->flush_rq, 0);
+	nic_unpend(nic, qp);
+}
+
+void nic_recover(struct nic *nic, u32 owner, u32 space)
+{
+	u32 i;
+
+	/* Intents while the locks still say what they cover. */
+	for (i = 0; i < nic->max_qp; i++) {
+		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
+			nic_finish_op(nic, &nic->qp[i], owner);
+	}
+	for (i = 0; i < nic->max_channel; i++) {
+		if (nic_load(&nic->channel[i].lock) != owner)
+			continue;
+		nic_channel_rebuild(nic, i);
+		nic_unlock(&nic->channel[i].lock);
+	}
+	for (i = 0; i < nic->max_cq; i++)
+		nic_release(&nic->cq[i].lock, owner);
+	for (i = 0; i < nic->max_srq; i++)
+		nic_release(&nic->srq[i].rq.lock, owner);
+	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
+		nic_release(&nic->hdr->atomic_lock[i], owner);
+	for (i = 0; i < nic->max_qp; i++) {
+		struct nic_qp *qp = &nic->qp[i];
+
+		nic_release(&qp->rq.lock, owner);
+		if (nic_load(&qp->sq_lock) == owner) {
+			nic_finish_notify(nic, qp);
+			if (space != NIC_SPACE_POINTER && qp->space == space)
+				nic_silence(nic, qp);
+			nic_unlock(&qp->sq_lock);
+		} else if (qp->qpn && space != NIC_SPACE_POINTER && qp->space == space) {
+			nic_silence(nic, qp);
+		}
+	}
+}
+
+/* ----------------------------------------------------- death of the agent */
+
+void nic_flush_own(struct nic *nic)
+{
+	u32 i;
+
+	for (i = 0; i < nic->max_qp; i++) {
+		struct nic_qp *qp = &nic->qp[i];
+
+		if (!qp->qpn || nic_load(&qp->space) != nic->space)
+			continue;
+		nic_qp_fail(nic, qp, -1);
+		nic_qp_run(nic, qp, qp->sq_mask + 1);
+	}
+}

@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The requester: work requests of a send queue, one after the other, each
+ * copied once, checked, carried out at both ends and completed. Cut-through:
+ * the thread that rang the doorbell is the NIC.
+ */
+#include "nic_internal.h"
+
+/* A request under execution. */
+struct nic_request {
+	struct nic *nic;
+	struct nic_qp *qp;
+	struct nic_qp *peer;
+	/* Where the entry's SGEs or inline data begin, in host queue memory. */
+	const u8 *tail;
+	struct vnet_send_wqe wqe;
+	/* Local memory, checked; its total. */
+	struct nic_piece local[VNET_MAX_SGE + 1];
+	u32 nlocal;
+	u64 length;
+};
+
+#define BIT(n) (1u << (n))
+#define SENDS (BIT(VNET_WR_SEND) | BIT(VNET_WR_SEND_IMM))
+#define WRITES (BIT(VNET_WR_RDMA_WRITE) | BIT(VNET_WR_RDMA_WRITE_IMM))
+#define ATOMICS (BIT(VNET_WR_ATOMIC_CMP_SWP) | BIT(VNET_WR_ATOMIC_FETCH_ADD))
+#define KEYS (BIT(VNET_WR_LOCAL_INV) | BIT(VNET_WR_BIND_MW))
+
+/* What each transport can do (IB vol 1, table 37). */
+static u32 nic_opcodes_of(u8 type)
+{
+	switch (type) {
+	case NIC_QPT_RC:
+		return SENDS | BIT(VNET_WR_SEND_INV) | WRITES | BIT(VNET_WR_RDMA_READ) | ATOMICS |
+		       KEYS;
+	case NIC_QPT_UC:
+		return SENDS | BIT(VNET_WR_SEND_INV) | WRITES | KEYS;
+	case NIC_QPT_UD:
+		return SENDS;
+	default:
+		return 0;
+	}
+}
+
+/* --------------------------------------------------------------- gathering */
+
+static u32 nic_gather_inline(struct nic_request *r)
+{
+	if (r->wqe.inline_len > r->qp->max_inline)
+		return VNET_WC_LOC_LEN_ERR;
+	r->local[0].addr = (u64)(unsigned long)r->tail;
+	r->local[0].length = r->wqe.inline_len;
+	r->local[0].space = NIC_SPACE_POINTER;
+	r->nlocal = r->wqe.inline_len != 0;
+	r->length = r->wqe.inline_len;
+	return VNET_WC_SUCCESS;
+}
+
+/* access: what the operation does to local memory (0: reads it). */
+static u32 nic_gather(struct nic_request *r, u32 access)
+{
+	const struct vnet_sge *sges = (const struct vnet_sge *)r->tail;
+	u32 i;
+
+	r->nlocal = 0;
+	r->length = 0;
+	if (r->wqe.flags & VNET_WR_INLINE)
+		return access ? VNET_WC_LOC_QP_OP_ERR : nic_gather_inline(r);
+	if (r->wqe.num_sge > r->qp->max_send_sge)
+		return VNET_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < r->wqe.num_sge; i++) {
+		struct vnet_sge sge;
+
+		memcpy(&sge, &sges[i], sizeof(sge));
+		nic_read_once_barrier();
+		if (!sge.length)
+			continue;
+		if (!nic_check_key(r->nic, sge.lkey, r->qp->pdn, r->qp->qpn, access, sge.addr,
+				   sge.length, &r->local[r->nlocal]))
+			return VNET_WC_LOC_PROT_ERR;
+		r->length += sge.length;
+		r->nlocal++;
+	}
+	return r->length > NIC_MAX_MSG ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+/* ---------------------------------------------------------------- the peer */
+
+/* With the loop transport, whoever has one of this NIC's own GIDs. */
+static bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
+{
+	u64 want[2], have[2];
+	u32 i;
+
+	memcpy(want, gid, sizeof(want));
+	for (i = 0; i < nic->hdr->ngids && i < NIC_MAX_GIDS; i++) {
+		memcpy(have, nic->hdr->gid[i], sizeof(have));
+		if (have[0] == want[0] && have[1] == want[1])
+			return true;
+	}
+	return false;
+}
+
+/* The connected peer, if it is there to answer. */
+static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
+{
+	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
+	u8 state;
+
+	if (unlikely(!peer || peer->type != qp->type || peer->attr.dest_qpn != qp->qpn))
+		return NULL;
+	state = nic_load(&peer->state);
+	if (unlikely(state < NIC_QPS_RTR || state == NIC_QPS_ERR))
+		return NULL;
+	if (unlikely(!nic_is_own_gid(nic, qp->attr.dgid)))
+		return NULL;
+	return peer;
+}
+
+static void nic_established(struct nic *nic, struct nic_qp *peer)
+{
+	if (likely(peer->comm_est || peer->state != NIC_QPS_RTR))
+		return;
+	if (!nic_xchg(&peer->comm_est, 1))
+		nic_raise_qp(nic, peer, NIC_EVENT_COMM_EST);
+}
+
+/* Nobody answers: retries for a reliable QP, silence for others. */
+static u32 nic_no_answer(struct nic_request *r)
+{
+	enum vnet_wc_status status;
+
+	if (r->qp->type != NIC_QPT_RC)
+		return NIC_EXEC_DROPPED;
+	status = nic_wait_on(r->nic, r->qp, NIC_WAIT_PEER, nic_peer_patience(r->qp));
+	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
+}
+
+/*
+ * The responder refuses: it goes to the error state and says why; so does the
+ * requester, if it is reliable (IB vol 1, 9.9.3, class C).
+ */
+static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
+{
+	if (r->qp->type != NIC_QPT_RC)
+		return NIC_EXEC_DROPPED;
+	nic_qp_fail(r->nic, r->peer,
+		    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
+						       NIC_EVENT_QP_REQ_ERR);
+	return status;
+}
+
+/* --------------------------------------------------------------- operations */
+
+static u32 nic_do_send(struct nic_request *r)
+{
+	struct nic_message msg = {
+		.src = r->local,
+		.nsrc = r->nlocal,
+		.length = r->length,
+		.imm = r->wqe.imm,
+		.wc_opcode = VNET_WC_RECV,
+		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
+	};
+
+	if (r->wqe.opcode == VNET_WR_SEND_IMM)
+		msg.wc_flags = VNET_WC_WITH_IMM;
+	if (r->wqe.opcode == VNET_WR_SEND_INV) {
+		msg.wc_flags = VNET_WC_WITH_INV;
+		msg.invalidate = true;
+	}
+	return nic_deliver(r->nic, r->qp, r->peer, &msg);
+}
+
+/* Check the remote side of a one-sided operation. */
+static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length,
+			    struct nic_piece *piece)
+{
+	const struct vnet_wqe_rdma *rdma = &r->wqe.rdma;
+
+	if (!(r->peer->attr.access & access))
+		return nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
+	if (length && !nic_check_key(r->nic, rdma->rkey, r->peer->pdn, r->peer->qpn, access,
+				     rdma->remote_addr, length, piece))
+		return nic_refused(r, VNET_WC_REM_ACCESS_ERR);
+	return VNET_WC_SUCCESS;
+}
+
+/* What a failed copy means where dst is remote, or src is. */
+static u32 nic_copy_status(struct nic_request *r, enum nic_copy_result result, bool dst_remote)
+{
+	switch (result) {
+	case NIC_COPY_OK:
+		return VNET_WC_SUCCESS;
+	case NIC_COPY_SRC_FAULT:
+	case NIC_COPY_SRC_GONE:
+		if (dst_remote)
+			return VNET_WC_LOC_PROT_ERR;
+		break;
+	default:
+		if (!dst_remote)
+			return VNET_WC_LOC_PROT_ERR;
+		break;
+	}
+	if (result == NIC_COPY_SRC_GONE || result == NIC_COPY_DST_GONE)
+		return nic_no_answer(r);
+	return nic_refused(r, VNET_WC_REM_OP_ERR);
+}
+
+static u32 nic_do_write(struct nic_request *r)
+{
+	struct nic_piece remote;
+	enum nic_copy_result result;
+	u32 status;
+
+	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
+	if (unlikely(status || !r->length))
+		return status;
+	result = plat_copy(r->nic, &remote, 1, r->local, r->nlocal, r->length);
+	if (unlikely(result != NIC_COPY_OK))
+		return nic_copy_status(r, result, true);
+	return VNET_WC_SUCCESS;
+}
+
+/* The data is written again if the receive was not there: as by hardware. */
+static u32 nic_do_write_imm(struct nic_request *r)
+{
+	struct nic_message msg = {
+		.length = r->length,
+		.imm = r->wqe.imm,
+		.wc_flags = VNET_WC_WITH_IMM,
+		.wc_opcode = VNET_WC_RECV_RDMA_WITH_IMM,
+		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
+	};
+	u32 status;
+
+	/* While it waits for a receive, its data is in place already. */
+	if (r->qp->wait != NIC_WAIT_RNR && r->qp->wait != NIC_WAIT_STALL) {
+		status = nic_do_write(r);
+		if (status)
+			return status;
+	}
+	return nic_deliver(r->nic, r->qp, r->peer, &msg);
+}
+
+static u32 nic_do_read(struct nic_request *r)
+{
+	struct nic_piece remote;
+	enum nic_copy_result result;
+	u32 status;
+
+	if (!r->qp->attr.max_rd_atomic)
+		return VNET_WC_LOC_QP_OP_ERR;
+	if (!r->peer->attr.max_dest_rd_atomic)
+		return nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
+	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
+	if (unlikely(status || !r->length))
+		return status;
+	result = plat_copy(r->nic, r->local, r->nlocal, &remote, 1, r->length);
+	if (unlikely(result != NIC_COPY_OK))
+		return nic_copy_status(r, result, false);
+	r->qp->op_bytes = (u32)r->length;
+	return VNET_WC_SUCCESS;
+}
+
+static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
+{
+	if (wqe->opcode == VNET_WR_ATOMIC_FETCH_ADD)
+		return old + wqe->rdma.compare_add;
+	return old == wqe->rdma.compare_add ? wqe->rdma.swap : old;
+}
+
+/* Read, modify and write the remote word, under its atomic lock. */
+static enum nic_copy_result nic_atomic_exchange(struct nic_request *r,
+						const struct nic_piece *remote, u64 *old)
+{
+	struct nic_piece here = { .length = 8, .space = NIC_SPACE_POINTER };
+	enum nic_copy_result result;
+	u64 new_value;
+
+	here.addr = (u64)(unsigned long)old;
+	result = plat_copy(r->nic, &here, 1, remote, 1, 8);
+	if (result != NIC_COPY_OK)
+		return result;
+	new_value = nic_atomic_result(&r->wqe, *old);
+	if (new_value == *old)
+		return NIC_COPY_OK;
+	here.addr = (u64)(unsigned long)&new_value;
+	result = plat_copy(r->nic, remote, 1, &here, 1, 8);
+	/* Both sides of this copy are the remote one to our caller. */
+	if (result == NIC_COPY_DST_GONE)
+		return NIC_COPY_SRC_GONE;
+	return result == NIC_COPY_OK ? result : NIC_COPY_SRC_FAULT;
+}
+
+/*
+ * Atomic among the operations of this NIC (IBV_ATOMIC_HCA): words are locked
+ * by address. op_atomic tells which, should this process die.
+ */
+static u32 nic_do_atomic(struct nic_request *r)
+{
+	u32 n = (u32)(r->wqe.rdma.remote_addr >> 3) % NIC_ATOMIC_LOCKS;
+	nic_lock_t *lock = &r->nic->hdr->atomic_lock[n];
+	struct nic_piece remote, here = { .length = 8, .space = NIC_SPACE_POINTER };
+	enum nic_copy_result result;
+	u64 old = 0;
+	u32 status;
+
+	if (r->length != 8)
+		return VNET_WC_LOC_LEN_ERR;
+	if (!r->qp->attr.max_rd_atomic)
+		return VNET_WC_LOC_QP_OP_ERR;
+	if (!r->peer->attr.max_dest_rd_atomic || r->wqe.rdma.remote_addr % 8)
+		return nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
+	status = nic_check_remote(r, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote);
+	if (status)
+		return status;
+	if (!nic_lock(r->nic, lock))
+		return nic_no_answer(r);
+	r->qp->op_atomic = n + 1;
+	plat_step(6);
+	result = nic_atomic_exchange(r, &remote, &old);
+	plat_step(7);
+	nic_unlock_release(lock);
+	r->qp->op_atomic = 0;
+	if (result != NIC_COPY_OK)
+		return nic_copy_status(r, result, false);
+	here.addr = (u64)(unsigned long)&old;
+	result = plat_copy(r->nic, r->local, r->nlocal, &here, 1, 8);
+	r->qp->op_bytes = 8;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+}
+
+/* ----------------------------------------------------------------- datagrams */
+
+/* A global routing header as the receiver of a RoCE v2 datagram sees it. */
+static void nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh)
+{
+	static const u8 v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	const u8 *sgid = nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS];
+	u32 word = 0x60000000u | (u32)ud->traffic_class << 20 | (ud->flow_label & 0xfffff);
+	bool v4 = true;
+	u32 i;
+
+	for (i = 0; i < sizeof(v4_prefix); i++)
+		v4 = v4 && sgid[i] == v4_prefix[i];
+	memset(grh, 0, VNET_GRH_SIZE);
+	/* UDP (8), BTH (12), DETH (8) and ICRC (4) around the data. */
+	length += 32;
+	if (v4) {
+		/* The IPv4 header stands in the last 20 bytes. */
+		length += 20;
+		grh[20] = 0x45;
+		grh[21] = ud->traffic_class;
+		grh[22] = (u8)(length >> 8);
+		grh[23] = (u8)length;
+		grh[28] = ud->hop_limit ? ud->hop_limit : 64;
+		grh[29] = 17;
+		memcpy(&grh[32], &sgid[12], 4);
+		memcpy(&grh[36], &ud->dgid[12], 4);
+		return;
+	}
+	for (i = 0; i < 4; i++)
+		grh[i] = (u8)(word >> (24 - 8 * i));
+	grh[4] = (u8)(length >> 8);
+	grh[5] = (u8)length;
+	grh[6] = 17;
+	grh[7] = ud->hop_limit ? ud->hop_limit : 64;
+	memcpy(&grh[8], sgid, 16);
+	memcpy(&grh[24], ud->dgid, 16);
+}
+
+/* Who gets a datagram: NULL if nobody may (counted). */
+static struct nic_qp *nic_datagram_peer(struct nic_request *r)
+{
+	struct nic_counters *count = &r->nic->hdr->counters;
+	const struct vnet_wqe_ud *ud = &r->wqe.ud;
+	struct nic_qp *peer;
+	u32 qkey = ud->remote_qkey;
+	u8 state;
+
+	if (!nic_is_own_gid(r->nic, ud->dgid)) {
+		nic_fetch_add(&count->drop_address, 1);
+		return NULL;
+	}
+	peer = nic_find_qp(r->nic, ud->remote_qpn);
+	state = peer ? nic_load(&peer->state) : (u8)NIC_QPS_RESET;
+	if (!peer || peer->type != NIC_QPT_UD || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
+		nic_fetch_add(&count->drop_no_qp, 1);
+		return NULL;
+	}
+	/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
+	if (qkey & 0x80000000u)
+		qkey = r->qp->attr.qkey;
+	if (qkey != peer->attr.qkey) {
+		nic_fetch_add(&count->drop_qkey, 1);
+		return NULL;
+	}
+	return peer;
+}
+
+static u32 nic_do_datagram(struct nic_request *r)
+{
+	u8 grh[VNET_GRH_SIZE];
+	struct nic_message msg = {
+		.src = r->local,
+		.imm = r->wqe.imm,
+		.wc_flags = VNET_WC_GRH,
+		.wc_opcode = VNET_WC_RECV,
+		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
+		.datagram = true,
+	};
+	u32 i;
+
+	if (r->length > NIC_MTU)
+		return VNET_WC_LOC_LEN_ERR;
+	r->peer = nic_datagram_peer(r);
+	if (!r->peer)
+		return NIC_EXEC_DROPPED;
+	nic_make_grh(r->nic, &r->wqe.ud, r->length, grh);
+	for (i = r->nlocal; i > 0; i--)
+		r->local[i] = r->local[i - 1];
+	r->local[0].addr = (u64)(unsigned long)grh;
+	r->local[0].length = VNET_GRH_SIZE;
+	r->local[0].space = NIC_SPACE_POINTER;
+	msg.nsrc = r->nlocal + 1;
+	msg.length = r->length + VNET_GRH_SIZE;
+	if (r->wqe.opcode == VNET_WR_SEND_IMM)
+		msg.wc_flags |= VNET_WC_WITH_IMM;
+	return nic_deliver(r->nic, r->qp, r->peer, &msg);
+}
+
+/* ----------------------------------------------------------------- dispatch */
+
+static u32 nic_do_connected(struct nic_request *r)
+{
+	r->peer = nic_find_peer(r->nic, r->qp);
+	if (unlikely(!r->peer))
+		return nic_no_answer(r);
+	nic_established(r->nic, r->peer);
+	switch (r->wqe.opcode) {
+	case VNET_WR_SEND:
+	case VNET_WR_SEND_IMM:
+	case VNET_WR_SEND_INV:
+		return nic_do_send(r);
+	case VNET_WR_RDMA_WRITE:
+		return nic_do_write(r);
+	case VNET_WR_RDMA_WRITE_IMM:
+		return nic_do_write_imm(r);
+	case VNET_WR_RDMA_READ:
+		return nic_do_read(r);
+	default:
+		return nic_do_atomic(r);
+	}
+}
+
+/* Requests on keys only: no peer, no data. */
+static u32 nic_do_local(struct nic_request *r)
+{
+	if (r->wqe.opcode == VNET_WR_BIND_MW)
+		return nic_bind_window(r->nic, r->qp, &r->wqe.bind);
+	return nic_invalidate_key(r->nic, r->qp, r->wqe.imm) ? VNET_WC_SUCCESS :
+							       VNET_WC_MW_BIND_ERR;
+}
+
+/* Completion status of the request, or NIC_EXEC_WAIT. */
+static u32 nic_execute(struct nic_request *r)
+{
+	u8 opcode = r->wqe.opcode;
+	u32 status;
+
+	if (unlikely(opcode > VNET_WR_SEND_INV || !(nic_opcodes_of(r->qp->type) & BIT(opcode))))
+		return VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(KEYS & BIT(opcode)))
+		return nic_do_local(r);
+	status = nic_gather(r, (ATOMICS | BIT(VNET_WR_RDMA_READ)) & BIT(opcode) ?
+				       NIC_ACCESS_LOCAL_WRITE :
+				       0);
+	if (unlikely(status))
+		return status;
+	if (r->qp->type == NIC_QPT_UD)
+		return nic_do_datagram(r);
+	return nic_do_connected(r);
+}
+
+/* ------------------------------------------------------------- the send queue */
+
+static struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
+{
+	return plat_queue(nic, qp->sq_ring,
+			  VNET_RING_HDR_SIZE + (((u64)qp->sq_mask + 1) << (qp->sq_shift & 31)));
+}
+
+/* Requests that are queued. */
+static u32 nic_sq_waiting(const struct nic_qp *qp, const struct vnet_ring *ring)
+{
+	/* Pairs with the release of prod by the process that wrote the entry. */
+	return nic_load_acquire(&ring->prod) - qp->sq_cons;
+}
+
+static void nic_fetch(struct nic_request *r, struct vnet_ring *ring)
+{
+	const u8 *slot = (const u8 *)(ring + 1) +
+			 ((u64)(r->qp->sq_cons & r->qp->sq_mask) << r->qp->sq_shift);
+
+	memcpy(&r->wqe, slot, sizeof(r->wqe));
+	nic_read_once_barrier();
+	r->tail = slot + VNET_WQE_HDR_SIZE;
+}
+
+/* A request failed: what becomes of the QP (IB vol 1, 10.3.1 and 10.8.2). */
+static void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
+{
+	qp->counters.send_errors++;
+	if (status == VNET_WC_WR_FLUSH_ERR)
+		return;
+	if (qp->type == NIC_QPT_RC)
+		nic_qp_fail(nic, qp, -1);
+	else if (qp->state == NIC_QPS_RTS)
+		nic_store(&qp->state, NIC_QPS_SQE);
+}
+
+/* May the head request be executed, flushed, or neither? */
+enum nic_turn { NIC_TURN_REST, NIC_TURN_EXECUTE, NIC_TURN_FLUSH };
+
+static enum nic_turn nic_turn(const struct nic_qp *qp)
+{
+	switch (nic_load(&qp->state)) {
+	case NIC_QPS_RTS:
+		return NIC_TURN_EXECUTE;
+	case NIC_QPS_SQD:
+		/* The request under way ends; no other begins. */
+		return qp->wait ? NIC_TURN_EXECUTE : NIC_TURN_REST;
+	case NIC_QPS_SQE:
+	case NIC_QPS_ERR:
+		return NIC_TURN_FLUSH;
+	default:
+		return NIC_TURN_REST;
+	}
+}
+
+static void nic_drained(struct nic *nic, struct nic_qp *qp)
+{
+	if (likely(!qp->sq_draining))
+		return;
+	qp->sq_draining = 0;
+	if (qp->attr.en_sqd_async_notify)
+		nic_raise_qp(nic, qp, NIC_EVENT_SQ_DRAINED);
+}
+
+/* The head request, as far as it goes: false if it has to wait. */
+static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
+{
+	struct nic_qp *qp = r->qp;
+	u32 status = VNET_WC_WR_FLUSH_ERR;
+
+	if (likely(turn == NIC_TURN_EXECUTE))
+		status = nic_execute(r);
+	if (status == NIC_EXEC_WAIT)
+		return false;
+	if (unlikely(status == NIC_EXEC_DROPPED))
+		status = VNET_WC_SUCCESS;
+	if (likely(status == VNET_WC_SUCCESS)) {
+		qp->counters.sent_msgs++;
+		qp->counters.sent_bytes += r->length;
+	} else {
+		nic_send_failed(r->nic, qp, status);
+	}
+	qp->op_status = (u8)status;
+	/* The receiver's event is still owed: nic_resume() goes on from there. */
+	if (unlikely(qp->op_phase == NIC_OP_NOTIFY))
+		return false;
+	nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	return true;
+}
+
+/* Finish what an earlier round had to leave half done; false: still so. */
+static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring)
+{
+	struct nic_request r = { .nic = nic, .qp = qp };
+	struct nic_cq *cq;
+
+	if (qp->op_phase == NIC_OP_NOTIFY) {
+		cq = nic_find_cq(nic, qp->op_cqn);
+		if (cq && !nic_cq_notify(nic, cq, true))
+			return false;
+		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	}
+	if (qp->op_phase == NIC_OP_EXECUTED)
+		nic_fetch(&r, ring);
+	return nic_retire(nic, qp, &r.wqe);
+}
+
+/* With sq_lock held: as far as it goes. What stays undone is pending. */
+static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	struct vnet_ring *ring = nic_sq_ring(nic, qp);
+	struct nic_request r;
+	enum nic_turn turn;
+	u32 waiting;
+
+	if (unlikely(!ring || !qp->qpn))
+		return;
+	if (unlikely(qp->op_phase != NIC_OP_IDLE) && !nic_resume(nic, qp, ring))
+		goto later;
+	r.nic = nic;
+	r.qp = qp;
+	for (;;) {
+		turn = nic_turn(qp);
+		waiting = nic_sq_waiting(qp, ring);
+		if (!waiting || turn == NIC_TURN_REST)
+			return;
+		if (unlikely(waiting > qp->sq_mask + 1)) {
+			/* Not an index: the queue cannot be believed any more. */
+			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
+			return;
+		}
+		if (!budget--)
+			goto later;
+		r.length = 0;
+		nic_fetch(&r, ring);
+		plat_step(30);
+		if (!nic_step_head(&r, turn))
+			break;
+		plat_step(31);
+		if (!nic_retire(nic, qp, &r.wqe))
+			goto later;
+		plat_step(32);
+		if (unlikely(qp->state == NIC_QPS_SQD))
+			nic_drained(nic, qp);
+	}
+	if (qp->op_phase == NIC_OP_IDLE)
+		return;
+later:
+	nic_pend(nic, qp);
+}
+
+static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
+{
+	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
+
+	if (!ring || qp->wait || qp->op_phase != NIC_OP_IDLE || nic_turn(qp) == NIC_TURN_REST)
+		return false;
+	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
+}
+
+void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	do {
+		/* Whoever has the lock looks for new work after releasing it. */
+		if (!nic_trylock(nic, &qp->sq_lock))
+			return;
+		nic_run_queue(nic, qp, budget);
+		if (unlikely(nic_load(&qp->flush_rq)) && qp->op_phase == NIC_OP_IDLE)
+			nic_flush_receives(nic, qp);
+		nic_unlock(&qp->sq_lock);
+		/*
+		 * A full barrier lies between the unlock and this look; another
+		 * between the store of prod and the look at the lock.
+		 */
+	} while (nic_has_work(nic, qp));
+}
+
+void nic_send_doorbell(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	/* A process runs the queues of its own QPs; the agent anybody's. */
+	if (unlikely(!qp || (nic->space != NIC_SPACE_POINTER && qp->space != nic->space)))
+		return;
+	nic_qp_run(nic, qp, qp->sq_mask + 1);
+}
