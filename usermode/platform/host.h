@@ -23,63 +23,112 @@ static inline u32 host_space_slot(u32 space)
 
 /*
  * A process, in the client table of NIC 0's memory (nic_header.off_client),
- * slot = owner id - 1. Slot 0 is vnetd. Written by vnetd alone.
+ * slot = owner id - 1. Slot 0 is vnetd. Written by vnetd, but for the token.
  */
 struct host_client {
 	/* Space id of the process that lives here; 0: none, or gone. */
 	u32 space;
 	u32 pid;
-	u32 rsvd[14];
+	/*
+	 * Written by the client (host_init): address of its token page, which
+	 * tells its address space from every other; 0: it has none. What is
+	 * left of an earlier client is harmless: tokens are verified.
+	 */
+	u64 token;
+	u32 rsvd[12];
 };
+static_assert(sizeof(struct host_client) == 64, "client");
 
-/* A descriptor got once and kept while its space or channel lives. */
+/* A descriptor got once and kept while its space or channel lives: fd.c. */
 struct host_fd {
-	/* Space id, or channel generation, that fd belongs to; 0: none. */
-	u32 key;
+	/*
+	 * Space id or channel generation that it belongs to (0: none) << 32 |
+	 * how many threads are using it just now.
+	 */
+	u64 ref;
 	int fd;
 };
 
+/* What is known of another process' address space: space.c. */
+struct host_space {
+	/* Its memory descriptor. */
+	struct host_fd mem;
+	/* process_vm_*() reach it by this pid and token; 0: they do not. */
+	u32 pid;
+	u64 token;
+};
+
 struct host {
-	struct nic *nic;
+	/* --- filled by the caller before host_init(). */
 	/* Which of the node's NICs. */
 	u32 nic_index;
 	/* eventfd that wakes vnetd. */
 	int kick_fd;
-	/* process_vm_*() works on this machine (probed); else mem descriptors. */
-	bool process_vm;
-	/* The client table. */
+	/* The client table (of NIC 0, whichever NIC this is). */
 	struct host_client *client;
-	pthread_mutex_t lock;
-	/* By slot; by channel index (allocated on first use). */
-	struct host_fd space_fd[HOST_MAX_CLIENTS];
-	struct host_fd *channel_fd;
 	/*
 	 * How missing descriptors are got: vnetd has them, a client asks vnetd.
-	 * A new descriptor, or -1. Never called with a lock of the host held
-	 * other than `lock`.
+	 * A new descriptor, or -1. Called with `lock` held, and with locks of
+	 * NIC memory.
 	 */
 	int (*get_space)(struct host *host, u32 space);
 	int (*get_channel)(struct host *host, u32 channel, u32 generation);
+
+	/* --- by host_init(). */
+	struct nic *nic;
+	/* process_vm_*() are allowed to this process at all. */
+	bool process_vm;
+	/* Held while the tables below are filled, never to use what is there. */
+	pthread_mutex_t lock;
+	/* By slot. */
+	u32 nspaces;
+	struct host_space space[HOST_MAX_CLIENTS];
+	/* By channel index; nic->max_channel of them. */
+	struct host_fd *channel;
+	/* For copies between two other processes. */
+	u32 bounce_busy;
+	u8 *bounce;
 };
 
-/* Once for a NIC that was attached: tables, locks, probing. 0 or -errno. */
+/*
+ * Once for a NIC that was attached, with nic->self and nic->space set: tables,
+ * locks, probing; sets nic->host. 0 or -errno.
+ */
 int host_init(struct host *host, struct nic *nic);
-/* Close every cached descriptor; the host may be initialised again. */
+/*
+ * Close every cached descriptor; the host may be initialised again. Also right
+ * in a forked child, whatever other threads of the parent were doing: it takes
+ * no lock. Descriptors filled in by the caller stay open.
+ */
 void host_fini(struct host *host);
 
+/* ------------------------------------------------------------- guarded copy */
+
 /*
- * memcpy() where either side may be unmapped or protected: 0, or which side
- * faulted. Needs host_guard_init() once in the process.
+ * memcpy() where either side may be unmapped or protected: NIC_COPY_OK, or
+ * which side faulted. The last bytes (up to eight) are stored last. Needs
+ * host_guard_init() once in the process, and SIGSEGV and SIGBUS not blocked in
+ * the calling thread (host_guard_filter_mask).
  */
 enum nic_copy_result host_guarded_copy(void *dst, const void *src, size_t length);
 
-/* Install the SIGSEGV and SIGBUS handlers that guarded copies need. */
+/*
+ * Install the SIGSEGV and SIGBUS handlers that guarded copies need, and unblock
+ * the two in this thread. Again in a forked child. 0 or -errno.
+ */
 int host_guard_init(void);
 /*
- * For a wrapper of sigaction(): like sigaction(), but SIGSEGV and SIGBUS keep
- * the guard in front, and the program's own disposition is remembered, answered
- * and obeyed for every fault that is not a guarded copy's.
+ * For a wrapper of sigaction(), with its return value and errno: SIGSEGV and
+ * SIGBUS keep the guard in front, and the program's own disposition is
+ * remembered, answered and obeyed for every fault that is not a guarded copy's.
+ * Other signals are handed to the system as they are. Async-signal-safe.
  */
 int host_guard_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+/*
+ * For wrappers of sigprocmask() and pthread_sigmask(): takes SIGSEGV and SIGBUS
+ * out of a set that is about to be blocked. The system kills a thread that
+ * faults with its signal blocked, whatever handler there is.
+ */
+void host_guard_filter_mask(sigset_t *set);
 
 #endif /* HOST_H */
