@@ -40,6 +40,8 @@ target_compile_options(vnet_options INTERFACE
   -fno-strict-aliasing	# rings and SRAM are bytes seen as several types
   )
 
+target_compile_definitions(vnet_options INTERFACE VNET_VERSION="${PROJECT_VERSION}")
+
 add_library(vnet_abi INTERFACE)
 target_include_directories(vnet_abi INTERFACE "${PROJECT_SOURCE_DIR}/abi")
 
