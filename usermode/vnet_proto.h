@@ -12,6 +12,14 @@
  *    its last copy is closed, the daemon frees all that the file owned.
  *
  * Every message starts with struct vnet_msg; the daemon checks each length.
+ *
+ * Starting: whoever finds no socket, or is refused or reset before the first
+ * reply (the daemon was just ending), runs "vnetd --ready-fd FD" and connects
+ * again when the line "ready" comes there. Any number may do so at once: one
+ * becomes the daemon, all are told when it listens. Another line says why there
+ * is no daemon.
+ *
+ * VNET_MSG_STATUS and VNET_MSG_STOP need no HELLO before them.
  */
 #ifndef VNET_PROTO_H
 #define VNET_PROTO_H
@@ -102,7 +110,7 @@ struct vnet_msg_welcome {
 struct vnet_msg_open {
 	struct vnet_msg msg;
 	__u32 version;
-	/* Minor number of the device file: VNET_UVERBS_FIRST_MINOR + NIC. */
+	/* Minor number of the device file, as sysfs tells it. */
 	__u32 minor;
 };
 
@@ -113,6 +121,11 @@ struct vnet_msg_opened {
 	__u32 minor;
 	/* enum vnet_file_kind */
 	__u32 kind;
+	/* As in struct vnet_msg_fd. */
+	__u32 nic;
+	__u32 number;
+	__u32 generation;
+	__u32 rsvd;
 };
 
 enum vnet_file_kind {

@@ -37,6 +37,8 @@ struct device {
 	struct daemon *daemon;
 	u32 index;
 	char name[64];
+	/* Its files are uverbs<minor - VNET_UVERBS_FIRST_MINOR>. */
+	u32 minor;
 	/* As it goes into __be64 fields; constant for user, node and name. */
 	u8 node_guid[8];
 	/*
@@ -88,6 +90,9 @@ struct file {
 	int sock;
 	/* Close is under way (parked). */
 	bool closing;
+	/* CHANNEL: index and generation in the NIC; filled in by who made it. */
+	u32 number;
+	u32 generation;
 	/* The uverbs server's part (uverbs/): context, channel or async state. */
 	void *priv;
 	struct file *next;
