@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
-#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #ifndef likely

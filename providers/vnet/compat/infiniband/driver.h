@@ -54,6 +54,11 @@ void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt,
 
 /* ---------------------------------------------------------------- objects */
 
+enum create_cq_cmd_flags {
+	/* Timestamps alone do not call for the extended create command. */
+	CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX = 1 << 0,
+};
+
 enum verbs_qp_mask {
 	VERBS_QP_XRCD = 1 << 0,
 	VERBS_QP_EX = 1 << 1,

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: making, resizing, arming and ending them. poll.c takes
+ * completions from them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "vnet.h"
+
+static const uint64_t timestamp_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+					IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+
+/* ------------------------------------------------------------------- rings */
+
+/* Have the CQ poll this ring from the entry where `cons` stands. */
+static void use_ring(struct vnet_cq *cq, const struct vnet_ring_map *map, uint32_t entries)
+{
+	cq->map = *map;
+	cq->ring = map->hdr;
+	cq->slots = (struct vnet_cqe *)((uintptr_t)map->hdr + VNET_RING_HDR_SIZE);
+	cq->mask = entries - 1;
+}
+
+static int map_ring(struct vnet_ring_map *map, struct ibv_context *context,
+		    const struct vnet_ring_info *info)
+{
+	int ret;
+
+	if (1u << info->stride_shift != VNET_CQE_SIZE)
+		return EPROTO;
+	ret = vnet_ring_map(map, context->cmd_fd, info);
+	if (ret)
+		return ret;
+	return map->hdr ? 0 : EPROTO;
+}
+
+/* ------------------------------------------------------- list of all queues */
+
+static void enlist(struct vnet_context *ctx, struct vnet_cq *cq)
+{
+	pthread_mutex_lock(&ctx->cq_mutex);
+	cq->next = ctx->cqs;
+	cq->prev = &ctx->cqs;
+	if (cq->next)
+		cq->next->prev = &cq->next;
+	ctx->cqs = cq;
+	pthread_mutex_unlock(&ctx->cq_mutex);
+}
+
+static void delist(struct vnet_context *ctx, struct vnet_cq *cq)
+{
+	pthread_mutex_lock(&ctx->cq_mutex);
+	*cq->prev = cq->next;
+	if (cq->next)
+		cq->next->prev = cq->prev;
+	pthread_mutex_unlock(&ctx->cq_mutex);
+}
+
+/* ------------------------------------------------------------------- making */
+
+/* 0 or an errno value */
+static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	const uint32_t known_masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+	const uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+				     IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+
+	if (attr->cqe <= 0)
+		return EINVAL;
+	if (!check_comp_mask(attr->comp_mask, known_masks))
+		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS | timestamp_flags))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    !check_comp_mask(attr->flags, known_flags))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    (!attr->parent_domain || !to_vpd(attr->parent_domain)->contained))
+		return EINVAL;
+	return 0;
+}
+
+static uint32_t create_flags(const struct ibv_cq_init_attr_ex *attr)
+{
+	uint32_t flags = 0;
+
+	if (attr->wc_flags & timestamp_flags)
+		flags |= VNET_CREATE_CQ_TIMESTAMP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
+		flags |= VNET_CREATE_CQ_IGNORE_OVERRUN;
+	return flags;
+}
+
+static bool skips_lock(const struct vnet_context *ctx, const struct ibv_cq_init_attr_ex *attr)
+{
+	if (ctx->single_threaded)
+		return true;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return true;
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	       vnet_pd_skips_locks(attr->parent_domain);
+}
+
+/* NULL with errno set on failure. */
+static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
+{
+	struct vnet_create_cq_cmd cmd = { .vnet.flags = create_flags(attr) };
+	struct vnet_create_cq_reply reply = {};
+	struct vnet_context *ctx = to_vctx(context);
+	struct vnet_ring_map map;
+	struct vnet_cq *cq;
+	int ret;
+
+	cq = vnet_zalloc(sizeof(*cq));
+	if (!cq)
+		return NULL;
+	ret = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv, sizeof(cmd), &reply.ibv,
+				   sizeof(reply), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	if (ret)
+		goto err_free;
+	ret = map_ring(&map, context, &reply.vnet.cq);
+	if (ret)
+		goto err_destroy;
+
+	use_ring(cq, &map, reply.vnet.cq.entries);
+	vnet_lock_init(&cq->lock, skips_lock(ctx, attr));
+	cq->idle = ctx->gate.idle;
+	cq->copy = ctx->gate.copy;
+	cq->cookie = ctx->gate_cookie;
+	cq->cqn = reply.vnet.cqn;
+	enlist(ctx, cq);
+	return cq;
+
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
+			      struct ibv_comp_channel *channel, int comp_vector)
+{
+	const struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+	struct vnet_cq *cq;
+	int ret;
+
+	ret = check_attr(&attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	cq = new_cq(context, &attr);
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	struct vnet_cq *cq;
+	int ret;
+
+	ret = check_attr(attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	cq = new_cq(context, attr);
+	if (!cq)
+		return NULL;
+	vnet_cq_set_poll_ops(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+}
+
+/* ------------------------------------------------------- changing and ending */
+
+/* 0 or an errno value; the lock is held. */
+static int resize_locked(struct vnet_cq *cq, int cqe)
+{
+	struct vnet_resize_cq_reply reply = {};
+	struct ibv_cq *ibcq = &cq->vcq.cq;
+	struct ibv_resize_cq cmd = {};
+	struct vnet_ring_map map;
+	int ret;
+
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &reply.ibv, sizeof(reply));
+	if (ret)
+		return ret;
+	/* Should this fail, the NIC writes where nobody looks: the CQ is lost. */
+	ret = map_ring(&map, ibcq->context, &reply.vnet.cq);
+	if (ret)
+		return ret;
+
+	vnet_ring_unmap(&cq->map);
+	use_ring(cq, &map, reply.vnet.cq.entries);
+	return 0;
+}
+
+int vnet_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	int ret;
+
+	if (cqe <= 0)
+		return EINVAL;
+	vnet_lock(&cq->lock);
+	ret = resize_locked(cq, cqe);
+	vnet_unlock(&cq->lock);
+	return ret;
+}
+
+int vnet_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct vnet_context *ctx = to_vctx(ibcq->context);
+	struct vnet_cq *cq = to_vcq(ibcq);
+	int ret;
+
+	/* First: once the agent has the ring back, it may be another's. */
+	delist(ctx, cq);
+	ret = ibv_cmd_destroy_cq(ibcq);
+	if (ret) {
+		enlist(ctx, cq);
+		return ret;
+	}
+	vnet_ring_unmap(&cq->map);
+	free(cq);
+	return 0;
+}
+
+/*
+ * The full barrier pairs with the NIC's, which stores an entry's seq, has a
+ * barrier, and then looks at arm: either it sees the CQ armed and makes an
+ * event, or whoever armed it sees the entry in the poll that has to follow.
+ */
+int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	uint32_t disarmed = VNET_CQ_DISARMED;
+
+	vnet_lock(&cq->lock);
+	/* Asking for less does not take back that more was asked for. */
+	if (solicited_only)
+		__atomic_compare_exchange_n(&cq->ring->arm, &disarmed, VNET_CQ_ARM_SOLICITED,
+					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	else
+		__atomic_exchange_n(&cq->ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	vnet_unlock(&cq->lock);
+	return 0;
+}

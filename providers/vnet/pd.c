@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Protection domains, and what only the library knows of: thread domains and
+ * parent domains.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "vnet.h"
+
+struct ibv_pd *vnet_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_alloc_pd cmd = {};
+	struct vnet_alloc_pd_reply reply = {};
+	struct vnet_pd *pd;
+	int ret;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	ret = ibv_cmd_alloc_pd(context, &pd->ibv_pd, &cmd, sizeof(cmd), &reply.ibv,
+			       sizeof(reply));
+	if (ret) {
+		free(pd);
+		errno = ret;
+		return NULL;
+	}
+	return &pd->ibv_pd;
+}
+
+static uint32_t users_of(const uint32_t *users)
+{
+	return __atomic_load_n(users, __ATOMIC_RELAXED);
+}
+
+static void free_parent_domain(struct vnet_pd *parent)
+{
+	__atomic_fetch_sub(&parent->contained->users, 1, __ATOMIC_RELAXED);
+	if (parent->td)
+		__atomic_fetch_sub(&parent->td->users, 1, __ATOMIC_RELAXED);
+	free(parent);
+}
+
+int vnet_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct vnet_pd *pd = to_vpd(ibpd);
+	int ret;
+
+	if (users_of(&pd->users))
+		return EBUSY;
+	if (pd->contained) {
+		free_parent_domain(pd);
+		return 0;
+	}
+
+	ret = ibv_cmd_dealloc_pd(ibpd);
+	if (ret)
+		return ret;
+	free(pd);
+	return 0;
+}
+
+struct ibv_pd *vnet_import_pd(struct ibv_context *context, uint32_t handle)
+{
+	struct vnet_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	pd->ibv_pd.context = context;
+	pd->ibv_pd.handle = handle;
+	return &pd->ibv_pd;
+}
+
+void vnet_unimport_pd(struct ibv_pd *pd)
+{
+	free(to_vpd(pd));
+}
+
+struct ibv_td *vnet_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+	struct vnet_td *td;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->ibv_td.context = context;
+	return &td->ibv_td;
+}
+
+int vnet_dealloc_td(struct ibv_td *ibtd)
+{
+	struct vnet_td *td = to_vtd(ibtd);
+
+	if (users_of(&td->users))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+/*
+ * Allocators are accepted and never asked: queues stand in the device's memory,
+ * and the rest is a few hundred bytes of bookkeeping.
+ */
+struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
+					struct ibv_parent_domain_init_attr *attr)
+{
+	const uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	struct vnet_pd *parent;
+
+	if (!attr->pd || !check_comp_mask(attr->comp_mask, known) || to_vpd(attr->pd)->contained) {
+		errno = EINVAL;
+		return NULL;
+	}
+	parent = calloc(1, sizeof(*parent));
+	if (!parent)
+		return NULL;
+
+	parent->ibv_pd.context = context;
+	parent->ibv_pd.handle = attr->pd->handle;
+	parent->contained = to_vpd(attr->pd);
+	__atomic_fetch_add(&parent->contained->users, 1, __ATOMIC_RELAXED);
+	if (attr->td) {
+		parent->td = to_vtd(attr->td);
+		__atomic_fetch_add(&parent->td->users, 1, __ATOMIC_RELAXED);
+	}
+	return &parent->ibv_pd;
+}
+
+bool vnet_pd_skips_locks(struct ibv_pd *pd)
+{
+	return pd && to_vpd(pd)->td;
+}

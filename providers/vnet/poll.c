@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Taking completions: the fast path of every program. No allocation, no log,
+ * and no call but the agent's copy where a message stands in its completion.
+ *
+ * The entries between `cons` and what the NIC makes next belong to the process
+ * until it stores the ring's cons.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "vnet.h"
+
+/* In vnet_cqe.opcode: an entry of a QP that is gone. The NIC never writes it. */
+#define VNET_CQE_FORGOTTEN 0xff
+
+/* ------------------------------------------------------------------- entries */
+
+/* Entry `index`, or NULL where the NIC has not made it yet. */
+static inline struct vnet_cqe *entry_at(const struct vnet_cq *cq, uint32_t index)
+{
+	struct vnet_cqe *cqe = &cq->slots[index & cq->mask];
+
+	/*
+	 * Acquire: pairs with the NIC's release, by which it stores seq after
+	 * the rest of the entry and after the data that the entry announces.
+	 */
+	if (__atomic_load_n(&cqe->seq, __ATOMIC_ACQUIRE) != index + 1)
+		return NULL;
+	return cqe;
+}
+
+/* The next completion, or NULL; the caller holds the lock. */
+static inline struct vnet_cqe *take(struct vnet_cq *cq)
+{
+	struct vnet_cqe *cqe;
+
+	for (;;) {
+		cqe = entry_at(cq, cq->cons);
+		if (!cqe)
+			return NULL;
+		cq->cons++;
+		if (likely(cqe->opcode != VNET_CQE_FORGOTTEN))
+			return cqe;
+	}
+}
+
+/*
+ * Give the entries taken back to the NIC. Release: pairs with the NIC's acquire
+ * of ring->cons before it writes into their slots.
+ */
+static inline void give_back(struct vnet_cq *cq)
+{
+	__atomic_store_n(&cq->ring->cons, cq->cons, __ATOMIC_RELEASE);
+}
+
+/*
+ * Lock the CQ for polling. Without a lock, remember who polls, so that the same
+ * thread may look at the entries for another purpose.
+ */
+static inline void begin(struct vnet_cq *cq)
+{
+	if (cq->lock.skip)
+		cq->poller = pthread_self();
+	vnet_lock(&cq->lock);
+}
+
+static inline void idle(const struct vnet_cq *cq)
+{
+	if (cq->idle)
+		cq->idle(cq->cookie, cq->cqn);
+}
+
+/* ------------------------------------------------------------------ payloads */
+
+static __attribute__((cold, noinline)) uint8_t placing_failed(const struct vnet_cq *cq,
+							      uint32_t qpn)
+{
+	const struct vnet_context *ctx = to_vctx(cq->vcq.cq.context);
+
+	ctx->gate.recv_fault(cq->cookie, qpn);
+	return IBV_WC_LOC_PROT_ERR;
+}
+
+/* Put the message that stands in the entry into its buffer: the status. */
+static inline uint8_t place(const struct vnet_cq *cq, const struct vnet_cqe *cqe)
+{
+	void *dst = (void *)(uintptr_t)cqe->scatter_addr;
+	uint32_t len = cqe->payload_len;
+
+	if (unlikely(len > VNET_CQE_PAYLOAD))
+		len = VNET_CQE_PAYLOAD;
+	if (unlikely(!cq->copy)) {
+		memcpy(dst, cqe->payload, len);
+		return cqe->status;
+	}
+	if (unlikely(cq->copy(cq->cookie, dst, cqe->payload, len)))
+		return placing_failed(cq, cqe->qp_num);
+	return cqe->status;
+}
+
+static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_cqe *cqe)
+{
+	return cqe->payload_len ? place(cq, cqe) : cqe->status;
+}
+
+/* ------------------------------------------------------------------- polling */
+
+static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe, struct ibv_wc *wc)
+{
+	uint8_t status = settle_status(cq, cqe);
+
+	wc->wr_id = cqe->wr_id;
+	wc->status = status;
+	wc->opcode = cqe->opcode;
+	wc->vendor_err = cqe->status ? cqe->imm : 0;
+	wc->byte_len = cqe->byte_len;
+	wc->invalidated_rkey = cqe->imm;
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags = cqe->flags;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+}
+
+int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	const struct vnet_cqe *cqe;
+	uint32_t start;
+	int n;
+
+	begin(cq);
+	start = cq->cons;
+	for (n = 0; n < num_entries; n++) {
+		cqe = take(cq);
+		if (!cqe)
+			break;
+		fill_wc(cq, cqe, &wc[n]);
+	}
+	if (cq->cons != start)
+		give_back(cq);
+	vnet_unlock(&cq->lock);
+
+	if (!n)
+		idle(cq);
+	return n;
+}
+
+/* ---------------------------------------------------------- extended polling */
+
+static inline void show(struct vnet_cq *cq, const struct vnet_cqe *cqe)
+{
+	cq->cur = cqe;
+	cq->vcq.cq_ex.status = settle_status(cq, cqe);
+	cq->vcq.cq_ex.wr_id = cqe->wr_id;
+}
+
+/* On success the lock is held until end_poll(). */
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct vnet_cq *cq = to_vcq_ex(ibcq);
+	const struct vnet_cqe *cqe;
+	uint32_t start;
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+
+	begin(cq);
+	start = cq->cons;
+	cqe = take(cq);
+	if (likely(cqe)) {
+		show(cq, cqe);
+		return 0;
+	}
+	if (cq->cons != start)
+		give_back(cq);
+	vnet_unlock(&cq->lock);
+	idle(cq);
+	return ENOENT;
+}
+
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct vnet_cq *cq = to_vcq_ex(ibcq);
+	const struct vnet_cqe *cqe = take(cq);
+
+	if (!cqe)
+		return ENOENT;
+	show(cq, cqe);
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct vnet_cq *cq = to_vcq_ex(ibcq);
+
+	give_back(cq);
+	vnet_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	const struct vnet_cqe *cqe = to_vcq_ex(ibcq)->cur;
+
+	return cqe->status ? cqe->imm : 0;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->byte_len;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	return (__be32)to_vcq_ex(ibcq)->cur->imm;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->qp_num;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->src_qp;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->flags;
+}
+
+/* An Ethernet port has no LIDs and no virtual lanes. */
+static uint32_t read_slid(struct ibv_cq_ex *ibcq)
+{
+	(void)ibcq;
+	return 0;
+}
+
+static uint8_t read_zero(struct ibv_cq_ex *ibcq)
+{
+	(void)ibcq;
+	return 0;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->timestamp;
+}
+
+/* The NIC's clock is the monotonic one; how far it is from the wall, now. */
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
+{
+	uint64_t ahead = vnet_clock_ns(CLOCK_REALTIME) - vnet_clock_ns(CLOCK_MONOTONIC);
+
+	return to_vcq_ex(ibcq)->cur->timestamp + ahead;
+}
+
+void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_wc_flags = read_wc_flags;
+
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = read_zero;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = read_zero;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
+}
+
+/* ------------------------------------------------ entries that wait, revised */
+
+void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
+{
+	struct vnet_cqe *cqe;
+	struct vnet_cq *cq;
+	uint32_t i;
+
+	if (!ibcq)
+		return;
+	cq = to_vcq(ibcq);
+	vnet_lock(&cq->lock);
+	for (i = cq->cons; (cqe = entry_at(cq, i)); i++)
+		if (cqe->qp_num == qpn)
+			cqe->opcode = VNET_CQE_FORGOTTEN;
+	vnet_unlock(&cq->lock);
+}
+
+/*
+ * A CQ without a lock may be looked into only by the thread that polls it. From
+ * another thread its entries stay as they are, and the program must not give
+ * the memory away before it has polled them.
+ */
+static bool may_look_into(const struct vnet_cq *cq)
+{
+	return !cq->lock.skip || vnet_one_thread() || pthread_equal(cq->poller, pthread_self());
+}
+
+static void place_within(struct vnet_cq *cq, uint64_t addr, size_t length)
+{
+	struct vnet_cqe *cqe;
+	uint8_t status;
+	uint32_t i;
+
+	for (i = cq->cons; (cqe = entry_at(cq, i)); i++) {
+		if (!cqe->payload_len || cqe->opcode == VNET_CQE_FORGOTTEN)
+			continue;
+		if (cqe->scatter_addr - addr >= length)
+			continue;
+		status = place(cq, cqe);
+		cqe->payload_len = 0;
+		if (status == cqe->status)
+			continue;
+		cqe->status = status;
+		cqe->imm = 0;
+	}
+}
+
+void vnet_cqs_place(struct vnet_context *ctx, const void *addr, size_t length)
+{
+	struct vnet_cq *cq;
+
+	pthread_mutex_lock(&ctx->cq_mutex);
+	for (cq = ctx->cqs; cq; cq = cq->next) {
+		if (!may_look_into(cq))
+			continue;
+		vnet_lock(&cq->lock);
+		place_within(cq, (uintptr_t)addr, length);
+		vnet_unlock(&cq->lock);
+	}
+	pthread_mutex_unlock(&ctx->cq_mutex);
+}

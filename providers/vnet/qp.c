@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: making, changing and ending them. send.c, wr.c and recv.c post
+ * to them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "vnet.h"
+#include "wqe.h"
+
+#define SEND_OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define SEND_OPS_UC                                                                                \
+	(SEND_OPS_UD | IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE |                  \
+	 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
+#define SEND_OPS_RC                                                                                \
+	(SEND_OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |              \
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
+#define OPCODES_UC                                                                                 \
+	(OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV) | OPCODE(VNET_WR_BIND_MW) |       \
+	 OPCODE(VNET_WR_LOCAL_INV))
+#define OPCODES_RC                                                                                 \
+	(OPCODES_UC | OPCODE(VNET_WR_RDMA_READ) | OPCODE(VNET_WR_ATOMIC_CMP_SWP) |                 \
+	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD))
+
+/* What each type of queue pair can be asked, in both ways of posting. */
+struct qp_abilities {
+	uint32_t opcodes;
+	uint64_t send_ops;
+};
+
+static const struct qp_abilities *abilities(enum ibv_qp_type type)
+{
+	static const struct qp_abilities rc = { OPCODES_RC, SEND_OPS_RC };
+	static const struct qp_abilities uc = { OPCODES_UC, SEND_OPS_UC };
+	static const struct qp_abilities ud = { OPCODES_SEND, SEND_OPS_UD };
+
+	switch (type) {
+	case IBV_QPT_RC:
+		return &rc;
+	case IBV_QPT_UC:
+		return &uc;
+	case IBV_QPT_UD:
+		return &ud;
+	default:
+		return NULL;
+	}
+}
+
+/* 0 or an errno value */
+static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const struct qp_abilities *can = abilities(attr->qp_type);
+
+	if (!can || !check_comp_mask(attr->comp_mask, known))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
+		return EINVAL;
+	if (!attr->send_cq || !attr->recv_cq)
+		return EINVAL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	    !check_comp_mask(attr->send_ops_flags, can->send_ops))
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static uint32_t send_slot(const struct ibv_qp_cap *cap)
+{
+	uint32_t sges = cap->max_send_sge * (uint32_t)sizeof(struct vnet_sge);
+	uint32_t data = cap->max_inline_data > sges ? cap->max_inline_data : sges;
+
+	return VNET_WQE_HDR_SIZE + data;
+}
+
+static uint32_t recv_slot(const struct ibv_qp_cap *cap)
+{
+	return VNET_RECV_HDR_SIZE + cap->max_recv_sge * (uint32_t)sizeof(struct vnet_sge);
+}
+
+/* The two queues, as the agent made them: 0 or an errno value. */
+static int init_queues(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *attr,
+		       const struct vnet_create_qp_resp *resp)
+{
+	struct ibv_context *context = attr->pd->context;
+	bool skip_lock = to_vctx(context)->single_threaded || vnet_pd_skips_locks(attr->pd);
+	int ret;
+
+	if (attr->cap.max_inline_data > VNET_MAX_INLINE || attr->cap.max_send_sge > VNET_MAX_SGE)
+		return EPROTO;
+	ret = vnet_wq_init(&qp->sq, context->cmd_fd, &resp->sq, send_slot(&attr->cap), skip_lock);
+	if (ret)
+		return ret;
+	ret = vnet_wq_init(&qp->rq, context->cmd_fd, &resp->rq, recv_slot(&attr->cap), skip_lock);
+	if (ret) {
+		vnet_wq_fini(&qp->sq);
+		return ret;
+	}
+	qp->sq.max_sge = attr->cap.max_send_sge;
+	qp->rq.max_sge = attr->cap.max_recv_sge;
+	qp->max_inline = attr->cap.max_inline_data;
+	return 0;
+}
+
+static void init_posting(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *attr, uint32_t qpn)
+{
+	const struct vnet_context *ctx = to_vctx(attr->pd->context);
+
+	qp->send_doorbell = ctx->gate.send_doorbell;
+	qp->cookie = ctx->gate_cookie;
+	qp->qpn = qpn;
+	qp->opcodes = abilities(attr->qp_type)->opcodes;
+	qp->sig_all = attr->sq_sig_all ? VNET_WR_SIGNALED : 0;
+	qp->is_ud = attr->qp_type == IBV_QPT_UD;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return;
+	vnet_qp_set_wr_ops(qp);
+	qp->vqp.comp_mask |= VERBS_QP_EX;
+}
+
+struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct vnet_create_qp_reply reply = {};
+	struct ibv_create_qp_ex cmd = {};
+	struct vnet_qp *qp;
+	int ret;
+
+	ret = check_attr(attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	/* No flags: an agent with only the older command serves as well. */
+	attr->comp_mask &= ~(uint32_t)IBV_QP_INIT_ATTR_CREATE_FLAGS;
+
+	qp = vnet_zalloc(sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->wr_spare = vnet_zalloc(VNET_MAX_SEND_WQE);
+	if (!qp->wr_spare) {
+		ret = ENOMEM;
+		goto err_free;
+	}
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd), &reply.ibv,
+				    sizeof(reply));
+	if (ret)
+		goto err_free;
+	ret = init_queues(qp, attr, &reply.vnet);
+	if (ret)
+		goto err_destroy;
+	init_posting(qp, attr, reply.vnet.qpn);
+	return &qp->vqp.qp;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	free(qp->wr_spare);
+	free(qp);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_qp *vnet_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp;
+
+	qp = vnet_create_qp_ex(pd->context, &attr_ex);
+	if (qp)
+		attr->cap = attr_ex.cap;
+	return qp;
+}
+
+int vnet_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		  struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(qp, attr, mask, init_attr, &cmd, sizeof(cmd));
+}
+
+/* Completions of a QP that was reset or is gone are of no use to anybody. */
+static void forget_completions(struct ibv_qp *ibqp)
+{
+	vnet_cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		vnet_cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
+}
+
+int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd = {};
+	int ret;
+
+	ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	/* Both queues are empty now: the NIC has moved their cons to prod. */
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		forget_completions(ibqp);
+	return 0;
+}
+
+int vnet_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct vnet_qp *qp = to_vqp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+	forget_completions(ibqp);
+	vnet_wq_fini(&qp->sq);
+	vnet_wq_fini(&qp->rq);
+	free(qp->wr_spare);
+	free(qp);
+	return 0;
+}
+
+/*
+ * No: a long message is copied in whatever order the processor's copy takes, and
+ * only its last bytes are sure to become visible last.
+ */
+int vnet_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp;
+	(void)op;
+	(void)flags;
+	return 0;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+/* The agent is trusted, but a version apart it would be a wild pointer. */
+static bool plausible(const struct vnet_ring_info *info)
+{
+	uint64_t slots;
+
+	if (!info->entries || info->entries & (info->entries - 1))
+		return false;
+	if (info->stride_shift < 4 || info->stride_shift > 16)
+		return false;
+	slots = (uint64_t)info->entries << info->stride_shift;
+	return info->mmap_size >= VNET_RING_HDR_SIZE + slots;
+}
+
+int vnet_ring_map(struct vnet_ring_map *map, int cmd_fd, const struct vnet_ring_info *info)
+{
+	void *addr;
+
+	map->hdr = NULL;
+	map->size = 0;
+	if (!info->mmap_size)
+		return 0;
+	if (!plausible(info))
+		return EPROTO;
+
+	addr = mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED, cmd_fd,
+		    (off_t)info->mmap_offset);
+	if (addr == MAP_FAILED)
+		return errno;
+	map->hdr = addr;
+	map->size = info->mmap_size;
+	return 0;
+}
+
+void vnet_ring_unmap(struct vnet_ring_map *map)
+{
+	if (map->hdr)
+		munmap(map->hdr, map->size);
+	map->hdr = NULL;
+}
+
+int vnet_wq_init(struct vnet_wq *wq, int cmd_fd, const struct vnet_ring_info *info,
+		 uint32_t slot_size, bool skip_lock)
+{
+	int ret;
+
+	vnet_lock_init(&wq->lock, skip_lock);
+	ret = vnet_ring_map(&wq->map, cmd_fd, info);
+	if (ret)
+		return ret;
+	wq->ring = wq->map.hdr;
+	if (!wq->ring)
+		return 0;
+	if (slot_size > 1u << info->stride_shift) {
+		vnet_ring_unmap(&wq->map);
+		return EPROTO;
+	}
+
+	wq->entries = info->entries;
+	wq->stride_shift = info->stride_shift;
+	wq->slots = (uint8_t *)wq->ring + VNET_RING_HDR_SIZE;
+	wq->prod = wq->ring->prod;
+	wq->cons = wq->prod;
+	return 0;
+}
+
+void vnet_wq_fini(struct vnet_wq *wq)
+{
+	vnet_ring_unmap(&wq->map);
+}
+
+bool vnet_wq_still_full(struct vnet_wq *wq, uint32_t prod)
+{
+	if (!wq->ring)
+		return true;
+
+	/*
+	 * Acquire: pairs with the NIC's release of ring->cons, so that it has
+	 * read the slots that are about to be written again.
+	 */
+	wq->cons = __atomic_load_n(&wq->ring->cons, __ATOMIC_ACQUIRE);
+	return prod - wq->cons >= wq->entries;
+}

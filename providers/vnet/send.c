@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting send requests, the old way; wr.c has the extended one.
+ */
+#include <errno.h>
+
+#include "vnet.h"
+#include "wqe.h"
+
+#define SEND_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+void vnet_send_doorbell_trap(struct vnet_qp *qp)
+{
+	struct ibv_send_wr *bad_wr;
+
+	/* Its answer tells nothing: what is posted completes, well or not. */
+	ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+/* Gather the data into the request: its length, or -1 if it is too much. */
+static inline int64_t put_inline(struct vnet_send_wqe *wqe, const struct ibv_send_wr *wr,
+				 uint32_t max)
+{
+	uint8_t *dst = wqe_data(wqe);
+	const struct ibv_sge *sge;
+	uint32_t len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		sge = &wr->sg_list[i];
+		if (unlikely(sge->length > max - len))
+			return -1;
+		wqe_copy(dst + len, (const uint8_t *)(uintptr_t)sge->addr, sge->length);
+		len += sge->length;
+	}
+	return len;
+}
+
+/* What the opcode alone has: 0 or an errno value. */
+static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wqe,
+				const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		if (!qp->is_ud)
+			return 0;
+		if (unlikely(!wr->wr.ud.ah))
+			return EINVAL;
+		wqe_set_address(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+		return 0;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+		wqe_set_remote(wqe, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		return 0;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe_set_remote(wqe, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+		wqe_set_atomic(wqe, wr->wr.atomic.compare_add, wr->wr.atomic.swap);
+		return 0;
+	case IBV_WR_BIND_MW:
+		return wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
+				    &wr->bind_mw.bind_info) ? 0 : EINVAL;
+	default:
+		return 0;
+	}
+}
+
+/* One request into the slot of entry `prod`: 0 or an errno value. */
+static inline int put(struct vnet_qp *qp, uint32_t prod, const struct ibv_send_wr *wr)
+{
+	uint32_t opcode = (uint32_t)wr->opcode;
+	uint32_t num_sge = (uint32_t)wr->num_sge;
+	uint32_t flags = wr->send_flags;
+	struct vnet_send_wqe *wqe;
+	int64_t inline_len = 0;
+	int ret;
+
+	if (unlikely(opcode >= 32 || !(qp->opcodes & OPCODE(opcode))))
+		return EINVAL;
+	if (unlikely(num_sge > qp->sq.max_sge || flags & ~SEND_FLAGS))
+		return EINVAL;
+	if (vnet_wq_full(&qp->sq, prod))
+		return ENOMEM;
+
+	wqe = vnet_wq_slot(&qp->sq, prod);
+	ret = put_operation(qp, wqe, wr);
+	if (unlikely(ret))
+		return ret;
+	/* Neither has data: their SGEs, if there are any, mean nothing. */
+	if (unlikely(OPCODE(opcode) & (OPCODE(VNET_WR_LOCAL_INV) | OPCODE(VNET_WR_BIND_MW))))
+		num_sge = 0;
+
+	if (flags & IBV_SEND_INLINE) {
+		if (unlikely(!(OPCODE(opcode) & OPCODES_INLINE)))
+			return EINVAL;
+		inline_len = put_inline(wqe, wr, qp->max_inline);
+		if (unlikely(inline_len < 0))
+			return EINVAL;
+		num_sge = 0;
+	} else {
+		wqe_set_sges(wqe, wr->sg_list, num_sge);
+	}
+
+	wqe->wr_id = wr->wr_id;
+	wqe_set_control(wqe, wqe_control(opcode, flags | qp->sig_all, num_sge, wr->invalidate_rkey));
+	wqe_set_inline_len(wqe, (uint32_t)inline_len);
+	return 0;
+}
+
+/* A list: those before the first bad one are posted. 0 or an errno value. */
+static inline int post(struct vnet_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	bool posted;
+	uint32_t prod;
+	int ret = 0;
+
+	/* ERR is fine: the NIC flushes. */
+	if (unlikely(qp->vqp.qp.state < IBV_QPS_RTS)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	vnet_lock(&qp->sq.lock);
+	for (prod = qp->sq.prod; wr; wr = wr->next, prod++) {
+		ret = put(qp, prod, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	posted = prod != qp->sq.prod;
+	if (likely(posted))
+		vnet_wq_publish(&qp->sq, prod);
+	vnet_unlock(&qp->sq.lock);
+
+	if (likely(posted))
+		vnet_send_doorbell(qp);
+	return ret;
+}
+
+int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	return post(to_vqp(ibqp), wr, bad_wr);
+}
+
+int vnet_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = bind->wr_id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = bind->send_flags,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = ibv_inc_rkey(mw->rkey),
+			.bind_info = bind->bind_info,
+		},
+	};
+	struct ibv_send_wr *bad_wr;
+	int ret;
+
+	ret = post(to_vqp(ibqp), &wr, &bad_wr);
+	if (ret)
+		return ret;
+	/* From now on, as ibv_bind_mw(3) has it; its completion comes later. */
+	mw->rkey = wr.bind_mw.rkey;
+	return 0;
+}

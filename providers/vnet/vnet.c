@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The device: how it is recognised, opened and closed, and what it can do.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "cmd.h"
+#include "vnet.h"
+
+static const struct verbs_match_ent match_table[] = {
+	VERBS_NAME_MATCH("vnet", NULL),
+	{},
+};
+
+static const struct verbs_context_ops context_ops;
+
+void *vnet_zalloc(size_t size)
+{
+	void *p;
+
+	/* aligned_alloc() wants a multiple of the alignment. */
+	size = (size + VNET_CACHE_LINE - 1) & ~(size_t)(VNET_CACHE_LINE - 1);
+	p = aligned_alloc(VNET_CACHE_LINE, size);
+	if (!p)
+		return NULL;
+	return memset(p, 0, size);
+}
+
+/* The holder may have been preempted: give it the processor after a while. */
+void vnet_lock_slow(struct vnet_lock *lock)
+{
+	unsigned int spins = 0;
+
+	do {
+		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED)) {
+			if (++spins % 128 == 0)
+				sched_yield();
+#if defined(__x86_64__) || defined(__i386__)
+			__builtin_ia32_pause();
+#endif
+		}
+	} while (!vnet_trylock(lock));
+}
+
+/* ------------------------------------------------------------------ device */
+
+/*
+ * A device is known by the firmware version that its agent publishes, whatever
+ * its name. The name decides only where there is no version to read.
+ */
+static bool match_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	char fw_ver[64];
+
+	if (ibv_read_ibdev_sysfs_file(fw_ver, sizeof(fw_ver), sysfs_dev, "fw_ver") <= 0)
+		return sysfs_dev->match;
+	return !strncmp(fw_ver, VNET_FW_VER_PREFIX, strlen(VNET_FW_VER_PREFIX));
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct vnet_device *dev;
+
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return NULL;
+	if (ibv_read_ibdev_sysfs_file(dev->fw_ver, sizeof(dev->fw_ver), sysfs_dev, "fw_ver") < 0)
+		dev->fw_ver[0] = '\0';
+	return &dev->vdev;
+}
+
+static void uninit_device(struct verbs_device *vdev)
+{
+	free(container_of(vdev, struct vnet_device, vdev));
+}
+
+/* ----------------------------------------------------------------- context */
+
+static bool asked_for_one_thread(void)
+{
+	const char *value = getenv("VNET_SINGLE_THREADED");
+
+	return value && !strcmp(value, "1");
+}
+
+/* Owns cmd_fd, as verbs_init_and_alloc_context() does. */
+static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
+{
+	struct vnet_context *ctx = NULL;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, ibv_ctx, RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+	pthread_mutex_init(&ctx->cq_mutex, NULL);
+	ctx->single_threaded = asked_for_one_thread();
+	verbs_set_ops(&ctx->ibv_ctx, &context_ops);
+	return ctx;
+}
+
+static void put_context(struct vnet_context *ctx)
+{
+	pthread_mutex_destroy(&ctx->cq_mutex);
+	verbs_uninit_context(&ctx->ibv_ctx);
+	free(ctx);
+}
+
+static void free_context(struct ibv_context *context)
+{
+	put_context(to_vctx(context));
+}
+
+/* What the agent says about itself; 0 or an errno value. */
+static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_ucontext_resp *resp)
+{
+	const struct vnet_gate *gate = (const struct vnet_gate *)(uintptr_t)resp->gate;
+
+	if (resp->hw_version != VNET_HW_VERSION) {
+		verbs_err(&ctx->ibv_ctx, "the device has version %u, this provider is for %u\n",
+			  resp->hw_version, VNET_HW_VERSION);
+		return EPROTONOSUPPORT;
+	}
+	if (gate && gate->size < sizeof(*gate)) {
+		verbs_err(&ctx->ibv_ctx, "the device's gate has %u bytes, %zu are needed\n",
+			  gate->size, sizeof(*gate));
+		return EPROTONOSUPPORT;
+	}
+
+	if (gate)
+		ctx->gate = *gate;
+	ctx->gate_cookie = resp->gate_cookie;
+	ctx->clock_khz = resp->clock_khz;
+	return 0;
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd,
+					   void *private_data)
+{
+	struct vnet_get_context_cmd cmd = { .vnet.hw_version = VNET_HW_VERSION };
+	struct vnet_get_context_reply reply = {};
+	struct vnet_context *ctx;
+	int ret;
+
+	(void)private_data;
+	ctx = new_context(device, cmd_fd);
+	if (!ctx)
+		return NULL;
+
+	ret = ibv_cmd_get_context(&ctx->ibv_ctx, &cmd.ibv, sizeof(cmd), &reply.ibv,
+				  sizeof(reply));
+	if (!ret)
+		ret = accept_agent(ctx, &reply.vnet);
+	if (ret) {
+		put_context(ctx);
+		errno = ret;
+		return NULL;
+	}
+	return &ctx->ibv_ctx;
+}
+
+/* A context that another context, perhaps of another process, has opened. */
+static struct verbs_context *import_context(struct ibv_device *device, int cmd_fd)
+{
+	struct vnet_alloc_ucontext_resp resp = {};
+	struct vnet_context *ctx;
+	int ret;
+
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, 1);
+
+	ctx = new_context(device, cmd_fd);
+	if (!ctx)
+		return NULL;
+
+	fill_attr_out_ptr(attrs, VNET_ATTR_QUERY_CONTEXT_RESP, &resp);
+	ret = ibv_cmd_query_context(&ctx->ibv_ctx.context, attrs);
+	if (!ret)
+		ret = accept_agent(ctx, &resp);
+	if (ret) {
+		put_context(ctx);
+		errno = ret;
+		return NULL;
+	}
+	return &ctx->ibv_ctx;
+}
+
+static const struct verbs_context_ops context_ops = {
+	.alloc_mw = vnet_alloc_mw,
+	.alloc_parent_domain = vnet_alloc_parent_domain,
+	.alloc_pd = vnet_alloc_pd,
+	.alloc_td = vnet_alloc_td,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = vnet_bind_mw,
+	.create_ah = vnet_create_ah,
+	.create_cq = vnet_create_cq,
+	.create_cq_ex = vnet_create_cq_ex,
+	.create_qp = vnet_create_qp,
+	.create_qp_ex = vnet_create_qp_ex,
+	.create_srq = vnet_create_srq,
+	.dealloc_mw = vnet_dealloc_mw,
+	.dealloc_pd = vnet_dealloc_pd,
+	.dealloc_td = vnet_dealloc_td,
+	.dereg_mr = vnet_dereg_mr,
+	.destroy_ah = vnet_destroy_ah,
+	.destroy_cq = vnet_destroy_cq,
+	.destroy_qp = vnet_destroy_qp,
+	.destroy_srq = vnet_destroy_srq,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = free_context,
+	.get_srq_num = vnet_get_srq_num,
+	.import_mr = vnet_import_mr,
+	.import_pd = vnet_import_pd,
+	.modify_qp = vnet_modify_qp,
+	.modify_srq = vnet_modify_srq,
+	.poll_cq = vnet_poll_cq,
+	.post_recv = vnet_post_recv,
+	.post_send = vnet_post_send,
+	.post_srq_recv = vnet_post_srq_recv,
+	.query_device_ex = vnet_query_device_ex,
+	.query_port = vnet_query_port,
+	.query_qp = vnet_query_qp,
+	.query_qp_data_in_order = vnet_query_qp_data_in_order,
+	.query_rt_values = vnet_query_rt_values,
+	.query_srq = vnet_query_srq,
+	.reg_mr = vnet_reg_mr,
+	.req_notify_cq = vnet_req_notify_cq,
+	.rereg_mr = vnet_rereg_mr,
+	.resize_cq = vnet_resize_cq,
+	.unimport_mr = vnet_unimport_mr,
+	.unimport_pd = vnet_unimport_pd,
+};
+
+static const struct verbs_device_ops device_ops = {
+	.name = "vnet",
+	.match_min_abi_version = VNET_UVERBS_ABI_VERSION,
+	.match_max_abi_version = VNET_UVERBS_ABI_VERSION,
+	.match_table = match_table,
+	.match_device = match_device,
+	.alloc_context = alloc_context,
+	.import_context = import_context,
+	.alloc_device = alloc_device,
+	.uninit_device = uninit_device,
+};
+
+PROVIDER_DRIVER(vnet, device_ops);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The provider's objects, and the functions of its files.
+ */
+#ifndef VNET_H
+#define VNET_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+
+#include "ring.h"
+#include "vnet-abi.h"
+#include "vnet_hw.h"
+
+#define VNET_ALIGNED __attribute__((aligned(VNET_CACHE_LINE)))
+
+struct vnet_device {
+	struct verbs_device vdev;
+	char fw_ver[64];
+};
+
+struct vnet_context {
+	struct verbs_context ibv_ctx;
+	/* A copy of the agent's; all NULL where it has none. */
+	struct vnet_gate gate;
+	uint64_t gate_cookie;
+	uint32_t clock_khz;
+	/* The user promised one thread: no locks. */
+	bool single_threaded;
+	/* Every CQ, so that a region's end can find what is still in them. */
+	pthread_mutex_t cq_mutex;
+	struct vnet_cq *cqs;
+};
+
+struct vnet_td {
+	struct ibv_td ibv_td;
+	/* Parent domains that hold it. */
+	uint32_t users;
+};
+
+/* A protection domain, or a parent domain around one. */
+struct vnet_pd {
+	struct ibv_pd ibv_pd;
+	/* Parent domains that hold it. */
+	uint32_t users;
+	/* Parent domain: what it contains; else NULL. td may be NULL. */
+	struct vnet_pd *contained;
+	struct vnet_td *td;
+};
+
+struct vnet_ah {
+	struct ibv_ah ibv_ah;
+	/* Ready to be copied into a send request. */
+	struct vnet_wqe_ud av;
+};
+
+struct vnet_cq {
+	struct verbs_cq vcq;
+
+	/* What polling touches. */
+	struct vnet_lock lock VNET_ALIGNED;
+	/* Next entry to take; the ring's is behind while a batch is polled. */
+	uint32_t cons;
+	uint32_t mask;
+	struct vnet_cqe *slots;
+	struct vnet_ring *ring;
+	/* Extended polling: the completion at hand. */
+	const struct vnet_cqe *cur;
+	void (*idle)(__u64 cookie, __u32 cqn);
+	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
+	uint64_t cookie;
+	uint32_t cqn;
+	/* Polled last by; kept only where the lock is skipped. */
+	pthread_t poller;
+
+	struct vnet_ring_map map;
+	struct vnet_cq *next;
+	struct vnet_cq **prev;
+};
+
+struct vnet_srq {
+	struct ibv_srq ibv_srq;
+	struct vnet_wq rq VNET_ALIGNED;
+	uint32_t srqn;
+};
+
+struct vnet_qp {
+	struct verbs_qp vqp;
+
+	/* What posting sends touches. */
+	struct vnet_wq sq VNET_ALIGNED;
+	void (*send_doorbell)(__u64 cookie, __u32 qpn);
+	uint64_t cookie;
+	uint32_t qpn;
+	/* Opcodes that its type has, by bit. */
+	uint32_t opcodes;
+	uint32_t max_inline;
+	/* VNET_WR_SIGNALED where every request is. */
+	uint8_t sig_all;
+	bool is_ud;
+
+	/* Extended posting: the batch and the request at hand (see wr.c). */
+	uint32_t wr_prod;
+	int wr_error;
+	struct vnet_send_wqe *wr_wqe;
+	uint64_t wr_control;
+	/* Takes the request for which there was no slot. */
+	struct vnet_send_wqe *wr_spare;
+
+	struct vnet_wq rq VNET_ALIGNED;
+};
+
+static inline struct vnet_device *to_vdevice(struct ibv_device *device)
+{
+	return container_of(device, struct vnet_device, vdev.device);
+}
+
+static inline struct vnet_context *to_vctx(struct ibv_context *context)
+{
+	return container_of(context, struct vnet_context, ibv_ctx.context);
+}
+
+static inline struct vnet_td *to_vtd(struct ibv_td *td)
+{
+	return container_of(td, struct vnet_td, ibv_td);
+}
+
+static inline struct vnet_pd *to_vpd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct vnet_pd, ibv_pd);
+}
+
+static inline struct vnet_ah *to_vah(struct ibv_ah *ah)
+{
+	return container_of(ah, struct vnet_ah, ibv_ah);
+}
+
+static inline struct vnet_cq *to_vcq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct vnet_cq, vcq.cq);
+}
+
+static inline struct vnet_cq *to_vcq_ex(struct ibv_cq_ex *cq)
+{
+	return container_of(cq, struct vnet_cq, vcq.cq_ex);
+}
+
+static inline struct vnet_srq *to_vsrq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct vnet_srq, ibv_srq);
+}
+
+static inline struct vnet_qp *to_vqp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct vnet_qp, vqp.qp);
+}
+
+static inline struct vnet_qp *to_vqp_ex(struct ibv_qp_ex *qp)
+{
+	return container_of(qp, struct vnet_qp, vqp.qp_ex);
+}
+
+/* -- vnet.c: device and context */
+
+/* Zeroed, and aligned for what VNET_ALIGNED says; released by free(). */
+void *vnet_zalloc(size_t size);
+
+/* -- verbs.c: queries, address handles */
+
+int vnet_query_device_ex(struct ibv_context *context,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t attr_size);
+int vnet_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+int vnet_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+uint64_t vnet_clock_ns(clockid_t clock);
+struct ibv_ah *vnet_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int vnet_destroy_ah(struct ibv_ah *ah);
+
+/* -- pd.c: protection, thread and parent domains */
+
+struct ibv_pd *vnet_alloc_pd(struct ibv_context *context);
+int vnet_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *vnet_import_pd(struct ibv_context *context, uint32_t handle);
+void vnet_unimport_pd(struct ibv_pd *pd);
+struct ibv_td *vnet_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int vnet_dealloc_td(struct ibv_td *td);
+struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
+					struct ibv_parent_domain_init_attr *attr);
+/* Objects made in this domain need no locks. pd may be NULL. */
+bool vnet_pd_skips_locks(struct ibv_pd *pd);
+
+/* -- mr.c: memory regions and windows */
+
+struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			   int access);
+int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		  int access);
+int vnet_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *vnet_import_mr(struct ibv_pd *pd, uint32_t handle);
+void vnet_unimport_mr(struct ibv_mr *mr);
+struct ibv_mw *vnet_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int vnet_dealloc_mw(struct ibv_mw *mw);
+
+/* -- cq.c: making and ending completion queues */
+
+struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
+			      struct ibv_comp_channel *channel, int comp_vector);
+struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context,
+				    struct ibv_cq_init_attr_ex *attr);
+int vnet_resize_cq(struct ibv_cq *ibcq, int cqe);
+int vnet_destroy_cq(struct ibv_cq *ibcq);
+int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+
+/* -- poll.c: taking completions */
+
+int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+/* Extended polling for a CQ made with these IBV_WC_EX_* flags. */
+void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags);
+/* Forget the unpolled completions of a QP that is gone. cq may be NULL. */
+void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn);
+/* Put payloads that wait in unpolled completions where they belong. */
+void vnet_cqs_place(struct vnet_context *ctx, const void *addr, size_t length);
+
+/* -- srq.c: shared receive queues (ibv_create_srq_ex() of the basic kind comes here too) */
+
+struct ibv_srq *vnet_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+int vnet_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int vnet_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int vnet_destroy_srq(struct ibv_srq *ibsrq);
+int vnet_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+
+/* -- qp.c: making, changing and ending queue pairs */
+
+struct ibv_qp *vnet_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+int vnet_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		  struct ibv_qp_init_attr *init_attr);
+int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int vnet_destroy_qp(struct ibv_qp *ibqp);
+int vnet_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
+
+/* -- send.c: posting send requests */
+
+int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int vnet_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+/* Tell the NIC of new send requests; no lock held. */
+void vnet_send_doorbell_trap(struct vnet_qp *qp);
+
+static inline void vnet_send_doorbell(struct vnet_qp *qp)
+{
+	if (likely(qp->send_doorbell))
+		qp->send_doorbell(qp->cookie, qp->qpn);
+	else
+		vnet_send_doorbell_trap(qp);
+}
+
+/* -- recv.c: posting receive requests */
+
+int vnet_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr);
+
+/* -- wr.c: the extended way of posting send requests */
+
+void vnet_qp_set_wr_ops(struct vnet_qp *qp);
+
+#endif /* VNET_H */

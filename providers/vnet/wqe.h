@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Send requests as the NIC reads them, for both ways of posting.
+ *
+ * Words are stored whole, the way the NIC (often this very thread, a moment
+ * later) loads them: a load that spans several smaller stores waits for them.
+ */
+#ifndef VNET_WQE_H
+#define VNET_WQE_H
+
+#include <string.h>
+
+#include "vnet.h"
+
+static_assert((int)VNET_WR_RDMA_WRITE == IBV_WR_RDMA_WRITE, "opcodes are ibv's");
+static_assert((int)VNET_WR_RDMA_WRITE_IMM == IBV_WR_RDMA_WRITE_WITH_IMM, "opcodes are ibv's");
+static_assert((int)VNET_WR_SEND == IBV_WR_SEND, "opcodes are ibv's");
+static_assert((int)VNET_WR_SEND_IMM == IBV_WR_SEND_WITH_IMM, "opcodes are ibv's");
+static_assert((int)VNET_WR_RDMA_READ == IBV_WR_RDMA_READ, "opcodes are ibv's");
+static_assert((int)VNET_WR_ATOMIC_CMP_SWP == IBV_WR_ATOMIC_CMP_AND_SWP, "opcodes are ibv's");
+static_assert((int)VNET_WR_ATOMIC_FETCH_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD, "opcodes are ibv's");
+static_assert((int)VNET_WR_LOCAL_INV == IBV_WR_LOCAL_INV, "opcodes are ibv's");
+static_assert((int)VNET_WR_BIND_MW == IBV_WR_BIND_MW, "opcodes are ibv's");
+static_assert((int)VNET_WR_SEND_INV == IBV_WR_SEND_WITH_INV, "opcodes are ibv's");
+static_assert((int)VNET_WR_FENCE == IBV_SEND_FENCE, "flags are ibv's");
+static_assert((int)VNET_WR_SIGNALED == IBV_SEND_SIGNALED, "flags are ibv's");
+static_assert((int)VNET_WR_SOLICITED == IBV_SEND_SOLICITED, "flags are ibv's");
+static_assert((int)VNET_WR_INLINE == IBV_SEND_INLINE, "flags are ibv's");
+static_assert(sizeof(struct vnet_sge) == sizeof(struct ibv_sge), "SGEs are ibv's");
+static_assert(offsetof(struct vnet_sge, lkey) == offsetof(struct ibv_sge, lkey), "SGEs are ibv's");
+
+/* Opcodes by bit, as in vnet_qp.opcodes. */
+#define OPCODE(_op) (1u << (_op))
+
+#define OPCODES_SEND (OPCODE(VNET_WR_SEND) | OPCODE(VNET_WR_SEND_IMM))
+#define OPCODES_WRITE (OPCODE(VNET_WR_RDMA_WRITE) | OPCODE(VNET_WR_RDMA_WRITE_IMM))
+/* Inline data stands for what is read from memory here and now. */
+#define OPCODES_INLINE (OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV))
+
+/* Two neighbouring 32-bit fields as the word that they make up. */
+static inline uint64_t wqe_pair(uint32_t first, uint32_t second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return first | (uint64_t)second << 32;
+#else
+	return second | (uint64_t)first << 32;
+#endif
+}
+
+static inline void wqe_store(void *fields, uint64_t word)
+{
+	memcpy(fields, &word, sizeof(word));
+}
+
+/* The word of opcode, flags, number of SGEs, and imm. */
+static inline uint64_t wqe_control(uint32_t opcode, uint32_t flags, uint32_t num_sge, uint32_t imm)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return wqe_pair(opcode | flags << 8 | num_sge << 16, imm);
+#else
+	return wqe_pair(opcode << 24 | flags << 16 | num_sge << 8, imm);
+#endif
+}
+
+static_assert(offsetof(struct vnet_send_wqe, opcode) == 8, "control word");
+static_assert(offsetof(struct vnet_send_wqe, flags) == 9, "control word");
+static_assert(offsetof(struct vnet_send_wqe, num_sge) == 10, "control word");
+static_assert(offsetof(struct vnet_send_wqe, imm) == 12, "control word");
+static_assert(offsetof(struct vnet_send_wqe, inline_len) == 16, "length word");
+
+static inline void wqe_set_control(struct vnet_send_wqe *wqe, uint64_t control)
+{
+	wqe_store(&wqe->opcode, control);
+}
+
+static inline void wqe_set_inline_len(struct vnet_send_wqe *wqe, uint32_t len)
+{
+	wqe_store(&wqe->inline_len, wqe_pair(len, 0));
+}
+
+static inline void wqe_set_remote(struct vnet_send_wqe *wqe, uint64_t addr, uint32_t rkey)
+{
+	wqe->rdma.remote_addr = addr;
+	wqe_store(&wqe->rdma.rkey, wqe_pair(rkey, 0));
+}
+
+static inline void wqe_set_atomic(struct vnet_send_wqe *wqe, uint64_t compare_add, uint64_t swap)
+{
+	wqe->rdma.compare_add = compare_add;
+	wqe->rdma.swap = swap;
+}
+
+static inline void wqe_set_address(struct vnet_send_wqe *wqe, const struct ibv_ah *ah,
+				   uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	const struct vnet_ah *vah = container_of(ah, struct vnet_ah, ibv_ah);
+
+	wqe->ud = vah->av;
+	wqe_store(&wqe->ud.remote_qpn, wqe_pair(remote_qpn, remote_qkey));
+}
+
+/* false: there is no such bind. */
+static inline bool wqe_set_bind(struct vnet_send_wqe *wqe, const struct ibv_mw *mw, uint32_t rkey,
+				const struct ibv_mw_bind_info *info)
+{
+	if (!mw || (!info->mr && info->length))
+		return false;
+	wqe->bind.addr = info->addr;
+	wqe->bind.length = info->length;
+	wqe->bind.old_rkey = mw->rkey;
+	wqe->bind.new_rkey = rkey;
+	wqe->bind.lkey = info->mr ? info->mr->lkey : 0;
+	wqe->bind.access = info->mw_access_flags;
+	wqe->bind.rsvd = 0;
+	return true;
+}
+
+static inline void *wqe_data(struct vnet_send_wqe *wqe)
+{
+	return wqe + 1;
+}
+
+static inline void wqe_set_sges(struct vnet_send_wqe *wqe, const struct ibv_sge *sges, uint32_t n)
+{
+	if (likely(n == 1))
+		memcpy(wqe_data(wqe), sges, sizeof(*sges));
+	else if (n)
+		memcpy(wqe_data(wqe), sges, n * sizeof(*sges));
+}
+
+/* memcpy() that spares the call for the lengths that latency is made of. */
+static inline void wqe_copy(uint8_t *dst, const uint8_t *src, size_t n)
+{
+	uint64_t head, tail;
+	uint32_t head4, tail4;
+
+	if (n - 8 <= 8) {
+		memcpy(&head, src, 8);
+		memcpy(&tail, src + n - 8, 8);
+		memcpy(dst, &head, 8);
+		memcpy(dst + n - 8, &tail, 8);
+	} else if (n - 4 < 4) {
+		memcpy(&head4, src, 4);
+		memcpy(&tail4, src + n - 4, 4);
+		memcpy(dst, &head4, 4);
+		memcpy(dst + n - 4, &tail4, 4);
+	} else if (n > 16) {
+		memcpy(dst, src, n);
+	} else if (n) {
+		dst[0] = src[0];
+		dst[n - 1] = src[n - 1];
+		dst[n / 2] = src[n / 2];
+	}
+}
+
+#endif /* VNET_WQE_H */

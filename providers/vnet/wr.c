@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting send requests, the extended way: ibv_wr_start(), then for each request
+ * a builder (ibv_wr_send()...) and setters, then ibv_wr_complete().
+ *
+ * The send queue is locked from start to complete or abort. A builder writes its
+ * request straight into the slot; nothing counts before complete publishes the
+ * batch. Errors are kept until then, and end the whole batch.
+ */
+#include <errno.h>
+
+#include "vnet.h"
+#include "wqe.h"
+
+#define WR_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+
+static __attribute__((cold, noinline)) void fail(struct vnet_qp *qp, int error)
+{
+	if (!qp->wr_error)
+		qp->wr_error = error;
+}
+
+/* ----------------------------------------------------------------- the batch */
+
+static void wr_start(struct ibv_qp_ex *ibqp)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+
+	vnet_lock(&qp->sq.lock);
+	qp->wr_prod = qp->sq.prod;
+	qp->wr_error = 0;
+	qp->wr_wqe = qp->wr_spare;
+	if (unlikely(qp->vqp.qp.state < IBV_QPS_RTS))
+		fail(qp, EINVAL);
+}
+
+static int wr_complete(struct ibv_qp_ex *ibqp)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+	int error = qp->wr_error;
+	bool posted = !error && qp->wr_prod != qp->sq.prod;
+
+	if (likely(posted))
+		vnet_wq_publish(&qp->sq, qp->wr_prod);
+	vnet_unlock(&qp->sq.lock);
+	if (likely(posted))
+		vnet_send_doorbell(qp);
+	return error;
+}
+
+static void wr_abort(struct ibv_qp_ex *ibqp)
+{
+	vnet_unlock(&to_vqp_ex(ibqp)->sq.lock);
+}
+
+/* ------------------------------------------------------------------ builders */
+
+/* The next request; without a slot, the spare one, which leads nowhere. */
+static inline struct vnet_send_wqe *begin(struct ibv_qp_ex *ibqp, uint32_t opcode, uint32_t imm)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+	uint32_t flags = ibqp->wr_flags;
+	struct vnet_send_wqe *wqe;
+
+	if (unlikely(!(qp->opcodes & OPCODE(opcode)) || flags & ~WR_FLAGS))
+		fail(qp, EINVAL);
+	if (unlikely(vnet_wq_full(&qp->sq, qp->wr_prod))) {
+		fail(qp, ENOMEM);
+		wqe = qp->wr_spare;
+	} else {
+		wqe = vnet_wq_slot(&qp->sq, qp->wr_prod++);
+	}
+
+	qp->wr_wqe = wqe;
+	qp->wr_control = wqe_control(opcode, flags | qp->sig_all, 0, imm);
+	wqe->wr_id = ibqp->wr_id;
+	wqe_set_control(wqe, qp->wr_control);
+	wqe_set_inline_len(wqe, 0);
+	return wqe;
+}
+
+static void wr_send(struct ibv_qp_ex *ibqp)
+{
+	begin(ibqp, VNET_WR_SEND, 0);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
+{
+	begin(ibqp, VNET_WR_SEND_IMM, (uint32_t)imm_data);
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
+{
+	begin(ibqp, VNET_WR_SEND_INV, invalidate_rkey);
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr)
+{
+	wqe_set_remote(begin(ibqp, VNET_WR_RDMA_WRITE, 0), remote_addr, rkey);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
+			      __be32 imm_data)
+{
+	struct vnet_send_wqe *wqe = begin(ibqp, VNET_WR_RDMA_WRITE_IMM, (uint32_t)imm_data);
+
+	wqe_set_remote(wqe, remote_addr, rkey);
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr)
+{
+	wqe_set_remote(begin(ibqp, VNET_WR_RDMA_READ, 0), remote_addr, rkey);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
+			      uint64_t compare, uint64_t swap)
+{
+	struct vnet_send_wqe *wqe = begin(ibqp, VNET_WR_ATOMIC_CMP_SWP, 0);
+
+	wqe_set_remote(wqe, remote_addr, rkey);
+	wqe_set_atomic(wqe, compare, swap);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
+				uint64_t add)
+{
+	struct vnet_send_wqe *wqe = begin(ibqp, VNET_WR_ATOMIC_FETCH_ADD, 0);
+
+	wqe_set_remote(wqe, remote_addr, rkey);
+	wqe_set_atomic(wqe, add, 0);
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
+{
+	begin(ibqp, VNET_WR_LOCAL_INV, invalidate_rkey);
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *bind_info)
+{
+	struct vnet_send_wqe *wqe = begin(ibqp, VNET_WR_BIND_MW, 0);
+
+	if (mw->type != IBV_MW_TYPE_2 || !wqe_set_bind(wqe, mw, rkey, bind_info))
+		fail(to_vqp_ex(ibqp), EINVAL);
+}
+
+/* ------------------------------------------------------------------- setters */
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+
+	if (unlikely(!ah))
+		fail(qp, EINVAL);
+	else
+		wqe_set_address(qp->wr_wqe, ah, remote_qpn, remote_qkey);
+}
+
+static inline void set_control(struct vnet_qp *qp, uint32_t flags, uint32_t num_sge)
+{
+	qp->wr_control |= wqe_control(0, flags, num_sge, 0);
+	wqe_set_control(qp->wr_wqe, qp->wr_control);
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge, const struct ibv_sge *sg_list)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+
+	if (unlikely(num_sge > qp->sq.max_sge)) {
+		fail(qp, EINVAL);
+		return;
+	}
+	wqe_set_sges(qp->wr_wqe, sg_list, (uint32_t)num_sge);
+	set_control(qp, 0, (uint32_t)num_sge);
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	const struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+
+	wr_set_sge_list(ibqp, 1, &sge);
+}
+
+static inline void finish_inline(struct vnet_qp *qp, uint32_t len)
+{
+	if (unlikely(!(OPCODE(qp->wr_wqe->opcode) & OPCODES_INLINE)))
+		fail(qp, EINVAL);
+	wqe_set_inline_len(qp->wr_wqe, len);
+	set_control(qp, VNET_WR_INLINE, 0);
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr, size_t length)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+
+	if (unlikely(length > qp->max_inline)) {
+		fail(qp, EINVAL);
+		return;
+	}
+	wqe_copy(wqe_data(qp->wr_wqe), addr, length);
+	finish_inline(qp, (uint32_t)length);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
+				    const struct ibv_data_buf *buf_list)
+{
+	struct vnet_qp *qp = to_vqp_ex(ibqp);
+	uint8_t *dst = wqe_data(qp->wr_wqe);
+	size_t len = 0;
+	size_t i;
+
+	for (i = 0; i < num_buf; i++) {
+		if (unlikely(buf_list[i].length > qp->max_inline - len)) {
+			fail(qp, EINVAL);
+			return;
+		}
+		wqe_copy(dst + len, buf_list[i].addr, buf_list[i].length);
+		len += buf_list[i].length;
+	}
+	finish_inline(qp, (uint32_t)len);
+}
+
+/* One table for all types: begin() refuses what a type does not have. */
+void vnet_qp_set_wr_ops(struct vnet_qp *qp)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+
+	ex->wr_send = wr_send;
+	ex->wr_send_imm = wr_send_imm;
+	ex->wr_send_inv = wr_send_inv;
+	ex->wr_rdma_write = wr_rdma_write;
+	ex->wr_rdma_write_imm = wr_rdma_write_imm;
+	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_bind_mw = wr_bind_mw;
+	ex->wr_local_inv = wr_local_inv;
+
+	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+}
