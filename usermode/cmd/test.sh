@@ -75,10 +75,12 @@ cmd_test() {
 	fi
 	directory=$(tree_root)/test
 	write_test_directory "$directory" "${trees[@]}"
-	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$jobs" "${options[@]}"
+	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$jobs" \
+		--output-junit "$directory/junit.xml" "${options[@]}"
 	status=$?
 	if [[ ${CI-} == true && $status == 0 ]]; then
-		"$VNET_SRC/tests/check-skips" "$directory/Testing/Temporary/LastTest.log"
+		"$VNET_SRC/tests/check-skips" "$directory/junit.xml" \
+			"$directory/Testing/Temporary/LastTest.log"
 		status=$?
 	fi
 	return "$status"
