@@ -22,4 +22,3 @@ install(FILES
   )
 install(FILES doc/man/vnet.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES doc/man/vnetd.8 DESTINATION "${CMAKE_INSTALL_MANDIR}/man8")
-install(FILES providers/vnet/man/vnet.7 DESTINATION "${CMAKE_INSTALL_MANDIR}/man7")

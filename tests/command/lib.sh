@@ -6,7 +6,7 @@
 set -u -o pipefail
 export LC_ALL=C
 SCRATCH=${VNET_TEST_DIR:?run me through tests/isolated}
-SOURCE=${VNET_SOURCE_DIR:?}
+export SOURCE=${VNET_SOURCE_DIR:?}
 # Whatever the person who tests has set is not part of the test.
 unset LD_PRELOAD RDMAV_DRIVERS VNETD VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES VNET_BUILD_DIR \
 	VNET_PRESET CI
