@@ -174,6 +174,37 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
  */
 void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
 
+/* -- nic_grace.c: waiting for operations under way */
+
+/*
+ * The executor of qp, between two operations: nothing that it looked up before
+ * is used afterwards. Acquire pairs with the advance in nic_grace_begin(): who
+ * sees the new epoch sees what was taken away before it.
+ */
+static inline void nic_grace_point(struct nic *nic, struct nic_qp *qp)
+{
+	u32 epoch = nic_load_acquire(&nic->hdr->grace_epoch);
+
+	if (unlikely(epoch != qp->grace_seen))
+		nic_store_release(&qp->grace_seen, epoch);
+}
+
+/* After something was made unfindable: the ticket to wait with. */
+u32 nic_grace_begin(struct nic *nic);
+/* Whether no operation that began before the ticket can still be under way. */
+bool nic_grace_over(struct nic *nic, u32 ticket);
+
+/* -- nic_qp.c */
+
+/* All locks under which a QP executes or is delivered to; all or none. */
+bool nic_qp_lock_all(struct nic *nic, struct nic_qp *qp);
+void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp);
+
+/* -- nic_cq.c */
+
+/* A ring of 1 << shift byte slots, a power of two of them, in queue memory. */
+struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shift);
+
 /* -- nic_mr.c: keys */
 
 /*

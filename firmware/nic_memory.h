@@ -362,8 +362,7 @@ struct nic_qp {
 	u64 retry_at;
 	/* Epoch of the NIC that the executor saw between two operations. */
 	u32 grace_seen;
-	u32 rsvd1;
-	u64 rsvd2[1];
+	u32 rsvd1[3];
 
 	/* --- responder; see struct nic_rq. num == 0 with an SRQ. */
 	struct nic_rq rq;

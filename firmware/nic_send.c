@@ -20,21 +20,21 @@ struct nic_request {
 	u64 length;
 };
 
-#define BIT(n) (1u << (n))
-#define SENDS (BIT(VNET_WR_SEND) | BIT(VNET_WR_SEND_IMM))
-#define WRITES (BIT(VNET_WR_RDMA_WRITE) | BIT(VNET_WR_RDMA_WRITE_IMM))
-#define ATOMICS (BIT(VNET_WR_ATOMIC_CMP_SWP) | BIT(VNET_WR_ATOMIC_FETCH_ADD))
-#define KEYS (BIT(VNET_WR_LOCAL_INV) | BIT(VNET_WR_BIND_MW))
+#define OP(n) (1u << (n))
+#define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
+#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
+#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
+#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW))
 
 /* What each transport can do (IB vol 1, table 37). */
 static u32 nic_opcodes_of(u8 type)
 {
 	switch (type) {
 	case NIC_QPT_RC:
-		return SENDS | BIT(VNET_WR_SEND_INV) | WRITES | BIT(VNET_WR_RDMA_READ) | ATOMICS |
+		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) | ATOMICS |
 		       KEYS;
 	case NIC_QPT_UC:
-		return SENDS | BIT(VNET_WR_SEND_INV) | WRITES | KEYS;
+		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | KEYS;
 	case NIC_QPT_UD:
 		return SENDS;
 	default:
@@ -469,11 +469,11 @@ static u32 nic_execute(struct nic_request *r)
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
-	if (unlikely(opcode > VNET_WR_SEND_INV || !(nic_opcodes_of(r->qp->type) & BIT(opcode))))
+	if (unlikely(opcode > VNET_WR_SEND_INV || !(nic_opcodes_of(r->qp->type) & OP(opcode))))
 		return VNET_WC_LOC_QP_OP_ERR;
-	if (unlikely(KEYS & BIT(opcode)))
+	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);
-	status = nic_gather(r, (ATOMICS | BIT(VNET_WR_RDMA_READ)) & BIT(opcode) ?
+	status = nic_gather(r, (ATOMICS | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
 				       NIC_ACCESS_LOCAL_WRITE :
 				       0);
 	if (unlikely(status))
@@ -606,6 +606,7 @@ static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 	r.nic = nic;
 	r.qp = qp;
 	for (;;) {
+		nic_grace_point(nic, qp);
 		turn = nic_turn(qp);
 		waiting = nic_sq_waiting(qp, ring);
 		if (!waiting || turn == NIC_TURN_REST)
