@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions and windows: which keys name which memory.
+ *
+ * Readers take no lock. A region's entry is constant while its key is valid. A
+ * window's entry is changed by whoever exchanged its key for 0; a reader looks
+ * at the key and the version before and after, and refuses what changed
+ * meanwhile. A window also names its region by key, and gives access only
+ * while that is still valid, so an open window never outlives its region,
+ * whoever died while opening it.
+ */
+#include "nic_internal.h"
+
+#define NIC_ACCESS_REMOTE \
+	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC)
+/* Rights that ask for the right to write locally. */
+#define NIC_ACCESS_CHANGES \
+	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)
+
+/* What the look-ups need of an entry, as it was at one moment. */
+struct nic_mr_view {
+	u8 kind;
+	u32 access;
+	u32 pdn;
+	u64 iova;
+	u64 addr;
+	u64 length;
+	u32 space;
+	u32 parent;
+	u32 qpn;
+};
+
+static u32 nic_mr_index(const struct nic *nic, u32 key)
+{
+	return (key >> NIC_KEY_TAG_BITS) & (nic->max_mr - 1);
+}
+
+/* Entry that a key names, valid or not; NULL for no entry's key. */
+static struct nic_mr *nic_mr_entry(struct nic *nic, u32 key)
+{
+	if (!key || key >> NIC_KEY_TAG_BITS >= nic->max_mr)
+		return NULL;
+	return &nic->mr[key >> NIC_KEY_TAG_BITS];
+}
+
+static inline bool nic_mr_look(struct nic *nic, u32 key, struct nic_mr_view *view)
+{
+	struct nic_mr *mr = nic_mr_entry(nic, key);
+	u32 version;
+
+	if (!mr)
+		return false;
+	/* Both pair with the release that made the key valid. */
+	version = nic_load_acquire(&mr->version);
+	if (nic_load_acquire(&mr->key) != key)
+		return false;
+	view->kind = nic_load(&mr->kind);
+	view->access = nic_load(&mr->access);
+	view->pdn = nic_load(&mr->pdn);
+	view->iova = nic_load(&mr->iova);
+	view->addr = nic_load(&mr->addr);
+	view->length = nic_load(&mr->length);
+	view->space = nic_load(&mr->space);
+	view->parent = nic_load(&mr->parent);
+	view->qpn = nic_load(&mr->qpn);
+	/* The loads above are not later than those below. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return nic_load(&mr->key) == key && nic_load(&mr->version) == version;
+}
+
+/* Does [addr, addr + length) lie in it? No sum, so nothing can wrap. */
+static bool nic_mr_covers(const struct nic_mr_view *view, u64 addr, u64 length)
+{
+	u64 offset = addr - view->iova;
+
+	return addr >= view->iova && offset <= view->length && length <= view->length - offset;
+}
+
+/* A window opens nothing locally, and nothing without its region. */
+static bool nic_window_open(struct nic *nic, const struct nic_mr_view *view, u32 qpn, u32 access)
+{
+	if (!view->parent || !(access & NIC_ACCESS_REMOTE))
+		return false;
+	if (view->kind == NIC_MR_WINDOW_2 && view->qpn != qpn)
+		return false;
+	return nic_find_mr(nic, view->parent);
+}
+
+bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
+		   struct nic_piece *piece)
+{
+	struct nic_mr_view view;
+
+	piece->length = length;
+	if (unlikely(!length)) {
+		piece->addr = 0;
+		piece->space = NIC_SPACE_POINTER;
+		piece->mr = NIC_NONE;
+		return true;
+	}
+	if (!nic_mr_look(nic, key, &view) || view.pdn != pdn || (access & ~view.access) ||
+	    !nic_mr_covers(&view, addr, length))
+		return false;
+	if (view.kind != NIC_MR_REGION && !nic_window_open(nic, &view, qpn, access))
+		return false;
+	piece->addr = view.addr + (addr - view.iova);
+	piece->space = view.space;
+	piece->mr = nic_mr_index(nic, view.kind == NIC_MR_REGION ? key : view.parent);
+	return true;
+}
+
+/* ------------------------------------------------- creation, destruction */
+
+static bool nic_mr_params_ok(const struct nic_mr_params *p)
+{
+	if (p->addr + p->length < p->addr || p->iova + p->length < p->iova)
+		return false;
+	if (p->kind == NIC_MR_WINDOW_1 || p->kind == NIC_MR_WINDOW_2)
+		return !p->length;
+	if (p->kind != NIC_MR_REGION)
+		return false;
+	return !(p->access & (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)) ||
+	       (p->access & NIC_ACCESS_LOCAL_WRITE);
+}
+
+enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p)
+{
+	struct nic_mr *mr = nic_mr_entry(nic, p->key);
+
+	if (!mr || !nic_mr_params_ok(p))
+		return NIC_EINVAL;
+	if (mr->kind != NIC_MR_FREE)
+		return NIC_EINUSE;
+	mr->kind = p->kind;
+	mr->flags = 0;
+	mr->access = p->access;
+	mr->pdn = p->pdn;
+	mr->iova = p->iova;
+	mr->addr = p->addr;
+	mr->length = p->length;
+	mr->space = p->space;
+	mr->parent = 0;
+	mr->qpn = 0;
+	mr->windows = 0;
+	nic_store_release(&mr->version, mr->version + 1);
+	nic_store_release(&mr->key, p->key);
+	return NIC_OK;
+}
+
+/*
+ * Whether windows are open in a region. The count is never too low, but whoever
+ * died while binding may have left it too high: then it is counted again.
+ */
+static bool nic_mr_has_windows(struct nic *nic, struct nic_mr *mr, u32 key)
+{
+	u32 i, seen = nic_load(&mr->windows);
+
+	if (!seen)
+		return false;
+	for (i = 0; i < nic->max_mr; i++) {
+		if (nic->mr[i].kind != NIC_MR_REGION && nic_load(&nic->mr[i].parent) == key)
+			return true;
+	}
+	return false;
+}
+
+/* The window let go of the region with this key. */
+static void nic_region_close(struct nic *nic, u32 key)
+{
+	struct nic_mr *region = key ? nic_find_mr(nic, key) : NULL;
+
+	if (region && nic_load(&region->windows))
+		nic_fetch_add(&region->windows, -1u);
+}
+
+static enum nic_result nic_region_kill(struct nic *nic, struct nic_mr *mr, u32 key)
+{
+	if (nic_load(&mr->key) != key)
+		return NIC_EINVAL;
+	if (nic_mr_has_windows(nic, mr, key))
+		return NIC_EINUSE;
+	/* A full barrier; pairs with that of nic_region_open(). */
+	nic_xchg(&mr->key, 0);
+	if (nic_mr_has_windows(nic, mr, key)) {
+		nic_store_release(&mr->key, key);
+		return NIC_EINUSE;
+	}
+	mr->flags |= NIC_MR_DYING;
+	return NIC_OK;
+}
+
+/* Last step for a window, when nobody binds it any more. */
+static bool nic_window_close(struct nic *nic, struct nic_mr *mr)
+{
+	/* Made valid by who was binding it when it was taken away. */
+	if (nic_xchg(&mr->key, 0))
+		return false;
+	nic_region_close(nic, mr->parent);
+	mr->parent = 0;
+	return true;
+}
+
+enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
+{
+	struct nic_mr *mr = nic_mr_entry(nic, key);
+	enum nic_result result;
+
+	if (!mr || mr->kind == NIC_MR_FREE)
+		return NIC_EINVAL;
+	if (!(mr->flags & NIC_MR_DYING)) {
+		if (mr->kind == NIC_MR_REGION) {
+			result = nic_region_kill(nic, mr, key);
+			if (result != NIC_OK)
+				return result;
+		} else {
+			mr->flags |= NIC_MR_DYING;
+			nic_xchg(&mr->key, 0);
+		}
+		mr->grace = nic_grace_begin(nic);
+	}
+	if (!nic_grace_over(nic, mr->grace))
+		return NIC_BUSY;
+	if (mr->kind != NIC_MR_REGION && !nic_window_close(nic, mr)) {
+		mr->grace = nic_grace_begin(nic);
+		return NIC_BUSY;
+	}
+	mr->length = 0;
+	mr->flags = 0;
+	mr->kind = NIC_MR_FREE;
+	return NIC_OK;
+}
+
+/* ------------------------------------------------------- windows: binding */
+
+/* May this window be opened so in this region (IB vol 1, 10.6.6.2)? */
+static bool nic_bind_fits(const struct nic_mr_view *region, const struct nic_qp *qp,
+			  const struct vnet_wqe_bind *bind)
+{
+	if (region->kind != NIC_MR_REGION || region->pdn != qp->pdn)
+		return false;
+	if (!(region->access & NIC_ACCESS_MW_BIND) || (region->access & NIC_ACCESS_ZERO_BASED))
+		return false;
+	if ((bind->access & NIC_ACCESS_CHANGES) && !(region->access & NIC_ACCESS_LOCAL_WRITE))
+		return false;
+	return nic_mr_covers(region, bind->addr, bind->length);
+}
+
+/* Count a window in; the region cannot be destroyed until it is counted out. */
+static bool nic_region_open(struct nic *nic, const struct nic_qp *qp,
+			    const struct vnet_wqe_bind *bind, struct nic_mr_view *view)
+{
+	struct nic_mr *region = nic_find_mr(nic, bind->lkey);
+
+	if (!region)
+		return false;
+	/* A full barrier: either we find it invalid, or destroy finds us. */
+	nic_fetch_add(&region->windows, 1);
+	if (nic_mr_look(nic, bind->lkey, view) && nic_bind_fits(view, qp, bind))
+		return true;
+	if (nic_load(&region->windows))
+		nic_fetch_add(&region->windows, -1u);
+	return false;
+}
+
+/* What does not depend on the region. */
+static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
+			     const struct vnet_wqe_bind *bind)
+{
+	u8 kind = nic_load(&mw->kind);
+	u32 known = NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE | NIC_ACCESS_ZERO_BASED;
+
+	if (bind->old_rkey >> NIC_KEY_TAG_BITS != bind->new_rkey >> NIC_KEY_TAG_BITS ||
+	    !bind->new_rkey || nic_load(&mw->pdn) != qp->pdn || (bind->access & ~known))
+		return false;
+	if (kind == NIC_MR_WINDOW_1)
+		return !(bind->access & NIC_ACCESS_ZERO_BASED);
+	/* Type 2 is closed by invalidation only. */
+	return kind == NIC_MR_WINDOW_2 && bind->length;
+}
+
+/*
+ * Take a window for a change: its key, which is 0 from now on, or 0 if it
+ * cannot be had. A type 1 window is named by its present key; a type 2 window,
+ * which the process may have invalidated and renamed, by its index.
+ */
+static u32 nic_window_claim(struct nic_mr *mw, u32 key)
+{
+	u32 present = nic_load(&mw->kind) == NIC_MR_WINDOW_2 ? nic_load(&mw->key) : key;
+
+	if (!present || !__atomic_compare_exchange_n(&mw->key, &present, 0, false, __ATOMIC_SEQ_CST,
+						     __ATOMIC_RELAXED))
+		return 0;
+	return present;
+}
+
+/* Let go of a window, which has this key from now on. */
+static void nic_window_release(struct nic_mr *mw, u32 key)
+{
+	nic_store_release(&mw->key, key);
+}
+
+/* Change a claimed window. */
+static void nic_window_set(struct nic_mr *mw, const struct nic_qp *qp,
+			   const struct vnet_wqe_bind *bind, const struct nic_mr_view *region)
+{
+	nic_store(&mw->version, mw->version + 1);
+	/* The version is seen before any of what follows. */
+	nic_barrier();
+	nic_store(&mw->access, bind->access & (NIC_ACCESS_REMOTE | NIC_ACCESS_ZERO_BASED));
+	nic_store(&mw->iova, bind->access & NIC_ACCESS_ZERO_BASED ? 0 : bind->addr);
+	nic_store(&mw->addr, region->addr + (bind->addr - region->iova));
+	nic_store(&mw->length, bind->length);
+	nic_store(&mw->space, region->space);
+	nic_store(&mw->qpn, nic_load(&qp->qpn));
+	nic_store(&mw->parent, bind->length ? bind->lkey : 0);
+}
+
+enum vnet_wc_status nic_bind_window(struct nic *nic, struct nic_qp *qp,
+				    const struct vnet_wqe_bind *bind)
+{
+	struct nic_mr *mw = nic_mr_entry(nic, bind->old_rkey);
+	struct nic_mr_view region = { 0 };
+	u32 key, parent;
+
+	if (!mw || !nic_bind_allowed(mw, qp, bind))
+		return VNET_WC_MW_BIND_ERR;
+	if (bind->length && !nic_region_open(nic, qp, bind, &region))
+		return VNET_WC_MW_BIND_ERR;
+	plat_step(60);
+	key = nic_window_claim(mw, bind->old_rkey);
+	if (!key)
+		goto close_region;
+	parent = mw->parent;
+	if (nic_load(&mw->kind) == NIC_MR_WINDOW_2 && parent)
+		goto release_window;
+	plat_step(61);
+	nic_window_set(mw, qp, bind, &region);
+	plat_step(62);
+	nic_window_release(mw, bind->new_rkey);
+	plat_step(63);
+	nic_region_close(nic, parent);
+	return VNET_WC_SUCCESS;
+
+release_window:
+	nic_window_release(mw, key);
+close_region:
+	if (bind->length)
+		nic_region_close(nic, bind->lkey);
+	return VNET_WC_MW_BIND_ERR;
+}
+
+bool nic_invalidate_key(struct nic *nic, const struct nic_qp *qp, u32 key)
+{
+	static const struct vnet_wqe_bind closed;
+	static const struct nic_mr_view nowhere;
+	struct nic_mr *mw = nic_find_mr(nic, key);
+	u32 parent;
+
+	if (!mw || nic_load(&mw->kind) != NIC_MR_WINDOW_2 || nic_load(&mw->pdn) != qp->pdn)
+		return false;
+	if (nic_load(&mw->parent) && nic_load(&mw->qpn) != nic_load(&qp->qpn))
+		return false;
+	if (!nic_window_claim(mw, key))
+		return false;
+	plat_step(64);
+	parent = mw->parent;
+	nic_window_set(mw, qp, &closed, &nowhere);
+	plat_step(65);
+	nic_window_release(mw, key);
+	plat_step(66);
+	nic_region_close(nic, parent);
+	return true;
+}
