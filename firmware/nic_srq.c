@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues: commands. Receives are taken in nic_receive.c. */
+#include "nic_internal.h"
+
+static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
+{
+	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE && p->stride_shift < 16 &&
+	       1u << p->stride_shift >= VNET_RECV_HDR_SIZE + p->max_sge * sizeof(struct vnet_sge) &&
+	       nic_ring_check(nic, p->ring, p->entries, p->stride_shift);
+}
+
+enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_params *p)
+{
+	struct nic_srq *srq;
+
+	if (!srqn || srqn > nic->max_srq || !nic_srq_params_ok(nic, p))
+		return NIC_EINVAL;
+	srq = &nic->srq[srqn - 1];
+	if (nic_load(&srq->rq.num))
+		return NIC_EINUSE;
+	/* Somebody may still be leaving the one that was here before. */
+	if (!nic_lock(nic, &srq->rq.lock))
+		return NIC_BUSY;
+	srq->rq.cons = 0;
+	srq->rq.ring = p->ring;
+	srq->rq.mask = p->entries - 1;
+	srq->rq.shift = p->stride_shift;
+	srq->rq.max_sge = p->max_sge;
+	srq->rq.is_srq = 1;
+	srq->rq.pdn = p->pdn;
+	srq->rq.space = p->space;
+	srq->rq.limit = p->limit;
+	srq->rq.lossy = 0;
+	nic_store(&srq->async_pending, 0);
+	nic_store_release(&srq->rq.num, srqn);
+	nic_unlock(&srq->rq.lock);
+	return NIC_OK;
+}
+
+enum nic_result nic_srq_set_limit(struct nic *nic, u32 srqn, u32 limit)
+{
+	struct nic_srq *srq = nic_find_srq(nic, srqn);
+
+	if (!srq || limit > srq->rq.mask + 1)
+		return NIC_EINVAL;
+	if (!nic_lock(nic, &srq->rq.lock))
+		return NIC_BUSY;
+	srq->rq.limit = limit;
+	nic_unlock(&srq->rq.lock);
+	return NIC_OK;
+}
+
+enum nic_result nic_srq_get_limit(struct nic *nic, u32 srqn, u32 *limit)
+{
+	struct nic_srq *srq = nic_find_srq(nic, srqn);
+
+	if (!srq)
+		return NIC_EINVAL;
+	*limit = nic_load(&srq->rq.limit);
+	return NIC_OK;
+}
+
+enum nic_result nic_srq_destroy(struct nic *nic, u32 srqn)
+{
+	struct nic_srq *srq = nic_find_srq(nic, srqn);
+
+	if (!srq)
+		return NIC_EINVAL;
+	if (!nic_lock(nic, &srq->rq.lock))
+		return NIC_BUSY;
+	nic_store(&srq->rq.num, 0);
+	nic_xchg(&srq->async_pending, 0);
+	nic_unlock(&srq->rq.lock);
+	return NIC_OK;
+}
