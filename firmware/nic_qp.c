@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: commands, but for modify (nic_qp_modify.c). */
+#include "nic_internal.h"
+
+static struct nic_srq *nic_qp_srq(struct nic *nic, const struct nic_qp *qp)
+{
+	return qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+}
+
+bool nic_qp_lock_all(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_srq *srq = nic_qp_srq(nic, qp);
+
+	if (!nic_lock(nic, &qp->sq_lock))
+		return false;
+	if (!nic_lock(nic, &qp->rq.lock))
+		goto unlock_sq;
+	if (!srq || nic_lock(nic, &srq->rq.lock))
+		return true;
+	nic_unlock(&qp->rq.lock);
+unlock_sq:
+	nic_unlock(&qp->sq_lock);
+	return false;
+}
+
+void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_srq *srq = nic_qp_srq(nic, qp);
+
+	if (srq && nic_holds(nic, &srq->rq.lock))
+		nic_unlock(&srq->rq.lock);
+	nic_unlock(&qp->rq.lock);
+	nic_unlock(&qp->sq_lock);
+}
+
+u32 nic_qp_holder(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	struct nic_srq *srq;
+	u32 holder;
+
+	if (!qp)
+		return 0;
+	holder = nic_load(&qp->sq_lock);
+	if (holder)
+		return holder;
+	holder = nic_load(&qp->rq.lock);
+	srq = nic_qp_srq(nic, qp);
+	if (holder || !srq)
+		return holder;
+	return nic_load(&srq->rq.lock);
+}
+
+/* ------------------------------------------------------------------ create */
+
+static bool nic_qp_sq_ok(struct nic *nic, const struct nic_qp_params *p)
+{
+	u32 tail = p->max_send_sge * (u32)sizeof(struct vnet_sge);
+
+	if (tail < p->max_inline)
+		tail = p->max_inline;
+	return p->max_send_sge <= VNET_MAX_SGE && p->max_inline <= VNET_MAX_INLINE &&
+	       p->sq_stride_shift < 16 && 1u << p->sq_stride_shift >= VNET_WQE_HDR_SIZE + tail &&
+	       nic_ring_check(nic, p->sq_ring, p->sq_entries, p->sq_stride_shift);
+}
+
+static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
+{
+	if (p->srqn)
+		return !p->rq_entries && nic_find_srq(nic, p->srqn);
+	return p->max_recv_sge <= VNET_MAX_SGE && p->rq_stride_shift < 16 &&
+	       1u << p->rq_stride_shift >=
+		       VNET_RECV_HDR_SIZE + p->max_recv_sge * sizeof(struct vnet_sge) &&
+	       nic_ring_check(nic, p->rq_ring, p->rq_entries, p->rq_stride_shift);
+}
+
+static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
+{
+	if (!p->qpn || p->qpn >> NIC_QPN_BITS)
+		return false;
+	if (p->type != NIC_QPT_RC && p->type != NIC_QPT_UC && p->type != NIC_QPT_UD)
+		return false;
+	return nic_find_cq(nic, p->send_cqn) && nic_find_cq(nic, p->recv_cqn) &&
+	       nic_qp_sq_ok(nic, p) && nic_qp_rq_ok(nic, p);
+}
+
+/* All of a frame but its two lock words, which are held. */
+static void nic_qp_wipe(struct nic_qp *qp)
+{
+	const size_t rq_lock = offsetof(struct nic_qp, rq.lock);
+	u8 *bytes = (u8 *)qp;
+
+	memset(bytes + sizeof(qp->sq_lock), 0, rq_lock - sizeof(qp->sq_lock));
+	memset(bytes + rq_lock + sizeof(qp->rq.lock), 0,
+	       sizeof(*qp) - rq_lock - sizeof(qp->rq.lock));
+}
+
+static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
+{
+	qp->type = p->type;
+	qp->state = NIC_QPS_RESET;
+	qp->sq_sig_all = p->sq_sig_all;
+	qp->sq_shift = p->sq_stride_shift;
+	qp->pdn = p->pdn;
+	qp->sq_ring = p->sq_ring;
+	qp->sq_mask = p->sq_entries - 1;
+	qp->send_cqn = p->send_cqn;
+	qp->space = p->space;
+	qp->max_inline = p->max_inline;
+	qp->max_send_sge = p->max_send_sge;
+	qp->recv_cqn = p->recv_cqn;
+	qp->srqn = p->srqn;
+	qp->owner_pid = p->owner_pid;
+	if (p->srqn)
+		return;
+	qp->rq.ring = p->rq_ring;
+	qp->rq.mask = p->rq_entries - 1;
+	qp->rq.shift = p->rq_stride_shift;
+	qp->rq.max_sge = p->max_recv_sge;
+	qp->rq.num = p->qpn;
+	qp->rq.pdn = p->pdn;
+	qp->rq.space = p->space;
+}
+
+/* qp_high bounds the scans of grace periods, so it is never too low. */
+static void nic_qp_count(struct nic *nic, u32 index)
+{
+	if (nic_load(&nic->hdr->qp_high) <= index)
+		nic_xchg(&nic->hdr->qp_high, index + 1);
+}
+
+enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p)
+{
+	struct nic_qp *qp;
+
+	if (!nic_qp_params_ok(nic, p))
+		return NIC_EINVAL;
+	qp = &nic->qp[p->qpn & nic->qp_index_mask];
+	if (nic_load(&qp->qpn))
+		return NIC_EINUSE;
+	nic_qp_count(nic, nic_qp_index(nic, qp));
+	/* Somebody may still be leaving the one that was here before. */
+	if (!nic_lock(nic, &qp->sq_lock))
+		return NIC_BUSY;
+	if (!nic_lock(nic, &qp->rq.lock)) {
+		nic_unlock(&qp->sq_lock);
+		return NIC_BUSY;
+	}
+	nic_qp_wipe(qp);
+	nic_qp_fill(qp, p);
+	nic_store_release(&qp->qpn, p->qpn);
+	nic_unlock(&qp->rq.lock);
+	nic_unlock(&qp->sq_lock);
+	return NIC_OK;
+}
+
+/* ---------------------------------------------------------- query, destroy */
+
+enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr, u8 *state,
+			     u8 *sq_draining)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp)
+		return NIC_EINVAL;
+	/* Commands alone write attributes, and one runs at a time. */
+	*attr = qp->attr;
+	*state = nic_load(&qp->state);
+	*sq_draining = *state == NIC_QPS_SQD && nic_load(&qp->sq_draining);
+	return NIC_OK;
+}
+
+enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp)
+		return NIC_EINVAL;
+	/*
+	 * Its own executor holds sq_lock, who delivers to it rq.lock: with both
+	 * nobody is inside, and with the number gone nobody comes in.
+	 */
+	if (!nic_qp_lock_all(nic, qp))
+		return NIC_BUSY;
+	nic_store(&qp->qpn, 0);
+	nic_store(&qp->rq.num, 0);
+	nic_store(&qp->state, NIC_QPS_RESET);
+	nic_store(&qp->flush_rq, 0);
+	nic_unpend(nic, qp);
+	nic_xchg(&qp->async_pending, 0);
+	nic_qp_unlock_all(nic, qp);
+	return NIC_OK;
+}
