@@ -60,7 +60,11 @@ function(vnet_test)
 
   set(command ${T_COMMAND})
   if(NOT T_BARE)
-    list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/isolated" --timeout "${T_TIMEOUT}")
+    set(options --timeout "${T_TIMEOUT}")
+    if("thread" IN_LIST VNET_TEST_SANITIZERS)
+      list(APPEND options --fixed-addresses)
+    endif()
+    list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/isolated" ${options})
     math(EXPR T_TIMEOUT "${T_TIMEOUT} + 20")	# it needs time to clean up
   endif()
 

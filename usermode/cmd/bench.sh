@@ -26,7 +26,7 @@ cmd_bench() {
 	esac
 	[[ -x $VNET_SRC/bench/$1 ]] || die "$EXIT_VNET" "the benchmarks are in vnet's source tree only"
 
-	need_tree bench
-	export VNET=$VNET_SELF VNET_TREE=$TREE VNET_SOURCE_DIR=$VNET_SRC
+	[[ " ${*:2} " == *" --help "* ]] || need_tree bench
+	export VNET=$VNET_SELF VNET_TREE=${TREE-} VNET_SOURCE_DIR=$VNET_SRC
 	exec "$VNET_SRC/bench/$1" "${@:2}"
 }
