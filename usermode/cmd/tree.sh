@@ -81,7 +81,9 @@ run_ninja() {	# TREE TARGET...
 
 	NINJA_STATUS='[%f/%t] ' ninja -C "$tree" "$@" 2>&1 | while IFS= read -r line; do
 		printf '%s\n' "$line" >&3
-		[[ $line == \[* ]] && progress "building ${line%%]*}]"
+		if [[ $line == \[* ]]; then
+			progress "building ${line%%]*}]"
+		fi
 	done
 }
 
