@@ -235,6 +235,14 @@ void nic_recover(struct nic *nic, u32 owner, u32 space);
  */
 void nic_flush_own(struct nic *nic);
 
+/*
+ * Grace periods, for agents that take an address space away. After something
+ * was made unfindable: the ticket to wait with.
+ */
+u32 nic_grace_begin(struct nic *nic);
+/* Whether no operation that began before the ticket can still be under way. */
+bool nic_grace_over(struct nic *nic, u32 ticket);
+
 /* First lock holder that stands in the way of destroying the QP; 0: none. */
 u32 nic_qp_holder(struct nic *nic, u32 qpn);
 

@@ -189,11 +189,6 @@ static inline void nic_grace_point(struct nic *nic, struct nic_qp *qp)
 		nic_store_release(&qp->grace_seen, epoch);
 }
 
-/* After something was made unfindable: the ticket to wait with. */
-u32 nic_grace_begin(struct nic *nic);
-/* Whether no operation that began before the ticket can still be under way. */
-bool nic_grace_over(struct nic *nic, u32 ticket);
-
 /* -- nic_qp.c */
 
 /* All locks under which a QP executes or is delivered to; all or none. */
