@@ -15,7 +15,7 @@
 
 #ifdef __KERNEL__
 #include <linux/build_bug.h>
-#elif !defined(static_assert)
+#elif !defined(static_assert) && !defined(__cplusplus)
 #define static_assert _Static_assert
 #endif
 

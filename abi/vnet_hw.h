@@ -22,7 +22,7 @@
 #include <linux/stddef.h>
 #else
 #include <stddef.h>
-#ifndef static_assert
+#if !defined(static_assert) && !defined(__cplusplus)
 #define static_assert _Static_assert
 #endif
 #endif

@@ -9,9 +9,8 @@
 static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
 {
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
-	struct vnet_cqe *cqes = (struct vnet_cqe *)(ring + 1);
 
-	return ring ? &cqes[index & cq->mask] : NULL;
+	return ring ? &((struct vnet_cqe *)(ring + 1))[index & cq->mask] : NULL;
 }
 
 /* The entry op_cq_idx exists from here on. The CQ is still locked by owner. */
