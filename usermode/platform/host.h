@@ -15,6 +15,7 @@
 
 #define HOST_MAX_CLIENTS 1024
 #define HOST_SPACE_SLOT_BITS 16
+#define HOST_BOUNCE_SIZE 65536
 
 static inline u32 host_space_slot(u32 space)
 {
@@ -85,7 +86,7 @@ struct host {
 	struct host_space space[HOST_MAX_CLIENTS];
 	/* By channel index; nic->max_channel of them. */
 	struct host_fd *channel;
-	/* For copies between two other processes. */
+	/* For copies between two other processes: HOST_BOUNCE_SIZE bytes. */
 	u32 bounce_busy;
 	u8 *bounce;
 };

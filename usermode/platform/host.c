@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "fd.h"
+#include "host.h"
+#include "raw.h"
+#include "token.h"
+
+/* -------------------------------------------------------------- small things */
+
+void *plat_queue(struct nic *nic, u64 offset, u64 length)
+{
+	u64 within = offset - nic->off_queue;
+
+	if (unlikely(offset < nic->off_queue || within > nic->queue_bytes ||
+		     length > nic->queue_bytes - within))
+		return NULL;
+	return (u8 *)nic->hdr + offset;
+}
+
+u64 plat_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
+
+void plat_kick(struct nic *nic)
+{
+	const struct host *host = nic->host;
+	const u64 one = 1;
+
+	/* A full counter is as good as a kick. */
+	(void)raw_syscall(SYS_write, host->kick_fd, (long)&one, sizeof(one), 0, 0, 0);
+}
+
+void plat_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* ------------------------------------------------------------ begin and end */
+
+/* Read a byte of our own: does the system allow the call at all? */
+static bool probe_process_vm(void)
+{
+	u8 from = 1, to = 0;
+	const struct iovec local = { .iov_base = &to, .iov_len = 1 };
+	const struct iovec remote = { .iov_base = &from, .iov_len = 1 };
+
+	return raw_process_vm(false, raw_getpid(), &local, 1, &remote, 1) == 1;
+}
+
+/*
+ * A kick must not wait, whatever somebody wrote into the counter. The flag is
+ * the open file's, so it holds for every process.
+ */
+static int make_nonblocking(int fd)
+{
+	long flags = raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+
+	if (flags < 0)
+		return (int)flags;
+	if (flags & O_NONBLOCK)
+		return 0;
+	return (int)raw_syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK, 0, 0, 0);
+}
+
+/* Zeroed, and no memory until it is used. */
+static void *map_lazily(size_t length)
+{
+	return raw_mmap(NULL, length, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+}
+
+static size_t channel_bytes(const struct nic *nic)
+{
+	return nic->max_channel * sizeof(struct host_fd);
+}
+
+/* Where others look for it. */
+static void publish_token(struct host *host)
+{
+	u32 slot = host_space_slot(host->nic->space);
+
+	if (host->nic->space == NIC_SPACE_POINTER || slot >= host->nspaces)
+		return;
+	/* Release: pairs with the acquire in identify(). */
+	nic_store_release(&host->client[slot].token, token_own());
+}
+
+int host_init(struct host *host, struct nic *nic)
+{
+	u32 max = nic_load(&nic->hdr->config.max_client);
+
+	host->nic = nic;
+	host->bounce_busy = 0;
+	host->nspaces = max < HOST_MAX_CLIENTS ? max : HOST_MAX_CLIENTS;
+	for (u32 i = 0; i < HOST_MAX_CLIENTS; i++)
+		host_fd_init(&host->space[i].mem);
+	pthread_mutex_init(&host->lock, NULL);
+
+	if (make_nonblocking(host->kick_fd))
+		return -EBADF;
+	host->channel = map_lazily(channel_bytes(nic));
+	if (!host->channel)
+		return -ENOMEM;
+	for (u32 i = 0; i < nic->max_channel; i++)
+		host_fd_init(&host->channel[i]);
+	host->bounce = map_lazily(HOST_BOUNCE_SIZE);
+	host->process_vm = probe_process_vm();
+	nic->host = host;
+	publish_token(host);
+	return 0;
+}
+
+void host_fini(struct host *host)
+{
+	for (u32 i = 0; i < HOST_MAX_CLIENTS; i++)
+		host_fd_close(&host->space[i].mem);
+	for (u32 i = 0; host->channel && i < host->nic->max_channel; i++)
+		host_fd_close(&host->channel[i]);
+	if (host->channel)
+		raw_munmap(host->channel, channel_bytes(host->nic));
+	if (host->bounce)
+		raw_munmap(host->bounce, HOST_BOUNCE_SIZE);
+	host->channel = NULL;
+	host->bounce = NULL;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "raw.h"
+#include "space.h"
+#include "token.h"
+
+static bool is_alive(const struct host *host, u32 id)
+{
+	return nic_load_acquire(&host->client[host_space_slot(id)].space) == id;
+}
+
+/* Close the descriptors of all that are gone. */
+static void sweep(struct host *host)
+{
+	for (u32 slot = 0; slot < host->nspaces; slot++) {
+		struct host_space *cached = &host->space[slot];
+		u32 id = host_fd_key(&cached->mem);
+
+		if (id && !is_alive(host, id))
+			(void)host_fd_clear(&cached->mem);
+	}
+}
+
+/*
+ * May process_vm_*() be used? Pid and token stand where every process of this
+ * user can write, and the pid may be one of another namespace; so the process
+ * must answer for both.
+ */
+static void identify(const struct host *host, u32 id, struct space *space)
+{
+	const struct host_client *client = &host->client[host_space_slot(id)];
+
+	space->pid = nic_load(&client->pid);
+	space->token = nic_load_acquire(&client->token);
+	if (!host->process_vm || !space->token || !token_verify(space->pid, space->token))
+		space->token = 0;
+}
+
+/* Keep what was got, if the slot is not in use for another; pinned then. */
+static void keep(struct host *host, u32 id, struct space *space)
+{
+	struct host_space *cached = &host->space[host_space_slot(id)];
+
+	if (!host_fd_clear(&cached->mem))
+		return;
+	nic_store(&cached->pid, space->pid);
+	nic_store(&cached->token, space->token);
+	host_fd_set(&cached->mem, id, space->mem);
+	(void)host_fd_pin(&cached->mem, id);
+	space->cached = cached;
+}
+
+static bool fetch(struct host *host, u32 id, struct space *space)
+{
+	struct host_space *cached = &host->space[host_space_slot(id)];
+
+	/* Another thread may have fetched it meanwhile. */
+	space->mem = host_fd_pin(&cached->mem, id);
+	if (space->mem >= 0) {
+		space->pid = nic_load(&cached->pid);
+		space->token = nic_load(&cached->token);
+		space->cached = cached;
+		return true;
+	}
+	if (!is_alive(host, id))
+		return false;
+	sweep(host);
+	space->cached = NULL;
+	space->mem = host->get_space(host, id);
+	if (space->mem < 0)
+		return false;
+	identify(host, id, space);
+	keep(host, id, space);
+	return true;
+}
+
+bool space_open_slow(struct host *host, u32 id, struct space *space)
+{
+	bool found;
+
+	pthread_mutex_lock(&host->lock);
+	found = fetch(host, id, space);
+	pthread_mutex_unlock(&host->lock);
+	return found;
+}
+
+void space_close_slow(struct space *space)
+{
+	raw_close(space->mem);
+}
+
+void space_distrust(struct space *space)
+{
+	space->token = 0;
+	if (space->cached)
+		nic_store(&space->cached->token, 0);
+}
+
+void space_forget(struct host *host, u32 id, enum space_loss loss)
+{
+	struct host_fd *mem = &host->space[host_space_slot(id)].mem;
+
+	/* The system sees a death before vnetd does: until then it may be asked again. */
+	if (loss == SPACE_GONE && is_alive(host, id))
+		return;
+	if (pthread_mutex_trylock(&host->lock))
+		return;
+	if (host_fd_key(mem) == id) {
+		if (loss == SPACE_STOLEN)
+			(void)host_fd_abandon(mem);
+		else
+			(void)host_fd_clear(mem);
+	}
+	pthread_mutex_unlock(&host->lock);
+}

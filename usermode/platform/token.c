@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "guard.h"
+#include "raw.h"
+#include "token.h"
+
+#define PAGE 4096
+/* Between the first 4 GiB and the end of every kind of user address space. */
+#define LOWEST (1ull << 32)
+#define HIGHEST (1ull << 46)
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* The page, and the process that made it: forked children make their own. */
+static u64 own_token;
+static u32 own_pid;
+
+static u64 random_page(void)
+{
+	u64 address = 0;
+
+	if (raw_syscall(SYS_getrandom, (long)&address, sizeof(address), 0, 0, 0, 0) !=
+	    sizeof(address))
+		return 0;
+	address &= (HIGHEST - 1) & ~(u64)(PAGE - 1);
+	return address >= LOWEST ? address : 0;
+}
+
+/* One attempt; 0: the address is taken, or cannot be had. */
+static u64 map_page(void)
+{
+	u64 address = random_page();
+	struct token_page content = { .magic = TOKEN_MAGIC, .address = address };
+	void *want = (void *)address;
+	void *page;
+
+	if (!address)
+		return 0;
+	page = raw_mmap(want, PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE);
+	if (!page)
+		return 0;
+	/* Systems before 4.17 take the address as a wish. */
+	if (page != want)
+		goto err_unmap;
+	if (raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTFORK, 0, 0, 0))
+		goto err_unmap;
+	(void)raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTDUMP, 0, 0, 0);
+	/* Sanitizers know no shadow for such an address: stores that they do not see. */
+	(void)guard_copy_raw(page, &content, sizeof(content));
+	return address;
+
+err_unmap:
+	raw_munmap(page, PAGE);
+	return 0;
+}
+
+u64 token_own(void)
+{
+	u32 pid = raw_getpid();
+	u64 token = 0;
+
+	if (nic_load_acquire(&own_pid) == pid)
+		return nic_load(&own_token);
+	for (int attempt = 0; attempt < 64 && !token; attempt++)
+		token = map_page();
+	nic_store(&own_token, token);
+	nic_store_release(&own_pid, pid);
+	return token;
+}
+
+bool token_verify(u32 pid, u64 token)
+{
+	struct token_page content;
+	const struct iovec local = { .iov_base = &content, .iov_len = sizeof(content) };
+	const struct iovec remote = { .iov_base = (void *)token, .iov_len = sizeof(content) };
+
+	return raw_process_vm(false, pid, &local, 1, &remote, 1) == sizeof(content) &&
+	       content.magic == TOKEN_MAGIC && content.address == token;
+}

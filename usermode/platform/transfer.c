@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Two ways lead to another process' memory.
+ *
+ * Its memory descriptor (/proc/self/mem as it opened it): bound to the address
+ * space; takes one far range at a time, and each near piece costs a walk of its
+ * own; ignores the pages' rights. The cheapest for a few bytes.
+ *
+ * process_vm_readv(), process_vm_writev(): cheaper from the second near piece
+ * on, and the tail must be one of its own; obey the pages' rights; may be
+ * refused by seccomp or yama; go by pid, so every call begins with the token.
+ *
+ * Both copy piece by piece, each near piece by instructions of its own, which
+ * keeps the order of stores where the processor keeps it between instructions.
+ */
+#include "raw.h"
+#include "space.h"
+#include "token.h"
+#include "transfer.h"
+
+#ifdef __x86_64__
+#define PIECES_STAY_IN_ORDER 1
+#else
+#define PIECES_STAY_IN_ORDER 0
+#endif
+
+/* -------------------------------------------------------------------- pieces */
+
+void transfer_init(struct transfer *t, u32 space, bool write)
+{
+	t->space = space;
+	t->write = write;
+	t->check_pages = false;
+	t->last = false;
+	t->length = 0;
+	t->nnear = 1;
+	t->nfar = 1;
+}
+
+static void append(struct iovec *iov, u32 *n, u64 addr, size_t length)
+{
+	struct iovec *prev = &iov[*n - 1];
+
+	if (*n > 1 && (u64)prev->iov_base + prev->iov_len == addr) {
+		prev->iov_len += length;
+		return;
+	}
+	iov[*n] = (struct iovec){ .iov_base = (void *)addr, .iov_len = length };
+	(*n)++;
+}
+
+void transfer_add(struct transfer *t, u64 near, u64 far, size_t length)
+{
+	append(t->near, &t->nnear, near, length);
+	append(t->far, &t->nfar, far, length);
+	t->length += length;
+}
+
+/* The end of the last near and far piece. */
+static u64 end_of(const struct iovec *iov, u32 n)
+{
+	return (u64)iov[n - 1].iov_base + iov[n - 1].iov_len;
+}
+
+/* Give the tail a near piece of its own; or leave it to the next transfer. */
+static void split_tail(struct transfer *t)
+{
+	struct iovec *body = &t->near[t->nnear - 1];
+	const struct iovec *dst = t->write ? &t->far[t->nfar - 1] : body;
+	u64 end = t->write ? end_of(t->far, t->nfar) : end_of(t->near, t->nnear);
+	size_t tail = transfer_tail(end, dst->iov_len);
+
+	if (body->iov_len <= tail)
+		return;
+	body->iov_len -= tail;
+	if (PIECES_STAY_IN_ORDER) {
+		t->near[t->nnear].iov_base = (u8 *)body->iov_base + body->iov_len;
+		t->near[t->nnear].iov_len = tail;
+		t->nnear++;
+	} else {
+		t->far[t->nfar - 1].iov_len -= tail;
+		t->length -= tail;
+	}
+}
+
+/* ------------------------------------------------------------- process_vm_*() */
+
+/*
+ * With the token in front. -errno: nothing moved, and it may be the token; else
+ * how many bytes moved, token not counted.
+ */
+static long call_process_vm(const struct space *space, bool write, struct iovec *near, u32 nnear,
+			    struct iovec *far, u32 nfar)
+{
+	u8 byte = 0;
+	long ret;
+
+	near[0] = (struct iovec){ .iov_base = &byte, .iov_len = sizeof(byte) };
+	far[0] = (struct iovec){ .iov_base = (void *)token_byte(space->token),
+				 .iov_len = sizeof(byte) };
+	do {
+		ret = raw_process_vm(write, space->pid, near, nnear, far, nfar);
+	} while (ret == -EINTR);
+	if (ret < 0)
+		return ret;
+	return ret == 0 ? -EFAULT : ret - 1;
+}
+
+/*
+ * Nothing at the beginning could be moved: whose fault is it? The system counts
+ * far bytes by page and near ones by whatever its copy moves at once.
+ */
+static enum transfer_fault blame(const struct space *space, const struct transfer *t)
+{
+	struct iovec near[2], far[2];
+	size_t length = t->near[1].iov_len;
+	u8 bytes[64];
+
+	if (t->write) {
+		if (length > sizeof(bytes))
+			length = sizeof(bytes);
+		return host_guarded_copy(bytes, t->near[1].iov_base, length) == NIC_COPY_OK ?
+			       TRANSFER_FAR_FAULT :
+			       TRANSFER_NEAR_FAULT;
+	}
+	near[1] = (struct iovec){ .iov_base = bytes, .iov_len = 1 };
+	far[1] = (struct iovec){ .iov_base = t->far[1].iov_base, .iov_len = 1 };
+	return call_process_vm(space, false, near, 2, far, 2) == 1 ? TRANSFER_NEAR_FAULT :
+								     TRANSFER_FAR_FAULT;
+}
+
+/* As transfer_run(), or -1: it does not answer for itself this way. */
+static long run_process_vm(struct space *space, struct transfer *t, enum transfer_fault *fault)
+{
+	long ret = call_process_vm(space, t->write, t->near, t->nnear, t->far, t->nfar);
+
+	if (ret > 0)
+		return ret;
+	if (ret == 0) {
+		*fault = blame(space, t);
+		return 0;
+	}
+	if (ret == -EPERM || ret == -ENOSYS || ret == -EACCES)
+		space_distrust(space);
+	return -1;
+}
+
+/* ---------------------------------------------------------- memory descriptor */
+
+/* Only the first far piece: cut the near ones to its length. */
+static void cut_to_first(struct transfer *t)
+{
+	size_t room = t->far[1].iov_len;
+	u32 n = 1;
+
+	while (n < t->nnear && t->near[n].iov_len < room)
+		room -= t->near[n++].iov_len;
+	if (n == t->nnear)
+		return;
+	t->near[n].iov_len = room;
+	t->nnear = n + 1;
+}
+
+static long call_mem(int mem, const struct transfer *t)
+{
+	const struct iovec *near = &t->near[1];
+	u64 far = (u64)t->far[1].iov_base;
+	u32 n = t->nnear - 1;
+
+	if (n == 1)
+		return t->write ? raw_pwrite(mem, near->iov_base, near->iov_len, far) :
+				  raw_pread(mem, near->iov_base, near->iov_len, far);
+	return t->write ? raw_pwritev(mem, near, n, far) : raw_preadv(mem, near, n, far);
+}
+
+static size_t run_mem(struct host *host, const struct space *space, struct transfer *t,
+		      enum transfer_fault *fault)
+{
+	long ret;
+
+	cut_to_first(t);
+	do {
+		ret = call_mem(space->mem, t);
+	} while (ret == -EINTR);
+
+	if (ret > 0)
+		return (size_t)ret;
+	*fault = TRANSFER_FAR_GONE;
+	if (ret == -EFAULT)
+		*fault = TRANSFER_NEAR_FAULT;
+	else if (ret == -EIO || ret == -EINVAL)
+		*fault = TRANSFER_FAR_FAULT;
+	else if (ret == -EBADF)
+		space_forget(host, t->space, SPACE_STOLEN);
+	return 0;
+}
+
+/* Is there still an address space behind the descriptor? */
+static bool mem_is_alive(const struct space *space, u64 far)
+{
+	u8 byte;
+
+	return raw_pread(space->mem, &byte, 1, far) != 0;
+}
+
+/* -------------------------------------------------------------------- choice */
+
+static size_t run_open(struct host *host, struct space *space, struct transfer *t,
+		       enum transfer_fault *fault)
+{
+	/* So little is cheaper by the descriptor, if it is one piece and no tail is in it. */
+	bool word = t->nnear == 2 && t->nfar == 2 && t->length <= 8;
+	long ret;
+
+	if (space->token && (!word || t->check_pages)) {
+		ret = run_process_vm(space, t, fault);
+		if (ret >= 0)
+			return (size_t)ret;
+	}
+	if (t->check_pages) {
+		*fault = mem_is_alive(space, (u64)t->far[1].iov_base) ? TRANSFER_FAR_FAULT :
+									TRANSFER_FAR_GONE;
+		return 0;
+	}
+	return run_mem(host, space, t, fault);
+}
+
+size_t transfer_run(struct host *host, struct transfer *t, enum transfer_fault *fault)
+{
+	struct space space;
+	size_t moved;
+
+	if (t->last)
+		split_tail(t);
+	if (!PIECES_STAY_IN_ORDER)
+		nic_barrier();
+	*fault = TRANSFER_FAR_GONE;
+	if (!space_open(host, t->space, &space))
+		return 0;
+	moved = run_open(host, &space, t, fault);
+	space_close(&space);
+	if (!moved && *fault == TRANSFER_FAR_GONE)
+		space_forget(host, t->space, SPACE_GONE);
+	return moved;
+}
+
+bool transfer_word(struct host *host, u32 space_id, bool write, void *near, u64 far, size_t length)
+{
+	struct space space;
+	long ret;
+
+	if (!space_open(host, space_id, &space))
+		return false;
+	ret = write ? raw_pwrite(space.mem, near, length, far) :
+		      raw_pread(space.mem, near, length, far);
+	space_close(&space);
+	return ret == (long)length;
+}
