@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The programs that the tables name: what they offer, and running them.
+
+# A table's short names: "send_bw+read_bw" is ib_send_bw+ib_read_bw.
+program_names() {	# FAMILY NAMES
+	local names=() name result
+	IFS=+ read -ra names <<<"$2"
+
+	for name in "${names[@]}"; do
+		case $1 in
+		perftest) name=ib_$name ;;
+		pingpong) name=ibv_${name}_pingpong ;;
+		esac
+		result+=+$name
+	done
+	echo "${result#+}"
+}
+
+declare -A HELP=()
+
+offers() {	# PROGRAM PATTERN
+	[[ -n ${HELP[$1]-} ]] || HELP[$1]=$("$1" --help 2>&1)
+	[[ ${HELP[$1]} == *$2* ]]
+}
+
+# The largest inline size that perftest lets one ask for: it names it when one
+# asks for more.
+max_inline() {	# PROGRAM
+	"$1" -I 1000000000 nowhere 2>&1 | sed -n 's/.*nline should be between 0 and \([0-9]*\).*/\1/p'
+}
+
+fill_in() {	# PROGRAM OPTIONS
+	local options=$2
+
+	options=${options//@DEVICE@/$DEVICE}
+	[[ $options == *@MAX_INLINE@* ]] && options=${options//@MAX_INLINE@/$(max_inline "$1")}
+	echo "$options"
+}
+
+run_alone() {	# OUT PROGRAM ARGS...
+	local out=$1
+	shift
+
+	world_command "$@"
+	run_one "$out" "${COMMAND[@]}"
+}
+
+run_pair_of() {	# OUT PROGRAM OPTIONS...
+	local out=$1
+	shift
+
+	choose_port || return
+	world_command "$@" -p "$PORT"
+	run_pair "$PORT" "$out" "${COMMAND[@]}" -- "${COMMAND[@]}" localhost &&
+		judge_pair "$out" "$@"
+}
+
+# Each pair is started when the one before it has found its port taken.
+run_pairs() {	# OUT PROGRAM+PROGRAM... OPTIONS...
+	local out=$1 programs program job jobs=() number=0 bad=''
+	IFS=+ read -ra programs <<<"$2"
+	shift 2
+
+	for program in "${programs[@]}"; do
+		number=$((number + 1))
+		(
+			# Ports do not collide, whoever is first.
+			RANDOM=$((number + $$))
+			run_pair_of "$out.$number" "$program" "$@"
+			status=$?
+			echo "$program: ${REASON:-$FIGURE}" >"$out.$number.result"
+			exit $status
+		) &
+		jobs+=($!)
+	done
+	for job in "${!jobs[@]}"; do
+		wait "${jobs[job]}" || bad+="$(<"$out.$((job + 1)).result")"$'\n'
+	done
+	FIGURE=$(sed 's/^[^:]*: //' "$out".*.result | paste -sd,)
+	[[ -z $bad ]] || fail "$bad"
+}
+
+# Starts, stays asleep, and ends when told to.
+run_watch() {	# OUT PROGRAM ARGS...
+	local out=$1 pid state before status
+	shift
+
+	world_command stdbuf -oL "$@"
+	"${COMMAND[@]}" >"$out" 2>&1 </dev/null &
+	pid=$!
+	for _ in {1..500}; do
+		grep -q 'async event FD' "$out" && break
+		sleep 0.02
+	done
+	if ! grep -q "^$DEVICE: async event FD [0-9]" "$out"; then
+		kill "$pid" 2>/dev/null
+		fail "it does not say that it watches $DEVICE"
+		return
+	fi
+	before=$(cpu_ticks "$pid")
+	sleep 1
+	state=$(ps -o stat= -p "$pid")
+	[[ $state == S* ]] || fail "it does not sleep but is '${state:-gone}'"
+	[[ $(cpu_ticks "$pid") == "$before" ]] || fail "it uses the processor"
+	kill "$pid"
+	wait "$pid"
+	status=$?
+	((status == 143)) || fail "SIGTERM ends it with status $status"
+	[[ -z $REASON ]]
+}
+
+cpu_ticks() {	# PID
+	sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'
+}
+
+run_programs() {	# OUT PROGRAMS OPTIONS...
+	case $2 in
+	*+*) run_pairs "$@" ;;
+	ibv_asyncwatch) run_watch "$@" ;;
+	ibv_devices) run_alone "$@" && judge_devices "$1" ;;
+	ibv_devinfo) run_alone "$@" && judge_devinfo "$@" ;;
+	*) run_pair_of "$@" ;;
+	esac
+}

@@ -1,0 +1,151 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Is what a program printed a good result? Each function that judges returns 1
+# with REASON set where not, and sets FIGURE where a number was measured.
+export FIGURE=''
+
+# Words that a program uses only when something went wrong.
+complaints() {	# FILE...
+	grep -hiE "fail|error|could ?n[o']t|unable|invalid|mismatch|not support|unsupported|vnet:" "$@"
+}
+
+# The value of an option, or nothing.
+option() {	# OPTION ARGS...
+	local wanted=$1 last=''
+	shift
+
+	for word; do
+		[[ $last == "$wanted" ]] && { echo "$word"; return; }
+		last=$word
+	done
+}
+
+has_option() {	# OPTION ARGS...
+	local wanted=$1
+	shift
+
+	[[ " $* " == *" $wanted "* ]]
+}
+
+# ------------------------------------------------------------------- perftest
+
+# "size iterations value" for every line of a perftest table.
+perftest_table() {	# FILE COLUMN
+	awk -v column="$2" '
+		/#bytes/ { gsub(/BW +/, "BW_"); for (i = 1; i <= NF; i++) if ($i == column) at = i; next }
+		at && $1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ { print $1, $2, $at }' "$1"
+}
+
+# The sizes for which a line is expected.
+perftest_sizes() {	# PROGRAM OPTIONS...
+	local last=23 power size
+
+	if has_option -a "$@"; then
+		# A datagram is no larger than the MTU.
+		[[ $(option -c "$@") == UD ]] && last=12
+		for ((power = 1; power <= last; power++)); do
+			echo $((1 << power))
+		done
+		return
+	fi
+	size=$(option -s "$@")
+	case $1 in
+	*_atomic_*) size=8 ;;
+	*_lat) size=${size:-2} ;;
+	*_bw) size=${size:-$([[ $(option -c "$@") == UD ]] && echo 4096 || echo 65536)} ;;
+	esac
+	echo "$size"
+}
+
+judge_perftest_table() {	# FILE PROGRAM OPTIONS...
+	local file=$1 column='BW_average[MiB/sec]' unit='MiB/s' table
+	shift
+
+	[[ $1 == *_lat ]] && column='t_avg[usec]' unit=us
+	has_option --report_gbits "$@" && column='BW_average[Gb/sec]' unit='Gb/s'
+	table=$(perftest_table "$file" "$column")
+	[[ -n $table ]] || { fail "there is no result"; return; }
+	if [[ $(cut -d' ' -f1 <<<"$table") != "$(perftest_sizes "$@")" ]]; then
+		fail "results are for sizes $(cut -d' ' -f1 <<<"$table" | xargs)," \
+			"not $(perftest_sizes "$@" | xargs)"
+		return
+	fi
+	awk '!($2 > 0 && $3 ~ /^[0-9.]+$/ && $3 > 0) { bad = 1 } END { exit bad }' <<<"$table" ||
+		{ fail "a result is not above zero"; return; }
+	FIGURE="$(tail -n 1 <<<"$table" | cut -d' ' -f3) $unit"
+}
+
+judge_perftest() {	# OUT PROGRAM OPTIONS...
+	local out=$1
+	shift
+
+	judge_perftest_table "$out.client" "$@" || { REASON="client: $REASON"; return 1; }
+	# The server has a table of its own where it measures, too.
+	if has_option -b "$@" || [[ $1 =~ ib_(send|write)_lat ]]; then
+		judge_perftest_table "$out.server" "$@" || { REASON="server: $REASON"; return 1; }
+	fi
+}
+
+# ------------------------------------------------------------------ ping-pong
+
+judge_pingpong_side() {	# FILE PROGRAM OPTIONS...
+	local file=$1 size count
+	shift
+
+	size=$(option -s "$@") count=$(option -n "$@")
+	size=${size:-$([[ $1 == *_ud_* ]] && echo 2048 || echo 4096)} count=${count:-1000}
+	grep -qE "^$((size * count * 2)) bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec\$" "$file" ||
+		{ fail "no line tells that $((size * count * 2)) bytes were exchanged"; return; }
+	grep -qE "^$count iters in [0-9.]+ seconds = [0-9.]+ usec/iter\$" "$file" ||
+		{ fail "no line tells of $count exchanges"; return; }
+	FIGURE="$(sed -nE 's/.* = ([0-9.]+) usec\/iter$/\1/p' "$file") us"
+}
+
+judge_pingpong() {	# OUT PROGRAM OPTIONS...
+	local out=$1 side
+	shift
+
+	for side in server client; do
+		judge_pingpong_side "$out.$side" "$@" || { REASON="$side: $REASON"; return 1; }
+	done
+}
+
+judge_pair() {	# OUT PROGRAM OPTIONS...
+	local words
+
+	words=$(complaints "$1.server" "$1.client") && { fail "it complains: $words"; return; }
+	case $2 in
+	*_pingpong) judge_pingpong "$@" ;;
+	*) judge_perftest "$@" ;;
+	esac
+}
+
+# ---------------------------------------------------------------------- tools
+
+# Our device, only ours, with a node GUID.
+judge_devices() {	# FILE
+	local devices
+
+	devices=$(awk 'NR > 2 { print $1, $2 }' "$1")
+	[[ $devices =~ ^"$DEVICE "[0-9a-f]{16}$ && $devices != *' 0000000000000000' ]] ||
+		fail "it shows other devices: ${devices:-none}"
+}
+
+judge_devinfo() {	# FILE PROGRAM OPTIONS...
+	local file=$1 wanted=("^hca_id:[[:space:]]*$DEVICE\$" 'state:[[:space:]]*PORT_ACTIVE'
+		'active_mtu:[[:space:]]*4096' 'link_layer:[[:space:]]*Ethernet') pattern
+	shift
+
+	if has_option -l "$@"; then
+		wanted=('^1 HCA found' "^[[:space:]]*$DEVICE\$")
+	elif has_option -v "$@"; then
+		wanted+=('GID\[ *0\]:[[:space:]]*fe80:' 'GID\[ *1\]:[[:space:]]*::ffff:'
+			'max_qp:[[:space:]]*[1-9]' 'atomic_cap:[[:space:]]*ATOMIC_')
+	fi
+	for pattern in "${wanted[@]}"; do
+		grep -qE "$pattern" "$file" || { fail "it does not show $pattern"; return; }
+	done
+	pattern=$(complaints "$file") && { fail "it complains: $pattern"; return; }
+	return 0
+}
