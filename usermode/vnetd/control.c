@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The messages of a connection, one function each. A message may be handed in
+ * several times (see vnetd.h), so handlers keep what they must remember in the
+ * connection or the client.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+/* A message breaks the protocol: no reply could help. */
+static enum call_outcome violation(struct conn *conn, const struct vnet_msg *msg)
+{
+	log_line("process %d: message %u of %u bytes is not allowed here", conn->pid, msg->type,
+		 msg->length);
+	conn_close(conn);
+	return CALL_DONE;
+}
+
+static void reply_result(struct conn *conn, u32 type, struct vnet_msg_result *result, int fd)
+{
+	result->msg.type = type;
+	result->msg.length = sizeof(*result);
+	result->nfds = fd >= 0;
+	conn_send(conn, result, sizeof(*result), &fd, result->nfds);
+}
+
+static enum call_outcome reply_error(struct conn *conn, const struct vnet_msg *msg, int error)
+{
+	struct vnet_msg_result result = { .error = (u32)error };
+
+	reply_result(conn, msg->type, &result, -1);
+	return CALL_DONE;
+}
+
+/* Attach fd, and close it; or an error, where it is a negative errno. */
+static enum call_outcome reply_fd(struct conn *conn, const struct vnet_msg *msg, int fd)
+{
+	struct vnet_msg_result result = { 0 };
+
+	if (fd < 0)
+		return reply_error(conn, msg, -fd);
+	reply_result(conn, msg->type, &result, fd);
+	close(fd);
+	return CALL_DONE;
+}
+
+/* ---------------------------------------------------------------- greetings */
+
+static void reply_welcome(struct conn *conn, u32 error, bool with_memory)
+{
+	struct daemon *daemon = conn->daemon;
+	struct vnet_msg_welcome welcome = {
+		.msg = { .type = VNET_MSG_HELLO, .length = sizeof(welcome) },
+		.error = error,
+		.version = VNET_PROTO_VERSION,
+		.nics = daemon->ndevices,
+	};
+	int fds[2 * VNET_MAX_NICS];
+	u32 nfds = 0;
+
+	if (conn->client) {
+		welcome.space = conn->client->space;
+		welcome.owner = conn->client->owner;
+		welcome.cookie = conn->client->cookie;
+	}
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		struct device *device = &daemon->device[i]->device;
+
+		welcome.memory_size[i] = device->memory_size;
+		if (with_memory) {
+			fds[nfds++] = device->memory_fd;
+			fds[nfds++] = daemon->device[i]->kick.fd;
+		}
+	}
+	conn_send(conn, &welcome, sizeof(welcome), fds, nfds);
+}
+
+/* Another connection of a process that has a space: the cookie proves it. */
+static u32 join(struct conn *conn, const struct vnet_msg_hello *hello)
+{
+	struct client *client = client_find(conn->daemon, hello->space);
+
+	if (!client || client->dead)
+		return ESRCH;
+	/* A forked child knows the cookie, but is not that process. */
+	if (client->cookie != hello->cookie || client->pid != conn->pid)
+		return EPERM;
+	conn->client = client;
+	client_conn_added(client);
+	return 0;
+}
+
+static u32 enter(struct conn *conn, const struct vnet_msg_hello *hello)
+{
+	char command[sizeof(hello->command)];
+	int mem_fd = conn->attached;
+	int error = 0;
+
+	memcpy(command, hello->command, sizeof(command));
+	command[sizeof(command) - 1] = '\0';
+	conn->attached = -1;
+	conn->client = client_new(conn->daemon, conn->pid, mem_fd, command, &error);
+	if (conn->client)
+		client_conn_added(conn->client);
+	return (u32)error;
+}
+
+static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_hello *hello = (const struct vnet_msg_hello *)msg;
+	const char *damage;
+	u32 error;
+
+	if (conn->client)
+		return violation(conn, msg);
+	/* Better a new daemon than a device that is about to fail. */
+	damage = devices_damage(conn->daemon);
+	if (damage) {
+		conn->daemon->stop = damage;
+		conn_close(conn);
+		return CALL_DONE;
+	}
+	if (hello->version != VNET_PROTO_VERSION)
+		error = EPROTO;
+	else if (hello->space)
+		error = join(conn, hello);
+	else
+		error = enter(conn, hello);
+	reply_welcome(conn, error, !error && !hello->space);
+	return CALL_DONE;
+}
+
+static struct vnet_msg_opened opened_message(u32 type, const struct file *file, u32 error)
+{
+	struct vnet_msg_opened opened = {
+		.msg = { .type = type, .length = sizeof(opened) },
+		.error = error,
+	};
+
+	if (file) {
+		opened.file_id = file->id;
+		opened.kind = file->kind;
+		opened.minor = file->device->minor;
+		opened.nic = file->device->index;
+		opened.number = file->number;
+		opened.generation = file->generation;
+	}
+	return opened;
+}
+
+/* The connection is a file now, or refused. */
+static void reply_opened(int sock, const struct file *file, u32 error)
+{
+	struct vnet_msg_opened opened = opened_message(VNET_MSG_OPEN, file, error);
+
+	/* If it cannot be sent, the hang-up is soon to follow. */
+	socket_send(sock, &opened, sizeof(opened), NULL, 0);
+}
+
+static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_open *open = (const struct vnet_msg_open *)msg;
+	struct daemon *daemon = conn->daemon;
+	struct device *device = device_by_minor(daemon, open->minor);
+	struct file *file;
+	u32 error = 0;
+	int sock;
+
+	if (conn->client)
+		return violation(conn, msg);
+	sock = conn_release(conn);
+	if (open->version != VNET_PROTO_VERSION)
+		error = EPROTO;
+	else if (!device)
+		error = ENXIO;
+	file = error ? NULL : file_accept(daemon, device, sock);
+	if (!file) {
+		reply_opened(sock, NULL, error ? error : ENOMEM);
+		close(sock);
+		return CALL_DONE;
+	}
+	error = (u32)-uverbs_file_open(file);
+	reply_opened(sock, error ? NULL : file, error);
+	if (error)
+		file_destroy(file);
+	return CALL_DONE;
+}
+
+/* -------------------------------------------------------------- uverbs calls */
+
+static enum call_outcome run_call(struct call *call, u32 type)
+{
+	switch (type) {
+	case VNET_MSG_WRITE:
+		return uverbs_write(call);
+	case VNET_MSG_IOCTL:
+		return uverbs_ioctl(call);
+	default:
+		return uverbs_async_read(call);
+	}
+}
+
+static void answer_call(struct conn *conn, struct call *call, u32 type)
+{
+	struct {
+		struct vnet_msg_result result;
+		u8 record[sizeof(call->record)];
+	} reply = { .result = call->result };
+	u32 nfds = call->result.nfds;
+
+	reply.result.msg.type = type;
+	reply.result.msg.length = sizeof(reply.result) + call->record_length;
+	memcpy(reply.record, call->record, call->record_length);
+	conn_send(conn, &reply, reply.result.msg.length, call->fd, nfds);
+	/* What could not be sent hangs up, and so closes its file. */
+	for (u32 i = 0; i < nfds; i++)
+		close(call->fd[i]);
+}
+
+static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
+	struct file *file = conn->file ? conn->file : file_find(conn->daemon, request->file_id);
+	enum vnet_file_kind kind = msg->type == VNET_MSG_ASYNC_READ ? VNET_FILE_ASYNC :
+								      VNET_FILE_UVERBS;
+	struct call call = {
+		.client = conn->client,
+		.file = file,
+		.user_addr = request->user_addr,
+		.data = (const u8 *)(request + 1),
+		.length = msg->length - (u32)sizeof(*request),
+	};
+
+	if (!file || file->kind != kind)
+		return reply_error(conn, msg, EBADF);
+	if (run_call(&call, msg->type) == CALL_DONE) {
+		answer_call(conn, &call, msg->type);
+		return CALL_DONE;
+	}
+	if (!conn->file) {
+		conn->file = file;
+		file_call_begin(file);
+	}
+	return CALL_PARK;
+}
+
+/* ---------------------------------------------------------------- descriptors */
+
+static enum call_outcome on_which(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_adopt *which = (const struct vnet_msg_adopt *)msg;
+	struct file *file = file_by_nonce(conn->daemon, which->nonce);
+
+	struct vnet_msg_opened opened = opened_message(msg->type, file, file ? 0 : ENOENT);
+
+	conn_send(conn, &opened, sizeof(opened), NULL, 0);
+	return CALL_DONE;
+}
+
+static enum call_outcome on_get_space(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_get *get = (const struct vnet_msg_get *)msg;
+	struct client *client = client_find(conn->daemon, get->number);
+
+	return reply_fd(conn, msg, client ? client_memory(client) : -ESRCH);
+}
+
+static enum call_outcome on_get_channel(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_get *get = (const struct vnet_msg_get *)msg;
+	struct daemon *daemon = conn->daemon;
+	struct file *file = NULL;
+	int fd;
+
+	if (get->nic < daemon->ndevices)
+		file = uverbs_channel_file(&daemon->device[get->nic]->device, get->number,
+					   get->generation);
+	if (!file)
+		return reply_error(conn, msg, ENOENT);
+	fd = dup(file->sock);
+	return reply_fd(conn, msg, fd < 0 ? -errno : fd);
+}
+
+/* ----------------------------------------------------------- life and status */
+
+static enum call_outcome on_leave(struct conn *conn, const struct vnet_msg *msg)
+{
+	if (client_leave(conn->client) == CALL_PARK)
+		return CALL_PARK;
+	return reply_error(conn, msg, 0);
+}
+
+static enum call_outcome on_stay(struct conn *conn, const struct vnet_msg *msg)
+{
+	client_stay(conn->client);
+	return reply_error(conn, msg, 0);
+}
+
+static enum call_outcome on_status(struct conn *conn, const struct vnet_msg *msg)
+{
+	return reply_fd(conn, msg, status_make(conn->daemon));
+}
+
+static enum call_outcome on_stop(struct conn *conn, const struct vnet_msg *msg)
+{
+	conn->daemon->stop = "asked to";
+	return reply_error(conn, msg, 0);
+}
+
+/* ----------------------------------------------------------------- dispatch */
+
+/* Who may send it. */
+enum sender {
+	/* As the first message. */
+	STRANGER = 1 << 0,
+	/* After HELLO. */
+	CLIENT = 1 << 1,
+};
+
+static const struct {
+	enum call_outcome (*handle)(struct conn *conn, const struct vnet_msg *msg);
+	u32 min_length;
+	u32 max_length;
+	u32 senders;
+} messages[] = {
+#define EXACTLY(type) sizeof(struct type), sizeof(struct type)
+#define AT_LEAST(type) sizeof(struct type), VNET_MSG_MAX
+	[VNET_MSG_HELLO] = { on_hello, EXACTLY(vnet_msg_hello), STRANGER },
+	[VNET_MSG_OPEN] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
+	[VNET_MSG_WHICH] = { on_which, EXACTLY(vnet_msg_adopt), CLIENT },
+	[VNET_MSG_WRITE] = { on_call, AT_LEAST(vnet_msg_call), CLIENT },
+	[VNET_MSG_IOCTL] = { on_call, AT_LEAST(vnet_msg_call), CLIENT },
+	[VNET_MSG_ASYNC_READ] = { on_call, EXACTLY(vnet_msg_call), CLIENT },
+	[VNET_MSG_GET_SPACE] = { on_get_space, EXACTLY(vnet_msg_get), CLIENT },
+	[VNET_MSG_GET_CHANNEL] = { on_get_channel, EXACTLY(vnet_msg_get), CLIENT },
+	[VNET_MSG_LEAVE] = { on_leave, AT_LEAST(vnet_msg), CLIENT },
+	[VNET_MSG_STAY] = { on_stay, AT_LEAST(vnet_msg), CLIENT },
+	[VNET_MSG_STATUS] = { on_status, EXACTLY(vnet_msg), STRANGER | CLIENT },
+	[VNET_MSG_STOP] = { on_stop, EXACTLY(vnet_msg), STRANGER | CLIENT },
+#undef EXACTLY
+#undef AT_LEAST
+};
+
+enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg)
+{
+	u32 sender = conn->client ? CLIENT : STRANGER;
+
+	if (msg->type >= ARRAY_SIZE(messages) || !messages[msg->type].handle ||
+	    msg->length < messages[msg->type].min_length ||
+	    msg->length > messages[msg->type].max_length || !(messages[msg->type].senders & sender))
+		return violation(conn, msg);
+	conn->greet_by = NEVER;
+	return messages[msg->type].handle(conn, msg);
+}

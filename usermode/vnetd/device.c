@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Devices: the memory of each NIC, its firmware as it runs here, and whether
+ * what clients could scribble over is still what it was.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#include "daemon.h"
+
+#define MOST_QUEUE_BYTES (4ull << 30)
+#define LEAST_QUEUE_BYTES (64ull << 20)
+#define STALL_NS (50 * NSEC_PER_MSEC)
+
+static const struct nic_config sizes = {
+	.max_qp = 8192,
+	.max_cq = 8192,
+	.max_srq = 1024,
+	.max_mr = 65536,
+	.max_channel = 1024,
+	.max_client = HOST_MAX_CLIENTS,
+	.stall_ns = STALL_NS,
+};
+
+struct device *device_by_minor(struct daemon *daemon, u32 minor)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		if (daemon->device[i]->device.minor == minor)
+			return &daemon->device[i]->device;
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- memory */
+
+/* Sparse memory of that size, which nobody can make smaller: 0 or -errno. */
+static int map_memory(struct device *device, u64 size)
+{
+	void *memory;
+	int error;
+	int fd = memfd_create("vnet-nic", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)size) < 0)
+		goto err;
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		goto err;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (memory == MAP_FAILED)
+		goto err;
+	madvise(memory, size, MADV_DONTDUMP);
+	device->memory_fd = fd;
+	device->memory = memory;
+	device->memory_size = size;
+	return 0;
+err:
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+/* As much queue memory as limits of size and address space leave. */
+static int make_memory(struct device *device, struct nic_config *config)
+{
+	int error = -ENOMEM;
+
+	for (config->queue_bytes = MOST_QUEUE_BYTES; config->queue_bytes >= LEAST_QUEUE_BYTES;
+	     config->queue_bytes /= 2) {
+		error = map_memory(device, nic_memory_size(config));
+		if (!error)
+			return 0;
+	}
+	return error;
+}
+
+/* ----------------------------------------------- what the platform asks of us */
+
+static int get_space(struct host *host, u32 space)
+{
+	struct device *device = container_of(host, struct device, host);
+	struct client *client = client_find(device->daemon, space);
+	int fd = client ? client_memory(client) : -1;
+
+	return fd < 0 ? -1 : fd;
+}
+
+static int get_channel(struct host *host, u32 channel, u32 generation)
+{
+	struct device *device = container_of(host, struct device, host);
+	struct file *file = uverbs_channel_file(device, channel, generation);
+
+	return file ? fcntl(file->sock, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+/* ------------------------------------------------------------------- making */
+
+static int start_firmware(struct nic_device *made)
+{
+	struct device *device = &made->device;
+	struct nic_header *hdr = device->memory;
+	struct daemon *daemon = device->daemon;
+
+	if (nic_attach(&device->nic, device->memory, device->memory_size) != NIC_OK)
+		return -EINVAL;
+	device->nic.self = 1;
+	device->nic.space = NIC_SPACE_POINTER;
+	if (device->index == 0) {
+		daemon->table = (void *)((u8 *)device->memory + hdr->off_client);
+		daemon->table[0].pid = (u32)getpid();
+	}
+	made->kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (made->kick.fd < 0)
+		return -errno;
+	device->host.nic_index = device->index;
+	device->host.kick_fd = made->kick.fd;
+	device->host.client = daemon->table;
+	device->host.get_space = get_space;
+	device->host.get_channel = get_channel;
+	return host_init(&device->host, &device->nic);
+}
+
+static int format(struct nic_device *made)
+{
+	struct device *device = &made->device;
+	struct nic_config config = sizes;
+	struct nic_header *hdr;
+	int error;
+
+	for (u32 i = 0; i < sizeof(device->node_guid); i++)
+		config.node_guid = config.node_guid << 8 | device->node_guid[i];
+	error = make_memory(device, &config);
+	if (error)
+		return error;
+	if (nic_format(device->memory, device->memory_size, &config) != NIC_OK)
+		return -EINVAL;
+	hdr = device->memory;
+	hdr->ngids = device->ngids;
+	hdr->port_up = 1;
+	memcpy(hdr->gid, device->gid, sizeof(hdr->gid));
+	memcpy(made->header, hdr, sizeof(made->header));
+	return 0;
+}
+
+static int make_device(struct daemon *daemon, const char *name, size_t length, u32 number)
+{
+	struct nic_device *made = calloc(1, sizeof(*made));
+	struct device *device;
+	int error;
+
+	if (!made)
+		return -ENOMEM;
+	device = &made->device;
+	device->daemon = daemon;
+	device->index = daemon->ndevices;
+	device->minor = VNET_UVERBS_FIRST_MINOR + number;
+	memcpy(device->name, name, length);
+	made->run_at = NEVER;
+	identity_init(made, daemon->options.node);
+	error = format(made);
+	if (!error)
+		error = start_firmware(made);
+	if (!error)
+		error = uverbs_device_init(device);
+	/* The daemon ends where this fails, so nothing is taken back. */
+	daemon->device[daemon->ndevices++] = made;
+	return error;
+}
+
+int devices_init(struct daemon *daemon)
+{
+	const char *name = daemon->options.devices;
+	u32 number = daemon->options.with_host_devices ? hostdev_first_free() : 0;
+
+	for (;;) {
+		size_t length = strcspn(name, ",");
+		int error = make_device(daemon, name, length, number++);
+
+		if (error || !name[length])
+			return error;
+		name += length + 1;
+	}
+}
+
+/* ------------------------------------------------------------------- damage */
+
+const char *devices_damage(struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		struct nic_device *device = daemon->device[i];
+		const struct nic_header *hdr = device->device.memory;
+
+		if (memcmp(device->header, hdr, sizeof(device->header)))
+			return "a NIC's header was overwritten";
+		if (nic_load(&hdr->fatal))
+			return "a NIC has failed";
+	}
+	if (!client_table_sane(daemon))
+		return "the client table was overwritten";
+	return life_damage(daemon);
+}
+
+void devices_fatal(struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		nic_store(&daemon->device[i]->device.nic.hdr->fatal, 1);
+}

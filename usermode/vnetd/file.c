@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Files: opened device files, completion channels, async event files. The
+ * program's descriptor is the other end of our socket, so the system counts its
+ * copies for us, and a hang-up means that the last one is closed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+/* What the core adds to struct file. */
+struct nic_file {
+	struct file file;
+	struct source source;
+	/* Closing is under way. */
+	struct parked parked;
+	/* Calls that are parked and name this file. */
+	u32 calls;
+	/* From VNET_MSG_ADOPT; 0: none. */
+	u64 nonce;
+};
+
+static struct nic_file *nic_file(struct file *file)
+{
+	return container_of(file, struct nic_file, file);
+}
+
+static struct file **bucket(struct daemon *daemon, u32 id)
+{
+	return &daemon->files[id % FILE_BUCKETS];
+}
+
+static struct file *find_any(struct daemon *daemon, u32 id)
+{
+	struct file *file = *bucket(daemon, id);
+
+	while (file && file->id != id)
+		file = file->next;
+	return file;
+}
+
+struct file *file_find(struct daemon *daemon, u32 id)
+{
+	struct file *file = find_any(daemon, id);
+
+	return file && !file->closing ? file : NULL;
+}
+
+/* ------------------------------------------------------------------ closing */
+
+void file_destroy(struct file *file)
+{
+	struct daemon *daemon = file->daemon;
+	struct file **link = bucket(daemon, file->id);
+
+	while (*link != file)
+		link = &(*link)->next;
+	*link = file->next;
+	daemon->nfiles--;
+	park_remove(&nic_file(file)->parked);
+	loop_remove(&daemon->loop, &nic_file(file)->source, nic_file(file));
+	close(file->sock);
+}
+
+static enum call_outcome try_close(struct parked *parked)
+{
+	struct nic_file *closing = container_of(parked, struct nic_file, parked);
+
+	/* As the kernel does: a call under way keeps what it works on. */
+	if (closing->calls || uverbs_file_close(&closing->file) == CALL_PARK)
+		return CALL_PARK;
+	file_destroy(&closing->file);
+	return CALL_DONE;
+}
+
+static void begin_close(struct file *file)
+{
+	struct nic_file *closing = nic_file(file);
+
+	if (file->closing)
+		return;
+	file->closing = true;
+	loop_remove(&file->daemon->loop, &closing->source, NULL);
+	if (try_close(&closing->parked) == CALL_PARK)
+		park_add(&file->daemon->park, &closing->parked);
+}
+
+void file_call_begin(struct file *file)
+{
+	nic_file(file)->calls++;
+}
+
+void file_call_end(struct file *file)
+{
+	nic_file(file)->calls--;
+}
+
+/* ---------------------------------------------------------------- messages */
+
+/* Anything else that comes this way is noise from the program. */
+static bool read_nonce(struct nic_file *file)
+{
+	struct vnet_msg_adopt adopt;
+	ssize_t n = recv(file->file.sock, &adopt, sizeof(adopt), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n == sizeof(adopt) && adopt.msg.type == VNET_MSG_ADOPT &&
+	    adopt.msg.length == sizeof(adopt))
+		file->nonce = adopt.nonce;
+	return n > 0;
+}
+
+static void file_ready(struct source *source, u32 events)
+{
+	struct nic_file *file = container_of(source, struct nic_file, source);
+
+	if (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR))
+		begin_close(&file->file);
+	else if (events & EPOLLIN)
+		read_nonce(file);
+}
+
+/* The nonce may not have been read yet: it came by another connection. */
+struct file *file_by_nonce(struct daemon *daemon, u64 nonce)
+{
+	struct file *file;
+
+	if (!nonce)
+		return NULL;
+	for (u32 i = 0; i < FILE_BUCKETS; i++) {
+		for (file = daemon->files[i]; file; file = file->next) {
+			int most = 16;
+
+			while (most-- && read_nonce(nic_file(file)))
+				;
+			if (nic_file(file)->nonce == nonce && !file->closing)
+				return file;
+		}
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- making */
+
+static u32 new_id(struct daemon *daemon)
+{
+	do
+		daemon->last_file++;
+	while (!daemon->last_file || find_any(daemon, daemon->last_file));
+	return daemon->last_file;
+}
+
+static struct file *make(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 void *priv, int sock)
+{
+	struct nic_file *made = calloc(1, sizeof(*made));
+	struct file *file;
+
+	if (!made)
+		return NULL;
+	made->parked.retry = try_close;
+	made->source.fd = sock;
+	made->source.ready = file_ready;
+	if (loop_add(&daemon->loop, &made->source, EPOLLIN | EPOLLRDHUP) < 0) {
+		free(made);
+		return NULL;
+	}
+	file = &made->file;
+	file->daemon = daemon;
+	file->id = new_id(daemon);
+	file->kind = kind;
+	file->device = device;
+	file->sock = sock;
+	file->priv = priv;
+	file->next = *bucket(daemon, file->id);
+	*bucket(daemon, file->id) = file;
+	daemon->nfiles++;
+	return file;
+}
+
+struct file *file_accept(struct daemon *daemon, struct device *device, int sock)
+{
+	return make(daemon, device, VNET_FILE_UVERBS, NULL, sock);
+}
+
+struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 void *priv, int *peer_fd)
+{
+	struct file *file;
+	int fds[2];
+
+	/* Only our own calls on it say that they do not wait: the program may. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return NULL;
+	file = make(daemon, device, kind, priv, fds[0]);
+	if (!file) {
+		close(fds[0]);
+		close(fds[1]);
+		errno = ENOMEM;
+		return NULL;
+	}
+	*peer_fd = fds[1];
+	return file;
+}

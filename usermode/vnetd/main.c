@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* vnetd: from start to end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+/* For another starter to become the daemon, or for the last one to end. */
+#define WINNER_TIME (10 * NSEC_PER_SEC)
+#define WINNER_POLL_USEC 5000
+
+int failed(struct daemon *daemon, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(daemon->problem, sizeof(daemon->problem), format, args);
+	va_end(args);
+	return -error;
+}
+
+static int __attribute__((noreturn)) give_up(struct daemon *daemon)
+{
+	if (daemon->options.foreground || daemon->lock_fd < 0)
+		fprintf(stderr, "vnetd: %s\n", daemon->problem);
+	else
+		log_line("%s", daemon->problem);
+	ready_fail(daemon);
+	exit(1);
+}
+
+/* Returns in the one process that is to be the daemon. */
+static void become_the_one(struct daemon *daemon)
+{
+	u64 give_up_at = clock_now() + WINNER_TIME;
+
+	while (clock_now() < give_up_at) {
+		int error = rundir_lock(daemon);
+
+		if (!error)
+			return;
+		if (error != -EWOULDBLOCK)
+			give_up(daemon);
+		if (rundir_answers(daemon)) {
+			ready_tell(daemon);
+			exit(0);
+		}
+		usleep(WINNER_POLL_USEC);
+	}
+	failed(daemon, ETIMEDOUT, "another vnetd holds %s, but does not answer", daemon->dir);
+	give_up(daemon);
+}
+
+static const struct {
+	const char *what;
+	int (*init)(struct daemon *daemon);
+} steps[] = {
+	{ "signals", signals_init },   { "devices", devices_init },
+	{ "sign of life", life_init }, { "NIC processor", processor_init },
+	{ "folder tree", sysfs_init }, { "socket", listen_open },
+};
+
+static void init(struct daemon *daemon)
+{
+	int error = loop_init(&daemon->loop);
+
+	if (error) {
+		failed(daemon, -error, "event loop: %s", strerror(-error));
+		give_up(daemon);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		error = steps[i].init(daemon);
+		if (!error)
+			continue;
+		if (!daemon->problem[0])
+			failed(daemon, -error, "%s: %s", steps[i].what, strerror(-error));
+		give_up(daemon);
+	}
+}
+
+static void run(struct daemon *daemon)
+{
+	while (!daemon->stop) {
+		u64 now = clock_now();
+		u64 deadline = processor_run(daemon, now);
+
+		deadline = earlier(deadline, park_run(&daemon->park, now));
+		deadline = earlier(deadline, conn_run(daemon, now));
+		deadline = earlier(deadline, client_run(daemon, now));
+		deadline = earlier(deadline, listen_run(daemon, now));
+		if (!daemon->stop)
+			daemon->stop = devices_damage(daemon);
+		if (daemon->stop)
+			break;
+		loop_turn(&daemon->loop, deadline);
+		processor_awake(daemon);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct daemon daemon = {
+		.lock_fd = -1,
+		.greet_at = NEVER,
+		.watch_at = NEVER,
+		.idle_since = NEVER,
+	};
+	int error;
+
+	options_parse(&daemon.options, argc, argv);
+	/* What is private says so; programs find the rest as under /sys. */
+	umask(022);
+	close_inherited(daemon.options.ready_fd);
+	if (rundir_open(&daemon) < 0)
+		give_up(&daemon);
+	become_the_one(&daemon);
+
+	raise_descriptor_limit();
+	park_init(&daemon.park);
+	daemon.started = clock_now();
+	error = daemonise(&daemon);
+	if (error < 0) {
+		failed(&daemon, -error, "cannot become a daemon: %s", strerror(-error));
+		give_up(&daemon);
+	}
+	daemon.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	init(&daemon);
+	log_line("serves %s: %s", daemon.dir, daemon.options.devices);
+	ready_tell(&daemon);
+
+	run(&daemon);
+
+	/* Nobody new; and those who are here see it at once. */
+	log_line("ends: %s", daemon.stop);
+	listen_close(&daemon);
+	devices_fatal(&daemon);
+	return 0;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The command line. What it does not say is taken from the environment that
+ * "vnet run" passes on, then from defaults.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+#define DEFAULT_IDLE_EXIT (30 * NSEC_PER_SEC)
+
+static const char usage[] =
+	"Usage: vnetd [OPTIONS]\n"
+	"The daemon behind vnet's emulated RDMA devices: one per user and node. It is\n"
+	"started by the first program that uses the device, and ends when it is idle.\n"
+	"\n"
+	"  --runtime-dir DIR    sockets and state are below DIR/NODE; default:\n"
+	"                       $VNET_RUNTIME_DIR, $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
+	"  --node NAME          which emulated machine; default: $VNET_NODE, \"default\"\n"
+	"  --devices NAME,...   one NIC each; default: $VNET_DEVICES, \"vnet0\"\n"
+	"  --with-host-devices  show the machine's own RDMA devices, too\n"
+	"  --idle-exit SECONDS  end when unused for so long; 0: never; default: 30\n"
+	"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
+	"                       or else why not\n"
+	"  --foreground         do not become a daemon; log to stderr\n"
+	"  --help, --version\n"
+	"\n"
+	"Without --foreground it returns when the daemon can be reached: status 0, also\n"
+	"where another one serves this node already; else 1.\n";
+
+static void __attribute__((noreturn)) mistake(const char *what, const char *value)
+{
+	fprintf(stderr, "vnetd: %s: '%s'; see vnetd --help\n", what, value);
+	exit(2);
+}
+
+/* A file name that hides nothing: no slash, no leading dot. */
+static bool good_name(const char *name, size_t length, size_t max)
+{
+	if (length == 0 || length > max || name[0] == '.')
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("_.-", name[i]))
+			return false;
+	return true;
+}
+
+static bool good_devices(const char *list)
+{
+	u32 count = 0;
+
+	for (;;) {
+		size_t length = strcspn(list, ",");
+
+		if (!good_name(list, length, sizeof(((struct device *)0)->name) - 1))
+			return false;
+		if (++count > VNET_MAX_NICS)
+			return false;
+		/* The same name again, further on? */
+		for (const char *other = list + length; *other; other += strcspn(other, ",")) {
+			other++;
+			if (strcspn(other, ",") == length && !strncmp(list, other, length))
+				return false;
+		}
+		if (!list[length])
+			return true;
+		list += length + 1;
+	}
+}
+
+static int descriptor(const char *option, const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || value > INT_MAX)
+		mistake(option, text);
+	return (int)value;
+}
+
+static u64 seconds(const char *option, const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (!isdigit((unsigned char)*text) || *end || value > 1e9)
+		mistake(option, text);
+	return (u64)(value * (double)NSEC_PER_SEC);
+}
+
+static const char *from_env(const char *name, const char *otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : otherwise;
+}
+
+/* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
+static const char *default_runtime_dir(void)
+{
+	static char path[PATH_MAX];
+	const char *base = from_env("VNET_RUNTIME_DIR", NULL);
+	struct stat st;
+
+	if (base)
+		return base;
+	base = from_env("XDG_RUNTIME_DIR", NULL);
+	if (base && base[0] == '/' && strlen(base) < sizeof(path) - 8 && stat(base, &st) == 0 &&
+	    S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		snprintf(path, sizeof(path), "%s/vnet", base);
+	else
+		snprintf(path, sizeof(path), "/tmp/vnet-%u", (unsigned int)geteuid());
+	return path;
+}
+
+static void check(const struct options *options)
+{
+	if (!good_name(options->node, strlen(options->node), MAX_NODE_NAME))
+		mistake("not a name for a node", options->node);
+	if (!good_devices(options->devices))
+		mistake("not a list of different device names", options->devices);
+	if (options->runtime_dir[0] != '/')
+		mistake("not an absolute path", options->runtime_dir);
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	enum { DIR_ = 1, NODE, DEVICES, HOST, IDLE, READY, FOREGROUND, HELP, VERSION };
+	static const struct option longs[] = {
+		{ "runtime-dir", required_argument, NULL, DIR_ },
+		{ "node", required_argument, NULL, NODE },
+		{ "devices", required_argument, NULL, DEVICES },
+		{ "with-host-devices", no_argument, NULL, HOST },
+		{ "idle-exit", required_argument, NULL, IDLE },
+		{ "ready-fd", required_argument, NULL, READY },
+		{ "foreground", no_argument, NULL, FOREGROUND },
+		{ "help", no_argument, NULL, HELP },
+		{ "version", no_argument, NULL, VERSION },
+		{ 0 },
+	};
+	int c;
+
+	*options = (struct options){
+		.node = from_env("VNET_NODE", "default"),
+		.devices = from_env("VNET_DEVICES", "vnet0"),
+		.with_host_devices = !strcmp(from_env("VNET_WITH_HOST_DEVICES", "0"), "1"),
+		.ready_fd = -1,
+		.idle_exit = DEFAULT_IDLE_EXIT,
+	};
+	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		switch (c) {
+		case DIR_:
+			options->runtime_dir = optarg;
+			break;
+		case NODE:
+			options->node = optarg;
+			break;
+		case DEVICES:
+			options->devices = optarg;
+			break;
+		case HOST:
+			options->with_host_devices = true;
+			break;
+		case IDLE:
+			options->idle_exit = seconds("--idle-exit", optarg);
+			break;
+		case READY:
+			options->ready_fd = descriptor("--ready-fd", optarg);
+			break;
+		case FOREGROUND:
+			options->foreground = true;
+			break;
+		case 'h':
+		case HELP:
+			fputs(usage, stdout);
+			exit(0);
+		case VERSION:
+			puts("vnetd " VNET_VERSION);
+			exit(0);
+		default:
+			exit(2);
+		}
+	}
+	if (optind < argc)
+		mistake("not an option", argv[optind]);
+	if (!options->runtime_dir)
+		options->runtime_dir = default_runtime_dir();
+	check(options);
+}

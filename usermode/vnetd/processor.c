@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The NIC processor: endpoints that wait, and asynchronous events. It works
+ * when it is kicked and while something is pending; else it sleeps for good.
+ */
+#include <sys/epoll.h>
+#include <sys/uio.h>
+
+#include "daemon.h"
+
+/* Work requests of one endpoint before the next one's turn. */
+#define BUDGET 64
+/* Time for everything else, however much is pending. */
+#define LEAST_PAUSE (50 * NSEC_PER_USEC)
+
+/*
+ * Each kick is an edge, so it is heard without being read; it is read all the
+ * same, because a full counter takes no more kicks. Never waiting: processes
+ * share the descriptor, and may have made it a blocking one.
+ */
+static void kicked(struct source *source, u32 events)
+{
+	u64 count;
+	struct iovec iov = { .iov_base = &count, .iov_len = sizeof(count) };
+
+	(void)events;
+	if (preadv2(source->fd, &iov, 1, -1, RWF_NOWAIT) < 0)
+		count = 0;
+	container_of(source, struct nic_device, kick)->run_at = 0;
+}
+
+int processor_init(struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		struct source *kick = &daemon->device[i]->kick;
+		int error;
+
+		kick->ready = kicked;
+		error = loop_add(&daemon->loop, kick, EPOLLIN | EPOLLET);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void run_pending(struct nic_device *device, u64 now)
+{
+	struct nic *nic = &device->device.nic;
+	u64 next;
+
+	if (device->run_at == NEVER && !nic_load(&nic->hdr->pending_summary))
+		return;
+	if (device->run_at != NEVER && device->run_at > now)
+		return;
+	device->run_at = NEVER;
+	if (nic_run(nic, BUDGET, &next)) {
+		/* `next` is by the NIC's clock. */
+		u64 pause = next - plat_clock();
+
+		if (pause > NSEC_PER_MSEC)
+			pause = next > plat_clock() ? NSEC_PER_MSEC : 0;
+		device->run_at = clock_now() + (pause > LEAST_PAUSE ? pause : LEAST_PAUSE);
+	}
+}
+
+/* false: something came up meanwhile. Pairs with nic_pend() and nic_raise_*(). */
+static bool go_to_sleep(struct nic_device *device)
+{
+	struct nic_header *hdr = device->device.nic.hdr;
+	bool dozes = device->run_at != NEVER;
+
+	nic_store(&hdr->processor_sleeps, dozes ? NIC_DOZES : NIC_SLEEPS);
+	/* The flag before the last look; they set their bit before they look. */
+	nic_barrier();
+	return !nic_load(&hdr->async_any) && (dozes || !nic_load(&hdr->pending_summary));
+}
+
+u64 processor_run(struct daemon *daemon, u64 now)
+{
+	u64 deadline = NEVER;
+
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		struct nic_device *device = daemon->device[i];
+
+		if (nic_load(&device->device.nic.hdr->async_any))
+			uverbs_collect_async(&device->device);
+		run_pending(device, now);
+		deadline = earlier(deadline, device->run_at);
+		if (!go_to_sleep(device))
+			deadline = now;
+	}
+	return deadline;
+}
+
+void processor_awake(struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		nic_store(&daemon->device[i]->device.nic.hdr->processor_sleeps, NIC_AWAKE);
+}

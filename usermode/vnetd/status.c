@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What the daemon knows, as one JSON object in a memfd of its own. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+static void put_counters(const struct nic_counters *c, FILE *out)
+{
+	fprintf(out,
+		"\"counters\": {\"drop_no_qp\": %llu, \"drop_qkey\": %llu, "
+		"\"drop_no_receive\": %llu, \"drop_length\": %llu, \"drop_address\": %llu, "
+		"\"kicks\": %llu, \"recovered\": %llu}",
+		nic_load(&c->drop_no_qp), nic_load(&c->drop_qkey), nic_load(&c->drop_no_receive),
+		nic_load(&c->drop_length), nic_load(&c->drop_address), nic_load(&c->kicks),
+		nic_load(&c->recovered));
+}
+
+static void put_gids(const struct nic_device *made, FILE *out)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	fputs("\"gids\": [", out);
+	for (u32 i = 0; i < made->device.ngids; i++) {
+		inet_ntop(AF_INET6, made->device.gid[i], text, sizeof(text));
+		fprintf(out, "%s{\"index\": %u, \"gid\": \"%s\", \"ndev\": ", i ? ", " : "", i,
+			text);
+		json_string(out, made->gid_ndev[i]);
+		putc('}', out);
+	}
+	putc(']', out);
+}
+
+static void put_device(struct nic_device *made, FILE *out)
+{
+	const struct device *device = &made->device;
+	const struct nic_header *hdr = device->nic.hdr;
+	struct stat st;
+
+	fputs("{\"name\": ", out);
+	json_string(out, device->name);
+	fprintf(out, ", \"index\": %u, \"uverbs\": \"uverbs%u\", \"node_guid\": \"", device->index,
+		device->minor - VNET_UVERBS_FIRST_MINOR);
+	for (u32 i = 0; i < sizeof(device->node_guid); i++)
+		fprintf(out, "%02x", device->node_guid[i]);
+	if (fstat(device->memory_fd, &st) < 0)
+		st.st_blocks = 0;
+	fprintf(out, "\", \"memory_size\": %llu, \"memory_used\": %llu, \"pending\": %s, ",
+		device->memory_size, (unsigned long long)st.st_blocks * 512,
+		nic_load(&hdr->pending_summary) ? "true" : "false");
+	put_gids(made, out);
+	fputs(",\n  ", out);
+	put_counters(&hdr->counters, out);
+	fputs(",\n  ", out);
+	uverbs_status(&made->device, out);
+	putc('}', out);
+}
+
+/* Those too that are gone, while objects still name them. */
+static void put_clients(const struct daemon *daemon, FILE *out)
+{
+	const struct client *client;
+	const char *separator = "";
+
+	fputs("\"clients\": [", out);
+	for (client = daemon->clients; client; client = client->next) {
+		fprintf(out, "%s\n {\"pid\": %d, \"command\": ", separator, client->pid);
+		json_string(out, client->command);
+		fprintf(out,
+			", \"space\": %u, \"owner\": %u, \"connections\": %u, \"state\": \"%s\"}",
+			client->space, client->owner, client_conns(client),
+			client->dead        ? "gone" :
+			client_left(client) ? "leaving" :
+					      "alive");
+		separator = ",";
+	}
+	putc(']', out);
+}
+
+static void put_files(const struct daemon *daemon, FILE *out)
+{
+	static const char *const kinds[] = {
+		[VNET_FILE_UVERBS] = "uverbs",
+		[VNET_FILE_CHANNEL] = "channel",
+		[VNET_FILE_ASYNC] = "async",
+	};
+	const char *separator = "";
+
+	fputs("\"files\": [", out);
+	for (u32 i = 0; i < FILE_BUCKETS; i++) {
+		const struct file *file;
+
+		for (file = daemon->files[i]; file; file = file->next) {
+			fprintf(out,
+				"%s\n {\"id\": %u, \"kind\": \"%s\", \"device\": \"%s\", "
+				"\"closing\": %s}",
+				separator, file->id, kinds[file->kind], file->device->name,
+				file->closing ? "true" : "false");
+			separator = ",";
+		}
+	}
+	putc(']', out);
+}
+
+/* Calls that wait for somebody to let go of a lock. */
+static void put_waiting(const struct daemon *daemon, FILE *out)
+{
+	const struct conn *conn;
+	const char *separator = "";
+
+	fputs("\"waiting\": [", out);
+	for (conn = daemon->conns; conn; conn = conn->next) {
+		if (!conn->message)
+			continue;
+		fprintf(out, "%s\n {\"pid\": %d, \"for_ms\": %llu}", separator, conn->pid,
+			(clock_now() - conn->parked.since) / NSEC_PER_MSEC);
+		separator = ",";
+	}
+	putc(']', out);
+}
+
+static void put_all(struct daemon *daemon, FILE *out)
+{
+	fprintf(out, "{\"version\": \"%s\", \"pid\": %d, \"node\": ", VNET_VERSION, getpid());
+	json_string(out, daemon->options.node);
+	fputs(", \"directory\": ", out);
+	json_string(out, daemon->dir);
+	fprintf(out, ", \"uptime_ms\": %llu, \"connections\": %u,\n",
+		(clock_now() - daemon->started) / NSEC_PER_MSEC, daemon->nconns);
+	fputs("\"devices\": [", out);
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		fputs(i ? ",\n " : "\n ", out);
+		put_device(daemon->device[i], out);
+	}
+	fputs("],\n", out);
+	put_clients(daemon, out);
+	fputs(",\n", out);
+	put_files(daemon, out);
+	fputs(",\n", out);
+	put_waiting(daemon, out);
+	fputs("}\n", out);
+}
+
+int status_make(struct daemon *daemon)
+{
+	int fd = memfd_create("vnet-status", MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : dup(fd);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+	int error = errno;
+
+	if (!out)
+		goto err;
+	put_all(daemon, out);
+	if (fclose(out) < 0) {
+		error = errno;
+		goto err_fd;
+	}
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+err:
+	if (copy >= 0)
+		close(copy);
+err_fd:
+	if (fd >= 0)
+		close(fd);
+	return -error;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The folder tree that programs see as /sys/class/infiniband* and
+ * /dev/infiniband: laid out as the kernel's, so that relative links, realpath()
+ * and ".." lead where programs expect. The device looks like a PCI function in a
+ * domain of its own, where no machine has another. device/net/ is not there:
+ * its presence makes programs connect by rdma_cm.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+#define PCI_ROOT "pci766e:00"
+#define PCI_CLASS 0x020700
+
+/* One folder of the tree, in which files are made; the first error stays. */
+struct folder {
+	int dir_fd;
+	int error;
+	char path[256];
+};
+
+static void folder_open(struct folder *folder, const struct daemon *daemon, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void folder_open(struct folder *folder, const struct daemon *daemon, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(folder->path, sizeof(folder->path), format, args);
+	va_end(args);
+	folder->dir_fd = daemon->dir_fd;
+	folder->error = n < (int)sizeof(folder->path) ? tree_dir(daemon->dir_fd, folder->path) :
+							-ENAMETOOLONG;
+}
+
+static void put(struct folder *folder, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A file with one line, as nearly all of them are. */
+static void put(struct folder *folder, const char *name, const char *format, ...)
+{
+	char path[PATH_MAX], text[512];
+	va_list args;
+
+	if (folder->error)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+	folder->error = tree_file(folder->dir_fd, path, "%s\n", text);
+}
+
+static void put_link(struct folder *folder, const char *name, const char *target)
+{
+	char path[PATH_MAX];
+
+	if (folder->error)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+	folder->error = tree_link(folder->dir_fd, path, target);
+}
+
+static void put_numbered(struct folder *folder, const char *dir, u32 number, const char *text)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s/%u", dir, number);
+	put(folder, name, "%s", text);
+}
+
+/* ----------------------------------------------------------------- text forms */
+
+#define ADDRESS_LENGTH 16
+
+static void pci_address(char *text, const struct device *device)
+{
+	snprintf(text, ADDRESS_LENGTH, "766e:00:%02x.0", device->index);
+}
+
+/* Groups of four digits with colons between: GUIDs and GIDs. */
+static void groups(char *text, const u8 *bytes, u32 length)
+{
+	for (u32 i = 0; i < length; i += 2)
+		text += sprintf(text, "%s%02x%02x", i ? ":" : "", bytes[i], bytes[i + 1]);
+}
+
+static u32 uverbs_number(const struct device *device)
+{
+	return device->minor - VNET_UVERBS_FIRST_MINOR;
+}
+
+/* -------------------------------------------------------------- PCI function */
+
+static void put_pci_links(struct folder *folder)
+{
+	put(folder, "current_link_speed", "16.0 GT/s PCIe");
+	put(folder, "max_link_speed", "16.0 GT/s PCIe");
+	put(folder, "current_link_width", "16");
+	put(folder, "max_link_width", "16");
+	put_link(folder, "subsystem", "../../../bus/pci");
+	put_link(folder, "driver", "../../../bus/pci/drivers/vnet");
+}
+
+/* What the machine says of all its processors, without the end of line. */
+static void copy_line(char *text, size_t size, const char *path)
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(text, (int)size, file))
+		snprintf(text, size, "0");
+	text[strcspn(text, "\n")] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static int make_pci(struct daemon *daemon, const struct device *device)
+{
+	char address[ADDRESS_LENGTH], target[128], modalias[80], cpus[256];
+	struct folder folder;
+
+	pci_address(address, device);
+	snprintf(modalias, sizeof(modalias), "pci:v%08Xd%08Xsv%08Xsd%08Xbc02sc07i00",
+		 DEVICE_VENDOR_ID, DEVICE_PART_ID, DEVICE_VENDOR_ID, DEVICE_PART_ID);
+	copy_line(cpus, sizeof(cpus), "/sys/devices/system/cpu/online");
+
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s", address);
+	put(&folder, "vendor", "0x%04x", DEVICE_VENDOR_ID);
+	put(&folder, "device", "0x%04x", DEVICE_PART_ID);
+	put(&folder, "subsystem_vendor", "0x%04x", DEVICE_VENDOR_ID);
+	put(&folder, "subsystem_device", "0x%04x", DEVICE_PART_ID);
+	put(&folder, "class", "0x%06x", PCI_CLASS);
+	put(&folder, "revision", "0x%02x", DEVICE_HW_REV);
+	put(&folder, "modalias", "%s", modalias);
+	put(&folder, "uevent",
+	    "DRIVER=vnet\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\n"
+	    "PCI_SLOT_NAME=%s\nMODALIAS=%s",
+	    PCI_CLASS, DEVICE_VENDOR_ID, DEVICE_PART_ID, DEVICE_VENDOR_ID, DEVICE_PART_ID, address,
+	    modalias);
+	put(&folder, "numa_node", "-1");
+	put(&folder, "local_cpulist", "%s", cpus);
+	put(&folder, "enable", "1");
+	put(&folder, "irq", "0");
+	put_pci_links(&folder);
+	if (folder.error)
+		return folder.error;
+
+	folder_open(&folder, daemon, "sys/bus/pci/devices");
+	snprintf(target, sizeof(target), "../../../devices/" PCI_ROOT "/%s", address);
+	put_link(&folder, address, target);
+	return folder.error;
+}
+
+/* ------------------------------------------------------------------ the port */
+
+static void put_gids(struct folder *folder, const struct nic_device *made)
+{
+	const struct device *device = &made->device;
+	char text[64];
+
+	/* All of the table reads as GIDs; the rest only for those in use. */
+	for (u32 i = 0; i < NIC_MAX_GIDS; i++) {
+		groups(text, device->gid[i], 16);
+		put_numbered(folder, "gids", i, text);
+	}
+	for (u32 i = 0; i < device->ngids; i++) {
+		put_numbered(folder, "gid_attrs/types", i, "RoCE v2");
+		put_numbered(folder, "gid_attrs/ndevs", i, made->gid_ndev[i]);
+	}
+}
+
+/* Constant: what really happens is told by "vnet status". */
+static void put_counters(struct folder *folder)
+{
+	static const char *const names[] = {
+		"VL15_dropped",
+		"excessive_buffer_overrun_errors",
+		"link_downed",
+		"link_error_recovery",
+		"local_link_integrity_errors",
+		"multicast_rcv_packets",
+		"multicast_xmit_packets",
+		"port_rcv_constraint_errors",
+		"port_rcv_data",
+		"port_rcv_errors",
+		"port_rcv_packets",
+		"port_rcv_remote_physical_errors",
+		"port_rcv_switch_relay_errors",
+		"port_xmit_constraint_errors",
+		"port_xmit_data",
+		"port_xmit_discards",
+		"port_xmit_packets",
+		"port_xmit_wait",
+		"symbol_error",
+		"unicast_rcv_packets",
+		"unicast_xmit_packets",
+	};
+	char name[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(name, sizeof(name), "counters/%s", names[i]);
+		put(folder, name, "0");
+	}
+}
+
+static int make_port(struct daemon *daemon, const struct nic_device *made)
+{
+	char address[ADDRESS_LENGTH];
+	struct folder folder;
+
+	pci_address(address, &made->device);
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband/%s/ports/1", address,
+		    made->device.name);
+	put(&folder, "state", "4: ACTIVE");
+	put(&folder, "phys_state", "5: LinkUp");
+	put(&folder, "link_layer", "Ethernet");
+	put(&folder, "rate", "100 Gb/sec (4X EDR)");
+	put(&folder, "lid", "0x0");
+	put(&folder, "lid_mask_count", "0");
+	put(&folder, "sm_lid", "0x0");
+	put(&folder, "sm_sl", "0");
+	put(&folder, "cap_mask", "0x%08x", DEVICE_CAP_MASK);
+	put(&folder, "pkeys/0", "0xffff");
+	put_gids(&folder, made);
+	put_counters(&folder);
+	return folder.error;
+}
+
+/* --------------------------------------------------------- device and uverbs */
+
+static int make_ibdev(struct daemon *daemon, const struct device *device)
+{
+	char address[ADDRESS_LENGTH], guid[32], target[160], host[64];
+	struct folder folder;
+
+	pci_address(address, device);
+	groups(guid, device->node_guid, sizeof(device->node_guid));
+	if (gethostname(host, sizeof(host)) < 0)
+		strcpy(host, "localhost");
+	host[sizeof(host) - 1] = '\0';
+
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband/%s", address,
+		    device->name);
+	put(&folder, "node_type", "1: CA");
+	put(&folder, "node_guid", "%s", guid);
+	put(&folder, "sys_image_guid", "%s", guid);
+	put(&folder, "node_desc", "%s %s", host, device->name);
+	put(&folder, "fw_ver", "%s", DEVICE_FW_VER);
+	put(&folder, "hw_rev", "0x%x", DEVICE_HW_REV);
+	put(&folder, "hca_type", "vnet");
+	put(&folder, "board_id", "VNET%010d", DEVICE_HW_REV);
+	put(&folder, "uevent", "NAME=%s", device->name);
+	snprintf(target, sizeof(target), "../../../%s", address);
+	put_link(&folder, "device", target);
+	put_link(&folder, "subsystem", "../../../../../class/infiniband");
+	if (folder.error)
+		return folder.error;
+
+	folder_open(&folder, daemon, "sys/class/infiniband");
+	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/infiniband/%s", address,
+		 device->name);
+	put_link(&folder, device->name, target);
+	return folder.error;
+}
+
+static int make_uverbs(struct daemon *daemon, const struct device *device)
+{
+	char address[ADDRESS_LENGTH], target[160], name[32];
+	struct folder folder;
+
+	pci_address(address, device);
+	snprintf(name, sizeof(name), "uverbs%u", uverbs_number(device));
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband_verbs/%s", address,
+		    name);
+	put(&folder, "ibdev", "%s", device->name);
+	put(&folder, "abi_version", "%d", VNET_UVERBS_ABI_VERSION);
+	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, device->minor);
+	put(&folder, "uevent", "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/%s", VNET_UVERBS_MAJOR,
+	    device->minor, name);
+	snprintf(target, sizeof(target), "../../../%s", address);
+	put_link(&folder, "device", target);
+	put_link(&folder, "subsystem", "../../../../../class/infiniband_verbs");
+	if (folder.error)
+		return folder.error;
+
+	folder_open(&folder, daemon, "sys/class/infiniband_verbs");
+	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/infiniband_verbs/%s",
+		 address, name);
+	put_link(&folder, name, target);
+	if (folder.error)
+		return folder.error;
+
+	/* What an open() of the device file finds; the preload library does the rest. */
+	folder_open(&folder, daemon, "dev/infiniband");
+	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, device->minor);
+	return folder.error;
+}
+
+/* ABI versions of the interfaces as such; there is no device for MADs. */
+static int make_classes(struct daemon *daemon)
+{
+	struct folder folder;
+
+	folder_open(&folder, daemon, "sys/class/infiniband_verbs");
+	put(&folder, "abi_version", "6");
+	if (folder.error)
+		return folder.error;
+	folder_open(&folder, daemon, "sys/class/infiniband_mad");
+	put(&folder, "abi_version", "5");
+	if (folder.error)
+		return folder.error;
+	folder_open(&folder, daemon, "sys/bus/pci/drivers/vnet");
+	return folder.error;
+}
+
+int sysfs_init(struct daemon *daemon)
+{
+	int error = tree_remove(daemon->dir_fd, "sys");
+
+	if (!error)
+		error = tree_remove(daemon->dir_fd, "dev");
+	if (!error)
+		error = make_classes(daemon);
+	for (u32 i = 0; i < daemon->ndevices && !error; i++) {
+		const struct nic_device *made = daemon->device[i];
+
+		error = make_pci(daemon, &made->device);
+		if (!error)
+			error = make_ibdev(daemon, &made->device);
+		if (!error)
+			error = make_port(daemon, made);
+		if (!error)
+			error = make_uverbs(daemon, &made->device);
+	}
+	if (!error && daemon->options.with_host_devices)
+		error = hostdev_link(daemon);
+	return error;
+}
