@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * An agent for the provider's tests: it answers libibverbs' commands, hands out
+ * rings in a memfd, and leaves it to the test to play the NIC on them. What the
+ * provider did is counted here.
+ */
+#ifndef FAKE_AGENT_H
+#define FAKE_AGENT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "vnet.h"
+
+struct fake_agent {
+	/* What it says about itself. */
+	uint32_t hw_version;
+	uint32_t gate_size;
+	bool without_gate;
+	const char *fw_ver;
+	/* Sizes that it gives to new queues, and what it grants. */
+	uint32_t entries;
+	uint32_t max_sge;
+	uint32_t max_inline;
+	/* The next command fails with this, once. */
+	int fail_next;
+	/* Copies of the gate fail. */
+	bool copy_fails;
+
+	/* What the provider did. */
+	unsigned int send_doorbells;
+	unsigned int recv_doorbells;
+	unsigned int idles;
+	unsigned int copies;
+	unsigned int traps;
+	uint32_t last_qpn;
+	uint32_t last_recv_num;
+	int last_recv_is_srq;
+	uint32_t fault_qpn;
+	uint32_t last_cq_flags;
+	unsigned int live;
+};
+
+extern struct fake_agent agent;
+
+#define FAKE_COOKIE 0x1122334455667788ull
+#define FAKE_QPN 0x123456u
+#define FAKE_SRQN 77u
+#define FAKE_CQN 5u
+
+/* What the provider registered with the library. */
+extern const struct verbs_device_ops *fake_device_ops;
+extern const struct verbs_context_ops *fake_ops;
+
+/* The agent as it is by default. */
+void fake_reset(void);
+/* cmocka's setup and teardown: *state is an open context. */
+int fake_open(void **state);
+int fake_close(void **state);
+
+/* Objects, made through the provider; the test ends if that fails. */
+struct ibv_pd *fake_pd(struct ibv_context *context);
+struct ibv_cq *fake_cq(struct ibv_context *context);
+/* Extended: usable by ibv_wr_*(). The QP is in RTS. */
+struct ibv_qp *fake_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
+		       enum ibv_qp_type type, bool extended);
+struct ibv_srq *fake_srq(struct ibv_pd *pd);
+void fake_end_qp(struct ibv_qp *qp);
+void fake_end_srq(struct ibv_srq *srq);
+void fake_end_cq(struct ibv_cq *cq);
+void fake_end_pd(struct ibv_pd *pd);
+
+/* The NIC's part. */
+struct vnet_ring *fake_ring(const struct vnet_wq *wq);
+struct vnet_send_wqe *fake_send_wqe(struct ibv_qp *qp, uint32_t index);
+struct vnet_recv_wqe *fake_recv_wqe(struct vnet_wq *wq, uint32_t index);
+/* Make the next completion; seq is filled in. */
+void fake_complete(struct ibv_cq *cq, const struct vnet_cqe *cqe);
+
+#endif /* FAKE_AGENT_H */
