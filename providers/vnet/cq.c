@@ -249,8 +249,8 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	vnet_lock(&cq->lock);
 	/* Asking for less does not take back that more was asked for. */
 	if (solicited_only)
-		__atomic_compare_exchange_n(&cq->ring->arm, &disarmed, VNET_CQ_ARM_SOLICITED,
-					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		__atomic_compare_exchange_n(&cq->ring->arm, &disarmed, VNET_CQ_ARM_SOLICITED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	else
 		__atomic_exchange_n(&cq->ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

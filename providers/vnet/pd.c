@@ -19,8 +19,7 @@ struct ibv_pd *vnet_alloc_pd(struct ibv_context *context)
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;
-	ret = ibv_cmd_alloc_pd(context, &pd->ibv_pd, &cmd, sizeof(cmd), &reply.ibv,
-			       sizeof(reply));
+	ret = ibv_cmd_alloc_pd(context, &pd->ibv_pd, &cmd, sizeof(cmd), &reply.ibv, sizeof(reply));
 	if (ret) {
 		free(pd);
 		errno = ret;

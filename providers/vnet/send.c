@@ -61,8 +61,9 @@ static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *
 		wqe_set_atomic(wqe, wr->wr.atomic.compare_add, wr->wr.atomic.swap);
 		return 0;
 	case IBV_WR_BIND_MW:
-		return wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
-				    &wr->bind_mw.bind_info) ? 0 : EINVAL;
+		return wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info) ?
+			       0 :
+			       EINVAL;
 	default:
 		return 0;
 	}
@@ -105,7 +106,8 @@ static inline int put(struct vnet_qp *qp, uint32_t prod, const struct ibv_send_w
 	}
 
 	wqe->wr_id = wr->wr_id;
-	wqe_set_control(wqe, wqe_control(opcode, flags | qp->sig_all, num_sge, wr->invalidate_rkey));
+	wqe_set_control(wqe,
+			wqe_control(opcode, flags | qp->sig_all, num_sge, wr->invalidate_rkey));
 	wqe_set_inline_len(wqe, (uint32_t)inline_len);
 	return 0;
 }

@@ -15,8 +15,7 @@
 	((_size) >= offsetof(struct ibv_device_attr_ex, _member) +                                 \
 			    sizeof(((struct ibv_device_attr_ex *)NULL)->_member))
 
-int vnet_query_device_ex(struct ibv_context *context,
-			 const struct ibv_query_device_ex_input *input,
+int vnet_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
 {
 	struct ib_uverbs_ex_query_device_resp resp;

@@ -171,8 +171,7 @@ void *vnet_zalloc(size_t size);
 
 /* -- verbs.c: queries, address handles */
 
-int vnet_query_device_ex(struct ibv_context *context,
-			 const struct ibv_query_device_ex_input *input,
+int vnet_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size);
 int vnet_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 int vnet_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
@@ -195,8 +194,7 @@ bool vnet_pd_skips_locks(struct ibv_pd *pd);
 
 /* -- mr.c: memory regions and windows */
 
-struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-			   int access);
+struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
 int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		  int access);
 int vnet_dereg_mr(struct verbs_mr *vmr);
@@ -209,8 +207,7 @@ int vnet_dealloc_mw(struct ibv_mw *mw);
 
 struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
 			      struct ibv_comp_channel *channel, int comp_vector);
-struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context,
-				    struct ibv_cq_init_attr_ex *attr);
+struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 int vnet_resize_cq(struct ibv_cq *ibcq, int cqe);
 int vnet_destroy_cq(struct ibv_cq *ibcq);
 int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
@@ -261,8 +258,7 @@ static inline void vnet_send_doorbell(struct vnet_qp *qp)
 /* -- recv.c: posting receive requests */
 
 int vnet_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
-int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
-		       struct ibv_recv_wr **bad_wr);
+int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 /* -- wr.c: the extended way of posting send requests */
 

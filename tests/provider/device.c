@@ -222,14 +222,10 @@ static void address_handles_need_a_gid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(recognises_by_firmware_version),
-		TEST(refuses_other_versions),
-		TEST(imports_contexts_and_objects),
-		TEST(tells_its_firmware_and_clock),
-		TEST(domains_stay_while_they_are_used),
-		TEST(objects_that_fail_leave_nothing),
-		TEST(queue_pairs_that_cannot_be),
-		TEST(address_handles_need_a_gid),
+		TEST(recognises_by_firmware_version),   TEST(refuses_other_versions),
+		TEST(imports_contexts_and_objects),     TEST(tells_its_firmware_and_clock),
+		TEST(domains_stay_while_they_are_used), TEST(objects_that_fail_leave_nothing),
+		TEST(queue_pairs_that_cannot_be),       TEST(address_handles_need_a_gid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

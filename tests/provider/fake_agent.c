@@ -180,7 +180,8 @@ int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *c
 			struct ib_uverbs_get_context_resp *resp, size_t resp_size)
 {
 	struct vnet_get_context_cmd *req = container_of(cmd, struct vnet_get_context_cmd, ibv);
-	struct vnet_get_context_reply *reply = container_of(resp, struct vnet_get_context_reply, ibv);
+	struct vnet_get_context_reply *reply =
+		container_of(resp, struct vnet_get_context_reply, ibv);
 
 	(void)context;
 	assert_int_equal(cmd_size, sizeof(*req));
@@ -451,8 +452,8 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 	attr->cap.max_inline_data = agent.max_inline;
 
 	reply->vnet.qpn = FAKE_QPN;
-	reply->vnet.sq = new_ring(agent.entries, VNET_WQE_HDR_SIZE +
-					  larger(16 * agent.max_sge, agent.max_inline));
+	reply->vnet.sq = new_ring(agent.entries,
+				  VNET_WQE_HDR_SIZE + larger(16 * agent.max_sge, agent.max_inline));
 	if (!attr->srq)
 		reply->vnet.rq = new_ring(agent.entries, VNET_RECV_HDR_SIZE + 16 * agent.max_sge);
 	return answer_new(&qp->qp.handle);

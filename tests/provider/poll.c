@@ -193,8 +193,8 @@ static void extended_polling(void **state)
 	cqe.flags = VNET_WC_WITH_IMM;
 	cqe.timestamp = vnet_clock_ns(CLOCK_MONOTONIC);
 	fake_complete(cq, &cqe);
-	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 2, .status = VNET_WC_WR_FLUSH_ERR,
-					      .imm = 9 });
+	fake_complete(cq,
+		      &(struct vnet_cqe){ .wr_id = 2, .status = VNET_WC_WR_FLUSH_ERR, .imm = 9 });
 
 	assert_int_equal(ibv_start_poll(cqx, &attr), 0);
 	assert_int_equal(cqx->wr_id, 1);

@@ -126,7 +126,9 @@ static void datagrams_carry_their_address(void **state)
 		.is_global = 1,
 		.port_num = 1,
 		.sl = 3,
-		.grh = { .flow_label = 0xabcde, .sgid_index = 1, .hop_limit = 64,
+		.grh = { .flow_label = 0xabcde,
+			 .sgid_index = 1,
+			 .hop_limit = 64,
 			 .traffic_class = 5 },
 	};
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
@@ -274,8 +276,8 @@ static void operations_of_each_type(void **state)
 				wr.wr.ud.ah = ah;
 			wr.bind_mw.mw = &mw;
 			assert_int_equal(send(o.qp, &wr),
-					 opcode < 32 && table[i].opcodes & OPCODE(opcode) ? 0
-											  : EINVAL);
+					 opcode < 32 && table[i].opcodes & OPCODE(opcode) ? 0 :
+											    EINVAL);
 		}
 		fake_ops->destroy_ah(ah);
 		end(&o);
@@ -436,7 +438,9 @@ static void binding_windows(void **state)
 	struct ibv_mw *mw = fake_ops->alloc_mw(o.pd, IBV_MW_TYPE_1);
 	struct ibv_mw_bind bind = {
 		.wr_id = 3,
-		.bind_info = { .mr = &mr, .addr = 0x1000, .length = 64,
+		.bind_info = { .mr = &mr,
+			       .addr = 0x1000,
+			       .length = 64,
 			       .mw_access_flags = IBV_ACCESS_REMOTE_WRITE },
 	};
 	struct vnet_send_wqe *wqe = fake_send_wqe(o.qp, 0);

@@ -225,12 +225,9 @@ static void errors_end_the_whole_batch(void **state)
 		enum ibv_qp_type type;
 		void (*wrong)(struct ibv_qp_ex *qpx);
 	} table[] = {
-		{ IBV_QPT_RC, wrong_read_inline },
-		{ IBV_QPT_RC, wrong_sge_count },
-		{ IBV_QPT_RC, wrong_inline_length },
-		{ IBV_QPT_RC, wrong_inline_sum },
-		{ IBV_QPT_RC, wrong_flags },
-		{ IBV_QPT_RC, wrong_window },
+		{ IBV_QPT_RC, wrong_read_inline },   { IBV_QPT_RC, wrong_sge_count },
+		{ IBV_QPT_RC, wrong_inline_length }, { IBV_QPT_RC, wrong_inline_sum },
+		{ IBV_QPT_RC, wrong_flags },         { IBV_QPT_RC, wrong_window },
 		{ IBV_QPT_UC, wrong_operation },
 	};
 	struct objects o;
@@ -296,12 +293,9 @@ static void states_that_allow_posting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(every_operation_in_one_batch),
-		TEST(data_of_each_kind),
-		TEST(datagrams_take_setters_in_any_order),
-		TEST(abort_leaves_nothing),
-		TEST(errors_end_the_whole_batch),
-		TEST(a_batch_that_does_not_fit),
+		TEST(every_operation_in_one_batch),        TEST(data_of_each_kind),
+		TEST(datagrams_take_setters_in_any_order), TEST(abort_leaves_nothing),
+		TEST(errors_end_the_whole_batch),          TEST(a_batch_that_does_not_fit),
 		TEST(states_that_allow_posting),
 	};
 

@@ -11,11 +11,9 @@
 
 #ifdef __LP64__
 
-#define SIZE(_struct, _bytes)                                                  \
-	static_assert(sizeof(struct _struct) == (_bytes), #_struct)
-#define AT(_struct, _member, _offset)                                          \
-	static_assert(offsetof(struct _struct, _member) == (_offset),          \
-		      #_struct "." #_member)
+#define SIZE(_struct, _bytes) static_assert(sizeof(struct _struct) == (_bytes), #_struct)
+#define AT(_struct, _member, _offset)                                                              \
+	static_assert(offsetof(struct _struct, _member) == (_offset), #_struct "." #_member)
 /* The n-th operation. */
 #define OP(_name, _n) AT(verbs_context_ops, _name, (_n) * sizeof(void *))
 

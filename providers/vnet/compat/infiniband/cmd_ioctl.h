@@ -20,8 +20,7 @@
 #endif
 
 #ifndef container_of
-#define container_of(_ptr, _type, _member)                                     \
-	((_type *)((uintptr_t)(_ptr) - offsetof(_type, _member)))
+#define container_of(_ptr, _type, _member) ((_type *)((uintptr_t)(_ptr)-offsetof(_type, _member)))
 #endif
 
 /*
@@ -43,10 +42,8 @@ struct ibv_command_buffer {
 	struct ib_uverbs_ioctl_hdr hdr;
 };
 
-static inline void vnet_compat_init_buffer(struct ibv_command_buffer *buf,
-					   uint16_t object_id,
-					   uint16_t method_id,
-					   unsigned int num_attrs)
+static inline void vnet_compat_init_buffer(struct ibv_command_buffer *buf, uint16_t object_id,
+					   uint16_t method_id, unsigned int num_attrs)
 {
 	const uint8_t no_uhw = 0xff;
 
@@ -60,15 +57,13 @@ static inline void vnet_compat_init_buffer(struct ibv_command_buffer *buf,
 }
 
 /* An array, so that the elements after the first hold the attributes. */
-#define DECLARE_COMMAND_BUFFER(_name, _object, _method, _num)                  \
-	struct ibv_command_buffer                                              \
-		_name[2 + (_num) * sizeof(struct ib_uverbs_attr) /             \
-				  sizeof(struct ibv_command_buffer)];          \
+#define DECLARE_COMMAND_BUFFER(_name, _object, _method, _num)                                      \
+	struct ibv_command_buffer _name[2 + (_num) * sizeof(struct ib_uverbs_attr) /               \
+						    sizeof(struct ibv_command_buffer)];            \
 	vnet_compat_init_buffer(_name, _object, _method, _num)
 
-static inline struct ib_uverbs_attr *
-fill_attr_out(struct ibv_command_buffer *cmd, uint16_t attr_id, void *data,
-	      size_t len)
+static inline struct ib_uverbs_attr *fill_attr_out(struct ibv_command_buffer *cmd, uint16_t attr_id,
+						   void *data, size_t len)
 {
 	struct ib_uverbs_attr *attr = cmd->next_attr++;
 
@@ -81,7 +76,6 @@ fill_attr_out(struct ibv_command_buffer *cmd, uint16_t attr_id, void *data,
 	return attr;
 }
 
-#define fill_attr_out_ptr(_cmd, _attr_id, _ptr)                                \
-	fill_attr_out(_cmd, _attr_id, _ptr, sizeof(*(_ptr)))
+#define fill_attr_out_ptr(_cmd, _attr_id, _ptr) fill_attr_out(_cmd, _attr_id, _ptr, sizeof(*(_ptr)))
 
 #endif /* VNET_COMPAT_CMD_IOCTL_H */

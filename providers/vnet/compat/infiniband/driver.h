@@ -39,17 +39,16 @@ enum {
 	VERBS_LOG_ERR = 1,
 };
 
-void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt,
-		 ...) __attribute__((format(printf, 3, 4)));
+void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Keeps errno, so that it may be called on the way out of a failure. */
-#define verbs_err(_ctx, _fmt, ...)                                             \
-	do {                                                                   \
-		int verbs_err_errno = errno;                                   \
-		__verbs_log(_ctx, VERBS_LOG_ERR, "%s: %s:%d: " _fmt,           \
-			    (_ctx)->context.device->name, __func__, __LINE__,  \
-			    ##__VA_ARGS__);                                    \
-		errno = verbs_err_errno;                                       \
+#define verbs_err(_ctx, _fmt, ...)                                                                 \
+	do {                                                                                       \
+		int verbs_err_errno = errno;                                                       \
+		__verbs_log(_ctx, VERBS_LOG_ERR, "%s: %s:%d: " _fmt, (_ctx)->context.device->name, \
+			    __func__, __LINE__, ##__VA_ARGS__);                                    \
+		errno = verbs_err_errno;                                                           \
 	} while (0)
 
 /* ---------------------------------------------------------------- objects */
@@ -120,11 +119,10 @@ struct verbs_match_ent {
 };
 
 /* Matches devices whose verbs name begins so. */
-#define VERBS_NAME_MATCH(_prefix, _data)                                       \
-	{                                                                      \
-		.driver_data = (_data),                                        \
-		.u.modalias = "rdma_device:*N" _prefix "*",                    \
-		.kind = VERBS_MATCH_MODALIAS,                                  \
+#define VERBS_NAME_MATCH(_prefix, _data)                                                           \
+	{                                                                                          \
+		.driver_data = (_data), .u.modalias = "rdma_device:*N" _prefix "*",                \
+		.kind = VERBS_MATCH_MODALIAS,                                                      \
 	}
 
 /* A device as libibverbs found it in sysfs. */
@@ -160,10 +158,9 @@ struct verbs_device_ops {
 	bool (*match_device)(struct verbs_sysfs_dev *sysfs_dev);
 
 	/* These two own cmd_fd from the moment they are called. */
-	struct verbs_context *(*alloc_context)(struct ibv_device *device,
-					       int cmd_fd, void *private_data);
-	struct verbs_context *(*import_context)(struct ibv_device *device,
-						int cmd_fd);
+	struct verbs_context *(*alloc_context)(struct ibv_device *device, int cmd_fd,
+					       void *private_data);
+	struct verbs_context *(*import_context)(struct ibv_device *device, int cmd_fd);
 
 	struct verbs_device *(*alloc_device)(struct verbs_sysfs_dev *sysfs_dev);
 	void (*uninit_device)(struct verbs_device *device);
@@ -189,43 +186,31 @@ struct verbs_context_ops {
 	VNET_COMPAT_NO_OP(alloc_dm);
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
 	VNET_COMPAT_NO_OP(alloc_null_mr);
-	struct ibv_pd *(*alloc_parent_domain)(
-		struct ibv_context *context,
-		struct ibv_parent_domain_init_attr *attr);
+	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *context,
+					      struct ibv_parent_domain_init_attr *attr);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
-	struct ibv_td *(*alloc_td)(struct ibv_context *context,
-				   struct ibv_td_init_attr *init_attr);
-	void (*async_event)(struct ibv_context *context,
-			    struct ibv_async_event *event);
+	struct ibv_td *(*alloc_td)(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
+	void (*async_event)(struct ibv_context *context, struct ibv_async_event *event);
 	VNET_COMPAT_NO_OP(attach_counters_point_flow);
-	int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid,
-			    uint16_t lid);
-	int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw,
-		       struct ibv_mw_bind *mw_bind);
+	int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+	int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 	VNET_COMPAT_NO_OP(close_xrcd);
 	void (*cq_event)(struct ibv_cq *cq);
-	struct ibv_ah *(*create_ah)(struct ibv_pd *pd,
-				    struct ibv_ah_attr *attr);
+	struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 	VNET_COMPAT_NO_OP(create_counters);
 	struct ibv_cq *(*create_cq)(struct ibv_context *context, int cqe,
-				    struct ibv_comp_channel *channel,
-				    int comp_vector);
-	struct ibv_cq_ex *(*create_cq_ex)(
-		struct ibv_context *context,
-		struct ibv_cq_init_attr_ex *init_attr);
+				    struct ibv_comp_channel *channel, int comp_vector);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *context,
+					  struct ibv_cq_init_attr_ex *init_attr);
 	VNET_COMPAT_NO_OP(create_flow);
 	VNET_COMPAT_NO_OP(create_flow_action_esp);
-	struct ibv_qp *(*create_qp)(struct ibv_pd *pd,
-				    struct ibv_qp_init_attr *attr);
-	struct ibv_qp *(*create_qp_ex)(
-		struct ibv_context *context,
-		struct ibv_qp_init_attr_ex *qp_init_attr_ex);
+	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *context,
+				       struct ibv_qp_init_attr_ex *qp_init_attr_ex);
 	VNET_COMPAT_NO_OP(create_rwq_ind_table);
-	struct ibv_srq *(*create_srq)(struct ibv_pd *pd,
-				      struct ibv_srq_init_attr *srq_init_attr);
-	struct ibv_srq *(*create_srq_ex)(
-		struct ibv_context *context,
-		struct ibv_srq_init_attr_ex *srq_init_attr_ex);
+	struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
+	struct ibv_srq *(*create_srq_ex)(struct ibv_context *context,
+					 struct ibv_srq_init_attr_ex *srq_init_attr_ex);
 	VNET_COMPAT_NO_OP(create_wq);
 	int (*dealloc_mw)(struct ibv_mw *mw);
 	int (*dealloc_pd)(struct ibv_pd *pd);
@@ -240,55 +225,46 @@ struct verbs_context_ops {
 	VNET_COMPAT_NO_OP(destroy_rwq_ind_table);
 	int (*destroy_srq)(struct ibv_srq *srq);
 	VNET_COMPAT_NO_OP(destroy_wq);
-	int (*detach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid,
-			    uint16_t lid);
+	int (*detach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 	void (*free_context)(struct ibv_context *context);
 	VNET_COMPAT_NO_OP(free_dm);
 	int (*get_srq_num)(struct ibv_srq *srq, uint32_t *srq_num);
 	VNET_COMPAT_NO_OP(import_dm);
 	struct ibv_mr *(*import_mr)(struct ibv_pd *pd, uint32_t mr_handle);
-	struct ibv_pd *(*import_pd)(struct ibv_context *context,
-				    uint32_t pd_handle);
+	struct ibv_pd *(*import_pd)(struct ibv_context *context, uint32_t pd_handle);
 	VNET_COMPAT_NO_OP(modify_cq);
 	VNET_COMPAT_NO_OP(modify_flow_action_esp);
-	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr,
-			 int attr_mask);
+	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 	VNET_COMPAT_NO_OP(modify_qp_rate_limit);
-	int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr,
-			  int srq_attr_mask);
+	int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask);
 	VNET_COMPAT_NO_OP(modify_wq);
 	VNET_COMPAT_NO_OP(open_qp);
 	VNET_COMPAT_NO_OP(open_xrcd);
 	int (*poll_cq)(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
-	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr,
-			 struct ibv_recv_wr **bad_wr);
-	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr,
-			 struct ibv_send_wr **bad_wr);
+	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 	VNET_COMPAT_NO_OP(post_srq_ops);
 	int (*post_srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *recv_wr,
 			     struct ibv_recv_wr **bad_recv_wr);
 	int (*query_device_ex)(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
-			       struct ibv_device_attr_ex *attr,
-			       size_t attr_size);
+			       struct ibv_device_attr_ex *attr, size_t attr_size);
 	VNET_COMPAT_NO_OP(query_ece);
 	int (*query_port)(struct ibv_context *context, uint8_t port_num,
 			  struct ibv_port_attr *port_attr);
-	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr,
-			int attr_mask, struct ibv_qp_init_attr *init_attr);
-	int (*query_qp_data_in_order)(struct ibv_qp *qp, enum ibv_wr_opcode op,
-				      uint32_t flags);
-	int (*query_rt_values)(struct ibv_context *context,
-			       struct ibv_values_ex *values);
+	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+			struct ibv_qp_init_attr *init_attr);
+	int (*query_qp_data_in_order)(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
+	int (*query_rt_values)(struct ibv_context *context, struct ibv_values_ex *values);
 	int (*query_srq)(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
 	VNET_COMPAT_NO_OP(read_counters);
 	VNET_COMPAT_NO_OP(reg_dm_mr);
 	VNET_COMPAT_NO_OP(reg_dmabuf_mr);
-	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length,
-				 uint64_t hca_va, int access);
+	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
+				 int access);
 	int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
-	int (*rereg_mr)(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
-			void *addr, size_t length, int access);
+	int (*rereg_mr)(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
+			size_t length, int access);
 	int (*resize_cq)(struct ibv_cq *cq, int cqe);
 	VNET_COMPAT_NO_OP(set_ece);
 	VNET_COMPAT_NO_OP(unimport_dm);
@@ -303,32 +279,26 @@ struct verbs_context_ops {
 void verbs_register_driver(const struct verbs_device_ops *ops);
 
 /* Registers a provider when its shared object is loaded. */
-#define PROVIDER_DRIVER(_name, _ops)                                           \
-	static __attribute__((constructor)) void _name##_register(void)        \
-	{                                                                      \
-		verbs_register_driver(&(_ops));                                \
+#define PROVIDER_DRIVER(_name, _ops)                                                               \
+	static __attribute__((constructor)) void _name##_register(void)                            \
+	{                                                                                          \
+		verbs_register_driver(&(_ops));                                                    \
 	}
 
-void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd,
-				    size_t alloc_size,
-				    struct verbs_context *context_offset,
-				    uint32_t driver_id);
+void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t alloc_size,
+				    struct verbs_context *context_offset, uint32_t driver_id);
 
 /* The offset travels as a pointer into an object at address 0. */
-#define verbs_init_and_alloc_context(_device, _fd, _ctx, _member, _driver_id)  \
-	((__typeof__(_ctx))_verbs_init_and_alloc_context(                      \
-		_device, _fd, sizeof(*(_ctx)),                                 \
-		(struct verbs_context *)offsetof(__typeof__(*(_ctx)), _member), \
-		_driver_id))
+#define verbs_init_and_alloc_context(_device, _fd, _ctx, _member, _driver_id)                      \
+	((__typeof__(_ctx))_verbs_init_and_alloc_context(                                          \
+		_device, _fd, sizeof(*(_ctx)),                                                     \
+		(struct verbs_context *)offsetof(__typeof__(*(_ctx)), _member), _driver_id))
 
 void verbs_uninit_context(struct verbs_context *context);
-void verbs_set_ops(struct verbs_context *vctx,
-		   const struct verbs_context_ops *ops);
+void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops);
 
-int ibv_read_ibdev_sysfs_file(char *buf, size_t size,
-			      struct verbs_sysfs_dev *sysfs_dev,
-			      const char *fnfmt, ...)
-	__attribute__((format(printf, 4, 5)));
+int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *sysfs_dev,
+			      const char *fnfmt, ...) __attribute__((format(printf, 4, 5)));
 
 static inline struct verbs_device *verbs_get_device(const struct ibv_device *dev)
 {
@@ -342,95 +312,71 @@ static inline bool check_comp_mask(uint64_t input, uint64_t supported)
 
 /* --------------------------------------------------------------- commands */
 
-int ibv_cmd_get_context(struct verbs_context *context,
-			struct ibv_get_context *cmd, size_t cmd_size,
-			struct ib_uverbs_get_context_resp *resp,
-			size_t resp_size);
-int ibv_cmd_query_context(struct ibv_context *ctx,
-			  struct ibv_command_buffer *driver);
+int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *cmd, size_t cmd_size,
+			struct ib_uverbs_get_context_resp *resp, size_t resp_size);
+int ibv_cmd_query_context(struct ibv_context *ctx, struct ibv_command_buffer *driver);
 int ibv_cmd_query_device_any(struct ibv_context *context,
 			     const struct ibv_query_device_ex_input *input,
 			     struct ibv_device_attr_ex *attr, size_t attr_size,
-			     struct ib_uverbs_ex_query_device_resp *resp,
-			     size_t *resp_size);
+			     struct ib_uverbs_ex_query_device_resp *resp, size_t *resp_size);
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
-		       struct ibv_port_attr *port_attr,
-		       struct ibv_query_port *cmd, size_t cmd_size);
+		       struct ibv_port_attr *port_attr, struct ibv_query_port *cmd,
+		       size_t cmd_size);
 
-int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
-		     struct ibv_alloc_pd *cmd, size_t cmd_size,
-		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size);
+int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd, struct ibv_alloc_pd *cmd,
+		     size_t cmd_size, struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size);
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd);
 
-int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-		   uint64_t hca_va, int access, struct verbs_mr *vmr,
-		   struct ibv_reg_mr *cmd, size_t cmd_size,
+int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va, int access,
+		   struct verbs_mr *vmr, struct ibv_reg_mr *cmd, size_t cmd_size,
 		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size);
-int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
-		     size_t length, uint64_t hca_va, int access,
-		     struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
-		     size_t cmd_sz, struct ib_uverbs_rereg_mr_resp *resp,
-		     size_t resp_sz);
+int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr, size_t length,
+		     uint64_t hca_va, int access, struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_sz, struct ib_uverbs_rereg_mr_resp *resp, size_t resp_sz);
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr);
-int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr,
-		     uint32_t mr_handle);
+int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle);
 
-int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
-		     struct ibv_mw *mw, struct ibv_alloc_mw *cmd,
-		     size_t cmd_size, struct ib_uverbs_alloc_mw_resp *resp,
-		     size_t resp_size);
+int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,
+		     struct ibv_alloc_mw *cmd, size_t cmd_size,
+		     struct ib_uverbs_alloc_mw_resp *resp, size_t resp_size);
 int ibv_cmd_dealloc_mw(struct ibv_mw *mw);
 
-int ibv_cmd_create_ah(struct ibv_pd *pd, struct ibv_ah *ah,
-		      struct ibv_ah_attr *attr,
+int ibv_cmd_create_ah(struct ibv_pd *pd, struct ibv_ah *ah, struct ibv_ah_attr *attr,
 		      struct ib_uverbs_create_ah_resp *resp, size_t resp_size);
 int ibv_cmd_destroy_ah(struct ibv_ah *ah);
 
-int ibv_cmd_create_cq_ex(struct ibv_context *context,
-			 const struct ibv_cq_init_attr_ex *cq_attr,
-			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
-			 size_t cmd_size,
-			 struct ib_uverbs_ex_create_cq_resp *resp,
-			 size_t resp_size, uint32_t cmd_flags);
-int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
-		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
-		      size_t resp_size);
+int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_attr_ex *cq_attr,
+			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd, size_t cmd_size,
+			 struct ib_uverbs_ex_create_cq_resp *resp, size_t resp_size,
+			 uint32_t cmd_flags);
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
+		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size);
 int ibv_cmd_destroy_cq(struct ibv_cq *cq);
 
-int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
-		       struct ibv_srq_init_attr *attr,
+int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_init_attr *attr,
 		       struct ibv_create_srq *cmd, size_t cmd_size,
-		       struct ib_uverbs_create_srq_resp *resp,
-		       size_t resp_size);
-int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr,
-		       int srq_attr_mask, struct ibv_modify_srq *cmd,
-		       size_t cmd_size);
-int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr,
-		      struct ibv_query_srq *cmd, size_t cmd_size);
+		       struct ib_uverbs_create_srq_resp *resp, size_t resp_size);
+int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask,
+		       struct ibv_modify_srq *cmd, size_t cmd_size);
+int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, struct ibv_query_srq *cmd,
+		      size_t cmd_size);
 int ibv_cmd_destroy_srq(struct ibv_srq *srq);
 
 int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
-			  struct ibv_qp_init_attr_ex *qp_attr,
-			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
-			  struct ib_uverbs_ex_create_qp_resp *resp,
+			  struct ibv_qp_init_attr_ex *qp_attr, struct ibv_create_qp_ex *cmd,
+			  size_t cmd_size, struct ib_uverbs_ex_create_qp_resp *resp,
 			  size_t resp_size);
-int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *qp_attr,
-		     int attr_mask, struct ibv_qp_init_attr *qp_init_attr,
-		     struct ibv_query_qp *cmd, size_t cmd_size);
-int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
-		      int attr_mask, struct ibv_modify_qp *cmd,
-		      size_t cmd_size);
+int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *qp_attr, int attr_mask,
+		     struct ibv_qp_init_attr *qp_init_attr, struct ibv_query_qp *cmd,
+		     size_t cmd_size);
+int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		      struct ibv_modify_qp *cmd, size_t cmd_size);
 int ibv_cmd_destroy_qp(struct ibv_qp *qp);
-int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
-			 uint16_t lid);
-int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
-			 uint16_t lid);
+int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
-int ibv_cmd_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		      struct ibv_send_wr **bad_wr);
-int ibv_cmd_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		      struct ibv_recv_wr **bad_wr);
-int ibv_cmd_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-			  struct ibv_recv_wr **bad_wr);
+int ibv_cmd_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int ibv_cmd_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int ibv_cmd_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 #endif /* VNET_COMPAT_DRIVER_H */

@@ -17,16 +17,16 @@ struct ex_hdr {
 	struct ib_uverbs_ex_cmd_hdr ex_hdr;
 };
 
-#define VNET_COMPAT_CMD(_name, _payload)                                       \
-	struct _name {                                                         \
-		struct ib_uverbs_cmd_hdr hdr;                                  \
-		struct _payload core_payload;                                  \
+#define VNET_COMPAT_CMD(_name, _payload)                                                           \
+	struct _name {                                                                             \
+		struct ib_uverbs_cmd_hdr hdr;                                                      \
+		struct _payload core_payload;                                                      \
 	}
 
-#define VNET_COMPAT_CMD_EX(_name, _payload)                                    \
-	struct _name {                                                         \
-		struct ex_hdr hdr;                                             \
-		struct _payload core_payload;                                  \
+#define VNET_COMPAT_CMD_EX(_name, _payload)                                                        \
+	struct _name {                                                                             \
+		struct ex_hdr hdr;                                                                 \
+		struct _payload core_payload;                                                      \
 	}
 
 VNET_COMPAT_CMD(ibv_get_context, ib_uverbs_get_context);
