@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <string.h>
+
+#include "test_platform.h"
+
+struct tp tp;
+
+void *tp_memory(u32 space, u64 addr, u64 length)
+{
+	struct tp_space *s;
+
+	if (space >= TP_MAX_SPACES)
+		return NULL;
+	s = &tp.space[space];
+	if (!s->memory || addr < s->start || addr - s->start > s->size ||
+	    length > s->size - (addr - s->start))
+		return NULL;
+	return s->memory + (addr - s->start);
+}
+
+void tp_allow(u32 space, u64 addr, u64 length)
+{
+	u32 i;
+
+	for (i = 0; i < TP_MAX_REGIONS; i++) {
+		if (tp.region[i].used)
+			continue;
+		tp.region[i] = (struct tp_region){ space, addr, length, true };
+		return;
+	}
+}
+
+void tp_forbid(u32 space, u64 addr, u64 length)
+{
+	u32 i;
+
+	for (i = 0; i < TP_MAX_REGIONS; i++) {
+		struct tp_region *r = &tp.region[i];
+
+		if (r->used && r->space == space && r->addr == addr && r->length == length) {
+			r->used = false;
+			return;
+		}
+	}
+}
+
+static bool tp_allowed(u32 space, u64 addr, u64 length)
+{
+	u32 i;
+
+	if (!tp.check_regions)
+		return true;
+	for (i = 0; i < TP_MAX_REGIONS; i++) {
+		const struct tp_region *r = &tp.region[i];
+
+		if (r->used && r->space == space && addr >= r->addr &&
+		    addr - r->addr <= r->length && length <= r->length - (addr - r->addr))
+			return true;
+	}
+	return false;
+}
+
+static bool tp_overlaps(u64 addr, u64 length, u64 bad, u64 bad_len)
+{
+	return bad_len && addr < bad + bad_len && bad < addr + length;
+}
+
+/* Where a piece is: NULL and a result if it cannot be used. */
+static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool write,
+		    enum nic_copy_result *result)
+{
+	u64 addr = piece->addr + offset;
+	const struct tp_space *s;
+	u8 *memory;
+
+	if (piece->space == NIC_SPACE_POINTER)
+		return (u8 *)(unsigned long)addr;
+	memory = tp_memory(piece->space, addr, length);
+	if (!memory || !tp_allowed(piece->space, addr, length)) {
+		tp.violated = true;
+		*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
+		return NULL;
+	}
+	s = &tp.space[piece->space];
+	if (s->gone) {
+		*result = write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
+		return NULL;
+	}
+	if (write ? tp_overlaps(addr, length, s->no_write, s->no_write_len) :
+		    tp_overlaps(addr, length, s->no_read, s->no_read_len)) {
+		*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
+		return NULL;
+	}
+	return memory;
+}
+
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	u64 at_dst = 0, at_src = 0;
+	enum nic_copy_result result = NIC_COPY_OK;
+
+	(void)nic;
+	tp.copies++;
+	while (length) {
+		u64 n = length;
+		u8 *to, *from;
+
+		if (!ndst || !nsrc) {
+			/* The caller promised that both are long enough. */
+			tp.violated = true;
+			return NIC_COPY_DST_FAULT;
+		}
+		if (n > dst->length - at_dst)
+			n = dst->length - at_dst;
+		if (n > src->length - at_src)
+			n = src->length - at_src;
+		from = n ? tp_piece(src, at_src, n, false, &result) : NULL;
+		to = n && from ? tp_piece(dst, at_dst, n, true, &result) : NULL;
+		if (result != NIC_COPY_OK)
+			return result;
+		if (n)
+			memmove(to, from, n);
+		length -= n;
+		at_dst += n;
+		at_src += n;
+		if (at_dst == dst->length) {
+			dst++;
+			ndst--;
+			at_dst = 0;
+		}
+		if (at_src == src->length) {
+			src++;
+			nsrc--;
+			at_src = 0;
+		}
+	}
+	return NIC_COPY_OK;
+}
+
+void *plat_queue(struct nic *nic, u64 offset, u64 length)
+{
+	(void)nic;
+	if (offset < tp.off_queue || offset - tp.off_queue > tp.queue_bytes ||
+	    length > tp.queue_bytes - (offset - tp.off_queue))
+		return NULL;
+	return (u8 *)tp.memory + offset;
+}
+
+u64 plat_clock(void)
+{
+	return tp.clock;
+}
+
+void plat_kick(struct nic *nic)
+{
+	(void)nic;
+	tp.kicks++;
+}
+
+void plat_channel_ready(struct nic *nic, u32 channel)
+{
+	(void)nic;
+	if (channel < TP_MAX_CHANNELS) {
+		tp.readable[channel] = true;
+		tp.readied[channel]++;
+	}
+}
+
+void plat_relax(void)
+{
+	if (tp.on_relax)
+		tp.on_relax();
+}
+
+void plat_step(int step)
+{
+	if (tp.on_step)
+		tp.on_step(step);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The firmware's platform for tests: NIC memory and address spaces are plain
+ * memory of this process, the clock stands still unless told, and every access
+ * to a space is checked.
+ */
+#ifndef TEST_PLATFORM_H
+#define TEST_PLATFORM_H
+
+#include "nic.h"
+
+#define TP_MAX_SPACES 8
+#define TP_MAX_REGIONS 64
+#define TP_MAX_CHANNELS 64
+
+/* A range of a space that copies may touch, as the test registered it. */
+struct tp_region {
+	u32 space;
+	u64 addr;
+	u64 length;
+	bool used;
+};
+
+/* An address space: `size` bytes that it calls [start, start + size). */
+struct tp_space {
+	u8 *memory;
+	u64 start;
+	u64 size;
+	bool gone;
+	/* Injected: bytes that cannot be read, or written. */
+	u64 no_read, no_read_len;
+	u64 no_write, no_write_len;
+};
+
+/* The state of the platform; all zero means nothing happened yet. */
+struct tp {
+	void *memory;
+	u64 memory_size;
+	u64 off_queue;
+	u64 queue_bytes;
+	u64 clock;
+	struct tp_space space[TP_MAX_SPACES];
+	/* Unless empty, all that copies may touch. */
+	struct tp_region region[TP_MAX_REGIONS];
+	bool check_regions;
+	/* A copy touched what was no region (check_regions), or no memory. */
+	bool violated;
+	u32 copies;
+	u32 kicks;
+	/* As a descriptor: readable or not; how often it was made so. */
+	bool readable[TP_MAX_CHANNELS];
+	u32 readied[TP_MAX_CHANNELS];
+	/* Called at each numbered step, with its number. */
+	void (*on_step)(int step);
+	/* Called in each turn of a spin loop. */
+	void (*on_relax)(void);
+};
+
+extern struct tp tp;
+
+/* Bytes [addr, addr + length) of a space; NULL where it has none. */
+void *tp_memory(u32 space, u64 addr, u64 length);
+void tp_allow(u32 space, u64 addr, u64 length);
+void tp_forbid(u32 space, u64 addr, u64 length);
+
+#endif
