@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Numbers with generations, and queue memory by the page.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "uverbs.h"
+
+#define HEAP_PAGE 4096u
+
+/* ---------------------------------------------------------------- numbers */
+
+int uv_numbers_init(struct uv_numbers *numbers, u32 first, u32 count)
+{
+	u32 i;
+
+	*numbers = (struct uv_numbers){ .count = count, .free = count - first };
+	numbers->fifo = calloc(count, sizeof(*numbers->fifo));
+	numbers->uses = calloc(count, sizeof(*numbers->uses));
+	numbers->owner = calloc(count, sizeof(*numbers->owner));
+	if (!numbers->fifo || !numbers->uses || !numbers->owner) {
+		uv_numbers_fini(numbers);
+		return -ENOMEM;
+	}
+	for (i = first; i < count; i++)
+		numbers->fifo[i - first] = i;
+	return 0;
+}
+
+void uv_numbers_fini(struct uv_numbers *numbers)
+{
+	free(numbers->fifo);
+	free(numbers->uses);
+	free(numbers->owner);
+	*numbers = (struct uv_numbers){ 0 };
+}
+
+u32 uv_number_get(struct uv_numbers *numbers, void *owner)
+{
+	u32 index;
+
+	if (!numbers->free)
+		return NIC_NONE;
+	index = numbers->fifo[numbers->head];
+	numbers->head = (numbers->head + 1) % numbers->count;
+	numbers->free--;
+	numbers->owner[index] = owner;
+	return index;
+}
+
+void uv_number_put(struct uv_numbers *numbers, u32 index)
+{
+	numbers->owner[index] = NULL;
+	numbers->uses[index]++;
+	numbers->fifo[(numbers->head + numbers->free) % numbers->count] = index;
+	numbers->free++;
+}
+
+u32 uv_number_use(const struct uv_numbers *numbers, u32 index)
+{
+	return numbers->uses[index];
+}
+
+void *uv_number_owner(const struct uv_numbers *numbers, u32 index)
+{
+	return index < numbers->count ? numbers->owner[index] : NULL;
+}
+
+/*
+ * Generations run from 1, so that neither 0 nor 1 (the management QP) is a QP's
+ * number, and stop short of the last, which would allow the multicast QP.
+ */
+u32 uv_qpn(const struct device *device, u32 index)
+{
+	u32 bits = uv_ceil_log2(device->nic.max_qp);
+	u32 generations = (1u << (NIC_QPN_BITS - bits)) - 2;
+	u32 generation = 1 + uv_number_use(&device->alloc->qp, index) % generations;
+
+	return generation << bits | index;
+}
+
+/* A tag of 0 is left to processes that bind windows by keys of their own. */
+u32 uv_key(const struct device *device, u32 index)
+{
+	u32 tags = (1u << NIC_KEY_TAG_BITS) - 1;
+
+	return index << NIC_KEY_TAG_BITS | (1 + uv_number_use(&device->alloc->mr, index) % tags);
+}
+
+/* ----------------------------------------------------------- queue memory */
+
+static void block_insert_free(struct uv_block *heap, struct uv_block *block)
+{
+	block->free = true;
+	block->free_before = heap;
+	block->free_after = heap->free_after;
+	heap->free_after->free_before = block;
+	heap->free_after = block;
+}
+
+static void block_remove_free(struct uv_block *block)
+{
+	block->free = false;
+	block->free_before->free_after = block->free_after;
+	block->free_after->free_before = block->free_before;
+}
+
+static void block_insert_after(struct uv_block *place, struct uv_block *block)
+{
+	block->before = place;
+	block->after = place->after;
+	place->after->before = block;
+	place->after = block;
+}
+
+/* Join a block with the free one that follows it in memory. */
+static void block_absorb_next(struct uv_block *block)
+{
+	struct uv_block *next = block->after;
+
+	block_remove_free(next);
+	block->size += next->size;
+	block->after = next->after;
+	next->after->before = block;
+	free(next);
+}
+
+static int heap_init(struct uv_block *heap, u64 offset, u64 size)
+{
+	struct uv_block *block = calloc(1, sizeof(*block));
+
+	*heap = (struct uv_block){
+		.before = heap, .after = heap, .free_before = heap, .free_after = heap
+	};
+	if (!block)
+		return -ENOMEM;
+	block->offset = offset;
+	block->size = size & ~(u64)(HEAP_PAGE - 1);
+	block_insert_after(heap, block);
+	block_insert_free(heap, block);
+	return 0;
+}
+
+static void heap_fini(struct uv_block *heap)
+{
+	struct uv_block *block, *next;
+
+	for (block = heap->after; block != heap; block = next) {
+		next = block->after;
+		free(block);
+	}
+}
+
+static struct uv_block *heap_find(struct uv_block *heap, u64 size)
+{
+	struct uv_block *block;
+
+	for (block = heap->free_after; block != heap; block = block->free_after)
+		if (block->size >= size)
+			return block;
+	return NULL;
+}
+
+struct uv_block *uv_heap_get(struct device *device, u64 size)
+{
+	struct uv_block *heap = &device->alloc->heap;
+	struct uv_block *block, *rest;
+
+	size = (size + HEAP_PAGE - 1) & ~(u64)(HEAP_PAGE - 1);
+	block = heap_find(heap, size);
+	if (!block)
+		return NULL;
+	if (block->size > size) {
+		rest = calloc(1, sizeof(*rest));
+		if (!rest)
+			return NULL;
+		rest->offset = block->offset + size;
+		rest->size = block->size - size;
+		block->size = size;
+		block_insert_after(block, rest);
+		block_insert_free(heap, rest);
+	}
+	block_remove_free(block);
+	return block;
+}
+
+/* The hole makes the memory free for others and zero for the next user. */
+static void block_clear(struct device *device, const struct uv_block *block)
+{
+	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	if (fallocate(device->memory_fd, mode, (off_t)block->offset, (off_t)block->size) < 0)
+		memset((u8 *)device->memory + block->offset, 0, block->size);
+}
+
+void uv_heap_put(struct device *device, struct uv_block *block)
+{
+	struct uv_block *heap = &device->alloc->heap;
+
+	block_clear(device, block);
+	block_insert_free(heap, block);
+	if (block->after->free)
+		block_absorb_next(block);
+	if (block->before->free)
+		block_absorb_next(block->before);
+}
+
+u32 uv_ceil_log2(u32 n)
+{
+	return n <= 1 ? 0 : 32 - (u32)__builtin_clz(n - 1);
+}
+
+void uv_ring_info(const struct uv_block *block, u32 entries, u32 stride_shift,
+		  struct vnet_ring_info *info)
+{
+	*info = (struct vnet_ring_info){
+		.mmap_offset = block->offset,
+		.mmap_size = block->size,
+		.entries = entries,
+		.stride_shift = stride_shift,
+	};
+}
+
+struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shift)
+{
+	return uv_heap_get(device, VNET_RING_HDR_SIZE + ((u64)entries << stride_shift));
+}
+
+/* ----------------------------------------------------------------- device */
+
+static void numbers_fini_all(struct device_alloc *alloc)
+{
+	uv_numbers_fini(&alloc->qp);
+	uv_numbers_fini(&alloc->cq);
+	uv_numbers_fini(&alloc->srq);
+	uv_numbers_fini(&alloc->mr);
+	uv_numbers_fini(&alloc->channel);
+	uv_numbers_fini(&alloc->pd);
+	uv_numbers_fini(&alloc->ah);
+}
+
+/* PD numbers begin at 1; memory region 0 could have a key of 0, which means none. */
+static int numbers_init_all(struct device_alloc *alloc, const struct nic *nic)
+{
+	if (uv_numbers_init(&alloc->qp, 0, nic->max_qp) ||
+	    uv_numbers_init(&alloc->cq, 0, nic->max_cq) ||
+	    uv_numbers_init(&alloc->srq, 0, nic->max_srq) ||
+	    uv_numbers_init(&alloc->mr, 1, nic->max_mr) ||
+	    uv_numbers_init(&alloc->channel, 0, nic->max_channel) ||
+	    uv_numbers_init(&alloc->pd, 1, UV_MAX_PD + 1) ||
+	    uv_numbers_init(&alloc->ah, 0, UV_MAX_AH))
+		return -ENOMEM;
+	return 0;
+}
+
+int uverbs_device_init(struct device *device)
+{
+	const struct nic *nic = &device->nic;
+	struct device_alloc *alloc;
+	int err;
+
+	/* Room for at least a few generations of QP numbers and for keys' tags. */
+	if (nic->max_qp > 1u << (NIC_QPN_BITS - 2) || nic->max_mr < 2 ||
+	    nic->max_mr > 1u << (32 - NIC_KEY_TAG_BITS) || nic->off_queue % HEAP_PAGE)
+		return -EINVAL;
+	alloc = calloc(1, sizeof(*alloc));
+	if (!alloc)
+		return -ENOMEM;
+	err = numbers_init_all(alloc, nic);
+	if (err)
+		goto err_numbers;
+	err = heap_init(&alloc->heap, nic->off_queue, nic->queue_bytes);
+	if (err)
+		goto err_numbers;
+	device->alloc = alloc;
+	return 0;
+
+err_numbers:
+	numbers_fini_all(alloc);
+	free(alloc);
+	return err;
+}
+
+void uverbs_device_fini(struct device *device)
+{
+	uv_channel_forget(device);
+	heap_fini(&device->alloc->heap);
+	numbers_fini_all(device->alloc);
+	free(device->alloc);
+	device->alloc = NULL;
+}

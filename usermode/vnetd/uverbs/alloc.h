@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What a device hands out: numbers and queue memory. All of it is private
+ * memory of the daemon.
+ */
+#ifndef UVERBS_ALLOC_H
+#define UVERBS_ALLOC_H
+
+#include "../vnetd.h"
+
+/*
+ * Indices below `count`. A freed one is the last to be used again, and each use
+ * has another generation, so that an old number is recognised as old.
+ */
+struct uv_numbers {
+	u32 count;
+	/* Free indices, oldest at `head`. */
+	u32 free;
+	u32 head;
+	u32 *fifo;
+	u32 *uses;
+	/* What has the index now, NULL if it is free. */
+	void **owner;
+};
+
+/* Indices below `first` are never given. */
+int uv_numbers_init(struct uv_numbers *numbers, u32 first, u32 count);
+void uv_numbers_fini(struct uv_numbers *numbers);
+/* NIC_NONE if there is none left. */
+u32 uv_number_get(struct uv_numbers *numbers, void *owner);
+void uv_number_put(struct uv_numbers *numbers, u32 index);
+/* How often the index was given out before: 0, 1, 2 ... */
+u32 uv_number_use(const struct uv_numbers *numbers, u32 index);
+void *uv_number_owner(const struct uv_numbers *numbers, u32 index);
+
+/* A range of queue memory; blocks in order of address, and a list of the free. */
+struct uv_block {
+	/* From the start of NIC memory. */
+	u64 offset;
+	u64 size;
+	bool free;
+	struct uv_block *before, *after;
+	struct uv_block *free_before, *free_after;
+};
+
+struct device_alloc {
+	struct uv_numbers qp, cq, srq, mr, channel, pd, ah;
+	/* Head of both lists of blocks; itself empty. */
+	struct uv_block heap;
+	/* Every opened device file. */
+	struct uctx *contexts;
+	/* Closed channels that the NIC would not let go yet. */
+	struct uv_channel *stuck_channels;
+};
+
+/* Zeroed queue memory, page aligned, of at least so many bytes; NULL: none. */
+struct uv_block *uv_heap_get(struct device *device, u64 size);
+/* Give back; whatever was in it is gone. Nobody may use it any more. */
+void uv_heap_put(struct device *device, struct uv_block *block);
+
+/* Numbers as the NIC knows them, of an index that has just been given out. */
+u32 uv_qpn(const struct device *device, u32 index);
+u32 uv_key(const struct device *device, u32 index);
+
+#endif /* UVERBS_ALLOC_H */

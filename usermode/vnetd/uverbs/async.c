@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Asynchronous events. The NIC raises them in its memory; here they become
+ * records of the event file that the object named when it was made, in daemon
+ * memory, until the program reads them.
+ *
+ * Readiness: a byte is sent to the program's end when the first record comes,
+ * and after each read that leaves some. The program's side takes all bytes out
+ * before it asks for a record, so none is missed; one byte too many costs a
+ * read that finds nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ioctl.h"
+#include "process.h"
+#include "uverbs.h"
+
+/* Events taken from NIC memory in one go; a process may raise them faster. */
+#define MAX_COLLECT 4096
+
+struct uv_record {
+	struct uv_record *next;
+	/* NULL: the device itself. */
+	struct uv_object *obj;
+	struct ib_uverbs_async_event_desc desc;
+};
+
+/* ------------------------------------------------------------------ files */
+
+static int events_start(struct uv_request *req, struct uv_object *obj)
+{
+	struct uv_events *events = UV_CAST(struct uv_events, obj);
+	struct device *device = obj->device;
+	struct vnet_msg_fd about = { .kind = VNET_FILE_ASYNC };
+	struct uctx *ctx = obj->ctx;
+	int fd, err;
+
+	events->file = file_create(device->daemon, device, VNET_FILE_ASYNC, events, &fd);
+	if (!events->file)
+		return -errno;
+	err = uv_socket_inode(fd, &events->inode);
+	if (err) {
+		close(fd);
+		file_destroy(events->file);
+		return err;
+	}
+	events->next = ctx->events;
+	ctx->events = events;
+	if (!ctx->default_events) {
+		ctx->default_events = events;
+		uv_use(obj);
+	}
+	about.file_id = events->file->id;
+	about.nic = device->index;
+	uv_give_fd(req, fd, &about);
+	return 0;
+}
+
+static void drop_records(struct uv_events *events, const struct uv_object *obj)
+{
+	struct uv_record **place = &events->head, *record;
+
+	while ((record = *place)) {
+		if (obj && record->obj != obj) {
+			place = &record->next;
+			continue;
+		}
+		*place = record->next;
+		if (record->obj)
+			record->obj->events_unread--;
+		else
+			events->device_unread--;
+		free(record);
+	}
+	events->tail = place;
+}
+
+static void events_release(struct uv_object *obj)
+{
+	drop_records(UV_CAST(struct uv_events, obj), NULL);
+}
+
+static const struct uv_class events_class = {
+	.type = UVERBS_OBJECT_ASYNC_EVENT,
+	.is_file = true,
+	.size = sizeof(struct uv_events),
+	.start = events_start,
+	.release = events_release,
+};
+
+int uv_events_new(struct uv_request *req, struct uv_object **out)
+{
+	struct uv_events *events;
+	int err;
+
+	err = uv_object_new(req, &events_class, out);
+	if (err)
+		return err;
+	events = UV_CAST(struct uv_events, *out);
+	events->tail = &events->head;
+	return 0;
+}
+
+int uv_ioctl_alloc_events(struct uv_request *req)
+{
+	u16 id = UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE;
+	int err;
+
+	err = uv_events_new(req, &req->created);
+	if (err)
+		return err;
+	req->fd_addr = uv_attr_data_addr(req, id);
+	req->fd_size = sizeof(u64);
+	/* The program's side puts the number in place of this. */
+	return uv_attr_put_handle(req, id, 0);
+}
+
+int uv_events_find(struct uv_request *req, s64 fd, struct uv_object **out)
+{
+	struct uv_events *events;
+	u64 inode;
+	int err;
+
+	err = uv_process_socket(req->client, fd, &inode);
+	if (err)
+		return err;
+	for (events = req->ctx->events; events; events = events->next)
+		if (events->inode == inode && events->file) {
+			*out = &events->obj;
+			return 0;
+		}
+	return -EBADF;
+}
+
+static void events_end(struct uv_events *events)
+{
+	struct uv_events **place;
+
+	if (events->obj.ctx) {
+		for (place = &events->obj.ctx->events; *place != events;)
+			place = &(*place)->next;
+		*place = events->next;
+	}
+	uv_object_free(&events->obj);
+}
+
+void uv_events_put(struct uv_events *events)
+{
+	uv_unuse(&events->obj);
+	if (!events->obj.uses && !events->file)
+		events_end(events);
+}
+
+void uv_events_closed(struct uv_events *events)
+{
+	events->file = NULL;
+	drop_records(events, NULL);
+	if (!events->obj.uses)
+		events_end(events);
+}
+
+void uv_events_attach(struct uv_object *obj, struct uv_object *events)
+{
+	obj->events = events ? UV_CAST(struct uv_events, events) : obj->ctx->default_events;
+	if (obj->events)
+		uv_use(&obj->events->obj);
+}
+
+void uv_events_detach(struct uv_object *obj)
+{
+	if (!obj->events)
+		return;
+	drop_records(obj->events, obj);
+	uv_events_put(obj->events);
+	obj->events = NULL;
+}
+
+/* ---------------------------------------------------------------- records */
+
+static void make_readable(const struct uv_events *events)
+{
+	/* A full socket is readable already, a closed one nobody reads. */
+	(void)!send(events->file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void add_record(struct uv_events *events, struct uv_object *obj, u64 element, u32 event)
+{
+	u32 *unread = obj ? &obj->events_unread : &events->device_unread;
+	struct uv_record *record;
+
+	if (!events->file || *unread >= UV_MAX_UNREAD)
+		return;
+	record = calloc(1, sizeof(*record));
+	if (!record)
+		return;
+	record->obj = obj;
+	record->desc.element = element;
+	record->desc.event_type = event;
+	if (!events->head)
+		make_readable(events);
+	*events->tail = record;
+	events->tail = &record->next;
+	++*unread;
+}
+
+enum call_outcome uverbs_async_read(struct call *call)
+{
+	struct uv_events *events = call->file->priv;
+	struct uv_record *record;
+
+	if (call->file->kind != VNET_FILE_ASYNC)
+		return uv_answer(call, -EINVAL, 0);
+	record = events->head;
+	if (!record)
+		return uv_answer(call, -EAGAIN, 0);
+	events->head = record->next;
+	if (events->head)
+		make_readable(events);
+	else
+		events->tail = &events->head;
+	if (record->obj) {
+		record->obj->events_unread--;
+		record->obj->events_reported++;
+	} else {
+		events->device_unread--;
+	}
+	memcpy(call->record, &record->desc, sizeof(record->desc));
+	call->record_length = sizeof(record->desc);
+	free(record);
+	return uv_answer(call, 0, (s32)call->record_length);
+}
+
+/* ------------------------------------------------------- from NIC memory */
+
+static struct uv_object *event_object(struct device *device, const struct nic_async *event)
+{
+	struct device_alloc *alloc = device->alloc;
+	struct uv_qp *qp;
+
+	switch (event->kind) {
+	case 'q':
+		qp = uv_number_owner(&alloc->qp, event->num & device->nic.qp_index_mask);
+		return qp && qp->params.qpn == event->num ? &qp->obj : NULL;
+	case 'c':
+		return uv_number_owner(&alloc->cq, event->num - 1);
+	case 's':
+		return uv_number_owner(&alloc->srq, event->num - 1);
+	default:
+		return NULL;
+	}
+}
+
+void uverbs_collect_async(struct device *device)
+{
+	struct nic_async event;
+	struct uv_object *obj;
+	u32 i;
+
+	for (i = 0; i < MAX_COLLECT && nic_async_take(&device->nic, &event); i++) {
+		obj = event_object(device, &event);
+		if (obj && obj->events)
+			add_record(obj->events, obj, obj->user_handle, event.event);
+	}
+}
+
+void uv_device_event(struct device *device, u32 event, u64 element)
+{
+	struct uv_events *events;
+	struct uctx *ctx;
+
+	for (ctx = device->alloc->contexts; ctx; ctx = ctx->next)
+		for (events = ctx->events; events; events = events->next)
+			add_record(events, NULL, element, event);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+
+/* A line of a map: addresses, rights, and a path of up to PATH_MAX bytes. */
+#define MAPS_CHUNK 16384
+
+/* Reads a map file, as far as needed, to see how far a range is covered. */
+struct coverage {
+	u64 next;
+	u64 end;
+	bool writable;
+	/* The range, or what can be had of it, has been passed. */
+	bool done;
+};
+
+static void cover_line(struct coverage *cover, const char *line)
+{
+	u64 start, end;
+	char *rest;
+
+	start = strtoull(line, &rest, 16);
+	if (*rest != '-')
+		return;
+	end = strtoull(rest + 1, &rest, 16);
+	if (*rest != ' ' || end <= cover->next)
+		return;
+	if (start > cover->next || rest[1] != 'r' || (cover->writable && rest[2] != 'w')) {
+		cover->done = true;
+		return;
+	}
+	cover->next = end;
+	cover->done = end >= cover->end;
+}
+
+/* Lines that are whole; answers how many bytes they were. */
+static size_t cover_lines(struct coverage *cover, char *text, size_t length)
+{
+	size_t used = 0;
+	char *line, *end;
+
+	while (!cover->done) {
+		line = text + used;
+		end = memchr(line, '\n', length - used);
+		if (!end)
+			break;
+		*end = '\0';
+		cover_line(cover, line);
+		used = (size_t)(end - text) + 1;
+	}
+	return used;
+}
+
+static void cover_from(struct coverage *cover, int fd)
+{
+	char text[MAPS_CHUNK];
+	size_t have = 0, used;
+	ssize_t got;
+
+	while (!cover->done && have < sizeof(text)) {
+		got = read(fd, text + have, sizeof(text) - have);
+		if (got <= 0)
+			return;
+		have += (size_t)got;
+		used = cover_lines(cover, text, have);
+		have -= used;
+		memmove(text, text + used, have);
+	}
+}
+
+/* Answers the first address that is not covered, or the end. */
+static int first_uncovered(const struct client *client, u64 start, u64 end, bool writable,
+			   u64 *next)
+{
+	struct coverage cover = { .next = start, .end = end, .writable = writable };
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)client->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	cover_from(&cover, fd);
+	close(fd);
+	*next = cover.next;
+	return 0;
+}
+
+/* Where the map cannot be read (a process that is not dumpable): both ends. */
+static int probe_ends(struct client *client, u64 start, u64 end)
+{
+	u8 byte;
+	int err;
+
+	err = user_read(client, &byte, start, 1);
+	return err ? err : user_read(client, &byte, end - 1, 1);
+}
+
+int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable)
+{
+	u64 end = start + length, next, before;
+	u8 byte;
+
+	if (first_uncovered(client, start, end, writable, &next))
+		return probe_ends(client, start, end);
+	if (next >= end)
+		return 0;
+	/* The main thread's stack grows when it is touched. */
+	if (user_read(client, &byte, next, 1))
+		return -EFAULT;
+	before = next;
+	if (first_uncovered(client, before, end, writable, &next))
+		return -EFAULT;
+	return next >= end ? 0 : -EFAULT;
+}
+
+int uv_process_socket(const struct client *client, s64 fd, u64 *inode)
+{
+	char path[48], target[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)client->pid, (int64_t)fd);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return -EBADF;
+	target[length] = '\0';
+	return sscanf(target, "socket:[%llu]", inode) == 1 ? 0 : -EBADF;
+}
+
+int uv_socket_inode(int fd, u64 *inode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*inode = st.st_ino;
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the system tells of a client process: its memory map, its descriptors.
+ */
+#ifndef UVERBS_PROCESS_H
+#define UVERBS_PROCESS_H
+
+#include "../vnetd.h"
+
+/*
+ * Is all of [start, start + length) mapped, readable, and writable if asked?
+ * 0 or -EFAULT. No page is touched, but where a stack may grow.
+ */
+int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable);
+
+/* Inode of the socket behind a descriptor of the process: 0 or -EBADF. */
+int uv_process_socket(const struct client *client, s64 fd, u64 *inode);
+/* Inode of a socket of our own. */
+int uv_socket_inode(int fd, u64 *inode);
+
+#endif /* UVERBS_PROCESS_H */

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: made and destroyed; their attributes are in qp_attr.c.
+ */
+#include <errno.h>
+
+#include "ioctl.h"
+#include "uverbs.h"
+
+struct qp_args {
+	u64 user_handle;
+	u64 type;
+	struct uv_object *pd, *send_cq, *recv_cq;
+	/* NULL without one. */
+	struct uv_object *srq;
+	struct uv_object *events;
+	struct ib_uverbs_qp_cap cap;
+	bool sq_sig_all;
+	/* Flags beyond IB_UVERBS_QP_CREATE_SQ_SIG_ALL. */
+	u32 create_flags;
+};
+
+static int qp_start(struct uv_request *req, struct uv_object *obj)
+{
+	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
+
+	return uv_result(nic_qp_create(&req->device->nic, &qp->params));
+}
+
+static int qp_stop(struct uv_object *obj)
+{
+	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
+
+	return uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
+}
+
+static void qp_release(struct uv_object *obj)
+{
+	struct device *device = obj->device;
+	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
+
+	uv_events_detach(obj);
+	uv_heap_put(device, qp->sq);
+	if (qp->rq)
+		uv_heap_put(device, qp->rq);
+	uv_number_put(&device->alloc->qp, qp->params.qpn & device->nic.qp_index_mask);
+	uv_unuse(&qp->pd->obj);
+	uv_unuse(&qp->send_cq->obj);
+	uv_unuse(&qp->recv_cq->obj);
+	if (qp->srq)
+		uv_unuse(&qp->srq->obj);
+}
+
+static const struct uv_class qp_class = {
+	.type = UVERBS_OBJECT_QP,
+	.size = sizeof(struct uv_qp),
+	.start = qp_start,
+	.stop = qp_stop,
+	.release = qp_release,
+};
+
+/* ------------------------------------------------------------------ parts */
+
+static int check_type(u64 type)
+{
+	switch (type) {
+	case IB_UVERBS_QPT_RC:
+	case IB_UVERBS_QPT_UC:
+	case IB_UVERBS_QPT_UD:
+		return 0;
+	case IB_UVERBS_QPT_RAW_PACKET:
+	case IB_UVERBS_QPT_XRC_INI:
+	case IB_UVERBS_QPT_XRC_TGT:
+	case IB_UVERBS_QPT_DRIVER:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int qp_check(const struct qp_args *args)
+{
+	const struct ib_uverbs_qp_cap *cap = &args->cap;
+	int err;
+
+	err = check_type(args->type);
+	if (err)
+		return err;
+	if (!args->pd || !args->send_cq || !args->recv_cq)
+		return -EINVAL;
+	if (args->create_flags)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > UV_MAX_QP_WR || cap->max_send_sge > VNET_MAX_SGE ||
+	    cap->max_inline_data > VNET_MAX_INLINE)
+		return -EINVAL;
+	if (!args->srq && (cap->max_recv_wr > UV_MAX_QP_WR || cap->max_recv_sge > VNET_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+static void fill_send_queue(struct nic_qp_params *params, const struct ib_uverbs_qp_cap *cap)
+{
+	u32 shift = uv_send_stride_shift(cap->max_send_sge, cap->max_inline_data);
+
+	params->sq_entries = 1u << uv_ceil_log2(cap->max_send_wr);
+	params->sq_stride_shift = (u8)shift;
+	params->max_send_sge = (u8)uv_send_sges(shift);
+	params->max_inline = (u16)uv_send_inline(shift);
+}
+
+static void fill_recv_queue(struct nic_qp_params *params, const struct ib_uverbs_qp_cap *cap)
+{
+	u32 shift = uv_recv_stride_shift(cap->max_recv_sge);
+
+	params->rq_entries = 1u << uv_ceil_log2(cap->max_recv_wr);
+	params->rq_stride_shift = (u8)shift;
+	params->max_recv_sge = (u8)uv_recv_sges(shift);
+}
+
+static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
+{
+	qp->params = (struct nic_qp_params){
+		.type = (u8)args->type,
+		.sq_sig_all = args->sq_sig_all,
+		.pdn = qp->pd->pdn,
+		.send_cqn = qp->send_cq->cqn,
+		.recv_cqn = qp->recv_cq->cqn,
+		.srqn = qp->srq ? qp->srq->srqn : 0,
+		.space = req->client->space,
+		.owner_pid = (u32)req->client->pid,
+	};
+	fill_send_queue(&qp->params, &args->cap);
+	if (!qp->srq)
+		fill_recv_queue(&qp->params, &args->cap);
+}
+
+static int qp_reserve_rings(struct device *device, struct uv_qp *qp)
+{
+	struct nic_qp_params *params = &qp->params;
+
+	qp->sq = uv_ring_get(device, params->sq_entries, params->sq_stride_shift);
+	if (!qp->sq)
+		return -ENOMEM;
+	params->sq_ring = qp->sq->offset;
+	if (qp->srq)
+		return 0;
+	qp->rq = uv_ring_get(device, params->rq_entries, params->rq_stride_shift);
+	if (!qp->rq) {
+		uv_heap_put(device, qp->sq);
+		return -ENOMEM;
+	}
+	params->rq_ring = qp->rq->offset;
+	return 0;
+}
+
+static int qp_reserve(struct device *device, struct uv_qp *qp)
+{
+	u32 index;
+	int err;
+
+	index = uv_number_get(&device->alloc->qp, qp);
+	if (index == NIC_NONE)
+		return -ENOMEM;
+	qp->params.qpn = uv_qpn(device, index);
+	err = qp_reserve_rings(device, qp);
+	if (err)
+		uv_number_put(&device->alloc->qp, index);
+	return err;
+}
+
+static void qp_use_others(struct uv_qp *qp)
+{
+	uv_use(&qp->pd->obj);
+	uv_use(&qp->send_cq->obj);
+	uv_use(&qp->recv_cq->obj);
+	if (qp->srq)
+		uv_use(&qp->srq->obj);
+}
+
+static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
+{
+	struct vnet_create_qp_resp driver = { .qpn = qp->params.qpn };
+
+	uv_ring_info(qp->sq, qp->params.sq_entries, qp->params.sq_stride_shift, &driver.sq);
+	if (qp->rq)
+		uv_ring_info(qp->rq, qp->params.rq_entries, qp->params.rq_stride_shift, &driver.rq);
+	return uv_respond_driver(req, &driver, sizeof(driver));
+}
+
+/* Answers the provider's part of the response too. */
+static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_qp **out)
+{
+	struct uv_object *obj;
+	struct uv_qp *qp;
+	int err;
+
+	err = qp_check(args);
+	if (err)
+		return err;
+	err = uv_object_new(req, &qp_class, &obj);
+	if (err)
+		return err;
+	qp = UV_CAST(struct uv_qp, obj);
+	qp->pd = UV_CAST(struct uv_pd, args->pd);
+	qp->send_cq = UV_CAST(struct uv_cq, args->send_cq);
+	qp->recv_cq = UV_CAST(struct uv_cq, args->recv_cq);
+	qp->srq = UV_CAST(struct uv_srq, args->srq);
+	qp_fill_params(req, qp, args);
+	err = qp_reserve(req->device, qp);
+	if (err) {
+		uv_object_drop(obj);
+		return err;
+	}
+	qp_use_others(qp);
+	obj->user_handle = args->user_handle;
+	uv_events_attach(obj, args->events);
+	req->created = obj;
+	*out = qp;
+	return respond_driver(req, qp);
+}
+
+/* ----------------------------------------------------------------- create */
+
+static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create_qp *cmd,
+			struct ib_uverbs_create_qp_resp *resp)
+{
+	struct qp_args args = {
+		.user_handle = cmd->user_handle,
+		.type = cmd->qp_type,
+		.pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd->pd_handle),
+		.send_cq = uv_object_read(req, UVERBS_OBJECT_CQ, cmd->send_cq_handle),
+		.recv_cq = uv_object_read(req, UVERBS_OBJECT_CQ, cmd->recv_cq_handle),
+		.cap = { cmd->max_send_wr, cmd->max_recv_wr, cmd->max_send_sge, cmd->max_recv_sge,
+			 cmd->max_inline_data },
+		.sq_sig_all = cmd->sq_sig_all,
+		.create_flags = cmd->create_flags,
+	};
+	struct uv_qp *qp;
+	int err;
+
+	if (cmd->is_srq) {
+		args.srq = uv_object_read(req, UVERBS_OBJECT_SRQ, cmd->srq_handle);
+		if (!args.srq)
+			return -EINVAL;
+	}
+	err = qp_new(req, &args, &qp);
+	if (err)
+		return err;
+	*resp = (struct ib_uverbs_create_qp_resp){
+		.qp_handle = qp->obj.handle,
+		.qpn = qp->params.qpn,
+		.max_send_wr = qp->params.sq_entries,
+		.max_recv_wr = qp->params.rq_entries,
+		.max_send_sge = qp->params.max_send_sge,
+		.max_recv_sge = qp->params.max_recv_sge,
+		.max_inline_data = qp->params.max_inline,
+	};
+	return 0;
+}
+
+int uv_create_qp(struct uv_request *req)
+{
+	struct ib_uverbs_create_qp_resp resp;
+	struct ib_uverbs_create_qp cmd;
+	struct ib_uverbs_ex_create_qp ex;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	ex = (struct ib_uverbs_ex_create_qp){
+		.user_handle = cmd.user_handle,
+		.pd_handle = cmd.pd_handle,
+		.send_cq_handle = cmd.send_cq_handle,
+		.recv_cq_handle = cmd.recv_cq_handle,
+		.srq_handle = cmd.srq_handle,
+		.max_send_wr = cmd.max_send_wr,
+		.max_recv_wr = cmd.max_recv_wr,
+		.max_send_sge = cmd.max_send_sge,
+		.max_recv_sge = cmd.max_recv_sge,
+		.max_inline_data = cmd.max_inline_data,
+		.sq_sig_all = cmd.sq_sig_all,
+		.qp_type = cmd.qp_type,
+		.is_srq = cmd.is_srq,
+	};
+	err = write_create(req, &ex, &resp);
+	return err ? err : uv_respond(req, &resp, sizeof(resp));
+}
+
+int uv_ex_create_qp(struct uv_request *req)
+{
+	struct ib_uverbs_ex_create_qp_resp resp = { .comp_mask = 0 };
+	struct ib_uverbs_ex_create_qp cmd;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	/* There are no indirection tables whose handle could be right. */
+	if (cmd.comp_mask || cmd.reserved)
+		return -EINVAL;
+	err = write_create(req, &cmd, &resp.base);
+	if (err)
+		return err;
+	resp.response_length = uv_response_length(req, sizeof(resp));
+	return uv_respond(req, &resp, sizeof(resp));
+}
+
+static int get_ioctl_flags(struct uv_request *req, struct qp_args *args)
+{
+	u64 known = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |
+		    IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |
+		    IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING | IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	u32 flags;
+	int err;
+
+	err = uv_attr_flags(req, UVERBS_ATTR_CREATE_QP_FLAGS, known, &flags);
+	args->sq_sig_all = flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	args->create_flags = flags & ~(u32)IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	if (!err && uv_attr_present(req, UVERBS_ATTR_CREATE_QP_SOURCE_QPN))
+		err = -EOPNOTSUPP;
+	return err;
+}
+
+static int get_ioctl_args(struct uv_request *req, struct qp_args *args)
+{
+	int err;
+
+	*args = (struct qp_args){
+		.pd = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_PD_HANDLE),
+		.send_cq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
+		.recv_cq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+		.srq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+		.events = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_EVENT_FD),
+	};
+	err = uv_attr_get(req, UVERBS_ATTR_CREATE_QP_CAP, &args->cap, sizeof(args->cap));
+	if (!err)
+		err = uv_attr_get(req, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &args->user_handle,
+				  sizeof(args->user_handle));
+	if (!err)
+		err = uv_attr_const(req, UVERBS_ATTR_CREATE_QP_TYPE, 0xffffffff, &args->type);
+	if (!err)
+		err = check_type(args->type);
+	if (err)
+		return err;
+	if (!args->pd || !args->send_cq || !args->recv_cq)
+		return -ENOENT;
+	return get_ioctl_flags(req, args);
+}
+
+static int put_ioctl_results(struct uv_request *req, const struct uv_qp *qp)
+{
+	const struct nic_qp_params *params = &qp->params;
+	struct ib_uverbs_qp_cap cap = {
+		.max_send_wr = params->sq_entries,
+		.max_recv_wr = params->rq_entries,
+		.max_send_sge = params->max_send_sge,
+		.max_recv_sge = params->max_recv_sge,
+		.max_inline_data = params->max_inline,
+	};
+	int err;
+
+	err = uv_attr_put_or_zero(req, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
+	if (!err)
+		err = uv_attr_put(req, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &params->qpn,
+				  sizeof(params->qpn));
+	if (err)
+		return err;
+	return uv_attr_put_handle(req, UVERBS_ATTR_CREATE_QP_HANDLE, qp->obj.handle);
+}
+
+int uv_ioctl_create_qp(struct uv_request *req)
+{
+	struct qp_args args;
+	struct uv_qp *qp;
+	int err;
+
+	err = get_ioctl_args(req, &args);
+	if (!err)
+		err = qp_new(req, &args, &qp);
+	return err ? err : put_ioctl_results(req, qp);
+}
+
+/* ---------------------------------------------------------------- destroy */
+
+static int qp_destroy(struct uv_request *req, u32 handle, struct ib_uverbs_destroy_qp_resp *resp)
+{
+	struct uv_object *obj;
+	int err;
+
+	err = uv_object_find_dying(req->ctx, UVERBS_OBJECT_QP, handle, &obj);
+	if (!err)
+		err = uv_object_stop(obj);
+	if (err)
+		return err;
+	resp->events_reported = obj->events_reported;
+	uv_object_free(obj);
+	return 0;
+}
+
+int uv_destroy_qp(struct uv_request *req)
+{
+	struct ib_uverbs_destroy_qp_resp resp;
+	struct ib_uverbs_destroy_qp cmd;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (!err)
+		err = qp_destroy(req, cmd.qp_handle, &resp);
+	return err ? err : uv_respond(req, &resp, sizeof(resp));
+}
+
+int uv_ioctl_destroy_qp(struct uv_request *req)
+{
+	struct uv_object *obj = uv_attr_object(req, UVERBS_ATTR_DESTROY_QP_HANDLE);
+	struct ib_uverbs_destroy_qp_resp resp;
+	int err;
+
+	err = qp_destroy(req, obj->handle, &resp);
+	return err ? err : uv_attr_put(req, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+}
+
+/* --------------------------------------------------------------- doorbell */
+
+/*
+ * Without work requests it is the doorbell of a provider that cannot run the
+ * firmware itself. Requests inside the command are for devices without rings.
+ */
+int uv_post_send(struct uv_request *req)
+{
+	struct ib_uverbs_post_send_resp resp = { .bad_wr = 0 };
+	struct ib_uverbs_post_send cmd;
+	struct uv_object *obj;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	obj = uv_object_read(req, UVERBS_OBJECT_QP, cmd.qp_handle);
+	if (!obj)
+		return -EINVAL;
+	if (cmd.wr_count || cmd.sge_count)
+		return -EOPNOTSUPP;
+	err = uv_respond(req, &resp, sizeof(resp));
+	if (!err)
+		nic_send_doorbell(&req->device->nic, UV_CAST(struct uv_qp, obj)->params.qpn);
+	return err;
+}

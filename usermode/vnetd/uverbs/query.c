@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the device and its port say of themselves.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ioctl.h"
+#include "uverbs.h"
+
+/* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
+#define FW_VER (0ull << 32 | 1ull << 16 | 0ull)
+#define PAGE_SIZES 0xfffff000ull
+#define DEVICE_CAPS                                                                                \
+	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
+	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
+	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
+
+/* Values of enum ibv_atomic_cap, ibv_mtu, ibv_port_state and others in verbs.h. */
+enum {
+	ATOMIC_HCA = 1,
+	MTU_4096 = 5,
+	PORT_DOWN = 1,
+	PORT_ACTIVE = 4,
+	PHYS_DISABLED = 3,
+	PHYS_LINK_UP = 5,
+	WIDTH_4X = 2,
+	SPEED_25_GBPS = 32,
+	LINK_ETHERNET = 2,
+	/* 4.096 us << 15 */
+	ACK_DELAY = 15,
+};
+
+static void fill_device(const struct device *device, struct ib_uverbs_query_device_resp *resp)
+{
+	const struct nic *nic = &device->nic;
+
+	*resp = (struct ib_uverbs_query_device_resp){
+		.fw_ver = FW_VER,
+		.max_mr_size = UV_MAX_MR_SIZE,
+		.page_size_cap = PAGE_SIZES,
+		.vendor_id = DEVICE_VENDOR_ID,
+		.vendor_part_id = DEVICE_PART_ID,
+		.hw_ver = DEVICE_HW_REV,
+		.max_qp = nic->max_qp,
+		.max_qp_wr = UV_MAX_QP_WR,
+		.device_cap_flags = DEVICE_CAPS,
+		.max_sge = VNET_MAX_SGE,
+		.max_sge_rd = VNET_MAX_SGE,
+		.max_cq = nic->max_cq,
+		.max_cqe = UV_MAX_CQE,
+		/* One table for both; its first entry is not used. */
+		.max_mr = nic->max_mr - 1,
+		.max_mw = nic->max_mr - 1,
+		.max_pd = UV_MAX_PD,
+		.max_qp_rd_atom = UV_MAX_RD_ATOMIC,
+		.max_res_rd_atom = UV_MAX_RD_ATOMIC * nic->max_qp,
+		.max_qp_init_rd_atom = UV_MAX_RD_ATOMIC,
+		.atomic_cap = ATOMIC_HCA,
+		.max_ah = UV_MAX_AH,
+		.max_srq = nic->max_srq,
+		.max_srq_wr = UV_MAX_SRQ_WR,
+		.max_srq_sge = VNET_MAX_SGE,
+		.max_pkeys = DEVICE_PKEYS,
+		.local_ca_ack_delay = ACK_DELAY,
+		.phys_port_cnt = UV_PORTS,
+	};
+	memcpy(&resp->node_guid, device->node_guid, sizeof(resp->node_guid));
+	memcpy(&resp->sys_image_guid, device->node_guid, sizeof(resp->sys_image_guid));
+}
+
+int uv_query_device(struct uv_request *req)
+{
+	struct ib_uverbs_query_device_resp resp;
+	struct ib_uverbs_query_device cmd;
+	int err;
+
+	if (!req->ctx->open)
+		return -EINVAL;
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	fill_device(req->device, &resp);
+	return uv_respond(req, &resp, sizeof(resp));
+}
+
+int uv_ex_query_device(struct uv_request *req)
+{
+	struct ib_uverbs_ex_query_device_resp resp = {
+		.timestamp_mask = ~0ull,
+		.hca_core_clock = UV_CLOCK_KHZ,
+		.device_cap_flags_ex = DEVICE_CAPS,
+	};
+	struct ib_uverbs_ex_query_device cmd;
+	int err;
+
+	if (!req->ctx->open)
+		return -EINVAL;
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if (cmd.comp_mask || cmd.reserved)
+		return -EINVAL;
+	fill_device(req->device, &resp.base);
+	resp.response_length = uv_response_length(req, sizeof(resp));
+	return uv_respond(req, &resp, sizeof(resp));
+}
+
+static int fill_port(const struct device *device, u64 port, struct ib_uverbs_query_port_resp *resp)
+{
+	const struct nic_header *hdr = device->nic.hdr;
+	bool up = nic_load(&hdr->port_up);
+
+	if (port != 1)
+		return -EINVAL;
+	*resp = (struct ib_uverbs_query_port_resp){
+		.port_cap_flags = DEVICE_CAP_MASK,
+		.max_msg_sz = NIC_MAX_MSG,
+		.qkey_viol_cntr = (u32)nic_load(&hdr->counters.drop_qkey),
+		.gid_tbl_len = NIC_MAX_GIDS,
+		.pkey_tbl_len = DEVICE_PKEYS,
+		.state = up ? PORT_ACTIVE : PORT_DOWN,
+		.max_mtu = MTU_4096,
+		.active_mtu = MTU_4096,
+		.max_vl_num = 1,
+		.active_width = WIDTH_4X,
+		.active_speed = SPEED_25_GBPS,
+		.phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED,
+		.link_layer = LINK_ETHERNET,
+		.flags = IB_UVERBS_QPF_GRH_REQUIRED,
+	};
+	return 0;
+}
+
+int uv_query_port(struct uv_request *req)
+{
+	struct ib_uverbs_query_port_resp resp;
+	struct ib_uverbs_query_port cmd;
+	int err;
+
+	if (!req->ctx->open)
+		return -EINVAL;
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (!err)
+		err = fill_port(req->device, cmd.port_num, &resp);
+	return err ? err : uv_respond(req, &resp, sizeof(resp));
+}
+
+int uv_ioctl_query_port(struct uv_request *req)
+{
+	struct ib_uverbs_query_port_resp_ex resp = { .port_cap_flags2 = 0 };
+	u64 port;
+	int err;
+
+	if (!req->ctx->open)
+		return -EINVAL;
+	err = uv_attr_const(req, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 0xff, &port);
+	if (!err)
+		err = fill_port(req->device, port, &resp.legacy_resp);
+	if (err)
+		return err;
+	return uv_attr_put_or_zero(req, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+}
+
+int uv_ioctl_info_handles(struct uv_request *req)
+{
+	u32 room = uv_attr_length(req, UVERBS_ATTR_INFO_HANDLES_LIST);
+	u32 *handles, total;
+	u64 object;
+	int err;
+
+	if (!room)
+		return -ENOENT;
+	if (room % sizeof(u32))
+		return -EINVAL;
+	err = uv_attr_const(req, UVERBS_ATTR_INFO_OBJECT_ID, 0xffff, &object);
+	if (err)
+		return err;
+	if (!uv_method_has_object(object))
+		return -EINVAL;
+	handles = calloc(1, room);
+	if (!handles)
+		return -ENOMEM;
+	total = uv_object_list(req->ctx, (u16)object, handles, room / sizeof(u32));
+	err = uv_attr_put(req, UVERBS_ATTR_INFO_HANDLES_LIST, handles, total * sizeof(u32));
+	if (!err)
+		err = uv_attr_put(req, UVERBS_ATTR_INFO_TOTAL_HANDLES, &total, sizeof(total));
+	free(handles);
+	return err;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Slots of send and receive queues: a header, then SGEs or inline data, in all a
+ * power of two. What a slot has room for is granted, up to the device's limits.
+ */
+#include "uverbs.h"
+
+#define SGE_SIZE ((u32)sizeof(struct vnet_sge))
+
+static u32 smaller(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+/* At least one SGE: a work request without any is of little use. */
+static u32 sge_bytes(u32 sges)
+{
+	return (sges ? sges : 1) * SGE_SIZE;
+}
+
+u32 uv_send_stride_shift(u32 sges, u32 inline_data)
+{
+	u32 bytes = sge_bytes(sges);
+
+	return uv_ceil_log2(VNET_WQE_HDR_SIZE + (bytes > inline_data ? bytes : inline_data));
+}
+
+u32 uv_send_sges(u32 stride_shift)
+{
+	return smaller(((1u << stride_shift) - VNET_WQE_HDR_SIZE) / SGE_SIZE, VNET_MAX_SGE);
+}
+
+u32 uv_send_inline(u32 stride_shift)
+{
+	return smaller((1u << stride_shift) - VNET_WQE_HDR_SIZE, VNET_MAX_INLINE);
+}
+
+u32 uv_recv_stride_shift(u32 sges)
+{
+	return uv_ceil_log2(VNET_RECV_HDR_SIZE + sge_bytes(sges));
+}
+
+u32 uv_recv_sges(u32 stride_shift)
+{
+	return smaller(((1u << stride_shift) - VNET_RECV_HDR_SIZE) / SGE_SIZE, VNET_MAX_SGE);
+}

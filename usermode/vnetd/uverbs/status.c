@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Status of a device's objects, as JSON members. Which objects there are is
+ * known here; counters and states are read from NIC memory, as they are.
+ */
+#include <arpa/inet.h>
+
+#include "uverbs.h"
+
+/* A list of the objects of some types (bits), each as `print` prints it. */
+static void print_list(const struct device *device, FILE *out, const char *member, u32 types,
+		       void (*print)(const struct uv_object *obj, FILE *out))
+{
+	const struct uctx *ctx;
+	const struct uv_object *obj;
+	const char *separator = "\n ";
+	u32 i;
+
+	fprintf(out, "\"%s\": [", member);
+	for (ctx = device->alloc->contexts; ctx; ctx = ctx->next) {
+		for (i = 0; i < ctx->capacity; i++) {
+			obj = ctx->object[i];
+			if (!obj || !obj->live || !(types & 1u << obj->class->type))
+				continue;
+			fputs(separator, out);
+			separator = ",\n ";
+			print(obj, out);
+		}
+	}
+	fputs("]", out);
+}
+
+static const char *name_of(const char *const *names, size_t count, u32 value)
+{
+	return value < count && names[value] ? names[value] : "?";
+}
+
+static const char *type_name(u32 type)
+{
+	static const char *const names[] = {
+		[NIC_QPT_RC] = "RC",
+		[NIC_QPT_UC] = "UC",
+		[NIC_QPT_UD] = "UD",
+	};
+
+	return name_of(names, UV_ARRAY_SIZE(names), type);
+}
+
+static const char *state_name(u32 state)
+{
+	static const char *const names[] = {
+		[NIC_QPS_RESET] = "RESET", [NIC_QPS_INIT] = "INIT", [NIC_QPS_RTR] = "RTR",
+		[NIC_QPS_RTS] = "RTS",     [NIC_QPS_SQD] = "SQD",   [NIC_QPS_SQE] = "SQE",
+		[NIC_QPS_ERR] = "ERR",
+	};
+
+	return name_of(names, UV_ARRAY_SIZE(names), state);
+}
+
+static const char *wait_name(u32 wait)
+{
+	static const char *const names[] = {
+		[NIC_WAIT_NONE] = "",     [NIC_WAIT_RNR] = "rnr",   [NIC_WAIT_STALL] = "stall",
+		[NIC_WAIT_PEER] = "peer", [NIC_WAIT_LOCK] = "lock",
+	};
+
+	return name_of(names, UV_ARRAY_SIZE(names), wait);
+}
+
+/* ------------------------------------------------------------ queue pairs */
+
+/* The process behind a lock owner's id. */
+static u32 owner_pid(const struct device *device, u32 owner)
+{
+	const struct host_client *clients = device->host.client;
+
+	return owner && owner <= HOST_MAX_CLIENTS && clients ? clients[owner - 1].pid : 0;
+}
+
+/* Work requests that the process has posted and the NIC has not retired. */
+static u32 queued(const struct uv_qp *qp, const struct nic_qp *frame)
+{
+	const u8 *memory = qp->obj.device->memory;
+	const struct vnet_ring *ring = (const void *)(memory + qp->sq->offset);
+	u32 count = nic_load(&ring->prod) - nic_load(&frame->sq_cons);
+
+	return count < qp->params.sq_entries ? count : qp->params.sq_entries;
+}
+
+static void print_peer(FILE *out, const struct uv_qp *qp, const struct nic_qp *frame)
+{
+	char gid[INET6_ADDRSTRLEN] = "";
+	u8 raw[16];
+	u32 i, qpn = 0;
+
+	if (qp->params.type != NIC_QPT_UD && nic_load(&frame->state) >= NIC_QPS_RTR) {
+		for (i = 0; i < sizeof(raw); i++)
+			raw[i] = nic_load(&frame->attr.dgid[i]);
+		inet_ntop(AF_INET6, raw, gid, sizeof(gid));
+		qpn = nic_load(&frame->attr.dest_qpn);
+	}
+	fprintf(out, ", \"dest_qpn\": %u, \"dest_gid\": \"%s\"", qpn, gid);
+}
+
+static void print_counters(FILE *out, const struct nic_qp_counters *counters)
+{
+	fprintf(out,
+		", \"sent_msgs\": %llu, \"sent_bytes\": %llu, \"send_errors\": %llu"
+		", \"rnr_waits\": %llu, \"retries\": %llu, \"got_msgs\": %llu"
+		", \"got_bytes\": %llu, \"dropped\": %llu",
+		nic_load(&counters->sent_msgs), nic_load(&counters->sent_bytes),
+		nic_load(&counters->send_errors), nic_load(&counters->rnr_waits),
+		nic_load(&counters->retries), nic_load(&counters->got_msgs),
+		nic_load(&counters->got_bytes), nic_load(&counters->dropped));
+}
+
+static void print_qp(const struct uv_object *obj, FILE *out)
+{
+	const struct uv_qp *qp = UV_CAST(const struct uv_qp, obj);
+	struct nic *nic = &obj->device->nic;
+	const struct nic_qp *frame = &nic->qp[qp->params.qpn & nic->qp_index_mask];
+
+	fprintf(out, "{\"qpn\": %u, \"type\": \"%s\", \"state\": \"%s\", \"pid\": %d",
+		qp->params.qpn, type_name(qp->params.type), state_name(nic_load(&frame->state)),
+		(int)obj->client->pid);
+	print_peer(out, qp, frame);
+	fprintf(out, ", \"waits\": \"%s\", \"holder\": %u, \"queued\": %u",
+		wait_name(nic_load(&frame->wait)),
+		owner_pid(obj->device, nic_qp_holder(nic, qp->params.qpn)), queued(qp, frame));
+	print_counters(out, &frame->counters);
+	fputs("}", out);
+}
+
+/* ------------------------------------------------------------------ others */
+
+static void print_cq(const struct uv_object *obj, FILE *out)
+{
+	const struct uv_cq *cq = UV_CAST(const struct uv_cq, obj);
+	const struct nic_cq *entry = &obj->device->nic.cq[cq->cqn - 1];
+
+	fprintf(out,
+		"{\"cqn\": %u, \"pid\": %d, \"entries\": %u, \"completions\": %llu"
+		", \"errors\": %llu}",
+		cq->cqn, (int)obj->client->pid, cq->entries, nic_load(&entry->completions),
+		nic_load(&entry->errors));
+}
+
+static void print_srq(const struct uv_object *obj, FILE *out)
+{
+	const struct uv_srq *srq = UV_CAST(const struct uv_srq, obj);
+	const struct nic_srq *entry = &obj->device->nic.srq[srq->srqn - 1];
+
+	fprintf(out, "{\"srqn\": %u, \"pid\": %d, \"entries\": %u, \"limit\": %u}", srq->srqn,
+		(int)obj->client->pid, srq->params.entries, nic_load(&entry->rq.limit));
+}
+
+static const char *kind_name(u32 kind)
+{
+	static const char *const names[] = {
+		[NIC_MR_REGION] = "region",
+		[NIC_MR_WINDOW_1] = "window1",
+		[NIC_MR_WINDOW_2] = "window2",
+	};
+
+	return name_of(names, UV_ARRAY_SIZE(names), kind);
+}
+
+static void print_mr(const struct uv_object *obj, FILE *out)
+{
+	const struct uv_mr *mr = UV_CAST(const struct uv_mr, obj);
+	struct nic_mr_params now = mr->params;
+	const struct nic_mr *entry = &obj->device->nic.mr[mr->index];
+
+	/* Windows are opened and closed by their processes. */
+	if (now.kind != NIC_MR_REGION) {
+		now.addr = nic_load(&entry->addr);
+		now.length = nic_load(&entry->length);
+		now.access = nic_load(&entry->access);
+	}
+	fprintf(out,
+		"{\"key\": %u, \"kind\": \"%s\", \"pid\": %d, \"addr\": %llu, \"length\": %llu"
+		", \"access\": %u}",
+		now.key, kind_name(now.kind), (int)obj->client->pid, now.addr, now.length,
+		now.access);
+}
+
+void uverbs_status(struct device *device, FILE *out)
+{
+	print_list(device, out, "qps", 1u << UVERBS_OBJECT_QP, print_qp);
+	fputs(",\n  ", out);
+	print_list(device, out, "cqs", 1u << UVERBS_OBJECT_CQ, print_cq);
+	fputs(",\n  ", out);
+	print_list(device, out, "srqs", 1u << UVERBS_OBJECT_SRQ, print_srq);
+	fputs(",\n  ", out);
+	print_list(device, out, "mrs", 1u << UVERBS_OBJECT_MR | 1u << UVERBS_OBJECT_MW, print_mr);
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The uverbs server's inner contract: requests, objects, numbers, and one
+ * implementation of each operation for both front ends (write and ioctl).
+ *
+ * Functions that can fail answer 0, a negative errno value, or UV_PARK: call
+ * the handler again later, nothing has changed that matters.
+ *
+ * The life of an object: a handler validates, reserves (handle, numbers, queue
+ * memory), writes its whole answer into the process' memory, and leaves the
+ * object in uv_request.created. Only then the front end tells the NIC of it
+ * (uv_class.start), which is the last thing that can fail: so nothing ever has
+ * to be taken back from the NIC, and a repeated handler starts afresh.
+ */
+#ifndef UVERBS_H
+#define UVERBS_H
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "../vnetd.h"
+#include "alloc.h"
+
+#define UV_PARK 1
+
+#define UV_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+/* Bytes of a structure up to the end of a member. */
+#define UV_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
+/* Limits that query_device tells, and that are enforced. */
+enum uv_limits {
+	UV_MAX_QP_WR = 16384,
+	UV_MAX_SRQ_WR = 16384,
+	UV_MAX_CQE = 1 << 20,
+	UV_MAX_RD_ATOMIC = 16,
+	UV_MAX_PD = 1 << 15,
+	UV_MAX_AH = 1 << 16,
+	UV_COMP_VECTORS = 1,
+	UV_PORTS = 1,
+	/* Unread asynchronous events kept for one object or device. */
+	UV_MAX_UNREAD = 64,
+};
+
+/* Nanoseconds: completion timestamps are NIC clock. */
+#define UV_CLOCK_KHZ 1000000
+#define UV_MAX_MR_SIZE (1ull << 47)
+
+struct uv_request;
+struct uv_events;
+
+/* ---------------------------------------------------------------- objects */
+
+struct uv_object;
+
+struct uv_class {
+	/* enum uverbs_default_objects */
+	u16 type;
+	/* Has no handle: the process knows it by descriptor. */
+	bool is_file;
+	size_t size;
+	/* Tell the NIC (or the core) of it; the answer has been written. */
+	int (*start)(struct uv_request *req, struct uv_object *obj);
+	/* Take it from the NIC; repeated until it does not answer UV_PARK. */
+	int (*stop)(struct uv_object *obj);
+	/* Give back what it reserved, but for its memory. */
+	void (*release)(struct uv_object *obj);
+};
+
+struct uv_object {
+	const struct uv_class *class;
+	struct uctx *ctx;
+	struct device *device;
+	/* Whose address space it belongs to; NULL for files. */
+	struct client *client;
+	u32 handle;
+	/* Other objects that name this one. */
+	u32 uses;
+	/* The NIC knows it: look-ups find it. */
+	bool live;
+	/* Its destruction is under way, and parked. */
+	bool dying;
+	/* The process' own name for it, for events. */
+	u64 user_handle;
+	/* Where its asynchronous events go; may be NULL. */
+	struct uv_events *events;
+	u32 events_unread;
+	u32 events_reported;
+};
+
+struct uv_pd {
+	struct uv_object obj;
+	u32 pdn;
+};
+
+struct uv_ah {
+	struct uv_object obj;
+	struct uv_pd *pd;
+	u32 index;
+};
+
+struct uv_channel {
+	struct uv_object obj;
+	/* NULL once the program has closed it: it lives on while CQs use it. */
+	struct file *file;
+	/* Inode of the program's end, by which its descriptor is recognised. */
+	u64 inode;
+	u32 index;
+	u32 generation;
+	struct uv_channel *next;
+};
+
+/* An asynchronous event file: records not read yet. */
+struct uv_events {
+	struct uv_object obj;
+	/* NULL once the program has closed it: it lives on while objects use it. */
+	struct file *file;
+	u64 inode;
+	struct uv_record *head;
+	struct uv_record **tail;
+	/* Records of the device itself among them. */
+	u32 device_unread;
+	struct uv_events *next;
+};
+
+struct uv_cq {
+	struct uv_object obj;
+	struct uv_channel *channel;
+	u32 cqn;
+	u32 entries;
+	u32 flags;
+	struct uv_block *ring;
+	/* Completion events that were read in its life; known once stopped. */
+	u32 comp_events;
+};
+
+struct uv_srq {
+	struct uv_object obj;
+	struct uv_pd *pd;
+	struct uv_block *ring;
+	struct nic_srq_params params;
+	u32 srqn;
+};
+
+struct uv_qp {
+	struct uv_object obj;
+	struct uv_pd *pd;
+	struct uv_cq *send_cq;
+	struct uv_cq *recv_cq;
+	/* NULL: it has a receive queue of its own. */
+	struct uv_srq *srq;
+	struct uv_block *sq;
+	struct uv_block *rq;
+	struct nic_qp_params params;
+};
+
+/* A memory region, or a window. */
+struct uv_mr {
+	struct uv_object obj;
+	struct uv_pd *pd;
+	u32 index;
+	struct nic_mr_params params;
+};
+
+/* An opened device file. */
+struct uctx {
+	struct file *file;
+	struct device *device;
+	/* GET_CONTEXT has been done; nothing else works before. */
+	bool open;
+	/* Objects by handle; NULL is free. */
+	struct uv_object **object;
+	u32 capacity;
+	/* No handle below this one is free. */
+	u32 lowest_free;
+	struct uv_channel *channels;
+	struct uv_events *events;
+	/* For objects that do not name one. */
+	struct uv_events *default_events;
+	struct uctx *next;
+};
+
+/* -- object.c */
+
+/* A new object with a handle, not live yet: -EINVAL without a context, -ENOMEM. */
+int uv_object_new(struct uv_request *req, const struct uv_class *class, struct uv_object **out);
+/* Forget an object that has been released, or was never complete. */
+void uv_object_drop(struct uv_object *obj);
+/* Live object by handle: -ENOENT, -EINVAL (of another type), -EBUSY (dying). */
+int uv_object_find(struct uctx *ctx, u16 type, u64 handle, struct uv_object **out);
+/* The same, as most write commands say it: -EINVAL whatever is wrong. */
+struct uv_object *uv_object_read(struct uv_request *req, u16 type, u32 handle);
+/* For destruction: finds dying ones too. */
+int uv_object_find_dying(struct uctx *ctx, u16 type, u64 handle, struct uv_object **out);
+/* Take from the NIC: -EBUSY while others use it. Then uv_object_free() it. */
+int uv_object_stop(struct uv_object *obj);
+void uv_object_free(struct uv_object *obj);
+/* Both, for those with nothing to report. */
+int uv_object_destroy(struct uctx *ctx, u16 type, u64 handle);
+/* Everything that a context holds; UV_PARK: call again. */
+int uv_object_destroy_all(struct uctx *ctx);
+/* Handles of live objects of a type, at most max; answers how many. */
+u32 uv_object_list(const struct uctx *ctx, u16 type, u32 *handles, u32 max);
+
+static inline void uv_use(struct uv_object *obj)
+{
+	obj->uses++;
+}
+
+static inline void uv_unuse(struct uv_object *obj)
+{
+	obj->uses--;
+}
+
+/* --------------------------------------------------------------- requests */
+
+/* Attribute of an ioctl, as parsed; see ioctl.h. */
+struct uv_attr {
+	bool present;
+	/* Which of the attributes in the process' memory. */
+	u16 position;
+	u16 flags;
+	u16 length;
+	u64 data;
+	struct uv_object *object;
+};
+
+#define UV_MAX_ATTRS 18
+
+struct uv_method;
+
+/* A command under way, the same for both front ends. */
+struct uv_request {
+	struct call *call;
+	struct uctx *ctx;
+	struct device *device;
+	struct client *client;
+	/* The command's own part: request in our memory, response in theirs. */
+	const u8 *in;
+	u32 in_length;
+	u64 out;
+	u32 out_length;
+	/* The driver's part. */
+	const u8 *driver_in;
+	u32 driver_in_length;
+	u64 driver_out;
+	u32 driver_out_length;
+	/* The handler made this: to be started, or released. */
+	struct uv_object *created;
+	/* The command opens the context. */
+	bool opens;
+	/* Where the number of a created descriptor goes, and its size. */
+	u64 fd_addr;
+	u32 fd_size;
+	/* ioctl only: attributes, in the order of the method's table. */
+	const struct uv_method *method;
+	struct uv_attr attr[UV_MAX_ATTRS];
+};
+
+/* -- request.c */
+
+/*
+ * Copy the request: what the process did not send is zero, what it sent beyond
+ * `size` must be (-EOPNOTSUPP).
+ */
+int uv_get(struct uv_request *req, void *dst, size_t size);
+/* Write the response: cut to the process' room, or followed by zeros. */
+int uv_respond(struct uv_request *req, const void *src, size_t size);
+/* Bytes of a response of `size` that the process takes (response_length). */
+u32 uv_response_length(const struct uv_request *req, size_t size);
+/* The same for the driver's part, where unknown bytes are -EINVAL. */
+int uv_get_driver(struct uv_request *req, void *dst, size_t size);
+int uv_respond_driver(struct uv_request *req, const void *src, size_t size);
+/* Zeros into the process' memory. */
+int uv_clear_user(struct uv_request *req, u64 addr, u64 length);
+/* The handler answered `err`: start what it created, or undo it. */
+int uv_finish(struct uv_request *req, int err);
+/* ... and make that the answer of the call. value: what success returns. */
+enum call_outcome uv_answer(struct call *call, int err, s32 value);
+
+/* --------------------------------------------------- one file per subject */
+
+/* -- context.c */
+int uv_get_context(struct uv_request *req);
+int uv_ioctl_get_context(struct uv_request *req);
+int uv_ioctl_query_context(struct uv_request *req);
+
+/* -- query.c */
+int uv_query_device(struct uv_request *req);
+int uv_ex_query_device(struct uv_request *req);
+int uv_query_port(struct uv_request *req);
+int uv_ioctl_query_port(struct uv_request *req);
+int uv_ioctl_info_handles(struct uv_request *req);
+
+/* -- gid.c */
+/* Valid index into the port's table of GIDs? */
+bool uv_gid_valid(const struct device *device, u32 index);
+int uv_ioctl_query_gid_table(struct uv_request *req);
+int uv_ioctl_query_gid_entry(struct uv_request *req);
+
+/* -- pd.c */
+int uv_alloc_pd(struct uv_request *req);
+int uv_dealloc_pd(struct uv_request *req);
+int uv_ioctl_destroy_pd(struct uv_request *req);
+
+/* -- ah.c */
+int uv_create_ah(struct uv_request *req);
+int uv_destroy_ah(struct uv_request *req);
+int uv_ioctl_destroy_ah(struct uv_request *req);
+
+/* -- mr.c */
+int uv_reg_mr(struct uv_request *req);
+int uv_rereg_mr(struct uv_request *req);
+int uv_dereg_mr(struct uv_request *req);
+int uv_ioctl_destroy_mr(struct uv_request *req);
+int uv_ioctl_query_mr(struct uv_request *req);
+/* Regions and windows alike: with a key of its own, not told to the NIC yet. */
+int uv_mr_new(struct uv_request *req, const struct uv_class *class, struct uv_object *pd,
+	      const struct nic_mr_params *params, struct uv_mr **out);
+int uv_mr_start(struct uv_request *req, struct uv_object *obj);
+int uv_mr_stop(struct uv_object *obj);
+void uv_mr_release(struct uv_object *obj);
+/* For what the device does not have: -EOPNOTSUPP once attributes are right. */
+int uv_ioctl_unsupported(struct uv_request *req);
+
+/* -- mw.c */
+int uv_alloc_mw(struct uv_request *req);
+int uv_dealloc_mw(struct uv_request *req);
+int uv_ioctl_destroy_mw(struct uv_request *req);
+
+/* -- channel.c */
+int uv_create_comp_channel(struct uv_request *req);
+/* The context's channel that has this descriptor in the calling process. */
+int uv_channel_find(struct uv_request *req, s64 fd, struct uv_object **out);
+/* A CQ let go of it. */
+void uv_channel_put(struct uv_channel *channel);
+/* The program closed it. */
+void uv_channel_closed(struct uv_channel *channel);
+/* Try again to take from the NIC what could not be taken before. */
+void uv_channel_sweep(struct device *device);
+/* The device ends: forget those. */
+void uv_channel_forget(struct device *device);
+
+/* Attach the program's end of a new file to the answer. */
+void uv_give_fd(struct uv_request *req, int fd, const struct vnet_msg_fd *about);
+
+/* -- async.c */
+int uv_ioctl_alloc_events(struct uv_request *req);
+int uv_events_new(struct uv_request *req, struct uv_object **out);
+int uv_events_find(struct uv_request *req, s64 fd, struct uv_object **out);
+/* Let an object's events go there, or (NULL) to the context's default. */
+void uv_events_attach(struct uv_object *obj, struct uv_object *events);
+/* The object is gone: remove what it has not told yet. */
+void uv_events_detach(struct uv_object *obj);
+/* An object, or a context whose default it was, let go of it. */
+void uv_events_put(struct uv_events *events);
+/* The program closed it. */
+void uv_events_closed(struct uv_events *events);
+/* An event of the device itself (element: its port) for all its contexts. */
+void uv_device_event(struct device *device, u32 event, u64 element);
+
+/* -- cq.c */
+int uv_create_cq(struct uv_request *req);
+int uv_ex_create_cq(struct uv_request *req);
+int uv_resize_cq(struct uv_request *req);
+int uv_destroy_cq(struct uv_request *req);
+int uv_ioctl_create_cq(struct uv_request *req);
+int uv_ioctl_destroy_cq(struct uv_request *req);
+
+/* -- srq.c */
+int uv_create_srq(struct uv_request *req);
+int uv_create_xsrq(struct uv_request *req);
+int uv_modify_srq(struct uv_request *req);
+int uv_query_srq(struct uv_request *req);
+int uv_destroy_srq(struct uv_request *req);
+int uv_ioctl_create_srq(struct uv_request *req);
+int uv_ioctl_destroy_srq(struct uv_request *req);
+
+/* -- qp.c */
+int uv_create_qp(struct uv_request *req);
+int uv_ex_create_qp(struct uv_request *req);
+int uv_destroy_qp(struct uv_request *req);
+int uv_post_send(struct uv_request *req);
+int uv_ioctl_create_qp(struct uv_request *req);
+int uv_ioctl_destroy_qp(struct uv_request *req);
+
+/* -- qp_attr.c */
+int uv_modify_qp(struct uv_request *req);
+int uv_ex_modify_qp(struct uv_request *req);
+int uv_query_qp(struct uv_request *req);
+
+/* ---------------------------------------------------------------- helpers */
+
+/* What the firmware answered, as this layer says it. */
+int uv_result(enum nic_result result);
+/* Queue memory for a ring of `entries` slots; NULL: none left. */
+struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shift);
+/* What the process has to know of it. */
+void uv_ring_info(const struct uv_block *block, u32 entries, u32 stride_shift,
+		  struct vnet_ring_info *info);
+/* Exponent of the smallest power of two that is not below n. */
+u32 uv_ceil_log2(u32 n);
+
+/* Slots of send and receive queues: their size, and what one of that size holds. */
+u32 uv_send_stride_shift(u32 sges, u32 inline_data);
+u32 uv_send_sges(u32 stride_shift);
+u32 uv_send_inline(u32 stride_shift);
+u32 uv_recv_stride_shift(u32 sges);
+u32 uv_recv_sges(u32 stride_shift);
+
+/* A type's structure from its first member. */
+#define UV_CAST(type, object) ((type *)(object))
+
+#endif /* UVERBS_H */
