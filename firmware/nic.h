@@ -107,6 +107,13 @@ enum nic_result nic_channel_destroy(struct nic *nic, u32 channel);
  */
 enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 				 void (*drain)(void *arg), void *arg);
+/*
+ * A CQ was destroyed, and its unread events with it: where the channel has no
+ * others, it must stop being readable: then drain(arg) has been called, with
+ * the lock held. Called by any process.
+ */
+enum nic_result nic_channel_settle(struct nic *nic, u32 channel, void (*drain)(void *arg),
+				   void *arg);
 
 struct nic_srq_params {
 	u64 ring;

@@ -195,6 +195,22 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 	return NIC_OK;
 }
 
+enum nic_result nic_channel_settle(struct nic *nic, u32 channel, void (*drain)(void *arg),
+				   void *arg)
+{
+	struct nic_channel *ch;
+
+	if (channel >= nic->max_channel)
+		return NIC_EINVAL;
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return NIC_BUSY;
+	if (ch->head == NIC_NONE)
+		drain(arg);
+	nic_unlock_release(&ch->lock);
+	return NIC_OK;
+}
+
 void nic_channel_rebuild(struct nic *nic, u32 channel)
 {
 	struct nic_channel *ch = &nic->channel[channel];
