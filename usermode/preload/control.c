@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include "control.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "fdtable.h"
+#include "start.h"
+
+enum connection_state {
+	/* Nothing here. */
+	CONNECTION_NONE = 0,
+	CONNECTION_IDLE,
+	CONNECTION_BUSY,
+};
+
+/* --------------------------------------------------------------- one exchange */
+
+static int send_message(int sock, const struct iovec *iov, int niov, int attach)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				  .cmsg_level = SOL_SOCKET,
+				  .cmsg_type = SCM_RIGHTS } };
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = (size_t)niov };
+	long ret;
+
+	if (attach >= 0) {
+		memcpy(CMSG_DATA(&control.header), &attach, sizeof(attach));
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
+	do
+		ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
+	while (ret == -EINTR);
+	return ret < 0 ? (int)ret : 0;
+}
+
+static void take_fds(struct reply *reply, struct msghdr *msg)
+{
+	struct cmsghdr *cmsg;
+	u32 n;
+
+	reply->nfds = 0;
+	reply->truncated = msg->msg_flags & MSG_CTRUNC;
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (u32)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(reply->fd, CMSG_DATA(cmsg), n * sizeof(int));
+		reply->nfds = n;
+	}
+}
+
+static int receive_reply(int sock, struct reply *reply)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(reply->fd))];
+		struct cmsghdr header;
+	} control;
+	struct iovec iov = { .iov_base = reply->bytes, .iov_len = sizeof(reply->bytes) };
+	struct msghdr msg;
+	long ret;
+
+	do {
+		msg = (struct msghdr){ .msg_iov = &iov,
+				       .msg_iovlen = 1,
+				       .msg_control = &control,
+				       .msg_controllen = sizeof(control) };
+		ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (ret == -EINTR);
+	if (ret < 0)
+		return (int)ret;
+	take_fds(reply, &msg);
+	reply->length = (u32)ret;
+	if (ret < (long)sizeof(reply->msg) || (msg.msg_flags & MSG_TRUNC)) {
+		control_drop_fds(reply);
+		return -EIO;
+	}
+	/* What a shorter message did not fill reads as zero. */
+	memset(reply->bytes + ret, 0, sizeof(reply->bytes) - (size_t)ret);
+	return 0;
+}
+
+int control_exchange(int sock, const struct iovec *iov, int niov, int attach, struct reply *reply)
+{
+	int ret = send_message(sock, iov, niov, attach);
+
+	if (!ret)
+		ret = receive_reply(sock, reply);
+	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
+}
+
+void control_drop_fds(struct reply *reply)
+{
+	u32 i;
+
+	for (i = 0; i < reply->nfds; i++)
+		sys_close(reply->fd[i]);
+	reply->nfds = 0;
+}
+
+/* ------------------------------------------------------------------- the pool */
+
+/* What runs here, for people: the arguments, or else the thread's name. */
+static void describe(char *text, size_t size)
+{
+	int fd = sys_open("/proc/self/cmdline", O_RDONLY);
+	long i, n = fd < 0 ? fd : sys(SYS_read, fd, text, size - 1);
+
+	sys_close(fd);
+	if (n <= 0) {
+		(void)sys(SYS_prctl, PR_GET_NAME, text);
+		return;
+	}
+	text[n] = '\0';
+	for (i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+int control_hello(int sock, struct session *session, struct reply *reply)
+{
+	struct vnet_msg_hello hello = {
+		.msg = { .type = VNET_MSG_HELLO, .length = sizeof(hello) },
+		.version = VNET_PROTO_VERSION,
+		.space = session->space,
+		.cookie = session->cookie,
+	};
+	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
+	int ret, mem = -1;
+
+	describe(hello.command, sizeof(hello.command));
+	if (!session->space) {
+		mem = sys_open("/proc/self/mem", O_RDWR);
+		if (mem < 0)
+			return mem;
+	}
+	ret = control_exchange(sock, &iov, 1, mem, reply);
+	sys_close(mem);
+	if (ret)
+		return ret;
+	if (reply->length < sizeof(reply->welcome) || reply->msg.type != VNET_MSG_HELLO)
+		ret = -EPROTO;
+	else
+		ret = -(int)reply->welcome.error;
+	if (ret)
+		control_drop_fds(reply);
+	return ret;
+}
+
+/* Put a connection into the pool, in this state; NULL: there is no room. */
+static struct connection *pool_add(struct session *session, int sock, u32 state)
+{
+	struct connection *c;
+	u32 i, none;
+
+	for (i = 0; i < SESSION_CONNECTIONS; i++) {
+		c = &session->connection[i];
+		none = CONNECTION_NONE;
+		if (__atomic_load_n(&c->state, __ATOMIC_RELAXED) != CONNECTION_NONE ||
+		    !__atomic_compare_exchange_n(&c->state, &none, CONNECTION_BUSY, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		c->fd = fdtable_keep(sock, false);
+		__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
+		return c;
+	}
+	return NULL;
+}
+
+void control_keep(struct session *session, int sock)
+{
+	if (!pool_add(session, sock, CONNECTION_IDLE))
+		sys_close(sock);
+}
+
+static struct connection *pool_take(struct session *session)
+{
+	struct connection *c;
+	u32 i, idle;
+
+	for (i = 0; i < SESSION_CONNECTIONS; i++) {
+		c = &session->connection[i];
+		idle = CONNECTION_IDLE;
+		if (__atomic_load_n(&c->state, __ATOMIC_RELAXED) == CONNECTION_IDLE &&
+		    __atomic_compare_exchange_n(&c->state, &idle, CONNECTION_BUSY, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return c;
+	}
+	return NULL;
+}
+
+/* Another connection of this session: a socket. */
+static int connect_again(struct session *session)
+{
+	struct reply reply;
+	int ret, sock = daemon_connect();
+
+	if (sock < 0)
+		return sock;
+	ret = control_hello(sock, session, &reply);
+	if (!ret)
+		return sock;
+	sys_close(sock);
+	return ret;
+}
+
+/* Too many threads ask at once: a connection for one request. */
+static int request_once(int sock, const struct iovec *iov, int niov, struct reply *reply)
+{
+	int ret = control_exchange(sock, iov, niov, -1, reply);
+
+	sys_close(sock);
+	return ret;
+}
+
+int control_request(struct session *session, const struct iovec *iov, int niov,
+		    struct reply *reply)
+{
+	struct connection *c;
+	int ret, sock;
+
+	if (!session_alive(session))
+		return -EIO;
+	c = pool_take(session);
+	if (!c) {
+		sock = connect_again(session);
+		if (sock < 0)
+			return session_alive(session) ? sock : -EIO;
+		c = pool_add(session, sock, CONNECTION_BUSY);
+		if (!c)
+			return request_once(sock, iov, niov, reply);
+	}
+	ret = control_exchange(c->fd, iov, niov, -1, reply);
+	if (ret == -EIO) {
+		fdtable_drop(c->fd);
+		c->fd = -1;
+		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
+		return ret;
+	}
+	__atomic_store_n(&c->state, CONNECTION_IDLE, __ATOMIC_RELEASE);
+	return ret;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include "device.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+
+#include "control.h"
+#include "settings.h"
+#include "start.h"
+
+/* How often to ask for a descriptor whose nonce the daemon did not read yet. */
+#define ADOPT_ATTEMPTS 200
+
+void device_stat(struct stat *st, u32 minor)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(VNET_UVERBS_MAJOR, minor);
+	st->st_size = 0;
+	st->st_blocks = 0;
+}
+
+/* ------------------------------------------------------------------------ open */
+
+static int exchange_open(int sock, u32 minor, struct reply *reply)
+{
+	struct vnet_msg_open open = {
+		.msg = { .type = VNET_MSG_OPEN, .length = sizeof(open) },
+		.version = VNET_PROTO_VERSION,
+		.minor = minor,
+	};
+	struct iovec iov = { .iov_base = &open, .iov_len = sizeof(open) };
+	int ret = control_exchange(sock, &iov, 1, -1, reply);
+
+	if (ret)
+		return ret;
+	control_drop_fds(reply);
+	if (reply->length < sizeof(reply->opened) || reply->msg.type != VNET_MSG_OPEN)
+		return -EPROTO;
+	return -(int)reply->opened.error;
+}
+
+static void enter(struct fd_entry *entry, struct session *session,
+		  const struct vnet_msg_opened *opened)
+{
+	*entry = (struct fd_entry){
+		.kind = (enum fd_kind)opened->kind,
+		.session = session,
+		.file_id = opened->file_id,
+		.minor = opened->minor,
+		.nic = opened->nic,
+		.number = opened->number,
+		.generation = opened->generation,
+	};
+}
+
+/* As the program asked for it; the connection was made close-on-exec. */
+static void set_flags(int fd, int flags)
+{
+	if (flags & O_NONBLOCK)
+		(void)sys(SYS_fcntl, fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	if (!(flags & O_CLOEXEC))
+		(void)sys(SYS_fcntl, fd, F_SETFD, 0);
+}
+
+int device_open(u32 minor, int flags)
+{
+	struct fd_entry entry;
+	struct session *s;
+	struct reply reply;
+	int ret, sock;
+
+	s = session_get(&ret);
+	if (!s)
+		return ret;
+	sock = daemon_connect();
+	if (sock < 0)
+		return sock;
+	ret = exchange_open(sock, minor, &reply);
+	if (!ret) {
+		enter(&entry, s, &reply.opened);
+		ret = fdtable_set(sock, &entry);
+	}
+	if (ret) {
+		sys_close(sock);
+		return ret;
+	}
+	set_flags(sock, flags);
+	return sock;
+}
+
+/* ----------------------------------------------------------------------- adopt */
+
+static bool is_seqpacket(int fd)
+{
+	socklen_t length = sizeof(int);
+	int domain = 0, type = 0;
+
+	return !sys(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) &&
+	       domain == AF_UNIX &&
+	       !sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) &&
+	       type == SOCK_SEQPACKET;
+}
+
+/* A device file is connected to a daemon's socket, whatever daemon. */
+static bool has_daemon_name(int fd)
+{
+	static const char name[] = "/" VNET_SOCKET_NAME;
+	struct sockaddr_un peer;
+	socklen_t length = sizeof(peer);
+	size_t n;
+
+	memset(&peer, 0, sizeof(peer));
+	if (sys(SYS_getpeername, fd, &peer, &length))
+		return false;
+	n = strnlen(peer.sun_path, sizeof(peer.sun_path));
+	return n >= sizeof(name) && !memcmp(peer.sun_path + n - (sizeof(name) - 1), name,
+					    sizeof(name) - 1);
+}
+
+static pid_t peer_process(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	return sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ? 0 : peer.pid;
+}
+
+/* The daemon that listens, without starting one. */
+static pid_t daemon_process(void)
+{
+	struct session *s = session_current();
+	int sock;
+	pid_t pid;
+
+	if (s && session_alive(s))
+		return s->agent;
+	sock = daemon_connect();
+	if (sock < 0)
+		return 0;
+	pid = peer_process(sock);
+	sys_close(sock);
+	return pid;
+}
+
+/* Made by our daemon? Its socket pairs have no name, but its credentials. */
+static bool is_daemons(int fd)
+{
+	pid_t pid = peer_process(fd);
+
+	return pid > 0 && pid == daemon_process();
+}
+
+/* Ask the daemon about the descriptor on which it finds this number. */
+static int ask_which(struct session *s, int fd, struct reply *reply)
+{
+	struct vnet_msg_adopt adopt = {
+		.msg = { .type = VNET_MSG_ADOPT, .length = sizeof(adopt) },
+	};
+	struct iovec iov = { .iov_base = &adopt, .iov_len = sizeof(adopt) };
+	struct timespec pause = { .tv_nsec = 1000000 };
+	int attempt, ret;
+
+	if (sys(SYS_getrandom, &adopt.nonce, sizeof(adopt.nonce), 0) !=
+	    (long)sizeof(adopt.nonce))
+		return -EIO;
+	if (sys(SYS_sendto, fd, &adopt, sizeof(adopt), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -EIO;
+	adopt.msg.type = VNET_MSG_WHICH;
+	for (attempt = 0; attempt < ADOPT_ATTEMPTS; attempt++) {
+		ret = control_request(s, &iov, 1, reply);
+		if (ret)
+			return ret;
+		control_drop_fds(reply);
+		if (reply->opened.error != ENOENT)
+			return -(int)reply->opened.error;
+		(void)sys(SYS_nanosleep, &pause, NULL);
+	}
+	return -ENOENT;
+}
+
+bool device_adopt(int fd)
+{
+	struct fd_entry entry;
+	struct session *s;
+	struct reply reply;
+
+	if (settings()->off || (unsigned int)fd >= FDTABLE_SIZE || !is_seqpacket(fd))
+		return false;
+	if (fdtable_hint(fd) == FD_KEPT || !(has_daemon_name(fd) || is_daemons(fd)))
+		return false;
+	s = session_get(NULL);
+	if (!s || peer_process(fd) != s->agent || ask_which(s, fd, &reply))
+		return false;
+	enter(&entry, s, &reply.opened);
+	return !fdtable_set(fd, &entry);
+}
+
+/* --------------------------------------------------------------------- sessions */
+
+int device_session(const struct fd_entry *entry, struct session **session)
+{
+	struct session *s = session_current();
+	int ret = -EIO;
+
+	/* Its daemon is gone, and no other one knows the file. */
+	if (!session_alive(entry->session))
+		return -EIO;
+	if (s != entry->session) {
+		s = session_get(&ret);
+		if (!s)
+			return ret;
+		if (!session_same_agent(s, entry->session))
+			return -EIO;
+	}
+	*session = s;
+	return 0;
+}

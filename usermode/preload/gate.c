@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The data path enters here. A context that a forked child inherited names the
+ * parent's NIC view: as the parent's locks and queue pairs are not the child's
+ * to touch, nothing happens.
+ */
+#include "gate.h"
+
+#include "result.h"
+#include "session.h"
+
+/* After the daemon's death: not more often than so, ns. */
+#define FLUSH_PAUSE 1000000ull
+
+static inline struct client_nic *client_nic(u64 cookie)
+{
+	return (struct client_nic *)(unsigned long)cookie;
+}
+
+static void gate_send_doorbell(u64 cookie, u32 qpn)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	if (likely(!cn->foreign))
+		nic_send_doorbell(&cn->nic, qpn);
+}
+
+static void gate_recv_doorbell(u64 cookie, u32 num, int is_srq)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	if (likely(!cn->foreign))
+		nic_recv_doorbell(&cn->nic, num, is_srq);
+}
+
+/* Again and again: a queue pair may have been locked by a peer at first. */
+static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
+{
+	u64 now = plat_clock();
+	u64 last = __atomic_load_n(&cn->flushed_at, __ATOMIC_RELAXED);
+
+	if (now - last < FLUSH_PAUSE)
+		return;
+	__atomic_store_n(&cn->flushed_at, now, __ATOMIC_RELAXED);
+	session_ended(cn->session);
+}
+
+static void gate_idle(u64 cookie, u32 cqn)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	(void)cqn;
+	if (unlikely(cn->foreign))
+		return;
+	if (unlikely(nic_load(&cn->nic.hdr->fatal) || !session_alive(cn->session))) {
+		device_is_dead(cn);
+		return;
+	}
+	nic_idle(&cn->nic);
+}
+
+static int gate_copy(u64 cookie, void *dst, const void *src, u32 len)
+{
+	(void)cookie;
+	return host_guarded_copy(dst, src, len) == NIC_COPY_OK ? 0 : -1;
+}
+
+static void gate_recv_fault(u64 cookie, u32 qpn)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	if (!cn->foreign)
+		nic_recv_fault(&cn->nic, qpn);
+}
+
+const struct vnet_gate gate = {
+	.size = sizeof(gate),
+	.send_doorbell = gate_send_doorbell,
+	.recv_doorbell = gate_recv_doorbell,
+	.idle = gate_idle,
+	.copy = gate_copy,
+	.recv_fault = gate_recv_fault,
+};

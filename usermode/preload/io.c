@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Reading from and writing to descriptors that may be the device's. */
+#define _GNU_SOURCE
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <stdarg.h>
+
+#include "device.h"
+#include "events.h"
+#include "real.h"
+#include "uverbs.h"
+
+/* As <unistd.h> declares it for programs that check their calls. */
+ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room);
+
+static inline bool is_device(int fd)
+{
+	enum fd_kind kind = fdtable_hint(fd);
+
+	return unlikely(kind != FD_NONE && kind != FD_KEPT);
+}
+
+static long device_read(int fd, const struct fd_entry *entry, void *buffer, size_t count)
+{
+	switch (entry->kind) {
+	case FD_CHANNEL:
+		return channel_read(fd, entry, buffer, count);
+	case FD_ASYNC:
+		return async_read(fd, entry, buffer, count);
+	default:
+		return -EINVAL;
+	}
+}
+
+static long device_write(int fd, const struct fd_entry *entry, const void *buffer, size_t count)
+{
+	(void)fd;
+	return entry->kind == FD_UVERBS ? uverbs_write(entry, buffer, count) : -EINVAL;
+}
+
+INTERPOSED ssize_t read(int fd, void *buffer, size_t count)
+{
+	struct fd_entry entry;
+
+	if (is_device(fd) && fdtable_get(fd, &entry))
+		return result(device_read(fd, &entry, buffer, count));
+	return real()->read(fd, buffer, count);
+}
+
+INTERPOSED ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room)
+{
+	if (count > room)
+		abort();
+	return read(fd, buffer, count);
+}
+
+INTERPOSED ssize_t write(int fd, const void *buffer, size_t count)
+{
+	struct fd_entry entry;
+
+	if (is_device(fd) && fdtable_get(fd, &entry))
+		return result(device_write(fd, &entry, buffer, count));
+	return real()->write(fd, buffer, count);
+}
+
+/* Device files know no vectors: the system makes a call of each element. */
+INTERPOSED ssize_t readv(int fd, const struct iovec *iov, int n)
+{
+	struct fd_entry entry;
+	long ret = 0, total = 0;
+	int i;
+
+	if (!is_device(fd) || !fdtable_get(fd, &entry))
+		return real()->readv(fd, iov, n);
+	for (i = 0; i < n; i++) {
+		ret = device_read(fd, &entry, iov[i].iov_base, iov[i].iov_len);
+		if (ret < 0)
+			break;
+		total += ret;
+		if ((size_t)ret != iov[i].iov_len)
+			break;
+	}
+	return result(total ? total : ret);
+}
+
+INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
+{
+	struct fd_entry entry;
+	long ret = 0, total = 0;
+	int i;
+
+	if (!is_device(fd) || !fdtable_get(fd, &entry))
+		return real()->writev(fd, iov, n);
+	for (i = 0; i < n; i++) {
+		ret = device_write(fd, &entry, iov[i].iov_base, iov[i].iov_len);
+		if (ret < 0)
+			break;
+		total += ret;
+		if ((size_t)ret != iov[i].iov_len)
+			break;
+	}
+	return result(total ? total : ret);
+}
+
+INTERPOSED int ioctl(int fd, unsigned long request, ...)
+{
+	struct fd_entry entry;
+	va_list args;
+	void *argument;
+
+	va_start(args, request);
+	argument = va_arg(args, void *);
+	va_end(args);
+
+	if (likely(request != RDMA_VERBS_IOCTL))
+		return real()->ioctl(fd, request, argument);
+	if ((is_device(fd) && fdtable_get(fd, &entry)) ||
+	    (device_adopt(fd) && fdtable_get(fd, &entry)))
+		return (int)result(entry.kind == FD_UVERBS ? uverbs_ioctl(&entry, argument) :
+							     -ENOTTY);
+	return real()->ioctl(fd, request, argument);
+}

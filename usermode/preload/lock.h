@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A lock of this process' threads for short and rare things. Signals are
+ * blocked while it is held, so that a handler of the program that uses the
+ * device cannot wait for the very thread that it interrupted.
+ */
+#ifndef LOCK_H
+#define LOCK_H
+
+#include <sched.h>
+
+#include "sys.h"
+
+struct lock {
+	u32 taken;
+};
+
+static inline raw_sigset_t lock_take(struct lock *lock)
+{
+	raw_sigset_t saved = sys_block_signals();
+
+	while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+		(void)sys(SYS_sched_yield);
+	return saved;
+}
+
+static inline void lock_release(struct lock *lock, raw_sigset_t saved)
+{
+	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+	sys_restore_signals(saved);
+}
+
+#endif /* LOCK_H */

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The other functions that take paths: the same, of where the path leads. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "lead.h"
+#include "real.h"
+
+/* As the headers declare them for programs that check their calls. */
+ssize_t __readlink_chk(const char *path, char *buffer, size_t size, size_t room);
+ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, size_t size, size_t room);
+char *__realpath_chk(const char *path, char *resolved, size_t room);
+
+INTERPOSED int access(const char *path, int mode)
+{
+	return real()->access(lead(path), mode);
+}
+
+INTERPOSED int faccessat(int dirfd, const char *path, int mode, int flags)
+{
+	return real()->faccessat(dirfd, lead(path), mode, flags);
+}
+
+INTERPOSED int euidaccess(const char *path, int mode)
+{
+	return real()->euidaccess(lead(path), mode);
+}
+
+INTERPOSED int eaccess(const char *path, int mode)
+{
+	return real()->euidaccess(lead(path), mode);
+}
+
+INTERPOSED int chdir(const char *path)
+{
+	return real()->chdir(lead(path));
+}
+
+/* ----------------------------------------------------------------------- links */
+
+INTERPOSED ssize_t readlink(const char *path, char *buffer, size_t size)
+{
+	return real()->readlink(lead(path), buffer, size);
+}
+
+INTERPOSED ssize_t readlinkat(int dirfd, const char *path, char *buffer, size_t size)
+{
+	return real()->readlinkat(dirfd, lead(path), buffer, size);
+}
+
+INTERPOSED ssize_t __readlink_chk(const char *path, char *buffer, size_t size, size_t room)
+{
+	if (size > room)
+		abort();
+	return readlink(path, buffer, size);
+}
+
+INTERPOSED ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, size_t size,
+				    size_t room)
+{
+	if (size > room)
+		abort();
+	return readlinkat(dirfd, path, buffer, size);
+}
+
+INTERPOSED char *realpath(const char *path, char *resolved)
+{
+	const char *to = lead(path);
+	char *answer = real()->realpath(to, resolved);
+
+	if (answer && to != path)
+		paths_restore(answer);
+	return answer;
+}
+
+INTERPOSED char *__realpath_chk(const char *path, char *resolved, size_t room)
+{
+	if (room < PATH_MAX)
+		abort();
+	return realpath(path, resolved);
+}
+
+INTERPOSED char *canonicalize_file_name(const char *path)
+{
+	return realpath(path, NULL);
+}
+
+/* --------------------------------------------------------------------- folders */
+
+INTERPOSED DIR *opendir(const char *path)
+{
+	return real()->opendir(lead(path));
+}
+
+INTERPOSED int scandir(const char *path, struct dirent ***list,
+		       int (*filter)(const struct dirent *),
+		       int (*compare)(const struct dirent **, const struct dirent **))
+{
+	return real()->scandir(lead(path), list, filter, compare);
+}
+
+INTERPOSED int scandirat(int dirfd, const char *path, struct dirent ***list,
+			 int (*filter)(const struct dirent *),
+			 int (*compare)(const struct dirent **, const struct dirent **))
+{
+	return real()->scandirat(dirfd, lead(path), list, filter, compare);
+}
+
+/* On 64-bit machines struct dirent64 is struct dirent, glob64_t is glob_t. */
+typedef int (*dirent_filter)(const struct dirent *);
+typedef int (*dirent_compare)(const struct dirent **, const struct dirent **);
+
+INTERPOSED int scandir64(const char *path, struct dirent64 ***list,
+			 int (*filter)(const struct dirent64 *),
+			 int (*compare)(const struct dirent64 **, const struct dirent64 **))
+{
+	return scandir(path, (struct dirent ***)(void *)list, (dirent_filter)(void *)filter,
+		       (dirent_compare)(void *)compare);
+}
+
+INTERPOSED int scandirat64(int dirfd, const char *path, struct dirent64 ***list,
+			   int (*filter)(const struct dirent64 *),
+			   int (*compare)(const struct dirent64 **, const struct dirent64 **))
+{
+	return scandirat(dirfd, path, (struct dirent ***)(void *)list,
+			 (dirent_filter)(void *)filter, (dirent_compare)(void *)compare);
+}
+
+/* ------------------------------------------------------------------------ glob */
+
+static void *glob_opendir(const char *path)
+{
+	return opendir(path);
+}
+
+static struct dirent *glob_readdir(void *dir)
+{
+	return readdir(dir);
+}
+
+static void glob_closedir(void *dir)
+{
+	closedir(dir);
+}
+
+/* The C library looks by itself, unless it is given what to look with. */
+INTERPOSED int glob(const char *pattern, int flags, int (*failed)(const char *, int),
+		    glob_t *found)
+{
+	if (likely(!paths_candidate(pattern)) || (flags & GLOB_ALTDIRFUNC))
+		return real()->glob(pattern, flags, failed, found);
+	found->gl_opendir = glob_opendir;
+	found->gl_readdir = glob_readdir;
+	found->gl_closedir = glob_closedir;
+	found->gl_lstat = lstat;
+	found->gl_stat = stat;
+	return real()->glob(pattern, flags | GLOB_ALTDIRFUNC, failed, found);
+}
+
+INTERPOSED int glob64(const char *pattern, int flags, int (*failed)(const char *, int),
+		      glob64_t *found)
+{
+	return glob(pattern, flags, failed, (glob_t *)(void *)found);
+}
+
+/* --------------------------------------------------------- extended attributes */
+
+INTERPOSED ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
+{
+	return real()->getxattr(lead(path), name, value, size);
+}
+
+INTERPOSED ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size)
+{
+	return real()->lgetxattr(lead(path), name, value, size);
+}
+
+INTERPOSED ssize_t listxattr(const char *path, char *list, size_t size)
+{
+	return real()->listxattr(lead(path), list, size);
+}
+
+INTERPOSED ssize_t llistxattr(const char *path, char *list, size_t size)
+{
+	return real()->llistxattr(lead(path), list, size);
+}

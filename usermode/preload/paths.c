@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include "paths.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "merged.h"
+#include "session.h"
+#include "settings.h"
+#include "sys.h"
+
+enum owner {
+	NOT_OURS,
+	/* Of RDMA devices: never the machine's own, unless they are wanted. */
+	OURS,
+	/* Ours if it is in the tree, else the machine's. */
+	OURS_IF_PRESENT,
+};
+
+struct place {
+	/* Components that lead there, '/' between. */
+	const char *path;
+	/* The last component may go on (infiniband, infiniband_verbs, ...). */
+	bool prefix;
+	enum owner owner;
+};
+
+static const struct place places[] = {
+	{ "sys/class/infiniband", true, OURS },
+	{ "sys/class/misc/rdma_cm", false, OURS },
+	{ "dev/infiniband", false, OURS },
+	{ "sys/devices", false, OURS_IF_PRESENT },
+	{ "sys/bus/pci/devices", false, OURS_IF_PRESENT },
+};
+
+/* Past slashes and "." components. */
+static const char *skip_slashes(const char *p)
+{
+	while (*p == '/' || (p[0] == '.' && (p[1] == '/' || !p[1])))
+		p++;
+	return p;
+}
+
+/* Does `path` lead to the place, or below it? */
+static bool leads_to(const char *path, const struct place *place)
+{
+	const char *want = place->path;
+	const char *p = skip_slashes(path);
+
+	for (; *want; want++) {
+		if (*want == '/') {
+			if (*p != '/')
+				return false;
+			p = skip_slashes(p);
+		} else if (*p++ != *want) {
+			return false;
+		}
+	}
+	return place->prefix || *p == '/' || !*p;
+}
+
+static enum owner path_owner(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (leads_to(path, &places[i]))
+			return places[i].owner;
+	return NOT_OURS;
+}
+
+bool paths_candidate(const char *path)
+{
+	/* "/sys...", "/dev...", or written in a more roundabout way. */
+	if (!path || path[0] != '/' || (path[1] != 's' && path[1] != 'd' && path[1] != '/' &&
+					path[1] != '.'))
+		return false;
+	return !settings()->off && path_owner(path) != NOT_OURS;
+}
+
+static bool exists(const char *path)
+{
+	return sys(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+const char *paths_lead(const char *path, char *buffer)
+{
+	const struct settings *s = settings();
+	enum owner owner = path_owner(path);
+	int n;
+
+	/* The tree is there, and true, while the daemon is. */
+	if (owner == OURS)
+		(void)session_get(NULL);
+	if (s->host_devices && merged_lead(skip_slashes(path), buffer))
+		return buffer;
+	n = snprintf(buffer, PATH_MAX, "%s/%s", s->node_dir, skip_slashes(path));
+	if (n >= PATH_MAX)
+		return path;
+	if ((owner == OURS_IF_PRESENT || s->host_devices) && !exists(buffer))
+		return path;
+	return buffer;
+}
+
+void paths_restore(char *path)
+{
+	const char *dir = settings()->node_dir;
+	size_t length = strlen(dir);
+
+	if (strncmp(path, dir, length))
+		return;
+	if (!strncmp(path + length, "/sys/", 5) || !strncmp(path + length, "/dev/", 5))
+		memmove(path, path + length, strlen(path + length) + 1);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/sysmacros.h>
+
+#include "control.h"
+#include "fdtable.h"
+#include "lock.h"
+#include "merged.h"
+#include "real.h"
+#include "say.h"
+#include "settings.h"
+#include "signals.h"
+#include "start.h"
+
+/* A daemon that was just ending may hang up before it says welcome. */
+#define SESSION_ATTEMPTS 5
+/* After a failure, do not try at once again: ns. */
+#define SESSION_PAUSE 1000000000ull
+
+static struct session *current;
+static struct lock session_lock;
+static u64 failed_at;
+static int failed_with;
+
+/* ------------------------------------------------------------------- the NICs */
+
+static struct client_nic *client_nic_of(struct host *host)
+{
+	return (struct client_nic *)(void *)((u8 *)host - offsetof(struct client_nic, host));
+}
+
+/* The descriptor that a request for one brings, as one of the library's own. */
+static int get_fd(struct host *host, u32 type, u32 number, u32 generation)
+{
+	struct client_nic *cn = client_nic_of(host);
+	struct vnet_msg_get get = {
+		.msg = { .type = type, .length = sizeof(get) },
+		.nic = host->nic_index,
+		.number = number,
+		.generation = generation,
+	};
+	struct iovec iov = { .iov_base = &get, .iov_len = sizeof(get) };
+	struct reply reply;
+
+	if (cn->foreign || control_request(cn->session, &iov, 1, &reply))
+		return -1;
+	if (reply.result.error || reply.nfds != 1) {
+		control_drop_fds(&reply);
+		return -1;
+	}
+	return fdtable_keep(reply.fd[0], type == VNET_MSG_GET_CHANNEL);
+}
+
+static int get_space(struct host *host, u32 space)
+{
+	return get_fd(host, VNET_MSG_GET_SPACE, space, 0);
+}
+
+static int get_channel(struct host *host, u32 channel, u32 generation)
+{
+	return get_fd(host, VNET_MSG_GET_CHANNEL, channel, generation);
+}
+
+/* Takes the kick descriptor; the memory's stays the caller's. */
+static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int kick_fd)
+{
+	struct client_nic *cn = sys_mmap(NULL, sizeof(*cn), PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	kick_fd = fdtable_keep(kick_fd, false);
+	if (!cn)
+		return -ENOMEM;
+	s->nic[index] = cn;
+	cn->session = s;
+	cn->size = size;
+	cn->host.nic_index = index;
+	cn->host.kick_fd = kick_fd;
+	cn->host.get_space = get_space;
+	cn->host.get_channel = get_channel;
+	cn->memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			      memory_fd, 0);
+	if (!cn->memory)
+		return -ENOMEM;
+	(void)sys(SYS_madvise, cn->memory, size, MADV_DONTDUMP);
+	if (nic_attach(&cn->nic, cn->memory, size) != NIC_OK)
+		return -EPROTO;
+	cn->nic.self = s->owner;
+	cn->nic.space = s->space;
+	cn->host.client =
+		(struct host_client *)(void *)(s->nic[0]->memory +
+					       s->nic[0]->nic.hdr->off_client);
+	return host_init(&cn->host, &cn->nic);
+}
+
+static int attach_nics(struct session *s, struct reply *reply)
+{
+	u32 i, taken = 0;
+	int ret = 0;
+
+	s->space = reply->welcome.space;
+	s->owner = reply->welcome.owner;
+	s->cookie = reply->welcome.cookie;
+	if (reply->truncated)
+		ret = -EMFILE;
+	else if (!reply->welcome.nics || reply->welcome.nics > VNET_MAX_NICS ||
+		 reply->nfds != 2 * reply->welcome.nics)
+		ret = -EPROTO;
+	else
+		ret = sys_identity(reply->fd[0], &s->agent_id);
+	for (i = 0; !ret && i < reply->welcome.nics; i++) {
+		taken = i + 1;
+		ret = attach_nic(s, i, reply->welcome.memory_size[i], reply->fd[2 * i],
+				 reply->fd[2 * i + 1]);
+	}
+	s->nnics = ret ? 0 : taken;
+	for (i = 0; i < reply->nfds; i++)
+		if (i % 2 == 0 || i / 2 >= taken)
+			sys_close(reply->fd[i]);
+	return ret;
+}
+
+/* ----------------------------------------------------------------- device files */
+
+/* The number that a uverbs device has by sysfs: "major:minor". */
+static int read_minor(const char *name, u32 *minor)
+{
+	char path[PATH_MAX], text[32];
+	unsigned int major;
+	long n;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/%s/dev",
+		     settings()->node_dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = sys_open(path, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	n = sys(SYS_read, fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	if (n <= 0)
+		return -EIO;
+	text[n] = '\0';
+	return sscanf(text, "%u:%u", &major, minor) == 2 ? 0 : -EINVAL;
+}
+
+static void add_node(struct session *s, const char *name)
+{
+	struct device_node *node = &s->node[s->nnodes];
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (s->nnodes == VNET_MAX_NICS || read_minor(name, &node->minor) ||
+	    snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
+		    (int)sizeof(path) ||
+	    sys_stat(path, &st))
+		return;
+	node->id.dev = st.st_dev;
+	node->id.ino = st.st_ino;
+	s->nnodes++;
+}
+
+static void find_nodes(struct session *s)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs",
+		     settings()->node_dir) >= (int)sizeof(path))
+		return;
+	dir = real()->opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (!strncmp(entry->d_name, "uverbs", 6))
+			add_node(s, entry->d_name);
+	closedir(dir);
+}
+
+/* ----------------------------------------------------------------- the session */
+
+static void drop_connections(struct session *s)
+{
+	u32 i;
+
+	for (i = 0; i < SESSION_CONNECTIONS; i++)
+		if (__atomic_exchange_n(&s->connection[i].state, 0, __ATOMIC_ACQUIRE))
+			fdtable_drop(s->connection[i].fd);
+	if (s->watch_fd >= 0)
+		fdtable_drop(s->watch_fd);
+	s->watch_fd = -1;
+}
+
+/* One that never came about: nobody knows of it. */
+static void session_drop(struct session *s)
+{
+	u32 i;
+
+	drop_connections(s);
+	for (i = 0; i < VNET_MAX_NICS && s->nic[i]; i++) {
+		if (s->nic[i]->nic.host)
+			host_fini(&s->nic[i]->host);
+		fdtable_drop(s->nic[i]->host.kick_fd);
+		if (s->nic[i]->memory)
+			(void)sys(SYS_munmap, s->nic[i]->memory, s->nic[i]->size);
+		(void)sys(SYS_munmap, s->nic[i], sizeof(*s->nic[i]));
+	}
+	(void)sys(SYS_munmap, s, sizeof(*s));
+}
+
+static int hello(struct session *s, struct reply *reply)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	int attempt, sock, ret = -EIO;
+
+	for (attempt = 0; attempt < SESSION_ATTEMPTS && ret == -EIO; attempt++) {
+		sock = daemon_connect_or_start();
+		if (sock < 0)
+			return sock;
+		if (!sys(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+			s->agent = peer.pid;
+		ret = control_hello(sock, s, reply);
+		if (ret) {
+			sys_close(sock);
+			continue;
+		}
+		s->watch_fd = (int)sys(SYS_fcntl, sock, F_DUPFD_CLOEXEC, 0);
+		if (s->watch_fd >= 0)
+			s->watch_fd = fdtable_keep(s->watch_fd, false);
+		control_keep(s, sock);
+	}
+	if (ret == -EPROTO)
+		say("no RDMA device: the running daemon (process %d) is of another version; "
+		    "\"vnet stop\" ends it", s->agent);
+	else if (ret)
+		say("no RDMA device: the daemon refuses: %s", strerrordesc_np(-ret));
+	return ret;
+}
+
+/* Say hello, and make the NICs usable here. */
+static int session_begin(struct session *s)
+{
+	struct reply reply;
+	int ret = hello(s, &reply);
+
+	if (ret)
+		return ret;
+	/* Where yama forbids it, peers may still copy to and from us. */
+	(void)sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	ret = host_guard_init();
+	if (ret) {
+		control_drop_fds(&reply);
+		return ret;
+	}
+	signals_guarded();
+	ret = attach_nics(s, &reply);
+	if (ret)
+		say("no RDMA device: its memory cannot be used: %s", strerrordesc_np(-ret));
+	return ret;
+}
+
+static int session_make(struct session **out)
+{
+	struct session *s = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	s->pid = sys_getpid();
+	s->watch_fd = -1;
+	ret = session_begin(s);
+	if (ret) {
+		session_drop(s);
+		return ret;
+	}
+	find_nodes(s);
+	if (settings()->host_devices)
+		merged_update();
+	*out = s;
+	return 0;
+}
+
+bool session_alive(struct session *s)
+{
+	const struct nic_header *hdr = s->nic[0]->nic.hdr;
+
+	return !(nic_load(&hdr->agent_life) & FUTEX_OWNER_DIED) && !nic_load(&hdr->fatal);
+}
+
+bool session_exists(void)
+{
+	return __atomic_load_n(&current, __ATOMIC_RELAXED);
+}
+
+struct session *session_current(void)
+{
+	struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	return s && s->pid == sys_getpid() ? s : NULL;
+}
+
+bool session_borrowed(void)
+{
+	struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	return s && s->pid != sys_getpid();
+}
+
+static struct session *session_get_locked(int *error)
+{
+	struct session *s = current;
+	u64 now = plat_clock();
+
+	if (s && s->pid != sys_getpid()) {
+		*error = -EIO;
+		return NULL;
+	}
+	if (s && session_alive(s))
+		return s;
+	if (failed_with && now - failed_at < SESSION_PAUSE) {
+		*error = failed_with;
+		return NULL;
+	}
+	if (s)
+		drop_connections(s);
+	failed_with = session_make(&s);
+	if (failed_with) {
+		failed_at = plat_clock();
+		*error = failed_with;
+		return NULL;
+	}
+	__atomic_store_n(&current, s, __ATOMIC_RELEASE);
+	return s;
+}
+
+struct session *session_get(int *error)
+{
+	struct session *s = session_current();
+	int ignored, saved_errno = errno;
+	raw_sigset_t saved;
+
+	if (s && session_alive(s))
+		return s;
+	if (!error)
+		error = &ignored;
+	if (settings()->off) {
+		*error = -ENODEV;
+		return NULL;
+	}
+	saved = lock_take(&session_lock);
+	s = session_get_locked(error);
+	lock_release(&session_lock, saved);
+	errno = saved_errno;
+	return s;
+}
+
+static void end_channel(int fd, const struct fd_entry *entry, void *arg)
+{
+	(void)arg;
+	if (entry->kind == FD_CHANNEL || entry->channel_end)
+		(void)sys(SYS_shutdown, fd, SHUT_RDWR);
+}
+
+void session_ended(struct session *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nnics; i++)
+		nic_flush_own(&s->nic[i]->nic);
+	if (__atomic_exchange_n(&s->ended, true, __ATOMIC_SEQ_CST))
+		return;
+	fdtable_each(FD_CHANNEL, end_channel, NULL);
+	fdtable_each(FD_KEPT, end_channel, NULL);
+}
+
+bool session_same_agent(const struct session *a, const struct session *b)
+{
+	return a->agent_id.dev == b->agent_id.dev && a->agent_id.ino == b->agent_id.ino;
+}
+
+const struct device_node *session_node(const struct stat *st)
+{
+	const struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	u32 i;
+
+	for (i = 0; s && i < s->nnodes; i++)
+		if (st->st_ino == s->node[i].id.ino && st->st_dev == s->node[i].id.dev)
+			return &s->node[i];
+	return NULL;
+}
+
+const struct device_node *session_node_of(u32 minor)
+{
+	const struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	u32 i;
+
+	for (i = 0; s && i < s->nnodes; i++)
+		if (s->node[i].minor == minor)
+			return &s->node[i];
+	return NULL;
+}
+
+void session_fd_moved(int from, int to)
+{
+	struct session *s = current;
+	u32 i;
+
+	for (i = 0; s && i < SESSION_CONNECTIONS; i++)
+		if (s->connection[i].state && s->connection[i].fd == from)
+			s->connection[i].fd = to;
+	if (s && s->watch_fd == from)
+		s->watch_fd = to;
+	for (i = 0; s && i < s->nnics; i++)
+		if (s->nic[i]->host.kick_fd == from)
+			s->nic[i]->host.kick_fd = to;
+}
+
+/* ------------------------------------------------------------------------ fork */
+
+/*
+ * The child has the parent's descriptors and memory, and is another process to
+ * the daemon: whoever uses the device in it says hello anew.
+ */
+static void forked(void)
+{
+	struct session *s = current;
+	u32 i;
+
+	fdtable_forked();
+	session_lock.taken = 0;
+	failed_with = 0;
+	for (i = 0; s && i < s->nnics; i++)
+		s->nic[i]->foreign = true;
+	current = NULL;
+}
+
+static void __attribute__((constructor)) session_load(void)
+{
+	real_init();
+	(void)settings();
+	pthread_atfork(NULL, NULL, forked);
+}

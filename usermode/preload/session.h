@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A session: this process as the daemon knows it. One address space, its NICs
+ * with their memory mapped here, and the control connections. A process has
+ * one at a time; a forked child starts without one, and when a daemon has died
+ * the next use of the device makes another with the next daemon. Sessions are
+ * never freed: contexts and descriptors of the program may name them.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "../platform/host.h"
+#include "../vnet_proto.h"
+#include "sys.h"
+
+struct session;
+
+/* A NIC as this process sees it; a context's gate_cookie is its address. */
+struct client_nic {
+	struct nic nic;
+	/*
+	 * Not this process' any more: it was forked since. Whoever uses an old
+	 * context in the child must not act as the parent.
+	 */
+	bool foreign;
+	/* Clock of the last flush after the daemon's death; 0: none. */
+	u64 flushed_at;
+	struct session *session;
+	struct host host;
+	u8 *memory;
+	u64 size;
+};
+
+/* A device file: the file in the daemon's tree that stands for it. */
+struct device_node {
+	struct identity id;
+	u32 minor;
+};
+
+#define SESSION_CONNECTIONS 32
+
+/* A control connection; see control.c. */
+struct connection {
+	/* 0: nothing here; 1: free to use; 2: in use. */
+	u32 state;
+	int fd;
+};
+
+struct session {
+	pid_t pid;
+	u32 space;
+	u32 owner;
+	u64 cookie;
+	/* The daemon's process. */
+	pid_t agent;
+	/* Memory of NIC 0: which daemon this is, once and for all. */
+	struct identity agent_id;
+	u32 nnics;
+	struct client_nic *nic[VNET_MAX_NICS];
+	u32 nnodes;
+	struct device_node node[VNET_MAX_NICS];
+	struct connection connection[SESSION_CONNECTIONS];
+	/* Hangs up when the daemon dies; -1: none. */
+	int watch_fd;
+	/* Its end has been acted on (session_ended). */
+	bool ended;
+	/* Whatever this process registered lies in [regions_low, regions_high). */
+	u64 regions_low;
+	u64 regions_high;
+};
+
+/* The session of this process, or NULL; never starts anything. */
+struct session *session_current(void);
+/* The same, made if need be. NULL: *error (may be NULL) is a negative errno. */
+struct session *session_get(int *error);
+
+/* Is there any? One load. */
+bool session_exists(void);
+/*
+ * Is this a child of vfork(), which runs in its parent's memory with descriptors
+ * of its own? Then nothing that we remember may change.
+ */
+bool session_borrowed(void);
+/* Is its daemon alive, and the device well? A few loads. */
+bool session_alive(struct session *session);
+/*
+ * Its daemon is dead: flush what this process has, and wake those who sleep on
+ * completion channels, here and in its peers. A channel would not hang up by
+ * itself while some peer keeps the daemon's end of it to wake its owner.
+ */
+void session_ended(struct session *session);
+/* Both with the same daemon, so that its file ids mean the same? */
+bool session_same_agent(const struct session *a, const struct session *b);
+/* Device of this file in the tree; NULL if it is none. */
+const struct device_node *session_node(const struct stat *st);
+/* By its number. */
+const struct device_node *session_node_of(u32 minor);
+/* One of our own descriptors has another number now. */
+void session_fd_moved(int from, int to);
+
+#endif /* SESSION_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the environment asks for, read once. */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct settings {
+	/* Nothing of vnet is wanted: every function passes through. */
+	bool off;
+	/* Show the machine's own devices too. */
+	bool host_devices;
+	/* Runtime directory of this user, and of this node below it. */
+	char runtime_dir[PATH_MAX / 2];
+	char node_dir[PATH_MAX / 2 + 64];
+	char node[64];
+	/* Names, with commas between. */
+	char devices[1024];
+	/* The daemon's program. */
+	char vnetd[PATH_MAX];
+	/* The daemon's environment: "NAME=value" strings, NULL at the end. */
+	char *environment[32];
+};
+
+const struct settings *settings(void);
+
+#endif /* SETTINGS_H */

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Guarded copies need SIGSEGV and SIGBUS: their handlers stay in front of the
+ * program's, and the two are never blocked, neither by a mask nor while another
+ * handler runs. The program is told otherwise.
+ */
+#define _GNU_SOURCE
+#include "signals.h"
+
+#include <signal.h>
+
+#include "../platform/host.h"
+#include "real.h"
+
+/* As <signal.h> declares them for some kinds of programs. */
+int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+sighandler_t __sysv_signal(int sig, sighandler_t handler);
+sighandler_t bsd_signal(int sig, sighandler_t handler);
+
+static bool guarded;
+/* Signals whose handler interrupts system calls for good: bit sig - 1. */
+static u64 interrupting;
+/* What this thread believes to block: bit 0 SIGSEGV, bit 1 SIGBUS. */
+static __thread u8 believed __attribute__((tls_model("initial-exec")));
+
+void signals_guarded(void)
+{
+	__atomic_store_n(&guarded, true, __ATOMIC_RELEASE);
+}
+
+bool signals_restart(void)
+{
+	return !__atomic_load_n(&interrupting, __ATOMIC_RELAXED);
+}
+
+static void remember(int sig, const struct sigaction *act)
+{
+	bool handled = act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
+	u64 bit = 1ull << (sig - 1);
+
+	if (handled && !(act->sa_flags & SA_RESTART))
+		(void)__atomic_fetch_or(&interrupting, bit, __ATOMIC_RELAXED);
+	else
+		(void)__atomic_fetch_and(&interrupting, ~bit, __ATOMIC_RELAXED);
+}
+
+static bool guards(int sig)
+{
+	return (sig == SIGSEGV || sig == SIGBUS) && __atomic_load_n(&guarded, __ATOMIC_ACQUIRE);
+}
+
+static int do_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction ours;
+	int ret;
+
+	if (guards(sig)) {
+		ret = host_guard_sigaction(sig, act, old);
+	} else if (act) {
+		ours = *act;
+		host_guard_filter_mask(&ours.sa_mask);
+		ret = real()->sigaction(sig, &ours, old);
+	} else {
+		ret = real()->sigaction(sig, NULL, old);
+	}
+	if (!ret && act)
+		remember(sig, act);
+	return ret;
+}
+
+INTERPOSED int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	return do_sigaction(sig, act, old);
+}
+
+INTERPOSED int __sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	return do_sigaction(sig, act, old);
+}
+
+static sighandler_t do_signal(int sig, sighandler_t handler, int flags)
+{
+	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	if (handler == SIG_ERR || sig < 1 || sig >= _NSIG) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	/* A handler's own signal is blocked while it runs, but for System V's. */
+	if (!(flags & SA_NODEFER))
+		sigaddset(&act.sa_mask, sig);
+	return do_sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
+}
+
+/* By the C library's, which remembers what siginterrupt() said of the signal. */
+INTERPOSED sighandler_t signal(int sig, sighandler_t handler)
+{
+	struct sigaction now;
+	sighandler_t old;
+
+	if (guards(sig))
+		return do_signal(sig, handler, SA_RESTART);
+	old = real()->signal(sig, handler);
+	if (old != SIG_ERR && !real()->sigaction(sig, NULL, &now))
+		remember(sig, &now);
+	return old;
+}
+
+INTERPOSED sighandler_t bsd_signal(int sig, sighandler_t handler)
+{
+	return signal(sig, handler);
+}
+
+INTERPOSED sighandler_t ssignal(int sig, sighandler_t handler)
+{
+	return signal(sig, handler);
+}
+
+INTERPOSED sighandler_t __sysv_signal(int sig, sighandler_t handler)
+{
+	return do_signal(sig, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+INTERPOSED sighandler_t sysv_signal(int sig, sighandler_t handler)
+{
+	return __sysv_signal(sig, handler);
+}
+
+/* ----------------------------------------------------------------------- masks */
+
+static u8 bits_of(const sigset_t *set)
+{
+	return (u8)((sigismember(set, SIGSEGV) == 1 ? 1 : 0) |
+		    (sigismember(set, SIGBUS) == 1 ? 2 : 0));
+}
+
+static u8 believed_after(int how, u8 bits)
+{
+	switch (how) {
+	case SIG_BLOCK:
+		return believed | bits;
+	case SIG_UNBLOCK:
+		return believed & (u8)~bits;
+	default:
+		return bits;
+	}
+}
+
+static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how,
+		       const sigset_t *set, sigset_t *old)
+{
+	u8 before = believed, after = before;
+	sigset_t ours;
+	int ret;
+
+	if (set) {
+		ours = *set;
+		after = believed_after(how, bits_of(set));
+		if (how != SIG_UNBLOCK)
+			host_guard_filter_mask(&ours);
+	}
+	ret = change(how, set ? &ours : NULL, old);
+	if (ret)
+		return ret;
+	believed = after;
+	if (old && (before & 1))
+		sigaddset(old, SIGSEGV);
+	if (old && (before & 2))
+		sigaddset(old, SIGBUS);
+	return 0;
+}
+
+INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(real()->sigprocmask, how, set, old);
+}
+
+INTERPOSED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(real()->pthread_sigmask, how, set, old);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The daemon outlives the program that starts it and serves others, so nothing
+ * of the program may show in it: no descriptor, signal disposition, limit,
+ * processor affinity or terminal. Nor may it show in the program: the child is
+ * made without an exit signal, which neither raises SIGCHLD nor is seen by
+ * wait(), and the parent's thread is suspended until it has begun to run the
+ * daemon. Which of two daemons that start at once stays is for them to settle;
+ * both say "ready" when one listens.
+ */
+#define _GNU_SOURCE
+#include "start.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "../vnet_proto.h"
+#include "say.h"
+#include "settings.h"
+#include "sys.h"
+
+#define START_STACK (64 * 1024)
+/* Seconds. */
+#define START_TIMEOUT 20
+#define START_ATTEMPTS 5
+/* Where the daemon finds the descriptor on which it tells that it is ready. */
+#define READY_FD 3
+#define READY_STRING "3"
+
+/* ------------------------------------------------------------- connecting */
+
+static int socket_address(struct sockaddr_un *address)
+{
+	const struct settings *s = settings();
+	int n;
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	n = snprintf(address->sun_path, sizeof(address->sun_path), "%s/" VNET_SOCKET_NAME,
+		     s->node_dir);
+	return n < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
+/* In a directory that anybody can make (/tmp), it might be anybody's daemon. */
+static int check_peer(int sock)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (sys(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return -EPERM;
+	return peer.uid == (uid_t)sys(SYS_geteuid) ? 0 : -EPERM;
+}
+
+int daemon_connect(void)
+{
+	struct sockaddr_un address;
+	int sock, ret;
+
+	ret = socket_address(&address);
+	if (ret)
+		return ret;
+	sock = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return sock;
+	do
+		ret = (int)sys(SYS_connect, sock, &address, sizeof(address));
+	while (ret == -EINTR);
+	if (!ret)
+		ret = check_peer(sock);
+	if (!ret)
+		return sock;
+	sys_close(sock);
+	return ret;
+}
+
+/* --------------------------------------------------------------- the child */
+
+/* All made beforehand: the child shares the parent's memory. */
+struct child {
+	const char *program;
+	const char *const *argv;
+	char *const *env;
+	int ready;
+};
+
+static void default_signals(void)
+{
+	/* The system's struct sigaction, all zero: SIG_DFL. */
+	static const unsigned long action[4];
+	int sig;
+
+	for (sig = 1; sig < _NSIG; sig++)
+		(void)sys(SYS_rt_sigaction, sig, action, NULL, sizeof(raw_sigset_t));
+}
+
+static void default_limits(void)
+{
+	static const int resources[] = { RLIMIT_NOFILE, RLIMIT_AS,  RLIMIT_DATA,
+					 RLIMIT_FSIZE,	RLIMIT_CPU, RLIMIT_MEMLOCK };
+	static const struct sched_param param;
+	unsigned long cpus[16];
+	struct rlimit limit;
+	size_t i;
+
+	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		if (sys(SYS_prlimit64, 0, resources[i], NULL, &limit))
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		(void)sys(SYS_prlimit64, 0, resources[i], &limit, NULL);
+	}
+	(void)sys(SYS_sched_setscheduler, 0, SCHED_OTHER, &param);
+	memset(cpus, 0xff, sizeof(cpus));
+	(void)sys(SYS_sched_setaffinity, 0, sizeof(cpus), cpus);
+	(void)sys(SYS_umask, 077);
+}
+
+/*
+ * Nothing on 0 and 1; what the daemon complains of before it has a log comes to
+ * us as well as what it tells READY_FD; no other.
+ */
+static int default_descriptors(int ready)
+{
+	int null;
+
+	ready = (int)sys(SYS_fcntl, ready, F_DUPFD_CLOEXEC, READY_FD + 1);
+	if (ready < 0)
+		return ready;
+	null = (int)sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+	if (null < 0)
+		return null;
+	if (null != STDIN_FILENO)
+		(void)sys(SYS_dup3, null, STDIN_FILENO, 0);
+	if (null != STDOUT_FILENO)
+		(void)sys(SYS_dup3, null, STDOUT_FILENO, 0);
+	(void)sys(SYS_dup3, ready, STDERR_FILENO, 0);
+	(void)sys(SYS_dup3, ready, READY_FD, 0);
+	/* What an older system cannot close here goes unless it is inherited. */
+	(void)sys(SYS_close_range, READY_FD + 1, ~0u, 0);
+	return 0;
+}
+
+static int run_child(void *arg)
+{
+	const struct child *child = arg;
+	char text[128];
+	long ret;
+	int n;
+
+	default_signals();
+	(void)sys(SYS_setsid);
+	(void)sys(SYS_chdir, "/");
+	default_limits();
+	ret = default_descriptors(child->ready);
+	sys_restore_signals(0);
+	if (!ret)
+		ret = sys(SYS_execve, child->program, child->argv, child->env);
+
+	n = snprintf(text, sizeof(text), "it cannot be run: %s", strerrordesc_np((int)-ret));
+	(void)sys(SYS_write, READY_FD, text, n);
+	(void)sys(SYS_exit_group, 127);
+	return 127;
+}
+
+/* -------------------------------------------------------------- the parent */
+
+/* The first line of what it said, without its name. */
+static void first_line(const char *text, char *why, size_t size)
+{
+	if (!strncmp(text, "vnetd: ", 7))
+		text += 7;
+	snprintf(why, size, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* 0 when the daemon says that it, or another, listens; else why not. */
+static int await_ready(int fd, char *why, size_t size)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct timespec timeout = { .tv_sec = START_TIMEOUT };
+	char text[1024] = "\n";
+	size_t length = 1;
+	long ret;
+
+	while (length < sizeof(text) - 1) {
+		ret = sys(SYS_ppoll, &pfd, 1, &timeout, NULL, 0);
+		if (ret == 0) {
+			snprintf(why, size, "it does not answer");
+			return -ETIMEDOUT;
+		}
+		ret = sys(SYS_read, fd, text + length, sizeof(text) - 1 - length);
+		if (ret <= 0)
+			break;
+		length += (size_t)ret;
+		text[length] = '\0';
+		if (strstr(text, "\nready\n"))
+			return 0;
+	}
+	first_line(length > 1 ? text + 1 : "it ended without a word", why, size);
+	return -ECONNREFUSED;
+}
+
+/* The child goes once the daemon proper runs. */
+static void reap(pid_t pid)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+	int turn;
+
+	for (turn = 0; turn < 1000; turn++) {
+		if (sys(SYS_wait4, pid, NULL, __WALL | WNOHANG, NULL))
+			return;
+		(void)sys(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+static pid_t spawn(struct child *child)
+{
+	char *stack = sys_mmap(NULL, START_STACK, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	pid_t pid;
+
+	if (!stack)
+		return -ENOMEM;
+	pid = clone(run_child, stack + START_STACK, CLONE_VM | CLONE_VFORK, child);
+	if (pid < 0)
+		pid = -errno;
+	(void)sys(SYS_munmap, stack, START_STACK);
+	return pid;
+}
+
+static int start_daemon(void)
+{
+	const struct settings *s = settings();
+	const char *const argv[] = { s->vnetd,	   "--runtime-dir", s->runtime_dir, "--node",
+				     s->node,	   "--devices",	    s->devices,	    "--ready-fd",
+				     READY_STRING, NULL };
+	struct child child = { .program = s->vnetd, .argv = argv, .env = s->environment };
+	char why[512] = "";
+	int pipe[2], ret;
+	pid_t pid;
+
+	ret = (int)sys(SYS_pipe2, pipe, O_CLOEXEC);
+	if (ret)
+		return ret;
+	child.ready = pipe[1];
+	pid = spawn(&child);
+	sys_close(pipe[1]);
+	ret = pid < 0 ? pid : await_ready(pipe[0], why, sizeof(why));
+	sys_close(pipe[0]);
+	if (pid > 0)
+		reap(pid);
+	if (ret)
+		say("no RDMA device: the daemon (%s) did not start: %s", s->vnetd,
+		    why[0] ? why : strerrordesc_np(-ret));
+	return ret;
+}
+
+int daemon_connect_or_start(void)
+{
+	const struct settings *s = settings();
+	int attempt, ret, sock = -ECONNREFUSED;
+
+	if (s->node_dir[0] != '/') {
+		say("no RDMA device: not an absolute path: %s", s->runtime_dir);
+		return -EINVAL;
+	}
+	for (attempt = 0; attempt < START_ATTEMPTS; attempt++) {
+		sock = daemon_connect();
+		if (sock == -ENAMETOOLONG)
+			say("no RDMA device: too long a name for a runtime directory: %s",
+			    s->node_dir);
+		else if (sock == -EPERM)
+			say("no RDMA device: %s is another user's", s->node_dir);
+		if (sock != -ENOENT && sock != -ECONNREFUSED)
+			return sock;
+		ret = start_daemon();
+		if (ret)
+			return ret;
+		/* It listens; or has ended again meanwhile, idle: then once more. */
+	}
+	return sock;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include "wait.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "signals.h"
+
+/* How long a program that does not wait is kept by a lock: turns. */
+#define LOCK_TURNS 100
+#define LOCK_PAUSE_NS 20000
+
+static bool never_waits(int fd)
+{
+	long flags = sys(SYS_fcntl, fd, F_GETFL, 0);
+
+	return flags < 0 || (flags & O_NONBLOCK);
+}
+
+/* What poll() would say just now, without a cancellation point. */
+static bool is_readable(int fd)
+{
+	char byte;
+
+	return sys(SYS_recvfrom, fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) != -EAGAIN;
+}
+
+int wait_readable(int fd, struct session *session)
+{
+	struct pollfd pfd[2] = {
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = session->watch_fd },
+	};
+
+	if (is_readable(fd) || !session_alive(session))
+		return 0;
+	if (never_waits(fd))
+		return -EAGAIN;
+	/* Nothing is held: the thread may be cancelled here, as in read(). */
+	while (poll(pfd, 2, -1) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		/* The system restarts read() behind most handlers, poll() never. */
+		if (!signals_restart())
+			return -EINTR;
+	}
+	return 0;
+}
+
+void wait_drain(int fd)
+{
+	char bytes[64];
+
+	while (sys(SYS_recvfrom, fd, bytes, sizeof(bytes), MSG_DONTWAIT, NULL, NULL) > 0)
+		;
+}
+
+int wait_for_lock(int fd, unsigned int *turns)
+{
+	struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	if (++*turns > LOCK_TURNS && never_waits(fd))
+		return -EAGAIN;
+	(void)sys(SYS_nanosleep, &pause, NULL);
+	return 0;
+}

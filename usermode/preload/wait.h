@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef WAIT_H
+#define WAIT_H
+
+#include <stdbool.h>
+
+#include "session.h"
+
+/*
+ * Wait as a read() of this event descriptor would: 0 when it is readable or
+ * hung up, or the daemon is gone; -EAGAIN at once where the program asked not
+ * to wait; -EINTR when a signal's handler asks for that. A cancellation point.
+ */
+int wait_readable(int fd, struct session *session);
+/* Take out all that makes it readable. */
+void wait_drain(int fd);
+/* A pause while somebody holds a lock; -EAGAIN where that has been too long. */
+int wait_for_lock(int fd, unsigned int *turns);
+
+#endif /* WAIT_H */
