@@ -6,7 +6,7 @@
 #include "world.h"
 
 #define AGENT_OWNER 1
-#define QUEUE_BYTES (4u << 20)
+#define QUEUE_BYTES (8u << 20)
 #define STALL_NS (50 * MS)
 
 struct world w;
@@ -56,7 +56,7 @@ int world_setup(void **state)
 	nblocks = 0;
 	w.config = (struct nic_config){
 		.max_qp = 256,
-		.max_cq = 64,
+		.max_cq = 128,
 		.max_srq = 16,
 		.max_mr = 256,
 		.max_channel = 16,
