@@ -25,6 +25,8 @@
 #include "daemon.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
+/* Copies of the preload library in one process; so that none takes all slots. */
+#define MOST_OF_A_PROCESS 8
 
 /* What the core adds to struct client. */
 struct nic_client {
@@ -316,16 +318,23 @@ err:
 	return NULL;
 }
 
-/* The earlier life of a process that has exec'd ends here at the latest. */
-static void bury_predecessors(struct daemon *daemon, pid_t pid)
+/*
+ * How many clients this process is already; the earlier life of one that has
+ * exec'd ends here at the latest.
+ */
+static u32 count_of(struct daemon *daemon, pid_t pid)
 {
 	struct client *client, *next;
+	u32 count = 0;
 
 	for (client = daemon->clients; client; client = next) {
 		next = client->next;
-		if (client->pid == pid)
-			probe(client);
+		if (client->pid != pid)
+			continue;
+		probe(client);
+		count += !client->dead;
 	}
+	return count;
 }
 
 struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const char *command,
@@ -333,8 +342,9 @@ struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const ch
 {
 	struct client *client = NULL;
 
-	bury_predecessors(daemon, pid);
 	*error = check_memory(mem_fd);
+	if (!*error && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
+		*error = EMFILE;
 	if (!*error)
 		client = admit(daemon, pid, error);
 	if (!client) {

@@ -117,6 +117,25 @@ bool conn_send(struct conn *conn, const void *message, u32 length, const int *fd
 
 /* ---------------------------------------------------------------- receiving */
 
+/* The first descriptor that came is the message's, any others nobody's. */
+static void take_descriptors(struct conn *conn, struct msghdr *msg)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+	size_t count, i;
+	int fd;
+
+	if (!cmsg || cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+		return;
+	count = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	for (i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
+		if (i == 0)
+			conn->attached = fd;
+		else
+			close(fd);
+	}
+}
+
 /* Bytes of the message in `buffer`; 0: nothing to handle (conn may be gone). */
 static u32 receive(struct conn *conn)
 {
@@ -131,7 +150,6 @@ static u32 receive(struct conn *conn)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(conn->source.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -140,11 +158,8 @@ static u32 receive(struct conn *conn)
 		conn_close(conn);
 		return 0;
 	}
-	/* The buffer has room for one descriptor; the system closed others. */
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&conn->attached, CMSG_DATA(cmsg), sizeof(int));
+	/* What had no room (alignment leaves it for two), the system closed. */
+	take_descriptors(conn, &msg);
 	if (msg.msg_flags & MSG_TRUNC)
 		return sizeof(buffer) + 1;
 	return (u32)n;

@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon.h"
+#include "where.h"
 
 #define DEFAULT_IDLE_EXIT (30 * NSEC_PER_SEC)
 
@@ -93,31 +93,6 @@ static u64 seconds(const char *option, const char *text)
 	return (u64)(value * (double)NSEC_PER_SEC);
 }
 
-static const char *from_env(const char *name, const char *otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : otherwise;
-}
-
-/* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
-static const char *default_runtime_dir(void)
-{
-	static char path[PATH_MAX];
-	const char *base = from_env("VNET_RUNTIME_DIR", NULL);
-	struct stat st;
-
-	if (base)
-		return base;
-	base = from_env("XDG_RUNTIME_DIR", NULL);
-	if (base && base[0] == '/' && strlen(base) < sizeof(path) - 8 && stat(base, &st) == 0 &&
-	    S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		snprintf(path, sizeof(path), "%s/vnet", base);
-	else
-		snprintf(path, sizeof(path), "/tmp/vnet-%u", (unsigned int)geteuid());
-	return path;
-}
-
 static void check(const struct options *options)
 {
 	if (!good_name(options->node, strlen(options->node), MAX_NODE_NAME))
@@ -146,9 +121,9 @@ void options_parse(struct options *options, int argc, char **argv)
 	int c;
 
 	*options = (struct options){
-		.node = from_env("VNET_NODE", "default"),
-		.devices = from_env("VNET_DEVICES", "vnet0"),
-		.with_host_devices = !strcmp(from_env("VNET_WITH_HOST_DEVICES", "0"), "1"),
+		.node = where_node(),
+		.devices = where_variable("VNET_DEVICES", "vnet0"),
+		.with_host_devices = !strcmp(where_variable("VNET_WITH_HOST_DEVICES", "0"), "1"),
 		.ready_fd = -1,
 		.idle_exit = DEFAULT_IDLE_EXIT,
 	};
@@ -189,6 +164,6 @@ void options_parse(struct options *options, int argc, char **argv)
 	if (optind < argc)
 		mistake("not an option", argv[optind]);
 	if (!options->runtime_dir)
-		options->runtime_dir = default_runtime_dir();
+		options->runtime_dir = where_runtime_dir();
 	check(options);
 }

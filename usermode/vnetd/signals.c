@@ -37,5 +37,8 @@ int signals_init(struct daemon *daemon)
 	if (daemon->signals.fd < 0)
 		return -errno;
 	daemon->signals.ready = signals_ready;
+	/* NIC memory may turn out to have no page behind it. */
+	if (host_guard_init() < 0)
+		return -EINVAL;
 	return loop_add(&daemon->loop, &daemon->signals, EPOLLIN);
 }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../vnet_proto.h"
+
+/* A daemon answers at once, unless it was stopped. */
+#define PATIENCE_MS 5000
+
+static void __attribute__((format(printf, 2, 3))) trouble(struct ask *ask, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(ask->problem, sizeof(ask->problem), format, args);
+	va_end(args);
+}
+
+static struct ucred peer_of(int sock)
+{
+	struct ucred peer = { .pid = -1, .uid = (uid_t)-1 };
+	socklen_t length = sizeof(peer);
+
+	getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	return peer;
+}
+
+static int connect_daemon(struct ask *ask)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock;
+
+	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s/%s", ask->dir, ask->node,
+		     VNET_SOCKET_NAME) >= (int)sizeof(addr.sun_path)) {
+		trouble(ask, "%s/%s is too long for the address of a socket", ask->dir, ask->node);
+		return -1;
+	}
+	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sock < 0) {
+		trouble(ask, "cannot make a socket: %s", strerror(errno));
+		return -1;
+	}
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		ask->nobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
+		if (ask->nobody)
+			trouble(ask,
+				"no vnetd runs for node '%s' in %s: it starts with the first "
+				"program that uses the device, and ends when it is idle",
+				ask->node, ask->dir);
+		else
+			trouble(ask, "cannot reach %s: %s", addr.sun_path, strerror(errno));
+		goto err;
+	}
+	/* What is at the other end may only be the daemon of our own user. */
+	if (peer_of(sock).uid != geteuid()) {
+		trouble(ask, "%s belongs to another user", addr.sun_path);
+		goto err;
+	}
+	return sock;
+err:
+	close(sock);
+	return -1;
+}
+
+/* The descriptor that came with the answer; -1: none, or no answer. */
+static int receive(struct ask *ask, int sock, struct vnet_msg_result *result)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { .iov_base = result, .iov_len = sizeof(*result) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct pollfd poll_fd = { .fd = sock, .events = POLLIN };
+	struct cmsghdr *cmsg;
+	int fd = -1;
+
+	if (poll(&poll_fd, 1, PATIENCE_MS) == 0) {
+		trouble(ask, "vnetd does not answer (is it stopped?)");
+		return -1;
+	}
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != sizeof(*result)) {
+		trouble(ask, "vnetd is of another version, or just ended");
+		return -1;
+	}
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS && cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	if (result->error)
+		trouble(ask, "vnetd refuses: %s", strerror((int)result->error));
+	return fd;
+}
+
+static bool send_request(struct ask *ask, int sock, __u32 type)
+{
+	struct vnet_msg msg = { .type = type, .length = sizeof(msg) };
+
+	if (send(sock, &msg, sizeof(msg), MSG_NOSIGNAL) == sizeof(msg))
+		return true;
+	trouble(ask, "vnetd just ended");
+	return false;
+}
+
+static char *read_all(struct ask *ask, int fd, size_t *length)
+{
+	struct stat st;
+	char *text = fstat(fd, &st) < 0 ? NULL : malloc((size_t)st.st_size + 1);
+
+	*length = text ? (size_t)st.st_size : 0;
+	if (text && pread(fd, text, *length, 0) == (ssize_t)*length)
+		return text;
+	free(text);
+	trouble(ask, "cannot read what vnetd answered");
+	return NULL;
+}
+
+char *ask_status(struct ask *ask, size_t *length)
+{
+	struct vnet_msg_result result;
+	char *text = NULL;
+	int sock = connect_daemon(ask);
+	int fd = -1;
+
+	if (sock < 0)
+		return NULL;
+	if (send_request(ask, sock, VNET_MSG_STATUS))
+		fd = receive(ask, sock, &result);
+	if (fd >= 0) {
+		text = read_all(ask, fd, length);
+		close(fd);
+	} else if (!ask->problem[0]) {
+		trouble(ask, "vnetd answered nothing");
+	}
+	close(sock);
+	return text;
+}
+
+/* Its process; where that cannot be had, its socket, which goes a little earlier. */
+static bool wait_for_end(int sock)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, peer_of(sock).pid, 0);
+	struct pollfd poll_fd = {
+		.fd = pidfd < 0 ? sock : pidfd,
+		.events = pidfd < 0 ? 0 : POLLIN,
+	};
+	bool ended = poll(&poll_fd, 1, PATIENCE_MS) == 1;
+
+	if (pidfd >= 0)
+		close(pidfd);
+	return ended;
+}
+
+bool ask_stop(struct ask *ask)
+{
+	struct vnet_msg_result result = { .error = EIO };
+	int sock = connect_daemon(ask);
+	bool ended = false;
+	int fd;
+
+	if (sock < 0)
+		return false;
+	if (send_request(ask, sock, VNET_MSG_STOP)) {
+		fd = receive(ask, sock, &result);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!result.error) {
+		ended = wait_for_end(sock);
+		if (!ended)
+			trouble(ask, "vnetd does not end");
+	}
+	close(sock);
+	return ended;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* vnet-status: what the daemon knows, for people or programs; and its end. */
+#include <ctype.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../vnetd/where.h"
+#include "ask.h"
+#include "table.h"
+
+#define DEFAULT_ROWS 40
+
+static const char usage[] =
+	"Usage: vnet-status [OPTIONS]\n"
+	"Asks the daemon of this user and node for its devices, clients, queue pairs and\n"
+	"memory regions.\n"
+	"\n"
+	"  --json              as JSON\n"
+	"  --watch             again every second, until interrupted, with rates\n"
+	"  --interval SECONDS  between two looks\n"
+	"  --all               long lists in full\n"
+	"  --stop              end the daemon\n"
+	"  --runtime-dir DIR   where its state is; default: $VNET_RUNTIME_DIR,\n"
+	"                      $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
+	"  --node NAME         which node; default: $VNET_NODE, \"default\"\n"
+	"  --help, --version\n"
+	"\n"
+	"Status 1: no daemon runs, or it does not answer.\n";
+
+struct options {
+	bool json;
+	bool watch;
+	bool stop;
+	double interval;
+	struct table_options table;
+};
+
+static void __attribute__((noreturn)) mistake(const char *what, const char *value)
+{
+	fprintf(stderr, "vnet-status: %s: '%s'; see vnet-status --help\n", what, value);
+	exit(2);
+}
+
+static double seconds(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (!isdigit((unsigned char)*text) || *end || value < 0.01 || value > 1e6)
+		mistake("--interval", text);
+	return value;
+}
+
+static void parse(struct options *options, struct ask *ask, int argc, char **argv)
+{
+	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, DIR_, NODE, HELP, VERSION };
+	static const struct option longs[] = {
+		{ "json", no_argument, NULL, JSON },
+		{ "watch", no_argument, NULL, WATCH },
+		{ "interval", required_argument, NULL, INTERVAL },
+		{ "all", no_argument, NULL, ALL },
+		{ "stop", no_argument, NULL, STOP },
+		{ "runtime-dir", required_argument, NULL, DIR_ },
+		{ "node", required_argument, NULL, NODE },
+		{ "help", no_argument, NULL, HELP },
+		{ "version", no_argument, NULL, VERSION },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hw", longs, NULL)) != -1) {
+		switch (c) {
+		case JSON:
+			options->json = true;
+			break;
+		case 'w':
+		case WATCH:
+			options->watch = true;
+			break;
+		case INTERVAL:
+			options->interval = seconds(optarg);
+			break;
+		case ALL:
+			options->table.rows = 0;
+			break;
+		case STOP:
+			options->stop = true;
+			break;
+		case DIR_:
+			ask->dir = optarg;
+			break;
+		case NODE:
+			ask->node = optarg;
+			break;
+		case 'h':
+		case HELP:
+			fputs(usage, stdout);
+			exit(0);
+		case VERSION:
+			puts("vnet-status " VNET_VERSION);
+			exit(0);
+		default:
+			exit(2);
+		}
+	}
+	if (optind < argc)
+		mistake("not an option", argv[optind]);
+}
+
+static double clock_seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* One look. `*last` is the one before, and becomes this one. */
+static bool look(struct options *options, struct ask *ask, struct json **last, FILE *out)
+{
+	size_t length;
+	char *text = ask_status(ask, &length);
+	struct json *status;
+
+	if (!text)
+		return false;
+	if (options->json) {
+		fwrite(text, 1, length, out);
+		free(text);
+		return true;
+	}
+	status = json_read(text, length);
+	free(text);
+	if (!status) {
+		snprintf(ask->problem, sizeof(ask->problem), "vnetd answered what is not JSON");
+		return false;
+	}
+	table_print(out, status, *last, &options->table);
+	json_free(*last);
+	*last = status;
+	return true;
+}
+
+/* A screen at once, so that it does not flicker. */
+static void show(const char *text, size_t length)
+{
+	if (isatty(STDOUT_FILENO))
+		fputs("\033[H\033[2J", stdout);
+	fwrite(text, 1, length, stdout);
+	fflush(stdout);
+}
+
+static int watch(struct options *options, struct ask *ask)
+{
+	struct json *last = NULL;
+	double before = clock_seconds();
+
+	while (!ferror(stdout)) {
+		char *text = NULL;
+		size_t length = 0;
+		FILE *out = open_memstream(&text, &length);
+		struct timespec pause = {
+			.tv_sec = (time_t)options->interval,
+			.tv_nsec = (long)((options->interval - (double)(time_t)options->interval) *
+					  1e9),
+		};
+		double now = clock_seconds();
+
+		if (!out)
+			return 1;
+		options->table.elapsed = now - before;
+		before = now;
+		ask->nobody = false;
+		if (!look(options, ask, &last, out)) {
+			/* One that comes later is shown when it is there. */
+			json_free(last);
+			last = NULL;
+			fprintf(out, "vnet: %s\n", ask->problem);
+		}
+		fclose(out);
+		show(text, length);
+		free(text);
+		nanosleep(&pause, NULL);
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .interval = 1, .table.rows = DEFAULT_ROWS };
+	struct ask ask = { .dir = where_runtime_dir(), .node = where_node() };
+	struct json *last = NULL;
+	bool good;
+
+	parse(&options, &ask, argc, argv);
+	if (options.stop) {
+		good = ask_stop(&ask);
+	} else if (options.watch) {
+		return watch(&options, &ask);
+	} else {
+		good = look(&options, &ask, &last, stdout);
+		json_free(last);
+	}
+	if (!good)
+		fprintf(stderr, "vnet: %s\n", ask.problem);
+	return good ? 0 : 1;
+}

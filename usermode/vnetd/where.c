@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "where.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *where_variable(const char *name, const char *otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : otherwise;
+}
+
+/* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
+static bool usable_xdg_dir(const char *dir)
+{
+	struct stat st;
+
+	return dir && dir[0] == '/' && stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+const char *where_runtime_dir(void)
+{
+	static char path[PATH_MAX];
+	const char *dir = where_variable("VNET_RUNTIME_DIR", NULL);
+	const char *xdg = where_variable("XDG_RUNTIME_DIR", NULL);
+
+	if (dir)
+		return dir;
+	if (usable_xdg_dir(xdg))
+		snprintf(path, sizeof(path), "%s/vnet", xdg);
+	else
+		snprintf(path, sizeof(path), "/tmp/vnet-%u", (unsigned int)geteuid());
+	return path;
+}
+
+const char *where_node(void)
+{
+	return where_variable("VNET_NODE", "default");
+}

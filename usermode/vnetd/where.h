@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Where a node's daemon is, by the environment: for the daemon and who asks it. */
+#ifndef WHERE_H
+#define WHERE_H
+
+/* An environment variable that is set, and not empty. */
+const char *where_variable(const char *name, const char *otherwise);
+/* Runtime directory of this user. */
+const char *where_runtime_dir(void);
+/* Name of the node, a folder in it. */
+const char *where_node(void);
+
+#endif /* WHERE_H */
