@@ -134,7 +134,7 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 {
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
 	struct nic_channel *ch;
-	u32 channel = cq->channel;
+	u32 channel = nic_load(&cq->channel);
 
 	if (likely(!ring || !nic_armed_for(ring, solicited)))
 		return true;
@@ -143,7 +143,9 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	ch = &nic->channel[channel];
 	if (!nic_lock(nic, &ch->lock))
 		return false;
-	if (nic_armed_for(ring, solicited) && ch->generation) {
+	/* A resize moves the ring, with both locks held; channels end so too. */
+	ring = nic_cq_ring(nic, cq);
+	if (ring && cq->channel == channel && ch->generation && nic_armed_for(ring, solicited)) {
 		bool was_empty = ch->head == NIC_NONE;
 
 		/* Recorded before it is disarmed: a death between repeats it. */
