@@ -28,12 +28,9 @@ static bool nic_grace_passed(const struct nic_qp *qp, u32 ticket)
 
 bool nic_grace_over(struct nic *nic, u32 ticket)
 {
-	u32 high = nic_load(&nic->hdr->qp_high);
 	int turns = NIC_LOCK_SPINS;
-	u32 i;
+	u32 i, high = nic_qp_high(nic);
 
-	if (high > nic->max_qp)
-		high = nic->max_qp;
 	for (i = 0; i < high; i++) {
 		/* Most operations end within the turns of all together. */
 		while (!nic_grace_passed(&nic->qp[i], ticket)) {

@@ -21,6 +21,14 @@ static inline u32 nic_qp_index(const struct nic *nic, const struct nic_qp *qp)
 	return (u32)(qp - nic->qp);
 }
 
+/* QPs that were ever made have an index below this: bounds long scans. */
+static inline u32 nic_qp_high(const struct nic *nic)
+{
+	u32 high = nic_load(&nic->hdr->qp_high);
+
+	return high < nic->max_qp ? high : nic->max_qp;
+}
+
 static inline struct nic_cq *nic_find_cq(struct nic *nic, u32 cqn)
 {
 	struct nic_cq *cq = &nic->cq[(cqn - 1) & (nic->max_cq - 1)];
@@ -133,6 +141,8 @@ bool nic_retire_notify(struct nic *nic, struct nic_qp *qp);
 
 /* What arrives at a receive queue. */
 struct nic_message {
+	/* Number of the QP that it is for. */
+	u32 dest;
 	const struct nic_piece *src;
 	u32 nsrc;
 	u64 length;
@@ -170,9 +180,10 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 
 /*
  * Run the send queue (and the flush of the receive queue) as far as it goes, at
- * most `budget` requests. The caller holds nothing.
+ * most `budget` requests. The caller holds nothing. false: somebody else has
+ * its lock, who may have looked at it for the last time already.
  */
-void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
+bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
 
 /* -- nic_grace.c: waiting for operations under way */
 

@@ -226,13 +226,13 @@ static u32 nic_requester_status(const struct nic_qp *qp, enum vnet_wc_status at_
  * The event that a committed receive may owe. With the receive queue's lock
  * held, so that neither the responder nor its CQ goes away meanwhile.
  */
-static u32 nic_delivered(struct nic_delivery *d, u32 status)
+static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic_qp *qp = d->qp;
-	bool told = nic_cq_notify(d->nic, d->cq, d->msg->solicited || status);
+	u32 status = qp->op_status;
+	bool told = nic_cq_notify(d->nic, d->cq, d->msg->solicited || at_receiver);
 
 	plat_step(17);
-	qp->op_status = (u8)status;
 	if (likely(told))
 		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
 	nic_delivery_unlock(d);
@@ -300,7 +300,18 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	nic_commit_receive(nic, d->qp, d->rq, d->cq, slot, &wc);
 	if (d->rq->is_srq)
 		nic_srq_taken(d);
-	return nic_delivered(d, d->qp->op_status);
+	return nic_delivered(d, at_receiver);
+}
+
+/* With the receive queue locked: is it still the QP that was looked up? */
+static bool nic_is_peer(const struct nic_delivery *d)
+{
+	const struct nic_qp *peer = d->peer;
+
+	if (peer->qpn != d->msg->dest || peer->state < NIC_QPS_RTR ||
+	    peer->state == NIC_QPS_ERR)
+		return false;
+	return d->msg->datagram || peer->attr.dest_qpn == d->qp->qpn;
 }
 
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
@@ -318,9 +329,8 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	if (unlikely(!nic_delivery_lock(&d)))
 		return nic_lock_wait(nic, qp);
 	d.ring = nic_rq_ring(nic, d.rq);
-	/* It may have been destroyed or reset before its lock was had. */
-	if (unlikely(!d.ring || !d.peer->qpn || d.peer->state < NIC_QPS_RTR ||
-		     d.peer->state == NIC_QPS_ERR)) {
+	/* It may have been destroyed, replaced or reset before its lock was had. */
+	if (unlikely(!d.ring || !nic_is_peer(&d))) {
 		nic_delivery_unlock(&d);
 		return nic_lock_wait(nic, qp);
 	}

@@ -107,10 +107,10 @@ static void nic_silence(struct nic *nic, struct nic_qp *qp)
 
 void nic_recover(struct nic *nic, u32 owner, u32 space)
 {
-	u32 i;
+	u32 i, high = nic_qp_high(nic);
 
 	/* Intents while the locks still say what they cover. */
-	for (i = 0; i < nic->max_qp; i++) {
+	for (i = 0; i < high; i++) {
 		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
 			nic_finish_op(nic, &nic->qp[i], owner);
 	}
@@ -126,7 +126,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 		nic_release(&nic->srq[i].rq.lock, owner);
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
-	for (i = 0; i < nic->max_qp; i++) {
+	for (i = 0; i < high; i++) {
 		struct nic_qp *qp = &nic->qp[i];
 
 		nic_release(&qp->rq.lock, owner);
@@ -145,9 +145,9 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 
 void nic_flush_own(struct nic *nic)
 {
-	u32 i;
+	u32 i, high = nic_qp_high(nic);
 
-	for (i = 0; i < nic->max_qp; i++) {
+	for (i = 0; i < high; i++) {
 		struct nic_qp *qp = &nic->qp[i];
 
 		if (!qp->qpn || nic_load(&qp->space) != nic->space)

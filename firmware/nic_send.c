@@ -155,6 +155,7 @@ static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 static u32 nic_do_send(struct nic_request *r)
 {
 	struct nic_message msg = {
+		.dest = r->qp->attr.dest_qpn,
 		.src = r->local,
 		.nsrc = r->nlocal,
 		.length = r->length,
@@ -226,6 +227,7 @@ static u32 nic_do_write(struct nic_request *r)
 static u32 nic_do_write_imm(struct nic_request *r)
 {
 	struct nic_message msg = {
+		.dest = r->qp->attr.dest_qpn,
 		.length = r->length,
 		.imm = r->wqe.imm,
 		.wc_flags = VNET_WC_WITH_IMM,
@@ -299,12 +301,11 @@ static enum nic_copy_result nic_atomic_exchange(struct nic_request *r,
  */
 static u32 nic_do_atomic(struct nic_request *r)
 {
-	u32 n = (u32)(r->wqe.rdma.remote_addr >> 3) % NIC_ATOMIC_LOCKS;
-	nic_lock_t *lock = &r->nic->hdr->atomic_lock[n];
 	struct nic_piece remote, here = { .length = 8, .space = NIC_SPACE_POINTER };
 	enum nic_copy_result result;
+	nic_lock_t *lock;
 	u64 old = 0;
-	u32 status;
+	u32 status, n;
 
 	if (r->length != 8)
 		return VNET_WC_LOC_LEN_ERR;
@@ -315,6 +316,9 @@ static u32 nic_do_atomic(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote);
 	if (status)
 		return status;
+	/* Where the word is, not what it is called: keys may differ. */
+	n = (u32)(remote.addr >> 3) % NIC_ATOMIC_LOCKS;
+	lock = &r->nic->hdr->atomic_lock[n];
 	if (!nic_lock(r->nic, lock))
 		return nic_no_answer(r);
 	r->qp->op_atomic = n + 1;
@@ -403,6 +407,7 @@ static u32 nic_do_datagram(struct nic_request *r)
 {
 	u8 grh[VNET_GRH_SIZE];
 	struct nic_message msg = {
+		.dest = r->wqe.ud.remote_qpn,
 		.src = r->local,
 		.imm = r->wqe.imm,
 		.wc_flags = VNET_WC_GRH,
@@ -539,9 +544,10 @@ static enum nic_turn nic_turn(const struct nic_qp *qp)
 	}
 }
 
+/* A request ended: it may have been the one that draining waits for. */
 static void nic_drained(struct nic *nic, struct nic_qp *qp)
 {
-	if (likely(!qp->sq_draining))
+	if (likely(!qp->sq_draining || qp->state != NIC_QPS_SQD))
 		return;
 	qp->sq_draining = 0;
 	if (qp->attr.en_sqd_async_notify)
@@ -591,8 +597,11 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 	return nic_retire(nic, qp, &r.wqe);
 }
 
-/* With sq_lock held: as far as it goes. What stays undone is pending. */
-static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
+/*
+ * With sq_lock held: as far as it goes. false: what stays undone is pending,
+ * and it is no use to try again at once.
+ */
+static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
 	struct nic_request r;
@@ -600,9 +609,12 @@ static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 	u32 waiting;
 
 	if (unlikely(!ring || !qp->qpn))
-		return;
-	if (unlikely(qp->op_phase != NIC_OP_IDLE) && !nic_resume(nic, qp, ring))
-		goto later;
+		return false;
+	if (unlikely(qp->op_phase != NIC_OP_IDLE)) {
+		if (!nic_resume(nic, qp, ring))
+			goto later;
+		nic_drained(nic, qp);
+	}
 	r.nic = nic;
 	r.qp = qp;
 	for (;;) {
@@ -610,11 +622,11 @@ static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		turn = nic_turn(qp);
 		waiting = nic_sq_waiting(qp, ring);
 		if (!waiting || turn == NIC_TURN_REST)
-			return;
+			return true;
 		if (unlikely(waiting > qp->sq_mask + 1)) {
 			/* Not an index: the queue cannot be believed any more. */
 			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
-			return;
+			return false;
 		}
 		if (!budget--)
 			goto later;
@@ -627,13 +639,14 @@ static void nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		if (!nic_retire(nic, qp, &r.wqe))
 			goto later;
 		plat_step(32);
-		if (unlikely(qp->state == NIC_QPS_SQD))
-			nic_drained(nic, qp);
+		nic_drained(nic, qp);
 	}
+	/* What waits for something is pending already. */
 	if (qp->op_phase == NIC_OP_IDLE)
-		return;
+		return false;
 later:
 	nic_pend(nic, qp);
+	return false;
 }
 
 static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
@@ -645,13 +658,15 @@ static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
 
-void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
+	bool done;
+
 	do {
 		/* Whoever has the lock looks for new work after releasing it. */
 		if (!nic_trylock(nic, &qp->sq_lock))
-			return;
-		nic_run_queue(nic, qp, budget);
+			return false;
+		done = nic_run_queue(nic, qp, budget);
 		if (unlikely(nic_load(&qp->flush_rq)) && qp->op_phase == NIC_OP_IDLE)
 			nic_flush_receives(nic, qp);
 		nic_unlock(&qp->sq_lock);
@@ -659,7 +674,8 @@ void nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 		 * A full barrier lies between the unlock and this look; another
 		 * between the store of prod and the look at the lock.
 		 */
-	} while (nic_has_work(nic, qp));
+	} while (done && nic_has_work(nic, qp));
+	return true;
 }
 
 void nic_send_doorbell(struct nic *nic, u32 qpn)

@@ -31,9 +31,14 @@ void nic_pend(struct nic *nic, struct nic_qp *qp)
 	u32 i = nic_qp_index(nic, qp);
 	u64 bit = 1ull << (i % 64);
 
-	if (!(nic_load(&nic->pending[i / 64]) & bit))
-		nic_fetch_or(&nic->pending[i / 64], bit);
-	nic_fetch_or(&hdr->pending_summary, 1ull << (i / 64 / nic_pending_stride(nic)));
+	/*
+	 * Full barrier: who clears this bit afterwards sees why it was set. And
+	 * a summary that is still set now has not been scanned since.
+	 */
+	nic_fetch_or(&nic->pending[i / 64], bit);
+	bit = 1ull << (i / 64 / nic_pending_stride(nic));
+	if (!(nic_load(&hdr->pending_summary) & bit))
+		nic_fetch_or(&hdr->pending_summary, bit);
 	/* A dozing processor finds it at its next tick. */
 	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
 	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
@@ -129,8 +134,9 @@ static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 			continue;
 		/* Before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
-		if (nic_load(&qp->qpn))
-			nic_qp_run(nic, qp, budget);
+		/* The holder of its lock may have set it just before us. */
+		if (nic_load(&qp->qpn) && !nic_qp_run(nic, qp, budget))
+			nic_pend(nic, qp);
 	}
 }
 
@@ -148,13 +154,18 @@ static void nic_run_pending(struct nic *nic, u32 space, u32 budget)
 		summary &= summary - 1;
 		if (end > nic_pending_words(nic))
 			end = nic_pending_words(nic);
-		/* Cleared before the words are read: see nic_memory.h. */
-		nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
+		/*
+		 * Cleared before the words are read: see nic_memory.h. By the NIC
+		 * processor alone, which must not find the summary empty and fall
+		 * asleep because somebody else is just looking through the words.
+		 */
+		if (space == NIC_SPACE_POINTER)
+			nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
 		for (; word < end; word++) {
 			nic_run_word(nic, word, space, budget);
 			left = left || nic_load(&nic->pending[word]);
 		}
-		if (left)
+		if (left && space == NIC_SPACE_POINTER)
 			nic_fetch_or(&nic->hdr->pending_summary, 1ull << bit);
 	}
 }
@@ -187,7 +198,8 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 		qp = nic_find_qp(nic, num);
 		if (qp && qp->state == NIC_QPS_ERR) {
 			nic_store(&qp->flush_rq, 1);
-			nic_qp_run(nic, qp, NIC_IDLE_BUDGET);
+			if (!nic_qp_run(nic, qp, NIC_IDLE_BUDGET))
+				nic_pend(nic, qp);
 			return;
 		}
 	}
