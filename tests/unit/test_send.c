@@ -407,6 +407,53 @@ static void atomics(void **state)
 	}
 }
 
+/* One word has one lock, by whatever name it is reached. */
+static u32 locks_held[2];
+static u32 round_of_atomics;
+
+static void look_at_locks(int step)
+{
+	u32 i;
+
+	if (step != 6)
+		return;
+	for (i = 0; i < NIC_ATOMIC_LOCKS; i++) {
+		if (w.agent.hdr->atomic_lock[i])
+			locks_held[round_of_atomics] = i + 1;
+	}
+}
+
+static void atomic_names(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = rdma(VNET_WR_ATOMIC_FETCH_ADD, 1, &w.p[1], TO);
+	struct sge result = sge(&w.p[0], FROM, 8);
+	struct nic_mr_params other_name = {
+		.key = new_key(),
+		.kind = NIC_MR_REGION,
+		.access = ALL_ACCESS,
+		.pdn = w.p[1].pdn,
+		.iova = 0x18,
+		.addr = at(&w.p[1], TO),
+		.length = 8,
+		.space = w.p[1].nic.space,
+	};
+
+	(void)state;
+	assert_int_equal(nic_mr_create(&w.agent, &other_name), NIC_OK);
+	tp.on_step = look_at_locks;
+	send_one(pair.a, &wqe, &result);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	round_of_atomics = 1;
+	wqe.rdma.remote_addr = 0x18;
+	wqe.rdma.rkey = other_name.key;
+	send_one(pair.a, &wqe, &result);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	tp.on_step = NULL;
+	assert_int_not_equal(locks_held[0], 0);
+	assert_int_equal(locks_held[0], locks_held[1]);
+}
+
 /* A fence asks for order that is always kept: results are there before. */
 static void fence(void **state)
 {
@@ -752,6 +799,7 @@ int main(void)
 		TEST(scattered_read),
 		TEST(write_with_immediate),
 		TEST(atomics),
+		TEST(atomic_names),
 		TEST(fence),
 		TEST(one_copy_for_a_write),
 		TEST(datagram_sizes),

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion events and asynchronous events: when, and how often. */
+#include <string.h>
+
+#include "world.h"
+
+#define CHANNEL 3
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static bool take(struct process *p, u64 *handle)
+{
+	return nic_channel_take(&p->nic, CHANNEL, handle, nothing, NULL) == NIC_OK;
+}
+
+/* Whether exactly one event, of the CQ with this handle, is there. */
+static bool one_event(struct process *p, u64 want)
+{
+	u64 handle;
+
+	return take(p, &handle) && handle == want && !take(p, &handle);
+}
+
+static bool no_event(struct process *p)
+{
+	u64 handle;
+
+	return !take(p, &handle);
+}
+
+/* A pair whose receiver's CQ has a channel. */
+static struct pair pair_with_channel(u8 type)
+{
+	struct cq *ca = make_cq(&w.p[0], 64, 0), *cb;
+	struct pair pair;
+
+	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
+	cb = make_cq_channel(&w.p[1], 64, CHANNEL, 99);
+	pair.a = make_qp(&w.p[0], type, ca, ca);
+	pair.b = make_qp(&w.p[1], type, cb, cb);
+	connect(pair.a, pair.b);
+	return pair;
+}
+
+static void send_with(struct pair *pair, u8 flags)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	wqe.flags |= flags;
+	post_recv(pair->b, 2, NULL, 0);
+	send_one(pair->a, &wqe, NULL);
+	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair->b->rcq, 2, VNET_WC_SUCCESS);
+}
+
+static void arm(struct cq *cq, u32 how)
+{
+	cq->ring.hdr->arm = how;
+}
+
+static void one_event_for_one_arm(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	send_with(&pair, 0);
+	assert_true(no_event(&w.p[1]));
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, 0);
+	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
+	send_with(&pair, 0);
+	assert_true(one_event(&w.p[1], 99));
+	assert_int_equal(tp.readied[CHANNEL], 1);
+}
+
+static void solicited_only(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	send_with(&pair, 0);
+	assert_true(no_event(&w.p[1]));
+	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_ARM_SOLICITED);
+	send_with(&pair, VNET_WR_SOLICITED);
+	assert_true(one_event(&w.p[1], 99));
+	/* Armed for any, a solicited one is one of them. */
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, VNET_WR_SOLICITED);
+	assert_true(one_event(&w.p[1], 99));
+}
+
+/* A completion in error counts as solicited, on either side. */
+static void errors_are_solicited(void **state)
+{
+	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC };
+	struct sge from = sge(&w.p[0], 0, 10);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+		struct pair pair = pair_with_channel(types[i]);
+
+		arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+		post_recv(pair.b, 2, NULL, 0); /* too short */
+		send_one(pair.a, &wqe, &from);
+		expect(pair.b->rcq, 2, VNET_WC_LOC_LEN_ERR);
+		assert_true(one_event(&w.p[1], 99));
+
+		/* Flushed, for the rest. */
+		arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+		post_recv(pair.b, 3, NULL, 0);
+		run_for(3 * MS);
+		expect(pair.b->rcq, 3, VNET_WC_WR_FLUSH_ERR);
+		assert_true(one_event(&w.p[1], 99));
+
+		wqe.opcode = VNET_WR_BIND_MW;
+		assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_OK);
+		pair.b->sq_prod = pair.b->rq_prod = 0;
+		bring_up(pair.b, pair.a->qpn);
+		arm(pair.b->scq, VNET_CQ_ARM_SOLICITED);
+		send_one(pair.b, &wqe, NULL);
+		expect(pair.b->scq, 1, VNET_WC_MW_BIND_ERR);
+		assert_true(one_event(&w.p[1], 99));
+		assert_int_equal(nic_channel_destroy(&w.agent, CHANNEL), NIC_OK);
+	}
+}
+
+static void events_of_the_sender(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	arm(pair.b->scq, VNET_CQ_ARM_NEXT);
+	wqe.flags = 0;
+	send_one(pair.b, &wqe, NULL);
+	assert_true(no_event(&w.p[1]));
+	wqe.flags = VNET_WR_SIGNALED;
+	send_one(pair.b, &wqe, NULL);
+	assert_true(one_event(&w.p[1], 99));
+	/* A good completion of a send is never solicited. */
+	arm(pair.b->scq, VNET_CQ_ARM_SOLICITED);
+	wqe.flags |= VNET_WR_SOLICITED;
+	send_one(pair.b, &wqe, NULL);
+	assert_true(no_event(&w.p[1]));
+}
+
+static void immediate_data_too(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE_IMM, 1);
+	struct pair pair = pair_with_channel(NIC_QPT_UC);
+
+	(void)state;
+	wqe.flags |= VNET_WR_SOLICITED;
+	arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	post_recv(pair.b, 2, NULL, 0);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	assert_true(one_event(&w.p[1], 99));
+}
+
+/* The channel is locked by one who is stopped: the event comes later. */
+static void event_deferred(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	w.agent.channel[CHANNEL].lock = 7;
+	post_recv(pair.b, 2, NULL, 0);
+	send_one(pair.a, &wqe, NULL);
+	/* The receiver has it; the sender's request is not over. */
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	expect_none(pair.a->scq);
+	run_for(3 * MS);
+	expect_none(pair.a->scq);
+	w.agent.channel[CHANNEL].lock = 0;
+	run_for(2 * MS);
+	assert_true(one_event(&w.p[1], 99));
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect_none(pair.b->rcq);
+}
+
+/* The same at the sender's end. */
+static void event_of_the_sender_deferred(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	arm(pair.b->scq, VNET_CQ_ARM_NEXT);
+	w.agent.channel[CHANNEL].lock = 7;
+	send_one(pair.b, &wqe, NULL);
+	wqe.wr_id = 2;
+	send_one(pair.b, &wqe, NULL);
+	expect(pair.b->scq, 1, VNET_WC_SUCCESS);
+	w.agent.channel[CHANNEL].lock = 0;
+	run_for(2 * MS);
+	assert_true(one_event(&w.p[1], 99));
+	expect(pair.b->scq, 2, VNET_WC_SUCCESS);
+}
+
+static void settle(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	u32 drained = 0;
+
+	(void)state;
+	assert_int_equal(nic_channel_settle(&w.agent, w.config.max_channel, nothing, &drained),
+			 NIC_EINVAL);
+	w.agent.channel[CHANNEL].lock = 7;
+	assert_int_equal(nic_channel_settle(&w.agent, CHANNEL, nothing, NULL), NIC_BUSY);
+	w.agent.channel[CHANNEL].lock = 0;
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, 0);
+	assert_int_equal(nic_channel_settle(&w.agent, CHANNEL, nothing, NULL), NIC_OK);
+	assert_true(one_event(&w.p[1], 99));
+}
+
+/* While somebody waits for the channel's lock, the CQ gets another ring. */
+static struct pair resized;
+
+static void resize_now(void)
+{
+	struct ring ring = ring_make(128, 7);
+
+	tp.on_relax = NULL;
+	w.agent.channel[CHANNEL].lock = 0;
+	assert_int_equal(nic_cq_resize(&w.agent, resized.b->rcq->cqn, ring.offset, 128), NIC_OK);
+	resized.b->rcq->ring = ring;
+}
+
+static void event_against_resize(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct vnet_ring *old;
+
+	(void)state;
+	resized = pair_with_channel(NIC_QPT_RC);
+	old = resized.b->rcq->ring.hdr;
+	arm(resized.b->rcq, VNET_CQ_ARM_NEXT);
+	post_recv(resized.b, 2, NULL, 0);
+	w.agent.channel[CHANNEL].lock = 7;
+	tp.on_relax = resize_now;
+	send_one(resized.a, &wqe, NULL);
+	/* The old ring may be somebody else's memory by now. */
+	assert_int_equal(old->arm, VNET_CQ_ARM_NEXT);
+	assert_int_equal(resized.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
+	assert_true(one_event(&w.p[1], 99));
+	expect(resized.b->rcq, 2, VNET_WC_SUCCESS);
+}
+
+/* ----------------------------------------------------------- asynchronous */
+
+static void overrun_ends_the_cq(void **state)
+{
+	struct cq *small = make_cq(&w.p[1], 4, 0), *ca = make_cq(&w.p[0], 64, 0);
+	struct qp *a = make_qp(&w.p[0], NIC_QPT_RC, ca, ca);
+	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, small, small);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 0);
+	struct wc wc;
+	u32 i;
+
+	(void)state;
+	connect(a, b);
+	for (i = 0; i < 6; i++)
+		post_recv(b, 10 + i, NULL, 0);
+	for (i = 0; i < 4; i++) {
+		wqe.wr_id = i;
+		send_one(a, &wqe, NULL);
+		expect(ca, i, VNET_WC_SUCCESS);
+	}
+	no_async();
+	send_one(a, &wqe, NULL);
+	assert_true(async_event('q', b->qpn, NIC_EVENT_QP_FATAL));
+	assert_true(async_event('c', small->cqn, NIC_EVENT_CQ_ERR));
+	expect(ca, 3, VNET_WC_REM_OP_ERR);
+	assert_int_equal(state_of(b), NIC_QPS_ERR);
+	/* What was there can still be read; nothing is overwritten or added. */
+	for (i = 0; i < 4; i++)
+		expect_next(small, 10 + i, VNET_WC_SUCCESS);
+	assert_false(poll(small, &wc));
+	run_for(5 * MS);
+	assert_false(poll(small, &wc));
+	no_async();
+}
+
+static void overrun_by_the_sender(void **state)
+{
+	struct cq *small = make_cq(&w.p[0], 2, 0);
+	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, small, small);
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	u32 i;
+
+	(void)state;
+	bring_up(qp, qp->qpn);
+	for (i = 0; i < 5; i++)
+		post_send(qp, &wqe, NULL, 0);
+	ring_send(qp);
+	assert_true(async_event('q', qp->qpn, NIC_EVENT_QP_FATAL));
+	assert_true(async_event('c', small->cqn, NIC_EVENT_CQ_ERR));
+	assert_int_equal(state_of(qp), NIC_QPS_ERR);
+	run_for(5 * MS);
+	assert_int_equal(qp->sq.hdr->cons, 5);
+	no_async();
+}
+
+static void overrun_ignored_on_request(void **state)
+{
+	struct cq *small = make_cq(&w.p[0], 4, VNET_CREATE_CQ_IGNORE_OVERRUN);
+	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, small, small);
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	u32 i;
+
+	(void)state;
+	bring_up(qp, qp->qpn);
+	for (i = 0; i < 9; i++)
+		post_send(qp, &wqe, NULL, 0);
+	ring_send(qp);
+	no_async();
+	assert_int_equal(state_of(qp), NIC_QPS_RTS);
+	assert_int_equal(qp->sq.hdr->cons, 9);
+}
+
+static void established_once(void **state)
+{
+	struct cq *ca = make_cq(&w.p[0], 64, 0), *cb = make_cq(&w.p[1], 64, 0);
+	struct qp *a = make_qp(&w.p[0], NIC_QPT_RC, ca, ca);
+	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, cb, cb);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	assert_int_equal(to_state(b, NIC_QPS_INIT, a->qpn), NIC_OK);
+	assert_int_equal(to_state(b, NIC_QPS_RTR, a->qpn), NIC_OK);
+	bring_up(a, b->qpn);
+	post_recv(b, 1, NULL, 0);
+	post_recv(b, 2, NULL, 0);
+	send_one(a, &wqe, NULL);
+	assert_true(async_event('q', b->qpn, NIC_EVENT_COMM_EST));
+	send_one(a, &wqe, NULL);
+	no_async();
+}
+
+/* Several events of several objects: each once, none lost. */
+static void many_events(void **state)
+{
+	struct pair pair[3];
+	struct nic_async async;
+	u32 i, seen = 0;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+		struct sge from = sge(&w.p[0], 0, 8);
+
+		pair[i] = make_pair(NIC_QPT_RC);
+		wqe.rdma.rkey = 1;
+		w.agent.hdr->processor_sleeps = NIC_SLEEPS;
+		tp.kicks = 0;
+		send_one(pair[i].a, &wqe, &from);
+		assert_true(tp.kicks > 0);
+	}
+	while (nic_async_take(&w.agent, &async)) {
+		assert_int_equal(async.kind, 'q');
+		assert_int_equal(async.event, NIC_EVENT_QP_ACCESS_ERR);
+		for (i = 0; i < 3; i++) {
+			if (async.num == pair[i].b->qpn)
+				seen += 1u << (4 * i);
+		}
+	}
+	assert_int_equal(seen, 0x111);
+}
+
+static void events_die_with_their_object(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	struct sge from = sge(&w.p[0], 0, 8);
+
+	(void)state;
+	wqe.rdma.rkey = 1;
+	send_one(pair.a, &wqe, &from);
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
+	no_async();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_event_for_one_arm),
+		TEST(solicited_only),
+		TEST(errors_are_solicited),
+		TEST(events_of_the_sender),
+		TEST(immediate_data_too),
+		TEST(event_deferred),
+		TEST(event_of_the_sender_deferred),
+		TEST(settle),
+		TEST(event_against_resize),
+		TEST(overrun_ends_the_cq),
+		TEST(overrun_by_the_sender),
+		TEST(overrun_ignored_on_request),
+		TEST(established_once),
+		TEST(many_events),
+		TEST(events_die_with_their_object),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests that wait: receiver not ready, peers that do not answer, stalls of
+ * unreliable senders, and who tries them again. The clock is the test's.
+ */
+#include <string.h>
+
+#include "world.h"
+
+#define FROM 0x1000
+#define TO 0x40000
+
+/* 0.64 ms, from the table in the specification: min_rnr_timer 12. */
+#define RNR_12 (640 * 1000ull)
+
+static struct vnet_send_wqe put(u64 wr_id)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, wr_id);
+
+	wqe.rdma.remote_addr = at(&w.p[1], TO);
+	wqe.rdma.rkey = w.p[1].key;
+	return wqe;
+}
+
+/* When a posted request completes, in ns from now; with its status. */
+static u64 completes_after(struct cq *cq, u32 status, u64 limit)
+{
+	u64 start = tp.clock, next;
+	struct wc wc;
+
+	while (!poll(cq, &wc)) {
+		if (tp.clock - start > limit)
+			fail_msg("no completion after %llu ns", (unsigned long long)limit);
+		tp.clock += 10000;
+		nic_run(&w.agent, 64, &next);
+	}
+	assert_int_equal(wc.status, status);
+	return tp.clock - start;
+}
+
+/* -------------------------------------------------------- receiver not ready */
+
+static void rnr_fails_after_its_retries(void **state)
+{
+	u32 retries;
+
+	(void)state;
+	for (retries = 0; retries < 7; retries++) {
+		struct pair pair = make_pair(NIC_QPT_RC);
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+		u64 ns;
+
+		frame(pair.a)->attr.rnr_retry = (u8)retries;
+		send_one(pair.a, &wqe, NULL);
+		ns = completes_after(pair.a->scq, VNET_WC_RNR_RETRY_EXC_ERR, 100 * MS);
+		assert_in_range(ns, RNR_12 * (retries + 1), RNR_12 * (retries + 1) + 100000);
+		assert_int_equal(state_of(pair.a), NIC_QPS_ERR);
+		assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
+		assert_int_equal(frame(pair.a)->counters.rnr_waits, retries + 1);
+	}
+}
+
+static void rnr_timers(void **state)
+{
+	/* In 10 us (IB vol 1, table 45). */
+	static const u32 timer[32] = {
+		65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+		48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+		2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	};
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 32; i++) {
+		u64 next;
+
+		frame(pair.b)->attr.min_rnr_timer = (u8)i;
+		frame(pair.a)->attr.rnr_retry = 0;
+		send_one(pair.a, &wqe, NULL);
+		tp.clock += timer[i] * 10000ull - 1;
+		nic_run(&w.agent, 64, &next);
+		expect_none(pair.a->scq);
+		tp.clock += 1;
+		nic_run(&w.agent, 64, &next);
+		expect(pair.a->scq, 1, VNET_WC_RNR_RETRY_EXC_ERR);
+		assert_int_equal(to_state(pair.a, NIC_QPS_RESET, 0), NIC_OK);
+		pair.a->sq_prod = 0;
+		bring_up(pair.a, pair.b->qpn);
+	}
+}
+
+static void rnr_without_end(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	frame(pair.a)->attr.rnr_retry = 7;
+	send_one(pair.a, &wqe, NULL);
+	run_for(20000 * MS);
+	expect_none(pair.a->scq);
+	post_recv(pair.b, 2, NULL, 0);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+}
+
+/* The budget is the request's, not the queue's. */
+static void rnr_budget_is_per_request(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, i);
+
+		post_send(pair.a, &wqe, NULL, 0);
+	}
+	ring_send(pair.a);
+	for (i = 0; i < 5; i++) {
+		run_for(RNR_12 * 2 + RNR_12 / 2); /* of three */
+		expect_none(pair.a->scq);
+		post_recv(pair.b, 10 + i, NULL, 0);
+		run_for(0);
+		idle(&w.p[0]);
+		expect(pair.a->scq, i, VNET_WC_SUCCESS);
+		expect(pair.b->rcq, 10 + i, VNET_WC_SUCCESS);
+	}
+}
+
+/* The owner's empty poll finds the receive at once, without the daemon. */
+static void idle_poll_resumes(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	send_one(pair.a, &wqe, NULL);
+	idle(&w.p[0]);
+	expect_none(pair.a->scq);
+	post_recv(pair.b, 2, NULL, 0);
+	idle(&w.p[1]); /* not his */
+	idle(&w.p[2]);
+	expect_none(pair.a->scq);
+	idle(&w.p[0]);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+}
+
+/* Where the NIC processor tried, posting a receive wakes it. */
+static void receive_doorbell_wakes_the_processor(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	u64 next;
+
+	(void)state;
+	send_one(pair.a, &wqe, NULL);
+	assert_int_equal(pair.b->rq.hdr->need_doorbell, 0);
+	assert_true(nic_run(&w.agent, 64, &next));
+	assert_int_equal(pair.b->rq.hdr->need_doorbell, 1);
+	w.agent.hdr->processor_sleeps = NIC_DOZES;
+	tp.kicks = 0;
+	post_recv(pair.b, 2, NULL, 0);
+	assert_int_equal(tp.kicks, 1);
+	assert_int_equal(pair.b->rq.hdr->need_doorbell, 0);
+	assert_int_equal(w.agent.hdr->processor_sleeps, NIC_AWAKE);
+	assert_false(nic_run(&w.agent, 64, &next));
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+}
+
+static void pending_work_wakes_the_processor(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	run_for(MS); /* becoming RTS was pending work too */
+	tp.kicks = 0;
+	w.agent.hdr->processor_sleeps = NIC_SLEEPS;
+	send_one(pair.a, &wqe, NULL);
+	assert_int_equal(tp.kicks, 1);
+	/* Awake, or with a tick ahead, it needs no kick. */
+	idle(&w.p[0]);
+	assert_int_equal(tp.kicks, 1);
+	w.agent.hdr->processor_sleeps = NIC_DOZES;
+	idle(&w.p[0]);
+	assert_int_equal(tp.kicks, 1);
+}
+
+static void nothing_pending_nothing_to_do(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = put(1);
+	u64 next;
+
+	(void)state;
+	run_for(MS);
+	send_one(pair.a, &wqe, NULL);
+	assert_false(nic_run(&w.agent, 64, &next));
+	assert_int_equal(w.agent.hdr->pending_summary, 0);
+}
+
+/* ------------------------------------------------------ peers without answer */
+
+static void is_destroyed(struct qp *b)
+{
+	assert_int_equal(nic_qp_destroy(&w.agent, b->qpn), NIC_OK);
+}
+
+static void is_in_reset(struct qp *b)
+{
+	assert_int_equal(to_state(b, NIC_QPS_RESET, 0), NIC_OK);
+}
+
+static void is_in_init(struct qp *b)
+{
+	is_in_reset(b);
+	assert_int_equal(to_state(b, NIC_QPS_INIT, 0), NIC_OK);
+}
+
+static void is_in_error(struct qp *b)
+{
+	assert_int_equal(to_state(b, NIC_QPS_ERR, 0), NIC_OK);
+}
+
+static void talks_to_another(struct qp *b)
+{
+	frame(b)->attr.dest_qpn = 77;
+}
+
+static void died(struct qp *b)
+{
+	nic_recover(&w.agent, b->p->nic.self, b->p->nic.space);
+}
+
+static void (*const ways_to_be_silent[])(struct qp *b) = {
+	is_destroyed, is_in_reset, is_in_init, is_in_error, talks_to_another, died,
+};
+
+/* timeout * (retry_cnt + 1), then RETRY_EXC, then flush. */
+static void silent_peers(void **state)
+{
+	u64 period = 4096ull << 8;
+	u32 i, retries;
+
+	(void)state;
+	for (i = 0; i < sizeof(ways_to_be_silent) / sizeof(ways_to_be_silent[0]); i++) {
+		for (retries = 0; retries <= 7; retries += 7) {
+			struct pair pair = make_pair(NIC_QPT_RC);
+			struct vnet_send_wqe first = put(1), second = put(2);
+			u64 ns;
+
+			frame(pair.a)->attr.timeout = 8;
+			frame(pair.a)->attr.retry_cnt = (u8)retries;
+			ways_to_be_silent[i](pair.b);
+			post_send(pair.a, &first, NULL, 0);
+			post_send(pair.a, &second, NULL, 0);
+			ring_send(pair.a);
+			{
+				u64 start = tp.clock, next;
+
+				while (pair.a->scq->ring.hdr->prod == 0) {
+					tp.clock += 10000;
+					nic_run(&w.agent, 64, &next);
+					assert_true(tp.clock - start < 100 * MS);
+				}
+				ns = tp.clock - start;
+			}
+			assert_in_range(ns, period * (retries + 1),
+					period * (retries + 1) + 100000);
+			expect_next(pair.a->scq, 1, VNET_WC_RETRY_EXC_ERR);
+			expect(pair.a->scq, 2, VNET_WC_WR_FLUSH_ERR);
+			assert_int_equal(frame(pair.a)->counters.retries, retries + 1);
+		}
+	}
+}
+
+static void timeout_zero_is_for_ever(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = put(1);
+
+	(void)state;
+	frame(pair.a)->attr.timeout = 0;
+	is_in_init(pair.b);
+	send_one(pair.a, &wqe, NULL);
+	run_for(30000 * MS);
+	expect_none(pair.a->scq);
+	assert_int_equal(to_state(pair.b, NIC_QPS_RTR, pair.a->qpn), NIC_OK);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+}
+
+/* The peer is not up yet when the first message comes: nothing is lost. */
+static void peer_comes_up_late(void **state)
+{
+	struct cq *ca = make_cq(&w.p[0], 16, 0), *cb = make_cq(&w.p[1], 16, 0);
+	struct qp *a = make_qp(&w.p[0], NIC_QPT_RC, ca, ca);
+	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, cb, cb);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 100);
+
+	(void)state;
+	fill(&w.p[0], FROM, 100, 1);
+	bring_up(a, b->qpn);
+	send_one(a, &wqe, &from);
+	run_for(50 * MS);
+	post_recv(b, 2, &to, 1);
+	assert_int_equal(to_state(b, NIC_QPS_INIT, a->qpn), NIC_OK);
+	run_for(5 * MS);
+	expect_none(ca);
+	assert_int_equal(to_state(b, NIC_QPS_RTR, a->qpn), NIC_OK);
+	run_for(5 * MS);
+	expect(ca, 1, VNET_WC_SUCCESS);
+	expect(cb, 2, VNET_WC_SUCCESS);
+	assert_true(filled(&w.p[1], TO, 100, 1));
+	assert_true(async_event('q', b->qpn, NIC_EVENT_COMM_EST));
+}
+
+/* A frame that belongs to another QP now is not the peer. */
+static void next_user_of_the_peers_frame(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct cq *cq = make_cq(&w.p[2], 16, 0);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct qp *other;
+
+	(void)state;
+	is_destroyed(pair.b);
+	w.next_qpn = pair.b->qpn + w.config.max_qp;
+	other = make_qp(&w.p[2], NIC_QPT_RC, cq, cq);
+	assert_ptr_equal(frame(other), frame(pair.b));
+	bring_up(other, pair.a->qpn);
+	post_recv(other, 5, NULL, 0);
+	send_one(pair.a, &wqe, NULL);
+	run_for(4096ull * (1 << 14) * 5);
+	expect(pair.a->scq, 1, VNET_WC_RETRY_EXC_ERR);
+	expect_none(cq);
+}
+
+static struct qp *replaced, *replacement;
+
+/* ... nor if that happens while a lock is waited for. */
+static void replace_the_peer(void)
+{
+	u32 qpn = replaced->qpn;
+
+	tp.on_relax = NULL;
+	frame(replaced)->rq.lock = 0;
+	assert_int_equal(nic_qp_destroy(&w.agent, qpn), NIC_OK);
+	w.next_qpn = qpn + w.config.max_qp;
+	{
+		struct cq *cq = make_cq(&w.p[2], 16, 0);
+
+		replacement = make_qp(&w.p[2], NIC_QPT_RC, cq, cq);
+	}
+	bring_up(replacement, 0x4242);
+	post_recv(replacement, 5, NULL, 0);
+}
+
+static void peer_replaced_under_a_waiting_sender(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	replaced = pair.b;
+	frame(pair.b)->rq.lock = 7;
+	tp.on_relax = replace_the_peer;
+	send_one(pair.a, &wqe, NULL);
+	expect_none(replacement->rcq);
+	run_for(4096ull * (1 << 14) * 5);
+	expect(pair.a->scq, 1, VNET_WC_RETRY_EXC_ERR);
+	expect_none(replacement->rcq);
+}
+
+/* ------------------------------------------------- unreliable: bounded stall */
+
+static struct vnet_send_wqe plain_or_datagram(struct pair *pair, u64 wr_id)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, wr_id);
+
+	if (pair->a->type != NIC_QPT_UD)
+		return wqe;
+	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
+	wqe.ud.sgid_index = 1;
+	wqe.ud.remote_qpn = pair->b->qpn;
+	wqe.ud.remote_qkey = TEST_QKEY;
+	return wqe;
+}
+
+static void stall_then_drop(u8 type)
+{
+	struct pair pair = make_pair(type);
+	struct vnet_send_wqe wqe = plain_or_datagram(&pair, 1);
+	struct sge to = sge(&w.p[1], TO, 100);
+	u64 ns, dropped = w.agent.hdr->counters.drop_no_receive;
+
+	send_one(pair.a, &wqe, NULL);
+	expect_none(pair.a->scq);
+	ns = completes_after(pair.a->scq, VNET_WC_SUCCESS, 200 * MS);
+	assert_in_range(ns, 50 * MS, 51 * MS);
+	assert_int_equal(w.agent.hdr->counters.drop_no_receive, dropped + 1);
+	/* That queue is known to be empty: the next ones do not stall. */
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	assert_int_equal(frame(pair.b)->counters.dropped, 3);
+	/* Until it gets a receive again. */
+	post_recv(pair.b, 2, &to, 1);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	send_one(pair.a, &wqe, NULL);
+	expect_none(pair.a->scq);
+	post_recv(pair.b, 3, &to, 1);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 3, VNET_WC_SUCCESS);
+}
+
+static void stall_uc(void **state)
+{
+	(void)state;
+	stall_then_drop(NIC_QPT_UC);
+}
+
+static void stall_ud(void **state)
+{
+	(void)state;
+	stall_then_drop(NIC_QPT_UD);
+}
+
+static void unreliable_to_nobody(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_UC);
+	struct vnet_send_wqe wqe = put(1);
+
+	(void)state;
+	is_destroyed(pair.b);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	wqe = wr(VNET_WR_SEND, 2);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 2, VNET_WC_SUCCESS);
+}
+
+/* While the receive is missing, a write's data is there but not announced. */
+static void write_with_immediate_waits(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = put(1);
+	struct sge from = sge(&w.p[0], FROM, 100);
+
+	(void)state;
+	wqe.opcode = VNET_WR_RDMA_WRITE_IMM;
+	fill(&w.p[0], FROM, 100, 2);
+	send_one(pair.a, &wqe, &from);
+	expect_none(pair.b->rcq);
+	run_for(MS);
+	/* The program may not change its memory, but if it does: no harm. */
+	post_recv(pair.b, 2, NULL, 0);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	assert_true(filled(&w.p[1], TO, 100, 2));
+}
+
+/* ------------------------------------------------------ many that wait at once */
+
+#define CROWD 100
+
+static void a_crowd_waits(void **state)
+{
+	struct cq *ca = make_cq(&w.p[0], 256, 0), *cb = make_cq(&w.p[1], 256, 0);
+	struct qp_options small = { .sq_entries = 4, .rq_entries = 4 };
+	struct qp *a[CROWD], *b[CROWD];
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 0);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < CROWD; i++) {
+		a[i] = make_qp_with(&w.p[0], NIC_QPT_RC, ca, ca, &small);
+		b[i] = make_qp_with(&w.p[1], NIC_QPT_RC, cb, cb, &small);
+		connect(a[i], b[i]);
+		frame(a[i])->attr.rnr_retry = 7;
+		wqe.wr_id = i;
+		send_one(a[i], &wqe, NULL);
+	}
+	run_for(10 * MS);
+	expect_none(ca);
+	for (i = 0; i < CROWD; i++) {
+		u32 j = (i * 37) % CROWD;
+
+		post_recv(b[j], 1000 + j, NULL, 0);
+		run_for(2 * MS);
+		expect(ca, j, VNET_WC_SUCCESS);
+		expect(cb, 1000 + j, VNET_WC_SUCCESS);
+	}
+	assert_int_equal(w.agent.hdr->pending_summary, 0);
+}
+
+/* A budget cuts long queues into rounds, and loses nothing. */
+static void budget(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u64 next;
+	u32 i;
+
+	(void)state;
+	run_for(MS);
+	for (i = 0; i < 15; i++) {
+		struct vnet_send_wqe wqe = put(i);
+
+		post_send(pair.a, &wqe, NULL, 0);
+	}
+	frame(pair.a)->sq_lock = 7; /* the doorbell finds it busy */
+	ring_send(pair.a);
+	frame(pair.a)->sq_lock = 0;
+	w.agent.pending[pair.a->qpn / 64] |= 1ull << (pair.a->qpn % 64);
+	w.agent.hdr->pending_summary = ~0ull;
+	for (i = 0; i < 15; i++) {
+		expect_none(pair.a->scq);
+		nic_run(&w.agent, 1, &next);
+		expect_next(pair.a->scq, i, VNET_WC_SUCCESS);
+	}
+	while (nic_run(&w.agent, 1, &next))
+		;
+	expect_none(pair.a->scq);
+}
+
+/* Whoever holds the lock may have marked the QP just before: keep the mark. */
+static void pending_stays_while_locked(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	u64 next;
+
+	(void)state;
+	send_one(pair.a, &wqe, NULL);
+	frame(pair.a)->sq_lock = w.p[0].nic.self;
+	assert_true(nic_run(&w.agent, 64, &next));
+	idle(&w.p[0]);
+	frame(pair.a)->sq_lock = 0;
+	post_recv(pair.b, 2, NULL, 0);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+}
+
+static u32 steps_seen;
+
+static void summary_is_not_empty(int step)
+{
+	(void)step;
+	steps_seen++;
+	assert_int_not_equal(w.agent.hdr->pending_summary, 0);
+}
+
+/* While one process tries its own, the daemon must not think that was all. */
+static void idle_hides_nothing_from_the_processor(void **state)
+{
+	struct pair one = make_pair(NIC_QPT_RC), two = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	send_one(one.a, &wqe, NULL);
+	send_one(two.b, &wqe, NULL);
+	tp.on_step = summary_is_not_empty;
+	idle(&w.p[0]);
+	tp.on_step = NULL;
+	assert_true(steps_seen > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rnr_fails_after_its_retries),
+		TEST(rnr_timers),
+		TEST(rnr_without_end),
+		TEST(rnr_budget_is_per_request),
+		TEST(idle_poll_resumes),
+		TEST(receive_doorbell_wakes_the_processor),
+		TEST(pending_work_wakes_the_processor),
+		TEST(nothing_pending_nothing_to_do),
+		TEST(silent_peers),
+		TEST(timeout_zero_is_for_ever),
+		TEST(peer_comes_up_late),
+		TEST(next_user_of_the_peers_frame),
+		TEST(peer_replaced_under_a_waiting_sender),
+		TEST(stall_uc),
+		TEST(stall_ud),
+		TEST(unreliable_to_nobody),
+		TEST(write_with_immediate_waits),
+		TEST(a_crowd_waits),
+		TEST(budget),
+		TEST(pending_stays_while_locked),
+		TEST(idle_hides_nothing_from_the_processor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
