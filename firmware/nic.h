@@ -184,8 +184,8 @@ enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p);
  * (vol 1, 10.3 and 11.2.5.2): required and optional attributes per type and
  * pair of states, and each value. NIC_EINVAL has changed nothing.
  */
-enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr *attr,
-			      u32 mask, u8 cur_state, u8 new_state);
+enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr *attr, u32 mask,
+			      u8 cur_state, u8 new_state);
 /* A consistent copy; *state is the current state, *sq_draining as queried. */
 enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr, u8 *state,
 			     u8 *sq_draining);

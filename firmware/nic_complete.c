@@ -9,8 +9,7 @@
 
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq)
 {
-	return plat_queue(nic, cq->ring,
-			  VNET_RING_HDR_SIZE + ((u64)cq->mask + 1) * VNET_CQE_SIZE);
+	return plat_queue(nic, cq->ring, VNET_RING_HDR_SIZE + ((u64)cq->mask + 1) * VNET_CQE_SIZE);
 }
 
 static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *cq, u32 index)

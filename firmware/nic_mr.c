@@ -11,10 +11,10 @@
  */
 #include "nic_internal.h"
 
-#define NIC_ACCESS_REMOTE \
+#define NIC_ACCESS_REMOTE                                                                          \
 	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC)
 /* Rights that ask for the right to write locally. */
-#define NIC_ACCESS_CHANGES \
+#define NIC_ACCESS_CHANGES                                                                         \
 	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)
 
 /* What the look-ups need of an entry, as it was at one moment. */

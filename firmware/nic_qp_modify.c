@@ -58,7 +58,7 @@ struct nic_rule {
 #define UD (1u << NIC_QPT_UD)
 #define CONNECTED (RC | UC)
 
-#define PATH_UPDATE \
+#define PATH_UPDATE                                                                                \
 	(NIC_QP_CUR_STATE | NIC_QP_ACCESS_FLAGS | NIC_QP_ALT_PATH | NIC_QP_PATH_MIG_STATE)
 
 /*
@@ -228,10 +228,10 @@ static void nic_set_av(struct nic_qp_attr *to, const struct nic_qp_attr *from)
 
 static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from, u32 mask)
 {
-#define SET(bit, field)                          \
-	do {                                     \
-		if (mask & (bit))                \
-			to->field = from->field; \
+#define SET(bit, field)                                                                            \
+	do {                                                                                       \
+		if (mask & (bit))                                                                  \
+			to->field = from->field;                                                   \
 	} while (0)
 	SET(NIC_QP_ACCESS_FLAGS, access);
 	SET(NIC_QP_PKEY_INDEX, pkey_index);

@@ -308,8 +308,7 @@ static bool nic_is_peer(const struct nic_delivery *d)
 {
 	const struct nic_qp *peer = d->peer;
 
-	if (peer->qpn != d->msg->dest || peer->state < NIC_QPS_RTR ||
-	    peer->state == NIC_QPS_ERR)
+	if (peer->qpn != d->msg->dest || peer->state < NIC_QPS_RTR || peer->state == NIC_QPS_ERR)
 		return false;
 	return d->msg->datagram || peer->attr.dest_qpn == d->qp->qpn;
 }
@@ -357,10 +356,11 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 /* One receive, flushed. false: a lock could not be had, or nothing is left. */
 static bool nic_flush_one(struct nic_delivery *d)
 {
-	struct nic_completion wc = { .qp_num = d->qp->qpn, .opcode = VNET_WC_RECV,
+	struct nic_completion wc = { .qp_num = d->qp->qpn,
+				     .opcode = VNET_WC_RECV,
 				     .status = VNET_WC_WR_FLUSH_ERR };
-	const u8 *entry = (const u8 *)(d->ring + 1) +
-			  ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
+	const u8 *entry =
+		(const u8 *)(d->ring + 1) + ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
 	struct vnet_cqe *slot;
 
 	if (!nic_rq_available(d->rq, d->ring))

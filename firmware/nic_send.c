@@ -174,8 +174,7 @@ static u32 nic_do_send(struct nic_request *r)
 }
 
 /* Check the remote side of a one-sided operation. */
-static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length,
-			    struct nic_piece *piece)
+static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length, struct nic_piece *piece)
 {
 	const struct vnet_wqe_rdma *rdma = &r->wqe.rdma;
 
@@ -478,9 +477,8 @@ static u32 nic_execute(struct nic_request *r)
 		return VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);
-	status = nic_gather(r, (ATOMICS | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
-				       NIC_ACCESS_LOCAL_WRITE :
-				       0);
+	status = nic_gather(
+		r, (ATOMICS | OP(VNET_WR_RDMA_READ)) & OP(opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
 	if (unlikely(status))
 		return status;
 	if (r->qp->type == NIC_QPT_UD)
