@@ -30,10 +30,17 @@ has_option() {	# OPTION ARGS...
 
 # ------------------------------------------------------------------- perftest
 
-# "size iterations value" for every line of a perftest table.
+# "size iterations value" for every line of a perftest table. Versions name the
+# unit in the column's head differently.
 perftest_table() {	# FILE COLUMN
 	awk -v column="$2" '
-		/#bytes/ { gsub(/BW +/, "BW_"); for (i = 1; i <= NF; i++) if ($i == column) at = i; next }
+		/#bytes/ {
+			gsub(/BW +/, "BW_")
+			for (i = 1; i <= NF; i++)
+				if (index($i, column "[") == 1)
+					at = i
+			next
+		}
 		at && $1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ { print $1, $2, $at }' "$1"
 }
 
@@ -59,11 +66,11 @@ perftest_sizes() {	# PROGRAM OPTIONS...
 }
 
 judge_perftest_table() {	# FILE PROGRAM OPTIONS...
-	local file=$1 column='BW_average[MiB/sec]' unit='MiB/s' table
+	local file=$1 column=BW_average unit=MiB/s table
 	shift
 
-	[[ $1 == *_lat ]] && column='t_avg[usec]' unit=us
-	has_option --report_gbits "$@" && column='BW_average[Gb/sec]' unit='Gb/s'
+	[[ $1 == *_lat ]] && column=t_avg unit=us
+	has_option --report_gbits "$@" && unit=Gb/s
 	table=$(perftest_table "$file" "$column")
 	[[ -n $table ]] || { fail "there is no result"; return; }
 	if [[ $(cut -d' ' -f1 <<<"$table") != "$(perftest_sizes "$@")" ]]; then
@@ -94,7 +101,7 @@ judge_pingpong_side() {	# FILE PROGRAM OPTIONS...
 	shift
 
 	size=$(option -s "$@") count=$(option -n "$@")
-	size=${size:-$([[ $1 == *_ud_* ]] && echo 2048 || echo 4096)} count=${count:-1000}
+	size=${size:-$([[ $1 == *_ud_* ]] && echo 1024 || echo 4096)} count=${count:-1000}
 	grep -qE "^$((size * count * 2)) bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec\$" "$file" ||
 		{ fail "no line tells that $((size * count * 2)) bytes were exchanged"; return; }
 	grep -qE "^$count iters in [0-9.]+ seconds = [0-9.]+ usec/iter\$" "$file" ||
@@ -127,7 +134,7 @@ judge_pair() {	# OUT PROGRAM OPTIONS...
 judge_devices() {	# FILE
 	local devices
 
-	devices=$(awk 'NR > 2 { print $1, $2 }' "$1")
+	devices=$(awk 'list { print $1, $2 } /^ *-+[ \t]+-+$/ { list = 1 }' "$1")
 	[[ $devices =~ ^"$DEVICE "[0-9a-f]{16}$ && $devices != *' 0000000000000000' ]] ||
 		fail "it shows other devices: ${devices:-none}"
 }
@@ -146,6 +153,7 @@ judge_devinfo() {	# FILE PROGRAM OPTIONS...
 	for pattern in "${wanted[@]}"; do
 		grep -qE "$pattern" "$file" || { fail "it does not show $pattern"; return; }
 	done
-	pattern=$(complaints "$file") && { fail "it complains: $pattern"; return; }
-	return 0
+	# What the device does not support it says in the same words as an error.
+	pattern=$(complaints "$file" | grep -v 'tag matching not supported')
+	[[ -z $pattern ]] || fail "it complains: $pattern"
 }
