@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../unit/test_platform.h"
+#include "kernel.h"
+
+struct kernel kernel;
+
+static const struct nic_config small = {
+	.max_qp = 16,
+	.max_cq = 16,
+	.max_srq = 4,
+	.max_mr = 32,
+	.max_channel = 4,
+	.max_client = 16,
+	.queue_bytes = 64u << 20,
+	.stall_ns = 50000000,
+	.node_guid = 0x1122334455667788,
+};
+
+/* -------------------------------------------------- the daemon's core, faked */
+
+static int read_self(void *dst, u64 addr, size_t length)
+{
+	struct iovec local = { dst, length };
+	struct iovec remote = { (void *)(uintptr_t)addr, length };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)length ? 0 :
+											 -EFAULT;
+}
+
+static int write_self(u64 addr, const void *src, size_t length)
+{
+	struct iovec local = { (void *)(uintptr_t)src, length };
+	struct iovec remote = { (void *)(uintptr_t)addr, length };
+
+	return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)length ? 0 :
+											  -EFAULT;
+}
+
+int (*kernel_user_read)(void *dst, u64 addr, size_t length) = read_self;
+int (*kernel_user_write)(u64 addr, const void *src, size_t length) = write_self;
+
+int user_read(struct client *client, void *dst, u64 addr, size_t length)
+{
+	(void)client;
+	return kernel_user_read(dst, addr, length);
+}
+
+int user_write(struct client *client, u64 addr, const void *src, size_t length)
+{
+	(void)client;
+	return kernel_user_write(addr, src, length);
+}
+
+struct client *client_get(struct client *client)
+{
+	client->refs++;
+	return client;
+}
+
+void client_put(struct client *client)
+{
+	assert_true(client->refs > 0);
+	client->refs--;
+}
+
+static struct file *file_make(enum vnet_file_kind kind, void *priv)
+{
+	static u32 last_id;
+	struct file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->id = ++last_id;
+	file->kind = kind;
+	file->device = &kernel.device;
+	file->priv = priv;
+	file->sock = -1;
+	file->next = kernel.files;
+	kernel.files = file;
+	return file;
+}
+
+struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 void *priv, int *peer_fd)
+{
+	struct file *file;
+	int fds[2];
+
+	(void)daemon;
+	(void)device;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return NULL;
+	file = file_make(kind, priv);
+	file->sock = fds[0];
+	*peer_fd = fds[1];
+	return file;
+}
+
+struct file *kernel_file(u32 id)
+{
+	struct file *file;
+
+	for (file = kernel.files; file && file->id != id;)
+		file = file->next;
+	return file;
+}
+
+void file_destroy(struct file *file)
+{
+	struct file **place = &kernel.files;
+
+	while (*place != file)
+		place = &(*place)->next;
+	*place = file->next;
+	if (file->sock >= 0)
+		close(file->sock);
+	free(file);
+}
+
+/* ------------------------------------------------------------- start and end */
+
+static void device_start(struct device *device)
+{
+	struct nic_config config = small;
+	u64 size = nic_memory_size(&config);
+	void *memory;
+	int fd = memfd_create("nic", MFD_CLOEXEC);
+
+	assert_true(fd >= 0 && size);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(memory != MAP_FAILED);
+	assert_int_equal(nic_format(memory, size, &config), NIC_OK);
+	assert_int_equal(nic_attach(&device->nic, memory, size), NIC_OK);
+	device->nic.self = 1;
+	device->nic.hdr->port_up = 1;
+	device->memory = memory;
+	device->memory_size = size;
+	device->memory_fd = fd;
+	device->index = 3;
+	device->ngids = 2;
+	device->gid[0][0] = 0xfe;
+	device->gid[1][15] = 1;
+	device->gid_ifindex[1] = 5;
+	device->nic.hdr->ngids = device->ngids;
+	memcpy(device->nic.hdr->gid, device->gid, sizeof(device->gid));
+	tp = (struct tp){ .memory = memory,
+			  .memory_size = size,
+			  .off_queue = device->nic.off_queue,
+			  .queue_bytes = device->nic.queue_bytes };
+	assert_int_equal(uverbs_device_init(device), 0);
+}
+
+struct file *kernel_open(void)
+{
+	struct file *file = file_make(VNET_FILE_UVERBS, NULL);
+
+	assert_int_equal(uverbs_file_open(file), 0);
+	return file;
+}
+
+enum call_outcome kernel_close(struct file *file)
+{
+	enum call_outcome outcome = uverbs_file_close(file);
+
+	if (outcome == CALL_DONE)
+		file_destroy(file);
+	return outcome;
+}
+
+int kernel_start(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.client.pid = getpid();
+	kernel.client.space = 0x10001;
+	kernel.client.owner = 2;
+	device_start(&kernel.device);
+	kernel.file = kernel_open();
+	return 0;
+}
+
+int kernel_start_context(void **state)
+{
+	struct ioctl_call call;
+	struct vnet_alloc_ucontext_req driver = { .hw_version = VNET_HW_VERSION };
+
+	kernel_start(state);
+	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	ioctl_in(&call, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	assert_int_equal(ioctl_run(&call), 0);
+	return 0;
+}
+
+/* Everything that the device hands out has come back. */
+static void check_empty(const struct device *device)
+{
+	const struct device_alloc *alloc = device->alloc;
+	const struct uv_block *first = alloc->heap.after;
+
+	assert_int_equal(alloc->qp.free, device->nic.max_qp);
+	assert_int_equal(alloc->cq.free, device->nic.max_cq);
+	assert_int_equal(alloc->srq.free, device->nic.max_srq);
+	assert_int_equal(alloc->mr.free, device->nic.max_mr - 1);
+	assert_int_equal(alloc->channel.free, device->nic.max_channel);
+	assert_int_equal(alloc->pd.free, UV_MAX_PD);
+	assert_int_equal(alloc->ah.free, UV_MAX_AH);
+	assert_true(first->free && first->size == device->nic.queue_bytes);
+	assert_null(alloc->contexts);
+}
+
+int kernel_stop(void **state)
+{
+	struct device *device = &kernel.device;
+
+	(void)state;
+	if (kernel.file)
+		assert_int_equal(kernel_close(kernel.file), CALL_DONE);
+	while (kernel.files)
+		assert_int_equal(kernel_close(kernel.files), CALL_DONE);
+	while (kernel.made)
+		close(kernel.made_fd[--kernel.made]);
+	check_empty(device);
+	assert_int_equal(kernel.client.refs, 0);
+	uverbs_device_fini(device);
+	munmap(device->memory, device->memory_size);
+	close(device->memory_fd);
+	return 0;
+}
+
+/* --------------------------------------------------------------- system calls */
+
+static int answer(const struct call *call, enum call_outcome outcome)
+{
+	u32 i;
+
+	kernel.result = call->result;
+	for (i = 0; i < VNET_RESULT_FDS; i++)
+		kernel.fd[i] = i < call->result.nfds ? call->fd[i] : -1;
+	for (i = 0; i < call->result.nfds; i++)
+		kernel.made_fd[kernel.made++] = call->fd[i];
+	memcpy(kernel.record, call->record, sizeof(kernel.record));
+	if (outcome == CALL_PARK)
+		return PARKED;
+	return call->result.error ? -(int)call->result.error : 0;
+}
+
+int sys_write(struct file *file, const void *bytes, u32 length)
+{
+	struct call call = { .client = &kernel.client,
+			     .file = file,
+			     .data = bytes,
+			     .length = length,
+			     .user_addr = (uintptr_t)bytes };
+
+	return answer(&call, uverbs_write(&call));
+}
+
+int sys_ioctl(struct file *file, const void *bytes, u32 length)
+{
+	struct call call = { .client = &kernel.client,
+			     .file = file,
+			     .data = bytes,
+			     .length = length,
+			     .user_addr = (uintptr_t)bytes };
+
+	return answer(&call, uverbs_ioctl(&call));
+}
+
+int sys_read_async(struct file *file, struct ib_uverbs_async_event_desc *event)
+{
+	struct call call = { .client = &kernel.client, .file = file };
+	int err = answer(&call, uverbs_async_read(&call));
+
+	if (!err)
+		memcpy(event, kernel.record, sizeof(*event));
+	return err;
+}
+
+static u32 append(u8 *bytes, u32 at, const void *src, u32 length)
+{
+	if (length)
+		memcpy(bytes + at, src, length);
+	return at + length;
+}
+
+int plain_command(u32 command, const struct parts *parts)
+{
+	struct ib_uverbs_cmd_hdr hdr = { .command = command };
+	u64 response = (uintptr_t)parts->out;
+	u8 bytes[1024];
+	u32 length;
+
+	length = sizeof(hdr);
+	length = append(bytes, length, parts->in, parts->in_length);
+	if (parts->out)
+		append(bytes, sizeof(hdr), &response, sizeof(response));
+	length = append(bytes, length, parts->driver_in, parts->driver_in_length);
+	hdr.in_words = (u16)(length / 4);
+	hdr.out_words = (u16)(parts->out_length / 4);
+	append(bytes, 0, &hdr, sizeof(hdr));
+	return sys_write(kernel.file, bytes, length);
+}
+
+int extended_command(u32 command, const struct parts *parts)
+{
+	struct ib_uverbs_cmd_hdr hdr = {
+		.command = command | IB_USER_VERBS_CMD_FLAG_EXTENDED,
+		.in_words = (u16)(parts->in_length / 8),
+		.out_words = (u16)((parts->out_length - parts->driver_out_length) / 8),
+	};
+	struct ib_uverbs_ex_cmd_hdr ex = {
+		.response = (uintptr_t)parts->out,
+		.provider_in_words = (u16)(parts->driver_in_length / 8),
+		.provider_out_words = (u16)(parts->driver_out_length / 8),
+	};
+	u8 bytes[1024];
+	u32 length;
+
+	length = append(bytes, 0, &hdr, sizeof(hdr));
+	length = append(bytes, length, &ex, sizeof(ex));
+	length = append(bytes, length, parts->in, parts->in_length);
+	length = append(bytes, length, parts->driver_in, parts->driver_in_length);
+	return sys_write(kernel.file, bytes, length);
+}
+
+/* --------------------------------------------------------------------- ioctls */
+
+void ioctl_begin(struct ioctl_call *call, u16 object, u16 method)
+{
+	memset(call, 0, sizeof(*call));
+	call->hdr.object_id = object;
+	call->hdr.method_id = method;
+	call->hdr.length = sizeof(call->hdr);
+}
+
+static struct ib_uverbs_attr *add_attr(struct ioctl_call *call, u16 id, u16 length)
+{
+	struct ib_uverbs_attr *attr = &call->attr[call->hdr.num_attrs++];
+
+	call->hdr.length += sizeof(*attr);
+	attr->attr_id = id;
+	attr->len = length;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	return attr;
+}
+
+void ioctl_in(struct ioctl_call *call, u16 id, const void *data, u16 length)
+{
+	struct ib_uverbs_attr *attr = add_attr(call, id, length);
+
+	if (length <= sizeof(attr->data))
+		memcpy(&attr->data, data, length);
+	else
+		attr->data = (uintptr_t)data;
+}
+
+void ioctl_const(struct ioctl_call *call, u16 id, u64 value)
+{
+	add_attr(call, id, sizeof(value))->data = value;
+}
+
+void ioctl_u32(struct ioctl_call *call, u16 id, u32 value)
+{
+	add_attr(call, id, sizeof(value))->data = value;
+}
+
+void ioctl_out(struct ioctl_call *call, u16 id, void *data, u16 length)
+{
+	add_attr(call, id, length)->data = (uintptr_t)data;
+}
+
+void ioctl_object(struct ioctl_call *call, u16 id, s64 value)
+{
+	add_attr(call, id, 0)->data = (u64)value;
+}
+
+int ioctl_run(struct ioctl_call *call)
+{
+	return sys_ioctl(kernel.file, call, call->hdr.length);
+}
+
+struct ib_uverbs_attr *ioctl_attr(struct ioctl_call *call, u16 id)
+{
+	u16 i;
+
+	for (i = 0; i < call->hdr.num_attrs; i++)
+		if (call->attr[i].attr_id == id)
+			return &call->attr[i];
+	fail_msg("the ioctl has no attribute %u", id);
+	return NULL;
+}
+
+/* -------------------------------------------------------------------- objects */
+
+u32 make_pd(void)
+{
+	struct ib_uverbs_alloc_pd cmd = { 0 };
+	struct ib_uverbs_alloc_pd_resp resp;
+
+	assert_int_equal(PLAIN(ALLOC_PD, &cmd, &resp), 0);
+	return resp.pd_handle;
+}
+
+u32 make_cq(u32 entries, int channel_fd)
+{
+	struct ib_uverbs_create_cq cmd = { .cqe = entries,
+					   .comp_channel = channel_fd,
+					   .user_handle = 0xc0ffee };
+	struct ib_uverbs_create_cq_resp resp;
+
+	assert_int_equal(PLAIN(CREATE_CQ, &cmd, &resp), 0);
+	return resp.cq_handle;
+}
+
+u32 make_qp(u8 type, u32 pd, u32 cq, s64 srq)
+{
+	struct ib_uverbs_create_qp cmd = {
+		.user_handle = 0xbead,
+		.pd_handle = pd,
+		.send_cq_handle = cq,
+		.recv_cq_handle = cq,
+		.srq_handle = srq < 0 ? 0 : (u32)srq,
+		.is_srq = srq >= 0,
+		.max_send_wr = 16,
+		.max_recv_wr = 16,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.qp_type = type,
+	};
+	struct ib_uverbs_create_qp_resp resp;
+
+	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), 0);
+	return resp.qp_handle;
+}
+
+u32 make_srq(u32 pd)
+{
+	struct ib_uverbs_create_srq cmd = {
+		.pd_handle = pd, .max_wr = 16, .max_sge = 1, .user_handle = 0x5eed
+	};
+	struct ib_uverbs_create_srq_resp resp;
+
+	assert_int_equal(PLAIN(CREATE_SRQ, &cmd, &resp), 0);
+	return resp.srq_handle;
+}
+
+u32 make_mr(u32 pd, void *addr, u64 length, u32 access, u32 *key)
+{
+	struct ib_uverbs_reg_mr cmd = { .pd_handle = pd,
+					.start = (uintptr_t)addr,
+					.hca_va = (uintptr_t)addr,
+					.length = length,
+					.access_flags = access };
+	struct ib_uverbs_reg_mr_resp resp;
+
+	assert_int_equal(PLAIN(REG_MR, &cmd, &resp), 0);
+	assert_int_equal(resp.lkey, resp.rkey);
+	if (key)
+		*key = resp.lkey;
+	return resp.mr_handle;
+}
+
+u32 make_mw(u32 pd, u8 type, u32 *key)
+{
+	struct ib_uverbs_alloc_mw cmd = { .pd_handle = pd, .mw_type = type };
+	struct ib_uverbs_alloc_mw_resp resp;
+
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
+	if (key)
+		*key = resp.rkey;
+	return resp.mw_handle;
+}
+
+u32 make_ah(u32 pd)
+{
+	struct ib_uverbs_create_ah cmd = { .pd_handle = pd,
+					   .attr = { .port_num = 1, .is_global = 1 } };
+	struct ib_uverbs_create_ah_resp resp;
+
+	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), 0);
+	return resp.ah_handle;
+}
+
+int make_channel(void)
+{
+	struct ib_uverbs_create_comp_channel cmd = { 0 };
+	struct ib_uverbs_create_comp_channel_resp resp;
+
+	assert_int_equal(PLAIN(CREATE_COMP_CHANNEL, &cmd, &resp), 0);
+	assert_int_equal(kernel.result.nfds, 1);
+	assert_int_equal(kernel.result.fd[0].user_addr, (uintptr_t)&resp.fd);
+	return kernel.fd[0];
+}
+
+/* Requests of destruction: with a response's address before the handle, or not. */
+int destroy(u32 command, u32 handle)
+{
+	struct {
+		u64 response;
+		u32 handle;
+		u32 reserved;
+	} with_response = { .handle = handle };
+	u64 resp[2];
+	bool responds = command == IB_USER_VERBS_CMD_DESTROY_QP ||
+			command == IB_USER_VERBS_CMD_DESTROY_CQ ||
+			command == IB_USER_VERBS_CMD_DESTROY_SRQ;
+
+	if (!responds)
+		return plain_command(command,
+				     &(struct parts){ .in = &handle, .in_length = sizeof(handle) });
+	return plain_command(command, &(struct parts){ .in = &with_response,
+						       .in_length = sizeof(with_response),
+						       .out = resp,
+						       .out_length = sizeof(resp) });
+}
+
+static struct uv_object *object_of(u16 type, u32 handle)
+{
+	struct uv_object *obj = NULL;
+
+	assert_int_equal(uv_object_find_dying(kernel.file->priv, type, handle, &obj), 0);
+	return obj;
+}
+
+struct uv_qp *qp_of(u32 handle)
+{
+	return UV_CAST(struct uv_qp, object_of(UVERBS_OBJECT_QP, handle));
+}
+
+struct uv_cq *cq_of(u32 handle)
+{
+	return UV_CAST(struct uv_cq, object_of(UVERBS_OBJECT_CQ, handle));
+}
+
+struct uv_srq *srq_of(u32 handle)
+{
+	return UV_CAST(struct uv_srq, object_of(UVERBS_OBJECT_SRQ, handle));
+}
+
+struct uv_mr *mr_of(u32 handle)
+{
+	return UV_CAST(struct uv_mr, object_of(UVERBS_OBJECT_MR, handle));
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions and windows: rights, ranges, and whether the memory is there.
+ */
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+#define PAGE 4096u
+#define LOCAL IBV_ACCESS_LOCAL_WRITE
+
+/* Three pages: writable, read only, and none. */
+static u8 *area;
+
+static int start(void **state)
+{
+	kernel_start_context(state);
+	area = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(area != MAP_FAILED);
+	assert_int_equal(mprotect(area + PAGE, PAGE, PROT_READ), 0);
+	assert_int_equal(mprotect(area + 2 * PAGE, PAGE, PROT_NONE), 0);
+	assert_int_equal(munmap(area + 3 * PAGE, PAGE), 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	munmap(area, 3 * PAGE);
+	return kernel_stop(state);
+}
+
+static struct ib_uverbs_reg_mr_resp made;
+
+static int reg(u64 start_addr, u64 length, u64 hca_va, u32 access)
+{
+	struct ib_uverbs_reg_mr cmd = { .pd_handle = make_pd(),
+					.start = start_addr,
+					.hca_va = hca_va,
+					.length = length,
+					.access_flags = access };
+
+	return PLAIN(REG_MR, &cmd, &made);
+}
+
+static int reg_at(void *at, u64 length, u32 access)
+{
+	return reg((uintptr_t)at, length, (uintptr_t)at, access);
+}
+
+static void rights(void **state)
+{
+	(void)state;
+	assert_int_equal(reg_at(area, 64, LOCAL), 0);
+	assert_int_equal(reg_at(area, 64, 0), 0);
+	assert_int_equal(reg_at(area, 64, IBV_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(reg_at(area, 64,
+				LOCAL | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC |
+					IBV_ACCESS_REMOTE_READ),
+			 0);
+	assert_int_equal(reg_at(area, 64, LOCAL | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB), 0);
+	assert_int_equal(reg_at(area, 64, LOCAL | IBV_ACCESS_RELAXED_ORDERING | 1u << 29), 0);
+	assert_int_equal(reg_at(area, 64, IBV_ACCESS_REMOTE_WRITE), -EINVAL);
+	assert_int_equal(reg_at(area, 64, IBV_ACCESS_REMOTE_ATOMIC), -EINVAL);
+	assert_int_equal(reg_at(area, 64, 1u << 8), -EINVAL);
+	assert_int_equal(reg_at(area, 64, 1u << 30), -EINVAL);
+	assert_int_equal(reg_at(area, 64, LOCAL | IBV_ACCESS_ON_DEMAND), -EOPNOTSUPP);
+}
+
+static void ranges(void **state)
+{
+	u64 at = (uintptr_t)area;
+
+	(void)state;
+	assert_int_equal(reg(at, 0, at, LOCAL), -EINVAL);
+	assert_int_equal(reg(at, ~0ull, at, LOCAL), -EINVAL);
+	assert_int_equal(reg(at, UV_MAX_MR_SIZE + 1, at, LOCAL), -EINVAL);
+	assert_int_equal(reg(~0ull - 100, 50, ~0ull - 100, LOCAL), -EINVAL);
+	assert_int_equal(reg(at + 8, 64, at, LOCAL), -EINVAL);
+	assert_int_equal(reg(at + 8, 64, ~0xff7ull, LOCAL), 0);
+	assert_int_equal(reg(at + 0xf00, 0x80, ~0xffull, LOCAL), 0);
+	assert_int_equal(reg(at + 0xf00, 0x101, ~0xffull, LOCAL), -EINVAL);
+}
+
+static void memory_is_there(void **state)
+{
+	(void)state;
+	assert_int_equal(reg_at(area, PAGE, LOCAL), 0);
+	assert_int_equal(reg_at(area, PAGE + 1, LOCAL), -EFAULT);
+	assert_int_equal(reg_at(area, 2 * PAGE, 0), 0);
+	assert_int_equal(reg_at(area + PAGE, PAGE, LOCAL), -EFAULT);
+	assert_int_equal(reg_at(area + PAGE, PAGE, IBV_ACCESS_MW_BIND), -EFAULT);
+	assert_int_equal(reg_at(area + PAGE, PAGE, IBV_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(reg_at(area + 2 * PAGE, 1, 0), -EFAULT);
+	assert_int_equal(reg_at(area + 2 * PAGE - 1, 2, 0), -EFAULT);
+	assert_int_equal(reg_at(area + 3 * PAGE, 1, 0), -EFAULT);
+	assert_int_equal(reg_at((void *)8, 8, 0), -EFAULT);
+	assert_int_equal(reg(1ull << 60, PAGE, 0, 0), -EFAULT);
+}
+
+/* Pages that nobody touched are not touched. */
+static void large_region(void **state)
+{
+	u64 size = 1ull << 32;
+	u8 in_core;
+	u8 *large = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)state;
+	assert_true(large != MAP_FAILED);
+	assert_int_equal(reg_at(large, size, LOCAL), 0);
+	assert_int_equal(mincore(large + size / 2, PAGE, &in_core), 0);
+	assert_int_equal(in_core & 1, 0);
+	munmap(large, size);
+}
+
+/* A buffer on the stack that was never used yet. */
+static void stack_grows(void **state)
+{
+	u32 length = 1u << 20;
+	u8 *buffer = alloca(length);
+
+	(void)state;
+	assert_int_equal(reg_at(buffer, length, LOCAL), 0);
+}
+
+static void keys(void **state)
+{
+	u32 pd = make_pd(), first, second, handle, i;
+
+	(void)state;
+	handle = make_mr(pd, area, 64, LOCAL, &first);
+	assert_int_not_equal(first >> NIC_KEY_TAG_BITS, 0);
+	for (i = 0; i < kernel.device.nic.max_mr; i++) {
+		assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
+		handle = make_mr(pd, area, 64, LOCAL, &second);
+		assert_int_not_equal(first, second);
+	}
+}
+
+static void zero_based(void **state)
+{
+	(void)state;
+	assert_int_equal(reg_at(area + 16, 64, LOCAL | IBV_ACCESS_ZERO_BASED), 0);
+	assert_int_equal(mr_of(made.mr_handle)->params.iova, 0);
+	assert_int_equal(mr_of(made.mr_handle)->params.addr, (uintptr_t)area + 16);
+}
+
+static void query(void **state)
+{
+	u32 lkey = 0, rkey = 0;
+	u64 length = 0, iova = 0;
+	struct ioctl_call call;
+
+	(void)state;
+	assert_int_equal(reg((uintptr_t)area, 100, 0x7000, LOCAL), 0);
+	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR);
+	ioctl_object(&call, UVERBS_ATTR_QUERY_MR_HANDLE, made.mr_handle);
+	ioctl_out(&call, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &lkey, 4);
+	ioctl_out(&call, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &rkey, 4);
+	ioctl_out(&call, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length, 8);
+	ioctl_out(&call, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &iova, 8);
+	assert_int_equal(ioctl_run(&call), 0);
+	assert_int_equal(lkey, made.lkey);
+	assert_int_equal(rkey, made.rkey);
+	assert_int_equal(length, 100);
+	assert_int_equal(iova, 0x7000);
+}
+
+/* ------------------------------------------------------------------- reregister */
+
+static int rereg(u32 handle, u32 flags, void *at, u64 length, u32 pd, u32 access)
+{
+	struct ib_uverbs_rereg_mr cmd = { .mr_handle = handle,
+					  .flags = flags,
+					  .start = (uintptr_t)at,
+					  .hca_va = (uintptr_t)at,
+					  .length = length,
+					  .pd_handle = pd,
+					  .access_flags = access };
+	struct ib_uverbs_rereg_mr_resp resp;
+	int err = PLAIN(REREG_MR, &cmd, &resp);
+
+	if (!err)
+		assert_int_equal(resp.lkey, mr_of(handle)->params.key);
+	return err;
+}
+
+static void reregister(void **state)
+{
+	u32 pd = make_pd(), other = make_pd(), key;
+	u32 handle = make_mr(pd, area, 64, LOCAL, &key);
+	const struct nic_mr *entry = &kernel.device.nic.mr[key >> NIC_KEY_TAG_BITS];
+
+	(void)state;
+	assert_int_equal(rereg(handle, 0, NULL, 0, 0, 0), -EINVAL);
+	assert_int_equal(rereg(handle, 8, NULL, 0, 0, 0), -EOPNOTSUPP);
+	assert_int_equal(rereg(99, 4, NULL, 0, 0, LOCAL), -ENOENT);
+	assert_int_equal(rereg(handle, 2, NULL, 0, 99, 0), -EINVAL);
+	assert_int_equal(rereg(handle, 4, NULL, 0, 0, IBV_ACCESS_REMOTE_WRITE), -EINVAL);
+	assert_int_equal(rereg(handle, 1, area + 2 * PAGE, 64, 0, 0), -EFAULT);
+	assert_int_equal(entry->key, key);
+	/* Rights, domain and place; the key stays. */
+	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL | IBV_ACCESS_REMOTE_WRITE), 0);
+	assert_int_equal(entry->key, key);
+	assert_int_equal(entry->access, LOCAL | IBV_ACCESS_REMOTE_WRITE);
+	assert_int_equal(rereg(handle, 2, NULL, 0, other, 0), 0);
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, pd), 0);
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, other), -EBUSY);
+	assert_int_equal(rereg(handle, 1, area + 128, 32, 0, 0), 0);
+	assert_int_equal(entry->addr, (uintptr_t)area + 128);
+	assert_int_equal(entry->length, 32);
+	/* A page that may only be read cannot become writable by this. */
+	assert_int_equal(rereg(handle, 1 | 4, area + PAGE, 32, 0, 0), 0);
+	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EFAULT);
+}
+
+/* --------------------------------------------------------------------- windows */
+
+static void windows(void **state)
+{
+	struct ib_uverbs_alloc_mw cmd = { .pd_handle = make_pd(), .mw_type = IBV_MW_TYPE_1 };
+	struct ib_uverbs_alloc_mw_resp resp;
+	u32 region;
+
+	(void)state;
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
+	cmd.mw_type = IBV_MW_TYPE_2;
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
+	assert_int_equal(kernel.device.nic.mr[resp.rkey >> NIC_KEY_TAG_BITS].kind, NIC_MR_WINDOW_2);
+	/* Regions and windows are not mistaken for each other. */
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, resp.mw_handle), -EINVAL);
+	assert_int_equal(reg_at(area, 64, LOCAL), 0);
+	region = made.mr_handle;
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_MW, region), -EINVAL);
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_MW, resp.mw_handle), 0);
+	cmd.mw_type = 0;
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), -EINVAL);
+	cmd.mw_type = 3;
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), -EINVAL);
+	cmd.mw_type = 1;
+	cmd.pd_handle = 99;
+	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), -EINVAL);
+}
+
+/* A region with a window open in it stays. */
+static void region_in_use(void **state)
+{
+	u32 pd = make_pd(), key, window;
+	u32 handle = make_mr(pd, area, 64, LOCAL | IBV_ACCESS_MW_BIND, &key);
+	struct nic *nic = &kernel.device.nic;
+
+	(void)state;
+	make_mw(pd, IBV_MW_TYPE_1, &window);
+	nic->mr[key >> NIC_KEY_TAG_BITS].windows = 1;
+	nic->mr[window >> NIC_KEY_TAG_BITS].parent = key;
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), -EBUSY);
+	nic->mr[window >> NIC_KEY_TAG_BITS].parent = 0;
+	nic->mr[key >> NIC_KEY_TAG_BITS].windows = 0;
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rights),      TEST(ranges),  TEST(memory_is_there), TEST(large_region),
+		TEST(stack_grows), TEST(keys),    TEST(zero_based),      TEST(query),
+		TEST(reregister),  TEST(windows), TEST(region_in_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

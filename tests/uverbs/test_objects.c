@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Handles, objects in use, exhausted tables, and commands that must wait for a
+ * lock.
+ */
+#include "kernel.h"
+
+#define DESTROY(what, handle) destroy(IB_USER_VERBS_CMD_##what, handle)
+
+static void handles(void **state)
+{
+	u32 pd[3], i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		pd[i] = make_pd();
+		assert_int_equal(pd[i], i);
+	}
+	assert_int_equal(DESTROY(DEALLOC_PD, pd[1]), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd[1]), -ENOENT);
+	assert_int_equal(DESTROY(DEALLOC_PD, 12345), -ENOENT);
+	assert_int_equal(DESTROY(DEALLOC_PD, ~0u), -ENOENT);
+	/* Of another type. */
+	assert_int_equal(make_cq(4, -1), pd[1]);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd[1]), -EINVAL);
+	assert_int_equal(DESTROY(DESTROY_CQ, pd[1]), 0);
+	/* Handles of one file mean nothing to another. */
+	{
+		struct file *mine = kernel.file;
+
+		kernel.file = kernel_open();
+		assert_int_equal(DESTROY(DEALLOC_PD, pd[0]), -ENOENT);
+		assert_int_equal(kernel_close(kernel.file), CALL_DONE);
+		kernel.file = mine;
+	}
+	assert_int_equal(DESTROY(DEALLOC_PD, pd[0]), 0);
+}
+
+static void many_handles(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 300; i++)
+		assert_int_equal(make_pd(), i);
+	for (i = 0; i < 300; i += 2)
+		assert_int_equal(DESTROY(DEALLOC_PD, i), 0);
+	for (i = 0; i < 300; i += 2)
+		assert_int_equal(make_pd(), i);
+}
+
+static void in_use(void **state)
+{
+	static u8 memory[64];
+	u32 pd = make_pd(), cq = make_cq(16, -1), srq = make_srq(pd);
+	u32 qp = make_qp(IB_UVERBS_QPT_RC, pd, cq, srq);
+	u32 mr = make_mr(pd, memory, sizeof(memory), 1, NULL), mw = make_mw(pd, 1, NULL);
+	u32 ah = make_ah(pd);
+
+	(void)state;
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
+	assert_int_equal(DESTROY(DESTROY_CQ, cq), -EBUSY);
+	assert_int_equal(DESTROY(DESTROY_SRQ, srq), -EBUSY);
+	assert_int_equal(DESTROY(DESTROY_QP, qp), 0);
+	assert_int_equal(DESTROY(DESTROY_CQ, cq), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
+	assert_int_equal(DESTROY(DESTROY_SRQ, srq), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
+	assert_int_equal(DESTROY(DEREG_MR, mr), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
+	assert_int_equal(DESTROY(DEALLOC_MW, mw), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
+	assert_int_equal(DESTROY(DESTROY_AH, ah), 0);
+	assert_int_equal(DESTROY(DEALLOC_PD, pd), 0);
+}
+
+/* Whatever is left goes with the file. */
+static void close_frees_all(void **state)
+{
+	static u8 memory[64];
+	u32 pd = make_pd(), cq = make_cq(16, make_channel()), srq = make_srq(pd);
+
+	(void)state;
+	make_qp(IB_UVERBS_QPT_RC, pd, cq, srq);
+	make_qp(IB_UVERBS_QPT_UC, pd, cq, -1);
+	make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
+	make_mr(pd, memory, sizeof(memory), 1, NULL);
+	make_mw(pd, 2, NULL);
+	make_ah(pd);
+}
+
+/* ------------------------------------------------------------------ exhaustion */
+
+static int try_qp(u32 pd, u32 cq)
+{
+	struct ib_uverbs_create_qp cmd = { .pd_handle = pd,
+					   .send_cq_handle = cq,
+					   .recv_cq_handle = cq,
+					   .qp_type = IB_UVERBS_QPT_RC };
+	struct ib_uverbs_create_qp_resp resp;
+
+	return PLAIN(CREATE_QP, &cmd, &resp);
+}
+
+static int try_cq(u32 entries)
+{
+	struct ib_uverbs_create_cq cmd = { .cqe = entries, .comp_channel = -1 };
+	struct ib_uverbs_create_cq_resp resp;
+
+	return PLAIN(CREATE_CQ, &cmd, &resp);
+}
+
+static int try_srq(u32 pd)
+{
+	struct ib_uverbs_create_srq cmd = { .pd_handle = pd, .max_wr = 1, .max_sge = 1 };
+	struct ib_uverbs_create_srq_resp resp;
+
+	return PLAIN(CREATE_SRQ, &cmd, &resp);
+}
+
+static int try_mr(u32 pd)
+{
+	static u8 memory[64];
+	struct ib_uverbs_reg_mr cmd = { .pd_handle = pd,
+					.start = (uintptr_t)memory,
+					.hca_va = (uintptr_t)memory,
+					.length = sizeof(memory) };
+	struct ib_uverbs_reg_mr_resp resp;
+
+	return PLAIN(REG_MR, &cmd, &resp);
+}
+
+static int try_channel(void)
+{
+	struct ib_uverbs_create_comp_channel cmd = { 0 };
+	struct ib_uverbs_create_comp_channel_resp resp;
+
+	return PLAIN(CREATE_COMP_CHANNEL, &cmd, &resp);
+}
+
+/* Each table: the verb fails, the others go on, and the limit is as told. */
+static void exhausted_tables(void **state)
+{
+	const struct nic *nic = &kernel.device.nic;
+	struct ib_uverbs_query_device query = { 0 };
+	struct ib_uverbs_query_device_resp limits;
+	u32 pd = make_pd(), cq = make_cq(1, -1), i;
+
+	(void)state;
+	assert_int_equal(PLAIN(QUERY_DEVICE, &query, &limits), 0);
+	for (i = 0; i < (u32)limits.max_qp; i++)
+		assert_int_equal(try_qp(pd, cq), 0);
+	assert_int_equal(try_qp(pd, cq), -ENOMEM);
+	for (i = 1; i < (u32)limits.max_cq; i++)
+		assert_int_equal(try_cq(1), 0);
+	assert_int_equal(try_cq(1), -ENOMEM);
+	for (i = 0; i < (u32)limits.max_srq; i++)
+		assert_int_equal(try_srq(pd), 0);
+	assert_int_equal(try_srq(pd), -ENOMEM);
+	for (i = 0; i < (u32)limits.max_mr; i++)
+		assert_int_equal(try_mr(pd), 0);
+	assert_int_equal(try_mr(pd), -ENOMEM);
+	for (i = 0; i < nic->max_channel; i++)
+		assert_int_equal(try_channel(), 0);
+	assert_int_equal(try_channel(), -ENOMEM);
+	for (i = 1; i < (u32)limits.max_pd; i++)
+		make_pd();
+	{
+		struct ib_uverbs_alloc_pd cmd = { 0 };
+		struct ib_uverbs_alloc_pd_resp resp;
+
+		assert_int_equal(PLAIN(ALLOC_PD, &cmd, &resp), -ENOMEM);
+	}
+}
+
+static void exhausted_addresses(void **state)
+{
+	struct ib_uverbs_create_ah cmd = { .pd_handle = make_pd(),
+					   .attr = { .port_num = 1, .is_global = 1 } };
+	struct ib_uverbs_create_ah_resp resp;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < UV_MAX_AH; i++)
+		assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), 0);
+	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), -ENOMEM);
+}
+
+/* Queue memory ends before the numbers do. */
+static void exhausted_memory(void **state)
+{
+	u32 largest = 1u << 18, made = 0;
+
+	(void)state;
+	while (!try_cq(largest))
+		made++;
+	assert_int_equal(made, 1);
+	assert_int_equal(try_cq(largest), -ENOMEM);
+	assert_int_equal(try_cq(64), 0);
+	assert_int_equal(DESTROY(DESTROY_CQ, 0), 0);
+	assert_int_equal(try_cq(largest), 0);
+}
+
+/* ---------------------------------------------------------------------- locks */
+
+/* Nobody holds a lock for ever: the command waits, and then it is done. */
+static void destroy_waits(void **state)
+{
+	u32 pd = make_pd(), cq = make_cq(16, -1), srq = make_srq(pd);
+	u32 qp = make_qp(IB_UVERBS_QPT_RC, pd, cq, srq);
+	struct nic *nic = &kernel.device.nic;
+	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
+	struct nic_cq *entry = &nic->cq[cq_of(cq)->cqn - 1];
+
+	(void)state;
+	frame->sq_lock = STRANGER;
+	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
+	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
+	/* Meanwhile it is busy for others, and keeps what it uses. */
+	{
+		struct ib_uverbs_query_qp cmd = { .qp_handle = qp };
+		struct ib_uverbs_query_qp_resp resp;
+
+		assert_int_equal(PLAIN(QUERY_QP, &cmd, &resp), -EINVAL);
+	}
+	assert_int_equal(DESTROY(DESTROY_CQ, cq), -EBUSY);
+	frame->sq_lock = 0;
+	assert_int_equal(DESTROY(DESTROY_QP, qp), 0);
+
+	entry->lock = STRANGER;
+	assert_int_equal(DESTROY(DESTROY_CQ, cq), PARKED);
+	entry->lock = 0;
+	assert_int_equal(DESTROY(DESTROY_CQ, cq), 0);
+
+	nic->srq[srq_of(srq)->srqn - 1].rq.lock = STRANGER;
+	assert_int_equal(DESTROY(DESTROY_SRQ, srq), PARKED);
+	nic->srq[srq_of(srq)->srqn - 1].rq.lock = 0;
+	assert_int_equal(DESTROY(DESTROY_SRQ, srq), 0);
+}
+
+static void create_waits(void **state)
+{
+	struct nic *nic = &kernel.device.nic;
+	u32 pd = make_pd(), cq = make_cq(1, -1), i;
+
+	(void)state;
+	for (i = 0; i < nic->max_qp; i++)
+		nic->qp[i].sq_lock = STRANGER;
+	for (i = 0; i < 100; i++)
+		assert_int_equal(try_qp(pd, cq), PARKED);
+	assert_int_equal(kernel.device.alloc->qp.free, nic->max_qp);
+	for (i = 0; i < nic->max_qp; i++)
+		nic->qp[i].sq_lock = 0;
+	assert_int_equal(try_qp(pd, cq), 0);
+}
+
+static void close_waits(void **state)
+{
+	u32 pd = make_pd(), cq = make_cq(16, -1);
+	u32 qp = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1);
+	struct nic *nic = &kernel.device.nic;
+	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
+
+	(void)state;
+	frame->rq.lock = STRANGER;
+	assert_int_equal(kernel_close(kernel.file), CALL_PARK);
+	assert_int_equal(kernel_close(kernel.file), CALL_PARK);
+	frame->rq.lock = 0;
+	assert_int_equal(kernel_close(kernel.file), CALL_DONE);
+	kernel.file = NULL;
+}
+
+/* The client is gone, its file is not: others go on, and close frees it. */
+static void client_dies(void **state)
+{
+	u32 pd = make_pd();
+
+	(void)state;
+	make_qp(IB_UVERBS_QPT_RC, pd, make_cq(4, -1), -1);
+	kernel.client.dead = true;
+	uverbs_client_dead(&kernel.client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(handles, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(many_handles, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(in_use, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(close_frees_all, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(exhausted_tables, kernel_start_context,
+						kernel_stop),
+		cmocka_unit_test_setup_teardown(exhausted_addresses, kernel_start_context,
+						kernel_stop),
+		cmocka_unit_test_setup_teardown(exhausted_memory, kernel_start_context,
+						kernel_stop),
+		cmocka_unit_test_setup_teardown(destroy_waits, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(create_waits, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(close_waits, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(client_dies, kernel_start_context, kernel_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
