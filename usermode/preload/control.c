@@ -61,7 +61,7 @@ static int receive_reply(int sock, struct reply *reply)
 	union {
 		char space[CMSG_SPACE(sizeof(reply->fd))];
 		struct cmsghdr header;
-	} control;
+	} control = { .space = { 0 } };
 	struct iovec iov = { .iov_base = reply->bytes, .iov_len = sizeof(reply->bytes) };
 	struct msghdr msg;
 	long ret;
@@ -153,8 +153,8 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 	return ret;
 }
 
-/* Put a connection into the pool, in this state; NULL: there is no room. */
-static struct connection *pool_add(struct session *session, int sock, u32 state)
+/* Put a connection into the pool, in this state: its place, or -1 (no room). */
+static int pool_add(struct session *session, int sock, u32 state)
 {
 	struct connection *c;
 	u32 i, none;
@@ -168,18 +168,19 @@ static struct connection *pool_add(struct session *session, int sock, u32 state)
 			continue;
 		c->fd = fdtable_keep(sock, false);
 		__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
-		return c;
+		return (int)i;
 	}
-	return NULL;
+	return -1;
 }
 
 void control_keep(struct session *session, int sock)
 {
-	if (!pool_add(session, sock, CONNECTION_IDLE))
+	if (pool_add(session, sock, CONNECTION_IDLE) < 0)
 		sys_close(sock);
 }
 
-static struct connection *pool_take(struct session *session)
+/* A connection that nobody uses: its place, or -1. */
+static int pool_take(struct session *session)
 {
 	struct connection *c;
 	u32 i, idle;
@@ -190,9 +191,9 @@ static struct connection *pool_take(struct session *session)
 		if (__atomic_load_n(&c->state, __ATOMIC_RELAXED) == CONNECTION_IDLE &&
 		    __atomic_compare_exchange_n(&c->state, &idle, CONNECTION_BUSY, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return c;
+			return (int)i;
 	}
-	return NULL;
+	return -1;
 }
 
 /* Another connection of this session: a socket. */
@@ -219,27 +220,26 @@ static int request_once(int sock, const struct iovec *iov, int niov, struct repl
 	return ret;
 }
 
-int control_request(struct session *session, const struct iovec *iov, int niov,
-		    struct reply *reply)
+int control_request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
 {
 	struct connection *c;
-	int ret, sock;
+	int ret, place, sock;
 
 	if (!session_alive(session))
 		return -EIO;
-	c = pool_take(session);
-	if (!c) {
+	place = pool_take(session);
+	if (place < 0) {
 		sock = connect_again(session);
 		if (sock < 0)
 			return session_alive(session) ? sock : -EIO;
-		c = pool_add(session, sock, CONNECTION_BUSY);
-		if (!c)
+		place = pool_add(session, sock, CONNECTION_BUSY);
+		if (place < 0)
 			return request_once(sock, iov, niov, reply);
 	}
+	c = &session->connection[place];
 	ret = control_exchange(c->fd, iov, niov, -1, reply);
 	if (ret == -EIO) {
 		fdtable_drop(c->fd);
-		c->fd = -1;
 		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
 		return ret;
 	}

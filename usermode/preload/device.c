@@ -100,8 +100,7 @@ static bool is_seqpacket(int fd)
 	int domain = 0, type = 0;
 
 	return !sys(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) &&
-	       domain == AF_UNIX &&
-	       !sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) &&
+	       domain == AF_UNIX && !sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) &&
 	       type == SOCK_SEQPACKET;
 }
 
@@ -117,13 +116,13 @@ static bool has_daemon_name(int fd)
 	if (sys(SYS_getpeername, fd, &peer, &length))
 		return false;
 	n = strnlen(peer.sun_path, sizeof(peer.sun_path));
-	return n >= sizeof(name) && !memcmp(peer.sun_path + n - (sizeof(name) - 1), name,
-					    sizeof(name) - 1);
+	return n >= sizeof(name) &&
+	       !memcmp(peer.sun_path + n - (sizeof(name) - 1), name, sizeof(name) - 1);
 }
 
 static pid_t peer_process(int fd)
 {
-	struct ucred peer;
+	struct ucred peer = { 0 };
 	socklen_t length = sizeof(peer);
 
 	return sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ? 0 : peer.pid;
@@ -164,8 +163,7 @@ static int ask_which(struct session *s, int fd, struct reply *reply)
 	struct timespec pause = { .tv_nsec = 1000000 };
 	int attempt, ret;
 
-	if (sys(SYS_getrandom, &adopt.nonce, sizeof(adopt.nonce), 0) !=
-	    (long)sizeof(adopt.nonce))
+	if (sys(SYS_getrandom, &adopt.nonce, sizeof(adopt.nonce), 0) != (long)sizeof(adopt.nonce))
 		return -EIO;
 	if (sys(SYS_sendto, fd, &adopt, sizeof(adopt), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return -EIO;

@@ -158,8 +158,8 @@ bool fdtable_tell_end(const struct fd_entry *entry)
 	return first;
 }
 
-void fdtable_each(enum fd_kind kind,
-		  void (*call)(int fd, const struct fd_entry *entry, void *arg), void *arg)
+void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry *entry, void *arg),
+		  void *arg)
 {
 	int fd, last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 	struct fd_entry entry;
@@ -174,7 +174,7 @@ void fdtable_each(enum fd_kind kind,
 /* Where programs do not look for the lowest free number, nor count to. */
 static int keep_base(void)
 {
-	struct rlimit limit;
+	struct rlimit limit = { 0 };
 
 	if (sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) || limit.rlim_cur > 1536)
 		return 768;

@@ -63,8 +63,8 @@ void fdtable_copy(int from, int to);
  */
 bool fdtable_tell_end(const struct fd_entry *entry);
 /* Call for every descriptor of this kind. */
-void fdtable_each(enum fd_kind kind,
-		  void (*call)(int fd, const struct fd_entry *entry, void *arg), void *arg);
+void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry *entry, void *arg),
+		  void *arg);
 
 /* Make a descriptor the library's own: its new number. */
 int fdtable_keep(int fd, bool channel_end);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The firmware as a context of this process enters it. */
 #ifndef GATE_H
 #define GATE_H
 

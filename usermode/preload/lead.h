@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Where a path of the program's leads. */
 #ifndef LEAD_H
 #define LEAD_H
 
@@ -11,7 +12,6 @@
  * because programs call us on small stacks.
  */
 #define lead(path)                                                                                 \
-	(likely(!paths_candidate(path)) ? (path) :                                                 \
-					  paths_lead(path, __builtin_alloca(PATH_MAX)))
+	(likely(!paths_candidate(path)) ? (path) : paths_lead(path, __builtin_alloca(PATH_MAX)))
 
 #endif /* LEAD_H */

@@ -20,8 +20,8 @@ static bool is_queue_memory(const struct client_nic *cn, u64 offset, u64 length)
  * The NIC is mapped here already, so that its pages can be had once more from
  * that mapping: for no bytes of a shared mapping, mremap() makes a second one.
  */
-static long map_again(const struct client_nic *cn, void *address, u64 length, int prot,
-		      int flags, u64 offset)
+static long map_again(const struct client_nic *cn, void *address, u64 length, int prot, int flags,
+		      u64 offset)
 {
 	int how = MREMAP_MAYMOVE | (flags & MAP_FIXED ? MREMAP_FIXED : 0);
 	long ret = sys(SYS_mremap, cn->memory + offset, 0, length, how, address);

@@ -144,8 +144,7 @@ static void glob_closedir(void *dir)
 }
 
 /* The C library looks by itself, unless it is given what to look with. */
-INTERPOSED int glob(const char *pattern, int flags, int (*failed)(const char *, int),
-		    glob_t *found)
+INTERPOSED int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
 {
 	if (likely(!paths_candidate(pattern)) || (flags & GLOB_ALTDIRFUNC))
 		return real()->glob(pattern, flags, failed, found);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock.h"
 #include "merged.h"
+#include "real.h"
 #include "session.h"
 #include "settings.h"
 #include "sys.h"
@@ -30,8 +32,10 @@ static const struct place places[] = {
 	{ "sys/class/infiniband", true, OURS },
 	{ "sys/class/misc/rdma_cm", false, OURS },
 	{ "dev/infiniband", false, OURS },
-	{ "sys/devices", false, OURS_IF_PRESENT },
-	{ "sys/bus/pci/devices", false, OURS_IF_PRESENT },
+	/* The PCI domain and the driver that its devices have in the tree. */
+	{ "sys/devices/pci766e:", true, OURS_IF_PRESENT },
+	{ "sys/bus/pci/devices/766e:", true, OURS_IF_PRESENT },
+	{ "sys/bus/pci/drivers/vnet", false, OURS_IF_PRESENT },
 };
 
 /* Past slashes and "." components. */
@@ -73,8 +77,8 @@ static enum owner path_owner(const char *path)
 bool paths_candidate(const char *path)
 {
 	/* "/sys...", "/dev...", or written in a more roundabout way. */
-	if (!path || path[0] != '/' || (path[1] != 's' && path[1] != 'd' && path[1] != '/' &&
-					path[1] != '.'))
+	if (!path || path[0] != '/' ||
+	    (path[1] != 's' && path[1] != 'd' && path[1] != '/' && path[1] != '.'))
 		return false;
 	return !settings()->off && path_owner(path) != NOT_OURS;
 }
@@ -103,12 +107,25 @@ const char *paths_lead(const char *path, char *buffer)
 	return buffer;
 }
 
+/* Without links, as the C library resolves it. */
+static const char *real_node_dir(void)
+{
+	static char dir[PATH_MAX];
+	static struct lock lock;
+	raw_sigset_t saved = lock_take(&lock);
+
+	if (!dir[0] && !real()->realpath(settings()->node_dir, dir))
+		dir[0] = '\0';
+	lock_release(&lock, saved);
+	return dir;
+}
+
 void paths_restore(char *path)
 {
-	const char *dir = settings()->node_dir;
+	const char *dir = real_node_dir();
 	size_t length = strlen(dir);
 
-	if (strncmp(path, dir, length))
+	if (!length || strncmp(path, dir, length) != 0)
 		return;
 	if (!strncmp(path + length, "/sys/", 5) || !strncmp(path + length, "/dev/", 5))
 		memmove(path, path + length, strlen(path + length) + 1);

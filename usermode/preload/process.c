@@ -5,7 +5,6 @@
  * that began earlier can still touch it.
  */
 #define _GNU_SOURCE
-#include <alloca.h>
 #include <stdarg.h>
 
 #include "control.h"
@@ -88,35 +87,41 @@ INTERPOSED int execveat(int dirfd, const char *path, char *const argv[], char *c
 
 /* ------------------------------------------------- arguments one after the other */
 
-static size_t count_arguments(va_list args)
+/* How many there are, the first one included. */
+static size_t count_arguments(const char *first, va_list *args)
 {
 	size_t n = 1;
 
-	while (va_arg(args, char *))
+	if (!first)
+		return 0;
+	while (va_arg(*args, char *))
 		n++;
 	return n;
 }
 
-/* argv[] of a function's arguments from `first` on, in its own frame. */
-#define ARGUMENTS(argv, first, args)                                                               \
-	do {                                                                                       \
-		size_t args_n, args_i;                                                             \
-		va_start(args, first);                                                             \
-		args_n = count_arguments(args);                                                    \
-		va_end(args);                                                                      \
-		(argv) = alloca((args_n + 1) * sizeof(*(argv)));                                   \
-		(argv)[0] = (char *)(uintptr_t)(first);                                            \
-		va_start(args, first);                                                             \
-		for (args_i = 1; args_i <= args_n; args_i++)                                       \
-			(argv)[args_i] = va_arg(args, char *);                                     \
-	} while (0)
+/* The arguments from `first` on, the NULL after them included, in order. */
+static void copy_arguments(char **argv, const char *first, va_list *args)
+{
+	size_t i = 0;
+
+	argv[i] = (char *)(uintptr_t)first;
+	while (argv[i++])
+		argv[i] = va_arg(*args, char *);
+}
 
 INTERPOSED int execl(const char *path, const char *first, ...)
 {
 	va_list args;
-	char **argv;
+	size_t n;
 
-	ARGUMENTS(argv, first, args);
+	va_start(args, first);
+	n = count_arguments(first, &args);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
 	va_end(args);
 	return execve(path, argv, environ);
 }
@@ -124,21 +129,36 @@ INTERPOSED int execl(const char *path, const char *first, ...)
 INTERPOSED int execlp(const char *file, const char *first, ...)
 {
 	va_list args;
-	char **argv;
+	size_t n;
 
-	ARGUMENTS(argv, first, args);
+	va_start(args, first);
+	n = count_arguments(first, &args);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
 	va_end(args);
 	return execvpe(file, argv, environ);
 }
 
+/* The environment follows the arguments. */
 INTERPOSED int execle(const char *path, const char *first, ...)
 {
 	char *const *env;
 	va_list args;
-	char **argv;
+	size_t n;
 
-	ARGUMENTS(argv, first, args);
+	va_start(args, first);
+	n = count_arguments(first, &args);
 	env = va_arg(args, char *const *);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
 	va_end(args);
 	return execve(path, argv, env);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Words to the person who started the program. */
 #ifndef SAY_H
 #define SAY_H
 

@@ -94,8 +94,7 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	cn->nic.self = s->owner;
 	cn->nic.space = s->space;
 	cn->host.client =
-		(struct host_client *)(void *)(s->nic[0]->memory +
-					       s->nic[0]->nic.hdr->off_client);
+		(struct host_client *)(void *)(s->nic[0]->memory + s->nic[0]->nic.hdr->off_client);
 	return host_init(&cn->host, &cn->nic);
 }
 
@@ -154,7 +153,7 @@ static void add_node(struct session *s, const char *name)
 {
 	struct device_node *node = &s->node[s->nnodes];
 	char path[PATH_MAX];
-	struct stat st;
+	struct stat st = { 0 };
 
 	if (s->nnodes == VNET_MAX_NICS || read_minor(name, &node->minor) ||
 	    snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
@@ -172,8 +171,8 @@ static void find_nodes(struct session *s)
 	struct dirent *entry;
 	DIR *dir;
 
-	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs",
-		     settings()->node_dir) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", settings()->node_dir) >=
+	    (int)sizeof(path))
 		return;
 	dir = real()->opendir(path);
 	if (!dir)
@@ -217,7 +216,7 @@ static void session_drop(struct session *s)
 
 static int hello(struct session *s, struct reply *reply)
 {
-	struct ucred peer;
+	struct ucred peer = { 0 };
 	socklen_t length = sizeof(peer);
 	int attempt, sock, ret = -EIO;
 
@@ -239,7 +238,8 @@ static int hello(struct session *s, struct reply *reply)
 	}
 	if (ret == -EPROTO)
 		say("no RDMA device: the running daemon (process %d) is of another version; "
-		    "\"vnet stop\" ends it", s->agent);
+		    "\"vnet stop\" ends it",
+		    s->agent);
 	else if (ret)
 		say("no RDMA device: the daemon refuses: %s", strerrordesc_np(-ret));
 	return ret;

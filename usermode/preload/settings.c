@@ -23,9 +23,8 @@ static char environment_text[8192];
  * program's environment than concerns it. Names that end in '_' are prefixes.
  */
 static const char *const passed_on[] = {
-	"VNET_",	 "XDG_RUNTIME_DIR", "HOME",	     "PATH",	     "TMPDIR",
-	"LANG",		 "TZ",		    "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
-	"LSAN_OPTIONS",
+	"VNET_", "XDG_RUNTIME_DIR", "HOME",          "PATH",         "TMPDIR",       "LANG",
+	"TZ",    "ASAN_OPTIONS",    "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS",
 };
 
 static bool is_passed_on(const char *string)
@@ -34,7 +33,7 @@ static bool is_passed_on(const char *string)
 
 	for (i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
 		length = strlen(passed_on[i]);
-		if (strncmp(string, passed_on[i], length))
+		if (strncmp(string, passed_on[i], length) != 0)
 			continue;
 		if (passed_on[i][length - 1] == '_' || string[length] == '=')
 			return true;
@@ -71,7 +70,7 @@ static const char *variable(const char *name, const char *otherwise)
 /* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
 static bool usable_xdg_dir(const char *dir)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
 	return dir && dir[0] == '/' && sys_stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
 	       st.st_uid == geteuid();

@@ -49,7 +49,7 @@ static int socket_address(struct sockaddr_un *address)
 /* In a directory that anybody can make (/tmp), it might be anybody's daemon. */
 static int check_peer(int sock)
 {
-	struct ucred peer;
+	struct ucred peer = { 0 };
 	socklen_t length = sizeof(peer);
 
 	if (sys(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &peer, &length))
@@ -102,10 +102,10 @@ static void default_signals(void)
 static void default_limits(void)
 {
 	static const int resources[] = { RLIMIT_NOFILE, RLIMIT_AS,  RLIMIT_DATA,
-					 RLIMIT_FSIZE,	RLIMIT_CPU, RLIMIT_MEMLOCK };
+					 RLIMIT_FSIZE,  RLIMIT_CPU, RLIMIT_MEMLOCK };
 	static const struct sched_param param;
 	unsigned long cpus[16];
-	struct rlimit limit;
+	struct rlimit limit = { 0 };
 	size_t i;
 
 	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
@@ -235,12 +235,13 @@ static pid_t spawn(struct child *child)
 static int start_daemon(void)
 {
 	const struct settings *s = settings();
-	const char *const argv[] = { s->vnetd,	   "--runtime-dir", s->runtime_dir, "--node",
-				     s->node,	   "--devices",	    s->devices,	    "--ready-fd",
-				     READY_STRING, NULL };
+	const char *const argv[] = { s->vnetd,   "--runtime-dir", s->runtime_dir,
+				     "--node",   s->node,         "--devices",
+				     s->devices, "--ready-fd",    READY_STRING,
+				     NULL };
 	struct child child = { .program = s->vnetd, .argv = argv, .env = s->environment };
 	char why[512] = "";
-	int pipe[2], ret;
+	int pipe[2] = { -1, -1 }, ret;
 	pid_t pid;
 
 	ret = (int)sys(SYS_pipe2, pipe, O_CLOEXEC);

@@ -49,7 +49,7 @@ static inline int sys_fstat(int fd, struct stat *st)
 
 static inline int sys_identity(int fd, struct identity *id)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int ret = sys_fstat(fd, &st);
 
 	if (ret)

@@ -142,9 +142,9 @@ struct meaning {
 static void understand_write(struct meaning *m, u32 command, const void *body, size_t length)
 {
 	m->destroys_cq = command == IB_USER_VERBS_CMD_DESTROY_CQ;
-	m->registers = (command == IB_USER_VERBS_CMD_REG_MR ||
-			command == IB_USER_VERBS_CMD_REREG_MR) &&
-		       length >= sizeof(m->reg) && !copy(&m->reg, body, sizeof(m->reg));
+	m->registers =
+		(command == IB_USER_VERBS_CMD_REG_MR || command == IB_USER_VERBS_CMD_REREG_MR) &&
+		length >= sizeof(m->reg) && !copy(&m->reg, body, sizeof(m->reg));
 	if (m->registers && command == IB_USER_VERBS_CMD_REREG_MR) {
 		struct ib_uverbs_rereg_mr rereg;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Waiting for events as read() waits. */
 #ifndef WAIT_H
 #define WAIT_H
 
