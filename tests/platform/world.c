@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "world.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -18,7 +19,6 @@
 
 struct nic nic;
 struct host host;
-int world_mem[WORLD_CLIENTS];
 int world_channel[WORLD_CHANNELS];
 int world_asked;
 
@@ -90,11 +90,25 @@ u8 *shared_memory(size_t length)
 	return p;
 }
 
+/* What vnetd knows of its clients; it has one thread, these tests have more. */
+static pthread_mutex_t agent_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	u32 space;
+	int mem;
+} agent[WORLD_CLIENTS];
+
 static int get_space(struct host *h, u32 space)
 {
+	u32 slot = host_space_slot(space);
+	int fd = -1;
+
 	(void)h;
 	__atomic_fetch_add(&world_asked, 1, __ATOMIC_RELAXED);
-	return fcntl(world_mem[host_space_slot(space)], F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_lock(&agent_lock);
+	if (agent[slot].space == space)
+		fd = fcntl(agent[slot].mem, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&agent_lock);
+	return fd;
 }
 
 static int get_channel(struct host *h, u32 channel, u32 generation)
@@ -105,7 +119,7 @@ static int get_channel(struct host *h, u32 channel, u32 generation)
 	return fcntl(world_channel[channel], F_DUPFD_CLOEXEC, 0);
 }
 
-u32 world_space(u32 slot, u32 generation)
+static u32 make_space(u32 slot, u32 generation)
 {
 	return generation << HOST_SPACE_SLOT_BITS | slot;
 }
@@ -136,7 +150,7 @@ void world_init(void)
 	nic.off_queue = max - WORLD_QUEUE;
 	nic.queue_bytes = WORLD_QUEUE;
 	nic.self = 2;
-	nic.space = world_space(1, 1);
+	nic.space = make_space(1, 1);
 
 	host.kick_fd = eventfd(0, EFD_CLOEXEC);
 	host.get_space = get_space;
@@ -161,6 +175,18 @@ void refuse_process_vm(void)
 	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0);
 }
 
+u32 open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	u32 n = 0;
+
+	CHECK(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
 /* ----------------------------------------------------------- other processes */
 
 /* What the preload library does in a forked child. */
@@ -181,7 +207,7 @@ void target_start(struct target *t, u32 slot, u32 generation, void (*act)(struct
 
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) == 0);
 	t->slot = slot;
-	t->space = world_space(slot, generation);
+	t->space = make_space(slot, generation);
 	fflush(stdout);
 	t->pid = fork();
 	CHECK(t->pid >= 0);
@@ -199,8 +225,11 @@ void target_start(struct target *t, u32 slot, u32 generation, void (*act)(struct
 	close(sock[1]);
 	CHECK_EQUAL(target_hear(t), 'r');
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)t->pid);
-	world_mem[slot] = open(path, O_RDWR | O_CLOEXEC);
-	CHECK(world_mem[slot] >= 0);
+	pthread_mutex_lock(&agent_lock);
+	agent[slot].mem = open(path, O_RDWR | O_CLOEXEC);
+	agent[slot].space = t->space;
+	pthread_mutex_unlock(&agent_lock);
+	CHECK(agent[slot].mem >= 0);
 }
 
 void target_tell(const struct target *t, char what)
@@ -216,27 +245,41 @@ char target_hear(const struct target *t)
 	return what;
 }
 
-static int target_reap(struct target *t)
+static int reap(const struct target *t)
 {
 	int status;
 
 	CHECK(waitpid(t->pid, &status, 0) == t->pid);
-	announce(t->slot, 0, 0);
-	close(world_mem[t->slot]);
-	close(t->sock);
 	return status;
+}
+
+void target_notice(struct target *t)
+{
+	announce(t->slot, 0, 0);
+	pthread_mutex_lock(&agent_lock);
+	agent[t->slot].space = 0;
+	close(agent[t->slot].mem);
+	pthread_mutex_unlock(&agent_lock);
+	close(t->sock);
 }
 
 void target_end(struct target *t)
 {
 	target_tell(t, 'e');
-	CHECK_EQUAL(target_reap(t), 0);
+	CHECK_EQUAL(reap(t), 0);
+	target_notice(t);
+}
+
+void target_kill_unnoticed(struct target *t)
+{
+	CHECK(kill(t->pid, SIGKILL) == 0);
+	(void)reap(t);
 }
 
 void target_kill(struct target *t)
 {
-	CHECK(kill(t->pid, SIGKILL) == 0);
-	(void)target_reap(t);
+	target_kill_unnoticed(t);
+	target_notice(t);
 }
 
 void idle_target(struct target *self)
@@ -293,11 +336,21 @@ u32 random_below(u32 n)
 	return (u32)(((u64)state * n) >> 32);
 }
 
+enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space,
+			     const void *src, u64 length)
+{
+	const struct nic_piece to = {
+		.addr = (u64)dst, .length = length, .space = dst_space, .mr = mr
+	};
+	const struct nic_piece from = {
+		.addr = (u64)src, .length = length, .space = src_space, .mr = mr
+	};
+
+	return plat_copy(&nic, &to, 1, &from, 1, length);
+}
+
 enum nic_copy_result copy(u32 dst_space, const void *dst, u32 src_space, const void *src,
 			  u64 length)
 {
-	const struct nic_piece to = { .addr = (u64)dst, .length = length, .space = dst_space };
-	const struct nic_piece from = { .addr = (u64)src, .length = length, .space = src_space };
-
-	return plat_copy(&nic, &to, 1, &from, 1, length);
+	return copy_in(0, dst_space, dst, src_space, src, length);
 }

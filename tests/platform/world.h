@@ -58,8 +58,6 @@ void skip(const char *reason) __attribute__((noreturn));
 
 extern struct nic nic;
 extern struct host host;
-/* Memory descriptors of the other processes, by slot, as vnetd has them. */
-extern int world_mem[WORLD_CLIENTS];
 /* Agent's ends of channels. */
 extern int world_channel[WORLD_CHANNELS];
 /* How often a descriptor was asked for. */
@@ -67,10 +65,10 @@ extern int world_asked;
 
 /* NIC memory, and this process in slot 1 of its table. */
 void world_init(void);
-/* Another process is to be in this slot. */
-u32 world_space(u32 slot, u32 generation);
 /* The system refuses process_vm_*() to this process from now on. */
 void refuse_process_vm(void);
+/* How many descriptors this process has. */
+u32 open_descriptors(void);
 
 /* ----------------------------------------------------------- other processes */
 
@@ -87,10 +85,13 @@ void target_start(struct target *t, u32 slot, u32 generation, void (*act)(struct
 /* Tell the other side; await what it tells. */
 void target_tell(const struct target *t, char what);
 char target_hear(const struct target *t);
-/* Remove it from the table and await its end, which must be a good one. */
+/* Await its end, which must be a good one, and remove it from the table. */
 void target_end(struct target *t);
 /* The same for one that does not end by itself. */
 void target_kill(struct target *t);
+/* Kill it, but let the table say for a while that it lives. */
+void target_kill_unnoticed(struct target *t);
+void target_notice(struct target *t);
 
 /* Does nothing until it is told to end. */
 void idle_target(struct target *self);
@@ -105,10 +106,13 @@ void fill(u8 *p, size_t length, u8 seed);
 bool is_filled(const u8 *p, size_t length, u8 seed);
 bool is_all(const u8 *p, size_t length, u8 value);
 
+/* At least 0, less than n. */
 u32 random_below(u32 n);
 
-/* One piece to one piece. */
+/* One piece to one piece; and both in this region. */
 enum nic_copy_result copy(u32 dst_space, const void *dst, u32 src_space, const void *src,
 			  u64 length);
+enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space,
+			     const void *src, u64 length);
 
 #endif /* WORLD_H */

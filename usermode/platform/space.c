@@ -95,20 +95,21 @@ void space_distrust(struct space *space)
 		nic_store(&space->cached->token, 0);
 }
 
-void space_forget(struct host *host, u32 id, enum space_loss loss)
+void space_forget(struct host *host, u32 id, bool stolen)
 {
-	struct host_fd *mem = &host->space[host_space_slot(id)].mem;
+	u32 slot = host_space_slot(id);
+	struct host_fd *mem;
+
+	if (slot >= host->nspaces)
+		return;
+	mem = &host->space[slot].mem;
 
 	/* The system sees a death before vnetd does: until then it may be asked again. */
-	if (loss == SPACE_GONE && is_alive(host, id))
+	if (!stolen && is_alive(host, id))
 		return;
 	if (pthread_mutex_trylock(&host->lock))
 		return;
-	if (host_fd_key(mem) == id) {
-		if (loss == SPACE_STOLEN)
-			(void)host_fd_abandon(mem);
-		else
-			(void)host_fd_clear(mem);
-	}
+	if (host_fd_key(mem) == id)
+		(void)(stolen ? host_fd_abandon(mem) : host_fd_clear(mem));
 	pthread_mutex_unlock(&host->lock);
 }

@@ -16,6 +16,8 @@ struct space {
 	u64 token;
 	/* Where mem is cached, or NULL: it is to be closed. */
 	struct host_space *cached;
+	/* The program closed mem behind our back. */
+	bool stolen;
 };
 
 /* Fills in *space; false: its process is gone, or cannot be reached just now. */
@@ -24,10 +26,12 @@ bool space_open_slow(struct host *host, u32 id, struct space *space);
 static inline bool space_open(struct host *host, u32 id, struct space *space)
 {
 	u32 slot = host_space_slot(id);
-	struct host_space *cached = &host->space[slot];
+	struct host_space *cached;
 
+	space->stolen = false;
 	if (unlikely(slot >= host->nspaces))
 		return false;
+	cached = &host->space[slot];
 	space->mem = host_fd_pin(&cached->mem, id);
 	if (unlikely(space->mem < 0))
 		return space_open_slow(host, id, space);
@@ -51,16 +55,9 @@ static inline void space_close(struct space *space)
 void space_distrust(struct space *space);
 
 /*
- * What space_close() left behind proved useless, for this reason: drop it, so
- * that neither a descriptor nor a mistake stays.
+ * After space_close(): what is cached was of no use, because the process is gone
+ * or the descriptor stolen. Drop it, so that neither it nor a mistake stays.
  */
-enum space_loss {
-	/* Its process is gone. */
-	SPACE_GONE,
-	/* The program closed our descriptor behind our back. */
-	SPACE_STOLEN,
-};
-
-void space_forget(struct host *host, u32 id, enum space_loss loss);
+void space_forget(struct host *host, u32 id, bool stolen);
 
 #endif /* SPACE_H */

@@ -173,8 +173,7 @@ static long call_mem(int mem, const struct transfer *t)
 	return t->write ? raw_pwritev(mem, near, n, far) : raw_preadv(mem, near, n, far);
 }
 
-static size_t run_mem(struct host *host, const struct space *space, struct transfer *t,
-		      enum transfer_fault *fault)
+static size_t run_mem(struct space *space, struct transfer *t, enum transfer_fault *fault)
 {
 	long ret;
 
@@ -191,7 +190,7 @@ static size_t run_mem(struct host *host, const struct space *space, struct trans
 	else if (ret == -EIO || ret == -EINVAL)
 		*fault = TRANSFER_FAR_FAULT;
 	else if (ret == -EBADF)
-		space_forget(host, t->space, SPACE_STOLEN);
+		space->stolen = true;
 	return 0;
 }
 
@@ -205,8 +204,7 @@ static bool mem_is_alive(const struct space *space, u64 far)
 
 /* -------------------------------------------------------------------- choice */
 
-static size_t run_open(struct host *host, struct space *space, struct transfer *t,
-		       enum transfer_fault *fault)
+static size_t run_open(struct space *space, struct transfer *t, enum transfer_fault *fault)
 {
 	/* So little is cheaper by the descriptor, if it is one piece and no tail is in it. */
 	bool word = t->nnear == 2 && t->nfar == 2 && t->length <= 8;
@@ -222,25 +220,25 @@ static size_t run_open(struct host *host, struct space *space, struct transfer *
 									TRANSFER_FAR_GONE;
 		return 0;
 	}
-	return run_mem(host, space, t, fault);
+	return run_mem(space, t, fault);
 }
 
 size_t transfer_run(struct host *host, struct transfer *t, enum transfer_fault *fault)
 {
 	struct space space;
-	size_t moved;
+	size_t moved = 0;
 
 	if (t->last)
 		split_tail(t);
 	if (!PIECES_STAY_IN_ORDER)
 		nic_barrier();
 	*fault = TRANSFER_FAR_GONE;
-	if (!space_open(host, t->space, &space))
-		return 0;
-	moved = run_open(host, &space, t, fault);
-	space_close(&space);
+	if (space_open(host, t->space, &space)) {
+		moved = run_open(&space, t, fault);
+		space_close(&space);
+	}
 	if (!moved && *fault == TRANSFER_FAR_GONE)
-		space_forget(host, t->space, SPACE_GONE);
+		space_forget(host, t->space, space.stolen);
 	return moved;
 }
 

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Cached descriptors of address spaces and channels: threads that use them while
+ * the processes behind them come and go; and what is left in the end.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "world.h"
+
+/* ------------------------------------------------------------- address spaces */
+
+#define THREADS 3
+#define SLOTS 4
+#define FIRST_SLOT 2
+#define WORDS 600
+
+/* Which space lives in a slot; 0: none. */
+static u32 current[SLOTS];
+static u32 stop;
+static u64 *own_words;
+
+/* Nobody but who means this very process may have written here. */
+static void check_own_words(struct target *self)
+{
+	idle_target(self);
+	for (size_t i = 0; i < WORDS; i++)
+		CHECK(own_words[i] == 0 || own_words[i] == nic.space);
+}
+
+static void *writer(void *arg)
+{
+	u64 from[WORDS];
+
+	for (u32 i = 0; !nic_load(&stop); i++) {
+		u32 space = nic_load(&current[i % SLOTS]);
+		size_t n = i % 3 ? 1 : WORDS;
+		enum nic_copy_result result;
+
+		if (!space)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			from[k] = space;
+		result = copy(space, own_words, nic.space, from, n * sizeof(u64));
+		CHECK(result == NIC_COPY_OK || result == NIC_COPY_DST_GONE);
+	}
+	return arg;
+}
+
+static void come_and_go(void)
+{
+	u32 descriptors, rounds = 150;
+	struct target t[SLOTS];
+	pthread_t thread[THREADS];
+
+	own_words = mmap(NULL, WORDS * sizeof(u64), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	world_init();
+	descriptors = open_descriptors();
+	for (u32 i = 0; i < SLOTS; i++) {
+		target_start(&t[i], FIRST_SLOT + i, 1, check_own_words);
+		nic_store(&current[i], t[i].space);
+	}
+	for (u32 i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&thread[i], NULL, writer, NULL) == 0);
+	for (u32 round = 0; round < rounds; round++) {
+		u32 i = random_below(SLOTS);
+
+		/* Threads may go on to write there for a while. */
+		if (round % 2)
+			target_end(&t[i]);
+		else
+			target_kill(&t[i]);
+		target_start(&t[i], FIRST_SLOT + i, 2 + round, check_own_words);
+		nic_store(&current[i], t[i].space);
+	}
+	nic_store(&stop, 1);
+	for (u32 i = 0; i < THREADS; i++)
+		CHECK(pthread_join(thread[i], NULL) == 0);
+	for (u32 i = 0; i < SLOTS; i++)
+		target_end(&t[i]);
+
+	/* Meeting another process, we let go of those that are gone. */
+	target_start(&t[0], 20, 1, check_own_words);
+	CHECK_EQUAL(copy(t[0].space, own_words + 1, nic.space, own_words, 8), NIC_COPY_OK);
+	CHECK_EQUAL(open_descriptors(), descriptors + 3);
+	target_end(&t[0]);
+	host_fini(&host);
+	CHECK_EQUAL(open_descriptors(), descriptors);
+}
+
+/* ------------------------------------------------------------------ channels */
+
+static int make_channel(u32 channel, u32 generation)
+{
+	int sock[2];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) == 0);
+	world_channel[channel] = sock[0];
+	nic_store(&nic.channel[channel].generation, generation);
+	return sock[1];
+}
+
+static void destroy_channel(u32 channel)
+{
+	nic_store(&nic.channel[channel].generation, 0);
+	close(world_channel[channel]);
+}
+
+/* How many bytes are waiting. */
+static u32 ready(int fd)
+{
+	char bytes[16];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	return n > 0 ? (u32)n : 0;
+}
+
+static void channels(void)
+{
+	u32 descriptors;
+	int fd;
+
+	world_init();
+	descriptors = open_descriptors();
+	/* No such channel, or none yet. */
+	plat_channel_ready(&nic, WORLD_CHANNELS);
+	plat_channel_ready(&nic, 5);
+	CHECK_EQUAL(world_asked, 0);
+
+	for (u32 generation = 1; generation < 5; generation++) {
+		fd = make_channel(5, generation);
+		for (u32 i = 0; i < 3; i++)
+			plat_channel_ready(&nic, 5);
+		CHECK_EQUAL(ready(fd), 3);
+		CHECK_EQUAL(world_asked, generation);
+		/* The program closes its end: no signal, and ours does not stay. */
+		close(fd);
+		plat_channel_ready(&nic, 5);
+		destroy_channel(5);
+		CHECK_EQUAL(open_descriptors(), descriptors);
+	}
+
+	/* A new generation in the same place while the last is still cached. */
+	fd = make_channel(6, 1);
+	plat_channel_ready(&nic, 6);
+	destroy_channel(6);
+	fd = make_channel(6, 2);
+	plat_channel_ready(&nic, 6);
+	CHECK_EQUAL(ready(fd), 1);
+	host_fini(&host);
+}
+
+/* More than it holds: nobody waits, and it stays readable. */
+static void full_channel(void)
+{
+	int fd;
+
+	world_init();
+	fd = make_channel(1, 1);
+	for (u32 i = 0; i < 20000; i++)
+		plat_channel_ready(&nic, 1);
+	CHECK(ready(fd) > 0);
+}
+
+/* What cannot be woken from here is left to the agent. */
+static void no_channel(void)
+{
+	u64 kicks;
+
+	world_init();
+	nic_store(&nic.channel[1].generation, 1);
+	world_channel[1] = -1;
+	plat_channel_ready(&nic, 1);
+	CHECK(read(host.kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks));
+	CHECK_EQUAL(kicks, 1);
+}
+
+/* --------------------------------------------------------------- small things */
+
+static void kicks(void)
+{
+	const u64 most = 0xfffffffffffffffe;
+	struct pollfd poll_fd;
+
+	world_init();
+	poll_fd = (struct pollfd){ .fd = host.kick_fd, .events = POLLIN };
+	CHECK_EQUAL(poll(&poll_fd, 1, 0), 0);
+	plat_kick(&nic);
+	CHECK_EQUAL(poll(&poll_fd, 1, 0), 1);
+	/* However full it is. */
+	CHECK(write(host.kick_fd, &most, sizeof(most)) != 0);
+	plat_kick(&nic);
+	plat_kick(&nic);
+}
+
+static void queue_memory(void)
+{
+	u64 begin, end;
+
+	world_init();
+	begin = nic.off_queue;
+	end = begin + nic.queue_bytes;
+	CHECK(plat_queue(&nic, begin, nic.queue_bytes) == (u8 *)nic.hdr + begin);
+	CHECK(plat_queue(&nic, end - 8, 8) == (u8 *)nic.hdr + end - 8);
+	CHECK(plat_queue(&nic, end, 0));
+	CHECK(!plat_queue(&nic, begin - 1, 8));
+	CHECK(!plat_queue(&nic, 0, 8));
+	CHECK(!plat_queue(&nic, end - 7, 8));
+	CHECK(!plat_queue(&nic, end + 1, 0));
+	CHECK(!plat_queue(&nic, begin, nic.queue_bytes + 1));
+	CHECK(!plat_queue(&nic, begin + 8, ~0ull));
+	CHECK(!plat_queue(&nic, ~0ull, 8));
+	CHECK(!plat_queue(&nic, ~0ull, ~0ull));
+}
+
+static void clock_moves(void)
+{
+	u64 before = plat_clock();
+
+	usleep(2000);
+	CHECK(plat_clock() - before >= 2000000);
+}
+
+static const struct test_case cases[] = {
+	{ "come_and_go", come_and_go },
+	{ "channels", channels },
+	{ "full_channel", full_channel },
+	{ "no_channel", no_channel },
+	{ "kicks", kicks },
+	{ "queue_memory", queue_memory },
+	{ "clock_moves", clock_moves },
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(cases, ARRAY_SIZE(cases), argc, argv);
+}
