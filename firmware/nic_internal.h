@@ -205,6 +205,11 @@ static inline void nic_grace_point(struct nic *nic, struct nic_qp *qp)
 /* All locks under which a QP executes or is delivered to; all or none. */
 bool nic_qp_lock_all(struct nic *nic, struct nic_qp *qp);
 void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp);
+/*
+ * Let nobody begin anything with a QP any more, whose locks are all held, and
+ * tell whether nobody is in the midst of something; false: ask again.
+ */
+bool nic_qp_seal(struct nic *nic, struct nic_qp *qp);
 
 /* -- nic_cq.c */
 

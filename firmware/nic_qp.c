@@ -33,22 +33,57 @@ void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp)
 	nic_unlock(&qp->sq_lock);
 }
 
+/* The QP whose one-sided operations reach this one's memory; or NULL. */
+static struct nic_qp *nic_qp_connected(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
+
+	if (!peer || peer == qp || qp->type == NIC_QPT_UD ||
+	    nic_load(&peer->attr.dest_qpn) != qp->qpn)
+		return NULL;
+	return peer;
+}
+
+bool nic_qp_seal(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_qp *peer = nic_qp_connected(nic, qp);
+	int turns;
+
+	nic_store(&qp->state, NIC_QPS_RESET);
+	if (!peer)
+		return true;
+	/*
+	 * Operations without a receive take no lock of ours. Their executor
+	 * takes its own, and then looks at our state; we do the reverse.
+	 */
+	nic_barrier();
+	for (turns = 0; turns < NIC_LOCK_SPINS; turns++) {
+		if (!nic_load_acquire(&peer->sq_lock))
+			return true;
+		plat_relax();
+	}
+	return false;
+}
+
 u32 nic_qp_holder(struct nic *nic, u32 qpn)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	struct nic_qp *peer;
 	struct nic_srq *srq;
 	u32 holder;
 
 	if (!qp)
 		return 0;
 	holder = nic_load(&qp->sq_lock);
-	if (holder)
-		return holder;
-	holder = nic_load(&qp->rq.lock);
+	if (!holder)
+		holder = nic_load(&qp->rq.lock);
 	srq = nic_qp_srq(nic, qp);
-	if (holder || !srq)
-		return holder;
-	return nic_load(&srq->rq.lock);
+	if (!holder && srq)
+		holder = nic_load(&srq->rq.lock);
+	peer = nic_qp_connected(nic, qp);
+	if (!holder && peer)
+		holder = nic_load(&peer->sq_lock);
+	return holder;
 }
 
 /* ------------------------------------------------------------------ create */
@@ -178,13 +213,17 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 		return NIC_EINVAL;
 	/*
 	 * Its own executor holds sq_lock, who delivers to it rq.lock: with both
-	 * nobody is inside, and with the number gone nobody comes in.
+	 * nobody is inside but a peer that reads or writes; with the number gone
+	 * nobody comes in.
 	 */
 	if (!nic_qp_lock_all(nic, qp))
 		return NIC_BUSY;
+	if (!nic_qp_seal(nic, qp)) {
+		nic_qp_unlock_all(nic, qp);
+		return NIC_BUSY;
+	}
 	nic_store(&qp->qpn, 0);
 	nic_store(&qp->rq.num, 0);
-	nic_store(&qp->state, NIC_QPS_RESET);
 	nic_store(&qp->flush_rq, 0);
 	nic_unpend(nic, qp);
 	nic_xchg(&qp->async_pending, 0);

@@ -298,26 +298,34 @@ static void nic_to_sqd(struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 		nic_raise_qp(nic, qp, NIC_EVENT_SQ_DRAINED);
 }
 
-/* What the transition does besides setting attributes; all locks are held. */
-static void nic_enter(struct nic *nic, struct nic_qp *qp, u8 to, const struct nic_qp_attr *attr,
-		      u32 mask)
+/*
+ * What the transition does besides setting attributes; all locks are held.
+ * NIC_BUSY: it has begun, and goes on when it is asked for again.
+ */
+static enum nic_result nic_enter(struct nic *nic, struct nic_qp *qp, u8 to,
+				 const struct nic_qp_attr *attr, u32 mask)
 {
 	u8 from = nic_load(&qp->state);
 
 	if (to == NIC_QPS_ERR) {
 		nic_qp_fail(nic, qp, -1);
-		return;
+		return NIC_OK;
+	}
+	if (to == NIC_QPS_RESET) {
+		if (!nic_qp_seal(nic, qp))
+			return NIC_BUSY;
+		nic_to_reset(nic, qp);
+		return NIC_OK;
 	}
 	nic_store(&qp->state, to);
-	if (to == NIC_QPS_RESET) {
-		nic_to_reset(nic, qp);
-	} else if (to == NIC_QPS_SQD && from == NIC_QPS_RTS) {
+	if (to == NIC_QPS_SQD && from == NIC_QPS_RTS) {
 		nic_to_sqd(nic, qp, attr, mask);
 	} else if (to == NIC_QPS_RTS && from != NIC_QPS_RTS) {
 		/* Requests may be queued since. */
 		qp->sq_draining = 0;
 		nic_pend(nic, qp);
 	}
+	return NIC_OK;
 }
 
 enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr *attr, u32 mask,
@@ -341,8 +349,7 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 	if (from == NIC_QPS_SQD && to == NIC_QPS_SQD && qp->sq_draining)
 		goto unlock;
 	nic_set_attr(&qp->attr, attr, mask);
-	nic_enter(nic, qp, to, attr, mask);
-	result = NIC_OK;
+	result = nic_enter(nic, qp, to, attr, mask);
 unlock:
 	nic_qp_unlock_all(nic, qp);
 	return result;

@@ -25,7 +25,8 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
 {
 	u8 before = nic_load(&qp->state);
 
-	if (before == NIC_QPS_ERR)
+	/* In RESET there is nothing to flush, and it may be on its way out. */
+	if (before == NIC_QPS_ERR || before == NIC_QPS_RESET)
 		return;
 	nic_store(&qp->state, NIC_QPS_ERR);
 	nic_store(&qp->flush_rq, 1);

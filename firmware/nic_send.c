@@ -144,9 +144,12 @@ static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 {
 	if (r->qp->type != NIC_QPT_RC)
 		return NIC_EXEC_DROPPED;
+	if (!nic_lock(r->nic, &r->peer->rq.lock))
+		return nic_no_answer(r);
 	nic_qp_fail(r->nic, r->peer,
 		    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
 						       NIC_EVENT_QP_REQ_ERR);
+	nic_unlock(&r->peer->rq.lock);
 	return status;
 }
 

@@ -155,6 +155,42 @@ static void destroy_waits_for_who_is_inside(void **state)
 	assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 0);
 }
 
+/* A peer in the midst of a write: its memory is written until that ends. */
+static void destroy_waits_for_the_peer(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+
+	(void)state;
+	frame(pair.a)->sq_lock = 5;
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
+	assert_int_equal(nic_qp_holder(&w.agent, pair.b->qpn), 5);
+	/* Sealed: nothing more begins. */
+	assert_int_equal(state_of(pair.b), NIC_QPS_RESET);
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
+	frame(pair.a)->sq_lock = 0;
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
+}
+
+/* Who only claims to be connected keeps nobody waiting. */
+static void destroy_does_not_wait_for_others(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC), other = make_pair(NIC_QPT_RC);
+	struct pair ud = make_pair(NIC_QPT_UD);
+
+	(void)state;
+	frame(other.a)->sq_lock = 5;
+	frame(pair.b)->attr.dest_qpn = other.a->qpn;
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
+	frame(other.a)->attr.dest_qpn = pair.a->qpn;
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.a->qpn), NIC_OK);
+	frame(ud.a)->sq_lock = 5;
+	frame(ud.b)->attr.dest_qpn = ud.a->qpn;
+	frame(ud.a)->attr.dest_qpn = ud.b->qpn;
+	assert_int_equal(nic_qp_destroy(&w.agent, ud.b->qpn), NIC_OK);
+	frame(ud.a)->sq_lock = 0;
+	frame(other.a)->sq_lock = 0;
+}
+
 static void create_waits_for_a_late_visitor(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
@@ -212,6 +248,8 @@ int main(void)
 		TEST(query_tells_what_was_set),
 		TEST(reuse_of_a_frame),
 		TEST(destroy_waits_for_who_is_inside),
+		TEST(destroy_waits_for_the_peer),
+		TEST(destroy_does_not_wait_for_others),
 		TEST(create_waits_for_a_late_visitor),
 		TEST(all_frames),
 		TEST(peer_of_a_destroyed_qp),

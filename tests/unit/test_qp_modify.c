@@ -374,6 +374,23 @@ static void reset_empties_both_queues(void **state)
 	expect(cq, 9, VNET_WC_SUCCESS);
 }
 
+/* After RESET no peer writes any more, so RESET waits for one that does. */
+static void reset_waits_for_the_peer(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+
+	(void)state;
+	post_recv(pair.b, 1, NULL, 0);
+	frame(pair.a)->sq_lock = 5;
+	assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_BUSY);
+	assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_BUSY);
+	frame(pair.a)->sq_lock = 0;
+	assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_OK);
+	assert_int_equal(state_of(pair.b), NIC_QPS_RESET);
+	assert_int_equal(pair.b->rq.hdr->prod, 0);
+	assert_int_equal(frame(pair.b)->attr.dest_qpn, 0);
+}
+
 static void reset_forgets_a_wait(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -435,6 +452,7 @@ int main(void)
 		TEST(gid_must_be_there),
 		TEST(busy_changes_nothing),
 		TEST(reset_empties_both_queues),
+		TEST(reset_waits_for_the_peer),
 		TEST(reset_forgets_a_wait),
 		TEST(reset_of_an_srq_user_leaves_the_srq),
 		TEST(unknown_qp),
