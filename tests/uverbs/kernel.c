@@ -127,22 +127,30 @@ void file_destroy(struct file *file)
 
 /* ------------------------------------------------------------- start and end */
 
+void kernel_format(void)
+{
+	struct device *device = &kernel.device;
+	struct nic_config config = small;
+
+	memset(device->memory, 0, device->nic.off_queue);
+	assert_int_equal(nic_format(device->memory, device->memory_size, &config), NIC_OK);
+	assert_int_equal(nic_attach(&device->nic, device->memory, device->memory_size), NIC_OK);
+	device->nic.self = 1;
+	device->nic.hdr->port_up = 1;
+	device->nic.hdr->ngids = device->ngids;
+	memcpy(device->nic.hdr->gid, device->gid, sizeof(device->gid));
+}
+
 static void device_start(struct device *device)
 {
 	struct nic_config config = small;
 	u64 size = nic_memory_size(&config);
-	void *memory;
 	int fd = memfd_create("nic", MFD_CLOEXEC);
 
 	assert_true(fd >= 0 && size);
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
-	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_true(memory != MAP_FAILED);
-	assert_int_equal(nic_format(memory, size, &config), NIC_OK);
-	assert_int_equal(nic_attach(&device->nic, memory, size), NIC_OK);
-	device->nic.self = 1;
-	device->nic.hdr->port_up = 1;
-	device->memory = memory;
+	device->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(device->memory != MAP_FAILED);
 	device->memory_size = size;
 	device->memory_fd = fd;
 	device->index = 3;
@@ -150,9 +158,8 @@ static void device_start(struct device *device)
 	device->gid[0][0] = 0xfe;
 	device->gid[1][15] = 1;
 	device->gid_ifindex[1] = 5;
-	device->nic.hdr->ngids = device->ngids;
-	memcpy(device->nic.hdr->gid, device->gid, sizeof(device->gid));
-	tp = (struct tp){ .memory = memory,
+	kernel_format();
+	tp = (struct tp){ .memory = device->memory,
 			  .memory_size = size,
 			  .off_queue = device->nic.off_queue,
 			  .queue_bytes = device->nic.queue_bytes };
@@ -200,9 +207,9 @@ int kernel_start_context(void **state)
 	return 0;
 }
 
-/* Everything that the device hands out has come back. */
-static void check_empty(const struct device *device)
+void kernel_check_empty(void)
 {
+	const struct device *device = &kernel.device;
 	const struct device_alloc *alloc = device->alloc;
 	const struct uv_block *first = alloc->heap.after;
 
@@ -215,6 +222,7 @@ static void check_empty(const struct device *device)
 	assert_int_equal(alloc->ah.free, UV_MAX_AH);
 	assert_true(first->free && first->size == device->nic.queue_bytes);
 	assert_null(alloc->contexts);
+	assert_int_equal(kernel.client.refs, 0);
 }
 
 int kernel_stop(void **state)
@@ -228,8 +236,7 @@ int kernel_stop(void **state)
 		assert_int_equal(kernel_close(kernel.files), CALL_DONE);
 	while (kernel.made)
 		close(kernel.made_fd[--kernel.made]);
-	check_empty(device);
-	assert_int_equal(kernel.client.refs, 0);
+	kernel_check_empty();
 	uverbs_device_fini(device);
 	munmap(device->memory, device->memory_size);
 	close(device->memory_fd);

@@ -57,6 +57,10 @@ int kernel_stop(void **state);
 /* The same with the context opened. */
 int kernel_start_context(void **state);
 
+/* Make NIC memory as it was at first, whatever stands in it. */
+void kernel_format(void);
+/* Everything that the device hands out has come back, or the test fails. */
+void kernel_check_empty(void);
 struct file *kernel_open(void);
 /* A file by its id, which answers tell; NULL: there is none. */
 struct file *kernel_file(u32 id);
