@@ -82,14 +82,24 @@ struct vnet_msg {
 	__u32 length;
 };
 
+#define VNET_DEVICES_MAX 1024
+
+/*
+ * A daemon that nobody else uses, but is of another version or has other
+ * devices than are wanted, ends in favour of a new one: the connection is reset
+ * without an answer.
+ */
 struct vnet_msg_hello {
 	struct vnet_msg msg;
+	/* So far the message is the same in every version. */
 	__u32 version;
 	/* 0: new; else add this connection to an existing space. */
 	__u32 space;
 	__aligned_u64 cookie;
 	/* For status: what runs. */
 	char command[64];
+	/* Devices that are wanted, as vnetd --devices; empty: whichever. */
+	char devices[VNET_DEVICES_MAX];
 };
 
 struct vnet_msg_welcome {
@@ -103,7 +113,8 @@ struct vnet_msg_welcome {
 	__u32 owner;
 	__aligned_u64 cookie;
 	__u32 nics;
-	__u32 rsvd;
+	/* Non-zero: a device that is wanted is not among them. */
+	__u32 other_devices;
 	__aligned_u64 memory_size[VNET_MAX_NICS];
 };
 

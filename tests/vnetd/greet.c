@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -46,12 +47,14 @@ static void other_versions_are_told(void)
 	};
 	struct vnet_msg_welcome welcome;
 	struct vnet_msg_opened opened;
+	int other = vnetd_connect();
 	int sock = vnetd_connect();
 
 	expect(exchange(sock, &msg, sizeof(msg), &welcome, sizeof(welcome), NULL, NULL) ==
 	       sizeof(welcome));
 	expect(welcome.error == EPROTO && welcome.version == VNET_PROTO_VERSION);
 	close(sock);
+	close(other);
 	sock = vnetd_connect();
 	expect(exchange(sock, &open_msg, sizeof(open_msg), &opened, sizeof(opened), NULL, NULL) ==
 	       sizeof(opened));
@@ -200,6 +203,45 @@ static void calls_need_a_file(void)
 	close(sock);
 }
 
+static int hello_for(const char *devices, struct vnet_msg_welcome *welcome)
+{
+	struct vnet_msg_hello msg = {
+		.msg = { .type = VNET_MSG_HELLO, .length = sizeof(msg) },
+		.version = VNET_PROTO_VERSION,
+	};
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	int sock = vnetd_connect();
+	ssize_t n;
+
+	memset(welcome, 0, sizeof(*welcome));
+	strcpy(msg.devices, devices);
+	expect(send_message(sock, &msg, sizeof(msg), &mem, 1));
+	close(mem);
+	n = recv(sock, welcome, sizeof(*welcome), 0);
+	close(sock);
+	return n == sizeof(*welcome) ? (int)welcome->error : -1;
+}
+
+/* Unused, it makes way; in use, it says what is missing. */
+static void other_devices_are_made_way_for(void)
+{
+	char option[] = "--devices=fast0,fast1";
+	char *more[] = { option, NULL };
+	struct vnet_msg_welcome welcome;
+	int others;
+
+	expect(hello_for("vnet0", &welcome) == 0 && !welcome.other_devices);
+	expect(hello_for("fast0,fast1", &welcome) == 0 && welcome.other_devices);
+	vnetd_kill(SIGTERM);
+	vnetd_start();
+	expect(hello_for("fast0,fast1", &welcome) == -1);
+	expect(vnetd_run(more) == 0);
+	others = vnetd_connect();
+	expect(hello_for("fast1", &welcome) == 0 && !welcome.other_devices);
+	expect(welcome.nics == 2);
+	close(others);
+}
+
 int main(void)
 {
 	vnetd_start();
@@ -210,5 +252,6 @@ int main(void)
 	files_open_by_minor();
 	an_inherited_file_is_recognised();
 	calls_need_a_file();
+	other_devices_are_made_way_for();
 	return 0;
 }

@@ -5,33 +5,21 @@
 
 help_status() {
 	cat <<EOF
-${BOLD}vnet status${PLAIN} [--json] [--watch [--interval SECONDS]] [--node NAME]
+${BOLD}vnet status${PLAIN} [--json] [--all] [--watch [--interval SECONDS]] [--node NAME]
 
 Devices, clients by process and command, queue pairs with their state and peer,
 memory regions, and counters.
 
   --json      as JSON, for programs
-  --watch     again every second, until interrupted (${BOLD}vnet top${PLAIN} is the same)
+  --all       long lists in full
+  --watch     again every second, with rates, until interrupted (${BOLD}vnet top${PLAIN} is the same)
   --interval  seconds between two looks
   --node      of this emulated machine
 EOF
 }
 
-watch_status() {	# INTERVAL [ARGS...]
-	local interval=$1 text
-	shift
-
-	trap 'exit 0' INT TERM
-	while :; do
-		text=$("$TREE/bin/vnet-status" "$@" 2>&1)
-		[[ -t 1 ]] && printf '\e[H\e[2J'
-		printf '%s\n' "$text"
-		sleep "$interval"
-	done
-}
-
 cmd_status() {
-	local args=() watch=no interval=1
+	local args=()
 
 	while [[ $# -gt 0 ]]; do
 		case $1 in
@@ -39,11 +27,11 @@ cmd_status() {
 			help_status
 			return
 			;;
-		--json) args+=(--json) ;;
-		--watch | -w) watch=yes ;;
+		--json | --watch | --all) args+=("$1") ;;
+		-w) args+=(--watch) ;;
 		--interval)
 			[[ ${2-} =~ ^[0-9]+(\.[0-9]+)?$ ]] || die_usage "--interval wants seconds"
-			interval=$2
+			args+=(--interval "$2")
 			shift
 			;;
 		--node)
@@ -57,9 +45,5 @@ cmd_status() {
 	done
 
 	need_tree device
-	if [[ $watch == yes ]]; then
-		watch_status "$interval" "${args[@]}"
-	else
-		exec "$TREE/bin/vnet-status" "${args[@]}"
-	fi
+	exec "$TREE/bin/vnet-status" "${args[@]}"
 }

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "fdtable.h"
+#include "settings.h"
 #include "start.h"
 
 enum connection_state {
@@ -135,6 +136,7 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 	int ret, mem = -1;
 
 	describe(hello.command, sizeof(hello.command));
+	memcpy(hello.devices, settings()->devices, sizeof(hello.devices));
 	if (!session->space) {
 		mem = sys_open("/proc/self/mem", O_RDWR);
 		if (mem < 0)

@@ -236,6 +236,10 @@ static int hello(struct session *s, struct reply *reply)
 			s->watch_fd = fdtable_keep(s->watch_fd, false);
 		control_keep(s, sock);
 	}
+	if (!ret && reply->welcome.other_devices)
+		say("the running daemon (process %d) has other devices than %s, and is in use: "
+		    "\"vnet stop\" ends it, --node starts another",
+		    s->agent, settings()->devices);
 	if (ret == -EPROTO)
 		say("no RDMA device: the running daemon (process %d) is of another version; "
 		    "\"vnet stop\" ends it",

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "../vnet_proto.h"
+
 struct settings {
 	/* Nothing of vnet is wanted: every function passes through. */
 	bool off;
@@ -16,7 +18,7 @@ struct settings {
 	char node_dir[PATH_MAX / 2 + 64];
 	char node[64];
 	/* Names, with commas between. */
-	char devices[1024];
+	char devices[VNET_DEVICES_MAX];
 	/* The daemon's program. */
 	char vnetd[PATH_MAX];
 	/* The daemon's environment: "NAME=value" strings, NULL at the end. */

@@ -154,11 +154,20 @@ static void show(const char *text, size_t length)
 	fflush(stdout);
 }
 
+/* The way to end it, so no failure. */
+static void interrupted(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
 static int watch(struct options *options, struct ask *ask)
 {
 	struct json *last = NULL;
 	double before = clock_seconds();
 
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
 	while (!ferror(stdout)) {
 		char *text = NULL;
 		size_t length = 0;

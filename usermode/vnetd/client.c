@@ -343,7 +343,8 @@ struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const ch
 	struct client *client = NULL;
 
 	*error = check_memory(mem_fd);
-	if (!*error && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
+	/* Processes of other PID namespaces are all the same one to us. */
+	if (!*error && pid > 0 && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
 		*error = EMFILE;
 	if (!*error)
 		client = admit(daemon, pid, error);

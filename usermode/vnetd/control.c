@@ -10,6 +10,9 @@
 
 #include "daemon.h"
 
+/* Control connections of one client; the preload library uses far fewer. */
+#define MOST_CONNECTIONS 256
+
 /* A message breaks the protocol: no reply could help. */
 static enum call_outcome violation(struct conn *conn, const struct vnet_msg *msg)
 {
@@ -49,7 +52,49 @@ static enum call_outcome reply_fd(struct conn *conn, const struct vnet_msg *msg,
 
 /* ---------------------------------------------------------------- greetings */
 
-static void reply_welcome(struct conn *conn, u32 error, bool with_memory)
+/* Nobody would lose anything by our end but the one who asks. */
+static bool nobody_else(const struct daemon *daemon)
+{
+	return daemon->nconns == 1 && !daemon->nfiles && !daemon->nclients;
+}
+
+/* Does the list (with commas between) have this name? */
+static bool lists(const char *list, const char *name, size_t length)
+{
+	for (;;) {
+		size_t n = strcspn(list, ",");
+
+		if (n == length && !memcmp(list, name, length))
+			return true;
+		if (!list[n])
+			return false;
+		list += n + 1;
+	}
+}
+
+/* Some device that is wanted is not ours. */
+static bool lacks_device(const struct daemon *daemon, const char *wanted)
+{
+	for (;;) {
+		size_t n = strcspn(wanted, ",");
+
+		if (n && !lists(daemon->options.devices, wanted, n))
+			return true;
+		if (!wanted[n])
+			return false;
+		wanted += n + 1;
+	}
+}
+
+/* A new daemon will do better: the client hears nothing, and starts one. */
+static enum call_outcome make_way(struct conn *conn, const char *why)
+{
+	conn->daemon->stop = why;
+	conn_close(conn);
+	return CALL_DONE;
+}
+
+static void reply_welcome(struct conn *conn, u32 error, bool with_memory, bool other_devices)
 {
 	struct daemon *daemon = conn->daemon;
 	struct vnet_msg_welcome welcome = {
@@ -57,6 +102,7 @@ static void reply_welcome(struct conn *conn, u32 error, bool with_memory)
 		.error = error,
 		.version = VNET_PROTO_VERSION,
 		.nics = daemon->ndevices,
+		.other_devices = other_devices,
 	};
 	int fds[2 * VNET_MAX_NICS];
 	u32 nfds = 0;
@@ -88,6 +134,8 @@ static u32 join(struct conn *conn, const struct vnet_msg_hello *hello)
 	/* A forked child knows the cookie, but is not that process. */
 	if (client->cookie != hello->cookie || client->pid != conn->pid)
 		return EPERM;
+	if (client_conns(client) >= MOST_CONNECTIONS)
+		return EMFILE;
 	conn->client = client;
 	client_conn_added(client);
 	return 0;
@@ -111,25 +159,25 @@ static u32 enter(struct conn *conn, const struct vnet_msg_hello *hello)
 static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_hello *hello = (const struct vnet_msg_hello *)msg;
-	const char *damage;
+	struct daemon *daemon = conn->daemon;
+	const char *damage = devices_damage(daemon);
+	char wanted[sizeof(hello->devices) + 1];
 	u32 error;
 
-	if (conn->client)
-		return violation(conn, msg);
-	/* Better a new daemon than a device that is about to fail. */
-	damage = devices_damage(conn->daemon);
-	if (damage) {
-		conn->daemon->stop = damage;
-		conn_close(conn);
+	if (damage)
+		return make_way(conn, damage);
+	if (hello->version != VNET_PROTO_VERSION || msg->length != sizeof(*hello)) {
+		if (nobody_else(daemon))
+			return make_way(conn, "a client of another version came");
+		reply_welcome(conn, EPROTO, false, false);
 		return CALL_DONE;
 	}
-	if (hello->version != VNET_PROTO_VERSION)
-		error = EPROTO;
-	else if (hello->space)
-		error = join(conn, hello);
-	else
-		error = enter(conn, hello);
-	reply_welcome(conn, error, !error && !hello->space);
+	memcpy(wanted, hello->devices, sizeof(hello->devices));
+	wanted[sizeof(hello->devices)] = '\0';
+	if (wanted[0] && strcmp(wanted, daemon->options.devices) != 0 && nobody_else(daemon))
+		return make_way(conn, "other devices are wanted");
+	error = hello->space ? join(conn, hello) : enter(conn, hello);
+	reply_welcome(conn, error, !error && !hello->space, lacks_device(daemon, wanted));
 	return CALL_DONE;
 }
 
@@ -328,7 +376,8 @@ static const struct {
 } messages[] = {
 #define EXACTLY(type) sizeof(struct type), sizeof(struct type)
 #define AT_LEAST(type) sizeof(struct type), VNET_MSG_MAX
-	[VNET_MSG_HELLO] = { on_hello, EXACTLY(vnet_msg_hello), STRANGER },
+	[VNET_MSG_HELLO] = { on_hello, offsetof(struct vnet_msg_hello, space), VNET_MSG_MAX,
+			     STRANGER },
 	[VNET_MSG_OPEN] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
 	[VNET_MSG_WHICH] = { on_which, EXACTLY(vnet_msg_adopt), CLIENT },
 	[VNET_MSG_WRITE] = { on_call, AT_LEAST(vnet_msg_call), CLIENT },

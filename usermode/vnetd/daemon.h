@@ -35,7 +35,6 @@ struct options {
 	const char *node;
 	/* Names with commas between. */
 	const char *devices;
-	bool with_host_devices;
 	bool foreground;
 	/* Told when the daemon can be reached; -1: nobody to tell. */
 	int ready_fd;
@@ -318,13 +317,6 @@ void devices_fatal(struct daemon *daemon);
 
 /* GUID, GIDs and their net devices. */
 void identity_init(struct nic_device *device, const char *node);
-
-/* ---------------------------------------------------------------- hostdev.c */
-
-/* The first number N such that the machine has no uverbsN or higher. */
-u32 hostdev_first_free(void);
-/* Links to the machine's own devices, beside ours in the tree. */
-int hostdev_link(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- life.c */
 

@@ -3,6 +3,7 @@
  * Devices: the memory of each NIC, its firmware as it runs here, and whether
  * what clients could scribble over is still what it was.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,10 +172,30 @@ static int make_device(struct daemon *daemon, const char *name, size_t length, u
 	return error;
 }
 
+/* The first N such that the machine itself has no uverbsN or higher. */
+static u32 first_free_number(void)
+{
+	DIR *dir = opendir("/sys/class/infiniband_verbs");
+	struct dirent *entry;
+	u32 first = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		unsigned int number;
+
+		if (sscanf(entry->d_name, "uverbs%u", &number) == 1 && number < 1000000 &&
+		    number >= first)
+			first = number + 1;
+	}
+	if (dir)
+		closedir(dir);
+	return first;
+}
+
 int devices_init(struct daemon *daemon)
 {
 	const char *name = daemon->options.devices;
-	u32 number = daemon->options.with_host_devices ? hostdev_first_free() : 0;
+	/* A client that wants to see the machine's own devices too sees both. */
+	u32 number = first_free_number();
 
 	for (;;) {
 		size_t length = strcspn(name, ",");

@@ -12,6 +12,8 @@
 
 #include "daemon.h"
 
+#define NONCES 16
+
 /* What the core adds to struct file. */
 struct nic_file {
 	struct file file;
@@ -20,8 +22,9 @@ struct nic_file {
 	struct parked parked;
 	/* Calls that are parked and name this file. */
 	u32 calls;
-	/* From VNET_MSG_ADOPT; 0: none. */
-	u64 nonce;
+	/* The latest of VNET_MSG_ADOPT: several processes may ask at once. */
+	u64 nonce[NONCES];
+	u32 next_nonce;
 };
 
 static struct nic_file *nic_file(struct file *file)
@@ -109,8 +112,16 @@ static bool read_nonce(struct nic_file *file)
 
 	if (n == sizeof(adopt) && adopt.msg.type == VNET_MSG_ADOPT &&
 	    adopt.msg.length == sizeof(adopt))
-		file->nonce = adopt.nonce;
+		file->nonce[file->next_nonce++ % NONCES] = adopt.nonce;
 	return n > 0;
+}
+
+static bool has_nonce(const struct nic_file *file, u64 nonce)
+{
+	for (u32 i = 0; i < NONCES; i++)
+		if (file->nonce[i] == nonce)
+			return true;
+	return false;
 }
 
 static void file_ready(struct source *source, u32 events)
@@ -132,11 +143,14 @@ struct file *file_by_nonce(struct daemon *daemon, u64 nonce)
 		return NULL;
 	for (u32 i = 0; i < FILE_BUCKETS; i++) {
 		for (file = daemon->files[i]; file; file = file->next) {
-			int most = 16;
+			int most = NONCES;
 
-			while (most-- && read_nonce(nic_file(file)))
-				;
-			if (nic_file(file)->nonce == nonce && !file->closing)
+			if (file->closing)
+				continue;
+			while (!has_nonce(nic_file(file), nonce) && most--)
+				if (!read_nonce(nic_file(file)))
+					break;
+			if (has_nonce(nic_file(file), nonce))
 				return file;
 		}
 	}

@@ -23,7 +23,6 @@ static const char usage[] =
 	"                       $VNET_RUNTIME_DIR, $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
 	"  --node NAME          which emulated machine; default: $VNET_NODE, \"default\"\n"
 	"  --devices NAME,...   one NIC each; default: $VNET_DEVICES, \"vnet0\"\n"
-	"  --with-host-devices  show the machine's own RDMA devices, too\n"
 	"  --idle-exit SECONDS  end when unused for so long; 0: never; default: 30\n"
 	"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
 	"                       or else why not\n"
@@ -105,12 +104,11 @@ static void check(const struct options *options)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-	enum { DIR_ = 1, NODE, DEVICES, HOST, IDLE, READY, FOREGROUND, HELP, VERSION };
+	enum { DIR_ = 1, NODE, DEVICES, IDLE, READY, FOREGROUND, HELP, VERSION };
 	static const struct option longs[] = {
 		{ "runtime-dir", required_argument, NULL, DIR_ },
 		{ "node", required_argument, NULL, NODE },
 		{ "devices", required_argument, NULL, DEVICES },
-		{ "with-host-devices", no_argument, NULL, HOST },
 		{ "idle-exit", required_argument, NULL, IDLE },
 		{ "ready-fd", required_argument, NULL, READY },
 		{ "foreground", no_argument, NULL, FOREGROUND },
@@ -123,7 +121,6 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 		.node = where_node(),
 		.devices = where_variable("VNET_DEVICES", "vnet0"),
-		.with_host_devices = !strcmp(where_variable("VNET_WITH_HOST_DEVICES", "0"), "1"),
 		.ready_fd = -1,
 		.idle_exit = DEFAULT_IDLE_EXIT,
 	};
@@ -137,9 +134,6 @@ void options_parse(struct options *options, int argc, char **argv)
 			break;
 		case DEVICES:
 			options->devices = optarg;
-			break;
-		case HOST:
-			options->with_host_devices = true;
 			break;
 		case IDLE:
 			options->idle_exit = seconds("--idle-exit", optarg);

@@ -322,10 +322,12 @@ static int make_classes(struct daemon *daemon)
 
 int sysfs_init(struct daemon *daemon)
 {
-	int error = tree_remove(daemon->dir_fd, "sys");
+	/* "merged": the preload library's, of our tree and the machine's own. */
+	static const char *const stale[] = { "sys", "dev", "merged" };
+	int error = 0;
 
-	if (!error)
-		error = tree_remove(daemon->dir_fd, "dev");
+	for (size_t i = 0; i < ARRAY_SIZE(stale) && !error; i++)
+		error = tree_remove(daemon->dir_fd, stale[i]);
 	if (!error)
 		error = make_classes(daemon);
 	for (u32 i = 0; i < daemon->ndevices && !error; i++) {
@@ -339,7 +341,5 @@ int sysfs_init(struct daemon *daemon)
 		if (!error)
 			error = make_uverbs(daemon, &made->device);
 	}
-	if (!error && daemon->options.with_host_devices)
-		error = hostdev_link(daemon);
 	return error;
 }
