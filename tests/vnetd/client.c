@@ -233,7 +233,7 @@ ssize_t exchange(int sock, const void *message, size_t length, void *reply, size
 
 int request(int sock, const void *message, size_t length, struct vnet_msg_result *result, int *fd)
 {
-	struct vnet_msg_result mine;
+	struct vnet_msg_result mine = { 0 };
 	uint32_t nfds = fd ? 1 : 0;
 	ssize_t n;
 

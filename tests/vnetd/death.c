@@ -70,7 +70,7 @@ static void child_start(struct child *child, void (*then)(int control_sock))
 
 		expect(write(up[1], &welcome, sizeof(welcome)) == sizeof(welcome));
 		close(down[1]);
-		if (read(down[0], &byte, 1) == 1)
+		if (read(down[0], &byte, 1) == 1 && then)
 			then(sock);
 		pause();
 		_exit(1);

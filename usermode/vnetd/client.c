@@ -257,7 +257,7 @@ static int check_memory(int mem_fd)
 		return EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", mem_fd);
 	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 4 || memcmp(target + n - 4, "/mem", 4))
+	if (n < 4 || memcmp(target + n - 4, "/mem", 4) != 0)
 		return EINVAL;
 	return memory_gone(mem_fd) ? ESRCH : 0;
 }

@@ -215,7 +215,7 @@ const char *devices_damage(struct daemon *daemon)
 		struct nic_device *device = daemon->device[i];
 		const struct nic_header *hdr = device->device.memory;
 
-		if (memcmp(device->header, hdr, sizeof(device->header)))
+		if (memcmp(device->header, hdr, sizeof(device->header)) != 0)
 			return "a NIC's header was overwritten";
 		if (nic_load(&hdr->fatal))
 			return "a NIC has failed";

@@ -92,9 +92,14 @@ static u64 seconds(const char *option, const char *text)
 	return (u64)(value * (double)NSEC_PER_SEC);
 }
 
+static bool good_node(const char *node)
+{
+	return node && good_name(node, strlen(node), MAX_NODE_NAME);
+}
+
 static void check(const struct options *options)
 {
-	if (!good_name(options->node, strlen(options->node), MAX_NODE_NAME))
+	if (!good_node(options->node))
 		mistake("not a name for a node", options->node);
 	if (!good_devices(options->devices))
 		mistake("not a list of different device names", options->devices);
