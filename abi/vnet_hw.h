@@ -309,6 +309,13 @@ struct vnet_gate {
 	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
 	/* Such a copy failed: QP qpn goes to the error state. */
 	void (*recv_fault)(__u64 cookie, __u32 qpn);
+	/*
+	 * Where the ring at this offset (vnet_ring_info) is in the process
+	 * already, for its whole life; NULL if it is not: then mmap() maps it.
+	 * (Programs hook mmap() for registration caches, so that it may not
+	 * reach an agent that has to see it.)
+	 */
+	void *(*ring)(__u64 cookie, __u64 mmap_offset, __u64 mmap_size);
 };
 #endif
 

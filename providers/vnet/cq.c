@@ -30,7 +30,7 @@ static int map_ring(struct vnet_ring_map *map, struct ibv_context *context,
 
 	if (1u << info->stride_shift != VNET_CQE_SIZE)
 		return EPROTO;
-	ret = vnet_ring_map(map, context->cmd_fd, info);
+	ret = vnet_ring_map(map, to_vctx(context), info);
 	if (ret)
 		return ret;
 	return map->hdr ? 0 : EPROTO;

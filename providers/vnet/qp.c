@@ -89,15 +89,16 @@ static int init_queues(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *att
 		       const struct vnet_create_qp_resp *resp)
 {
 	struct ibv_context *context = attr->pd->context;
-	bool skip_lock = to_vctx(context)->single_threaded || vnet_pd_skips_locks(attr->pd);
+	const struct vnet_context *ctx = to_vctx(context);
+	bool skip_lock = ctx->single_threaded || vnet_pd_skips_locks(attr->pd);
 	int ret;
 
 	if (attr->cap.max_inline_data > VNET_MAX_INLINE || attr->cap.max_send_sge > VNET_MAX_SGE)
 		return EPROTO;
-	ret = vnet_wq_init(&qp->sq, context->cmd_fd, &resp->sq, send_slot(&attr->cap), skip_lock);
+	ret = vnet_wq_init(&qp->sq, ctx, &resp->sq, send_slot(&attr->cap), skip_lock);
 	if (ret)
 		return ret;
-	ret = vnet_wq_init(&qp->rq, context->cmd_fd, &resp->rq, recv_slot(&attr->cap), skip_lock);
+	ret = vnet_wq_init(&qp->rq, ctx, &resp->rq, recv_slot(&attr->cap), skip_lock);
 	if (ret) {
 		vnet_wq_fini(&qp->sq);
 		return ret;

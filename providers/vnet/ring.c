@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "ring.h"
+#include "vnet.h"
 
 /* The agent is trusted, but a version apart it would be a wild pointer. */
 static bool plausible(const struct vnet_ring_info *info)
@@ -18,7 +18,16 @@ static bool plausible(const struct vnet_ring_info *info)
 	return info->mmap_size >= VNET_RING_HDR_SIZE + slots;
 }
 
-int vnet_ring_map(struct vnet_ring_map *map, int cmd_fd, const struct vnet_ring_info *info)
+/* Where the agent has the ring mapped already, or NULL. */
+static void *ring_in_place(const struct vnet_context *ctx, const struct vnet_ring_info *info)
+{
+	if (!ctx->gate.ring)
+		return NULL;
+	return ctx->gate.ring(ctx->gate_cookie, info->mmap_offset, info->mmap_size);
+}
+
+int vnet_ring_map(struct vnet_ring_map *map, const struct vnet_context *ctx,
+		  const struct vnet_ring_info *info)
 {
 	void *addr;
 
@@ -29,8 +38,11 @@ int vnet_ring_map(struct vnet_ring_map *map, int cmd_fd, const struct vnet_ring_
 	if (!plausible(info))
 		return EPROTO;
 
-	addr = mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED, cmd_fd,
-		    (off_t)info->mmap_offset);
+	map->hdr = ring_in_place(ctx, info);
+	if (map->hdr)
+		return 0;
+	addr = mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    ctx->ibv_ctx.context.cmd_fd, (off_t)info->mmap_offset);
 	if (addr == MAP_FAILED)
 		return errno;
 	map->hdr = addr;
@@ -40,18 +52,18 @@ int vnet_ring_map(struct vnet_ring_map *map, int cmd_fd, const struct vnet_ring_
 
 void vnet_ring_unmap(struct vnet_ring_map *map)
 {
-	if (map->hdr)
+	if (map->size)
 		munmap(map->hdr, map->size);
 	map->hdr = NULL;
 }
 
-int vnet_wq_init(struct vnet_wq *wq, int cmd_fd, const struct vnet_ring_info *info,
-		 uint32_t slot_size, bool skip_lock)
+int vnet_wq_init(struct vnet_wq *wq, const struct vnet_context *ctx,
+		 const struct vnet_ring_info *info, uint32_t slot_size, bool skip_lock)
 {
 	int ret;
 
 	vnet_lock_init(&wq->lock, skip_lock);
-	ret = vnet_ring_map(&wq->map, cmd_fd, info);
+	ret = vnet_ring_map(&wq->map, ctx, info);
 	if (ret)
 		return ret;
 	wq->ring = wq->map.hdr;

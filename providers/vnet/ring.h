@@ -16,8 +16,11 @@
 /* A ring as it was mapped; hdr is NULL where an object has none. */
 struct vnet_ring_map {
 	struct vnet_ring *hdr;
+	/* To be unmapped; 0 where the agent had it mapped already. */
 	size_t size;
 };
+
+struct vnet_context;
 
 /*
  * A queue that this process fills. prod runs ahead of the ring's while a batch
@@ -37,10 +40,11 @@ struct vnet_wq {
 };
 
 /* ring.c: 0 or an errno value */
-int vnet_ring_map(struct vnet_ring_map *map, int cmd_fd, const struct vnet_ring_info *info);
+int vnet_ring_map(struct vnet_ring_map *map, const struct vnet_context *ctx,
+		  const struct vnet_ring_info *info);
 void vnet_ring_unmap(struct vnet_ring_map *map);
-int vnet_wq_init(struct vnet_wq *wq, int cmd_fd, const struct vnet_ring_info *info,
-		 uint32_t slot_size, bool skip_lock);
+int vnet_wq_init(struct vnet_wq *wq, const struct vnet_context *ctx,
+		 const struct vnet_ring_info *info, uint32_t slot_size, bool skip_lock);
 void vnet_wq_fini(struct vnet_wq *wq);
 bool vnet_wq_still_full(struct vnet_wq *wq, uint32_t prod);
 

@@ -31,7 +31,7 @@ struct ibv_srq *vnet_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *att
 		goto err_free;
 
 	skip_lock = to_vctx(pd->context)->single_threaded || vnet_pd_skips_locks(pd);
-	ret = vnet_wq_init(&srq->rq, pd->context->cmd_fd, &reply.vnet.rq,
+	ret = vnet_wq_init(&srq->rq, to_vctx(pd->context), &reply.vnet.rq,
 			   recv_slot(attr->attr.max_sge), skip_lock);
 	if (!ret && !srq->rq.ring)
 		ret = EPROTO;

@@ -73,6 +73,13 @@ static void gate_recv_fault(u64 cookie, u32 qpn)
 		nic_recv_fault(&cn->nic, qpn);
 }
 
+static void *gate_ring(u64 cookie, u64 mmap_offset, u64 mmap_size)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	return cn->foreign ? NULL : plat_queue(&cn->nic, mmap_offset, mmap_size);
+}
+
 const struct vnet_gate gate = {
 	.size = sizeof(gate),
 	.send_doorbell = gate_send_doorbell,
@@ -80,4 +87,5 @@ const struct vnet_gate gate = {
 	.idle = gate_idle,
 	.copy = gate_copy,
 	.recv_fault = gate_recv_fault,
+	.ring = gate_ring,
 };
