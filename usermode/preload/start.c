@@ -4,9 +4,9 @@
  * of the program may show in it: no descriptor, signal disposition, limit,
  * processor affinity or terminal. Nor may it show in the program: the child is
  * made without an exit signal, which neither raises SIGCHLD nor is seen by
- * wait(), and the parent's thread is suspended until it has begun to run the
- * daemon. Which of two daemons that start at once stays is for them to settle;
- * both say "ready" when one listens.
+ * wait(), and the thread is suspended until a grandchild runs the daemon. Which
+ * of two daemons that start at once stays is for them to settle; both say
+ * "ready" when one listens.
  */
 #define _GNU_SOURCE
 #include "start.h"
@@ -87,6 +87,8 @@ struct child {
 	const char *const *argv;
 	char *const *env;
 	int ready;
+	/* The grandchild's. */
+	char *stack;
 };
 
 static void default_signals(void)
@@ -145,7 +147,7 @@ static int default_descriptors(int ready)
 	return 0;
 }
 
-static int run_child(void *arg)
+static int run_daemon(void *arg)
 {
 	const struct child *child = arg;
 	char text[128];
@@ -165,6 +167,20 @@ static int run_child(void *arg)
 	(void)sys(SYS_write, READY_FD, text, n);
 	(void)sys(SYS_exit_group, 127);
 	return 127;
+}
+
+/*
+ * In between: exec makes an ordinary child of whatever kind there was, so it is
+ * a grandchild that execs, whose parent is gone then.
+ */
+static int run_child(void *arg)
+{
+	const struct child *child = arg;
+
+	if (clone(run_daemon, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0)
+		(void)sys(SYS_exit_group, 1);
+	(void)sys(SYS_exit_group, 0);
+	return 0;
 }
 
 /* -------------------------------------------------------------- the parent */
@@ -204,32 +220,22 @@ static int await_ready(int fd, char *why, size_t size)
 	return -ECONNREFUSED;
 }
 
-/* The child goes once the daemon proper runs. */
-static void reap(pid_t pid)
+static int spawn(struct child *child)
 {
-	struct timespec pause = { .tv_nsec = 1000000 };
-	int turn;
-
-	for (turn = 0; turn < 1000; turn++) {
-		if (sys(SYS_wait4, pid, NULL, __WALL | WNOHANG, NULL))
-			return;
-		(void)sys(SYS_nanosleep, &pause, NULL);
-	}
-}
-
-static pid_t spawn(struct child *child)
-{
-	char *stack = sys_mmap(NULL, START_STACK, PROT_READ | PROT_WRITE,
+	char *stack = sys_mmap(NULL, 2 * START_STACK, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	pid_t pid;
 
 	if (!stack)
 		return -ENOMEM;
-	pid = clone(run_child, stack + START_STACK, CLONE_VM | CLONE_VFORK, child);
-	if (pid < 0)
+	child->stack = stack + START_STACK;
+	pid = clone(run_child, stack + 2 * START_STACK, CLONE_VM | CLONE_VFORK, child);
+	if (pid > 0)
+		(void)sys(SYS_wait4, pid, NULL, __WALL, NULL);
+	else
 		pid = -errno;
-	(void)sys(SYS_munmap, stack, START_STACK);
-	return pid;
+	(void)sys(SYS_munmap, stack, 2 * START_STACK);
+	return pid < 0 ? pid : 0;
 }
 
 static int start_daemon(void)
@@ -242,18 +248,16 @@ static int start_daemon(void)
 	struct child child = { .program = s->vnetd, .argv = argv, .env = s->environment };
 	char why[512] = "";
 	int pipe[2] = { -1, -1 }, ret;
-	pid_t pid;
 
 	ret = (int)sys(SYS_pipe2, pipe, O_CLOEXEC);
 	if (ret)
 		return ret;
 	child.ready = pipe[1];
-	pid = spawn(&child);
+	ret = spawn(&child);
 	sys_close(pipe[1]);
-	ret = pid < 0 ? pid : await_ready(pipe[0], why, sizeof(why));
+	if (!ret)
+		ret = await_ready(pipe[0], why, sizeof(why));
 	sys_close(pipe[0]);
-	if (pid > 0)
-		reap(pid);
 	if (ret)
 		say("no RDMA device: the daemon (%s) did not start: %s", s->vnetd,
 		    why[0] ? why : strerrordesc_np(-ret));

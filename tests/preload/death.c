@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The daemon is killed: who polls gets flushed completions, who sleeps wakes,
+ * every async file tells the end once, and the device can be opened again.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void kill_daemon(void)
+{
+	pid_t pid = daemon_pid();
+
+	EXPECT(pid > 0 && !kill(pid, SIGKILL));
+}
+
+static void expect_fatal(struct ibv_context *context)
+{
+	struct ibv_async_event event;
+
+	EXPECT(!ibv_get_async_event(context, &event));
+	EXPECT(event.event_type == IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&event);
+	EXPECT(ibv_get_async_event(context, &event) == -1 && errno == EIO);
+}
+
+/* Commands fail, and say why. */
+static void expect_dead(struct ibv_context *context)
+{
+	EXPECT(!ibv_alloc_pd(context) && errno == EIO);
+}
+
+static void expect_flushed(struct pair *pair)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad;
+
+	/* Posted before and after. */
+	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
+	EXPECT(!ibv_post_recv(pair->qp[1], &recv, &bad));
+	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
+}
+
+static void polling(void)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct pair pair;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	EXPECT(!ibv_post_recv(pair.qp[1], &recv, &bad));
+	kill_daemon();
+	expect_flushed(&pair);
+	expect_fatal(pair.context);
+	expect_dead(pair.context);
+}
+
+/* Another process that sends to us keeps what would wake us; it sleeps, too. */
+static void *sleep_on_channel(void *arg)
+{
+	struct pair *pair = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	EXPECT(!ibv_get_cq_event(pair->channel, &cq, &context) && cq == pair->cq);
+	ibv_ack_cq_events(cq, 1);
+	return NULL;
+}
+
+static void sleeping(void)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct pair pair;
+	pthread_t thread;
+	unsigned long long name;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
+	EXPECT(!ibv_post_recv(pair.qp[1], &recv, &bad));
+	EXPECT(!pthread_create(&thread, NULL, sleep_on_channel, &pair));
+	usleep(50000);
+	kill_daemon();
+	/* The flushed receive is a completion, and that an event. */
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT(pair_poll(&pair) == IBV_WC_WR_FLUSH_ERR);
+	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == -1 && errno == EIO);
+	expect_fatal(pair.context);
+}
+
+static void *sleep_on_async(void *arg)
+{
+	expect_fatal(arg);
+	return NULL;
+}
+
+static void sleeping_async(void)
+{
+	struct ibv_context *context = open_first(), *other = open_first();
+	pthread_t thread;
+
+	EXPECT(!pthread_create(&thread, NULL, sleep_on_async, context));
+	usleep(50000);
+	kill_daemon();
+	EXPECT(!pthread_join(thread, NULL));
+	expect_fatal(other);
+	expect_dead(other);
+	ibv_close_device(context);
+	ibv_close_device(other);
+}
+
+/* A child of before has the file, and no daemon. */
+static void forked(void)
+{
+	struct ibv_context *context = open_first();
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	EXPECT(!pipe(fds));
+	pid = fork();
+	if (pid == 0) {
+		close(fds[1]);
+		EXPECT(read(fds[0], &byte, 1) == 0);
+		expect_dead(context);
+		expect_alive(open_first());
+		expect_dead(context);
+		_exit(0);
+	}
+	kill_daemon();
+	close(fds[0]);
+	close(fds[1]);
+	expect_exit(pid, 0);
+	expect_dead(context);
+}
+
+static void again(void)
+{
+	struct pair pair;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	pair_end(&pair);
+}
+
+int main(void)
+{
+	polling();
+	again();
+	sleeping();
+	again();
+	sleeping_async();
+	again();
+	forked();
+	again();
+	return 0;
+}

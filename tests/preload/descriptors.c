@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Descriptors of the device by whatever number, numbers that are another file's
+ * meanwhile, and the library's own, which the program cannot hurt and which
+ * cannot hurt the program's files.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <fcntl.h>
+#include <rdma/ib_user_verbs.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define CDEV "/dev/infiniband/uverbs0"
+/* No number of the library's own is above. */
+#define NUMBERS 2048
+
+static bool is_device(int fd)
+{
+	struct ib_uverbs_cmd_hdr hdr = { .command = IB_USER_VERBS_CMD_GET_CONTEXT };
+	struct stat st;
+	bool by_stat = !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev != 0 &&
+		       (st.st_rdev >> 8) == 231;
+
+	/* A command that is too short is refused; a file would take it. */
+	EXPECT(!by_stat || (write(fd, &hdr, 4) == -1 && errno == EINVAL));
+	return by_stat;
+}
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	EXPECT(!fstat(fd, &st));
+	return st.st_size;
+}
+
+static int scratch_file(void)
+{
+	int fd = memfd_create("scratch", MFD_CLOEXEC);
+
+	EXPECT(fd >= 0);
+	return fd;
+}
+
+static void duplicates(void)
+{
+	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	int copies[] = { dup(fd), dup2(fd, 200), dup3(fd, 201, O_CLOEXEC), fcntl(fd, F_DUPFD, 202),
+			 fcntl(fd, F_DUPFD_CLOEXEC, 203) };
+	size_t i;
+
+	EXPECT(is_device(fd));
+	for (i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
+		EXPECT(copies[i] >= 0 && is_device(copies[i]));
+	EXPECT(dup2(fd, fd) == fd && is_device(fd));
+	close(fd);
+	EXPECT(!is_device(fd));
+	for (i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		EXPECT(is_device(copies[i]));
+		close(copies[i]);
+	}
+}
+
+/* Duplicates that were made where the library does not see it. */
+static void unseen_duplicates(void)
+{
+	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	int copy = (int)syscall(SYS_dup, fd);
+
+	EXPECT(copy >= 0 && is_device(copy));
+	close(fd);
+	EXPECT(is_device(copy));
+	close(copy);
+}
+
+/* The number becomes another file's, seen and unseen: that gets its bytes. */
+static void other_file(void)
+{
+	int fd, file = scratch_file();
+
+	fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	EXPECT(dup2(file, fd) == fd);
+	EXPECT(!is_device(fd) && write(fd, "abc", 3) == 3 && size_of(file) == 3);
+	close(fd);
+
+	fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	EXPECT(syscall(SYS_dup3, file, fd, 0) == fd);
+	EXPECT(!is_device(fd) && write(fd, "abc", 3) == 3 && size_of(file) == 6);
+	close(fd);
+
+	fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	syscall(SYS_close, fd);
+	EXPECT(syscall(SYS_fcntl, file, F_DUPFD, fd) == fd);
+	EXPECT(!is_device(fd) && write(fd, "abc", 3) == 3 && size_of(file) == 9);
+	close(fd);
+
+	fd = open(CDEV, O_RDWR | O_CLOEXEC);
+	EXPECT(!close_range((unsigned int)fd, (unsigned int)fd, 0));
+	EXPECT(!is_device(fd) && write(fd, "abc", 3) == -1 && errno == EBADF);
+	close(file);
+}
+
+static void vectors(void)
+{
+	struct ib_uverbs_cmd_hdr hdr = { .command = IB_USER_VERBS_CMD_GET_CONTEXT };
+	struct iovec iov[2] = { { .iov_base = &hdr, .iov_len = 4 },
+				{ .iov_base = (char *)&hdr + 4, .iov_len = 4 } };
+	void *volatile nowhere = (void *)16;
+	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
+
+	/* Each element is a command of its own: too short. */
+	EXPECT(writev(fd, iov, 2) == -1 && errno == EINVAL);
+	EXPECT(readv(fd, iov, 2) == -1 && errno == EINVAL);
+	EXPECT(write(fd, nowhere, 64) == -1 && errno == EFAULT);
+	close(fd);
+}
+
+/* A program that closes everything which it does not know. */
+static void closes_all(void)
+{
+	struct pair pair;
+	int fd;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	for (fd = 3; fd < NUMBERS; fd++)
+		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
+		    fd != pair.channel->fd)
+			close(fd);
+	EXPECT(!close_range(300, ~0u, 0));
+	closefrom(400);
+	expect_traffic(&pair);
+	expect_alive(pair.context);
+	pair_end(&pair);
+}
+
+/* A program that puts its own file on every number. */
+static void takes_all(void)
+{
+	struct pair pair;
+	int fd, file;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	file = scratch_file();
+	for (fd = 3; fd < NUMBERS; fd++)
+		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
+		    fd != pair.channel->fd && fd != file)
+			EXPECT((fd % 2 ? dup2(file, fd) : dup3(file, fd, 0)) == fd);
+	expect_traffic(&pair);
+	expect_alive(pair.context);
+	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
+	expect_traffic(&pair);
+	EXPECT(size_of(file) == 0);
+	for (fd = 3; fd < NUMBERS; fd++)
+		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
+		    fd != pair.channel->fd && fd != file)
+			EXPECT(!close(fd));
+	pair_end(&pair);
+	EXPECT(size_of(file) == 0);
+	close(file);
+}
+
+/* What the program opens gets the lowest numbers, as ever. */
+static void low_numbers(void)
+{
+	struct ibv_context *context = open_first();
+	int fd = open("/dev/null", O_RDONLY);
+
+	EXPECT(context->cmd_fd < 16 && context->async_fd < 16 && fd < 16);
+	close(fd);
+	ibv_close_device(context);
+}
+
+int main(void)
+{
+	duplicates();
+	unseen_duplicates();
+	other_file();
+	vectors();
+	low_numbers();
+	closes_all();
+	takes_all();
+	return 0;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * exec: one that fails changes nothing; in one that succeeds, a device file
+ * that was not close-on-exec is still the device.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char garbage[] = "\177ELF and no more";
+
+/* A file that may be run and cannot be. */
+static void make_garbage(char *path)
+{
+	const char *dir = getenv("VNET_TEST_DIR");
+	int fd;
+
+	sprintf(path, "%s/garbage", dir ? dir : "/tmp");
+	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0700);
+	EXPECT(fd >= 0 && write(fd, garbage, sizeof(garbage)) == sizeof(garbage));
+	close(fd);
+}
+
+static void failures(void)
+{
+	char path[4096];
+	char *argv[] = { path, NULL };
+	struct pair pair;
+
+	make_garbage(path);
+	pair_make(&pair);
+	expect_traffic(&pair);
+	EXPECT(execl("/nonexistent", "a", "b", NULL) == -1 && errno == ENOENT);
+	EXPECT(execlp("nonexistent-program", "a", NULL) == -1 && errno == ENOENT);
+	EXPECT(execle("/", "a", NULL, environ) == -1 && errno == EACCES);
+	expect_traffic(&pair);
+	EXPECT(execv(path, argv) == -1 && errno == ENOEXEC);
+	EXPECT(execve(path, argv, environ) == -1 && errno == ENOEXEC);
+	expect_traffic(&pair);
+	EXPECT(execveat(AT_FDCWD, path, argv, environ, 0) == -1 && errno == ENOEXEC);
+	expect_traffic(&pair);
+	expect_alive(pair.context);
+	pair_end(&pair);
+	unlink(path);
+}
+
+/* The new program: is this number the device, and usable? */
+static int found(const char *number)
+{
+	struct ibv_context *context = ibv_import_device(atoi(number));
+
+	EXPECT(context);
+	expect_alive(context);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_context *context;
+	char number[16];
+
+	if (argc > 1)
+		return found(argv[1]);
+	failures();
+	context = open_first();
+	EXPECT(!fcntl(context->cmd_fd, F_SETFD, 0));
+	sprintf(number, "%d", context->cmd_fd);
+	execl("/proc/self/exe", argv[0], number, NULL);
+	EXPECT(!"exec of ourselves");
+	return 1;
+}
