@@ -5,6 +5,7 @@
  */
 #include <infiniband/verbs.h>
 
+#include "../unit/test_platform.h"
 #include "kernel.h"
 
 /* ---------------------------------------------------------------------- limits */
@@ -161,6 +162,32 @@ static void cq_resize(void **state)
 	assert_int_equal(cq->entries, 4);
 	cmd.cq_handle = 77;
 	assert_int_equal(plain_command(command, &parts), -EINVAL);
+}
+
+/* Completions that are due soon count for the question whether they fit. */
+static void cq_resize_settles(void **state)
+{
+	struct ib_uverbs_resize_cq cmd = { .cq_handle = make_cq(8, -1), .cqe = 4 };
+	struct ib_uverbs_resize_cq_resp resp;
+	struct nic *nic = &kernel.device.nic;
+	u32 qp = make_qp(IB_UVERBS_QPT_UD, make_pd(), cmd.cq_handle, -1);
+	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
+
+	(void)state;
+	frame->wait = NIC_WAIT_STALL;
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
+	frame->wait = NIC_WAIT_NONE;
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), 0);
+	/* But not for ever, and not where there is more room than before. */
+	frame->wait = NIC_WAIT_STALL;
+	cmd.cqe = 16;
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), 0);
+	cmd.cqe = 2;
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
+	tp.clock += 1000000000;
+	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), 0);
+	frame->wait = NIC_WAIT_NONE;
 }
 
 /* ------------------------------------------------------------------------- SRQs */
@@ -559,12 +586,12 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(device_limits), TEST(cq_sizes),           TEST(cq_extended),
-		TEST(cq_resize),     TEST(srq_sizes),          TEST(srq_types),
-		TEST(srq_by_ioctl),  TEST(srq_limit),          TEST(qp_capacity),
-		TEST(qp_with_srq),   TEST(qp_extended),        TEST(qp_numbers),
-		TEST(attributes),    TEST(refused_attributes), TEST(extended_modify),
-		TEST(doorbell),      TEST(addresses),
+		TEST(device_limits),   TEST(cq_sizes),          TEST(cq_extended),
+		TEST(cq_resize),       TEST(cq_resize_settles), TEST(srq_sizes),
+		TEST(srq_types),       TEST(srq_by_ioctl),      TEST(srq_limit),
+		TEST(qp_capacity),     TEST(qp_with_srq),       TEST(qp_extended),
+		TEST(qp_numbers),      TEST(attributes),        TEST(refused_attributes),
+		TEST(extended_modify), TEST(doorbell),          TEST(addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

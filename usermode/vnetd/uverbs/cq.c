@@ -283,10 +283,50 @@ static int cq_resize(struct uv_request *req, struct uv_cq *cq, u32 entries)
 	return 0;
 }
 
+/* Does an unreliable send stall, for want of a receive at its peer? */
+static bool sends_stall(const struct uctx *ctx, const struct uv_cq *cq)
+{
+	const struct nic *nic = &ctx->device->nic;
+	const struct uv_object *obj;
+	const struct uv_qp *qp;
+	u32 i;
+
+	for (i = 0; i < ctx->capacity; i++) {
+		obj = ctx->object[i];
+		if (!obj || !obj->live || obj->class->type != UVERBS_OBJECT_QP)
+			continue;
+		qp = UV_CAST(const struct uv_qp, obj);
+		if (qp->send_cq == cq &&
+		    nic_load(&nic->qp[qp->params.qpn & nic->qp_index_mask].wait) == NIC_WAIT_STALL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sends that stall would have completed long ago on a wire, which loses what
+ * nobody receives. Before a CQ is made smaller than it is, their completions are
+ * waited for, since they may not fit.
+ */
+static bool must_settle(const struct uctx *ctx, struct uv_cq *cq)
+{
+	u64 now = plat_clock();
+
+	if (!sends_stall(ctx, cq)) {
+		cq->settled_by = 0;
+		return false;
+	}
+	if (!cq->settled_by)
+		cq->settled_by = now + 4 * ctx->device->nic.stall_ns;
+	return now < cq->settled_by;
+}
+
 int uv_resize_cq(struct uv_request *req)
 {
 	struct ib_uverbs_resize_cq cmd;
 	struct uv_object *obj;
+	struct uv_cq *cq;
+	u32 entries;
 	int err;
 
 	err = uv_get(req, &cmd, sizeof(cmd));
@@ -295,7 +335,11 @@ int uv_resize_cq(struct uv_request *req)
 	obj = uv_object_read(req, UVERBS_OBJECT_CQ, cmd.cq_handle);
 	if (!obj || !cmd.cqe || cmd.cqe > UV_MAX_CQE)
 		return -EINVAL;
-	return cq_resize(req, UV_CAST(struct uv_cq, obj), 1u << uv_ceil_log2(cmd.cqe));
+	cq = UV_CAST(struct uv_cq, obj);
+	entries = 1u << uv_ceil_log2(cmd.cqe);
+	if (entries < cq->entries && must_settle(req->ctx, cq))
+		return UV_PARK;
+	return cq_resize(req, cq, entries);
 }
 
 /* ---------------------------------------------------------------- destroy */

@@ -132,6 +132,8 @@ struct uv_cq {
 	struct uv_block *ring;
 	/* Completion events that were read in its life; known once stopped. */
 	u32 comp_events;
+	/* A resize waits so long for stalled sends (NIC clock); 0: none does. */
+	u64 settled_by;
 };
 
 struct uv_srq {
