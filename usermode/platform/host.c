@@ -16,7 +16,7 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 	u64 within = offset - nic->off_queue;
 
 	if (unlikely(offset < nic->off_queue || within > nic->queue_bytes ||
-		     length > nic->queue_bytes - within))
+		     length > nic->queue_bytes - within || offset % sizeof(u64)))
 		return NULL;
 	return (u8 *)nic->hdr + offset;
 }
