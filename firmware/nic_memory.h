@@ -104,7 +104,10 @@ struct nic_rq {
 	u32 space;
 	/* Under lock. SRQ: limit event at fewer than so many receives; 0 unarmed. */
 	u32 limit;
-	/* Under lock. Unreliable senders no longer stall for this empty queue. */
+	/*
+	 * Under lock. Unreliable senders do not stall for this queue when it is
+	 * empty: it never had a receive, or they have stalled in vain.
+	 */
 	u32 lossy;
 	u32 rsvd1;
 	u64 rsvd2[2];

@@ -155,6 +155,7 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->rq.num = p->qpn;
 	qp->rq.pdn = p->pdn;
 	qp->rq.space = p->space;
+	qp->rq.lossy = 1;
 }
 
 /* qp_high bounds the scans of grace periods, so it is never too low. */

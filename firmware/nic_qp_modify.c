@@ -253,26 +253,27 @@ static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from,
 		nic_set_av(to, from);
 }
 
-static void nic_ring_reset(struct nic *nic, u64 offset)
+/* Its entries are forgotten, and indices run on: the new consumer index. */
+static u32 nic_ring_reset(struct nic *nic, u64 offset)
 {
 	struct vnet_ring *ring = plat_queue(nic, offset, VNET_RING_HDR_SIZE);
+	u32 prod;
 
 	if (!ring)
-		return;
-	nic_store(&ring->prod, 0);
-	nic_store(&ring->cons, 0);
+		return 0;
+	prod = nic_load_acquire(&ring->prod);
+	nic_store_release(&ring->cons, prod);
 	nic_store(&ring->need_doorbell, 0);
+	return prod;
 }
 
 /* As it was made: queues empty, no attributes, nothing under way. */
 static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 {
-	qp->sq_cons = 0;
-	nic_ring_reset(nic, qp->sq_ring);
+	qp->sq_cons = nic_ring_reset(nic, qp->sq_ring);
 	if (qp->rq.num) {
-		qp->rq.cons = 0;
-		qp->rq.lossy = 0;
-		nic_ring_reset(nic, qp->rq.ring);
+		qp->rq.cons = nic_ring_reset(nic, qp->rq.ring);
+		qp->rq.lossy = 1;
 	}
 	qp->wait = NIC_WAIT_NONE;
 	qp->op_phase = NIC_OP_IDLE;

@@ -30,7 +30,7 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->rq.pdn = p->pdn;
 	srq->rq.space = p->space;
 	srq->rq.limit = p->limit;
-	srq->rq.lossy = 0;
+	srq->rq.lossy = 1;
 	nic_store(&srq->async_pending, 0);
 	nic_store_release(&srq->rq.num, srqn);
 	nic_unlock(&srq->rq.lock);

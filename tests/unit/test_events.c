@@ -120,7 +120,6 @@ static void errors_are_solicited(void **state)
 
 		wqe.opcode = VNET_WR_BIND_MW;
 		assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_OK);
-		pair.b->sq_prod = pair.b->rq_prod = 0;
 		bring_up(pair.b, pair.a->qpn);
 		arm(pair.b->scq, VNET_CQ_ARM_SOLICITED);
 		send_one(pair.b, &wqe, NULL);

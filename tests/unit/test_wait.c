@@ -99,7 +99,6 @@ static void rnr_timers(void **state)
 		nic_run(&w.agent, 64, &next);
 		expect(pair.a->scq, 1, VNET_WC_RNR_RETRY_EXC_ERR);
 		assert_int_equal(to_state(pair.a, NIC_QPS_RESET, 0), NIC_OK);
-		pair.a->sq_prod = 0;
 		bring_up(pair.a, pair.b->qpn);
 	}
 }
@@ -397,6 +396,15 @@ static void stall_then_drop(u8 type)
 	struct sge to = sge(&w.p[1], TO, 100);
 	u64 ns, dropped = w.agent.hdr->counters.drop_no_receive;
 
+	/* Whoever never posted a receive does not listen. */
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	assert_int_equal(w.agent.hdr->counters.drop_no_receive, ++dropped);
+	post_recv(pair.b, 1, &to, 1);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 1, VNET_WC_SUCCESS);
+
 	send_one(pair.a, &wqe, NULL);
 	expect_none(pair.a->scq);
 	ns = completes_after(pair.a->scq, VNET_WC_SUCCESS, 200 * MS);
@@ -407,7 +415,7 @@ static void stall_then_drop(u8 type)
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
-	assert_int_equal(frame(pair.b)->counters.dropped, 3);
+	assert_int_equal(frame(pair.b)->counters.dropped, 4);
 	/* Until it gets a receive again. */
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, NULL);
