@@ -20,6 +20,9 @@
 		}                                                                                  \
 	} while (0)
 
+/* For what a sanitizer would rightly complain of. */
+#define DELIBERATE __attribute__((no_sanitize("undefined"), no_sanitize("address")))
+
 /* Two RC queue pairs of one process, connected to each other. */
 struct pair {
 	struct ibv_context *context;

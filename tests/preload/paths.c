@@ -102,7 +102,7 @@ static void others(void)
 	}
 }
 
-static void no_path(void)
+static void DELIBERATE no_path(void)
 {
 	const char *volatile none = NULL;
 	struct stat st;

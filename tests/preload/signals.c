@@ -22,7 +22,7 @@ static void on_fault(int sig)
 	siglongjmp(back, 1);
 }
 
-static void fault(void)
+static void DELIBERATE fault(void)
 {
 	caught = 0;
 	if (!sigsetjmp(back, 1))
@@ -121,7 +121,7 @@ static void in_handler(void)
 }
 
 /* Without a handler a fault ends the program, as ever. */
-static void default_ends(void)
+static void DELIBERATE default_ends(void)
 {
 	int status;
 	pid_t pid = fork();

@@ -11,8 +11,12 @@
 
 #include "../../firmware/nic_types.h"
 
-/* Functions that stand in front of the C library's. */
-#define INTERPOSED __attribute__((visibility("default"), noinline))
+/*
+ * Functions that stand in front of the C library's. A program may call them as
+ * wrongly as it likes: the system says so then, not we.
+ */
+#define INTERPOSED                                                                                 \
+	__attribute__((visibility("default"), noinline, no_sanitize("nonnull-attribute")))
 
 static inline long result(long value)
 {

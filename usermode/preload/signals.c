@@ -33,12 +33,19 @@ bool signals_restart(void)
 	return !__atomic_load_n(&interrupting, __ATOMIC_RELAXED);
 }
 
+/* Raised by what the thread itself does: not while it waits. */
+static bool synchronous(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
+	       sig == SIGTRAP || sig == SIGABRT;
+}
+
 static void remember(int sig, const struct sigaction *act)
 {
 	bool handled = act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
 	u64 bit = 1ull << (sig - 1);
 
-	if (handled && !(act->sa_flags & SA_RESTART))
+	if (handled && !(act->sa_flags & SA_RESTART) && !synchronous(sig))
 		(void)__atomic_fetch_or(&interrupting, bit, __ATOMIC_RELAXED);
 	else
 		(void)__atomic_fetch_and(&interrupting, ~bit, __ATOMIC_RELAXED);

@@ -220,22 +220,18 @@ static int await_ready(int fd, char *why, size_t size)
 	return -ECONNREFUSED;
 }
 
+/* One daemon is started at a time: the session's lock is held. */
 static int spawn(struct child *child)
 {
-	char *stack = sys_mmap(NULL, 2 * START_STACK, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	static char stack[2][START_STACK] __attribute__((aligned(64)));
 	pid_t pid;
 
-	if (!stack)
-		return -ENOMEM;
-	child->stack = stack + START_STACK;
-	pid = clone(run_child, stack + 2 * START_STACK, CLONE_VM | CLONE_VFORK, child);
-	if (pid > 0)
-		(void)sys(SYS_wait4, pid, NULL, __WALL, NULL);
-	else
-		pid = -errno;
-	(void)sys(SYS_munmap, stack, 2 * START_STACK);
-	return pid < 0 ? pid : 0;
+	child->stack = stack[0] + START_STACK;
+	pid = clone(run_child, stack[1] + START_STACK, CLONE_VM | CLONE_VFORK, child);
+	if (pid < 0)
+		return -errno;
+	(void)sys(SYS_wait4, pid, NULL, __WALL, NULL);
+	return 0;
 }
 
 static int start_daemon(void)
