@@ -83,8 +83,8 @@ static void edges(u8 *after_good, u8 *before_good, bool is_src, size_t length)
 /* Good memory with a bad page before and after. */
 static void edges_of(u8 *good, bool src, bool dst)
 {
-	static const size_t lengths[] = { 1,  2,  3,  4,   7,   8,	9,    12,    15,   16,
-					  17, 31, 32, 40,  41,	63,	64,   65,    72,   73,
+	static const size_t lengths[] = { 1,  2,   3,   4,    7,    8,    9,    12,       15, 16,
+					  17, 31,  32,  40,   41,   63,   64,   65,       72, 73,
 					  80, 128, 200, 1024, 1500, 4096, 5000, 16 * PAGE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -143,8 +143,14 @@ static void truncated(void)
 /* Addresses that no mapping can have. */
 static void impossible(void)
 {
-	static const u64 bad[] = { 0, 8, 0x800000000000, 0x7fffffffffff, 0x8000000000000000,
-				   0xffff800000000000, 0xfffffffffffffff0, ~0ull };
+	static const u64 bad[] = { 0,
+				   8,
+				   0x800000000000,
+				   0x7fffffffffff,
+				   0x8000000000000000,
+				   0xffff800000000000,
+				   0xfffffffffffffff0,
+				   ~0ull };
 	static u8 good[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -66,9 +66,9 @@ static void one_piece(const struct target *t, u8 *near, u8 *far, size_t length, 
 
 static void lengths(void)
 {
-	static const size_t length[] = { 0,    1,    2,	   3,	 4,    5,     6,     7,
-					 8,    9,    10,   15,	 16,   17,    31,    63,
-					 64,   100,  1000, 4088, 4095, 4096,  4097,  8192,
+	static const size_t length[] = { 0,    1,     2,     3,     4,      5,        6,    7,
+					 8,    9,     10,    15,    16,     17,       31,   63,
+					 64,   100,   1000,  4088,  4095,   4096,     4097, 8192,
 					 8200, 12345, 65536, 65537, 300000, AREA - 64 };
 	u8 *far = shared_memory(AREA), *near = shared_memory(AREA);
 	struct target t;
@@ -348,7 +348,7 @@ static void checked_pages(void)
 	for (size_t i = 0; i < ARRAY_SIZE(length); i++) {
 		enum nic_copy_result result;
 
-		dst.addr = (u64)private;
+		dst.addr = (u64) private;
 		CHECK_EQUAL(plat_copy(&nic, &dst, 1, &src, 1, length[i]), NIC_COPY_DST_FAULT);
 		/* Without process_vm_*() nothing of such a region can be reached. */
 		dst.addr = (u64)(private + 4 * PAGE);
@@ -362,8 +362,13 @@ static void checked_pages(void)
 
 static void impossible(void)
 {
-	static const u64 bad[] = { 0, 0x7fffffffffff, 0x800000000000, 0x7ffffffffffffff8,
-				   0x8000000000000000, 0xffff800000000000, 0xfffffffffffff000 };
+	static const u64 bad[] = { 0,
+				   0x7fffffffffff,
+				   0x800000000000,
+				   0x7ffffffffffffff8,
+				   0x8000000000000000,
+				   0xffff800000000000,
+				   0xfffffffffffff000 };
 	static u8 here[PAGE];
 	struct target t;
 

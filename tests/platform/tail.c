@@ -151,7 +151,8 @@ static void here(void)
 
 			prepare(lengths[i], ends[k]);
 			CHECK(pthread_create(&thread, NULL, observing_thread, NULL) == 0);
-			write_rounds(nic.space, lengths[i], ends[k], rounds_of(lengths[i], ends[k]));
+			write_rounds(nic.space, lengths[i], ends[k],
+				     rounds_of(lengths[i], ends[k]));
 			pthread_join(thread, NULL);
 		}
 	}

@@ -336,8 +336,8 @@ u32 random_below(u32 n)
 	return (u32)(((u64)state * n) >> 32);
 }
 
-enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space,
-			     const void *src, u64 length)
+enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space, const void *src,
+			     u64 length)
 {
 	const struct nic_piece to = {
 		.addr = (u64)dst, .length = length, .space = dst_space, .mr = mr

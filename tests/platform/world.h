@@ -112,7 +112,7 @@ u32 random_below(u32 n);
 /* One piece to one piece; and both in this region. */
 enum nic_copy_result copy(u32 dst_space, const void *dst, u32 src_space, const void *src,
 			  u64 length);
-enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space,
-			     const void *src, u64 length);
+enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space, const void *src,
+			     u64 length);
 
 #endif /* WORLD_H */

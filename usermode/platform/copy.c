@@ -111,8 +111,8 @@ static enum nic_copy_result copy_near(struct copy *c)
 
 	/* Whatever was moved before this may be the body whose tail this is. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	result = host_guarded_copy((void *)cursor_addr(&c->dst),
-				   (const void *)cursor_addr(&c->src), length);
+	result = host_guarded_copy((void *)cursor_addr(&c->dst), (const void *)cursor_addr(&c->src),
+				   length);
 	if (result == NIC_COPY_OK)
 		copy_advance(c, length);
 	return result;

@@ -2,10 +2,13 @@
 #include "fd.h"
 #include "raw.h"
 
+/* A second or so, which is a copy of many gigabytes. */
+#define RETIRE_TURNS 5000000
+
 void host_fd_init(struct host_fd *cached)
 {
 	cached->ref = 0;
-	cached->fd = -1;
+	nic_store(&cached->fd, -1);
 }
 
 /* Take the key away unless somebody uses the descriptor. */
@@ -33,13 +36,31 @@ bool host_fd_abandon(struct host_fd *cached)
 {
 	if (!take_key(cached))
 		return false;
-	cached->fd = -1;
+	nic_store(&cached->fd, -1);
+	return true;
+}
+
+bool host_fd_retire(struct host_fd *cached)
+{
+	const u64 users = ~0u;
+	/* No new users from here on, but for those who look for another key. */
+	u64 key = __atomic_fetch_and(&cached->ref, users, __ATOMIC_RELAXED) & ~users;
+
+	/* Acquire: pairs with the release in host_fd_unpin(). */
+	for (u32 turns = 0; nic_load_acquire(&cached->ref) & users; turns++) {
+		if (turns == RETIRE_TURNS) {
+			(void)__atomic_fetch_add(&cached->ref, key, __ATOMIC_RELAXED);
+			return false;
+		}
+		(void)raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	host_fd_close(cached);
 	return true;
 }
 
 void host_fd_set(struct host_fd *cached, u32 key, int fd)
 {
-	cached->fd = fd;
+	nic_store(&cached->fd, fd);
 	/* Threads that look for another key come and go: keep their count. */
 	(void)__atomic_fetch_add(&cached->ref, (u64)key << HOST_FD_KEY_SHIFT, __ATOMIC_RELEASE);
 }

@@ -24,7 +24,7 @@ static inline int host_fd_pin(struct host_fd *cached, u32 key)
 	u64 ref = __atomic_fetch_add(&cached->ref, 1, __ATOMIC_ACQUIRE);
 
 	if (likely((u32)(ref >> HOST_FD_KEY_SHIFT) == key))
-		return cached->fd;
+		return nic_load(&cached->fd);
 	host_fd_unpin(cached);
 	return -1;
 }
@@ -42,6 +42,11 @@ void host_fd_init(struct host_fd *cached);
 bool host_fd_clear(struct host_fd *cached);
 /* The same where the number is the program's by now: nothing is closed. */
 bool host_fd_abandon(struct host_fd *cached);
+/*
+ * Empty the slot even if it is in use, waiting till that ends (which takes a
+ * system call's time): false if that takes far too long.
+ */
+bool host_fd_retire(struct host_fd *cached);
 /* Fill a cleared slot. */
 void host_fd_set(struct host_fd *cached, u32 key, int fd);
 /* Nobody else uses it any more: close, whatever state it is in. */

@@ -28,7 +28,8 @@ static bool within_pages(u64 address, u64 start, size_t length)
 {
 	const u64 page = ~4095ull;
 
-	return (address & page) >= (start & page) && (address & page) <= ((start + length - 1) & page);
+	return (address & page) >= (start & page) &&
+	       (address & page) <= ((start + length - 1) & page);
 }
 
 /*
@@ -299,7 +300,7 @@ static void choose_string_copy(void)
 /* Remember what the program has, and stand in front of it. */
 static void guard_adopt(int sig)
 {
-	struct raw_sigaction raw;
+	struct raw_sigaction raw = { .handler = NULL };
 	struct sigaction act;
 
 	raw_sigaction(sig, NULL, &raw);
@@ -330,7 +331,7 @@ int host_guard_init(void)
 /* Not (or not here) ours to stand in front of: to the system as it is. */
 static int sigaction_direct(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	struct raw_sigaction raw_act, raw_old;
+	struct raw_sigaction raw_act, raw_old = { .handler = NULL };
 	long ret;
 
 	if (act)

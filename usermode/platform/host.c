@@ -135,3 +135,27 @@ void host_fini(struct host *host)
 	host->channel = NULL;
 	host->bounce = NULL;
 }
+
+static struct host_fd *find_cached(struct host *host, int fd)
+{
+	for (u32 i = 0; i < host->nspaces; i++)
+		if (nic_load(&host->space[i].mem.fd) == fd)
+			return &host->space[i].mem;
+	for (u32 i = 0; i < host->nic->max_channel; i++)
+		if (nic_load(&host->channel[i].fd) == fd)
+			return &host->channel[i];
+	return NULL;
+}
+
+int host_vacate(struct host *host, int fd)
+{
+	struct host_fd *cached;
+	int ret = 0;
+
+	pthread_mutex_lock(&host->lock);
+	cached = find_cached(host, fd);
+	if (cached && !host_fd_retire(cached))
+		ret = -EBUSY;
+	pthread_mutex_unlock(&host->lock);
+	return ret;
+}

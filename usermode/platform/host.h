@@ -103,6 +103,12 @@ int host_init(struct host *host, struct nic *nic);
  */
 void host_fini(struct host *host);
 
+/*
+ * Somebody else (a program's dup2()) wants this number: if it is that of a cached
+ * descriptor, close that and forget it. 0; -EBUSY: it is in use and stays so.
+ */
+int host_vacate(struct host *host, int fd);
+
 /* ------------------------------------------------------------- guarded copy */
 
 /*

@@ -75,7 +75,7 @@ u64 token_own(void)
 
 bool token_verify(u32 pid, u64 token)
 {
-	struct token_page content;
+	struct token_page content = { .magic = 0 };
 	const struct iovec local = { .iov_base = &content, .iov_len = sizeof(content) };
 	const struct iovec remote = { .iov_base = (void *)token, .iov_len = sizeof(content) };
 

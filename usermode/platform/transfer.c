@@ -101,6 +101,7 @@ static long call_process_vm(const struct space *space, bool write, struct iovec 
 	do {
 		ret = raw_process_vm(write, space->pid, near, nnear, far, nfar);
 	} while (ret == -EINTR);
+	near[0] = (struct iovec){ .iov_len = 0 };
 	if (ret < 0)
 		return ret;
 	return ret == 0 ? -EFAULT : ret - 1;
