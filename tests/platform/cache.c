@@ -113,7 +113,7 @@ static void vacated(void)
 	nic_store(&current[0], t.space);
 	for (u32 i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&thread[i], NULL, writer, NULL) == 0);
-	for (u32 round = 0; taken < 200; round++) {
+	for (u32 round = 0; taken < 100; round++) {
 		int fd = nic_load(&host.space[FIRST_SLOT].mem.fd), number;
 
 		CHECK_EQUAL(host_vacate(&host, file), 0);
