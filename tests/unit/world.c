@@ -6,10 +6,10 @@
 #include "world.h"
 
 #define AGENT_OWNER 1
-#define QUEUE_BYTES (8u << 20)
 #define STALL_NS (50 * MS)
 
 struct world w;
+u64 world_queue_bytes = 8u << 20;
 
 /* Whatever tests allocate, freed with the world. */
 static void *blocks[256];
@@ -61,12 +61,12 @@ int world_setup(void **state)
 		.max_mr = 256,
 		.max_channel = 16,
 		.max_client = 8,
-		.queue_bytes = QUEUE_BYTES,
+		.queue_bytes = world_queue_bytes,
 		.stall_ns = STALL_NS,
 		.node_guid = 1,
 	};
 	tp.memory_size = nic_memory_size(&w.config);
-	assert_true(tp.memory_size > QUEUE_BYTES);
+	assert_true(tp.memory_size > world_queue_bytes);
 	tp.memory = aligned_alloc(4096, tp.memory_size);
 	assert_non_null(tp.memory);
 	blocks[nblocks++] = tp.memory;
@@ -113,13 +113,23 @@ void assert_locks_free(u32 but)
 		assert_lock_free(nic->hdr->atomic_lock[i], but, "atomic word", i);
 }
 
+u32 world_mark(void)
+{
+	return nblocks;
+}
+
+void world_release(u32 mark)
+{
+	while (nblocks > mark)
+		free(blocks[--nblocks]);
+}
+
 int world_teardown(void **state)
 {
 	(void)state;
 	assert_locks_free(0);
 	assert_false(tp.violated);
-	while (nblocks)
-		free(blocks[--nblocks]);
+	world_release(0);
 	return 0;
 }
 

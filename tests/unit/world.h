@@ -118,12 +118,18 @@ struct world {
 };
 
 extern struct world w;
+/* Queue memory of the next worlds. */
+extern u64 world_queue_bytes;
 
 int world_setup(void **state);
 /* Also fails the test if a lock was left, or memory touched out of bounds. */
 int world_teardown(void **state);
 /* No lock is held by anybody (but, if not 0, by `but`). */
 void assert_locks_free(u32 but);
+
+/* Forget what was allocated (objects of tests) since a mark. */
+u32 world_mark(void);
+void world_release(u32 mark);
 
 /* Test cases of a program. */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
