@@ -247,8 +247,11 @@ void nic_flush_own(struct nic *nic);
  * was made unfindable: the ticket to wait with.
  */
 u32 nic_grace_begin(struct nic *nic);
-/* Whether no operation that began before the ticket can still be under way. */
-bool nic_grace_over(struct nic *nic, u32 ticket);
+/*
+ * Whether no operation that began before the ticket can still be under way, of
+ * those that may use memory of protection domain pdn; NIC_NONE: of any.
+ */
+bool nic_grace_over(struct nic *nic, u32 ticket, u32 pdn);
 
 /* First lock holder that stands in the way of destroying the QP; 0: none. */
 u32 nic_qp_holder(struct nic *nic, u32 qpn);

@@ -6,6 +6,9 @@
  * which a QP's lock was free, or its epoch no longer old, is the end of every
  * operation of that QP that began before. Constant traffic cannot delay it: no
  * lock needs to be caught, and all QPs are waited for at once.
+ *
+ * A process may be stopped in the midst of an operation, for hours. Memory waits
+ * for that only if the operation is one of its own protection domain's.
  */
 #include "nic_internal.h"
 
@@ -26,18 +29,39 @@ static bool nic_grace_passed(const struct nic_qp *qp, u32 ticket)
 	return (s32)(nic_load_acquire(&qp->grace_seen) - ticket) >= 0;
 }
 
-bool nic_grace_over(struct nic *nic, u32 ticket)
+/*
+ * May the operation of this QP, which is locked, use memory of the domain? Its
+ * own domain and its peer's do not change while it is: the peer is destroyed,
+ * and set to RESET, only when nobody is in the midst of an operation with it.
+ */
+static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn)
+{
+	struct nic_qp *peer;
+	struct nic_srq *srq;
+
+	if (nic_load(&qp->pdn) == pdn || nic_load(&qp->type) == NIC_QPT_UD)
+		return true;
+	peer = nic_find_qp(nic, nic_load(&qp->attr.dest_qpn));
+	if (!peer)
+		return false;
+	srq = nic_load(&peer->srqn) ? nic_find_srq(nic, peer->srqn) : NULL;
+	return nic_load(&peer->pdn) == pdn || (srq && nic_load(&srq->rq.pdn) == pdn);
+}
+
+bool nic_grace_over(struct nic *nic, u32 ticket, u32 pdn)
 {
 	int turns = NIC_LOCK_SPINS;
 	u32 i, high = nic_qp_high(nic);
 
 	for (i = 0; i < high; i++) {
+		struct nic_qp *qp = &nic->qp[i];
+
 		/* Most operations end within the turns of all together. */
-		while (!nic_grace_passed(&nic->qp[i], ticket)) {
-			if (!turns--)
-				return false;
+		for (; !nic_grace_passed(qp, ticket) && turns; turns--)
 			plat_relax();
-		}
+		if (!turns && !nic_grace_passed(qp, ticket) &&
+		    (pdn == NIC_NONE || nic_grace_concerns(nic, qp, pdn)))
+			return false;
 	}
 	return true;
 }

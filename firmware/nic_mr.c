@@ -218,7 +218,7 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
 		}
 		mr->grace = nic_grace_begin(nic);
 	}
-	if (!nic_grace_over(nic, mr->grace))
+	if (!nic_grace_over(nic, mr->grace, mr->pdn))
 		return NIC_BUSY;
 	if (mr->kind != NIC_MR_REGION && !nic_window_close(nic, mr)) {
 		mr->grace = nic_grace_begin(nic);

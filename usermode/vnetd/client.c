@@ -25,6 +25,8 @@
 #include "daemon.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
+/* How long an exec waits for peers that are copying: a large copy's time. */
+#define LEAVE_TIME (100 * NSEC_PER_MSEC)
 /* Copies of the preload library in one process; so that none takes all slots. */
 #define MOST_OF_A_PROCESS 8
 
@@ -36,8 +38,9 @@ struct nic_client {
 	u32 conns;
 	/* Between LEAVE and exec, or STAY. */
 	bool left;
-	/* While LEAVE waits: grace tickets of all NICs. */
+	/* While LEAVE waits, and until when: grace tickets of all NICs. */
 	bool waiting;
+	u64 leave_by;
 	u32 ticket[VNET_MAX_NICS];
 };
 
@@ -213,13 +216,19 @@ enum call_outcome client_leave(struct client *client)
 	if (!leaver->waiting) {
 		leaver->left = true;
 		leaver->waiting = true;
+		leaver->leave_by = clock_now() + LEAVE_TIME;
 		publish(client, false);
 		for (u32 i = 0; i < daemon->ndevices; i++)
 			leaver->ticket[i] = nic_grace_begin(&daemon->device[i]->device.nic);
 	}
-	/* Peers that found the space before may be copying into it. */
+	/*
+	 * Peers that found the space before may be copying into it. One that is
+	 * stopped would keep us for ever, and can do no harm: whichever way it
+	 * goes, it reaches this very address space or nothing.
+	 */
 	for (u32 i = 0; i < daemon->ndevices; i++)
-		if (!nic_grace_over(&daemon->device[i]->device.nic, leaver->ticket[i]))
+		if (!nic_grace_over(&daemon->device[i]->device.nic, leaver->ticket[i], NIC_NONE) &&
+		    clock_now() < leaver->leave_by)
 			return CALL_PARK;
 	leaver->waiting = false;
 	return CALL_DONE;
