@@ -235,11 +235,13 @@ enum vnet_wc_opcode {
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
 };
 
-/* Completion flags: the values of enum ibv_wc_flags. */
+/* Completion flags: the values of enum ibv_wc_flags, and one of our own. */
 enum vnet_wc_flags {
 	VNET_WC_GRH = 1 << 0,
 	VNET_WC_WITH_IMM = 1 << 1,
 	VNET_WC_WITH_INV = 1 << 3,
+	/* With GRH: it is an IPv4 header, in the last 20 of the 40 bytes. */
+	VNET_WC_GRH_IPV4 = 1 << 7,
 };
 
 /*

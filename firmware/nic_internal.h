@@ -176,6 +176,11 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
  */
 void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 
+/* -- nic_grh.c */
+
+/* The header in front of a datagram of `length` bytes; true: it is IPv4's. */
+bool nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh);
+
 /* -- nic_send.c: the requester */
 
 /*

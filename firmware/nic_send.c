@@ -146,9 +146,11 @@ static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 		return NIC_EXEC_DROPPED;
 	if (!nic_lock(r->nic, &r->peer->rq.lock))
 		return nic_no_answer(r);
+	plat_step(8);
 	nic_qp_fail(r->nic, r->peer,
 		    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
 						       NIC_EVENT_QP_REQ_ERR);
+	plat_step(9);
 	nic_unlock(&r->peer->rq.lock);
 	return status;
 }
@@ -339,43 +341,6 @@ static u32 nic_do_atomic(struct nic_request *r)
 
 /* ----------------------------------------------------------------- datagrams */
 
-/* A global routing header as the receiver of a RoCE v2 datagram sees it. */
-static void nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh)
-{
-	static const u8 v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
-	const u8 *sgid = nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS];
-	u32 word = 0x60000000u | (u32)ud->traffic_class << 20 | (ud->flow_label & 0xfffff);
-	bool v4 = true;
-	u32 i;
-
-	for (i = 0; i < sizeof(v4_prefix); i++)
-		v4 = v4 && sgid[i] == v4_prefix[i];
-	memset(grh, 0, VNET_GRH_SIZE);
-	/* UDP (8), BTH (12), DETH (8) and ICRC (4) around the data. */
-	length += 32;
-	if (v4) {
-		/* The IPv4 header stands in the last 20 bytes. */
-		length += 20;
-		grh[20] = 0x45;
-		grh[21] = ud->traffic_class;
-		grh[22] = (u8)(length >> 8);
-		grh[23] = (u8)length;
-		grh[28] = ud->hop_limit ? ud->hop_limit : 64;
-		grh[29] = 17;
-		memcpy(&grh[32], &sgid[12], 4);
-		memcpy(&grh[36], &ud->dgid[12], 4);
-		return;
-	}
-	for (i = 0; i < 4; i++)
-		grh[i] = (u8)(word >> (24 - 8 * i));
-	grh[4] = (u8)(length >> 8);
-	grh[5] = (u8)length;
-	grh[6] = 17;
-	grh[7] = ud->hop_limit ? ud->hop_limit : 64;
-	memcpy(&grh[8], sgid, 16);
-	memcpy(&grh[24], ud->dgid, 16);
-}
-
 /* Who gets a datagram: NULL if nobody may (counted). */
 static struct nic_qp *nic_datagram_peer(struct nic_request *r)
 {
@@ -424,7 +389,8 @@ static u32 nic_do_datagram(struct nic_request *r)
 	r->peer = nic_datagram_peer(r);
 	if (!r->peer)
 		return NIC_EXEC_DROPPED;
-	nic_make_grh(r->nic, &r->wqe.ud, r->length, grh);
+	if (nic_make_grh(r->nic, &r->wqe.ud, r->length, grh))
+		msg.wc_flags |= VNET_WC_GRH_IPV4;
 	for (i = r->nlocal; i > 0; i--)
 		r->local[i] = r->local[i - 1];
 	r->local[0].addr = (u64)(unsigned long)grh;

@@ -107,6 +107,23 @@ static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_
 
 /* ------------------------------------------------------------------- polling */
 
+static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
+{
+	return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
+}
+
+/*
+ * A datagram's service level says what its network header is, as completions
+ * of RoCE adapters do: bit 3 for RoCE v2, and 1 for IPv6 or 2 for IPv4. Annex
+ * 17 asks for that information, and struct ibv_wc has no other place for it.
+ */
+static inline uint8_t sl_of(const struct vnet_cqe *cqe)
+{
+	if (likely(!(cqe->flags & VNET_WC_GRH)))
+		return 0;
+	return cqe->flags & VNET_WC_GRH_IPV4 ? 8 | 2 : 8 | 1;
+}
+
 static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe, struct ibv_wc *wc)
 {
 	uint8_t status = settle_status(cq, cqe);
@@ -119,10 +136,10 @@ static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe,
 	wc->invalidated_rkey = cqe->imm;
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = cqe->src_qp;
-	wc->wc_flags = cqe->flags;
+	wc->wc_flags = wc_flags_of(cqe);
 	wc->pkey_index = 0;
 	wc->slid = 0;
-	wc->sl = 0;
+	wc->sl = sl_of(cqe);
 	wc->dlid_path_bits = 0;
 }
 
@@ -236,7 +253,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return to_vcq_ex(ibcq)->cur->flags;
+	return wc_flags_of(to_vcq_ex(ibcq)->cur);
 }
 
 /* An Ethernet port has no LIDs and no virtual lanes. */
@@ -244,6 +261,11 @@ static uint32_t read_slid(struct ibv_cq_ex *ibcq)
 {
 	(void)ibcq;
 	return 0;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ibcq)
+{
+	return sl_of(to_vcq_ex(ibcq)->cur);
 }
 
 static uint8_t read_zero(struct ibv_cq_ex *ibcq)
@@ -287,7 +309,7 @@ void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
 	if (wc_flags & IBV_WC_EX_WITH_SLID)
 		ex->read_slid = read_slid;
 	if (wc_flags & IBV_WC_EX_WITH_SL)
-		ex->read_sl = read_zero;
+		ex->read_sl = read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = read_zero;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)

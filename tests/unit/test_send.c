@@ -511,7 +511,7 @@ static void datagram_sizes(void **state)
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 		wc = expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 		assert_int_equal(wc.byte_len, sizes[i] + 40);
-		assert_int_equal(wc.flags, VNET_WC_GRH);
+		assert_int_equal(wc.flags, VNET_WC_GRH | VNET_WC_GRH_IPV4);
 		assert_int_equal(wc.src_qp, pair.a->qpn);
 		assert_true(filled(&w.p[1], TO + 40, sizes[i], i));
 		assert_true(untouched(&w.p[1], TO + 40 + sizes[i], 10));
@@ -567,7 +567,7 @@ static void datagram_immediate_and_inline(void **state)
 	ring_send(pair.a);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	wc = expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
-	assert_int_equal(wc.flags, VNET_WC_GRH | VNET_WC_WITH_IMM);
+	assert_int_equal(wc.flags, VNET_WC_GRH | VNET_WC_GRH_IPV4 | VNET_WC_WITH_IMM);
 	assert_int_equal(wc.imm, 5);
 	assert_true(filled(&w.p[1], TO + 40, 30, 3));
 }
