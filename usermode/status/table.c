@@ -128,7 +128,9 @@ static void print_qps(FILE *out, const struct json *device, const struct json *b
 		fprintf(out, " %6s", amount(text, (double)json_number(qp, "retries")));
 		fprintf(out, " %6s  %s", amount(text, (double)json_number(qp, "send_errors")),
 			json_text(qp, "waits"));
-		if (json_number(qp, "holder"))
+		/* Its own process is where a lock belongs. */
+		if (json_number(qp, "holder") &&
+		    json_number(qp, "holder") != json_number(qp, "pid"))
 			fprintf(out, " held by %llu", json_number(qp, "holder"));
 		putc('\n', out);
 	}
