@@ -230,11 +230,25 @@ static void leaving_waits_for_copies_under_way(void)
 	hdr->qp_high = 8;
 	qp[4].sq_lock = 1000;
 	child_go(&child);
-	usleep(300000);
+	usleep(30000);
 	expect(waitpid(child.pid, &status, WUNTRACED | WNOHANG) == 0);
-	expect(*slot_of(child.welcome.msg.space) == 0);
 	qp[4].sq_lock = 0;
 	wait_for_stop(child.pid);
+	child_end(&child);
+}
+
+/* Somebody was stopped while he copied. */
+static void leaving_waits_not_for_ever(void)
+{
+	struct nic_qp *qp = (void *)((char *)hdr + hdr->off_qp);
+	struct child child;
+
+	child_start(&child, then_leave);
+	qp[4].sq_lock = 1000;
+	child_go(&child);
+	wait_for_stop(child.pid);
+	expect(*slot_of(child.welcome.msg.space) == 0);
+	qp[4].sq_lock = 0;
 	child_end(&child);
 }
 
@@ -294,6 +308,7 @@ int main(void)
 	closing_descriptors_is_not();
 	leaving_ends_at_once_and_staying_undoes_it();
 	leaving_waits_for_copies_under_way();
+	leaving_waits_not_for_ever();
 	slots_are_used_again();
 	vnetd_kill(SIGTERM);
 	the_daemon_dies(SIGKILL);
