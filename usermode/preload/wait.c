@@ -10,7 +10,9 @@
 
 /* How long a program that does not wait is kept by a lock: turns. */
 #define LOCK_TURNS 100
+#define LOCK_YIELDS 20
 #define LOCK_PAUSE_NS 20000
+#define DRAIN_AT_ONCE 4
 
 static bool never_waits(int fd)
 {
@@ -34,10 +36,10 @@ int wait_readable(int fd, struct session *session)
 		{ .fd = session->watch_fd },
 	};
 
-	if (is_readable(fd) || !session_alive(session))
+	if (!session_alive(session))
 		return 0;
 	if (never_waits(fd))
-		return -EAGAIN;
+		return is_readable(fd) ? 0 : -EAGAIN;
 	/* Nothing is held: the thread may be cancelled here, as in read(). */
 	while (poll(pfd, 2, -1) < 0) {
 		if (errno != EINTR)
@@ -49,11 +51,23 @@ int wait_readable(int fd, struct session *session)
 	return 0;
 }
 
+/* Mostly there is one byte; to learn that there are no more costs no call. */
 void wait_drain(int fd)
 {
-	char bytes[64];
+	struct mmsghdr messages[DRAIN_AT_ONCE] = { 0 };
+	char bytes[DRAIN_AT_ONCE];
+	struct iovec iov[DRAIN_AT_ONCE];
+	int i;
 
-	while (sys(SYS_recvfrom, fd, bytes, sizeof(bytes), MSG_DONTWAIT, NULL, NULL) > 0)
+	for (i = 0; i < DRAIN_AT_ONCE; i++) {
+		iov[i] = (struct iovec){ .iov_base = &bytes[i], .iov_len = 1 };
+		messages[i].msg_hdr.msg_iov = &iov[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	/* After a hang-up there are empty messages without end. */
+	while (sys(SYS_recvmmsg, fd, messages, DRAIN_AT_ONCE, MSG_DONTWAIT, NULL) ==
+		       DRAIN_AT_ONCE &&
+	       messages[DRAIN_AT_ONCE - 1].msg_len)
 		;
 }
 
@@ -61,7 +75,12 @@ int wait_for_lock(int fd, unsigned int *turns)
 {
 	struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
 
-	if (++*turns > LOCK_TURNS && never_waits(fd))
+	/* Its holder is at work, most likely. */
+	if (++*turns < LOCK_YIELDS) {
+		(void)sys(SYS_sched_yield);
+		return 0;
+	}
+	if (*turns > LOCK_TURNS && never_waits(fd))
 		return -EAGAIN;
 	(void)sys(SYS_nanosleep, &pause, NULL);
 	return 0;
