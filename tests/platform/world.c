@@ -8,6 +8,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -326,6 +327,14 @@ bool is_all(const u8 *p, size_t length, u8 value)
 		if (p[i] != value)
 			return false;
 	return true;
+}
+
+void wait_a_bit(u32 turns)
+{
+	if (turns < 2000)
+		plat_relax();
+	else
+		sched_yield();
 }
 
 u32 random_below(u32 n)

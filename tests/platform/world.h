@@ -106,6 +106,9 @@ void fill(u8 *p, size_t length, u8 seed);
 bool is_filled(const u8 *p, size_t length, u8 seed);
 bool is_all(const u8 *p, size_t length, u8 value);
 
+/* In a loop that waits for another thread, which may need this processor. */
+void wait_a_bit(u32 turns);
+
 /* At least 0, less than n. */
 u32 random_below(u32 n);
 
