@@ -23,7 +23,7 @@ static char *status(void)
 /* Brackets and braces in order, strings closed, no comma before a bracket. */
 static void check_json(const char *text)
 {
-	char open[64];
+	char open[64] = "";
 	int depth = 0;
 	bool string = false;
 	char last = 0;

@@ -164,6 +164,7 @@ static int destroy_all_of(struct uctx *ctx, u16 type)
 			continue;
 		if (uv_object_stop(obj) == UV_PARK)
 			return UV_PARK;
+		ctx->object[i] = NULL;
 		uv_object_free(obj);
 	}
 	return 0;

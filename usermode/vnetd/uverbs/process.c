@@ -87,7 +87,7 @@ static int first_uncovered(const struct client *client, u64 start, u64 end, bool
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)client->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return -EACCES;
 	cover_from(&cover, fd);
 	close(fd);
 	*next = cover.next;
