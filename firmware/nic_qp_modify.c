@@ -157,7 +157,7 @@ static bool nic_av_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 
 	return attr->is_global && attr->sgid_index < NIC_MAX_GIDS &&
 	       attr->sgid_index < hdr->ngids && !nic_gid_is_zero(hdr->gid[attr->sgid_index]) &&
-	       !nic_gid_is_zero(attr->dgid) && attr->sl <= 15 && attr->flow_label <= 0xfffff;
+	       !nic_gid_is_zero(attr->dgid) && attr->sl <= 15;
 }
 
 static bool nic_limits_ok(const struct nic_qp_attr *attr, u32 mask)
@@ -178,8 +178,6 @@ static bool nic_limits_ok(const struct nic_qp_attr *attr, u32 mask)
 		{ NIC_QP_MAX_RD_ATOMIC, attr->max_rd_atomic, 0, NIC_MAX_RD_ATOMIC },
 		{ NIC_QP_MAX_DEST_RD_ATOMIC, attr->max_dest_rd_atomic, 0, NIC_MAX_RD_ATOMIC },
 		{ NIC_QP_DEST_QPN, attr->dest_qpn, 0, NIC_U24_MAX },
-		{ NIC_QP_RQ_PSN, attr->rq_psn, 0, NIC_U24_MAX },
-		{ NIC_QP_SQ_PSN, attr->sq_psn, 0, NIC_U24_MAX },
 		{ NIC_QP_PATH_MIG_STATE, attr->path_mig_state, NIC_MIG_MIGRATED, NIC_MIG_MIGRATED },
 	};
 	u32 i;
@@ -215,7 +213,8 @@ static bool nic_cur_state_ok(u8 cur_state, u8 state)
 static void nic_set_av(struct nic_qp_attr *to, const struct nic_qp_attr *from)
 {
 	memcpy(to->dgid, from->dgid, sizeof(to->dgid));
-	to->flow_label = from->flow_label;
+	/* Programs set all bits of it; the header has room for 20. */
+	to->flow_label = from->flow_label & 0xfffff;
 	to->sgid_index = from->sgid_index;
 	to->hop_limit = from->hop_limit;
 	to->traffic_class = from->traffic_class;
@@ -245,6 +244,9 @@ static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from,
 	SET(NIC_QP_MAX_RD_ATOMIC, max_rd_atomic);
 	SET(NIC_QP_MIN_RNR_TIMER, min_rnr_timer);
 	SET(NIC_QP_SQ_PSN, sq_psn);
+	/* Programs give any 32 bits; a packet has 24. */
+	to->rq_psn &= NIC_U24_MAX;
+	to->sq_psn &= NIC_U24_MAX;
 	SET(NIC_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	SET(NIC_QP_PATH_MIG_STATE, path_mig_state);
 	SET(NIC_QP_DEST_QPN, dest_qpn);
