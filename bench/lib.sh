@@ -102,7 +102,9 @@ run_pair() {
 }
 
 # Both print a number from a table, by the name of its column; nothing if there
-# is no such table or no number in it.
+# is no such table or no number in it. For perftest's the name's beginning is
+# enough: "BW_average[" is MB/sec in some versions and MiB/sec in others, and
+# MiB in both.
 csv_column() {	# FILE COLUMN
 	awk -F, -v column="$2" '
 		at && $at ~ /^[0-9.]+$/ { print $at; exit }
@@ -111,7 +113,7 @@ csv_column() {	# FILE COLUMN
 
 perftest_column() {	# FILE COLUMN SIZE
 	awk -v column="$2" -v size="$3" '
-		/#bytes/ { gsub(/BW +/, "BW_"); for (i = 1; i <= NF; i++) if ($i == column) at = i; next }
+		/#bytes/ { gsub(/BW +/, "BW_"); for (i = 1; i <= NF; i++) if (index($i, column) == 1) at = i; next }
 		at && $1 == size && $at ~ /^[0-9.]+$/ { print $at; exit }' "$1"
 }
 
