@@ -75,3 +75,11 @@ void plat_channel_ready(struct nic *nic, u32 channel)
 	else if (unlikely(ret == -EBADF || ret == -ENOTSOCK))
 		forget(host, channel, generation, true);
 }
+
+void host_drop_channel(struct host *host, u32 channel)
+{
+	pthread_mutex_lock(&host->lock);
+	if (channel < host->nic->max_channel)
+		(void)host_fd_clear(&host->channel[channel]);
+	pthread_mutex_unlock(&host->lock);
+}

@@ -109,6 +109,13 @@ void host_fini(struct host *host);
  */
 int host_vacate(struct host *host, int fd);
 
+/*
+ * A space or channel is gone for good: close what is cached of it now, and not
+ * when its slot is used again. For vnetd, which outlives them all.
+ */
+void host_drop_space(struct host *host, u32 space);
+void host_drop_channel(struct host *host, u32 channel);
+
 /* ------------------------------------------------------------- guarded copy */
 
 /*

@@ -113,3 +113,8 @@ void space_forget(struct host *host, u32 id, bool stolen)
 		(void)(stolen ? host_fd_abandon(mem) : host_fd_clear(mem));
 	pthread_mutex_unlock(&host->lock);
 }
+
+void host_drop_space(struct host *host, u32 space)
+{
+	space_forget(host, space, false);
+}

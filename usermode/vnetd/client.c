@@ -124,8 +124,10 @@ static void bury(struct client *client)
 	client->dead = true;
 	daemon->nclients--;
 	publish(client, false);
-	for (u32 i = 0; i < daemon->ndevices; i++)
+	for (u32 i = 0; i < daemon->ndevices; i++) {
 		nic_recover(&daemon->device[i]->device.nic, client->owner, client->space);
+		host_drop_space(&daemon->device[i]->device.host, client->space);
+	}
 	uverbs_client_dead(client);
 
 	close(client->mem_fd);

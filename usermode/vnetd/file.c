@@ -66,6 +66,8 @@ void file_destroy(struct file *file)
 	daemon->nfiles--;
 	park_remove(&nic_file(file)->parked);
 	loop_remove(&daemon->loop, &nic_file(file)->source, nic_file(file));
+	if (file->kind == VNET_FILE_CHANNEL)
+		host_drop_channel(&file->device->host, file->number);
 	close(file->sock);
 }
 
