@@ -1,0 +1,178 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# For fault tests: the daemon's state before and after, seeds, and perftest pairs
+# of which one half may die.
+
+set -u -o pipefail
+export LC_ALL=C
+: "${VNET:?run me through tests/isolated}" "${VNET_TREE:?}" "${VNET_TEST_DIR:?}"
+unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
+
+LIMIT=30	# seconds for anything that must happen
+
+die() {
+	printf 'not so: %s\n' "$*" >&2
+	show_log
+	exit 1
+}
+
+show_log() {
+	local file
+
+	for file in "$VNET_RUNTIME_DIR"/*/vnetd.log; do
+		[[ -s $file ]] && { echo "--- $file"; tail -n 20 "$file"; } >&2
+	done
+}
+
+# "nap SECONDS" without a process of its own; only between two looks, or to let
+# a random instant come.
+exec {never}<> <(:)
+nap() {
+	read -r -t "$1" -u "$never" _
+}
+
+# await WHAT COMMAND...: until it succeeds.
+await() {
+	local what=$1 end=$((SECONDS + LIMIT))
+	shift
+
+	until "$@"; do
+		((SECONDS < end)) || die "not in $LIMIT s: $what"
+		nap 0.01
+	done
+}
+
+soak() {
+	[[ ${VNET_SOAK-} == 1 ]]
+}
+
+rounds() {	# SLICE SOAK
+	soak && echo "$2" || echo "$1"
+}
+
+# RANDOM of bash repeats by seed.
+seed_random() {
+	RANDOM=${VNET_TEST_SEED:=$((SRANDOM % 32768))}
+	echo "seed: VNET_TEST_SEED=$VNET_TEST_SEED"
+}
+
+# ---------------------------------------------------------------------- state
+
+status_of() {	# JQ
+	"$VNET" status --json 2>/dev/null | jq -rc "$1"
+}
+
+objects() {
+	status_of '[.. | objects | .qps?, .cqs?, .srqs?, .mrs?, .pds?, .clients?, .files? |
+		arrays | length] | add // 0'
+}
+
+nothing_left() {
+	[[ $(objects) == 0 ]]
+}
+
+# A daemon that has served somebody, and serves nobody now.
+warm_up() {
+	"$VNET" run ibv_devinfo >/dev/null || die "ibv_devinfo failed"
+	await "the daemon serves nobody" nothing_left
+	DAEMON=$(status_of .pid)
+	[[ $DAEMON == [1-9]* ]] || die "there is no daemon"
+}
+
+running() {	# PID
+	local stat
+
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+	[[ ${stat##*) } != [ZX]* ]]
+}
+
+# What the daemon holds, beside its tables: descriptors, and bytes of queue memory.
+holdings() {
+	local fds=(/proc/"$DAEMON"/fd/*)
+
+	echo "${#fds[@]} descriptors, $("$VNET_TREE/bin/fault_queue_memory" "$DAEMON") bytes"
+}
+
+holds() {	# HOLDINGS
+	[[ $(holdings) == "$1" ]]
+}
+
+# Its tables are empty, and it holds what it held before.
+everything_back() {	# HOLDINGS
+	local end=$((SECONDS + LIMIT))
+
+	until nothing_left && holds "$1"; do
+		running "$DAEMON" || die "vnetd is gone"
+		((SECONDS < end)) || {
+			"$VNET" status --json >&2
+			ls -l "/proc/$DAEMON/fd" >&2
+			die "left behind: $(objects) objects; $(holdings), before: $1"
+		}
+		nap 0.02
+	done
+}
+
+# ------------------------------------------------------------------- perftest
+
+listens() {	# PORT
+	local hex
+
+	printf -v hex '%04X' "$1"
+	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+		awk -v port=":$hex\$" '$4 == "0A" && $2 ~ port { found = 1 } END { exit !found }'
+}
+
+choose_port() {
+	local try
+
+	for ((try = 0; try < 50; try++)); do
+		PORT=$((20000 + (SRANDOM % 10000)))
+		listens "$PORT" || return 0
+	done
+	die "no free port was found"
+}
+
+# start_pair COMMAND...: sets SERVER and CLIENT to their process ids.
+start_pair() {
+	choose_port
+	"$VNET" run "$@" -p "$PORT" >"$VNET_TEST_DIR/server.out" 2>&1 </dev/null &
+	SERVER=$!
+	await "$1 listens" server_ready
+	"$VNET" run "$@" -p "$PORT" localhost >"$VNET_TEST_DIR/client.out" 2>&1 </dev/null &
+	CLIENT=$!
+}
+
+server_ready() {
+	listens "$PORT" || ! running "$SERVER"
+}
+
+# It must end by itself.
+await_end_of() {	# PID WHAT
+	local end=$((SECONDS + LIMIT))
+
+	while running "$1"; do
+		if ((SECONDS >= end)); then
+			cat "$VNET_TEST_DIR"/{server,client}.out >&2
+			"$VNET" status --json >&2
+			die "no end of $2 in $LIMIT s"
+		fi
+		nap 0.01
+	done
+}
+
+stop_process() {	# PID
+	kill -TERM "$1" 2>/dev/null
+	kill -CONT "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+}
+
+# A short exchange from start to end.
+works() {
+	choose_port
+	"$VNET" pair --quiet --timeout "$LIMIT" ib_send_lat -n 100 -p "$PORT" -- \
+		ib_send_lat -n 100 -p "$PORT" localhost >"$VNET_TEST_DIR/works.out" 2>&1 || {
+		cat "$VNET_TEST_DIR/works.out" >&2
+		die "the next run does not work"
+	}
+}
