@@ -44,7 +44,8 @@ struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
 	return nic_cqe_at(ring, cq, cq->prod);
 }
 
-static void nic_fill(struct nic_cq *cq, struct vnet_cqe *cqe, const struct nic_completion *wc)
+static void nic_fill(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe,
+		     const struct nic_completion *wc)
 {
 	cqe->wr_id = wc->wr_id;
 	cqe->scatter_addr = wc->scatter_addr;
@@ -59,8 +60,10 @@ static void nic_fill(struct nic_cq *cq, struct vnet_cqe *cqe, const struct nic_c
 	if (unlikely(cq->flags & VNET_CREATE_CQ_TIMESTAMP))
 		cqe->timestamp = plat_clock();
 	cq->completions++;
-	if (unlikely(wc->status))
+	if (unlikely(wc->status)) {
 		cq->errors++;
+		nic_fetch_add(&nic->hdr->completions[wc->status % VNET_WC_STATUS_MAX], 1);
+	}
 }
 
 /* Index first, for a process that looks at it; then the entry becomes valid. */
@@ -81,7 +84,7 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 {
 	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
 
-	nic_fill(cq, slot, wc);
+	nic_fill(nic, cq, slot, wc);
 	qp->op_rq = rq->num;
 	qp->op_rq_is_srq = rq->is_srq;
 	qp->op_rq_idx = rq->cons;
@@ -172,7 +175,7 @@ static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq 
 		return false;
 	if (unlikely(wc.status))
 		wc.imm = qp->vendor_err;
-	nic_fill(cq, slot, &wc);
+	nic_fill(nic, cq, slot, &wc);
 	qp->op_cqn = cq->num;
 	qp->op_cq_idx = cq->prod;
 	plat_step(20);

@@ -174,6 +174,7 @@ enum nic_result nic_cq_destroy(struct nic *nic, u32 cqn, u32 *events)
 	if (channel && cq->ev_pending)
 		nic_channel_unlink(nic, channel, cq);
 	cq->ev_pending = 0;
+	nic_fetch_add(&nic->hdr->completions[VNET_WC_SUCCESS], cq->completions - cq->errors);
 	*events = cq->ev_delivered;
 	nic_xchg(&cq->async_pending, 0);
 	nic_cq_unlock_all(cq, channel);

@@ -483,6 +483,11 @@ struct nic_header {
 
 	nic_lock_t atomic_lock[NIC_ATOMIC_LOCKS] __attribute__((aligned(64)));
 	struct nic_counters counters __attribute__((aligned(64)));
+	/*
+	 * Completions by enum vnet_wc_status, atomically advanced: failures as
+	 * they come, successes of a CQ when it is destroyed.
+	 */
+	u64 completions[VNET_WC_STATUS_MAX];
 };
 
 #endif /* NIC_MEMORY_H */

@@ -18,6 +18,36 @@ static void put_counters(const struct nic_counters *c, FILE *out)
 		nic_load(&c->recovered));
 }
 
+/* Of live CQs and of those that are gone, by the names of ibv_wc_status. */
+static void put_completions(const struct nic *nic, FILE *out)
+{
+	static const char *const names[VNET_WC_STATUS_MAX] = {
+		[VNET_WC_SUCCESS] = "success",
+		[VNET_WC_LOC_LEN_ERR] = "local_length",
+		[VNET_WC_LOC_QP_OP_ERR] = "local_qp_operation",
+		[VNET_WC_LOC_PROT_ERR] = "local_protection",
+		[VNET_WC_WR_FLUSH_ERR] = "flushed",
+		[VNET_WC_MW_BIND_ERR] = "window_bind",
+		[VNET_WC_REM_INV_REQ_ERR] = "remote_invalid_request",
+		[VNET_WC_REM_ACCESS_ERR] = "remote_access",
+		[VNET_WC_REM_OP_ERR] = "remote_operation",
+		[VNET_WC_RETRY_EXC_ERR] = "retry_exceeded",
+		[VNET_WC_RNR_RETRY_EXC_ERR] = "rnr_retry_exceeded",
+	};
+	u64 count = nic_load(&nic->hdr->completions[VNET_WC_SUCCESS]);
+	u32 i;
+
+	for (i = 0; i < nic->max_cq; i++)
+		if (nic->cq[i].num)
+			count += nic->cq[i].completions - nic->cq[i].errors;
+	fprintf(out, "\"completions\": {\"success\": %llu", count);
+	for (i = VNET_WC_SUCCESS + 1; i < VNET_WC_STATUS_MAX; i++)
+		if (names[i])
+			fprintf(out, ", \"%s\": %llu", names[i],
+				nic_load(&nic->hdr->completions[i]));
+	putc('}', out);
+}
+
 static void put_gids(const struct nic_device *made, FILE *out)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -53,6 +83,8 @@ static void put_device(struct nic_device *made, FILE *out)
 	put_gids(made, out);
 	fputs(",\n  ", out);
 	put_counters(&hdr->counters, out);
+	fputs(",\n  ", out);
+	put_completions(&device->nic, out);
 	fputs(",\n  ", out);
 	uverbs_status(&made->device, out);
 	putc('}', out);
