@@ -64,6 +64,15 @@ static inline struct nic_rq *nic_find_rq(struct nic *nic, u32 num, bool is_srq)
 	return qp ? &qp->rq : NULL;
 }
 
+/*
+ * Whether a slot of 1 << shift bytes has `bytes` after its header. Checked at
+ * use too: what was written down when the queue was made may be scribbled over.
+ */
+static inline bool nic_slot_holds(u8 shift, u32 header, u32 bytes)
+{
+	return likely(shift < 16 && bytes < 1u << 16 && 1u << shift >= header + bytes);
+}
+
 /* The compiler must not read a second time what a process may change. */
 #define nic_read_once_barrier() __asm__ __volatile__("" ::: "memory")
 

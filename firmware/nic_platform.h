@@ -47,7 +47,8 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 
 /*
  * Host queue memory at a ring's offset: a pointer to `length` bytes that the
- * executing thread may use, or NULL if the range is not queue memory.
+ * executing thread may use, or NULL if the range is not queue memory or does
+ * not begin at a multiple of 8.
  */
 void *plat_queue(struct nic *nic, u64 offset, u64 length);
 

@@ -95,7 +95,7 @@ static bool nic_qp_sq_ok(struct nic *nic, const struct nic_qp_params *p)
 	if (tail < p->max_inline)
 		tail = p->max_inline;
 	return p->max_send_sge <= VNET_MAX_SGE && p->max_inline <= VNET_MAX_INLINE &&
-	       p->sq_stride_shift < 16 && 1u << p->sq_stride_shift >= VNET_WQE_HDR_SIZE + tail &&
+	       nic_slot_holds(p->sq_stride_shift, VNET_WQE_HDR_SIZE, tail) &&
 	       nic_ring_check(nic, p->sq_ring, p->sq_entries, p->sq_stride_shift);
 }
 
@@ -103,9 +103,9 @@ static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
 {
 	if (p->srqn)
 		return !p->rq_entries && nic_find_srq(nic, p->srqn);
-	return p->max_recv_sge <= VNET_MAX_SGE && p->rq_stride_shift < 16 &&
-	       1u << p->rq_stride_shift >=
-		       VNET_RECV_HDR_SIZE + p->max_recv_sge * sizeof(struct vnet_sge) &&
+	return p->max_recv_sge <= VNET_MAX_SGE &&
+	       nic_slot_holds(p->rq_stride_shift, VNET_RECV_HDR_SIZE,
+			      p->max_recv_sge * sizeof(struct vnet_sge)) &&
 	       nic_ring_check(nic, p->rq_ring, p->rq_entries, p->rq_stride_shift);
 }
 

@@ -17,8 +17,9 @@ static u32 nic_rq_available(const struct nic_rq *rq, const struct vnet_ring *rin
 
 static struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
 {
-	return plat_queue(nic, rq->ring,
-			  VNET_RING_HDR_SIZE + (((u64)rq->mask + 1) << (rq->shift & 31)));
+	if (!nic_slot_holds(rq->shift, VNET_RECV_HDR_SIZE, 0))
+		return NULL;
+	return plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE + (((u64)rq->mask + 1) << rq->shift));
 }
 
 void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
@@ -97,7 +98,8 @@ static enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need)
 	memcpy(&d->wqe, slot, sizeof(d->wqe));
 	nic_read_once_barrier();
 	d->ndst = 0;
-	if (d->wqe.num_sge > rq->max_sge)
+	if (d->wqe.num_sge > rq->max_sge || d->wqe.num_sge > VNET_MAX_SGE ||
+	    !nic_slot_holds(rq->shift, VNET_RECV_HDR_SIZE, d->wqe.num_sge * sizeof(*sges)))
 		return VNET_WC_LOC_QP_OP_ERR;
 	for (i = 0; i < d->wqe.num_sge && need; i++) {
 		struct nic_piece *piece = &d->dst[d->ndst];

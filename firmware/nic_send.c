@@ -46,7 +46,8 @@ static u32 nic_opcodes_of(u8 type)
 
 static u32 nic_gather_inline(struct nic_request *r)
 {
-	if (r->wqe.inline_len > r->qp->max_inline)
+	if (r->wqe.inline_len > r->qp->max_inline ||
+	    !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, r->wqe.inline_len))
 		return VNET_WC_LOC_LEN_ERR;
 	r->local[0].addr = (u64)(unsigned long)r->tail;
 	r->local[0].length = r->wqe.inline_len;
@@ -66,7 +67,8 @@ static u32 nic_gather(struct nic_request *r, u32 access)
 	r->length = 0;
 	if (r->wqe.flags & VNET_WR_INLINE)
 		return access ? VNET_WC_LOC_QP_OP_ERR : nic_gather_inline(r);
-	if (r->wqe.num_sge > r->qp->max_send_sge)
+	if (r->wqe.num_sge > r->qp->max_send_sge || r->wqe.num_sge > VNET_MAX_SGE ||
+	    !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, r->wqe.num_sge * sizeof(*sges)))
 		return VNET_WC_LOC_QP_OP_ERR;
 	for (i = 0; i < r->wqe.num_sge; i++) {
 		struct vnet_sge sge;
@@ -459,8 +461,10 @@ static u32 nic_execute(struct nic_request *r)
 
 static struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
 {
+	if (!nic_slot_holds(qp->sq_shift, VNET_WQE_HDR_SIZE, 0))
+		return NULL;
 	return plat_queue(nic, qp->sq_ring,
-			  VNET_RING_HDR_SIZE + (((u64)qp->sq_mask + 1) << (qp->sq_shift & 31)));
+			  VNET_RING_HDR_SIZE + (((u64)qp->sq_mask + 1) << qp->sq_shift));
 }
 
 /* Requests that are queued. */

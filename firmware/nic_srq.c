@@ -4,8 +4,9 @@
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
 {
-	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE && p->stride_shift < 16 &&
-	       1u << p->stride_shift >= VNET_RECV_HDR_SIZE + p->max_sge * sizeof(struct vnet_sge) &&
+	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE &&
+	       nic_slot_holds(p->stride_shift, VNET_RECV_HDR_SIZE,
+			      p->max_sge * sizeof(struct vnet_sge)) &&
 	       nic_ring_check(nic, p->ring, p->entries, p->stride_shift);
 }
 
