@@ -18,42 +18,26 @@ void *tp_memory(u32 space, u64 addr, u64 length)
 	return s->memory + (addr - s->start);
 }
 
-void tp_allow(u32 space, u64 addr, u64 length)
+void tp_allow(u32 space, u64 addr, u64 length, u32 rights)
 {
 	u32 i;
 
 	for (i = 0; i < TP_MAX_REGIONS; i++) {
-		if (tp.region[i].used)
+		if (tp.region[i].rights)
 			continue;
-		tp.region[i] = (struct tp_region){ space, addr, length, true };
+		tp.region[i] = (struct tp_region){ space, addr, length, rights };
 		return;
 	}
 }
 
-void tp_forbid(u32 space, u64 addr, u64 length)
+static bool tp_allowed(u32 space, u64 addr, u64 length, u32 right)
 {
 	u32 i;
 
-	for (i = 0; i < TP_MAX_REGIONS; i++) {
-		struct tp_region *r = &tp.region[i];
-
-		if (r->used && r->space == space && r->addr == addr && r->length == length) {
-			r->used = false;
-			return;
-		}
-	}
-}
-
-static bool tp_allowed(u32 space, u64 addr, u64 length)
-{
-	u32 i;
-
-	if (!tp.check_regions)
-		return true;
 	for (i = 0; i < TP_MAX_REGIONS; i++) {
 		const struct tp_region *r = &tp.region[i];
 
-		if (r->used && r->space == space && addr >= r->addr &&
+		if ((r->rights & right) && r->space == space && addr >= r->addr &&
 		    addr - r->addr <= r->length && length <= r->length - (addr - r->addr))
 			return true;
 	}
@@ -71,13 +55,17 @@ static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool 
 {
 	u64 addr = piece->addr + offset;
 	const struct tp_space *s;
+	bool allowed;
 	u8 *memory;
 
 	if (piece->space == NIC_SPACE_POINTER)
 		return (u8 *)(unsigned long)addr;
 	memory = tp_memory(piece->space, addr, length);
-	if (!memory || !tp_allowed(piece->space, addr, length)) {
-		tp.violated = true;
+	allowed = tp.check_regions ?
+			  tp_allowed(piece->space, addr, length, write ? TP_WRITE : TP_READ) :
+			  memory != NULL;
+	if (!memory || !allowed) {
+		tp.violated = tp.violated || !allowed;
 		*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
 		return NULL;
 	}
@@ -142,7 +130,7 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 {
 	(void)nic;
 	if (offset < tp.off_queue || offset - tp.off_queue > tp.queue_bytes ||
-	    length > tp.queue_bytes - (offset - tp.off_queue))
+	    length > tp.queue_bytes - (offset - tp.off_queue) || offset % sizeof(u64))
 		return NULL;
 	return (u8 *)tp.memory + offset;
 }

@@ -13,12 +13,18 @@
 #define TP_MAX_REGIONS 64
 #define TP_MAX_CHANNELS 64
 
+enum tp_rights {
+	TP_READ = 1 << 0,
+	TP_WRITE = 1 << 1,
+};
+
 /* A range of a space that copies may touch, as the test registered it. */
 struct tp_region {
 	u32 space;
 	u64 addr;
 	u64 length;
-	bool used;
+	/* enum tp_rights; 0: not in use. */
+	u32 rights;
 };
 
 /* An address space: `size` bytes that it calls [start, start + size). */
@@ -40,10 +46,13 @@ struct tp {
 	u64 queue_bytes;
 	u64 clock;
 	struct tp_space space[TP_MAX_SPACES];
-	/* Unless empty, all that copies may touch. */
+	/* With check_regions: all that copies may touch. */
 	struct tp_region region[TP_MAX_REGIONS];
 	bool check_regions;
-	/* A copy touched what was no region (check_regions), or no memory. */
+	/*
+	 * A copy touched what was no region; without check_regions: what was no
+	 * memory.
+	 */
 	bool violated;
 	u32 copies;
 	u32 kicks;
@@ -60,7 +69,6 @@ extern struct tp tp;
 
 /* Bytes [addr, addr + length) of a space; NULL where it has none. */
 void *tp_memory(u32 space, u64 addr, u64 length);
-void tp_allow(u32 space, u64 addr, u64 length);
-void tp_forbid(u32 space, u64 addr, u64 length);
+void tp_allow(u32 space, u64 addr, u64 length, u32 rights);
 
 #endif

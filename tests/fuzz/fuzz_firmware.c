@@ -1,0 +1,856 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A hostile process against the firmware. The input is a sequence of what such
+ * a process can do: any bytes in its own rings, any doorbells, any commands for
+ * its own objects; with threads of others stopped inside, and time passing.
+ *
+ * What must hold after each: no access outside of what was registered, and with
+ * the rights that were given; no lock left; a third party's memory, queues and
+ * traffic untouched. The compiler's sanitizers watch the firmware itself.
+ *
+ * If the first byte is odd the process also scribbles over all of NIC memory.
+ * Then the firmware has only to survive, wherever it is running.
+ *
+ * Process 0 is hostile. Process 1 is its peer by one QP of each type. Processes
+ * 1 and 2 talk to each other besides.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+/* Part of each space that is used, and put back for each input. */
+#define USED 0x8000
+/* Regions of the peer, and what they are for. */
+#define REMOTE_WRITE 0x1000
+#define REMOTE_READ 0x2000
+#define RECEIVE 0x3000
+#define ATOMIC 0x4000
+#define REGION 0x1000
+/* Where the third party's data lie, in processes 1 and 2. */
+#define THIRD 0x5000
+
+#define TYPES 3
+#define SLOTS 4
+#define CHANNEL 1
+
+static const u8 types[TYPES] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD };
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+/* ------------------------------------------------------------------- input */
+
+static const u8 *in;
+static size_t left;
+
+static void take(void *to, size_t n)
+{
+	size_t have = n < left ? n : left;
+
+	memset(to, 0, n);
+	memcpy(to, in, have);
+	in += have;
+	left -= have;
+}
+
+static u8 byte(void)
+{
+	u8 b;
+
+	take(&b, 1);
+	return b;
+}
+
+static u32 word(void)
+{
+	u32 v;
+
+	take(&v, 4);
+	return v;
+}
+
+static u64 quad(void)
+{
+	u64 v;
+
+	take(&v, 8);
+	return v;
+}
+
+/* ------------------------------------------------------------------- stage */
+
+/* Others than the hostile process are in the firmware, and do not die there. */
+static bool innocent;
+
+/* Queue memory that the agent gives to the hostile process' objects. */
+struct area {
+	struct ring ring;
+	bool used;
+};
+
+static struct stage {
+	/* Hostile, and its peers. */
+	struct qp *mine[TYPES];
+	struct qp *peer[TYPES];
+	struct cq *cq;
+	struct cq *peer_cq;
+	struct srq *srq;
+	struct qp *sharing;
+	u32 mw[2];
+	/* Third party. */
+	struct qp *u, *v;
+	u32 third_key[PROCESSES];
+	/* What the hostile process made on the way: numbers, or 0. */
+	u32 made_qp[SLOTS], made_cq[SLOTS], made_srq[SLOTS], made_mr[SLOTS];
+	struct area area[3 * SLOTS];
+	u32 generation;
+	bool scribbling;
+	/* Somebody stopped inside: a lock that is held by nobody here. */
+	nic_lock_t *stopped;
+} s;
+
+static struct {
+	void *memory;
+	u8 space[PROCESSES][USED];
+	struct tp tp;
+	struct world w;
+	struct stage s;
+	struct cq cq, peer_cq, ucq, vcq;
+	struct srq srq;
+	struct qp mine[TYPES], peer[TYPES], sharing, u, v;
+	bool made;
+} first;
+
+static u32 region_of_peer(u32 offset, u32 access, u32 rights)
+{
+	tp_allow(w.p[1].nic.space, at(&w.p[1], offset), REGION, rights);
+	return reg_mr(&w.p[1], offset, REGION, access);
+}
+
+static void make_third_party(void)
+{
+	struct cq *cu = make_cq(&w.p[1], 8, 0), *cv = make_cq(&w.p[2], 8, 0);
+
+	s.u = make_qp(&w.p[1], NIC_QPT_RC, cu, cu);
+	s.v = make_qp(&w.p[2], NIC_QPT_RC, cv, cv);
+	connect(s.u, s.v);
+	s.third_key[1] = reg_mr(&w.p[1], THIRD, 40, NIC_ACCESS_LOCAL_WRITE);
+	s.third_key[2] = reg_mr(&w.p[2], THIRD, 40, NIC_ACCESS_LOCAL_WRITE);
+}
+
+static void make_stage(void)
+{
+	struct qp_options o = { .sq_entries = 8, .rq_entries = 8 };
+	u32 i;
+
+	world_queue_bytes = 448u << 10;
+	world_setup(NULL);
+	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
+	/* The regions over all of each space are no part of this. */
+	for (i = 0; i < PROCESSES; i++)
+		assert_int_equal(nic_mr_destroy(&w.agent, w.p[i].key), NIC_OK);
+	/* What it does to its own memory is its own affair. */
+	tp_allow(w.p[0].nic.space, 0, ~0ull, TP_READ | TP_WRITE);
+	w.p[0].key = reg_mr(&w.p[0], 0, USED, ALL_ACCESS);
+	s.cq = make_cq_channel(&w.p[0], 64, CHANNEL, 7);
+	s.peer_cq = make_cq_channel(&w.p[1], 64, CHANNEL, 8);
+	s.srq = make_srq(&w.p[0], 8);
+	for (i = 0; i < TYPES; i++) {
+		s.mine[i] = make_qp_with(&w.p[0], types[i], s.cq, s.cq, &o);
+		s.peer[i] = make_qp_with(&w.p[1], types[i], s.peer_cq, s.peer_cq, &o);
+		connect(s.mine[i], s.peer[i]);
+	}
+	o.srq = s.srq;
+	s.sharing = make_qp_with(&w.p[0], NIC_QPT_RC, s.cq, s.cq, &o);
+	bring_up(s.sharing, s.sharing->qpn);
+	s.mw[0] = alloc_mw(&w.p[0], NIC_MR_WINDOW_1);
+	s.mw[1] = alloc_mw(&w.p[0], NIC_MR_WINDOW_2);
+	region_of_peer(REMOTE_WRITE, NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE, TP_WRITE);
+	region_of_peer(REMOTE_READ, NIC_ACCESS_REMOTE_READ, TP_READ);
+	w.p[1].key = region_of_peer(RECEIVE, NIC_ACCESS_LOCAL_WRITE, TP_WRITE);
+	region_of_peer(ATOMIC, NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_ATOMIC,
+		       TP_READ | TP_WRITE);
+	make_third_party();
+	for (i = 0; i < 3 * SLOTS; i++)
+		s.area[i].ring = ring_make(8, 10);
+	tp.check_regions = true;
+}
+
+static void remember(void)
+{
+	u32 i;
+
+	first.memory = malloc(tp.memory_size);
+	memcpy(first.memory, tp.memory, tp.memory_size);
+	first.tp = tp;
+	first.w = w;
+	first.s = s;
+	first.cq = *s.cq;
+	first.peer_cq = *s.peer_cq;
+	first.ucq = *s.u->scq;
+	first.vcq = *s.v->scq;
+	first.srq = *s.srq;
+	first.sharing = *s.sharing;
+	first.u = *s.u;
+	first.v = *s.v;
+	for (i = 0; i < TYPES; i++) {
+		first.mine[i] = *s.mine[i];
+		first.peer[i] = *s.peer[i];
+	}
+	first.made = true;
+}
+
+static void begin_anew(void)
+{
+	u32 i;
+
+	if (!first.made) {
+		make_stage();
+		remember();
+	}
+	tp = first.tp;
+	w = first.w;
+	s = first.s;
+	*s.cq = first.cq;
+	*s.peer_cq = first.peer_cq;
+	*s.u->scq = first.ucq;
+	*s.v->scq = first.vcq;
+	*s.srq = first.srq;
+	*s.sharing = first.sharing;
+	*s.u = first.u;
+	*s.v = first.v;
+	for (i = 0; i < TYPES; i++) {
+		*s.mine[i] = first.mine[i];
+		*s.peer[i] = first.peer[i];
+	}
+	memcpy(tp.memory, first.memory, tp.memory_size);
+	for (i = 0; i < PROCESSES; i++)
+		memset(mem(&w.p[i], 0), 0, USED);
+}
+
+/* ------------------------------------------------------------------ oracle */
+
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static void no_lock_is_left(void)
+{
+	const struct nic *nic = &w.agent;
+	u32 i;
+
+#define FREE(lock) MUST(!(lock) || &(lock) == s.stopped)
+	for (i = 0; i < nic->hdr->qp_high; i++) {
+		FREE(nic->qp[i].sq_lock);
+		FREE(nic->qp[i].rq.lock);
+	}
+	for (i = 0; i < nic->max_cq; i++)
+		FREE(nic->cq[i].lock);
+	for (i = 0; i < nic->max_srq; i++)
+		FREE(nic->srq[i].rq.lock);
+	for (i = 0; i < nic->max_channel; i++)
+		FREE(nic->channel[i].lock);
+	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
+		FREE(nic->hdr->atomic_lock[i]);
+#undef FREE
+}
+
+/* One message each way, at once, whatever the hostile process did. */
+static void third_party_runs_on(void)
+{
+	struct qp *way[2][2] = { { s.u, s.v }, { s.v, s.u } };
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct qp *from = way[i][0], *to = way[i][1];
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+		struct sge room = { at(to->p, THIRD), 40, s.third_key[to->p->index] };
+		u8 text[40];
+		struct wc wc;
+
+		memset(text, 'a' + (int)i, sizeof(text));
+		post_recv(to, 2, &room, 1);
+		post_inline(from, &wqe, text, sizeof(text));
+		ring_send(from);
+		MUST(poll(from->scq, &wc) && wc.wr_id == 1 && wc.status == VNET_WC_SUCCESS);
+		MUST(poll(to->rcq, &wc) && wc.wr_id == 2 && wc.status == VNET_WC_SUCCESS);
+		MUST(!poll(from->scq, &wc) && !poll(to->rcq, &wc));
+		MUST(!memcmp(mem(to->p, THIRD), text, sizeof(text)));
+		memset(mem(to->p, THIRD), 0, sizeof(text));
+	}
+}
+
+static void third_party_is_untouched(void)
+{
+	static const u8 zero[USED];
+
+	MUST(!memcmp(mem(&w.p[1], THIRD), zero, USED - THIRD));
+	MUST(!memcmp(mem(&w.p[2], 0), zero, USED));
+	MUST(state_of(s.u) == NIC_QPS_RTS && state_of(s.v) == NIC_QPS_RTS);
+}
+
+static void check(void)
+{
+	if (s.scribbling)
+		return;
+	MUST(!tp.violated);
+	no_lock_is_left();
+	third_party_is_untouched();
+}
+
+/* ------------------------------------------------------- what it can do: data */
+
+static struct ring *any_ring(u8 which)
+{
+	switch (which % 11) {
+	case 0:
+	case 1:
+	case 2:
+		return &s.mine[which % 3]->sq;
+	case 3:
+	case 4:
+	case 5:
+		return &s.mine[which % 3]->rq;
+	case 6:
+		return &s.srq->ring;
+	case 7:
+		return &s.cq->ring;
+	case 8:
+		return &s.sharing->sq;
+	default:
+		return &s.area[which % (3 * SLOTS)].ring;
+	}
+}
+
+static void write_ring(void)
+{
+	struct ring *ring = any_ring(byte());
+	u32 size = VNET_RING_HDR_SIZE + ((ring->mask + 1) << ring->shift);
+	u32 at_byte = word() % size, n = byte() % 64;
+
+	if (n > size - at_byte)
+		n = size - at_byte;
+	take((u8 *)ring->hdr + at_byte, n);
+}
+
+static void set_index(void)
+{
+	struct ring *ring = any_ring(byte());
+	u8 how = byte();
+	u32 *index[4] = { &ring->hdr->prod, &ring->hdr->cons, &ring->hdr->need_doorbell,
+			  &ring->hdr->arm };
+
+	*index[how % 4] = how & 0x40 ? word() : *index[how % 4] + (how >> 2) % 16;
+}
+
+/* Mostly good, so that the data path is reached. */
+static void some_sge(struct process *p, struct vnet_sge *sge)
+{
+	u8 how = byte();
+
+	sge->addr = at(p, (u64)byte() << 7);
+	sge->length = how & 1 ? byte() : word() % 0x3000;
+	sge->lkey = p->key;
+	if ((how & 0xf0) == 0x10)
+		sge->lkey = word();
+	if ((how & 0xf0) == 0x20)
+		sge->addr = quad();
+	if ((how & 0xf0) == 0x30)
+		sge->length = word();
+}
+
+static u32 some_key(void)
+{
+	u8 how = byte();
+
+	/* Keys of this stage, with their tag, or any. */
+	return how & 0x80 ? word() : (u32)(how % 16) << NIC_KEY_TAG_BITS | 0x5a;
+}
+
+static void aim(struct vnet_send_wqe *wqe, u8 type)
+{
+	if (type == NIC_QPT_UD) {
+		take(&wqe->ud, sizeof(wqe->ud));
+		if (byte() & 7) {
+			memcpy(wqe->ud.dgid, w.agent.hdr->gid[byte() & 1], 16);
+			wqe->ud.remote_qpn = s.peer[byte() % TYPES]->qpn;
+			wqe->ud.remote_qkey = TEST_QKEY;
+		}
+		return;
+	}
+	if (wqe->opcode == VNET_WR_BIND_MW) {
+		take(&wqe->bind, sizeof(wqe->bind));
+		wqe->bind.old_rkey = byte() & 7 ? s.mw[byte() & 1] : some_key();
+		wqe->bind.new_rkey = (wqe->bind.old_rkey & ~0xffu) | byte();
+		wqe->bind.lkey = some_key();
+		wqe->bind.access &= 0x2f;
+		wqe->bind.addr = at(&w.p[0], byte());
+		wqe->bind.length = byte();
+		return;
+	}
+	wqe->rdma.rkey = some_key();
+	wqe->rdma.remote_addr = byte() & 3 ? at(&w.p[1], (word() & ~7u) % USED) : quad();
+	wqe->rdma.compare_add = byte();
+	wqe->rdma.swap = byte();
+}
+
+static void post_some_send(void)
+{
+	u8 which = byte(), how = byte();
+	struct qp *qp = which & 0x80 ? s.sharing : s.mine[which % TYPES];
+	struct vnet_send_wqe wqe = wr(how % 11, byte());
+	u8 *slot = qp->sq.slots + ((size_t)(qp->sq.hdr->prod & qp->sq.mask) << qp->sq.shift);
+	u32 i;
+
+	wqe.flags = byte();
+	wqe.num_sge = byte() % 8;
+	wqe.imm = byte() & 1 ? some_key() : word();
+	wqe.inline_len = wqe.flags & VNET_WR_INLINE ? word() % 300 : 0;
+	if ((how & 0xf0) == 0xf0) {
+		wqe.num_sge = byte();
+		wqe.inline_len = word();
+	}
+	aim(&wqe, qp->type);
+	memcpy(slot, &wqe, sizeof(wqe));
+	for (i = 0; i < 4 && i < wqe.num_sge; i++) {
+		struct vnet_sge sge;
+
+		some_sge(&w.p[0], &sge);
+		memcpy(slot + sizeof(wqe) + i * sizeof(sge), &sge, sizeof(sge));
+	}
+	nic_store_release(&qp->sq.hdr->prod, qp->sq.hdr->prod + 1);
+	if (how & 1)
+		nic_send_doorbell(&w.p[0].nic, qp->qpn);
+}
+
+/* For the hostile process by itself, or a plain one for its peer. */
+static void post_some_recv(void)
+{
+	u8 which = byte();
+	struct process *p = which & 0x80 ? &w.p[1] : &w.p[0];
+	struct qp *qp = which & 0x80 ? s.peer[which % TYPES] : s.mine[which % TYPES];
+	struct ring *ring = (which & 0xc0) == 0x40 ? &s.srq->ring : &qp->rq;
+	u8 *slot = ring->slots + ((size_t)(ring->hdr->prod & ring->mask) << ring->shift);
+	struct vnet_recv_wqe wqe = { .wr_id = byte(), .num_sge = byte() % 6 };
+	u32 i;
+
+	if (p == &w.p[1] && ring->hdr->prod - ring->hdr->cons > ring->mask)
+		return;
+	memcpy(slot, &wqe, sizeof(wqe));
+	for (i = 0; i < wqe.num_sge; i++) {
+		struct vnet_sge sge;
+
+		some_sge(p, &sge);
+		if (p == &w.p[1]) {
+			sge.lkey = p->key;
+			sge.addr = at(p, RECEIVE + sge.addr % REGION);
+			sge.length %= REGION / 4;
+		}
+		memcpy(slot + sizeof(wqe) + i * sizeof(sge), &sge, sizeof(sge));
+	}
+	nic_store_release(&ring->hdr->prod, ring->hdr->prod + 1);
+	innocent = p == &w.p[1];
+	if (ring->hdr->need_doorbell)
+		nic_recv_doorbell(&p->nic, ring == &s.srq->ring ? s.srq->srqn : qp->qpn,
+				  ring == &s.srq->ring);
+	innocent = false;
+}
+
+/* Every entry point for processes, with any number. */
+static void doorbells(void)
+{
+	u8 how = byte();
+	u32 num = how & 0x80 ? word() : byte() % 40;
+	struct nic *nic = &w.p[0].nic;
+
+	switch (how % 6) {
+	case 0:
+		nic_send_doorbell(nic, num);
+		break;
+	case 1:
+		nic_recv_doorbell(nic, num, how & 0x40);
+		break;
+	case 2:
+		nic_recv_fault(nic, num);
+		break;
+	case 3:
+		nic_idle(nic);
+		break;
+	case 4:
+		innocent = true;
+		nic_idle(&w.p[1].nic);
+		innocent = false;
+		break;
+	case 5:
+		/* Only when it believes that the agent is dead; hurts itself. */
+		nic_flush_own(nic);
+		break;
+	}
+}
+
+static void drain(void *arg)
+{
+	(void)arg;
+}
+
+static void channel(void)
+{
+	u8 how = byte();
+	u32 number = how & 0x80 ? word() : CHANNEL;
+	u64 handle;
+
+	innocent = how & 2;
+	if (how & 1)
+		nic_channel_take(&w.p[how >> 1 & 1].nic, number, &handle, drain, NULL);
+	else
+		nic_channel_settle(&w.p[0].nic, number, drain, NULL);
+	innocent = false;
+}
+
+static void poll_some(void)
+{
+	struct cq *cq = byte() & 1 ? s.cq : s.peer_cq;
+	u32 n = byte() % 16;
+
+	cq->ring.hdr->cons += cq == s.peer_cq ? 0 : n;
+	if (cq == s.cq)
+		return;
+	/* The peer is a good program. */
+	while (n-- &&
+	       nic_load(&((struct vnet_cqe *)(void *)cq->ring.slots)[cq->cons & cq->ring.mask]
+				 .seq) == cq->cons + 1)
+		nic_store(&cq->ring.hdr->cons, ++cq->cons);
+}
+
+/* --------------------------------------------------- what it can do: commands */
+
+static struct qp *own_qp(u8 which)
+{
+	return which & 4 ? s.sharing : s.mine[which % TYPES];
+}
+
+static void modify_some(void)
+{
+	u8 which = byte(), how = byte();
+	u32 qpn = which & 0x40 ? s.made_qp[which % SLOTS] : own_qp(which)->qpn;
+	struct nic_qp_attr attr = good_attr(s.peer[which % TYPES]->qpn);
+	u32 mask = word();
+	u8 to = how % 8;
+
+	if (which & 0x80)
+		take(&attr, sizeof(attr));
+	if (how & 0x80)
+		mask = M_STATE | needed(types[which % TYPES], to);
+	nic_qp_modify(&w.agent, qpn, &attr, mask, how >> 3 & 7, to);
+}
+
+static struct area *free_area(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3 * SLOTS; i++) {
+		if (!s.area[i].used) {
+			memset(s.area[i].ring.hdr, 0, VNET_RING_HDR_SIZE + (8u << 10));
+			return &s.area[i];
+		}
+	}
+	return NULL;
+}
+
+/* The agent decides on numbers and memory; the rest may be asked for. */
+static void create_qp(u32 slot)
+{
+	static const struct qp_options plain = { .sq_entries = 8, .rq_entries = 8 };
+	struct nic_qp_params p = qp_params(&w.p[0], types[byte() % TYPES], s.cq, s.cq, &plain);
+	struct area *sq = free_area(), *rq;
+	u8 how = byte();
+
+	if (s.made_qp[slot] || !sq)
+		return;
+	sq->used = true;
+	rq = free_area();
+	sq->used = false;
+	if (!rq)
+		return;
+	p.qpn = (s.generation++ * w.config.max_qp + 32 + slot) & 0xffffff;
+	p.sq_ring = sq->ring.offset;
+	p.rq_ring = rq->ring.offset;
+	if (how & 1)
+		p.max_send_sge = byte();
+	if (how & 2)
+		p.max_recv_sge = byte();
+	if (how & 4)
+		p.max_inline = (u16)word();
+	if (how & 8)
+		p.sq_entries = byte() % 9;
+	if (how & 16)
+		p.rq_entries = byte() % 9;
+	if (how & 32)
+		p.send_cqn = byte() % 8;
+	if (how & 64)
+		p.srqn = s.srq->srqn, p.rq_entries = 0;
+	if (how & 128)
+		p.type = byte();
+	/* It cannot have others' completion queues. */
+	if (p.send_cqn == s.peer_cq->cqn || p.send_cqn == s.u->scq->cqn ||
+	    p.send_cqn == s.v->scq->cqn)
+		return;
+	if (nic_qp_create(&w.agent, &p) != NIC_OK)
+		return;
+	s.made_qp[slot] = p.qpn;
+	sq->used = rq->used = true;
+}
+
+static void destroy_qp(u32 slot)
+{
+	const struct nic_qp *qp = &w.agent.qp[s.made_qp[slot] & w.agent.qp_index_mask];
+	u64 sq = qp->sq_ring, rq = qp->rq.ring;
+	u32 i;
+
+	if (!s.made_qp[slot] || nic_qp_destroy(&w.agent, s.made_qp[slot]) != NIC_OK)
+		return;
+	s.made_qp[slot] = 0;
+	for (i = 0; i < 3 * SLOTS; i++) {
+		if (s.area[i].ring.offset == sq || s.area[i].ring.offset == rq)
+			s.area[i].used = false;
+	}
+}
+
+/* Registers any range of its own space; whether it is there is seen later. */
+static void create_mr(u32 slot)
+{
+	struct nic_mr_params p = {
+		.key = (40 + slot) << NIC_KEY_TAG_BITS | byte(),
+		.kind = byte() % 5,
+		.access = word() & 0x3f,
+		.pdn = w.p[0].pdn,
+		.space = w.p[0].nic.space,
+	};
+
+	p.addr = byte() & 1 ? quad() : at(&w.p[0], byte());
+	p.iova = byte() & 1 ? quad() : p.addr;
+	p.length = byte() & 1 ? quad() : byte();
+	if (!s.made_mr[slot] && nic_mr_create(&w.agent, &p) == NIC_OK)
+		s.made_mr[slot] = p.key;
+}
+
+static void destroy_mr(u32 slot)
+{
+	if (s.made_mr[slot] && nic_mr_destroy(&w.agent, s.made_mr[slot]) == NIC_OK)
+		s.made_mr[slot] = 0;
+}
+
+static void resize_own_cq(void)
+{
+	static const u32 sizes[4] = { 8, 16, 32, 64 };
+	struct area *area = free_area();
+
+	/* 8 slots of 1 KiB are 64 entries. */
+	if (area)
+		nic_cq_resize(&w.agent, s.cq->cqn, area->ring.offset, sizes[byte() % 4]);
+	area = area ? area : &s.area[0];
+	if (w.agent.cq[s.cq->cqn - 1].ring == area->ring.offset)
+		area->used = true;
+}
+
+static void commands(void)
+{
+	u8 how = byte();
+	u32 slot = byte() % SLOTS, limit;
+
+	switch (how % 8) {
+	case 0:
+	case 1:
+		modify_some();
+		break;
+	case 2:
+		create_qp(slot);
+		break;
+	case 3:
+		destroy_qp(slot);
+		break;
+	case 4:
+		create_mr(slot);
+		break;
+	case 5:
+		destroy_mr(slot);
+		break;
+	case 6:
+		nic_srq_set_limit(&w.agent, s.srq->srqn, byte());
+		nic_srq_get_limit(&w.agent, s.srq->srqn, &limit);
+		break;
+	case 7:
+		resize_own_cq();
+		break;
+	}
+}
+
+/* ------------------------------------------------------------- circumstances */
+
+static void agent_works(void)
+{
+	u8 how = byte();
+	struct nic_async async;
+	u64 next;
+
+	innocent = true;
+	tp.clock += (u64)(how >> 2) * MS;
+	nic_run(&w.agent, 1 + how % 4, &next);
+	if (how & 2)
+		nic_async_take(&w.agent, &async);
+	innocent = false;
+}
+
+/* Somebody who is none of these stops inside, or goes on. */
+static void stop_or_continue(void)
+{
+	u8 which = byte();
+	struct nic *nic = &w.agent;
+	struct qp *qp = which & 0x40 ? s.peer[which % TYPES] : own_qp(which);
+	nic_lock_t *lock[6] = { &nic->qp[qp->qpn & nic->qp_index_mask].sq_lock,
+				&nic->qp[qp->qpn & nic->qp_index_mask].rq.lock,
+				&nic->cq[qp->scq->cqn - 1].lock,
+				&nic->srq[s.srq->srqn - 1].rq.lock,
+				&nic->channel[CHANNEL].lock,
+				&nic->hdr->atomic_lock[which % NIC_ATOMIC_LOCKS] };
+
+	if (s.stopped) {
+		*s.stopped = 0;
+		s.stopped = NULL;
+	} else {
+		s.stopped = lock[which / 4 % 6];
+		*s.stopped = 77;
+	}
+}
+
+static void trouble_with_memory(void)
+{
+	u8 how = byte();
+	struct tp_space *space = &tp.space[1 + (how & 1)];
+
+	space->no_read = space->no_write = at(&w.p[how & 1], byte() * 128);
+	space->no_read_len = how & 2 ? byte() : 0;
+	space->no_write_len = how & 4 ? byte() : 0;
+	space->gone = how == 0x55;
+}
+
+/* Over anything in NIC memory, the program's own view of it excepted. */
+static void scribble(void)
+{
+	u64 offset = word() % tp.memory_size;
+	u32 n = 1 + byte() % 32;
+
+	if (!s.scribbling)
+		return;
+	if (n > tp.memory_size - offset)
+		n = (u32)(tp.memory_size - offset);
+	take((u8 *)tp.memory + offset, n);
+}
+
+static void scribble_field(void)
+{
+	struct nic_qp *qp = &w.agent.qp[(byte() & 1 ? s.mine : s.peer)[byte() % TYPES]->qpn];
+	u32 at_byte = byte() % 256;
+
+	if (s.scribbling && at_byte >= sizeof(u32))
+		take((u8 *)qp + at_byte, 1 + byte() % 4);
+}
+
+static void repair(void)
+{
+	if (s.scribbling)
+		nic_recover(&w.agent, byte(), byte() % 8);
+}
+
+/* The process will die in the firmware, at the n-th step from now. */
+static jmp_buf afterlife;
+static u32 countdown;
+
+static void on_step(int step)
+{
+	(void)step;
+	if (!innocent && !countdown--)
+		longjmp(afterlife, 1);
+}
+
+static void will_die(void)
+{
+	countdown = byte();
+	tp.on_step = on_step;
+}
+
+static void act(void)
+{
+	static void (*const acts[])(void) = {
+		write_ring,       set_index,
+		post_some_send,   post_some_send,
+		post_some_send,   post_some_recv,
+		post_some_recv,   doorbells,
+		channel,          poll_some,
+		commands,         agent_works,
+		stop_or_continue, trouble_with_memory,
+		scribble,         scribble_field,
+		repair,           will_die,
+	};
+
+	acts[byte() % (sizeof(acts) / sizeof(acts[0]))]();
+}
+
+/* It is over: the agent takes away all that the process had. */
+static void clean_up(void)
+{
+	u32 i, events;
+
+	if (s.stopped)
+		*s.stopped = 0;
+	s.stopped = NULL;
+	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
+	for (i = 0; i < SLOTS; i++) {
+		destroy_qp(i);
+		MUST(!s.made_qp[i]);
+	}
+	for (i = 0; i < TYPES; i++)
+		MUST(nic_qp_destroy(&w.agent, s.mine[i]->qpn) == NIC_OK);
+	MUST(nic_qp_destroy(&w.agent, s.sharing->qpn) == NIC_OK);
+	MUST(nic_srq_destroy(&w.agent, s.srq->srqn) == NIC_OK);
+	MUST(nic_cq_destroy(&w.agent, s.cq->cqn, &events) == NIC_OK);
+	for (i = 0; i < 2; i++)
+		MUST(nic_mr_destroy(&w.agent, s.mw[i]) == NIC_OK);
+	/* Windows before the regions that they may be open in. */
+	for (i = 0; i < 2 * SLOTS; i++)
+		destroy_mr(i % SLOTS);
+	for (i = 0; i < SLOTS; i++)
+		MUST(!s.made_mr[i]);
+	MUST(nic_mr_destroy(&w.agent, w.p[0].key) == NIC_OK);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	in = data;
+	left = size;
+	begin_anew();
+	innocent = false;
+	s.scribbling = byte() & 1;
+	if (s.scribbling)
+		tp.check_regions = false;
+	if (!setjmp(afterlife)) {
+		while (left)
+			act();
+	} else {
+		nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
+	}
+	tp.on_step = NULL;
+	check();
+	if (s.scribbling)
+		return 0;
+	third_party_runs_on();
+	clean_up();
+	check();
+	third_party_runs_on();
+	return 0;
+}
