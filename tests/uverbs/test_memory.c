@@ -116,6 +116,17 @@ static void large_region(void **state)
 	munmap(large, size);
 }
 
+/* A process whose map may not be read: both ends are looked at. */
+static void map_is_secret(void **state)
+{
+	(void)state;
+	kernel.client.pid = 0x7fffffff;
+	assert_int_equal(reg_at(area, 2 * PAGE, LOCAL), 0);
+	assert_int_equal(reg_at(area + 3 * PAGE, 1, 0), -EFAULT);
+	assert_int_equal(reg_at(area, 3 * PAGE + 1, 0), -EFAULT);
+	kernel.client.pid = getpid();
+}
+
 /* A buffer on the stack that was never used yet. */
 static void stack_grows(void **state)
 {
@@ -266,9 +277,10 @@ static void region_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rights),      TEST(ranges),  TEST(memory_is_there), TEST(large_region),
-		TEST(stack_grows), TEST(keys),    TEST(zero_based),      TEST(query),
-		TEST(reregister),  TEST(windows), TEST(region_in_use),
+		TEST(rights),       TEST(ranges),        TEST(memory_is_there),
+		TEST(large_region), TEST(map_is_secret), TEST(stack_grows),
+		TEST(keys),         TEST(zero_based),    TEST(query),
+		TEST(reregister),   TEST(windows),       TEST(region_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  * Handles, objects in use, exhausted tables, and commands that must wait for a
  * lock.
  */
+#include <sys/resource.h>
+
 #include "kernel.h"
 
 #define DESTROY(what, handle) destroy(IB_USER_VERBS_CMD_##what, handle)
@@ -201,6 +203,26 @@ static void exhausted_memory(void **state)
 	assert_int_equal(try_cq(largest), 0);
 }
 
+/* The daemon has no descriptors left. */
+static void exhausted_descriptors(void **state)
+{
+	struct ioctl_call call;
+	struct rlimit limit, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(try_channel(), -EMFILE);
+	ioctl_begin(&call, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
+	ioctl_object(&call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
+	assert_int_equal(ioctl_run(&call), -EMFILE);
+	assert_int_equal(kernel.result.nfds, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(try_channel(), 0);
+}
+
 /* ---------------------------------------------------------------------- locks */
 
 /* Nobody holds a lock for ever: the command waits, and then it is done. */
@@ -293,6 +315,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exhausted_addresses, kernel_start_context,
 						kernel_stop),
 		cmocka_unit_test_setup_teardown(exhausted_memory, kernel_start_context,
+						kernel_stop),
+		cmocka_unit_test_setup_teardown(exhausted_descriptors, kernel_start_context,
 						kernel_stop),
 		cmocka_unit_test_setup_teardown(destroy_waits, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(create_waits, kernel_start_context, kernel_stop),
