@@ -47,14 +47,28 @@ run_alone() {	# OUT PROGRAM ARGS...
 	run_one "$out" "${COMMAND[@]}"
 }
 
+# What the daemon knows just before the time limit ends both sides.
+watch_time() {	# OUT
+	exec >/dev/null 2>&1
+	sleep $((TIME_LIMIT - 3)) &
+	trap 'kill $!' TERM
+	wait $! && in_world status --json >"$1.status"
+}
+
 run_pair_of() {	# OUT PROGRAM OPTIONS...
-	local out=$1
+	local out=$1 watch result
 	shift
 
 	choose_port || return
 	world_command "$@" -p "$PORT"
+	watch_time "$out" &
+	watch=$!
 	run_pair "$PORT" "$out" "${COMMAND[@]}" -- "${COMMAND[@]}" localhost &&
 		judge_pair "$out" "$@"
+	result=$?
+	kill "$watch" 2>/dev/null
+	wait "$watch" 2>/dev/null
+	return "$result"
 }
 
 # Each pair is started when the one before it has found its port taken.
