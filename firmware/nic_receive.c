@@ -262,6 +262,22 @@ static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp)
 	return qp->type == NIC_QPT_RC ? status : VNET_WC_SUCCESS;
 }
 
+/*
+ * The responder's process is dead, which the agent has not noticed yet: nobody
+ * answers, as after that.
+ */
+static u32 nic_responder_gone(struct nic_delivery *d)
+{
+	struct nic_qp *qp = d->qp;
+	enum vnet_wc_status status;
+
+	nic_delivery_unlock(d);
+	if (qp->type != NIC_QPT_RC)
+		return VNET_WC_SUCCESS;
+	status = nic_wait_on(d->nic, qp, NIC_WAIT_PEER, nic_peer_patience(qp));
+	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
+}
+
 /* The receive is known good for the message: move it and complete. */
 static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
@@ -279,6 +295,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		nic_delivery_unlock(d);
 		return VNET_WC_LOC_PROT_ERR;
 	}
+	if (unlikely(result == NIC_COPY_DST_GONE))
+		return nic_responder_gone(d);
 	if (unlikely(!d->cq || !nic_lock(nic, &d->cq->lock))) {
 		nic_delivery_unlock(d);
 		return nic_lock_wait(nic, d->qp);
