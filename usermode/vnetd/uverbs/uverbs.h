@@ -391,7 +391,7 @@ int uv_modify_qp(struct uv_request *req);
 int uv_ex_modify_qp(struct uv_request *req);
 int uv_query_qp(struct uv_request *req);
 
-/* ---------------------------------------------------------------- helpers */
+/* ------------------------------------------------------------ small things */
 
 /* What the firmware answered, as this layer says it. */
 int uv_result(enum nic_result result);
