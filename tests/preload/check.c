@@ -149,7 +149,7 @@ void expect_traffic(struct pair *pair)
 {
 	static char last;
 
-	memset(pair->buffer, ++last, 100);
+	memset(pair->buffer, __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED), 100);
 	pair_post(pair, 100);
 	EXPECT(pair_poll(pair) == IBV_WC_SUCCESS);
 	EXPECT(pair_poll(pair) == IBV_WC_SUCCESS);

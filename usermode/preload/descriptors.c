@@ -87,7 +87,7 @@ INTERPOSED int close(int fd)
 	return real()->close(fd);
 }
 
-INTERPOSED int close_range(unsigned int first, unsigned int last, int flags)
+static int do_close_range(unsigned int first, unsigned int last, int flags)
 {
 	unsigned int kept;
 
@@ -103,9 +103,14 @@ INTERPOSED int close_range(unsigned int first, unsigned int last, int flags)
 	return real()->close_range(first, last, flags);
 }
 
+INTERPOSED int close_range(unsigned int first, unsigned int last, int flags)
+{
+	return do_close_range(first, last, flags);
+}
+
 INTERPOSED void closefrom(int first)
 {
-	if (close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0))
+	if (do_close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0))
 		real()->closefrom(first);
 }
 

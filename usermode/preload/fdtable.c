@@ -14,9 +14,16 @@
  * Readers take no lock: they copy an entry and look whether its sequence number
  * is even and the same before and after.
  */
+#define ENTRY_WORDS ((sizeof(struct fd_entry) + 7) / 8)
+
 struct slot {
 	u32 seq;
+	u64 word[ENTRY_WORDS];
+};
+
+union entry_words {
 	struct fd_entry entry;
+	u64 word[ENTRY_WORDS];
 };
 
 u8 fdtable_kind[FDTABLE_SIZE];
@@ -56,15 +63,19 @@ static void set_kind(int fd, enum fd_kind kind)
 static int store(int fd, const struct fd_entry *entry)
 {
 	struct slot *slot = make_slot(fd);
+	union entry_words words = { .word = { 0 } };
+	size_t i;
 
 	if (!slot)
 		return -ENOMEM;
+	words.entry = *entry;
 	__atomic_store_n(&slot->seq, slot->seq + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	slot->entry = *entry;
+	/* Release: who sees a new word sees the odd number. */
+	for (i = 0; i < ENTRY_WORDS; i++)
+		__atomic_store_n(&slot->word[i], words.word[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->seq, slot->seq + 1, __ATOMIC_RELEASE);
 	if (fd > highest)
-		highest = fd;
+		__atomic_store_n(&highest, fd, __ATOMIC_RELAXED);
 	set_kind(fd, entry->kind);
 	return 0;
 }
@@ -72,16 +83,19 @@ static int store(int fd, const struct fd_entry *entry)
 static bool load(int fd, struct fd_entry *entry)
 {
 	struct slot *slot = slot_of(fd);
+	union entry_words words;
 	u32 before, after;
+	size_t i;
 
 	if (!slot)
 		return false;
 	do {
 		before = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
-		*entry = slot->entry;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		for (i = 0; i < ENTRY_WORDS; i++)
+			words.word[i] = __atomic_load_n(&slot->word[i], __ATOMIC_ACQUIRE);
 		after = __atomic_load_n(&slot->seq, __ATOMIC_RELAXED);
 	} while (before != after || (before & 1));
+	*entry = words.entry;
 	return true;
 }
 

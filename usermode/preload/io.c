@@ -37,7 +37,7 @@ static long device_write(int fd, const struct fd_entry *entry, const void *buffe
 	return entry->kind == FD_UVERBS ? uverbs_write(entry, buffer, count) : -EINVAL;
 }
 
-INTERPOSED ssize_t read(int fd, void *buffer, size_t count)
+static inline ssize_t do_read(int fd, void *buffer, size_t count)
 {
 	struct fd_entry entry;
 
@@ -46,11 +46,16 @@ INTERPOSED ssize_t read(int fd, void *buffer, size_t count)
 	return real()->read(fd, buffer, count);
 }
 
+INTERPOSED ssize_t read(int fd, void *buffer, size_t count)
+{
+	return do_read(fd, buffer, count);
+}
+
 INTERPOSED ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room)
 {
 	if (count > room)
 		abort();
-	return read(fd, buffer, count);
+	return do_read(fd, buffer, count);
 }
 
 INTERPOSED ssize_t write(int fd, const void *buffer, size_t count)

@@ -62,7 +62,7 @@ static bool device_entry(int fd, struct fd_entry *entry)
 	return kind != FD_NONE && kind != FD_KEPT && fdtable_get(fd, entry);
 }
 
-INTERPOSED void *mmap(void *address, size_t length, int prot, int flags, int fd, off_t offset)
+static void *do_mmap(void *address, size_t length, int prot, int flags, int fd, off_t offset)
 {
 	struct fd_entry entry;
 	void *ret;
@@ -75,9 +75,14 @@ INTERPOSED void *mmap(void *address, size_t length, int prot, int flags, int fd,
 	return ret;
 }
 
+INTERPOSED void *mmap(void *address, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	return do_mmap(address, length, prot, flags, fd, offset);
+}
+
 INTERPOSED void *mmap64(void *address, size_t length, int prot, int flags, int fd, off64_t offset)
 {
-	return mmap(address, length, prot, flags, fd, offset);
+	return do_mmap(address, length, prot, flags, fd, offset);
 }
 
 INTERPOSED int mprotect(void *address, size_t length, int prot)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real.h"
+#include "entries.h"
 #include "settings.h"
 #include "sys.h"
 
@@ -33,39 +33,46 @@ static void make_folders(const char *path)
 	}
 }
 
-/* Links to everything in `from`; a name that is there already stays. */
+/* A folder, and where links to its entries are to be. */
+struct linking {
+	const char *from;
+	const char *folder;
+};
+
+/* A name that is there already stays. */
+static void link_one(const char *name, void *arg)
+{
+	const struct linking *linking = arg;
+	char target[PATH_MAX], path[PATH_MAX];
+
+	if (!merged_path(linking->folder, name, path) ||
+	    snprintf(target, sizeof(target), "%s/%s", linking->from, name) >= (int)sizeof(target))
+		return;
+	(void)sys(SYS_symlinkat, target, AT_FDCWD, path);
+}
+
 static void link_all(const char *from, const char *folder)
 {
-	char target[PATH_MAX], path[PATH_MAX];
-	struct dirent *entry;
-	DIR *dir = real()->opendir(from);
+	struct linking linking = { .from = from, .folder = folder };
 
-	if (!dir)
-		return;
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || !merged_path(folder, entry->d_name, path) ||
-		    snprintf(target, sizeof(target), "%s/%s", from, entry->d_name) >=
-			    (int)sizeof(target))
-			continue;
-		(void)sys(SYS_symlinkat, target, AT_FDCWD, path);
-	}
-	closedir(dir);
+	(void)entries_each(from, link_one, &linking);
+}
+
+static void unlink_if_dangling(const char *name, void *folder)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (merged_path(folder, name, path) && sys_stat(path, &st))
+		(void)sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 static void unlink_dangling(const char *folder)
 {
 	char path[PATH_MAX];
-	struct dirent *entry;
-	struct stat st;
-	DIR *dir;
 
-	if (!merged_path(folder, "", path) || !(dir = real()->opendir(path)))
-		return;
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && merged_path(folder, entry->d_name, path) &&
-		    sys_stat(path, &st))
-			(void)sys(SYS_unlinkat, AT_FDCWD, path, 0);
-	closedir(dir);
+	if (merged_path(folder, "", path))
+		(void)entries_each(path, unlink_if_dangling, (void *)(uintptr_t)folder);
 }
 
 void merged_update(void)

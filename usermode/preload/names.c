@@ -38,21 +38,31 @@ INTERPOSED int chdir(const char *path)
 
 /* ----------------------------------------------------------------------- links */
 
-INTERPOSED ssize_t readlink(const char *path, char *buffer, size_t size)
+static ssize_t do_readlink(const char *path, char *buffer, size_t size)
 {
 	return real()->readlink(lead(path), buffer, size);
 }
 
-INTERPOSED ssize_t readlinkat(int dirfd, const char *path, char *buffer, size_t size)
+INTERPOSED ssize_t readlink(const char *path, char *buffer, size_t size)
+{
+	return do_readlink(path, buffer, size);
+}
+
+static ssize_t do_readlinkat(int dirfd, const char *path, char *buffer, size_t size)
 {
 	return real()->readlinkat(dirfd, lead(path), buffer, size);
+}
+
+INTERPOSED ssize_t readlinkat(int dirfd, const char *path, char *buffer, size_t size)
+{
+	return do_readlinkat(dirfd, path, buffer, size);
 }
 
 INTERPOSED ssize_t __readlink_chk(const char *path, char *buffer, size_t size, size_t room)
 {
 	if (size > room)
 		abort();
-	return readlink(path, buffer, size);
+	return do_readlink(path, buffer, size);
 }
 
 INTERPOSED ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, size_t size,
@@ -60,10 +70,10 @@ INTERPOSED ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, s
 {
 	if (size > room)
 		abort();
-	return readlinkat(dirfd, path, buffer, size);
+	return do_readlinkat(dirfd, path, buffer, size);
 }
 
-INTERPOSED char *realpath(const char *path, char *resolved)
+static char *do_realpath(const char *path, char *resolved)
 {
 	const char *to = lead(path);
 	char *answer = real()->realpath(to, resolved);
@@ -73,37 +83,60 @@ INTERPOSED char *realpath(const char *path, char *resolved)
 	return answer;
 }
 
+INTERPOSED char *realpath(const char *path, char *resolved)
+{
+	return do_realpath(path, resolved);
+}
+
 INTERPOSED char *__realpath_chk(const char *path, char *resolved, size_t room)
 {
 	if (room < PATH_MAX)
 		abort();
-	return realpath(path, resolved);
+	return do_realpath(path, resolved);
 }
 
 INTERPOSED char *canonicalize_file_name(const char *path)
 {
-	return realpath(path, NULL);
+	return do_realpath(path, NULL);
 }
 
 /* --------------------------------------------------------------------- folders */
 
-INTERPOSED DIR *opendir(const char *path)
+static DIR *do_opendir(const char *path)
 {
 	return real()->opendir(lead(path));
+}
+
+INTERPOSED DIR *opendir(const char *path)
+{
+	return do_opendir(path);
+}
+
+static int do_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		      int (*compare)(const struct dirent **, const struct dirent **))
+{
+	return real()->scandir(lead(path), list, filter, compare);
 }
 
 INTERPOSED int scandir(const char *path, struct dirent ***list,
 		       int (*filter)(const struct dirent *),
 		       int (*compare)(const struct dirent **, const struct dirent **))
 {
-	return real()->scandir(lead(path), list, filter, compare);
+	return do_scandir(path, list, filter, compare);
+}
+
+static int do_scandirat(int dirfd, const char *path, struct dirent ***list,
+			int (*filter)(const struct dirent *),
+			int (*compare)(const struct dirent **, const struct dirent **))
+{
+	return real()->scandirat(dirfd, lead(path), list, filter, compare);
 }
 
 INTERPOSED int scandirat(int dirfd, const char *path, struct dirent ***list,
 			 int (*filter)(const struct dirent *),
 			 int (*compare)(const struct dirent **, const struct dirent **))
 {
-	return real()->scandirat(dirfd, lead(path), list, filter, compare);
+	return do_scandirat(dirfd, path, list, filter, compare);
 }
 
 /* On 64-bit machines struct dirent64 is struct dirent, glob64_t is glob_t. */
@@ -114,23 +147,23 @@ INTERPOSED int scandir64(const char *path, struct dirent64 ***list,
 			 int (*filter)(const struct dirent64 *),
 			 int (*compare)(const struct dirent64 **, const struct dirent64 **))
 {
-	return scandir(path, (struct dirent ***)(void *)list, (dirent_filter)(void *)filter,
-		       (dirent_compare)(void *)compare);
+	return do_scandir(path, (struct dirent ***)(void *)list, (dirent_filter)(void *)filter,
+			  (dirent_compare)(void *)compare);
 }
 
 INTERPOSED int scandirat64(int dirfd, const char *path, struct dirent64 ***list,
 			   int (*filter)(const struct dirent64 *),
 			   int (*compare)(const struct dirent64 **, const struct dirent64 **))
 {
-	return scandirat(dirfd, path, (struct dirent ***)(void *)list,
-			 (dirent_filter)(void *)filter, (dirent_compare)(void *)compare);
+	return do_scandirat(dirfd, path, (struct dirent ***)(void *)list,
+			    (dirent_filter)(void *)filter, (dirent_compare)(void *)compare);
 }
 
 /* ------------------------------------------------------------------------ glob */
 
 static void *glob_opendir(const char *path)
 {
-	return opendir(path);
+	return do_opendir(path);
 }
 
 static struct dirent *glob_readdir(void *dir)
@@ -143,23 +176,38 @@ static void glob_closedir(void *dir)
 	closedir(dir);
 }
 
+static int glob_lstat(const char *path, struct stat *st)
+{
+	return real()->lstat(lead(path), st);
+}
+
+static int glob_stat(const char *path, struct stat *st)
+{
+	return real()->stat(lead(path), st);
+}
+
 /* The C library looks by itself, unless it is given what to look with. */
-INTERPOSED int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
+static int do_glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
 {
 	if (likely(!paths_candidate(pattern)) || (flags & GLOB_ALTDIRFUNC))
 		return real()->glob(pattern, flags, failed, found);
 	found->gl_opendir = glob_opendir;
 	found->gl_readdir = glob_readdir;
 	found->gl_closedir = glob_closedir;
-	found->gl_lstat = lstat;
-	found->gl_stat = stat;
+	found->gl_lstat = glob_lstat;
+	found->gl_stat = glob_stat;
 	return real()->glob(pattern, flags | GLOB_ALTDIRFUNC, failed, found);
+}
+
+INTERPOSED int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
+{
+	return do_glob(pattern, flags, failed, found);
 }
 
 INTERPOSED int glob64(const char *pattern, int flags, int (*failed)(const char *, int),
 		      glob64_t *found)
 {
-	return glob(pattern, flags, failed, (glob_t *)(void *)found);
+	return do_glob(pattern, flags, failed, (glob_t *)(void *)found);
 }
 
 /* --------------------------------------------------------- extended attributes */

@@ -66,61 +66,72 @@ static mode_t mode_argument(int flags, va_list args)
 		mode_value;                                                                        \
 	})
 
-INTERPOSED int open(const char *path, int flags, ...)
+static int do_open(const char *path, int flags, mode_t mode)
 {
-	mode_t mode = MODE_ARGUMENT(flags);
-
 	return is_led(path) ? open_led(AT_FDCWD, path, flags, mode) :
 			      real()->open(path, flags, mode);
 }
 
-INTERPOSED int openat(int dirfd, const char *path, int flags, ...)
+static int do_openat(int dirfd, const char *path, int flags, mode_t mode)
 {
-	mode_t mode = MODE_ARGUMENT(flags);
-
 	return is_led(path) ? open_led(dirfd, path, flags, mode) :
 			      real()->openat(dirfd, path, flags, mode);
 }
 
+INTERPOSED int open(const char *path, int flags, ...)
+{
+	return do_open(path, flags, MODE_ARGUMENT(flags));
+}
+
+INTERPOSED int openat(int dirfd, const char *path, int flags, ...)
+{
+	return do_openat(dirfd, path, flags, MODE_ARGUMENT(flags));
+}
+
 INTERPOSED int open64(const char *path, int flags, ...)
 {
-	return open(path, flags, MODE_ARGUMENT(flags));
+	return do_open(path, flags, MODE_ARGUMENT(flags));
 }
 
 INTERPOSED int openat64(int dirfd, const char *path, int flags, ...)
 {
-	return openat(dirfd, path, flags, MODE_ARGUMENT(flags));
+	return do_openat(dirfd, path, flags, MODE_ARGUMENT(flags));
 }
 
 INTERPOSED int __open_2(const char *path, int flags)
 {
-	return open(path, flags, 0);
+	return do_open(path, flags, 0);
 }
 
 INTERPOSED int __open64_2(const char *path, int flags)
 {
-	return open(path, flags, 0);
+	return do_open(path, flags, 0);
 }
 
 INTERPOSED int __openat_2(int dirfd, const char *path, int flags)
 {
-	return openat(dirfd, path, flags, 0);
+	return do_openat(dirfd, path, flags, 0);
 }
 
 INTERPOSED int __openat64_2(int dirfd, const char *path, int flags)
 {
-	return openat(dirfd, path, flags, 0);
+	return do_openat(dirfd, path, flags, 0);
 }
 
-INTERPOSED int creat(const char *path, mode_t mode)
+static int do_creat(const char *path, mode_t mode)
 {
 	return is_led(path) ? open_led(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode) :
 			      real()->creat(path, mode);
 }
 
+INTERPOSED int creat(const char *path, mode_t mode)
+{
+	return do_creat(path, mode);
+}
+
 INTERPOSED int creat64(const char *path, mode_t mode)
 {
-	return creat(path, mode);
+	return do_creat(path, mode);
 }
 
 INTERPOSED FILE *fopen(const char *path, const char *mode)

@@ -46,28 +46,38 @@ static bool runnable(const char *path)
 	return !sys(SYS_faccessat, AT_FDCWD, path, X_OK);
 }
 
-INTERPOSED int execve(const char *path, char *const argv[], char *const env[])
+static int do_execve(const char *path, char *const argv[], char *const env[])
 {
 	struct session *left = session_exists() && runnable(path) ? leave() : NULL;
 
 	return stay(left, real()->execve(path, argv, env));
 }
 
-INTERPOSED int execv(const char *path, char *const argv[])
+INTERPOSED int execve(const char *path, char *const argv[], char *const env[])
 {
-	return execve(path, argv, environ);
+	return do_execve(path, argv, env);
 }
 
-INTERPOSED int execvpe(const char *file, char *const argv[], char *const env[])
+INTERPOSED int execv(const char *path, char *const argv[])
+{
+	return do_execve(path, argv, environ);
+}
+
+static int do_execvpe(const char *file, char *const argv[], char *const env[])
 {
 	struct session *left = session_exists() ? leave() : NULL;
 
 	return stay(left, real()->execvpe(file, argv, env));
 }
 
+INTERPOSED int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return do_execvpe(file, argv, env);
+}
+
 INTERPOSED int execvp(const char *file, char *const argv[])
 {
-	return execvpe(file, argv, environ);
+	return do_execvpe(file, argv, environ);
 }
 
 INTERPOSED int fexecve(int fd, char *const argv[], char *const env[])
@@ -123,7 +133,7 @@ INTERPOSED int execl(const char *path, const char *first, ...)
 	va_start(args, first);
 	copy_arguments(argv, first, &args);
 	va_end(args);
-	return execve(path, argv, environ);
+	return do_execve(path, argv, environ);
 }
 
 INTERPOSED int execlp(const char *file, const char *first, ...)
@@ -140,7 +150,7 @@ INTERPOSED int execlp(const char *file, const char *first, ...)
 	va_start(args, first);
 	copy_arguments(argv, first, &args);
 	va_end(args);
-	return execvpe(file, argv, environ);
+	return do_execvpe(file, argv, environ);
 }
 
 /* The environment follows the arguments. */
@@ -160,5 +170,5 @@ INTERPOSED int execle(const char *path, const char *first, ...)
 	va_start(args, first);
 	copy_arguments(argv, first, &args);
 	va_end(args);
-	return execve(path, argv, env);
+	return do_execve(path, argv, env);
 }

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,14 +30,19 @@
 	X(mmap)                                                                                    \
 	X(mprotect)                                                                                \
 	X(read)                                                                                    \
-	X(write) X(readv) X(writev) X(close) X(ioctl) X(fcntl) X(open) X(openat) X(creat) X(fopen) \
-		X(freopen) X(stat) X(lstat) X(fstat) X(fstatat) X(statx) X(access) X(faccessat) X( \
-			euidaccess) X(readlink) X(readlinkat) X(realpath) X(chdir) X(opendir)      \
-			X(scandir) X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr)      \
-				X(llistxattr) X(dup) X(dup2) X(dup3) X(close_range) X(closefrom)   \
-					X(execve) X(execvpe) X(fexecve) X(execveat) X(sigaction)   \
-						X(signal) X(sigprocmask) X(pthread_sigmask)        \
-							X(socket) X(recvmsg)
+	X(write)                                                                                   \
+	X(readv)                                                                                   \
+	X(writev)                                                                                  \
+	X(close)                                                                                   \
+	X(ioctl) X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat) \
+		X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) \
+			X(realpath) X(chdir) X(opendir) X(scandir) X(scandirat) X(glob)            \
+				X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(dup) X(dup2) \
+					X(dup3) X(close_range) X(closefrom) X(clone) X(execve)     \
+						X(execvpe) X(fexecve) X(execveat) X(sigaction)     \
+							X(signal) X(sigprocmask)                   \
+								X(pthread_sigmask) X(socket)       \
+									X(recvmsg)
 
 struct real {
 	bool ready;

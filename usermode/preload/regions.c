@@ -7,14 +7,20 @@ void regions_note(u64 start, u64 length)
 {
 	struct session *s = session_current();
 	u64 end = start + length < start ? ~0ull : start + length;
+	u64 seen;
 
 	if (!s)
 		return;
-	/* Widened only, and only a hint: a race costs a search at most. */
-	if (!s->regions_high || start < s->regions_low)
-		__atomic_store_n(&s->regions_low, start, __ATOMIC_RELAXED);
-	if (end > s->regions_high)
-		__atomic_store_n(&s->regions_high, end, __ATOMIC_RELAXED);
+	/* Kept as the complement, so that 0 is its start, too. */
+	seen = nic_load(&s->regions_not_low);
+	while (~start > seen &&
+	       !__atomic_compare_exchange_n(&s->regions_not_low, &seen, ~start, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	seen = nic_load(&s->regions_high);
+	while (end > seen && !__atomic_compare_exchange_n(&s->regions_high, &seen, end, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 static bool overlaps(const struct nic_mr *mr, u64 start, u64 end)
@@ -43,7 +49,7 @@ void regions_protected(const void *address, size_t length, int prot)
 	if (likely((prot & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE)))
 		return;
 	s = session_current();
-	if (!s || !s->regions_high || end <= s->regions_low || start >= s->regions_high)
+	if (!s || end <= ~nic_load(&s->regions_not_low) || start >= nic_load(&s->regions_high))
 		return;
 	for (i = 0; i < s->nnics; i++)
 		check_pages(&s->nic[i]->nic, start, end);

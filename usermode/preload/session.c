@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "control.h"
+#include "entries.h"
 #include "fdtable.h"
 #include "lock.h"
 #include "merged.h"
@@ -149,13 +150,15 @@ static int read_minor(const char *name, u32 *minor)
 	return sscanf(text, "%u:%u", &major, minor) == 2 ? 0 : -EINVAL;
 }
 
-static void add_node(struct session *s, const char *name)
+static void add_node(const char *name, void *arg)
 {
+	struct session *s = arg;
 	struct device_node *node = &s->node[s->nnodes];
 	char path[PATH_MAX];
 	struct stat st = { 0 };
 
-	if (s->nnodes == VNET_MAX_NICS || read_minor(name, &node->minor) ||
+	if (strncmp(name, "uverbs", 6) != 0 || s->nnodes == VNET_MAX_NICS ||
+	    read_minor(name, &node->minor) ||
 	    snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
 		    (int)sizeof(path) ||
 	    sys_stat(path, &st))
@@ -168,19 +171,10 @@ static void add_node(struct session *s, const char *name)
 static void find_nodes(struct session *s)
 {
 	char path[PATH_MAX];
-	struct dirent *entry;
-	DIR *dir;
 
-	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", settings()->node_dir) >=
+	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", settings()->node_dir) <
 	    (int)sizeof(path))
-		return;
-	dir = real()->opendir(path);
-	if (!dir)
-		return;
-	while ((entry = readdir(dir)))
-		if (!strncmp(entry->d_name, "uverbs", 6))
-			add_node(s, entry->d_name);
-	closedir(dir);
+		(void)entries_each(path, add_node, s);
 }
 
 /* ----------------------------------------------------------------- the session */

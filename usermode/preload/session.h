@@ -67,8 +67,8 @@ struct session {
 	int watch_fd;
 	/* Its end has been acted on (session_ended). */
 	bool ended;
-	/* Whatever this process registered lies in [regions_low, regions_high). */
-	u64 regions_low;
+	/* Whatever this process registered lies in [~regions_not_low, regions_high). */
+	u64 regions_not_low;
 	u64 regions_high;
 };
 

@@ -51,6 +51,13 @@ static void remember(int sig, const struct sigaction *act)
 		(void)__atomic_fetch_and(&interrupting, ~bit, __ATOMIC_RELAXED);
 }
 
+/* Never blocked, whatever handler runs. */
+static void unblock_guarded(sigset_t *set)
+{
+	sigdelset(set, SIGSEGV);
+	sigdelset(set, SIGBUS);
+}
+
 static bool guards(int sig)
 {
 	return (sig == SIGSEGV || sig == SIGBUS) && __atomic_load_n(&guarded, __ATOMIC_ACQUIRE);
@@ -65,7 +72,7 @@ static int do_sigaction(int sig, const struct sigaction *act, struct sigaction *
 		ret = host_guard_sigaction(sig, act, old);
 	} else if (act) {
 		ours = *act;
-		host_guard_filter_mask(&ours.sa_mask);
+		unblock_guarded(&ours.sa_mask);
 		ret = real()->sigaction(sig, &ours, old);
 	} else {
 		ret = real()->sigaction(sig, NULL, old);
@@ -100,7 +107,7 @@ static sighandler_t do_signal(int sig, sighandler_t handler, int flags)
 }
 
 /* By the C library's, which remembers what siginterrupt() said of the signal. */
-INTERPOSED sighandler_t signal(int sig, sighandler_t handler)
+static sighandler_t bsd(int sig, sighandler_t handler)
 {
 	struct sigaction now;
 	sighandler_t old;
@@ -113,14 +120,19 @@ INTERPOSED sighandler_t signal(int sig, sighandler_t handler)
 	return old;
 }
 
+INTERPOSED sighandler_t signal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
 INTERPOSED sighandler_t bsd_signal(int sig, sighandler_t handler)
 {
-	return signal(sig, handler);
+	return bsd(sig, handler);
 }
 
 INTERPOSED sighandler_t ssignal(int sig, sighandler_t handler)
 {
-	return signal(sig, handler);
+	return bsd(sig, handler);
 }
 
 INTERPOSED sighandler_t __sysv_signal(int sig, sighandler_t handler)
@@ -130,7 +142,7 @@ INTERPOSED sighandler_t __sysv_signal(int sig, sighandler_t handler)
 
 INTERPOSED sighandler_t sysv_signal(int sig, sighandler_t handler)
 {
-	return __sysv_signal(sig, handler);
+	return do_signal(sig, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 /* ----------------------------------------------------------------------- masks */
@@ -164,7 +176,7 @@ static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how
 		ours = *set;
 		after = believed_after(how, bits_of(set));
 		if (how != SIG_UNBLOCK)
-			host_guard_filter_mask(&ours);
+			unblock_guarded(&ours);
 	}
 	ret = change(how, set ? &ours : NULL, old);
 	if (ret)

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 
 #include "../vnet_proto.h"
+#include "real.h"
 #include "say.h"
 #include "settings.h"
 #include "sys.h"
@@ -177,7 +178,7 @@ static int run_child(void *arg)
 {
 	const struct child *child = arg;
 
-	if (clone(run_daemon, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0)
+	if (real()->clone(run_daemon, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0)
 		(void)sys(SYS_exit_group, 1);
 	(void)sys(SYS_exit_group, 0);
 	return 0;
@@ -227,7 +228,7 @@ static int spawn(struct child *child)
 	pid_t pid;
 
 	child->stack = stack[0] + START_STACK;
-	pid = clone(run_child, stack[1] + START_STACK, CLONE_VM | CLONE_VFORK, child);
+	pid = real()->clone(run_child, stack[1] + START_STACK, CLONE_VM | CLONE_VFORK, child);
 	if (pid < 0)
 		return -errno;
 	(void)sys(SYS_wait4, pid, NULL, __WALL, NULL);

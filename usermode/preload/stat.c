@@ -67,7 +67,7 @@ static bool asks_descriptor(const char *path, int flags)
 	return (flags & AT_EMPTY_PATH) && path && !*path;
 }
 
-INTERPOSED int fstat(int fd, struct stat *st)
+static int do_fstat(int fd, struct stat *st)
 {
 	int ret = real()->fstat(fd, st);
 	struct fd_entry entry;
@@ -77,89 +77,109 @@ INTERPOSED int fstat(int fd, struct stat *st)
 	return as_device(ret, st);
 }
 
-INTERPOSED int stat(const char *path, struct stat *st)
+static int do_stat(const char *path, struct stat *st)
 {
 	return as_device(real()->stat(lead(path), st), st);
 }
 
-INTERPOSED int lstat(const char *path, struct stat *st)
+static int do_lstat(const char *path, struct stat *st)
 {
 	return as_device(real()->lstat(lead(path), st), st);
 }
 
-INTERPOSED int fstatat(int dirfd, const char *path, struct stat *st, int flags)
+static int do_fstatat(int dirfd, const char *path, struct stat *st, int flags)
 {
 	if (asks_descriptor(path, flags) && dirfd >= 0)
-		return fstat(dirfd, st);
+		return do_fstat(dirfd, st);
 	return as_device(real()->fstatat(dirfd, lead(path), st, flags), st);
+}
+
+INTERPOSED int fstat(int fd, struct stat *st)
+{
+	return do_fstat(fd, st);
+}
+
+INTERPOSED int stat(const char *path, struct stat *st)
+{
+	return do_stat(path, st);
+}
+
+INTERPOSED int lstat(const char *path, struct stat *st)
+{
+	return do_lstat(path, st);
+}
+
+INTERPOSED int fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+	return do_fstatat(dirfd, path, st, flags);
 }
 
 INTERPOSED int stat64(const char *path, struct stat64 *st)
 {
-	return stat(path, as_stat(st));
+	return do_stat(path, as_stat(st));
 }
 
 INTERPOSED int lstat64(const char *path, struct stat64 *st)
 {
-	return lstat(path, as_stat(st));
+	return do_lstat(path, as_stat(st));
 }
 
 INTERPOSED int fstat64(int fd, struct stat64 *st)
 {
-	return fstat(fd, as_stat(st));
+	return do_fstat(fd, as_stat(st));
 }
 
 INTERPOSED int fstatat64(int dirfd, const char *path, struct stat64 *st, int flags)
 {
-	return fstatat(dirfd, path, as_stat(st), flags);
+	return do_fstatat(dirfd, path, as_stat(st), flags);
 }
 
 INTERPOSED int __xstat(int version, const char *path, struct stat *st)
 {
 	(void)version;
-	return stat(path, st);
+	return do_stat(path, st);
 }
 
 INTERPOSED int __xstat64(int version, const char *path, struct stat64 *st)
 {
 	(void)version;
-	return stat(path, as_stat(st));
+	return do_stat(path, as_stat(st));
 }
 
 INTERPOSED int __lxstat(int version, const char *path, struct stat *st)
 {
 	(void)version;
-	return lstat(path, st);
+	return do_lstat(path, st);
 }
 
 INTERPOSED int __lxstat64(int version, const char *path, struct stat64 *st)
 {
 	(void)version;
-	return lstat(path, as_stat(st));
+	return do_lstat(path, as_stat(st));
 }
 
 INTERPOSED int __fxstat(int version, int fd, struct stat *st)
 {
 	(void)version;
-	return fstat(fd, st);
+	return do_fstat(fd, st);
 }
 
 INTERPOSED int __fxstat64(int version, int fd, struct stat64 *st)
 {
 	(void)version;
-	return fstat(fd, as_stat(st));
+	return do_fstat(fd, as_stat(st));
 }
 
 INTERPOSED int __fxstatat(int version, int dirfd, const char *path, struct stat *st, int flags)
 {
 	(void)version;
-	return fstatat(dirfd, path, st, flags);
+	return do_fstatat(dirfd, path, st, flags);
 }
 
 INTERPOSED int __fxstatat64(int version, int dirfd, const char *path, struct stat64 *st, int flags)
 {
 	(void)version;
-	return fstatat(dirfd, path, as_stat(st), flags);
+	return do_fstatat(dirfd, path, as_stat(st), flags);
 }
 
 /* ----------------------------------------------------------------------- statx */
