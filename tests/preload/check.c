@@ -99,6 +99,21 @@ void pair_make(struct pair *pair)
 	pair_make_small(pair, 64);
 }
 
+void pair_join(struct pair *pair, int sock)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	unsigned int number = pair->qp[0]->qp_num;
+	char byte;
+
+	EXPECT(write(sock, &number, sizeof(number)) == sizeof(number));
+	EXPECT(read(sock, &number, sizeof(number)) == sizeof(number));
+	EXPECT(!ibv_modify_qp(pair->qp[0], &attr, IBV_QP_STATE));
+	connect_qp(pair->qp[0], number);
+	/* Neither begins before the other is ready. */
+	EXPECT(write(sock, "r", 1) == 1);
+	EXPECT(read(sock, &byte, 1) == 1);
+}
+
 void pair_end(struct pair *pair)
 {
 	int i;

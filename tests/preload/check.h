@@ -45,6 +45,8 @@ void pair_make(struct pair *pair);
 /* The same with a completion queue of this size. */
 void pair_make_small(struct pair *pair, int entries);
 void pair_end(struct pair *pair);
+/* Connect the first queue pair to another process' first, over this socket. */
+void pair_join(struct pair *pair, int sock);
 /* Send `length` bytes from the buffer's first half to its second. */
 void pair_post(struct pair *pair, unsigned int length);
 /* The next completion's status; waits. */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,73 @@ static void sleeping(void)
 	expect_fatal(pair.context);
 }
 
+/* An event of each at the other, so that each keeps what wakes the other. */
+static void exchange(struct pair *pair, int sock)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct ibv_cq *cq;
+	void *context;
+	char byte;
+
+	EXPECT(!ibv_req_notify_cq(pair->cq, 0));
+	EXPECT(!ibv_post_recv(pair->qp[0], &recv, &bad));
+	EXPECT(write(sock, "p", 1) == 1 && read(sock, &byte, 1) == 1);
+	EXPECT(!ibv_post_send(pair->qp[0], &send, &bad_send));
+	EXPECT(!ibv_get_cq_event(pair->channel, &cq, &context));
+	ibv_ack_cq_events(cq, 1);
+	EXPECT(pair_poll(pair) == IBV_WC_SUCCESS && pair_poll(pair) == IBV_WC_SUCCESS);
+}
+
+/* Sleeps for a message that never comes. */
+static void sleep_until_death(struct pair *pair, int ready)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct ibv_cq *cq;
+	void *context;
+
+	EXPECT(!ibv_req_notify_cq(pair->cq, 0));
+	EXPECT(!ibv_post_recv(pair->qp[0], &recv, &bad));
+	EXPECT(write(ready, "s", 1) == 1);
+	EXPECT(!ibv_get_cq_event(pair->channel, &cq, &context) && cq == pair->cq);
+	ibv_ack_cq_events(cq, 1);
+	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
+	expect_fatal(pair->context);
+}
+
+/* Two processes that sleep, each with the means to wake the other. */
+static void both_asleep(void)
+{
+	struct pair pair;
+	pid_t child[2];
+	int sock[2], ready[2], i;
+	char byte;
+
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	EXPECT(!pipe(ready));
+	for (i = 0; i < 2; i++) {
+		child[i] = fork();
+		if (child[i])
+			continue;
+		pair_make(&pair);
+		pair_join(&pair, sock[i]);
+		exchange(&pair, sock[i]);
+		EXPECT(write(sock[i], "d", 1) == 1 && read(sock[i], &byte, 1) == 1);
+		sleep_until_death(&pair, ready[1]);
+		_exit(0);
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT(read(ready[0], &byte, 1) == 1);
+	usleep(50000);
+	kill_daemon();
+	for (i = 0; i < 2; i++)
+		expect_exit(child[i], 0);
+	for (i = 0; i < 2; i++) {
+		close(sock[i]);
+		close(ready[i]);
+	}
+}
+
 static void *sleep_on_async(void *arg)
 {
 	expect_fatal(arg);
@@ -154,6 +222,8 @@ int main(void)
 	sleeping();
 	again();
 	sleeping_async();
+	again();
+	both_asleep();
 	again();
 	forked();
 	again();

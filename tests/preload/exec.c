@@ -30,6 +30,8 @@ static void failures(void)
 	char *argv[] = { path, NULL };
 	struct pair pair;
 
+	/* Folders that we may not look into would be another error. */
+	EXPECT(!setenv("PATH", "/usr/bin:/bin", 1));
 	make_garbage(path);
 	pair_make(&pair);
 	expect_traffic(&pair);
