@@ -132,7 +132,7 @@ static void nic_advance(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
-	qp->sq_cons++;
+	nic_store(&qp->sq_cons, qp->sq_cons + 1);
 	if (likely(ring))
 		nic_store_release(&ring->cons, qp->sq_cons);
 }
@@ -142,7 +142,7 @@ static void nic_end_op(struct nic_qp *qp)
 	qp->op_bytes = 0;
 	qp->retries_used = 0;
 	qp->rnr_used = 0;
-	qp->wait = NIC_WAIT_NONE;
+	nic_store(&qp->wait, NIC_WAIT_NONE);
 	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
 	nic_store_release(&qp->op_seq, qp->op_seq + 1);
 }

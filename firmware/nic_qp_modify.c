@@ -123,7 +123,7 @@ static const struct nic_rule nic_rules[] = {
 static bool nic_transition_ok(const struct nic_qp *qp, u8 from, u8 to, u32 mask)
 {
 	u32 given = mask & ~(u32)NIC_QP_STATE;
-	u32 i;
+	u32 i, type = 1u << (qp->type & 31);
 
 	if (to == NIC_QPS_RESET)
 		return !given;
@@ -132,7 +132,7 @@ static bool nic_transition_ok(const struct nic_qp *qp, u8 from, u8 to, u32 mask)
 	for (i = 0; i < sizeof(nic_rules) / sizeof(nic_rules[0]); i++) {
 		const struct nic_rule *rule = &nic_rules[i];
 
-		if (rule->from != from || rule->to != to || !(rule->types & (1u << qp->type)))
+		if (rule->from != from || rule->to != to || !(rule->types & type))
 			continue;
 		return (given & rule->required) == rule->required &&
 		       !(given & ~(rule->required | rule->optional));
@@ -272,7 +272,7 @@ static u32 nic_ring_reset(struct nic *nic, u64 offset)
 /* As it was made: queues empty, no attributes, nothing under way. */
 static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 {
-	qp->sq_cons = nic_ring_reset(nic, qp->sq_ring);
+	nic_store(&qp->sq_cons, nic_ring_reset(nic, qp->sq_ring));
 	if (qp->rq.num) {
 		qp->rq.cons = nic_ring_reset(nic, qp->rq.ring);
 		qp->rq.lossy = 1;

@@ -471,7 +471,7 @@ static struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
 static u32 nic_sq_waiting(const struct nic_qp *qp, const struct vnet_ring *ring)
 {
 	/* Pairs with the release of prod by the process that wrote the entry. */
-	return nic_load_acquire(&ring->prod) - qp->sq_cons;
+	return nic_load_acquire(&ring->prod) - nic_load(&qp->sq_cons);
 }
 
 static void nic_fetch(struct nic_request *r, struct vnet_ring *ring)
@@ -506,7 +506,7 @@ static enum nic_turn nic_turn(const struct nic_qp *qp)
 		return NIC_TURN_EXECUTE;
 	case NIC_QPS_SQD:
 		/* The request under way ends; no other begins. */
-		return qp->wait ? NIC_TURN_EXECUTE : NIC_TURN_REST;
+		return nic_load(&qp->wait) ? NIC_TURN_EXECUTE : NIC_TURN_REST;
 	case NIC_QPS_SQE:
 	case NIC_QPS_ERR:
 		return NIC_TURN_FLUSH;
@@ -620,11 +620,13 @@ later:
 	return false;
 }
 
+/* Without the lock: whoever has it now, if anybody, looks again after us. */
 static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
-	if (!ring || qp->wait || qp->op_phase != NIC_OP_IDLE || nic_turn(qp) == NIC_TURN_REST)
+	if (!ring || nic_load(&qp->wait) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
+	    nic_turn(qp) == NIC_TURN_REST)
 		return false;
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }

@@ -107,7 +107,7 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 		/* A responder that says "not ready" is alive. */
 		if (reason == NIC_WAIT_RNR)
 			qp->retries_used = 0;
-		qp->wait = reason;
+		nic_store(&qp->wait, reason);
 		qp->deadline = patience ? now + patience : 0;
 	} else if (qp->deadline && now >= qp->deadline) {
 		status = nic_wait_over(qp, reason);
