@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <string.h>
+#include <time.h>
 
 #include "test_platform.h"
 
@@ -89,7 +90,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	enum nic_copy_result result = NIC_COPY_OK;
 
 	(void)nic;
-	tp.copies++;
+	nic_fetch_add(&tp.copies, 1);
 	while (length) {
 		u64 n = length;
 		u8 *to, *from;
@@ -137,21 +138,26 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 
 u64 plat_clock(void)
 {
-	return tp.clock;
+	struct timespec now;
+
+	if (!tp.real_time)
+		return tp.clock;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 void plat_kick(struct nic *nic)
 {
 	(void)nic;
-	tp.kicks++;
+	nic_fetch_add(&tp.kicks, 1);
 }
 
 void plat_channel_ready(struct nic *nic, u32 channel)
 {
 	(void)nic;
 	if (channel < TP_MAX_CHANNELS) {
-		tp.readable[channel] = true;
-		tp.readied[channel]++;
+		nic_store_release(&tp.readable[channel], true);
+		nic_fetch_add(&tp.readied[channel], 1);
 	}
 }
 

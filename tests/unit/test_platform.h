@@ -38,13 +38,18 @@ struct tp_space {
 	u64 no_write, no_write_len;
 };
 
-/* The state of the platform; all zero means nothing happened yet. */
+/*
+ * The state of the platform; all zero means nothing happened yet. Counters and
+ * readable[] are atomic.
+ */
 struct tp {
 	void *memory;
 	u64 memory_size;
 	u64 off_queue;
 	u64 queue_bytes;
 	u64 clock;
+	/* The clock is the machine's. */
+	bool real_time;
 	struct tp_space space[TP_MAX_SPACES];
 	/* With check_regions: all that copies may touch. */
 	struct tp_region region[TP_MAX_REGIONS];
