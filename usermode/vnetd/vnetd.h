@@ -21,6 +21,7 @@
 
 struct daemon;
 struct uctx;
+struct uv_block;
 
 /* What the device says of itself, in sysfs and in query_device alike. */
 enum device_identity {
@@ -72,6 +73,8 @@ struct client {
 	bool dead;
 	/* Control connections, and objects that still name this client. */
 	u32 refs;
+	/* The uverbs server's: rings to be given back when it is gone. */
+	struct uv_block *mapped;
 	char command[64];
 	struct client *next;
 };

@@ -231,6 +231,29 @@ struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shif
 	return uv_heap_get(device, VNET_RING_HDR_SIZE + ((u64)entries << stride_shift));
 }
 
+void uv_ring_put(struct uv_object *obj, struct uv_block *ring)
+{
+	struct client *client = obj->client;
+
+	if (!obj->ctx->file->closing || client->dead) {
+		uv_heap_put(obj->device, ring);
+		return;
+	}
+	ring->device = obj->device;
+	ring->next_mapped = client->mapped;
+	client->mapped = ring;
+}
+
+void uv_rings_put_mapped(struct client *client)
+{
+	struct uv_block *ring;
+
+	while ((ring = client->mapped)) {
+		client->mapped = ring->next_mapped;
+		uv_heap_put(ring->device, ring);
+	}
+}
+
 /* ----------------------------------------------------------------- device */
 
 static void numbers_fini_all(struct device_alloc *alloc)

@@ -41,6 +41,9 @@ struct uv_block {
 	bool free;
 	struct uv_block *before, *after;
 	struct uv_block *free_before, *free_after;
+	/* Of a process that may have it mapped still: see uv_ring_put(). */
+	struct device *device;
+	struct uv_block *next_mapped;
 };
 
 struct device_alloc {

@@ -189,5 +189,5 @@ enum call_outcome uverbs_file_close(struct file *file)
  */
 void uverbs_client_dead(struct client *client)
 {
-	(void)client;
+	uv_rings_put_mapped(client);
 }

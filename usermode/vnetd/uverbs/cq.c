@@ -57,7 +57,7 @@ static void cq_release(struct uv_object *obj)
 	uv_events_detach(obj);
 	if (cq->channel)
 		uv_channel_put(cq->channel);
-	uv_heap_put(obj->device, cq->ring);
+	uv_ring_put(obj, cq->ring);
 	uv_number_put(&obj->device->alloc->cq, cq->cqn - 1);
 }
 

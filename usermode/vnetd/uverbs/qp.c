@@ -40,9 +40,9 @@ static void qp_release(struct uv_object *obj)
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
 
 	uv_events_detach(obj);
-	uv_heap_put(device, qp->sq);
+	uv_ring_put(obj, qp->sq);
 	if (qp->rq)
-		uv_heap_put(device, qp->rq);
+		uv_ring_put(obj, qp->rq);
 	uv_number_put(&device->alloc->qp, qp->params.qpn & device->nic.qp_index_mask);
 	uv_unuse(&qp->pd->obj);
 	uv_unuse(&qp->send_cq->obj);

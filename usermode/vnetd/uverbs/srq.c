@@ -42,7 +42,7 @@ static void srq_release(struct uv_object *obj)
 	struct uv_srq *srq = UV_CAST(struct uv_srq, obj);
 
 	uv_events_detach(obj);
-	uv_heap_put(obj->device, srq->ring);
+	uv_ring_put(obj, srq->ring);
 	uv_number_put(&obj->device->alloc->srq, srq->srqn - 1);
 	uv_unuse(&srq->pd->obj);
 }

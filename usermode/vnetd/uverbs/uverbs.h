@@ -397,6 +397,15 @@ int uv_query_qp(struct uv_request *req);
 int uv_result(enum nic_result result);
 /* Queue memory for a ring of `entries` slots; NULL: none left. */
 struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shift);
+/*
+ * Give back the ring of an object that is no more. Where the file was closed
+ * under the process (it has closed all descriptors, say), the process has the
+ * ring mapped still, and may go on using it: then nobody else gets it before
+ * the process is gone.
+ */
+void uv_ring_put(struct uv_object *obj, struct uv_block *ring);
+/* The process is gone. */
+void uv_rings_put_mapped(struct client *client);
 /* What the process has to know of it. */
 void uv_ring_info(const struct uv_block *block, u32 entries, u32 stride_shift,
 		  struct vnet_ring_info *info);
