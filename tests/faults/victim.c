@@ -196,7 +196,7 @@ int victim_main(int argc, char **argv)
 	wish.retry_cnt = orders.retry_cnt;
 	for (int i = 0; i < SIDES; i++) {
 		side_open(&s[i], &wish);
-		side_receive(&s[i], 0, 0, SLOT_SIZE);
+		side_receive(&s[i], 0, AREA_AT, AREA_SIZE);
 		side_meet(&s[i], sock);
 	}
 	mr = ibv_reg_mr(s[PLAIN].pd, s[PLAIN].buffer, s[PLAIN].length,
