@@ -59,7 +59,7 @@ static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool 
 	bool allowed;
 	u8 *memory;
 
-	if (piece->space == NIC_SPACE_POINTER)
+	if (piece->space == NIC_SPACE_POINTER && piece->addr)
 		return (u8 *)(unsigned long)addr;
 	memory = tp_memory(piece->space, addr, length);
 	allowed = tp.check_regions ?
@@ -104,12 +104,13 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 			n = dst->length - at_dst;
 		if (n > src->length - at_src)
 			n = src->length - at_src;
-		from = n ? tp_piece(src, at_src, n, false, &result) : NULL;
-		to = n && from ? tp_piece(dst, at_dst, n, true, &result) : NULL;
-		if (result != NIC_COPY_OK)
-			return result;
-		if (n)
+		if (n) {
+			from = tp_piece(src, at_src, n, false, &result);
+			to = from ? tp_piece(dst, at_dst, n, true, &result) : NULL;
+			if (!to)
+				return result;
 			memmove(to, from, n);
+		}
 		length -= n;
 		at_dst += n;
 		at_src += n;

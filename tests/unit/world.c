@@ -561,7 +561,7 @@ bool poll(struct cq *cq, struct wc *wc)
 
 struct wc expect_next(struct cq *cq, u64 wr_id, u32 status)
 {
-	struct wc wc;
+	struct wc wc = { 0 };
 
 	if (!poll(cq, &wc))
 		fail_msg("no completion; wr_id %llu with status %u was due",
