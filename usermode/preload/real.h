@@ -34,7 +34,8 @@
 	X(readv)                                                                                   \
 	X(writev)                                                                                  \
 	X(close)                                                                                   \
-	X(ioctl) X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat) \
+	X(ioctl)                                                                                   \
+	X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat)          \
 		X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) \
 			X(realpath) X(chdir) X(opendir) X(scandir) X(scandirat) X(glob)            \
 				X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(dup) X(dup2) \
