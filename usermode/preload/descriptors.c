@@ -23,7 +23,7 @@ static int duplicated(int from, int to)
 static void make_way(int fd)
 {
 	if (unlikely(fdtable_hint(fd) == FD_KEPT) && !session_borrowed() && fdtable_is_kept(fd))
-		(void)fdtable_move(fd);
+		fdtable_make_way(fd);
 }
 
 INTERPOSED int dup(int fd)

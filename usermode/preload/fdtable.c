@@ -232,17 +232,20 @@ void fdtable_drop(int fd)
 	sys_close(fd);
 }
 
-int fdtable_move(int fd)
+void fdtable_make_way(int fd)
 {
-	int other = (int)sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
 	struct fd_entry entry;
+	int other;
 
+	session_vacate(fd);
+	if (!fdtable_is_kept(fd))
+		return;
+	other = (int)sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
 	if (other < 0)
-		return other;
+		return;
 	mark_kept(other, load(fd, &entry) && entry.channel_end);
 	session_fd_moved(fd, other);
 	fdtable_forget(fd);
-	return other;
 }
 
 unsigned int fdtable_next_kept(unsigned int first, unsigned int last)

@@ -73,8 +73,8 @@ void fdtable_drop(int fd);
 /* Is it one (still)? The lowest of them from `first` to `last`, or ~0. */
 bool fdtable_is_kept(int fd);
 unsigned int fdtable_next_kept(unsigned int first, unsigned int last);
-/* Out of the way of a program that wants this number: its new one. */
-int fdtable_move(int fd);
+/* The program wants this number, which is one of the library's own. */
+void fdtable_make_way(int fd);
 /* In a forked child: the library's own are the parent's, and are closed. */
 void fdtable_forked(void);
 

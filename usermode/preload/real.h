@@ -35,8 +35,9 @@
 	X(writev)                                                                                  \
 	X(close)                                                                                   \
 	X(ioctl)                                                                                   \
-	X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat)          \
-		X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) \
+	X(fcntl)                                                                                   \
+	X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat) X(fstatat)        \
+		X(statx) X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat)            \
 			X(realpath) X(chdir) X(opendir) X(scandir) X(scandirat) X(glob)            \
 				X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(dup) X(dup2) \
 					X(dup3) X(close_range) X(closefrom) X(clone) X(execve)     \

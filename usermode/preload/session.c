@@ -407,6 +407,15 @@ const struct device_node *session_node_of(u32 minor)
 	return NULL;
 }
 
+void session_vacate(int fd)
+{
+	struct session *s = current;
+	u32 i;
+
+	for (i = 0; s && i < s->nnics; i++)
+		(void)host_vacate(&s->nic[i]->host, fd);
+}
+
 void session_fd_moved(int from, int to)
 {
 	struct session *s = current;

@@ -98,7 +98,11 @@ bool session_same_agent(const struct session *a, const struct session *b);
 const struct device_node *session_node(const struct stat *st);
 /* By its number. */
 const struct device_node *session_node_of(u32 minor);
-/* One of our own descriptors has another number now. */
+/*
+ * The program wants this number of ours: what can be had anew is closed. The
+ * rest is moved, and we are told of it.
+ */
+void session_vacate(int fd);
 void session_fd_moved(int from, int to);
 
 #endif /* SESSION_H */
