@@ -24,7 +24,7 @@ CLIENT, and ends both. Without CLIENT, that is SERVER's command with "localhost"
 after it, as perftest and the ping-pong programs have it:
 
   vnet pair ib_write_bw -s 65536
-  vnet pair ibv_rc_pingpong -g 1 -- ibv_rc_pingpong -g 1 -n 10000 localhost
+  vnet pair ibv_rc_pingpong -g 1 -- ibv_rc_pingpong -g 1 -c localhost
 
 Every line of output is labelled with who wrote it.
 
