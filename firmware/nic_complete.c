@@ -19,6 +19,15 @@ static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *
 	return &cqes[index & cq->mask];
 }
 
+void nic_cq_expect(struct nic *nic, u32 cqn)
+{
+	const struct nic_cq *cq = nic_find_cq(nic, cqn);
+	struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
+
+	if (likely(ring))
+		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod)));
+}
+
 /* The process' consumer index decides; a nonsensical one counts as full. */
 static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
 {
@@ -144,7 +153,6 @@ static void nic_end_op(struct nic_qp *qp)
 	qp->rnr_used = 0;
 	nic_store(&qp->wait, NIC_WAIT_NONE);
 	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
-	nic_store_release(&qp->op_seq, qp->op_seq + 1);
 }
 
 bool nic_retire_notify(struct nic *nic, struct nic_qp *qp)

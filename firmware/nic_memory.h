@@ -301,22 +301,30 @@ struct nic_qp_attr {
 };
 static_assert(sizeof(struct nic_qp_attr) == 80, "qp attributes");
 
-/* Counters of one QP; written under sq_lock (sent) or the RQ's lock (got). */
+/* Counters of one QP, a line for each who writes. */
 struct nic_qp_counters {
+	/* Under sq_lock. */
 	u64 sent_msgs;
 	u64 sent_bytes;
 	u64 send_errors;
 	u64 rnr_waits;
 	u64 retries;
+	u64 rsvd0[3];
+	/* Under the receive queue's lock. */
 	u64 got_msgs;
 	u64 got_bytes;
 	u64 dropped;
+	u64 rsvd1[5];
 };
-static_assert(sizeof(struct nic_qp_counters) == 64, "qp counters");
+static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 
+/*
+ * A line of this is written by the requester, or by those who deliver to the
+ * responder, or by neither: each of them looks at the other's QP for every
+ * message, and must not find its line taken away each time.
+ */
 struct nic_qp {
-	/* --- requester; under sq_lock, but for what is constant. */
-	nic_lock_t sq_lock;
+	/* --- who it is: written by commands, and when it fails. */
 	/* Full number; 0: none here. */
 	u32 qpn;
 	u8 type;
@@ -327,27 +335,41 @@ struct nic_qp {
 	u8 state;
 	u8 sq_sig_all;
 	u8 sq_shift;
-	u32 pdn;
 	u64 sq_ring;
 	u32 sq_mask;
-	u32 sq_cons;
-	u32 send_cqn;
+	u32 pdn;
 	u32 space;
+	u32 send_cqn;
+	u32 recv_cqn;
+	/* SRQ number, or 0. */
+	u32 srqn;
 	u16 max_inline;
 	u8 max_send_sge;
-	/* enum nic_wait */
-	u8 wait;
-	/* Advanced when an operation ends, so that others can wait for that. */
-	u32 op_seq;
+	u8 rsvd0;
+	u32 owner_pid;
+	/* Atomic, as in nic_srq. */
+	u32 async_pending;
+	/* Deferred: flush of the receive queue is due (atomic flag). */
+	u32 flush_rq;
+	/* First message arrived in RTR: COMM_EST was raised. */
+	u32 comm_est;
+	u32 rsvd1;
+
+	/* --- requester: under sq_lock. */
+	nic_lock_t sq_lock;
+	u32 sq_cons;
+	/* enum nic_op_phase, and what follows from it. */
 	u8 op_phase;
 	u8 op_status;
+	/* enum nic_wait */
+	u8 wait;
 	/* Transport (0: no timer) and RNR retries used by the head request. */
 	u8 retries_used;
 	u8 rnr_used;
+	u8 rsvd2[3];
 	u32 vendor_err;
-	u64 rsvd0;
-
-	/* --- intent and waiting; under sq_lock. */
+	/* Epoch of the NIC that the executor saw between two operations. */
+	u32 grace_seen;
 	/* Receive queue: QP number, or SRQ number with op_rq_is_srq. */
 	u32 op_rq;
 	u32 op_rq_is_srq;
@@ -360,37 +382,27 @@ struct nic_qp {
 	u32 op_bytes;
 	/* Atomic word that the executing operation holds (index + 1), or 0. */
 	u32 op_atomic;
-	/* nic clock, ns: the wait ends in failure; and the next retry. */
+	u32 rsvd3;
+
+	/* NIC clock, ns: the wait ends in failure; its process looks again. */
 	u64 deadline;
-	u64 retry_at;
-	/* Epoch of the NIC that the executor saw between two operations. */
-	u32 grace_seen;
-	u32 rsvd1[3];
+	u64 look_at;
+	u64 rsvd4[6];
 
 	/* --- responder; see struct nic_rq. num == 0 with an SRQ. */
 	struct nic_rq rq;
 
-	/* --- rarely written. */
-	u32 recv_cqn;
-	/* SRQ number, or 0. */
-	u32 srqn;
-	/* Atomic, as in nic_srq. */
-	u32 async_pending;
-	/* Deferred: flush of the receive queue is due (atomic flag). */
-	u32 flush_rq;
-	/* First message arrived in RTR: COMM_EST was raised. */
-	u32 comm_est;
-	u32 owner_pid;
-	u64 rsvd2[5];
-
+	/* --- written by commands. */
 	struct nic_qp_attr attr;
-	u8 rsvd3[48];
+	u8 rsvd5[48];
 
 	struct nic_qp_counters counters;
-	u8 rsvd4[64];
 };
-static_assert(offsetof(struct nic_qp, op_rq) == 64, "second line");
-static_assert(offsetof(struct nic_qp, rq) == 128, "third line");
+static_assert(offsetof(struct nic_qp, sq_lock) == 64, "one writer a line");
+static_assert(offsetof(struct nic_qp, deadline) == 128, "one writer a line");
+static_assert(offsetof(struct nic_qp, rq) == 192, "one writer a line");
+static_assert(offsetof(struct nic_qp, attr) == 256, "one writer a line");
+static_assert(offsetof(struct nic_qp, counters) == 384, "one writer a line");
 static_assert(sizeof(struct nic_qp) == 512, "qp");
 
 /* ------------------------------------------------------------- the header */

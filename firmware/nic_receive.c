@@ -334,6 +334,32 @@ static bool nic_is_peer(const struct nic_delivery *d)
 	return d->msg->datagram || peer->attr.dest_qpn == d->qp->qpn;
 }
 
+/*
+ * The lines that the receiver wrote last, and the one that it will read: each
+ * takes as long to come as all of our own work, so they come together. Looked
+ * up without locks: a wrong guess costs a line.
+ */
+static void nic_expect(struct nic *nic, const struct nic_qp *peer)
+{
+	const struct nic_rq *rq = &peer->rq;
+	const struct nic_srq *srq;
+	const u8 *ring;
+
+	if (peer->srqn) {
+		srq = nic_find_srq(nic, peer->srqn);
+		if (!srq)
+			return;
+		rq = &srq->rq;
+	}
+	ring = (const u8 *)nic_rq_ring(nic, rq);
+	if (unlikely(!ring))
+		return;
+	nic_prefetch(ring);
+	nic_prefetch(ring + VNET_RING_HDR_SIZE +
+		     ((u64)(nic_load(&rq->cons) & rq->mask) << rq->shift));
+	nic_cq_expect(nic, peer->recv_cqn);
+}
+
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg)
 {
@@ -341,6 +367,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	enum vnet_wc_status status;
 	u32 available;
 
+	nic_expect(nic, peer);
 	d.nic = nic;
 	d.qp = qp;
 	d.peer = peer;

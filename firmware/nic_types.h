@@ -27,6 +27,10 @@ void *memset(void *dst, int c, size_t n);
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
+/* Lines that are wanted soon: they travel while others are waited for. */
+#define nic_prefetch(p) __builtin_prefetch((p), 0)
+#define nic_prefetch_write(p) __builtin_prefetch((p), 1)
+
 /*
  * Atomics on words of NIC memory. Each use says which other use it pairs
  * with. Exchanges and read-modify-writes are full barriers.

@@ -11,6 +11,11 @@
 #include "nic_internal.h"
 
 #define NIC_TICK_NS 1000000ull
+/*
+ * A process that polls looks again so often. Looking takes lines away from the
+ * receiver, and is better rewarded when that has posted several receives.
+ */
+#define NIC_LOOK_NS 3000ull
 /* Requests that an idle process executes for one QP before it polls again. */
 #define NIC_IDLE_BUDGET 64
 
@@ -113,24 +118,32 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 		status = nic_wait_over(qp, reason);
 		qp->deadline = now + patience;
 	}
+	nic_store(&qp->look_at, reason == NIC_WAIT_LOCK ? now : now + NIC_LOOK_NS);
 	if (status == VNET_WC_SUCCESS)
 		nic_pend(nic, qp);
 	return status;
 }
 
+/* Is this pending QP one that a process of `space` should try at `now`? */
+static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 now)
+{
+	return nic_load(&qp->space) == space && nic_load(&qp->look_at) <= now;
+}
+
 /* ---------------------------------------------------- who tries them again */
 
-/* Of the pending QPs in one word, try those of one space (or all). */
+/* Of the pending QPs in one word, try those of one space that are due (or all). */
 static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 {
 	u64 bits = nic_load(&nic->pending[word]);
+	u64 now = bits && space != NIC_SPACE_POINTER ? plat_clock() : 0;
 
 	while (bits) {
 		u32 i = word * 64 + (u32)__builtin_ctzll(bits);
 		struct nic_qp *qp = &nic->qp[i];
 
 		bits &= bits - 1;
-		if (space != NIC_SPACE_POINTER && nic_load(&qp->space) != space)
+		if (space != NIC_SPACE_POINTER && !nic_is_due(qp, space, now))
 			continue;
 		/* Before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));

@@ -567,6 +567,23 @@ static void summary_is_not_empty(int step)
 }
 
 /* While one process tries its own, the daemon must not think that was all. */
+/* It does not take the receiver's lines away with every poll. */
+static void idle_poll_looks_now_and_then(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	send_one(pair.a, &wqe, NULL);
+	steps_seen = 0;
+	tp.on_step = summary_is_not_empty;
+	nic_idle(&w.p[0].nic);
+	assert_int_equal(steps_seen, 0);
+	idle(&w.p[0]);
+	assert_true(steps_seen > 0);
+	tp.on_step = NULL;
+}
+
 static void idle_hides_nothing_from_the_processor(void **state)
 {
 	struct pair one = make_pair(NIC_QPT_RC), two = make_pair(NIC_QPT_RC);
@@ -604,6 +621,7 @@ int main(void)
 		TEST(a_crowd_waits),
 		TEST(budget),
 		TEST(pending_stays_while_locked),
+		TEST(idle_poll_looks_now_and_then),
 		TEST(idle_hides_nothing_from_the_processor),
 	};
 
