@@ -75,6 +75,11 @@ void seed_random(void)
 	state = seed;
 }
 
+void continue_random(uint64_t seed)
+{
+	state = seed;
+}
+
 /* splitmix64 */
 uint64_t random_number(void)
 {

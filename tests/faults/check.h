@@ -39,6 +39,8 @@ unsigned int rounds(unsigned int slice, unsigned int soak);
 
 /* Random numbers by a seed that is printed; VNET_TEST_SEED repeats a run. */
 void seed_random(void);
+/* In a helper, so that each has numbers of its own, and nothing is printed. */
+void continue_random(uint64_t seed);
 uint64_t random_number(void);
 /* 0 .. limit - 1 */
 uint32_t random_below(uint32_t limit);

@@ -134,7 +134,7 @@ struct address side_address(const struct side *s)
 
 /* -------------------------------------------------------------- connecting */
 
-void side_to_init(struct side *s)
+static int try_init(struct side *s)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -145,10 +145,10 @@ void side_to_init(struct side *s)
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
 	mask |= s->wish.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	CHECK_EQ(ibv_modify_qp(s->qp, &attr, mask), 0);
+	return ibv_modify_qp(s->qp, &attr, mask);
 }
 
-void side_to_rtr(struct side *s, const struct address *peer)
+static int try_rtr(struct side *s, const struct address *peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -169,10 +169,10 @@ void side_to_rtr(struct side *s, const struct address *peer)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (s->wish.type == IBV_QPT_RC)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	CHECK_EQ(ibv_modify_qp(s->qp, &attr, mask), 0);
+	return ibv_modify_qp(s->qp, &attr, mask);
 }
 
-void side_to_rts(struct side *s)
+static int try_rts(struct side *s)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
@@ -186,14 +186,39 @@ void side_to_rts(struct side *s)
 	if (s->wish.type == IBV_QPT_RC)
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
-	CHECK_EQ(ibv_modify_qp(s->qp, &attr, mask), 0);
+	return ibv_modify_qp(s->qp, &attr, mask);
+}
+
+static int try_reset(struct side *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	return ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+}
+
+void side_to_init(struct side *s)
+{
+	CHECK_EQ(try_init(s), 0);
+}
+
+void side_to_rtr(struct side *s, const struct address *peer)
+{
+	CHECK_EQ(try_rtr(s, peer), 0);
+}
+
+void side_to_rts(struct side *s)
+{
+	CHECK_EQ(try_rts(s), 0);
 }
 
 void side_to_reset(struct side *s)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	CHECK_EQ(try_reset(s), 0);
+}
 
-	CHECK_EQ(ibv_modify_qp(s->qp, &attr, IBV_QP_STATE), 0);
+bool side_try_anew(struct side *s, const struct address *peer)
+{
+	return !try_reset(s) && !try_init(s) && !try_rtr(s, peer) && !try_rts(s);
 }
 
 void side_connect(struct side *s, const struct address *peer)

@@ -83,6 +83,8 @@ void side_to_reset(struct side *s);
 void side_to_init(struct side *s);
 void side_to_rtr(struct side *s, const struct address *peer);
 void side_to_rts(struct side *s);
+/* From any state by RESET to RTS; false: a peer was in the way with an error. */
+bool side_try_anew(struct side *s, const struct address *peer);
 /* Exchange addresses with the process behind the socket, and connect. */
 void side_meet(struct side *s, int sock);
 /* Two sides in this process, connected. */
