@@ -153,7 +153,7 @@ static void run_traffic(struct client *c)
 	case RNR_WAIT:
 		if (c->requester)
 			side_post(&c->s, IBV_WR_SEND, 1, 0, 64);
-		else	/* Only something of its own can be flushed. */
+		else /* Only something of its own can be flushed. */
 			side_post(&c->s, IBV_WR_RDMA_WRITE_WITH_IMM, 1, 0, 64);
 		await_flush(c);
 		return;

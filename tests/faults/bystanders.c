@@ -201,8 +201,8 @@ void bystanders_start(struct bystanders *b)
 	int pair[2];
 
 	memset(b, 0, sizeof(*b));
-	b->watch = mmap(NULL, sizeof(*b->watch), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	b->watch = mmap(NULL, sizeof(*b->watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 	CHECK(b->watch != MAP_FAILED);
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	for (int i = 0; i < 2; i++) {

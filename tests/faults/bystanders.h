@@ -14,7 +14,7 @@ struct bystanders {
 	struct watch {
 		uint64_t rounds;
 		uint32_t stop;
-	} *watch;
+	} * watch;
 	uint64_t seen;
 };
 

@@ -191,8 +191,7 @@ const char *ask_status(const char *question)
 
 	/* Programs that look at the device have no business seeing it. */
 	snprintf(command, sizeof(command),
-		 "unset LD_PRELOAD; \"$VNET_TREE/bin/vnet-status\" --json | jq -rc '%s'",
-		 question);
+		 "unset LD_PRELOAD; \"$VNET_TREE/bin/vnet-status\" --json | jq -rc '%s'", question);
 	pipe = popen(command, "re");
 	CHECK(pipe);
 	length = fread(answer, 1, sizeof(answer) - 1, pipe);

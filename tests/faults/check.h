@@ -18,7 +18,7 @@
 /* A wait for something that must come fails after so long, in seconds. */
 #define PATIENCE 30
 
-#define CHECK(cond) \
+#define CHECK(cond)                                                                                \
 	((cond) ? (void)0 : die(__FILE__, __LINE__, "not so: %s (errno %d)", #cond, errno))
 
 /* Both sides as numbers, shown when they differ. */
@@ -60,8 +60,7 @@ struct helper {
  * Fork; before the device is opened, so that each process has it on its own.
  * The child runs `body` and ends with status 0 when it returns.
  */
-void helper_start(struct helper *h, const char *role, void (*body)(int sock, void *arg),
-		  void *arg);
+void helper_start(struct helper *h, const char *role, void (*body)(int sock, void *arg), void *arg);
 /* It ends by itself, with status 0. */
 void helper_join(struct helper *h);
 /* It is ended by SIGKILL. */

@@ -98,12 +98,14 @@ static void destroy_one_of_two(unsigned int unread)
 	other = ibv_create_cq(context, 16, &second, s[1].channel, 0);
 	CHECK(other);
 	qp = ibv_create_qp(second.pd, &(struct ibv_qp_init_attr){
-		.qp_type = IBV_QPT_RC,
-		.send_cq = other,
-		.recv_cq = other,
-		.cap = { .max_send_wr = 4, .max_send_sge = 1, .max_recv_wr = 4,
-			 .max_recv_sge = 1 },
-	});
+					      .qp_type = IBV_QPT_RC,
+					      .send_cq = other,
+					      .recv_cq = other,
+					      .cap = { .max_send_wr = 4,
+						       .max_send_sge = 1,
+						       .max_recv_wr = 4,
+						       .max_recv_sge = 1 },
+				      });
 	CHECK(qp);
 	second.qp = qp;
 	side_to_init(&second);
@@ -113,8 +115,8 @@ static void destroy_one_of_two(unsigned int unread)
 	/* To itself: flushing makes an event without a peer. */
 	CHECK_EQ(ibv_req_notify_cq(other, 0), 0);
 	side_receive(&second, 7, 0, 8);
-	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE), 0);
+	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR }, IBV_QP_STATE),
+		 0);
 	CHECK_EQ(cq_wait(other).status, IBV_WC_WR_FLUSH_ERR);
 
 	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
@@ -198,18 +200,21 @@ static void destroy_while_asleep(unsigned int unread)
 	s[1].cq = ibv_create_cq(context, 16, &sleeper, s[1].channel, 0);
 	CHECK(s[1].cq);
 	s[1].qp = ibv_create_qp(s[1].pd, &(struct ibv_qp_init_attr){
-		.qp_type = IBV_QPT_RC,
-		.send_cq = s[1].cq,
-		.recv_cq = s[1].cq,
-		.cap = { .max_send_wr = 4, .max_send_sge = 1, .max_recv_wr = 4,
-			 .max_recv_sge = 1 },
-	});
+						 .qp_type = IBV_QPT_RC,
+						 .send_cq = s[1].cq,
+						 .recv_cq = s[1].cq,
+						 .cap = { .max_send_wr = 4,
+							  .max_send_sge = 1,
+							  .max_recv_wr = 4,
+							  .max_recv_sge = 1 },
+					 });
 	CHECK(s[1].qp);
 	side_to_init(&s[1]);
 	CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
 	side_receive(&s[1], 7, 0, 8);
 	CHECK_EQ(ibv_modify_qp(s[1].qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE), 0);
+			       IBV_QP_STATE),
+		 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK(sleeper.cq == s[1].cq && sleeper.cq_context == &sleeper);
 	pair_close(s);
@@ -263,16 +268,19 @@ static void one_life(struct ibv_pd *pd, struct ibv_mr *mr, struct life *life)
 	s.cq = ibv_create_cq(context, 16, life, race.channel, 0);
 	CHECK(s.cq);
 	s.qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
-		.qp_type = IBV_QPT_RC,
-		.send_cq = s.cq,
-		.recv_cq = s.cq,
-		.cap = { .max_send_wr = 4, .max_send_sge = 1, .max_recv_wr = 8,
-			 .max_recv_sge = 1 },
-	});
+					 .qp_type = IBV_QPT_RC,
+					 .send_cq = s.cq,
+					 .recv_cq = s.cq,
+					 .cap = { .max_send_wr = 4,
+						  .max_send_sge = 1,
+						  .max_recv_wr = 8,
+						  .max_recv_sge = 1 },
+				 });
 	CHECK(s.qp);
 	side_to_init(&s);
 	CHECK_EQ(ibv_modify_qp(s.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE), 0);
+			       IBV_QP_STATE),
+		 0);
 	for (unsigned int i = 0; i < events; i++) {
 		CHECK_EQ(ibv_req_notify_cq(s.cq, 0), 0);
 		CHECK_EQ(ibv_post_recv(s.qp, &wr, &bad), 0);

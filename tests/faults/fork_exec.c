@@ -121,7 +121,7 @@ static void child_uses_parents(struct side s[2])
 }
 
 static void (*const children[])(struct side s[2]) = {
-	child_ends,	   child_closes_all,  child_closes_all_behind, child_execs,
+	child_ends,       child_closes_all,  child_closes_all_behind, child_execs,
 	child_execs_user, child_uses_device, child_uses_parents,
 };
 
@@ -199,7 +199,8 @@ static void inherited_by_daemon(int sock)
 		_exit(0);
 	setsid();
 	snprintf(question, sizeof(question),
-		 ".clients | map(select(.state == \"alive\" and .pid == %d)) | length", (int)parent);
+		 ".clients | map(select(.state == \"alive\" and .pid == %d)) | length",
+		 (int)parent);
 	await_status(question, "0");
 	pair_close(s);
 	use_device_anew();
@@ -266,7 +267,6 @@ static bool is_used_by(const struct side s[2], int fd)
 			return true;
 	return false;
 }
-
 
 /* A program that wants all numbers but those that it got of the device itself. */
 static void dup_over_everything(void)

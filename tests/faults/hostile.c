@@ -66,8 +66,8 @@ static uint32_t any_key(const struct rings *r)
 
 static uint64_t any_address(const struct rings *r)
 {
-	static const uint64_t corners[] = { 0, 1, 4096, UINT64_MAX, UINT64_MAX - 7, 1ull << 47,
-					    1ull << 63 };
+	static const uint64_t corners[] = { 0,          1,         4096, UINT64_MAX, UINT64_MAX - 7,
+					    1ull << 47, 1ull << 63 };
 	uint64_t at;
 
 	if (toss(2))
@@ -91,8 +91,8 @@ static uint64_t any_address(const struct rings *r)
 
 static uint32_t any_length(void)
 {
-	static const uint32_t corners[] = { 0, 1, 7, 8, 80, 81, 4096, 65536, 65537, 1u << 31,
-					    UINT32_MAX };
+	static const uint32_t corners[] = { 0,    1,     7,     8,        80,        81,
+					    4096, 65536, 65537, 1u << 31, UINT32_MAX };
 
 	return toss(3) ? corners[random_below(11)] : random_below(toss(4) ? 70000 : 200);
 }
@@ -124,8 +124,8 @@ static void put_send_wqe(struct rings *r)
 	if (toss(8))
 		random_bytes(&wqe.rdma, sizeof(wqe.rdma));
 	memcpy(at, &wqe, sizeof(wqe));
-	for (unsigned int i = 0; i < 4 && (i + 1) * sizeof(*sge) + VNET_WQE_HDR_SIZE <=
-					       1u << qp->sq_shift; i++)
+	for (unsigned int i = 0;
+	     i < 4 && (i + 1) * sizeof(*sge) + VNET_WQE_HDR_SIZE <= 1u << qp->sq_shift; i++)
 		sge[i] = (struct vnet_sge){ any_address(r), any_length(), any_key(r) };
 	__atomic_store_n(&ring->prod, ring->prod + 1, __ATOMIC_RELEASE);
 	r->map.gate->send_doorbell(r->map.cookie, qp->qpn);
@@ -135,8 +135,7 @@ static void put_recv_wqe(struct rings *r)
 {
 	struct nic_qp *qp = own_qp(r);
 	struct vnet_ring *ring = (struct vnet_ring *)(void *)(r->map.base + qp->rq.ring);
-	uint8_t *at = (uint8_t *)(ring + 1) +
-		      ((size_t)(ring->prod & qp->rq.mask) << qp->rq.shift);
+	uint8_t *at = (uint8_t *)(ring + 1) + ((size_t)(ring->prod & qp->rq.mask) << qp->rq.shift);
 	struct vnet_recv_wqe wqe = { .wr_id = 5, .num_sge = random_below(toss(8) ? 1000 : 4) };
 	struct vnet_sge sge = { any_address(r), any_length(), any_key(r) };
 
@@ -328,8 +327,9 @@ static void ioctl_command(int fd)
 	command.hdr.object_id = (uint16_t)random_below(18);
 	command.hdr.method_id = (uint16_t)(random_below(10) | (toss(8) ? 1u << 12 : 0));
 	command.hdr.num_attrs = (uint16_t)(toss(20) ? random_number() : attrs);
-	command.hdr.length = (uint16_t)(toss(20) ? random_number() :
-					 sizeof(command.hdr) + attrs * sizeof(command.attr[0]));
+	command.hdr.length =
+		(uint16_t)(toss(20) ? random_number() :
+				      sizeof(command.hdr) + attrs * sizeof(command.attr[0]));
 	if (toss(30))
 		random_bytes(&command.hdr.reserved1, 8);
 	for (uint16_t i = 0; i < attrs; i++) {

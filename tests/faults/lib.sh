@@ -140,6 +140,7 @@ start_pair() {
 	SERVER=$!
 	await "$1 listens" server_ready
 	"$VNET" run "$@" -p "$PORT" localhost >"$VNET_TEST_DIR/client.out" 2>&1 </dev/null &
+	# shellcheck disable=SC2034	# for those who source this
 	CLIENT=$!
 }
 

@@ -18,10 +18,8 @@
 enum harm { UNMAP, UNMAP_END, PROTECT_NONE, PROTECT_READ, TRUNCATE, HARMS };
 
 static const char *const harm_names[HARMS] = {
-	[UNMAP] = "unmapped",
-	[UNMAP_END] = "unmapped at its end",
-	[PROTECT_NONE] = "protected",
-	[PROTECT_READ] = "made read-only",
+	[UNMAP] = "unmapped",         [UNMAP_END] = "unmapped at its end",
+	[PROTECT_NONE] = "protected", [PROTECT_READ] = "made read-only",
 	[TRUNCATE] = "truncated",
 };
 
@@ -180,7 +178,8 @@ static void judge(const struct test_case *c, int status, const struct outcome *o
 	}
 	if (!right)
 		FAIL("%s of %u bytes, the %s's memory %s: status %d (%s), receive %d, responder "
-		     "%s", c->op.name, c->size, c->at_requester ? "requester" : "responder",
+		     "%s",
+		     c->op.name, c->size, c->at_requester ? "requester" : "responder",
 		     harm_names[c->harm], status, ibv_wc_status_str((enum ibv_wc_status)status),
 		     o->recv_status, o->in_error ? "in error" : "not in error");
 }

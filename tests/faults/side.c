@@ -367,8 +367,8 @@ void side_expect_silence(struct side *s, uint64_t ns)
 
 	do {
 		if (ibv_poll_cq(s->cq, 1, &wc))
-			FAIL("a completion of request %llu, status %d", (unsigned long long)wc.wr_id,
-			     (int)wc.status);
+			FAIL("a completion of request %llu, status %d",
+			     (unsigned long long)wc.wr_id, (int)wc.status);
 	} while (!is_past(since, ns));
 }
 

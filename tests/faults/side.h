@@ -63,8 +63,8 @@ struct side {
 	struct address peer;
 };
 
-#define SIDE_ACCESS \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+#define SIDE_ACCESS                                                                                \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 #define SIDE_QKEY 0x1234567u
 

@@ -128,9 +128,8 @@ static void take_message(struct survivor *v, int queue, const struct ibv_wc *wc)
 
 	if (wc->status || wc->opcode != IBV_WC_RECV || wc->wr_id != n ||
 	    wc->byte_len != message_length(n))
-		FAIL("queue %d, message %u: status %d, opcode %d, request %llu, %u bytes", queue,
-		     n, (int)wc->status, (int)wc->opcode, (unsigned long long)wc->wr_id,
-		     wc->byte_len);
+		FAIL("queue %d, message %u: status %d, opcode %d, request %llu, %u bytes", queue, n,
+		     (int)wc->status, (int)wc->opcode, (unsigned long long)wc->wr_id, wc->byte_len);
 	if (!is_filled(slot, wc->byte_len, n))
 		FAIL("queue %d, message %u has wrong bytes", queue, n);
 	v->got[queue]++;
@@ -221,12 +220,12 @@ static void check_shared(struct survivor *v)
 
 	CHECK_EQ(ibv_destroy_qp(s->qp), 0);
 	s->qp = ibv_create_qp(s->pd, &(struct ibv_qp_init_attr){
-		.qp_type = IBV_QPT_RC,
-		.send_cq = s->cq,
-		.recv_cq = s->cq,
-		.srq = s->srq,
-		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
-	});
+					     .qp_type = IBV_QPT_RC,
+					     .send_cq = s->cq,
+					     .recv_cq = s->cq,
+					     .srq = s->srq,
+					     .cap = { .max_send_wr = 1, .max_send_sge = 1 },
+				     });
 	CHECK(s->qp);
 	side_to_init(s);
 	side_open(&sender, NULL);
@@ -372,7 +371,8 @@ static bool waits_for(pid_t pid)
 
 	snprintf(question, sizeof(question),
 		 "(.waiting | length > 0) and ([.devices[], .waiting[] | .. | .holder? // empty]"
-		 " | index(%d) != null)", (int)pid);
+		 " | index(%d) != null)",
+		 (int)pid);
 	return !strcmp(ask_status(question), "true");
 }
 
@@ -390,8 +390,9 @@ static void destroy_under(struct survivor *v)
 			CHECK_EQ(kill(v->victim.pid, SIGCONT), 0);
 		}
 		if (is_past(since, PATIENCE * 1000000000ull))
-			FAIL("destroying %s", told ? "does not end, though the stopped process runs" :
-						     "waits, and status does not say for whom");
+			FAIL("destroying %s",
+			     told ? "does not end, though the stopped process runs" :
+				    "waits, and status does not say for whom");
 	}
 	if (!told)
 		CHECK_EQ(kill(v->victim.pid, SIGCONT), 0);
@@ -461,8 +462,7 @@ static void serve_until(struct survivor *v, enum what what)
 		if (is_past(since, PATIENCE * 1000000000ull))
 			FAIL("the victim neither ends nor stops");
 	}
-	if (what == KILL ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL :
-			   WIFSTOPPED(status))
+	if (what == KILL ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFSTOPPED(status))
 		return;
 	if (!status) {
 		note("the victim never came there");

@@ -35,8 +35,8 @@ void victim_start(struct helper *h, struct progress **progress, const char *cons
 
 	CHECK(memory >= 0);
 	CHECK_EQ(ftruncate(memory, sizeof(struct progress)), 0);
-	*progress = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE, MAP_SHARED, memory,
-			 0);
+	*progress =
+		mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	CHECK(*progress != MAP_FAILED);
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	h->sock = pair[0];

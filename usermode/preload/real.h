@@ -26,25 +26,17 @@
 #include "result.h"
 
 /* 64-bit twins (open64, ...) are the same functions on 64-bit machines. */
-#define REAL_FUNCTIONS(X)                                                                          \
-	X(mmap)                                                                                    \
-	X(mprotect)                                                                                \
-	X(read)                                                                                    \
-	X(write)                                                                                   \
-	X(readv)                                                                                   \
-	X(writev)                                                                                  \
-	X(close)                                                                                   \
-	X(ioctl)                                                                                   \
-	X(fcntl)                                                                                   \
-	X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) X(fstat) X(fstatat)        \
-		X(statx) X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat)            \
-			X(realpath) X(chdir) X(opendir) X(scandir) X(scandirat) X(glob)            \
-				X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(dup) X(dup2) \
-					X(dup3) X(close_range) X(closefrom) X(clone) X(execve)     \
-						X(execvpe) X(fexecve) X(execveat) X(sigaction)     \
-							X(signal) X(sigprocmask)                   \
-								X(pthread_sigmask) X(socket)       \
-									X(recvmsg)
+/* clang-format off */
+#define REAL_FUNCTIONS(X) \
+	X(mmap) X(mprotect) X(read) X(write) X(readv) X(writev) X(close) X(ioctl) \
+	X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) \
+	X(fstat) X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) \
+	X(readlink) X(readlinkat) X(realpath) X(chdir) X(opendir) X(scandir) \
+	X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
+	X(dup) X(dup2) X(dup3) X(close_range) X(closefrom) X(clone) X(execve) \
+	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
+	X(pthread_sigmask) X(socket) X(recvmsg)
+/* clang-format on */
 
 struct real {
 	bool ready;
