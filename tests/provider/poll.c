@@ -67,7 +67,9 @@ static void every_field_of_a_completion(void **state)
 	assert_int_equal(wc.qp_num, 0x123);
 	assert_int_equal(wc.src_qp, 0x456);
 	assert_int_equal(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
-	assert_int_equal(wc.pkey_index | wc.slid | wc.sl | wc.dlid_path_bits, 0);
+	assert_int_equal(wc.pkey_index | wc.slid | wc.dlid_path_bits, 0);
+	/* A datagram over IPv6. */
+	assert_int_equal(wc.sl, 8 | 1);
 	assert_int_equal(ring_of(cq)->cons, 1);
 
 	fake_complete(cq, &(struct vnet_cqe){ .status = VNET_WC_REM_ACCESS_ERR, .imm = 0x77 });
