@@ -6,7 +6,6 @@
  * instructions.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -17,6 +16,9 @@
 #define DEPTH 64
 #define MAX_SIZE (1u << 20)
 
+/* Source in its first half, destination in the second. */
+static uint8_t memory[2 * MAX_SIZE];
+
 struct side {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -26,7 +28,6 @@ struct loop {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
-	uint8_t *memory;
 	uint32_t size;
 	unsigned int flags;
 	struct side near, far;
@@ -49,14 +50,14 @@ static int wait_one(struct ibv_cq *cq)
 
 static int post(struct loop *l, enum ibv_wr_opcode opcode)
 {
-	struct ibv_sge sge = { (uintptr_t)l->memory, l->size, l->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)memory, l->size, l->mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge,
 				  .num_sge = 1,
 				  .opcode = opcode,
 				  .send_flags = l->flags | IBV_SEND_SIGNALED },
 			   *bad;
 
-	wr.wr.rdma.remote_addr = (uintptr_t)l->memory + MAX_SIZE;
+	wr.wr.rdma.remote_addr = (uintptr_t)memory + MAX_SIZE;
 	wr.wr.rdma.rkey = l->mr->rkey;
 	return ibv_post_send(l->near.qp, &wr, &bad);
 }
@@ -64,7 +65,7 @@ static int post(struct loop *l, enum ibv_wr_opcode opcode)
 static int do_send(void *arg)
 {
 	struct loop *l = arg;
-	struct ibv_sge sge = { (uintptr_t)l->memory + MAX_SIZE, l->size, l->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)memory + MAX_SIZE, l->size, l->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 	int ret;
 
@@ -151,10 +152,9 @@ static int make_loop(struct loop *l)
 	if (!l->ctx)
 		return 1;
 	l->pd = ibv_alloc_pd(l->ctx);
-	l->memory = calloc(2, MAX_SIZE);
-	if (!l->pd || !l->memory)
+	if (!l->pd)
 		return 1;
-	l->mr = ibv_reg_mr(l->pd, l->memory, 2 * MAX_SIZE,
+	l->mr = ibv_reg_mr(l->pd, memory, 2 * MAX_SIZE,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!l->mr || make_side(l, &l->near) || make_side(l, &l->far))
 		return 1;

@@ -206,7 +206,7 @@ void await_status(const char *question, const char *answer)
 {
 	uint64_t since = now_ns();
 
-	while (strcmp(ask_status(question), answer))
+	while (strcmp(ask_status(question), answer) != 0)
 		if (is_past(since, PATIENCE * 1000000000ull))
 			FAIL("status: %s is %s, not %s", question, ask_status(question), answer);
 }

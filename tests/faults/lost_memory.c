@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 		note("%u cases", run_all(-1));
 		return 0;
 	}
-	if (argc != 2 || strcmp(argv[1], "processes"))
+	if (argc != 2 || strcmp(argv[1], "processes") != 0)
 		FAIL("usage: lost_memory processes|threads");
 	helper_start(&responder, "responder", responder_process, NULL);
 	n = run_all(responder.sock);

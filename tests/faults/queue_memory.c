@@ -42,7 +42,7 @@ static long long of_descriptor(const char *dir, const char *name)
 	if (n < 0)
 		return 0;
 	target[n] = '\0';
-	if (strncmp(target, "/memfd:vnet-nic", 15))
+	if (strncmp(target, "/memfd:vnet-nic", 15) != 0)
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	sum = fd < 0 ? -1 : bytes_in_use(fd);

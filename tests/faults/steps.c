@@ -536,7 +536,7 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		FAIL("usage: steps kill|stop|resume STEP|random COUNT");
 	what = parse_what(argv[1]);
-	if (strcmp(argv[2], "random")) {
+	if (strcmp(argv[2], "random") != 0) {
 		at_step(what, argv[2], argv[3]);
 		return 0;
 	}

@@ -106,7 +106,9 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 			n = src->length - at_src;
 		if (n) {
 			from = tp_piece(src, at_src, n, false, &result);
-			to = from ? tp_piece(dst, at_dst, n, true, &result) : NULL;
+			if (!from)
+				return result;
+			to = tp_piece(dst, at_dst, n, true, &result);
 			if (!to)
 				return result;
 			memmove(to, from, n);

@@ -562,8 +562,9 @@ bool poll(struct cq *cq, struct wc *wc)
 struct wc expect_next(struct cq *cq, u64 wr_id, u32 status)
 {
 	struct wc wc = { 0 };
+	bool polled = poll(cq, &wc);
 
-	if (!poll(cq, &wc))
+	if (!polled)
 		fail_msg("no completion; wr_id %llu with status %u was due",
 			 (unsigned long long)wr_id, status);
 	if (wc.wr_id != wr_id || wc.status != status)
