@@ -169,11 +169,11 @@ stop_process() {	# PID
 }
 
 # A short exchange from start to end.
-works() {
+works() {	# [AFTER-WHAT]
 	choose_port
 	"$VNET" pair --quiet --timeout "$LIMIT" ib_send_lat -n 100 -p "$PORT" -- \
 		ib_send_lat -n 100 -p "$PORT" localhost >"$VNET_TEST_DIR/works.out" 2>&1 || {
 		cat "$VNET_TEST_DIR/works.out" >&2
-		die "the next run does not work"
+		die "the next run does not work${1:+, after $1}"
 	}
 }
