@@ -97,6 +97,8 @@ struct park {
 void park_init(struct park *park);
 void park_add(struct park *park, struct parked *parked);
 void park_remove(struct parked *parked);
+/* Has anything waited for so long? */
+bool park_waits(const struct park *park, u64 now, u64 time);
 /* Try what is due; answers when to come back. */
 u64 park_run(struct park *park, u64 now);
 
@@ -112,6 +114,8 @@ struct daemon {
 	struct park park;
 	/* Why the daemon ends; NULL: it does not. */
 	const char *stop;
+	/* When to look next whether what is parked can ever be done. */
+	u64 stuck_at;
 	/* Why it cannot begin: failed(). */
 	char problem[512];
 	u64 started;
@@ -126,6 +130,8 @@ struct daemon {
 	int reserve_fd;
 	u64 resume_at;
 	u64 idle_since;
+	/* Nobody came since NIC memory was made as new. */
+	bool renewed;
 
 	/* conn.c */
 	struct conn *conns;
@@ -310,6 +316,13 @@ int devices_init(struct daemon *daemon);
 struct device *device_by_minor(struct daemon *daemon, u32 minor);
 /* NULL: all headers are as they were made; else what is wrong. */
 const char *devices_damage(struct daemon *daemon);
+/* NULL, or what keeps calls waiting that nobody will ever end. */
+const char *devices_stuck(struct daemon *daemon);
+/*
+ * Nobody is here: NIC memory as new, so that whatever somebody left in it, by
+ * mistake or by malice, meets nobody.
+ */
+void devices_renew(struct daemon *daemon);
 /* Tell every process that the devices are gone for good. */
 void devices_fatal(struct daemon *daemon);
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 
 #include "daemon.h"
 
@@ -223,6 +224,74 @@ const char *devices_damage(struct daemon *daemon)
 	if (!client_table_sane(daemon))
 		return "the client table was overwritten";
 	return life_damage(daemon);
+}
+
+/* Lock words name who may be inside: somebody who lives, and not us just now. */
+static bool owner_lives(const struct daemon *daemon, nic_lock_t *lock)
+{
+	u32 owner = nic_load(lock);
+	struct client *client;
+
+	if (!owner)
+		return true;
+	client = owner > 1 && owner <= HOST_MAX_CLIENTS ? daemon->slot[owner - 1] : NULL;
+	return client && !client->dead;
+}
+
+static bool locks_sane(const struct daemon *daemon, const struct nic *nic)
+{
+	bool sane = true;
+
+	for (u32 i = 0; i < nic->max_qp; i++)
+		sane = sane && owner_lives(daemon, &nic->qp[i].sq_lock) &&
+		       owner_lives(daemon, &nic->qp[i].rq.lock);
+	for (u32 i = 0; i < nic->max_cq; i++)
+		sane = sane && owner_lives(daemon, &nic->cq[i].lock);
+	for (u32 i = 0; i < nic->max_srq; i++)
+		sane = sane && owner_lives(daemon, &nic->srq[i].rq.lock);
+	for (u32 i = 0; i < nic->max_channel; i++)
+		sane = sane && owner_lives(daemon, &nic->channel[i].lock);
+	return sane;
+}
+
+const char *devices_stuck(struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		if (!locks_sane(daemon, &daemon->device[i]->device.nic))
+			return "a lock of a NIC is held by nobody";
+	return NULL;
+}
+
+/* The words of the header that change, but for those that are about us. */
+static void renew_header(struct nic_header *hdr)
+{
+	nic_store(&hdr->qp_high, 0);
+	nic_store(&hdr->async_any, 0);
+	nic_store(&hdr->pending_summary, 0);
+	memset(hdr->atomic_lock, 0, sizeof(hdr->atomic_lock));
+}
+
+static bool renew(struct device *device)
+{
+	u64 tables = device->nic.qp ? (u64)((u8 *)device->nic.qp - (u8 *)device->memory) : 0;
+	struct nic_config config = device->nic.hdr->config;
+	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	if (fallocate(device->memory_fd, mode, (off_t)tables,
+		      (off_t)(device->memory_size - tables)) < 0)
+		return false;
+	renew_header(device->nic.hdr);
+	return nic_format(device->memory, device->memory_size, &config) == NIC_OK;
+}
+
+void devices_renew(struct daemon *daemon)
+{
+	if (devices_damage(daemon))
+		return;
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		if (!renew(&daemon->device[i]->device))
+			return;
+	daemon->table[0].pid = (u32)getpid();
 }
 
 void devices_fatal(struct daemon *daemon)

@@ -134,10 +134,16 @@ u64 listen_run(struct daemon *daemon, u64 now)
 			daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		loop_listen(&daemon->loop, &daemon->listener, true);
 	}
-	if (in_use(daemon) || !idle_for) {
+	if (in_use(daemon)) {
 		daemon->idle_since = NEVER;
+		daemon->renewed = false;
 		return daemon->resume_at;
 	}
+	if (!daemon->renewed)
+		devices_renew(daemon);
+	daemon->renewed = true;
+	if (!idle_for)
+		return daemon->resume_at;
 	if (daemon->idle_since == NEVER)
 		daemon->idle_since = now;
 	if (now < daemon->idle_since + idle_for)

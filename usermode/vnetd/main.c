@@ -13,6 +13,8 @@
 /* For another starter to become the daemon, or for the last one to end. */
 #define WINNER_TIME (10 * NSEC_PER_SEC)
 #define WINNER_POLL_USEC 5000
+/* After so much waiting, see whether there is somebody to wait for. */
+#define STUCK_TIME (100 * NSEC_PER_MSEC)
 
 int failed(struct daemon *daemon, int error, const char *format, ...)
 {
@@ -83,6 +85,15 @@ static void init(struct daemon *daemon)
 	}
 }
 
+/* What a living process holds is waited for, however long it takes. */
+static const char *stuck(struct daemon *daemon, u64 now)
+{
+	if (now < daemon->stuck_at || !park_waits(&daemon->park, now, STUCK_TIME))
+		return NULL;
+	daemon->stuck_at = now + STUCK_TIME;
+	return devices_stuck(daemon);
+}
+
 static void run(struct daemon *daemon)
 {
 	while (!daemon->stop) {
@@ -95,6 +106,8 @@ static void run(struct daemon *daemon)
 		deadline = earlier(deadline, listen_run(daemon, now));
 		if (!daemon->stop)
 			daemon->stop = devices_damage(daemon);
+		if (!daemon->stop)
+			daemon->stop = stuck(daemon, now);
 		if (daemon->stop)
 			break;
 		loop_turn(&daemon->loop, deadline);
@@ -109,6 +122,7 @@ int main(int argc, char **argv)
 		.greet_at = NEVER,
 		.watch_at = NEVER,
 		.idle_since = NEVER,
+		.renewed = true,
 	};
 	int error;
 

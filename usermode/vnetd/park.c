@@ -49,6 +49,14 @@ void park_remove(struct parked *parked)
 	parked->next->prev = parked->prev;
 }
 
+/* New ones go to the end, so the first has waited longest. */
+bool park_waits(const struct park *park, u64 now, u64 time)
+{
+	const struct parked *first = park->head.next;
+
+	return first != &park->head && now - first->since > time;
+}
+
 /*
  * One retry may remove any other entry (a client that turns out to be dead
  * takes its connections along), so the walk starts over after each success.

@@ -36,8 +36,8 @@ static int channel_start(struct uv_request *req, struct uv_object *obj)
 	channel->file->generation = channel->generation;
 	err = uv_socket_inode(fd, &channel->inode);
 	if (!err)
-		err = uv_result(
-			nic_channel_create(&device->nic, channel->index, channel->generation));
+		err = uv_created(device, nic_channel_create(&device->nic, channel->index,
+							    channel->generation));
 	if (err) {
 		close(fd);
 		file_destroy(channel->file);

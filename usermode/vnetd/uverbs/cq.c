@@ -40,7 +40,7 @@ static int cq_start(struct uv_request *req, struct uv_object *obj)
 		.user_handle = obj->user_handle,
 	};
 
-	return uv_result(nic_cq_create(&req->device->nic, cq->cqn, &params));
+	return uv_created(req->device, nic_cq_create(&req->device->nic, cq->cqn, &params));
 }
 
 static int cq_stop(struct uv_object *obj)

@@ -33,7 +33,8 @@ enum {
 
 int uv_mr_start(struct uv_request *req, struct uv_object *obj)
 {
-	return uv_result(nic_mr_create(&req->device->nic, &UV_CAST(struct uv_mr, obj)->params));
+	return uv_created(req->device,
+			  nic_mr_create(&req->device->nic, &UV_CAST(struct uv_mr, obj)->params));
 }
 
 int uv_mr_stop(struct uv_object *obj)
@@ -207,7 +208,7 @@ static int mr_change(struct uv_request *req, struct uv_mr *mr, const struct nic_
 	err = uv_mr_stop(&mr->obj);
 	if (err)
 		return err;
-	err = uv_result(nic_mr_create(&req->device->nic, params));
+	err = uv_created(req->device, nic_mr_create(&req->device->nic, params));
 	mr->params = *params;
 	if (err)
 		mr->params.key = 0;

@@ -24,7 +24,7 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
 
-	return uv_result(nic_qp_create(&req->device->nic, &qp->params));
+	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
 }
 
 static int qp_stop(struct uv_object *obj)

@@ -100,6 +100,14 @@ int uv_result(enum nic_result result)
 	return -EINVAL;
 }
 
+int uv_created(struct device *device, enum nic_result result)
+{
+	if (result != NIC_EINUSE)
+		return uv_result(result);
+	nic_store(&device->nic.hdr->fatal, 1);
+	return -EIO;
+}
+
 static int start_created(struct uv_request *req, struct uv_object *obj)
 {
 	int err = 0;

@@ -27,7 +27,7 @@ static int srq_start(struct uv_request *req, struct uv_object *obj)
 {
 	struct uv_srq *srq = UV_CAST(struct uv_srq, obj);
 
-	return uv_result(nic_srq_create(&req->device->nic, srq->srqn, &srq->params));
+	return uv_created(req->device, nic_srq_create(&req->device->nic, srq->srqn, &srq->params));
 }
 
 static int srq_stop(struct uv_object *obj)

@@ -395,6 +395,11 @@ int uv_query_qp(struct uv_request *req);
 
 /* What the firmware answered, as this layer says it. */
 int uv_result(enum nic_result result);
+/*
+ * The same for a command that makes something. Numbers are ours to give, so one
+ * that the NIC has in use was written there by somebody else: the device fails.
+ */
+int uv_created(struct device *device, enum nic_result result);
 /* Queue memory for a ring of `entries` slots; NULL: none left. */
 struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shift);
 /*
