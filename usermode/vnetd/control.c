@@ -268,6 +268,17 @@ static void answer_call(struct conn *conn, struct call *call, u32 type)
 		close(call->fd[i]);
 }
 
+/*
+ * The program may just have closed what had the last of something: a descriptor
+ * that it closes is heard of after its next call. So hear first, and look again.
+ */
+static bool may_come_free(const struct conn *conn, const struct call *call)
+{
+	u32 error = call->result.error;
+
+	return !conn->message && (error == ENOMEM || error == EMFILE || error == ENFILE);
+}
+
 static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
@@ -284,7 +295,7 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 
 	if (!file || file->kind != kind)
 		return reply_error(conn, msg, EBADF);
-	if (run_call(&call, msg->type) == CALL_DONE) {
+	if (run_call(&call, msg->type) == CALL_DONE && !may_come_free(conn, &call)) {
 		answer_call(conn, &call, msg->type);
 		return CALL_DONE;
 	}
