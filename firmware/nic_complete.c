@@ -81,7 +81,8 @@ static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe
 	u32 next = cq->prod + 1;
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
 
-	cq->prod = next;
+	/* nic_cq_expect() looks at it without the lock. */
+	nic_store(&cq->prod, next);
 	nic_store(&ring->prod, next);
 	plat_step(13);
 	/* Pairs with the provider's acquire of seq. */

@@ -392,7 +392,7 @@ int main(int argc, char **argv)
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strcmp(argv[1], parts[i].name))
+		if (strcmp(argv[1], parts[i].name) != 0)
 			continue;
 		begin();
 		parts[i].body();

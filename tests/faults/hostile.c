@@ -462,7 +462,7 @@ int main(int argc, char **argv)
 	unsigned int crashed = 0, n = rounds(20, 2000);
 	bool commands = argc == 2 && !strcmp(argv[1], "commands");
 
-	if (!commands && (argc != 2 || strcmp(argv[1], "rings")))
+	if (!commands && (argc != 2 || strcmp(argv[1], "rings") != 0))
 		FAIL("usage: hostile rings|commands");
 	seed_random();
 	bystanders_start(&bystanders);
