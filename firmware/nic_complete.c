@@ -104,7 +104,8 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 	/* Before the indices; recovery runs after the process is dead. */
 	nic_store_release(&qp->op_phase, NIC_OP_COMMIT);
 	plat_step(11);
-	rq->cons++;
+	/* nic_expect() looks at it without the lock. */
+	nic_store(&rq->cons, rq->cons + 1);
 	/* The process may reuse the receive's slot from here on. */
 	if (likely(ring))
 		nic_store_release(&ring->cons, rq->cons);
