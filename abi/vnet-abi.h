@@ -80,7 +80,7 @@ struct vnet_ring_info {
 enum vnet_create_cq_flags {
 	/* Entries carry vnet_cqe.timestamp. */
 	VNET_CREATE_CQ_TIMESTAMP = 1 << 0,
-	/* An overrun loses the newest entry instead of ending the CQ. */
+	/* An overrun writes over the oldest entry instead of ending the CQ. */
 	VNET_CREATE_CQ_IGNORE_OVERRUN = 1 << 1,
 };
 

@@ -44,7 +44,7 @@ struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
 
 	if (unlikely(!ring || cq->error))
 		return NULL;
-	/* With IGNORE_OVERRUN the process has promised that there is room. */
+	/* With IGNORE_OVERRUN the oldest entry gives way to the newest. */
 	if (unlikely(nic_cq_full(ring, cq) && !(cq->flags & VNET_CREATE_CQ_IGNORE_OVERRUN))) {
 		cq->error = 1;
 		nic_raise_cq(nic, cq, NIC_EVENT_CQ_ERR);
@@ -133,6 +133,7 @@ static u8 nic_send_opcode(u8 wr_opcode)
 		[VNET_WR_LOCAL_INV] = VNET_WC_LOCAL_INV,
 		[VNET_WR_BIND_MW] = VNET_WC_BIND_MW,
 		[VNET_WR_SEND_INV] = VNET_WC_SEND,
+		[VNET_WR_REG_MR] = VNET_WC_REG_MR,
 	};
 
 	return wr_opcode < sizeof(opcode) ? opcode[wr_opcode] : VNET_WC_SEND;

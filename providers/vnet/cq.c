@@ -132,6 +132,7 @@ static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_i
 	cq->copy = ctx->gate.copy;
 	cq->cookie = ctx->gate_cookie;
 	cq->cqn = reply.vnet.cqn;
+	cq->ignores_overrun = cmd.vnet.flags & VNET_CREATE_CQ_IGNORE_OVERRUN;
 	enlist(ctx, cq);
 	return cq;
 

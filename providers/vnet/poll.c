@@ -31,6 +31,22 @@ static inline struct vnet_cqe *entry_at(const struct vnet_cq *cq, uint32_t index
 	return cqe;
 }
 
+/*
+ * The NIC may have gone over entries that nobody has polled: go on at the oldest
+ * that is left. false: nothing was lost.
+ */
+static __attribute__((cold, noinline)) bool skip_lost(struct vnet_cq *cq)
+{
+	uint32_t seq = __atomic_load_n(&cq->slots[cq->cons & cq->mask].seq, __ATOMIC_ACQUIRE);
+
+	/* What an earlier round left there is behind. */
+	if ((int32_t)(seq - (cq->cons + 1)) <= 0)
+		return false;
+	/* Entry seq - 1 is the newest that is known; so many fit behind it. */
+	cq->cons = seq - (cq->mask + 1);
+	return true;
+}
+
 /* The next completion, or NULL; the caller holds the lock. */
 static inline struct vnet_cqe *take(struct vnet_cq *cq)
 {
@@ -38,8 +54,11 @@ static inline struct vnet_cqe *take(struct vnet_cq *cq)
 
 	for (;;) {
 		cqe = entry_at(cq, cq->cons);
-		if (!cqe)
-			return NULL;
+		if (!cqe) {
+			if (likely(!cq->ignores_overrun) || !skip_lost(cq))
+				return NULL;
+			continue;
+		}
 		cq->cons++;
 		if (likely(cqe->opcode != VNET_CQE_FORGOTTEN))
 			return cqe;

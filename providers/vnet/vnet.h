@@ -74,6 +74,8 @@ struct vnet_cq {
 	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
 	uint64_t cookie;
 	uint32_t cqn;
+	/* An overrun loses the oldest entries, and nothing else. */
+	bool ignores_overrun;
 	/* Polled last by; kept only where the lock is skipped. */
 	pthread_t poller;
 

@@ -129,6 +129,30 @@ static void indices_wrap(void **state)
 	fake_end_cq(cq);
 }
 
+/* Only where that was asked for: elsewhere the NIC never overruns. */
+static void an_overrun_loses_the_oldest(void **state)
+{
+	struct ibv_cq *cq =
+		make_cq(*state, IBV_WC_STANDARD_FLAGS, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
+	struct vnet_cqe cqe = {};
+	uint32_t rounds, i, made = 0;
+	struct ibv_wc wc;
+
+	for (rounds = 1; rounds < 4; rounds++) {
+		for (i = 0; i < rounds * agent.entries + 3; i++) {
+			cqe.wr_id = made++;
+			fake_complete(cq, &cqe);
+		}
+		for (i = made - agent.entries; i < made; i++) {
+			assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 1);
+			assert_int_equal(wc.wr_id, i);
+		}
+		assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 0);
+		assert_int_equal(ring_of(cq)->cons, made);
+	}
+	fake_end_cq(cq);
+}
+
 static struct vnet_cqe with_payload(void *buffer, const char *text, uint32_t qpn)
 {
 	struct vnet_cqe cqe = {
@@ -407,6 +431,7 @@ int main(void)
 		TEST(every_field_of_a_completion),
 		TEST(in_order_round_after_round),
 		TEST(indices_wrap),
+		TEST(an_overrun_loses_the_oldest),
 		TEST(small_messages_are_put_in_place),
 		TEST(extended_polling),
 		TEST(queues_that_cannot_be),

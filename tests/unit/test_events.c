@@ -314,17 +314,24 @@ static void overrun_ignored_on_request(void **state)
 {
 	struct cq *small = make_cq(&w.p[0], 4, VNET_CREATE_CQ_IGNORE_OVERRUN);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, small, small);
-	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 0);
 	u32 i;
 
 	(void)state;
 	bring_up(qp, qp->qpn);
-	for (i = 0; i < 9; i++)
+	for (i = 0; i < 9; i++) {
+		wqe.wr_id = i;
 		post_send(qp, &wqe, NULL, 0);
+	}
 	ring_send(qp);
 	no_async();
 	assert_int_equal(state_of(qp), NIC_QPS_RTS);
 	assert_int_equal(qp->sq.hdr->cons, 9);
+	/* The newest are there, each in its place. */
+	small->cons = 9 - 4;
+	for (i = 5; i < 9; i++)
+		expect_next(small, i, VNET_WC_SUCCESS);
+	expect_none(small);
 }
 
 static void established_once(void **state)
