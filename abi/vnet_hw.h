@@ -106,6 +106,11 @@ enum vnet_wr_opcode {
 	VNET_WR_LOCAL_INV = 7,
 	VNET_WR_BIND_MW = 8,
 	VNET_WR_SEND_INV = 9,
+	/*
+	 * Register a region (bind part: old_rkey and new_rkey its keys, lkey 0);
+	 * for queues that the kernel itself posts to.
+	 */
+	VNET_WR_REG_MR = 10,
 };
 
 enum vnet_wr_flags {
@@ -160,7 +165,8 @@ struct vnet_wqe_bind {
 	/* The region in which the window opens. */
 	__u32 lkey;
 	__u32 access;
-	__u64 rsvd;
+	/* Registering: how far into its first page the region begins. */
+	__u64 page_offset;
 };
 
 /*
@@ -231,6 +237,8 @@ enum vnet_wc_opcode {
 	VNET_WC_FETCH_ADD = 4,
 	VNET_WC_BIND_MW = 5,
 	VNET_WC_LOCAL_INV = 6,
+	/* Not one of ibv's: only for the kernel's queues. */
+	VNET_WC_REG_MR = 8,
 	VNET_WC_RECV = 128,
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
 };

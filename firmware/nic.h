@@ -45,6 +45,12 @@ struct nic {
 	 */
 	u32 self;
 	u32 space;
+	/*
+	 * The host's copies reach every region, and processes enter by a trap: so
+	 * no message waits in a completion queue entry for its receiver to place
+	 * it, and a receiver is asked to tell when it has posted a receive.
+	 */
+	bool direct;
 	/* The host's own. */
 	void *host;
 };
@@ -144,7 +150,7 @@ struct nic_mr_params {
 	u32 space;
 };
 
-/* Memory regions, and windows (unbound: length 0). */
+/* Memory regions; windows and regions to be registered later (length 0). */
 enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p);
 /*
  * Invalidates at once, then NIC_BUSY until no operation that began before can
@@ -174,6 +180,8 @@ struct nic_qp_params {
 	u32 srqn;
 	u32 space;
 	u32 owner_pid;
+	/* Posted to by the kernel itself: it may register regions by requests. */
+	bool privileged;
 };
 
 /* The QP is in RESET. */

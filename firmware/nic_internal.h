@@ -244,7 +244,13 @@ bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 a
 /* Bind a window (or unbind, length 0): VNET_WC_SUCCESS, or why not. */
 enum vnet_wc_status nic_bind_window(struct nic *nic, struct nic_qp *qp,
 				    const struct vnet_wqe_bind *bind);
-/* Local or remote invalidate of a type 2 window's key: false if not allowed. */
-bool nic_invalidate_key(struct nic *nic, const struct nic_qp *qp, u32 key);
+/* Register a region whose pages the host knows: VNET_WC_SUCCESS, or why not. */
+enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
+				 const struct vnet_wqe_bind *reg);
+/*
+ * Local or remote invalidate, by the executor of a QP, of qp's registered region
+ * or window of type 2: VNET_WC_SUCCESS, why not, or NIC_EXEC_WAIT.
+ */
+u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp, u32 key);
 
 #endif /* NIC_INTERNAL_H */

@@ -180,6 +180,11 @@ enum nic_mr_kind {
 	NIC_MR_REGION = 1,
 	NIC_MR_WINDOW_1 = 2,
 	NIC_MR_WINDOW_2 = 3,
+	/*
+	 * A region of the kernel's own, which work requests register and
+	 * invalidate (length 0); its pages are named by the host.
+	 */
+	NIC_MR_FAST = 4,
 };
 
 enum nic_mr_flags {
@@ -345,7 +350,8 @@ struct nic_qp {
 	u32 srqn;
 	u16 max_inline;
 	u8 max_send_sge;
-	u8 rsvd0;
+	/* The kernel's own: its requests may register memory. */
+	u8 privileged;
 	u32 owner_pid;
 	/* Atomic, as in nic_srq. */
 	u32 async_pending;

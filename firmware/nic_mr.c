@@ -76,6 +76,11 @@ static bool nic_mr_covers(const struct nic_mr_view *view, u64 addr, u64 length)
 	return addr >= view->iova && offset <= view->length && length <= view->length - offset;
 }
 
+static bool nic_is_window(u8 kind)
+{
+	return kind == NIC_MR_WINDOW_1 || kind == NIC_MR_WINDOW_2;
+}
+
 /* A window opens nothing locally, and nothing without its region. */
 static bool nic_window_open(struct nic *nic, const struct nic_mr_view *view, u32 qpn, u32 access)
 {
@@ -101,11 +106,11 @@ bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 a
 	if (!nic_mr_look(nic, key, &view) || view.pdn != pdn || (access & ~view.access) ||
 	    !nic_mr_covers(&view, addr, length))
 		return false;
-	if (view.kind != NIC_MR_REGION && !nic_window_open(nic, &view, qpn, access))
+	if (nic_is_window(view.kind) && !nic_window_open(nic, &view, qpn, access))
 		return false;
 	piece->addr = view.addr + (addr - view.iova);
 	piece->space = view.space;
-	piece->mr = nic_mr_index(nic, view.kind == NIC_MR_REGION ? key : view.parent);
+	piece->mr = nic_mr_index(nic, nic_is_window(view.kind) ? view.parent : key);
 	return true;
 }
 
@@ -115,7 +120,7 @@ static bool nic_mr_params_ok(const struct nic_mr_params *p)
 {
 	if (p->addr + p->length < p->addr || p->iova + p->length < p->iova)
 		return false;
-	if (p->kind == NIC_MR_WINDOW_1 || p->kind == NIC_MR_WINDOW_2)
+	if (nic_is_window(p->kind) || p->kind == NIC_MR_FAST)
 		return !p->length;
 	if (p->kind != NIC_MR_REGION)
 		return false;
@@ -158,7 +163,7 @@ static bool nic_mr_has_windows(struct nic *nic, struct nic_mr *mr, u32 key)
 	if (!seen)
 		return false;
 	for (i = 0; i < nic->max_mr; i++) {
-		if (nic->mr[i].kind != NIC_MR_REGION && nic_load(&nic->mr[i].parent) == key)
+		if (nic_is_window(nic->mr[i].kind) && nic_load(&nic->mr[i].parent) == key)
 			return true;
 	}
 	return false;
@@ -189,7 +194,7 @@ static enum nic_result nic_region_kill(struct nic *nic, struct nic_mr *mr, u32 k
 	return NIC_OK;
 }
 
-/* Last step for a window, when nobody binds it any more. */
+/* Last step for what requests change, when nobody does so any more. */
 static bool nic_window_close(struct nic *nic, struct nic_mr *mr)
 {
 	/* Made valid by who was binding it when it was taken away. */
@@ -279,13 +284,13 @@ static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 }
 
 /*
- * Take a window for a change: its key, which is 0 from now on, or 0 if it
- * cannot be had. A type 1 window is named by its present key; a type 2 window,
- * which the process may have invalidated and renamed, by its index.
+ * Take a window or region for a change: its key, which is 0 from now on, or 0 if
+ * it cannot be had. A type 1 window is named by its present key; others, which
+ * may have been invalidated and renamed, by their index.
  */
 static u32 nic_window_claim(struct nic_mr *mw, u32 key)
 {
-	u32 present = nic_load(&mw->kind) == NIC_MR_WINDOW_2 ? nic_load(&mw->key) : key;
+	u32 present = nic_load(&mw->kind) == NIC_MR_WINDOW_1 ? key : nic_load(&mw->key);
 
 	if (!present || !__atomic_compare_exchange_n(&mw->key, &present, 0, false, __ATOMIC_SEQ_CST,
 						     __ATOMIC_RELAXED))
@@ -349,19 +354,97 @@ close_region:
 	return VNET_WC_MW_BIND_ERR;
 }
 
-bool nic_invalidate_key(struct nic *nic, const struct nic_qp *qp, u32 key)
+/* ------------------------------------- regions registered by requests */
+
+/* Change a claimed region. */
+static void nic_region_set(struct nic_mr *mr, const struct vnet_wqe_bind *reg)
+{
+	nic_store(&mr->version, mr->version + 1);
+	/* The version is seen before any of what follows. */
+	nic_barrier();
+	nic_store(&mr->access, reg->access);
+	nic_store(&mr->iova, reg->addr);
+	nic_store(&mr->addr, reg->page_offset);
+	nic_store(&mr->length, reg->length);
+}
+
+static bool nic_registration_ok(const struct nic_mr *mr, const struct nic_qp *qp,
+				const struct vnet_wqe_bind *reg)
+{
+	if (nic_load(&mr->kind) != NIC_MR_FAST || nic_load(&mr->pdn) != qp->pdn)
+		return false;
+	if (reg->old_rkey >> NIC_KEY_TAG_BITS != reg->new_rkey >> NIC_KEY_TAG_BITS ||
+	    !reg->new_rkey || !reg->length)
+		return false;
+	if (reg->addr + reg->length < reg->addr ||
+	    reg->page_offset + reg->length < reg->page_offset)
+		return false;
+	return !(reg->access & (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)) ||
+	       (reg->access & NIC_ACCESS_LOCAL_WRITE);
+}
+
+enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
+				 const struct vnet_wqe_bind *reg)
+{
+	struct nic_mr *mr = nic_mr_entry(nic, reg->old_rkey);
+	u32 key;
+
+	if (!mr || !nic_registration_ok(mr, qp, reg))
+		return VNET_WC_MW_BIND_ERR;
+	key = nic_window_claim(mr, 0);
+	if (!key)
+		return VNET_WC_MW_BIND_ERR;
+	/* It is invalidated before it is registered again. */
+	if (nic_load(&mr->length)) {
+		nic_window_release(mr, key);
+		return VNET_WC_MW_BIND_ERR;
+	}
+	nic_region_set(mr, reg);
+	nic_window_release(mr, reg->new_rkey);
+	return VNET_WC_SUCCESS;
+}
+
+/*
+ * The kernel takes the memory back when the request is completed: so that comes
+ * after all operations that may have begun before. Until then it is repeated.
+ */
+static u32 nic_region_invalidate(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp,
+				 struct nic_mr *mr, u32 key)
+{
+	static const struct vnet_wqe_bind nothing;
+	u32 present;
+
+	if (nic_load(&mr->pdn) != qp->pdn)
+		return VNET_WC_MW_BIND_ERR;
+	present = nic_window_claim(mr, key);
+	if (present && present != key)
+		nic_window_release(mr, present);
+	if (present != key)
+		return VNET_WC_MW_BIND_ERR;
+	if (nic_load(&mr->length)) {
+		nic_region_set(mr, &nothing);
+		mr->grace = nic_grace_begin(nic);
+	}
+	nic_window_release(mr, key);
+	nic_grace_point(nic, executor);
+	return nic_grace_over(nic, mr->grace, mr->pdn) ? VNET_WC_SUCCESS : NIC_EXEC_WAIT;
+}
+
+u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp, u32 key)
 {
 	static const struct vnet_wqe_bind closed;
 	static const struct nic_mr_view nowhere;
 	struct nic_mr *mw = nic_find_mr(nic, key);
 	u32 parent;
 
+	if (mw && nic_load(&mw->kind) == NIC_MR_FAST)
+		return nic_region_invalidate(nic, executor, qp, mw, key);
 	if (!mw || nic_load(&mw->kind) != NIC_MR_WINDOW_2 || nic_load(&mw->pdn) != qp->pdn)
-		return false;
+		return VNET_WC_MW_BIND_ERR;
 	if (nic_load(&mw->parent) && nic_load(&mw->qpn) != nic_load(&qp->qpn))
-		return false;
+		return VNET_WC_MW_BIND_ERR;
 	if (!nic_window_claim(mw, key))
-		return false;
+		return VNET_WC_MW_BIND_ERR;
 	plat_step(64);
 	parent = mw->parent;
 	nic_window_set(mw, qp, &closed, &nowhere);
@@ -369,5 +452,5 @@ bool nic_invalidate_key(struct nic *nic, const struct nic_qp *qp, u32 key)
 	nic_window_release(mw, key);
 	plat_step(66);
 	nic_region_close(nic, parent);
-	return true;
+	return VNET_WC_SUCCESS;
 }

@@ -146,6 +146,7 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->recv_cqn = p->recv_cqn;
 	qp->srqn = p->srqn;
 	qp->owner_pid = p->owner_pid;
+	qp->privileged = p->privileged;
 	if (p->srqn)
 		return;
 	qp->rq.ring = p->rq_ring;

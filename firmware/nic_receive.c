@@ -129,7 +129,7 @@ static u32 nic_no_receive(struct nic_delivery *d)
 	enum vnet_wc_status status;
 
 	/* The NIC processor asks to be told; a process just looks again. */
-	if (nic->space == NIC_SPACE_POINTER)
+	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
 	if (qp->type == NIC_QPT_RC) {
 		u64 patience = nic_rnr_patience(d->peer);
@@ -181,7 +181,8 @@ static bool nic_fits_cqe(const struct nic_delivery *d)
 	const struct nic_message *msg = d->msg;
 
 	return msg->length <= VNET_CQE_PAYLOAD && msg->length && d->ndst == 1 &&
-	       msg->wc_opcode == VNET_WC_RECV && d->dst[0].space != d->nic->space;
+	       msg->wc_opcode == VNET_WC_RECV && d->dst[0].space != d->nic->space &&
+	       !d->nic->direct;
 }
 
 static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet_cqe *slot)
@@ -365,7 +366,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 {
 	struct nic_delivery d;
 	enum vnet_wc_status status;
-	u32 available;
+	u32 available, invalidated;
 
 	nic_expect(nic, peer);
 	d.nic = nic;
@@ -386,8 +387,15 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		return nic_no_receive(&d);
 	d.rq->lossy = 0;
 	status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
-	if (unlikely(msg->invalidate && !status && !nic_invalidate_key(nic, peer, msg->imm)))
-		status = VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(msg->invalidate && !status)) {
+		invalidated = nic_invalidate_key(nic, qp, peer, msg->imm);
+		if (invalidated == NIC_EXEC_WAIT) {
+			nic_delivery_unlock(&d);
+			return nic_lock_wait(nic, qp);
+		}
+		if (invalidated)
+			status = VNET_WC_LOC_QP_OP_ERR;
+	}
 	if (unlikely(status && msg->datagram)) {
 		/* A datagram that does not fit is lost, and nothing else. */
 		d.peer->counters.dropped++;

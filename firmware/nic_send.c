@@ -24,7 +24,7 @@ struct nic_request {
 #define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
-#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW))
+#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
 /* What each transport can do (IB vol 1, table 37). */
 static u32 nic_opcodes_of(u8 type)
@@ -98,7 +98,7 @@ static bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 	for (i = 0; i < nic->hdr->ngids && i < NIC_MAX_GIDS; i++) {
 		memcpy(have, nic->hdr->gid[i], sizeof(have));
 		if (have[0] == want[0] && have[1] == want[1])
-			return true;
+			return have[0] | have[1];
 	}
 	return false;
 }
@@ -432,10 +432,17 @@ static u32 nic_do_connected(struct nic_request *r)
 /* Requests on keys only: no peer, no data. */
 static u32 nic_do_local(struct nic_request *r)
 {
+	u32 status;
+
 	if (r->wqe.opcode == VNET_WR_BIND_MW)
 		return nic_bind_window(r->nic, r->qp, &r->wqe.bind);
-	return nic_invalidate_key(r->nic, r->qp, r->wqe.imm) ? VNET_WC_SUCCESS :
-							       VNET_WC_MW_BIND_ERR;
+	if (r->wqe.opcode == VNET_WR_REG_MR)
+		return r->qp->privileged ? nic_register(r->nic, r->qp, &r->wqe.bind) :
+					   VNET_WC_LOC_QP_OP_ERR;
+	status = nic_invalidate_key(r->nic, r->qp, r->qp, r->wqe.imm);
+	if (status == NIC_EXEC_WAIT)
+		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
+	return status;
 }
 
 /* Completion status of the request, or NIC_EXEC_WAIT. */
@@ -444,7 +451,7 @@ static u32 nic_execute(struct nic_request *r)
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
-	if (unlikely(opcode > VNET_WR_SEND_INV || !(nic_opcodes_of(r->qp->type) & OP(opcode))))
+	if (unlikely(opcode > VNET_WR_REG_MR || !(nic_opcodes_of(r->qp->type) & OP(opcode))))
 		return VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);

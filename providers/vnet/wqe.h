@@ -111,7 +111,7 @@ static inline bool wqe_set_bind(struct vnet_send_wqe *wqe, const struct ibv_mw *
 	wqe->bind.new_rkey = rkey;
 	wqe->bind.lkey = info->mr ? info->mr->lkey : 0;
 	wqe->bind.access = info->mw_access_flags;
-	wqe->bind.rsvd = 0;
+	wqe->bind.page_offset = 0;
 	return true;
 }
 
