@@ -493,20 +493,24 @@ static void zero_based_type_2(void **state)
 	assert_false(open_to(&win, win.qp->qpn, READ, win.addr + 0x80, 1));
 }
 
+static bool closes(struct qp *qp, u32 key)
+{
+	return nic_invalidate_key(&w.p[0].nic, frame(qp), frame(qp), key) == VNET_WC_SUCCESS;
+}
+
 static void invalidate(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
 	struct window one = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
-	struct nic *nic = &w.p[0].nic;
 
 	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
-	assert_false(nic_invalidate_key(nic, frame(one.qp), win.rkey)); /* another QP */
-	assert_false(nic_invalidate_key(nic, frame(win.qp), win.rkey ^ 1));
-	assert_false(nic_invalidate_key(nic, frame(win.qp), 0));
+	assert_false(closes(one.qp, win.rkey)); /* another QP */
+	assert_false(closes(win.qp, win.rkey ^ 1));
+	assert_false(closes(win.qp, 0));
 	assert_true(open_to(&win, win.qp->qpn, READ, win.addr, 1));
-	assert_true(nic_invalidate_key(nic, frame(win.qp), win.rkey));
+	assert_true(closes(win.qp, win.rkey));
 	assert_false(open_to(&win, win.qp->qpn, READ, win.addr, 1));
 	assert_false(open_to(&win, win.qp->qpn, READ, 0, 1));
 	assert_int_equal(windows_in(win.region), 0);
@@ -519,9 +523,103 @@ static void invalidate(void **state)
 	/* Neither type 1 nor a region can be invalidated. */
 	bind = bind_all(&one, READ);
 	assert_int_equal(do_bind(&one, &bind), VNET_WC_SUCCESS);
-	assert_false(nic_invalidate_key(nic, frame(one.qp), one.rkey));
-	assert_false(nic_invalidate_key(nic, frame(one.qp), one.region));
+	assert_false(closes(one.qp, one.rkey));
+	assert_false(closes(one.qp, one.region));
 	assert_true(open_to(&one, 0, READ, one.addr, 1));
+}
+
+/* ------------------------------------------- regions registered by requests */
+
+static u32 make_fast(u32 *pdn)
+{
+	struct nic_mr_params p = region(0, 0, 0);
+
+	p.kind = NIC_MR_FAST;
+	*pdn = p.pdn;
+	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
+	return p.key;
+}
+
+static void registered_by_request(void **state)
+{
+	struct cq *cq = make_cq(&w.p[0], 8, 0);
+	struct nic_qp *qp = frame(make_qp(&w.p[0], NIC_QPT_RC, cq, cq));
+	struct nic *nic = &w.p[0].nic;
+	struct vnet_wqe_bind reg = { .addr = 0x5123, .length = 0x2000, .page_offset = 0x123 };
+	struct nic_piece piece;
+	u32 key = make_fast(&qp->pdn);
+
+	(void)state;
+	reg.old_rkey = key;
+	reg.new_rkey = key ^ 1;
+	reg.access = READ;
+	assert_false(check(key, READ, 0x5123, 1));
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
+	/* Registered once, under the new key, in its bounds and rights. */
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
+	assert_false(check(key, READ, 0x5123, 1));
+	assert_true(nic_check_key(nic, key ^ 1, 1, 0, READ, 0x5124, 0x1fff, &piece));
+	assert_int_equal(piece.addr, 0x124);
+	assert_int_equal(piece.mr, key >> NIC_KEY_TAG_BITS);
+	assert_false(check(key ^ 1, WRITE, 0x5123, 1));
+	assert_false(check(key ^ 1, READ, 0x5122, 1));
+	assert_false(check(key ^ 1, READ, 0x5124, 0x2000));
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key), VNET_WC_MW_BIND_ERR);
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key ^ 1), VNET_WC_SUCCESS);
+	assert_false(check(key ^ 1, READ, 0x5123, 1));
+	assert_int_equal(nic_mr_destroy(&w.agent, key ^ 1), NIC_OK);
+}
+
+static void registration_checks(void **state)
+{
+	static const struct vnet_wqe_bind wrong[] = {
+		{ .addr = ~0ull, .length = 2 },
+		{ .addr = 0, .length = 2, .page_offset = ~0ull },
+		{ .addr = 0, .length = 0 },
+		{ .addr = 0, .length = 2, .access = WRITE },
+	};
+	struct cq *cq = make_cq(&w.p[0], 8, 0);
+	struct nic_qp *qp = frame(make_qp(&w.p[0], NIC_QPT_RC, cq, cq));
+	struct nic *nic = &w.p[0].nic;
+	struct vnet_wqe_bind reg;
+	u32 key = make_fast(&qp->pdn);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		reg = wrong[i];
+		reg.old_rkey = reg.new_rkey = key;
+		assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
+	}
+	reg = (struct vnet_wqe_bind){ .length = 1, .old_rkey = key, .new_rkey = key + 256 };
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
+	reg.new_rkey = key;
+	qp->pdn++;
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
+	qp->pdn--;
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
+}
+
+/* An invalidation completes after whatever may still copy by the old key. */
+static void invalidation_waits(void **state)
+{
+	struct cq *cq = make_cq(&w.p[0], 8, 0);
+	struct nic_qp *qp = frame(make_qp(&w.p[0], NIC_QPT_RC, cq, cq));
+	struct nic_qp *busy = frame(make_qp(&w.p[1], NIC_QPT_RC, cq, cq));
+	struct nic *nic = &w.p[0].nic;
+	struct vnet_wqe_bind reg = { .length = 64 };
+	u32 key = make_fast(&qp->pdn);
+
+	(void)state;
+	busy->pdn = qp->pdn;
+	reg.old_rkey = reg.new_rkey = key;
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
+	busy->sq_lock = w.p[1].nic.self;
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key), NIC_EXEC_WAIT);
+	assert_false(check(key, 0, 0, 1));
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key), NIC_EXEC_WAIT);
+	busy->sq_lock = 0;
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key), VNET_WC_SUCCESS);
 }
 
 static void region_with_windows_stays(void **state)
@@ -533,7 +631,7 @@ static void region_with_windows_stays(void **state)
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_EINUSE);
 	assert_true(open_to(&win, win.qp->qpn, READ, win.addr, 1));
-	assert_true(nic_invalidate_key(&w.p[0].nic, frame(win.qp), win.rkey));
+	assert_true(closes(win.qp, win.rkey));
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
 }
 
@@ -627,6 +725,9 @@ int main(void)
 		TEST(zero_based_type_2),
 		TEST(invalidate),
 		TEST(region_with_windows_stays),
+		TEST(registered_by_request),
+		TEST(registration_checks),
+		TEST(invalidation_waits),
 		TEST(destroyed_window_is_unbound),
 		TEST(destroy_against_a_bind),
 		TEST(region_with_a_wrong_count_goes),
