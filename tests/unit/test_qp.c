@@ -65,6 +65,7 @@ static void create_checks(void **state)
 	REFUSE(p.max_recv_sge = 33; p.rq_stride_shift = 11);
 	REFUSE(p.srqn = srq->srqn);
 	REFUSE(p.srqn = srq->srqn + 1; p.rq_entries = 0);
+	REFUSE(p.type = NIC_QPT_UC; p.srqn = srq->srqn; p.rq_entries = 0);
 	assert_int_equal(nic_qp_create(&w.agent, &good), NIC_OK);
 	assert_int_equal(nic_qp_create(&w.agent, &good), NIC_EINUSE);
 	p = good;
