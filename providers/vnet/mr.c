@@ -45,6 +45,11 @@ int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr
 	struct ib_uverbs_rereg_mr_resp resp = {};
 	int ret;
 
+	/* The library checks the rest. */
+	if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != vmr->ibv_mr.context)) {
+		errno = EINVAL;
+		return errno;
+	}
 	ret = ibv_cmd_rereg_mr(vmr, (uint32_t)flags, addr, length, (uintptr_t)addr, access, pd,
 			       &cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (ret)

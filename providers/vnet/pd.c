@@ -113,7 +113,8 @@ struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
 			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 	struct vnet_pd *parent;
 
-	if (!attr->pd || !check_comp_mask(attr->comp_mask, known) || to_vpd(attr->pd)->contained) {
+	if (!attr->pd || attr->pd->context != context || to_vpd(attr->pd)->contained ||
+	    !check_comp_mask(attr->comp_mask, known)) {
 		errno = EINVAL;
 		return NULL;
 	}

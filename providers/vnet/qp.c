@@ -50,8 +50,18 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 	}
 }
 
+/*
+ * Handles count anew in each context: one of another context would name another
+ * object here.
+ */
+static bool all_of(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->pd->context == context && attr->send_cq->context == context &&
+	       attr->recv_cq->context == context && (!attr->srq || attr->srq->context == context);
+}
+
 /* 0 or an errno value */
-static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+static int check_attr(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -61,7 +71,7 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return EINVAL;
-	if (!attr->send_cq || !attr->recv_cq)
+	if (!attr->send_cq || !attr->recv_cq || !all_of(context, attr))
 		return EINVAL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return EOPNOTSUPP;
@@ -133,7 +143,7 @@ struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	struct vnet_qp *qp;
 	int ret;
 
-	ret = check_attr(attr);
+	ret = check_attr(context, attr);
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -205,11 +215,22 @@ static void forget_completions(struct ibv_qp *ibqp)
 		vnet_cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
 }
 
+/* Enums, for which a command has one byte each: no other value may come out. */
+static bool in_range(const struct ibv_qp_attr *attr, int mask)
+{
+	return (!(mask & IBV_QP_STATE) || attr->qp_state <= IBV_QPS_ERR) &&
+	       (!(mask & IBV_QP_CUR_STATE) || attr->cur_qp_state <= IBV_QPS_ERR) &&
+	       (!(mask & IBV_QP_PATH_MTU) || attr->path_mtu <= IBV_MTU_4096) &&
+	       (!(mask & IBV_QP_PATH_MIG_STATE) || attr->path_mig_state <= IBV_MIG_ARMED);
+}
+
 int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd = {};
 	int ret;
 
+	if (!in_range(attr, mask))
+		return EINVAL;
 	ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
