@@ -1,0 +1,164 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# For scripts that tests/kernel/run runs in a guest: devices, and pairs of
+# programs. Such a script begins with
+#
+#   . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+#   set_up
+#
+# after which there are vnet0 (on the net device d0, 192.168.77.1; only where a
+# module was given by --module) and rxe0 (on d1, 192.168.78.1).
+
+[[ ${VNET_IN_GUEST-} == 1 ]] || { echo "this is for tests/kernel/run" >&2; exit 2; }
+
+# The provider, which libibverbs looks for by this name.
+export RDMAV_DRIVERS=$VNET_TREE/lib/libvnet
+# How long a pair of programs may take.
+PAIR_TIMEOUT=${PAIR_TIMEOUT:-60}
+
+# await SECONDS COMMAND...: until COMMAND succeeds; fails when it never does.
+await() {
+	local end=$((SECONDS + $1 + 1))
+	shift
+
+	until "$@"; do
+		((SECONDS < end)) || return 1
+		sleep 0.02
+	done
+}
+
+# Runs a command as an ordinary user, who has this shell's limits.
+as_user() {	# COMMAND...
+	if [[ $EUID == 0 ]]; then
+		HOME=$VNET_GUEST_HOME setpriv --reuid "$VNET_GUEST_UID" --regid "$VNET_GUEST_UID" --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# Inserts the modules of --module, in their order, each after what it needs.
+load_modules() {
+	local file depends
+
+	modprobe -a ib_core ib_uverbs rdma_ucm || return
+	for file in $VNET_GUEST_MODULE_LIST; do
+		depends=$(modinfo -F depends "$file")
+		# shellcheck disable=SC2086 # a list
+		[[ -z $depends ]] || modprobe -a -q ${depends//,/ }	# those given before are in already
+		insmod "$file" || return
+	done
+}
+
+add_netdev() {	# NAME ADDRESS/BITS
+	ip link add "$1" type dummy && ip address add "$2" dev "$1" && ip link set "$1" up
+}
+
+has_gid() {	# DEVICE INDEX
+	local gid
+
+	{ read -r gid <"/sys/class/infiniband/$1/ports/1/gids/$2"; } 2>/dev/null &&
+		[[ $gid == *[1-9a-f]* ]]
+}
+
+# Makes an RDMA device; there are GIDs when this returns.
+add_device() {	# NAME TYPE NETDEV
+	rdma link add "$1" type "$2" netdev "$3" || return
+	await 10 has_gid "$1" 1 && return
+	echo "$1 has no GID 1" >&2
+	return 1
+}
+
+set_up_devices() {
+	load_modules || return
+	if [[ -d /sys/module/vnet_ib ]]; then
+		add_netdev d0 192.168.77.1/24 && add_device vnet0 vnet d0 || return
+	fi
+	modprobe rdma_rxe && add_netdev d1 192.168.78.1/24 && add_device rxe0 rxe d1 || return
+	touch /run/vnet-set-up
+}
+
+# Ends the script where it fails.
+set_up() {
+	[[ ! -e /run/vnet-set-up ]] || return 0
+	set_up_devices && return
+	echo "no devices could be set up" >&2
+	exit 1
+}
+
+# Does a process of that group listen, for TCP or with rdma_cm?
+group_listens() {	# PGID
+	local ss=(ss -Hltnp) pid pids
+
+	pids=$(pgrep -g "$1") || return 1
+	[[ $EUID != 0 ]] || ss=(nsenter "--net=/proc/${pids%%$'\n'*}/ns/net" "${ss[@]}")
+	pids=${pids//$'\n'/|}
+	"${ss[@]}" 2>/dev/null | grep -qE "pid=($pids)," && return
+	rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*pid ($pids) "
+}
+
+listens_or_gone() {	# PGID
+	group_listens "$1" || ! kill -0 -- "-$1" 2>/dev/null
+}
+
+# pair SERVER... -- CLIENT...: starts the server, waits until it listens, runs the
+# client; prints what the client prints and, when one of them fails, what the
+# server said. Without a client, that is the server's command and "localhost".
+# Both may be functions. The server has 5 s more than the client; one that must
+# be told to end has not failed.
+pair() {
+	local server=() client out pid client_pid timer status=0 server_status ended
+
+	while [[ $# -gt 0 && $1 != -- ]]; do
+		server+=("$1")
+		shift
+	done
+	client=("${@:2}")
+	[[ ${#client[@]} -gt 0 ]] || client=("${server[@]}" localhost)
+	out=$(mktemp) || return
+
+	set -m
+	"${server[@]}" >"$out" 2>&1 </dev/null &
+	pid=$!
+	set +m
+	if ! await 30 listens_or_gone "$pid" || ! kill -0 -- "-$pid" 2>/dev/null; then
+		echo "pair: ${server[*]} does not listen; it said:" >&2
+		kill -KILL -- "-$pid" 2>/dev/null
+		sed 's/^/  /' "$out" >&2
+		rm -f -- "$out"
+		return 1
+	fi
+	set -m
+	"${client[@]}" </dev/null &
+	client_pid=$!
+	sleep "$PAIR_TIMEOUT" &
+	timer=$!
+	set +m
+	wait -n -p ended "$client_pid" "$timer"
+	status=$?
+	if [[ $ended == "$timer" ]]; then
+		echo "pair: no end of ${client[*]} after $PAIR_TIMEOUT s" >&2
+		kill -KILL -- "-$client_pid" 2>/dev/null
+		status=124
+	fi
+	kill "$timer" 2>/dev/null
+
+	sleep 5 &
+	timer=$!
+	wait -n -p ended "$pid" "$timer"
+	server_status=$?
+	if [[ $ended == "$timer" ]]; then
+		kill -TERM -- "-$pid" 2>/dev/null
+		await 2 eval '! kill -0 -- "-$pid" 2>/dev/null' || kill -KILL -- "-$pid" 2>/dev/null
+		server_status=0
+	else
+		kill "$timer" 2>/dev/null
+	fi
+	wait "$client_pid" "$pid" "$timer" 2>/dev/null
+	if [[ $status != 0 || $server_status != 0 ]]; then
+		echo "pair: the client ended with $status, the server with $server_status; it said:" >&2
+		sed 's/^/  /' "$out" >&2
+	fi
+	rm -f -- "$out"
+	return $((status ? status : server_status))
+}
