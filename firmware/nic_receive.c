@@ -396,8 +396,11 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		if (invalidated)
 			status = VNET_WC_LOC_QP_OP_ERR;
 	}
-	if (unlikely(status && msg->datagram)) {
-		/* A datagram that does not fit is lost, and nothing else. */
+	if (unlikely(status == VNET_WC_LOC_LEN_ERR && msg->datagram)) {
+		/*
+		 * A datagram that does not fit is lost, and nothing else. A receive
+		 * that is wrong by itself fails as for any other message.
+		 */
 		d.peer->counters.dropped++;
 		nic_delivery_unlock(&d);
 		nic_fetch_add(&nic->hdr->counters.drop_length, 1);

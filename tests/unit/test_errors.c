@@ -360,6 +360,35 @@ static void recv_too_many(struct sge *sg, u32 *n)
 	*n = 33;
 }
 
+/* The receiver learns, whatever the type; the sender, if it is reliable. */
+static void bad_receive(const struct receive_error *error, u8 type)
+{
+	bool reliable = type == NIC_QPT_RC;
+	struct pair pair = make_pair(type);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	/* With a header of 40 bytes in front or not, it needs two pieces. */
+	struct sge from = sge(&w.p[0], FROM, type == NIC_QPT_UD ? 30 : 70), to[33];
+	u32 i, n = 2;
+
+	for (i = 0; i < 33; i++)
+		to[i] = sge(&w.p[1], TO + i * 40, 40);
+	if (type == NIC_QPT_UD) {
+		memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
+		wqe.ud.sgid_index = 1;
+		wqe.ud.remote_qpn = pair.b->qpn;
+		wqe.ud.remote_qkey = TEST_QKEY;
+	}
+	error->spoil(to, &n);
+	fill(&w.p[0], FROM, 70, 1);
+	post_recv(pair.b, 2, to, n);
+	send_one(pair.a, &wqe, &from);
+	expect(pair.a->scq, 1, reliable ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, error->status);
+	assert_int_equal(state_of(pair.a), reliable ? NIC_QPS_ERR : NIC_QPS_RTS);
+	assert_int_equal(state_of(pair.b), NIC_QPS_ERR);
+	assert_true(untouched(&w.p[1], TO, 2000));
+}
+
 static void bad_receives(void **state)
 {
 	static const struct receive_error t[] = {
@@ -369,27 +398,13 @@ static void bad_receives(void **state)
 		{ "another's memory", recv_others_memory, VNET_WC_LOC_PROT_ERR },
 		{ "too many pieces", recv_too_many, VNET_WC_LOC_QP_OP_ERR },
 	};
-	u32 i, j;
+	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD };
+	u32 i;
 
 	(void)state;
-	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct pair pair = make_pair(NIC_QPT_RC);
-		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-		struct sge from = sge(&w.p[0], FROM, 70), to[33];
-		u32 n = 2;
-
-		print_message("  %s\n", t[i].what);
-		for (j = 0; j < 33; j++)
-			to[j] = sge(&w.p[1], TO + j * 40, 40);
-		t[i].spoil(to, &n);
-		fill(&w.p[0], FROM, 70, 1);
-		post_recv(pair.b, 2, to, n);
-		send_one(pair.a, &wqe, &from);
-		expect(pair.a->scq, 1, VNET_WC_REM_OP_ERR);
-		expect(pair.b->rcq, 2, t[i].status);
-		assert_int_equal(state_of(pair.a), NIC_QPS_ERR);
-		assert_int_equal(state_of(pair.b), NIC_QPS_ERR);
-		assert_true(untouched(&w.p[1], TO, 2000));
+	for (i = 0; i < 3 * sizeof(t) / sizeof(t[0]); i++) {
+		print_message("  %s, type %u\n", t[i / 3].what, types[i % 3]);
+		bad_receive(&t[i / 3], types[i % 3]);
 	}
 }
 
