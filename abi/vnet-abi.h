@@ -30,7 +30,41 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_CQE_PAYLOAD = 1 << 0,
 	/* Doorbells may be rung by an IB_USER_VERBS_CMD_POST_SEND without WRs. */
 	VNET_UCONTEXT_CAP_TRAP_DOORBELL = 1 << 1,
+	/* vnet_alloc_ucontext_resp.doorbell_fd is a descriptor to ring by. */
+	VNET_UCONTEXT_CAP_DOORBELL_FD = 1 << 2,
+	/* vnet_alloc_ucontext_resp.doorbell_page can be mapped. */
+	VNET_UCONTEXT_CAP_DOORBELL_PAGE = 1 << 3,
 };
+
+/*
+ * The lightest trap: ioctl(doorbell_fd, one of these, number) has the agent run
+ * the send queue of that QP, or tells it of new receives, as the functions of
+ * struct vnet_gate do. 0, or -1 with EBADFD when the device is gone.
+ */
+enum vnet_doorbell_ioctls {
+	VNET_DOORBELL_SEND = 0x7600,
+	VNET_DOORBELL_RECV = 0x7601,
+	VNET_DOORBELL_SRQ_RECV = 0x7602,
+	/* The doorbell page was written, and the NIC processor sleeps. */
+	VNET_DOORBELL_WAKE = 0x7603,
+};
+
+#define VNET_DOORBELL_WORDS 128
+
+/*
+ * A page by which a process rings without a trap: it sets (atomically) the bit
+ * of the queue pair's number modulo 8192, then that word's bit of the summary;
+ * after a full barrier it traps if need_wakeup is set. The NIC processor takes
+ * the bits, the summary's first.
+ */
+struct vnet_doorbell_page {
+	__u32 need_wakeup;
+	__u32 rsvd[15];
+	__aligned_u64 summary[VNET_DOORBELL_WORDS / 64];
+	__aligned_u64 rsvd2[6];
+	__aligned_u64 word[VNET_DOORBELL_WORDS];
+};
+static_assert(sizeof(struct vnet_doorbell_page) == 128 + 8 * VNET_DOORBELL_WORDS, "abi");
 
 struct vnet_alloc_ucontext_req {
 	/* VNET_HW_VERSION of the provider; the agent refuses one it lacks. */
@@ -52,6 +86,11 @@ struct vnet_alloc_ucontext_resp {
 	__u32 max_inline_data;
 	/* Frequency of completion timestamps, kHz. */
 	__u32 clock_khz;
+	/* Descriptor of this process for enum vnet_doorbell_ioctls, or -1. */
+	__s32 doorbell_fd;
+	__u8 reserved_160[4];
+	/* Offset for mmap() of a struct vnet_doorbell_page (one page). */
+	__aligned_u64 doorbell_page;
 };
 
 /* Attributes of ioctls, in the driver's name space (1 << UVERBS_ID_NS_SHIFT). */
@@ -120,7 +159,7 @@ struct vnet_create_qp_resp {
 };
 
 static_assert(sizeof(struct vnet_alloc_ucontext_req) == 8, "abi");
-static_assert(sizeof(struct vnet_alloc_ucontext_resp) == 40, "abi");
+static_assert(sizeof(struct vnet_alloc_ucontext_resp) == 56, "abi");
 static_assert(sizeof(struct vnet_alloc_pd_resp) == 8, "abi");
 static_assert(sizeof(struct vnet_ring_info) == 24, "abi");
 static_assert(sizeof(struct vnet_create_cq_req) == 8, "abi");

@@ -205,7 +205,7 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 	struct vnet_ring *ring;
 	struct nic_qp *qp;
 
-	if (!rq)
+	if (!rq || (nic->space != NIC_SPACE_POINTER && nic_load(&rq->space) != nic->space))
 		return;
 	if (!is_srq) {
 		qp = nic_find_qp(nic, num);

@@ -97,6 +97,7 @@ static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
 	if (!ctx)
 		return NULL;
 	pthread_mutex_init(&ctx->cq_mutex, NULL);
+	ctx->doorbell_fd = -1;
 	ctx->single_threaded = asked_for_one_thread();
 	verbs_set_ops(&ctx->ibv_ctx, &context_ops);
 	return ctx;
@@ -104,6 +105,7 @@ static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
 
 static void put_context(struct vnet_context *ctx)
 {
+	vnet_doorbell_fini(ctx);
 	pthread_mutex_destroy(&ctx->cq_mutex);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
@@ -134,6 +136,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 		ctx->gate = *gate;
 	ctx->gate_cookie = resp->gate_cookie;
 	ctx->clock_khz = resp->clock_khz;
+	vnet_doorbell_init(ctx, resp);
 	return 0;
 }
 

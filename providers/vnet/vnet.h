@@ -25,9 +25,15 @@ struct vnet_device {
 
 struct vnet_context {
 	struct verbs_context ibv_ctx;
-	/* A copy of the agent's; all NULL where it has none. */
+	/*
+	 * A copy of the agent's; where it has none, NULL but for what doorbell.c
+	 * puts there.
+	 */
 	struct vnet_gate gate;
 	uint64_t gate_cookie;
+	/* Where there is no gate: what to ring by; -1 and NULL if there is not. */
+	int doorbell_fd;
+	struct vnet_doorbell_page *doorbell_page;
 	uint32_t clock_khz;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
@@ -256,6 +262,11 @@ static inline void vnet_send_doorbell(struct vnet_qp *qp)
 	else
 		vnet_send_doorbell_trap(qp);
 }
+
+/* -- doorbell.c: agents without a gate */
+
+void vnet_doorbell_init(struct vnet_context *ctx, const struct vnet_alloc_ucontext_resp *resp);
+void vnet_doorbell_fini(struct vnet_context *ctx);
 
 /* -- recv.c: posting receive requests */
 

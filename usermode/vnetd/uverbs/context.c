@@ -18,6 +18,7 @@ static const struct vnet_alloc_ucontext_resp context_resp = {
 	.max_recv_sge = VNET_MAX_SGE,
 	.max_inline_data = VNET_MAX_INLINE,
 	.clock_khz = UV_CLOCK_KHZ,
+	.doorbell_fd = -1,
 };
 
 /*

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What a process has of the device: its context; protection domains; addresses. */
+#include <linux/file.h>
+#include <linux/module.h>
+#include <rdma/ib_cache.h>
+#include <rdma/uverbs_ioctl.h>
+#define UVERBS_MODULE_NAME vnet_ib
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "vnet_ib.h"
+
+/* ----------------------------------------------------------------- contexts */
+
+/* A descriptor to ring by, not yet the process'; -1 if there is none to spare. */
+struct vnet_new_fd {
+	int fd;
+	struct file *file;
+};
+
+static struct vnet_new_fd vnet_new_doorbell(struct vnet_door *door)
+{
+	struct vnet_new_fd new = { .fd = get_unused_fd_flags(O_CLOEXEC) };
+
+	if (new.fd < 0)
+		goto none;
+	new.file = vnet_door_file(door);
+	if (!IS_ERR(new.file))
+		return new;
+	put_unused_fd(new.fd);
+none:
+	/* Posting goes the long way then. */
+	return (struct vnet_new_fd){ .fd = -1 };
+}
+
+/* The process was told its number, or will never know. */
+static void vnet_end_doorbell(const struct vnet_new_fd *new, bool told)
+{
+	if (new->fd < 0)
+		return;
+	if (told) {
+		fd_install(new->fd, new->file);
+	} else {
+		put_unused_fd(new->fd);
+		fput(new->file);
+	}
+}
+
+static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext *uc,
+						     int doorbell_fd)
+{
+	struct vnet_alloc_ucontext_resp resp = {
+		.hw_version = VNET_HW_VERSION,
+		.caps = VNET_UCONTEXT_CAP_TRAP_DOORBELL | VNET_UCONTEXT_CAP_DOORBELL_PAGE,
+		.max_send_sge = VNET_MAX_SGE,
+		.max_recv_sge = VNET_MAX_SGE,
+		.max_inline_data = VNET_MAX_INLINE,
+		.clock_khz = USEC_PER_SEC,
+		.doorbell_fd = doorbell_fd,
+		.doorbell_page = rdma_user_mmap_get_offset(&uc->door->page.mmap->entry),
+	};
+
+	if (doorbell_fd >= 0)
+		resp.caps |= VNET_UCONTEXT_CAP_DOORBELL_FD;
+	return resp;
+}
+
+static int vnet_introduce(struct vnet_ucontext *uc, struct ib_udata *udata)
+{
+	struct vnet_new_fd new = vnet_new_doorbell(uc->door);
+	struct vnet_alloc_ucontext_resp resp = vnet_describe(uc, new.fd);
+	int err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+
+	vnet_end_doorbell(&new, !err);
+	return err;
+}
+
+int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibuc->device);
+	struct vnet_ucontext *uc = to_vuc(ibuc);
+	struct vnet_alloc_ucontext_req req = {};
+	int err;
+
+	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(struct vnet_alloc_ucontext_resp))
+		return -EINVAL;
+	err = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (err)
+		return err;
+	if (req.hw_version != VNET_HW_VERSION || memchr_inv(req.reserved_20, 0, 4))
+		return -EPROTONOSUPPORT;
+	err = vnet_number_get(&dev->spaces, &uc->obj);
+	if (err)
+		return err;
+	err = -ENOMEM;
+	uc->door = vnet_door_make(uc);
+	if (!uc->door)
+		goto end_space;
+	/* Busy: the module stays as long as somebody has the device open. */
+	__module_get(THIS_MODULE);
+	err = vnet_introduce(uc, udata);
+	if (!err)
+		return 0;
+	module_put(THIS_MODULE);
+	vnet_door_close(uc->door);
+end_space:
+	vnet_number_end(&dev->spaces, &uc->obj);
+	return err;
+}
+
+void vnet_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+	struct vnet_ucontext *uc = to_vuc(ibuc);
+
+	vnet_door_close(uc->door);
+	vnet_number_end(&to_vdev(ibuc->device)->spaces, &uc->obj);
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The device goes away under the process: its rings are counted pages, which it
+ * may keep; its objects are destroyed by the core.
+ */
+void vnet_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+/* A context that another process, or another context, has opened. */
+int vnet_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
+{
+	struct vnet_ucontext *uc = to_vuc(ibuc);
+	struct vnet_new_fd new = vnet_new_doorbell(uc->door);
+	struct vnet_alloc_ucontext_resp resp = vnet_describe(uc, new.fd);
+	int err = uverbs_copy_to_struct_or_zero(attrs, VNET_ATTR_QUERY_CONTEXT_RESP, &resp,
+						sizeof(resp));
+
+	vnet_end_doorbell(&new, !err);
+	return err;
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(vnet_query_context, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(VNET_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct vnet_alloc_ucontext_resp,
+								    doorbell_page),
+						 UA_MANDATORY));
+
+const struct uapi_definition vnet_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &vnet_query_context),
+	{},
+};
+
+/* ------------------------------------------------------- protection domains */
+
+int vnet_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vnet_pd *pd = container_of(ibpd, struct vnet_pd, ibpd);
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	struct vnet_alloc_pd_resp resp = {};
+	int err;
+
+	err = vnet_number_get(&dev->pds, &pd->obj);
+	if (err || !udata)
+		return err;
+	resp.pdn = pd->obj.index;
+	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	if (err)
+		vnet_number_end(&dev->pds, &pd->obj);
+	return err;
+}
+
+int vnet_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	vnet_number_end(&to_vdev(ibpd->device)->pds,
+			&container_of(ibpd, struct vnet_pd, ibpd)->obj);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- addresses */
+
+int vnet_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct vnet_ah *ah = container_of(ibah, struct vnet_ah, ibah);
+	const struct rdma_ah_attr *attr = init->ah_attr;
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	/* An Ethernet port: addresses are global. */
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return -EINVAL;
+	memcpy(ah->av.dgid, grh->dgid.raw, sizeof(ah->av.dgid));
+	ah->av.flow_label = grh->flow_label;
+	ah->av.sgid_index = grh->sgid_index;
+	ah->av.hop_limit = grh->hop_limit;
+	ah->av.traffic_class = grh->traffic_class;
+	ah->av.sl = rdma_ah_get_sl(attr);
+	return 0;
+}
+
+int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	const struct vnet_wqe_ud *av = &container_of(ibah, struct vnet_ah, ibah)->av;
+	union ib_gid dgid;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->type = ibah->type;
+	memcpy(dgid.raw, av->dgid, sizeof(dgid.raw));
+	rdma_ah_set_grh(attr, &dgid, av->flow_label, av->sgid_index, av->hop_limit,
+			av->traffic_class);
+	rdma_ah_set_sl(attr, av->sl);
+	rdma_ah_set_port_num(attr, 1);
+	return 0;
+}
+
+int vnet_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}

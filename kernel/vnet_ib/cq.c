@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: life, size, events. Kernel consumers' polling is in poll.c. */
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "vnet_ib.h"
+
+#define VNET_CQE_SHIFT 7
+static_assert(1 << VNET_CQE_SHIFT == VNET_CQE_SIZE);
+
+static struct ib_ucontext *vnet_udata_context(struct ib_udata *udata)
+{
+	struct vnet_ucontext *uc;
+
+	if (!udata)
+		return NULL;
+	uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
+	return uc ? &uc->ibuc : NULL;
+}
+
+static int vnet_cq_flags(const struct ib_cq_init_attr *attr, struct ib_udata *udata, u32 *flags)
+{
+	struct vnet_create_cq_req req = {};
+	int err;
+
+	*flags = 0;
+	if (attr->flags &
+	    ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
+		return -EOPNOTSUPP;
+	if (!udata || !udata->inlen)
+		return 0;
+	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	if (err)
+		return err;
+	if (memchr_inv(req.reserved_20, 0, sizeof(req.reserved_20)))
+		return -EINVAL;
+	*flags = req.flags;
+	return 0;
+}
+
+static int vnet_cq_respond(const struct vnet_cq *cq, struct ib_udata *udata)
+{
+	struct vnet_create_cq_resp resp = { .cqn = cq->obj.index + 1 };
+
+	if (!udata)
+		return 0;
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	vnet_ring_info(&cq->ring, &resp.cq);
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/* With its number and ring: the firmware's part. */
+static int vnet_cq_enter(struct vnet_dev *dev, struct vnet_cq *cq, u32 flags)
+{
+	struct nic_cq_params p = {
+		.ring = vnet_ring_name(&cq->ring),
+		.entries = cq->ring.entries,
+		.flags = flags,
+		.channel = cq->obj.index,
+	};
+	enum nic_result result;
+
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_cq_create(&dev->agent.nic, cq->obj.index + 1, &p));
+	mutex_unlock(&dev->commands);
+	return vnet_errno(result);
+}
+
+static void vnet_cq_leave(struct vnet_dev *dev, struct vnet_cq *cq)
+{
+	enum nic_result result;
+	u32 events;
+
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_cq_destroy(&dev->agent.nic, cq->obj.index + 1, &events));
+	mutex_unlock(&dev->commands);
+	WARN_ON(result != NIC_OK);
+	/* If it is about to be told of, that ends now. */
+	vnet_tell(dev);
+}
+
+int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibcq->device);
+	struct vnet_cq *cq = to_vcq(ibcq);
+	u32 flags;
+	int err;
+
+	if (!attr->cqe || attr->cqe > VNET_MAX_CQE ||
+	    attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	err = vnet_cq_flags(attr, udata, &flags);
+	if (err)
+		return err;
+	spin_lock_init(&cq->lock);
+	err = vnet_ring_make(&cq->ring, vnet_udata_context(udata), roundup_pow_of_two(attr->cqe),
+			     VNET_CQE_SHIFT);
+	if (err)
+		return err;
+	err = vnet_number_get(&dev->cqs, &cq->obj);
+	if (err)
+		goto free_ring;
+	err = vnet_cq_enter(dev, cq, flags);
+	if (err)
+		goto end_number;
+	err = vnet_cq_respond(cq, udata);
+	if (err)
+		goto leave;
+	ibcq->cqe = cq->ring.entries;
+	return 0;
+
+leave:
+	vnet_cq_leave(dev, cq);
+end_number:
+	vnet_number_end(&dev->cqs, &cq->obj);
+free_ring:
+	vnet_ring_free(&cq->ring);
+	return err;
+}
+
+/* The entries move to a new ring; the process maps it and unmaps the old one. */
+int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibcq->device);
+	struct vnet_cq *cq = to_vcq(ibcq);
+	struct vnet_resize_cq_resp resp = {};
+	struct vnet_ring_mem ring;
+	enum nic_result result;
+	unsigned long flags;
+	int err;
+
+	if (cqe < 1 || cqe > VNET_MAX_CQE || (udata && udata->outlen < sizeof(resp)))
+		return -EINVAL;
+	err = vnet_ring_make(&ring, vnet_udata_context(udata), roundup_pow_of_two(cqe),
+			     VNET_CQE_SHIFT);
+	if (err)
+		return err;
+	if (udata) {
+		vnet_ring_info(&ring, &resp.cq);
+		err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (err)
+			goto free_ring;
+	}
+	mutex_lock(&dev->commands);
+	/* A kernel consumer polls the one or the other. */
+	do {
+		spin_lock_irqsave(&cq->lock, flags);
+		result = nic_cq_resize(&dev->agent.nic, cq->obj.index + 1, vnet_ring_name(&ring),
+				       ring.entries);
+		if (result == NIC_OK)
+			swap(ring, cq->ring);
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (result == NIC_BUSY)
+			vnet_command_pause(dev);
+	} while (result == NIC_BUSY);
+	mutex_unlock(&dev->commands);
+	err = vnet_errno(result);
+	if (!err)
+		ibcq->cqe = cq->ring.entries;
+free_ring:
+	/* The new one, or by now the old one. */
+	vnet_ring_free(&ring);
+	return err;
+}
+
+int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibcq->device);
+	struct vnet_cq *cq = to_vcq(ibcq);
+
+	vnet_cq_leave(dev, cq);
+	vnet_number_end(&dev->cqs, &cq->obj);
+	vnet_ring_free(&cq->ring);
+	return 0;
+}
+
+/* Processes arm their queues by themselves, in the ring. */
+int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	struct vnet_ring *ring;
+	unsigned long irq;
+	int missed = 0;
+	u32 arm = VNET_CQ_ARM_NEXT;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	ring = cq->ring.ring;
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED &&
+	    nic_load(&ring->arm) != VNET_CQ_ARM_NEXT)
+		arm = VNET_CQ_ARM_SOLICITED;
+	nic_store(&ring->arm, arm);
+	/* The NIC makes an entry, has a full barrier, and looks whether it is armed. */
+	smp_mb();
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		missed = nic_load(&ring->prod) != cq->cons;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Devices: made by "rdma link add", gone with their net devices. */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+#include <net/addrconf.h>
+
+#include "vnet_ib.h"
+
+/* All devices, for the end of the module. */
+static LIST_HEAD(vnet_devices);
+static DEFINE_MUTEX(vnet_devices_lock);
+
+static const struct nic_config vnet_config = {
+	.max_qp = VNET_MAX_QP,
+	.max_cq = VNET_MAX_CQ,
+	.max_srq = VNET_MAX_SRQ,
+	.max_mr = VNET_MAX_MR,
+	/* One for each CQ. */
+	.max_channel = VNET_MAX_CQ,
+	.max_client = 1,
+	/* Rings are elsewhere, and named by their addresses. */
+	.queue_bytes = PAGE_SIZE,
+	.stall_ns = VNET_STALL_NS,
+};
+
+/* -------------------------------------------------------------- NIC memory */
+
+static void vnet_view_init(struct vnet_dev *dev, struct vnet_view *view, u32 space, bool may_sleep)
+{
+	*view = dev->agent;
+	view->may_sleep = may_sleep;
+	view->nic.space = space;
+	view->nic.host = view;
+}
+
+static int vnet_nic_make(struct vnet_dev *dev)
+{
+	struct nic *nic = &dev->agent.nic;
+	enum nic_result result;
+	u32 i;
+
+	dev->memory_size = nic_memory_size(&vnet_config);
+	dev->memory = vzalloc(dev->memory_size);
+	dev->mr = vcalloc(VNET_MAX_MR, sizeof(*dev->mr));
+	if (!dev->memory || !dev->mr)
+		return -ENOMEM;
+	result = nic_format(dev->memory, dev->memory_size, &vnet_config);
+	if (result == NIC_OK)
+		result = nic_attach(nic, dev->memory, dev->memory_size);
+	if (WARN_ON(result != NIC_OK))
+		return -EINVAL;
+	/* Nobody dies inside: one name will do in the locks. */
+	nic->self = 1;
+	nic->direct = true;
+	dev->agent.dev = dev;
+	vnet_view_init(dev, &dev->agent_atomic, NIC_SPACE_POINTER, false);
+	vnet_view_init(dev, &dev->kernel, VNET_SPACE_KERNEL, false);
+	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);
+	for (i = 0; i < VNET_MAX_CQ; i++)
+		nic_channel_create(nic, i, 1);
+	return 0;
+}
+
+static int vnet_make_numbers(struct vnet_dev *dev)
+{
+	return vnet_numbers_init(&dev->qps, 1, VNET_MAX_QP)           ?:
+		       vnet_numbers_init(&dev->cqs, 1, VNET_MAX_CQ)   ?:
+		       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) ?:
+		       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR)   ?:
+		       vnet_numbers_init(&dev->pds, 1, VNET_MAX_PD)   ?:
+		       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
+}
+
+/* Whatever of it was made. By then nobody uses any of it. */
+static void vnet_dealloc(struct ib_device *ibdev)
+{
+	struct vnet_dev *dev = to_vdev(ibdev);
+
+	mutex_lock(&vnet_devices_lock);
+	list_del_init(&dev->list);
+	mutex_unlock(&vnet_devices_lock);
+	vnet_processor_stop(dev);
+	vnet_numbers_fini(&dev->spaces);
+	vnet_numbers_fini(&dev->pds);
+	vnet_numbers_fini(&dev->mrs);
+	vnet_numbers_fini(&dev->srqs);
+	vnet_numbers_fini(&dev->cqs);
+	vnet_numbers_fini(&dev->qps);
+	vfree(dev->mr);
+	vfree(dev->memory);
+}
+
+/* --------------------------------------------------------------- the device */
+
+const struct ib_device_ops vnet_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver = VNET_UVERBS_ABI_VERSION,
+
+	.add_gid = vnet_add_gid,
+	.alloc_hw_port_stats = vnet_alloc_stats,
+	.alloc_mr = vnet_alloc_mr,
+	.alloc_mw = vnet_alloc_mw,
+	.alloc_pd = vnet_alloc_pd,
+	.alloc_ucontext = vnet_alloc_ucontext,
+	.create_ah = vnet_create_ah,
+	.create_cq = vnet_create_cq,
+	.create_qp = vnet_create_qp,
+	.create_srq = vnet_create_srq,
+	.create_user_ah = vnet_create_ah,
+	.dealloc_driver = vnet_dealloc,
+	.dealloc_mw = vnet_dealloc_mw,
+	.dealloc_pd = vnet_dealloc_pd,
+	.dealloc_ucontext = vnet_dealloc_ucontext,
+	.del_gid = vnet_del_gid,
+	.dereg_mr = vnet_dereg_mr,
+	.destroy_ah = vnet_destroy_ah,
+	.destroy_cq = vnet_destroy_cq,
+	.destroy_qp = vnet_destroy_qp,
+	.destroy_srq = vnet_destroy_srq,
+	.disassociate_ucontext = vnet_disassociate_ucontext,
+	.get_dev_fw_str = vnet_fw_str,
+	.get_dma_mr = vnet_get_dma_mr,
+	.get_hw_stats = vnet_get_stats,
+	.get_link_layer = vnet_link_layer,
+	.get_port_immutable = vnet_port_immutable,
+	.map_mr_sg = vnet_map_mr_sg,
+	.mmap = vnet_mmap,
+	.mmap_free = vnet_mmap_free,
+	.modify_qp = vnet_modify_qp,
+	.modify_srq = vnet_modify_srq,
+	.poll_cq = vnet_poll_cq,
+	.post_recv = vnet_post_recv,
+	.post_send = vnet_post_send,
+	.post_srq_recv = vnet_post_srq_recv,
+	.query_ah = vnet_query_ah,
+	.query_device = vnet_query_device,
+	.query_pkey = vnet_query_pkey,
+	.query_port = vnet_query_port,
+	.query_qp = vnet_query_qp,
+	.query_srq = vnet_query_srq,
+	.query_ucontext = vnet_query_ucontext,
+	.reg_user_mr = vnet_reg_user_mr,
+	.req_notify_cq = vnet_req_notify_cq,
+	.resize_cq = vnet_resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, vnet_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, vnet_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, vnet_mw, ibmw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, vnet_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, vnet_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, vnet_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, vnet_ucontext, ibuc),
+};
+
+static bool vnet_netdev_up(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev);
+}
+
+static void vnet_describe_device(struct vnet_dev *dev, struct net_device *netdev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->local_dma_lkey = 0;
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, netdev->dev_addr);
+	strscpy(ibdev->node_desc, "vnet: a virtual interface NIC", sizeof(ibdev->node_desc));
+	ibdev->uverbs_cmd_mask |=
+		BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
+		BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	ib_set_device_ops(ibdev, &vnet_ops);
+	ibdev->driver_def = vnet_uapi;
+	vnet_fill_attributes(dev);
+	dev->agent.nic.hdr->port_up = vnet_netdev_up(netdev);
+}
+
+static int vnet_register(struct vnet_dev *dev, const char *name, struct net_device *netdev)
+{
+	int err;
+
+	vnet_describe_device(dev, netdev);
+	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (err)
+		return err;
+	/* It lives where its net device does. */
+	write_pnet(&dev->ibdev.coredev.rdma_net, dev_net(netdev));
+	err = vnet_processor_start(dev);
+	if (err)
+		return err;
+	/* No DMA device: addresses are the kernel's own. */
+	return ib_register_device(&dev->ibdev, name, NULL);
+}
+
+int vnet_newlink(const char *name, struct net_device *netdev)
+{
+	struct vnet_dev *dev;
+	int err;
+
+	if (netdev->flags & IFF_LOOPBACK || netdev->type != ARPHRD_ETHER)
+		return -EINVAL;
+	/* One device of this kind on a net device. */
+	mutex_lock(&vnet_devices_lock);
+	list_for_each_entry(dev, &vnet_devices, list)
+	{
+		if (dev->netdev == netdev) {
+			mutex_unlock(&vnet_devices_lock);
+			return -EEXIST;
+		}
+	}
+	mutex_unlock(&vnet_devices_lock);
+
+	dev = ib_alloc_device(vnet_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dev->list);
+	mutex_init(&dev->commands);
+	INIT_LIST_HEAD(&dev->doors);
+	mutex_init(&dev->doors_lock);
+	dev->netdev = netdev;
+	err = vnet_make_numbers(dev) ?: vnet_nic_make(dev);
+	if (err)
+		goto err_free;
+	mutex_lock(&vnet_devices_lock);
+	list_add_tail(&dev->list, &vnet_devices);
+	mutex_unlock(&vnet_devices_lock);
+	err = vnet_register(dev, name, netdev);
+	if (!err)
+		return 0;
+err_free:
+	vnet_dealloc(&dev->ibdev);
+	dev->ibdev.ops.dealloc_driver = NULL;
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+void vnet_delete_all(void)
+{
+	struct vnet_dev *dev;
+
+	mutex_lock(&vnet_devices_lock);
+	while (!list_empty(&vnet_devices)) {
+		dev = list_first_entry(&vnet_devices, struct vnet_dev, list);
+		list_del_init(&dev->list);
+		mutex_unlock(&vnet_devices_lock);
+		/* With the net device, which may be going at the same time. */
+		if (ib_device_try_get(&dev->ibdev))
+			ib_unregister_device_and_put(&dev->ibdev);
+		mutex_lock(&vnet_devices_lock);
+	}
+	mutex_unlock(&vnet_devices_lock);
+}
+
+/* --------------------------------------------------------------- net device */
+
+static void vnet_port_changed(struct vnet_dev *dev)
+{
+	struct nic_header *hdr = dev->agent.nic.hdr;
+	bool up = vnet_netdev_up(dev->netdev);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	if (nic_xchg(&hdr->port_up, up) != up)
+		ib_dispatch_event(&event);
+}
+
+int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
+	struct vnet_dev *dev, *found = NULL;
+
+	mutex_lock(&vnet_devices_lock);
+	list_for_each_entry(dev, &vnet_devices, list)
+	{
+		if (dev->netdev == netdev && ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&vnet_devices_lock);
+	if (!found)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(&found->ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		vnet_port_changed(found);
+		break;
+	}
+	ib_device_put(&found->ibdev);
+	return NOTIFY_DONE;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How a process enters the firmware: by the uverbs write command for posting,
+ * by an ioctl of a descriptor that does nothing else, or by a page that the NIC
+ * processor reads.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+
+#include "vnet_ib.h"
+
+/* Who is inside by a descriptor, whose context may be closed meanwhile. */
+DEFINE_STATIC_SRCU(vnet_door_srcu);
+
+void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
+{
+	nic_send_doorbell(&view->nic, qpn);
+	vnet_tell(dev);
+}
+
+void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
+{
+	u64 next;
+
+	nic_recv_doorbell(&view->nic, num, is_srq);
+	/* Whoever waits for the receive is carried on here, by who posted it. */
+	nic_run(&dev->agent.nic, VNET_MAX_QP_WR, &next);
+	vnet_tell(dev);
+}
+
+/* -------------------------------------------------------------- descriptor */
+
+static void vnet_door_free(struct kref *kref)
+{
+	kfree(container_of(kref, struct vnet_door, kref));
+}
+
+static int vnet_doorbell_release(struct inode *inode, struct file *file)
+{
+	struct vnet_door *door = file->private_data;
+
+	kref_put(&door->kref, vnet_door_free);
+	return 0;
+}
+
+static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsigned int cmd,
+			     u32 num)
+{
+	switch (cmd) {
+	case VNET_DOORBELL_SEND:
+		vnet_ring_send(dev, view, num);
+		return 0;
+	case VNET_DOORBELL_RECV:
+	case VNET_DOORBELL_SRQ_RECV:
+		vnet_ring_recv(dev, view, num, cmd == VNET_DOORBELL_SRQ_RECV);
+		return 0;
+	case VNET_DOORBELL_WAKE:
+		plat_kick(&view->nic);
+		return 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long vnet_doorbell_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct vnet_door *door = file->private_data;
+	struct vnet_dev *dev;
+	long ret = -EBADFD;
+	int idx;
+
+	idx = srcu_read_lock(&vnet_door_srcu);
+	dev = READ_ONCE(door->dev);
+	if (likely(dev))
+		ret = vnet_doorbell_in(dev, &door->view, cmd, (u32)arg);
+	srcu_read_unlock(&vnet_door_srcu, idx);
+	return ret;
+}
+
+static const struct file_operations vnet_doorbell_ops = {
+	.owner = THIS_MODULE,
+	.release = vnet_doorbell_release,
+	.unlocked_ioctl = vnet_doorbell_ioctl,
+	.compat_ioctl = vnet_doorbell_ioctl,
+	.llseek = no_llseek,
+};
+
+struct file *vnet_door_file(struct vnet_door *door)
+{
+	struct file *file;
+
+	kref_get(&door->kref);
+	file = anon_inode_getfile("[vnet-doorbell]", &vnet_doorbell_ops, door, O_RDWR);
+	if (IS_ERR(file))
+		kref_put(&door->kref, vnet_door_free);
+	return file;
+}
+
+/* -------------------------------------------------------------------- pages */
+
+/* The queues of one word of the page, which the process writes at will. */
+static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *page, u32 word)
+{
+	struct nic *nic = &door->view.nic;
+	u64 bits = nic_xchg(&page->word[word], 0);
+
+	while (bits) {
+		u32 index = word * 64 + __ffs64(bits);
+
+		bits &= bits - 1;
+		/* It checks that there is such a queue and that it is this process'. */
+		nic_send_doorbell(nic, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
+	}
+}
+
+static bool vnet_door_run(struct vnet_door *door)
+{
+	struct vnet_doorbell_page *page = (void *)door->page.ring;
+	bool any = false;
+	u32 i, word;
+	u64 bits;
+
+	for (i = 0; i < ARRAY_SIZE(page->summary); i++) {
+		if (!nic_load(&page->summary[i]))
+			continue;
+		any = true;
+		/* Before the words, whose bits are set before the summary's. */
+		for (bits = nic_xchg(&page->summary[i], 0); bits; bits &= bits - 1) {
+			word = i * 64 + __ffs64(bits);
+			vnet_door_word(door, page, word);
+		}
+	}
+	return any;
+}
+
+bool vnet_doors_run(struct vnet_dev *dev)
+{
+	struct vnet_door *door;
+	bool any = false;
+	int idx;
+
+	idx = srcu_read_lock(&vnet_door_srcu);
+	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_door_srcu))
+	{
+		if (READ_ONCE(door->paged) && vnet_door_run(door))
+			any = true;
+	}
+	srcu_read_unlock(&vnet_door_srcu, idx);
+	return any;
+}
+
+bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps)
+{
+	struct vnet_doorbell_page *page;
+	struct vnet_door *door;
+	bool any = false;
+	int idx;
+
+	if (list_empty(&dev->doors))
+		return false;
+	idx = srcu_read_lock(&vnet_door_srcu);
+	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_door_srcu))
+	{
+		if (!READ_ONCE(door->paged))
+			continue;
+		page = (void *)door->page.ring;
+		nic_store(&page->need_wakeup, sleeps);
+		/* A process sets its bits, and then looks. */
+		smp_mb();
+		any = any || nic_load(&page->summary[0]) || nic_load(&page->summary[1]);
+	}
+	srcu_read_unlock(&vnet_door_srcu, idx);
+	return any;
+}
+
+/* -------------------------------------------------------------------- life */
+
+struct vnet_door *vnet_door_make(struct vnet_ucontext *uc)
+{
+	struct vnet_dev *dev = to_vdev(uc->ibuc.device);
+	struct vnet_door *door = kzalloc(sizeof(*door), GFP_KERNEL);
+
+	if (!door)
+		return NULL;
+	if (vnet_shared_make(&door->page, &uc->ibuc, sizeof(struct vnet_doorbell_page))) {
+		kfree(door);
+		return NULL;
+	}
+	kref_init(&door->kref);
+	door->dev = dev;
+	door->view = dev->agent;
+	door->view.nic.space = uc->obj.index;
+	door->view.nic.host = &door->view;
+	door->page.mmap->mapped = &door->paged;
+	((struct vnet_doorbell_page *)door->page.ring)->need_wakeup = 1;
+	mutex_lock(&dev->doors_lock);
+	list_add_tail_rcu(&door->list, &dev->doors);
+	mutex_unlock(&dev->doors_lock);
+	return door;
+}
+
+void vnet_door_close(struct vnet_door *door)
+{
+	struct vnet_dev *dev = door->dev;
+
+	mutex_lock(&dev->doors_lock);
+	list_del_rcu(&door->list);
+	mutex_unlock(&dev->doors_lock);
+	WRITE_ONCE(door->dev, NULL);
+	synchronize_srcu(&vnet_door_srcu);
+	vnet_ring_free(&door->page);
+	kref_put(&door->kref, vnet_door_free);
+}

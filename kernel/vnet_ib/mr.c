@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Memory regions: pinned pages, and the key by which the firmware knows them. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vnet_ib.h"
+
+static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+				    IB_ACCESS_MW_BIND | IB_ZERO_BASED;
+
+/*
+ * Keys differ in their tags from one use of an index to the next. A tag of 0 is
+ * left to processes that bind windows by keys of their own.
+ */
+static u32 vnet_key(const struct vnet_dev *dev, u32 index)
+{
+	u32 tags = (1u << NIC_KEY_TAG_BITS) - 1;
+
+	return index << NIC_KEY_TAG_BITS | (1 + dev->mrs.uses[index] % tags);
+}
+
+/* Make it known to the firmware. */
+static int vnet_mr_enter(struct vnet_dev *dev, struct vnet_object *obj,
+			 const struct nic_mr_params *p)
+{
+	enum nic_result result;
+
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_mr_create(&dev->agent.nic, p));
+	mutex_unlock(&dev->commands);
+	return vnet_errno(result);
+}
+
+/* What it is called now: requests may have changed the tag. */
+static u32 vnet_mr_present_key(struct vnet_dev *dev, u32 key)
+{
+	u32 present = nic_load(&dev->agent.nic.mr[key >> NIC_KEY_TAG_BITS].key);
+
+	return present ? present : key;
+}
+
+/*
+ * Nobody finds it any more, and when this returns every operation that had is
+ * over. -EBUSY: windows are open in it.
+ */
+static int vnet_mr_leave(struct vnet_dev *dev, u32 key)
+{
+	enum nic_result result;
+
+	mutex_lock(&dev->commands);
+	key = vnet_mr_present_key(dev, key);
+	result = vnet_command(dev, nic_mr_destroy(&dev->agent.nic, key));
+	mutex_unlock(&dev->commands);
+	return vnet_errno(result);
+}
+
+static struct vnet_mr *vnet_mr_new(struct ib_pd *ibpd)
+{
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	struct vnet_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	int err;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = vnet_number_get(&dev->mrs, &mr->obj);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	mr->key = vnet_key(dev, mr->obj.index);
+	return mr;
+}
+
+static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
+{
+	WRITE_ONCE(dev->mr[mr->obj.index], NULL);
+	vnet_number_end(&dev->mrs, &mr->obj);
+	ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree(mr);
+}
+
+/* With its pages in place. */
+static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
+				     struct nic_mr_params *p)
+{
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	int err;
+
+	p->key = mr->key;
+	p->pdn = vnet_pdn(ibpd);
+	if (mr->pages)
+		WRITE_ONCE(dev->mr[mr->obj.index], mr);
+	err = vnet_mr_enter(dev, &mr->obj, p);
+	if (err) {
+		vnet_mr_free(dev, mr);
+		return ERR_PTR(err);
+	}
+	mr->ibmr.lkey = mr->key;
+	mr->ibmr.rkey = mr->key;
+	return &mr->ibmr;
+}
+
+/* ---------------------------------------------------------- kinds of regions */
+
+struct ib_mr *vnet_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct nic_mr_params p = {
+		.kind = NIC_MR_REGION,
+		.access = access & vnet_access_mask,
+		/* Addresses are the kernel's own. */
+		.length = ~0ull,
+		.space = NIC_SPACE_POINTER,
+	};
+	struct vnet_mr *mr = vnet_mr_new(ibpd);
+
+	return IS_ERR(mr) ? ERR_CAST(mr) : vnet_mr_publish(ibpd, mr, &p);
+}
+
+static int vnet_mr_list_pages(struct vnet_mr *mr)
+{
+	struct sg_page_iter iter;
+	u32 n = 0;
+
+	mr->max_pages = DIV_ROUND_UP(ib_umem_offset(mr->umem) + mr->umem->length, PAGE_SIZE);
+	mr->pages = kvmalloc_array(mr->max_pages, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0)
+	{
+		if (WARN_ON_ONCE(n == mr->max_pages))
+			return -EINVAL;
+		mr->pages[n++] = sg_page_iter_page(&iter);
+	}
+	mr->npages = n;
+	return n == mr->max_pages ? 0 : -EINVAL;
+}
+
+struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	struct nic_mr_params p = {
+		.kind = NIC_MR_REGION,
+		.access = access & vnet_access_mask,
+		.iova = access & IB_ZERO_BASED ? 0 : iova,
+		.addr = offset_in_page(start),
+		.length = length,
+		.space = VNET_SPACE_PAGES,
+	};
+	struct vnet_mr *mr;
+	int err;
+
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || length > VNET_MAX_MR_SIZE)
+		return ERR_PTR(-EINVAL);
+	mr = vnet_mr_new(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->umem = ib_umem_get(&dev->ibdev, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto err_free;
+	}
+	err = vnet_mr_list_pages(mr);
+	if (err)
+		goto err_free;
+	return vnet_mr_publish(ibpd, mr, &p);
+
+err_free:
+	vnet_mr_free(dev, mr);
+	return ERR_PTR(err);
+}
+
+/* A region whose pages vnet_map_mr_sg() names, and a request registers. */
+struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)
+{
+	struct nic_mr_params p = { .kind = NIC_MR_FAST, .space = VNET_SPACE_PAGES };
+	struct vnet_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > VNET_MAX_FAST_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = vnet_mr_new(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->pages = kvcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL);
+	if (!mr->pages) {
+		vnet_mr_free(to_vdev(ibpd->device), mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->max_pages = max_sg;
+	return vnet_mr_publish(ibpd, mr, &p);
+}
+
+/* "DMA" addresses of a device that has none are the kernel's own. */
+static struct page *vnet_page_of(u64 addr)
+{
+	void *at = (void *)(uintptr_t)addr;
+
+	return is_vmalloc_addr(at) ? vmalloc_to_page(at) : virt_to_page(at);
+}
+
+static int vnet_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct vnet_mr *mr = to_vmr(ibmr);
+	u32 i;
+
+	for (i = 0; i < ibmr->page_size / PAGE_SIZE; i++) {
+		if (mr->npages == mr->max_pages)
+			return -ENOMEM;
+		mr->pages[mr->npages++] = vnet_page_of(addr + i * PAGE_SIZE);
+	}
+	return 0;
+}
+
+/*
+ * Its owner has invalidated the region, if it was ever registered: so nobody
+ * looks at its pages.
+ */
+int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset)
+{
+	if (ibmr->page_size < PAGE_SIZE)
+		return -EINVAL;
+	to_vmr(ibmr)->npages = 0;
+	return ib_sg_to_pages(ibmr, sg, nents, offset, vnet_set_page);
+}
+
+int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibmr->device);
+	struct vnet_mr *mr = to_vmr(ibmr);
+	int err;
+
+	err = vnet_mr_leave(dev, mr->key);
+	if (err)
+		return err;
+	vnet_mr_free(dev, mr);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- windows */
+
+int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct vnet_mw *mw = container_of(ibmw, struct vnet_mw, ibmw);
+	struct vnet_dev *dev = to_vdev(ibmw->device);
+	struct nic_mr_params p = {
+		.kind = ibmw->type == IB_MW_TYPE_1 ? NIC_MR_WINDOW_1 : NIC_MR_WINDOW_2,
+		.pdn = vnet_pdn(ibmw->pd),
+	};
+	int err;
+
+	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
+		return -EINVAL;
+	err = vnet_number_get(&dev->mrs, &mw->obj);
+	if (err)
+		return err;
+	p.key = vnet_key(dev, mw->obj.index);
+	err = vnet_mr_enter(dev, &mw->obj, &p);
+	if (err) {
+		vnet_number_end(&dev->mrs, &mw->obj);
+		return err;
+	}
+	ibmw->rkey = p.key;
+	return 0;
+}
+
+int vnet_dealloc_mw(struct ib_mw *ibmw)
+{
+	struct vnet_mw *mw = container_of(ibmw, struct vnet_mw, ibmw);
+	struct vnet_dev *dev = to_vdev(ibmw->device);
+	int err;
+
+	err = vnet_mr_leave(dev, ibmw->rkey);
+	if (!err)
+		vnet_number_end(&dev->mrs, &mw->obj);
+	return err;
+}

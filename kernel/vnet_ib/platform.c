@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The kernel's platform for the firmware: copies between pinned pages, time,
+ * and who is woken. All of it works in atomic context.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+
+#include "vnet_ib.h"
+
+#ifdef CONFIG_HIGHMEM
+#error "vnet_ib reads pages by their kernel addresses: it needs a 64-bit kernel"
+#endif
+
+/* After so many bytes others get their turn, where that is possible. */
+#define VNET_COPY_CHUNK (1u << 20)
+/* The end of a copy becomes visible last. */
+#define VNET_TAIL 8
+
+/* ------------------------------------------------------------------ copies */
+
+/* A place in a list of pieces. */
+struct vnet_cursor {
+	struct vnet_dev *dev;
+	const struct nic_piece *piece;
+	/* How much of the piece is done. */
+	u64 done;
+};
+
+/* How far memory is contiguous from a page of a region, up to `want` bytes. */
+static u64 vnet_run_length(const struct vnet_mr *mr, u64 addr, u64 want)
+{
+	u64 i = addr >> PAGE_SHIFT;
+	u64 have = PAGE_SIZE - offset_in_page(addr);
+
+	while (have < want && i + 1 < mr->npages && mr->pages[i + 1] == mr->pages[i] + 1) {
+		have += PAGE_SIZE;
+		i++;
+	}
+	return min(have, want);
+}
+
+/*
+ * Where the cursor is, and how many bytes from there; NULL: nowhere. The
+ * firmware has checked the piece against the region, and a region's pages stay
+ * until every operation that could have looked it up is over.
+ */
+static void *vnet_cursor_at(const struct vnet_cursor *at, u64 want, u64 *have)
+{
+	const struct nic_piece *piece = at->piece;
+	u64 addr = piece->addr + at->done;
+	const struct vnet_mr *mr;
+
+	*have = min(want, piece->length - at->done);
+	if (piece->space == NIC_SPACE_POINTER)
+		return (void *)(uintptr_t)addr;
+	mr = piece->mr < VNET_MAX_MR ? READ_ONCE(at->dev->mr[piece->mr]) : NULL;
+	if (unlikely(!mr || addr >> PAGE_SHIFT >= mr->npages))
+		return NULL;
+	*have = vnet_run_length(mr, addr, *have);
+	return page_address(mr->pages[addr >> PAGE_SHIFT]) + offset_in_page(addr);
+}
+
+static void vnet_cursor_move(struct vnet_cursor *at, u64 bytes)
+{
+	at->done += bytes;
+	if (at->done == at->piece->length) {
+		at->piece++;
+		at->done = 0;
+	}
+}
+
+/* Up to eight bytes, by one store where they are aligned. */
+static void vnet_copy_tail(void *dst, const void *src, u64 n)
+{
+	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;
+
+	if (n == 8 && !(both & 7))
+		WRITE_ONCE(*(u64 *)dst, READ_ONCE(*(const u64 *)src));
+	else if (n == 4 && !(both & 3))
+		WRITE_ONCE(*(u32 *)dst, READ_ONCE(*(const u32 *)src));
+	else
+		memcpy(dst, src, n);
+}
+
+static void vnet_copy_last(void *dst, const void *src, u64 n)
+{
+	u64 body = n > VNET_TAIL ? n - VNET_TAIL : 0;
+
+	memcpy(dst, src, body);
+	/* Pairs with whatever a program has between polling the end and reading. */
+	smp_wmb();
+	vnet_copy_tail(dst + body, src + body, n - body);
+}
+
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	const struct vnet_view *view = nic->host;
+	struct vnet_cursor to = { .dev = view->dev, .piece = dst };
+	struct vnet_cursor from = { .dev = view->dev, .piece = src };
+	u64 n, chunk = 0;
+	void *d, *s;
+
+	while (length) {
+		s = vnet_cursor_at(&from, length, &n);
+		if (unlikely(!s))
+			return NIC_COPY_SRC_FAULT;
+		d = vnet_cursor_at(&to, min_t(u64, n, VNET_COPY_CHUNK), &n);
+		if (unlikely(!d))
+			return NIC_COPY_DST_FAULT;
+		length -= n;
+		if (length)
+			memcpy(d, s, n);
+		else
+			vnet_copy_last(d, s, n);
+		vnet_cursor_move(&from, n);
+		vnet_cursor_move(&to, n);
+		chunk += n;
+		if (chunk >= VNET_COPY_CHUNK && view->may_sleep) {
+			/* Lock words of the firmware are held: nobody spins on them for long. */
+			cond_resched();
+			chunk = 0;
+		}
+	}
+	return NIC_COPY_OK;
+}
+
+/* --------------------------------------------------------------- the rest */
+
+/*
+ * Rings are named by their addresses: no process can write NIC memory, where
+ * the names are.
+ */
+void *plat_queue(struct nic *nic, u64 offset, u64 length)
+{
+	return (void *)(uintptr_t)offset;
+}
+
+u64 plat_clock(void)
+{
+	return ktime_get_ns();
+}
+
+void plat_kick(struct nic *nic)
+{
+	const struct vnet_view *view = nic->host;
+	struct vnet_dev *dev = view->dev;
+
+	atomic_set(&dev->kicked, 1);
+	if (dev->processor)
+		wake_up_process(dev->processor);
+}
+
+/* Each CQ has a channel of its own: its consumer is told when this is left. */
+void plat_channel_ready(struct nic *nic, u32 channel)
+{
+	const struct vnet_view *view = nic->host;
+	struct vnet_object *obj = vnet_object_get(&view->dev->cqs, channel);
+	struct vnet_cq *cq;
+
+	if (!obj)
+		return;
+	cq = container_of(obj, struct vnet_cq, obj);
+	if (test_and_set_bit(0, &cq->queued))
+		vnet_object_put(obj);
+	else
+		llist_add(&cq->ready, &view->dev->ready);
+}
+
+void plat_relax(void)
+{
+	cpu_relax();
+}

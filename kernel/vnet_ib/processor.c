@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The NIC processor: a thread that carries on what waits, and tells of
+ * asynchronous events. It sleeps until it is kicked, or while something waits
+ * until the next tick.
+ */
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include "vnet_ib.h"
+
+/* Requests of one queue before the next has its turn. */
+#define VNET_BUDGET 64
+/* How long it goes on reading doorbell pages after the last that was rung. */
+#define VNET_POLL_NS (50 * NSEC_PER_USEC)
+
+/* ------------------------------------------------------- completion events */
+
+static void vnet_drained(void *arg)
+{
+}
+
+/* All events of one CQ; false: the firmware is busy with it. */
+static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
+{
+	enum nic_result result;
+	u64 handle;
+
+	for (;;) {
+		result = nic_channel_take(&dev->agent.nic, cq->obj.index, &handle, vnet_drained,
+					  NULL);
+		if (result != NIC_OK)
+			return result != NIC_BUSY;
+		if (cq->ibcq.comp_handler)
+			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	}
+}
+
+static void vnet_tell_all(struct vnet_dev *dev)
+{
+	struct llist_node *list = llist_del_all(&dev->ready);
+	struct vnet_cq *cq, *next;
+
+	llist_for_each_entry_safe(cq, next, list, ready)
+	{
+		/* Before its events are taken: what comes later queues it again. */
+		clear_bit(0, &cq->queued);
+		smp_mb__after_atomic();
+		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(0, &cq->queued)) {
+			/* Its reference stays with it. */
+			llist_add(&cq->ready, &dev->ready);
+			plat_kick(&dev->agent.nic);
+			continue;
+		}
+		vnet_object_put(&cq->obj);
+	}
+}
+
+void vnet_tell(struct vnet_dev *dev)
+{
+	if (likely(llist_empty(&dev->ready)))
+		return;
+	/* Handlers expect what an interrupt gives them: nobody to sleep with. */
+	local_bh_disable();
+	vnet_tell_all(dev);
+	local_bh_enable();
+}
+
+static void vnet_tell_work(struct irq_work *work)
+{
+	vnet_tell_all(container_of(work, struct vnet_dev, tell));
+}
+
+void vnet_tell_later(struct vnet_dev *dev)
+{
+	if (unlikely(!llist_empty(&dev->ready)))
+		irq_work_queue(&dev->tell);
+}
+
+/* ----------------------------------------------------- asynchronous events */
+
+static void vnet_tell_qp(struct vnet_dev *dev, const struct nic_async *async)
+{
+	struct vnet_object *obj = vnet_object_get(&dev->qps, async->num % VNET_MAX_QP);
+	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
+	struct ib_qp *ibqp;
+
+	if (!obj)
+		return;
+	ibqp = &container_of(obj, struct vnet_qp, obj)->ibqp;
+	event.element.qp = ibqp;
+	if (ibqp->qp_num == async->num && ibqp->event_handler)
+		ibqp->event_handler(&event, ibqp->qp_context);
+	vnet_object_put(obj);
+}
+
+static void vnet_tell_cq_error(struct vnet_dev *dev, const struct nic_async *async)
+{
+	struct vnet_object *obj = vnet_object_get(&dev->cqs, async->num - 1);
+	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
+	struct ib_cq *ibcq;
+
+	if (!obj)
+		return;
+	ibcq = &container_of(obj, struct vnet_cq, obj)->ibcq;
+	event.element.cq = ibcq;
+	if (ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+	vnet_object_put(obj);
+}
+
+static void vnet_tell_srq(struct vnet_dev *dev, const struct nic_async *async)
+{
+	struct vnet_object *obj = vnet_object_get(&dev->srqs, async->num - 1);
+	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
+	struct ib_srq *ibsrq;
+
+	if (!obj)
+		return;
+	ibsrq = &container_of(obj, struct vnet_srq, obj)->ibsrq;
+	event.element.srq = ibsrq;
+	if (ibsrq->event_handler)
+		ibsrq->event_handler(&event, ibsrq->srq_context);
+	vnet_object_put(obj);
+}
+
+static void vnet_tell_async(struct vnet_dev *dev)
+{
+	struct nic_async async;
+
+	while (nic_async_take(&dev->agent.nic, &async)) {
+		if (async.kind == 'q')
+			vnet_tell_qp(dev, &async);
+		else if (async.kind == 'c')
+			vnet_tell_cq_error(dev, &async);
+		else
+			vnet_tell_srq(dev, &async);
+	}
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+/* Until something comes up, or until `next` if work is pending. */
+static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
+{
+	struct nic_header *hdr = dev->agent.nic.hdr;
+	ktime_t until = ns_to_ktime(next);
+
+	set_current_state(TASK_IDLE);
+	nic_store(&hdr->processor_sleeps, pending ? NIC_DOZES : NIC_SLEEPS);
+	/* The flag before the last look; they set their bit before they look. */
+	smp_mb();
+	if (vnet_doors_sleep(dev, true) || atomic_xchg(&dev->kicked, 0) ||
+	    nic_load(&hdr->async_any) || (!pending && nic_load(&hdr->pending_summary)) ||
+	    !llist_empty(&dev->ready) || kthread_should_stop())
+		goto awake;
+	if (pending)
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	else
+		schedule();
+awake:
+	__set_current_state(TASK_RUNNING);
+	nic_store(&hdr->processor_sleeps, NIC_AWAKE);
+	vnet_doors_sleep(dev, false);
+}
+
+/* Who has rung by a page will probably do so again. */
+static void vnet_poll_doors(struct vnet_dev *dev)
+{
+	u64 until = 0;
+
+	do {
+		if (vnet_doors_run(dev)) {
+			vnet_tell(dev);
+			until = plat_clock() + VNET_POLL_NS;
+		}
+		cpu_relax();
+		cond_resched();
+	} while (until && plat_clock() < until && !kthread_should_stop());
+}
+
+static int vnet_processor(void *arg)
+{
+	struct vnet_dev *dev = arg;
+	u64 next = 0;
+	bool pending;
+
+	while (!kthread_should_stop()) {
+		if (!list_empty(&dev->doors))
+			vnet_poll_doors(dev);
+		pending = nic_run(&dev->agent.nic, VNET_BUDGET, &next);
+		vnet_tell(dev);
+		vnet_tell_async(dev);
+		vnet_processor_sleep(dev, pending, next);
+		cond_resched();
+	}
+	return 0;
+}
+
+int vnet_processor_start(struct vnet_dev *dev)
+{
+	struct task_struct *task;
+
+	init_llist_head(&dev->ready);
+	init_irq_work(&dev->tell, vnet_tell_work);
+	task = kthread_create(vnet_processor, dev, "vnet_nic");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	dev->processor = task;
+	wake_up_process(task);
+	return 0;
+}
+
+void vnet_processor_stop(struct vnet_dev *dev)
+{
+	if (dev->processor)
+		kthread_stop(dev->processor);
+	dev->processor = NULL;
+	irq_work_sync(&dev->tell);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+void vnet_command_pause(struct vnet_dev *dev)
+{
+	/* Whoever holds the lock may need this CPU, or somebody to be told. */
+	vnet_tell(dev);
+	if (need_resched())
+		cond_resched();
+	else
+		usleep_range(10, 50);
+}
+
+int vnet_errno(enum nic_result result)
+{
+	switch (result) {
+	case NIC_OK:
+		return 0;
+	case NIC_EINUSE:
+		return -EBUSY;
+	case NIC_ENOMEM:
+		return -ENOMEM;
+	case NIC_EOPNOTSUPP:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}

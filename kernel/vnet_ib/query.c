@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What the device and its port say of themselves. */
+#include <linux/etherdevice.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "vnet_ib.h"
+
+/* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
+#define VNET_FW_VER (0ull << 32 | 1ull << 16 | 0ull)
+/* 4.096 us << 15 */
+#define VNET_ACK_DELAY 15
+
+void vnet_fill_attributes(struct vnet_dev *dev)
+{
+	dev->ibdev.attrs = (struct ib_device_attr){
+		.fw_ver = VNET_FW_VER,
+		.sys_image_guid = dev->ibdev.node_guid,
+		.max_mr_size = VNET_MAX_MR_SIZE,
+		.page_size_cap = PAGE_MASK & U32_MAX,
+		.vendor_id = VNET_VENDOR_ID,
+		.vendor_part_id = VNET_PART_ID,
+		.hw_ver = 1,
+		.max_qp = VNET_MAX_QP - 1,
+		.max_qp_wr = VNET_MAX_QP_WR,
+		.device_cap_flags = IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_CURR_QP_STATE_MOD |
+				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
+				    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+		.kernel_cap_flags = IBK_ALLOW_USER_UNREG,
+		.max_send_sge = VNET_MAX_SGE,
+		.max_recv_sge = VNET_MAX_SGE,
+		.max_sge_rd = VNET_MAX_SGE,
+		.max_cq = VNET_MAX_CQ - 1,
+		.max_cqe = VNET_MAX_CQE,
+		/* One table for both. */
+		.max_mr = VNET_MAX_MR - 1,
+		.max_mw = VNET_MAX_MR - 1,
+		.max_pd = VNET_MAX_PD - 1,
+		.max_qp_rd_atom = VNET_MAX_RD_ATOMIC,
+		.max_res_rd_atom = VNET_MAX_RD_ATOMIC * VNET_MAX_QP,
+		.max_qp_init_rd_atom = VNET_MAX_RD_ATOMIC,
+		.atomic_cap = IB_ATOMIC_HCA,
+		.max_ah = VNET_MAX_AH,
+		.max_srq = VNET_MAX_SRQ - 1,
+		.max_srq_wr = VNET_MAX_SRQ_WR,
+		.max_srq_sge = VNET_MAX_SGE,
+		.max_fast_reg_page_list_len = VNET_MAX_FAST_PAGES,
+		.max_pkeys = VNET_PKEYS,
+		.local_ca_ack_delay = VNET_ACK_DELAY,
+		.timestamp_mask = ~0ull,
+		.hca_core_clock = USEC_PER_SEC,
+	};
+}
+
+int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+	vnet_fill_attributes(to_vdev(ibdev));
+	*attr = ibdev->attrs;
+	return 0;
+}
+
+int vnet_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	const struct nic_header *hdr = to_vdev(ibdev)->agent.nic.hdr;
+	bool up = nic_load(&hdr->port_up);
+
+	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = IB_MTU_4096;
+	attr->phys_mtu = 4096;
+	attr->gid_tbl_len = NIC_MAX_GIDS;
+	attr->ip_gids = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP | IB_UVERBS_PCF_IP_BASED_GIDS;
+	attr->max_msg_sz = NIC_MAX_MSG;
+	attr->qkey_viol_cntr = (u32)nic_load(&hdr->counters.drop_qkey);
+	attr->pkey_tbl_len = VNET_PKEYS;
+	attr->max_vl_num = 1;
+	attr->active_width = IB_WIDTH_4X;
+	attr->active_speed = IB_SPEED_EDR;
+	return 0;
+}
+
+int vnet_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index >= VNET_PKEYS)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+int vnet_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	immutable->pkey_tbl_len = VNET_PKEYS;
+	immutable->gid_tbl_len = NIC_MAX_GIDS;
+	return 0;
+}
+
+enum rdma_link_layer vnet_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+void vnet_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%s", VNET_FW_VER_PREFIX VNET_VERSION);
+}
+
+/* -------------------------------------------------------------------- GIDs */
+
+/* The NIC's own copy of the core's table: whose address is this node's. */
+int vnet_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct nic_header *hdr = to_vdev(attr->device)->agent.nic.hdr;
+
+	if (attr->index >= NIC_MAX_GIDS)
+		return -EINVAL;
+	memcpy(hdr->gid[attr->index], attr->gid.raw, sizeof(attr->gid.raw));
+	/* Those between are zero, which is nobody's. */
+	nic_store_release(&hdr->ngids, NIC_MAX_GIDS);
+	return 0;
+}
+
+int vnet_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct nic_header *hdr = to_vdev(attr->device)->agent.nic.hdr;
+
+	if (attr->index < NIC_MAX_GIDS)
+		memset(hdr->gid[attr->index], 0, sizeof(hdr->gid[0]));
+	return 0;
+}
+
+/* ---------------------------------------------------------------- counters */
+
+enum vnet_stat {
+	VNET_STAT_SENT_MESSAGES,
+	VNET_STAT_SENT_BYTES,
+	VNET_STAT_RECEIVED_MESSAGES,
+	VNET_STAT_RECEIVED_BYTES,
+	VNET_STAT_RNR_WAITS,
+	VNET_STAT_RETRIES,
+	VNET_STAT_SEND_ERRORS,
+	VNET_STAT_DROP_NO_QP,
+	VNET_STAT_DROP_QKEY,
+	VNET_STAT_DROP_NO_RECEIVE,
+	VNET_STAT_DROP_LENGTH,
+	VNET_STAT_DROP_ADDRESS,
+	VNET_STAT_KICKS,
+	VNET_STATS,
+};
+
+static const struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
+	[VNET_STAT_SENT_MESSAGES].name = "sent_msgs",
+	[VNET_STAT_SENT_BYTES].name = "sent_bytes",
+	[VNET_STAT_RECEIVED_MESSAGES].name = "rcvd_msgs",
+	[VNET_STAT_RECEIVED_BYTES].name = "rcvd_bytes",
+	[VNET_STAT_RNR_WAITS].name = "rnr_waits",
+	[VNET_STAT_RETRIES].name = "retries",
+	[VNET_STAT_SEND_ERRORS].name = "send_errors",
+	[VNET_STAT_DROP_NO_QP].name = "drop_no_qp",
+	[VNET_STAT_DROP_QKEY].name = "drop_qkey",
+	[VNET_STAT_DROP_NO_RECEIVE].name = "drop_no_receive",
+	[VNET_STAT_DROP_LENGTH].name = "drop_length",
+	[VNET_STAT_DROP_ADDRESS].name = "drop_address",
+	[VNET_STAT_KICKS].name = "nic_kicks",
+};
+
+struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(vnet_stat_names, VNET_STATS,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static void vnet_add_qp_stats(const struct nic_qp_counters *c, u64 *value)
+{
+	value[VNET_STAT_SENT_MESSAGES] += nic_load(&c->sent_msgs);
+	value[VNET_STAT_SENT_BYTES] += nic_load(&c->sent_bytes);
+	value[VNET_STAT_RECEIVED_MESSAGES] += nic_load(&c->got_msgs);
+	value[VNET_STAT_RECEIVED_BYTES] += nic_load(&c->got_bytes);
+	value[VNET_STAT_RNR_WAITS] += nic_load(&c->rnr_waits);
+	value[VNET_STAT_RETRIES] += nic_load(&c->retries);
+	value[VNET_STAT_SEND_ERRORS] += nic_load(&c->send_errors);
+}
+
+/* Of queue pairs: what those that there are now have counted. */
+int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
+{
+	struct vnet_dev *dev = to_vdev(ibdev);
+	const struct nic_counters *c = &dev->agent.nic.hdr->counters;
+	u64 *value = stats->value;
+	unsigned long i;
+	void *entry;
+
+	if (port != 1)
+		return -EINVAL;
+	memset(value, 0, VNET_STATS * sizeof(*value));
+	xa_for_each(&dev->qps.xa, i, entry)
+		vnet_add_qp_stats(&dev->agent.nic.qp[i].counters, value);
+	value[VNET_STAT_DROP_NO_QP] = nic_load(&c->drop_no_qp);
+	value[VNET_STAT_DROP_QKEY] = nic_load(&c->drop_qkey);
+	value[VNET_STAT_DROP_NO_RECEIVE] = nic_load(&c->drop_no_receive);
+	value[VNET_STAT_DROP_LENGTH] = nic_load(&c->drop_length);
+	value[VNET_STAT_DROP_ADDRESS] = nic_load(&c->drop_address);
+	value[VNET_STAT_KICKS] = nic_load(&c->kicks);
+	return VNET_STATS;
+}

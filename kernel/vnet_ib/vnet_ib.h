@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vnet_ib: the NIC's firmware in the kernel, as an RDMA device.
+ *
+ * Objects of the InfiniBand core, each with what the firmware calls it. NIC
+ * memory is the kernel's alone; of what the firmware reads, a process can write
+ * the rings of its own queues, and nothing else.
+ *
+ * Locks, outermost first:
+ *   vnet_dev.commands  mutex: the firmware takes one command at a time
+ *   vnet_wq.lock       a kernel consumer's posts to one queue
+ *   vnet_cq.lock       a kernel consumer's polls of one queue
+ *   (the firmware's own lock words, which nobody waits for without bounds)
+ *   vnet_numbers.xa    innermost
+ */
+#ifndef VNET_IB_H
+#define VNET_IB_H
+
+#include <linux/irq_work.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "nic.h"
+#include "vnet-abi.h"
+
+#define VNET_VERSION "0.1.0"
+
+enum vnet_limits {
+	VNET_MAX_QP = 8192,
+	VNET_MAX_CQ = 8192,
+	VNET_MAX_SRQ = 1024,
+	VNET_MAX_MR = 65536,
+	VNET_MAX_QP_WR = 16384,
+	VNET_MAX_SRQ_WR = 16384,
+	VNET_MAX_CQE = 1 << 20,
+	VNET_MAX_RD_ATOMIC = 16,
+	VNET_MAX_PD = 1 << 15,
+	VNET_MAX_AH = 1 << 16,
+	VNET_MAX_FAST_PAGES = 1024,
+	VNET_PKEYS = 1,
+	VNET_VENDOR_ID = 0x766e,
+	VNET_PART_ID = 0x6574,
+};
+
+#define VNET_MAX_MR_SIZE (1ull << 47)
+/* How long unreliable senders stall for a receive. */
+#define VNET_STALL_NS (50 * NSEC_PER_MSEC)
+
+/* Address spaces, as the firmware tells them apart (struct nic.space). */
+enum vnet_spaces {
+	/* Regions: plat_copy() finds their pages by their index. */
+	VNET_SPACE_PAGES = 1,
+	/* Queues that kernel consumers post to; processes' are above. */
+	VNET_SPACE_KERNEL = 1,
+	VNET_SPACE_FIRST_USER = 2,
+};
+
+/* ------------------------------------------------- number.c: named objects */
+
+/* Part of each object that the firmware knows by a number. */
+struct vnet_object {
+	u32 index;
+	/* One for its life, and one for whoever tells it of an event. */
+	refcount_t refs;
+	struct completion gone;
+};
+
+/* Indices that are given out in turn, so that an old number is known as old. */
+struct vnet_numbers {
+	struct xarray xa;
+	u32 next;
+	struct xa_limit limit;
+	/* How often each index was given out. */
+	u32 *uses;
+};
+
+/* Indices in [first, count); 0 or -ENOMEM. */
+int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count);
+void vnet_numbers_fini(struct vnet_numbers *numbers);
+/* Give obj an index; 0, or -ENOMEM when there is none left. May sleep. */
+int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj);
+/* Nobody finds it any more; returns when nobody uses it. May sleep. */
+void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj);
+/* What has the index, with a reference, or NULL. Any context. */
+struct vnet_object *vnet_object_get(struct vnet_numbers *numbers, u32 index);
+void vnet_object_put(struct vnet_object *obj);
+
+/* ------------------------------------------------------ views of the NIC */
+
+/* How somebody enters the firmware. */
+struct vnet_view {
+	struct nic nic;
+	struct vnet_dev *dev;
+	/* In the context of a process or of the NIC processor. */
+	bool may_sleep;
+};
+
+/* ------------------------------------------------------------- the device */
+
+struct vnet_dev {
+	struct ib_device ibdev;
+	struct list_head list;
+	struct net_device *netdev;
+
+	void *memory;
+	u64 memory_size;
+	/* The NIC processor's, which runs anybody's queues; and commands'. */
+	struct vnet_view agent;
+	/* The same in atomic context, and that of kernel consumers. */
+	struct vnet_view agent_atomic;
+	struct vnet_view kernel;
+
+	struct mutex commands;
+	/* Entries of processes; changed under the mutex, read under SRCU. */
+	struct list_head doors;
+	struct mutex doors_lock;
+	struct vnet_numbers qps, cqs, srqs, mrs, pds, spaces;
+	/* By index, for plat_copy(). */
+	struct vnet_mr **mr;
+
+	/* CQs with completion events that nobody was told of yet. */
+	struct llist_head ready;
+	/* Tells consumers where they cannot be called at once. */
+	struct irq_work tell;
+	struct task_struct *processor;
+	atomic_t kicked;
+};
+
+static inline struct vnet_dev *to_vdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct vnet_dev, ibdev);
+}
+
+/* device.c */
+int vnet_newlink(const char *name, struct net_device *netdev);
+void vnet_delete_all(void);
+int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg);
+
+/* processor.c */
+int vnet_processor_start(struct vnet_dev *dev);
+void vnet_processor_stop(struct vnet_dev *dev);
+/*
+ * The firmware was left in task context: tell of completion events. Handlers
+ * are called here, so the caller holds nothing.
+ */
+void vnet_tell(struct vnet_dev *dev);
+/* The same for callers that may hold their consumers' locks. Any context. */
+void vnet_tell_later(struct vnet_dev *dev);
+/* A command as often as it takes: the firmware's answer. May sleep. */
+#define vnet_command(dev, call)                                                                    \
+	({                                                                                         \
+		enum nic_result result_;                                                           \
+                                                                                                   \
+		lockdep_assert_held(&(dev)->commands);                                             \
+		while ((result_ = (call)) == NIC_BUSY)                                             \
+			vnet_command_pause(dev);                                                   \
+		result_;                                                                           \
+	})
+void vnet_command_pause(struct vnet_dev *dev);
+/* -errno of a firmware's answer. */
+int vnet_errno(enum nic_result result);
+
+/* ------------------------------------------------------------------- rings */
+
+/* A ring: kernel memory, which a process may map. */
+struct vnet_ring_mem {
+	struct vnet_ring *ring;
+	u32 entries;
+	u32 shift;
+	size_t size;
+	/* A process' ring: owns the memory then. */
+	struct vnet_mmap *mmap;
+};
+
+struct vnet_mmap {
+	struct rdma_user_mmap_entry entry;
+	void *memory;
+	size_t size;
+	/* What is to be known once somebody has mapped it, or NULL. */
+	bool *mapped;
+};
+
+/* ucontext: of the process that will map it, or NULL. */
+int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift);
+void vnet_ring_free(struct vnet_ring_mem *mem);
+void vnet_ring_info(const struct vnet_ring_mem *mem, struct vnet_ring_info *info);
+/* As the firmware names it. */
+static inline u64 vnet_ring_name(const struct vnet_ring_mem *mem)
+{
+	return (uintptr_t)mem->ring;
+}
+/* The same for `size` bytes of anything. */
+int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, size_t size);
+int vnet_mmap(struct ib_ucontext *ucontext, struct vm_area_struct *vma);
+void vnet_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* ---------------------------------------------------------------- contexts */
+
+struct vnet_ucontext {
+	struct ib_ucontext ibuc;
+	struct vnet_object obj;
+	struct vnet_door *door;
+};
+
+static inline struct vnet_ucontext *to_vuc(struct ib_ucontext *ibuc)
+{
+	return container_of(ibuc, struct vnet_ucontext, ibuc);
+}
+
+int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void vnet_dealloc_ucontext(struct ib_ucontext *ibuc);
+void vnet_disassociate_ucontext(struct ib_ucontext *ibuc);
+int vnet_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
+extern const struct uapi_definition vnet_uapi[];
+
+struct vnet_pd {
+	struct ib_pd ibpd;
+	struct vnet_object obj;
+};
+
+/* Never 0, and never an earlier one's. */
+static inline u32 vnet_pdn(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct vnet_pd, ibpd)->obj.index;
+}
+
+int vnet_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vnet_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+struct vnet_ah {
+	struct ib_ah ibah;
+	/* As it stands in a work request; without the peer's number and key. */
+	struct vnet_wqe_ud av;
+};
+
+int vnet_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int vnet_destroy_ah(struct ib_ah *ibah, u32 flags);
+int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+
+/*
+ * A process' entry to the firmware, for as long as its context or a descriptor
+ * of its doorbell is open.
+ */
+struct vnet_door {
+	struct kref kref;
+	/* Read under vnet_door_srcu; NULL when the context is gone. */
+	struct vnet_dev *dev;
+	struct vnet_view view;
+	/* In vnet_dev.doors. */
+	struct list_head list;
+	/* A page to ring by without a trap, and whether it was ever mapped. */
+	struct vnet_ring_mem page;
+	bool paged;
+};
+
+struct vnet_door *vnet_door_make(struct vnet_ucontext *uc);
+/* Nobody enters by it any more when this returns. */
+void vnet_door_close(struct vnet_door *door);
+/* A file that rings when it is told so by ioctl(), or ERR_PTR(). */
+struct file *vnet_door_file(struct vnet_door *door);
+/* A process rings for one of its queues: runs the firmware here. */
+void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn);
+void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq);
+/* The NIC processor: what processes have rung by their pages. Was there any? */
+bool vnet_doors_run(struct vnet_dev *dev);
+/* Whether they are to trap, because nobody will look; true: something is there. */
+bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps);
+
+/* ------------------------------------------------------------------ memory */
+
+struct vnet_mr {
+	struct ib_mr ibmr;
+	struct vnet_object obj;
+	u32 key;
+	/* Pages of regions; NULL for windows and for all of memory. */
+	struct page **pages;
+	u32 npages, max_pages;
+	struct ib_umem *umem;
+};
+
+struct vnet_mw {
+	struct ib_mw ibmw;
+	struct vnet_object obj;
+};
+
+static inline struct vnet_mr *to_vmr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct vnet_mr, ibmr);
+}
+
+struct ib_mr *vnet_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata);
+struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
+int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
+int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int vnet_dealloc_mw(struct ib_mw *ibmw);
+
+/* ------------------------------------------------------------------ queues */
+
+struct vnet_cq {
+	struct ib_cq ibcq;
+	struct vnet_object obj;
+	struct vnet_ring_mem ring;
+	struct llist_node ready;
+	/* Bit 0: it is on the list of those that are ready. */
+	unsigned long queued;
+	/* Kernel consumers: polls, and the entries taken so far. */
+	spinlock_t lock;
+	u32 cons;
+};
+
+static inline struct vnet_cq *to_vcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct vnet_cq, ibcq);
+}
+
+/* The firmware's number of a CQ; its channel is its own, of the same index. */
+static inline u32 vnet_cqn(struct ib_cq *ibcq)
+{
+	return to_vcq(ibcq)->obj.index + 1;
+}
+
+int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
+
+/* A queue of requests that a kernel consumer posts to. */
+struct vnet_wq {
+	struct vnet_ring_mem mem;
+	spinlock_t lock;
+	u32 prod;
+	u32 max_sge;
+};
+
+struct vnet_srq {
+	struct ib_srq ibsrq;
+	struct vnet_object obj;
+	struct vnet_wq rq;
+	/* As in struct vnet_qp. */
+	struct vnet_view *view;
+};
+
+static inline struct vnet_srq *to_vsrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct vnet_srq, ibsrq);
+}
+
+static inline u32 vnet_srqn(struct ib_srq *ibsrq)
+{
+	return to_vsrq(ibsrq)->obj.index + 1;
+}
+
+int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int vnet_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata);
+int vnet_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int vnet_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int vnet_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr);
+
+struct vnet_qp {
+	struct ib_qp ibqp;
+	struct vnet_object obj;
+	struct vnet_wq sq, rq;
+	u32 max_inline;
+	bool sig_all;
+	/* Of a process: the entry by which it rings. */
+	struct vnet_view *view;
+};
+
+static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct vnet_qp, ibqp);
+}
+
+int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr);
+int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr);
+
+/* ----------------------------------------------------------------- queries */
+
+extern const struct ib_device_ops vnet_ops;
+
+void vnet_fill_attributes(struct vnet_dev *dev);
+int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
+int vnet_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int vnet_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int vnet_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
+enum rdma_link_layer vnet_link_layer(struct ib_device *ibdev, u32 port);
+void vnet_fw_str(struct ib_device *ibdev, char *str);
+int vnet_add_gid(const struct ib_gid_attr *attr, void **context);
+int vnet_del_gid(const struct ib_gid_attr *attr, void **context);
+struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port);
+int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
+
+#endif /* VNET_IB_H */

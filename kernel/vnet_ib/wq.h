@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Send and receive queues: the sizes of their slots, and making them. */
+#ifndef VNET_WQ_H
+#define VNET_WQ_H
+
+#include <linux/log2.h>
+
+#include "vnet_ib.h"
+
+static inline int vnet_recv_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucontext, u32 wrs,
+				    u32 sges)
+{
+	u32 shift = ilog2(
+		roundup_pow_of_two(VNET_RECV_HDR_SIZE + max(sges, 1u) * sizeof(struct vnet_sge)));
+
+	spin_lock_init(&wq->lock);
+	wq->prod = 0;
+	wq->max_sge = min_t(u32, VNET_MAX_SGE,
+			    ((1u << shift) - VNET_RECV_HDR_SIZE) / sizeof(struct vnet_sge));
+	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
+}
+
+/* *max_inline: what is asked for, and then what there is. */
+static inline int vnet_send_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucontext, u32 wrs,
+				    u32 sges, u32 *max_inline)
+{
+	u32 tail = max_t(u32, max(sges, 1u) * sizeof(struct vnet_sge), *max_inline);
+	u32 shift = ilog2(roundup_pow_of_two(VNET_WQE_HDR_SIZE + tail));
+	u32 room = (1u << shift) - VNET_WQE_HDR_SIZE;
+
+	spin_lock_init(&wq->lock);
+	wq->prod = 0;
+	wq->max_sge = min_t(u32, VNET_MAX_SGE, room / sizeof(struct vnet_sge));
+	*max_inline = min_t(u32, VNET_MAX_INLINE, room);
+	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
+}
+
+#endif /* VNET_WQ_H */
