@@ -104,8 +104,8 @@ listens_or_gone() {	# PGID
 # pair SERVER... -- CLIENT...: starts the server, waits until it listens, runs the
 # client; prints what the client prints and, when one of them fails, what the
 # server said. Without a client, that is the server's command and "localhost".
-# Both may be functions. The server has 5 s more than the client; one that must
-# be told to end has not failed.
+# Both may be functions. The server has 5 s more than a client that ended well, and
+# 1 s more than one that failed; a server that must be told to end has not failed.
 pair() {
 	local server=() client out pid client_pid timer status=0 server_status ended
 
@@ -115,7 +115,7 @@ pair() {
 	done
 	client=("${@:2}")
 	[[ ${#client[@]} -gt 0 ]] || client=("${server[@]}" localhost)
-	out=$(mktemp) || return
+	out=$(mktemp -p /dev/shm) || return
 
 	set -m
 	"${server[@]}" >"$out" 2>&1 </dev/null &
@@ -143,7 +143,7 @@ pair() {
 	fi
 	kill "$timer" 2>/dev/null
 
-	sleep 5 &
+	sleep $((status ? 1 : 5)) &
 	timer=$!
 	wait -n -p ended "$pid" "$timer"
 	server_status=$?

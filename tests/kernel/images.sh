@@ -96,7 +96,7 @@ pack_initramfs() {	# FILE
 	local directory file builtin=$KERNEL_IMAGE/lib/modules/$KERNEL/modules.builtin
 
 	directory=$(mktemp -d) || return
-	mkdir -p "$directory"/{bin,dev,proc,sys,host,layers,root,modules}
+	mkdir -p "$directory"/{bin,dev,proc,sys,host,layers,new,modules}
 	cp -- "$(PATH=$PATH:/bin command -v busybox)" "$directory/bin/busybox"
 	cp -- "$VNET_SRC/tests/kernel/initramfs-init" "$directory/init"
 	chmod 755 "$directory/init" "$directory/bin/busybox"
