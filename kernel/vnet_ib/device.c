@@ -2,7 +2,9 @@
 /* Devices: made by "rdma link add", gone with their net devices. */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
+#include <linux/rtnetlink.h>
 #include <linux/vmalloc.h>
+#include <linux/wait_bit.h>
 #include <net/addrconf.h>
 
 #include "vnet_ib.h"
@@ -10,6 +12,8 @@
 /* All devices, for the end of the module. */
 static LIST_HEAD(vnet_devices);
 static DEFINE_MUTEX(vnet_devices_lock);
+/* Devices whose end still needs this module. */
+static atomic_t vnet_live = ATOMIC_INIT(0);
 
 static const struct nic_config vnet_config = {
 	.max_qp = VNET_MAX_QP,
@@ -89,6 +93,8 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	vnet_numbers_fini(&dev->qps);
 	vfree(dev->mr);
 	vfree(dev->memory);
+	if (atomic_dec_and_test(&vnet_live))
+		wake_up_var(&vnet_live);
 }
 
 /* --------------------------------------------------------------- the device */
@@ -172,7 +178,6 @@ static void vnet_describe_device(struct vnet_dev *dev, struct net_device *netdev
 	ibdev->uverbs_cmd_mask |=
 		BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 		BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
-	ib_set_device_ops(ibdev, &vnet_ops);
 	ibdev->driver_def = vnet_uapi;
 	vnet_fill_attributes(dev);
 	dev->agent.nic.hdr->port_up = vnet_netdev_up(netdev);
@@ -216,6 +221,9 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	dev = ib_alloc_device(vnet_dev, ibdev);
 	if (!dev)
 		return -ENOMEM;
+	/* From here on its end is vnet_dealloc(). */
+	atomic_inc(&vnet_live);
+	ib_set_device_ops(&dev->ibdev, &vnet_ops);
 	INIT_LIST_HEAD(&dev->list);
 	mutex_init(&dev->commands);
 	INIT_LIST_HEAD(&dev->doors);
@@ -228,11 +236,16 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	list_add_tail(&dev->list, &vnet_devices);
 	mutex_unlock(&vnet_devices_lock);
 	err = vnet_register(dev, name, netdev);
-	if (!err)
-		return 0;
+	if (err)
+		goto err_free;
+	/* The net device may have gone before there was somebody to be told. */
+	rtnl_lock();
+	if (netdev->reg_state != NETREG_REGISTERED)
+		ib_unregister_device_queued(&dev->ibdev);
+	rtnl_unlock();
+	return 0;
+
 err_free:
-	vnet_dealloc(&dev->ibdev);
-	dev->ibdev.ops.dealloc_driver = NULL;
 	ib_dealloc_device(&dev->ibdev);
 	return err;
 }
@@ -252,6 +265,9 @@ void vnet_delete_all(void)
 		mutex_lock(&vnet_devices_lock);
 	}
 	mutex_unlock(&vnet_devices_lock);
+	wait_var_event(&vnet_live, !atomic_read(&vnet_live));
+	/* Whoever ended the last one has left this module's code. */
+	synchronize_rcu();
 }
 
 /* --------------------------------------------------------------- net device */

@@ -191,7 +191,11 @@ int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 
 	if (qp->view == &to_vdev(ibqp->device)->kernel)
 		return vnet_post_sends(qp, wr, bad_wr);
-	/* A process: its requests are in its ring. */
+	/* A process: its requests are in its ring, so there are none here. */
+	if (wr) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
 	vnet_ring_send(to_vdev(ibqp->device), qp->view, ibqp->qp_num);
 	return 0;
 }
@@ -253,11 +257,11 @@ int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool ring;
 	int err;
 
-	if (qp->view != &dev->kernel) {
+	if (qp->view != &dev->kernel && !wr) {
 		vnet_ring_recv(dev, qp->view, ibqp->qp_num, false);
 		return 0;
 	}
-	if (!qp->rq.mem.ring) {
+	if (!qp->rq.mem.ring || qp->view != &dev->kernel) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
@@ -275,6 +279,10 @@ int vnet_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	bool ring;
 	int err;
 
+	if (srq->view != &dev->kernel && wr) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
 	if (srq->view != &dev->kernel) {
 		vnet_ring_recv(dev, srq->view, vnet_srqn(ibsrq), true);
 		return 0;

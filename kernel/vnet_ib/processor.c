@@ -224,12 +224,14 @@ void vnet_processor_stop(struct vnet_dev *dev)
 
 void vnet_command_pause(struct vnet_dev *dev)
 {
-	/* Whoever holds the lock may need this CPU, or somebody to be told. */
+	/*
+	 * Whoever is inside may copy for long: others' commands go on meanwhile.
+	 * Each of them may be repeated, so nothing is torn apart here.
+	 */
+	mutex_unlock(&dev->commands);
 	vnet_tell(dev);
-	if (need_resched())
-		cond_resched();
-	else
-		usleep_range(10, 50);
+	usleep_range(10, 50);
+	mutex_lock(&dev->commands);
 }
 
 int vnet_errno(enum nic_result result)
