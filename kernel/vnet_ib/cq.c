@@ -80,8 +80,10 @@ static void vnet_cq_leave(struct vnet_dev *dev, struct vnet_cq *cq)
 	vnet_tell(dev);
 }
 
-int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   vnet_create_cq_input *input)
 {
+	struct ib_udata *udata = vnet_create_cq_udata(input);
 	struct vnet_dev *dev = to_vdev(ibcq->device);
 	struct vnet_cq *cq = to_vcq(ibcq);
 	u32 flags;

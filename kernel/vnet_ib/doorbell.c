@@ -83,7 +83,6 @@ static const struct file_operations vnet_doorbell_ops = {
 	.release = vnet_doorbell_release,
 	.unlocked_ioctl = vnet_doorbell_ioctl,
 	.compat_ioctl = vnet_doorbell_ioctl,
-	.llseek = no_llseek,
 };
 
 struct file *vnet_door_file(struct vnet_door *door)

@@ -28,6 +28,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat.h"
 #include "nic.h"
 #include "vnet-abi.h"
 
@@ -330,7 +331,8 @@ static inline u32 vnet_cqn(struct ib_cq *ibcq)
 	return to_vcq(ibcq)->obj.index + 1;
 }
 
-int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   vnet_create_cq_input *input);
 int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What differs between the kernels that the module is built for: 6.1 to 6.12. */
+#ifndef VNET_COMPAT_H
+#define VNET_COMPAT_H
+
+#include <linux/version.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* Since 6.11, a CQ's creation is given all attributes; kernel users give none. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+typedef struct uverbs_attr_bundle vnet_create_cq_input;
+
+static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
+{
+	return input ? &input->driver_udata : NULL;
+}
+#else
+typedef struct ib_udata vnet_create_cq_input;
+
+static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
+{
+	return input;
+}
+#endif
+
+#endif /* VNET_COMPAT_H */
