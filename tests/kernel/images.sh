@@ -36,8 +36,9 @@ kernel_images() {
 }
 
 # Sets KERNEL and KERNEL_IMAGE to the newest that WANTED names: a version like
-# 6.1.0-56-amd64, the beginning of one like 6.1, or debug.
-find_kernel() {	# WANTED
+# 6.1.0-56-amd64, the beginning of one like 6.1, or debug. Only kernels for which
+# CONDITION, a command that gets the version, succeeds.
+find_kernel() {	# WANTED [CONDITION]
 	local version directory
 
 	KERNEL='' KERNEL_IMAGE=''
@@ -48,6 +49,7 @@ find_kernel() {	# WANTED
 		*) continue ;;
 		esac
 		[[ $version == *-vnet-debug && $1 != "$version" && $1 != debug ]] && continue
+		"${2-true}" "$version" >/dev/null || continue
 		KERNEL=$version KERNEL_IMAGE=$directory
 	done < <(kernel_images)
 	[[ -n $KERNEL ]]
@@ -56,15 +58,21 @@ find_kernel() {	# WANTED
 # The kernel's payload, uncompressed: QEMU starts that directly, which saves
 # the guest the seconds that it would take to unpack itself under emulation.
 unpack_vmlinuz() {	# VMLINUZ FILE
-	local setup offset length magic
+	local setup offset length magic unpack
 
 	setup=$(od -An -v -tu1 -j 497 -N 1 -- "$1")
 	read -r offset length < <(od -An -v -tu4 -j 584 -N 8 -- "$1")
 	offset=$(((setup + 1) * 512 + offset))
 	magic=$(od -An -v -tx1 -j "$offset" -N 6 -- "$1")
-	[[ $magic == " fd 37 7a 58 5a 00" ]] || return 1
-	# Behind the payload, its size in four bytes.
-	head -c "$((offset + length - 4))" -- "$1" | tail -c "+$((offset + 1))" | xz -dc >"$2" 2>/dev/null
+	case $magic in
+	" fd 37 7a 58 5a 00") unpack=xz ;;
+	" 28 b5 2f fd"*) unpack=zstd ;;
+	" 1f 8b"*) unpack=gzip ;;
+	*) return 1 ;;
+	esac
+	# Behind the payload, its size in four bytes, which gzip has anyway.
+	[[ $unpack == gzip ]] || length=$((length - 4))
+	head -c "$((offset + length))" -- "$1" | tail -c "+$((offset + 1))" | "$unpack" -dc >"$2" 2>/dev/null
 }
 
 # Writes FILE anew by COMMAND unless it is there; two at once do no harm.
@@ -121,7 +129,7 @@ kernel_initramfs() {
 		"$(command -v busybox)" "$KERNEL_IMAGE/lib/modules/$KERNEL/modules.dep" | cksum)
 	file=$cache/initramfs-$KERNEL-${key%% *}
 	make_once "$file" pack_initramfs || return
-	find "$cache" -maxdepth 1 -name 'initramfs-*' -mmin +10000 ! -name "${file##*/}" -delete
+	find "$cache" -maxdepth 1 -name 'initramfs-*' -mmin +60 ! -name "${file##*/}" -delete
 	echo "$file"
 }
 

@@ -8,7 +8,7 @@ VNET_TEST_PRESETS=(release asan tsan)
 
 help_test() {
 	cat <<EOF
-${BOLD}vnet test${PLAIN} [--soak] [--filter RE] [--jobs N] [--list]
+${BOLD}vnet test${PLAIN} [--soak] [--filter RE] [--jobs N] [--list] [--kernel-debug]
 
 Builds what is missing and runs the tests. As root it installs the Debian packages
 that are missing; else it names them.
@@ -17,10 +17,22 @@ that are missing; else it names them.
   --filter RE  only those whose name matches the regular expression
   --jobs N     at most N processors (default: all)
   --list       names them and runs none
+  --kernel-debug
+               only those in guests, under a kernel that looks for its own mistakes
+               (KASAN, lockdep, kmemleak, UBSAN); the first time, that is built, which
+               takes an hour
 
 With CI=true in the environment, a test that is skipped fails, unless
 tests/permitted-skips lists it with a reason.
 EOF
+}
+
+# Tests in guests are skipped where there is no kernel for them.
+fetch_guest_kernel() {
+	# shellcheck source=usermode/cmd/kernel.sh
+	. "$VNET_SRC/usermode/cmd/kernel.sh"
+	kernel_library
+	[[ $EUID != 0 ]] || (need_kernel 6.1) || warn "tests in guests will be skipped"
 }
 
 # One directory in which ctest sees the tests of all builds.
@@ -34,7 +46,7 @@ write_test_directory() {	# DIRECTORY TREE...
 }
 
 cmd_test() {
-	local options=() soak=no jobs directory preset trees=() status
+	local options=() soak=no jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
 
 	jobs=$(nproc)
 	while [[ $# -gt 0 ]]; do
@@ -45,6 +57,11 @@ cmd_test() {
 			;;
 		--soak) soak=yes ;;
 		--list) options+=(--show-only) ;;
+		--kernel-debug)
+			export VNET_KERNEL=debug
+			presets=(release)
+			options+=(--label-regex '^kernel$')
+			;;
 		--filter)
 			[[ -n ${2-} ]] || die_usage "--filter wants a regular expression"
 			options+=(--tests-regex "$2")
@@ -61,8 +78,13 @@ cmd_test() {
 	done
 	[[ -e $VNET_SRC/CMakeLists.txt ]] || die "$EXIT_VNET" "the tests are in vnet's source tree only"
 
-	need_packages install build demo bench test
-	for preset in "${VNET_TEST_PRESETS[@]}"; do
+	need_packages install build demo bench test kernel
+	if [[ ${VNET_KERNEL-} == debug ]]; then
+		"$VNET_SRC/tests/kernel/build-debug-kernel" || die "$EXIT_VNET" "there is no debug kernel"
+	else
+		fetch_guest_kernel
+	fi
+	for preset in "${presets[@]}"; do
 		need_tree all "$preset"
 		trees+=("$TREE")
 	done

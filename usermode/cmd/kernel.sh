@@ -1,0 +1,122 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet kernel: the kernel module, and guests to try it in.
+
+VNET_KERNEL_ROOM=$VNET_SRC/tests/kernel
+VNET_KERNEL_MODULE=kernel/vnet_ib
+
+help_kernel() {
+	cat <<EOF
+${BOLD}vnet kernel shell${PLAIN} [--kernel VERSION] [--memory MB]
+${BOLD}vnet kernel run${PLAIN} [OPTIONS] SCRIPT [ARGS...]
+${BOLD}vnet kernel build${PLAIN} [--kernel VERSION]
+${BOLD}vnet kernel fetch${PLAIN} [VERSION]
+
+The kernel module vnet_ib, and guests in which it cannot hurt: Debian's own kernel
+under QEMU's software emulation, over this machine's files, which it cannot change.
+
+  shell   a prompt in a guest with the devices vnet0 and rxe0 present
+  run     SCRIPT in such a guest; fails, too, when the kernel complains.
+          OPTIONS are those of tests/kernel/run; "vnet kernel run --help" tells them.
+  build   builds the module and prints where it is
+  fetch   downloads the kernel for guests; nothing is installed but, by root, the
+          headers that modules are built against
+
+  --kernel VERSION  6.1 (the default), 6.12, one like 6.1.0-56-amd64, or debug, which
+                    tests/kernel/build-debug-kernel makes; for build, the default is
+                    this machine's own kernel if its headers are here
+
+What is missing is fetched first. As root, that includes Debian packages.
+EOF
+}
+
+# The functions that find, fetch and build.
+kernel_library() {
+	[[ -e $VNET_KERNEL_ROOM/run ]] || die "$EXIT_VNET" "the kernel module is in vnet's source tree only"
+	# shellcheck source=tests/kernel/images.sh
+	. "$VNET_KERNEL_ROOM/images.sh"
+	# shellcheck source=tests/kernel/module.sh
+	. "$VNET_KERNEL_ROOM/module.sh"
+}
+
+# Gets an image for guests and, by root, the headers that go with it.
+kernel_fetch() {	# WANTED
+	if ! find_kernel "$1"; then
+		command -v apt-get >/dev/null || die "$EXIT_VNET" "kernels are fetched from Debian; this is another system"
+		say "fetching the kernel $1 for guests"
+		fetch_kernel "$1" || die "$EXIT_VNET" "Debian's kernel $1 could not be fetched"
+		find_kernel "$1" || die "$EXIT_VNET" "what was fetched is not the kernel $1"
+	fi
+	kernel_headers "$KERNEL" >/dev/null || [[ $EUID != 0 ]] || install_packages "linux-headers-$KERNEL"
+}
+
+# Sets KERNEL and KERNEL_IMAGE, after getting what a guest with the module needs.
+need_kernel() {	# WANTED
+	find_kernel "$1" kernel_headers && return
+	[[ $1 != debug ]] ||
+		die "$EXIT_VNET" "there is no debug kernel yet" "tests/kernel/build-debug-kernel makes one"
+	kernel_fetch "$1"
+	find_kernel "$1" kernel_headers && return
+	find_kernel "$1"
+	die "$EXIT_VNET" "there are no headers of the kernel $KERNEL" "as root: apt-get install linux-headers-$KERNEL"
+}
+
+kernel_build() {	# [--kernel VERSION]
+	local wanted=
+
+	if [[ ${1-} == --kernel ]]; then
+		[[ -n ${2-} ]] || die_usage "--kernel wants a version"
+		wanted=$2
+		shift 2
+	fi
+	[[ $# == 0 ]] || die_usage "kernel build has no argument '$1'; see: vnet kernel --help"
+	need_packages install build
+	command -v make >/dev/null || die "$EXIT_VNET" "there is no make" "as root: apt-get install make"
+	KERNEL=${wanted:-$(uname -r)}
+	kernel_headers "$KERNEL" >/dev/null || need_kernel "${wanted:-6.1}"
+	build_module "$VNET_KERNEL_MODULE" "$KERNEL" || exit "$EXIT_VNET"
+	echo "$MODULE"
+}
+
+kernel_guest() {	# shell|run [OPTIONS] [SCRIPT [ARGS...]]
+	local options=(--vnet) wanted=${VNET_KERNEL:-6.1} i
+
+	for ((i = 2; i < $#; i++)); do
+		[[ ${!i} != --kernel ]] || { i=$((i + 1)); wanted=${!i}; }
+	done
+	if [[ $1 == shell ]]; then
+		[[ -t 0 && -t 2 ]] || die "$EXIT_VNET" "vnet kernel shell wants a terminal"
+		options+=(--tty --timeout 1000000 "${@:2}" "$VNET_KERNEL_ROOM/shell")
+	else
+		[[ $# -gt 1 ]] || die_usage "kernel run what? see: vnet kernel run --help"
+		options+=("${@:2}")
+	fi
+	need_packages install build kernel
+	need_kernel "$wanted"
+	need_tree device
+	# shellcheck disable=SC2153 # set by need_tree
+	export VNET_TREE=$TREE
+	exec "$VNET_KERNEL_ROOM/run" "${options[@]}"
+}
+
+cmd_kernel() {
+	if [[ ${1-} =~ ^(--help|-h)$ || ${1-} != run && ${2-} =~ ^(--help|-h)$ ]]; then
+		help_kernel
+		return
+	fi
+	kernel_library
+	case ${1-} in
+	run)
+		[[ ! ${2-} =~ ^(--help|-h)$ ]] || exec "$VNET_KERNEL_ROOM/run" --help
+		kernel_guest "$@"
+		;;
+	shell) kernel_guest "$@" ;;
+	build) kernel_build "${@:2}" ;;
+	fetch)
+		need_packages tell build
+		kernel_fetch "${2:-6.1}"
+		;;
+	*) die_usage "kernel what? see: vnet kernel --help" ;;
+	esac
+}
