@@ -49,11 +49,8 @@ void judge(const char *verb, const char *what, int is, int want)
 }
 
 /* Objects; not the counters, which the bystanders drive. */
-static const char *holdings(void)
-{
-	return ask_status("(.files | length), "
-			  "(.devices[0] | .qps, .cqs, .srqs, .mrs | length)");
-}
+static const char holdings[] =
+	"(.files | length), (.devices[0] | .qps, .cqs, .srqs, .mrs | length)";
 
 static void check_bystander(void)
 {
@@ -69,13 +66,8 @@ static void check_bystander(void)
 
 void look_around(const char *verbs)
 {
-	const char *now;
-
 	check_bystander();
-	now = holdings();
-	if (strcmp(now, state_before) != 0)
-		FAIL("after %s the daemon holds other things:\n%s\nbefore:\n%s", verbs, now,
-		     state_before);
+	await_status(holdings, state_before);
 	note("%s: %u answers", verbs, judged);
 	judged = 0;
 }
@@ -103,7 +95,7 @@ static void open_bench(void)
 	bench.mr =
 		ibv_reg_mr(bench.pd, bench.memory, bench.length, SIDE_ACCESS | IBV_ACCESS_MW_BIND);
 	CHECK(bench.srq && bench.mr);
-	snprintf(state_before, sizeof(state_before), "%s", holdings());
+	snprintf(state_before, sizeof(state_before), "%s", ask_status(holdings));
 }
 
 static void close_bench(void)

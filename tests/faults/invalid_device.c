@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "invalid.h"
@@ -92,6 +93,17 @@ static void import(void)
 	judge("import_dm", "any handle", ERRNO_OF(ibv_import_dm(bench.context, 0)), EOPNOTSUPP);
 }
 
+/* Whatever was made in it goes with it; what is left here is only memory. */
+static void close_with_objects(void)
+{
+	struct side s;
+
+	side_open(&s, &(struct wish){ .events = true, .srq = true });
+	judge("close_device", "with objects", ibv_close_device(s.context), 0);
+	close(s.channel->fd);
+	munmap(s.buffer, s.length);
+}
+
 /* ------------------------------------------------------ what there is none of */
 
 static void no_such_objects(void)
@@ -148,7 +160,8 @@ void invalid_device(void)
 	query_gid_table();
 	look_around("queries");
 	import();
-	look_around("import");
+	close_with_objects();
+	look_around("contexts");
 	no_such_objects();
 	no_such_methods();
 	look_around("what the device has not");

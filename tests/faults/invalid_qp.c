@@ -329,6 +329,23 @@ static void check_attributes(const struct transition *t, size_t type)
 	}
 }
 
+/* Without a state: as from the present one to itself. */
+static void check_attributes_alone(enum ibv_qp_state state, size_t type)
+{
+	const struct transition *t = find_transition(state, state);
+	int known = t ? t->type[type].optional : 0;
+	struct ibv_qp_attr attr = good_values(state, state);
+	char what[100];
+
+	for (int bit = 1; bit < ATTRIBUTES; bit++) {
+		if (known & 1 << bit)
+			continue;
+		snprintf(what, sizeof(what), "in state %d, type %d, attribute 1 << %d alone",
+			 (int)state, types[type], bit);
+		check_refused(what, &attr, 1 << bit, bit > 20 ? EOPNOTSUPP : EINVAL);
+	}
+}
+
 static bool is_always_there(enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	return to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET);
@@ -352,6 +369,7 @@ static void check_transitions_from(enum ibv_qp_state from, size_t type)
 		else
 			check_refused(what, &attr, IBV_QP_STATE, EINVAL);
 	}
+	check_attributes_alone(from, type);
 	/* Somewhere else than it is. */
 	attr = good_values(from == IBV_QPS_RTS ? IBV_QPS_SQD : IBV_QPS_RTS, IBV_QPS_RTS);
 	check_refused("another present state", &attr, IBV_QP_STATE | IBV_QP_CUR_STATE, EINVAL);

@@ -3,6 +3,8 @@
  * Invalid arguments to verbs on completion queues and shared receive queues.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+
 #include "invalid.h"
 
 /* ---------------------------------------------------------- completion queues */
@@ -128,6 +130,30 @@ static void busy_channel(void)
 	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
 }
 
+static void do_not_block(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	CHECK(flags >= 0 && !fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+}
+
+/* Asking for what has not happened. */
+static void no_events(void)
+{
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+
+	do_not_block(bench.channel->fd);
+	do_not_block(bench.context->async_fd);
+	errno = 0;
+	judge("get_cq_event", "none", ibv_get_cq_event(bench.channel, &cq, &context), -1);
+	CHECK_EQ(errno, EAGAIN);
+	errno = 0;
+	judge("get_async_event", "none", ibv_get_async_event(bench.context, &event), -1);
+	CHECK_EQ(errno, EAGAIN);
+}
+
 void invalid_cqs(void)
 {
 	create_cq();
@@ -135,6 +161,7 @@ void invalid_cqs(void)
 	resize_cq();
 	poll_cq();
 	busy_channel();
+	no_events();
 	look_around("completion queues");
 }
 
