@@ -29,7 +29,8 @@ show_log() {
 # a random instant come.
 exec {never}<> <(:)
 nap() {
-	read -r -t "$1" -u "$never" _
+	# It always times out, which is no failure of whoever waited.
+	read -r -t "$1" -u "$never" _ || :
 }
 
 # await WHAT COMMAND...: until it succeeds.
