@@ -174,6 +174,8 @@ static void queue_pairs_that_cannot_be(void **state)
 	struct ibv_pd *pd = fake_pd(*state);
 	struct ibv_cq *cq = fake_cq(*state);
 	struct ibv_qp_init_attr_ex attr = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD };
+	struct ibv_qp_attr change = { .qp_state = 256 + IBV_QPS_INIT };
+	struct ibv_context elsewhere;
 	struct ibv_qp *qp;
 
 	assert_null(fake_ops->create_qp_ex(*state, &attr));
@@ -194,8 +196,15 @@ static void queue_pairs_that_cannot_be(void **state)
 	assert_int_equal(errno, EOPNOTSUPP);
 
 	attr.create_flags = 0;
+	/* Its handle would name another object here. */
+	cq->context = &elsewhere;
+	assert_null(fake_ops->create_qp_ex(*state, &attr));
+	assert_int_equal(errno, EINVAL);
+	cq->context = *state;
 	qp = fake_ops->create_qp_ex(*state, &attr);
 	assert_non_null(qp);
+	/* Not what a byte holds of it. */
+	assert_int_equal(fake_ops->modify_qp(qp, &change, IBV_QP_STATE), EINVAL);
 	assert_int_equal(fake_ops->query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0);
 	fake_end_qp(qp);
 	fake_end_cq(cq);
