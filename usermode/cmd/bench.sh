@@ -12,12 +12,16 @@ ${BOLD}vnet bench peers${PLAIN} [--json] [--runs N]
 
 Measures vnet0 beside other ways to do the same on this machine, in one run, and
 prints medians and ratios. ${BOLD}vnet bench peers --help${PLAIN} tells more.
+
+${BOLD}vnet bench kernel${PLAIN} [--json] [--runs N]
+
+Measures the kernel's vnet0 beside rdma_rxe, in a guest.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers) ;;
+	peers | kernel) ;;
 	--help | -h)
 		help_bench
 		return
