@@ -36,7 +36,8 @@ demo_vnet() {	# COLUMN SIZE TOOL [OPTION...]
 
 	progress "running $*"
 	choose_port || die "$EXIT_VNET" "$REASON"
-	(cmd_pair --quiet --timeout 120 "$@" -F -s "$size" -p "$PORT") >"$out" 2>"$out.err"
+	(cmd_pair --quiet --timeout 120 "${demo_server[@]}" "$@" -F -s "$size" -p "$PORT" -- \
+		"${demo_client[@]}" "$@" -F -s "$size" -p "$PORT" localhost) >"$out" 2>"$out.err"
 	VALUE=$(perftest_column "$out" "$column" "$size")
 	[[ -n $VALUE ]] && return
 	progress_end
@@ -49,12 +50,26 @@ demo_tcp() {	# NAME PROGRAM [OPTION...]
 	shift
 
 	progress "running $*"
-	"$TREE/bin/$1" "${@:2}" >"$out" 2>&1
+	"$TREE/bin/$1" "${@:2}" "${demo_tcp_cpus[@]}" >"$out" 2>&1
 	VALUE=$(named_value "$out" "$name")
 	[[ -n $VALUE ]] && return
 	progress_end
 	cat "$out" >&2
 	die "$EXIT_VNET" "$* failed"
+}
+
+# Server and client on a CPU each, for vnet and for TCP: two that share one never
+# wait for each other's sleep.
+demo_place() {
+	local cpus
+
+	# shellcheck source=bench/machine.sh
+	. "$VNET_SRC/bench/machine.sh"
+	cpus=$(two_cpus)
+	[[ -n $cpus ]] && command -v taskset >/dev/null || return 0
+	demo_server=(taskset -c "${cpus%,*}")
+	demo_client=(taskset -c "${cpus#*,}")
+	demo_tcp_cpus=(--cpus "$cpus")
 }
 
 demo_device() {
@@ -90,11 +105,11 @@ demo_table() {
 
 	printf '\n%s  %-31s %14s %14s %9s%s\n' "$BOLD" '' 'vnet0' 'TCP loopback' 'better' "$PLAIN"
 	printf '%s\n' "${rows[@]}"
-	printf '\nTCP does the same as the program in its row: polls, sleeps, streams. One way, medians.\n'
+	printf '\nTCP does the same as the program in its row: polls, sleeps, streams. One way, medians;\neach side on a CPU of its own.\n'
 }
 
 cmd_demo() {
-	local demo_dir VALUE
+	local demo_dir VALUE demo_server=() demo_client=() demo_tcp_cpus=()
 
 	case ${1-} in
 	'') ;;
@@ -114,6 +129,7 @@ cmd_demo() {
 	# shellcheck disable=SC2064	# this very directory
 	trap "rm -rf -- '$demo_dir'" EXIT
 
+	demo_place
 	demo_device
 	demo_table
 	printf 'More: %svnet bench peers%s, %svnet run --help%s, %svnet pair --help%s\n' \
