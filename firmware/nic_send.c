@@ -20,6 +20,11 @@ struct nic_request {
 	u64 length;
 };
 
+/* Bytes for which a request counts as one more, as a power of two. */
+#define NIC_BUDGET_SHIFT 20
+/* How often a queue that was emptied is looked at again. */
+#define NIC_RUN_ROUNDS 64
+
 #define OP(n) (1u << (n))
 #define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
@@ -576,6 +581,17 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 }
 
 /*
+ * A long request counts as several: who runs the queue, and who waits for its
+ * lock, are busy with it for so much longer.
+ */
+static u32 nic_spend(u32 budget, u64 length)
+{
+	u64 cost = 1 + (length >> NIC_BUDGET_SHIFT);
+
+	return cost < budget ? budget - (u32)cost : 0;
+}
+
+/*
  * With sq_lock held: as far as it goes. false: what stays undone is pending,
  * and it is no use to try again at once.
  */
@@ -606,7 +622,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
 			return false;
 		}
-		if (!budget--)
+		if (!budget)
 			goto later;
 		r.length = 0;
 		nic_fetch(&r, ring);
@@ -614,6 +630,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		if (!nic_step_head(&r, turn))
 			break;
 		plat_step(31);
+		budget = nic_spend(budget, r.length);
 		if (!nic_retire(nic, qp, &r.wqe))
 			goto later;
 		plat_step(32);
@@ -640,6 +657,7 @@ static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
 
 bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
+	u32 rounds = NIC_RUN_ROUNDS;
 	bool done;
 
 	do {
@@ -654,7 +672,10 @@ bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 		 * A full barrier lies between the unlock and this look; another
 		 * between the store of prod and the look at the lock.
 		 */
-	} while (done && nic_has_work(nic, qp));
+	} while (done && nic_has_work(nic, qp) && --rounds);
+	/* Somebody posts faster than we work: others have their turn. */
+	if (unlikely(!rounds))
+		nic_pend(nic, qp);
 	return true;
 }
 
