@@ -58,7 +58,6 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	nic->self = 1;
 	nic->direct = true;
 	dev->agent.dev = dev;
-	vnet_view_init(dev, &dev->agent_atomic, NIC_SPACE_POINTER, false);
 	vnet_view_init(dev, &dev->kernel, VNET_SPACE_KERNEL, false);
 	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);
 	for (i = 0; i < VNET_MAX_CQ; i++)
@@ -68,12 +67,13 @@ static int vnet_nic_make(struct vnet_dev *dev)
 
 static int vnet_make_numbers(struct vnet_dev *dev)
 {
-	return vnet_numbers_init(&dev->qps, 1, VNET_MAX_QP)           ?:
-		       vnet_numbers_init(&dev->cqs, 1, VNET_MAX_CQ)   ?:
-		       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) ?:
-		       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR)   ?:
-		       vnet_numbers_init(&dev->pds, 1, VNET_MAX_PD)   ?:
-		       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
+	/* All of them, whichever fails: vnet_dealloc() ends all. 0 or -ENOMEM. */
+	return vnet_numbers_init(&dev->qps, 1, VNET_MAX_QP) |
+	       vnet_numbers_init(&dev->cqs, 1, VNET_MAX_CQ) |
+	       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) |
+	       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR) |
+	       vnet_numbers_init(&dev->pds, 1, VNET_MAX_PD) |
+	       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
 }
 
 /* Whatever of it was made. By then nobody uses any of it. */
@@ -200,6 +200,25 @@ static int vnet_register(struct vnet_dev *dev, const char *name, struct net_devi
 	return ib_register_device(&dev->ibdev, name, NULL);
 }
 
+/* One device of this kind on a net device: it is this one from now on, or not. */
+static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
+{
+	struct vnet_dev *other;
+
+	mutex_lock(&vnet_devices_lock);
+	list_for_each_entry(other, &vnet_devices, list)
+	{
+		if (other->netdev == netdev) {
+			mutex_unlock(&vnet_devices_lock);
+			return false;
+		}
+	}
+	dev->netdev = netdev;
+	list_add_tail(&dev->list, &vnet_devices);
+	mutex_unlock(&vnet_devices_lock);
+	return true;
+}
+
 int vnet_newlink(const char *name, struct net_device *netdev)
 {
 	struct vnet_dev *dev;
@@ -207,17 +226,6 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 
 	if (netdev->flags & IFF_LOOPBACK || netdev->type != ARPHRD_ETHER)
 		return -EINVAL;
-	/* One device of this kind on a net device. */
-	mutex_lock(&vnet_devices_lock);
-	list_for_each_entry(dev, &vnet_devices, list)
-	{
-		if (dev->netdev == netdev) {
-			mutex_unlock(&vnet_devices_lock);
-			return -EEXIST;
-		}
-	}
-	mutex_unlock(&vnet_devices_lock);
-
 	dev = ib_alloc_device(vnet_dev, ibdev);
 	if (!dev)
 		return -ENOMEM;
@@ -228,13 +236,12 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	mutex_init(&dev->commands);
 	INIT_LIST_HEAD(&dev->doors);
 	mutex_init(&dev->doors_lock);
-	dev->netdev = netdev;
 	err = vnet_make_numbers(dev) ?: vnet_nic_make(dev);
 	if (err)
 		goto err_free;
-	mutex_lock(&vnet_devices_lock);
-	list_add_tail(&dev->list, &vnet_devices);
-	mutex_unlock(&vnet_devices_lock);
+	err = -EEXIST;
+	if (!vnet_claim_netdev(dev, netdev))
+		goto err_free;
 	err = vnet_register(dev, name, netdev);
 	if (err)
 		goto err_free;
@@ -258,10 +265,11 @@ void vnet_delete_all(void)
 	while (!list_empty(&vnet_devices)) {
 		dev = list_first_entry(&vnet_devices, struct vnet_dev, list);
 		list_del_init(&dev->list);
+		/* Before the lock is free: it may be going with its net device. */
+		get_device(&dev->ibdev.dev);
 		mutex_unlock(&vnet_devices_lock);
-		/* With the net device, which may be going at the same time. */
-		if (ib_device_try_get(&dev->ibdev))
-			ib_unregister_device_and_put(&dev->ibdev);
+		ib_unregister_device(&dev->ibdev);
+		put_device(&dev->ibdev.dev);
 		mutex_lock(&vnet_devices_lock);
 	}
 	mutex_unlock(&vnet_devices_lock);

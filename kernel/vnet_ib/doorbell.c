@@ -10,22 +10,26 @@
 
 #include "vnet_ib.h"
 
-/* Who is inside by a descriptor, whose context may be closed meanwhile. */
-DEFINE_STATIC_SRCU(vnet_door_srcu);
-
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
 	nic_send_doorbell(&view->nic, qpn);
 	vnet_tell(dev);
 }
 
+void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool is_srq)
+{
+	const struct nic_qp *qp = &view->nic.qp[num % VNET_MAX_QP];
+
+	/* Datagrams, and shared queues, have many. */
+	if (is_srq || nic_load(&qp->qpn) != num || nic_load(&qp->space) != view->nic.space)
+		return;
+	nic_send_doorbell(&as->nic, nic_load(&qp->attr.dest_qpn));
+}
+
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
 {
-	u64 next;
-
 	nic_recv_doorbell(&view->nic, num, is_srq);
-	/* Whoever waits for the receive is carried on here, by who posted it. */
-	nic_run(&dev->agent.nic, VNET_MAX_QP_WR, &next);
+	vnet_run_sender(view, &dev->agent, num, is_srq);
 	vnet_tell(dev);
 }
 
@@ -70,11 +74,11 @@ static long vnet_doorbell_ioctl(struct file *file, unsigned int cmd, unsigned lo
 	long ret = -EBADFD;
 	int idx;
 
-	idx = srcu_read_lock(&vnet_door_srcu);
+	idx = srcu_read_lock(&vnet_inside);
 	dev = READ_ONCE(door->dev);
 	if (likely(dev))
 		ret = vnet_doorbell_in(dev, &door->view, cmd, (u32)arg);
-	srcu_read_unlock(&vnet_door_srcu, idx);
+	srcu_read_unlock(&vnet_inside, idx);
 	return ret;
 }
 
@@ -139,13 +143,13 @@ bool vnet_doors_run(struct vnet_dev *dev)
 	bool any = false;
 	int idx;
 
-	idx = srcu_read_lock(&vnet_door_srcu);
-	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_door_srcu))
+	idx = srcu_read_lock(&vnet_inside);
+	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_inside))
 	{
 		if (READ_ONCE(door->paged) && vnet_door_run(door))
 			any = true;
 	}
-	srcu_read_unlock(&vnet_door_srcu, idx);
+	srcu_read_unlock(&vnet_inside, idx);
 	return any;
 }
 
@@ -158,8 +162,8 @@ bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps)
 
 	if (list_empty(&dev->doors))
 		return false;
-	idx = srcu_read_lock(&vnet_door_srcu);
-	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_door_srcu))
+	idx = srcu_read_lock(&vnet_inside);
+	list_for_each_entry_srcu(door, &dev->doors, list, srcu_read_lock_held(&vnet_inside))
 	{
 		if (!READ_ONCE(door->paged))
 			continue;
@@ -169,7 +173,7 @@ bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps)
 		smp_mb();
 		any = any || nic_load(&page->summary[0]) || nic_load(&page->summary[1]);
 	}
-	srcu_read_unlock(&vnet_door_srcu, idx);
+	srcu_read_unlock(&vnet_inside, idx);
 	return any;
 }
 
@@ -207,7 +211,7 @@ void vnet_door_close(struct vnet_door *door)
 	list_del_rcu(&door->list);
 	mutex_unlock(&dev->doors_lock);
 	WRITE_ONCE(door->dev, NULL);
-	synchronize_srcu(&vnet_door_srcu);
+	synchronize_srcu(&vnet_inside);
 	vnet_ring_free(&door->page);
 	kref_put(&door->kref, vnet_door_free);
 }

@@ -38,6 +38,8 @@ static void __exit vnet_exit(void)
 	rdma_link_unregister(&vnet_link_ops);
 	unregister_netdevice_notifier(&vnet_netdev_notifier);
 	vnet_delete_all();
+	/* Rings that are still to be freed, by this module's code. */
+	srcu_barrier(&vnet_inside);
 }
 
 module_init(vnet_init);

@@ -124,7 +124,8 @@ static int vnet_mr_list_pages(struct vnet_mr *mr)
 	u32 n = 0;
 
 	mr->max_pages = DIV_ROUND_UP(ib_umem_offset(mr->umem) + mr->umem->length, PAGE_SIZE);
-	mr->pages = kvmalloc_array(mr->max_pages, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	mr->pages = kvmalloc_array(mr->max_pages, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0)

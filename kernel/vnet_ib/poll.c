@@ -7,20 +7,21 @@ static enum ib_wc_opcode vnet_wc_opcode(u8 opcode)
 	return opcode == VNET_WC_REG_MR ? IB_WC_REG_MR : opcode;
 }
 
-/* The consumer of a queue pair's completions keeps it while it polls. */
+/*
+ * The consumer of a queue pair's completions keeps it while it polls; but this
+ * may be an entry of one that another thread destroys just now. So what was
+ * found is not looked at: the firmware, whose table stays, knows the number for
+ * a part of the time only that the object can be found.
+ */
 static struct ib_qp *vnet_wc_qp(struct vnet_dev *dev, u32 qpn)
 {
-	struct vnet_object *obj;
-	struct ib_qp *ibqp = NULL;
+	struct vnet_object *obj = xa_load(&dev->qps.xa, qpn % VNET_MAX_QP);
 
-	rcu_read_lock();
-	obj = xa_load(&dev->qps.xa, qpn % VNET_MAX_QP);
-	if (obj)
-		ibqp = &container_of(obj, struct vnet_qp, obj)->ibqp;
-	if (ibqp && ibqp->qp_num != qpn)
-		ibqp = NULL;
-	rcu_read_unlock();
-	return ibqp;
+	/* The look-up before the number. */
+	smp_rmb();
+	if (!obj || nic_load(&dev->agent.nic.qp[qpn % VNET_MAX_QP].qpn) != qpn)
+		return NULL;
+	return &container_of(obj, struct vnet_qp, obj)->ibqp;
 }
 
 static void vnet_fill_wc(const struct vnet_cqe *cqe, struct ib_qp *ibqp, struct ib_wc *wc)

@@ -157,7 +157,7 @@ static int vnet_post_sends(struct vnet_qp *qp, const struct ib_send_wr *wr,
 	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
 	struct vnet_wq *sq = &qp->sq;
 	unsigned long flags;
-	int err = 0;
+	int idx, err = 0;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	for (; wr; wr = wr->next) {
@@ -179,7 +179,9 @@ static int vnet_post_sends(struct vnet_qp *qp, const struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&sq->lock, flags);
 	/* Between the store of prod and the look at the firmware's lock. */
 	smp_mb();
+	idx = srcu_read_lock(&vnet_inside);
 	nic_send_doorbell(&dev->kernel.nic, qp->ibqp.qp_num);
+	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell_later(dev);
 	return err;
 }
@@ -188,6 +190,7 @@ int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
 {
 	struct vnet_qp *qp = to_vqp(ibqp);
+	int idx;
 
 	if (qp->view == &to_vdev(ibqp->device)->kernel)
 		return vnet_post_sends(qp, wr, bad_wr);
@@ -196,7 +199,9 @@ int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
+	idx = srcu_read_lock(&vnet_inside);
 	vnet_ring_send(to_vdev(ibqp->device), qp->view, ibqp->qp_num);
+	srcu_read_unlock(&vnet_inside, idx);
 	return 0;
 }
 
@@ -240,12 +245,24 @@ static int vnet_post_recvs(struct vnet_wq *rq, const struct ib_recv_wr *wr,
 	return err;
 }
 
+/* Of processes. */
+static int vnet_user_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
+{
+	int idx = srcu_read_lock(&vnet_inside);
+
+	vnet_ring_recv(dev, view, num, is_srq);
+	srcu_read_unlock(&vnet_inside, idx);
+	return 0;
+}
+
+/* Senders that are processes' are the NIC processor's: here nobody may sleep. */
 static void vnet_ring_recv_atomic(struct vnet_dev *dev, u32 num, bool is_srq)
 {
-	u64 next;
+	int idx = srcu_read_lock(&vnet_inside);
 
-	nic_recv_doorbell(&dev->agent_atomic.nic, num, is_srq);
-	nic_run(&dev->agent_atomic.nic, 1, &next);
+	nic_recv_doorbell(&dev->kernel.nic, num, is_srq);
+	vnet_run_sender(&dev->kernel, &dev->kernel, num, is_srq);
+	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell_later(dev);
 }
 
@@ -257,10 +274,8 @@ int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool ring;
 	int err;
 
-	if (qp->view != &dev->kernel && !wr) {
-		vnet_ring_recv(dev, qp->view, ibqp->qp_num, false);
-		return 0;
-	}
+	if (qp->view != &dev->kernel && !wr)
+		return vnet_user_recv(dev, qp->view, ibqp->qp_num, false);
 	if (!qp->rq.mem.ring || qp->view != &dev->kernel) {
 		*bad_wr = wr;
 		return -EINVAL;
@@ -283,10 +298,8 @@ int vnet_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	if (srq->view != &dev->kernel) {
-		vnet_ring_recv(dev, srq->view, vnet_srqn(ibsrq), true);
-		return 0;
-	}
+	if (srq->view != &dev->kernel)
+		return vnet_user_recv(dev, srq->view, vnet_srqn(ibsrq), true);
 	err = vnet_post_recvs(&srq->rq, wr, bad_wr, &ring);
 	if (ring)
 		vnet_ring_recv_atomic(dev, vnet_srqn(ibsrq), true);

@@ -12,8 +12,12 @@
 
 /* Requests of one queue before the next has its turn. */
 #define VNET_BUDGET 64
-/* How long it goes on reading doorbell pages after the last that was rung. */
+/*
+ * How long it goes on reading doorbell pages after the last that was rung; and
+ * at most, because others wait for it who ring no page.
+ */
 #define VNET_POLL_NS (50 * NSEC_PER_USEC)
+#define VNET_POLL_MAX_NS NSEC_PER_MSEC
 
 /* ------------------------------------------------------- completion events */
 
@@ -168,16 +172,27 @@ awake:
 /* Who has rung by a page will probably do so again. */
 static void vnet_poll_doors(struct vnet_dev *dev)
 {
+	u64 end = plat_clock() + VNET_POLL_MAX_NS;
 	u64 until = 0;
 
 	do {
 		if (vnet_doors_run(dev)) {
 			vnet_tell(dev);
-			until = plat_clock() + VNET_POLL_NS;
+			until = min_t(u64, plat_clock() + VNET_POLL_NS, end);
 		}
 		cpu_relax();
 		cond_resched();
 	} while (until && plat_clock() < until && !kthread_should_stop());
+}
+
+/* One round over what waits. */
+static bool vnet_run(struct vnet_dev *dev, u64 *next)
+{
+	int idx = srcu_read_lock(&vnet_inside);
+	bool pending = nic_run(&dev->agent.nic, VNET_BUDGET, next);
+
+	srcu_read_unlock(&vnet_inside, idx);
+	return pending;
 }
 
 static int vnet_processor(void *arg)
@@ -189,7 +204,7 @@ static int vnet_processor(void *arg)
 	while (!kthread_should_stop()) {
 		if (!list_empty(&dev->doors))
 			vnet_poll_doors(dev);
-		pending = nic_run(&dev->agent.nic, VNET_BUDGET, &next);
+		pending = vnet_run(dev, &next);
 		vnet_tell(dev);
 		vnet_tell_async(dev);
 		vnet_processor_sleep(dev, pending, next);

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Rings: memory of the kernel, which the process that uses one maps. */
 #include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/srcu.h>
 #include <linux/vmalloc.h>
 
 #include "vnet_ib.h"
 
-static int vnet_ring_offer(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext)
-{
-	struct vnet_mmap *map;
-	int err;
+DEFINE_SRCU(vnet_inside);
 
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
-	if (!map)
-		return -ENOMEM;
-	map->memory = mem->ring;
-	map->size = mem->size;
-	err = rdma_user_mmap_entry_insert(ucontext, &map->entry, mem->size);
-	if (err) {
-		kfree(map);
-		return err;
-	}
-	mem->mmap = map;
-	return 0;
+static void vnet_map_free(struct rcu_head *rcu)
+{
+	struct vnet_mmap *map = container_of(rcu, struct vnet_mmap, rcu);
+
+	vfree(map->memory);
+	kfree(map);
 }
 
 int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift)
@@ -34,36 +27,47 @@ int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 
 
 int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, size_t size)
 {
-	int err;
+	struct vnet_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	int err = -ENOMEM;
 
-	mem->size = PAGE_ALIGN(size);
-	mem->mmap = NULL;
-	mem->ring = vmalloc_user(mem->size);
-	if (!mem->ring)
+	if (!map)
 		return -ENOMEM;
-	if (!ucontext)
-		return 0;
-	err = vnet_ring_offer(mem, ucontext);
-	if (err) {
-		vfree(mem->ring);
-		mem->ring = NULL;
+	map->size = PAGE_ALIGN(size);
+	map->memory = vmalloc_user(map->size);
+	if (!map->memory)
+		goto free_map;
+	if (ucontext) {
+		err = rdma_user_mmap_entry_insert(ucontext, &map->entry, map->size);
+		if (err)
+			goto free_memory;
 	}
+	mem->ring = map->memory;
+	mem->size = map->size;
+	mem->mmap = map;
+	mem->offered = ucontext;
+	return 0;
+
+free_memory:
+	vfree(map->memory);
+free_map:
+	kfree(map);
+	mem->ring = NULL;
 	return err;
 }
 
 void vnet_ring_free(struct vnet_ring_mem *mem)
 {
-	if (mem->mmap)
+	if (mem->offered)
 		rdma_user_mmap_entry_remove(&mem->mmap->entry);
 	else
-		vfree(mem->ring);
+		call_srcu(&vnet_inside, &mem->mmap->rcu, vnet_map_free);
 	mem->ring = NULL;
 	mem->mmap = NULL;
 }
 
 void vnet_ring_info(const struct vnet_ring_mem *mem, struct vnet_ring_info *info)
 {
-	if (!mem->mmap)
+	if (!mem->offered)
 		return;
 	info->mmap_offset = rdma_user_mmap_get_offset(&mem->mmap->entry);
 	info->mmap_size = mem->size;
@@ -97,6 +101,5 @@ void vnet_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct vnet_mmap *map = container_of(entry, struct vnet_mmap, entry);
 
-	vfree(map->memory);
-	kfree(map);
+	call_srcu(&vnet_inside, &map->rcu, vnet_map_free);
 }

@@ -51,7 +51,8 @@ enum vnet_limits {
 	VNET_PART_ID = 0x6574,
 };
 
-#define VNET_MAX_MR_SIZE (1ull << 47)
+/* Its list of pages is less than 2 GiB. */
+#define VNET_MAX_MR_SIZE (1ull << 40)
 /* How long unreliable senders stall for a receive. */
 #define VNET_STALL_NS (50 * NSEC_PER_MSEC)
 
@@ -115,12 +116,11 @@ struct vnet_dev {
 	u64 memory_size;
 	/* The NIC processor's, which runs anybody's queues; and commands'. */
 	struct vnet_view agent;
-	/* The same in atomic context, and that of kernel consumers. */
-	struct vnet_view agent_atomic;
+	/* That of kernel consumers, who may not sleep. */
 	struct vnet_view kernel;
 
 	struct mutex commands;
-	/* Entries of processes; changed under the mutex, read under SRCU. */
+	/* Entries of processes; changed under the mutex, read by those inside. */
 	struct list_head doors;
 	struct mutex doors_lock;
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, spaces;
@@ -171,18 +171,28 @@ int vnet_errno(enum nic_result result);
 
 /* ------------------------------------------------------------------- rings */
 
+/*
+ * Whoever runs the firmware is inside, in any context: it looks at rings without
+ * the locks that their destruction takes. So no ring is freed before all have
+ * left who were inside when it was taken away.
+ */
+extern struct srcu_struct vnet_inside;
+
 /* A ring: kernel memory, which a process may map. */
 struct vnet_ring_mem {
 	struct vnet_ring *ring;
 	u32 entries;
 	u32 shift;
 	size_t size;
-	/* A process' ring: owns the memory then. */
+	/* Owns the memory. */
 	struct vnet_mmap *mmap;
+	/* A process can map it. */
+	bool offered;
 };
 
 struct vnet_mmap {
 	struct rdma_user_mmap_entry entry;
+	struct rcu_head rcu;
 	void *memory;
 	size_t size;
 	/* What is to be known once somebody has mapped it, or NULL. */
@@ -252,7 +262,7 @@ int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
  */
 struct vnet_door {
 	struct kref kref;
-	/* Read under vnet_door_srcu; NULL when the context is gone. */
+	/* Read by those inside; NULL when the context is gone. */
 	struct vnet_dev *dev;
 	struct vnet_view view;
 	/* In vnet_dev.doors. */
@@ -267,9 +277,15 @@ struct vnet_door *vnet_door_make(struct vnet_ucontext *uc);
 void vnet_door_close(struct vnet_door *door);
 /* A file that rings when it is told so by ioctl(), or ERR_PTR(). */
 struct file *vnet_door_file(struct vnet_door *door);
-/* A process rings for one of its queues: runs the firmware here. */
+/* A process rings for one of its queues: runs the firmware; the caller is inside. */
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn);
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq);
+/*
+ * Whoever waits for a receive of this queue, which is the view's, is carried on
+ * by who posted it, as `as` may. Only its own peer: not whoever else waits, whose
+ * requests may be many and long. The NIC processor looks after those.
+ */
+void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool is_srq);
 /* The NIC processor: what processes have rung by their pages. Was there any? */
 bool vnet_doors_run(struct vnet_dev *dev);
 /* Whether they are to trap, because nobody will look; true: something is there. */
