@@ -148,6 +148,7 @@ const struct ib_device_ops vnet_ops = {
 	.query_srq = vnet_query_srq,
 	.query_ucontext = vnet_query_ucontext,
 	.reg_user_mr = vnet_reg_user_mr,
+	.rereg_user_mr = vnet_rereg_user_mr,
 	.req_notify_cq = vnet_req_notify_cq,
 	.resize_cq = vnet_resize_cq,
 

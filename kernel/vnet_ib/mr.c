@@ -138,6 +138,29 @@ static int vnet_mr_list_pages(struct vnet_mr *mr)
 	return n == mr->max_pages ? 0 : -EINVAL;
 }
 
+/* On failure, what there is of it goes with the region. */
+static int vnet_mr_pin(struct vnet_dev *dev, struct vnet_mr *mr, u64 start, u64 length, int access)
+{
+	struct ib_umem *umem = ib_umem_get(&dev->ibdev, start, length, access);
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	mr->umem = umem;
+	return vnet_mr_list_pages(mr);
+}
+
+static int vnet_check_range(u64 length, u64 iova)
+{
+	return !length || length > VNET_MAX_MR_SIZE || iova + length < iova ? -EINVAL : 0;
+}
+
+static void vnet_set_range(struct nic_mr_params *p, u64 start, u64 length, u64 iova)
+{
+	p->iova = p->access & IB_ZERO_BASED ? 0 : iova;
+	p->addr = offset_in_page(start);
+	p->length = length;
+}
+
 struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 			       struct ib_udata *udata)
 {
@@ -145,9 +168,6 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	struct nic_mr_params p = {
 		.kind = NIC_MR_REGION,
 		.access = access & vnet_access_mask,
-		.iova = access & IB_ZERO_BASED ? 0 : iova,
-		.addr = offset_in_page(start),
-		.length = length,
 		.space = VNET_SPACE_PAGES,
 	};
 	struct vnet_mr *mr;
@@ -155,25 +175,120 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 
 	if (access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || length > VNET_MAX_MR_SIZE)
-		return ERR_PTR(-EINVAL);
+	err = vnet_check_range(length, iova);
+	if (err)
+		return ERR_PTR(err);
+	vnet_set_range(&p, start, length, iova);
 	mr = vnet_mr_new(ibpd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->umem = ib_umem_get(&dev->ibdev, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-		goto err_free;
+	err = vnet_mr_pin(dev, mr, start, length, access);
+	if (err) {
+		vnet_mr_free(dev, mr);
+		return ERR_PTR(err);
 	}
-	err = vnet_mr_list_pages(mr);
-	if (err)
-		goto err_free;
 	return vnet_mr_publish(ibpd, mr, &p);
+}
 
-err_free:
-	vnet_mr_free(dev, mr);
-	return ERR_PTR(err);
+/* ------------------------------------------------------- regions made anew */
+
+/* As the firmware knows it. */
+static struct nic_mr_params vnet_mr_params(const struct vnet_dev *dev, const struct vnet_mr *mr)
+{
+	const struct nic_mr *entry = &dev->agent.nic.mr[mr->obj.index];
+
+	return (struct nic_mr_params){
+		.key = mr->key,
+		.kind = entry->kind,
+		.access = entry->access,
+		.pdn = entry->pdn,
+		.iova = entry->iova,
+		.addr = entry->addr,
+		.length = entry->length,
+		.space = entry->space,
+	};
+}
+
+static void vnet_mr_swap_memory(struct vnet_mr *a, struct vnet_mr *b)
+{
+	swap(a->umem, b->umem);
+	swap(a->pages, b->pages);
+	swap(a->npages, b->npages);
+	swap(a->max_pages, b->max_pages);
+}
+
+/*
+ * The key stays: the region is taken away for the moment of the change. Nobody
+ * changes it at the same time; the handle is locked.
+ */
+static int vnet_mr_change(struct vnet_dev *dev, struct vnet_mr *mr, struct vnet_mr *memory,
+			  const struct nic_mr_params *p)
+{
+	struct nic_mr_params before = vnet_mr_params(dev, mr);
+	int err;
+
+	err = vnet_mr_leave(dev, mr->key);
+	if (err)
+		return err;
+	if (memory->umem)
+		vnet_mr_swap_memory(mr, memory);
+	err = vnet_mr_enter(dev, &mr->obj, p);
+	if (!err)
+		return 0;
+	if (memory->umem)
+		vnet_mr_swap_memory(mr, memory);
+	WARN_ON_ONCE(vnet_mr_enter(dev, &mr->obj, &before));
+	return err;
+}
+
+/* The memory is pinned anew where it is another, or is to be written from now on. */
+static int vnet_mr_repin(struct vnet_dev *dev, const struct vnet_mr *mr, struct vnet_mr *memory,
+			 u64 start, const struct nic_mr_params *p, int flags)
+{
+	if (flags & IB_MR_REREG_TRANS)
+		return vnet_mr_pin(dev, memory, start, p->length, p->access);
+	if (!ib_access_writable(p->access) || mr->umem->writable)
+		return 0;
+	/* It is another process that knows what stands there. */
+	if (mr->umem->owning_mm != current->mm)
+		return -EINVAL;
+	return vnet_mr_pin(dev, memory, mr->umem->address, mr->umem->length, p->access);
+}
+
+/* What the flags do not name stays as it is. */
+struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				 int access, struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibmr->device);
+	struct vnet_mr *mr = to_vmr(ibmr);
+	struct nic_mr_params p = vnet_mr_params(dev, mr);
+	struct vnet_mr *memory;
+	int err = 0;
+
+	if (!mr->umem || (flags & IB_MR_REREG_ACCESS && access & IB_ACCESS_ON_DEMAND))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (flags & IB_MR_REREG_TRANS)
+		err = vnet_check_range(length, iova);
+	if (err)
+		return ERR_PTR(err);
+	if (flags & IB_MR_REREG_PD)
+		p.pdn = vnet_pdn(ibpd);
+	if (flags & IB_MR_REREG_ACCESS)
+		p.access = access & vnet_access_mask;
+	if (flags & IB_MR_REREG_TRANS)
+		vnet_set_range(&p, start, length, iova);
+
+	memory = kzalloc(sizeof(*memory), GFP_KERNEL);
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	err = vnet_mr_repin(dev, mr, memory, start, &p, flags);
+	if (!err)
+		err = vnet_mr_change(dev, mr, memory, &p);
+	/* The new memory, or the old. */
+	ib_umem_release(memory->umem);
+	kvfree(memory->pages);
+	kfree(memory);
+	return ERR_PTR(err);	/* NULL: it is still the same region */
 }
 
 /* A region whose pages vnet_map_mr_sg() names, and a request registers. */

@@ -316,6 +316,8 @@ static inline struct vnet_mr *to_vmr(struct ib_mr *ibmr)
 struct ib_mr *vnet_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 			       struct ib_udata *udata);
+struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				 int access, struct ib_pd *ibpd, struct ib_udata *udata);
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
 int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
 int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
