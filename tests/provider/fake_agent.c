@@ -173,6 +173,9 @@ static void introduce(struct vnet_alloc_ucontext_resp *resp)
 		.gate = agent.without_gate ? 0 : (uintptr_t)&gate,
 		.gate_cookie = FAKE_COOKIE,
 		.clock_khz = 1000000,
+		.caps = agent.caps,
+		.doorbell_fd = agent.caps & VNET_UCONTEXT_CAP_DOORBELL_FD ? dup(0) : -1,
+		.doorbell_page = MEMORY_SIZE - 4096,
 	};
 }
 

@@ -21,6 +21,8 @@ struct fake_agent {
 	uint32_t hw_version;
 	uint32_t gate_size;
 	bool without_gate;
+	/* Ways to ring that it offers (enum vnet_ucontext_caps). */
+	uint32_t caps;
 	const char *fw_ver;
 	/* Sizes that it gives to new queues, and what it grants. */
 	uint32_t entries;
