@@ -180,6 +180,13 @@ void meet(int sock)
 	hear(sock, &byte, 1);
 }
 
+bool in_kernel(void)
+{
+	const char *text = getenv("VNET_IN_GUEST");
+
+	return text && !strcmp(text, "1");
+}
+
 /* ----------------------------------------------------------------- status */
 
 const char *ask_status(const char *question)
@@ -191,7 +198,9 @@ const char *ask_status(const char *question)
 
 	/* Programs that look at the device have no business seeing it. */
 	snprintf(command, sizeof(command),
-		 "unset LD_PRELOAD; \"$VNET_TREE/bin/vnet-status\" --json | jq -rc '%s'", question);
+		 "unset LD_PRELOAD; ${VNET_STATUS:-\"$VNET_TREE/bin/vnet-status\" --json} |"
+		 " jq -rc '%s'",
+		 question);
 	pipe = popen(command, "re");
 	CHECK(pipe);
 	length = fread(answer, 1, sizeof(answer) - 1, pipe);

@@ -71,7 +71,13 @@ void hear(int sock, void *message, size_t length);
 /* "I am there": both sides call it. */
 void meet(int sock);
 
-/* The answer of jq to a question about "vnet status --json"; static memory. */
+/* The device is the kernel's own: tests/kernel/faults runs us. */
+bool in_kernel(void);
+
+/*
+ * The answer of jq to a question about "vnet status --json", or what the
+ * command in VNET_STATUS prints instead; static memory.
+ */
 const char *ask_status(const char *question);
 /* Ask until it answers so. */
 void await_status(const char *question, const char *answer);

@@ -34,14 +34,21 @@ struct wrong {
 	size_t size;
 	uint64_t value;
 	int want;
+	/* In the kernel, what may be said before the device is asked; or 0. */
+	int early;
 };
 
-#define WRONG(_type, _member, _value, _want)                                                       \
+/* The errno that is right, as close to `is` as may be. */
+int wanted(const struct wrong *wrong, int is);
+
+#define WRONG_EARLY(_type, _member, _value, _want, _early)                                         \
 	{                                                                                          \
 		.what = #_member " = " #_value, .at = offsetof(_type, _member),                    \
 		.size = sizeof(__typeof__(((_type *)NULL)->_member)), .value = (uint64_t)(_value), \
-		.want = (_want)                                                                    \
+		.want = (_want), .early = (_early)                                                 \
 	}
+
+#define WRONG(_type, _member, _value, _want) WRONG_EARLY(_type, _member, _value, _want, 0)
 
 #define COUNT(_table) (sizeof(_table) / sizeof((_table)[0]))
 

@@ -40,6 +40,11 @@ void spoil(void *argument, const struct wrong *wrong)
 	}
 }
 
+int wanted(const struct wrong *wrong, int is)
+{
+	return in_kernel() && wrong->early && is == wrong->early ? is : wrong->want;
+}
+
 void judge(const char *verb, const char *what, int is, int want)
 {
 	judged++;

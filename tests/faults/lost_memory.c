@@ -2,7 +2,7 @@
 /*
  * Memory that was registered and is not there any more, or not as it was:
  * unmapped, truncated, protected. Whoever meets it gets an error completion,
- * and nobody a signal.
+ * and nobody a signal. The kernel has pinned it, and all goes well there.
  *
  *   lost_memory processes|threads    where the two sides live
  */
@@ -167,11 +167,22 @@ static bool right_at_requester(const struct test_case *c, int status, bool proce
 	return status == IBV_WC_REM_OP_ERR || status == IBV_WC_REM_ACCESS_ERR;
 }
 
+/* Memory that is pinned stays what it was for as long as the region is there. */
+static bool right_if_pinned(const struct test_case *c, int status, const struct outcome *o)
+{
+	bool received = c->op.has_receive && !c->at_requester;
+
+	return status == IBV_WC_SUCCESS && !o->in_error &&
+	       o->recv_status == (received ? IBV_WC_SUCCESS : -1);
+}
+
 static void judge(const struct test_case *c, int status, const struct outcome *o, bool processes)
 {
 	bool right = right_at_requester(c, status, processes);
 
-	if (!c->at_requester) {
+	if (in_kernel()) {
+		right = right_if_pinned(c, status, o);
+	} else if (!c->at_requester) {
 		right = right && o->in_error;
 		if (c->op.has_receive)
 			right = right && o->recv_status == wanted_at_receiver(c);
