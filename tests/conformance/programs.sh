@@ -47,12 +47,12 @@ run_alone() {	# OUT PROGRAM ARGS...
 	run_one "$out" "${COMMAND[@]}"
 }
 
-# What the daemon knows just before the time limit ends both sides.
+# What is known just before the time limit ends both sides.
 watch_time() {	# OUT
 	exec >/dev/null 2>&1
 	sleep $((TIME_LIMIT - 3)) &
 	trap 'kill $!' TERM
-	wait $! && in_world status --json >"$1.status"
+	wait $! && holdings >"$1.status"
 }
 
 run_pair_of() {	# OUT PROGRAM OPTIONS...

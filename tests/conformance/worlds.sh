@@ -6,15 +6,37 @@
 PREFIX=()		# before the vnet command
 RUN_OPTIONS=()		# of vnet run
 DEVICE=vnet0
-
-in_world() {	# vnet's arguments
-	"${PREFIX[@]}" "$VNET" "$@"
-}
+KERNEL=''		# the device is the kernel's: there is no vnetd, nor a preload
+OBJECTS_OF_KERNEL=0	# that are there always
 
 # The command that runs a program with the device, as words in COMMAND.
 world_command() {	# PROGRAM ARGS...
 	# shellcheck disable=SC2034	# the caller's
-	COMMAND=("${PREFIX[@]}" "$VNET" run "${RUN_OPTIONS[@]}" "$@")
+	if [[ -n $KERNEL ]]; then
+		COMMAND=("${PREFIX[@]}" "$@")
+	else
+		COMMAND=("${PREFIX[@]}" "$VNET" run "${RUN_OPTIONS[@]}" "$@")
+	fi
+}
+
+# What the daemon, or the kernel, holds for clients, in all detail.
+holdings() {
+	local kind
+
+	if [[ -z $KERNEL ]]; then
+		"${PREFIX[@]}" "$VNET" status --json
+		return
+	fi
+	rdma resource show "$DEVICE"
+	for kind in qp cq srq mr pd ctx; do
+		rdma -d resource show "$kind" dev "$DEVICE"
+	done
+}
+
+# Without --slice, the ordinary run has the cases with this letter.
+world_letter() {	# NAME
+	[[ $1 != kernel-user ]] || set -- K
+	echo "${1:0:1}"
 }
 
 skip_world() {
@@ -51,6 +73,36 @@ enter_user() {
 		env -u HOME -u XDG_RUNTIME_DIR -u VNET_TREE -u VNET_SOURCE_DIR)
 }
 
+# A device of the kernel's, for programs as they are.
+enter_kernel() {	# TYPE NETDEV
+	[[ ${VNET_IN_GUEST-} == 1 ]] || skip_world "this world is in guests only (tests/kernel/run --vnet)"
+	((EUID == 0)) || skip_world "only root can make devices"
+	# shellcheck source=tests/kernel/guest.sh
+	. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+	set_up
+	KERNEL=yes
+	[[ -e /sys/class/infiniband/$DEVICE ]] || add_device "$DEVICE" "$1" "$2" || exit 1
+}
+
+enter_kernel_user() {
+	enter_kernel vnet d0
+	chmod 711 "${VNET_TEST_DIR%/*}" "$VNET_TEST_DIR"
+	cd / || exit 1
+	PREFIX=(setpriv --reuid "$VNET_GUEST_UID" --regid "$VNET_GUEST_UID" --clear-groups
+		env -u XDG_RUNTIME_DIR "HOME=$VNET_GUEST_HOME")
+}
+
+# Programs take the first device that there is. Unless the world hides the
+# others anyhow, they go.
+be_alone() {
+	local other
+
+	[[ -n $KERNEL ]] || return 0
+	for other in /sys/class/infiniband/*; do
+		[[ ${other##*/} == "$DEVICE" ]] || rdma link delete "${other##*/}" || exit 1
+	done
+}
+
 enter_world() {	# NAME
 	unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
 	case $1 in
@@ -61,6 +113,13 @@ enter_world() {	# NAME
 		RUN_OPTIONS=(--device "$DEVICE")
 		;;
 	user) enter_user ;;
+	kernel) enter_kernel vnet d0 ;;
+	kernel-user) enter_kernel_user ;;
+	rxe)	# beside which vnet0 is judged
+		DEVICE=rxe0
+		OBJECTS_OF_KERNEL=3	# queue pair 1, and what it needs
+		enter_kernel rxe d1
+		;;
 	*)
 		echo "there is no world '$1'" >&2
 		exit 2
@@ -68,10 +127,13 @@ enter_world() {	# NAME
 	esac
 }
 
-# How much the daemon holds for clients; it is gone soon after them.
+# How much is held for clients; vnetd is gone soon after them.
 objects() {
-	in_world status --json |
-		jq '[.. | objects | .qps, .cqs, .srqs, .mrs, .clients, .files | arrays | length] | add // 0'
+	if [[ -n $KERNEL ]]; then
+		rdma -j resource show "$DEVICE" | jq ".[0] | .pd + .cq + .qp + .mr + .srq + .ctx - $OBJECTS_OF_KERNEL"
+	else
+		holdings | jq '[.. | objects | .qps, .cqs, .srqs, .mrs, .clients, .files | arrays | length] | add // 0'
+	fi
 }
 
 nothing_left() {
@@ -83,5 +145,5 @@ nothing_left() {
 		((SECONDS < end)) || break
 		sleep 0.02
 	done
-	fail "${left:-an unknown number of} objects are left: $(in_world status --json)"
+	fail "${left:-an unknown number of} objects are left: $(holdings)"
 }
