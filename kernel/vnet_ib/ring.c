@@ -9,6 +9,29 @@
 
 DEFINE_SRCU(vnet_inside);
 
+/*
+ * Rings are the kernel's memory, which no limit of a process counts: so all of
+ * them together are at most a part of the machine's.
+ */
+#define VNET_RINGS_PART 4
+
+static atomic_long_t vnet_ring_pages = ATOMIC_LONG_INIT(0);
+
+static bool vnet_ring_charge(size_t size)
+{
+	long pages = size >> PAGE_SHIFT;
+
+	if (atomic_long_add_return(pages, &vnet_ring_pages) <= totalram_pages() / VNET_RINGS_PART)
+		return true;
+	atomic_long_sub(pages, &vnet_ring_pages);
+	return false;
+}
+
+static void vnet_ring_uncharge(size_t size)
+{
+	atomic_long_sub(size >> PAGE_SHIFT, &vnet_ring_pages);
+}
+
 static void vnet_map_free(struct rcu_head *rcu)
 {
 	struct vnet_mmap *map = container_of(rcu, struct vnet_mmap, rcu);
@@ -33,9 +56,11 @@ int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, si
 	if (!map)
 		return -ENOMEM;
 	map->size = PAGE_ALIGN(size);
+	if (!vnet_ring_charge(map->size))
+		goto free_map;
 	map->memory = vmalloc_user(map->size);
 	if (!map->memory)
-		goto free_map;
+		goto uncharge;
 	if (ucontext) {
 		err = rdma_user_mmap_entry_insert(ucontext, &map->entry, map->size);
 		if (err)
@@ -49,6 +74,8 @@ int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, si
 
 free_memory:
 	vfree(map->memory);
+uncharge:
+	vnet_ring_uncharge(map->size);
 free_map:
 	kfree(map);
 	mem->ring = NULL;
@@ -60,7 +87,7 @@ void vnet_ring_free(struct vnet_ring_mem *mem)
 	if (mem->offered)
 		rdma_user_mmap_entry_remove(&mem->mmap->entry);
 	else
-		call_srcu(&vnet_inside, &mem->mmap->rcu, vnet_map_free);
+		vnet_mmap_free(&mem->mmap->entry);
 	mem->ring = NULL;
 	mem->mmap = NULL;
 }
@@ -101,5 +128,6 @@ void vnet_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct vnet_mmap *map = container_of(entry, struct vnet_mmap, entry);
 
+	vnet_ring_uncharge(map->size);
 	call_srcu(&vnet_inside, &map->rcu, vnet_map_free);
 }
