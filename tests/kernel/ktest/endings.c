@@ -39,9 +39,8 @@ static int kt_flush(struct kt_pair *p, enum kt_from from)
 	struct ib_sge sge = kt_sge(p, 0, 0, 100);
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
 	/* rxe has a name of its own for it. */
-	enum ib_wc_status bad_key = p->dev->ops.driver_id == RDMA_DRIVER_RXE ?
-					    IB_WC_LOC_QP_OP_ERR :
-					    IB_WC_LOC_PROT_ERR;
+	enum ib_wc_status bad_key = p->dev->ops.driver_id == RDMA_DRIVER_RXE ? IB_WC_LOC_QP_OP_ERR :
+									       IB_WC_LOC_PROT_ERR;
 	int i;
 
 	KT_TRY(kt_post_recv(from, p, 0, 0, 100, got));

@@ -60,11 +60,13 @@ static void kt_remove_device(struct ib_device *dev, void *client_data)
 	struct kt_file *file;
 
 	mutex_lock(&kt_lock);
-	list_for_each_entry(file, &kt_files, list) {
+	list_for_each_entry(file, &kt_files, list)
+	{
 		if (file->session && kt_session_is_on(file->session, dev))
 			kt_close_session(file);
 	}
-	list_for_each_entry_safe(device, next, &kt_devices, list) {
+	list_for_each_entry_safe(device, next, &kt_devices, list)
+	{
 		if (device->dev == dev) {
 			list_del(&device->list);
 			kfree(device);
@@ -84,7 +86,8 @@ static struct ib_device *kt_find(const char *name)
 	struct kt_device *device;
 
 	lockdep_assert_held(&kt_lock);
-	list_for_each_entry(device, &kt_devices, list) {
+	list_for_each_entry(device, &kt_devices, list)
+	{
 		if (!strcmp(dev_name(&device->dev->dev), name))
 			return device->dev;
 	}
@@ -147,7 +150,7 @@ static int kt_run_all(struct ib_device *dev, const struct kt_test *test, bool at
 
 static int kt_run(struct ib_device *dev, bool at_length)
 {
-	return kt_run_all(dev, kt_data_tests, at_length) ?:
+	return kt_run_all(dev, kt_data_tests, at_length)        ?:
 		       kt_run_all(dev, kt_key_tests, at_length) ?:
 		       kt_run_all(dev, kt_ending_tests, at_length);
 }

@@ -175,8 +175,9 @@ static int kt_session_make(struct kt_session *s)
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	s->pd = pd;
-	return kt_buffer_make(s->dev, &s->messages) ?: kt_buffer_make(s->dev, &s->memory) ?:
-		       kt_session_qp(s)                                             ?:
+	return kt_buffer_make(s->dev, &s->messages)       ?:
+		       kt_buffer_make(s->dev, &s->memory) ?:
+		       kt_session_qp(s)                   ?:
 		       kt_region_make(pd, &s->region, &s->memory);
 }
 

@@ -1,0 +1,20 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In a guest: processes that write nonsense wherever they can.
+#
+#   hostile.sh HOSTILE FAULT_HOSTILE
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+set_up
+# The first device is the one that is tested.
+[[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
+# That such a process crashes is no news.
+echo 0 >/proc/sys/debug/exception-trace
+
+nothing_left() {
+	! rdma resource show vnet0 | grep -qE ' (pd|cq|qp|mr|ctx|srq) [1-9]'
+}
+
+as_user "$1" || exit 1
+as_user "$2" commands || exit 1
+await 10 nothing_left || { rdma resource show; exit 1; }

@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In a guest, with vnet_ktest.ko: whatever can end in the midst of traffic does, once
+# (100 times with VNET_SOAK=1). Afterwards nothing is left of it.
+#
+#   teardown.sh TRAFFIC KTEST_USER
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+set_up
+# The first device is the one that is tested.
+[[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
+TRAFFIC=$1 KTEST_USER=$2
+ROUNDS=1
+[[ -z ${VNET_SOAK-} ]] || ROUNDS=100
+
+fail() {
+	echo "teardown: $*" >&2
+	rdma resource show >&2
+	exit 1
+}
+
+nothing_left() {
+	! rdma resource show vnet0 | grep -qE ' (pd|cq|qp|mr|ctx|srq) [1-9]'
+}
+
+no_device() {
+	[[ ! -e /sys/class/infiniband/vnet0 ]]
+}
+
+# Between processes; and between one and the kernel, by events as well.
+start_traffic() {
+	: >/run/traffic.out
+	setsid setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$TRAFFIC" >/run/traffic.out 2>&1 &
+	traffic=$!
+	setsid setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$KTEST_USER" vnet0 100000000 >/dev/null 2>&1 &
+	user=$!
+	await 20 grep -q flows /run/traffic.out || fail "no traffic: $(</run/traffic.out)"
+	sleep 0.3
+}
+
+kill_traffic() {
+	kill -KILL -- "-$traffic" "-$user" 2>/dev/null
+	wait "$traffic" "$user" 2>/dev/null
+}
+
+check_clean() {	# WHAT
+	await 20 nothing_left || fail "$1: something is left"
+}
+
+killed() {
+	start_traffic
+	kill_traffic
+	check_clean "killed processes"
+}
+
+device_deleted() {
+	start_traffic
+	timeout 20 rdma link delete vnet0 || fail "the device cannot be deleted"
+	no_device || fail "the device is still there"
+	sleep 0.2
+	kill_traffic
+	add_device vnet0 vnet d0 || fail "the device cannot be made again"
+	check_clean "deleted device"
+}
+
+netdev_deleted() {
+	start_traffic
+	timeout 20 ip link delete d0 || fail "the net device cannot be deleted"
+	await 10 no_device || fail "the device outlives its net device"
+	kill_traffic
+	add_netdev d0 192.168.77.1/24 || fail "the net device cannot be made again"
+	add_device vnet0 vnet d0 || fail "the device cannot be made again"
+	check_clean "deleted net device"
+}
+
+# All of it goes on.
+netdev_changed() {
+	local name netdev=d0
+
+	start_traffic
+	for name in other d0; do
+		ip link set "$netdev" down || fail "the net device cannot be stopped"
+		ip link set "$netdev" name "$name" || fail "the net device cannot be renamed"
+		ip link set "$name" up || fail "the net device cannot be started"
+		netdev=$name
+		sleep 0.2
+	done
+	kill -0 "$traffic" 2>/dev/null || fail "the net device's name ends traffic: $(</run/traffic.out)"
+	kill_traffic
+	check_clean "renamed net device"
+	await 10 has_gid vnet0 1 || fail "the renamed net device has no GID"
+}
+
+unloaded() {
+	exec 9>/dev/vnet_ktest
+	echo "hold vnet0" >&9 || fail "no queue pair in the kernel"
+	rmmod vnet_ib 2>/dev/null && fail "the module went under a queue pair of the kernel"
+	exec 9>&-
+	"$TRAFFIC" >/run/traffic.out 2>&1 &
+	traffic=$! user=$!
+	await 20 grep -q flows /run/traffic.out || fail "no traffic"
+	rmmod vnet_ib 2>/dev/null && fail "the module went under a process"
+	# The children of one that is killed end by themselves.
+	pkill -KILL -P "$traffic"
+	kill -KILL "$traffic"
+	wait "$traffic" 2>/dev/null
+	check_clean "processes that kept the module"
+	rmmod vnet_ib || fail "the module cannot be unloaded"
+	no_device || fail "the device outlives its module"
+	insmod "$MODULE" || fail "the module cannot be loaded again"
+	add_device vnet0 vnet d0 || fail "the device cannot be made again"
+}
+
+MODULE=
+for file in $VNET_GUEST_MODULE_LIST; do
+	[[ $file != */vnet_ib.ko ]] || MODULE=$file
+done
+for what in killed device_deleted netdev_deleted netdev_changed unloaded; do
+	start=$SECONDS
+	for ((i = 0; i < ROUNDS; i++)); do
+		"$what"
+	done
+	echo "$what: $ROUNDS rounds, $((SECONDS - start)) s"
+done
