@@ -86,10 +86,14 @@ static bool lacks_device(const struct daemon *daemon, const char *wanted)
 	}
 }
 
-/* A new daemon will do better: the client hears nothing, and starts one. */
+/*
+ * A new daemon will do better: the client hears nothing, and starts one. By then
+ * it must not find us listening: it would take us for the one to be used.
+ */
 static enum call_outcome make_way(struct conn *conn, const char *why)
 {
 	conn->daemon->stop = why;
+	listen_close(conn->daemon);
 	conn_close(conn);
 	return CALL_DONE;
 }

@@ -94,6 +94,8 @@ int listen_open(struct daemon *daemon)
 
 void listen_close(struct daemon *daemon)
 {
+	if (daemon->listener.fd < 0)
+		return;
 	unlinkat(daemon->dir_fd, VNET_SOCKET_NAME, 0);
 	loop_remove(&daemon->loop, &daemon->listener, NULL);
 	close(daemon->listener.fd);
