@@ -288,7 +288,8 @@ struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 	ib_umem_release(memory->umem);
 	kvfree(memory->pages);
 	kfree(memory);
-	return ERR_PTR(err);	/* NULL: it is still the same region */
+	/* NULL: it is still the same region. */
+	return ERR_PTR(err);
 }
 
 /* A region whose pages vnet_map_mr_sg() names, and a request registers. */
