@@ -61,15 +61,15 @@ demo_tcp() {	# NAME PROGRAM [OPTION...]
 # Server and client on a CPU each, for vnet and for TCP: two that share one never
 # wait for each other's sleep.
 demo_place() {
-	local cpus
+	local places
 
 	# shellcheck source=bench/machine.sh
 	. "$VNET_SRC/bench/machine.sh"
-	cpus=$(two_cpus)
-	[[ -n $cpus ]] && command -v taskset >/dev/null || return 0
-	demo_server=(taskset -c "${cpus%,*}")
-	demo_client=(taskset -c "${cpus#*,}")
-	demo_tcp_cpus=(--cpus "$cpus")
+	places=$(two_cpus)
+	[[ -n $places ]] && command -v taskset >/dev/null || return 0
+	demo_server=(taskset -c "${places%,*}")
+	demo_client=(taskset -c "${places#*,}")
+	demo_tcp_cpus=(--cpus "$places")
 }
 
 demo_device() {
