@@ -90,6 +90,8 @@ make_once() {	# FILE COMMAND...	(COMMAND gets a name to write to as last argumen
 kernel_to_boot() {
 	local vmlinuz=$KERNEL_IMAGE/boot/vmlinuz-$KERNEL vmlinux key cache
 
+	# KASAN's checks stand in the debug kernel's entry for that, too early for them.
+	[[ $KERNEL != *-vnet-debug ]] || { echo "$vmlinuz"; return; }
 	cache=$(kernel_cache) || return
 	key=$(stat -c '%n %s %Y' -- "$vmlinuz" | cksum)
 	vmlinux=$cache/vmlinux-$KERNEL-${key%% *}
@@ -138,12 +140,13 @@ kernel_initramfs() {
 kernel_packages() {	# WANTED
 	local pattern="${1//[.+]/\\&}([.-][^ ]*)?-amd64"
 
+	[[ $1 != *-amd64 ]] || pattern=${1//[.+]/\\&}
 	{
 		apt-cache search --names-only "^linux-image-$pattern\$" | awk '{ print $1 }'
 		# Later in the list is better.
 		dpkg-query -W -f '${db:Status-Status} ${Package}\n' "linux-headers-$1*-amd64" 2>/dev/null |
 			awk '$1 == "installed" { sub("headers", "image", $2); print $2, 1 }'
-	} | grep -E '^linux-image-[0-9.]+[^ ]*-amd64( 1)?$' | grep -vE -- '-(cloud|rt)-' |
+	} | grep -E "^linux-image-$pattern( 1)?\$" | grep -vE -- '-(cloud|rt)-' |
 		grep -E -- '-[0-9]+\.[0-9]+\.[0-9]+' | sort -V -r | sort -s -r -k 2,2 | awk '!seen[$1]++ { print $1 }'
 }
 
