@@ -20,7 +20,7 @@ that are missing; else it names them.
   --kernel-debug
                only those in guests, under a kernel that looks for its own mistakes
                (KASAN, lockdep, kmemleak, UBSAN); the first time, that is built, which
-               takes an hour
+               takes half an hour
 
 With CI=true in the environment, a test that is skipped fails, unless
 tests/permitted-skips lists it with a reason.
