@@ -25,8 +25,9 @@
 #define TIMEOUT 10
 #define RETRY_CNT 2
 #define STEP_MESSAGES 24
-/* More than are sent before a random instant. */
 #define RESUMED_MESSAGES 400
+/* Many more than can be sent before a random instant, a few ms after the first. */
+#define RANDOM_MESSAGES 10000
 /* A request whose retries take 13 ms ends long before, ns. */
 #define END_OF_RETRIES 500000000ull
 
@@ -44,6 +45,8 @@ struct survivor {
 	uint32_t posted[QUEUES];
 	struct helper victim;
 	struct progress *progress;
+	/* How many the victim sends to each queue; 0: without end. */
+	uint32_t messages;
 };
 
 /* --------------------------------------------------------------- beginning */
@@ -98,6 +101,7 @@ static void survivor_begin(struct survivor *v, uint32_t messages, const char *co
 	};
 
 	memset(v, 0, sizeof(*v));
+	v->messages = messages;
 	victim_start(&v->victim, &v->progress, environment);
 	tell(v->victim.sock, &orders, sizeof(orders));
 	for (int i = 0; i < SIDES; i++) {
@@ -440,7 +444,7 @@ static void after_pause(struct survivor *v)
 	CHECK_EQ(kill(v->victim.pid, SIGCONT), 0);
 	await_end(v);
 	for (int i = 0; i < QUEUES; i++)
-		CHECK_EQ(v->progress->sent[i], RESUMED_MESSAGES);
+		CHECK_EQ(v->progress->sent[i], v->messages);
 	after_death(v);
 }
 
@@ -506,7 +510,7 @@ static void at_random_instant(enum what what)
 	struct survivor v;
 	uint64_t since, delay;
 
-	survivor_begin(&v, what == RESUME ? RESUMED_MESSAGES : 0, NULL);
+	survivor_begin(&v, what == RESUME ? RANDOM_MESSAGES : 0, NULL);
 	survivor_go(&v);
 	/* Sometimes early, mostly in full swing. */
 	delay = random_below(4) ? random_below(5000000) : random_below(200000);
