@@ -238,7 +238,7 @@ static int kt_datagrams(struct kt_pair *p, enum kt_from from)
 		return err;
 	/* Addresses are made where nobody may sleep, too. */
 	local_bh_disable();
-	ah = rdma_create_ah(p->pd, &attr, from == KT_TASK ? RDMA_CREATE_AH_SLEEPABLE : 0);
+	ah = rdma_create_ah(p->pd, &attr, 0);
 	local_bh_enable();
 	rdma_destroy_ah_attr(&attr);
 	if (IS_ERR(ah))
