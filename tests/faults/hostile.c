@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <signal.h>
 #include <sys/ioctl.h>
