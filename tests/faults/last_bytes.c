@@ -107,6 +107,17 @@ static void write_side(struct side *s, const struct plan *plan)
 	}
 }
 
+/*
+ * Marks come again, and the next last byte may have had its mark since long ago:
+ * not when the writer begins.
+ */
+static void clear_next(struct side *s, unsigned int round, const struct plan *plan)
+{
+	struct message next = message_of(round + 1, plan);
+
+	s->buffer[next.start + next.length - 1] = 0;
+}
+
 static void poll_side(struct side *s, const struct plan *plan)
 {
 	unsigned int round, count = plan->large + plan->small;
@@ -117,6 +128,7 @@ static void poll_side(struct side *s, const struct plan *plan)
 
 		await_byte(s->buffer + m.start + m.length - 1, mark);
 		check_bytes(s->buffer + m.start, &m, mark, round);
+		clear_next(s, round, plan);
 		s->buffer[ANSWER] = mark;
 		side_post(s, IBV_WR_RDMA_WRITE, round, ANSWER, 1);
 		CHECK_EQ(side_wait(s).status, IBV_WC_SUCCESS);

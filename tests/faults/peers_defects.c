@@ -564,7 +564,7 @@ static void ended_with_timer(void)
 	struct ibv_context *context = open_device();
 	struct wish wish = { .context = context, .timeout = 1, .retry_cnt = 1 };
 
-	for (unsigned int i = 0; i < rounds(600, 20000); i++) {
+	for (unsigned int i = 0; i < rounds(600, 5000); i++) {
 		wish.srq = random_below(2);
 		wish.min_rnr_timer = (uint8_t)(1 + random_below(5));
 		wish.no_rnr_retry = random_below(2);
