@@ -180,7 +180,6 @@ static void vnet_describe_device(struct vnet_dev *dev, struct net_device *netdev
 		BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 		BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ibdev->driver_def = vnet_uapi;
-	vnet_fill_attributes(dev);
 	dev->agent.nic.hdr->port_up = vnet_netdev_up(netdev);
 }
 

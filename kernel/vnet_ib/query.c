@@ -12,11 +12,14 @@
 /* 4.096 us << 15 */
 #define VNET_ACK_DELAY 15
 
-void vnet_fill_attributes(struct vnet_dev *dev)
+int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	dev->ibdev.attrs = (struct ib_device_attr){
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+	/* The core's own copy is filled once; here only the caller's is written. */
+	*attr = (struct ib_device_attr){
 		.fw_ver = VNET_FW_VER,
-		.sys_image_guid = dev->ibdev.node_guid,
+		.sys_image_guid = ibdev->node_guid,
 		.max_mr_size = VNET_MAX_MR_SIZE,
 		.page_size_cap = PAGE_MASK & U32_MAX,
 		.vendor_id = VNET_VENDOR_ID,
@@ -52,14 +55,6 @@ void vnet_fill_attributes(struct vnet_dev *dev)
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = USEC_PER_SEC,
 	};
-}
-
-int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
-{
-	if (udata->inlen || udata->outlen)
-		return -EINVAL;
-	vnet_fill_attributes(to_vdev(ibdev));
-	*attr = ibdev->attrs;
 	return 0;
 }
 

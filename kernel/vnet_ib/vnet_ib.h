@@ -419,7 +419,6 @@ int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 extern const struct ib_device_ops vnet_ops;
 
-void vnet_fill_attributes(struct vnet_dev *dev);
 int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
 int vnet_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
 int vnet_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
