@@ -30,12 +30,16 @@ struct nic {
 	struct nic_srq *srq;
 	struct nic_mr *mr;
 	struct nic_channel *channel;
+	struct nic_row *row;
+	u32 *row_hash;
+	struct nic_endpoint *frame;
+	struct nic_endpoint *backing;
 	u64 *pending;
 	u64 *async_qp;
 	u64 *async_cq;
 	u64 *async_srq;
 	/* Copies, so that scribbles over the header cannot move them. */
-	u32 max_qp, max_cq, max_srq, max_mr, max_channel;
+	u32 max_qp, max_cq, max_srq, max_mr, max_channel, max_row, max_frame;
 	u32 qp_index_mask;
 	u64 off_queue, queue_bytes;
 	u64 stall_ns;
@@ -210,6 +214,27 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
 void nic_idle(struct nic *nic);
 /* The process could not place a payload (vnet_cqe.payload_len): QP to error. */
 void nic_recv_fault(struct nic *nic, u32 qpn);
+
+/* ------------------------------------------------------------------- link */
+
+/*
+ * A frame of `length` bytes came from `from`; by any thread of any process of
+ * this NIC. The frame is 8-aligned and the caller's own, and may be written to.
+ * Whatever it contains: a frame that is not right is counted and dropped.
+ */
+void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length);
+/*
+ * The link has no more frames for the moment: acknowledgements that are owed go
+ * out, or are kept for a little while to travel with data.
+ */
+void nic_receive_end(struct nic *nic);
+/* Whether frames may be expected: some other NIC is known. */
+bool nic_is_wired(const struct nic *nic);
+/*
+ * The link's names: what the port of this NIC can be reached by has changed, or
+ * a new life begins: all peers are met anew.
+ */
+void nic_link_renew(struct nic *nic, u64 incarnation);
 
 /* ---------------------------------------------------------- NIC processor */
 

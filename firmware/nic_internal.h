@@ -253,4 +253,8 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
  */
 u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp, u32 key);
 
+/* -- nic_vn_settings.c */
+
+void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wanted);
+
 #endif /* NIC_INTERNAL_H */

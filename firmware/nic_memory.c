@@ -6,12 +6,14 @@
 /* So that no size below can wrap: the tables need less than 2^40 bytes. */
 #define NIC_MAX_TABLE (1u << 20)
 #define NIC_MAX_KEYS (1u << (32 - NIC_KEY_TAG_BITS))
+#define NIC_MAX_ROWS (1u << 16)
 #define NIC_MAX_CLIENTS (1u << 16)
 #define NIC_MAX_QUEUE_BYTES (1ull << 46)
 
 /* Where everything is, and the size of it all. */
 struct nic_layout {
-	u64 qp, cq, srq, mr, channel, client, pending, async, queue, total;
+	u64 qp, cq, srq, mr, channel, client, pending, async;
+	u64 row, hash, frame, backing, queue, total;
 };
 
 static bool nic_power_of_two(u32 n, u32 max)
@@ -32,7 +34,9 @@ static bool nic_config_ok(const struct nic_config *c)
 	       nic_power_of_two(c->max_mr, NIC_MAX_KEYS) &&
 	       nic_power_of_two(c->max_channel, NIC_MAX_TABLE) &&
 	       nic_power_of_two(c->max_client, NIC_MAX_CLIENTS) && c->queue_bytes &&
-	       c->queue_bytes <= NIC_MAX_QUEUE_BYTES;
+	       c->queue_bytes <= NIC_MAX_QUEUE_BYTES &&
+	       (!c->max_row || (nic_power_of_two(c->max_row, NIC_MAX_ROWS) && c->max_frame &&
+				c->max_frame <= c->max_qp));
 }
 
 /* Claim `bytes` at the next page boundary. */
@@ -42,6 +46,17 @@ static u64 nic_claim(u64 *at, u64 bytes)
 
 	*at = (start + bytes + NIC_PAGE - 1) & ~(NIC_PAGE - 1);
 	return start;
+}
+
+/* Tables that a NIC without a wire does not have. */
+static void nic_lay_out_wire(const struct nic_config *c, struct nic_layout *l, u64 *at)
+{
+	u64 endpoints = c->max_row ? c->max_qp : 0;
+
+	l->row = nic_claim(at, (u64)c->max_row * sizeof(struct nic_row));
+	l->hash = nic_claim(at, (u64)c->max_row * sizeof(u32));
+	l->frame = nic_claim(at, c->max_row ? c->max_frame * sizeof(struct nic_endpoint) : 0);
+	l->backing = nic_claim(at, endpoints * sizeof(struct nic_endpoint));
 }
 
 static bool nic_lay_out(const struct nic_config *c, struct nic_layout *l)
@@ -60,6 +75,7 @@ static bool nic_lay_out(const struct nic_config *c, struct nic_layout *l)
 	l->pending = nic_claim(&at, nic_bitmap_bytes(c->max_qp));
 	l->async = nic_claim(&at, nic_bitmap_bytes(c->max_qp) + nic_bitmap_bytes(c->max_cq) +
 					  nic_bitmap_bytes(c->max_srq));
+	nic_lay_out_wire(c, l, &at);
 	l->queue = nic_claim(&at, c->queue_bytes);
 	l->total = at;
 	return true;
@@ -84,6 +100,7 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
 	hdr->layout_version = NIC_LAYOUT_VERSION;
 	hdr->hw_version = VNET_HW_VERSION;
 	hdr->config = *config;
+	nic_vn_settings_init(&hdr->settings, &config->settings);
 	hdr->off_qp = l.qp;
 	hdr->off_cq = l.cq;
 	hdr->off_srq = l.srq;
@@ -92,6 +109,10 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
 	hdr->off_client = l.client;
 	hdr->off_pending = l.pending;
 	hdr->off_async = l.async;
+	hdr->off_row = l.row;
+	hdr->off_hash = l.hash;
+	hdr->off_frame = l.frame;
+	hdr->off_backing = l.backing;
 	hdr->off_queue = l.queue;
 	hdr->total_size = l.total;
 	channel = (void *)((u8 *)memory + l.channel);
@@ -109,8 +130,9 @@ static bool nic_layout_is(const struct nic_header *hdr, const struct nic_layout 
 	return hdr->off_qp == l->qp && hdr->off_cq == l->cq && hdr->off_srq == l->srq &&
 	       hdr->off_mr == l->mr && hdr->off_channel == l->channel &&
 	       hdr->off_client == l->client && hdr->off_pending == l->pending &&
-	       hdr->off_async == l->async && hdr->off_queue == l->queue &&
-	       hdr->total_size == l->total;
+	       hdr->off_async == l->async && hdr->off_row == l->row && hdr->off_hash == l->hash &&
+	       hdr->off_frame == l->frame && hdr->off_backing == l->backing &&
+	       hdr->off_queue == l->queue && hdr->total_size == l->total;
 }
 
 static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *l)
@@ -121,6 +143,10 @@ static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *
 	nic->srq = (void *)(base + l->srq);
 	nic->mr = (void *)(base + l->mr);
 	nic->channel = (void *)(base + l->channel);
+	nic->row = (void *)(base + l->row);
+	nic->row_hash = (void *)(base + l->hash);
+	nic->frame = (void *)(base + l->frame);
+	nic->backing = (void *)(base + l->backing);
 	nic->pending = (void *)(base + l->pending);
 	nic->async_qp = (void *)(base + l->async);
 	nic->async_cq = nic->async_qp + (nic->max_qp + 63) / 64;
@@ -147,6 +173,8 @@ enum nic_result nic_attach(struct nic *nic, void *memory, u64 size)
 	nic->max_srq = config.max_srq;
 	nic->max_mr = config.max_mr;
 	nic->max_channel = config.max_channel;
+	nic->max_row = config.max_row;
+	nic->max_frame = config.max_frame;
 	nic->qp_index_mask = config.max_qp - 1;
 	nic->off_queue = l.queue;
 	nic->queue_bytes = config.queue_bytes;

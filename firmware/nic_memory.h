@@ -13,6 +13,7 @@
 #include "nic_types.h"
 #include "../abi/vnet-abi.h"
 #include "../abi/vnet_hw.h"
+#include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
 #define NIC_LAYOUT_VERSION 1
@@ -24,6 +25,8 @@ enum nic_limits {
 	/* Low bits of a QP number are its index, the rest its generation. */
 	NIC_QPN_BITS = 24,
 	NIC_KEY_TAG_BITS = 8,
+	/* Packets of a queue pair that may be under way at once. */
+	NIC_WINDOW = 64,
 	/* Entry of the client table, whose contents are the host's. */
 	NIC_CLIENT_SIZE = 64,
 };
@@ -265,6 +268,8 @@ enum nic_wait {
 	NIC_WAIT_PEER,
 	/* Somebody holds a lock that is needed. */
 	NIC_WAIT_LOCK,
+	/* Packets are under way, or cannot be sent yet: see nic_endpoint. */
+	NIC_WAIT_WIRE,
 };
 
 /* Attributes as modify_qp() sets them (only what the NIC keeps). */
@@ -400,7 +405,14 @@ struct nic_qp {
 
 	/* --- written by commands. */
 	struct nic_qp_attr attr;
-	u8 rsvd5[48];
+	/* Row of the peer's NIC, if that is another one; else NIC_NONE. */
+	u32 row;
+	/*
+	 * Endpoint frame in which its state of the wire is, or NIC_NONE: it is in
+	 * host memory (nic_resident.c).
+	 */
+	u32 frame;
+	u8 rsvd5[40];
 
 	struct nic_qp_counters counters;
 };
@@ -410,6 +422,200 @@ static_assert(offsetof(struct nic_qp, rq) == 192, "one writer a line");
 static_assert(offsetof(struct nic_qp, attr) == 256, "one writer a line");
 static_assert(offsetof(struct nic_qp, counters) == 384, "one writer a line");
 static_assert(sizeof(struct nic_qp) == 512, "qp");
+
+/* --------------------------------------------------------------- the wire */
+
+/* Where a frame goes, in the host's own form (a socket address, a node number). */
+struct nic_address {
+	u8 bytes[32];
+};
+
+/* Whom a row of the channel tables is about, and how far that is known. */
+enum nic_row_state {
+	NIC_ROW_FREE = 0,
+	/* Frames are addressed to it, and it has not answered. */
+	NIC_ROW_CALLING,
+	NIC_ROW_UP,
+};
+
+/*
+ * Sender's end of a logical channel: stop and wait, one packet at a time. The
+ * packet itself is the request in the send queue, and is gathered from there for
+ * every transmission.
+ */
+struct nic_tx {
+	/* Of the packet under way, or of the last one. */
+	u32 seq;
+	/* QP whose packet is under way; 0: the channel is free. */
+	u32 qpn;
+	/* Which request it is a piece of, and which piece. */
+	u32 sq_index;
+	u32 psn;
+	u32 offset;
+	u32 length;
+	/* Of its latest transmission, us; what an acknowledgement echoes. */
+	u32 timestamp;
+	u16 retries;
+	/* enum nic_tx_flags */
+	u8 flags;
+	u8 opcode;
+	/* NIC clock, ns: when it is sent again; when it was sent first. */
+	u64 due;
+	u64 since;
+	/* When the receiver was last heard of this packet, or `since`. */
+	u64 answered;
+	u64 rsvd;
+};
+static_assert(sizeof(struct nic_tx) == 64, "sender's end of a channel");
+
+enum nic_tx_flags {
+	/* The latest transmission was refused for the time being. */
+	NIC_TX_NACKED = 1 << 0,
+	/* A datagram's: not in its queue pair's order. */
+	NIC_TX_UNORDERED = 1 << 1,
+};
+
+/* Receiver's end. */
+struct nic_rx {
+	/* Of the last packet that was written into its endpoint. */
+	u32 seq;
+	/* Of the last packet that came, and its answer (enum vnet_ack_code). */
+	u32 answer_seq;
+	u32 timestamp;
+	u8 code;
+	u8 rsvd[3];
+	u64 result;
+	/* Owner id of who is writing a packet of this channel; 0: nobody. */
+	u32 busy;
+	u32 rsvd2;
+};
+static_assert(sizeof(struct nic_rx) == 32, "receiver's end of a channel");
+
+/* All that is known of one other NIC: written under lock. */
+struct nic_row {
+	nic_lock_t lock;
+	/* enum nic_row_state */
+	u32 state;
+	u8 gid[16];
+	/* Which of our own GIDs it knows us by. */
+	u8 own_gid[16];
+	/* Its life; 0: not known. And the row that it keeps about us. */
+	u64 incarnation;
+	u32 peer_row;
+	/* Payload that a frame to it may have, and bytes it can take at once. */
+	u32 payload;
+	u32 window;
+	/* Next in the chain of its hash value: row + 1, or 0. */
+	u32 hash_next;
+	struct nic_address address;
+	/* Channels with a packet under way, and how many; bytes of these. */
+	u64 busy;
+	u32 unacked;
+	u32 unacked_bytes;
+	/* Receiver's channels that are owed an answer. */
+	u64 owed;
+	u32 nowed;
+	/* Channels that may be in use at once, in 1/256: see nic_vn_channel.c. */
+	u32 credit;
+	/* Round trip and its deviation, us. */
+	u32 rtt;
+	u32 rtt_deviation;
+	/* NIC clock, ns: oldest answer owed since; last heard; next call. */
+	u64 owed_since;
+	u64 heard;
+	u64 call_at;
+	/* Next due time of any packet; 0: none. */
+	u64 due;
+	u32 calls;
+	/* When credit was last taken away, us. */
+	u32 cut_at;
+	u64 rsvd[10];
+
+	struct nic_tx tx[VNET_WIRE_CHANNELS];
+	struct nic_rx rx[VNET_WIRE_CHANNELS];
+};
+static_assert(sizeof(struct nic_row) == 256 + 64 * 96, "row of the channel tables");
+
+/* A receive that a message in pieces is being written to. */
+struct nic_open_receive {
+	u64 wr_id;
+	u32 num_sge;
+	/* 0: none is open. Else its index in the receive queue, + 1 (as u64). */
+	u32 open;
+	u64 index;
+	struct vnet_sge sge[VNET_MAX_SGE];
+};
+
+/*
+ * An endpoint's state of the wire: in an endpoint frame while it is resident, in
+ * its place in host memory else. Requester's part under the QP's sq_lock,
+ * responder's under both of its locks.
+ */
+struct nic_endpoint {
+	/* Whose it is; 0: the frame is free. */
+	u32 qpn;
+	/* Packets made so far; all below `una` are done. */
+	u32 next;
+	u32 una;
+	/* Next request to cut into packets, and how far the first of these is cut. */
+	u32 sq_next;
+	u32 cut;
+	u32 rsvd0;
+	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */
+	u64 done;
+	/* The first that failed, and with what (0: none); under the row's lock. */
+	u32 failed_psn;
+	u32 failed_status;
+	/* NIC clock, ns: nothing is sent before (RNR); the head waits since. */
+	u64 hold_until;
+	u64 head_since;
+	/* Used recently: second chance of the clock that chooses who leaves. */
+	u32 used;
+	u32 rsvd1;
+	/* Last packet of request i of those under way, i = index % NIC_WINDOW. */
+	u32 last[NIC_WINDOW];
+	/* What an atomic operation brought back. */
+	u64 result[NIC_WINDOW];
+
+	/* Next packet expected; later ones that are written already. */
+	u32 expected;
+	u32 rsvd2;
+	u64 ahead;
+	/* Of the message in pieces: what came so far. */
+	u32 got;
+	u32 rsvd3;
+	/* Results of the last atomic operations, for packets that come again. */
+	u32 atomic_psn[16];
+	u64 atomic_result[16];
+	struct nic_open_receive receive;
+	u64 loads;
+};
+
+/* How the protocol behaves; the agent may change it at any time. */
+struct nic_settings {
+	/* Payload in a frame, and bytes that this NIC's link holds for it. */
+	u32 payload;
+	u32 window;
+	/* Packets whose acknowledgement is collected, and for how long, us. */
+	u32 ack_unit;
+	u32 ack_delay;
+	/* Channels of a pair in use at most, of VNET_WIRE_CHANNELS. */
+	u32 channels;
+	/* Retransmission timer's bounds, us. */
+	u32 rto_min;
+	u32 rto_max;
+	/* Nobody answers for so long: datagrams are given up, ms. */
+	u32 unreachable;
+	/* Send attempts at one endpoint before the next one's turn. */
+	u32 loiter;
+	/* 32; or 1: the alternating bit, for links that keep order. */
+	u32 sequence_bits;
+	/* Adapt the number of channels in use; acknowledge along with data. */
+	u32 adaptive;
+	u32 piggyback;
+	u32 rsvd[4];
+};
+static_assert(sizeof(struct nic_settings) == 64, "settings");
 
 /* ------------------------------------------------------------- the header */
 
@@ -434,7 +640,33 @@ struct nic_counters {
 	u64 kicks;
 	u64 recovered;
 	u64 rsvd;
+
+	/* The wire: frames and bytes, as they went and came. */
+	u64 frames_sent;
+	u64 bytes_sent;
+	u64 frames_received;
+	u64 bytes_received;
+	u64 acks_sent;
+	u64 nacks_sent;
+	u64 nacks_received;
+	u64 retransmitted;
+	u64 duplicates;
+	u64 returned;
+	u64 unreachable;
+	/* Frames that were dropped, by reason. */
+	u64 bad_length;
+	u64 bad_version;
+	u64 bad_crc;
+	u64 bad_field;
+	u64 bad_incarnation;
+	u64 bad_row;
+	/* Endpoints: messages for one that is not resident, loads, evictions. */
+	u64 faults;
+	u64 loads;
+	u64 evictions;
+	u64 rsvd2[4];
 };
+static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 
 /* Sizes that the agent chooses when it makes a NIC; all powers of two. */
 struct nic_config {
@@ -445,11 +677,16 @@ struct nic_config {
 	u32 max_channel;
 	/* Owner ids and address spaces are below this (platform's table). */
 	u32 max_client;
+	/* Other NICs that can be known at once; 0: there is no wire. */
+	u32 max_row;
+	/* Endpoint frames: endpoints that can use the wire at once. */
+	u32 max_frame;
 	/* Bytes of host queue memory that follow the tables. */
 	u64 queue_bytes;
 	/* How long unreliable senders stall for a receive, ns. */
 	u64 stall_ns;
 	u64 node_guid;
+	struct nic_settings settings;
 };
 
 struct nic_header {
@@ -466,6 +703,10 @@ struct nic_header {
 	u64 off_client;
 	u64 off_pending;
 	u64 off_async;
+	u64 off_row;
+	u64 off_hash;
+	u64 off_frame;
+	u64 off_backing;
 	u64 off_queue;
 	u64 total_size;
 
@@ -506,6 +747,20 @@ struct nic_header {
 	 * they come, successes of a CQ when it is destroyed.
 	 */
 	u64 completions[VNET_WC_STATUS_MAX];
+
+	/* --- the wire. This NIC's life; see nic_link_renew(). */
+	u64 incarnation __attribute__((aligned(64)));
+	struct nic_settings settings;
+	/* Rows in use are below this. */
+	u32 row_high;
+	/* Rows to come into or leave the chains, and endpoints their frames. */
+	nic_lock_t row_lock;
+	nic_lock_t frame_lock;
+	u32 frame_hand;
+	/* Rows with something that is due at a time, a bit per row % 64. */
+	u64 row_active;
+	/* Some process looks at the link itself: NIC clock of its last look. */
+	u64 link_polled;
 };
 
 #endif /* NIC_MEMORY_H */

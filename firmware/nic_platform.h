@@ -12,6 +12,7 @@
 
 struct nic;
 struct nic_mr;
+struct nic_address;
 
 /* Addresses of this "space" are pointers that the executing thread may use. */
 #define NIC_SPACE_POINTER 0u
@@ -63,6 +64,26 @@ void plat_kick(struct nic *nic);
  * Called with the channel's lock held.
  */
 void plat_channel_ready(struct nic *nic, u32 channel);
+
+/*
+ * The link: frames to and from other NICs (abi/vnet_wire.h). Where the host has
+ * none, plat_frame() answers NULL and plat_resolve() false.
+ *
+ * A buffer of VNET_WIRE_MAX_FRAME bytes, 8-aligned, of the executing thread, for
+ * the next frame; its contents are undefined. The same one until plat_send().
+ */
+void *plat_frame(struct nic *nic);
+/*
+ * Send the first `length` bytes of plat_frame()'s buffer. A frame that the link
+ * cannot take is lost. It may be kept back until plat_flush().
+ */
+void plat_send(struct nic *nic, const struct nic_address *to, u32 length);
+/* What the executing thread has given to plat_send() goes out. */
+void plat_flush(struct nic *nic);
+/* Where frames for this GID (16 bytes) go; false: nowhere. */
+bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to);
+/* CRC32C of `length` more bytes, begun with 0, as iSCSI has it. */
+u32 plat_crc32c(u32 crc, const void *data, u64 length);
 
 /* One turn of a spin loop. */
 void plat_relax(void);

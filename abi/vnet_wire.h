@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Frames between two vnet NICs: what stands in a datagram of the link below.
+ * doc/protocol.md tells what they are for; this is where their bytes are.
+ *
+ * A frame is a struct vnet_frame, then `nacks` of struct vnet_frame_ack, then,
+ * by its kind, a struct vnet_frame_hello or a struct vnet_frame_op, then
+ * payload_len bytes of payload, and nothing else.
+ *
+ * The law of this file:
+ *  - little-endian, whatever the machine; immediate data and payload are carried
+ *    as the application gave them;
+ *  - everything is naturally aligned from the start of the frame, padding is
+ *    named, and every size and offset asserted;
+ *  - reserved fields are zero when sent and ignored when received;
+ *  - the CRC is over the whole frame with the crc field 0; a frame that fails it,
+ *    or any check of a field, is counted and dropped, and changes nothing.
+ */
+#ifndef VNET_WIRE_H
+#define VNET_WIRE_H
+
+#include <linux/types.h>
+#include "vnet_hw.h"
+
+/* Raised whenever the meaning or layout of anything here changes. */
+#define VNET_WIRE_VERSION 1
+#define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
+
+/* UDP port of the link, unless it is told another one. */
+#define VNET_WIRE_PORT 4790
+
+enum vnet_wire_limits {
+	/* Logical channels of a pair of NICs, in each direction. */
+	VNET_WIRE_CHANNELS = 64,
+	/* Acknowledgements in one frame. */
+	VNET_WIRE_ACKS = 64,
+	/* The longest frame: what a UDP datagram holds, less room for a MAC. */
+	VNET_WIRE_MAX_FRAME = 65440,
+	/* The shortest payload limit that a NIC may ask for. */
+	VNET_WIRE_MIN_PAYLOAD = 256,
+	VNET_WIRE_GID_SIZE = 16,
+};
+
+enum vnet_frame_kind {
+	/*
+	 * The two ends make themselves known. With dst_incarnation 0: "who are
+	 * you?"; answered by WELCOME with the receiver's incarnation, and no
+	 * state. With it: "be my peer"; WELCOME then names the row, too.
+	 */
+	VNET_FRAME_HELLO = 1,
+	VNET_FRAME_WELCOME = 2,
+	/* A packet on a logical channel. */
+	VNET_FRAME_DATA = 3,
+	/*
+	 * Acknowledgements alone; a payload belongs to the first of them (data of
+	 * an RDMA read).
+	 */
+	VNET_FRAME_ACK = 4,
+};
+
+/* Before everything else. */
+struct vnet_frame {
+	__le16 magic;
+	__u8 version;
+	/* enum vnet_frame_kind */
+	__u8 kind;
+	/* CRC32C (Castagnoli), as in iSCSI. */
+	__le32 crc;
+	/*
+	 * Which life of the sending NIC this is, and which of the receiving one it
+	 * is for: a later life has a greater number. 0: not known.
+	 */
+	__le64 src_incarnation;
+	__le64 dst_incarnation;
+	/* Row of the channel tables at the receiver, as that one told; at the sender. */
+	__le32 dst_row;
+	__le32 src_row;
+	__le16 payload_len;
+	__u8 nacks;
+	__u8 rsvd[5];
+};
+static_assert(sizeof(struct vnet_frame) == 40, "frame header");
+
+enum vnet_ack_code {
+	/* Written into the destination endpoint. */
+	VNET_ACK_DONE = 0,
+	/* With `result`: the word before an atomic operation. */
+	VNET_ACK_RESULT = 1,
+
+	/* Not now; the packet is sent again by its timer. */
+	VNET_NACK_FIRST = 16,
+	/* The endpoint is not resident. */
+	VNET_NACK_ABSENT = 16,
+	/* Somebody is inside, or a table is full. */
+	VNET_NACK_BUSY = 17,
+	/* No receive: `result` is the wait that the responder asks for, ns. */
+	VNET_NACK_RNR = 18,
+	/* Packets of this queue pair before it are missing. */
+	VNET_NACK_EARLY = 19,
+
+	/* Never: the packet goes back to its sender. */
+	VNET_RETURN_FIRST = 32,
+	/* No such queue pair, or not for us: nobody answers. */
+	VNET_RETURN_NOBODY = 32,
+	/* `result` is the enum vnet_wc_status that the requester completes with. */
+	VNET_RETURN_ERROR = 33,
+	/* A datagram that is refused: its sender learns nothing. */
+	VNET_RETURN_DROPPED = 34,
+};
+
+/* What became of the packet with sequence number seq on a channel. */
+struct vnet_frame_ack {
+	__le32 seq;
+	/* Of the transmission that is answered. */
+	__le32 timestamp;
+	__u8 channel;
+	/* enum vnet_ack_code */
+	__u8 code;
+	__u8 rsvd[6];
+	__le64 result;
+};
+static_assert(sizeof(struct vnet_frame_ack) == 24, "acknowledgement");
+
+/* HELLO and WELCOME. */
+struct vnet_frame_hello {
+	__u8 src_gid[VNET_WIRE_GID_SIZE];
+	__u8 dst_gid[VNET_WIRE_GID_SIZE];
+	/* The most payload that the sender takes in a frame. */
+	__le32 payload;
+	/* Bytes that its receive buffer holds before it drops. */
+	__le32 window;
+};
+static_assert(sizeof(struct vnet_frame_hello) == 40, "hello");
+
+enum vnet_op_flags {
+	VNET_OP_FIRST = 1 << 0,
+	VNET_OP_LAST = 1 << 1,
+	VNET_OP_SOLICITED = 1 << 2,
+	/* The payload begins with a VNET_GRH_SIZE byte header, which is IPv4's. */
+	VNET_OP_GRH_IPV4 = 1 << 3,
+};
+
+/* A DATA frame's operation, or the piece of one. */
+struct vnet_frame_op {
+	__le32 seq;
+	/* The sender's clock at this transmission, us. */
+	__le32 timestamp;
+	__u8 channel;
+	/* enum vnet_wr_opcode */
+	__u8 opcode;
+	/* enum vnet_op_flags */
+	__u8 flags;
+	/* enum ibv_qp_type of both ends */
+	__u8 qp_type;
+	__le32 src_qpn;
+	__le32 dst_qpn;
+	/* Connected: the place among all packets of the queue pair, from 0. */
+	__le32 psn;
+	/* Where in the message this piece is, and how long the message is. */
+	__le32 offset;
+	__le32 msg_len;
+	/* Immediate data as given, or (le32) the key to invalidate. */
+	__u32 imm;
+	/* Read: bytes wanted. Datagram: its Q_Key. */
+	__le32 read_len;
+	/* Of this piece. */
+	__le64 remote_addr;
+	__le32 rkey;
+	__le32 rsvd;
+	__le64 compare_add;
+	__le64 swap;
+};
+static_assert(sizeof(struct vnet_frame_op) == 72, "operation");
+static_assert(offsetof(struct vnet_frame_op, remote_addr) == 40, "operation");
+
+#endif /* VNET_WIRE_H */

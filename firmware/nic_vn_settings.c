@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* How the vn transport behaves unless it is told otherwise. */
+#include "nic_internal.h"
+
+static const struct nic_settings nic_vn_defaults = {
+	.payload = 16384,
+	.window = 128 << 10,
+	.ack_unit = 16,
+	.ack_delay = 50,
+	.channels = VNET_WIRE_CHANNELS,
+	.rto_min = 2000,
+	.rto_max = 500000,
+	.unreachable = 3000,
+	.loiter = 64,
+	.sequence_bits = 32,
+	.adaptive = 1,
+	.piggyback = 1,
+};
+
+void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wanted)
+{
+	/* What is not named (payload 0) is as usual, all of it. */
+	*to = wanted->payload ? *wanted : nic_vn_defaults;
+}
