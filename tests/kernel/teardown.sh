@@ -20,27 +20,58 @@ fail() {
 }
 
 nothing_left() {
-	! rdma resource show vnet0 | grep -qE ' (pd|cq|qp|mr|ctx|srq) [1-9]'
+	local held
+
+	held=$(rdma resource show vnet0) && [[ ! $held =~ \ (pd|cq|qp|mr|ctx|srq)\ [1-9] ]]
 }
 
 no_device() {
 	[[ ! -e /sys/class/infiniband/vnet0 ]]
 }
 
-# Between processes; and between one and the kernel, by events as well.
+# Lets what was started come before this shell no more than it must: all of it
+# spins, on two processors.
+in_background() {	# COMMAND...
+	set -m
+	nice -n 10 setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$@" &
+	set +m
+}
+
+what_it_said() {
+	local line
+
+	while read -r -t 0.1 -u "$said" line; do
+		echo "$line"
+	done
+}
+
+# Between processes.
+start_flow() {
+	local line=''
+
+	exec {said}<> <(:)
+	in_background "$TRAFFIC" >&"$said" 2>&1
+	traffic=$! user=''
+	until [[ $line == *flows* ]]; do
+		read -r -t 20 -u "$said" line || fail "no traffic: $line"
+	done
+}
+
+# And between one and the kernel, by events as well.
 start_traffic() {
-	: >/run/traffic.out
-	setsid setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$TRAFFIC" >/run/traffic.out 2>&1 &
-	traffic=$!
-	setsid setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$KTEST_USER" vnet0 100000000 >/dev/null 2>&1 &
-	user=$!
-	await 20 grep -q flows /run/traffic.out || fail "no traffic: $(</run/traffic.out)"
-	sleep 0.3
+	local kernel_user
+
+	in_background "$KTEST_USER" vnet0 100000000 >/dev/null 2>&1
+	kernel_user=$!
+	start_flow
+	user=$kernel_user
+	nap 0.3
 }
 
 kill_traffic() {
-	kill -KILL -- "-$traffic" "-$user" 2>/dev/null
-	wait "$traffic" "$user" 2>/dev/null
+	kill -KILL -- "-$traffic" ${user:+"-$user"} 2>/dev/null
+	wait "$traffic" ${user:+"$user"} 2>/dev/null
+	exec {said}>&-
 }
 
 check_clean() {	# WHAT
@@ -57,7 +88,7 @@ device_deleted() {
 	start_traffic
 	timeout 20 rdma link delete vnet0 || fail "the device cannot be deleted"
 	no_device || fail "the device is still there"
-	sleep 0.2
+	nap 0.2
 	kill_traffic
 	add_device vnet0 vnet d0 || fail "the device cannot be made again"
 	check_clean "deleted device"
@@ -79,13 +110,15 @@ netdev_changed() {
 
 	start_traffic
 	for name in other d0; do
-		ip link set "$netdev" down || fail "the net device cannot be stopped"
-		ip link set "$netdev" name "$name" || fail "the net device cannot be renamed"
-		ip link set "$name" up || fail "the net device cannot be started"
+		ip -batch - <<-END || fail "the net device cannot be stopped, renamed and started"
+			link set $netdev down
+			link set $netdev name $name
+			link set $name up
+		END
 		netdev=$name
-		sleep 0.2
+		nap 0.2
 	done
-	kill -0 "$traffic" 2>/dev/null || fail "the net device's name ends traffic: $(</run/traffic.out)"
+	kill -0 "$traffic" 2>/dev/null || fail "the net device's name ends traffic: $(what_it_said)"
 	kill_traffic
 	check_clean "renamed net device"
 	await 10 has_gid vnet0 1 || fail "the renamed net device has no GID"
@@ -96,14 +129,9 @@ unloaded() {
 	echo "hold vnet0" >&9 || fail "no queue pair in the kernel"
 	rmmod vnet_ib 2>/dev/null && fail "the module went under a queue pair of the kernel"
 	exec 9>&-
-	"$TRAFFIC" >/run/traffic.out 2>&1 &
-	traffic=$! user=$!
-	await 20 grep -q flows /run/traffic.out || fail "no traffic"
+	start_flow
 	rmmod vnet_ib 2>/dev/null && fail "the module went under a process"
-	# The children of one that is killed end by themselves.
-	pkill -KILL -P "$traffic"
-	kill -KILL "$traffic"
-	wait "$traffic" 2>/dev/null
+	kill_traffic
 	check_clean "processes that kept the module"
 	rmmod vnet_ib || fail "the module cannot be unloaded"
 	no_device || fail "the device outlives its module"
