@@ -35,6 +35,7 @@ fill_in() {	# PROGRAM OPTIONS
 	local options=$2
 
 	options=${options//@DEVICE@/$DEVICE}
+	options=${options//@ALL_SIZES@/-a${KERNEL:+ -n 50}}
 	[[ $options == *@MAX_INLINE@* ]] && options=${options//@MAX_INLINE@/$(max_inline "$1")}
 	echo "$options"
 }
