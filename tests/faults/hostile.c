@@ -464,7 +464,7 @@ static void nothing(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int crashed = 0, n = rounds(20, 2000);
+	unsigned int crashed = 0, n = rounds(20, in_kernel() ? 500 : 2000);
 	bool commands = argc == 2 && !strcmp(argv[1], "commands");
 
 	if (!commands && (argc != 2 || strcmp(argv[1], "rings") != 0))

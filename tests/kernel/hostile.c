@@ -270,7 +270,7 @@ static bool run_hostile(void)
 
 int main(void)
 {
-	unsigned int crashed = 0, n = rounds(4, 1000);
+	unsigned int crashed = 0, n = rounds(4, 250);
 
 	seed_random();
 	bystanders_start(&bystanders);
