@@ -36,6 +36,11 @@ enum vnet_wire_limits {
 	VNET_WIRE_ACKS = 64,
 	/* The longest frame: what a UDP datagram holds, less room for a MAC. */
 	VNET_WIRE_MAX_FRAME = 65440,
+	/*
+	 * A frame is at most so much longer than the payload limit that was agreed,
+	 * headers and acknowledgements together.
+	 */
+	VNET_WIRE_SLACK = 208,
 	/* The shortest payload limit that a NIC may ask for. */
 	VNET_WIRE_MIN_PAYLOAD = 256,
 	VNET_WIRE_GID_SIZE = 16,

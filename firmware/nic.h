@@ -20,6 +20,8 @@
 #include "nic_memory.h"
 #include "nic_platform.h"
 
+#define NIC_TOUCHED 8
+
 /* A process' view of a NIC: not in NIC memory. */
 struct nic {
 	/* NIC memory as mapped here. */
@@ -57,6 +59,16 @@ struct nic {
 	bool direct;
 	/* The host's own. */
 	void *host;
+
+	/*
+	 * Of the thread, or threads, that use this view for frames: rows that are
+	 * owed answers which this process keeps back, and since when; when it last
+	 * looked at timers. Approximate: the NIC processor looks after all of it.
+	 */
+	u32 touched[NIC_TOUCHED];
+	u32 ntouched;
+	u64 touched_since;
+	u64 looked;
 };
 
 enum nic_result {

@@ -89,30 +89,37 @@ static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe
 	nic_store_release(&cqe->seq, next);
 }
 
-void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
-			struct vnet_cqe *slot, const struct nic_completion *wc)
+void nic_take_receive(struct nic *nic, struct nic_rq *rq)
 {
 	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
 
+	/* nic_expect() looks at it without the lock. */
+	nic_store(&rq->cons, rq->cons + 1);
+	/* The process may reuse the receive's slot from here on. */
+	if (likely(ring))
+		nic_store_release(&ring->cons, rq->cons);
+}
+
+void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
+			struct vnet_cqe *slot, const struct nic_completion *wc)
+{
 	nic_fill(nic, cq, slot, wc);
-	qp->op_rq = rq->num;
-	qp->op_rq_is_srq = rq->is_srq;
-	qp->op_rq_idx = rq->cons;
+	qp->op_rq = rq ? rq->num : 0;
+	qp->op_rq_is_srq = rq && rq->is_srq;
+	qp->op_rq_idx = rq ? rq->cons : 0;
 	qp->op_cqn = cq->num;
 	qp->op_cq_idx = cq->prod;
 	plat_step(10);
 	/* Before the indices; recovery runs after the process is dead. */
 	nic_store_release(&qp->op_phase, NIC_OP_COMMIT);
 	plat_step(11);
-	/* nic_expect() looks at it without the lock. */
-	nic_store(&rq->cons, rq->cons + 1);
-	/* The process may reuse the receive's slot from here on. */
-	if (likely(ring))
-		nic_store_release(&ring->cons, rq->cons);
+	if (likely(rq))
+		nic_take_receive(nic, rq);
 	plat_step(12);
 	nic_publish(nic, cq, slot);
 	plat_step(14);
-	nic_store_release(&qp->op_phase, NIC_OP_NOTIFY);
+	nic_store_release(&qp->op_phase,
+			  unlikely(qp->op_arrival) ? NIC_OP_RETIRE_NOTIFY : NIC_OP_NOTIFY);
 	plat_step(15);
 	nic_unlock(&cq->lock);
 	plat_step(16);
@@ -152,6 +159,7 @@ static void nic_advance(struct nic *nic, struct nic_qp *qp)
 static void nic_end_op(struct nic_qp *qp)
 {
 	qp->op_bytes = 0;
+	qp->op_arrival = NIC_ARRIVAL_NONE;
 	qp->retries_used = 0;
 	qp->rnr_used = 0;
 	nic_store(&qp->wait, NIC_WAIT_NONE);

@@ -136,10 +136,13 @@ struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq);
 /*
  * Take the receive at rq->cons and complete it in cq, by the executor of qp
  * (its sq_lock is held, with the locks of rq and cq). The payload is in the slot
- * already. Leaves qp in NIC_OP_NOTIFY with cq unlocked.
+ * already. Leaves qp in NIC_OP_NOTIFY (with op_arrival: NIC_OP_RETIRE_NOTIFY) with
+ * cq unlocked. rq NULL: the receive was taken before.
  */
 void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
 			struct vnet_cqe *slot, const struct nic_completion *wc);
+/* The receive at rq->cons is taken. */
+void nic_take_receive(struct nic *nic, struct nic_rq *rq);
 /*
  * Retire the head of the send queue with op_status: completion, if one is due,
  * and consumer index. false: a lock could not be had; call again.
@@ -152,8 +155,9 @@ bool nic_retire_notify(struct nic *nic, struct nic_qp *qp);
 
 /* What arrives at a receive queue. */
 struct nic_message {
-	/* Number of the QP that it is for. */
+	/* Number of the QP that it is for, and of the one that sent it. */
 	u32 dest;
+	u32 from;
 	const struct nic_piece *src;
 	u32 nsrc;
 	u64 length;
@@ -166,10 +170,19 @@ struct nic_message {
 	bool datagram;
 	/* Remote invalidate of key imm. */
 	bool invalidate;
+	/* It came by the wire; the executor is the responder itself. */
+	bool arrival;
+	/* The receive that it is for was taken by its first piece; NULL: none. */
+	const struct nic_open_receive *opened;
+	/* With that: whether the pieces could be written to it. */
+	enum vnet_wc_status broken;
 };
 
 /* Outcomes of an attempt that are not a wc status. */
 #define NIC_EXEC_WAIT 0x100u
+/* Of arrivals: no receive is there; somebody is inside, or the process is gone. */
+#define NIC_EXEC_NO_RECEIVE 0x102u
+#define NIC_EXEC_BUSY 0x103u
 /* Lost on the way or refused, which an unreliable requester does not learn. */
 #define NIC_EXEC_DROPPED 0x101u
 
@@ -179,6 +192,16 @@ struct nic_message {
  */
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg);
+/*
+ * The first piece of a message of so many bytes: take the receive that it will
+ * fill and write it to *open. VNET_WC_SUCCESS; NIC_EXEC_NO_RECEIVE; NIC_EXEC_BUSY;
+ * or another status if the receive cannot hold the message.
+ */
+u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_receive *open);
+/* A piece of that message, at `offset` of it: status of the receiver. */
+enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
+				  const struct nic_open_receive *open, u64 offset,
+				  const struct nic_piece *src);
 /* Complete all receives of a QP in error; caller holds sq_lock. */
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
 /*
@@ -200,6 +223,12 @@ bool nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 lengt
  * its lock, who may have looked at it for the last time already.
  */
 bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
+
+/*
+ * Release sq_lock, and do what was asked for meanwhile: who posts and finds the
+ * lock taken leaves the work to its holder.
+ */
+void nic_qp_unlock(struct nic *nic, struct nic_qp *qp);
 
 /* -- nic_grace.c: waiting for operations under way */
 

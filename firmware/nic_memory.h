@@ -257,6 +257,13 @@ enum nic_op_phase {
 	NIC_OP_RETIRE_NOTIFY,
 };
 
+enum nic_arrival {
+	NIC_ARRIVAL_NONE = 0,
+	/* It has its place among the packets of the queue pair. */
+	NIC_ARRIVAL_ORDERED,
+	NIC_ARRIVAL_DATAGRAM,
+};
+
 /* Why a send queue waits; 0: it does not. */
 enum nic_wait {
 	NIC_WAIT_NONE = 0,
@@ -268,8 +275,6 @@ enum nic_wait {
 	NIC_WAIT_PEER,
 	/* Somebody holds a lock that is needed. */
 	NIC_WAIT_LOCK,
-	/* Packets are under way, or cannot be sent yet: see nic_endpoint. */
-	NIC_WAIT_WIRE,
 };
 
 /* Attributes as modify_qp() sets them (only what the NIC keeps). */
@@ -377,7 +382,12 @@ struct nic_qp {
 	/* Transport (0: no timer) and RNR retries used by the head request. */
 	u8 retries_used;
 	u8 rnr_used;
-	u8 rsvd2[3];
+	/*
+	 * enum nic_arrival: op_phase is about a message that came by the wire for
+	 * this QP, packet op_psn, and not about the head request.
+	 */
+	u8 op_arrival;
+	u8 rsvd2[2];
 	u32 vendor_err;
 	/* Epoch of the NIC that the executor saw between two operations. */
 	u32 grace_seen;
@@ -393,7 +403,7 @@ struct nic_qp {
 	u32 op_bytes;
 	/* Atomic word that the executing operation holds (index + 1), or 0. */
 	u32 op_atomic;
-	u32 rsvd3;
+	u32 op_psn;
 
 	/* NIC clock, ns: the wait ends in failure; its process looks again. */
 	u64 deadline;
@@ -473,6 +483,8 @@ enum nic_tx_flags {
 	NIC_TX_NACKED = 1 << 0,
 	/* A datagram's: not in its queue pair's order. */
 	NIC_TX_UNORDERED = 1 << 1,
+	/* It waits for a receive. */
+	NIC_TX_RNR = 1 << 2,
 };
 
 /* Receiver's end. */
@@ -540,9 +552,10 @@ static_assert(sizeof(struct nic_row) == 256 + 64 * 96, "row of the channel table
 struct nic_open_receive {
 	u64 wr_id;
 	u32 num_sge;
-	/* 0: none is open. Else its index in the receive queue, + 1 (as u64). */
+	/* Whether one is open; it was this one of its receive queue. */
 	u32 open;
-	u64 index;
+	u32 index;
+	u32 rsvd;
 	struct vnet_sge sge[VNET_MAX_SGE];
 };
 
@@ -560,7 +573,8 @@ struct nic_endpoint {
 	/* Next request to cut into packets, and how far the first of these is cut. */
 	u32 sq_next;
 	u32 cut;
-	u32 rsvd0;
+	/* Requests are queued, and cannot be sent until an answer comes. */
+	u32 resting;
 	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */
 	u64 done;
 	/* The first that failed, and with what (0: none); under the row's lock. */
@@ -568,10 +582,15 @@ struct nic_endpoint {
 	u32 failed_status;
 	/* NIC clock, ns: nothing is sent before (RNR); the head waits since. */
 	u64 hold_until;
-	u64 head_since;
+	/* Packets sent since it came into its frame, and whether it is to leave. */
+	u32 sent;
+	u32 leaving;
 	/* Used recently: second chance of the clock that chooses who leaves. */
 	u32 used;
-	u32 rsvd1;
+	/* The last packet of a read or atomic operation, + 1; for fences. */
+	u32 read_end;
+	/* Unreliable messages stall for a receive since, NIC clock, ns; 0: no. */
+	u64 stalled;
 	/* Last packet of request i of those under way, i = index % NIC_WINDOW. */
 	u32 last[NIC_WINDOW];
 	/* What an atomic operation brought back. */
@@ -588,7 +607,6 @@ struct nic_endpoint {
 	u32 atomic_psn[16];
 	u64 atomic_result[16];
 	struct nic_open_receive receive;
-	u64 loads;
 };
 
 /* How the protocol behaves; the agent may change it at any time. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: commands, but for modify (nic_qp_modify.c). */
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 static struct nic_srq *nic_qp_srq(struct nic *nic, const struct nic_qp *qp)
 {
@@ -148,6 +148,8 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->srqn = p->srqn;
 	qp->owner_pid = p->owner_pid;
 	qp->privileged = p->privileged;
+	qp->row = NIC_NONE;
+	qp->frame = NIC_NONE;
 	if (p->srqn)
 		return;
 	qp->rq.ring = p->rq_ring;
@@ -221,7 +223,7 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 	 */
 	if (!nic_qp_lock_all(nic, qp))
 		return NIC_BUSY;
-	if (!nic_qp_seal(nic, qp)) {
+	if (!nic_vn_leave(nic, qp) || !nic_qp_seal(nic, qp)) {
 		nic_qp_unlock_all(nic, qp);
 		return NIC_BUSY;
 	}

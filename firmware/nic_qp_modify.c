@@ -4,7 +4,7 @@
  * each of them must and may set (IB vol 1, 10.3.1 and 11.2.5.2), what values
  * these may have, and what a transition does to the queues.
  */
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 /* The values of enum ibv_qp_attr_mask. */
 enum nic_qp_mask {
@@ -296,7 +296,8 @@ static void nic_to_sqd(struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 {
 	qp->attr.en_sqd_async_notify = (mask & NIC_QP_EN_SQD_ASYNC_NOTIFY) &&
 				       attr->en_sqd_async_notify;
-	qp->sq_draining = qp->wait != NIC_WAIT_NONE || qp->op_phase != NIC_OP_IDLE;
+	qp->sq_draining = qp->wait != NIC_WAIT_NONE || qp->op_phase != NIC_OP_IDLE ||
+			  nic_vn_is_busy(nic, qp);
 	if (!qp->sq_draining && qp->attr.en_sqd_async_notify)
 		nic_raise_qp(nic, qp, NIC_EVENT_SQ_DRAINED);
 }
@@ -315,7 +316,7 @@ static enum nic_result nic_enter(struct nic *nic, struct nic_qp *qp, u8 to,
 		return NIC_OK;
 	}
 	if (to == NIC_QPS_RESET) {
-		if (!nic_qp_seal(nic, qp))
+		if (!nic_vn_leave(nic, qp) || !nic_qp_seal(nic, qp))
 			return NIC_BUSY;
 		nic_to_reset(nic, qp);
 		return NIC_OK;
@@ -352,6 +353,7 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 	if (from == NIC_QPS_SQD && to == NIC_QPS_SQD && qp->sq_draining)
 		goto unlock;
 	nic_set_attr(&qp->attr, attr, mask);
+	nic_vn_configure(nic, qp, mask & NIC_QP_AV, from, to);
 	result = nic_enter(nic, qp, to, attr, mask);
 unlock:
 	nic_qp_unlock_all(nic, qp);

@@ -4,7 +4,7 @@
  * executed by whoever runs the requester, under the receive queue's lock, and
  * takes effect for the responder at one instant (nic_commit_receive).
  */
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 /* Receives that are posted and not taken; 0 for a nonsensical index too. */
 static u32 nic_rq_available(const struct nic_rq *rq, const struct vnet_ring *ring)
@@ -128,6 +128,11 @@ static u32 nic_no_receive(struct nic_delivery *d)
 	bool lossy = d->rq->lossy;
 	enum vnet_wc_status status;
 
+	if (d->msg->arrival) {
+		nic_delivery_unlock(d);
+		return NIC_EXEC_NO_RECEIVE;
+	}
+
 	/* The NIC processor asks to be told; a process just looks again. */
 	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
@@ -167,7 +172,7 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	const struct nic_message *msg = d->msg;
 
 	*result = NIC_COPY_OK;
-	if (msg->wc_opcode == VNET_WC_RECV_RDMA_WITH_IMM || !msg->length)
+	if (msg->wc_opcode == VNET_WC_RECV_RDMA_WITH_IMM || !msg->length || msg->opened)
 		return VNET_WC_SUCCESS;
 	*result = plat_copy(d->nic, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
 	if (likely(*result == NIC_COPY_OK))
@@ -210,7 +215,7 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->scatter_addr = d->dst[0].addr;
 	wc->byte_len = (u32)msg->length;
 	wc->qp_num = d->peer->qpn;
-	wc->src_qp = d->qp->qpn;
+	wc->src_qp = msg->arrival ? msg->from : d->qp->qpn;
 	wc->imm = status ? 0 : msg->imm;
 	wc->opcode = msg->wc_opcode;
 	wc->status = (u8)status;
@@ -230,11 +235,30 @@ static u32 nic_requester_status(const struct nic_qp *qp, enum vnet_wc_status at_
  * The event that a committed receive may owe. With the receive queue's lock
  * held, so that neither the responder nor its CQ goes away meanwhile.
  */
+/* The same for one that came by the wire: nothing of our own is executed by it. */
+static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
+{
+	struct nic_qp *qp = d->qp;
+	u32 status = qp->op_status;
+
+	nic_vn_arrived(d->nic, qp);
+	/* As nic_retire_notify() wants to know whether it is solicited. */
+	qp->op_status = d->msg->solicited || at_receiver ? VNET_WC_GENERAL_ERR : VNET_WC_SUCCESS;
+	if (unlikely(!nic_retire_notify(d->nic, qp)))
+		nic_pend(d->nic, qp);
+	nic_delivery_unlock(d);
+	return status;
+}
+
 static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic_qp *qp = d->qp;
 	u32 status = qp->op_status;
-	bool told = nic_cq_notify(d->nic, d->cq, d->msg->solicited || at_receiver);
+	bool told;
+
+	if (d->msg->arrival)
+		return nic_arrival_delivered(d, at_receiver);
+	told = nic_cq_notify(d->nic, d->cq, d->msg->solicited || at_receiver);
 
 	plat_step(17);
 	if (likely(told))
@@ -252,7 +276,7 @@ static u32 nic_no_room(struct nic_delivery *d)
 	return d->qp->type == NIC_QPT_RC ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS;
 }
 
-static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp)
+static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
 {
 	u64 patience = qp->type == NIC_QPT_RC ? nic_peer_patience(qp) : nic->stall_ns;
 	enum nic_wait reason = qp->type == NIC_QPT_RC ? NIC_WAIT_LOCK : NIC_WAIT_STALL;
@@ -261,6 +285,13 @@ static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp)
 	if (status == VNET_WC_SUCCESS)
 		return NIC_EXEC_WAIT;
 	return qp->type == NIC_QPT_RC ? status : VNET_WC_SUCCESS;
+}
+
+static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
+{
+	if (msg->arrival)
+		return NIC_EXEC_BUSY;
+	return nic_requester_lock_wait(nic, qp);
 }
 
 /*
@@ -273,6 +304,8 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 	enum vnet_wc_status status;
 
 	nic_delivery_unlock(d);
+	if (d->msg->arrival)
+		return NIC_EXEC_BUSY;
 	if (qp->type != NIC_QPT_RC)
 		return VNET_WC_SUCCESS;
 	status = nic_wait_on(d->nic, qp, NIC_WAIT_PEER, nic_peer_patience(qp));
@@ -300,7 +333,7 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		return nic_responder_gone(d);
 	if (unlikely(!d->cq || !nic_lock(nic, &d->cq->lock))) {
 		nic_delivery_unlock(d);
-		return nic_lock_wait(nic, d->qp);
+		return nic_lock_wait(nic, d->qp, d->msg);
 	}
 	plat_step(5);
 	slot = nic_cq_slot(nic, d->cq);
@@ -319,8 +352,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	d->peer->counters.got_msgs++;
 	d->peer->counters.got_bytes += d->msg->length;
 	d->qp->op_status = (u8)nic_requester_status(d->qp, at_receiver);
-	nic_commit_receive(nic, d->qp, d->rq, d->cq, slot, &wc);
-	if (d->rq->is_srq)
+	nic_commit_receive(nic, d->qp, d->msg->opened ? NULL : d->rq, d->cq, slot, &wc);
+	if (d->rq->is_srq && !d->msg->opened)
 		nic_srq_taken(d);
 	return nic_delivered(d, at_receiver);
 }
@@ -332,7 +365,8 @@ static bool nic_is_peer(const struct nic_delivery *d)
 
 	if (peer->qpn != d->msg->dest || peer->state < NIC_QPS_RTR || peer->state == NIC_QPS_ERR)
 		return false;
-	return d->msg->datagram || peer->attr.dest_qpn == d->qp->qpn;
+	return d->msg->datagram ||
+	       peer->attr.dest_qpn == (d->msg->arrival ? d->msg->from : d->qp->qpn);
 }
 
 /*
@@ -375,23 +409,30 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	d.msg = msg;
 	d.dst[0].addr = 0;
 	if (unlikely(!nic_delivery_lock(&d)))
-		return nic_lock_wait(nic, qp);
+		return nic_lock_wait(nic, qp, msg);
 	d.ring = nic_rq_ring(nic, d.rq);
 	/* It may have been destroyed, replaced or reset before its lock was had. */
 	if (unlikely(!d.ring || !nic_is_peer(&d))) {
 		nic_delivery_unlock(&d);
-		return nic_lock_wait(nic, qp);
+		return nic_lock_wait(nic, qp, msg);
 	}
-	available = nic_rq_available(d.rq, d.ring);
-	if (unlikely(!available))
-		return nic_no_receive(&d);
-	d.rq->lossy = 0;
-	status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
+	if (unlikely(msg->opened)) {
+		available = 0;
+		d.wqe.wr_id = msg->opened->wr_id;
+		d.ndst = 0;
+		status = msg->broken;
+	} else {
+		available = nic_rq_available(d.rq, d.ring);
+		if (unlikely(!available))
+			return nic_no_receive(&d);
+		d.rq->lossy = 0;
+		status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
+	}
 	if (unlikely(msg->invalidate && !status)) {
 		invalidated = nic_invalidate_key(nic, qp, peer, msg->imm);
 		if (invalidated == NIC_EXEC_WAIT) {
 			nic_delivery_unlock(&d);
-			return nic_lock_wait(nic, qp);
+			return nic_lock_wait(nic, qp, msg);
 		}
 		if (invalidated)
 			status = VNET_WC_LOC_QP_OP_ERR;
@@ -408,6 +449,85 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	}
 	d.available = available;
 	return nic_place(&d, status);
+}
+
+/* ------------------------------------------------------- messages in pieces */
+
+static void nic_keep_receive(const struct nic_delivery *d, struct nic_open_receive *open)
+{
+	const struct nic_rq *rq = d->rq;
+	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
+
+	open->wr_id = d->wqe.wr_id;
+	open->num_sge = d->wqe.num_sge;
+	/* Keys are checked again for every piece. */
+	memcpy(open->sge, slot + VNET_RECV_HDR_SIZE, d->wqe.num_sge * sizeof(open->sge[0]));
+	open->index = rq->cons;
+	/* Before the index: see nic_vn_recover(). */
+	nic_store_release(&open->open, 1);
+}
+
+u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_receive *open)
+{
+	const struct nic_message msg = { .arrival = true };
+	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .msg = &msg };
+	enum vnet_wc_status status = VNET_WC_SUCCESS;
+
+	if (!nic_delivery_lock(&d))
+		return NIC_EXEC_BUSY;
+	d.ring = nic_rq_ring(nic, d.rq);
+	d.available = d.ring ? nic_rq_available(d.rq, d.ring) : 0;
+	if (!d.ring || !d.available) {
+		if (d.ring)
+			return nic_no_receive(&d);
+		nic_delivery_unlock(&d);
+		return NIC_EXEC_BUSY;
+	}
+	d.rq->lossy = 0;
+	status = nic_fetch_receive(&d, length);
+	if (status == VNET_WC_SUCCESS) {
+		nic_keep_receive(&d, open);
+		nic_take_receive(nic, d.rq);
+		if (d.rq->is_srq)
+			nic_srq_taken(&d);
+	}
+	nic_delivery_unlock(&d);
+	return status;
+}
+
+enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
+				  const struct nic_open_receive *open, u64 offset,
+				  const struct nic_piece *src)
+{
+	const struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+	u32 i, n = 0, pdn = srq ? srq->rq.pdn : qp->pdn;
+	struct nic_piece dst[VNET_MAX_SGE];
+	u64 need = src->length;
+
+	if (!need)
+		return VNET_WC_SUCCESS;
+	for (i = 0; i < open->num_sge && i < VNET_MAX_SGE && need; i++) {
+		struct vnet_sge sge = open->sge[i];
+
+		if (offset >= sge.length) {
+			offset -= sge.length;
+			continue;
+		}
+		sge.addr += offset;
+		sge.length -= (u32)offset;
+		offset = 0;
+		if (sge.length > need)
+			sge.length = (u32)need;
+		if (!nic_check_key(nic, sge.lkey, pdn, qp->qpn, NIC_ACCESS_LOCAL_WRITE, sge.addr,
+				   sge.length, &dst[n]))
+			return VNET_WC_LOC_PROT_ERR;
+		need -= sge.length;
+		n++;
+	}
+	if (need)
+		return VNET_WC_LOC_LEN_ERR;
+	return plat_copy(nic, dst, n, src, 1, src->length) == NIC_COPY_OK ? VNET_WC_SUCCESS :
+									    VNET_WC_LOC_PROT_ERR;
 }
 
 /* ------------------------------------------------------------------- flush */
@@ -446,10 +566,41 @@ static bool nic_flush_one(struct nic_delivery *d)
 	return false;
 }
 
+/* The receive of a message whose last piece will not come. false: call again. */
+static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_at(nic, qp) : NULL;
+	struct nic_completion wc = { .qp_num = qp->qpn,
+				     .opcode = VNET_WC_RECV,
+				     .status = VNET_WC_WR_FLUSH_ERR };
+	struct nic_cq *cq = nic_find_cq(nic, qp->recv_cqn);
+	struct vnet_cqe *slot;
+
+	if (likely(!ep || ep->qpn != qp->qpn || !ep->receive.open || !cq))
+		return true;
+	if (!nic_lock(nic, &cq->lock))
+		return false;
+	ep->receive.open = 0;
+	slot = nic_cq_slot(nic, cq);
+	if (!slot) {
+		nic_unlock(&cq->lock);
+		return true;
+	}
+	wc.wr_id = ep->receive.wr_id;
+	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
+	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
+	qp->op_status = VNET_WC_WR_FLUSH_ERR;
+	return nic_retire_notify(nic, qp);
+}
+
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .rq = &qp->rq };
 
+	if (unlikely(!nic_flush_opened(nic, qp))) {
+		nic_pend(nic, qp);
+		return;
+	}
 	if (qp->srqn || !qp->rq.num) {
 		nic_store(&qp->flush_rq, 0);
 		return;

@@ -4,7 +4,7 @@
  * what it had recorded (enum nic_op_phase) tells whether its operation had
  * happened, so it is either finished for it or as if it never began.
  */
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
 {
@@ -65,7 +65,11 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 	switch (qp->op_phase) {
 	case NIC_OP_COMMIT:
 		nic_finish_receive(nic, qp, owner);
-		nic_store(&qp->op_phase, NIC_OP_NOTIFY);
+		nic_vn_arrived(nic, qp);
+		nic_store(&qp->op_phase, qp->op_arrival ? NIC_OP_RETIRE_NOTIFY : NIC_OP_NOTIFY);
+		break;
+	case NIC_OP_RETIRE_NOTIFY:
+		nic_vn_arrived(nic, qp);
 		break;
 	case NIC_OP_RETIRE:
 		nic_finish_retire(nic, qp, owner);
@@ -124,6 +128,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 		nic_release(&nic->cq[i].lock, owner);
 	for (i = 0; i < nic->max_srq; i++)
 		nic_release(&nic->srq[i].rq.lock, owner);
+	nic_vn_recover(nic, owner);
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
 	for (i = 0; i < high; i++) {

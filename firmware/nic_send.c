@@ -4,21 +4,8 @@
  * copied once, checked, carried out at both ends and completed. Cut-through:
  * the thread that rang the doorbell is the NIC.
  */
-#include "nic_internal.h"
-
-/* A request under execution. */
-struct nic_request {
-	struct nic *nic;
-	struct nic_qp *qp;
-	struct nic_qp *peer;
-	/* Where the entry's SGEs or inline data begin, in host queue memory. */
-	const u8 *tail;
-	struct vnet_send_wqe wqe;
-	/* Local memory, checked; its total. */
-	struct nic_piece local[VNET_MAX_SGE + 1];
-	u32 nlocal;
-	u64 length;
-};
+#include "nic_request.h"
+#include "nic_vn.h"
 
 /* Bytes for which a request counts as one more, as a power of two. */
 #define NIC_BUDGET_SHIFT 20
@@ -32,7 +19,7 @@ struct nic_request {
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
 /* What each transport can do (IB vol 1, table 37). */
-static u32 nic_opcodes_of(u8 type)
+u32 nic_opcodes_of(u8 type)
 {
 	switch (type) {
 	case NIC_QPT_RC:
@@ -62,8 +49,7 @@ static u32 nic_gather_inline(struct nic_request *r)
 	return VNET_WC_SUCCESS;
 }
 
-/* access: what the operation does to local memory (0: reads it). */
-static u32 nic_gather(struct nic_request *r, u32 access)
+u32 nic_gather(struct nic_request *r, u32 access)
 {
 	const struct vnet_sge *sges = (const struct vnet_sge *)r->tail;
 	u32 i;
@@ -94,7 +80,7 @@ static u32 nic_gather(struct nic_request *r, u32 access)
 /* ---------------------------------------------------------------- the peer */
 
 /* With the loop transport, whoever has one of this NIC's own GIDs. */
-static bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
+bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 {
 	u64 want[2], have[2];
 	u32 i;
@@ -124,7 +110,7 @@ static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
 	return peer;
 }
 
-static void nic_established(struct nic *nic, struct nic_qp *peer)
+void nic_established(struct nic *nic, struct nic_qp *peer)
 {
 	if (likely(peer->comm_est || peer->state != NIC_QPS_RTR))
 		return;
@@ -276,47 +262,12 @@ static u32 nic_do_read(struct nic_request *r)
 	return VNET_WC_SUCCESS;
 }
 
-static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
-{
-	if (wqe->opcode == VNET_WR_ATOMIC_FETCH_ADD)
-		return old + wqe->rdma.compare_add;
-	return old == wqe->rdma.compare_add ? wqe->rdma.swap : old;
-}
-
-/* Read, modify and write the remote word, under its atomic lock. */
-static enum nic_copy_result nic_atomic_exchange(struct nic_request *r,
-						const struct nic_piece *remote, u64 *old)
-{
-	struct nic_piece here = { .length = 8, .space = NIC_SPACE_POINTER };
-	enum nic_copy_result result;
-	u64 new_value;
-
-	here.addr = (u64)(unsigned long)old;
-	result = plat_copy(r->nic, &here, 1, remote, 1, 8);
-	if (result != NIC_COPY_OK)
-		return result;
-	new_value = nic_atomic_result(&r->wqe, *old);
-	if (new_value == *old)
-		return NIC_COPY_OK;
-	here.addr = (u64)(unsigned long)&new_value;
-	result = plat_copy(r->nic, remote, 1, &here, 1, 8);
-	/* Both sides of this copy are the remote one to our caller. */
-	if (result == NIC_COPY_DST_GONE)
-		return NIC_COPY_SRC_GONE;
-	return result == NIC_COPY_OK ? result : NIC_COPY_SRC_FAULT;
-}
-
-/*
- * Atomic among the operations of this NIC (IBV_ATOMIC_HCA): words are locked
- * by address. op_atomic tells which, should this process die.
- */
 static u32 nic_do_atomic(struct nic_request *r)
 {
 	struct nic_piece remote, here = { .length = 8, .space = NIC_SPACE_POINTER };
 	enum nic_copy_result result;
-	nic_lock_t *lock;
 	u64 old = 0;
-	u32 status, n;
+	u32 status;
 
 	if (r->length != 8)
 		return VNET_WC_LOC_LEN_ERR;
@@ -327,17 +278,8 @@ static u32 nic_do_atomic(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote);
 	if (status)
 		return status;
-	/* Where the word is, not what it is called: keys may differ. */
-	n = (u32)(remote.addr >> 3) % NIC_ATOMIC_LOCKS;
-	lock = &r->nic->hdr->atomic_lock[n];
-	if (!nic_lock(r->nic, lock))
+	if (!nic_atomic(r->nic, r->qp, &r->wqe, &remote, &old, &result))
 		return nic_no_answer(r);
-	r->qp->op_atomic = n + 1;
-	plat_step(6);
-	result = nic_atomic_exchange(r, &remote, &old);
-	plat_step(7);
-	nic_unlock_release(lock);
-	r->qp->op_atomic = 0;
 	if (result != NIC_COPY_OK)
 		return nic_copy_status(r, result, false);
 	here.addr = (u64)(unsigned long)&old;
@@ -434,8 +376,7 @@ static u32 nic_do_connected(struct nic_request *r)
 	}
 }
 
-/* Requests on keys only: no peer, no data. */
-static u32 nic_do_local(struct nic_request *r)
+u32 nic_do_local(struct nic_request *r)
 {
 	u32 status;
 
@@ -471,7 +412,7 @@ static u32 nic_execute(struct nic_request *r)
 
 /* ------------------------------------------------------------- the send queue */
 
-static struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
+struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
 {
 	if (!nic_slot_holds(qp->sq_shift, VNET_WQE_HDR_SIZE, 0))
 		return NULL;
@@ -486,18 +427,18 @@ static u32 nic_sq_waiting(const struct nic_qp *qp, const struct vnet_ring *ring)
 	return nic_load_acquire(&ring->prod) - nic_load(&qp->sq_cons);
 }
 
-static void nic_fetch(struct nic_request *r, struct vnet_ring *ring)
+void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index)
 {
-	const u8 *slot = (const u8 *)(ring + 1) +
-			 ((u64)(r->qp->sq_cons & r->qp->sq_mask) << r->qp->sq_shift);
+	const u8 *slot =
+		(const u8 *)(ring + 1) + ((u64)(index & r->qp->sq_mask) << r->qp->sq_shift);
 
 	memcpy(&r->wqe, slot, sizeof(r->wqe));
 	nic_read_once_barrier();
 	r->tail = slot + VNET_WQE_HDR_SIZE;
 }
 
-/* A request failed: what becomes of the QP (IB vol 1, 10.3.1 and 10.8.2). */
-static void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
+/* What becomes of the QP (IB vol 1, 10.3.1 and 10.8.2). */
+void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
 {
 	qp->counters.send_errors++;
 	if (status == VNET_WC_WR_FLUSH_ERR)
@@ -508,10 +449,7 @@ static void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
 		nic_store(&qp->state, NIC_QPS_SQE);
 }
 
-/* May the head request be executed, flushed, or neither? */
-enum nic_turn { NIC_TURN_REST, NIC_TURN_EXECUTE, NIC_TURN_FLUSH };
-
-static enum nic_turn nic_turn(const struct nic_qp *qp)
+enum nic_turn nic_turn(const struct nic_qp *qp)
 {
 	switch (nic_load(&qp->state)) {
 	case NIC_QPS_RTS:
@@ -528,7 +466,7 @@ static enum nic_turn nic_turn(const struct nic_qp *qp)
 }
 
 /* A request ended: it may have been the one that draining waits for. */
-static void nic_drained(struct nic *nic, struct nic_qp *qp)
+void nic_drained(struct nic *nic, struct nic_qp *qp)
 {
 	if (likely(!qp->sq_draining || qp->state != NIC_QPS_SQD))
 		return;
@@ -576,7 +514,7 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
 	}
 	if (qp->op_phase == NIC_OP_EXECUTED)
-		nic_fetch(&r, ring);
+		nic_fetch(&r, ring, qp->sq_cons);
 	return nic_retire(nic, qp, &r.wqe);
 }
 
@@ -613,6 +551,12 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 	r.qp = qp;
 	for (;;) {
 		nic_grace_point(nic, qp);
+		if (unlikely(nic->max_row) && nic_vn_wants(nic, qp, ring)) {
+			if (nic_vn_run(nic, qp, ring, &budget))
+				return true;
+			if (nic_vn_wants(nic, qp, ring))
+				return false;
+		}
 		turn = nic_turn(qp);
 		waiting = nic_sq_waiting(qp, ring);
 		if (!waiting || turn == NIC_TURN_REST)
@@ -625,7 +569,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		if (!budget)
 			goto later;
 		r.length = 0;
-		nic_fetch(&r, ring);
+		nic_fetch(&r, ring, qp->sq_cons);
 		plat_step(30);
 		if (!nic_step_head(&r, turn))
 			break;
@@ -649,6 +593,8 @@ static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
+	if (unlikely(nic->max_row) && (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
+		return nic_vn_has_work(nic, qp, ring);
 	if (!ring || nic_load(&qp->wait) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
 	    nic_turn(qp) == NIC_TURN_REST)
 		return false;
@@ -687,4 +633,12 @@ void nic_send_doorbell(struct nic *nic, u32 qpn)
 	if (unlikely(!qp || (nic->space != NIC_SPACE_POINTER && qp->space != nic->space)))
 		return;
 	nic_qp_run(nic, qp, qp->sq_mask + 1);
+}
+
+void nic_qp_unlock(struct nic *nic, struct nic_qp *qp)
+{
+	nic_unlock(&qp->sq_lock);
+	if ((nic_has_work(nic, qp) || unlikely(nic_load(&qp->flush_rq))) &&
+	    !nic_qp_run(nic, qp, qp->sq_mask + 1))
+		nic_pend(nic, qp);
 }

@@ -1,15 +1,194 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The vn transport, between its own files; grouped by the file that implements
- * them. doc/protocol.md tells the whole.
+ * The vn transport, between its own files and to the rest of the firmware;
+ * grouped by the file that implements them. doc/protocol.md tells the whole.
  *
- * Lock order: a QP's locks, then a row's, then row_lock; frame_lock is a leaf.
+ * Lock order: a QP's sq_lock, then a row's lock, then row_lock. frame_lock comes
+ * after a QP's sq_lock, and the rows' after it.
  */
 #ifndef NIC_VN_H
 #define NIC_VN_H
 
-#include "nic_internal.h"
+#include "nic_request.h"
+
+/* Frames are little-endian. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define nic_le16(x) (x)
+#define nic_le32(x) (x)
+#define nic_le64(x) (x)
+#else
+#define nic_le16(x) __builtin_bswap16(x)
+#define nic_le32(x) __builtin_bswap32(x)
+#define nic_le64(x) __builtin_bswap64(x)
+#endif
+
+#define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)
+
+/* Timestamps of frames. */
+static inline u32 nic_us(u64 ns)
+{
+	return (u32)(ns / 1000);
+}
+
+/* A frame that arrived, its fields checked. */
+struct nic_arrived_frame {
+	const struct nic_address *from;
+	const struct vnet_frame *head;
+	const struct vnet_frame_ack *ack;
+	u32 nacks;
+	/* NULL where the kind has none. */
+	const struct vnet_frame_op *op;
+	const struct vnet_frame_hello *hello;
+	const u8 *payload;
+	u32 payload_len;
+};
+
+/* -- nic_vn_frame.c: what is in a frame */
+
+/* Begin a frame to the row's NIC in plat_frame()'s buffer; NULL: no link. */
+struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u8 kind);
+/* Complete it, and give it to the link. */
+void nic_frame_send(struct nic *nic, struct vnet_frame *frame, const struct nic_address *to,
+		    u32 length);
+/* Check everything about a frame that does not depend on a row; false: counted. */
+bool nic_frame_parse(struct nic *nic, void *frame, u32 length, struct nic_arrived_frame *out);
 
 /* -- nic_vn_row.c: other NICs */
+
+static inline struct nic_row *nic_row_at(struct nic *nic, u32 row)
+{
+	return row < nic->max_row ? &nic->row[row] : NULL;
+}
+
+static inline u32 nic_row_index(const struct nic *nic, const struct nic_row *row)
+{
+	return (u32)(row - nic->row);
+}
+
+/* Row for frames from own_gid to gid, made if there is none: NIC_NONE: no way there. */
+u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid);
+/* Row's timers are to be looked at. */
+void nic_row_activate(struct nic *nic, const struct nic_row *row);
+/* A peer that does not know us yet, or has not answered: call it, if it is time. */
+void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
+/* The same, for one that was known and has been silent for NIC_SILENCE_NS. */
+#define NIC_SILENCE_NS 30000000ull
+void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
+void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
+void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
+/* The row that a frame of an established peer belongs to; NULL: counted, or answered. */
+struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *frame);
+
+/* -- nic_vn_channel.c: the sender's ends */
+
+/* What a packet is, for the channel that carries it. */
+struct nic_packet {
+	u32 qpn;
+	u32 sq_index;
+	u32 psn;
+	u32 offset;
+	u32 length;
+	u8 opcode;
+	bool unordered;
+};
+
+/* Take a channel for it, with the row's lock held: NULL: none is to be had now. */
+struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
+			   u64 now);
+/* Free a channel, with the row's lock held. */
+void nic_tx_free(struct nic_row *row, struct nic_tx *tx);
+/* It is being transmitted (again), with the row's lock held: its timer. */
+void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now);
+
+static inline u32 nic_tx_channel(const struct nic_row *row, const struct nic_tx *tx)
+{
+	return (u32)(tx - row->tx);
+}
+
+/* QPs whose packets were answered, to be run without the row's lock. */
+struct nic_answered {
+	u32 qpn[VNET_WIRE_ACKS];
+	u32 n;
+};
+
+/*
+ * Acknowledgements of a frame, the row's lock is held. data: what came with the
+ * first of them is where it belongs.
+ */
+void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame,
+		    bool data, struct nic_answered *out);
+/* Free the channels of a QP in this row. */
+void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
+/* Packets of this row whose time has come, and how the row goes on. */
+void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
+
+/* -- nic_vn_ack.c: the receiver's answers */
+
+/* As many answers that are owed as fit behind a frame's header: how many. */
+u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most);
+/* Send what is owed. */
+void nic_acks_send(struct nic *nic, struct nic_row *row);
+/* Send what this process owes and has kept back. */
+void nic_acks_flush(struct nic *nic);
+/* This thread has got a frame from row: remember for nic_receive_end(). */
+void nic_acks_touch(struct nic *nic, u32 row);
+
+/* -- nic_vn_request.c: the requester */
+
+/* Is the send queue to be run by nic_vn_run()? sq_lock is held. */
+bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
+/*
+ * Retire what is done and send what can be; sq_lock is held. true: as far as it
+ * goes for now; false: it is pending, or (nic_vn_wants() says no) the head
+ * request is for this NIC itself.
+ */
+bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget);
+/* Without the lock: is there something to retire or to send? */
+bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
+/* Send a packet again, or give it up; none of the locks is held. */
+void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
+/* Data of an RDMA read came with the answer of this channel: false: try again. */
+bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
+/* The packet `psn` of an endpoint failed; its row's lock is held. */
+void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
+
+/* -- nic_vn_respond.c: the responder */
+
+void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
+/* The message with op_psn that op_arrival tells of was written. Idempotent. */
+void nic_vn_arrived(struct nic *nic, struct nic_qp *qp);
+
+/* -- nic_vn_endpoint.c: endpoint frames, and a QP's coming and going */
+
+/* Its endpoint, if that is resident or can be made so now; sq_lock is held. */
+struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp);
+/* The same, of one that is resident. */
+static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct nic_qp *qp)
+{
+	u32 frame = nic_load(&qp->frame);
+
+	return frame < nic->max_frame ? &nic->frame[frame] : NULL;
+}
+
+/* A transition's attributes are set: where the peer is, and where counting begins. */
+void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
+/*
+ * Nothing of it is under way any more, and its endpoint is as new; all its locks
+ * are held. false: a row's lock could not be had; ask again.
+ */
+bool nic_vn_leave(struct nic *nic, struct nic_qp *qp);
+/* Its packets are taken off the channels. false: not all of them; ask again. */
+bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
+/* Packets are under way. */
+bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp);
+/* Locks and half-done work of a dead owner. */
+void nic_vn_recover(struct nic *nic, u32 owner);
+
+/* -- nic_vn.c: timers, for nic_run() and nic_idle() */
+
+/* true: packets are under way or answers owed; *next: nearest time to look again. */
+bool nic_vn_tick(struct nic *nic, u64 now, u64 *next);
+/* A process polls: what is cheap, and due. */
+void nic_vn_idle(struct nic *nic);
 
 #endif /* NIC_VN_H */

@@ -8,7 +8,7 @@
  * is posted that the NIC processor is known to wait for. Any try may find the
  * cause gone; only the passing of time counts as a retry.
  */
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 #define NIC_TICK_NS 1000000ull
 /*
@@ -185,6 +185,8 @@ static void nic_run_pending(struct nic *nic, u32 space, u32 budget)
 
 void nic_idle(struct nic *nic)
 {
+	if (unlikely(nic->max_row))
+		nic_vn_idle(nic);
 	if (likely(!nic_load(&nic->hdr->pending_summary)))
 		return;
 	nic_run_pending(nic, nic->space, NIC_IDLE_BUDGET);
@@ -192,11 +194,15 @@ void nic_idle(struct nic *nic)
 
 bool nic_run(struct nic *nic, u32 budget, u64 *next)
 {
+	u64 now;
+	bool wire = false;
+
 	nic_run_pending(nic, NIC_SPACE_POINTER, budget);
-	if (!nic_load(&nic->hdr->pending_summary))
-		return false;
-	*next = plat_clock() + NIC_TICK_NS;
-	return true;
+	now = plat_clock();
+	*next = now + NIC_TICK_NS;
+	if (nic->max_row)
+		wire = nic_vn_tick(nic, now, next);
+	return wire || nic_load(&nic->hdr->pending_summary);
 }
 
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A work request of a send queue, for those who carry it out. */
+#ifndef NIC_REQUEST_H
+#define NIC_REQUEST_H
+
+#include "nic_internal.h"
+
+/* A request under execution. */
+struct nic_request {
+	struct nic *nic;
+	struct nic_qp *qp;
+	struct nic_qp *peer;
+	/* Where the entry's SGEs or inline data begin, in host queue memory. */
+	const u8 *tail;
+	struct vnet_send_wqe wqe;
+	/* Local memory, checked; its total. */
+	struct nic_piece local[VNET_MAX_SGE + 1];
+	u32 nlocal;
+	u64 length;
+};
+
+/* -- nic_send.c */
+
+enum nic_turn nic_turn(const struct nic_qp *qp);
+
+/* May the head request be executed, flushed, or neither? */
+enum nic_turn { NIC_TURN_REST, NIC_TURN_EXECUTE, NIC_TURN_FLUSH };
+
+/* What each transport can do, a bit per enum vnet_wr_opcode. */
+u32 nic_opcodes_of(u8 type);
+struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp);
+/* Copy request `index` of the send queue. */
+void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index);
+/*
+ * Find its local memory. access: what the operation does to that (0: reads it).
+ * VNET_WC_SUCCESS or why not.
+ */
+u32 nic_gather(struct nic_request *r, u32 access);
+/* Requests on keys only: no peer, no data. A status, or NIC_EXEC_WAIT. */
+u32 nic_do_local(struct nic_request *r);
+/* A request failed: what becomes of the QP. */
+void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status);
+/* A request ended: it may have been the one that draining waits for. */
+void nic_drained(struct nic *nic, struct nic_qp *qp);
+/* The first message for a QP that is ready to receive. */
+void nic_established(struct nic *nic, struct nic_qp *peer);
+/* Is it one of this NIC's own? */
+bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
+
+/* -- nic_atomic.c */
+
+/*
+ * Fetch-and-add or compare-and-swap on a word, by the executor of a QP, which
+ * notes that it holds the word's lock should it die: *old is what was there,
+ * *result how the copies went. false: the lock could not be had.
+ */
+bool nic_atomic(struct nic *nic, struct nic_qp *executor, const struct vnet_send_wqe *wqe,
+		const struct nic_piece *remote, u64 *old, enum nic_copy_result *result);
+
+#endif /* NIC_REQUEST_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The vn transport's entries: frames that arrive, and time that passes. */
+#include "nic_vn.h"
+
+/* The NIC processor keeps looking at a row that is quiet for so long. */
+#define NIC_QUIET_NS 20000000ull
+#define NIC_VN_TICK_NS 1000000ull
+/* A process that polls looks at timers so often. */
+#define NIC_VN_LOOK_NS 50000ull
+
+bool nic_is_wired(const struct nic *nic)
+{
+	return nic->max_row && nic_load(&nic->hdr->row_high);
+}
+
+/* QPs whose packets were answered retire them, and may send more. */
+static void nic_run_answered(struct nic *nic, const struct nic_answered *answered)
+{
+	u32 i;
+
+	for (i = 0; i < answered->n; i++) {
+		struct nic_qp *qp = nic_find_qp(nic, answered->qpn[i]);
+
+		if (qp && !nic_qp_run(nic, qp, nic->hdr->settings.loiter))
+			nic_pend(nic, qp);
+	}
+}
+
+static void nic_receive_acks(struct nic *nic, struct nic_row *row,
+			     const struct nic_arrived_frame *f)
+{
+	struct nic_answered answered = { .n = 0 };
+	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
+
+	/* Data first: with its answer, the request may complete. */
+	if (data && !nic_vn_read_data(nic, row, f))
+		return;
+	if (!nic_lock(nic, &row->lock))
+		return;
+	nic_tx_answers(nic, row, f, data, &answered);
+	nic_unlock(&row->lock);
+	nic_run_answered(nic, &answered);
+}
+
+void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length)
+{
+	struct nic_arrived_frame f;
+	struct nic_row *row;
+
+	if (!nic->max_row)
+		return;
+	nic_fetch_add(&nic->hdr->counters.frames_received, 1);
+	nic_fetch_add(&nic->hdr->counters.bytes_received, length);
+	if (!nic_frame_parse(nic, frame, length, &f))
+		return;
+	f.from = from;
+	if (f.head->kind == VNET_FRAME_HELLO) {
+		nic_row_hello(nic, &f);
+		return;
+	}
+	if (f.head->kind == VNET_FRAME_WELCOME) {
+		nic_row_welcome(nic, &f);
+		return;
+	}
+	row = nic_row_of_frame(nic, &f);
+	if (!row)
+		return;
+	if (f.nacks)
+		nic_receive_acks(nic, row, &f);
+	if (f.op) {
+		nic_acks_touch(nic, nic_row_index(nic, row));
+		nic_vn_respond(nic, row, &f);
+	}
+}
+
+void nic_link_renew(struct nic *nic, u64 incarnation)
+{
+	u32 i;
+
+	nic_store(&nic->hdr->incarnation, incarnation);
+	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++) {
+		nic->row[i].calls = 0;
+		nic->row[i].call_at = 0;
+		nic_store(&nic->row[i].state, NIC_ROW_CALLING);
+	}
+}
+
+/* -------------------------------------------------------------------- time */
+
+static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
+{
+	return !row->busy && !row->owed && row->state != NIC_ROW_CALLING &&
+	       now - nic_load(&row->heard) > NIC_QUIET_NS;
+}
+
+/* Whether the row needs to be looked at again. */
+static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
+{
+	u64 due = nic_load(&row->due);
+
+	if (row->state == NIC_ROW_CALLING || (due && due <= now))
+		nic_row_timers(nic, row, now);
+	/* What a process kept back may have found no data to travel with. */
+	if (row->owed && now - row->owed_since > nic->hdr->settings.ack_delay * 1000ull)
+		nic_acks_send(nic, row);
+	due = nic_load(&row->due);
+	if (due && row->busy && due < *next)
+		*next = due;
+	/* A call nobody waits for ends some day. */
+	if (row->state == NIC_ROW_CALLING && row->calls > 64 && !row->busy)
+		return false;
+	return !nic_row_is_quiet(row, now);
+}
+
+bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
+{
+	u64 active = nic_load(&nic->hdr->row_active);
+	u64 still = 0;
+	u32 i, high = nic_load(&nic->hdr->row_high);
+
+	if (!active)
+		return false;
+	if (high > nic->max_row)
+		high = nic->max_row;
+	/* Before the rows are looked at; nic_row_activate() does the reverse. */
+	nic_xchg(&nic->hdr->row_active, 0);
+	for (i = 0; i < high; i++) {
+		if (!(active & 1ull << (i % 64)) || nic->row[i].state == NIC_ROW_FREE)
+			continue;
+		if (nic_row_tick(nic, &nic->row[i], now, next))
+			still |= 1ull << (i % 64);
+	}
+	plat_flush(nic);
+	if (still)
+		nic_fetch_or(&nic->hdr->row_active, still);
+	return still != 0;
+}
+
+void nic_vn_idle(struct nic *nic)
+{
+	u64 now, next = ~0ull;
+
+	if (likely(!nic_load(&nic->hdr->row_active) && !nic_load(&nic->ntouched)))
+		return;
+	now = plat_clock();
+	if (nic_load(&nic->ntouched) &&
+	    now - nic_load(&nic->touched_since) > nic->hdr->settings.ack_delay * 1000ull) {
+		nic_acks_flush(nic);
+		plat_flush(nic);
+	}
+	if (now - nic_load(&nic->looked) < NIC_VN_LOOK_NS)
+		return;
+	nic_store(&nic->looked, now);
+	nic_vn_tick(nic, now, &next);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers to packets that arrived: collected, and sent along with data, or alone
+ * when enough of them are owed or nothing else goes that way for a while.
+ */
+#include "nic_vn.h"
+
+u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most)
+{
+	u64 nacks = 0;
+	u32 n = 0;
+
+	if (most > VNET_WIRE_ACKS)
+		most = VNET_WIRE_ACKS;
+	while (row->owed && n < most) {
+		u32 channel = (u32)__builtin_ctzll(row->owed);
+		const struct nic_rx *rx = &row->rx[channel];
+		struct vnet_frame_ack *ack = &acks[n++];
+
+		row->owed &= row->owed - 1;
+		memset(ack, 0, sizeof(*ack));
+		ack->seq = nic_le32(rx->answer_seq);
+		ack->timestamp = nic_le32(rx->timestamp);
+		ack->channel = (u8)channel;
+		ack->code = rx->code;
+		ack->result = nic_le64(rx->result);
+		nacks += rx->code >= VNET_NACK_FIRST;
+	}
+	row->nowed -= n;
+	if (n)
+		nic_fetch_add(&nic->hdr->counters.acks_sent, n);
+	if (nacks)
+		nic_fetch_add(&nic->hdr->counters.nacks_sent, nacks);
+	return n;
+}
+
+void nic_acks_send(struct nic *nic, struct nic_row *row)
+{
+	struct vnet_frame *frame;
+
+	if (!nic_lock(nic, &row->lock))
+		return;
+	while (row->owed && row->state == NIC_ROW_UP) {
+		u32 most = (row->payload + VNET_WIRE_SLACK) / sizeof(struct vnet_frame_ack);
+
+		frame = nic_frame_begin(nic, row, VNET_FRAME_ACK);
+		if (!frame)
+			break;
+		frame->nacks =
+			(u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1), most);
+		nic_frame_send(nic, frame, &row->address,
+			       sizeof(*frame) + frame->nacks * sizeof(struct vnet_frame_ack));
+	}
+	nic_unlock(&row->lock);
+}
+
+/*
+ * The list is the process' own, but several of its threads may be here: whatever
+ * they do to each other, an index stays one. Rows that are lost from it are the
+ * NIC processor's.
+ */
+static u32 nic_touched(const struct nic *nic)
+{
+	u32 n = nic_load(&nic->ntouched);
+
+	return n < NIC_TOUCHED ? n : NIC_TOUCHED;
+}
+
+void nic_acks_touch(struct nic *nic, u32 row)
+{
+	u32 i, n = nic_touched(nic);
+
+	for (i = 0; i < n; i++) {
+		if (nic_load(&nic->touched[i]) == row)
+			return;
+	}
+	if (n == NIC_TOUCHED)
+		return;
+	nic_store(&nic->touched[n], row);
+	nic_store(&nic->ntouched, n + 1);
+}
+
+static void nic_touched_send(struct nic *nic, u32 least)
+{
+	u32 i, n = nic_touched(nic), kept = 0;
+
+	for (i = 0; i < n; i++) {
+		struct nic_row *row = nic_row_at(nic, nic_load(&nic->touched[i]));
+		u32 owed = row ? nic_load(&row->nowed) : 0;
+
+		if (owed >= least)
+			nic_acks_send(nic, row);
+		else if (owed)
+			nic_store(&nic->touched[kept++], nic_row_index(nic, row));
+	}
+	nic_store(&nic->ntouched, kept);
+	nic_store(&nic->touched_since, kept ? plat_clock() : 0);
+}
+
+void nic_acks_flush(struct nic *nic)
+{
+	nic_touched_send(nic, 1);
+}
+
+void nic_receive_end(struct nic *nic)
+{
+	const struct nic_settings *set = &nic->hdr->settings;
+	/* A process that got something may soon have an answer of its own. */
+	bool wait = nic->space != NIC_SPACE_POINTER && set->piggyback;
+
+	if (nic->ntouched)
+		nic_touched_send(nic, wait && set->ack_unit > 1 ? set->ack_unit : 1);
+	plat_flush(nic);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The sender's ends of the logical channels to one NIC: stop and wait on each,
+ * as many of them in use as loss and refusals allow.
+ *
+ * There is one mechanism of retransmission, the packet's timer. A refusal tells
+ * only that the receiver is alive; an acknowledgement of a packet that was sent
+ * later makes the timer end now.
+ */
+#include "nic_vn.h"
+
+#define NIC_CREDIT_ONE 256u
+/* Bits of how a round trip's average and deviation follow a sample. */
+#define NIC_RTT_SHIFT 3
+#define NIC_DEVIATION_SHIFT 2
+/* Packets may overtake each other by so much, us, or half a round trip. */
+#define NIC_REORDER_US 50u
+#define NIC_BACKOFF_MAX 8u
+
+/* ------------------------------------------------------- taking and freeing */
+
+static u32 nic_row_limit(const struct nic *nic, const struct nic_row *row)
+{
+	u32 most = nic->hdr->settings.channels;
+
+	if (most > VNET_WIRE_CHANNELS)
+		most = VNET_WIRE_CHANNELS;
+	if (nic->hdr->settings.adaptive && row->credit / NIC_CREDIT_ONE < most)
+		most = row->credit / NIC_CREDIT_ONE;
+	return most ? most : 1;
+}
+
+struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
+			   u64 now)
+{
+	struct nic_tx *tx;
+	u32 n;
+
+	if (row->state != NIC_ROW_UP || row->unacked >= nic_row_limit(nic, row) || !~row->busy)
+		return NULL;
+	if (row->unacked && row->unacked_bytes + packet->length > row->window)
+		return NULL;
+	n = (u32)__builtin_ctzll(~row->busy);
+	tx = &row->tx[n];
+	tx->seq++;
+	tx->qpn = packet->qpn;
+	tx->sq_index = packet->sq_index;
+	tx->psn = packet->psn;
+	tx->offset = packet->offset;
+	tx->length = packet->length;
+	tx->opcode = packet->opcode;
+	tx->retries = 0;
+	tx->flags = packet->unordered ? NIC_TX_UNORDERED : 0;
+	tx->since = now;
+	tx->answered = now;
+	tx->due = now;
+	row->unacked++;
+	row->unacked_bytes += packet->length;
+	/* Last: what recovery counts by. */
+	nic_store_release(&row->busy, row->busy | 1ull << n);
+	return tx;
+}
+
+void nic_tx_free(struct nic_row *row, struct nic_tx *tx)
+{
+	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
+	tx->qpn = 0;
+	row->unacked--;
+	row->unacked_bytes -= tx->length;
+}
+
+/* Retransmission timeout, ns. */
+static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 retries)
+{
+	const struct nic_settings *set = &nic->hdr->settings;
+	u64 us = row->rtt + 4ull * row->rtt_deviation;
+
+	if (us < set->rto_min)
+		us = set->rto_min;
+	us <<= retries < NIC_BACKOFF_MAX ? retries : NIC_BACKOFF_MAX;
+	if (us > set->rto_max)
+		us = set->rto_max;
+	return us * 1000;
+}
+
+static void nic_row_due(struct nic_row *row, u64 due)
+{
+	if (!row->due || due < row->due)
+		row->due = due;
+}
+
+void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
+{
+	tx->timestamp = nic_us(now);
+	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR);
+	tx->due = now + nic_row_rto(nic, row, tx->retries);
+	nic_row_due(row, tx->due);
+	nic_row_activate(nic, row);
+}
+
+void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
+{
+	u64 busy = row->busy;
+
+	(void)nic;
+	while (busy) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		busy &= busy - 1;
+		if (tx->qpn == qpn)
+			nic_tx_free(row, tx);
+	}
+}
+
+/* ------------------------------------------------------------------ answers */
+
+static void nic_row_sample(struct nic_row *row, u32 us)
+{
+	s32 error = (s32)us - (s32)row->rtt;
+	u32 size = (u32)(error < 0 ? -error : error);
+
+	row->rtt = (u32)((s32)row->rtt + error / (1 << NIC_RTT_SHIFT));
+	row->rtt_deviation = (u32)((s32)row->rtt_deviation + ((s32)size - (s32)row->rtt_deviation) /
+								     (1 << NIC_DEVIATION_SHIFT));
+}
+
+/* One more for each answer until the first loss, later one per round. */
+static void nic_row_grow(struct nic_row *row)
+{
+	row->credit += row->cut_at ? NIC_CREDIT_ONE * NIC_CREDIT_ONE / row->credit + 1 :
+				     NIC_CREDIT_ONE;
+	if (row->credit > VNET_WIRE_CHANNELS * NIC_CREDIT_ONE)
+		row->credit = VNET_WIRE_CHANNELS * NIC_CREDIT_ONE;
+}
+
+/* Fewer, once a round trip. */
+static void nic_row_shrink(struct nic_row *row, u32 now)
+{
+	if (row->cut_at && now - row->cut_at < row->rtt)
+		return;
+	row->cut_at = now ? now : 1;
+	row->credit -= row->credit / 4;
+	if (row->credit < NIC_CREDIT_ONE)
+		row->credit = NIC_CREDIT_ONE;
+}
+
+static void nic_answered_add(struct nic_answered *out, u32 qpn)
+{
+	u32 i;
+
+	for (i = 0; i < out->n; i++) {
+		if (out->qpn[i] == qpn)
+			return;
+	}
+	if (out->n < VNET_WIRE_ACKS)
+		out->qpn[out->n++] = qpn;
+}
+
+/* The packet is where it belongs. The endpoint is resident while it is under way. */
+static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			const struct vnet_frame_ack *ack)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+
+	/* Not one that was sent twice and is retired. */
+	if (likely(ep && ep->qpn == tx->qpn && tx->psn - ep->una < ep->next - ep->una)) {
+		nic_store(&ep->hold_until, 0);
+		if (ack->code == VNET_ACK_RESULT)
+			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
+		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+	}
+	nic_tx_free(row, tx);
+}
+
+static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			    const struct vnet_frame_ack *ack)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 status = nic_le64(ack->result);
+
+	nic_count(nic, returned);
+	if (status == VNET_WC_SUCCESS || status >= VNET_WC_STATUS_MAX)
+		status = VNET_WC_REM_OP_ERR;
+	if (ep && ep->qpn == tx->qpn)
+		nic_vn_fail(ep, tx->psn, (u32)status);
+	nic_tx_free(row, tx);
+}
+
+static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			   const struct vnet_frame_ack *ack, u64 now)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 wait = nic_le64(ack->result);
+
+	nic_count(nic, nacks_received);
+	tx->answered = now;
+	/* Of an earlier transmission: the latest may have been taken. */
+	if (nic_le32(ack->timestamp) != tx->timestamp)
+		return;
+	tx->flags |= NIC_TX_NACKED;
+	if (ack->code == VNET_NACK_BUSY)
+		nic_row_shrink(row, nic_us(now));
+	if (ack->code != VNET_NACK_RNR || !ep || ep->qpn != tx->qpn)
+		return;
+	if (wait > 1000000000ull)
+		wait = 1000000000ull;
+	tx->due = now + wait;
+	nic_row_due(row, tx->due);
+	if (ep->hold_until < tx->due)
+		ep->hold_until = tx->due;
+	tx->flags |= NIC_TX_RNR;
+}
+
+static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *ack,
+			  bool data, u64 now, struct nic_answered *out)
+{
+	struct nic_tx *tx = &row->tx[ack->channel];
+	bool latest;
+
+	if (!(row->busy & 1ull << ack->channel) || tx->seq != nic_le32(ack->seq))
+		return;
+	latest = nic_le32(ack->timestamp) == tx->timestamp;
+	if (latest)
+		nic_row_sample(row, nic_us(now) - tx->timestamp);
+	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
+		nic_tx_refused(nic, row, tx, ack, now);
+		return;
+	}
+	/*
+	 * Nobody there: as good as no answer for a connection, whose retries go on
+	 * until its patience ends.
+	 */
+	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED))
+		return;
+	/* A read is done by its data; this is of another time that it was asked for. */
+	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST)
+		return;
+	nic_answered_add(out, tx->qpn);
+	nic_row_grow(row);
+	if (ack->code == VNET_RETURN_ERROR)
+		nic_tx_returned(nic, row, tx, ack);
+	else
+		nic_tx_done(nic, row, tx, ack);
+}
+
+/* What was sent well before something that has arrived is lost, or was refused. */
+static void nic_row_overtaken(struct nic *nic, struct nic_row *row, u32 newest, u64 now)
+{
+	u32 slack = row->rtt / 2 > NIC_REORDER_US ? row->rtt / 2 : NIC_REORDER_US;
+	u64 busy = row->busy;
+
+	(void)nic;
+	while (busy) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		busy &= busy - 1;
+		if ((s32)(newest - slack - tx->timestamp) <= 0 || tx->due <= now ||
+		    (tx->flags & NIC_TX_RNR) || tx->retries > 2)
+			continue;
+		tx->due = now;
+		nic_row_due(row, now);
+	}
+}
+
+void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f,
+		    bool data, struct nic_answered *out)
+{
+	const struct vnet_frame_ack *acks = f->ack;
+	u64 now = plat_clock();
+	u32 i, newest;
+
+	row->heard = now;
+	row->calls = 0;
+	newest = nic_le32(acks[0].timestamp);
+	for (i = 0; i < f->nacks; i++) {
+		nic_tx_answer(nic, row, &acks[i], data && !i, now, out);
+		if ((s32)(nic_le32(acks[i].timestamp) - newest) > 0)
+			newest = nic_le32(acks[i].timestamp);
+	}
+	if (row->busy)
+		nic_row_overtaken(nic, row, newest, now);
+}
+
+/* ------------------------------------------------------------------- timers */
+
+void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
+{
+	u32 seq[VNET_WIRE_CHANNELS];
+	u64 busy, due = 0, next = 0;
+	bool lost = false;
+
+	if (!nic_lock(nic, &row->lock))
+		return;
+	nic_row_call(nic, row, now);
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		u32 n = (u32)__builtin_ctzll(busy);
+		struct nic_tx *tx = &row->tx[n];
+
+		if (tx->due <= now) {
+			seq[n] = tx->seq;
+			due |= 1ull << n;
+			lost = lost || !(tx->flags & NIC_TX_NACKED);
+			/* Unless it is sent: look again soon. */
+			tx->due = now + nic->hdr->settings.rto_min * 1000ull;
+		}
+		if (!next || tx->due < next)
+			next = tx->due;
+	}
+	row->due = next;
+	if (lost)
+		nic_row_shrink(row, nic_us(now));
+	/* Is it still the NIC that it was? Not heard of for long: ask. */
+	if (due && row->state == NIC_ROW_UP && now - row->heard > NIC_SILENCE_NS)
+		nic_row_probe(nic, row, now);
+	nic_unlock(&row->lock);
+	for (; due; due &= due - 1) {
+		u32 n = (u32)__builtin_ctzll(due);
+
+		nic_vn_again(nic, row, n, seq[n], now);
+	}
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Endpoints come into the frames of the NIC and leave them. A frame is needed for
+ * as long as packets of the queue pair are under way, and while it sends or takes
+ * packets; the rest of the time its state is in host memory.
+ *
+ * Who leaves is chosen by a clock with a second chance. A busy endpoint is asked
+ * to leave once it has had its turn: it sends nothing new, and goes when nothing
+ * of it is under way, or all that is has been refused by the latest word of its
+ * receiver (such packets are taken back and sent again when it returns).
+ */
+#include "nic_vn.h"
+
+static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
+{
+	return &nic->backing[nic_qp_index(nic, qp)];
+}
+
+/* ------------------------------------------------------------------ leaving */
+
+/*
+ * Packets that were refused by the latest word are taken back; false: others are
+ * under way. Both locks of the endpoint are held.
+ */
+static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	struct nic_row *row = nic_row_at(nic, qp->row);
+	u64 busy;
+	bool all = true;
+
+	if (ep->una == ep->next)
+		return true;
+	/*
+	 * What is taken back is sent anew from the oldest packet on; that it can
+	 * be, none of what follows may be done or be on its way.
+	 */
+	if (!row || qp->type == NIC_QPT_UD || ep->cut || ep->done || ep->failed_status)
+		return false;
+	if (!nic_trylock(nic, &row->lock))
+		return false;
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		const struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		if (tx->qpn == qp->qpn && !(tx->flags & NIC_TX_NACKED))
+			all = false;
+	}
+	if (all && !ep->done) {
+		nic_tx_cancel(nic, row, qp->qpn);
+		ep->next = ep->una;
+		ep->sq_next = qp->sq_cons;
+	} else {
+		all = false;
+	}
+	nic_unlock(&row->lock);
+	return all;
+}
+
+/* The endpoint in this frame goes, if it can; frame_lock is held. */
+static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
+{
+	struct nic_qp *qp = nic_find_qp(nic, ep->qpn);
+	bool gone = false;
+
+	if (!qp) {
+		ep->qpn = 0;
+		return true;
+	}
+	/* Tried, never waited for: its holder may be waiting for frame_lock. */
+	if (!nic_trylock(nic, &qp->sq_lock))
+		return false;
+	if (ep->qpn == qp->qpn && qp->op_phase == NIC_OP_IDLE && nic_take_back(nic, qp, ep)) {
+		ep->leaving = 0;
+		*nic_backing_of(nic, qp) = *ep;
+		nic_store(&qp->frame, NIC_NONE);
+		nic_store_release(&ep->qpn, 0);
+		nic_count(nic, evictions);
+		gone = true;
+	} else if (ep->sent >= nic->hdr->settings.loiter || !ep->used) {
+		ep->leaving = 1;
+	}
+	nic_unlock(&qp->sq_lock);
+	/* It may have work, for which it will come back. */
+	nic_pend(nic, qp);
+	return gone;
+}
+
+/* A free frame, or one that can be freed; frame_lock is held. */
+static struct nic_endpoint *nic_frame_find(struct nic *nic)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * nic->max_frame; i++) {
+		struct nic_endpoint *ep = &nic->frame[nic->hdr->frame_hand++ % nic->max_frame];
+
+		if (!ep->qpn)
+			return ep;
+		if (ep->used)
+			ep->used = 0;
+		else if (nic_frame_evict(nic, ep))
+			return ep;
+	}
+	return NULL;
+}
+
+struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (likely(ep && ep->qpn == qp->qpn)) {
+		ep->used = 1;
+		return ep;
+	}
+	nic_count(nic, faults);
+	if (!nic_trylock(nic, &nic->hdr->frame_lock))
+		return NULL;
+	ep = nic_frame_find(nic);
+	if (ep) {
+		*ep = *nic_backing_of(nic, qp);
+		ep->sent = 0;
+		ep->used = 1;
+		ep->leaving = 0;
+		ep->qpn = qp->qpn;
+		nic_store_release(&qp->frame, (u32)(ep - nic->frame));
+		nic_count(nic, loads);
+	}
+	nic_unlock(&nic->hdr->frame_lock);
+	return ep;
+}
+
+/* ---------------------------------------------------------- a QP's own life */
+
+bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp)
+{
+	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	return ep && ep->qpn == qp->qpn &&
+	       (ep->una != ep->next || ep->cut || (s32)(ep->sq_next - qp->sq_cons) > 0);
+}
+
+/* Which state of the wire a QP has: in its frame, or at home. */
+static struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	return ep && ep->qpn == qp->qpn ? ep : nic_backing_of(nic, qp);
+}
+
+void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to)
+{
+	struct nic_endpoint *ep;
+
+	if (!nic->max_row)
+		return;
+	if (path && qp->type != NIC_QPT_UD)
+		qp->row = nic_is_own_gid(nic, qp->attr.dgid) ?
+				  NIC_NONE :
+				  nic_row_find(nic, qp->attr.dgid,
+					       nic->hdr->gid[qp->attr.sgid_index % NIC_MAX_GIDS]);
+	ep = nic_endpoint_any(nic, qp);
+	if (to == NIC_QPS_RTR && from == NIC_QPS_INIT) {
+		memset(ep, 0, sizeof(*ep));
+		ep->expected = qp->attr.rq_psn;
+	}
+	if (to == NIC_QPS_RTS && from == NIC_QPS_RTR) {
+		ep->next = qp->attr.sq_psn;
+		ep->una = qp->attr.sq_psn;
+		ep->read_end = qp->attr.sq_psn;
+		ep->sq_next = qp->sq_cons;
+	}
+	if (to == NIC_QPS_RTS && (from == NIC_QPS_SQE || from == NIC_QPS_RTR)) {
+		ep->sq_next = qp->sq_cons;
+		ep->failed_status = 0;
+	}
+}
+
+static bool nic_row_cancel(struct nic *nic, u32 n, u32 qpn)
+{
+	struct nic_row *row = nic_row_at(nic, n);
+
+	if (!row || row->state == NIC_ROW_FREE || !row->busy)
+		return true;
+	if (!nic_lock(nic, &row->lock))
+		return false;
+	nic_tx_cancel(nic, row, qpn);
+	nic_unlock(&row->lock);
+	return true;
+}
+
+bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	u32 i, high = nic_load(&nic->hdr->row_high);
+
+	if (qp->type != NIC_QPT_UD) {
+		if (!nic_row_cancel(nic, qp->row, qp->qpn))
+			return false;
+	} else {
+		for (i = 0; i < high; i++) {
+			if (!nic_row_cancel(nic, i, qp->qpn))
+				return false;
+		}
+	}
+	nic_store(&ep->una, ep->next);
+	nic_store(&ep->done, 0);
+	ep->failed_status = 0;
+	ep->hold_until = 0;
+	ep->cut = 0;
+	nic_store(&ep->sq_next, qp->sq_cons);
+	return true;
+}
+
+bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (!nic->max_row)
+		return true;
+	if (ep && ep->qpn == qp->qpn) {
+		if (!nic_vn_cancel(nic, qp, ep) || !nic_trylock(nic, &nic->hdr->frame_lock))
+			return false;
+		nic_store(&qp->frame, NIC_NONE);
+		memset(ep, 0, sizeof(*ep));
+		nic_unlock(&nic->hdr->frame_lock);
+	}
+	memset(nic_backing_of(nic, qp), 0, sizeof(*ep));
+	qp->row = NIC_NONE;
+	return true;
+}
+
+/* ---------------------------------------------------------------------- death */
+
+/* Counts are what the tables say. */
+static void nic_row_repair(struct nic_row *row)
+{
+	u64 busy;
+
+	row->unacked = 0;
+	row->unacked_bytes = 0;
+	row->nowed = (u32)__builtin_popcountll(row->owed);
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		row->unacked++;
+		row->unacked_bytes += row->tx[__builtin_ctzll(busy)].length;
+	}
+}
+
+static void nic_row_recover(struct nic_row *row, u32 owner)
+{
+	u32 i;
+
+	/* A packet that it was writing comes again, and is known if it was written. */
+	for (i = 0; i < VNET_WIRE_CHANNELS; i++) {
+		if (nic_load(&row->rx[i].busy) == owner)
+			nic_store(&row->rx[i].busy, 0);
+	}
+	if (nic_load(&row->lock) != owner)
+		return;
+	nic_row_repair(row);
+	nic_unlock(&row->lock);
+}
+
+/* A receive that it was taking for a message in pieces. */
+static void nic_open_recover(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+	struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+	struct nic_rq *rq = srq ? &srq->rq : &qp->rq;
+
+	if (!ep || ep->qpn != qp->qpn || !ep->receive.open || nic_load(&rq->lock) != owner)
+		return;
+	if (rq->cons == ep->receive.index)
+		nic_take_receive(nic, rq);
+}
+
+static void nic_frames_recover(struct nic *nic, u32 owner)
+{
+	u32 i;
+
+	if (nic_load(&nic->hdr->frame_lock) != owner)
+		return;
+	/* A frame is whose queue pair says so; the copy at home is whole till then. */
+	for (i = 0; i < nic->max_frame; i++) {
+		struct nic_endpoint *ep = &nic->frame[i];
+		struct nic_qp *qp = ep->qpn ? nic_find_qp(nic, ep->qpn) : NULL;
+
+		if (ep->qpn && (!qp || qp->frame != i))
+			ep->qpn = 0;
+	}
+	nic_unlock(&nic->hdr->frame_lock);
+}
+
+void nic_vn_recover(struct nic *nic, u32 owner)
+{
+	u32 i, high = nic_load(&nic->hdr->row_high);
+
+	if (!nic->max_row)
+		return;
+	for (i = 0; i < high && i < nic->max_row; i++)
+		nic_row_recover(&nic->row[i], owner);
+	if (nic_load(&nic->hdr->row_lock) == owner)
+		nic_unlock(&nic->hdr->row_lock);
+	for (i = 0; i < nic_qp_high(nic); i++) {
+		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
+			nic_open_recover(nic, &nic->qp[i], owner);
+	}
+	nic_frames_recover(nic, owner);
+}

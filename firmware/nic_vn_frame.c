@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Frames: written with all their fields, and read with all of these checked, so
+ * that nobody else has to look at a frame that is not whole.
+ */
+#include "nic_vn.h"
+
+struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u8 kind)
+{
+	struct vnet_frame *frame = plat_frame(nic);
+
+	if (unlikely(!frame))
+		return NULL;
+	memset(frame, 0, sizeof(*frame));
+	frame->magic = nic_le16(VNET_WIRE_MAGIC);
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = kind;
+	frame->src_incarnation = nic_le64(nic_load(&nic->hdr->incarnation));
+	frame->src_row = nic_le32(NIC_NONE);
+	frame->dst_row = nic_le32(NIC_NONE);
+	if (row) {
+		frame->dst_incarnation = nic_le64(row->incarnation);
+		frame->dst_row = nic_le32(row->peer_row);
+		frame->src_row = nic_le32(nic_row_index(nic, row));
+	}
+	return frame;
+}
+
+void nic_frame_send(struct nic *nic, struct vnet_frame *frame, const struct nic_address *to,
+		    u32 length)
+{
+	struct nic_counters *count = &nic->hdr->counters;
+
+	frame->crc = 0;
+	frame->crc = nic_le32(plat_crc32c(0, frame, length));
+	nic_fetch_add(&count->frames_sent, 1);
+	nic_fetch_add(&count->bytes_sent, length);
+	plat_send(nic, to, length);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length)
+{
+	u32 crc;
+
+	if (length < sizeof(*head) || length > VNET_WIRE_MAX_FRAME) {
+		nic_count(nic, bad_length);
+		return false;
+	}
+	if (head->magic != nic_le16(VNET_WIRE_MAGIC) || head->version != VNET_WIRE_VERSION) {
+		nic_count(nic, bad_version);
+		return false;
+	}
+	crc = nic_le32(head->crc);
+	head->crc = 0;
+	if (plat_crc32c(0, head, length) != crc) {
+		nic_count(nic, bad_crc);
+		return false;
+	}
+	return true;
+}
+
+static bool nic_acks_ok(const struct vnet_frame_ack *ack, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (ack[i].channel >= VNET_WIRE_CHANNELS)
+			return false;
+	}
+	return true;
+}
+
+/* A piece lies within its message, and says of itself what its place says. */
+static bool nic_piece_ok(const struct vnet_frame_op *op, u32 length)
+{
+	u64 end = (u64)nic_le32(op->offset) + length;
+	u32 total = nic_le32(op->msg_len);
+
+	return total <= NIC_MAX_MSG && end <= total &&
+	       !(op->flags & VNET_OP_FIRST) == (op->offset != 0) &&
+	       !(op->flags & VNET_OP_LAST) == (end != total);
+}
+
+static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
+{
+	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
+		return false;
+	switch (op->opcode) {
+	case VNET_WR_SEND:
+	case VNET_WR_SEND_IMM:
+	case VNET_WR_SEND_INV:
+		if (op->qp_type == NIC_QPT_UD)
+			return payload_len >= VNET_GRH_SIZE &&
+			       payload_len <= VNET_GRH_SIZE + NIC_MTU &&
+			       op->opcode != VNET_WR_SEND_INV &&
+			       nic_le32(op->msg_len) == payload_len &&
+			       nic_piece_ok(op, payload_len);
+		return nic_piece_ok(op, payload_len);
+	case VNET_WR_RDMA_WRITE:
+	case VNET_WR_RDMA_WRITE_IMM:
+		return nic_piece_ok(op, payload_len);
+	case VNET_WR_RDMA_READ:
+		return !payload_len && nic_piece_ok(op, nic_le32(op->read_len));
+	case VNET_WR_ATOMIC_CMP_SWP:
+	case VNET_WR_ATOMIC_FETCH_ADD:
+		return !payload_len;
+	default:
+		return false;
+	}
+}
+
+/* What follows the acknowledgements, by kind: how long it is; NIC_NONE: no kind. */
+static u32 nic_body_size(u8 kind)
+{
+	switch (kind) {
+	case VNET_FRAME_HELLO:
+	case VNET_FRAME_WELCOME:
+		return sizeof(struct vnet_frame_hello);
+	case VNET_FRAME_DATA:
+		return sizeof(struct vnet_frame_op);
+	case VNET_FRAME_ACK:
+		return 0;
+	default:
+		return NIC_NONE;
+	}
+}
+
+bool nic_frame_parse(struct nic *nic, void *frame, u32 length, struct nic_arrived_frame *out)
+{
+	const struct vnet_frame *head = frame;
+	const u8 *body;
+	u32 size;
+
+	if (!nic_head_ok(nic, frame, length))
+		return false;
+	out->head = head;
+	out->ack = (const struct vnet_frame_ack *)(head + 1);
+	out->nacks = head->nacks;
+	out->payload_len = nic_le16(head->payload_len);
+	out->op = NULL;
+	out->hello = NULL;
+	size = nic_body_size(head->kind);
+	if (size == NIC_NONE)
+		goto bad_field;
+	if (length != sizeof(*head) + out->nacks * sizeof(*out->ack) + size + out->payload_len) {
+		nic_count(nic, bad_length);
+		return false;
+	}
+	body = (const u8 *)(out->ack + out->nacks);
+	out->payload = body + size;
+	if (out->nacks > VNET_WIRE_ACKS || !nic_acks_ok(out->ack, out->nacks))
+		goto bad_field;
+	if (head->kind == VNET_FRAME_DATA) {
+		out->op = (const struct vnet_frame_op *)body;
+		if (!nic_op_ok(out->op, out->payload_len))
+			goto bad_field;
+	} else if (head->kind == VNET_FRAME_ACK) {
+		if (out->payload_len && !out->nacks)
+			goto bad_field;
+	} else {
+		out->hello = (const struct vnet_frame_hello *)body;
+		if (nic_le32(out->hello->payload) < VNET_WIRE_MIN_PAYLOAD || out->payload_len)
+			goto bad_field;
+	}
+	return true;
+bad_field:
+	nic_count(nic, bad_field);
+	return false;
+}

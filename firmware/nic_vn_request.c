@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The requester: work requests are cut into packets, up to NIC_WINDOW of these
+ * are under way at once, and requests are retired in order as theirs are done.
+ * A packet is not kept: every transmission gathers it again from the request,
+ * which stays in the send queue until it is retired.
+ */
+#include "nic_vn.h"
+
+#define OP(n) (1u << (n))
+#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
+#define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
+#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
+#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
+
+void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
+{
+	if (ep->failed_status && (s32)(psn - ep->failed_psn) >= 0)
+		return;
+	ep->failed_psn = psn;
+	nic_store_release(&ep->failed_status, status);
+}
+
+/* ------------------------------------------------------------------ the packet */
+
+/* What is under way, as it stands in the send queue. */
+struct nic_sending {
+	struct nic *nic;
+	struct nic_qp *qp;
+	struct nic_endpoint *ep;
+	struct nic_row *row;
+	struct nic_request r;
+	u8 grh[VNET_GRH_SIZE];
+	u8 op_flags;
+};
+
+/* Bytes [offset, offset + length) of the request's memory: how many pieces. */
+static u32 nic_slice(const struct nic_request *r, u64 offset, u64 length, struct nic_piece *out)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < r->nlocal && length; i++) {
+		struct nic_piece piece = r->local[i];
+
+		if (offset >= piece.length) {
+			offset -= piece.length;
+			continue;
+		}
+		piece.addr += offset;
+		piece.length -= offset;
+		offset = 0;
+		if (piece.length > length)
+			piece.length = length;
+		length -= piece.length;
+		out[n++] = piece;
+	}
+	return n;
+}
+
+/* Find the request's memory again; a datagram has its header in front. */
+static u32 nic_sending_gather(struct nic_sending *s)
+{
+	struct nic_request *r = &s->r;
+	u32 i, status;
+
+	status = nic_gather(r, READS & OP(r->wqe.opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
+	if (status)
+		return status;
+	if (ATOMICS & OP(r->wqe.opcode))
+		return r->length == 8 ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
+	s->op_flags = r->wqe.flags & VNET_WR_SOLICITED ? VNET_OP_SOLICITED : 0;
+	if (s->qp->type != NIC_QPT_UD)
+		return VNET_WC_SUCCESS;
+	if (r->length > NIC_MTU)
+		return VNET_WC_LOC_LEN_ERR;
+	if (nic_make_grh(s->nic, &r->wqe.ud, r->length, s->grh))
+		s->op_flags |= VNET_OP_GRH_IPV4;
+	for (i = r->nlocal; i > 0; i--)
+		r->local[i] = r->local[i - 1];
+	r->local[0].addr = (u64)(unsigned long)s->grh;
+	r->local[0].length = VNET_GRH_SIZE;
+	r->local[0].space = NIC_SPACE_POINTER;
+	r->nlocal++;
+	r->length += VNET_GRH_SIZE;
+	return VNET_WC_SUCCESS;
+}
+
+static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
+			const struct nic_tx *tx, u32 channel)
+{
+	const struct vnet_send_wqe *wqe = &s->r.wqe;
+	bool datagram = s->qp->type == NIC_QPT_UD;
+	u32 qkey = wqe->ud.remote_qkey;
+
+	memset(op, 0, sizeof(*op));
+	op->seq = nic_le32(tx->seq);
+	op->timestamp = nic_le32(tx->timestamp);
+	op->channel = (u8)channel;
+	op->opcode = wqe->opcode;
+	op->flags = s->op_flags;
+	op->qp_type = s->qp->type;
+	op->src_qpn = nic_le32(s->qp->qpn);
+	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
+	op->psn = nic_le32(tx->psn);
+	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
+	if (!(ATOMICS & OP(wqe->opcode))) {
+		op->offset = nic_le32(tx->offset);
+		op->msg_len = nic_le32((u32)s->r.length);
+		if (!tx->offset)
+			op->flags |= VNET_OP_FIRST;
+		if ((u64)tx->offset + tx->length == s->r.length)
+			op->flags |= VNET_OP_LAST;
+	}
+	if (datagram) {
+		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
+		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
+		return;
+	}
+	if (!((READS | WRITES) & OP(wqe->opcode)))
+		return;
+	if (wqe->opcode == VNET_WR_RDMA_READ)
+		op->read_len = nic_le32(tx->length);
+	op->remote_addr = nic_le64(wqe->rdma.remote_addr + tx->offset);
+	op->rkey = nic_le32(wqe->rdma.rkey);
+	op->compare_add = nic_le64(wqe->rdma.compare_add);
+	op->swap = nic_le64(wqe->rdma.swap);
+}
+
+/*
+ * Transmit the packet of a channel, whose request is gathered. The row's lock is
+ * held, and released. false: local memory could not be read.
+ */
+static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
+{
+	struct nic *nic = s->nic;
+	struct nic_row *row = s->row;
+	bool carries = !(READS & OP(s->r.wqe.opcode));
+	u32 length = sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op);
+	struct nic_piece src[VNET_MAX_SGE + 1], dst = { .space = NIC_SPACE_POINTER };
+	struct nic_address address = row->address;
+	struct vnet_frame *frame;
+	struct vnet_frame_op *op;
+	u32 room, n;
+
+	nic_tx_sent(nic, row, tx, now);
+	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
+	if (!frame) {
+		nic_unlock(&row->lock);
+		return true;
+	}
+	dst.length = carries ? tx->length : 0;
+	length += (u32)dst.length;
+	room = row->payload + VNET_WIRE_SLACK - length;
+	if (nic->hdr->settings.piggyback && row->owed)
+		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
+						 room / sizeof(struct vnet_frame_ack));
+	length += frame->nacks * sizeof(struct vnet_frame_ack);
+	frame->payload_len = nic_le16((u16)dst.length);
+	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
+				      frame->nacks * sizeof(struct vnet_frame_ack));
+	nic_op_fill(s, op, tx, nic_tx_channel(row, tx));
+	n = nic_slice(&s->r, tx->offset, dst.length, src);
+	nic_unlock(&row->lock);
+
+	dst.addr = (u64)(unsigned long)(op + 1);
+	if (dst.length && plat_copy(nic, &dst, 1, src, n, dst.length) != NIC_COPY_OK)
+		return false;
+	nic_frame_send(nic, frame, &address, length);
+	return true;
+}
+
+/* ------------------------------------------------------------------- retiring */
+
+/* Packets that are done, from the oldest on. */
+static void nic_window_advance(struct nic_endpoint *ep)
+{
+	while (ep->una != ep->next) {
+		u64 bit = 1ull << (ep->una % NIC_WINDOW);
+
+		/* Pairs with the exchange by who got the answer. */
+		if (!(nic_load_acquire(&ep->done) & bit))
+			return;
+		nic_fetch_and(&ep->done, ~bit);
+		nic_store(&ep->una, ep->una + 1);
+	}
+}
+
+/* What came back goes where it belongs. */
+static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
+{
+	u64 old = s->ep->result[psn % NIC_WINDOW];
+	struct nic_piece here = { .addr = (u64)(unsigned long)&old,
+				  .length = 8,
+				  .space = NIC_SPACE_POINTER };
+	u32 status = nic_gather(&s->r, NIC_ACCESS_LOCAL_WRITE);
+
+	if (status)
+		return status;
+	if (s->r.length != 8)
+		return VNET_WC_LOC_LEN_ERR;
+	s->qp->op_bytes = 8;
+	return plat_copy(s->nic, s->r.local, s->r.nlocal, &here, 1, 8) == NIC_COPY_OK ?
+		       VNET_WC_SUCCESS :
+		       VNET_WC_LOC_PROT_ERR;
+}
+
+/* The head request is over: with this status. false: call again. */
+static bool nic_head_over(struct nic_sending *s, u32 status)
+{
+	struct nic_qp *qp = s->qp;
+
+	if (status == VNET_WC_SUCCESS) {
+		qp->counters.sent_msgs++;
+		qp->counters.sent_bytes += s->r.length;
+	} else {
+		nic_send_failed(s->nic, qp, status);
+	}
+	qp->op_status = (u8)status;
+	nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	if (!nic_retire(s->nic, qp, &s->r.wqe))
+		return false;
+	nic_drained(s->nic, qp);
+	return true;
+}
+
+/* Retire what is done, and the first that failed: false: not all, call again. */
+static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_qp *qp = s->qp;
+	u32 status, failed;
+
+	nic_window_advance(ep);
+	while (qp->sq_cons != ep->sq_next || ep->cut) {
+		bool whole = qp->sq_cons != ep->sq_next;
+		u32 last = whole ? ep->last[qp->sq_cons % NIC_WINDOW] : ep->next - 1;
+
+		failed = nic_load_acquire(&ep->failed_status);
+		if (failed && (s32)(ep->failed_psn - last) <= 0)
+			status = failed;
+		else if (whole && (s32)(ep->una - last) > 0)
+			status = VNET_WC_SUCCESS;
+		else
+			return true;
+		nic_fetch(&s->r, ring, qp->sq_cons);
+		s->r.length = 0;
+		if (!status && (ATOMICS & OP(s->r.wqe.opcode & 31)))
+			status = nic_retire_atomic(s, last);
+		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
+			qp->op_bytes = (u32)s->r.length;
+		if (!nic_head_over(s, status))
+			return false;
+		if (status) {
+			/* What was sent after it will not be asked for. */
+			ep->failed_status = 0;
+			return true;
+		}
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------- sending */
+
+enum nic_sent {
+	/* A packet was sent, or made; go on. */
+	NIC_SENT,
+	/* Nothing to do until an answer comes, or the process posts. */
+	NIC_SENT_REST,
+	/* Not now, and nobody will call: leave it pending. */
+	NIC_SENT_LATER,
+	/* The head request is not for the wire. */
+	NIC_SENT_LOCAL,
+};
+
+/* The request at sq_next has all its packets. */
+static void nic_request_cut(struct nic_endpoint *ep)
+{
+	ep->cut = 0;
+	nic_store(&ep->sq_next, ep->sq_next + 1);
+}
+
+/* A packet that is never sent: its request has failed, or is done already. */
+static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
+{
+	u32 psn = ep->next;
+
+	ep->last[ep->sq_next % NIC_WINDOW] = psn;
+	nic_store(&ep->next, psn + 1);
+	if (status)
+		nic_vn_fail(ep, psn, status);
+	else
+		nic_fetch_or(&ep->done, 1ull << (psn % NIC_WINDOW));
+	nic_request_cut(ep);
+	return NIC_SENT;
+}
+
+/* Until an answer comes; without any to come, the NIC processor tries again. */
+static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
+{
+	return ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LATER;
+}
+
+static enum nic_sent nic_send_packet(struct nic_sending *s)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_row *row = s->row;
+	u64 left = s->r.length - ep->cut, now = plat_clock();
+	struct nic_packet packet = {
+		.qpn = s->qp->qpn,
+		.sq_index = ep->sq_next,
+		.psn = ep->next,
+		.offset = ep->cut,
+		.opcode = s->r.wqe.opcode,
+		.unordered = s->qp->type == NIC_QPT_UD,
+	};
+	struct nic_tx *tx;
+
+	if (!nic_lock(s->nic, &row->lock))
+		return NIC_SENT_LATER;
+	if (row->state == NIC_ROW_CALLING) {
+		nic_row_activate(s->nic, row);
+		nic_row_call(s->nic, row, now);
+	}
+	packet.length =
+		(u32)(left < row->payload || s->qp->type == NIC_QPT_UD ? left : row->payload);
+	if (ATOMICS & OP(s->r.wqe.opcode))
+		packet.length = 8;
+	tx = nic_tx_take(s->nic, row, &packet, now);
+	if (!tx) {
+		nic_unlock(&row->lock);
+		return nic_sent_wait(ep);
+	}
+	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
+	nic_store(&ep->next, ep->next + 1);
+	if (READS & OP(s->r.wqe.opcode))
+		ep->read_end = ep->next;
+	ep->cut += packet.length;
+	ep->sent++;
+	if (ep->cut >= s->r.length)
+		nic_request_cut(ep);
+	if (!nic_transmit(s, tx, now)) {
+		nic_vn_fail(ep, packet.psn, VNET_WC_LOC_PROT_ERR);
+		if (nic_lock(s->nic, &row->lock)) {
+			nic_tx_free(row, tx);
+			nic_unlock(&row->lock);
+		}
+	}
+	return NIC_SENT;
+}
+
+/* Requests on keys change what others do: they have the queue for themselves. */
+static enum nic_sent nic_send_local(struct nic_sending *s)
+{
+	u32 status;
+
+	if (s->ep->una != s->ep->next)
+		return NIC_SENT_REST;
+	status = nic_do_local(&s->r);
+	if (status == NIC_EXEC_WAIT) {
+		nic_store(&s->qp->wait, NIC_WAIT_NONE);
+		return NIC_SENT_LATER;
+	}
+	return nic_packet_skip(s->ep, status);
+}
+
+/* Where a datagram goes: true: s->row is set; else *sent says what instead. */
+static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
+{
+	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
+	u32 row;
+
+	if (nic_is_own_gid(s->nic, ud->dgid)) {
+		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
+		return false;
+	}
+	row = nic_row_find(s->nic, ud->dgid, s->nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS]);
+	if (row == NIC_NONE) {
+		nic_count(s->nic, drop_address);
+		*sent = nic_packet_skip(s->ep, VNET_WC_SUCCESS);
+		return false;
+	}
+	s->row = nic_row_at(s->nic, row);
+	return true;
+}
+
+/* May the request at sq_next, or what is left of it, be sent now? */
+static bool nic_may_send(const struct nic_sending *s)
+{
+	const struct nic_endpoint *ep = s->ep;
+	u8 state = nic_load(&s->qp->state);
+
+	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && ep->cut))
+		return false;
+	return ep->next - ep->una < NIC_WINDOW && ep->sq_next - s->qp->sq_cons < NIC_WINDOW &&
+	       !ep->failed_status;
+}
+
+static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_qp *qp = s->qp;
+	enum nic_sent sent;
+	u32 status, queued = nic_load_acquire(&ring->prod) - qp->sq_cons;
+	u8 opcode;
+
+	if (queued > qp->sq_mask + 1) {
+		nic_qp_fail(s->nic, qp, NIC_EVENT_QP_FATAL);
+		return NIC_SENT_LATER;
+	}
+	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
+		return NIC_SENT_REST;
+	if (ep->hold_until && plat_clock() < ep->hold_until)
+		return nic_sent_wait(ep);
+	/* Another endpoint wants the frame; this one comes back when it can. */
+	if (ep->leaving)
+		return NIC_SENT_LATER;
+	nic_fetch(&s->r, ring, ep->sq_next);
+	opcode = s->r.wqe.opcode;
+	if (opcode > VNET_WR_REG_MR || !(nic_opcodes_of(qp->type) & OP(opcode)))
+		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
+	if (KEYS & OP(opcode))
+		return nic_send_local(s);
+	if ((s->r.wqe.flags & VNET_WR_FENCE) && (s32)(ep->read_end - ep->una) > 0)
+		return NIC_SENT_REST;
+	if ((READS & OP(opcode)) && !qp->attr.max_rd_atomic)
+		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
+	if (qp->type == NIC_QPT_UD && !nic_route_datagram(s, &sent))
+		return sent;
+	status = nic_sending_gather(s);
+	/* The process may have changed a request that is half sent. */
+	if (!status && ep->cut > s->r.length)
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (status)
+		return nic_packet_skip(ep, status);
+	return nic_send_packet(s);
+}
+
+/* ------------------------------------------------------------------- the queue */
+
+bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+{
+	struct nic_request r = { .nic = nic, .qp = qp };
+	u8 state = nic_load(&qp->state);
+
+	if (nic_vn_is_busy(nic, qp))
+		return true;
+	if (state != NIC_QPS_RTS && state != NIC_QPS_SQD)
+		return false;
+	if (qp->type != NIC_QPT_UD)
+		return qp->row != NIC_NONE;
+	if (nic_load_acquire(&ring->prod) == qp->sq_cons)
+		return false;
+	nic_fetch(&r, ring, qp->sq_cons);
+	return !nic_is_own_gid(nic, r.wqe.ud.dgid);
+}
+
+bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+{
+	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+	u32 una;
+
+	if (!ring || !ep || nic_load(&ep->qpn) != nic_load(&qp->qpn) ||
+	    nic_load(&qp->op_phase) != NIC_OP_IDLE)
+		return false;
+	una = nic_load(&ep->una);
+	if (nic_load(&ep->done) & 1ull << (una % NIC_WINDOW))
+		return true;
+	if (nic_load(&ep->failed_status))
+		return true;
+	return nic_load_acquire(&ring->prod) != nic_load(&ep->sq_next) &&
+	       nic_load(&qp->state) == NIC_QPS_RTS && !nic_load(&ep->resting);
+}
+
+bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget)
+{
+	struct nic_sending s = { .nic = nic, .qp = qp };
+	enum nic_sent sent = NIC_SENT;
+
+	s.r.nic = nic;
+	s.r.qp = qp;
+	s.ep = nic_endpoint_get(nic, qp);
+	if (!s.ep)
+		goto later;
+	if (qp->type != NIC_QPT_UD)
+		s.row = nic_row_at(nic, qp->row);
+	nic_store(&s.ep->resting, 0);
+	/* Datagrams to this NIC itself went another way meanwhile. */
+	if ((s32)(qp->sq_cons - s.ep->sq_next) > 0)
+		nic_store(&s.ep->sq_next, qp->sq_cons);
+	while (sent == NIC_SENT) {
+		nic_grace_point(nic, qp);
+		if (!nic_vn_retire(&s, ring))
+			goto later;
+		if (nic_turn(qp) == NIC_TURN_FLUSH) {
+			if (!nic_vn_cancel(nic, qp, s.ep))
+				goto later;
+			return false;
+		}
+		if (!*budget)
+			goto later;
+		(*budget)--;
+		sent = nic_send_next(&s, ring);
+	}
+	plat_flush(nic);
+	if (sent == NIC_SENT_REST) {
+		/* New requests alone do not change that, if there are some. */
+		nic_store(&s.ep->resting, nic_load(&ring->prod) != s.ep->sq_next);
+		return true;
+	}
+	if (sent == NIC_SENT_LOCAL)
+		return false;
+later:
+	plat_flush(nic);
+	nic_store(&qp->look_at, 0);
+	nic_pend(nic, qp);
+	return false;
+}
+
+/* --------------------------------------------------------------- once more */
+
+/* Nobody has answered for so long; 0: it may go on. */
+static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct nic_tx *tx, u64 now)
+{
+	u64 silence = now - tx->answered;
+	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+
+	if (qp->type != NIC_QPT_RC)
+		return silence > nic->hdr->settings.unreachable * 1000000ull ?
+			       VNET_WC_RETRY_EXC_ERR :
+			       0;
+	if (patience && silence > patience)
+		return VNET_WC_RETRY_EXC_ERR;
+	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
+		return 0;
+	return qp->rnr_used >= qp->attr.rnr_retry ? VNET_WC_RNR_RETRY_EXC_ERR : 0;
+}
+
+/* The row's lock is held: take it off its channel, as failed or (unreliable) lost. */
+static void nic_give_up(struct nic_sending *s, struct nic_tx *tx, u32 status)
+{
+	nic_count(s->nic, unreachable);
+	if (s->qp->type == NIC_QPT_RC)
+		nic_vn_fail(s->ep, tx->psn, status);
+	else
+		nic_fetch_or(&s->ep->done, 1ull << (tx->psn % NIC_WINDOW));
+	nic_tx_free(s->row, tx);
+}
+
+static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
+{
+	if (tx->flags & NIC_TX_RNR) {
+		qp->counters.rnr_waits++;
+		if (qp->rnr_used < 255)
+			qp->rnr_used++;
+	} else {
+		qp->counters.retries++;
+	}
+}
+
+/* sq_lock is held. */
+static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 now)
+{
+	struct nic_row *row = s->row;
+	struct nic_tx *tx = &row->tx[channel];
+	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
+	u32 status;
+
+	nic_grace_point(s->nic, s->qp);
+	s->ep = nic_endpoint_at(s->nic, s->qp);
+	if (!nic_lock(s->nic, &row->lock))
+		return;
+	if (!(row->busy & 1ull << channel) || tx->seq != seq || tx->qpn != s->qp->qpn)
+		goto unlock;
+	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
+		/* Nobody asks for it any more. */
+		nic_tx_free(row, tx);
+		goto unlock;
+	}
+	status = nic_given_up(s->nic, s->qp, tx, now);
+	if (status) {
+		nic_give_up(s, tx, status);
+		goto unlock;
+	}
+	/* An answer that was lost, and came after all? */
+	if (tx->psn - s->ep->una >= s->ep->next - s->ep->una) {
+		nic_tx_free(row, tx);
+		goto unlock;
+	}
+	nic_fetch(&s->r, ring, tx->sq_index);
+	status = s->r.wqe.opcode == tx->opcode ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
+	if (!status && (u64)tx->offset + tx->length > s->r.length && !(ATOMICS & OP(tx->opcode)))
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (status) {
+		nic_vn_fail(s->ep, tx->psn, status);
+		nic_tx_free(row, tx);
+		goto unlock;
+	}
+	nic_count_retry(s->qp, tx);
+	if (!(tx->flags & NIC_TX_NACKED) && tx->retries < 0xffff)
+		tx->retries++;
+	nic_count(s->nic, retransmitted);
+	if (nic_transmit(s, tx, now))
+		return;
+	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
+	return;
+unlock:
+	nic_unlock(&row->lock);
+}
+
+void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
+{
+	struct nic_sending s = { .nic = nic, .row = row };
+	u32 qpn = nic_load(&row->tx[channel].qpn);
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp) {
+		if (qpn && nic_lock(nic, &row->lock)) {
+			nic_tx_cancel(nic, row, qpn);
+			nic_unlock(&row->lock);
+		}
+		return;
+	}
+	/* Somebody is inside; the timer comes round. */
+	if (!nic_trylock(nic, &qp->sq_lock))
+		return;
+	s.qp = qp;
+	s.r.nic = nic;
+	s.r.qp = qp;
+	nic_again_locked(&s, channel, seq, now);
+	nic_qp_unlock(nic, qp);
+}
+
+/* ------------------------------------------------------------ data of reads */
+
+/* sq_lock is held. false: it is not what this channel waits for. */
+static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame *f)
+{
+	const struct vnet_frame_ack *ack = &f->ack[0];
+	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
+	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
+	struct nic_tx tx;
+	bool known;
+	u32 n;
+
+	nic_grace_point(s->nic, s->qp);
+	s->ep = nic_endpoint_at(s->nic, s->qp);
+	if (!ring || !s->ep || !nic_lock(s->nic, &s->row->lock))
+		return false;
+	tx = s->row->tx[ack->channel];
+	known = s->row->busy & 1ull << ack->channel && tx.seq == nic_le32(ack->seq) &&
+		tx.qpn == s->qp->qpn;
+	nic_unlock(&s->row->lock);
+	if (!known || tx.opcode != VNET_WR_RDMA_READ || tx.length != f->payload_len)
+		return false;
+	nic_fetch(&s->r, ring, tx.sq_index);
+	src.addr = (u64)(unsigned long)f->payload;
+	src.length = f->payload_len;
+	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
+	    (u64)tx.offset + tx.length <= s->r.length) {
+		n = nic_slice(&s->r, tx.offset, tx.length, dst);
+		if (plat_copy(s->nic, dst, n, &src, 1, tx.length) == NIC_COPY_OK)
+			return true;
+	}
+	nic_vn_fail(s->ep, tx.psn, VNET_WC_LOC_PROT_ERR);
+	return true;
+}
+
+bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	struct nic_sending s = { .nic = nic, .row = row };
+	struct nic_qp *qp = nic_find_qp(nic, nic_load(&row->tx[f->ack[0].channel].qpn));
+	bool placed;
+
+	if (!qp || !nic_lock(nic, &qp->sq_lock))
+		return false;
+	s.qp = qp;
+	s.r.nic = nic;
+	s.r.qp = qp;
+	placed = nic_read_place(&s, f);
+	nic_qp_unlock(nic, qp);
+	return placed;
+}

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder: what happens to a packet that arrived. The channel tells whether
+ * it is new; the queue pair's packet number whether it is its turn. What must be
+ * in order (messages, and the last piece of a write) waits for what is missing by
+ * being refused; the other pieces of a write are written wherever they belong.
+ */
+#include "nic_vn.h"
+
+/* How soon an unreliable message that waits for a receive tries again, ns. */
+#define NIC_STALL_TRY_NS 200000ull
+
+/* A packet, and the answer to it. */
+struct nic_arrival_op {
+	struct nic *nic;
+	struct nic_row *row;
+	const struct vnet_frame_op *op;
+	struct nic_piece data;
+	struct nic_qp *qp;
+	struct nic_endpoint *ep;
+	/* Begun for the data of an RDMA read. */
+	struct vnet_frame *reply;
+	u32 reply_len;
+	u8 code;
+	u64 result;
+};
+
+static void nic_answer(struct nic_arrival_op *a, u8 code, u64 result)
+{
+	a->code = code;
+	a->result = result;
+}
+
+/* ------------------------------------------------------- order among packets */
+
+/* The packet that was expected is done, and with it those that came before. */
+static void nic_endpoint_advance(struct nic_endpoint *ep)
+{
+	ep->expected++;
+	while (ep->ahead & 1ull << (ep->expected % NIC_WINDOW)) {
+		ep->ahead &= ~(1ull << (ep->expected % NIC_WINDOW));
+		ep->expected++;
+	}
+}
+
+void nic_vn_arrived(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (qp->op_arrival != NIC_ARRIVAL_ORDERED || !ep || ep->qpn != qp->qpn ||
+	    ep->expected != qp->op_psn)
+		return;
+	ep->receive.open = 0;
+	ep->got = 0;
+	ep->stalled = 0;
+	nic_endpoint_advance(ep);
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+/* The queue pair fails; a reliable requester learns with what. */
+static void nic_refuse(struct nic_arrival_op *a, enum vnet_wc_status status)
+{
+	if (a->qp->type != NIC_QPT_RC) {
+		nic_answer(a, VNET_ACK_DONE, 0);
+		return;
+	}
+	nic_qp_fail(a->nic, a->qp,
+		    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
+						       NIC_EVENT_QP_REQ_ERR);
+	nic_answer(a, VNET_RETURN_ERROR, status);
+}
+
+static struct nic_rq *nic_arrival_rq(struct nic_arrival_op *a)
+{
+	struct nic_srq *srq = a->qp->srqn ? nic_find_srq(a->nic, a->qp->srqn) : NULL;
+
+	return srq ? &srq->rq : &a->qp->rq;
+}
+
+/* No receive: a reliable sender tries again; others stall for a while, then lose. */
+static void nic_no_receive_yet(struct nic_arrival_op *a)
+{
+	struct nic_rq *rq = nic_arrival_rq(a);
+	u64 now = plat_clock();
+
+	if (a->qp->type == NIC_QPT_RC) {
+		nic_answer(a, VNET_NACK_RNR, nic_rnr_patience(a->qp));
+		return;
+	}
+	if (!a->ep->stalled)
+		a->ep->stalled = now;
+	if (!nic_load(&rq->lossy) && now - a->ep->stalled < a->nic->stall_ns) {
+		nic_answer(a, VNET_NACK_RNR, NIC_STALL_TRY_NS);
+		return;
+	}
+	nic_store(&rq->lossy, 1);
+	a->ep->stalled = 0;
+	a->qp->counters.dropped++;
+	nic_count(a->nic, drop_no_receive);
+	nic_answer(a, VNET_RETURN_DROPPED, 0);
+}
+
+/* ------------------------------------------------------------------ messages */
+
+static u8 nic_message_flags(const struct vnet_frame_op *op)
+{
+	if (op->opcode == VNET_WR_SEND_IMM || op->opcode == VNET_WR_RDMA_WRITE_IMM)
+		return VNET_WC_WITH_IMM;
+	return op->opcode == VNET_WR_SEND_INV ? VNET_WC_WITH_INV : 0;
+}
+
+static void nic_message_of(struct nic_arrival_op *a, struct nic_message *msg)
+{
+	const struct vnet_frame_op *op = a->op;
+
+	memset(msg, 0, sizeof(*msg));
+	msg->dest = a->qp->qpn;
+	msg->from = nic_le32(op->src_qpn);
+	msg->src = &a->data;
+	msg->nsrc = 1;
+	msg->length = nic_le32(op->msg_len);
+	msg->imm = op->opcode == VNET_WR_SEND_INV ? nic_le32(op->imm) : op->imm;
+	msg->wc_flags = nic_message_flags(op);
+	msg->wc_opcode = op->opcode == VNET_WR_RDMA_WRITE_IMM ? VNET_WC_RECV_RDMA_WITH_IMM :
+								VNET_WC_RECV;
+	msg->solicited = op->flags & VNET_OP_SOLICITED;
+	msg->invalidate = op->opcode == VNET_WR_SEND_INV;
+	msg->arrival = true;
+}
+
+/* Complete a receive with it: the answer is a->code. */
+static void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_message *msg)
+{
+	struct nic_qp *qp = a->qp;
+	u32 status;
+
+	qp->op_psn = nic_le32(a->op->psn);
+	qp->op_arrival = msg->datagram ? NIC_ARRIVAL_DATAGRAM : NIC_ARRIVAL_ORDERED;
+	status = nic_deliver(a->nic, qp, qp, msg);
+	if (qp->op_phase == NIC_OP_IDLE)
+		qp->op_arrival = NIC_ARRIVAL_NONE;
+	switch (status) {
+	case VNET_WC_SUCCESS:
+		nic_answer(a, VNET_ACK_DONE, 0);
+		break;
+	case NIC_EXEC_NO_RECEIVE:
+		nic_no_receive_yet(a);
+		break;
+	case NIC_EXEC_BUSY:
+		nic_answer(a, VNET_NACK_BUSY, 0);
+		break;
+	default:
+		nic_answer(a, VNET_RETURN_ERROR, status);
+		break;
+	}
+}
+
+/* A piece of a message whose receive is open, or the first that opens it. */
+static void nic_arrive_piece(struct nic_arrival_op *a)
+{
+	struct nic_endpoint *ep = a->ep;
+	const struct vnet_frame_op *op = a->op;
+	struct nic_message msg;
+	u32 status = VNET_WC_SUCCESS;
+
+	nic_message_of(a, &msg);
+	if (op->flags & VNET_OP_FIRST) {
+		ep->got = 0;
+		if (!ep->receive.open)
+			status = nic_open(a->nic, a->qp, msg.length, &ep->receive);
+		if (status == NIC_EXEC_NO_RECEIVE) {
+			nic_no_receive_yet(a);
+			return;
+		}
+		if (status == NIC_EXEC_BUSY) {
+			nic_answer(a, VNET_NACK_BUSY, 0);
+			return;
+		}
+		if (status) {
+			/* As a whole, it completes that receive with its error. */
+			nic_arrival_deliver(a, &msg);
+			return;
+		}
+	}
+	if (!ep->receive.open || ep->got != nic_le32(op->offset)) {
+		/* Of an unreliable message whose beginning was lost. */
+		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+		if (a->code == VNET_ACK_DONE)
+			nic_endpoint_advance(ep);
+		return;
+	}
+	msg.broken = nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data);
+	msg.opened = &ep->receive;
+	if (msg.broken || (op->flags & VNET_OP_LAST)) {
+		nic_arrival_deliver(a, &msg);
+		return;
+	}
+	ep->got += (u32)a->data.length;
+	ep->stalled = 0;
+	nic_endpoint_advance(ep);
+	nic_answer(a, VNET_ACK_DONE, 0);
+}
+
+static void nic_arrive_send(struct nic_arrival_op *a)
+{
+	struct nic_message msg;
+
+	if ((a->op->flags & (VNET_OP_FIRST | VNET_OP_LAST)) != (VNET_OP_FIRST | VNET_OP_LAST)) {
+		nic_arrive_piece(a);
+		return;
+	}
+	nic_message_of(a, &msg);
+	nic_arrival_deliver(a, &msg);
+	if (a->code == VNET_RETURN_DROPPED)
+		nic_endpoint_advance(a->ep);
+}
+
+/* ------------------------------------------------------- one-sided operations */
+
+/* false: refused, which is answered already. */
+static bool nic_arrival_memory(struct nic_arrival_op *a, u32 access, u64 length,
+			       struct nic_piece *piece)
+{
+	const struct vnet_frame_op *op = a->op;
+
+	if (!(a->qp->attr.access & access)) {
+		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+		return false;
+	}
+	if (length && !nic_check_key(a->nic, nic_le32(op->rkey), a->qp->pdn, a->qp->qpn, access,
+				     nic_le64(op->remote_addr), length, piece)) {
+		nic_refuse(a, VNET_WC_REM_ACCESS_ERR);
+		return false;
+	}
+	return true;
+}
+
+/* What a failed copy to or from our own memory means; false: it failed. */
+static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result result)
+{
+	if (likely(result == NIC_COPY_OK))
+		return true;
+	if (result == NIC_COPY_DST_GONE || result == NIC_COPY_SRC_GONE)
+		nic_answer(a, VNET_RETURN_NOBODY, 0);
+	else
+		nic_refuse(a, VNET_WC_REM_OP_ERR);
+	return false;
+}
+
+static bool nic_arrive_data(struct nic_arrival_op *a)
+{
+	struct nic_piece remote;
+
+	if (!nic_arrival_memory(a, NIC_ACCESS_REMOTE_WRITE, a->data.length, &remote))
+		return false;
+	return !a->data.length ||
+	       nic_arrival_copied(a, plat_copy(a->nic, &remote, 1, &a->data, 1, a->data.length));
+}
+
+static void nic_arrive_write(struct nic_arrival_op *a)
+{
+	const struct vnet_frame_op *op = a->op;
+	struct nic_message msg;
+
+	nic_answer(a, VNET_ACK_DONE, 0);
+	if (nic_arrive_data(a) && op->opcode == VNET_WR_RDMA_WRITE_IMM &&
+	    (op->flags & VNET_OP_LAST)) {
+		nic_message_of(a, &msg);
+		nic_arrival_deliver(a, &msg);
+		if (a->code != VNET_RETURN_DROPPED)
+			return;
+	}
+	if (a->code == VNET_ACK_DONE || a->code == VNET_RETURN_DROPPED)
+		nic_endpoint_advance(a->ep);
+}
+
+/* The answer carries the data; a packet that comes again is answered anew. */
+static void nic_arrive_read(struct nic_arrival_op *a, bool again)
+{
+	const struct vnet_frame_op *op = a->op;
+	u32 length = nic_le32(op->read_len);
+	struct nic_piece remote, here = { .space = NIC_SPACE_POINTER };
+
+	if (!a->qp->attr.max_dest_rd_atomic || length > a->row->payload) {
+		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+		return;
+	}
+	if (!nic_arrival_memory(a, NIC_ACCESS_REMOTE_READ, length, &remote))
+		return;
+	if (length) {
+		a->reply = nic_frame_begin(a->nic, a->row, VNET_FRAME_ACK);
+		if (!a->reply) {
+			nic_answer(a, VNET_NACK_BUSY, 0);
+			return;
+		}
+		here.addr = (u64)(unsigned long)((struct vnet_frame_ack *)(a->reply + 1) + 1);
+		here.length = length;
+		if (!nic_arrival_copied(a, plat_copy(a->nic, &here, 1, &remote, 1, length))) {
+			a->reply = NULL;
+			return;
+		}
+		a->reply_len = length;
+	}
+	nic_answer(a, VNET_ACK_DONE, 0);
+	if (!again)
+		nic_endpoint_advance(a->ep);
+}
+
+static void nic_atomic_again(struct nic_arrival_op *a, u32 psn)
+{
+	u32 i = psn % 16;
+
+	if (a->ep->atomic_psn[i] == psn)
+		nic_answer(a, VNET_ACK_RESULT, a->ep->atomic_result[i]);
+	else
+		nic_answer(a, VNET_RETURN_ERROR, VNET_WC_REM_OP_ERR);
+}
+
+static void nic_arrive_atomic(struct nic_arrival_op *a)
+{
+	const struct vnet_frame_op *op = a->op;
+	struct vnet_send_wqe wqe = { .opcode = op->opcode };
+	enum nic_copy_result result;
+	struct nic_piece remote;
+	u32 i = nic_le32(op->psn) % 16;
+	u64 old = 0;
+
+	if (!a->qp->attr.max_dest_rd_atomic || nic_le64(op->remote_addr) % 8) {
+		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+		return;
+	}
+	if (!nic_arrival_memory(a, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote))
+		return;
+	wqe.rdma.compare_add = nic_le64(op->compare_add);
+	wqe.rdma.swap = nic_le64(op->swap);
+	if (!nic_atomic(a->nic, a->qp, &wqe, &remote, &old, &result)) {
+		nic_answer(a, VNET_NACK_BUSY, 0);
+		return;
+	}
+	if (!nic_arrival_copied(a, result))
+		return;
+	a->ep->atomic_psn[i] = nic_le32(op->psn);
+	a->ep->atomic_result[i] = old;
+	nic_endpoint_advance(a->ep);
+	nic_answer(a, VNET_ACK_RESULT, old);
+}
+
+/* ------------------------------------------------------------------ dispatch */
+
+static void nic_arrive_expected(struct nic_arrival_op *a)
+{
+	switch (a->op->opcode) {
+	case VNET_WR_SEND:
+	case VNET_WR_SEND_IMM:
+	case VNET_WR_SEND_INV:
+		nic_arrive_send(a);
+		break;
+	case VNET_WR_RDMA_WRITE:
+	case VNET_WR_RDMA_WRITE_IMM:
+		nic_arrive_write(a);
+		break;
+	case VNET_WR_RDMA_READ:
+		nic_arrive_read(a, false);
+		break;
+	default:
+		nic_arrive_atomic(a);
+		break;
+	}
+}
+
+/* Packets before it are missing: only the inner pieces of a write do not mind. */
+static void nic_arrive_early(struct nic_arrival_op *a, u32 psn)
+{
+	const struct vnet_frame_op *op = a->op;
+
+	if (op->flags & VNET_OP_LAST ||
+	    (op->opcode != VNET_WR_RDMA_WRITE && op->opcode != VNET_WR_RDMA_WRITE_IMM)) {
+		nic_answer(a, VNET_NACK_EARLY, 0);
+		return;
+	}
+	nic_answer(a, VNET_ACK_DONE, 0);
+	if (nic_arrive_data(a))
+		a->ep->ahead |= 1ull << (psn % NIC_WINDOW);
+}
+
+static void nic_arrive_ordered(struct nic_arrival_op *a)
+{
+	u32 psn = nic_le32(a->op->psn);
+	s32 distance = (s32)(psn - a->ep->expected);
+
+	if (likely(!distance)) {
+		nic_arrive_expected(a);
+	} else if (distance < 0) {
+		nic_count(a->nic, duplicates);
+		if (a->op->opcode == VNET_WR_RDMA_READ)
+			nic_arrive_read(a, true);
+		else if (a->op->opcode >= VNET_WR_ATOMIC_CMP_SWP &&
+			 a->op->opcode <= VNET_WR_ATOMIC_FETCH_ADD)
+			nic_atomic_again(a, psn);
+		else
+			nic_answer(a, VNET_ACK_DONE, 0);
+	} else if (distance >= NIC_WINDOW) {
+		nic_answer(a, VNET_NACK_EARLY, 0);
+	} else if (a->ep->ahead & 1ull << (psn % NIC_WINDOW)) {
+		nic_answer(a, VNET_ACK_DONE, 0);
+	} else {
+		nic_arrive_early(a, psn);
+	}
+}
+
+static void nic_arrive_datagram(struct nic_arrival_op *a)
+{
+	struct nic_message msg;
+
+	nic_message_of(a, &msg);
+	msg.datagram = true;
+	msg.wc_flags |= VNET_WC_GRH;
+	if (a->op->flags & VNET_OP_GRH_IPV4)
+		msg.wc_flags |= VNET_WC_GRH_IPV4;
+	nic_arrival_deliver(a, &msg);
+	if (a->code == VNET_ACK_DONE)
+		a->ep->stalled = 0;
+}
+
+/* Is this the queue pair that the packet is for, in a state to take it? */
+static bool nic_is_addressed(const struct nic_arrival_op *a)
+{
+	const struct nic_qp *qp = a->qp;
+	u8 state = nic_load(&qp->state);
+
+	if (qp->type != a->op->qp_type || state < NIC_QPS_RTR || state == NIC_QPS_ERR)
+		return false;
+	return qp->type == NIC_QPT_UD || (qp->row == nic_row_index(a->nic, a->row) &&
+					  qp->attr.dest_qpn == nic_le32(a->op->src_qpn));
+}
+
+static void nic_nobody(struct nic_arrival_op *a)
+{
+	nic_count(a->nic, drop_no_qp);
+	nic_answer(a, a->op->qp_type == NIC_QPT_UD ? VNET_RETURN_DROPPED : VNET_RETURN_NOBODY, 0);
+}
+
+/* With sq_lock held: carry it out. */
+static void nic_arrive_locked(struct nic_arrival_op *a)
+{
+	struct nic_qp *qp = a->qp;
+
+	nic_grace_point(a->nic, qp);
+	if (qp->qpn != nic_le32(a->op->dst_qpn) || !nic_is_addressed(a)) {
+		nic_nobody(a);
+		return;
+	}
+	if (qp->type == NIC_QPT_UD && nic_le32(a->op->read_len) != qp->attr.qkey) {
+		nic_count(a->nic, drop_qkey);
+		nic_answer(a, VNET_RETURN_DROPPED, 0);
+		return;
+	}
+	if (qp->op_phase != NIC_OP_IDLE) {
+		nic_pend(a->nic, qp);
+		nic_answer(a, VNET_NACK_BUSY, 0);
+		return;
+	}
+	a->ep = nic_endpoint_get(a->nic, qp);
+	if (!a->ep) {
+		nic_answer(a, VNET_NACK_ABSENT, 0);
+		return;
+	}
+	nic_established(a->nic, qp);
+	if (qp->type == NIC_QPT_UD)
+		nic_arrive_datagram(a);
+	else
+		nic_arrive_ordered(a);
+}
+
+static void nic_arrive(struct nic_arrival_op *a)
+{
+	a->qp = nic_find_qp(a->nic, nic_le32(a->op->dst_qpn));
+	if (!a->qp || !nic_is_addressed(a)) {
+		nic_nobody(a);
+		return;
+	}
+	if (!nic_lock(a->nic, &a->qp->sq_lock)) {
+		nic_answer(a, VNET_NACK_BUSY, 0);
+		return;
+	}
+	nic_arrive_locked(a);
+	nic_qp_unlock(a->nic, a->qp);
+}
+
+/* ---------------------------------------------------------------- the channel */
+
+enum nic_rx_verdict { NIC_RX_DROP, NIC_RX_NEW, NIC_RX_AGAIN };
+
+static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct nic_rx *rx, u32 seq)
+{
+	s32 ahead = (s32)(seq - rx->seq);
+
+	/* Alternating bit: right only where packets cannot overtake each other. */
+	if (nic->hdr->settings.sequence_bits == 1)
+		return (seq ^ rx->seq) & 1 ? NIC_RX_NEW : NIC_RX_AGAIN;
+	if (ahead > 0)
+		return NIC_RX_NEW;
+	return ahead ? NIC_RX_DROP : NIC_RX_AGAIN;
+}
+
+/* The row's lock is held. */
+static void nic_rx_owe(struct nic_row *row, u32 channel)
+{
+	if (row->owed & 1ull << channel)
+		return;
+	if (!row->owed)
+		row->owed_since = plat_clock();
+	row->owed |= 1ull << channel;
+	row->nowed++;
+}
+
+/* Is the packet to be carried out? Then the channel is ours until nic_rx_end(). */
+static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet_frame_op *op)
+{
+	struct nic_rx *rx = &row->rx[op->channel];
+	u32 seq = nic_le32(op->seq);
+	enum nic_rx_verdict verdict;
+	bool go;
+
+	if (!nic_lock(nic, &row->lock))
+		return false;
+	verdict = rx->busy ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
+	go = verdict == NIC_RX_NEW;
+	if (verdict == NIC_RX_AGAIN) {
+		nic_count(nic, duplicates);
+		/* A read is answered by its data, which is nowhere kept. */
+		go = op->opcode == VNET_WR_RDMA_READ && rx->code < VNET_NACK_FIRST;
+		if (!go) {
+			if (rx->answer_seq != seq) {
+				rx->answer_seq = seq;
+				rx->code = VNET_ACK_DONE;
+			}
+			rx->timestamp = nic_le32(op->timestamp);
+			nic_rx_owe(row, op->channel);
+			nic_row_activate(nic, row);
+		}
+	}
+	if (go)
+		rx->busy = nic->self;
+	nic_unlock(&row->lock);
+	return go;
+}
+
+static void nic_rx_end(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f,
+		       const struct nic_arrival_op *a)
+{
+	struct nic_rx *rx = &row->rx[a->op->channel];
+
+	if (!nic_lock(nic, &row->lock)) {
+		/* It comes again, and the queue pair knows that it had it. */
+		nic_store(&rx->busy, 0);
+		return;
+	}
+	rx->busy = 0;
+	/* It may have begun a new life meanwhile. */
+	if (row->incarnation == nic_le64(f->head->src_incarnation)) {
+		rx->answer_seq = nic_le32(a->op->seq);
+		rx->timestamp = nic_le32(a->op->timestamp);
+		rx->code = a->code;
+		rx->result = a->result;
+		if ((a->code < VNET_NACK_FIRST || a->code > VNET_RETURN_NOBODY))
+			rx->seq = rx->answer_seq;
+		if (!a->reply)
+			nic_rx_owe(row, a->op->channel);
+		nic_row_activate(nic, row);
+	}
+	nic_unlock(&row->lock);
+}
+
+static void nic_send_reply(struct nic_arrival_op *a)
+{
+	struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(a->reply + 1);
+
+	memset(ack, 0, sizeof(*ack));
+	ack->seq = a->op->seq;
+	ack->timestamp = a->op->timestamp;
+	ack->channel = a->op->channel;
+	ack->code = VNET_ACK_DONE;
+	a->reply->nacks = 1;
+	a->reply->payload_len = nic_le16((u16)a->reply_len);
+	nic_count(a->nic, acks_sent);
+	nic_frame_send(a->nic, a->reply, &a->row->address,
+		       sizeof(*a->reply) + sizeof(*ack) + a->reply_len);
+}
+
+void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	struct nic_arrival_op a = {
+		.nic = nic,
+		.row = row,
+		.op = f->op,
+		.data = { .addr = (u64)(unsigned long)f->payload,
+			  .length = f->payload_len,
+			  .space = NIC_SPACE_POINTER },
+	};
+
+	if (!nic_rx_begin(nic, row, f->op))
+		return;
+	nic_arrive(&a);
+	nic_rx_end(nic, row, f, &a);
+	if (a.reply)
+		nic_send_reply(&a);
+}
