@@ -36,11 +36,14 @@
 #define VNET_UVERBS_FIRST_MINOR 192
 
 enum vnet_msg_type {
+	/* vnet_msg_link, of anybody → vnet_msg_result, then a memfd with JSON text. */
+	VNET_MSG_LINK = 64,
 	/*
 	 * First message on a CONTROL connection. Request: struct
 	 * vnet_msg_hello, with /proc/self/mem attached when space is 0. Reply:
 	 * struct vnet_msg_welcome, with (for a new space) attached, in order:
-	 * memory of NIC 0, kick eventfd of NIC 0, memory of NIC 1, ...
+	 * memory of NIC 0, kick eventfd of NIC 0, and where `links` says so its
+	 * link's memory and socket; memory of NIC 1, ...
 	 */
 	VNET_MSG_HELLO = 1,
 	/* First message on a FILE connection: vnet_msg_open → vnet_msg_opened. */
@@ -116,6 +119,17 @@ struct vnet_msg_welcome {
 	/* Non-zero: a device that is wanted is not among them. */
 	__u32 other_devices;
 	__aligned_u64 memory_size[VNET_MAX_NICS];
+	/* NICs that have a link to others: bit by bit. */
+	__u32 links;
+	__u32 rsvd;
+};
+
+#define VNET_LINK_TEXT 1024
+
+/* "fault ...", "key ...", "show": see vnetd/link_command.c. */
+struct vnet_msg_link {
+	struct vnet_msg msg;
+	char text[VNET_LINK_TEXT];
 };
 
 struct vnet_msg_open {

@@ -7,6 +7,7 @@
 
 #include "fd.h"
 #include "host.h"
+#include "link.h"
 #include "raw.h"
 #include "token.h"
 
@@ -118,6 +119,7 @@ int host_init(struct host *host, struct nic *nic)
 
 	host->nic = nic;
 	host->bounce_busy = 0;
+	host->link = (struct host_link){ .fd = -1 };
 	host->nspaces = max < HOST_MAX_CLIENTS ? max : HOST_MAX_CLIENTS;
 	for (u32 i = 0; i < HOST_MAX_CLIENTS; i++)
 		host_fd_init(&host->space[i].mem);
@@ -149,6 +151,7 @@ void host_fini(struct host *host)
 		raw_munmap(host->bounce, HOST_BOUNCE_SIZE);
 	host->channel = NULL;
 	host->bounce = NULL;
+	link_close(host);
 }
 
 static struct host_fd *find_cached(struct host *host, int fd)

@@ -13,6 +13,10 @@
 
 #include "../../firmware/nic.h"
 
+struct link_memory;
+struct link_batch;
+struct link_inbox;
+
 #define HOST_MAX_CLIENTS 1024
 #define HOST_SPACE_SLOT_BITS 16
 #define HOST_BOUNCE_SIZE 65536
@@ -89,6 +93,18 @@ struct host {
 	/* For copies between two other processes: HOST_BOUNCE_SIZE bytes. */
 	u32 bounce_busy;
 	u8 *bounce;
+
+	/* The link: link.h. */
+	struct host_link {
+		/* -1: there is none. */
+		int fd;
+		dev_t dev;
+		ino_t ino;
+		struct link_memory *memory;
+		u64 size;
+		struct link_batch *batch;
+		struct link_inbox *inbox;
+	} link;
 };
 
 /*

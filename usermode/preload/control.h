@@ -22,7 +22,7 @@ struct reply {
 	/* Bytes that came; descriptors that came. */
 	u32 length;
 	u32 nfds;
-	int fd[2 * VNET_MAX_NICS];
+	int fd[4 * VNET_MAX_NICS];
 	/* There were more descriptors than this process may have. */
 	bool truncated;
 };

@@ -65,13 +65,14 @@ static void gate_idle(u64 cookie, u32 cqn)
 {
 	struct client_nic *cn = client_nic(cookie);
 
-	(void)cqn;
 	if (unlikely(cn->foreign))
 		return;
 	if (unlikely(nic_load(&cn->nic.hdr->fatal) || !session_alive(cn->session))) {
 		device_is_dead(cn);
 		return;
 	}
+	if (unlikely(nic_is_wired(&cn->nic)))
+		link_idle(&cn->nic, cqn);
 	nic_idle(&cn->nic);
 	give_way();
 }

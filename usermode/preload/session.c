@@ -81,6 +81,7 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	s->nic[index] = cn;
 	cn->session = s;
 	cn->size = size;
+	cn->link_fd = -1;
 	cn->host.nic_index = index;
 	cn->host.kick_fd = kick_fd;
 	cn->host.get_space = get_space;
@@ -99,9 +100,46 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	return host_init(&cn->host, &cn->nic);
 }
 
+/* Takes the socket; the memory's descriptor stays the caller's. */
+static int attach_link(struct client_nic *cn, int memory_fd, int fd)
+{
+	cn->link_fd = fdtable_keep(fd, false);
+	cn->link = sys_mmap(NULL, sizeof(*cn->link), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, memory_fd, 0);
+	if (!cn->link)
+		return -ENOMEM;
+	(void)sys(SYS_madvise, cn->link, sizeof(*cn->link), MADV_DONTDUMP);
+	return host_link_open(&cn->host, cn->link_fd, cn->link, sizeof(*cn->link));
+}
+
+/* The descriptors of one NIC, from *next on; what is taken becomes -1. */
+static int attach(struct session *s, u32 index, struct reply *reply, u32 *next)
+{
+	int *fd = &reply->fd[*next];
+	int ret = attach_nic(s, index, reply->welcome.memory_size[index], fd[0], fd[1]);
+
+	fd[1] = -1;
+	*next += 2;
+	if (!(reply->welcome.links & (1u << index)))
+		return ret;
+	if (!ret) {
+		ret = attach_link(s->nic[index], fd[2], fd[3]);
+		fd[3] = -1;
+	}
+	*next += 2;
+	return ret;
+}
+
+static u32 count_fds(const struct vnet_msg_welcome *welcome)
+{
+	u32 all = (1u << welcome->nics) - 1;
+
+	return 2 * welcome->nics + 2 * (u32)__builtin_popcount(welcome->links & all);
+}
+
 static int attach_nics(struct session *s, struct reply *reply)
 {
-	u32 i, taken = 0;
+	u32 i, next = 0;
 	int ret = 0;
 
 	s->space = reply->welcome.space;
@@ -110,19 +148,14 @@ static int attach_nics(struct session *s, struct reply *reply)
 	if (reply->truncated)
 		ret = -EMFILE;
 	else if (!reply->welcome.nics || reply->welcome.nics > VNET_MAX_NICS ||
-		 reply->nfds != 2 * reply->welcome.nics)
+		 reply->nfds != count_fds(&reply->welcome))
 		ret = -EPROTO;
 	else
 		ret = sys_identity(reply->fd[0], &s->agent_id);
-	for (i = 0; !ret && i < reply->welcome.nics; i++) {
-		taken = i + 1;
-		ret = attach_nic(s, i, reply->welcome.memory_size[i], reply->fd[2 * i],
-				 reply->fd[2 * i + 1]);
-	}
-	s->nnics = ret ? 0 : taken;
-	for (i = 0; i < reply->nfds; i++)
-		if (i % 2 == 0 || i / 2 >= taken)
-			sys_close(reply->fd[i]);
+	for (i = 0; !ret && i < reply->welcome.nics; i++)
+		ret = attach(s, i, reply, &next);
+	s->nnics = ret ? 0 : i;
+	control_drop_fds(reply);
 	return ret;
 }
 
@@ -201,6 +234,10 @@ static void session_drop(struct session *s)
 		if (s->nic[i]->nic.host)
 			host_fini(&s->nic[i]->host);
 		fdtable_drop(s->nic[i]->host.kick_fd);
+		if (s->nic[i]->link_fd >= 0)
+			fdtable_drop(s->nic[i]->link_fd);
+		if (s->nic[i]->link)
+			(void)sys(SYS_munmap, s->nic[i]->link, sizeof(*s->nic[i]->link));
 		if (s->nic[i]->memory)
 			(void)sys(SYS_munmap, s->nic[i]->memory, s->nic[i]->size);
 		(void)sys(SYS_munmap, s->nic[i], sizeof(*s->nic[i]));
@@ -426,9 +463,12 @@ void session_fd_moved(int from, int to)
 			s->connection[i].fd = to;
 	if (s && s->watch_fd == from)
 		s->watch_fd = to;
-	for (i = 0; s && i < s->nnics; i++)
+	for (i = 0; s && i < s->nnics; i++) {
 		if (s->nic[i]->host.kick_fd == from)
 			s->nic[i]->host.kick_fd = to;
+		if (s->nic[i]->link_fd == from)
+			s->nic[i]->link_fd = s->nic[i]->host.link.fd = to;
+	}
 }
 
 /* ------------------------------------------------------------------------ fork */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../platform/host.h"
+#include "../platform/link.h"
 #include "../vnet_proto.h"
 #include "sys.h"
 
@@ -32,6 +32,9 @@ struct client_nic {
 	struct host host;
 	u8 *memory;
 	u64 size;
+	/* Memory of the link (NULL: there is none), and its socket. */
+	struct link_memory *link;
+	int link_fd;
 };
 
 /* A device file: the file in the daemon's tree that stands for it. */

@@ -40,6 +40,9 @@ int wait_readable(int fd, struct session *session)
 		return 0;
 	if (never_waits(fd))
 		return is_readable(fd) ? 0 : -EAGAIN;
+	for (u32 i = 0; i < session->nnics; i++)
+		if (nic_is_wired(&session->nic[i]->nic))
+			link_hand_back(&session->nic[i]->nic);
 	/* Nothing is held: the thread may be cancelled here, as in read(). */
 	while (poll(pfd, 2, -1) < 0) {
 		if (errno != EINTR)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "link.h"
 
 /* Control connections of one client; the preload library uses far fewer. */
 #define MOST_CONNECTIONS 256
@@ -108,7 +108,7 @@ static void reply_welcome(struct conn *conn, u32 error, bool with_memory, bool o
 		.nics = daemon->ndevices,
 		.other_devices = other_devices,
 	};
-	int fds[2 * VNET_MAX_NICS];
+	int fds[4 * VNET_MAX_NICS];
 	u32 nfds = 0;
 
 	if (conn->client) {
@@ -123,6 +123,11 @@ static void reply_welcome(struct conn *conn, u32 error, bool with_memory, bool o
 		if (with_memory) {
 			fds[nfds++] = device->memory_fd;
 			fds[nfds++] = daemon->device[i]->kick.fd;
+		}
+		if (with_memory && daemon->device[i]->link.fd >= 0) {
+			fds[nfds++] = daemon->device[i]->link_memory_fd;
+			fds[nfds++] = daemon->device[i]->link.fd;
+			welcome.links |= 1u << i;
 		}
 	}
 	conn_send(conn, &welcome, sizeof(welcome), fds, nfds);
@@ -367,6 +372,17 @@ static enum call_outcome on_status(struct conn *conn, const struct vnet_msg *msg
 	return reply_fd(conn, msg, status_make(conn->daemon));
 }
 
+/* Faults, keys, and how the link fares. */
+static enum call_outcome on_link(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_link *link = (const struct vnet_msg_link *)msg;
+	char text[sizeof(link->text) + 1];
+
+	memcpy(text, link->text, sizeof(link->text));
+	text[sizeof(link->text)] = '\0';
+	return reply_fd(conn, msg, link_command(conn->daemon, text));
+}
+
 static enum call_outcome on_stop(struct conn *conn, const struct vnet_msg *msg)
 {
 	conn->daemon->stop = "asked to";
@@ -391,6 +407,7 @@ static const struct {
 } messages[] = {
 #define EXACTLY(type) sizeof(struct type), sizeof(struct type)
 #define AT_LEAST(type) sizeof(struct type), VNET_MSG_MAX
+	[VNET_MSG_LINK] = { on_link, EXACTLY(vnet_msg_link), STRANGER | CLIENT },
 	[VNET_MSG_HELLO] = { on_hello, offsetof(struct vnet_msg_hello, space), VNET_MSG_MAX,
 			     STRANGER },
 	[VNET_MSG_OPEN] = { on_open, EXACTLY(vnet_msg_open), STRANGER },

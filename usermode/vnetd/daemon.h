@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../platform/link.h"
 #include "vnetd.h"
 
 #define container_of(ptr, type, member) ((type *)((uintptr_t)(ptr)-offsetof(type, member)))
@@ -29,6 +30,7 @@ static inline u64 earlier(u64 a, u64 b)
 /* ---------------------------------------------------------------- options.c */
 
 #define MAX_NODE_NAME 64
+#define DEFAULT_NODE "default"
 
 struct options {
 	const char *runtime_dir;
@@ -40,6 +42,12 @@ struct options {
 	int ready_fd;
 	/* Nanoseconds; 0: never. */
 	u64 idle_exit;
+	/* The link: addresses, key files and peers, with commas between; or NULL. */
+	const char *listen;
+	const char *key;
+	const char *peers;
+	const char *faults;
+	u32 port;
 };
 
 /* Ends the program for --help, --version and mistakes. */
@@ -162,6 +170,11 @@ struct daemon {
 
 	/* signals.c */
 	struct source signals;
+
+	/* link_place.c, link_keys.c, link_faults.c */
+	char *gids_dir;
+	struct link_keys keys;
+	struct link_faults faults;
 };
 
 /* What the core adds to struct device. */
@@ -174,6 +187,13 @@ struct nic_device {
 	/* processor.c: more to do at this time; NEVER. */
 	u64 run_at;
 	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
+	/* link.c: its socket, or -1; memory that it shares with clients. */
+	struct source link;
+	int link_memory_fd;
+	struct link_memory *link_memory;
+	char link_ndev[IF_NAMESIZE];
+	/* Clients poll: look again at this time; NEVER: we wake up for frames. */
+	u64 link_at;
 };
 
 static inline struct nic_device *nic_device(struct device *device)
@@ -329,7 +349,7 @@ void devices_fatal(struct daemon *daemon);
 /* --------------------------------------------------------------- identity.c */
 
 /* GUID, GIDs and their net devices. */
-void identity_init(struct nic_device *device, const char *node);
+void identity_init(struct nic_device *device);
 
 /* ------------------------------------------------------------------- life.c */
 

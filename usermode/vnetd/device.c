@@ -14,6 +14,7 @@
 #include <linux/falloc.h>
 
 #include "daemon.h"
+#include "link.h"
 
 #define MOST_QUEUE_BYTES (4ull << 30)
 #define LEAST_QUEUE_BYTES (64ull << 20)
@@ -133,6 +134,7 @@ static int format(struct nic_device *made)
 	struct nic_header *hdr;
 	int error;
 
+	link_configure(made, &config);
 	for (u32 i = 0; i < sizeof(device->node_guid); i++)
 		config.node_guid = config.node_guid << 8 | device->node_guid[i];
 	error = make_memory(device, &config);
@@ -162,10 +164,15 @@ static int make_device(struct daemon *daemon, const char *name, size_t length, u
 	device->minor = VNET_UVERBS_FIRST_MINOR + number;
 	memcpy(device->name, name, length);
 	made->run_at = NEVER;
-	identity_init(made, daemon->options.node);
+	error = link_open(made);
+	if (error)
+		return error;
+	identity_init(made);
 	error = format(made);
 	if (!error)
 		error = start_firmware(made);
+	if (!error)
+		error = link_start(made);
 	if (!error)
 		error = uverbs_device_init(device);
 	/* The daemon ends where this fails, so nothing is taken back. */
@@ -288,9 +295,11 @@ void devices_renew(struct daemon *daemon)
 {
 	if (devices_damage(daemon))
 		return;
-	for (u32 i = 0; i < daemon->ndevices; i++)
+	for (u32 i = 0; i < daemon->ndevices; i++) {
 		if (!renew(&daemon->device[i]->device))
 			return;
+		link_renew(daemon->device[i]);
+	}
 	daemon->table[0].pid = (u32)getpid();
 }
 

@@ -40,8 +40,9 @@ static u64 hash_machine(u64 state)
 }
 
 /* As of a locally administered Ethernet address: modified EUI-64. */
-static void make_guid(struct device *device, const char *node)
+static void make_guid(struct device *device, const struct options *options)
 {
+	const char *node = options->node;
 	uid_t uid = geteuid();
 	u64 h = 0xcbf29ce484222325ull;
 	u8 *guid = device->node_guid;
@@ -50,6 +51,9 @@ static void make_guid(struct device *device, const char *node)
 	h = hash(h, &uid, sizeof(uid));
 	h = hash(h, node, strlen(node) + 1);
 	h = hash(h, device->name, strlen(device->name));
+	/* The same node on other hosts, or in other network namespaces. */
+	if (options->listen)
+		h = hash(h, options->listen, strlen(options->listen));
 	guid[0] = 0;
 	guid[1] = (u8)(h >> 32);
 	guid[2] = (u8)(h >> 24);
@@ -130,15 +134,41 @@ static void add_machine(struct nic_device *made, const struct ifaddrs *list)
 	}
 }
 
-void identity_init(struct nic_device *made, const char *node)
+/* What other nodes reach the NIC by. */
+static void add_own(struct nic_device *made)
+{
+	const union link_address *own = &made->link_memory->own;
+
+	if (made->link.fd < 0)
+		return;
+	if (own->any.sa_family == AF_INET)
+		add_ipv4(made, &own->in.sin_addr, made->link_ndev);
+	else
+		add_gid(made, own->in6.sin6_addr.s6_addr, made->link_ndev);
+}
+
+/*
+ * The machine's addresses are those of the default node alone, so that they name
+ * it; where the addresses are chosen, there are no others.
+ */
+static bool is_machine(const struct nic_device *made)
+{
+	const struct options *options = &made->device.daemon->options;
+
+	return made->link.fd < 0 || (!options->listen && !strcmp(options->node, DEFAULT_NODE));
+}
+
+void identity_init(struct nic_device *made)
 {
 	struct ifaddrs *list = NULL;
 
-	make_guid(&made->device, node);
+	make_guid(&made->device, &made->device.daemon->options);
 	if (getifaddrs(&list) < 0)
 		list = NULL;
 	add_link_local(made, first_interface(list));
-	add_machine(made, list);
+	if (is_machine(made))
+		add_machine(made, list);
+	add_own(made);
 	if (list)
 		freeifaddrs(list);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "link.h"
 
 /* For another starter to become the daemon, or for the last one to end. */
 #define WINNER_TIME (10 * NSEC_PER_SEC)
@@ -62,9 +63,11 @@ static const struct {
 	const char *what;
 	int (*init)(struct daemon *daemon);
 } steps[] = {
-	{ "signals", signals_init },   { "devices", devices_init },
-	{ "sign of life", life_init }, { "NIC processor", processor_init },
-	{ "folder tree", sysfs_init }, { "socket", listen_open },
+	{ "signals", signals_init },         { "places of nodes", link_place_init },
+	{ "keys", link_keys_init },          { "faults", link_faults_init },
+	{ "devices", devices_init },         { "sign of life", life_init },
+	{ "NIC processor", processor_init }, { "folder tree", sysfs_init },
+	{ "socket", listen_open },
 };
 
 static void init(struct daemon *daemon)
@@ -100,6 +103,7 @@ static void run(struct daemon *daemon)
 		u64 now = clock_now();
 		u64 deadline = processor_run(daemon, now);
 
+		deadline = earlier(deadline, link_run(daemon, now));
 		deadline = earlier(deadline, park_run(&daemon->park, now));
 		deadline = earlier(deadline, conn_run(daemon, now));
 		deadline = earlier(deadline, client_run(daemon, now));
@@ -152,6 +156,7 @@ int main(int argc, char **argv)
 	/* Nobody new; and those who are here see it at once. */
 	log_line("ends: %s", daemon.stop);
 	listen_close(&daemon);
+	link_untell(&daemon);
 	devices_fatal(&daemon);
 	return 0;
 }

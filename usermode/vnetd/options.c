@@ -14,6 +14,9 @@
 
 #define DEFAULT_IDLE_EXIT (30 * NSEC_PER_SEC)
 
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
 static const char usage[] =
 	"Usage: vnetd [OPTIONS]\n"
 	"The daemon behind vnet's emulated RDMA devices: one per user and node. It is\n"
@@ -24,13 +27,22 @@ static const char usage[] =
 	"  --node NAME          which emulated machine; default: $VNET_NODE, \"default\"\n"
 	"  --devices NAME,...   one NIC each; default: $VNET_DEVICES, \"vnet0\"\n"
 	"  --idle-exit SECONDS  end when unused for so long; 0: never; default: 30\n"
-	"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
-	"                       or else why not\n"
-	"  --foreground         do not become a daemon; log to stderr\n"
-	"  --help, --version\n"
-	"\n"
-	"Without --foreground it returns when the daemon can be reached: status 0, also\n"
-	"where another one serves this node already; else 1.\n";
+	"  --listen ADDRESS,... where other nodes reach the NICs, one each; default:\n"
+	"                       $VNET_LISTEN, an address of the loopback network\n"
+	"  --port PORT          UDP port; default: $VNET_PORT, " STRING(
+		VNET_WIRE_PORT) "\n"
+				"  --key FILE,...       keys of frames; the first is for sending; default:\n"
+				"                       $VNET_KEY_FILE; needed where others can reach us\n"
+				"  --peers GID=ADDRESS[/PORT],...  where GIDs are that do not say it themselves;\n"
+				"                       default: $VNET_PEERS\n"
+				"  --fault LIST         lose and damage frames; default: $VNET_FAULT; see vnet(1)\n"
+				"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
+				"                       or else why not\n"
+				"  --foreground         do not become a daemon; log to stderr\n"
+				"  --help, --version\n"
+				"\n"
+				"Without --foreground it returns when the daemon can be reached: status 0, also\n"
+				"where another one serves this node already; else 1.\n";
 
 static void __attribute__((noreturn)) mistake(const char *what, const char *value)
 {
@@ -92,6 +104,36 @@ static u64 seconds(const char *option, const char *text)
 	return (u64)(value * (double)NSEC_PER_SEC);
 }
 
+static u32 port(const char *option, const char *text)
+{
+	int value = descriptor(option, text);
+
+	if (value < 1 || value > 65535)
+		mistake(option, text);
+	return (u32)value;
+}
+
+/* The daemon's folder is another one than ours. */
+static const char *absolute_paths(const char *list)
+{
+	char *all = strdup("");
+
+	while (list && *list && all) {
+		size_t length = strcspn(list, ",");
+		char name[PATH_MAX], *path = NULL, *more;
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+		path = realpath(name, NULL);
+		if (asprintf(&more, "%s%s%s", all, *all ? "," : "", path ? path : name) < 0)
+			more = NULL;
+		free(path);
+		free(all);
+		all = more;
+		list += length + (list[length] == ',');
+	}
+	return all && *all ? all : NULL;
+}
+
 static bool good_node(const char *node)
 {
 	return node && good_name(node, strlen(node), MAX_NODE_NAME);
@@ -109,12 +151,31 @@ static void check(const struct options *options)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-	enum { DIR_ = 1, NODE, DEVICES, IDLE, READY, FOREGROUND, HELP, VERSION };
+	enum {
+		DIR_ = 1,
+		NODE,
+		DEVICES,
+		IDLE,
+		LISTEN,
+		PORT,
+		KEY,
+		PEERS,
+		FAULT,
+		READY,
+		FOREGROUND,
+		HELP,
+		VERSION
+	};
 	static const struct option longs[] = {
 		{ "runtime-dir", required_argument, NULL, DIR_ },
 		{ "node", required_argument, NULL, NODE },
 		{ "devices", required_argument, NULL, DEVICES },
 		{ "idle-exit", required_argument, NULL, IDLE },
+		{ "listen", required_argument, NULL, LISTEN },
+		{ "port", required_argument, NULL, PORT },
+		{ "key", required_argument, NULL, KEY },
+		{ "peers", required_argument, NULL, PEERS },
+		{ "fault", required_argument, NULL, FAULT },
 		{ "ready-fd", required_argument, NULL, READY },
 		{ "foreground", no_argument, NULL, FOREGROUND },
 		{ "help", no_argument, NULL, HELP },
@@ -128,6 +189,11 @@ void options_parse(struct options *options, int argc, char **argv)
 		.devices = where_variable("VNET_DEVICES", "vnet0"),
 		.ready_fd = -1,
 		.idle_exit = DEFAULT_IDLE_EXIT,
+		.listen = where_variable("VNET_LISTEN", NULL),
+		.key = where_variable("VNET_KEY_FILE", NULL),
+		.peers = where_variable("VNET_PEERS", NULL),
+		.faults = where_variable("VNET_FAULT", NULL),
+		.port = port("VNET_PORT", where_variable("VNET_PORT", STRING(VNET_WIRE_PORT))),
 	};
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		switch (c) {
@@ -142,6 +208,21 @@ void options_parse(struct options *options, int argc, char **argv)
 			break;
 		case IDLE:
 			options->idle_exit = seconds("--idle-exit", optarg);
+			break;
+		case LISTEN:
+			options->listen = optarg;
+			break;
+		case PORT:
+			options->port = port("--port", optarg);
+			break;
+		case KEY:
+			options->key = optarg;
+			break;
+		case PEERS:
+			options->peers = optarg;
+			break;
+		case FAULT:
+			options->faults = optarg;
 			break;
 		case READY:
 			options->ready_fd = descriptor("--ready-fd", optarg);
@@ -164,5 +245,6 @@ void options_parse(struct options *options, int argc, char **argv)
 		mistake("not an option", argv[optind]);
 	if (!options->runtime_dir)
 		options->runtime_dir = where_runtime_dir();
+	options->key = absolute_paths(options->key);
 	check(options);
 }

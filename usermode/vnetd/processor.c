@@ -48,7 +48,8 @@ static void run_pending(struct nic_device *device, u64 now)
 	struct nic *nic = &device->device.nic;
 	u64 next;
 
-	if (device->run_at == NEVER && !nic_load(&nic->hdr->pending_summary))
+	if (device->run_at == NEVER && !nic_load(&nic->hdr->pending_summary) &&
+	    !nic_load(&nic->hdr->row_active))
 		return;
 	if (device->run_at != NEVER && device->run_at > now)
 		return;
@@ -72,7 +73,8 @@ static bool go_to_sleep(struct nic_device *device)
 	nic_store(&hdr->processor_sleeps, dozes ? NIC_DOZES : NIC_SLEEPS);
 	/* The flag before the last look; they set their bit before they look. */
 	nic_barrier();
-	return !nic_load(&hdr->async_any) && (dozes || !nic_load(&hdr->pending_summary));
+	return !nic_load(&hdr->async_any) &&
+	       (dozes || (!nic_load(&hdr->pending_summary) && !nic_load(&hdr->row_active)));
 }
 
 u64 processor_run(struct daemon *daemon, u64 now)

@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "link.h"
 
 static void signals_ready(struct source *source, u32 events)
 {
@@ -14,7 +14,11 @@ static void signals_ready(struct source *source, u32 events)
 	struct signalfd_siginfo info;
 
 	(void)events;
-	if (read(source->fd, &info, sizeof(info)) == sizeof(info))
+	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		link_keys_again(daemon);
+	else
 		daemon->stop = info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 
@@ -25,10 +29,12 @@ int signals_init(struct daemon *daemon)
 	/* Writing to a peer that is gone, or past a file size limit, is an errno. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	if (!daemon->options.foreground)
-		signal(SIGHUP, SIG_IGN);
+	signal(SIGHUP, SIG_DFL);
 
 	sigemptyset(&set);
+	/* At a terminal it is a request to end; else keys are read again. */
+	if (!daemon->options.foreground)
+		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)

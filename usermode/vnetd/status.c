@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "link.h"
 
 static void put_counters(const struct nic_counters *c, FILE *out)
 {
@@ -83,6 +83,8 @@ static void put_device(struct nic_device *made, FILE *out)
 	put_gids(made, out);
 	fputs(",\n  ", out);
 	put_counters(&hdr->counters, out);
+	fputs(",\n  ", out);
+	link_status(made, out);
 	fputs(",\n  ", out);
 	put_completions(&device->nic, out);
 	fputs(",\n  ", out);

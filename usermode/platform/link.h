@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The link: a UDP socket that every process of a NIC holds, so that whoever has
+ * a frame sends it, and whoever polls receives. What they must agree on is in
+ * memory that they share, made by the agent; grouped by who implements what.
+ */
+#ifndef LINK_H
+#define LINK_H
+
+#include <netinet/in.h>
+
+#include "host.h"
+
+#define LINK_MAGIC 0x316b6e696c766e76ull
+#define LINK_KEYS 4
+#define LINK_HELD 256
+/* A client's look at the link is fresh for so long, ns. */
+#define LINK_FRESH_NS 1000000ull
+
+/* Where frames go: a socket address, padded with zeros. */
+union link_address {
+	struct nic_address nic;
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+static_assert(sizeof(union link_address) == sizeof(struct nic_address), "a socket address fits");
+
+/* ----------------------------------------------------------------- link_mac.c */
+
+/* What follows a frame where keys are used. */
+struct link_trailer {
+	__le32 key_id;
+	__le32 rsvd;
+	u8 mac[16];
+};
+static_assert(sizeof(struct link_trailer) == 24, "trailer");
+
+struct link_key {
+	u32 id;
+	u8 bytes[32];
+};
+
+/* The first is used for sending, all are accepted. */
+struct link_keys {
+	u32 n;
+	struct link_key key[LINK_KEYS];
+};
+
+/* ---------------------------------------------------------------- link_fault.c */
+
+enum link_direction {
+	LINK_OUT = 1,
+	LINK_IN = 2,
+};
+
+/* What the link does to frames on purpose. Shares are of 2^32. */
+struct link_faults {
+	u32 loss;
+	u32 duplicate;
+	u32 reorder;
+	u32 corrupt;
+	/* Every frame is late by this, and by up to so much more, us. */
+	u32 delay;
+	u32 jitter;
+	/* How late a frame is that others are to overtake, us. */
+	u32 reorder_by;
+	u32 down;
+	/* Bytes a second; 0: no limit. */
+	u64 rate;
+	u64 seed;
+	/* enum link_direction */
+	u32 directions;
+	u32 rsvd;
+};
+
+/* A frame that is kept back. */
+struct link_held {
+	/* 0 free, 1 being filled, 2 waiting, 3 being released. */
+	u32 state;
+	/* enum link_direction */
+	u32 direction;
+	/* NIC clock. */
+	u64 due;
+	struct nic_address peer;
+	u32 length;
+	u32 rsvd;
+	u8 frame[VNET_WIRE_MAX_FRAME + 64] __attribute__((aligned(64)));
+};
+
+/* --------------------------------------------------------- memory of the link */
+
+struct link_counters {
+	/* Frames that the system did not take. */
+	u64 unsent;
+	/* From beyond this machine, and there is no key. */
+	u64 strangers;
+	/* Without a MAC, with one of an unknown key, with a wrong one. */
+	u64 no_mac;
+	u64 unknown_key;
+	u64 bad_mac;
+	/* Datagrams that are no frame: too long. */
+	u64 oversize;
+	/* On purpose. */
+	u64 lost;
+	u64 duplicated;
+	u64 reordered;
+	u64 corrupted;
+	u64 delayed;
+	u64 limited;
+	u64 while_down;
+	u64 rsvd[3];
+};
+
+struct link_memory {
+	u64 magic;
+	/* Our own address; and the port of peers that are in no list. */
+	union link_address own;
+	u32 port;
+	/* Largest datagram that the network takes whole, headers not counted. */
+	u32 mtu;
+	/* The system cuts one large datagram into frames. */
+	u32 segments;
+	/* Peers beyond this machine may be spoken to (there is a key). */
+	u32 reachable;
+	/* Folder with a symbolic link for each GID, named by it: link_resolve.c */
+	char gids[2048];
+
+	/* The agent wakes up for frames. */
+	u32 agent_listens __attribute__((aligned(64)));
+	/* Which of the two tables of keys counts. */
+	u32 keys_in_use __attribute__((aligned(64)));
+	struct link_keys keys[2];
+
+	/* Any faults at all; then these. */
+	u32 faulty __attribute__((aligned(64)));
+	struct link_faults faults;
+	/* Frames so far that faults were considered for; time of the next by rate. */
+	u64 considered __attribute__((aligned(64)));
+	u64 next_departure[2];
+	/* How many are held, and a time before which none is due. */
+	u32 nheld;
+	u64 held_due;
+
+	struct link_counters counters __attribute__((aligned(64)));
+
+	struct link_held held[LINK_HELD] __attribute__((aligned(4096)));
+};
+
+static inline void link_count(u64 *counter)
+{
+	(void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* ----------------------------------------------------------------------- link.c */
+
+/* The link of a host: fd and memory become its own. After host_init(). */
+int host_link_open(struct host *host, int fd, struct link_memory *memory, u64 size);
+/* By host_fini(). The descriptor stays open, the memory mapped. */
+void link_close(struct host *host);
+/* Is the descriptor still ours? Else the link is none any more. */
+bool link_check(struct host *host);
+
+/* Append a frame to what the thread is about to send; no faults, no MAC yet. */
+void link_queue(struct host *host, const struct nic_address *to, const void *frame, u32 length);
+/* Hand what this thread has to the system. */
+void link_flush(struct host *host);
+
+/* --------------------------------------------------------------- link_receive.c */
+
+int link_receive_open(struct host *host);
+void link_receive_close(struct host *host);
+
+/*
+ * Take what has arrived, `turns` batches at most, and frames that were held back;
+ * answers how many there were. By any thread, never from within the firmware.
+ */
+u32 link_poll(struct nic *nic, u32 turns);
+/*
+ * An empty poll of a process: it runs the link itself; unless it is about to sleep
+ * (the queue is armed), when the agent gets it back.
+ */
+void link_idle(struct nic *nic, u32 cqn);
+/* This process goes to sleep: the agent is to run the link. */
+void link_hand_back(struct nic *nic);
+/* Some client looked at the link within LINK_FRESH_NS. */
+bool link_is_polled(const struct nic *nic, u64 now);
+
+/* ------------------------------------------------------------------- link_mac.c */
+
+void link_key_derive(struct link_key *key, const void *secret, size_t length);
+/* Replace all keys; by the agent alone. */
+void link_keys_set(struct link_memory *link, const struct link_keys *keys);
+static inline const struct link_keys *link_keys(const struct link_memory *link)
+{
+	return &link->keys[nic_load_acquire(&link->keys_in_use) & 1];
+}
+/* Append a trailer where there is a key: the new length. */
+u32 link_seal(const struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
+/* Check and take off the trailer: the frame's length, 0: drop it (counted). */
+u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
+		u32 length);
+
+/* ----------------------------------------------------------------- link_fault.c */
+
+/* What becomes of a frame. */
+enum link_fate {
+	LINK_FATE_GO,
+	/* It is lost, or held back: nothing more to do. */
+	LINK_FATE_GONE,
+	LINK_FATE_TWICE,
+};
+
+/* Outgoing frames have their trailer, incoming ones too. May change the frame. */
+enum link_fate link_fault(struct host *host, enum link_direction direction,
+			  const struct nic_address *peer, u8 *frame, u32 length);
+/* Keep a copy of a frame back; false: there is no room. */
+bool link_hold(struct link_memory *memory, enum link_direction direction,
+	       const struct nic_address *peer, const u8 *frame, u32 length, u64 due);
+/*
+ * Frames whose time has come go out, or are given to take(). Answers when the next
+ * one is due, by the NIC's clock; ~0: there are none.
+ */
+u64 link_release(struct nic *nic, void (*take)(struct nic *nic, const struct nic_address *from,
+					       u8 *frame, u32 length));
+
+/* --------------------------------------------------------------- link_resolve.c */
+
+/* Name of a GID's entry in the folder of GIDs. */
+#define LINK_GID_NAME 33
+void link_gid_name(const u8 *gid, char name[LINK_GID_NAME]);
+/* What its symbolic link says: an address as text, and back. */
+#define LINK_ADDRESS_TEXT (2 * sizeof(struct nic_address) + 1)
+void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT]);
+bool link_is_loopback(const union link_address *address);
+
+static inline u32 link_address_length(const union link_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? sizeof(address->in6) : sizeof(address->in);
+}
+
+#endif /* LINK_H */

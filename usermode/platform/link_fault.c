@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults on purpose: the link loses, repeats, delays and damages frames, by a
+ * random sequence that the seed and the number of the frame give. Frames that
+ * are kept back are in memory of the link, so whoever comes by sends them.
+ */
+#include <string.h>
+
+#include "link.h"
+
+#define NSEC_PER_USEC 1000ull
+#define NSEC_PER_SEC 1000000000ull
+#define NEVER (~0ull)
+/* By default, how late a frame is that others shall overtake, us. */
+#define REORDER_BY 200
+
+enum held_state {
+	HELD_FREE = 0,
+	HELD_FILLING,
+	HELD_WAITING,
+	HELD_RELEASING,
+};
+
+/* A mixer of 64 bits, each of which depends on all (splitmix64's constants). */
+static u64 mix(u64 x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+/* Random words for one frame. */
+struct dice {
+	u64 state;
+};
+
+static u32 roll(struct dice *dice)
+{
+	dice->state += 0x9e3779b97f4a7c15ull;
+	return (u32)(mix(dice->state) >> 32);
+}
+
+static bool happens(struct dice *dice, u32 share)
+{
+	/* Always rolled, so that what one share is does not move the others. */
+	return roll(dice) < share;
+}
+
+bool link_hold(struct link_memory *memory, enum link_direction direction,
+	       const struct nic_address *peer, const u8 *frame, u32 length, u64 due)
+{
+	if (length > sizeof(memory->held[0].frame))
+		return false;
+	for (u32 i = 0; i < LINK_HELD; i++) {
+		struct link_held *held = &memory->held[i];
+		u32 free = HELD_FREE;
+
+		if (nic_load(&held->state) != HELD_FREE ||
+		    !__atomic_compare_exchange_n(&held->state, &free, HELD_FILLING, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		held->direction = direction;
+		held->due = due;
+		held->peer = *peer;
+		held->length = length;
+		memcpy(held->frame, frame, length);
+		nic_store_release(&held->state, HELD_WAITING);
+		(void)__atomic_fetch_add(&memory->nheld, 1, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+/* When a frame may leave that the rate lets go one after the other. */
+static u64 by_rate(struct link_memory *memory, enum link_direction direction, u64 rate, u32 length,
+		   u64 now)
+{
+	u64 *next = &memory->next_departure[direction == LINK_IN];
+	u64 takes = (u64)length * NSEC_PER_SEC / rate;
+	u64 from = nic_load(next);
+	u64 begin;
+
+	do {
+		/* A time far away is one of another clock or setting. */
+		begin = from > now && from - now < 10 * NSEC_PER_SEC ? from : now;
+	} while (!__atomic_compare_exchange_n(next, &from, begin + takes, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return begin;
+}
+
+static u64 late_by(struct link_memory *memory, const struct link_faults *f, struct dice *dice)
+{
+	u64 late = f->delay;
+
+	if (f->jitter)
+		late += roll(dice) % (f->jitter + 1ull);
+	if (happens(dice, f->reorder)) {
+		late += f->reorder_by ? f->reorder_by : REORDER_BY;
+		link_count(&memory->counters.reordered);
+	} else if (late) {
+		link_count(&memory->counters.delayed);
+	}
+	return late * NSEC_PER_USEC;
+}
+
+static void damage(struct link_memory *memory, struct dice *dice, u8 *frame, u32 length)
+{
+	u32 bit = roll(dice);
+
+	if (!length)
+		return;
+	frame[bit / 8 % length] ^= (u8)(1 << bit % 8);
+	link_count(&memory->counters.corrupted);
+}
+
+enum link_fate link_fault(struct host *host, enum link_direction direction,
+			  const struct nic_address *peer, u8 *frame, u32 length)
+{
+	struct link_memory *memory = host->link.memory;
+	const struct link_faults f = memory->faults;
+	struct dice dice;
+	u64 now, due;
+	bool twice;
+
+	if (!(f.directions & direction))
+		return LINK_FATE_GO;
+	if (f.down) {
+		link_count(&memory->counters.while_down);
+		return LINK_FATE_GONE;
+	}
+	dice.state = f.seed + mix(__atomic_add_fetch(&memory->considered, 1, __ATOMIC_RELAXED));
+	if (happens(&dice, f.loss)) {
+		link_count(&memory->counters.lost);
+		return LINK_FATE_GONE;
+	}
+	if (happens(&dice, f.corrupt))
+		damage(memory, &dice, frame, length);
+	twice = happens(&dice, f.duplicate);
+	if (twice)
+		link_count(&memory->counters.duplicated);
+	now = plat_clock();
+	due = now + late_by(memory, &f, &dice);
+	if (f.rate) {
+		u64 departure = by_rate(memory, direction, f.rate, length, now);
+
+		due = departure > due ? departure : due;
+	}
+	if (due == now)
+		return twice ? LINK_FATE_TWICE : LINK_FATE_GO;
+	if (twice)
+		(void)link_hold(memory, direction, peer, frame, length, due);
+	if (link_hold(memory, direction, peer, frame, length, due))
+		return LINK_FATE_GONE;
+	/* A queue that is full drops; who is merely late is sent early. */
+	if (!f.rate)
+		return LINK_FATE_GO;
+	link_count(&memory->counters.limited);
+	return LINK_FATE_GONE;
+}
+
+static void release(struct nic *nic, struct link_held *held,
+		    void (*take)(struct nic *nic, const struct nic_address *from, u8 *frame,
+				 u32 length))
+{
+	u32 length = held->length;
+
+	if (length <= sizeof(held->frame) && held->direction == LINK_OUT)
+		link_queue(nic->host, &held->peer, held->frame, length);
+	else if (length <= sizeof(held->frame))
+		take(nic, &held->peer, held->frame, length);
+}
+
+u64 link_release(struct nic *nic, void (*take)(struct nic *nic, const struct nic_address *from,
+					       u8 *frame, u32 length))
+{
+	struct host *host = nic->host;
+	struct link_memory *memory = host->link.memory;
+	u64 now = plat_clock();
+	u64 next = NEVER;
+	u32 n = 0;
+
+	if (!nic_load(&memory->nheld))
+		return NEVER;
+	for (u32 i = 0; i < LINK_HELD; i++) {
+		struct link_held *held = &memory->held[i];
+		u32 waiting = HELD_WAITING;
+
+		if (nic_load(&held->state) != HELD_WAITING)
+			continue;
+		if (nic_load(&held->due) > now) {
+			next = nic_load(&held->due) < next ? nic_load(&held->due) : next;
+			continue;
+		}
+		if (!__atomic_compare_exchange_n(&held->state, &waiting, HELD_RELEASING, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		release(nic, held, take);
+		nic_store_release(&held->state, HELD_FREE);
+		(void)__atomic_fetch_sub(&memory->nheld, 1, __ATOMIC_RELAXED);
+		n++;
+	}
+	if (n)
+		link_flush(host);
+	return next;
+}

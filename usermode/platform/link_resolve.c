@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Where a GID is. The nodes of a user tell of themselves in a folder, with a
+ * symbolic link for each GID, which one system call reads; a GID that is not
+ * there and contains an address is at that address.
+ */
+#include <fcntl.h>
+#include <string.h>
+
+#include "link.h"
+#include "raw.h"
+
+static const char digits[] = "0123456789abcdef";
+
+static void to_hex(const u8 *bytes, u32 n, char *text)
+{
+	for (u32 i = 0; i < n; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	text[2 * n] = '\0';
+}
+
+static int digit(char c)
+{
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+static bool from_hex(const char *text, u8 *bytes, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		int high = digit(text[2 * i]);
+		int low = digit(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		bytes[i] = (u8)(high << 4 | low);
+	}
+	return true;
+}
+
+void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
+{
+	to_hex(gid, 16, name);
+}
+
+void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT])
+{
+	to_hex(address->bytes, sizeof(address->bytes), text);
+}
+
+bool link_is_loopback(const union link_address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		return address->in.sin_addr.s_addr == 0 ||
+		       ((const u8 *)&address->in.sin_addr)[0] == 127;
+	return address->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
+}
+
+/* What the folder says. */
+static bool look_up(const struct link_memory *memory, const u8 *gid, union link_address *to)
+{
+	char path[sizeof(memory->gids) + 1 + LINK_GID_NAME];
+	char text[LINK_ADDRESS_TEXT];
+	size_t n = strnlen(memory->gids, sizeof(memory->gids));
+	long length;
+
+	if (!n || n == sizeof(memory->gids))
+		return false;
+	memcpy(path, memory->gids, n);
+	path[n] = '/';
+	link_gid_name(gid, path + n + 1);
+	length = raw_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)text, sizeof(text), 0, 0);
+	return length == sizeof(text) - 1 && from_hex(text, to->nic.bytes, sizeof(to->nic.bytes)) &&
+	       (to->any.sa_family == AF_INET || to->any.sa_family == AF_INET6);
+}
+
+/* What the GID itself says. */
+static bool take_apart(const struct link_memory *memory, const u8 *gid, union link_address *to)
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const u8 nothing[12];
+	u16 port = htons((u16)nic_load(&memory->port));
+
+	memset(to, 0, sizeof(*to));
+	if (!memcmp(gid, mapped, sizeof(mapped))) {
+		to->in.sin_family = AF_INET;
+		to->in.sin_port = port;
+		memcpy(&to->in.sin_addr, gid + 12, 4);
+		return gid[12] != 0 && gid[12] < 224;
+	}
+	to->in6.sin6_family = AF_INET6;
+	to->in6.sin6_port = port;
+	memcpy(&to->in6.sin6_addr, gid, 16);
+	/* Link-local, multicast, or none at all: these are nowhere. */
+	return gid[0] != 0xfe && gid[0] != 0xff &&
+	       (memcmp(gid, nothing, sizeof(nothing)) != 0 || gid[15] == 1);
+}
+
+bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
+{
+	const struct host *host = nic->host;
+	const struct link_memory *memory = host->link.memory;
+	union link_address address;
+
+	if (nic_load(&host->link.fd) < 0)
+		return false;
+	memset(&address, 0, sizeof(address));
+	if (!look_up(memory, gid, &address) && !take_apart(memory, gid, &address))
+		return false;
+	/* One socket speaks one language; and without a key not to others. */
+	if (address.any.sa_family != memory->own.any.sa_family ||
+	    (!nic_load(&memory->reachable) && !link_is_loopback(&address)))
+		return false;
+	*to = address.nic;
+	return true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The link of each NIC as the daemon has it: grouped by who implements what. */
+#ifndef VNETD_LINK_H
+#define VNETD_LINK_H
+
+#include "../platform/link.h"
+#include "daemon.h"
+
+/* ------------------------------------------------------------------- link.c */
+
+/* Before the NIC is made: a socket and an address of its own, if it can be had. */
+int link_open(struct nic_device *device);
+/* What the NIC needs for it. */
+void link_configure(const struct nic_device *device, struct nic_config *config);
+/* With its memory made: let frames come. */
+int link_start(struct nic_device *device);
+/* NIC memory was made as new. */
+void link_renew(struct nic_device *device);
+/* Take the socket back from clients that poll no more: when to come back. */
+u64 link_run(struct daemon *daemon, u64 now);
+
+/* -------------------------------------------------------------- link_place.c */
+
+/* Tell others of the same user where our GIDs are; and no longer. */
+void link_tell(struct nic_device *device);
+void link_untell(struct daemon *daemon);
+/* Peers that the options name. */
+int link_peers(struct daemon *daemon);
+/* The folder in which it is told; peers that the options name go there. */
+int link_place_init(struct daemon *daemon);
+
+/* --------------------------------------------------------------- link_keys.c */
+
+/* Those that the options name. */
+int link_keys_init(struct daemon *daemon);
+/* From now on, these. */
+void link_keys_use(struct daemon *daemon, const struct link_keys *keys);
+/* Read the key files (names with commas between): 0, or failed(). */
+int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys);
+/* Read them again, and use what is there from now on. */
+void link_keys_again(struct daemon *daemon);
+
+/* ------------------------------------------------------------- link_faults.c */
+
+/*
+ * "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
+ * rate=1gbit,down,up,seed=7,direction=out" onto what is set already; "off": none.
+ * NULL, or the part that is wrong.
+ */
+const char *link_faults_parse(struct link_faults *faults, const char *text);
+/* Those that the options name. */
+int link_faults_init(struct daemon *daemon);
+void link_faults_set(struct link_memory *link, const struct link_faults *faults);
+
+/* ------------------------------------------------------------ link_command.c */
+
+/* What `vnet fault` and `vnet key` ask: a descriptor with JSON, or -errno. */
+int link_command(struct daemon *daemon, const char *text);
+/* "link": {...} of a device. */
+void link_status(const struct nic_device *device, FILE *out);
+
+#endif /* VNETD_LINK_H */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What people ask of the link while it runs: faults, keys; and how it fares. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "link.h"
+
+static double percent(u32 share)
+{
+	return share * 100.0 / 4294967296.0;
+}
+
+static void put_faults(const struct link_faults *f, FILE *out)
+{
+	fprintf(out,
+		"\"faults\": {\"loss_percent\": %.6g, \"duplicate_percent\": %.6g, "
+		"\"reorder_percent\": %.6g, \"corrupt_percent\": %.6g, \"delay_us\": %u, "
+		"\"jitter_us\": %u, \"reorder_by_us\": %u, \"rate_bytes\": %llu, "
+		"\"down\": %s, \"seed\": %llu, \"direction\": \"%s\"}",
+		percent(f->loss), percent(f->duplicate), percent(f->reorder), percent(f->corrupt),
+		f->delay, f->jitter, f->reorder_by, f->rate, f->down ? "true" : "false", f->seed,
+		f->directions == LINK_IN  ? "in" :
+		f->directions == LINK_OUT ? "out" :
+					    "both");
+}
+
+static void put_nic_counters(const struct nic_counters *c, FILE *out)
+{
+	const struct {
+		const char *name;
+		const u64 *value;
+	} all[] = {
+		{ "frames_sent", &c->frames_sent },
+		{ "bytes_sent", &c->bytes_sent },
+		{ "frames_received", &c->frames_received },
+		{ "bytes_received", &c->bytes_received },
+		{ "acks_sent", &c->acks_sent },
+		{ "nacks_sent", &c->nacks_sent },
+		{ "nacks_received", &c->nacks_received },
+		{ "retransmitted", &c->retransmitted },
+		{ "duplicates", &c->duplicates },
+		{ "returned", &c->returned },
+		{ "unreachable", &c->unreachable },
+		{ "bad_length", &c->bad_length },
+		{ "bad_version", &c->bad_version },
+		{ "bad_crc", &c->bad_crc },
+		{ "bad_field", &c->bad_field },
+		{ "bad_incarnation", &c->bad_incarnation },
+		{ "bad_row", &c->bad_row },
+		{ "faults", &c->faults },
+		{ "loads", &c->loads },
+		{ "evictions", &c->evictions },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", all[i].name, nic_load(all[i].value));
+}
+
+static void put_link_counters(const struct link_counters *c, FILE *out)
+{
+	const struct {
+		const char *name;
+		const u64 *value;
+	} all[] = {
+		{ "unsent", &c->unsent },
+		{ "strangers", &c->strangers },
+		{ "no_mac", &c->no_mac },
+		{ "unknown_key", &c->unknown_key },
+		{ "bad_mac", &c->bad_mac },
+		{ "oversize", &c->oversize },
+		{ "fault_lost", &c->lost },
+		{ "fault_duplicated", &c->duplicated },
+		{ "fault_reordered", &c->reordered },
+		{ "fault_corrupted", &c->corrupted },
+		{ "fault_delayed", &c->delayed },
+		{ "fault_limited", &c->limited },
+		{ "fault_while_down", &c->while_down },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+		fprintf(out, ", \"%s\": %llu", all[i].name, nic_load(all[i].value));
+}
+
+static void put_address(const union link_address *own, FILE *out)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (own->any.sa_family == AF_INET)
+		inet_ntop(AF_INET, &own->in.sin_addr, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, &own->in6.sin6_addr, text, sizeof(text));
+	fprintf(out, "\"address\": \"%s\", \"port\": %u", text, ntohs(own->in.sin_port));
+}
+
+void link_status(const struct nic_device *device, FILE *out)
+{
+	const struct link_memory *memory = device->link_memory;
+	const struct nic_header *hdr = device->device.nic.hdr;
+
+	fputs("\"link\": ", out);
+	if (device->link.fd < 0) {
+		fputs("null", out);
+		return;
+	}
+	putc('{', out);
+	put_address(&memory->own, out);
+	fprintf(out, ", \"mtu\": %u, \"payload\": %u, \"window\": %u, \"keys\": %u, \"held\": %u, ",
+		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
+		link_keys(memory)->n, nic_load(&memory->nheld));
+	put_faults(&memory->faults, out);
+	fputs(",\n   \"counters\": {", out);
+	put_nic_counters(&hdr->counters, out);
+	put_link_counters(&memory->counters, out);
+	fputs("}}", out);
+}
+
+/* ------------------------------------------------------------------ commands */
+
+static const char *set_faults(struct daemon *daemon, const char *text)
+{
+	const char *wrong = link_faults_parse(&daemon->faults, text);
+
+	if (wrong)
+		return wrong;
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		link_faults_set(daemon->device[i]->link_memory, &daemon->faults);
+	return NULL;
+}
+
+static const char *set_keys(struct daemon *daemon, const char *files)
+{
+	struct link_keys keys;
+	char *copy;
+
+	if (!daemon->options.key)
+		return "this node was started without a key";
+	if (!*files) {
+		link_keys_again(daemon);
+		return NULL;
+	}
+	copy = strdup(files);
+	if (!copy || link_keys_read(daemon, files, &keys)) {
+		free(copy);
+		return copy ? daemon->problem : "no memory";
+	}
+	link_keys_use(daemon, &keys);
+	/* Kept for good: the options' own text is nobody's to free. */
+	daemon->options.key = copy;
+	return NULL;
+}
+
+static void put_answer(struct daemon *daemon, const char *problem, FILE *out)
+{
+	fputs("{\"problem\": ", out);
+	json_string(out, problem ? problem : "");
+	fputs(", \"links\": [", out);
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		fprintf(out, "%s\n {\"device\": ", i ? "," : "");
+		json_string(out, daemon->device[i]->device.name);
+		fputs(", ", out);
+		link_status(daemon->device[i], out);
+		putc('}', out);
+	}
+	fputs("]}\n", out);
+}
+
+int link_command(struct daemon *daemon, const char *text)
+{
+	const char *problem = NULL;
+	int fd = memfd_create("vnet-link", MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : dup(fd);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!out) {
+		int error = -errno;
+
+		if (copy >= 0)
+			close(copy);
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
+	if (!strncmp(text, "fault ", 6))
+		problem = set_faults(daemon, text + 6);
+	else if (!strncmp(text, "key ", 4))
+		problem = set_keys(daemon, text + 4);
+	else if (strcmp(text, "show") != 0)
+		problem = "no such command";
+	put_answer(daemon, problem, out);
+	fclose(out);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Faults as people write them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+
+/* "1%", "0.01": of 2^32. */
+static bool parse_share(const char *text, u32 *share)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (*end == '%') {
+		value /= 100;
+		end++;
+	}
+	if (end == text || *end || !(value >= 0) || value > 1)
+		return false;
+	value *= 4294967296.0;
+	*share = value >= 4294967295.0 ? 0xffffffffu : (u32)value;
+	return true;
+}
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static bool parse_with(const char *text, const struct unit *unit, double most, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	if (end == text || !(*value >= 0))
+		return false;
+	while (unit->name && strcmp(end, unit->name) != 0)
+		unit++;
+	*value *= unit->factor;
+	return unit->name && *value <= most;
+}
+
+/* Microseconds. */
+static bool parse_time(const char *text, u32 *us)
+{
+	static const struct unit units[] = {
+		{ "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "", 1 }, { NULL, 0 },
+	};
+	double value;
+
+	if (!parse_with(text, units, 10e6, &value))
+		return false;
+	*us = (u32)value;
+	return true;
+}
+
+/* Bytes a second. */
+static bool parse_rate(const char *text, u64 *rate)
+{
+	static const struct unit units[] = {
+		{ "bit", 1.0 / 8 },  { "kbit", 1e3 / 8 }, { "mbit", 1e6 / 8 },
+		{ "gbit", 1e9 / 8 }, { "kB", 1e3 },       { "MB", 1e6 },
+		{ "GB", 1e9 },       { "", 1 },           { NULL, 0 },
+	};
+	double value;
+
+	if (!parse_with(text, units, 1e12, &value))
+		return false;
+	*rate = (u64)value;
+	return true;
+}
+
+static bool parse_number(const char *text, u64 *number)
+{
+	char *end;
+
+	*number = strtoull(text, &end, 0);
+	return isdigit((unsigned char)*text) && !*end;
+}
+
+static bool parse_direction(const char *text, u32 *directions)
+{
+	*directions = !strcmp(text, "out")  ? LINK_OUT :
+		      !strcmp(text, "in")   ? LINK_IN :
+		      !strcmp(text, "both") ? LINK_OUT | LINK_IN :
+					      0;
+	return *directions;
+}
+
+static bool set_word(struct link_faults *f, const char *word)
+{
+	if (!strcmp(word, "off"))
+		*f = (struct link_faults){ .directions = LINK_OUT };
+	else if (!strcmp(word, "down"))
+		f->down = 1;
+	else if (!strcmp(word, "up"))
+		f->down = 0;
+	else
+		return false;
+	return true;
+}
+
+static bool set_value(struct link_faults *f, const char *name, const char *value)
+{
+	const struct {
+		const char *name;
+		u32 *share;
+	} shares[] = {
+		{ "loss", &f->loss },
+		{ "duplicate", &f->duplicate },
+		{ "reorder", &f->reorder },
+		{ "corrupt", &f->corrupt },
+	};
+	const struct {
+		const char *name;
+		u32 *us;
+	} times[] = {
+		{ "delay", &f->delay },
+		{ "jitter", &f->jitter },
+		{ "reorder-by", &f->reorder_by },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(shares); i++)
+		if (!strcmp(name, shares[i].name))
+			return parse_share(value, shares[i].share);
+	for (u32 i = 0; i < ARRAY_SIZE(times); i++)
+		if (!strcmp(name, times[i].name))
+			return parse_time(value, times[i].us);
+	if (!strcmp(name, "rate"))
+		return parse_rate(value, &f->rate);
+	if (!strcmp(name, "seed"))
+		return parse_number(value, &f->seed);
+	if (!strcmp(name, "direction"))
+		return parse_direction(value, &f->directions);
+	return false;
+}
+
+const char *link_faults_parse(struct link_faults *faults, const char *text)
+{
+	struct link_faults f = *faults;
+	static char item[64];
+
+	if (!f.directions)
+		f.directions = LINK_OUT;
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		char *value;
+
+		snprintf(item, sizeof(item), "%.*s", (int)length, text);
+		value = strchr(item, '=');
+		if (value)
+			*value++ = '\0';
+		if (length >= sizeof(item) ||
+		    !(value ? set_value(&f, item, value) : set_word(&f, item))) {
+			if (value)
+				value[-1] = '=';
+			return item;
+		}
+		text += length + (text[length] == ',');
+	}
+	*faults = f;
+	return NULL;
+}
+
+void link_faults_set(struct link_memory *link, const struct link_faults *f)
+{
+	bool any = f->loss || f->duplicate || f->reorder || f->corrupt || f->delay || f->jitter ||
+		   f->rate || f->down;
+
+	/* Another seed, another sequence, from its beginning. */
+	if (link->faults.seed != f->seed)
+		nic_store(&link->considered, 0);
+	link->faults = *f;
+	nic_store_release(&link->faulty, any && f->directions);
+}
+
+int link_faults_init(struct daemon *daemon)
+{
+	const char *text = daemon->options.faults;
+	const char *wrong = text ? link_faults_parse(&daemon->faults, text) : NULL;
+
+	return wrong ? failed(daemon, EINVAL, "--fault: what is '%s'?", wrong) : 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Key files. The first one's key is for sending, all are accepted; so a key is
+ * changed under traffic by giving every node the new one beside the old, then
+ * first, then alone. A file that has changed when it is read again is accepted
+ * for what it was, too, until it changes once more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#define LEAST_KEY 16
+#define MOST_KEY 4096
+
+/* For nobody else to read: whoever knows the key is a node. */
+static int check_file(struct daemon *daemon, int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return failed(daemon, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return failed(daemon, EINVAL, "%s is not a file", path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return failed(daemon, EPERM, "key file %s belongs to another user", path);
+	if (st.st_mode & 077)
+		return failed(daemon, EPERM, "others have access to key file %s (chmod 600 it)",
+			      path);
+	if (st.st_size < LEAST_KEY || st.st_size > MOST_KEY)
+		return failed(daemon, EINVAL, "key file %s: a key has from %u to %u bytes", path,
+			      LEAST_KEY, MOST_KEY);
+	return 0;
+}
+
+static int read_key(struct daemon *daemon, const char *path, struct link_key *key)
+{
+	u8 secret[MOST_KEY];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t n = 0;
+	int error;
+
+	if (fd < 0)
+		return failed(daemon, errno, "key file %s: %s", path, strerror(errno));
+	error = check_file(daemon, fd, path);
+	if (!error) {
+		n = read(fd, secret, sizeof(secret));
+		if (n < LEAST_KEY)
+			error = failed(daemon, EIO, "key file %s cannot be read", path);
+	}
+	close(fd);
+	if (!error)
+		link_key_derive(key, secret, (size_t)n);
+	sodium_memzero(secret, sizeof(secret));
+	return error;
+}
+
+int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys)
+{
+	memset(keys, 0, sizeof(*keys));
+	while (files && *files) {
+		size_t length = strcspn(files, ",");
+		char path[PATH_MAX];
+		int error;
+
+		if (keys->n == LINK_KEYS)
+			return failed(daemon, E2BIG, "more than %u keys", LINK_KEYS);
+		if (!length || length >= sizeof(path))
+			return failed(daemon, EINVAL, "'%s' is not a list of key files", files);
+		snprintf(path, sizeof(path), "%.*s", (int)length, files);
+		error = read_key(daemon, path, &keys->key[keys->n]);
+		if (error)
+			return error;
+		keys->n++;
+		files += length + (files[length] == ',');
+	}
+	return 0;
+}
+
+static bool has_key(const struct link_keys *keys, const struct link_key *key)
+{
+	for (u32 i = 0; i < keys->n; i++)
+		if (!memcmp(&keys->key[i], key, sizeof(*key)))
+			return true;
+	return false;
+}
+
+void link_keys_use(struct daemon *daemon, const struct link_keys *keys)
+{
+	daemon->keys = *keys;
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		link_keys_set(daemon->device[i]->link_memory, &daemon->keys);
+}
+
+void link_keys_again(struct daemon *daemon)
+{
+	struct link_keys keys;
+
+	if (!daemon->options.key)
+		return;
+	if (link_keys_read(daemon, daemon->options.key, &keys)) {
+		log_line("keys stay as they are: %s", daemon->problem);
+		return;
+	}
+	/* What peers that have not read theirs again still use. */
+	for (u32 i = 0; i < daemon->keys.n && keys.n < LINK_KEYS; i++)
+		if (!has_key(&keys, &daemon->keys.key[i]) && i == 0)
+			keys.key[keys.n++] = daemon->keys.key[i];
+	link_keys_use(daemon, &keys);
+	log_line("keys were read again");
+}
+
+int link_keys_init(struct daemon *daemon)
+{
+	if (!daemon->options.key)
+		return 0;
+	/* Chooses what is fastest here. */
+	if (sodium_init() < 0)
+		return failed(daemon, EIO, "libsodium cannot be used");
+	return link_keys_read(daemon, daemon->options.key, &daemon->keys);
+}
