@@ -235,7 +235,9 @@ static void nic_row_repair(struct nic_row *row)
 
 	row->unacked = 0;
 	row->unacked_bytes = 0;
-	row->nowed = (u32)__builtin_popcountll(row->owed);
+	row->nowed = 0;
+	for (busy = row->owed; busy; busy &= busy - 1)
+		row->nowed++;
 	for (busy = row->busy; busy; busy &= busy - 1) {
 		row->unacked++;
 		row->unacked_bytes += row->tx[__builtin_ctzll(busy)].length;

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Every operation between two NICs: data arrives as it was, completions come once
+ * and in order, whatever the link does.
+ */
+#include "world.h"
+
+static struct nic_config config = {
+	.max_qp = 128,
+	.max_cq = 128,
+	.max_srq = 16,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 4,
+	.max_frame = 64,
+	.queue_bytes = 32 << 20,
+	.stall_ns = 50000000,
+};
+
+/* -------------------------------------------------------------------- streams */
+
+/* Half of each side's memory is what it sends from, half what is written to. */
+#define HALF (DATA_BYTES / 2)
+
+static void fill(u8 *at, u32 length, u32 seed)
+{
+	u32 i;
+
+	for (i = 0; i < length; i++)
+		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
+}
+
+static bool filled(const u8 *at, u32 length, u32 seed)
+{
+	u32 i;
+
+	for (i = 0; i < length; i++)
+		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
+			return false;
+	return true;
+}
+
+static struct vnet_send_wqe request(u8 opcode, u64 wr_id)
+{
+	return (struct vnet_send_wqe){ .wr_id = wr_id,
+				       .opcode = opcode,
+				       .flags = VNET_WR_SIGNALED };
+}
+
+static u32 some_length(void)
+{
+	static const u32 sizes[] = { 0, 1, 7, 64, 1000, 4096, 16384, 16385, 50000, 100000 };
+
+	return sizes[below(10)];
+}
+
+/* Messages from a to b, n of them, at most `window` at once, in order. */
+static void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool late)
+{
+	u32 length[1024], sent = 0, done = 0, posted = 0, got = 0;
+	const u32 room = 100000;
+
+	CHECK(n <= 1024 && window * room <= HALF);
+	while (done < n || got < n) {
+		struct vnet_cqe cqe;
+
+		while (posted < n && posted - got < window && (!late || below(20) == 0)) {
+			end_recv(b, posted, HALF + posted % window * room, room);
+			posted++;
+		}
+		while (sent < n && sent - done < window) {
+			struct vnet_send_wqe w = request(VNET_WR_SEND_IMM, sent);
+
+			length[sent] = some_length();
+			w.imm = 0x55000000u + sent;
+			fill(a->side->data + sent % window * room, length[sent], sent);
+			end_send(a, &w, sent % window * room, length[sent]);
+			sent++;
+		}
+		while (end_poll(a, &cqe)) {
+			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == done);
+			done++;
+		}
+		while (end_poll(b, &cqe)) {
+			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == got);
+			CHECK(cqe.imm == 0x55000000u + got && cqe.byte_len == length[got]);
+			CHECK(filled(b->side->data + HALF + got % window * room, length[got], got));
+			got++;
+		}
+		pass(20000);
+	}
+}
+
+static void one_writes_and_reads(struct end *a, struct end *b, u32 rounds)
+{
+	u32 i;
+
+	for (i = 0; i < rounds; i++) {
+		u32 length = some_length();
+		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
+		struct vnet_cqe cqe;
+
+		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
+		w.rdma.rkey = b->side->key;
+		fill(a->side->data, length, i);
+		memset(b->side->data + HALF, 0xee, length + 100);
+		end_send(a, &w, 0, length);
+		w = request(VNET_WR_RDMA_READ, i + 1000);
+		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
+		w.rdma.rkey = b->side->key;
+		memset(a->side->data + HALF, 0, length + 100);
+		end_send(a, &w, HALF + 9, length);
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i + 1000);
+		CHECK(cqe.byte_len == length);
+		CHECK(filled(b->side->data + HALF + 5, length, i));
+		CHECK(filled(a->side->data + HALF + 9, length, i));
+		CHECK(b->side->data[HALF + 5 + length] == 0xee && b->side->data[HALF + 4] == 0xee);
+	}
+}
+
+static void atomics(struct end *a, struct end *b, u32 rounds)
+{
+	u64 *word = (u64 *)(void *)(b->side->data + HALF);
+	u64 *old = (u64 *)(void *)a->side->data;
+	u32 i;
+
+	*word = 0;
+	for (i = 0; i < rounds; i++) {
+		struct vnet_send_wqe w = request(VNET_WR_ATOMIC_FETCH_ADD, i);
+
+		w.rdma.remote_addr = (u64)(unsigned long)word;
+		w.rdma.rkey = b->side->key;
+		w.rdma.compare_add = 3;
+		end_send(a, &w, i % 64 * 8, 8);
+		if (i % 64 == 63 || i == rounds - 1) {
+			u32 first = i - i % 64, j;
+
+			for (j = first; j <= i; j++) {
+				struct vnet_cqe cqe = end_wait(a);
+
+				CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == j);
+				CHECK(old[j % 64] == j * 3ull);
+			}
+		}
+	}
+	CHECK(*word == rounds * 3ull);
+}
+
+static void datagrams(struct end *a, struct end *b, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u32 length = below(2049);
+		struct vnet_send_wqe w = request(VNET_WR_SEND, i);
+		struct vnet_cqe cqe;
+
+		end_recv(b, i, HALF, 2048 + VNET_GRH_SIZE);
+		fill(a->side->data, length, i);
+		memcpy(w.ud.dgid, b->side->nic.hdr->gid[0], 16);
+		w.ud.remote_qpn = b->qpn;
+		w.ud.remote_qkey = 0x1234;
+		end_send(a, &w, 0, length);
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		cqe = end_wait(b);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i && cqe.src_qp == a->qpn);
+		CHECK(cqe.byte_len == length + VNET_GRH_SIZE && (cqe.flags & VNET_WC_GRH));
+		CHECK(filled(b->side->data + HALF + VNET_GRH_SIZE, length, i));
+	}
+}
+
+static struct end *connected[2];
+
+static void connect_two(u8 type, bool srq)
+{
+	connected[0] = end_make(&side[0], type, false);
+	connected[1] = end_make(&side[1], type, srq);
+	end_connect(connected[0], connected[1]);
+}
+
+static void everything(u32 n)
+{
+	struct end *a, *b;
+
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], n, 16, false);
+	stream_sends(connected[1], connected[0], n, 16, true);
+	connect_two(NIC_QPT_RC, true);
+	stream_sends(connected[0], connected[1], n, 16, true);
+	one_writes_and_reads(connected[0], connected[1], n);
+	atomics(connected[0], connected[1], n);
+	connect_two(NIC_QPT_UC, false);
+	stream_sends(connected[0], connected[1], n, 16, false);
+	a = end_make(&side[0], NIC_QPT_UD, false);
+	b = end_make(&side[1], NIC_QPT_UD, false);
+	end_connect(a, b);
+	datagrams(a, b, n);
+}
+
+static void print_counters(void)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		const struct nic_counters *c = &side[i].nic.hdr->counters;
+
+		printf("side %u: %llu frames sent, %llu received, %llu again, %llu duplicates, "
+		       "%llu NACKs, %llu bad CRC, %llu faults, %llu loads, %llu evictions\n",
+		       i, c->frames_sent, c->frames_received, c->retransmitted, c->duplicates,
+		       c->nacks_received, c->bad_crc, c->faults, c->loads, c->evictions);
+	}
+}
+
+static void test_clean(void)
+{
+	world_make(1, &config);
+	everything(200);
+	print_counters();
+	/* Only what waited for a receive is sent again. */
+	CHECK(side[0].nic.hdr->counters.retransmitted <= side[0].nic.hdr->counters.nacks_received);
+	world_free();
+}
+
+static void test_lossy(void)
+{
+	u32 seed;
+
+	for (seed = 1; seed <= 6; seed++) {
+		world_make(seed, &config);
+		faults = (struct link_faults){ 30, 30, 100, 10 };
+		everything(60);
+		print_counters();
+		CHECK(side[0].nic.hdr->counters.retransmitted);
+		world_free();
+	}
+}
+
+/* More busy queue pairs than endpoint frames. */
+static void test_frames(void)
+{
+	struct nic_config few = config;
+	struct end *a[24], *b[24];
+	u32 i, round;
+
+	few.max_frame = 7;
+	world_make(3, &few);
+	for (i = 0; i < 24; i++) {
+		a[i] = end_make(&side[0], NIC_QPT_RC, false);
+		b[i] = end_make(&side[1], NIC_QPT_RC, false);
+		end_connect(a[i], b[i]);
+	}
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 24; i++) {
+			struct vnet_send_wqe w = request(VNET_WR_SEND, round);
+
+			end_recv(b[i], round, HALF + i * 1000, 1000);
+			fill(a[i]->side->data + i * 1000, 1000, i + round);
+			end_send(a[i], &w, i * 1000, 1000);
+		}
+		for (i = 0; i < 24; i++) {
+			struct vnet_cqe cqe = end_wait(a[i]);
+
+			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == round);
+			cqe = end_wait(b[i]);
+			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == round);
+			CHECK(filled(b[i]->side->data + HALF + i * 1000, 1000, i + round));
+		}
+	}
+	print_counters();
+	CHECK(side[0].nic.hdr->counters.evictions && side[1].nic.hdr->counters.evictions);
+	world_free();
+}
+
+/* ------------------------------------------------------------------- strangers */
+
+static u64 dropped(const struct nic_counters *c)
+{
+	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
+	       c->bad_row;
+}
+
+static void test_strangers(void)
+{
+	static u8 frame[VNET_WIRE_MAX_FRAME], copy[VNET_WIRE_MAX_FRAME];
+	struct nic_counters *c;
+	u64 before;
+	u32 length, i;
+
+	world_make(9, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	c = &side[1].nic.hdr->counters;
+	length = last_frame(1, frame);
+	/* Cut anywhere, and with any bit turned. */
+	for (i = 0; i < length; i++) {
+		before = dropped(c);
+		inject(1, frame, i);
+		CHECK(dropped(c) == before + 1);
+	}
+	for (i = 0; i < 8 * length; i++) {
+		memcpy(copy, frame, length);
+		copy[i / 8] ^= (u8)(1u << i % 8);
+		before = dropped(c);
+		inject(1, copy, length);
+		CHECK(dropped(c) == before + 1);
+	}
+	CHECK(side[1].nic.hdr->row_high == 1);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	world_free();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} tests[] = { { "clean", test_clean },
+		      { "lossy", test_lossy },
+		      { "frames", test_frames },
+		      { "strangers", test_strangers } };
+	u32 i;
+
+	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (strcmp(argv[1], tests[i].name) == 0) {
+			tests[i].run();
+			return 0;
+		}
+	}
+	fprintf(stderr, "usage: %s clean|lossy|frames|strangers\n", argv[0]);
+	return 2;
+}

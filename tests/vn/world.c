@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The platform of two NICs in one process, and what agents and providers do. */
+#include "world.h"
+
+#include <sys/mman.h>
+
+#define FLIGHT 4096
+
+struct side side[2];
+struct link_faults faults;
+u64 now_ns = 1000000000;
+
+struct flying {
+	u64 at;
+	u32 to, length;
+	u8 *bytes;
+};
+
+static struct flying flight[FLIGHT];
+static u32 nflight;
+static u32 state;
+static struct end ends[128];
+static u32 nends;
+static u64 frame_buffer[VNET_WIRE_MAX_FRAME / 8 + 1];
+static u8 last[2][VNET_WIRE_MAX_FRAME];
+static u32 last_length[2];
+
+u32 below(u32 n)
+{
+	state = state * 1664525u + 1013904223u;
+	return (u32)(((u64)(state >> 8) * n) >> 24);
+}
+
+/* --------------------------------------------------------------- the platform */
+
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	u64 d = 0, s = 0;
+
+	(void)nic;
+	while (length) {
+		u64 n;
+
+		CHECK(ndst && nsrc);
+		n = dst->length - d < src->length - s ? dst->length - d : src->length - s;
+		if (n > length)
+			n = length;
+		memcpy((u8 *)(unsigned long)(dst->addr + d),
+		       (const u8 *)(unsigned long)(src->addr + s), n);
+		length -= n;
+		d += n;
+		s += n;
+		if (d == dst->length) {
+			dst++;
+			ndst--;
+			d = 0;
+		}
+		if (s == src->length) {
+			src++;
+			nsrc--;
+			s = 0;
+		}
+	}
+	return NIC_COPY_OK;
+}
+
+void *plat_queue(struct nic *nic, u64 offset, u64 length)
+{
+	if (offset < nic->off_queue || offset % 8 || length > nic->queue_bytes ||
+	    offset - nic->off_queue > nic->queue_bytes - length)
+		return NULL;
+	return (u8 *)nic->hdr + offset;
+}
+
+u64 plat_clock(void)
+{
+	return now_ns;
+}
+
+void plat_kick(struct nic *nic)
+{
+	(void)nic;
+}
+
+void plat_channel_ready(struct nic *nic, u32 channel)
+{
+	(void)nic;
+	(void)channel;
+}
+
+void plat_relax(void)
+{
+}
+
+void plat_step(int step)
+{
+	(void)step;
+}
+
+void *plat_frame(struct nic *nic)
+{
+	(void)nic;
+	return frame_buffer;
+}
+
+static void fly(u32 to, u32 length, u64 delay)
+{
+	struct flying *f = &flight[nflight++];
+
+	CHECK(nflight < FLIGHT);
+	f->at = now_ns + delay;
+	f->to = to;
+	f->length = length;
+	f->bytes = malloc(length);
+	memcpy(f->bytes, frame_buffer, length);
+	if (below(1000) < faults.spoil)
+		f->bytes[below(length)] ^= (u8)(1u << below(8));
+}
+
+void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
+{
+	u32 i = to->bytes[0];
+	u64 delay = 5000;
+
+	(void)nic;
+	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 2);
+	memcpy(last[i], frame_buffer, length);
+	last_length[i] = length;
+	if (below(1000) < faults.lose)
+		return;
+	if (below(1000) < faults.reorder)
+		delay += below(200000);
+	fly(i, length, delay);
+	if (below(1000) < faults.twice)
+		fly(i, length, delay + below(3000000));
+}
+
+void plat_flush(struct nic *nic)
+{
+	(void)nic;
+}
+
+bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
+{
+	(void)nic;
+	memset(to, 0, sizeof(*to));
+	to->bytes[0] = (u8)(gid[15] - 1);
+	return gid[0] == 0xfe && gid[15] >= 1 && gid[15] <= 2;
+}
+
+u32 plat_crc32c(u32 crc, const void *data, u64 length)
+{
+	const u8 *p = data;
+	int i;
+
+	crc = ~crc;
+	while (length--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = crc & 1 ? (crc >> 1) ^ 0x82f63b78u : crc >> 1;
+	}
+	return ~crc;
+}
+
+/* ------------------------------------------------------------------- the world */
+
+static void deliver(u32 to, void *bytes, u32 length)
+{
+	struct nic_address from = { { 0 } };
+
+	from.bytes[0] = (u8)!to;
+	nic_receive(&side[to].nic, &from, bytes, length);
+	nic_receive_end(&side[to].nic);
+}
+
+void inject(u32 i, const void *frame, u32 length)
+{
+	void *copy = malloc(length ? length : 1);
+
+	memcpy(copy, frame, length);
+	deliver(i, copy, length);
+	free(copy);
+}
+
+u32 last_frame(u32 i, void *frame)
+{
+	memcpy(frame, last[i], last_length[i]);
+	return last_length[i];
+}
+
+static void land(void)
+{
+	u32 i = 0;
+
+	while (i < nflight) {
+		struct flying f = flight[i];
+
+		if (f.at > now_ns) {
+			i++;
+			continue;
+		}
+		memmove(&flight[i], &flight[i + 1], (nflight - i - 1) * sizeof(f));
+		nflight--;
+		deliver(f.to, f.bytes, f.length);
+		free(f.bytes);
+		i = 0;
+	}
+}
+
+void pass(u64 ns)
+{
+	u64 end = now_ns + ns, next;
+
+	while (now_ns < end) {
+		now_ns += 5000;
+		land();
+		nic_run(&side[0].nic, 64, &next);
+		nic_run(&side[1].nic, 64, &next);
+	}
+}
+
+static void side_make(u32 i, const struct nic_config *config)
+{
+	struct side *s = &side[i];
+	u64 size = nic_memory_size(config);
+
+	memset(s, 0, sizeof(*s));
+	CHECK(size);
+	s->config = *config;
+	s->memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(s->memory != MAP_FAILED);
+	CHECK(nic_format(s->memory, size, config) == NIC_OK);
+	CHECK(nic_attach(&s->nic, s->memory, size) == NIC_OK);
+	s->nic.self = 1;
+	s->nic.hdr->ngids = 1;
+	s->nic.hdr->port_up = 1;
+	s->nic.hdr->gid[0][0] = 0xfe;
+	s->nic.hdr->gid[0][15] = (u8)(i + 1);
+	nic_link_renew(&s->nic, 1000 + i);
+	s->queue_at = s->nic.off_queue;
+	s->next_qp = s->next_cq = s->next_srq = s->next_mr = 1;
+	s->data =
+		mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s->key = 7u << NIC_KEY_TAG_BITS;
+	CHECK(nic_mr_create(&s->nic, &(struct nic_mr_params){
+					     .key = s->key,
+					     .kind = NIC_MR_REGION,
+					     .access = 0x1f,
+					     .pdn = 1,
+					     .iova = (u64)(unsigned long)s->data,
+					     .addr = (u64)(unsigned long)s->data,
+					     .length = DATA_BYTES,
+				     }) == NIC_OK);
+}
+
+void world_make(u32 seed, const struct nic_config *config)
+{
+	state = seed;
+	memset(&faults, 0, sizeof(faults));
+	side_make(0, config);
+	side_make(1, config);
+}
+
+void world_free(void)
+{
+	u32 i;
+
+	for (i = 0; i < nflight; i++)
+		free(flight[i].bytes);
+	nflight = 0;
+	nends = 0;
+	for (i = 0; i < 2; i++) {
+		munmap(side[i].memory, nic_memory_size(&side[i].config));
+		munmap(side[i].data, DATA_BYTES);
+	}
+}
+
+/* ------------------------------------------------------------------- the ends */
+
+static struct queue queue_make(struct side *s, u32 entries, u32 shift)
+{
+	struct queue q = { .offset = s->queue_at, .mask = entries - 1, .shift = shift };
+
+	q.hdr = plat_queue(&s->nic, q.offset, VNET_RING_HDR_SIZE + ((u64)entries << shift));
+	CHECK(q.hdr);
+	q.slots = (u8 *)(q.hdr + 1);
+	s->queue_at += VNET_RING_HDR_SIZE + ((u64)entries << shift);
+	return q;
+}
+
+struct end *end_make(struct side *s, u8 type, bool srq)
+{
+	struct end *e = &ends[nends++];
+	struct nic_qp_params p = { .type = type,
+				   .sq_stride_shift = 7,
+				   .rq_stride_shift = 6,
+				   .max_send_sge = 2,
+				   .max_recv_sge = 2,
+				   .pdn = 1 };
+
+	CHECK(nends < 128);
+	memset(e, 0, sizeof(*e));
+	e->side = s;
+	e->type = type;
+	e->cq = queue_make(s, 1024, 7);
+	e->cqn = s->next_cq++;
+	CHECK(nic_cq_create(&s->nic, e->cqn,
+			    &(struct nic_cq_params){ .ring = e->cq.offset,
+						     .entries = 1024,
+						     .channel = NIC_NONE }) == NIC_OK);
+	e->sq = queue_make(s, 256, 7);
+	e->rq = queue_make(s, 256, 6);
+	if (srq) {
+		e->srqn = s->next_srq++;
+		CHECK(nic_srq_create(&s->nic, e->srqn,
+				     &(struct nic_srq_params){ .ring = e->rq.offset,
+							       .entries = 256,
+							       .stride_shift = 6,
+							       .max_sge = 2,
+							       .pdn = 1 }) == NIC_OK);
+	}
+	p.qpn = e->qpn = s->next_qp++ | 0x1000;
+	p.sq_ring = e->sq.offset;
+	p.sq_entries = 256;
+	p.srqn = e->srqn;
+	p.rq_ring = srq ? 0 : e->rq.offset;
+	p.rq_entries = srq ? 0 : 256;
+	p.send_cqn = p.recv_cqn = e->cqn;
+	CHECK(nic_qp_create(&s->nic, &p) == NIC_OK);
+	return e;
+}
+
+void end_state(struct end *e, u8 to, const struct end *peer)
+{
+	struct nic_qp_attr a = { .port = 1,
+				 .access = 0xf,
+				 .qkey = 0x1234,
+				 .path_mtu = 5,
+				 .is_global = 1,
+				 .dest_qpn = peer ? peer->qpn : 0,
+				 .max_rd_atomic = 8,
+				 .max_dest_rd_atomic = 8,
+				 .min_rnr_timer = 1,
+				 .timeout = 14,
+				 .retry_cnt = 7,
+				 .rnr_retry = 7,
+				 .rq_psn = 17,
+				 .sq_psn = 17 };
+	static const u32 mask[2][4] = {
+		{ 0, 1 | 8 | 16 | 32, 1 | 128 | 256 | (1 << 20) | (1 << 12) | (1 << 17) | (1 << 15),
+		  1 | 512 | 1024 | 2048 | (1 << 16) | (1 << 13) },
+		{ 0, 1 | 16 | 32 | 64, 1, 1 | (1 << 16) },
+	};
+	u32 m = mask[e->type == NIC_QPT_UD][to < 4 ? to : 0];
+
+	if (to > 3 || !to)
+		m = 1;
+	if (e->type == NIC_QPT_UC && to == NIC_QPS_RTR)
+		m = 1 | 128 | 256 | (1 << 20) | (1 << 12);
+	if (e->type == NIC_QPT_UC && to == NIC_QPS_RTS)
+		m = 1 | (1 << 16);
+	if (peer)
+		memcpy(a.dgid, peer->side->nic.hdr->gid[0], 16);
+	CHECK(nic_qp_modify(&e->side->nic, e->qpn, &a, m, 0, to) == NIC_OK);
+}
+
+void end_connect(struct end *a, struct end *b)
+{
+	struct end *both[2] = { a, b };
+	u32 i;
+	u8 to;
+
+	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
+		for (i = 0; i < 2; i++)
+			end_state(both[i], to, both[!i]);
+}
+
+void end_reset(struct end *e)
+{
+	end_state(e, NIC_QPS_RESET, NULL);
+}
+
+void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length)
+{
+	u8 *slot = e->sq.slots + ((u64)(e->sq_prod & e->sq.mask) << e->sq.shift);
+	struct vnet_send_wqe w = *wqe;
+	struct vnet_sge sge = { .addr = (u64)(unsigned long)(e->side->data + offset),
+				.length = length,
+				.lkey = e->side->key };
+
+	w.num_sge = length != 0;
+	memcpy(slot, &w, sizeof(w));
+	memcpy(slot + sizeof(w), &sge, sizeof(sge));
+	e->sq.hdr->prod = ++e->sq_prod;
+	nic_send_doorbell(&e->side->nic, e->qpn);
+}
+
+void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length)
+{
+	u8 *slot = e->rq.slots + ((u64)(e->rq_prod & e->rq.mask) << e->rq.shift);
+	struct vnet_recv_wqe w = { .wr_id = wr_id, .num_sge = 1 };
+	struct vnet_sge sge = { .addr = (u64)(unsigned long)(e->side->data + offset),
+				.length = length,
+				.lkey = e->side->key };
+
+	memcpy(slot, &w, sizeof(w));
+	memcpy(slot + sizeof(w), &sge, sizeof(sge));
+	e->rq.hdr->prod = ++e->rq_prod;
+	if (e->rq.hdr->need_doorbell)
+		nic_recv_doorbell(&e->side->nic, e->srqn ? e->srqn : e->qpn, e->srqn != 0);
+}
+
+bool end_poll(struct end *e, struct vnet_cqe *cqe)
+{
+	struct vnet_cqe *at = (struct vnet_cqe *)e->cq.slots + (e->cq_cons & e->cq.mask);
+
+	if (at->seq != e->cq_cons + 1)
+		return false;
+	*cqe = *at;
+	if (cqe->payload_len)
+		memcpy((u8 *)(unsigned long)cqe->scatter_addr, cqe->payload, cqe->payload_len);
+	e->cq.hdr->cons = ++e->cq_cons;
+	return true;
+}
+
+struct vnet_cqe end_wait(struct end *e)
+{
+	struct vnet_cqe cqe = { .seq = 0 };
+	u32 turns;
+
+	for (turns = 0; turns < 200000; turns++) {
+		if (end_poll(e, &cqe))
+			return cqe;
+		pass(50000);
+	}
+	fprintf(stderr, "no completion for QP %x\n", e->qpn);
+	abort();
+}

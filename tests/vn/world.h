@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Two NICs, each with one process, and a link between them; time passes when the
+ * test lets it. Addresses of regions are pointers of this process.
+ */
+#ifndef VN_WORLD_H
+#define VN_WORLD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nic.h"
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                 \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* Out of 1000 frames. */
+struct link_faults {
+	u32 lose, twice, reorder, spoil;
+};
+
+struct queue {
+	u64 offset;
+	struct vnet_ring *hdr;
+	u8 *slots;
+	u32 mask, shift;
+};
+
+struct side {
+	struct nic nic;
+	struct nic_config config;
+	void *memory;
+	u64 queue_at;
+	u32 next_qp, next_cq, next_srq, next_mr;
+	/* Memory that is registered under this key, all of it. */
+	u8 *data;
+	u32 key;
+};
+
+struct end {
+	struct side *side;
+	u32 qpn, cqn, srqn;
+	u8 type;
+	struct queue sq, rq, cq;
+	u32 sq_prod, rq_prod, cq_cons;
+};
+
+#define DATA_BYTES (4u << 20)
+
+extern struct side side[2];
+extern struct link_faults faults;
+extern u64 now_ns;
+
+void world_make(u32 seed, const struct nic_config *config);
+void world_free(void);
+/* Frames travel and timers run, for so long. */
+void pass(u64 ns);
+/* A frame as it is, from nowhere, to side i. */
+void inject(u32 i, const void *frame, u32 length);
+/* The last frame that was given to the link for side i. */
+u32 last_frame(u32 i, void *frame);
+u32 below(u32 n);
+
+struct end *end_make(struct side *s, u8 type, bool srq);
+void end_reset(struct end *e);
+void end_state(struct end *e, u8 state, const struct end *peer);
+void end_connect(struct end *a, struct end *b);
+void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length);
+void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length);
+/* false: there is none. */
+bool end_poll(struct end *e, struct vnet_cqe *cqe);
+/* Lets time pass until there is one. */
+struct vnet_cqe end_wait(struct end *e);
+
+#endif
