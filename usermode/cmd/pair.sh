@@ -29,6 +29,7 @@ after it, as perftest and the ping-pong programs have it:
 Every line of output is labelled with who wrote it.
 
 $(help_run_options)
+  --nodes A,B              SERVER on node A, CLIENT on node B
   --timeout SECONDS        end both after that time, with status 124
   --quiet                  no labels; of the server nothing unless it failed
 
@@ -133,6 +134,7 @@ start_side() {	# server|client CMD...
 	show "$side" <"$pair_dir/$side" &
 	pair_shows+=($!)
 	(
+		[[ -n ${pair_nodes[$side]-} ]] && export VNET_NODE=${pair_nodes[$side]}
 		run_environment
 		exec {pair_never}>&-
 		exec -- "$@"
@@ -249,6 +251,12 @@ parse_pair() {	# ARGS...; sets pair_* and the two commands
 			pair_timeout=$2
 			run_taken=2
 			;;
+		--nodes)
+			[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31},[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}$ ]] ||
+				die_usage "--nodes wants two names with a comma between"
+			pair_nodes=([server]=${2%,*} [client]=${2#*,})
+			run_taken=2
+			;;
 		--quiet | -q)
 			pair_quiet=yes
 			run_taken=1
@@ -271,6 +279,7 @@ parse_pair() {	# ARGS...; sets pair_* and the two commands
 }
 
 cmd_pair() {
+	local -A pair_nodes=()
 	local run_taken pair_timeout=0 pair_quiet=no pair_deadline pair_dir pair_never pair_shows=()
 	local server_command=() client_command=() server='' client='' server_status=0 client_status=0
 

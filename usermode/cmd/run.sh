@@ -11,6 +11,11 @@ help_run_options() {
 	cat <<EOF
   --device NAME[,NAME...]  devices of these names, one NIC each (default: vnet0)
   --node NAME              another emulated machine, with a daemon and NICs of its own
+  --listen ADDRESS[,...]   where other nodes reach the node's NICs; an address that is not
+                           of the loopback network needs a key
+  --port PORT              UDP port of the link (default: 4790)
+  --key FILE[,FILE...]     keys of frames: the first is for sending, all are accepted
+  --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
   --with-host-devices      show the machine's own RDMA devices, too
 EOF
 }
@@ -29,10 +34,21 @@ static, set-user-id, ...; vnet says which), 127: there is no CMD.
 EOF
 }
 
+# The daemon's folder is another one than ours.
+absolute_paths() {	# FILE[,FILE...]
+	local file all='' files
+
+	IFS=, read -r -a files <<<"$1"
+	for file in "${files[@]}"; do
+		all+=${all:+,}$(readlink -f -- "$file" || echo "$file")
+	done
+	echo "$all"
+}
+
 # Takes the options that run and pair share; leaves their number in run_taken.
 parse_run_option() {	# ARGS...
 	case $1 in
-	--device=* | --node=*)
+	--device=* | --node=* | --listen=* | --port=* | --key=* | --fault=*)
 		parse_run_option "${1%%=*}" "${1#*=}"
 		run_taken=1
 		;;
@@ -46,6 +62,28 @@ parse_run_option() {	# ARGS...
 		[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}$ ]] ||
 			die_usage "--node wants a name: up to 32 letters, digits, - _ and ."
 		export VNET_NODE=$2
+		run_taken=2
+		;;
+	--listen)
+		[[ ${2-} =~ ^[0-9a-fA-F.:]+(,[0-9a-fA-F.:]+)*$ ]] ||
+			die_usage "--listen wants IP addresses, with commas between"
+		export VNET_LISTEN=$2
+		run_taken=2
+		;;
+	--port)
+		[[ ${2-} =~ ^[1-9][0-9]{0,4}$ && $2 -le 65535 ]] || die_usage "--port wants a UDP port"
+		export VNET_PORT=$2
+		run_taken=2
+		;;
+	--key)
+		[[ -n ${2-} ]] || die_usage "--key wants files, with commas between"
+		VNET_KEY_FILE=$(absolute_paths "$2")
+		export VNET_KEY_FILE
+		run_taken=2
+		;;
+	--fault)
+		[[ -n ${2-} ]] || die_usage "--fault wants a list, such as loss=1%,reorder=5%"
+		export VNET_FAULT=$2
 		run_taken=2
 		;;
 	--with-host-devices)
