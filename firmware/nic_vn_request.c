@@ -279,17 +279,15 @@ static void nic_request_cut(struct nic_endpoint *ep)
 	nic_store(&ep->sq_next, ep->sq_next + 1);
 }
 
-/* A packet that is never sent: its request has failed, or is done already. */
+/*
+ * A request without a packet: it has failed, or is done once those before it are. It
+ * takes no packet number: the responder waits for each of these.
+ */
 static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 {
-	u32 psn = ep->next;
-
-	ep->last[ep->sq_next % NIC_WINDOW] = psn;
-	nic_store(&ep->next, psn + 1);
+	ep->last[ep->sq_next % NIC_WINDOW] = status ? ep->next : ep->next - 1;
 	if (status)
-		nic_vn_fail(ep, psn, status);
-	else
-		nic_fetch_or(&ep->done, 1ull << (psn % NIC_WINDOW));
+		nic_vn_fail(ep, ep->next, status);
 	nic_request_cut(ep);
 	return NIC_SENT;
 }

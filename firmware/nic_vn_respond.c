@@ -171,6 +171,8 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			status = nic_open(a->nic, a->qp, msg.length, &ep->receive);
 		if (status == NIC_EXEC_NO_RECEIVE) {
 			nic_no_receive_yet(a);
+			if (a->code == VNET_RETURN_DROPPED)
+				nic_endpoint_advance(ep);
 			return;
 		}
 		if (status == NIC_EXEC_BUSY) {
