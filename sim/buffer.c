@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Buffers: who has them, and what is in them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "trace.h"
+
+static const struct {
+	u32 size;
+	u32 count;
+} classes[BUFFER_CLASSES] = {
+	{ 64, 2048 }, { 512, 1024 }, { 4160, 768 }, { 16384, 256 }, { 131072, 64 },
+};
+
+/* -------------------------------------------------------------------- bytes */
+
+static u64 word_of(u64 id, u64 i)
+{
+	return random_mix(id * 0x9e3779b97f4a7c15ull + i);
+}
+
+static u8 byte_of(u64 id, u64 i)
+{
+	return (u8)(word_of(id, i / 8) >> i % 8 * 8);
+}
+
+void bytes_fill(u8 *to, u32 length, u64 id, u64 from)
+{
+	u32 i = 0;
+	u64 word;
+
+	for (; i < length && (from + i) % 8; i++)
+		to[i] = byte_of(id, from + i);
+	for (; i + 8 <= length; i += 8) {
+		word = word_of(id, (from + i) / 8);
+		memcpy(to + i, &word, 8);
+	}
+	for (; i < length; i++)
+		to[i] = byte_of(id, from + i);
+}
+
+bool bytes_are(const u8 *at_memory, u32 length, u64 id, u64 from)
+{
+	u32 i = 0;
+	u64 word;
+
+	for (; i < length && (from + i) % 8; i++) {
+		if (at_memory[i] != byte_of(id, from + i))
+			return false;
+	}
+	for (; i + 8 <= length; i += 8) {
+		memcpy(&word, at_memory + i, 8);
+		if (word != word_of(id, (from + i) / 8))
+			return false;
+	}
+	for (; i < length; i++) {
+		if (at_memory[i] != byte_of(id, from + i))
+			return false;
+	}
+	return true;
+}
+
+bool bytes_either(const u8 *at_memory, u32 length, u64 id, u64 other)
+{
+	u32 i;
+
+	for (i = 0; i < length; i++) {
+		if (at_memory[i] != byte_of(id, i) && at_memory[i] != byte_of(other, i))
+			return false;
+	}
+	return true;
+}
+
+u8 *buffer_memory(const struct buffer *buffer)
+{
+	return mem(buffer->process, buffer->offset);
+}
+
+u64 buffer_address(const struct buffer *buffer)
+{
+	return at(buffer->process, buffer->offset);
+}
+
+u64 buffer_id(const struct buffer *buffer)
+{
+	return 1ull << 63 | buffer_address(buffer);
+}
+
+/* --------------------------------------------------------------------- pools */
+
+u64 pool_setup(struct pool *pool, struct process *p, u64 offset)
+{
+	u64 begin = offset;
+	u32 i;
+
+	memset(pool->free, 0, sizeof(pool->free));
+	memset(pool->used, 0, sizeof(pool->used));
+	pool->process = p;
+	pool->life = p->node->life;
+	for (i = 0; i < BUFFER_CLASSES; i++) {
+		u64 bytes = (u64)(classes[i].size + BUFFER_GAP) * classes[i].count;
+
+		pool->base[i] = offset;
+		pool->room[i] = bytes;
+		pool->key[i] = reg_mr(p, offset, bytes, ALL_ACCESS);
+		if (!pool->key[i])
+			violated("node %u: no region for buffers", p->node->index);
+		/* A page between them that is nobody's. */
+		offset += (bytes + 8191) & ~4095ull;
+	}
+	return offset - begin;
+}
+
+void pool_free(struct pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->n; i++)
+		free(pool->all[i]);
+	free(pool->all);
+	memset(pool, 0, sizeof(*pool));
+}
+
+static struct buffer *buffer_new(struct pool *pool, u32 class)
+{
+	u32 stride = classes[class].size + BUFFER_GAP;
+	struct buffer *buffer;
+
+	if (pool->used[class] + stride > pool->room[class])
+		return NULL;
+	if (pool->n == pool->space) {
+		pool->space = pool->space ? pool->space * 2 : 64;
+		pool->all = realloc(pool->all, pool->space * sizeof(struct buffer *));
+	}
+	buffer = calloc(1, sizeof(*buffer));
+	if (!pool->all || !buffer)
+		abort();
+	*buffer = (struct buffer){
+		.process = pool->process,
+		.life = pool->life,
+		.offset = pool->base[class] + pool->used[class],
+		.size = classes[class].size,
+		.class = class,
+		.key = pool->key[class],
+	};
+	pool->used[class] += stride;
+	pool->all[pool->n++] = buffer;
+	bytes_fill(buffer_memory(buffer), stride, buffer_id(buffer), 0);
+	return buffer;
+}
+
+struct buffer *buffer_get(struct pool *pool, u32 length)
+{
+	struct buffer *buffer;
+	u32 class = 0;
+
+	while (class < BUFFER_CLASSES && classes[class].size < length)
+		class ++;
+	if (class == BUFFER_CLASSES)
+		return NULL;
+	buffer = pool->free[class];
+	if (buffer) {
+		pool->free[class] = buffer->next;
+		/* Whoever had it before may have written to it since. */
+		buffer_check(buffer);
+	} else {
+		buffer = buffer_new(pool, class);
+	}
+	if (buffer)
+		buffer->state = BUFFER_USED;
+	return buffer;
+}
+
+void buffer_put(struct pool *pool, struct buffer *buffer)
+{
+	buffer_check(buffer);
+	if (buffer->life != pool->life)
+		return;
+	bytes_fill(buffer_memory(buffer), buffer->size, buffer_id(buffer), 0);
+	buffer->state = BUFFER_FREE;
+	buffer->next = pool->free[buffer->class];
+	pool->free[buffer->class] = buffer;
+}
+
+void buffer_taint(struct buffer *buffer, u64 id, u32 length)
+{
+	buffer->state = BUFFER_TAINTED;
+	buffer->taint = id;
+	buffer->taint_length = length;
+}
+
+bool buffer_check(const struct buffer *buffer)
+{
+	const u8 *memory = buffer_memory(buffer);
+	u64 own = buffer_id(buffer);
+	u32 rest = buffer->state == BUFFER_FREE ? 0 : buffer->size;
+
+	if (buffer->state == BUFFER_TAINTED && buffer->taint) {
+		rest = buffer->taint_length;
+		if (!bytes_either(memory, rest, own, buffer->taint)) {
+			violated("node %u: buffer at %#llx has bytes that are nobody's",
+				 buffer->process->node->index,
+				 (unsigned long long)buffer_address(buffer));
+			return false;
+		}
+	}
+	if (bytes_are(memory + rest, buffer->size + BUFFER_GAP - rest, own, rest))
+		return true;
+	violated("node %u: memory at %#llx was written to, where nothing was to be written%s",
+		 buffer->process->node->index, (unsigned long long)buffer_address(buffer),
+		 buffer->state == BUFFER_FREE ? " (any more)" : "");
+	return false;
+}
+
+void pool_check(const struct pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->n; i++)
+		buffer_check(pool->all[i]);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* CRC32C (Castagnoli, reflected, inverted at both ends), as iSCSI has it. */
+#ifndef SIM_CRC32C_H
+#define SIM_CRC32C_H
+
+#include "nic_types.h"
+
+/* Of `length` more bytes; begun with 0. */
+u32 crc32c(u32 crc, const void *data, u64 length);
+
+#endif /* SIM_CRC32C_H */

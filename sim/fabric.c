@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Switches and links: queues, drops, stalls and routes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "fabric.h"
+#include "node.h"
+#include "random.h"
+#include "trace.h"
+
+#define CELL 53
+#define CELL_PAYLOAD 48
+/* AAL5's trailer. */
+#define AAL5_TRAILER 8
+
+/*
+ * A link in one direction. Its queue is at its beginning where switches drop (what
+ * waits for the link), and at its end where links stall (what came over it).
+ */
+struct link {
+	struct frame *head, *tail;
+	u64 bytes;
+	u32 to;
+	bool busy;
+	/* Where links stall: links whose first frame wants to go on over this one. */
+	struct link *waiters, *last_waiter;
+	struct link *next_waiter;
+	/* The one whose first frame is on its way over this one. */
+	struct link *feeding;
+	/* Its own first frame is on its way over another one. */
+	bool draining;
+};
+
+/* What waits in a NIC to go out, where links stall, is a link without a wire. */
+static struct {
+	struct fabric_config config;
+	struct random random;
+	struct link *link;
+	u32 nlinks;
+	/* Fat tree of switches with 2 * half ports; 0: one switch. */
+	u32 half;
+	/* Ports in use upwards. */
+	u32 up;
+	u64 dropped, alive, number;
+	/* All frames, wherever they are. */
+	struct frame *all;
+} fabric;
+
+/* ------------------------------------------------------------------- names */
+
+static const char *const fabric_names[FABRIC_KINDS] = {
+	[FABRIC_IDEAL] = "ideal",
+	[FABRIC_ETHERNET] = "ethernet",
+	[FABRIC_MYRINET] = "myrinet",
+	[FABRIC_ATM] = "atm",
+};
+
+const char *fabric_name(enum fabric_kind kind)
+{
+	return kind < FABRIC_KINDS ? fabric_names[kind] : "?";
+}
+
+enum fabric_kind fabric_named(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < FABRIC_KINDS; i++) {
+		if (!strcmp(name, fabric_names[i]))
+			break;
+	}
+	return (enum fabric_kind)i;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+struct frame *frame_new(u32 src, u32 dst, const void *data, u32 length)
+{
+	struct frame *frame = malloc(sizeof(*frame) + ((length + 7) & ~7u));
+
+	if (!frame) {
+		fputs("vnet-sim: no memory for frames\n", stderr);
+		abort();
+	}
+	memset(frame, 0, sizeof(*frame));
+	frame->number = ++fabric.number;
+	frame->src = src;
+	frame->dst = dst;
+	frame->length = length;
+	memcpy(frame->data, data, length);
+	frame->after = fabric.all;
+	if (fabric.all)
+		fabric.all->before = frame;
+	fabric.all = frame;
+	fabric.alive++;
+	return frame;
+}
+
+void frame_free(struct frame *frame)
+{
+	if (frame->before)
+		frame->before->after = frame->after;
+	else
+		fabric.all = frame->after;
+	if (frame->after)
+		frame->after->before = frame->before;
+	fabric.alive--;
+	free(frame);
+}
+
+u64 frames_alive(void)
+{
+	return fabric.alive;
+}
+
+u64 fabric_dropped(void)
+{
+	return fabric.dropped;
+}
+
+void fabric_drop(struct frame *frame, u32 where)
+{
+	fabric.dropped++;
+	trace(TRACE_FULL, where, frame->src, frame->length, frame->number);
+	frame_free(frame);
+}
+
+/* ---------------------------------------------------------------- topology
+ *
+ * Entities are nodes (0 ... nodes - 1) and switches. A tree of switches with
+ * 2h ports has 2h pods of h edge and h aggregation switches, and h * h cores.
+ * Links: nodes up, nodes down, then edge up, edge down, aggregation up and
+ * down, each h for a switch.
+ */
+
+static u32 pod_of(u32 node)
+{
+	return node / (fabric.half * fabric.half);
+}
+
+static u32 edges(void)
+{
+	return 2 * fabric.half * fabric.half;
+}
+
+/* First link of a class: 0 nodes up, 1 nodes down, 2 edge up ... 5 core down. */
+static u32 link_class(u32 class)
+{
+	u32 nodes = fabric.config.nodes;
+
+	return class < 2 ? class * nodes : 2 * nodes + (class - 2) * edges() * fabric.half;
+}
+
+/* Which link a switch sends this frame over: the source's route. */
+static struct link *route(u32 entity, const struct frame *frame)
+{
+	u32 half = fabric.half, sw = entity - fabric.config.nodes;
+	u32 dst = frame->dst, a = frame->path % fabric.up, c = frame->path / fabric.up % fabric.up;
+
+	if (!half || (sw < edges() && dst / half == sw))
+		return &fabric.link[link_class(1) + dst];
+	if (sw < edges())
+		return &fabric.link[link_class(2) + sw * half + a];
+	sw -= edges();
+	if (sw < edges()) {
+		if (pod_of(dst) == sw / half)
+			return &fabric.link[link_class(3) + sw * half + dst / half % half];
+		return &fabric.link[link_class(4) + sw * half + c];
+	}
+	sw -= edges();
+	/* Core a * half + c; class 5 is numbered by the aggregation switch it leads to. */
+	return &fabric.link[link_class(5) + (pod_of(dst) * half + sw / half) * half + sw % half];
+}
+
+static void wire_tree(void)
+{
+	u32 half = fabric.half, nodes = fabric.config.nodes, i, j;
+	u32 edge = nodes, agg = nodes + edges(), core = agg + edges();
+
+	for (i = 0; i < nodes; i++)
+		fabric.link[i].to = edge + i / half;
+	for (i = 0; i < edges(); i++) {
+		for (j = 0; j < half; j++) {
+			fabric.link[link_class(2) + i * half + j].to = agg + i / half * half + j;
+			fabric.link[link_class(3) + i * half + j].to = edge + i / half * half + j;
+			fabric.link[link_class(4) + i * half + j].to = core + i % half * half + j;
+			fabric.link[link_class(5) + i * half + j].to = agg + i;
+		}
+	}
+}
+
+static void choose_topology(void)
+{
+	u32 nodes = fabric.config.nodes, half = 2, up;
+
+	fabric.half = 0;
+	fabric.up = 1;
+	fabric.nlinks = 2 * nodes;
+	if (nodes <= fabric.config.cost->star_ports || fabric.config.kind == FABRIC_IDEAL)
+		return;
+	while (2 * half * half * half < nodes)
+		half++;
+	up = (u32)(half / fabric.config.cost->taper);
+	fabric.half = half;
+	fabric.up = up ? up : 1;
+	fabric.nlinks = link_class(6);
+}
+
+void fabric_setup(const struct fabric_config *config)
+{
+	u32 i;
+
+	fabric_reset();
+	fabric.config = *config;
+	random_seed(&fabric.random, config->seed, 0xfab);
+	choose_topology();
+	/* And where links stall, a queue in each NIC. */
+	fabric.link = calloc(fabric.nlinks + config->nodes, sizeof(*fabric.link));
+	if (!fabric.link) {
+		fputs("vnet-sim: no memory for links\n", stderr);
+		abort();
+	}
+	for (i = 0; i < config->nodes; i++) {
+		fabric.link[i].to = config->nodes;
+		fabric.link[config->nodes + i].to = i;
+	}
+	if (fabric.half)
+		wire_tree();
+}
+
+void fabric_reset(void)
+{
+	while (fabric.all)
+		frame_free(fabric.all);
+	free(fabric.link);
+	fabric.link = NULL;
+	fabric.dropped = 0;
+	fabric.number = 0;
+}
+
+/* ------------------------------------------------------------------- queues */
+
+static void push(struct link *link, struct frame *frame)
+{
+	frame->next = NULL;
+	if (link->head)
+		link->tail->next = frame;
+	else
+		link->head = frame;
+	link->tail = frame;
+}
+
+static struct frame *pop(struct link *link)
+{
+	struct frame *frame = link->head;
+
+	link->head = frame->next;
+	frame->next = NULL;
+	return frame;
+}
+
+static u64 serial(u64 bytes)
+{
+	return (u64)ceil((double)bytes * 1000 / fabric.config.cost->link_rate);
+}
+
+/* Flight over a link, and through the switch at its end. */
+static u64 flight(const struct link *link)
+{
+	const struct cost *cost = fabric.config.cost;
+	u32 index = (u32)(link - fabric.link), nodes = fabric.config.nodes;
+	double half = cost->wire / 2;
+
+	if (fabric.config.kind == FABRIC_ETHERNET || fabric.config.kind == FABRIC_IDEAL)
+		half += cost->roce / 2;
+	return (u64)((index < 2 * nodes ? half : 0) + (link->to >= nodes ? cost->hop : 0));
+}
+
+static void forward(void *arg, u64 entity);
+
+/* ------------------------------------------- switches that drop: output queues */
+
+static void start_output(struct link *link);
+
+static void output_done(void *arg, u64 bytes)
+{
+	struct link *link = arg;
+
+	link->bytes -= bytes;
+	link->busy = false;
+	start_output(link);
+}
+
+static void start_output(struct link *link)
+{
+	struct frame *frame;
+	u64 time, first;
+
+	if (link->busy || !link->head)
+		return;
+	frame = pop(link);
+	time = serial(frame->wire);
+	/* A switch of cells passes on the first one before the last one is there. */
+	first = fabric.config.kind == FABRIC_ATM && link->to >= fabric.config.nodes ? serial(CELL) :
+										      time;
+	link->busy = true;
+	event_at(event_now() + time, output_done, link, frame->wire);
+	event_at(event_now() + first + flight(link), forward, frame, link->to);
+}
+
+static void output(struct link *link, struct frame *frame, u32 entity)
+{
+	u64 limit = (u64)fabric.config.cost->switch_buffer;
+
+	/* What a host keeps for its own NIC's link is not limited here. */
+	if (entity >= fabric.config.nodes && link->bytes + frame->wire > limit) {
+		u64 cells = limit > link->bytes ? (limit - link->bytes) / CELL : 0;
+
+		if (fabric.config.kind != FABRIC_ATM || !cells) {
+			fabric_drop(frame, entity);
+			return;
+		}
+		/* The first ones of its cells go on, in vain. */
+		frame->ruined = true;
+		frame->wire = (u32)(cells * CELL);
+	}
+	link->bytes += frame->wire;
+	push(link, frame);
+	start_output(link);
+}
+
+/* --------------------------------------------- links that stall: input buffers */
+
+static bool has_room(const struct link *link, u32 bytes)
+{
+	const struct cost *cost = fabric.config.cost;
+	double limit = link->to < fabric.config.nodes ? cost->nic_buffer : cost->link_slack;
+
+	return !link->bytes || (double)(link->bytes + bytes) <= limit;
+}
+
+static struct link *wanted(const struct link *input)
+{
+	return input->to < fabric.config.nodes ? &fabric.link[input->to] :
+						 route(input->to, input->head);
+}
+
+static void start_stalling(struct link *link);
+
+/* The first frame in this buffer wants to go on. */
+static void ask(struct link *input)
+{
+	struct link *link = wanted(input);
+
+	input->next_waiter = NULL;
+	if (link->waiters)
+		link->last_waiter->next_waiter = input;
+	else
+		link->waiters = input;
+	link->last_waiter = input;
+	start_stalling(link);
+}
+
+static void stalling_done(void *arg, u64 bytes)
+{
+	struct link *link = arg, *input = link->feeding;
+
+	link->busy = false;
+	input->draining = false;
+	/* Its place in the buffer before is free, and the next one comes forward. */
+	input->bytes -= bytes;
+	if (input->head)
+		ask(input);
+	if (input >= fabric.link && input < fabric.link + fabric.nlinks)
+		start_stalling(input);
+	start_stalling(link);
+}
+
+static void start_stalling(struct link *link)
+{
+	struct link *input = link->waiters;
+	struct frame *frame;
+	u64 time;
+
+	if (link->busy || !input || !has_room(link, input->head->wire))
+		return;
+	link->waiters = input->next_waiter;
+	frame = pop(input);
+	time = serial(frame->wire);
+	link->busy = true;
+	link->feeding = input;
+	input->draining = true;
+	link->bytes += frame->wire;
+	event_at(event_now() + time, stalling_done, link, frame->wire);
+	if (link->to < fabric.config.nodes)
+		event_at(event_now() + time + flight(link), forward, frame, link->to);
+	else
+		event_at(event_now() + flight(link), forward, frame,
+			 (u64)(link - fabric.link) << 32 | link->to);
+}
+
+/* Into the buffer at a link's end, or into the NIC's own queue. */
+static void input(struct link *link, struct frame *frame)
+{
+	bool first = !link->head;
+
+	push(link, frame);
+	/* If the one before it is still on its way out, it comes forward later. */
+	if (first && !link->draining)
+		ask(link);
+}
+
+void fabric_taken(const struct frame *frame)
+{
+	struct link *link;
+
+	if (fabric.config.kind != FABRIC_MYRINET)
+		return;
+	link = &fabric.link[fabric.config.nodes + frame->dst];
+	link->bytes -= frame->wire;
+	start_stalling(link);
+}
+
+/* ------------------------------------------------------------------ the way */
+
+/* A frame came to a node or a switch (and over which link, where that matters). */
+static void forward(void *arg, u64 at)
+{
+	struct frame *frame = arg;
+	u32 entity = (u32)at;
+
+	if (entity < fabric.config.nodes) {
+		if (frame->ruined)
+			fabric_drop(frame, entity);
+		else
+			node_arrive(frame);
+		return;
+	}
+	if (fabric.config.kind == FABRIC_MYRINET)
+		input(&fabric.link[at >> 32], frame);
+	else
+		output(route(entity, frame), frame, entity);
+}
+
+static void lose_cells(struct frame *frame)
+{
+	double cells = frame->wire / (double)CELL;
+
+	if (fabric.config.cell_loss > 0 &&
+	    random_chance(&fabric.random, 1 - pow(1 - fabric.config.cell_loss, cells)))
+		frame->ruined = true;
+}
+
+static void enter(void *arg, u64 value)
+{
+	struct frame *frame = arg;
+	struct link *link = &fabric.link[frame->src];
+
+	(void)value;
+	switch (fabric.config.kind) {
+	case FABRIC_IDEAL:
+		/* link->bytes: until when the NIC's end is busy. */
+		if (link->bytes < event_now())
+			link->bytes = event_now();
+		link->bytes += serial(frame->wire);
+		event_at(link->bytes + 2 * flight(&fabric.link[fabric.config.nodes]), forward,
+			 frame, frame->dst);
+		break;
+	case FABRIC_MYRINET:
+		fabric.link[fabric.nlinks + frame->src].to = frame->src;
+		fabric.link[fabric.nlinks + frame->src].bytes += frame->wire;
+		input(&fabric.link[fabric.nlinks + frame->src], frame);
+		break;
+	default:
+		output(link, frame, frame->src);
+		break;
+	}
+}
+
+void fabric_send(struct frame *frame, u64 at)
+{
+	u32 length = frame->length;
+
+	frame->wire = length + (u32)fabric.config.cost->overhead;
+	/* By destination, so that no two permuted ones meet; or anyhow. */
+	frame->path = fabric.half ? frame->dst % fabric.half % fabric.up +
+					    frame->dst / fabric.half % fabric.up * fabric.up :
+				    0;
+	if (fabric.config.spray)
+		frame->path = (u32)random_next(&fabric.random);
+	if (fabric.config.kind == FABRIC_ATM) {
+		frame->wire = (length + AAL5_TRAILER + CELL_PAYLOAD - 1) / CELL_PAYLOAD * CELL;
+		lose_cells(frame);
+	}
+	if (at > event_now())
+		event_at(at, enter, frame, 0);
+	else
+		enter(frame, 0);
+}

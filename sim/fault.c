@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Loss, duplication, reordering, corruption, truncation and delay of frames. */
+#include <string.h>
+
+#include "event.h"
+#include "fault.h"
+#include "node.h"
+#include "rules.h"
+#include "trace.h"
+
+/* A frame that is reordered is late by so much at most. */
+#define REORDER_NS 50000
+/* Bits that corruption flips at most. */
+#define FLIPS 4
+
+static struct {
+	struct fault_config config;
+	struct fault_counts counts;
+	struct random random;
+} fault;
+
+void fault_setup(const struct fault_config *config, u64 seed)
+{
+	fault.config = *config;
+	memset(&fault.counts, 0, sizeof(fault.counts));
+	random_seed(&fault.random, seed, 0xfa017);
+}
+
+void fault_stop(void)
+{
+	memset(&fault.config, 0, sizeof(fault.config));
+}
+
+const struct fault_counts *fault_counts(void)
+{
+	return &fault.counts;
+}
+
+static bool happens(double chance)
+{
+	return random_chance(&fault.random, chance);
+}
+
+static void lose(struct frame *frame, enum trace_kind why)
+{
+	trace(why, frame->src, frame->dst, frame->length, frame->number);
+	frame_free(frame);
+}
+
+static void corrupt(struct frame *frame)
+{
+	u32 flips = 1 + random_below(&fault.random, FLIPS), bit = 0;
+
+	while (flips--) {
+		bit = random_below(&fault.random, frame->length * 8);
+		frame->data[bit / 8] ^= (u8)(1u << bit % 8);
+	}
+	fault.counts.corrupted++;
+	trace(TRACE_DAMAGED, frame->src, frame->dst, bit, frame->number);
+}
+
+static void double_frame(const struct frame *frame, u64 at)
+{
+	struct frame *copy = frame_new(frame->src, frame->dst, frame->data, frame->length);
+
+	fault.counts.duplicated++;
+	trace(TRACE_DOUBLED, frame->src, frame->dst, frame->length, copy->number);
+	fabric_send(copy, at + random_below(&fault.random, REORDER_NS));
+}
+
+static u64 lateness(const struct frame *frame)
+{
+	u64 late = 0;
+
+	if (happens(fault.config.reorder)) {
+		late = random_below(&fault.random, REORDER_NS);
+		fault.counts.reordered++;
+	}
+	if (fault.config.delay_ns && happens(fault.config.delay)) {
+		late += random_below(&fault.random, (u32)fault.config.delay_ns);
+		fault.counts.delayed++;
+	}
+	if (late)
+		trace(TRACE_DELAYED, frame->src, frame->dst, late, frame->number);
+	return late;
+}
+
+void fault_send(struct frame *frame, u64 at)
+{
+	u64 now = event_now();
+
+	if (sim.node[frame->src].cut_until > now || sim.node[frame->dst].cut_until > now) {
+		fault.counts.cut++;
+		lose(frame, TRACE_CUT);
+		return;
+	}
+	if (!rule_send(frame)) {
+		frame_free(frame);
+		return;
+	}
+	if (happens(fault.config.loss)) {
+		fault.counts.lost++;
+		lose(frame, TRACE_LOST);
+		return;
+	}
+	if (happens(fault.config.duplicate))
+		double_frame(frame, at);
+	if (happens(fault.config.corrupt))
+		corrupt(frame);
+	if (happens(fault.config.truncate)) {
+		frame->length = random_below(&fault.random, frame->length);
+		fault.counts.truncated++;
+		trace(TRACE_SHORTENED, frame->src, frame->dst, frame->length, frame->number);
+	}
+	fabric_send(frame, at + lateness(frame));
+}
+
+void fault_arrived(struct node *node, struct frame *frame)
+{
+	rule_arrived(node, frame);
+}

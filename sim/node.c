@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Nodes: NIC memory, and the NIC's processor in virtual time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "event.h"
+#include "fault.h"
+#include "node.h"
+#include "process.h"
+#include "rules.h"
+#include "trace.h"
+
+#define NEVER (~0ull)
+/* Frames that the processor takes before it looks at what else there is. */
+#define RX_BATCH 16
+#define RUN_BUDGET 64
+/* Time for everything else, however much is pending. */
+#define LEAST_PAUSE 1000
+
+struct sim sim;
+
+/* ------------------------------------------------------------------- memory */
+
+static void *sparse(u64 size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED) {
+		perror("vnet-sim: mmap");
+		abort();
+	}
+	return at;
+}
+
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "vnet-sim: %s\n", what);
+	abort();
+}
+
+void node_gid(u32 node, u8 gid[16])
+{
+	memset(gid, 0, 16);
+	gid[10] = gid[11] = 0xff;
+	gid[12] = 10;
+	gid[13] = (u8)(node >> 16);
+	gid[14] = (u8)(node >> 8);
+	gid[15] = (u8)node;
+}
+
+static void link_local_gid(u32 node, u8 gid[16])
+{
+	node_gid(node, gid);
+	memset(gid, 0, 12);
+	gid[0] = 0xfe;
+	gid[1] = 0x80;
+}
+
+static u64 incarnation_of(const struct node *node)
+{
+	return (sim.config.seed & 0xffff) << 32 | (u64)(node->index + 1) << 12 | node->life;
+}
+
+/* Empty NIC memory, and the NIC's names. */
+static void node_format(struct node *node)
+{
+	struct nic_header *hdr;
+	struct nic_config config = sim.config.nic;
+
+	config.node_guid = node->index + 1;
+	node->memory_size = nic_memory_size(&config);
+	need(node->memory_size, "the NICs' configuration is not possible");
+	node->memory = sparse(node->memory_size);
+	need(nic_format(node->memory, node->memory_size, &config) == NIC_OK, "nic_format failed");
+	need(nic_attach(&node->nic, node->memory, node->memory_size) == NIC_OK,
+	     "nic_attach failed");
+	node->nic.self = SIM_OWNER_AGENT;
+	node->nic.space = NIC_SPACE_POINTER;
+	node->nic.direct = sim.config.direct;
+	node->nic.host = node;
+	hdr = node->nic.hdr;
+	link_local_gid(node->index, hdr->gid[0]);
+	node_gid(node->index, hdr->gid[1]);
+	hdr->ngids = 2;
+	hdr->port_up = 1;
+	node->queue_at = node->nic.off_queue;
+	node->next_mr = node->next_cqn = node->next_srqn = node->next_qpn = 1;
+	node->life++;
+	nic_link_renew(&node->nic, incarnation_of(node));
+}
+
+static void node_make(struct node *node, u32 index)
+{
+	node->index = index;
+	node->run_at = NEVER;
+	node->work_at = NEVER;
+	node->slow = 1;
+	node->tx = malloc(VNET_WIRE_MAX_FRAME + 8);
+	node->region = calloc(sim.config.nic.max_mr, sizeof(*node->region));
+	need(node->tx && node->region, "no memory for nodes");
+	node_format(node);
+	node_ran(node);
+}
+
+static void drop_frames(struct node *node)
+{
+	struct frame *frame;
+
+	while (node->rx_head) {
+		frame = node->rx_head;
+		node->rx_head = frame->next;
+		fabric_taken(frame);
+		frame_free(frame);
+	}
+	node->rx_bytes = 0;
+	node->rx_batch = 0;
+}
+
+void node_restart(struct node *node)
+{
+	munmap(node->memory, node->memory_size);
+	memset(node->region, 0, sim.config.nic.max_mr * sizeof(*node->region));
+	memset(node->readable, 0, sizeof(node->readable));
+	node->ncq = 0;
+	node->nbell = 0;
+	node->run_at = NEVER;
+	drop_frames(node);
+	node_format(node);
+	process_restarted(node);
+	node_ran(node);
+}
+
+void sim_setup(const struct sim_config *config)
+{
+	u32 i;
+
+	sim_teardown();
+	sim.config = *config;
+	sim.config.fabric.nodes = config->nodes;
+	sim.config.fabric.cost = &sim.config.cost;
+	sim.config.fabric.seed = config->seed;
+	event_reset();
+	trace_reset();
+	fabric_setup(&sim.config.fabric);
+	sim.node = calloc(config->nodes, sizeof(*sim.node));
+	need(sim.node != NULL, "no memory for nodes");
+	for (i = 0; i < config->nodes; i++)
+		node_make(&sim.node[i], i);
+}
+
+void sim_teardown(void)
+{
+	u32 i;
+
+	if (!sim.node)
+		return;
+	process_end_all();
+	for (i = 0; i < sim.config.nodes; i++) {
+		struct node *node = &sim.node[i];
+
+		drop_frames(node);
+		munmap(node->memory, node->memory_size);
+		free(node->region);
+		free(node->tx);
+		free(node->bell);
+	}
+	free(sim.node);
+	memset(&sim, 0, sizeof(sim));
+	fabric_reset();
+	event_reset();
+}
+
+u64 sim_now(void)
+{
+	return event_now();
+}
+
+static u64 resident(void *memory, u64 size)
+{
+	static u8 map[1 << 16];
+	u64 at, pages = 0, i, n;
+
+	for (at = 0; at < size; at += (u64)sizeof(map) << 12) {
+		n = (size - at + 4095) >> 12;
+		if (n > sizeof(map))
+			n = sizeof(map);
+		if (mincore((u8 *)memory + at, n << 12, map))
+			continue;
+		for (i = 0; i < n; i++)
+			pages += map[i] & 1;
+	}
+	return pages << 12;
+}
+
+u64 sim_resident(void)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < sim.config.nodes; i++)
+		sum += resident(sim.node[i].memory, sim.node[i].memory_size);
+	return sum;
+}
+
+/* ---------------------------------------------------------- the NIC's processor */
+
+static u64 spent(const struct node *node, double ns)
+{
+	return (u64)(ns * node->slow);
+}
+
+/* The processor is busy for so much longer. */
+static void spend(struct node *node, double ns)
+{
+	if (node->busy_until < event_now())
+		node->busy_until = event_now();
+	node->busy_until += spent(node, ns);
+}
+
+static u64 dma_time(u64 bytes)
+{
+	return (u64)((double)bytes * 1000 / sim.config.cost.dma_rate);
+}
+
+static void node_work(void *arg, u64 generation);
+
+void node_wake(struct node *node, u64 at)
+{
+	if (at < node->busy_until)
+		at = node->busy_until;
+	if (node->work_at <= at)
+		return;
+	node->work_at = at;
+	event_at(at, node_work, node, ++node->work_generation);
+}
+
+/* When there is something for it to do. */
+static void look_ahead(struct node *node)
+{
+	u64 at = node->run_at;
+
+	if (node->nbell)
+		at = event_now();
+	if (node->rx_head && node->rx_head->ready < at)
+		at = node->rx_head->ready;
+	if (node->rx_head && at < node->place_until && !node->nbell)
+		at = node->place_until < node->run_at ? node->place_until : node->run_at;
+	if (at != NEVER)
+		node_wake(node, at);
+}
+
+/* As an agent goes to sleep: the flag first, then a last look. */
+static void go_to_sleep(struct node *node)
+{
+	struct nic_header *hdr = node->nic.hdr;
+	struct nic_async async;
+
+	while (nic_async_take(&node->nic, &async)) {
+		trace(TRACE_ASYNC, node->index, (u8)async.kind, async.num, async.event);
+		process_async(node, &async);
+	}
+	hdr->processor_sleeps = node->run_at != NEVER ? NIC_DOZES : NIC_SLEEPS;
+	if (hdr->pending_summary && node->run_at == NEVER)
+		node->run_at = event_now();
+}
+
+void node_ran(struct node *node)
+{
+	go_to_sleep(node);
+	look_ahead(node);
+	rule_after(node);
+	if (sim.after_step)
+		sim.after_step(node);
+	process_look(node);
+}
+
+static void take_frame(struct node *node)
+{
+	const struct cost *cost = &sim.config.cost;
+	struct frame *frame = node->rx_head;
+	struct nic_address from = { { 0 } };
+	const struct vnet_frame *head = (const void *)frame->data;
+	bool ack = frame->length >= sizeof(*head) && head->kind == VNET_FRAME_ACK;
+
+	node->rx_head = frame->next;
+	node->rx_bytes -= frame->length;
+	node->frames_received++;
+	spend(node, ack ? cost->ack_rx : cost->frame_rx);
+	node->place_until = event_now() + spent(node, (double)dma_time(frame->length));
+	memcpy(from.bytes, &frame->src, sizeof(frame->src));
+	trace(TRACE_RECEIVE, node->index, frame->src, frame->length, frame->number);
+	fault_arrived(node, frame);
+	nic_receive(&node->nic, &from, frame->data, frame->length);
+	fabric_taken(frame);
+	frame_free(frame);
+	if (!node->rx_head || ++node->rx_batch >= RX_BATCH) {
+		node->rx_batch = 0;
+		nic_receive_end(&node->nic);
+		node->run_at = event_now();
+	}
+}
+
+static void ring(struct node *node)
+{
+	struct doorbell bell = node->bell[0];
+
+	memmove(node->bell, node->bell + 1, --node->nbell * sizeof(*node->bell));
+	trace(TRACE_DOORBELL, node->index, bell.num, 0, 0);
+	if (bell.kind == 's')
+		nic_send_doorbell(&node->nic, bell.num);
+	else
+		nic_recv_doorbell(&node->nic, bell.num, bell.kind == 'q');
+}
+
+static void run(struct node *node)
+{
+	u64 next = 0;
+
+	spend(node, sim.config.cost.nic_run);
+	node->run_at = NEVER;
+	if (!nic_run(&node->nic, RUN_BUDGET, &next))
+		return;
+	/* By the NIC's clock. */
+	next -= plat_clock() - event_now();
+	node->run_at = next > event_now() + LEAST_PAUSE ? next : event_now() + LEAST_PAUSE;
+}
+
+static void node_work(void *arg, u64 generation)
+{
+	struct node *node = arg;
+	u64 now = event_now();
+	bool frame;
+
+	if (generation != node->work_generation)
+		return;
+	node->work_at = NEVER;
+	if (node->dead)
+		return;
+	if (node->busy_until > now) {
+		node_wake(node, node->busy_until);
+		return;
+	}
+	node->nic.hdr->processor_sleeps = NIC_AWAKE;
+	frame = node->rx_head && node->rx_head->ready <= now && node->place_until <= now;
+	/* Frames and doorbells in turn. */
+	if (frame && (!node->nbell || (generation & 1)))
+		take_frame(node);
+	else if (node->nbell)
+		ring(node);
+	else if (frame)
+		take_frame(node);
+	if (node->run_at <= now)
+		run(node);
+	node_ran(node);
+}
+
+void node_arrive(struct frame *frame)
+{
+	struct node *node = &sim.node[frame->dst];
+
+	if (node->dead || node->cut_until > event_now()) {
+		trace(TRACE_CUT, node->index, frame->src, frame->length, frame->number);
+		fabric_taken(frame);
+		frame_free(frame);
+		return;
+	}
+	if (sim.config.fabric.kind != FABRIC_MYRINET &&
+	    node->rx_bytes + frame->length > (u64)sim.config.cost.nic_buffer) {
+		fabric_drop(frame, node->index);
+		return;
+	}
+	frame->ready = event_now() + (u64)sim.config.cost.dma;
+	frame->next = NULL;
+	if (node->rx_head)
+		node->rx_tail->next = frame;
+	else
+		node->rx_head = frame;
+	node->rx_tail = frame;
+	node->rx_bytes += frame->length;
+	look_ahead(node);
+}
+
+/* What is in a frame, for the trace. */
+static void trace_contents(const struct node *node, u32 length)
+{
+	const struct vnet_frame *head = (const void *)node->tx;
+	const struct vnet_frame_ack *ack = (const void *)(head + 1);
+	const struct vnet_frame_op *op;
+	u32 i;
+
+	if (head->kind < VNET_FRAME_DATA)
+		return;
+	for (i = 0; i < head->nacks; i++)
+		trace(TRACE_ANSWER, node->index, ack[i].code,
+		      (u64)ack[i].channel * 1000000 + ack[i].seq, ack[i].result);
+	op = (const void *)(ack + head->nacks);
+	if (head->kind == VNET_FRAME_DATA && (const u8 *)(op + 1) <= node->tx + length)
+		trace(TRACE_PACKET, node->index, op->dst_qpn, (u64)op->channel * 1000000 + op->seq,
+		      (u64)op->opcode << 32 | op->psn);
+}
+
+void node_transmit(struct node *node, u32 to, u32 length)
+{
+	const struct cost *cost = &sim.config.cost;
+	const struct vnet_frame *head = (const void *)node->tx;
+	struct frame *frame;
+	u64 leaves;
+
+	if (node->dead)
+		return;
+	spend(node,
+	      head->kind == VNET_FRAME_ACK && !head->payload_len ? cost->ack_tx : cost->frame_tx);
+	/* Host memory is read while the processor goes on. */
+	if (node->gather_until < node->busy_until)
+		node->gather_until = node->busy_until;
+	node->gather_until += dma_time(length);
+	leaves = node->gather_until + (u64)cost->dma;
+	frame = frame_new(node->index, to, node->tx, length);
+	node->frames_sent++;
+	trace(TRACE_SEND, node->index, to, length, frame->number);
+	trace_contents(node, length);
+	fault_send(frame, leaves);
+}
+
+struct bell_event {
+	struct node *node;
+	u64 life;
+	struct doorbell bell;
+};
+
+static void bell_arrives(void *arg, u64 value)
+{
+	struct bell_event *e = arg;
+	struct node *node = e->node;
+
+	(void)value;
+	if (node->life == e->life && !node->dead) {
+		if (node->nbell == node->bell_room) {
+			node->bell_room = node->bell_room ? node->bell_room * 2 : 16;
+			node->bell = realloc(node->bell, node->bell_room * sizeof(*node->bell));
+			need(node->bell != NULL, "no memory for doorbells");
+		}
+		node->bell[node->nbell++] = e->bell;
+		look_ahead(node);
+	}
+	free(e);
+}
+
+void node_bell(struct node *node, u8 kind, u32 num, u64 at)
+{
+	struct bell_event *e = malloc(sizeof(*e));
+
+	need(e != NULL, "no memory for doorbells");
+	*e = (struct bell_event){ node, node->life, { num, kind } };
+	event_at(at, bell_arrives, e, 0);
+}
+
+/* ------------------------------------------------------------------- stepping */
+
+bool sim_step(void)
+{
+	return event_step();
+}
+
+void sim_run_until(u64 time)
+{
+	while (!is_violated() && event_next() <= time && event_step())
+		;
+}

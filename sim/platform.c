@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The firmware's platform in the simulator. It believes nothing: a copy is made
+ * only inside of what the simulator itself wrote down as registered.
+ */
+#include <string.h>
+
+#include "crc32c.h"
+#include "event.h"
+#include "node.h"
+#include "process.h"
+#include "rules.h"
+#include "trace.h"
+
+static const struct node *node_of(const struct nic *nic)
+{
+	return nic->host;
+}
+
+/* Where a piece is; NULL and *result if it may not, or cannot, be touched. */
+static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, u64 length,
+		    bool write, enum nic_copy_result *result)
+{
+	const struct node *node = node_of(nic);
+	const struct region *region;
+	const struct space *space;
+	u64 addr = piece->addr + offset;
+
+	if (piece->space == NIC_SPACE_POINTER)
+		return (u8 *)(unsigned long)addr;
+	*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
+	region = piece->mr < nic->max_mr ? &node->region[piece->mr] : NULL;
+	space = piece->space < SIM_MAX_SPACES ? &node->space[piece->space] : NULL;
+	if (!region || !region->live || !space || region->space != piece->space ||
+	    addr < region->addr || addr - region->addr > region->length ||
+	    length > region->length - (addr - region->addr) ||
+	    (write && !(region->access & NIC_ACCESS_LOCAL_WRITE))) {
+		violated("node %u %s %llu bytes at %#llx of space %u, where no region %u allows it",
+			 node->index, write ? "writes" : "reads", (unsigned long long)length,
+			 (unsigned long long)addr, piece->space, piece->mr);
+		return NULL;
+	}
+	if (space->gone) {
+		*result = write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
+		return NULL;
+	}
+	return space->memory + (addr - space->start);
+}
+
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	u64 at_dst = 0, at_src = 0;
+	enum nic_copy_result result = NIC_COPY_OK;
+
+	sim.copies++;
+	sim.copied += length;
+	length = rule_copy(length);
+	while (length) {
+		u64 n = length;
+		u8 *to, *from;
+
+		if (!ndst || !nsrc) {
+			violated("node %u copies %llu bytes more than there are",
+				 node_of(nic)->index, (unsigned long long)length);
+			return NIC_COPY_DST_FAULT;
+		}
+		if (n > dst->length - at_dst)
+			n = dst->length - at_dst;
+		if (n > src->length - at_src)
+			n = src->length - at_src;
+		if (n) {
+			from = piece_at(nic, src, at_src, n, false, &result);
+			if (!from)
+				return result;
+			to = piece_at(nic, dst, at_dst, n, true, &result);
+			if (!to)
+				return result;
+			memmove(to, from, n);
+		}
+		length -= n;
+		at_dst += n;
+		at_src += n;
+		if (at_dst == dst->length) {
+			dst++;
+			ndst--;
+			at_dst = 0;
+		}
+		if (at_src == src->length) {
+			src++;
+			nsrc--;
+			at_src = 0;
+		}
+	}
+	return NIC_COPY_OK;
+}
+
+void *plat_queue(struct nic *nic, u64 offset, u64 length)
+{
+	if (offset < nic->off_queue || offset - nic->off_queue > nic->queue_bytes ||
+	    length > nic->queue_bytes - (offset - nic->off_queue) || offset % sizeof(u64))
+		return NULL;
+	return (u8 *)node_of(nic)->memory + offset;
+}
+
+u64 plat_clock(void)
+{
+	/* 0 is "no time" to the firmware. */
+	return event_now() + 1000000000;
+}
+
+void plat_kick(struct nic *nic)
+{
+	struct node *node = nic->host;
+
+	node->run_at = event_now();
+	node_wake(node, event_now());
+}
+
+void plat_channel_ready(struct nic *nic, u32 channel)
+{
+	struct node *node = nic->host;
+
+	if (channel < SIM_MAX_CHANNELS)
+		node->readable[channel] = true;
+	process_ready(node);
+}
+
+void plat_relax(void)
+{
+}
+
+void *plat_frame(struct nic *nic)
+{
+	return node_of(nic)->tx;
+}
+
+void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
+{
+	u32 node;
+
+	memcpy(&node, to->bytes, sizeof(node));
+	if (node >= sim.config.nodes || length > VNET_WIRE_MAX_FRAME) {
+		violated("node %u sends %u bytes to a node %u", node_of(nic)->index, length, node);
+		return;
+	}
+	node_transmit(nic->host, node, length);
+}
+
+void plat_flush(struct nic *nic)
+{
+	(void)nic;
+}
+
+bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
+{
+	u32 node = (u32)gid[13] << 16 | (u32)gid[14] << 8 | gid[15];
+	u8 want[16];
+
+	(void)nic;
+	memset(to, 0, sizeof(*to));
+	node_gid(node, want);
+	if (node >= sim.config.nodes || memcmp(gid + 12, want + 12, 4))
+		return false;
+	memcpy(to->bytes, &node, sizeof(node));
+	return true;
+}
+
+u32 plat_crc32c(u32 crc, const void *data, u64 length)
+{
+	return crc32c(crc, data, length);
+}
+
+#ifdef NIC_TEST_STEPS
+void plat_step(int step)
+{
+	process_step(step);
+}
+#endif

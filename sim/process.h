@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Processes of simulated hosts: the host interface (objects, post, poll, events,
+ * sleep) against which simulated programs are written. A program is a plain
+ * function that runs as a coroutine; whatever takes time in it lets others run.
+ *
+ * Objects live until the simulation ends. When their NIC is reset they are no more
+ * (is_lost()): what is called with them then does nothing.
+ */
+#ifndef SIM_PROCESS_H
+#define SIM_PROCESS_H
+
+#include "node.h"
+
+#define ALL_ACCESS                                                                                 \
+	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ |               \
+	 NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND)
+#define SIM_QKEY 0x11111111u
+
+struct process;
+typedef void program_fn(struct process *process, void *arg);
+
+/* A ring as its process sees it. */
+struct ring_view {
+	u64 offset;
+	struct vnet_ring *hdr;
+	u8 *slots;
+	u32 mask;
+	u32 shift;
+};
+
+/* A completion queue. */
+struct queue {
+	struct process *process;
+	u64 life;
+	u32 cqn;
+	struct ring_view ring;
+	u32 cons;
+	/* How far somebody else has looked at it (check.c). */
+	u32 looked;
+};
+
+struct srq {
+	struct process *process;
+	u64 life;
+	u32 srqn;
+	struct ring_view ring;
+	u32 prod;
+	void *user;
+};
+
+struct qp {
+	struct process *process;
+	u64 life;
+	u32 qpn;
+	u8 type;
+	struct queue *send_cq, *recv_cq;
+	struct srq *srq;
+	struct ring_view sq, rq;
+	u32 sq_prod, rq_prod;
+	void *user;
+};
+
+struct wc {
+	u64 wr_id;
+	u32 status, opcode, flags, byte_len, imm, qp_num, src_qp;
+};
+
+struct sge {
+	u64 addr;
+	u32 length;
+	u32 lkey;
+};
+
+struct qp_options {
+	u32 sq_entries, rq_entries;
+	struct srq *srq;
+	bool sig_all;
+	/* 0: what is usual here. */
+	u8 timeout, retry_cnt, rnr_retry, min_rnr_timer;
+};
+
+struct process {
+	struct node *node;
+	struct nic view;
+	u32 space;
+	u32 pdn;
+	/* Its NIC was reset: its objects are gone. process_renew() begins anew. */
+	bool fatal;
+	bool ended;
+	/* What it still has to take for what it did. */
+	double debt;
+	/* The coroutine; see program.c. */
+	struct coroutine *coroutine;
+	program_fn *program;
+	void *arg;
+	u64 wake;
+	struct queue *waits_for;
+	bool waits_event;
+	void *user;
+	/* Asynchronous events seen. */
+	u32 events;
+};
+
+/* --- processes */
+
+/* With `bytes` of memory; it runs nothing yet. */
+struct process *process_new(struct node *node, u64 bytes);
+void process_start(struct process *p, program_fn *program, void *arg, u64 at);
+void process_end_all(void);
+void process_renew(struct process *p);
+/* How many programs have not returned. */
+u32 processes_running(void);
+/* Memory for as long as the simulation. */
+void *sim_alloc(size_t size);
+
+/* --- by programs: what takes time */
+void sleep_for(struct process *p, u64 ns);
+void sleep_until(struct process *p, u64 time);
+/* Until the queue has an entry, or that time; false: it has none. */
+bool wait_queue(struct process *p, struct queue *cq, u64 until);
+/* Until a completion event was read; false: that time came first. */
+bool wait_event(struct process *p, u64 until);
+/* Pay what posts and polls took. */
+void process_pay(struct process *p);
+
+/* --- memory */
+static inline u64 at(const struct process *p, u64 offset)
+{
+	return p->node->space[p->space].start + offset;
+}
+
+static inline u8 *mem(const struct process *p, u64 offset)
+{
+	return p->node->space[p->space].memory + offset;
+}
+
+/* Keys; 0: it failed. */
+u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access);
+bool dereg_mr(struct process *p, u32 key);
+u32 alloc_mw(struct process *p, u8 kind);
+
+/* --- objects */
+struct queue *make_cq(struct process *p, u32 entries, u32 channel);
+struct srq *make_srq(struct process *p, u32 entries);
+struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
+		   const struct qp_options *options);
+/* To RTS; connected ones with that peer. */
+void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *options);
+enum nic_result set_state(struct qp *qp, u8 state);
+u8 state_of(const struct qp *qp);
+bool destroy_qp(struct qp *qp);
+bool destroy_cq(struct queue *cq);
+bool destroy_srq(struct srq *srq);
+/* Its NIC has begun another life since it was made. */
+static inline bool is_lost(const struct process *p, u64 life)
+{
+	return p->node->life != life;
+}
+
+/* --- work */
+u32 send_room(const struct qp *qp);
+u32 recv_room(const struct qp *qp);
+u32 srq_room(const struct srq *srq);
+/* One request; false: the queue is full, or no more. The doorbell is ring_qp(). */
+bool post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
+bool post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
+void ring_qp(struct qp *qp);
+bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
+bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
+bool poll_cq(struct queue *cq, struct wc *wc);
+void arm_cq(struct queue *cq, bool solicited);
+/* Entry number i, and whether there is one. */
+struct vnet_cqe *queue_entry(const struct queue *cq, u32 i);
+bool queue_has(const struct queue *cq, u32 i);
+
+/* Plain requests; change what is special. */
+struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id);
+void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
+
+/* --- for the node: its NIC has run; an event of it; it was reset. */
+void process_look(struct node *node);
+void process_async(struct node *node, const struct nic_async *async);
+void process_ready(struct node *node);
+void process_restarted(struct node *node);
+/* A step of the firmware in a process' own thread. */
+void process_step(int step);
+
+/* --- program.c: coroutines */
+void coroutine_start(struct process *p);
+void coroutine_run(struct process *p);
+void coroutine_pause(void);
+/* NULL: none. */
+struct process *coroutine_running(void);
+void coroutine_end_all(void);
+
+#endif /* SIM_PROCESS_H */
