@@ -10,6 +10,9 @@
  *  - FILE: an opened device file. The program holds this very socket as its
  *    descriptor. After VNET_MSG_OPEN it carries nothing but VNET_MSG_ADOPT; when
  *    its last copy is closed, the daemon frees all that the file owned.
+ *  - NETLINK: a FILE that stands for a NETLINK_RDMA socket. It carries netlink
+ *    datagrams to the program; what the program sends goes by CONTROL, so that
+ *    answers are there when send() returns, as they would be.
  *
  * Every message starts with struct vnet_msg; the daemon checks each length.
  *
@@ -26,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 1
+#define VNET_PROTO_VERSION 2
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -77,6 +80,10 @@ enum vnet_msg_type {
 	VNET_MSG_STATUS,
 	/* End the daemon. → vnet_msg_result */
 	VNET_MSG_STOP,
+	/* First message on a NETLINK connection: vnet_msg_open → vnet_msg_opened. */
+	VNET_MSG_SOCKET,
+	/* vnet_msg_netlink, and for VNET_NETLINK_SEND a datagram → vnet_msg_result */
+	VNET_MSG_NETLINK,
 };
 
 struct vnet_msg {
@@ -135,7 +142,10 @@ struct vnet_msg_link {
 struct vnet_msg_open {
 	struct vnet_msg msg;
 	__u32 version;
-	/* Minor number of the device file, as sysfs tells it. */
+	/*
+	 * Minor number of the device file, as sysfs tells it. VNET_MSG_SOCKET:
+	 * SOCK_RAW or SOCK_DGRAM, which is `number` of the file then.
+	 */
 	__u32 minor;
 };
 
@@ -158,6 +168,8 @@ enum vnet_file_kind {
 	/* Completion channel; `number` is its index in the NIC. */
 	VNET_FILE_CHANNEL = 2,
 	VNET_FILE_ASYNC = 3,
+	/* NETLINK_RDMA socket; `number` is its type. */
+	VNET_FILE_NETLINK = 4,
 };
 
 struct vnet_msg_adopt {
@@ -171,6 +183,30 @@ struct vnet_msg_call {
 	__u32 rsvd;
 	/* VNET_MSG_WRITE, VNET_MSG_IOCTL: user address of the bytes that follow. */
 	__aligned_u64 user_addr;
+};
+
+enum vnet_netlink_op {
+	/*
+	 * `argument` is the port id that a socket which has none would like;
+	 * result: bytes taken.
+	 */
+	VNET_NETLINK_SEND = 1,
+	/* `argument` as above, or (with a `value`) that one or none. */
+	VNET_NETLINK_BIND,
+	/* Result: the port id; 0: it has none. */
+	VNET_NETLINK_NAME,
+	/* `argument` is an option of SOL_NETLINK; its value is, or becomes, `value`. */
+	VNET_NETLINK_GET_OPTION,
+	VNET_NETLINK_SET_OPTION,
+};
+
+struct vnet_msg_netlink {
+	struct vnet_msg msg;
+	__u32 file_id;
+	/* enum vnet_netlink_op */
+	__u32 op;
+	__u32 argument;
+	__u32 value;
 };
 
 struct vnet_msg_get {

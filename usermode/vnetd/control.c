@@ -200,8 +200,8 @@ static struct vnet_msg_opened opened_message(u32 type, const struct file *file, 
 	if (file) {
 		opened.file_id = file->id;
 		opened.kind = file->kind;
-		opened.minor = file->device->minor;
-		opened.nic = file->device->index;
+		opened.minor = file->device ? file->device->minor : 0;
+		opened.nic = file->device ? file->device->index : 0;
 		opened.number = file->number;
 		opened.generation = file->generation;
 	}
@@ -209,19 +209,28 @@ static struct vnet_msg_opened opened_message(u32 type, const struct file *file, 
 }
 
 /* The connection is a file now, or refused. */
-static void reply_opened(int sock, const struct file *file, u32 error)
+static void reply_opened(int sock, u32 type, const struct file *file, u32 error)
 {
-	struct vnet_msg_opened opened = opened_message(VNET_MSG_OPEN, file, error);
+	struct vnet_msg_opened opened = opened_message(type, file, error);
 
 	/* If it cannot be sent, the hang-up is soon to follow. */
 	socket_send(sock, &opened, sizeof(opened), NULL, 0);
 }
 
+static u32 make_file(struct file *file, const struct vnet_msg_open *open)
+{
+	return (u32)(file->kind == VNET_FILE_NETLINK ? -netlink_open(file, open->minor) :
+						       -uverbs_file_open(file));
+}
+
 static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_open *open = (const struct vnet_msg_open *)msg;
+	bool netlink = msg->type == VNET_MSG_SOCKET;
+	enum vnet_file_kind kind = netlink ? VNET_FILE_NETLINK : VNET_FILE_UVERBS;
 	struct daemon *daemon = conn->daemon;
-	struct device *device = device_by_minor(daemon, open->minor);
+	struct device *device = netlink ? NULL : device_by_minor(daemon, open->minor);
+	u32 type = msg->type;
 	struct file *file;
 	u32 error = 0;
 	int sock;
@@ -231,16 +240,16 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	sock = conn_release(conn);
 	if (open->version != VNET_PROTO_VERSION)
 		error = EPROTO;
-	else if (!device)
+	else if (!device && !netlink)
 		error = ENXIO;
-	file = error ? NULL : file_accept(daemon, device, sock);
+	file = error ? NULL : file_accept(daemon, device, kind, sock);
 	if (!file) {
-		reply_opened(sock, NULL, error ? error : ENOMEM);
+		reply_opened(sock, type, NULL, error ? error : ENOMEM);
 		close(sock);
 		return CALL_DONE;
 	}
-	error = (u32)-uverbs_file_open(file);
-	reply_opened(sock, error ? NULL : file, error);
+	error = make_file(file, open);
+	reply_opened(sock, type, error ? NULL : file, error);
 	if (error)
 		file_destroy(file);
 	return CALL_DONE;
@@ -313,6 +322,23 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 		file_call_begin(file);
 	}
 	return CALL_PARK;
+}
+
+/* ------------------------------------------------------------------- netlink */
+
+static enum call_outcome on_netlink(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_netlink *call = (const struct vnet_msg_netlink *)msg;
+	struct file *file = file_find(conn->daemon, call->file_id);
+	struct vnet_msg_result result = { 0 };
+	u32 value;
+
+	if (!file || file->kind != VNET_FILE_NETLINK)
+		return reply_error(conn, msg, EBADF);
+	result.error = (u32)-netlink_call(file, call, &value);
+	result.value = (s32)value;
+	reply_result(conn, msg->type, &result, -1);
+	return CALL_DONE;
 }
 
 /* ---------------------------------------------------------------- descriptors */
@@ -421,6 +447,8 @@ static const struct {
 	[VNET_MSG_STAY] = { on_stay, AT_LEAST(vnet_msg), CLIENT },
 	[VNET_MSG_STATUS] = { on_status, EXACTLY(vnet_msg), STRANGER | CLIENT },
 	[VNET_MSG_STOP] = { on_stop, EXACTLY(vnet_msg), STRANGER | CLIENT },
+	[VNET_MSG_SOCKET] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
+	[VNET_MSG_NETLINK] = { on_netlink, AT_LEAST(vnet_msg_netlink), CLIENT },
 #undef EXACTLY
 #undef AT_LEAST
 };

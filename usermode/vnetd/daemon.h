@@ -78,6 +78,8 @@ int loop_init(struct loop *loop);
 int loop_add(struct loop *loop, struct source *source, u32 events);
 /* Level-triggered EPOLLIN on or off; hang-ups are always told. */
 void loop_listen(struct loop *loop, struct source *source, bool on);
+/* Other events than it was added with. */
+void loop_change(struct loop *loop, struct source *source, u32 events);
 /*
  * Stop watching, if that is not done yet; free(memory), which contains the
  * source, after this turn (NULL: it stays).
@@ -321,8 +323,11 @@ bool client_table_sane(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- file.c */
 
-/* A FILE connection: takes sock; NULL: errno is set. */
-struct file *file_accept(struct daemon *daemon, struct device *device, int sock);
+/* A FILE or NETLINK connection: takes sock; NULL: errno is set. */
+struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 int sock);
+/* Call netlink_room() when there is room in the socket, or do not. */
+void file_want_room(struct file *file, bool want);
 /* A file that holds this nonce (VNET_MSG_ADOPT); NULL. */
 struct file *file_by_nonce(struct daemon *daemon, u64 nonce);
 /* Calls under way keep a file from being closed. */
@@ -357,6 +362,16 @@ void identity_init(struct nic_device *device);
 int life_init(struct daemon *daemon);
 /* NULL, or what is wrong with the words. */
 const char *life_damage(struct daemon *daemon);
+
+/* ---------------------------------------------------------------- netlink.c */
+
+/* A file becomes a NETLINK_RDMA socket of this type; and ends. */
+int netlink_open(struct file *file, u32 type);
+void netlink_close(struct file *file);
+/* A request of the process that has it; *value is a part of the answer. */
+int netlink_call(struct file *file, const struct vnet_msg_netlink *call, u32 *value);
+/* There is room in the socket for what waits. */
+void netlink_room(struct file *file);
 
 /* -------------------------------------------------------------- processor.c */
 

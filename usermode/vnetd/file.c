@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Files: opened device files, completion channels, async event files. The
+ * Files: opened device files, completion channels, async event files, sockets. The
  * program's descriptor is the other end of our socket, so the system counts its
  * copies for us, and a hang-up means that the last one is closed.
  */
@@ -13,6 +13,7 @@
 #include "daemon.h"
 
 #define NONCES 16
+#define EVENTS (EPOLLIN | EPOLLRDHUP)
 
 /* What the core adds to struct file. */
 struct nic_file {
@@ -71,12 +72,20 @@ void file_destroy(struct file *file)
 	close(file->sock);
 }
 
+static enum call_outcome give_back(struct file *file)
+{
+	if (file->kind != VNET_FILE_NETLINK)
+		return uverbs_file_close(file);
+	netlink_close(file);
+	return CALL_DONE;
+}
+
 static enum call_outcome try_close(struct parked *parked)
 {
 	struct nic_file *closing = container_of(parked, struct nic_file, parked);
 
 	/* As the kernel does: a call under way keeps what it works on. */
-	if (closing->calls || uverbs_file_close(&closing->file) == CALL_PARK)
+	if (closing->calls || give_back(&closing->file) == CALL_PARK)
 		return CALL_PARK;
 	file_destroy(&closing->file);
 	return CALL_DONE;
@@ -130,10 +139,20 @@ static void file_ready(struct source *source, u32 events)
 {
 	struct nic_file *file = container_of(source, struct nic_file, source);
 
-	if (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR))
+	if (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) {
 		begin_close(&file->file);
-	else if (events & EPOLLIN)
+		return;
+	}
+	if (events & EPOLLIN)
 		read_nonce(file);
+	if (events & EPOLLOUT)
+		netlink_room(&file->file);
+}
+
+void file_want_room(struct file *file, bool want)
+{
+	loop_change(&file->daemon->loop, &nic_file(file)->source,
+		    want ? EVENTS | EPOLLOUT : EVENTS);
 }
 
 /* The nonce may not have been read yet: it came by another connection. */
@@ -180,7 +199,7 @@ static struct file *make(struct daemon *daemon, struct device *device, enum vnet
 	made->parked.retry = try_close;
 	made->source.fd = sock;
 	made->source.ready = file_ready;
-	if (loop_add(&daemon->loop, &made->source, EPOLLIN | EPOLLRDHUP) < 0) {
+	if (loop_add(&daemon->loop, &made->source, EVENTS) < 0) {
 		free(made);
 		return NULL;
 	}
@@ -197,9 +216,10 @@ static struct file *make(struct daemon *daemon, struct device *device, enum vnet
 	return file;
 }
 
-struct file *file_accept(struct daemon *daemon, struct device *device, int sock)
+struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 int sock)
 {
-	return make(daemon, device, VNET_FILE_UVERBS, NULL, sock);
+	return make(daemon, device, kind, NULL, sock);
 }
 
 struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,

@@ -54,11 +54,16 @@ int loop_add(struct loop *loop, struct source *source, u32 events)
 	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) < 0 ? -errno : 0;
 }
 
-void loop_listen(struct loop *loop, struct source *source, bool on)
+void loop_change(struct loop *loop, struct source *source, u32 events)
 {
-	struct epoll_event event = { .events = on ? EPOLLIN : 0, .data.ptr = source };
+	struct epoll_event event = { .events = events, .data.ptr = source };
 
 	epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
+}
+
+void loop_listen(struct loop *loop, struct source *source, bool on)
+{
+	loop_change(loop, source, on ? EPOLLIN : 0);
 }
 
 /* Explicitly: a copy of the descriptor in another process keeps it in the set. */

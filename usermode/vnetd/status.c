@@ -119,6 +119,7 @@ static void put_files(const struct daemon *daemon, FILE *out)
 		[VNET_FILE_UVERBS] = "uverbs",
 		[VNET_FILE_CHANNEL] = "channel",
 		[VNET_FILE_ASYNC] = "async",
+		[VNET_FILE_NETLINK] = "netlink",
 	};
 	const char *separator = "";
 
@@ -130,7 +131,8 @@ static void put_files(const struct daemon *daemon, FILE *out)
 			fprintf(out,
 				"%s\n {\"id\": %u, \"kind\": \"%s\", \"device\": \"%s\", "
 				"\"closing\": %s}",
-				separator, file->id, kinds[file->kind], file->device->name,
+				separator, file->id, kinds[file->kind],
+				file->device ? file->device->name : "",
 				file->closing ? "true" : "false");
 			separator = ",";
 		}

@@ -57,6 +57,8 @@ struct device {
 	struct host host;
 	/* Allocation of numbers and queue memory: uverbs/alloc.c. */
 	struct device_alloc *alloc;
+	/* What queue pairs counted that are gone. */
+	struct nic_qp_counters retired;
 };
 
 /* A process that said hello: an address space and an owner of locks. */
@@ -79,24 +81,29 @@ struct client {
 	struct client *next;
 };
 
-/* An opened device file, a completion channel or an async event file. */
+/* An opened device file, a completion channel, an async event file or a socket. */
 struct file {
 	struct daemon *daemon;
 	u32 id;
 	enum vnet_file_kind kind;
+	/* NETLINK: none. */
 	struct device *device;
 	/*
-	 * The daemon's end. UVERBS: the accepted connection. CHANNEL and ASYNC:
+	 * The daemon's end. UVERBS, NETLINK: the accepted connection. CHANNEL and ASYNC:
 	 * one end of a socketpair whose other end the program holds; a byte
 	 * in it makes the program's end readable. Its hang-up closes the file.
 	 */
 	int sock;
 	/* Close is under way (parked). */
 	bool closing;
-	/* CHANNEL: index and generation in the NIC; filled in by who made it. */
+	/*
+	 * CHANNEL: index and generation in the NIC; filled in by who made it.
+	 * NETLINK: the socket's type.
+	 */
 	u32 number;
 	u32 generation;
-	/* The uverbs server's part (uverbs/): context, channel or async state. */
+	/* The uverbs server's part (uverbs/): context, channel or async state; */
+	/* or netlink.c's. */
 	void *priv;
 	struct file *next;
 };
@@ -188,6 +195,19 @@ void uverbs_collect_async(struct device *device);
  * process id of who holds a lock of it just now (0: nobody).
  */
 void uverbs_status(struct device *device, FILE *out);
+
+/* What a port counts, by the names of the kernel's driver. */
+struct counter {
+	const char *name;
+	u64 value;
+};
+
+#define MOST_COUNTERS 16
+
+/* Answers how many there are. */
+u32 counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
+/* Of queue pairs, those that are gone among them. */
+struct nic_qp_counters counters_sum(const struct device *device);
 
 /* A string as JSON, in its quotes; bytes that are not UTF-8 become '?'. */
 void json_string(FILE *out, const char *text);

@@ -179,6 +179,9 @@ enum call_outcome uverbs_file_close(struct file *file)
 	case VNET_FILE_ASYNC:
 		uv_events_closed(file->priv);
 		break;
+	case VNET_FILE_NETLINK:
+		/* Not ours. */
+		break;
 	}
 	return CALL_DONE;
 }

@@ -30,8 +30,11 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 static int qp_stop(struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
+	int err = uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
 
-	return uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
+	if (!err)
+		uv_counters_retire(obj->device, qp->params.qpn);
+	return err;
 }
 
 static void qp_release(struct uv_object *obj)

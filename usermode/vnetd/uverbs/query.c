@@ -13,11 +13,6 @@
 /* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
 #define FW_VER (0ull << 32 | 1ull << 16 | 0ull)
 #define PAGE_SIZES 0xfffff000ull
-#define DEVICE_CAPS                                                                                \
-	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
-	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
 
 /* Values of enum ibv_atomic_cap, ibv_mtu, ibv_port_state and others in verbs.h. */
 enum {
@@ -47,7 +42,7 @@ static void fill_device(const struct device *device, struct ib_uverbs_query_devi
 		.hw_ver = DEVICE_HW_REV,
 		.max_qp = nic->max_qp,
 		.max_qp_wr = UV_MAX_QP_WR,
-		.device_cap_flags = DEVICE_CAPS,
+		.device_cap_flags = UV_DEVICE_CAPS,
 		.max_sge = VNET_MAX_SGE,
 		.max_sge_rd = VNET_MAX_SGE,
 		.max_cq = nic->max_cq,
@@ -92,7 +87,7 @@ int uv_ex_query_device(struct uv_request *req)
 	struct ib_uverbs_ex_query_device_resp resp = {
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,
-		.device_cap_flags_ex = DEVICE_CAPS,
+		.device_cap_flags_ex = UV_DEVICE_CAPS,
 	};
 	struct ib_uverbs_ex_query_device cmd;
 	int err;

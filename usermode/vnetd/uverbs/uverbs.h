@@ -45,6 +45,11 @@ enum uv_limits {
 /* Nanoseconds: completion timestamps are NIC clock. */
 #define UV_CLOCK_KHZ 1000000
 #define UV_MAX_MR_SIZE (1ull << 47)
+#define UV_DEVICE_CAPS                                                                             \
+	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
+	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
+	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
 
 struct uv_request;
 struct uv_events;
@@ -390,6 +395,10 @@ int uv_ioctl_destroy_qp(struct uv_request *req);
 int uv_modify_qp(struct uv_request *req);
 int uv_ex_modify_qp(struct uv_request *req);
 int uv_query_qp(struct uv_request *req);
+
+/* -- counters.c */
+/* The queue pair is no more: keep what it has counted. */
+void uv_counters_retire(struct device *device, u32 qpn);
 
 /* ------------------------------------------------------------ small things */
 

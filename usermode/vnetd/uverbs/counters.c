@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Counters of a device's port: what queue pairs have counted, those that are
+ * gone among them, and what the NIC has.
+ */
+#include <string.h>
+
+#include "uverbs.h"
+
+static void add(struct nic_qp_counters *sum, const struct nic_qp_counters *c)
+{
+	sum->sent_msgs += nic_load(&c->sent_msgs);
+	sum->sent_bytes += nic_load(&c->sent_bytes);
+	sum->send_errors += nic_load(&c->send_errors);
+	sum->rnr_waits += nic_load(&c->rnr_waits);
+	sum->retries += nic_load(&c->retries);
+	sum->got_msgs += nic_load(&c->got_msgs);
+	sum->got_bytes += nic_load(&c->got_bytes);
+	sum->dropped += nic_load(&c->dropped);
+}
+
+static const struct nic_qp_counters *counters_of(const struct device *device, u32 qpn)
+{
+	return &device->nic.qp[qpn & device->nic.qp_index_mask].counters;
+}
+
+void uv_counters_retire(struct device *device, u32 qpn)
+{
+	add(&device->retired, counters_of(device, qpn));
+}
+
+struct nic_qp_counters counters_sum(const struct device *device)
+{
+	struct nic_qp_counters sum = device->retired;
+	const struct uctx *ctx;
+
+	for (ctx = device->alloc->contexts; ctx; ctx = ctx->next) {
+		for (u32 i = 0; i < ctx->capacity; i++) {
+			const struct uv_object *obj = ctx->object[i];
+
+			if (obj && obj->live && obj->class->type == UVERBS_OBJECT_QP)
+				add(&sum,
+				    counters_of(device,
+						UV_CAST(const struct uv_qp, obj)->params.qpn));
+		}
+	}
+	return sum;
+}
+
+u32 counters_read(const struct device *device, struct counter counters[MOST_COUNTERS])
+{
+	const struct nic_counters *nic = &device->nic.hdr->counters;
+	struct nic_qp_counters sum = counters_sum(device);
+	const struct counter all[] = {
+		{ "sent_msgs", sum.sent_msgs },
+		{ "sent_bytes", sum.sent_bytes },
+		{ "rcvd_msgs", sum.got_msgs },
+		{ "rcvd_bytes", sum.got_bytes },
+		{ "rnr_waits", sum.rnr_waits },
+		{ "retries", sum.retries },
+		{ "send_errors", sum.send_errors },
+		{ "drop_no_qp", nic_load(&nic->drop_no_qp) },
+		{ "drop_qkey", nic_load(&nic->drop_qkey) },
+		{ "drop_no_receive", nic_load(&nic->drop_no_receive) },
+		{ "drop_length", nic_load(&nic->drop_length) },
+		{ "drop_address", nic_load(&nic->drop_address) },
+		{ "nic_kicks", nic_load(&nic->kicks) },
+	};
+
+	static_assert(UV_ARRAY_SIZE(all) <= MOST_COUNTERS, "room for all");
+	memcpy(counters, all, sizeof(all));
+	return UV_ARRAY_SIZE(all);
+}
