@@ -6,8 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <linux/netlink.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -242,17 +240,6 @@ static void no_creation(void)
 	EXPECT(creat(IB "/made", 0600) == -1 && errno == ENOENT);
 }
 
-/* RDMA netlink would name the machine's devices; the rest of netlink stays. */
-static void netlink(void)
-{
-	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
-
-	EXPECT(fd == -1 && errno == EPROTONOSUPPORT);
-	fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-	EXPECT(fd >= 0);
-	close(fd);
-}
-
 int main(void)
 {
 	existence();
@@ -265,6 +252,5 @@ int main(void)
 	character_device();
 	attributes();
 	no_creation();
-	netlink();
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "netlink.h"
 #include "real.h"
 
 /* `to` was made a duplicate of `from`. */
@@ -137,8 +138,13 @@ static void adopt_all(struct msghdr *msg)
 
 INTERPOSED ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	ssize_t ret = real()->recvmsg(fd, msg, flags);
-	int saved = errno;
+	ssize_t ret;
+	int saved;
+
+	if (unlikely(fdtable_hint(fd) == FD_NETLINK) && netlink_is(fd))
+		return result(netlink_receive(fd, msg, flags));
+	ret = real()->recvmsg(fd, msg, flags);
+	saved = errno;
 
 	if (ret >= 0 && unlikely(msg->msg_controllen)) {
 		adopt_all(msg);

@@ -25,10 +25,10 @@ void device_stat(struct stat *st, u32 minor)
 
 /* ------------------------------------------------------------------------ open */
 
-static int exchange_open(int sock, u32 minor, struct reply *reply)
+static int exchange_open(int sock, u32 type, u32 minor, struct reply *reply)
 {
 	struct vnet_msg_open open = {
-		.msg = { .type = VNET_MSG_OPEN, .length = sizeof(open) },
+		.msg = { .type = type, .length = sizeof(open) },
 		.version = VNET_PROTO_VERSION,
 		.minor = minor,
 	};
@@ -38,7 +38,7 @@ static int exchange_open(int sock, u32 minor, struct reply *reply)
 	if (ret)
 		return ret;
 	control_drop_fds(reply);
-	if (reply->length < sizeof(reply->opened) || reply->msg.type != VNET_MSG_OPEN)
+	if (reply->length < sizeof(reply->opened) || reply->msg.type != type)
 		return -EPROTO;
 	return -(int)reply->opened.error;
 }
@@ -66,7 +66,7 @@ static void set_flags(int fd, int flags)
 		(void)sys(SYS_fcntl, fd, F_SETFD, 0);
 }
 
-int device_open(u32 minor, int flags)
+static int make_file(u32 type, u32 minor, int flags)
 {
 	struct fd_entry entry;
 	struct session *s;
@@ -79,7 +79,7 @@ int device_open(u32 minor, int flags)
 	sock = daemon_connect();
 	if (sock < 0)
 		return sock;
-	ret = exchange_open(sock, minor, &reply);
+	ret = exchange_open(sock, type, minor, &reply);
 	if (!ret) {
 		enter(&entry, s, &reply.opened);
 		ret = fdtable_set(sock, &entry);
@@ -90,6 +90,16 @@ int device_open(u32 minor, int flags)
 	}
 	set_flags(sock, flags);
 	return sock;
+}
+
+int device_open(u32 minor, int flags)
+{
+	return make_file(VNET_MSG_OPEN, minor, flags);
+}
+
+int device_socket(u32 type, int flags)
+{
+	return make_file(VNET_MSG_SOCKET, type, flags);
 }
 
 /* ----------------------------------------------------------------------- adopt */

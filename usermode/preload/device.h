@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Opened device files: connections to the daemon that the program holds. */
+/* Opened device files and sockets: connections to the daemon that the program holds. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -7,6 +7,8 @@
 
 /* open() of this device: a descriptor, or negative errno. */
 int device_open(u32 minor, int flags);
+/* socket() of NETLINK_RDMA: the same; flags as for open(). */
+int device_socket(u32 type, int flags);
 /*
  * A descriptor that came from another process, or in a way that we did not see:
  * is it the device's? Then it is in the table from now on.

@@ -19,6 +19,7 @@ enum fd_kind {
 	FD_UVERBS = VNET_FILE_UVERBS,
 	FD_CHANNEL = VNET_FILE_CHANNEL,
 	FD_ASYNC = VNET_FILE_ASYNC,
+	FD_NETLINK = VNET_FILE_NETLINK,
 	/* The library's own. */
 	FD_KEPT,
 };
@@ -30,7 +31,7 @@ struct fd_entry {
 	u32 file_id;
 	/* UVERBS: device number. */
 	u32 minor;
-	/* CHANNEL: where its records are. */
+	/* CHANNEL: where its records are. NETLINK: `number` is the socket's type. */
 	u32 nic;
 	u32 number;
 	u32 generation;

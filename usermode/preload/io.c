@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "events.h"
+#include "netlink.h"
 #include "real.h"
 #include "uverbs.h"
 
@@ -26,6 +27,8 @@ static long device_read(int fd, const struct fd_entry *entry, void *buffer, size
 		return channel_read(fd, entry, buffer, count);
 	case FD_ASYNC:
 		return async_read(fd, entry, buffer, count);
+	case FD_NETLINK:
+		return netlink_read(fd, buffer, count);
 	default:
 		return -EINVAL;
 	}
@@ -33,8 +36,17 @@ static long device_read(int fd, const struct fd_entry *entry, void *buffer, size
 
 static long device_write(int fd, const struct fd_entry *entry, const void *buffer, size_t count)
 {
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buffer, .iov_len = count };
+
 	(void)fd;
-	return entry->kind == FD_UVERBS ? uverbs_write(entry, buffer, count) : -EINVAL;
+	switch (entry->kind) {
+	case FD_UVERBS:
+		return uverbs_write(entry, buffer, count);
+	case FD_NETLINK:
+		return netlink_send(entry, &iov, 1);
+	default:
+		return -EINVAL;
+	}
 }
 
 static inline ssize_t do_read(int fd, void *buffer, size_t count)
@@ -74,7 +86,7 @@ INTERPOSED ssize_t readv(int fd, const struct iovec *iov, int n)
 	long ret = 0, total = 0;
 	int i;
 
-	if (!is_device(fd) || !fdtable_get(fd, &entry))
+	if (!is_device(fd) || !fdtable_get(fd, &entry) || entry.kind == FD_NETLINK)
 		return real()->readv(fd, iov, n);
 	for (i = 0; i < n; i++) {
 		ret = device_read(fd, &entry, iov[i].iov_base, iov[i].iov_len);
@@ -95,6 +107,8 @@ INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
 
 	if (!is_device(fd) || !fdtable_get(fd, &entry))
 		return real()->writev(fd, iov, n);
+	if (entry.kind == FD_NETLINK)
+		return result(n < 0 ? -EINVAL : netlink_send(&entry, iov, (size_t)n));
 	for (i = 0; i < n; i++) {
 		ret = device_write(fd, &entry, iov[i].iov_base, iov[i].iov_len);
 		if (ret < 0)

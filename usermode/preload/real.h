@@ -35,7 +35,8 @@
 	X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
 	X(dup) X(dup2) X(dup3) X(close_range) X(closefrom) X(clone) X(execve) \
 	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
-	X(pthread_sigmask) X(socket) X(recvmsg)
+	X(pthread_sigmask) X(socket) X(bind) X(connect) X(getsockname) X(getpeername) \
+	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recvfrom) X(recvmsg)
 /* clang-format on */
 
 struct real {
