@@ -136,6 +136,7 @@ run_programs() {	# OUT PROGRAMS OPTIONS...
 	ibv_asyncwatch) run_watch "$@" ;;
 	ibv_devices) run_alone "$@" && judge_devices "$1" ;;
 	ibv_devinfo) run_alone "$@" && judge_devinfo "$@" ;;
+	rdma) run_alone "$@" && judge_rdma "$@" ;;
 	*) run_pair_of "$@" ;;
 	esac
 }

@@ -157,3 +157,21 @@ judge_devinfo() {	# FILE PROGRAM OPTIONS...
 	pattern=$(complaints "$file" | grep -v 'tag matching not supported')
 	[[ -z $pattern ]] || fail "it complains: $pattern"
 }
+
+# Of the device, and of no other.
+judge_rdma() {	# FILE PROGRAM OPTIONS...
+	local file=$1 pattern
+	shift 2
+
+	case "$*" in
+	*-j*dev)
+		[[ $(jq -r '.[].ifname' "$file") == "$DEVICE" ]] || fail "it shows other devices: $(<"$file")"
+		return
+		;;
+	*resource*) pattern="[0-9]+: $DEVICE:( (pd|cq|qp|cm_id|mr|ctx|srq) [0-9]+)+" ;;
+	*statistic*) pattern="link $DEVICE/1 sent_msgs [0-9]+ .*" ;;
+	*link*) pattern="link $DEVICE/1 state ACTIVE physical_state LINK_UP .*" ;;
+	*) pattern="[0-9]+: $DEVICE: node_type ca fw [^ ]+ node_guid [0-9a-f:]{19} .*" ;;
+	esac
+	[[ $(<"$file") =~ ^$pattern\ *$ ]] || fail "it says: $(<"$file")"
+}
