@@ -47,6 +47,7 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 	if (all && !ep->done) {
 		nic_tx_cancel(nic, row, qp->qpn);
 		ep->next = ep->una;
+		ep->read_end = ep->una;
 		ep->sq_next = qp->sq_cons;
 	} else {
 		all = false;
