@@ -173,6 +173,12 @@ int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	vnet_cq_leave(dev, cq);
 	vnet_number_end(&dev->cqs, &cq->obj);
+	/*
+	 * The core's polling of a kernel consumer's queue, in a softirq, gives way
+	 * to the queue's end before it arms the queue one last time.
+	 */
+	if (!cq->ring.offered)
+		synchronize_rcu();
 	vnet_ring_free(&cq->ring);
 	return 0;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How requests end that do not end well. */
+/* How requests end that do not end well, and queues. */
+#include <linux/delay.h>
+#include <linux/smp.h>
+
 #include "ktest.h"
 
 #define KT_POSTED 8
@@ -79,9 +82,81 @@ static int kt_refused(struct kt_pair *p, enum kt_from from)
 	return kt_expect(p, got, IB_WC_SUCCESS);
 }
 
+/* ------------------------------------------------- a queue, while it is polled */
+
+/* How long the core's polling stays on another processor, ms. */
+#define KT_STAY 200
+
+static struct kt_stay {
+	int (*notify)(struct ib_cq *cq, enum ib_cq_notify_flags flags);
+	struct ib_cq *cq;
+	struct completion entered, left;
+	bool freed, outlived;
+} kt_stay;
+
+/* In place of the device's: the last thing that the core's polling does. */
+static int kt_notify_late(struct ib_cq *cq, enum ib_cq_notify_flags flags)
+{
+	int i;
+
+	if (cq != kt_stay.cq)
+		return kt_stay.notify(cq, flags);
+	complete(&kt_stay.entered);
+	for (i = 0; i < KT_STAY && !READ_ONCE(kt_stay.freed); i++)
+		mdelay(1);
+	kt_stay.outlived = READ_ONCE(kt_stay.freed);
+	complete(&kt_stay.left);
+	return kt_stay.outlived ? 0 : kt_stay.notify(cq, flags);
+}
+
+/* Has it polled, as the device does. */
+static void kt_stay_poll(void *arg)
+{
+	struct ib_cq *cq = arg;
+
+	cq->comp_handler(cq, cq->cq_context);
+}
+
+static int kt_free_polled(unsigned int cpu)
+{
+	int err = smp_call_function_single(cpu, kt_stay_poll, kt_stay.cq, 1);
+	bool entered = !err && wait_for_completion_timeout(&kt_stay.entered, KT_PATIENCE);
+
+	ib_free_cq(kt_stay.cq);
+	WRITE_ONCE(kt_stay.freed, true);
+	KT_CHECK(entered);
+	wait_for_completion(&kt_stay.left);
+	KT_CHECK(!kt_stay.outlived);
+	return 0;
+}
+
+/* The core's polling has left a queue when that is gone. (rdma_rxe's has not.) */
+static int kt_polled_end(struct kt_pair *p, enum kt_from from)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, get_cpu());
+	struct ib_cq *cq;
+	int err;
+
+	put_cpu();
+	if (p->poll != IB_POLL_SOFTIRQ || p->dev->ops.driver_id == RDMA_DRIVER_RXE ||
+	    cpu >= nr_cpu_ids)
+		return 0;
+	cq = ib_alloc_cq(p->dev, p, KT_DEPTH, 0, p->poll);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	kt_stay = (struct kt_stay){ .notify = p->dev->ops.req_notify_cq, .cq = cq };
+	init_completion(&kt_stay.entered);
+	init_completion(&kt_stay.left);
+	p->dev->ops.req_notify_cq = kt_notify_late;
+	err = kt_free_polled(cpu);
+	p->dev->ops.req_notify_cq = kt_stay.notify;
+	return err;
+}
+
 const struct kt_test kt_ending_tests[] = {
 	{ "draining", kt_drain, IB_QPT_RC, false },
 	{ "errors and flushing", kt_flush, IB_QPT_RC, false },
 	{ "requests that do not fit", kt_refused, IB_QPT_RC, false },
+	{ "a queue that is polled", kt_polled_end, IB_QPT_RC, false },
 	{},
 };
