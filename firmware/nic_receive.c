@@ -569,14 +569,15 @@ static bool nic_flush_one(struct nic_delivery *d)
 /* The receive of a message whose last piece will not come. false: call again. */
 static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 {
-	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_at(nic, qp) : NULL;
+	/* It may have left its frame with the message half received. */
+	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
 	struct nic_completion wc = { .qp_num = qp->qpn,
 				     .opcode = VNET_WC_RECV,
 				     .status = VNET_WC_WR_FLUSH_ERR };
 	struct nic_cq *cq = nic_find_cq(nic, qp->recv_cqn);
 	struct vnet_cqe *slot;
 
-	if (likely(!ep || ep->qpn != qp->qpn || !ep->receive.open || !cq))
+	if (likely(!ep || !ep->receive.open || !cq))
 		return true;
 	if (!nic_lock(nic, &cq->lock))
 		return false;

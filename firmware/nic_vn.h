@@ -170,6 +170,9 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
 	return frame < nic->max_frame ? &nic->frame[frame] : NULL;
 }
 
+/* A QP's state of the wire, in its frame or at home; sq_lock is held. */
+struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp);
+
 /* A transition's attributes are set: where the peer is, and where counting begins. */
 void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
 /*

@@ -138,8 +138,7 @@ bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp)
 	       (ep->una != ep->next || ep->cut || (s32)(ep->sq_next - qp->sq_cons) > 0);
 }
 
-/* Which state of the wire a QP has: in its frame, or at home. */
-static struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
+struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 

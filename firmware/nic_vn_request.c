@@ -13,6 +13,9 @@
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
+/* Turns in which a frame may be taken from its endpoint before that uses it again. */
+#define NIC_LEAVING_ROUNDS 3
+
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
 {
 	if (ep->failed_status && (s32)(psn - ep->failed_psn) >= 0)
@@ -409,9 +412,16 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return NIC_SENT_REST;
 	if (ep->hold_until && plat_clock() < ep->hold_until)
 		return nic_sent_wait(ep);
-	/* Another endpoint wants the frame; this one comes back when it can. */
-	if (ep->leaving)
+	/*
+	 * Another endpoint wants the frame; this one comes back when it can. Or it
+	 * goes on, if nobody took it in a whole round of those that wait.
+	 */
+	if (ep->leaving && (ep->una != ep->next || ep->leaving++ < NIC_LEAVING_ROUNDS))
 		return NIC_SENT_LATER;
+	if (ep->leaving) {
+		ep->leaving = 0;
+		ep->sent = 0;
+	}
 	nic_fetch(&s->r, ring, ep->sq_next);
 	opcode = s->r.wqe.opcode;
 	if (opcode > VNET_WR_REG_MR || !(nic_opcodes_of(qp->type) & OP(opcode)))
