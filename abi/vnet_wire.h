@@ -171,7 +171,8 @@ struct vnet_frame_op {
 	/* Of this piece. */
 	__le64 remote_addr;
 	__le32 rkey;
-	__le32 rsvd;
+	/* Connected: packets before this one are not under way any more. */
+	__le32 floor;
 	__le64 compare_add;
 	__le64 swap;
 };

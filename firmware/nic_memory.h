@@ -591,6 +591,14 @@ struct nic_endpoint {
 	u32 read_end;
 	/* Unreliable messages stall for a receive since, NIC clock, ns; 0: no. */
 	u64 stalled;
+	/*
+	 * Packets that were under way and have been taken back, to be sent again,
+	 * a bit as in `done`; and which piece of which request each packet is.
+	 */
+	u64 again;
+	u32 index[NIC_WINDOW];
+	u32 offset[NIC_WINDOW];
+	u32 length[NIC_WINDOW];
 	/* Last packet of request i of those under way, i = index % NIC_WINDOW. */
 	u32 last[NIC_WINDOW];
 	/* What an atomic operation brought back. */

@@ -98,4 +98,37 @@ void plat_step(int step);
 #define plat_step(step) ((void)0)
 #endif
 
+/*
+ * Rules of the vn transport, which only builds that prove the tests (NIC_TEST_BREAK)
+ * may break, as the host says.
+ */
+enum nic_vn_rule {
+	/* An endpoint leaves only when nothing of it is under way or undecided. */
+	NIC_RULE_UNLOAD = 1,
+	/* A refusal counts only if it is of the latest transmission. */
+	NIC_RULE_LATEST,
+	/* A packet is acknowledged when it is written, not before. */
+	NIC_RULE_WRITTEN,
+	/* What is expected next moves on only with what was written. */
+	NIC_RULE_EXPECTED,
+	/* An atomic operation that comes again is answered, not repeated. */
+	NIC_RULE_ATOMIC_ONCE,
+	/* Frames of another life are not for this one. */
+	NIC_RULE_LIFE,
+	/* A fence waits for reads. */
+	NIC_RULE_FENCE,
+	/* Requests are retired in order, when all before them are done. */
+	NIC_RULE_RETIRE,
+	/* The receive of a message in pieces stays with its endpoint. */
+	NIC_RULE_OPEN,
+	/* The last piece of a write is written last. */
+	NIC_RULE_LAST,
+};
+
+#ifdef NIC_TEST_BREAK
+bool plat_broken(enum nic_vn_rule rule);
+#else
+#define plat_broken(rule) false
+#endif
+
 #endif /* NIC_PLATFORM_H */

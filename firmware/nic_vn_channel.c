@@ -198,7 +198,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	nic_count(nic, nacks_received);
 	tx->answered = now;
 	/* Of an earlier transmission: the latest may have been taken. */
-	if (nic_le32(ack->timestamp) != tx->timestamp)
+	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
 	tx->flags |= NIC_TX_NACKED;
 	if (ack->code == VNET_NACK_BUSY)

@@ -20,37 +20,31 @@ static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp 
 
 /*
  * Packets that were refused by the latest word are taken back; false: others are
- * under way. Both locks of the endpoint are held.
+ * under way. The QP's sq_lock is held.
  */
 static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	struct nic_row *row = nic_row_at(nic, qp->row);
-	u64 busy;
+	u64 busy, again = 0;
 	bool all = true;
 
-	if (ep->una == ep->next)
+	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))
 		return true;
-	/*
-	 * What is taken back is sent anew from the oldest packet on; that it can
-	 * be, none of what follows may be done or be on its way.
-	 */
-	if (!row || qp->type == NIC_QPT_UD || ep->cut || ep->done || ep->failed_status)
+	if (!row || qp->type == NIC_QPT_UD || ep->failed_status)
 		return false;
 	if (!nic_trylock(nic, &row->lock))
 		return false;
 	for (busy = row->busy; busy; busy &= busy - 1) {
 		const struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
 
-		if (tx->qpn == qp->qpn && !(tx->flags & NIC_TX_NACKED))
-			all = false;
+		if (tx->qpn != qp->qpn)
+			continue;
+		all = all && (tx->flags & NIC_TX_NACKED);
+		again |= 1ull << (tx->psn % NIC_WINDOW);
 	}
-	if (all && !ep->done) {
+	if (all) {
 		nic_tx_cancel(nic, row, qp->qpn);
-		ep->next = ep->una;
-		ep->read_end = ep->una;
-		ep->sq_next = qp->sq_cons;
-	} else {
-		all = false;
+		ep->again |= again;
 	}
 	nic_unlock(&row->lock);
 	return all;
@@ -71,6 +65,8 @@ static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 		return false;
 	if (ep->qpn == qp->qpn && qp->op_phase == NIC_OP_IDLE && nic_take_back(nic, qp, ep)) {
 		ep->leaving = 0;
+		if (plat_broken(NIC_RULE_OPEN))
+			ep->receive.open = 0;
 		*nic_backing_of(nic, qp) = *ep;
 		nic_store(&qp->frame, NIC_NONE);
 		nic_store_release(&ep->qpn, 0);
@@ -134,8 +130,13 @@ bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp)
 {
 	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 
-	return ep && ep->qpn == qp->qpn &&
-	       (ep->una != ep->next || ep->cut || (s32)(ep->sq_next - qp->sq_cons) > 0);
+	if (!ep || ep->qpn != qp->qpn) {
+		/* What was taken back is under way all the same. */
+		if (!nic->max_row || qp->row == NIC_NONE)
+			return false;
+		ep = nic_backing_of(nic, qp);
+	}
+	return (ep->una != ep->next || ep->cut || (s32)(ep->sq_next - qp->sq_cons) > 0);
 }
 
 struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
@@ -201,6 +202,7 @@ bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	}
 	nic_store(&ep->una, ep->next);
 	nic_store(&ep->done, 0);
+	ep->again = 0;
 	ep->failed_status = 0;
 	ep->hold_until = 0;
 	ep->cut = 0;

@@ -105,6 +105,7 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->src_qpn = nic_le32(s->qp->qpn);
 	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
 	op->psn = nic_le32(tx->psn);
+	op->floor = nic_le32(nic_load(&s->ep->una));
 	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
 	if (!(ATOMICS & OP(wqe->opcode))) {
 		op->offset = nic_le32(tx->offset);
@@ -241,7 +242,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		failed = nic_load_acquire(&ep->failed_status);
 		if (failed && (s32)(ep->failed_psn - last) <= 0)
 			status = failed;
-		else if (whole && (s32)(ep->una - last) > 0)
+		else if (whole && ((s32)(ep->una - last) > 0 || plat_broken(NIC_RULE_RETIRE)))
 			status = VNET_WC_SUCCESS;
 		else
 			return true;
@@ -301,6 +302,80 @@ static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
 	return ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LATER;
 }
 
+/* The next piece of the request at sq_next is on its way. */
+static void nic_packet_made(struct nic_sending *s, const struct nic_packet *packet)
+{
+	struct nic_endpoint *ep = s->ep;
+
+	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
+	nic_store(&ep->next, ep->next + 1);
+	if (READS & OP(packet->opcode))
+		ep->read_end = ep->next;
+	ep->cut += packet->length;
+	if (ep->cut >= s->r.length)
+		nic_request_cut(ep);
+}
+
+/* Give it to a channel, of the row whose lock is held, and released; false: to none. */
+static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u64 now)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_row *row = s->row;
+	u32 i = packet->psn % NIC_WINDOW;
+	struct nic_tx *tx = nic_tx_take(s->nic, row, packet, now);
+
+	if (!tx) {
+		nic_unlock(&row->lock);
+		return false;
+	}
+	ep->index[i] = packet->sq_index;
+	ep->offset[i] = packet->offset;
+	ep->length[i] = packet->length;
+	ep->sent++;
+	if (packet->psn == ep->next)
+		nic_packet_made(s, packet);
+	else
+		ep->again &= ~(1ull << i);
+	if (nic_transmit(s, tx, now))
+		return true;
+	nic_vn_fail(ep, packet->psn, VNET_WC_LOC_PROT_ERR);
+	if (nic_lock(s->nic, &row->lock)) {
+		nic_tx_free(row, tx);
+		nic_unlock(&row->lock);
+	}
+	return true;
+}
+
+/* The oldest packet that was taken back goes out again. */
+static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_packet packet = { .qpn = s->qp->qpn, .psn = ep->una };
+	u32 i, status;
+
+	while (!(ep->again & 1ull << (packet.psn % NIC_WINDOW)))
+		packet.psn++;
+	i = packet.psn % NIC_WINDOW;
+	packet.sq_index = ep->index[i];
+	packet.offset = ep->offset[i];
+	packet.length = ep->length[i];
+	nic_fetch(&s->r, ring, packet.sq_index);
+	packet.opcode = s->r.wqe.opcode;
+	status = packet.opcode <= VNET_WR_REG_MR ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
+	if (!status && !(ATOMICS & OP(packet.opcode)) &&
+	    (u64)packet.offset + packet.length > s->r.length)
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (status) {
+		ep->again &= ~(1ull << i);
+		nic_vn_fail(ep, packet.psn, status);
+		return NIC_SENT;
+	}
+	if (!nic_lock(s->nic, &s->row->lock))
+		return NIC_SENT_LATER;
+	/* Refused packets do not call: whoever looks at pending queues does. */
+	return nic_launch(s, &packet, plat_clock()) ? NIC_SENT : NIC_SENT_LATER;
+}
+
 static enum nic_sent nic_send_packet(struct nic_sending *s)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -314,7 +389,6 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		.opcode = s->r.wqe.opcode,
 		.unordered = s->qp->type == NIC_QPT_UD,
 	};
-	struct nic_tx *tx;
 
 	if (!nic_lock(s->nic, &row->lock))
 		return NIC_SENT_LATER;
@@ -326,27 +400,7 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		(u32)(left < row->payload || s->qp->type == NIC_QPT_UD ? left : row->payload);
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
-	tx = nic_tx_take(s->nic, row, &packet, now);
-	if (!tx) {
-		nic_unlock(&row->lock);
-		return nic_sent_wait(ep);
-	}
-	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
-	nic_store(&ep->next, ep->next + 1);
-	if (READS & OP(s->r.wqe.opcode))
-		ep->read_end = ep->next;
-	ep->cut += packet.length;
-	ep->sent++;
-	if (ep->cut >= s->r.length)
-		nic_request_cut(ep);
-	if (!nic_transmit(s, tx, now)) {
-		nic_vn_fail(ep, packet.psn, VNET_WC_LOC_PROT_ERR);
-		if (nic_lock(s->nic, &row->lock)) {
-			nic_tx_free(row, tx);
-			nic_unlock(&row->lock);
-		}
-	}
-	return NIC_SENT;
+	return nic_launch(s, &packet, now) ? NIC_SENT : nic_sent_wait(ep);
 }
 
 /* Requests on keys change what others do: they have the queue for themselves. */
@@ -408,6 +462,9 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		nic_qp_fail(s->nic, qp, NIC_EVENT_QP_FATAL);
 		return NIC_SENT_LATER;
 	}
+	if (ep->again && !ep->failed_status)
+		return ep->hold_until && plat_clock() < ep->hold_until ? NIC_SENT_LATER :
+									 nic_send_again(s, ring);
 	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
 		return NIC_SENT_REST;
 	if (ep->hold_until && plat_clock() < ep->hold_until)
@@ -428,7 +485,8 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
 	if (KEYS & OP(opcode))
 		return nic_send_local(s);
-	if ((s->r.wqe.flags & VNET_WR_FENCE) && (s32)(ep->read_end - ep->una) > 0)
+	if ((s->r.wqe.flags & VNET_WR_FENCE) && (s32)(ep->read_end - ep->una) > 0 &&
+	    !plat_broken(NIC_RULE_FENCE))
 		return NIC_SENT_REST;
 	if ((READS & OP(opcode)) && !qp->attr.max_rd_atomic)
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);

@@ -281,8 +281,9 @@ struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame
 	struct nic_row *row = nic_row_at(nic, nic_le32(f->head->dst_row));
 	bool current = nic_le64(f->head->dst_incarnation) == nic_load(&nic->hdr->incarnation);
 
-	if (likely(row && current && row->state == NIC_ROW_UP &&
-		   row->incarnation == nic_le64(f->head->src_incarnation)))
+	if (likely(row && row->state == NIC_ROW_UP &&
+		   ((current && row->incarnation == nic_le64(f->head->src_incarnation)) ||
+		    plat_broken(NIC_RULE_LIFE))))
 		return row;
 	if (!current)
 		nic_count(nic, bad_incarnation);

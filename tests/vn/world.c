@@ -9,6 +9,7 @@
 struct side side[2];
 struct link_faults faults;
 u64 now_ns = 1000000000;
+u32 world_data_bytes = DATA_BYTES;
 
 struct flying {
 	u64 at;
@@ -241,8 +242,8 @@ static void side_make(u32 i, const struct nic_config *config)
 	nic_link_renew(&s->nic, 1000 + i);
 	s->queue_at = s->nic.off_queue;
 	s->next_qp = s->next_cq = s->next_srq = s->next_mr = 1;
-	s->data =
-		mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s->data = calloc(1, world_data_bytes);
+	CHECK(s->data);
 	s->key = 7u << NIC_KEY_TAG_BITS;
 	CHECK(nic_mr_create(&s->nic, &(struct nic_mr_params){
 					     .key = s->key,
@@ -251,7 +252,7 @@ static void side_make(u32 i, const struct nic_config *config)
 					     .pdn = 1,
 					     .iova = (u64)(unsigned long)s->data,
 					     .addr = (u64)(unsigned long)s->data,
-					     .length = DATA_BYTES,
+					     .length = world_data_bytes,
 				     }) == NIC_OK);
 }
 
@@ -273,7 +274,7 @@ void world_free(void)
 	nends = 0;
 	for (i = 0; i < 2; i++) {
 		munmap(side[i].memory, nic_memory_size(&side[i].config));
-		munmap(side[i].data, DATA_BYTES);
+		free(side[i].data);
 	}
 }
 

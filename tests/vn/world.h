@@ -56,6 +56,8 @@ struct end {
 extern struct side side[2];
 extern struct link_faults faults;
 extern u64 now_ns;
+/* Of the next worlds. */
+extern u32 world_data_bytes;
 
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);

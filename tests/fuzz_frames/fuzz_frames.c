@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A hostile link against the firmware. The input is a sequence of frames, some of
+ * them any bytes, most of them right but for what the input changes, between
+ * posts, time passing and queue pairs that come and go.
+ *
+ * What must hold: no access outside of what was registered (regions are blocks of
+ * their own, which the sanitizer watches), no lock left, and afterwards honest
+ * traffic on a fresh pair of queue pairs still arrives.
+ */
+#include "world.h"
+
+#define REGION 65536u
+#define TYPES 3
+#define FRAME 1024
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+static const u8 types[TYPES] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD };
+static const struct nic_config config = {
+	.max_qp = 16,
+	.max_cq = 16,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 4,
+	.max_frame = 4,
+	.queue_bytes = 8 << 20,
+	.stall_ns = 1000000,
+};
+
+/* As from a peer: it may talk its way into anything, but memory. */
+static bool forged;
+static const u8 *in;
+static size_t left;
+static struct end *near[TYPES], *far[TYPES];
+
+static void take(void *to, size_t n)
+{
+	size_t have = n < left ? n : left;
+
+	memset(to, 0, n);
+	memcpy(to, in, have);
+	in += have;
+	left -= have;
+}
+
+static u8 byte(void)
+{
+	u8 b;
+
+	take(&b, 1);
+	return b;
+}
+
+/* What the input does not change is as the receiver wants it. */
+enum repair {
+	LIFE = 1 << 0,
+	ROW = 1 << 1,
+	SEQ = 1 << 2,
+	PSN = 1 << 3,
+	QP = 1 << 4,
+	MEMORY = 1 << 5,
+	PIECE = 1 << 6,
+};
+
+static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
+{
+	const struct end *to = far[op->qp_type % TYPES];
+	const struct nic_qp *qp = &side[1].nic.qp[to->qpn & side[1].nic.qp_index_mask];
+	const struct nic_rx *rx;
+
+	op->channel %= VNET_WIRE_CHANNELS;
+	rx = &side[1].nic.row[0].rx[op->channel];
+	if (what & SEQ)
+		op->seq = rx->seq + 1;
+	if (what & QP) {
+		op->dst_qpn = to->qpn;
+		op->src_qpn = near[op->qp_type % TYPES]->qpn;
+		op->qp_type = to->type;
+	}
+	if ((what & PSN) && qp->frame < side[1].nic.max_frame)
+		op->psn = side[1].nic.frame[qp->frame].expected + op->psn % 3;
+	if (what & MEMORY) {
+		op->rkey = side[1].key;
+		op->remote_addr = (u64)(unsigned long)side[1].data + op->remote_addr % (2 * REGION);
+	}
+	if (what & PIECE) {
+		op->opcode %= 8;
+		op->offset %= 3 * FRAME;
+		op->read_len %= 2 * FRAME;
+		op->msg_len = op->offset +
+			      (op->opcode == VNET_WR_RDMA_READ ? op->read_len : payload) +
+			      op->msg_len % 2 * 100;
+		op->flags &= (u8) ~(VNET_OP_FIRST | VNET_OP_LAST);
+		op->flags |= op->offset ? 0 : VNET_OP_FIRST;
+		op->flags |=
+			op->offset + (op->opcode == VNET_WR_RDMA_READ ? op->read_len : payload) ==
+					op->msg_len ?
+				VNET_OP_LAST :
+				0;
+	}
+}
+
+/* One that has the right magic and CRC at least. */
+static void crafted_frame(void)
+{
+	static u64 space[(FRAME + sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op) +
+			  4 * sizeof(struct vnet_frame_ack)) /
+				 8 +
+			 1];
+	struct vnet_frame *f = (void *)space;
+	u8 what = byte();
+	u32 length = sizeof(*f), payload;
+
+	take(f, sizeof(*f));
+	f->magic = VNET_WIRE_MAGIC;
+	f->version = VNET_WIRE_VERSION;
+	f->kind = (u8)(1 + f->kind % 4);
+	f->nacks %= 5;
+	payload = f->payload_len % FRAME;
+	f->payload_len = (u16)payload;
+	if (what & LIFE) {
+		forged = true;
+		f->src_incarnation = side[0].nic.hdr->incarnation;
+		f->dst_incarnation = side[1].nic.hdr->incarnation;
+	}
+	forged = forged || f->kind < VNET_FRAME_DATA;
+	if (what & ROW)
+		f->dst_row = 0;
+	take((u8 *)f + length, f->nacks * sizeof(struct vnet_frame_ack));
+	for (u32 i = 0; i < f->nacks; i++) {
+		struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(f + 1) + i;
+
+		ack->channel %= VNET_WIRE_CHANNELS;
+		if (what & SEQ)
+			ack->seq = side[1].nic.row[0].tx[ack->channel].seq;
+	}
+	length += f->nacks * sizeof(struct vnet_frame_ack);
+	if (f->kind == VNET_FRAME_DATA) {
+		struct vnet_frame_op *op = (void *)((u8 *)f + length);
+
+		take(op, sizeof(*op));
+		repair_op(op, what, payload);
+		length += sizeof(*op);
+	} else if (f->kind != VNET_FRAME_ACK) {
+		struct vnet_frame_hello *hello = (void *)((u8 *)f + length);
+
+		take(hello, sizeof(*hello));
+		if (what & QP) {
+			memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+			memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+		}
+		f->payload_len = 0;
+		payload = 0;
+		length += sizeof(*hello);
+	}
+	memset((u8 *)f + length, byte(), payload);
+	length += payload;
+	f->crc = 0;
+	f->crc = plat_crc32c(0, f, length);
+	inject(1, f, length);
+}
+
+static void raw_frame(void)
+{
+	static u64 space[FRAME / 8];
+	u32 length = byte() * 4u;
+
+	take(space, length);
+	inject(1, space, length);
+}
+
+static void replay(void)
+{
+	static u8 frame[VNET_WIRE_MAX_FRAME];
+	u32 to = byte() % 2;
+
+	inject(to, frame, last_frame(to, frame));
+}
+
+static void post(void)
+{
+	u8 which = byte();
+	struct end *e = which & 1 ? near[which / 2 % TYPES] : far[which / 2 % TYPES];
+	struct end *other = which & 1 ? far[which / 2 % TYPES] : near[which / 2 % TYPES];
+	struct vnet_send_wqe w = { .opcode = byte() % 10, .flags = VNET_WR_SIGNALED };
+	u32 length = byte() * 16u;
+
+	if (which & 64) {
+		end_recv(e, 0, byte() * 8u, byte() * 32u);
+		return;
+	}
+	if (e->type == NIC_QPT_UD) {
+		memcpy(w.ud.dgid, other->side->nic.hdr->gid[0], 16);
+		w.ud.remote_qpn = other->qpn;
+		w.ud.remote_qkey = 0x1234;
+		length = length < 2048 ? length : 2048;
+	} else {
+		w.rdma.remote_addr = (u64)(unsigned long)other->side->data + byte() * 64u;
+		w.rdma.rkey = other->side->key;
+	}
+	end_send(e, &w, byte() * 8u, w.opcode == 5 || w.opcode == 6 ? 8 : length);
+}
+
+static void drain(struct end *e)
+{
+	struct vnet_cqe cqe;
+
+	while (end_poll(e, &cqe))
+		;
+}
+
+static void renew(void)
+{
+	u32 i = byte() % TYPES;
+
+	end_reset(near[i]);
+	end_reset(far[i]);
+	end_connect(near[i], far[i]);
+}
+
+static void honest_traffic(void)
+{
+	struct end *a = end_make(&side[0], NIC_QPT_RC, false);
+	struct end *b = end_make(&side[1], NIC_QPT_RC, false);
+	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+
+	end_connect(a, b);
+	memset(a->side->data, 0x5a, 5000);
+	memset(b->side->data, 0, 5000);
+	end_recv(b, 1, 0, 5000);
+	end_send(a, &w, 0, 5000);
+	CHECK(end_wait(b).status == VNET_WC_SUCCESS && b->side->data[4999] == 0x5a);
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+}
+
+static bool locks_are_free(const struct nic *nic)
+{
+	u32 i;
+
+	for (i = 0; i < nic->max_row; i++)
+		if (nic->row[i].lock)
+			return false;
+	for (i = 0; i < nic->max_qp; i++)
+		if (nic->qp[i].sq_lock || nic->qp[i].rq.lock)
+			return false;
+	return !nic->hdr->row_lock && !nic->hdr->frame_lock;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	u32 i;
+
+	in = data;
+	left = size;
+	forged = false;
+	world_data_bytes = REGION;
+	world_make(1, &config);
+	for (i = 0; i < TYPES; i++) {
+		near[i] = end_make(&side[0], types[i], false);
+		far[i] = end_make(&side[1], types[i], types[i] == NIC_QPT_RC);
+		end_connect(near[i], far[i]);
+	}
+	while (left) {
+		switch (byte() % 8) {
+		case 0:
+			raw_frame();
+			break;
+		case 1:
+			pass(1u << (12 + byte() % 9));
+			break;
+		case 2:
+			replay();
+			break;
+		case 3:
+		case 4:
+			post();
+			break;
+		case 5:
+			if (byte() < 16)
+				renew();
+			break;
+		default:
+			crafted_frame();
+			break;
+		}
+		for (i = 0; i < TYPES; i++) {
+			drain(near[i]);
+			drain(far[i]);
+		}
+		CHECK(locks_are_free(&side[0].nic) && locks_are_free(&side[1].nic));
+	}
+	if (!forged && size % 8 == 0)
+		honest_traffic();
+	world_free();
+	return 0;
+}
