@@ -57,14 +57,16 @@ watch_time() {	# OUT
 }
 
 run_pair_of() {	# OUT PROGRAM OPTIONS...
-	local out=$1 watch result
+	local out=$1 watch result server
 	shift
 
 	choose_port || return
-	world_command "$@" -p "$PORT"
+	world_side server "$@" -p "$PORT"
+	server=("${COMMAND[@]}")
+	world_side client "$@" -p "$PORT" "$SERVER_HOST"
 	watch_time "$out" &
 	watch=$!
-	run_pair "$PORT" "$out" "${COMMAND[@]}" -- "${COMMAND[@]}" localhost &&
+	run_pair "$PORT" "$out" "${server[@]}" -- "${COMMAND[@]}" &&
 		judge_pair "$out" "$@"
 	result=$?
 	kill "$watch" 2>/dev/null

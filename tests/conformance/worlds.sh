@@ -8,6 +8,10 @@ RUN_OPTIONS=()		# of vnet run
 DEVICE=vnet0
 KERNEL=''		# the device is the kernel's: there is no vnetd, nor a preload
 OBJECTS_OF_KERNEL=0	# that are there always
+NODES=()		# of server and client; else there is one
+SIDE_OPTIONS=('' '')	# of vnet run, for each of them
+CLIENT_PREFIX=()	# before the vnet command of the client
+SERVER_HOST=localhost	# as the client names it
 
 # The command that runs a program with the device, as words in COMMAND.
 world_command() {	# PROGRAM ARGS...
@@ -19,10 +23,27 @@ world_command() {	# PROGRAM ARGS...
 	fi
 }
 
+# The same for one side of a pair, where each may have a node of its own.
+world_side() {	# server|client PROGRAM ARGS...
+	local side=$1 i extra
+	shift
+
+	world_command "$@"
+	((${#NODES[@]})) || return 0
+	i=$([[ $side == server ]] && echo 0 || echo 1)
+	read -ra extra <<<"${SIDE_OPTIONS[i]}"
+	COMMAND=("${PREFIX[@]}" "$VNET" run --node "${NODES[i]}" "${RUN_OPTIONS[@]}" "${extra[@]}" "$@")
+	[[ $side == server ]] || COMMAND=("${CLIENT_PREFIX[@]}" "${COMMAND[@]}")
+}
+
 # What the daemon, or the kernel, holds for clients, in all detail.
 holdings() {
 	local kind
 
+	for kind in "${NODES[@]}"; do
+		"${PREFIX[@]}" "$VNET" status --node "$kind" --json
+	done
+	((${#NODES[@]} == 0)) || return 0
 	if [[ -z $KERNEL ]]; then
 		"${PREFIX[@]}" "$VNET" status --json
 		return
@@ -36,6 +57,7 @@ holdings() {
 # Without --slice, the ordinary run has the cases with this letter.
 world_letter() {	# NAME
 	[[ $1 != kernel-user ]] || set -- K
+	[[ $1 != netns ]] || set -- N
 	echo "${1:0:1}"
 }
 
@@ -92,6 +114,48 @@ enter_kernel_user() {
 		env -u XDG_RUNTIME_DIR "HOME=$VNET_GUEST_HOME")
 }
 
+# Server and client on two nodes of this machine.
+enter_nodes() {
+	NODES=(A B)
+}
+
+# Frames are lost, repeated, overtaken and damaged between them.
+enter_faulty() {
+	local faults=loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%
+
+	enter_nodes
+	SIDE_OPTIONS=("--fault $faults,seed=1" "--fault $faults,seed=2")
+}
+
+# Each in a network namespace of its own, with a cable between; this process goes
+# to the server's.
+enter_netns() {
+	local key=$VNET_TEST_DIR/key client
+
+	((EUID == 0)) || skip_world "only root can make network namespaces"
+	if [[ -z ${VNET_TEST_NETNS-} ]]; then
+		unshare --net true || skip_world "no network namespace can be made"
+		VNET_TEST_NETNS=yes exec unshare --net "$0" "${ARGUMENTS[@]}"
+	fi
+	unshare --net sleep infinity &
+	client=$!
+	until [[ $(readlink "/proc/$client/ns/net") != "$(readlink /proc/self/ns/net)" ]]; do
+		sleep 0.01
+	done
+	CLIENT_PREFIX=(nsenter "--net=/proc/$client/ns/net")
+	SERVER_HOST=10.77.0.1
+	{
+		ip link set lo up && "${CLIENT_PREFIX[@]}" ip link set lo up &&
+			ip link add cable type veth peer name cable netns "$client" &&
+			ip addr add "$SERVER_HOST/24" dev cable && ip link set cable up &&
+			"${CLIENT_PREFIX[@]}" ip addr add 10.77.0.2/24 dev cable &&
+			"${CLIENT_PREFIX[@]}" ip link set cable up
+	} || { echo "the network namespaces cannot be joined"; exit 1; }
+	(umask 077 && head -c 32 /dev/urandom >"$key")
+	NODES=(A B)
+	SIDE_OPTIONS=("--listen $SERVER_HOST --key $key" "--listen 10.77.0.2 --key $key")
+}
+
 # Programs take the first device that there is. Unless the world hides the
 # others anyhow, they go.
 be_alone() {
@@ -113,6 +177,9 @@ enter_world() {	# NAME
 		RUN_OPTIONS=(--device "$DEVICE")
 		;;
 	user) enter_user ;;
+	nodes) enter_nodes ;;
+	faulty) enter_faulty ;;
+	netns) enter_netns ;;
 	kernel) enter_kernel vnet d0 ;;
 	kernel-user) enter_kernel_user ;;
 	rxe)	# beside which vnet0 is judged
@@ -132,7 +199,7 @@ objects() {
 	if [[ -n $KERNEL ]]; then
 		rdma -j resource show "$DEVICE" | jq ".[0] | .pd + .cq + .qp + .mr + .srq + .ctx - $OBJECTS_OF_KERNEL"
 	else
-		holdings | jq '[.. | objects | .qps, .cqs, .srqs, .mrs, .clients, .files | arrays | length] | add // 0'
+		holdings | jq '[.. | objects | .qps, .cqs, .srqs, .mrs, .clients, .files | arrays | length] | add // 0' | awk '{ sum += $1 } END { print sum }'
 	fi
 }
 
