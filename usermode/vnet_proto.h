@@ -84,6 +84,8 @@ enum vnet_msg_type {
 	VNET_MSG_SOCKET,
 	/* vnet_msg_netlink, and for VNET_NETLINK_SEND a datagram → vnet_msg_result */
 	VNET_MSG_NETLINK,
+	/* Somebody reads counters in the tree: write what they are. → vnet_msg_result */
+	VNET_MSG_COUNTERS,
 };
 
 struct vnet_msg {

@@ -71,7 +71,7 @@ static void random_message(char *bytes, size_t length)
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = (char)random_number();
 	do
-		msg.type = random_number() % (VNET_MSG_NETLINK + 2);
+		msg.type = random_number() % (VNET_MSG_COUNTERS + 2);
 	while (msg.type == VNET_MSG_STOP);
 	if (random_number() % 16 == 0)
 		msg.length = random_number();

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control.h"
 #include "lock.h"
 #include "merged.h"
 #include "real.h"
@@ -88,6 +89,21 @@ static bool exists(const char *path)
 	return sys(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
+/* Counters are files that the daemon writes when somebody looks at them. */
+static void renew_counters(const char *path)
+{
+	struct vnet_msg renew = { .type = VNET_MSG_COUNTERS, .length = sizeof(renew) };
+	struct iovec iov = { .iov_base = &renew, .iov_len = sizeof(renew) };
+	struct session *session;
+	struct reply reply;
+
+	if (!strstr(path, "/counters") && !strstr(path, "/hw_counters"))
+		return;
+	session = session_get(NULL);
+	if (session && !control_request(session, &iov, 1, &reply))
+		control_drop_fds(&reply);
+}
+
 const char *paths_lead(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
@@ -97,6 +113,7 @@ const char *paths_lead(const char *path, char *buffer)
 	/* The tree is there, and true, while the daemon is. */
 	if (owner == OURS)
 		(void)session_get(NULL);
+	renew_counters(path);
 	if (s->host_devices && merged_lead(skip_slashes(path), buffer))
 		return buffer;
 	n = snprintf(buffer, PATH_MAX, "%s/%s", s->node_dir, skip_slashes(path));

@@ -409,6 +409,11 @@ static enum call_outcome on_link(struct conn *conn, const struct vnet_msg *msg)
 	return reply_fd(conn, msg, link_command(conn->daemon, text));
 }
 
+static enum call_outcome on_counters(struct conn *conn, const struct vnet_msg *msg)
+{
+	return reply_error(conn, msg, -sysfs_counters(conn->daemon));
+}
+
 static enum call_outcome on_stop(struct conn *conn, const struct vnet_msg *msg)
 {
 	conn->daemon->stop = "asked to";
@@ -448,6 +453,7 @@ static const struct {
 	[VNET_MSG_STATUS] = { on_status, EXACTLY(vnet_msg), STRANGER | CLIENT },
 	[VNET_MSG_STOP] = { on_stop, EXACTLY(vnet_msg), STRANGER | CLIENT },
 	[VNET_MSG_SOCKET] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
+	[VNET_MSG_COUNTERS] = { on_counters, EXACTLY(vnet_msg), CLIENT },
 	[VNET_MSG_NETLINK] = { on_netlink, AT_LEAST(vnet_msg_netlink), CLIENT },
 #undef EXACTLY
 #undef AT_LEAST

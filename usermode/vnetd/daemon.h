@@ -384,12 +384,17 @@ void processor_awake(struct daemon *daemon);
 
 /* The tree below <dir>/sys and <dir>/dev. */
 int sysfs_init(struct daemon *daemon);
+/* Let its counters say what is counted by now. */
+int sysfs_counters(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- tree.c */
 
 /* Paths are relative to dir_fd; missing folders are made. */
 int tree_dir(int dir_fd, const char *path);
 int tree_file(int dir_fd, const char *path, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A file in place of the one that is there; who has that one open reads on in it. */
+int tree_replace(int dir_fd, const char *path, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int tree_link(int dir_fd, const char *path, const char *target);
 /* Remove with all that is below; absence is success. */

@@ -176,38 +176,112 @@ static void put_gids(struct folder *folder, const struct nic_device *made)
 	}
 }
 
-/* Constant: what really happens is told by "vnet status". */
-static void put_counters(struct folder *folder)
+/* ------------------------------------------------------------------ counters */
+
+#define PORT_FOLDER "sys/devices/" PCI_ROOT "/%s/infiniband/%s/ports/1"
+#define MOST_FILES (32 + MOST_COUNTERS)
+
+/* A file and what it says. */
+struct line {
+	const char *folder;
+	const char *name;
+	u64 value;
+};
+
+/* What the files of each device say now. */
+static struct line told[VNET_MAX_NICS][MOST_FILES];
+
+/*
+ * By their standard names, data in units of four bytes. What peers write and
+ * read is counted where it was asked for: as sent, nowhere as received. What
+ * only a cable or a switch could count is zero.
+ */
+static u32 port_counters(const struct device *device, struct line *lines)
 {
-	static const char *const names[] = {
-		"VL15_dropped",
-		"excessive_buffer_overrun_errors",
-		"link_downed",
-		"link_error_recovery",
-		"local_link_integrity_errors",
-		"multicast_rcv_packets",
-		"multicast_xmit_packets",
-		"port_rcv_constraint_errors",
-		"port_rcv_data",
-		"port_rcv_errors",
-		"port_rcv_packets",
-		"port_rcv_remote_physical_errors",
-		"port_rcv_switch_relay_errors",
-		"port_xmit_constraint_errors",
-		"port_xmit_data",
-		"port_xmit_discards",
-		"port_xmit_packets",
-		"port_xmit_wait",
-		"symbol_error",
-		"unicast_rcv_packets",
-		"unicast_xmit_packets",
+	const struct nic_counters *nic = &device->nic.hdr->counters;
+	struct nic_qp_counters sum = counters_sum(device);
+	const struct counter all[] = {
+		{ "VL15_dropped", 0 },
+		{ "excessive_buffer_overrun_errors", 0 },
+		{ "link_downed", 0 },
+		{ "link_error_recovery", 0 },
+		{ "local_link_integrity_errors", 0 },
+		{ "multicast_rcv_packets", 0 },
+		{ "multicast_xmit_packets", 0 },
+		{ "port_rcv_constraint_errors", nic_load(&nic->drop_qkey) },
+		{ "port_rcv_data", sum.got_bytes / 4 },
+		{ "port_rcv_errors",
+		  nic_load(&nic->drop_length) + nic_load(&nic->drop_no_receive) },
+		{ "port_rcv_packets", sum.got_msgs },
+		{ "port_rcv_remote_physical_errors", 0 },
+		{ "port_rcv_switch_relay_errors", 0 },
+		{ "port_xmit_constraint_errors", 0 },
+		{ "port_xmit_data", sum.sent_bytes / 4 },
+		{ "port_xmit_discards", nic_load(&nic->drop_no_qp) + nic_load(&nic->drop_address) },
+		{ "port_xmit_packets", sum.sent_msgs },
+		{ "port_xmit_wait", 0 },
+		{ "symbol_error", 0 },
+		{ "unicast_rcv_packets", sum.got_msgs },
+		{ "unicast_xmit_packets", sum.sent_msgs },
 	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		lines[i] = (struct line){ "counters", all[i].name, all[i].value };
+	return ARRAY_SIZE(all);
+}
+
+static u32 all_counters(const struct device *device, struct line lines[MOST_FILES])
+{
+	struct counter counters[MOST_COUNTERS];
+	u32 count = port_counters(device, lines);
+	u32 more = counters_read(device, counters);
+
+	for (u32 i = 0; i < more; i++)
+		lines[count++] =
+			(struct line){ "hw_counters", counters[i].name, counters[i].value };
+	return count;
+}
+
+static void put_counters(struct folder *folder, const struct device *device)
+{
+	struct line *lines = told[device->index];
+	u32 count = all_counters(device, lines);
 	char name[64];
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		snprintf(name, sizeof(name), "counters/%s", names[i]);
-		put(folder, name, "0");
+	for (u32 i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%s/%s", lines[i].folder, lines[i].name);
+		put(folder, name, "%llu", lines[i].value);
 	}
+}
+
+/* Files that say something else by now are replaced. */
+static int renew_counters(const struct daemon *daemon, const struct device *device)
+{
+	struct line *old = told[device->index], lines[MOST_FILES];
+	char address[ADDRESS_LENGTH], path[PATH_MAX];
+	u32 count = all_counters(device, lines);
+	int error = 0;
+
+	pci_address(address, device);
+	for (u32 i = 0; i < count && !error; i++) {
+		if (lines[i].value == old[i].value)
+			continue;
+		snprintf(path, sizeof(path), PORT_FOLDER "/%s/%s", address, device->name,
+			 lines[i].folder, lines[i].name);
+		error = tree_replace(daemon->dir_fd, path, "%llu\n", lines[i].value);
+		if (!error)
+			old[i].value = lines[i].value;
+	}
+	return error;
+}
+
+int sysfs_counters(struct daemon *daemon)
+{
+	int error = 0;
+
+	for (u32 i = 0; i < daemon->ndevices && !error; i++)
+		error = renew_counters(daemon, &daemon->device[i]->device);
+	return error;
 }
 
 static int make_port(struct daemon *daemon, const struct nic_device *made)
@@ -216,8 +290,7 @@ static int make_port(struct daemon *daemon, const struct nic_device *made)
 	struct folder folder;
 
 	pci_address(address, &made->device);
-	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband/%s/ports/1", address,
-		    made->device.name);
+	folder_open(&folder, daemon, PORT_FOLDER, address, made->device.name);
 	put(&folder, "state", "4: ACTIVE");
 	put(&folder, "phys_state", "5: LinkUp");
 	put(&folder, "link_layer", "Ethernet");
@@ -229,7 +302,7 @@ static int make_port(struct daemon *daemon, const struct nic_device *made)
 	put(&folder, "cap_mask", "0x%08x", DEVICE_CAP_MASK);
 	put(&folder, "pkeys/0", "0xffff");
 	put_gids(&folder, made);
-	put_counters(&folder);
+	put_counters(&folder, &made->device);
 	return folder.error;
 }
 

@@ -63,6 +63,24 @@ int tree_file(int dir_fd, const char *path, const char *format, ...)
 	return error;
 }
 
+int tree_replace(int dir_fd, const char *path, const char *format, ...)
+{
+	static const char fresh[] = "fresh";
+	char text[512];
+	va_list args;
+	int error;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	/* Left by a daemon that died at it. */
+	unlinkat(dir_fd, fresh, 0);
+	error = tree_file(dir_fd, fresh, "%s", text);
+	if (error)
+		return error;
+	return renameat(dir_fd, fresh, dir_fd, path) < 0 ? -errno : 0;
+}
+
 int tree_link(int dir_fd, const char *path, const char *target)
 {
 	int error = make_parent(dir_fd, path);
