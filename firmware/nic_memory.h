@@ -589,6 +589,8 @@ struct nic_endpoint {
 	u32 used;
 	/* The last packet of a read or atomic operation, + 1; for fences. */
 	u32 read_end;
+	/* When the peer of a connection was last heard of packets, NIC clock, ns. */
+	u64 answered;
 	/* Unreliable messages stall for a receive since, NIC clock, ns; 0: no. */
 	u64 stalled;
 	/*

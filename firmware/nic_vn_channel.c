@@ -166,6 +166,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 	/* Not one that was sent twice and is retired. */
 	if (likely(ep && ep->qpn == tx->qpn && tx->psn - ep->una < ep->next - ep->una)) {
 		nic_store(&ep->hold_until, 0);
+		ep->answered = row->heard;
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
 		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
@@ -197,6 +198,8 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 
 	nic_count(nic, nacks_received);
 	tx->answered = now;
+	if (ep && ep->qpn == tx->qpn)
+		ep->answered = now;
 	/* Of an earlier transmission: the latest may have been taken. */
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
@@ -233,8 +236,11 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	 * Nobody there: as good as no answer for a connection, whose retries go on
 	 * until its patience ends.
 	 */
-	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED))
+	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED)) {
+		if (latest)
+			tx->flags |= NIC_TX_NACKED;
 		return;
+	}
 	/* A read is done by its data; this is of another time that it was asked for. */
 	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST)
 		return;

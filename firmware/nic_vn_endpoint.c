@@ -25,7 +25,7 @@ static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp 
 static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	struct nic_row *row = nic_row_at(nic, qp->row);
-	u64 busy, again = 0;
+	u64 busy, again = 0, now = plat_clock();
 	bool all = true;
 
 	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))
@@ -39,7 +39,12 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 
 		if (tx->qpn != qp->qpn)
 			continue;
-		all = all && (tx->flags & NIC_TX_NACKED);
+		/*
+		 * Nobody answers: it may be written after all, and is then known by
+		 * its number when it comes again.
+		 */
+		all = all && ((tx->flags & NIC_TX_NACKED) ||
+			      now - tx->answered > nic->hdr->settings.unreachable * 1000000ull);
 		again |= 1ull << (tx->psn % NIC_WINDOW);
 	}
 	if (all) {

@@ -322,12 +322,15 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 	struct nic_endpoint *ep = s->ep;
 	struct nic_row *row = s->row;
 	u32 i = packet->psn % NIC_WINDOW;
+	bool first = ep->una == ep->next;
 	struct nic_tx *tx = nic_tx_take(s->nic, row, packet, now);
 
 	if (!tx) {
 		nic_unlock(&row->lock);
 		return false;
 	}
+	if (first)
+		ep->answered = now;
 	ep->index[i] = packet->sq_index;
 	ep->offset[i] = packet->offset;
 	ep->length[i] = packet->length;
@@ -585,9 +588,11 @@ later:
 /* --------------------------------------------------------------- once more */
 
 /* Nobody has answered for so long; 0: it may go on. */
-static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct nic_tx *tx, u64 now)
+static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct nic_endpoint *ep,
+			const struct nic_tx *tx, u64 now)
 {
-	u64 silence = now - tx->answered;
+	/* Of a connection, by whatever channel: its packets change these. */
+	u64 silence = now - (qp->type == NIC_QPT_UD ? tx->answered : ep->answered);
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
 	if (qp->type != NIC_QPT_RC)
@@ -642,7 +647,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		nic_tx_free(row, tx);
 		goto unlock;
 	}
-	status = nic_given_up(s->nic, s->qp, tx, now);
+	status = nic_given_up(s->nic, s->qp, s->ep, tx, now);
 	if (status) {
 		nic_give_up(s, tx, status);
 		goto unlock;
