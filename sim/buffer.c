@@ -10,7 +10,7 @@ static const struct {
 	u32 size;
 	u32 count;
 } classes[BUFFER_CLASSES] = {
-	{ 64, 2048 }, { 512, 1024 }, { 4160, 768 }, { 16384, 256 }, { 131072, 64 },
+	{ 64, 2048 }, { 512, 1024 }, { 4160, 768 }, { 16384, 512 }, { 131072, 256 },
 };
 
 /* -------------------------------------------------------------------- bytes */
@@ -150,22 +150,27 @@ static struct buffer *buffer_new(struct pool *pool, u32 class)
 	return buffer;
 }
 
+static struct buffer *buffer_of_class(struct pool *pool, u32 class)
+{
+	struct buffer *buffer = pool->free[class];
+
+	if (!buffer)
+		return buffer_new(pool, class);
+	pool->free[class] = buffer->next;
+	/* Whoever had it before may have written to it since. */
+	buffer_check(buffer);
+	return buffer;
+}
+
 struct buffer *buffer_get(struct pool *pool, u32 length)
 {
-	struct buffer *buffer;
-	u32 class = 0;
+	struct buffer *buffer = NULL;
+	u32 class;
 
-	while (class < BUFFER_CLASSES && classes[class].size < length)
-		class ++;
-	if (class == BUFFER_CLASSES)
-		return NULL;
-	buffer = pool->free[class];
-	if (buffer) {
-		pool->free[class] = buffer->next;
-		/* Whoever had it before may have written to it since. */
-		buffer_check(buffer);
-	} else {
-		buffer = buffer_new(pool, class);
+	/* A larger one, where there is none of its class left. */
+	for (class = 0; class < BUFFER_CLASSES && !buffer; class++) {
+		if (classes[class].size >= length)
+			buffer = buffer_of_class(pool, class);
 	}
 	if (buffer)
 		buffer->state = BUFFER_USED;

@@ -9,6 +9,7 @@
 #include "trace.h"
 
 struct check_totals check_totals;
+bool check_strict;
 
 static struct {
 	struct work **work;
@@ -177,8 +178,10 @@ static void put(struct buffer *buffer, u32 used)
 
 	if (used < buffer->size &&
 	    !bytes_are(memory + used, buffer->size - used, buffer_id(buffer), used))
-		violated("node %u: the buffer at %#llx was written to behind what it was for",
-			 buffer->process->node->index, (unsigned long long)buffer_address(buffer));
+		violated("node %u: the buffer at %#llx (%u bytes) was written to behind the %u "
+			 "bytes that it was for",
+			 buffer->process->node->index,
+			 (unsigned long long)buffer_address(buffer), buffer->size, used);
 	buffer_put(pool_of(buffer), buffer);
 }
 
@@ -625,7 +628,7 @@ void check_polled(struct actor *actor, const struct wc *wc)
 	for (i = 0; i < r->nlocal; i++) {
 		u32 part = left < r->local_length[i] ? left : r->local_length[i];
 
-		put(r->local[i], part);
+		put(r->local[i], check_strict ? part : r->local[i]->size);
 		left -= part;
 	}
 }
@@ -759,6 +762,26 @@ void check_final(struct actor **actors, u32 n)
 		pool_check(&actors[i]->pool);
 }
 
+/* What the firmware has of it. */
+static void tell_endpoint(const struct end *e)
+{
+	const struct nic *nic = &e->qp->process->node->nic;
+	const struct nic_qp *qp = &nic->qp[e->qp->qpn & nic->qp_index_mask];
+	const struct nic_endpoint *ep = qp->frame < nic->max_frame ?
+						&nic->frame[qp->frame] :
+						&nic->backing[qp - nic->qp];
+
+	if (e->gone || is_lost(e->qp->process, e->qp->life))
+		return;
+	fprintf(stderr,
+		"    sq_cons %u wait %u phase %u lock %u; frame %d of QP %u: packets %u to %u, "
+		"request %u cut at %u, done %llx, failed %u at %u, hold until %llu us, "
+		"expects %u\n",
+		qp->sq_cons, qp->wait, qp->op_phase, qp->sq_lock, (int)qp->frame, ep->qpn, ep->una,
+		ep->next, ep->sq_next, ep->cut, (unsigned long long)ep->done, ep->failed_status,
+		ep->failed_psn, (unsigned long long)ep->hold_until / 1000, ep->expected);
+}
+
 void check_incomplete(void)
 {
 	u32 i, said = 0;
@@ -775,5 +798,6 @@ void check_incomplete(void)
 			node_of(e), e->qp->qpn, e->type, state_of(e->qp), e->nwork, e->done,
 			e->qp->sq.mask + 1 - send_room(e->qp), e->peer ? node_of(e->peer) : 0,
 			e->peer ? e->peer->qp->qpn : 0);
+		tell_endpoint(e);
 	}
 }

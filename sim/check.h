@@ -159,6 +159,11 @@ struct check_totals {
 };
 
 extern struct check_totals check_totals;
+/*
+ * A receive holds nothing but its message. Not so where somebody stops with a lock
+ * held: a message may be written and then have to come again, to another receive.
+ */
+extern bool check_strict;
 
 void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);

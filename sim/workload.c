@@ -139,8 +139,10 @@ static bool get_receive(struct actor *a, struct receive *r, u32 size)
 	if (first == size)
 		return true;
 	r->local[1] = buffer_get(&a->pool, size - first);
-	if (!r->local[1])
+	if (!r->local[1]) {
+		buffer_put(&a->pool, r->local[0]);
 		return false;
+	}
 	r->local_length[1] = size - first;
 	r->nlocal = 2;
 	return true;
@@ -164,7 +166,7 @@ static bool is_usable(const struct end *e)
 static void stock_end(struct end *e)
 {
 	struct actor *a = e->actor;
-	u32 want = e->lazy ? 1 : e->qp->rq.mask + 1;
+	u32 want = e->lazy ? 1 : e->capacity > 16384 ? 4 : e->qp->rq.mask + 1;
 	struct receive *r;
 	struct sge sg[2];
 
@@ -280,7 +282,12 @@ static void fill_local(struct work *w)
 static void withdraw(struct work *w)
 {
 	struct end *e = w->end;
+	u32 i;
 
+	for (i = 0; i < w->nlocal; i++)
+		buffer_put(&e->actor->pool, w->local[i]);
+	if (w->remote && !w->by_window)
+		buffer_put(&e->peer->actor->pool, w->remote);
 	w->done = true;
 	if (w->by_window)
 		e->peer->window_users--;
