@@ -515,10 +515,13 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 		return true;
 	if (state != NIC_QPS_RTS && state != NIC_QPS_SQD)
 		return false;
-	if (qp->type != NIC_QPT_UD)
-		return qp->row != NIC_NONE;
+	if (qp->type != NIC_QPT_UD && qp->row == NIC_NONE)
+		return false;
+	/* Who has nothing to send needs no frame. */
 	if (nic_load_acquire(&ring->prod) == qp->sq_cons)
 		return false;
+	if (qp->type != NIC_QPT_UD)
+		return true;
 	nic_fetch(&r, ring, qp->sq_cons);
 	return !nic_is_own_gid(nic, r.wqe.ud.dgid);
 }
