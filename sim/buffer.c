@@ -168,7 +168,7 @@ struct buffer *buffer_get(struct pool *pool, u32 length)
 	u32 class;
 
 	/* A larger one, where there is none of its class left. */
-	for (class = 0; class < BUFFER_CLASSES && !buffer; class++) {
+	for (class = 0; class < BUFFER_CLASSES && !buffer; class ++) {
 		if (classes[class].size >= length)
 			buffer = buffer_of_class(pool, class);
 	}

@@ -180,8 +180,8 @@ static void put(struct buffer *buffer, u32 used)
 	    !bytes_are(memory + used, buffer->size - used, buffer_id(buffer), used))
 		violated("node %u: the buffer at %#llx (%u bytes) was written to behind the %u "
 			 "bytes that it was for",
-			 buffer->process->node->index,
-			 (unsigned long long)buffer_address(buffer), buffer->size, used);
+			 buffer->process->node->index, (unsigned long long)buffer_address(buffer),
+			 buffer->size, used);
 	buffer_put(pool_of(buffer), buffer);
 }
 
@@ -767,9 +767,8 @@ static void tell_endpoint(const struct end *e)
 {
 	const struct nic *nic = &e->qp->process->node->nic;
 	const struct nic_qp *qp = &nic->qp[e->qp->qpn & nic->qp_index_mask];
-	const struct nic_endpoint *ep = qp->frame < nic->max_frame ?
-						&nic->frame[qp->frame] :
-						&nic->backing[qp - nic->qp];
+	const struct nic_endpoint *ep = qp->frame < nic->max_frame ? &nic->frame[qp->frame] :
+								     &nic->backing[qp - nic->qp];
 
 	if (e->gone || is_lost(e->qp->process, e->qp->life))
 		return;

@@ -167,10 +167,14 @@ static void stock_end(struct end *e)
 {
 	struct actor *a = e->actor;
 	u32 want = e->lazy ? 1 : e->capacity > 16384 ? 4 : e->qp->rq.mask + 1;
+	u32 most = want;
 	struct receive *r;
 	struct sge sg[2];
 
-	while (is_usable(e) && !e->failed && e->nreceive - e->received < want && recv_room(e->qp)) {
+	/* In the error state they come back at once: each is posted once. */
+	for (; want && is_usable(e) && !e->failed && e->nreceive - e->received < most &&
+	       recv_room(e->qp);
+	     want--) {
 		r = check_receive(e, NULL);
 		if (!get_receive(a, r, e->capacity)) {
 			/* It was not posted after all. */
