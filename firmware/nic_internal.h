@@ -224,6 +224,8 @@ bool nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 lengt
  */
 bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
 
+/* Without the lock: whether there is something to run now. */
+bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp);
 /*
  * Release sq_lock, and do what was asked for meanwhile: who posts and finds the
  * lock taken leaves the work to its holder.

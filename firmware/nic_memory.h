@@ -641,9 +641,13 @@ struct nic_settings {
 	/* Adapt the number of channels in use; acknowledge along with data. */
 	u32 adaptive;
 	u32 piggyback;
-	u32 rsvd[4];
+	/* The NIC processor waits so many turns at an endpoint that it emptied. */
+	u32 linger;
+	u32 rsvd[3];
+	/* Share of the NIC processor of connections by service level; 0 counts as 1. */
+	u8 weight[16];
 };
-static_assert(sizeof(struct nic_settings) == 64, "settings");
+static_assert(sizeof(struct nic_settings) == 80, "settings");
 
 /* ------------------------------------------------------------- the header */
 

@@ -589,7 +589,7 @@ later:
 }
 
 /* Without the lock: whoever has it now, if anybody, looks again after us. */
-static bool nic_has_work(struct nic *nic, struct nic_qp *qp)
+bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
@@ -618,7 +618,7 @@ bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 		 * A full barrier lies between the unlock and this look; another
 		 * between the store of prod and the look at the lock.
 		 */
-	} while (done && nic_has_work(nic, qp) && --rounds);
+	} while (done && nic_qp_has_work(nic, qp) && --rounds);
 	/* Somebody posts faster than we work: others have their turn. */
 	if (unlikely(!rounds))
 		nic_pend(nic, qp);
@@ -638,7 +638,7 @@ void nic_send_doorbell(struct nic *nic, u32 qpn)
 void nic_qp_unlock(struct nic *nic, struct nic_qp *qp)
 {
 	nic_unlock(&qp->sq_lock);
-	if ((nic_has_work(nic, qp) || unlikely(nic_load(&qp->flush_rq))) &&
+	if ((nic_qp_has_work(nic, qp) || unlikely(nic_load(&qp->flush_rq))) &&
 	    !nic_qp_run(nic, qp, qp->sq_mask + 1))
 		nic_pend(nic, qp);
 }

@@ -132,6 +132,33 @@ static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 now)
 
 /* ---------------------------------------------------- who tries them again */
 
+/* Of `budget`, its share. */
+static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
+{
+	u8 weight = nic->hdr->settings.weight[qp->attr.sl & 15];
+
+	return weight > 1 ? budget * weight : budget;
+}
+
+/*
+ * The NIC processor's turn at an endpoint: at most its share, and a while for the
+ * process to post more. false: somebody else has the queue's lock.
+ */
+static bool nic_serve(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	u32 linger = nic->hdr->settings.linger;
+
+	budget = nic_share(nic, qp, budget);
+	if (!nic_qp_run(nic, qp, budget))
+		return false;
+	for (; unlikely(linger); linger--) {
+		plat_relax();
+		if (nic_qp_has_work(nic, qp) && !nic_qp_run(nic, qp, budget))
+			return false;
+	}
+	return true;
+}
+
 /* Of the pending QPs in one word, try those of one space that are due (or all). */
 static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 {
@@ -148,7 +175,9 @@ static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 		/* Before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
 		/* The holder of its lock may have set it just before us. */
-		if (nic_load(&qp->qpn) && !nic_qp_run(nic, qp, budget))
+		if (nic_load(&qp->qpn) &&
+		    !(space == NIC_SPACE_POINTER ? nic_serve(nic, qp, budget) :
+						   nic_qp_run(nic, qp, budget)))
 			nic_pend(nic, qp);
 	}
 }

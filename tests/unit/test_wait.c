@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "nic_internal.h"
 #include "world.h"
 
 #define FROM 0x1000
@@ -598,9 +599,103 @@ static void idle_hides_nothing_from_the_processor(void **state)
 	assert_true(steps_seen > 0);
 }
 
+/* -------------------------------------------------- the NIC processor's turns */
+
+/* Requests that wait for the NIC processor, as many as the queue holds. */
+static void leave_work(struct qp *qp)
+{
+	struct vnet_send_wqe wqe = put(1);
+	struct sge sg = sge(qp->p, FROM, 1);
+	u32 i;
+
+	for (i = 0; i < qp->sq.mask; i++)
+		post_send(qp, &wqe, &sg, 1);
+	nic_pend(&w.agent, frame(qp));
+}
+
+static u32 executed(struct qp *qp)
+{
+	return frame(qp)->sq_cons;
+}
+
+static void turns_are_by_weight(void **state)
+{
+	struct pair heavy = make_pair(NIC_QPT_RC), light = make_pair(NIC_QPT_RC);
+	u64 next;
+
+	(void)state;
+	w.agent.hdr->settings.weight[5] = 3;
+	frame(heavy.a)->attr.sl = 5;
+	leave_work(heavy.a);
+	leave_work(light.a);
+	nic_run(&w.agent, 2, &next);
+	assert_int_equal(executed(heavy.a), 6);
+	assert_int_equal(executed(light.a), 2);
+	nic_run(&w.agent, 2, &next);
+	assert_int_equal(executed(heavy.a), 12);
+	assert_int_equal(executed(light.a), 4);
+}
+
+static void nobody_starves(void **state)
+{
+	struct pair greedy = make_pair(NIC_QPT_RC), modest = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = put(7);
+	struct sge sg = sge(modest.a->p, FROM, 1);
+	struct wc wc;
+	u64 next;
+	u32 round;
+
+	(void)state;
+	w.agent.hdr->settings.weight[15] = 255;
+	frame(greedy.a)->attr.sl = 15;
+	for (round = 0; round < 20; round++) {
+		leave_work(greedy.a);
+		post_send(modest.a, &wqe, &sg, 1);
+		nic_pend(&w.agent, frame(modest.a));
+		nic_run(&w.agent, 1, &next);
+		assert_true(poll(modest.a->scq, &wc));
+		assert_int_equal(wc.status, VNET_WC_SUCCESS);
+		while (frame(greedy.a)->sq_cons != greedy.a->sq_prod)
+			nic_run(&w.agent, 64, &next);
+		while (poll(greedy.a->scq, &wc))
+			;
+	}
+}
+
+static u32 turns_until_post;
+static struct qp *late;
+
+static void post_late(void)
+{
+	struct vnet_send_wqe wqe = put(9);
+	struct sge sg = sge(late->p, FROM, 1);
+
+	if (turns_until_post && !--turns_until_post)
+		post_send(late, &wqe, &sg, 1);
+}
+
+static void the_processor_lingers(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u64 next;
+
+	(void)state;
+	late = pair.a;
+	tp.on_relax = post_late;
+	turns_until_post = 3;
+	w.agent.hdr->settings.linger = 5;
+	nic_pend(&w.agent, frame(pair.a));
+	nic_run(&w.agent, 64, &next);
+	tp.on_relax = NULL;
+	expect(pair.a->scq, 9, VNET_WC_SUCCESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(turns_are_by_weight),
+		TEST(nobody_starves),
+		TEST(the_processor_lingers),
 		TEST(rnr_fails_after_its_retries),
 		TEST(rnr_timers),
 		TEST(rnr_without_end),
