@@ -137,7 +137,7 @@ static void poll_side(struct side *s, const struct plan *plan)
 
 static struct plan make_plan(void)
 {
-	unsigned int n = rounds(in_kernel() ? 2000 : 20000, in_kernel() ? 50000 : 1000000);
+	unsigned int n = rounds(in_kernel() ? 2000 : 20000, in_kernel() ? 10000 : 1000000);
 
 	return (struct plan){ .large = n, .small = n };
 }
