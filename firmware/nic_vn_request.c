@@ -547,6 +547,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 {
 	struct nic_sending s = { .nic = nic, .qp = qp };
 	enum nic_sent sent = NIC_SENT;
+	u32 prod = 0;
 
 	s.r.nic = nic;
 	s.r.qp = qp;
@@ -571,12 +572,14 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 		if (!*budget)
 			goto later;
 		(*budget)--;
+		/* Before the look: what is posted after it is new. */
+		prod = nic_load_acquire(&ring->prod);
 		sent = nic_send_next(&s, ring);
 	}
 	plat_flush(nic);
 	if (sent == NIC_SENT_REST) {
 		/* New requests alone do not change that, if there are some. */
-		nic_store(&s.ep->resting, nic_load(&ring->prod) != s.ep->sq_next);
+		nic_store(&s.ep->resting, prod != s.ep->sq_next);
 		return true;
 	}
 	if (sent == NIC_SENT_LOCAL)
