@@ -89,7 +89,7 @@ static const char help[] =
 
 struct summary {
 	u64 schedules, failed, first_bad;
-	u64 steps, frames, dropped, virtual_ns, broken, qps;
+	u64 steps, frames, dropped, virtual_ns, broken, qps, nics, resident;
 	u64 faults[SCHEDULE_FAULTS], fabrics[FABRIC_KINDS];
 	u64 hash;
 	struct fault_counts fault;
@@ -249,6 +249,8 @@ static void add(struct summary *s, const struct schedule_result *r)
 	s->virtual_ns += r->virtual_ns;
 	s->broken += r->rule_broken;
 	s->qps += r->qps;
+	s->nics += r->resident ? r->nodes : 0;
+	s->resident += r->resident;
 	s->hash ^= random_mix(r->hash);
 	for (i = 0; i < SCHEDULE_FAULTS; i++)
 		s->faults[i] += r->faults >> i & 1;
@@ -439,6 +441,13 @@ static void print_json(const struct summary *s, double seconds)
 	printf("\n}\n");
 }
 
+static void print_memory(const struct summary *s)
+{
+	if (s->nics)
+		printf("%-30s %14.1f KB for each of %llu NICs\n", "NIC memory touched",
+		       (double)s->resident / 1024 / (double)s->nics, (unsigned long long)s->nics);
+}
+
 static void print_text(const struct summary *s, double seconds)
 {
 	struct figure f[64];
@@ -448,6 +457,7 @@ static void print_text(const struct summary *s, double seconds)
 		if (f[i].value || i < 2)
 			printf("%-30s %14llu\n", f[i].name, (unsigned long long)f[i].value);
 	}
+	print_memory(s);
 	printf("%-30s %14.3f s\n", "virtual time", (double)s->virtual_ns / 1e9);
 	printf("%-30s %14.3f s\n", "time", seconds);
 	printf("%-30s %016llx\n", "trace hash", (unsigned long long)s->hash);

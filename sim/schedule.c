@@ -15,6 +15,8 @@
 #define POST_LIMIT (60000 * MS)
 #define END_LIMIT (120000 * MS)
 #define QUIET_LIMIT (20000 * MS)
+/* More nodes: a process on each, and memory is looked at. */
+#define SMALL_CLUSTER 64
 /* Owner of a lock whose holder is stopped: nobody. */
 #define NOBODY 77
 
@@ -506,11 +508,15 @@ static void setup(const struct schedule_config *config)
 	memset(&workload, 0, sizeof(workload));
 	workload.total = workload.left = config->works ? config->works : 1000;
 	actors = sim_config.nodes + below(sim_config.nodes);
+	if (sim_config.nodes > SMALL_CLUSTER)
+		actors = sim_config.nodes;
 	if (actors > MAX_ACTORS)
 		actors = MAX_ACTORS;
 	for (i = 0; i < actors; i++)
 		actor_new(&sim.node[i % sim_config.nodes], config->seed);
 	qps = config->qps ? config->qps : 16 + below(17);
+	if (!config->qps && sim_config.nodes > SMALL_CLUSTER)
+		qps = 2 * sim_config.nodes;
 	make_connections(qps);
 	for (i = 0; i < actors; i++)
 		process_start(workload.actor[i]->process, actor_program, workload.actor[i],
@@ -546,6 +552,8 @@ bool schedule_run(const struct schedule_config *config, struct schedule_result *
 	result->totals = check_totals;
 	result->rule_broken = rule_broken();
 	result->frames_resident = sim.config.nic.max_frame;
+	if (sim.config.nodes > SMALL_CLUSTER)
+		result->resident = sim_resident();
 	add_counters(&result->counters);
 	for (i = 0; i < sim.config.nodes; i++)
 		result->frames += sim.node[i].frames_sent;

@@ -8,7 +8,7 @@
 
 #include "schedule.h"
 
-#define MAX_ACTORS 64
+#define MAX_ACTORS 8192
 
 struct workload {
 	struct random random;
