@@ -135,7 +135,7 @@ struct vnet_msg_welcome {
 
 #define VNET_LINK_TEXT 1024
 
-/* "fault ...", "key ...", "show": see vnetd/link_command.c. */
+/* "fault ...", "key ...", "settings ...", "show": see vnetd/link_command.c. */
 struct vnet_msg_link {
 	struct vnet_msg msg;
 	char text[VNET_LINK_TEXT];

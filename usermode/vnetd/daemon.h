@@ -47,6 +47,7 @@ struct options {
 	const char *key;
 	const char *peers;
 	const char *faults;
+	const char *settings;
 	u32 port;
 };
 

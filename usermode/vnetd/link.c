@@ -313,20 +313,35 @@ int link_open(struct nic_device *device)
 
 void link_configure(const struct nic_device *device, struct nic_config *config)
 {
+	const char *settings = device->device.daemon->options.settings;
+	struct nic_settings ignored = { .rto_max = ~0u, .sequence_bits = 32 };
+
 	if (device->link.fd < 0)
 		return;
 	config->max_row = rows.max_row;
 	config->max_frame = rows.max_frame;
+	/* What else is said there, and whether it is right, is for begin_life(). */
+	if (settings)
+		(void)link_settings_parse(&ignored, &config->max_frame, settings);
 }
 
-static void begin_life(struct nic_device *device)
+static int begin_life(struct nic_device *device)
 {
+	struct daemon *daemon = device->device.daemon;
+	struct nic_settings *settings = &device->device.nic.hdr->settings;
+	const char *wrong = NULL;
 	struct timespec ts;
+	u32 frames;
 
 	/* Later than any life before, on this machine, whatever happened to it. */
 	clock_gettime(CLOCK_REALTIME, &ts);
-	fit_settings(device, &device->device.nic.hdr->settings);
+	fit_settings(device, settings);
+	if (daemon->options.settings)
+		wrong = link_settings_parse(settings, &frames, daemon->options.settings);
+	if (wrong)
+		return failed(daemon, EINVAL, "--settings: %s", wrong);
 	nic_link_renew(&device->device.nic, (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec);
+	return 0;
 }
 
 static void link_ready(struct source *source, u32 events);
@@ -339,7 +354,9 @@ int link_start(struct nic_device *device)
 
 	if (error || device->link.fd < 0)
 		return error;
-	begin_life(device);
+	error = begin_life(device);
+	if (error)
+		return error;
 	link_tell(device);
 	device->link.ready = link_ready;
 	nic_store(&device->link_memory->agent_listens, 1);

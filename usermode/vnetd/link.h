@@ -40,6 +40,16 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 /* Read them again, and use what is there from now on. */
 void link_keys_again(struct daemon *daemon);
 
+/* ----------------------------------------------------------- link_settings.c */
+
+/*
+ * Change settings as text says, all or none; frames: how many endpoint frames a NIC
+ * is made with, NULL where it is made already. NULL, or what is wrong (a text that
+ * lasts until the next call).
+ */
+const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text);
+void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
+
 /* ------------------------------------------------------------- link_faults.c */
 
 /*

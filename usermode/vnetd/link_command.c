@@ -112,6 +112,8 @@ void link_status(const struct nic_device *device, FILE *out)
 		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
 		link_keys(memory)->n, nic_load(&memory->nheld));
 	put_faults(&memory->faults, out);
+	fputs(",\n   ", out);
+	link_settings_put(&hdr->settings, hdr->config.max_frame, out);
 	fputs(",\n   \"counters\": {", out);
 	put_nic_counters(&hdr->counters, out);
 	put_link_counters(&memory->counters, out);
@@ -129,6 +131,16 @@ static const char *set_faults(struct daemon *daemon, const char *text)
 	for (u32 i = 0; i < daemon->ndevices; i++)
 		link_faults_set(daemon->device[i]->link_memory, &daemon->faults);
 	return NULL;
+}
+
+static const char *set_settings(struct daemon *daemon, const char *text)
+{
+	const char *wrong = NULL;
+
+	for (u32 i = 0; i < daemon->ndevices && !wrong; i++)
+		wrong = link_settings_parse(&daemon->device[i]->device.nic.hdr->settings, NULL,
+					    text);
+	return wrong;
 }
 
 static const char *set_keys(struct daemon *daemon, const char *files)
@@ -186,6 +198,8 @@ int link_command(struct daemon *daemon, const char *text)
 	}
 	if (!strncmp(text, "fault ", 6))
 		problem = set_faults(daemon, text + 6);
+	else if (!strncmp(text, "settings ", 9))
+		problem = set_settings(daemon, text + 9);
 	else if (!strncmp(text, "key ", 4))
 		problem = set_keys(daemon, text + 4);
 	else if (strcmp(text, "show") != 0)

@@ -36,6 +36,7 @@ static const char usage[] =
 				"  --peers GID=ADDRESS[/PORT],...  where GIDs are that do not say it themselves;\n"
 				"                       default: $VNET_PEERS\n"
 				"  --fault LIST         lose and damage frames; default: $VNET_FAULT; see vnet(1)\n"
+				"  --settings LIST      of the transport: NAME=VALUE,...; default: $VNET_SETTINGS\n"
 				"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
 				"                       or else why not\n"
 				"  --foreground         do not become a daemon; log to stderr\n"
@@ -161,6 +162,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		KEY,
 		PEERS,
 		FAULT,
+		SETTINGS,
 		READY,
 		FOREGROUND,
 		HELP,
@@ -176,6 +178,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		{ "key", required_argument, NULL, KEY },
 		{ "peers", required_argument, NULL, PEERS },
 		{ "fault", required_argument, NULL, FAULT },
+		{ "settings", required_argument, NULL, SETTINGS },
 		{ "ready-fd", required_argument, NULL, READY },
 		{ "foreground", no_argument, NULL, FOREGROUND },
 		{ "help", no_argument, NULL, HELP },
@@ -193,6 +196,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		.key = where_variable("VNET_KEY_FILE", NULL),
 		.peers = where_variable("VNET_PEERS", NULL),
 		.faults = where_variable("VNET_FAULT", NULL),
+		.settings = where_variable("VNET_SETTINGS", NULL),
 		.port = port("VNET_PORT", where_variable("VNET_PORT", STRING(VNET_WIRE_PORT))),
 	};
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -223,6 +227,9 @@ void options_parse(struct options *options, int argc, char **argv)
 			break;
 		case FAULT:
 			options->faults = optarg;
+			break;
+		case SETTINGS:
+			options->settings = optarg;
 			break;
 		case READY:
 			options->ready_fd = descriptor("--ready-fd", optarg);

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How the vn transport behaves: settings by name, as "name=value,...". All can be
+ * changed under traffic but "frames", which a NIC is made with.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+
+#define SETTING(name, field, least, most)                                                          \
+	{                                                                                          \
+		name, offsetof(struct nic_settings, field), least, most                            \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+	u32 least, most;
+} settings[] = {
+	SETTING("payload", payload, VNET_WIRE_MIN_PAYLOAD, VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK),
+	SETTING("window", window, 4096, 1u << 30),
+	SETTING("ack-unit", ack_unit, 1, VNET_WIRE_ACKS),
+	SETTING("ack-delay", ack_delay, 0, 1000000),
+	SETTING("channels", channels, 1, VNET_WIRE_CHANNELS),
+	SETTING("rto-min", rto_min, 100, 10000000),
+	SETTING("rto-max", rto_max, 100, 60000000),
+	SETTING("unreachable", unreachable, 10, 600000),
+	SETTING("loiter", loiter, 1, 65536),
+	SETTING("linger", linger, 0, 1000000),
+	SETTING("sequence-bits", sequence_bits, 1, 32),
+	SETTING("adaptive", adaptive, 0, 1),
+	SETTING("piggyback", piggyback, 0, 1),
+};
+
+#define MOST_FRAMES 8192u
+
+static u32 *field(struct nic_settings *to, size_t i)
+{
+	return (u32 *)(void *)((char *)to + settings[i].offset);
+}
+
+static bool number(const char *text, u32 least, u32 most, u32 *value)
+{
+	char *end;
+	unsigned long long parsed;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	parsed = strtoull(text, &end, 10);
+	if (errno || *end || parsed < least || parsed > most)
+		return false;
+	*value = (u32)parsed;
+	return true;
+}
+
+/* "weight3=8": of service level 3. */
+static const char *set_weight(struct nic_settings *to, const char *name, const char *value)
+{
+	u32 level, weight;
+
+	if (!number(name + strlen("weight"), 0, 15, &level))
+		return "a weight is of a service level: weight0 to weight15";
+	if (!number(value, 1, 255, &weight))
+		return "a weight is 1 to 255";
+	to->weight[level] = (u8)weight;
+	return NULL;
+}
+
+static const char *set_one(struct nic_settings *to, u32 *frames, const char *name,
+			   const char *value)
+{
+	static char problem[128];
+
+	if (!strncmp(name, "weight", strlen("weight")))
+		return set_weight(to, name, value);
+	if (!strcmp(name, "frames")) {
+		if (!frames)
+			return "frames can only be set when a node starts";
+		return number(value, 1, MOST_FRAMES, frames) ? NULL : "frames is 1 to 8192";
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (strcmp(name, settings[i].name) != 0)
+			continue;
+		if (number(value, settings[i].least, settings[i].most, field(to, i)))
+			return NULL;
+		snprintf(problem, sizeof(problem), "%s is %u to %u", name, settings[i].least,
+			 settings[i].most);
+		return problem;
+	}
+	snprintf(problem, sizeof(problem), "there is no setting '%.40s'", name);
+	return problem;
+}
+
+const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text)
+{
+	struct nic_settings wanted = *to;
+	const char *problem = NULL;
+	char *copy = strdup(text), *at = copy, *item;
+
+	if (!copy)
+		return "no memory";
+	while (!problem && (item = strsep(&at, ",")) != NULL) {
+		char *value = strchr(item, '=');
+
+		if (!*item)
+			continue;
+		if (!value) {
+			problem = "a setting is NAME=VALUE";
+			break;
+		}
+		*value++ = '\0';
+		problem = set_one(&wanted, frames, item, value);
+	}
+	if (!problem && wanted.rto_max < wanted.rto_min)
+		problem = "rto-max is less than rto-min";
+	if (!problem && wanted.sequence_bits != 1 && wanted.sequence_bits != 32)
+		problem = "sequence-bits is 1 or 32";
+	/* All of them, or none; and not a whole at once, for those who read it meanwhile. */
+	for (size_t i = 0; !problem && i < ARRAY_SIZE(settings); i++)
+		nic_store(field(to, i), *field(&wanted, i));
+	for (size_t i = 0; !problem && i < sizeof(wanted.weight); i++)
+		nic_store(&to->weight[i], wanted.weight[i]);
+	free(copy);
+	return problem;
+}
+
+void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out)
+{
+	struct nic_settings now = *from;
+
+	fprintf(out, "\"settings\": {\"frames\": %u", frames);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		fprintf(out, ", \"%s\": %u", settings[i].name, *field(&now, i));
+	fputs(", \"weights\": [", out);
+	for (size_t i = 0; i < sizeof(now.weight); i++)
+		fprintf(out, "%s%u", i ? ", " : "", now.weight[i] ? now.weight[i] : 1);
+	fputs("]}", out);
+}
