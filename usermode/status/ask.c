@@ -107,14 +107,19 @@ static int receive(struct ask *ask, int sock, struct vnet_msg_result *result)
 	return fd;
 }
 
+static bool send_message(struct ask *ask, int sock, const struct vnet_msg *msg)
+{
+	if (send(sock, msg, msg->length, MSG_NOSIGNAL) == (ssize_t)msg->length)
+		return true;
+	trouble(ask, "vnetd just ended");
+	return false;
+}
+
 static bool send_request(struct ask *ask, int sock, __u32 type)
 {
 	struct vnet_msg msg = { .type = type, .length = sizeof(msg) };
 
-	if (send(sock, &msg, sizeof(msg), MSG_NOSIGNAL) == sizeof(msg))
-		return true;
-	trouble(ask, "vnetd just ended");
-	return false;
+	return send_message(ask, sock, &msg);
 }
 
 static char *read_all(struct ask *ask, int fd, size_t *length)
@@ -130,7 +135,8 @@ static char *read_all(struct ask *ask, int fd, size_t *length)
 	return NULL;
 }
 
-char *ask_status(struct ask *ask, size_t *length)
+/* A message that is answered by text in a file. */
+static char *ask_text(struct ask *ask, const struct vnet_msg *msg, size_t *length)
 {
 	struct vnet_msg_result result;
 	char *text = NULL;
@@ -139,7 +145,7 @@ char *ask_status(struct ask *ask, size_t *length)
 
 	if (sock < 0)
 		return NULL;
-	if (send_request(ask, sock, VNET_MSG_STATUS))
+	if (send_message(ask, sock, msg))
 		fd = receive(ask, sock, &result);
 	if (fd >= 0) {
 		text = read_all(ask, fd, length);
@@ -149,6 +155,25 @@ char *ask_status(struct ask *ask, size_t *length)
 	}
 	close(sock);
 	return text;
+}
+
+char *ask_status(struct ask *ask, size_t *length)
+{
+	const struct vnet_msg msg = { .type = VNET_MSG_STATUS, .length = sizeof(msg) };
+
+	return ask_text(ask, &msg, length);
+}
+
+char *ask_link(struct ask *ask, const char *command, size_t *length)
+{
+	struct vnet_msg_link msg = { .msg = { .type = VNET_MSG_LINK, .length = sizeof(msg) } };
+
+	if (strlen(command) >= sizeof(msg.text)) {
+		trouble(ask, "too long: %s", command);
+		return NULL;
+	}
+	strcpy(msg.text, command);
+	return ask_text(ask, &msg.msg, length);
 }
 
 /* Its process; where that cannot be had, its socket, which goes a little earlier. */

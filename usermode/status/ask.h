@@ -18,6 +18,8 @@ struct ask {
 
 /* Its status: JSON text, to be freed. NULL: ask->problem says why. */
 char *ask_status(struct ask *ask, size_t *length);
+/* A command for its links (see vnetd/link_command.c): JSON text, as above. */
+char *ask_link(struct ask *ask, const char *command, size_t *length);
 /* End it, and wait until it is gone. */
 bool ask_stop(struct ask *ask);
 

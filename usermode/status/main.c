@@ -10,6 +10,7 @@
 
 #include "../vnetd/where.h"
 #include "ask.h"
+#include "link.h"
 #include "table.h"
 
 #define DEFAULT_ROWS 40
@@ -24,6 +25,7 @@ static const char usage[] =
 	"  --interval SECONDS  between two looks\n"
 	"  --all               long lists in full\n"
 	"  --stop              end the daemon\n"
+	"  --link COMMAND      \"show\", \"fault LIST\", \"key FILES\": of its links\n"
 	"  --runtime-dir DIR   where its state is; default: $VNET_RUNTIME_DIR,\n"
 	"                      $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
 	"  --node NAME         which node; default: $VNET_NODE, \"default\"\n"
@@ -35,6 +37,7 @@ struct options {
 	bool json;
 	bool watch;
 	bool stop;
+	const char *link;
 	double interval;
 	struct table_options table;
 };
@@ -57,13 +60,14 @@ static double seconds(const char *text)
 
 static void parse(struct options *options, struct ask *ask, int argc, char **argv)
 {
-	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, DIR_, NODE, HELP, VERSION };
+	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, LINK, DIR_, NODE, HELP, VERSION };
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "watch", no_argument, NULL, WATCH },
 		{ "interval", required_argument, NULL, INTERVAL },
 		{ "all", no_argument, NULL, ALL },
 		{ "stop", no_argument, NULL, STOP },
+		{ "link", required_argument, NULL, LINK },
 		{ "runtime-dir", required_argument, NULL, DIR_ },
 		{ "node", required_argument, NULL, NODE },
 		{ "help", no_argument, NULL, HELP },
@@ -89,6 +93,9 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 			break;
 		case STOP:
 			options->stop = true;
+			break;
+		case LINK:
+			options->link = optarg;
 			break;
 		case DIR_:
 			ask->dir = optarg;
@@ -143,6 +150,30 @@ static bool look(struct options *options, struct ask *ask, struct json **last, F
 	json_free(*last);
 	*last = status;
 	return true;
+}
+
+/* Tell the daemon, and show what its links are like then. */
+static bool command_link(struct options *options, struct ask *ask)
+{
+	size_t length;
+	char *text = ask_link(ask, options->link, &length);
+	struct json *answer = text ? json_read(text, length) : NULL;
+	const struct json *device;
+
+	if (text && !answer)
+		snprintf(ask->problem, sizeof(ask->problem), "vnetd answered what is not JSON");
+	if (answer && *json_text(answer, "problem"))
+		snprintf(ask->problem, sizeof(ask->problem), "%s", json_text(answer, "problem"));
+	if (answer && options->json && !ask->problem[0])
+		fwrite(text, 1, length, stdout);
+	for (device = json_first(answer, "links"); device && !options->json && !ask->problem[0];
+	     device = device->next) {
+		printf("%s\n", json_text(device, "device"));
+		link_print(stdout, device);
+	}
+	json_free(answer);
+	free(text);
+	return !ask->problem[0];
 }
 
 /* A screen at once, so that it does not flicker. */
@@ -206,7 +237,9 @@ int main(int argc, char **argv)
 	bool good;
 
 	parse(&options, &ask, argc, argv);
-	if (options.stop) {
+	if (options.link) {
+		good = command_link(&options, &ask);
+	} else if (options.stop) {
 		good = ask_stop(&ask);
 	} else if (options.watch) {
 		return watch(&options, &ask);

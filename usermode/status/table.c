@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "table.h"
 
+#include "link.h"
+
 #include <string.h>
 
 #define TEXT 32
@@ -219,6 +221,7 @@ static void print_device(FILE *out, const struct json *device, const struct json
 		fprintf(out, "  gid %-2llu %-40s %s\n", json_number(gid, "index"),
 			json_text(gid, "gid"), json_text(gid, "ndev"));
 	print_drops(out, device);
+	link_print(out, device);
 	print_qps(out, device, before, options);
 	print_cqs(out, device);
 	print_completions(out, device);

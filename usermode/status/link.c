@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A NIC's link for people: where it is, what went over it, what is done to it. */
+#include "link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Not among those that tell what went wrong. */
+static bool is_traffic(const char *name)
+{
+	static const char *const names[] = {
+		"frames_sent", "bytes_sent", "frames_received", "bytes_received",
+		"acks_sent",   "faults",     "loads",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_set(const struct json *value)
+{
+	if (value->type == JSON_STRING)
+		return value->text && *value->text;
+	return value->number || (value->text && strtod(value->text, NULL) > 0);
+}
+
+/* "loss_percent": the unit stands behind the number. */
+static void print_fault(FILE *out, const struct json *fault)
+{
+	const char *unit = strrchr(fault->name, '_');
+	int length = unit ? (int)(unit - fault->name) : (int)strlen(fault->name);
+
+	if (fault->type == JSON_BOOL)
+		fprintf(out, " %s", fault->name);
+	else
+		fprintf(out, " %.*s %s%s%s", length, fault->name, fault->text ? fault->text : "",
+			unit ? " " : "", unit ? unit + 1 : "");
+}
+
+static void print_faults(FILE *out, const struct json *link)
+{
+	const struct json *fault = json_first(link, "faults");
+	bool any = false;
+
+	for (; fault; fault = fault->next) {
+		if (!fault->name || !is_set(fault) || !strcmp(fault->name, "seed") ||
+		    !strcmp(fault->name, "direction"))
+			continue;
+		if (!any)
+			fputs("  link faults:", out);
+		any = true;
+		print_fault(out, fault);
+	}
+	if (any)
+		fputc('\n', out);
+}
+
+void link_print(FILE *out, const struct json *device)
+{
+	const struct json *link = json_get(device, "link");
+	const struct json *counters = json_get(link, "counters");
+	const struct json *counter = json_first(link, "counters");
+
+	if (!link || link->type != JSON_OBJECT)
+		return;
+	fprintf(out,
+		"  link %s port %llu, %llu keys: %llu frames (%llu bytes) sent, "
+		"%llu frames (%llu bytes) received\n",
+		json_text(link, "address"), json_number(link, "port"), json_number(link, "keys"),
+		json_number(counters, "frames_sent"), json_number(counters, "bytes_sent"),
+		json_number(counters, "frames_received"), json_number(counters, "bytes_received"));
+	for (; counter; counter = counter->next)
+		if (counter->number && counter->name && !is_traffic(counter->name))
+			fprintf(out, "  link %s: %llu\n", counter->name, counter->number);
+	print_faults(out, link);
+}
