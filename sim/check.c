@@ -388,6 +388,10 @@ static bool permitted(const struct work *w, u32 status)
 		return e->failed || e->may_fail;
 	case VNET_WC_LOC_PROT_ERR:
 		return w->expect == EXPECT_LOC_PROT;
+	case VNET_WC_LOC_LEN_ERR:
+		return w->expect == EXPECT_LOC_LEN;
+	case VNET_WC_LOC_QP_OP_ERR:
+		return w->expect == EXPECT_LOC_QP_OP;
 	case VNET_WC_REM_ACCESS_ERR:
 		return w->expect == EXPECT_REM_ACCESS;
 	case VNET_WC_REM_INV_REQ_ERR:
@@ -438,7 +442,7 @@ static void check_send(const struct queue *cq, const struct vnet_cqe *cqe, struc
 	}
 	if (e->qp->qpn != cqe->qp_num || e->qp->send_cq != cq)
 		bad(w, "completed in another queue");
-	if (wc_opcode[w->opcode] != cqe->opcode)
+	if (w->expect != EXPECT_LOC_QP_OP && wc_opcode[w->opcode] != cqe->opcode)
 		bad(w, "completed with another opcode");
 	if (w->index < e->done)
 		bad(w, "completed after a later one");
@@ -569,8 +573,10 @@ static void check_delivery(struct end *e, struct receive *r, const struct vnet_c
 /* A message that is too long, or a right that is missing, ends the receiver too. */
 static bool receive_may_fail(const struct end *e, u32 status)
 {
+	/* Of its own failure it tells afterwards, in the same step. */
 	if (status == VNET_WC_WR_FLUSH_ERR)
-		return e->may_fail || e->failed;
+		return e->may_fail || e->failed || e->excused || e->may_rnr ||
+		       (e->peer && (e->peer->gone || e->peer->may_fail || e->peer->excused));
 	return status == VNET_WC_LOC_LEN_ERR && e->may_fail;
 }
 

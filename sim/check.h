@@ -18,6 +18,8 @@
 enum expect {
 	EXPECT_SUCCESS,
 	EXPECT_LOC_PROT,
+	EXPECT_LOC_LEN,
+	EXPECT_LOC_QP_OP,
 	EXPECT_REM_ACCESS,
 	EXPECT_REM_INV_REQ,
 };
@@ -109,6 +111,8 @@ struct end {
 	/* Bytes that each of them holds; few are posted at a time. */
 	u32 capacity;
 	bool lazy;
+	/* It drains, until then. */
+	u64 drains_until;
 	/* Requests in a row that do not tell. */
 	u32 silent;
 	/* A request failed: all later ones are flushed. */
@@ -148,8 +152,11 @@ struct actor {
 	u32 srq_posted, srq_done;
 	struct counter *counter;
 	struct random random;
-	/* Ends of this process; what it does next. */
+	/* Rounds without anything to do. */
 	u32 idle;
+	/* A region that comes and goes: its key, or 0. */
+	u32 spare_key;
+	u64 spare_at;
 };
 
 struct check_totals {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "schedule.h"
+#include "states.h"
 #include "trace.h"
 #include "workload.h"
 
@@ -33,6 +34,7 @@ enum option_code {
 	OPT_JSON,
 	OPT_HASH,
 	OPT_LIST,
+	OPT_STATES,
 	OPT_HELP,
 };
 
@@ -54,6 +56,7 @@ static const struct option options[] = {
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "hash", no_argument, NULL, OPT_HASH },
 	{ "list-rules", no_argument, NULL, OPT_LIST },
+	{ "states", no_argument, NULL, OPT_STATES },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -83,6 +86,7 @@ static const char help[] =
 	"  --list-rules       which there are\n"
 	"  --hash             print the hash of each schedule's trace\n"
 	"  --trace            print all that happens\n"
+	"  --states           which states the firmware's machines were in (with one job)\n"
 	"  --json             the summary as JSON\n"
 	"\n"
 	"Exit status: 0 all invariants held, 1 one did not, 2 usage.\n";
@@ -216,6 +220,9 @@ static void one_option(struct request *r, int option, const char *value)
 	case OPT_HASH:
 		r->hash = true;
 		break;
+	case OPT_STATES:
+		states_watch();
+		break;
 	case OPT_LIST:
 		list_rules();
 		exit(0);
@@ -338,7 +345,7 @@ static void run_jobs(const struct request *r, struct summary *sum)
 			run_share(r, i, &own);
 			if (write(ends[1], &own, sizeof(own)) != sizeof(own))
 				_exit(3);
-			_exit(0);
+			exit(0);
 		}
 		close(ends[1]);
 		pipes[i] = ends[0];
@@ -496,5 +503,6 @@ int main(int argc, char **argv)
 		print_json(&summary, now() - start);
 	else
 		print_text(&summary, now() - start);
+	states_print();
 	return summary.failed ? 1 : 0;
 }

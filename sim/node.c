@@ -10,6 +10,7 @@
 #include "node.h"
 #include "process.h"
 #include "rules.h"
+#include "states.h"
 #include "trace.h"
 
 #define NEVER (~0ull)
@@ -53,7 +54,7 @@ void node_gid(u32 node, u8 gid[16])
 	gid[15] = (u8)node;
 }
 
-static void link_local_gid(u32 node, u8 gid[16])
+void node_gid_ipv6(u32 node, u8 gid[16])
 {
 	node_gid(node, gid);
 	memset(gid, 0, 12);
@@ -84,7 +85,7 @@ static void node_format(struct node *node)
 	node->nic.direct = sim.config.direct;
 	node->nic.host = node;
 	hdr = node->nic.hdr;
-	link_local_gid(node->index, hdr->gid[0]);
+	node_gid_ipv6(node->index, hdr->gid[0]);
 	node_gid(node->index, hdr->gid[1]);
 	hdr->ngids = 2;
 	hdr->port_up = 1;
@@ -265,7 +266,7 @@ static void go_to_sleep(struct node *node)
 		process_async(node, &async);
 	}
 	hdr->processor_sleeps = node->run_at != NEVER ? NIC_DOZES : NIC_SLEEPS;
-	if (hdr->pending_summary && node->run_at == NEVER)
+	if ((hdr->pending_summary || hdr->row_active) && node->run_at == NEVER)
 		node->run_at = event_now();
 }
 
@@ -276,6 +277,7 @@ void node_ran(struct node *node)
 	rule_after(node);
 	if (sim.after_step)
 		sim.after_step(node);
+	states_look(node);
 	process_look(node);
 }
 
@@ -395,9 +397,11 @@ static void trace_contents(const struct node *node, u32 length)
 
 	if (head->kind < VNET_FRAME_DATA)
 		return;
-	for (i = 0; i < head->nacks; i++)
+	for (i = 0; i < head->nacks; i++) {
+		states_answer(ack[i].code);
 		trace(TRACE_ANSWER, node->index, ack[i].code,
 		      (u64)ack[i].channel * 1000000 + ack[i].seq, ack[i].result);
+	}
 	op = (const void *)(ack + head->nacks);
 	if (head->kind == VNET_FRAME_DATA && (const u8 *)(op + 1) <= node->tx + length)
 		trace(TRACE_PACKET, node->index, op->dst_qpn, (u64)op->channel * 1000000 + op->seq,

@@ -134,6 +134,8 @@ void node_ran(struct node *node);
 void node_restart(struct node *node);
 /* GID by which a node is reached: RoCE's form of 10.x.y.z. */
 void node_gid(u32 node, u8 gid[16]);
+/* The same, link-local. */
+void node_gid_ipv6(u32 node, u8 gid[16]);
 /* Take over the firmware's call as made; for the platform. */
 void node_transmit(struct node *node, u32 to, u32 length);
 

@@ -24,6 +24,7 @@
 /* The values of enum ibv_qp_attr_mask. */
 enum mask {
 	M_STATE = 1 << 0,
+	M_SQD_NOTIFY = 1 << 2,
 	M_ACCESS = 1 << 3,
 	M_PKEY = 1 << 4,
 	M_PORT = 1 << 5,
@@ -557,6 +558,10 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 	};
 
 	node_gid(node, attr.dgid);
+	if (o->ipv6) {
+		node_gid_ipv6(node, attr.dgid);
+		attr.sgid_index = 0;
+	}
 	return attr;
 }
 
@@ -582,16 +587,42 @@ void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 
 enum nic_result set_state(struct qp *qp, u8 to)
 {
-	static const struct nic_qp_attr none;
+	static const struct nic_qp_attr attr = { .en_sqd_async_notify = 1 };
+	u32 mask = M_STATE | (to == NIC_QPS_SQD ? M_SQD_NOTIFY : 0);
 	struct process *p = qp->process;
 	enum nic_result result;
 
 	if (is_lost(p, qp->life))
 		return NIC_EINVAL;
-	result = COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &none, M_STATE, 0, to));
+	result = COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, 0, to));
 	trace(TRACE_QP, p->node->index, qp->qpn, to, 0);
 	node_ran(p->node);
 	return result;
+}
+
+bool resize_cq(struct queue *cq, u32 entries)
+{
+	struct process *p = cq->process;
+	struct ring_view ring;
+
+	if (is_lost(p, cq->life) ||
+	    p->node->queue_at + (4u << 20) > p->node->nic.off_queue + p->node->nic.queue_bytes)
+		return false;
+	ring = ring_make(p, entries, CQE_SHIFT);
+	if (COMMAND(p, nic_cq_resize(&p->node->nic, cq->cqn, ring.offset, entries)) != NIC_OK)
+		return false;
+	cq->ring = ring;
+	return true;
+}
+
+bool limit_srq(struct srq *srq, u32 limit)
+{
+	struct process *p = srq->process;
+	u32 now;
+
+	return !is_lost(p, srq->life) &&
+	       COMMAND(p, nic_srq_set_limit(&p->node->nic, srq->srqn, limit)) == NIC_OK &&
+	       nic_srq_get_limit(&p->node->nic, srq->srqn, &now) == NIC_OK;
 }
 
 u8 state_of(const struct qp *qp)
@@ -845,4 +876,11 @@ void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn)
 		.hop_limit = 64,
 	};
 	node_gid(node, wqe->ud.dgid);
+}
+
+void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn)
+{
+	to_address(wqe, node, qpn);
+	wqe->ud.sgid_index = 0;
+	node_gid_ipv6(node, wqe->ud.dgid);
 }

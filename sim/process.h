@@ -76,6 +76,8 @@ struct qp_options {
 	u32 sq_entries, rq_entries;
 	struct srq *srq;
 	bool sig_all;
+	/* By link-local addresses, with IPv6 headers. */
+	bool ipv6;
 	/* 0: what is usual here. */
 	u8 timeout, retry_cnt, rnr_retry, min_rnr_timer;
 };
@@ -148,6 +150,9 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 /* To RTS; connected ones with that peer. */
 void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *options);
 enum nic_result set_state(struct qp *qp, u8 state);
+/* A CQ with room for so many; false: they do not fit. */
+bool resize_cq(struct queue *cq, u32 entries);
+bool limit_srq(struct srq *srq, u32 limit);
 u8 state_of(const struct qp *qp);
 bool destroy_qp(struct qp *qp);
 bool destroy_cq(struct queue *cq);
@@ -177,6 +182,7 @@ bool queue_has(const struct queue *cq, u32 i);
 /* Plain requests; change what is special. */
 struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id);
 void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
+void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
 
 /* --- for the node: its NIC has run; an event of it; it was reset. */
 void process_look(struct node *node);

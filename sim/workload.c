@@ -99,14 +99,21 @@ static void give_word(struct end *e)
 
 void make_ends(struct actor *a, struct actor *b, u8 type)
 {
-	static const struct qp_options options = { .timeout = 16 };
+	struct qp_options options = { .timeout = 16, .ipv6 = chance(a, 0.2) };
 	struct end *x = make_end(a, type), *y;
+	bool impatient = chance(a, 0.1);
 
 	if (!b) {
 		connect_qp(x->qp, a->process->node->index, x->qp->qpn, &options);
 		return;
 	}
+	/* With little patience for a receiver that is not ready. */
+	if (impatient) {
+		options.rnr_retry = (u8)(1 + below(a, 3));
+		options.min_rnr_timer = 1;
+	}
 	y = make_end(b, type);
+	x->may_rnr = y->may_rnr = impatient;
 	x->peer = y;
 	y->peer = x;
 	connect_qp(x->qp, b->process->node->index, y->qp->qpn, &options);
@@ -322,13 +329,37 @@ static u32 max_length(const struct end *e, u8 opcode)
 	return opcode == VNET_WR_RDMA_READ ? 131072 : e->peer->capacity;
 }
 
+/* A message that its receiver has no room for; now and then. */
+static bool overflow(struct work *w)
+{
+	struct end *e = w->end;
+
+	if (e->type != NIC_QPT_RC || w->opcode != VNET_WR_SEND || e->peer->capacity > 16384 ||
+	    !chance(e->actor, 0.002))
+		return false;
+	w->length = e->peer->capacity + 1 + below(e->actor, 4096);
+	w->expect = EXPECT_REM_INV_REQ;
+	e->may_fail = true;
+	e->peer->may_fail = true;
+	return true;
+}
+
 /* A reason to fail, now and then. */
 static void spoil(struct actor *a, struct work *w, struct vnet_send_wqe *wqe, struct sge *sg)
 {
 	struct end *e = w->end;
 
-	if (!chance(a, 0.004) || e->type == NIC_QPT_UD)
+	if (w->expect != EXPECT_SUCCESS || !chance(a, 0.004))
 		return;
+	if (e->type == NIC_QPT_UD) {
+		if (!w->nlocal)
+			return;
+		wqe->opcode = VNET_WR_RDMA_READ;
+		w->expect = EXPECT_LOC_QP_OP;
+		w->to = NULL;
+		e->may_fail = true;
+		return;
+	}
 	if (w->nlocal && !w->is_inline && below(a, 2)) {
 		sg[below(a, w->nlocal)].lkey ^= 0x80;
 		w->expect = EXPECT_LOC_PROT;
@@ -378,7 +409,8 @@ static bool prepare_data(struct work *w, struct vnet_send_wqe *wqe)
 	struct end *e = w->end;
 	struct actor *a = e->actor;
 
-	w->length = random_length(a, max_length(e, w->opcode));
+	if (!overflow(w))
+		w->length = random_length(a, max_length(e, w->opcode));
 	/* What may be lost must be told from others. */
 	if (e->type != NIC_QPT_RC && w->opcode == VNET_WR_SEND && w->length < 8)
 		w->length = 8;
@@ -489,6 +521,24 @@ static bool prepare(struct work *w, struct vnet_send_wqe *wqe)
 	}
 }
 
+/* A datagram that nobody may take; the oracle does not expect it anywhere. */
+static void misaddress(struct work *w, struct vnet_send_wqe *wqe)
+{
+	switch (below(w->end->actor, 3)) {
+	case 0:
+		wqe->ud.remote_qkey++;
+		break;
+	case 1:
+		wqe->ud.remote_qpn += 0x1000;
+		break;
+	default:
+		wqe->ud.dgid[0] ^= 0x55;
+		wqe->ud.dgid[12] = 99;
+		break;
+	}
+	w->to = NULL;
+}
+
 static bool address(struct work *w, struct vnet_send_wqe *wqe)
 {
 	struct end *e = w->end;
@@ -498,7 +548,13 @@ static bool address(struct work *w, struct vnet_send_wqe *wqe)
 	w->to = random_end(e->actor, NIC_QPT_UD);
 	if (!w->to)
 		return false;
-	to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
+	if (chance(e->actor, 0.2))
+		to_address_ipv6(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
+	else
+		to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
+	/* Now and then to nobody: the sender learns nothing. */
+	if (chance(e->actor, 0.02))
+		misaddress(w, wqe);
 	return true;
 }
 
@@ -713,6 +769,47 @@ static void stock_all(struct actor *a)
 	stock_srq(a);
 }
 
+/* A queue drains for a while, in which requests are posted and none begins. */
+static void drain_some(struct actor *a)
+{
+	struct end **ends;
+	u32 n, i;
+
+	ends = check_ends(&n);
+	for (i = 0; i < n; i++) {
+		struct end *e = ends[i];
+
+		if (e->actor != a || !is_usable(e))
+			continue;
+		if (e->drains_until && event_now() >= e->drains_until) {
+			e->drains_until = 0;
+			set_state(e->qp, NIC_QPS_RTS);
+		} else if (!e->drains_until && workload.left && chance(a, 0.002) &&
+			   state_of(e->qp) == NIC_QPS_RTS &&
+			   set_state(e->qp, NIC_QPS_SQD) == NIC_OK) {
+			e->drains_until = event_now() + below(a, 300) * US;
+		}
+	}
+}
+
+/* Other things that programs do now and then. */
+static void potter(struct actor *a)
+{
+	struct process *p = a->process;
+
+	if (a->spare_key && chance(a, 0.1)) {
+		dereg_mr(p, a->spare_key);
+		a->spare_key = 0;
+	} else if (!a->spare_key && chance(a, 0.02) &&
+		   p->node->next_mr + 64 < p->node->nic.max_mr) {
+		a->spare_key = reg_mr(p, SPACE_BYTES - 8192, 4096, ALL_ACCESS);
+	}
+	if (chance(a, 0.01))
+		limit_srq(a->srq, below(a, SRQ_ENTRIES));
+	if (chance(a, 0.002))
+		resize_cq(a->cq[below(a, 2)], CQ_ENTRIES);
+}
+
 static void rest(struct actor *a, bool busy)
 {
 	static const u32 longest = 12;
@@ -740,6 +837,7 @@ void actor_program(struct process *p, void *arg)
 	while (!workload.stop && !is_violated() && !p->node->dead) {
 		if (p->fatal) {
 			process_renew(p);
+			a->spare_key = 0;
 			actor_equip(a);
 		}
 		busy = poll_all(a);
@@ -751,6 +849,8 @@ void actor_program(struct process *p, void *arg)
 		}
 		if (repair_some(a))
 			busy = true;
+		drain_some(a);
+		potter(a);
 		rest(a, busy);
 	}
 }

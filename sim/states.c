@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* States that were reached, by their names. */
+#include <stdio.h>
+
+#include "states.h"
+
+#define NAMES 8
+
+static const struct machine {
+	const char *what;
+	const char *name[NAMES];
+} machines[] = {
+	{ "queue pair", { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" } },
+	{ "waits for", { "nothing", "RNR", "stall", "peer", "lock", "wire" } },
+	{ "operation", { "idle", "commit", "notify", "executed", "retire", "retire-notify" } },
+	{ "row", { "free", "calling", "up" } },
+	{ "sender's channel", { "free", "under way", "refused", "sent again" } },
+	{ "receiver's channel", { "free", "answered", "refused", "returned" } },
+	{ "endpoint", { "at home", "resident", "to leave", "half received", "ahead", "failed" } },
+	{ "answer", { "done", "result", "absent", "busy", "RNR", "early", "nobody", "error" } },
+};
+
+enum machine_name {
+	MACHINE_QP,
+	MACHINE_WAIT,
+	MACHINE_PHASE,
+	MACHINE_ROW,
+	MACHINE_TX,
+	MACHINE_RX,
+	MACHINE_ENDPOINT,
+	MACHINE_ANSWER,
+	MACHINES,
+};
+
+static bool watched;
+static u64 reached[MACHINES][NAMES];
+
+static void reach(enum machine_name machine, u32 state)
+{
+	if (state < NAMES)
+		reached[machine][state]++;
+}
+
+void states_watch(void)
+{
+	watched = true;
+}
+
+static void look_at_row(const struct nic_row *row)
+{
+	u32 i;
+
+	reach(MACHINE_ROW, row->state);
+	for (i = 0; i < VNET_WIRE_CHANNELS; i++) {
+		const struct nic_tx *tx = &row->tx[i];
+		const struct nic_rx *rx = &row->rx[i];
+
+		if (!(row->busy >> i & 1))
+			reach(MACHINE_TX, 0);
+		else
+			reach(MACHINE_TX, tx->flags & NIC_TX_NACKED ? 2 : tx->retries ? 3 : 1);
+		if (!rx->answer_seq)
+			reach(MACHINE_RX, 0);
+		else
+			reach(MACHINE_RX, rx->code >= VNET_RETURN_FIRST ? 3 :
+					  rx->code >= VNET_NACK_FIRST   ? 2 :
+									  1);
+	}
+}
+
+static void look_at_qp(const struct nic *nic, const struct nic_qp *qp)
+{
+	const struct nic_endpoint *ep = qp->frame < nic->max_frame ? &nic->frame[qp->frame] : NULL;
+
+	reach(MACHINE_QP, qp->state);
+	reach(MACHINE_WAIT, qp->wait);
+	reach(MACHINE_PHASE, qp->op_phase);
+	reach(MACHINE_ENDPOINT, ep && ep->qpn == qp->qpn);
+	if (!ep || ep->qpn != qp->qpn)
+		return;
+	if (ep->leaving)
+		reach(MACHINE_ENDPOINT, 2);
+	if (ep->receive.open)
+		reach(MACHINE_ENDPOINT, 3);
+	if (ep->ahead)
+		reach(MACHINE_ENDPOINT, 4);
+	if (ep->failed_status)
+		reach(MACHINE_ENDPOINT, 5);
+}
+
+void states_look(const struct node *node)
+{
+	const struct nic *nic = &node->nic;
+	u32 i;
+
+	if (!watched)
+		return;
+	for (i = 0; i < nic->hdr->qp_high; i++) {
+		if (nic->qp[i].qpn)
+			look_at_qp(nic, &nic->qp[i]);
+	}
+	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++)
+		look_at_row(&nic->row[i]);
+}
+
+void states_answer(u32 code)
+{
+	if (watched)
+		reach(MACHINE_ANSWER, code >= VNET_RETURN_FIRST ? code - VNET_RETURN_FIRST + 6 :
+				      code >= VNET_NACK_FIRST   ? code - VNET_NACK_FIRST + 2 :
+								  code);
+}
+
+void states_print(void)
+{
+	u32 i, j;
+
+	if (!watched)
+		return;
+	for (i = 0; i < MACHINES; i++) {
+		printf("%-20s", machines[i].what);
+		for (j = 0; j < NAMES && machines[i].name[j]; j++)
+			printf(" %s%s", machines[i].name[j], reached[i][j] ? "" : " (NOT REACHED)");
+		printf("\n");
+	}
+}

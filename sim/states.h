@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Which states of the firmware's machines were reached, for who wants to know. */
+#ifndef SIM_STATES_H
+#define SIM_STATES_H
+
+#include "node.h"
+
+/* Look, after each step of a node, from now on. */
+void states_watch(void);
+void states_look(const struct node *node);
+/* An answer went over the wire, of enum vnet_ack_code. */
+void states_answer(u32 code);
+void states_print(void);
+
+#endif /* SIM_STATES_H */
