@@ -90,7 +90,7 @@ void nic_link_renew(struct nic *nic, u64 incarnation)
 static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 {
 	return !row->busy && !row->owed && row->state != NIC_ROW_CALLING &&
-	       now - nic_load(&row->heard) > NIC_QUIET_NS;
+	       now > nic_load(&row->heard) + NIC_QUIET_NS;
 }
 
 /* Whether the row needs to be looked at again. */
@@ -101,7 +101,7 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 	if (row->state == NIC_ROW_CALLING || (due && due <= now))
 		nic_row_timers(nic, row, now);
 	/* What a process kept back may have found no data to travel with. */
-	if (row->owed && now - row->owed_since > nic->hdr->settings.ack_delay * 1000ull)
+	if (row->owed && now > row->owed_since + nic->hdr->settings.ack_delay * 1000ull)
 		nic_acks_send(nic, row);
 	due = nic_load(&row->due);
 	if (due && row->busy && due < *next)

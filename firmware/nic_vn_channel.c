@@ -319,7 +319,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 	if (lost)
 		nic_row_shrink(row, nic_us(now));
 	/* Is it still the NIC that it was? Not heard of for long: ask. */
-	if (due && row->state == NIC_ROW_UP && now - row->heard > NIC_SILENCE_NS)
+	if (due && row->state == NIC_ROW_UP && now > row->heard + NIC_SILENCE_NS)
 		nic_row_probe(nic, row, now);
 	nic_unlock(&row->lock);
 	for (; due; due &= due - 1) {

@@ -598,7 +598,9 @@ static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct n
 			const struct nic_tx *tx, u64 now)
 {
 	/* Of a connection, by whatever channel: its packets change these. */
-	u64 silence = now - (qp->type == NIC_QPT_UD ? tx->answered : ep->answered);
+	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : ep->answered;
+	/* An answer may have come since our clock was read, elsewhere. */
+	u64 silence = now > answered ? now - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
 	if (qp->type != NIC_QPT_RC)
