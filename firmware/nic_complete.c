@@ -158,8 +158,13 @@ static void nic_advance(struct nic *nic, struct nic_qp *qp)
 
 static void nic_end_op(struct nic_qp *qp)
 {
+	if (unlikely(qp->op_arrival)) {
+		/* Nothing of the head request's has changed. */
+		qp->op_arrival = NIC_ARRIVAL_NONE;
+		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+		return;
+	}
 	qp->op_bytes = 0;
-	qp->op_arrival = NIC_ARRIVAL_NONE;
 	qp->retries_used = 0;
 	qp->rnr_used = 0;
 	nic_store(&qp->wait, NIC_WAIT_NONE);

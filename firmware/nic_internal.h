@@ -174,7 +174,7 @@ struct nic_message {
 	bool arrival;
 	/* The receive that it is for was taken by its first piece; NULL: none. */
 	const struct nic_open_receive *opened;
-	/* With that: whether the pieces could be written to it. */
+	/* Whether the pieces could be written to it, or why there is none. */
 	enum vnet_wc_status broken;
 };
 

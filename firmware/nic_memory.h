@@ -27,6 +27,12 @@ enum nic_limits {
 	NIC_KEY_TAG_BITS = 8,
 	/* Packets of a queue pair that may be under way at once. */
 	NIC_WINDOW = 64,
+	/* QPs whose turn for a channel of a row is kept. */
+	NIC_ROW_QUEUE = 8,
+	/* Results of atomic operations that a responder keeps. */
+	NIC_RESULTS = 16,
+	/* The most that a frame carries, whatever was agreed. */
+	NIC_MAX_PAYLOAD = VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK,
 	/* Entry of the client table, whose contents are the host's. */
 	NIC_CLIENT_SIZE = 64,
 };
@@ -541,7 +547,12 @@ struct nic_row {
 	u32 calls;
 	/* When credit was last taken away, us. */
 	u32 cut_at;
-	u64 rsvd[10];
+	/* QPs that found no channel, oldest first, and since when the first waits. */
+	u32 queue[NIC_ROW_QUEUE];
+	u32 queued;
+	u32 rsvd0;
+	u64 queue_since;
+	u64 rsvd[4];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
@@ -589,6 +600,8 @@ struct nic_endpoint {
 	u32 used;
 	/* The last packet of a read or atomic operation, + 1; for fences. */
 	u32 read_end;
+	/* No channel can be had since, because the other NIC is not known; 0: no. */
+	u64 waits_since;
 	/* When the peer of a connection was last heard of packets, NIC clock, ns. */
 	u64 answered;
 	/* Unreliable messages stall for a receive since, NIC clock, ns; 0: no. */
@@ -598,6 +611,15 @@ struct nic_endpoint {
 	 * a bit as in `done`; and which piece of which request each packet is.
 	 */
 	u64 again;
+	/* They wait while this is the oldest packet, which is refused as well. */
+	u32 gate;
+	u32 gated;
+	/*
+	 * Of those, so many may be under way at once: one after a refusal, twice as
+	 * many after each that is done.
+	 */
+	u32 allowed;
+	u32 rsvd4;
 	u32 index[NIC_WINDOW];
 	u32 offset[NIC_WINDOW];
 	u32 length[NIC_WINDOW];
@@ -612,10 +634,13 @@ struct nic_endpoint {
 	u64 ahead;
 	/* Of the message in pieces: what came so far. */
 	u32 got;
+	/* What it is when packet got_at is expected: see nic_arrive_piece(). */
+	u32 got_next;
+	u32 got_at;
 	u32 rsvd3;
 	/* Results of the last atomic operations, for packets that come again. */
-	u32 atomic_psn[16];
-	u64 atomic_result[16];
+	u32 atomic_psn[NIC_RESULTS];
+	u64 atomic_result[NIC_RESULTS];
 	struct nic_open_receive receive;
 };
 

@@ -280,6 +280,7 @@ static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 	qp->wait = NIC_WAIT_NONE;
 	qp->op_phase = NIC_OP_IDLE;
 	qp->op_status = 0;
+	qp->op_arrival = NIC_ARRIVAL_NONE;
 	qp->op_bytes = 0;
 	qp->retries_used = 0;
 	qp->rnr_used = 0;

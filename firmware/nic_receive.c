@@ -427,6 +427,9 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 			return nic_no_receive(&d);
 		d.rq->lossy = 0;
 		status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
+		/* Another receive than the one that could not hold it. */
+		if (unlikely(!status && msg->broken))
+			status = msg->broken;
 	}
 	if (unlikely(msg->invalidate && !status)) {
 		invalidated = nic_invalidate_key(nic, qp, peer, msg->imm);

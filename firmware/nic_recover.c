@@ -75,6 +75,9 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 		nic_finish_retire(nic, qp, owner);
 		nic_store(&qp->op_phase, NIC_OP_RETIRE_NOTIFY);
 		break;
+	case NIC_OP_IDLE:
+		qp->op_arrival = NIC_ARRIVAL_NONE;
+		break;
 	default:
 		break;
 	}
@@ -124,11 +127,12 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 		nic_channel_rebuild(nic, i);
 		nic_unlock(&nic->channel[i].lock);
 	}
+	/* While locks say what was being done. */
+	nic_vn_recover(nic, owner);
 	for (i = 0; i < nic->max_cq; i++)
 		nic_release(&nic->cq[i].lock, owner);
 	for (i = 0; i < nic->max_srq; i++)
 		nic_release(&nic->srq[i].rq.lock, owner);
-	nic_vn_recover(nic, owner);
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
 	for (i = 0; i < high; i++) {
@@ -140,6 +144,9 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 			if (space != NIC_SPACE_POINTER && qp->space == space)
 				nic_silence(nic, qp);
 			nic_unlock(&qp->sq_lock);
+			/* Who found it locked has left its requests to the holder. */
+			if (qp->qpn && qp->state != NIC_QPS_ERR)
+				nic_pend(nic, qp);
 		} else if (qp->qpn && space != NIC_SPACE_POINTER && qp->space == space) {
 			nic_silence(nic, qp);
 		}

@@ -468,7 +468,7 @@ enum nic_turn nic_turn(const struct nic_qp *qp)
 /* A request ended: it may have been the one that draining waits for. */
 void nic_drained(struct nic *nic, struct nic_qp *qp)
 {
-	if (likely(!qp->sq_draining || qp->state != NIC_QPS_SQD))
+	if (likely(!qp->sq_draining || qp->state != NIC_QPS_SQD) || nic_vn_is_busy(nic, qp))
 		return;
 	qp->sq_draining = 0;
 	if (qp->attr.en_sqd_async_notify)
@@ -551,14 +551,16 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 	r.qp = qp;
 	for (;;) {
 		nic_grace_point(nic, qp);
-		if (unlikely(nic->max_row) && nic_vn_wants(nic, qp, ring)) {
+		/* Once, so that whoever decides has seen the same requests. */
+		waiting = nic_sq_waiting(qp, ring);
+		if (unlikely(nic->max_row) && nic_vn_wants(nic, qp, ring, waiting)) {
 			if (nic_vn_run(nic, qp, ring, &budget))
 				return true;
-			if (nic_vn_wants(nic, qp, ring))
+			waiting = nic_sq_waiting(qp, ring);
+			if (nic_vn_wants(nic, qp, ring, waiting))
 				return false;
 		}
 		turn = nic_turn(qp);
-		waiting = nic_sq_waiting(qp, ring);
 		if (!waiting || turn == NIC_TURN_REST)
 			return true;
 		if (unlikely(waiting > qp->sq_mask + 1)) {
@@ -593,7 +595,8 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
-	if (unlikely(nic->max_row) && (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
+	if (unlikely(nic->max_row) && nic_turn(qp) != NIC_TURN_FLUSH &&
+	    (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
 		return nic_vn_has_work(nic, qp, ring);
 	if (!ring || nic_load(&qp->wait) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
 	    nic_turn(qp) == NIC_TURN_REST)

@@ -115,6 +115,8 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 {
 	u64 active = nic_load(&nic->hdr->row_active);
+	/* A process may end in the midst of this: it forgets nothing for others. */
+	bool agent = nic->space == NIC_SPACE_POINTER;
 	u64 still = 0;
 	u32 i, high = nic_load(&nic->hdr->row_high);
 
@@ -123,7 +125,8 @@ bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 	if (high > nic->max_row)
 		high = nic->max_row;
 	/* Before the rows are looked at; nic_row_activate() does the reverse. */
-	nic_xchg(&nic->hdr->row_active, 0);
+	if (agent)
+		nic_xchg(&nic->hdr->row_active, 0);
 	for (i = 0; i < high; i++) {
 		if (!(active & 1ull << (i % 64)) || nic->row[i].state == NIC_ROW_FREE)
 			continue;
@@ -131,7 +134,7 @@ bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 			still |= 1ull << (i % 64);
 	}
 	plat_flush(nic);
-	if (still)
+	if (still && agent)
 		nic_fetch_or(&nic->hdr->row_active, still);
 	return still != 0;
 }

@@ -65,6 +65,21 @@ static inline u32 nic_row_index(const struct nic *nic, const struct nic_row *row
 	return (u32)(row - nic->row);
 }
 
+/* Payload of a frame to it: within what a frame can hold, whoever wrote it there. */
+static inline u32 nic_row_payload(const struct nic_row *row)
+{
+	u32 payload = nic_load(&row->payload);
+
+	return payload < NIC_MAX_PAYLOAD ? payload : NIC_MAX_PAYLOAD;
+}
+
+static inline u32 nic_row_high(const struct nic *nic)
+{
+	u32 high = nic_load(&nic->hdr->row_high);
+
+	return high < nic->max_row ? high : nic->max_row;
+}
+
 /* Row for frames from own_gid to gid, made if there is none: NIC_NONE: no way there. */
 u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid);
 /* Row's timers are to be looked at. */
@@ -135,8 +150,8 @@ void nic_acks_touch(struct nic *nic, u32 row);
 
 /* -- nic_vn_request.c: the requester */
 
-/* Is the send queue to be run by nic_vn_run()? sq_lock is held. */
-bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
+/* Is the send queue, with so many requests, to be run by nic_vn_run()? sq_lock is held. */
+bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting);
 /*
  * Retire what is done and send what can be; sq_lock is held. true: as far as it
  * goes for now; false: it is pending, or (nic_vn_wants() says no) the head

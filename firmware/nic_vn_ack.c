@@ -41,7 +41,8 @@ void nic_acks_send(struct nic *nic, struct nic_row *row)
 	if (!nic_lock(nic, &row->lock))
 		return;
 	while (row->owed && row->state == NIC_ROW_UP) {
-		u32 most = (row->payload + VNET_WIRE_SLACK) / sizeof(struct vnet_frame_ack);
+		u32 most = (nic_row_payload(row) + VNET_WIRE_SLACK - (u32)sizeof(*frame)) /
+			   (u32)sizeof(struct vnet_frame_ack);
 
 		frame = nic_frame_begin(nic, row, VNET_FRAME_ACK);
 		if (!frame)

@@ -16,6 +16,10 @@
 /* Packets may overtake each other by so much, us, or half a round trip. */
 #define NIC_REORDER_US 50u
 #define NIC_BACKOFF_MAX 8u
+/* So long a channel is kept for who is next. */
+#define NIC_TURN_NS 500000ull
+/* A responder cannot ask for a longer wait than IB's longest RNR timer. */
+#define NIC_LONGEST_HOLD_NS 655360000ull
 
 /* ------------------------------------------------------- taking and freeing */
 
@@ -30,16 +34,69 @@ static u32 nic_row_limit(const struct nic *nic, const struct nic_row *row)
 	return most ? most : 1;
 }
 
+static u32 nic_row_queued(const struct nic_row *row)
+{
+	return row->queued < NIC_ROW_QUEUE ? row->queued : NIC_ROW_QUEUE;
+}
+
+/* The first of those who wait had its turn, or did not come for it. */
+static void nic_row_dequeue(struct nic_row *row, u64 now)
+{
+	u32 i, n = nic_row_queued(row);
+
+	for (i = 1; i < n; i++)
+		row->queue[i - 1] = row->queue[i];
+	row->queued = n ? n - 1 : 0;
+	row->queue_since = now;
+}
+
+static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
+{
+	u32 i, n = nic_row_queued(row);
+
+	for (i = 0; i < n; i++) {
+		if (row->queue[i] == qpn)
+			return;
+	}
+	if (n == NIC_ROW_QUEUE)
+		return;
+	if (!n)
+		row->queue_since = now;
+	row->queue[n] = qpn;
+	row->queued = n + 1;
+}
+
+/* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
+static bool nic_row_turn(struct nic_row *row, u32 qpn, u64 now)
+{
+	if (likely(!row->queued))
+		return true;
+	if (now - row->queue_since > NIC_TURN_NS)
+		nic_row_dequeue(row, now);
+	return !row->queued || row->queue[0] == qpn;
+}
+
+static bool nic_row_has_room(const struct nic *nic, const struct nic_row *row, u32 length)
+{
+	if (row->unacked >= nic_row_limit(nic, row) || !~row->busy)
+		return false;
+	return !row->unacked || row->unacked_bytes + length <= row->window;
+}
+
 struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
 			   u64 now)
 {
 	struct nic_tx *tx;
 	u32 n;
 
-	if (row->state != NIC_ROW_UP || row->unacked >= nic_row_limit(nic, row) || !~row->busy)
+	if (row->state != NIC_ROW_UP)
 		return NULL;
-	if (row->unacked && row->unacked_bytes + packet->length > row->window)
+	if (!nic_row_turn(row, packet->qpn, now) || !nic_row_has_room(nic, row, packet->length)) {
+		nic_row_enqueue(row, packet->qpn, now);
 		return NULL;
+	}
+	if (unlikely(row->queued))
+		nic_row_dequeue(row, now);
 	n = (u32)__builtin_ctzll(~row->busy);
 	tx = &row->tx[n];
 	tx->seq++;
@@ -127,8 +184,10 @@ static void nic_row_sample(struct nic_row *row, u32 us)
 /* One more for each answer until the first loss, later one per round. */
 static void nic_row_grow(struct nic_row *row)
 {
-	row->credit += row->cut_at ? NIC_CREDIT_ONE * NIC_CREDIT_ONE / row->credit + 1 :
-				     NIC_CREDIT_ONE;
+	u32 credit = row->credit ? row->credit : 1;
+
+	row->credit = credit +
+		      (row->cut_at ? NIC_CREDIT_ONE * NIC_CREDIT_ONE / credit + 1 : NIC_CREDIT_ONE);
 	if (row->credit > VNET_WIRE_CHANNELS * NIC_CREDIT_ONE)
 		row->credit = VNET_WIRE_CHANNELS * NIC_CREDIT_ONE;
 }
@@ -166,6 +225,8 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 	/* Not one that was sent twice and is retired. */
 	if (likely(ep && ep->qpn == tx->qpn && tx->psn - ep->una < ep->next - ep->una)) {
 		nic_store(&ep->hold_until, 0);
+		if (ep->allowed < NIC_WINDOW)
+			ep->allowed *= 2;
 		ep->answered = row->heard;
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
@@ -190,26 +251,50 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
 }
 
 static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
-			   const struct vnet_frame_ack *ack, u64 now)
+			   const struct vnet_frame_ack *ack, u64 now, struct nic_answered *out)
 {
 	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
 	u64 wait = nic_le64(ack->result);
 
 	nic_count(nic, nacks_received);
-	tx->answered = now;
-	if (ep && ep->qpn == tx->qpn)
-		ep->answered = now;
+	if (ack->code != VNET_NACK_RNR)
+		wait = 0;
+	if (wait > NIC_LONGEST_HOLD_NS)
+		wait = NIC_LONGEST_HOLD_NS;
+	/* Who is busy may be so for hours: it is not heard of. */
+	if (ack->code != VNET_NACK_BUSY) {
+		tx->answered = now + wait;
+		if (ep && ep->qpn == tx->qpn)
+			ep->answered = now + wait;
+	}
 	/* Of an earlier transmission: the latest may have been taken. */
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
 	tx->flags |= NIC_TX_NACKED;
 	if (ack->code == VNET_NACK_BUSY)
 		nic_row_shrink(row, nic_us(now));
-	if (ack->code != VNET_NACK_RNR || !ep || ep->qpn != tx->qpn)
+	if (!ep || ep->qpn != tx->qpn)
 		return;
-	if (wait > 1000000000ull)
-		wait = 1000000000ull;
+	/*
+	 * Only the oldest packet keeps its channel, to ask again; the others leave
+	 * theirs to other queue pairs, and are sent when it is done.
+	 */
+	if (!(tx->flags & NIC_TX_UNORDERED) && tx->psn != nic_load(&ep->una)) {
+		nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+		ep->gate = nic_load(&ep->una);
+		ep->gated = 1;
+		ep->allowed = 1;
+		nic_tx_free(row, tx);
+		nic_answered_add(out, ep->qpn);
+	}
+	if (ack->code != VNET_NACK_RNR)
+		return;
+	if (!tx->qpn) {
+		if (ep->hold_until < now + wait)
+			nic_store(&ep->hold_until, now + wait);
+		return;
+	}
 	tx->due = now + wait;
 	nic_row_due(row, tx->due);
 	if (ep->hold_until < tx->due)
@@ -229,7 +314,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	if (latest)
 		nic_row_sample(row, nic_us(now) - tx->timestamp);
 	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
-		nic_tx_refused(nic, row, tx, ack, now);
+		nic_tx_refused(nic, row, tx, ack, now, out);
 		return;
 	}
 	/*
@@ -280,6 +365,8 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 
 	row->heard = now;
 	row->calls = 0;
+	for (i = 0; i < nic_row_queued(row); i++)
+		nic_answered_add(out, row->queue[i]);
 	newest = nic_le32(acks[0].timestamp);
 	for (i = 0; i < f->nacks; i++) {
 		nic_tx_answer(nic, row, &acks[i], data && !i, now, out);

@@ -194,7 +194,7 @@ static bool nic_row_cancel(struct nic *nic, u32 n, u32 qpn)
 
 bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
-	u32 i, high = nic_load(&nic->hdr->row_high);
+	u32 i, high = nic_row_high(nic);
 
 	if (qp->type != NIC_QPT_UD) {
 		if (!nic_row_cancel(nic, qp->row, qp->qpn))
@@ -222,8 +222,13 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 	if (!nic->max_row)
 		return true;
 	if (ep && ep->qpn == qp->qpn) {
-		if (!nic_vn_cancel(nic, qp, ep) || !nic_trylock(nic, &nic->hdr->frame_lock))
+		/* All of it or nothing: what is cancelled must not be sent again. */
+		if (!nic_trylock(nic, &nic->hdr->frame_lock))
 			return false;
+		if (!nic_vn_cancel(nic, qp, ep)) {
+			nic_unlock(&nic->hdr->frame_lock);
+			return false;
+		}
 		nic_store(&qp->frame, NIC_NONE);
 		memset(ep, 0, sizeof(*ep));
 		nic_unlock(&nic->hdr->frame_lock);
@@ -235,10 +240,20 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 
 /* ---------------------------------------------------------------------- death */
 
-/* Counts are what the tables say. */
+/* Bits of packets [from, to), at most NIC_WINDOW. */
+static u64 nic_window_bits(u32 from, u32 to)
+{
+	u64 bits = 0;
+
+	for (; from != to && to - from <= NIC_WINDOW; from++)
+		bits |= 1ull << (from % NIC_WINDOW);
+	return bits;
+}
+
+/* Counts are what the tables say, and all timers end soon. */
 static void nic_row_repair(struct nic_row *row)
 {
-	u64 busy;
+	u64 busy, now = plat_clock();
 
 	row->unacked = 0;
 	row->unacked_bytes = 0;
@@ -246,9 +261,13 @@ static void nic_row_repair(struct nic_row *row)
 	for (busy = row->owed; busy; busy &= busy - 1)
 		row->nowed++;
 	for (busy = row->busy; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
 		row->unacked++;
-		row->unacked_bytes += row->tx[__builtin_ctzll(busy)].length;
+		row->unacked_bytes += tx->length;
+		tx->due = now;
 	}
+	row->due = now;
 }
 
 static void nic_row_recover(struct nic_row *row, u32 owner)
@@ -264,6 +283,33 @@ static void nic_row_recover(struct nic_row *row, u32 owner)
 		return;
 	nic_row_repair(row);
 	nic_unlock(&row->lock);
+}
+
+/*
+ * Half way through launching a packet: as if it was not, so that the same piece goes
+ * out with the same number. The row's lock is free, or still the dead owner's.
+ */
+static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	struct nic_row *row = nic_row_at(nic, qp->row);
+	u32 last = (ep->next - 1) % NIC_WINDOW;
+	u64 busy;
+
+	if (ep->next != ep->una && ep->index[last] == ep->sq_next && ep->offset[last] == ep->cut)
+		ep->next--;
+	else if (ep->next != ep->una && ep->cut && ep->index[last] != ep->sq_next)
+		ep->cut = 0;
+	for (busy = row ? row->busy : 0; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		if (tx->qpn == qp->qpn && tx->psn == ep->next)
+			nic_tx_free(row, tx);
+	}
+	/* Bits outside of the windows are of packets that were counted already. */
+	if (ep->next - ep->una < NIC_WINDOW)
+		nic_fetch_and(&ep->done, nic_window_bits(ep->una, ep->next));
+	nic_fetch_and(&ep->again, nic_window_bits(ep->una, ep->next));
+	ep->ahead &= ~(1ull << ((ep->expected - 1) % NIC_WINDOW));
 }
 
 /* A receive that it was taking for a message in pieces. */
@@ -302,13 +348,22 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 
 	if (!nic->max_row)
 		return;
+	for (i = 0; i < nic_qp_high(nic); i++) {
+		struct nic_qp *qp = &nic->qp[i];
+		struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+		if (!qp->qpn || nic_load(&qp->sq_lock) != owner)
+			continue;
+		nic_open_recover(nic, qp, owner);
+		if (ep && ep->qpn == qp->qpn && qp->type != NIC_QPT_UD)
+			nic_launch_recover(nic, qp, ep);
+	}
 	for (i = 0; i < high && i < nic->max_row; i++)
 		nic_row_recover(&nic->row[i], owner);
 	if (nic_load(&nic->hdr->row_lock) == owner)
 		nic_unlock(&nic->hdr->row_lock);
-	for (i = 0; i < nic_qp_high(nic); i++) {
-		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
-			nic_open_recover(nic, &nic->qp[i], owner);
-	}
+	/* Whatever it had begun to look at. */
+	if (high)
+		nic_xchg(&nic->hdr->row_active, ~0ull);
 	nic_frames_recover(nic, owner);
 }

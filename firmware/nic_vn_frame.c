@@ -87,6 +87,12 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 {
 	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
 		return false;
+	if (op->qp_type == NIC_QPT_UD && op->opcode != VNET_WR_SEND &&
+	    op->opcode != VNET_WR_SEND_IMM)
+		return false;
+	if (op->qp_type == NIC_QPT_UC && op->opcode >= VNET_WR_RDMA_READ &&
+	    op->opcode <= VNET_WR_ATOMIC_FETCH_ADD)
+		return false;
 	switch (op->opcode) {
 	case VNET_WR_SEND:
 	case VNET_WR_SEND_IMM:
@@ -94,7 +100,6 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 		if (op->qp_type == NIC_QPT_UD)
 			return payload_len >= VNET_GRH_SIZE &&
 			       payload_len <= VNET_GRH_SIZE + NIC_MTU &&
-			       op->opcode != VNET_WR_SEND_INV &&
 			       nic_le32(op->msg_len) == payload_len &&
 			       nic_piece_ok(op, payload_len);
 		return nic_piece_ok(op, payload_len);

@@ -7,6 +7,8 @@
  */
 #include "nic_vn.h"
 
+/* However short the timeout: a packet is not given up before so many retries. */
+#define NIC_FEW_RETRIES 2
 #define OP(n) (1u << (n))
 #define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
 #define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
@@ -153,9 +155,15 @@ static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		return true;
 	}
 	dst.length = carries ? tx->length : 0;
+	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
+		nic_unlock(&row->lock);
+		return false;
+	}
 	length += (u32)dst.length;
-	room = row->payload + VNET_WIRE_SLACK - length;
-	if (nic->hdr->settings.piggyback && row->owed)
+	/* A datagram goes in one piece, however long. */
+	room = nic_row_payload(row) + VNET_WIRE_SLACK;
+	room = room > length ? room - length : 0;
+	if (nic->hdr->settings.piggyback && row->owed && room >= sizeof(struct vnet_frame_ack))
 		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
 						 room / sizeof(struct vnet_frame_ack));
 	length += frame->nacks * sizeof(struct vnet_frame_ack);
@@ -175,6 +183,13 @@ static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 
 /* ------------------------------------------------------------------- retiring */
 
+/* The request at sq_next has all its packets. */
+static void nic_request_cut(struct nic_endpoint *ep)
+{
+	nic_store_release(&ep->sq_next, ep->sq_next + 1);
+	ep->cut = 0;
+}
+
 /* Packets that are done, from the oldest on. */
 static void nic_window_advance(struct nic_endpoint *ep)
 {
@@ -184,8 +199,9 @@ static void nic_window_advance(struct nic_endpoint *ep)
 		/* Pairs with the exchange by who got the answer. */
 		if (!(nic_load_acquire(&ep->done) & bit))
 			return;
+		/* First: a bit that a death leaves behind is outside of the window. */
+		nic_store_release(&ep->una, ep->una + 1);
 		nic_fetch_and(&ep->done, ~bit);
-		nic_store(&ep->una, ep->una + 1);
 	}
 }
 
@@ -252,13 +268,16 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
-		if (!nic_head_over(s, status))
-			return false;
 		if (status) {
 			/* What was sent after it will not be asked for. */
 			ep->failed_status = 0;
-			return true;
+			if (!whole)
+				nic_request_cut(ep);
 		}
+		if (!nic_head_over(s, status))
+			return false;
+		if (status)
+			return true;
 	}
 	return true;
 }
@@ -275,13 +294,6 @@ enum nic_sent {
 	/* The head request is not for the wire. */
 	NIC_SENT_LOCAL,
 };
-
-/* The request at sq_next has all its packets. */
-static void nic_request_cut(struct nic_endpoint *ep)
-{
-	ep->cut = 0;
-	nic_store(&ep->sq_next, ep->sq_next + 1);
-}
 
 /*
  * A request without a packet: it has failed, or is done once those before it are. It
@@ -300,6 +312,45 @@ static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
 {
 	return ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LATER;
+}
+
+/*
+ * The other NIC does not even say who it is, so no packet is under way whose timer
+ * would end: the oldest request has its patience all the same.
+ */
+static enum nic_sent nic_wait_for_row(struct nic_sending *s)
+{
+	struct nic_endpoint *ep = s->ep;
+	const struct nic_qp *qp = s->qp;
+	u64 now = plat_clock(), patience = s->nic->hdr->settings.unreachable * 1000000ull;
+
+	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
+		return nic_sent_wait(ep);
+	if (!ep->waits_since)
+		ep->waits_since = now;
+	if (qp->type == NIC_QPT_RC)
+		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+	if (!patience || now - ep->waits_since <= patience)
+		return NIC_SENT_LATER;
+	nic_count(s->nic, unreachable);
+	ep->waits_since = 0;
+	if (ep->una == ep->next && !ep->cut)
+		return nic_packet_skip(ep, qp->type == NIC_QPT_RC ? VNET_WC_RETRY_EXC_ERR : 0);
+	if (qp->type == NIC_QPT_RC)
+		nic_vn_fail(ep, ep->una, VNET_WC_RETRY_EXC_ERR);
+	else
+		nic_fetch_or(&ep->done, ep->again);
+	nic_store(&ep->again, 0);
+	return NIC_SENT;
+}
+
+/* The lock is held: a NIC that is not known yet has to be called. */
+static void nic_row_wake(struct nic *nic, struct nic_row *row)
+{
+	if (likely(row->state != NIC_ROW_CALLING))
+		return;
+	nic_row_activate(nic, row);
+	nic_row_call(nic, row, plat_clock());
 }
 
 /* The next piece of the request at sq_next is on its way. */
@@ -329,6 +380,7 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 		nic_unlock(&row->lock);
 		return false;
 	}
+	ep->waits_since = 0;
 	if (first)
 		ep->answered = now;
 	ep->index[i] = packet->sq_index;
@@ -338,15 +390,30 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 	if (packet->psn == ep->next)
 		nic_packet_made(s, packet);
 	else
-		ep->again &= ~(1ull << i);
+		nic_fetch_and(&ep->again, ~(1ull << i));
 	if (nic_transmit(s, tx, now))
 		return true;
-	nic_vn_fail(ep, packet->psn, VNET_WC_LOC_PROT_ERR);
 	if (nic_lock(s->nic, &row->lock)) {
+		nic_vn_fail(ep, packet->psn, VNET_WC_LOC_PROT_ERR);
 		nic_tx_free(row, tx);
 		nic_unlock(&row->lock);
 	}
 	return true;
+}
+
+static u32 nic_bits(u64 word)
+{
+	u32 n;
+
+	for (n = 0; word; n++)
+		word &= word - 1;
+	return n;
+}
+
+/* Packets that are on some channel. */
+static u32 nic_under_way(const struct nic_endpoint *ep)
+{
+	return ep->next - ep->una - nic_bits(nic_load(&ep->again) | nic_load(&ep->done));
 }
 
 /* The oldest packet that was taken back goes out again. */
@@ -356,8 +423,12 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	struct nic_packet packet = { .qpn = s->qp->qpn, .psn = ep->una };
 	u32 i, status;
 
-	while (!(ep->again & 1ull << (packet.psn % NIC_WINDOW)))
+	for (i = 0; i < NIC_WINDOW && !(ep->again & 1ull << (packet.psn % NIC_WINDOW)); i++)
 		packet.psn++;
+	/* The others are refused as long as the oldest is. */
+	if (packet.psn != ep->una && ep->gated &&
+	    (ep->gate == ep->una || nic_under_way(ep) >= ep->allowed))
+		return NIC_SENT_REST;
 	i = packet.psn % NIC_WINDOW;
 	packet.sq_index = ep->index[i];
 	packet.offset = ep->offset[i];
@@ -369,14 +440,16 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	    (u64)packet.offset + packet.length > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (status) {
-		ep->again &= ~(1ull << i);
+		nic_fetch_and(&ep->again, ~(1ull << i));
 		nic_vn_fail(ep, packet.psn, status);
 		return NIC_SENT;
 	}
 	if (!nic_lock(s->nic, &s->row->lock))
 		return NIC_SENT_LATER;
-	/* Refused packets do not call: whoever looks at pending queues does. */
-	return nic_launch(s, &packet, plat_clock()) ? NIC_SENT : NIC_SENT_LATER;
+	nic_row_wake(s->nic, s->row);
+	if (nic_launch(s, &packet, plat_clock()))
+		return NIC_SENT;
+	return nic_wait_for_row(s) == NIC_SENT ? NIC_SENT : NIC_SENT_LATER;
 }
 
 static enum nic_sent nic_send_packet(struct nic_sending *s)
@@ -395,15 +468,13 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 
 	if (!nic_lock(s->nic, &row->lock))
 		return NIC_SENT_LATER;
-	if (row->state == NIC_ROW_CALLING) {
-		nic_row_activate(s->nic, row);
-		nic_row_call(s->nic, row, now);
-	}
-	packet.length =
-		(u32)(left < row->payload || s->qp->type == NIC_QPT_UD ? left : row->payload);
+	nic_row_wake(s->nic, row);
+	packet.length = (u32)(left < nic_row_payload(row) || s->qp->type == NIC_QPT_UD ?
+				      left :
+				      nic_row_payload(row));
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
-	return nic_launch(s, &packet, now) ? NIC_SENT : nic_sent_wait(ep);
+	return nic_launch(s, &packet, now) ? NIC_SENT : nic_wait_for_row(s);
 }
 
 /* Requests on keys change what others do: they have the queue for themselves. */
@@ -493,6 +564,9 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return NIC_SENT_REST;
 	if ((READS & OP(opcode)) && !qp->attr.max_rd_atomic)
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
+	/* The responder remembers the results of so many packets. */
+	if ((ATOMICS & OP(opcode)) && ep->next - ep->una >= NIC_RESULTS)
+		return NIC_SENT_REST;
 	if (qp->type == NIC_QPT_UD && !nic_route_datagram(s, &sent))
 		return sent;
 	status = nic_sending_gather(s);
@@ -506,7 +580,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 
 /* ------------------------------------------------------------------- the queue */
 
-bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)
 {
 	struct nic_request r = { .nic = nic, .qp = qp };
 	u8 state = nic_load(&qp->state);
@@ -518,7 +592,7 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 	if (qp->type != NIC_QPT_UD && qp->row == NIC_NONE)
 		return false;
 	/* Who has nothing to send needs no frame. */
-	if (nic_load_acquire(&ring->prod) == qp->sq_cons)
+	if (!waiting)
 		return false;
 	if (qp->type != NIC_QPT_UD)
 		return true;
@@ -531,9 +605,11 @@ bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring 
 	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 	u32 una;
 
-	if (!ring || !ep || nic_load(&ep->qpn) != nic_load(&qp->qpn) ||
-	    nic_load(&qp->op_phase) != NIC_OP_IDLE)
+	if (!ring || nic_load(&qp->op_phase) != NIC_OP_IDLE)
 		return false;
+	if (!ep || nic_load(&ep->qpn) != nic_load(&qp->qpn))
+		return nic_load(&qp->state) == NIC_QPS_RTS &&
+		       nic_load_acquire(&ring->prod) != nic_load(&qp->sq_cons);
 	una = nic_load(&ep->una);
 	if (nic_load(&ep->done) & 1ull << (una % NIC_WINDOW))
 		return true;
@@ -607,7 +683,10 @@ static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct n
 		return silence > nic->hdr->settings.unreachable * 1000000ull ?
 			       VNET_WC_RETRY_EXC_ERR :
 			       0;
-	if (patience && silence > patience)
+	/* A hold for a receive may be longer; a timeout shorter than a timer's turn. */
+	if (patience && (s64)silence > 0 && silence > patience &&
+	    tx->retries >=
+		    (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt : NIC_FEW_RETRIES))
 		return VNET_WC_RETRY_EXC_ERR;
 	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
 		return 0;
@@ -678,10 +757,10 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	if (!(tx->flags & NIC_TX_NACKED) && tx->retries < 0xffff)
 		tx->retries++;
 	nic_count(s->nic, retransmitted);
-	if (nic_transmit(s, tx, now))
+	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))
 		return;
 	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
-	return;
+	nic_tx_free(row, tx);
 unlock:
 	nic_unlock(&row->lock);
 }
@@ -740,7 +819,10 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 		if (plat_copy(s->nic, dst, n, &src, 1, tx.length) == NIC_COPY_OK)
 			return true;
 	}
+	if (!nic_lock(s->nic, &s->row->lock))
+		return false;
 	nic_vn_fail(s->ep, tx.psn, VNET_WC_LOC_PROT_ERR);
+	nic_unlock(&s->row->lock);
 	return true;
 }
 

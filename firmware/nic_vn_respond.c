@@ -38,11 +38,14 @@ static void nic_answer(struct nic_arrival_op *a, u8 code, u64 result)
 /* The packet that was expected is done, and with it those that came before. */
 static void nic_endpoint_advance(struct nic_endpoint *ep)
 {
-	ep->expected++;
-	while (ep->ahead & 1ull << (ep->expected % NIC_WINDOW)) {
-		ep->ahead &= ~(1ull << (ep->expected % NIC_WINDOW));
-		ep->expected++;
-	}
+	u64 bit;
+
+	do {
+		bit = 1ull << (ep->expected % NIC_WINDOW);
+		/* First: a bit that a death leaves behind is outside of the window. */
+		nic_store_release(&ep->expected, ep->expected + 1);
+		ep->ahead &= ~bit;
+	} while (ep->ahead & 1ull << (ep->expected % NIC_WINDOW));
 }
 
 void nic_vn_arrived(struct nic *nic, struct nic_qp *qp)
@@ -137,6 +140,12 @@ static void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_messa
 	struct nic_qp *qp = a->qp;
 	u32 status;
 
+	/* What is delivered is what came. */
+	if (msg->wc_opcode == VNET_WC_RECV && !msg->opened && !msg->broken &&
+	    msg->length != a->data.length) {
+		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+		return;
+	}
 	qp->op_psn = nic_le32(a->op->psn);
 	qp->op_arrival = msg->datagram ? NIC_ARRIVAL_DATAGRAM : NIC_ARRIVAL_ORDERED;
 	status = nic_deliver(a->nic, qp, qp, msg);
@@ -169,6 +178,7 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 	nic_message_of(a, &msg);
 	if (op->flags & VNET_OP_FIRST) {
 		ep->got = 0;
+		ep->got_at = ep->expected - 1;
 		if (!ep->receive.open)
 			status = nic_open(a->nic, a->qp, msg.length, &ep->receive);
 		if (status == NIC_EXEC_NO_RECEIVE) {
@@ -182,11 +192,14 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			return;
 		}
 		if (status) {
-			/* As a whole, it completes that receive with its error. */
+			/* As a whole, it completes a receive with its error. */
+			msg.broken = (enum vnet_wc_status)status;
 			nic_arrival_deliver(a, &msg);
 			return;
 		}
 	}
+	if (ep->got_at == ep->expected)
+		ep->got = ep->got_next;
 	if (!ep->receive.open || ep->got != nic_le32(op->offset)) {
 		/* Of an unreliable message whose beginning was lost. */
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
@@ -200,7 +213,9 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 		nic_arrival_deliver(a, &msg);
 		return;
 	}
-	ep->got += (u32)a->data.length;
+	/* Told before the packet counts as come, and believed only then. */
+	ep->got_next = ep->got + (u32)a->data.length;
+	ep->got_at = ep->expected + 1;
 	ep->stalled = 0;
 	nic_endpoint_advance(ep);
 	nic_answer(a, VNET_ACK_DONE, 0);
@@ -210,7 +225,9 @@ static void nic_arrive_send(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
 
-	if ((a->op->flags & (VNET_OP_FIRST | VNET_OP_LAST)) != (VNET_OP_FIRST | VNET_OP_LAST)) {
+	/* A receive that is open, of a message that was lost, serves the next. */
+	if (a->ep->receive.open ||
+	    (a->op->flags & (VNET_OP_FIRST | VNET_OP_LAST)) != (VNET_OP_FIRST | VNET_OP_LAST)) {
 		nic_arrive_piece(a);
 		return;
 	}
@@ -286,7 +303,7 @@ static void nic_arrive_read(struct nic_arrival_op *a, bool again)
 	u32 length = nic_le32(op->read_len);
 	struct nic_piece remote, here = { .space = NIC_SPACE_POINTER };
 
-	if (!a->qp->attr.max_dest_rd_atomic || length > a->row->payload) {
+	if (!a->qp->attr.max_dest_rd_atomic || length > VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK) {
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
 		return;
 	}
@@ -317,7 +334,7 @@ static void nic_arrive_atomic(struct nic_arrival_op *a)
 	struct vnet_send_wqe wqe = { .opcode = op->opcode };
 	enum nic_copy_result result;
 	struct nic_piece remote;
-	u32 i = nic_le32(op->psn) % 16;
+	u32 i = nic_le32(op->psn) % NIC_RESULTS;
 	u64 old = 0;
 
 	if (!a->qp->attr.max_dest_rd_atomic || nic_le64(op->remote_addr) % 8) {
@@ -342,7 +359,7 @@ static void nic_arrive_atomic(struct nic_arrival_op *a)
 
 static void nic_atomic_again(struct nic_arrival_op *a, u32 psn)
 {
-	u32 i = psn % 16;
+	u32 i = psn % NIC_RESULTS;
 
 	if (plat_broken(NIC_RULE_ATOMIC_ONCE)) {
 		nic_arrive_atomic(a);
@@ -378,7 +395,7 @@ static void nic_arrive_expected(struct nic_arrival_op *a)
 }
 
 /* Packets before it are missing: only the inner pieces of a write do not mind. */
-static void nic_arrive_early(struct nic_arrival_op *a, u32 psn)
+static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
 {
 	const struct vnet_frame_op *op = a->op;
 
@@ -386,13 +403,18 @@ static void nic_arrive_early(struct nic_arrival_op *a, u32 psn)
 		nic_arrive_expected(a);
 		return;
 	}
-	if ((op->flags & VNET_OP_LAST && !plat_broken(NIC_RULE_LAST)) ||
+	/*
+	 * What is missing must be of the same message: data of a later one never is
+	 * where that of an earlier one has still to be written.
+	 */
+	if (!a->data.length || distance > nic_le32(op->offset) / a->data.length ||
+	    (op->flags & VNET_OP_LAST && !plat_broken(NIC_RULE_LAST)) ||
 	    (op->opcode != VNET_WR_RDMA_WRITE && op->opcode != VNET_WR_RDMA_WRITE_IMM)) {
 		nic_answer(a, VNET_NACK_EARLY, 0);
 		return;
 	}
 	nic_answer(a, VNET_ACK_DONE, 0);
-	if (nic_arrive_data(a))
+	if (nic_arrive_data(a) || a->code == VNET_ACK_DONE)
 		a->ep->ahead |= 1ull << (psn % NIC_WINDOW);
 }
 
@@ -443,7 +465,7 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 	} else if (a->ep->ahead & 1ull << (psn % NIC_WINDOW)) {
 		nic_answer(a, VNET_ACK_DONE, 0);
 	} else {
-		nic_arrive_early(a, psn);
+		nic_arrive_early(a, psn, (u32)distance);
 	}
 }
 
@@ -576,7 +598,11 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 	struct nic_row *row = a->row;
 	struct nic_rx *rx = &row->rx[a->op->channel];
 
-	if (!nic_lock(nic, &row->lock)) {
+	u32 tries = 8;
+
+	while (!nic_lock(nic, &row->lock) && --tries)
+		;
+	if (!tries) {
 		/* It comes again, and the queue pair knows that it had it. */
 		nic_store(&rx->busy, 0);
 		return;

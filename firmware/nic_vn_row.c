@@ -68,13 +68,14 @@ static u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 			const struct nic_address *address)
 {
 	u32 *chain = &nic->row_hash[nic_gid_hash(nic, gid, own_gid)];
-	u32 n;
+	u32 n, high;
 
 	if (!nic_lock(nic, &nic->hdr->row_lock))
 		return NIC_NONE;
 	n = nic_row_search(nic, gid, own_gid);
-	if (n == NIC_NONE && nic->hdr->row_high < nic->max_row) {
-		n = nic->hdr->row_high;
+	high = nic_load(&nic->hdr->row_high);
+	if (n == NIC_NONE && high < nic->max_row) {
+		n = high;
 		nic_row_fill(nic, &nic->row[n], gid, own_gid, address);
 		nic->row[n].hash_next = *chain;
 		nic_store_release(&nic->hdr->row_high, n + 1);
@@ -135,7 +136,6 @@ static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind)
 		return;
 	nic_hello_fill(nic, frame, row->gid, row->own_gid);
 	nic_frame_send(nic, frame, &row->address, sizeof(*frame) + sizeof(struct vnet_frame_hello));
-	plat_flush(nic);
 }
 
 void nic_row_call(struct nic *nic, struct nic_row *row, u64 now)
@@ -158,7 +158,12 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 /* What was expected of its last life does not count in a new one. */
 static void nic_row_renew(struct nic *nic, struct nic_row *row)
 {
+	u32 i;
+
 	memset(row->rx, 0, sizeof(row->rx));
+	/* It counts from the beginning, too. */
+	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
+		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
 	row->owed = 0;
 	row->nowed = 0;
 	row->credit = NIC_FIRST_CREDIT;
@@ -194,7 +199,7 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 
 	if (payload > nic->hdr->settings.payload)
 		payload = nic->hdr->settings.payload;
-	row->payload = payload;
+	row->payload = payload < NIC_MAX_PAYLOAD ? payload : NIC_MAX_PAYLOAD;
 	row->window = window > payload ? window : payload;
 	row->peer_row = nic_le32(f->head->src_row);
 	row->address = *f->from;
@@ -243,6 +248,8 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_row_greet(nic, row, VNET_FRAME_WELCOME);
 	}
 	nic_unlock(&row->lock);
+	/* Not under a lock: it is a call of the system's, in which one may be stopped. */
+	plat_flush(nic);
 }
 
 void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
@@ -270,6 +277,7 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 		}
 	}
 	nic_unlock(&row->lock);
+	plat_flush(nic);
 }
 
 /*
