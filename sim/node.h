@@ -12,9 +12,9 @@
 #include "nic.h"
 #include "random.h"
 
-#define SIM_MAX_SPACES 8
-#define SIM_MAX_CHANNELS 16
-#define SIM_MAX_OBJECTS 256
+#define SIM_MAX_SPACES 64
+#define SIM_MAX_CHANNELS 64
+#define SIM_MAX_OBJECTS 512
 #define SIM_OWNER_AGENT 1
 /* Process of space i has this owner id. */
 #define SIM_OWNER(space) ((space) + 1)

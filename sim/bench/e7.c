@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* E7 (000): round trip over clients. */
+#include "bench.h"
+
+#define MOST 32
+
+static void measure(struct report *report, u32 n)
+{
+	static struct flow flows[MOST];
+	struct cluster cluster = { .nodes = n + 1, .fabric = FABRIC_MYRINET, .costs = "costs.now" };
+	double cells[5] = { n }, least = 1e18, most = 0, rate;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		flows[i] = (struct flow){
+			.client_node = i + 1,
+			.size = 16,
+			.reply = 16,
+			.window = 1,
+			.from = 10 * MS,
+			.until = 110 * MS,
+		};
+	cluster_make(&cluster);
+	flows_run(flows, n);
+	for (i = 0; i < n; i++) {
+		rate = flow_rate(&flows[i]) / 1e3;
+		cells[1] += rate;
+		least = rate < least ? rate : least;
+		most = rate > most ? rate : most;
+		cells[3] += flow_latency(&flows[i]) / n;
+	}
+	cells[2] = most > 0 ? least / most : 0;
+	flows_free(flows, n);
+	report_row(report, NULL, cells);
+}
+
+static void run(struct report *r)
+{
+	static const u32 clients[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32 };
+	u32 i, n = sizeof(clients) / sizeof(clients[0]);
+
+	r->title = "round trip over the number of clients";
+	r->published = "grows with each client by the gap g, exactly";
+	r->columns = 4;
+	r->column[0] = "clients";
+	r->column[1] = "k requests/s";
+	r->column[2] = "slowest/fastest";
+	r->column[3] = "round trip us";
+	r->plots = 1;
+	r->plot[0] = 3;
+	for (i = 0; i < n; i++)
+		measure(r, clients[i]);
+	report_verdict(r, "from 8 clients on, each one more adds %.2f us; the gap is %.2f us",
+		       (r->cell[9][3] - r->cell[5][3]) / (32 - 8), 1e3 / r->cell[9][1]);
+}
+
+const struct experiment experiment_e7 = { "E7", "round trip over clients", run };
