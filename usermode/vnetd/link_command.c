@@ -108,9 +108,11 @@ void link_status(const struct nic_device *device, FILE *out)
 	}
 	putc('{', out);
 	put_address(&memory->own, out);
-	fprintf(out, ", \"mtu\": %u, \"payload\": %u, \"window\": %u, \"keys\": %u, \"held\": %u, ",
+	fprintf(out,
+		", \"mtu\": %u, \"payload\": %u, \"window\": %u, \"keys\": %u, \"held\": %u, "
+		"\"rows\": %u, ",
 		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
-		link_keys(memory)->n, nic_load(&memory->nheld));
+		link_keys(memory)->n, nic_load(&memory->nheld), nic_load(&hdr->row_high));
 	put_faults(&memory->faults, out);
 	fputs(",\n   ", out);
 	link_settings_put(&hdr->settings, hdr->config.max_frame, out);
