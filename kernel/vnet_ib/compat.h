@@ -23,4 +23,14 @@ static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
 }
 #endif
 
+/* crypto_memneq() has a header of its own since 6.5; the old one shadows a name. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <crypto/utils.h>
+#else
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <crypto/algapi.h>
+#pragma GCC diagnostic pop
+#endif
+
 #endif /* VNET_COMPAT_H */

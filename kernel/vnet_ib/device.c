@@ -7,7 +7,7 @@
 #include <linux/wait_bit.h>
 #include <net/addrconf.h>
 
-#include "vnet_ib.h"
+#include "link.h"
 
 /* All devices, for the end of the module. */
 static LIST_HEAD(vnet_devices);
@@ -23,6 +23,8 @@ static const struct nic_config vnet_config = {
 	/* One for each CQ. */
 	.max_channel = VNET_MAX_CQ,
 	.max_client = 1,
+	.max_row = VNET_MAX_ROWS,
+	.max_frame = VNET_MAX_FRAMES,
 	/* Rings are elsewhere, and named by their addresses. */
 	.queue_bytes = PAGE_SIZE,
 	.stall_ns = VNET_STALL_NS,
@@ -62,7 +64,7 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);
 	for (i = 0; i < VNET_MAX_CQ; i++)
 		nic_channel_create(nic, i, 1);
-	return 0;
+	return vnet_link_make(dev);
 }
 
 static int vnet_make_numbers(struct vnet_dev *dev)
@@ -85,6 +87,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	list_del_init(&dev->list);
 	mutex_unlock(&vnet_devices_lock);
 	vnet_processor_stop(dev);
+	vnet_link_end(dev);
 	vnet_numbers_fini(&dev->spaces);
 	vnet_numbers_fini(&dev->pds);
 	vnet_numbers_fini(&dev->mrs);
@@ -103,6 +106,7 @@ const struct ib_device_ops vnet_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = VNET_UVERBS_ABI_VERSION,
+	.device_group = &vnet_link_group,
 
 	.add_gid = vnet_add_gid,
 	.alloc_hw_port_stats = vnet_alloc_stats,
@@ -193,7 +197,7 @@ static int vnet_register(struct vnet_dev *dev, const char *name, struct net_devi
 		return err;
 	/* It lives where its net device does. */
 	write_pnet(&dev->ibdev.coredev.rdma_net, dev_net(netdev));
-	err = vnet_processor_start(dev);
+	err = vnet_link_start(dev) ?: vnet_processor_start(dev);
 	if (err)
 		return err;
 	/* No DMA device: addresses are the kernel's own. */
@@ -313,6 +317,9 @@ int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 	switch (event) {
 	case NETDEV_UNREGISTER:
 		ib_unregister_device_queued(&found->ibdev);
+		break;
+	case NETDEV_CHANGEMTU:
+		vnet_link_fit(found);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:

@@ -28,6 +28,7 @@ static int __init vnet_init(void)
 
 	if (err)
 		return err;
+	vnet_name_stats();
 	rdma_link_register(&vnet_link_ops);
 	return 0;
 }

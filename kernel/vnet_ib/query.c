@@ -5,7 +5,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
-#include "vnet_ib.h"
+#include "link.h"
 
 /* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
 #define VNET_FW_VER (0ull << 32 | 1ull << 16 | 0ull)
@@ -118,6 +118,7 @@ int vnet_add_gid(const struct ib_gid_attr *attr, void **context)
 	memcpy(hdr->gid[attr->index], attr->gid.raw, sizeof(attr->gid.raw));
 	/* Those between are zero, which is nobody's. */
 	nic_store_release(&hdr->ngids, NIC_MAX_GIDS);
+	vnet_link_add(to_vdev(attr->device), attr);
 	return 0;
 }
 
@@ -125,8 +126,10 @@ int vnet_del_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct nic_header *hdr = to_vdev(attr->device)->agent.nic.hdr;
 
-	if (attr->index < NIC_MAX_GIDS)
-		memset(hdr->gid[attr->index], 0, sizeof(hdr->gid[0]));
+	if (attr->index >= NIC_MAX_GIDS)
+		return -EINVAL;
+	memset(hdr->gid[attr->index], 0, sizeof(hdr->gid[0]));
+	vnet_link_del(to_vdev(attr->device), attr->index);
 	return 0;
 }
 
@@ -146,10 +149,50 @@ enum vnet_stat {
 	VNET_STAT_DROP_LENGTH,
 	VNET_STAT_DROP_ADDRESS,
 	VNET_STAT_KICKS,
-	VNET_STATS,
+	/* Then the wire's, in the order of vnet_wire_stats, and the link's. */
+	VNET_STAT_WIRE,
+	VNET_STAT_LINK = VNET_STAT_WIRE + 20,
+	VNET_STATS = VNET_STAT_LINK + 9,
 };
 
-static const struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
+/* What is counted elsewhere, by name. */
+struct vnet_stat_at {
+	const char *name;
+	size_t offset;
+};
+
+#define VNET_WIRE_STAT(what)                                                                       \
+	{                                                                                          \
+#what, offsetof(struct nic_counters, what)                                         \
+	}
+#define VNET_LINK_STAT(what)                                                                       \
+	{                                                                                          \
+		"link_" #what, offsetof(struct vnet_link_counters, what)                           \
+	}
+
+static const struct vnet_stat_at vnet_wire_stats[] = {
+	VNET_WIRE_STAT(frames_sent),     VNET_WIRE_STAT(bytes_sent),
+	VNET_WIRE_STAT(frames_received), VNET_WIRE_STAT(bytes_received),
+	VNET_WIRE_STAT(acks_sent),       VNET_WIRE_STAT(nacks_sent),
+	VNET_WIRE_STAT(nacks_received),  VNET_WIRE_STAT(retransmitted),
+	VNET_WIRE_STAT(duplicates),      VNET_WIRE_STAT(returned),
+	VNET_WIRE_STAT(unreachable),     VNET_WIRE_STAT(bad_length),
+	VNET_WIRE_STAT(bad_version),     VNET_WIRE_STAT(bad_crc),
+	VNET_WIRE_STAT(bad_field),       VNET_WIRE_STAT(bad_incarnation),
+	VNET_WIRE_STAT(bad_row),         VNET_WIRE_STAT(faults),
+	VNET_WIRE_STAT(loads),           VNET_WIRE_STAT(evictions),
+};
+static_assert(VNET_STAT_WIRE + ARRAY_SIZE(vnet_wire_stats) == VNET_STAT_LINK);
+
+static const struct vnet_stat_at vnet_link_stats[] = {
+	VNET_LINK_STAT(unsent),    VNET_LINK_STAT(no_key),      VNET_LINK_STAT(no_batch),
+	VNET_LINK_STAT(strangers), VNET_LINK_STAT(overrun),     VNET_LINK_STAT(oversize),
+	VNET_LINK_STAT(no_mac),    VNET_LINK_STAT(unknown_key), VNET_LINK_STAT(bad_mac),
+};
+static_assert(VNET_STAT_LINK + ARRAY_SIZE(vnet_link_stats) == VNET_STATS);
+
+/* The others are named when the module begins. */
+static struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_SENT_MESSAGES].name = "sent_msgs",
 	[VNET_STAT_SENT_BYTES].name = "sent_bytes",
 	[VNET_STAT_RECEIVED_MESSAGES].name = "rcvd_msgs",
@@ -164,6 +207,16 @@ static const struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_DROP_ADDRESS].name = "drop_address",
 	[VNET_STAT_KICKS].name = "nic_kicks",
 };
+
+void vnet_name_stats(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(vnet_wire_stats); i++)
+		vnet_stat_names[VNET_STAT_WIRE + i].name = vnet_wire_stats[i].name;
+	for (i = 0; i < ARRAY_SIZE(vnet_link_stats); i++)
+		vnet_stat_names[VNET_STAT_LINK + i].name = vnet_link_stats[i].name;
+}
 
 struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port)
 {
@@ -180,6 +233,15 @@ static void vnet_add_qp_stats(const struct nic_qp_counters *c, u64 *value)
 	value[VNET_STAT_RNR_WAITS] += nic_load(&c->rnr_waits);
 	value[VNET_STAT_RETRIES] += nic_load(&c->retries);
 	value[VNET_STAT_SEND_ERRORS] += nic_load(&c->send_errors);
+}
+
+static void vnet_get_stats_at(const struct vnet_stat_at *at, u32 n, const void *counters,
+			      u64 *value)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		value[i] = nic_load((const u64 *)(counters + at[i].offset));
 }
 
 /* Of queue pairs: what those that there are now have counted. */
@@ -202,5 +264,8 @@ int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 por
 	value[VNET_STAT_DROP_LENGTH] = nic_load(&c->drop_length);
 	value[VNET_STAT_DROP_ADDRESS] = nic_load(&c->drop_address);
 	value[VNET_STAT_KICKS] = nic_load(&c->kicks);
+	vnet_get_stats_at(vnet_wire_stats, ARRAY_SIZE(vnet_wire_stats), c, value + VNET_STAT_WIRE);
+	vnet_get_stats_at(vnet_link_stats, ARRAY_SIZE(vnet_link_stats), &dev->link->counters,
+			  value + VNET_STAT_LINK);
 	return VNET_STATS;
 }

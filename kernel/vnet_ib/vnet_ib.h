@@ -47,6 +47,9 @@ enum vnet_limits {
 	VNET_MAX_AH = 1 << 16,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
+	/* Other NICs, and endpoints that talk to them at a time. */
+	VNET_MAX_ROWS = 64,
+	VNET_MAX_FRAMES = 256,
 	VNET_VENDOR_ID = 0x766e,
 	VNET_PART_ID = 0x6574,
 };
@@ -133,6 +136,8 @@ struct vnet_dev {
 	struct irq_work tell;
 	struct task_struct *processor;
 	atomic_t kicked;
+	/* To other NICs: link.h */
+	struct vnet_link *link;
 };
 
 static inline struct vnet_dev *to_vdev(struct ib_device *ibdev)
@@ -427,6 +432,8 @@ enum rdma_link_layer vnet_link_layer(struct ib_device *ibdev, u32 port);
 void vnet_fw_str(struct ib_device *ibdev, char *str);
 int vnet_add_gid(const struct ib_gid_attr *attr, void **context);
 int vnet_del_gid(const struct ib_gid_attr *attr, void **context);
+/* Before the first device. */
+void vnet_name_stats(void);
 struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port);
 int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
 

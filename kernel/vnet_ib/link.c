@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The link's begin and end, and its sockets: one for each GID that is an address. */
+#include <linux/kthread.h>
+#include <linux/vmalloc.h>
+#include <net/addrconf.h>
+#include <net/inet_sock.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/udp.h>
+#include <net/udp_tunnel.h>
+
+#include "link.h"
+
+/* Headers below a frame, of IPv6 because they are longer. */
+#define VNET_HEADERS 48u
+/* What qdiscs may hold of our frames. */
+#define VNET_SEND_BUFFER (8 << 20)
+
+/* ----------------------------------------------------------------- addresses */
+
+/* The address that a GID is, on a net device; false: it is none that a node has. */
+static bool vnet_address_of(const u8 *gid, int scope, union vnet_address *address)
+{
+	struct in6_addr ip;
+
+	memset(address, 0, sizeof(*address));
+	memcpy(&ip, gid, sizeof(ip));
+	if (ipv6_addr_v4mapped(&ip)) {
+		address->in.sin_family = AF_INET;
+		address->in.sin_port = htons(VNET_WIRE_PORT);
+		address->in.sin_addr.s_addr = ip.s6_addr32[3];
+		return !ipv4_is_zeronet(ip.s6_addr32[3]) && !ipv4_is_multicast(ip.s6_addr32[3]) &&
+		       !ipv4_is_lbcast(ip.s6_addr32[3]);
+	}
+	address->in6.sin6_family = AF_INET6;
+	address->in6.sin6_port = htons(VNET_WIRE_PORT);
+	address->in6.sin6_addr = ip;
+	if (ipv6_addr_type(&ip) & IPV6_ADDR_LINKLOCAL)
+		address->in6.sin6_scope_id = scope;
+	return !ipv6_addr_any(&ip) && !ipv6_addr_is_multicast(&ip);
+}
+
+static int vnet_common_bits(const u8 *a, const u8 *b)
+{
+	return ipv6_addr_diff((const struct in6_addr *)a, (const struct in6_addr *)b);
+}
+
+/*
+ * The firmware does not say from which of our addresses: it is the one that has
+ * most in common with the peer's, which is the same for all, in any context.
+ */
+static struct vnet_port *vnet_port_towards(const struct vnet_link *link, const u8 *gid, int family)
+{
+	struct vnet_port *port, *best = NULL;
+	u32 i;
+
+	for (i = 0; i < NIC_MAX_GIDS; i++) {
+		port = vnet_port_at(link, i);
+		if (!port || port->own.any.sa_family != family)
+			continue;
+		if (!best || vnet_common_bits(port->gid, gid) > vnet_common_bits(best->gid, gid))
+			best = port;
+	}
+	return best;
+}
+
+bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
+{
+	const struct vnet_view *view = nic->host;
+	union vnet_address address;
+	struct vnet_port *port;
+	int idx = srcu_read_lock(&vnet_inside);
+
+	port = NULL;
+	if (vnet_address_of(gid, view->dev->netdev->ifindex, &address))
+		port = vnet_port_towards(view->dev->link, gid, address.any.sa_family);
+	if (port) {
+		address.port = port->own.port;
+		*to = address.nic;
+	}
+	srcu_read_unlock(&vnet_inside, idx);
+	return port;
+}
+
+bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address)
+{
+	struct net *net = sock_net(port->sock->sk);
+
+	if (address->any.sa_family == AF_INET)
+		return inet_addr_type(net, address->in.sin_addr.s_addr) == RTN_LOCAL;
+	return ipv6_addr_loopback(&address->in6.sin6_addr) ||
+	       ipv6_chk_addr(net, &address->in6.sin6_addr, NULL, 0);
+}
+
+/* ------------------------------------------------------------------- sockets */
+
+static void vnet_set(struct socket *sock, int level, int name, int value)
+{
+	int err = sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&value), sizeof(value));
+
+	WARN_ONCE(err, "vnet_ib: no socket option %d of %d: %d\n", name, level, err);
+}
+
+static int vnet_socket_bind(struct socket *sock, const union vnet_address *own)
+{
+	if (own->any.sa_family == AF_INET) {
+		/* A GID may be there before its address is, or stay behind it. */
+		vnet_set(sock, SOL_IP, IP_FREEBIND, 1);
+		/* What is too long for some network on the way goes in pieces. */
+		vnet_set(sock, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+	} else {
+		vnet_set(sock, SOL_IPV6, IPV6_V6ONLY, 1);
+		vnet_set(sock, SOL_IPV6, IPV6_FREEBIND, 1);
+		vnet_set(sock, SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+	}
+	/* Frames that came one after the other may come as one. */
+	vnet_set(sock, SOL_UDP, UDP_GRO, 1);
+	sock->sk->sk_allocation = GFP_ATOMIC;
+	WRITE_ONCE(sock->sk->sk_sndbuf, VNET_SEND_BUFFER);
+	return kernel_bind(sock, (struct sockaddr *)&own->any, vnet_address_size(own));
+}
+
+static int vnet_port_open(struct vnet_port *port, struct net *net)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.sk_user_data = port,
+		.encap_type = 1,
+		.encap_rcv = vnet_encap_rcv,
+	};
+	int err = sock_create_kern(net, port->own.any.sa_family, SOCK_DGRAM, IPPROTO_UDP,
+				   &port->sock);
+
+	if (err)
+		return err;
+	err = vnet_socket_bind(port->sock, &port->own);
+	if (err) {
+		sock_release(port->sock);
+		return err;
+	}
+	setup_udp_tunnel_sock(net, port->sock, &tunnel);
+	return 0;
+}
+
+void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr)
+{
+	struct vnet_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct net_device *netdev;
+	int scope = dev->netdev->ifindex;
+	int err = -ENOMEM;
+
+	if (!port)
+		goto fail;
+	rcu_read_lock();
+	netdev = rcu_dereference(attr->ndev);
+	if (netdev)
+		scope = netdev->ifindex;
+	rcu_read_unlock();
+	port->link = dev->link;
+	memcpy(port->gid, attr->gid.raw, sizeof(port->gid));
+	err = -EADDRNOTAVAIL;
+	if (vnet_address_of(port->gid, scope, &port->own)) {
+		port->own.port = attr->index;
+		err = vnet_port_open(port, dev_net(dev->netdev));
+	}
+	if (err)
+		goto fail;
+	smp_store_release(&dev->link->port[attr->index], port);
+	return;
+fail:
+	kfree(port);
+	ibdev_warn(&dev->ibdev, "no link by GID %pI6: %d\n", attr->gid.raw, err);
+}
+
+void vnet_link_del(struct vnet_dev *dev, u32 index)
+{
+	struct vnet_port *port = dev->link->port[index];
+
+	if (!port)
+		return;
+	WRITE_ONCE(dev->link->port[index], NULL);
+	synchronize_srcu(&vnet_inside);
+	udp_tunnel_sock_release(port->sock);
+	/* Frames that were on their way through it. */
+	synchronize_rcu();
+	kfree(port);
+}
+
+/* ------------------------------------------------------------- begin and end */
+
+void vnet_link_fit(struct vnet_dev *dev)
+{
+	struct nic_settings *settings = &dev->agent.nic.hdr->settings;
+	u32 extra = VNET_HEADERS + VNET_WIRE_SLACK + sizeof(struct vnet_trailer);
+	u32 mtu = READ_ONCE(dev->netdev->mtu);
+	u32 payload = mtu > extra ? (mtu - extra) & ~63u : 0;
+
+	nic_store(&settings->payload,
+		  clamp_t(u32, payload, VNET_WIRE_MIN_PAYLOAD, VNET_LINK_PAYLOAD));
+	/* Short frames occupy several times what they carry. */
+	nic_store(&settings->window, VNET_LINK_QUEUE / 8);
+}
+
+int vnet_link_make(struct vnet_dev *dev)
+{
+	struct vnet_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
+	int err;
+
+	if (!link)
+		return -ENOMEM;
+	dev->link = link;
+	link->dev = dev;
+	link->view = dev->agent;
+	link->view.nic.host = &link->view;
+	mutex_init(&link->keys_lock);
+	init_llist_head(&link->left);
+	skb_queue_head_init(&link->arrived);
+	link->frame = kmalloc(VNET_LINK_FRAME + sizeof(struct vnet_trailer), GFP_KERNEL);
+	err = link->frame ? vnet_batches_make(link) : -ENOMEM;
+	if (err)
+		return err;
+	/* Later than any life before, on this machine. */
+	nic_link_renew(&dev->agent.nic, ktime_get_real_ns());
+	return 0;
+}
+
+int vnet_link_start(struct vnet_dev *dev)
+{
+	struct task_struct *task = kthread_create(vnet_link_thread, dev->link, "vnet_link");
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	vnet_link_fit(dev);
+	/* Others wait for what it has got. */
+	set_user_nice(task, MIN_NICE);
+	dev->link->thread = task;
+	wake_up_process(task);
+	return 0;
+}
+
+/* Whatever of it was made; nobody is inside any more. */
+void vnet_link_end(struct vnet_dev *dev)
+{
+	struct vnet_link *link = dev->link;
+	u32 i;
+
+	if (!link)
+		return;
+	for (i = 0; i < NIC_MAX_GIDS; i++)
+		vnet_link_del(dev, i);
+	if (link->thread)
+		kthread_stop(link->thread);
+	skb_queue_purge(&link->arrived);
+	vnet_batches_free(link);
+	vnet_keys_free(link);
+	kfree(link->frame);
+	kfree(link);
+	dev->link = NULL;
+}

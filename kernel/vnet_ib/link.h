@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The link: a UDP socket for each address that is a GID of the device, in the
+ * net device's namespace. Grouped by the file that implements it.
+ *
+ * Frames leave in batches. Whoever runs the firmware has a batch of its own, from
+ * its first frame to plat_flush(); those who may not call the network (consumers
+ * in the kernel) leave theirs to the link's thread. Frames that arrive are
+ * queued, in softirq, for the same thread, which is the only one to receive: so
+ * nobody enters the firmware in the midst of somebody else's being there.
+ *
+ * Who uses what: sockets and keys are found by those inside (vnet_inside), and
+ * freed when all of these have left; the network's callback is ended by its own
+ * grace period before its socket is freed.
+ */
+#ifndef VNET_IB_LINK_H
+#define VNET_IB_LINK_H
+
+#include <crypto/hash.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
+
+#include "vnet_ib.h"
+
+enum vnet_link_limits {
+	/* The most payload in a frame; and the longest frame then, however it is made. */
+	VNET_LINK_PAYLOAD = 16384,
+	VNET_LINK_FRAME = VNET_LINK_PAYLOAD + VNET_WIRE_SLACK,
+	/* Frames of a batch, and bytes. */
+	VNET_BATCH_FRAMES = 32,
+	VNET_BATCH_SIZE = 80 << 10,
+	/* Memory of frames that wait for the thread. */
+	VNET_LINK_QUEUE = 16 << 20,
+	VNET_KEY_SIZE = 32,
+	VNET_MAC_SIZE = 16,
+	/* That for sending, and another that is accepted. */
+	VNET_KEYS = 2,
+};
+
+/* Where frames go to, or come from, and by which of our sockets. */
+union vnet_address {
+	struct nic_address nic;
+	struct {
+		union {
+			struct sockaddr any;
+			struct sockaddr_in in;
+			struct sockaddr_in6 in6;
+		};
+		/* Index of the GID. */
+		u32 port;
+	};
+};
+static_assert(sizeof(union vnet_address) == sizeof(struct nic_address));
+
+/* One of our addresses. */
+struct vnet_port {
+	struct vnet_link *link;
+	struct socket *sock;
+	u8 gid[VNET_WIRE_GID_SIZE];
+	union vnet_address own;
+};
+
+struct vnet_key {
+	__le32 id;
+	u8 bytes[VNET_KEY_SIZE];
+	struct crypto_shash *mac;
+};
+
+/* The first is for sending. */
+struct vnet_keys {
+	u32 n;
+	struct vnet_key key[VNET_KEYS];
+};
+
+/* What follows a frame where keys are used. */
+struct vnet_trailer {
+	__le32 key_id;
+	__le32 rsvd;
+	u8 mac[VNET_MAC_SIZE];
+};
+static_assert(sizeof(struct vnet_trailer) == 24);
+
+struct vnet_batch {
+	/* Who has it; see vnet_executor(). 0: nobody. */
+	unsigned long owner;
+	struct llist_node left;
+	u32 n;
+	u32 used;
+	u8 *arena;
+	struct {
+		union vnet_address to;
+		u32 offset;
+		u32 length;
+	} frame[VNET_BATCH_FRAMES];
+};
+
+/* Frames that came to nothing, by reason; atomically advanced. */
+struct vnet_link_counters {
+	/* The network did not take them; they were for elsewhere, and there is no key. */
+	u64 unsent;
+	u64 no_key;
+	/* All batches were somebody's. */
+	u64 no_batch;
+	/* From elsewhere, and there is no key. */
+	u64 strangers;
+	/* Too many waited for the thread; one was too long. */
+	u64 overrun;
+	u64 oversize;
+	/* Without a MAC, with one of an unknown key, with a wrong one. */
+	u64 no_mac;
+	u64 unknown_key;
+	u64 bad_mac;
+};
+
+struct vnet_link {
+	struct vnet_dev *dev;
+	/* The thread's. */
+	struct vnet_view view;
+	struct task_struct *thread;
+	struct vnet_port *port[NIC_MAX_GIDS];
+
+	/* Keys, or NULL: changed under the mutex. */
+	struct vnet_keys *keys;
+	struct mutex keys_lock;
+
+	/* How many batches somebody has. */
+	atomic_t busy;
+	u32 nbatch;
+	struct vnet_batch *batch;
+	/* Those that their owners left to the thread. */
+	struct llist_head left;
+
+	struct sk_buff_head arrived;
+	/* What they occupy. */
+	atomic_t waiting;
+	/* The frame that the thread has in hand. */
+	u8 *frame;
+
+	struct vnet_link_counters counters;
+};
+
+/* -------------------------------------------------------- link.c: addresses */
+
+int vnet_link_make(struct vnet_dev *dev);
+int vnet_link_start(struct vnet_dev *dev);
+void vnet_link_end(struct vnet_dev *dev);
+/* Frames are to fit the net device. */
+void vnet_link_fit(struct vnet_dev *dev);
+/* A GID comes, which then has a socket, if it can; and goes. May sleep. */
+void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr);
+void vnet_link_del(struct vnet_dev *dev, u32 index);
+
+/* The socket of a GID, for those inside; NULL: there is none any more. */
+static inline struct vnet_port *vnet_port_at(const struct vnet_link *link, u32 index)
+{
+	return index < NIC_MAX_GIDS ? smp_load_acquire(&link->port[index]) : NULL;
+}
+
+/* Is it an address of this machine, in the port's namespace? */
+bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address);
+static inline u32 vnet_address_size(const union vnet_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? sizeof(address->in6) : sizeof(address->in);
+}
+
+/* ------------------------------------------------------- link_send.c: batches */
+
+int vnet_batches_make(struct vnet_link *link);
+void vnet_batches_free(struct vnet_link *link);
+/* The thread: send what was left to it. */
+void vnet_batches_send(struct vnet_link *link);
+
+/* --------------------------------------------------- link_receive.c: the thread */
+
+int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb);
+int vnet_link_thread(void *link);
+
+/* -------------------------------------------------------------- link_key.c: MACs */
+
+/* For the device's folder in sysfs. */
+extern const struct attribute_group vnet_link_group;
+void vnet_keys_free(struct vnet_link *link);
+/* Append a trailer where there is a key: the new length; 0: it cannot be. */
+u32 vnet_seal(const struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
+/* Check and take off the trailer: the frame's length; 0: drop it (counted). */
+u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, const u8 *frame,
+		u32 length);
+
+#endif /* VNET_IB_LINK_H */

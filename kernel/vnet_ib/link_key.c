@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keyed frames. The MAC is BLAKE2b with a key and 32 bytes of output, of which
+ * the first 16 are sent. It covers the sender's and the receiver's addresses and
+ * ports, then the frame: one that is repeated from elsewhere, or sent back, has a
+ * wrong one. Keys are written, by who may configure the network, and never read.
+ */
+#include <crypto/hash.h>
+#include <linux/slab.h>
+
+#include "link.h"
+
+#define VNET_LEAST_SECRET 16
+
+/* What is before the frame: addresses, IPv4 ones mapped, and ports. */
+struct vnet_mac_prefix {
+	u8 from[16];
+	u8 to[16];
+	__be16 from_port;
+	__be16 to_port;
+	__le32 length;
+};
+static_assert(sizeof(struct vnet_mac_prefix) == 40);
+
+/* ------------------------------------------------------------------------ MAC */
+
+static void vnet_put_address(const union vnet_address *address, u8 bytes[16], __be16 *port)
+{
+	struct in6_addr ip;
+
+	if (address->any.sa_family == AF_INET) {
+		ipv6_addr_set_v4mapped(address->in.sin_addr.s_addr, &ip);
+		*port = address->in.sin_port;
+	} else {
+		ip = address->in6.sin6_addr;
+		*port = address->in6.sin6_port;
+	}
+	memcpy(bytes, &ip, sizeof(ip));
+}
+
+static int vnet_make_mac(const struct vnet_key *key, const union vnet_address *from,
+			 const union vnet_address *to, const u8 *frame, u32 length,
+			 u8 mac[VNET_MAC_SIZE])
+{
+	struct vnet_mac_prefix prefix = { .length = cpu_to_le32(length) };
+	SHASH_DESC_ON_STACK(desc, key->mac);
+	u8 hash[VNET_KEY_SIZE];
+	int err;
+
+	vnet_put_address(from, prefix.from, &prefix.from_port);
+	vnet_put_address(to, prefix.to, &prefix.to_port);
+	desc->tfm = key->mac;
+	err = crypto_shash_init(desc)                                                ?:
+		      crypto_shash_update(desc, (const u8 *)&prefix, sizeof(prefix)) ?:
+		      crypto_shash_finup(desc, frame, length, hash);
+	memcpy(mac, hash, VNET_MAC_SIZE);
+	return err;
+}
+
+/* Keys, for those inside. */
+static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
+{
+	return smp_load_acquire(&link->keys);
+}
+
+u32 vnet_seal(const struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
+{
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	const struct vnet_port *port = vnet_port_at(link, to->port);
+	struct vnet_trailer trailer = {};
+
+	if (!keys)
+		return length;
+	if (!port || vnet_make_mac(&keys->key[0], &port->own, to, frame, length, trailer.mac))
+		return 0;
+	trailer.key_id = keys->key[0].id;
+	memcpy(frame + length, &trailer, sizeof(trailer));
+	return length + sizeof(trailer);
+}
+
+static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, __le32 id)
+{
+	u32 i;
+
+	for (i = 0; i < keys->n; i++) {
+		if (keys->key[i].id == id)
+			return &keys->key[i];
+	}
+	return NULL;
+}
+
+u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, const u8 *frame, u32 length)
+{
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	const struct vnet_port *port = vnet_port_at(link, from->port);
+	const struct vnet_key *key;
+	struct vnet_trailer trailer;
+	u8 mac[VNET_MAC_SIZE];
+
+	if (!keys)
+		return length;
+	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
+		nic_fetch_add(&link->counters.no_mac, 1);
+		return 0;
+	}
+	length -= sizeof(trailer);
+	memcpy(&trailer, frame + length, sizeof(trailer));
+	key = vnet_key_find(keys, trailer.key_id);
+	if (!key) {
+		nic_fetch_add(&link->counters.unknown_key, 1);
+		return 0;
+	}
+	if (port && !vnet_make_mac(key, from, &port->own, frame, length, mac) &&
+	    !crypto_memneq(mac, trailer.mac, sizeof(mac)))
+		return length;
+	nic_fetch_add(&link->counters.bad_mac, 1);
+	return 0;
+}
+
+/* ----------------------------------------------------------------------- keys */
+
+static const char vnet_key_purpose[] = "vnet link key 1";
+
+/* From what its owners keep, as user mode does it. */
+static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t length)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("blake2b-512", 0, 0);
+	u8 hash[64];
+	int err;
+
+	if (IS_ERR(tfm))
+		return PTR_ERR(tfm);
+	{
+		SHASH_DESC_ON_STACK(desc, tfm);
+
+		desc->tfm = tfm;
+		err = crypto_shash_init(desc) ?:
+			      crypto_shash_update(desc, vnet_key_purpose, sizeof(vnet_key_purpose)) ?:
+			      crypto_shash_finup(desc, secret, length, hash);
+		shash_desc_zero(desc);
+	}
+	crypto_free_shash(tfm);
+	memcpy(key->bytes, hash, sizeof(key->bytes));
+	memcpy(&key->id, hash + sizeof(key->bytes), sizeof(key->id));
+	memzero_explicit(hash, sizeof(hash));
+	return err;
+}
+
+static int vnet_key_ready(struct vnet_key *key)
+{
+	key->mac = crypto_alloc_shash("blake2b-256", 0, 0);
+	if (IS_ERR(key->mac))
+		return PTR_ERR(key->mac);
+	return crypto_shash_setkey(key->mac, key->bytes, sizeof(key->bytes));
+}
+
+static void vnet_keys_destroy(struct vnet_keys *keys)
+{
+	u32 i;
+
+	if (!keys)
+		return;
+	for (i = 0; i < keys->n; i++) {
+		if (!IS_ERR_OR_NULL(keys->key[i].mac))
+			crypto_free_shash(keys->key[i].mac);
+	}
+	kfree_sensitive(keys);
+}
+
+void vnet_keys_free(struct vnet_link *link)
+{
+	vnet_keys_destroy(link->keys);
+	link->keys = NULL;
+}
+
+static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
+{
+	struct vnet_keys *old = link->keys;
+
+	lockdep_assert_held(&link->keys_lock);
+	smp_store_release(&link->keys, keys);
+	synchronize_srcu(&vnet_inside);
+	vnet_keys_destroy(old);
+}
+
+/* A key in a set of its own; a key that is not yet in use, and nothing else. */
+static struct vnet_keys *vnet_keys_make(const void *secret, size_t length)
+{
+	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL);
+	int err;
+
+	if (!keys)
+		return ERR_PTR(-ENOMEM);
+	err = vnet_key_derive(&keys->key[0], secret, length);
+	if (!err)
+		return keys;
+	kfree_sensitive(keys);
+	return ERR_PTR(err);
+}
+
+static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
+{
+	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+/*
+ * Beside the new key, of the old ones that which is for sending. A key that is
+ * for sending already is from now on the only one.
+ */
+static void vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old, bool accept)
+{
+	keys->n = 1;
+	if (!old || vnet_key_equal(&keys->key[0], &old->key[0]))
+		return;
+	keys->key[keys->n++] = old->key[0];
+	if (accept)
+		swap(keys->key[0], keys->key[1]);
+}
+
+static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t length, bool accept)
+{
+	struct vnet_keys *keys;
+	int err = 0;
+	u32 i;
+
+	if (length < VNET_LEAST_SECRET)
+		return -EINVAL;
+	keys = vnet_keys_make(secret, length);
+	if (IS_ERR(keys))
+		return PTR_ERR(keys);
+	mutex_lock(&link->keys_lock);
+	vnet_keys_order(keys, link->keys, accept);
+	for (i = 0; i < keys->n; i++)
+		keys->key[i].mac = NULL;
+	for (i = 0; i < keys->n && !err; i++)
+		err = vnet_key_ready(&keys->key[i]);
+	if (err)
+		vnet_keys_destroy(keys);
+	else
+		vnet_keys_replace(link, keys);
+	mutex_unlock(&link->keys_lock);
+	return err;
+}
+
+/* ---------------------------------------------------------------------- files */
+
+static struct vnet_link *vnet_link_of(struct device *device)
+{
+	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
+
+	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN) ? dev->link : NULL;
+}
+
+static ssize_t use_key_store(struct device *device, struct device_attribute *attribute,
+			     const char *secret, size_t length)
+{
+	struct vnet_link *link = vnet_link_of(device);
+
+	return link ? vnet_keys_add(link, secret, length, false) ?: length : -EPERM;
+}
+static DEVICE_ATTR_WO(use_key);
+
+static ssize_t accept_key_store(struct device *device, struct device_attribute *attribute,
+				const char *secret, size_t length)
+{
+	struct vnet_link *link = vnet_link_of(device);
+
+	return link ? vnet_keys_add(link, secret, length, true) ?: length : -EPERM;
+}
+static DEVICE_ATTR_WO(accept_key);
+
+static ssize_t forget_keys_store(struct device *device, struct device_attribute *attribute,
+				 const char *what, size_t length)
+{
+	struct vnet_link *link = vnet_link_of(device);
+
+	if (!link)
+		return -EPERM;
+	mutex_lock(&link->keys_lock);
+	vnet_keys_replace(link, NULL);
+	mutex_unlock(&link->keys_lock);
+	return length;
+}
+static DEVICE_ATTR_WO(forget_keys);
+
+static struct attribute *vnet_link_attributes[] = {
+	&dev_attr_use_key.attr,
+	&dev_attr_accept_key.attr,
+	&dev_attr_forget_keys.attr,
+	NULL,
+};
+
+const struct attribute_group vnet_link_group = {
+	.name = "link",
+	.attrs = vnet_link_attributes,
+};
