@@ -78,11 +78,8 @@ void nic_link_renew(struct nic *nic, u64 incarnation)
 	u32 i;
 
 	nic_store(&nic->hdr->incarnation, incarnation);
-	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++) {
-		nic->row[i].calls = 0;
-		nic->row[i].call_at = 0;
-		nic_store(&nic->row[i].state, NIC_ROW_CALLING);
-	}
+	for (i = 0; i < nic_row_high(nic); i++)
+		nic_row_renew(nic, &nic->row[i]);
 }
 
 /* -------------------------------------------------------------------- time */

@@ -89,6 +89,8 @@ void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
 /* The same, for one that was known and has been silent for NIC_SILENCE_NS. */
 #define NIC_SILENCE_NS 30000000ull
 void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
+/* One of both begins a new life: nothing that was counted counts any more. */
+void nic_row_renew(struct nic *nic, struct nic_row *row);
 void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
 void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
 /* The row that a frame of an established peer belongs to; NULL: counted, or answered. */

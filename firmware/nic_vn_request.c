@@ -536,7 +536,8 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		nic_qp_fail(s->nic, qp, NIC_EVENT_QP_FATAL);
 		return NIC_SENT_LATER;
 	}
-	if (ep->again && !ep->failed_status)
+	/* A later request that failed waits for those before it. */
+	if (ep->again)
 		return ep->hold_until && plat_clock() < ep->hold_until ? NIC_SENT_LATER :
 									 nic_send_again(s, ring);
 	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))

@@ -574,8 +574,8 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet
 	go = verdict == NIC_RX_NEW;
 	if (verdict == NIC_RX_AGAIN) {
 		nic_count(nic, duplicates);
-		/* A read is answered by its data, which is nowhere kept. */
-		go = op->opcode == VNET_WR_RDMA_READ && rx->code < VNET_NACK_FIRST;
+		/* A read is answered by its data, which is nowhere kept; till it can be. */
+		go = op->opcode == VNET_WR_RDMA_READ && rx->code < VNET_RETURN_FIRST;
 		if (!go) {
 			if (rx->answer_seq != seq) {
 				rx->answer_seq = seq;

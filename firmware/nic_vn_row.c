@@ -156,7 +156,7 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 }
 
 /* What was expected of its last life does not count in a new one. */
-static void nic_row_renew(struct nic *nic, struct nic_row *row)
+void nic_row_renew(struct nic *nic, struct nic_row *row)
 {
 	u32 i;
 

@@ -787,6 +787,30 @@ static void tell_endpoint(const struct end *e)
 		ep->failed_psn, (unsigned long long)ep->hold_until / 1000, ep->expected);
 }
 
+/* Who holds the endpoint frames of the NIC that is waited for. */
+static void tell_frames(const struct end *e)
+{
+	const struct nic *nic = &e->qp->process->node->nic;
+	u32 i;
+
+	if (nic->hdr->frame_lock)
+		fprintf(stderr, "      frame_lock is held by %u\n", nic->hdr->frame_lock);
+	for (i = 0; i < nic->max_frame; i++) {
+		const struct nic_endpoint *ep = &nic->frame[i];
+		const struct nic_qp *qp = &nic->qp[ep->qpn & nic->qp_index_mask];
+
+		if (ep->qpn)
+			fprintf(stderr,
+				"      frame %u: QP %u type %u state %u, packets %u to %u, done %llx, "
+				"again %llx, request %u of %u, used %u, sent %u, leaving %u, "
+				"phase %u, lock %u, row %d\n",
+				i, ep->qpn, qp->type, qp->state, ep->una, ep->next,
+				(unsigned long long)ep->done, (unsigned long long)ep->again,
+				ep->sq_next, qp->sq_cons, ep->used, ep->sent, ep->leaving,
+				qp->op_phase, qp->sq_lock, (int)qp->row);
+	}
+}
+
 void check_incomplete(void)
 {
 	u32 i, said = 0;
@@ -804,5 +828,7 @@ void check_incomplete(void)
 			e->qp->sq.mask + 1 - send_room(e->qp), e->peer ? node_of(e->peer) : 0,
 			e->peer ? e->peer->qp->qpn : 0);
 		tell_endpoint(e);
+		if (e->peer)
+			tell_frames(e->peer);
 	}
 }
