@@ -281,6 +281,14 @@ void node_ran(struct node *node)
 	process_look(node);
 }
 
+/* Who runs the link: the agent, or the first process there is. */
+static struct nic *receiver(struct node *node)
+{
+	struct process *p = node->process[1];
+
+	return sim.config.polled && p && !p->fatal ? &p->view : &node->nic;
+}
+
 static void take_frame(struct node *node)
 {
 	const struct cost *cost = &sim.config.cost;
@@ -297,12 +305,12 @@ static void take_frame(struct node *node)
 	memcpy(from.bytes, &frame->src, sizeof(frame->src));
 	trace(TRACE_RECEIVE, node->index, frame->src, frame->length, frame->number);
 	fault_arrived(node, frame);
-	nic_receive(&node->nic, &from, frame->data, frame->length);
+	nic_receive(receiver(node), &from, frame->data, frame->length);
 	fabric_taken(frame);
 	frame_free(frame);
 	if (!node->rx_head || ++node->rx_batch >= RX_BATCH) {
 		node->rx_batch = 0;
-		nic_receive_end(&node->nic);
+		nic_receive_end(receiver(node));
 		node->run_at = event_now();
 	}
 }

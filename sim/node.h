@@ -98,6 +98,8 @@ struct sim_config {
 	bool direct;
 	/* Doorbells are executed by the process itself, as in user mode. */
 	bool cut_through;
+	/* A process that polls runs its node's link, and may keep answers back. */
+	bool polled;
 };
 
 struct sim {

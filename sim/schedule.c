@@ -15,6 +15,8 @@
 #define POST_LIMIT (60000 * MS)
 #define END_LIMIT (120000 * MS)
 #define QUIET_LIMIT (20000 * MS)
+/* Traffic without progress: most schedules take less than 100,000 steps. */
+#define STEP_LIMIT (10u << 20)
 /* More nodes: a process on each, and memory is looked at. */
 #define SMALL_CLUSTER 64
 /* Owner of a lock whose holder is stopped: nobody. */
@@ -326,7 +328,8 @@ static bool run_until(bool (*holds)(void), u64 limit)
 	u64 end = event_now() + limit, step = 50 * US;
 
 	while (!holds()) {
-		if (is_violated() || event_now() > end || event_next() == ~0ull)
+		if (is_violated() || event_now() > end || event_next() == ~0ull ||
+		    event_count() > STEP_LIMIT + (u64)workload.total * 1000)
 			return holds();
 		sim_run_until(event_now() + step > event_next() ? event_now() + step :
 								  event_next());
@@ -495,6 +498,7 @@ static void setup(const struct schedule_config *config)
 	sim.config.nodes = 0;
 	sim_config.direct = below(2);
 	sim_config.cut_through = below(2);
+	sim_config.polled = below(2);
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;

@@ -22,6 +22,8 @@ struct cluster {
 	/* NULL: the default. */
 	const char *costs;
 	u32 frames;
+	/* A process that polls runs the link: answers are collected. */
+	bool polled;
 	/* payload 0: as the firmware has it. */
 	struct nic_settings settings;
 	/* Frames that are lost. */

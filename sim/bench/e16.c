@@ -6,6 +6,7 @@ static double goodput(u32 unit, double loss)
 {
 	struct cluster cluster = {
 		.nodes = 2,
+		.polled = true,
 		.fabric = FABRIC_ETHERNET,
 		.costs = "costs.emp",
 		.loss = loss,

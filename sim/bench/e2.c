@@ -20,6 +20,7 @@ static void measure(struct report *report, const char *label, void (*tune)(struc
 {
 	struct cluster cluster = {
 		.nodes = 2,
+		.polled = true,
 		.fabric = FABRIC_MYRINET,
 		.costs = "costs.now",
 		.tune = tune,

@@ -60,6 +60,7 @@ void cluster_make(const struct cluster *c)
 		.nodes = c->nodes,
 		.seed = 1,
 		.direct = true,
+		.polled = c->polled,
 		.fabric = { .kind = c->fabric, .cell_loss = c->cell_loss },
 		.nic = {
 			.max_qp = 512,
