@@ -20,5 +20,5 @@ install(FILES
   "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libvnet-rdmav34.so"
   DESTINATION "${home}/lib"
   )
-install(FILES doc/man/vnet.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES doc/man/vnet.1 doc/man/vnet-sim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES doc/man/vnetd.8 DESTINATION "${CMAKE_INSTALL_MANDIR}/man8")

@@ -16,12 +16,16 @@ prints medians and ratios. ${BOLD}vnet bench peers --help${PLAIN} tells more.
 ${BOLD}vnet bench kernel${PLAIN} [--json] [--runs N]
 
 Measures the kernel's vnet0 beside rdma_rxe, in a guest.
+
+${BOLD}vnet bench sim${PLAIN} [--json] [--plot DIRECTORY] [--list] [E4 ...]
+
+Runs the papers' experiments in the simulator, beside what was published.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel) ;;
+	peers | kernel | sim) ;;
 	--help | -h)
 		help_bench
 		return
@@ -30,7 +34,7 @@ cmd_bench() {
 	esac
 	[[ -x $VNET_SRC/bench/$1 ]] || die "$EXIT_VNET" "the benchmarks are in vnet's source tree only"
 
-	[[ " ${*:2} " == *" --help "* ]] || need_tree bench
+	[[ " ${*:2} " == *" --help "* && $1 != sim ]] || need_tree bench
 	export VNET=$VNET_SELF VNET_TREE=${TREE-} VNET_SOURCE_DIR=$VNET_SRC
 	exec "$VNET_SRC/bench/$1" "${@:2}"
 }
