@@ -169,6 +169,8 @@ static inline u32 vnet_address_size(const union vnet_address *address)
 
 int vnet_batches_make(struct vnet_link *link);
 void vnet_batches_free(struct vnet_link *link);
+/* The firmware was left: whatever it made is on its way. */
+void vnet_link_leave(struct vnet_view *view);
 /* The thread: send what was left to it. */
 void vnet_batches_send(struct vnet_link *link);
 

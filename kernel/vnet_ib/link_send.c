@@ -287,6 +287,17 @@ void plat_flush(struct nic *nic)
 	vnet_batch_release(link, batch);
 }
 
+void vnet_link_leave(struct vnet_view *view)
+{
+	int idx;
+
+	if (likely(!atomic_read(&view->dev->link->busy)))
+		return;
+	idx = srcu_read_lock(&vnet_inside);
+	plat_flush(&view->nic);
+	srcu_read_unlock(&vnet_inside, idx);
+}
+
 u32 plat_crc32c(u32 crc, const void *data, u64 length)
 {
 	return ~crc32c(~crc, data, length);

@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
-#include "vnet_ib.h"
+#include "link.h"
 
 /* Requests of one queue before the next has its turn. */
 #define VNET_BUDGET 64
@@ -63,6 +63,7 @@ static void vnet_tell_all(struct vnet_dev *dev)
 
 void vnet_tell(struct vnet_dev *dev)
 {
+	vnet_link_leave(&dev->agent);
 	if (likely(llist_empty(&dev->ready)))
 		return;
 	/* Handlers expect what an interrupt gives them: nobody to sleep with. */
@@ -78,6 +79,7 @@ static void vnet_tell_work(struct irq_work *work)
 
 void vnet_tell_later(struct vnet_dev *dev)
 {
+	vnet_link_leave(&dev->kernel);
 	if (unlikely(!llist_empty(&dev->ready)))
 		irq_work_queue(&dev->tell);
 }
