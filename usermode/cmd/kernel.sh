@@ -12,6 +12,8 @@ ${BOLD}vnet kernel shell${PLAIN} [--kernel VERSION] [--memory MB]
 ${BOLD}vnet kernel run${PLAIN} [OPTIONS] SCRIPT [ARGS...]
 ${BOLD}vnet kernel build${PLAIN} [--kernel VERSION]
 ${BOLD}vnet kernel fetch${PLAIN} [VERSION]
+${BOLD}vnet kernel key${PLAIN} [--device NAME] [--accept] FILE
+${BOLD}vnet kernel key${PLAIN} [--device NAME] --forget
 
 The kernel module vnet_ib, and guests in which it cannot hurt: Debian's own kernel
 under QEMU's software emulation, over this machine's files, which it cannot change.
@@ -22,6 +24,12 @@ under QEMU's software emulation, over this machine's files, which it cannot chan
   build   builds the module and prints where it is
   fetch   downloads the kernel for guests; nothing is installed but, by root, the
           headers that modules are built against
+  key     gives a device of the kernel the key that its frames are made with from
+          now on: what is in FILE, 16 to 4096 bytes, which is a key of user mode's
+          nodes, too. The key before it is accepted still; the same key once more
+          ends that. --accept: a key that is accepted beside, and not yet used.
+          --forget: none any more, so that frames stay on this machine.
+          NAME: vnet0 if it is not given. It needs CAP_NET_ADMIN; nobody can read it.
 
   --kernel VERSION  6.1 (the default), 6.12, one like 6.1.0-56-amd64, or debug, which
                     tests/kernel/build-debug-kernel makes; for build, the default is
@@ -100,9 +108,50 @@ kernel_guest() {	# shell|run [OPTIONS] [SCRIPT [ARGS...]]
 	exec "$VNET_KERNEL_ROOM/run" "${options[@]}"
 }
 
+# What is in a file, by one write: so the kernel wants it.
+kernel_give_key() {	# FILE ATTRIBUTE
+	local size
+
+	[[ -f $1 && -r $1 ]] || die_usage "there is no key file '$1'"
+	size=$(stat -L -c %s -- "$1")
+	((size >= 16 && size <= 4096)) || die_usage "key file $1: a key has from 16 to 4096 bytes"
+	dd bs=4096 count=1 status=none if="$1" of="$2" || die "$EXIT_VNET" "the key was not taken"
+}
+
+kernel_key() {	# [--device NAME] [--accept] FILE | [--device NAME] --forget
+	local device=vnet0 attribute=use_key folder
+
+	while [[ ${1-} == -* ]]; do
+		case $1 in
+		--device)
+			[[ ${2-} =~ ^[A-Za-z0-9_.-]+$ ]] || die_usage "--device wants a name"
+			device=$2
+			shift
+			;;
+		--accept) attribute=accept_key ;;
+		--forget) attribute=forget_keys ;;
+		*) die_usage "kernel key has no option '$1'; see: vnet kernel --help" ;;
+		esac
+		shift
+	done
+	folder=/sys/class/infiniband/$device/link
+	[[ -d $folder ]] || die "$EXIT_VNET" "the kernel has no device $device of vnet's"
+	if [[ $attribute == forget_keys ]]; then
+		[[ $# == 0 ]] || die_usage "kernel key --forget wants nothing else"
+		echo all >"$folder/$attribute" || die "$EXIT_VNET" "the keys were not forgotten"
+		return
+	fi
+	[[ $# == 1 ]] || die_usage "kernel key wants a file; see: vnet kernel --help"
+	kernel_give_key "$1" "$folder/$attribute"
+}
+
 cmd_kernel() {
 	if [[ ${1-} =~ ^(--help|-h)$ || ${1-} != run && ${2-} =~ ^(--help|-h)$ ]]; then
 		help_kernel
+		return
+	fi
+	if [[ ${1-} == key ]]; then
+		kernel_key "${@:2}"
 		return
 	fi
 	kernel_library
