@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In a guest: two devices in two network namespaces, joined by a veth, and a node
+# of user mode in a third. Nothing passes without a key, or with another; with one,
+# whatever the network does to frames, programs have the same results; and devices
+# and the module can go in the midst of it.
+#
+#   [a: va 10.9.9.1] -- sw0 -- [b: vb 10.9.9.2]
+#                        |
+#                        +---- [c: user mode, 10.9.9.3]
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+PAIR_TIMEOUT=30
+KEYS=/run/keys
+
+die() {
+	echo "link: $*" >&2
+	for space in a b; do
+		ip netns exec "$space" rdma statistic show link "v$space/1" >&2
+	done
+	exit 1
+}
+
+# Not functions: a shell of theirs would be elsewhere than where the server listens.
+IN_A=(ip netns exec a) IN_B=(ip netns exec b) IN_C=(ip netns exec c)
+
+# ------------------------------------------------------------------- the network
+
+add_space() {	# NAME ADDRESS
+	ip netns add "$1" && ip link add "e$1" type veth peer name "p$1" &&
+		ip link set "e$1" netns "$1" && ip link set "p$1" master sw0 up &&
+		ip netns exec "$1" ip address add "$2/24" dev "e$1" &&
+		ip netns exec "$1" ip link set "e$1" up && ip netns exec "$1" ip link set lo up
+}
+
+has_gid_in() {	# NAME
+	ip netns exec "$1" grep -q ':0a09:09' "/sys/class/infiniband/v$1/ports/1/gids/1" 2>/dev/null
+}
+
+add_link_device() {	# NAME
+	ip netns exec "$1" rdma link add "v$1" type vnet netdev "e$1" && await 10 has_gid_in "$1"
+}
+
+make_network() {
+	ip link add name sw0 type bridge && ip link set sw0 up && add_space a 10.9.9.1 &&
+		add_space b 10.9.9.2 && add_space c 10.9.9.3 &&
+		add_link_device a && add_link_device b
+}
+
+counter() {	# NAME COUNTER
+	ip netns exec "$1" cat "/sys/class/infiniband/v$1/ports/1/hw_counters/$2"
+}
+
+set_key() {	# NAME FILE KEY
+	ip netns exec "$1" dd bs=4096 status=none if="$KEYS/$3" of="/sys/class/infiniband/v$1/link/$2"
+}
+
+# Faults of what goes either way.
+disturb() {	# NETEM...
+	"${IN_A[@]}" tc qdisc replace dev ea root netem "$@" && "${IN_B[@]}" tc qdisc replace dev eb root netem "$@"
+}
+
+undisturbed() {
+	"${IN_A[@]}" tc qdisc del dev ea root && "${IN_B[@]}" tc qdisc del dev eb root
+}
+
+# ------------------------------------------------------------------------ programs
+
+figure() {	# PROGRAM: of its table, the last line
+	awk -v program="$1" '/^ *[0-9]+ +[0-9]+ / { figure = program ~ /_lat$/ ? $5 " us" : $4 " MB/s" }
+		END { if (figure) print program ": " figure }'
+}
+
+# A peer may be silent for seconds, where a guest has a part of a processor.
+PERFTEST=(-x 1 -F -u 18)
+
+perftest() {	# PROGRAM OPTIONS...
+	pair "${IN_A[@]}" "$@" -d va "${PERFTEST[@]}" -- "${IN_B[@]}" "$@" -d vb "${PERFTEST[@]}" 10.9.9.1 >/run/out ||
+		{ cat /run/out; die "$* fails"; }
+	figure "$1" </run/out
+}
+
+pingpong() {	# PROGRAM OPTIONS...
+	pair "${IN_A[@]}" "$@" -d va -g 1 -- "${IN_B[@]}" "$@" -d vb -g 1 10.9.9.1 >/run/out ||
+		{ cat /run/out; die "$* fails"; }
+}
+
+programs() {	# ITERATIONS
+	pingpong ibv_rc_pingpong -n "$1" -c
+	pingpong ibv_uc_pingpong -n "$1"
+	pingpong ibv_ud_pingpong -n "$1"
+	perftest ib_send_lat -n "$1"
+	perftest ib_write_lat -n "$1"
+	perftest ib_send_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_write_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_read_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_atomic_bw -n "$1"
+	perftest ib_send_bw -c UC -n "$1" -s 1024
+	perftest ib_send_bw -c UD -n "$1" -s 1024
+}
+
+# What must not lose anything, where the network does.
+reliable_programs() {	# ITERATIONS
+	pingpong ibv_rc_pingpong -n "$1" -c
+	perftest ib_send_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_write_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_read_bw -n "$(($1 / 5))" -s 65536
+	perftest ib_atomic_bw -n "$1"
+}
+
+# --------------------------------------------------------------------------- keys
+
+refused() {	# WHY NAME COUNTER
+	local before
+
+	before=$(counter "$2" "$3")
+	pair "${IN_A[@]}" ibv_rc_pingpong -n 10 -d va -g 1 -- "${IN_B[@]}" ibv_rc_pingpong -n 10 -d vb -g 1 10.9.9.1 \
+		>/run/out 2>&1 && die "frames pass, $1"
+	(($(counter "$2" "$3") > before)) || { cat /run/out; die "nobody counts frames, $1"; }
+}
+
+check_keys() {
+	"${IN_B[@]}" cat /sys/class/infiniband/vb/link/use_key >/dev/null 2>&1 && die "the key can be read"
+	"${IN_B[@]}" setpriv --bounding-set -net_admin --inh-caps -net_admin bash -c \
+		"printf %020d 1 >/sys/class/infiniband/vb/link/use_key" 2>/dev/null &&
+		die "a key is set without the right to"
+	set_key b use_key one || die "no key can be set"
+	refused "though one side has no key" a link_strangers
+	set_key a use_key other || die "no key can be set"
+	refused "though keys differ" a link_unknown_key
+	set_key a use_key one || die "no key can be set"
+}
+
+# Under traffic: accept, use, and the old one is forgotten.
+change_key() {
+	local step
+
+	(for step in "a accept_key" "b accept_key" "a use_key" "b use_key" "a use_key" "b use_key"; do
+		# shellcheck disable=SC2086 # two words
+		set_key $step two
+		nap 0.1
+	done) &
+	perftest ib_write_bw -n 40 -s 65536 >/dev/null
+	wait $!
+	pingpong ibv_rc_pingpong -n 10
+	set_key a use_key one && refused "though the old key was changed" b link_unknown_key
+	set_key a use_key two
+}
+
+# ---------------------------------------------------------------------- user mode
+
+# A node of user mode takes what the kernel sends, and the other way round.
+user_node() {
+	local export=(env -u RDMAV_DRIVERS VNET_RUNTIME_DIR=/run/node-c)
+
+	chmod 600 "$KEYS/two"
+	pair "${IN_A[@]}" ib_write_bw -n 20 -d va "${PERFTEST[@]}" -- "${IN_C[@]}" "${export[@]}" "$VNET" run --listen 10.9.9.3 \
+		--key "$KEYS/two" ib_write_bw -n 20 "${PERFTEST[@]}" 10.9.9.1 >/run/out ||
+		{ cat /run/out; die "a node of user mode does not reach the kernel's"; }
+	echo "from user mode: $(figure ib_write_bw </run/out)"
+}
+
+# ----------------------------------------------------------------------------- ends
+
+start_traffic() {
+	set -m
+	"${IN_A[@]}" ib_write_bw -d va "${PERFTEST[@]}" -D 30 -s 65536 >/dev/null 2>&1 </dev/null &
+	listener=$!
+	await 10 group_listens "$listener" || die "no traffic"
+	"${IN_B[@]}" ib_write_bw -d vb "${PERFTEST[@]}" -D 30 -s 65536 10.9.9.1 >/dev/null 2>&1 </dev/null &
+	caller=$!
+	set +m
+	frames=$(counter b frames_sent)
+	await 10 more_frames || die "no traffic"
+}
+
+more_frames() {
+	(($(counter b frames_sent) > frames + 200))
+}
+
+end_traffic() {
+	kill -KILL -- "-$listener" "-$caller" 2>/dev/null
+	wait "$listener" "$caller" 2>/dev/null
+}
+
+ends() {
+	start_traffic
+	timeout 20 ip netns exec a rdma link delete va || die "no device can be deleted under traffic"
+	end_traffic
+	{ add_link_device a && set_key a use_key two; } || die "no device can be made again"
+	pingpong ibv_rc_pingpong -n 10
+	start_traffic
+	ip netns delete b || die "no namespace can be deleted under traffic"
+	end_traffic
+	await 10 no_device_b || die "a device outlives its namespace"
+	rmmod vnet_ib || die "the module cannot be unloaded"
+}
+
+no_device_b() {
+	[[ $(rdma link show) != *vb/* ]]
+}
+
+timed() {	# COMMAND...
+	local start=$SECONDS
+
+	"$@"
+	echo "# $*: $((SECONDS - start)) s"
+}
+
+load_modules || die "no module"
+mkdir -m 700 "$KEYS"
+for key in one other two; do
+	printf 'a key of the test, which is called %s\n' "$key" >"$KEYS/$key"
+done
+make_network || die "no network"
+timed check_keys
+timed programs 50
+disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
+timed reliable_programs 25
+undisturbed
+timed change_key
+timed user_node
+timed ends
