@@ -14,6 +14,8 @@
 #define FLUSH_PAUSE 1000000ull
 /* Empty polls of a thread, some tens of microseconds, before it yields. */
 #define POLLS_PER_YIELD 2048
+/* What a look at the link counts for: it is a system call. */
+#define LINK_POLLS 32
 
 static inline struct client_nic *client_nic(u64 cookie)
 {
@@ -53,17 +55,21 @@ static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
  * peer, or what makes the peer send. With a processor of its own for each, the
  * call returns at once, and is too rare to be felt.
  */
-static void give_way(void)
+static void give_way(u32 cost)
 {
 	static __thread u32 polls __attribute__((tls_model("initial-exec")));
 
-	if (unlikely(++polls % POLLS_PER_YIELD == 0))
-		(void)sys(SYS_sched_yield);
+	polls += cost;
+	if (likely(polls < POLLS_PER_YIELD))
+		return;
+	polls = 0;
+	(void)sys(SYS_sched_yield);
 }
 
 static void gate_idle(u64 cookie, u32 cqn)
 {
 	struct client_nic *cn = client_nic(cookie);
+	u32 cost = 1;
 
 	if (unlikely(cn->foreign))
 		return;
@@ -71,10 +77,12 @@ static void gate_idle(u64 cookie, u32 cqn)
 		device_is_dead(cn);
 		return;
 	}
-	if (unlikely(nic_is_wired(&cn->nic)))
+	if (unlikely(nic_is_wired(&cn->nic))) {
 		link_idle(&cn->nic, cqn);
+		cost = LINK_POLLS;
+	}
 	nic_idle(&cn->nic);
-	give_way();
+	give_way(cost);
 }
 
 static int gate_copy(u64 cookie, void *dst, const void *src, u32 len)
