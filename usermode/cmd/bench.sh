@@ -13,6 +13,10 @@ ${BOLD}vnet bench peers${PLAIN} [--json] [--runs N]
 Measures vnet0 beside other ways to do the same on this machine, in one run, and
 prints medians and ratios. ${BOLD}vnet bench peers --help${PLAIN} tells more.
 
+${BOLD}vnet bench nodes${PLAIN} [--json] [--runs N]
+
+Measures vnet0 between two nodes of this machine, beside UDP and TCP.
+
 ${BOLD}vnet bench kernel${PLAIN} [--json] [--runs N]
 
 Measures the kernel's vnet0 beside rdma_rxe, in a guest.
@@ -25,7 +29,7 @@ EOF
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | sim) ;;
+	peers | kernel | nodes | sim) ;;
 	--help | -h)
 		help_bench
 		return
