@@ -33,6 +33,20 @@ static const char *const rule_names[RULES] = {
 	[RULE_IMMEDIATE] = "immediate",
 	[RULE_LOST_COMPLETION] = "lost-completion",
 	[RULE_DOUBLE_COMPLETION] = "double-completion",
+#ifdef NIC_TEST_BREAK
+#define FIRMWARE(rule) [RULE_FIRMWARE + NIC_RULE_##rule - NIC_RULE_UNLOAD]
+	FIRMWARE(UNLOAD) = "firmware-unload",
+	FIRMWARE(LATEST) = "firmware-latest",
+	FIRMWARE(WRITTEN) = "firmware-written",
+	FIRMWARE(EXPECTED) = "firmware-expected",
+	FIRMWARE(ATOMIC_ONCE) = "firmware-atomic-once",
+	FIRMWARE(LIFE) = "firmware-life",
+	FIRMWARE(FENCE) = "firmware-fence",
+	FIRMWARE(RETIRE) = "firmware-retire",
+	FIRMWARE(OPEN) = "firmware-open",
+	FIRMWARE(LAST) = "firmware-last",
+#undef FIRMWARE
+#endif
 };
 
 const char *rule_name(enum rule rule)
@@ -334,3 +348,13 @@ void rule_after(struct node *node)
 		note(node->index, node->cq[i]->cqn, 0);
 	}
 }
+
+#ifdef NIC_TEST_BREAK
+bool plat_broken(enum nic_vn_rule rule)
+{
+	if (state.rule != RULE_FIRMWARE + (u32)rule - NIC_RULE_UNLOAD)
+		return false;
+	state.broken++;
+	return true;
+}
+#endif

@@ -8,6 +8,7 @@
 #define SIM_RULES_H
 
 #include "fabric.h"
+#include "nic_platform.h"
 
 struct node;
 
@@ -47,6 +48,11 @@ enum rule {
 	RULE_LOST_COMPLETION,
 	/* A completion is there twice. */
 	RULE_DOUBLE_COMPLETION,
+#ifdef NIC_TEST_BREAK
+	/* Those that the firmware itself breaks when asked: enum nic_vn_rule. */
+	RULE_FIRMWARE,
+	RULE_FIRMWARE_LAST = RULE_FIRMWARE + NIC_RULE_LAST - NIC_RULE_UNLOAD,
+#endif
 	RULES,
 };
 
