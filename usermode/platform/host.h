@@ -104,6 +104,8 @@ struct host {
 		u64 size;
 		struct link_batch *batch;
 		struct link_inbox *inbox;
+		/* Who sleeps here sleeps on the socket, too. */
+		bool waits;
 	} link;
 };
 

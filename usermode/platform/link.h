@@ -181,6 +181,11 @@ u32 link_poll(struct nic *nic, u32 turns);
  * (the queue is armed), when the agent gets it back.
  */
 void link_idle(struct nic *nic, u32 cqn);
+/*
+ * This process sleeps on the socket, too, and was woken by it: it runs the link,
+ * and the agent need not wake up as long as that happens often.
+ */
+void link_woken(struct nic *nic);
 /* This process goes to sleep: the agent is to run the link. */
 void link_hand_back(struct nic *nic);
 /* Some client looked at the link within LINK_FRESH_NS. */

@@ -23,6 +23,7 @@
 #define INBOX_ROOM 65536
 /* Batches that a process takes before it polls its queue again. */
 #define IDLE_TURNS 1
+#define WOKEN_TURNS 4
 /* The time of a look is stored only when it differs by so much, ns. */
 #define STALE_NS (LINK_FRESH_NS / 8)
 
@@ -249,6 +250,12 @@ void link_hand_back(struct nic *nic)
 		plat_kick(nic);
 }
 
+void link_woken(struct nic *nic)
+{
+	nic_store(&nic->hdr->link_polled, plat_clock());
+	(void)link_poll(nic, WOKEN_TURNS);
+}
+
 /* Whoever armed a queue and finds it empty is about to sleep. */
 static bool is_armed(struct nic *nic, u32 cqn)
 {
@@ -262,9 +269,10 @@ static bool is_armed(struct nic *nic, u32 cqn)
 
 void link_idle(struct nic *nic, u32 cqn)
 {
+	const struct host *host = nic->host;
 	u64 now = plat_clock();
 
-	if (unlikely(is_armed(nic, cqn))) {
+	if (unlikely(is_armed(nic, cqn)) && !nic_load(&host->link.waits)) {
 		(void)link_poll(nic, IDLE_TURNS);
 		link_hand_back(nic);
 		return;

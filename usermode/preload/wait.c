@@ -29,29 +29,77 @@ static bool is_readable(int fd)
 	return sys(SYS_recvfrom, fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) != -EAGAIN;
 }
 
+/* The sockets of links that frames may come by; each NIC's place in the list. */
+static nfds_t add_links(struct session *session, struct pollfd *pfd, struct nic **nic)
+{
+	nfds_t n = 0;
+
+	for (u32 i = 0; i < session->nnics; i++) {
+		struct client_nic *cn = session->nic[i];
+		int fd = nic_load(&cn->host.link.fd);
+
+		if (fd < 0 || !nic_is_wired(&cn->nic))
+			continue;
+		nic_store(&cn->host.link.waits, true);
+		pfd[n] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		nic[n++] = &cn->nic;
+	}
+	return n;
+}
+
+/* Somebody else waits for the program, which does not wait for us. */
+static void hand_back_links(struct session *session)
+{
+	for (u32 i = 0; i < session->nnics; i++) {
+		struct client_nic *cn = session->nic[i];
+
+		if (!nic_is_wired(&cn->nic))
+			continue;
+		nic_store(&cn->host.link.waits, false);
+		link_hand_back(&cn->nic);
+	}
+}
+
+/*
+ * Frames that come meanwhile are taken by who sleeps here: waking the daemon, so
+ * that it wakes us, would take twice as long.
+ */
 int wait_readable(int fd, struct session *session)
 {
-	struct pollfd pfd[2] = {
+	struct nic *nic[VNET_MAX_NICS];
+	struct pollfd pfd[2 + VNET_MAX_NICS] = {
 		{ .fd = fd, .events = POLLIN },
 		{ .fd = session->watch_fd },
 	};
+	nfds_t i, links;
 
 	if (!session_alive(session))
 		return 0;
-	if (never_waits(fd))
+	if (never_waits(fd)) {
+		if (is_readable(fd))
+			return 0;
+		hand_back_links(session);
 		return is_readable(fd) ? 0 : -EAGAIN;
-	for (u32 i = 0; i < session->nnics; i++)
-		if (nic_is_wired(&session->nic[i]->nic))
-			link_hand_back(&session->nic[i]->nic);
-	/* Nothing is held: the thread may be cancelled here, as in read(). */
-	while (poll(pfd, 2, -1) < 0) {
-		if (errno != EINTR)
-			return -errno;
-		/* The system restarts read() behind most handlers, poll() never. */
-		if (!signals_restart())
-			return -EINTR;
 	}
-	return 0;
+	links = add_links(session, pfd + 2, nic);
+	for (;;) {
+		/* Nothing is held: the thread may be cancelled here, as in read(). */
+		if (poll(pfd, 2 + links, -1) < 0) {
+			if (errno != EINTR)
+				return -errno;
+			/* The system restarts read() behind most handlers, poll() never. */
+			if (!signals_restart())
+				return -EINTR;
+			continue;
+		}
+		if (pfd[0].revents || pfd[1].revents)
+			return 0;
+		for (i = 0; i < links; i++)
+			if (pfd[2 + i].revents & POLLNVAL)
+				pfd[2 + i].fd = -1;
+			else if (pfd[2 + i].revents)
+				link_woken(nic[i]);
+	}
 }
 
 /* Mostly there is one byte; to learn that there are no more costs no call. */
