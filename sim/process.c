@@ -581,8 +581,8 @@ void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 			violated("node %u: QP %u does not go to state %u", p->node->index, qp->qpn,
 				 path[i]);
 		trace(TRACE_QP, p->node->index, qp->qpn, path[i], qpn);
+		node_ran(p->node);
 	}
-	node_ran(p->node);
 }
 
 enum nic_result set_state(struct qp *qp, u8 to)
