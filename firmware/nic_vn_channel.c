@@ -10,6 +10,7 @@
 #include "nic_vn.h"
 
 #define NIC_CREDIT_ONE 256u
+#define NIC_FEWEST 4u
 /* Bits of how a round trip's average and deviation follow a sample. */
 #define NIC_RTT_SHIFT 3
 #define NIC_DEVIATION_SHIFT 2
@@ -199,8 +200,9 @@ static void nic_row_shrink(struct nic_row *row, u32 now)
 		return;
 	row->cut_at = now ? now : 1;
 	row->credit -= row->credit / 4;
-	if (row->credit < NIC_CREDIT_ONE)
-		row->credit = NIC_CREDIT_ONE;
+	/* With fewer, a loss is seen only by the timer: nothing later is answered. */
+	if (row->credit < NIC_FEWEST * NIC_CREDIT_ONE)
+		row->credit = NIC_FEWEST * NIC_CREDIT_ONE;
 }
 
 static void nic_answered_add(struct nic_answered *out, u32 qpn)

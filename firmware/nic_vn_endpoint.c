@@ -19,6 +19,42 @@ static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp 
 /* ------------------------------------------------------------------ leaving */
 
 /*
+ * Datagrams that were refused by the latest word are given up, as they may be: two
+ * NICs would else hold on to their frames for ever, for each other's sake. false:
+ * others are under way.
+ */
+static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	u32 i, high = nic_row_high(nic);
+	bool all = true;
+	u64 busy;
+
+	for (i = 0; i < high; i++) {
+		struct nic_row *row = &nic->row[i];
+
+		if (!nic_load(&row->busy))
+			continue;
+		if (!nic_trylock(nic, &row->lock))
+			return false;
+		for (busy = row->busy; busy; busy &= busy - 1) {
+			struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+			if (tx->qpn != qp->qpn)
+				continue;
+			if (!(tx->flags & NIC_TX_NACKED)) {
+				all = false;
+				continue;
+			}
+			nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+			nic_tx_free(row, tx);
+			nic_count(nic, unreachable);
+		}
+		nic_unlock(&row->lock);
+	}
+	return all;
+}
+
+/*
  * Packets that were refused by the latest word are taken back; false: others are
  * under way. The QP's sq_lock is held.
  */
@@ -30,7 +66,9 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 
 	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))
 		return true;
-	if (!row || qp->type == NIC_QPT_UD || ep->failed_status)
+	if (qp->type == NIC_QPT_UD)
+		return ep->leaving && nic_give_up_refused(nic, qp, ep);
+	if (!row || ep->failed_status)
 		return false;
 	if (!nic_trylock(nic, &row->lock))
 		return false;
