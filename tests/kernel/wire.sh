@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In one of two guests that a wire joins: vnet0 and rxe0 on eth0, and programs
+# between the two, in turn; also where the wire loses, repeats and overtakes.
+#
+#   wire.sh server|client
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+role=$1
+SERVER=192.168.90.1 CLIENT=192.168.90.2
+TOLD=/run/told
+COMMON=(-x 1 -F -u 18)
+
+die() {
+	echo "wire: $role: $*" >&2
+	rdma statistic show link vnet0/1 >&2
+	exit 1
+}
+
+set_up_wire() {
+	local own=$SERVER
+
+	[[ $role == server ]] || own=$CLIENT
+	load_modules && modprobe -a virtio_net rdma_rxe && ip address add "$own/24" dev eth0 &&
+		ip link set eth0 up && add_device vnet0 vnet eth0 && add_device rxe0 rxe eth0 &&
+		printf '%032d' 7 >/sys/class/infiniband/vnet0/link/use_key
+}
+
+# The server tells what it is ready for by files that the client asks for.
+tell() {	# WHAT
+	: >"$TOLD/$1"
+}
+
+told() {	# WHAT
+	local answer=''
+
+	{ exec {web}<>"/dev/tcp/$SERVER/8000"; } 2>/dev/null || return
+	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" >&"$web"
+	read -r -t 5 answer <&"$web"
+	exec {web}>&-
+	[[ $answer == *' 200 '* ]]
+}
+
+serve() {	# NAME PROGRAM OPTIONS...
+	local pid
+
+	set -m
+	"${@:2}" "${COMMON[@]}" >/run/out 2>&1 </dev/null &
+	pid=$!
+	set +m
+	await 30 listens_or_gone "$pid"
+	tell "$1"
+	wait "$pid" || { cat /run/out; die "$1 fails"; }
+}
+
+ask() {	# NAME PROGRAM OPTIONS...
+	await 120 told "$1" || die "the server is not ready for $1"
+	timeout 60 "${@:2}" "${COMMON[@]}" "$SERVER" >/run/out 2>&1 || { cat /run/out; die "$1 fails"; }
+	awk -v name="$1" '/^ *[0-9]+ +[0-9]+ / { figure = name ~ /lat/ ? $5 " us" : $4 " MB/s" }
+		END { print name ": " figure }' /run/out
+}
+
+step() {
+	if [[ $role == server ]]; then serve "$@"; else ask "$@"; fi
+}
+
+set_up_wire || die "no devices"
+mkdir "$TOLD"
+if [[ $role == server ]]; then
+	python3 -m http.server 8000 --directory "$TOLD" >/run/web 2>&1 &
+	web_server=$!
+fi
+for round in 1 2 3; do
+	for device in vnet0 rxe0; do
+		step "write_bw.$device.$round" ib_write_bw -d "$device" -n 50 -s 65536
+	done
+done
+step write_lat.vnet0 ib_write_lat -d vnet0 -n 50
+step write_lat.rxe0 ib_write_lat -d rxe0 -n 50
+tc qdisc add dev eth0 root netem loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
+step netem.write_bw ib_write_bw -d vnet0 -n 20 -s 65536
+step netem.send_bw ib_send_bw -d vnet0 -n 20 -s 65536
+step netem.read_bw ib_read_bw -d vnet0 -n 10 -s 65536
+step netem.atomic_bw ib_atomic_bw -d vnet0 -n 20
+if [[ $role == server ]]; then
+	tell end
+	await 60 grep -q 'GET /end .* 200' /run/web || die "the client does not end"
+	kill "$web_server"
+	rdma statistic show link vnet0/1
+else
+	rdma statistic show link vnet0/1
+	await 60 told end || die "the server does not end"
+fi
