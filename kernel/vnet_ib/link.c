@@ -15,6 +15,8 @@
 #define VNET_HEADERS 48u
 /* What qdiscs may hold of our frames. */
 #define VNET_SEND_BUFFER (8 << 20)
+/* Least time until a frame is taken for lost that nothing has overtaken, us. */
+#define VNET_RTO_MIN 10000
 
 /* ----------------------------------------------------------------- addresses */
 
@@ -218,6 +220,8 @@ int vnet_link_make(struct vnet_dev *dev)
 	err = link->frame ? vnet_batches_make(link) : -ENOMEM;
 	if (err)
 		return err;
+	/* A thread answers, which may have to wait for its processor. */
+	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;
 	/* Later than any life before, on this machine. */
 	nic_link_renew(&dev->agent.nic, ktime_get_real_ns());
 	return 0;
