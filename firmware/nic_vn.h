@@ -113,7 +113,7 @@ struct nic_packet {
 struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
 			   u64 now);
 /* Free a channel, with the row's lock held. */
-void nic_tx_free(struct nic_row *row, struct nic_tx *tx);
+void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx);
 /* It is being transmitted (again), with the row's lock held: its timer. */
 void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now);
 

@@ -119,10 +119,13 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	return tx;
 }
 
-void nic_tx_free(struct nic_row *row, struct nic_tx *tx)
+void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
 {
 	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
 	tx->qpn = 0;
+	/* Not taken by the latest word: on a link that keeps order, by none. */
+	if (nic->hdr->settings.sequence_bits == 1 && (tx->flags & NIC_TX_NACKED))
+		tx->seq--;
 	row->unacked--;
 	row->unacked_bytes -= tx->length;
 }
@@ -166,7 +169,7 @@ void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
 
 		busy &= busy - 1;
 		if (tx->qpn == qpn)
-			nic_tx_free(row, tx);
+			nic_tx_free(nic, row, tx);
 	}
 }
 
@@ -234,7 +237,8 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
 		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
 	}
-	nic_tx_free(row, tx);
+	tx->flags &= (u8)~NIC_TX_NACKED;
+	nic_tx_free(nic, row, tx);
 }
 
 static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
@@ -249,7 +253,8 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
 		status = VNET_WC_REM_OP_ERR;
 	if (ep && ep->qpn == tx->qpn)
 		nic_vn_fail(ep, tx->psn, (u32)status);
-	nic_tx_free(row, tx);
+	tx->flags &= (u8)~NIC_TX_NACKED;
+	nic_tx_free(nic, row, tx);
 }
 
 static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
@@ -287,7 +292,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		ep->gate = nic_load(&ep->una);
 		ep->gated = 1;
 		ep->allowed = 1;
-		nic_tx_free(row, tx);
+		nic_tx_free(nic, row, tx);
 		nic_answered_add(out, ep->qpn);
 	}
 	if (ack->code != VNET_NACK_RNR)

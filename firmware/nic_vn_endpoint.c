@@ -46,7 +46,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 				continue;
 			}
 			nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
-			nic_tx_free(row, tx);
+			nic_tx_free(nic, row, tx);
 			nic_count(nic, unreachable);
 		}
 		nic_unlock(&row->lock);
@@ -341,7 +341,7 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
 
 		if (tx->qpn == qp->qpn && tx->psn == ep->next)
-			nic_tx_free(row, tx);
+			nic_tx_free(nic, row, tx);
 	}
 	/* Bits outside of the windows are of packets that were counted already. */
 	if (ep->next - ep->una < NIC_WINDOW)

@@ -395,7 +395,7 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 		return true;
 	if (nic_lock(s->nic, &row->lock)) {
 		nic_vn_fail(ep, packet->psn, VNET_WC_LOC_PROT_ERR);
-		nic_tx_free(row, tx);
+		nic_tx_free(s->nic, row, tx);
 		nic_unlock(&row->lock);
 	}
 	return true;
@@ -644,6 +644,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 		if (nic_turn(qp) == NIC_TURN_FLUSH) {
 			if (!nic_vn_cancel(nic, qp, s.ep))
 				goto later;
+			plat_flush(nic);
 			return false;
 		}
 		if (!*budget)
@@ -702,7 +703,7 @@ static void nic_give_up(struct nic_sending *s, struct nic_tx *tx, u32 status)
 		nic_vn_fail(s->ep, tx->psn, status);
 	else
 		nic_fetch_or(&s->ep->done, 1ull << (tx->psn % NIC_WINDOW));
-	nic_tx_free(s->row, tx);
+	nic_tx_free(s->nic, s->row, tx);
 }
 
 static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
@@ -732,7 +733,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		goto unlock;
 	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
 		/* Nobody asks for it any more. */
-		nic_tx_free(row, tx);
+		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}
 	status = nic_given_up(s->nic, s->qp, s->ep, tx, now);
@@ -742,7 +743,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	}
 	/* An answer that was lost, and came after all? */
 	if (tx->psn - s->ep->una >= s->ep->next - s->ep->una) {
-		nic_tx_free(row, tx);
+		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}
 	nic_fetch(&s->r, ring, tx->sq_index);
@@ -751,7 +752,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (status) {
 		nic_vn_fail(s->ep, tx->psn, status);
-		nic_tx_free(row, tx);
+		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}
 	nic_count_retry(s->qp, tx);
@@ -761,7 +762,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))
 		return;
 	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
-	nic_tx_free(row, tx);
+	nic_tx_free(s->nic, row, tx);
 unlock:
 	nic_unlock(&row->lock);
 }
