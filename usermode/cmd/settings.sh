@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet settings: how the transport of a node that runs behaves.
+
+help_settings() {
+	cat <<EOF
+${BOLD}vnet settings${PLAIN} [--node NAME] [NAME=VALUE[,NAME=VALUE...]]
+
+Changes settings of the transport between nodes, on a running node, under traffic;
+without any, shows its links and what is set (--json: all of it).
+
+  payload, window            bytes in a frame, and that the node takes at once
+  ack-unit, ack-delay        acknowledgements are collected: so many, so long (us)
+  channels                   logical channels in use at once, to one other NIC
+  rto-min, rto-max           retransmission timer, us
+  unreachable                datagrams to nobody are given up after it, ms
+  loiter, linger, weightN    turns of the NIC processor; N: service level
+  sequence-bits              32, or 1: the alternating bit
+  adaptive, piggyback        0 or 1
+
+A node that is to begin with some, and with so many endpoint frames:
+vnet run --settings frames=7,ack-unit=3 CMD. doc/protocol.md tells what they mean.
+EOF
+}
+
+cmd_settings() {
+	local text='' args=()
+
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--help | -h)
+			help_settings
+			return
+			;;
+		--node)
+			[[ -n ${2-} ]] || die_usage "--node wants a name"
+			export VNET_NODE=$2
+			shift
+			;;
+		--json) args+=("$1") ;;
+		[a-z]*=*) text+=${text:+,}$1 ;;
+		*) die_usage "'$1' is no NAME=VALUE; see: vnet settings --help" ;;
+		esac
+		shift
+	done
+	need_tree device
+	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:+settings }${text:-show}"
+}
