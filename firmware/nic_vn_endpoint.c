@@ -11,6 +11,9 @@
  */
 #include "nic_vn.h"
 
+/* Frames that are looked at for one that can be had. */
+#define NIC_MOST_LOOKS 128u
+
 static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
 {
 	return &nic->backing[nic_qp_index(nic, qp)];
@@ -127,9 +130,12 @@ static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 /* A free frame, or one that can be freed; frame_lock is held. */
 static struct nic_endpoint *nic_frame_find(struct nic *nic)
 {
-	u32 i;
+	/* Twice round a few frames; of many, some are always free or idle. */
+	u32 i, looks = 2 * nic->max_frame;
 
-	for (i = 0; i < 2 * nic->max_frame; i++) {
+	if (looks > NIC_MOST_LOOKS)
+		looks = NIC_MOST_LOOKS;
+	for (i = 0; i < looks; i++) {
 		struct nic_endpoint *ep = &nic->frame[nic->hdr->frame_hand++ % nic->max_frame];
 
 		if (!ep->qpn)

@@ -248,13 +248,16 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
 	struct nic_qp *qp = s->qp;
-	u32 status, failed;
+	u32 status, failed, retired = 0;
 
 	nic_window_advance(ep);
 	while (qp->sq_cons != ep->sq_next || ep->cut) {
 		bool whole = qp->sq_cons != ep->sq_next;
 		u32 last = whole ? ep->last[qp->sq_cons % NIC_WINDOW] : ep->next - 1;
 
+		/* More than can have been under way: these are not indices. */
+		if (unlikely(retired++ > NIC_WINDOW))
+			return false;
 		failed = nic_load_acquire(&ep->failed_status);
 		if (failed && (s32)(ep->failed_psn - last) <= 0)
 			status = failed;
