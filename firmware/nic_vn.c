@@ -31,12 +31,16 @@ static void nic_receive_acks(struct nic *nic, struct nic_row *row,
 {
 	struct nic_answered answered = { .n = 0 };
 	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
+	u32 tries = 8;
 
 	/* Data first: with its answer, the request may complete. */
 	if (data && !nic_vn_read_data(nic, row, f))
 		return;
-	if (!nic_lock(nic, &row->lock))
-		return;
+	/* An answer that is dropped costs a retransmission. */
+	while (!nic_lock(nic, &row->lock)) {
+		if (!--tries)
+			return;
+	}
 	nic_tx_answers(nic, row, f, data, &answered);
 	nic_unlock(&row->lock);
 	nic_run_answered(nic, &answered);

@@ -6,6 +6,7 @@
 #include "vnet_ib.h"
 
 #define VNET_CQE_SHIFT 7
+#define VNET_LEAST_CQE 4u
 static_assert(1 << VNET_CQE_SHIFT == VNET_CQE_SIZE);
 
 static struct ib_ucontext *vnet_udata_context(struct ib_udata *udata)
@@ -86,7 +87,7 @@ int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = vnet_create_cq_udata(input);
 	struct vnet_dev *dev = to_vdev(ibcq->device);
 	struct vnet_cq *cq = to_vcq(ibcq);
-	u32 flags;
+	u32 flags, entries;
 	int err;
 
 	if (!attr->cqe || attr->cqe > VNET_MAX_CQE ||
@@ -96,8 +97,12 @@ int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	spin_lock_init(&cq->lock);
-	err = vnet_ring_make(&cq->ring, vnet_udata_context(udata), roundup_pow_of_two(attr->cqe),
-			     VNET_CQE_SHIFT);
+	/*
+	 * Devices round up, and programs that ask for one entry may have two for an
+	 * instant: the next request's, before they have polled the last one's.
+	 */
+	entries = max_t(u32, roundup_pow_of_two(attr->cqe), VNET_LEAST_CQE);
+	err = vnet_ring_make(&cq->ring, vnet_udata_context(udata), entries, VNET_CQE_SHIFT);
 	if (err)
 		return err;
 	err = vnet_number_get(&dev->cqs, &cq->obj);

@@ -69,6 +69,8 @@ static const struct uv_class cq_class = {
 	.release = cq_release,
 };
 
+#define LEAST_CQE_SHIFT 2
+
 static int cq_check(const struct cq_args *args)
 {
 	if (args->comp_vector >= UV_COMP_VECTORS)
@@ -81,6 +83,13 @@ static int cq_check(const struct cq_args *args)
 static int cq_reserve(struct device *device, struct uv_cq *cq, const struct cq_args *args)
 {
 	u32 shift = uv_ceil_log2(args->cqe), index;
+
+	/*
+	 * Devices round up, and programs that ask for one entry may have two for an
+	 * instant: the next request's, before they have polled the last one's.
+	 */
+	if (shift < LEAST_CQE_SHIFT)
+		shift = LEAST_CQE_SHIFT;
 
 	cq->ring = uv_ring_get(device, 1u << shift, CQE_SHIFT);
 	if (!cq->ring)
