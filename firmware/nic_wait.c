@@ -11,6 +11,7 @@
 #include "nic_vn.h"
 
 #define NIC_TICK_NS 1000000ull
+#define NIC_MOST_LINGER 1000u
 /*
  * A process that polls looks again so often. Looking takes lines away from the
  * receiver, and is better rewarded when that has posted several receives.
@@ -146,8 +147,11 @@ static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
  */
 static bool nic_serve(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
-	u32 linger = nic->hdr->settings.linger;
+	u32 linger = nic_load(&nic->hdr->settings.linger);
 
+	/* Whoever wrote that there: others have their turn. */
+	if (linger > NIC_MOST_LINGER)
+		linger = NIC_MOST_LINGER;
 	budget = nic_share(nic, qp, budget);
 	if (!nic_qp_run(nic, qp, budget))
 		return false;

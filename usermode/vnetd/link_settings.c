@@ -29,7 +29,7 @@ static const struct {
 	SETTING("rto-max", rto_max, 100, 60000000),
 	SETTING("unreachable", unreachable, 10, 600000),
 	SETTING("loiter", loiter, 1, 65536),
-	SETTING("linger", linger, 0, 1000000),
+	SETTING("linger", linger, 0, 1000),
 	SETTING("sequence-bits", sequence_bits, 1, 32),
 	SETTING("adaptive", adaptive, 0, 1),
 	SETTING("piggyback", piggyback, 0, 1),
