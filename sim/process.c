@@ -638,14 +638,14 @@ u8 state_of(const struct qp *qp)
 bool destroy_qp(struct qp *qp)
 {
 	struct process *p = qp->process;
-	bool done;
+	enum nic_result result;
 
 	if (is_lost(p, qp->life))
 		return true;
-	done = COMMAND(p, nic_qp_destroy(&p->node->nic, qp->qpn)) == NIC_OK;
+	result = COMMAND(p, nic_qp_destroy(&p->node->nic, qp->qpn));
 	trace(TRACE_QP, p->node->index, qp->qpn, 99, 0);
 	node_ran(p->node);
-	return done;
+	return result == NIC_OK;
 }
 
 bool destroy_cq(struct queue *cq)
