@@ -169,17 +169,17 @@ static void note(struct flow *f, u64 began)
 static void ask(struct process *p, void *arg)
 {
 	struct flow *f = arg;
-	u64 posted = 0, over = 0;
+	u64 posted = 0, over = 0, window = f->window ? f->window : 1;
 	struct wc wc;
 
 	while (event_now() < f->until) {
 		struct sge sg = { at(p, 0), f->size, f->key };
 		bool any = false;
 
-		while (posted - over < f->window && send_room(f->qp)) {
+		while (posted - over < window && send_room(f->qp)) {
 			struct vnet_send_wqe wr = make_wr(VNET_WR_SEND, 2);
 
-			f->sent[posted++ % f->window] = event_now();
+			f->sent[posted++ % window] = event_now();
 			post_send(f->qp, &wr, &sg, 1);
 			any = true;
 		}
@@ -198,7 +198,7 @@ static void ask(struct process *p, void *arg)
 			if (reply)
 				stock(f->qp, f->key, f->reply);
 			if (reply == (f->reply != 0))
-				note(f, f->sent[over++ % f->window]);
+				note(f, f->sent[over++ % window]);
 			process_pay(p);
 		}
 	}

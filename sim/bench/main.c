@@ -195,34 +195,16 @@ static void run_gnuplot(const struct report *r, const char *directory)
 
 /* ------------------------------------------------------------------------ main */
 
-static bool is_wanted(const char *name, int argc, char **argv)
-{
-	bool any = false;
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--plot")) {
-			i++;
-			continue;
-		}
-		if (argv[i][0] == '-')
-			continue;
-		any = true;
-		if (!strcasecmp(argv[i], name))
-			return true;
-	}
-	return !any;
-}
-
-static bool is_known(const char *name)
+/* Which experiment has this name; EXPERIMENTS: none. */
+static u32 find(const char *name)
 {
 	u32 i;
 
 	for (i = 0; i < EXPERIMENTS; i++) {
 		if (!strcasecmp(experiments[i]->name, name))
-			return true;
+			break;
 	}
-	return false;
+	return i;
 }
 
 static void list(void)
@@ -233,54 +215,77 @@ static void list(void)
 		printf("%-4s %s\n", experiments[i]->name, experiments[i]->about);
 }
 
-int main(int argc, char **argv)
+/* What is to be done, as the arguments tell. */
+struct orders {
+	bool wanted[EXPERIMENTS];
+	bool any;
+	bool json;
+	const char *plots;
+};
+
+static void understand(struct orders *o, int argc, char **argv)
 {
-	const char *directory = NULL;
-	bool json = false, first = true;
-	struct report report;
-	u32 n;
 	int i;
+	u32 n;
 
 	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
+		n = find(argv[i]);
+		if (n < EXPERIMENTS) {
+			o->wanted[n] = true;
+			o->any = true;
+		} else if (!strcmp(argv[i], "--help")) {
 			fputs(help, stdout);
-			return 0;
-		}
-		if (!strcmp(argv[i], "--list")) {
+			exit(0);
+		} else if (!strcmp(argv[i], "--list")) {
 			list();
-			return 0;
-		}
-		if (!strcmp(argv[i], "--json")) {
-			json = true;
+			exit(0);
+		} else if (!strcmp(argv[i], "--json")) {
+			o->json = true;
 		} else if (!strcmp(argv[i], "--plot") && i + 1 < argc) {
-			directory = argv[++i];
-		} else if (argv[i][0] == '-' || !is_known(argv[i])) {
+			o->plots = argv[++i];
+		} else {
 			fprintf(stderr,
 				"vnet-sim-bench: what is '%s'? see: vnet bench sim --help\n",
 				argv[i]);
-			return 2;
+			exit(2);
 		}
 	}
-	if (json)
+}
+
+static void conduct(const struct orders *o, const struct experiment *e, bool first)
+{
+	struct report report;
+
+	memset(&report, 0, sizeof(report));
+	report.name = e->name;
+	e->run(&report);
+	if (o->json)
+		print_json(&report, first);
+	else
+		print_text(&report);
+	fflush(stdout);
+	if (o->plots) {
+		write_plot(&report, o->plots);
+		run_gnuplot(&report, o->plots);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct orders orders = { .json = false };
+	bool first = true;
+	u32 n;
+
+	understand(&orders, argc, argv);
+	if (orders.json)
 		printf("[");
 	for (n = 0; n < EXPERIMENTS; n++) {
-		if (!is_wanted(experiments[n]->name, argc, argv))
+		if (orders.any && !orders.wanted[n])
 			continue;
-		memset(&report, 0, sizeof(report));
-		report.name = experiments[n]->name;
-		experiments[n]->run(&report);
-		if (json)
-			print_json(&report, first);
-		else
-			print_text(&report);
-		fflush(stdout);
+		conduct(&orders, experiments[n], first);
 		first = false;
-		if (directory) {
-			write_plot(&report, directory);
-			run_gnuplot(&report, directory);
-		}
 	}
-	if (json)
+	if (orders.json)
 		printf("\n]\n");
 	return 0;
 }
