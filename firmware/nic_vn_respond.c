@@ -23,6 +23,8 @@ struct nic_arrival_op {
 	/* Begun for the data of an RDMA read. */
 	struct vnet_frame *reply;
 	u32 reply_len;
+	/* It was carried out before. */
+	bool again;
 	u8 code;
 	u64 result;
 };
@@ -63,16 +65,20 @@ void nic_vn_arrived(struct nic *nic, struct nic_qp *qp)
 
 /* ------------------------------------------------------------------ refusals */
 
-/* The queue pair fails; a reliable requester learns with what. */
+/*
+ * The queue pair fails; a reliable requester learns with what. Not by what it has
+ * carried out already: its memory may have gone since, as it may.
+ */
 static void nic_refuse(struct nic_arrival_op *a, enum vnet_wc_status status)
 {
 	if (a->qp->type != NIC_QPT_RC) {
 		nic_answer(a, VNET_ACK_DONE, 0);
 		return;
 	}
-	nic_qp_fail(a->nic, a->qp,
-		    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
-						       NIC_EVENT_QP_REQ_ERR);
+	if (!a->again)
+		nic_qp_fail(a->nic, a->qp,
+			    status == VNET_WC_REM_ACCESS_ERR ? NIC_EVENT_QP_ACCESS_ERR :
+							       NIC_EVENT_QP_REQ_ERR);
 	nic_answer(a, VNET_RETURN_ERROR, status);
 }
 
@@ -297,7 +303,7 @@ static void nic_arrive_write(struct nic_arrival_op *a)
 }
 
 /* The answer carries the data; a packet that comes again is answered anew. */
-static void nic_arrive_read(struct nic_arrival_op *a, bool again)
+static void nic_arrive_read(struct nic_arrival_op *a)
 {
 	const struct vnet_frame_op *op = a->op;
 	u32 length = nic_le32(op->read_len);
@@ -324,7 +330,7 @@ static void nic_arrive_read(struct nic_arrival_op *a, bool again)
 		a->reply_len = length;
 	}
 	nic_answer(a, VNET_ACK_DONE, 0);
-	if (!again)
+	if (!a->again)
 		nic_endpoint_advance(a->ep);
 }
 
@@ -386,7 +392,7 @@ static void nic_arrive_expected(struct nic_arrival_op *a)
 		nic_arrive_write(a);
 		break;
 	case VNET_WR_RDMA_READ:
-		nic_arrive_read(a, false);
+		nic_arrive_read(a);
 		break;
 	default:
 		nic_arrive_atomic(a);
@@ -453,8 +459,9 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 		nic_arrive_expected(a);
 	} else if (distance < 0) {
 		nic_count(a->nic, duplicates);
+		a->again = true;
 		if (a->op->opcode == VNET_WR_RDMA_READ)
-			nic_arrive_read(a, true);
+			nic_arrive_read(a);
 		else if (a->op->opcode >= VNET_WR_ATOMIC_CMP_SWP &&
 			 a->op->opcode <= VNET_WR_ATOMIC_FETCH_ADD)
 			nic_atomic_again(a, psn);
@@ -521,7 +528,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		return;
 	}
-	a->ep = nic_endpoint_get(a->nic, qp);
+	a->ep = nic_endpoint_await(a->nic, qp);
 	if (!a->ep) {
 		nic_answer(a, VNET_NACK_ABSENT, 0);
 		return;
