@@ -814,6 +814,13 @@ struct nic_header {
 	nic_lock_t row_lock;
 	nic_lock_t frame_lock;
 	u32 frame_hand;
+	/*
+	 * The endpoint (QP number; 0: none) that a packet came for and found no frame:
+	 * it has the next one, and that for itself, until then (NIC clock, ns).
+	 */
+	u32 awaited;
+	u32 rsvd5;
+	u64 awaited_until;
 	/* Rows with something that is due at a time, a bit per row % 64. */
 	u64 row_active;
 	/* Some process looks at the link itself: NIC clock of its last look. */

@@ -179,6 +179,8 @@ void nic_vn_arrived(struct nic *nic, struct nic_qp *qp);
 
 /* Its endpoint, if that is resident or can be made so now; sq_lock is held. */
 struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp);
+/* The same, for a packet that arrived: if there is no frame now, the next is for it. */
+struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp);
 /* The same, of one that is resident. */
 static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct nic_qp *qp)
 {

@@ -8,11 +8,20 @@
  * to leave once it has had its turn: it sends nothing new, and goes when nothing
  * of it is under way, or all that is has been refused by the latest word of its
  * receiver (such packets are taken back and sent again when it returns).
+ *
+ * Those who send ask for a frame all the time, an arriving packet only when its
+ * sender tries again: so one endpoint for which a packet came in vain has the next
+ * frame that becomes free, and keeps it until the packet comes again. Else NICs that
+ * refuse each other's packets might never have both ends of a connection in.
  */
 #include "nic_vn.h"
 
 /* Frames that are looked at for one that can be had. */
 #define NIC_MOST_LOOKS 128u
+/* A packet that was refused is awaited for so many times the shortest timeout. */
+#define NIC_AWAIT_TIMEOUTS 4u
+/* And for an odd time more, ns, so that two NICs do not go on in step. */
+#define NIC_AWAIT_ODD 0xfffffu
 
 static struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
 {
@@ -127,11 +136,31 @@ static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 	return gone;
 }
 
+/* The endpoint that the next frame is for; 0: none. */
+static u32 nic_awaited(const struct nic *nic)
+{
+	u32 qpn = nic_load(&nic->hdr->awaited);
+
+	return qpn && plat_clock() < nic_load(&nic->hdr->awaited_until) ? qpn : 0;
+}
+
+static void nic_await(struct nic *nic, u32 qpn)
+{
+	u64 now = plat_clock();
+
+	if (nic_awaited(nic))
+		return;
+	nic_store(&nic->hdr->awaited_until,
+		  now + NIC_AWAIT_TIMEOUTS * nic->hdr->settings.rto_min * 1000ull +
+			  (now & NIC_AWAIT_ODD));
+	nic_store(&nic->hdr->awaited, qpn);
+}
+
 /* A free frame, or one that can be freed; frame_lock is held. */
 static struct nic_endpoint *nic_frame_find(struct nic *nic)
 {
 	/* Twice round a few frames; of many, some are always free or idle. */
-	u32 i, looks = 2 * nic->max_frame;
+	u32 i, looks = 2 * nic->max_frame, awaited = nic_awaited(nic);
 
 	if (looks > NIC_MOST_LOOKS)
 		looks = NIC_MOST_LOOKS;
@@ -140,6 +169,8 @@ static struct nic_endpoint *nic_frame_find(struct nic *nic)
 
 		if (!ep->qpn)
 			return ep;
+		if (ep->qpn == awaited)
+			continue;
 		if (ep->used)
 			ep->used = 0;
 		else if (nic_frame_evict(nic, ep))
@@ -148,28 +179,82 @@ static struct nic_endpoint *nic_frame_find(struct nic *nic)
 	return NULL;
 }
 
-struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp)
+/* The QP's endpoint comes into this frame; its sq_lock and frame_lock are held. */
+static void nic_frame_load(struct nic *nic, struct nic_endpoint *ep, struct nic_qp *qp)
 {
-	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+	*ep = *nic_backing_of(nic, qp);
+	ep->sent = 0;
+	ep->used = 1;
+	ep->leaving = 0;
+	ep->qpn = qp->qpn;
+	nic_store_release(&qp->frame, (u32)(ep - nic->frame));
+	nic_count(nic, loads);
+}
 
-	if (likely(ep && ep->qpn == qp->qpn)) {
-		ep->used = 1;
-		return ep;
+static bool nic_takes_packets(const struct nic_qp *qp)
+{
+	u8 state = nic_load(&qp->state);
+
+	return state >= NIC_QPS_RTR && state != NIC_QPS_ERR;
+}
+
+/* A free frame is for the endpoint that is awaited, if that is another's: true. */
+static bool nic_frame_to_awaited(struct nic *nic, struct nic_endpoint *ep, const struct nic_qp *qp)
+{
+	u32 qpn = nic_awaited(nic);
+	struct nic_qp *other = qpn && qpn != qp->qpn ? nic_find_qp(nic, qpn) : NULL;
+	bool given = false;
+
+	/* Tried, never waited for: its holder may be waiting for frame_lock. */
+	if (!other || !nic_trylock(nic, &other->sq_lock))
+		return false;
+	if (other->qpn == qpn && nic_takes_packets(other) && nic_load(&other->frame) == NIC_NONE) {
+		nic_frame_load(nic, ep, other);
+		given = true;
 	}
+	nic_unlock(&other->sq_lock);
+	nic_pend(nic, other);
+	return given;
+}
+
+static struct nic_endpoint *nic_endpoint_load(struct nic *nic, struct nic_qp *qp, bool arrived)
+{
+	struct nic_endpoint *ep;
+
 	nic_count(nic, faults);
 	if (!nic_trylock(nic, &nic->hdr->frame_lock))
 		return NULL;
 	ep = nic_frame_find(nic);
-	if (ep) {
-		*ep = *nic_backing_of(nic, qp);
-		ep->sent = 0;
-		ep->used = 1;
-		ep->leaving = 0;
-		ep->qpn = qp->qpn;
-		nic_store_release(&qp->frame, (u32)(ep - nic->frame));
-		nic_count(nic, loads);
-	}
+	while (ep && nic_frame_to_awaited(nic, ep, qp))
+		ep = nic_frame_find(nic);
+	if (ep)
+		nic_frame_load(nic, ep, qp);
+	else if (arrived)
+		nic_await(nic, qp->qpn);
 	nic_unlock(&nic->hdr->frame_lock);
+	return ep;
+}
+
+struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (unlikely(!ep || ep->qpn != qp->qpn))
+		return nic_endpoint_load(nic, qp, false);
+	ep->used = 1;
+	return ep;
+}
+
+struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (unlikely(!ep || ep->qpn != qp->qpn))
+		ep = nic_endpoint_load(nic, qp, true);
+	else
+		ep->used = 1;
+	if (unlikely(ep && nic_load(&nic->hdr->awaited) == qp->qpn))
+		nic_store(&nic->hdr->awaited, 0);
 	return ep;
 }
 
