@@ -719,6 +719,24 @@ void check_lost_node(u32 node)
 	}
 }
 
+void check_lost_actor(const struct actor *actor)
+{
+	u32 i;
+
+	for (i = 0; i < all.nend; i++) {
+		struct end *e = all.end[i];
+
+		if (e->actor != actor || e->gone)
+			continue;
+		check_close(e);
+		if (!e->peer)
+			continue;
+		e->peer->excused = true;
+		/* If it was taking this connection down, its peer does now. */
+		e->peer->closing = false;
+	}
+}
+
 bool check_is_complete(const struct end *e)
 {
 	u32 i;

@@ -154,6 +154,8 @@ struct actor {
 	struct random random;
 	/* Rounds without anything to do. */
 	u32 idle;
+	/* Connections that it is just making anew. */
+	u32 repairing;
 	/* A region that comes and goes: its key, or 0. */
 	u32 spare_key;
 	u64 spare_at;
@@ -197,6 +199,8 @@ void check_polled(struct actor *actor, const struct wc *wc);
 void check_silent(struct end *end);
 /* The node lost all: nothing more is expected there. */
 void check_lost_node(u32 node);
+/* So did a process, and nobody else. */
+void check_lost_actor(const struct actor *actor);
 /* Nothing is expected of this end any more; of its works neither. */
 void check_close(struct end *end);
 /* All that was posted has ended. */

@@ -59,13 +59,80 @@ static void corrupt(struct frame *frame)
 	trace(TRACE_DAMAGED, frame->src, frame->dst, bit, frame->number);
 }
 
+static u32 any(void)
+{
+	return (u32)random_next(&fault.random) | 0x10000;
+}
+
+/* What no NIC sends, with a checksum that is right; to be refused as a whole. */
+static void forge_op(struct vnet_frame_op *op)
+{
+	switch (random_below(&fault.random, 4)) {
+	case 0:
+		op->channel |= 0x80;
+		break;
+	case 1:
+		op->opcode |= 0x40;
+		break;
+	case 2:
+		op->qp_type |= 0x10;
+		break;
+	default:
+		op->dst_qpn = any();
+		break;
+	}
+}
+
+static void forge_head(struct vnet_frame *head)
+{
+	switch (random_below(&fault.random, 4)) {
+	case 0:
+		head->kind |= 0x20;
+		break;
+	case 1:
+		head->nacks ^= 1u << random_below(&fault.random, 8);
+		break;
+	case 2:
+		head->dst_row = any();
+		break;
+	default:
+		head->payload_len ^= (u16)(1u << random_below(&fault.random, 16));
+		break;
+	}
+}
+
+static void forge(struct frame *frame)
+{
+	struct vnet_frame *head = (void *)frame->data;
+	struct vnet_frame_ack *ack = (void *)(head + 1);
+	struct vnet_frame_hello *hello = (void *)(head + 1);
+	u32 kind = head->kind;
+
+	if (random_below(&fault.random, 2) && kind >= VNET_FRAME_DATA && head->nacks)
+		ack[random_below(&fault.random, head->nacks)].channel |= 0x80;
+	else if (random_below(&fault.random, 2) && kind == VNET_FRAME_DATA)
+		forge_op((void *)(ack + head->nacks));
+	else if (kind < VNET_FRAME_DATA && random_below(&fault.random, 2))
+		hello->payload = 0;
+	else if (kind < VNET_FRAME_DATA && random_below(&fault.random, 2))
+		hello->dst_gid[random_below(&fault.random, 16)] ^= 0x11;
+	else
+		forge_head(head);
+	frame_seal(frame);
+	fault.counts.forged++;
+	trace(TRACE_FORGED, frame->src, frame->dst, kind, frame->number);
+}
+
 static void double_frame(const struct frame *frame, u64 at)
 {
 	struct frame *copy = frame_new(frame->src, frame->dst, frame->data, frame->length);
 
 	fault.counts.duplicated++;
 	trace(TRACE_DOUBLED, frame->src, frame->dst, frame->length, copy->number);
-	fabric_send(copy, at + random_below(&fault.random, REORDER_NS));
+	at += random_below(&fault.random, REORDER_NS);
+	if (fault.config.delay_copies && fault.config.delay_ns && random_below(&fault.random, 2))
+		at += random_below(&fault.random, (u32)fault.config.delay_ns);
+	fabric_send(copy, at);
 }
 
 static u64 lateness(const struct frame *frame)
@@ -105,6 +172,8 @@ void fault_send(struct frame *frame, u64 at)
 	}
 	if (happens(fault.config.duplicate))
 		double_frame(frame, at);
+	if (fault.config.forge > 0 && happens(fault.config.forge))
+		forge(frame);
 	if (happens(fault.config.corrupt))
 		corrupt(frame);
 	if (happens(fault.config.truncate)) {

@@ -9,13 +9,15 @@ struct node;
 
 struct fault_config {
 	/* Chances of each, for a frame. */
-	double loss, duplicate, reorder, corrupt, truncate, delay;
+	double loss, duplicate, reorder, corrupt, truncate, delay, forge;
 	/* How long the last one of these takes at most, ns. */
 	u64 delay_ns;
+	/* The second of two copies, too. */
+	bool delay_copies;
 };
 
 struct fault_counts {
-	u64 lost, duplicated, reordered, corrupted, truncated, delayed, cut;
+	u64 lost, duplicated, reordered, corrupted, truncated, delayed, forged, cut;
 };
 
 void fault_setup(const struct fault_config *config, u64 seed);

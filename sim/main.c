@@ -28,6 +28,7 @@ enum option_code {
 	OPT_PAYLOAD,
 	OPT_BITS,
 	OPT_COSTS,
+	OPT_WORKLOAD,
 	OPT_BREAK,
 	OPT_JOBS,
 	OPT_TRACE,
@@ -50,6 +51,7 @@ static const struct option options[] = {
 	{ "payload", required_argument, NULL, OPT_PAYLOAD },
 	{ "sequence-bits", required_argument, NULL, OPT_BITS },
 	{ "costs", required_argument, NULL, OPT_COSTS },
+	{ "workload", required_argument, NULL, OPT_WORKLOAD },
 	{ "break", required_argument, NULL, OPT_BREAK },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "trace", no_argument, NULL, OPT_TRACE },
@@ -80,7 +82,8 @@ static const char help[] =
 	"  --sequence-bits B  32, or 1: the alternating bit, for links that keep order\n"
 	"  --fabric F         ideal, ethernet, myrinet or atm\n"
 	"  --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,\n"
-	"                     cut,reset,slow,dead,stop,teardown\n"
+	"                     cut,reset,slow,dead,stop,teardown,kill,forge\n"
+	"  --workload V       1: seeds mean what they meant at first (default 2)\n"
 	"  --costs FILE       what things take (sim/costs.default tells)\n"
 	"  --break RULE       break a rule of the protocol, to see it caught\n"
 	"  --list-rules       which there are\n"
@@ -93,6 +96,7 @@ static const char help[] =
 
 struct summary {
 	u64 schedules, failed, first_bad;
+	u64 stops, deaths;
 	u64 steps, frames, dropped, virtual_ns, broken, qps, nics, resident;
 	u64 faults[SCHEDULE_FAULTS], fabrics[FABRIC_KINDS];
 	u64 hash;
@@ -203,6 +207,10 @@ static void one_option(struct request *r, int option, const char *value)
 			exit(2);
 		}
 		break;
+	case OPT_WORKLOAD:
+		c->workload =
+			(u32)number("workloads are 1 and 2, not", value, 1, SCHEDULE_WORKLOAD);
+		break;
 	case OPT_BREAK:
 		c->rule = rule_named(value);
 		if (c->rule == RULES)
@@ -252,6 +260,8 @@ static void add(struct summary *s, const struct schedule_result *r)
 
 	s->steps += r->steps;
 	s->frames += r->frames;
+	s->stops += r->stops;
+	s->deaths += r->deaths;
 	s->dropped += r->dropped;
 	s->virtual_ns += r->virtual_ns;
 	s->broken += r->rule_broken;
@@ -398,6 +408,9 @@ static u32 figures(const struct summary *s, struct figure *f)
 		{ "requests failed", s->totals.failed },
 		{ "requests flushed", s->totals.flushed },
 		{ "requests lost with their NIC", s->totals.lost },
+		{ "processes stopped in firmware", s->stops },
+		{ "processes killed", s->deaths },
+		{ "recovered operations", c->recovered },
 		{ "frames", s->frames },
 		{ "frames lost", s->fault.lost },
 		{ "frames duplicated", s->fault.duplicated },
@@ -405,6 +418,7 @@ static u32 figures(const struct summary *s, struct figure *f)
 		{ "frames corrupted", s->fault.corrupted },
 		{ "frames truncated", s->fault.truncated },
 		{ "frames delayed", s->fault.delayed },
+		{ "frames forged", s->fault.forged },
 		{ "frames at cut links", s->fault.cut },
 		{ "frames without room", s->dropped },
 		{ "retransmissions", c->retransmitted },
@@ -481,7 +495,7 @@ static double now(void)
 int main(int argc, char **argv)
 {
 	struct request request = {
-		.config = { .seed = 1, .fabric = FABRIC_KINDS },
+		.config = { .seed = 1, .fabric = FABRIC_KINDS, .workload = SCHEDULE_WORKLOAD },
 		.schedules = 1,
 		.jobs = 1,
 	};

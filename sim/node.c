@@ -281,19 +281,45 @@ void node_ran(struct node *node)
 	process_look(node);
 }
 
-/* Who runs the link: the agent, or the first process there is. */
-static struct nic *receiver(struct node *node)
+/* The process that runs the link: the first there is. NULL: the agent does. */
+static struct process *receiver(struct node *node)
 {
-	struct process *p = node->process[1];
+	u32 i;
 
-	return sim.config.polled && p && !p->fatal ? &p->view : &node->nic;
+	for (i = 1; sim.config.polled && i < SIM_MAX_SPACES && node->process[i]; i++) {
+		struct process *p = node->process[i];
+
+		if (!p->fatal && process_runs(p))
+			return p;
+		if (!sim.config.threads)
+			break;
+	}
+	return NULL;
+}
+
+static void receive(struct node *node, struct frame *frame)
+{
+	struct process *p = receiver(node);
+	struct nic_address from = { { 0 } };
+
+	memcpy(from.bytes, &frame->src, sizeof(frame->src));
+	if (p && sim.config.threads)
+		process_receive(p, &from, frame->data, frame->length);
+	else
+		nic_receive(p ? &p->view : &node->nic, &from, frame->data, frame->length);
+}
+
+static void receive_end(struct node *node)
+{
+	struct process *p = receiver(node);
+
+	nic_receive_end(p ? &p->view : &node->nic);
 }
 
 static void take_frame(struct node *node)
 {
 	const struct cost *cost = &sim.config.cost;
 	struct frame *frame = node->rx_head;
-	struct nic_address from = { { 0 } };
 	const struct vnet_frame *head = (const void *)frame->data;
 	bool ack = frame->length >= sizeof(*head) && head->kind == VNET_FRAME_ACK;
 
@@ -302,15 +328,14 @@ static void take_frame(struct node *node)
 	node->frames_received++;
 	spend(node, ack ? cost->ack_rx : cost->frame_rx);
 	node->place_until = event_now() + spent(node, (double)dma_time(frame->length));
-	memcpy(from.bytes, &frame->src, sizeof(frame->src));
 	trace(TRACE_RECEIVE, node->index, frame->src, frame->length, frame->number);
 	fault_arrived(node, frame);
-	nic_receive(receiver(node), &from, frame->data, frame->length);
+	receive(node, frame);
 	fabric_taken(frame);
 	frame_free(frame);
 	if (!node->rx_head || ++node->rx_batch >= RX_BATCH) {
 		node->rx_batch = 0;
-		nic_receive_end(receiver(node));
+		receive_end(node);
 		node->run_at = event_now();
 	}
 }
@@ -396,9 +421,9 @@ void node_arrive(struct frame *frame)
 }
 
 /* What is in a frame, for the trace. */
-static void trace_contents(const struct node *node, u32 length)
+static void trace_contents(const struct node *node, const u8 *data, u32 length)
 {
-	const struct vnet_frame *head = (const void *)node->tx;
+	const struct vnet_frame *head = (const void *)data;
 	const struct vnet_frame_ack *ack = (const void *)(head + 1);
 	const struct vnet_frame_op *op;
 	u32 i;
@@ -411,15 +436,15 @@ static void trace_contents(const struct node *node, u32 length)
 		      (u64)ack[i].channel * 1000000 + ack[i].seq, ack[i].result);
 	}
 	op = (const void *)(ack + head->nacks);
-	if (head->kind == VNET_FRAME_DATA && (const u8 *)(op + 1) <= node->tx + length)
+	if (head->kind == VNET_FRAME_DATA && (const u8 *)(op + 1) <= data + length)
 		trace(TRACE_PACKET, node->index, op->dst_qpn, (u64)op->channel * 1000000 + op->seq,
 		      (u64)op->opcode << 32 | op->psn);
 }
 
-void node_transmit(struct node *node, u32 to, u32 length)
+void node_transmit(struct node *node, u32 to, const u8 *data, u32 length)
 {
 	const struct cost *cost = &sim.config.cost;
-	const struct vnet_frame *head = (const void *)node->tx;
+	const struct vnet_frame *head = (const void *)data;
 	struct frame *frame;
 	u64 leaves;
 
@@ -432,10 +457,10 @@ void node_transmit(struct node *node, u32 to, u32 length)
 		node->gather_until = node->busy_until;
 	node->gather_until += dma_time(length);
 	leaves = node->gather_until + (u64)cost->dma;
-	frame = frame_new(node->index, to, node->tx, length);
+	frame = frame_new(node->index, to, data, length);
 	node->frames_sent++;
 	trace(TRACE_SEND, node->index, to, length, frame->number);
-	trace_contents(node, length);
+	trace_contents(node, data, length);
 	fault_send(frame, leaves);
 }
 

@@ -83,7 +83,7 @@ struct node {
 	/* Its NIC's processor takes so many times as long. */
 	double slow;
 
-	/* The frame that the firmware is making. */
+	/* The frame that the agent's firmware is making. */
 	u8 *tx;
 	u64 frames_sent, frames_received;
 };
@@ -100,6 +100,8 @@ struct sim_config {
 	bool cut_through;
 	/* A process that polls runs its node's link, and may keep answers back. */
 	bool polled;
+	/* In a thread of its own, which can stop in the midst of that. */
+	bool threads;
 };
 
 struct sim {
@@ -109,6 +111,8 @@ struct sim {
 	void (*after_step)(struct node *node);
 	/* Called for a copy before it is made; false: it is refused. */
 	u64 copies, copied;
+	/* Processes that stopped inside of the firmware, and that were killed. */
+	u64 stops, deaths;
 };
 
 extern struct sim sim;
@@ -139,6 +143,6 @@ void node_gid(u32 node, u8 gid[16]);
 /* The same, link-local. */
 void node_gid_ipv6(u32 node, u8 gid[16]);
 /* Take over the firmware's call as made; for the platform. */
-void node_transmit(struct node *node, u32 to, u32 length);
+void node_transmit(struct node *node, u32 to, const u8 *data, u32 length);
 
 #endif /* SIM_NODE_H */

@@ -12,6 +12,18 @@
 #include "rules.h"
 #include "trace.h"
 
+/* Where a process may stop, besides the numbered steps of the firmware. */
+enum platform_step {
+	STEP_COPY = 1000,
+	STEP_COPIED,
+	STEP_QUEUE,
+	STEP_CLOCK,
+	STEP_CHANNEL,
+	STEP_FRAME,
+	STEP_SEND,
+	STEP_FLUSH,
+};
+
 static const struct node *node_of(const struct nic *nic)
 {
 	return nic->host;
@@ -56,6 +68,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	sim.copies++;
 	sim.copied += length;
 	length = rule_copy(length);
+	process_step(STEP_COPY);
 	while (length) {
 		u64 n = length;
 		u8 *to, *from;
@@ -77,6 +90,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 			if (!to)
 				return result;
 			memmove(to, from, n);
+			process_step(STEP_COPIED);
 		}
 		length -= n;
 		at_dst += n;
@@ -100,11 +114,13 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 	if (offset < nic->off_queue || offset - nic->off_queue > nic->queue_bytes ||
 	    length > nic->queue_bytes - (offset - nic->off_queue) || offset % sizeof(u64))
 		return NULL;
+	process_step(STEP_QUEUE);
 	return (u8 *)node_of(nic)->memory + offset;
 }
 
 u64 plat_clock(void)
 {
+	process_step(STEP_CLOCK);
 	/* 0 is "no time" to the firmware. */
 	return event_now() + 1000000000;
 }
@@ -121,6 +137,7 @@ void plat_channel_ready(struct nic *nic, u32 channel)
 {
 	struct node *node = nic->host;
 
+	process_step(STEP_CHANNEL);
 	if (channel < SIM_MAX_CHANNELS)
 		node->readable[channel] = true;
 	process_ready(node);
@@ -130,9 +147,22 @@ void plat_relax(void)
 {
 }
 
+/* The frame that this thread makes. */
+static u8 *frame_of(struct nic *nic)
+{
+	struct process *thread = process_inside();
+
+	if (!thread || !sim.config.threads)
+		return node_of(nic)->tx;
+	if (!thread->tx)
+		thread->tx = sim_alloc(VNET_WIRE_MAX_FRAME + 8);
+	return thread->tx;
+}
+
 void *plat_frame(struct nic *nic)
 {
-	return node_of(nic)->tx;
+	process_step(STEP_FRAME);
+	return frame_of(nic);
 }
 
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
@@ -144,12 +174,14 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		violated("node %u sends %u bytes to a node %u", node_of(nic)->index, length, node);
 		return;
 	}
-	node_transmit(nic->host, node, length);
+	process_step(STEP_SEND);
+	node_transmit(nic->host, node, frame_of(nic), length);
 }
 
 void plat_flush(struct nic *nic)
 {
 	(void)nic;
+	process_step(STEP_FLUSH);
 }
 
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)

@@ -50,6 +50,17 @@ static struct {
 	u32 running;
 } state;
 
+void (*process_died)(struct process *p);
+u32 process_undying;
+
+/* Something of a NIC that its process has. */
+struct owned {
+	struct owned *next;
+	/* 'q' QP, 's' SRQ, 'c' CQ, 'w' window, 'm' region */
+	char kind;
+	u32 num;
+};
+
 struct block {
 	struct block *next;
 	/* Aligned for whatever stands behind it. */
@@ -117,10 +128,20 @@ struct process *process_new(struct node *node, u64 bytes)
 	}
 	node->process[i] = p;
 	p->node = node;
+	p->of = p;
 	p->space = i;
 	p->pdn = i;
 	attach(p);
 	remember(p);
+	return p;
+}
+
+struct process *process_helper(struct node *node)
+{
+	struct process *p = sim_alloc(sizeof(*p));
+
+	p->node = node;
+	p->of = p;
 	return p;
 }
 
@@ -142,6 +163,7 @@ void process_end_all(void)
 		free(block);
 	}
 	memset(&state, 0, sizeof(state));
+	process_undying = 0;
 }
 
 void process_renew(struct process *p)
@@ -160,6 +182,7 @@ void process_restarted(struct node *node)
 		if (!p)
 			continue;
 		p->fatal = true;
+		p->owned = NULL;
 		attach(p);
 		if (p->waits_for || p->waits_event)
 			process_ready(node);
@@ -173,24 +196,35 @@ u32 processes_running(void)
 
 /* ------------------------------------------------------------------------ time */
 
+static void run_thread(struct process *p)
+{
+	coroutine_run(p);
+	if (p->ended)
+		state.running--;
+}
+
 static void resume(void *arg, u64 wake)
 {
 	struct process *p = arg;
 
 	if (wake != p->wake || p->ended)
 		return;
+	/* All of its threads are stopped. */
+	if (p->stopped) {
+		event_at(p->stopped_until + 1, resume, p, wake);
+		return;
+	}
 	p->waits_for = NULL;
 	p->waits_event = false;
 	p->wake++;
-	coroutine_run(p);
-	if (p->ended)
-		state.running--;
+	run_thread(p);
 }
 
 void process_start(struct process *p, program_fn *program, void *arg, u64 time)
 {
 	p->program = program;
 	p->arg = arg;
+	p->of = p;
 	state.running++;
 	coroutine_start(p);
 	event_at(time, resume, p, p->wake);
@@ -228,7 +262,9 @@ static void poll_empty(struct process *p)
 	p->debt += sim.config.cost.poll_empty;
 	if (p->node->dead || !p->view.hdr->pending_summary)
 		return;
+	p->inside = true;
 	nic_idle(&p->view);
+	p->inside = false;
 	node_ran(p->node);
 }
 
@@ -264,8 +300,13 @@ bool wait_event(struct process *p, u64 until)
 
 	process_pay(p);
 	while (!p->fatal) {
-		if (nic_channel_take(&p->view, p->space, &handle, drain,
-				     &node->readable[p->space]) == NIC_OK) {
+		enum nic_result result;
+
+		p->inside = true;
+		result = nic_channel_take(&p->view, p->space, &handle, drain,
+					  &node->readable[p->space]);
+		p->inside = false;
+		if (result == NIC_OK) {
 			p->debt += sim.config.cost.event;
 			process_pay(p);
 			return true;
@@ -317,9 +358,173 @@ void process_async(struct node *node, const struct nic_async *async)
 		node->process[i]->events++;
 }
 
+/* -------------------------------------------------------------- stopping, dying */
+
+/* What is completed for it from now on nobody expects. */
+static void unwatch_all(struct process *p)
+{
+	struct node *node = p->node;
+	u32 i = 0;
+
+	while (i < node->ncq) {
+		if (node->cq[i]->process == p)
+			node->cq[i] = node->cq[--node->ncq];
+		else
+			i++;
+	}
+}
+
+static void die(struct process *p)
+{
+	p->dead = true;
+	p->stopped = false;
+	p->ended = true;
+	p->node->space[p->space].gone = true;
+	sim.deaths++;
+	state.running--;
+	trace(TRACE_DEATH, p->node->index, p->space, 0, 0);
+	if (!p->fatal && !p->node->dead) {
+		unwatch_all(p);
+		nic_recover(&p->node->nic, p->view.self, p->space);
+	}
+	if (process_died)
+		process_died(p);
+}
+
+/* It has not come into the firmware: so it dies where it is. */
+static void die_anyhow(void *arg, u64 wake)
+{
+	struct process *p = arg;
+
+	(void)wake;
+	if (p->dead || p->stopped || p->ended)
+		return;
+	if (process_undying)
+		event_at(event_now() + BUSY_NS, die_anyhow, p, 0);
+	else
+		die(p);
+}
+
+static void go_on(void *arg, u64 value)
+{
+	struct process *p = arg, *thread = p->stopped_thread;
+
+	(void)value;
+	if (p->dies) {
+		die(p);
+		return;
+	}
+	p->stopped = false;
+	run_thread(thread);
+}
+
+void process_stop(struct process *p, u32 steps, u64 ns, bool dies)
+{
+	if (p->stopped || p->dead || p->ended || p->dies)
+		return;
+	p->stop_in = steps;
+	p->stop_ns = ns;
+	p->dies = dies;
+	if (dies)
+		event_at(event_now() + ns, die_anyhow, p, 0);
+}
+
+struct process *process_inside(void)
+{
+	struct process *thread = coroutine_running();
+
+	return thread && thread->inside ? thread : NULL;
+}
+
 void process_step(int step)
 {
-	(void)step;
+	struct process *thread = process_inside(), *p;
+
+	if (!thread || !thread->of->stop_in)
+		return;
+	p = thread->of;
+	if ((p->dies && process_undying) || --p->stop_in)
+		return;
+	sim.stops++;
+	p->stopped = true;
+	p->stopped_thread = thread;
+	p->stopped_until = event_now() + p->stop_ns;
+	trace(TRACE_STOP, p->node->index, p->space, (u64)step, p->dies);
+	event_at(p->stopped_until, go_on, p, 0);
+	/* What it did so far is seen by others. */
+	node_ran(p->node);
+	coroutine_pause();
+}
+
+/* ------------------------------------------------------------- the link's thread */
+
+static void link_program(struct process *link, void *arg)
+{
+	struct process *p = arg;
+
+	for (;;) {
+		link->inside = true;
+		nic_receive(&p->view, &link->frame_from, link->frame, link->frame_length);
+		link->inside = false;
+		if (!link->link_busy) {
+			/* It was stopped, and nobody waits for it. */
+			node_ran(p->node);
+		}
+		link->link_busy = false;
+		coroutine_pause();
+	}
+}
+
+static struct process *link_thread(struct process *p)
+{
+	struct process *link = p->link;
+
+	if (link)
+		return link;
+	link = sim_alloc(sizeof(*link));
+	link->node = p->node;
+	link->of = p;
+	link->program = link_program;
+	link->arg = p;
+	link->frame = sim_alloc(VNET_WIRE_MAX_FRAME + 8);
+	p->link = link;
+	coroutine_start(link);
+	return link;
+}
+
+bool process_receive(struct process *p, const struct nic_address *from, const u8 *data, u32 length)
+{
+	struct process *link = link_thread(p);
+	bool done;
+
+	memcpy(link->frame, data, length);
+	link->frame_length = length;
+	link->frame_from = *from;
+	link->link_busy = true;
+	coroutine_run(link);
+	done = !link->link_busy;
+	link->link_busy = false;
+	return done;
+}
+
+/* --------------------------------------------------------------------- belongings */
+
+static void own(struct process *p, char kind, u32 num)
+{
+	struct owned *o = sim_alloc(sizeof(*o));
+
+	*o = (struct owned){ p->owned, kind, num };
+	p->owned = o;
+}
+
+static void disown(struct process *p, char kind, u32 num)
+{
+	struct owned **at_link = &p->owned;
+
+	while (*at_link && ((*at_link)->kind != kind || (*at_link)->num != num))
+		at_link = &(*at_link)->next;
+	if (*at_link)
+		*at_link = (*at_link)->next;
 }
 
 /* --------------------------------------------------------------------- commands */
@@ -378,6 +583,7 @@ u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access)
 		.space = p->space,
 		.live = true,
 	};
+	own(p, 'm', params.key);
 	return params.key;
 }
 
@@ -388,6 +594,7 @@ bool dereg_mr(struct process *p, u32 key)
 	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
 		return false;
 	p->node->region[key >> NIC_KEY_TAG_BITS].live = false;
+	disown(p, 'm', key);
 	return true;
 }
 
@@ -398,7 +605,10 @@ u32 alloc_mw(struct process *p, u8 kind)
 	if (p->node->next_mr >= p->node->nic.max_mr)
 		return 0;
 	params.key = new_key(p->node);
-	return nic_mr_create(&p->node->nic, &params) == NIC_OK ? params.key : 0;
+	if (nic_mr_create(&p->node->nic, &params) != NIC_OK)
+		return 0;
+	own(p, 'w', params.key);
+	return params.key;
 }
 
 static struct ring_view ring_make(struct process *p, u32 entries, u32 shift)
@@ -440,10 +650,12 @@ struct queue *make_cq(struct process *p, u32 entries, u32 channel)
 	params.ring = cq->ring.offset;
 	if (node->ncq == SIM_MAX_OBJECTS ||
 	    COMMAND(p, nic_cq_create(&node->nic, cq->cqn, &params)) != NIC_OK) {
-		violated("node %u: CQ %u cannot be made", node->index, cq->cqn);
+		if (!p->fatal)
+			violated("node %u: CQ %u cannot be made", node->index, cq->cqn);
 		return cq;
 	}
 	node->cq[node->ncq++] = cq;
+	own(p, 'c', cq->cqn);
 	return cq;
 }
 
@@ -464,8 +676,9 @@ struct srq *make_srq(struct process *p, u32 entries)
 	srq->srqn = node->next_srqn++;
 	srq->ring = ring_make(p, entries, params.stride_shift);
 	params.ring = srq->ring.offset;
-	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK)
+	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK && !p->fatal)
 		violated("node %u: SRQ %u cannot be made", node->index, srq->srqn);
+	own(p, 's', srq->srqn);
 	return srq;
 }
 
@@ -516,6 +729,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	} while (result == NIC_EINUSE && tries++ < node->nic.max_qp);
 	if (result != NIC_OK && !p->fatal)
 		violated("node %u: QP %u cannot be made", node->index, qp->qpn);
+	own(p, 'q', qp->qpn);
 	return qp;
 }
 
@@ -645,7 +859,9 @@ bool destroy_qp(struct qp *qp)
 	result = COMMAND(p, nic_qp_destroy(&p->node->nic, qp->qpn));
 	trace(TRACE_QP, p->node->index, qp->qpn, 99, 0);
 	node_ran(p->node);
-	return result == NIC_OK;
+	disown(p, 'q', qp->qpn);
+	/* Of a dead process, its agent destroys all there is. */
+	return result == NIC_OK || p->dead;
 }
 
 bool destroy_cq(struct queue *cq)
@@ -658,6 +874,7 @@ bool destroy_cq(struct queue *cq)
 		return true;
 	if (COMMAND(p, nic_cq_destroy(&node->nic, cq->cqn, &events)) != NIC_OK)
 		return false;
+	disown(p, 'c', cq->cqn);
 	for (i = 0; i < node->ncq && node->cq[i] != cq; i++)
 		;
 	node->cq[i] = node->cq[--node->ncq];
@@ -668,8 +885,68 @@ bool destroy_srq(struct srq *srq)
 {
 	struct process *p = srq->process;
 
-	return is_lost(p, srq->life) ||
-	       COMMAND(p, nic_srq_destroy(&p->node->nic, srq->srqn)) == NIC_OK;
+	if (is_lost(p, srq->life))
+		return true;
+	if (COMMAND(p, nic_srq_destroy(&p->node->nic, srq->srqn)) != NIC_OK)
+		return false;
+	disown(p, 's', srq->srqn);
+	return true;
+}
+
+/* --------------------------------------------------------- what the dead leave */
+
+/* A command for a dead process: false: never. */
+static bool free_one(struct process *p, const struct owned *o)
+{
+	struct nic *nic = &p->node->nic;
+	u32 events;
+
+	switch (o->kind) {
+	case 'q':
+		return COMMAND(p, nic_qp_destroy(nic, o->num)) == NIC_OK;
+	case 'c':
+		return COMMAND(p, nic_cq_destroy(nic, o->num, &events)) == NIC_OK;
+	case 's':
+		return COMMAND(p, nic_srq_destroy(nic, o->num)) == NIC_OK;
+	default:
+		if (COMMAND(p, nic_mr_destroy(nic, o->num)) != NIC_OK)
+			return false;
+		if (!p->fatal)
+			p->node->region[o->num >> NIC_KEY_TAG_BITS].live = false;
+		return true;
+	}
+}
+
+static void free_all(struct process *p, char kind)
+{
+	struct owned *o, *next;
+
+	for (o = p->owned; o && !p->fatal; o = next) {
+		next = o->next;
+		if (o->kind != kind)
+			continue;
+		if (!free_one(p, o) && !p->fatal)
+			violated("node %u: '%c' %u of a dead process cannot be freed",
+				 p->node->index, kind, o->num);
+		if (!p->fatal)
+			disown(p, kind, o->num);
+	}
+}
+
+void process_bury(struct process *p)
+{
+	/* Users before what they use. */
+	static const char order[] = "qwmsc";
+	struct node *node = p->node;
+	const char *kind;
+
+	for (kind = order; *kind && !p->fatal && !node->dead; kind++) {
+		free_all(p, *kind);
+		node_ran(node);
+	}
+	if (!p->fatal && !node->dead && node->nic.channel[p->space].generation &&
+	    COMMAND(p, nic_channel_destroy(&node->nic, p->space)) != NIC_OK && !p->fatal)
+		violated("node %u: the channel of a dead process cannot be freed", node->index);
 }
 
 /* ------------------------------------------------------------------------- work */
@@ -759,7 +1036,9 @@ void ring_qp(struct qp *qp)
 		return;
 	}
 	trace(TRACE_DOORBELL, node->index, qp->qpn, 1, 0);
+	p->inside = true;
 	nic_send_doorbell(&p->view, qp->qpn);
+	p->inside = false;
 	node_ran(node);
 }
 
@@ -784,7 +1063,9 @@ static void ring_receive(struct process *p, const struct ring_view *ring, u32 nu
 			  event_now() + (u64)sim.config.cost.doorbell);
 		return;
 	}
+	p->inside = true;
 	nic_recv_doorbell(&p->view, num, is_srq);
+	p->inside = false;
 	node_ran(p->node);
 }
 

@@ -90,6 +90,31 @@ struct process {
 	/* Its NIC was reset: its objects are gone. process_renew() begins anew. */
 	bool fatal;
 	bool ended;
+	/* Killed: it runs no more, and its memory is gone. */
+	bool dead;
+	/* What it has of its NIC, for who must free it. */
+	struct owned *owned;
+	/* --- a thread: of which process; whether it is inside of the firmware. */
+	struct process *of;
+	bool inside;
+	/* The frame that it makes, where several threads of a node may make some. */
+	u8 *tx;
+	/*
+	 * --- stopping: after so many steps inside of the firmware (0: not at all),
+	 * for how long, and whether for good. The thread that stopped, and until when.
+	 */
+	u32 stop_in;
+	u64 stop_ns;
+	bool dies;
+	bool stopped;
+	struct process *stopped_thread;
+	u64 stopped_until;
+	/* The thread that takes the node's frames, and the one that it is taking. */
+	struct process *link;
+	u8 *frame;
+	u32 frame_length;
+	struct nic_address frame_from;
+	bool link_busy;
 	/* What it still has to take for what it did. */
 	double debt;
 	/* The coroutine; see program.c. */
@@ -111,6 +136,23 @@ struct process *process_new(struct node *node, u64 bytes);
 void process_start(struct process *p, program_fn *program, void *arg, u64 at);
 void process_end_all(void);
 void process_renew(struct process *p);
+/* Stop it inside of the firmware, soon, for so long; `dies`: and never go on. */
+void process_stop(struct process *p, u32 steps, u64 ns, bool dies);
+/* A process was killed, and its locks are free: for who saw it live. */
+extern void (*process_died)(struct process *p);
+/* Who makes something of several processes has them live for so long. */
+extern u32 process_undying;
+/* A thread of the agent's, to run a program that takes time. */
+struct process *process_helper(struct node *node);
+/* What the agent does then: free its locks, and all that it had. Takes time. */
+void process_bury(struct process *p);
+/* It is neither dead nor stopped. */
+static inline bool process_runs(const struct process *p)
+{
+	return !p->dead && !p->stopped && !p->ended;
+}
+/* Have its link thread take this frame; false: it stopped in the midst of it. */
+bool process_receive(struct process *p, const struct nic_address *from, const u8 *data, u32 length);
 /* How many programs have not returned. */
 u32 processes_running(void);
 /* Memory for as long as the simulation. */
@@ -189,8 +231,10 @@ void process_look(struct node *node);
 void process_async(struct node *node, const struct nic_async *async);
 void process_ready(struct node *node);
 void process_restarted(struct node *node);
-/* A step of the firmware in a process' own thread. */
+/* A step of the firmware: a thread may stop here. */
 void process_step(int step);
+/* The thread that runs the firmware now; NULL: the agent. */
+struct process *process_inside(void);
 
 /* --- program.c: coroutines */
 void coroutine_start(struct process *p);

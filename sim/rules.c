@@ -116,7 +116,7 @@ static bool take_apart(struct frame *frame, struct parts *p)
 	return true;
 }
 
-static void seal(struct frame *frame)
+void frame_seal(struct frame *frame)
 {
 	struct vnet_frame *head = (void *)frame->data;
 
@@ -156,7 +156,7 @@ static void acknowledge(const struct frame *frame, const struct parts *p)
 	made.ack.channel = p->op->channel;
 	made.ack.code = VNET_ACK_DONE;
 	answer = frame_new(frame->dst, frame->src, &made, sizeof(made));
-	seal(answer);
+	frame_seal(answer);
 	fabric_send(answer, sim_now() + 2000);
 }
 
@@ -253,10 +253,10 @@ bool rule_send(struct frame *frame)
 			return false;
 		}
 		if (break_op(frame, &p))
-			seal(frame);
+			frame_seal(frame);
 	}
 	if (break_acks(frame, &p))
-		seal(frame);
+		frame_seal(frame);
 	return true;
 }
 
@@ -296,7 +296,7 @@ void rule_arrived(struct node *node, struct frame *frame)
 	if (state.rule == RULE_NONE || !take_apart(frame, &p))
 		return;
 	if (state.rule == RULE_CRC && !is_whole(frame)) {
-		seal(frame);
+		frame_seal(frame);
 		note(node->index, 0, 0);
 	}
 	if (state.rule == RULE_SEQUENCE && p.op && is_whole(frame))
@@ -304,7 +304,7 @@ void rule_arrived(struct node *node, struct frame *frame)
 	if (state.rule == RULE_INCARNATION && p.head->dst_incarnation && is_whole(frame) &&
 	    p.head->dst_incarnation != node->nic.hdr->incarnation) {
 		p.head->dst_incarnation = node->nic.hdr->incarnation;
-		seal(frame);
+		frame_seal(frame);
 		note(node->index, p.op ? p.op->channel : 0, p.op ? p.op->seq : 0);
 	}
 }

@@ -62,6 +62,9 @@ void rule_break(enum rule rule, u64 seed);
 /* How often it was broken. */
 u64 rule_broken(void);
 
+/* Its checksum is right again. */
+void frame_seal(struct frame *frame);
+
 /* Where they are broken. false: the frame is lost. */
 bool rule_send(struct frame *frame);
 void rule_arrived(struct node *node, struct frame *frame);

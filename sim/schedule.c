@@ -23,8 +23,8 @@
 #define NOBODY 77
 
 static const char *const fault_names[SCHEDULE_FAULTS] = {
-	"loss", "dup",   "reorder", "corrupt", "truncate", "delay",
-	"cut",  "reset", "slow",    "dead",    "stop",     "teardown",
+	"loss",  "dup",  "reorder", "corrupt", "truncate", "delay", "cut",
+	"reset", "slow", "dead",    "stop",    "teardown", "kill",  "forge",
 };
 
 static struct {
@@ -54,6 +54,11 @@ static bool has(u32 fault)
 
 /* ------------------------------------------------------------- what there is */
 
+static u32 kinds_of_faults(void)
+{
+	return workload.version == 1 ? SCHEDULE_FIRST_FAULTS : SCHEDULE_FAULTS;
+}
+
 static u32 choose_faults(const struct schedule_config *config)
 {
 	u32 faults = 0, n = 3 + below(4);
@@ -61,10 +66,10 @@ static u32 choose_faults(const struct schedule_config *config)
 	if (config->faults_given)
 		return config->faults;
 	while (n--)
-		faults |= 1u << below(SCHEDULE_FAULTS);
+		faults |= 1u << below(kinds_of_faults());
 	/* Three kinds at least. */
 	while (__builtin_popcount(faults) < 3)
-		faults |= 1u << below(SCHEDULE_FAULTS);
+		faults |= 1u << below(kinds_of_faults());
 	return faults;
 }
 
@@ -130,7 +135,11 @@ static void choose_faulty_frames(u64 seed)
 		.truncate = rate(SCHEDULE_TRUNCATE, 0.001, 0.02),
 		.delay = rate(SCHEDULE_DELAY, 0.001, 0.05),
 		.delay_ns = has(SCHEDULE_DELAY) ? 1 + below(20 * MS) : 0,
+		.delay_copies = workload.version > 1,
 	};
+
+	if (has(SCHEDULE_FORGE))
+		f.forge = rate(SCHEDULE_FORGE, 0.002, 0.05);
 
 	fault_setup(&f, seed);
 }
@@ -226,6 +235,28 @@ static void stop_somebody(struct node *node)
 	event_at(event_now() + (1 + below(300)) * US, mend_lock, NULL, 0);
 }
 
+/* In the midst of the firmware, for a while or for good. */
+static void stop_process(bool dies)
+{
+	struct process *p = workload.actor[below(workload.nactors)]->process;
+	u32 steps = 1 + below(1u << (1 + below(9)));
+	u64 ns = (1 + below(300)) * US;
+
+	if (p->node->dead || p->fatal || (dies && (process_undying || workload.deaths >= 12)))
+		return;
+	process_stop(p, steps, ns, dies);
+}
+
+static void stop_some(void *arg, u64 value)
+{
+	(void)arg;
+	(void)value;
+	if (state.over)
+		return;
+	event_at(event_now() + (1 + below(200)) * US, stop_some, NULL, 0);
+	stop_process(has(SCHEDULE_KILL) && (!has(SCHEDULE_STOP) || below(2)));
+}
+
 static void hasten(void *arg, u64 value)
 {
 	struct node *node = arg;
@@ -236,8 +267,15 @@ static void hasten(void *arg, u64 value)
 
 static void reset_node(struct node *node)
 {
+	u32 i;
+
 	if (node->dead)
 		return;
+	/* Who is stopped within its memory would go on there. */
+	for (i = 1; i < SIM_MAX_SPACES && node->process[i]; i++) {
+		if (node->process[i]->stopped)
+			return;
+	}
 	check_lost_node(node->index);
 	node_restart(node);
 }
@@ -269,7 +307,7 @@ static void tear_down(void)
 static void strike(void *arg, u64 value)
 {
 	struct node *node = &sim.node[below(sim.config.nodes)];
-	u32 what = 1u << below(SCHEDULE_FAULTS);
+	u32 what = 1u << below(kinds_of_faults());
 
 	(void)arg;
 	(void)value;
@@ -401,7 +439,7 @@ static void destroy_all(void)
 	for (i = 0; i < workload.nactors && !is_violated(); i++) {
 		struct actor *a = workload.actor[i];
 
-		if (a->process->node->dead || a->process->fatal)
+		if (a->process->node->dead || a->process->fatal || a->process->dead)
 			continue;
 		if (!destroy_srq(a->srq) || !destroy_cq(a->cq[0]) || !destroy_cq(a->cq[1]))
 			violated("node %u: queues cannot be destroyed", a->process->node->index);
@@ -499,6 +537,7 @@ static void setup(const struct schedule_config *config)
 	sim_config.direct = below(2);
 	sim_config.cut_through = below(2);
 	sim_config.polled = below(2);
+	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;
@@ -509,7 +548,7 @@ static void setup(const struct schedule_config *config)
 	sim.after_step = check_after_step;
 	choose_faulty_frames(config->seed);
 	rule_break(config->rule, config->seed);
-	memset(&workload, 0, sizeof(workload));
+	process_died = actor_died;
 	workload.total = workload.left = config->works ? config->works : 1000;
 	actors = sim_config.nodes + below(sim_config.nodes);
 	if (sim_config.nodes > SMALL_CLUSTER)
@@ -526,6 +565,8 @@ static void setup(const struct schedule_config *config)
 		process_start(workload.actor[i]->process, actor_program, workload.actor[i],
 			      below(5000));
 	next_strike(200);
+	if (sim_config.threads)
+		stop_some(NULL, 0);
 }
 
 bool schedule_run(const struct schedule_config *config, struct schedule_result *result)
@@ -536,9 +577,11 @@ bool schedule_run(const struct schedule_config *config, struct schedule_result *
 	memset(&check_totals, 0, sizeof(check_totals));
 	memset(result, 0, sizeof(*result));
 	state.config = config;
+	memset(&workload, 0, sizeof(workload));
+	workload.version = config->workload;
 	random_seed(&state.random, config->seed, 0x5c4ed);
 	state.faults = choose_faults(config);
-	check_strict = !has(SCHEDULE_STOP);
+	check_strict = !has(SCHEDULE_STOP | SCHEDULE_KILL);
 	setup(config);
 	finish();
 
@@ -555,6 +598,8 @@ bool schedule_run(const struct schedule_config *config, struct schedule_result *
 	result->fault = *fault_counts();
 	result->totals = check_totals;
 	result->rule_broken = rule_broken();
+	result->stops = sim.stops;
+	result->deaths = sim.deaths;
 	result->frames_resident = sim.config.nic.max_frame;
 	if (sim.config.nodes > SMALL_CLUSTER)
 		result->resident = sim_resident();

@@ -30,8 +30,16 @@ enum schedule_fault {
 	SCHEDULE_STOP = 1 << 10,
 	/* Connections are taken down in the midst of traffic, and made anew. */
 	SCHEDULE_TEARDOWN = 1 << 11,
-	SCHEDULE_FAULTS = 12,
+	/* A process is killed, wherever it is; others of its node go on. */
+	SCHEDULE_KILL = 1 << 12,
+	/* Frames that no NIC sends, with right checksums. */
+	SCHEDULE_FORGE = 1 << 13,
+	SCHEDULE_FAULTS = 14,
+	/* How many there were when the first workload was made. */
+	SCHEDULE_FIRST_FAULTS = 12,
 };
+
+#define SCHEDULE_WORKLOAD 2
 
 struct schedule_config {
 	u64 seed;
@@ -40,6 +48,8 @@ struct schedule_config {
 	/* Of enum schedule_fault. */
 	u32 faults;
 	bool faults_given;
+	/* Which workload: 1, or the present one. */
+	u32 workload;
 	/* FABRIC_KINDS: by the seed. */
 	enum fabric_kind fabric;
 	u32 sequence_bits;
@@ -59,6 +69,7 @@ struct schedule_result {
 	struct check_totals totals;
 	struct nic_counters counters;
 	u64 rule_broken;
+	u64 stops, deaths;
 	u64 resident;
 };
 

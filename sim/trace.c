@@ -49,6 +49,9 @@ static const struct {
 	[TRACE_FAULT] = { "fault", "kind", "what", "until" },
 	[TRACE_QP] = { "qp", "number", "to-state", "peer" },
 	[TRACE_BROKEN] = { "rule-broken", "rule", "channel", "seq" },
+	[TRACE_FORGED] = { "forged", "to", "kind", "frame" },
+	[TRACE_STOP] = { "stops", "process", "step", "for-good" },
+	[TRACE_DEATH] = { "death", "process", "-", "-" },
 };
 
 static void trace_print(FILE *to, const struct trace_entry *e)

@@ -6,13 +6,15 @@
 #include "trace.h"
 #include "workload.h"
 
-#define SPACE_BYTES (512u << 20)
+#define SPACE_BYTES (2048ull << 20)
+#define FIRST_SPACE_BYTES (512u << 20)
 #define CQ_ENTRIES 2048
 #define SRQ_ENTRIES 64
 #define MAX_DATAGRAM 4096
 #define MAX_REQUESTS_AT_ONCE 4
 /* Silent requests in a row: the queue's room must become known. */
 #define MAX_SILENT 4
+#define MAX_DEATHS 12
 #define US 1000ull
 #define MS 1000000ull
 /* A queue in the error state is flushed within this. */
@@ -55,11 +57,17 @@ static void actor_equip(struct actor *a)
 	a->counter = new_counter(a);
 }
 
+/* With room for what many lives of a NIC need. */
+static u64 space_bytes(void)
+{
+	return workload.version == 1 ? FIRST_SPACE_BYTES : SPACE_BYTES;
+}
+
 struct actor *actor_new(struct node *node, u64 seed)
 {
 	struct actor *a = sim_alloc(sizeof(*a));
 
-	a->process = process_new(node, SPACE_BYTES);
+	a->process = process_new(node, space_bytes());
 	a->process->user = a;
 	random_seed(&a->random, seed, 0xac000 + workload.nactors);
 	actor_equip(a);
@@ -646,13 +654,14 @@ void give_up(struct end *e)
 
 static bool is_flushed(const struct end *e)
 {
-	return !e || is_lost(e->qp->process, e->qp->life) || e->qp->process->node->dead ||
+	return !e || e->gone || is_lost(e->qp->process, e->qp->life) ||
+	       e->qp->process->node->dead ||
 	       (check_is_complete(e) && (e->qp->srq || e->received == e->nreceive));
 }
 
 static void to_error(struct end *e)
 {
-	if (is_lost(e->qp->process, e->qp->life) || e->qp->process->node->dead)
+	if (e->gone || is_lost(e->qp->process, e->qp->life) || e->qp->process->node->dead)
 		return;
 	e->closing = true;
 	e->may_fail = true;
@@ -662,6 +671,8 @@ static void to_error(struct end *e)
 
 static void remove_end(struct end *e)
 {
+	if (e->gone)
+		return;
 	if (!e->qp->process->node->dead && !destroy_qp(e->qp))
 		violated("node %u QP %u cannot be destroyed", e->qp->process->node->index,
 			 e->qp->qpn);
@@ -670,7 +681,19 @@ static void remove_end(struct end *e)
 
 static bool is_alive(const struct actor *a)
 {
-	return !a->process->fatal && !a->process->node->dead;
+	return !a->process->fatal && !a->process->node->dead && !a->process->dead;
+}
+
+static bool can_connect(const struct actor *a)
+{
+	return is_alive(a) && !a->process->dies;
+}
+
+static void connect_ends(struct actor *a, struct actor *b, u8 type)
+{
+	process_undying++;
+	make_ends(a, b, type);
+	process_undying--;
 }
 
 /* A connection (or an end for datagrams) failed: down with it, and a new one. */
@@ -680,6 +703,7 @@ static void repair(struct actor *a, struct end *e)
 	u64 until = event_now() + FLUSH_NS;
 
 	workload.repairs++;
+	a->repairing++;
 	to_error(e);
 	if (peer)
 		to_error(peer);
@@ -694,8 +718,9 @@ static void repair(struct actor *a, struct end *e)
 	remove_end(e);
 	if (peer)
 		remove_end(peer);
-	if (is_alive(a) && (!peer || is_alive(peer->actor)) && !workload.stop)
-		make_ends(a, peer ? peer->actor : NULL, e->type);
+	if (can_connect(a) && (!peer || can_connect(peer->actor)) && !workload.stop)
+		connect_ends(a, peer ? peer->actor : NULL, e->type);
+	a->repairing--;
 	workload.repairs--;
 }
 
@@ -802,7 +827,7 @@ static void potter(struct actor *a)
 		a->spare_key = 0;
 	} else if (!a->spare_key && chance(a, 0.02) &&
 		   p->node->next_mr + 64 < p->node->nic.max_mr) {
-		a->spare_key = reg_mr(p, SPACE_BYTES - 8192, 4096, ALL_ACCESS);
+		a->spare_key = reg_mr(p, space_bytes() - 8192, 4096, ALL_ACCESS);
 	}
 	if (chance(a, 0.01))
 		limit_srq(a->srq, below(a, SRQ_ENTRIES));
@@ -827,6 +852,59 @@ static void rest(struct actor *a, bool busy)
 		return;
 	}
 	sleep_for(a->process, ns);
+}
+
+static bool has_room(const struct node *node)
+{
+	return !node->dead && workload.nactors < MAX_ACTORS && workload.deaths < MAX_DEATHS &&
+	       node->next_mr + 128 < node->nic.max_mr && node->next_cqn + 8 < node->nic.max_cq &&
+	       node->next_srqn + 8 < node->nic.max_srq;
+}
+
+/* Another process in a dead one's place, with connections to some that live. */
+static void replace(const struct actor *dead)
+{
+	struct node *node = dead->process->node;
+	struct actor *a, *b;
+	u32 i;
+
+	if (workload.stop || !has_room(node))
+		return;
+	process_undying++;
+	a = actor_new(node, sim.config.seed);
+	for (i = 0; i < 4 && is_alive(a); i++) {
+		b = workload.actor[below(a, workload.nactors)];
+		if (can_connect(b))
+			make_ends(a, b, i ? NIC_QPT_RC : NIC_QPT_UC);
+	}
+	if (is_alive(a))
+		make_ends(a, NULL, NIC_QPT_UD);
+	process_undying--;
+	process_start(a->process, actor_program, a, event_now() + below(a, 5000));
+}
+
+static void bury_program(struct process *helper, void *arg)
+{
+	struct actor *a = arg;
+
+	(void)helper;
+	process_bury(a->process);
+	if (!is_violated())
+		replace(a);
+	workload.repairs--;
+}
+
+void actor_died(struct process *p)
+{
+	struct actor *a = p->user;
+	struct process *helper = process_helper(p->node);
+
+	workload.deaths++;
+	workload.repairs -= a->repairing;
+	a->repairing = 0;
+	check_lost_actor(a);
+	workload.repairs++;
+	process_start(helper, bury_program, a, event_now());
 }
 
 void actor_program(struct process *p, void *arg)

@@ -19,8 +19,11 @@ struct workload {
 	u32 total;
 	/* All is posted and complete: programs return. */
 	bool stop;
-	/* Connections that are being taken down or made anew. */
+	/* Connections that are being taken down or made anew, and dead processes' things. */
 	u32 repairs;
+	/* Which one: older seeds mean what they meant. */
+	u32 version;
+	u32 deaths;
 };
 
 extern struct workload workload;
@@ -30,6 +33,8 @@ struct actor *actor_new(struct node *node, u64 seed);
 /* A connection between two; or an end for datagrams (b NULL). */
 void make_ends(struct actor *a, struct actor *b, u8 type);
 void actor_program(struct process *p, void *arg);
+/* A process was killed: others go on, and another one comes. */
+void actor_died(struct process *p);
 /* Have somebody take this connection down and make it anew. */
 void give_up(struct end *end);
 
