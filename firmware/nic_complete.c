@@ -182,6 +182,29 @@ bool nic_retire_notify(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
+/*
+ * From here on recovery retires the head request, whichever of its indices have been
+ * moved: with entry op_cq_idx of CQ op_cqn, or (0) without a completion.
+ */
+static void nic_retire_begin(struct nic_qp *qp, u32 cqn, u32 cq_idx)
+{
+	qp->op_rq_idx = nic_load(&qp->sq_cons);
+	qp->op_cqn = cqn;
+	qp->op_cq_idx = cq_idx;
+	plat_step(20);
+	nic_store_release(&qp->op_phase, NIC_OP_RETIRE);
+	plat_step(21);
+}
+
+/* The head request goes without a completion. */
+static void nic_retire_silently(struct nic *nic, struct nic_qp *qp)
+{
+	nic_retire_begin(qp, 0, 0);
+	nic_advance(nic, qp);
+	plat_step(25);
+	nic_end_op(qp);
+}
+
 /* false: the CQ cannot take it; the request is retired without a completion. */
 static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq *cq,
 			      const struct vnet_send_wqe *wqe)
@@ -200,11 +223,7 @@ static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq 
 	if (unlikely(wc.status))
 		wc.imm = qp->vendor_err;
 	nic_fill(nic, cq, slot, &wc);
-	qp->op_cqn = cq->num;
-	qp->op_cq_idx = cq->prod;
-	plat_step(20);
-	nic_store_release(&qp->op_phase, NIC_OP_RETIRE);
-	plat_step(21);
+	nic_retire_begin(qp, cq->num, cq->prod);
 	nic_advance(nic, qp);
 	plat_step(22);
 	nic_publish(nic, cq, slot);
@@ -222,8 +241,7 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 		return nic_retire_notify(nic, qp);
 	if (qp->op_status == VNET_WC_SUCCESS && !qp->sq_sig_all &&
 	    !(wqe->flags & VNET_WR_SIGNALED)) {
-		nic_advance(nic, qp);
-		nic_end_op(qp);
+		nic_retire_silently(nic, qp);
 		return true;
 	}
 	cq = nic_find_cq(nic, qp->send_cqn);
@@ -237,7 +255,6 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 			return nic_retire_notify(nic, qp);
 	}
 	nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
-	nic_advance(nic, qp);
-	nic_end_op(qp);
+	nic_retire_silently(nic, qp);
 	return true;
 }

@@ -49,9 +49,7 @@ static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
-	/* The ring's copy was the last of the two to be written. */
-	if (ring && nic_load(&ring->cons) == qp->sq_cons)
-		qp->sq_cons++;
+	nic_store(&qp->sq_cons, qp->op_rq_idx + 1);
 	if (ring)
 		nic_store_release(&ring->cons, qp->sq_cons);
 	nic_finish_cqe(nic, qp, owner);
