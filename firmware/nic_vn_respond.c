@@ -309,7 +309,7 @@ static void nic_arrive_read(struct nic_arrival_op *a)
 	u32 length = nic_le32(op->read_len);
 	struct nic_piece remote, here = { .space = NIC_SPACE_POINTER };
 
-	if (!a->qp->attr.max_dest_rd_atomic || length > VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK) {
+	if (!a->qp->attr.max_dest_rd_atomic || length > nic_row_payload(a->row)) {
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
 		return;
 	}
@@ -582,7 +582,7 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet
 	if (verdict == NIC_RX_AGAIN) {
 		nic_count(nic, duplicates);
 		/* A read is answered by its data, which is nowhere kept; till it can be. */
-		go = op->opcode == VNET_WR_RDMA_READ && rx->code < VNET_RETURN_FIRST;
+		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NOBODY;
 		if (!go) {
 			if (rx->answer_seq != seq) {
 				rx->answer_seq = seq;
