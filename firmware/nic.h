@@ -36,6 +36,7 @@ struct nic {
 	u32 *row_hash;
 	struct nic_endpoint *frame;
 	struct nic_endpoint *backing;
+	u32 *want;
 	u64 *pending;
 	u64 *async_qp;
 	u64 *async_cq;

@@ -13,7 +13,7 @@
 /* Where everything is, and the size of it all. */
 struct nic_layout {
 	u64 qp, cq, srq, mr, channel, client, pending, async;
-	u64 row, hash, frame, backing, queue, total;
+	u64 row, hash, frame, backing, want, queue, total;
 };
 
 static bool nic_power_of_two(u32 n, u32 max)
@@ -57,6 +57,7 @@ static void nic_lay_out_wire(const struct nic_config *c, struct nic_layout *l, u
 	l->hash = nic_claim(at, (u64)c->max_row * sizeof(u32));
 	l->frame = nic_claim(at, c->max_row ? c->max_frame * sizeof(struct nic_endpoint) : 0);
 	l->backing = nic_claim(at, endpoints * sizeof(struct nic_endpoint));
+	l->want = nic_claim(at, endpoints * sizeof(u32));
 }
 
 static bool nic_lay_out(const struct nic_config *c, struct nic_layout *l)
@@ -113,6 +114,7 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
 	hdr->off_hash = l.hash;
 	hdr->off_frame = l.frame;
 	hdr->off_backing = l.backing;
+	hdr->off_want = l.want;
 	hdr->off_queue = l.queue;
 	hdr->total_size = l.total;
 	channel = (void *)((u8 *)memory + l.channel);
@@ -132,7 +134,8 @@ static bool nic_layout_is(const struct nic_header *hdr, const struct nic_layout 
 	       hdr->off_client == l->client && hdr->off_pending == l->pending &&
 	       hdr->off_async == l->async && hdr->off_row == l->row && hdr->off_hash == l->hash &&
 	       hdr->off_frame == l->frame && hdr->off_backing == l->backing &&
-	       hdr->off_queue == l->queue && hdr->total_size == l->total;
+	       hdr->off_want == l->want && hdr->off_queue == l->queue &&
+	       hdr->total_size == l->total;
 }
 
 static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *l)
@@ -147,6 +150,7 @@ static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *
 	nic->row_hash = (void *)(base + l->hash);
 	nic->frame = (void *)(base + l->frame);
 	nic->backing = (void *)(base + l->backing);
+	nic->want = (void *)(base + l->want);
 	nic->pending = (void *)(base + l->pending);
 	nic->async_qp = (void *)(base + l->async);
 	nic->async_cq = nic->async_qp + (nic->max_qp + 63) / 64;

@@ -425,10 +425,12 @@ struct nic_qp {
 	u32 row;
 	/*
 	 * Endpoint frame in which its state of the wire is, or NIC_NONE: it is in
-	 * host memory (nic_resident.c).
+	 * host memory (nic_vn_resident.c).
 	 */
 	u32 frame;
-	u8 rsvd5[40];
+	/* enum nic_want: it waits for one in the queue of those that do. */
+	u32 wants_frame;
+	u8 rsvd5[36];
 
 	struct nic_qp_counters counters;
 };
@@ -550,9 +552,13 @@ struct nic_row {
 	/* QPs that found no channel, oldest first, and since when the first waits. */
 	u32 queue[NIC_ROW_QUEUE];
 	u32 queued;
-	u32 rsvd0;
+	/* The newest packet was sent again to hear something, and nothing was heard. */
+	u32 probed;
 	u64 queue_since;
-	u64 rsvd[4];
+	/* Packets were seen to overtake each other by so much, us. */
+	u32 slack;
+	u32 rsvd0;
+	u64 rsvd[3];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
@@ -568,6 +574,14 @@ struct nic_open_receive {
 	u32 index;
 	u32 rsvd;
 	struct vnet_sge sge[VNET_MAX_SGE];
+};
+
+/* What a queue pair wants an endpoint frame for. */
+enum nic_want {
+	NIC_WANT_NONE = 0,
+	NIC_WANT_SEND = 1,
+	/* A packet came for it, and was refused. */
+	NIC_WANT_PACKET = 2,
 };
 
 /*
@@ -619,7 +633,11 @@ struct nic_endpoint {
 	 * many after each that is done.
 	 */
 	u32 allowed;
-	u32 rsvd4;
+	/* It does not leave until it was used for this, or until then; NIC clock, ns. */
+	u32 kept_for;
+	u64 kept_until;
+	/* Its turn in the frame ends. */
+	u64 turn_until;
 	u32 index[NIC_WINDOW];
 	u32 offset[NIC_WINDOW];
 	u32 length[NIC_WINDOW];
@@ -764,6 +782,7 @@ struct nic_header {
 	u64 off_hash;
 	u64 off_frame;
 	u64 off_backing;
+	u64 off_want;
 	u64 off_queue;
 	u64 total_size;
 
@@ -814,12 +833,10 @@ struct nic_header {
 	nic_lock_t row_lock;
 	nic_lock_t frame_lock;
 	u32 frame_hand;
-	/*
-	 * The endpoint (QP number; 0: none) that a packet came for and found no frame:
-	 * it has the next one, and that for itself, until then (NIC clock, ns).
-	 */
-	u32 awaited;
-	u32 rsvd5;
+	/* Free-running ends of the queue of QPs that wait for a frame (off_want). */
+	u32 want_prod;
+	u32 want_cons;
+	/* An endpoint is kept for a packet until then at the latest; NIC clock, ns. */
 	u64 awaited_until;
 	/* Rows with something that is due at a time, a bit per row % 64. */
 	u64 row_active;

@@ -175,11 +175,11 @@ void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arriv
 /* The message with op_psn that op_arrival tells of was written. Idempotent. */
 void nic_vn_arrived(struct nic *nic, struct nic_qp *qp);
 
-/* -- nic_vn_endpoint.c: endpoint frames, and a QP's coming and going */
+/* -- nic_vn_resident.c: endpoint frames */
 
 /* Its endpoint, if that is resident or can be made so now; sq_lock is held. */
 struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp);
-/* The same, for a packet that arrived: if there is no frame now, the next is for it. */
+/* The same, for a packet that arrived; in its turn it is loaded and kept for the next. */
 struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp);
 /* The same, of one that is resident. */
 static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct nic_qp *qp)
@@ -188,6 +188,17 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
 
 	return frame < nic->max_frame ? &nic->frame[frame] : NULL;
 }
+
+/* Its place in host memory. */
+static inline struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
+{
+	return &nic->backing[nic_qp_index(nic, qp)];
+}
+
+/* The frames' lock, and what it guards, of a dead owner. */
+void nic_frames_recover(struct nic *nic, u32 owner);
+
+/* -- nic_vn_endpoint.c: a QP's coming and going */
 
 /* A QP's state of the wire, in its frame or at home; sq_lock is held. */
 struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp);
