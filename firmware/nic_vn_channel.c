@@ -4,8 +4,10 @@
  * as many of them in use as loss and refusals allow.
  *
  * There is one mechanism of retransmission, the packet's timer. A refusal tells
- * only that the receiver is alive; an acknowledgement of a packet that was sent
- * later makes the timer end now.
+ * only that the receiver is alive; an answer to a packet that was sent later makes
+ * the timer end as soon as nobody believes that they overtook each other. So that
+ * there is such an answer, the newest packet is sent again when nothing is heard
+ * (both as in RFC 8985).
  */
 #include "nic_vn.h"
 
@@ -14,8 +16,15 @@
 /* Bits of how a round trip's average and deviation follow a sample. */
 #define NIC_RTT_SHIFT 3
 #define NIC_DEVIATION_SHIFT 2
-/* Packets may overtake each other by so much, us, or half a round trip. */
-#define NIC_REORDER_US 50u
+/*
+ * Packets may overtake each other by so much, us, or a quarter of a round trip, or
+ * what was seen. Of one that was refused, it is how soon it may ask again.
+ */
+#define NIC_SLACK_US 20u
+#define NIC_SLACK_MOST_US 20000u
+#define NIC_ASK_US 50u
+/* Nothing was heard for two round trips and so long, us: a probe. */
+#define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
 /* So long a channel is kept for who is next. */
 #define NIC_TURN_NS 500000ull
@@ -144,6 +153,12 @@ static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 ret
 	return us * 1000;
 }
 
+/* How long nothing is heard before the newest packet is sent again, ns. */
+static u64 nic_row_probe_ns(const struct nic_row *row)
+{
+	return (2ull * row->rtt + 4ull * row->rtt_deviation + NIC_PROBE_US) * 1000;
+}
+
 static void nic_row_due(struct nic_row *row, u64 due)
 {
 	if (!row->due || due < row->due)
@@ -156,6 +171,8 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR);
 	tx->due = now + nic_row_rto(nic, row, tx->retries);
 	nic_row_due(row, tx->due);
+	if (!tx->retries && !row->probed)
+		nic_row_due(row, now + nic_row_probe_ns(row));
 	nic_row_activate(nic, row);
 }
 
@@ -206,6 +223,22 @@ static void nic_row_shrink(struct nic_row *row, u32 now)
 	/* With fewer, a loss is seen only by the timer: nothing later is answered. */
 	if (row->credit < NIC_FEWEST * NIC_CREDIT_ONE)
 		row->credit = NIC_FEWEST * NIC_CREDIT_ONE;
+}
+
+static u32 nic_row_slack(const struct nic_row *row)
+{
+	u32 slack = row->rtt / 4 > NIC_SLACK_US ? row->rtt / 4 : NIC_SLACK_US;
+
+	return row->slack > slack ? row->slack : slack;
+}
+
+/* An earlier transmission had arrived after all, or the latest was needed. */
+static void nic_row_learn(struct nic_row *row, bool needed)
+{
+	if (needed)
+		row->slack -= row->slack / 16;
+	else if (row->slack < NIC_SLACK_MOST_US)
+		row->slack = 2 * nic_row_slack(row);
 }
 
 static void nic_answered_add(struct nic_answered *out, u32 qpn)
@@ -338,6 +371,8 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		return;
 	nic_answered_add(out, tx->qpn);
 	nic_row_grow(row);
+	if (tx->retries)
+		nic_row_learn(row, latest);
 	if (ack->code == VNET_RETURN_ERROR)
 		nic_tx_returned(nic, row, tx, ack);
 	else
@@ -345,21 +380,26 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 }
 
 /* What was sent well before something that has arrived is lost, or was refused. */
-static void nic_row_overtaken(struct nic *nic, struct nic_row *row, u32 newest, u64 now)
+static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
 {
-	u32 slack = row->rtt / 2 > NIC_REORDER_US ? row->rtt / 2 : NIC_REORDER_US;
+	u32 slack = nic_row_slack(row);
 	u64 busy = row->busy;
 
-	(void)nic;
 	while (busy) {
 		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+		s32 left = (s32)(tx->timestamp - newest);
+		u64 due = now;
 
 		busy &= busy - 1;
-		if ((s32)(newest - slack - tx->timestamp) <= 0 || tx->due <= now ||
-		    (tx->flags & NIC_TX_RNR) || tx->retries > 2)
+		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->retries > 2)
 			continue;
-		tx->due = now;
-		nic_row_due(row, now);
+		left += (s32)(tx->flags & NIC_TX_NACKED && slack < NIC_ASK_US ? NIC_ASK_US : slack);
+		if (left > 0)
+			due += (u32)left * 1000ull;
+		if (tx->due <= due)
+			continue;
+		tx->due = due;
+		nic_row_due(row, due);
 	}
 }
 
@@ -371,6 +411,7 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	u32 i, newest;
 
 	row->heard = now;
+	row->probed = 0;
 	row->calls = 0;
 	for (i = 0; i < nic_row_queued(row); i++)
 		nic_answered_add(out, row->queue[i]);
@@ -381,20 +422,54 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 			newest = nic_le32(acks[i].timestamp);
 	}
 	if (row->busy)
-		nic_row_overtaken(nic, row, newest, now);
+		nic_row_overtaken(row, newest, now);
 }
 
 /* ------------------------------------------------------------------- timers */
+
+/*
+ * Nothing was heard for a while: an answer to the newest packet tells about all
+ * others. Once; then each has its own timer. NULL: not now, but look at *next.
+ */
+static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
+{
+	struct nic_tx *newest = NULL;
+	u64 busy, quiet;
+
+	if (row->probed)
+		return NULL;
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR)) &&
+		    (!newest || tx->since > newest->since))
+			newest = tx;
+	}
+	if (!newest)
+		return NULL;
+	quiet = (row->heard > newest->since ? row->heard : newest->since) + nic_row_probe_ns(row);
+	if (quiet <= now)
+		return newest;
+	if (!*next || quiet < *next)
+		*next = quiet;
+	return NULL;
+}
 
 void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 {
 	u32 seq[VNET_WIRE_CHANNELS];
 	u64 busy, due = 0, next = 0;
+	struct nic_tx *probe;
 	bool lost = false;
 
 	if (!nic_lock(nic, &row->lock))
 		return;
 	nic_row_call(nic, row, now);
+	probe = nic_row_probe_tx(row, now, &next);
+	if (probe && probe->due > now) {
+		probe->due = now;
+		row->probed = 1;
+	}
 	for (busy = row->busy; busy; busy &= busy - 1) {
 		u32 n = (u32)__builtin_ctzll(busy);
 		struct nic_tx *tx = &row->tx[n];
@@ -402,7 +477,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 		if (tx->due <= now) {
 			seq[n] = tx->seq;
 			due |= 1ull << n;
-			lost = lost || !(tx->flags & NIC_TX_NACKED);
+			lost = lost || !(tx->flags & NIC_TX_NACKED || tx == probe);
 			/* Unless it is sent: look again soon. */
 			tx->due = now + nic->hdr->settings.rto_min * 1000ull;
 		}
