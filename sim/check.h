@@ -37,6 +37,7 @@ struct work {
 	bool signaled;
 	bool is_inline;
 	bool done;
+	u64 done_at;
 	bool delivered;
 	enum expect expect;
 	u32 length;
@@ -98,6 +99,7 @@ struct end {
 	struct end *peer;
 	struct actor *actor;
 	u32 number;
+	u64 made_at;
 	u8 type;
 	/* Send requests in order; those before `done` are complete. */
 	struct work **work;
@@ -156,6 +158,8 @@ struct actor {
 	u32 idle;
 	/* Connections that it is just making anew. */
 	u32 repairing;
+	/* Next piece of memory for its chores. */
+	u32 slot;
 	/* A region that comes and goes: its key, or 0. */
 	u32 spare_key;
 	u64 spare_at;
@@ -173,6 +177,11 @@ extern struct check_totals check_totals;
  * held: a message may be written and then have to come again, to another receive.
  */
 extern bool check_strict;
+/*
+ * A datagram comes once. Not so where whoever received it may stop or die before that
+ * is written down: its sender asks again.
+ */
+extern bool check_datagrams_once;
 
 void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);

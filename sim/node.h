@@ -26,6 +26,8 @@ struct region {
 	u32 access;
 	u32 space;
 	bool live;
+	/* Its memory is not there any more. */
+	bool torn;
 };
 
 /* A process' memory: `size` bytes that it calls [start, start + size). */

@@ -52,6 +52,8 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 			 (unsigned long long)addr, piece->space, piece->mr);
 		return NULL;
 	}
+	if (region->torn)
+		return NULL;
 	if (space->gone) {
 		*result = write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
 		return NULL;

@@ -24,6 +24,7 @@
 /* The values of enum ibv_qp_attr_mask. */
 enum mask {
 	M_STATE = 1 << 0,
+	M_CUR_STATE = 1 << 1,
 	M_SQD_NOTIFY = 1 << 2,
 	M_ACCESS = 1 << 3,
 	M_PKEY = 1 << 4,
@@ -598,6 +599,40 @@ bool dereg_mr(struct process *p, u32 key)
 	return true;
 }
 
+bool free_mw(struct process *p, u32 key)
+{
+	/* Whatever it is bound to now, the entry is named by the key's index. */
+	u64 life = p->node->life;
+	u32 now = nic_load(&p->node->nic.mr[key >> NIC_KEY_TAG_BITS].key);
+
+	if (COMMAND(p, nic_mr_destroy(&p->node->nic, now ? now : key)) != NIC_OK ||
+	    is_lost(p, life))
+		return false;
+	p->node->region[key >> NIC_KEY_TAG_BITS].live = false;
+	disown(p, 'w', key);
+	return true;
+}
+
+u32 alloc_fast(struct process *p, u64 offset, u64 length)
+{
+	u32 key = alloc_mw(p, NIC_MR_FAST);
+
+	if (key)
+		p->node->region[key >> NIC_KEY_TAG_BITS] = (struct region){
+			.addr = at(p, offset),
+			.length = length,
+			.access = ALL_ACCESS,
+			.space = p->space,
+			.live = true,
+		};
+	return key;
+}
+
+void tear(struct process *p, u32 key)
+{
+	p->node->region[key >> NIC_KEY_TAG_BITS].torn = true;
+}
+
 u32 alloc_mw(struct process *p, u8 kind)
 {
 	struct nic_mr_params params = { .kind = kind, .pdn = p->pdn, .space = p->space };
@@ -633,11 +668,24 @@ static void channel_make(struct process *p)
 		nic_channel_create(&p->node->nic, p->space, 1);
 }
 
-struct queue *make_cq(struct process *p, u32 entries, u32 channel)
+void channel_renew(struct process *p)
+{
+	struct nic *nic = &p->node->nic;
+	struct nic_channel *ch = &nic->channel[p->space];
+	u32 generation = ch->generation + 1;
+
+	if (!ch->generation || COMMAND(p, nic_channel_destroy(nic, p->space)) != NIC_OK)
+		return;
+	p->node->readable[p->space] = false;
+	if (COMMAND(p, nic_channel_create(nic, p->space, generation)) != NIC_OK && !p->fatal)
+		violated("node %u: no channel %u", p->node->index, p->space);
+}
+
+static struct queue *new_cq(struct process *p, u32 entries, u32 channel, u32 flags)
 {
 	struct queue *cq = sim_alloc(sizeof(*cq));
 	struct node *node = p->node;
-	struct nic_cq_params params = { .entries = entries, .channel = channel };
+	struct nic_cq_params params = { .entries = entries, .channel = channel, .flags = flags };
 
 	if (channel != NIC_NONE) {
 		channel_make(p);
@@ -654,8 +702,21 @@ struct queue *make_cq(struct process *p, u32 entries, u32 channel)
 			violated("node %u: CQ %u cannot be made", node->index, cq->cqn);
 		return cq;
 	}
-	node->cq[node->ncq++] = cq;
 	own(p, 'c', cq->cqn);
+	return cq;
+}
+
+struct queue *make_cq_aside(struct process *p, u32 entries, u32 channel, u32 flags)
+{
+	return new_cq(p, entries, channel, flags);
+}
+
+struct queue *make_cq(struct process *p, u32 entries, u32 channel)
+{
+	struct queue *cq = new_cq(p, entries, channel, 0);
+
+	if (p->node->ncq < SIM_MAX_OBJECTS)
+		p->node->cq[p->node->ncq++] = cq;
 	return cq;
 }
 
@@ -690,6 +751,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	struct nic_qp_params params = {
 		.type = type,
 		.sq_sig_all = o->sig_all,
+		.privileged = o->privileged,
 		.sq_stride_shift = SEND_SHIFT,
 		.rq_stride_shift = RECV_SHIFT,
 		.max_send_sge = MAX_SEND_SGE,
@@ -771,6 +833,11 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 		.is_global = 1,
 	};
 
+	attr.rq_psn = attr.sq_psn = o->psn;
+	if (o->no_access)
+		attr.access = 0;
+	if (o->no_reads)
+		attr.max_rd_atomic = 0;
 	node_gid(node, attr.dgid);
 	if (o->ipv6) {
 		node_gid_ipv6(node, attr.dgid);
@@ -810,6 +877,20 @@ enum nic_result set_state(struct qp *qp, u8 to)
 		return NIC_EINVAL;
 	result = COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, 0, to));
 	trace(TRACE_QP, p->node->index, qp->qpn, to, 0);
+	node_ran(p->node);
+	return result;
+}
+
+enum nic_result set_state_from(struct qp *qp, u8 to, u8 now)
+{
+	static const struct nic_qp_attr attr = { 0 };
+	u32 mask = M_STATE | (now == 0xff ? 0 : M_CUR_STATE);
+	struct process *p = qp->process;
+	enum nic_result result;
+
+	if (is_lost(p, qp->life))
+		return NIC_EINVAL;
+	result = COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, now, to));
 	node_ran(p->node);
 	return result;
 }
@@ -875,9 +956,14 @@ bool destroy_cq(struct queue *cq)
 	if (COMMAND(p, nic_cq_destroy(&node->nic, cq->cqn, &events)) != NIC_OK)
 		return false;
 	disown(p, 'c', cq->cqn);
-	for (i = 0; i < node->ncq && node->cq[i] != cq; i++)
-		;
-	node->cq[i] = node->cq[--node->ncq];
+	/* Of its channel, other queues may still have events. */
+	if (node->nic.channel[p->space].generation)
+		COMMAND(p,
+			nic_channel_settle(&node->nic, p->space, drain, &node->readable[p->space]));
+	for (i = 0; i < node->ncq; i++) {
+		if (node->cq[i] == cq)
+			node->cq[i] = node->cq[--node->ncq];
+	}
 	return true;
 }
 
@@ -1042,6 +1128,23 @@ void ring_qp(struct qp *qp)
 	node_ran(node);
 }
 
+void post_crooked(struct qp *qp, const struct vnet_send_wqe *wqe, u32 pieces)
+{
+	struct vnet_send_wqe copy = *wqe;
+
+	if (!send_room(qp))
+		return;
+	copy.num_sge = (u8)pieces;
+	memcpy(slot(&qp->sq, qp->sq_prod), &copy, sizeof(copy));
+	nic_store_release(&qp->sq.hdr->prod, ++qp->sq_prod);
+}
+
+void advance_producer(struct qp *qp, u32 by)
+{
+	if (!is_lost(qp->process, qp->life))
+		nic_store_release(&qp->sq.hdr->prod, qp->sq_prod + by);
+}
+
 static void write_recv(struct ring_view *ring, u32 *prod, u64 wr_id, const struct sge *sg, u32 n)
 {
 	struct vnet_recv_wqe wqe = { .wr_id = wr_id, .num_sge = n };
@@ -1077,6 +1180,18 @@ bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n)
 	trace(TRACE_POST_RECEIVE, qp->process->node->index, qp->qpn, wr_id, n ? sg->length : 0);
 	ring_receive(qp->process, &qp->rq, qp->qpn, false);
 	return true;
+}
+
+void post_crooked_receive(struct qp *qp, u32 pieces)
+{
+	struct vnet_recv_wqe wqe = { .wr_id = 1, .num_sge = pieces };
+
+	if (!recv_room(qp))
+		return;
+	memcpy(slot(&qp->rq, qp->rq_prod), &wqe, sizeof(wqe));
+	nic_store_release(&qp->rq.hdr->prod, ++qp->rq_prod);
+	nic_barrier();
+	ring_receive(qp->process, &qp->rq, qp->qpn, false);
 }
 
 bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n)

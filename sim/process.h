@@ -78,6 +78,10 @@ struct qp_options {
 	bool sig_all;
 	/* By link-local addresses, with IPv6 headers. */
 	bool ipv6;
+	/* Packet numbers begin with it. */
+	u32 psn;
+	/* As the kernel's own; its peer may do nothing to memory; it may not read. */
+	bool privileged, no_access, no_reads;
 	/* 0: what is usual here. */
 	u8 timeout, retry_cnt, rnr_retry, min_rnr_timer;
 };
@@ -183,15 +187,26 @@ static inline u8 *mem(const struct process *p, u64 offset)
 u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access);
 bool dereg_mr(struct process *p, u32 key);
 u32 alloc_mw(struct process *p, u8 kind);
+bool free_mw(struct process *p, u32 key);
+/* A region that requests register, always for this memory. */
+u32 alloc_fast(struct process *p, u64 offset, u64 length);
+/* A region's memory cannot be reached any more. */
+void tear(struct process *p, u32 key);
 
 /* --- objects */
 struct queue *make_cq(struct process *p, u32 entries, u32 channel);
+/* One that is nobody's business but its program's. flags: vnet_create_cq_flags. */
+struct queue *make_cq_aside(struct process *p, u32 entries, u32 channel, u32 flags);
+/* Its completion channel ends, and there is another one. */
+void channel_renew(struct process *p);
 struct srq *make_srq(struct process *p, u32 entries);
 struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
 		   const struct qp_options *options);
 /* To RTS; connected ones with that peer. */
 void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *options);
 enum nic_result set_state(struct qp *qp, u8 state);
+/* Where the program says in which state it is (0xff: nothing). */
+enum nic_result set_state_from(struct qp *qp, u8 to, u8 now);
 /* A CQ with room for so many; false: they do not fit. */
 bool resize_cq(struct queue *cq, u32 entries);
 bool limit_srq(struct srq *srq, u32 limit);
@@ -213,6 +228,10 @@ u32 srq_room(const struct srq *srq);
 bool post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
 bool post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
 void ring_qp(struct qp *qp);
+/* What a program can do wrong: pieces that are not there, an index that cannot be. */
+void post_crooked(struct qp *qp, const struct vnet_send_wqe *wqe, u32 pieces);
+void post_crooked_receive(struct qp *qp, u32 pieces);
+void advance_producer(struct qp *qp, u32 by);
 bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
 bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
 bool poll_cq(struct queue *cq, struct wc *wc);

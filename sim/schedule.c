@@ -98,6 +98,11 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.queue_bytes = 256u << 20,
 		.stall_ns = below(2) ? 0 : 2 * MS,
 	};
+	if (workload.version > 1) {
+		nic->max_cq = 512;
+		nic->max_srq = 128;
+		nic->max_mr = 4096;
+	}
 	while (nic->max_row < 2 * sim.config.nodes)
 		nic->max_row *= 2;
 	*s = (struct nic_settings){
@@ -582,6 +587,7 @@ bool schedule_run(const struct schedule_config *config, struct schedule_result *
 	random_seed(&state.random, config->seed, 0x5c4ed);
 	state.faults = choose_faults(config);
 	check_strict = !has(SCHEDULE_STOP | SCHEDULE_KILL);
+	check_datagrams_once = check_strict;
 	setup(config);
 	finish();
 

@@ -50,6 +50,7 @@ static const struct {
 	[TRACE_QP] = { "qp", "number", "to-state", "peer" },
 	[TRACE_BROKEN] = { "rule-broken", "rule", "channel", "seq" },
 	[TRACE_FORGED] = { "forged", "to", "kind", "frame" },
+	[TRACE_CHORE] = { "chore", "which", "with-node", "-" },
 	[TRACE_STOP] = { "stops", "process", "step", "for-good" },
 	[TRACE_DEATH] = { "death", "process", "-", "-" },
 };

@@ -2,6 +2,7 @@
 /* The processes of random schedules. */
 #include <string.h>
 
+#include "chores.h"
 #include "event.h"
 #include "trace.h"
 #include "workload.h"
@@ -709,6 +710,7 @@ static void repair(struct actor *a, struct end *e)
 		to_error(peer);
 	while (!is_violated() && (!is_flushed(e) || !is_flushed(peer))) {
 		if (event_now() > until) {
+			check_incomplete();
 			violated("node %u QP %u: its queues are not flushed",
 				 e->qp->process->node->index, e->qp->qpn);
 			return;
@@ -907,6 +909,15 @@ void actor_died(struct process *p)
 	process_start(helper, bury_program, a, event_now());
 }
 
+static void chore(struct actor *a)
+{
+	struct actor *other = workload.actor[below(a, workload.nactors)];
+
+	if (!can_connect(a) || !can_connect(other))
+		return;
+	chore_do(a, other);
+}
+
 void actor_program(struct process *p, void *arg)
 {
 	struct actor *a = arg;
@@ -929,6 +940,8 @@ void actor_program(struct process *p, void *arg)
 			busy = true;
 		drain_some(a);
 		potter(a);
+		if (workload.version > 1 && workload.left && chance(a, 0.05))
+			chore(a);
 		rest(a, busy);
 	}
 }

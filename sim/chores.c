@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Chores of programs, and what must come of each. */
+#include <string.h>
+
+#include "chores.h"
+#include "event.h"
+#include "trace.h"
+
+#define US 1000ull
+#define MS 1000000ull
+/* A request is waited for so long; links may be cut for longer. */
+#define PATIENCE_NS (40 * MS)
+#define BYTES 2048u
+#define SLOTS 64u
+#define TAG_STEP 1u
+#define NO_STATUS (~0u)
+
+/* A pair of connected queue pairs, of which only `a` posts. */
+struct bench {
+	struct actor *actor, *other;
+	struct process *p, *far;
+	u64 life, far_life;
+	struct queue *cq, *far_cq;
+	struct qp *x, *y;
+	/* Memory at both ends: offset in its process, and key. */
+	u64 here, there;
+	u32 key, far_key;
+	u64 next_id;
+};
+
+struct bench_options {
+	u32 cq_entries, far_cq_entries;
+	u32 cq_flags;
+	bool channel;
+	struct qp_options near, far;
+	u8 type;
+};
+
+static u32 below(struct bench *b, u32 n)
+{
+	return random_below(&b->actor->random, n);
+}
+
+/* Both ends are what they were when this began. */
+static bool holds(const struct bench *b)
+{
+	return !b->p->fatal && !b->far->fatal && !b->far->dead && !b->p->node->dead &&
+	       !b->far->node->dead && !is_lost(b->p, b->life) && !is_lost(b->far, b->far_life) &&
+	       !is_violated();
+}
+
+static void wrong(const struct bench *b, const char *what, u32 got)
+{
+	if (holds(b))
+		violated("node %u QP %u (to node %u QP %u): %s: %u", b->p->node->index, b->x->qpn,
+			 b->far->node->index, b->y->qpn, what, got);
+}
+
+static void want(const struct bench *b, bool ok, const char *what)
+{
+	if (!ok)
+		wrong(b, what, 0);
+}
+
+/* ---------------------------------------------------------------------- set-up */
+
+static bool has_room(const struct node *node)
+{
+	const struct nic *nic = &node->nic;
+
+	return node->next_mr + 160 < nic->max_mr && node->next_cqn + 16 < nic->max_cq &&
+	       node->next_srqn + 8 < nic->max_srq &&
+	       node->queue_at + (16u << 20) < nic->off_queue + nic->queue_bytes;
+}
+
+/* Memory that nobody else uses at this time. */
+static u64 memory_of(struct actor *a)
+{
+	const struct space *space = &a->process->node->space[a->process->space];
+
+	return space->size - (2 + a->slot++ % SLOTS) * 2 * 4096ull;
+}
+
+static bool bench_make(struct bench *b, struct actor *a, struct actor *other,
+		       const struct bench_options *o)
+{
+	struct process *p = a->process, *far = other->process;
+
+	*b = (struct bench){ .actor = a, .other = other, .p = p, .far = far };
+	if (!has_room(p->node) || !has_room(far->node))
+		return false;
+	b->life = p->node->life;
+	b->far_life = far->node->life;
+	process_undying++;
+	b->here = memory_of(a);
+	b->there = memory_of(other);
+	b->key = reg_mr(p, b->here, BYTES, ALL_ACCESS);
+	b->far_key = reg_mr(far, b->there, BYTES, ALL_ACCESS);
+	b->cq = make_cq_aside(p, o->cq_entries ? o->cq_entries : 64,
+			      o->channel ? p->space : NIC_NONE, o->cq_flags);
+	b->far_cq = make_cq_aside(far, o->far_cq_entries ? o->far_cq_entries : 64, NIC_NONE, 0);
+	b->x = make_qp(p, o->type, b->cq, b->cq, &o->near);
+	b->y = make_qp(far, o->type, b->far_cq, b->far_cq, &o->far);
+	connect_qp(b->x, far->node->index, b->y->qpn, &o->near);
+	connect_qp(b->y, p->node->index, b->x->qpn, &o->far);
+	process_undying--;
+	memset(mem(p, b->here), 0x11, BYTES);
+	memset(mem(far, b->there), 0x22, BYTES);
+	return holds(b);
+}
+
+static void free_end(struct process *p, u64 life, struct qp *qp, struct queue *cq, u32 key)
+{
+	if (p->dead || p->fatal || p->node->dead || is_lost(p, life))
+		return;
+	destroy_qp(qp);
+	if (cq)
+		destroy_cq(cq);
+	dereg_mr(p, key);
+}
+
+static void bench_free(struct bench *b)
+{
+	if (!b->y)
+		return;
+	process_undying++;
+	free_end(b->p, b->life, b->x, b->cq, b->key);
+	free_end(b->far, b->far_life, b->y, b->far_cq, b->far_key);
+	process_undying--;
+}
+
+/* -------------------------------------------------------------------- requests */
+
+static void post(struct bench *b, struct vnet_send_wqe wqe, u32 length, u32 lkey)
+{
+	struct sge sg = { at(b->p, b->here), length, lkey };
+
+	wqe.wr_id = ++b->next_id;
+	post_send(b->x, &wqe, &sg, length ? 1 : 0);
+}
+
+/* The next completion's status, and (not NULL) all of it. */
+static u32 next_status(struct bench *b, struct wc *out)
+{
+	u64 until = event_now() + PATIENCE_NS;
+	struct wc wc;
+
+	while (holds(b) && event_now() < until) {
+		if (poll_cq(b->cq, &wc)) {
+			if (out)
+				*out = wc;
+			return wc.status;
+		}
+		sleep_for(b->p, 3 * US + below(b, 20000));
+	}
+	return NO_STATUS;
+}
+
+static u32 run(struct bench *b, const struct vnet_send_wqe *wqe, u32 length, u32 lkey)
+{
+	if (!holds(b))
+		return NO_STATUS;
+	post(b, *wqe, length, lkey);
+	ring_qp(b->x);
+	return next_status(b, NULL);
+}
+
+/* Faults of others are no mistake; everything else must be as it is to be. */
+static bool ends(struct bench *b, u32 status, u32 expected, const char *what)
+{
+	if (status == expected)
+		return true;
+	if (status != NO_STATUS && status != VNET_WC_RETRY_EXC_ERR)
+		wrong(b, what, status);
+	return false;
+}
+
+static struct vnet_send_wqe one_sided(const struct bench *b, u8 opcode)
+{
+	struct vnet_send_wqe wqe = make_wr(opcode, 0);
+
+	wqe.rdma.remote_addr = at(b->far, b->there);
+	wqe.rdma.rkey = b->far_key;
+	return wqe;
+}
+
+static void receives(struct bench *b, u32 n)
+{
+	struct sge sg = { at(b->far, b->there), BYTES, b->far_key };
+
+	while (n-- && holds(b))
+		post_recv(b->y, 1000 + n, &sg, 1);
+}
+
+static bool write_works(struct bench *b, u32 lkey, const char *what)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+	u8 byte = (u8)below(b, 256);
+
+	memset(mem(b->p, b->here), byte, 512);
+	if (!ends(b, run(b, &wqe, 512, lkey), VNET_WC_SUCCESS, what) || !holds(b))
+		return false;
+	want(b, mem(b->far, b->there)[0] == byte && mem(b->far, b->there)[511] == byte, what);
+	return holds(b);
+}
+
+/* -------------------------------------------------------------- windows, regions */
+
+static u32 bind(struct bench *b, u32 old_key, u32 new_key, u64 offset, u64 length, u32 access,
+		u32 lkey)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_BIND_MW, 0);
+
+	wqe.bind = (struct vnet_wqe_bind){
+		.addr = at(b->p, b->here) + offset,
+		.length = length,
+		.old_rkey = old_key,
+		.new_rkey = new_key,
+		.lkey = lkey,
+		.access = access,
+	};
+	return run(b, &wqe, 0, 0);
+}
+
+#define RIGHTS (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ)
+
+/* Both ends are in one process: the window's key is used through the same pair. */
+static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32 expected)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_WRITE, 0);
+
+	wqe.rdma.remote_addr = at(b->p, b->here) + offset;
+	wqe.rdma.rkey = key;
+	return ends(b, run(b, &wqe, length, b->key), expected, "a write through a window");
+}
+
+static void windows_of_type_1(struct bench *b)
+{
+	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_1), key = mw + TAG_STEP, other;
+
+	if (!mw ||
+	    !ends(b, bind(b, mw, key, 1024, 512, RIGHTS, b->key), VNET_WC_SUCCESS, "a window") ||
+	    !through_window(b, key, 1024, 256, VNET_WC_SUCCESS))
+		goto out;
+	/* Its region stays as long as it is open. */
+	want(b, nic_mr_destroy(&b->p->node->nic, b->key) == NIC_EINUSE,
+	     "a region with a window in it ends");
+	other = key + TAG_STEP;
+	if (!ends(b, bind(b, key, other, 1536, 256, RIGHTS, b->key), VNET_WC_SUCCESS,
+		  "a window that is bound again") ||
+	    !through_window(b, other, 1536, 256, VNET_WC_SUCCESS))
+		goto out;
+	switch (below(b, 6)) {
+	case 0:
+		/* Closed. */
+		if (ends(b, bind(b, other, key, 0, 0, 0, 0), VNET_WC_SUCCESS, "closing"))
+			through_window(b, key, 1536, 256, VNET_WC_REM_ACCESS_ERR);
+		break;
+	case 1:
+		through_window(b, key, 1024, 256, VNET_WC_REM_ACCESS_ERR);
+		break;
+	case 2:
+		ends(b, bind(b, key, other, 1024, 64, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
+		     "a window's old key");
+		break;
+	case 3:
+		ends(b, bind(b, other, key, 1024, 64, RIGHTS | NIC_ACCESS_ZERO_BASED, b->key),
+		     VNET_WC_MW_BIND_ERR, "a window of type 1 from 0");
+		break;
+	case 4:
+		ends(b, bind(b, other, key, 1024, BYTES, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
+		     "a window beyond its region");
+		break;
+	default:
+		ends(b, bind(b, other, key, 1024, 64, RIGHTS, b->key ^ 0x33), VNET_WC_MW_BIND_ERR,
+		     "a window in no region");
+		break;
+	}
+out:
+	if (mw && holds(b))
+		free_mw(b->p, mw);
+}
+
+static void windows_of_type_2(struct bench *b)
+{
+	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_2), key = mw + TAG_STEP;
+	u32 poor = reg_mr(b->p, b->here, BYTES, NIC_ACCESS_LOCAL_WRITE);
+	struct vnet_send_wqe invalidate = make_wr(VNET_WR_LOCAL_INV, 0);
+
+	if (!mw || !poor)
+		return;
+	switch (below(b, 6)) {
+	case 0:
+		ends(b, bind(b, mw, key, 0, 512, RIGHTS, poor), VNET_WC_MW_BIND_ERR,
+		     "a window where none may be");
+		break;
+	case 1:
+		ends(b, bind(b, mw, key, 0, 0, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
+		     "an empty window of type 2");
+		break;
+	case 2:
+		if (ends(b, bind(b, mw, key, 0, 64, RIGHTS, b->key), VNET_WC_SUCCESS, "a window"))
+			ends(b, bind(b, key, mw, 0, 64, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
+			     "a window of type 2 that is open");
+		break;
+	case 3:
+		/* What is no window. */
+		ends(b, bind(b, b->key, b->key, 0, 64, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
+		     "a region as a window");
+		break;
+	case 4:
+		invalidate.imm = b->key;
+		ends(b, run(b, &invalidate, 0, 0), VNET_WC_MW_BIND_ERR, "a region's end");
+		break;
+	default:
+		/* Deallocated while it is open. */
+		ends(b, bind(b, mw, key, 512, 64, RIGHTS | NIC_ACCESS_ZERO_BASED, b->key),
+		     VNET_WC_SUCCESS, "a window from 0");
+		break;
+	}
+	if (!holds(b))
+		return;
+	free_mw(b->p, mw);
+	dereg_mr(b->p, poor);
+}
+
+static u32 register_as(struct bench *b, u32 old_key, u32 new_key, u64 length, u32 access)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_REG_MR, 0);
+
+	wqe.bind = (struct vnet_wqe_bind){
+		.addr = at(b->p, b->here),
+		.length = length,
+		.old_rkey = old_key,
+		.new_rkey = new_key,
+		.access = access,
+		/* Where nothing is translated by page, that is the address. */
+		.page_offset = at(b->p, b->here),
+	};
+	return run(b, &wqe, 0, 0);
+}
+
+static u32 invalidate_key(struct bench *b, u32 key)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_LOCAL_INV, 0);
+
+	wqe.imm = key;
+	return run(b, &wqe, 0, 0);
+}
+
+/* Regions that requests register, as kernels do. */
+static void fast_regions(struct bench *b)
+{
+	u32 fast = alloc_fast(b->p, b->here, BYTES), key = fast + TAG_STEP;
+
+	if (!fast)
+		return;
+	if (!ends(b, register_as(b, fast, key, BYTES, ALL_ACCESS & 0xf), VNET_WC_SUCCESS,
+		  "a registration") ||
+	    !write_works(b, key, "a write from a registered region"))
+		goto out;
+	switch (below(b, 6)) {
+	case 0:
+		ends(b, register_as(b, key, fast, BYTES, 1), VNET_WC_MW_BIND_ERR,
+		     "a registration of what is registered");
+		goto out;
+	case 1:
+		ends(b, invalidate_key(b, key ^ 0x44), VNET_WC_MW_BIND_ERR, "a wrong key's end");
+		goto out;
+	default:
+		break;
+	}
+	if (!ends(b, invalidate_key(b, key), VNET_WC_SUCCESS, "a registration's end"))
+		goto out;
+	switch (below(b, 5)) {
+	case 0:
+		ends(b, register_as(b, key, fast, 0, 1), VNET_WC_MW_BIND_ERR, "an empty region");
+		break;
+	case 1:
+		ends(b, register_as(b, key, fast, ~0ull, 1), VNET_WC_MW_BIND_ERR,
+		     "a region beyond all");
+		break;
+	case 2:
+		ends(b, register_as(b, key, fast, BYTES, NIC_ACCESS_REMOTE_WRITE),
+		     VNET_WC_MW_BIND_ERR, "a region for others to write only");
+		break;
+	case 3:
+		ends(b, register_as(b, b->key, b->key, BYTES, 1), VNET_WC_MW_BIND_ERR,
+		     "a region of another kind");
+		break;
+	default:
+		if (ends(b, register_as(b, key, fast, BYTES, ALL_ACCESS & 0xf), VNET_WC_SUCCESS,
+			 "another registration"))
+			write_works(b, fast, "a write from a region that is registered again");
+		break;
+	}
+out:
+	if (holds(b))
+		free_mw(b->p, fast);
+}
+
+static void registration_by_others(struct bench *b)
+{
+	ends(b, register_as(b, b->key, b->key, BYTES, 1), VNET_WC_LOC_QP_OP_ERR,
+	     "a registration by a process");
+}
+
+/* ----------------------------------------------------------- completion queues */
+
+static bool comes_to_error(struct bench *b, const struct qp *qp)
+{
+	u64 until = event_now() + PATIENCE_NS;
+
+	while (holds(b) && state_of(qp) != NIC_QPS_ERR) {
+		/* Of what must go over a wire nobody knows when. */
+		if (event_now() > until)
+			return b->p->node != b->far->node;
+		sleep_for(b->p, 50 * US);
+	}
+	return true;
+}
+
+/* More completions than there is room for: the queue pair ends. */
+static void overflow_here(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		post(b, wqe, 64, b->key);
+	ring_qp(b->x);
+	want(b, comes_to_error(b, b->x), "a queue that is overrun stays");
+}
+
+static void overflow_there(struct bench *b)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);
+	u32 i, status = 0;
+
+	receives(b, 8);
+	for (i = 0; i < 8 && holds(b); i++)
+		post(b, wqe, 1024, b->key);
+	ring_qp(b->x);
+	for (i = 0; i < 8 && !status; i++)
+		status = next_status(b, NULL);
+	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver that is overrun");
+}
+
+/* The oldest give way. */
+static void overrun_ignored(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+	u64 until = event_now() + PATIENCE_NS;
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		post(b, wqe, 64, b->key);
+	ring_qp(b->x);
+	while (holds(b) && send_room(b->x) <= b->x->sq.mask && event_now() < until)
+		sleep_for(b->p, 50 * US);
+	if (holds(b) && event_now() < until && state_of(b->x) != NIC_QPS_RTS &&
+	    state_of(b->x) != NIC_QPS_ERR)
+		wrong(b, "a queue that may be overrun", state_of(b->x));
+}
+
+/* Events that nobody reads end with their queue, in any order. */
+static void unread_events(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		arm_cq(b->cq, false);
+		arm_cq(b->actor->cq[0], false);
+		if (run(b, &wqe, 64, b->key) == NO_STATUS)
+			return;
+	}
+	want(b, !resize_cq(b->cq, 3), "a ring of three entries");
+	if (below(b, 2) && holds(b))
+		channel_renew(b->p);
+}
+
+/* ----------------------------------------------------------------------- states */
+
+static void refuse(struct bench *b, u8 to, u8 now, const char *what)
+{
+	enum nic_result result = set_state_from(b->x, to, now);
+
+	if (result != NIC_EINVAL && holds(b))
+		wrong(b, what, result);
+}
+
+static void states(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+	u32 i;
+
+	refuse(b, NIC_QPS_INIT, NIC_QPS_RTS, "from RTS to INIT");
+	refuse(b, NIC_QPS_RTS, NIC_QPS_SQD, "from SQD in RTS");
+	want(b, set_state_from(b->x, NIC_QPS_RTS, NIC_QPS_RTS) != NIC_EINVAL, "RTS to RTS");
+	for (i = 0; i < 6; i++)
+		post(b, wqe, below(b, BYTES), b->key);
+	ring_qp(b->x);
+	if (below(b, 2))
+		sleep_for(b->p, below(b, 30000));
+	if (!holds(b) || set_state(b->x, NIC_QPS_RESET) != NIC_OK)
+		return;
+	want(b, state_of(b->x) == NIC_QPS_RESET, "RESET");
+	want(b, send_room(b->x) == b->x->sq.mask + 1, "requests after RESET");
+	refuse(b, NIC_QPS_ERR, NIC_NONE & 0xff, "from RESET to ERR");
+	if (set_state(b->y, NIC_QPS_RESET) != NIC_OK || !holds(b))
+		return;
+	/* Under the same numbers, with other packet numbers. */
+	{
+		struct qp_options again = { .psn = 1 + below(b, 1u << 22) };
+
+		process_undying++;
+		connect_qp(b->x, b->far->node->index, b->y->qpn, &again);
+		connect_qp(b->y, b->p->node->index, b->x->qpn, &again);
+		process_undying--;
+	}
+	while (holds(b) && poll_cq(b->cq, &(struct wc){ 0 }))
+		;
+	write_works(b, b->key, "a write after RESET");
+}
+
+/* ---------------------------------------------------------------------- mistakes */
+
+/* Memory that was taken away although it is registered. */
+static void torn_memory(struct bench *b)
+{
+	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ, VNET_WR_SEND,
+				     VNET_WR_ATOMIC_FETCH_ADD };
+	u8 op = opcode[below(b, 4)];
+	bool here = below(b, 2);
+	struct vnet_send_wqe wqe = op == VNET_WR_SEND ? make_wr(op, 0) : one_sided(b, op);
+	u32 status;
+
+	if (op == VNET_WR_SEND)
+		receives(b, 1);
+	if (!holds(b))
+		return;
+	tear(here ? b->p : b->far, here ? b->key : b->far_key);
+	status = run(b, &wqe, op == VNET_WR_ATOMIC_FETCH_ADD ? 8 : 1500, b->key);
+	ends(b, status, here ? VNET_WC_LOC_PROT_ERR : VNET_WC_REM_OP_ERR, "memory that is torn");
+}
+
+static void wrong_request(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
+
+	switch (below(b, 4)) {
+	case 0:
+		wqe.opcode = 200;
+		break;
+	case 1:
+		wqe.flags |= VNET_WR_INLINE;
+		wqe.inline_len = 1u << 20;
+		ends(b, run(b, &wqe, 0, 0), VNET_WC_LOC_LEN_ERR, "inline data without end");
+		return;
+	case 2:
+		post_crooked(b->x, &wqe, 200);
+		ring_qp(b->x);
+		ends(b, next_status(b, NULL), VNET_WC_LOC_QP_OP_ERR, "200 pieces");
+		return;
+	default:
+		/* An index that cannot be. */
+		advance_producer(b->x, 10000);
+		ring_qp(b->x);
+		want(b, comes_to_error(b, b->x), "a producer index that cannot be");
+		return;
+	}
+	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "an opcode that is none");
+}
+
+static void wrong_receive(struct bench *b)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);
+	struct sge sg = { at(b->far, b->there), BYTES, b->far_key ^ 0x55 };
+
+	if (below(b, 2))
+		post_crooked_receive(b->y, 200);
+	else
+		post_recv(b->y, 1, &sg, 1);
+	if (holds(b))
+		ends(b, run(b, &wqe, 1024, b->key), VNET_WC_REM_OP_ERR, "a receive that is wrong");
+}
+
+/* Rights and resources that the responder does not give. */
+static void refused(struct bench *b)
+{
+	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ,
+				     VNET_WR_ATOMIC_FETCH_ADD };
+	u8 op = opcode[below(b, 3)];
+	struct vnet_send_wqe wqe = one_sided(b, op);
+
+	ends(b, run(b, &wqe, op == VNET_WR_ATOMIC_FETCH_ADD ? 8 : 64, b->key),
+	     VNET_WC_REM_INV_REQ_ERR, "what the responder does not permit");
+}
+
+static void reads_without_room(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_READ);
+
+	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "a read where none may be");
+}
+
+static void wrong_lengths(struct bench *b)
+{
+	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_ATOMIC_CMP_SWP);
+
+	if (below(b, 2)) {
+		ends(b, run(b, &wqe, 16, b->key), VNET_WC_LOC_LEN_ERR, "a word of 16 bytes");
+		return;
+	}
+	wqe.rdma.remote_addr += 4;
+	ends(b, run(b, &wqe, 8, b->key), VNET_WC_REM_INV_REQ_ERR, "half of a word");
+}
+
+/* The responder could not place what came in its completion. */
+static void receive_fault(struct bench *b)
+{
+	struct process *p = b->p;
+
+	p->inside = true;
+	nic_recv_fault(&p->view, b->x->qpn);
+	p->inside = false;
+	node_ran(p->node);
+	want(b, comes_to_error(b, b->x), "a receive that cannot be placed");
+}
+
+/* Objects that cannot be. */
+static void wrong_objects(struct bench *b)
+{
+	struct nic *nic = &b->p->node->nic;
+	struct nic_cq_params cq = { .entries = 3, .channel = NIC_NONE, .ring = b->cq->ring.offset };
+	struct nic_srq_params srq = { .entries = 5, .stride_shift = 9 };
+	struct nic_mr_params mr = { .kind = NIC_MR_REGION, .addr = ~0ull, .length = 2 };
+	struct nic_qp_params qp = { .qpn = 1u << 25 };
+	u32 n;
+
+	if (!holds(b))
+		return;
+	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of three entries");
+	cq.entries = 4;
+	cq.flags = 1u << 31;
+	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of no kind");
+	cq.flags = 0;
+	cq.channel = nic->max_channel;
+	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of no channel");
+	cq.channel = NIC_NONE;
+	want(b, nic_cq_create(nic, b->cq->cqn, &cq) == NIC_EINUSE, "a CQ twice");
+	want(b, nic_srq_create(nic, nic->max_srq, &srq) == NIC_EINVAL, "an SRQ of five entries");
+	want(b, nic_srq_set_limit(nic, nic->max_srq, 1) == NIC_EINVAL, "no SRQ's limit");
+	mr.key = (nic->max_mr - 1) << NIC_KEY_TAG_BITS;
+	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region beyond all");
+	mr.addr = 0;
+	mr.kind = 77;
+	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region of no kind");
+	mr.kind = NIC_MR_REGION;
+	mr.key = b->key;
+	want(b, nic_mr_create(nic, &mr) == NIC_EINUSE, "a region twice");
+	want(b, nic_mr_destroy(nic, b->key ^ 1) == NIC_EINVAL, "another region's key");
+	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP of no number");
+	qp.qpn = 1;
+	qp.type = 9;
+	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP of no type");
+	want(b, nic_channel_create(nic, nic->max_channel, 1) == NIC_EINVAL, "a channel too many");
+	want(b, nic_channel_destroy(nic, nic->max_channel) == NIC_EINVAL, "no channel");
+	want(b, nic_cq_destroy(nic, nic->max_cq, &n) == NIC_EINVAL, "no CQ");
+	want(b, nic_srq_destroy(nic, nic->max_srq) == NIC_EINVAL, "no SRQ");
+	want(b, nic_qp_destroy(nic, 0xfffff0) == NIC_EINVAL, "no QP");
+	want(b, !nic_qp_holder(nic, 0xfffff0), "no QP's lock");
+	nic_qp_holder(nic, b->x->qpn);
+}
+
+/* -------------------------------------------------------------------- datagrams */
+
+static void datagrams(struct bench *b)
+{
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);
+
+	to_address(&wqe, b->far->node->index, b->y->qpn);
+	switch (below(b, 3)) {
+	case 0:
+		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS, "a datagram to nobody");
+		break;
+	case 1:
+		/* The sender's own key, and a receive that cannot hold it. */
+		wqe.ud.remote_qkey = 0x80000000u;
+		receives(b, 1);
+		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS, "a datagram too long");
+		break;
+	default:
+		wqe.opcode = VNET_WR_RDMA_WRITE;
+		ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "a datagram that writes");
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------------ all */
+
+static const struct chore {
+	void (*fn)(struct bench *b);
+	struct bench_options options;
+	/* Both ends are its own. */
+	bool alone;
+} chores[] = {
+	{ windows_of_type_1, { .type = NIC_QPT_RC }, true },
+	{ windows_of_type_2, { .type = NIC_QPT_RC }, false },
+	{ fast_regions, { .type = NIC_QPT_RC, .near = { .privileged = true } }, false },
+	{ registration_by_others, { .type = NIC_QPT_RC }, false },
+	{ overflow_here, { .type = NIC_QPT_RC, .cq_entries = 4 }, false },
+	{ overflow_there, { .type = NIC_QPT_RC, .far_cq_entries = 4 }, false },
+	{ overrun_ignored,
+	  { .type = NIC_QPT_RC,
+	    .cq_entries = 4,
+	    .cq_flags = VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN },
+	  false },
+	{ unread_events, { .type = NIC_QPT_RC, .channel = true }, false },
+	{ states, { .type = NIC_QPT_RC }, false },
+	{ states, { .type = NIC_QPT_UC }, false },
+	{ torn_memory, { .type = NIC_QPT_RC }, false },
+	{ wrong_request, { .type = NIC_QPT_RC }, false },
+	{ wrong_receive, { .type = NIC_QPT_RC }, false },
+	{ refused, { .type = NIC_QPT_RC, .far = { .no_access = true } }, false },
+	{ refused, { .type = NIC_QPT_RC, .far = { .no_access = true } }, true },
+	{ reads_without_room, { .type = NIC_QPT_RC, .near = { .no_reads = true } }, false },
+	{ wrong_lengths, { .type = NIC_QPT_RC }, false },
+	{ receive_fault, { .type = NIC_QPT_RC }, false },
+	{ wrong_objects, { .type = NIC_QPT_RC }, false },
+	{ datagrams, { .type = NIC_QPT_UD }, false },
+};
+
+void chore_do(struct actor *a, struct actor *other)
+{
+	const struct chore *chore =
+		&chores[random_below(&a->random, sizeof(chores) / sizeof(chores[0]))];
+	struct bench b;
+
+	/* Near half of the time: then no wire is between them. */
+	if (chore->alone || random_below(&a->random, 3) == 0)
+		other = a;
+	trace(TRACE_CHORE, a->process->node->index, (u64)(chore - chores),
+	      other->process->node->index, 0);
+	if (bench_make(&b, a, other, &chore->options))
+		chore->fn(&b);
+	bench_free(&b);
+}
