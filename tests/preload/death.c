@@ -9,15 +9,25 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void kill_daemon(void)
+/* What nobody waits longer for: milliseconds. */
+#define PATIENCE 10000
+
+static void end_daemon(int sig)
 {
 	pid_t pid = daemon_pid();
 
-	EXPECT(pid > 0 && !kill(pid, SIGKILL));
+	EXPECT(pid > 0 && !kill(pid, sig));
+}
+
+static void kill_daemon(void)
+{
+	end_daemon(SIGKILL);
 }
 
 static void expect_fatal(struct ibv_context *context)
@@ -111,8 +121,41 @@ static void exchange(struct pair *pair, int sock)
 	EXPECT(pair_poll(pair) == IBV_WC_SUCCESS && pair_poll(pair) == IBV_WC_SUCCESS);
 }
 
+/* Ways to sleep until the channel can be read, without a call of ours. */
+static void sleep_in_read(int fd)
+{
+	(void)fd;
+}
+
+static void sleep_in_poll(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	EXPECT(poll(&pfd, 1, PATIENCE) == 1 && (pfd.revents & POLLIN));
+}
+
+static void sleep_in_epoll(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int set = epoll_create1(EPOLL_CLOEXEC);
+
+	EXPECT(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
+	EXPECT(epoll_wait(set, &event, 1, PATIENCE) == 1 && (event.events & EPOLLIN));
+	close(set);
+}
+
+static void sleep_in_select(int fd)
+{
+	struct timeval timeout = { .tv_sec = PATIENCE / 1000 };
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	EXPECT(select(fd + 1, &set, NULL, NULL, &timeout) == 1 && FD_ISSET(fd, &set));
+}
+
 /* Sleeps for a message that never comes. */
-static void sleep_until_death(struct pair *pair, int ready)
+static void sleep_until_death(struct pair *pair, int ready, void (*sleep_on)(int fd))
 {
 	struct ibv_recv_wr recv = { 0 }, *bad;
 	struct ibv_cq *cq;
@@ -121,14 +164,27 @@ static void sleep_until_death(struct pair *pair, int ready)
 	EXPECT(!ibv_req_notify_cq(pair->cq, 0));
 	EXPECT(!ibv_post_recv(pair->qp[0], &recv, &bad));
 	EXPECT(write(ready, "s", 1) == 1);
+	sleep_on(pair->channel->fd);
 	EXPECT(!ibv_get_cq_event(pair->channel, &cq, &context) && cq == pair->cq);
 	ibv_ack_cq_events(cq, 1);
 	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
 	expect_fatal(pair->context);
 }
 
+static bool is_asleep(pid_t pid)
+{
+	char path[32], line[128] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	EXPECT(file && fgets(line, sizeof(line), file));
+	fclose(file);
+	return strstr(line, ") S ");
+}
+
 /* Two processes that sleep, each with the means to wake the other. */
-static void both_asleep(void)
+static void both_asleep(int sig, void (*one)(int fd), void (*other)(int fd))
 {
 	struct pair pair;
 	pid_t child[2];
@@ -145,13 +201,14 @@ static void both_asleep(void)
 		pair_join(&pair, sock[i]);
 		exchange(&pair, sock[i]);
 		EXPECT(write(sock[i], "d", 1) == 1 && read(sock[i], &byte, 1) == 1);
-		sleep_until_death(&pair, ready[1]);
+		sleep_until_death(&pair, ready[1], i ? other : one);
 		_exit(0);
 	}
 	for (i = 0; i < 2; i++)
 		EXPECT(read(ready[0], &byte, 1) == 1);
-	usleep(50000);
-	kill_daemon();
+	for (i = 0; i < 2; i++)
+		AWAIT(is_asleep(child[i]));
+	end_daemon(sig);
 	for (i = 0; i < 2; i++)
 		expect_exit(child[i], 0);
 	for (i = 0; i < 2; i++) {
@@ -223,7 +280,13 @@ int main(void)
 	again();
 	sleeping_async();
 	again();
-	both_asleep();
+	both_asleep(SIGKILL, sleep_in_read, sleep_in_read);
+	again();
+	both_asleep(SIGKILL, sleep_in_poll, sleep_in_poll);
+	again();
+	both_asleep(SIGKILL, sleep_in_epoll, sleep_in_select);
+	again();
+	both_asleep(SIGTERM, sleep_in_poll, sleep_in_epoll);
 	again();
 	forked();
 	again();

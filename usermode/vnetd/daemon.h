@@ -174,6 +174,9 @@ struct daemon {
 	/* signals.c */
 	struct source signals;
 
+	/* guardian.c: fd -1 where there is none. */
+	struct source guardian;
+
 	/* link_place.c, link_keys.c, link_faults.c */
 	char *gids_dir;
 	struct link_keys keys;
@@ -334,6 +337,19 @@ struct file *file_by_nonce(struct daemon *daemon, u64 nonce);
 /* Calls under way keep a file from being closed. */
 void file_call_begin(struct file *file);
 void file_call_end(struct file *file);
+
+/* The guardian has room again. Are all channels with it now? */
+bool files_guard(struct daemon *daemon);
+
+/* --------------------------------------------------------------- guardian.c */
+
+int guardian_start(struct daemon *daemon);
+/*
+ * Have this socket of ours hung up when we are gone. false: there is no room
+ * just now, and files_guard() will be called when there is.
+ */
+bool guardian_keep(struct daemon *daemon, int fd);
+void guardian_forget(struct daemon *daemon, int fd);
 
 /* ----------------------------------------------------------------- device.c */
 

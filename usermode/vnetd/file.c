@@ -21,6 +21,8 @@ struct nic_file {
 	struct source source;
 	/* Closing is under way. */
 	struct parked parked;
+	/* CHANNEL: the guardian has been told of it. */
+	bool guarded;
 	/* Calls that are parked and name this file. */
 	u32 calls;
 	/* The latest of VNET_MSG_ADOPT: several processes may ask at once. */
@@ -67,8 +69,10 @@ void file_destroy(struct file *file)
 	daemon->nfiles--;
 	park_remove(&nic_file(file)->parked);
 	loop_remove(&daemon->loop, &nic_file(file)->source, nic_file(file));
-	if (file->kind == VNET_FILE_CHANNEL)
+	if (file->kind == VNET_FILE_CHANNEL) {
 		host_drop_channel(&file->device->host, file->number);
+		guardian_forget(daemon, file->sock);
+	}
 	close(file->sock);
 }
 
@@ -111,6 +115,28 @@ void file_call_begin(struct file *file)
 void file_call_end(struct file *file)
 {
 	nic_file(file)->calls--;
+}
+
+/* ----------------------------------------------------------------- guarding */
+
+static bool guard(struct nic_file *file)
+{
+	if (file->file.kind != VNET_FILE_CHANNEL)
+		return true;
+	if (!file->guarded)
+		file->guarded = guardian_keep(file->file.daemon, file->file.sock);
+	return file->guarded;
+}
+
+bool files_guard(struct daemon *daemon)
+{
+	struct file *file;
+
+	for (u32 i = 0; i < FILE_BUCKETS; i++)
+		for (file = daemon->files[i]; file; file = file->next)
+			if (!guard(nic_file(file)))
+				return false;
+	return true;
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -213,6 +239,7 @@ static struct file *make(struct daemon *daemon, struct device *device, enum vnet
 	file->next = *bucket(daemon, file->id);
 	*bucket(daemon, file->id) = file;
 	daemon->nfiles++;
+	(void)guard(made);
 	return file;
 }
 

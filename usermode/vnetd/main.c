@@ -63,11 +63,11 @@ static const struct {
 	const char *what;
 	int (*init)(struct daemon *daemon);
 } steps[] = {
-	{ "signals", signals_init },         { "places of nodes", link_place_init },
-	{ "keys", link_keys_init },          { "faults", link_faults_init },
-	{ "devices", devices_init },         { "sign of life", life_init },
-	{ "NIC processor", processor_init }, { "folder tree", sysfs_init },
-	{ "socket", listen_open },
+	{ "guardian", guardian_start },         { "signals", signals_init },
+	{ "places of nodes", link_place_init }, { "keys", link_keys_init },
+	{ "faults", link_faults_init },         { "devices", devices_init },
+	{ "sign of life", life_init },          { "NIC processor", processor_init },
+	{ "folder tree", sysfs_init },          { "socket", listen_open },
 };
 
 static void init(struct daemon *daemon)
