@@ -96,6 +96,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	vnet_numbers_fini(&dev->qps);
 	vfree(dev->mr);
 	vfree(dev->memory);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
 	if (atomic_dec_and_test(&vnet_live))
 		wake_up_var(&vnet_live);
 }
@@ -218,9 +219,23 @@ static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
 		}
 	}
 	dev->netdev = netdev;
+	/* The core lets go of it while the link still looks at it. */
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	list_add_tail(&dev->list, &vnet_devices);
 	mutex_unlock(&vnet_devices_lock);
 	return true;
+}
+
+/* The net device may have gone before there was somebody to be told. */
+static void vnet_follow_netdev(struct vnet_dev *dev)
+{
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	rtnl_lock();
+	if (dev->netdev->reg_state != NETREG_REGISTERED)
+		ib_unregister_device_queued(&dev->ibdev);
+	rtnl_unlock();
+	ib_device_put(&dev->ibdev);
 }
 
 int vnet_newlink(const char *name, struct net_device *netdev)
@@ -246,14 +261,14 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	err = -EEXIST;
 	if (!vnet_claim_netdev(dev, netdev))
 		goto err_free;
+	/* Once it is registered, anybody may end it. */
+	get_device(&dev->ibdev.dev);
 	err = vnet_register(dev, name, netdev);
+	if (!err)
+		vnet_follow_netdev(dev);
+	put_device(&dev->ibdev.dev);
 	if (err)
 		goto err_free;
-	/* The net device may have gone before there was somebody to be told. */
-	rtnl_lock();
-	if (netdev->reg_state != NETREG_REGISTERED)
-		ib_unregister_device_queued(&dev->ibdev);
-	rtnl_unlock();
 	return 0;
 
 err_free:

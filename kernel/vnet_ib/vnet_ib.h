@@ -114,6 +114,7 @@ struct vnet_dev {
 	struct ib_device ibdev;
 	struct list_head list;
 	struct net_device *netdev;
+	netdevice_tracker netdev_tracker;
 
 	void *memory;
 	u64 memory_size;
