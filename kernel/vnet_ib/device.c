@@ -86,6 +86,8 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	mutex_lock(&vnet_devices_lock);
 	list_del_init(&dev->list);
 	mutex_unlock(&vnet_devices_lock);
+	/* Each thread wakes the other. Without its sockets, nobody wakes the link's any more. */
+	vnet_link_stop(dev);
 	vnet_processor_stop(dev);
 	vnet_link_end(dev);
 	vnet_numbers_fini(&dev->spaces);

@@ -241,8 +241,7 @@ int vnet_link_start(struct vnet_dev *dev)
 	return 0;
 }
 
-/* Whatever of it was made; nobody is inside any more. */
-void vnet_link_end(struct vnet_dev *dev)
+void vnet_link_stop(struct vnet_dev *dev)
 {
 	struct vnet_link *link = dev->link;
 	u32 i;
@@ -253,6 +252,16 @@ void vnet_link_end(struct vnet_dev *dev)
 		vnet_link_del(dev, i);
 	if (link->thread)
 		kthread_stop(link->thread);
+	link->thread = NULL;
+}
+
+/* Whatever of it was made; nobody is inside any more. */
+void vnet_link_end(struct vnet_dev *dev)
+{
+	struct vnet_link *link = dev->link;
+
+	if (!link)
+		return;
 	skb_queue_purge(&link->arrived);
 	vnet_batches_free(link);
 	vnet_keys_free(link);

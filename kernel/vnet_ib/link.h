@@ -145,6 +145,8 @@ struct vnet_link {
 
 int vnet_link_make(struct vnet_dev *dev);
 int vnet_link_start(struct vnet_dev *dev);
+/* Nothing arrives any more, and the thread is gone. What leaves comes to nothing. */
+void vnet_link_stop(struct vnet_dev *dev);
 void vnet_link_end(struct vnet_dev *dev);
 /* Frames are to fit the net device. */
 void vnet_link_fit(struct vnet_dev *dev);
