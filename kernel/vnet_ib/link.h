@@ -60,6 +60,8 @@ struct vnet_port {
 	struct socket *sock;
 	u8 gid[VNET_WIRE_GID_SIZE];
 	union vnet_address own;
+	/* The network could not cut: that often it is not asked to. */
+	u32 uncut;
 };
 
 struct vnet_key {

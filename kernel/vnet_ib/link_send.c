@@ -14,6 +14,8 @@
 
 /* What the network takes as one datagram to be cut: bytes. */
 #define VNET_MOST_BYTES 65000
+/* Where the network could not cut one, so many go without being tried. */
+#define VNET_UNCUT 256
 /* Frames begin at multiples of so many bytes. */
 #define VNET_FRAME_ALIGN 64
 /* Owner of batches that are left to the thread. */
@@ -180,18 +182,40 @@ static int vnet_send_each(struct vnet_port *port, struct vnet_batch *batch, u32 
 	return err;
 }
 
+/*
+ * A net device may be one for which nobody cuts (before 6.11, one without checksums
+ * of its own); that is known only after all of it was copied.
+ */
+static bool vnet_may_cut(struct vnet_port *port)
+{
+	u32 uncut = READ_ONCE(port->uncut);
+
+	if (likely(!uncut))
+		return true;
+	WRITE_ONCE(port->uncut, uncut - 1);
+	return false;
+}
+
+static int vnet_send_to(struct vnet_port *port, struct vnet_batch *batch, u32 first, u32 n)
+{
+	int err;
+
+	if (n > 1 && !vnet_may_cut(port))
+		return vnet_send_each(port, batch, first, n);
+	err = vnet_send_alike(port, batch, first, n);
+	if (n == 1 || (err != -EINVAL && err != -EIO && err != -EMSGSIZE))
+		return err;
+	WRITE_ONCE(port->uncut, VNET_UNCUT);
+	return vnet_send_each(port, batch, first, n);
+}
+
 static void vnet_send_some(struct vnet_link *link, struct vnet_batch *batch, u32 first, u32 n)
 {
 	struct vnet_port *port = vnet_port_at(link, batch->frame[first].to.port);
-	int err = -ENODEV;
 
 	if (port && !vnet_may_leave(link, port, &batch->frame[first].to))
 		return;
-	if (port)
-		err = vnet_send_alike(port, batch, first, n);
-	if (n > 1 && (err == -EINVAL || err == -EIO || err == -EMSGSIZE))
-		err = vnet_send_each(port, batch, first, n);
-	if (err)
+	if (!port || vnet_send_to(port, batch, first, n))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 
