@@ -3,7 +3,7 @@
  * The link: a UDP socket for each address that is a GID of the device, in the
  * net device's namespace. Grouped by the file that implements it.
  *
- * Frames leave in batches. Whoever runs the firmware has a batch of its own, from
+ * Frames leave in batches. Whoever runs the firmware has batches of its own, from
  * its first frame to plat_flush(); those who may not call the network (consumers
  * in the kernel) leave theirs to the link's thread. Frames that arrive are
  * queued, in softirq, for the same thread, which is the only one to receive: so
@@ -28,9 +28,9 @@ enum vnet_link_limits {
 	/* The most payload in a frame; and the longest frame then, however it is made. */
 	VNET_LINK_PAYLOAD = 16384,
 	VNET_LINK_FRAME = VNET_LINK_PAYLOAD + VNET_WIRE_SLACK,
-	/* Frames of a batch, and bytes. */
-	VNET_BATCH_FRAMES = 32,
-	VNET_BATCH_SIZE = 80 << 10,
+	/* Frames of a batch; and bytes, after which there is none to come. */
+	VNET_BATCH_FRAMES = 64,
+	VNET_BATCH_SIZE = 64 << 10,
 	/* Memory of frames that wait for the thread. */
 	VNET_LINK_QUEUE = 16 << 20,
 	VNET_KEY_SIZE = 32,
@@ -87,6 +87,9 @@ static_assert(sizeof(struct vnet_trailer) == 24);
 struct vnet_batch {
 	/* Who has it; see vnet_executor(). 0: nobody. */
 	unsigned long owner;
+	/* Of several that one executor has, in their order: the last has the first. */
+	struct vnet_batch *next;
+	struct vnet_batch *first;
 	struct llist_node left;
 	u32 n;
 	u32 used;

@@ -18,6 +18,8 @@
 #define VNET_UNCUT 256
 /* Frames begin at multiples of so many bytes. */
 #define VNET_FRAME_ALIGN 64
+/* What plat_frame() promises, and a trailer. */
+#define VNET_FRAME_ROOM (VNET_WIRE_MAX_FRAME + sizeof(struct vnet_trailer))
 /* Owner of batches that are left to the thread. */
 #define VNET_LEFT 1ul
 
@@ -32,7 +34,7 @@ int vnet_batches_make(struct vnet_link *link)
 		return -ENOMEM;
 	link->nbatch = n;
 	for (i = 0; i < n; i++) {
-		link->batch[i].arena = vmalloc(VNET_BATCH_SIZE);
+		link->batch[i].arena = vmalloc(VNET_BATCH_SIZE + VNET_FRAME_ROOM);
 		if (!link->batch[i].arena)
 			return -ENOMEM;
 	}
@@ -59,6 +61,7 @@ static unsigned long vnet_executor(void)
 	return 2 + 4ul * smp_processor_id() + (in_hardirq() ? 2 : 0);
 }
 
+/* The last of its batches; NULL: it has none. */
 static struct vnet_batch *vnet_batch_find(struct vnet_link *link, unsigned long owner)
 {
 	u32 i;
@@ -66,13 +69,15 @@ static struct vnet_batch *vnet_batch_find(struct vnet_link *link, unsigned long 
 	if (!atomic_read(&link->busy))
 		return NULL;
 	for (i = 0; i < link->nbatch; i++) {
-		if (READ_ONCE(link->batch[i].owner) == owner)
+		if (READ_ONCE(link->batch[i].owner) == owner && link->batch[i].first)
 			return &link->batch[i];
 	}
 	return NULL;
 }
 
-static struct vnet_batch *vnet_batch_take(struct vnet_link *link, unsigned long owner)
+/* One more, after `last` if that is not NULL; NULL: there is none. */
+static struct vnet_batch *vnet_batch_take(struct vnet_link *link, unsigned long owner,
+					  struct vnet_batch *last)
 {
 	struct vnet_batch *batch;
 	u32 i;
@@ -84,9 +89,14 @@ static struct vnet_batch *vnet_batch_take(struct vnet_link *link, unsigned long 
 		atomic_inc(&link->busy);
 		batch->n = 0;
 		batch->used = 0;
+		batch->next = NULL;
+		batch->first = last ? last->first : batch;
+		if (last) {
+			last->next = batch;
+			last->first = NULL;
+		}
 		return batch;
 	}
-	nic_fetch_add(&link->counters.no_batch, 1);
 	return NULL;
 }
 
@@ -99,8 +109,7 @@ static void vnet_batch_release(struct vnet_link *link, struct vnet_batch *batch)
 
 static bool vnet_batch_full(const struct vnet_batch *batch)
 {
-	return batch->n == VNET_BATCH_FRAMES ||
-	       batch->used + VNET_LINK_FRAME + sizeof(struct vnet_trailer) > VNET_BATCH_SIZE;
+	return batch->n == VNET_BATCH_FRAMES || batch->used > VNET_BATCH_SIZE;
 }
 
 /* ------------------------------------------------------------ to the network */
@@ -257,6 +266,10 @@ void vnet_batches_send(struct vnet_link *link)
 
 /* ------------------------------------------------------------------ platform */
 
+/*
+ * Nothing is sent here, if it can be helped: the firmware has locks of its own, for
+ * which others wait that have just received something.
+ */
 void *plat_frame(struct nic *nic)
 {
 	const struct vnet_view *view = nic->host;
@@ -264,13 +277,20 @@ void *plat_frame(struct nic *nic)
 	unsigned long owner = vnet_executor();
 	struct vnet_batch *batch = vnet_batch_find(link, owner);
 
-	if (batch && vnet_batch_full(batch)) {
-		plat_flush(nic);
-		batch = NULL;
+	if (!batch || vnet_batch_full(batch)) {
+		struct vnet_batch *more = vnet_batch_take(link, owner, batch);
+
+		if (!more && batch) {
+			plat_flush(nic);
+			more = vnet_batch_take(link, owner, NULL);
+		}
+		batch = more;
 	}
-	if (!batch)
-		batch = vnet_batch_take(link, owner);
-	return batch ? batch->arena + batch->used : NULL;
+	if (unlikely(!batch)) {
+		nic_fetch_add(&link->counters.no_batch, 1);
+		return NULL;
+	}
+	return batch->arena + batch->used;
 }
 
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
@@ -280,7 +300,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	struct vnet_batch *batch = vnet_batch_find(link, vnet_executor());
 	union vnet_address address = { .nic = *to };
 
-	if (WARN_ON_ONCE(!batch || length > VNET_LINK_FRAME))
+	if (WARN_ON_ONCE(!batch || length > VNET_WIRE_MAX_FRAME))
 		return;
 	length = vnet_seal(link, &address, batch->arena + batch->used, length);
 	if (!length) {
@@ -299,16 +319,18 @@ void plat_flush(struct nic *nic)
 	const struct vnet_view *view = nic->host;
 	struct vnet_link *link = view->dev->link;
 	struct vnet_batch *batch = vnet_batch_find(link, vnet_executor());
+	struct vnet_batch *next;
 
-	if (!batch)
-		return;
-	/* What consumers in the kernel hold, nobody knows. */
-	if (batch->n && !view->may_sleep) {
-		vnet_batch_leave(link, batch);
-		return;
+	for (batch = batch ? batch->first : NULL; batch; batch = next) {
+		next = batch->next;
+		/* What consumers in the kernel hold, nobody knows. */
+		if (batch->n && !view->may_sleep) {
+			vnet_batch_leave(link, batch);
+			continue;
+		}
+		vnet_batch_send(link, batch);
+		vnet_batch_release(link, batch);
 	}
-	vnet_batch_send(link, batch);
-	vnet_batch_release(link, batch);
 }
 
 void vnet_link_leave(struct vnet_view *view)
