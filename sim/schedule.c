@@ -21,6 +21,7 @@
 #define SMALL_CLUSTER 64
 /* Owner of a lock whose holder is stopped: nobody. */
 #define NOBODY 77
+#define MOST_LIVES 32
 
 static const char *const fault_names[SCHEDULE_FAULTS] = {
 	"loss",  "dup",  "reorder", "corrupt", "truncate", "delay", "cut",
@@ -275,6 +276,9 @@ static void reset_node(struct node *node)
 	u32 i;
 
 	if (node->dead)
+		return;
+	/* Each life takes memory of its processes. */
+	if (node->life >= MOST_LIVES)
 		return;
 	/* Who is stopped within its memory would go on there. */
 	for (i = 1; i < SIM_MAX_SPACES && node->process[i]; i++) {

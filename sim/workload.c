@@ -858,29 +858,37 @@ static void rest(struct actor *a, bool busy)
 
 static bool has_room(const struct node *node)
 {
-	return !node->dead && workload.nactors < MAX_ACTORS && workload.deaths < MAX_DEATHS &&
-	       node->next_mr + 128 < node->nic.max_mr && node->next_cqn + 8 < node->nic.max_cq &&
-	       node->next_srqn + 8 < node->nic.max_srq;
+	return !node->dead && node->next_mr + 128 < node->nic.max_mr &&
+	       node->next_cqn + 8 < node->nic.max_cq && node->next_srqn + 8 < node->nic.max_srq;
+}
+
+/* Connections to some that live, and an end for datagrams. */
+static void make_acquaintance(struct actor *a)
+{
+	struct actor *b;
+	u32 i;
+
+	for (i = 0; i < 4 && can_connect(a) && has_room(a->process->node); i++) {
+		b = workload.actor[below(a, workload.nactors)];
+		if (can_connect(b))
+			connect_ends(a, b, i ? NIC_QPT_RC : NIC_QPT_UC);
+	}
+	if (can_connect(a))
+		connect_ends(a, NULL, NIC_QPT_UD);
 }
 
 /* Another process in a dead one's place, with connections to some that live. */
 static void replace(const struct actor *dead)
 {
 	struct node *node = dead->process->node;
-	struct actor *a, *b;
-	u32 i;
+	struct actor *a;
 
-	if (workload.stop || !has_room(node))
+	if (workload.stop || workload.nactors >= MAX_ACTORS || workload.deaths >= MAX_DEATHS ||
+	    !has_room(node))
 		return;
 	process_undying++;
 	a = actor_new(node, sim.config.seed);
-	for (i = 0; i < 4 && is_alive(a); i++) {
-		b = workload.actor[below(a, workload.nactors)];
-		if (can_connect(b))
-			make_ends(a, b, i ? NIC_QPT_RC : NIC_QPT_UC);
-	}
-	if (is_alive(a))
-		make_ends(a, NULL, NIC_QPT_UD);
+	make_acquaintance(a);
 	process_undying--;
 	process_start(a->process, actor_program, a, event_now() + below(a, 5000));
 }
@@ -928,6 +936,8 @@ void actor_program(struct process *p, void *arg)
 			process_renew(p);
 			a->spare_key = 0;
 			actor_equip(a);
+			if (workload.version > 1)
+				make_acquaintance(a);
 		}
 		busy = poll_all(a);
 		if (!chance(a, 0.1))
