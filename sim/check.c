@@ -97,6 +97,7 @@ struct work *check_work(struct end *e)
 	struct work *w = zeroed(sizeof(*w));
 
 	w->id = all.nwork + 1;
+	w->content = w->id;
 	w->end = e;
 	w->index = e->nwork;
 	/* The receiver's sign for it. */
@@ -219,7 +220,8 @@ static void release_source(struct work *w)
 {
 	u32 i;
 
-	if (!w->is_inline && !pieces_are(w->local, w->local_length, w->nlocal, w->length, w->id, 0))
+	if (!w->is_inline &&
+	    !pieces_are(w->local, w->local_length, w->nlocal, w->length, w->content, 0))
 		bad(w, "its own data has changed");
 	for (i = 0; i < w->nlocal; i++)
 		put(w->local[i], w->local_length[i]);
@@ -232,6 +234,8 @@ static void release_target(struct work *w, u64 id)
 
 	if (!pieces_are(w->local, w->local_length, w->nlocal, w->length, id, 0))
 		bad(w, "success, but the data that it brought is wrong");
+	if (w->relayed)
+		return;
 	for (i = 0; i < w->nlocal; i++)
 		put(w->local[i], w->local_length[i]);
 	w->nlocal = 0;
@@ -504,7 +508,7 @@ static bool looks_like(const struct work *w, const struct receive *r, const stru
 	if (write || r->local_length[0] < n + skip)
 		return true;
 	first_bytes(r, cqe, skip, first, n);
-	return bytes_are(first, n, w->id, 0);
+	return bytes_are(first, n, w->content, 0);
 }
 
 /* The message that came to a connected end. */
@@ -566,8 +570,8 @@ static bool content_ok(const struct work *w, const struct receive *r, const stru
 		return !w->length || bytes_are(buffer_memory(w->remote), w->length, w->id, 0);
 	if (cqe->payload_len)
 		return cqe->payload_len == w->length + skip &&
-		       bytes_are(cqe->payload + skip, w->length, w->id, 0);
-	return pieces_are(r->local, r->local_length, r->nlocal, w->length + skip, w->id, skip);
+		       bytes_are(cqe->payload + skip, w->length, w->content, 0);
+	return pieces_are(r->local, r->local_length, r->nlocal, w->length + skip, w->content, skip);
 }
 
 static void check_delivery(struct end *e, struct receive *r, const struct vnet_cqe *cqe)
@@ -652,7 +656,7 @@ void check_polled(struct actor *actor, const struct wc *wc)
 	}
 	skip = r->work->end->type == NIC_QPT_UD ? VNET_GRH_SIZE : 0;
 	if (r->work->opcode != VNET_WR_RDMA_WRITE_IMM &&
-	    !pieces_are(r->local, r->local_length, r->nlocal, r->byte_len, r->work->id, skip))
+	    !pieces_are(r->local, r->local_length, r->nlocal, r->byte_len, r->work->content, skip))
 		bad(r->work, "its bytes are wrong when they are polled");
 	/* So much of it in each, in order. */
 	if (r->work->opcode != VNET_WR_RDMA_WRITE_IMM)

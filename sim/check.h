@@ -29,6 +29,8 @@ struct end;
 /* A send request. */
 struct work {
 	u64 id;
+	/* Whose bytes it sends; its own, but for data that a read brings. */
+	u64 content;
 	struct end *end;
 	/* Its place in the send queue. */
 	u32 index;
@@ -46,6 +48,8 @@ struct work {
 	u32 local_length[WORK_SGE];
 	/* Where it writes to, or reads from. */
 	struct buffer *remote;
+	/* A read whose buffers a fenced send behind it has. */
+	bool relayed;
 	/* Bytes that a read finds there. */
 	u64 remote_id;
 	/* Atomic: on a counter, or (NULL) the word of this end; what comes back. */

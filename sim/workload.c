@@ -76,7 +76,8 @@ struct actor *actor_new(struct node *node, u64 seed)
 	return a;
 }
 
-static struct end *make_end(struct actor *a, u8 type)
+/* Again with that queue pair (not NULL), which is in RESET. */
+static struct end *make_end(struct actor *a, u8 type, struct qp *again)
 {
 	struct qp_options options = {
 		.sq_entries = 8u << below(a, 3),
@@ -84,10 +85,13 @@ static struct end *make_end(struct actor *a, u8 type)
 	};
 	struct end *e;
 
-	if (type != NIC_QPT_UC && chance(a, 0.25))
+	if (again)
+		options.srq = again->srq;
+	else if (type != NIC_QPT_UC && chance(a, 0.25))
 		options.srq = a->srq;
-	e = check_end(make_qp(a->process, type, a->cq[below(a, 2)], a->cq[below(a, 2)], &options),
-		      a);
+	if (!again)
+		again = make_qp(a->process, type, a->cq[below(a, 2)], a->cq[below(a, 2)], &options);
+	e = check_end(again, a);
 	/* What its receives hold. */
 	e->capacity = options.srq || type == NIC_QPT_UD ? 4160 :
 		      below(a, 4)                       ? 4160 :
@@ -106,10 +110,11 @@ static void give_word(struct end *e)
 		memset(buffer_memory(e->word), 0, 8);
 }
 
-void make_ends(struct actor *a, struct actor *b, u8 type)
+/* With packet numbers from psn on. */
+static void make_ends_with(struct actor *a, struct qp *again, struct actor *b, u8 type, u32 psn)
 {
-	struct qp_options options = { .timeout = 16, .ipv6 = chance(a, 0.2) };
-	struct end *x = make_end(a, type), *y;
+	struct qp_options options = { .timeout = 16, .psn = psn, .ipv6 = chance(a, 0.2) };
+	struct end *x = make_end(a, type, again), *y;
 	bool impatient = chance(a, 0.1);
 
 	if (!b) {
@@ -121,7 +126,7 @@ void make_ends(struct actor *a, struct actor *b, u8 type)
 		options.rnr_retry = (u8)(1 + below(a, 3));
 		options.min_rnr_timer = 1;
 	}
-	y = make_end(b, type);
+	y = make_end(b, type, NULL);
 	x->may_rnr = y->may_rnr = impatient;
 	x->peer = y;
 	y->peer = x;
@@ -135,6 +140,11 @@ void make_ends(struct actor *a, struct actor *b, u8 type)
 	y->window_key = alloc_mw(b->process, NIC_MR_WINDOW_2);
 	x->window = x->window_key ? WINDOW_CLOSED : WINDOW_NONE;
 	y->window = y->window_key ? WINDOW_CLOSED : WINDOW_NONE;
+}
+
+void make_ends(struct actor *a, struct actor *b, u8 type)
+{
+	make_ends_with(a, NULL, b, type, 0);
 }
 
 /* ------------------------------------------------------------------- receives */
@@ -615,6 +625,41 @@ static bool post_one(struct end *e)
 	return true;
 }
 
+static bool is_read(const struct end *e)
+{
+	return e->nwork && e->work[e->nwork - 1]->opcode == VNET_WR_RDMA_READ;
+}
+
+/* Send what a read brings, which the fence has to wait for. */
+static bool relay(struct end *e, struct work *read)
+{
+	struct work *w;
+	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);
+	struct sge sg[WORK_SGE];
+	u32 i;
+
+	if (read->expect != EXPECT_SUCCESS || !read->length || read->length > e->peer->capacity ||
+	    !send_room(e->qp) || read->relayed)
+		return false;
+	w = check_work(e);
+	w->opcode = VNET_WR_SEND;
+	w->content = read->remote_id;
+	w->length = read->length;
+	w->nlocal = read->nlocal;
+	w->signaled = true;
+	for (i = 0; i < read->nlocal; i++) {
+		w->local[i] = read->local[i];
+		w->local_length[i] = read->local_length[i];
+		sg[i] = (struct sge){ buffer_address(w->local[i]), w->local_length[i],
+				      w->local[i]->key };
+	}
+	read->relayed = true;
+	wqe.wr_id = work_wr_id(w);
+	wqe.flags = VNET_WR_SIGNALED | VNET_WR_FENCE;
+	e->silent = 0;
+	return post_send(e->qp, &wqe, sg, w->nlocal);
+}
+
 static void post_some(struct actor *a)
 {
 	struct end **ends, *e = NULL;
@@ -635,6 +680,11 @@ static void post_some(struct actor *a)
 			continue;
 		workload.left--;
 		posted++;
+		if (workload.version > 1 && workload.left && is_read(e) && below(a, 2) &&
+		    relay(e, e->work[e->nwork - 1])) {
+			workload.left--;
+			posted++;
+		}
 	}
 	if (posted)
 		ring_qp(e->qp);
@@ -697,11 +747,30 @@ static void connect_ends(struct actor *a, struct actor *b, u8 type)
 	process_undying--;
 }
 
+/*
+ * The same queue pair for another connection. After a reset of the peer's NIC its
+ * numbers may be the same, too, which must do no harm; else packet numbers differ, as
+ * programs must see to themselves. false: it stays in the error state.
+ */
+static bool renew(struct actor *a, struct end *e, struct actor *other)
+{
+	struct end *peer = e->peer;
+	bool lost = is_lost(peer->qp->process, peer->qp->life);
+
+	if (e->gone || !is_alive(a) || is_lost(e->qp->process, e->qp->life) ||
+	    set_state(e->qp, NIC_QPS_RESET) != NIC_OK)
+		return false;
+	check_close(e);
+	make_ends_with(a, e->qp, other, e->type, lost ? 0 : 1 + below(a, 1u << 22));
+	return true;
+}
+
 /* A connection (or an end for datagrams) failed: down with it, and a new one. */
 static void repair(struct actor *a, struct end *e)
 {
 	struct end *peer = e->peer;
 	u64 until = event_now() + FLUSH_NS;
+	bool again = false;
 
 	workload.repairs++;
 	a->repairing++;
@@ -717,10 +786,16 @@ static void repair(struct actor *a, struct end *e)
 		}
 		sleep_for(a->process, 200 * US);
 	}
-	remove_end(e);
 	if (peer)
 		remove_end(peer);
-	if (can_connect(a) && (!peer || can_connect(peer->actor)) && !workload.stop)
+	if (workload.version > 1 && peer && !workload.stop && can_connect(a) &&
+	    can_connect(peer->actor) && below(a, 4)) {
+		process_undying++;
+		again = renew(a, e, peer->actor);
+		process_undying--;
+	}
+	remove_end(e);
+	if (!again && can_connect(a) && (!peer || can_connect(peer->actor)) && !workload.stop)
 		connect_ends(a, peer ? peer->actor : NULL, e->type);
 	a->repairing--;
 	workload.repairs--;
