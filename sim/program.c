@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "process.h"
 
 #define STACK_BYTES (256u << 10)
@@ -40,6 +44,10 @@ static struct coroutine *coroutine_new(void)
 
 	if (c) {
 		state.spare = c->next;
+#ifdef __SANITIZE_ADDRESS__
+		/* Who was killed has left his frames on it. */
+		__asan_unpoison_memory_region(c->stack, STACK_BYTES);
+#endif
 		return c;
 	}
 	c = calloc(1, sizeof(*c));

@@ -885,6 +885,9 @@ static void drain_some(struct actor *a)
 			continue;
 		if (e->drains_until && event_now() >= e->drains_until) {
 			e->drains_until = 0;
+			/* A request may have failed meanwhile. */
+			if (workload.version > 1 && state_of(e->qp) != NIC_QPS_SQD)
+				continue;
 			set_state(e->qp, NIC_QPS_RTS);
 		} else if (!e->drains_until && workload.left && chance(a, 0.002) &&
 			   state_of(e->qp) == NIC_QPS_RTS &&
