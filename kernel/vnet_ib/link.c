@@ -15,8 +15,12 @@
 #define VNET_HEADERS 48u
 /* What qdiscs may hold of our frames. */
 #define VNET_SEND_BUFFER (8 << 20)
-/* Least time until a frame is taken for lost that nothing has overtaken, us. */
-#define VNET_RTO_MIN 10000
+/*
+ * Least time until a frame is taken for lost, us: as TCP's. Losses are found sooner, by
+ * what is answered later; but the peer's thread may have to wait for its processor, and
+ * who repeats all that waits for it with less and less under way makes nothing faster.
+ */
+#define VNET_RTO_MIN 200000
 
 /* ----------------------------------------------------------------- addresses */
 
@@ -220,7 +224,6 @@ int vnet_link_make(struct vnet_dev *dev)
 	err = link->frame ? vnet_batches_make(link) : -ENOMEM;
 	if (err)
 		return err;
-	/* A thread answers, which may have to wait for its processor. */
 	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;
 	/* Later than any life before, on this machine. */
 	nic_link_renew(&dev->agent.nic, ktime_get_real_ns());
