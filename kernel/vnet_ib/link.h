@@ -193,8 +193,11 @@ extern const struct attribute_group vnet_link_group;
 void vnet_keys_free(struct vnet_link *link);
 /* Append a trailer where there is a key: the new length; 0: it cannot be. */
 u32 vnet_seal(const struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
-/* Check and take off the trailer: the frame's length; 0: drop it (counted). */
-u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, const u8 *frame,
+/*
+ * Check and take off the trailer: the frame's length; 0: drop it (counted). local: it is
+ * from this machine, and needs no key where there is none.
+ */
+u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
 		u32 length);
 
 #endif /* VNET_IB_LINK_H */

@@ -89,7 +89,8 @@ static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, __le32
 	return NULL;
 }
 
-u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, const u8 *frame, u32 length)
+u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
+		u32 length)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, from->port);
@@ -97,8 +98,13 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, const u8
 	struct vnet_trailer trailer;
 	u8 mac[VNET_MAC_SIZE];
 
-	if (!keys)
-		return length;
+	if (!keys) {
+		/* The key may have gone while it waited. */
+		if (local)
+			return length;
+		nic_fetch_add(&link->counters.strangers, 1);
+		return 0;
+	}
 	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
 		nic_fetch_add(&link->counters.no_mac, 1);
 		return 0;

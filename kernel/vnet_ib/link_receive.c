@@ -15,14 +15,19 @@
 /* Datagrams before answers go out and others have their turn. */
 #define VNET_RECEIVE_TURN 64
 
-/* Where it came from, kept in the datagram. */
-static union vnet_address *vnet_from(struct sk_buff *skb)
+/* Kept in the datagram: where it came from, and whether that is this machine. */
+struct vnet_arrival {
+	union vnet_address from;
+	bool local;
+};
+
+static struct vnet_arrival *vnet_arrival(struct sk_buff *skb)
 {
-	BUILD_BUG_ON(sizeof(union vnet_address) > sizeof(skb->cb));
-	return (union vnet_address *)skb->cb;
+	BUILD_BUG_ON(sizeof(struct vnet_arrival) > sizeof(skb->cb));
+	return (struct vnet_arrival *)skb->cb;
 }
 
-static void vnet_note_from(const struct vnet_port *port, struct sk_buff *skb)
+static void vnet_note_arrival(const struct vnet_port *port, struct sk_buff *skb, bool local)
 {
 	union vnet_address from = { .port = port->own.port };
 
@@ -37,20 +42,21 @@ static void vnet_note_from(const struct vnet_port *port, struct sk_buff *skb)
 		if (ipv6_addr_type(&from.in6.sin6_addr) & IPV6_ADDR_LINKLOCAL)
 			from.in6.sin6_scope_id = inet6_iif(skb);
 	}
-	*vnet_from(skb) = from;
+	*vnet_arrival(skb) = (struct vnet_arrival){ .from = from, .local = local };
 }
 
 /* In softirq, with its checksum right. */
 int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct vnet_port *port = rcu_dereference_sk_user_data(sk);
+	bool local = skb->dev->flags & IFF_LOOPBACK;
 	struct vnet_link *link;
 
 	if (unlikely(!port))
 		goto drop;
 	link = port->link;
 	/* No further than this machine, unless keys tell friend from stranger. */
-	if (!READ_ONCE(link->keys) && !(skb->dev->flags & IFF_LOOPBACK)) {
+	if (!local && !READ_ONCE(link->keys)) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		goto drop;
 	}
@@ -60,7 +66,7 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		nic_fetch_add(&link->counters.overrun, 1);
 		goto drop;
 	}
-	vnet_note_from(port, skb);
+	vnet_note_arrival(port, skb, local);
 	__skb_pull(skb, sizeof(struct udphdr));
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
@@ -76,14 +82,15 @@ drop:
 
 static void vnet_take_frame(struct vnet_link *link, struct sk_buff *skb, u32 offset, u32 length)
 {
-	const union vnet_address *from = vnet_from(skb);
+	const struct vnet_arrival *arrival = vnet_arrival(skb);
+	const union vnet_address *from = &arrival->from;
 
 	if (length > VNET_LINK_FRAME + sizeof(struct vnet_trailer) ||
 	    skb_copy_bits(skb, offset, link->frame, length)) {
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, link->frame, length);
+	length = vnet_unseal(link, from, arrival->local, link->frame, length);
 	if (length)
 		nic_receive(&link->view.nic, &from->nic, link->frame, length);
 }
