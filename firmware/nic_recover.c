@@ -147,6 +147,9 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 				nic_pend(nic, qp);
 		} else if (qp->qpn && space != NIC_SPACE_POINTER && qp->space == space) {
 			nic_silence(nic, qp);
+		} else if (qp->qpn) {
+			/* It may have noted an answer for it, and not come to run it. */
+			nic_pend(nic, qp);
 		}
 	}
 }
