@@ -886,7 +886,7 @@ static void drain_some(struct actor *a)
 		if (e->drains_until && event_now() >= e->drains_until) {
 			e->drains_until = 0;
 			/* A request may have failed meanwhile. */
-			if (workload.version > 1 && state_of(e->qp) != NIC_QPS_SQD)
+			if (workload.version > 1 && (e->failed || state_of(e->qp) != NIC_QPS_SQD))
 				continue;
 			set_state(e->qp, NIC_QPS_RTS);
 		} else if (!e->drains_until && workload.left && chance(a, 0.002) &&
