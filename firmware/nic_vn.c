@@ -7,7 +7,7 @@
 /* It does not come sooner than so: who polls is faster, who sleeps need not be. */
 #define NIC_VN_SOON_NS 200000ull
 /* A process that polls looks at timers so often. */
-#define NIC_VN_LOOK_NS 50000ull
+#define NIC_VN_LOOK_NS 20000ull
 
 bool nic_is_wired(const struct nic *nic)
 {

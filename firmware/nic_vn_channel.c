@@ -316,6 +316,9 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		nic_row_shrink(row, nic_us(now));
 	if (!ep || ep->qpn != tx->qpn)
 		return;
+	/* Who is too early is welcome when what is missing has come; others feel their way. */
+	if (ack->code != VNET_NACK_EARLY || !ep->allowed)
+		ep->allowed = ack->code == VNET_NACK_EARLY ? NIC_WINDOW : 1;
 	/*
 	 * Only the oldest packet keeps its channel, to ask again; the others leave
 	 * theirs to other queue pairs, and are sent when it is done.
@@ -324,7 +327,6 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
 		ep->gate = nic_load(&ep->una);
 		ep->gated = 1;
-		ep->allowed = 1;
 		nic_tx_free(nic, row, tx);
 		nic_answered_add(out, ep->qpn);
 	}
@@ -347,12 +349,15 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 {
 	struct nic_tx *tx = &row->tx[ack->channel];
 	bool latest;
+	u32 trip;
 
 	if (!(row->busy & 1ull << ack->channel) || tx->seq != nic_le32(ack->seq))
 		return;
 	latest = nic_le32(ack->timestamp) == tx->timestamp;
-	if (latest)
-		nic_row_sample(row, nic_us(now) - tx->timestamp);
+	/* Of whichever transmission: else what is sent again too soon is never known. */
+	trip = nic_us(now) - nic_le32(ack->timestamp);
+	if (trip <= nic_us(now) - nic_us(tx->since))
+		nic_row_sample(row, trip);
 	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
 		nic_tx_refused(nic, row, tx, ack, now, out);
 		return;
