@@ -114,7 +114,7 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.channels = one_of(channels, 7),
 		.rto_min = 500 + below(2000),
 		.rto_max = 20000 + below(100000),
-		.unreachable = workload.version == 1 ? 1000 : 100,
+		.unreachable = workload.version == 1 ? 1000 : 400,
 		.loiter = 1 + below(64),
 		.sequence_bits = config->sequence_bits ? config->sequence_bits : 32,
 		.adaptive = below(4) != 0,
