@@ -186,6 +186,8 @@ extern bool check_strict;
  * is written down: its sender asks again.
  */
 extern bool check_datagrams_once;
+/* So is an atomic operation done once; but where its executor may die within it. */
+extern bool check_atomics_once;
 
 void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);
