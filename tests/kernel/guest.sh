@@ -14,6 +14,10 @@
 
 # The provider, which libibverbs looks for by this name.
 export RDMAV_DRIVERS=$VNET_TREE/lib/libvnet
+# Times are so many times as long where the kernel looks at all it does: as those of
+# tests/kernel/run.
+SLOWNESS=1
+[[ $(uname -r) != *-vnet-debug ]] || SLOWNESS=6
 # How long a pair of programs may take.
 PAIR_TIMEOUT=${PAIR_TIMEOUT:-60}
 
@@ -26,7 +30,7 @@ nap() {
 
 # await SECONDS COMMAND...: until COMMAND succeeds; fails when it never does.
 await() {
-	local end=$((SECONDS + $1 + 1))
+	local end=$((SECONDS + $1 * SLOWNESS + 1))
 	shift
 
 	until "$@"; do
@@ -115,6 +119,7 @@ listens_or_gone() {	# PGID
 # 1 s more than one that failed; a server that must be told to end has not failed.
 pair() {
 	local server=() client out pid client_pid timer status=0 server_status ended
+	local limit=$((PAIR_TIMEOUT * SLOWNESS))
 
 	while [[ $# -gt 0 && $1 != -- ]]; do
 		server+=("$1")
@@ -138,19 +143,19 @@ pair() {
 	set -m
 	"${client[@]}" </dev/null &
 	client_pid=$!
-	sleep "$PAIR_TIMEOUT" &
+	sleep "$limit" &
 	timer=$!
 	set +m
 	wait -n -p ended "$client_pid" "$timer"
 	status=$?
 	if [[ $ended == "$timer" ]]; then
-		echo "pair: no end of ${client[*]} after $PAIR_TIMEOUT s" >&2
+		echo "pair: no end of ${client[*]} after $limit s" >&2
 		kill -KILL -- "-$client_pid" 2>/dev/null
 		status=124
 	fi
 	kill "$timer" 2>/dev/null
 
-	sleep $((status ? 1 : 5)) &
+	sleep $(((status ? 1 : 5) * SLOWNESS)) &
 	timer=$!
 	wait -n -p ended "$pid" "$timer"
 	server_status=$?

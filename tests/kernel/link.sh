@@ -185,7 +185,7 @@ end_traffic() {
 
 ends() {
 	start_traffic
-	timeout 20 ip netns exec a rdma link delete va || die "no device can be deleted under traffic"
+	timeout $((20 * SLOWNESS)) ip netns exec a rdma link delete va || die "no device can be deleted under traffic"
 	end_traffic
 	{ add_link_device a && set_key a use_key two; } || die "no device can be made again"
 	pingpong ibv_rc_pingpong -n 10

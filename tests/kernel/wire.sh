@@ -55,7 +55,7 @@ serve() {	# NAME PROGRAM OPTIONS...
 
 ask() {	# NAME PROGRAM OPTIONS...
 	await 120 told "$1" || die "the server is not ready for $1"
-	timeout 60 "${@:2}" "${COMMON[@]}" "$SERVER" >/run/out 2>&1 || { cat /run/out; die "$1 fails"; }
+	timeout $((60 * SLOWNESS)) "${@:2}" "${COMMON[@]}" "$SERVER" >/run/out 2>&1 || { cat /run/out; die "$1 fails"; }
 	awk -v name="$1" '/^ *[0-9]+ +[0-9]+ / { figure = name ~ /lat/ ? $5 " us" : $4 " MB/s" }
 		END { print name ": " figure }' /run/out
 }
