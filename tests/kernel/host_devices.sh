@@ -27,7 +27,7 @@ found=$(devices --with-host-devices)
 [[ $found == 'rxe0 u0 vnet0' ]] || die "the machine's devices were asked for: $found"
 for device in u0 'rxe0 -x 1' 'vnet0 -x 1'; do
 	# shellcheck disable=SC2086 # a name and an option
-	"$VNET" pair --quiet --timeout 60 --device u0 --with-host-devices ib_write_bw -n 20 -d $device \
+	"$VNET" pair --quiet --timeout $((60 * SLOWNESS)) --device u0 --with-host-devices ib_write_bw -n 20 -d $device \
 		>/tmp/out 2>&1 || { cat /tmp/out; die "$device does not work beside the others"; }
 done
 "$VNET" stop
