@@ -339,6 +339,23 @@ struct nic_qp_counters {
 };
 static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 
+/* An atomic operation, so that whoever does it again after a death does it once. */
+struct nic_intent {
+	/* Which request or packet it is, and NIC_INTENT_*; 0: none. */
+	u64 key;
+	/* What the word was before. */
+	u64 old;
+};
+#define NIC_INTENT_BEGUN (1ull << 32)
+#define NIC_INTENT_DONE (1ull << 33)
+
+enum nic_intent_of {
+	/* Of a request in the send queue. */
+	NIC_INTENT_REQUEST = 0,
+	/* Of a packet that came by the wire. */
+	NIC_INTENT_PACKET = 1,
+};
+
 /*
  * A line of this is written by the requester, or by those who deliver to the
  * responder, or by neither: each of them looks at the other's QP for every
@@ -414,7 +431,13 @@ struct nic_qp {
 	/* NIC clock, ns: the wait ends in failure; its process looks again. */
 	u64 deadline;
 	u64 look_at;
-	u64 rsvd4[6];
+	/*
+	 * The last atomic operation that it requested, and that came for it by the
+	 * wire; and of the one that is executing, the word and what it will be.
+	 */
+	struct nic_intent intent[2];
+	u64 op_word;
+	u64 op_new;
 
 	/* --- responder; see struct nic_rq. num == 0 with an SRQ. */
 	struct nic_rq rq;
@@ -430,7 +453,10 @@ struct nic_qp {
 	u32 frame;
 	/* enum nic_want: it waits for one in the queue of those that do. */
 	u32 wants_frame;
-	u8 rsvd5[36];
+	/* Of op_word, as in struct nic_piece. */
+	u32 op_word_space;
+	u32 op_word_mr;
+	u8 rsvd5[28];
 
 	struct nic_qp_counters counters;
 };
@@ -493,6 +519,8 @@ enum nic_tx_flags {
 	NIC_TX_UNORDERED = 1 << 1,
 	/* It waits for a receive. */
 	NIC_TX_RNR = 1 << 2,
+	/* It was taken, or failed. */
+	NIC_TX_ANSWERED = 1 << 3,
 };
 
 /* Receiver's end. */
@@ -648,7 +676,8 @@ struct nic_endpoint {
 
 	/* Next packet expected; later ones that are written already. */
 	u32 expected;
-	u32 rsvd2;
+	/* Of the unreliable message that it is a packet of, others never came. */
+	u32 lacks;
 	u64 ahead;
 	/* Of the message in pieces: what came so far. */
 	u32 got;

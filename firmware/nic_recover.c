@@ -58,8 +58,6 @@ static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
 /* The operation that the dead owner had under way on this QP. */
 static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
-	u32 n = qp->op_atomic;
-
 	switch (qp->op_phase) {
 	case NIC_OP_COMMIT:
 		nic_finish_receive(nic, qp, owner);
@@ -79,9 +77,7 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 	default:
 		break;
 	}
-	if (n && n <= NIC_ATOMIC_LOCKS && nic->hdr->atomic_lock[n - 1] == owner)
-		nic_unlock(&nic->hdr->atomic_lock[n - 1]);
-	qp->op_atomic = 0;
+	nic_atomic_recover(nic, qp, owner);
 	nic_fetch_add(&nic->hdr->counters.recovered, 1);
 }
 

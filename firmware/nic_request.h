@@ -50,11 +50,15 @@ bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
 /* -- nic_atomic.c */
 
 /*
- * Fetch-and-add or compare-and-swap on a word, by the executor of a QP, which
- * notes that it holds the word's lock should it die: *old is what was there,
- * *result how the copies went. false: the lock could not be had.
+ * Fetch-and-add or compare-and-swap on a word, by the executor of a QP, for the
+ * request or packet of this number: *old is what was there, *result how the copies
+ * went. Done once, however often it is asked for: should we die within it, recovery
+ * finds out whether it was. false: the word's lock could not be had.
  */
-bool nic_atomic(struct nic *nic, struct nic_qp *executor, const struct vnet_send_wqe *wqe,
-		const struct nic_piece *remote, u64 *old, enum nic_copy_result *result);
+bool nic_atomic(struct nic *nic, struct nic_qp *executor, enum nic_intent_of what, u32 number,
+		const struct vnet_send_wqe *wqe, const struct nic_piece *remote, u64 *old,
+		enum nic_copy_result *result);
+/* The word's lock, and what was being done to it, of a dead executor. */
+void nic_atomic_recover(struct nic *nic, struct nic_qp *executor, u32 owner);
 
 #endif /* NIC_REQUEST_H */

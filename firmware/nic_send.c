@@ -278,7 +278,8 @@ static u32 nic_do_atomic(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote);
 	if (status)
 		return status;
-	if (!nic_atomic(r->nic, r->qp, &r->wqe, &remote, &old, &result))
+	if (!nic_atomic(r->nic, r->qp, NIC_INTENT_REQUEST, r->qp->sq_cons, &r->wqe, &remote, &old,
+			&result))
 		return nic_no_answer(r);
 	if (result != NIC_COPY_OK)
 		return nic_copy_status(r, result, false);

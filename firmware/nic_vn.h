@@ -136,6 +136,8 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 		    bool data, struct nic_answered *out);
 /* Free the channels of a QP in this row. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
+/* The row begins a new life: packets that nothing but their channels knew are over. */
+void nic_tx_renew(struct nic *nic, struct nic_row *row);
 /* Packets of this row whose time has come, and how the row goes on. */
 void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 

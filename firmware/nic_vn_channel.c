@@ -128,13 +128,29 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	return tx;
 }
 
+/*
+ * With one bit of sequence, the next packet must differ from the last one that was
+ * taken: until it is known whether this one was, the channel is nobody's.
+ */
+static bool nic_tx_forsake(struct nic_tx *tx)
+{
+	if (tx->flags & NIC_TX_NACKED) {
+		/* By the latest word: on a link that keeps order, it was not taken. */
+		tx->seq--;
+		return false;
+	}
+	if (tx->flags & NIC_TX_ANSWERED)
+		return false;
+	tx->qpn = 0;
+	return true;
+}
+
 void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
 {
+	if (unlikely(nic->hdr->settings.sequence_bits == 1) && nic_tx_forsake(tx))
+		return;
 	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
 	tx->qpn = 0;
-	/* Not taken by the latest word: on a link that keeps order, by none. */
-	if (nic->hdr->settings.sequence_bits == 1 && (tx->flags & NIC_TX_NACKED))
-		tx->seq--;
 	row->unacked--;
 	row->unacked_bytes -= tx->length;
 }
@@ -187,6 +203,27 @@ void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
 		busy &= busy - 1;
 		if (tx->qpn == qpn)
 			nic_tx_free(nic, row, tx);
+	}
+}
+
+/* Sent again, a datagram that had arrived would come twice. */
+void nic_tx_renew(struct nic *nic, struct nic_row *row)
+{
+	u64 busy;
+
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+		struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+		struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+
+		if (tx->qpn && !(tx->flags & NIC_TX_UNORDERED))
+			continue;
+		if (ep && ep->qpn == tx->qpn) {
+			nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+			nic_pend(nic, qp);
+		}
+		tx->flags = NIC_TX_ANSWERED;
+		nic_tx_free(nic, row, tx);
 	}
 }
 
@@ -270,7 +307,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
 		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
 	}
-	tx->flags &= (u8)~NIC_TX_NACKED;
+	tx->flags = NIC_TX_ANSWERED;
 	nic_tx_free(nic, row, tx);
 }
 
@@ -286,7 +323,7 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
 		status = VNET_WC_REM_OP_ERR;
 	if (ep && ep->qpn == tx->qpn)
 		nic_vn_fail(ep, tx->psn, (u32)status);
-	tx->flags &= (u8)~NIC_TX_NACKED;
+	tx->flags = NIC_TX_ANSWERED;
 	nic_tx_free(nic, row, tx);
 }
 
@@ -344,6 +381,19 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	tx->flags |= NIC_TX_RNR;
 }
 
+/* The fate of a packet that nobody asks for any more is known: see nic_tx_forsake(). */
+static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			  const struct vnet_frame_ack *ack, bool latest)
+{
+	if (ack->code < VNET_NACK_FIRST || ack->code > VNET_RETURN_NOBODY)
+		tx->flags = NIC_TX_ANSWERED;
+	else if (latest)
+		tx->flags = NIC_TX_NACKED;
+	else
+		return;
+	nic_tx_free(nic, row, tx);
+}
+
 static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *ack,
 			  bool data, u64 now, struct nic_answered *out)
 {
@@ -358,6 +408,10 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	trip = nic_us(now) - nic_le32(ack->timestamp);
 	if (trip <= nic_us(now) - nic_us(tx->since))
 		nic_row_sample(row, trip);
+	if (unlikely(!tx->qpn)) {
+		nic_tx_settle(nic, row, tx, ack, latest);
+		return;
+	}
 	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
 		nic_tx_refused(nic, row, tx, ack, now, out);
 		return;

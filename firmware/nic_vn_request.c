@@ -9,6 +9,8 @@
 
 /* However short the timeout: a packet is not given up before so many retries. */
 #define NIC_FEW_RETRIES 2
+/* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
+#define NIC_NO_QPN 0xffffffu
 #define OP(n) (1u << (n))
 #define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
 #define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
@@ -770,6 +772,32 @@ unlock:
 	nic_unlock(&row->lock);
 }
 
+/*
+ * Nobody asks for this packet any more, but was it taken? A packet for no queue
+ * pair, sent as it was, is refused if not (see nic_tx_forsake()).
+ */
+static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
+{
+	struct vnet_frame *frame;
+	struct vnet_frame_op *op;
+
+	nic_tx_sent(nic, row, tx, now);
+	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
+	if (!frame)
+		return;
+	op = (struct vnet_frame_op *)(frame + 1);
+	memset(op, 0, sizeof(*op));
+	op->seq = nic_le32(tx->seq);
+	op->timestamp = nic_le32(tx->timestamp);
+	op->channel = (u8)nic_tx_channel(row, tx);
+	op->opcode = VNET_WR_SEND;
+	op->flags = VNET_OP_FIRST | VNET_OP_LAST;
+	op->qp_type = NIC_QPT_RC;
+	op->src_qpn = nic_le32(NIC_NO_QPN);
+	op->dst_qpn = nic_le32(NIC_NO_QPN);
+	nic_frame_send(nic, frame, &row->address, sizeof(*frame) + sizeof(*op));
+}
+
 void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
 {
 	struct nic_sending s = { .nic = nic, .row = row };
@@ -777,10 +805,13 @@ void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u6
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 
 	if (!qp) {
-		if (qpn && nic_lock(nic, &row->lock)) {
+		if (!nic_lock(nic, &row->lock))
+			return;
+		if (qpn)
 			nic_tx_cancel(nic, row, qpn);
-			nic_unlock(&row->lock);
-		}
+		else if (row->busy & 1ull << channel && row->tx[channel].seq == seq)
+			nic_ask(nic, row, &row->tx[channel], now);
+		nic_unlock(&row->lock);
 		return;
 	}
 	/* Somebody is inside; the timer comes round. */

@@ -291,8 +291,10 @@ static void nic_arrive_write(struct nic_arrival_op *a)
 	struct nic_message msg;
 
 	nic_answer(a, VNET_ACK_DONE, 0);
+	if (op->flags & VNET_OP_FIRST)
+		a->ep->lacks = 0;
 	if (nic_arrive_data(a) && op->opcode == VNET_WR_RDMA_WRITE_IMM &&
-	    (op->flags & VNET_OP_LAST)) {
+	    (op->flags & VNET_OP_LAST) && !a->ep->lacks) {
 		nic_message_of(a, &msg);
 		nic_arrival_deliver(a, &msg);
 		if (a->code != VNET_RETURN_DROPPED)
@@ -351,7 +353,8 @@ static void nic_arrive_atomic(struct nic_arrival_op *a)
 		return;
 	wqe.rdma.compare_add = nic_le64(op->compare_add);
 	wqe.rdma.swap = nic_le64(op->swap);
-	if (!nic_atomic(a->nic, a->qp, &wqe, &remote, &old, &result)) {
+	if (!nic_atomic(a->nic, a->qp, NIC_INTENT_PACKET, nic_le32(op->psn), &wqe, &remote, &old,
+			&result)) {
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		return;
 	}
@@ -440,6 +443,7 @@ static void nic_pass_over(struct nic_endpoint *ep, u32 floor)
 	}
 	ep->expected = floor;
 	ep->got = 0;
+	ep->lacks = 1;
 	if (ep->ahead & 1ull << (floor % NIC_WINDOW)) {
 		ep->expected--;
 		nic_endpoint_advance(ep);
@@ -595,6 +599,9 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet
 	}
 	if (go)
 		rx->busy = nic->self;
+	/* Of datagrams nothing else tells, should we die, that this one was delivered. */
+	if (verdict == NIC_RX_NEW && op->qp_type == NIC_QPT_UD)
+		rx->seq = seq;
 	nic_unlock(&row->lock);
 	return go;
 }
@@ -623,6 +630,8 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 		rx->result = a->result;
 		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
 			rx->seq = rx->answer_seq;
+		else if (a->op->qp_type == NIC_QPT_UD)
+			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)
 			nic_rx_owe(row, a->op->channel);
 		nic_row_activate(nic, row);

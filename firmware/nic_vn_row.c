@@ -161,6 +161,7 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 	u32 i;
 
 	memset(row->rx, 0, sizeof(row->rx));
+	nic_tx_renew(nic, row);
 	/* It counts from the beginning, too. */
 	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
 		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
@@ -171,7 +172,6 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 	row->call_at = 0;
 	row->peer_row = NIC_NONE;
 	row->state = NIC_ROW_CALLING;
-	(void)nic;
 }
 
 /*
