@@ -181,13 +181,6 @@ extern struct check_totals check_totals;
  * held: a message may be written and then have to come again, to another receive.
  */
 extern bool check_strict;
-/*
- * A datagram comes once. Not so where whoever received it may stop or die before that
- * is written down: its sender asks again.
- */
-extern bool check_datagrams_once;
-/* So is an atomic operation done once; but where its executor may die within it. */
-extern bool check_atomics_once;
 
 void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);

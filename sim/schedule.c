@@ -591,8 +591,6 @@ bool schedule_run(const struct schedule_config *config, struct schedule_result *
 	random_seed(&state.random, config->seed, 0x5c4ed);
 	state.faults = choose_faults(config);
 	check_strict = !has(SCHEDULE_STOP | SCHEDULE_KILL);
-	check_datagrams_once = check_strict;
-	check_atomics_once = !has(SCHEDULE_KILL);
 	setup(config);
 	finish();
 
