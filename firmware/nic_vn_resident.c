@@ -334,6 +334,10 @@ void nic_frames_recover(struct nic *nic, u32 owner)
 
 	if (nic_load(&nic->hdr->frame_lock) != owner)
 		return;
+	/* Who waits asks again. */
+	nic->hdr->want_cons = nic->hdr->want_prod;
+	for (i = 0; i < nic_qp_high(nic); i++)
+		nic->qp[i].wants_frame = NIC_WANT_NONE;
 	/* A frame is whose queue pair says so; the copy at home is whole till then. */
 	for (i = 0; i < nic->max_frame; i++) {
 		struct nic_endpoint *ep = &nic->frame[i];
@@ -342,9 +346,5 @@ void nic_frames_recover(struct nic *nic, u32 owner)
 		if (ep->qpn && (!qp || qp->frame != i))
 			ep->qpn = 0;
 	}
-	/* Who waits asks again. */
-	nic->hdr->want_cons = nic->hdr->want_prod;
-	for (i = 0; i < nic_qp_high(nic); i++)
-		nic->qp[i].wants_frame = NIC_WANT_NONE;
 	nic_unlock(&nic->hdr->frame_lock);
 }
