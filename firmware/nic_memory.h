@@ -684,7 +684,8 @@ struct nic_endpoint {
 	/* What it is when packet got_at is expected: see nic_arrive_piece(). */
 	u32 got_next;
 	u32 got_at;
-	u32 rsvd3;
+	/* Requester's: packets that were given up, of an unreliable connection, since any came. */
+	u32 lonely;
 	/* Results of the last atomic operations, for packets that come again. */
 	u32 atomic_psn[NIC_RESULTS];
 	u64 atomic_result[NIC_RESULTS];

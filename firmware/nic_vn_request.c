@@ -9,6 +9,8 @@
 
 /* However short the timeout: a packet is not given up before so many retries. */
 #define NIC_FEW_RETRIES 2
+/* Patience with a silent peer is halved so many times at most. */
+#define NIC_LONELIEST 4u
 /* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
 #define NIC_NO_QPN 0xffffffu
 #define OP(n) (1u << (n))
@@ -686,8 +688,9 @@ static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct n
 	u64 silence = now > answered ? now - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
+	/* Whose packets were given up before has less patience with the next. */
 	if (qp->type != NIC_QPT_RC)
-		return silence > nic->hdr->settings.unreachable * 1000000ull ?
+		return silence > nic->hdr->settings.unreachable * 1000000ull >> (ep->lonely & 7) ?
 			       VNET_WC_RETRY_EXC_ERR :
 			       0;
 	/* A hold for a receive may be longer; a timeout shorter than a timer's turn. */
@@ -708,6 +711,8 @@ static void nic_give_up(struct nic_sending *s, struct nic_tx *tx, u32 status)
 		nic_vn_fail(s->ep, tx->psn, status);
 	else
 		nic_fetch_or(&s->ep->done, 1ull << (tx->psn % NIC_WINDOW));
+	if (s->qp->type == NIC_QPT_UC && s->ep->lonely < NIC_LONELIEST)
+		s->ep->lonely++;
 	nic_tx_free(s->nic, s->row, tx);
 }
 
