@@ -26,6 +26,7 @@
 /* Nothing was heard for two round trips and so long, us: a probe. */
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
+#define NIC_SOON_NS 1000000ull
 /* So long a channel is kept for who is next. */
 #define NIC_TURN_NS 500000ull
 /* A responder cannot ask for a longer wait than IB's longest RNR timer. */
@@ -303,6 +304,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 		if (ep->allowed < NIC_WINDOW)
 			ep->allowed *= 2;
 		ep->answered = row->heard;
+		ep->lonely = 0;
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
 		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
@@ -537,8 +539,8 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 			seq[n] = tx->seq;
 			due |= 1ull << n;
 			lost = lost || !(tx->flags & NIC_TX_NACKED || tx == probe);
-			/* Unless it is sent: look again soon. */
-			tx->due = now + nic->hdr->settings.rto_min * 1000ull;
+			/* Unless it is sent, because its QP is in use: look again soon. */
+			tx->due = now + NIC_SOON_NS;
 		}
 		if (!next || tx->due < next)
 			next = tx->due;
