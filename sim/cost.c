@@ -63,7 +63,7 @@ bool cost_set(struct cost *cost, const char *key, double value)
 	u32 i;
 
 	for (i = 0; i < KEYS; i++) {
-		if (strcmp(cost_keys[i].name, key) || !(value >= 0 && value < 1e15))
+		if (strcmp(cost_keys[i].name, key) != 0 || !(value >= 0 && value < 1e15))
 			continue;
 		*cost_field(cost, i) = value;
 		/* These are divided by. */

@@ -232,8 +232,14 @@ void fabric_setup(const struct fabric_config *config)
 
 void fabric_reset(void)
 {
-	while (fabric.all)
-		frame_free(fabric.all);
+	struct frame *frame, *next;
+
+	for (frame = fabric.all; frame; frame = next) {
+		next = frame->after;
+		free(frame);
+	}
+	fabric.all = NULL;
+	fabric.alive = 0;
 	free(fabric.link);
 	fabric.link = NULL;
 	fabric.dropped = 0;

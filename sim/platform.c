@@ -194,7 +194,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	(void)nic;
 	memset(to, 0, sizeof(*to));
 	node_gid(node, want);
-	if (node >= sim.config.nodes || memcmp(gid + 12, want + 12, 4))
+	if (node >= sim.config.nodes || memcmp(gid + 12, want + 12, 4) != 0)
 		return false;
 	memcpy(to->bytes, &node, sizeof(node));
 	return true;

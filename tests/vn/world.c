@@ -370,12 +370,11 @@ void end_state(struct end *e, u8 to, const struct end *peer)
 void end_connect(struct end *a, struct end *b)
 {
 	struct end *both[2] = { a, b };
-	u32 i;
-	u8 to;
+	u32 i, to;
 
 	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
 		for (i = 0; i < 2; i++)
-			end_state(both[i], to, both[!i]);
+			end_state(both[i], (u8)to, both[!i]);
 }
 
 void end_reset(struct end *e)

@@ -63,7 +63,7 @@ bool link_is_loopback(const union link_address *address)
 static bool look_up(const struct link_memory *memory, const u8 *gid, union link_address *to)
 {
 	char path[sizeof(memory->gids) + 1 + LINK_GID_NAME];
-	char text[LINK_ADDRESS_TEXT];
+	char text[LINK_ADDRESS_TEXT] = "";
 	size_t n = strnlen(memory->gids, sizeof(memory->gids));
 	long length;
 

@@ -132,7 +132,11 @@ static const char *absolute_paths(const char *list)
 		all = more;
 		list += length + (list[length] == ',');
 	}
-	return all && *all ? all : NULL;
+	if (all && !*all) {
+		free(all);
+		all = NULL;
+	}
+	return all;
 }
 
 static bool good_node(const char *node)
