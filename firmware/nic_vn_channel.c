@@ -356,8 +356,10 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	if (!ep || ep->qpn != tx->qpn)
 		return;
 	/* Who is too early is welcome when what is missing has come; others feel their way. */
-	if (ack->code != VNET_NACK_EARLY || !ep->allowed)
-		ep->allowed = ack->code == VNET_NACK_EARLY ? NIC_WINDOW : 1;
+	if (ack->code != VNET_NACK_EARLY)
+		ep->allowed = 1;
+	else if (!ep->allowed)
+		ep->allowed = NIC_WINDOW;
 	/*
 	 * Only the oldest packet keeps its channel, to ask again; the others leave
 	 * theirs to other queue pairs, and are sent when it is done.
