@@ -77,6 +77,7 @@ err_pipe:
 void guard_close(struct guard *guard)
 {
 	close(guard->alive);
+	kill(guard->pid, SIGCONT); /* should somebody have stopped it */
 	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }

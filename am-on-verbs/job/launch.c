@@ -72,6 +72,9 @@ struct launch {
 	long kill_at; /* when they are killed; 0: not */
 };
 
+/* Our stderr, when it is no longer descriptor 2: prepare(). */
+static int stderr_fd = STDERR_FILENO;
+
 static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
 {
 	char line[2048];
@@ -81,7 +84,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	va_end(args);
-	dprintf(STDERR_FILENO, "%s\n", line);
+	dprintf(stderr_fd, "%s\n", line);
 }
 
 static void __attribute__((noreturn)) mistake(const char *what, const char *value)
@@ -315,8 +318,8 @@ static void rank_ended(struct launch *l, int rank)
 	bool had_failed = l->failed;
 	int status;
 
-	l->guard.groups[rank] = 0;
 	status = rank_reap(pid);
+	l->guard.groups[rank] = 0;
 	look_for_abort(l); /* it comes before the exit that it ends with */
 	l->pids[rank] = 0;
 	l->alive--;
@@ -451,7 +454,7 @@ static pid_t start_rank(struct launch *l, struct rank_start *start, int rank, ch
 			size_t length)
 {
 	int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	int out = STDOUT_FILENO, err = STDERR_FILENO, error, node_length;
+	int out = STDOUT_FILENO, err = stderr_fd, error, node_length;
 	const char *name = node_of(l, rank, &node_length);
 	char node[64];
 	pid_t pid = -1;
@@ -486,6 +489,22 @@ close_null:
 	return pid;
 }
 
+/* The status to end with when a process cannot be started, as env(1) has it. */
+static int start_status(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return EXIT_NOT_FOUND;
+	case EAGAIN:
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+		return EXIT_LAUNCH;
+	default:
+		return EXIT_CANNOT_RUN;
+	}
+}
+
 /* 0, or the status to end with. */
 static int start_ranks(struct launch *l)
 {
@@ -507,10 +526,7 @@ static int start_ranks(struct launch *l)
 			error = errno;
 			free(base);
 			say("rank %d cannot run %s: %s", rank, start.argv[0], strerror(error));
-			return error == ENOENT ? EXIT_NOT_FOUND :
-			       error == EAGAIN || error == ENOMEM || error == EMFILE ?
-						 EXIT_LAUNCH :
-						 EXIT_CANNOT_RUN;
+			return start_status(error);
 		}
 		l->pids[rank] = l->guard.groups[rank] = pid;
 		l->alive++;
@@ -563,6 +579,22 @@ static void supervise(struct launch *l)
 	}
 }
 
+/*
+ * From now on PMIx writes there when a process is gone to which it had something
+ * to send. How the process ended says more, and comes from us.
+ */
+static int silence_library(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	if (null < 0 || copy < 0 || dup2(null, STDERR_FILENO) < 0)
+		return errno;
+	close(null);
+	stderr_fd = copy;
+	return 0;
+}
+
 /* What there must be before any process; false: it was said why. */
 static bool prepare(struct launch *l)
 {
@@ -587,9 +619,11 @@ static bool prepare(struct launch *l)
 		say("PMIx does not start: %s", problem);
 		goto err_guard;
 	}
-	err = input_open(&l->input);
+	err = silence_library();
+	if (!err)
+		err = input_open(&l->input);
 	if (!err && l->options.tag) {
-		l->output = output_open(l->options.n);
+		l->output = output_open(l->options.n, stderr_fd);
 		err = l->output ? 0 : ENOMEM;
 	}
 	if (!err)

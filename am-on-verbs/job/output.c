@@ -41,7 +41,7 @@ struct output {
 	struct stream streams[]; /* stdout and stderr of rank 0, of rank 1, ... */
 };
 
-struct output *output_open(int ranks)
+struct output *output_open(int ranks, int err)
 {
 	struct output *output =
 		calloc(1, sizeof(*output) + 2 * (size_t)ranks * sizeof(output->streams[0]));
@@ -50,8 +50,8 @@ struct output *output_open(int ranks)
 		return NULL;
 	output->ranks = ranks;
 	output->width = snprintf(NULL, 0, "%d", ranks - 1);
-	for (int i = 0; i < 2; i++)
-		output->sinks[i].fd = STDOUT_FILENO + i;
+	output->sinks[0].fd = STDOUT_FILENO;
+	output->sinks[1].fd = err;
 	for (int i = 0; i < 2 * ranks; i++) {
 		output->streams[i].fd = -1;
 		output->streams[i].rank = i / 2;

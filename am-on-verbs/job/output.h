@@ -10,8 +10,8 @@
 
 struct output;
 
-/* For so many ranks. NULL: no memory. */
-struct output *output_open(int ranks);
+/* For so many ranks, to stdout and to @err. NULL: no memory. */
+struct output *output_open(int ranks, int err);
 
 /*
  * Make the pipes of one rank, whose write ends are @out and @err for the process
