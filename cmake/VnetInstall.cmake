@@ -10,7 +10,7 @@ install(CODE "
   file(MAKE_DIRECTORY \"\${bin}\")
   file(CREATE_LINK \"\${CMAKE_INSTALL_PREFIX}/${home}/vnet\" \"\${bin}/vnet\" SYMBOLIC)
 ")
-foreach(program IN ITEMS vnetd vnet-status)
+foreach(program IN ITEMS vnetd vnet-status vnet-launch)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${home}/bin")
   endif()
@@ -20,5 +20,6 @@ install(FILES
   "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libvnet-rdmav34.so"
   DESTINATION "${home}/lib"
   )
-install(FILES doc/man/vnet.1 doc/man/vnet-sim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES doc/man/vnet.1 doc/man/vnet-launch.1 doc/man/vnet-sim.1
+  DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES doc/man/vnetd.8 DESTINATION "${CMAKE_INSTALL_MANDIR}/man8")

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet run: a program with the device present. vnetd is not started here: the
-# preload library does that when the program first touches the device.
+# vnet run: a program with the device present, or the processes of a parallel
+# one. vnetd is not started here: the preload library does that when the program
+# first touches the device.
 
 # shellcheck source=usermode/cmd/program.sh
 . "$VNET_SRC/usermode/cmd/program.sh"
@@ -28,10 +29,15 @@ ${BOLD}vnet run${PLAIN} [OPTIONS] CMD [ARGS...]
 Runs CMD, an unmodified program, with the RDMA device vnet0 present. Its children
 see the device as well.
 
+  -n N                     N processes of CMD, which find each other by PMIx; when one
+                           fails, all are ended (see vnet-launch --help)
+  --nodes A,B,...          with -n: rank 0 on node A, rank 1 on node B, round robin
+  --tag-output             with -n: begin each line of output with the rank
 $(help_run_options)
 
-CMD's exit status is vnet's; 125: vnet failed, 126: CMD cannot be run so (it is
-static, set-user-id, ...; vnet says which), 127: there is no CMD.
+CMD's exit status is vnet's, with -n that of the process that failed first; 125: vnet
+failed, 126: CMD cannot be run so (it is static, set-user-id, ...; vnet says which),
+127: there is no CMD.
 EOF
 }
 
@@ -141,8 +147,52 @@ find_program() {	# CMD
 	check_program "$PROGRAM" "$TREE/lib/libvnet-preload.so"
 }
 
+# Takes the options of several processes; leaves their number in run_taken.
+parse_launch_option() {	# ARGS...; adds to run_launch
+	case $1 in
+	-n)
+		[[ ${2-} =~ ^[1-9][0-9]{0,2}$ && $2 -le 256 ]] ||
+			die_usage "-n wants a number of processes, 1 to 256"
+		run_processes=$2
+		run_taken=2
+		;;
+	--nodes=*)
+		parse_launch_option --nodes "${1#*=}"
+		run_taken=1
+		;;
+	--nodes)
+		[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}(,[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31})*$ ]] ||
+			die_usage "--nodes wants names with commas between"
+		run_launch+=(--nodes "$2")
+		run_taken=2
+		;;
+	--tag-output)
+		run_launch+=(--tag-output)
+		run_taken=1
+		;;
+	*)
+		return 1
+		;;
+	esac
+}
+
+# Several processes: the library is for them, not for what starts them.
+launch() {	# CMD...
+	local before=${LD_PRELOAD-} launcher=$TREE/bin/vnet-launch
+
+	[[ -x $launcher ]] || die "$EXIT_VNET" "no complete build of vnet is in $TREE"
+	run_environment
+	run_launch+=(-x "LD_PRELOAD=$LD_PRELOAD")
+	if [[ -n $before ]]; then
+		LD_PRELOAD=$before
+	else
+		unset LD_PRELOAD
+	fi
+	exec -- "$launcher" -n "$run_processes" "${run_launch[@]}" -- "$@"
+}
+
 cmd_run() {
-	local run_taken
+	local run_taken run_processes='' run_launch=()
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in
@@ -155,13 +205,17 @@ cmd_run() {
 			break
 			;;
 		esac
-		parse_run_option "$@" || die_usage "run has no option '$1'; see: vnet run --help"
+		parse_launch_option "$@" || parse_run_option "$@" ||
+			die_usage "run has no option '$1'; see: vnet run --help"
 		shift "$run_taken"
 	done
 	[[ $# -gt 0 ]] || die_usage "run what? see: vnet run --help"
+	[[ -n $run_processes || ${#run_launch[@]} == 0 ]] ||
+		die_usage "${run_launch[0]} is for several processes: -n N"
 
 	need_tree device
 	find_program "$1"
+	[[ -z $run_processes ]] || launch "$@"
 	run_environment
 	exec -- "$@"
 }
