@@ -34,6 +34,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_DOORBELL_FD = 1 << 2,
 	/* vnet_alloc_ucontext_resp.doorbell_page can be mapped. */
 	VNET_UCONTEXT_CAP_DOORBELL_PAGE = 1 << 3,
+	/* VNET_WR_IMM64 and VNET_CREATE_CQ_IMM64 are understood. */
+	VNET_UCONTEXT_CAP_IMM64 = 1 << 4,
 };
 
 /*
@@ -121,6 +123,11 @@ enum vnet_create_cq_flags {
 	VNET_CREATE_CQ_TIMESTAMP = 1 << 0,
 	/* An overrun writes over the oldest entry instead of ending the CQ. */
 	VNET_CREATE_CQ_IGNORE_OVERRUN = 1 << 1,
+	/*
+	 * Entries may have VNET_WC_IMM64; without it, 64 bits of immediate data are
+	 * shown as their lower 32. Only where VNET_UCONTEXT_CAP_IMM64 is.
+	 */
+	VNET_CREATE_CQ_IMM64 = 1 << 8,
 };
 
 struct vnet_create_cq_req {

@@ -27,7 +27,11 @@
 #endif
 #endif
 
-/* Raised whenever the layout of anything in this file changes. */
+/*
+ * Raised whenever the layout of anything in this file changes; not by what stands
+ * in reserved fields and is used only after a bit of enum vnet_ucontext_caps told
+ * that both sides know it.
+ */
 #define VNET_HW_VERSION 1
 
 enum vnet_hw_limits {
@@ -38,6 +42,7 @@ enum vnet_hw_limits {
 	VNET_RECV_HDR_SIZE = 16,
 	VNET_CQE_SIZE = 128,
 	VNET_CQE_PAYLOAD = 80,
+	VNET_CQE_PAYLOAD_IMM64 = VNET_CQE_PAYLOAD - 4,
 	VNET_GRH_SIZE = 40,
 	VNET_CACHE_LINE = 64,
 };
@@ -119,6 +124,11 @@ enum vnet_wr_flags {
 	VNET_WR_SOLICITED = 1 << 2,
 	/* inline_len bytes of data stand in the entry instead of SGEs. */
 	VNET_WR_INLINE = 1 << 3,
+	/*
+	 * With VNET_WR_SEND_IMM and VNET_WR_RDMA_WRITE_IMM: the immediate data has 64
+	 * bits, see vnet_send_wqe.imm.
+	 */
+	VNET_WR_IMM64 = 1 << 7,
 };
 
 struct vnet_sge {
@@ -135,7 +145,9 @@ struct vnet_wqe_rdma {
 	__u32 rsvd;
 	__u64 compare_add;
 	__u64 swap;
-	__u64 rsvd2;
+	/* VNET_WR_IMM64: also of a send, whose other words here mean nothing. */
+	__u32 imm_high;
+	__u32 rsvd2;
 };
 
 /* Address vector of a datagram; flags and lengths as in struct ibv_ah_attr. */
@@ -148,7 +160,9 @@ struct vnet_wqe_ud {
 	__u8 hop_limit;
 	__u8 traffic_class;
 	__u8 sl;
-	__u64 rsvd;
+	/* VNET_WR_IMM64, where vnet_wqe_rdma has it. */
+	__u32 imm_high;
+	__u32 rsvd;
 };
 
 /* Bind a memory window; length 0 unbinds. Access bits as ibv_access_flags. */
@@ -179,7 +193,11 @@ struct vnet_send_wqe {
 	__u8 flags;
 	__u8 num_sge;
 	__u8 rsvd;
-	/* Immediate data (as given), or the rkey to invalidate. */
+	/*
+	 * Immediate data (as given), or the rkey to invalidate. With VNET_WR_IMM64 the
+	 * lower half of a number, big endian as the others are by convention; the upper
+	 * one is imm_high, in host byte order.
+	 */
 	__u32 imm;
 	__u32 inline_len;
 	__u32 rsvd2;
@@ -194,6 +212,8 @@ static_assert(sizeof(struct vnet_wqe_ud) == 40, "ud part");
 static_assert(sizeof(struct vnet_wqe_bind) == 40, "bind part");
 static_assert(sizeof(struct vnet_send_wqe) == VNET_WQE_HDR_SIZE, "send wqe");
 static_assert(offsetof(struct vnet_send_wqe, rdma) == 24, "send wqe");
+static_assert(offsetof(struct vnet_wqe_rdma, imm_high) == offsetof(struct vnet_wqe_ud, imm_high),
+	      "the immediate's upper half has one place");
 
 /* ------------------------------------------------------- receive requests */
 
@@ -243,11 +263,17 @@ enum vnet_wc_opcode {
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
 };
 
-/* Completion flags: the values of enum ibv_wc_flags, and one of our own. */
+/* Completion flags: the values of enum ibv_wc_flags, and two of our own. */
 enum vnet_wc_flags {
 	VNET_WC_GRH = 1 << 0,
 	VNET_WC_WITH_IMM = 1 << 1,
 	VNET_WC_WITH_INV = 1 << 3,
+	/*
+	 * With WITH_IMM: of 64 bits, of which vnet_cqe.imm is the lower half; the upper
+	 * one stands at vnet_cqe_imm_high() of payload[]. Only in completion queues made
+	 * with VNET_CREATE_CQ_IMM64.
+	 */
+	VNET_WC_IMM64 = 1 << 6,
 	/* With GRH: it is an IPv4 header, in the last 20 of the 40 bytes. */
 	VNET_WC_GRH_IPV4 = 1 << 7,
 };
@@ -259,7 +285,8 @@ enum vnet_wc_flags {
  *
  * payload_len > 0: so many bytes of the message stand in payload[] and the
  * process copies them to scatter_addr when it polls the entry (the receive
- * request's keys, bounds and rights have been checked).
+ * request's keys, bounds and rights have been checked). With VNET_WC_IMM64 these
+ * are at most VNET_CQE_PAYLOAD_IMM64.
  */
 struct vnet_cqe {
 	__u64 wr_id;
@@ -284,6 +311,16 @@ struct vnet_cqe {
 static_assert(sizeof(struct vnet_cqe) == VNET_CQE_SIZE, "cqe");
 static_assert(offsetof(struct vnet_cqe, seq) == 36, "cqe");
 static_assert(offsetof(struct vnet_cqe, payload) == 40, "cqe");
+
+/*
+ * Where in payload[] the upper half of 64 bits of immediate data is (32 bits, host
+ * byte order, aligned): behind a message that may stand there, so that both are in
+ * as few cache lines as there can be.
+ */
+static inline __u32 vnet_cqe_imm_high(__u32 byte_len)
+{
+	return byte_len <= VNET_CQE_PAYLOAD_IMM64 ? (byte_len + 3) & ~3u : 0;
+}
 
 /* --------------------------------------------------------------- the gate */
 

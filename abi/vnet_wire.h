@@ -23,7 +23,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 1
+#define VNET_WIRE_VERSION 2
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -143,6 +143,8 @@ enum vnet_op_flags {
 	VNET_OP_SOLICITED = 1 << 2,
 	/* The payload begins with a VNET_GRH_SIZE byte header, which is IPv4's. */
 	VNET_OP_GRH_IPV4 = 1 << 3,
+	/* Of opcodes with immediate data: it has 64 bits. */
+	VNET_OP_IMM64 = 1 << 4,
 };
 
 /* A DATA frame's operation, or the piece of one. */
@@ -164,7 +166,10 @@ struct vnet_frame_op {
 	/* Where in the message this piece is, and how long the message is. */
 	__le32 offset;
 	__le32 msg_len;
-	/* Immediate data as given, or (le32) the key to invalidate. */
+	/*
+	 * Immediate data as given (VNET_OP_IMM64: its lower half, big endian), or (le32)
+	 * the key to invalidate.
+	 */
 	__u32 imm;
 	/* Read: bytes wanted. Datagram: its Q_Key. */
 	__le32 read_len;
@@ -174,7 +179,12 @@ struct vnet_frame_op {
 	/* Connected: packets before this one are not under way any more. */
 	__le32 floor;
 	__le64 compare_add;
-	__le64 swap;
+	union {
+		/* Compare and swap. */
+		__le64 swap;
+		/* VNET_OP_IMM64: the upper half. */
+		__le32 imm_high;
+	};
 };
 static_assert(sizeof(struct vnet_frame_op) == 72, "operation");
 static_assert(offsetof(struct vnet_frame_op, remote_addr) == 40, "operation");

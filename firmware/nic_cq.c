@@ -24,7 +24,8 @@ static struct nic_channel *nic_cq_channel(struct nic *nic, const struct nic_cq *
 
 static bool nic_cq_params_ok(struct nic *nic, const struct nic_cq_params *p)
 {
-	if (p->flags & ~(u32)(VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN))
+	if (p->flags &
+	    ~(u32)(VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN | VNET_CREATE_CQ_IMM64))
 		return false;
 	if (p->channel != NIC_NONE &&
 	    (p->channel >= nic->max_channel || !nic->channel[p->channel].generation))

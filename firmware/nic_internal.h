@@ -160,6 +160,8 @@ struct nic_message {
 	u32 from;
 	const struct nic_piece *src;
 	u32 nsrc;
+	/* With VNET_WC_IMM64. */
+	u32 imm_high;
 	u64 length;
 	u32 imm;
 	/* enum vnet_wc_flags */

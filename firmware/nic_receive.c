@@ -187,7 +187,8 @@ static bool nic_fits_cqe(const struct nic_delivery *d)
 
 	return msg->length <= VNET_CQE_PAYLOAD && msg->length && d->ndst == 1 &&
 	       msg->wc_opcode == VNET_WC_RECV && d->dst[0].space != d->nic->space &&
-	       !d->nic->direct;
+	       !d->nic->direct &&
+	       (likely(!(msg->wc_flags & VNET_WC_IMM64)) || msg->length <= VNET_CQE_PAYLOAD_IMM64);
 }
 
 static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet_cqe *slot)
@@ -221,6 +222,18 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->status = (u8)status;
 	wc->flags = msg->wc_flags;
 	wc->payload_len = 0;
+}
+
+/* The upper half of the immediate data, for who asked for it; the others have the lower. */
+static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slot,
+			      struct nic_completion *wc)
+{
+	u32 high = d->msg->imm_high;
+
+	if (wc->status || !(d->cq->flags & VNET_CREATE_CQ_IMM64))
+		wc->flags &= (u8)~VNET_WC_IMM64;
+	else
+		memcpy(slot->payload + vnet_cqe_imm_high(wc->byte_len), &high, sizeof(high));
 }
 
 /* What the requester learns of a failure at the responder. */
@@ -345,6 +358,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		return VNET_WC_LOC_PROT_ERR;
 	}
 	nic_completion_of(d, at_receiver, &wc);
+	if (unlikely(wc.flags & VNET_WC_IMM64))
+		nic_fill_imm_high(d, slot, &wc);
 	if (in_cqe)
 		wc.payload_len = (u8)d->msg->length;
 	if (unlikely(at_receiver))

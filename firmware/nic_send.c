@@ -150,6 +150,16 @@ static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 
 /* --------------------------------------------------------------- operations */
 
+/* Its immediate data: flags of the completion that shows it. */
+static u8 nic_set_imm(const struct nic_request *r, struct nic_message *msg)
+{
+	msg->imm = r->wqe.imm;
+	if (likely(!(r->wqe.flags & VNET_WR_IMM64)))
+		return VNET_WC_WITH_IMM;
+	msg->imm_high = r->wqe.rdma.imm_high;
+	return VNET_WC_WITH_IMM | VNET_WC_IMM64;
+}
+
 static u32 nic_do_send(struct nic_request *r)
 {
 	struct nic_message msg = {
@@ -163,7 +173,7 @@ static u32 nic_do_send(struct nic_request *r)
 	};
 
 	if (r->wqe.opcode == VNET_WR_SEND_IMM)
-		msg.wc_flags = VNET_WC_WITH_IMM;
+		msg.wc_flags = nic_set_imm(r, &msg);
 	if (r->wqe.opcode == VNET_WR_SEND_INV) {
 		msg.wc_flags = VNET_WC_WITH_INV;
 		msg.invalidate = true;
@@ -226,8 +236,6 @@ static u32 nic_do_write_imm(struct nic_request *r)
 	struct nic_message msg = {
 		.dest = r->qp->attr.dest_qpn,
 		.length = r->length,
-		.imm = r->wqe.imm,
-		.wc_flags = VNET_WC_WITH_IMM,
 		.wc_opcode = VNET_WC_RECV_RDMA_WITH_IMM,
 		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
 	};
@@ -239,6 +247,7 @@ static u32 nic_do_write_imm(struct nic_request *r)
 		if (status)
 			return status;
 	}
+	msg.wc_flags = nic_set_imm(r, &msg);
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
@@ -326,7 +335,6 @@ static u32 nic_do_datagram(struct nic_request *r)
 	struct nic_message msg = {
 		.dest = r->wqe.ud.remote_qpn,
 		.src = r->local,
-		.imm = r->wqe.imm,
 		.wc_flags = VNET_WC_GRH,
 		.wc_opcode = VNET_WC_RECV,
 		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
@@ -349,7 +357,7 @@ static u32 nic_do_datagram(struct nic_request *r)
 	msg.nsrc = r->nlocal + 1;
 	msg.length = r->length + VNET_GRH_SIZE;
 	if (r->wqe.opcode == VNET_WR_SEND_IMM)
-		msg.wc_flags |= VNET_WC_WITH_IMM;
+		msg.wc_flags |= nic_set_imm(r, &msg);
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 

@@ -17,6 +17,7 @@
 #define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
 #define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
+#define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
 /* Turns in which a frame may be taken from its endpoint before that uses it again. */
@@ -113,6 +114,10 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->psn = nic_le32(tx->psn);
 	op->floor = nic_le32(nic_load(&s->ep->una));
 	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
+	if (unlikely(wqe->flags & VNET_WR_IMM64) && (IMMS & OP(wqe->opcode))) {
+		op->flags |= VNET_OP_IMM64;
+		op->imm_high = nic_le32(wqe->rdma.imm_high);
+	}
 	if (!(ATOMICS & OP(wqe->opcode))) {
 		op->offset = nic_le32(tx->offset);
 		op->msg_len = nic_le32((u32)s->r.length);
@@ -132,6 +137,8 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 		op->read_len = nic_le32(tx->length);
 	op->remote_addr = nic_le64(wqe->rdma.remote_addr + tx->offset);
 	op->rkey = nic_le32(wqe->rdma.rkey);
+	if (!(ATOMICS & OP(wqe->opcode)))
+		return;
 	op->compare_add = nic_le64(wqe->rdma.compare_add);
 	op->swap = nic_le64(wqe->rdma.swap);
 }

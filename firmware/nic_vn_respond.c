@@ -117,7 +117,8 @@ static void nic_no_receive_yet(struct nic_arrival_op *a)
 static u8 nic_message_flags(const struct vnet_frame_op *op)
 {
 	if (op->opcode == VNET_WR_SEND_IMM || op->opcode == VNET_WR_RDMA_WRITE_IMM)
-		return VNET_WC_WITH_IMM;
+		return op->flags & VNET_OP_IMM64 ? VNET_WC_WITH_IMM | VNET_WC_IMM64 :
+						   VNET_WC_WITH_IMM;
 	return op->opcode == VNET_WR_SEND_INV ? VNET_WC_WITH_INV : 0;
 }
 
@@ -132,6 +133,8 @@ static void nic_message_of(struct nic_arrival_op *a, struct nic_message *msg)
 	msg->nsrc = 1;
 	msg->length = nic_le32(op->msg_len);
 	msg->imm = op->opcode == VNET_WR_SEND_INV ? nic_le32(op->imm) : op->imm;
+	if (op->flags & VNET_OP_IMM64)
+		msg->imm_high = nic_le32(op->imm_high);
 	msg->wc_flags = nic_message_flags(op);
 	msg->wc_opcode = op->opcode == VNET_WR_RDMA_WRITE_IMM ? VNET_WC_RECV_RDMA_WITH_IMM :
 								VNET_WC_RECV;

@@ -188,6 +188,8 @@ static void post(void)
 	struct vnet_send_wqe w = { .opcode = byte() % 10, .flags = VNET_WR_SIGNALED };
 	u32 length = byte() * 16u;
 
+	if (which & 32)
+		w.flags |= VNET_WR_IMM64;
 	if (which & 64) {
 		end_recv(e, 0, byte() * 8u, byte() * 32u);
 		return;

@@ -87,6 +87,9 @@ static void cq_sizes(void **state)
 	cq = try_cq(4, 0, -1, &flags);
 	assert_int_equal(kernel.device.nic.cq[cq_of((u32)cq)->cqn - 1].flags,
 			 VNET_CREATE_CQ_TIMESTAMP);
+	flags.flags = VNET_CREATE_CQ_IMM64;
+	cq = try_cq(4, 0, -1, &flags);
+	assert_int_equal(kernel.device.nic.cq[cq_of((u32)cq)->cqn - 1].flags, VNET_CREATE_CQ_IMM64);
 	flags.flags = 8;
 	assert_int_equal(try_cq(4, 0, -1, &flags), -EINVAL);
 	flags.flags = 0;
@@ -116,6 +119,9 @@ static void cq_extended(void **state)
 	assert_int_equal(kernel.device.nic.cq[resp.driver.cqn - 1].flags,
 			 VNET_CREATE_CQ_IGNORE_OVERRUN);
 	cmd.flags = 4;
+	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
+	/* The provider's alone. */
+	cmd.flags = VNET_CREATE_CQ_IMM64;
 	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
 	cmd.flags = 0;
 	cmd.comp_mask = 1;

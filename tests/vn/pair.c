@@ -55,6 +55,28 @@ static u32 some_length(void)
 	return sizes[below(10)];
 }
 
+/* Every other one has 64 bits of immediate data. */
+static void set_imm(struct vnet_send_wqe *w, u32 i)
+{
+	w->imm = 0x55000000u + i;
+	if (i % 2)
+		return;
+	w->flags |= VNET_WR_IMM64;
+	w->rdma.imm_high = 0xaa000000u + i;
+}
+
+static bool has_imm(const struct vnet_cqe *cqe, u32 i)
+{
+	u32 high;
+
+	if (cqe->imm != 0x55000000u + i || !(cqe->flags & VNET_WC_WITH_IMM))
+		return false;
+	if (i % 2)
+		return !(cqe->flags & VNET_WC_IMM64);
+	memcpy(&high, cqe->payload + vnet_cqe_imm_high(cqe->byte_len), sizeof(high));
+	return cqe->flags & VNET_WC_IMM64 && high == 0xaa000000u + i;
+}
+
 /* Messages from a to b, n of them, at most `window` at once, in order. */
 static void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool late)
 {
@@ -73,7 +95,7 @@ static void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool l
 			struct vnet_send_wqe w = request(VNET_WR_SEND_IMM, sent);
 
 			length[sent] = some_length();
-			w.imm = 0x55000000u + sent;
+			set_imm(&w, sent);
 			fill(a->side->data + sent % window * room, length[sent], sent);
 			end_send(a, &w, sent % window * room, length[sent]);
 			sent++;
@@ -84,7 +106,7 @@ static void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool l
 		}
 		while (end_poll(b, &cqe)) {
 			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == got);
-			CHECK(cqe.imm == 0x55000000u + got && cqe.byte_len == length[got]);
+			CHECK(has_imm(&cqe, got) && cqe.byte_len == length[got]);
 			CHECK(filled(b->side->data + HALF + got % window * room, length[got], got));
 			got++;
 		}
@@ -122,6 +144,32 @@ static void one_writes_and_reads(struct end *a, struct end *b, u32 rounds)
 	}
 }
 
+/* With a receive for each, that tells when the data is there. */
+static void writes_with_immediate(struct end *a, struct end *b, u32 rounds)
+{
+	u32 i;
+
+	for (i = 0; i < rounds; i++) {
+		u32 length = some_length();
+		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE_IMM, i);
+		struct vnet_cqe cqe;
+
+		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
+		w.rdma.rkey = b->side->key;
+		set_imm(&w, i);
+		fill(a->side->data, length, i);
+		end_recv(b, i, 0, 0);
+		end_send(a, &w, 0, length);
+		cqe = end_wait(b);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		CHECK(cqe.opcode == VNET_WC_RECV_RDMA_WITH_IMM && cqe.byte_len == length);
+		CHECK(has_imm(&cqe, i));
+		CHECK(filled(b->side->data + HALF + 5, length, i));
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+	}
+}
+
 static void atomics(struct end *a, struct end *b, u32 rounds)
 {
 	u64 *word = (u64 *)(void *)(b->side->data + HALF);
@@ -156,7 +204,7 @@ static void datagrams(struct end *a, struct end *b, u32 n)
 
 	for (i = 0; i < n; i++) {
 		u32 length = below(2049);
-		struct vnet_send_wqe w = request(VNET_WR_SEND, i);
+		struct vnet_send_wqe w = request(VNET_WR_SEND_IMM, i);
 		struct vnet_cqe cqe;
 
 		end_recv(b, i, HALF, 2048 + VNET_GRH_SIZE);
@@ -164,12 +212,14 @@ static void datagrams(struct end *a, struct end *b, u32 n)
 		memcpy(w.ud.dgid, b->side->nic.hdr->gid[0], 16);
 		w.ud.remote_qpn = b->qpn;
 		w.ud.remote_qkey = 0x1234;
+		set_imm(&w, i);
 		end_send(a, &w, 0, length);
 		cqe = end_wait(a);
 		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
 		cqe = end_wait(b);
 		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i && cqe.src_qp == a->qpn);
 		CHECK(cqe.byte_len == length + VNET_GRH_SIZE && (cqe.flags & VNET_WC_GRH));
+		CHECK(has_imm(&cqe, i));
 		CHECK(filled(b->side->data + HALF + VNET_GRH_SIZE, length, i));
 	}
 }
@@ -193,6 +243,7 @@ static void everything(u32 n)
 	connect_two(NIC_QPT_RC, true);
 	stream_sends(connected[0], connected[1], n, 16, true);
 	one_writes_and_reads(connected[0], connected[1], n);
+	writes_with_immediate(connected[0], connected[1], n);
 	atomics(connected[0], connected[1], n);
 	connect_two(NIC_QPT_UC, false);
 	stream_sends(connected[0], connected[1], n, 16, false);
@@ -284,9 +335,36 @@ static u64 dropped(const struct nic_counters *c)
 	       c->bad_row;
 }
 
+static void reseal(u8 *bytes, u32 length)
+{
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+
+	frame->crc = 0;
+	frame->crc = plat_crc32c(0, bytes, length);
+}
+
+/* A packet of a send without immediate data, of which it has 64 bits. */
+static void wide_plain_send(u8 *bytes)
+{
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
+
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = VNET_FRAME_DATA;
+	frame->nacks = 0;
+	frame->payload_len = 0;
+	*op = (struct vnet_frame_op){ .opcode = VNET_WR_SEND,
+				      .flags = VNET_OP_FIRST | VNET_OP_LAST | VNET_OP_IMM64,
+				      .qp_type = NIC_QPT_RC,
+				      .src_qpn = 1,
+				      .dst_qpn = connected[1]->qpn };
+	reseal(bytes, sizeof(*frame) + sizeof(*op));
+}
+
 static void test_strangers(void)
 {
-	static u8 frame[VNET_WIRE_MAX_FRAME], copy[VNET_WIRE_MAX_FRAME];
+	static u8 frame[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	static u8 copy[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
 	struct nic_counters *c;
 	u64 before;
 	u32 length, i;
@@ -309,6 +387,17 @@ static void test_strangers(void)
 		inject(1, copy, length);
 		CHECK(dropped(c) == before + 1);
 	}
+	/* An older NIC's, and what says that it has what it cannot have. */
+	memcpy(copy, frame, length);
+	((struct vnet_frame *)copy)->version = VNET_WIRE_VERSION - 1;
+	reseal(copy, length);
+	before = c->bad_version;
+	inject(1, copy, length);
+	CHECK(c->bad_version == before + 1);
+	wide_plain_send(copy);
+	before = c->bad_field;
+	inject(1, copy, sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op));
+	CHECK(c->bad_field == before + 1);
 	CHECK(side[1].nic.hdr->row_high == 1);
 	stream_sends(connected[0], connected[1], 20, 4, false);
 	world_free();

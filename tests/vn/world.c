@@ -310,6 +310,7 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 	CHECK(nic_cq_create(&s->nic, e->cqn,
 			    &(struct nic_cq_params){ .ring = e->cq.offset,
 						     .entries = 1024,
+						     .flags = VNET_CREATE_CQ_IMM64,
 						     .channel = NIC_NONE }) == NIC_OK);
 	e->sq = queue_make(s, 256, 7);
 	e->rq = queue_make(s, 256, 6);

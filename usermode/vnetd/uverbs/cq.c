@@ -8,7 +8,8 @@
 #include "uverbs.h"
 
 #define CQ_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
-#define DRIVER_FLAGS ((u32)(VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN))
+#define DRIVER_FLAGS                                                                               \
+	((u32)(VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN | VNET_CREATE_CQ_IMM64))
 
 /* Both ways to ask for a flag use the same bits. */
 static_assert((u32)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION == (u32)VNET_CREATE_CQ_TIMESTAMP,
@@ -23,7 +24,9 @@ struct cq_args {
 	u64 user_handle;
 	u32 cqe;
 	u32 comp_vector;
+	/* The command's, and the provider's. */
 	u32 flags;
+	u32 driver_flags;
 	/* Completion channel and event file, or NULL. */
 	struct uv_object *channel;
 	struct uv_object *events;
@@ -101,7 +104,7 @@ static int cq_reserve(struct device *device, struct uv_cq *cq, const struct cq_a
 	}
 	cq->cqn = index + 1;
 	cq->entries = 1u << shift;
-	cq->flags = args->flags;
+	cq->flags = args->flags | args->driver_flags;
 	return 0;
 }
 
@@ -139,7 +142,7 @@ static int cq_new(struct uv_request *req, const struct cq_args *args, struct uv_
 }
 
 /* Flags come by the command and by the provider. */
-static int add_driver_flags(struct uv_request *req, u32 *flags)
+static int get_driver_flags(struct uv_request *req, u32 *flags)
 {
 	struct vnet_create_cq_req driver;
 	int err;
@@ -150,7 +153,7 @@ static int add_driver_flags(struct uv_request *req, u32 *flags)
 	if (driver.flags & ~DRIVER_FLAGS || driver.reserved_20[0] || driver.reserved_20[1] ||
 	    driver.reserved_20[2] || driver.reserved_20[3])
 		return -EINVAL;
-	*flags |= driver.flags;
+	*flags = driver.flags;
 	return 0;
 }
 
@@ -172,7 +175,7 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 		if (err)
 			return err;
 	}
-	err = add_driver_flags(req, &args.flags);
+	err = get_driver_flags(req, &args.driver_flags);
 	return err ? err : cq_new(req, &args, out);
 }
 
@@ -237,7 +240,7 @@ static int get_ioctl_args(struct uv_request *req, struct cq_args *args)
 				  sizeof(args->user_handle));
 	if (!err)
 		err = uv_attr_flags(req, UVERBS_ATTR_CREATE_CQ_FLAGS, CQ_FLAGS, &args->flags);
-	return err ? err : add_driver_flags(req, &args->flags);
+	return err ? err : get_driver_flags(req, &args->driver_flags);
 }
 
 int uv_ioctl_create_cq(struct uv_request *req)
