@@ -166,17 +166,26 @@ static void forget_outer_server(void)
 	}
 }
 
+/*
+ * PMIx has hwloc look at the whole machine, which nobody here asks for. To leave
+ * out its PCI devices halves the time that a job takes to start.
+ */
 static pmix_status_t init(const char *directory)
 {
+	bool hurry = !getenv("HWLOC_COMPONENTS");
 	pmix_info_t info[4];
 	bool tools = false;
 	pmix_status_t status;
 
+	if (hurry)
+		setenv("HWLOC_COMPONENTS", "-pci", 1);
 	PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, directory, PMIX_STRING);
 	PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, directory, PMIX_STRING);
 	PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, name, PMIX_STRING);
 	PMIX_INFO_LOAD(&info[3], PMIX_SERVER_TOOL_SUPPORT, &tools, PMIX_BOOL);
 	status = PMIx_server_init(&module, info, 4);
+	if (hurry)
+		unsetenv("HWLOC_COMPONENTS");
 	for (size_t i = 0; i < 4; i++)
 		PMIX_INFO_DESTRUCT(&info[i]);
 	return status;
