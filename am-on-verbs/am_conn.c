@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Connections: their memory, their life, and how they end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "am_mapping.h"
+#include "am_process.h"
+
+#define DEFAULT_CREDITS 8 /* paper 003, "chosen arbitrarily" */
+#define BOARDS 128 /* bytes: the peer's segment, and what is written on the peer's board */
+
+struct am_conn *am_conn_find(struct am_ep *ep, const en_t *peer)
+{
+	struct am_conn *conn = ep->conns;
+
+	while (conn && !AM_NameEqual(conn->peer, *peer))
+		conn = conn->next;
+	return conn;
+}
+
+static unsigned int credits_of(const struct am_ep *ep)
+{
+	unsigned int credits = (unsigned int)am_settings.credits;
+
+	if (!credits)
+		credits = ep->credits ? ep->credits : DEFAULT_CREDITS;
+	return credits < ep->eb->mapping->max_credits ? credits : ep->eb->mapping->max_credits;
+}
+
+static size_t out_size(const struct am_conn *conn)
+{
+	return 2 * conn->mine.credits * sizeof(((struct am_buffer *)0)->bytes);
+}
+
+static int make_memory(struct am_conn *conn)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+
+	conn->memory_size = BOARDS + out_size(conn) + conn->eb->mapping->memory(conn);
+	conn->memory = mmap(NULL, conn->memory_size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (conn->memory == MAP_FAILED)
+		return ENOMEM;
+	conn->mr = ibv_reg_mr(conn->eb->device->pd, conn->memory, conn->memory_size, access);
+	if (!conn->mr) {
+		munmap(conn->memory, conn->memory_size);
+		return ENOMEM;
+	}
+	conn->board = conn->memory;
+	conn->out = (uint8_t *)conn->memory + BOARDS;
+	return 0;
+}
+
+static void free_memory(struct am_conn *conn)
+{
+	ibv_dereg_mr(conn->mr);
+	munmap(conn->memory, conn->memory_size);
+}
+
+static int make_offer(struct am_conn *conn)
+{
+	struct am_offer *mine = &conn->mine;
+	uint8_t random[8];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return EIO;
+	memcpy(&conn->cookie, random, sizeof(conn->cookie));
+	mine->psn = (uint32_t)conn->cookie & 0xffffff;
+	mine->mapping = (uint8_t)am_settings.mapping;
+	mine->mtu = (uint8_t)conn->eb->device->port_attr.active_mtu;
+	mine->board = (uintptr_t)conn->board;
+	mine->board_rkey = conn->mr->rkey;
+	mine->buffers_rkey = conn->mr->rkey;
+	mine->segment = am_segment_mine(conn->ep);
+	return 0;
+}
+
+struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer)
+{
+	struct am_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->ep = ep;
+	conn->eb = ep->eb;
+	conn->peer = *peer;
+	conn->heard = ep->eb->clock;
+	conn->mine.credits = (uint8_t)credits_of(ep);
+	if (make_memory(conn))
+		goto free;
+	if (make_offer(conn) || conn->eb->mapping->open(conn, conn->out + out_size(conn)))
+		goto free_memory;
+	conn->next = ep->conns;
+	ep->conns = conn;
+	return conn;
+free_memory:
+	free_memory(conn);
+free:
+	free(conn);
+	return NULL;
+}
+
+int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs)
+{
+	conn->theirs = *theirs;
+	conn->credits = conn->mine.credits;
+	if (theirs->credits < conn->credits)
+		conn->credits = theirs->credits;
+	if (!conn->credits)
+		return EPROTO;
+	/* So that slot 0 is the first to be taken, and the same few are used again. */
+	for (conn->nfree = 0; conn->nfree < conn->credits; conn->nfree++)
+		conn->free[conn->nfree] = (uint8_t)(conn->credits - 1 - conn->nfree);
+	conn->board[0] = theirs->segment;
+	return conn->eb->mapping->connect(conn);
+}
+
+/* Queue pairs that failed complete what is left by themselves; nobody waits for it. */
+void am_conn_broken(struct am_conn *conn, int status)
+{
+	if (conn->state == AM_BROKEN)
+		return;
+	conn->state = AM_BROKEN;
+	conn->status = status;
+	for (unsigned int slot = 0; slot < conn->credits; slot++) {
+		if (conn->slot[slot].outstanding)
+			am_return_slot(conn, slot, status);
+	}
+}
+
+/* Not linked to its endpoint any more. */
+void am_conn_free(struct am_conn *conn)
+{
+	struct am_eb *eb = conn->eb;
+
+	am_wire_forget(conn);
+	am_acks_forget(conn);
+	for (unsigned int slot = 0; slot < conn->credits; slot++) {
+		if (conn->slot[slot].outstanding)
+			am_slot_done(conn, slot);
+	}
+	eb->mapping->close(conn);
+	free_memory(conn);
+	free(conn);
+}
+
+/* An empty write, whose completion tells that all before it has arrived. */
+static int nudge(struct am_conn *conn)
+{
+	return conn->eb->mapping->write(conn, conn->memory, 0, conn->theirs.board,
+					conn->theirs.board_rkey);
+}
+
+/* Until what was sent is acknowledged, or can not be. */
+int am_conn_drain(struct am_conn *conn)
+{
+	uint64_t end = am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
+
+	if (conn->state != AM_READY && conn->state != AM_ACCEPTED)
+		return 0;
+	am_flush_acks(conn);
+	if (conn->sq_sent != conn->sq_done && nudge(conn))
+		return EIO;
+	while (conn->sq_sent != conn->sq_done && conn->state != AM_BROKEN) {
+		if (am_now() > end)
+			return ETIMEDOUT;
+		if (!am_drain(conn->eb))
+			am_yield(conn->eb);
+	}
+	return conn->state == AM_BROKEN ? EIO : 0;
+}
+
+static bool outstanding(const struct am_conn *conn)
+{
+	return conn->state == AM_READY && conn->nfree < conn->credits;
+}
+
+/*
+ * A process that has died answers nothing, and a request that has reached it
+ * waits for ever; a write to it fails.
+ */
+void am_conn_probe(struct am_eb *eb)
+{
+	uint64_t silence = (uint64_t)am_settings.keepalive * 1000000u;
+
+	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
+		for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
+			if (!outstanding(conn) || eb->clock - conn->heard < silence ||
+			    eb->clock - conn->probed < silence)
+				continue;
+			conn->probed = eb->clock;
+			nudge(conn);
+		}
+	}
+}

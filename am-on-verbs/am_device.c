@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Finds the device, its port and the address that others reach it by. */
+#include "am_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "am_settings.h"
+
+static bool port_usable(struct ibv_context *context, int port, struct ibv_port_attr *attr)
+{
+	return !ibv_query_port(context, (uint8_t)port, attr) && attr->state == IBV_PORT_ACTIVE;
+}
+
+static int find_port(struct am_device *device, long wanted)
+{
+	for (int port = 1; port <= device->attr.phys_port_cnt; port++) {
+		if (wanted && port != wanted)
+			continue;
+		if (!port_usable(device->context, port, &device->port_attr))
+			continue;
+		device->port = (uint8_t)port;
+		return 0;
+	}
+	return ENODEV;
+}
+
+/*
+ * Other nodes reach an IPv4-mapped RoCE v2 address best; a link-local one is the
+ * last choice of those of that kind. InfiniBand's first address is as good as any.
+ */
+static int gid_rank(const struct ibv_gid_entry *entry)
+{
+	static const uint8_t v4mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (entry->gid_type == IBV_GID_TYPE_ROCE_V1)
+		return 1;
+	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2)
+		return 2;
+	if (!memcmp(entry->gid.raw, v4mapped, sizeof(v4mapped)))
+		return 5;
+	return entry->gid.raw[0] == 0xfe && (entry->gid.raw[1] & 0xc0) == 0x80 ? 3 : 4;
+}
+
+static int find_gid(struct am_device *device, long wanted)
+{
+	struct ibv_gid_entry entry;
+	int best = 0;
+
+	for (int i = 0; i < device->port_attr.gid_tbl_len; i++) {
+		if (wanted >= 0 && i != wanted)
+			continue;
+		if (ibv_query_gid_ex(device->context, device->port, (uint32_t)i, &entry, 0))
+			continue;
+		if (gid_rank(&entry) <= best)
+			continue;
+		best = gid_rank(&entry);
+		device->gid = entry.gid;
+		device->gid_index = i;
+	}
+	return best ? 0 : EADDRNOTAVAIL;
+}
+
+/* Why @device is not the one, or NULL. */
+static const char *try_device(struct am_device *device, struct ibv_device *candidate,
+			      const struct am_settings *settings)
+{
+	const char *why;
+
+	device->context = ibv_open_device(candidate);
+	if (!device->context)
+		return "cannot be opened";
+	why = "cannot be queried";
+	if (ibv_query_device(device->context, &device->attr))
+		goto close;
+	why = "has no such active port";
+	if (find_port(device, settings->port))
+		goto close;
+	why = "has no such GID";
+	if (find_gid(device, settings->gid_index))
+		goto close;
+	why = "has no protection domain left";
+	device->pd = ibv_alloc_pd(device->context);
+	if (!device->pd)
+		goto close;
+	return NULL;
+close:
+	ibv_close_device(device->context);
+	device->context = NULL;
+	return why;
+}
+
+/* Memory may be unmapped, which forgets its registration, while one is made. */
+static void make_region_lock(struct am_device *device)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&device->region_lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+int am_device_open(struct am_device *device, const struct am_settings *settings)
+{
+	const char *why = NULL, *name = NULL;
+	struct ibv_device **list;
+	int n;
+
+	memset(device, 0, sizeof(*device));
+	list = ibv_get_device_list(&n);
+	for (int i = 0; list && i < n && !device->pd; i++) {
+		if (settings->device[0] && strcmp(settings->device, ibv_get_device_name(list[i])))
+			continue;
+		name = settings->device[0] ? settings->device : "a device";
+		why = try_device(device, list[i], settings);
+	}
+	if (list)
+		ibv_free_device_list(list);
+	if (device->pd) {
+		make_region_lock(device);
+		device->max_regions = (unsigned int)settings->regions;
+		return 0;
+	}
+	if (name)
+		fprintf(stderr, "am: %s %s\n", name, why);
+	else if (settings->device[0])
+		fprintf(stderr, "am: there is no verbs device %s\n", settings->device);
+	else
+		fprintf(stderr, "am: there is no verbs device\n");
+	return ENODEV;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The verbs device that a process's bundles share, and its registered memory. */
+#ifndef AM_DEVICE_H
+#define AM_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct am_settings;
+struct am_region;
+
+struct am_device {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port_attr;
+	union ibv_gid gid;
+	uint8_t port;
+	int gid_index;
+
+	/* Registered sources of bulk transfers: am_regcache.c. */
+	pthread_mutex_t region_lock;
+	struct am_region *regions;
+	unsigned int nregions, max_regions;
+};
+
+/* Opens the device that the settings name. 0, or errno after a message on stderr. */
+int am_device_open(struct am_device *device, const struct am_settings *settings);
+void am_device_close(struct am_device *device);
+
+/*
+ * The registration of [@address, @address + @length) for reading by the device:
+ * a cached one where there is one. It is held until am_region_put(). NULL and
+ * errno. Any thread.
+ */
+struct am_region *am_region_get(struct am_device *device, const void *address, size_t length);
+void am_region_put(struct am_device *device, struct am_region *region);
+uint32_t am_region_lkey(const struct am_region *region);
+
+/* Forgets registrations that overlap with memory that is going away. Any thread. */
+void am_regions_forget(const void *address, size_t length);
+
+#endif

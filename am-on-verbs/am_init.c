@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Beginning and end of the layer in this process. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "am_process.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int users;
+static struct am_device device;
+static struct am_eb *bundles;
+static uint32_t endpoints; /* numbers given */
+
+uint64_t am_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+bool am_initialised(void)
+{
+	return __atomic_load_n(&users, __ATOMIC_ACQUIRE) > 0;
+}
+
+struct am_device *am_the_device(void)
+{
+	return am_initialised() ? &device : NULL;
+}
+
+uint32_t am_endpoint_number(void)
+{
+	return __atomic_add_fetch(&endpoints, 1, __ATOMIC_RELAXED);
+}
+
+int AM_SetOption(const char *name, const char *value)
+{
+	if (!name || !value)
+		return AM_ERR_BAD_ARG;
+	if (am_initialised())
+		return AM_ERR_IN_USE;
+	return am_settings_set(name, value) ? AM_ERR_BAD_ARG : AM_OK;
+}
+
+static int init(void)
+{
+	const char *list = getenv("AM_SETTINGS");
+
+	if (list && am_settings_read(list))
+		return AM_ERR_BAD_ARG;
+	if (am_device_open(&device, &am_settings))
+		return AM_ERR_RESOURCE;
+	return AM_OK;
+}
+
+int AM_Init(void)
+{
+	int err = AM_OK;
+
+	pthread_mutex_lock(&lock);
+	if (!users)
+		err = init();
+	if (!err)
+		__atomic_add_fetch(&users, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+static struct am_eb *any_bundle(void)
+{
+	struct am_eb *eb;
+
+	pthread_mutex_lock(&lock);
+	eb = bundles;
+	if (eb)
+		bundles = eb->next;
+	pthread_mutex_unlock(&lock);
+	return eb;
+}
+
+int AM_Terminate(void)
+{
+	struct am_eb *eb;
+
+	if (!am_initialised())
+		return AM_ERR_NOT_INIT;
+	if (__atomic_load_n(&users, __ATOMIC_ACQUIRE) == 1) {
+		/* Not under the lock: an endpoint that goes still listens to others. */
+		while ((eb = any_bundle()))
+			am_bundle_free(eb);
+		am_device_close(&device);
+	}
+	__atomic_sub_fetch(&users, 1, __ATOMIC_RELEASE);
+	return AM_OK;
+}
+
+void am_bundle_register(struct am_eb *eb)
+{
+	pthread_mutex_lock(&lock);
+	eb->next = bundles;
+	bundles = eb;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Whether it was there. */
+bool am_bundle_unregister(struct am_eb *eb)
+{
+	struct am_eb **at;
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	for (at = &bundles; *at && *at != eb;)
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = eb->next;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/*
+ * The endpoint of that number, if it is in a bundle of this process other than
+ * @eb, and that bundle's own name. Endpoints that have been moved are found so.
+ */
+bool am_endpoint_elsewhere(const struct am_eb *eb, const en_t *name, en_t *now)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct am_eb *other = bundles; other && !found; other = other->next) {
+		if (other == eb)
+			continue;
+		for (struct am_ep *ep = other->eps; ep && !found; ep = ep->next) {
+			found = ep->name.endpoint == name->endpoint &&
+				ep->name.incarnation == name->incarnation;
+			*now = *name;
+			now->qpn = am_wire_qpn(other);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A mapping of Active Messages onto queue pairs: what differs between the
+ * papers' versions, a file each.
+ *
+ * The core has the message in the send buffer of a slot (am_request_buffer(),
+ * am_reply_buffer()) and holds the credit for it; the mapping brings it to the
+ * other side, where it must appear once, whole, and after the data of its bulk
+ * transfer. What arrives it hands to am_arrival() and takes back by release().
+ * A queue pair that fails it reports by am_conn_broken().
+ *
+ * All is called with the bundle's lock held.
+ */
+#ifndef AM_MAPPING_H
+#define AM_MAPPING_H
+
+#include "am_core.h"
+
+/* The data of a bulk transfer: @region names @source, the peer's segment the target. */
+struct am_bulk {
+	const void *source;
+	size_t nbytes;
+	uint64_t address;
+	uint32_t rkey;
+	bool async; /* @source stays as it is until the request is answered */
+	struct am_slot *slot; /* which then holds the region; NULL: a reply */
+};
+
+struct am_mapping {
+	const char *name;
+	const char *about; /* a line for people */
+	unsigned int max_credits;
+
+	/* Completion queues and whatever all connections of a bundle share. 0 or errno. */
+	int (*open_bundle)(struct am_eb *eb);
+	void (*close_bundle)(struct am_eb *eb);
+
+	/* Bytes of registered memory that a connection wants, beside the core's. */
+	size_t (*memory)(const struct am_conn *conn);
+
+	/*
+	 * Queue pairs, in state INIT, with their receives posted; fills
+	 * conn->mine.qpn[], .buffers. conn->private_memory is what memory() asked
+	 * for. 0 or errno.
+	 */
+	int (*open)(struct am_conn *conn, void *memory);
+	/* The queue pairs to RTS, by conn->theirs. 0 or errno. */
+	int (*connect)(struct am_conn *conn);
+	void (*close)(struct am_conn *conn);
+
+	/*
+	 * Sends the message in @slot's request buffer (@reply: its reply buffer) and,
+	 * before it, @bulk (NULL: none). Returns when the source of @bulk may be
+	 * used again, unless it is asynchronous. 0, or errno: nothing was sent.
+	 */
+	int (*send)(struct am_conn *conn, unsigned int slot, bool reply, size_t size,
+		    const struct am_bulk *bulk);
+
+	/* RDMA-writes @size bytes at @source of the connection's memory; signaled, no message. */
+	int (*write)(struct am_conn *conn, const void *source, size_t size, uint64_t address,
+		     uint32_t rkey);
+
+	/* Takes completions. How many there were. */
+	int (*poll)(struct am_eb *eb);
+
+	/* @buffer's message has been handled. */
+	void (*release)(struct am_conn *conn, struct am_buffer *buffer);
+};
+
+extern const struct am_mapping am_mapping_v1, am_mapping_v2, am_mapping_v3, am_mapping_v4;
+
+/* By number, as offers carry it: 1 to 4. NULL: there is none. */
+const struct am_mapping *am_mapping(unsigned int number);
+
+/* am_qp.c: what mappings share. */
+struct am_qp_needs {
+	struct ibv_cq *send_cq, *recv_cq;
+	struct ibv_srq *srq;
+	uint32_t max_send_wr, max_recv_wr, max_inline;
+	bool sq_sig_all;
+};
+/* A reliable queue pair in state INIT, or NULL and errno. @max_inline: what it got. */
+struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
+			  uint32_t *max_inline);
+int am_qp_connect(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn);
+
+void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_needs *needs);
+
+/*
+ * The source of @bulk: a copy behind @message in its send buffer, if it is short,
+ * or where it is, registered; then *@region is held. 0 or errno. When its write has
+ * been posted, as number @target of the send queue's work requests, counted by
+ * conn->sq_sent, am_bulk_finish() waits for that, if it has to, and puts *@region back.
+ */
+int am_bulk_sge(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
+		struct ibv_sge *sge, struct am_region **region);
+void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, struct am_region *region,
+		    uint32_t target);
+
+#define AM_FLUSH_NS 2000000000u /* how long a queue pair in error may take to flush */
+
+/* wr_id of what is no message of a connection: completions of sends. */
+#define AM_WR_SEND 1u
+#define AM_WR_WIRE 2u
+
+#endif

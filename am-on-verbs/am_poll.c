@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What has come is taken from the mapping into two queues, and handled from
+ * there: replies first, they free credits.
+ */
+#include <sched.h>
+
+#include "am_cost.h"
+#include "am_mapping.h"
+#include "am_process.h"
+
+#define IDLE_LOOKS 64u /* polls that find nothing between two looks at the clock */
+#define IDLE_YIELDS 2000u /* such polls until others get the processor */
+
+static void enqueue(struct am_queue *queue, struct am_buffer *buffer)
+{
+	buffer->next = NULL;
+	*queue->last = buffer;
+	queue->last = &buffer->next;
+}
+
+static struct am_buffer *dequeue(struct am_queue *queue)
+{
+	struct am_buffer *buffer = queue->first;
+
+	queue->first = buffer->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+	return buffer;
+}
+
+/* An acknowledgement or a refusal: nothing to run. */
+static void answered(struct am_conn *conn, const struct am_message *m)
+{
+	if (m->what == AM_REFUSAL) {
+		am_return_slot(conn, m->slot, m->handler);
+		return;
+	}
+	for (unsigned int i = 0; i < m->nargs; i++) {
+		unsigned int slot = (unsigned int)m->args[i];
+
+		if (slot < conn->credits && conn->slot[slot].outstanding)
+			am_slot_done(conn, slot);
+	}
+}
+
+/* What the other side may not say. */
+static bool acceptable(struct am_conn *conn, const struct am_message *m, uint32_t length)
+{
+	if (!am_message_ok(m, length) || m->slot >= conn->credits)
+		return false;
+	if (m->what == AM_REQUEST || m->what == AM_SYSTEM)
+		return !conn->replying[m->slot];
+	return m->what == AM_ACK || conn->slot[m->slot].outstanding;
+}
+
+static void process(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
+{
+	struct am_eb *eb = conn->eb;
+	struct am_message *m = &buffer->message;
+
+	conn->heard = eb->clock;
+	buffer->conn = conn;
+	if (__builtin_expect(conn->state != AM_READY, 0))
+		am_wire_heard(conn);
+	if (__builtin_expect(!acceptable(conn, m, length), 0)) {
+		eb->mapping->release(conn, buffer);
+		am_conn_broken(conn, EUNREACHABLE);
+		return;
+	}
+	if (m->what == AM_ACK || m->what == AM_REFUSAL) {
+		answered(conn, m);
+		eb->mapping->release(conn, buffer);
+		return;
+	}
+	if (eb->event_mask == AM_NOTEMPTY && !eb->requests.first && !eb->replies.first)
+		eb->semaphore = true;
+	if (m->what == AM_REPLY) {
+		enqueue(&eb->replies, buffer);
+	} else {
+		conn->replying[m->slot] = true;
+		enqueue(&eb->requests, buffer);
+	}
+}
+
+void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
+{
+	am_cost_begin(AM_COST_PROCESS_RECEIVED);
+	process(conn, buffer, length);
+	am_cost_end(AM_COST_PROCESS_RECEIVED);
+}
+
+static void flush_acks(struct am_eb *eb)
+{
+	struct am_conn *conn;
+
+	while ((conn = eb->acking)) {
+		eb->acking = conn->acking;
+		conn->acks = false;
+		am_flush_acks(conn);
+	}
+}
+
+/* Nothing came: time for what has time. */
+static void look_around(struct am_eb *eb)
+{
+	if (eb->acking)
+		flush_acks(eb);
+	if (++eb->idle % IDLE_LOOKS)
+		return;
+	eb->clock = am_now();
+	if (eb->connecting)
+		am_wire_timers(eb);
+	if (eb->outstanding)
+		am_conn_probe(eb);
+}
+
+int am_drain(struct am_eb *eb)
+{
+	int n = eb->mapping->poll(eb);
+
+	if (n)
+		eb->idle = 0;
+	else
+		look_around(eb);
+	return n;
+}
+
+static int run_returned(struct am_eb *eb)
+{
+	struct am_returned *r;
+	int n = 0;
+
+	while ((r = eb->returned)) {
+		eb->returned = r->next;
+		if (!eb->returned)
+			eb->returned_last = &eb->returned;
+		am_run_error(eb, r);
+		n++;
+	}
+	return n;
+}
+
+int am_progress(struct am_eb *eb)
+{
+	int n = am_drain(eb);
+
+	/* From within a handler: its place in the order of things is not over. */
+	if (eb->running)
+		return n;
+	while (eb->replies.first)
+		am_run_message(dequeue(&eb->replies));
+	/* Handlers see no end of it if more requests come meanwhile: those are the next poll's. */
+	while (eb->requests.first)
+		am_run_message(dequeue(&eb->requests));
+	if (__builtin_expect(!!eb->returned, 0))
+		n += run_returned(eb);
+	return n;
+}
+
+/* Others may need the processor to do what is waited for. */
+void am_yield(struct am_eb *eb)
+{
+	if (eb->idle < IDLE_YIELDS)
+		return;
+	am_unlock(eb);
+	sched_yield();
+	am_lock(eb);
+}
+
+int AM_Poll(eb_t bundle)
+{
+	if (!am_initialised())
+		return AM_ERR_NOT_INIT;
+	if (!bundle)
+		return AM_ERR_BAD_ARG;
+	am_lock(bundle);
+	if (!am_progress(bundle))
+		am_yield(bundle);
+	am_unlock(bundle);
+	return AM_OK;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs as all mappings have them, and the source of a bulk transfer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am_mapping.h"
+
+#define MIN_RNR_TIMER 1 /* 0.01 ms */
+#define RNR_RETRY 7 /* for ever: who is alive makes room */
+#define BULK_COPY_AT 128 /* behind the message in a send buffer */
+
+static_assert(BULK_COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->bytes),
+	      "a send buffer holds a bulk message and the data that are copied");
+
+const struct am_mapping *am_mapping(unsigned int number)
+{
+	static const struct am_mapping *const mappings[] = { NULL, NULL, NULL, &am_mapping_v3,
+							     NULL };
+
+	return number < sizeof(mappings) / sizeof(mappings[0]) ? mappings[number] : NULL;
+}
+
+static int to_init(struct am_conn *conn, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = conn->eb->device->port,
+				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+
+	return ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
+			  uint32_t *max_inline)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
+					 .send_cq = needs->send_cq,
+					 .recv_cq = needs->recv_cq,
+					 .srq = needs->srq,
+					 .sq_sig_all = needs->sq_sig_all,
+					 .cap = { .max_send_wr = needs->max_send_wr,
+						  .max_recv_wr = needs->max_recv_wr,
+						  .max_send_sge = 1,
+						  .max_recv_sge = 1,
+						  .max_inline_data = needs->max_inline } };
+	struct ibv_qp *qp = NULL;
+	int err = am_cq_room(conn->eb, needs->max_send_wr, needs->max_recv_wr);
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	/* What a device can have inline is told by trying only. */
+	for (; !qp; attr.cap.max_inline_data /= 2) {
+		attr.cap.max_send_wr = needs->max_send_wr;
+		qp = ibv_create_qp(conn->eb->device->pd, &attr);
+		if (!qp && (errno != EINVAL || !attr.cap.max_inline_data))
+			break;
+	}
+	if (qp && !to_init(conn, qp)) {
+		if (max_inline)
+			*max_inline = attr.cap.max_inline_data;
+		return qp;
+	}
+	if (qp)
+		ibv_destroy_qp(qp);
+	am_cq_room_back(conn->eb, needs->max_send_wr, needs->max_recv_wr);
+	return NULL;
+}
+
+static int to_rtr(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
+{
+	uint8_t mtu = conn->mine.mtu < conn->theirs.mtu ? conn->mine.mtu : conn->theirs.mtu;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = (enum ibv_mtu)mtu,
+		.dest_qp_num = dest_qpn,
+		.rq_psn = conn->theirs.psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = MIN_RNR_TIMER,
+		.ah_attr = { .port_num = conn->eb->device->port,
+			     .dlid = conn->peer.lid,
+			     .is_global = 1,
+			     .grh = { .sgid_index = (uint8_t)conn->eb->device->gid_index,
+				      .hop_limit = 64 } },
+	};
+
+	memcpy(attr.ah_attr.grh.dgid.raw, conn->peer.gid, sizeof(conn->peer.gid));
+	return ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				     IBV_QP_MIN_RNR_TIMER);
+}
+
+int am_qp_connect(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS,
+				    .timeout = (uint8_t)am_settings.timeout,
+				    .retry_cnt = (uint8_t)am_settings.retries,
+				    .rnr_retry = RNR_RETRY,
+				    .sq_psn = conn->mine.psn,
+				    .max_rd_atomic = 1 };
+	int err = to_rtr(conn, qp, dest_qpn);
+
+	if (err)
+		return err;
+	return ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_needs *needs)
+{
+	ibv_destroy_qp(qp);
+	am_cq_room_back(conn->eb, needs->max_send_wr, needs->max_recv_wr);
+}
+
+int am_bulk_sge(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
+		struct ibv_sge *sge, struct am_region **region)
+{
+	void *copy = (char *)message + BULK_COPY_AT;
+
+	*region = NULL;
+	sge->length = (uint32_t)bulk->nbytes;
+	if (bulk->nbytes <= (size_t)am_settings.copy) {
+		memcpy(copy, bulk->source, bulk->nbytes);
+		sge->addr = (uintptr_t)copy;
+		sge->lkey = conn->mr->lkey;
+		return 0;
+	}
+	*region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes);
+	if (!*region)
+		return errno;
+	sge->addr = (uintptr_t)bulk->source;
+	sge->lkey = am_region_lkey(*region);
+	return 0;
+}
+
+/*
+ * The source of a bulk transfer whose write is work request @target of the send
+ * queue, counted from the first: until it is done, or as long as its slot is.
+ */
+void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, struct am_region *region,
+		    uint32_t target)
+{
+	if (!region)
+		return;
+	if (bulk->async && bulk->slot) {
+		bulk->slot->region = region;
+		return;
+	}
+	while ((int32_t)(conn->sq_done - target) < 0 && conn->state != AM_BROKEN)
+		conn->eb->mapping->poll(conn->eb);
+	am_region_put(conn->eb->device, region);
+}

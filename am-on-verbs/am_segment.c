@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * An endpoint's segment. Every connection has a board in the peer's memory, on
+ * which it writes where its endpoint's segment is: no message and no credit is
+ * spent, and whoever learns by any message that the segment has been set finds
+ * it on the board.
+ */
+#include <stdlib.h>
+
+#include "am_mapping.h"
+
+struct am_segment am_segment_mine(const struct am_ep *ep)
+{
+	struct am_segment s = { .before = ep->segment_version, .after = ep->segment_version };
+
+	if (ep->segment_mr) {
+		s.address = (uintptr_t)ep->segment;
+		s.length = ep->segment_length;
+		s.rkey = ep->segment_mr->rkey;
+	}
+	return s;
+}
+
+/* The board is written as one piece of a cache line, but nobody promises that. */
+struct am_segment am_segment_of(const struct am_conn *conn)
+{
+	const volatile struct am_segment *board = conn->board;
+	struct am_segment s;
+
+	do {
+		s.after = __atomic_load_n(&board->after, __ATOMIC_ACQUIRE);
+		s.address = board->address;
+		s.length = board->length;
+		s.rkey = board->rkey;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		s.before = __atomic_load_n(&board->before, __ATOMIC_RELAXED);
+	} while (s.before != s.after);
+	return s;
+}
+
+int am_segment_tell(struct am_conn *conn)
+{
+	struct am_segment *mine = &conn->board[1]; /* what is sent has to stay until it is */
+
+	*mine = am_segment_mine(conn->ep);
+	return conn->eb->mapping->write(conn, mine, sizeof(*mine), conn->theirs.board,
+					conn->theirs.board_rkey);
+}
+
+/* Everybody connected knows the new segment before this returns. */
+static void tell_all(struct am_ep *ep)
+{
+	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
+		if (conn->state == AM_READY || conn->state == AM_ACCEPTED)
+			am_segment_tell(conn);
+	}
+	for (struct am_conn *conn = ep->conns; conn; conn = conn->next)
+		am_conn_drain(conn);
+}
+
+static int set_segment(struct am_ep *ep, void *addr, uintptr_t nbytes)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	struct ibv_mr *mr = NULL, *old = ep->segment_mr;
+
+	if (nbytes) {
+		mr = ibv_reg_mr(ep->eb->device->pd, addr, nbytes, access);
+		if (!mr)
+			return AM_ERR_RESOURCE;
+	}
+	ep->segment = nbytes ? addr : NULL;
+	ep->segment_length = nbytes;
+	ep->segment_mr = mr;
+	ep->segment_version++;
+	tell_all(ep);
+	if (old)
+		ibv_dereg_mr(old);
+	return AM_OK;
+}
+
+int AM_SetSeg(ep_t ea, void *addr, uintptr_t nbytes)
+{
+	int err;
+
+	if (!am_initialised())
+		return AM_ERR_NOT_INIT;
+	if (!ea || (nbytes && !addr) || (uintptr_t)addr + nbytes < (uintptr_t)addr ||
+	    ea->eb->running)
+		return AM_ERR_BAD_ARG;
+	am_lock(ea->eb);
+	err = set_segment(ea, addr, nbytes);
+	am_unlock(ea->eb);
+	return err;
+}
+
+int AM_GetSeg(ep_t ea, void **addr, uintptr_t *nbytes)
+{
+	if (!am_initialised())
+		return AM_ERR_NOT_INIT;
+	if (!ea || !addr || !nbytes)
+		return AM_ERR_BAD_ARG;
+	am_lock(ea->eb);
+	*addr = ea->segment;
+	*nbytes = ea->segment_length;
+	am_unlock(ea->eb);
+	return AM_OK;
+}
+
+int AM_MaxSegLength(uintptr_t *nbytes)
+{
+	struct am_device *device = am_the_device();
+
+	if (!device)
+		return AM_ERR_NOT_INIT;
+	if (!nbytes)
+		return AM_ERR_BAD_ARG;
+	*nbytes = device->attr.max_mr_size;
+	return AM_OK;
+}
