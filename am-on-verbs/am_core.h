@@ -112,6 +112,8 @@ struct am_conn {
 	struct ibv_qp *qp[3];
 	uint32_t sq_sent, sq_done; /* work requests, counted from the first */
 	uint32_t sq_depth;
+	unsigned int unsignaled; /* of them, since a completion was asked for */
+	uint32_t max_inline;
 	uint32_t rq_posted; /* receives whose completion is to come */
 	void *private; /* the mapping's */
 };

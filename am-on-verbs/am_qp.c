@@ -16,7 +16,7 @@ static_assert(BULK_COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->by
 const struct am_mapping *am_mapping(unsigned int number)
 {
 	static const struct am_mapping *const mappings[] = { NULL, NULL, NULL, &am_mapping_v3,
-							     NULL };
+							     &am_mapping_v4 };
 
 	return number < sizeof(mappings) / sizeof(mappings[0]) ? mappings[number] : NULL;
 }

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * v4: what verbs allow today, for the lowest cost.
+ *
+ *   one completion queue      one look tells of everything
+ *   a shared receive queue    buffers belong to the bundle, not to connections;
+ *                             they are given back several at a time
+ *   inline data               a short message is in the work request
+ *   selective signaling       one send of several asks for a completion: that a
+ *                             slot's buffer is free is told by the answer
+ *   receiver not ready        with the setting "rnr" the bundle has a fixed number of
+ *                             buffers, whatever its connections could send, and the
+ *                             device makes senders wait (paper 003, section 8.2 b)
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "am_cost.h"
+#include "am_mapping.h"
+#include "am_process.h"
+
+#define CQ_BATCH 16
+#define SRQ_MAX 16384u
+#define CHUNK 64u /* buffers that are added at least */
+#define GIVE_BACK 8u /* receives that are posted together */
+#define INLINE 128u
+#define WRITES 4u /* work requests of the core's */
+
+/* Buffers of a bundle; they live as long as it. */
+struct chunk {
+	struct chunk *next;
+	struct ibv_mr *mr;
+	void *memory;
+	size_t size;
+};
+
+struct v4 {
+	unsigned int capacity; /* of the shared receive queue */
+	unsigned int buffers; /* there are */
+	unsigned int wanted; /* by the connections */
+	struct chunk *chunks;
+	unsigned int nback; /* buffers to be given back */
+	struct ibv_recv_wr wr[GIVE_BACK];
+	struct ibv_sge sge[GIVE_BACK];
+	/* The queue pair of the last message: most often of the next, too. */
+	uint32_t last_qpn;
+	struct am_conn *last_conn;
+};
+
+static void give_back(struct am_eb *eb)
+{
+	struct v4 *v4 = eb->private;
+	struct ibv_recv_wr *bad;
+
+	if (!v4->nback)
+		return;
+	v4->wr[v4->nback - 1].next = NULL;
+	am_cost_begin(AM_COST_POST_RECV);
+	/* There is room: the buffers were in this queue before. */
+	ibv_post_srq_recv(eb->srq, v4->wr, &bad);
+	am_cost_end(AM_COST_POST_RECV);
+	v4->nback = 0;
+}
+
+static void recycle(struct am_eb *eb, struct am_buffer *buffer)
+{
+	struct v4 *v4 = eb->private;
+	unsigned int i = v4->nback++;
+
+	v4->sge[i].addr = (uintptr_t)buffer->bytes;
+	v4->sge[i].length = sizeof(buffer->bytes);
+	v4->sge[i].lkey = buffer->index;
+	v4->wr[i].wr_id = (uintptr_t)buffer;
+	v4->wr[i].next = &v4->wr[i + 1];
+	v4->wr[i].sg_list = &v4->sge[i];
+	v4->wr[i].num_sge = 1;
+	if (v4->nback == GIVE_BACK)
+		give_back(eb);
+}
+
+static int add_chunk(struct am_eb *eb, unsigned int n)
+{
+	struct v4 *v4 = eb->private;
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
+	struct am_buffer *buffer;
+
+	if (!chunk)
+		return ENOMEM;
+	chunk->size = n * sizeof(*buffer);
+	chunk->memory =
+		mmap(NULL, chunk->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (chunk->memory == MAP_FAILED)
+		goto free;
+	chunk->mr = ibv_reg_mr(eb->device->pd, chunk->memory, chunk->size, IBV_ACCESS_LOCAL_WRITE);
+	if (!chunk->mr || am_cq_room(eb, 0, n))
+		goto unmap;
+	buffer = chunk->memory;
+	for (unsigned int i = 0; i < n; i++) {
+		buffer[i].index = chunk->mr->lkey;
+		recycle(eb, &buffer[i]);
+	}
+	give_back(eb);
+	v4->buffers += n;
+	chunk->next = v4->chunks;
+	v4->chunks = chunk;
+	return 0;
+unmap:
+	if (chunk->mr)
+		ibv_dereg_mr(chunk->mr);
+	munmap(chunk->memory, chunk->size);
+free:
+	free(chunk);
+	return ENOMEM;
+}
+
+/*
+ * As many buffers as all connections may fill at once. Beyond what the queue
+ * holds, receiver-not-ready is what keeps messages from being lost.
+ */
+static int room_for(struct am_eb *eb, unsigned int more)
+{
+	struct v4 *v4 = eb->private;
+	unsigned int n;
+
+	v4->wanted += more;
+	if (v4->wanted <= v4->buffers || v4->buffers == v4->capacity)
+		return 0;
+	n = v4->wanted - v4->buffers;
+	if (n < CHUNK)
+		n = CHUNK;
+	if (n > v4->capacity - v4->buffers)
+		n = v4->capacity - v4->buffers;
+	return add_chunk(eb, n);
+}
+
+static int make_srq(struct am_eb *eb)
+{
+	struct v4 *v4 = eb->private;
+	struct ibv_srq_init_attr attr = { .attr = { .max_sge = 1 } };
+	unsigned int max = (unsigned int)eb->device->attr.max_srq_wr;
+
+	v4->capacity = am_settings.rnr ? (unsigned int)am_settings.receives : SRQ_MAX;
+	if (v4->capacity > max)
+		v4->capacity = max;
+	attr.attr.max_wr = v4->capacity;
+	eb->srq = ibv_create_srq(eb->device->pd, &attr);
+	return eb->srq ? 0 : errno;
+}
+
+static void v4_close_bundle(struct am_eb *eb)
+{
+	struct v4 *v4 = eb->private;
+	struct chunk *chunk;
+
+	ibv_destroy_srq(eb->srq);
+	while ((chunk = v4->chunks)) {
+		v4->chunks = chunk->next;
+		ibv_dereg_mr(chunk->mr);
+		munmap(chunk->memory, chunk->size);
+		free(chunk);
+	}
+	ibv_destroy_cq(eb->rcq);
+	free(v4);
+}
+
+static int v4_open_bundle(struct am_eb *eb)
+{
+	struct v4 *v4 = calloc(1, sizeof(*v4));
+	int err = ENOMEM;
+
+	if (!v4)
+		return err;
+	eb->private = v4;
+	eb->rcq = ibv_create_cq(eb->device->context, 1024, NULL, eb->channel, 0);
+	if (!eb->rcq)
+		goto free;
+	eb->scq = eb->rcq;
+	err = make_srq(eb);
+	if (err)
+		goto destroy_cq;
+	err = room_for(eb, am_settings.rnr ? v4->capacity : CHUNK);
+	if (!err)
+		return 0;
+	ibv_destroy_srq(eb->srq);
+destroy_cq:
+	ibv_destroy_cq(eb->rcq);
+free:
+	free(v4);
+	return err;
+}
+
+static size_t v4_memory(const struct am_conn *conn)
+{
+	(void)conn;
+	return 0;
+}
+
+static struct am_qp_needs needs_of(const struct am_conn *conn)
+{
+	unsigned int sends = 4 * conn->mine.credits + WRITES;
+
+	if (sends < 2 * (unsigned int)am_settings.signal)
+		sends = 2 * (unsigned int)am_settings.signal;
+	return (struct am_qp_needs){ .send_cq = conn->eb->scq,
+				     .recv_cq = conn->eb->rcq,
+				     .srq = conn->eb->srq,
+				     .max_send_wr = sends,
+				     .max_inline = INLINE };
+}
+
+static int v4_open(struct am_conn *conn, void *memory)
+{
+	struct am_qp_needs needs = needs_of(conn);
+	int err = am_settings.rnr ? 0 : room_for(conn->eb, 2 * conn->mine.credits + 1u);
+
+	(void)memory;
+	if (err)
+		return err;
+	conn->qp[0] = am_qp_make(conn, &needs, &conn->max_inline);
+	if (!conn->qp[0])
+		return errno;
+	err = am_qpn_insert(conn->eb, conn, conn->qp[0]->qp_num);
+	if (err) {
+		am_qp_free(conn, conn->qp[0], &needs);
+		return err;
+	}
+	conn->sq_depth = needs.max_send_wr;
+	conn->mine.qpn[0] = conn->qp[0]->qp_num;
+	return 0;
+}
+
+static int v4_connect(struct am_conn *conn)
+{
+	return am_qp_connect(conn, conn->qp[0], conn->theirs.qpn[0]);
+}
+
+static struct am_conn *conn_of(struct am_eb *eb, uint32_t qpn)
+{
+	struct v4 *v4 = eb->private;
+
+	if (v4->last_qpn != qpn || !v4->last_conn) {
+		v4->last_conn = am_conn_by_qpn(eb, qpn);
+		v4->last_qpn = qpn;
+	}
+	return v4->last_conn;
+}
+
+/* A send's wr_id has the number of work requests that are done with it. */
+static void sent(struct am_eb *eb, const struct ibv_wc *wc)
+{
+	struct am_conn *conn = am_conn_by_qpn(eb, wc->qp_num);
+
+	if (!conn)
+		return;
+	conn->sq_done = (uint32_t)(wc->wr_id >> 32);
+	if (wc->status != IBV_WC_SUCCESS)
+		am_conn_broken(conn, EUNREACHABLE);
+}
+
+static void received(struct am_eb *eb, const struct ibv_wc *wc)
+{
+	struct am_buffer *buffer = (struct am_buffer *)(uintptr_t)wc->wr_id;
+	struct am_conn *conn = conn_of(eb, wc->qp_num);
+
+	if (__builtin_expect(wc->status == IBV_WC_SUCCESS && conn && conn->state != AM_BROKEN, 1)) {
+		am_arrival(conn, buffer, wc->byte_len);
+		return;
+	}
+	recycle(eb, buffer);
+	if (conn && wc->status != IBV_WC_SUCCESS)
+		am_conn_broken(conn, EUNREACHABLE);
+}
+
+static int v4_poll(struct am_eb *eb)
+{
+	struct ibv_wc wc[CQ_BATCH];
+	int n;
+
+	am_cost_begin(AM_COST_POLL_RECV);
+	n = ibv_poll_cq(eb->rcq, CQ_BATCH, wc);
+	am_cost_end_poll(AM_COST_POLL_RECV, n);
+	for (int i = 0; i < n; i++) {
+		if (wc[i].wr_id & AM_WR_WIRE)
+			am_wire_completion(eb, &wc[i]);
+		else if (wc[i].wr_id & AM_WR_SEND)
+			sent(eb, &wc[i]);
+		else
+			received(eb, &wc[i]);
+	}
+	return n;
+}
+
+static int wait_for_room(struct am_conn *conn, unsigned int n)
+{
+	while (__builtin_expect(conn->sq_sent - conn->sq_done + n > conn->sq_depth, 0)) {
+		if (conn->state == AM_BROKEN)
+			return EIO;
+		v4_poll(conn->eb);
+	}
+	return 0;
+}
+
+/* What has been sent since the last completion was asked for is told by the next. */
+static unsigned int signal_now(struct am_conn *conn, unsigned int n)
+{
+	conn->unsignaled += n;
+	if (conn->unsignaled < (unsigned int)am_settings.signal)
+		return 0;
+	conn->unsignaled = 0;
+	return IBV_SEND_SIGNALED;
+}
+
+static int post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)
+{
+	struct ibv_send_wr *bad;
+	int err;
+
+	am_cost_begin(AM_COST_POST_SEND);
+	err = ibv_post_send(conn->qp[0], wr, &bad);
+	am_cost_end(AM_COST_POST_SEND);
+	if (!err)
+		conn->sq_sent += n;
+	return err;
+}
+
+static uint64_t send_id(const struct am_conn *conn, unsigned int n)
+{
+	return (uint64_t)(conn->sq_sent + n) << 32 | AM_WR_SEND;
+}
+
+static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
+		     struct ibv_send_wr *send)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr write = { .wr_id = send_id(conn, 1),
+				     .next = send,
+				     .sg_list = &sge,
+				     .num_sge = 1,
+				     .opcode = IBV_WR_RDMA_WRITE,
+				     .wr.rdma = { .remote_addr = bulk->address,
+						  .rkey = bulk->rkey } };
+	struct am_region *region;
+	uint32_t target;
+	int err;
+
+	err = wait_for_room(conn, 2);
+	if (!err)
+		err = am_bulk_sge(conn, m, bulk, &sge, &region);
+	if (err)
+		return err;
+	/* Somebody waits for it, unless it was copied or may take its time. */
+	if (region && !(bulk->async && bulk->slot))
+		write.send_flags = IBV_SEND_SIGNALED;
+	send->wr_id = send_id(conn, 2);
+	send->send_flags |= signal_now(conn, 2);
+	target = conn->sq_sent + 1;
+	err = post(conn, &write, 2);
+	am_bulk_finish(conn, bulk, region, err ? conn->sq_done : target);
+	return err;
+}
+
+static int v4_send(struct am_conn *conn, unsigned int slot, bool reply, size_t size,
+		   const struct am_bulk *bulk)
+{
+	struct am_message *m = reply ? am_reply_buffer(conn, slot) : am_request_buffer(conn, slot);
+	struct ibv_sge sge = { .addr = (uintptr_t)m,
+			       .length = (uint32_t)size,
+			       .lkey = conn->mr->lkey };
+	struct ibv_send_wr send = { .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = IBV_WR_SEND,
+				    .send_flags = IBV_SEND_SOLICITED };
+	int err;
+
+	if (size <= conn->max_inline)
+		send.send_flags |= IBV_SEND_INLINE;
+	if (bulk && bulk->nbytes)
+		return send_bulk(conn, m, bulk, &send);
+	err = wait_for_room(conn, 1);
+	if (err)
+		return err;
+	send.wr_id = send_id(conn, 1);
+	send.send_flags |= signal_now(conn, 1);
+	return post(conn, &send, 1);
+}
+
+static int v4_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
+		    uint32_t rkey)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)source,
+			       .length = (uint32_t)size,
+			       .lkey = conn->mr->lkey };
+	struct ibv_send_wr write = { .sg_list = &sge,
+				     .num_sge = size ? 1 : 0,
+				     .opcode = IBV_WR_RDMA_WRITE,
+				     .send_flags = IBV_SEND_SIGNALED,
+				     .wr.rdma = { .remote_addr = address, .rkey = rkey } };
+	int err = wait_for_room(conn, 1);
+
+	if (err)
+		return err;
+	write.wr_id = send_id(conn, 1);
+	conn->unsignaled = 0;
+	return post(conn, &write, 1);
+}
+
+static void v4_release(struct am_conn *conn, struct am_buffer *buffer)
+{
+	am_cost_begin(AM_COST_RECYCLE_RECV);
+	recycle(conn->eb, buffer);
+	am_cost_end(AM_COST_RECYCLE_RECV);
+}
+
+/*
+ * Not before its completions have been taken: they tell the queue pair's number,
+ * which the next one may get.
+ */
+static void v4_close(struct am_conn *conn)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct am_qp_needs needs = needs_of(conn);
+	struct v4 *v4 = conn->eb->private;
+	uint64_t end = am_now() + AM_FLUSH_NS;
+
+	am_conn_broken(conn, EUNREACHABLE);
+	ibv_modify_qp(conn->qp[0], &attr, IBV_QP_STATE);
+	while ((v4_poll(conn->eb) || conn->sq_done != conn->sq_sent) && am_now() < end)
+		;
+	am_qpn_remove(conn->eb, conn->qp[0]->qp_num);
+	v4->last_conn = NULL;
+	am_qp_free(conn, conn->qp[0], &needs);
+	if (!am_settings.rnr)
+		v4->wanted -= 2 * conn->mine.credits + 1u;
+}
+
+const struct am_mapping am_mapping_v4 = {
+	.name = "v4",
+	.about = "shared receive queue, inline, one completion queue, selective signaling",
+	.max_credits = AM_MAX_CREDITS,
+	.open_bundle = v4_open_bundle,
+	.close_bundle = v4_close_bundle,
+	.memory = v4_memory,
+	.open = v4_open,
+	.connect = v4_connect,
+	.close = v4_close,
+	.send = v4_send,
+	.write = v4_write,
+	.poll = v4_poll,
+	.release = v4_release,
+};
