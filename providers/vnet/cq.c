@@ -82,9 +82,9 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 	return 0;
 }
 
-static uint32_t create_flags(const struct ibv_cq_init_attr_ex *attr)
+static uint32_t create_flags(const struct vnet_context *ctx, const struct ibv_cq_init_attr_ex *attr)
 {
-	uint32_t flags = 0;
+	uint32_t flags = ctx->imm64 ? VNET_CREATE_CQ_IMM64 : 0;
 
 	if (attr->wc_flags & timestamp_flags)
 		flags |= VNET_CREATE_CQ_TIMESTAMP;
@@ -108,9 +108,9 @@ static bool skips_lock(const struct vnet_context *ctx, const struct ibv_cq_init_
 /* NULL with errno set on failure. */
 static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
 {
-	struct vnet_create_cq_cmd cmd = { .vnet.flags = create_flags(attr) };
-	struct vnet_create_cq_reply reply = {};
 	struct vnet_context *ctx = to_vctx(context);
+	struct vnet_create_cq_cmd cmd = { .vnet.flags = create_flags(ctx, attr) };
+	struct vnet_create_cq_reply reply = {};
 	struct vnet_ring_map map;
 	struct vnet_cq *cq;
 	int ret;

@@ -6,6 +6,7 @@
  * The entries between `cons` and what the NIC makes next belong to the process
  * until it stores the ring's cons.
  */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -128,7 +129,7 @@ static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_
 
 static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
 {
-	return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
+	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64);
 }
 
 /*
@@ -162,6 +163,16 @@ static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe,
 	wc->dlid_path_bits = 0;
 }
 
+/* All of the immediate data. */
+static inline uint64_t imm64_of(const struct vnet_cqe *cqe)
+{
+	uint32_t high = 0;
+
+	if (cqe->flags & VNET_WC_IMM64)
+		memcpy(&high, cqe->payload + vnet_cqe_imm_high(cqe->byte_len), sizeof(high));
+	return (uint64_t)high << 32 | be32toh(cqe->imm);
+}
+
 int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct vnet_cq *cq = to_vcq(ibcq);
@@ -176,6 +187,31 @@ int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		if (!cqe)
 			break;
 		fill_wc(cq, cqe, &wc[n]);
+	}
+	if (cq->cons != start)
+		give_back(cq);
+	vnet_unlock(&cq->lock);
+
+	if (!n)
+		idle(cq);
+	return n;
+}
+
+int vnetdv_poll_cq(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	const struct vnet_cqe *cqe;
+	uint32_t start;
+	int n;
+
+	begin(cq);
+	start = cq->cons;
+	for (n = 0; n < num_entries; n++) {
+		cqe = take(cq);
+		if (!cqe)
+			break;
+		fill_wc(cq, cqe, &wc[n].wc);
+		wc[n].imm64 = imm64_of(cqe);
 	}
 	if (cq->cons != start)
 		give_back(cq);
@@ -258,6 +294,11 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return (__be32)to_vcq_ex(ibcq)->cur->imm;
+}
+
+uint64_t vnetdv_wc_read_imm64(struct ibv_cq_ex *ibcq)
+{
+	return imm64_of(to_vcq_ex(ibcq)->cur);
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)

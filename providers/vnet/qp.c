@@ -129,6 +129,7 @@ static void init_posting(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *a
 	qp->opcodes = abilities(attr->qp_type)->opcodes;
 	qp->sig_all = attr->sq_sig_all ? VNET_WR_SIGNALED : 0;
 	qp->is_ud = attr->qp_type == IBV_QPT_UD;
+	qp->imm64 = ctx->imm64;
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return;

@@ -70,7 +70,9 @@ static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *
 }
 
 /* One request into the slot of entry `prod`: 0 or an errno value. */
-static inline int put(struct vnet_qp *qp, uint32_t prod, const struct ibv_send_wr *wr)
+static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_t prod,
+						     const struct ibv_send_wr *wr,
+						     uint32_t own_flags, uint32_t imm)
 {
 	uint32_t opcode = (uint32_t)wr->opcode;
 	uint32_t num_sge = (uint32_t)wr->num_sge;
@@ -106,8 +108,7 @@ static inline int put(struct vnet_qp *qp, uint32_t prod, const struct ibv_send_w
 	}
 
 	wqe->wr_id = wr->wr_id;
-	wqe_set_control(wqe,
-			wqe_control(opcode, flags | qp->sig_all, num_sge, wr->invalidate_rkey));
+	wqe_set_control(wqe, wqe_control(opcode, flags | own_flags | qp->sig_all, num_sge, imm));
 	wqe_set_inline_len(wqe, (uint32_t)inline_len);
 	return 0;
 }
@@ -127,7 +128,8 @@ static inline int post(struct vnet_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 
 	vnet_lock(&qp->sq.lock);
 	for (prod = qp->sq.prod; wr; wr = wr->next, prod++) {
-		ret = put(qp, prod, wr);
+		/* Immediate data, which has the same place, or a key. */
+		ret = put(qp, prod, wr, 0, wr->invalidate_rkey);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
 			break;
@@ -146,6 +148,46 @@ static inline int post(struct vnet_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	return post(to_vqp(ibqp), wr, bad_wr);
+}
+
+/* 0 or an errno value; the queue is locked. */
+static int post_imm64(struct vnet_qp *qp, const struct ibv_send_wr *wr, uint64_t imm)
+{
+	uint32_t prod = qp->sq.prod;
+	int ret = put(qp, prod, wr, VNET_WR_IMM64, wqe_imm_low(imm));
+
+	if (unlikely(ret))
+		return ret;
+	wqe_set_imm_high(vnet_wq_slot(&qp->sq, prod), imm);
+	vnet_wq_publish(&qp->sq, prod + 1);
+	return 0;
+}
+
+int vnetdv_post_send_imm64(struct ibv_qp *ibqp, struct ibv_send_wr *wr, uint64_t imm,
+			   struct ibv_send_wr **bad_wr)
+{
+	struct vnet_qp *qp = to_vqp(ibqp);
+	int ret = EINVAL;
+
+	if (unlikely(!qp->imm64)) {
+		ret = ENOTSUP;
+		goto bad;
+	}
+	if (unlikely(ibqp->state < IBV_QPS_RTS || wr->next ||
+		     (wr->opcode != IBV_WR_SEND_WITH_IMM &&
+		      wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM)))
+		goto bad;
+
+	vnet_lock(&qp->sq.lock);
+	ret = post_imm64(qp, wr, imm);
+	vnet_unlock(&qp->sq.lock);
+	if (unlikely(ret))
+		goto bad;
+	vnet_send_doorbell(qp);
+	return 0;
+bad:
+	*bad_wr = wr;
+	return ret;
 }
 
 int vnet_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)

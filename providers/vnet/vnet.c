@@ -136,6 +136,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 		ctx->gate = *gate;
 	ctx->gate_cookie = resp->gate_cookie;
 	ctx->clock_khz = resp->clock_khz;
+	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
 	vnet_doorbell_init(ctx, resp);
 	return 0;
 }
@@ -246,5 +247,25 @@ static const struct verbs_device_ops device_ops = {
 	.alloc_device = alloc_device,
 	.uninit_device = uninit_device,
 };
+
+/* --------------------------------------------------------- vnet's own verbs */
+
+bool vnetdv_is_supported(struct ibv_device *device)
+{
+	return container_of(device, struct verbs_device, device)->ops == &device_ops;
+}
+
+int vnetdv_query_context(struct ibv_context *context, struct vnetdv_context *attr, size_t attr_size)
+{
+	struct vnetdv_context known = {};
+
+	if (!vnetdv_is_supported(context->device))
+		return ENOTSUP;
+	if (to_vctx(context)->imm64)
+		known.flags |= VNETDV_CONTEXT_IMM64;
+	memset(attr, 0, attr_size);
+	memcpy(attr, &known, attr_size < sizeof(known) ? attr_size : sizeof(known));
+	return 0;
+}
 
 PROVIDER_DRIVER(vnet, device_ops);

@@ -16,6 +16,11 @@
 #include "vnet-abi.h"
 #include "vnet_hw.h"
 
+/* What is exported, alone of all. */
+#pragma GCC visibility push(default)
+#include "vnetdv.h"
+#pragma GCC visibility pop
+
 #define VNET_ALIGNED __attribute__((aligned(VNET_CACHE_LINE)))
 
 struct vnet_device {
@@ -35,6 +40,8 @@ struct vnet_context {
 	int doorbell_fd;
 	struct vnet_doorbell_page *doorbell_page;
 	uint32_t clock_khz;
+	/* The agent knows 64 bits of immediate data. */
+	bool imm64;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
 	/* Every CQ, so that a region's end can find what is still in them. */
@@ -110,6 +117,8 @@ struct vnet_qp {
 	/* VNET_WR_SIGNALED where every request is. */
 	uint8_t sig_all;
 	bool is_ud;
+	/* Its agent knows 64 bits of immediate data. */
+	bool imm64;
 
 	/* Extended posting: the batch and the request at hand (see wr.c). */
 	uint32_t wr_prod;

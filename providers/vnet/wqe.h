@@ -8,6 +8,7 @@
 #ifndef VNET_WQE_H
 #define VNET_WQE_H
 
+#include <endian.h>
 #include <string.h>
 
 #include "vnet.h"
@@ -95,8 +96,21 @@ static inline void wqe_set_address(struct vnet_send_wqe *wqe, const struct ibv_a
 {
 	const struct vnet_ah *vah = container_of(ah, struct vnet_ah, ibv_ah);
 
-	wqe->ud = vah->av;
+	/* Behind it may stand the upper half of immediate data already. */
+	memcpy(&wqe->ud, &vah->av, offsetof(struct vnet_wqe_ud, imm_high));
 	wqe_store(&wqe->ud.remote_qpn, wqe_pair(remote_qpn, remote_qkey));
+}
+
+/* What is written here is read only with VNET_WR_IMM64. */
+static inline void wqe_set_imm_high(struct vnet_send_wqe *wqe, uint64_t imm)
+{
+	wqe_store(&wqe->rdma.imm_high, wqe_pair((uint32_t)(imm >> 32), 0));
+}
+
+/* What it is to vnet_send_wqe.imm, and to verbs that know 32 bits. */
+static inline uint32_t wqe_imm_low(uint64_t imm)
+{
+	return htobe32((uint32_t)imm);
 }
 
 /* false: there is no such bind. */

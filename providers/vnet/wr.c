@@ -56,7 +56,8 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 /* ------------------------------------------------------------------ builders */
 
 /* The next request; without a slot, the spare one, which leads nowhere. */
-static inline struct vnet_send_wqe *begin(struct ibv_qp_ex *ibqp, uint32_t opcode, uint32_t imm)
+static inline struct vnet_send_wqe *begin_with(struct ibv_qp_ex *ibqp, uint32_t opcode,
+					       uint32_t own_flags, uint32_t imm)
 {
 	struct vnet_qp *qp = to_vqp_ex(ibqp);
 	uint32_t flags = ibqp->wr_flags;
@@ -72,11 +73,16 @@ static inline struct vnet_send_wqe *begin(struct ibv_qp_ex *ibqp, uint32_t opcod
 	}
 
 	qp->wr_wqe = wqe;
-	qp->wr_control = wqe_control(opcode, flags | qp->sig_all, 0, imm);
+	qp->wr_control = wqe_control(opcode, flags | own_flags | qp->sig_all, 0, imm);
 	wqe->wr_id = ibqp->wr_id;
 	wqe_set_control(wqe, qp->wr_control);
 	wqe_set_inline_len(wqe, 0);
 	return wqe;
+}
+
+static inline struct vnet_send_wqe *begin(struct ibv_qp_ex *ibqp, uint32_t opcode, uint32_t imm)
+{
+	return begin_with(ibqp, opcode, 0, imm);
 }
 
 static void wr_send(struct ibv_qp_ex *ibqp)
@@ -142,6 +148,28 @@ static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 
 	if (mw->type != IBV_MW_TYPE_2 || !wqe_set_bind(wqe, mw, rkey, bind_info))
 		fail(to_vqp_ex(ibqp), EINVAL);
+}
+
+static inline struct vnet_send_wqe *begin_imm64(struct ibv_qp_ex *ibqp, uint32_t opcode,
+						uint64_t imm)
+{
+	struct vnet_send_wqe *wqe = begin_with(ibqp, opcode, VNET_WR_IMM64, wqe_imm_low(imm));
+
+	if (unlikely(!to_vqp_ex(ibqp)->imm64))
+		fail(to_vqp_ex(ibqp), ENOTSUP);
+	wqe_set_imm_high(wqe, imm);
+	return wqe;
+}
+
+void vnetdv_wr_send_imm64(struct ibv_qp_ex *ibqp, uint64_t imm)
+{
+	begin_imm64(ibqp, VNET_WR_SEND_IMM, imm);
+}
+
+void vnetdv_wr_rdma_write_imm64(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
+				uint64_t imm)
+{
+	wqe_set_remote(begin_imm64(ibqp, VNET_WR_RDMA_WRITE_IMM, imm), remote_addr, rkey);
 }
 
 /* ------------------------------------------------------------------- setters */

@@ -565,6 +565,8 @@ int fake_open(void **state)
 	if (fd < 0 || ftruncate(fd, MEMORY_SIZE))
 		return -1;
 	device = fake_device_ops->alloc_device(&sysfs_dev);
+	/* The library does this after the provider. */
+	device->ops = fake_device_ops;
 	vctx = fake_device_ops->alloc_context(&device->device, fd, NULL);
 	if (!vctx)
 		return -1;

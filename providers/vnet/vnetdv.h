@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Verbs that only vnet devices have: immediate data of 64 bits, which holds a
+ * pointer. <infiniband/vnetdv.h>; vnetdv(7) is its manual.
+ *
+ * A program that runs on any device does not link with the provider: it looks
+ * for these functions at run time, by vnetdv_open(), and does without them where
+ * that says ENOTSUP.
+ *
+ * The 64 bits are a number, in host byte order for the program at either end and
+ * the same at both. Whoever polls by ordinary verbs finds IBV_WC_WITH_IMM, and in
+ * imm_data the number's lower 32 bits, in network byte order.
+ */
+#ifndef VNETDV_H
+#define VNETDV_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The provider: as a plug-in of libibverbs 44, and as rdma-core builds it. */
+#define VNETDV_PROVIDER "libvnet-rdmav34.so"
+#define VNETDV_PROVIDER_SHARED "libvnet.so.1"
+
+enum vnetdv_context_flags {
+	/* Immediate data of 64 bits is there. */
+	VNETDV_CONTEXT_IMM64 = 1 << 0,
+};
+
+/* Grows at its end; what the provider does not know yet is 0. */
+struct vnetdv_context {
+	/* Which further members have been answered: none so far. */
+	uint64_t comp_mask;
+	/* enum vnetdv_context_flags */
+	uint64_t flags;
+};
+
+/* A completion, as vnetdv_poll_cq() fills it. */
+struct vnetdv_wc {
+	struct ibv_wc wc;
+	/*
+	 * With IBV_WC_WITH_IMM in wc.wc_flags, and success: the immediate data; that of
+	 * an ordinary request as a number of 32 bits.
+	 */
+	uint64_t imm64;
+};
+
+/* Is it a device of this provider? */
+bool vnetdv_is_supported(struct ibv_device *device);
+
+/*
+ * What an open device has of all this. attr_size: sizeof(*attr), as the program
+ * was compiled. 0; ENOTSUP if it is not a vnet device.
+ */
+int vnetdv_query_context(struct ibv_context *context, struct vnetdv_context *attr,
+			 size_t attr_size);
+
+/*
+ * Build a send with 64 bits of immediate data: ibv_wr_send_imm() in all else. Only
+ * between ibv_wr_start() and ibv_wr_complete(), which returns ENOTSUP where the
+ * device does not have it.
+ */
+void vnetdv_wr_send_imm64(struct ibv_qp_ex *qp, uint64_t imm);
+
+/* The same for an RDMA write: ibv_wr_rdma_write_imm() in all else. */
+void vnetdv_wr_rdma_write_imm64(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
+				uint64_t imm);
+
+/*
+ * Post one request (next is NULL) whose opcode is IBV_WR_SEND_WITH_IMM or
+ * IBV_WR_RDMA_WRITE_WITH_IMM, with imm instead of its imm_data: ibv_post_send()
+ * in all else. 0 or an errno value, with *bad_wr = wr: ENOTSUP where the device
+ * does not have it, EINVAL for another opcode or a list.
+ */
+int vnetdv_post_send_imm64(struct ibv_qp *qp, struct ibv_send_wr *wr, uint64_t imm,
+			   struct ibv_send_wr **bad_wr);
+
+/*
+ * The immediate data of the completion at hand, between ibv_start_poll() and
+ * ibv_end_poll(); it means something where ibv_wc_read_wc_flags() says
+ * IBV_WC_WITH_IMM and the completion is a success. That of an ordinary request
+ * is a number of 32 bits.
+ */
+uint64_t vnetdv_wc_read_imm64(struct ibv_cq_ex *cq);
+
+/* ibv_poll_cq(), which tells of each completion its immediate data, too. */
+int vnetdv_poll_cq(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
+
+/* The functions above, as a program found them. */
+struct vnetdv_ops {
+	int (*query_context)(struct ibv_context *context, struct vnetdv_context *attr,
+			     size_t attr_size);
+	void (*wr_send_imm64)(struct ibv_qp_ex *qp, uint64_t imm);
+	void (*wr_rdma_write_imm64)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
+				    uint64_t imm);
+	int (*post_send_imm64)(struct ibv_qp *qp, struct ibv_send_wr *wr, uint64_t imm,
+			       struct ibv_send_wr **bad_wr);
+	uint64_t (*wc_read_imm64)(struct ibv_cq_ex *cq);
+	int (*poll_cq)(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
+};
+
+/* true: there is such a function; *to is its address. */
+static inline bool vnetdv_find(void *provider, const char *name, void *to)
+{
+	void *function = dlsym(provider, name);
+
+	memcpy(to, &function, sizeof(function));
+	return function != NULL;
+}
+
+/*
+ * Find all of them for a device that is open: its provider has been loaded by
+ * libibverbs, so that it is only looked for, and stays loaded. 0; ENOTSUP where
+ * the device is not a vnet device, or does not have 64 bits of immediate data:
+ * *ops is empty then.
+ */
+static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *ops)
+{
+	void *provider = dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW);
+	struct vnetdv_context attr;
+
+	if (!provider)
+		provider = dlopen(VNETDV_PROVIDER_SHARED, RTLD_NOLOAD | RTLD_NOW);
+	if (provider && vnetdv_find(provider, "vnetdv_query_context", &ops->query_context) &&
+	    vnetdv_find(provider, "vnetdv_wr_send_imm64", &ops->wr_send_imm64) &&
+	    vnetdv_find(provider, "vnetdv_wr_rdma_write_imm64", &ops->wr_rdma_write_imm64) &&
+	    vnetdv_find(provider, "vnetdv_post_send_imm64", &ops->post_send_imm64) &&
+	    vnetdv_find(provider, "vnetdv_wc_read_imm64", &ops->wc_read_imm64) &&
+	    vnetdv_find(provider, "vnetdv_poll_cq", &ops->poll_cq) &&
+	    !ops->query_context(context, &attr, sizeof(attr)) &&
+	    (attr.flags & VNETDV_CONTEXT_IMM64))
+		return 0;
+	if (provider)
+		dlclose(provider);
+	memset(ops, 0, sizeof(*ops));
+	return ENOTSUP;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VNETDV_H */

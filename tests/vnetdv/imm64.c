@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Immediate data of 64 bits from one process to another: every type of queue pair,
+ * operation, way of posting and way of polling, with messages of all kinds of
+ * length, between ordinary immediate data.
+ *
+ * Both processes go through the same steps and meet at a socket before each.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <infiniband/vnetdv.h>
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, here);      \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#define BUFFER (128u << 10)
+#define GRH 40u
+#define QKEY 0x1234u
+/* The one that names a node by its address. */
+#define GID_INDEX 1
+#define DEPTH 16
+#define MAX_INLINE 256u
+
+enum posting { POST_EXTENDED, POST_PLAIN, POSTINGS };
+/* Vnet's own way shows all; the ordinary one the lower half. */
+enum polling { POLL_OWN, POLL_ORDINARY, POLLINGS };
+
+/* What both sides agree on before a step. */
+struct step {
+	enum ibv_wr_opcode opcode;
+	enum posting posting;
+	enum polling polling;
+	bool wide;
+	bool is_inline;
+	uint32_t length;
+	uint64_t imm;
+};
+
+struct address {
+	uint32_t qpn, rkey;
+	uint64_t addr;
+	union ibv_gid gid;
+};
+
+struct side {
+	struct ibv_context *ctx;
+	struct vnetdv_ops dv;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint8_t *buffer;
+	int sock;
+	bool sends;
+
+	enum ibv_qp_type type;
+	bool extended;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+	struct address peer;
+};
+
+/* What is being tried, for complaints. */
+static char here[128] = "start";
+
+/* ------------------------------------------------------------------ meeting */
+
+static void exchange(const struct side *s, const void *mine, void *theirs, size_t length)
+{
+	CHECK(send(s->sock, mine, length, MSG_NOSIGNAL) == (ssize_t)length);
+	CHECK(recv(s->sock, theirs, length, MSG_WAITALL) == (ssize_t)length);
+}
+
+static void meet(const struct side *s)
+{
+	char mine = 1, theirs;
+
+	exchange(s, &mine, &theirs, 1);
+}
+
+static int meeting_place(const char *path, bool listens)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), peer;
+
+	CHECK(fd >= 0 && strlen(path) < sizeof(at.sun_path));
+	memcpy(at.sun_path, path, strlen(path));
+	if (!listens) {
+		CHECK(!connect(fd, (struct sockaddr *)&at, sizeof(at)));
+		return fd;
+	}
+	CHECK(!bind(fd, (struct sockaddr *)&at, sizeof(at)) && !listen(fd, 1));
+	peer = accept(fd, NULL, NULL);
+	CHECK(peer >= 0);
+	close(fd);
+	return peer;
+}
+
+/* ------------------------------------------------------------------ objects */
+
+static void open_device(struct side *s)
+{
+	struct vnetdv_context attr = { .comp_mask = ~0ull };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct {
+		struct vnetdv_context known;
+		uint64_t later;
+	} longer = { .later = 1 };
+
+	CHECK(list && list[0]);
+	s->ctx = ibv_open_device(list[0]);
+	CHECK(s->ctx);
+	ibv_free_device_list(list);
+	CHECK(!vnetdv_open(s->ctx, &s->dv));
+	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
+	CHECK(!attr.comp_mask && attr.flags == VNETDV_CONTEXT_IMM64);
+	/* A program of a later version. */
+	CHECK(!s->dv.query_context(s->ctx, &longer.known, sizeof(longer)));
+	CHECK(longer.known.flags == VNETDV_CONTEXT_IMM64 && !longer.later);
+
+	s->pd = ibv_alloc_pd(s->ctx);
+	s->buffer = aligned_alloc(4096, BUFFER);
+	CHECK(s->pd && s->buffer);
+	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(s->mr);
+}
+
+static void make_queues(struct side *s, bool srq)
+{
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 4 * DEPTH, .wc_flags = IBV_WC_EX_WITH_IMM };
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = DEPTH, .max_sge = 1 } };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = s->type,
+		.cap = { DEPTH, DEPTH, 1, 1, MAX_INLINE },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = s->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_IMM,
+	};
+	struct ibv_qp_init_attr plain;
+
+	if (s->type != IBV_QPT_UD)
+		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	s->cq = s->extended ? ibv_cq_ex_to_cq(ibv_create_cq_ex(s->ctx, &cq_attr)) :
+			      ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
+	s->srq = srq ? ibv_create_srq(s->pd, &srq_attr) : NULL;
+	CHECK(s->cq && (!srq || s->srq));
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	attr.srq = s->srq;
+	if (s->extended) {
+		s->qp = ibv_create_qp_ex(s->ctx, &attr);
+	} else {
+		plain = (struct ibv_qp_init_attr){ .send_cq = s->cq,
+						   .recv_cq = s->cq,
+						   .srq = s->srq,
+						   .cap = attr.cap,
+						   .qp_type = s->type };
+		s->qp = ibv_create_qp(s->pd, &plain);
+	}
+	CHECK(s->qp);
+}
+
+static void to_init(struct side *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = 1,
+				    .qkey = QKEY,
+				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	mask |= s->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	CHECK(!ibv_modify_qp(s->qp, &attr, mask));
+}
+
+static void to_rts(struct side *s)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = s->peer.qpn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh.dgid = s->peer.gid },
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
+	};
+	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	attr.ah_attr.grh.sgid_index = GID_INDEX;
+	attr.ah_attr.grh.hop_limit = 64;
+	if (s->type == IBV_QPT_UD) {
+		s->ah = ibv_create_ah(s->pd, &attr.ah_attr);
+		CHECK(s->ah);
+	} else {
+		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	}
+	if (s->type == IBV_QPT_RC) {
+		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+		rts |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		       IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+	CHECK(!ibv_modify_qp(s->qp, &attr, rtr));
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK(!ibv_modify_qp(s->qp, &attr, rts));
+}
+
+static void connect_sides(struct side *s, bool srq)
+{
+	struct address mine = { .rkey = s->mr->rkey, .addr = (uintptr_t)s->buffer };
+
+	make_queues(s, srq);
+	to_init(s);
+	mine.qpn = s->qp->qp_num;
+	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
+	exchange(s, &mine, &s->peer, sizeof(mine));
+	to_rts(s);
+	meet(s);
+}
+
+static void disconnect_sides(struct side *s)
+{
+	meet(s);
+	if (s->ah)
+		CHECK(!ibv_destroy_ah(s->ah));
+	s->ah = NULL;
+	CHECK(!ibv_destroy_qp(s->qp));
+	CHECK(!s->srq || !ibv_destroy_srq(s->srq));
+	CHECK(!ibv_destroy_cq(s->cq));
+}
+
+/* ------------------------------------------------------------------- sending */
+
+static void post_extended(struct side *s, const struct step *t)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(s->qp);
+	uint32_t low = htobe32((uint32_t)t->imm);
+
+	ibv_wr_start(qp);
+	qp->wr_id = t->imm;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	if (t->opcode == IBV_WR_SEND_WITH_IMM && t->wide)
+		s->dv.wr_send_imm64(qp, t->imm);
+	else if (t->opcode == IBV_WR_SEND_WITH_IMM)
+		ibv_wr_send_imm(qp, low);
+	else if (t->wide)
+		s->dv.wr_rdma_write_imm64(qp, s->peer.rkey, s->peer.addr, t->imm);
+	else
+		ibv_wr_rdma_write_imm(qp, s->peer.rkey, s->peer.addr, low);
+	if (s->ah)
+		ibv_wr_set_ud_addr(qp, s->ah, s->peer.qpn, QKEY);
+	if (t->is_inline)
+		ibv_wr_set_inline_data(qp, s->buffer, t->length);
+	else
+		ibv_wr_set_sge(qp, s->mr->lkey, (uintptr_t)s->buffer, t->length);
+	CHECK(!ibv_wr_complete(qp));
+}
+
+static void post_plain(struct side *s, const struct step *t)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buffer, t->length, s->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = t->imm,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = t->opcode,
+		.send_flags = IBV_SEND_SIGNALED | (t->is_inline ? IBV_SEND_INLINE : 0),
+		.imm_data = htobe32((uint32_t)t->imm),
+	};
+	struct ibv_send_wr *bad;
+
+	if (s->ah) {
+		wr.wr.ud.ah = s->ah;
+		wr.wr.ud.remote_qpn = s->peer.qpn;
+		wr.wr.ud.remote_qkey = QKEY;
+	} else if (t->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		wr.wr.rdma.remote_addr = s->peer.addr;
+		wr.wr.rdma.rkey = s->peer.rkey;
+	}
+	if (!t->wide) {
+		CHECK(!ibv_post_send(s->qp, &wr, &bad));
+		return;
+	}
+	/* What is here must not count. */
+	wr.imm_data = 0x77777777;
+	CHECK(!s->dv.post_send_imm64(s->qp, &wr, t->imm, &bad));
+}
+
+static uint8_t byte_of(const struct step *t, uint32_t i)
+{
+	return (uint8_t)(t->imm >> 8 ^ i * 7);
+}
+
+static void send_step(struct side *s, const struct step *t)
+{
+	struct ibv_wc wc;
+	uint32_t i;
+	int n;
+
+	for (i = 0; i < t->length; i++)
+		s->buffer[i] = byte_of(t, i);
+	/* There is a receive from here on. */
+	meet(s);
+	if (t->posting == POST_EXTENDED)
+		post_extended(s, t);
+	else
+		post_plain(s, t);
+	do {
+		n = ibv_poll_cq(s->cq, 1, &wc);
+	} while (!n);
+	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS && wc.wr_id == t->imm);
+	CHECK(wc.opcode == (t->opcode == IBV_WR_SEND_WITH_IMM ? IBV_WC_SEND : IBV_WC_RDMA_WRITE));
+	CHECK(!wc.wc_flags);
+	meet(s);
+}
+
+/* ----------------------------------------------------------------- receiving */
+
+static void post_receive(struct side *s, uint64_t wr_id)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buffer, BUFFER, s->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	CHECK(!(s->srq ? ibv_post_srq_recv(s->srq, &wr, &bad) : ibv_post_recv(s->qp, &wr, &bad)));
+}
+
+static void poll_extended(struct side *s, struct vnetdv_wc *got)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)s->cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int ret;
+
+	do {
+		ret = ibv_start_poll(cq, &attr);
+	} while (ret == ENOENT);
+	CHECK(!ret);
+	got->wc.wr_id = cq->wr_id;
+	got->wc.status = cq->status;
+	got->wc.opcode = ibv_wc_read_opcode(cq);
+	got->wc.wc_flags = ibv_wc_read_wc_flags(cq);
+	got->wc.imm_data = ibv_wc_read_imm_data(cq);
+	got->imm64 = s->dv.wc_read_imm64(cq);
+	ibv_end_poll(cq);
+}
+
+static void poll_step(struct side *s, const struct step *t, struct vnetdv_wc *got)
+{
+	int n;
+
+	if (t->polling == POLL_OWN && s->extended) {
+		poll_extended(s, got);
+		return;
+	}
+	do {
+		n = t->polling == POLL_OWN ? s->dv.poll_cq(s->cq, 1, got) :
+					     ibv_poll_cq(s->cq, 1, &got->wc);
+	} while (!n);
+	CHECK(n == 1);
+}
+
+static void receive_step(struct side *s, const struct step *t)
+{
+	bool send = t->opcode == IBV_WR_SEND_WITH_IMM;
+	uint32_t i, at = s->ah ? GRH : 0;
+	struct vnetdv_wc got;
+
+	memset(s->buffer, 0xee, at + t->length + 1);
+	post_receive(s, ~t->imm);
+	meet(s);
+	poll_step(s, t, &got);
+	CHECK(got.wc.status == IBV_WC_SUCCESS && got.wc.wr_id == ~t->imm);
+	CHECK(got.wc.opcode == (send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM));
+	CHECK(got.wc.wc_flags == (IBV_WC_WITH_IMM | (s->ah ? (unsigned int)IBV_WC_GRH : 0)));
+	CHECK(got.wc.imm_data == htobe32((uint32_t)t->imm));
+	if (t->polling == POLL_OWN)
+		CHECK(got.imm64 == (t->wide ? t->imm : (uint32_t)t->imm));
+	for (i = 0; i < t->length; i++)
+		CHECK(s->buffer[at + i] == byte_of(t, i));
+	CHECK(s->buffer[at + t->length] == 0xee);
+	meet(s);
+}
+
+/* --------------------------------------------------------------------- steps */
+
+static uint64_t next_number(void)
+{
+	static uint64_t x = 0x9e3779b97f4a7c15;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+static void step(struct side *s, struct step *t)
+{
+	static const char *const type[] = {
+		[IBV_QPT_RC] = "RC", [IBV_QPT_UC] = "UC", [IBV_QPT_UD] = "UD"
+	};
+
+	t->imm = next_number();
+	snprintf(here, sizeof(here), "%s%s%s: %s, %u bytes%s, %s, posting %d, polling %d",
+		 type[s->type], s->srq ? ", SRQ" : "", s->extended ? ", extended" : "",
+		 t->opcode == IBV_WR_SEND_WITH_IMM ? "send" : "write", t->length,
+		 t->is_inline ? " inline" : "", t->wide ? "64 bits" : "32 bits", (int)t->posting,
+		 (int)t->polling);
+	if (s->sends)
+		send_step(s, t);
+	else
+		receive_step(s, t);
+}
+
+static void all_ways(struct side *s, struct step *t)
+{
+	int posting, polling;
+
+	for (posting = s->extended ? POST_EXTENDED : POST_PLAIN; posting < POSTINGS; posting++) {
+		for (polling = 0; polling < POLLINGS; polling++) {
+			t->posting = (enum posting)posting;
+			t->polling = (enum polling)polling;
+			t->wide = true;
+			step(s, t);
+			/* Nothing of the one before stays. */
+			t->wide = false;
+			step(s, t);
+		}
+	}
+}
+
+/*
+ * Around what stands in a completion, with a datagram's header and without, and
+ * what goes in more than one frame.
+ */
+static void all_lengths(struct side *s, enum ibv_wr_opcode opcode)
+{
+	static const uint32_t lengths[] = { 0,  1,  8,  20, 21, 35, 36,   37,   40,
+					    41, 75, 76, 77, 80, 81, 4096, 5000, 100000 };
+	struct step t = { .opcode = opcode };
+	size_t i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		t.length = lengths[i];
+		if (s->type == IBV_QPT_UD && t.length > 4096)
+			continue;
+		t.is_inline = false;
+		all_ways(s, &t);
+		t.is_inline = true;
+		if (t.length <= MAX_INLINE)
+			all_ways(s, &t);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct side s = { 0 };
+	unsigned int i;
+
+	if (argc != 3 || (strcmp(argv[1], "receive") && strcmp(argv[1], "send"))) {
+		fprintf(stderr, "Usage: %s receive|send SOCKET\n", argv[0]);
+		return 2;
+	}
+	s.sends = !strcmp(argv[1], "send");
+	s.sock = meeting_place(argv[2], !s.sends);
+	open_device(&s);
+	for (i = 0; i < 12; i++) {
+		s.type = types[i / 4];
+		s.extended = i & 1;
+		/* Which has none. */
+		if (s.type == IBV_QPT_UC && i & 2)
+			continue;
+		connect_sides(&s, i & 2);
+		all_lengths(&s, IBV_WR_SEND_WITH_IMM);
+		if (s.type != IBV_QPT_UD)
+			all_lengths(&s, IBV_WR_RDMA_WRITE_WITH_IMM);
+		disconnect_sides(&s);
+	}
+	CHECK(!ibv_dereg_mr(s.mr) && !ibv_dealloc_pd(s.pd) && !ibv_close_device(s.ctx));
+	free(s.buffer);
+	puts("ok");
+	return 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * vnetdv_open(): what a program learns where there is no provider of vnet's, where
+ * it is an older one, where the device is another's, and where it has it all.
+ *   open STUB OLD-STUB
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <infiniband/vnetdv.h>
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                 \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* Nothing of it is of use. */
+static void refused(void)
+{
+	static const struct vnetdv_ops none;
+	struct vnetdv_ops ops;
+	struct ibv_context context;
+
+	memset(&ops, 0xff, sizeof(ops));
+	CHECK(vnetdv_open(&context, &ops) == ENOTSUP);
+	CHECK(!memcmp(&ops, &none, sizeof(ops)));
+}
+
+static void *load(const char *path)
+{
+	void *stub = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!stub)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(stub);
+	return stub;
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_context context;
+	struct vnetdv_ops ops;
+	uint64_t *flags;
+	void *stub;
+	int *result;
+
+	CHECK(argc == 3);
+	refused();
+
+	stub = load(argv[2]);
+	*(uint64_t *)dlsym(stub, "stub_flags") = VNETDV_CONTEXT_IMM64;
+	refused();
+	CHECK(!dlclose(stub));
+	/* What was looked for was let go, too. */
+	CHECK(!dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW));
+
+	stub = load(argv[1]);
+	flags = dlsym(stub, "stub_flags");
+	result = dlsym(stub, "stub_result");
+	CHECK(flags && result);
+	*result = ENOTSUP;
+	*flags = VNETDV_CONTEXT_IMM64;
+	refused();
+	*result = 0;
+	*flags = 0;
+	refused();
+	*flags = VNETDV_CONTEXT_IMM64 | 1u << 31;
+	CHECK(!vnetdv_open(&context, &ops));
+	CHECK((void *)ops.query_context == dlsym(stub, "vnetdv_query_context"));
+	CHECK((void *)ops.wr_send_imm64 == dlsym(stub, "vnetdv_wr_send_imm64"));
+	CHECK((void *)ops.wr_rdma_write_imm64 == dlsym(stub, "vnetdv_wr_rdma_write_imm64"));
+	CHECK((void *)ops.post_send_imm64 == dlsym(stub, "vnetdv_post_send_imm64"));
+	CHECK((void *)ops.wc_read_imm64 == dlsym(stub, "vnetdv_wc_read_imm64"));
+	CHECK((void *)ops.poll_cq == dlsym(stub, "vnetdv_poll_cq"));
+	CHECK(!dlclose(stub));
+	/* It stays for who has found it. */
+	CHECK(!ops.query_context(&context, &(struct vnetdv_context){ 0 },
+				 sizeof(struct vnetdv_context)));
+	return 0;
+}
