@@ -16,8 +16,13 @@ static const struct {
 	{ BENCH_SIZE, 's', "size", "BYTES", "size of the message" },
 	{ BENCH_CPUS, 'c', "cpus", "A,B", "pin the two processes to these CPUs (default: no)" },
 	{ BENCH_SPIN, 'S', "spin", "", "poll the socket instead of sleeping in it" },
+	{ BENCH_DEVICE, 'd', "device", "NAME", "the verbs device (default: the first)" },
+	{ BENCH_WINDOW, 'w', "window", "N", "how many requests may be outstanding" },
+	{ BENCH_CURVES, 'C', "curves", "", "print what the figures are read from, too" },
 	{ 0, 'h', "help", "", "show this text" },
 };
+
+#define MAX_WINDOW 4096
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
 
@@ -37,6 +42,8 @@ static void print_help(const char *name, const struct bench_program *prog,
 		printf("\nDefault: --iters %lu", defaults->iters);
 	if (prog->takes & BENCH_SIZE)
 		printf(" --size %zu", defaults->size);
+	if (prog->takes & BENCH_WINDOW)
+		printf(" --window %u", defaults->window);
 	printf("\n");
 }
 
@@ -103,6 +110,15 @@ void bench_parse(int argc, char **argv, const struct bench_program *prog, struct
 			break;
 		case 'S':
 			opt->spin = true;
+			break;
+		case 'd':
+			opt->device = optarg;
+			break;
+		case 'w':
+			opt->window = (unsigned int)parse_number(argv[0], optarg, MAX_WINDOW);
+			break;
+		case 'C':
+			opt->curves = true;
 			break;
 		case 'h':
 			print_help(argv[0], prog, &defaults);

@@ -12,6 +12,9 @@ enum {
 	BENCH_SIZE = 1 << 1,
 	BENCH_CPUS = 1 << 2,
 	BENCH_SPIN = 1 << 3,
+	BENCH_DEVICE = 1 << 4,
+	BENCH_WINDOW = 1 << 5,
+	BENCH_CURVES = 1 << 6,
 };
 
 struct bench_program {
@@ -25,6 +28,9 @@ struct bench_options {
 	size_t size;
 	int cpu[2]; /* of the client and of the server; -1: not pinned */
 	bool spin;
+	const char *device; /* "": the first */
+	unsigned int window; /* requests that may be outstanding */
+	bool curves;
 };
 
 /* Fills @opt, which holds the defaults. Exits for --help and for a wrong option. */

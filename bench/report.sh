@@ -56,7 +56,7 @@ all_well() {
 
 number() {	# NUMBER: with as many digits as mean something
 	[[ -n $1 ]] || { printf '%s' -; return; }
-	awk -v v="$1" 'BEGIN { printf (v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f"), v }'
+	awk -v v="$1" 'BEGIN { a = v < 0 ? -v : v; printf (a < 10 ? "%.2f" : a < 100 ? "%.1f" : "%.0f"), v }'
 }
 
 spread() {	# KEY: its smallest and largest run

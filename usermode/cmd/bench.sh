@@ -24,12 +24,19 @@ Measures the kernel's vnet0 beside rdma_rxe, in a guest.
 ${BOLD}vnet bench sim${PLAIN} [--json] [--plot DIRECTORY] [--list] [E4 ...]
 
 Runs the papers' experiments in the simulator, beside what was published.
+
+${BOLD}vnet bench logp | mapcost | ambw | credits${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
+    [--device NAME] [--mapping vN] [--compare A,B]
+
+What Active Messages cost beside the verbs that carry them: the parameters of LogP;
+where the processor's time goes; bandwidth by size; the number of credits and of
+queue pairs. Each tells more with --help.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sim) ;;
+	peers | kernel | nodes | sim | logp | mapcost | ambw | credits) ;;
 	--help | -h)
 		help_bench
 		return

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* An endpoint of Active Messages in each of a job's two processes, which know each other. */
+#ifndef VNET_BENCH_AM_SIDE_H
+#define VNET_BENCH_AM_SIDE_H
+
+#include <am.h>
+
+#include "two.h"
+
+#define AM_PEER 0 /* the other endpoint, in the translation table */
+
+struct am_side {
+	struct two *two;
+	eb_t bundle;
+	ep_t ep;
+	unsigned int credits; /* towards the peer */
+};
+
+/*
+ * Device and credits are those of @opt, everything else is the environment's
+ * (AM_SETTINGS). Ends the job if it cannot.
+ */
+void am_side_open(struct am_side *side, struct two *two, const struct bench_options *opt);
+void am_side_close(struct am_side *side);
+
+/* Ends the job if @err, which an AM function returned, is not AM_OK. */
+void am_check(struct am_side *side, const char *what, int err);
+
+/* Takes messages until *@condition. */
+void am_until(struct am_side *side, const bool *condition);
+
+#endif

@@ -1,0 +1,285 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What the measurements of Active Messages share: their options, running the two
+# processes of one of bench/am's programs, the report's frame, plots. The caller
+# sets TITLE and DEFAULT_MAPPINGS, and defines usage_text, plan, measure,
+# print_result, json_result and plots.
+# shellcheck disable=SC2034,SC2154
+
+export LC_ALL=C
+
+BENCH=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
+SOURCE=${VNET_SOURCE_DIR:-${BENCH%/*}}
+VNET=${VNET:-$SOURCE/vnet}
+BIN=${VNET_TREE:-$SOURCE/build/release}/bin
+
+# shellcheck source=usermode/cmd/say.sh
+. "$SOURCE/usermode/cmd/say.sh"
+# shellcheck source=bench/lib.sh
+. "$BENCH/lib.sh"
+# shellcheck source=bench/figures.sh
+. "$BENCH/figures.sh"
+# shellcheck source=bench/machine.sh
+. "$BENCH/machine.sh"
+# shellcheck source=bench/report.sh
+. "$BENCH/report.sh"
+
+ROUNDS=5
+CPUS=''
+JSON=''
+PLOTS=''
+CREDITS=8
+DEVICES=()
+MAPPINGS=()
+PEERS_ONLY=''
+FIGURES=()
+KEYS=()
+ROUND=()
+
+usage_options() {
+	cat <<EOF
+  --device NAME[,...]   the verbs devices (default: vnet0)
+  --mapping vN[,...]    the mappings of Active Messages (default: ${DEFAULT_MAPPINGS//,/, })
+  --compare A,B         two devices, or two mappings, in one run
+  --credits N           requests that may be outstanding (default: $CREDITS)
+  --runs N              rounds; each figure is the median of its rounds (default: $ROUNDS)
+  --cpus A,B            CPUs of server and client (default: the first two cores)
+  --json                print JSON: every run of every figure
+  --plot DIRECTORY      write the curves there, and their plots as SVG and PNG
+  --help                show this text
+EOF
+}
+
+# ------------------------------------------------------------------ the options
+
+add_names() {	# DEVICES|MAPPINGS LIST
+	local -n names=$1
+	local pattern='^[A-Za-z0-9_.-]{1,63}$' name list
+
+	[[ $1 == DEVICES ]] || pattern='^v[1-4]$'
+	IFS=, read -r -a list <<<"$2"
+	for name in "${list[@]}"; do
+		[[ $name =~ $pattern ]] || die_usage "'$name' is not the name of one (try --help)"
+		names+=("$name")
+	done
+}
+
+# Two devices or two mappings: which of them, their names tell.
+add_compared() {	# A,B
+	[[ $1 =~ ^[^,]+,[^,]+$ ]] || die_usage "--compare wants two names, A,B, not '$1'"
+	if [[ $1 =~ ^v[1-4],v[1-4]$ ]]; then
+		MAPPINGS=()
+		add_names MAPPINGS "$1"
+	else
+		DEVICES=()
+		add_names DEVICES "$1"
+	fi
+}
+
+take_option() {	# NAME VALUE
+	case $1 in
+	--device) add_names DEVICES "$2" ;;
+	--mapping) add_names MAPPINGS "$2" ;;
+	--compare) add_compared "$2" ;;
+	--credits) CREDITS=$2 ;;
+	--runs) ROUNDS=$2 ;;
+	--cpus) CPUS=$2 ;;
+	--plot) PLOTS=$2 ;;
+	*) die_usage "what is '$1'? (try --help)" ;;
+	esac
+}
+
+check_options() {
+	[[ $ROUNDS =~ ^[1-9][0-9]{0,3}$ ]] || die_usage "--runs wants a number from 1, not '$ROUNDS'"
+	[[ $CREDITS =~ ^[1-9][0-9]?$ && $CREDITS -le 64 ]] ||
+		die_usage "--credits wants a number from 1 to 64, not '$CREDITS'"
+	((${#DEVICES[@]})) || DEVICES=(vnet0)
+	((${#MAPPINGS[@]})) || add_names MAPPINGS "$DEFAULT_MAPPINGS"
+	CPUS=${CPUS:-$(two_cpus)}
+	[[ -n $CPUS ]] || die_usage "server and client need a CPU each, and there is only one"
+	[[ $CPUS =~ ^[0-9]+,[0-9]+$ ]] || die_usage "--cpus wants two numbers, A,B, not '$CPUS'"
+	SERVER_CPU=${CPUS%,*} CLIENT_CPU=${CPUS#*,}
+}
+
+parse_options() {
+	while (($#)); do
+		case $1 in
+		--json) JSON=1 ;;
+		--help | -h) usage_text; exit 0 ;;
+		--*=*) take_option "${1%%=*}" "${1#*=}" ;;
+		--*)
+			(($# > 1)) || die_usage "what is '$1', or its value? (try --help)"
+			take_option "$1" "$2"
+			shift
+			;;
+		*) die_usage "what is '$1'? (try --help)" ;;
+		esac
+		shift
+	done
+	check_options
+}
+
+# --------------------------------------------------------------------- running
+
+# The options of vnet run by which a device is there: the machine's own, if it
+# has one of this name, or an emulated one.
+device_options() {	# DEVICE
+	if [[ -e /sys/class/infiniband/$1 ]]; then
+		printf '%s\n' --with-host-devices
+	else
+		printf '%s\n' --device "$1"
+	fi
+}
+
+# run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: rank 0 is the client.
+run_two() {
+	local out=$1 device=$2 mapping=$3 program=$4 options
+	shift 4
+
+	mapfile -t options < <(device_options "$device")
+	run_one "$out" env ${mapping:+AM_SETTINGS="mapping=$mapping"} \
+		"$VNET" run "${options[@]}" -n 2 "$BIN/$program" \
+		--cpus "$CLIENT_CPU,$SERVER_CPU" --device "$device" "$@"
+}
+
+# "name value", as named_value, of values that may be negative.
+signed_value() {	# FILE NAME
+	awk -v name="$2" '$1 == name && $2 ~ /^-?[0-9.]+$/ { print $2; exit }' "$1" 2>/dev/null
+}
+
+add_key() {	# KEY LABEL UNIT
+	KEYS+=("$1")
+	divisor "$@"
+}
+
+# Latency of UCX's active messages over shared memory, in ns.
+measure_ucx_am() {	# KEY
+	local ucx=(env 'UCX_TLS=posix,self' ucx_perftest -f -v) value
+
+	if ! { choose_port && run_pair "$PORT" "$TMP/$1" \
+		taskset -c "$SERVER_CPU" "${ucx[@]}" -p "$PORT" -- \
+		taskset -c "$CLIENT_CPU" "${ucx[@]}" -p "$PORT" -t ucp_am_lat -s 8 -n 500000 127.0.0.1; }; then
+		record_failure "$1" "$REASON"
+		return
+	fi
+	value=$(csv_column "$TMP/$1.client" 50.0_percentile_lat)
+	record "$1" "${value:+$(awk -v v="$value" 'BEGIN { print v * 1000 }')}"
+}
+
+# ------------------------------------------------------------------- the report
+
+print_frame() {
+	printf '%s%s%s\n' "$BOLD" "$TITLE" "$PLAIN"
+	print_machine
+	printf 'devices: %s; mappings: %s; credits: %s; seeds: none, nothing is drawn by lot\n\n' \
+		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS"
+}
+
+# The figures that have limits, if there are such.
+print_limits() {
+	local key
+
+	((${#FIGURES[@]})) || return 0
+	printf '\n%s%-20s %8s %-5s %8s %-37s %6s  %-8s %-8s %s%s\n' "$BOLD" figure ours '' \
+		peer '' ratio limit goal verdict "$PLAIN"
+	for key in "${FIGURES[@]}"; do
+		print_figure "$key"
+	done
+}
+
+json_frame() {
+	printf '{\n  "title": %s,\n' "$(json_string "$TITLE")"
+	printf '  "machine": {"cpus": %s, "cpu": %s, "kernel": %s},\n' \
+		"$(nproc)" "$(json_string "$(cpu_model)")" "$(json_string "$(uname -r)")"
+	printf '  "versions": {"vnet": %s, "libibverbs": %s, "perftest": %s, "ucx": %s},\n' \
+		"$(json_string "$(version_of_vnet "$SOURCE")")" \
+		"$(json_string "$(version_of_package libibverbs1)")" \
+		"$(json_string "$(version_of_perftest)")" "$(json_string "$(version_of_ucx)")"
+	printf '  "devices": %s, "mappings": %s, "credits": %s, "seeds": [],\n' \
+		"$(json_list json_string "${DEVICES[@]}")" \
+		"$(json_list json_string "${MAPPINGS[@]}")" "$CREDITS"
+	printf '  "rounds": %s, "server_cpu": %s, "client_cpu": %s,\n' \
+		"$ROUNDS" "$SERVER_CPU" "$CLIENT_CPU"
+	printf '  "load_before": %s, "waited_percent": %s, "stolen_percent": %s,\n' \
+		"$LOAD" "$WAITED" "$STOLEN"
+}
+
+json_key() {	# KEY
+	printf '\n    {"key": %s, %s}' "$(json_string "$1")" "$(json_runs "$1")"
+}
+
+print_all_json() {
+	json_frame
+	printf '  "measured": %s,\n' "$(json_list json_key "${KEYS[@]}")"
+	printf '  "figures": %s,\n' "$(json_list json_figure "${FIGURES[@]}")"
+	json_result
+	printf '}\n'
+}
+
+everything_measured() {
+	((${#FAILURES[@]} == 0)) && { ((${#FIGURES[@]} == 0)) || all_well; }
+}
+
+# ------------------------------------------------------------------------ plots
+
+# Runs gnuplot for what comes on stdin, once for each format; curves are files of
+# the same folder.
+plot() {	# NAME
+	local script="$PLOTS/$1.gp" format
+
+	cat >"$script"
+	command -v gnuplot >/dev/null || { say "no gnuplot: $script waits for one"; return; }
+	for format in svg png; do
+		(cd -- "$PLOTS" && gnuplot -e "set terminal $format size 900,600 background 'white'" \
+			-e "set output '$1.$format'" "$1.gp") || say "gnuplot failed at $script"
+	done
+}
+
+# -------------------------------------------------------------------------- main
+
+need_programs() {	# COMMAND...
+	local program missing=()
+
+	for program in "$@"; do
+		command -v "$program" >/dev/null || missing+=("$program")
+	done
+	((${#missing[@]} == 0)) ||
+		die "$EXIT_VNET" "not installed: ${missing[*]} (Debian packages: perftest, ucx-utils, util-linux)"
+	[[ -x $BIN/raw_logp && -x $BIN/am_logp ]] ||
+		die "$EXIT_VNET" "not built: $BIN/am_logp (\"vnet bench logp\" builds what is missing)"
+}
+
+report() {
+	if [[ -n $JSON ]]; then
+		print_all_json
+	else
+		print_frame
+		print_result
+		print_limits
+		print_failures
+	fi
+	[[ -z $PLOTS ]] || plots
+}
+
+run_bench() {
+	local stolen waited
+
+	TMP=$(mktemp -d) || die "$EXIT_VNET" "no temporary directory can be made"
+	trap clean_up EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	[[ -z $PLOTS ]] || mkdir -p -- "$PLOTS" || exit "$EXIT_VNET"
+
+	LOAD=$(load)
+	plan
+	# Whatever the first run has to build or start is not part of a measurement.
+	run_one "$TMP/first" "$VNET" run ibv_devinfo || say "vnet run ibv_devinfo: $REASON"
+	stolen=$(stolen_ticks) waited=$(waited_usec)
+	measure_rounds
+	STOLEN=$(percent_since "$stolen" "$(stolen_ticks)")
+	WAITED=$(percent_since "$waited" "$(waited_usec)")
+
+	report
+	everything_measured
+}

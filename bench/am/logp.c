@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A burst is M times: send a request, compute for a while, look for answers. Its
+ * time ends when the last of the M is sent; what is outstanding then is waited
+ * for outside of it. Per message,
+ *
+ *   few, without a delay     it is o_s: nothing has to be waited for
+ *   many, without a delay    it is g: the slowest stage sets the pace
+ *   a delay beyond g and     it is o_s + delay + o_r: each look finds an answer,
+ *   the round trip           and nothing is waited for
+ *
+ * and L is what is left of half a round trip. Of each burst size there are many
+ * bursts, and their median counts: it is blind to interruptions. Between them the
+ * same delays are timed by themselves, so that their time is that of the same
+ * minute.
+ */
+#include "logp.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "measure.h"
+
+#define LEAST_BURSTS 15
+#define MOST_BURSTS 2000
+#define MANY 1024 /* messages of a long burst */
+#define FEW 8 /* and of a short one, at most */
+
+struct meter {
+	const struct logp_subject *subject;
+	unsigned long messages;
+	double clock_ns; /* what reading the clock adds to a time */
+	double turn_ns; /* of the loop that delays */
+};
+
+/* Nanoseconds. */
+struct logp {
+	double rtt_half;
+	double o_s, o_r, g, l;
+	double g_one_way; /* of requests that are not answered */
+};
+
+enum look { LOOK, DO_NOT_LOOK };
+
+/* Computation that takes time and nothing else; one copy of the loop, all take the same. */
+static void __attribute__((noinline)) compute(unsigned long turns)
+{
+	for (unsigned long i = 0; i < turns; i++)
+		__asm__ volatile("" : "+r"(i));
+}
+
+static double median_time(unsigned long turns)
+{
+	uint64_t sample[201];
+
+	for (size_t i = 0; i < 201; i++) {
+		uint64_t start = now_ns();
+
+		compute(turns);
+		sample[i] = now_ns() - start;
+	}
+	return percentile(sample, 201, 50);
+}
+
+static void calibrate(struct meter *m)
+{
+	m->clock_ns = median_time(0);
+	m->turn_ns = (median_time(20000) - m->clock_ns) / 20000;
+}
+
+static unsigned long turns_of(const struct meter *m, double ns)
+{
+	return (unsigned long)(ns / m->turn_ns);
+}
+
+struct point {
+	unsigned int n; /* messages in a burst */
+	unsigned long turns; /* of the delay after each */
+	enum look look;
+	bool answer;
+	double delay_ns; /* what it came to */
+	double ns; /* a message, delay included */
+};
+
+static int burst(const struct meter *m, const struct point *p, uint64_t *time)
+{
+	const struct logp_subject *s = m->subject;
+	uint64_t start = now_ns();
+
+	for (unsigned int i = 0; i < p->n; i++) {
+		int err = s->send(s->arg, p->answer);
+
+		if (!err && p->turns)
+			compute(p->turns);
+		if (!err && p->look == LOOK)
+			err = s->poll(s->arg);
+		if (err)
+			return err;
+	}
+	*time = now_ns() - start;
+	return s->drain(s->arg);
+}
+
+/* The same without messages. */
+static uint64_t empty_burst(unsigned int n, unsigned long turns)
+{
+	uint64_t start = now_ns();
+
+	for (unsigned int i = 0; i < n; i++)
+		compute(turns);
+	return now_ns() - start;
+}
+
+/* About @messages in bursts. */
+static int bursts(const struct meter *m, unsigned long messages, struct point *p)
+{
+	static uint64_t sample[MOST_BURSTS], empty[MOST_BURSTS];
+	unsigned long rounds = messages / p->n;
+	uint64_t warm;
+	int err = 0;
+
+	rounds = rounds < LEAST_BURSTS ? LEAST_BURSTS : rounds > MOST_BURSTS ? MOST_BURSTS : rounds;
+	for (unsigned long i = 0; i < rounds / 10 + 1 && !err; i++)
+		err = burst(m, p, &warm);
+	for (unsigned long i = 0; i < rounds && !err; i++) {
+		err = burst(m, p, &sample[i]);
+		empty[i] = p->turns ? empty_burst(p->n, p->turns) : 0;
+	}
+	if (err)
+		return err;
+	p->ns = (percentile(sample, rounds, 50) - m->clock_ns) / p->n;
+	p->delay_ns = p->turns ? (percentile(empty, rounds, 50) - m->clock_ns) / p->n : 0;
+	return 0;
+}
+
+static int round_trip(void *arg)
+{
+	const struct logp_subject *s = arg;
+	int err = s->send(s->arg, true);
+
+	return err ? err : s->drain(s->arg);
+}
+
+static int measure_round_trip(const struct meter *m, struct logp *result)
+{
+	struct timing t;
+	int err;
+
+	err = time_op(round_trip, (void *)(uintptr_t)m->subject, m->messages, &t);
+	result->rtt_half = t.median_ns / 2;
+	return err;
+}
+
+static int measure_send(const struct meter *m, struct logp *result)
+{
+	unsigned int window = m->subject->window;
+	struct point p = { .n = window < FEW ? window : FEW, .look = DO_NOT_LOOK, .answer = true };
+	int err = bursts(m, m->messages, &p);
+
+	result->o_s = p.ns;
+	return err;
+}
+
+static int measure_gap(const struct meter *m, bool answer, double *g)
+{
+	struct point p = { .n = MANY, .look = DO_NOT_LOOK, .answer = answer };
+	int err = bursts(m, m->messages, &p);
+
+	*g = p.ns;
+	return err;
+}
+
+static double middle_of(const double *v)
+{
+	double low = v[0] < v[1] ? v[0] : v[1], high = v[0] < v[1] ? v[1] : v[0];
+
+	return v[2] < low ? low : v[2] > high ? high : v[2];
+}
+
+/* Where the delay is long enough, all delays give the same. */
+static int measure_receive(const struct meter *m, struct logp *result)
+{
+	double beyond = 2 * result->rtt_half > result->g ? 2 * result->rtt_half : result->g;
+	double both[3] = { 0 };
+	int err = 0;
+
+	for (int i = 0; i < 3 && !err; i++) {
+		struct point p = { .n = 16, .look = LOOK, .answer = true };
+
+		p.turns = turns_of(m, (i + 2) * beyond);
+		err = bursts(m, m->messages / 4, &p);
+		both[i] = p.ns - p.delay_ns;
+	}
+	result->o_r = middle_of(both) - result->o_s;
+	return err;
+}
+
+/* The curves from which all this can be read. */
+static int print_curves(const struct meter *m, const struct logp *result)
+{
+	static const double delay_in_g[] = { 0, 0.5, 1, 2, 4, 8 };
+
+	for (size_t i = 0; i < sizeof(delay_in_g) / sizeof(delay_in_g[0]); i++) {
+		for (unsigned int n = 1; n <= MANY; n *= 2) {
+			struct point p = { .n = n, .look = LOOK, .answer = true };
+			int err;
+
+			p.turns = turns_of(m, delay_in_g[i] * result->g);
+			err = bursts(m, m->messages / 20, &p);
+			if (err)
+				return err;
+			printf("burst %u %.1f %.1f\n", n, p.delay_ns, p.ns);
+		}
+	}
+	return 0;
+}
+
+static void print(const struct logp *result)
+{
+	printf("rtt_half_ns %.1f\no_s_ns %.1f\no_r_ns %.1f\nl_ns %.1f\ng_ns %.1f\n"
+	       "g_one_way_ns %.1f\n",
+	       result->rtt_half, result->o_s, result->o_r, result->l, result->g, result->g_one_way);
+}
+
+int logp_measure(const struct logp_subject *subject, unsigned long messages, bool curves)
+{
+	struct meter m = { .subject = subject, .messages = messages };
+	struct logp result;
+	int err;
+
+	calibrate(&m);
+	err = measure_round_trip(&m, &result);
+	if (!err)
+		err = measure_send(&m, &result);
+	if (!err)
+		err = measure_gap(&m, true, &result.g);
+	if (!err)
+		err = measure_gap(&m, false, &result.g_one_way);
+	if (!err)
+		err = measure_receive(&m, &result);
+	if (err)
+		return err;
+	result.l = result.rtt_half - result.o_s - result.o_r;
+	print(&result);
+	return curves ? print_curves(&m, &result) : 0;
+}
