@@ -130,13 +130,16 @@ static void run_request(struct am_conn *conn, struct am_message *m, struct am_bu
 	const struct am_mapping *mapping = conn->eb->mapping;
 	unsigned int slot = m->slot;
 	void *data = NULL;
-	int status = objection(ep, m);
+	int status;
 
+	am_cost_begin(AM_COST_READ_DATA);
+	status = objection(ep, m);
 	if (!status && m->class != AM_SHORT) {
 		data = data_of(conn, m);
 		if (!data && m->nbytes)
 			status = EBADSEGOFF;
 	}
+	am_cost_end(AM_COST_READ_DATA);
 	if (status) {
 		mapping->release(conn, buffer);
 		am_refuse(conn, slot, status);
@@ -166,9 +169,14 @@ static void run_reply(struct am_conn *conn, struct am_message *m, struct am_buff
 {
 	struct am_ep *ep = conn->ep;
 	struct am_token token = { .conn = conn, .message = m };
-	void *data = m->class == AM_SHORT ? NULL : data_of(conn, m);
+	void *data;
 
+	am_cost_begin(AM_COST_READ_DATA);
+	data = m->class == AM_SHORT ? NULL : data_of(conn, m);
+	am_cost_end(AM_COST_READ_DATA);
+	am_cost_begin(AM_COST_PROCESS_RECEIVED);
 	am_slot_done(conn, m->slot);
+	am_cost_end(AM_COST_PROCESS_RECEIVED);
 	ep->statistics.replies_received[m->class]++;
 	/* Handler 0, or none: nobody wants to hear of it. */
 	if (m->handler && ep->handler[m->handler] && (m->class == AM_SHORT || data || !m->nbytes)) {

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "am_cost.h"
 #include "am_message.h"
 
 struct am_outgoing {
@@ -85,10 +86,13 @@ static inline size_t am_build(struct am_message *m, const struct am_outgoing *o,
 	m->tag = tag;
 	for (int i = 0; i < o->nargs; i++)
 		m->args[i] = o->args[i];
-	if (o->class == AM_MEDIUM && o->nbytes)
+	if (o->class == AM_MEDIUM && o->nbytes) {
+		am_cost_begin(AM_COST_COPY_DATA);
 		memcpy(am_message_tail(m), o->source, o->nbytes);
-	else if (o->class == AM_BULK)
+		am_cost_end(AM_COST_COPY_DATA);
+	} else if (o->class == AM_BULK) {
 		memcpy(am_message_tail(m), &(uint64_t){ o->offset }, 8);
+	}
 	return am_message_size(m);
 }
 

@@ -18,6 +18,7 @@ static int reply(struct am_token *token, const struct am_outgoing *o)
 	struct am_bulk bulk = { .source = o->source, .nbytes = o->nbytes };
 	struct am_segment s;
 	size_t size;
+	int err;
 
 	if (o->class == AM_BULK) {
 		s = am_segment_of(conn);
@@ -33,8 +34,9 @@ static int reply(struct am_token *token, const struct am_outgoing *o)
 		return AM_OK;
 	am_cost_begin(AM_COST_BUILD_SEND);
 	size = am_build(m, o, AM_REPLY, slot, 0);
+	err = conn->eb->mapping->send(conn, slot, true, size, o->class == AM_BULK ? &bulk : NULL);
 	am_cost_end(AM_COST_BUILD_SEND);
-	if (conn->eb->mapping->send(conn, slot, true, size, o->class == AM_BULK ? &bulk : NULL))
+	if (err)
 		return AM_ERR_RESOURCE;
 	conn->ep->statistics.replies_sent[o->class]++;
 	conn->ep->statistics.bytes_sent[o->class] += o->nbytes;
@@ -44,12 +46,16 @@ static int reply(struct am_token *token, const struct am_outgoing *o)
 static int reply_checked(void *token, const struct am_outgoing *o)
 {
 	struct am_token *t = token;
+	int err;
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
 	if (!t || !t->is_request || t->replied || !am_outgoing_ok(o))
 		return AM_ERR_BAD_ARG;
-	return reply(t, o);
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+	err = reply(t, o);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
+	return err;
 }
 
 int AM_ReplyV(void *token, handler_t handler, int nargs, ...)

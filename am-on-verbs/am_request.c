@@ -105,7 +105,6 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 		if (err)
 			return come_back(ep, index, o, err);
 	}
-	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
 	at = conn->free[--conn->nfree];
 	slot = &conn->slot[at];
 	slot->outstanding = true;
@@ -115,11 +114,10 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 	bulk.slot = slot;
 	entry->outstanding++;
 	ep->eb->outstanding++;
-	am_cost_end(AM_COST_SEND_BOOKKEEPING);
 	am_cost_begin(AM_COST_BUILD_SEND);
 	size = am_build(am_request_buffer(conn, at), o, o->what, at, entry->tag);
-	am_cost_end(AM_COST_BUILD_SEND);
 	err = ep->eb->mapping->send(conn, at, false, size, o->class == AM_BULK ? &bulk : NULL);
+	am_cost_end(AM_COST_BUILD_SEND);
 	if (err) {
 		am_slot_done(conn, at);
 		return AM_ERR_RESOURCE;
@@ -161,9 +159,11 @@ static int request_checked(ep_t ep, int index, const struct am_outgoing *o)
 		return AM_ERR_NOT_INIT;
 	if (!ep || index < 0 || index >= ep->ntranslations || !am_outgoing_ok(o))
 		return AM_ERR_BAD_ARG;
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
 	am_lock(ep->eb);
 	err = request(ep, index, o);
 	am_unlock(ep->eb);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
 	return err;
 }
 

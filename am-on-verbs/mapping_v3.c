@@ -116,9 +116,11 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 		am_wire_completion(eb, wc);
 		return;
 	}
+	am_cost_begin(AM_COST_RECYCLE_SEND);
 	conn->sq_done++;
 	if (wc->status != IBV_WC_SUCCESS)
 		am_conn_broken(conn, EUNREACHABLE);
+	am_cost_end(AM_COST_RECYCLE_SEND);
 }
 
 /* One look at the head: send buffers are recycled by the answers, not by this. */
@@ -130,10 +132,8 @@ static int poll_sends(struct am_eb *eb)
 	am_cost_begin(AM_COST_POLL_SEND);
 	n = ibv_poll_cq(eb->scq, CQ_BATCH, wc);
 	am_cost_end_poll(AM_COST_POLL_SEND, n);
-	am_cost_begin(AM_COST_RECYCLE_SEND);
 	for (int i = 0; i < n; i++)
 		sent(eb, &wc[i]);
-	am_cost_end(AM_COST_RECYCLE_SEND);
 	return n;
 }
 

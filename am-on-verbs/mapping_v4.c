@@ -249,13 +249,15 @@ static struct am_conn *conn_of(struct am_eb *eb, uint32_t qpn)
 /* A send's wr_id has the number of work requests that are done with it. */
 static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 {
-	struct am_conn *conn = am_conn_by_qpn(eb, wc->qp_num);
+	struct am_conn *conn;
 
-	if (!conn)
-		return;
-	conn->sq_done = (uint32_t)(wc->wr_id >> 32);
-	if (wc->status != IBV_WC_SUCCESS)
+	am_cost_begin(AM_COST_RECYCLE_SEND);
+	conn = am_conn_by_qpn(eb, wc->qp_num);
+	if (conn)
+		conn->sq_done = (uint32_t)(wc->wr_id >> 32);
+	if (conn && wc->status != IBV_WC_SUCCESS)
 		am_conn_broken(conn, EUNREACHABLE);
+	am_cost_end(AM_COST_RECYCLE_SEND);
 }
 
 static void received(struct am_eb *eb, const struct ibv_wc *wc)
