@@ -107,9 +107,16 @@ void am_bundle_free(struct am_eb *eb)
 
 int AM_FreeBundle(eb_t bundle)
 {
+	bool running;
+
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!bundle || bundle->running || !am_bundle_unregister(bundle))
+	if (!bundle)
+		return AM_ERR_BAD_ARG;
+	am_lock(bundle);
+	running = bundle->running;
+	am_unlock(bundle);
+	if (running || !am_bundle_unregister(bundle))
 		return AM_ERR_BAD_ARG;
 	am_bundle_free(bundle);
 	return AM_OK;

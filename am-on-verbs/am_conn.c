@@ -154,23 +154,29 @@ static int nudge(struct am_conn *conn)
 					conn->theirs.board_rkey);
 }
 
-/* Until what was sent is acknowledged, or can not be. */
-int am_conn_drain(struct am_conn *conn)
+static bool draining(const struct am_conn *conn)
+{
+	return (conn->state == AM_READY || conn->state == AM_ACCEPTED) &&
+	       conn->sq_sent != conn->sq_done;
+}
+
+/* Of all connections together: those whose peer has gone take their time to tell. */
+void am_conns_drain(struct am_ep *ep)
 {
 	uint64_t end = am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
+	struct am_conn *conn;
 
-	if (conn->state != AM_READY && conn->state != AM_ACCEPTED)
-		return 0;
-	am_flush_acks(conn);
-	if (conn->sq_sent != conn->sq_done && nudge(conn))
-		return EIO;
-	while (conn->sq_sent != conn->sq_done && conn->state != AM_BROKEN) {
-		if (am_now() > end)
-			return ETIMEDOUT;
-		if (!am_drain(conn->eb))
-			am_yield(conn->eb);
+	for (conn = ep->conns; conn; conn = conn->next) {
+		am_flush_acks(conn);
+		if (draining(conn))
+			nudge(conn);
 	}
-	return conn->state == AM_BROKEN ? EIO : 0;
+	for (conn = ep->conns; conn; conn = conn->next) {
+		while (draining(conn) && am_now() < end) {
+			if (!am_drain(ep->eb))
+				am_yield(ep->eb);
+		}
+	}
 }
 
 static bool outstanding(const struct am_conn *conn)

@@ -240,7 +240,8 @@ struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer);
 int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs);
 void am_conn_broken(struct am_conn *conn, int status);
 void am_conn_free(struct am_conn *conn);
-int am_conn_drain(struct am_conn *conn);
+/* Until what was sent is acknowledged, or can not be. */
+void am_conns_drain(struct am_ep *ep);
 void am_conn_probe(struct am_eb *eb);
 
 /* am_poll.c */

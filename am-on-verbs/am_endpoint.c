@@ -105,8 +105,7 @@ void am_endpoint_free(struct am_ep *ep)
 	struct am_eb *eb = ep->eb;
 	struct am_conn *conn;
 
-	for (conn = ep->conns; conn; conn = conn->next)
-		am_conn_drain(conn);
+	am_conns_drain(ep);
 	/* From here on nothing that comes for it is looked at. */
 	for (conn = ep->conns; conn; conn = conn->next)
 		am_conn_broken(conn, EUNREACHABLE);
@@ -127,16 +126,21 @@ void am_endpoint_free(struct am_ep *ep)
 int AM_FreeEndpoint(ep_t ea)
 {
 	struct am_eb *eb;
+	int err = AM_OK;
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!ea || ea->eb->running)
+	if (!ea)
 		return AM_ERR_BAD_ARG;
 	eb = ea->eb;
 	am_lock(eb);
-	am_endpoint_free(ea);
+	/* In a handler its own message would go. */
+	if (eb->running)
+		err = AM_ERR_BAD_ARG;
+	else
+		am_endpoint_free(ea);
 	am_unlock(eb);
-	return AM_OK;
+	return err;
 }
 
 int AM_MoveEndpoint(ep_t ea, eb_t from_bundle, eb_t to_bundle)

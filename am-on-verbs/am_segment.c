@@ -54,8 +54,7 @@ static void tell_all(struct am_ep *ep)
 		if (conn->state == AM_READY || conn->state == AM_ACCEPTED)
 			am_segment_tell(conn);
 	}
-	for (struct am_conn *conn = ep->conns; conn; conn = conn->next)
-		am_conn_drain(conn);
+	am_conns_drain(ep);
 }
 
 static int set_segment(struct am_ep *ep, void *addr, uintptr_t nbytes)
@@ -84,11 +83,10 @@ int AM_SetSeg(ep_t ea, void *addr, uintptr_t nbytes)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!ea || (nbytes && !addr) || (uintptr_t)addr + nbytes < (uintptr_t)addr ||
-	    ea->eb->running)
+	if (!ea || (nbytes && !addr) || (uintptr_t)addr + nbytes < (uintptr_t)addr)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	err = set_segment(ea, addr, nbytes);
+	err = ea->eb->running ? AM_ERR_BAD_ARG : set_segment(ea, addr, nbytes);
 	am_unlock(ea->eb);
 	return err;
 }

@@ -171,8 +171,13 @@ void AM_SPMDExit(int exitcode)
 	}
 	if (spmd.ep) {
 		AM_SPMDBarrier();
-		AM_Terminate();
+		am_conns_drain(spmd.ep);
 	}
+	/* Nobody leaves while others have something on the way. */
+	if (spmd.job)
+		job_barrier(spmd.job);
+	if (spmd.ep)
+		AM_Terminate();
 	if (spmd.job)
 		job_close(spmd.job);
 	exit(0);
