@@ -122,8 +122,10 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 		am_slot_done(conn, at);
 		return AM_ERR_RESOURCE;
 	}
-	ep->statistics.requests_sent[o->class]++;
-	ep->statistics.bytes_sent[o->class] += o->nbytes;
+	if (o->what == AM_REQUEST) {
+		ep->statistics.requests_sent[o->class]++;
+		ep->statistics.bytes_sent[o->class] += o->nbytes;
+	}
 	return AM_OK;
 }
 
