@@ -91,17 +91,6 @@ close:
 	return why;
 }
 
-/* Memory may be unmapped, which forgets its registration, while one is made. */
-static void make_region_lock(struct am_device *device)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&device->region_lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 int am_device_open(struct am_device *device, const struct am_settings *settings)
 {
 	const char *why = NULL, *name = NULL;
@@ -119,7 +108,8 @@ int am_device_open(struct am_device *device, const struct am_settings *settings)
 	if (list)
 		ibv_free_device_list(list);
 	if (device->pd) {
-		make_region_lock(device);
+		pthread_mutex_init(&device->region_lock, NULL);
+		device->watch.fd = -1;
 		device->max_regions = (unsigned int)settings->regions;
 		return 0;
 	}

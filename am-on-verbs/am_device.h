@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,13 @@ struct am_device {
 	pthread_mutex_t region_lock;
 	struct am_region *regions;
 	unsigned int nregions, max_regions;
+	bool regions_stale; /* there may be some whose memory has gone */
+	struct am_watch {
+		bool tried;
+		int fd; /* -1: nothing is watched */
+		int end; /* readable: the thread shall end */
+		pthread_t thread;
+	} watch;
 };
 
 /* Opens the device that the settings name. 0, or errno after a message on stderr. */
@@ -39,7 +47,17 @@ struct am_region *am_region_get(struct am_device *device, const void *address, s
 void am_region_put(struct am_device *device, struct am_region *region);
 uint32_t am_region_lkey(const struct am_region *region);
 
-/* Forgets registrations that overlap with memory that is going away. Any thread. */
-void am_regions_forget(const void *address, size_t length);
+/*
+ * am_watch.c: tells when memory goes away, by am_regions_gone(). All but
+ * am_watch_close() want region_lock to be held; am_watch_add() tells whether the
+ * range can be watched.
+ */
+void am_watch_open(struct am_device *device);
+void am_watch_close(struct am_device *device);
+bool am_watch_add(struct am_device *device, uintptr_t begin, uintptr_t end);
+void am_watch_remove(struct am_device *device, uintptr_t begin, uintptr_t end);
+
+/* am_regcache.c: registrations that overlap with the range are not used again; called likewise. */
+void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end);
 
 #endif

@@ -3,7 +3,10 @@
  * Registered sources of bulk transfers, kept for the next one (paper 003,
  * "dynamic registration with a registration cache"; F96). A region covers whole
  * pages. One that nobody uses is forgotten when there are too many, the longest
- * unused first, and when its memory goes away (am_memory_hooks.c).
+ * unused first, and when its memory goes away (am_watch.c).
+ *
+ * Under the lock nothing is allocated, freed, registered or deregistered: the
+ * watch would wait for the lock, and who unmaps for the watch.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,33 +17,86 @@
 
 struct am_region {
 	struct am_region *next; /* the most recently used first */
-	struct ibv_mr *mr;
+	struct ibv_mr *mr; /* NULL: being registered */
 	uintptr_t begin, end;
 	unsigned int users;
-	bool stale; /* its memory has gone: it is not found again */
+	bool stale; /* its memory has gone, or cannot be watched: it is not found again */
 };
 
-static void region_free(struct am_region *region)
+static void free_list(struct am_region *list)
 {
-	ibv_dereg_mr(region->mr);
-	free(region);
+	struct am_region *region;
+
+	while ((region = list)) {
+		list = region->next;
+		if (region->mr)
+			ibv_dereg_mr(region->mr);
+		free(region);
+	}
 }
 
-/* Takes the region that was not used for the longest time out of the cache. */
-static struct am_region *oldest_unused(struct am_device *device)
+/* Ends the watch over @region's memory, unless another needs it. */
+static void unwatch(struct am_device *device, const struct am_region *region)
 {
-	struct am_region **at, **oldest = NULL, *region;
+	for (const struct am_region *r = device->regions; r; r = r->next) {
+		if (r->begin < region->end && region->begin < r->end)
+			return;
+	}
+	am_watch_remove(device, region->begin, region->end);
+}
+
+/* Takes the region at @at out of the cache; the lock is held. */
+static struct am_region *take(struct am_device *device, struct am_region **at)
+{
+	struct am_region *region = *at;
+
+	*at = region->next;
+	region->next = NULL;
+	device->nregions--;
+	unwatch(device, region);
+	return region;
+}
+
+/* The one that was not used for the longest time, or NULL. */
+static struct am_region *take_oldest(struct am_device *device)
+{
+	struct am_region **at, **oldest = NULL;
 
 	for (at = &device->regions; *at; at = &(*at)->next) {
 		if (!(*at)->users)
 			oldest = at;
 	}
-	if (!oldest)
-		return NULL;
-	region = *oldest;
-	*oldest = region->next;
-	device->nregions--;
-	return region;
+	return oldest ? take(device, oldest) : NULL;
+}
+
+/* All whose memory has gone, and that nobody uses. */
+static struct am_region *take_stale(struct am_device *device)
+{
+	struct am_region **at = &device->regions, *list = NULL, *region;
+
+	device->regions_stale = false;
+	while ((region = *at)) {
+		if (!region->stale || region->users) {
+			at = &region->next;
+			continue;
+		}
+		region = take(device, at);
+		region->next = list;
+		list = region;
+	}
+	return list;
+}
+
+/* Frees the oldest one. Whether there was one. */
+static bool make_room(struct am_device *device)
+{
+	struct am_region *old;
+
+	pthread_mutex_lock(&device->region_lock);
+	old = take_oldest(device);
+	pthread_mutex_unlock(&device->region_lock);
+	free_list(old);
+	return old;
 }
 
 static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr_t end)
@@ -49,7 +105,7 @@ static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr
 
 	for (at = &device->regions; *at; at = &(*at)->next) {
 		region = *at;
-		if (region->stale || region->begin > begin || region->end < end)
+		if (!region->mr || region->stale || region->begin > begin || region->end < end)
 			continue;
 		*at = region->next;
 		region->next = device->regions;
@@ -59,79 +115,109 @@ static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr
 	return NULL;
 }
 
-static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr_t end)
+/* Into the cache, before it is registered: what goes away meanwhile is noticed. */
+static void insert(struct am_device *device, struct am_region *region)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	struct am_region *region = calloc(1, sizeof(*region)), *old;
+	struct am_region *old = NULL;
 
-	if (!region)
-		return NULL;
-	region->begin = begin & ~(page - 1);
-	region->end = (end + page - 1) & ~(page - 1);
-	if (region->end < end) {
-		errno = EFAULT;
-		goto free;
-	}
-	while (device->nregions >= device->max_regions && (old = oldest_unused(device)))
-		region_free(old);
-	for (;;) {
-		region->mr = ibv_reg_mr(device->pd, (void *)region->begin,
-					region->end - region->begin, 0);
-		if (region->mr)
-			break;
-		/* What the device, or the limit of locked memory, has no room for: make room. */
-		if (errno != ENOMEM || !(old = oldest_unused(device)))
-			goto free;
-		region_free(old);
-	}
+	pthread_mutex_lock(&device->region_lock);
+	if (device->nregions >= device->max_regions)
+		old = take_oldest(device);
+	region->stale = device->nregions >= device->max_regions ||
+			!am_watch_add(device, region->begin, region->end);
 	region->next = device->regions;
 	device->regions = region;
 	device->nregions++;
-	return region;
-free:
-	free(region);
+	pthread_mutex_unlock(&device->region_lock);
+	free_list(old);
+}
+
+static struct ibv_mr *register_memory(struct am_device *device, const struct am_region *region)
+{
+	struct ibv_mr *mr;
+
+	/* What the device, or the limit of locked memory, has no room for: make room. */
+	do
+		mr = ibv_reg_mr(device->pd, (void *)region->begin, region->end - region->begin, 0);
+	while (!mr && errno == ENOMEM && make_room(device));
+	return mr;
+}
+
+static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr_t end)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	struct am_region *region = calloc(1, sizeof(*region));
+	struct ibv_mr *mr;
+	int err;
+
+	if (!region)
+		return NULL;
+	region->users = 1;
+	region->begin = begin & ~(page - 1);
+	region->end = (end + page - 1) & ~(page - 1);
+	if (region->end < end) {
+		free(region);
+		errno = EFAULT;
+		return NULL;
+	}
+	insert(device, region);
+	mr = register_memory(device, region);
+	err = errno;
+	pthread_mutex_lock(&device->region_lock);
+	region->mr = mr;
+	region->stale |= !mr;
+	pthread_mutex_unlock(&device->region_lock);
+	if (mr)
+		return region;
+	am_region_put(device, region);
+	errno = err;
 	return NULL;
+}
+
+/* The watch begins with the first region, and not where none are kept. */
+static void open_once(struct am_device *device)
+{
+	if (device->watch.tried || !device->max_regions)
+		return;
+	device->watch.tried = true;
+	am_watch_open(device);
 }
 
 struct am_region *am_region_get(struct am_device *device, const void *address, size_t length)
 {
 	uintptr_t begin = (uintptr_t)address, end = begin + length;
-	struct am_region *region;
+	struct am_region *region, *stale = NULL;
 
 	pthread_mutex_lock(&device->region_lock);
+	open_once(device);
+	if (device->regions_stale)
+		stale = take_stale(device);
 	region = find(device, begin, end);
-	if (!region)
-		region = make(device, begin, end);
 	if (region)
 		region->users++;
 	pthread_mutex_unlock(&device->region_lock);
-	return region;
+	free_list(stale);
+	return region ? region : make(device, begin, end);
 }
 
-/* Takes @region out of the cache, if it is stale and unused. */
-static bool retire(struct am_device *device, struct am_region *region)
+static struct am_region **place_of(struct am_device *device, const struct am_region *region)
 {
 	struct am_region **at = &device->regions;
 
-	if (!region->stale || region->users)
-		return false;
 	while (*at != region)
 		at = &(*at)->next;
-	*at = region->next;
-	device->nregions--;
-	return true;
+	return at;
 }
 
 void am_region_put(struct am_device *device, struct am_region *region)
 {
-	bool gone;
+	struct am_region *gone = NULL;
 
 	pthread_mutex_lock(&device->region_lock);
-	region->users--;
-	gone = retire(device, region);
+	if (!--region->users && region->stale)
+		gone = take(device, place_of(device, region));
 	pthread_mutex_unlock(&device->region_lock);
-	if (gone)
-		region_free(region);
+	free_list(gone);
 }
 
 uint32_t am_region_lkey(const struct am_region *region)
@@ -139,30 +225,21 @@ uint32_t am_region_lkey(const struct am_region *region)
 	return region->mr->lkey;
 }
 
-/* The cache itself may free memory: its lock is a recursive one. */
-void am_regions_forget(const void *address, size_t length)
+void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 {
-	struct am_device *device = am_the_device();
-	uintptr_t begin = (uintptr_t)address, end = begin + length;
-
-	if (!device)
-		return;
-	pthread_mutex_lock(&device->region_lock);
 	for (struct am_region *r = device->regions; r; r = r->next) {
-		if (r->begin < end && begin < r->end)
-			r->stale = true;
+		if (r->begin >= end || begin >= r->end)
+			continue;
+		r->stale = true;
+		device->regions_stale = true;
 	}
-	pthread_mutex_unlock(&device->region_lock);
 }
 
 void am_device_close(struct am_device *device)
 {
-	struct am_region *region;
-
-	while ((region = device->regions)) {
-		device->regions = region->next;
-		region_free(region);
-	}
+	am_watch_close(device);
+	free_list(device->regions);
+	device->regions = NULL;
 	pthread_mutex_destroy(&device->region_lock);
 	ibv_dealloc_pd(device->pd);
 	ibv_close_device(device->context);

@@ -36,7 +36,7 @@ static const struct setting {
 	{ "timeout", offsetof(struct am_settings, timeout), 1, 31 },
 	{ "retries", offsetof(struct am_settings, retries), 0, 7 },
 	{ "copy", offsetof(struct am_settings, copy), 0, AM_MAX_MEDIUM },
-	{ "regions", offsetof(struct am_settings, regions), 1, 65536 },
+	{ "regions", offsetof(struct am_settings, regions), 0, 65536 },
 	{ "imm64", offsetof(struct am_settings, imm64), 0, 1 },
 };
 
