@@ -32,7 +32,8 @@ static inline int put(struct vnet_wq *wq, uint32_t prod, const struct ibv_recv_w
 }
 
 /* A list: those before the first bad one are posted. 0 or an errno value. */
-static inline int put_all(struct vnet_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static inline __attribute__((always_inline)) int put_all(struct vnet_wq *wq, struct ibv_recv_wr *wr,
+							 struct ibv_recv_wr **bad_wr)
 {
 	uint32_t prod;
 	int ret = 0;
