@@ -15,8 +15,8 @@ static_assert(BULK_COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->by
 
 const struct am_mapping *am_mapping(unsigned int number)
 {
-	static const struct am_mapping *const mappings[] = { NULL, NULL, NULL, &am_mapping_v3,
-							     &am_mapping_v4 };
+	static const struct am_mapping *const mappings[] = { NULL, &am_mapping_v1, &am_mapping_v2,
+							     &am_mapping_v3, &am_mapping_v4 };
 
 	return number < sizeof(mappings) / sizeof(mappings[0]) ? mappings[number] : NULL;
 }
