@@ -108,6 +108,14 @@ static void wait_for_end(void)
 		pause();
 }
 
+/* For one that is gone: in a barrier, unless the launcher cannot bear that. */
+static void wait_in_vain(void)
+{
+	if (!getenv("JOB_IDLE"))
+		job_barrier(job);
+	wait_for_end();
+}
+
 /* wait DIRECTORY: says that it is there, and waits */
 static void wait_there(char **args)
 {
@@ -116,14 +124,13 @@ static void wait_there(char **args)
 	wait_for_end();
 }
 
-/* die RANK SIGNAL: in the midst of a barrier of the others */
+/* die RANK SIGNAL: while the others wait for it */
 static void die(char **args)
 {
 	CHECK(job_barrier(job) == 0);
 	if (rank == atoi(args[0]))
 		raise(atoi(args[1]));
-	job_barrier(job);
-	wait_for_end();
+	wait_in_vain();
 }
 
 /* stubborn RANK: the same, and the others ignore SIGTERM */
@@ -157,8 +164,7 @@ static void leave(char **args)
 	CHECK(job_barrier(job) == 0);
 	if (rank == atoi(args[0]))
 		_exit(atoi(args[1]));
-	job_barrier(job);
-	wait_for_end();
+	wait_in_vain();
 }
 
 /* abort RANK STATUS MESSAGE */
@@ -167,8 +173,7 @@ static void abort_job(char **args)
 	CHECK(job_barrier(job) == 0);
 	if (rank == atoi(args[0]))
 		job_abort(job, atoi(args[1]), args[2]);
-	job_barrier(job);
-	wait_for_end();
+	wait_in_vain();
 }
 
 /* early: a rank that is done need not wait for the others */
