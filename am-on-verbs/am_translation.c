@@ -136,6 +136,8 @@ int AM_GetNumTranslations(ep_t ep, int *pntrans)
 
 int AM_MaxNumTranslations(int *ntrans)
 {
+	if (!am_initialised())
+		return AM_ERR_NOT_INIT;
 	if (!ntrans)
 		return AM_ERR_BAD_ARG;
 	*ntrans = MAX_TRANSLATIONS;
