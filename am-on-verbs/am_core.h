@@ -30,6 +30,7 @@ struct am_segment {
 	uint64_t length;
 	uint32_t rkey;
 	uint32_t unused;
+	uint64_t tag; /* of the endpoint */
 	uint64_t after;
 };
 
@@ -44,7 +45,8 @@ struct am_offer {
 	uint8_t mapping;
 	uint8_t credits;
 	uint8_t mtu; /* enum ibv_mtu */
-	uint8_t unused[5];
+	uint8_t imm64; /* it takes immediates of 64 bits */
+	uint8_t unused[4];
 	struct am_segment segment;
 };
 
@@ -52,9 +54,9 @@ struct am_offer {
 struct am_buffer {
 	struct am_buffer *next;
 	struct am_conn *conn;
-	uint32_t length;
+	struct am_message *at; /* the message, in bytes[] */
 	uint32_t index; /* the mapping's */
-	uint64_t unused[5]; /* the message begins on a cache line */
+	uint64_t unused[4]; /* the bytes begin on a cache line */
 	union {
 		struct am_message message;
 		uint8_t bytes[(AM_MESSAGE_MAX + 63) / 64 * 64];
@@ -112,6 +114,7 @@ struct am_conn {
 	struct ibv_qp *qp[3];
 	uint32_t sq_sent, sq_done; /* work requests, counted from the first */
 	uint32_t sq_depth;
+	bool imm64; /* both sides have immediates of 64 bits */
 	unsigned int unsignaled; /* of them, since a completion was asked for */
 	uint32_t max_inline;
 	uint32_t rq_posted; /* receives whose completion is to come */
@@ -246,6 +249,8 @@ void am_conn_probe(struct am_eb *eb);
 
 /* am_poll.c */
 void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length);
+void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_message *message,
+		   uint32_t length);
 int am_drain(struct am_eb *eb); /* fills the queues, runs nothing; how much was found */
 int am_progress(struct am_eb *eb); /* AM_Poll() under the lock */
 void am_yield(struct am_eb *eb); /* in a loop that waits for others */
@@ -270,6 +275,8 @@ void am_refuse(struct am_conn *conn, unsigned int slot, int status);
 /* am_segment.c */
 int am_segment_tell(struct am_conn *conn);
 struct am_segment am_segment_mine(const struct am_ep *ep);
+/* Everybody connected knows the segment and the tag before it returns. */
+void am_segment_tell_all(struct am_ep *ep);
 struct am_segment am_segment_of(const struct am_conn *conn);
 
 /* am_request.c: requests of the layer itself, to an endpoint by its name. */

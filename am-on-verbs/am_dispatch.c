@@ -190,7 +190,7 @@ static void run_reply(struct am_conn *conn, struct am_message *m, struct am_buff
 void am_run_message(struct am_buffer *buffer)
 {
 	struct am_conn *conn = buffer->conn;
-	struct am_message *m = &buffer->message;
+	struct am_message *m = buffer->at;
 
 	if (m->what == AM_REQUEST)
 		run_request(conn, m, buffer);

@@ -189,6 +189,8 @@ int AM_SetTag(ep_t ea, tag_t tag)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
 	ea->tag = tag;
+	/* Who knows it sends no tag with a bulk transfer that is one work request. */
+	am_segment_tell_all(ea);
 	am_unlock(ea->eb);
 	return AM_OK;
 }

@@ -57,7 +57,7 @@ static bool acceptable(struct am_conn *conn, const struct am_message *m, uint32_
 static void process(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
 {
 	struct am_eb *eb = conn->eb;
-	struct am_message *m = &buffer->message;
+	struct am_message *m = buffer->at;
 
 	conn->heard = eb->clock;
 	buffer->conn = conn;
@@ -83,11 +83,18 @@ static void process(struct am_conn *conn, struct am_buffer *buffer, uint32_t len
 	}
 }
 
-void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
+void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_message *message,
+		   uint32_t length)
 {
+	buffer->at = message;
 	am_cost_begin(AM_COST_PROCESS_RECEIVED);
 	process(conn, buffer, length);
 	am_cost_end(AM_COST_PROCESS_RECEIVED);
+}
+
+void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
+{
+	am_arrival_at(conn, buffer, &buffer->message, length);
 }
 
 static void flush_acks(struct am_eb *eb)

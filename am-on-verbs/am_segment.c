@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An endpoint's segment. Every connection has a board in the peer's memory, on
+ * An endpoint's segment, and its tag. Every connection has a board in the peer's memory, on
  * which it writes where its endpoint's segment is: no message and no credit is
  * spent, and whoever learns by any message that the segment has been set finds
  * it on the board.
@@ -11,7 +11,9 @@
 
 struct am_segment am_segment_mine(const struct am_ep *ep)
 {
-	struct am_segment s = { .before = ep->segment_version, .after = ep->segment_version };
+	struct am_segment s = { .before = ep->segment_version,
+				.after = ep->segment_version,
+				.tag = ep->tag };
 
 	if (ep->segment_mr) {
 		s.address = (uintptr_t)ep->segment;
@@ -32,6 +34,7 @@ struct am_segment am_segment_of(const struct am_conn *conn)
 		s.address = board->address;
 		s.length = board->length;
 		s.rkey = board->rkey;
+		s.tag = board->tag;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		s.before = __atomic_load_n(&board->before, __ATOMIC_RELAXED);
 	} while (s.before != s.after);
@@ -47,9 +50,9 @@ int am_segment_tell(struct am_conn *conn)
 					conn->theirs.board_rkey);
 }
 
-/* Everybody connected knows the new segment before this returns. */
-static void tell_all(struct am_ep *ep)
+void am_segment_tell_all(struct am_ep *ep)
 {
+	ep->segment_version++;
 	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
 		if (conn->state == AM_READY || conn->state == AM_ACCEPTED)
 			am_segment_tell(conn);
@@ -70,8 +73,7 @@ static int set_segment(struct am_ep *ep, void *addr, uintptr_t nbytes)
 	ep->segment = nbytes ? addr : NULL;
 	ep->segment_length = nbytes;
 	ep->segment_mr = mr;
-	ep->segment_version++;
-	tell_all(ep);
+	am_segment_tell_all(ep);
 	if (old)
 		ibv_dereg_mr(old);
 	return AM_OK;

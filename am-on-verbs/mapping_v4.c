@@ -8,12 +8,18 @@
  *   inline data               a short message is in the work request
  *   selective signaling       one send of several asks for a completion: that a
  *                             slot's buffer is free is told by the answer
+ *   64 bits of immediate      where the device has them (vnetdv): a message's header
+ *                             is the immediate, so that its payload is 8 bytes less;
+ *                             of a bulk transfer without words it is all there is
+ *                             to say, so that this is one work request
  *   receiver not ready        with the setting "rnr" the bundle has a fixed number of
  *                             buffers, whatever its connections could send, and the
  *                             device makes senders wait (paper 003, section 8.2 b)
  */
 #include <errno.h>
+#include <infiniband/vnetdv.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "am_cost.h"
@@ -27,6 +33,22 @@
 #define INLINE 128u
 #define WRITES 4u /* work requests of the core's */
 
+/*
+ * Buffers are posted from here on: the words of a message whose header is the
+ * immediate come to lie where they belong, behind it. One that has its header
+ * with it begins there, and so do its words.
+ */
+#define HEAD 8u
+
+static_assert(offsetof(struct am_message, tag) == HEAD, "the immediate is all before the tag");
+static_assert(HEAD + AM_MESSAGE_MAX <= sizeof(((struct am_buffer *)0)->bytes),
+	      "a message with its header has room");
+
+/* A bulk transfer as an immediate, in place of a message's header. */
+#define BULK_FLAG 0x80u /* in the lowest byte, with what it is; then the handler, the slot */
+#define BULK_OFFSET_SHIFT 24 /* the offset into the segment */
+#define BULK_OFFSET_MAX ((1ull << 40) - 1)
+
 /* Buffers of a bundle; they live as long as it. */
 struct chunk {
 	struct chunk *next;
@@ -36,6 +58,8 @@ struct chunk {
 };
 
 struct v4 {
+	struct vnetdv_ops dv;
+	bool imm64; /* the device has immediates of 64 bits, and they are wanted */
 	unsigned int capacity; /* of the shared receive queue */
 	unsigned int buffers; /* there are */
 	unsigned int wanted; /* by the connections */
@@ -68,8 +92,8 @@ static void recycle(struct am_eb *eb, struct am_buffer *buffer)
 	struct v4 *v4 = eb->private;
 	unsigned int i = v4->nback++;
 
-	v4->sge[i].addr = (uintptr_t)buffer->bytes;
-	v4->sge[i].length = sizeof(buffer->bytes);
+	v4->sge[i].addr = (uintptr_t)buffer->bytes + HEAD;
+	v4->sge[i].length = sizeof(buffer->bytes) - HEAD;
 	v4->sge[i].lkey = buffer->index;
 	v4->wr[i].wr_id = (uintptr_t)buffer;
 	v4->wr[i].next = &v4->wr[i + 1];
@@ -172,6 +196,7 @@ static int v4_open_bundle(struct am_eb *eb)
 	if (!v4)
 		return err;
 	eb->private = v4;
+	v4->imm64 = am_settings.imm64 && !vnetdv_open(eb->device->context, &v4->dv);
 	eb->rcq = ibv_create_cq(eb->device->context, 1024, NULL, eb->channel, 0);
 	if (!eb->rcq)
 		goto free;
@@ -226,12 +251,14 @@ static int v4_open(struct am_conn *conn, void *memory)
 		return err;
 	}
 	conn->sq_depth = needs.max_send_wr;
+	conn->mine.imm64 = ((struct v4 *)conn->eb->private)->imm64;
 	conn->mine.qpn[0] = conn->qp[0]->qp_num;
 	return 0;
 }
 
 static int v4_connect(struct am_conn *conn)
 {
+	conn->imm64 = conn->mine.imm64 && conn->theirs.imm64;
 	return am_qp_connect(conn, conn->qp[0], conn->theirs.qpn[0]);
 }
 
@@ -260,13 +287,47 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 	am_cost_end(AM_COST_RECYCLE_SEND);
 }
 
-static void received(struct am_eb *eb, const struct ibv_wc *wc)
+/* The message that the other side would have sent with a bulk transfer; its length. */
+static uint32_t bulk_message(struct am_conn *conn, struct am_message *m, uint32_t nbytes,
+			     uint64_t imm)
+{
+	uint64_t offset = imm >> BULK_OFFSET_SHIFT;
+
+	*m = (struct am_message){ .what = (uint8_t)(imm & (BULK_FLAG - 1)),
+				  .class = AM_BULK,
+				  .handler = (uint8_t)(imm >> 8),
+				  .nbytes = nbytes & 0xffffff,
+				  .slot = imm >> 16 & 0xff,
+				  .tag = conn->ep->tag };
+	memcpy(am_message_tail(m), &offset, sizeof(offset));
+	return (uint32_t)am_message_size(m);
+}
+
+static void arrived(struct am_conn *conn, struct am_buffer *buffer, const struct ibv_wc *wc,
+		    uint64_t imm)
+{
+	struct am_message *m = (struct am_message *)(void *)(buffer->bytes + HEAD);
+	uint32_t length = wc->byte_len;
+
+	if (wc->wc_flags & IBV_WC_WITH_IMM) {
+		m = &buffer->message;
+		if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+			length = bulk_message(conn, m, length, imm);
+		} else {
+			memcpy(m, &imm, HEAD);
+			length += HEAD;
+		}
+	}
+	am_arrival_at(conn, buffer, m, length);
+}
+
+static void received(struct am_eb *eb, const struct ibv_wc *wc, uint64_t imm)
 {
 	struct am_buffer *buffer = (struct am_buffer *)(uintptr_t)wc->wr_id;
 	struct am_conn *conn = conn_of(eb, wc->qp_num);
 
 	if (__builtin_expect(wc->status == IBV_WC_SUCCESS && conn && conn->state != AM_BROKEN, 1)) {
-		am_arrival(conn, buffer, wc->byte_len);
+		arrived(conn, buffer, wc, imm);
 		return;
 	}
 	recycle(eb, buffer);
@@ -274,7 +335,17 @@ static void received(struct am_eb *eb, const struct ibv_wc *wc)
 		am_conn_broken(conn, EUNREACHABLE);
 }
 
-static int v4_poll(struct am_eb *eb)
+static inline void completed(struct am_eb *eb, const struct ibv_wc *wc, uint64_t imm)
+{
+	if (wc->wr_id & AM_WR_WIRE)
+		am_wire_completion(eb, wc);
+	else if (wc->wr_id & AM_WR_SEND)
+		sent(eb, wc);
+	else
+		received(eb, wc, imm);
+}
+
+static int poll_verbs(struct am_eb *eb)
 {
 	struct ibv_wc wc[CQ_BATCH];
 	int n;
@@ -282,15 +353,29 @@ static int v4_poll(struct am_eb *eb)
 	am_cost_begin(AM_COST_POLL_RECV);
 	n = ibv_poll_cq(eb->rcq, CQ_BATCH, wc);
 	am_cost_end_poll(AM_COST_POLL_RECV, n);
-	for (int i = 0; i < n; i++) {
-		if (wc[i].wr_id & AM_WR_WIRE)
-			am_wire_completion(eb, &wc[i]);
-		else if (wc[i].wr_id & AM_WR_SEND)
-			sent(eb, &wc[i]);
-		else
-			received(eb, &wc[i]);
-	}
+	for (int i = 0; i < n; i++)
+		completed(eb, &wc[i], 0);
 	return n;
+}
+
+static int poll_imm64(struct am_eb *eb, struct v4 *v4)
+{
+	struct vnetdv_wc wc[CQ_BATCH];
+	int n;
+
+	am_cost_begin(AM_COST_POLL_RECV);
+	n = v4->dv.poll_cq(eb->rcq, CQ_BATCH, wc);
+	am_cost_end_poll(AM_COST_POLL_RECV, n);
+	for (int i = 0; i < n; i++)
+		completed(eb, &wc[i].wc, wc[i].imm64);
+	return n;
+}
+
+static int v4_poll(struct am_eb *eb)
+{
+	struct v4 *v4 = eb->private;
+
+	return v4->imm64 ? poll_imm64(eb, v4) : poll_verbs(eb);
 }
 
 static int wait_for_room(struct am_conn *conn, unsigned int n)
@@ -331,13 +416,64 @@ static uint64_t send_id(const struct am_conn *conn, unsigned int n)
 	return (uint64_t)(conn->sq_sent + n) << 32 | AM_WR_SEND;
 }
 
+/* One work request, with an immediate in place of its header. */
+static int post_imm(struct am_conn *conn, struct ibv_send_wr *wr, uint64_t imm)
+{
+	const struct v4 *v4 = conn->eb->private;
+	struct ibv_send_wr *bad;
+	int err;
+
+	am_cost_begin(AM_COST_POST_SEND);
+	err = v4->dv.post_send_imm64(conn->qp[0], wr, imm, &bad);
+	am_cost_end(AM_COST_POST_SEND);
+	if (!err)
+		conn->sq_sent++;
+	return err;
+}
+
+/*
+ * Whether an immediate says all of a bulk transfer. Its tag is compared here, with
+ * that on the board: one that differs goes with a message, for the other side to
+ * refuse.
+ */
+static bool fits_immediate(const struct am_conn *conn, const struct am_message *m)
+{
+	struct am_segment s;
+
+	if (!conn->imm64 || m->nargs || am_message_offset(m) > BULK_OFFSET_MAX)
+		return false;
+	if (m->what == AM_REPLY)
+		return true;
+	s = am_segment_of(conn);
+	return s.tag && (s.tag == m->tag || s.tag == AM_ALL);
+}
+
+static uint64_t bulk_immediate(const struct am_message *m)
+{
+	return BULK_FLAG | m->what | (uint64_t)m->handler << 8 | (uint64_t)m->slot << 16 |
+	       am_message_offset(m) << BULK_OFFSET_SHIFT;
+}
+
+/* The write, and @send behind it, if that is not NULL. */
+static int post_bulk(struct am_conn *conn, struct am_message *m, struct ibv_send_wr *write,
+		     struct ibv_send_wr *send)
+{
+	if (!send) {
+		write->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+		write->send_flags |= IBV_SEND_SOLICITED | signal_now(conn, 1);
+		return post_imm(conn, write, bulk_immediate(m));
+	}
+	send->wr_id = send_id(conn, 2);
+	send->send_flags |= signal_now(conn, 2);
+	write->next = send;
+	return post(conn, write, 2);
+}
+
 static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
 		     struct ibv_send_wr *send)
 {
 	struct ibv_sge sge;
-	struct ibv_send_wr write = { .wr_id = send_id(conn, 1),
-				     .next = send,
-				     .sg_list = &sge,
+	struct ibv_send_wr write = { .sg_list = &sge,
 				     .num_sge = 1,
 				     .opcode = IBV_WR_RDMA_WRITE,
 				     .wr.rdma = { .remote_addr = bulk->address,
@@ -351,15 +487,32 @@ static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am
 		err = am_bulk_sge(conn, m, bulk, &sge, &region);
 	if (err)
 		return err;
+	write.wr_id = send_id(conn, 1);
 	/* Somebody waits for it, unless it was copied or may take its time. */
 	if (region && !(bulk->async && bulk->slot))
 		write.send_flags = IBV_SEND_SIGNALED;
-	send->wr_id = send_id(conn, 2);
-	send->send_flags |= signal_now(conn, 2);
 	target = conn->sq_sent + 1;
-	err = post(conn, &write, 2);
+	err = post_bulk(conn, m, &write, fits_immediate(conn, m) ? NULL : send);
 	am_bulk_finish(conn, bulk, region, err ? conn->sq_done : target);
 	return err;
+}
+
+static int send_message(struct am_conn *conn, const struct am_message *m, struct ibv_send_wr *send)
+{
+	uint64_t header;
+	int err = wait_for_room(conn, 1);
+
+	if (err)
+		return err;
+	send->wr_id = send_id(conn, 1);
+	send->send_flags |= signal_now(conn, 1);
+	if (!conn->imm64)
+		return post(conn, send, 1);
+	memcpy(&header, m, sizeof(header));
+	send->opcode = IBV_WR_SEND_WITH_IMM;
+	send->sg_list->addr += HEAD;
+	send->sg_list->length -= HEAD;
+	return post_imm(conn, send, header);
 }
 
 static int v4_send(struct am_conn *conn, unsigned int slot, bool reply, size_t size,
@@ -373,18 +526,12 @@ static int v4_send(struct am_conn *conn, unsigned int slot, bool reply, size_t s
 				    .num_sge = 1,
 				    .opcode = IBV_WR_SEND,
 				    .send_flags = IBV_SEND_SOLICITED };
-	int err;
 
 	if (size <= conn->max_inline)
 		send.send_flags |= IBV_SEND_INLINE;
 	if (bulk && bulk->nbytes)
 		return send_bulk(conn, m, bulk, &send);
-	err = wait_for_room(conn, 1);
-	if (err)
-		return err;
-	send.wr_id = send_id(conn, 1);
-	send.send_flags |= signal_now(conn, 1);
-	return post(conn, &send, 1);
+	return send_message(conn, m, &send);
 }
 
 static int v4_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
