@@ -236,7 +236,7 @@ static int fetch(const struct job *job, int rank, const char *key, void *to, siz
 
 int job_exchange(struct job *job, const void *mine, size_t len, void *all)
 {
-	pmix_key_t key;
+	pmix_key_t key = "";
 	pmix_status_t status;
 	int err = 0;
 

@@ -155,7 +155,7 @@ static void forget_outer_server(void)
 	for (size_t i = 0; environ[i];) {
 		size_t length = strcspn(environ[i], "=");
 
-		if (!strncmp(environ[i], "PMIX_", 5) && strncmp(environ[i], "PMIX_MCA_", 9) &&
+		if (!strncmp(environ[i], "PMIX_", 5) && strncmp(environ[i], "PMIX_MCA_", 9) != 0 &&
 		    length < sizeof(variable)) {
 			memcpy(variable, environ[i], length);
 			variable[length] = '\0';
