@@ -295,13 +295,13 @@ static void forked(void)
 	munmap(memory, SIZE);
 }
 
-static volatile bool stop;
+static bool stop;
 
 /* Maps and unmaps all the time, where others register. */
 static void *unmapper(void *arg)
 {
 	(void)arg;
-	while (!stop) {
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		uint8_t *memory = map();
 
 		memory[0] = 1;
@@ -323,7 +323,7 @@ static void threads(void)
 		expect(!memcmp(segment, memory, SIZE), "it arrives beside another thread");
 		munmap(memory, SIZE);
 	}
-	stop = true;
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 }
 
