@@ -172,6 +172,9 @@ void AM_SPMDExit(int exitcode)
 	if (spmd.ep) {
 		AM_SPMDBarrier();
 		am_conns_drain(spmd.ep);
+		/* What others have on the way may need the polls of this one (mapping_v1.c). */
+		AM_SPMDBarrier();
+		am_conns_drain(spmd.ep);
 	}
 	/* Nobody leaves while others have something on the way. */
 	if (spmd.job)
