@@ -109,19 +109,31 @@ static int meeting_place(const char *path, bool listens)
 
 /* ------------------------------------------------------------------ objects */
 
-static void open_device(struct side *s)
+/* The one of this name; the first without one. */
+static struct ibv_context *open_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), **at = list;
+	struct ibv_context *ctx;
+
+	CHECK(list);
+	while (name && *at && strcmp(ibv_get_device_name(*at), name))
+		at++;
+	CHECK(*at);
+	ctx = ibv_open_device(*at);
+	CHECK(ctx);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static void open_device(struct side *s, const char *name)
 {
 	struct vnetdv_context attr = { .comp_mask = ~0ull };
-	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct {
 		struct vnetdv_context known;
 		uint64_t later;
 	} longer = { .later = 1 };
 
-	CHECK(list && list[0]);
-	s->ctx = ibv_open_device(list[0]);
-	CHECK(s->ctx);
-	ibv_free_device_list(list);
+	s->ctx = open_named(name);
 	CHECK(!vnetdv_open(s->ctx, &s->dv));
 	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
 	CHECK(!attr.comp_mask && attr.flags == VNETDV_CONTEXT_IMM64);
@@ -463,19 +475,35 @@ static void all_lengths(struct side *s, enum ibv_wr_opcode opcode)
 	}
 }
 
+/* A device of another kind, beside one of ours that is loaded. */
+static int foreign_device(const char *name)
+{
+	struct ibv_context *ctx = open_named(name);
+	struct vnetdv_ops dv;
+
+	CHECK(vnetdv_open(ctx, &dv) == ENOTSUP && !dv.query_context);
+	CHECK(!ibv_close_device(ctx));
+	puts("not ours");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	struct side s = { 0 };
 	unsigned int i;
 
-	if (argc != 3 || (strcmp(argv[1], "receive") && strcmp(argv[1], "send"))) {
-		fprintf(stderr, "Usage: %s receive|send SOCKET\n", argv[0]);
+	if (argc == 3 && !strcmp(argv[1], "foreign"))
+		return foreign_device(argv[2]);
+	if (argc < 3 || argc > 4 || (strcmp(argv[1], "receive") && strcmp(argv[1], "send"))) {
+		fprintf(stderr,
+			"Usage: %s receive|send SOCKET [DEVICE]\n       %s foreign DEVICE\n",
+			argv[0], argv[0]);
 		return 2;
 	}
 	s.sends = !strcmp(argv[1], "send");
 	s.sock = meeting_place(argv[2], !s.sends);
-	open_device(&s);
+	open_device(&s, argv[3]);
 	for (i = 0; i < 12; i++) {
 		s.type = types[i / 4];
 		s.extended = i & 1;
