@@ -14,7 +14,7 @@ typedef int (*bandwidth_drain_fn)(void *arg);
 
 /*
  * Prints "NAME SIZE ns_per_message MiB_per_second" for sizes from 4 bytes to
- * @max: medians over several streams of some @bytes, of at least 100 messages.
+ * @max: medians over several streams of some @bytes, of at least 16 messages.
  */
 int bandwidth_measure(const char *name, bandwidth_send_fn send, bandwidth_drain_fn drain, void *arg,
 		      size_t max, unsigned long bytes);

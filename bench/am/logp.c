@@ -22,9 +22,11 @@
 
 #include "measure.h"
 
-#define LEAST_BURSTS 15
+#define LEAST_BURSTS 5
 #define MOST_BURSTS 2000
+#define LONGEST_NS 500000000u /* that bursts of a kind take, where others want the processors */
 #define MANY 1024 /* messages of a long burst */
+#define MANY_IN_CURVES 256
 #define FEW 8 /* and of a short one, at most */
 
 struct meter {
@@ -116,21 +118,22 @@ static uint64_t empty_burst(unsigned int n, unsigned long turns)
 static int bursts(const struct meter *m, unsigned long messages, struct point *p)
 {
 	static uint64_t sample[MOST_BURSTS], empty[MOST_BURSTS];
-	unsigned long rounds = messages / p->n;
-	uint64_t warm;
-	int err = 0;
+	unsigned long rounds = messages / p->n, done;
+	uint64_t end = now_ns() + LONGEST_NS, warm;
+	int err;
 
 	rounds = rounds < LEAST_BURSTS ? LEAST_BURSTS : rounds > MOST_BURSTS ? MOST_BURSTS : rounds;
-	for (unsigned long i = 0; i < rounds / 10 + 1 && !err; i++)
-		err = burst(m, p, &warm);
-	for (unsigned long i = 0; i < rounds && !err; i++) {
-		err = burst(m, p, &sample[i]);
-		empty[i] = p->turns ? empty_burst(p->n, p->turns) : 0;
+	err = burst(m, p, &warm);
+	for (done = 0; done < rounds && !err; done++) {
+		if (done >= LEAST_BURSTS && now_ns() > end)
+			break;
+		err = burst(m, p, &sample[done]);
+		empty[done] = p->turns ? empty_burst(p->n, p->turns) : 0;
 	}
 	if (err)
 		return err;
-	p->ns = (percentile(sample, rounds, 50) - m->clock_ns) / p->n;
-	p->delay_ns = p->turns ? (percentile(empty, rounds, 50) - m->clock_ns) / p->n : 0;
+	p->ns = (percentile(sample, done, 50) - m->clock_ns) / p->n;
+	p->delay_ns = p->turns ? (percentile(empty, done, 50) - m->clock_ns) / p->n : 0;
 	return 0;
 }
 
@@ -202,7 +205,7 @@ static int print_curves(const struct meter *m, const struct logp *result)
 	static const double delay_in_g[] = { 0, 0.5, 1, 2, 4, 8 };
 
 	for (size_t i = 0; i < sizeof(delay_in_g) / sizeof(delay_in_g[0]); i++) {
-		for (unsigned int n = 1; n <= MANY; n *= 2) {
+		for (unsigned int n = 1; n <= MANY_IN_CURVES; n *= 2) {
 			struct point p = { .n = n, .look = LOOK, .answer = true };
 			int err;
 
