@@ -101,6 +101,7 @@ struct work *check_work(struct end *e)
 	w->index = e->nwork;
 	/* The receiver's sign for it. */
 	w->imm = (u32)random_mix(w->id);
+	w->imm_high = (u32)(random_mix(w->id) >> 32);
 	append(&all.work, &all.nwork, &all.work_room, w);
 	append(&e->work, &e->nwork, &e->work_room, w);
 	check_totals.works++;
@@ -492,17 +493,39 @@ static void first_bytes(const struct receive *r, const struct vnet_cqe *cqe, u32
 		memcpy(to, buffer_memory(r->local[0]) + skip, n);
 }
 
+static bool has_imm(const struct work *w)
+{
+	return w->opcode == VNET_WR_SEND_IMM || w->opcode == VNET_WR_RDMA_WRITE_IMM;
+}
+
+bool work_is_wide(const struct work *w)
+{
+	return has_imm(w) && w->imm % 2;
+}
+
+/* Just the immediate data that it was sent with. */
+static bool imm_ok(const struct work *w, const struct vnet_cqe *cqe)
+{
+	bool wide = work_is_wide(w);
+	u32 high = w->imm_high;
+
+	if (!(cqe->flags & VNET_WC_WITH_IMM) != !has_imm(w) ||
+	    !(cqe->flags & VNET_WC_IMM64) != !wide)
+		return false;
+	if (wide)
+		memcpy(&high, cqe->payload + vnet_cqe_imm_high(cqe->byte_len), sizeof(high));
+	return !has_imm(w) || (cqe->imm == w->imm && high == w->imm_high);
+}
+
 static bool looks_like(const struct work *w, const struct receive *r, const struct vnet_cqe *cqe)
 {
-	bool imm = w->opcode == VNET_WR_SEND_IMM || w->opcode == VNET_WR_RDMA_WRITE_IMM;
 	bool write = w->opcode == VNET_WR_RDMA_WRITE_IMM;
 	u32 skip = w->end->type == NIC_QPT_UD ? VNET_GRH_SIZE : 0;
 	u32 n = w->length < 8 ? w->length : 8;
 	u8 first[8];
 
 	if (!consumes(w->opcode) || (cqe->opcode == VNET_WC_RECV_RDMA_WITH_IMM) != write ||
-	    !(cqe->flags & VNET_WC_WITH_IMM) != !imm || (imm && cqe->imm != w->imm) ||
-	    cqe->byte_len != w->length + skip)
+	    !imm_ok(w, cqe) || cqe->byte_len != w->length + skip)
 		return false;
 	if (write || r->local_length[0] < n + skip)
 		return true;

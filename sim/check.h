@@ -43,7 +43,8 @@ struct work {
 	bool delivered;
 	enum expect expect;
 	u32 length;
-	u32 imm;
+	/* Immediate data, should it have any; its upper half, should that be wide. */
+	u32 imm, imm_high;
 	struct buffer *local[WORK_SGE];
 	u32 local_length[WORK_SGE];
 	/* Where it writes to, or reads from. */
@@ -186,6 +187,8 @@ void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);
 /* About to be posted: record it. */
 struct work *check_work(struct end *end);
+/* Has its immediate data 64 bits? Decided by its number. */
+bool work_is_wide(const struct work *w);
 struct receive *check_receive(struct end *end, struct srq *srq);
 struct counter *check_counter_new(struct buffer *buffer, u32 additions);
 /* The numbers by which they are known in completions. */

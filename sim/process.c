@@ -685,7 +685,9 @@ static struct queue *new_cq(struct process *p, u32 entries, u32 channel, u32 fla
 {
 	struct queue *cq = sim_alloc(sizeof(*cq));
 	struct node *node = p->node;
-	struct nic_cq_params params = { .entries = entries, .channel = channel, .flags = flags };
+	struct nic_cq_params params = { .entries = entries,
+					.channel = channel,
+					.flags = flags | VNET_CREATE_CQ_IMM64 };
 
 	if (channel != NIC_NONE) {
 		channel_make(p);

@@ -225,7 +225,11 @@ static bool break_op(struct frame *frame, struct parts *p)
 		if ((op->opcode != VNET_WR_SEND_IMM && op->opcode != VNET_WR_RDMA_WRITE_IMM) ||
 		    !one_in(8))
 			return false;
-		op->imm ^= 1;
+		/* Of wide data the upper half: the lower is that of all. */
+		if (op->flags & VNET_OP_IMM64)
+			op->imm_high ^= 1;
+		else
+			op->imm ^= 1;
 		break;
 	default:
 		return false;

@@ -586,6 +586,10 @@ static void enqueue(struct work *w, struct vnet_send_wqe *wqe, struct sge *sg)
 	wqe->flags = (u8)((w->signaled ? VNET_WR_SIGNALED : 0) |
 			  (below(e->actor, 8) ? 0 : VNET_WR_SOLICITED) |
 			  (below(e->actor, 16) ? 0 : VNET_WR_FENCE));
+	if (work_is_wide(w)) {
+		wqe->flags |= VNET_WR_IMM64;
+		wqe->rdma.imm_high = w->imm_high;
+	}
 	if (w->to) {
 		w->next_datagram = w->to->datagrams;
 		w->to->datagrams = w;
