@@ -126,7 +126,7 @@ void am_conn_broken(struct am_conn *conn, int status)
 	conn->state = AM_BROKEN;
 	conn->status = status;
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
-		if (conn->slot[slot].outstanding)
+		if (am_slot_waits(conn, slot))
 			am_return_slot(conn, slot, status);
 	}
 }

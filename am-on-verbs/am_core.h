@@ -70,6 +70,7 @@ struct am_queue {
 /* A request slot: what is outstanding, and what must be known if it comes back. */
 struct am_slot {
 	bool outstanding;
+	bool answered; /* a reply has come, and waits for its turn */
 	bool async;
 	int index; /* of the translation */
 	const void *source; /* of a bulk transfer */
@@ -199,6 +200,12 @@ struct am_token {
 	bool is_request;
 	bool replied;
 };
+
+/* Whether a request is outstanding in @slot that nobody has answered. */
+static inline bool am_slot_waits(const struct am_conn *conn, unsigned int slot)
+{
+	return conn->slot[slot].outstanding && !conn->slot[slot].answered;
+}
 
 static inline void am_lock(struct am_eb *eb)
 {

@@ -39,7 +39,7 @@ static void answered(struct am_conn *conn, const struct am_message *m)
 	for (unsigned int i = 0; i < m->nargs; i++) {
 		unsigned int slot = (unsigned int)m->args[i];
 
-		if (slot < conn->credits && conn->slot[slot].outstanding)
+		if (slot < conn->credits && am_slot_waits(conn, slot))
 			am_slot_done(conn, slot);
 	}
 }
@@ -51,7 +51,7 @@ static bool acceptable(struct am_conn *conn, const struct am_message *m, uint32_
 		return false;
 	if (m->what == AM_REQUEST || m->what == AM_SYSTEM)
 		return !conn->replying[m->slot];
-	return m->what == AM_ACK || conn->slot[m->slot].outstanding;
+	return m->what == AM_ACK || am_slot_waits(conn, m->slot);
 }
 
 static void process(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
@@ -76,6 +76,7 @@ static void process(struct am_conn *conn, struct am_buffer *buffer, uint32_t len
 	if (eb->event_mask == AM_NOTEMPTY && !eb->requests.first && !eb->replies.first)
 		eb->semaphore = true;
 	if (m->what == AM_REPLY) {
+		conn->slot[m->slot].answered = true;
 		enqueue(&eb->replies, buffer);
 	} else {
 		conn->replying[m->slot] = true;

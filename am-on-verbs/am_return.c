@@ -17,6 +17,7 @@ void am_slot_done(struct am_conn *conn, unsigned int slot)
 	struct am_ep *ep = conn->ep;
 
 	s->outstanding = false;
+	s->answered = false;
 	if (s->region) {
 		am_region_put(conn->eb->device, s->region);
 		s->region = NULL;

@@ -398,7 +398,7 @@ static bool expected(const struct am_conn *conn, unsigned int slot, bool reply)
 {
 	if (slot >= conn->credits)
 		return false;
-	return reply ? conn->slot[slot].outstanding : !conn->replying[slot];
+	return reply ? am_slot_waits(conn, slot) : !conn->replying[slot];
 }
 
 /* Into the segment, as far as that is where the other side believes. */
