@@ -118,6 +118,9 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 	size = am_build(am_request_buffer(conn, at), o, o->what, at, entry->tag);
 	err = ep->eb->mapping->send(conn, at, false, size, o->class == AM_BULK ? &bulk : NULL);
 	am_cost_end(AM_COST_BUILD_SEND);
+	/* Broken meanwhile: it has been returned with the others. */
+	if (err && conn->state == AM_BROKEN)
+		return AM_OK;
 	if (err) {
 		am_slot_done(conn, at);
 		return AM_ERR_RESOURCE;
