@@ -116,7 +116,7 @@ static struct ibv_context *open_named(const char *name)
 	struct ibv_context *ctx;
 
 	CHECK(list);
-	while (name && *at && strcmp(ibv_get_device_name(*at), name))
+	while (name && *at && strcmp(ibv_get_device_name(*at), name) != 0)
 		at++;
 	CHECK(*at);
 	ctx = ibv_open_device(*at);
@@ -495,7 +495,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "foreign"))
 		return foreign_device(argv[2]);
-	if (argc < 3 || argc > 4 || (strcmp(argv[1], "receive") && strcmp(argv[1], "send"))) {
+	if (argc < 3 || argc > 4 ||
+	    (strcmp(argv[1], "receive") != 0 && strcmp(argv[1], "send") != 0)) {
 		fprintf(stderr,
 			"Usage: %s receive|send SOCKET [DEVICE]\n       %s foreign DEVICE\n",
 			argv[0], argv[0]);
