@@ -18,10 +18,11 @@
  *
  * and whatever is sent finds one.
  *
- * A transfer of more than one fragment needs the other side's polls, unlike those of
- * the other mappings. Whoever waits for them polls, too, in a handler as well: two
- * that wait for each other go on. But a thread that sends from one of its bundles to
- * another, which it does not poll meanwhile, has to do that asynchronously.
+ * Unlike those of the other mappings, a transfer of more than one fragment needs the
+ * polls of both sides until its last is sent. Whoever waits for that polls, in a
+ * handler as well: two that wait for each other go on. But a thread that sends from
+ * one of its bundles to another has to do that asynchronously, and to poll both. And
+ * messages of different classes may overtake each other.
  */
 #include <errno.h>
 #include <sched.h>
