@@ -154,7 +154,7 @@ static struct item **place_of(const char *key, size_t length)
 {
 	struct item **at = &my->bucket[hash(key, length) / MAX_THREADS % BUCKETS];
 
-	while (*at && ((*at)->key_length != length || memcmp((*at)->key, key, length)))
+	while (*at && ((*at)->key_length != length || memcmp((*at)->key, key, length) != 0))
 		at = &(*at)->next;
 	return at;
 }
@@ -163,13 +163,13 @@ static struct item *find_or_make(const char *key, size_t length)
 {
 	struct item **at = place_of(key, length);
 
-	if (*at)
-		return *at;
-	*at = calloc(1, sizeof(**at) + length);
-	if (!*at)
-		return NULL;
-	(*at)->key_length = length;
-	memcpy((*at)->key, key, length);
+	if (!*at) {
+		*at = calloc(1, sizeof(**at) + length);
+		if (!*at)
+			return NULL;
+		(*at)->key_length = length;
+		memcpy((*at)->key, key, length);
+	}
 	return *at;
 }
 
@@ -480,17 +480,17 @@ static int32_t answer(void)
 /* A piece at a time, as a medium message has room for it: others may see the first alone. */
 static int32_t put(const char *key, const char *value, size_t length, bool append)
 {
-	char message[AM_MaxMedium()];
+	char message[AM_MaxMedium()], *behind_key;
 	size_t key_length = strlen(key), room, part;
 	int32_t status;
 
 	if (key_length >= sizeof(message) / 2)
 		return TOO_LONG;
+	behind_key = stpcpy(message, key);
 	room = sizeof(message) - key_length;
-	memcpy(message, key, key_length);
 	do {
 		part = length < room ? length : room;
-		memcpy(message + key_length, value, part);
+		memcpy(behind_key, value, part);
 		check(AM_RequestI2(client.ep, server_of(key), PUT, message, key_length + part,
 				   (int32_t)key_length, append),
 		      "AM_RequestI2");
