@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 			 BENCH_CURVES,
 		.max_size = 8,
 	};
-	struct bench_options opt = { .iters = 100000, .size = 8, .cpu = { -1, -1 }, .window = 8 };
+	struct bench_options opt = { .iters = 50000, .size = 8, .cpu = { -1, -1 }, .window = 8 };
 	struct client c = { 0 };
 	struct two two;
 

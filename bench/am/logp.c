@@ -10,9 +10,8 @@
  *   the round trip           and nothing is waited for
  *
  * and L is what is left of half a round trip. Of each burst size there are many
- * bursts, and their median counts: it is blind to interruptions. Between them the
- * same delays are timed by themselves, so that their time is that of the same
- * minute.
+ * bursts, and their median counts: it is blind to interruptions. After each of them
+ * the same delays are timed by themselves and taken off.
  */
 #include "logp.h"
 
@@ -27,6 +26,7 @@
 #define LONGEST_NS 500000000u /* that bursts of a kind take, where others want the processors */
 #define MANY 1024 /* messages of a long burst */
 #define MANY_IN_CURVES 256
+#define RECEIVE_DELAYS 5 /* with which the receiving of an answer is measured */
 #define FEW 8 /* and of a short one, at most */
 
 struct meter {
@@ -82,7 +82,7 @@ struct point {
 	enum look look;
 	bool answer;
 	double delay_ns; /* what it came to */
-	double ns; /* a message, delay included */
+	double ns; /* a message, delay not included */
 };
 
 static int burst(const struct meter *m, const struct point *p, uint64_t *time)
@@ -114,26 +114,43 @@ static uint64_t empty_burst(unsigned int n, unsigned long turns)
 	return now_ns() - start;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return v[n / 2];
+}
+
 /* About @messages in bursts. */
 static int bursts(const struct meter *m, unsigned long messages, struct point *p)
 {
-	static uint64_t sample[MOST_BURSTS], empty[MOST_BURSTS];
+	static double sample[MOST_BURSTS], delay[MOST_BURSTS];
 	unsigned long rounds = messages / p->n, done;
-	uint64_t end = now_ns() + LONGEST_NS, warm;
+	uint64_t end = now_ns() + LONGEST_NS, time, empty = 0;
 	int err;
 
 	rounds = rounds < LEAST_BURSTS ? LEAST_BURSTS : rounds > MOST_BURSTS ? MOST_BURSTS : rounds;
-	err = burst(m, p, &warm);
+	err = burst(m, p, &time);
 	for (done = 0; done < rounds && !err; done++) {
 		if (done >= LEAST_BURSTS && now_ns() > end)
 			break;
-		err = burst(m, p, &sample[done]);
-		empty[done] = p->turns ? empty_burst(p->n, p->turns) : 0;
+		err = burst(m, p, &time);
+		if (p->turns)
+			empty = empty_burst(p->n, p->turns);
+		/* Either has read the clock. */
+		delay[done] = p->turns ? (double)empty - m->clock_ns : 0;
+		sample[done] = (double)time - m->clock_ns - delay[done];
 	}
 	if (err)
 		return err;
-	p->ns = (percentile(sample, done, 50) - m->clock_ns) / p->n;
-	p->delay_ns = p->turns ? (percentile(empty, done, 50) - m->clock_ns) / p->n : 0;
+	p->ns = median(sample, done) / p->n;
+	p->delay_ns = median(delay, done) / p->n;
 	return 0;
 }
 
@@ -174,28 +191,21 @@ static int measure_gap(const struct meter *m, bool answer, double *g)
 	return err;
 }
 
-static double middle_of(const double *v)
-{
-	double low = v[0] < v[1] ? v[0] : v[1], high = v[0] < v[1] ? v[1] : v[0];
-
-	return v[2] < low ? low : v[2] > high ? high : v[2];
-}
-
 /* Where the delay is long enough, all delays give the same. */
 static int measure_receive(const struct meter *m, struct logp *result)
 {
 	double beyond = 2 * result->rtt_half > result->g ? 2 * result->rtt_half : result->g;
-	double both[3] = { 0 };
+	double both[RECEIVE_DELAYS] = { 0 };
 	int err = 0;
 
-	for (int i = 0; i < 3 && !err; i++) {
+	for (int i = 0; i < RECEIVE_DELAYS && !err; i++) {
 		struct point p = { .n = 16, .look = LOOK, .answer = true };
 
-		p.turns = turns_of(m, (i + 2) * beyond);
+		p.turns = turns_of(m, (1.25 + 0.25 * i) * beyond);
 		err = bursts(m, m->messages / 4, &p);
-		both[i] = p.ns - p.delay_ns;
+		both[i] = p.ns;
 	}
-	result->o_r = middle_of(both) - result->o_s;
+	result->o_r = median(both, RECEIVE_DELAYS) - result->o_s;
 	return err;
 }
 
@@ -213,7 +223,7 @@ static int print_curves(const struct meter *m, const struct logp *result)
 			err = bursts(m, m->messages / 20, &p);
 			if (err)
 				return err;
-			printf("burst %u %.1f %.1f\n", n, p.delay_ns, p.ns);
+			printf("burst %u %.1f %.1f\n", n, p.delay_ns, p.delay_ns + p.ns);
 		}
 	}
 	return 0;

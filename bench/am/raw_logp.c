@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 			 BENCH_CURVES,
 		.max_size = RAW_MESSAGE_MAX,
 	};
-	struct bench_options opt = { .iters = 100000, .size = 8, .cpu = { -1, -1 }, .window = 8 };
+	struct bench_options opt = { .iters = 50000, .size = 8, .cpu = { -1, -1 }, .window = 8 };
 	struct raw_messages m;
 	struct two two;
 

@@ -41,13 +41,8 @@ static void take_one_way(struct raw_messages *m)
 }
 
 /* False: it was the last. */
-static bool receive(struct raw_messages *m, const struct ibv_wc *wc)
+static bool act(struct raw_messages *m, enum kind kind)
 {
-	enum kind kind;
-
-	raw_check_wc(&m->raw, wc);
-	kind = m->raw.buffer[wc->wr_id];
-	raw_post_recv(&m->raw, wc->wr_id, SLOT);
 	switch (kind) {
 	case ANSWER:
 		m->outstanding--;
@@ -68,6 +63,17 @@ static bool receive(struct raw_messages *m, const struct ibv_wc *wc)
 	default:
 		return false;
 	}
+}
+
+/* The answer first: somebody waits for it, and there are receives enough. */
+static bool receive(struct raw_messages *m, const struct ibv_wc *wc)
+{
+	bool on;
+
+	raw_check_wc(&m->raw, wc);
+	on = act(m, m->raw.buffer[wc->wr_id]);
+	raw_post_recv(&m->raw, wc->wr_id, SLOT);
+	return on;
 }
 
 bool raw_messages_take(struct raw_messages *m)
