@@ -32,10 +32,11 @@ static const struct nic_config vnet_config = {
 
 /* -------------------------------------------------------------- NIC memory */
 
-static void vnet_view_init(struct vnet_dev *dev, struct vnet_view *view, u32 space, bool may_sleep)
+static void vnet_view_init(struct vnet_dev *dev, struct vnet_view *view, u32 space, bool is_task)
 {
 	*view = dev->agent;
-	view->may_sleep = may_sleep;
+	view->may_sleep = is_task;
+	view->may_send = is_task;
 	view->nic.space = space;
 	view->nic.host = view;
 }
@@ -86,7 +87,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	mutex_lock(&vnet_devices_lock);
 	list_del_init(&dev->list);
 	mutex_unlock(&vnet_devices_lock);
-	/* Each thread wakes the other. Without its sockets, nobody wakes the link's any more. */
+	/* Receivers kick the processor. It sends by itself, and calls none of them. */
 	vnet_link_stop(dev);
 	vnet_processor_stop(dev);
 	vnet_link_end(dev);
@@ -200,7 +201,8 @@ static int vnet_register(struct vnet_dev *dev, const char *name, struct net_devi
 		return err;
 	/* It lives where its net device does. */
 	write_pnet(&dev->ibdev.coredev.rdma_net, dev_net(netdev));
-	err = vnet_link_start(dev) ?: vnet_processor_start(dev);
+	vnet_link_fit(dev);
+	err = vnet_processor_start(dev);
 	if (err)
 		return err;
 	/* No DMA device: addresses are the kernel's own. */

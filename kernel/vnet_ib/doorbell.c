@@ -12,7 +12,9 @@
 
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
+	vnet_enter();
 	nic_send_doorbell(&view->nic, qpn);
+	vnet_leave();
 	vnet_tell(dev);
 }
 
@@ -28,8 +30,10 @@ void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool
 
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
 {
+	vnet_enter();
 	nic_recv_doorbell(&view->nic, num, is_srq);
 	vnet_run_sender(view, &dev->agent, num, is_srq);
+	vnet_leave();
 	vnet_tell(dev);
 }
 
@@ -113,7 +117,9 @@ static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *pa
 
 		bits &= bits - 1;
 		/* It checks that there is such a queue and that it is this process'. */
+		vnet_enter();
 		nic_send_doorbell(nic, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
+		vnet_leave();
 	}
 }
 

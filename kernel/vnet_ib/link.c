@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The link's begin and end, and its sockets: one for each GID that is an address. */
-#include <linux/kthread.h>
 #include <linux/vmalloc.h>
 #include <net/addrconf.h>
 #include <net/inet_sock.h>
@@ -13,11 +12,9 @@
 
 /* Headers below a frame, of IPv6 because they are longer. */
 #define VNET_HEADERS 48u
-/* What qdiscs may hold of our frames. */
-#define VNET_SEND_BUFFER (8 << 20)
 /*
  * Least time until a frame is taken for lost, us: as TCP's. Losses are found sooner, by
- * what is answered later; but the peer's thread may have to wait for its processor, and
+ * what is answered later; but the peer may have to wait for its processor, and
  * who repeats all that waits for it with less and less under way makes nothing faster.
  */
 #define VNET_RTO_MIN 200000
@@ -109,20 +106,15 @@ static void vnet_set(struct socket *sock, int level, int name, int value)
 
 static int vnet_socket_bind(struct socket *sock, const union vnet_address *own)
 {
+	/* A GID may be there before its address is, or stay behind it. */
 	if (own->any.sa_family == AF_INET) {
-		/* A GID may be there before its address is, or stay behind it. */
 		vnet_set(sock, SOL_IP, IP_FREEBIND, 1);
-		/* What is too long for some network on the way goes in pieces. */
-		vnet_set(sock, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
 	} else {
 		vnet_set(sock, SOL_IPV6, IPV6_V6ONLY, 1);
 		vnet_set(sock, SOL_IPV6, IPV6_FREEBIND, 1);
-		vnet_set(sock, SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	}
 	/* Frames that came one after the other may come as one. */
 	vnet_set(sock, SOL_UDP, UDP_GRO, 1);
-	sock->sk->sk_allocation = GFP_ATOMIC;
-	WRITE_ONCE(sock->sk->sk_sndbuf, VNET_SEND_BUFFER);
 	return kernel_bind(sock, (struct sockaddr *)&own->any, vnet_address_size(own));
 }
 
@@ -215,32 +207,14 @@ int vnet_link_make(struct vnet_dev *dev)
 		return -ENOMEM;
 	dev->link = link;
 	link->dev = dev;
-	link->view = dev->agent;
-	link->view.nic.host = &link->view;
 	mutex_init(&link->keys_lock);
 	init_llist_head(&link->left);
-	skb_queue_head_init(&link->arrived);
-	link->frame = kmalloc(VNET_LINK_FRAME + sizeof(struct vnet_trailer), GFP_KERNEL);
-	err = link->frame ? vnet_batches_make(link) : -ENOMEM;
+	err = vnet_receivers_make(link) ?: vnet_batches_make(link);
 	if (err)
 		return err;
 	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;
 	/* Later than any life before, on this machine. */
 	nic_link_renew(&dev->agent.nic, ktime_get_real_ns());
-	return 0;
-}
-
-int vnet_link_start(struct vnet_dev *dev)
-{
-	struct task_struct *task = kthread_create(vnet_link_thread, dev->link, "vnet_link");
-
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	vnet_link_fit(dev);
-	/* Others wait for what it has got. */
-	set_user_nice(task, MIN_NICE);
-	dev->link->thread = task;
-	wake_up_process(task);
 	return 0;
 }
 
@@ -253,9 +227,7 @@ void vnet_link_stop(struct vnet_dev *dev)
 		return;
 	for (i = 0; i < NIC_MAX_GIDS; i++)
 		vnet_link_del(dev, i);
-	if (link->thread)
-		kthread_stop(link->thread);
-	link->thread = NULL;
+	vnet_receivers_stop(link);
 }
 
 /* Whatever of it was made; nobody is inside any more. */
@@ -265,10 +237,9 @@ void vnet_link_end(struct vnet_dev *dev)
 
 	if (!link)
 		return;
-	skb_queue_purge(&link->arrived);
+	vnet_receivers_free(link);
 	vnet_batches_free(link);
 	vnet_keys_free(link);
-	kfree(link->frame);
 	kfree(link);
 	dev->link = NULL;
 }

@@ -5,13 +5,18 @@
  *
  * Frames leave in batches. Whoever runs the firmware has batches of its own, from
  * its first frame to plat_flush(); those who may not call the network (consumers
- * in the kernel) leave theirs to the link's thread. Frames that arrive are
- * queued, in softirq, for the same thread, which is the only one to receive: so
- * nobody enters the firmware in the midst of somebody else's being there.
+ * in the kernel, which may hold anything) leave theirs to a receiver. Frames that
+ * arrive are queued and, when the network has no more of them, given to the firmware,
+ * all by the same softirq: each processor has a receiver of its own. What they make
+ * the firmware send leaves from there as well, so no task is woken for any of it.
+ *
+ * A softirq must not enter the firmware in the midst of a task's being there, on
+ * whose locks it would wait in vain: tasks enter it between vnet_enter() and
+ * vnet_leave().
  *
  * Who uses what: sockets and keys are found by those inside (vnet_inside), and
  * freed when all of these have left; the network's callback is ended by its own
- * grace period before its socket is freed.
+ * grace period before its socket is freed, and receivers after that.
  */
 #ifndef VNET_IB_LINK_H
 #define VNET_IB_LINK_H
@@ -19,6 +24,7 @@
 #include <crypto/hash.h>
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/interrupt.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
 
@@ -31,8 +37,9 @@ enum vnet_link_limits {
 	/* Frames of a batch; and bytes, after which there is none to come. */
 	VNET_BATCH_FRAMES = 64,
 	VNET_BATCH_SIZE = 64 << 10,
-	/* Memory of frames that wait for the thread. */
+	/* Memory of frames that wait for a receiver; and of those that wait to leave. */
 	VNET_LINK_QUEUE = 16 << 20,
+	VNET_SEND_QUEUE = 8 << 20,
 	VNET_KEY_SIZE = 32,
 	VNET_MAC_SIZE = 16,
 	/* That for sending, and another that is accepted. */
@@ -60,8 +67,6 @@ struct vnet_port {
 	struct socket *sock;
 	u8 gid[VNET_WIRE_GID_SIZE];
 	union vnet_address own;
-	/* The network could not cut: that often it is not asked to. */
-	u32 uncut;
 };
 
 struct vnet_key {
@@ -110,7 +115,7 @@ struct vnet_link_counters {
 	u64 no_batch;
 	/* From elsewhere, and there is no key. */
 	u64 strangers;
-	/* Too many waited for the thread; one was too long. */
+	/* Too many waited for a receiver; one was too long. */
 	u64 overrun;
 	u64 oversize;
 	/* Without a MAC, with one of an unknown key, with a wrong one. */
@@ -119,11 +124,19 @@ struct vnet_link_counters {
 	u64 bad_mac;
 };
 
+/* Of each processor: what arrived there, and who gives it to the firmware. */
+struct vnet_receiver {
+	struct vnet_link *link;
+	struct vnet_view view;
+	struct tasklet_struct tasklet;
+	struct sk_buff_head arrived;
+	/* The frame in hand. */
+	u8 *frame;
+};
+
 struct vnet_link {
 	struct vnet_dev *dev;
-	/* The thread's. */
-	struct vnet_view view;
-	struct task_struct *thread;
+	struct vnet_receiver __percpu *receiver;
 	struct vnet_port *port[NIC_MAX_GIDS];
 
 	/* Keys, or NULL: changed under the mutex. */
@@ -134,14 +147,12 @@ struct vnet_link {
 	atomic_t busy;
 	u32 nbatch;
 	struct vnet_batch *batch;
-	/* Those that their owners left to the thread. */
+	/* Those that their owners left to a receiver; and how one is called, from anywhere. */
 	struct llist_head left;
+	struct irq_work call;
 
-	struct sk_buff_head arrived;
-	/* What they occupy. */
+	/* What frames occupy that have arrived. */
 	atomic_t waiting;
-	/* The frame that the thread has in hand. */
-	u8 *frame;
 
 	struct vnet_link_counters counters;
 };
@@ -149,8 +160,7 @@ struct vnet_link {
 /* -------------------------------------------------------- link.c: addresses */
 
 int vnet_link_make(struct vnet_dev *dev);
-int vnet_link_start(struct vnet_dev *dev);
-/* Nothing arrives any more, and the thread is gone. What leaves comes to nothing. */
+/* Nothing arrives any more. What leaves comes to nothing. */
 void vnet_link_stop(struct vnet_dev *dev);
 void vnet_link_end(struct vnet_dev *dev);
 /* Frames are to fit the net device. */
@@ -178,13 +188,18 @@ int vnet_batches_make(struct vnet_link *link);
 void vnet_batches_free(struct vnet_link *link);
 /* The firmware was left: whatever it made is on its way. */
 void vnet_link_leave(struct vnet_view *view);
-/* The thread: send what was left to it. */
+/* Send what others left. */
 void vnet_batches_send(struct vnet_link *link);
 
-/* --------------------------------------------------- link_receive.c: the thread */
+/* ------------------------------------------------- link_receive.c: receivers */
 
 int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb);
-int vnet_link_thread(void *link);
+int vnet_receivers_make(struct vnet_link *link);
+/* Nothing arrives any more: when this returns, none of them runs. May sleep. */
+void vnet_receivers_stop(struct vnet_link *link);
+void vnet_receivers_free(struct vnet_link *link);
+/* A receiver will send what was left. Any context. */
+void vnet_receiver_call(struct vnet_link *link);
 
 /* -------------------------------------------------------------- link_key.c: MACs */
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that arrive: queued in softirq, taken apart and given to the firmware by
- * the link's thread, which copies each to where it is aligned and in one piece.
+ * Frames that arrive: queued by the network, taken apart and given to the firmware by
+ * a tasklet of the same processor, which the network's softirq is followed by. So
+ * answers are collected for all that has arrived, and no task has to be woken. Each
+ * frame is copied to where it is aligned and in one piece.
  */
-#include <linux/kthread.h>
 #include <linux/udp.h>
 #include <net/dst.h>
 #include <net/ip.h>
@@ -12,8 +13,8 @@
 
 #include "link.h"
 
-/* Datagrams before answers go out and others have their turn. */
-#define VNET_RECEIVE_TURN 64
+/* Bytes before answers go out and others have their turn. */
+#define VNET_RECEIVE_TURN (256 << 10)
 
 /* Kept in the datagram: where it came from, and whether that is this machine. */
 struct vnet_arrival {
@@ -50,6 +51,7 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct vnet_port *port = rcu_dereference_sk_user_data(sk);
 	bool local = skb->dev->flags & IFF_LOOPBACK;
+	struct vnet_receiver *receiver;
 	struct vnet_link *link;
 
 	if (unlikely(!port))
@@ -70,77 +72,137 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	__skb_pull(skb, sizeof(struct udphdr));
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
-	skb_queue_tail(&link->arrived, skb);
-	wake_up_process(link->thread);
+	receiver = this_cpu_ptr(link->receiver);
+	skb_queue_tail(&receiver->arrived, skb);
+	tasklet_schedule(&receiver->tasklet);
 	return 0;
 drop:
 	kfree_skb(skb);
 	return 0;
 }
 
-/* -------------------------------------------------------------- the thread */
+/* -------------------------------------------------------------- receivers */
 
-static void vnet_take_frame(struct vnet_link *link, struct sk_buff *skb, u32 offset, u32 length)
+static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb, u32 offset,
+			    u32 length)
 {
 	const struct vnet_arrival *arrival = vnet_arrival(skb);
 	const union vnet_address *from = &arrival->from;
+	struct vnet_link *link = receiver->link;
 
 	if (length > VNET_LINK_FRAME + sizeof(struct vnet_trailer) ||
-	    skb_copy_bits(skb, offset, link->frame, length)) {
+	    skb_copy_bits(skb, offset, receiver->frame, length)) {
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, arrival->local, link->frame, length);
+	length = vnet_unseal(link, from, arrival->local, receiver->frame, length);
 	if (length)
-		nic_receive(&link->view.nic, &from->nic, link->frame, length);
+		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length);
 }
 
 /* The network may have joined frames of one length. */
-static void vnet_take(struct vnet_link *link, struct sk_buff *skb)
+static void vnet_take(struct vnet_receiver *receiver, struct sk_buff *skb)
 {
 	u32 each = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len;
 	u32 offset;
 
 	for (offset = 0; offset < skb->len; offset += each)
-		vnet_take_frame(link, skb, offset, min(each, skb->len - offset));
-	atomic_sub(skb->truesize, &link->waiting);
+		vnet_take_frame(receiver, skb, offset, min(each, skb->len - offset));
+	atomic_sub(skb->truesize, &receiver->link->waiting);
 	consume_skb(skb);
 }
 
-/* Was there anything to do? */
-static bool vnet_link_run(struct vnet_link *link)
+/* In softirq, on whichever processor: a receiver's tasklet is nowhere twice. */
+static void vnet_receive(struct tasklet_struct *tasklet)
 {
+	struct vnet_receiver *receiver = from_tasklet(receiver, tasklet, tasklet);
+	struct vnet_link *link = receiver->link;
 	int idx = srcu_read_lock(&vnet_inside);
 	struct sk_buff *skb;
-	u32 n = 0;
+	u32 bytes = 0;
 
 	vnet_batches_send(link);
-	while (n < VNET_RECEIVE_TURN && (skb = skb_dequeue(&link->arrived))) {
-		vnet_take(link, skb);
-		n++;
+	while (bytes < VNET_RECEIVE_TURN && (skb = skb_dequeue(&receiver->arrived))) {
+		bytes += skb->truesize;
+		vnet_take(receiver, skb);
 	}
-	if (n)
-		nic_receive_end(&link->view.nic);
+	if (bytes)
+		nic_receive_end(&receiver->view.nic);
 	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell(link->dev);
-	return n;
+	/* After others; whoever queues anything from now on calls us. */
+	if (!skb_queue_empty(&receiver->arrived))
+		tasklet_schedule(tasklet);
 }
 
-int vnet_link_thread(void *arg)
+/* Softirqs are served when an interrupt ends: without a thread, wherever this is. */
+static void vnet_receiver_called(struct irq_work *work)
 {
-	struct vnet_link *link = arg;
+	struct vnet_link *link = container_of(work, struct vnet_link, call);
 
-	while (!kthread_should_stop()) {
-		if (vnet_link_run(link)) {
-			cond_resched();
-			continue;
-		}
-		set_current_state(TASK_IDLE);
-		/* The state before the look; they queue, and then wake. */
-		if (skb_queue_empty(&link->arrived) && llist_empty(&link->left) &&
-		    !kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
+	tasklet_schedule(&this_cpu_ptr(link->receiver)->tasklet);
+}
+
+void vnet_receiver_call(struct vnet_link *link)
+{
+	irq_work_queue(&link->call);
+}
+
+/* -------------------------------------------------------------------- life */
+
+int vnet_receivers_make(struct vnet_link *link)
+{
+	int cpu;
+
+	init_irq_work(&link->call, vnet_receiver_called);
+	link->receiver = alloc_percpu(struct vnet_receiver);
+	if (!link->receiver)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+	{
+		struct vnet_receiver *receiver = per_cpu_ptr(link->receiver, cpu);
+
+		receiver->link = link;
+		receiver->view = link->dev->agent;
+		receiver->view.may_sleep = false;
+		receiver->view.nic.host = &receiver->view;
+		tasklet_setup(&receiver->tasklet, vnet_receive);
+		skb_queue_head_init(&receiver->arrived);
+	}
+	for_each_possible_cpu(cpu)
+	{
+		struct vnet_receiver *receiver = per_cpu_ptr(link->receiver, cpu);
+
+		receiver->frame = kvmalloc_node(VNET_LINK_FRAME + sizeof(struct vnet_trailer),
+						GFP_KERNEL, cpu_to_node(cpu));
+		if (!receiver->frame)
+			return -ENOMEM;
 	}
 	return 0;
+}
+
+void vnet_receivers_stop(struct vnet_link *link)
+{
+	int cpu;
+
+	if (!link->receiver)
+		return;
+	irq_work_sync(&link->call);
+	for_each_possible_cpu(cpu) tasklet_kill(&per_cpu_ptr(link->receiver, cpu)->tasklet);
+}
+
+void vnet_receivers_free(struct vnet_link *link)
+{
+	int cpu;
+
+	if (!link->receiver)
+		return;
+	for_each_possible_cpu(cpu)
+	{
+		struct vnet_receiver *receiver = per_cpu_ptr(link->receiver, cpu);
+
+		skb_queue_purge(&receiver->arrived);
+		kvfree(receiver->frame);
+	}
+	free_percpu(link->receiver);
 }

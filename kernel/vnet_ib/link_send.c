@@ -5,22 +5,26 @@
  * follow each other to one peer go as one datagram, which the network cuts.
  */
 #include <linux/crc32c.h>
-#include <linux/kthread.h>
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6_stubs.h>
+#include <net/route.h>
 #include <net/udp.h>
 
 #include "link.h"
 
 /* What the network takes as one datagram to be cut: bytes. */
 #define VNET_MOST_BYTES 65000
-/* Where the network could not cut one, so many go without being tried. */
-#define VNET_UNCUT 256
+/* A shorter datagram is in one piece of memory. */
+#define VNET_LINEAR_BYTES 2048
 /* Frames begin at multiples of so many bytes. */
 #define VNET_FRAME_ALIGN 64
 /* What plat_frame() promises, and a trailer. */
 #define VNET_FRAME_ROOM (VNET_WIRE_MAX_FRAME + sizeof(struct vnet_trailer))
-/* Owner of batches that are left to the thread. */
+/* Owner of batches that are left to a receiver. */
 #define VNET_LEFT 1ul
 
 /* ------------------------------------------------------------------- batches */
@@ -125,11 +129,12 @@ static bool vnet_may_leave(struct vnet_link *link, const struct vnet_port *port,
 }
 
 /* How many frames from the first on can go as one datagram. */
-static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most)
+static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most, u32 *bytes)
 {
 	u32 length = batch->frame[first].length;
 	u32 n = 1, total = length;
 
+	*bytes = length;
 	if (length > most)
 		return 1;
 	while (first + n < batch->n && n < UDP_MAX_SEGMENTS) {
@@ -140,6 +145,7 @@ static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most)
 		    memcmp(&batch->frame[first + n].to, &batch->frame[first].to,
 			   sizeof(union vnet_address)))
 			break;
+		*bytes = total;
 		n++;
 		/* A shorter one is the last. */
 		if (next < length)
@@ -148,87 +154,212 @@ static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most)
 	return n;
 }
 
-/* As one datagram, if there are several: 0 or -errno. */
-static int vnet_send_alike(struct vnet_port *port, struct vnet_batch *batch, u32 first, u32 n)
-{
-	struct kvec vec[VNET_BATCH_FRAMES];
-	u8 control[CMSG_SPACE(sizeof(u16))] __aligned(sizeof(long)) = {};
-	struct cmsghdr *cmsg = (struct cmsghdr *)control;
-	struct msghdr msg = {
-		.msg_name = &batch->frame[first].to.any,
-		.msg_namelen = vnet_address_size(&batch->frame[first].to),
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL,
-	};
-	size_t total = 0;
-	u32 i;
-	int ret;
+/* All that is between a frame and its datagram. */
+struct vnet_way {
+	struct net *net;
+	struct sock *sk;
+	struct dst_entry *dst;
+	u32 headers;
+};
 
-	for (i = 0; i < n; i++) {
-		vec[i].iov_base = batch->arena + batch->frame[first + i].offset;
-		vec[i].iov_len = batch->frame[first + i].length;
-		total += vec[i].iov_len;
-	}
-	if (n > 1) {
-		cmsg->cmsg_level = SOL_UDP;
-		cmsg->cmsg_type = UDP_SEGMENT;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(u16));
-		*(u16 *)CMSG_DATA(cmsg) = batch->frame[first].length;
-		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
-	}
-	ret = kernel_sendmsg(port->sock, &msg, vec, n, total);
-	return ret < 0 ? ret : 0;
+/* The way from one of our addresses to another address: 0 or -errno. */
+static int vnet_way_find4(struct vnet_way *way, const struct vnet_port *port,
+			  const struct sockaddr_in *to)
+{
+	struct flowi4 flow = {
+		.daddr = to->sin_addr.s_addr,
+		.saddr = port->own.in.sin_addr.s_addr,
+		.fl4_dport = to->sin_port,
+		.fl4_sport = port->own.in.sin_port,
+		.flowi4_proto = IPPROTO_UDP,
+		.flowi4_uid = way->sk->sk_uid,
+	};
+	struct rtable *route = ip_route_output_flow(way->net, &flow, way->sk);
+
+	if (IS_ERR(route))
+		return PTR_ERR(route);
+	way->dst = &route->dst;
+	way->headers = sizeof(struct iphdr) + sizeof(struct udphdr);
+	return 0;
 }
 
-/* The network cannot cut it: one after the other. */
-static int vnet_send_each(struct vnet_port *port, struct vnet_batch *batch, u32 first, u32 n)
+static int vnet_way_find6(struct vnet_way *way, const struct vnet_port *port,
+			  const struct sockaddr_in6 *to)
 {
-	u32 i;
-	int err = 0;
+	struct flowi6 flow = {
+		.daddr = to->sin6_addr,
+		.saddr = port->own.in6.sin6_addr,
+		.fl6_dport = to->sin6_port,
+		.fl6_sport = port->own.in6.sin6_port,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_oif = to->sin6_scope_id,
+		.flowi6_uid = way->sk->sk_uid,
+	};
 
-	for (i = 0; i < n && !err; i++)
-		err = vnet_send_alike(port, batch, first + i, 1);
-	return err;
+	way->dst = ipv6_stub->ipv6_dst_lookup_flow(way->net, way->sk, &flow, NULL);
+	way->headers = sizeof(struct ipv6hdr) + sizeof(struct udphdr);
+	return PTR_ERR_OR_ZERO(way->dst);
+}
+
+static int vnet_way_find(struct vnet_way *way, const struct vnet_port *port,
+			 const union vnet_address *to)
+{
+	way->sk = port->sock->sk;
+	way->net = sock_net(way->sk);
+	if (to->any.sa_family == AF_INET)
+		return vnet_way_find4(way, port, &to->in);
+	return vnet_way_find6(way, port, &to->in6);
+}
+
+/* Room for so many bytes, and for all headers before them. */
+static struct sk_buff *vnet_skb_make(const struct vnet_way *way, u32 length)
+{
+	u32 linear = length <= VNET_LINEAR_BYTES ? length : 0;
+	u32 room = LL_RESERVED_SPACE(way->dst->dev) + way->headers;
+	struct sk_buff *skb;
+	int err;
+
+	/* What qdiscs and queues of net devices may hold of our frames. */
+	if (refcount_read(&way->sk->sk_wmem_alloc) > VNET_SEND_QUEUE)
+		return NULL;
+	skb = alloc_skb_with_frags(room + linear, length - linear, PAGE_ALLOC_COSTLY_ORDER, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, room);
+	skb_put(skb, linear);
+	skb->data_len = length - linear;
+	skb->len += skb->data_len;
+	skb_set_owner_w(skb, way->sk);
+	return skb;
+}
+
+static void vnet_put_udp(struct sk_buff *skb, __be16 from, __be16 to)
+{
+	struct udphdr *udp;
+
+	skb_push(skb, sizeof(*udp));
+	skb_reset_transport_header(skb);
+	udp = udp_hdr(skb);
+	udp->source = from;
+	udp->dest = to;
+	udp->len = htons(skb->len);
+	/* It is finished by whoever cuts it, or by the hardware. */
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
+static int vnet_send_skb4(const struct vnet_way *way, const struct vnet_port *port,
+			  const struct sockaddr_in *to, struct sk_buff *skb)
+{
+	const struct sockaddr_in *from = &port->own.in;
+	struct iphdr *ip;
+
+	vnet_put_udp(skb, from->sin_port, to->sin_port);
+	udp_hdr(skb)->check = ~csum_tcpudp_magic(from->sin_addr.s_addr, to->sin_addr.s_addr,
+						 skb->len, IPPROTO_UDP, 0);
+	skb_push(skb, sizeof(*ip));
+	skb_reset_network_header(skb);
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	ip = ip_hdr(skb);
+	/* What is too long for some network on the way goes in pieces: no IP_DF. */
+	*ip = (struct iphdr){
+		.version = 4,
+		.ihl = sizeof(*ip) / 4,
+		.ttl = ip4_dst_hoplimit(way->dst),
+		.protocol = IPPROTO_UDP,
+		.saddr = from->sin_addr.s_addr,
+		.daddr = to->sin_addr.s_addr,
+	};
+	__ip_select_ident(way->net, ip, skb_shinfo(skb)->gso_segs ?: 1);
+	return ip_local_out(way->net, way->sk, skb);
+}
+
+static int vnet_send_skb6(const struct vnet_way *way, const struct vnet_port *port,
+			  const struct sockaddr_in6 *to, struct sk_buff *skb)
+{
+	const struct sockaddr_in6 *from = &port->own.in6;
+	struct ipv6hdr *ip;
+
+	vnet_put_udp(skb, from->sin6_port, to->sin6_port);
+	udp_hdr(skb)->check =
+		~csum_ipv6_magic(&from->sin6_addr, &to->sin6_addr, skb->len, IPPROTO_UDP, 0);
+	skb_push(skb, sizeof(*ip));
+	skb_reset_network_header(skb);
+	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+	ip = ipv6_hdr(skb);
+	ip6_flow_hdr(ip, 0, 0);
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = ip6_dst_hoplimit(way->dst);
+	ip->saddr = from->sin6_addr;
+	ip->daddr = to->sin6_addr;
+	/* Here, too, what is too long goes in pieces. */
+	skb->ignore_df = 1;
+	return ip6_local_out(way->net, way->sk, skb);
 }
 
 /*
- * A net device may be one for which nobody cuts (before 6.11, one without checksums
- * of its own); that is known only after all of it was copied.
+ * As one datagram. Several frames are cut apart where it leaves, by the net device or
+ * just before, so they go through the network, and are announced to the device, as one.
  */
-static bool vnet_may_cut(struct vnet_port *port)
+static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *port,
+			   const struct vnet_batch *batch, u32 first, u32 n, u32 total)
 {
-	u32 uncut = READ_ONCE(port->uncut);
-
-	if (likely(!uncut))
-		return true;
-	WRITE_ONCE(port->uncut, uncut - 1);
-	return false;
-}
-
-static int vnet_send_to(struct vnet_port *port, struct vnet_batch *batch, u32 first, u32 n)
-{
+	const union vnet_address *to = &batch->frame[first].to;
+	struct sk_buff *skb = vnet_skb_make(way, total);
+	u32 i, at = 0;
 	int err;
 
-	if (n > 1 && !vnet_may_cut(port))
-		return vnet_send_each(port, batch, first, n);
-	err = vnet_send_alike(port, batch, first, n);
-	if (n == 1 || (err != -EINVAL && err != -EIO && err != -EMSGSIZE))
-		return err;
-	WRITE_ONCE(port->uncut, VNET_UNCUT);
-	return vnet_send_each(port, batch, first, n);
+	if (!skb)
+		return -ENOBUFS;
+	for (i = first; i < first + n; i++) {
+		err = skb_store_bits(skb, at, batch->arena + batch->frame[i].offset,
+				     batch->frame[i].length);
+		if (WARN_ON_ONCE(err)) {
+			kfree_skb(skb);
+			return err;
+		}
+		at += batch->frame[i].length;
+	}
+	if (n > 1) {
+		skb_shinfo(skb)->gso_size = batch->frame[first].length;
+		skb_shinfo(skb)->gso_segs = n;
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	}
+	skb_dst_set(skb, dst_clone(way->dst));
+	if (to->any.sa_family == AF_INET)
+		err = vnet_send_skb4(way, port, &to->in, skb);
+	else
+		err = vnet_send_skb6(way, port, &to->in6, skb);
+	return net_xmit_eval(err);
 }
 
-static void vnet_send_some(struct vnet_link *link, struct vnet_batch *batch, u32 first, u32 n)
+static int vnet_send_to(const struct vnet_port *port, const struct vnet_batch *batch, u32 first,
+			u32 n, u32 total)
+{
+	struct vnet_way way;
+	int err = vnet_way_find(&way, port, &batch->frame[first].to);
+
+	if (err)
+		return err;
+	err = vnet_send_alike(&way, port, batch, first, n, total);
+	dst_release(way.dst);
+	return err;
+}
+
+static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batch, u32 first, u32 n,
+			   u32 total)
 {
 	struct vnet_port *port = vnet_port_at(link, batch->frame[first].to.port);
 
 	if (port && !vnet_may_leave(link, port, &batch->frame[first].to))
 		return;
-	if (!port || vnet_send_to(port, batch, first, n))
+	if (!port || vnet_send_to(port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 
-/* In a task that may sleep; the caller is inside. */
+/* Where the network may be called; the caller is inside. */
 static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 {
 	u32 most = nic_load(&link->dev->agent.nic.hdr->settings.payload) + VNET_WIRE_SLACK +
@@ -236,9 +367,9 @@ static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 	u32 first = 0;
 
 	while (first < batch->n) {
-		u32 n = vnet_count_alike(batch, first, most);
+		u32 total, n = vnet_count_alike(batch, first, most, &total);
 
-		vnet_send_some(link, batch, first, n);
+		vnet_send_some(link, batch, first, n, total);
 		first += n;
 	}
 	batch->n = 0;
@@ -249,7 +380,7 @@ static void vnet_batch_leave(struct vnet_link *link, struct vnet_batch *batch)
 {
 	WRITE_ONCE(batch->owner, VNET_LEFT);
 	llist_add(&batch->left, &link->left);
-	wake_up_process(link->thread);
+	vnet_receiver_call(link);
 }
 
 void vnet_batches_send(struct vnet_link *link)
@@ -324,7 +455,7 @@ void plat_flush(struct nic *nic)
 	for (batch = batch ? batch->first : NULL; batch; batch = next) {
 		next = batch->next;
 		/* What consumers in the kernel hold, nobody knows. */
-		if (batch->n && !view->may_sleep) {
+		if (batch->n && !view->may_send) {
 			vnet_batch_leave(link, batch);
 			continue;
 		}

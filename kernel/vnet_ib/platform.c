@@ -15,6 +15,8 @@
 
 /* After so many bytes others get their turn, where that is possible. */
 #define VNET_COPY_CHUNK (1u << 20)
+/* Softirqs do not wait for longer copies than this; frames are never so long. */
+#define VNET_COPY_SHORT (64u << 10)
 /* The end of a copy becomes visible last. */
 #define VNET_TAIL 8
 
@@ -94,10 +96,9 @@ static void vnet_copy_last(void *dst, const void *src, u64 n)
 	vnet_copy_tail(dst + body, src + body, n - body);
 }
 
-enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
-			       const struct nic_piece *src, u32 nsrc, u64 length)
+static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct nic_piece *dst,
+				      const struct nic_piece *src, u64 length, bool may_pause)
 {
-	const struct vnet_view *view = nic->host;
 	struct vnet_cursor to = { .dev = view->dev, .piece = dst };
 	struct vnet_cursor from = { .dev = view->dev, .piece = src };
 	u64 n, chunk = 0;
@@ -118,13 +119,32 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		vnet_cursor_move(&from, n);
 		vnet_cursor_move(&to, n);
 		chunk += n;
-		if (chunk >= VNET_COPY_CHUNK && view->may_sleep) {
+		if (chunk >= VNET_COPY_CHUNK && may_pause) {
 			/* Lock words of the firmware are held: nobody spins on them for long. */
 			cond_resched();
 			chunk = 0;
 		}
 	}
 	return NIC_COPY_OK;
+}
+
+/*
+ * In a long copy of a task, softirqs have their turn. One of them that receives a
+ * frame for just the queue pair whose request this is finds its lock held, and
+ * refuses the frame: it comes again.
+ */
+enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	const struct vnet_view *view = nic->host;
+	enum nic_copy_result result;
+
+	if (likely(length <= VNET_COPY_SHORT || !view->may_sleep))
+		return vnet_copy(view, dst, src, length, false);
+	vnet_leave();
+	result = vnet_copy(view, dst, src, length, true);
+	vnet_enter();
+	return result;
 }
 
 /* --------------------------------------------------------------- the rest */

@@ -191,8 +191,11 @@ static void vnet_poll_doors(struct vnet_dev *dev)
 static bool vnet_run(struct vnet_dev *dev, u64 *next)
 {
 	int idx = srcu_read_lock(&vnet_inside);
-	bool pending = nic_run(&dev->agent.nic, VNET_BUDGET, next);
+	bool pending;
 
+	vnet_enter();
+	pending = nic_run(&dev->agent.nic, VNET_BUDGET, next);
+	vnet_leave();
 	srcu_read_unlock(&vnet_inside, idx);
 	return pending;
 }

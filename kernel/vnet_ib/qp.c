@@ -284,7 +284,9 @@ int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	u8 state, draining;
 
 	mutex_lock(&dev->commands);
+	vnet_enter();
 	result = nic_qp_query(&dev->agent.nic, ibqp->qp_num, &nic, &state, &draining);
+	vnet_leave();
 	mutex_unlock(&dev->commands);
 	if (result != NIC_OK)
 		return vnet_errno(result);

@@ -106,7 +106,23 @@ struct vnet_view {
 	struct vnet_dev *dev;
 	/* In the context of a process or of the NIC processor. */
 	bool may_sleep;
+	/* Not in that of somebody whose locks the network might want, too. */
+	bool may_send;
 };
+
+/*
+ * A task is in the firmware, and holds locks of it for moments, and no softirq of its
+ * processor finds them held. For a long copy this ends: see plat_copy().
+ */
+static inline void vnet_enter(void)
+{
+	local_bh_disable();
+}
+
+static inline void vnet_leave(void)
+{
+	local_bh_enable();
+}
 
 /* ------------------------------------------------------------- the device */
 
@@ -155,8 +171,8 @@ int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 int vnet_processor_start(struct vnet_dev *dev);
 void vnet_processor_stop(struct vnet_dev *dev);
 /*
- * The firmware was left in task context: tell of completion events. Handlers
- * are called here, so the caller holds nothing.
+ * The firmware was left by a task, or by a softirq that has interrupted no consumer:
+ * tell of completion events. Handlers are called here, so the caller holds nothing.
  */
 void vnet_tell(struct vnet_dev *dev);
 /* The same for callers that may hold their consumers' locks. Any context. */
@@ -167,8 +183,14 @@ void vnet_tell_later(struct vnet_dev *dev);
 		enum nic_result result_;                                                           \
                                                                                                    \
 		lockdep_assert_held(&(dev)->commands);                                             \
-		while ((result_ = (call)) == NIC_BUSY)                                             \
+		for (;;) {                                                                         \
+			vnet_enter();                                                              \
+			result_ = (call);                                                          \
+			vnet_leave();                                                              \
+			if (result_ != NIC_BUSY)                                                   \
+				break;                                                             \
 			vnet_command_pause(dev);                                                   \
+		}                                                                                  \
 		result_;                                                                           \
 	})
 void vnet_command_pause(struct vnet_dev *dev);
