@@ -4,7 +4,6 @@
  * given to the network in as few calls as can be. Frames of one length that
  * follow each other to one peer go as one datagram, which the network cuts.
  */
-#include <linux/crc32c.h>
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
 #include <net/ip.h>
@@ -473,9 +472,4 @@ void vnet_link_leave(struct vnet_view *view)
 	idx = srcu_read_lock(&vnet_inside);
 	plat_flush(&view->nic);
 	srcu_read_unlock(&vnet_inside, idx);
-}
-
-u32 plat_crc32c(u32 crc, const void *data, u64 length)
-{
-	return ~crc32c(~crc, data, length);
 }

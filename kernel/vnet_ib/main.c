@@ -29,6 +29,7 @@ static int __init vnet_init(void)
 	if (err)
 		return err;
 	vnet_name_stats();
+	vnet_crc_choose();
 	rdma_link_register(&vnet_link_ops);
 	return 0;
 }

@@ -167,6 +167,9 @@ int vnet_newlink(const char *name, struct net_device *netdev);
 void vnet_delete_all(void);
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg);
 
+/* crc.c: before the first frame */
+void vnet_crc_choose(void);
+
 /* processor.c */
 int vnet_processor_start(struct vnet_dev *dev);
 void vnet_processor_stop(struct vnet_dev *dev);
