@@ -670,12 +670,17 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 			plat_flush(nic);
 			return false;
 		}
-		if (!*budget)
-			goto later;
-		(*budget)--;
 		/* Before the look: what is posted after it is new. */
 		prod = nic_load_acquire(&ring->prod);
-		sent = nic_send_next(&s, ring);
+		if (*budget) {
+			(*budget)--;
+			sent = nic_send_next(&s, ring);
+		} else if (nic_load(&s.ep->again) || prod != s.ep->sq_next) {
+			goto later;
+		} else {
+			/* Nothing is left: nobody has to come back for it. */
+			sent = NIC_SENT_REST;
+		}
 	}
 	plat_flush(nic);
 	if (sent == NIC_SENT_REST) {
