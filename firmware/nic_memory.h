@@ -585,8 +585,10 @@ struct nic_row {
 	u64 queue_since;
 	/* Packets were seen to overtake each other by so much, us. */
 	u32 slack;
-	u32 rsvd0;
-	u64 rsvd[3];
+	/* A long frame was lost: none until then, NIC clock, ns; for so long, ms. */
+	u32 short_for;
+	u64 short_until;
+	u64 rsvd[2];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
@@ -626,6 +628,9 @@ struct nic_endpoint {
 	/* Next request to cut into packets, and how far the first of these is cut. */
 	u32 sq_next;
 	u32 cut;
+	/* How long its packets are: all the same, see nic_arrive_early(). */
+	u32 piece;
+	u32 rsvd;
 	/* Requests are queued, and cannot be sent until an answer comes. */
 	u32 resting;
 	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */
@@ -716,7 +721,12 @@ struct nic_settings {
 	u32 piggyback;
 	/* The NIC processor waits so many turns at an endpoint that it emptied. */
 	u32 linger;
-	u32 rsvd[3];
+	/*
+	 * Payload of a frame that no network on the way has to cut (0: any). Longer ones
+	 * are made as long as they arrive.
+	 */
+	u32 fit;
+	u32 rsvd[2];
 	/* Share of the NIC processor of connections by service level; 0 counts as 1. */
 	u8 weight[16];
 };

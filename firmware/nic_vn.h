@@ -138,6 +138,8 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /* The row begins a new life: packets that nothing but their channels knew are over. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
+/* How long the packets of a message that begins now may be. */
+u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now);
 /* Packets of this row whose time has come, and how the row goes on. */
 void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 

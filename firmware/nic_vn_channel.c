@@ -27,6 +27,11 @@
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
 #define NIC_SOON_NS 1000000ull
+/* After a long frame was lost there are none for so long, ms; twice as long each time. */
+#define NIC_SHORT_MS 1000u
+#define NIC_SHORT_MOST_MS 30000u
+/* How fast that is forgotten, by long frames that arrive. */
+#define NIC_SHORT_DECAY 64u
 /* So long a channel is kept for who is next. */
 #define NIC_TURN_NS 500000ull
 /* A responder cannot ask for a longer wait than IB's longest RNR timer. */
@@ -279,6 +284,33 @@ static void nic_row_learn(struct nic_row *row, bool needed)
 		row->slack = 2 * nic_row_slack(row);
 }
 
+u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now)
+{
+	u32 fit = nic->hdr->settings.fit, payload = nic_row_payload(row);
+
+	if (fit < VNET_WIRE_MIN_PAYLOAD || fit >= payload || now >= row->short_until)
+		return payload;
+	return fit;
+}
+
+/*
+ * A long frame has arrived, or it was lost: all of it, by any of the pieces that the
+ * network has cut it into. The others occupy the receiver's memory for a while (30 s,
+ * with Linux), so where frames are lost there must not be many of these.
+ */
+static void nic_row_long(struct nic_row *row, bool lost, u64 now)
+{
+	if (!lost) {
+		row->short_for -= (row->short_for + NIC_SHORT_DECAY - 1) / NIC_SHORT_DECAY;
+	} else if (now >= row->short_until) {
+		row->short_for = row->short_for > NIC_SHORT_MOST_MS / 2 ? NIC_SHORT_MOST_MS :
+									  2 * row->short_for;
+		if (row->short_for < NIC_SHORT_MS)
+			row->short_for = NIC_SHORT_MS;
+		row->short_until = now + row->short_for * 1000000ull;
+	}
+}
+
 static void nic_answered_add(struct nic_answered *out, u32 qpn)
 {
 	u32 i;
@@ -436,6 +468,8 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	nic_row_grow(row);
 	if (tx->retries)
 		nic_row_learn(row, latest);
+	if (nic->hdr->settings.fit && tx->length > nic->hdr->settings.fit)
+		nic_row_long(row, tx->retries && latest, now);
 	if (ack->code == VNET_RETURN_ERROR)
 		nic_tx_returned(nic, row, tx, ack);
 	else

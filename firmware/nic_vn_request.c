@@ -479,13 +479,16 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		.opcode = s->r.wqe.opcode,
 		.unordered = s->qp->type == NIC_QPT_UD,
 	};
+	u32 piece;
 
 	if (!nic_lock(s->nic, &row->lock))
 		return NIC_SENT_LATER;
 	nic_row_wake(s->nic, row);
-	packet.length = (u32)(left < nic_row_payload(row) || s->qp->type == NIC_QPT_UD ?
-				      left :
-				      nic_row_payload(row));
+	/* Of a message all are of one length: see nic_arrive_early(). */
+	if (!ep->cut)
+		ep->piece = nic_row_piece(s->nic, row, now);
+	piece = ep->piece && ep->piece < nic_row_payload(row) ? ep->piece : nic_row_payload(row);
+	packet.length = (u32)(left < piece || s->qp->type == NIC_QPT_UD ? left : piece);
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
 	return nic_launch(s, &packet, now) ? NIC_SENT : nic_wait_for_row(s);

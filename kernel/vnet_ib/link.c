@@ -190,10 +190,18 @@ void vnet_link_fit(struct vnet_dev *dev)
 	struct nic_settings *settings = &dev->agent.nic.hdr->settings;
 	u32 extra = VNET_HEADERS + VNET_WIRE_SLACK + sizeof(struct vnet_trailer);
 	u32 mtu = READ_ONCE(dev->netdev->mtu);
-	u32 payload = mtu > extra ? (mtu - extra) & ~63u : 0;
+	u32 fit = mtu > extra ? (mtu - extra) & ~63u : 0;
 
+	fit = clamp_t(u32, fit, VNET_WIRE_MIN_PAYLOAD, VNET_LINK_PAYLOAD);
+	/*
+	 * A net device that leaves checksums to the processor makes nothing else for
+	 * frames, either: fewer and longer ones, which IP cuts into fragments, are a
+	 * fraction of the work. Others have their own ways with many frames at once, and
+	 * none with fragments.
+	 */
+	nic_store(&settings->fit, fit);
 	nic_store(&settings->payload,
-		  clamp_t(u32, payload, VNET_WIRE_MIN_PAYLOAD, VNET_LINK_PAYLOAD));
+		  dev->netdev->features & NETIF_F_CSUM_MASK ? fit : VNET_LINK_PAYLOAD);
 	/* Short frames occupy several times what they carry. */
 	nic_store(&settings->window, VNET_LINK_QUEUE / 8);
 }

@@ -361,7 +361,7 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 /* Where the network may be called; the caller is inside. */
 static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 {
-	u32 most = nic_load(&link->dev->agent.nic.hdr->settings.payload) + VNET_WIRE_SLACK +
+	u32 most = nic_load(&link->dev->agent.nic.hdr->settings.fit) + VNET_WIRE_SLACK +
 		   sizeof(struct vnet_trailer);
 	u32 first = 0;
 
