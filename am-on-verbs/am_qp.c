@@ -146,7 +146,7 @@ void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, struct am_
 {
 	if (!region)
 		return;
-	if (bulk->async && bulk->slot) {
+	if (bulk->async && bulk->slot && bulk->slot->outstanding) {
 		bulk->slot->region = region;
 		return;
 	}

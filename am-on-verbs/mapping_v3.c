@@ -157,7 +157,7 @@ static int wait_for_room(struct am_conn *conn, unsigned int n)
 			return EIO;
 		poll_sends(conn->eb);
 	}
-	return 0;
+	return conn->state == AM_BROKEN ? EIO : 0;
 }
 
 static int post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)

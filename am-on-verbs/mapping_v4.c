@@ -385,7 +385,7 @@ static int wait_for_room(struct am_conn *conn, unsigned int n)
 			return EIO;
 		v4_poll(conn->eb);
 	}
-	return 0;
+	return conn->state == AM_BROKEN ? EIO : 0;
 }
 
 /* What has been sent since the last completion was asked for is told by the next. */
