@@ -48,6 +48,8 @@ usage_options() {
   --json                print JSON: every run of every figure
   --plot DIRECTORY      write the curves there, and their plots as SVG and PNG
   --help                show this text
+
+Further settings of Active Messages are taken from AM_SETTINGS.
 EOF
 }
 
@@ -138,7 +140,7 @@ run_two() {
 	shift 4
 
 	mapfile -t options < <(device_options "$device")
-	run_one "$out" env ${mapping:+AM_SETTINGS="mapping=$mapping"} \
+	run_one "$out" env AM_SETTINGS="${AM_SETTINGS:+$AM_SETTINGS,}${mapping:+mapping=$mapping}" \
 		"$VNET" run "${options[@]}" -n 2 "$BIN/$program" \
 		--cpus "$CLIENT_CPU,$SERVER_CPU" --device "$device" "$@"
 }
@@ -172,8 +174,9 @@ measure_ucx_am() {	# KEY
 print_frame() {
 	printf '%s%s%s\n' "$BOLD" "$TITLE" "$PLAIN"
 	print_machine
-	printf 'devices: %s; mappings: %s; credits: %s; seeds: none, nothing is drawn by lot\n\n' \
-		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS"
+	printf 'devices: %s; mappings: %s; credits: %s; other settings: %s\n' \
+		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS" "${AM_SETTINGS:-none}"
+	printf 'seeds:   none, nothing is drawn by lot\n\n'
 }
 
 # The figures that have limits, if there are such.
@@ -199,6 +202,7 @@ json_frame() {
 	printf '  "devices": %s, "mappings": %s, "credits": %s, "seeds": [],\n' \
 		"$(json_list json_string "${DEVICES[@]}")" \
 		"$(json_list json_string "${MAPPINGS[@]}")" "$CREDITS"
+	printf '  "settings": %s,\n' "$(json_string "${AM_SETTINGS-}")"
 	printf '  "rounds": %s, "server_cpu": %s, "client_cpu": %s,\n' \
 		"$ROUNDS" "$SERVER_CPU" "$CLIENT_CPU"
 	printf '  "load_before": %s, "waited_percent": %s, "stolen_percent": %s,\n' \
