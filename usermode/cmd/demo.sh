@@ -12,8 +12,8 @@ ${BOLD}vnet demo${PLAIN}
 
 Runs perftest's ib_send_lat and ib_write_bw, as the distribution ships them, over
 vnet0, and the same exchange over TCP on the loopback interface, and prints what
-they measured. As root it installs the Debian packages that are missing; else it
-names them. Takes less than a minute once built.
+they measured; then what a small Active Message costs beside plain verbs. As root
+it installs the Debian packages that are missing; else it names them. Takes less than a minute once built.
 EOF
 }
 
@@ -108,6 +108,34 @@ demo_table() {
 	printf '\nTCP does the same as the program in its row: polls, sleeps, streams. One way, medians;\neach side on a CPU of its own.\n'
 }
 
+# LogP of one of bench/am's programs; sets NAME_ns for each of its parameters.
+demo_logp() {	# PROGRAM [OPTION...]
+	local out=$demo_dir/logp.out name
+
+	progress "running $1"
+	(cmd_run -n 2 "$TREE/bin/$1" "${@:2}" "${demo_tcp_cpus[@]}") >"$out" 2>"$out.err"
+	for name in rtt_half_ns o_s_ns o_r_ns g_ns; do
+		printf -v "$name" %s "$(named_value "$out" "$name")"
+	done
+	[[ -n $rtt_half_ns && -n $g_ns ]] && return
+	progress_end
+	cat "$out" "$out.err" >&2
+	die "$EXIT_VNET" "$1 over vnet0 failed"
+}
+
+demo_active_messages() {
+	local rtt_half_ns o_s_ns o_r_ns g_ns verbs
+
+	demo_logp raw_logp --iters 10000 --size 16
+	verbs=$rtt_half_ns
+	demo_logp am_logp --iters 10000
+	progress_end
+	printf '\nActive Messages over vnet0: half a round trip %.2f us (verbs alone, 16 bytes: %.2f),\n' \
+		"$(awk "BEGIN { print $rtt_half_ns / 1000 }")" "$(awk "BEGIN { print $verbs / 1000 }")"
+	printf 'LogP: o_s %.0f ns, o_r %.0f ns, g %.0f ns. More of it: %svnet bench logp%s\n\n' \
+		"$o_s_ns" "$o_r_ns" "$g_ns" "$BOLD" "$PLAIN"
+}
+
 cmd_demo() {
 	local demo_dir VALUE demo_server=() demo_client=() demo_tcp_cpus=()
 
@@ -132,6 +160,7 @@ cmd_demo() {
 	demo_place
 	demo_device
 	demo_table
+	demo_active_messages
 	printf 'More: %svnet bench peers%s, %svnet run --help%s, %svnet pair --help%s\n' \
 		"$BOLD" "$PLAIN" "$BOLD" "$PLAIN" "$BOLD" "$PLAIN"
 }
