@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,17 +239,22 @@ static void allocated(void)
 	}
 }
 
-/* A file may be truncated by anybody, and nothing tells: not kept. */
+/* A file may be truncated by anybody, and nothing tells: not kept. The C library's is one. */
 static void of_a_file(void)
 {
-	const char *dir = getenv("VNET_TEST_DIR");
-	char path[256];
+	struct statfs fs;
 	uint8_t *memory;
+	Dl_info info;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/source", dir ? dir : ".");
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	must(fd >= 0 && !ftruncate(fd, SIZE), path);
+	must(dladdr((void *)dlsym(RTLD_NEXT, "mmap"), &info), "dladdr");
+	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && lseek(fd, 0, SEEK_END) >= (off_t)SIZE && !fstatfs(fd, &fs), info.dli_fname);
+	if (fs.f_type == TMPFS_MAGIC) {
+		printf("SKIP: %s is in memory, not in a file\n", info.dli_fname);
+		close(fd);
+		return;
+	}
 	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	must(memory != MAP_FAILED, "mmap");
 	for (uint8_t i = 0; i < 3; i++) {
@@ -256,7 +263,6 @@ static void of_a_file(void)
 	}
 	munmap(memory, SIZE);
 	close(fd);
-	unlink(path);
 }
 
 /* More than are kept: the longest unused is forgotten. */
