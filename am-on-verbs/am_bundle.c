@@ -90,8 +90,12 @@ void am_bundle_free(struct am_eb *eb)
 {
 	struct am_returned *returned;
 
+	/* Who waits gives the lock away, and takes it again. */
+	am_lock(eb);
+	am_bundle_drain(eb);
 	while (eb->eps)
 		am_endpoint_free(eb->eps);
+	am_unlock(eb);
 	while ((returned = eb->returned)) {
 		eb->returned = returned->next;
 		free(returned);

@@ -160,23 +160,50 @@ static bool draining(const struct am_conn *conn)
 	       conn->sq_sent != conn->sq_done;
 }
 
-/* Of all connections together: those whose peer has gone take their time to tell. */
-void am_conns_drain(struct am_ep *ep)
+static void nudge_all(struct am_ep *ep)
 {
-	uint64_t end = am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
-	struct am_conn *conn;
-
-	for (conn = ep->conns; conn; conn = conn->next) {
+	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
 		am_flush_acks(conn);
 		if (draining(conn))
 			nudge(conn);
+		conn->drain = conn->sq_sent;
 	}
-	for (conn = ep->conns; conn; conn = conn->next) {
-		while (draining(conn) && am_now() < end) {
+}
+
+/* Not what other threads send meanwhile, of which nothing need tell that it is done. */
+static void await_all(struct am_ep *ep, uint64_t end)
+{
+	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
+		while (draining(conn) && (int32_t)(conn->sq_done - conn->drain) < 0 &&
+		       am_now() < end) {
 			if (!am_drain(ep->eb))
 				am_yield(ep->eb);
 		}
 	}
+}
+
+static uint64_t end_of_patience(void)
+{
+	return am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
+}
+
+/* Of all connections together: those whose peer has gone take their time to tell. */
+void am_conns_drain(struct am_ep *ep)
+{
+	nudge_all(ep);
+	await_all(ep, end_of_patience());
+}
+
+/* Of all endpoints together. */
+void am_bundle_drain(struct am_eb *eb)
+{
+	uint64_t end = end_of_patience();
+	struct am_ep *ep;
+
+	for (ep = eb->eps; ep; ep = ep->next)
+		nudge_all(ep);
+	for (ep = eb->eps; ep; ep = ep->next)
+		await_all(ep, end);
 }
 
 static bool outstanding(const struct am_conn *conn)

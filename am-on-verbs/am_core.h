@@ -114,6 +114,7 @@ struct am_conn {
 
 	struct ibv_qp *qp[3];
 	uint32_t sq_sent, sq_done; /* work requests, counted from the first */
+	uint32_t drain; /* sq_sent when it was last waited for */
 	uint32_t sq_depth;
 	bool imm64; /* both sides have immediates of 64 bits */
 	unsigned int unsignaled; /* of them, since a completion was asked for */
@@ -252,6 +253,7 @@ void am_conn_broken(struct am_conn *conn, int status);
 void am_conn_free(struct am_conn *conn);
 /* Until what was sent is acknowledged, or can not be. */
 void am_conns_drain(struct am_ep *ep);
+void am_bundle_drain(struct am_eb *eb);
 void am_conn_probe(struct am_eb *eb);
 
 /* am_poll.c */
