@@ -102,6 +102,7 @@ check_options() {
 	[[ -n $CPUS ]] || die_usage "server and client need a CPU each, and there is only one"
 	[[ $CPUS =~ ^[0-9]+,[0-9]+$ ]] || die_usage "--cpus wants two numbers, A,B, not '$CPUS'"
 	SERVER_CPU=${CPUS%,*} CLIENT_CPU=${CPUS#*,}
+	choose_device_options
 }
 
 parse_options() {
@@ -124,24 +125,29 @@ parse_options() {
 
 # --------------------------------------------------------------------- running
 
-# The options of vnet run by which a device is there: the machine's own, if it
-# has one of this name, or an emulated one.
-device_options() {	# DEVICE
-	if [[ -e /sys/class/infiniband/$1 ]]; then
-		printf '%s\n' --with-host-devices
-	else
-		printf '%s\n' --device "$1"
-	fi
+# The options of vnet run by which all devices are there: the machine's own, where
+# it has one of the name, and emulated ones, which are one daemon's.
+choose_device_options() {
+	local device emulated=''
+
+	DEVICE_OPTIONS=()
+	for device in "${DEVICES[@]}"; do
+		if [[ -e /sys/class/infiniband/$device ]]; then
+			DEVICE_OPTIONS=(--with-host-devices)
+		else
+			emulated+=${emulated:+,}$device
+		fi
+	done
+	[[ -z $emulated ]] || DEVICE_OPTIONS+=(--device "$emulated")
 }
 
 # run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: rank 0 is the client.
 run_two() {
-	local out=$1 device=$2 mapping=$3 program=$4 options
+	local out=$1 device=$2 mapping=$3 program=$4
 	shift 4
 
-	mapfile -t options < <(device_options "$device")
 	run_one "$out" env AM_SETTINGS="${AM_SETTINGS:+$AM_SETTINGS,}${mapping:+mapping=$mapping}" \
-		"$VNET" run "${options[@]}" -n 2 "$BIN/$program" \
+		"$VNET" run "${DEVICE_OPTIONS[@]}" -n 2 "$BIN/$program" \
 		--cpus "$CLIENT_CPU,$SERVER_CPU" --device "$device" "$@"
 }
 
@@ -278,7 +284,7 @@ run_bench() {
 	LOAD=$(load)
 	plan
 	# Whatever the first run has to build or start is not part of a measurement.
-	run_one "$TMP/first" "$VNET" run ibv_devinfo || say "vnet run ibv_devinfo: $REASON"
+	run_one "$TMP/first" "$VNET" run "${DEVICE_OPTIONS[@]}" ibv_devinfo || say "vnet run ibv_devinfo: $REASON"
 	stolen=$(stolen_ticks) waited=$(waited_usec)
 	measure_rounds
 	STOLEN=$(percent_since "$stolen" "$(stolen_ticks)")
