@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Peers that go: killed, ended, deaf, or with their endpoint taken away. The processes
+ * are no job, whose launcher would end them all: this one starts them, and tells and
+ * is told by memory that all share.
+ *
+ *	am_test_death SCENARIO...
+ *
+ * In all of them, process 0 sends to process 1, the victim, and to process 2, whom
+ * nothing happens to. Each request is answered or comes back, with its payload.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { SENDER, VICTIM, BYSTANDER, PROCESSES };
+enum { TAKE = 5, TAKE_DATA, GOT };
+
+#define CREDITS 8
+#define BYTES 1000
+#define SHARED_FD 200
+
+/* What the processes tell each other. */
+struct shared {
+	en_t name[PROCESSES];
+	int ready[PROCESSES]; /* its name is there */
+	int asked; /* of the parent: to end the victim */
+	int gone; /* the victim, or its endpoint */
+	int done; /* all is over */
+	int sends; /* the sender is at it */
+};
+
+static struct shared *shared;
+static en_t my_name;
+
+static int look(const int *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+static void tell(int *flag)
+{
+	__atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The sender's count: each request that was made, by what became of it. */
+static int sent[PROCESSES], answered[PROCESSES], returned[PROCESSES];
+static bool settled[PROCESSES][100000]; /* by number */
+static int status_wanted[2];
+
+static void take(void *token, int32_t to, int32_t number)
+{
+	IS(to, rank);
+	OK(AM_Reply2(token, GOT, to, number));
+}
+
+static void take_data(void *token, void *buf, int nbytes, int32_t to, int32_t number)
+{
+	CHECK(filled(buf, (size_t)nbytes, (uint32_t)number));
+	take(token, to, number);
+}
+
+static void settle(int to, int number)
+{
+	CHECK(to > 0 && to < PROCESSES && number >= 0 && number < sent[to]);
+	CHECK(!settled[to][number]);
+	settled[to][number] = true;
+}
+
+static void got(void *token, int32_t to, int32_t number)
+{
+	(void)token;
+	settle(to, number);
+	answered[to]++;
+}
+
+static void came(int status, op_t opcode, void *argblock)
+{
+	const struct am_arguments *a = argblock;
+
+	CHECK(status == status_wanted[0] || status == status_wanted[1]);
+	IS(a->nargs, 2);
+	settle(a->args[0], a->args[1]);
+	CHECK(AM_NameEqual(a->destination, shared->name[a->args[0]]));
+	IS(a->index, a->args[0]);
+	IS(a->tag, 1);
+	if (opcode == AM_REQUEST_M)
+		IS(a->handler, TAKE);
+	else
+		CHECK(a->nbytes == BYTES && filled(a->source, BYTES, (uint32_t)a->args[1]));
+	returned[a->args[0]]++;
+}
+
+static void new_endpoint(void)
+{
+	OK(AM_AllocateEndpoint(eb, &ep, &my_name));
+	OK(AM_SetTag(ep, 1));
+	OK(AM_SetExpectedResources(ep, PROCESSES, CREDITS));
+	OK(AM_SetHandler(ep, 0, came));
+	OK(AM_SetHandler(ep, TAKE, take));
+	OK(AM_SetHandler(ep, TAKE_DATA, take_data));
+	OK(AM_SetHandler(ep, GOT, got));
+}
+
+static void begin(void)
+{
+	OK(AM_Init());
+	OK(AM_AllocateBundle(AM_SEQ, &eb));
+	new_endpoint();
+	shared->name[rank] = my_name;
+	tell(&shared->ready[rank]);
+	for (int i = 0; i < PROCESSES; i++)
+		POLL_UNTIL(look(&shared->ready[i]));
+	for (int i = 0; i < PROCESSES; i++)
+		OK(AM_Map(ep, i, shared->name[i], 1));
+}
+
+static void send_one(int to)
+{
+	uint8_t bytes[BYTES];
+	int number = sent[to]++;
+
+	CHECK((size_t)number < sizeof(settled[0]));
+	fill(bytes, BYTES, (uint32_t)number);
+	if (number % 2)
+		OK(AM_RequestI2(ep, to, TAKE_DATA, bytes, BYTES, to, number));
+	else
+		OK(AM_Request2(ep, to, TAKE, to, number));
+}
+
+static int open_requests(int to)
+{
+	return sent[to] - answered[to] - returned[to];
+}
+
+/* After all, the bystander is as well as before, and the victim is still dead. */
+static void send_rest(void)
+{
+	int before;
+
+	POLL_UNTIL(!open_requests(VICTIM));
+	before = returned[VICTIM];
+	for (int i = 0; i < 20; i++) {
+		send_one(VICTIM);
+		send_one(BYSTANDER);
+	}
+	POLL_UNTIL(!open_requests(VICTIM) && !open_requests(BYSTANDER));
+	IS(returned[VICTIM], before + 20);
+	IS(returned[BYSTANDER], 0);
+	IS(answered[BYSTANDER], sent[BYSTANDER]);
+	OK(AM_UnMap(ep, VICTIM));
+}
+
+static void connect_both(void)
+{
+	send_one(VICTIM);
+	send_one(BYSTANDER);
+	POLL_UNTIL(!open_requests(VICTIM) && !open_requests(BYSTANDER));
+}
+
+static void serve_until(const int *flag)
+{
+	POLL_UNTIL(look(flag));
+}
+
+/* Killed while it has requests that it has not looked at: all come back. */
+static void killed_deaf(void)
+{
+	if (rank != SENDER) {
+		serve_until(rank == VICTIM ? &shared->sends : &shared->done);
+		while (rank == VICTIM)
+			pause();
+		return;
+	}
+	connect_both();
+	tell(&shared->sends);
+	/* The victim may still answer some: those that it does not are CREDITS at the end. */
+	while (open_requests(VICTIM) < CREDITS)
+		send_one(VICTIM);
+	tell(&shared->asked);
+	POLL_UNTIL(!open_requests(VICTIM));
+	IS(returned[VICTIM] > 0, 1);
+	send_rest();
+}
+
+/* Killed at any moment. */
+static void killed_busy(void)
+{
+	if (rank != SENDER) {
+		serve_until(&shared->done);
+		return;
+	}
+	connect_both();
+	tell(&shared->asked);
+	while (!returned[VICTIM]) {
+		send_one(VICTIM);
+		send_one(BYSTANDER);
+	}
+	send_rest();
+}
+
+/* It took its endpoint away in the midst of everything, and has another one. */
+static void freed(void)
+{
+	if (rank == BYSTANDER) {
+		serve_until(&shared->done);
+		return;
+	}
+	if (rank == VICTIM) {
+		serve_until(&shared->sends);
+		OK(AM_FreeEndpoint(ep));
+		new_endpoint();
+		tell(&shared->gone);
+		serve_until(&shared->done);
+		return;
+	}
+	connect_both();
+	tell(&shared->sends);
+	while (!returned[VICTIM]) {
+		send_one(VICTIM);
+		send_one(BYSTANDER);
+	}
+	send_rest();
+}
+
+/* Gone before anybody has spoken with it: in peace, or not. */
+static void ended(void)
+{
+	if (rank != SENDER) {
+		if (rank == BYSTANDER)
+			serve_until(&shared->done);
+		return;
+	}
+	tell(&shared->asked);
+	POLL_UNTIL(look(&shared->gone));
+	send_rest();
+}
+
+static void killed(void)
+{
+	while (rank == VICTIM)
+		pause();
+	ended();
+}
+
+/* There, but it never looks. */
+static void deaf(void)
+{
+	if (rank == VICTIM) {
+		while (!look(&shared->done))
+			usleep(1000);
+		return;
+	}
+	if (rank == BYSTANDER)
+		serve_until(&shared->done);
+	else
+		send_rest();
+}
+
+static const struct scenario {
+	const char *name;
+	void (*run)(void);
+	bool kill; /* the victim, when the sender asks for it */
+	int status[2]; /* why requests come back */
+	const char *timeout; /* ms for connecting */
+} scenarios[] = {
+	{ "killed-deaf", killed_deaf, true, { EUNREACHABLE, 0 }, "10000" },
+	{ "killed-busy", killed_busy, true, { EUNREACHABLE, 0 }, "10000" },
+	{ "freed", freed, false, { EUNREACHABLE, EBADENDPOINT }, "10000" },
+	{ "ended", ended, false, { EUNREACHABLE, 0 }, "300" },
+	{ "killed", killed, true, { EUNREACHABLE, 0 }, "300" },
+	{ "deaf", deaf, false, { EUNREACHABLE, 0 }, "300" },
+};
+
+static const struct scenario *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (!strcmp(scenarios[i].name, name))
+			return &scenarios[i];
+	}
+	fprintf(stderr, "death: there is no scenario %s\n", name);
+	exit(2);
+}
+
+/* One of the processes: death SCENARIO NUMBER. */
+static int be(const struct scenario *s, const char *number)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD, 0);
+	CHECK(shared != MAP_FAILED);
+	rank = atoi(number);
+	status_wanted[0] = s->status[0];
+	status_wanted[1] = s->status[1];
+	OK(AM_SetOption("keepalive", "50"));
+	OK(AM_SetOption("connect-timeout", s->timeout));
+	begin();
+	s->run();
+	if (rank == SENDER)
+		tell(&shared->done);
+	OK(AM_Terminate());
+	return 0;
+}
+
+/* On the nodes of AM_TEST_NODES, by turns. */
+static pid_t start(const struct scenario *s, int number)
+{
+	const char *nodes = getenv("AM_TEST_NODES"), *comma;
+	char text[16], node[32];
+	pid_t pid;
+
+	snprintf(text, sizeof(text), "%d", number);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	if (nodes && *nodes) {
+		comma = strchr(nodes, ',');
+		CHECK(comma);
+		if (number % 2)
+			snprintf(node, sizeof(node), "%s", comma + 1);
+		else
+			snprintf(node, sizeof(node), "%.*s", (int)(comma - nodes), nodes);
+		setenv("VNET_NODE", node, 1);
+	}
+	execl("/proc/self/exe", "death", s->name, text, NULL);
+	_exit(127);
+}
+
+static void ended_well(pid_t pid)
+{
+	int status;
+
+	IS(waitpid(pid, &status, 0), pid);
+	IS(status, 0);
+}
+
+/* As what is told is told by flags in memory, somebody has to look at them. */
+static void wait_while(const int *flag, pid_t sender)
+{
+	while (!look(flag)) {
+		IS(waitpid(sender, NULL, WNOHANG), 0);
+		usleep(1000);
+	}
+}
+
+static void play(const struct scenario *s)
+{
+	pid_t pid[PROCESSES];
+	int status;
+
+	memset(shared, 0, sizeof(*shared));
+	for (int i = 0; i < PROCESSES; i++)
+		pid[i] = start(s, i);
+	if (s->kill) {
+		wait_while(&shared->asked, pid[SENDER]);
+		kill(pid[VICTIM], SIGKILL);
+		IS(waitpid(pid[VICTIM], &status, 0), pid[VICTIM]);
+		CHECK(WIFSIGNALED(status));
+		tell(&shared->gone);
+	} else if (s->run == ended) {
+		ended_well(pid[VICTIM]);
+		tell(&shared->gone);
+	}
+	ended_well(pid[SENDER]);
+	ended_well(pid[BYSTANDER]);
+	if (!s->kill && s->run != ended)
+		ended_well(pid[VICTIM]);
+}
+
+int main(int argc, char **argv)
+{
+	int fd;
+
+	CHECK(argc > 1);
+	if (argc == 3 && argv[2][0] >= '0' && argv[2][0] <= '9')
+		return be(find(argv[1]), argv[2]);
+	fd = memfd_create("death", 0);
+	CHECK(fd >= 0 && !ftruncate(fd, sizeof(*shared)) && dup2(fd, SHARED_FD) == SHARED_FD);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(shared != MAP_FAILED);
+	for (int i = 1; i < argc; i++)
+		play(find(argv[i]));
+	return 0;
+}
