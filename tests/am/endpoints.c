@@ -118,7 +118,5 @@ int main(int argc, char **argv)
 	OK(AM_SPMDBarrier());
 	for (int i = 0; i < n; i++)
 		IS(taken[i], partners * rounds);
-	for (int i = 0; i < n; i += 32)
-		OK(AM_FreeEndpoint(eps[i]));
 	AM_SPMDExit(0);
 }

@@ -15,11 +15,10 @@
 enum { TAKE = 5, TAKE_DATA, GOT, GOT_DATA };
 
 #define BYTES 600
-#define PLACES 128 /* for bulk data from one sender: more than can be outstanding */
 
 static uint8_t *segment;
-static int *next; /* expected number, by the sender's rank */
-static bool *replied; /* of our requests, by destination and number */
+static int *taken; /* by the sender's rank */
+static bool *seen, *replied; /* by the other's rank and number */
 static int count, partners, replies_wanted, replies;
 static bool in_handler;
 
@@ -53,11 +52,19 @@ static void leave(void)
 	in_handler = false;
 }
 
+/* Once, but in whatever order: that is not promised. */
+static void once(bool *list, int from, int number)
+{
+	CHECK(from >= 0 && from < size && number >= 0 && number < count);
+	CHECK(!list[from * count + number]);
+	list[from * count + number] = true;
+}
+
 static void take(void *token, int32_t from, int32_t number)
 {
 	enter();
-	CHECK(from >= 0 && from < size);
-	IS(number, next[from]++);
+	once(seen, from, number);
+	taken[from]++;
 	if (wants_reply(number))
 		OK(AM_Reply2(token, GOT, rank, number));
 	leave();
@@ -68,8 +75,8 @@ static void take_data(void *token, void *buf, int nbytes, int32_t from, int32_t 
 	uint8_t answer[BYTES];
 
 	enter();
-	CHECK(from >= 0 && from < size);
-	IS(number, next[from]++);
+	once(seen, from, number);
+	taken[from]++;
 	IS(nbytes, length_of(number));
 	CHECK(filled(buf, (size_t)nbytes, seed_of(from, rank, number)));
 	fill(answer, (size_t)nbytes, seed_of(rank, from, number));
@@ -80,13 +87,9 @@ static void take_data(void *token, void *buf, int nbytes, int32_t from, int32_t 
 
 static void got(void *token, int32_t from, int32_t number)
 {
-	bool *once = &replied[from * count + number];
-
 	(void)token;
 	enter();
-	CHECK(from >= 0 && from < size && number >= 0 && number < count);
-	CHECK(!*once);
-	*once = true;
+	once(replied, from, number);
 	replies++;
 	leave();
 }
@@ -102,7 +105,7 @@ static void send_one(int to, int number)
 {
 	uint8_t bytes[BYTES];
 	size_t n = length_of(number);
-	uintptr_t place = ((uintptr_t)rank * PLACES + (uintptr_t)number % PLACES) * BYTES;
+	uintptr_t place = (uintptr_t)(rank * count + number) * BYTES;
 
 	fill(bytes, n, seed_of(rank, to, number));
 	replies_wanted += wants_reply(number);
@@ -116,12 +119,13 @@ static void send_one(int to, int number)
 
 static void set_up(void)
 {
-	size_t length = (size_t)size * PLACES * BYTES;
+	size_t length = (size_t)size * (size_t)count * BYTES;
 
 	segment = malloc(length);
-	next = calloc((size_t)size, sizeof(*next));
+	taken = calloc((size_t)size, sizeof(*taken));
+	seen = calloc((size_t)size * (size_t)count, sizeof(*seen));
 	replied = calloc((size_t)size * (size_t)count, sizeof(*replied));
-	CHECK(segment && next && replied);
+	CHECK(segment && taken && seen && replied);
 	OK(AM_SetSeg(ep, segment, length));
 	OK(AM_SetHandler(ep, TAKE, take));
 	OK(AM_SetHandler(ep, TAKE_DATA, take_data));
@@ -143,10 +147,10 @@ int main(int argc, char **argv)
 	}
 	POLL_UNTIL(replies == replies_wanted);
 	for (int step = 0; step < partners; step++)
-		POLL_UNTIL(next[(rank + size - step) % size] == count);
+		POLL_UNTIL(taken[(rank + size - step) % size] == count);
 	OK(AM_SPMDBarrier());
 	IS(replies, replies_wanted);
 	for (int from = 0; from < size; from++)
-		IS(next[from], (rank + size - from) % size < partners ? count : 0);
+		IS(taken[from], (rank + size - from) % size < partners ? count : 0);
 	AM_SPMDExit(0);
 }
