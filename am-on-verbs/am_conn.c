@@ -164,6 +164,9 @@ static void nudge_all(struct am_ep *ep)
 {
 	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
 		am_flush_acks(conn);
+		/* Most often all has been acknowledged, and nobody has looked. */
+		if (draining(conn))
+			am_drain(conn->eb);
 		if (draining(conn))
 			nudge(conn);
 		conn->drain = conn->sq_sent;

@@ -237,6 +237,7 @@ uint64_t am_now(void); /* ns, monotonic */
 /* am_init.c: whether AM_Init() was called. */
 bool am_initialised(void);
 struct am_device *am_the_device(void);
+void am_drain_all(void); /* all bundles, which nobody else uses any more */
 
 /* am_bundle.c */
 int am_cq_room(struct am_eb *eb, unsigned int sends, unsigned int receives);

@@ -81,6 +81,15 @@ static struct am_eb *any_bundle(void)
 	return eb;
 }
 
+void am_drain_all(void)
+{
+	for (struct am_eb *eb = bundles; eb; eb = eb->next) {
+		am_lock(eb);
+		am_bundle_drain(eb);
+		am_unlock(eb);
+	}
+}
+
 int AM_Terminate(void)
 {
 	struct am_eb *eb;

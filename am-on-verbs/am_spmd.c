@@ -171,10 +171,10 @@ void AM_SPMDExit(int exitcode)
 	}
 	if (spmd.ep) {
 		AM_SPMDBarrier();
-		am_conns_drain(spmd.ep);
+		am_drain_all();
 		/* What others have on the way may need the polls of this one (mapping_v1.c). */
 		AM_SPMDBarrier();
-		am_conns_drain(spmd.ep);
+		am_drain_all();
 	}
 	/* Nobody leaves while others have something on the way. */
 	if (spmd.job)
