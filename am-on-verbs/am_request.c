@@ -137,7 +137,7 @@ static int request(struct am_ep *ep, int index, const struct am_outgoing *o)
 	struct am_conn *conn;
 	int err;
 
-	if (ep->eb->running)
+	if (ep->eb->running || index < 0 || index >= ep->ntranslations)
 		return AM_ERR_BAD_ARG;
 	if (!ep->entry[index].inuse)
 		return come_back(ep, index, o, EBADENTRY);
@@ -148,6 +148,9 @@ static int request(struct am_ep *ep, int index, const struct am_outgoing *o)
 		err = wait_for_slot(ep, conn, o->async);
 		if (err)
 			return err;
+		/* The table may be smaller, too. */
+		if (index >= ep->ntranslations)
+			return AM_ERR_BAD_ARG;
 		if (!ep->entry[index].inuse || ep->entry[index].conn != conn)
 			return come_back(ep, index, o, EBADENTRY);
 	}
@@ -162,7 +165,7 @@ static int request_checked(ep_t ep, int index, const struct am_outgoing *o)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!ep || index < 0 || index >= ep->ntranslations || !am_outgoing_ok(o))
+	if (!ep || !am_outgoing_ok(o))
 		return AM_ERR_BAD_ARG;
 	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
 	am_lock(ep->eb);

@@ -10,7 +10,7 @@
 
 static bool in_table(ep_t ea, int index)
 {
-	return ea && index >= 0 && index < ea->ntranslations;
+	return index >= 0 && index < ea->ntranslations;
 }
 
 static void bind_entry(struct am_entry *entry, const en_t *name, tag_t tag)
@@ -24,10 +24,12 @@ int AM_Map(ep_t ea, int index, en_t name, tag_t tag)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!in_table(ea, index))
+	if (!ea)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	if (ea->entry[index].inuse)
+	if (!in_table(ea, index))
+		err = AM_ERR_BAD_ARG;
+	else if (ea->entry[index].inuse)
 		err = AM_ERR_IN_USE;
 	else
 		bind_entry(&ea->entry[index], &name, tag);
@@ -61,10 +63,12 @@ int AM_UnMap(ep_t ea, int index)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!in_table(ea, index))
+	if (!ea)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	if (!ea->entry[index].inuse)
+	if (!in_table(ea, index))
+		err = AM_ERR_BAD_ARG;
+	else if (!ea->entry[index].inuse)
 		err = AM_ERR_BAD_ARG;
 	else if (ea->entry[index].outstanding)
 		err = AM_ERR_IN_USE;
@@ -80,10 +84,13 @@ int AM_GetTranslationInuse(ep_t ea, int i)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!in_table(ea, i))
+	if (!ea)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	err = ea->entry[i].inuse ? AM_OK : AM_ERR_RESOURCE;
+	if (!in_table(ea, i))
+		err = AM_ERR_BAD_ARG;
+	else
+		err = ea->entry[i].inuse ? AM_OK : AM_ERR_RESOURCE;
 	am_unlock(ea->eb);
 	return err;
 }
@@ -94,10 +101,12 @@ int AM_GetTranslationTag(ep_t ea, int i, tag_t *tag)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!in_table(ea, i) || !tag)
+	if (!ea || !tag)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	if (ea->entry[i].inuse)
+	if (!in_table(ea, i))
+		err = AM_ERR_BAD_ARG;
+	else if (ea->entry[i].inuse)
 		*tag = ea->entry[i].tag;
 	else
 		err = AM_ERR_RESOURCE;
@@ -111,10 +120,12 @@ int AM_GetTranslationName(ep_t ea, int i, en_t *gan)
 
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
-	if (!in_table(ea, i) || !gan)
+	if (!ea || !gan)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	if (ea->entry[i].inuse)
+	if (!in_table(ea, i))
+		err = AM_ERR_BAD_ARG;
+	else if (ea->entry[i].inuse)
 		*gan = ea->entry[i].name;
 	else
 		err = AM_ERR_RESOURCE;
