@@ -41,6 +41,14 @@ static struct am_ep *endpoint_make(struct am_eb *eb)
 	return NULL;
 }
 
+static void link_endpoint(struct am_eb *eb, struct am_ep *ep)
+{
+	am_endpoints_lock();
+	ep->next = eb->eps;
+	eb->eps = ep;
+	am_endpoints_unlock();
+}
+
 int AM_AllocateEndpoint(eb_t bundle, ep_t *endp, en_t *endpoint_name)
 {
 	struct am_ep *ep;
@@ -53,8 +61,7 @@ int AM_AllocateEndpoint(eb_t bundle, ep_t *endp, en_t *endpoint_name)
 	if (!ep)
 		return AM_ERR_RESOURCE;
 	am_lock(bundle);
-	ep->next = bundle->eps;
-	bundle->eps = ep;
+	link_endpoint(bundle, ep);
 	am_unlock(bundle);
 	*endp = ep;
 	*endpoint_name = ep->name;
@@ -65,9 +72,11 @@ static void unlink_endpoint(struct am_ep *ep)
 {
 	struct am_ep **at = &ep->eb->eps;
 
+	am_endpoints_lock();
 	while (*at != ep)
 		at = &(*at)->next;
 	*at = ep->next;
+	am_endpoints_unlock();
 }
 
 /* Messages for it that nobody has looked at yet go with their connection. */
@@ -163,8 +172,7 @@ int AM_MoveEndpoint(ep_t ea, eb_t from_bundle, eb_t to_bundle)
 		return err;
 	ea->eb = to_bundle;
 	am_lock(to_bundle);
-	ea->next = to_bundle->eps;
-	to_bundle->eps = ea;
+	link_endpoint(to_bundle, ea);
 	am_unlock(to_bundle);
 	return AM_OK;
 }

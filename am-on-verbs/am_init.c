@@ -106,6 +106,17 @@ int AM_Terminate(void)
 	return AM_OK;
 }
 
+/* Whoever changes a bundle's list of endpoints: am_endpoint_elsewhere() looks at all. */
+void am_endpoints_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void am_endpoints_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
 void am_bundle_register(struct am_eb *eb)
 {
 	pthread_mutex_lock(&lock);

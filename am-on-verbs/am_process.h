@@ -7,6 +7,8 @@
 
 /* am_init.c */
 uint32_t am_endpoint_number(void);
+void am_endpoints_lock(void);
+void am_endpoints_unlock(void);
 void am_bundle_register(struct am_eb *eb);
 bool am_bundle_unregister(struct am_eb *eb);
 bool am_endpoint_elsewhere(const struct am_eb *eb, const en_t *name, en_t *now);
