@@ -156,8 +156,11 @@ static void look_for_strangers(void)
 
 static void returned(int status, op_t opcode, void *argblock)
 {
+	const struct am_arguments *a = argblock;
+
 	(void)opcode;
-	(void)argblock;
+	/* Not one of those to the peer, which is there. */
+	IS(a->index < size, false);
 	IS(status, EBADENDPOINT);
 	__atomic_add_fetch(&came_back.count, 1, __ATOMIC_SEQ_CST);
 }
