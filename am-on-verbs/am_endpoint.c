@@ -116,8 +116,10 @@ void am_endpoint_free(struct am_ep *ep)
 
 	am_conns_drain(ep);
 	/* From here on nothing that comes for it is looked at. */
-	for (conn = ep->conns; conn; conn = conn->next)
+	for (conn = ep->conns; conn; conn = conn->next) {
+		am_wire_goodbye(conn);
 		am_conn_broken(conn, EUNREACHABLE);
+	}
 	forget_messages(&eb->requests, ep);
 	forget_messages(&eb->replies, ep);
 	while ((conn = ep->conns)) {

@@ -28,6 +28,7 @@ void am_wire_connect(struct am_conn *conn);
 /* Asks again where it is time to, and gives up where it is too late. */
 void am_wire_timers(struct am_eb *eb);
 void am_wire_heard(struct am_conn *conn);
+void am_wire_goodbye(struct am_conn *conn);
 void am_wire_forget(struct am_conn *conn);
 
 #endif

@@ -13,7 +13,7 @@
 #define AM_SETTINGS_DEFAULT                                                                        \
 	{                                                                                          \
 		.gid_index = -1, .mapping = 4, .ack_unit = 1, .receives = 512, .signal = 16,       \
-		.connect_timeout = 30000, .keepalive = 1000, .timeout = 14, .retries = 7,          \
+		.connect_timeout = 30000, .keepalive = 1000, .timeout = 17, .retries = 7,          \
 		.copy = 4096, .regions = 256, .imm64 = 1,                                          \
 	}
 

@@ -7,6 +7,8 @@
  *   ACCEPT   the answer: the other side is ready to receive, and to reply
  *   READY    the answer to that: it may make requests of its own
  *   REJECT   why not
+ *   GOODBYE  the endpoint goes; all that it sent has arrived. If this gets lost, the
+ *            other side learns it by what it sends next.
  *
  * Datagrams get lost: CONNECT and ACCEPT are sent again, the latter also when
  * CONNECT comes once more. If both connect at the same time, the smaller name's
@@ -29,7 +31,7 @@
 #define WIRE_LAST_WAIT 500000000u
 #define GRH 40u
 
-enum wire_type { WIRE_CONNECT = 1, WIRE_ACCEPT, WIRE_READY, WIRE_REJECT };
+enum wire_type { WIRE_CONNECT = 1, WIRE_ACCEPT, WIRE_READY, WIRE_REJECT, WIRE_GOODBYE };
 
 #define WIRE_MOVED 255 /* a reason to reject: @to tells where the endpoint is now */
 
@@ -162,8 +164,12 @@ free:
 void am_wire_close(struct am_eb *eb)
 {
 	struct am_wire *wire = eb->wire;
+	uint64_t end = am_now() + AM_FLUSH_NS;
 	struct wire_peer *peer;
 
+	/* Goodbyes, which may be on their way to the wire. */
+	while (wire->sent != wire->done && am_now() < end)
+		eb->mapping->poll(eb);
 	ibv_destroy_qp(wire->qp);
 	while ((peer = wire->peers)) {
 		wire->peers = peer->next;
@@ -255,6 +261,17 @@ static void reject(struct am_eb *eb, const struct wire_message *request, int sta
 
 	m.status = (uint8_t)status;
 	send_message(eb, &m);
+}
+
+void am_wire_goodbye(struct am_conn *conn)
+{
+	const struct am_wire *wire = conn->eb->wire;
+
+	if (wire->sent - wire->done == WIRE_SENDS)
+		am_drain(conn->eb);
+	if ((conn->state == AM_READY || conn->state == AM_ACCEPTED) &&
+	    !AM_NameEqual(conn->peer, conn->ep->name))
+		send_for(conn, WIRE_GOODBYE);
 }
 
 static void watch(struct am_conn *conn)
@@ -466,6 +483,8 @@ static void got_message(struct am_eb *eb, const struct wire_message *m)
 		ready(conn);
 	else if (m->type == WIRE_REJECT)
 		got_reject(conn, m);
+	else if (m->type == WIRE_GOODBYE && conn->state == AM_READY)
+		am_conn_broken(conn, EBADENDPOINT);
 }
 
 void am_wire_completion(struct am_eb *eb, const struct ibv_wc *wc)

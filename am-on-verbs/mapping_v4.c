@@ -561,6 +561,18 @@ static void v4_release(struct am_conn *conn, struct am_buffer *buffer)
 	am_cost_end(AM_COST_RECYCLE_RECV);
 }
 
+/* What is posted in state ERR is flushed, after all that was there before. */
+static void post_last(struct am_conn *conn)
+{
+	struct ibv_send_wr last = { .wr_id = send_id(conn, 1),
+				    .opcode = IBV_WR_SEND,
+				    .send_flags = IBV_SEND_SIGNALED };
+
+	/* Where that is refused, what was not signaled is not waited for. */
+	if (post(conn, &last, 1))
+		conn->sq_done = conn->sq_sent;
+}
+
 /*
  * Not before its completions have been taken: they tell the queue pair's number,
  * which the next one may get.
@@ -574,6 +586,7 @@ static void v4_close(struct am_conn *conn)
 
 	am_conn_broken(conn, EUNREACHABLE);
 	ibv_modify_qp(conn->qp[0], &attr, IBV_QP_STATE);
+	post_last(conn);
 	while ((v4_poll(conn->eb) || conn->sq_done != conn->sq_sent) && am_now() < end)
 		;
 	am_qpn_remove(conn->eb, conn->qp[0]->qp_num);
