@@ -77,6 +77,8 @@ static inline bool am_outgoing_ok(const struct am_outgoing *o)
 static inline size_t am_build(struct am_message *m, const struct am_outgoing *o, enum am_what what,
 			      unsigned int slot, uint64_t tag)
 {
+	const uint64_t offset = o->offset;
+
 	m->what = (uint8_t)what;
 	m->class = (uint8_t)o->class;
 	m->handler = o->handler;
@@ -91,7 +93,7 @@ static inline size_t am_build(struct am_message *m, const struct am_outgoing *o,
 		memcpy(am_message_tail(m), o->source, o->nbytes);
 		am_cost_end(AM_COST_COPY_DATA);
 	} else if (o->class == AM_BULK) {
-		memcpy(am_message_tail(m), &(uint64_t){ o->offset }, 8);
+		memcpy(am_message_tail(m), &offset, sizeof(offset));
 	}
 	return am_message_size(m);
 }

@@ -27,7 +27,7 @@ struct am_segment am_segment_mine(const struct am_ep *ep)
 struct am_segment am_segment_of(const struct am_conn *conn)
 {
 	const volatile struct am_segment *board = conn->board;
-	struct am_segment s;
+	struct am_segment s = { .unused = 0 };
 
 	do {
 		s.after = __atomic_load_n(&board->after, __ATOMIC_ACQUIRE);
