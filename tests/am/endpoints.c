@@ -70,7 +70,7 @@ static void open_all(void)
 	CHECK(all && mine && eps && taken && answered);
 	for (int i = 0; i < n; i++) {
 		OK(AM_AllocateEndpoint(eb, &eps[i], &mine[i].name));
-		mine[i].tag = (tag_t)(rank * 1000 + i + 1);
+		mine[i].tag = (tag_t)rank * 1000 + (tag_t)i + 1;
 		OK(AM_SetTag(eps[i], mine[i].tag));
 		OK(AM_SetHandler(eps[i], TAKE, take));
 		OK(AM_SetHandler(eps[i], GOT, got));

@@ -167,7 +167,7 @@ static void returned(int status, op_t opcode, void *argblock)
 
 int main(int argc, char **argv)
 {
-	pthread_t sender[64], others[2];
+	pthread_t sender[64] = { 0 }, others[2] = { 0 };
 
 	CHECK(argc == 3);
 	senders = atoi(argv[1]);
