@@ -100,7 +100,8 @@ int am_device_open(struct am_device *device, const struct am_settings *settings)
 	memset(device, 0, sizeof(*device));
 	list = ibv_get_device_list(&n);
 	for (int i = 0; list && i < n && !device->pd; i++) {
-		if (settings->device[0] && strcmp(settings->device, ibv_get_device_name(list[i])))
+		if (settings->device[0] &&
+		    strcmp(settings->device, ibv_get_device_name(list[i])) != 0)
 			continue;
 		name = settings->device[0] ? settings->device : "a device";
 		why = try_device(device, list[i], settings);

@@ -43,7 +43,7 @@ void am_return_call(struct am_ep *ep, int status, op_t opcode, const struct am_a
 	r->opcode = opcode;
 	r->arguments = *arguments;
 	if (medium) {
-		if (arguments->nbytes)
+		if (arguments->source)
 			memcpy(r->data, arguments->source, arguments->nbytes);
 		r->arguments.source = r->data;
 	}
