@@ -71,7 +71,6 @@ struct am_queue {
 struct am_slot {
 	bool outstanding;
 	bool answered; /* a reply has come, and waits for its turn */
-	bool async;
 	int index; /* of the translation */
 	const void *source; /* of a bulk transfer */
 	struct am_region *region; /* held while an asynchronous transfer is outstanding */

@@ -37,7 +37,7 @@ static int reply(struct am_token *token, const struct am_outgoing *o)
 	err = conn->eb->mapping->send(conn, slot, true, size, o->class == AM_BULK ? &bulk : NULL);
 	am_cost_end(AM_COST_BUILD_SEND);
 	if (err)
-		return AM_ERR_RESOURCE;
+		return conn->state == AM_BROKEN ? AM_OK : AM_ERR_RESOURCE;
 	conn->ep->statistics.replies_sent[o->class]++;
 	conn->ep->statistics.bytes_sent[o->class] += o->nbytes;
 	return AM_OK;

@@ -108,7 +108,6 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 	at = conn->free[--conn->nfree];
 	slot = &conn->slot[at];
 	slot->outstanding = true;
-	slot->async = o->async;
 	slot->index = index;
 	slot->source = o->source;
 	bulk.slot = slot;

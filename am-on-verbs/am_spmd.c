@@ -127,12 +127,14 @@ int AM_SPMDStartup(int type, eb_t *eb, ep_t *ep)
  */
 int AM_SPMDBarrier(void)
 {
-	unsigned int generation = spmd.generation++, round = 0;
-	bool *arrived = spmd.arrived[generation & 1];
+	unsigned int generation, round = 0;
+	bool *arrived;
 	int err;
 
 	if (!spmd.ep)
 		return AM_ERR_NOT_INIT;
+	generation = spmd.generation++;
+	arrived = spmd.arrived[generation & 1];
 	for (int step = 1; step < spmd.size; step *= 2, round++) {
 		uint32_t word[2] = { generation, round };
 
