@@ -73,6 +73,8 @@ enum nic_access {
 	NIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
 	NIC_ACCESS_MW_BIND = 1 << 4,
 	NIC_ACCESS_ZERO_BASED = 1 << 5,
+	/* Nothing was looked at when it was registered: each access finds out. */
+	NIC_ACCESS_ON_DEMAND = 1 << 6,
 };
 
 /* Bits of async_pending: 1 << the value of enum ibv_event_type. */
@@ -204,6 +206,11 @@ enum nic_mr_flags {
 	NIC_MR_CHECK_PAGES = 1 << 0,
 	/* Being destroyed: nobody may find or bind it any more. */
 	NIC_MR_DYING = 1 << 1,
+	/*
+	 * Paged on demand: the platform respects its pages' rights wherever it has
+	 * the means to.
+	 */
+	NIC_MR_ON_DEMAND = 1 << 2,
 };
 
 /*

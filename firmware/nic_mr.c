@@ -137,7 +137,7 @@ enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p)
 	if (mr->kind != NIC_MR_FREE)
 		return NIC_EINUSE;
 	mr->kind = p->kind;
-	mr->flags = 0;
+	mr->flags = p->access & NIC_ACCESS_ON_DEMAND ? NIC_MR_ON_DEMAND : 0;
 	mr->access = p->access;
 	mr->pdn = p->pdn;
 	mr->iova = p->iova;

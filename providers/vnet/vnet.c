@@ -191,6 +191,7 @@ static struct verbs_context *import_context(struct ibv_device *device, int cmd_f
 }
 
 static const struct verbs_context_ops context_ops = {
+	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_mw = vnet_alloc_mw,
 	.alloc_parent_domain = vnet_alloc_parent_domain,
 	.alloc_pd = vnet_alloc_pd,

@@ -140,6 +140,7 @@ static void no_such_methods(void)
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
 	struct ibv_flow_attr flow = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow) };
 	struct ibv_sge sge = { .addr = (uintptr_t)bench.memory, .length = 8 };
+	int advise = in_kernel() ? EOPNOTSUPP : ENOENT;
 	struct ibv_ops_wr wr = { .opcode = IBV_WR_TAG_SYNC }, *bad;
 	struct ibv_ece ece = { .vendor_id = 0x1234 };
 
@@ -149,7 +150,7 @@ static void no_such_methods(void)
 	judge("create_flow", "any", ERRNO_OF(ibv_create_flow(bench.other.qp, &flow)), EOPNOTSUPP);
 	judge("post_srq_ops", "any", ibv_post_srq_ops(bench.srq, &wr, &bad), EOPNOTSUPP);
 	judge("advise_mr", "any",
-	      ibv_advise_mr(bench.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), EOPNOTSUPP);
+	      ibv_advise_mr(bench.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), advise);
 	judge("set_ece", "another vendor's", ibv_set_ece(bench.other.qp, &ece), EOPNOTSUPP);
 	judge("attach_mcast", "a unicast GID", ibv_attach_mcast(bench.other.qp, &bench.gid, 0),
 	      EOPNOTSUPP);

@@ -68,12 +68,92 @@ static void rights(void)
 		WRONG(struct region, access, IBV_ACCESS_REMOTE_ATOMIC, EINVAL),
 		WRONG(struct region, access, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		      EINVAL),
-		WRONG_EARLY(struct region, access, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP, EINVAL),
 		WRONG(struct region, access, 1 << 8, EINVAL),
 		WRONG(struct region, access, 1u << 31, EINVAL),
+		WRONG(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE,
+		      EINVAL),
+		WRONG_EARLY(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB,
+			    EINVAL, EOPNOTSUPP),
 	};
 
 	check_registrations(wrong, COUNT(wrong));
+}
+
+/* All addresses are a region of their own kind. */
+static void implicit(void)
+{
+	static const struct wrong wrong[] = {
+		WRONG(struct region, addr, 4096, EINVAL),
+		WRONG(struct region, length, SIZE_MAX - 1, EINVAL),
+		WRONG(struct region, iova, 4096, EINVAL),
+		WRONG(struct region, access, IBV_ACCESS_LOCAL_WRITE, EINVAL),
+	};
+
+	for (size_t i = 0; i < COUNT(wrong) && !in_kernel(); i++) {
+		struct region r = { .length = SIZE_MAX, .access = IBV_ACCESS_ON_DEMAND };
+		int is;
+
+		spoil(&r, &wrong[i]);
+		is = ERRNO_OF(ibv_reg_mr_iova(bench.pd, r.addr, r.length, r.iova, r.access));
+		judge("reg_mr_iova, implicit", wrong[i].what, is, wrong[i].want);
+	}
+}
+
+struct advice {
+	struct ibv_pd *pd;
+	enum ibv_advise_mr_advice advice;
+	uint32_t flags;
+	uint32_t count;
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+static void check_advice(const struct advice *right, const struct wrong *wrong, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct advice a = *right;
+		struct ibv_sge sge;
+
+		spoil(&a, &wrong[i]);
+		sge = (struct ibv_sge){ .addr = a.addr, .length = a.length, .lkey = a.lkey };
+		judge("advise_mr", wrong[i].what,
+		      ibv_advise_mr(a.pd, a.advice, a.flags, &sge, a.count), wrong[i].want);
+	}
+}
+
+static void advice(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(bench.pd, bench.memory, bench.length, IBV_ACCESS_ON_DEMAND);
+	struct advice right = {
+		.pd = bench.pd,
+		.flags = IBV_ADVISE_MR_FLAG_FLUSH,
+		.count = 1,
+		.addr = (uintptr_t)bench.memory,
+		.length = 64,
+	};
+	const struct wrong wrong[] = {
+		WRONG(struct advice, advice, 7, EOPNOTSUPP),
+		WRONG(struct advice, flags, 1 << 1, EINVAL),
+		WRONG(struct advice, count, 0, EINVAL),
+		WRONG(struct advice, lkey, 0, ENOENT),
+		WRONG(struct advice, lkey, bench.mr->lkey, ENOENT),
+		WRONG(struct advice, advice, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, EPERM),
+		WRONG(struct advice, addr, (uintptr_t)bench.memory - 1, EFAULT),
+		WRONG(struct advice, length, bench.length + 1, EFAULT),
+	};
+
+	if (in_kernel())
+		return;
+	CHECK(mr);
+	right.lkey = mr->lkey;
+	check_advice(&right, wrong, COUNT(wrong));
+	/* Handles of another context are this one's, too; keys are not. */
+	right.pd = bench.other.pd;
+	check_advice(&right, &(struct wrong)WRONG(struct advice, lkey, mr->lkey, EPERM), 1);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	right.pd = bench.pd;
+	check_advice(&right, &(struct wrong)WRONG(struct advice, lkey, right.lkey, ENOENT), 1);
 }
 
 /* Memory that is not there, or not to be written. */
@@ -156,7 +236,8 @@ static void rereg(void)
 		WRONG(struct change, length, SIZE_MAX, EINVAL),
 		WRONG(struct change, access, IBV_ACCESS_REMOTE_WRITE, EINVAL),
 		WRONG(struct change, access, 1 << 8, EINVAL),
-		WRONG_EARLY(struct change, access, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP, EINVAL),
+		WRONG(struct change, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE,
+		      EINVAL),
 	};
 
 	for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -174,6 +255,8 @@ void invalid_memory(void)
 {
 	ranges();
 	rights();
+	implicit();
+	advice();
 	memory_kinds();
 	dmabuf();
 	look_around("regions");

@@ -4,7 +4,10 @@
  * unmapped, truncated, protected. Whoever meets it gets an error completion,
  * and nobody a signal. The kernel has pinned it, and all goes well there.
  *
- *   lost_memory processes|threads    where the two sides live
+ *   lost_memory processes|threads [on-demand]
+ *
+ * Where the two sides live, and whether their memory is paged on demand, which
+ * makes no difference.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -50,6 +53,8 @@ struct test_case {
 };
 
 #define LENGTH 65536u
+static bool on_demand;
+
 #define REQUEST 1
 #define RECEIVE 2
 
@@ -133,7 +138,9 @@ static void responder_process(int sock, void *arg)
 		hear(sock, &c, sizeof(c));
 		if (!c.size)
 			return;
-		side_open(&s, &(struct wish){ .length = LENGTH, .file = c.harm == TRUNCATE });
+		side_open(&s, &(struct wish){ .length = LENGTH,
+					      .file = c.harm == TRUNCATE,
+					      .on_demand = on_demand });
 		side_meet(&s, sock);
 		responder_prepare(&s, &c);
 		meet(sock);
@@ -240,7 +247,9 @@ static void run_in_processes(const struct test_case *c, int sock)
 	int status;
 
 	tell(sock, c, sizeof(*c));
-	side_open(&s, &(struct wish){ .length = LENGTH, .file = c->harm == TRUNCATE });
+	side_open(&s, &(struct wish){ .length = LENGTH,
+				      .file = c->harm == TRUNCATE,
+				      .on_demand = on_demand });
 	side_meet(&s, sock);
 	meet(sock);
 	status = request(&s, c);
@@ -256,7 +265,9 @@ static void run_in_threads(const struct test_case *c)
 	struct side s[2];
 	int status;
 
-	pair_open(s, &(struct wish){ .length = LENGTH, .file = c->harm == TRUNCATE });
+	pair_open(s, &(struct wish){ .length = LENGTH,
+				     .file = c->harm == TRUNCATE,
+				     .on_demand = on_demand });
 	responder_prepare(&s[1], c);
 	status = request(&s[0], c);
 	o = responder_look(&s[1], c);
@@ -309,12 +320,14 @@ int main(int argc, char **argv)
 	struct helper responder;
 	unsigned int n;
 
+	on_demand = argc == 3 && !strcmp(argv[2], "on-demand");
+	argc -= on_demand;
 	if (argc == 2 && !strcmp(argv[1], "threads")) {
 		note("%u cases", run_all(-1));
 		return 0;
 	}
 	if (argc != 2 || strcmp(argv[1], "processes") != 0)
-		FAIL("usage: lost_memory processes|threads");
+		FAIL("usage: lost_memory processes|threads [on-demand]");
 	helper_start(&responder, "responder", responder_process, NULL);
 	n = run_all(responder.sock);
 	tell(responder.sock, &end, sizeof(end));

@@ -48,7 +48,8 @@ static void open_buffer(struct side *s)
 	}
 	s->buffer = mmap(NULL, s->length, PROT_READ | PROT_WRITE, flags, s->file, 0);
 	CHECK(s->buffer != MAP_FAILED);
-	s->mr = ibv_reg_mr(s->pd, s->buffer, s->length, SIDE_ACCESS);
+	s->mr = ibv_reg_mr(s->pd, s->buffer, s->length,
+			   SIDE_ACCESS | (s->wish.on_demand ? IBV_ACCESS_ON_DEMAND : 0));
 	CHECK(s->mr);
 }
 

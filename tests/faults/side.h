@@ -37,6 +37,8 @@ struct wish {
 	bool sig_all;
 	/* The buffer is a file of its own, side.file, mapped. */
 	bool file;
+	/* The buffer is paged on demand. */
+	bool on_demand;
 	/* Use this context and not one of its own; not closed with the side. */
 	struct ibv_context *context;
 };

@@ -275,15 +275,21 @@ static void driver_part(void **state)
 
 static void unsupported_methods(void **state)
 {
-	struct ib_uverbs_sge sge = { 0 };
+	u32 lkey = 0, rkey = 0;
 	struct ioctl_call call;
+	u64 zero = 0;
 
 	(void)state;
-	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR);
-	ioctl_object(&call, UVERBS_ATTR_ADVISE_MR_PD_HANDLE, make_pd());
-	ioctl_const(&call, UVERBS_ATTR_ADVISE_MR_ADVICE, 0);
-	ioctl_u32(&call, UVERBS_ATTR_ADVISE_MR_FLAGS, 0);
-	ioctl_in(&call, UVERBS_ATTR_ADVISE_MR_SGE_LIST, &sge, sizeof(sge));
+	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+	ioctl_object(&call, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0);
+	ioctl_object(&call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, make_pd());
+	ioctl_in(&call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &zero, sizeof(zero));
+	ioctl_in(&call, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &zero, sizeof(zero));
+	ioctl_in(&call, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &zero, sizeof(zero));
+	ioctl_u32(&call, UVERBS_ATTR_REG_DMABUF_MR_FD, 0);
+	ioctl_u32(&call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 0);
+	ioctl_out(&call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &lkey, sizeof(lkey));
+	ioctl_out(&call, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &rkey, sizeof(rkey));
 	assert_int_equal(ioctl_run(&call), -EOPNOTSUPP);
 }
 

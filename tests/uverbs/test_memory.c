@@ -66,7 +66,6 @@ static void rights(void **state)
 	assert_int_equal(reg_at(area, 64, IBV_ACCESS_REMOTE_ATOMIC), -EINVAL);
 	assert_int_equal(reg_at(area, 64, 1u << 8), -EINVAL);
 	assert_int_equal(reg_at(area, 64, 1u << 30), -EINVAL);
-	assert_int_equal(reg_at(area, 64, LOCAL | IBV_ACCESS_ON_DEMAND), -EOPNOTSUPP);
 }
 
 static void ranges(void **state)
@@ -272,15 +271,150 @@ static void region_in_use(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
 }
 
+/* ------------------------------------------------------------- paged on demand */
+
+#define ON_DEMAND (LOCAL | IBV_ACCESS_ON_DEMAND)
+
+/* Nothing is looked at but the range itself. */
+static void on_demand(void **state)
+{
+	u64 at = (uintptr_t)area;
+
+	(void)state;
+	assert_int_equal(reg_at(area, 3 * PAGE, ON_DEMAND), 0);
+	assert_int_equal(kernel.device.nic.mr[made.lkey >> NIC_KEY_TAG_BITS].flags,
+			 NIC_MR_ON_DEMAND);
+	assert_int_equal(reg_at(area + 3 * PAGE, PAGE, ON_DEMAND), 0);
+	assert_int_equal(reg_at(area, 0, ON_DEMAND), -EINVAL);
+	assert_int_equal(reg(at + 8, 64, at, ON_DEMAND), -EINVAL);
+	assert_int_equal(reg_at(area, 64, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE), -EINVAL);
+	/* Huge pages must be such. */
+	assert_int_equal(reg_at(area, 64, ON_DEMAND | IBV_ACCESS_HUGETLB), -EINVAL);
+	assert_int_equal(reg_at((void *)8, 64, ON_DEMAND | IBV_ACCESS_HUGETLB), -EINVAL);
+}
+
+static void implicit(void **state)
+{
+	(void)state;
+	assert_int_equal(reg(0, ~0ull, 0, ON_DEMAND), 0);
+	assert_int_equal(mr_of(made.mr_handle)->params.length, ~0ull);
+	assert_int_equal(reg(0, ~0ull, PAGE, ON_DEMAND), -EINVAL);
+	assert_int_equal(reg(PAGE, ~0ull, PAGE, ON_DEMAND), -EINVAL);
+	assert_int_equal(reg(0, ~0ull - 1, 0, ON_DEMAND), -EINVAL);
+	assert_int_equal(reg(0, ~0ull, 0, LOCAL), -EINVAL);
+	/* To become an ordinary one, all of it would have to be there. */
+	assert_int_equal(rereg(made.mr_handle, 4, NULL, 0, 0, LOCAL), -EFAULT);
+	assert_int_equal(rereg(made.mr_handle, 1, area, 64, 0, 0), 0);
+	assert_int_equal(rereg(made.mr_handle, 4, NULL, 0, 0, LOCAL), 0);
+	assert_int_equal(rereg(made.mr_handle, 1 | 4, NULL, ~0ull, 0, ON_DEMAND), 0);
+}
+
+static int advise(u32 pd, u64 advice, u32 flags, const struct ib_uverbs_sge *sge, u16 bytes)
+{
+	struct ioctl_call call;
+
+	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR);
+	ioctl_object(&call, UVERBS_ATTR_ADVISE_MR_PD_HANDLE, pd);
+	ioctl_const(&call, UVERBS_ATTR_ADVISE_MR_ADVICE, advice);
+	ioctl_u32(&call, UVERBS_ATTR_ADVISE_MR_FLAGS, flags);
+	ioctl_in(&call, UVERBS_ATTR_ADVISE_MR_SGE_LIST, sge, bytes);
+	return ioctl_run(&call);
+}
+
+#define PREFETCH IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH
+#define PREFETCH_WRITE IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE
+#define NO_FAULT IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT
+#define FLUSH IB_UVERBS_ADVISE_MR_FLAG_FLUSH
+
+static int advise_one(u32 pd, u64 advice, u32 flags, const void *at, u32 length, u32 key)
+{
+	struct ib_uverbs_sge sge = { .addr = (uintptr_t)at, .length = length, .lkey = key };
+
+	return advise(pd, advice, flags, &sge, sizeof(sge));
+}
+
+static bool is_present(const void *page)
+{
+	u8 in_core;
+
+	assert_int_equal(mincore((void *)(uintptr_t)page, PAGE, &in_core), 0);
+	return in_core & 1;
+}
+
+static void advice_is_taken(void **state)
+{
+	u32 pd = make_pd(), key;
+
+	(void)state;
+	make_mr(pd, area, 3 * PAGE, ON_DEMAND, &key);
+	assert_false(is_present(area));
+	assert_int_equal(advise_one(pd, NO_FAULT, FLUSH, area, PAGE, key), 0);
+	assert_false(is_present(area));
+	assert_int_equal(advise_one(pd, PREFETCH_WRITE, FLUSH, area, PAGE, key), 0);
+	assert_true(is_present(area));
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 2 * PAGE, key), 0);
+	assert_true(is_present(area + PAGE));
+	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area, 0, key), 0);
+}
+
+static void advice_is_wrong(void **state)
+{
+	u32 pd = make_pd(), other = make_pd(), key, reads, pinned, window;
+	struct ib_uverbs_sge sge[2];
+
+	(void)state;
+	make_mr(pd, area, 3 * PAGE, ON_DEMAND, &key);
+	make_mr(pd, area, 3 * PAGE, IBV_ACCESS_ON_DEMAND, &reads);
+	make_mr(pd, area, PAGE, LOCAL, &pinned);
+	make_mw(pd, IBV_MW_TYPE_1, &window);
+	/* Arguments. */
+	assert_int_equal(advise_one(pd, 3, FLUSH, area, 8, key), -EOPNOTSUPP);
+	assert_int_equal(advise_one(pd, PREFETCH, 2, area, 8, key), -EINVAL);
+	assert_int_equal(advise_one(99, PREFETCH, FLUSH, area, 8, key), -ENOENT);
+	sge[0] = (struct ib_uverbs_sge){ .addr = (uintptr_t)area, .length = 8, .lkey = key };
+	assert_int_equal(advise(pd, PREFETCH, FLUSH, sge, 0), -EINVAL);
+	assert_int_equal(advise(pd, PREFETCH, FLUSH, sge, sizeof(*sge) + 4), -EINVAL);
+	/* Keys, of which one is enough, and which are looked at for who does not wait too. */
+	sge[1] = sge[0];
+	sge[1].lkey = key + 1;
+	assert_int_equal(advise(pd, PREFETCH, 0, sge, sizeof(sge)), -ENOENT);
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, 0), -ENOENT);
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, ~0u), -ENOENT);
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, pinned), -ENOENT);
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, window), -EINVAL);
+	assert_int_equal(advise_one(other, PREFETCH, 0, area, 8, key), -EPERM);
+	assert_int_equal(advise_one(pd, PREFETCH_WRITE, 0, area, 8, reads), -EPERM);
+	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, reads), 0);
+	/* Ranges: not of the region, not there, not with that right. */
+	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area - 1, 8, key), -EFAULT);
+	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area + 3 * PAGE - 7, 8, key), -EFAULT);
+	assert_int_equal(advise_one(pd, NO_FAULT, FLUSH, area, 3 * PAGE + 1, key), -EFAULT);
+	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area + 2 * PAGE, 8, key), -EFAULT);
+	assert_int_equal(advise_one(pd, PREFETCH_WRITE, FLUSH, area + PAGE, 8, key), -EFAULT);
+	assert_int_equal(advise_one(pd, PREFETCH_WRITE, 0, area + PAGE, 8, key), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rights),       TEST(ranges),        TEST(memory_is_there),
-		TEST(large_region), TEST(map_is_secret), TEST(stack_grows),
-		TEST(keys),         TEST(zero_based),    TEST(query),
-		TEST(reregister),   TEST(windows),       TEST(region_in_use),
+		TEST(rights),
+		TEST(ranges),
+		TEST(memory_is_there),
+		TEST(large_region),
+		TEST(map_is_secret),
+		TEST(stack_grows),
+		TEST(keys),
+		TEST(zero_based),
+		TEST(query),
+		TEST(reregister),
+		TEST(windows),
+		TEST(region_in_use),
+		TEST(on_demand),
+		TEST(implicit),
+		TEST(advice_is_taken),
+		TEST(advice_is_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,10 +66,10 @@ static bool is_near(const struct nic *nic, const struct nic_piece *piece)
 	return piece->space == NIC_SPACE_POINTER || piece->space == nic->space;
 }
 
-static bool checks_pages(const struct nic *nic, const struct nic_piece *piece)
+/* What of NIC_MR_CHECK_PAGES and NIC_MR_ON_DEMAND its region has. */
+static u8 checks_pages(const struct nic *nic, const struct nic_piece *piece)
 {
-	return piece->mr < nic->max_mr &&
-	       (nic_load(&nic->mr[piece->mr].flags) & NIC_MR_CHECK_PAGES);
+	return piece->mr < nic->max_mr ? nic_load(&nic->mr[piece->mr].flags) & TRANSFER_CHECKS : 0;
 }
 
 static u64 smaller(u64 a, u64 b)

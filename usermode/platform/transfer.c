@@ -30,7 +30,7 @@ void transfer_init(struct transfer *t, u32 space, bool write)
 {
 	t->space = space;
 	t->write = write;
-	t->check_pages = false;
+	t->check_pages = 0;
 	t->last = false;
 	t->length = 0;
 	t->nnear = 1;
@@ -216,7 +216,7 @@ static size_t run_open(struct space *space, struct transfer *t, enum transfer_fa
 		if (ret >= 0)
 			return (size_t)ret;
 	}
-	if (t->check_pages) {
+	if (t->check_pages & NIC_MR_CHECK_PAGES) {
 		*fault = mem_is_alive(space, (u64)t->far[1].iov_base) ? TRANSFER_FAR_FAULT :
 									TRANSFER_FAR_GONE;
 		return 0;

@@ -17,12 +17,17 @@ enum transfer_limits {
 	TRANSFER_MAX = 1 << 30,
 };
 
+#define TRANSFER_CHECKS ((u8)(NIC_MR_CHECK_PAGES | NIC_MR_ON_DEMAND))
+
 struct transfer {
 	u32 space;
 	/* From near to far. */
 	bool write;
-	/* Some far piece must be reached with respect to its pages' rights. */
-	bool check_pages;
+	/*
+	 * Some far piece must be reached with respect to its pages' rights
+	 * (NIC_MR_CHECK_PAGES), or should be (NIC_MR_ON_DEMAND).
+	 */
+	u8 check_pages;
 	/* It ends the whole copy: its last bytes are to be stored last. */
 	bool last;
 	size_t length;

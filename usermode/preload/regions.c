@@ -25,7 +25,9 @@ void regions_note(u64 start, u64 length)
 
 static bool overlaps(const struct nic_mr *mr, u64 start, u64 end)
 {
-	return mr->kind == NIC_MR_REGION && mr->addr < end && mr->addr + mr->length > start;
+	/* One that is paged on demand is checked where it can be, whatever happens. */
+	return mr->kind == NIC_MR_REGION && !(mr->flags & NIC_MR_ON_DEMAND) && mr->addr < end &&
+	       mr->addr + mr->length > start;
 }
 
 static void check_pages(const struct nic *nic, u64 start, u64 end)

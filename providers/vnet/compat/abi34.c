@@ -98,6 +98,7 @@ AT(verbs_context, context, 320);
 
 /* infiniband/driver.h: operations */
 SIZE(verbs_context_ops, 608);
+OP(advise_mr, 0);
 OP(alloc_mw, 2);
 OP(alloc_parent_domain, 4);
 OP(alloc_pd, 5);

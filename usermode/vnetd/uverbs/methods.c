@@ -252,7 +252,7 @@ static const struct uv_method methods[] = {
 	METHOD(SRQ, SRQ_DESTROY, destroy_srq, uv_ioctl_destroy_srq),
 	METHOD(MR, DM_MR_REG, reg_dm_mr, uv_ioctl_unsupported),
 	METHOD(MR, MR_DESTROY, destroy_mr, uv_ioctl_destroy_mr),
-	METHOD(MR, ADVISE_MR, advise_mr, uv_ioctl_unsupported),
+	METHOD(MR, ADVISE_MR, advise_mr, uv_ioctl_advise_mr),
 	METHOD(MR, QUERY_MR, query_mr, uv_ioctl_query_mr),
 	METHOD(MR, REG_DMABUF_MR, reg_dmabuf_mr, uv_ioctl_unsupported),
 	METHOD(MW, MW_DESTROY, destroy_mw, uv_ioctl_destroy_mw),

@@ -21,7 +21,8 @@
 /* What the firmware has to know; the rest are hints. */
 #define ACCESS_NIC                                                                                 \
 	((u32)(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ |         \
-	       NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND | NIC_ACCESS_ZERO_BASED))
+	       NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND | NIC_ACCESS_ZERO_BASED |             \
+	       NIC_ACCESS_ON_DEMAND))
 
 /* Bits of ib_uverbs_rereg_mr.flags: enum ibv_rereg_mr_flags. */
 enum {
@@ -96,14 +97,20 @@ static int check_access(u32 access)
 {
 	if (access & ACCESS_REMOTE_WRITES && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~ACCESS_KNOWN)
-		return -EINVAL;
-	return access & IB_UVERBS_ACCESS_ON_DEMAND ? -EOPNOTSUPP : 0;
+	return access & ~ACCESS_KNOWN ? -EINVAL : 0;
+}
+
+/* All memory that the process has or will have, which is paged on demand. */
+static bool is_implicit(u64 start, u64 length, u32 access)
+{
+	return access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == ~0ull;
 }
 
 /* The same place in a page, as devices with page tables need it. */
-static int check_range(u64 start, u64 length, u64 hca_va)
+static int check_range(u64 start, u64 length, u64 hca_va, u32 access)
 {
+	if (is_implicit(start, length, access))
+		return hca_va ? -EINVAL : 0;
 	if ((start & PAGE_OFFSET_MASK) != (hca_va & PAGE_OFFSET_MASK))
 		return -EINVAL;
 	if (!length || length > UV_MAX_MR_SIZE)
@@ -121,6 +128,20 @@ static void set_range(struct nic_mr_params *params, u64 start, u64 length, u64 h
 	params->iova = params->access & NIC_ACCESS_ZERO_BASED ? 0 : hca_va;
 }
 
+/*
+ * Is the memory there, with the rights that are asked? Of what is paged on demand
+ * each access finds that out.
+ */
+static int check_memory(struct uv_request *req, u64 start, u64 length, u32 access)
+{
+	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))
+		return uv_process_mapped(req->client, start, length, access & ACCESS_WRITES);
+	/* The size of its pages is that of those where it begins. */
+	if (access & IB_UVERBS_ACCESS_HUGETLB && !uv_process_huge(req->client, start))
+		return -EINVAL;
+	return 0;
+}
+
 int uv_reg_mr(struct uv_request *req)
 {
 	struct nic_mr_params params = { .kind = NIC_MR_REGION };
@@ -132,7 +153,7 @@ int uv_reg_mr(struct uv_request *req)
 
 	err = uv_get(req, &cmd, sizeof(cmd));
 	if (!err)
-		err = check_range(cmd.start, cmd.length, cmd.hca_va);
+		err = check_range(cmd.start, cmd.length, cmd.hca_va, cmd.access_flags);
 	if (!err)
 		err = check_access(cmd.access_flags);
 	if (err)
@@ -140,8 +161,7 @@ int uv_reg_mr(struct uv_request *req)
 	pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd.pd_handle);
 	if (!pd)
 		return -EINVAL;
-	err = uv_process_mapped(req->client, cmd.start, cmd.length,
-				cmd.access_flags & ACCESS_WRITES);
+	err = check_memory(req, cmd.start, cmd.length, cmd.access_flags);
 	if (err)
 		return err;
 	params.access = cmd.access_flags & ACCESS_NIC;
@@ -159,16 +179,13 @@ int uv_reg_mr(struct uv_request *req)
 
 /* ------------------------------------------------------------- reregister */
 
-static int check_rereg(const struct ib_uverbs_rereg_mr *cmd)
+static int check_rereg(const struct ib_uverbs_rereg_mr *cmd, const struct uv_mr *mr)
 {
+	u32 access = cmd->flags & REREG_ACCESS ? cmd->access_flags : mr->params.access;
 	int err = 0;
 
-	if (!cmd->flags)
-		return -EINVAL;
-	if (cmd->flags & ~(u32)REREG_KNOWN)
-		return -EOPNOTSUPP;
 	if (cmd->flags & REREG_TRANSLATION)
-		err = check_range(cmd->start, cmd->length, cmd->hca_va);
+		err = check_range(cmd->start, cmd->length, cmd->hca_va, access);
 	if (!err && cmd->flags & REREG_ACCESS)
 		err = check_access(cmd->access_flags);
 	return err;
@@ -188,7 +205,7 @@ static void rereg_params(struct uv_request *req, const struct ib_uverbs_rereg_mr
 }
 
 /* Does the process still have the memory, if the change concerns it? */
-static int check_memory(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
+static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
 			const struct nic_mr_params *params)
 {
 	if (!(cmd->flags & (REREG_TRANSLATION | REREG_ACCESS)))
@@ -196,8 +213,8 @@ static int check_memory(struct uv_request *req, const struct ib_uverbs_rereg_mr 
 	/* Its memory may be that of another process, which cannot be asked here. */
 	if (params->space != req->client->space)
 		return -EINVAL;
-	return uv_process_mapped(req->client, params->addr, params->length,
-				 params->access & ACCESS_WRITES);
+	return check_memory(req, params->addr, params->length,
+			    cmd->flags & REREG_ACCESS ? cmd->access_flags : params->access);
 }
 
 /* The key stays: the region is taken away for the moment of the change. */
@@ -223,7 +240,7 @@ static int mr_rereg(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd
 	int err;
 
 	rereg_params(req, cmd, pd, &params);
-	err = check_memory(req, cmd, &params);
+	err = check_change(req, cmd, &params);
 	if (!err)
 		err = uv_respond(req, &resp, sizeof(resp));
 	if (!err)
@@ -244,13 +261,19 @@ int uv_rereg_mr(struct uv_request *req)
 	int err;
 
 	err = uv_get(req, &cmd, sizeof(cmd));
-	if (!err)
-		err = check_rereg(&cmd);
-	if (!err)
-		err = uv_object_find(req->ctx, UVERBS_OBJECT_MR, cmd.mr_handle, &obj);
+	if (err)
+		return err;
+	if (!cmd.flags)
+		return -EINVAL;
+	if (cmd.flags & ~(u32)REREG_KNOWN)
+		return -EOPNOTSUPP;
+	err = uv_object_find(req->ctx, UVERBS_OBJECT_MR, cmd.mr_handle, &obj);
 	if (err)
 		return err;
 	mr = UV_CAST(struct uv_mr, obj);
+	err = check_rereg(&cmd, mr);
+	if (err)
+		return err;
 	pd = &mr->pd->obj;
 	if (cmd.flags & REREG_PD)
 		pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd.pd_handle);

@@ -12,6 +12,9 @@
 
 /* A line of a map: addresses, rights, and a path of up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384
+#define PAGE_BYTES 4096u
+/* The daemon has other things to do: 64 MiB. */
+#define TOUCH_MAX 16384
 
 /* Reads a map file, as far as needed, to see how far a range is covered. */
 struct coverage {
@@ -120,6 +123,60 @@ int uv_process_mapped(struct client *client, u64 start, u64 length, bool writabl
 	if (first_uncovered(client, before, end, writable, &next))
 		return -EFAULT;
 	return next >= end ? 0 : -EFAULT;
+}
+
+/* A mapping's first line in its detailed map, as in the plain one. */
+static bool line_covers(const char *line, u64 address)
+{
+	unsigned long long start, end;
+
+	return sscanf(line, "%llx-%llx ", &start, &end) == 2 && start <= address && address < end;
+}
+
+/* Of the mapping whose first line was read. */
+static bool is_huge(FILE *map)
+{
+	char line[512];
+	unsigned int kilobytes;
+
+	while (fgets(line, sizeof(line), map))
+		if (sscanf(line, "KernelPageSize: %u kB", &kilobytes) == 1)
+			return kilobytes << 10 > PAGE_BYTES;
+	return false;
+}
+
+bool uv_process_huge(const struct client *client, u64 address)
+{
+	char path[32], line[512];
+	bool huge = false;
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)client->pid);
+	map = fopen(path, "re");
+	if (!map)
+		return false;
+	while (fgets(line, sizeof(line), map)) {
+		if (line_covers(line, address)) {
+			huge = is_huge(map);
+			break;
+		}
+	}
+	(void)fclose(map);
+	return huge;
+}
+
+int uv_process_touch(struct client *client, u64 start, u64 length)
+{
+	u64 at, end = start + length;
+	u32 touched = 0;
+	u8 byte;
+
+	for (at = start; at < end && touched < TOUCH_MAX; at = (at | (PAGE_BYTES - 1)) + 1) {
+		if (user_read(client, &byte, at, 1))
+			return -EFAULT;
+		touched++;
+	}
+	return 0;
 }
 
 int uv_process_socket(const struct client *client, s64 fd, u64 *inode)

@@ -13,6 +13,14 @@
  */
 int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable);
 
+/* Does the mapping at this address have huge pages? */
+bool uv_process_huge(const struct client *client, u64 address);
+/*
+ * Have the pages of a range come, as far as that takes no long time: 0, or
+ * -EFAULT at one that cannot.
+ */
+int uv_process_touch(struct client *client, u64 start, u64 length);
+
 /* Inode of the socket behind a descriptor of the process: 0 or -EBADF. */
 int uv_process_socket(const struct client *client, s64 fd, u64 *inode);
 /* Inode of a socket of our own. */

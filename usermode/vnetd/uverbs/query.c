@@ -29,6 +29,18 @@ enum {
 	ACK_DELAY = 15,
 };
 
+/* Paging on demand: enum ibv_odp_general_caps and ibv_odp_transport_cap_bits. */
+enum {
+	ODP_CAPS = 1 << 0 | 1 << 1,
+	ODP_SEND = 1 << 0,
+	ODP_RECV = 1 << 1,
+	ODP_WRITE = 1 << 2,
+	ODP_READ = 1 << 3,
+	ODP_ATOMIC = 1 << 4,
+	ODP_SRQ_RECV = 1 << 5,
+	ODP_ALL = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
+};
+
 static void fill_device(const struct device *device, struct ib_uverbs_query_device_resp *resp)
 {
 	const struct nic *nic = &device->nic;
@@ -85,6 +97,14 @@ int uv_query_device(struct uv_request *req)
 int uv_ex_query_device(struct uv_request *req)
 {
 	struct ib_uverbs_ex_query_device_resp resp = {
+		.odp_caps = {
+			.general_caps = ODP_CAPS,
+			.per_transport_caps = {
+				.rc_odp_caps = ODP_ALL,
+				.uc_odp_caps = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_SRQ_RECV,
+				.ud_odp_caps = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
+			},
+		},
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,
 		.device_cap_flags_ex = UV_DEVICE_CAPS,

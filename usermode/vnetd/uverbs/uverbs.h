@@ -330,6 +330,9 @@ void uv_mr_release(struct uv_object *obj);
 /* For what the device does not have: -EOPNOTSUPP once attributes are right. */
 int uv_ioctl_unsupported(struct uv_request *req);
 
+/* -- advise.c */
+int uv_ioctl_advise_mr(struct uv_request *req);
+
 /* -- mw.c */
 int uv_alloc_mw(struct uv_request *req);
 int uv_dealloc_mw(struct uv_request *req);
