@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "am_settings.h"
-
 static bool port_usable(struct ibv_context *context, int port, struct ibv_port_attr *attr)
 {
 	return !ibv_query_port(context, (uint8_t)port, attr) && attr->state == IBV_PORT_ACTIVE;
@@ -64,7 +62,7 @@ static int find_gid(struct am_device *device, long wanted)
 
 /* Why @device is not the one, or NULL. */
 static const char *try_device(struct am_device *device, struct ibv_device *candidate,
-			      const struct am_settings *settings)
+			      const struct am_device_choice *choice)
 {
 	const char *why;
 
@@ -75,10 +73,10 @@ static const char *try_device(struct am_device *device, struct ibv_device *candi
 	if (ibv_query_device(device->context, &device->attr))
 		goto close;
 	why = "has no such active port";
-	if (find_port(device, settings->port))
+	if (find_port(device, choice->port))
 		goto close;
 	why = "has no such GID";
-	if (find_gid(device, settings->gid_index))
+	if (find_gid(device, choice->gid_index))
 		goto close;
 	why = "has no protection domain left";
 	device->pd = ibv_alloc_pd(device->context);
@@ -91,7 +89,7 @@ close:
 	return why;
 }
 
-int am_device_open(struct am_device *device, const struct am_settings *settings)
+int am_device_open(struct am_device *device, const struct am_device_choice *choice)
 {
 	const char *why = NULL, *name = NULL;
 	struct ibv_device **list;
@@ -100,25 +98,24 @@ int am_device_open(struct am_device *device, const struct am_settings *settings)
 	memset(device, 0, sizeof(*device));
 	list = ibv_get_device_list(&n);
 	for (int i = 0; list && i < n && !device->pd; i++) {
-		if (settings->device[0] &&
-		    strcmp(settings->device, ibv_get_device_name(list[i])) != 0)
+		if (choice->device[0] && strcmp(choice->device, ibv_get_device_name(list[i])) != 0)
 			continue;
-		name = settings->device[0] ? settings->device : "a device";
-		why = try_device(device, list[i], settings);
+		name = choice->device[0] ? choice->device : "a device";
+		why = try_device(device, list[i], choice);
 	}
 	if (list)
 		ibv_free_device_list(list);
 	if (device->pd) {
 		pthread_mutex_init(&device->region_lock, NULL);
 		device->watch.fd = -1;
-		device->max_regions = (unsigned int)settings->regions;
+		device->max_regions = (unsigned int)choice->regions;
 		return 0;
 	}
 	if (name)
-		fprintf(stderr, "am: %s %s\n", name, why);
-	else if (settings->device[0])
-		fprintf(stderr, "am: there is no verbs device %s\n", settings->device);
+		fprintf(stderr, "%s: %s %s\n", choice->who, name, why);
+	else if (choice->device[0])
+		fprintf(stderr, "%s: there is no verbs device %s\n", choice->who, choice->device);
 	else
-		fprintf(stderr, "am: there is no verbs device\n");
+		fprintf(stderr, "%s: there is no verbs device\n", choice->who);
 	return ENODEV;
 }

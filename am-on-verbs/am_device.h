@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The verbs device that a process's bundles share, and its registered memory. */
+/* The verbs device that all of a process share, and its registered memory. */
 #ifndef AM_DEVICE_H
 #define AM_DEVICE_H
 
@@ -9,8 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct am_settings;
 struct am_region;
+
+/* Which device, port and address, and for whom. */
+struct am_device_choice {
+	const char *who; /* begins messages */
+	const char *device; /* "": the first that has an active port */
+	long port; /* 0: the first that is active */
+	long gid_index; /* -1: the best */
+	long regions; /* registrations that are kept */
+};
 
 struct am_device {
 	struct ibv_context *context;
@@ -25,7 +33,7 @@ struct am_device {
 	pthread_mutex_t region_lock;
 	struct am_region *regions;
 	unsigned int nregions, max_regions;
-	bool regions_stale; /* there may be some whose memory has gone */
+	bool regions_stale; /* there may be some whose memory has gone; set by the watch, atomic */
 	struct am_watch {
 		bool tried;
 		int fd; /* -1: nothing is watched */
@@ -34,18 +42,22 @@ struct am_device {
 	} watch;
 };
 
-/* Opens the device that the settings name. 0, or errno after a message on stderr. */
-int am_device_open(struct am_device *device, const struct am_settings *settings);
+/* Opens the device that @choice names. 0, or errno after a message on stderr. */
+int am_device_open(struct am_device *device, const struct am_device_choice *choice);
 void am_device_close(struct am_device *device);
 
 /*
- * The registration of [@address, @address + @length) for reading by the device:
- * a cached one where there is one. It is held until am_region_put(). NULL and
- * errno. Any thread.
+ * The registration of [@address, @address + @length) for reading by the device, and
+ * for what @access (IBV_ACCESS_*) has beyond it: a cached one where there is one. It is
+ * held until am_region_put(). NULL and errno. Any thread.
  */
-struct am_region *am_region_get(struct am_device *device, const void *address, size_t length);
+struct am_region *am_region_get(struct am_device *device, const void *address, size_t length,
+				int access);
 void am_region_put(struct am_device *device, struct am_region *region);
 uint32_t am_region_lkey(const struct am_region *region);
+uint32_t am_region_rkey(const struct am_region *region);
+/* Whether its memory has gone, or cannot be watched, so that nobody would tell. */
+bool am_region_stale(struct am_device *device, const struct am_region *region);
 
 /*
  * am_watch.c: tells when memory goes away, by am_regions_gone(). All but

@@ -48,10 +48,16 @@ int AM_SetOption(const char *name, const char *value)
 static int init(void)
 {
 	const char *list = getenv("AM_SETTINGS");
+	struct am_device_choice choice;
 
 	if (list && am_settings_read(list))
 		return AM_ERR_BAD_ARG;
-	if (am_device_open(&device, &am_settings))
+	choice = (struct am_device_choice){ .who = "am",
+					    .device = am_settings.device,
+					    .port = am_settings.port,
+					    .gid_index = am_settings.gid_index,
+					    .regions = am_settings.regions };
+	if (am_device_open(&device, &choice))
 		return AM_ERR_RESOURCE;
 	return AM_OK;
 }

@@ -129,7 +129,7 @@ int am_bulk_sge(struct am_conn *conn, struct am_message *message, const struct a
 		sge->lkey = conn->mr->lkey;
 		return 0;
 	}
-	*region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes);
+	*region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes, 0);
 	if (!*region)
 		return errno;
 	sge->addr = (uintptr_t)bulk->source;

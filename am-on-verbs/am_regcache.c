@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "am_core.h"
+#include "am_device.h"
 
 struct am_region {
 	struct am_region *next; /* the most recently used first */
 	struct ibv_mr *mr; /* NULL: being registered */
 	uintptr_t begin, end;
+	int access; /* beyond reading by this device */
 	unsigned int users;
 	bool stale; /* its memory has gone, or cannot be watched: it is not found again */
 };
@@ -74,7 +75,7 @@ static struct am_region *take_stale(struct am_device *device)
 {
 	struct am_region **at = &device->regions, *list = NULL, *region;
 
-	device->regions_stale = false;
+	__atomic_store_n(&device->regions_stale, false, __ATOMIC_RELAXED);
 	while ((region = *at)) {
 		if (!region->stale || region->users) {
 			at = &region->next;
@@ -99,13 +100,15 @@ static bool make_room(struct am_device *device)
 	return old;
 }
 
-static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr_t end)
+static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr_t end, int access)
 {
 	struct am_region **at, *region;
 
 	for (at = &device->regions; *at; at = &(*at)->next) {
 		region = *at;
 		if (!region->mr || region->stale || region->begin > begin || region->end < end)
+			continue;
+		if (access & ~region->access)
 			continue;
 		*at = region->next;
 		region->next = device->regions;
@@ -138,12 +141,13 @@ static struct ibv_mr *register_memory(struct am_device *device, const struct am_
 
 	/* What the device, or the limit of locked memory, has no room for: make room. */
 	do
-		mr = ibv_reg_mr(device->pd, (void *)region->begin, region->end - region->begin, 0);
+		mr = ibv_reg_mr(device->pd, (void *)region->begin, region->end - region->begin,
+				region->access);
 	while (!mr && errno == ENOMEM && make_room(device));
 	return mr;
 }
 
-static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr_t end)
+static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr_t end, int access)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	struct am_region *region = calloc(1, sizeof(*region));
@@ -153,6 +157,7 @@ static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr
 	if (!region)
 		return NULL;
 	region->users = 1;
+	region->access = access;
 	region->begin = begin & ~(page - 1);
 	region->end = (end + page - 1) & ~(page - 1);
 	if (region->end < end) {
@@ -183,7 +188,8 @@ static void open_once(struct am_device *device)
 	am_watch_open(device);
 }
 
-struct am_region *am_region_get(struct am_device *device, const void *address, size_t length)
+struct am_region *am_region_get(struct am_device *device, const void *address, size_t length,
+				int access)
 {
 	uintptr_t begin = (uintptr_t)address, end = begin + length;
 	struct am_region *region, *stale = NULL;
@@ -192,12 +198,12 @@ struct am_region *am_region_get(struct am_device *device, const void *address, s
 	open_once(device);
 	if (device->regions_stale)
 		stale = take_stale(device);
-	region = find(device, begin, end);
+	region = find(device, begin, end, access);
 	if (region)
 		region->users++;
 	pthread_mutex_unlock(&device->region_lock);
 	free_list(stale);
-	return region ? region : make(device, begin, end);
+	return region ? region : make(device, begin, end, access);
 }
 
 static struct am_region **place_of(struct am_device *device, const struct am_region *region)
@@ -225,13 +231,28 @@ uint32_t am_region_lkey(const struct am_region *region)
 	return region->mr->lkey;
 }
 
+uint32_t am_region_rkey(const struct am_region *region)
+{
+	return region->mr->rkey;
+}
+
+bool am_region_stale(struct am_device *device, const struct am_region *region)
+{
+	bool stale;
+
+	pthread_mutex_lock(&device->region_lock);
+	stale = region->stale;
+	pthread_mutex_unlock(&device->region_lock);
+	return stale;
+}
+
 void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 {
 	for (struct am_region *r = device->regions; r; r = r->next) {
 		if (r->begin >= end || begin >= r->end)
 			continue;
 		r->stale = true;
-		device->regions_stale = true;
+		__atomic_store_n(&device->regions_stale, true, __ATOMIC_RELAXED);
 	}
 }
 

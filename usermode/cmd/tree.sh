@@ -60,7 +60,7 @@ tree_is_fresh() {	# TREE WHAT
 
 	[[ -r $stamp && $(<"$stamp") == "$VNET_SRC" ]] || return 1
 	rooms=(CMakeLists.txt CMakePresets.json cmake abi "${VNET_DEVICE_ROOMS[@]}")
-	[[ $2 == device ]] || rooms+=(bench sim am-on-verbs)
+	[[ $2 == device ]] || rooms+=(bench sim am-on-verbs splitc-on-verbs)
 	[[ $2 == all ]] && rooms+=(tests)
 	[[ -z $(cd -- "$VNET_SRC" && find "${rooms[@]}" -newer "$stamp" -print -quit 2>/dev/null) ]]
 }
@@ -69,7 +69,7 @@ build_targets() {	# WHAT
 	local rooms=("${VNET_DEVICE_ROOMS[@]}") room
 
 	[[ $1 == all ]] && { echo all; return; }
-	[[ $1 == bench ]] && rooms+=(bench sim am-on-verbs)
+	[[ $1 == bench ]] && rooms+=(bench sim am-on-verbs splitc-on-verbs)
 	for room in "${rooms[@]}"; do
 		[[ -e $VNET_SRC/$room/CMakeLists.txt ]] && echo "$room/all"
 	done

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Beginning and end of Split-C in this process, and its clocks. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "splitc_core.h"
+#include "job/job.h"
+
+struct sc sc;
+int splitc_my_proc, splitc_procs = 1;
+
+static void fail(const char *format, va_list args) __attribute__((noreturn));
+
+static void fail(const char *format, va_list args)
+{
+	char text[512];
+	int n = snprintf(text, sizeof(text), "processor %d: ", splitc_my_proc);
+
+	vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
+	fflush(stdout);
+	job_abort(sc.job, 1, text);
+}
+
+void splitc_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fail(format, args);
+}
+
+void sc_fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fail(format, args);
+}
+
+static void open_device(void)
+{
+	struct am_device_choice choice = { .who = "splitc",
+					   .device = sc_settings.device,
+					   .port = sc_settings.port,
+					   .gid_index = sc_settings.gid_index,
+					   .regions = sc_settings.regions };
+
+	if (am_device_open(&sc.device, &choice))
+		sc_fail("the verbs device cannot be used");
+}
+
+void splitc_init(void)
+{
+	const char *list = getenv("SPLITC_SETTINGS");
+	int err;
+
+	if (sc.job)
+		sc_fail("splitc_init() was called before");
+	err = job_open(&sc.job);
+	if (err)
+		sc_fail("cannot join the job: %s", strerror(err));
+	splitc_my_proc = job_rank(sc.job);
+	splitc_procs = job_size(sc.job);
+	if (splitc_procs > SPLITC_MAX_PROCS)
+		sc_fail("there are at most %d processors", SPLITC_MAX_PROCS);
+	if (list && sc_settings_read(list))
+		sc_fail("SPLITC_SETTINGS cannot be used");
+	open_device();
+	sc.ready = true;
+}
+
+void splitc_exit(int status)
+{
+	if (status) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "processor %d: exits with status %d", splitc_my_proc,
+			 status);
+		if (sc.job)
+			job_abort(sc.job, status, text);
+		exit(status);
+	}
+	if (sc.ready) {
+		splitc_barrier();
+		job_barrier(sc.job);
+		am_device_close(&sc.device);
+	}
+	job_close(sc.job);
+	exit(0);
+}
+
+void splitc_barrier(void)
+{
+	if (sc.job && job_barrier(sc.job))
+		sc_fail("the launcher has gone");
+}
+
+const char *splitc_mapping_name(void)
+{
+	return sc_settings.mapping == SC_DIRECT ? "direct" : "messages";
+}
+
+uint64_t splitc_get_ticks(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+double splitc_get_seconds(void)
+{
+	return (double)splitc_get_ticks() * 1e-9;
+}
