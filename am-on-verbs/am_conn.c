@@ -118,13 +118,17 @@ int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs)
 	return conn->eb->mapping->connect(conn);
 }
 
-/* Queue pairs that failed complete what is left by themselves; nobody waits for it. */
+/*
+ * The queue pairs complete what is left by themselves; nobody waits for it. They are
+ * stopped before anything is given back that they may be reading.
+ */
 void am_conn_broken(struct am_conn *conn, int status)
 {
 	if (conn->state == AM_BROKEN)
 		return;
 	conn->state = AM_BROKEN;
 	conn->status = status;
+	am_qp_stop(conn);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (am_slot_waits(conn, slot))
 			am_return_slot(conn, slot, status);
@@ -138,6 +142,7 @@ void am_conn_free(struct am_conn *conn)
 
 	am_wire_forget(conn);
 	am_acks_forget(conn);
+	am_conn_broken(conn, EUNREACHABLE);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (conn->slot[slot].outstanding)
 			am_slot_done(conn, slot);

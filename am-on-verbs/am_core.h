@@ -23,6 +23,8 @@
 struct am_mapping;
 struct am_wire;
 
+#define AM_MAX_QPS 3 /* of a connection */
+
 /* Where an endpoint's segment is: peers keep it up to date by RDMA write. */
 struct am_segment {
 	_Alignas(64) uint64_t before; /* differs from @after while it is being written */
@@ -36,7 +38,7 @@ struct am_segment {
 
 /* What one side of a connection tells the other while it is made. */
 struct am_offer {
-	uint32_t qpn[3];
+	uint32_t qpn[AM_MAX_QPS];
 	uint32_t psn;
 	uint64_t board; /* address of the other's struct am_segment */
 	uint64_t buffers; /* of the mapping's, for RDMA writes */
@@ -111,7 +113,7 @@ struct am_conn {
 	uint64_t heard; /* eb->clock when something came */
 	uint64_t probed; /* eb->clock of the last probe */
 
-	struct ibv_qp *qp[3];
+	struct ibv_qp *qp[AM_MAX_QPS]; /* those that there are come first */
 	uint32_t sq_sent, sq_done; /* work requests, counted from the first */
 	uint32_t drain; /* sq_sent when it was last waited for */
 	uint32_t sq_depth;

@@ -7,7 +7,8 @@
  * am_reply_buffer()) and holds the credit for it; the mapping brings it to the
  * other side, where it must appear once, whole, and after the data of its bulk
  * transfer. What arrives it hands to am_arrival() and takes back by release().
- * A queue pair that fails it reports by am_conn_broken().
+ * A queue pair that fails, or brings what cannot be, it reports by am_conn_broken(),
+ * which puts all of the connection's into state ERR.
  *
  * All is called with the bundle's lock held.
  */
@@ -15,6 +16,7 @@
 #define AM_MAPPING_H
 
 #include "am_core.h"
+#include "am_cost.h"
 
 /* The data of a bulk transfer: @region names @source, the peer's segment the target. */
 struct am_bulk {
@@ -40,12 +42,12 @@ struct am_mapping {
 
 	/*
 	 * Queue pairs, in state INIT, with their receives posted; fills
-	 * conn->mine.qpn[], .buffers. conn->private_memory is what memory() asked
-	 * for. 0 or errno.
+	 * conn->mine.qpn[], .buffers. @memory is what memory() asked for. 0 or errno.
 	 */
 	int (*open)(struct am_conn *conn, void *memory);
 	/* The queue pairs to RTS, by conn->theirs. 0 or errno. */
 	int (*connect)(struct am_conn *conn);
+	/* The connection is broken. */
 	void (*close)(struct am_conn *conn);
 
 	/*
@@ -83,19 +85,39 @@ struct am_qp_needs {
 struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
 			  uint32_t *max_inline);
 int am_qp_connect(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn);
-
+/* All of the connection's to state ERR: what is posted completes, nothing is received. */
+void am_qp_stop(struct am_conn *conn);
 void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_needs *needs);
 
+/* Posts @wr, a list. 0 or errno. */
+static inline int am_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	int err;
+
+	am_cost_begin(AM_COST_POST_SEND);
+	err = ibv_post_send(qp, wr, &bad);
+	am_cost_end(AM_COST_POST_SEND);
+	return err;
+}
+
+/* am_bulk.c: a bulk transfer as an RDMA write. */
+struct am_bulk_write {
+	struct ibv_send_wr wr; /* without its name, and what it is followed by */
+	struct ibv_sge sge;
+	struct am_region *region; /* what it holds until it is done; NULL: the source is copied */
+};
+
 /*
- * The source of @bulk: a copy behind @message in its send buffer, if it is short,
- * or where it is, registered; then *@region is held. 0 or errno. When its write has
- * been posted, as number @target of the send queue's work requests, counted by
- * conn->sq_sent, am_bulk_finish() waits for that, if it has to, and puts *@region back.
+ * Makes the write of @bulk. Its source is a copy behind @message in its send
+ * buffer, if it is short, or where it is, registered. 0 or errno. When it has been
+ * posted, as number @target of the send queue's work requests, counted by
+ * conn->sq_sent, am_bulk_finish() waits for it, if it has to, and lets go what it holds.
  */
-int am_bulk_sge(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
-		struct ibv_sge *sge, struct am_region **region);
-void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, struct am_region *region,
-		    uint32_t target);
+int am_bulk_begin(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
+		  struct am_bulk_write *write);
+void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk,
+		    const struct am_bulk_write *write, uint32_t target);
 
 #define AM_FLUSH_NS 2000000000u /* how long a queue pair in error may take to flush */
 

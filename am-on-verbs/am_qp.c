@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs as all mappings have them, and the source of a bulk transfer. */
+/* Queue pairs as all mappings have them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,6 @@
 
 #define MIN_RNR_TIMER 1 /* 0.01 ms */
 #define RNR_RETRY 7 /* for ever: who is alive makes room */
-#define BULK_COPY_AT 128 /* behind the message in a send buffer */
-
-static_assert(BULK_COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->bytes),
-	      "a send buffer holds a bulk message and the data that are copied");
 
 const struct am_mapping *am_mapping(unsigned int number)
 {
@@ -116,41 +112,11 @@ void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_need
 	am_cq_room_back(conn->eb, needs->max_send_wr, needs->max_recv_wr);
 }
 
-int am_bulk_sge(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
-		struct ibv_sge *sge, struct am_region **region)
+/* What is received no more, the other side learns from its next message. */
+void am_qp_stop(struct am_conn *conn)
 {
-	void *copy = (char *)message + BULK_COPY_AT;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	*region = NULL;
-	sge->length = (uint32_t)bulk->nbytes;
-	if (bulk->nbytes <= (size_t)am_settings.copy) {
-		memcpy(copy, bulk->source, bulk->nbytes);
-		sge->addr = (uintptr_t)copy;
-		sge->lkey = conn->mr->lkey;
-		return 0;
-	}
-	*region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes, 0);
-	if (!*region)
-		return errno;
-	sge->addr = (uintptr_t)bulk->source;
-	sge->lkey = am_region_lkey(*region);
-	return 0;
-}
-
-/*
- * The source of a bulk transfer whose write is work request @target of the send
- * queue, counted from the first: until it is done, or as long as its slot is.
- */
-void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, struct am_region *region,
-		    uint32_t target)
-{
-	if (!region)
-		return;
-	if (bulk->async && bulk->slot && bulk->slot->outstanding) {
-		bulk->slot->region = region;
-		return;
-	}
-	while ((int32_t)(conn->sq_done - target) < 0 && conn->state != AM_BROKEN)
-		conn->eb->mapping->poll(conn->eb);
-	am_region_put(conn->eb->device, region);
+	for (unsigned int i = 0; i < AM_MAX_QPS && conn->qp[i]; i++)
+		ibv_modify_qp(conn->qp[i], &attr, IBV_QP_STATE);
 }

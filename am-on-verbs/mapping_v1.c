@@ -29,11 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "am_cost.h"
-#include "am_mapping.h"
-#include "am_process.h"
+#include "am_two_cqs.h"
 
-#define CQ_BATCH 16
 #define WRITES 4u /* work requests of the core's */
 #define FRAGMENT_MAX 4096u
 #define ACKS 2u /* under way */
@@ -97,7 +94,6 @@ struct incoming {
 struct v1 {
 	struct queue queue[QUEUES];
 	unsigned int boards; /* writes of the board that have not completed */
-	bool stopped; /* the queue pairs are in error */
 
 	struct transfer transfer[2][AM_MAX_CREDITS]; /* requests', replies' */
 	struct transfer *first, **last; /* of those that are queued */
@@ -111,24 +107,6 @@ struct v1 {
 	unsigned int acks; /* that are due */
 	struct fragment *ack; /* they are all the same */
 };
-
-static int v1_open_bundle(struct am_eb *eb)
-{
-	eb->scq = ibv_create_cq(eb->device->context, 256, NULL, eb->channel, 0);
-	if (!eb->scq)
-		return errno;
-	eb->rcq = ibv_create_cq(eb->device->context, 256, NULL, eb->channel, 0);
-	if (eb->rcq)
-		return 0;
-	ibv_destroy_cq(eb->scq);
-	return ENOMEM;
-}
-
-static void v1_close_bundle(struct am_eb *eb)
-{
-	ibv_destroy_cq(eb->rcq);
-	ibv_destroy_cq(eb->scq);
-}
 
 static unsigned int receives(const struct am_conn *conn, unsigned int class)
 {
@@ -261,26 +239,6 @@ static int v1_connect(struct am_conn *conn)
 	return err;
 }
 
-/*
- * Nothing is received any more, over none of the queue pairs; the other side learns
- * it from its next message.
- */
-static void stop(struct am_conn *conn)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct v1 *v1 = conn->private;
-
-	for (unsigned int i = 0; i < QUEUES && !v1->stopped; i++)
-		ibv_modify_qp(conn->qp[i], &attr, IBV_QP_STATE);
-	v1->stopped = true;
-}
-
-static void fail(struct am_conn *conn)
-{
-	am_conn_broken(conn, EUNREACHABLE);
-	stop(conn);
-}
-
 static bool has_room(const struct queue *queue)
 {
 	return queue->sent - queue->done < queue->depth;
@@ -289,13 +247,10 @@ static bool has_room(const struct queue *queue)
 static int post(struct am_conn *conn, unsigned int class, struct ibv_send_wr *wr)
 {
 	struct v1 *v1 = conn->private;
-	struct ibv_send_wr *bad;
 	int err;
 
 	wr->wr_id |= (uintptr_t)&v1->queue[class] | AM_WR_SEND;
-	am_cost_begin(AM_COST_POST_SEND);
-	err = ibv_post_send(conn->qp[class], wr, &bad);
-	am_cost_end(AM_COST_POST_SEND);
+	err = am_post(conn->qp[class], wr);
 	if (!err)
 		v1->queue[class].sent++;
 	return err;
@@ -391,7 +346,7 @@ static void pump(struct am_conn *conn)
 		err = send_next(conn);
 	while (!err);
 	if (err != EAGAIN)
-		fail(conn);
+		am_conn_broken(conn, EUNREACHABLE);
 }
 
 /* Whether such a transfer may come now. */
@@ -543,70 +498,46 @@ static bool take(struct am_conn *conn, struct am_buffer *buffer, uint32_t length
 static void received(struct am_eb *eb, const struct ibv_wc *wc)
 {
 	struct am_buffer *buffer = (struct am_buffer *)(uintptr_t)wc->wr_id;
-	struct am_conn *conn;
+	struct am_conn *conn = buffer->conn;
 
-	if (wc->wr_id & AM_WR_WIRE) {
-		am_wire_completion(eb, wc);
-		return;
-	}
-	conn = buffer->conn;
+	(void)eb;
 	conn->rq_posted--;
 	if (conn->state == AM_BROKEN)
 		return;
-	if (wc->status != IBV_WC_SUCCESS || !take(conn, buffer, wc->byte_len) ||
-	    conn->state == AM_BROKEN)
-		fail(conn);
+	if (wc->status != IBV_WC_SUCCESS || !take(conn, buffer, wc->byte_len))
+		am_conn_broken(conn, EUNREACHABLE);
 }
 
 static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 {
 	uint64_t flags = AM_WR_SEND | WR_BOARD;
 	struct queue *queue = (struct queue *)(uintptr_t)(wc->wr_id & ~flags);
-	struct am_conn *conn;
-	struct v1 *v1;
+	struct am_conn *conn = queue->conn;
+	struct v1 *v1 = conn->private;
 
-	if (wc->wr_id & AM_WR_WIRE) {
-		am_wire_completion(eb, wc);
-		return;
-	}
+	(void)eb;
 	am_cost_begin(AM_COST_RECYCLE_SEND);
-	conn = queue->conn;
-	v1 = conn->private;
 	queue->done++;
 	conn->sq_done++;
 	if (wc->wr_id & WR_BOARD)
 		v1->boards--;
 	if (wc->status != IBV_WC_SUCCESS)
-		fail(conn);
+		am_conn_broken(conn, EUNREACHABLE);
 	am_cost_end(AM_COST_RECYCLE_SEND);
 	if (v1->first || v1->acks)
 		pump(conn);
 }
 
-/* One look at the head: send buffers are recycled by the answers, not by this. */
+/* Called where there is no room as well: a copy of its own for each would not be inlined. */
 static int poll_sends(struct am_eb *eb)
 {
-	struct ibv_wc wc[CQ_BATCH];
-	int n;
-
-	am_cost_begin(AM_COST_POLL_SEND);
-	n = ibv_poll_cq(eb->scq, CQ_BATCH, wc);
-	am_cost_end_poll(AM_COST_POLL_SEND, n);
-	for (int i = 0; i < n; i++)
-		sent(eb, &wc[i]);
-	return n;
+	return am_poll_cq(eb, eb->scq, AM_COST_POLL_SEND, sent);
 }
 
 static int v1_poll(struct am_eb *eb)
 {
-	struct ibv_wc wc[CQ_BATCH];
-	int n;
+	int n = am_poll_cq(eb, eb->rcq, AM_COST_POLL_RECV, received);
 
-	am_cost_begin(AM_COST_POLL_RECV);
-	n = ibv_poll_cq(eb->rcq, CQ_BATCH, wc);
-	am_cost_end_poll(AM_COST_POLL_RECV, n);
-	for (int i = 0; i < n; i++)
-		received(eb, &wc[i]);
 	return n + poll_sends(eb);
 }
 
@@ -731,7 +662,6 @@ static void v1_close(struct am_conn *conn)
 {
 	uint64_t end = am_now() + AM_FLUSH_NS;
 
-	stop(conn);
 	while (!flushed(conn) && am_now() < end)
 		v1_poll(conn->eb);
 	free_queues(conn, QUEUES);
@@ -742,8 +672,8 @@ const struct am_mapping am_mapping_v1 = {
 	.name = "v1",
 	.about = "three queue pairs per connection, one for each class; no RDMA for messages",
 	.max_credits = AM_MAX_CREDITS,
-	.open_bundle = v1_open_bundle,
-	.close_bundle = v1_close_bundle,
+	.open_bundle = am_two_cqs_open,
+	.close_bundle = am_two_cqs_close,
 	.memory = v1_memory,
 	.open = v1_open,
 	.connect = v1_connect,

@@ -29,18 +29,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "am_cost.h"
-#include "am_mapping.h"
-#include "am_process.h"
-
-#define CQ_BATCH 16
-#define WRITES 4u /* work requests of the core's */
+#include "am_one_qp.h"
+#include "am_two_cqs.h"
 
 struct v2 {
 	struct am_buffer *buffer; /* of requests, two for each slot, then of answers */
 	bool busy[3 * AM_MAX_CREDITS]; /* the core has it */
 	bool second[AM_MAX_CREDITS]; /* which one the slot's next request takes, over there */
-	bool stopped; /* the queue pair is in error */
 };
 
 static unsigned int request_index(unsigned int slot, bool second)
@@ -52,24 +47,6 @@ static unsigned int request_index(unsigned int slot, bool second)
 static unsigned int answer_index(unsigned int credits, unsigned int slot)
 {
 	return 2 * credits + slot;
-}
-
-static int v2_open_bundle(struct am_eb *eb)
-{
-	eb->scq = ibv_create_cq(eb->device->context, 256, NULL, eb->channel, 0);
-	if (!eb->scq)
-		return errno;
-	eb->rcq = ibv_create_cq(eb->device->context, 256, NULL, eb->channel, 0);
-	if (eb->rcq)
-		return 0;
-	ibv_destroy_cq(eb->scq);
-	return ENOMEM;
-}
-
-static void v2_close_bundle(struct am_eb *eb)
-{
-	ibv_destroy_cq(eb->rcq);
-	ibv_destroy_cq(eb->scq);
 }
 
 static unsigned int receives(const struct am_conn *conn)
@@ -92,7 +69,7 @@ static struct am_qp_needs needs_of(const struct am_conn *conn)
 	/* A request or a reply may be two writes. */
 	return (struct am_qp_needs){ .send_cq = conn->eb->scq,
 				     .recv_cq = conn->eb->rcq,
-				     .max_send_wr = 4 * conn->mine.credits + WRITES,
+				     .max_send_wr = 4 * conn->mine.credits + AM_ONE_QP_WRITES,
 				     .max_recv_wr = receives(conn),
 				     .sq_sig_all = true };
 }
@@ -115,44 +92,19 @@ static int v2_open(struct am_conn *conn, void *memory)
 
 	if (!v2)
 		return ENOMEM;
-	conn->qp[0] = am_qp_make(conn, &needs, NULL);
-	if (!conn->qp[0]) {
-		err = errno;
+	err = am_one_qp_open(conn, &needs);
+	if (err) {
 		free(v2);
 		return err;
 	}
 	v2->buffer = memory;
 	conn->private = v2;
-	conn->sq_depth = needs.max_send_wr;
-	conn->mine.qpn[0] = conn->qp[0]->qp_num;
 	conn->mine.buffers = (uintptr_t)memory;
 	for (unsigned int i = 0; i < buffers(conn); i++)
 		v2->buffer[i].index = i;
 	for (unsigned int i = 0; i < receives(conn); i++)
 		post_receive(conn);
 	return 0;
-}
-
-static int v2_connect(struct am_conn *conn)
-{
-	return am_qp_connect(conn, conn->qp[0], conn->theirs.qpn[0]);
-}
-
-/* Nothing is received any more; the other side learns it from its next message. */
-static void stop(struct am_conn *conn)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct v2 *v2 = conn->private;
-
-	if (!v2->stopped)
-		ibv_modify_qp(conn->qp[0], &attr, IBV_QP_STATE);
-	v2->stopped = true;
-}
-
-static void fail(struct am_conn *conn)
-{
-	am_conn_broken(conn, EUNREACHABLE);
-	stop(conn);
 }
 
 /* Whether that message may be in the buffer of that number. */
@@ -185,90 +137,26 @@ static struct am_buffer *written(struct am_conn *conn, const struct ibv_wc *wc)
 static void received(struct am_eb *eb, const struct ibv_wc *wc)
 {
 	struct am_conn *conn = (struct am_conn *)(uintptr_t)wc->wr_id;
+	struct v2 *v2 = conn->private;
 	struct am_buffer *buffer;
-	struct v2 *v2;
 
-	if (wc->wr_id & AM_WR_WIRE) {
-		am_wire_completion(eb, wc);
-		return;
-	}
-	v2 = conn->private;
+	(void)eb;
 	conn->rq_posted--;
 	if (conn->state == AM_BROKEN)
 		return;
 	buffer = wc->status == IBV_WC_SUCCESS ? written(conn, wc) : NULL;
 	if (!buffer) {
-		fail(conn);
+		am_conn_broken(conn, EUNREACHABLE);
 		return;
 	}
 	post_receive(conn);
 	v2->busy[buffer - v2->buffer] = true;
 	am_arrival(conn, buffer, wc->byte_len);
-	if (__builtin_expect(conn->state == AM_BROKEN, 0))
-		stop(conn);
-}
-
-static void sent(struct am_eb *eb, const struct ibv_wc *wc)
-{
-	struct am_conn *conn = (struct am_conn *)(uintptr_t)(wc->wr_id & ~(uint64_t)AM_WR_SEND);
-
-	if (wc->wr_id & AM_WR_WIRE) {
-		am_wire_completion(eb, wc);
-		return;
-	}
-	am_cost_begin(AM_COST_RECYCLE_SEND);
-	conn->sq_done++;
-	if (wc->status != IBV_WC_SUCCESS)
-		fail(conn);
-	am_cost_end(AM_COST_RECYCLE_SEND);
-}
-
-/* One look at the head: send buffers are recycled by the answers, not by this. */
-static int poll_sends(struct am_eb *eb)
-{
-	struct ibv_wc wc[CQ_BATCH];
-	int n;
-
-	am_cost_begin(AM_COST_POLL_SEND);
-	n = ibv_poll_cq(eb->scq, CQ_BATCH, wc);
-	am_cost_end_poll(AM_COST_POLL_SEND, n);
-	for (int i = 0; i < n; i++)
-		sent(eb, &wc[i]);
-	return n;
 }
 
 static int v2_poll(struct am_eb *eb)
 {
-	struct ibv_wc wc[CQ_BATCH];
-	int n;
-
-	am_cost_begin(AM_COST_POLL_RECV);
-	n = ibv_poll_cq(eb->rcq, CQ_BATCH, wc);
-	am_cost_end_poll(AM_COST_POLL_RECV, n);
-	for (int i = 0; i < n; i++)
-		received(eb, &wc[i]);
-	return n + poll_sends(eb);
-}
-
-/* False: it is broken, and what was outstanding has been returned. */
-static bool wait_for_room(struct am_conn *conn, unsigned int n)
-{
-	while (conn->state != AM_BROKEN && conn->sq_sent - conn->sq_done + n > conn->sq_depth)
-		poll_sends(conn->eb);
-	return conn->state != AM_BROKEN;
-}
-
-static int post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)
-{
-	struct ibv_send_wr *bad;
-	int err;
-
-	am_cost_begin(AM_COST_POST_SEND);
-	err = ibv_post_send(conn->qp[0], wr, &bad);
-	am_cost_end(AM_COST_POST_SEND);
-	if (!err)
-		conn->sq_sent += n;
-	return err;
+	return am_two_cqs_poll(eb, received, am_one_qp_sent);
 }
 
 /* The buffer over there that the message goes into. */
@@ -291,61 +179,25 @@ static int v2_send(struct am_conn *conn, unsigned int slot, bool reply, size_t s
 {
 	struct am_message *m = reply ? am_reply_buffer(conn, slot) : am_request_buffer(conn, slot);
 	unsigned int index = target_index(conn, slot, reply);
-	struct ibv_sge sge[2] = {
-		{ .addr = (uintptr_t)m, .length = (uint32_t)size, .lkey = conn->mr->lkey }
-	};
-	uint64_t wr_id = (uintptr_t)conn | AM_WR_SEND;
-	struct ibv_send_wr message = { .wr_id = wr_id,
-				       .sg_list = &sge[0],
+	struct ibv_sge sge = { .addr = (uintptr_t)m,
+			       .length = (uint32_t)size,
+			       .lkey = conn->mr->lkey };
+	struct ibv_send_wr message = { .wr_id = am_one_qp_id(conn),
+				       .sg_list = &sge,
 				       .num_sge = 1,
 				       .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 				       .send_flags = IBV_SEND_SOLICITED,
 				       .imm_data = htonl(index),
 				       .wr.rdma = { .remote_addr = target_address(conn, index),
 						    .rkey = conn->theirs.buffers_rkey } };
-	struct ibv_send_wr write = { .wr_id = wr_id,
-				     .next = &message,
-				     .sg_list = &sge[1],
-				     .num_sge = 1,
-				     .opcode = IBV_WR_RDMA_WRITE };
-	struct am_region *region = NULL;
-	bool writes = bulk && bulk->nbytes;
 	struct v2 *v2 = conn->private;
-	uint32_t target;
-	int err = 0;
+	int err = am_one_qp_room(conn, 2);
 
-	if (!wait_for_room(conn, 2))
-		return 0;
-	if (writes)
-		err = am_bulk_sge(conn, m, bulk, &sge[1], &region);
-	if (err)
-		return err;
-	if (writes) {
-		write.wr.rdma.remote_addr = bulk->address;
-		write.wr.rdma.rkey = bulk->rkey;
-	}
-	target = conn->sq_sent + 1;
-	err = post(conn, writes ? &write : &message, 1 + writes);
+	if (!err)
+		err = am_one_qp_send(conn, m, &message, bulk);
 	if (!err && !reply)
 		v2->second[slot] = !v2->second[slot];
-	if (writes)
-		am_bulk_finish(conn, bulk, region, err ? conn->sq_done : target);
 	return err;
-}
-
-static int v2_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
-		    uint32_t rkey)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)source,
-			       .length = (uint32_t)size,
-			       .lkey = conn->mr->lkey };
-	struct ibv_send_wr write = { .wr_id = (uintptr_t)conn | AM_WR_SEND,
-				     .sg_list = &sge,
-				     .num_sge = size ? 1 : 0,
-				     .opcode = IBV_WR_RDMA_WRITE,
-				     .wr.rdma = { .remote_addr = address, .rkey = rkey } };
-
-	return wait_for_room(conn, 1) ? post(conn, &write, 1) : EIO;
 }
 
 static void v2_release(struct am_conn *conn, struct am_buffer *buffer)
@@ -355,16 +207,11 @@ static void v2_release(struct am_conn *conn, struct am_buffer *buffer)
 	v2->busy[buffer - v2->buffer] = false;
 }
 
-/* Not before all that was posted has completed: completions name the connection. */
 static void v2_close(struct am_conn *conn)
 {
 	struct am_qp_needs needs = needs_of(conn);
-	uint64_t end = am_now() + AM_FLUSH_NS;
 
-	stop(conn);
-	while ((conn->rq_posted || conn->sq_sent != conn->sq_done) && am_now() < end)
-		v2_poll(conn->eb);
-	am_qp_free(conn, conn->qp[0], &needs);
+	am_one_qp_close(conn, &needs);
 	free(conn->private);
 }
 
@@ -372,14 +219,14 @@ const struct am_mapping am_mapping_v2 = {
 	.name = "v2",
 	.about = "one queue pair per connection, RDMA writes into buffers the sender manages",
 	.max_credits = AM_MAX_CREDITS,
-	.open_bundle = v2_open_bundle,
-	.close_bundle = v2_close_bundle,
+	.open_bundle = am_two_cqs_open,
+	.close_bundle = am_two_cqs_close,
 	.memory = v2_memory,
 	.open = v2_open,
-	.connect = v2_connect,
+	.connect = am_one_qp_connect,
 	.close = v2_close,
 	.send = v2_send,
-	.write = v2_write,
+	.write = am_one_qp_write,
 	.poll = v2_poll,
 	.release = v2_release,
 };

@@ -22,16 +22,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "am_cost.h"
-#include "am_mapping.h"
-#include "am_process.h"
+#include "am_one_qp.h"
+#include "am_two_cqs.h"
 
-#define CQ_BATCH 16
 #define SRQ_MAX 16384u
 #define CHUNK 64u /* buffers that are added at least */
 #define GIVE_BACK 8u /* receives that are posted together */
 #define INLINE 128u
-#define WRITES 4u /* work requests of the core's */
 
 /*
  * Buffers are posted from here on: the words of a message whose header is the
@@ -223,7 +220,7 @@ static size_t v4_memory(const struct am_conn *conn)
 
 static struct am_qp_needs needs_of(const struct am_conn *conn)
 {
-	unsigned int sends = 4 * conn->mine.credits + WRITES;
+	unsigned int sends = 4 * conn->mine.credits + AM_ONE_QP_WRITES;
 
 	if (sends < 2 * (unsigned int)am_settings.signal)
 		sends = 2 * (unsigned int)am_settings.signal;
@@ -242,24 +239,22 @@ static int v4_open(struct am_conn *conn, void *memory)
 	(void)memory;
 	if (err)
 		return err;
-	conn->qp[0] = am_qp_make(conn, &needs, &conn->max_inline);
-	if (!conn->qp[0])
-		return errno;
+	err = am_one_qp_open(conn, &needs);
+	if (err)
+		return err;
 	err = am_qpn_insert(conn->eb, conn, conn->qp[0]->qp_num);
 	if (err) {
 		am_qp_free(conn, conn->qp[0], &needs);
 		return err;
 	}
-	conn->sq_depth = needs.max_send_wr;
 	conn->mine.imm64 = ((struct v4 *)conn->eb->private)->imm64;
-	conn->mine.qpn[0] = conn->qp[0]->qp_num;
 	return 0;
 }
 
 static int v4_connect(struct am_conn *conn)
 {
 	conn->imm64 = conn->mine.imm64 && conn->theirs.imm64;
-	return am_qp_connect(conn, conn->qp[0], conn->theirs.qpn[0]);
+	return am_one_qp_connect(conn);
 }
 
 static struct am_conn *conn_of(struct am_eb *eb, uint32_t qpn)
@@ -337,37 +332,31 @@ static void received(struct am_eb *eb, const struct ibv_wc *wc, uint64_t imm)
 
 static inline void completed(struct am_eb *eb, const struct ibv_wc *wc, uint64_t imm)
 {
-	if (wc->wr_id & AM_WR_WIRE)
-		am_wire_completion(eb, wc);
-	else if (wc->wr_id & AM_WR_SEND)
+	if (wc->wr_id & AM_WR_SEND)
 		sent(eb, wc);
 	else
 		received(eb, wc, imm);
 }
 
-static int poll_verbs(struct am_eb *eb)
+static inline void completed_verbs(struct am_eb *eb, const struct ibv_wc *wc)
 {
-	struct ibv_wc wc[CQ_BATCH];
-	int n;
-
-	am_cost_begin(AM_COST_POLL_RECV);
-	n = ibv_poll_cq(eb->rcq, CQ_BATCH, wc);
-	am_cost_end_poll(AM_COST_POLL_RECV, n);
-	for (int i = 0; i < n; i++)
-		completed(eb, &wc[i], 0);
-	return n;
+	completed(eb, wc, 0);
 }
 
 static int poll_imm64(struct am_eb *eb, struct v4 *v4)
 {
-	struct vnetdv_wc wc[CQ_BATCH];
+	struct vnetdv_wc wc[AM_CQ_BATCH];
 	int n;
 
 	am_cost_begin(AM_COST_POLL_RECV);
-	n = v4->dv.poll_cq(eb->rcq, CQ_BATCH, wc);
+	n = v4->dv.poll_cq(eb->rcq, AM_CQ_BATCH, wc);
 	am_cost_end_poll(AM_COST_POLL_RECV, n);
-	for (int i = 0; i < n; i++)
-		completed(eb, &wc[i].wc, wc[i].imm64);
+	for (int i = 0; i < n; i++) {
+		if (wc[i].wc.wr_id & AM_WR_WIRE)
+			am_wire_completion(eb, &wc[i].wc);
+		else
+			completed(eb, &wc[i].wc, wc[i].imm64);
+	}
 	return n;
 }
 
@@ -375,17 +364,9 @@ static int v4_poll(struct am_eb *eb)
 {
 	struct v4 *v4 = eb->private;
 
-	return v4->imm64 ? poll_imm64(eb, v4) : poll_verbs(eb);
-}
-
-static int wait_for_room(struct am_conn *conn, unsigned int n)
-{
-	while (__builtin_expect(conn->sq_sent - conn->sq_done + n > conn->sq_depth, 0)) {
-		if (conn->state == AM_BROKEN)
-			return EIO;
-		v4_poll(conn->eb);
-	}
-	return conn->state == AM_BROKEN ? EIO : 0;
+	if (v4->imm64)
+		return poll_imm64(eb, v4);
+	return am_poll_cq(eb, eb->rcq, AM_COST_POLL_RECV, completed_verbs);
 }
 
 /* What has been sent since the last completion was asked for is told by the next. */
@@ -396,19 +377,6 @@ static unsigned int signal_now(struct am_conn *conn, unsigned int n)
 		return 0;
 	conn->unsignaled = 0;
 	return IBV_SEND_SIGNALED;
-}
-
-static int post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)
-{
-	struct ibv_send_wr *bad;
-	int err;
-
-	am_cost_begin(AM_COST_POST_SEND);
-	err = ibv_post_send(conn->qp[0], wr, &bad);
-	am_cost_end(AM_COST_POST_SEND);
-	if (!err)
-		conn->sq_sent += n;
-	return err;
 }
 
 static uint64_t send_id(const struct am_conn *conn, unsigned int n)
@@ -466,48 +434,42 @@ static int post_bulk(struct am_conn *conn, struct am_message *m, struct ibv_send
 	send->wr_id = send_id(conn, 2);
 	send->send_flags |= signal_now(conn, 2);
 	write->next = send;
-	return post(conn, write, 2);
+	return am_one_qp_post(conn, write, 2);
 }
 
 static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
 		     struct ibv_send_wr *send)
 {
-	struct ibv_sge sge;
-	struct ibv_send_wr write = { .sg_list = &sge,
-				     .num_sge = 1,
-				     .opcode = IBV_WR_RDMA_WRITE,
-				     .wr.rdma = { .remote_addr = bulk->address,
-						  .rkey = bulk->rkey } };
-	struct am_region *region;
+	struct am_bulk_write write;
 	uint32_t target;
 	int err;
 
-	err = wait_for_room(conn, 2);
+	err = am_one_qp_room(conn, 2);
 	if (!err)
-		err = am_bulk_sge(conn, m, bulk, &sge, &region);
+		err = am_bulk_begin(conn, m, bulk, &write);
 	if (err)
 		return err;
-	write.wr_id = send_id(conn, 1);
+	write.wr.wr_id = send_id(conn, 1);
 	/* Somebody waits for it, unless it was copied or may take its time. */
-	if (region && !(bulk->async && bulk->slot))
-		write.send_flags = IBV_SEND_SIGNALED;
+	if (write.region && !(bulk->async && bulk->slot))
+		write.wr.send_flags = IBV_SEND_SIGNALED;
 	target = conn->sq_sent + 1;
-	err = post_bulk(conn, m, &write, fits_immediate(conn, m) ? NULL : send);
-	am_bulk_finish(conn, bulk, region, err ? conn->sq_done : target);
+	err = post_bulk(conn, m, &write.wr, fits_immediate(conn, m) ? NULL : send);
+	am_bulk_finish(conn, bulk, &write, err ? conn->sq_done : target);
 	return err;
 }
 
 static int send_message(struct am_conn *conn, const struct am_message *m, struct ibv_send_wr *send)
 {
 	uint64_t header;
-	int err = wait_for_room(conn, 1);
+	int err = am_one_qp_room(conn, 1);
 
 	if (err)
 		return err;
 	send->wr_id = send_id(conn, 1);
 	send->send_flags |= signal_now(conn, 1);
 	if (!conn->imm64)
-		return post(conn, send, 1);
+		return am_one_qp_post(conn, send, 1);
 	memcpy(&header, m, sizeof(header));
 	send->opcode = IBV_WR_SEND_WITH_IMM;
 	send->sg_list->addr += HEAD;
@@ -537,21 +499,12 @@ static int v4_send(struct am_conn *conn, unsigned int slot, bool reply, size_t s
 static int v4_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
 		    uint32_t rkey)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)source,
-			       .length = (uint32_t)size,
-			       .lkey = conn->mr->lkey };
-	struct ibv_send_wr write = { .sg_list = &sge,
-				     .num_sge = size ? 1 : 0,
-				     .opcode = IBV_WR_RDMA_WRITE,
-				     .send_flags = IBV_SEND_SIGNALED,
-				     .wr.rdma = { .remote_addr = address, .rkey = rkey } };
-	int err = wait_for_room(conn, 1);
+	int err = am_one_qp_room(conn, 1);
 
 	if (err)
 		return err;
-	write.wr_id = send_id(conn, 1);
 	conn->unsignaled = 0;
-	return post(conn, &write, 1);
+	return am_one_qp_post_write(conn, send_id(conn, 1), source, size, address, rkey);
 }
 
 static void v4_release(struct am_conn *conn, struct am_buffer *buffer)
@@ -569,7 +522,7 @@ static void post_last(struct am_conn *conn)
 				    .send_flags = IBV_SEND_SIGNALED };
 
 	/* Where that is refused, what was not signaled is not waited for. */
-	if (post(conn, &last, 1))
+	if (am_one_qp_post(conn, &last, 1))
 		conn->sq_done = conn->sq_sent;
 }
 
@@ -579,13 +532,10 @@ static void post_last(struct am_conn *conn)
  */
 static void v4_close(struct am_conn *conn)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct am_qp_needs needs = needs_of(conn);
 	struct v4 *v4 = conn->eb->private;
 	uint64_t end = am_now() + AM_FLUSH_NS;
 
-	am_conn_broken(conn, EUNREACHABLE);
-	ibv_modify_qp(conn->qp[0], &attr, IBV_QP_STATE);
 	post_last(conn);
 	while ((v4_poll(conn->eb) || conn->sq_done != conn->sq_sent) && am_now() < end)
 		;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The source of a bulk transfer that is an RDMA write: copied, or registered where it is. */
+#include <errno.h>
+#include <string.h>
+
+#include "am_mapping.h"
+
+#define COPY_AT 128 /* behind the message in a send buffer */
+
+static_assert(COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->bytes),
+	      "a send buffer holds a bulk message and the data that are copied");
+
+static int find_source(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
+		       struct am_bulk_write *w)
+{
+	void *copy = (char *)m + COPY_AT;
+
+	w->region = NULL;
+	if (bulk->nbytes <= (size_t)am_settings.copy) {
+		memcpy(copy, bulk->source, bulk->nbytes);
+		w->sge.addr = (uintptr_t)copy;
+		w->sge.lkey = conn->mr->lkey;
+		return 0;
+	}
+	w->region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes, 0);
+	if (!w->region)
+		return errno;
+	w->sge.addr = (uintptr_t)bulk->source;
+	w->sge.lkey = am_region_lkey(w->region);
+	return 0;
+}
+
+int am_bulk_begin(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
+		  struct am_bulk_write *w)
+{
+	w->sge.length = (uint32_t)bulk->nbytes;
+	w->wr = (struct ibv_send_wr){ .sg_list = &w->sge,
+				      .num_sge = 1,
+				      .opcode = IBV_WR_RDMA_WRITE,
+				      .wr.rdma = { .remote_addr = bulk->address,
+						   .rkey = bulk->rkey } };
+	return find_source(conn, m, bulk, w);
+}
+
+void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, const struct am_bulk_write *w,
+		    uint32_t target)
+{
+	if (!w->region)
+		return;
+	if (bulk->async && bulk->slot && bulk->slot->outstanding) {
+		bulk->slot->region = w->region;
+		return;
+	}
+	while ((int32_t)(conn->sq_done - target) < 0 && conn->state != AM_BROKEN)
+		conn->eb->mapping->poll(conn->eb);
+	am_region_put(conn->eb->device, w->region);
+}

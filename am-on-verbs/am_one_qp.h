@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Connections of one queue pair. Its work requests complete in the order in which
+ * they were posted: conn->sq_sent and conn->sq_done count them.
+ *
+ * Those of the mappings with two completion queues are all signaled and name
+ * their connection, by am_one_qp_id(). v4 has its own way to do that.
+ */
+#ifndef AM_ONE_QP_H
+#define AM_ONE_QP_H
+
+#include <errno.h>
+
+#include "am_cost.h"
+#include "am_mapping.h"
+
+#define AM_ONE_QP_WRITES 4u /* work requests of the core's, beside messages */
+
+/* 0 or errno; the queue pair is in state INIT. */
+int am_one_qp_open(struct am_conn *conn, const struct am_qp_needs *needs);
+int am_one_qp_connect(struct am_conn *conn);
+/* Not before all that was posted has completed: completions name the connection. */
+void am_one_qp_close(struct am_conn *conn, const struct am_qp_needs *needs);
+
+/* The mapping's write(), and the same where there is room and completions have other names. */
+int am_one_qp_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
+		    uint32_t rkey);
+int am_one_qp_post_write(struct am_conn *conn, uint64_t wr_id, const void *source, size_t size,
+			 uint64_t address, uint32_t rkey);
+
+static inline uint64_t am_one_qp_id(const struct am_conn *conn)
+{
+	return (uintptr_t)conn | AM_WR_SEND;
+}
+
+static inline void am_one_qp_sent(struct am_eb *eb, const struct ibv_wc *wc)
+{
+	struct am_conn *conn = (struct am_conn *)(uintptr_t)(wc->wr_id & ~(uint64_t)AM_WR_SEND);
+
+	(void)eb;
+	am_cost_begin(AM_COST_RECYCLE_SEND);
+	conn->sq_done++;
+	if (wc->status != IBV_WC_SUCCESS)
+		am_conn_broken(conn, EUNREACHABLE);
+	am_cost_end(AM_COST_RECYCLE_SEND);
+}
+
+/*
+ * Until there is room for @n more work requests. 0, or EIO: it is broken, and what
+ * was outstanding has been returned.
+ */
+static inline int am_one_qp_room(struct am_conn *conn, unsigned int n)
+{
+	while (__builtin_expect(conn->sq_sent - conn->sq_done + n > conn->sq_depth, 0)) {
+		if (conn->state == AM_BROKEN)
+			return EIO;
+		conn->eb->mapping->poll(conn->eb);
+	}
+	return conn->state == AM_BROKEN ? EIO : 0;
+}
+
+/* Posts @wr, a list of @n. 0 or errno. */
+static inline int am_one_qp_post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)
+{
+	int err = am_post(conn->qp[0], wr);
+
+	if (!err)
+		conn->sq_sent += n;
+	return err;
+}
+
+/*
+ * Posts @message, which brings @m, and before it the write of @bulk, if there is one.
+ * There is room for both. 0 or errno.
+ */
+static inline int am_one_qp_send(struct am_conn *conn, struct am_message *m,
+				 struct ibv_send_wr *message, const struct am_bulk *bulk)
+{
+	struct am_bulk_write write;
+	uint32_t target;
+	int err;
+
+	if (!bulk || !bulk->nbytes)
+		return am_one_qp_post(conn, message, 1);
+	err = am_bulk_begin(conn, m, bulk, &write);
+	if (err)
+		return err;
+	write.wr.wr_id = am_one_qp_id(conn);
+	write.wr.next = message;
+	target = conn->sq_sent + 1;
+	err = am_one_qp_post(conn, &write.wr, 2);
+	am_bulk_finish(conn, bulk, &write, err ? conn->sq_done : target);
+	return err;
+}
+
+#endif

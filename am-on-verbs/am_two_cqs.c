@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The two completion queues of a bundle: how they are made, and go. */
+#include "am_two_cqs.h"
+
+#include <errno.h>
+
+#define FIRST_SIZE 256 /* they grow with the connections */
+
+int am_two_cqs_open(struct am_eb *eb)
+{
+	int err;
+
+	eb->scq = ibv_create_cq(eb->device->context, FIRST_SIZE, NULL, eb->channel, 0);
+	if (!eb->scq)
+		return errno;
+	eb->rcq = ibv_create_cq(eb->device->context, FIRST_SIZE, NULL, eb->channel, 0);
+	if (eb->rcq)
+		return 0;
+	err = errno;
+	ibv_destroy_cq(eb->scq);
+	return err;
+}
+
+void am_two_cqs_close(struct am_eb *eb)
+{
+	ibv_destroy_cq(eb->rcq);
+	ibv_destroy_cq(eb->scq);
+}
