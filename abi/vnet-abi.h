@@ -99,6 +99,26 @@ struct vnet_alloc_ucontext_resp {
 enum vnet_ioctl_attrs {
 	/* UVERBS_METHOD_QUERY_CONTEXT: out, struct vnet_alloc_ucontext_resp. */
 	VNET_ATTR_QUERY_CONTEXT_RESP = 1 << 12,
+	/* UVERBS_METHOD_DM_ALLOC: out, struct vnet_alloc_dm_resp. */
+	VNET_ATTR_ALLOC_DM_RESP = 1 << 12,
+	/* VNET_METHOD_DM_QUERY: in, the object's handle; out, the same as above. */
+	VNET_ATTR_QUERY_DM_HANDLE = 1 << 12,
+	VNET_ATTR_QUERY_DM_RESP,
+};
+
+/* Methods of objects, in the same name space. */
+enum vnet_ioctl_methods {
+	/* UVERBS_OBJECT_DM: where device memory is, for who imports it. */
+	VNET_METHOD_DM_QUERY = 1 << 12,
+};
+
+/* Device memory, to be mapped as rings are. */
+struct vnet_alloc_dm_resp {
+	/* Page aligned; a multiple of the page size. */
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_size;
+	/* As it was asked for. */
+	__aligned_u64 length;
 };
 
 struct vnet_alloc_pd_resp {
@@ -169,6 +189,7 @@ static_assert(sizeof(struct vnet_alloc_ucontext_req) == 8, "abi");
 static_assert(sizeof(struct vnet_alloc_ucontext_resp) == 56, "abi");
 static_assert(sizeof(struct vnet_alloc_pd_resp) == 8, "abi");
 static_assert(sizeof(struct vnet_ring_info) == 24, "abi");
+static_assert(sizeof(struct vnet_alloc_dm_resp) == 24, "abi");
 static_assert(sizeof(struct vnet_create_cq_req) == 8, "abi");
 static_assert(sizeof(struct vnet_create_cq_resp) == 32, "abi");
 static_assert(sizeof(struct vnet_resize_cq_resp) == 24, "abi");

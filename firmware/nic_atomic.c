@@ -12,6 +12,30 @@ static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
 	return old == wqe->rdma.compare_add ? wqe->rdma.swap : old;
 }
 
+/* The word as it is named for all processes, in device memory not by its pointer. */
+static u64 nic_word_addr(const struct nic *nic, const struct nic_piece *word)
+{
+	if (likely(!(word->mr & NIC_PIECE_DEVICE)))
+		return word->addr;
+	return word->addr - (u64)(unsigned long)nic->hdr;
+}
+
+/* A word by that name, of a process that is gone; false: it cannot be had any more. */
+static bool nic_word_find(struct nic *nic, struct nic_piece *word)
+{
+	u64 skew = word->addr % sizeof(u64);
+	u8 *memory;
+
+	if (word->space != NIC_SPACE_DEVICE)
+		return word->space != NIC_SPACE_POINTER;
+	memory = plat_queue(nic, word->addr - skew, sizeof(u64) + skew);
+	if (!memory)
+		return false;
+	word->addr = (u64)(unsigned long)(memory + skew);
+	word->space = NIC_SPACE_POINTER;
+	return true;
+}
+
 /*
  * Read, modify and write the remote word, under its lock. What it will be is told
  * before: who dies in between is found to have written it or not.
@@ -32,8 +56,9 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 	new_value = nic_atomic_result(wqe, old);
 	intent->old = old;
 	if (new_value != old) {
-		executor->op_word = remote->addr;
-		executor->op_word_space = remote->space;
+		executor->op_word = nic_word_addr(nic, remote);
+		executor->op_word_space =
+			unlikely(remote->mr & NIC_PIECE_DEVICE) ? NIC_SPACE_DEVICE : remote->space;
 		executor->op_word_mr = remote->mr;
 		executor->op_new = new_value;
 		nic_store_release(&intent->key, key | NIC_INTENT_BEGUN);
@@ -54,7 +79,7 @@ bool nic_atomic(struct nic *nic, struct nic_qp *executor, enum nic_intent_of wha
 		enum nic_copy_result *result)
 {
 	/* Where the word is, not what it is called: keys may differ. */
-	u32 n = (u32)(remote->addr >> 3) % NIC_ATOMIC_LOCKS;
+	u32 n = (u32)(nic_word_addr(nic, remote) >> 3) % NIC_ATOMIC_LOCKS;
 	nic_lock_t *lock = &nic->hdr->atomic_lock[n];
 	struct nic_intent *intent = &executor->intent[what];
 
@@ -79,6 +104,7 @@ bool nic_atomic(struct nic *nic, struct nic_qp *executor, enum nic_intent_of wha
 void nic_atomic_recover(struct nic *nic, struct nic_qp *executor, u32 owner)
 {
 	u32 i, n = executor->op_atomic;
+	bool found;
 	u64 word;
 	struct nic_piece here = { .addr = (u64)(unsigned long)&word,
 				  .length = 8,
@@ -91,14 +117,14 @@ void nic_atomic_recover(struct nic *nic, struct nic_qp *executor, u32 owner)
 	executor->op_atomic = 0;
 	if (!n || n > NIC_ATOMIC_LOCKS || nic_load(&nic->hdr->atomic_lock[n - 1]) != owner)
 		return;
+	found = nic_word_find(nic, &remote);
 	for (i = 0; i < 2; i++) {
 		struct nic_intent *intent = &executor->intent[i];
 
 		if (!(intent->key & NIC_INTENT_BEGUN))
 			continue;
 		/* Nobody else has changed it since: its lock is still held. */
-		if (remote.space != NIC_SPACE_POINTER &&
-		    plat_copy(nic, &here, 1, &remote, 1, 8) == NIC_COPY_OK &&
+		if (found && plat_copy(nic, &here, 1, &remote, 1, 8) == NIC_COPY_OK &&
 		    word == executor->op_new)
 			intent->key = (u32)intent->key | NIC_INTENT_DONE;
 		else

@@ -196,6 +196,11 @@ enum nic_mr_kind {
 	 * invalidate (length 0); its pages are named by the host.
 	 */
 	NIC_MR_FAST = 4,
+	/*
+	 * A region of device memory: addr is an offset in NIC memory (queue memory),
+	 * space NIC_SPACE_DEVICE. No windows are bound in it.
+	 */
+	NIC_MR_DEVICE = 5,
 };
 
 enum nic_mr_flags {

@@ -76,6 +76,12 @@ static bool nic_mr_covers(const struct nic_mr_view *view, u64 addr, u64 length)
 	return addr >= view->iova && offset <= view->length && length <= view->length - offset;
 }
 
+/* Made by the agent, and as it was made until it is destroyed. */
+static bool nic_is_region(u8 kind)
+{
+	return kind == NIC_MR_REGION || kind == NIC_MR_DEVICE;
+}
+
 static bool nic_is_window(u8 kind)
 {
 	return kind == NIC_MR_WINDOW_1 || kind == NIC_MR_WINDOW_2;
@@ -89,6 +95,35 @@ static bool nic_window_open(struct nic *nic, const struct nic_mr_view *view, u32
 	if (view->kind == NIC_MR_WINDOW_2 && view->qpn != qpn)
 		return false;
 	return nic_find_mr(nic, view->parent);
+}
+
+/*
+ * Device memory is a part of every process that executes: a piece of this one's own
+ * space (and so no message for it waits in a completion queue entry for another).
+ */
+static bool nic_device_piece(struct nic *nic, struct nic_piece *piece)
+{
+	u64 skew = piece->addr % sizeof(u64);
+	u8 *memory = plat_queue(nic, piece->addr - skew, piece->length + skew);
+
+	if (!memory)
+		return false;
+	piece->addr = (u64)(unsigned long)(memory + skew);
+	piece->space = nic->space;
+	piece->mr |= NIC_PIECE_DEVICE;
+	return true;
+}
+
+/* What is not an ordinary region. */
+static bool nic_check_kind(struct nic *nic, const struct nic_mr_view *view, u32 qpn, u32 access,
+			   struct nic_piece *piece)
+{
+	if (view->kind == NIC_MR_DEVICE)
+		return nic_device_piece(nic, piece);
+	if (!nic_is_window(view->kind))
+		return true;
+	piece->mr = nic_mr_index(nic, view->parent);
+	return nic_window_open(nic, view, qpn, access);
 }
 
 bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
@@ -106,12 +141,10 @@ bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 a
 	if (!nic_mr_look(nic, key, &view) || view.pdn != pdn || (access & ~view.access) ||
 	    !nic_mr_covers(&view, addr, length))
 		return false;
-	if (nic_is_window(view.kind) && !nic_window_open(nic, &view, qpn, access))
-		return false;
 	piece->addr = view.addr + (addr - view.iova);
 	piece->space = view.space;
-	piece->mr = nic_mr_index(nic, nic_is_window(view.kind) ? view.parent : key);
-	return true;
+	piece->mr = nic_mr_index(nic, key);
+	return likely(view.kind == NIC_MR_REGION) || nic_check_kind(nic, &view, qpn, access, piece);
 }
 
 /* ------------------------------------------------- creation, destruction */
@@ -122,7 +155,7 @@ static bool nic_mr_params_ok(const struct nic_mr_params *p)
 		return false;
 	if (nic_is_window(p->kind) || p->kind == NIC_MR_FAST)
 		return !p->length;
-	if (p->kind != NIC_MR_REGION)
+	if (!nic_is_region(p->kind) || (p->kind == NIC_MR_DEVICE) != (p->space == NIC_SPACE_DEVICE))
 		return false;
 	return !(p->access & (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)) ||
 	       (p->access & NIC_ACCESS_LOCAL_WRITE);
@@ -213,7 +246,7 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
 	if (!mr || mr->kind == NIC_MR_FREE)
 		return NIC_EINVAL;
 	if (!(mr->flags & NIC_MR_DYING)) {
-		if (mr->kind == NIC_MR_REGION) {
+		if (nic_is_region(mr->kind)) {
 			result = nic_region_kill(nic, mr, key);
 			if (result != NIC_OK)
 				return result;
@@ -225,7 +258,7 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
 	}
 	if (!nic_grace_over(nic, mr->grace, mr->pdn))
 		return NIC_BUSY;
-	if (mr->kind != NIC_MR_REGION && !nic_window_close(nic, mr)) {
+	if (!nic_is_region(mr->kind) && !nic_window_close(nic, mr)) {
 		mr->grace = nic_grace_begin(nic);
 		return NIC_BUSY;
 	}

@@ -16,6 +16,8 @@ struct nic_address;
 
 /* Addresses of this "space" are pointers that the executing thread may use. */
 #define NIC_SPACE_POINTER 0u
+/* Addresses of this one are offsets in NIC memory; never that of a piece in a copy. */
+#define NIC_SPACE_DEVICE 0xffffffffu
 
 /* One piece of memory in a copy, checked against its region already. */
 struct nic_piece {
@@ -23,9 +25,14 @@ struct nic_piece {
 	u64 length;
 	/* Address space (see nic.space), or NIC_SPACE_POINTER. */
 	u32 space;
-	/* Region's index in the table, for hosts that translate by page. */
+	/*
+	 * Region's index in the table, for hosts that translate by page; with
+	 * NIC_PIECE_DEVICE it is device memory, as mapped here.
+	 */
 	u32 mr;
 };
+
+#define NIC_PIECE_DEVICE 0x80000000u
 
 enum nic_copy_result {
 	NIC_COPY_OK = 0,

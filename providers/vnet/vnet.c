@@ -192,6 +192,7 @@ static struct verbs_context *import_context(struct ibv_device *device, int cmd_f
 
 static const struct verbs_context_ops context_ops = {
 	.advise_mr = ibv_cmd_advise_mr,
+	.alloc_dm = vnet_alloc_dm,
 	.alloc_mw = vnet_alloc_mw,
 	.alloc_parent_domain = vnet_alloc_parent_domain,
 	.alloc_pd = vnet_alloc_pd,
@@ -214,7 +215,9 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_srq = vnet_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = free_context,
+	.free_dm = vnet_free_dm,
 	.get_srq_num = vnet_get_srq_num,
+	.import_dm = vnet_import_dm,
 	.import_mr = vnet_import_mr,
 	.import_pd = vnet_import_pd,
 	.modify_qp = vnet_modify_qp,
@@ -229,10 +232,12 @@ static const struct verbs_context_ops context_ops = {
 	.query_qp_data_in_order = vnet_query_qp_data_in_order,
 	.query_rt_values = vnet_query_rt_values,
 	.query_srq = vnet_query_srq,
+	.reg_dm_mr = vnet_reg_dm_mr,
 	.reg_mr = vnet_reg_mr,
 	.req_notify_cq = vnet_req_notify_cq,
 	.rereg_mr = vnet_rereg_mr,
 	.resize_cq = vnet_resize_cq,
+	.unimport_dm = vnet_unimport_dm,
 	.unimport_mr = vnet_unimport_mr,
 	.unimport_pd = vnet_unimport_pd,
 };

@@ -65,6 +65,14 @@ struct vnet_pd {
 	struct vnet_td *td;
 };
 
+struct vnet_dm {
+	struct verbs_dm vdm;
+	uint8_t *memory;
+	uint64_t length;
+	/* To be unmapped; 0 where the agent had it mapped already. */
+	size_t mapped;
+};
+
 struct vnet_ah {
 	struct ibv_ah ibv_ah;
 	/* Ready to be copied into a send request. */
@@ -151,6 +159,11 @@ static inline struct vnet_pd *to_vpd(struct ibv_pd *pd)
 	return container_of(pd, struct vnet_pd, ibv_pd);
 }
 
+static inline struct vnet_dm *to_vdm(struct ibv_dm *dm)
+{
+	return container_of(dm, struct vnet_dm, vdm.dm);
+}
+
 static inline struct vnet_ah *to_vah(struct ibv_ah *ah)
 {
 	return container_of(ah, struct vnet_ah, ibv_ah);
@@ -219,6 +232,15 @@ struct ibv_mr *vnet_import_mr(struct ibv_pd *pd, uint32_t handle);
 void vnet_unimport_mr(struct ibv_mr *mr);
 struct ibv_mw *vnet_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int vnet_dealloc_mw(struct ibv_mw *mw);
+
+/* -- dm.c: device memory */
+
+struct ibv_dm *vnet_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int vnet_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *vnet_import_dm(struct ibv_context *context, uint32_t handle);
+void vnet_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *vnet_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t dm_offset,
+			      size_t length, unsigned int access);
 
 /* -- cq.c: making and ending completion queues */
 

@@ -90,7 +90,11 @@ static void import(void)
 	close(null);
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, 0xffffff)));
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, bench.pd->handle)));
-	judge("import_dm", "any handle", ERRNO_OF(ibv_import_dm(bench.context, 0)), EOPNOTSUPP);
+	judge("import_dm", "no handle", ERRNO_OF(ibv_import_dm(bench.context, 0xffffff)),
+	      in_kernel() ? EOPNOTSUPP : ENOENT);
+	judge("import_dm", "another object's",
+	      ERRNO_OF(ibv_import_dm(bench.context, bench.pd->handle)),
+	      in_kernel() ? EOPNOTSUPP : EINVAL);
 }
 
 /*
@@ -113,7 +117,6 @@ static void close_with_objects(void)
 
 static void no_such_objects(void)
 {
-	struct ibv_alloc_dm_attr dm = { .length = 4096 };
 	struct ibv_xrcd_init_attr xrcd = { .fd = -1, .oflags = O_CREAT };
 	struct ibv_wq_init_attr wq = { .max_wr = 1, .max_sge = 1, .pd = bench.pd, .cq = bench.cq };
 	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0 };
@@ -121,7 +124,6 @@ static void no_such_objects(void)
 	struct ibv_flow_action_esp_attr esp = { .comp_mask = 0 };
 	struct ibv_qp_open_attr open_qp = { .qp_num = 1 };
 
-	judge("alloc_dm", "any", ERRNO_OF(ibv_alloc_dm(bench.context, &dm)), EOPNOTSUPP);
 	judge("open_xrcd", "any", ERRNO_OF(ibv_open_xrcd(bench.context, &xrcd)), EOPNOTSUPP);
 	judge("create_wq", "any", ERRNO_OF(ibv_create_wq(bench.context, &wq)), EOPNOTSUPP);
 	judge("create_rwq_ind_table", "any",

@@ -196,6 +196,81 @@ static void dmabuf(void)
 	close(null);
 }
 
+/* ------------------------------------------------------------- device memory */
+
+struct device_region {
+	struct ibv_pd *pd;
+	uint64_t offset;
+	size_t length;
+	int access;
+};
+
+static void device_regions(struct ibv_dm *dm)
+{
+	static const struct wrong wrong[] = {
+		WRONG(struct device_region, offset, 4100, EINVAL),
+		WRONG(struct device_region, offset, UINT64_MAX, EINVAL),
+		WRONG(struct device_region, length, 4097, EINVAL),
+		WRONG(struct device_region, length, SIZE_MAX, EINVAL),
+		WRONG(struct device_region, access, IBV_ACCESS_LOCAL_WRITE, EINVAL),
+		WRONG(struct device_region, access, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_MW_BIND,
+		      EINVAL),
+		WRONG(struct device_region, access, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_REMOTE_WRITE,
+		      EINVAL),
+	};
+	struct ibv_mr *mr;
+
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct device_region r = { bench.pd, 0, 4096, IBV_ACCESS_ZERO_BASED };
+
+		spoil(&r, &wrong[i]);
+		judge("reg_dm_mr", wrong[i].what,
+		      ERRNO_OF(ibv_reg_dm_mr(r.pd, dm, r.offset, r.length, (uint32_t)r.access)),
+		      wrong[i].want);
+	}
+	mr = ibv_reg_dm_mr(bench.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED);
+	CHECK(mr);
+	judge("free_dm", "with a region", ibv_free_dm(dm), EBUSY);
+	judge("rereg_mr", "of device memory",
+	      ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) ? errno : 0, EINVAL);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+static void device_memory(void)
+{
+	const struct wrong wrong[] = {
+		WRONG(struct ibv_alloc_dm_attr, length, 0, EINVAL),
+		WRONG(struct ibv_alloc_dm_attr, length, SIZE_MAX, EINVAL),
+		WRONG(struct ibv_alloc_dm_attr, log_align_req, 13, EINVAL),
+		WRONG(struct ibv_alloc_dm_attr, comp_mask, 1, EINVAL),
+	};
+	struct ibv_alloc_dm_attr right = { .length = 4096 };
+	uint8_t bytes[64] = { 0 };
+	struct ibv_dm *dm;
+
+	if (in_kernel()) {
+		judge("alloc_dm", "any", ERRNO_OF(ibv_alloc_dm(bench.context, &right)), EOPNOTSUPP);
+		return;
+	}
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct ibv_alloc_dm_attr attr = right;
+
+		spoil(&attr, &wrong[i]);
+		judge("alloc_dm", wrong[i].what, ERRNO_OF(ibv_alloc_dm(bench.context, &attr)),
+		      wrong[i].want);
+	}
+	dm = ibv_alloc_dm(bench.context, &right);
+	CHECK(dm);
+	judge("memcpy_to_dm", "odd offset", ibv_memcpy_to_dm(dm, 2, bytes, 4), EFAULT);
+	judge("memcpy_to_dm", "odd length", ibv_memcpy_to_dm(dm, 4, bytes, 3), EFAULT);
+	judge("memcpy_to_dm", "beyond", ibv_memcpy_to_dm(dm, 4096, bytes, 4), EFAULT);
+	judge("memcpy_from_dm", "beyond", ibv_memcpy_from_dm(bytes, dm, 4092, 8), EFAULT);
+	judge("memcpy_from_dm", "around the end", ibv_memcpy_from_dm(bytes, dm, ~0ull - 3, 8),
+	      EFAULT);
+	device_regions(dm);
+	CHECK_EQ(ibv_free_dm(dm), 0);
+}
+
 /* --------------------------------------------------------------- re-register */
 
 /* As mr was, and is. */
@@ -259,6 +334,7 @@ void invalid_memory(void)
 	advice();
 	memory_kinds();
 	dmabuf();
+	device_memory();
 	look_around("regions");
 	rereg();
 	look_around("regions made anew");

@@ -295,7 +295,9 @@ static void attr_by_spec(struct ib_uverbs_attr *attr, const struct uv_attr_spec 
 /* A method with its own attributes, one of which may be wrong. */
 static void ioctl_by_table(void)
 {
-	const struct uv_method *method = uv_method_find(take8() % 17, take8() % 7);
+	u16 object = take8() % 17, id = take8() % 8;
+	/* The last one is the device's own. */
+	const struct uv_method *method = uv_method_find(object, id < 7 ? id : VNET_METHOD_DM_QUERY);
 	struct ioctl_call *call = (void *)arena;
 	u8 oddity = take8(), *words = small_words();
 	u16 i;

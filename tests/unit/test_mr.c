@@ -39,7 +39,7 @@ static void create_checks(void **state)
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.kind = NIC_MR_FREE;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
-	p = good, p.kind = NIC_MR_FAST + 1;
+	p = good, p.kind = NIC_MR_DEVICE + 1;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.addr = ~0ull - 4094;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);

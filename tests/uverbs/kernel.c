@@ -228,6 +228,7 @@ void kernel_check_empty(void)
 	assert_int_equal(alloc->pd.free, UV_MAX_PD);
 	assert_int_equal(alloc->ah.free, UV_MAX_AH);
 	assert_true(first->free && first->size == device->nic.queue_bytes);
+	assert_int_equal(alloc->dm_bytes, 0);
 	assert_null(alloc->contexts);
 	assert_int_equal(kernel.client.refs, 0);
 }

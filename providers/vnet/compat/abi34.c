@@ -27,6 +27,10 @@ AT(verbs_mr, ibv_mr, 0);
 AT(verbs_mr, mr_type, 48);
 AT(verbs_mr, access, 52);
 
+SIZE(verbs_dm, 40);
+AT(verbs_dm, dm, 0);
+AT(verbs_dm, handle, 32);
+
 SIZE(verbs_qp, 368);
 AT(verbs_qp, qp, 0);
 AT(verbs_qp, qp_ex, 0);
@@ -99,6 +103,7 @@ AT(verbs_context, context, 320);
 /* infiniband/driver.h: operations */
 SIZE(verbs_context_ops, 608);
 OP(advise_mr, 0);
+OP(alloc_dm, 1);
 OP(alloc_mw, 2);
 OP(alloc_parent_domain, 4);
 OP(alloc_pd, 5);
@@ -124,7 +129,9 @@ OP(destroy_qp, 34);
 OP(destroy_srq, 36);
 OP(detach_mcast, 38);
 OP(free_context, 39);
+OP(free_dm, 40);
 OP(get_srq_num, 41);
+OP(import_dm, 42);
 OP(import_mr, 43);
 OP(import_pd, 44);
 OP(modify_qp, 47);
@@ -139,10 +146,12 @@ OP(query_qp, 61);
 OP(query_qp_data_in_order, 62);
 OP(query_rt_values, 63);
 OP(query_srq, 64);
+OP(reg_dm_mr, 66);
 OP(reg_mr, 68);
 OP(req_notify_cq, 69);
 OP(rereg_mr, 70);
 OP(resize_cq, 71);
+OP(unimport_dm, 73);
 OP(unimport_mr, 74);
 OP(unimport_pd, 75);
 

@@ -48,6 +48,8 @@ struct uv_block {
 
 struct device_alloc {
 	struct uv_numbers qp, cq, srq, mr, channel, pd, ah;
+	/* Bytes of it that are device memory. */
+	u64 dm_bytes;
 	/* Head of both lists of blocks; itself empty. */
 	struct uv_block heap;
 	/* Every opened device file. */

@@ -207,6 +207,22 @@ static const struct uv_attr_spec reg_dmabuf_mr[] = {
 	OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, u32, MANDATORY),
 };
 
+static const struct uv_attr_spec alloc_dm[] = {
+	HANDLE(UVERBS_ATTR_ALLOC_DM_HANDLE, UVERBS_OBJECT_DM, UV_ATTR_NEW, MANDATORY),
+	IN(UVERBS_ATTR_ALLOC_DM_LENGTH, u64, MANDATORY),
+	IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, u32, MANDATORY),
+	STRUCT_OUT(VNET_ATTR_ALLOC_DM_RESP, struct vnet_alloc_dm_resp, length, OPTIONAL),
+};
+
+static const struct uv_attr_spec free_dm[] = {
+	HANDLE(UVERBS_ATTR_FREE_DM_HANDLE, UVERBS_OBJECT_DM, UV_ATTR_DESTROY, MANDATORY),
+};
+
+static const struct uv_attr_spec query_dm[] = {
+	HANDLE(VNET_ATTR_QUERY_DM_HANDLE, UVERBS_OBJECT_DM, UV_ATTR_READ, MANDATORY),
+	STRUCT_OUT(VNET_ATTR_QUERY_DM_RESP, struct vnet_alloc_dm_resp, length, MANDATORY),
+};
+
 static const struct uv_attr_spec destroy_mw[] = {
 	HANDLE(UVERBS_ATTR_DESTROY_MW_HANDLE, UVERBS_OBJECT_MW, UV_ATTR_DESTROY, MANDATORY),
 };
@@ -250,11 +266,20 @@ static const struct uv_method methods[] = {
 	METHOD(QP, QP_DESTROY, destroy_qp, uv_ioctl_destroy_qp),
 	DRIVER_METHOD(SRQ, SRQ_CREATE, create_srq, uv_ioctl_create_srq),
 	METHOD(SRQ, SRQ_DESTROY, destroy_srq, uv_ioctl_destroy_srq),
-	METHOD(MR, DM_MR_REG, reg_dm_mr, uv_ioctl_unsupported),
+	METHOD(MR, DM_MR_REG, reg_dm_mr, uv_ioctl_reg_dm_mr),
 	METHOD(MR, MR_DESTROY, destroy_mr, uv_ioctl_destroy_mr),
 	METHOD(MR, ADVISE_MR, advise_mr, uv_ioctl_advise_mr),
 	METHOD(MR, QUERY_MR, query_mr, uv_ioctl_query_mr),
 	METHOD(MR, REG_DMABUF_MR, reg_dmabuf_mr, uv_ioctl_unsupported),
+	METHOD(DM, DM_ALLOC, alloc_dm, uv_ioctl_alloc_dm),
+	METHOD(DM, DM_FREE, free_dm, uv_ioctl_free_dm),
+	{
+		.object = UVERBS_OBJECT_DM,
+		.id = VNET_METHOD_DM_QUERY,
+		.attr = query_dm,
+		.attrs = UV_ARRAY_SIZE(query_dm),
+		.handler = uv_ioctl_query_dm,
+	},
 	METHOD(MW, MW_DESTROY, destroy_mw, uv_ioctl_destroy_mw),
 	METHOD(PD, PD_DESTROY, destroy_pd, uv_ioctl_destroy_pd),
 	METHOD(AH, AH_DESTROY, destroy_ah, uv_ioctl_destroy_ah),

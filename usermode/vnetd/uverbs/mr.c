@@ -54,9 +54,11 @@ void uv_mr_release(struct uv_object *obj)
 
 	uv_number_put(&obj->device->alloc->mr, mr->index);
 	uv_unuse(&mr->pd->obj);
+	if (mr->dm)
+		uv_unuse(&mr->dm->obj);
 }
 
-static const struct uv_class mr_class = {
+const struct uv_class uv_mr_class = {
 	.type = UVERBS_OBJECT_MR,
 	.size = sizeof(struct uv_mr),
 	.start = uv_mr_start,
@@ -93,7 +95,7 @@ int uv_mr_new(struct uv_request *req, const struct uv_class *class, struct uv_ob
 
 /* --------------------------------------------------------------- register */
 
-static int check_access(u32 access)
+int uv_mr_check_access(u32 access)
 {
 	if (access & ACCESS_REMOTE_WRITES && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -155,7 +157,7 @@ int uv_reg_mr(struct uv_request *req)
 	if (!err)
 		err = check_range(cmd.start, cmd.length, cmd.hca_va, cmd.access_flags);
 	if (!err)
-		err = check_access(cmd.access_flags);
+		err = uv_mr_check_access(cmd.access_flags);
 	if (err)
 		return err;
 	pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd.pd_handle);
@@ -166,7 +168,7 @@ int uv_reg_mr(struct uv_request *req)
 		return err;
 	params.access = cmd.access_flags & ACCESS_NIC;
 	set_range(&params, cmd.start, cmd.length, cmd.hca_va);
-	err = uv_mr_new(req, &mr_class, pd, &params, &mr);
+	err = uv_mr_new(req, &uv_mr_class, pd, &params, &mr);
 	if (err)
 		return err;
 	resp = (struct ib_uverbs_reg_mr_resp){
@@ -187,7 +189,7 @@ static int check_rereg(const struct ib_uverbs_rereg_mr *cmd, const struct uv_mr 
 	if (cmd->flags & REREG_TRANSLATION)
 		err = check_range(cmd->start, cmd->length, cmd->hca_va, access);
 	if (!err && cmd->flags & REREG_ACCESS)
-		err = check_access(cmd->access_flags);
+		err = uv_mr_check_access(cmd->access_flags);
 	return err;
 }
 
@@ -271,7 +273,8 @@ int uv_rereg_mr(struct uv_request *req)
 	if (err)
 		return err;
 	mr = UV_CAST(struct uv_mr, obj);
-	err = check_rereg(&cmd, mr);
+	/* Device memory stays where it is. */
+	err = mr->dm ? -EINVAL : check_rereg(&cmd, mr);
 	if (err)
 		return err;
 	pd = &mr->pd->obj;

@@ -175,7 +175,7 @@ int uv_object_destroy_all(struct uctx *ctx)
 	/* Whatever names another object goes before it. */
 	static const u16 order[] = {
 		UVERBS_OBJECT_QP, UVERBS_OBJECT_MW, UVERBS_OBJECT_MR, UVERBS_OBJECT_SRQ,
-		UVERBS_OBJECT_CQ, UVERBS_OBJECT_AH, UVERBS_OBJECT_PD,
+		UVERBS_OBJECT_CQ, UVERBS_OBJECT_AH, UVERBS_OBJECT_PD, UVERBS_OBJECT_DM,
 	};
 	size_t i;
 

@@ -160,6 +160,7 @@ static const char *kind_name(u32 kind)
 		[NIC_MR_REGION] = "region",
 		[NIC_MR_WINDOW_1] = "window1",
 		[NIC_MR_WINDOW_2] = "window2",
+		[NIC_MR_DEVICE] = "device",
 	};
 
 	return name_of(names, UV_ARRAY_SIZE(names), kind);
@@ -172,7 +173,7 @@ static void print_mr(const struct uv_object *obj, FILE *out)
 	const struct nic_mr *entry = &obj->device->nic.mr[mr->index];
 
 	/* Windows are opened and closed by their processes. */
-	if (now.kind != NIC_MR_REGION) {
+	if (now.kind != NIC_MR_REGION && now.kind != NIC_MR_DEVICE) {
 		now.addr = nic_load(&entry->addr);
 		now.length = nic_load(&entry->length);
 		now.access = nic_load(&entry->access);

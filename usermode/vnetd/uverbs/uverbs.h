@@ -44,6 +44,8 @@ enum uv_limits {
 
 /* Nanoseconds: completion timestamps are NIC clock. */
 #define UV_CLOCK_KHZ 1000000
+/* Device memory of all processes together. */
+#define UV_MAX_DM_SIZE (1ull << 20)
 #define UV_MAX_MR_SIZE (1ull << 47)
 #define UV_DEVICE_CAPS                                                                             \
 	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
@@ -161,10 +163,19 @@ struct uv_qp {
 	struct nic_qp_params params;
 };
 
+/* Device memory. */
+struct uv_dm {
+	struct uv_object obj;
+	struct uv_block *block;
+	u64 length;
+};
+
 /* A memory region, or a window. */
 struct uv_mr {
 	struct uv_object obj;
 	struct uv_pd *pd;
+	/* Of whose memory it is a region; NULL: the process' own. */
+	struct uv_dm *dm;
 	u32 index;
 	struct nic_mr_params params;
 };
@@ -324,6 +335,9 @@ int uv_ioctl_query_mr(struct uv_request *req);
 /* Regions and windows alike: with a key of its own, not told to the NIC yet. */
 int uv_mr_new(struct uv_request *req, const struct uv_class *class, struct uv_object *pd,
 	      const struct nic_mr_params *params, struct uv_mr **out);
+/* Do these rights go together, and are they known? */
+int uv_mr_check_access(u32 access);
+extern const struct uv_class uv_mr_class;
 int uv_mr_start(struct uv_request *req, struct uv_object *obj);
 int uv_mr_stop(struct uv_object *obj);
 void uv_mr_release(struct uv_object *obj);
@@ -332,6 +346,12 @@ int uv_ioctl_unsupported(struct uv_request *req);
 
 /* -- advise.c */
 int uv_ioctl_advise_mr(struct uv_request *req);
+
+/* -- dm.c */
+int uv_ioctl_alloc_dm(struct uv_request *req);
+int uv_ioctl_free_dm(struct uv_request *req);
+int uv_ioctl_query_dm(struct uv_request *req);
+int uv_ioctl_reg_dm_mr(struct uv_request *req);
 
 /* -- mw.c */
 int uv_alloc_mw(struct uv_request *req);

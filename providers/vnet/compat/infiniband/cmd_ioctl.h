@@ -76,6 +76,18 @@ static inline struct ib_uverbs_attr *fill_attr_out(struct ibv_command_buffer *cm
 	return attr;
 }
 
+static inline struct ib_uverbs_attr *fill_attr_in_obj(struct ibv_command_buffer *cmd,
+						      uint16_t attr_id, uint32_t handle)
+{
+	struct ib_uverbs_attr *attr = fill_attr_out(cmd, attr_id, NULL, 0);
+
+	attr->data = handle;
+	return attr;
+}
+
+/* Sends one that stands alone. 0, or -1 and errno. */
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd);
+
 #define fill_attr_out_ptr(_cmd, _attr_id, _ptr) fill_attr_out(_cmd, _attr_id, _ptr, sizeof(*(_ptr)))
 
 #endif /* VNET_COMPAT_CMD_IOCTL_H */

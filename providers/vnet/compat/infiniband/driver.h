@@ -76,6 +76,11 @@ struct verbs_mr {
 	int access;
 };
 
+struct verbs_dm {
+	struct ibv_dm dm;
+	uint32_t handle;
+};
+
 struct verbs_qp {
 	union {
 		struct ibv_qp qp;
@@ -184,7 +189,7 @@ struct verbs_device {
 struct verbs_context_ops {
 	int (*advise_mr)(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 			 struct ibv_sge *sg_list, uint32_t num_sges);
-	VNET_COMPAT_NO_OP(alloc_dm);
+	struct ibv_dm *(*alloc_dm)(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
 	VNET_COMPAT_NO_OP(alloc_null_mr);
 	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *context,
@@ -228,9 +233,9 @@ struct verbs_context_ops {
 	VNET_COMPAT_NO_OP(destroy_wq);
 	int (*detach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 	void (*free_context)(struct ibv_context *context);
-	VNET_COMPAT_NO_OP(free_dm);
+	int (*free_dm)(struct ibv_dm *dm);
 	int (*get_srq_num)(struct ibv_srq *srq, uint32_t *srq_num);
-	VNET_COMPAT_NO_OP(import_dm);
+	struct ibv_dm *(*import_dm)(struct ibv_context *context, uint32_t dm_handle);
 	struct ibv_mr *(*import_mr)(struct ibv_pd *pd, uint32_t mr_handle);
 	struct ibv_pd *(*import_pd)(struct ibv_context *context, uint32_t pd_handle);
 	VNET_COMPAT_NO_OP(modify_cq);
@@ -259,7 +264,8 @@ struct verbs_context_ops {
 	int (*query_rt_values)(struct ibv_context *context, struct ibv_values_ex *values);
 	int (*query_srq)(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
 	VNET_COMPAT_NO_OP(read_counters);
-	VNET_COMPAT_NO_OP(reg_dm_mr);
+	struct ibv_mr *(*reg_dm_mr)(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset,
+				    size_t length, unsigned int access);
 	VNET_COMPAT_NO_OP(reg_dmabuf_mr);
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 				 int access);
@@ -268,7 +274,7 @@ struct verbs_context_ops {
 			size_t length, int access);
 	int (*resize_cq)(struct ibv_cq *cq, int cqe);
 	VNET_COMPAT_NO_OP(set_ece);
-	VNET_COMPAT_NO_OP(unimport_dm);
+	void (*unimport_dm)(struct ibv_dm *dm);
 	void (*unimport_mr)(struct ibv_mr *mr);
 	void (*unimport_pd)(struct ibv_pd *pd);
 };
@@ -339,6 +345,12 @@ int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle
 
 int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 		      struct ibv_sge *sg_list, uint32_t num_sge);
+
+int ibv_cmd_alloc_dm(struct ibv_context *ctx, const struct ibv_alloc_dm_attr *dm_attr,
+		     struct verbs_dm *dm, struct ibv_command_buffer *link);
+int ibv_cmd_free_dm(struct verbs_dm *dm);
+int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, size_t length,
+		      unsigned int access, struct verbs_mr *vmr, struct ibv_command_buffer *link);
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,
 		     struct ibv_alloc_mw *cmd, size_t cmd_size,
