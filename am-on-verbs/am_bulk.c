@@ -51,7 +51,7 @@ void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, const stru
 		bulk->slot->region = w->region;
 		return;
 	}
-	while ((int32_t)(conn->sq_done - target) < 0 && conn->state != AM_BROKEN)
+	while ((int32_t)(conn->sq[0].done - target) < 0 && conn->state != AM_BROKEN)
 		conn->eb->mapping->poll(conn->eb);
 	am_region_put(conn->eb->device, w->region);
 }

@@ -159,10 +159,18 @@ static int nudge(struct am_conn *conn)
 					conn->theirs.board_rkey);
 }
 
+static bool alive(const struct am_conn *conn)
+{
+	return conn->state == AM_READY || conn->state == AM_ACCEPTED;
+}
+
 static bool draining(const struct am_conn *conn)
 {
-	return (conn->state == AM_READY || conn->state == AM_ACCEPTED) &&
-	       conn->sq_sent != conn->sq_done;
+	for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++) {
+		if (conn->sq[i].sent != conn->sq[i].done)
+			return alive(conn);
+	}
+	return false;
 }
 
 static void nudge_all(struct am_ep *ep)
@@ -174,16 +182,25 @@ static void nudge_all(struct am_ep *ep)
 			am_drain(conn->eb);
 		if (draining(conn))
 			nudge(conn);
-		conn->drain = conn->sq_sent;
+		for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++)
+			conn->sq[i].awaited = conn->sq[i].sent;
 	}
 }
 
 /* Not what other threads send meanwhile, of which nothing need tell that it is done. */
+static bool awaited(const struct am_conn *conn)
+{
+	for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++) {
+		if ((int32_t)(conn->sq[i].done - conn->sq[i].awaited) < 0)
+			return alive(conn);
+	}
+	return false;
+}
+
 static void await_all(struct am_ep *ep, uint64_t end)
 {
 	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-		while (draining(conn) && (int32_t)(conn->sq_done - conn->drain) < 0 &&
-		       am_now() < end) {
+		while (awaited(conn) && am_now() < end) {
 			if (!am_drain(ep->eb))
 				am_yield(ep->eb);
 		}

@@ -78,6 +78,14 @@ struct am_slot {
 	struct am_region *region; /* held while an asynchronous transfer is outstanding */
 };
 
+/* Work requests that complete in their order, counted from the first. */
+struct am_sequence {
+	uint32_t sent, done;
+	uint32_t awaited; /* sent when it was last waited for */
+};
+
+#define AM_MAX_SEQUENCES 4 /* of a connection; one of a single queue pair has the first */
+
 enum am_conn_state { AM_CONNECTING, AM_ACCEPTED, AM_READY, AM_BROKEN };
 
 struct am_conn {
@@ -114,8 +122,7 @@ struct am_conn {
 	uint64_t probed; /* eb->clock of the last probe */
 
 	struct ibv_qp *qp[AM_MAX_QPS]; /* those that there are come first */
-	uint32_t sq_sent, sq_done; /* work requests, counted from the first */
-	uint32_t drain; /* sq_sent when it was last waited for */
+	struct am_sequence sq[AM_MAX_SEQUENCES];
 	uint32_t sq_depth;
 	bool imm64; /* both sides have immediates of 64 bits */
 	unsigned int unsignaled; /* of them, since a completion was asked for */

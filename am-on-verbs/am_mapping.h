@@ -112,7 +112,7 @@ struct am_bulk_write {
  * Makes the write of @bulk. Its source is a copy behind @message in its send
  * buffer, if it is short, or where it is, registered. 0 or errno. When it has been
  * posted, as number @target of the send queue's work requests, counted by
- * conn->sq_sent, am_bulk_finish() waits for it, if it has to, and lets go what it holds.
+ * conn->sq[0].sent, am_bulk_finish() waits for it, if it has to, and lets go what it holds.
  */
 int am_bulk_begin(struct am_conn *conn, struct am_message *message, const struct am_bulk *bulk,
 		  struct am_bulk_write *write);

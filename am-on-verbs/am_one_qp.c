@@ -21,7 +21,7 @@ void am_one_qp_close(struct am_conn *conn, const struct am_qp_needs *needs)
 {
 	uint64_t end = am_now() + AM_FLUSH_NS;
 
-	while ((conn->rq_posted || conn->sq_sent != conn->sq_done) && am_now() < end)
+	while ((conn->rq_posted || conn->sq[0].sent != conn->sq[0].done) && am_now() < end)
 		conn->eb->mapping->poll(conn->eb);
 	am_qp_free(conn, conn->qp[0], needs);
 }

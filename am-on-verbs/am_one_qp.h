@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Connections of one queue pair. Its work requests complete in the order in which
- * they were posted: conn->sq_sent and conn->sq_done count them.
+ * they were posted: conn->sq[0].sent and conn->sq[0].done count them.
  *
  * Those of the mappings with two completion queues are all signaled and name
  * their connection, by am_one_qp_id(). v4 has its own way to do that.
@@ -39,7 +39,7 @@ static inline void am_one_qp_sent(struct am_eb *eb, const struct ibv_wc *wc)
 
 	(void)eb;
 	am_cost_begin(AM_COST_RECYCLE_SEND);
-	conn->sq_done++;
+	conn->sq[0].done++;
 	if (wc->status != IBV_WC_SUCCESS)
 		am_conn_broken(conn, EUNREACHABLE);
 	am_cost_end(AM_COST_RECYCLE_SEND);
@@ -51,7 +51,7 @@ static inline void am_one_qp_sent(struct am_eb *eb, const struct ibv_wc *wc)
  */
 static inline int am_one_qp_room(struct am_conn *conn, unsigned int n)
 {
-	while (__builtin_expect(conn->sq_sent - conn->sq_done + n > conn->sq_depth, 0)) {
+	while (__builtin_expect(conn->sq[0].sent - conn->sq[0].done + n > conn->sq_depth, 0)) {
 		if (conn->state == AM_BROKEN)
 			return EIO;
 		conn->eb->mapping->poll(conn->eb);
@@ -65,7 +65,7 @@ static inline int am_one_qp_post(struct am_conn *conn, struct ibv_send_wr *wr, u
 	int err = am_post(conn->qp[0], wr);
 
 	if (!err)
-		conn->sq_sent += n;
+		conn->sq[0].sent += n;
 	return err;
 }
 
@@ -87,9 +87,9 @@ static inline int am_one_qp_send(struct am_conn *conn, struct am_message *m,
 		return err;
 	write.wr.wr_id = am_one_qp_id(conn);
 	write.wr.next = message;
-	target = conn->sq_sent + 1;
+	target = conn->sq[0].sent + 1;
 	err = am_one_qp_post(conn, &write.wr, 2);
-	am_bulk_finish(conn, bulk, &write, err ? conn->sq_done : target);
+	am_bulk_finish(conn, bulk, &write, err ? conn->sq[0].done : target);
 	return err;
 }
 

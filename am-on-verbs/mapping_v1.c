@@ -35,8 +35,14 @@
 #define FRAGMENT_MAX 4096u
 #define ACKS 2u /* under way */
 #define IDLE_YIELDS 100u /* looks that find nothing until others get the processor */
-#define WR_BOARD 4u /* in a wr_id: a write to the other side's board */
+/* In a wr_id: */
+#define WR_BOARD 4u /* a write to the other side's board */
+#define WR_ACK 8u /* an acknowledgement of fragments */
 #define QUEUES AM_NUM_CLASSES
+#define SEQUENCE_ACKS (AM_BULK + 1) /* they overtake the fragments that wait for others */
+
+static_assert((int)SEQUENCE_ACKS == (int)QUEUES && SEQUENCE_ACKS < AM_MAX_SEQUENCES,
+	      "each queue's, and that of the acknowledgements");
 
 /* What is sent over the bulk queue pair beside messages begins with one of these. */
 enum own_what { OWN_FRAGMENT = 0x80, OWN_ACK };
@@ -68,9 +74,10 @@ static_assert(sizeof(struct am_message) + 4 * AM_MAX_WORDS + 8 + FRAGMENT_MAX <=
 static_assert(FRAGMENT_STRIDE <= sizeof(((struct am_buffer *)0)->bytes), "a fragment does");
 
 struct queue {
-	struct am_conn *conn;
+	_Alignas(16) struct am_conn *conn; /* its address has room for the flags of a wr_id */
 	uint32_t sent, done; /* work requests */
 	uint32_t depth;
+	struct am_sequence *sequence; /* of its messages; the next one is of acknowledgements */
 };
 
 /* What is left of a bulk transfer, to be sent. */
@@ -199,6 +206,7 @@ static int make_queues(struct am_conn *conn, struct v1 *v1)
 			return err;
 		}
 		v1->queue[i].conn = conn;
+		v1->queue[i].sequence = &conn->sq[i];
 		v1->queue[i].depth = needs.max_send_wr;
 		conn->mine.qpn[i] = conn->qp[i]->qp_num;
 	}
@@ -256,12 +264,14 @@ static int post(struct am_conn *conn, unsigned int class, struct ibv_send_wr *wr
 	return err;
 }
 
-static int post_message(struct am_conn *conn, unsigned int class, const void *message, size_t size)
+static int post_message(struct am_conn *conn, unsigned int class, uint64_t flags,
+			const void *message, size_t size)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)message,
 			       .length = (uint32_t)size,
 			       .lkey = conn->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
+	struct ibv_send_wr wr = { .wr_id = flags,
+				  .sg_list = &sge,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND,
 				  .send_flags = IBV_SEND_SOLICITED };
@@ -291,7 +301,7 @@ static int send_fragment(struct am_conn *conn, struct transfer *t)
 				.nbytes = FRAGMENT_MAX,
 				.offset = t->offset };
 	copy(f->data, t->source, FRAGMENT_MAX);
-	err = post_message(conn, AM_BULK, f, sizeof(*f) + FRAGMENT_MAX);
+	err = post_message(conn, AM_BULK, 0, f, sizeof(*f) + FRAGMENT_MAX);
 	if (err)
 		return err;
 	t->source += FRAGMENT_MAX;
@@ -314,7 +324,7 @@ static int send_last(struct am_conn *conn, struct transfer *t)
 	v1->first = t->next;
 	if (!v1->first)
 		v1->last = &v1->first;
-	return post_message(conn, AM_BULK, m, size + t->left);
+	return post_message(conn, AM_BULK, 0, m, size + t->left);
 }
 
 /* The next of what is to be sent over the bulk queue pair. 0, errno, or EAGAIN: not now. */
@@ -327,7 +337,7 @@ static int send_next(struct am_conn *conn)
 		return EAGAIN;
 	if (v1->acks) {
 		v1->acks--;
-		return post_message(conn, AM_BULK, v1->ack, sizeof(*v1->ack));
+		return post_message(conn, AM_BULK, WR_ACK, v1->ack, sizeof(*v1->ack));
 	}
 	/* What was written on the board over another queue pair is there before it. */
 	if (!t || v1->boards)
@@ -395,7 +405,7 @@ static void acknowledge_fragment(struct am_conn *conn)
 		return;
 	v1->taken = 0;
 	v1->acks++;
-	conn->sq_sent++;
+	conn->sq[SEQUENCE_ACKS].sent++;
 	pump(conn);
 }
 
@@ -510,7 +520,7 @@ static void received(struct am_eb *eb, const struct ibv_wc *wc)
 
 static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 {
-	uint64_t flags = AM_WR_SEND | WR_BOARD;
+	uint64_t flags = AM_WR_SEND | WR_BOARD | WR_ACK;
 	struct queue *queue = (struct queue *)(uintptr_t)(wc->wr_id & ~flags);
 	struct am_conn *conn = queue->conn;
 	struct v1 *v1 = conn->private;
@@ -518,7 +528,7 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 	(void)eb;
 	am_cost_begin(AM_COST_RECYCLE_SEND);
 	queue->done++;
-	conn->sq_done++;
+	queue->sequence[(wc->wr_id & WR_ACK) != 0].done++;
 	if (wc->wr_id & WR_BOARD)
 		v1->boards--;
 	if (wc->status != IBV_WC_SUCCESS)
@@ -572,7 +582,7 @@ static int v1_write(struct am_conn *conn, const void *source, size_t size, uint6
 	err = post(conn, AM_SHORT, &write);
 	if (err)
 		return err;
-	conn->sq_sent++;
+	conn->sq[AM_SHORT].sent++;
 	v1->boards += size ? 1 : 0;
 	return 0;
 }
@@ -616,7 +626,8 @@ static int send_bulk(struct am_conn *conn, unsigned int slot, bool reply,
 	*v1->last = t;
 	v1->last = &t->next;
 	/* Counted now, so that who waits for what was sent waits for what will be. */
-	conn->sq_sent += bulk->nbytes ? (uint32_t)((bulk->nbytes - 1) / FRAGMENT_MAX + 1) : 1;
+	conn->sq[AM_BULK].sent += bulk->nbytes ? (uint32_t)((bulk->nbytes - 1) / FRAGMENT_MAX + 1) :
+						 1;
 	pump(conn);
 	if (!bulk->async)
 		wait_for_transfer(conn, t);
@@ -634,9 +645,9 @@ static int v1_send(struct am_conn *conn, unsigned int slot, bool reply, size_t s
 		return send_bulk(conn, slot, reply, m, bulk);
 	if (!wait_for_room(conn, class))
 		return 0;
-	err = post_message(conn, class, m, size);
+	err = post_message(conn, class, 0, m, size);
 	if (!err)
-		conn->sq_sent++;
+		conn->sq[class].sent++;
 	return err;
 }
 

@@ -276,7 +276,7 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 	am_cost_begin(AM_COST_RECYCLE_SEND);
 	conn = am_conn_by_qpn(eb, wc->qp_num);
 	if (conn)
-		conn->sq_done = (uint32_t)(wc->wr_id >> 32);
+		conn->sq[0].done = (uint32_t)(wc->wr_id >> 32);
 	if (conn && wc->status != IBV_WC_SUCCESS)
 		am_conn_broken(conn, EUNREACHABLE);
 	am_cost_end(AM_COST_RECYCLE_SEND);
@@ -381,7 +381,7 @@ static unsigned int signal_now(struct am_conn *conn, unsigned int n)
 
 static uint64_t send_id(const struct am_conn *conn, unsigned int n)
 {
-	return (uint64_t)(conn->sq_sent + n) << 32 | AM_WR_SEND;
+	return (uint64_t)(conn->sq[0].sent + n) << 32 | AM_WR_SEND;
 }
 
 /* One work request, with an immediate in place of its header. */
@@ -395,7 +395,7 @@ static int post_imm(struct am_conn *conn, struct ibv_send_wr *wr, uint64_t imm)
 	err = v4->dv.post_send_imm64(conn->qp[0], wr, imm, &bad);
 	am_cost_end(AM_COST_POST_SEND);
 	if (!err)
-		conn->sq_sent++;
+		conn->sq[0].sent++;
 	return err;
 }
 
@@ -453,9 +453,9 @@ static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am
 	/* Somebody waits for it, unless it was copied or may take its time. */
 	if (write.region && !(bulk->async && bulk->slot))
 		write.wr.send_flags = IBV_SEND_SIGNALED;
-	target = conn->sq_sent + 1;
+	target = conn->sq[0].sent + 1;
 	err = post_bulk(conn, m, &write.wr, fits_immediate(conn, m) ? NULL : send);
-	am_bulk_finish(conn, bulk, &write, err ? conn->sq_done : target);
+	am_bulk_finish(conn, bulk, &write, err ? conn->sq[0].done : target);
 	return err;
 }
 
@@ -523,7 +523,7 @@ static void post_last(struct am_conn *conn)
 
 	/* Where that is refused, what was not signaled is not waited for. */
 	if (am_one_qp_post(conn, &last, 1))
-		conn->sq_done = conn->sq_sent;
+		conn->sq[0].done = conn->sq[0].sent;
 }
 
 /*
@@ -537,7 +537,7 @@ static void v4_close(struct am_conn *conn)
 	uint64_t end = am_now() + AM_FLUSH_NS;
 
 	post_last(conn);
-	while ((v4_poll(conn->eb) || conn->sq_done != conn->sq_sent) && am_now() < end)
+	while ((v4_poll(conn->eb) || conn->sq[0].done != conn->sq[0].sent) && am_now() < end)
 		;
 	am_qpn_remove(conn->eb, conn->qp[0]->qp_num);
 	v4->last_conn = NULL;
