@@ -33,7 +33,8 @@ struct am_device {
 	pthread_mutex_t region_lock;
 	struct am_region *regions;
 	unsigned int nregions, max_regions;
-	bool regions_stale; /* there may be some whose memory has gone; set by the watch, atomic */
+	bool regions_stale; /* there may be some whose memory has gone */
+	unsigned int regions_gone; /* how often that happened; atomic */
 	struct am_watch {
 		bool tried;
 		int fd; /* -1: nothing is watched */

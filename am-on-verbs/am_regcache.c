@@ -75,7 +75,7 @@ static struct am_region *take_stale(struct am_device *device)
 {
 	struct am_region **at = &device->regions, *list = NULL, *region;
 
-	__atomic_store_n(&device->regions_stale, false, __ATOMIC_RELAXED);
+	device->regions_stale = false;
 	while ((region = *at)) {
 		if (!region->stale || region->users) {
 			at = &region->next;
@@ -252,7 +252,8 @@ void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 		if (r->begin >= end || begin >= r->end)
 			continue;
 		r->stale = true;
-		__atomic_store_n(&device->regions_stale, true, __ATOMIC_RELAXED);
+		device->regions_stale = true;
+		__atomic_fetch_add(&device->regions_gone, 1, __ATOMIC_RELAXED);
 	}
 }
 

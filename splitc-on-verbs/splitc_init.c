@@ -6,8 +6,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "splitc_core.h"
+#include <unistd.h>
+
+#include "splitc_mapping.h"
 #include "job/job.h"
+
+/* Polls that find nothing until others get the processor: they may be who is waited for. */
+#define CROWDED 100
+#define ALONE 2000
 
 struct sc sc;
 int splitc_my_proc, splitc_procs = 1;
@@ -68,7 +74,12 @@ void splitc_init(void)
 		sc_fail("there are at most %d processors", SPLITC_MAX_PROCS);
 	if (list && sc_settings_read(list))
 		sc_fail("SPLITC_SETTINGS cannot be used");
+	sc.mapping = sc_settings.mapping == SC_DIRECT ? &sc_mapping_direct : &sc_mapping_messages;
+	sc.patience = sysconf(_SC_NPROCESSORS_ONLN) < job_local_size(sc.job) ? CROWDED : ALONE;
 	open_device();
+	sc_heap_open();
+	sc_access_open();
+	sc_wire_open();
 	sc.ready = true;
 }
 
@@ -84,23 +95,23 @@ void splitc_exit(int status)
 		exit(status);
 	}
 	if (sc.ready) {
+		/* Nobody leaves while others have something on the way. */
+		splitc_sync();
 		splitc_barrier();
+		sc_drain();
 		job_barrier(sc.job);
+		sc.closing = true;
+		sc_exports_close();
+		sc_wire_close();
 		am_device_close(&sc.device);
 	}
 	job_close(sc.job);
 	exit(0);
 }
 
-void splitc_barrier(void)
-{
-	if (sc.job && job_barrier(sc.job))
-		sc_fail("the launcher has gone");
-}
-
 const char *splitc_mapping_name(void)
 {
-	return sc_settings.mapping == SC_DIRECT ? "direct" : "messages";
+	return sc.mapping ? sc.mapping->name : "";
 }
 
 uint64_t splitc_get_ticks(void)

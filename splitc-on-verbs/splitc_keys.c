@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Keys to other processors' memory: asked for once, and kept until they are revoked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "splitc_core.h"
+
+struct sc_keys {
+	unsigned int n, size;
+	unsigned int last; /* found last */
+	struct sc_lookup key[];
+};
+
+static bool fits(const struct sc_lookup *key, uint64_t address, bool write)
+{
+	return address >= key->begin && address < key->end && (key->writable || !write);
+}
+
+static const struct sc_lookup *find(struct sc_keys *keys, uint64_t address, bool write)
+{
+	if (!keys)
+		return NULL;
+	if (keys->last < keys->n && fits(&keys->key[keys->last], address, write))
+		return &keys->key[keys->last];
+	for (unsigned int i = 0; i < keys->n; i++) {
+		if (!fits(&keys->key[i], address, write))
+			continue;
+		keys->last = i;
+		return &keys->key[i];
+	}
+	return NULL;
+}
+
+static void keep(struct sc_peer *peer, const struct sc_lookup *key)
+{
+	struct sc_keys *keys = peer->keys;
+	unsigned int size = keys ? keys->size : 0;
+
+	if (!keys || keys->n == size) {
+		size = size ? 2 * size : 8;
+		keys = realloc(keys, sizeof(*keys) + size * sizeof(keys->key[0]));
+		if (!keys)
+			sc_fail("no memory");
+		if (!peer->keys)
+			keys->n = keys->last = 0;
+		keys->size = size;
+		peer->keys = keys;
+	}
+	keys->last = keys->n;
+	keys->key[keys->n++] = *key;
+}
+
+static struct sc_lookup ask(struct sc_peer *peer, uint64_t address, size_t n, bool write)
+{
+	struct sc_lookup key;
+
+	sc_call(&(struct sc_request){ .proc = peer->proc,
+				      .op = SC_LOOKUP,
+				      .what = write,
+				      .length = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+				      .address = address,
+				      .to = &key,
+				      .wanted = sizeof(key) });
+	return key;
+}
+
+/* This processor's own, which it needs for atomic operations by its device. */
+static struct sc_lookup own(uint64_t address, size_t n, bool write)
+{
+	struct sc_lookup key = { .result = SC_MEMORY_KEY };
+	bool there;
+	const struct sc_export *e = sc_export(address, n, write, &there);
+
+	if (!e) {
+		key.result = there ? SC_MEMORY_CONSTANT : SC_MEMORY_NONE;
+		return key;
+	}
+	key.begin = e->begin;
+	key.end = e->end;
+	key.rkey = e->rkey;
+	if (e->ask)
+		key.result = SC_MEMORY_ASK;
+	return key;
+}
+
+struct sc_lookup sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
+			const char *what)
+{
+	const struct sc_lookup *found = find(peer->keys, address, write);
+	struct sc_lookup key;
+
+	if (__builtin_expect(!!found, 1))
+		return *found;
+	key = peer->proc == splitc_my_proc ? own(address, n, write) : ask(peer, address, n, write);
+	if (key.result == SC_MEMORY_NONE || key.result == SC_MEMORY_CONSTANT)
+		sc_bad_access(what, n, address, peer->proc, splitc_my_proc,
+			      key.result == SC_MEMORY_CONSTANT);
+	if (address < key.begin || address >= key.end)
+		sc_fail("processor %d sent what is no key", peer->proc);
+	if (peer->proc != splitc_my_proc)
+		keep(peer, &key);
+	return key;
+}
+
+void sc_revoked(struct sc_peer *peer, const struct sc_message *m)
+{
+	uint64_t begin = m->address, end = begin + ((uint64_t)m->length << 12);
+	struct sc_keys *keys = peer->keys;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; keys && i < keys->n; i++) {
+		if (keys->key[i].end <= begin || keys->key[i].begin >= end)
+			keys->key[n++] = keys->key[i];
+	}
+	if (keys)
+		keys->n = n;
+}

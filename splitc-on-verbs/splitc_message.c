@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Messages (paper 003, items 22 to 24; F100 to F102): a request takes a credit, which
+ * is a slot with a send buffer, and its answer gives it back. Messages without an
+ * answer are acknowledged n at a time, n a quarter of the credits, in their order.
+ * Answers take no credit: each goes from the place of its request. What serves a
+ * request waits for nobody, so nobody waits for ever.
+ */
+#include <string.h>
+
+#include "splitc_core.h"
+
+static struct sc_message *request_buffer(struct sc_peer *peer, unsigned int slot)
+{
+	return (struct sc_message *)(void *)(peer->out + (size_t)slot * SC_BUFFER);
+}
+
+static struct sc_answer *answer_buffer(struct sc_peer *peer, unsigned int slot)
+{
+	return (struct sc_answer *)(void *)(peer->out + (size_t)(sc.credits + slot) * SC_BUFFER);
+}
+
+static const struct sc_sent a_message = { .what = NULL };
+
+static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
+			 struct ibv_sge *more)
+{
+	struct ibv_sge sge[2] = { { .addr = (uintptr_t)message, .length = n, .lkey = peer->lkey } };
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1, .opcode = IBV_WR_SEND };
+
+	if (more) {
+		sge[1] = *more;
+		wr.num_sge = 2;
+	} else if (n <= sc.max_inline) {
+		wr.send_flags = IBV_SEND_INLINE;
+	}
+	sc_room(peer, 1);
+	sc_post(peer, &wr, &a_message);
+}
+
+static unsigned int take_slot(struct sc_peer *peer)
+{
+	sc_wait_until(peer->nfree);
+	return peer->free[--peer->nfree];
+}
+
+static void free_slot(struct sc_peer *peer, unsigned int slot)
+{
+	struct sc_slot *s = &peer->slot[slot];
+
+	s->busy = false;
+	if (s->pending)
+		--*s->pending;
+	peer->free[peer->nfree++] = (uint8_t)slot;
+}
+
+/* The data of a request where they are, or NULL: they are copied. */
+static struct ibv_sge *gather(const struct sc_request *r, struct ibv_sge *sge)
+{
+	uint64_t address = (uintptr_t)r->data;
+	const struct sc_export *memory;
+	bool there;
+
+	if (!r->keep || r->nbytes <= (uint32_t)sc_settings.copy)
+		return NULL;
+	memory = sc_export(address, r->nbytes, false, &there);
+	if (!memory || memory->ask || memory->end - address < r->nbytes)
+		return NULL;
+	*sge = (struct ibv_sge){ .addr = address, .length = r->nbytes, .lkey = memory->lkey };
+	return sge;
+}
+
+static void copy_small(void *to, const void *from, uint32_t n)
+{
+	if (n == 8)
+		memcpy(to, from, 8);
+	else if (n)
+		memcpy(to, from, n);
+}
+
+void sc_request(const struct sc_request *r)
+{
+	struct sc_peer *peer = &sc.peers[r->proc];
+	unsigned int number = take_slot(peer);
+	struct sc_slot *slot = &peer->slot[number];
+	struct sc_message *m = request_buffer(peer, number);
+	struct ibv_sge sge, *more;
+
+	*m = (struct sc_message){ .op = (uint8_t)r->op,
+				  .slot = (uint8_t)number,
+				  .what = r->what,
+				  .length = r->length,
+				  .address = r->address };
+	slot->busy = true;
+	slot->to = r->to;
+	slot->length = r->wanted;
+	slot->pending = r->pending;
+	more = gather(r, &sge);
+	if (!more)
+		copy_small(m->data, r->data, r->nbytes);
+	if (r->op >= SC_FIRST_ONEWAY) {
+		peer->oneway[(peer->oneway_first + peer->oneways) % SC_MAX_CREDITS] =
+			(uint8_t)number;
+		peer->oneways++;
+	}
+	send_message(peer, m, (uint32_t)sizeof(*m) + (more ? 0 : r->nbytes), more);
+}
+
+void sc_call(const struct sc_request *request)
+{
+	struct sc_request r = *request;
+	uint32_t pending = 1;
+
+	r.pending = &pending;
+	sc_request(&r);
+	sc_wait_until(!pending);
+}
+
+void *sc_answer_data(struct sc_peer *peer, unsigned int slot)
+{
+	return answer_buffer(peer, slot)->data;
+}
+
+static void answer(struct sc_peer *peer, unsigned int slot, enum sc_op op, uint32_t nbytes)
+{
+	struct sc_answer *a = answer_buffer(peer, slot);
+
+	a->op = (uint8_t)op;
+	a->slot = (uint8_t)slot;
+	a->acknowledged = (uint16_t)peer->unacknowledged;
+	a->length = nbytes;
+	peer->unacknowledged = 0;
+	send_message(peer, a, (uint32_t)sizeof(*a) + nbytes, NULL);
+}
+
+void sc_answer(struct sc_peer *peer, unsigned int slot, uint32_t nbytes)
+{
+	answer(peer, slot, SC_REPLY, nbytes);
+}
+
+static void bad_message(const struct sc_peer *peer) __attribute__((noreturn));
+
+static void bad_message(const struct sc_peer *peer)
+{
+	sc_fail("processor %d sent what is no message", peer->proc);
+}
+
+static void acknowledged(struct sc_peer *peer, unsigned int n)
+{
+	if (n > peer->oneways)
+		bad_message(peer);
+	for (; n; n--) {
+		unsigned int slot = peer->oneway[peer->oneway_first];
+
+		peer->oneway_first = (peer->oneway_first + 1) % SC_MAX_CREDITS;
+		peer->oneways--;
+		free_slot(peer, slot);
+	}
+}
+
+static void answered(struct sc_peer *peer, const struct sc_answer *a, uint32_t length)
+{
+	struct sc_slot *slot = &peer->slot[a->slot];
+
+	if (length != sizeof(*a) + a->length)
+		bad_message(peer);
+	if (a->acknowledged)
+		acknowledged(peer, a->acknowledged);
+	if (a->op == SC_ACK)
+		return;
+	if (!slot->busy || a->length != slot->length)
+		bad_message(peer);
+	copy_small(slot->to, a->data, a->length);
+	free_slot(peer, a->slot);
+}
+
+void sc_arrival(struct sc_peer *peer, const struct sc_message *m, uint32_t length)
+{
+	if (length < sizeof(struct sc_answer) || m->op >= SC_NUM_OPS || m->slot >= sc.credits)
+		bad_message(peer);
+	if (m->op >= SC_FIRST_ANSWER) {
+		answered(peer, (const struct sc_answer *)(const void *)m, length);
+		return;
+	}
+	if (length < sizeof(*m))
+		bad_message(peer);
+	sc_serve(peer, m, length - (uint32_t)sizeof(*m));
+	if (m->op >= SC_FIRST_ONEWAY && ++peer->unacknowledged >= sc.ack_unit)
+		answer(peer, m->slot, SC_ACK, 0);
+}
+
+void sc_flush_oneways(void)
+{
+	uint32_t pending = 0;
+
+	for (int i = 0; i < splitc_procs; i++) {
+		if (!sc.peers[i].oneways)
+			continue;
+		pending++;
+		sc_request(&(struct sc_request){ .proc = i, .op = SC_FLUSH, .pending = &pending });
+	}
+	sc_wait_until(!pending);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Send queues: work requests are numbered, and of each is known what is to be done
+ * when it is complete. Few ask for a completion; it tells of all before it, too.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "splitc_core.h"
+
+#define CQ_BATCH 16
+
+static uint64_t wr_id(const struct sc_peer *peer, uint32_t number)
+{
+	return (uint64_t)(unsigned int)peer->proc << 32 | number;
+}
+
+static struct sc_sent *sent_at(struct sc_peer *peer, uint32_t number)
+{
+	return &peer->sent[number & (sc.ring - 1)];
+}
+
+static void complete(struct sc_peer *peer, uint32_t number)
+{
+	struct sc_sent *sent = sent_at(peer, number);
+
+	if (sent->bounced)
+		memcpy(sent->to, peer->bounce + (number & (sc.ring - 1)) * SC_BOUNCE,
+		       sent->bounced);
+	if (sent->pending) {
+		--*sent->pending;
+		sc.rdma--;
+	}
+}
+
+static void failed(struct sc_peer *peer, uint32_t number, enum ibv_wc_status status)
+{
+	const struct sc_sent *sent = sent_at(peer, number);
+
+	if (status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_WR_FLUSH_ERR || !sent->what)
+		sc_peer_failed(peer->proc);
+	if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_OP_ERR)
+		sc_bad_access(sent->what, sent->length, sent->address, peer->proc, splitc_my_proc,
+			      false);
+	sc_fail("%s of %u bytes at 0x%llx of processor %d: %s", sent->what, sent->length,
+		(unsigned long long)sent->address, peer->proc, ibv_wc_status_str(status));
+}
+
+static void completed(const struct ibv_wc *wc)
+{
+	struct sc_peer *peer = &sc.peers[wc->wr_id >> 32];
+	uint32_t number = (uint32_t)wc->wr_id;
+
+	if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
+		if (sc.closing)
+			peer->done = peer->posted;
+		else
+			failed(peer, number, wc->status);
+		return;
+	}
+	while ((int32_t)(number - peer->done) >= 0)
+		complete(peer, peer->done++);
+}
+
+int sc_poll_sends(void)
+{
+	struct ibv_wc wc[CQ_BATCH];
+	int n = ibv_poll_cq(sc.scq, CQ_BATCH, wc);
+
+	for (int i = 0; i < n; i++)
+		completed(&wc[i]);
+	return n;
+}
+
+void sc_room(struct sc_peer *peer, unsigned int n)
+{
+	if (__builtin_expect(peer->posted - peer->done + n <= sc.depth, 1))
+		return;
+	if (n > sc.depth)
+		sc_fail("send queues of %u are too small", sc.depth);
+	while (peer->posted - peer->done + n > sc.depth)
+		sc_poll_sends();
+}
+
+static uint32_t signal_unit(void)
+{
+	uint32_t wanted = (uint32_t)sc_settings.signal;
+
+	return wanted < sc.depth / 4 ? wanted : sc.depth / 4;
+}
+
+void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr, const struct sc_sent *sent)
+{
+	struct ibv_send_wr *bad;
+	int err;
+
+	if (wr->send_flags & IBV_SEND_SIGNALED || ++peer->unsignaled >= signal_unit()) {
+		wr->send_flags |= IBV_SEND_SIGNALED;
+		peer->unsignaled = 0;
+	}
+	wr->wr_id = wr_id(peer, peer->posted);
+	*sent_at(peer, peer->posted) = *sent;
+	err = ibv_post_send(peer->qp, wr, &bad);
+	if (__builtin_expect(err, 0))
+		sc_fail("cannot send to processor %d: %s", peer->proc, strerror(err));
+	peer->posted++;
+	if (sent->pending)
+		sc.rdma++;
+}
+
+/* A write of nothing, which needs no memory there. */
+void sc_signal(struct sc_peer *peer)
+{
+	static const struct sc_sent nothing = { .what = NULL };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
+
+	if (!peer->unsignaled)
+		return;
+	sc_room(peer, 1);
+	if (!peer->unsignaled)
+		return;
+	wr.wr.rdma.remote_addr = peer->board;
+	wr.wr.rdma.rkey = peer->board_rkey;
+	sc_post(peer, &wr, &nothing);
+}
+
+void sc_signal_all(void)
+{
+	for (int i = 0; i < splitc_procs; i++)
+		sc_signal(&sc.peers[i]);
+}
+
+void sc_drain(void)
+{
+	sc_signal_all();
+	for (int i = 0; i < splitc_procs; i++) {
+		struct sc_peer *peer = &sc.peers[i];
+
+		while (peer->done != peer->posted)
+			sc_poll_sends();
+	}
+}
