@@ -17,8 +17,8 @@ static void prepare(size_t largest)
 {
 	splitc_spread(uint8_t) spread;
 
-	spread = splitc_spread_cast(uint8_t, splitc_all_spread_malloc((size_t)PROCS,
-								      largest + 2 * MARGIN));
+	spread = splitc_spread_cast(uint8_t,
+				    splitc_all_spread_malloc((size_t)PROCS, largest + 2 * MARGIN));
 	mine = splitc_spread_mine(spread);
 	there = splitc_toglobal(NEXT, mine);
 	source = malloc(largest + 2 * MARGIN);
@@ -107,8 +107,8 @@ static void mixed(void)
 
 int main(int argc, char **argv)
 {
-	static const size_t sizes[] = { 0,    1,    2,    3,	7,	8,	9,	    63,
-					64,   65,   255,  256,	257,	1000,	1024,	    1025,
+	static const size_t sizes[] = { 0,    1,    2,    3,    7,      8,      9,          63,
+					64,   65,   255,  256,  257,    1000,   1024,       1025,
 					4095, 4096, 4097, 8192, 100001, 262144, LARGEST - 9 };
 
 	splitc_init();
