@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 2
+#define VNET_PROTO_VERSION 3
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -37,6 +37,10 @@
 /* uverbs device numbers that vnet's devices use: major, first minor. */
 #define VNET_UVERBS_MAJOR 231
 #define VNET_UVERBS_FIRST_MINOR 192
+/* The rdma_cm file's: a miscellaneous device. */
+#define VNET_RDMA_CM_MAJOR 10
+#define VNET_RDMA_CM_MINOR 59
+#define VNET_RDMA_CM_ABI_VERSION 4
 
 enum vnet_msg_type {
 	/* vnet_msg_link, of anybody → vnet_msg_result, then a memfd with JSON text. */
@@ -86,6 +90,11 @@ enum vnet_msg_type {
 	VNET_MSG_NETLINK,
 	/* Somebody reads counters in the tree: write what they are. → vnet_msg_result */
 	VNET_MSG_COUNTERS,
+	/*
+	 * vnet_msg_call: all bytes were taken out of this rdma_cm file's socket; put one
+	 * in if events are unread. → vnet_msg_result
+	 */
+	VNET_MSG_SETTLE,
 };
 
 struct vnet_msg {
@@ -172,6 +181,8 @@ enum vnet_file_kind {
 	VNET_FILE_ASYNC = 3,
 	/* NETLINK_RDMA socket; `number` is its type. */
 	VNET_FILE_NETLINK = 4,
+	/* The connection manager's. */
+	VNET_FILE_RDMA_CM = 5,
 };
 
 struct vnet_msg_adopt {
@@ -182,7 +193,8 @@ struct vnet_msg_adopt {
 struct vnet_msg_call {
 	struct vnet_msg msg;
 	__u32 file_id;
-	__u32 rsvd;
+	/* rdma_cm: the file of the descriptor that the command names, or 0. */
+	__u32 other_file;
 	/* VNET_MSG_WRITE, VNET_MSG_IOCTL: user address of the bytes that follow. */
 	__aligned_u64 user_addr;
 };

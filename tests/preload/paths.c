@@ -37,9 +37,11 @@ static const struct {
 	{ "/dev/infiniband", true },
 	{ "/dev//infiniband/./uverbs0", true },
 	{ CDEV, true },
-	{ "/dev/infiniband/rdma_cm", false },
+	{ "/dev/infiniband/rdma_cm", true },
+	{ "/dev/infiniband/umad0", false },
 	{ "/dev/infinibandx", false },
-	{ "/sys/class/misc/rdma_cm", false },
+	{ "/sys/class/misc/rdma_cm", true },
+	{ "/sys/class/misc/rdma_cm/abi_version", true },
 	{ "", false },
 };
 

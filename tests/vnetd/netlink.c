@@ -299,6 +299,12 @@ static void device_files(struct socket s)
 	expect_error(s, &m, -EOPNOTSUPP);
 	m = make(NLDEV(GET_CHARDEV), 0);
 	add(&m, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "rdma_cm", 8);
+	post(s, &m);
+	header = receive(s);
+	expect(!strcmp(payload(header, RDMA_NLDEV_ATTR_CHARDEV_NAME, 8), "rdma_cm"));
+	expect(get_u64(header, RDMA_NLDEV_ATTR_CHARDEV_ABI) == VNET_RDMA_CM_ABI_VERSION);
+	m = make(NLDEV(GET_CHARDEV), 0);
+	add(&m, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "issm", 5);
 	expect_error(s, &m, -EOPNOTSUPP);
 	/* A name without an end. */
 	m = make_for(NLDEV(GET_CHARDEV), 0, 1);

@@ -18,7 +18,8 @@
 void device_stat(struct stat *st, u32 minor)
 {
 	st->st_mode = S_IFCHR | 0666;
-	st->st_rdev = makedev(VNET_UVERBS_MAJOR, minor);
+	st->st_rdev = makedev(minor == VNET_RDMA_CM_MINOR ? VNET_RDMA_CM_MAJOR : VNET_UVERBS_MAJOR,
+			      minor);
 	st->st_size = 0;
 	st->st_blocks = 0;
 }
@@ -50,7 +51,7 @@ static void enter(struct fd_entry *entry, struct session *session,
 		.kind = (enum fd_kind)opened->kind,
 		.session = session,
 		.file_id = opened->file_id,
-		.minor = opened->minor,
+		.minor = opened->kind == VNET_FILE_RDMA_CM ? VNET_RDMA_CM_MINOR : opened->minor,
 		.nic = opened->nic,
 		.number = opened->number,
 		.generation = opened->generation,

@@ -20,6 +20,7 @@ enum fd_kind {
 	FD_CHANNEL = VNET_FILE_CHANNEL,
 	FD_ASYNC = VNET_FILE_ASYNC,
 	FD_NETLINK = VNET_FILE_NETLINK,
+	FD_RDMA_CM = VNET_FILE_RDMA_CM,
 	/* The library's own. */
 	FD_KEPT,
 };
@@ -29,7 +30,7 @@ struct fd_entry {
 	struct identity id;
 	struct session *session;
 	u32 file_id;
-	/* UVERBS: device number. */
+	/* UVERBS, RDMA_CM: device number. */
 	u32 minor;
 	/* CHANNEL: where its records are. NETLINK: `number` is the socket's type. */
 	u32 nic;

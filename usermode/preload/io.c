@@ -7,6 +7,7 @@
 #include "device.h"
 #include "events.h"
 #include "netlink.h"
+#include "rdma_cm.h"
 #include "real.h"
 #include "uverbs.h"
 
@@ -38,10 +39,11 @@ static long device_write(int fd, const struct fd_entry *entry, const void *buffe
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buffer, .iov_len = count };
 
-	(void)fd;
 	switch (entry->kind) {
 	case FD_UVERBS:
 		return uverbs_write(entry, buffer, count);
+	case FD_RDMA_CM:
+		return rdma_cm_write(fd, entry, buffer, count);
 	case FD_NETLINK:
 		return netlink_send(entry, &iov, 1);
 	default:

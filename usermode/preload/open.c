@@ -25,7 +25,8 @@ static bool names_device(const char *path)
 	if (likely(!session_exists()) || !path)
 		return false;
 	slash = strrchr(path, '/');
-	return !strncmp(slash ? slash + 1 : path, "uverbs", 6);
+	path = slash ? slash + 1 : path;
+	return !strncmp(path, "uverbs", 6) || !strcmp(path, "rdma_cm");
 }
 
 static int __attribute__((noinline)) open_led(int dirfd, const char *path, int flags, mode_t mode)

@@ -183,22 +183,29 @@ static int read_minor(const char *name, u32 *minor)
 	return sscanf(text, "%u:%u", &major, minor) == 2 ? 0 : -EINVAL;
 }
 
-static void add_node(const char *name, void *arg)
+static void add_file(struct session *s, const char *name, u32 minor)
 {
-	struct session *s = arg;
 	struct device_node *node = &s->node[s->nnodes];
 	char path[PATH_MAX];
 	struct stat st = { 0 };
 
-	if (strncmp(name, "uverbs", 6) != 0 || s->nnodes == VNET_MAX_NICS ||
-	    read_minor(name, &node->minor) ||
-	    snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
+	if (snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
 		    (int)sizeof(path) ||
 	    sys_stat(path, &st))
 		return;
+	node->minor = minor;
 	node->id.dev = st.st_dev;
 	node->id.ino = st.st_ino;
 	s->nnodes++;
+}
+
+static void add_node(const char *name, void *arg)
+{
+	struct session *s = arg;
+	u32 minor;
+
+	if (!strncmp(name, "uverbs", 6) && s->nnodes < VNET_MAX_NICS && !read_minor(name, &minor))
+		add_file(s, name, minor);
 }
 
 static void find_nodes(struct session *s)
@@ -208,6 +215,7 @@ static void find_nodes(struct session *s)
 	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", settings()->node_dir) <
 	    (int)sizeof(path))
 		(void)entries_each(path, add_node, s);
+	add_file(s, "rdma_cm", VNET_RDMA_CM_MINOR);
 }
 
 /* ----------------------------------------------------------------- the session */

@@ -42,11 +42,11 @@ static bool opened_device(int fd, mode_t mode, struct fd_entry *entry)
 {
 	enum fd_kind kind = fdtable_hint(fd);
 
-	if (likely(!S_ISSOCK(mode)) || (kind != FD_NONE && kind != FD_UVERBS))
+	if (likely(!S_ISSOCK(mode)) || (kind != FD_NONE && kind != FD_UVERBS && kind != FD_RDMA_CM))
 		return false;
 	if (kind == FD_NONE && !device_adopt(fd))
 		return false;
-	return fdtable_get(fd, entry) && entry->kind == FD_UVERBS;
+	return fdtable_get(fd, entry) && (entry->kind == FD_UVERBS || entry->kind == FD_RDMA_CM);
 }
 
 /* The same file as stat() of its path answers. */

@@ -219,17 +219,29 @@ static void reply_opened(int sock, u32 type, const struct file *file, u32 error)
 
 static u32 make_file(struct file *file, const struct vnet_msg_open *open)
 {
-	return (u32)(file->kind == VNET_FILE_NETLINK ? -netlink_open(file, open->minor) :
-						       -uverbs_file_open(file));
+	switch (file->kind) {
+	case VNET_FILE_NETLINK:
+		return (u32)-netlink_open(file, open->minor);
+	case VNET_FILE_RDMA_CM:
+		return (u32)-cm_file_open(file);
+	default:
+		return (u32)-uverbs_file_open(file);
+	}
+}
+
+static enum vnet_file_kind kind_to_open(const struct vnet_msg_open *open)
+{
+	if (open->msg.type == VNET_MSG_SOCKET)
+		return VNET_FILE_NETLINK;
+	return open->minor == VNET_RDMA_CM_MINOR ? VNET_FILE_RDMA_CM : VNET_FILE_UVERBS;
 }
 
 static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_open *open = (const struct vnet_msg_open *)msg;
-	bool netlink = msg->type == VNET_MSG_SOCKET;
-	enum vnet_file_kind kind = netlink ? VNET_FILE_NETLINK : VNET_FILE_UVERBS;
+	enum vnet_file_kind kind = kind_to_open(open);
 	struct daemon *daemon = conn->daemon;
-	struct device *device = netlink ? NULL : device_by_minor(daemon, open->minor);
+	struct device *device = device_by_minor(daemon, open->minor);
 	u32 type = msg->type;
 	struct file *file;
 	u32 error = 0;
@@ -240,8 +252,10 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	sock = conn_release(conn);
 	if (open->version != VNET_PROTO_VERSION)
 		error = EPROTO;
-	else if (!device && !netlink)
+	else if (!device && kind == VNET_FILE_UVERBS)
 		error = ENXIO;
+	if (kind != VNET_FILE_UVERBS)
+		device = NULL;
 	file = error ? NULL : file_accept(daemon, device, kind, sock);
 	if (!file) {
 		reply_opened(sock, type, NULL, error ? error : ENOMEM);
@@ -261,7 +275,7 @@ static enum call_outcome run_call(struct call *call, u32 type)
 {
 	switch (type) {
 	case VNET_MSG_WRITE:
-		return uverbs_write(call);
+		return call->file->kind == VNET_FILE_RDMA_CM ? cm_write(call) : uverbs_write(call);
 	case VNET_MSG_IOCTL:
 		return uverbs_ioctl(call);
 	default:
@@ -294,24 +308,36 @@ static bool may_come_free(const struct conn *conn, const struct call *call)
 {
 	u32 error = call->result.error;
 
-	return !conn->message && (error == ENOMEM || error == EMFILE || error == ENFILE);
+	return !conn->message && (error == ENOMEM || error == EMFILE || error == ENFILE ||
+				  error == EADDRINUSE || error == EADDRNOTAVAIL);
+}
+
+static bool takes_calls(const struct file *file, u32 type)
+{
+	switch (file->kind) {
+	case VNET_FILE_UVERBS:
+		return type == VNET_MSG_WRITE || type == VNET_MSG_IOCTL;
+	case VNET_FILE_RDMA_CM:
+		return type == VNET_MSG_WRITE;
+	default:
+		return file->kind == VNET_FILE_ASYNC && type == VNET_MSG_ASYNC_READ;
+	}
 }
 
 static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
 	struct file *file = conn->file ? conn->file : file_find(conn->daemon, request->file_id);
-	enum vnet_file_kind kind = msg->type == VNET_MSG_ASYNC_READ ? VNET_FILE_ASYNC :
-								      VNET_FILE_UVERBS;
 	struct call call = {
 		.client = conn->client,
 		.file = file,
 		.user_addr = request->user_addr,
+		.other_file = request->other_file,
 		.data = (const u8 *)(request + 1),
 		.length = msg->length - (u32)sizeof(*request),
 	};
 
-	if (!file || file->kind != kind)
+	if (!file || !takes_calls(file, msg->type))
 		return reply_error(conn, msg, EBADF);
 	if (run_call(&call, msg->type) == CALL_DONE && !may_come_free(conn, &call)) {
 		answer_call(conn, &call, msg->type);
@@ -322,6 +348,18 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 		file_call_begin(file);
 	}
 	return CALL_PARK;
+}
+
+/* The answer to a request: no more than that it was heard. */
+static enum call_outcome on_settle(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
+	struct file *file = file_find(conn->daemon, request->file_id);
+
+	if (!file || file->kind != VNET_FILE_RDMA_CM)
+		return reply_error(conn, msg, EBADF);
+	cm_file_settle(file);
+	return reply_error(conn, msg, 0);
 }
 
 /* ------------------------------------------------------------------- netlink */
@@ -454,6 +492,7 @@ static const struct {
 	[VNET_MSG_STOP] = { on_stop, EXACTLY(vnet_msg), STRANGER | CLIENT },
 	[VNET_MSG_SOCKET] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
 	[VNET_MSG_COUNTERS] = { on_counters, EXACTLY(vnet_msg), CLIENT },
+	[VNET_MSG_SETTLE] = { on_settle, EXACTLY(vnet_msg_call), CLIENT },
 	[VNET_MSG_NETLINK] = { on_netlink, AT_LEAST(vnet_msg_netlink), CLIENT },
 #undef EXACTLY
 #undef AT_LEAST

@@ -174,6 +174,9 @@ struct daemon {
 	/* signals.c */
 	struct source signals;
 
+	/* cm/wire.c */
+	struct cm *cm;
+
 	/* guardian.c: fd -1 where there is none. */
 	struct source guardian;
 

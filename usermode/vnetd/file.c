@@ -78,10 +78,16 @@ void file_destroy(struct file *file)
 
 static enum call_outcome give_back(struct file *file)
 {
-	if (file->kind != VNET_FILE_NETLINK)
+	switch (file->kind) {
+	case VNET_FILE_NETLINK:
+		netlink_close(file);
+		return CALL_DONE;
+	case VNET_FILE_RDMA_CM:
+		cm_file_close(file);
+		return CALL_DONE;
+	default:
 		return uverbs_file_close(file);
-	netlink_close(file);
-	return CALL_DONE;
+	}
 }
 
 static enum call_outcome try_close(struct parked *parked)

@@ -63,11 +63,17 @@ static const struct {
 	const char *what;
 	int (*init)(struct daemon *daemon);
 } steps[] = {
-	{ "guardian", guardian_start },         { "signals", signals_init },
-	{ "places of nodes", link_place_init }, { "keys", link_keys_init },
-	{ "faults", link_faults_init },         { "devices", devices_init },
-	{ "sign of life", life_init },          { "NIC processor", processor_init },
-	{ "folder tree", sysfs_init },          { "socket", listen_open },
+	{ "guardian", guardian_start },
+	{ "signals", signals_init },
+	{ "places of nodes", link_place_init },
+	{ "keys", link_keys_init },
+	{ "faults", link_faults_init },
+	{ "devices", devices_init },
+	{ "sign of life", life_init },
+	{ "NIC processor", processor_init },
+	{ "connection manager", cm_init },
+	{ "folder tree", sysfs_init },
+	{ "socket", listen_open },
 };
 
 static void init(struct daemon *daemon)
@@ -104,6 +110,7 @@ static void run(struct daemon *daemon)
 		u64 deadline = processor_run(daemon, now);
 
 		deadline = earlier(deadline, link_run(daemon, now));
+		deadline = earlier(deadline, cm_run(daemon, now));
 		deadline = earlier(deadline, park_run(&daemon->park, now));
 		deadline = earlier(deadline, conn_run(daemon, now));
 		deadline = earlier(deadline, client_run(daemon, now));

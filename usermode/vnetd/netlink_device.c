@@ -114,7 +114,15 @@ int netlink_chardev_get(struct netlink_request *request)
 		return -EINVAL;
 	if (!device && (port || netlink_has(request, RDMA_NLDEV_ATTR_DEV_INDEX)))
 		return -EINVAL;
-	/* Neither MADs nor the connection manager have device files here. */
+	if (!device && !strcmp((const char *)type + NLA_HDRLEN, "rdma_cm")) {
+		netlink_answer(request, RDMA_NLDEV_CMD_GET_CHARDEV, NULL);
+		netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV,
+				device_number(VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR));
+		netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV_ABI, VNET_RDMA_CM_ABI_VERSION);
+		netlink_put_string(message, RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm");
+		return netlink_answer_end(request);
+	}
+	/* MADs have no device file here. */
 	if (!device || strcmp((const char *)type + NLA_HDRLEN, "uverbs") != 0)
 		return -EOPNOTSUPP;
 	snprintf(name, sizeof(name), "uverbs%u", device->minor - VNET_UVERBS_FIRST_MINOR);

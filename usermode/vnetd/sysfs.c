@@ -3,8 +3,8 @@
  * The folder tree that programs see as /sys/class/infiniband* and
  * /dev/infiniband: laid out as the kernel's, so that relative links, realpath()
  * and ".." lead where programs expect. The device looks like a PCI function in a
- * domain of its own, where no machine has another. device/net/ is not there:
- * its presence makes programs connect by rdma_cm.
+ * domain of its own, where no machine has another. Its device/net/ has the
+ * interface whose addresses the first GIDs are.
  */
 #include <errno.h>
 #include <limits.h>
@@ -121,8 +121,20 @@ static void copy_line(char *text, size_t size, const char *path)
 		fclose(file);
 }
 
-static int make_pci(struct daemon *daemon, const struct device *device)
+/* An interface that has an address; not its files, which the machine has. */
+static void put_net(struct folder *folder, const struct nic_device *made)
 {
+	char name[16 + IF_NAMESIZE], target[64 + IF_NAMESIZE];
+	const char *ifname = made->gid_ndev[made->device.ngids > 1];
+
+	snprintf(name, sizeof(name), "net/%s", ifname);
+	snprintf(target, sizeof(target), "/sys/class/net/%s", ifname);
+	put_link(folder, name, target);
+}
+
+static int make_pci(struct daemon *daemon, const struct nic_device *made)
+{
+	const struct device *device = &made->device;
 	char address[ADDRESS_LENGTH], target[128], modalias[80], cpus[256];
 	struct folder folder;
 
@@ -149,6 +161,7 @@ static int make_pci(struct daemon *daemon, const struct device *device)
 	put(&folder, "enable", "1");
 	put(&folder, "irq", "0");
 	put_pci_links(&folder);
+	put_net(&folder, made);
 	if (folder.error)
 		return folder.error;
 
@@ -376,6 +389,24 @@ static int make_uverbs(struct daemon *daemon, const struct device *device)
 	return folder.error;
 }
 
+/* The connection manager's file is no device's: a miscellaneous one. */
+static int make_rdma_cm(struct daemon *daemon)
+{
+	struct folder folder;
+
+	folder_open(&folder, daemon, "sys/class/misc/rdma_cm");
+	put(&folder, "abi_version", "%d", VNET_RDMA_CM_ABI_VERSION);
+	put(&folder, "dev", "%d:%d", VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR);
+	put(&folder, "uevent", "MAJOR=%d\nMINOR=%d\nDEVNAME=infiniband/rdma_cm\nDEVMODE=0666",
+	    VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR);
+	put_link(&folder, "subsystem", "../../misc");
+	if (folder.error)
+		return folder.error;
+	folder_open(&folder, daemon, "dev/infiniband");
+	put(&folder, "rdma_cm", "%d:%d", VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR);
+	return folder.error;
+}
+
 /* ABI versions of the interfaces as such; there is no device for MADs. */
 static int make_classes(struct daemon *daemon)
 {
@@ -403,10 +434,12 @@ int sysfs_init(struct daemon *daemon)
 		error = tree_remove(daemon->dir_fd, stale[i]);
 	if (!error)
 		error = make_classes(daemon);
+	if (!error)
+		error = make_rdma_cm(daemon);
 	for (u32 i = 0; i < daemon->ndevices && !error; i++) {
 		const struct nic_device *made = daemon->device[i];
 
-		error = make_pci(daemon, &made->device);
+		error = make_pci(daemon, made);
 		if (!error)
 			error = make_ibdev(daemon, &made->device);
 		if (!error)

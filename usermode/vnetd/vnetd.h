@@ -22,6 +22,7 @@
 struct daemon;
 struct uctx;
 struct uv_block;
+struct cm;
 
 /* What the device says of itself, in sysfs and in query_device alike. */
 enum device_identity {
@@ -81,15 +82,15 @@ struct client {
 	struct client *next;
 };
 
-/* An opened device file, a completion channel, an async event file or a socket. */
+/* An opened device file (verbs or rdma_cm), a completion channel, an async event file or a socket. */
 struct file {
 	struct daemon *daemon;
 	u32 id;
 	enum vnet_file_kind kind;
-	/* NETLINK: none. */
+	/* NETLINK, RDMA_CM: none. */
 	struct device *device;
 	/*
-	 * The daemon's end. UVERBS, NETLINK: the accepted connection. CHANNEL and ASYNC:
+	 * The daemon's end. UVERBS, RDMA_CM, NETLINK: the accepted connection. CHANNEL and ASYNC:
 	 * one end of a socketpair whose other end the program holds; a byte
 	 * in it makes the program's end readable. Its hang-up closes the file.
 	 */
@@ -103,7 +104,7 @@ struct file {
 	u32 number;
 	u32 generation;
 	/* The uverbs server's part (uverbs/): context, channel or async state; */
-	/* or netlink.c's. */
+	/* or netlink.c's, or the connection manager's (cm/). */
 	void *priv;
 	struct file *next;
 };
@@ -119,6 +120,8 @@ struct call {
 	struct client *client;
 	struct file *file;
 	u64 user_addr;
+	/* RDMA_CM: the file whose descriptor the command names; 0: none. */
+	u32 other_file;
 	/* The bytes of the write() or ioctl(), in the daemon's memory. */
 	const u8 *data;
 	u32 length;
@@ -208,6 +211,18 @@ struct counter {
 u32 counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
 /* Of queue pairs, those that are gone among them. */
 struct nic_qp_counters counters_sum(const struct device *device);
+
+/* ----------------------------------------------------- connection manager */
+
+int cm_init(struct daemon *daemon);
+/* An accepted FILE connection becomes an rdma_cm file: 0 or -errno. */
+int cm_file_open(struct file *file);
+void cm_file_close(struct file *file);
+enum call_outcome cm_write(struct call *call);
+/* The program took all bytes out of its socket: put one in if events are unread. */
+void cm_file_settle(struct file *file);
+/* Deliver, repeat, give up: answers when to come back. */
+u64 cm_run(struct daemon *daemon, u64 now);
 
 /* A string as JSON, in its quotes; bytes that are not UTF-8 become '?'. */
 void json_string(FILE *out, const char *text);

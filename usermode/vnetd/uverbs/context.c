@@ -181,6 +181,7 @@ enum call_outcome uverbs_file_close(struct file *file)
 		uv_events_closed(file->priv);
 		break;
 	case VNET_FILE_NETLINK:
+	case VNET_FILE_RDMA_CM:
 		/* Not ours. */
 		break;
 	}

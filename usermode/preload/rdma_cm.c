@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The connection manager's file. The daemon answers each command at once but the
+ * one that waits for an event: that wait is ours, on the descriptor, in which a
+ * byte tells of unread events.
+ */
+#define _GNU_SOURCE
+#include "rdma_cm.h"
+
+#include <rdma/rdma_user_cm.h>
+#include <string.h>
+
+#include "control.h"
+#include "device.h"
+#include "wait.h"
+
+#define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
+
+struct command {
+	const void *buffer;
+	size_t count;
+	struct rdma_ucm_cmd_hdr hdr;
+	/* The file that a descriptor in the command is; 0: none. */
+	u32 other_file;
+};
+
+static int copy(void *dst, const void *src, size_t length)
+{
+	return host_guarded_copy(dst, src, length) == NIC_COPY_OK ? 0 : -EFAULT;
+}
+
+/* One request, and its answer: what write() answers. */
+static long ask(const struct fd_entry *entry, struct session *session, u32 type,
+		const struct command *command)
+{
+	struct vnet_msg_call call = {
+		.msg = { .type = type, .length = (u32)(sizeof(call) + command->count) },
+		.file_id = entry->file_id,
+		.other_file = command->other_file,
+		.user_addr = (u64)(unsigned long)command->buffer,
+	};
+	size_t head = command->count ? sizeof(command->hdr) : 0;
+	struct iovec iov[3] = {
+		{ .iov_base = &call, .iov_len = sizeof(call) },
+		/* What has been looked at, and not what stands there by now. */
+		{ .iov_base = (void *)(uintptr_t)&command->hdr, .iov_len = head },
+		{ .iov_base = (u8 *)(uintptr_t)command->buffer + head,
+		  .iov_len = command->count - head },
+	};
+	struct reply reply;
+	int ret = control_request(session, iov, 3, &reply);
+
+	if (ret)
+		return ret;
+	control_drop_fds(&reply);
+	return reply.result.error ? -(long)reply.result.error : reply.result.value;
+}
+
+static long forward(const struct fd_entry *entry, const struct command *command)
+{
+	struct session *session;
+	int ret = device_session(entry, &session);
+
+	return ret ? ret : ask(entry, session, VNET_MSG_WRITE, command);
+}
+
+/* Unread events went with their id: nobody shall wake up for them. */
+static void settle(int fd, const struct fd_entry *entry)
+{
+	static const struct command nothing;
+	struct session *session;
+
+	if (device_session(entry, &session))
+		return;
+	wait_drain(fd);
+	(void)ask(entry, session, VNET_MSG_SETTLE, &nothing);
+}
+
+static long get_event(int fd, const struct fd_entry *entry, const struct command *command)
+{
+	struct session *session;
+	long ret;
+
+	/* Mistakes are told without waiting. */
+	if (command->hdr.out < offsetof(struct rdma_ucm_event_resp, reserved))
+		return -ENOSPC;
+	do {
+		ret = device_session(entry, &session);
+		if (!ret)
+			ret = wait_readable(fd, session);
+		if (ret)
+			return ret;
+		/* All out before asking: the daemon announces what is left anew. */
+		wait_drain(fd);
+		ret = ask(entry, session, VNET_MSG_WRITE, command);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+static int find_other(struct command *command, struct fd_entry *other)
+{
+	struct rdma_ucm_migrate_id migrate;
+	int ret;
+
+	ret = copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(migrate));
+	if (ret)
+		return ret;
+	if (!fdtable_get((int)migrate.fd, other) &&
+	    !(device_adopt((int)migrate.fd) && fdtable_get((int)migrate.fd, other)))
+		return sys(SYS_fcntl, (int)migrate.fd, F_GETFD) < 0 ? -ENOENT : -EINVAL;
+	if (other->kind != FD_RDMA_CM)
+		return -EINVAL;
+	command->other_file = other->file_id;
+	return 0;
+}
+
+static long migrate_id(const struct fd_entry *entry, struct command *command)
+{
+	struct rdma_ucm_migrate_id migrate;
+	struct fd_entry other;
+	long ret = find_other(command, &other);
+
+	if (!ret)
+		ret = forward(entry, command);
+	if (ret > 0 &&
+	    !copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(migrate)))
+		settle((int)migrate.fd, &other);
+	return ret;
+}
+
+long rdma_cm_write(int fd, const struct fd_entry *entry, const void *buffer, size_t count)
+{
+	struct command command = { .buffer = buffer, .count = count };
+	long ret;
+
+	if (count < sizeof(command.hdr) || count > CALL_ROOM)
+		return -EINVAL;
+	if (copy(&command.hdr, buffer, sizeof(command.hdr)))
+		return -EFAULT;
+	if (command.hdr.in + sizeof(command.hdr) > count)
+		return -EINVAL;
+	switch (command.hdr.cmd) {
+	case RDMA_USER_CM_CMD_GET_EVENT:
+		return get_event(fd, entry, &command);
+	case RDMA_USER_CM_CMD_MIGRATE_ID:
+		return migrate_id(entry, &command);
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+	case RDMA_USER_CM_CMD_LEAVE_MCAST:
+		ret = forward(entry, &command);
+		settle(fd, entry);
+		return ret;
+	default:
+		return forward(entry, &command);
+	}
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Management datagrams of the connection manager (InfiniBand architecture
+ * specification, volume 1, chapter 12; annex A11 for the header that carries IP
+ * addresses): where each field is, in bytes and in network order, and how
+ * messages are begun. Offsets are from the start of the datagram.
+ */
+#ifndef CM_MAD_H
+#define CM_MAD_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "../vnetd.h"
+
+#define MAD_SIZE 256
+#define MAD_DATA 24
+
+enum mad_class {
+	MAD_BASE_VERSION = 1,
+	MAD_CLASS_CM = 0x07,
+	MAD_CM_VERSION = 2,
+	MAD_METHOD_SEND = 0x03,
+};
+
+enum cm_attribute {
+	CM_REQ = 0x10,
+	CM_MRA,
+	CM_REJ,
+	CM_REP,
+	CM_RTU,
+	CM_DREQ,
+	CM_DREP,
+	CM_SIDR_REQ,
+	CM_SIDR_REP,
+};
+
+/* What MRA and REJ are about. */
+enum cm_message { CM_ABOUT_REQ, CM_ABOUT_REP, CM_ABOUT_OTHER };
+
+enum cm_reject_reason {
+	CM_REJ_TIMEOUT = 4,
+	CM_REJ_INVALID_SERVICE_ID = 8,
+	CM_REJ_STALE_CONN = 10,
+	CM_REJ_CONSUMER_DEFINED = 28,
+	CM_REJ_VENDOR_OPTION_NOT_SUPPORTED = 35,
+};
+
+enum cm_sidr_status { CM_SIDR_SUCCESS, CM_SIDR_UNSUPPORTED, CM_SIDR_REJECT };
+
+/* Fields of the header. */
+enum { MAD_TID = 8, MAD_ATTRIBUTE = 16, MAD_MODIFIER = 20 };
+
+/* In all but SIDR. */
+enum { CM_LOCAL_ID = 24, CM_REMOTE_ID = 28 };
+
+enum cm_req {
+	REQ_VENDOR_ID = 29,
+	REQ_SERVICE_ID = 32,
+	REQ_CA_GUID = 40,
+	REQ_QKEY = 52,
+	REQ_QPN = 56,
+	REQ_RESPONDER_RESOURCES = 59,
+	REQ_INITIATOR_DEPTH = 63,
+	/* Response timeout (5 bits), transport (2), flow control (1). */
+	REQ_TRANSPORT = 67,
+	REQ_PSN = 68,
+	/* Response timeout (5), retry count (3). */
+	REQ_RETRY = 71,
+	REQ_PKEY = 72,
+	/* Path MTU (4), RDC exists (1), RNR retry count (3). */
+	REQ_MTU_RNR = 74,
+	/* Most CM retries (4), SRQ (1), extended transport (3). */
+	REQ_CM_RETRIES = 75,
+	REQ_LOCAL_LID = 76,
+	REQ_REMOTE_LID = 78,
+	REQ_LOCAL_GID = 80,
+	REQ_REMOTE_GID = 96,
+	/* Flow label (20), packet rate (low 6). */
+	REQ_FLOW = 112,
+	REQ_TCLASS = 116,
+	REQ_HOPS = 117,
+	/* SL (4), subnet local (1). */
+	REQ_SL = 118,
+	/* ACK timeout (5). */
+	REQ_ACK_TIMEOUT = 119,
+	REQ_PRIVATE = 164,
+	REQ_PRIVATE_SIZE = 92,
+};
+
+enum cm_rep {
+	REP_QKEY = 32,
+	REP_QPN = 36,
+	REP_VENDOR_LOW = 39,
+	REP_VENDOR_MIDDLE = 43,
+	REP_PSN = 44,
+	REP_VENDOR_HIGH = 47,
+	REP_RESPONDER_RESOURCES = 48,
+	REP_INITIATOR_DEPTH = 49,
+	/* Target ACK delay (5), failover (2), flow control (1). */
+	REP_FLOW_CONTROL = 50,
+	/* RNR retry count (3), SRQ (1). */
+	REP_RNR_SRQ = 51,
+	REP_CA_GUID = 52,
+	REP_PRIVATE = 60,
+	REP_PRIVATE_SIZE = 196,
+};
+
+enum cm_rej {
+	/* Two high bits. */
+	REJ_MESSAGE = 32,
+	/* Seven high bits: bytes of additional information. */
+	REJ_INFO_LENGTH = 33,
+	REJ_REASON = 34,
+	REJ_INFO = 36,
+	REJ_PRIVATE = 108,
+	REJ_PRIVATE_SIZE = 148,
+};
+
+enum cm_mra {
+	/* Two high bits. */
+	MRA_MESSAGE = 32,
+	/* Five high bits. */
+	MRA_TIMEOUT = 33,
+};
+
+enum cm_dreq { DREQ_QPN = 32 };
+
+enum cm_sidr_req {
+	SIDR_REQ_ID = 24,
+	SIDR_REQ_PKEY = 28,
+	SIDR_REQ_SERVICE_ID = 32,
+	SIDR_REQ_PRIVATE = 40,
+	SIDR_REQ_PRIVATE_SIZE = 216,
+};
+
+enum cm_sidr_rep {
+	SIDR_REP_ID = 24,
+	SIDR_REP_STATUS = 28,
+	SIDR_REP_QPN = 32,
+	SIDR_REP_SERVICE_ID = 36,
+	SIDR_REP_QKEY = 44,
+	SIDR_REP_PRIVATE = 120,
+	SIDR_REP_PRIVATE_SIZE = 136,
+};
+
+/* The header before the user's private data in REQ and SIDR_REQ. */
+enum cm_ip_header {
+	IP_HEADER_VERSION = 0,
+	/* High four bits. */
+	IP_HEADER_FAMILY = 1,
+	IP_HEADER_PORT = 2,
+	IP_HEADER_SOURCE = 4,
+	IP_HEADER_DESTINATION = 20,
+	IP_HEADER_SIZE = 36,
+};
+
+struct mad {
+	u8 byte[MAD_SIZE];
+};
+
+static inline u16 mad_get16(const struct mad *mad, u32 at)
+{
+	return (u16)(mad->byte[at] << 8 | mad->byte[at + 1]);
+}
+
+static inline u32 mad_get24(const struct mad *mad, u32 at)
+{
+	return (u32)mad->byte[at] << 16 | mad_get16(mad, at + 1);
+}
+
+static inline u32 mad_get32(const struct mad *mad, u32 at)
+{
+	return (u32)mad_get16(mad, at) << 16 | mad_get16(mad, at + 2);
+}
+
+static inline u64 mad_get64(const struct mad *mad, u32 at)
+{
+	return (u64)mad_get32(mad, at) << 32 | mad_get32(mad, at + 4);
+}
+
+static inline void mad_put16(struct mad *mad, u32 at, u32 value)
+{
+	mad->byte[at] = (u8)(value >> 8);
+	mad->byte[at + 1] = (u8)value;
+}
+
+static inline void mad_put24(struct mad *mad, u32 at, u32 value)
+{
+	mad->byte[at] = (u8)(value >> 16);
+	mad_put16(mad, at + 1, value);
+}
+
+static inline void mad_put32(struct mad *mad, u32 at, u32 value)
+{
+	mad_put16(mad, at, value >> 16);
+	mad_put16(mad, at + 2, value);
+}
+
+static inline void mad_put64(struct mad *mad, u32 at, u64 value)
+{
+	mad_put32(mad, at, (u32)(value >> 32));
+	mad_put32(mad, at + 4, (u32)value);
+}
+
+/* An empty message of that kind. */
+void mad_begin(struct mad *mad, enum cm_attribute attribute, u64 tid);
+/* Is it a message of the connection manager that we could know? */
+bool mad_is_cm(const struct mad *mad);
+
+static inline enum cm_attribute mad_attribute(const struct mad *mad)
+{
+	return (enum cm_attribute)mad_get16(mad, MAD_ATTRIBUTE);
+}
+
+#endif /* CM_MAD_H */

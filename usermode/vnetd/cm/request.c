@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Requests that come: who listens, and the id that is made for them. */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/verbs.h>
+
+#include "cm.h"
+
+/* ---------------------------------------------------- addresses in private data */
+
+static void put_ip(struct mad *mad, u32 at, const union cm_address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		memcpy(&mad->byte[at + 12], &address->in.sin_addr, 4);
+	else
+		memcpy(&mad->byte[at], &address->in6.sin6_addr, 16);
+}
+
+void cm_put_ip_header(struct mad *mad, u32 at, const struct cm_id *id)
+{
+	mad->byte[at + IP_HEADER_VERSION] = 0;
+	mad->byte[at + IP_HEADER_FAMILY] = (id->src.any.sa_family == AF_INET ? 4 : 6) << 4;
+	mad_put16(mad, at + IP_HEADER_PORT, cm_address_port(&id->src));
+	put_ip(mad, at + IP_HEADER_SOURCE, &id->src);
+	put_ip(mad, at + IP_HEADER_DESTINATION, &id->dst);
+}
+
+static void get_ip(const struct mad *mad, u32 at, u32 version, union cm_address *address, u16 port)
+{
+	memset(address, 0, sizeof(*address));
+	if (version == 4) {
+		address->in.sin_family = AF_INET;
+		memcpy(&address->in.sin_addr, &mad->byte[at + 12], 4);
+	} else {
+		address->in6.sin6_family = AF_INET6;
+		memcpy(&address->in6.sin6_addr, &mad->byte[at], 16);
+	}
+	cm_address_set_port(address, port);
+}
+
+bool cm_get_ip_header(const struct mad *mad, u32 at, u64 service_id, union cm_address *src,
+		      union cm_address *dst)
+{
+	u32 version = mad->byte[at + IP_HEADER_FAMILY] >> 4;
+
+	if (mad->byte[at + IP_HEADER_VERSION] != 0 || (version != 4 && version != 6))
+		return false;
+	get_ip(mad, at + IP_HEADER_SOURCE, version, src, mad_get16(mad, at + IP_HEADER_PORT));
+	get_ip(mad, at + IP_HEADER_DESTINATION, version, dst, (u16)service_id);
+	return true;
+}
+
+/* -------------------------------------------------------------------- ids */
+
+bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path)
+{
+	u8 index = 0;
+
+	memset(path, 0, sizeof(*path));
+	if (cm_gid_device(arrival->device->daemon, arrival->dgid, &index) != arrival->device)
+		return false;
+	path->device = arrival->device;
+	path->sgid_index = index;
+	memcpy(path->dgid, arrival->sgid, sizeof(path->dgid));
+	path->hop_limit = 64;
+	return true;
+}
+
+struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arrival,
+			    const union cm_address *src, const union cm_address *dst)
+{
+	struct cm_path path;
+	struct cm_id *id;
+
+	if (!listener->backlog || !cm_arrival_path(arrival, &path))
+		return NULL;
+	id = cm_id_new(listener->file, listener->ps, listener->qp_type);
+	if (!id)
+		return NULL;
+	id->path = path;
+	id->route = true;
+	id->src = *dst;
+	id->dst = *src;
+	id->tos = listener->tos;
+	id->ack_timeout = listener->ack_timeout;
+	id->ack_timeout_set = listener->ack_timeout_set;
+	id->qkey = listener->qkey;
+	id->state = CM_ID_CONNECT;
+	listener->backlog--;
+	return id;
+}
+
+/* --------------------------------------------------------------------- REQ */
+
+/* Answers for a request that nobody will hear of. */
+static void refuse(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
+{
+	struct cm_path path;
+	struct mad mad;
+
+	if (!cm_arrival_path(arrival, &path))
+		return;
+	mad_begin(&mad, CM_REJ, mad_get64(&arrival->mad, MAD_TID));
+	mad_put32(&mad, CM_REMOTE_ID, mad_get32(&arrival->mad, CM_LOCAL_ID));
+	mad_put16(&mad, REJ_REASON, reason);
+	cm_transmit(cm, &path, &mad);
+}
+
+/* Or nothing that REQ could be about. */
+static bool over(const struct cm_conn *conn)
+{
+	return conn->state > CM_TIMEWAIT;
+}
+
+/* The same request once more: what was said is said again. */
+static bool is_repeated(struct cm *cm, const struct mad *mad)
+{
+	u32 remote_id = mad_get32(mad, CM_LOCAL_ID);
+	u64 guid = mad_get64(mad, REQ_CA_GUID);
+	struct cm_conn *conn;
+
+	for (conn = cm->conns; conn; conn = conn->next) {
+		if (conn->active || over(conn) || conn->remote_id != remote_id ||
+		    conn->remote_guid != guid)
+			continue;
+		if (conn->state == CM_REQ_RECEIVED)
+			cm_send_mra(conn);
+		else if (conn->state == CM_REP_SENT)
+			cm_transmit(cm, &conn->path, &conn->last);
+		return true;
+	}
+	return false;
+}
+
+/* The peer's queue pair has been connected to us before, and we did not hear of its end. */
+static bool is_stale(struct cm *cm, const struct mad *mad)
+{
+	u32 qpn = mad_get24(mad, REQ_QPN);
+	u64 guid = mad_get64(mad, REQ_CA_GUID);
+	struct cm_conn *conn;
+
+	for (conn = cm->conns; conn && qpn; conn = conn->next) {
+		if (over(conn) || conn->state == CM_REQ_SENT || conn->remote_qpn != qpn ||
+		    conn->remote_guid != guid)
+			continue;
+		if (conn->state == CM_ESTABLISHED)
+			cm_send_dreq(conn);
+		return true;
+	}
+	return false;
+}
+
+static bool fits(const struct cm_id *listener, const struct mad *mad)
+{
+	u32 transport = mad->byte[REQ_TRANSPORT] >> 1 & 3;
+
+	switch (listener->qp_type) {
+	case IBV_QPT_RC:
+		return transport == 0;
+	case IBV_QPT_UC:
+		return transport == 1;
+	case IBV_QPT_XRC_RECV:
+		return transport == 3 && (mad->byte[REQ_CM_RETRIES] & 7) == 1;
+	default:
+		return false;
+	}
+}
+
+static void take_req(struct cm_conn *conn, const struct mad *mad)
+{
+	conn->remote_id = mad_get32(mad, CM_LOCAL_ID);
+	conn->remote_guid = mad_get64(mad, REQ_CA_GUID);
+	conn->tid = mad_get64(mad, MAD_TID);
+	conn->service_id = mad_get64(mad, REQ_SERVICE_ID);
+	conn->remote_qpn = mad_get24(mad, REQ_QPN);
+	conn->sq_psn = mad_get24(mad, REQ_PSN);
+	conn->path_mtu = mad->byte[REQ_MTU_RNR] >> 4;
+	if (conn->path_mtu < IBV_MTU_256 || conn->path_mtu > IBV_MTU_4096)
+		conn->path_mtu = IBV_MTU_4096;
+	conn->initiator_depth = mad->byte[REQ_RESPONDER_RESOURCES];
+	conn->responder_resources = mad->byte[REQ_INITIATOR_DEPTH];
+	conn->retry_count = mad->byte[REQ_RETRY] & 7;
+	conn->rnr_retry_count = mad->byte[REQ_MTU_RNR] & 7;
+	conn->ack_timeout = mad->byte[REQ_ACK_TIMEOUT] >> 3;
+	conn->path.life_time = conn->ack_timeout ? (u8)(conn->ack_timeout - 1) : 0;
+	conn->path.traffic_class = mad->byte[REQ_TCLASS];
+	/* So long the peer waits for our answers, and so often it asks. */
+	conn->response_timeout = mad->byte[REQ_RETRY] >> 3;
+	conn->most_retries = mad->byte[REQ_CM_RETRIES] >> 4;
+}
+
+static void tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
+{
+	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
+	struct rdma_ucm_conn_param *param = &resp.param.conn;
+	u32 length = REQ_PRIVATE_SIZE - IP_HEADER_SIZE;
+
+	param->qp_num = mad_get24(mad, REQ_QPN);
+	/* As they are for our end. */
+	param->responder_resources = mad->byte[REQ_INITIATOR_DEPTH];
+	param->initiator_depth = mad->byte[REQ_RESPONDER_RESOURCES];
+	param->flow_control = mad->byte[REQ_TRANSPORT] & 1;
+	param->retry_count = mad->byte[REQ_RETRY] & 7;
+	param->rnr_retry_count = mad->byte[REQ_MTU_RNR] & 7;
+	param->srq = mad->byte[REQ_CM_RETRIES] >> 3 & 1;
+	param->private_data_len = (u8)length;
+	memcpy(param->private_data, &mad->byte[REQ_PRIVATE + IP_HEADER_SIZE], length);
+	resp.ece.vendor_id = mad_get24(mad, REQ_VENDOR_ID);
+	resp.ece.attr_mod = mad_get32(mad, MAD_MODIFIER);
+	cm_event(listener, NULL, id, &resp);
+}
+
+void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
+{
+	const struct mad *mad = &arrival->mad;
+	u64 service_id = mad_get64(mad, REQ_SERVICE_ID);
+	union cm_address src, dst;
+	struct cm_id *listener, *id;
+	struct cm_conn *conn;
+
+	if (is_repeated(cm, mad))
+		return;
+	if (is_stale(cm, mad)) {
+		refuse(cm, arrival, CM_REJ_STALE_CONN);
+		return;
+	}
+	if (!cm_get_ip_header(mad, REQ_PRIVATE, service_id, &src, &dst)) {
+		refuse(cm, arrival, CM_REJ_CONSUMER_DEFINED);
+		return;
+	}
+	listener = cm_port_listener(cm, service_id, &dst, arrival->device);
+	if (!listener || !fits(listener, mad)) {
+		refuse(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
+		return;
+	}
+	/* No room: the peer asks again. */
+	id = cm_request_id(listener, arrival, &src, &dst);
+	if (!id)
+		return;
+	conn = cm_conn_new(cm, id, &id->path);
+	if (!conn) {
+		cm_id_destroy(id);
+		return;
+	}
+	take_req(conn, mad);
+	id->path = conn->path;
+	conn->state = CM_REQ_RECEIVED;
+	tell_request(listener, id, mad);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* From an address to a path: binding, resolving, and what events tell of it. */
+#include <errno.h>
+
+#include "../link.h"
+#include "cm.h"
+
+#define DEFAULT_HOPS 64
+/* A packet's life, 4.096 µs << n; ACK timeouts are made of it. */
+#define LIFE_TIME 16
+
+/* ----------------------------------------------------------------- binding */
+
+static void use_device(struct cm_id *id, struct device *device, u8 gid_index)
+{
+	id->path.device = device;
+	id->path.sgid_index = gid_index;
+}
+
+int cm_bind(struct cm_id *id, const union cm_address *address)
+{
+	struct device *device = NULL;
+	u8 index = 0;
+	int err;
+
+	if (!cm_address_size(address))
+		return -EAFNOSUPPORT;
+	if (id->state != CM_ID_IDLE)
+		return -EINVAL;
+	if (!cm_address_is_any(address)) {
+		/* Ports of Ethernet have no InfiniBand addresses to be bound to. */
+		if (address->any.sa_family == CM_AF_IB)
+			return -ENODEV;
+		if (!cm_address_local(id->cm->daemon, address, &device, &index))
+			return -EADDRNOTAVAIL;
+	}
+	id->src = *address;
+	if (!id->afonly_set)
+		id->afonly = address->any.sa_family == AF_INET;
+	err = cm_port_take(id);
+	if (err) {
+		memset(&id->src, 0, sizeof(id->src));
+		return err;
+	}
+	if (device)
+		use_device(id, device, index);
+	id->state = CM_ID_BOUND;
+	return 0;
+}
+
+int cm_cmd_bind_ip(const struct cm_call *call)
+{
+	struct rdma_ucm_bind_ip cmd;
+	union cm_address address;
+	struct cm_id *id;
+	int err;
+
+	err = cm_get(call, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if (!cm_address_copy(&address, &cmd.addr, sizeof(cmd.addr)))
+		return -EINVAL;
+	err = cm_call_id(call, cmd.id, &id);
+	return err ? err : cm_bind(id, &address);
+}
+
+int cm_cmd_bind(const struct cm_call *call)
+{
+	struct rdma_ucm_bind cmd;
+	union cm_address address;
+	struct cm_id *id;
+	int err;
+
+	err = cm_get(call, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if (cmd.reserved || !cmd.addr_size ||
+	    !cm_address_copy(&address, &cmd.addr, sizeof(cmd.addr)) ||
+	    cmd.addr_size != cm_address_size(&address))
+		return -EINVAL;
+	err = cm_call_id(call, cmd.id, &id);
+	return err ? err : cm_bind(id, &address);
+}
+
+/* ---------------------------------------------------------------- addresses */
+
+/* The id is bound, if only to any address of that family. */
+static int bind_source(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
+{
+	union cm_address any = { .any.sa_family = dst->any.sa_family };
+	int err = 0;
+
+	if (id->state == CM_ID_IDLE)
+		err = cm_bind(id, src ? src : &any);
+	else if (id->state != CM_ID_BOUND)
+		err = -EINVAL;
+	if (!err && id->src.any.sa_family != dst->any.sa_family)
+		err = -EINVAL;
+	return err;
+}
+
+/* Our end, where the program did not choose one: its port stays. */
+static void fill_source(struct cm_id *id, const u8 *gid)
+{
+	u16 port = cm_address_port(&id->src);
+	union cm_address address;
+
+	if (!cm_address_is_any(&id->src))
+		return;
+	cm_address_of_gid(gid, &address);
+	/* Only a name for us: this family has no address of its own. */
+	if (address.any.sa_family != id->src.any.sa_family)
+		return;
+	id->src = address;
+	cm_address_set_port(&id->src, port);
+}
+
+/* To any address means to ourselves. */
+static void loop_back(union cm_address *dst)
+{
+	u16 port = cm_address_port(dst);
+	u16 family = dst->any.sa_family;
+
+	if (!cm_address_is_any(dst))
+		return;
+	memset(dst, 0, sizeof(*dst));
+	dst->any.sa_family = family;
+	if (family == AF_INET)
+		dst->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		dst->in6.sin6_addr = in6addr_loopback;
+	cm_address_set_port(dst, port);
+}
+
+/* An end of ours talks to one of ours: by the GID that stands for it. */
+static int find_path(struct cm_id *id)
+{
+	struct device *first = &id->cm->daemon->device[0]->device, *device;
+	struct nic_address at;
+	u8 index, gid[16];
+
+	if (cm_address_local(id->cm->daemon, &id->dst, &device, &index)) {
+		memcpy(id->path.dgid, device->gid[index], sizeof(id->path.dgid));
+		cm_address_gid(&id->dst, gid);
+		if (!id->path.device)
+			use_device(id, device, index);
+		fill_source(id, gid);
+		return 0;
+	}
+	cm_address_gid(&id->dst, id->path.dgid);
+	device = id->path.device ? id->path.device : first;
+	if (!plat_resolve(&device->nic, id->path.dgid, &at))
+		return -EHOSTUNREACH;
+	if (!id->path.device)
+		use_device(id, device, cm_address_source(device, id->path.dgid));
+	fill_source(id, id->path.device->gid[id->path.sgid_index]);
+	return 0;
+}
+
+static int resolve(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
+{
+	int err = bind_source(id, src, dst);
+
+	if (err)
+		return err;
+	/* No port here is InfiniBand's. */
+	if (dst->any.sa_family == CM_AF_IB)
+		return -ENODEV;
+	id->dst = *dst;
+	loop_back(&id->dst);
+	id->path.traffic_class = id->tos;
+	id->path.hop_limit = DEFAULT_HOPS;
+	err = cm_address_is_multicast(&id->dst) ? 0 : find_path(id);
+	if (!err && !id->path.device) {
+		struct device *first = &id->cm->daemon->device[0]->device;
+
+		cm_address_gid(&id->dst, id->path.dgid);
+		use_device(id, first, cm_address_source(first, id->path.dgid));
+		fill_source(id, first->gid[id->path.sgid_index]);
+	}
+	if (!err)
+		id->state = CM_ID_ADDR_RESOLVED;
+	cm_plain_event(id, err ? CM_EVENT_ADDR_ERROR : CM_EVENT_ADDR_RESOLVED, err);
+	return 0;
+}
+
+int cm_cmd_resolve_ip(const struct cm_call *call)
+{
+	struct rdma_ucm_resolve_ip cmd;
+	union cm_address src, dst;
+	struct cm_id *id;
+	bool has_src;
+	int err;
+
+	err = cm_get(call, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	has_src = cm_address_copy(&src, &cmd.src_addr, sizeof(cmd.src_addr));
+	if ((cmd.src_addr.sin6_family && !has_src) ||
+	    !cm_address_copy(&dst, &cmd.dst_addr, sizeof(cmd.dst_addr)))
+		return -EINVAL;
+	err = cm_call_id(call, cmd.id, &id);
+	return err ? err : resolve(id, has_src ? &src : NULL, &dst);
+}
+
+int cm_cmd_resolve_addr(const struct cm_call *call)
+{
+	struct rdma_ucm_resolve_addr cmd;
+	union cm_address src, dst;
+	struct cm_id *id;
+	bool has_src;
+	int err;
+
+	err = cm_get(call, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	has_src = cm_address_copy(&src, &cmd.src_addr, sizeof(cmd.src_addr));
+	if (cmd.reserved || (cmd.src_size && (!has_src || cmd.src_size != cm_address_size(&src))) ||
+	    !cmd.dst_size || !cm_address_copy(&dst, &cmd.dst_addr, sizeof(cmd.dst_addr)) ||
+	    cmd.dst_size != cm_address_size(&dst))
+		return -EINVAL;
+	err = cm_call_id(call, cmd.id, &id);
+	return err ? err : resolve(id, cmd.src_size ? &src : NULL, &dst);
+}
+
+/* ------------------------------------------------------------------- routes */
+
+int cm_set_route(struct cm_id *id)
+{
+	if (id->state != CM_ID_ADDR_RESOLVED)
+		return -EINVAL;
+	id->path.traffic_class = id->tos;
+	id->path.life_time = LIFE_TIME;
+	if (id->ack_timeout_set && id->ack_timeout)
+		id->path.life_time = (u8)(id->ack_timeout - 1);
+	id->route = true;
+	id->state = CM_ID_ROUTE_RESOLVED;
+	cm_plain_event(id, CM_EVENT_ROUTE_RESOLVED, 0);
+	return 0;
+}
+
+int cm_cmd_resolve_route(const struct cm_call *call)
+{
+	struct rdma_ucm_resolve_route cmd;
+	struct cm_id *id;
+	int err;
+
+	err = cm_get(call, &cmd, sizeof(cmd));
+	if (!err)
+		err = cm_call_device_id(call, cmd.id, &id);
+	return err ? err : cm_set_route(id);
+}

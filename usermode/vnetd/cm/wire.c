@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagrams on their way. To a GID of our own they go through memory: queued, and
+ * handled in the next turn of the loop, as if they had come by the wire.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cm.h"
+
+static void queue(struct cm *cm, struct device *device, const struct cm_path *path,
+		  const struct mad *mad)
+{
+	struct cm_arrival *arrival = calloc(1, sizeof(*arrival));
+
+	/* Lost, as one may be on a wire. */
+	if (!arrival)
+		return;
+	arrival->device = device;
+	memcpy(arrival->sgid, path->device->gid[path->sgid_index], sizeof(arrival->sgid));
+	memcpy(arrival->dgid, path->dgid, sizeof(arrival->dgid));
+	arrival->mad = *mad;
+	*cm->tail = arrival;
+	cm->tail = &arrival->next;
+}
+
+void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *mad)
+{
+	struct device *device;
+	u8 index;
+
+	device = cm_gid_device(cm->daemon, path->dgid, &index);
+	if (device)
+		queue(cm, device, path, mad);
+}
+
+int cm_init(struct daemon *daemon)
+{
+	struct cm *cm = calloc(1, sizeof(*cm));
+
+	if (!cm)
+		return -ENOMEM;
+	cm->daemon = daemon;
+	cm->due = NEVER;
+	cm->tail = &cm->head;
+	daemon->cm = cm;
+	return 0;
+}
+
+/* What handlers send meanwhile is handled, too: an exchange ends by itself. */
+static void deliver(struct cm *cm)
+{
+	struct cm_arrival *arrival;
+
+	while ((arrival = cm->head)) {
+		cm->head = arrival->next;
+		if (!cm->head)
+			cm->tail = &cm->head;
+		cm_receive(cm, arrival);
+		free(arrival);
+	}
+}
+
+u64 cm_run(struct daemon *daemon, u64 now)
+{
+	struct cm *cm = daemon->cm;
+	u64 next;
+
+	deliver(cm);
+	next = cm_conns_run(cm, now);
+	return cm->head ? now : next;
+}
