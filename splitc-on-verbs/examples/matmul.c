@@ -18,9 +18,10 @@
 #define SIDE 32 /* of a block */
 
 typedef double block_t[SIDE][SIDE];
+typedef splitc_spread(block_t) matrix_t;
 
 static long blocks = 6, fetch = 1;
-static splitc_spread(block_t) a, b, c;
+static matrix_t a, b, c;
 
 static double element(unsigned int matrix, long row, long column)
 {
@@ -40,7 +41,7 @@ static void multiply_add(double *to, const double *left, const double *right)
 }
 
 /* Block (@i, @j) of @matrix. */
-static splitc_global(block_t) block_of(splitc_spread(block_t) matrix, long i, long j)
+static splitc_global(block_t) block_of(matrix_t matrix, long i, long j)
 {
 	return splitc_spread_global(matrix, i * blocks + j);
 }
@@ -76,12 +77,12 @@ static void (*const ways[])(double *to, long i, long j) = { by_read, by_get };
 static const char *const way_names[] = { "read", "get", NULL };
 
 /* A block that is here. */
-static double *my_block(splitc_spread(block_t) matrix, long i, long j)
+static double *my_block(matrix_t matrix, long i, long j)
 {
 	return (double *)splitc_tolocal(block_of(matrix, i, j));
 }
 
-static void fill(splitc_spread(block_t) matrix, unsigned int which)
+static void fill(matrix_t matrix, unsigned int which)
 {
 	splitc_for_my_2d(i, j, blocks, blocks)
 	{
