@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "splitc_mapping.h"
+#include "am_cost.h"
 
 #define MAX_PIECE ((size_t)1 << 30) /* of an RDMA operation */
 
@@ -59,13 +60,17 @@ static bool waits(const uint32_t *pending)
 /* Some of it; how much. */
 static size_t get(struct sc_peer *peer, void *to, uint64_t address, size_t n, uint32_t *pending)
 {
-	struct sc_lookup key = sc_key(peer, address, n, false, "read");
-	size_t length = smaller(smaller(n, key.end - address), MAX_PIECE);
 	struct sc_sent sent = { .what = "read", .address = address, .pending = pending };
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .sg_list = &sge, .opcode = IBV_WR_RDMA_READ };
+	struct sc_lookup key;
+	size_t length;
 
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+	key = sc_key(peer, address, n, false, "read");
+	length = smaller(smaller(n, key.end - address), MAX_PIECE);
 	sc_room(peer, 1);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
 	if (key.result == SC_MEMORY_KEY && length <= SC_BOUNCE) {
 		sge = (struct ibv_sge){ bounce(peer), (uint32_t)length, peer->lkey };
 		sent.bounced = (uint8_t)length;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
+#include "am_cost.h"
 
 static struct sc_message *request_buffer(struct sc_peer *peer, unsigned int slot)
 {
@@ -28,6 +29,7 @@ static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 	struct ibv_sge sge[2] = { { .addr = (uintptr_t)message, .length = n, .lkey = peer->lkey } };
 	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1, .opcode = IBV_WR_SEND };
 
+	am_cost_begin(AM_COST_BUILD_SEND);
 	if (more) {
 		sge[1] = *more;
 		wr.num_sge = 2;
@@ -36,6 +38,7 @@ static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 	}
 	sc_room(peer, 1);
 	sc_post(peer, &wr, &a_message);
+	am_cost_end(AM_COST_BUILD_SEND);
 }
 
 static unsigned int take_slot(struct sc_peer *peer)
@@ -78,30 +81,47 @@ static void copy_small(void *to, const void *from, uint32_t n)
 		memcpy(to, from, n);
 }
 
+/* A credit, and what is to be done when the answer comes. */
+static unsigned int begin_request(struct sc_peer *peer, const struct sc_request *r)
+{
+	unsigned int number = take_slot(peer);
+	struct sc_slot *slot = &peer->slot[number];
+
+	slot->busy = true;
+	slot->to = r->to;
+	slot->length = r->wanted;
+	slot->pending = r->pending;
+	if (r->op >= SC_FIRST_ONEWAY) {
+		peer->oneway[(peer->oneway_first + peer->oneways) % SC_MAX_CREDITS] =
+			(uint8_t)number;
+		peer->oneways++;
+	}
+	return number;
+}
+
 void sc_request(const struct sc_request *r)
 {
 	struct sc_peer *peer = &sc.peers[r->proc];
-	unsigned int number = take_slot(peer);
-	struct sc_slot *slot = &peer->slot[number];
-	struct sc_message *m = request_buffer(peer, number);
+	struct sc_message *m;
 	struct ibv_sge sge, *more;
+	unsigned int number;
 
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+	number = begin_request(peer, r);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
+	am_cost_begin(AM_COST_BUILD_SEND);
+	m = request_buffer(peer, number);
 	*m = (struct sc_message){ .op = (uint8_t)r->op,
 				  .slot = (uint8_t)number,
 				  .what = r->what,
 				  .length = r->length,
 				  .address = r->address };
-	slot->busy = true;
-	slot->to = r->to;
-	slot->length = r->wanted;
-	slot->pending = r->pending;
 	more = gather(r, &sge);
-	if (!more)
+	am_cost_end(AM_COST_BUILD_SEND);
+	if (!more) {
+		am_cost_begin(AM_COST_COPY_DATA);
 		copy_small(m->data, r->data, r->nbytes);
-	if (r->op >= SC_FIRST_ONEWAY) {
-		peer->oneway[(peer->oneway_first + peer->oneways) % SC_MAX_CREDITS] =
-			(uint8_t)number;
-		peer->oneways++;
+		am_cost_end(AM_COST_COPY_DATA);
 	}
 	send_message(peer, m, (uint32_t)sizeof(*m) + (more ? 0 : r->nbytes), more);
 }
@@ -170,7 +190,9 @@ static void answered(struct sc_peer *peer, const struct sc_answer *a, uint32_t l
 		return;
 	if (!slot->busy || a->length != slot->length)
 		bad_message(peer);
+	am_cost_begin(AM_COST_READ_DATA);
 	copy_small(slot->to, a->data, a->length);
+	am_cost_end(AM_COST_READ_DATA);
 	free_slot(peer, a->slot);
 }
 
@@ -179,12 +201,16 @@ void sc_arrival(struct sc_peer *peer, const struct sc_message *m, uint32_t lengt
 	if (length < sizeof(struct sc_answer) || m->op >= SC_NUM_OPS || m->slot >= sc.credits)
 		bad_message(peer);
 	if (m->op >= SC_FIRST_ANSWER) {
+		am_cost_begin(AM_COST_PROCESS_RECEIVED);
 		answered(peer, (const struct sc_answer *)(const void *)m, length);
+		am_cost_end(AM_COST_PROCESS_RECEIVED);
 		return;
 	}
 	if (length < sizeof(*m))
 		bad_message(peer);
+	am_cost_begin(AM_COST_ACT);
 	sc_serve(peer, m, length - (uint32_t)sizeof(*m));
+	am_cost_end(AM_COST_ACT);
 	if (m->op >= SC_FIRST_ONEWAY && ++peer->unacknowledged >= sc.ack_unit)
 		answer(peer, m->slot, SC_ACK, 0);
 }

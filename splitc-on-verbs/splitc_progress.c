@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "splitc_core.h"
+#include "am_cost.h"
 #include "job/job.h"
 
 #define CQ_BATCH 16
@@ -29,8 +30,12 @@ static void give_back(struct sc_buffer *buffer)
 			       .length = SC_BUFFER,
 			       .lkey = buffer->peer->lkey };
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)buffer, .sg_list = &sge, .num_sge = 1 }, *bad;
+	int err;
 
-	if (ibv_post_recv(buffer->peer->qp, &wr, &bad))
+	am_cost_begin(AM_COST_POST_RECV);
+	err = ibv_post_recv(buffer->peer->qp, &wr, &bad);
+	am_cost_end(AM_COST_POST_RECV);
+	if (err)
 		sc_fail("cannot receive from processor %d", buffer->peer->proc);
 }
 
@@ -44,7 +49,9 @@ static void received(const struct ibv_wc *wc)
 		sc_peer_failed(buffer->peer->proc);
 	}
 	sc_arrival(buffer->peer, &buffer->message, wc->byte_len);
+	am_cost_begin(AM_COST_RECYCLE_RECV);
 	give_back(buffer);
+	am_cost_end(AM_COST_RECYCLE_RECV);
 }
 
 bool sc_progress(void)
@@ -54,7 +61,9 @@ bool sc_progress(void)
 
 	if (__builtin_expect(sc.serving, 0))
 		sc_fail("a procedure that another processor called may not communicate");
+	am_cost_begin(AM_COST_POLL_RECV);
 	n = ibv_poll_cq(sc.rcq, CQ_BATCH, wc);
+	am_cost_end_poll(AM_COST_POLL_RECV, n);
 	for (int i = 0; i < n; i++)
 		received(&wc[i]);
 	if (sc.rdma)

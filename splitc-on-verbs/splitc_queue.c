@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
+#include "am_cost.h"
 
 #define CQ_BATCH 16
 
@@ -24,9 +25,12 @@ static void complete(struct sc_peer *peer, uint32_t number)
 {
 	struct sc_sent *sent = sent_at(peer, number);
 
-	if (sent->bounced)
+	if (sent->bounced) {
+		am_cost_begin(AM_COST_READ_DATA);
 		memcpy(sent->to, peer->bounce + (number & (sc.ring - 1)) * SC_BOUNCE,
 		       sent->bounced);
+		am_cost_end(AM_COST_READ_DATA);
+	}
 	if (sent->pending) {
 		--*sent->pending;
 		sc.rdma--;
@@ -65,10 +69,16 @@ static void completed(const struct ibv_wc *wc)
 int sc_poll_sends(void)
 {
 	struct ibv_wc wc[CQ_BATCH];
-	int n = ibv_poll_cq(sc.scq, CQ_BATCH, wc);
+	int n;
 
-	for (int i = 0; i < n; i++)
+	am_cost_begin(AM_COST_POLL_SEND);
+	n = ibv_poll_cq(sc.scq, CQ_BATCH, wc);
+	am_cost_end_poll(AM_COST_POLL_SEND, n);
+	for (int i = 0; i < n; i++) {
+		am_cost_begin(AM_COST_RECYCLE_SEND);
 		completed(&wc[i]);
+		am_cost_end(AM_COST_RECYCLE_SEND);
+	}
 	return n;
 }
 
@@ -94,18 +104,22 @@ void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr, const struct sc_sent 
 	struct ibv_send_wr *bad;
 	int err;
 
+	am_cost_begin(AM_COST_BUILD_SEND);
 	if (wr->send_flags & IBV_SEND_SIGNALED || ++peer->unsignaled >= signal_unit()) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		peer->unsignaled = 0;
 	}
 	wr->wr_id = wr_id(peer, peer->posted);
 	*sent_at(peer, peer->posted) = *sent;
+	am_cost_begin(AM_COST_POST_SEND);
 	err = ibv_post_send(peer->qp, wr, &bad);
+	am_cost_end(AM_COST_POST_SEND);
 	if (__builtin_expect(err, 0))
 		sc_fail("cannot send to processor %d: %s", peer->proc, strerror(err));
 	peer->posted++;
 	if (sent->pending)
 		sc.rdma++;
+	am_cost_end(AM_COST_BUILD_SEND);
 }
 
 /* A write of nothing, which needs no memory there. */

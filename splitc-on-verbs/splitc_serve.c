@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
+#include "am_cost.h"
 
 static void require(const struct sc_peer *peer, bool so)
 {
@@ -13,7 +14,9 @@ static void require(const struct sc_peer *peer, bool so)
 static void serve_get(struct sc_peer *peer, const struct sc_message *m)
 {
 	require(peer, m->length <= SC_FRAGMENT);
+	am_cost_begin(AM_COST_READ_DATA);
 	sc_copy_out(sc_answer_data(peer, m->slot), m->address, m->length, peer->proc);
+	am_cost_end(AM_COST_READ_DATA);
 	sc_answer(peer, m->slot, m->length);
 }
 
@@ -43,7 +46,9 @@ static void serve_rpc(struct sc_peer *peer, const struct sc_message *m, uint32_t
 
 static void serve_store(struct sc_peer *peer, const struct sc_message *m)
 {
+	am_cost_begin(AM_COST_READ_DATA);
 	sc_copy_in(m->address, m->data, m->length, peer->proc, "store");
+	am_cost_end(AM_COST_READ_DATA);
 	sc.stored[m->what & 1] += m->length;
 }
 
@@ -55,7 +60,9 @@ void sc_serve(struct sc_peer *peer, const struct sc_message *m, uint32_t nbytes)
 		break;
 	case SC_PUT:
 		require(peer, nbytes == m->length);
+		am_cost_begin(AM_COST_READ_DATA);
 		sc_copy_in(m->address, m->data, nbytes, peer->proc, "write");
+		am_cost_end(AM_COST_READ_DATA);
 		sc_answer(peer, m->slot, 0);
 		break;
 	case SC_ATOMIC:
