@@ -200,7 +200,8 @@ struct vnet_send_wqe {
 	 */
 	__u32 imm;
 	__u32 inline_len;
-	__u32 rsvd2;
+	/* Extended reliable connection: the peer's SRQ that the request is for. */
+	__u32 srqn;
 	union {
 		struct vnet_wqe_rdma rdma;
 		struct vnet_wqe_ud ud;

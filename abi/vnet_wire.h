@@ -23,7 +23,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 2
+#define VNET_WIRE_VERSION 3
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -157,7 +157,7 @@ struct vnet_frame_op {
 	__u8 opcode;
 	/* enum vnet_op_flags */
 	__u8 flags;
-	/* enum ibv_qp_type of both ends */
+	/* enum ibv_qp_type of both ends, or (XRC_SEND) of the requester */
 	__u8 qp_type;
 	__le32 src_qpn;
 	__le32 dst_qpn;
@@ -176,8 +176,12 @@ struct vnet_frame_op {
 	/* Of this piece. */
 	__le64 remote_addr;
 	__le32 rkey;
-	/* Connected: packets before this one are not under way any more. */
-	__le32 floor;
+	union {
+		/* Connected: packets before this one are not under way any more. */
+		__le32 floor;
+		/* XRC_SEND: the SRQ that the request names. */
+		__le32 srqn;
+	};
 	__le64 compare_add;
 	union {
 		/* Compare and swap. */

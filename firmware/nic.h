@@ -146,6 +146,9 @@ struct nic_srq_params {
 	u32 pdn;
 	u32 space;
 	u32 limit;
+	/* Of extended reliable connections: domain, not 0, and CQ; else 0. */
+	u32 xrcdn;
+	u32 cqn;
 };
 
 /* SRQ numbers are index + 1. */
@@ -178,6 +181,7 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key);
 
 struct nic_qp_params {
 	u32 qpn;
+	/* enum nic_qp_type */
 	u8 type;
 	u8 sq_sig_all;
 	u8 sq_stride_shift;
@@ -195,6 +199,11 @@ struct nic_qp_params {
 	u32 recv_cqn;
 	/* SRQ number, or 0. */
 	u32 srqn;
+	/*
+	 * Target of extended reliable connections: its domain, not 0. It has no CQs and
+	 * no receive queue, nobody posts to its send queue, and it is no process'.
+	 */
+	u16 xrcdn;
 	u32 space;
 	u32 owner_pid;
 	/* Posted to by the kernel itself: it may register regions by requests. */

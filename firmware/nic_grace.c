@@ -41,6 +41,9 @@ static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn
 
 	if (nic_load(&qp->pdn) == pdn || nic_load(&qp->type) == NIC_QPT_UD)
 		return true;
+	/* Each request may name another SRQ, and with it another domain. */
+	if (nic_is_extended(nic_load(&qp->kind)))
+		return true;
 	/* What comes by the wire is written by the queue pair's own executor. */
 	srq = nic_load(&qp->srqn) ? nic_find_srq(nic, qp->srqn) : NULL;
 	if (srq && nic_load(&srq->rq.pdn) == pdn)

@@ -43,11 +43,31 @@ static inline struct nic_srq *nic_find_srq(struct nic *nic, u32 srqn)
 	return srqn && nic_load(&srq->rq.num) == srqn ? srq : NULL;
 }
 
+/*
+ * The SRQ of messages for a QP; `named`: by the request, where that names it. NULL:
+ * it has none, or there is no such SRQ in its domain.
+ */
+static inline struct nic_srq *nic_srq_of(struct nic *nic, const struct nic_qp *qp, u32 named)
+{
+	u32 srqn = nic_load(&qp->srqn);
+	struct nic_srq *srq;
+
+	if (likely(srqn != NIC_SRQ_NAMED))
+		return nic_find_srq(nic, srqn);
+	srq = nic_find_srq(nic, named);
+	return srq && srq->xrcdn == qp->xrcdn ? srq : NULL;
+}
+
 static inline struct nic_mr *nic_find_mr(struct nic *nic, u32 key)
 {
 	struct nic_mr *mr = &nic->mr[(key >> NIC_KEY_TAG_BITS) & (nic->max_mr - 1)];
 
 	return key && nic_load(&mr->key) == key ? mr : NULL;
+}
+
+static inline bool nic_is_extended(u8 type)
+{
+	return type == NIC_QPT_XRC_INI || type == NIC_QPT_XRC_TGT;
 }
 
 /* Receive queue that a QP draws from, as intent records name it. */
@@ -200,6 +220,9 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
  * or another status if the receive cannot hold the message.
  */
 u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_receive *open);
+/* false: it is of an SRQ that is no more, so that nobody waits for it. */
+bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
+		       const struct nic_open_receive *open);
 /* A piece of that message, at `offset` of it: status of the receiver. */
 enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 				  const struct nic_open_receive *open, u64 offset,

@@ -47,12 +47,23 @@ enum nic_limits {
  */
 typedef u32 nic_lock_t;
 
-/* Transport type of a QP: the values of enum ibv_qp_type. */
+/*
+ * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
+ * connection are of different types, and its receives are those of a shared queue
+ * that each request names.
+ */
 enum nic_qp_type {
 	NIC_QPT_RC = 2,
 	NIC_QPT_UC = 3,
 	NIC_QPT_UD = 4,
+	NIC_QPT_XRC_INI = 9,
+	NIC_QPT_XRC_TGT = 10,
 };
+
+/* In nic_qp.srqn: each request names the shared receive queue. */
+#define NIC_SRQ_NAMED NIC_NONE
+/* In nic_qp.mate. */
+#define NIC_NO_MATE 0xff
 
 /* The values of enum ibv_qp_state. */
 enum nic_qp_state {
@@ -129,7 +140,12 @@ struct nic_srq {
 	struct nic_rq rq;
 	/* Atomic: 1 << enum nic_event, raised and not yet taken by the agent. */
 	u32 async_pending;
-	u32 rsvd[15];
+	/* Of extended reliable connections: its domain (else 0), and the CQ. */
+	u32 xrcdn;
+	u32 cqn;
+	/* How often the number was used before. */
+	u32 use;
+	u32 rsvd[12];
 };
 static_assert(sizeof(struct nic_srq) == 128, "srq");
 
@@ -377,6 +393,7 @@ struct nic_qp {
 	/* --- who it is: written by commands, and when it fails. */
 	/* Full number; 0: none here. */
 	u32 qpn;
+	/* Its transport: enum nic_qp_type, of extended reliable connections RC. */
 	u8 type;
 	/*
 	 * enum nic_qp_state: commands write it under sq_lock and rq.lock both;
@@ -391,7 +408,7 @@ struct nic_qp {
 	u32 space;
 	u32 send_cqn;
 	u32 recv_cqn;
-	/* SRQ number, or 0. */
+	/* SRQ number, 0, or NIC_SRQ_NAMED. */
 	u32 srqn;
 	u16 max_inline;
 	u8 max_send_sge;
@@ -404,7 +421,11 @@ struct nic_qp {
 	u32 flush_rq;
 	/* First message arrived in RTR: COMM_EST was raised. */
 	u32 comm_est;
-	u32 rsvd1;
+	/* enum nic_qp_type; and of which its peer must be, if that is the same. */
+	u8 kind;
+	u8 mate;
+	/* Target of extended reliable connections: its domain. */
+	u16 xrcdn;
 
 	/* --- requester: under sq_lock. */
 	nic_lock_t sq_lock;
@@ -439,6 +460,8 @@ struct nic_qp {
 	/* Atomic word that the executing operation holds (index + 1), or 0. */
 	u32 op_atomic;
 	u32 op_psn;
+	/* The SRQ that the executing request names, if requests do. */
+	u32 op_srqn;
 
 	/* NIC clock, ns: the wait ends in failure; its process looks again. */
 	u64 deadline;
@@ -610,11 +633,13 @@ static_assert(sizeof(struct nic_row) == 256 + 64 * 96, "row of the channel table
 /* A receive that a message in pieces is being written to. */
 struct nic_open_receive {
 	u64 wr_id;
-	u32 num_sge;
+	u16 num_sge;
+	/* The low bits of nic_srq.use, and the SRQ's number, where requests name it. */
+	u16 srq_use;
 	/* Whether one is open; it was this one of its receive queue. */
 	u32 open;
 	u32 index;
-	u32 rsvd;
+	u32 srqn;
 	struct vnet_sge sge[VNET_MAX_SGE];
 };
 

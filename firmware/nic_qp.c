@@ -101,9 +101,15 @@ static bool nic_qp_sq_ok(struct nic *nic, const struct nic_qp_params *p)
 
 static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
 {
+	const struct nic_srq *srq;
+
+	if (nic_is_extended(p->type))
+		return !p->srqn && !p->rq_entries && !p->recv_cqn;
 	/* Not for unreliable connections (IB vol 1, 10.2.9). */
-	if (p->srqn)
-		return p->type != NIC_QPT_UC && !p->rq_entries && nic_find_srq(nic, p->srqn);
+	if (p->srqn) {
+		srq = nic_find_srq(nic, p->srqn);
+		return p->type != NIC_QPT_UC && !p->rq_entries && srq && !srq->xrcdn;
+	}
 	return p->max_recv_sge <= VNET_MAX_SGE &&
 	       nic_slot_holds(p->rq_stride_shift, VNET_RECV_HDR_SIZE,
 			      p->max_recv_sge * sizeof(struct vnet_sge)) &&
@@ -114,9 +120,14 @@ static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
 {
 	if (!p->qpn || p->qpn >> NIC_QPN_BITS)
 		return false;
-	if (p->type != NIC_QPT_RC && p->type != NIC_QPT_UC && p->type != NIC_QPT_UD)
+	if (p->type != NIC_QPT_RC && p->type != NIC_QPT_UC && p->type != NIC_QPT_UD &&
+	    !nic_is_extended(p->type))
 		return false;
-	return nic_find_cq(nic, p->send_cqn) && nic_find_cq(nic, p->recv_cqn) &&
+	if (!p->xrcdn != (p->type != NIC_QPT_XRC_TGT))
+		return false;
+	if (p->type == NIC_QPT_XRC_TGT ? p->send_cqn : !nic_find_cq(nic, p->send_cqn))
+		return false;
+	return (nic_is_extended(p->type) || nic_find_cq(nic, p->recv_cqn)) &&
 	       nic_qp_sq_ok(nic, p) && nic_qp_rq_ok(nic, p);
 }
 
@@ -133,7 +144,10 @@ static void nic_qp_wipe(struct nic_qp *qp)
 
 static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 {
-	qp->type = p->type;
+	qp->type = nic_is_extended(p->type) ? NIC_QPT_RC : p->type;
+	qp->kind = p->type;
+	qp->mate = nic_is_extended(p->type) ? NIC_NO_MATE : p->type;
+	qp->xrcdn = p->xrcdn;
 	qp->state = NIC_QPS_RESET;
 	qp->sq_sig_all = p->sq_sig_all;
 	qp->sq_shift = p->sq_stride_shift;
@@ -150,7 +164,12 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->privileged = p->privileged;
 	qp->row = NIC_NONE;
 	qp->frame = NIC_NONE;
-	if (p->srqn)
+	if (p->type == NIC_QPT_XRC_TGT) {
+		/* Memory is that of the domain of each request's SRQ. */
+		qp->srqn = NIC_SRQ_NAMED;
+		qp->pdn = NIC_NONE;
+	}
+	if (qp->srqn || nic_is_extended(p->type))
 		return;
 	qp->rq.ring = p->rq_ring;
 	qp->rq.mask = p->rq_entries - 1;

@@ -33,7 +33,8 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
 	nic_store(&qp->flush_rq, 1);
 	if (event >= 0)
 		nic_raise_qp(nic, qp, (enum nic_event)event);
-	if (qp->srqn)
+	/* Not where requests name the SRQ: no QP has an end of that. */
+	if (qp->srqn && qp->srqn != NIC_SRQ_NAMED)
 		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
 	nic_pend(nic, qp);
 }
@@ -66,7 +67,7 @@ static bool nic_delivery_lock(struct nic_delivery *d)
 	d->rq = &d->peer->rq;
 	if (!d->peer->srqn)
 		return true;
-	srq = nic_find_srq(d->nic, d->peer->srqn);
+	srq = nic_srq_of(d->nic, d->peer, d->qp->op_srqn);
 	if (srq && nic_lock(d->nic, &srq->rq.lock)) {
 		d->rq = &srq->rq;
 		plat_step(2);
@@ -325,6 +326,15 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
 
+/* Where requests name the SRQ, that has the CQ, as long as it is locked. */
+static struct nic_cq *nic_named_cq(const struct nic_delivery *d)
+{
+	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
+
+	return d->peer->srqn == NIC_SRQ_NAMED && d->rq->is_srq ? nic_find_cq(d->nic, srq->cqn) :
+								 NULL;
+}
+
 /* The receive is known good for the message: move it and complete. */
 static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
@@ -338,6 +348,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		at_receiver = nic_move(d, &result);
 	plat_step(4);
 	d->cq = nic_find_cq(nic, d->peer->recv_cqn);
+	if (unlikely(!d->cq))
+		d->cq = nic_named_cq(d);
 	if (result == NIC_COPY_SRC_FAULT || result == NIC_COPY_SRC_GONE) {
 		nic_delivery_unlock(d);
 		return VNET_WC_LOC_PROT_ERR;
@@ -477,7 +489,9 @@ static void nic_keep_receive(const struct nic_delivery *d, struct nic_open_recei
 	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
 
 	open->wr_id = d->wqe.wr_id;
-	open->num_sge = d->wqe.num_sge;
+	open->num_sge = (u16)d->wqe.num_sge;
+	open->srqn = d->qp->op_srqn;
+	open->srq_use = rq->is_srq ? (u16)((const struct nic_srq *)rq)->use : 0;
 	/* Keys are checked again for every piece. */
 	memcpy(open->sge, slot + VNET_RECV_HDR_SIZE, d->wqe.num_sge * sizeof(open->sge[0]));
 	open->index = rq->cons;
@@ -513,11 +527,22 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_rec
 	return status;
 }
 
+bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
+		       const struct nic_open_receive *open)
+{
+	const struct nic_srq *srq;
+
+	if (likely(qp->srqn != NIC_SRQ_NAMED))
+		return true;
+	srq = nic_srq_of(nic, qp, open->srqn);
+	return srq && (u16)srq->use == open->srq_use;
+}
+
 enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 				  const struct nic_open_receive *open, u64 offset,
 				  const struct nic_piece *src)
 {
-	const struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+	const struct nic_srq *srq = qp->srqn ? nic_srq_of(nic, qp, open->srqn) : NULL;
 	u32 i, n = 0, pdn = srq ? srq->rq.pdn : qp->pdn;
 	struct nic_piece dst[VNET_MAX_SGE];
 	u64 need = src->length;
@@ -584,15 +609,18 @@ static bool nic_flush_one(struct nic_delivery *d)
 	return false;
 }
 
-/* The receive of a message whose last piece will not come. false: call again. */
-static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
+/*
+ * The receive of a message whose last piece will not come. false: call again. With
+ * the SRQ locked that it is of, where requests name that.
+ */
+static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, u32 cqn)
 {
 	/* It may have left its frame with the message half received. */
 	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
 	struct nic_completion wc = { .qp_num = qp->qpn,
 				     .opcode = VNET_WC_RECV,
 				     .status = VNET_WC_WR_FLUSH_ERR };
-	struct nic_cq *cq = nic_find_cq(nic, qp->recv_cqn);
+	struct nic_cq *cq = nic_find_cq(nic, cqn);
 	struct vnet_cqe *slot;
 
 	if (likely(!ep || !ep->receive.open || !cq))
@@ -610,6 +638,29 @@ static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
 	qp->op_status = VNET_WC_WR_FLUSH_ERR;
 	return nic_retire_notify(nic, qp);
+}
+
+static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep;
+	struct nic_srq *srq;
+	bool done = true;
+
+	if (likely(qp->srqn != NIC_SRQ_NAMED))
+		return nic_flush_opened_to(nic, qp, qp->recv_cqn);
+	ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
+	if (!ep || !ep->receive.open)
+		return true;
+	srq = nic_srq_of(nic, qp, ep->receive.srqn);
+	if (srq && !nic_lock(nic, &srq->rq.lock))
+		return false;
+	if (srq && nic_open_is_there(nic, qp, &ep->receive))
+		done = nic_flush_opened_to(nic, qp, srq->cqn);
+	else
+		ep->receive.open = 0;
+	if (srq)
+		nic_unlock_release(&srq->rq.lock);
+	return done;
 }
 
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp)

@@ -23,6 +23,7 @@ u32 nic_opcodes_of(u8 type)
 {
 	switch (type) {
 	case NIC_QPT_RC:
+	case NIC_QPT_XRC_INI:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) | ATOMICS |
 		       KEYS;
 	case NIC_QPT_UC:
@@ -100,7 +101,7 @@ static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
 	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
 	u8 state;
 
-	if (unlikely(!peer || peer->type != qp->type || peer->attr.dest_qpn != qp->qpn))
+	if (unlikely(!peer || peer->kind != qp->mate || peer->attr.dest_qpn != qp->qpn))
 		return NULL;
 	state = nic_load(&peer->state);
 	if (unlikely(state < NIC_QPS_RTR || state == NIC_QPS_ERR))
@@ -181,6 +182,18 @@ static u32 nic_do_send(struct nic_request *r)
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
+/* Memory of a request that names an SRQ is of that one's domain. */
+static bool nic_check_named(struct nic_request *r, u32 access, u64 length, struct nic_piece *piece)
+{
+	const struct nic_srq *srq;
+
+	if (likely(r->peer->srqn != NIC_SRQ_NAMED))
+		return false;
+	srq = nic_srq_of(r->nic, r->peer, r->qp->op_srqn);
+	return srq && nic_check_key(r->nic, r->wqe.rdma.rkey, srq->rq.pdn, r->peer->qpn, access,
+				    r->wqe.rdma.remote_addr, length, piece);
+}
+
 /* Check the remote side of a one-sided operation. */
 static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length, struct nic_piece *piece)
 {
@@ -188,8 +201,10 @@ static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length, struc
 
 	if (!(r->peer->attr.access & access))
 		return nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
-	if (length && !nic_check_key(r->nic, rdma->rkey, r->peer->pdn, r->peer->qpn, access,
-				     rdma->remote_addr, length, piece))
+	if (length &&
+	    unlikely(!nic_check_key(r->nic, rdma->rkey, r->peer->pdn, r->peer->qpn, access,
+				    rdma->remote_addr, length, piece)) &&
+	    !nic_check_named(r, access, length, piece))
 		return nic_refused(r, VNET_WC_REM_ACCESS_ERR);
 	return VNET_WC_SUCCESS;
 }
@@ -363,11 +378,37 @@ static u32 nic_do_datagram(struct nic_request *r)
 
 /* ----------------------------------------------------------------- dispatch */
 
+/*
+ * The target of an extended reliable connection, and in its domain the SRQ that the
+ * request names: VNET_WC_SUCCESS; or what the request comes to without.
+ */
+static u32 nic_find_target(struct nic_request *r)
+{
+	struct nic_qp *qp = r->qp, *peer = nic_find_qp(r->nic, qp->attr.dest_qpn);
+	u8 state;
+
+	if (qp->kind != NIC_QPT_XRC_INI || !peer || peer->kind != NIC_QPT_XRC_TGT ||
+	    peer->attr.dest_qpn != qp->qpn || !nic_is_own_gid(r->nic, qp->attr.dgid))
+		return nic_no_answer(r);
+	state = nic_load(&peer->state);
+	if (state < NIC_QPS_RTR || state == NIC_QPS_ERR)
+		return nic_no_answer(r);
+	r->peer = peer;
+	qp->op_srqn = r->wqe.srqn;
+	return nic_srq_of(r->nic, peer, qp->op_srqn) ? VNET_WC_SUCCESS :
+						       nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
+}
+
 static u32 nic_do_connected(struct nic_request *r)
 {
+	u32 status;
+
 	r->peer = nic_find_peer(r->nic, r->qp);
-	if (unlikely(!r->peer))
-		return nic_no_answer(r);
+	if (unlikely(!r->peer)) {
+		status = nic_find_target(r);
+		if (status)
+			return status;
+	}
 	nic_established(r->nic, r->peer);
 	switch (r->wqe.opcode) {
 	case VNET_WR_SEND:
@@ -406,7 +447,7 @@ static u32 nic_execute(struct nic_request *r)
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
-	if (unlikely(opcode > VNET_WR_REG_MR || !(nic_opcodes_of(r->qp->type) & OP(opcode))))
+	if (unlikely(opcode > VNET_WR_REG_MR || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
 		return VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);

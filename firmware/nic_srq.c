@@ -4,7 +4,8 @@
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
 {
-	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE &&
+	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE && p->xrcdn <= 0xffff &&
+	       !p->xrcdn == !p->cqn && (!p->cqn || nic_find_cq(nic, p->cqn)) &&
 	       nic_slot_holds(p->stride_shift, VNET_RECV_HDR_SIZE,
 			      p->max_sge * sizeof(struct vnet_sge)) &&
 	       nic_ring_check(nic, p->ring, p->entries, p->stride_shift);
@@ -32,6 +33,9 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->rq.space = p->space;
 	srq->rq.limit = p->limit;
 	srq->rq.lossy = 1;
+	srq->xrcdn = p->xrcdn;
+	srq->cqn = p->cqn;
+	srq->use++;
 	nic_store(&srq->async_pending, 0);
 	nic_store_release(&srq->rq.num, srqn);
 	nic_unlock(&srq->rq.lock);

@@ -192,10 +192,14 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 static void nic_open_recover(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
 	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
-	struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
-	struct nic_rq *rq = srq ? &srq->rq : &qp->rq;
+	struct nic_srq *srq;
+	struct nic_rq *rq;
 
-	if (!ep || ep->qpn != qp->qpn || !ep->receive.open || nic_load(&rq->lock) != owner)
+	if (!ep || ep->qpn != qp->qpn || !ep->receive.open)
+		return;
+	srq = qp->srqn ? nic_srq_of(nic, qp, ep->receive.srqn) : NULL;
+	rq = srq ? &srq->rq : &qp->rq;
+	if (nic_load(&rq->lock) != owner)
 		return;
 	if (rq->cons == ep->receive.index)
 		nic_take_receive(nic, rq);

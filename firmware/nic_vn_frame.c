@@ -87,6 +87,9 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 {
 	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
 		return false;
+	/* It requests nothing. */
+	if (op->qp_type == NIC_QPT_XRC_TGT)
+		return false;
 	if (op->flags & VNET_OP_IMM64 && op->opcode != VNET_WR_SEND_IMM &&
 	    op->opcode != VNET_WR_RDMA_WRITE_IMM)
 		return false;

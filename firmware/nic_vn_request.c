@@ -108,11 +108,14 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->channel = (u8)channel;
 	op->opcode = wqe->opcode;
 	op->flags = s->op_flags;
-	op->qp_type = s->qp->type;
+	op->qp_type = s->qp->kind;
 	op->src_qpn = nic_le32(s->qp->qpn);
 	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
 	op->psn = nic_le32(tx->psn);
-	op->floor = nic_le32(nic_load(&s->ep->una));
+	if (unlikely(s->qp->kind == NIC_QPT_XRC_INI))
+		op->srqn = nic_le32(wqe->srqn);
+	else
+		op->floor = nic_le32(nic_load(&s->ep->una));
 	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
 	if (unlikely(wqe->flags & VNET_WR_IMM64) && (IMMS & OP(wqe->opcode))) {
 		op->flags |= VNET_OP_IMM64;
@@ -573,7 +576,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	}
 	nic_fetch(&s->r, ring, ep->sq_next);
 	opcode = s->r.wqe.opcode;
-	if (opcode > VNET_WR_REG_MR || !(nic_opcodes_of(qp->type) & OP(opcode)))
+	if (opcode > VNET_WR_REG_MR || !(nic_opcodes_of(qp->kind) & OP(opcode)))
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
 	if (KEYS & OP(opcode))
 		return nic_send_local(s);

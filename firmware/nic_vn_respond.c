@@ -84,7 +84,8 @@ static void nic_refuse(struct nic_arrival_op *a, enum vnet_wc_status status)
 
 static struct nic_rq *nic_arrival_rq(struct nic_arrival_op *a)
 {
-	struct nic_srq *srq = a->qp->srqn ? nic_find_srq(a->nic, a->qp->srqn) : NULL;
+	struct nic_srq *srq = a->qp->srqn ? nic_srq_of(a->nic, a->qp, nic_load(&a->qp->op_srqn)) :
+					    NULL;
 
 	return srq ? &srq->rq : &a->qp->rq;
 }
@@ -248,6 +249,17 @@ static void nic_arrive_send(struct nic_arrival_op *a)
 
 /* ------------------------------------------------------- one-sided operations */
 
+/* The domain of memory that a packet names: its SRQ's, where it names one. */
+static u32 nic_arrival_pdn(const struct nic_arrival_op *a)
+{
+	const struct nic_srq *srq;
+
+	if (likely(a->qp->srqn != NIC_SRQ_NAMED))
+		return a->qp->pdn;
+	srq = nic_srq_of(a->nic, a->qp, a->qp->op_srqn);
+	return srq ? srq->rq.pdn : NIC_NONE;
+}
+
 /* false: refused, which is answered already. */
 static bool nic_arrival_memory(struct nic_arrival_op *a, u32 access, u64 length,
 			       struct nic_piece *piece)
@@ -258,8 +270,8 @@ static bool nic_arrival_memory(struct nic_arrival_op *a, u32 access, u64 length,
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
 		return false;
 	}
-	if (length && !nic_check_key(a->nic, nic_le32(op->rkey), a->qp->pdn, a->qp->qpn, access,
-				     nic_le64(op->remote_addr), length, piece)) {
+	if (length && !nic_check_key(a->nic, nic_le32(op->rkey), nic_arrival_pdn(a), a->qp->qpn,
+				     access, nic_le64(op->remote_addr), length, piece)) {
 		nic_refuse(a, VNET_WC_REM_ACCESS_ERR);
 		return false;
 	}
@@ -385,8 +397,32 @@ static void nic_atomic_again(struct nic_arrival_op *a, u32 psn)
 
 /* ------------------------------------------------------------------ dispatch */
 
+/*
+ * Is the SRQ there that the packet names? The pieces of a message have that in which
+ * the first opened a receive. false: refused.
+ */
+static bool nic_arrival_srq(struct nic_arrival_op *a)
+{
+	struct nic_open_receive *open = &a->ep->receive;
+
+	if (open->open) {
+		if (nic_open_is_there(a->nic, a->qp, open)) {
+			a->qp->op_srqn = open->srqn;
+			return true;
+		}
+		/* Whose receive it was does not ask for it any more. */
+		open->open = 0;
+	} else if (nic_srq_of(a->nic, a->qp, a->qp->op_srqn)) {
+		return true;
+	}
+	nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
+	return false;
+}
+
 static void nic_arrive_expected(struct nic_arrival_op *a)
 {
+	if (unlikely(a->qp->srqn == NIC_SRQ_NAMED) && !nic_arrival_srq(a))
+		return;
 	switch (a->op->opcode) {
 	case VNET_WR_SEND:
 	case VNET_WR_SEND_IMM:
@@ -502,8 +538,9 @@ static bool nic_is_addressed(const struct nic_arrival_op *a)
 {
 	const struct nic_qp *qp = a->qp;
 	u8 state = nic_load(&qp->state);
+	u8 kind = a->op->qp_type == NIC_QPT_XRC_INI ? NIC_QPT_XRC_TGT : a->op->qp_type;
 
-	if (qp->type != a->op->qp_type || state < NIC_QPS_RTR || state == NIC_QPS_ERR)
+	if (qp->kind != kind || state < NIC_QPS_RTR || state == NIC_QPS_ERR)
 		return false;
 	return qp->type == NIC_QPT_UD || (qp->row == nic_row_index(a->nic, a->row) &&
 					  qp->attr.dest_qpn == nic_le32(a->op->src_qpn));
@@ -541,6 +578,8 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		return;
 	}
 	nic_established(a->nic, qp);
+	if (unlikely(qp->srqn == NIC_SRQ_NAMED))
+		qp->op_srqn = nic_le32(a->op->srqn);
 	if (qp->type == NIC_QPT_UD)
 		nic_arrive_datagram(a);
 	else

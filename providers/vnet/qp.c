@@ -37,10 +37,15 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 	static const struct qp_abilities rc = { OPCODES_RC, SEND_OPS_RC };
 	static const struct qp_abilities uc = { OPCODES_UC, SEND_OPS_UC };
 	static const struct qp_abilities ud = { OPCODES_SEND, SEND_OPS_UD };
+	/* It only answers. */
+	static const struct qp_abilities target = { 0, 0 };
 
 	switch (type) {
 	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
 		return &rc;
+	case IBV_QPT_XRC_RECV:
+		return &target;
 	case IBV_QPT_UC:
 		return &uc;
 	case IBV_QPT_UD:
@@ -56,23 +61,40 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
  */
 static bool all_of(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
-	return attr->pd->context == context && attr->send_cq->context == context &&
-	       attr->recv_cq->context == context && (!attr->srq || attr->srq->context == context);
+	if (attr->pd->context != context || attr->send_cq->context != context)
+		return false;
+	return attr->qp_type == IBV_QPT_XRC_SEND ||
+	       (attr->recv_cq->context == context && (!attr->srq || attr->srq->context == context));
+}
+
+/* 0 or an errno value */
+static int check_objects(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd &&
+				       attr->xrcd->context == context ?
+			       0 :
+			       EINVAL;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || !attr->send_cq)
+		return EINVAL;
+	if (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND)
+		return EINVAL;
+	return all_of(context, attr) ? 0 : EINVAL;
 }
 
 /* 0 or an errno value */
 static int check_attr(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	const struct qp_abilities *can = abilities(attr->qp_type);
+	int ret;
 
 	if (!can || !check_comp_mask(attr->comp_mask, known))
 		return EOPNOTSUPP;
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
-		return EINVAL;
-	if (!attr->send_cq || !attr->recv_cq || !all_of(context, attr))
-		return EINVAL;
+	ret = check_objects(context, attr);
+	if (ret)
+		return ret;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
@@ -95,11 +117,10 @@ static uint32_t recv_slot(const struct ibv_qp_cap *cap)
 }
 
 /* The two queues, as the agent made them: 0 or an errno value. */
-static int init_queues(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *attr,
+static int init_queues(struct vnet_qp *qp, const struct vnet_context *ctx,
+		       const struct ibv_qp_init_attr_ex *attr,
 		       const struct vnet_create_qp_resp *resp)
 {
-	struct ibv_context *context = attr->pd->context;
-	const struct vnet_context *ctx = to_vctx(context);
 	bool skip_lock = ctx->single_threaded || vnet_pd_skips_locks(attr->pd);
 	int ret;
 
@@ -119,14 +140,14 @@ static int init_queues(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *att
 	return 0;
 }
 
-static void init_posting(struct vnet_qp *qp, const struct ibv_qp_init_attr_ex *attr, uint32_t qpn)
+static void init_posting(struct vnet_qp *qp, const struct vnet_context *ctx,
+			 const struct ibv_qp_init_attr_ex *attr, uint32_t qpn)
 {
-	const struct vnet_context *ctx = to_vctx(attr->pd->context);
-
 	qp->send_doorbell = ctx->gate.send_doorbell;
 	qp->cookie = ctx->gate_cookie;
 	qp->qpn = qpn;
-	qp->opcodes = abilities(attr->qp_type)->opcodes;
+	qp->all_opcodes = abilities(attr->qp_type)->opcodes;
+	qp->opcodes = attr->qp_type == IBV_QPT_XRC_SEND ? 0 : qp->all_opcodes;
 	qp->sig_all = attr->sq_sig_all ? VNET_WR_SIGNALED : 0;
 	qp->is_ud = attr->qp_type == IBV_QPT_UD;
 	qp->imm64 = ctx->imm64;
@@ -164,10 +185,12 @@ struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 				    sizeof(reply));
 	if (ret)
 		goto err_free;
-	ret = init_queues(qp, attr, &reply.vnet);
+	/* A target has neither queue. */
+	if (attr->qp_type != IBV_QPT_XRC_RECV)
+		ret = init_queues(qp, to_vctx(context), attr, &reply.vnet);
 	if (ret)
 		goto err_destroy;
-	init_posting(qp, attr, reply.vnet.qpn);
+	init_posting(qp, to_vctx(context), attr, reply.vnet.qpn);
 	return &qp->vqp.qp;
 
 err_destroy:

@@ -69,10 +69,10 @@ static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *
 	}
 }
 
-/* One request into the slot of entry `prod`: 0 or an errno value. */
-static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_t prod,
-						     const struct ibv_send_wr *wr,
-						     uint32_t own_flags, uint32_t imm)
+/* One request, whose opcode is known, into the slot of entry `prod`: 0 or an errno value. */
+static inline __attribute__((always_inline)) int put_known(struct vnet_qp *qp, uint32_t prod,
+							   const struct ibv_send_wr *wr,
+							   uint32_t own_flags, uint32_t imm)
 {
 	uint32_t opcode = (uint32_t)wr->opcode;
 	uint32_t num_sge = (uint32_t)wr->num_sge;
@@ -81,8 +81,6 @@ static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_
 	int64_t inline_len = 0;
 	int ret;
 
-	if (unlikely(opcode >= 32 || !(qp->opcodes & OPCODE(opcode))))
-		return EINVAL;
 	if (unlikely(num_sge > qp->sq.max_sge || flags & ~SEND_FLAGS))
 		return EINVAL;
 	if (vnet_wq_full(&qp->sq, prod))
@@ -111,6 +109,34 @@ static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_
 	wqe_set_control(wqe, wqe_control(opcode, flags | own_flags | qp->sig_all, num_sge, imm));
 	wqe_set_inline_len(wqe, (uint32_t)inline_len);
 	return 0;
+}
+
+/* Of an extended reliable connection, whose requests name a shared receive queue. */
+static __attribute__((cold, noinline)) int put_extended(struct vnet_qp *qp, uint32_t prod,
+							const struct ibv_send_wr *wr,
+							uint32_t own_flags, uint32_t imm)
+{
+	uint32_t opcode = (uint32_t)wr->opcode;
+	int ret;
+
+	if (opcode >= 32 || !(qp->all_opcodes & OPCODE(opcode)))
+		return EINVAL;
+	ret = put_known(qp, prod, wr, own_flags, imm);
+	if (!ret)
+		((struct vnet_send_wqe *)vnet_wq_slot(&qp->sq, prod))->srqn =
+			wr->qp_type.xrc.remote_srqn;
+	return ret;
+}
+
+static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_t prod,
+						     const struct ibv_send_wr *wr,
+						     uint32_t own_flags, uint32_t imm)
+{
+	uint32_t opcode = (uint32_t)wr->opcode;
+
+	if (unlikely(opcode >= 32 || !(qp->opcodes & OPCODE(opcode))))
+		return put_extended(qp, prod, wr, own_flags, imm);
+	return put_known(qp, prod, wr, own_flags, imm);
 }
 
 /* A list: those before the first bad one are posted. 0 or an errno value. */

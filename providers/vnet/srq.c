@@ -14,39 +14,107 @@ static uint32_t recv_slot(uint32_t max_sge)
 	return VNET_RECV_HDR_SIZE + max_sge * (uint32_t)sizeof(struct vnet_sge);
 }
 
+/* The ring, as the agent made it: 0 or an errno value; then it is made no more. */
+static int init_queue(struct vnet_srq *srq, struct ibv_pd *pd, uint32_t max_sge,
+		      const struct vnet_create_srq_resp *resp)
+{
+	const struct vnet_context *ctx = to_vctx(pd->context);
+	bool skip_lock = ctx->single_threaded || vnet_pd_skips_locks(pd);
+	int ret;
+
+	ret = vnet_wq_init(&srq->rq, ctx, &resp->rq, recv_slot(max_sge), skip_lock);
+	if (!ret && !srq->rq.ring)
+		ret = EPROTO;
+	if (ret) {
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+		return ret;
+	}
+	srq->rq.max_sge = max_sge;
+	srq->srqn = resp->srqn;
+	return 0;
+}
+
+static struct ibv_srq *finish(struct vnet_srq *srq, int ret)
+{
+	if (!ret)
+		return &srq->vsrq.srq;
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_srq *vnet_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	struct vnet_create_srq_reply reply = {};
 	struct ibv_create_srq cmd = {};
 	struct vnet_srq *srq;
-	bool skip_lock;
 	int ret;
 
 	srq = vnet_zalloc(sizeof(*srq));
 	if (!srq)
 		return NULL;
-	ret = ibv_cmd_create_srq(pd, &srq->ibv_srq, attr, &cmd, sizeof(cmd), &reply.ibv,
+	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd, sizeof(cmd), &reply.ibv,
 				 sizeof(reply));
-	if (ret)
-		goto err_free;
+	if (!ret)
+		ret = init_queue(srq, pd, attr->attr.max_sge, &reply.vnet);
+	return finish(srq, ret);
+}
 
-	skip_lock = to_vctx(pd->context)->single_threaded || vnet_pd_skips_locks(pd);
-	ret = vnet_wq_init(&srq->rq, to_vctx(pd->context), &reply.vnet.rq,
-			   recv_slot(attr->attr.max_sge), skip_lock);
-	if (!ret && !srq->rq.ring)
-		ret = EPROTO;
-	if (ret)
-		goto err_destroy;
-	srq->rq.max_sge = attr->attr.max_sge;
-	srq->srqn = reply.vnet.srqn;
-	return &srq->ibv_srq;
+/*
+ * Handles count anew in each context: one of another context would name another
+ * object here.
+ */
+static int check_extended(const struct ibv_context *context,
+			  const struct ibv_srq_init_attr_ex *attr)
+{
+	const uint32_t needed = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 
-err_destroy:
-	ibv_cmd_destroy_srq(&srq->ibv_srq);
-err_free:
-	free(srq);
-	errno = ret;
-	return NULL;
+	if ((attr->comp_mask & needed) != needed || !attr->xrcd || !attr->cq)
+		return EINVAL;
+	if (attr->xrcd->context != context || attr->cq->context != context)
+		return EINVAL;
+	return 0;
+}
+
+/* 0 or an errno value */
+static int check_attr(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			       IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
+	if (!check_comp_mask(attr->comp_mask, known))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context)
+		return EINVAL;
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || attr->srq_type == IBV_SRQT_BASIC)
+		return 0;
+	return attr->srq_type == IBV_SRQT_XRC ? check_extended(context, attr) : EOPNOTSUPP;
+}
+
+struct ibv_srq *vnet_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+	struct vnet_create_srq_reply reply = {};
+	struct ibv_create_xsrq cmd = {};
+	struct vnet_srq *srq;
+	int ret;
+
+	ret = check_attr(context, attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	srq = vnet_zalloc(sizeof(*srq));
+	if (!srq)
+		return NULL;
+	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd, sizeof(cmd), &reply.ibv,
+				    sizeof(reply));
+	if (!ret) {
+		srq->vsrq.srq.context = context;
+		srq->vsrq.srq.srq_context = attr->srq_context;
+		srq->vsrq.srq.pd = attr->pd;
+		ret = init_queue(srq, attr->pd, attr->attr.max_sge, &reply.vnet);
+	}
+	return finish(srq, ret);
 }
 
 int vnet_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)

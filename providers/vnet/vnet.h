@@ -106,7 +106,7 @@ struct vnet_cq {
 };
 
 struct vnet_srq {
-	struct ibv_srq ibv_srq;
+	struct verbs_srq vsrq;
 	struct vnet_wq rq VNET_ALIGNED;
 	uint32_t srqn;
 };
@@ -119,7 +119,11 @@ struct vnet_qp {
 	void (*send_doorbell)(__u64 cookie, __u32 qpn);
 	uint64_t cookie;
 	uint32_t qpn;
-	/* Opcodes that its type has, by bit. */
+	/*
+	 * Opcodes that its type has, by bit: all of them, and those whose requests are
+	 * complete without a shared receive queue that they name.
+	 */
+	uint32_t all_opcodes;
 	uint32_t opcodes;
 	uint32_t max_inline;
 	/* VNET_WR_SIGNALED where every request is. */
@@ -181,7 +185,7 @@ static inline struct vnet_cq *to_vcq_ex(struct ibv_cq_ex *cq)
 
 static inline struct vnet_srq *to_vsrq(struct ibv_srq *srq)
 {
-	return container_of(srq, struct vnet_srq, ibv_srq);
+	return container_of(srq, struct vnet_srq, vsrq.srq);
 }
 
 static inline struct vnet_qp *to_vqp(struct ibv_qp *qp)
@@ -261,8 +265,15 @@ void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn);
 /* Put payloads that wait in unpolled completions where they belong. */
 void vnet_cqs_place(struct vnet_context *ctx, const void *addr, size_t length);
 
-/* -- srq.c: shared receive queues (ibv_create_srq_ex() of the basic kind comes here too) */
+/* -- xrc.c: domains of extended reliable connections, and targets of others */
 
+struct ibv_xrcd *vnet_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int vnet_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_qp *vnet_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+
+/* -- srq.c: shared receive queues */
+
+struct ibv_srq *vnet_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 struct ibv_srq *vnet_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
 int vnet_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int vnet_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);

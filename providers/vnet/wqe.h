@@ -68,6 +68,7 @@ static_assert(offsetof(struct vnet_send_wqe, flags) == 9, "control word");
 static_assert(offsetof(struct vnet_send_wqe, num_sge) == 10, "control word");
 static_assert(offsetof(struct vnet_send_wqe, imm) == 12, "control word");
 static_assert(offsetof(struct vnet_send_wqe, inline_len) == 16, "length word");
+static_assert(offsetof(struct vnet_send_wqe, srqn) == 20, "length word");
 
 static inline void wqe_set_control(struct vnet_send_wqe *wqe, uint64_t control)
 {

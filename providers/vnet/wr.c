@@ -63,7 +63,7 @@ static inline struct vnet_send_wqe *begin_with(struct ibv_qp_ex *ibqp, uint32_t 
 	uint32_t flags = ibqp->wr_flags;
 	struct vnet_send_wqe *wqe;
 
-	if (unlikely(!(qp->opcodes & OPCODE(opcode)) || flags & ~WR_FLAGS))
+	if (unlikely(!(qp->all_opcodes & OPCODE(opcode)) || flags & ~WR_FLAGS))
 		fail(qp, EINVAL);
 	if (unlikely(vnet_wq_full(&qp->sq, qp->wr_prod))) {
 		fail(qp, ENOMEM);
@@ -249,6 +249,29 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
 	finish_inline(qp, (uint32_t)len);
 }
 
+/* The number stands beside the length of inline data. */
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
+{
+	to_vqp_ex(ibqp)->wr_wqe->srqn = remote_srqn;
+}
+
+static void wr_set_inline_data_xrc(struct ibv_qp_ex *ibqp, void *addr, size_t length)
+{
+	uint32_t srqn = to_vqp_ex(ibqp)->wr_wqe->srqn;
+
+	wr_set_inline_data(ibqp, addr, length);
+	wr_set_xrc_srqn(ibqp, srqn);
+}
+
+static void wr_set_inline_data_list_xrc(struct ibv_qp_ex *ibqp, size_t num_buf,
+					const struct ibv_data_buf *buf_list)
+{
+	uint32_t srqn = to_vqp_ex(ibqp)->wr_wqe->srqn;
+
+	wr_set_inline_data_list(ibqp, num_buf, buf_list);
+	wr_set_xrc_srqn(ibqp, srqn);
+}
+
 /* One table for all types: begin() refuses what a type does not have. */
 void vnet_qp_set_wr_ops(struct vnet_qp *qp)
 {
@@ -274,4 +297,9 @@ void vnet_qp_set_wr_ops(struct vnet_qp *qp)
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	if (qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND)
+		return;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
+	ex->wr_set_inline_data = wr_set_inline_data_xrc;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list_xrc;
 }

@@ -182,7 +182,9 @@ static void put_qp(struct netlink_message *message, const struct entry *entry)
 	if (port)
 		netlink_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, port);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_LQPN, qp->params.qpn);
-	netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_PDN, qp->pd->pdn);
+	/* A target is of no domain of protection. */
+	if (qp->pd)
+		netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_PDN, qp->pd->pdn);
 	put_owner(message, entry);
 	put_qp_state(message, qp);
 }
@@ -240,8 +242,11 @@ static void put_srq(struct netlink_message *message, const struct entry *entry)
 	const struct uv_srq *srq = UV_CAST(const struct uv_srq, entry->obj);
 
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_SRQN, srq->srqn);
-	netlink_put_u8(message, RDMA_NLDEV_ATTR_RES_TYPE, IB_UVERBS_SRQT_BASIC);
+	netlink_put_u8(message, RDMA_NLDEV_ATTR_RES_TYPE,
+		       srq->xrcd ? IB_UVERBS_SRQT_XRC : IB_UVERBS_SRQT_BASIC);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_PDN, srq->pd->pdn);
+	if (srq->cq)
+		netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_CQN, srq->cq->cqn);
 	put_srq_qps(message, entry);
 	put_owner(message, entry);
 }

@@ -66,6 +66,11 @@ u32 uv_number_use(const struct uv_numbers *numbers, u32 index)
 	return numbers->uses[index];
 }
 
+void uv_number_own(struct uv_numbers *numbers, u32 index, void *owner)
+{
+	numbers->owner[index] = owner;
+}
+
 void *uv_number_owner(const struct uv_numbers *numbers, u32 index)
 {
 	return index < numbers->count ? numbers->owner[index] : NULL;
@@ -265,9 +270,10 @@ static void numbers_fini_all(struct device_alloc *alloc)
 	uv_numbers_fini(&alloc->channel);
 	uv_numbers_fini(&alloc->pd);
 	uv_numbers_fini(&alloc->ah);
+	uv_numbers_fini(&alloc->xrcd);
 }
 
-/* PD numbers begin at 1; memory region 0 could have a key of 0, which means none. */
+/* PD and XRCD numbers begin at 1; memory region 0 could have a key of 0, which means none. */
 static int numbers_init_all(struct device_alloc *alloc, const struct nic *nic)
 {
 	if (uv_numbers_init(&alloc->qp, 0, nic->max_qp) ||
@@ -276,7 +282,8 @@ static int numbers_init_all(struct device_alloc *alloc, const struct nic *nic)
 	    uv_numbers_init(&alloc->mr, 1, nic->max_mr) ||
 	    uv_numbers_init(&alloc->channel, 0, nic->max_channel) ||
 	    uv_numbers_init(&alloc->pd, 1, UV_MAX_PD + 1) ||
-	    uv_numbers_init(&alloc->ah, 0, UV_MAX_AH))
+	    uv_numbers_init(&alloc->ah, 0, UV_MAX_AH) ||
+	    uv_numbers_init(&alloc->xrcd, 1, UV_MAX_XRCD + 1))
 		return -ENOMEM;
 	return 0;
 }

@@ -32,6 +32,8 @@ void uv_number_put(struct uv_numbers *numbers, u32 index);
 /* How often the index was given out before: 0, 1, 2 ... */
 u32 uv_number_use(const struct uv_numbers *numbers, u32 index);
 void *uv_number_owner(const struct uv_numbers *numbers, u32 index);
+/* An index that is given out gets another owner. */
+void uv_number_own(struct uv_numbers *numbers, u32 index, void *owner);
 
 /* A range of queue memory; blocks in order of address, and a list of the free. */
 struct uv_block {
@@ -47,7 +49,7 @@ struct uv_block {
 };
 
 struct device_alloc {
-	struct uv_numbers qp, cq, srq, mr, channel, pd, ah;
+	struct uv_numbers qp, cq, srq, mr, channel, pd, ah, xrcd;
 	/* Bytes of it that are device memory. */
 	u64 dm_bytes;
 	/* Head of both lists of blocks; itself empty. */
@@ -56,6 +58,8 @@ struct device_alloc {
 	struct uctx *contexts;
 	/* Closed channels that the NIC would not let go yet. */
 	struct uv_channel *stuck_channels;
+	/* Domains of extended reliable connections. */
+	struct uv_domain *domains;
 };
 
 /* Zeroed queue memory, page aligned, of at least so many bytes; NULL: none. */

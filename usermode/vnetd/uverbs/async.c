@@ -254,6 +254,21 @@ static struct uv_object *event_object(struct device *device, const struct nic_as
 	}
 }
 
+static void tell(struct uv_object *obj, u32 event)
+{
+	if (obj->events)
+		add_record(obj->events, obj, obj->user_handle, event);
+}
+
+/* All who opened a target. */
+static void tell_all(struct uv_target *target, u32 event)
+{
+	struct uv_qp *qp;
+
+	for (qp = target->opened; qp; qp = qp->next_opened)
+		tell(&qp->obj, event);
+}
+
 void uverbs_collect_async(struct device *device)
 {
 	struct nic_async event;
@@ -262,8 +277,10 @@ void uverbs_collect_async(struct device *device)
 
 	for (i = 0; i < MAX_COLLECT && nic_async_take(&device->nic, &event); i++) {
 		obj = event_object(device, &event);
-		if (obj && obj->events)
-			add_record(obj->events, obj, obj->user_handle, event.event);
+		if (obj && event.kind == 'q' && UV_CAST(struct uv_qp, obj)->target)
+			tell_all(UV_CAST(struct uv_qp, obj)->target, event.event);
+		else if (obj)
+			tell(obj, event.event);
 	}
 }
 

@@ -59,8 +59,12 @@ static const struct uv_command plain[] = {
 					    RESPONSE(destroy_srq) },
 	[IB_USER_VERBS_CMD_CREATE_XSRQ] = { uv_create_xsrq, REQUEST(create_xsrq),
 					    RESPONSE(create_srq), .driver_part = true },
+	[IB_USER_VERBS_CMD_OPEN_XRCD] = { uv_open_xrcd, REQUEST(open_xrcd), RESPONSE(open_xrcd),
+					  .driver_part = true },
+	[IB_USER_VERBS_CMD_CLOSE_XRCD] = { uv_close_xrcd, REQUEST(close_xrcd) },
 	/* The last number that the interface knows. */
-	[IB_USER_VERBS_CMD_OPEN_QP] = { NULL },
+	[IB_USER_VERBS_CMD_OPEN_QP] = { uv_open_qp, REQUEST(open_qp), RESPONSE(create_qp),
+					.driver_part = true },
 };
 
 static const struct uv_command extended[] = {

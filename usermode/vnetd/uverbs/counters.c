@@ -29,6 +29,12 @@ void uv_counters_retire(struct device *device, u32 qpn)
 	add(&device->retired, counters_of(device, qpn));
 }
 
+/* A target counts once, however many opened it. */
+static bool counts(const struct uv_qp *qp)
+{
+	return !qp->target || qp->target->opened == qp;
+}
+
 struct nic_qp_counters counters_sum(const struct device *device)
 {
 	struct nic_qp_counters sum = device->retired;
@@ -38,7 +44,8 @@ struct nic_qp_counters counters_sum(const struct device *device)
 		for (u32 i = 0; i < ctx->capacity; i++) {
 			const struct uv_object *obj = ctx->object[i];
 
-			if (obj && obj->live && obj->class->type == UVERBS_OBJECT_QP)
+			if (obj && obj->live && obj->class->type == UVERBS_OBJECT_QP &&
+			    counts(UV_CAST(const struct uv_qp, obj)))
 				add(&sum,
 				    counters_of(device,
 						UV_CAST(const struct uv_qp, obj)->params.qpn));

@@ -163,6 +163,10 @@ static const struct uv_attr_spec destroy_srq[] = {
 	OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, struct ib_uverbs_destroy_srq_resp, MANDATORY),
 };
 
+static const struct uv_attr_spec destroy_xrcd[] = {
+	HANDLE(UVERBS_ATTR_DESTROY_XRCD_HANDLE, UVERBS_OBJECT_XRCD, UV_ATTR_DESTROY, MANDATORY),
+};
+
 /* ----------------------------------------------------------------- memory */
 
 static const struct uv_attr_spec destroy_mr[] = {
@@ -283,6 +287,7 @@ static const struct uv_method methods[] = {
 	METHOD(MW, MW_DESTROY, destroy_mw, uv_ioctl_destroy_mw),
 	METHOD(PD, PD_DESTROY, destroy_pd, uv_ioctl_destroy_pd),
 	METHOD(AH, AH_DESTROY, destroy_ah, uv_ioctl_destroy_ah),
+	METHOD(XRCD, XRCD_DESTROY, destroy_xrcd, uv_ioctl_destroy_xrcd),
 };
 
 const struct uv_method *uv_method_find(u16 object, u16 id)

@@ -176,6 +176,7 @@ int uv_object_destroy_all(struct uctx *ctx)
 	static const u16 order[] = {
 		UVERBS_OBJECT_QP, UVERBS_OBJECT_MW, UVERBS_OBJECT_MR, UVERBS_OBJECT_SRQ,
 		UVERBS_OBJECT_CQ, UVERBS_OBJECT_AH, UVERBS_OBJECT_PD, UVERBS_OBJECT_DM,
+		UVERBS_OBJECT_XRCD,
 	};
 	size_t i;
 

@@ -192,6 +192,18 @@ int uv_process_socket(const struct client *client, s64 fd, u64 *inode)
 	return sscanf(target, "socket:[%llu]", inode) == 1 ? 0 : -EBADF;
 }
 
+int uv_process_file(const struct client *client, s64 fd)
+{
+	char path[48];
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)client->pid, (int64_t)fd);
+	file = open(path, O_PATH | O_CLOEXEC);
+	if (file >= 0)
+		return file;
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EBADF;
+}
+
 int uv_socket_inode(int fd, u64 *inode)
 {
 	struct stat st;

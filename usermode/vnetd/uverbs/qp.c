@@ -13,6 +13,10 @@ struct qp_args {
 	struct uv_object *pd, *send_cq, *recv_cq;
 	/* NULL without one. */
 	struct uv_object *srq;
+	/* Of a target, which has none of those above. */
+	struct uv_object *xrcd;
+	/* Number of a target that is there; 0: it is to be made. */
+	u32 open_qpn;
 	struct uv_object *events;
 	struct ib_uverbs_qp_cap cap;
 	bool sq_sig_all;
@@ -24,17 +28,32 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
 
+	if (qp->target)
+		return uv_target_start(req->device, qp->target);
 	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
 }
 
 static int qp_stop(struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
-	int err = uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
+	int err;
 
+	if (qp->target && uv_target_is_shared(qp->target))
+		return 0;
+	err = uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
 	if (!err)
 		uv_counters_retire(obj->device, qp->params.qpn);
 	return err;
+}
+
+static void unuse_others(struct uv_qp *qp)
+{
+	uv_unuse(&qp->pd->obj);
+	uv_unuse(&qp->send_cq->obj);
+	if (qp->recv_cq)
+		uv_unuse(&qp->recv_cq->obj);
+	if (qp->srq)
+		uv_unuse(&qp->srq->obj);
 }
 
 static void qp_release(struct uv_object *obj)
@@ -43,15 +62,16 @@ static void qp_release(struct uv_object *obj)
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
 
 	uv_events_detach(obj);
+	if (qp->target) {
+		uv_target_leave(qp);
+		uv_unuse(&qp->xrcd->obj);
+		return;
+	}
 	uv_ring_put(obj, qp->sq);
 	if (qp->rq)
 		uv_ring_put(obj, qp->rq);
 	uv_number_put(&device->alloc->qp, qp->params.qpn & device->nic.qp_index_mask);
-	uv_unuse(&qp->pd->obj);
-	uv_unuse(&qp->send_cq->obj);
-	uv_unuse(&qp->recv_cq->obj);
-	if (qp->srq)
-		uv_unuse(&qp->srq->obj);
+	unuse_others(qp);
 }
 
 static const struct uv_class qp_class = {
@@ -70,15 +90,21 @@ static int check_type(u64 type)
 	case IB_UVERBS_QPT_RC:
 	case IB_UVERBS_QPT_UC:
 	case IB_UVERBS_QPT_UD:
-		return 0;
-	case IB_UVERBS_QPT_RAW_PACKET:
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_XRC_TGT:
+		return 0;
+	case IB_UVERBS_QPT_RAW_PACKET:
 	case IB_UVERBS_QPT_DRIVER:
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}
+}
+
+/* One end of an extended reliable connection only sends. */
+static bool has_receives(const struct qp_args *args)
+{
+	return args->type != IB_UVERBS_QPT_XRC_INI;
 }
 
 static int qp_check(const struct qp_args *args)
@@ -89,14 +115,23 @@ static int qp_check(const struct qp_args *args)
 	err = check_type(args->type);
 	if (err)
 		return err;
-	if (!args->pd || !args->send_cq || !args->recv_cq)
+	if (args->type == IB_UVERBS_QPT_XRC_TGT) {
+		if (!args->xrcd)
+			return -EINVAL;
+		return args->create_flags ? -EOPNOTSUPP : 0;
+	}
+	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
+		return -EINVAL;
+	/* Receives of its queue are for extended reliable connections. */
+	if (args->srq && UV_CAST(struct uv_srq, args->srq)->xrcd)
 		return -EINVAL;
 	if (args->create_flags)
 		return -EOPNOTSUPP;
 	if (cap->max_send_wr > UV_MAX_QP_WR || cap->max_send_sge > VNET_MAX_SGE ||
 	    cap->max_inline_data > VNET_MAX_INLINE)
 		return -EINVAL;
-	if (!args->srq && (cap->max_recv_wr > UV_MAX_QP_WR || cap->max_recv_sge > VNET_MAX_SGE))
+	if (has_receives(args) && !args->srq &&
+	    (cap->max_recv_wr > UV_MAX_QP_WR || cap->max_recv_sge > VNET_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -127,13 +162,13 @@ static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struc
 		.sq_sig_all = args->sq_sig_all,
 		.pdn = qp->pd->pdn,
 		.send_cqn = qp->send_cq->cqn,
-		.recv_cqn = qp->recv_cq->cqn,
+		.recv_cqn = qp->recv_cq ? qp->recv_cq->cqn : 0,
 		.srqn = qp->srq ? qp->srq->srqn : 0,
 		.space = req->client->space,
 		.owner_pid = (u32)req->client->pid,
 	};
 	fill_send_queue(&qp->params, &args->cap);
-	if (!qp->srq)
+	if (has_receives(args) && !qp->srq)
 		fill_recv_queue(&qp->params, &args->cap);
 }
 
@@ -145,7 +180,7 @@ static int qp_reserve_rings(struct device *device, struct uv_qp *qp)
 	if (!qp->sq)
 		return -ENOMEM;
 	params->sq_ring = qp->sq->offset;
-	if (qp->srq)
+	if (!params->rq_entries)
 		return 0;
 	qp->rq = uv_ring_get(device, params->rq_entries, params->rq_stride_shift);
 	if (!qp->rq) {
@@ -175,7 +210,8 @@ static void qp_use_others(struct uv_qp *qp)
 {
 	uv_use(&qp->pd->obj);
 	uv_use(&qp->send_cq->obj);
-	uv_use(&qp->recv_cq->obj);
+	if (qp->recv_cq)
+		uv_use(&qp->recv_cq->obj);
 	if (qp->srq)
 		uv_use(&qp->srq->obj);
 }
@@ -184,10 +220,41 @@ static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
 {
 	struct vnet_create_qp_resp driver = { .qpn = qp->params.qpn };
 
-	uv_ring_info(qp->sq, qp->params.sq_entries, qp->params.sq_stride_shift, &driver.sq);
+	if (qp->sq)
+		uv_ring_info(qp->sq, qp->params.sq_entries, qp->params.sq_stride_shift, &driver.sq);
 	if (qp->rq)
 		uv_ring_info(qp->rq, qp->params.rq_entries, qp->params.rq_stride_shift, &driver.rq);
 	return uv_respond_driver(req, &driver, sizeof(driver));
+}
+
+/* What it is made of, and what it needs of the device. */
+static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
+{
+	int err;
+
+	qp->pd = UV_CAST(struct uv_pd, args->pd);
+	qp->send_cq = UV_CAST(struct uv_cq, args->send_cq);
+	if (has_receives(args)) {
+		qp->recv_cq = UV_CAST(struct uv_cq, args->recv_cq);
+		qp->srq = UV_CAST(struct uv_srq, args->srq);
+	}
+	qp_fill_params(req, qp, args);
+	err = qp_reserve(req->device, qp);
+	if (!err)
+		qp_use_others(qp);
+	return err;
+}
+
+/* A target: a new one, or (with a number) one that is there. */
+static int qp_make_target(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
+{
+	int err;
+
+	qp->xrcd = UV_CAST(struct uv_xrcd, args->xrcd);
+	err = args->open_qpn ? uv_target_open(qp, args->open_qpn) : uv_target_new(req, qp);
+	if (!err)
+		uv_use(args->xrcd);
+	return err;
 }
 
 /* Answers the provider's part of the response too. */
@@ -204,17 +271,14 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	if (err)
 		return err;
 	qp = UV_CAST(struct uv_qp, obj);
-	qp->pd = UV_CAST(struct uv_pd, args->pd);
-	qp->send_cq = UV_CAST(struct uv_cq, args->send_cq);
-	qp->recv_cq = UV_CAST(struct uv_cq, args->recv_cq);
-	qp->srq = UV_CAST(struct uv_srq, args->srq);
-	qp_fill_params(req, qp, args);
-	err = qp_reserve(req->device, qp);
+	if (args->type == IB_UVERBS_QPT_XRC_TGT)
+		err = qp_make_target(req, qp, args);
+	else
+		err = qp_make(req, qp, args);
 	if (err) {
 		uv_object_drop(obj);
 		return err;
 	}
-	qp_use_others(qp);
 	obj->user_handle = args->user_handle;
 	uv_events_attach(obj, args->events);
 	req->created = obj;
@@ -241,7 +305,10 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 	struct uv_qp *qp;
 	int err;
 
-	if (cmd->is_srq) {
+	/* In its place. */
+	if (cmd->qp_type == IB_UVERBS_QPT_XRC_TGT)
+		args.xrcd = uv_object_read(req, UVERBS_OBJECT_XRCD, cmd->pd_handle);
+	else if (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI) {
 		args.srq = uv_object_read(req, UVERBS_OBJECT_SRQ, cmd->srq_handle);
 		if (!args.srq)
 			return -EINVAL;
@@ -252,12 +319,15 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 	*resp = (struct ib_uverbs_create_qp_resp){
 		.qp_handle = qp->obj.handle,
 		.qpn = qp->params.qpn,
-		.max_send_wr = qp->params.sq_entries,
-		.max_recv_wr = qp->params.rq_entries,
-		.max_send_sge = qp->params.max_send_sge,
-		.max_recv_sge = qp->params.max_recv_sge,
-		.max_inline_data = qp->params.max_inline,
 	};
+	/* Nobody can post to a target. */
+	if (qp->target)
+		return 0;
+	resp->max_send_wr = qp->params.sq_entries;
+	resp->max_recv_wr = qp->params.rq_entries;
+	resp->max_send_sge = qp->params.max_send_sge;
+	resp->max_recv_sge = qp->params.max_recv_sge;
+	resp->max_inline_data = qp->params.max_inline;
 	return 0;
 }
 
@@ -288,6 +358,33 @@ int uv_create_qp(struct uv_request *req)
 	};
 	err = write_create(req, &ex, &resp);
 	return err ? err : uv_respond(req, &resp, sizeof(resp));
+}
+
+int uv_open_qp(struct uv_request *req)
+{
+	struct ib_uverbs_create_qp_resp resp = { .qp_handle = 0 };
+	struct ib_uverbs_open_qp cmd;
+	struct qp_args args;
+	struct uv_qp *qp;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	args = (struct qp_args){
+		.user_handle = cmd.user_handle,
+		.type = IB_UVERBS_QPT_XRC_TGT,
+		.xrcd = uv_object_read(req, UVERBS_OBJECT_XRCD, cmd.pd_handle),
+		.open_qpn = cmd.qpn,
+	};
+	if (cmd.qp_type != IB_UVERBS_QPT_XRC_TGT || !cmd.qpn)
+		return -EINVAL;
+	err = qp_new(req, &args, &qp);
+	if (err)
+		return err;
+	resp.qp_handle = qp->obj.handle;
+	resp.qpn = qp->params.qpn;
+	return uv_respond(req, &resp, sizeof(resp));
 }
 
 int uv_ex_create_qp(struct uv_request *req)
@@ -325,6 +422,21 @@ static int get_ioctl_flags(struct uv_request *req, struct qp_args *args)
 	return err;
 }
 
+/* Just those that the type has. */
+static int check_ioctl_objects(const struct qp_args *args)
+{
+	if (args->type == IB_UVERBS_QPT_XRC_TGT) {
+		if (args->pd || args->send_cq || args->recv_cq)
+			return -EINVAL;
+		return args->xrcd ? 0 : -ENOENT;
+	}
+	if (args->xrcd || (args->srq && !has_receives(args)))
+		return -EINVAL;
+	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
+		return -ENOENT;
+	return 0;
+}
+
 static int get_ioctl_args(struct uv_request *req, struct qp_args *args)
 {
 	int err;
@@ -334,6 +446,7 @@ static int get_ioctl_args(struct uv_request *req, struct qp_args *args)
 		.send_cq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
 		.recv_cq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
 		.srq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+		.xrcd = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE),
 		.events = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_EVENT_FD),
 	};
 	err = uv_attr_get(req, UVERBS_ATTR_CREATE_QP_CAP, &args->cap, sizeof(args->cap));
@@ -346,22 +459,24 @@ static int get_ioctl_args(struct uv_request *req, struct qp_args *args)
 		err = check_type(args->type);
 	if (err)
 		return err;
-	if (!args->pd || !args->send_cq || !args->recv_cq)
-		return -ENOENT;
-	return get_ioctl_flags(req, args);
+	err = check_ioctl_objects(args);
+	return err ? err : get_ioctl_flags(req, args);
 }
 
 static int put_ioctl_results(struct uv_request *req, const struct uv_qp *qp)
 {
 	const struct nic_qp_params *params = &qp->params;
-	struct ib_uverbs_qp_cap cap = {
-		.max_send_wr = params->sq_entries,
-		.max_recv_wr = params->rq_entries,
-		.max_send_sge = params->max_send_sge,
-		.max_recv_sge = params->max_recv_sge,
-		.max_inline_data = params->max_inline,
-	};
+	struct ib_uverbs_qp_cap cap = { .max_send_wr = 0 };
 	int err;
+
+	if (!qp->target)
+		cap = (struct ib_uverbs_qp_cap){
+			.max_send_wr = params->sq_entries,
+			.max_recv_wr = params->rq_entries,
+			.max_send_sge = params->max_send_sge,
+			.max_recv_sge = params->max_recv_sge,
+			.max_inline_data = params->max_inline,
+		};
 
 	err = uv_attr_put_or_zero(req, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
 	if (!err)

@@ -192,6 +192,7 @@ int uv_query_qp(struct uv_request *req)
 	struct ib_uverbs_query_qp_resp resp;
 	struct ib_uverbs_query_qp cmd;
 	const struct nic_qp_params *params;
+	const struct uv_qp *qp;
 	struct nic_qp_attr attr;
 	struct uv_object *obj;
 	u8 state, draining;
@@ -203,7 +204,8 @@ int uv_query_qp(struct uv_request *req)
 	obj = uv_object_read(req, UVERBS_OBJECT_QP, cmd.qp_handle);
 	if (!obj)
 		return -EINVAL;
-	params = &UV_CAST(struct uv_qp, obj)->params;
+	qp = UV_CAST(struct uv_qp, obj);
+	params = &qp->params;
 	err = uv_result(nic_qp_query(&req->device->nic, params->qpn, &attr, &state, &draining));
 	if (err)
 		return err;
@@ -211,7 +213,9 @@ int uv_query_qp(struct uv_request *req)
 	resp.qp_state = state;
 	resp.cur_qp_state = state;
 	resp.sq_draining = draining;
-	fill_capacity(&resp, params);
+	/* Nobody can post to a target. */
+	if (!qp->target)
+		fill_capacity(&resp, params);
 	fill_attributes(&resp, &attr);
 	return uv_respond(req, &resp, sizeof(resp));
 }

@@ -16,6 +16,9 @@ enum {
 struct srq_args {
 	u64 user_handle;
 	struct uv_object *pd;
+	/* Of extended reliable connections; else ignored. */
+	struct uv_object *xrcd;
+	struct uv_object *cq;
 	struct uv_object *events;
 	u64 type;
 	u32 max_wr;
@@ -45,6 +48,10 @@ static void srq_release(struct uv_object *obj)
 	uv_ring_put(obj, srq->ring);
 	uv_number_put(&obj->device->alloc->srq, srq->srqn - 1);
 	uv_unuse(&srq->pd->obj);
+	if (srq->xrcd)
+		uv_unuse(&srq->xrcd->obj);
+	if (srq->cq)
+		uv_unuse(&srq->cq->obj);
 }
 
 static const struct uv_class srq_class = {
@@ -57,9 +64,11 @@ static const struct uv_class srq_class = {
 
 static int srq_check(const struct srq_args *args)
 {
-	if (args->type == IB_UVERBS_SRQT_XRC || args->type == IB_UVERBS_SRQT_TM)
+	if (args->type == IB_UVERBS_SRQT_TM)
 		return -EOPNOTSUPP;
-	if (args->type != IB_UVERBS_SRQT_BASIC || !args->pd)
+	if ((args->type != IB_UVERBS_SRQT_BASIC && args->type != IB_UVERBS_SRQT_XRC) || !args->pd)
+		return -EINVAL;
+	if (args->type == IB_UVERBS_SRQT_XRC && (!args->xrcd || !args->cq))
 		return -EINVAL;
 	if (!args->max_wr || args->max_wr > UV_MAX_SRQ_WR || args->max_sge > VNET_MAX_SGE)
 		return -EINVAL;
@@ -77,7 +86,18 @@ static void srq_fill_params(struct uv_request *req, struct uv_srq *srq, const st
 		.pdn = srq->pd->pdn,
 		.space = req->client->space,
 		.limit = args->limit,
+		.xrcdn = srq->xrcd ? srq->xrcd->domain->number : 0,
+		.cqn = srq->cq ? srq->cq->cqn : 0,
 	};
+}
+
+static void srq_use_others(struct uv_srq *srq)
+{
+	uv_use(&srq->pd->obj);
+	if (srq->xrcd)
+		uv_use(&srq->xrcd->obj);
+	if (srq->cq)
+		uv_use(&srq->cq->obj);
 }
 
 static int srq_reserve(struct device *device, struct uv_srq *srq)
@@ -113,6 +133,10 @@ static int srq_new(struct uv_request *req, const struct srq_args *args, struct u
 		return err;
 	srq = UV_CAST(struct uv_srq, obj);
 	srq->pd = UV_CAST(struct uv_pd, args->pd);
+	if (args->type == IB_UVERBS_SRQT_XRC) {
+		srq->xrcd = UV_CAST(struct uv_xrcd, args->xrcd);
+		srq->cq = UV_CAST(struct uv_cq, args->cq);
+	}
 	srq_fill_params(req, srq, args);
 	err = srq_reserve(req->device, srq);
 	if (err) {
@@ -121,7 +145,7 @@ static int srq_new(struct uv_request *req, const struct srq_args *args, struct u
 	}
 	obj->user_handle = args->user_handle;
 	uv_events_attach(obj, args->events);
-	uv_use(args->pd);
+	srq_use_others(srq);
 	req->created = obj;
 	*out = srq;
 	driver.srqn = srq->srqn;
@@ -181,6 +205,8 @@ int uv_create_xsrq(struct uv_request *req)
 	args = (struct srq_args){
 		.user_handle = cmd.user_handle,
 		.pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd.pd_handle),
+		.xrcd = uv_object_read(req, UVERBS_OBJECT_XRCD, cmd.xrcd_handle),
+		.cq = uv_object_read(req, UVERBS_OBJECT_CQ, cmd.cq_handle),
 		.type = cmd.srq_type,
 		.max_wr = cmd.max_wr,
 		.max_sge = cmd.max_sge,
@@ -195,6 +221,8 @@ static int get_ioctl_args(struct uv_request *req, struct srq_args *args)
 
 	*args = (struct srq_args){
 		.pd = uv_attr_object(req, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
+		.xrcd = uv_attr_object(req, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE),
+		.cq = uv_attr_object(req, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE),
 		.events = uv_attr_object(req, UVERBS_ATTR_CREATE_SRQ_EVENT_FD),
 	};
 	err = uv_attr_const(req, UVERBS_ATTR_CREATE_SRQ_TYPE, 0xffffffff, &args->type);

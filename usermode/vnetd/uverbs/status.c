@@ -41,6 +41,8 @@ static const char *type_name(u32 type)
 		[NIC_QPT_RC] = "RC",
 		[NIC_QPT_UC] = "UC",
 		[NIC_QPT_UD] = "UD",
+		[NIC_QPT_XRC_INI] = "XRC_SEND",
+		[NIC_QPT_XRC_TGT] = "XRC_RECV",
 	};
 
 	return name_of(names, UV_ARRAY_SIZE(names), type);
@@ -81,7 +83,7 @@ static u32 owner_pid(const struct device *device, u32 owner)
 static u32 queued(const struct uv_qp *qp, const struct nic_qp *frame)
 {
 	const u8 *memory = qp->obj.device->memory;
-	const struct vnet_ring *ring = (const void *)(memory + qp->sq->offset);
+	const struct vnet_ring *ring = (const void *)(memory + qp->params.sq_ring);
 	u32 count = nic_load(&ring->prod) - nic_load(&frame->sq_cons);
 
 	return count < qp->params.sq_entries ? count : qp->params.sq_entries;

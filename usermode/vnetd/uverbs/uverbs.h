@@ -36,6 +36,7 @@ enum uv_limits {
 	UV_MAX_RD_ATOMIC = 16,
 	UV_MAX_PD = 1 << 15,
 	UV_MAX_AH = 1 << 16,
+	UV_MAX_XRCD = (1 << 16) - 2,
 	UV_COMP_VECTORS = 1,
 	UV_PORTS = 1,
 	/* Unread asynchronous events kept for one object or device. */
@@ -51,7 +52,7 @@ enum uv_limits {
 	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
 	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
 	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B | IB_UVERBS_DEVICE_XRC)
 
 struct uv_request;
 struct uv_events;
@@ -143,24 +144,61 @@ struct uv_cq {
 	u64 settled_by;
 };
 
+/* A domain of extended reliable connections, of all that opened it. */
+struct uv_domain {
+	u32 number;
+	u32 uses;
+	/* Descriptor of the file by which it is known, or -1. */
+	int file;
+	u64 dev;
+	u64 inode;
+	struct uv_target *targets;
+	struct uv_domain *next;
+};
+
+/* A context's share of one. */
+struct uv_xrcd {
+	struct uv_object obj;
+	struct uv_domain *domain;
+};
+
+/* A target queue pair, of all that opened it. */
+struct uv_target {
+	struct nic_qp_params params;
+	struct uv_domain *domain;
+	struct uv_block *sq;
+	/* The NIC knows it. */
+	bool live;
+	struct uv_qp *opened;
+	struct uv_target *next;
+};
+
 struct uv_srq {
 	struct uv_object obj;
 	struct uv_pd *pd;
+	/* Of extended reliable connections; else NULL. */
+	struct uv_xrcd *xrcd;
+	struct uv_cq *cq;
 	struct uv_block *ring;
 	struct nic_srq_params params;
 	u32 srqn;
 };
 
+/* What its type does not have is NULL. */
 struct uv_qp {
 	struct uv_object obj;
 	struct uv_pd *pd;
 	struct uv_cq *send_cq;
 	struct uv_cq *recv_cq;
-	/* NULL: it has a receive queue of its own. */
+	/* NULL: it has a receive queue of its own, or none. */
 	struct uv_srq *srq;
 	struct uv_block *sq;
 	struct uv_block *rq;
 	struct nic_qp_params params;
+	/* Where the queue pair is a target: which, and who else opened it. */
+	struct uv_xrcd *xrcd;
+	struct uv_target *target;
+	struct uv_qp *next_opened;
 };
 
 /* Device memory. */
@@ -406,8 +444,26 @@ int uv_destroy_srq(struct uv_request *req);
 int uv_ioctl_create_srq(struct uv_request *req);
 int uv_ioctl_destroy_srq(struct uv_request *req);
 
+/* -- xrcd.c */
+int uv_open_xrcd(struct uv_request *req);
+int uv_close_xrcd(struct uv_request *req);
+int uv_ioctl_destroy_xrcd(struct uv_request *req);
+
+/* -- target.c */
+
+/* Both: the queue pair, with its domain, holds the target until it leaves. */
+int uv_target_new(struct uv_request *req, struct uv_qp *qp);
+/* -EINVAL: the domain has none of this number. */
+int uv_target_open(struct uv_qp *qp, u32 qpn);
+/* Tell the NIC, unless it knows. */
+int uv_target_start(struct device *device, struct uv_target *target);
+/* Others have it open, too. */
+bool uv_target_is_shared(const struct uv_target *target);
+void uv_target_leave(struct uv_qp *qp);
+
 /* -- qp.c */
 int uv_create_qp(struct uv_request *req);
+int uv_open_qp(struct uv_request *req);
 int uv_ex_create_qp(struct uv_request *req);
 int uv_destroy_qp(struct uv_request *req);
 int uv_post_send(struct uv_request *req);
