@@ -398,6 +398,21 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 	return answer_new(&srq->handle);
 }
 
+int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
+			  struct ibv_srq_init_attr_ex *attr_ex, struct ibv_create_xsrq *cmd,
+			  size_t cmd_size, struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
+{
+	struct ibv_srq_init_attr attr = { .attr = attr_ex->attr };
+	int ret;
+
+	(void)cmd;
+	(void)cmd_size;
+	assert_ptr_equal(context, attr_ex->pd->context);
+	ret = ibv_cmd_create_srq(attr_ex->pd, &srq->srq, &attr, NULL, 0, resp, resp_size);
+	attr_ex->attr = attr.attr;
+	return ret;
+}
+
 int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask,
 		       struct ibv_modify_srq *cmd, size_t cmd_size)
 {
@@ -495,6 +510,40 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	(void)qp;
 	return answer_end();
+}
+
+int ibv_cmd_open_qp(struct ibv_context *context, struct verbs_qp *qp, int vqp_sz,
+		    struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd, size_t cmd_size,
+		    struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
+{
+	(void)cmd;
+	(void)cmd_size;
+	assert_int_equal(vqp_sz, sizeof(*qp));
+	assert_int_equal(resp_size, sizeof(*resp));
+	qp->qp.context = context;
+	qp->qp.qp_num = attr->qp_num;
+	resp->qpn = attr->qp_num;
+	return answer_new(&qp->qp.handle);
+}
+
+int ibv_cmd_open_xrcd(struct ibv_context *context, struct verbs_xrcd *xrcd, int vxrcd_size,
+		      struct ibv_xrcd_init_attr *attr, struct ibv_open_xrcd *cmd, size_t cmd_size,
+		      struct ib_uverbs_open_xrcd_resp *resp, size_t resp_size)
+{
+	(void)attr;
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	assert_int_equal(vxrcd_size, sizeof(*xrcd));
+	xrcd->xrcd.context = context;
+	return answer_new(&xrcd->handle);
+}
+
+int ibv_cmd_close_xrcd(struct verbs_xrcd *xrcd)
+{
+	(void)xrcd;
+	return answer();
 }
 
 int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

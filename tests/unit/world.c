@@ -15,7 +15,7 @@ u64 world_queue_bytes = 8u << 20;
 static void *blocks[256];
 static u32 nblocks;
 
-static void *test_alloc(size_t size)
+void *test_alloc(size_t size)
 {
 	void *block = calloc(1, size);
 

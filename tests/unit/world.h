@@ -127,6 +127,8 @@ int world_teardown(void **state);
 /* No lock is held by anybody (but, if not 0, by `but`). */
 void assert_locks_free(u32 but);
 
+/* Zeroed, of objects of tests; it goes with the world. */
+void *test_alloc(size_t size);
 /* Forget what was allocated (objects of tests) since a mark. */
 u32 world_mark(void);
 void world_release(u32 mark);
