@@ -105,6 +105,7 @@ int uv_ex_query_device(struct uv_request *req)
 				.ud_odp_caps = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
 			},
 		},
+		.xrc_odp_caps = ODP_ALL,
 		.max_dm_size = UV_MAX_DM_SIZE,
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,

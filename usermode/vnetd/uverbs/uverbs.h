@@ -36,7 +36,7 @@ enum uv_limits {
 	UV_MAX_RD_ATOMIC = 16,
 	UV_MAX_PD = 1 << 15,
 	UV_MAX_AH = 1 << 16,
-	UV_MAX_XRCD = (1 << 16) - 2,
+	UV_MAX_XRCD = 1 << 12,
 	UV_COMP_VECTORS = 1,
 	UV_PORTS = 1,
 	/* Unread asynchronous events kept for one object or device. */
