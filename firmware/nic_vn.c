@@ -42,7 +42,8 @@ static void nic_receive_acks(struct nic *nic, struct nic_row *row,
 		if (!--tries)
 			return;
 	}
-	nic_tx_answers(nic, row, f, data, &answered);
+	if (nic_row_is_alive(nic, row, f))
+		nic_tx_answers(nic, row, f, data, &answered);
 	nic_unlock(&row->lock);
 	nic_run_answered(nic, &answered);
 }
@@ -89,27 +90,31 @@ void nic_link_renew(struct nic *nic, u64 incarnation)
 
 /* -------------------------------------------------------------------- time */
 
+/* Without the row's lock: a look, after which who has it decides. */
 static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 {
-	return !row->busy && !row->owed && row->state != NIC_ROW_CALLING &&
+	return !nic_load(&row->busy) && !nic_load(&row->owed) &&
+	       nic_load(&row->state) != NIC_ROW_CALLING &&
 	       now > nic_load(&row->heard) + NIC_QUIET_NS;
 }
 
-/* Whether the row needs to be looked at again. */
+/* Whether the row needs to be looked at again; without its lock, too. */
 static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
 {
 	u64 due = nic_load(&row->due);
 
-	if (row->state == NIC_ROW_CALLING || (due && due <= now))
+	if (nic_load(&row->state) == NIC_ROW_CALLING || (due && due <= now))
 		nic_row_timers(nic, row, now);
 	/* What a process kept back may have found no data to travel with. */
-	if (row->owed && now > row->owed_since + nic->hdr->settings.ack_delay * 1000ull)
+	if (nic_load(&row->owed) &&
+	    now > nic_load(&row->owed_since) + nic->hdr->settings.ack_delay * 1000ull)
 		nic_acks_send(nic, row);
 	due = nic_load(&row->due);
-	if (due && row->busy && due < *next)
+	if (due && nic_load(&row->busy) && due < *next)
 		*next = due > now + NIC_VN_SOON_NS ? due : now + NIC_VN_SOON_NS;
 	/* A call nobody waits for ends some day. */
-	if (row->state == NIC_ROW_CALLING && row->calls > 64 && !row->busy)
+	if (nic_load(&row->state) == NIC_ROW_CALLING && nic_load(&row->calls) > 64 &&
+	    !nic_load(&row->busy))
 		return false;
 	return !nic_row_is_quiet(row, now);
 }
@@ -130,7 +135,7 @@ bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 	if (agent)
 		nic_xchg(&nic->hdr->row_active, 0);
 	for (i = 0; i < high; i++) {
-		if (!(active & 1ull << (i % 64)) || nic->row[i].state == NIC_ROW_FREE)
+		if (!(active & 1ull << (i % 64)) || nic_load(&nic->row[i].state) == NIC_ROW_FREE)
 			continue;
 		if (nic_row_tick(nic, &nic->row[i], now, next))
 			still |= 1ull << (i % 64);

@@ -95,6 +95,12 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
 void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
 /* The row that a frame of an established peer belongs to; NULL: counted, or answered. */
 struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *frame);
+/*
+ * Whether its peer still is in the life of the frame; the row's lock is held. It may have
+ * begun a new one since nic_row_of_frame() found the row, in which sequence numbers start anew.
+ */
+bool nic_row_is_alive(struct nic *nic, const struct nic_row *row,
+		      const struct nic_arrived_frame *frame);
 
 /* -- nic_vn_channel.c: the sender's ends */
 

@@ -608,14 +608,15 @@ static void nic_rx_owe(struct nic_row *row, u32 channel)
 	if (row->owed & 1ull << channel)
 		return;
 	if (!row->owed)
-		row->owed_since = plat_clock();
-	row->owed |= 1ull << channel;
-	row->nowed++;
+		nic_store(&row->owed_since, plat_clock());
+	nic_store(&row->owed, row->owed | 1ull << channel);
+	nic_store(&row->nowed, row->nowed + 1);
 }
 
 /* Is the packet to be carried out? Then the channel is ours until nic_rx_end(). */
-static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet_frame_op *op)
+static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
+	const struct vnet_frame_op *op = f->op;
 	struct nic_rx *rx = &row->rx[op->channel];
 	u32 seq = nic_le32(op->seq);
 	enum nic_rx_verdict verdict;
@@ -623,6 +624,10 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct vnet
 
 	if (!nic_lock(nic, &row->lock))
 		return false;
+	if (!nic_row_is_alive(nic, row, f)) {
+		nic_unlock(&row->lock);
+		return false;
+	}
 	verdict = rx->busy ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
 	go = verdict == NIC_RX_NEW;
 	if (verdict == NIC_RX_AGAIN) {
@@ -730,6 +735,6 @@ void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arriv
 			  .space = NIC_SPACE_POINTER },
 	};
 
-	if (nic_rx_begin(nic, row, f->op))
+	if (nic_rx_begin(nic, row, f))
 		nic_arrive(&a);
 }

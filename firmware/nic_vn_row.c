@@ -150,7 +150,7 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 
 	if (now < row->call_at)
 		return;
-	row->calls++;
+	nic_store(&row->calls, row->calls + 1);
 	row->call_at = now + (NIC_CALL_FIRST_NS << shift);
 	nic_row_greet(nic, row, VNET_FRAME_HELLO);
 }
@@ -165,13 +165,13 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 	/* It counts from the beginning, too. */
 	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
 		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
-	row->owed = 0;
-	row->nowed = 0;
+	nic_store(&row->owed, 0);
+	nic_store(&row->nowed, 0);
 	row->credit = NIC_FIRST_CREDIT;
-	row->calls = 0;
+	nic_store(&row->calls, 0);
 	row->call_at = 0;
 	row->peer_row = NIC_NONE;
-	row->state = NIC_ROW_CALLING;
+	nic_store(&row->state, NIC_ROW_CALLING);
 }
 
 /*
@@ -188,7 +188,7 @@ static bool nic_row_is_life(struct nic *nic, struct nic_row *row, u64 incarnatio
 	}
 	if (row->incarnation)
 		nic_row_renew(nic, row);
-	row->incarnation = incarnation;
+	nic_store(&row->incarnation, incarnation);
 	return true;
 }
 
@@ -203,9 +203,9 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 	row->window = window > payload ? window : payload;
 	row->peer_row = nic_le32(f->head->src_row);
 	row->address = *f->from;
-	row->calls = 0;
-	row->heard = plat_clock();
-	row->state = NIC_ROW_UP;
+	nic_store(&row->calls, 0);
+	nic_store(&row->heard, plat_clock());
+	nic_store(&row->state, NIC_ROW_UP);
 }
 
 /* To a caller that does not know our life: what it is, and no state of ours. */
@@ -260,7 +260,8 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_count(nic, bad_incarnation);
 		return;
 	}
-	if (!row || row->state == NIC_ROW_FREE || !nic_gid_equal(row->gid, f->hello->src_gid) ||
+	if (!row || nic_load(&row->state) == NIC_ROW_FREE ||
+	    !nic_gid_equal(row->gid, f->hello->src_gid) ||
 	    !nic_gid_equal(row->own_gid, f->hello->dst_gid)) {
 		nic_count(nic, bad_row);
 		return;
@@ -280,6 +281,21 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 	plat_flush(nic);
 }
 
+/* Without the row's lock, a look: what depends on it asks again. */
+static bool nic_row_is_up(const struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	return nic_load(&row->state) == NIC_ROW_UP &&
+	       nic_load(&row->incarnation) == nic_le64(f->head->src_incarnation);
+}
+
+bool nic_row_is_alive(struct nic *nic, const struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	if (likely(nic_row_is_up(row, f) || plat_broken(NIC_RULE_LIFE)))
+		return true;
+	nic_count(nic, bad_incarnation);
+	return false;
+}
+
 /*
  * A frame whose sender thinks of an earlier life of ours, or of a row that we do
  * not have: it learns better from a WELCOME.
@@ -289,9 +305,8 @@ struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame
 	struct nic_row *row = nic_row_at(nic, nic_le32(f->head->dst_row));
 	bool current = nic_le64(f->head->dst_incarnation) == nic_load(&nic->hdr->incarnation);
 
-	if (likely(row && row->state == NIC_ROW_UP &&
-		   ((current && row->incarnation == nic_le64(f->head->src_incarnation)) ||
-		    plat_broken(NIC_RULE_LIFE))))
+	if (likely(row && ((current && nic_row_is_up(row, f)) ||
+			   (nic_load(&row->state) == NIC_ROW_UP && plat_broken(NIC_RULE_LIFE)))))
 		return row;
 	if (!current)
 		nic_count(nic, bad_incarnation);

@@ -3,6 +3,7 @@
  * Every operation between two NICs: data arrives as it was, completions come once
  * and in order, whatever the link does.
  */
+#include "nic_vn.h"
 #include "world.h"
 
 static struct nic_config config = {
@@ -403,6 +404,90 @@ static void test_strangers(void)
 	world_free();
 }
 
+/* ----------------------------------------------------------------------- lives */
+
+/*
+ * Side `waiting` looks at a frame while the other one begins a new life, of which it
+ * hears between its first look at the frame's sender and when it has the row's lock.
+ */
+static u32 waiting;
+
+static void begin_new_life(void)
+{
+	struct nic *other = &side[!waiting].nic;
+
+	side[waiting].nic.row[0].lock = 0;
+	nic_link_renew(other, nic_load(&other->hdr->incarnation) + 1000);
+	/* It calls; its peer knows its new life then. */
+	nic_row_activate(other, &other->row[0]);
+	while (side[waiting].nic.row[0].incarnation != other->hdr->incarnation)
+		pass(1000000);
+}
+
+/* What comes last from an earlier life. */
+static void inject_late(u32 to, u8 *bytes, u32 length)
+{
+	struct nic_counters *c = &side[to].nic.hdr->counters;
+	u64 before = c->bad_incarnation;
+
+	reseal(bytes, length);
+	waiting = to;
+	side[to].nic.row[0].lock = side[to].nic.self + 1;
+	on_relax = begin_new_life;
+	inject(to, bytes, length);
+	CHECK(!on_relax && c->bad_incarnation > before);
+}
+
+/* An answer of an earlier life is none to what is sent in a new one. */
+static void late_answer(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	struct vnet_cqe cqe;
+	u32 length;
+
+	world_make(11, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	length = last_frame(0, bytes);
+	CHECK(frame->kind == VNET_FRAME_ACK && frame->nacks == 1);
+	((struct vnet_frame_ack *)(frame + 1))->seq = nic_le32(1);
+	faults.lose = 1000;
+	end_send(connected[0], &w, 0, 100);
+	CHECK(side[0].nic.row[0].busy == 1);
+	faults.lose = 0;
+	inject_late(0, bytes, length);
+	CHECK(side[0].nic.row[0].busy == 1 && !end_poll(connected[0], &cqe));
+	world_free();
+}
+
+/* Packets of an earlier life move no sequence of a new one; those of datagrams would at once. */
+static void late_packet(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
+	u32 length;
+
+	world_make(12, &config);
+	connect_two(NIC_QPT_UD, false);
+	datagrams(connected[0], connected[1], 1);
+	length = last_frame(1, bytes);
+	CHECK(frame->kind == VNET_FRAME_DATA && !frame->nacks);
+	op->seq = nic_le32(nic_le32(op->seq) + 1000);
+	inject_late(1, bytes, length);
+	CHECK(!side[1].nic.row[0].rx[op->channel].seq);
+	datagrams(connected[0], connected[1], 1);
+	world_free();
+}
+
+static void test_lives(void)
+{
+	late_answer();
+	late_packet();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -411,7 +496,8 @@ int main(int argc, char **argv)
 	} tests[] = { { "clean", test_clean },
 		      { "lossy", test_lossy },
 		      { "frames", test_frames },
-		      { "strangers", test_strangers } };
+		      { "strangers", test_strangers },
+		      { "lives", test_lives } };
 	u32 i;
 
 	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
@@ -420,6 +506,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s clean|lossy|frames|strangers\n", argv[0]);
+	fprintf(stderr, "usage: %s clean|lossy|frames|strangers|lives\n", argv[0]);
 	return 2;
 }

@@ -9,6 +9,7 @@
 struct side side[2];
 struct link_faults faults;
 u64 now_ns = 1000000000;
+void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
 
 struct flying {
@@ -92,6 +93,11 @@ void plat_channel_ready(struct nic *nic, u32 channel)
 
 void plat_relax(void)
 {
+	void (*f)(void) = on_relax;
+
+	on_relax = NULL;
+	if (f)
+		f();
 }
 
 void plat_step(int step)

@@ -56,6 +56,8 @@ struct end {
 extern struct side side[2];
 extern struct link_faults faults;
 extern u64 now_ns;
+/* Called once, by who waits for a lock. */
+extern void (*on_relax)(void);
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 
