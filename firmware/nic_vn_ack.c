@@ -17,7 +17,7 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 		const struct nic_rx *rx = &row->rx[channel];
 		struct vnet_frame_ack *ack = &acks[n++];
 
-		row->owed &= row->owed - 1;
+		nic_store(&row->owed, row->owed & (row->owed - 1));
 		memset(ack, 0, sizeof(*ack));
 		ack->seq = nic_le32(rx->answer_seq);
 		ack->timestamp = nic_le32(rx->timestamp);
@@ -26,7 +26,7 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 		ack->result = nic_le64(rx->result);
 		nacks += rx->code >= VNET_NACK_FIRST;
 	}
-	row->nowed -= n;
+	nic_store(&row->nowed, row->nowed - n);
 	if (n)
 		nic_fetch_add(&nic->hdr->counters.acks_sent, n);
 	if (nacks)
@@ -109,7 +109,7 @@ void nic_receive_end(struct nic *nic)
 	/* A process that got something may soon have an answer of its own. */
 	bool wait = nic->space != NIC_SPACE_POINTER && set->piggyback;
 
-	if (nic->ntouched)
+	if (nic_load(&nic->ntouched))
 		nic_touched_send(nic, wait && set->ack_unit > 1 ? set->ack_unit : 1);
 	plat_flush(nic);
 }

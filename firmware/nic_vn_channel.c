@@ -116,7 +116,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	n = (u32)__builtin_ctzll(~row->busy);
 	tx = &row->tx[n];
 	tx->seq++;
-	tx->qpn = packet->qpn;
+	nic_store(&tx->qpn, packet->qpn);
 	tx->sq_index = packet->sq_index;
 	tx->psn = packet->psn;
 	tx->offset = packet->offset;
@@ -147,7 +147,7 @@ static bool nic_tx_forsake(struct nic_tx *tx)
 	}
 	if (tx->flags & NIC_TX_ANSWERED)
 		return false;
-	tx->qpn = 0;
+	nic_store(&tx->qpn, 0);
 	return true;
 }
 
@@ -156,7 +156,7 @@ void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
 	if (unlikely(nic->hdr->settings.sequence_bits == 1) && nic_tx_forsake(tx))
 		return;
 	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
-	tx->qpn = 0;
+	nic_store(&tx->qpn, 0);
 	row->unacked--;
 	row->unacked_bytes -= tx->length;
 }
@@ -184,7 +184,7 @@ static u64 nic_row_probe_ns(const struct nic_row *row)
 static void nic_row_due(struct nic_row *row, u64 due)
 {
 	if (!row->due || due < row->due)
-		row->due = due;
+		nic_store(&row->due, due);
 }
 
 void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
@@ -334,9 +334,9 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 	if (likely(ep && ep->qpn == tx->qpn && tx->psn - ep->una < ep->next - ep->una)) {
 		nic_store(&ep->hold_until, 0);
 		if (ep->allowed < NIC_WINDOW)
-			ep->allowed *= 2;
-		ep->answered = row->heard;
-		ep->lonely = 0;
+			nic_store(&ep->allowed, ep->allowed * 2);
+		nic_store(&ep->answered, row->heard);
+		nic_store(&ep->lonely, 0);
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
 		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
@@ -377,7 +377,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	if (ack->code != VNET_NACK_BUSY) {
 		tx->answered = now + wait;
 		if (ep && ep->qpn == tx->qpn)
-			ep->answered = now + wait;
+			nic_store(&ep->answered, now + wait);
 	}
 	/* Of an earlier transmission: the latest may have been taken. */
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
@@ -389,9 +389,9 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		return;
 	/* Who is too early is welcome when what is missing has come; others feel their way. */
 	if (ack->code != VNET_NACK_EARLY)
-		ep->allowed = 1;
+		nic_store(&ep->allowed, 1);
 	else if (!ep->allowed)
-		ep->allowed = NIC_WINDOW;
+		nic_store(&ep->allowed, NIC_WINDOW);
 	/*
 	 * Only the oldest packet keeps its channel, to ask again; the others leave
 	 * theirs to other queue pairs, and are sent when it is done.
@@ -413,7 +413,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	tx->due = now + wait;
 	nic_row_due(row, tx->due);
 	if (ep->hold_until < tx->due)
-		ep->hold_until = tx->due;
+		nic_store(&ep->hold_until, tx->due);
 	tx->flags |= NIC_TX_RNR;
 }
 
@@ -507,9 +507,9 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	u64 now = plat_clock();
 	u32 i, newest;
 
-	row->heard = now;
+	nic_store(&row->heard, now);
 	row->probed = 0;
-	row->calls = 0;
+	nic_store(&row->calls, 0);
 	for (i = 0; i < nic_row_queued(row); i++)
 		nic_answered_add(out, row->queue[i]);
 	newest = nic_le32(acks[0].timestamp);
@@ -581,7 +581,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 		if (!next || tx->due < next)
 			next = tx->due;
 	}
-	row->due = next;
+	nic_store(&row->due, next);
 	if (lost)
 		nic_row_shrink(row, nic_us(now));
 	/* Is it still the NIC that it was? Not heard of for long: ask. */

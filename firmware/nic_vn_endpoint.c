@@ -7,17 +7,19 @@
 
 /* ---------------------------------------------------------- a QP's own life */
 
+/* With the lock, or for a look, after which who has it looks again. */
 bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp)
 {
 	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 
-	if (!ep || ep->qpn != qp->qpn) {
+	if (!ep || nic_load(&ep->qpn) != nic_load(&qp->qpn)) {
 		/* What was taken back is under way all the same. */
-		if (!nic->max_row || qp->row == NIC_NONE)
+		if (!nic->max_row || nic_load(&qp->row) == NIC_NONE)
 			return false;
 		ep = nic_backing_of(nic, qp);
 	}
-	return (ep->una != ep->next || ep->cut || (s32)(ep->sq_next - qp->sq_cons) > 0);
+	return nic_load(&ep->una) != nic_load(&ep->next) || nic_load(&ep->cut) ||
+	       (s32)(nic_load(&ep->sq_next) - nic_load(&qp->sq_cons)) > 0;
 }
 
 struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
@@ -59,7 +61,7 @@ static bool nic_row_cancel(struct nic *nic, u32 n, u32 qpn)
 {
 	struct nic_row *row = nic_row_at(nic, n);
 
-	if (!row || row->state == NIC_ROW_FREE || !row->busy)
+	if (!row || nic_load(&row->state) == NIC_ROW_FREE || !nic_load(&row->busy))
 		return true;
 	if (!nic_lock(nic, &row->lock))
 		return false;
@@ -86,7 +88,7 @@ bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	ep->again = 0;
 	ep->failed_status = 0;
 	ep->hold_until = 0;
-	ep->cut = 0;
+	nic_store(&ep->cut, 0);
 	nic_store(&ep->sq_next, qp->sq_cons);
 	return true;
 }
@@ -174,7 +176,7 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 	if (ep->next != ep->una && ep->index[last] == ep->sq_next && ep->offset[last] == ep->cut)
 		ep->next--;
 	else if (ep->next != ep->una && ep->cut && ep->index[last] != ep->sq_next)
-		ep->cut = 0;
+		nic_store(&ep->cut, 0);
 	for (busy = row ? row->busy : 0; busy; busy &= busy - 1) {
 		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
 

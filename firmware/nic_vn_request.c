@@ -201,7 +201,7 @@ static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 static void nic_request_cut(struct nic_endpoint *ep)
 {
 	nic_store_release(&ep->sq_next, ep->sq_next + 1);
-	ep->cut = 0;
+	nic_store(&ep->cut, 0);
 }
 
 /* Packets that are done, from the oldest on. */
@@ -379,7 +379,7 @@ static void nic_packet_made(struct nic_sending *s, const struct nic_packet *pack
 	nic_store(&ep->next, ep->next + 1);
 	if (READS & OP(packet->opcode))
 		ep->read_end = ep->next;
-	ep->cut += packet->length;
+	nic_store(&ep->cut, ep->cut + packet->length);
 	if (ep->cut >= s->r.length)
 		nic_request_cut(ep);
 }
@@ -399,7 +399,7 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 	}
 	ep->waits_since = 0;
 	if (first)
-		ep->answered = now;
+		nic_store(&ep->answered, now);
 	ep->index[i] = packet->sq_index;
 	ep->offset[i] = packet->offset;
 	ep->length[i] = packet->length;
@@ -440,11 +440,12 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	struct nic_packet packet = { .qpn = s->qp->qpn, .psn = ep->una };
 	u32 i, status;
 
-	for (i = 0; i < NIC_WINDOW && !(ep->again & 1ull << (packet.psn % NIC_WINDOW)); i++)
+	for (i = 0; i < NIC_WINDOW && !(nic_load(&ep->again) & 1ull << (packet.psn % NIC_WINDOW));
+	     i++)
 		packet.psn++;
 	/* The others are refused as long as the oldest is. */
 	if (packet.psn != ep->una && ep->gated &&
-	    (ep->gate == ep->una || nic_under_way(ep) >= ep->allowed))
+	    (ep->gate == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
 		return NIC_SENT_REST;
 	i = packet.psn % NIC_WINDOW;
 	packet.sq_index = ep->index[i];
@@ -544,6 +545,14 @@ static bool nic_may_send(const struct nic_sending *s)
 	       !ep->failed_status;
 }
 
+/* Until then; who gets answers, under the row's lock, moves it. */
+static bool nic_is_held(const struct nic_endpoint *ep)
+{
+	u64 until = nic_load(&ep->hold_until);
+
+	return until && plat_clock() < until;
+}
+
 static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -557,12 +566,11 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return NIC_SENT_LATER;
 	}
 	/* A later request that failed waits for those before it. */
-	if (ep->again)
-		return ep->hold_until && plat_clock() < ep->hold_until ? NIC_SENT_LATER :
-									 nic_send_again(s, ring);
+	if (nic_load(&ep->again))
+		return nic_is_held(ep) ? NIC_SENT_LATER : nic_send_again(s, ring);
 	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
 		return NIC_SENT_REST;
-	if (ep->hold_until && plat_clock() < ep->hold_until)
+	if (nic_is_held(ep))
 		return nic_sent_wait(ep);
 	/*
 	 * Another endpoint wants the frame; this one comes back when it can. Or it
@@ -710,14 +718,15 @@ static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct n
 			const struct nic_tx *tx, u64 now)
 {
 	/* Of a connection, by whatever channel: its packets change these. */
-	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : ep->answered;
+	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : nic_load(&ep->answered);
 	/* An answer may have come since our clock was read, elsewhere. */
 	u64 silence = now > answered ? now - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
 	/* Whose packets were given up before has less patience with the next. */
 	if (qp->type != NIC_QPT_RC)
-		return silence > nic->hdr->settings.unreachable * 1000000ull >> (ep->lonely & 7) ?
+		return silence > nic->hdr->settings.unreachable * 1000000ull >>
+				       (nic_load(&ep->lonely) & 7) ?
 			       VNET_WC_RETRY_EXC_ERR :
 			       0;
 	/* A hold for a receive may be longer; a timeout shorter than a timer's turn. */
@@ -738,8 +747,8 @@ static void nic_give_up(struct nic_sending *s, struct nic_tx *tx, u32 status)
 		nic_vn_fail(s->ep, tx->psn, status);
 	else
 		nic_fetch_or(&s->ep->done, 1ull << (tx->psn % NIC_WINDOW));
-	if (s->qp->type == NIC_QPT_UC && s->ep->lonely < NIC_LONELIEST)
-		s->ep->lonely++;
+	if (s->qp->type == NIC_QPT_UC && nic_load(&s->ep->lonely) < NIC_LONELIEST)
+		nic_store(&s->ep->lonely, s->ep->lonely + 1);
 	nic_tx_free(s->nic, s->row, tx);
 }
 
