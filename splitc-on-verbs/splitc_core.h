@@ -152,8 +152,10 @@ void sc_drain(void);
 bool sc_progress(void);
 /* Nothing came: time for others, and for what has time. */
 void sc_idle(void);
+/* What was waited for before may have come by RDMA, of which no poll tells. */
 #define sc_wait_until(condition)                                                                   \
 	do {                                                                                       \
+		sc.idle = 0;                                                                       \
 		while (!(condition)) {                                                             \
 			if (!sc_progress())                                                        \
 				sc_idle();                                                         \
