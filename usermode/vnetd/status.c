@@ -174,6 +174,8 @@ static void put_all(struct daemon *daemon, FILE *out)
 	fputs(",\n", out);
 	put_files(daemon, out);
 	fputs(",\n", out);
+	cm_status(daemon, out);
+	fputs(",\n", out);
 	put_waiting(daemon, out);
 	fputs("}\n", out);
 }

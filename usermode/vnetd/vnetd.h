@@ -223,6 +223,11 @@ enum call_outcome cm_write(struct call *call);
 void cm_file_settle(struct file *file);
 /* Deliver, repeat, give up: answers when to come back. */
 u64 cm_run(struct daemon *daemon, u64 now);
+/*
+ * "cm_ids": [{"id": 0, "pid": 4711, "ps": "TCP", "state": "listen", "src": "0.0.0.0",
+ *             "src_port": 7471, "dst": "", "dst_port": 0, "qpn": 0}, ...]
+ */
+void cm_status(struct daemon *daemon, FILE *out);
 
 /* A string as JSON, in its quotes; bytes that are not UTF-8 become '?'. */
 void json_string(FILE *out, const char *text);

@@ -99,6 +99,8 @@ struct cm_id {
 	struct cm_file *file;
 	struct cm_id *next;
 	u32 handle;
+	/* Whose it is, for people. */
+	pid_t pid;
 	/* The program's name for it; 0: a request that is not accepted yet. */
 	u64 uid;
 	u16 ps;

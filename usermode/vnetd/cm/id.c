@@ -132,6 +132,7 @@ int cm_cmd_create_id(const struct cm_call *call)
 	if (!id)
 		return -ENOMEM;
 	id->uid = cmd.uid;
+	id->pid = call->client->pid;
 	resp.id = id->handle;
 	err = cm_put(call, cmd.response, &resp, sizeof(resp));
 	if (err)

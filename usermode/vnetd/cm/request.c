@@ -77,6 +77,7 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 	id = cm_id_new(listener->file, listener->ps, listener->qp_type);
 	if (!id)
 		return NULL;
+	id->pid = listener->pid;
 	id->path = path;
 	id->route = true;
 	id->src = *dst;
