@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Events of connections, without data: what each end is told, in which order, and
+ * what waits in the descriptor.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "peers.h"
+
+static u_int8_t data[256];
+
+static bool is_readable(const struct rdma_event_channel *channel)
+{
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* CONNECT_REQUEST: the new id, and whether what was sent has come. */
+static struct rdma_cm_id *request(struct peers *peers, u_int8_t length)
+{
+	struct rdma_cm_event *event =
+		peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_id *id = event->id;
+
+	EXPECT(event->listen_id == peers->listener);
+	EXPECT(id->verbs && id->route.num_paths == 1);
+	if (id->qp_type == IBV_QPT_UD) {
+		EXPECT(event->param.ud.private_data_len == 180);
+		EXPECT(!memcmp(event->param.ud.private_data, data, length));
+	} else {
+		EXPECT(event->param.conn.private_data_len == 56);
+		EXPECT(!memcmp(event->param.conn.private_data, data, length));
+		EXPECT(event->param.conn.responder_resources == 2);
+		EXPECT(event->param.conn.initiator_depth == 3);
+		EXPECT(event->param.conn.retry_count == 5);
+		EXPECT(event->param.conn.rnr_retry_count == 6);
+		EXPECT(event->param.conn.qp_num == peers_qpn);
+	}
+	EXPECT(!rdma_ack_cm_event(event));
+	return id;
+}
+
+static void establish(struct peers *peers)
+{
+	struct rdma_cm_event *event;
+
+	peers_resolve(peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers->client, data, 56));
+	peers->server = request(peers, 56);
+	EXPECT(!peers_accept(peers->server, data, 196));
+	event = peers_event(peers->client_channel, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	EXPECT(event->param.conn.private_data_len == 196);
+	EXPECT(!memcmp(event->param.conn.private_data, data, 196));
+	EXPECT(event->param.conn.qp_num == PEERS_SERVER_QPN);
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!rdma_establish(peers->client));
+	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
+}
+
+static void whole_life(void)
+{
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	establish(&peers);
+	errno = 0;
+	EXPECT(rdma_notify(peers.server, IBV_EVENT_COMM_EST) && errno == EISCONN);
+	EXPECT(!rdma_disconnect(peers.client));
+	EXPECT(!peers_heard(peers.server_channel, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT(!rdma_disconnect(peers.server));
+	EXPECT(!peers_heard(peers.client_channel, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT(!peers_heard(peers.client_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT));
+	EXPECT(!peers_heard(peers.server_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT));
+	peers_end(&peers);
+}
+
+/* Who destroys a connected id disconnects it. */
+static void destroyed(void)
+{
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	establish(&peers);
+	EXPECT(!rdma_destroy_id(peers.server));
+	peers.server = NULL;
+	EXPECT(!peers_heard(peers.client_channel, RDMA_CM_EVENT_DISCONNECTED));
+	peers_end(&peers);
+}
+
+static void rejected(void)
+{
+	struct rdma_cm_event *event;
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers.client, data, 10));
+	peers.server = request(&peers, 10);
+	EXPECT(!rdma_reject(peers.server, data, 148));
+	event = peers_event(peers.client_channel, RDMA_CM_EVENT_REJECTED);
+	EXPECT(event->status == 28);
+	EXPECT(event->param.conn.private_data_len == 148);
+	EXPECT(!memcmp(event->param.conn.private_data, data, 148));
+	EXPECT(!rdma_ack_cm_event(event));
+	errno = 0;
+	EXPECT(rdma_reject(peers.server, NULL, 0) && errno == EINVAL);
+	peers_end(&peers);
+
+	/* A request that its listener takes along. */
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers.client, NULL, 0));
+	AWAIT(is_readable(peers.server_channel));
+	EXPECT(!rdma_destroy_id(peers.listener));
+	peers.listener = NULL;
+	EXPECT(!is_readable(peers.server_channel));
+	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) == 28);
+	peers_end(&peers);
+}
+
+/* Nobody listens: reason 8, invalid service id. */
+static void nobody(void)
+{
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	EXPECT(!rdma_destroy_id(peers.listener));
+	peers.listener = NULL;
+	EXPECT(!peers_connect(peers.client, NULL, 0));
+	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) == 8);
+	peers_end(&peers);
+}
+
+static void limits(void)
+{
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	errno = 0;
+	EXPECT(peers_connect(peers.client, data, 57) && errno == EINVAL);
+	EXPECT(!peers_connect(peers.client, data, 56));
+	errno = 0;
+	EXPECT(peers_connect(peers.client, data, 56) && errno == EINVAL);
+	peers_qpn--;
+	peers.server = request(&peers, 56);
+	errno = 0;
+	EXPECT(rdma_reject(peers.server, data, 149) && errno == EINVAL);
+	/* That ends the request. */
+	errno = 0;
+	EXPECT(peers_accept(peers.server, data, 197) && errno == EINVAL);
+	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) == 28);
+	peers_end(&peers);
+}
+
+/* More requests than the listener's backlog are asked again until there is room. */
+static void backlog(void)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *first;
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_TCP, 1);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	first = peers.client;
+	EXPECT(!peers_connect(first, NULL, 0));
+	peers_resolve(&peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers.client, NULL, 0));
+	event = peers_event(peers.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	peers.server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!rdma_destroy_id(peers.server));
+	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) == 28);
+	event = peers_event(peers.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	peers.server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!rdma_destroy_id(first));
+	peers_end(&peers);
+}
+
+static void datagrams(void)
+{
+	struct rdma_conn_param param = { .private_data = data, .private_data_len = 181 };
+	struct rdma_cm_event *event;
+	struct peers peers;
+
+	peers_listen(&peers, RDMA_PS_UDP, 4);
+	peers_resolve(&peers, RDMA_PS_UDP);
+	errno = 0;
+	EXPECT(rdma_connect(peers.client, &param) && errno == EINVAL);
+	param.private_data_len = 180;
+	EXPECT(!rdma_connect(peers.client, &param));
+	peers.server = request(&peers, 180);
+	param.private_data_len = 136;
+	param.qp_num = PEERS_SERVER_QPN;
+	EXPECT(!rdma_accept(peers.server, &param));
+	event = peers_event(peers.client_channel, RDMA_CM_EVENT_ESTABLISHED);
+	EXPECT(event->param.ud.private_data_len == 136);
+	EXPECT(!memcmp(event->param.ud.private_data, data, 136));
+	EXPECT(event->param.ud.qp_num == PEERS_SERVER_QPN && event->param.ud.qkey == RDMA_UDP_QKEY);
+	EXPECT(event->param.ud.ah_attr.is_global);
+	EXPECT(!rdma_ack_cm_event(event));
+	peers_end(&peers);
+
+	peers_listen(&peers, RDMA_PS_UDP, 4);
+	peers_resolve(&peers, RDMA_PS_UDP);
+	param.private_data_len = 0;
+	EXPECT(!rdma_connect(peers.client, &param));
+	peers.server = request(&peers, 0);
+	EXPECT(!rdma_reject(peers.server, NULL, 0));
+	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_UNREACHABLE) == 2);
+	peers_end(&peers);
+}
+
+/* Nowhere. */
+static void unknown_address(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(1) };
+	struct rdma_cm_id *id;
+
+	in.sin_addr.s_addr = htonl(0xcb007109);
+	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&in, 100));
+	EXPECT(peers_heard(channel, RDMA_CM_EVENT_ADDR_ERROR) < 0);
+	EXPECT(!rdma_destroy_id(id));
+	rdma_destroy_event_channel(channel);
+}
+
+static void waiting(void)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct epoll_event ready;
+	struct rdma_cm_event *event;
+	struct peers peers;
+	int ep = epoll_create1(0);
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	ready.events = EPOLLIN;
+	EXPECT(!epoll_ctl(ep, EPOLL_CTL_ADD, peers.server_channel->fd, &ready));
+	EXPECT(epoll_wait(ep, &ready, 1, 0) == 0);
+	EXPECT(!fcntl(peers.server_channel->fd, F_SETFL, O_NONBLOCK));
+	errno = 0;
+	EXPECT(rdma_get_cm_event(peers.server_channel, &event) && errno == EAGAIN);
+	peers_resolve(&peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers.client, NULL, 0));
+	EXPECT(epoll_wait(ep, &ready, 1, 10000) == 1);
+	/* What is unread goes along, and is heard of there alone. */
+	EXPECT(!rdma_migrate_id(peers.listener, other));
+	EXPECT(epoll_wait(ep, &ready, 1, 0) == 0);
+	EXPECT(is_readable(other));
+	EXPECT(!rdma_get_cm_event(other, &event));
+	EXPECT(event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+	peers.server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!is_readable(other));
+	peers_end(&peers);
+	rdma_destroy_event_channel(other);
+	close(ep);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (u_int8_t)(i * 7 + 1);
+	unknown_address();
+	whole_life();
+	destroyed();
+	rejected();
+	nobody();
+	limits();
+	datagrams();
+	waiting();
+	backlog();
+	return 0;
+}
