@@ -10,21 +10,35 @@
 static_assert(COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->bytes),
 	      "a send buffer holds a bulk message and the data that are copied");
 
+static void copy_to(struct am_bulk_write *w, void *to, uint32_t lkey, const struct am_bulk *bulk)
+{
+	memcpy(to, bulk->source, bulk->nbytes);
+	w->sge.addr = (uintptr_t)to;
+	w->sge.lkey = lkey;
+}
+
 static int find_source(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
 		       struct am_bulk_write *w)
 {
-	void *copy = (char *)m + COPY_AT;
+	struct am_device *device = conn->eb->device;
 
 	w->region = NULL;
+	w->waits = false;
 	if (bulk->nbytes <= (size_t)am_settings.copy) {
-		memcpy(copy, bulk->source, bulk->nbytes);
-		w->sge.addr = (uintptr_t)copy;
-		w->sge.lkey = conn->mr->lkey;
+		copy_to(w, (char *)m + COPY_AT, conn->mr->lkey, bulk);
 		return 0;
 	}
-	w->region = am_region_get(conn->eb->device, bulk->source, bulk->nbytes, 0);
+	w->region = am_region_for_copy(device, bulk->nbytes, (unsigned int)am_settings.copies);
+	if (w->region) {
+		/* A request's is given back when it is answered. */
+		w->waits = !bulk->slot;
+		copy_to(w, am_region_buffer(w->region), am_region_lkey(w->region), bulk);
+		return 0;
+	}
+	w->region = am_region_get(device, bulk->source, bulk->nbytes, 0);
 	if (!w->region)
 		return errno;
+	w->waits = !(bulk->async && bulk->slot);
 	w->sge.addr = (uintptr_t)bulk->source;
 	w->sge.lkey = am_region_lkey(w->region);
 	return 0;
@@ -47,7 +61,7 @@ void am_bulk_finish(struct am_conn *conn, const struct am_bulk *bulk, const stru
 {
 	if (!w->region)
 		return;
-	if (bulk->async && bulk->slot && bulk->slot->outstanding) {
+	if (!w->waits && bulk->slot->outstanding) {
 		bulk->slot->region = w->region;
 		return;
 	}

@@ -75,7 +75,7 @@ struct am_slot {
 	bool answered; /* a reply has come, and waits for its turn */
 	int index; /* of the translation */
 	const void *source; /* of a bulk transfer */
-	struct am_region *region; /* held while an asynchronous transfer is outstanding */
+	struct am_region *region; /* held until it is answered */
 };
 
 /* Work requests that complete in their order, counted from the first. */

@@ -109,6 +109,7 @@ int am_device_open(struct am_device *device, const struct am_device_choice *choi
 		pthread_mutex_init(&device->region_lock, NULL);
 		device->watch.fd = -1;
 		device->max_regions = (unsigned int)choice->regions;
+		device->keeps_none = !device->max_regions;
 		return 0;
 	}
 	if (name)

@@ -35,6 +35,9 @@ struct am_device {
 	unsigned int nregions, max_regions;
 	bool regions_stale; /* there may be some whose memory has gone */
 	unsigned int regions_gone; /* how often that happened; atomic */
+	bool keeps_none; /* nobody would tell that memory has gone; atomic */
+	struct am_region *copies; /* buffers that are free: am_copies.c */
+	unsigned int ncopies;
 	struct am_watch {
 		bool tried;
 		int fd; /* -1: nothing is watched */
@@ -59,6 +62,15 @@ uint32_t am_region_lkey(const struct am_region *region);
 uint32_t am_region_rkey(const struct am_region *region);
 /* Whether its memory has gone, or cannot be watched, so that nobody would tell. */
 bool am_region_stale(struct am_device *device, const struct am_region *region);
+
+/*
+ * am_copies.c: a buffer that is registered, for @length bytes to be copied into, where
+ * registrations cannot be kept and so copying costs less than to register; of @max.
+ * NULL: registering is better, or none is free. It is held until am_region_put().
+ */
+struct am_region *am_region_for_copy(struct am_device *device, size_t length, unsigned int max);
+void *am_region_buffer(const struct am_region *region);
+void am_copies_close(struct am_device *device);
 
 /*
  * am_watch.c: tells when memory goes away, by am_regions_gone(). All but

@@ -105,12 +105,14 @@ static inline int am_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 struct am_bulk_write {
 	struct ibv_send_wr wr; /* without its name, and what it is followed by */
 	struct ibv_sge sge;
-	struct am_region *region; /* what it holds until it is done; NULL: the source is copied */
+	struct am_region *region; /* what it holds until it is done, if not NULL */
+	bool waits; /* until then its source, or what it holds, is not given back */
 };
 
 /*
  * Makes the write of @bulk. Its source is a copy behind @message in its send
- * buffer, if it is short, or where it is, registered. 0 or errno. When it has been
+ * buffer, if it is short, or in a buffer of the device's, or it is where it is,
+ * registered. 0 or errno. When it has been
  * posted, as number @target of the send queue's work requests, counted by
  * conn->sq[0].sent, am_bulk_finish() waits for it, if it has to, and lets go what it holds.
  */

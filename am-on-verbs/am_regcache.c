@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "am_device.h"
-
-struct am_region {
-	struct am_region *next; /* the most recently used first */
-	struct ibv_mr *mr; /* NULL: being registered */
-	uintptr_t begin, end;
-	int access; /* beyond reading by this device */
-	unsigned int users;
-	bool stale; /* its memory has gone, or cannot be watched: it is not found again */
-};
+#include "am_region.h"
 
 static void free_list(struct am_region *list)
 {
@@ -186,6 +177,8 @@ static void open_once(struct am_device *device)
 		return;
 	device->watch.tried = true;
 	am_watch_open(device);
+	if (device->watch.fd < 0)
+		__atomic_store_n(&device->keeps_none, true, __ATOMIC_RELAXED);
 }
 
 struct am_region *am_region_get(struct am_device *device, const void *address, size_t length,
@@ -220,7 +213,10 @@ void am_region_put(struct am_device *device, struct am_region *region)
 	struct am_region *gone = NULL;
 
 	pthread_mutex_lock(&device->region_lock);
-	if (!--region->users && region->stale)
+	if (region->copy) {
+		region->next = device->copies;
+		device->copies = region;
+	} else if (!--region->users && region->stale)
 		gone = take(device, place_of(device, region));
 	pthread_mutex_unlock(&device->region_lock);
 	free_list(gone);
@@ -260,6 +256,7 @@ void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 void am_device_close(struct am_device *device)
 {
 	am_watch_close(device);
+	am_copies_close(device);
 	free_list(device->regions);
 	device->regions = NULL;
 	pthread_mutex_destroy(&device->region_lock);

@@ -14,7 +14,7 @@
 	{                                                                                          \
 		.gid_index = -1, .mapping = 4, .ack_unit = 1, .receives = 512, .signal = 16,       \
 		.connect_timeout = 30000, .keepalive = 1000, .timeout = 17, .retries = 7,          \
-		.copy = 4096, .regions = 256, .imm64 = 1,                                          \
+		.copy = 4096, .regions = 256, .copies = 8, .imm64 = 1,                             \
 	}
 
 struct am_settings am_settings = AM_SETTINGS_DEFAULT;
@@ -37,6 +37,7 @@ static const struct setting {
 	{ "retries", offsetof(struct am_settings, retries), 0, 7 },
 	{ "copy", offsetof(struct am_settings, copy), 0, AM_MAX_MEDIUM },
 	{ "regions", offsetof(struct am_settings, regions), 0, 65536 },
+	{ "copies", offsetof(struct am_settings, copies), 0, 1024 },
 	{ "imm64", offsetof(struct am_settings, imm64), 0, 1 },
 };
 

@@ -22,6 +22,7 @@ struct am_settings {
 	long retries; /* verbs' retry count */
 	long copy; /* bytes of bulk up to which copying beats registration */
 	long regions; /* registrations that are kept */
+	long copies; /* buffers for bulk to be copied into where none can be kept */
 	long imm64; /* v4: use vnetdv's 64-bit immediate where the device has it */
 };
 

@@ -450,8 +450,7 @@ static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am
 	if (err)
 		return err;
 	write.wr.wr_id = send_id(conn, 1);
-	/* Somebody waits for it, unless it was copied or may take its time. */
-	if (write.region && !(bulk->async && bulk->slot))
+	if (write.waits)
 		write.wr.send_flags = IBV_SEND_SIGNALED;
 	target = conn->sq[0].sent + 1;
 	err = post_bulk(conn, m, &write.wr, fits_immediate(conn, m) ? NULL : send);
