@@ -282,6 +282,17 @@ struct nic_async {
 
 bool nic_async_take(struct nic *nic, struct nic_async *out);
 
+/*
+ * Faults on purpose. An event of an object that is there (NIC_EINVAL: it is not),
+ * whatever else it tells; events that come with an error have the QP fail
+ * (nic_qp_error()). NIC_BUSY: a lock is held, try again.
+ */
+enum nic_result nic_async_raise(struct nic *nic, const struct nic_async *event);
+/* A QP fails, and its owner hears why; in RESET and in error nothing happens. */
+enum nic_result nic_qp_error(struct nic *nic, u32 qpn, enum nic_event event);
+/* Until it is false again, whoever looks for a receive finds none. */
+void nic_starve(struct nic *nic, bool starves);
+
 /* ------------------------------------------------------------------ death */
 
 /*

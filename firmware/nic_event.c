@@ -106,6 +106,25 @@ bool nic_async_take(struct nic *nic, struct nic_async *out)
 	return true;
 }
 
+enum nic_result nic_async_raise(struct nic *nic, const struct nic_async *event)
+{
+	struct nic_qp *qp = event->kind == 'q' ? nic_find_qp(nic, event->num) : NULL;
+	struct nic_cq *cq = event->kind == 'c' ? nic_find_cq(nic, event->num) : NULL;
+	struct nic_srq *srq = event->kind == 's' ? nic_find_srq(nic, event->num) : NULL;
+
+	if (qp && event->event >= NIC_EVENT_QP_FATAL && event->event <= NIC_EVENT_QP_ACCESS_ERR)
+		return nic_qp_error(nic, event->num, (enum nic_event)event->event);
+	if (qp)
+		nic_raise_qp(nic, qp, (enum nic_event)event->event);
+	else if (cq)
+		nic_raise_cq(nic, cq, (enum nic_event)event->event);
+	else if (srq)
+		nic_raise_srq(nic, srq, (enum nic_event)event->event);
+	else
+		return NIC_EINVAL;
+	return NIC_OK;
+}
+
 /* ------------------------------------------------------- completion events */
 
 static void nic_channel_append(struct nic *nic, struct nic_channel *ch, u32 cq_index)

@@ -97,6 +97,7 @@ enum nic_event {
 	NIC_EVENT_COMM_EST = 4,
 	NIC_EVENT_SQ_DRAINED = 5,
 	NIC_EVENT_PATH_MIG = 6,
+	NIC_EVENT_PATH_MIG_ERR = 7,
 	NIC_EVENT_SRQ_ERR = 14,
 	NIC_EVENT_SRQ_LIMIT_REACHED = 15,
 	NIC_EVENT_QP_LAST_WQE_REACHED = 16,
@@ -875,6 +876,8 @@ struct nic_header {
 	u32 agent_life __attribute__((aligned(64)));
 	/* Non-zero: the device has failed for good. */
 	u32 fatal;
+	/* A fault on purpose, no receive is found: nic_starve(). */
+	u32 starves;
 	/* Advanced when something is taken away that operations use. */
 	u32 grace_epoch;
 	/* All QPs made so far have an index below this. */

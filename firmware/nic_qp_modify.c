@@ -391,3 +391,16 @@ unlock:
 	nic_qp_unlock_all(nic, qp);
 	return result;
 }
+
+enum nic_result nic_qp_error(struct nic *nic, u32 qpn, enum nic_event event)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp)
+		return NIC_EINVAL;
+	if (!nic_qp_lock_all(nic, qp))
+		return NIC_BUSY;
+	nic_qp_fail(nic, qp, (int)event);
+	nic_qp_unlock_all(nic, qp);
+	return NIC_OK;
+}

@@ -7,12 +7,25 @@
 #include "nic_vn.h"
 
 /* Receives that are posted and not taken; 0 for a nonsensical index too. */
-static u32 nic_rq_available(const struct nic_rq *rq, const struct vnet_ring *ring)
+static u32 nic_rq_posted(const struct nic_rq *rq, const struct vnet_ring *ring, u32 withheld)
 {
 	/* Pairs with the release of prod by the process that wrote the entry. */
-	u32 n = nic_load_acquire(&ring->prod) - rq->cons;
+	u32 n = nic_load_acquire(&ring->prod) - rq->cons - withheld;
 
 	return n <= rq->mask + 1 ? n : 0;
+}
+
+/* Those that a message may have: none while the NIC starves. */
+static u32 nic_rq_available(const struct nic *nic, const struct nic_rq *rq,
+			    const struct vnet_ring *ring)
+{
+	return nic_rq_posted(rq, ring, nic_load(&nic->hdr->starves));
+}
+
+void nic_starve(struct nic *nic, bool starves)
+{
+	/* More than any ring holds. */
+	nic_store(&nic->hdr->starves, starves ? 1u << 31 : 0);
 }
 
 static struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
@@ -449,7 +462,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		d.ndst = 0;
 		status = msg->broken;
 	} else {
-		available = nic_rq_available(d.rq, d.ring);
+		available = nic_rq_available(nic, d.rq, d.ring);
 		if (unlikely(!available))
 			return nic_no_receive(&d);
 		d.rq->lossy = 0;
@@ -508,7 +521,7 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_rec
 	if (!nic_delivery_lock(&d))
 		return NIC_EXEC_BUSY;
 	d.ring = nic_rq_ring(nic, d.rq);
-	d.available = d.ring ? nic_rq_available(d.rq, d.ring) : 0;
+	d.available = d.ring ? nic_rq_available(nic, d.rq, d.ring) : 0;
 	if (!d.ring || !d.available) {
 		if (d.ring)
 			return nic_no_receive(&d);
@@ -585,7 +598,7 @@ static bool nic_flush_one(struct nic_delivery *d)
 		(const u8 *)(d->ring + 1) + ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
 	struct vnet_cqe *slot;
 
-	if (!nic_rq_available(d->rq, d->ring))
+	if (!nic_rq_posted(d->rq, d->ring, 0))
 		return false;
 	if (!nic_lock(d->nic, &d->cq->lock)) {
 		nic_store(&d->qp->flush_rq, 1);

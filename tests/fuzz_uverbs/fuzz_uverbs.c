@@ -453,7 +453,7 @@ static void ask_for_channels(void)
 	u32 number = take_small();
 
 	uverbs_channel_file(&kernel.device, number, take_small());
-	uv_device_event(&kernel.device, take8(), 1);
+	uverbs_device_event(&kernel.device, take8(), 1);
 }
 
 /* ---------------------------------------------------------- what else may happen */

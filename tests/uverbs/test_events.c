@@ -313,12 +313,12 @@ static void device_events(void **state)
 	struct ib_uverbs_async_event_desc event;
 
 	(void)state;
-	uv_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
+	uverbs_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
 	assert_true(readable(events.fd));
 	assert_int_equal(sys_read_async(events.file, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
 	assert_int_equal(event.element, 1);
-	uv_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
+	uverbs_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
 }
 
 /* Raised for objects that are not there. */

@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet fault: faults on purpose in the link of a node that runs.
+# vnet fault: faults on purpose in a node that runs: its link, its device.
 
 help_fault() {
 	cat <<EOF
-${BOLD}vnet fault${PLAIN} [--node NAME] [FAULT...]
+${BOLD}vnet fault${PLAIN} [--node NAME] [LINK FAULT...]
+${BOLD}vnet fault${PLAIN} [--node NAME] [--device NAME] DEVICE FAULT...
 
 Makes the link of a running node lose, repeat, delay or damage frames, until told
-otherwise. What is not named stays as it is.
+otherwise; what is not named stays as it is. Or has something go wrong with its
+device.
 
   --loss SHARE             such as 1% or 0.01: so many frames are lost
   --duplicate SHARE        go twice
@@ -22,6 +24,19 @@ otherwise. What is not named stays as it is.
   --seed N                 begins the random sequence N
   --direction out|in|both  of frames that the node sends (the usual), or gets
   --off                    no faults
+
+  --event NAME[:NUMBER]    the device's event, or that of the queue pair, completion
+                           queue or shared receive queue of this number (vnet status
+                           tells them): device-fatal, port-err, port-active,
+                           lid-change, pkey-change, sm-change, gid-change,
+                           client-reregister; qp-fatal, qp-req-err, qp-access-err (the
+                           queue pair fails, too), comm-est, sq-drained, path-mig,
+                           path-mig-err, qp-last-wqe; cq-err; srq-err, srq-limit
+  --rnr TIME[/PERIOD]      no receive is found for this long, in each period, or once;
+                           off: they are again
+  --reset                  the NIC ends, with all that programs have of it
+  --device NAME            which device (default: the node's first)
+
   --node NAME              which node (default: \$VNET_NODE, "default")
   --show                   what is set, and what was done so far
   --json                   the same as JSON
@@ -32,7 +47,7 @@ EOF
 }
 
 cmd_fault() {
-	local text='' args=()
+	local text='' device='' args=()
 
 	while [[ $# -gt 0 ]]; do
 		case $1 in
@@ -51,6 +66,17 @@ cmd_fault() {
 			shift
 			;;
 		--down | --up | --off) text+=${text:+,}${1#--} ;;
+		--event | --rnr)
+			[[ ${2-} =~ ^[0-9a-zA-Z:./-]+$ ]] || die_usage "$1 wants a value; see: vnet fault --help"
+			device+=${device:+,}${1#--}=$2
+			shift
+			;;
+		--reset) device+=${device:+,}reset ;;
+		--device)
+			[[ ${2-} =~ ^[0-9a-zA-Z_.-]+$ ]] || die_usage "--device wants a name"
+			device+=${device:+,}device=$2
+			shift
+			;;
 		--show) ;;
 		--json) args+=("$1") ;;
 		*) die_usage "fault has no option '$1'; see: vnet fault --help" ;;
@@ -58,5 +84,8 @@ cmd_fault() {
 		shift
 	done
 	need_tree device
-	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:+fault }${text:-show}"
+	[[ -z $text || -z $device ]] || die_usage "faults of the link and of the device are told one after the other"
+	[[ -z $device ]] || text="device $device"
+	[[ -z $text || -n $device ]] || text="fault $text"
+	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:-show}"
 }

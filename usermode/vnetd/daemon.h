@@ -119,6 +119,15 @@ u64 park_run(struct park *park, u64 now);
 
 struct conn;
 
+/* Receives are not found for so long, once or in each period (0: once); ns. */
+struct storm {
+	/* 0: not at all. */
+	u64 on;
+	u64 period;
+	u64 change_at;
+	bool starves;
+};
+
 struct daemon {
 	struct options options;
 	struct loop loop;
@@ -184,6 +193,9 @@ struct daemon {
 	char *gids_dir;
 	struct link_keys keys;
 	struct link_faults faults;
+
+	/* device_faults.c */
+	struct storm storm;
 };
 
 /* What the core adds to struct device. */
@@ -359,6 +371,8 @@ void guardian_forget(struct daemon *daemon, int fd);
 /* Make all devices that the options ask for. */
 int devices_init(struct daemon *daemon);
 struct device *device_by_minor(struct daemon *daemon, u32 minor);
+/* The port goes up or down; false: it is so already. */
+bool device_set_port(struct nic_device *made, bool up);
 /* NULL: all headers are as they were made; else what is wrong. */
 const char *devices_damage(struct daemon *daemon);
 /* NULL, or what keeps calls waiting that nobody will ever end. */
@@ -406,6 +420,8 @@ void processor_awake(struct daemon *daemon);
 int sysfs_init(struct daemon *daemon);
 /* Let its counters say what is counted by now. */
 int sysfs_counters(struct daemon *daemon);
+/* The files of a device's port say whether it is up. */
+void sysfs_port(struct daemon *daemon, const struct device *device, bool up);
 
 /* ------------------------------------------------------------------- tree.c */
 

@@ -233,6 +233,14 @@ const char *devices_damage(struct daemon *daemon)
 	return life_damage(daemon);
 }
 
+bool device_set_port(struct nic_device *made, bool up)
+{
+	u32 value = up;
+
+	memcpy(made->header + offsetof(struct nic_header, port_up), &value, sizeof(value));
+	return nic_xchg(&made->device.nic.hdr->port_up, value) != value;
+}
+
 /* Lock words name who may be inside: somebody who lives, and not us just now. */
 static bool owner_lives(const struct daemon *daemon, nic_lock_t *lock)
 {

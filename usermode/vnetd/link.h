@@ -62,6 +62,27 @@ const char *link_faults_parse(struct link_faults *faults, const char *text);
 int link_faults_init(struct daemon *daemon);
 void link_faults_set(struct link_memory *link, const struct link_faults *faults);
 
+/* Microseconds, from "5ms", "20us", "1s". */
+bool link_parse_time(const char *text, u32 *us);
+
+/* ----------------------------------------------------------- device_faults.c */
+
+enum {
+	/* enum ibv_event_type */
+	DEVICE_EVENT_PORT_ACTIVE = 9,
+	DEVICE_EVENT_PORT_ERR = 10,
+};
+
+/*
+ * "device=vnet0,event=qp-fatal:17,event=port-err,rnr=5ms/20ms,reset": done at once,
+ * one after the other. NULL, or what is wrong with the first that could not be.
+ */
+const char *device_faults(struct daemon *daemon, const char *text);
+/* Begins and ends storms; answers when to be called next. */
+u64 device_faults_run(struct daemon *daemon, u64 now);
+/* The node's ports go up or down, and programs hear of it. */
+void device_port(struct daemon *daemon, bool up);
+
 /* ------------------------------------------------------------ link_command.c */
 
 /* What `vnet fault` and `vnet key` ask: a descriptor with JSON, or -errno. */

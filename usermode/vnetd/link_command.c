@@ -132,6 +132,7 @@ static const char *set_faults(struct daemon *daemon, const char *text)
 		return wrong;
 	for (u32 i = 0; i < daemon->ndevices; i++)
 		link_faults_set(daemon->device[i]->link_memory, &daemon->faults);
+	device_port(daemon, !daemon->faults.down);
 	return NULL;
 }
 
@@ -200,6 +201,8 @@ int link_command(struct daemon *daemon, const char *text)
 	}
 	if (!strncmp(text, "fault ", 6))
 		problem = set_faults(daemon, text + 6);
+	else if (!strncmp(text, "device ", 7))
+		problem = device_faults(daemon, text + 7);
 	else if (!strncmp(text, "settings ", 9))
 		problem = set_settings(daemon, text + 9);
 	else if (!strncmp(text, "key ", 4))

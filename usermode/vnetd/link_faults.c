@@ -42,8 +42,7 @@ static bool parse_with(const char *text, const struct unit *unit, double most, d
 	return unit->name && *value <= most;
 }
 
-/* Microseconds. */
-static bool parse_time(const char *text, u32 *us)
+bool link_parse_time(const char *text, u32 *us)
 {
 	static const struct unit units[] = {
 		{ "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "", 1 }, { NULL, 0 },
@@ -127,7 +126,7 @@ static bool set_value(struct link_faults *f, const char *name, const char *value
 			return parse_share(value, shares[i].share);
 	for (u32 i = 0; i < ARRAY_SIZE(times); i++)
 		if (!strcmp(name, times[i].name))
-			return parse_time(value, times[i].us);
+			return link_parse_time(value, times[i].us);
 	if (!strcmp(name, "rate"))
 		return parse_rate(value, &f->rate);
 	if (!strcmp(name, "seed"))

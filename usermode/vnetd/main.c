@@ -111,6 +111,7 @@ static void run(struct daemon *daemon)
 
 		deadline = earlier(deadline, link_run(daemon, now));
 		deadline = earlier(deadline, cm_run(daemon, now));
+		deadline = earlier(deadline, device_faults_run(daemon, now));
 		deadline = earlier(deadline, park_run(&daemon->park, now));
 		deadline = earlier(deadline, conn_run(daemon, now));
 		deadline = earlier(deadline, client_run(daemon, now));
@@ -155,6 +156,7 @@ int main(int argc, char **argv)
 	}
 	daemon.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	init(&daemon);
+	device_port(&daemon, !daemon.faults.down);
 	log_line("serves %s: %s", daemon.dir, daemon.options.devices);
 	ready_tell(&daemon);
 

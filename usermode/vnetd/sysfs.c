@@ -297,6 +297,17 @@ int sysfs_counters(struct daemon *daemon)
 	return error;
 }
 
+void sysfs_port(struct daemon *daemon, const struct device *device, bool up)
+{
+	char address[ADDRESS_LENGTH], path[PATH_MAX];
+
+	pci_address(address, device);
+	snprintf(path, sizeof(path), PORT_FOLDER "/state", address, device->name);
+	tree_replace(daemon->dir_fd, path, "%s\n", up ? "4: ACTIVE" : "1: DOWN");
+	snprintf(path, sizeof(path), PORT_FOLDER "/phys_state", address, device->name);
+	tree_replace(daemon->dir_fd, path, "%s\n", up ? "5: LinkUp" : "3: Disabled");
+}
+
 static int make_port(struct daemon *daemon, const struct nic_device *made)
 {
 	char address[ADDRESS_LENGTH];

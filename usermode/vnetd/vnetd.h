@@ -182,6 +182,8 @@ struct file *uverbs_channel_file(struct device *device, u32 channel, u32 generat
 void uverbs_client_dead(struct client *client);
 /* Events are waiting in NIC memory (nic_async_take): file them. */
 void uverbs_collect_async(struct device *device);
+/* An event of the device itself (element: its port) for all its contexts. */
+void uverbs_device_event(struct device *device, u32 event, u64 element);
 /*
  * Objects of this device as JSON members, with no comma before or after:
  *   "qps": [{"qpn": 17, "type": "RC", "state": "RTS", "pid": 4711,

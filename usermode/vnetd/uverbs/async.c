@@ -284,7 +284,7 @@ void uverbs_collect_async(struct device *device)
 	}
 }
 
-void uv_device_event(struct device *device, u32 event, u64 element)
+void uverbs_device_event(struct device *device, u32 event, u64 element)
 {
 	struct uv_events *events;
 	struct uctx *ctx;

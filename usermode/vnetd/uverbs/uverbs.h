@@ -424,8 +424,6 @@ void uv_events_detach(struct uv_object *obj);
 void uv_events_put(struct uv_events *events);
 /* The program closed it. */
 void uv_events_closed(struct uv_events *events);
-/* An event of the device itself (element: its port) for all its contexts. */
-void uv_device_event(struct device *device, u32 event, u64 element);
 
 /* -- cq.c */
 int uv_create_cq(struct uv_request *req);
