@@ -116,6 +116,9 @@ enum vnet_wr_opcode {
 	 * for queues that the kernel itself posts to.
 	 */
 	VNET_WR_REG_MR = 10,
+	/* Eight bytes, written at once. */
+	VNET_WR_ATOMIC_WRITE = 15,
+	VNET_WR_MAX = VNET_WR_ATOMIC_WRITE,
 };
 
 enum vnet_wr_flags {
@@ -260,6 +263,7 @@ enum vnet_wc_opcode {
 	VNET_WC_LOCAL_INV = 6,
 	/* Not one of ibv's: only for the kernel's queues. */
 	VNET_WC_REG_MR = 8,
+	VNET_WC_ATOMIC_WRITE = 9,
 	VNET_WC_RECV = 128,
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
 };

@@ -9,6 +9,8 @@ static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
 {
 	if (wqe->opcode == VNET_WR_ATOMIC_FETCH_ADD)
 		return old + wqe->rdma.compare_add;
+	if (wqe->opcode == VNET_WR_ATOMIC_WRITE)
+		return wqe->rdma.compare_add;
 	return old == wqe->rdma.compare_add ? wqe->rdma.swap : old;
 }
 

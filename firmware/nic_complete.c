@@ -141,6 +141,7 @@ static u8 nic_send_opcode(u8 wr_opcode)
 		[VNET_WR_BIND_MW] = VNET_WC_BIND_MW,
 		[VNET_WR_SEND_INV] = VNET_WC_SEND,
 		[VNET_WR_REG_MR] = VNET_WC_REG_MR,
+		[VNET_WR_ATOMIC_WRITE] = VNET_WC_ATOMIC_WRITE,
 	};
 
 	return wr_opcode < sizeof(opcode) ? opcode[wr_opcode] : VNET_WC_SEND;

@@ -340,7 +340,7 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 }
 
 /* Where requests name the SRQ, that has the CQ, as long as it is locked. */
-static struct nic_cq *nic_named_cq(const struct nic_delivery *d)
+static NIC_COLD struct nic_cq *nic_named_cq(const struct nic_delivery *d)
 {
 	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
 

@@ -36,6 +36,11 @@ void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index);
  * VNET_WC_SUCCESS or why not.
  */
 u32 nic_gather(struct nic_request *r, u32 access);
+/*
+ * The same for an atomic write: what is to be written stands in the request's
+ * rdma.compare_add then.
+ */
+u32 nic_gather_word(struct nic_request *r);
 /* Requests on keys only: no peer, no data. A status, or NIC_EXEC_WAIT. */
 u32 nic_do_local(struct nic_request *r);
 /* A request failed: what becomes of the QP. */

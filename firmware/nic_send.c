@@ -16,6 +16,7 @@
 #define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
+#define ATOMIC_WRITE OP(VNET_WR_ATOMIC_WRITE)
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
 /* What each transport can do (IB vol 1, table 37). */
@@ -25,7 +26,7 @@ u32 nic_opcodes_of(u8 type)
 	case NIC_QPT_RC:
 	case NIC_QPT_XRC_INI:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) | ATOMICS |
-		       KEYS;
+		       ATOMIC_WRITE | KEYS;
 	case NIC_QPT_UC:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | KEYS;
 	case NIC_QPT_UD:
@@ -76,6 +77,22 @@ u32 nic_gather(struct nic_request *r, u32 access)
 		r->nlocal++;
 	}
 	return r->length > NIC_MAX_MSG ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+NIC_COLD u32 nic_gather_word(struct nic_request *r)
+{
+	struct nic_piece here = { .addr = (u64)(unsigned long)&r->wqe.rdma.compare_add,
+				  .length = 8,
+				  .space = NIC_SPACE_POINTER };
+	u32 status = nic_gather(r, 0);
+
+	if (status)
+		return status;
+	if (r->length != 8)
+		return VNET_WC_LOC_LEN_ERR;
+	return plat_copy(r->nic, &here, 1, r->local, r->nlocal, 8) == NIC_COPY_OK ?
+		       VNET_WC_SUCCESS :
+		       VNET_WC_LOC_PROT_ERR;
 }
 
 /* ---------------------------------------------------------------- the peer */
@@ -183,7 +200,8 @@ static u32 nic_do_send(struct nic_request *r)
 }
 
 /* Memory of a request that names an SRQ is of that one's domain. */
-static bool nic_check_named(struct nic_request *r, u32 access, u64 length, struct nic_piece *piece)
+static NIC_COLD bool nic_check_named(struct nic_request *r, u32 access, u64 length,
+				     struct nic_piece *piece)
 {
 	const struct nic_srq *srq;
 
@@ -195,7 +213,9 @@ static bool nic_check_named(struct nic_request *r, u32 access, u64 length, struc
 }
 
 /* Check the remote side of a one-sided operation. */
-static u32 nic_check_remote(struct nic_request *r, u32 access, u64 length, struct nic_piece *piece)
+static inline __attribute__((__always_inline__)) u32 nic_check_remote(struct nic_request *r,
+								      u32 access, u64 length,
+								      struct nic_piece *piece)
 {
 	const struct vnet_wqe_rdma *rdma = &r->wqe.rdma;
 
@@ -313,6 +333,29 @@ static u32 nic_do_atomic(struct nic_request *r)
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
+static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
+{
+	struct nic_piece remote;
+	enum nic_copy_result result;
+	u64 old;
+	u32 status;
+
+	status = nic_gather_word(r);
+	if (status)
+		return status;
+	if (!r->qp->attr.max_rd_atomic)
+		return VNET_WC_LOC_QP_OP_ERR;
+	if (!r->peer->attr.max_dest_rd_atomic || r->wqe.rdma.remote_addr % 8)
+		return nic_refused(r, VNET_WC_REM_INV_REQ_ERR);
+	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, 8, &remote);
+	if (status)
+		return status;
+	if (!nic_atomic(r->nic, r->qp, NIC_INTENT_REQUEST, r->qp->sq_cons, &r->wqe, &remote, &old,
+			&result))
+		return nic_no_answer(r);
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : nic_copy_status(r, result, false);
+}
+
 /* ----------------------------------------------------------------- datagrams */
 
 /* Who gets a datagram: NULL if nobody may (counted). */
@@ -382,7 +425,7 @@ static u32 nic_do_datagram(struct nic_request *r)
  * The target of an extended reliable connection, and in its domain the SRQ that the
  * request names: VNET_WC_SUCCESS; or what the request comes to without.
  */
-static u32 nic_find_target(struct nic_request *r)
+static NIC_COLD u32 nic_find_target(struct nic_request *r)
 {
 	struct nic_qp *qp = r->qp, *peer = nic_find_qp(r->nic, qp->attr.dest_qpn);
 	u8 state;
@@ -421,6 +464,8 @@ static u32 nic_do_connected(struct nic_request *r)
 		return nic_do_write_imm(r);
 	case VNET_WR_RDMA_READ:
 		return nic_do_read(r);
+	case VNET_WR_ATOMIC_WRITE:
+		return nic_do_atomic_write(r);
 	default:
 		return nic_do_atomic(r);
 	}
@@ -447,7 +492,7 @@ static u32 nic_execute(struct nic_request *r)
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
-	if (unlikely(opcode > VNET_WR_REG_MR || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
+	if (unlikely(opcode > VNET_WR_MAX || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
 		return VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);

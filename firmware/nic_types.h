@@ -27,6 +27,9 @@ void *memset(void *dst, int c, size_t n);
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
+/* What plain traffic never does: kept out of its way, and out of its registers. */
+#define NIC_COLD __attribute__((__noinline__, __cold__))
+
 /* Lines that are wanted soon: they travel while others are waited for. */
 #define nic_prefetch(p) __builtin_prefetch((p), 0)
 #define nic_prefetch_write(p) __builtin_prefetch((p), 1)

@@ -96,8 +96,9 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	if (op->qp_type == NIC_QPT_UD && op->opcode != VNET_WR_SEND &&
 	    op->opcode != VNET_WR_SEND_IMM)
 		return false;
-	if (op->qp_type == NIC_QPT_UC && op->opcode >= VNET_WR_RDMA_READ &&
-	    op->opcode <= VNET_WR_ATOMIC_FETCH_ADD)
+	if (op->qp_type == NIC_QPT_UC &&
+	    ((op->opcode >= VNET_WR_RDMA_READ && op->opcode <= VNET_WR_ATOMIC_FETCH_ADD) ||
+	     op->opcode == VNET_WR_ATOMIC_WRITE))
 		return false;
 	switch (op->opcode) {
 	case VNET_WR_SEND:
@@ -116,6 +117,7 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 		return !payload_len && nic_piece_ok(op, nic_le32(op->read_len));
 	case VNET_WR_ATOMIC_CMP_SWP:
 	case VNET_WR_ATOMIC_FETCH_ADD:
+	case VNET_WR_ATOMIC_WRITE:
 		return !payload_len;
 	default:
 		return false;

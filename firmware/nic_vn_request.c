@@ -14,7 +14,9 @@
 /* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
 #define NIC_NO_QPN 0xffffffu
 #define OP(n) (1u << (n))
-#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
+#define ATOMIC_WRITE OP(VNET_WR_ATOMIC_WRITE)
+/* Their operands are all that travels. */
+#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD) | ATOMIC_WRITE)
 #define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
@@ -73,6 +75,8 @@ static u32 nic_sending_gather(struct nic_sending *s)
 	struct nic_request *r = &s->r;
 	u32 i, status;
 
+	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
+		return nic_gather_word(r);
 	status = nic_gather(r, READS & OP(r->wqe.opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
 	if (status)
 		return status;
@@ -281,7 +285,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			return true;
 		nic_fetch(&s->r, ring, qp->sq_cons);
 		s->r.length = 0;
-		if (!status && (ATOMICS & OP(s->r.wqe.opcode & 31)))
+		if (!status && (ATOMICS & ~ATOMIC_WRITE & OP(s->r.wqe.opcode & 31)))
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
@@ -453,7 +457,7 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	packet.length = ep->length[i];
 	nic_fetch(&s->r, ring, packet.sq_index);
 	packet.opcode = s->r.wqe.opcode;
-	status = packet.opcode <= VNET_WR_REG_MR ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
+	status = packet.opcode <= VNET_WR_MAX ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
 	if (!status && !(ATOMICS & OP(packet.opcode)) &&
 	    (u64)packet.offset + packet.length > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
@@ -584,7 +588,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	}
 	nic_fetch(&s->r, ring, ep->sq_next);
 	opcode = s->r.wqe.opcode;
-	if (opcode > VNET_WR_REG_MR || !(nic_opcodes_of(qp->kind) & OP(opcode)))
+	if (opcode > VNET_WR_MAX || !(nic_opcodes_of(qp->kind) & OP(opcode)))
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
 	if (KEYS & OP(opcode))
 		return nic_send_local(s);

@@ -364,7 +364,10 @@ static void nic_arrive_atomic(struct nic_arrival_op *a)
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
 		return;
 	}
-	if (!nic_arrival_memory(a, NIC_ACCESS_REMOTE_ATOMIC, 8, &remote))
+	if (!nic_arrival_memory(a,
+				op->opcode == VNET_WR_ATOMIC_WRITE ? NIC_ACCESS_REMOTE_WRITE :
+								     NIC_ACCESS_REMOTE_ATOMIC,
+				8, &remote))
 		return;
 	wqe.rdma.compare_add = nic_le64(op->compare_add);
 	wqe.rdma.swap = nic_le64(op->swap);
@@ -505,8 +508,9 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 		a->again = true;
 		if (a->op->opcode == VNET_WR_RDMA_READ)
 			nic_arrive_read(a);
-		else if (a->op->opcode >= VNET_WR_ATOMIC_CMP_SWP &&
-			 a->op->opcode <= VNET_WR_ATOMIC_FETCH_ADD)
+		else if ((a->op->opcode >= VNET_WR_ATOMIC_CMP_SWP &&
+			  a->op->opcode <= VNET_WR_ATOMIC_FETCH_ADD) ||
+			 a->op->opcode == VNET_WR_ATOMIC_WRITE)
 			nic_atomic_again(a, psn);
 		else
 			nic_answer(a, VNET_ACK_DONE, 0);

@@ -17,14 +17,14 @@
 	 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
 #define SEND_OPS_RC                                                                                \
 	(SEND_OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |              \
-	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE)
 
 #define OPCODES_UC                                                                                 \
 	(OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV) | OPCODE(VNET_WR_BIND_MW) |       \
 	 OPCODE(VNET_WR_LOCAL_INV))
 #define OPCODES_RC                                                                                 \
 	(OPCODES_UC | OPCODE(VNET_WR_RDMA_READ) | OPCODE(VNET_WR_ATOMIC_CMP_SWP) |                 \
-	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD))
+	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD) | OPCODE(VNET_WR_ATOMIC_WRITE))
 
 /* What each type of queue pair can be asked, in both ways of posting. */
 struct qp_abilities {

@@ -53,6 +53,7 @@ static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
 		wqe_set_remote(wqe, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 		return 0;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:

@@ -23,6 +23,7 @@ static_assert((int)VNET_WR_ATOMIC_FETCH_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD, "opc
 static_assert((int)VNET_WR_LOCAL_INV == IBV_WR_LOCAL_INV, "opcodes are ibv's");
 static_assert((int)VNET_WR_BIND_MW == IBV_WR_BIND_MW, "opcodes are ibv's");
 static_assert((int)VNET_WR_SEND_INV == IBV_WR_SEND_WITH_INV, "opcodes are ibv's");
+static_assert((int)VNET_WR_ATOMIC_WRITE == IBV_WR_ATOMIC_WRITE, "opcodes are ibv's");
 static_assert((int)VNET_WR_FENCE == IBV_SEND_FENCE, "flags are ibv's");
 static_assert((int)VNET_WR_SIGNALED == IBV_SEND_SIGNALED, "flags are ibv's");
 static_assert((int)VNET_WR_SOLICITED == IBV_SEND_SOLICITED, "flags are ibv's");
@@ -36,7 +37,8 @@ static_assert(offsetof(struct vnet_sge, lkey) == offsetof(struct ibv_sge, lkey),
 #define OPCODES_SEND (OPCODE(VNET_WR_SEND) | OPCODE(VNET_WR_SEND_IMM))
 #define OPCODES_WRITE (OPCODE(VNET_WR_RDMA_WRITE) | OPCODE(VNET_WR_RDMA_WRITE_IMM))
 /* Inline data stands for what is read from memory here and now. */
-#define OPCODES_INLINE (OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV))
+#define OPCODES_INLINE                                                                             \
+	(OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV) | OPCODE(VNET_WR_ATOMIC_WRITE))
 
 /* Two neighbouring 32-bit fields as the word that they make up. */
 static inline uint64_t wqe_pair(uint32_t first, uint32_t second)

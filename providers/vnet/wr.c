@@ -8,6 +8,7 @@
  * batch. Errors are kept until then, and end the whole batch.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "vnet.h"
 #include "wqe.h"
@@ -85,6 +86,12 @@ static inline struct vnet_send_wqe *begin(struct ibv_qp_ex *ibqp, uint32_t opcod
 	return begin_with(ibqp, opcode, 0, imm);
 }
 
+static inline void set_control(struct vnet_qp *qp, uint32_t flags, uint32_t num_sge)
+{
+	qp->wr_control |= wqe_control(0, flags, num_sge, 0);
+	wqe_set_control(qp->wr_wqe, qp->wr_control);
+}
+
 static void wr_send(struct ibv_qp_ex *ibqp)
 {
 	begin(ibqp, VNET_WR_SEND, 0);
@@ -136,6 +143,18 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t 
 	wqe_set_atomic(wqe, add, 0);
 }
 
+/* As inline data, however little of that the queue pair has: a slot has room for an SGE. */
+static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
+			    const void *atomic_wr)
+{
+	struct vnet_send_wqe *wqe = begin(ibqp, VNET_WR_ATOMIC_WRITE, 0);
+
+	wqe_set_remote(wqe, remote_addr, rkey);
+	memcpy(wqe_data(wqe), atomic_wr, 8);
+	wqe_set_inline_len(wqe, 8);
+	set_control(to_vqp_ex(ibqp), VNET_WR_INLINE, 0);
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
 {
 	begin(ibqp, VNET_WR_LOCAL_INV, invalidate_rkey);
@@ -183,12 +202,6 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah, uint32_t r
 		fail(qp, EINVAL);
 	else
 		wqe_set_address(qp->wr_wqe, ah, remote_qpn, remote_qkey);
-}
-
-static inline void set_control(struct vnet_qp *qp, uint32_t flags, uint32_t num_sge)
-{
-	qp->wr_control |= wqe_control(0, flags, num_sge, 0);
-	wqe_set_control(qp->wr_wqe, qp->wr_control);
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge, const struct ibv_sge *sg_list)
@@ -289,6 +302,7 @@ void vnet_qp_set_wr_ops(struct vnet_qp *qp)
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_atomic_write = wr_atomic_write;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_local_inv = wr_local_inv;
 

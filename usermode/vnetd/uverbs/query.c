@@ -41,6 +41,9 @@ enum {
 	ODP_ALL = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
 };
 
+/* Beyond 32 bits: IBV_DEVICE_ATOMIC_WRITE, which older headers of the kernel lack. */
+#define DEVICE_ATOMIC_WRITE (1ull << 40)
+
 static void fill_device(const struct device *device, struct ib_uverbs_query_device_resp *resp)
 {
 	const struct nic *nic = &device->nic;
@@ -109,7 +112,7 @@ int uv_ex_query_device(struct uv_request *req)
 		.max_dm_size = UV_MAX_DM_SIZE,
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,
-		.device_cap_flags_ex = UV_DEVICE_CAPS,
+		.device_cap_flags_ex = UV_DEVICE_CAPS | DEVICE_ATOMIC_WRITE,
 	};
 	struct ib_uverbs_ex_query_device cmd;
 	int err;
