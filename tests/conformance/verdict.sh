@@ -109,6 +109,17 @@ judge_pingpong_side() {	# FILE PROGRAM OPTIONS...
 	FIGURE="$(sed -nE 's/.* = ([0-9.]+) usec\/iter$/\1/p' "$file") us"
 }
 
+# It measures nothing.
+judge_xsrq() {	# OUT PROGRAM OPTIONS...
+	local side
+
+	for side in server client; do
+		[[ $(tail -n 1 "$1.$side") == success ]] ||
+			{ REASON="$side: it does not say success"; return 1; }
+	done
+	FIGURE=
+}
+
 judge_pingpong() {	# OUT PROGRAM OPTIONS...
 	local out=$1 side
 	shift
@@ -123,6 +134,7 @@ judge_pair() {	# OUT PROGRAM OPTIONS...
 
 	words=$(complaints "$1.server" "$1.client") && { fail "it complains: $words"; return; }
 	case $2 in
+	*_xsrq_pingpong) judge_xsrq "$@" ;;
 	*_pingpong) judge_pingpong "$@" ;;
 	*) judge_perftest "$@" ;;
 	esac

@@ -199,6 +199,26 @@ static void atomics(struct end *a, struct end *b, u32 rounds)
 	CHECK(*word == rounds * 3ull);
 }
 
+static void atomic_writes(struct end *a, struct end *b, u32 rounds)
+{
+	u64 *word = (u64 *)(void *)(b->side->data + HALF), *value = (u64 *)(void *)a->side->data;
+	u32 i;
+
+	for (i = 0; i < rounds; i++) {
+		struct vnet_send_wqe w = request(VNET_WR_ATOMIC_WRITE, i);
+		struct vnet_cqe cqe;
+
+		w.rdma.remote_addr = (u64)(unsigned long)word;
+		w.rdma.rkey = b->side->key;
+		*value = 0x123456789ull * (i + 1);
+		end_send(a, &w, 0, 8);
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		CHECK(cqe.opcode == VNET_WC_ATOMIC_WRITE);
+		CHECK(*word == *value && *value == 0x123456789ull * (i + 1));
+	}
+}
+
 static void datagrams(struct end *a, struct end *b, u32 n)
 {
 	u32 i;
@@ -234,6 +254,14 @@ static void connect_two(u8 type, bool srq)
 	end_connect(connected[0], connected[1]);
 }
 
+/* The near one is where requests come from; the far one has the SRQ, too. */
+static void connect_extended(void)
+{
+	connected[0] = end_make(&side[0], NIC_QPT_XRC_INI, false);
+	connected[1] = end_make(&side[1], NIC_QPT_XRC_TGT, false);
+	end_connect(connected[0], connected[1]);
+}
+
 static void everything(u32 n)
 {
 	struct end *a, *b;
@@ -246,6 +274,13 @@ static void everything(u32 n)
 	one_writes_and_reads(connected[0], connected[1], n);
 	writes_with_immediate(connected[0], connected[1], n);
 	atomics(connected[0], connected[1], n);
+	atomic_writes(connected[0], connected[1], n);
+	connect_extended();
+	stream_sends(connected[0], connected[1], n, 16, true);
+	one_writes_and_reads(connected[0], connected[1], n);
+	writes_with_immediate(connected[0], connected[1], n);
+	atomics(connected[0], connected[1], n);
+	atomic_writes(connected[0], connected[1], n);
 	connect_two(NIC_QPT_UC, false);
 	stream_sends(connected[0], connected[1], n, 16, false);
 	a = end_make(&side[0], NIC_QPT_UD, false);
@@ -275,6 +310,57 @@ static void test_clean(void)
 	print_counters();
 	/* Only what waited for a receive is sent again. */
 	CHECK(side[0].nic.hdr->counters.retransmitted <= side[0].nic.hdr->counters.nacks_received);
+	world_free();
+}
+
+/* What names no SRQ of the target's domain is refused, and ends the connection. */
+static void refuse_named(u32 srqn, u8 opcode)
+{
+	struct vnet_send_wqe w = request(opcode, 5);
+	struct vnet_cqe cqe;
+
+	connect_extended();
+	connected[0]->named = srqn;
+	w.rdma.remote_addr = (u64)(unsigned long)connected[1]->side->data;
+	w.rdma.rkey = connected[1]->side->key;
+	end_send(connected[0], &w, 0, 64);
+	cqe = end_wait(connected[0]);
+	CHECK(cqe.status == VNET_WC_REM_INV_REQ_ERR && cqe.wr_id == 5);
+}
+
+static void test_named(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 9);
+	struct vnet_cqe cqe;
+	struct end *basic;
+
+	world_make(1, &config);
+	basic = end_make(&side[1], NIC_QPT_RC, true);
+	refuse_named(0, VNET_WR_SEND);
+	refuse_named(15, VNET_WR_RDMA_WRITE);
+	refuse_named(basic->srqn, VNET_WR_RDMA_READ);
+
+	/* It goes in the midst of a message of many packets. */
+	connect_extended();
+	end_recv(connected[1], 1, 0, 1000000);
+	end_send(connected[0], &w, 0, 1000000);
+	while (!connected[1]->rq.hdr->cons)
+		pass(1000);
+	CHECK(!end_poll(connected[0], &cqe));
+	CHECK(nic_srq_destroy(&side[1].nic, connected[1]->srqn) == NIC_OK);
+	cqe = end_wait(connected[0]);
+	CHECK(cqe.status == VNET_WC_REM_INV_REQ_ERR);
+	CHECK(!end_poll(connected[1], &cqe));
+
+	/* The target fails instead: what had been received so far is flushed. */
+	connect_extended();
+	end_recv(connected[1], 2, 0, 1000000);
+	end_send(connected[0], &w, 0, 1000000);
+	while (!connected[1]->rq.hdr->cons)
+		pass(1000);
+	end_state(connected[1], NIC_QPS_ERR, NULL);
+	cqe = end_wait(connected[1]);
+	CHECK(cqe.status == VNET_WC_WR_FLUSH_ERR && cqe.wr_id == 2);
 	world_free();
 }
 
@@ -496,6 +582,7 @@ int main(int argc, char **argv)
 	} tests[] = { { "clean", test_clean },
 		      { "lossy", test_lossy },
 		      { "frames", test_frames },
+		      { "named", test_named },
 		      { "strangers", test_strangers },
 		      { "lives", test_lives } };
 	u32 i;
@@ -506,6 +593,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s clean|lossy|frames|strangers|lives\n", argv[0]);
+	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives\n", argv[0]);
 	return 2;
 }

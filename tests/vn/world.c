@@ -306,6 +306,7 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 				   .max_send_sge = 2,
 				   .max_recv_sge = 2,
 				   .pdn = 1 };
+	bool ini = type == NIC_QPT_XRC_INI, tgt = type == NIC_QPT_XRC_TGT;
 
 	CHECK(nends < 128);
 	memset(e, 0, sizeof(*e));
@@ -320,22 +321,27 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 						     .channel = NIC_NONE }) == NIC_OK);
 	e->sq = queue_make(s, 256, 7);
 	e->rq = queue_make(s, 256, 6);
-	if (srq) {
+	if (srq || tgt) {
 		e->srqn = s->next_srq++;
 		CHECK(nic_srq_create(&s->nic, e->srqn,
 				     &(struct nic_srq_params){ .ring = e->rq.offset,
 							       .entries = 256,
 							       .stride_shift = 6,
 							       .max_sge = 2,
-							       .pdn = 1 }) == NIC_OK);
+							       .pdn = 1,
+							       .xrcdn = tgt ? 3 : 0,
+							       .cqn = tgt ? e->cqn : 0 }) ==
+		      NIC_OK);
 	}
 	p.qpn = e->qpn = s->next_qp++ | 0x1000;
 	p.sq_ring = e->sq.offset;
 	p.sq_entries = 256;
-	p.srqn = e->srqn;
-	p.rq_ring = srq ? 0 : e->rq.offset;
-	p.rq_entries = srq ? 0 : 256;
-	p.send_cqn = p.recv_cqn = e->cqn;
+	p.srqn = tgt ? 0 : e->srqn;
+	p.rq_ring = srq || ini || tgt ? 0 : e->rq.offset;
+	p.rq_entries = srq || ini || tgt ? 0 : 256;
+	p.send_cqn = tgt ? 0 : e->cqn;
+	p.recv_cqn = ini || tgt ? 0 : e->cqn;
+	p.xrcdn = tgt ? 3 : 0;
 	CHECK(nic_qp_create(&s->nic, &p) == NIC_OK);
 	return e;
 }
@@ -369,8 +375,10 @@ void end_state(struct end *e, u8 to, const struct end *peer)
 		m = 1 | 128 | 256 | (1 << 20) | (1 << 12);
 	if (e->type == NIC_QPT_UC && to == NIC_QPS_RTS)
 		m = 1 | (1 << 16);
-	if (peer)
+	if (peer) {
 		memcpy(a.dgid, peer->side->nic.hdr->gid[0], 16);
+		e->named = peer->srqn;
+	}
 	CHECK(nic_qp_modify(&e->side->nic, e->qpn, &a, m, 0, to) == NIC_OK);
 }
 
@@ -398,6 +406,7 @@ void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 le
 				.lkey = e->side->key };
 
 	w.num_sge = length != 0;
+	w.srqn = e->named;
 	memcpy(slot, &w, sizeof(w));
 	memcpy(slot + sizeof(w), &sge, sizeof(sge));
 	e->sq.hdr->prod = ++e->sq_prod;

@@ -46,6 +46,8 @@ struct side {
 struct end {
 	struct side *side;
 	u32 qpn, cqn, srqn;
+	/* That requests name, of the peer. */
+	u32 named;
 	u8 type;
 	struct queue sq, rq, cq;
 	u32 sq_prod, rq_prod, cq_cons;
