@@ -272,6 +272,8 @@ void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_mes
 int am_drain(struct am_eb *eb); /* fills the queues, runs nothing; how much was found */
 int am_progress(struct am_eb *eb); /* AM_Poll() under the lock */
 void am_yield(struct am_eb *eb); /* in a loop that waits for others */
+void am_let_others(const struct am_eb *eb); /* the same, and keeps the lock */
+void am_local_processes(int n); /* of the job, on this machine */
 
 /* am_dispatch.c */
 void am_run_message(struct am_buffer *buffer);

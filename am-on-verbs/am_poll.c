@@ -166,13 +166,31 @@ int am_progress(struct am_eb *eb)
 	return n;
 }
 
-/* Others may need the processor to do what is waited for. */
+/*
+ * Who is waited for needs a processor. Where there is one for each process of the job, to
+ * offer this one lets in strangers only; but not to other threads, which want the lock.
+ */
+static bool crowded = true;
+
+void am_local_processes(int n)
+{
+	cpu_set_t cpus;
+
+	crowded = sched_getaffinity(0, sizeof(cpus), &cpus) || n > CPU_COUNT(&cpus);
+}
+
+void am_let_others(const struct am_eb *eb)
+{
+	if (eb->idle >= IDLE_YIELDS && (crowded || eb->parallel))
+		sched_yield();
+}
+
 void am_yield(struct am_eb *eb)
 {
 	if (eb->idle < IDLE_YIELDS)
 		return;
 	am_unlock(eb);
-	sched_yield();
+	am_let_others(eb);
 	am_lock(eb);
 }
 

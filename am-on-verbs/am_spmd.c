@@ -110,6 +110,9 @@ int AM_SPMDStartup(int type, eb_t *eb, ep_t *ep)
 	}
 	spmd.rank = job_rank(spmd.job);
 	spmd.size = job_size(spmd.job);
+	/* Of a process that is alone nobody knows with whom it speaks. */
+	if (spmd.size > 1)
+		am_local_processes(job_local_size(spmd.job));
 	am_system_handler(BARRIER_HANDLER, barrier_handler);
 	err = AM_Init();
 	if (!err)

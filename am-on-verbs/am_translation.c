@@ -8,31 +8,56 @@
 
 #define MAX_TRANSLATIONS (1 << 20)
 
-static bool in_table(ep_t ea, int index)
-{
-	return index >= 0 && index < ea->ntranslations;
-}
-
 static void bind_entry(struct am_entry *entry, const en_t *name, tag_t tag)
 {
 	*entry = (struct am_entry){ .inuse = true, .name = *name, .tag = tag };
 }
 
-int AM_Map(ep_t ea, int index, en_t name, tag_t tag)
+/* Entry @i, and the lock of @ea's bundle. AM_OK, or why not, and no lock. */
+static int lock_entry(ep_t ea, int i, struct am_entry **entry)
 {
-	int err = AM_OK;
-
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
 	if (!ea)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
-	if (!in_table(ea, index))
+	if (i >= 0 && i < ea->ntranslations) {
+		*entry = &ea->entry[i];
+		return AM_OK;
+	}
+	am_unlock(ea->eb);
+	return AM_ERR_BAD_ARG;
+}
+
+/* A field of entry @i into @to, if it is bound. */
+static int get_field(ep_t ea, int i, void *to, size_t offset, size_t size)
+{
+	struct am_entry *entry;
+	int err = lock_entry(ea, i, &entry);
+
+	if (err)
+		return err;
+	if (!to)
 		err = AM_ERR_BAD_ARG;
-	else if (ea->entry[index].inuse)
+	else if (entry->inuse)
+		memcpy(to, (const char *)entry + offset, size);
+	else
+		err = AM_ERR_RESOURCE;
+	am_unlock(ea->eb);
+	return err;
+}
+
+int AM_Map(ep_t ea, int index, en_t name, tag_t tag)
+{
+	struct am_entry *entry;
+	int err = lock_entry(ea, index, &entry);
+
+	if (err)
+		return err;
+	if (entry->inuse)
 		err = AM_ERR_IN_USE;
 	else
-		bind_entry(&ea->entry[index], &name, tag);
+		bind_entry(entry, &name, tag);
 	am_unlock(ea->eb);
 	return err;
 }
@@ -59,78 +84,36 @@ int AM_MapAny(ep_t ea, int *index, en_t name, tag_t tag)
 
 int AM_UnMap(ep_t ea, int index)
 {
-	int err = AM_OK;
+	struct am_entry *entry;
+	int err = lock_entry(ea, index, &entry);
 
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	if (!in_table(ea, index))
+	if (err)
+		return err;
+	if (!entry->inuse)
 		err = AM_ERR_BAD_ARG;
-	else if (!ea->entry[index].inuse)
-		err = AM_ERR_BAD_ARG;
-	else if (ea->entry[index].outstanding)
+	else if (entry->outstanding)
 		err = AM_ERR_IN_USE;
 	else
-		ea->entry[index].inuse = false;
+		entry->inuse = false;
 	am_unlock(ea->eb);
 	return err;
 }
 
 int AM_GetTranslationInuse(ep_t ea, int i)
 {
-	int err;
+	bool inuse;
 
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	if (!in_table(ea, i))
-		err = AM_ERR_BAD_ARG;
-	else
-		err = ea->entry[i].inuse ? AM_OK : AM_ERR_RESOURCE;
-	am_unlock(ea->eb);
-	return err;
+	return get_field(ea, i, &inuse, offsetof(struct am_entry, inuse), sizeof(inuse));
 }
 
 int AM_GetTranslationTag(ep_t ea, int i, tag_t *tag)
 {
-	int err = AM_OK;
-
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea || !tag)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	if (!in_table(ea, i))
-		err = AM_ERR_BAD_ARG;
-	else if (ea->entry[i].inuse)
-		*tag = ea->entry[i].tag;
-	else
-		err = AM_ERR_RESOURCE;
-	am_unlock(ea->eb);
-	return err;
+	return get_field(ea, i, tag, offsetof(struct am_entry, tag), sizeof(*tag));
 }
 
 int AM_GetTranslationName(ep_t ea, int i, en_t *gan)
 {
-	int err = AM_OK;
-
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea || !gan)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	if (!in_table(ea, i))
-		err = AM_ERR_BAD_ARG;
-	else if (ea->entry[i].inuse)
-		*gan = ea->entry[i].name;
-	else
-		err = AM_ERR_RESOURCE;
-	am_unlock(ea->eb);
-	return err;
+	return get_field(ea, i, gan, offsetof(struct am_entry, name), sizeof(*gan));
 }
 
 int AM_GetNumTranslations(ep_t ep, int *pntrans)

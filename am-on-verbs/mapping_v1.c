@@ -25,7 +25,6 @@
  * messages of different classes may overtake each other.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +33,6 @@
 #define WRITES 4u /* work requests of the core's */
 #define FRAGMENT_MAX 4096u
 #define ACKS 2u /* under way */
-#define IDLE_YIELDS 100u /* looks that find nothing until others get the processor */
 /* In a wr_id: */
 #define WR_BOARD 4u /* a write to the other side's board */
 #define WR_ACK 8u /* an acknowledgement of fragments */
@@ -606,8 +604,7 @@ static void wait_for_transfer(struct am_conn *conn, const struct transfer *t)
 		if (am_drain(conn->eb))
 			continue;
 		probe(conn);
-		if (conn->eb->idle > IDLE_YIELDS)
-			sched_yield();
+		am_let_others(conn->eb);
 	}
 }
 
