@@ -255,6 +255,14 @@ void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 
 void am_device_close(struct am_device *device)
 {
+	/*
+	 * Before the watch ends: its thread gives back memory of its own then, perhaps from
+	 * within a region, and there would be nobody to read of that.
+	 */
+	pthread_mutex_lock(&device->region_lock);
+	for (struct am_region *r = device->regions; r; r = r->next)
+		am_watch_remove(device, r->begin, r->end);
+	pthread_mutex_unlock(&device->region_lock);
 	am_watch_close(device);
 	am_copies_close(device);
 	free_list(device->regions);

@@ -25,15 +25,27 @@ static uint64_t bounce(struct sc_peer *peer)
 	return (uintptr_t)peer->bounce + (peer->posted & (sc.ring - 1)) * SC_BOUNCE;
 }
 
-static void post(struct sc_peer *peer, struct ibv_send_wr *wr, const struct sc_sent *sent,
-		 uint32_t rkey, bool signal)
+/* What the next work request is for. */
+static void note(struct sc_peer *peer, const char *what, uint64_t address, uint32_t length,
+		 uint32_t *pending)
+{
+	struct sc_sent *sent = sc_next(peer);
+
+	sent->what = what;
+	sent->address = address;
+	sent->length = length;
+	sent->bounced = 0;
+	sent->pending = pending;
+}
+
+static void post(struct sc_peer *peer, struct ibv_send_wr *wr, uint32_t rkey, bool signal)
 {
 	wr->num_sge = 1;
-	wr->wr.rdma.remote_addr = sent->address;
+	wr->wr.rdma.remote_addr = sc_next(peer)->address;
 	wr->wr.rdma.rkey = rkey;
 	if (signal)
 		wr->send_flags |= IBV_SEND_SIGNALED;
-	sc_post(peer, wr, sent);
+	sc_post(peer, wr);
 }
 
 /* The sge of @n bytes here, or fewer; false: they cannot be registered. */
@@ -57,31 +69,51 @@ static bool waits(const uint32_t *pending)
 	return pending && pending != &sc.outstanding;
 }
 
+/* What is short arrives beside the work request, and is copied from there. */
+static void read_short(struct sc_peer *peer, const struct sc_lookup *key, void *to,
+		       uint64_t address, uint32_t n, uint32_t *pending, bool signal)
+{
+	struct ibv_send_wr *wr = &peer->read;
+
+	sc_room(peer, 1);
+	note(peer, "read", address, n, pending);
+	sc_next(peer)->bounced = (uint8_t)n;
+	sc_next(peer)->to = to;
+	++*pending;
+	peer->read_sge.addr = bounce(peer);
+	peer->read_sge.length = n;
+	wr->wr.rdma.remote_addr = address;
+	wr->wr.rdma.rkey = key->rkey;
+	wr->send_flags = signal ? IBV_SEND_SIGNALED : 0;
+	sc_post(peer, wr);
+}
+
 /* Some of it; how much. */
 static size_t get(struct sc_peer *peer, void *to, uint64_t address, size_t n, uint32_t *pending)
 {
-	struct sc_sent sent = { .what = "read", .address = address, .pending = pending };
+	const struct sc_lookup *key;
+	struct ibv_send_wr wr;
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = { .sg_list = &sge, .opcode = IBV_WR_RDMA_READ };
-	struct sc_lookup key;
 	size_t length;
 
 	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
 	key = sc_key(peer, address, n, false, "read");
-	length = smaller(smaller(n, key.end - address), MAX_PIECE);
-	sc_room(peer, 1);
+	length = smaller(smaller(n, key->end - address), MAX_PIECE);
 	am_cost_end(AM_COST_SEND_BOOKKEEPING);
-	if (key.result == SC_MEMORY_KEY && length <= SC_BOUNCE) {
-		sge = (struct ibv_sge){ bounce(peer), (uint32_t)length, peer->lkey };
-		sent.bounced = (uint8_t)length;
-		sent.to = to;
-	} else if (key.result == SC_MEMORY_ASK || !local(&sge, to, length, true)) {
+	if (length <= SC_BOUNCE && key->result == SC_MEMORY_KEY) {
+		read_short(peer, key, to, address, (uint32_t)length, pending,
+			   waits(pending) && length == n);
+		return length;
+	}
+	if (key->result == SC_MEMORY_ASK || !local(&sge, to, length, true)) {
 		sc_messages_get(to, splitc_gptr_make(peer->proc, address), length, pending);
 		return length;
 	}
-	sent.length = sge.length;
+	wr = (struct ibv_send_wr){ .sg_list = &sge, .opcode = IBV_WR_RDMA_READ };
+	sc_room(peer, 1);
+	note(peer, "read", address, sge.length, pending);
 	++*pending;
-	post(peer, &wr, &sent, key.rkey, waits(pending) && sge.length == n);
+	post(peer, &wr, key->rkey, waits(pending) && sge.length == n);
 	return sge.length;
 }
 
@@ -95,53 +127,32 @@ static void direct_get(void *to, splitc_gptr from, size_t n, uint32_t *pending)
 		done = get(peer, at, address, n, pending);
 }
 
-/* What is short goes with the work request. */
-static void write_short(struct sc_peer *peer, const struct sc_sent *sent, uint32_t rkey,
-			const void *from, bool signal)
-{
-	struct ibv_sge sge = { (uintptr_t)from, sent->length, peer->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .opcode = IBV_WR_RDMA_WRITE,
-				  .send_flags = IBV_SEND_INLINE };
-
-	if (sent->length > sc.max_inline) {
-		wr.send_flags = 0;
-		sge.addr = bounce(peer);
-		memcpy((void *)(uintptr_t)sge.addr, from, sent->length);
-	}
-	post(peer, &wr, sent, rkey, signal);
-}
-
-static bool is_short(size_t n)
-{
-	return n <= sc.max_inline || n <= SC_BOUNCE;
-}
-
 /* Some of it; how much. 0: it has to be sent. */
 static size_t write_some(struct sc_peer *peer, uint64_t address, const void *from, size_t n,
 			 const char *what, uint32_t *pending)
 {
-	struct sc_lookup key = sc_key(peer, address, n, true, what);
-	size_t length = smaller(smaller(n, key.end - address), MAX_PIECE);
-	struct sc_sent sent = {
-		.what = what, .address = address, .length = (uint32_t)length, .pending = pending
-	};
+	const struct sc_lookup *key = sc_key(peer, address, n, true, what);
+	size_t length = smaller(smaller(n, key->end - address), MAX_PIECE);
+	bool signal, brief = sc_is_short(length);
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = { .sg_list = &sge, .opcode = IBV_WR_RDMA_WRITE };
-	bool brief = is_short(length);
+	struct ibv_send_wr wr;
 
-	if (key.result == SC_MEMORY_ASK || (!brief && !local(&sge, from, length, false)))
+	if (key->result == SC_MEMORY_ASK || (!brief && !local(&sge, from, length, false)))
 		return 0;
+	if (!brief)
+		length = sge.length;
+	signal = waits(pending) && length == n;
 	sc_room(peer, 1);
 	if (pending)
 		++*pending;
+	note(peer, what, address, (uint32_t)length, pending);
 	if (brief) {
-		write_short(peer, &sent, key.rkey, from, waits(pending) && length == n);
+		sc_post_short(peer, address, key->rkey, from, (uint32_t)length, signal);
 		return length;
 	}
-	sent.length = sge.length;
-	post(peer, &wr, &sent, key.rkey, waits(pending) && sge.length == n);
-	return sge.length;
+	wr = (struct ibv_send_wr){ .sg_list = &sge, .opcode = IBV_WR_RDMA_WRITE };
+	post(peer, &wr, key->rkey, signal);
+	return length;
 }
 
 static void direct_put(splitc_gptr to, const void *from, size_t n, bool keep, uint32_t *pending)
@@ -158,17 +169,20 @@ static void direct_put(splitc_gptr to, const void *from, size_t n, bool keep, ui
 	}
 }
 
+/* Writes a number into @peer's board, @offset bytes from its beginning. */
+static void tell(struct sc_peer *peer, size_t offset, const uint64_t *number)
+{
+	sc_room(peer, 1);
+	note(peer, "notice", peer->board + offset, sizeof(*number), NULL);
+	sc_post_short(peer, peer->board + offset, peer->board_rkey, number, sizeof(*number), false);
+}
+
 /* How much was stored at @peer, which looks there. */
 static void tell_stored(struct sc_peer *peer)
 {
 	size_t place = (sc.epoch & 1) * (size_t)splitc_procs + (size_t)splitc_my_proc;
-	struct sc_sent sent = { .what = "store",
-				.address = peer->board + offsetof(struct sc_board, stored) +
-					   place * sizeof(uint64_t),
-				.length = sizeof(uint64_t) };
 
-	sc_room(peer, 1);
-	write_short(peer, &sent, peer->board_rkey, &peer->stored, false);
+	tell(peer, offsetof(struct sc_board, stored) + place * sizeof(uint64_t), &peer->stored);
 }
 
 static void direct_store(splitc_gptr to, const void *from, size_t n)
@@ -180,7 +194,7 @@ static void direct_store(splitc_gptr to, const void *from, size_t n)
 
 	for (size_t done; n; n -= done, at += done, to += done) {
 		done = write_some(peer, splitc_gptr_address(to), at, n, "store",
-				  is_short(n) ? NULL : &pending);
+				  sc_is_short(n) ? NULL : &pending);
 		peer->stored += done;
 		if (done)
 			continue;
@@ -201,12 +215,6 @@ static int64_t rdma_atomic(struct sc_peer *peer, uint64_t address, uint32_t rkey
 {
 	int64_t old;
 	uint32_t pending = 1;
-	struct sc_sent sent = { .what = "atomic operation",
-				.address = address,
-				.length = sizeof(old),
-				.bounced = sizeof(old),
-				.to = &old,
-				.pending = &pending };
 	struct ibv_sge sge = { 0, sizeof(old), peer->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge,
 				  .num_sge = 1,
@@ -220,7 +228,10 @@ static int64_t rdma_atomic(struct sc_peer *peer, uint64_t address, uint32_t rkey
 
 	sc_room(peer, 1);
 	sge.addr = bounce(peer);
-	sc_post(peer, &wr, &sent);
+	note(peer, "atomic operation", address, sizeof(old), &pending);
+	sc_next(peer)->bounced = sizeof(old);
+	sc_next(peer)->to = &old;
+	sc_post(peer, &wr);
 	sc_wait_until(!pending);
 	return old;
 }
@@ -244,27 +255,31 @@ static int64_t direct_atomic(splitc_gptr at, size_t size, enum sc_atomic_op op, 
 {
 	struct sc_peer *peer = &sc.peers[splitc_gptr_proc(at)];
 	uint64_t address = splitc_gptr_address(at);
-	struct sc_lookup key;
+	const struct sc_lookup *key;
 	int64_t old = 0, guess;
+	uint32_t rkey;
 
 	if (size != sizeof(int64_t) || sc.device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		return sc_messages_atomic(at, size, op, a, b);
 	key = sc_key(peer, address, size, true, "atomic operation");
-	if (key.result == SC_MEMORY_ASK)
+	if (key->result == SC_MEMORY_ASK)
 		return sc_messages_atomic(at, size, op, a, b);
+	rkey = key->rkey;
 	if (op == SC_FETCH_ADD || op == SC_COMPARE_SWAP)
-		return rdma_atomic(peer, address, key.rkey, op == SC_FETCH_ADD, a, b);
+		return rdma_atomic(peer, address, rkey, op == SC_FETCH_ADD, a, b);
 	/* The others: what is there is guessed until it was right. */
 	do {
 		guess = old;
-		old = rdma_atomic(peer, address, key.rkey, false, guess, changed(op, guess, a));
+		old = rdma_atomic(peer, address, rkey, false, guess, changed(op, guess, a));
 	} while (old != guess);
 	return old;
 }
 
-static void push(void)
+static void push(int proc)
 {
-	if (sc.rdma)
+	if (proc >= 0)
+		sc_signal(&sc.peers[proc]);
+	else if (sc.rdma)
 		sc_signal_all();
 }
 
@@ -297,14 +312,10 @@ static uint64_t stored(void)
 
 static void barrier_tell(int proc, unsigned int round, uint64_t number)
 {
-	struct sc_peer *peer = &sc.peers[proc];
 	size_t place = (number & 1) * SC_BARRIER_ROUNDS + round;
-	struct sc_sent sent = { .what = "barrier",
-				.address = peer->board + place * sizeof(uint64_t),
-				.length = sizeof(number) };
 
-	sc_room(peer, 1);
-	write_short(peer, &sent, peer->board_rkey, &number, false);
+	tell(&sc.peers[proc], offsetof(struct sc_board, arrived) + place * sizeof(uint64_t),
+	     &number);
 }
 
 const struct sc_mapping sc_mapping_direct = {

@@ -71,6 +71,10 @@ struct sc_peer {
 	/* Its messages of that kind that have come and are not acknowledged. */
 	unsigned int unacknowledged;
 
+	/* Of short RDMA writes and reads, all but what differs from one to the next. */
+	struct ibv_send_wr write, read;
+	struct ibv_sge write_sge, read_sge;
+
 	uint32_t posted, done; /* work requests, counted from the first */
 	unsigned int unsignaled; /* the last ones that ask for no completion */
 	struct sc_sent *sent; /* ring, by number */
@@ -103,12 +107,14 @@ struct sc {
 	uint32_t depth; /* of send queues */
 	uint32_t ring; /* of struct sc_sent, a power of two above it */
 	uint32_t max_inline;
+	uint32_t signal; /* one of so many work requests asks for a completion */
 	unsigned int credits, ack_unit;
 	unsigned int message_room; /* work requests that messages may need at once */
 
 	uint32_t outstanding; /* gets and puts, counted in pieces */
 	uint32_t rdma; /* work requests that somebody waits for */
 	unsigned int idle; /* polls in a row that found nothing */
+	unsigned int looks; /* at RDMA that found something */
 	unsigned int patience; /* such polls until others get the processor */
 	bool serving; /* a procedure of another's runs */
 	bool closing;
@@ -137,8 +143,24 @@ void sc_wire_close(void);
 /* splitc_queue.c: send queues. */
 /* Room for @n work requests; waits for completions, and serves nobody meanwhile. */
 void sc_room(struct sc_peer *peer, unsigned int n);
-/* Posts @wr as the next, with @sent to be done then; there is room. */
-void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr, const struct sc_sent *sent);
+/*
+ * The next work request's place: what is to be done when it is complete is noted there
+ * before it is posted. There is room.
+ */
+static inline struct sc_sent *sc_next(struct sc_peer *peer)
+{
+	return &peer->sent[peer->posted & (sc.ring - 1)];
+}
+/* Posts @wr as the next. */
+void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr);
+/* Writes @n bytes at @from, which are few and may be used again at once; the same place's. */
+void sc_post_short(struct sc_peer *peer, uint64_t address, uint32_t rkey, const void *from,
+		   uint32_t n, bool signal);
+/* How few they must be. */
+static inline bool sc_is_short(size_t n)
+{
+	return n <= sc.max_inline || n <= SC_BOUNCE;
+}
 /* Takes completions of sends. How many. */
 int sc_poll_sends(void);
 /* Asks for a completion of all that was posted. */
@@ -223,9 +245,9 @@ void sc_lookup(struct sc_peer *peer, const struct sc_message *message);
 void sc_revoke_exports(void);
 void sc_exports_close(void);
 
-/* splitc_keys.c: others' memory. @what: for whom, if there is none. */
-struct sc_lookup sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
-			const char *what);
+/* splitc_keys.c: others' memory. @what: for whom, if there is none. Good until the next poll. */
+const struct sc_lookup *sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
+			       const char *what);
 void sc_revoked(struct sc_peer *peer, const struct sc_message *message);
 
 /* Where something begins that others may learn of: they must not use keys of memory that has gone. */

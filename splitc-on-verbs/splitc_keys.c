@@ -83,14 +83,14 @@ static struct sc_lookup own(uint64_t address, size_t n, bool write)
 	return key;
 }
 
-struct sc_lookup sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
-			const char *what)
+const struct sc_lookup *sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
+			       const char *what)
 {
 	const struct sc_lookup *found = find(peer->keys, address, write);
-	struct sc_lookup key;
+	static struct sc_lookup key;
 
 	if (__builtin_expect(!!found, 1))
-		return *found;
+		return found;
 	key = peer->proc == splitc_my_proc ? own(address, n, write) : ask(peer, address, n, write);
 	if (key.result == SC_MEMORY_NONE || key.result == SC_MEMORY_CONSTANT)
 		sc_bad_access(what, n, address, peer->proc, splitc_my_proc,
@@ -99,7 +99,7 @@ struct sc_lookup sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool w
 		sc_fail("processor %d sent what is no key", peer->proc);
 	if (peer->proc != splitc_my_proc)
 		keep(peer, &key);
-	return key;
+	return &key;
 }
 
 void sc_revoked(struct sc_peer *peer, const struct sc_message *m)

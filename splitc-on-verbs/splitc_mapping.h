@@ -21,8 +21,8 @@ struct sc_mapping {
 	void (*store)(splitc_gptr to, const void *from, size_t n);
 	/* On 4 or 8 bytes. */
 	int64_t (*atomic)(splitc_gptr at, size_t size, enum sc_atomic_op op, int64_t a, int64_t b);
-	/* Sees to it that what is outstanding completes while one polls. */
-	void (*push)(void);
+	/* Sees to it that what is outstanding at @proc, or at all (-1), completes while one polls. */
+	void (*push)(int proc);
 	/* Until all stores of this processor are in their places. */
 	void (*flush_stores)(void);
 	/* Bytes stored into this processor's memory in this epoch. */

@@ -21,8 +21,6 @@ static struct sc_answer *answer_buffer(struct sc_peer *peer, unsigned int slot)
 	return (struct sc_answer *)(void *)(peer->out + (size_t)(sc.credits + slot) * SC_BUFFER);
 }
 
-static const struct sc_sent a_message = { .what = NULL };
-
 static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 			 struct ibv_sge *more)
 {
@@ -37,7 +35,8 @@ static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 		wr.send_flags = IBV_SEND_INLINE;
 	}
 	sc_room(peer, 1);
-	sc_post(peer, &wr, &a_message);
+	*sc_next(peer) = (struct sc_sent){ .what = NULL };
+	sc_post(peer, &wr);
 	am_cost_end(AM_COST_BUILD_SEND);
 }
 

@@ -92,40 +92,50 @@ void sc_room(struct sc_peer *peer, unsigned int n)
 		sc_poll_sends();
 }
 
-static uint32_t signal_unit(void)
-{
-	uint32_t wanted = (uint32_t)sc_settings.signal;
-
-	return wanted < sc.depth / 4 ? wanted : sc.depth / 4;
-}
-
-void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr, const struct sc_sent *sent)
+void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 	int err;
 
 	am_cost_begin(AM_COST_BUILD_SEND);
-	if (wr->send_flags & IBV_SEND_SIGNALED || ++peer->unsignaled >= signal_unit()) {
+	if (wr->send_flags & IBV_SEND_SIGNALED || ++peer->unsignaled >= sc.signal) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		peer->unsignaled = 0;
 	}
 	wr->wr_id = wr_id(peer, peer->posted);
-	*sent_at(peer, peer->posted) = *sent;
+	if (sc_next(peer)->pending)
+		sc.rdma++;
 	am_cost_begin(AM_COST_POST_SEND);
 	err = ibv_post_send(peer->qp, wr, &bad);
 	am_cost_end(AM_COST_POST_SEND);
 	if (__builtin_expect(err, 0))
 		sc_fail("cannot send to processor %d: %s", peer->proc, strerror(err));
 	peer->posted++;
-	if (sent->pending)
-		sc.rdma++;
 	am_cost_end(AM_COST_BUILD_SEND);
+}
+
+void sc_post_short(struct sc_peer *peer, uint64_t address, uint32_t rkey, const void *from,
+		   uint32_t n, bool signal)
+{
+	struct ibv_send_wr *wr = &peer->write;
+
+	peer->write_sge.addr = (uintptr_t)from;
+	peer->write_sge.length = n;
+	wr->wr.rdma.remote_addr = address;
+	wr->wr.rdma.rkey = rkey;
+	wr->send_flags = signal ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_INLINE;
+	if (__builtin_expect(n > sc.max_inline, 0)) {
+		wr->send_flags &= ~(unsigned int)IBV_SEND_INLINE;
+		peer->write_sge.addr =
+			(uintptr_t)peer->bounce + (peer->posted & (sc.ring - 1)) * SC_BOUNCE;
+		memcpy((void *)(uintptr_t)peer->write_sge.addr, from, n);
+	}
+	sc_post(peer, wr);
 }
 
 /* A write of nothing, which needs no memory there. */
 void sc_signal(struct sc_peer *peer)
 {
-	static const struct sc_sent nothing = { .what = NULL };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
 
 	if (!peer->unsignaled)
@@ -135,7 +145,8 @@ void sc_signal(struct sc_peer *peer)
 		return;
 	wr.wr.rdma.remote_addr = peer->board;
 	wr.wr.rdma.rkey = peer->board_rkey;
-	sc_post(peer, &wr, &nothing);
+	*sc_next(peer) = (struct sc_sent){ .what = NULL };
+	sc_post(peer, &wr);
 }
 
 void sc_signal_all(void)

@@ -7,7 +7,7 @@ void splitc_sync(void)
 	sc_enter();
 	if (!sc.outstanding)
 		return;
-	sc.mapping->push();
+	sc.mapping->push(-1);
 	sc_wait_until(!sc.outstanding);
 }
 
@@ -16,7 +16,7 @@ bool splitc_is_sync(void)
 	sc_enter();
 	if (!sc.outstanding)
 		return true;
-	sc.mapping->push();
+	sc.mapping->push(-1);
 	if (!sc_progress())
 		sc_idle();
 	return !sc.outstanding;

@@ -48,7 +48,7 @@ void splitc_bulk_read(void *to, splitc_gptr from, size_t n)
 		return;
 	}
 	sc.mapping->get(to, from, n, &pending);
-	sc.mapping->push();
+	sc.mapping->push(splitc_gptr_proc(from));
 	sc_wait_until(!pending);
 }
 
@@ -82,7 +82,7 @@ void splitc_bulk_write(splitc_gptr to, const void *from, size_t n)
 		return;
 	}
 	sc.mapping->put(to, from, n, true, &pending);
-	sc.mapping->push();
+	sc.mapping->push(splitc_gptr_proc(to));
 	sc_wait_until(!pending);
 }
 

@@ -121,6 +121,8 @@ static void make_queues(void)
 	sc.depth = at_most(4 * sc.credits + 16 +
 				   (sc.mapping == &sc_mapping_direct ? sc_settings.depth : 0),
 			   sc.device.attr.max_qp_wr);
+	sc.signal = (uint32_t)sc_settings.signal < sc.depth / 4 ? (uint32_t)sc_settings.signal :
+								  sc.depth / 4;
 	for (sc.ring = 1; sc.ring < sc.depth; sc.ring *= 2)
 		;
 	sc.rcq = ibv_create_cq(sc.device.context,
@@ -190,6 +192,13 @@ static void make_peer(struct sc_peer *peer)
 	peer->sent = calloc(sc.ring, sizeof(*peer->sent));
 	if (!peer->sent)
 		sc_fail("no memory");
+	peer->write = (struct ibv_send_wr){ .sg_list = &peer->write_sge,
+					    .num_sge = 1,
+					    .opcode = IBV_WR_RDMA_WRITE };
+	peer->read = (struct ibv_send_wr){ .sg_list = &peer->read_sge,
+					   .num_sge = 1,
+					   .opcode = IBV_WR_RDMA_READ };
+	peer->write_sge.lkey = peer->read_sge.lkey = peer->lkey;
 	peer->nfree = sc.credits;
 	for (unsigned int i = 0; i < sc.credits; i++)
 		peer->free[i] = (uint8_t)i;
