@@ -61,8 +61,8 @@ static void kinds(void)
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, 0, EOPNOTSUPP),
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, 77, EOPNOTSUPP),
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_RAW_PACKET, EOPNOTSUPP),
-		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_XRC_SEND, EOPNOTSUPP),
-		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_XRC_RECV, EOPNOTSUPP),
+		WRONG_EARLY(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_XRC_RECV, EINVAL,
+			    EOPNOTSUPP),
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_DRIVER, EOPNOTSUPP),
 	};
 
@@ -101,7 +101,6 @@ static void extensions(void)
 	} cases[] = {
 		{ "no PD", 0, 0, 0, EINVAL },
 		{ "unknown comp_mask", IBV_QP_INIT_ATTR_PD | 1u << 31, 0, 0, EOPNOTSUPP },
-		{ "XRC domain", IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD, 0, 0, EOPNOTSUPP },
 		{ "TSO header", IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER, 0, 0,
 		  EOPNOTSUPP },
 		{ "table", IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE, 0, 0, EOPNOTSUPP },

@@ -42,7 +42,6 @@ static void create_cq(void)
 		WRONG(struct ibv_cq_init_attr_ex, channel, (uintptr_t)bench.other.channel, EBADF),
 	};
 	const struct wrong extended[] = {
-		WRONG(struct ibv_cq_init_attr_ex, wc_flags, IBV_WC_EX_WITH_TM_INFO, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, wc_flags, IBV_WC_EX_WITH_CVLAN, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, wc_flags, IBV_WC_EX_WITH_FLOW_TAG, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, wc_flags, 1ull << 40, EOPNOTSUPP),
@@ -189,10 +188,11 @@ static void create_srq(void)
 static void create_srq_ex(void)
 {
 	const struct wrong wrong[] = {
-		WRONG(struct ibv_srq_init_attr_ex, srq_type, IBV_SRQT_XRC, EOPNOTSUPP),
-		WRONG(struct ibv_srq_init_attr_ex, srq_type, IBV_SRQT_TM, EOPNOTSUPP),
+		WRONG_EARLY(struct ibv_srq_init_attr_ex, srq_type, IBV_SRQT_XRC, EINVAL,
+			    EOPNOTSUPP),
+		WRONG_EARLY(struct ibv_srq_init_attr_ex, srq_type, IBV_SRQT_TM, EINVAL, EOPNOTSUPP),
 		WRONG(struct ibv_srq_init_attr_ex, srq_type, 77, EOPNOTSUPP),
-		WRONG(struct ibv_srq_init_attr_ex, comp_mask, 0, EOPNOTSUPP),
+		WRONG_EARLY(struct ibv_srq_init_attr_ex, comp_mask, 0, EINVAL, EOPNOTSUPP),
 		WRONG(struct ibv_srq_init_attr_ex, comp_mask, 1u << 31, EOPNOTSUPP),
 		WRONG(struct ibv_srq_init_attr_ex, attr.max_wr, UINT32_MAX, EINVAL),
 	};

@@ -295,6 +295,55 @@ int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle
 	return answer();
 }
 
+int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		      struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	(void)pd;
+	(void)advice;
+	(void)flags;
+	(void)sg_list;
+	(void)num_sge;
+	return EOPNOTSUPP;
+}
+
+/* This agent has no memory of its own. */
+int ibv_cmd_alloc_dm(struct ibv_context *ctx, const struct ibv_alloc_dm_attr *dm_attr,
+		     struct verbs_dm *dm, struct ibv_command_buffer *link)
+{
+	(void)ctx;
+	(void)dm_attr;
+	(void)dm;
+	(void)link;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_free_dm(struct verbs_dm *dm)
+{
+	(void)dm;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, size_t length,
+		      unsigned int access, struct verbs_mr *vmr, struct ibv_command_buffer *link)
+{
+	(void)pd;
+	(void)dm;
+	(void)offset;
+	(void)length;
+	(void)access;
+	(void)vmr;
+	(void)link;
+	return EOPNOTSUPP;
+}
+
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+{
+	(void)context;
+	(void)cmd;
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,
 		     struct ibv_alloc_mw *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_mw_resp *resp, size_t resp_size)
