@@ -36,6 +36,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_DOORBELL_PAGE = 1 << 3,
 	/* VNET_WR_IMM64 and VNET_CREATE_CQ_IMM64 are understood. */
 	VNET_UCONTEXT_CAP_IMM64 = 1 << 4,
+	/* Shared receive queues may match tags: vnet_gate.tag_doorbell is there. */
+	VNET_UCONTEXT_CAP_TM = 1 << 5,
 };
 
 /*
@@ -174,8 +176,10 @@ struct vnet_resize_cq_resp {
 
 struct vnet_create_srq_resp {
 	__u32 srqn;
-	__u8 reserved_20[4];
+	/* Tag matching: tags that the list takes; the ring of tag operations. */
+	__u32 tags;
 	struct vnet_ring_info rq;
+	struct vnet_ring_info ops;
 };
 
 struct vnet_create_qp_resp {
@@ -193,7 +197,7 @@ static_assert(sizeof(struct vnet_alloc_dm_resp) == 24, "abi");
 static_assert(sizeof(struct vnet_create_cq_req) == 8, "abi");
 static_assert(sizeof(struct vnet_create_cq_resp) == 32, "abi");
 static_assert(sizeof(struct vnet_resize_cq_resp) == 24, "abi");
-static_assert(sizeof(struct vnet_create_srq_resp) == 32, "abi");
+static_assert(sizeof(struct vnet_create_srq_resp) == 56, "abi");
 static_assert(sizeof(struct vnet_create_qp_resp) == 56, "abi");
 
 #endif /* VNET_ABI_H */

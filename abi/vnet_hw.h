@@ -43,6 +43,8 @@ enum vnet_hw_limits {
 	VNET_CQE_SIZE = 128,
 	VNET_CQE_PAYLOAD = 80,
 	VNET_CQE_PAYLOAD_IMM64 = VNET_CQE_PAYLOAD - 4,
+	/* Where a matched message's tag is in vnet_cqe.payload, and how much is before it. */
+	VNET_CQE_TM_INFO = 64,
 	VNET_GRH_SIZE = 40,
 	VNET_CACHE_LINE = 64,
 };
@@ -66,7 +68,9 @@ struct vnet_ring {
 
 	/* Written by the consumer: entries taken so far. */
 	__u32 cons;
-	__u32 rsvd1[15];
+	/* Rings of tag operations: tags that are in the list. */
+	__u32 used;
+	__u32 rsvd1[14];
 
 	/*
 	 * Receive rings, written by the NIC: non-zero asks the process to ring
@@ -127,6 +131,8 @@ enum vnet_wr_flags {
 	VNET_WR_SOLICITED = 1 << 2,
 	/* inline_len bytes of data stand in the entry instead of SGEs. */
 	VNET_WR_INLINE = 1 << 3,
+	/* A read of the NIC's own, whose completion is of a tagged buffer. */
+	VNET_WR_TM = 1 << 4,
 	/*
 	 * With VNET_WR_SEND_IMM and VNET_WR_RDMA_WRITE_IMM: the immediate data has 64
 	 * bits, see vnet_send_wqe.imm.
@@ -229,6 +235,46 @@ struct vnet_recv_wqe {
 };
 static_assert(sizeof(struct vnet_recv_wqe) == VNET_RECV_HDR_SIZE, "recv wqe");
 
+/* ----------------------------------------------------------- tag operations */
+
+enum {
+	/* SGEs of a tagged buffer. */
+	VNET_TM_MAX_SGE = 4,
+	VNET_TM_OP_SHIFT = 7,
+};
+
+/* The values of enum ibv_ops_wr_opcode. */
+enum vnet_tm_opcode {
+	VNET_TM_OP_ADD = 0,
+	VNET_TM_OP_DEL = 1,
+	VNET_TM_OP_SYNC = 2,
+};
+
+/* The values of enum ibv_ops_flags. */
+enum vnet_tm_op_flags {
+	VNET_TM_OP_SIGNALED = 1 << 0,
+	VNET_TM_OP_SYNCS = 1 << 1,
+};
+
+/* An operation on the tags of a shared receive queue: an entry of a ring of its own. */
+struct vnet_tm_op {
+	__u64 wr_id;
+	/* Add: the buffer's wr_id, and what it matches. */
+	__u64 recv_wr_id;
+	__u64 tag;
+	__u64 mask;
+	/* The process' name for the tag. */
+	__u32 handle;
+	/* Unexpected messages that the process has seen. */
+	__u32 unexpected;
+	__u8 opcode;
+	__u8 flags;
+	__u8 num_sge;
+	__u8 rsvd[21];
+	struct vnet_sge sge[VNET_TM_MAX_SGE];
+};
+static_assert(sizeof(struct vnet_tm_op) == 1 << VNET_TM_OP_SHIFT, "tag operation");
+
 /* ------------------------------------------------------------ completions */
 
 /* Completion status: the values of enum ibv_wc_status. */
@@ -249,6 +295,8 @@ enum vnet_wc_status {
 	VNET_WC_RNR_RETRY_EXC_ERR = 13,
 	VNET_WC_FATAL_ERR = 19,
 	VNET_WC_GENERAL_ERR = 21,
+	VNET_WC_TM_ERR = 22,
+	VNET_WC_TM_RNDV_INCOMPLETE = 23,
 	VNET_WC_STATUS_MAX = 24,
 };
 
@@ -266,6 +314,11 @@ enum vnet_wc_opcode {
 	VNET_WC_ATOMIC_WRITE = 9,
 	VNET_WC_RECV = 128,
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
+	VNET_WC_TM_ADD = 130,
+	VNET_WC_TM_DEL = 131,
+	VNET_WC_TM_SYNC = 132,
+	VNET_WC_TM_RECV = 133,
+	VNET_WC_TM_NO_TAG = 134,
 };
 
 /* Completion flags: the values of enum ibv_wc_flags, and two of our own. */
@@ -281,6 +334,11 @@ enum vnet_wc_flags {
 	VNET_WC_IMM64 = 1 << 6,
 	/* With GRH: it is an IPv4 header, in the last 20 of the 40 bytes. */
 	VNET_WC_GRH_IPV4 = 1 << 7,
+	/* Of opcodes from VNET_WC_TM_ADD on; the last is IMM64 in others. */
+	VNET_WC_TM_SYNC_REQ = 1 << 4,
+	/* tag (64 bits) and user data (32) from the header stand at VNET_CQE_TM_INFO. */
+	VNET_WC_TM_MATCH = 1 << 5,
+	VNET_WC_TM_DATA_VALID = 1 << 6,
 };
 
 /*
@@ -368,6 +426,11 @@ struct vnet_gate {
 	 * reach an agent that has to see it.)
 	 */
 	void *(*ring)(__u64 cookie, __u64 mmap_offset, __u64 mmap_size);
+	/*
+	 * "Shared receive queue num has new tag operations, or may still have": they
+	 * are done, unless a sender is inside just now.
+	 */
+	void (*tag_doorbell)(__u64 cookie, __u32 srqn);
 };
 #endif
 

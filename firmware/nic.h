@@ -149,9 +149,14 @@ struct nic_srq_params {
 	/* Of extended reliable connections: domain, not 0, and CQ; else 0. */
 	u32 xrcdn;
 	u32 cqn;
+	/* Tag matching, of so many tags (0: none): struct nic_tm, ring of operations. */
+	u32 tm_tags;
+	u64 tm;
+	u64 tm_ops;
+	u32 tm_ops_entries;
 };
 
-/* SRQ numbers are index + 1. */
+/* SRQ numbers are index + 1. What a queue that matches needs is zeroed queue memory. */
 enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_params *p);
 enum nic_result nic_srq_set_limit(struct nic *nic, u32 srqn, u32 limit);
 enum nic_result nic_srq_get_limit(struct nic *nic, u32 srqn, u32 *limit);
@@ -232,6 +237,8 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
 void nic_send_doorbell(struct nic *nic, u32 qpn);
 /* "This receive queue, for which a sender waits, has new receives." */
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
+/* "This SRQ has new tag operations", or may still have them. */
+void nic_tm_doorbell(struct nic *nic, u32 srqn);
 /* A process polled an empty CQ: run what waits of its own QPs. */
 void nic_idle(struct nic *nic);
 /* The process could not place a payload (vnet_cqe.payload_len): QP to error. */

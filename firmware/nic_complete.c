@@ -125,6 +125,13 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 	plat_step(16);
 }
 
+void nic_complete_alone(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *slot,
+			const struct nic_completion *wc)
+{
+	nic_fill(nic, cq, slot, wc);
+	nic_publish(nic, cq, slot);
+}
+
 /* ------------------------------------------------------ the requester's end */
 
 static u8 nic_send_opcode(u8 wr_opcode)
@@ -206,6 +213,18 @@ static void nic_retire_silently(struct nic *nic, struct nic_qp *qp)
 	nic_end_op(qp);
 }
 
+/* Of a request that failed, or of the NIC's own. */
+static void nic_completion_special(const struct nic_qp *qp, const struct vnet_send_wqe *wqe,
+				   struct nic_completion *wc)
+{
+	if (wc->status)
+		wc->imm = qp->vendor_err;
+	if (!(wqe->flags & VNET_WR_TM))
+		return;
+	wc->opcode = VNET_WC_TM_RECV;
+	wc->flags = wc->status ? 0 : VNET_WC_TM_DATA_VALID;
+}
+
 /* false: the CQ cannot take it; the request is retired without a completion. */
 static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq *cq,
 			      const struct vnet_send_wqe *wqe)
@@ -221,8 +240,8 @@ static bool nic_complete_send(struct nic *nic, struct nic_qp *qp, struct nic_cq 
 
 	if (unlikely(!slot))
 		return false;
-	if (unlikely(wc.status))
-		wc.imm = qp->vendor_err;
+	if (unlikely(wc.status | (wqe->flags & VNET_WR_TM)))
+		nic_completion_special(qp, wqe, &wc);
 	nic_fill(nic, cq, slot, &wc);
 	nic_retire_begin(qp, cq->num, cq->prod);
 	nic_advance(nic, qp);
@@ -241,7 +260,7 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 	if (unlikely(qp->op_phase == NIC_OP_RETIRE_NOTIFY))
 		return nic_retire_notify(nic, qp);
 	if (qp->op_status == VNET_WC_SUCCESS && !qp->sq_sig_all &&
-	    !(wqe->flags & VNET_WR_SIGNALED)) {
+	    !(wqe->flags & (VNET_WR_SIGNALED | VNET_WR_TM))) {
 		nic_retire_silently(nic, qp);
 		return true;
 	}

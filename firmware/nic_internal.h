@@ -161,6 +161,9 @@ struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq);
  */
 void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, struct nic_cq *cq,
 			struct vnet_cqe *slot, const struct nic_completion *wc);
+/* An entry that nothing else depends on, in a locked CQ of the process' own. */
+void nic_complete_alone(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *slot,
+			const struct nic_completion *wc);
 /* The receive at rq->cons is taken. */
 void nic_take_receive(struct nic *nic, struct nic_rq *rq);
 /*

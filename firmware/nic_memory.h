@@ -116,6 +116,7 @@ struct nic_rq {
 	/* Set when made, constant while num != 0. */
 	u64 ring;
 	u32 mask;
+	/* With NIC_RQ_TM it is none, so that such a queue goes by ways of its own. */
 	u8 shift;
 	u8 max_sge;
 	u8 is_srq;
@@ -137,6 +138,9 @@ struct nic_rq {
 };
 static_assert(sizeof(struct nic_rq) == 64, "one line");
 
+/* Added to nic_rq.shift: the queue matches tags. */
+#define NIC_RQ_TM 0x80u
+
 struct nic_srq {
 	struct nic_rq rq;
 	/* Atomic: 1 << enum nic_event, raised and not yet taken by the agent. */
@@ -146,7 +150,9 @@ struct nic_srq {
 	u32 cqn;
 	/* How often the number was used before. */
 	u32 use;
-	u32 rsvd[12];
+	/* Tag matching: where in NIC memory its struct nic_tm is; else 0. */
+	u64 tm;
+	u32 rsvd[10];
 };
 static_assert(sizeof(struct nic_srq) == 128, "srq");
 
@@ -492,7 +498,17 @@ struct nic_qp {
 	/* Of op_word, as in struct nic_piece. */
 	u32 op_word_space;
 	u32 op_word_mr;
-	u8 rsvd5[28];
+	/*
+	 * Under sq_lock. What comes with the commitment that op_phase tells of
+	 * (nic_tm.c); 0: nothing.
+	 */
+	u32 op_tm;
+	u32 op_tm_srqn;
+	u32 op_tm_tag;
+	u32 op_tm_unexpected;
+	u32 op_tm_qpn;
+	u32 op_tm_prod;
+	u8 rsvd5[4];
 
 	struct nic_qp_counters counters;
 };

@@ -108,7 +108,8 @@ static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
 	/* Not for unreliable connections (IB vol 1, 10.2.9). */
 	if (p->srqn) {
 		srq = nic_find_srq(nic, p->srqn);
-		return p->type != NIC_QPT_UC && !p->rq_entries && srq && !srq->xrcdn;
+		return p->type != NIC_QPT_UC && !p->rq_entries && srq && !srq->xrcdn &&
+		       (!srq->tm || p->type == NIC_QPT_RC);
 	}
 	return p->max_recv_sge <= VNET_MAX_SGE &&
 	       nic_slot_holds(p->rq_stride_shift, VNET_RECV_HDR_SIZE,

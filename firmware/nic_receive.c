@@ -4,6 +4,7 @@
  * executed by whoever runs the requester, under the receive queue's lock, and
  * takes effect for the responder at one instant (nic_commit_receive).
  */
+#include "nic_tm.h"
 #include "nic_vn.h"
 
 /* Receives that are posted and not taken; 0 for a nonsensical index too. */
@@ -60,6 +61,8 @@ struct nic_delivery {
 	struct nic_qp *peer;
 	const struct nic_message *msg;
 	struct nic_rq *rq;
+	/* Where a receive is taken; NULL: it was before, or a tagged buffer is. */
+	struct nic_rq *take;
 	struct vnet_ring *ring;
 	struct nic_cq *cq;
 	/* The receive, copied once. */
@@ -174,7 +177,9 @@ static u32 nic_no_receive(struct nic_delivery *d)
 /* An event for a receive taken from an SRQ below its limit. */
 static void nic_srq_taken(struct nic_delivery *d)
 {
-	if (likely(!d->rq->limit || d->available - 1 >= d->rq->limit))
+	if (unlikely(nic_rq_is_tm(d->rq)))
+		nic_tm_apply(d->nic, d->qp);
+	if (likely(!d->take || !d->rq->limit || d->available - 1 >= d->rq->limit))
 		return;
 	d->rq->limit = 0;
 	nic_raise_srq(d->nic, nic_find_srq(d->nic, d->rq->num), NIC_EVENT_SRQ_LIMIT_REACHED);
@@ -194,14 +199,20 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	return VNET_WC_LOC_PROT_ERR;
 }
 
+/* Before what a completion tells of a match. */
+static bool nic_fits_before_info(const struct nic_message *msg)
+{
+	return msg->wc_opcode >= VNET_WC_TM_RECV && msg->length <= VNET_CQE_TM_INFO;
+}
+
 /* Does it fit into the entry, for the receiver to place when it polls? */
 static bool nic_fits_cqe(const struct nic_delivery *d)
 {
 	const struct nic_message *msg = d->msg;
 
 	return msg->length <= VNET_CQE_PAYLOAD && msg->length && d->ndst == 1 &&
-	       msg->wc_opcode == VNET_WC_RECV && d->dst[0].space != d->nic->space &&
-	       !d->nic->direct &&
+	       (msg->wc_opcode == VNET_WC_RECV || nic_fits_before_info(msg)) &&
+	       d->dst[0].space != d->nic->space && !d->nic->direct &&
 	       (likely(!(msg->wc_flags & VNET_WC_IMM64)) || msg->length <= VNET_CQE_PAYLOAD_IMM64);
 }
 
@@ -238,12 +249,27 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->payload_len = 0;
 }
 
+/* A match; so long, VNET_WC_TM_DATA_VALID has only said that there is one. */
+static void nic_fill_match(const struct nic_tm_message *tm, struct vnet_cqe *slot,
+			   struct nic_completion *wc)
+{
+	nic_tm_fill_info(&tm->match, slot);
+	if (tm->match.kind == NIC_TM_INCOMPLETE && !wc->status)
+		wc->status = VNET_WC_TM_RNDV_INCOMPLETE;
+	if (tm->match.kind != NIC_TM_EAGER || wc->status)
+		wc->flags &= (u8)~VNET_WC_TM_DATA_VALID;
+}
+
 /* The upper half of the immediate data, for who asked for it; the others have the lower. */
 static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slot,
 			      struct nic_completion *wc)
 {
 	u32 high = d->msg->imm_high;
 
+	if (wc->opcode == VNET_WC_TM_RECV) {
+		nic_fill_match((const struct nic_tm_message *)d->msg, slot, wc);
+		return;
+	}
 	if (wc->status || !(d->cq->flags & VNET_CREATE_CQ_IMM64))
 		wc->flags &= (u8)~VNET_WC_IMM64;
 	else
@@ -392,8 +418,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	d->peer->counters.got_msgs++;
 	d->peer->counters.got_bytes += d->msg->length;
 	d->qp->op_status = (u8)nic_requester_status(d->qp, at_receiver);
-	nic_commit_receive(nic, d->qp, d->msg->opened ? NULL : d->rq, d->cq, slot, &wc);
-	if (d->rq->is_srq && !d->msg->opened)
+	nic_commit_receive(nic, d->qp, d->take, d->cq, slot, &wc);
+	if (!d->take || d->take->is_srq)
 		nic_srq_taken(d);
 	return nic_delivered(d, at_receiver);
 }
@@ -435,6 +461,142 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	nic_cq_expect(nic, peer->recv_cqn);
 }
 
+/* ------------------------------------------------------------ tagged buffers */
+
+/* Without the first `skip` bytes, which are there. */
+static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 skip)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < msg->nsrc; i++) {
+		struct nic_piece piece = msg->src[i];
+		u64 here = piece.length < skip ? piece.length : skip;
+
+		skip -= here;
+		piece.addr += here;
+		piece.length -= here;
+		if (piece.length)
+			to[n++] = piece;
+	}
+	msg->src = to;
+	msg->nsrc = n;
+}
+
+/* Where the message goes in the tagged buffer. */
+static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d, const struct nic_tag *buffer,
+					    u64 need)
+{
+	u32 i;
+
+	d->ndst = 0;
+	for (i = 0; i < buffer->num_sge && need; i++) {
+		struct vnet_sge sge = buffer->sge[i];
+
+		if (sge.length > need)
+			sge.length = (u32)need;
+		if (!sge.length)
+			continue;
+		if (!nic_check_key(d->nic, sge.lkey, d->rq->pdn, d->peer->qpn,
+				   NIC_ACCESS_LOCAL_WRITE, sge.addr, sge.length, &d->dst[d->ndst]))
+			return VNET_WC_LOC_PROT_ERR;
+		need -= sge.length;
+		d->ndst++;
+	}
+	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+static u64 nic_tag_room(const struct nic_tag *buffer)
+{
+	u64 room = 0;
+	u32 i;
+
+	for (i = 0; i < buffer->num_sge; i++)
+		room += buffer->sge[i].length;
+	return room;
+}
+
+/* It goes to the buffer that it matches, as far as it does now. */
+static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm_message *tm,
+					   struct nic_piece *src)
+{
+	struct nic_tm_match *match = &tm->match;
+	u64 room = nic_tag_room(&match->buffer);
+
+	d->take = NULL;
+	d->wqe.wr_id = match->buffer.wr_id;
+	tm->msg.wc_opcode = VNET_WC_TM_RECV;
+	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
+	if (match->kind == NIC_TM_EAGER) {
+		nic_skip_pieces(&tm->msg, src, NIC_TMH_SIZE);
+		tm->msg.length -= NIC_TMH_SIZE;
+		return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
+	}
+	/* Its data is read later; the headers are what the process reads it by itself with. */
+	tm->msg.length = 0;
+	if (room < match->length) {
+		match->kind = NIC_TM_INCOMPLETE;
+		tm->msg.length = room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
+	}
+	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
+}
+
+/* It goes to an ordinary receive of the queue, of which there is one. */
+static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
+					  struct nic_rq *plain)
+{
+	bool has_data = tm->msg.wc_opcode == VNET_WC_RECV;
+	enum vnet_wc_status status;
+
+	d->take = d->rq;
+	d->rq->lossy = 0;
+	d->rq = plain;
+	status = nic_fetch_receive(d, has_data ? tm->msg.length : 0);
+	d->rq = d->take;
+	if (has_data)
+		tm->msg.wc_opcode = tm->match.kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG :
+								     VNET_WC_TM_RECV;
+	return status ? status : tm->msg.broken;
+}
+
+/* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
+static __attribute__((noinline)) u32 nic_deliver_tm(struct nic_delivery *d)
+{
+	struct nic_srq *srq = (struct nic_srq *)d->rq;
+	struct nic_rq plain = *d->rq;
+	struct nic_tm_message tm = { .msg = *d->msg };
+	struct nic_piece src[VNET_MAX_SGE + 2];
+	enum vnet_wc_status at_receiver;
+	u32 status;
+
+	plain.shift &= (u8)~NIC_RQ_TM;
+	d->ring = nic_rq_ring(d->nic, &plain);
+	if (!d->ring) {
+		nic_delivery_unlock(d);
+		return nic_lock_wait(d->nic, d->qp, d->msg);
+	}
+	status = tm.msg.broken ? VNET_WC_SUCCESS : nic_tm_judge(d->nic, srq, &tm.msg, &tm.match);
+	if (status) {
+		nic_delivery_unlock(d);
+		return status;
+	}
+	tm.msg.wc_flags &= (u8)~VNET_WC_IMM64;
+	d->available = nic_rq_available(d->nic, d->rq, d->ring);
+	if (tm.match.kind < NIC_TM_EAGER && !d->available)
+		return nic_no_receive(d);
+	d->msg = &tm.msg;
+	if (tm.match.kind < NIC_TM_EAGER)
+		at_receiver = nic_take_plain(d, &tm, &plain);
+	else
+		at_receiver = nic_take_tagged(d, &tm, src);
+	/* Too many rendezvous are under way: as if there were no receive. */
+	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match))
+		return nic_no_receive(d);
+	status = nic_place(d, at_receiver);
+	/* Unless it was committed, and done with that. */
+	nic_store(&d->qp->op_tm, 0);
+	return status;
+}
+
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg)
 {
@@ -453,15 +615,19 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	d.ring = nic_rq_ring(nic, d.rq);
 	/* It may have been destroyed, replaced or reset before its lock was had. */
 	if (unlikely(!d.ring || !nic_is_peer(&d))) {
+		if (nic_rq_is_tm(d.rq) && nic_is_peer(&d))
+			return nic_deliver_tm(&d);
 		nic_delivery_unlock(&d);
 		return nic_lock_wait(nic, qp, msg);
 	}
 	if (unlikely(msg->opened)) {
 		available = 0;
+		d.take = NULL;
 		d.wqe.wr_id = msg->opened->wr_id;
 		d.ndst = 0;
 		status = msg->broken;
 	} else {
+		d.take = d.rq;
 		available = nic_rq_available(nic, d.rq, d.ring);
 		if (unlikely(!available))
 			return nic_no_receive(&d);
@@ -525,8 +691,10 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_rec
 	if (!d.ring || !d.available) {
 		if (d.ring)
 			return nic_no_receive(&d);
+		/* What stands in several frames cannot be matched. */
+		status = nic_rq_is_tm(d.rq) ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
 		nic_delivery_unlock(&d);
-		return NIC_EXEC_BUSY;
+		return status ? status : NIC_EXEC_BUSY;
 	}
 	d.rq->lossy = 0;
 	status = nic_fetch_receive(&d, length);

@@ -4,6 +4,7 @@
  * what it had recorded (enum nic_op_phase) tells whether its operation had
  * happened, so it is either finished for it or as if it never began.
  */
+#include "nic_tm.h"
 #include "nic_vn.h"
 
 static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
@@ -58,7 +59,9 @@ static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
 /* The operation that the dead owner had under way on this QP. */
 static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
-	switch (qp->op_phase) {
+	u8 phase = qp->op_phase;
+
+	switch (phase) {
 	case NIC_OP_COMMIT:
 		nic_finish_receive(nic, qp, owner);
 		nic_vn_arrived(nic, qp);
@@ -77,6 +80,10 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 	default:
 		break;
 	}
+	/* Its entry is there, so this is. */
+	if (qp->op_tm && phase != NIC_OP_IDLE)
+		nic_tm_apply(nic, qp);
+	qp->op_tm = 0;
 	nic_atomic_recover(nic, qp, owner);
 	nic_fetch_add(&nic->hdr->counters.recovered, 1);
 }
@@ -125,8 +132,13 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 	nic_vn_recover(nic, owner);
 	for (i = 0; i < nic->max_cq; i++)
 		nic_release(&nic->cq[i].lock, owner);
-	for (i = 0; i < nic->max_srq; i++)
-		nic_release(&nic->srq[i].rq.lock, owner);
+	for (i = 0; i < nic->max_srq; i++) {
+		if (nic_load(&nic->srq[i].rq.lock) != owner)
+			continue;
+		if (nic->srq[i].tm)
+			nic_tm_rebuild(nic, &nic->srq[i]);
+		nic_unlock(&nic->srq[i].rq.lock);
+	}
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
 	for (i = 0; i < high; i++) {

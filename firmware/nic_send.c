@@ -286,12 +286,22 @@ static u32 nic_do_write_imm(struct nic_request *r)
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
+/* Of a rendezvous: the request that announced it has not ended (nic_tm.c). */
+static bool nic_is_too_early(const struct nic_request *r)
+{
+	return r->wqe.rdma.compare_add && nic_load(&r->peer->sq_cons) == (u32)r->wqe.rdma.swap;
+}
+
 static u32 nic_do_read(struct nic_request *r)
 {
 	struct nic_piece remote;
 	enum nic_copy_result result;
 	u32 status;
 
+	if (unlikely(r->wqe.flags & VNET_WR_TM) && nic_is_too_early(r)) {
+		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
+		return NIC_EXEC_WAIT;
+	}
 	if (!r->qp->attr.max_rd_atomic)
 		return VNET_WC_LOC_QP_OP_ERR;
 	if (!r->peer->attr.max_dest_rd_atomic)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Shared receive queues: commands. Receives are taken in nic_receive.c. */
-#include "nic_internal.h"
+#include "nic_tm.h"
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
 {
 	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE && p->xrcdn <= 0xffff &&
-	       !p->xrcdn == !p->cqn && (!p->cqn || nic_find_cq(nic, p->cqn)) &&
+	       (!p->xrcdn && !p->tm_tags) == !p->cqn && !(p->xrcdn && p->tm_tags) &&
+	       (!p->cqn || nic_find_cq(nic, p->cqn)) &&
 	       nic_slot_holds(p->stride_shift, VNET_RECV_HDR_SIZE,
 			      p->max_sge * sizeof(struct vnet_sge)) &&
 	       nic_ring_check(nic, p->ring, p->entries, p->stride_shift);
@@ -20,6 +21,8 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq = &nic->srq[srqn - 1];
 	if (nic_load(&srq->rq.num))
 		return NIC_EINUSE;
+	if (p->tm_tags && !nic_tm_make(nic, p))
+		return NIC_EINVAL;
 	/* Somebody may still be leaving the one that was here before. */
 	if (!nic_lock(nic, &srq->rq.lock))
 		return NIC_BUSY;
@@ -35,6 +38,9 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->rq.lossy = 1;
 	srq->xrcdn = p->xrcdn;
 	srq->cqn = p->cqn;
+	srq->tm = p->tm_tags ? p->tm : 0;
+	if (p->tm_tags)
+		srq->rq.shift |= NIC_RQ_TM;
 	srq->use++;
 	nic_store(&srq->async_pending, 0);
 	nic_store_release(&srq->rq.num, srqn);

@@ -61,8 +61,10 @@ static void delist(struct vnet_context *ctx, struct vnet_cq *cq)
 /* ------------------------------------------------------------------- making */
 
 /* 0 or an errno value */
-static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+static int check_attr(const struct vnet_context *ctx, const struct ibv_cq_init_attr_ex *attr)
 {
+	const uint64_t known_fields = IBV_WC_STANDARD_FLAGS | timestamp_flags |
+				      (ctx->tm ? (uint64_t)IBV_WC_EX_WITH_TM_INFO : 0);
 	const uint32_t known_masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 	const uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
 				     IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
@@ -71,7 +73,7 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 		return EINVAL;
 	if (!check_comp_mask(attr->comp_mask, known_masks))
 		return EOPNOTSUPP;
-	if (!check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS | timestamp_flags))
+	if (!check_comp_mask(attr->wc_flags, known_fields))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    !check_comp_mask(attr->flags, known_flags))
@@ -156,7 +158,7 @@ struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
 	struct vnet_cq *cq;
 	int ret;
 
-	ret = check_attr(&attr);
+	ret = check_attr(to_vctx(context), &attr);
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -170,7 +172,7 @@ struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	struct vnet_cq *cq;
 	int ret;
 
-	ret = check_attr(attr);
+	ret = check_attr(to_vctx(context), attr);
 	if (ret) {
 		errno = ret;
 		return NULL;

@@ -76,11 +76,23 @@ static int check_extended(const struct ibv_context *context,
 	return 0;
 }
 
+static int check_matching(const struct ibv_context *context,
+			  const struct ibv_srq_init_attr_ex *attr)
+{
+	const uint32_t needed = IBV_SRQ_INIT_ATTR_TM | IBV_SRQ_INIT_ATTR_CQ;
+
+	if (!to_vctx((struct ibv_context *)(uintptr_t)context)->tm)
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & needed) != needed || !attr->cq || attr->cq->context != context)
+		return EINVAL;
+	return attr->tm_cap.max_num_tags ? 0 : EINVAL;
+}
+
 /* 0 or an errno value */
 static int check_attr(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-			       IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+			       IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
 
 	if (!check_comp_mask(attr->comp_mask, known))
 		return EOPNOTSUPP;
@@ -88,7 +100,9 @@ static int check_attr(const struct ibv_context *context, const struct ibv_srq_in
 		return EINVAL;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || attr->srq_type == IBV_SRQT_BASIC)
 		return 0;
-	return attr->srq_type == IBV_SRQT_XRC ? check_extended(context, attr) : EOPNOTSUPP;
+	if (attr->srq_type == IBV_SRQT_XRC)
+		return check_extended(context, attr);
+	return attr->srq_type == IBV_SRQT_TM ? check_matching(context, attr) : EOPNOTSUPP;
 }
 
 struct ibv_srq *vnet_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
@@ -114,6 +128,8 @@ struct ibv_srq *vnet_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 		srq->vsrq.srq.pd = attr->pd;
 		ret = init_queue(srq, attr->pd, attr->attr.max_sge, &reply.vnet);
 	}
+	if (!ret && srq->vsrq.srq_type == IBV_SRQT_TM)
+		ret = vnet_tm_init(srq, attr, &reply.vnet);
 	return finish(srq, ret);
 }
 
@@ -142,6 +158,7 @@ int vnet_destroy_srq(struct ibv_srq *ibsrq)
 	ret = ibv_cmd_destroy_srq(ibsrq);
 	if (ret)
 		return ret;
+	vnet_tm_fini(srq);
 	vnet_wq_fini(&srq->rq);
 	free(srq);
 	return 0;

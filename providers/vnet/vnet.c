@@ -137,6 +137,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->gate_cookie = resp->gate_cookie;
 	ctx->clock_khz = resp->clock_khz;
 	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
+	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && ctx->gate.tag_doorbell;
 	vnet_doorbell_init(ctx, resp);
 	return 0;
 }
@@ -229,6 +230,7 @@ static const struct verbs_context_ops context_ops = {
 	.poll_cq = vnet_poll_cq,
 	.post_recv = vnet_post_recv,
 	.post_send = vnet_post_send,
+	.post_srq_ops = vnet_post_srq_ops,
 	.post_srq_recv = vnet_post_srq_recv,
 	.query_device_ex = vnet_query_device_ex,
 	.query_port = vnet_query_port,

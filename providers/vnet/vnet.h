@@ -42,6 +42,8 @@ struct vnet_context {
 	uint32_t clock_khz;
 	/* The agent knows 64 bits of immediate data. */
 	bool imm64;
+	/* ... and matches tags. */
+	bool tm;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
 	/* Every CQ, so that a region's end can find what is still in them. */
@@ -103,12 +105,21 @@ struct vnet_cq {
 	struct vnet_ring_map map;
 	struct vnet_cq *next;
 	struct vnet_cq **prev;
+	/* Shared receive queues that match tags and complete here. */
+	struct vnet_srq *matching;
 };
 
 struct vnet_srq {
 	struct verbs_srq vsrq;
 	struct vnet_wq rq VNET_ALIGNED;
 	uint32_t srqn;
+
+	/* Tag matching: operations, the list's size, the last handle given. */
+	struct vnet_wq ops;
+	uint32_t tags;
+	uint32_t handle;
+	struct vnet_cq *cq;
+	struct vnet_srq *next;
 };
 
 struct vnet_qp {
@@ -279,6 +290,16 @@ int vnet_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int vnet_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int vnet_destroy_srq(struct ibv_srq *ibsrq);
 int vnet_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+
+/* -- tm.c: shared receive queues that match tags */
+
+/* What such a queue has besides: 0 or an errno value. */
+int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
+		 const struct vnet_create_srq_resp *resp);
+void vnet_tm_fini(struct vnet_srq *srq);
+int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr);
+/* Have the NIC do what it could not do when it was posted. */
+void vnet_tm_flush(struct vnet_cq *cq);
 
 /* -- qp.c: making, changing and ending queue pairs */
 

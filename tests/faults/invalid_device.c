@@ -124,7 +124,8 @@ static void no_such_objects(void)
 	struct ibv_flow_action_esp_attr esp = { .comp_mask = 0 };
 	struct ibv_qp_open_attr open_qp = { .qp_num = 1 };
 
-	judge("open_xrcd", "any", ERRNO_OF(ibv_open_xrcd(bench.context, &xrcd)), EOPNOTSUPP);
+	judge("open_xrcd", "comp_mask = 0", ERRNO_OF(ibv_open_xrcd(bench.context, &xrcd)),
+	      in_kernel() ? EOPNOTSUPP : EINVAL);
 	judge("create_wq", "any", ERRNO_OF(ibv_create_wq(bench.context, &wq)), EOPNOTSUPP);
 	judge("create_rwq_ind_table", "any",
 	      ERRNO_OF(ibv_create_rwq_ind_table(bench.context, &table)), EOPNOTSUPP);
@@ -132,7 +133,8 @@ static void no_such_objects(void)
 	      EOPNOTSUPP);
 	judge("create_flow_action_esp", "any",
 	      ERRNO_OF(ibv_create_flow_action_esp(bench.context, &esp)), EOPNOTSUPP);
-	judge("open_qp", "any", ERRNO_OF(ibv_open_qp(bench.context, &open_qp)), EOPNOTSUPP);
+	judge("open_qp", "comp_mask = 0", ERRNO_OF(ibv_open_qp(bench.context, &open_qp)),
+	      in_kernel() ? EOPNOTSUPP : EINVAL);
 	judge("alloc_null_mr", "any", ERRNO_OF(ibv_alloc_null_mr(bench.pd)), EOPNOTSUPP);
 }
 
@@ -150,7 +152,8 @@ static void no_such_methods(void)
 	judge("modify_qp_rate_limit", "any", ibv_modify_qp_rate_limit(bench.other.qp, &limit),
 	      EOPNOTSUPP);
 	judge("create_flow", "any", ERRNO_OF(ibv_create_flow(bench.other.qp, &flow)), EOPNOTSUPP);
-	judge("post_srq_ops", "any", ibv_post_srq_ops(bench.srq, &wr, &bad), EOPNOTSUPP);
+	judge("post_srq_ops", "no tags there", ibv_post_srq_ops(bench.srq, &wr, &bad), EINVAL);
+	CHECK(bad == &wr);
 	judge("advise_mr", "any",
 	      ibv_advise_mr(bench.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), advise);
 	judge("set_ece", "another vendor's", ibv_set_ece(bench.other.qp, &ece), EOPNOTSUPP);

@@ -235,10 +235,75 @@ static void srq_types(void **state)
 	/* Without a domain; test_xrc.c has the others. */
 	cmd.srq_type = IB_UVERBS_SRQT_XRC;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), -EINVAL);
-	cmd.srq_type = IB_UVERBS_SRQT_TM;
-	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), -EOPNOTSUPP);
 	cmd.srq_type = 3;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), -EINVAL);
+}
+
+/* That matches tags: how many, and the queue where it completes. */
+static void srq_of_tags(void **state)
+{
+	struct ib_uverbs_create_xsrq cmd = { .pd_handle = make_pd(),
+					     .max_wr = 4,
+					     .max_sge = 1,
+					     .srq_type = IB_UVERBS_SRQT_TM,
+					     .cq_handle = make_cq(16, -1),
+					     .max_num_tags = UV_MAX_TAGS };
+	struct ib_uverbs_create_srq_resp resp;
+	struct ib_uverbs_create_xsrq bad = cmd;
+	const struct uv_srq *srq;
+
+	(void)state;
+	bad.max_num_tags = 0;
+	assert_int_equal(PLAIN(CREATE_XSRQ, &bad, &resp), -EINVAL);
+	bad.max_num_tags = UV_MAX_TAGS + 1;
+	assert_int_equal(PLAIN(CREATE_XSRQ, &bad, &resp), -EINVAL);
+	bad = cmd;
+	bad.cq_handle = 99;
+	assert_int_equal(PLAIN(CREATE_XSRQ, &bad, &resp), -EINVAL);
+	bad.cq_handle = cmd.pd_handle;
+	assert_int_equal(PLAIN(CREATE_XSRQ, &bad, &resp), -EINVAL);
+	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), 0);
+	srq = srq_of(resp.srq_handle);
+	assert_int_equal(srq->params.tm_tags, UV_MAX_TAGS);
+	assert_non_null(srq->ops);
+	/* It keeps its completion queue. */
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_CQ, cmd.cq_handle), -EBUSY);
+}
+
+/* Queue pairs of such a queue: what they send is the device's own. */
+static void qp_of_tags(void **state)
+{
+	struct ib_uverbs_create_xsrq cmd = { .pd_handle = make_pd(),
+					     .max_wr = 4,
+					     .max_sge = 1,
+					     .srq_type = IB_UVERBS_SRQT_TM,
+					     .cq_handle = make_cq(16, -1),
+					     .max_num_tags = 4 };
+	struct ib_uverbs_create_srq_resp srq;
+	struct ib_uverbs_create_qp qp = { .pd_handle = cmd.pd_handle,
+					  .send_cq_handle = make_cq(16, -1),
+					  .is_srq = 1,
+					  .qp_type = IBV_QPT_RC };
+	struct ib_uverbs_create_qp_resp made;
+	const struct nic_qp_params *params;
+
+	(void)state;
+	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &srq), 0);
+	qp.recv_cq_handle = qp.send_cq_handle;
+	qp.srq_handle = srq.srq_handle;
+	qp.max_send_wr = 1;
+	assert_int_equal(PLAIN(CREATE_QP, &qp, &made), -EINVAL);
+	qp.max_send_wr = 0;
+	qp.qp_type = IBV_QPT_UD;
+	assert_int_equal(PLAIN(CREATE_QP, &qp, &made), -EINVAL);
+	qp.qp_type = IBV_QPT_RC;
+	assert_int_equal(PLAIN(CREATE_QP, &qp, &made), 0);
+	assert_int_equal(made.max_send_wr, 0);
+	params = &qp_of(made.qp_handle)->params;
+	assert_int_equal(params->send_cqn, cq_of(cmd.cq_handle)->cqn);
+	assert_int_equal(params->recv_cqn, params->send_cqn);
+	assert_true(params->sq_entries > 1);
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_SRQ, srq.srq_handle), -EBUSY);
 }
 
 static void srq_by_ioctl(void **state)
@@ -592,12 +657,13 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(device_limits),   TEST(cq_sizes),          TEST(cq_extended),
-		TEST(cq_resize),       TEST(cq_resize_settles), TEST(srq_sizes),
-		TEST(srq_types),       TEST(srq_by_ioctl),      TEST(srq_limit),
-		TEST(qp_capacity),     TEST(qp_with_srq),       TEST(qp_extended),
-		TEST(qp_numbers),      TEST(attributes),        TEST(refused_attributes),
-		TEST(extended_modify), TEST(doorbell),          TEST(addresses),
+		TEST(device_limits), TEST(cq_sizes),           TEST(cq_extended),
+		TEST(cq_resize),     TEST(cq_resize_settles),  TEST(srq_sizes),
+		TEST(srq_types),     TEST(srq_of_tags),        TEST(qp_of_tags),
+		TEST(srq_by_ioctl),  TEST(srq_limit),          TEST(qp_capacity),
+		TEST(qp_with_srq),   TEST(qp_extended),        TEST(qp_numbers),
+		TEST(attributes),    TEST(refused_attributes), TEST(extended_modify),
+		TEST(doorbell),      TEST(addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

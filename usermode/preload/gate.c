@@ -38,6 +38,14 @@ static void gate_recv_doorbell(u64 cookie, u32 num, int is_srq)
 		nic_recv_doorbell(&cn->nic, num, is_srq);
 }
 
+static void gate_tag_doorbell(u64 cookie, u32 srqn)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	if (!cn->foreign)
+		nic_tm_doorbell(&cn->nic, srqn);
+}
+
 /* Again and again: a queue pair may have been locked by a peer at first. */
 static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
 {
@@ -114,4 +122,5 @@ const struct vnet_gate gate = {
 	.copy = gate_copy,
 	.recv_fault = gate_recv_fault,
 	.ring = gate_ring,
+	.tag_doorbell = gate_tag_doorbell,
 };

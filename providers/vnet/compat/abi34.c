@@ -147,6 +147,7 @@ OP(open_xrcd, 52);
 OP(poll_cq, 53);
 OP(post_recv, 54);
 OP(post_send, 55);
+OP(post_srq_ops, 56);
 OP(post_srq_recv, 57);
 OP(query_device_ex, 58);
 OP(query_port, 60);

@@ -24,6 +24,11 @@ struct qp_args {
 	u32 create_flags;
 };
 
+/* What the device posts itself: rendezvous that are under way at a time, twice. */
+static const struct ib_uverbs_qp_cap tm_sends = { .max_send_wr = 128,
+						  .max_send_sge = VNET_TM_MAX_SGE,
+						  .max_inline_data = 32 };
+
 static int qp_start(struct uv_request *req, struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
@@ -107,6 +112,16 @@ static bool has_receives(const struct qp_args *args)
 	return args->type != IB_UVERBS_QPT_XRC_INI;
 }
 
+static bool is_tm(const struct qp_args *args)
+{
+	return args->srq && uv_srq_is_tm(UV_CAST(struct uv_srq, args->srq));
+}
+
+bool uv_qp_sends_itself(const struct uv_qp *qp)
+{
+	return qp->target || (qp->srq && uv_srq_is_tm(qp->srq));
+}
+
 static int qp_check(const struct qp_args *args)
 {
 	const struct ib_uverbs_qp_cap *cap = &args->cap;
@@ -124,6 +139,9 @@ static int qp_check(const struct qp_args *args)
 		return -EINVAL;
 	/* Receives of its queue are for extended reliable connections. */
 	if (args->srq && UV_CAST(struct uv_srq, args->srq)->xrcd)
+		return -EINVAL;
+	/* The send queue of who matches is the device's. */
+	if (is_tm(args) && (args->type != IB_UVERBS_QPT_RC || cap->max_send_wr))
 		return -EINVAL;
 	if (args->create_flags)
 		return -EOPNOTSUPP;
@@ -167,6 +185,14 @@ static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struc
 		.space = req->client->space,
 		.owner_pid = (u32)req->client->pid,
 	};
+	if (is_tm(args)) {
+		/* All completions are the shared queue's, and only those that it wants. */
+		qp->params.sq_sig_all = 0;
+		qp->params.send_cqn = qp->srq->cq->cqn;
+		qp->params.recv_cqn = qp->srq->cq->cqn;
+		fill_send_queue(&qp->params, &tm_sends);
+		return;
+	}
 	fill_send_queue(&qp->params, &args->cap);
 	if (has_receives(args) && !qp->srq)
 		fill_recv_queue(&qp->params, &args->cap);
@@ -220,7 +246,7 @@ static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
 {
 	struct vnet_create_qp_resp driver = { .qpn = qp->params.qpn };
 
-	if (qp->sq)
+	if (qp->sq && !uv_qp_sends_itself(qp))
 		uv_ring_info(qp->sq, qp->params.sq_entries, qp->params.sq_stride_shift, &driver.sq);
 	if (qp->rq)
 		uv_ring_info(qp->rq, qp->params.rq_entries, qp->params.rq_stride_shift, &driver.rq);
@@ -320,8 +346,7 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 		.qp_handle = qp->obj.handle,
 		.qpn = qp->params.qpn,
 	};
-	/* Nobody can post to a target. */
-	if (qp->target)
+	if (uv_qp_sends_itself(qp))
 		return 0;
 	resp->max_send_wr = qp->params.sq_entries;
 	resp->max_recv_wr = qp->params.rq_entries;
@@ -469,7 +494,7 @@ static int put_ioctl_results(struct uv_request *req, const struct uv_qp *qp)
 	struct ib_uverbs_qp_cap cap = { .max_send_wr = 0 };
 	int err;
 
-	if (!qp->target)
+	if (!uv_qp_sends_itself(qp))
 		cap = (struct ib_uverbs_qp_cap){
 			.max_send_wr = params->sq_entries,
 			.max_recv_wr = params->rq_entries,

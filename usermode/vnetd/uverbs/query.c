@@ -125,6 +125,7 @@ int uv_ex_query_device(struct uv_request *req)
 	if (cmd.comp_mask || cmd.reserved)
 		return -EINVAL;
 	fill_device(req->device, &resp.base);
+	uv_tm_fill_caps(&resp.tm_caps);
 	resp.response_length = uv_response_length(req, sizeof(resp));
 	return uv_respond(req, &resp, sizeof(resp));
 }

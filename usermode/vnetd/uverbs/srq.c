@@ -24,6 +24,8 @@ struct srq_args {
 	u32 max_wr;
 	u32 max_sge;
 	u32 limit;
+	/* Tag matching: size of the list. */
+	u32 max_tags;
 };
 
 static int srq_start(struct uv_request *req, struct uv_object *obj)
@@ -46,6 +48,7 @@ static void srq_release(struct uv_object *obj)
 
 	uv_events_detach(obj);
 	uv_ring_put(obj, srq->ring);
+	uv_tm_release(srq);
 	uv_number_put(&obj->device->alloc->srq, srq->srqn - 1);
 	uv_unuse(&srq->pd->obj);
 	if (srq->xrcd)
@@ -64,9 +67,10 @@ static const struct uv_class srq_class = {
 
 static int srq_check(const struct srq_args *args)
 {
-	if (args->type == IB_UVERBS_SRQT_TM)
-		return -EOPNOTSUPP;
-	if ((args->type != IB_UVERBS_SRQT_BASIC && args->type != IB_UVERBS_SRQT_XRC) || !args->pd)
+	if (args->type > IB_UVERBS_SRQT_TM || !args->pd)
+		return -EINVAL;
+	if (args->type == IB_UVERBS_SRQT_TM &&
+	    (!args->cq || !args->max_tags || args->max_tags > UV_MAX_TAGS))
 		return -EINVAL;
 	if (args->type == IB_UVERBS_SRQT_XRC && (!args->xrcd || !args->cq))
 		return -EINVAL;
@@ -117,6 +121,22 @@ static int srq_reserve(struct device *device, struct uv_srq *srq)
 	return 0;
 }
 
+/* The same, with what matching needs. */
+static int srq_reserve_all(struct device *device, struct uv_srq *srq, const struct srq_args *args)
+{
+	int err;
+
+	err = srq_reserve(device, srq);
+	if (err || args->type != IB_UVERBS_SRQT_TM)
+		return err;
+	err = uv_tm_reserve(device, srq, args->max_tags);
+	if (err) {
+		uv_number_put(&device->alloc->srq, srq->srqn - 1);
+		uv_heap_put(device, srq->ring);
+	}
+	return err;
+}
+
 /* Answers the provider's part of the response too. */
 static int srq_new(struct uv_request *req, const struct srq_args *args, struct uv_srq **out)
 {
@@ -135,10 +155,11 @@ static int srq_new(struct uv_request *req, const struct srq_args *args, struct u
 	srq->pd = UV_CAST(struct uv_pd, args->pd);
 	if (args->type == IB_UVERBS_SRQT_XRC) {
 		srq->xrcd = UV_CAST(struct uv_xrcd, args->xrcd);
-		srq->cq = UV_CAST(struct uv_cq, args->cq);
 	}
+	if (args->type != IB_UVERBS_SRQT_BASIC)
+		srq->cq = UV_CAST(struct uv_cq, args->cq);
 	srq_fill_params(req, srq, args);
-	err = srq_reserve(req->device, srq);
+	err = srq_reserve_all(req->device, srq, args);
 	if (err) {
 		uv_object_drop(obj);
 		return err;
@@ -150,6 +171,9 @@ static int srq_new(struct uv_request *req, const struct srq_args *args, struct u
 	*out = srq;
 	driver.srqn = srq->srqn;
 	uv_ring_info(srq->ring, srq->params.entries, srq->params.stride_shift, &driver.rq);
+	driver.tags = srq->params.tm_tags;
+	if (srq->ops)
+		uv_ring_info(srq->ops, UV_TAG_OPS, VNET_TM_OP_SHIFT, &driver.ops);
 	return uv_respond_driver(req, &driver, sizeof(driver));
 }
 
@@ -211,6 +235,7 @@ int uv_create_xsrq(struct uv_request *req)
 		.max_wr = cmd.max_wr,
 		.max_sge = cmd.max_sge,
 		.limit = cmd.srq_limit,
+		.max_tags = cmd.max_num_tags,
 	};
 	return write_create(req, &args);
 }
@@ -238,6 +263,9 @@ static int get_ioctl_args(struct uv_request *req, struct srq_args *args)
 	if (!err)
 		err = uv_attr_get(req, UVERBS_ATTR_CREATE_SRQ_LIMIT, &args->limit,
 				  sizeof(args->limit));
+	if (!err && uv_attr_present(req, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS))
+		err = uv_attr_get(req, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS, &args->max_tags,
+				  sizeof(args->max_tags));
 	return err;
 }
 

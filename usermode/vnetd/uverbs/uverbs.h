@@ -39,6 +39,9 @@ enum uv_limits {
 	UV_MAX_XRCD = 1 << 12,
 	UV_COMP_VECTORS = 1,
 	UV_PORTS = 1,
+	/* Of a shared receive queue that matches. */
+	UV_MAX_TAGS = 1024,
+	UV_TAG_OPS = 256,
 	/* Unread asynchronous events kept for one object or device. */
 	UV_MAX_UNREAD = 64,
 };
@@ -178,8 +181,12 @@ struct uv_srq {
 	struct uv_pd *pd;
 	/* Of extended reliable connections; else NULL. */
 	struct uv_xrcd *xrcd;
+	/* Of those, and where tags are matched. */
 	struct uv_cq *cq;
 	struct uv_block *ring;
+	/* Tag matching; else NULL. */
+	struct uv_block *tags;
+	struct uv_block *ops;
 	struct nic_srq_params params;
 	u32 srqn;
 };
@@ -459,7 +466,17 @@ int uv_target_start(struct device *device, struct uv_target *target);
 bool uv_target_is_shared(const struct uv_target *target);
 void uv_target_leave(struct uv_qp *qp);
 
+/* -- tm.c: what a shared receive queue that matches tags has besides */
+int uv_tm_reserve(struct device *device, struct uv_srq *srq, u32 tags);
+/* For its owner to go: nothing where it has none. */
+void uv_tm_release(struct uv_srq *srq);
+/* The device itself posts to the send queues of its queue pairs. */
+bool uv_srq_is_tm(const struct uv_srq *srq);
+void uv_tm_fill_caps(struct ib_uverbs_tm_caps *caps);
+
 /* -- qp.c */
+/* Nobody but the device posts to its send queue. */
+bool uv_qp_sends_itself(const struct uv_qp *qp);
 int uv_create_qp(struct uv_request *req);
 int uv_open_qp(struct uv_request *req);
 int uv_ex_create_qp(struct uv_request *req);

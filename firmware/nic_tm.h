@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tag matching: what stands in NIC memory for a shared receive queue that matches,
+ * and what the responder asks of it.
+ */
+#ifndef NIC_TM_H
+#define NIC_TM_H
+
+#include "nic_internal.h"
+
+enum nic_tm_limits {
+	NIC_TM_MAX_TAGS = 1024,
+	/* struct ibv_tmh and struct ibv_rvh, as they come in a message. */
+	NIC_TMH_SIZE = 16,
+	NIC_RVH_SIZE = 16,
+	NIC_TM_HEADERS = NIC_TMH_SIZE + NIC_RVH_SIZE,
+};
+
+enum nic_tag_state {
+	NIC_TAG_FREE = 0,
+	/* In its place in the list, and matches nothing before the process has caught up. */
+	NIC_TAG_PARKED,
+	NIC_TAG_ACTIVE,
+};
+
+/* A tagged buffer. Written under the SRQ's lock. */
+struct nic_tag {
+	u64 tag;
+	u64 mask;
+	u64 wr_id;
+	u32 handle;
+	/* Index of the next in the list, or NIC_NONE. */
+	u32 next;
+	/* The list is in this order. */
+	u64 seq;
+	/* enum nic_tag_state: the truth, of which the list is a copy. */
+	u8 state;
+	u8 num_sge;
+	u8 rsvd[22];
+	struct vnet_sge sge[VNET_TM_MAX_SGE];
+};
+static_assert(sizeof(struct nic_tag) == 128, "tag");
+
+/* At nic_srq.tm of NIC memory, in queue memory; `max` tags follow. Under the SRQ's lock. */
+struct nic_tm {
+	/* Ring of struct vnet_tm_op. */
+	u64 ops;
+	u32 ops_mask;
+	u32 ops_cons;
+	u64 seq;
+	u32 max;
+	u32 used;
+	/* Indices, or NIC_NONE. */
+	u32 head;
+	u32 tail;
+	/* Messages that matched nothing, and how many of them the process has seen. */
+	u32 unexpected;
+	u32 handled;
+	/* The completion queue is owed an event. */
+	u32 notify;
+	u32 rsvd[3];
+	struct nic_tag tag[];
+};
+static_assert(sizeof(struct nic_tm) == 64, "tag matching");
+
+/* What becomes of a message. */
+enum nic_tm_kind {
+	/* It has no tag: to an ordinary receive. */
+	NIC_TM_PLAIN,
+	/* No tag fits: to an ordinary receive, and counted. */
+	NIC_TM_UNEXPECTED,
+	NIC_TM_EAGER,
+	NIC_TM_RENDEZVOUS,
+	/* A rendezvous for which its buffer is too small. */
+	NIC_TM_INCOMPLETE,
+};
+
+struct nic_tm_match {
+	/* enum nic_tm_kind */
+	u8 kind;
+	/* The tagged buffer, copied; its index. */
+	u32 index;
+	struct nic_tag buffer;
+	/* From the headers. */
+	u64 tag;
+	u32 priv;
+	u64 va;
+	u32 rkey;
+	u32 length;
+	u8 headers[NIC_TM_HEADERS];
+};
+
+/* A message for such a queue: msg's wc_opcode says that it is one. */
+struct nic_tm_message {
+	struct nic_message msg;
+	struct nic_tm_match match;
+};
+
+static inline bool nic_rq_is_tm(const struct nic_rq *rq)
+{
+	return rq->shift & NIC_RQ_TM;
+}
+
+/* What stands in NIC memory for it; NULL if that is not as it must be. */
+struct nic_tm *nic_tm_of(struct nic *nic, const struct nic_srq *srq);
+/* Make it, of zeroed queue memory, for a command. */
+bool nic_tm_make(struct nic *nic, const struct nic_srq_params *p);
+
+/*
+ * Look at the headers of a message, and for a tag that fits; with the SRQ's lock.
+ * VNET_WC_SUCCESS, or why the message cannot be had from its sender.
+ */
+u32 nic_tm_judge(struct nic *nic, struct nic_srq *srq, const struct nic_message *msg,
+		 struct nic_tm_match *match);
+/*
+ * Write down what the next entry of the completion queue means, so that it is done
+ * with it whoever dies: the tag is taken, the message counted, and what a rendezvous
+ * needs is posted to the send queue of `peer`. false: that is full.
+ */
+bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer,
+		   const struct nic_srq *srq, const struct nic_tm_match *match);
+/* Do that. Again changes nothing. */
+void nic_tm_apply(struct nic *nic, struct nic_qp *executor);
+/* The lock's holder died: make the list what the tags say. */
+void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
+/* What a completion tells of a match, where the provider looks for it. */
+void nic_tm_fill_info(const struct nic_tm_match *match, struct vnet_cqe *slot);
+
+#endif /* NIC_TM_H */

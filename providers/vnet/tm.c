@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues that match tags: posting operations on the list of tags,
+ * which the NIC carries out in their order.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "vnet.h"
+
+/* How often an operation is tried at once while a sender is inside. */
+#define TRIES 64
+
+int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
+		 const struct vnet_create_srq_resp *resp)
+{
+	struct ibv_pd *pd = attr->pd;
+	struct vnet_context *ctx = to_vctx(pd->context);
+	bool skip_lock = ctx->single_threaded || vnet_pd_skips_locks(pd);
+	struct vnet_cq *cq = to_vcq(attr->cq);
+	int ret;
+
+	ret = vnet_wq_init(&srq->ops, ctx, &resp->ops, sizeof(struct vnet_tm_op), skip_lock);
+	if (!ret && (!srq->ops.ring || attr->tm_cap.max_ops > srq->ops.entries))
+		ret = srq->ops.ring ? EINVAL : EPROTO;
+	if (ret) {
+		vnet_wq_fini(&srq->ops);
+		vnet_wq_fini(&srq->rq);
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+		return ret;
+	}
+	srq->tags = resp->tags;
+	srq->cq = cq;
+	vnet_lock(&cq->lock);
+	srq->next = cq->matching;
+	cq->matching = srq;
+	vnet_unlock(&cq->lock);
+	return 0;
+}
+
+void vnet_tm_fini(struct vnet_srq *srq)
+{
+	struct vnet_cq *cq = srq->cq;
+	struct vnet_srq **place;
+
+	if (!cq)
+		return;
+	vnet_lock(&cq->lock);
+	for (place = &cq->matching; *place != srq; place = &(*place)->next)
+		;
+	*place = srq->next;
+	vnet_unlock(&cq->lock);
+	vnet_wq_fini(&srq->ops);
+}
+
+static bool is_done(const struct vnet_srq *srq)
+{
+	return __atomic_load_n(&srq->ops.ring->cons, __ATOMIC_ACQUIRE) ==
+	       __atomic_load_n(&srq->ops.ring->prod, __ATOMIC_RELAXED);
+}
+
+static void ring_doorbell(const struct vnet_srq *srq)
+{
+	const struct vnet_context *ctx = to_vctx(srq->vsrq.srq.context);
+
+	ctx->gate.tag_doorbell(ctx->gate_cookie, srq->srqn);
+}
+
+void vnet_tm_flush(struct vnet_cq *cq)
+{
+	const struct vnet_srq *srq;
+
+	vnet_lock(&cq->lock);
+	for (srq = cq->matching; srq; srq = srq->next)
+		ring_doorbell(srq);
+	vnet_unlock(&cq->lock);
+}
+
+/* Tags that are in the list, or may be. */
+static uint32_t tags_used(const struct vnet_srq *srq, uint32_t prod)
+{
+	uint32_t cons = __atomic_load_n(&srq->ops.ring->cons, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&srq->ops.ring->used, __ATOMIC_ACQUIRE) + (prod - cons);
+}
+
+static int check(struct vnet_srq *srq, const struct ibv_ops_wr *wr, uint32_t prod)
+{
+	const int known = IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC;
+
+	if ((unsigned int)wr->opcode > IBV_WR_TAG_SYNC || wr->flags & ~known)
+		return EINVAL;
+	if (vnet_wq_full(&srq->ops, prod))
+		return ENOMEM;
+	if (wr->opcode != IBV_WR_TAG_ADD)
+		return 0;
+	if ((unsigned int)wr->tm.add.num_sge > VNET_TM_MAX_SGE)
+		return EINVAL;
+	return tags_used(srq, prod) < srq->tags ? 0 : ENOMEM;
+}
+
+static void put(struct vnet_srq *srq, struct ibv_ops_wr *wr, uint32_t prod)
+{
+	struct vnet_tm_op *op = vnet_wq_slot(&srq->ops, prod);
+
+	memset(op, 0, sizeof(*op));
+	op->wr_id = wr->wr_id;
+	op->opcode = (uint8_t)wr->opcode;
+	op->flags = (uint8_t)wr->flags;
+	op->unexpected = wr->tm.unexpected_cnt;
+	if (wr->opcode == IBV_WR_TAG_ADD) {
+		wr->tm.handle = ++srq->handle;
+		op->recv_wr_id = wr->tm.add.recv_wr_id;
+		op->tag = wr->tm.add.tag;
+		op->mask = wr->tm.add.mask;
+		op->num_sge = (uint8_t)wr->tm.add.num_sge;
+		if (op->num_sge)
+			memcpy(op->sge, wr->tm.add.sg_list, op->num_sge * sizeof(op->sge[0]));
+	}
+	op->handle = wr->tm.handle;
+}
+
+int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr)
+{
+	struct vnet_srq *srq = to_vsrq(ibsrq);
+	uint32_t prod;
+	int i, ret = 0;
+
+	if (!srq->cq) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	vnet_lock(&srq->ops.lock);
+	for (prod = srq->ops.prod; wr; wr = wr->next, prod++) {
+		ret = check(srq, wr, prod);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+		put(srq, wr, prod);
+	}
+	if (prod != srq->ops.prod)
+		vnet_wq_publish(&srq->ops, prod);
+	vnet_unlock(&srq->ops.lock);
+
+	/* What is left is done at the next empty poll. */
+	for (i = 0; i < TRIES && !is_done(srq); i++)
+		ring_doorbell(srq);
+	return ret;
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Tag matching: which buffer a message goes to, when tags do not match, what a
+ * rendezvous does, and that a sender may die at any step.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "nic_tm.h"
+#include "stage.h"
+
+#define TAGS 8
+#define ALL (~0ull)
+/* Of process 0, whence messages come, and of process 1. */
+#define FROM 0x1000u
+#define DATA 0x20000u
+#define TO 0x40000u
+
+enum { NO_TAG, RNDV, FIN, EAGER };
+
+static struct ring ops;
+static u32 ops_prod, handle;
+
+static struct nic_srq *srq_frame(void)
+{
+	return &w.agent.srq[s.srq->srqn - 1];
+}
+
+static struct nic_tm *list(void)
+{
+	return nic_tm_of(&w.agent, srq_frame());
+}
+
+static struct srq *make_tm_srq(struct process *p, struct cq *cq)
+{
+	struct srq *srq = test_alloc(sizeof(*srq));
+	struct nic_srq_params params = { .entries = 8,
+					 .stride_shift = 7,
+					 .max_sge = 7,
+					 .pdn = p->pdn,
+					 .space = p->nic.space,
+					 .cqn = cq->cqn,
+					 .tm_tags = TAGS,
+					 .tm_ops_entries = 8 };
+
+	srq->p = p;
+	srq->srqn = w.next_srqn++;
+	srq->ring = ring_make(8, 7);
+	ops = ring_make(8, VNET_TM_OP_SHIFT);
+	params.ring = srq->ring.offset;
+	params.tm_ops = ops.offset;
+	params.tm = queue_alloc(sizeof(struct nic_tm) + TAGS * sizeof(struct nic_tag));
+	assert_int_equal(nic_srq_create(&w.agent, srq->srqn, &params), NIC_OK);
+	return srq;
+}
+
+static int start(void **state)
+{
+	struct qp_options with_srq = { 0 };
+
+	world_setup(state);
+	memset(&s, 0, sizeof(s));
+	ops_prod = handle = 0;
+	s.ca = make_cq(&w.p[0], 64, 0);
+	s.cb = make_cq(&w.p[1], 64, 0);
+	s.srq = make_tm_srq(&w.p[1], s.cb);
+	with_srq.srq = s.srq;
+	s.a = make_qp(&w.p[0], NIC_QPT_RC, s.ca, s.ca);
+	s.b = make_qp_with(&w.p[1], NIC_QPT_RC, s.cb, s.cb, &with_srq);
+	connect(s.a, s.b);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- doing it */
+
+static void post_op(const struct vnet_tm_op *op)
+{
+	memcpy(ops.slots + ((size_t)(ops_prod & ops.mask) << ops.shift), op, sizeof(*op));
+	nic_store_release(&ops.hdr->prod, ++ops_prod);
+	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
+}
+
+static struct wc operate(struct vnet_tm_op op, u32 status)
+{
+	op.wr_id = 1000;
+	op.flags |= VNET_TM_OP_SIGNALED;
+	post_op(&op);
+	return expect_next(s.cb, 1000, status);
+}
+
+/* A buffer of 1000 bytes at TO + 1000 times its number; its handle. */
+static u32 add(u32 number, u64 tag, u64 mask)
+{
+	struct vnet_tm_op op = { .opcode = VNET_TM_OP_ADD,
+				 .recv_wr_id = number,
+				 .tag = tag,
+				 .mask = mask,
+				 .handle = ++handle,
+				 .num_sge = 1 };
+
+	op.sge[0] = (struct vnet_sge){ at(&w.p[1], TO + 1000 * number), 1000, w.p[1].key };
+	operate(op, VNET_WC_SUCCESS);
+	return handle;
+}
+
+static struct wc synchronise(u32 seen)
+{
+	return operate((struct vnet_tm_op){ .opcode = VNET_TM_OP_SYNC, .unexpected = seen },
+		       VNET_WC_SUCCESS);
+}
+
+/* Headers, then so many bytes of a pattern. */
+static void write_message(u8 opcode, u64 tag, u32 length)
+{
+	u8 *header = mem(&w.p[0], FROM);
+	u64 wire_tag = htobe64(tag);
+	u32 priv = htobe32(0xabcd);
+
+	memset(header, 0, NIC_TMH_SIZE);
+	header[0] = opcode;
+	memcpy(header + 4, &priv, 4);
+	memcpy(header + 8, &wire_tag, 8);
+	fill(&w.p[0], FROM + NIC_TMH_SIZE, length, (u32)tag);
+}
+
+static void post_message(u32 length)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
+	struct sge data = sge(&w.p[0], FROM, NIC_TMH_SIZE + length);
+
+	send_one(s.a, &wqe, &data);
+}
+
+static void send(u8 opcode, u64 tag, u32 length)
+{
+	write_message(opcode, tag, length);
+	post_message(length);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+}
+
+static void write_rendezvous(u64 tag, u32 length)
+{
+	u64 va = htobe64(at(&w.p[0], DATA));
+	u32 rkey = htobe32(w.p[0].key), size = htobe32(length);
+
+	write_message(RNDV, tag, NIC_RVH_SIZE);
+	memcpy(mem(&w.p[0], FROM + 16), &va, 8);
+	memcpy(mem(&w.p[0], FROM + 24), &rkey, 4);
+	memcpy(mem(&w.p[0], FROM + 28), &size, 4);
+	fill(&w.p[0], DATA, length, (u32)tag);
+}
+
+static void post_plain(u32 number)
+{
+	struct sge to = sge(&w.p[1], TO + 1000 * number, 1000);
+
+	post_srq_recv(s.srq, number, &to, 1);
+}
+
+static struct wc expect_match(u32 number, u32 flags)
+{
+	struct wc wc = expect_next(s.cb, number, VNET_WC_SUCCESS);
+
+	assert_int_equal(wc.opcode, VNET_WC_TM_RECV);
+	assert_int_equal(wc.flags, flags);
+	return wc;
+}
+
+#define WHOLE (VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID)
+
+/* -------------------------------------------------------------------- matching */
+
+static void first_that_fits(void **state)
+{
+	static const u32 lengths[] = { 8, 64, 65, 500, 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		add(i, 5, ALL);
+	add(5, 0x100, 0xf00);
+	for (i = 0; i < 5; i++) {
+		struct wc wc;
+
+		send(EAGER, 5, lengths[i]);
+		wc = expect_match(i, WHOLE);
+		assert_int_equal(wc.byte_len, lengths[i]);
+		assert_true(filled(&w.p[1], TO + 1000 * i, lengths[i], 5));
+	}
+	/* The wild card, and it is in its place. */
+	add(6, 0x123, ALL);
+	send(EAGER, 0x123, 10);
+	expect_match(5, WHOLE);
+	send(EAGER, 0x123, 10);
+	expect_match(6, WHOLE);
+	assert_int_equal(list()->used, 0);
+	assert_int_equal(ops.hdr->used, 0);
+	expect_none(s.cb);
+}
+
+static void to_plain_receives(void **state)
+{
+	struct wc wc;
+
+	(void)state;
+	post_plain(1);
+	post_plain(2);
+	post_plain(3);
+	add(4, 5, ALL);
+	/* No tag: the whole message, and nothing is counted. */
+	send(NO_TAG, 5, 100);
+	wc = expect_next(s.cb, 1, VNET_WC_SUCCESS);
+	assert_int_equal(wc.opcode, VNET_WC_TM_NO_TAG);
+	assert_int_equal(wc.byte_len, 116);
+	assert_memory_equal(mem(&w.p[1], TO + 1000), mem(&w.p[0], FROM), 116);
+	send(FIN, 5, 100);
+	assert_int_equal(expect_next(s.cb, 2, VNET_WC_SUCCESS).opcode, VNET_WC_TM_NO_TAG);
+	assert_int_equal(list()->unexpected, 0);
+	send(EAGER, 6, 100);
+	expect_match(3, 0);
+	assert_int_equal(list()->unexpected, 1);
+}
+
+/* Shorter than a header, or a rendezvous that says not where. */
+static void headers_that_are_none(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
+	struct sge data = sge(&w.p[0], FROM, 0);
+	u32 i;
+
+	(void)state;
+	add(0, 0, 0);
+	for (i = 0; i < 3; i++) {
+		static const u32 lengths[] = { 1, 15, 31 };
+
+		write_message(i == 2 ? RNDV : EAGER, 5, 16);
+		data.length = lengths[i];
+		post_plain(1 + i);
+		send_one(s.a, &wqe, &data);
+		expect(s.ca, 7, VNET_WC_SUCCESS);
+		assert_int_equal(expect_next(s.cb, 1 + i, VNET_WC_SUCCESS).opcode,
+				 VNET_WC_TM_NO_TAG);
+	}
+	assert_int_equal(list()->used, 1);
+}
+
+static void waits_for_a_receive(void **state)
+{
+	(void)state;
+	write_message(EAGER, 5, 100);
+	post_message(100);
+	expect_none(s.ca);
+	run_for(2 * MS);
+	expect_none(s.ca);
+	/* A tag will do, too. */
+	add(1, 5, ALL);
+	run_for(20 * MS);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(1, WHOLE);
+}
+
+static void too_long(void **state)
+{
+	(void)state;
+	add(1, 5, ALL);
+	write_message(EAGER, 5, 1001);
+	post_message(1001);
+	expect(s.ca, 7, VNET_WC_REM_INV_REQ_ERR);
+	expect_next(s.cb, 1, VNET_WC_LOC_LEN_ERR);
+	assert_int_equal(state_of(s.b), NIC_QPS_ERR);
+	assert_int_equal(list()->used, 0);
+}
+
+/* ------------------------------------------------------------------ operations */
+
+static void parked_until_seen(void **state)
+{
+	(void)state;
+	post_plain(1);
+	post_plain(2);
+	add(3, 5, ALL);
+	send(EAGER, 6, 10);
+	expect_match(1, 0);
+	/* It has not been seen: what is posted now does not match, what was does. */
+	assert_int_equal(synchronise(0).flags, VNET_WC_TM_SYNC_REQ);
+	add(4, 7, ALL);
+	send(EAGER, 7, 10);
+	expect_match(2, 0);
+	send(EAGER, 5, 10);
+	expect_match(3, WHOLE);
+	assert_int_equal(synchronise(1).flags, VNET_WC_TM_SYNC_REQ);
+	assert_int_equal(synchronise(2).flags, 0);
+	send(EAGER, 7, 10);
+	expect_match(4, WHOLE);
+}
+
+static void deleted(void **state)
+{
+	struct vnet_tm_op del = { .opcode = VNET_TM_OP_DEL };
+	struct wc wc;
+	u32 i, first, last;
+
+	(void)state;
+	first = add(0, 5, ALL);
+	for (i = 1; i < TAGS - 1; i++)
+		add(i, 5, ALL);
+	last = add(i, 5, ALL);
+	del.handle = last;
+	assert_int_equal(operate(del, VNET_WC_SUCCESS).opcode, VNET_WC_TM_DEL);
+	wc = operate(del, VNET_WC_TM_ERR);
+	assert_int_equal(wc.opcode, VNET_WC_TM_DEL);
+	del.handle = first;
+	operate(del, VNET_WC_SUCCESS);
+	send(EAGER, 5, 10);
+	expect_match(1, WHOLE);
+	add(0, 5, ALL);
+	assert_int_equal(list()->used, TAGS - 2);
+}
+
+static void wrong_operations(void **state)
+{
+	struct vnet_tm_op op = { .opcode = VNET_TM_OP_ADD, .num_sge = 5 };
+	u32 i;
+
+	(void)state;
+	operate(op, VNET_WC_TM_ERR);
+	op.num_sge = 0;
+	for (i = 0; i < TAGS; i++)
+		operate(op, VNET_WC_SUCCESS);
+	operate(op, VNET_WC_TM_ERR);
+	op.opcode = 3;
+	operate(op, VNET_WC_TM_ERR);
+	/* Nobody else's to do, and no such queue. */
+	nic_tm_doorbell(&w.p[0].nic, s.srq->srqn);
+	nic_tm_doorbell(&w.p[1].nic, 0);
+	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn + 1);
+	/* An index that cannot be. */
+	nic_store(&ops.hdr->prod, ops_prod + 9);
+	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
+	expect_none(s.cb);
+}
+
+/* A sender is inside: later. */
+static void done_later(void **state)
+{
+	struct vnet_tm_op op = { .opcode = VNET_TM_OP_SYNC, .wr_id = 3, .flags = 1 };
+
+	(void)state;
+	srq_frame()->rq.lock = 9;
+	post_op(&op);
+	expect_none(s.cb);
+	srq_frame()->rq.lock = 0;
+	w.agent.cq[s.cb->cqn - 1].lock = 9;
+	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
+	expect_none(s.cb);
+	w.agent.cq[s.cb->cqn - 1].lock = 0;
+	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
+	expect(s.cb, 3, VNET_WC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------ rendezvous */
+
+static void rendezvous(void **state)
+{
+	struct sge fin = sge(&w.p[0], 0x80000, 100);
+	struct wc wc;
+
+	(void)state;
+	add(1, 5, ALL);
+	post_recv(s.a, 50, &fin, 1);
+	write_rendezvous(5, 900);
+	post_message(NIC_RVH_SIZE);
+	expect_next(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(1, VNET_WC_TM_MATCH);
+	run_for(5 * MS);
+	wc = expect_match(1, VNET_WC_TM_DATA_VALID);
+	assert_int_equal(wc.byte_len, 900);
+	assert_true(filled(&w.p[1], TO + 1000, 900, 5));
+	wc = expect_next(s.ca, 50, VNET_WC_SUCCESS);
+	assert_int_equal(wc.byte_len, NIC_TM_HEADERS);
+	assert_int_equal(mem(&w.p[0], 0x80000)[0], FIN);
+	assert_memory_equal(mem(&w.p[0], 0x80001), mem(&w.p[0], FROM + 1), NIC_TM_HEADERS - 1);
+	expect_none(s.cb);
+}
+
+static void rendezvous_that_does_not_fit(void **state)
+{
+	(void)state;
+	add(1, 5, ALL);
+	write_rendezvous(5, 1001);
+	post_message(NIC_RVH_SIZE);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_next(s.cb, 1, VNET_WC_TM_RNDV_INCOMPLETE);
+	assert_memory_equal(mem(&w.p[1], TO + 1000), mem(&w.p[0], FROM), NIC_TM_HEADERS);
+	assert_int_equal(state_of(s.b), NIC_QPS_RTS);
+	run_for(2 * MS);
+	expect_none(s.cb);
+}
+
+/* What was announced may not be read. */
+static void rendezvous_refused(void **state)
+{
+	u32 wrong = 0;
+
+	(void)state;
+	add(1, 5, ALL);
+	write_rendezvous(5, 900);
+	memcpy(mem(&w.p[0], FROM + 24), &wrong, 4);
+	post_message(NIC_RVH_SIZE);
+	expect_next(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(1, VNET_WC_TM_MATCH);
+	run_for(5 * MS);
+	expect_next(s.cb, 1, VNET_WC_REM_ACCESS_ERR);
+}
+
+/* ----------------------------------------------------------------------- death */
+
+static u32 deaths;
+/* What the message is. */
+static u8 kind;
+
+static u32 tags_there(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < TAGS; i++)
+		n += list()->tag[i].state != NIC_TAG_FREE;
+	return n;
+}
+
+/* All of it has happened, or nothing. */
+static void examine(void)
+{
+	struct nic_tm *tm = list();
+	struct wc wc;
+	bool came;
+
+	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
+	assert_locks_free(0);
+	came = poll(s.cb, &wc);
+	assert_int_equal(tags_there(), 3 - (came && kind != NO_TAG && kind != FIN));
+	assert_int_equal(tm->used, tags_there());
+	assert_int_equal(tm->unexpected, came && kind == FIN);
+	if (kind == RNDV && came)
+		assert_int_equal(s.b->sq.hdr->prod, 2);
+	else
+		assert_int_equal(s.b->sq.hdr->prod, 0);
+	/* The others are in their order. */
+	add(4, 5, ALL);
+	assert_int_equal(tm->tag[tm->tail].wr_id, 4);
+	assert_int_equal(tm->tag[tm->head].wr_id, came && kind > NO_TAG && kind != FIN ? 2 : 1);
+	expect_none(s.cb);
+}
+
+static void die(int step)
+{
+	u32 prod = ops_prod, last = handle;
+
+	(void)step;
+	put_aside();
+	tp.on_step = NULL;
+	examine();
+	put_back();
+	ops_prod = prod;
+	handle = last;
+	deaths++;
+}
+
+static void dies_with(u8 what)
+{
+	kind = what;
+	deaths = 0;
+	add(1, 5, ALL);
+	add(2, 5, ALL);
+	add(3, 5, ALL);
+	post_plain(5);
+	if (kind == RNDV)
+		write_rendezvous(5, 900);
+	else
+		write_message(kind == FIN ? EAGER : kind, kind == FIN ? 6 : 5, NIC_RVH_SIZE);
+	tp.on_step = die;
+	post_message(NIC_RVH_SIZE);
+	tp.on_step = NULL;
+	assert_true(deaths > 10);
+}
+
+static void dies_eager(void **state)
+{
+	(void)state;
+	dies_with(EAGER);
+}
+
+static void dies_rendezvous(void **state)
+{
+	(void)state;
+	dies_with(RNDV);
+}
+
+static void dies_untagged(void **state)
+{
+	(void)state;
+	dies_with(NO_TAG);
+}
+
+/* FIN stands for a tag that none fits. */
+static void dies_unexpected(void **state)
+{
+	(void)state;
+	dies_with(FIN);
+}
+
+/* -------------------------------------------------------------- hostile memory */
+
+static void links_go_around(void **state)
+{
+	struct nic_tm *tm;
+
+	(void)state;
+	add(1, 5, ALL);
+	add(2, 6, ALL);
+	tm = list();
+	tm->tag[1].next = 0;
+	post_plain(3);
+	send(EAGER, 7, 10);
+	expect_match(3, 0);
+	tm->head = 12345;
+	post_plain(4);
+	send(EAGER, 5, 10);
+	expect_match(4, 0);
+	/* A list that is too large is none. */
+	tm->max = ~0u;
+	post_plain(5);
+	send(EAGER, 5, 10);
+	assert_int_equal(expect_next(s.cb, 5, VNET_WC_SUCCESS).opcode, VNET_WC_TM_NO_TAG);
+	tm->max = TAGS;
+}
+
+static void create_checks(void **state)
+{
+	struct nic_srq_params good = { .entries = 8,
+				       .stride_shift = 7,
+				       .max_sge = 7,
+				       .pdn = 1,
+				       .space = 1,
+				       .cqn = s.cb->cqn,
+				       .tm_tags = TAGS,
+				       .tm_ops_entries = 8 },
+			      p;
+
+	(void)state;
+	good.ring = ring_make(8, 7).offset;
+	good.tm_ops = ring_make(8, VNET_TM_OP_SHIFT).offset;
+	good.tm = queue_alloc(sizeof(struct nic_tm) + TAGS * sizeof(struct nic_tag));
+	p = good, p.cqn = 0;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.xrcdn = 1;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.tm_tags = NIC_TM_MAX_TAGS + 1;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.tm = 0;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.tm_ops_entries = 3;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.tm_ops = 8;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	assert_int_equal(nic_srq_create(&w.agent, 2, &good), NIC_OK);
+}
+
+#define TM_TEST(name) cmocka_unit_test_setup_teardown(name, start, world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TM_TEST(first_that_fits),
+		TM_TEST(to_plain_receives),
+		TM_TEST(headers_that_are_none),
+		TM_TEST(waits_for_a_receive),
+		TM_TEST(too_long),
+		TM_TEST(parked_until_seen),
+		TM_TEST(deleted),
+		TM_TEST(wrong_operations),
+		TM_TEST(done_later),
+		TM_TEST(rendezvous),
+		TM_TEST(rendezvous_that_does_not_fit),
+		TM_TEST(rendezvous_refused),
+		TM_TEST(dies_eager),
+		TM_TEST(dies_rendezvous),
+		TM_TEST(dies_untagged),
+		TM_TEST(dies_unexpected),
+		TM_TEST(links_go_around),
+		TM_TEST(create_checks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
