@@ -308,6 +308,7 @@ void devices_renew(struct daemon *daemon)
 			return;
 		link_renew(daemon->device[i]);
 	}
+	cm_renew(daemon);
 	daemon->table[0].pid = (u32)getpid();
 }
 

@@ -223,6 +223,8 @@ void cm_file_close(struct file *file);
 enum call_outcome cm_write(struct call *call);
 /* The program took all bytes out of its socket: put one in if events are unread. */
 void cm_file_settle(struct file *file);
+/* NIC memory was made as new. */
+void cm_renew(struct daemon *daemon);
 /* Deliver, repeat, give up: answers when to come back. */
 u64 cm_run(struct daemon *daemon, u64 now);
 /*

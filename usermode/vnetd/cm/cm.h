@@ -206,7 +206,7 @@ struct cm_arrival {
 	struct mad mad;
 };
 
-struct cm_wire;
+struct cm_qp1;
 
 #define CM_MAX_IDS 65536
 
@@ -225,6 +225,8 @@ struct cm {
 	u64 due;
 	struct cm_arrival *head;
 	struct cm_arrival **tail;
+	/* Of each device; NULL where there is no link. */
+	struct cm_qp1 *qp1[VNET_MAX_NICS];
 };
 
 /* A command of write() under way. */
@@ -402,5 +404,12 @@ void cm_groups_leave(struct cm_id *id);
 
 /* To the other end of the path, wherever that is. */
 void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *mad);
+
+/* -------------------------------------------------------------------- qp1.c */
+
+int cm_qp1_open(struct cm *cm, struct device *device);
+void cm_qp1_send(struct cm *cm, const struct cm_path *path, const struct mad *mad);
+/* Handle what has come. */
+void cm_qp1_poll(struct cm *cm);
 
 #endif /* CM_H */

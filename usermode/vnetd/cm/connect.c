@@ -176,7 +176,6 @@ static int send_rep(struct cm_id *id, const struct rdma_ucm_accept *cmd)
 	if (conn->state != CM_REQ_RECEIVED || param->private_data_len > REP_PRIVATE_SIZE)
 		return -EINVAL;
 	conn->local_qpn = id->qpn;
-	conn->rq_psn = id->psn;
 	conn->responder_resources = param->responder_resources;
 	conn->initiator_depth = param->initiator_depth;
 	mad_begin(mad, CM_REP, conn->tid);

@@ -244,6 +244,8 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	take_req(conn, mad);
+	/* The queue pair is made ready before the request is accepted. */
+	conn->rq_psn = id->psn;
 	id->path = conn->path;
 	conn->state = CM_REQ_RECEIVED;
 	tell_request(listener, id, mad);

@@ -32,6 +32,8 @@ void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *ma
 	device = cm_gid_device(cm->daemon, path->dgid, &index);
 	if (device)
 		queue(cm, device, path, mad);
+	else
+		cm_qp1_send(cm, path, mad);
 }
 
 int cm_init(struct daemon *daemon)
@@ -44,6 +46,12 @@ int cm_init(struct daemon *daemon)
 	cm->due = NEVER;
 	cm->tail = &cm->head;
 	daemon->cm = cm;
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		int error = cm_qp1_open(cm, &daemon->device[i]->device);
+
+		if (error)
+			return error;
+	}
 	return 0;
 }
 
@@ -66,6 +74,7 @@ u64 cm_run(struct daemon *daemon, u64 now)
 	struct cm *cm = daemon->cm;
 	u64 next;
 
+	cm_qp1_poll(cm);
 	deliver(cm);
 	next = cm_conns_run(cm, now);
 	return cm->head ? now : next;
