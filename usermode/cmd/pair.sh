@@ -19,8 +19,8 @@ help_pair() {
 	cat <<EOF
 ${BOLD}vnet pair${PLAIN} [OPTIONS] SERVER [ARGS...] [-- CLIENT [ARGS...]]
 
-Runs SERVER with the device present, waits until it listens on a TCP port, runs
-CLIENT, and ends both. Without CLIENT, that is SERVER's command with "localhost"
+Runs SERVER with the device present, waits until it listens on a TCP port or by
+rdma_cm, runs CLIENT, and ends both. Without CLIENT, that is SERVER's command with "localhost"
 after it, as perftest and the ping-pong programs have it:
 
   vnet pair ib_write_bw -s 65536
@@ -97,6 +97,29 @@ server_listens() {
 	return 1
 }
 
+# The daemon's account of the server's node; nothing where it does not run.
+server_node() {
+	VNET_NODE=${pair_nodes[server]-${VNET_NODE-}} "$TREE/bin/vnet-status" --json 2>/dev/null
+}
+
+# Does a process of the server listen by the connection manager?
+server_listens_by_cm() {
+	local pids
+
+	pids=$(server_node | sed -n 's/^ {"id": .*"pid": \([0-9]*\), .*"state": "listen".*/\1/p')
+	[[ -n $pids ]] && processes_of "$server" | grep -qxFf <(echo "$pids")
+}
+
+# Names of this machine mean the client's own node there: the server's has another.
+name_server() {
+	local directory
+
+	[[ $pair_default == yes && -n ${pair_nodes[server]-} ]] || return 0
+	directory=$(server_node | sed -n 's/.*"directory": "\([^"]*\)".*/\1/p')
+	[[ -r $directory/link ]] || return 0
+	read -r _ client_command[-1] _ <"$directory/link"
+}
+
 end_group() {	# PGID
 	local signal since
 
@@ -158,7 +181,7 @@ await_listen() {
 
 	now
 	since=$NOW
-	until server_listens; do
+	until server_listens || { server_listens_by_cm && name_server; }; do
 		now
 		if ! running "$server" && [[ -z $(processes_of "$server") ]]; then
 			reap server "$server"
@@ -168,7 +191,7 @@ await_listen() {
 			return 1
 		fi
 		if ((NOW - since > PAIR_LISTEN || NOW > pair_deadline)); then
-			warn "the server does not listen on any TCP port"
+			warn "the server listens neither on a TCP port nor by rdma_cm"
 			server_status=124
 			return 1
 		fi
@@ -272,6 +295,7 @@ parse_pair() {	# ARGS...; sets pair_* and the two commands
 	[[ ${#server_command[@]} -gt 0 ]] || die_usage "pair what? see: vnet pair --help"
 	if [[ $# == 0 ]]; then
 		client_command=("${server_command[@]}" localhost)
+		pair_default=yes
 		return
 	fi
 	client_command=("${@:2}")
@@ -281,7 +305,7 @@ parse_pair() {	# ARGS...; sets pair_* and the two commands
 cmd_pair() {
 	local -A pair_nodes=()
 	local run_taken pair_timeout=0 pair_quiet=no pair_deadline pair_dir pair_never pair_shows=()
-	local server_command=() client_command=() server='' client='' server_status=0 client_status=0
+	local pair_default=no server_command=() client_command=() server='' client='' server_status=0 client_status=0
 
 	parse_pair "$@"
 	need_tree device
