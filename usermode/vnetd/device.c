@@ -21,7 +21,7 @@
 #define STALL_NS (50 * NSEC_PER_MSEC)
 
 static const struct nic_config sizes = {
-	.max_qp = 8192,
+	.max_qp = 16384,
 	.max_cq = 8192,
 	.max_srq = 1024,
 	.max_mr = 65536,
