@@ -76,8 +76,17 @@ static void settle(int fd, const struct fd_entry *entry)
 	(void)ask(entry, session, VNET_MSG_SETTLE, &nothing);
 }
 
+/* Another thread closed the descriptor, which keeps nobody from waiting on. */
+static bool is_closed(int fd, const struct fd_entry *entry)
+{
+	struct fd_entry now;
+
+	return !fdtable_get(fd, &now) || now.file_id != entry->file_id;
+}
+
 static long get_event(int fd, const struct fd_entry *entry, const struct command *command)
 {
+	bool waits = !(sys(SYS_fcntl, fd, F_GETFL, 0) & O_NONBLOCK);
 	struct session *session;
 	long ret;
 
@@ -90,9 +99,14 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 			ret = wait_readable(fd, session);
 		if (ret)
 			return ret;
+		/* Its number may be another file's by now. */
+		if (is_closed(fd, entry))
+			return waits ? wait_for_end(session) : -EBADF;
 		/* All out before asking: the daemon announces what is left anew. */
 		wait_drain(fd);
 		ret = ask(entry, session, VNET_MSG_WRITE, command);
+		if (ret < 0 && waits && is_closed(fd, entry))
+			return wait_for_end(session);
 	} while (ret == -EAGAIN);
 	return ret;
 }

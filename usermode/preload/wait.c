@@ -102,6 +102,19 @@ int wait_readable(int fd, struct session *session)
 	}
 }
 
+int wait_for_end(struct session *session)
+{
+	struct pollfd pfd = { .fd = session->watch_fd };
+
+	while (session_alive(session) && poll(&pfd, 1, -1) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		if (!signals_restart())
+			return -EINTR;
+	}
+	return -EIO;
+}
+
 /* Mostly there is one byte; to learn that there are no more costs no call. */
 void wait_drain(int fd)
 {

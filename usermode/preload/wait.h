@@ -13,6 +13,11 @@
  * to wait; -EINTR when a signal's handler asks for that. A cancellation point.
  */
 int wait_readable(int fd, struct session *session);
+/*
+ * What a system call waits on was closed under it: nothing comes any more, but it
+ * waits on. -EIO: the daemon is gone; -EINTR as above.
+ */
+int wait_for_end(struct session *session);
 /* Take out all that makes it readable. */
 void wait_drain(int fd);
 /* A pause while somebody holds a lock; -EAGAIN where that has been too long. */
