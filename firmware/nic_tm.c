@@ -279,11 +279,12 @@ static bool nic_tm_post(struct nic *nic, struct nic_qp *executor, struct nic_qp 
 			const struct nic_tm_match *match, u32 *prod)
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
-	u8 *slots = (u8 *)(ring + 1);
+	u8 *slots;
 	u32 at;
 
 	if (!ring || !nic_slot_holds(qp->sq_shift, VNET_WQE_HDR_SIZE, VNET_TM_MAX_SGE * 16))
 		return false;
+	slots = (u8 *)(ring + 1);
 	at = nic_load(&ring->prod);
 	if (at - nic_load(&qp->sq_cons) > qp->sq_mask + 1 - TM_RENDEZVOUS_REQUESTS)
 		return false;

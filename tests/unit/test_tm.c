@@ -95,9 +95,9 @@ static u32 add(u32 number, u64 tag, u64 mask)
 				 .recv_wr_id = number,
 				 .tag = tag,
 				 .mask = mask,
-				 .handle = ++handle,
 				 .num_sge = 1 };
 
+	op.handle = ++handle;
 	op.sge[0] = (struct vnet_sge){ at(&w.p[1], TO + 1000 * number), 1000, w.p[1].key };
 	operate(op, VNET_WC_SUCCESS);
 	return handle;
