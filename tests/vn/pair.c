@@ -579,12 +579,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} tests[] = { { "clean", test_clean },
-		      { "lossy", test_lossy },
-		      { "frames", test_frames },
-		      { "named", test_named },
-		      { "strangers", test_strangers },
-		      { "lives", test_lives } };
+	} tests[] = { { "clean", test_clean },         { "lossy", test_lossy },
+		      { "frames", test_frames },       { "named", test_named },
+		      { "strangers", test_strangers }, { "lives", test_lives } };
 	u32 i;
 
 	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
