@@ -9,8 +9,7 @@
 #include "am_cost.h"
 #include "am_side.h"
 #include "measure.h"
-
-#define LIMIT_NS 5000 /* a step that lasts longer was interrupted */
+#include "steps.h"
 
 enum { REQUEST = 1, RESET, TABLE, END, ANSWER, RESET_DONE, TABLE_COMES };
 
@@ -32,7 +31,7 @@ static void on_answer(void *token, int32_t a0, int32_t a1)
 /* The server counts from here; within a handler, so the marks around it are lost. */
 static void on_reset(void *token)
 {
-	am_cost_reset(LIMIT_NS, NULL);
+	am_cost_reset(STEPS_LIMIT_NS, NULL);
 	AM_Reply0(token, RESET_DONE);
 }
 
@@ -87,17 +86,6 @@ static int round_trip(void *arg)
 	return err;
 }
 
-static void print_side(const char *side, const struct am_cost *table, double round_trips)
-{
-	for (int i = 0; i < AM_COST_STEPS; i++)
-		printf("step\t%s\t%s\t%s\t%.3f\t%.2f\t%.3f\t%.2f\t%llu\n", side,
-		       am_cost_group_name(am_cost_group_of((enum am_cost_step)i)),
-		       am_cost_step_name((enum am_cost_step)i),
-		       (double)table[i].calls / round_trips, table[i].ns / round_trips,
-		       (double)table[i].empty / round_trips, table[i].empty_ns / round_trips,
-		       (unsigned long long)table[i].interrupted);
-}
-
 static void measure(struct am_side *side, unsigned long iters)
 {
 	struct am_cost mine[AM_COST_STEPS];
@@ -106,14 +94,14 @@ static void measure(struct am_side *side, unsigned long iters)
 
 	am_check(side, "warming up", time_op(round_trip, side, iters / 10 + 1, &t));
 	ask(side, RESET);
-	am_cost_reset(LIMIT_NS, &own_ns);
+	am_cost_reset(STEPS_LIMIT_NS, &own_ns);
 	for (unsigned long i = 0; i < iters; i++)
 		am_check(side, "a request", round_trip(side));
 	am_cost_read(mine);
 	ask(side, TABLE);
 	printf("mark_ns\t%.1f\nrtt_half_marked_ns\t%.1f\n", own_ns, t.median_ns / 2);
-	print_side("client", mine, (double)iters);
-	print_side("server", theirs, (double)iters);
+	steps_print("client", mine, (double)iters);
+	steps_print("server", theirs, (double)iters);
 	am_check(side, "the last message", AM_Request0(side->ep, AM_PEER, END));
 }
 
@@ -147,7 +135,7 @@ int main(int argc, char **argv)
 	struct two two;
 
 	two_open(&two, argc, argv, &prog, &opt);
-	am_cost_reset(LIMIT_NS, NULL);
+	am_cost_reset(STEPS_LIMIT_NS, NULL);
 	am_side_open(&side, &two, &opt);
 	set_handlers(&side);
 	if (two.client)

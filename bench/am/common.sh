@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What the measurements of Active Messages share: their options, running the two
-# processes of one of bench/am's programs, the report's frame, plots. The caller
-# sets TITLE and DEFAULT_MAPPINGS, and defines usage_text, plan, measure,
-# print_result, json_result and plots.
+# What the measurements of a layer over verbs share, Active Messages or Split-C: their
+# options, running the two processes of a program, the report's frame, plots. The
+# caller sets TITLE and DEFAULT_MAPPINGS, and, if the layer is not Active Messages, its
+# name and what is known of it; and defines usage_text, plan, measure, print_result,
+# json_result and plots.
 # shellcheck disable=SC2034,SC2154
 
 export LC_ALL=C
@@ -25,7 +26,11 @@ BIN=${VNET_TREE:-$SOURCE/build/release}/bin
 # shellcheck source=bench/report.sh
 . "$BENCH/report.sh"
 
-ROUNDS=5
+LAYER=${LAYER:-Active Messages}
+LAYER_SETTINGS=${LAYER_SETTINGS:-AM_SETTINGS}	# the variable of the environment that has them
+MAPPING_PATTERN=${MAPPING_PATTERN:-v[1-4]}
+ROUNDS=${DEFAULT_ROUNDS:-5}
+ITERS=''
 CPUS=''
 JSON=''
 PLOTS=''
@@ -33,6 +38,7 @@ CREDITS=8
 DEVICES=()
 MAPPINGS=()
 PEERS_ONLY=''
+BUILT=(raw_logp am_logp)	# programs of this tree without which there is nothing to run
 FIGURES=()
 KEYS=()
 ROUND=()
@@ -40,16 +46,18 @@ ROUND=()
 usage_options() {
 	cat <<EOF
   --device NAME[,...]   the verbs devices (default: vnet0)
-  --mapping vN[,...]    the mappings of Active Messages (default: ${DEFAULT_MAPPINGS//,/, })
+  --mapping NAME[,...]  the mappings of $LAYER (default: ${DEFAULT_MAPPINGS//,/, })
   --compare A,B         two devices, or two mappings, in one run
   --credits N           requests that may be outstanding (default: $CREDITS)
   --runs N              rounds; each figure is the median of its rounds (default: $ROUNDS)
+  --iters N             operations of each measurement, or bytes of a stream
+                        (default: each program's own)
   --cpus A,B            CPUs of server and client (default: the first two cores)
   --json                print JSON: every run of every figure
   --plot DIRECTORY      write the curves there, and their plots as SVG and PNG
   --help                show this text
 
-Further settings of Active Messages are taken from AM_SETTINGS.
+Further settings of $LAYER are taken from $LAYER_SETTINGS.
 EOF
 }
 
@@ -59,7 +67,7 @@ add_names() {	# DEVICES|MAPPINGS LIST
 	local -n names=$1
 	local pattern='^[A-Za-z0-9_.-]{1,63}$' name list
 
-	[[ $1 == DEVICES ]] || pattern='^v[1-4]$'
+	[[ $1 == DEVICES ]] || pattern="^($MAPPING_PATTERN)\$"
 	IFS=, read -r -a list <<<"$2"
 	for name in "${list[@]}"; do
 		[[ $name =~ $pattern ]] || die_usage "'$name' is not the name of one (try --help)"
@@ -70,7 +78,7 @@ add_names() {	# DEVICES|MAPPINGS LIST
 # Two devices or two mappings: which of them, their names tell.
 add_compared() {	# A,B
 	[[ $1 =~ ^[^,]+,[^,]+$ ]] || die_usage "--compare wants two names, A,B, not '$1'"
-	if [[ $1 =~ ^v[1-4],v[1-4]$ ]]; then
+	if [[ $1 =~ ^($MAPPING_PATTERN),($MAPPING_PATTERN)$ ]]; then
 		MAPPINGS=()
 		add_names MAPPINGS "$1"
 	else
@@ -86,6 +94,7 @@ take_option() {	# NAME VALUE
 	--compare) add_compared "$2" ;;
 	--credits) CREDITS=$2 ;;
 	--runs) ROUNDS=$2 ;;
+	--iters) ITERS=$2 ;;
 	--cpus) CPUS=$2 ;;
 	--plot) PLOTS=$2 ;;
 	*) die_usage "what is '$1'? (try --help)" ;;
@@ -94,6 +103,7 @@ take_option() {	# NAME VALUE
 
 check_options() {
 	[[ $ROUNDS =~ ^[1-9][0-9]{0,3}$ ]] || die_usage "--runs wants a number from 1, not '$ROUNDS'"
+	[[ $ITERS =~ ^([1-9][0-9]{0,8})?$ ]] || die_usage "--iters wants a number from 1, not '$ITERS'"
 	[[ $CREDITS =~ ^[1-9][0-9]?$ && $CREDITS -le 64 ]] ||
 		die_usage "--credits wants a number from 1 to 64, not '$CREDITS'"
 	((${#DEVICES[@]})) || DEVICES=(vnet0)
@@ -141,14 +151,22 @@ choose_device_options() {
 	[[ -z $emulated ]] || DEVICE_OPTIONS+=(--device "$emulated")
 }
 
-# run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: rank 0 is the client.
+# run_job OUT PROGRAM ARGUMENT...: two processes, each on its CPU; rank 0 is the client.
+run_job() {
+	local out=$1 program=$2
+	shift 2
+
+	run_one "$out" "$VNET" run "${DEVICE_OPTIONS[@]}" -n 2 "$BIN/$program" \
+		--cpus "$CLIENT_CPU,$SERVER_CPU" ${ITERS:+--iters "$ITERS"} "$@"
+}
+
+# run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: one of those of bench/am.
 run_two() {
 	local out=$1 device=$2 mapping=$3 program=$4
 	shift 4
 
-	run_one "$out" env AM_SETTINGS="${AM_SETTINGS:+$AM_SETTINGS,}${mapping:+mapping=$mapping}" \
-		"$VNET" run "${DEVICE_OPTIONS[@]}" -n 2 "$BIN/$program" \
-		--cpus "$CLIENT_CPU,$SERVER_CPU" --device "$device" "$@"
+	AM_SETTINGS=${AM_SETTINGS:+$AM_SETTINGS,}${mapping:+mapping=$mapping} \
+		run_job "$out" "$program" --device "$device" "$@"
 }
 
 # "name value", as named_value, of values that may be negative.
@@ -159,6 +177,23 @@ signed_value() {	# FILE NAME
 add_key() {	# KEY LABEL UNIT
 	KEYS+=("$1")
 	divisor "$@"
+}
+
+# A column of what one of perftest's programs prints, times FACTOR.
+measure_perftest() {	# KEY DEVICE PROGRAM SIZE COLUMN FACTOR [OPTION...]
+	local key=$1 device=$2 program=$3 size=$4 column=$5 factor=$6 run value
+	shift 6
+
+	run=("$VNET" run "${DEVICE_OPTIONS[@]}" taskset -c)
+	set -- "$program" -d "$device" -F -s "$size" "$@"
+	if ! { choose_port && run_pair "$PORT" "$TMP/$key" \
+		"${run[@]}" "$SERVER_CPU" "$@" -p "$PORT" -- \
+		"${run[@]}" "$CLIENT_CPU" "$@" -p "$PORT" 127.0.0.1; }; then
+		record_failure "$key" "$REASON"
+		return
+	fi
+	value=$(perftest_column "$TMP/$key.client" "$column" "$size")
+	record "$key" "${value:+$(awk -v v="$value" -v f="$factor" 'BEGIN { print v * f }')}"
 }
 
 # Latency of UCX's active messages over shared memory, in ns.
@@ -181,7 +216,7 @@ print_frame() {
 	printf '%s%s%s\n' "$BOLD" "$TITLE" "$PLAIN"
 	print_machine
 	printf 'devices: %s; mappings: %s; credits: %s; other settings: %s\n' \
-		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS" "${AM_SETTINGS:-none}"
+		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS" "${!LAYER_SETTINGS:-none}"
 	printf 'seeds:   none, nothing is drawn by lot\n\n'
 }
 
@@ -208,7 +243,7 @@ json_frame() {
 	printf '  "devices": %s, "mappings": %s, "credits": %s, "seeds": [],\n' \
 		"$(json_list json_string "${DEVICES[@]}")" \
 		"$(json_list json_string "${MAPPINGS[@]}")" "$CREDITS"
-	printf '  "settings": %s,\n' "$(json_string "${AM_SETTINGS-}")"
+	printf '  "settings": %s,\n' "$(json_string "${!LAYER_SETTINGS-}")"
 	printf '  "rounds": %s, "server_cpu": %s, "client_cpu": %s,\n' \
 		"$ROUNDS" "$SERVER_CPU" "$CLIENT_CPU"
 	printf '  "load_before": %s, "waited_percent": %s, "stolen_percent": %s,\n' \
@@ -256,8 +291,10 @@ need_programs() {	# COMMAND...
 	done
 	((${#missing[@]} == 0)) ||
 		die "$EXIT_VNET" "not installed: ${missing[*]} (Debian packages: perftest, ucx-utils, util-linux)"
-	[[ -x $BIN/raw_logp && -x $BIN/am_logp ]] ||
-		die "$EXIT_VNET" "not built: $BIN/am_logp (\"vnet bench logp\" builds what is missing)"
+	for program in "${BUILT[@]}"; do
+		[[ -x $BIN/$program ]] ||
+			die "$EXIT_VNET" "not built: $BIN/$program (\"vnet bench\" builds what is missing)"
+	done
 }
 
 report() {

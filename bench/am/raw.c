@@ -7,6 +7,7 @@
 
 #define TIMEOUT 14 /* 4.096 us * 2^14: 67 ms */
 #define RETRIES 7
+#define READS 16 /* that are under way at once, if the device can */
 
 void raw_check(struct raw *raw, const char *what, int err)
 {
@@ -54,12 +55,19 @@ static int best_gid(struct raw *raw, const struct ibv_port_attr *attr)
 	return 0;
 }
 
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 static void choose_port(struct raw *raw, struct raw_name *mine)
 {
 	struct ibv_device_attr device;
 	struct ibv_port_attr attr;
 
 	raw_check(raw, "the device's attributes", ibv_query_device(raw->context, &device));
+	raw->reads =
+		(uint8_t)least(READS, least(device.max_qp_rd_atom, device.max_qp_init_rd_atom));
 	for (raw->port = 1; raw->port <= device.phys_port_cnt; raw->port++) {
 		raw_check(raw, "a port's attributes",
 			  ibv_query_port(raw->context, raw->port, &attr));
@@ -95,7 +103,7 @@ static struct ibv_qp *make_qp(struct raw *raw, uint32_t max_inline)
 
 static void make_objects(struct raw *raw, size_t size)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 	raw->buffer = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
 	if (!raw->buffer)
@@ -122,7 +130,8 @@ static void init_qp(struct raw *raw)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
 				    .port_num = raw->port,
-				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+						       IBV_ACCESS_REMOTE_READ };
 
 	raw_check(raw, "queue pair to INIT",
 		  ibv_modify_qp(raw->qp, &attr,
@@ -137,7 +146,7 @@ static void connect_qp(struct raw *raw, enum ibv_mtu mtu)
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = mtu < theirs->mtu ? mtu : (enum ibv_mtu)theirs->mtu,
 		.dest_qp_num = theirs->qpn,
-		.max_dest_rd_atomic = 1,
+		.max_dest_rd_atomic = raw->reads,
 		.min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1,
 			     .dlid = theirs->lid,
@@ -156,7 +165,7 @@ static void connect_qp(struct raw *raw, enum ibv_mtu mtu)
 	attr.timeout = TIMEOUT;
 	attr.retry_cnt = RETRIES;
 	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
+	attr.max_rd_atomic = raw->reads;
 	raw_check(raw, "queue pair to RTS",
 		  ibv_modify_qp(raw->qp, &attr,
 				IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
@@ -241,6 +250,11 @@ static void post_send(struct raw *raw, struct ibv_send_wr *wr, bool signal)
 void raw_post_send(struct raw *raw, struct ibv_send_wr *wr)
 {
 	post_send(raw, wr, false);
+}
+
+void raw_post_signaled(struct raw *raw, struct ibv_send_wr *wr)
+{
+	post_send(raw, wr, true);
 }
 
 void raw_flush_sends(struct raw *raw)

@@ -31,6 +31,7 @@ struct raw {
 	uint32_t depth; /* of either queue */
 	uint32_t max_inline;
 	uint8_t port;
+	uint8_t reads; /* that may be under way at once, either way */
 	int gid_index;
 	unsigned int in_queue; /* sends that are not known to be complete */
 	unsigned int since_signal; /* of those, after the last that asks for a completion */
@@ -57,6 +58,8 @@ void raw_post_recv(struct raw *raw, size_t offset, uint32_t size);
  */
 #define RAW_SIGNAL 16
 void raw_post_send(struct raw *raw, struct ibv_send_wr *wr);
+/* The same of one that asks for a completion. */
+void raw_post_signaled(struct raw *raw, struct ibv_send_wr *wr);
 
 /* Waits until all sends are complete. */
 void raw_flush_sends(struct raw *raw);

@@ -31,12 +31,16 @@ ${BOLD}vnet bench logp | mapcost | ambw | credits${PLAIN} [--json] [--plot DIREC
 What Active Messages cost beside the verbs that carry them: the parameters of LogP;
 where the processor's time goes; bandwidth by size; the number of credits and of
 queue pairs. Each tells more with --help.
+
+${BOLD}vnet bench splitc${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME] [--mapping NAME]
+
+What Split-C's operations cost, by either mapping, beside verbs and Active Messages.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sim | logp | mapcost | ambw | credits) ;;
+	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | splitc) ;;
 	--help | -h)
 		help_bench
 		return
