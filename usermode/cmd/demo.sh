@@ -12,7 +12,8 @@ ${BOLD}vnet demo${PLAIN}
 
 Runs perftest's ib_send_lat and ib_write_bw, as the distribution ships them, over
 vnet0, and the same exchange over TCP on the loopback interface, and prints what
-they measured; then what a small Active Message costs beside plain verbs. As root
+they measured; then what a small Active Message costs beside plain verbs, and what
+Split-C's reads and puts do. As root
 it installs the Debian packages that are missing; else it names them. Takes less than a minute once built.
 EOF
 }
@@ -136,6 +137,26 @@ demo_active_messages() {
 		"$o_s_ns" "$o_r_ns" "$g_ns" "$BOLD" "$PLAIN"
 }
 
+demo_splitc() {
+	local out=$demo_dir/splitc.out read put
+
+	progress 'running splitc_ops'
+	(cmd_run -n 2 "$TREE/bin/splitc_ops" --iters 5000 "${demo_tcp_cpus[@]}") >"$out" 2>"$out.err"
+	read=$(demo_operation read) put=$(demo_operation put)
+	progress_end
+	if [[ -z $read || -z $put ]]; then
+		cat "$out" "$out.err" >&2
+		die "$EXIT_VNET" "splitc_ops over vnet0 failed"
+	fi
+	printf 'Split-C over vnet0: a read of 8 bytes %.2f us, a put in a stream %.2f us. More of it: %svnet bench splitc%s\n\n' \
+		"$(awk "BEGIN { print $read / 1000 }")" "$(awk "BEGIN { print $put / 1000 }")" "$BOLD" "$PLAIN"
+}
+
+# Nanoseconds of one on a long.
+demo_operation() {	# NAME
+	awk -v name="$1" '$1 == "op" && $2 == name && $3 == "long" { print $4 }' "$demo_dir/splitc.out"
+}
+
 cmd_demo() {
 	local demo_dir VALUE demo_server=() demo_client=() demo_tcp_cpus=()
 
@@ -161,6 +182,7 @@ cmd_demo() {
 	demo_device
 	demo_table
 	demo_active_messages
+	demo_splitc
 	printf 'More: %svnet bench peers%s, %svnet run --help%s, %svnet pair --help%s\n' \
 		"$BOLD" "$PLAIN" "$BOLD" "$PLAIN" "$BOLD" "$PLAIN"
 }
