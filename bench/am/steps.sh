@@ -4,7 +4,7 @@
 # The steps that marks tell apart (am_cost.h), in the groups of the paper's tables 3
 # and 4: reading what a program printed of them, their sums, and tables. The caller has
 # PUBLISHED and GROUP_PUBLISHED: percent of the time, by step and by group.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2153,SC2154
 
 STEPS=(post_send post_receive recycle_send recycle_receive build_send_request
 	poll_send poll_receive send_bookkeeping process_received copy_data read_data act)
