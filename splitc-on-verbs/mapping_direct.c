@@ -213,7 +213,7 @@ static void direct_store(splitc_gptr to, const void *from, size_t n)
 static int64_t rdma_atomic(struct sc_peer *peer, uint64_t address, uint32_t rkey, bool add,
 			   int64_t a, int64_t b)
 {
-	int64_t old;
+	int64_t old = 0;
 	uint32_t pending = 1;
 	struct ibv_sge sge = { 0, sizeof(old), peer->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge,

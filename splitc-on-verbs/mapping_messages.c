@@ -66,7 +66,7 @@ void sc_messages_store(splitc_gptr to, const void *from, size_t n)
 int64_t sc_messages_atomic(splitc_gptr at, size_t size, enum sc_atomic_op op, int64_t a, int64_t b)
 {
 	struct sc_atomic what = { .a = a, .b = b };
-	int64_t old;
+	int64_t old = 0;
 
 	if (splitc_gptr_proc(at) == splitc_my_proc)
 		return sc_modify(splitc_gptr_address(at), size, op, a, b, splitc_my_proc);
