@@ -17,10 +17,11 @@ static bool grow(struct cm *cm)
 
 	if (capacity > CM_MAX_IDS)
 		return false;
-	id = realloc(cm->id, capacity * sizeof(*id));
+	id = realloc(cm->id, capacity * sizeof(struct cm_id *));
 	if (!id)
 		return false;
-	memset(id + cm->capacity, 0, (capacity - cm->capacity) * sizeof(*id));
+	for (u32 i = cm->capacity; i < capacity; i++)
+		id[i] = NULL;
 	cm->id = id;
 	cm->capacity = capacity;
 	return true;
