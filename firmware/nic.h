@@ -231,6 +231,13 @@ enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr,
 /* Stops it (nobody executes it or delivers to it afterwards) and frees. */
 enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
 
+/*
+ * The (UD) QP gets what is sent to the group; NIC_EINUSE: it does already. Until it
+ * is detached, NIC_EINVAL if it is not there, or destroyed.
+ */
+enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
+enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
+
 /* -------------------------------------------------------------- data path */
 
 /* "QP qpn has new send work": runs it as far as it goes. */

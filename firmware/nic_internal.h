@@ -193,6 +193,8 @@ struct nic_message {
 	u8 wc_opcode;
 	bool solicited;
 	bool datagram;
+	/* To one of many, for whose receives nobody waits. */
+	bool group;
 	/* Remote invalidate of key imm. */
 	bool invalidate;
 	/* It came by the wire; the executor is the responder itself. */
@@ -237,6 +239,18 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
  * < 0: none. What is queued is flushed later.
  */
 void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
+
+/* -- nic_group.c: multicast groups */
+
+/* Number of a QP that all members of a group have (IB vol 1, 10.5). */
+#define NIC_GROUP_QPN 0xffffffu
+
+bool nic_is_group_gid(const u8 *gid);
+u32 nic_member_high(const struct nic *nic);
+/* Member i < nic_member_high(), if it is of this group: or NULL. */
+struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid);
+/* The QP is no more. */
+void nic_members_leave(struct nic *nic, u32 qpn);
 
 /* -- nic_grh.c */
 

@@ -33,6 +33,8 @@ enum nic_limits {
 	NIC_RESULTS = 16,
 	/* The most that a frame carries, whatever was agreed. */
 	NIC_MAX_PAYLOAD = VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK,
+	/* Queue pairs that are attached to multicast groups, each as often as to one. */
+	NIC_MAX_MEMBERS = 256,
 	/* Entry of the client table, whose contents are the host's. */
 	NIC_CLIENT_SIZE = 64,
 };
@@ -467,8 +469,12 @@ struct nic_qp {
 	/* Atomic word that the executing operation holds (index + 1), or 0. */
 	u32 op_atomic;
 	u32 op_psn;
-	/* The SRQ that the executing request names, if requests do. */
-	u32 op_srqn;
+	union {
+		/* The SRQ that the executing request names, if requests do. */
+		u32 op_srqn;
+		/* Whose turn it is of a group that the executing datagram is for. */
+		u32 op_member;
+	};
 
 	/* NIC clock, ns: the wait ends in failure; its process looks again. */
 	u64 deadline;
@@ -858,6 +864,14 @@ struct nic_config {
 	struct nic_settings settings;
 };
 
+/* A queue pair that is attached to a multicast group. */
+struct nic_member {
+	u8 gid[16];
+	/* Written last; 0: nobody. */
+	u32 qpn;
+	u32 rsvd;
+};
+
 struct nic_header {
 	u64 magic;
 	u32 layout_version;
@@ -938,6 +952,10 @@ struct nic_header {
 	u64 row_active;
 	/* Some process looks at the link itself: NIC clock of its last look. */
 	u64 link_polled;
+
+	/* --- multicast groups: members there ever were are below this. */
+	u32 member_high __attribute__((aligned(64)));
+	struct nic_member member[NIC_MAX_MEMBERS];
 };
 
 #endif /* NIC_MEMORY_H */

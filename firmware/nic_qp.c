@@ -247,6 +247,7 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 		nic_qp_unlock_all(nic, qp);
 		return NIC_BUSY;
 	}
+	nic_members_leave(nic, qpn);
 	nic_store(&qp->qpn, 0);
 	nic_store(&qp->rq.num, 0);
 	nic_store(&qp->flush_rq, 0);

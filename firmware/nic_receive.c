@@ -160,7 +160,7 @@ static u32 nic_no_receive(struct nic_delivery *d)
 		status = nic_wait_on(nic, qp, NIC_WAIT_RNR, patience);
 		return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 	}
-	if (!lossy && nic->stall_ns) {
+	if (!lossy && nic->stall_ns && !d->msg->group) {
 		status = nic_wait_on(nic, qp, NIC_WAIT_STALL, nic->stall_ns);
 		if (status == VNET_WC_SUCCESS) {
 			nic_delivery_unlock(d);

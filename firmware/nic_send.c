@@ -368,33 +368,74 @@ static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
 
 /* ----------------------------------------------------------------- datagrams */
 
-/* Who gets a datagram: NULL if nobody may (counted). */
-static struct nic_qp *nic_datagram_peer(struct nic_request *r)
+/* Is the QP in a state for a datagram with this Q_Key? Refusals are counted. */
+static bool nic_takes_datagram(struct nic_request *r, const struct nic_qp *peer)
 {
 	struct nic_counters *count = &r->nic->hdr->counters;
-	const struct vnet_wqe_ud *ud = &r->wqe.ud;
-	struct nic_qp *peer;
-	u32 qkey = ud->remote_qkey;
-	u8 state;
+	u32 qkey = r->wqe.ud.remote_qkey;
+	u8 state = peer ? nic_load(&peer->state) : (u8)NIC_QPS_RESET;
 
-	if (!nic_is_own_gid(r->nic, ud->dgid)) {
-		nic_fetch_add(&count->drop_address, 1);
-		return NULL;
-	}
-	peer = nic_find_qp(r->nic, ud->remote_qpn);
-	state = peer ? nic_load(&peer->state) : (u8)NIC_QPS_RESET;
 	if (!peer || peer->type != NIC_QPT_UD || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
 		nic_fetch_add(&count->drop_no_qp, 1);
-		return NULL;
+		return false;
 	}
 	/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
 	if (qkey & 0x80000000u)
 		qkey = r->qp->attr.qkey;
 	if (qkey != peer->attr.qkey) {
 		nic_fetch_add(&count->drop_qkey, 1);
+		return false;
+	}
+	return true;
+}
+
+/* Who gets a datagram: NULL if nobody may (counted), or if it is for a group. */
+static struct nic_qp *nic_datagram_peer(struct nic_request *r)
+{
+	const struct vnet_wqe_ud *ud = &r->wqe.ud;
+	struct nic_qp *peer;
+
+	if (!nic_is_own_gid(r->nic, ud->dgid)) {
+		if (!nic_is_group_gid(ud->dgid))
+			nic_fetch_add(&r->nic->hdr->counters.drop_address, 1);
 		return NULL;
 	}
-	return peer;
+	peer = nic_find_qp(r->nic, ud->remote_qpn);
+	return nic_takes_datagram(r, peer) ? peer : NULL;
+}
+
+/*
+ * To all who are attached to the group, one after the other. Who is served is noted
+ * before the next one is, so that none is twice when the request waits for a lock.
+ */
+static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
+{
+	struct nic_qp *qp = r->qp;
+	u32 status, i = nic_load(&qp->wait) ? qp->op_member : 0;
+
+	if (r->wqe.ud.remote_qpn != NIC_GROUP_QPN) {
+		nic_fetch_add(&r->nic->hdr->counters.drop_no_qp, 1);
+		return NIC_EXEC_DROPPED;
+	}
+	msg->group = true;
+	for (; i < nic_member_high(r->nic); i++) {
+		struct nic_qp *peer = nic_member_find(r->nic, i, r->wqe.ud.dgid);
+
+		if (!peer || !nic_takes_datagram(r, peer))
+			continue;
+		qp->op_member = i;
+		msg->dest = peer->qpn;
+		status = nic_deliver(r->nic, qp, peer, msg);
+		if (status)
+			return status;
+		/* Its event is owed still: the others lose this one. */
+		if (qp->op_phase == NIC_OP_NOTIFY)
+			return VNET_WC_SUCCESS;
+		qp->op_member = i + 1;
+		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+		nic_store(&qp->wait, NIC_WAIT_NONE);
+	}
+	return VNET_WC_SUCCESS;
 }
 
 static u32 nic_do_datagram(struct nic_request *r)
@@ -413,7 +454,7 @@ static u32 nic_do_datagram(struct nic_request *r)
 	if (r->length > NIC_MTU)
 		return VNET_WC_LOC_LEN_ERR;
 	r->peer = nic_datagram_peer(r);
-	if (!r->peer)
+	if (unlikely(!r->peer) && !nic_is_group_gid(r->wqe.ud.dgid))
 		return NIC_EXEC_DROPPED;
 	if (nic_make_grh(r->nic, &r->wqe.ud, r->length, grh))
 		msg.wc_flags |= VNET_WC_GRH_IPV4;
@@ -426,6 +467,8 @@ static u32 nic_do_datagram(struct nic_request *r)
 	msg.length = r->length + VNET_GRH_SIZE;
 	if (r->wqe.opcode == VNET_WR_SEND_IMM)
 		msg.wc_flags |= nic_set_imm(r, &msg);
+	if (unlikely(!r->peer))
+		return nic_do_group(r, &msg);
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 

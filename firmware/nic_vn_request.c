@@ -523,7 +523,7 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
 	u32 row;
 
-	if (nic_is_own_gid(s->nic, ud->dgid)) {
+	if (nic_is_own_gid(s->nic, ud->dgid) || nic_is_group_gid(ud->dgid)) {
 		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
@@ -623,7 +623,8 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 	struct nic_request r = { .nic = nic, .qp = qp };
 
 	nic_fetch(&r, ring, qp->sq_cons);
-	return !nic_is_own_gid(nic, r.wqe.ud.dgid);
+	/* Groups reach no further than this NIC. */
+	return !nic_is_own_gid(nic, r.wqe.ud.dgid) && !nic_is_group_gid(r.wqe.ud.dgid);
 }
 
 bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)

@@ -59,6 +59,8 @@ static const struct uv_command plain[] = {
 					    RESPONSE(destroy_srq) },
 	[IB_USER_VERBS_CMD_CREATE_XSRQ] = { uv_create_xsrq, REQUEST(create_xsrq),
 					    RESPONSE(create_srq), .driver_part = true },
+	[IB_USER_VERBS_CMD_ATTACH_MCAST] = { uv_attach_mcast, REQUEST(attach_mcast) },
+	[IB_USER_VERBS_CMD_DETACH_MCAST] = { uv_detach_mcast, REQUEST(detach_mcast) },
 	[IB_USER_VERBS_CMD_OPEN_XRCD] = { uv_open_xrcd, REQUEST(open_xrcd), RESPONSE(open_xrcd),
 					  .driver_part = true },
 	[IB_USER_VERBS_CMD_CLOSE_XRCD] = { uv_close_xrcd, REQUEST(close_xrcd) },

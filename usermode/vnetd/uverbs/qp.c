@@ -532,6 +532,8 @@ static int qp_destroy(struct uv_request *req, u32 handle, struct ib_uverbs_destr
 	int err;
 
 	err = uv_object_find_dying(req->ctx, UVERBS_OBJECT_QP, handle, &obj);
+	if (!err && UV_CAST(struct uv_qp, obj)->groups)
+		err = -EBUSY;
 	if (!err)
 		err = uv_object_stop(obj);
 	if (err)

@@ -202,6 +202,8 @@ struct uv_qp {
 	struct uv_block *sq;
 	struct uv_block *rq;
 	struct nic_qp_params params;
+	/* How many multicast groups it is attached to. */
+	u32 groups;
 	/* Where the queue pair is a target: which, and who else opened it. */
 	struct uv_xrcd *xrcd;
 	struct uv_target *target;
@@ -484,6 +486,10 @@ int uv_destroy_qp(struct uv_request *req);
 int uv_post_send(struct uv_request *req);
 int uv_ioctl_create_qp(struct uv_request *req);
 int uv_ioctl_destroy_qp(struct uv_request *req);
+
+/* -- mcast.c */
+int uv_attach_mcast(struct uv_request *req);
+int uv_detach_mcast(struct uv_request *req);
 
 /* -- qp_attr.c */
 int uv_modify_qp(struct uv_request *req);

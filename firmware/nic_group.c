@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Multicast groups: which queue pairs are attached to which. Commands write the
+ * table, one at a time; who sends reads it without a lock.
+ */
+#include "nic_internal.h"
+
+bool nic_is_group_gid(const u8 *gid)
+{
+	u32 i;
+
+	if (gid[0] == 0xff)
+		return true;
+	for (i = 0; i < 10; i++) {
+		if (gid[i])
+			return false;
+	}
+	/* 224.0.0.0/4 */
+	return gid[10] == 0xff && gid[11] == 0xff && (gid[12] & 0xf0) == 0xe0;
+}
+
+static bool nic_same_gid(const u8 *a, const u8 *b)
+{
+	u64 left[2], right[2];
+
+	memcpy(left, a, sizeof(left));
+	memcpy(right, b, sizeof(right));
+	return left[0] == right[0] && left[1] == right[1];
+}
+
+u32 nic_member_high(const struct nic *nic)
+{
+	u32 high = nic_load(&nic->hdr->member_high);
+
+	return high < NIC_MAX_MEMBERS ? high : NIC_MAX_MEMBERS;
+}
+
+struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid)
+{
+	const struct nic_member *member = &nic->hdr->member[i];
+	u32 qpn = nic_load_acquire(&member->qpn);
+
+	if (!qpn || !nic_same_gid(member->gid, gid))
+		return NULL;
+	/* Another one may have come into its place meanwhile. */
+	nic_barrier();
+	return nic_load(&member->qpn) == qpn ? nic_find_qp(nic, qpn) : NULL;
+}
+
+/* NIC_NONE: there is none. */
+static u32 nic_member_index(const struct nic *nic, u32 qpn, const u8 *gid)
+{
+	u32 i;
+
+	for (i = 0; i < nic_member_high(nic); i++) {
+		if (nic->hdr->member[i].qpn == qpn &&
+		    (!qpn || nic_same_gid(nic->hdr->member[i].gid, gid)))
+			return i;
+	}
+	return NIC_NONE;
+}
+
+enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	u32 i;
+
+	if (!qp || qp->type != NIC_QPT_UD || !nic_is_group_gid(gid))
+		return NIC_EINVAL;
+	if (nic_member_index(nic, qpn, gid) != NIC_NONE)
+		return NIC_EINUSE;
+	i = nic_member_index(nic, 0, gid);
+	if (i == NIC_NONE)
+		i = nic_member_high(nic);
+	if (i == NIC_MAX_MEMBERS)
+		return NIC_ENOMEM;
+	memcpy(nic->hdr->member[i].gid, gid, sizeof(nic->hdr->member[i].gid));
+	/* Pairs with the acquire by who sends. */
+	nic_store_release(&nic->hdr->member[i].qpn, qpn);
+	if (i >= nic_member_high(nic))
+		nic_store_release(&nic->hdr->member_high, i + 1);
+	return NIC_OK;
+}
+
+enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid)
+{
+	u32 i = qpn ? nic_member_index(nic, qpn, gid) : NIC_NONE;
+
+	if (i == NIC_NONE)
+		return NIC_EINVAL;
+	nic_store(&nic->hdr->member[i].qpn, 0);
+	return NIC_OK;
+}
+
+void nic_members_leave(struct nic *nic, u32 qpn)
+{
+	u32 i;
+
+	for (i = 0; i < nic_member_high(nic); i++) {
+		if (nic->hdr->member[i].qpn == qpn)
+			nic_store(&nic->hdr->member[i].qpn, 0);
+	}
+}

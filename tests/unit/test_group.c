@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Multicast groups: who is attached gets what is sent to one, each once. */
+#include <string.h>
+
+#include "world.h"
+
+static const u8 v6[16] = { 0xff, 0x12, [15] = 7 };
+static const u8 v4[16] = { [10] = 0xff, 0xff, 239, 1, 2, 3 };
+
+static struct cq *cq[PROCESSES];
+
+static struct qp *make_member(u32 i)
+{
+	struct qp *qp;
+
+	if (!cq[i])
+		cq[i] = make_cq(&w.p[i], 256, 0);
+	qp = make_qp(&w.p[i], NIC_QPT_UD, cq[i], cq[i]);
+	bring_up(qp, 0);
+	return qp;
+}
+
+static void set_stage(void)
+{
+	memset(cq, 0, sizeof(cq));
+}
+
+static void post_one(struct qp *qp, u64 wr_id)
+{
+	struct sge to = sge(qp->p, wr_id * 256, 256);
+
+	post_recv(qp, wr_id, &to, 1);
+}
+
+static struct vnet_send_wqe datagram(const u8 *gid, u64 wr_id)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, wr_id);
+
+	memcpy(wqe.ud.dgid, gid, 16);
+	wqe.ud.remote_qpn = 0xffffff;
+	wqe.ud.remote_qkey = TEST_QKEY;
+	wqe.ud.sgid_index = gid[0] == 0xff ? 0 : 1;
+	return wqe;
+}
+
+static void arguments(void **state)
+{
+	static const u8 unicast[16] = { 0xfe, 0x80 }, v4_unicast[16] = { [10] = 0xff, 0xff, 10 };
+	struct qp *qp;
+	struct pair rc = make_pair(NIC_QPT_RC);
+
+	(void)state;
+	set_stage();
+	qp = make_member(0);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, unicast), NIC_EINVAL);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, v4_unicast), NIC_EINVAL);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn + 1, v6), NIC_EINVAL);
+	assert_int_equal(nic_mcast_attach(&w.agent, 0, v6), NIC_EINVAL);
+	assert_int_equal(nic_mcast_attach(&w.agent, rc.a->qpn, v6), NIC_EINVAL);
+	assert_int_equal(nic_mcast_detach(&w.agent, qp->qpn, v6), NIC_EINVAL);
+	assert_int_equal(nic_mcast_detach(&w.agent, 0, v6), NIC_EINVAL);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, v6), NIC_OK);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, v6), NIC_EINUSE);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, v4), NIC_OK);
+	assert_int_equal(nic_mcast_detach(&w.agent, qp->qpn, v6), NIC_OK);
+	assert_int_equal(nic_mcast_detach(&w.agent, qp->qpn, v6), NIC_EINVAL);
+}
+
+/* All there is room for; what leaves makes some. */
+static void exhaustion(void **state)
+{
+	struct qp *qp;
+	u8 gid[16];
+	u32 i;
+
+	(void)state;
+	set_stage();
+	qp = make_member(0);
+	memcpy(gid, v6, sizeof(gid));
+	for (i = 0; i < NIC_MAX_MEMBERS; i++) {
+		gid[14] = (u8)i;
+		assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, gid), NIC_OK);
+	}
+	gid[13] = 1;
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, gid), NIC_ENOMEM);
+	gid[13] = 0, gid[14] = 9;
+	assert_int_equal(nic_mcast_detach(&w.agent, qp->qpn, gid), NIC_OK);
+	gid[13] = 1;
+	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, gid), NIC_OK);
+	assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_OK);
+	for (i = 0; i < NIC_MAX_MEMBERS; i++)
+		assert_int_equal(w.agent.hdr->member[i].qpn, 0);
+}
+
+static void to_all(const u8 *gid)
+{
+	struct qp *qp[4];
+	struct vnet_send_wqe wqe = datagram(gid, 50);
+	struct sge data = sge(&w.p[0], 100000, 100);
+	u32 i;
+
+	set_stage();
+	for (i = 0; i < 4; i++) {
+		/* The sender is one of them. */
+		qp[i] = make_member(i % 3);
+		post_one(qp[i], i);
+		assert_int_equal(nic_mcast_attach(&w.agent, qp[i]->qpn, gid), NIC_OK);
+	}
+	fill(&w.p[0], 100000, 100, 3);
+	send_one(qp[3], &wqe, &data);
+	for (i = 0; i < 4; i++) {
+		struct wc wc = expect_next(cq[i % 3], i, VNET_WC_SUCCESS);
+
+		assert_int_equal(wc.qp_num, qp[i]->qpn);
+		assert_int_equal(wc.src_qp, qp[3]->qpn);
+		assert_int_equal(wc.byte_len, 140);
+		assert_true(wc.flags & VNET_WC_GRH);
+		assert_int_equal(!(wc.flags & VNET_WC_GRH_IPV4), gid == v6);
+		assert_true(filled(qp[i]->p, i * 256 + VNET_GRH_SIZE, 100, 3));
+		assert_memory_equal(mem(qp[i]->p, i * 256 + (gid == v6 ? 24 : 36)),
+				    gid == v6 ? gid : gid + 12, gid == v6 ? 16 : 4);
+	}
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect_none(cq[1]);
+	expect_none(cq[2]);
+}
+
+static void to_all_v6(void **state)
+{
+	(void)state;
+	to_all(v6);
+}
+
+static void to_all_v4(void **state)
+{
+	(void)state;
+	to_all(v4);
+}
+
+/* One without a receive, one with another key, one in another state, one detached. */
+static void who_does_not_take_it(void **state)
+{
+	struct qp *sender, *qp[5];
+	struct vnet_send_wqe wqe = datagram(v6, 50);
+	struct sge data;
+	u32 i;
+
+	(void)state;
+	set_stage();
+	data = sge(&w.p[0], 100000, 100);
+	sender = make_member(0);
+	for (i = 0; i < 5; i++) {
+		qp[i] = make_member(1);
+		/* It had one, so that a datagram of its own would wait for the next. */
+		post_one(qp[i], i);
+		assert_int_equal(nic_mcast_attach(&w.agent, qp[i]->qpn, v6), NIC_OK);
+	}
+	send_one(sender, &wqe, &data);
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	for (i = 0; i < 5; i++)
+		expect_next(cq[1], i, VNET_WC_SUCCESS);
+	for (i = 1; i < 5; i++)
+		post_one(qp[i], i);
+	frame(qp[1])->attr.qkey++;
+	assert_int_equal(to_state(qp[2], NIC_QPS_RESET, 0), NIC_OK);
+	assert_int_equal(nic_mcast_detach(&w.agent, qp[3]->qpn, v6), NIC_OK);
+	send_one(sender, &wqe, &data);
+	/* Nobody waits for the first. */
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect(cq[1], 4, VNET_WC_SUCCESS);
+
+	wqe.ud.remote_qpn = qp[4]->qpn;
+	send_one(sender, &wqe, &data);
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect_none(cq[1]);
+	wqe = datagram(v4, 51);
+	send_one(sender, &wqe, &data);
+	expect(cq[0], 51, VNET_WC_SUCCESS);
+	expect_none(cq[1]);
+}
+
+/* Somebody holds a member's lock: it waits, and serves nobody twice. */
+static void none_twice(void **state)
+{
+	struct qp *sender, *qp[3];
+	struct vnet_send_wqe wqe = datagram(v6, 50);
+	struct sge data;
+	u32 i;
+
+	(void)state;
+	set_stage();
+	data = sge(&w.p[0], 100000, 100);
+	sender = make_member(0);
+	for (i = 0; i < 3; i++) {
+		qp[i] = make_member(1);
+		post_one(qp[i], i);
+		post_one(qp[i], i + 10);
+		assert_int_equal(nic_mcast_attach(&w.agent, qp[i]->qpn, v6), NIC_OK);
+	}
+	frame(qp[1])->rq.lock = w.p[2].nic.self;
+	send_one(sender, &wqe, &data);
+	expect(cq[1], 0, VNET_WC_SUCCESS);
+	expect_none(cq[0]);
+	frame(qp[1])->rq.lock = 0;
+	run_for(5 * MS);
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect_next(cq[1], 1, VNET_WC_SUCCESS);
+	expect(cq[1], 2, VNET_WC_SUCCESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(arguments), TEST(exhaustion),           TEST(to_all_v6),
+		TEST(to_all_v4), TEST(who_does_not_take_it), TEST(none_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

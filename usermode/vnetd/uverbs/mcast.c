@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Multicast groups: queue pairs are attached to them, and detached.
+ */
+#include <errno.h>
+
+#include "uverbs.h"
+
+static struct uv_qp *find_qp(struct uv_request *req, u32 handle)
+{
+	return UV_CAST(struct uv_qp, uv_object_read(req, UVERBS_OBJECT_QP, handle));
+}
+
+int uv_attach_mcast(struct uv_request *req)
+{
+	struct ib_uverbs_attach_mcast cmd;
+	enum nic_result result;
+	struct uv_qp *qp;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	qp = find_qp(req, cmd.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	result = nic_mcast_attach(&req->device->nic, qp->params.qpn, cmd.gid);
+	/* Once is enough. */
+	if (result == NIC_EINUSE)
+		return 0;
+	if (result == NIC_OK)
+		qp->groups++;
+	return uv_result(result);
+}
+
+int uv_detach_mcast(struct uv_request *req)
+{
+	struct ib_uverbs_detach_mcast cmd;
+	enum nic_result result;
+	struct uv_qp *qp;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	qp = find_qp(req, cmd.qp_handle);
+	if (!qp)
+		return -EINVAL;
+	result = nic_mcast_detach(&req->device->nic, qp->params.qpn, cmd.gid);
+	if (result == NIC_OK && qp->groups)
+		qp->groups--;
+	return uv_result(result);
+}
