@@ -85,11 +85,13 @@ static int check_objects(const struct ibv_context *context, const struct ibv_qp_
 /* 0 or an errno value */
 static int check_attr(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	const struct qp_abilities *can = abilities(attr->qp_type);
 	int ret;
 
+	if (attr->qp_type == IBV_QPT_XRC_SEND || attr->qp_type == IBV_QPT_XRC_RECV)
+		known |= IBV_QP_INIT_ATTR_XRCD;
 	if (!can || !check_comp_mask(attr->comp_mask, known))
 		return EOPNOTSUPP;
 	ret = check_objects(context, attr);

@@ -77,6 +77,8 @@ void invalid_cqs(void);
 void invalid_srqs(void);
 void invalid_qps(void);
 void invalid_changes(void);
+void invalid_xrc(void);
+void invalid_groups(void);
 void invalid_posts(void);
 void invalid_builders(void);
 

@@ -126,6 +126,7 @@ int main(int argc, char **argv)
 		{ "objects", invalid_memory }, { "objects", invalid_windows },
 		{ "queues", invalid_cqs },     { "queues", invalid_srqs },
 		{ "queues", invalid_qps },     { "queues", invalid_changes },
+		{ "queues", invalid_xrc },     { "queues", invalid_groups },
 		{ "posts", invalid_posts },    { "posts", invalid_builders },
 	};
 	bool known = false;

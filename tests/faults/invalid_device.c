@@ -117,15 +117,11 @@ static void close_with_objects(void)
 
 static void no_such_objects(void)
 {
-	struct ibv_xrcd_init_attr xrcd = { .fd = -1, .oflags = O_CREAT };
 	struct ibv_wq_init_attr wq = { .max_wr = 1, .max_sge = 1, .pd = bench.pd, .cq = bench.cq };
 	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0 };
 	struct ibv_counters_init_attr counters = { .comp_mask = 0 };
 	struct ibv_flow_action_esp_attr esp = { .comp_mask = 0 };
-	struct ibv_qp_open_attr open_qp = { .qp_num = 1 };
 
-	judge("open_xrcd", "comp_mask = 0", ERRNO_OF(ibv_open_xrcd(bench.context, &xrcd)),
-	      in_kernel() ? EOPNOTSUPP : EINVAL);
 	judge("create_wq", "any", ERRNO_OF(ibv_create_wq(bench.context, &wq)), EOPNOTSUPP);
 	judge("create_rwq_ind_table", "any",
 	      ERRNO_OF(ibv_create_rwq_ind_table(bench.context, &table)), EOPNOTSUPP);
@@ -133,8 +129,6 @@ static void no_such_objects(void)
 	      EOPNOTSUPP);
 	judge("create_flow_action_esp", "any",
 	      ERRNO_OF(ibv_create_flow_action_esp(bench.context, &esp)), EOPNOTSUPP);
-	judge("open_qp", "comp_mask = 0", ERRNO_OF(ibv_open_qp(bench.context, &open_qp)),
-	      in_kernel() ? EOPNOTSUPP : EINVAL);
 	judge("alloc_null_mr", "any", ERRNO_OF(ibv_alloc_null_mr(bench.pd)), EOPNOTSUPP);
 }
 
@@ -157,10 +151,6 @@ static void no_such_methods(void)
 	judge("advise_mr", "any",
 	      ibv_advise_mr(bench.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), advise);
 	judge("set_ece", "another vendor's", ibv_set_ece(bench.other.qp, &ece), EOPNOTSUPP);
-	judge("attach_mcast", "a unicast GID", ibv_attach_mcast(bench.other.qp, &bench.gid, 0),
-	      EOPNOTSUPP);
-	judge("detach_mcast", "never attached", ibv_detach_mcast(bench.other.qp, &bench.gid, 0),
-	      EOPNOTSUPP);
 }
 
 void invalid_device(void)
