@@ -146,9 +146,11 @@ static void measure(unsigned long iters)
 /* A few bytes go there and back. */
 static void there_and_back(void)
 {
-	splitc_on_one splitc_bulk_store(theirs, mine, FEW_BYTES);
+	if (MYPROC == 0)
+		splitc_bulk_store(theirs, mine, FEW_BYTES);
 	splitc_store_sync(FEW_BYTES);
-	splitc_on_proc(1) splitc_bulk_store(theirs, mine, FEW_BYTES);
+	if (MYPROC == 1)
+		splitc_bulk_store(theirs, mine, FEW_BYTES);
 }
 
 /* Both. */
