@@ -114,7 +114,7 @@ struct sc {
 	uint32_t outstanding; /* gets and puts, counted in pieces */
 	uint32_t rdma; /* work requests that somebody waits for */
 	unsigned int idle; /* polls in a row that found nothing */
-	unsigned int looks; /* at RDMA that found something */
+	unsigned int looks; /* at RDMA */
 	unsigned int patience; /* such polls until others get the processor */
 	bool serving; /* a procedure of another's runs */
 	bool closing;

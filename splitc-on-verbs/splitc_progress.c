@@ -9,7 +9,7 @@
 
 #define CQ_BATCH 16
 #define IDLE_LOOKS 64u /* polls that find nothing between two looks at the rest */
-#define OTHERS 16u /* of so many looks at RDMA, one at the others */
+#define OTHERS 4u /* of so many looks at RDMA, one at the others */
 #define GRACE 3000 /* ms that a launcher has to end us because another has died */
 
 void sc_peer_failed(int proc)
@@ -63,9 +63,12 @@ bool sc_progress(void)
 	if (__builtin_expect(sc.serving, 0))
 		sc_fail("a procedure that another processor called may not communicate");
 	/* Who waits for RDMA looks there first, but never forgets the others. */
-	if (sc.rdma && sc_poll_sends() && ++sc.looks % OTHERS) {
-		sc.idle = 0;
-		return true;
+	if (sc.rdma) {
+		n = sc_poll_sends();
+		if (n)
+			sc.idle = 0;
+		if (++sc.looks % OTHERS)
+			return n;
 	}
 	am_cost_begin(AM_COST_POLL_RECV);
 	n = ibv_poll_cq(sc.rcq, CQ_BATCH, wc);
