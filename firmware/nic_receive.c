@@ -605,6 +605,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	struct nic_delivery d;
 	enum vnet_wc_status status;
 	u32 available, invalidated;
+	bool is_peer;
 
 	nic_expect(nic, peer);
 	d.nic = nic;
@@ -616,8 +617,9 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		return nic_lock_wait(nic, qp, msg);
 	d.ring = nic_rq_ring(nic, d.rq);
 	/* It may have been destroyed, replaced or reset before its lock was had. */
-	if (unlikely(!d.ring || !nic_is_peer(&d))) {
-		if (nic_rq_is_tm(d.rq) && nic_is_peer(&d))
+	is_peer = nic_is_peer(&d);
+	if (unlikely(!d.ring || !is_peer)) {
+		if (is_peer && nic_rq_is_tm(d.rq))
 			return nic_deliver_tm(&d);
 		nic_delivery_unlock(&d);
 		return nic_lock_wait(nic, qp, msg);
