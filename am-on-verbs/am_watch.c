@@ -63,6 +63,8 @@ static void *watch(void *arg)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		pthread_mutex_lock(&device->region_lock);
+		/* Before: who unmapped goes on as soon as it is read, and may look at this only. */
+		__atomic_fetch_add(&device->regions_gone, 1, __ATOMIC_SEQ_CST);
 		while (read(device->watch.fd, &message, sizeof(message)) == sizeof(message))
 			memory_gone(device, &message);
 		pthread_mutex_unlock(&device->region_lock);
