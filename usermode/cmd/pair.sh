@@ -117,7 +117,7 @@ name_server() {
 	[[ $pair_default == yes && -n ${pair_nodes[server]-} ]] || return 0
 	directory=$(server_node | sed -n 's/.*"directory": "\([^"]*\)".*/\1/p')
 	[[ -r $directory/link ]] || return 0
-	read -r _ client_command[-1] _ <"$directory/link"
+	read -r _ "client_command[-1]" _ <"$directory/link"
 }
 
 end_group() {	# PGID
