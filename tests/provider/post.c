@@ -253,7 +253,7 @@ static void operations_of_each_type(void **state)
 		enum ibv_qp_type type;
 		uint32_t opcodes;
 	} table[] = {
-		{ IBV_QPT_RC, 0x3ff },
+		{ IBV_QPT_RC, 0x3ff | OPCODE(IBV_WR_ATOMIC_WRITE) },
 		/* All but read and the two atomics. */
 		{ IBV_QPT_UC, 0x3ff & ~(OPCODE(4) | OPCODE(5) | OPCODE(6)) },
 		{ IBV_QPT_UD, OPCODE(2) | OPCODE(3) },

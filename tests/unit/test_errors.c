@@ -178,7 +178,7 @@ static void opcodes_by_type(void **state)
 		u8 type;
 		u32 can;
 	} t[] = {
-		{ NIC_QPT_RC, 0x3ff },
+		{ NIC_QPT_RC, 0x3ff | 1u << VNET_WR_ATOMIC_WRITE },
 		{ NIC_QPT_UC, 0x38f },
 		{ NIC_QPT_UD, 0x00c },
 	};
