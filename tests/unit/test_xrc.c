@@ -213,12 +213,12 @@ static void to_the_queue_that_it_names(void **state)
 static void memory_of_the_queues_domain(void **state)
 {
 	struct sge data = sge(&w.p[0], 0, 64);
-	struct vnet_send_wqe wqe = to_srq(VNET_WR_RDMA_WRITE, 1, s.srq[0]->srqn);
+	struct vnet_send_wqe wqe;
 
 	(void)state;
 	set_stage();
 	fill(&w.p[0], 0, 64, 9);
-	wqe.srqn = s.srq[0]->srqn;
+	wqe = to_srq(VNET_WR_RDMA_WRITE, 1, s.srq[0]->srqn);
 	wqe.rdma.remote_addr = at(&w.p[1], 512);
 	wqe.rdma.rkey = w.p[1].key;
 	send_one(s.ini, &wqe, &data);
