@@ -91,10 +91,10 @@ static void import(void)
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, 0xffffff)));
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, bench.pd->handle)));
 	judge("import_dm", "no handle", ERRNO_OF(ibv_import_dm(bench.context, 0xffffff)),
-	      in_kernel() ? EOPNOTSUPP : ENOENT);
+	      in_kernel() ? EPROTONOSUPPORT : ENOENT);
 	judge("import_dm", "another object's",
 	      ERRNO_OF(ibv_import_dm(bench.context, bench.pd->handle)),
-	      in_kernel() ? EOPNOTSUPP : EINVAL);
+	      in_kernel() ? EPROTONOSUPPORT : EINVAL);
 }
 
 /*

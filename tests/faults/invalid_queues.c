@@ -204,10 +204,11 @@ static void create_srq_ex(void)
 			.srq_type = IBV_SRQT_BASIC,
 			.pd = bench.pd,
 		};
+		int is;
 
 		spoil(&a, &wrong[i]);
-		judge("create_srq_ex", wrong[i].what,
-		      ERRNO_OF(ibv_create_srq_ex(bench.context, &a)), wrong[i].want);
+		is = ERRNO_OF(ibv_create_srq_ex(bench.context, &a));
+		judge("create_srq_ex", wrong[i].what, is, wanted(&wrong[i], is));
 	}
 }
 
