@@ -283,10 +283,11 @@ static void push(int proc)
 		sc_signal_all();
 }
 
-static bool all_done(void)
+/* What was posted before; requests of others are answered meanwhile, unsignaled. */
+static bool all_flushed(void)
 {
 	for (int i = 0; i < splitc_procs; i++) {
-		if (sc.peers[i].done != sc.peers[i].posted)
+		if ((int32_t)(sc.peers[i].done - sc.peers[i].flush) < 0)
 			return false;
 	}
 	return true;
@@ -296,7 +297,9 @@ static void flush_stores(void)
 {
 	sc_flush_oneways();
 	sc_signal_all();
-	sc_wait_until((sc_poll_sends(), all_done()));
+	for (int i = 0; i < splitc_procs; i++)
+		sc.peers[i].flush = sc.peers[i].posted - sc.peers[i].unsignaled;
+	sc_wait_until((sc_poll_sends(), all_flushed()));
 }
 
 static uint64_t stored(void)

@@ -76,6 +76,7 @@ struct sc_peer {
 	struct ibv_sge write_sge, read_sge;
 
 	uint32_t posted, done; /* work requests, counted from the first */
+	uint32_t flush; /* those that splitc_all_store_sync() waits for */
 	unsigned int unsignaled; /* the last ones that ask for no completion */
 	struct sc_sent *sent; /* ring, by number */
 
@@ -135,6 +136,13 @@ extern struct sc sc;
 void sc_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* The same, of processor @proc which does not answer; waits for the launcher to say so. */
 void sc_peer_failed(int proc) __attribute__((noreturn));
+
+/* Before anything is sent, or looked for. */
+static inline void sc_not_serving(void)
+{
+	if (__builtin_expect(sc.serving, 0))
+		sc_fail("a procedure that another processor called may not communicate");
+}
 
 /* splitc_wire.c */
 void sc_wire_open(void);

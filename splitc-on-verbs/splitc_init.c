@@ -18,32 +18,37 @@
 struct sc sc;
 int splitc_my_proc, splitc_procs = 1;
 
-static void fail(const char *format, va_list args) __attribute__((noreturn));
+#define TEXT_SIZE 512
 
-static void fail(const char *format, va_list args)
+static void put_text(char text[TEXT_SIZE], const char *format, va_list args)
 {
-	char text[512];
-	int n = snprintf(text, sizeof(text), "processor %d: ", splitc_my_proc);
+	int n = snprintf(text, TEXT_SIZE, "processor %d: ", splitc_my_proc);
 
-	vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
-	fflush(stdout);
-	job_abort(sc.job, 1, text);
+	vsnprintf(text + n, TEXT_SIZE - (size_t)n, format, args);
 }
 
 void splitc_error(const char *format, ...)
 {
+	char text[TEXT_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	fail(format, args);
+	put_text(text, format, args);
+	va_end(args);
+	fflush(stdout);
+	job_abort(sc.job, 1, text);
 }
 
 void sc_fail(const char *format, ...)
 {
+	char text[TEXT_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	fail(format, args);
+	put_text(text, format, args);
+	va_end(args);
+	fflush(stdout);
+	job_abort(sc.job, 1, text);
 }
 
 static void open_device(void)

@@ -52,7 +52,7 @@ static void keep(struct sc_peer *peer, const struct sc_lookup *key)
 
 static struct sc_lookup ask(struct sc_peer *peer, uint64_t address, size_t n, bool write)
 {
-	struct sc_lookup key;
+	struct sc_lookup key = { .result = SC_MEMORY_NONE };
 
 	sc_call(&(struct sc_request){ .proc = peer->proc,
 				      .op = SC_LOOKUP,

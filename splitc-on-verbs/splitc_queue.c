@@ -84,6 +84,7 @@ int sc_poll_sends(void)
 
 void sc_room(struct sc_peer *peer, unsigned int n)
 {
+	sc_not_serving();
 	if (__builtin_expect(peer->posted - peer->done + n <= sc.depth, 1))
 		return;
 	if (n > sc.depth)

@@ -7,6 +7,16 @@ static long sum_to(int n)
 	return (long)n * (n + 1) / 2;
 }
 
+/* What everybody's number, counted from 1, makes by exclusive or. */
+static unsigned long all_together(void)
+{
+	unsigned long x = 0;
+
+	for (int i = 1; i <= PROCS; i++)
+		x ^= (unsigned long)i;
+	return x;
+}
+
 static void reductions(void)
 {
 	int me = MYPROC + 1, last = PROCS;
@@ -26,12 +36,7 @@ static void reductions(void)
 	   PROCS >= 16 ? 0 :
 	   PROCS > 8   ? 0xff00ul & ~((1ul << PROCS) - 1) :
 			 0xff00ul);
-	IS(splitc_all_reduce_to_all_xor((unsigned long)me), splitc_all_bcast((unsigned long)({
-		   unsigned long x = 0;
-		   for (int i = 1; i <= PROCS; i++)
-			   x ^= (unsigned long)i;
-		   x;
-	   })));
+	IS(splitc_all_reduce_to_all_xor((unsigned long)me), splitc_all_bcast(all_together()));
 	CHECK(splitc_all_reduce_to_all_add((double)me) == (double)sum_to(last));
 	CHECK(splitc_all_reduce_to_all_max((float)me) == (float)last);
 	CHECK(splitc_all_reduce_to_all_mul(MYPROC < 20 ? 2.0 : 1.0) ==
