@@ -109,12 +109,19 @@ static void flush_acks(struct am_eb *eb)
 	}
 }
 
+/* Who holds no lock looks at it, too (am_let_others()). */
+static inline void set_idle(struct am_eb *eb, unsigned int idle)
+{
+	__atomic_store_n(&eb->idle, idle, __ATOMIC_RELAXED);
+}
+
 /* Nothing came: time for what has time. */
 static void look_around(struct am_eb *eb)
 {
 	if (eb->acking)
 		flush_acks(eb);
-	if (++eb->idle % IDLE_LOOKS)
+	set_idle(eb, eb->idle + 1);
+	if (eb->idle % IDLE_LOOKS)
 		return;
 	eb->clock = am_now();
 	if (eb->connecting)
@@ -128,7 +135,7 @@ int am_drain(struct am_eb *eb)
 	int n = eb->mapping->poll(eb);
 
 	if (n)
-		eb->idle = 0;
+		set_idle(eb, 0);
 	else
 		look_around(eb);
 	return n;
@@ -181,7 +188,7 @@ void am_local_processes(int n)
 
 void am_let_others(const struct am_eb *eb)
 {
-	if (eb->idle >= IDLE_YIELDS && (crowded || eb->parallel))
+	if (__atomic_load_n(&eb->idle, __ATOMIC_RELAXED) >= IDLE_YIELDS && (crowded || eb->parallel))
 		sched_yield();
 }
 

@@ -419,7 +419,7 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	d->peer->counters.got_bytes += d->msg->length;
 	d->qp->op_status = (u8)nic_requester_status(d->qp, at_receiver);
 	nic_commit_receive(nic, d->qp, d->take, d->cq, slot, &wc);
-	if (!d->take || d->take->is_srq)
+	if (d->rq->is_srq)
 		nic_srq_taken(d);
 	return nic_delivered(d, at_receiver);
 }

@@ -329,9 +329,10 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 {
 	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u32 una = ep ? nic_load(&ep->una) : 0;
 
 	/* Not one that was sent twice and is retired. */
-	if (likely(ep && ep->qpn == tx->qpn && tx->psn - ep->una < ep->next - ep->una)) {
+	if (likely(ep && ep->qpn == tx->qpn && tx->psn - una < nic_load(&ep->next) - una)) {
 		nic_store(&ep->hold_until, 0);
 		if (ep->allowed < NIC_WINDOW)
 			nic_store(&ep->allowed, ep->allowed * 2);
@@ -398,8 +399,8 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	 */
 	if (!(tx->flags & NIC_TX_UNORDERED) && tx->psn != nic_load(&ep->una)) {
 		nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
-		ep->gate = nic_load(&ep->una);
-		ep->gated = 1;
+		nic_store(&ep->gate, nic_load(&ep->una));
+		nic_store(&ep->gated, 1);
 		nic_tx_free(nic, row, tx);
 		nic_answered_add(out, ep->qpn);
 	}

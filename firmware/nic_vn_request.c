@@ -448,8 +448,8 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	     i++)
 		packet.psn++;
 	/* The others are refused as long as the oldest is. */
-	if (packet.psn != ep->una && ep->gated &&
-	    (ep->gate == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
+	if (packet.psn != ep->una && nic_load(&ep->gated) &&
+	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
 		return NIC_SENT_REST;
 	i = packet.psn % NIC_WINDOW;
 	packet.sq_index = ep->index[i];

@@ -77,7 +77,8 @@ int vnet_wq_init(struct vnet_wq *wq, const struct vnet_context *ctx,
 	wq->entries = info->entries;
 	wq->stride_shift = info->stride_shift;
 	wq->slots = (uint8_t *)wq->ring + VNET_RING_HDR_SIZE;
-	wq->prod = wq->ring->prod;
+	/* Its memory may have been another queue's a moment ago, of whatever thread. */
+	wq->prod = __atomic_load_n(&wq->ring->prod, __ATOMIC_RELAXED);
 	wq->cons = wq->prod;
 	return 0;
 }

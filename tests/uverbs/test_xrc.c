@@ -121,7 +121,7 @@ static void domains_by_file(void **state)
 	/* It is there as long as one has it. */
 	assert_int_equal(close_domain(three), 0);
 	assert_int_equal(close_domain(three), -ENOENT);
-	three = make_domain((u32)copy, 0);
+	make_domain((u32)copy, 0);
 	back_to(first);
 	assert_int_equal(close_domain(one), 0);
 	assert_int_equal(close_domain(two), 0);
@@ -246,6 +246,7 @@ static int try_target(u32 domain, u32 *qpn)
 	struct ib_uverbs_create_qp_resp resp;
 	int err = PLAIN(CREATE_QP, &cmd, &resp);
 
+	*qpn = 0;
 	if (err)
 		return err;
 	assert_int_equal(resp.max_send_wr, 0);

@@ -185,7 +185,7 @@ static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struc
 		.space = req->client->space,
 		.owner_pid = (u32)req->client->pid,
 	};
-	if (is_tm(args)) {
+	if (qp->srq && uv_srq_is_tm(qp->srq)) {
 		/* All completions are the shared queue's, and only those that it wants. */
 		qp->params.sq_sig_all = 0;
 		qp->params.send_cqn = qp->srq->cq->cqn;
