@@ -188,7 +188,8 @@ void am_local_processes(int n)
 
 void am_let_others(const struct am_eb *eb)
 {
-	if (__atomic_load_n(&eb->idle, __ATOMIC_RELAXED) >= IDLE_YIELDS && (crowded || eb->parallel))
+	if (__atomic_load_n(&eb->idle, __ATOMIC_RELAXED) >= IDLE_YIELDS &&
+	    (crowded || eb->parallel))
 		sched_yield();
 }
 
