@@ -632,7 +632,7 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 		nic_unlock(&row->lock);
 		return false;
 	}
-	verdict = rx->busy ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
+	verdict = nic_load(&rx->busy) ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
 	go = verdict == NIC_RX_NEW;
 	if (verdict == NIC_RX_AGAIN) {
 		nic_count(nic, duplicates);
@@ -649,7 +649,7 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 		}
 	}
 	if (go)
-		rx->busy = nic->self;
+		nic_store(&rx->busy, nic->self);
 	/* Of datagrams nothing else tells, should we die, that this one was delivered. */
 	if (verdict == NIC_RX_NEW && op->qp_type == NIC_QPT_UD)
 		rx->seq = seq;
@@ -672,7 +672,7 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 		nic_store(&rx->busy, 0);
 		return;
 	}
-	rx->busy = 0;
+	nic_store(&rx->busy, 0);
 	/* It may have begun a new life meanwhile. */
 	if (row->incarnation == a->life) {
 		rx->answer_seq = nic_le32(a->op->seq);
