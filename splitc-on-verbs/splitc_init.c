@@ -20,6 +20,14 @@ int splitc_my_proc, splitc_procs = 1;
 
 #define TEXT_SIZE 512
 
+static void end_all(const char *text) __attribute__((noreturn));
+
+static void end_all(const char *text)
+{
+	fflush(stdout);
+	job_abort(sc.job, 1, text);
+}
+
 static void put_text(char text[TEXT_SIZE], const char *format, va_list args)
 {
 	int n = snprintf(text, TEXT_SIZE, "processor %d: ", splitc_my_proc);
@@ -35,8 +43,7 @@ void splitc_error(const char *format, ...)
 	va_start(args, format);
 	put_text(text, format, args);
 	va_end(args);
-	fflush(stdout);
-	job_abort(sc.job, 1, text);
+	end_all(text);
 }
 
 void sc_fail(const char *format, ...)
@@ -47,8 +54,7 @@ void sc_fail(const char *format, ...)
 	va_start(args, format);
 	put_text(text, format, args);
 	va_end(args);
-	fflush(stdout);
-	job_abort(sc.job, 1, text);
+	end_all(text);
 }
 
 static void open_device(void)
