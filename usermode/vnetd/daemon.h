@@ -377,6 +377,8 @@ bool device_set_port(struct nic_device *made, bool up);
 const char *devices_damage(struct daemon *daemon);
 /* NULL, or what keeps calls waiting that nobody will ever end. */
 const char *devices_stuck(struct daemon *daemon);
+/* A NIC has met others by its link since it was new. */
+bool devices_spoke(const struct daemon *daemon);
 /*
  * Nobody is here: NIC memory as new, so that whatever somebody left in it, by
  * mistake or by malice, meets nobody.

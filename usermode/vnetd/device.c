@@ -299,6 +299,14 @@ static bool renew(struct device *device)
 	return nic_format(device->memory, device->memory_size, &config) == NIC_OK;
 }
 
+bool devices_spoke(const struct daemon *daemon)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		if (nic_load(&daemon->device[i]->device.nic.hdr->row_high))
+			return true;
+	return false;
+}
+
 void devices_renew(struct daemon *daemon)
 {
 	if (devices_damage(daemon))

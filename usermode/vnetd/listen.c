@@ -14,6 +14,8 @@
 
 #define ACCEPTS_A_TURN 16
 #define EXHAUSTED_PAUSE (100 * NSEC_PER_MSEC)
+/* Peers ask again for so long for an answer that was lost. */
+#define PEERS_LINGER (3 * NSEC_PER_SEC)
 
 /* Descriptors ran out: accept with the spare one, only to hang up. */
 static bool refuse_one(struct daemon *daemon)
@@ -126,9 +128,28 @@ static void retire(struct daemon *daemon)
 		daemon->stop = "the socket could not be made again";
 }
 
+/*
+ * Unused NICs begin anew. One that has spoken to others stays what it was for a
+ * while: the last answer to a peer may be on its way yet, or lost, and that peer
+ * asks once more. Returns when to come back.
+ */
+static u64 renew_unused(struct daemon *daemon, u64 now)
+{
+	u64 due = daemon->idle_since + (devices_spoke(daemon) ? PEERS_LINGER : 0);
+
+	if (daemon->renewed)
+		return NEVER;
+	if (now < due)
+		return due;
+	devices_renew(daemon);
+	daemon->renewed = true;
+	return NEVER;
+}
+
 u64 listen_run(struct daemon *daemon, u64 now)
 {
 	u64 idle_for = daemon->options.idle_exit;
+	u64 next;
 
 	if (daemon->resume_at <= now) {
 		daemon->resume_at = NEVER;
@@ -141,15 +162,13 @@ u64 listen_run(struct daemon *daemon, u64 now)
 		daemon->renewed = false;
 		return daemon->resume_at;
 	}
-	if (!daemon->renewed)
-		devices_renew(daemon);
-	daemon->renewed = true;
-	if (!idle_for)
-		return daemon->resume_at;
 	if (daemon->idle_since == NEVER)
 		daemon->idle_since = now;
+	next = earlier(daemon->resume_at, renew_unused(daemon, now));
+	if (!idle_for)
+		return next;
 	if (now < daemon->idle_since + idle_for)
-		return earlier(daemon->resume_at, daemon->idle_since + idle_for);
+		return earlier(next, daemon->idle_since + idle_for);
 	retire(daemon);
 	return daemon->resume_at;
 }
