@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -48,6 +49,22 @@ static u_int32_t create(int fd, u_int16_t ps)
 	       sizeof(struct rdma_ucm_cmd_hdr) + sizeof(cmd));
 	EXPECT(resp.id != ~0u);
 	return resp.id;
+}
+
+/* Beyond the numbers that programs use, while there are any; else whichever. */
+static void its_number(int fd)
+{
+	struct rlimit old, few;
+	int other;
+
+	EXPECT(fd >= 256);
+	EXPECT(!getrlimit(RLIMIT_NOFILE, &old));
+	few = (struct rlimit){ .rlim_cur = 100, .rlim_max = old.rlim_max };
+	EXPECT(!setrlimit(RLIMIT_NOFILE, &few));
+	other = open(CM_FILE, O_RDWR | O_CLOEXEC);
+	EXPECT(other >= 0 && other < 100);
+	EXPECT(!close(other));
+	EXPECT(!setrlimit(RLIMIT_NOFILE, &old));
 }
 
 static void the_file(int fd)
@@ -240,6 +257,7 @@ int main(void)
 
 	EXPECT(channel && fd >= 0);
 	the_file(fd);
+	its_number(fd);
 	headers(fd);
 	port_spaces(fd);
 	handles(fd);

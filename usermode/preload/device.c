@@ -67,6 +67,26 @@ static void set_flags(int fd, int flags)
 		(void)sys(SYS_fcntl, fd, F_SETFD, 0);
 }
 
+/*
+ * A program under librspreload has placeholders for its sockets: descriptors that
+ * the library opens when the connection manager's, by whose numbers rsockets go,
+ * may be there already. Its select() finds a socket only if no descriptor of a lower
+ * number than the placeholder's has the rsocket's number, thus in none that was
+ * accepted. Numbers that programs rarely reach do for that; who has few descriptors
+ * gets the next one.
+ */
+#define RDMA_CM_FD_MIN 256
+
+static int move_up(int fd)
+{
+	int high = (int)sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, RDMA_CM_FD_MIN);
+
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
 static int make_file(u32 type, u32 minor, int flags)
 {
 	struct fd_entry entry;
@@ -80,6 +100,8 @@ static int make_file(u32 type, u32 minor, int flags)
 	sock = daemon_connect();
 	if (sock < 0)
 		return sock;
+	if (type == VNET_MSG_OPEN && minor == VNET_RDMA_CM_MINOR)
+		sock = move_up(sock);
 	ret = exchange_open(sock, type, minor, &reply);
 	if (!ret) {
 		enter(&entry, s, &reply.opened);
