@@ -71,7 +71,7 @@ static int vnet_nic_make(struct vnet_dev *dev)
 static int vnet_make_numbers(struct vnet_dev *dev)
 {
 	/* All of them, whichever fails: vnet_dealloc() ends all. 0 or -ENOMEM. */
-	return vnet_numbers_init(&dev->qps, 1, VNET_MAX_QP) |
+	return vnet_numbers_init(&dev->qps, VNET_FIRST_QP, VNET_MAX_QP) |
 	       vnet_numbers_init(&dev->cqs, 1, VNET_MAX_CQ) |
 	       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) |
 	       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR) |

@@ -24,18 +24,30 @@ void vnet_numbers_fini(struct vnet_numbers *numbers)
 	kvfree(numbers->uses);
 }
 
+static void vnet_object_init(struct vnet_object *obj)
+{
+	refcount_set(&obj->refs, 1);
+	init_completion(&obj->gone);
+}
+
 int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj)
 {
 	int err;
 
-	refcount_set(&obj->refs, 1);
-	init_completion(&obj->gone);
+	vnet_object_init(obj);
 	err = xa_alloc_cyclic_irq(&numbers->xa, &obj->index, obj, numbers->limit, &numbers->next,
 				  GFP_KERNEL);
 	if (err < 0)
 		return -ENOMEM;
 	numbers->uses[obj->index]++;
 	return 0;
+}
+
+int vnet_number_claim(struct vnet_numbers *numbers, struct vnet_object *obj, u32 index)
+{
+	vnet_object_init(obj);
+	obj->index = index;
+	return xa_insert_irq(&numbers->xa, index, obj, GFP_KERNEL);
 }
 
 struct vnet_object *vnet_object_get(struct vnet_numbers *numbers, u32 index)

@@ -101,7 +101,7 @@ static int vnet_put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wq
 	switch (wr->opcode) {
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_IMM:
-		if (qp->ibqp.qp_type == IB_QPT_UD) {
+		if (vnet_is_datagram(qp)) {
 			if (!ud_wr(wr)->ah)
 				return -EINVAL;
 			vnet_put_datagram(wqe, wr);

@@ -10,13 +10,33 @@
 
 /* ------------------------------------------------------------------ create */
 
-static int vnet_qp_check(const struct ib_qp_init_attr *init)
+/* The values of ibv_qp_type, which the core's are as well. */
+static u8 vnet_qp_nic_type(enum ib_qp_type type)
+{
+	return type == IB_QPT_GSI ? NIC_QPT_UD : type;
+}
+
+static bool vnet_qp_type_ok(enum ib_qp_type type, bool is_user)
+{
+	switch (type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		return true;
+	case IB_QPT_GSI:
+		return !is_user;
+	default:
+		return false;
+	}
+}
+
+static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC && init->qp_type != IB_QPT_UD)
+	if (!vnet_qp_type_ok(init->qp_type, is_user))
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -58,7 +78,9 @@ static u32 vnet_qpn(const struct vnet_dev *dev, u32 index)
 {
 	u32 generations = (1u << NIC_QPN_BITS) / VNET_MAX_QP - 2;
 
-	return (1 + dev->qps.uses[index] % generations) * VNET_MAX_QP + index;
+	return index < VNET_FIRST_QP ?
+		       index :
+		       (1 + dev->qps.uses[index] % generations) * VNET_MAX_QP + index;
 }
 
 static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
@@ -67,8 +89,7 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
 	struct nic_qp_params p = {
 		.qpn = qp->ibqp.qp_num,
-		/* The values of ibv_qp_type, which the core's are as well. */
-		.type = init->qp_type,
+		.type = vnet_qp_nic_type(init->qp_type),
 		.sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR,
 		.sq_stride_shift = qp->sq.mem.shift,
 		.max_send_sge = qp->sq.max_sge,
@@ -130,6 +151,28 @@ static void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
 	cap->max_recv_sge = qp->rq.mem.ring ? qp->rq.max_sge : 0;
 }
 
+static int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type)
+{
+	int err;
+
+	if (type == IB_QPT_GSI)
+		err = vnet_number_claim(&dev->qps, &qp->obj, VNET_QP1);
+	else
+		err = vnet_number_get(&dev->qps, &qp->obj);
+	if (!err)
+		qp->ibqp.qp_num = vnet_qpn(dev, qp->obj.index);
+	return err;
+}
+
+/*
+ * The module is busy, for kernel consumers too. But not by queue pair 1, which every
+ * device has for its life.
+ */
+static bool vnet_qp_holds_module(const struct vnet_qp *qp)
+{
+	return qp->obj.index != VNET_QP1;
+}
+
 int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
@@ -137,16 +180,15 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	struct vnet_qp *qp = to_vqp(ibqp);
 	int err;
 
-	err = vnet_qp_check(init);
+	err = vnet_qp_check(init, uc);
 	if (err)
 		return err;
 	err = vnet_qp_make_rings(qp, uc, init);
 	if (err)
 		return err;
-	err = vnet_number_get(&dev->qps, &qp->obj);
+	err = vnet_qp_number(dev, qp, init->qp_type);
 	if (err)
 		goto free_rings;
-	ibqp->qp_num = vnet_qpn(dev, qp->obj.index);
 	qp->view = uc ? &uc->door->view : &dev->kernel;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	err = vnet_qp_enter(qp, uc, init);
@@ -156,8 +198,8 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	if (err)
 		goto leave;
 	vnet_qp_fill_cap(qp, &init->cap);
-	/* Busy, for kernel consumers too. */
-	__module_get(THIS_MODULE);
+	if (vnet_qp_holds_module(qp))
+		__module_get(THIS_MODULE);
 	return 0;
 
 leave:
@@ -177,7 +219,8 @@ int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	vnet_qp_leave(dev, qp);
 	vnet_number_end(&dev->qps, &qp->obj);
 	vnet_qp_free_rings(qp);
-	module_put(THIS_MODULE);
+	if (vnet_qp_holds_module(qp))
+		module_put(THIS_MODULE);
 	return 0;
 }
 
@@ -243,6 +286,11 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	err = vnet_qp_attributes(attr, mask, &nic);
 	if (err)
 		return err;
+	/* Which port it is for was said when it was made. */
+	if (ibqp->qp_type == IB_QPT_GSI && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT) {
+		mask |= IB_QP_PORT;
+		nic.port = 1;
+	}
 	mutex_lock(&dev->commands);
 	result = vnet_command(dev, nic_qp_modify(&dev->agent.nic, ibqp->qp_num, &nic, mask,
 						 mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,

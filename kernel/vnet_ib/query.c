@@ -25,7 +25,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.vendor_id = VNET_VENDOR_ID,
 		.vendor_part_id = VNET_PART_ID,
 		.hw_ver = 1,
-		.max_qp = VNET_MAX_QP - 1,
+		.max_qp = VNET_MAX_QP - VNET_FIRST_QP,
 		.max_qp_wr = VNET_MAX_QP_WR,
 		.device_cap_flags = IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_CURR_QP_STATE_MOD |
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
@@ -90,7 +90,8 @@ int vnet_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 
 int vnet_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->pkey_tbl_len = VNET_PKEYS;
 	immutable->gid_tbl_len = NIC_MAX_GIDS;
 	return 0;

@@ -47,6 +47,9 @@ enum vnet_limits {
 	VNET_MAX_AH = 1 << 16,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
+	/* For management datagrams; and the first that is nobody's in particular. */
+	VNET_QP1 = 1,
+	VNET_FIRST_QP = 2,
 	/* Other NICs, and endpoints that talk to them at a time. */
 	VNET_MAX_ROWS = 64,
 	VNET_MAX_FRAMES = 256,
@@ -92,6 +95,8 @@ int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count);
 void vnet_numbers_fini(struct vnet_numbers *numbers);
 /* Give obj an index; 0, or -ENOMEM when there is none left. May sleep. */
 int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj);
+/* The same with an index below the first; -EBUSY: it is another's. */
+int vnet_number_claim(struct vnet_numbers *numbers, struct vnet_object *obj, u32 index);
 /* Nobody finds it any more; returns when nobody uses it. May sleep. */
 void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj);
 /* What has the index, with a reference, or NULL. Any context. */
@@ -434,6 +439,12 @@ struct vnet_qp {
 static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct vnet_qp, ibqp);
+}
+
+/* Queue pair 1 is one of datagrams, too, and ib_mad's. */
+static inline bool vnet_is_datagram(const struct vnet_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_UD || qp->ibqp.qp_type == IB_QPT_GSI;
 }
 
 int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
