@@ -103,6 +103,7 @@ enter_kernel() {	# TYPE NETDEV
 	. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 	set_up
 	KERNEL=yes
+	OBJECTS_OF_KERNEL=3	# queue pair 1, and what it needs
 	[[ -e /sys/class/infiniband/$DEVICE ]] || add_device "$DEVICE" "$1" "$2" || exit 1
 }
 
@@ -184,7 +185,6 @@ enter_world() {	# NAME
 	kernel-user) enter_kernel_user ;;
 	rxe)	# beside which vnet0 is judged
 		DEVICE=rxe0
-		OBJECTS_OF_KERNEL=3	# queue pair 1, and what it needs
 		enter_kernel rxe d1
 		;;
 	*)

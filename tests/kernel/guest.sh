@@ -72,6 +72,13 @@ has_gid() {	# DEVICE INDEX
 		[[ $gid == *[1-9a-f]* ]]
 }
 
+# Is nothing left on a device of vnet's but what the kernel has there for the device's life:
+# queue pair 1 with its completion queue and protection domain?
+nothing_held() {	# DEVICE
+	rdma -j resource show "$1" |
+		jq -e '.[0] | .pd == 1 and .cq == 1 and .qp == 1 and .mr + .ctx + .srq == 0' >/dev/null
+}
+
 # Makes an RDMA device; there are GIDs when this returns.
 add_device() {	# NAME TYPE NETDEV
 	rdma link add "$1" type "$2" netdev "$3" || return

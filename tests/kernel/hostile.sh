@@ -11,10 +11,6 @@ set_up
 # That such a process crashes is no news.
 echo 0 >/proc/sys/debug/exception-trace
 
-nothing_left() {
-	! rdma resource show vnet0 | grep -qE ' (pd|cq|qp|mr|ctx|srq) [1-9]'
-}
-
 as_user "$1" || exit 1
 as_user "$2" commands || exit 1
-await 10 nothing_left || { rdma resource show; exit 1; }
+await 10 nothing_held vnet0 || { rdma resource show; exit 1; }

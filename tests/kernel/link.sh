@@ -160,6 +160,11 @@ user_node() {
 	echo "from user mode: $(figure ib_write_bw </run/out)"
 }
 
+# ------------------------------------------------------------------- the connections
+
+# shellcheck source=tests/kernel/cm.sh
+. "$VNET_SOURCE_DIR/tests/kernel/cm.sh"
+
 # ----------------------------------------------------------------------------- ends
 
 start_traffic() {
@@ -220,4 +225,7 @@ timed reliable_programs 25
 undisturbed
 timed change_key
 timed user_node
+for place in own two from-user to-user; do
+	timed cm_programs "$place"
+done
 timed ends

@@ -20,9 +20,7 @@ fail() {
 }
 
 nothing_left() {
-	local held
-
-	held=$(rdma resource show vnet0) && [[ ! $held =~ \ (pd|cq|qp|mr|ctx|srq)\ [1-9] ]]
+	nothing_held vnet0
 }
 
 no_device() {
