@@ -76,6 +76,7 @@ static int vnet_make_numbers(struct vnet_dev *dev)
 	       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) |
 	       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR) |
 	       vnet_numbers_init(&dev->pds, 1, VNET_MAX_PD) |
+	       vnet_numbers_init(&dev->xrcds, 1, VNET_MAX_XRCD) |
 	       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
 }
 
@@ -92,6 +93,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	vnet_processor_stop(dev);
 	vnet_link_end(dev);
 	vnet_numbers_fini(&dev->spaces);
+	vnet_numbers_fini(&dev->xrcds);
 	vnet_numbers_fini(&dev->pds);
 	vnet_numbers_fini(&dev->mrs);
 	vnet_numbers_fini(&dev->srqs);
@@ -118,6 +120,8 @@ const struct ib_device_ops vnet_ops = {
 	.alloc_mw = vnet_alloc_mw,
 	.alloc_pd = vnet_alloc_pd,
 	.alloc_ucontext = vnet_alloc_ucontext,
+	.alloc_xrcd = vnet_alloc_xrcd,
+	.attach_mcast = vnet_attach_mcast,
 	.create_ah = vnet_create_ah,
 	.create_cq = vnet_create_cq,
 	.create_qp = vnet_create_qp,
@@ -127,12 +131,14 @@ const struct ib_device_ops vnet_ops = {
 	.dealloc_mw = vnet_dealloc_mw,
 	.dealloc_pd = vnet_dealloc_pd,
 	.dealloc_ucontext = vnet_dealloc_ucontext,
+	.dealloc_xrcd = vnet_dealloc_xrcd,
 	.del_gid = vnet_del_gid,
 	.dereg_mr = vnet_dereg_mr,
 	.destroy_ah = vnet_destroy_ah,
 	.destroy_cq = vnet_destroy_cq,
 	.destroy_qp = vnet_destroy_qp,
 	.destroy_srq = vnet_destroy_srq,
+	.detach_mcast = vnet_detach_mcast,
 	.disassociate_ucontext = vnet_disassociate_ucontext,
 	.get_dev_fw_str = vnet_fw_str,
 	.get_dma_mr = vnet_get_dma_mr,
@@ -167,6 +173,7 @@ const struct ib_device_ops vnet_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, vnet_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, vnet_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, vnet_ucontext, ibuc),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, vnet_xrcd, ibxrcd),
 };
 
 static bool vnet_netdev_up(const struct net_device *netdev)

@@ -2,7 +2,6 @@
 /* Queue pairs: life and attributes. Kernel consumers' posting is in post.c. */
 #include <linux/module.h>
 #include <linux/pid.h>
-#include <rdma/ib_cache.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "vnet_ib.h"
@@ -25,8 +24,32 @@ static bool vnet_qp_type_ok(enum ib_qp_type type, bool is_user)
 		return true;
 	case IB_QPT_GSI:
 		return !is_user;
+	/* The core makes it for a process, and opens it for that one and others. */
+	case IB_QPT_XRC_TGT:
+		return true;
+	/* Requests of the core have no room for whose queue they are for. */
+	case IB_QPT_XRC_INI:
+		return is_user;
 	default:
 		return false;
+	}
+}
+
+/* One end of an extended reliable connection only sends, the other has queues of others. */
+static bool vnet_has_receives(const struct ib_qp_init_attr *init)
+{
+	return !init->srq && init->qp_type != IB_QPT_XRC_INI && init->qp_type != IB_QPT_XRC_TGT;
+}
+
+static bool vnet_qp_has_cqs(const struct ib_qp_init_attr *init)
+{
+	switch (init->qp_type) {
+	case IB_QPT_XRC_TGT:
+		return true;
+	case IB_QPT_XRC_INI:
+		return init->send_cq;
+	default:
+		return init->send_cq && init->recv_cq;
 	}
 }
 
@@ -38,12 +61,15 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 		return -EOPNOTSUPP;
 	if (!vnet_qp_type_ok(init->qp_type, is_user))
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	if (!vnet_qp_has_cqs(init))
 		return -EINVAL;
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return 0;
 	if (cap->max_send_wr > VNET_MAX_QP_WR || cap->max_send_sge > VNET_MAX_SGE ||
 	    cap->max_inline_data > VNET_MAX_INLINE)
 		return -EINVAL;
-	if (!init->srq && (cap->max_recv_wr > VNET_MAX_QP_WR || cap->max_recv_sge > VNET_MAX_SGE))
+	if (vnet_has_receives(init) &&
+	    (cap->max_recv_wr > VNET_MAX_QP_WR || cap->max_recv_sge > VNET_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -55,10 +81,13 @@ static int vnet_qp_make_rings(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
 
+	/* A target outlives the process; it has a send queue as all have, and no use for it. */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return vnet_send_wq_make(&qp->sq, NULL, 0, 0, &qp->max_inline);
 	qp->max_inline = cap->max_inline_data;
 	err = vnet_send_wq_make(&qp->sq, ibuc, cap->max_send_wr, cap->max_send_sge,
 				&qp->max_inline);
-	if (err || init->srq)
+	if (err || !vnet_has_receives(init))
 		return err;
 	err = vnet_recv_wq_make(&qp->rq, ibuc, cap->max_recv_wr, cap->max_recv_sge);
 	if (err)
@@ -83,6 +112,23 @@ static u32 vnet_qpn(const struct vnet_dev *dev, u32 index)
 		       (1 + dev->qps.uses[index] % generations) * VNET_MAX_QP + index;
 }
 
+/* What it has to do with other objects. */
+static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
+			   const struct ib_qp_init_attr *init)
+{
+	if (init->qp_type == IB_QPT_XRC_TGT) {
+		p->xrcdn = vnet_xrcdn(init->xrcd);
+		return;
+	}
+	p->pdn = vnet_pdn(qp->ibqp.pd);
+	p->send_cqn = vnet_cqn(init->send_cq);
+	if (init->qp_type == IB_QPT_XRC_INI)
+		return;
+	p->recv_cqn = vnet_cqn(init->recv_cq);
+	if (init->srq)
+		p->srqn = vnet_srqn(init->srq);
+}
+
 static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 			 const struct ib_qp_init_attr *init)
 {
@@ -94,20 +140,16 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 		.sq_stride_shift = qp->sq.mem.shift,
 		.max_send_sge = qp->sq.max_sge,
 		.max_inline = qp->max_inline,
-		.pdn = vnet_pdn(qp->ibqp.pd),
 		.sq_ring = vnet_ring_name(&qp->sq.mem),
 		.sq_entries = qp->sq.mem.entries,
-		.send_cqn = vnet_cqn(init->send_cq),
-		.recv_cqn = vnet_cqn(init->recv_cq),
-		.space = uc ? uc->obj.index : VNET_SPACE_KERNEL,
+		.space = qp->view->nic.space,
 		.owner_pid = uc ? task_pid_nr(current) : 0,
-		.privileged = !uc,
+		.privileged = qp->view == &dev->kernel,
 	};
 	enum nic_result result;
 
-	if (init->srq) {
-		p.srqn = vnet_srqn(init->srq);
-	} else {
+	vnet_qp_relate(&p, qp, init);
+	if (qp->rq.mem.ring) {
 		p.rq_stride_shift = qp->rq.mem.shift;
 		p.max_recv_sge = qp->rq.max_sge;
 		p.rq_ring = vnet_ring_name(&qp->rq.mem);
@@ -142,13 +184,19 @@ static int vnet_qp_respond(const struct vnet_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
+void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
 {
+	*cap = (struct ib_qp_cap){};
+	/* Nobody posts to it. */
+	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+		return;
 	cap->max_send_wr = qp->sq.mem.entries;
 	cap->max_send_sge = qp->sq.max_sge;
 	cap->max_inline_data = qp->max_inline;
-	cap->max_recv_wr = qp->rq.mem.ring ? qp->rq.mem.entries : 0;
-	cap->max_recv_sge = qp->rq.mem.ring ? qp->rq.max_sge : 0;
+	if (!qp->rq.mem.ring)
+		return;
+	cap->max_recv_wr = qp->rq.mem.entries;
+	cap->max_recv_sge = qp->rq.max_sge;
 }
 
 static int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type)
@@ -173,6 +221,15 @@ static bool vnet_qp_holds_module(const struct vnet_qp *qp)
 	return qp->obj.index != VNET_QP1;
 }
 
+/* A target is no process' own. Nobody posts to it, whatever is rung. */
+static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext *uc,
+				      enum ib_qp_type type)
+{
+	if (type == IB_QPT_XRC_TGT)
+		return &dev->agent;
+	return uc ? &uc->door->view : &dev->kernel;
+}
+
 int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
@@ -189,7 +246,7 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = vnet_qp_number(dev, qp, init->qp_type);
 	if (err)
 		goto free_rings;
-	qp->view = uc ? &uc->door->view : &dev->kernel;
+	qp->view = vnet_qp_view(dev, uc, init->qp_type);
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	err = vnet_qp_enter(qp, uc, init);
 	if (err)
@@ -221,156 +278,5 @@ int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	vnet_qp_free_rings(qp);
 	if (vnet_qp_holds_module(qp))
 		module_put(THIS_MODULE);
-	return 0;
-}
-
-/* -------------------------------------------------------------- attributes */
-
-/* Loopback only, so far: the path does not matter, but its address must be one. */
-static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)
-{
-	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
-
-	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) || rdma_ah_get_port_num(ah) != 1)
-		return -EINVAL;
-	memcpy(attr->dgid, grh->dgid.raw, sizeof(attr->dgid));
-	attr->flow_label = grh->flow_label;
-	attr->sgid_index = grh->sgid_index;
-	attr->hop_limit = grh->hop_limit;
-	attr->traffic_class = grh->traffic_class;
-	attr->sl = rdma_ah_get_sl(ah);
-	attr->static_rate = rdma_ah_get_static_rate(ah);
-	attr->src_path_bits = rdma_ah_get_path_bits(ah);
-	attr->is_global = 1;
-	return 0;
-}
-
-static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct nic_qp_attr *nic)
-{
-	*nic = (struct nic_qp_attr){
-		.qkey = attr->qkey,
-		.rq_psn = attr->rq_psn,
-		.sq_psn = attr->sq_psn,
-		.dest_qpn = attr->dest_qp_num,
-		.access = attr->qp_access_flags,
-		.pkey_index = attr->pkey_index,
-		.port = attr->port_num,
-		.path_mtu = attr->path_mtu,
-		.max_rd_atomic = attr->max_rd_atomic,
-		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
-		.min_rnr_timer = attr->min_rnr_timer,
-		.timeout = attr->timeout,
-		.retry_cnt = attr->retry_cnt,
-		.rnr_retry = attr->rnr_retry,
-		.en_sqd_async_notify = attr->en_sqd_async_notify,
-		.path_mig_state = attr->path_mig_state,
-		.rate_limit = attr->rate_limit,
-	};
-	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
-}
-
-/* Which transition may set what is the firmware's to check. */
-int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
-{
-	struct vnet_dev *dev = to_vdev(ibqp->device);
-	struct vnet_qp *qp = to_vqp(ibqp);
-	struct nic_qp_attr nic;
-	enum nic_result result;
-	int err;
-
-	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
-		return -EOPNOTSUPP;
-	/* Path migration is InfiniBand's alone. */
-	if (mask & IB_QP_ALT_PATH)
-		return -EINVAL;
-	err = vnet_qp_attributes(attr, mask, &nic);
-	if (err)
-		return err;
-	/* Which port it is for was said when it was made. */
-	if (ibqp->qp_type == IB_QPT_GSI && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT) {
-		mask |= IB_QP_PORT;
-		nic.port = 1;
-	}
-	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_qp_modify(&dev->agent.nic, ibqp->qp_num, &nic, mask,
-						 mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,
-						 mask & IB_QP_STATE ? attr->qp_state : 0));
-	mutex_unlock(&dev->commands);
-	/* A queue that is reset has forgotten what was posted. */
-	if (result == NIC_OK && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET) {
-		qp->sq.prod = nic_load(&qp->sq.mem.ring->prod);
-		if (qp->rq.mem.ring)
-			qp->rq.prod = nic_load(&qp->rq.mem.ring->prod);
-	}
-	vnet_tell(dev);
-	return vnet_errno(result);
-}
-
-static void vnet_qp_fill_address(const struct nic_qp_attr *nic, struct rdma_ah_attr *ah)
-{
-	union ib_gid dgid;
-
-	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
-	memcpy(dgid.raw, nic->dgid, sizeof(dgid.raw));
-	rdma_ah_set_grh(ah, &dgid, nic->flow_label, nic->sgid_index, nic->hop_limit,
-			nic->traffic_class);
-	rdma_ah_set_sl(ah, nic->sl);
-	rdma_ah_set_static_rate(ah, nic->static_rate);
-	rdma_ah_set_path_bits(ah, nic->src_path_bits);
-	rdma_ah_set_port_num(ah, 1);
-	if (!nic->is_global)
-		rdma_ah_set_ah_flags(ah, 0);
-}
-
-int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init)
-{
-	struct vnet_dev *dev = to_vdev(ibqp->device);
-	struct vnet_qp *qp = to_vqp(ibqp);
-	enum nic_result result;
-	struct nic_qp_attr nic;
-	u8 state, draining;
-
-	mutex_lock(&dev->commands);
-	vnet_enter();
-	result = nic_qp_query(&dev->agent.nic, ibqp->qp_num, &nic, &state, &draining);
-	vnet_leave();
-	mutex_unlock(&dev->commands);
-	if (result != NIC_OK)
-		return vnet_errno(result);
-	*attr = (struct ib_qp_attr){
-		.qp_state = state,
-		.cur_qp_state = state,
-		.path_mtu = nic.path_mtu,
-		.path_mig_state = nic.path_mig_state,
-		.qkey = nic.qkey,
-		.rq_psn = nic.rq_psn,
-		.sq_psn = nic.sq_psn,
-		.dest_qp_num = nic.dest_qpn,
-		.qp_access_flags = nic.access,
-		.pkey_index = nic.pkey_index,
-		.en_sqd_async_notify = nic.en_sqd_async_notify,
-		.sq_draining = draining,
-		.max_rd_atomic = nic.max_rd_atomic,
-		.max_dest_rd_atomic = nic.max_dest_rd_atomic,
-		.min_rnr_timer = nic.min_rnr_timer,
-		.port_num = nic.port,
-		.timeout = nic.timeout,
-		.retry_cnt = nic.retry_cnt,
-		.rnr_retry = nic.rnr_retry,
-		.rate_limit = nic.rate_limit,
-	};
-	vnet_qp_fill_cap(qp, &attr->cap);
-	vnet_qp_fill_address(&nic, &attr->ah_attr);
-	*init = (struct ib_qp_init_attr){
-		.event_handler = ibqp->event_handler,
-		.qp_context = ibqp->qp_context,
-		.send_cq = ibqp->send_cq,
-		.recv_cq = ibqp->recv_cq,
-		.srq = ibqp->srq,
-		.cap = attr->cap,
-		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
-		.qp_type = ibqp->qp_type,
-	};
 	return 0;
 }

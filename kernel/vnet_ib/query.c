@@ -30,7 +30,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.device_cap_flags = IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_CURR_QP_STATE_MOD |
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
-				    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC,
 		.kernel_cap_flags = IBK_ALLOW_USER_UNREG,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
@@ -45,6 +45,9 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.max_res_rd_atom = VNET_MAX_RD_ATOMIC * VNET_MAX_QP,
 		.max_qp_init_rd_atom = VNET_MAX_RD_ATOMIC,
 		.atomic_cap = IB_ATOMIC_HCA,
+		.max_mcast_grp = NIC_MAX_MEMBERS,
+		.max_mcast_qp_attach = NIC_MAX_MEMBERS,
+		.max_total_mcast_qp_attach = NIC_MAX_MEMBERS,
 		.max_ah = VNET_MAX_AH,
 		.max_srq = VNET_MAX_SRQ - 1,
 		.max_srq_wr = VNET_MAX_SRQ_WR,

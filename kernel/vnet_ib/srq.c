@@ -43,6 +43,12 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 	};
 	enum nic_result result;
 
+	if (ibsrq->srq_type == IB_SRQT_XRC) {
+		p.xrcdn = vnet_xrcdn(ibsrq->ext.xrc.xrcd);
+		p.cqn = vnet_cqn(ibsrq->ext.cq);
+		/* The name by which requests call it. */
+		ibsrq->ext.xrc.srq_num = vnet_srqn(ibsrq);
+	}
 	mutex_lock(&dev->commands);
 	result = vnet_command(dev, nic_srq_create(&dev->agent.nic, srq->obj.index + 1, &p));
 	mutex_unlock(&dev->commands);
@@ -57,7 +63,7 @@ int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 	struct ib_srq_attr *attr = &init->attr;
 	int err;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > VNET_MAX_SRQ_WR || attr->max_sge > VNET_MAX_SGE ||
 	    attr->srq_limit > attr->max_wr)

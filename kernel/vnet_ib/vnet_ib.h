@@ -44,6 +44,7 @@ enum vnet_limits {
 	VNET_MAX_CQE = 1 << 20,
 	VNET_MAX_RD_ATOMIC = 16,
 	VNET_MAX_PD = 1 << 15,
+	VNET_MAX_XRCD = 1 << 16,
 	VNET_MAX_AH = 1 << 16,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
@@ -148,7 +149,7 @@ struct vnet_dev {
 	/* Entries of processes; changed under the mutex, read by those inside. */
 	struct list_head doors;
 	struct mutex doors_lock;
-	struct vnet_numbers qps, cqs, srqs, mrs, pds, spaces;
+	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
 	/* By index, for plat_copy(). */
 	struct vnet_mr **mr;
 
@@ -281,6 +282,23 @@ static inline u32 vnet_pdn(struct ib_pd *ibpd)
 
 int vnet_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vnet_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+struct vnet_xrcd {
+	struct ib_xrcd ibxrcd;
+	struct vnet_object obj;
+};
+
+/* Never 0. */
+static inline u32 vnet_xrcdn(struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct vnet_xrcd, ibxrcd)->obj.index;
+}
+
+/* group.c */
+int vnet_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int vnet_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int vnet_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 struct vnet_ah {
 	struct ib_ah ibah;
@@ -449,6 +467,7 @@ static inline bool vnet_is_datagram(const struct vnet_qp *qp)
 
 int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap);
 int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);

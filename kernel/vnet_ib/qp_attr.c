@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: attributes and states. Their life is in qp.c. */
+#include <rdma/ib_cache.h>
+
+#include "vnet_ib.h"
+
+/* Loopback only, so far: the path does not matter, but its address must be one. */
+static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
+
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) || rdma_ah_get_port_num(ah) != 1)
+		return -EINVAL;
+	memcpy(attr->dgid, grh->dgid.raw, sizeof(attr->dgid));
+	attr->flow_label = grh->flow_label;
+	attr->sgid_index = grh->sgid_index;
+	attr->hop_limit = grh->hop_limit;
+	attr->traffic_class = grh->traffic_class;
+	attr->sl = rdma_ah_get_sl(ah);
+	attr->static_rate = rdma_ah_get_static_rate(ah);
+	attr->src_path_bits = rdma_ah_get_path_bits(ah);
+	attr->is_global = 1;
+	return 0;
+}
+
+static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct nic_qp_attr *nic)
+{
+	*nic = (struct nic_qp_attr){
+		.qkey = attr->qkey,
+		.rq_psn = attr->rq_psn,
+		.sq_psn = attr->sq_psn,
+		.dest_qpn = attr->dest_qp_num,
+		.access = attr->qp_access_flags,
+		.pkey_index = attr->pkey_index,
+		.port = attr->port_num,
+		.path_mtu = attr->path_mtu,
+		.max_rd_atomic = attr->max_rd_atomic,
+		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
+		.min_rnr_timer = attr->min_rnr_timer,
+		.timeout = attr->timeout,
+		.retry_cnt = attr->retry_cnt,
+		.rnr_retry = attr->rnr_retry,
+		.en_sqd_async_notify = attr->en_sqd_async_notify,
+		.path_mig_state = attr->path_mig_state,
+		.rate_limit = attr->rate_limit,
+	};
+	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
+}
+
+/* Which transition may set what is the firmware's to check. */
+int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(ibqp->device);
+	struct vnet_qp *qp = to_vqp(ibqp);
+	struct nic_qp_attr nic;
+	enum nic_result result;
+	int err;
+
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
+		return -EOPNOTSUPP;
+	/* Path migration is InfiniBand's alone. */
+	if (mask & IB_QP_ALT_PATH)
+		return -EINVAL;
+	err = vnet_qp_attributes(attr, mask, &nic);
+	if (err)
+		return err;
+	/* Which port it is for was said when it was made. */
+	if (ibqp->qp_type == IB_QPT_GSI && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT) {
+		mask |= IB_QP_PORT;
+		nic.port = 1;
+	}
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_qp_modify(&dev->agent.nic, ibqp->qp_num, &nic, mask,
+						 mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,
+						 mask & IB_QP_STATE ? attr->qp_state : 0));
+	mutex_unlock(&dev->commands);
+	/* A queue that is reset has forgotten what was posted. */
+	if (result == NIC_OK && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET) {
+		qp->sq.prod = nic_load(&qp->sq.mem.ring->prod);
+		if (qp->rq.mem.ring)
+			qp->rq.prod = nic_load(&qp->rq.mem.ring->prod);
+	}
+	vnet_tell(dev);
+	return vnet_errno(result);
+}
+
+static void vnet_qp_fill_address(const struct nic_qp_attr *nic, struct rdma_ah_attr *ah)
+{
+	union ib_gid dgid;
+
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	memcpy(dgid.raw, nic->dgid, sizeof(dgid.raw));
+	rdma_ah_set_grh(ah, &dgid, nic->flow_label, nic->sgid_index, nic->hop_limit,
+			nic->traffic_class);
+	rdma_ah_set_sl(ah, nic->sl);
+	rdma_ah_set_static_rate(ah, nic->static_rate);
+	rdma_ah_set_path_bits(ah, nic->src_path_bits);
+	rdma_ah_set_port_num(ah, 1);
+	if (!nic->is_global)
+		rdma_ah_set_ah_flags(ah, 0);
+}
+
+int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct vnet_dev *dev = to_vdev(ibqp->device);
+	struct vnet_qp *qp = to_vqp(ibqp);
+	enum nic_result result;
+	struct nic_qp_attr nic;
+	u8 state, draining;
+
+	mutex_lock(&dev->commands);
+	vnet_enter();
+	result = nic_qp_query(&dev->agent.nic, ibqp->qp_num, &nic, &state, &draining);
+	vnet_leave();
+	mutex_unlock(&dev->commands);
+	if (result != NIC_OK)
+		return vnet_errno(result);
+	*attr = (struct ib_qp_attr){
+		.qp_state = state,
+		.cur_qp_state = state,
+		.path_mtu = nic.path_mtu,
+		.path_mig_state = nic.path_mig_state,
+		.qkey = nic.qkey,
+		.rq_psn = nic.rq_psn,
+		.sq_psn = nic.sq_psn,
+		.dest_qp_num = nic.dest_qpn,
+		.qp_access_flags = nic.access,
+		.pkey_index = nic.pkey_index,
+		.en_sqd_async_notify = nic.en_sqd_async_notify,
+		.sq_draining = draining,
+		.max_rd_atomic = nic.max_rd_atomic,
+		.max_dest_rd_atomic = nic.max_dest_rd_atomic,
+		.min_rnr_timer = nic.min_rnr_timer,
+		.port_num = nic.port,
+		.timeout = nic.timeout,
+		.retry_cnt = nic.retry_cnt,
+		.rnr_retry = nic.rnr_retry,
+		.rate_limit = nic.rate_limit,
+	};
+	vnet_qp_fill_cap(qp, &attr->cap);
+	vnet_qp_fill_address(&nic, &attr->ah_attr);
+	*init = (struct ib_qp_init_attr){
+		.event_handler = ibqp->event_handler,
+		.qp_context = ibqp->qp_context,
+		.send_cq = ibqp->send_cq,
+		.recv_cq = ibqp->recv_cq,
+		.srq = ibqp->srq,
+		.cap = attr->cap,
+		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type = ibqp->qp_type,
+	};
+	return 0;
+}
