@@ -38,6 +38,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_IMM64 = 1 << 4,
 	/* Shared receive queues may match tags: vnet_gate.tag_doorbell is there. */
 	VNET_UCONTEXT_CAP_TM = 1 << 5,
+	/* A query of the device answers struct vnet_query_device_resp. */
+	VNET_UCONTEXT_CAP_QUERY_DEVICE = 1 << 6,
 };
 
 /*
@@ -123,6 +125,17 @@ struct vnet_alloc_dm_resp {
 	__aligned_u64 length;
 };
 
+/* The driver's part of an extended query of the device; an agent without it leaves zeros. */
+struct vnet_query_device_resp {
+	/* The values of enum ibv_rx_hash_fields, and of enum ibv_rx_hash_function_flags. */
+	__aligned_u64 rx_hash_fields;
+	__u32 rx_hash_functions;
+	/* Of queue pairs, kbit/s; and bits of the types that may have a limit. */
+	__u32 rate_limit_min;
+	__u32 rate_limit_max;
+	__u32 rate_limit_types;
+};
+
 struct vnet_alloc_pd_resp {
 	__u32 pdn;
 	__u8 reserved_20[4];
@@ -182,6 +195,23 @@ struct vnet_create_srq_resp {
 	struct vnet_ring_info ops;
 };
 
+/* Only where it spreads frames over the work queues of an indirection table. */
+struct vnet_create_qp_req {
+	/* The values of enum ibv_rx_hash_fields. */
+	__aligned_u64 rx_hash_fields;
+	/* 1: Toeplitz, whose key is 40 bytes. */
+	__u8 rx_hash_function;
+	__u8 rx_hash_key_len;
+	__u8 reserved_50[6];
+	__u8 rx_hash_key[40];
+};
+
+struct vnet_create_wq_resp {
+	__u32 wqn;
+	__u8 reserved_20[4];
+	struct vnet_ring_info rq;
+};
+
 struct vnet_create_qp_resp {
 	__u32 qpn;
 	__u8 reserved_20[4];
@@ -191,6 +221,7 @@ struct vnet_create_qp_resp {
 
 static_assert(sizeof(struct vnet_alloc_ucontext_req) == 8, "abi");
 static_assert(sizeof(struct vnet_alloc_ucontext_resp) == 56, "abi");
+static_assert(sizeof(struct vnet_query_device_resp) == 24, "abi");
 static_assert(sizeof(struct vnet_alloc_pd_resp) == 8, "abi");
 static_assert(sizeof(struct vnet_ring_info) == 24, "abi");
 static_assert(sizeof(struct vnet_alloc_dm_resp) == 24, "abi");
@@ -198,6 +229,8 @@ static_assert(sizeof(struct vnet_create_cq_req) == 8, "abi");
 static_assert(sizeof(struct vnet_create_cq_resp) == 32, "abi");
 static_assert(sizeof(struct vnet_resize_cq_resp) == 24, "abi");
 static_assert(sizeof(struct vnet_create_srq_resp) == 56, "abi");
+static_assert(sizeof(struct vnet_create_qp_req) == 56, "abi");
+static_assert(sizeof(struct vnet_create_wq_resp) == 32, "abi");
 static_assert(sizeof(struct vnet_create_qp_resp) == 56, "abi");
 
 #endif /* VNET_ABI_H */

@@ -115,6 +115,11 @@ enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_para
 /* Moves unpolled entries; NIC_EINVAL if they do not fit. */
 enum nic_result nic_cq_resize(struct nic *nic, u32 cqn, u64 ring, u32 entries);
 /*
+ * Completion events wait for `count` entries or `period` microseconds, whatever comes
+ * first; 0: not for that.
+ */
+enum nic_result nic_cq_moderate(struct nic *nic, u32 cqn, u32 count, u32 period);
+/*
  * The caller made sure that no QP uses it. Unread events are removed;
  * *events: how many were read in its life (completion events).
  */
@@ -237,6 +242,18 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
  */
 enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
 enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
+
+/*
+ * Ethernet frames that fit *flow are for its QP, of raw packets; with flow->rss, which
+ * nic_rss_create() made, for the work queues named there. index < NIC_MAX_FLOWS and
+ * counter < NIC_MAX_FLOW_COUNTERS are the agent's to give; that is 0 from then on.
+ */
+enum nic_result nic_flow_create(struct nic *nic, u32 index, const struct nic_flow *flow);
+enum nic_result nic_flow_destroy(struct nic *nic, u32 index);
+enum nic_result nic_flow_counter_reset(struct nic *nic, u32 counter);
+enum nic_result nic_flow_counter_read(struct nic *nic, u32 counter, struct nic_flow_counter *out);
+/* Queue memory of sizeof(*rss) is the NIC's from then on. */
+enum nic_result nic_rss_create(struct nic *nic, u64 offset, const struct nic_rss *rss);
 
 /* -------------------------------------------------------------- data path */
 

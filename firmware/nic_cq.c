@@ -56,6 +56,10 @@ enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_para
 	cq->ev_pending = 0;
 	cq->ev_delivered = 0;
 	cq->ev_next = NIC_NONE;
+	cq->event_count = 0;
+	cq->event_period = 0;
+	cq->ev_prod = 0;
+	nic_store(&cq->ev_due, 0);
 	cq->completions = 0;
 	cq->errors = 0;
 	cq->user_handle = p->user_handle;
@@ -175,6 +179,7 @@ enum nic_result nic_cq_destroy(struct nic *nic, u32 cqn, u32 *events)
 	if (channel && cq->ev_pending)
 		nic_channel_unlink(nic, channel, cq);
 	cq->ev_pending = 0;
+	nic_store(&cq->ev_due, 0);
 	nic_fetch_add(&nic->hdr->completions[VNET_WC_SUCCESS], cq->completions - cq->errors);
 	*events = cq->ev_delivered;
 	nic_xchg(&cq->async_pending, 0);

@@ -144,6 +144,52 @@ static bool nic_armed_for(const struct vnet_ring *ring, bool solicited)
 	return arm == VNET_CQ_ARM_NEXT || (arm == VNET_CQ_ARM_SOLICITED && solicited);
 }
 
+/* The channel is locked. An event of a CQ is due at a time: have somebody look then. */
+static void nic_cq_set_due(struct nic *nic, struct nic_cq *cq, u64 due)
+{
+	/* In this order: see nic_channel_rebuild(). */
+	nic_store(&cq->ev_due, due);
+	nic_fetch_or(&nic->hdr->cq_due, 1ull << ((u32)(cq - nic->cq) % 64));
+	if (nic_load(&nic->hdr->processor_sleeps) == NIC_SLEEPS)
+		nic_wake_processor(nic);
+}
+
+/* The channel is locked. Does the event wait for more entries, or for time to pass? */
+static NIC_COLD bool nic_cq_holds_back(struct nic *nic, struct nic_cq *cq)
+{
+	u32 made = nic_load(&cq->prod) - cq->ev_prod;
+	u64 now;
+
+	if (cq->event_count && made >= cq->event_count)
+		return false;
+	if (!cq->event_period)
+		return true;
+	now = plat_clock();
+	if (!cq->ev_due)
+		nic_cq_set_due(nic, cq, now + cq->event_period * 1000ull);
+	return now < cq->ev_due;
+}
+
+/* The channel is locked, and the CQ armed for it. */
+static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *ring, u32 channel)
+{
+	struct nic_channel *ch = &nic->channel[channel];
+	bool was_empty = ch->head == NIC_NONE;
+
+	/* Recorded before it is disarmed: a death between repeats it. */
+	if (!cq->ev_pending++)
+		nic_channel_append(nic, ch, (u32)(cq - nic->cq));
+	plat_step(40);
+	nic_store_release(&ring->arm, VNET_CQ_DISARMED);
+	if (was_empty)
+		plat_channel_ready(nic, channel);
+	plat_step(41);
+	if (unlikely(cq->event_count | cq->event_period)) {
+		cq->ev_prod = nic_load(&cq->prod);
+		nic_store(&cq->ev_due, 0);
+	}
+}
+
 /*
  * The load of arm comes after the full barrier of the CQ's unlock; the process
  * stores arm, has a full barrier, and polls. So either it finds the entry, or
@@ -164,20 +210,78 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 		return false;
 	/* A resize moves the ring, with both locks held; channels end so too. */
 	ring = nic_cq_ring(nic, cq);
-	if (ring && cq->channel == channel && ch->generation && nic_armed_for(ring, solicited)) {
-		bool was_empty = ch->head == NIC_NONE;
-
-		/* Recorded before it is disarmed: a death between repeats it. */
-		if (!cq->ev_pending++)
-			nic_channel_append(nic, ch, (u32)(cq - nic->cq));
-		plat_step(40);
-		nic_store_release(&ring->arm, VNET_CQ_DISARMED);
-		if (was_empty)
-			plat_channel_ready(nic, channel);
-		plat_step(41);
-	}
+	if (ring && cq->channel == channel && ch->generation && nic_armed_for(ring, solicited) &&
+	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
+		nic_cq_event(nic, cq, ring, channel);
 	nic_unlock_release(&ch->lock);
 	return true;
+}
+
+/* Its event, if that is due: false if it is to be looked at again. */
+static bool nic_cq_run_one(struct nic *nic, struct nic_cq *cq, u64 now, u64 *next)
+{
+	u32 channel = nic_load(&cq->channel);
+	struct nic_channel *ch;
+	struct vnet_ring *ring;
+	u64 due = nic_load(&cq->ev_due);
+
+	if (!due || !nic_load(&cq->num) || channel >= nic->max_channel)
+		return true;
+	if (due > now) {
+		if (due < *next)
+			*next = due;
+		return false;
+	}
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return false;
+	ring = nic_cq_ring(nic, cq);
+	if (ring && cq->ev_due == due && cq->channel == channel && ch->generation &&
+	    nic_load(&ring->arm) != VNET_CQ_DISARMED)
+		nic_cq_event(nic, cq, ring, channel);
+	nic_unlock_release(&ch->lock);
+	return true;
+}
+
+void nic_cq_run_due(struct nic *nic, u64 now, u64 *next)
+{
+	u64 bits = nic_xchg(&nic->hdr->cq_due, 0), left = 0;
+	u32 bit, i;
+
+	for (bit = 0; bit < 64; bit++) {
+		if (!(bits >> bit & 1))
+			continue;
+		for (i = bit; i < nic->max_cq; i += 64)
+			if (!nic_cq_run_one(nic, &nic->cq[i], now, next))
+				left |= 1ull << bit;
+	}
+	if (left)
+		nic_fetch_or(&nic->hdr->cq_due, left);
+}
+
+enum nic_result nic_cq_moderate(struct nic *nic, u32 cqn, u32 count, u32 period)
+{
+	struct nic_cq *cq = nic_find_cq(nic, cqn);
+	struct nic_channel *ch;
+	u32 channel;
+
+	if (!cq)
+		return NIC_EINVAL;
+	channel = nic_load(&cq->channel);
+	/* No events, nothing that could wait. */
+	if (channel >= nic->max_channel)
+		return NIC_OK;
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return NIC_BUSY;
+	/* An event that waits, perhaps for good, comes now. */
+	if ((cq->event_count | cq->event_period) && nic_load(&cq->prod) != cq->ev_prod)
+		nic_cq_set_due(nic, cq, plat_clock());
+	cq->event_count = count;
+	cq->event_period = period;
+	cq->ev_prod = nic_load(&cq->prod);
+	nic_unlock_release(&ch->lock);
+	return NIC_OK;
 }
 
 enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
@@ -244,6 +348,9 @@ void nic_channel_rebuild(struct nic *nic, u32 channel)
 
 		if (cq->num && cq->channel == channel && cq->ev_pending)
 			nic_channel_append(nic, ch, i);
+		/* It may have come no further than to say when. */
+		if (cq->num && cq->channel == channel && cq->ev_due)
+			nic_fetch_or(&nic->hdr->cq_due, 1ull << (i % 64));
 	}
 	/* Once too often does no harm: draining takes all there is. */
 	if (ch->head != NIC_NONE)

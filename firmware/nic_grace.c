@@ -39,7 +39,8 @@ static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn
 	struct nic_qp *peer;
 	struct nic_srq *srq;
 
-	if (nic_load(&qp->pdn) == pdn || nic_load(&qp->type) == NIC_QPT_UD)
+	if (nic_load(&qp->pdn) == pdn || nic_load(&qp->type) == NIC_QPT_UD ||
+	    nic_load(&qp->type) == NIC_QPT_RAW_PACKET)
 		return true;
 	/* Each request may name another SRQ, and with it another domain. */
 	if (nic_is_extended(nic_load(&qp->kind)))

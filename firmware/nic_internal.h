@@ -108,6 +108,8 @@ void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event);
  * call again later.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited);
+/* The NIC processor: events that have waited long enough; *next as in nic_run(). */
+void nic_cq_run_due(struct nic *nic, u64 now, u64 *next);
 /* The holder of the channel's lock died: make the list what the CQs say. */
 void nic_channel_rebuild(struct nic *nic, u32 channel);
 
@@ -251,6 +253,33 @@ u32 nic_member_high(const struct nic *nic);
 struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid);
 /* The QP is no more. */
 void nic_members_leave(struct nic *nic, u32 qpn);
+
+/* -- nic_flow.c: what Ethernet frames are for whom */
+
+/* Flows, a bit for each. */
+struct nic_flow_set {
+	u64 bits[NIC_MAX_FLOWS / 64];
+	u32 count;
+};
+
+u32 nic_flow_high(const struct nic *nic);
+/* The flows that a frame belongs to, each receiver once. */
+void nic_flow_find(const struct nic *nic, const struct nic_frame_key *key,
+		   struct nic_flow_set *set);
+static inline bool nic_flow_is_in(const struct nic_flow_set *set, u32 i)
+{
+	return set->bits[i / 64] >> (i % 64) & 1;
+}
+/* Who receives by flow i: NULL if nobody can just now. */
+struct nic_qp *nic_flow_receiver(struct nic *nic, u32 i, const struct nic_frame_key *key);
+void nic_flow_count(struct nic *nic, u32 i, u64 bytes);
+/* The QP is no more. */
+void nic_flows_leave(struct nic *nic, u32 qpn);
+
+/* -- nic_rss.c */
+
+/* The work queue of a frame, of those that *rss names. */
+u32 nic_rss_wqn(const struct nic_rss *rss, const struct nic_frame_key *key);
 
 /* -- nic_grh.c */
 

@@ -35,6 +35,15 @@ enum nic_limits {
 	NIC_MAX_PAYLOAD = VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK,
 	/* Queue pairs that are attached to multicast groups, each as often as to one. */
 	NIC_MAX_MEMBERS = 256,
+	/* Flows of Ethernet frames, and counters that these may have. */
+	NIC_MAX_FLOWS = 256,
+	NIC_MAX_FLOW_COUNTERS = 256,
+	/* Work queues among which frames are spread, as a power of two; and the key. */
+	NIC_MAX_RSS_LOG = 7,
+	NIC_RSS_KEY = 40,
+	/* An Ethernet frame: its header, and the most that a port takes. */
+	NIC_ETHER_HEADER = 14,
+	NIC_MAX_ETHER = 9216,
 	/* Entry of the client table, whose contents are the host's. */
 	NIC_CLIENT_SIZE = 64,
 };
@@ -52,12 +61,14 @@ typedef u32 nic_lock_t;
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
  * connection are of different types, and its receives are those of a shared queue
- * that each request names.
+ * that each request names. A work queue is a QP that only receives: no value of ibv's.
  */
 enum nic_qp_type {
 	NIC_QPT_RC = 2,
 	NIC_QPT_UC = 3,
 	NIC_QPT_UD = 4,
+	NIC_QPT_WQ = 5,
+	NIC_QPT_RAW_PACKET = 8,
 	NIC_QPT_XRC_INI = 9,
 	NIC_QPT_XRC_TGT = 10,
 };
@@ -177,7 +188,14 @@ struct nic_cq {
 	u32 error;
 	/* Atomic, as in nic_srq. */
 	u32 async_pending;
-	u32 rsvd0[5];
+	/*
+	 * Under the channel's lock. An event waits for so many entries since the last
+	 * one, which was made at ev_prod, or for so many microseconds; 0, 0: it does not.
+	 */
+	u32 event_count;
+	u32 event_period;
+	u32 ev_prod;
+	u32 rsvd0[2];
 	/* Under the channel's lock: events made and not yet read; read so far. */
 	u32 ev_pending;
 	u32 ev_delivered;
@@ -189,7 +207,9 @@ struct nic_cq {
 	u64 errors;
 	/* What a completion event says: the process' own name for the CQ. */
 	u64 user_handle;
-	u64 rsvd2[3];
+	/* Under the channel's lock: NIC clock, when the event that waits is due; or 0. */
+	u64 ev_due;
+	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_cq) == 128, "cq");
 
@@ -367,7 +387,9 @@ struct nic_qp_counters {
 	u64 send_errors;
 	u64 rnr_waits;
 	u64 retries;
-	u64 rsvd0[3];
+	/* Raw packets with a rate limit: NIC clock, when the next one is due. */
+	u64 paced_until;
+	u64 rsvd0[2];
 	/* Under the receive queue's lock. */
 	u64 got_msgs;
 	u64 got_bytes;
@@ -402,7 +424,10 @@ struct nic_qp {
 	/* --- who it is: written by commands, and when it fails. */
 	/* Full number; 0: none here. */
 	u32 qpn;
-	/* Its transport: enum nic_qp_type, of extended reliable connections RC. */
+	/*
+	 * Its transport: enum nic_qp_type, of extended reliable connections RC, and of
+	 * all that is about Ethernet frames RAW_PACKET.
+	 */
 	u8 type;
 	/*
 	 * enum nic_qp_state: commands write it under sq_lock and rq.lock both;
@@ -814,7 +839,7 @@ struct nic_counters {
 	/* Atomically advanced. */
 	u64 kicks;
 	u64 recovered;
-	u64 rsvd;
+	u64 drop_no_flow;
 
 	/* The wire: frames and bytes, as they went and came. */
 	u64 frames_sent;
@@ -872,6 +897,99 @@ struct nic_member {
 	u32 rsvd;
 };
 
+/* ----------------------------------------------------------- Ethernet frames */
+
+/* What a frame has, as far as it was understood. */
+enum nic_frame_layers {
+	NIC_LAYER_VLAN = 1 << 0,
+	NIC_LAYER_IPV4 = 1 << 1,
+	NIC_LAYER_IPV6 = 1 << 2,
+	NIC_LAYER_TCP = 1 << 3,
+	NIC_LAYER_UDP = 1 << 4,
+};
+
+/* What flows look at: from a frame's headers, in network order; 0 where there is none. */
+struct nic_frame_key {
+	u8 dst_mac[6];
+	u8 src_mac[6];
+	/* What follows the last VLAN tag; and that of the first one. */
+	u8 ether_type[2];
+	u8 vlan_tag[2];
+	/* Of IPv4 the first four bytes. */
+	u8 src_ip[16];
+	u8 dst_ip[16];
+	u8 flow_label[4];
+	u8 proto;
+	u8 tos;
+	u8 ttl;
+	u8 ip_flags;
+	u8 src_port[2];
+	u8 dst_port[2];
+	/* enum nic_frame_layers */
+	u8 layers;
+	u8 rsvd[3];
+};
+static_assert(sizeof(struct nic_frame_key) == 64, "compared by words");
+
+/* The values of enum ibv_flow_attr_type. */
+enum nic_flow_type {
+	NIC_FLOW_NORMAL = 0,
+	NIC_FLOW_ALL_DEFAULT = 1,
+	NIC_FLOW_MC_DEFAULT = 2,
+	NIC_FLOW_SNIFFER = 3,
+};
+
+enum nic_flow_flags {
+	/* Flows of lower priority get the frame as well. */
+	NIC_FLOW_DONT_TRAP = 1 << 0,
+	/* Nobody gets it by this flow. */
+	NIC_FLOW_DROP = 1 << 1,
+};
+
+/* Frames that belong to a flow are for a queue pair, or spread over work queues. */
+struct nic_flow {
+	/* enum nic_flow_type and _flags; the lowest priority comes first. */
+	u8 type;
+	u8 flags;
+	u16 priority;
+	/* Written last; 0: none here. */
+	u32 qpn;
+	/* Where in queue memory its struct nic_rss is; 0: it has none. */
+	u64 rss;
+	/* Counter, or NIC_NONE. */
+	u32 counter;
+	u32 rsvd;
+	struct nic_frame_key value;
+	struct nic_frame_key mask;
+};
+
+/* Atomically advanced. */
+struct nic_flow_counter {
+	u64 packets;
+	u64 bytes;
+};
+
+/* The values of enum ibv_rx_hash_fields. */
+enum nic_rss_fields {
+	NIC_RSS_SRC_IPV4 = 1 << 0,
+	NIC_RSS_DST_IPV4 = 1 << 1,
+	NIC_RSS_SRC_IPV6 = 1 << 2,
+	NIC_RSS_DST_IPV6 = 1 << 3,
+	NIC_RSS_SRC_PORT_TCP = 1 << 4,
+	NIC_RSS_DST_PORT_TCP = 1 << 5,
+	NIC_RSS_SRC_PORT_UDP = 1 << 6,
+	NIC_RSS_DST_PORT_UDP = 1 << 7,
+	NIC_RSS_KNOWN = (1 << 8) - 1,
+};
+
+/* How frames are spread: by the Toeplitz hash of these fields. */
+struct nic_rss {
+	u32 fields;
+	u32 log_size;
+	u8 key[NIC_RSS_KEY];
+	u32 wqn[1 << NIC_MAX_RSS_LOG];
+};
+
 struct nic_header {
 	u64 magic;
 	u32 layout_version;
@@ -917,6 +1035,8 @@ struct nic_header {
 	u32 processor_sleeps __attribute__((aligned(64)));
 	/* Non-zero: some async_pending word is set. */
 	u32 async_any;
+	/* CQs with an event that is due at a time, a bit per index % 64. */
+	u64 cq_due;
 	/*
 	 * Send and receive queues that wait, one bit per QP index in the pending
 	 * bitmap (off_pending). Bit b of the summary stands for words
@@ -956,6 +1076,11 @@ struct nic_header {
 	/* --- multicast groups: members there ever were are below this. */
 	u32 member_high __attribute__((aligned(64)));
 	struct nic_member member[NIC_MAX_MEMBERS];
+
+	/* --- flows: those there ever were are below this. */
+	u32 flow_high __attribute__((aligned(64)));
+	struct nic_flow flow[NIC_MAX_FLOWS];
+	struct nic_flow_counter flow_counter[NIC_MAX_FLOW_COUNTERS];
 };
 
 #endif /* NIC_MEMORY_H */

@@ -117,12 +117,19 @@ static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
 	       nic_ring_check(nic, p->rq_ring, p->rq_entries, p->rq_stride_shift);
 }
 
+static bool nic_is_frames(u8 type)
+{
+	return type == NIC_QPT_RAW_PACKET || type == NIC_QPT_WQ;
+}
+
 static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
 {
 	if (!p->qpn || p->qpn >> NIC_QPN_BITS)
 		return false;
 	if (p->type != NIC_QPT_RC && p->type != NIC_QPT_UC && p->type != NIC_QPT_UD &&
-	    !nic_is_extended(p->type))
+	    !nic_is_frames(p->type) && !nic_is_extended(p->type))
+		return false;
+	if (p->type == NIC_QPT_WQ && p->srqn)
 		return false;
 	if (!p->xrcdn != (p->type != NIC_QPT_XRC_TGT))
 		return false;
@@ -143,9 +150,16 @@ static void nic_qp_wipe(struct nic_qp *qp)
 	       sizeof(*qp) - rq_lock - sizeof(qp->rq.lock));
 }
 
+static u8 nic_transport_of(u8 type)
+{
+	if (nic_is_extended(type))
+		return NIC_QPT_RC;
+	return nic_is_frames(type) ? NIC_QPT_RAW_PACKET : type;
+}
+
 static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 {
-	qp->type = nic_is_extended(p->type) ? NIC_QPT_RC : p->type;
+	qp->type = nic_transport_of(p->type);
 	qp->kind = p->type;
 	qp->mate = nic_is_extended(p->type) ? NIC_NO_MATE : p->type;
 	qp->xrcdn = p->xrcdn;
@@ -248,6 +262,7 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 		return NIC_BUSY;
 	}
 	nic_members_leave(nic, qpn);
+	nic_flows_leave(nic, qpn);
 	nic_store(&qp->qpn, 0);
 	nic_store(&qp->rq.num, 0);
 	nic_store(&qp->flush_rq, 0);

@@ -28,6 +28,7 @@ enum nic_qp_mask {
 	NIC_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
 	NIC_QP_PATH_MIG_STATE = 1 << 18,
 	NIC_QP_DEST_QPN = 1 << 20,
+	NIC_QP_RATE_LIMIT = 1 << 25,
 };
 
 enum nic_attr_limits {
@@ -56,6 +57,8 @@ struct nic_rule {
 #define RC (1u << NIC_QPT_RC)
 #define UC (1u << NIC_QPT_UC)
 #define UD (1u << NIC_QPT_UD)
+#define RAW (1u << NIC_QPT_RAW_PACKET)
+#define WQ (1u << NIC_QPT_WQ)
 #define INI (1u << NIC_QPT_XRC_INI)
 #define TGT (1u << NIC_QPT_XRC_TGT)
 #define RELIABLE (RC | INI | TGT)
@@ -72,6 +75,9 @@ static const struct nic_rule nic_rules[] = {
 	{ CONNECTED, NIC_QPS_RESET, NIC_QPS_INIT,
 	  NIC_QP_PKEY_INDEX | NIC_QP_PORT | NIC_QP_ACCESS_FLAGS, 0 },
 	{ UD, NIC_QPS_RESET, NIC_QPS_INIT, NIC_QP_PKEY_INDEX | NIC_QP_PORT | NIC_QP_QKEY, 0 },
+	{ RAW, NIC_QPS_RESET, NIC_QPS_INIT, NIC_QP_PORT, 0 },
+	/* Ready, as a work queue has it. */
+	{ WQ, NIC_QPS_RESET, NIC_QPS_RTR, 0, 0 },
 
 	{ CONNECTED, NIC_QPS_INIT, NIC_QPS_INIT, 0,
 	  NIC_QP_PKEY_INDEX | NIC_QP_PORT | NIC_QP_ACCESS_FLAGS },
@@ -94,6 +100,8 @@ static const struct nic_rule nic_rules[] = {
 	  NIC_QP_AV | NIC_QP_PATH_MTU | NIC_QP_DEST_QPN | NIC_QP_RQ_PSN,
 	  NIC_QP_ALT_PATH | NIC_QP_ACCESS_FLAGS | NIC_QP_PKEY_INDEX },
 	{ UD, NIC_QPS_INIT, NIC_QPS_RTR, 0, NIC_QP_PKEY_INDEX | NIC_QP_QKEY },
+	{ RAW, NIC_QPS_INIT, NIC_QPS_INIT, 0, NIC_QP_PORT },
+	{ RAW, NIC_QPS_INIT, NIC_QPS_RTR, 0, 0 },
 
 	{ RC, NIC_QPS_RTR, NIC_QPS_RTS,
 	  NIC_QP_TIMEOUT | NIC_QP_RETRY_CNT | NIC_QP_RNR_RETRY | NIC_QP_SQ_PSN |
@@ -109,11 +117,14 @@ static const struct nic_rule nic_rules[] = {
 	{ UC, NIC_QPS_RTR, NIC_QPS_RTS, NIC_QP_SQ_PSN, PATH_UPDATE },
 	{ UD, NIC_QPS_RTR, NIC_QPS_RTS, NIC_QP_SQ_PSN, NIC_QP_CUR_STATE | NIC_QP_QKEY },
 
+	{ RAW, NIC_QPS_RTR, NIC_QPS_RTS, 0, NIC_QP_RATE_LIMIT },
+
 	{ RC | TGT, NIC_QPS_RTS, NIC_QPS_RTS, 0, PATH_UPDATE | NIC_QP_MIN_RNR_TIMER },
 	{ UC | INI, NIC_QPS_RTS, NIC_QPS_RTS, 0, PATH_UPDATE },
 	{ UD, NIC_QPS_RTS, NIC_QPS_RTS, 0, NIC_QP_CUR_STATE | NIC_QP_QKEY },
+	{ RAW, NIC_QPS_RTS, NIC_QPS_RTS, 0, NIC_QP_RATE_LIMIT },
 
-	{ CONNECTED | UD, NIC_QPS_RTS, NIC_QPS_SQD, 0, NIC_QP_EN_SQD_ASYNC_NOTIFY },
+	{ CONNECTED | UD | RAW, NIC_QPS_RTS, NIC_QPS_SQD, 0, NIC_QP_EN_SQD_ASYNC_NOTIFY },
 
 	{ RC | TGT, NIC_QPS_SQD, NIC_QPS_RTS, 0, PATH_UPDATE | NIC_QP_MIN_RNR_TIMER },
 	{ UC | INI, NIC_QPS_SQD, NIC_QPS_RTS, 0, PATH_UPDATE },
@@ -136,14 +147,18 @@ static const struct nic_rule nic_rules[] = {
 	  NIC_QP_AV | NIC_QP_ALT_PATH | NIC_QP_ACCESS_FLAGS | NIC_QP_PKEY_INDEX |
 		  NIC_QP_PATH_MIG_STATE },
 	{ UD, NIC_QPS_SQD, NIC_QPS_SQD, 0, NIC_QP_PKEY_INDEX | NIC_QP_QKEY },
+	{ RAW, NIC_QPS_SQD, NIC_QPS_RTS, 0, 0 },
 
 	{ UC, NIC_QPS_SQE, NIC_QPS_RTS, 0, NIC_QP_CUR_STATE | NIC_QP_ACCESS_FLAGS },
 	{ UD, NIC_QPS_SQE, NIC_QPS_RTS, 0, NIC_QP_CUR_STATE | NIC_QP_QKEY },
+	{ RAW, NIC_QPS_SQE, NIC_QPS_RTS, 0, NIC_QP_CUR_STATE },
 };
 
 #undef RC
 #undef UC
 #undef UD
+#undef RAW
+#undef WQ
 #undef INI
 #undef TGT
 #undef RELIABLE
@@ -280,6 +295,7 @@ static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from,
 	SET(NIC_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	SET(NIC_QP_PATH_MIG_STATE, path_mig_state);
 	SET(NIC_QP_DEST_QPN, dest_qpn);
+	SET(NIC_QP_RATE_LIMIT, rate_limit);
 #undef SET
 	if (mask & NIC_QP_AV)
 		nic_set_av(to, from);

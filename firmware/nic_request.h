@@ -52,6 +52,11 @@ void nic_established(struct nic *nic, struct nic_qp *peer);
 /* Is it one of this NIC's own? */
 bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
 
+/* -- nic_frame.c */
+
+/* A raw packet: VNET_WC_SUCCESS, wherever it went; or why not; or NIC_EXEC_WAIT. */
+u32 nic_do_frame(struct nic_request *r);
+
 /* -- nic_atomic.c */
 
 /*

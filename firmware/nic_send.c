@@ -545,8 +545,9 @@ static u32 nic_execute(struct nic_request *r)
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
+	/* Raw packets are none of the transports', and have no opcodes here. */
 	if (unlikely(opcode > VNET_WR_MAX || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
-		return VNET_WC_LOC_QP_OP_ERR;
+		return r->qp->kind == NIC_QPT_RAW_PACKET ? nic_do_frame(r) : VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);
 	status = nic_gather(

@@ -235,7 +235,9 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 	*next = now + NIC_TICK_NS;
 	if (nic->max_row)
 		wire = nic_vn_tick(nic, now, next);
-	return wire || nic_load(&nic->hdr->pending_summary);
+	if (nic_load(&nic->hdr->cq_due))
+		nic_cq_run_due(nic, now, next);
+	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
 }
 
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)

@@ -28,11 +28,14 @@
 
 VNET_CMD(vnet_get_context_cmd, ibv_get_context, vnet_alloc_ucontext_req);
 VNET_CMD(vnet_get_context_reply, ib_uverbs_get_context_resp, vnet_alloc_ucontext_resp);
+VNET_CMD(vnet_query_device_reply, ib_uverbs_ex_query_device_resp, vnet_query_device_resp);
 VNET_CMD(vnet_alloc_pd_reply, ib_uverbs_alloc_pd_resp, vnet_alloc_pd_resp);
 VNET_CMD(vnet_create_cq_cmd, ibv_create_cq_ex, vnet_create_cq_req);
 VNET_CMD(vnet_create_cq_reply, ib_uverbs_ex_create_cq_resp, vnet_create_cq_resp);
 VNET_CMD(vnet_resize_cq_reply, ib_uverbs_resize_cq_resp, vnet_resize_cq_resp);
 VNET_CMD(vnet_create_srq_reply, ib_uverbs_create_srq_resp, vnet_create_srq_resp);
+VNET_CMD(vnet_create_qp_cmd, ibv_create_qp_ex, vnet_create_qp_req);
+VNET_CMD(vnet_create_wq_reply, ib_uverbs_ex_create_wq_resp, vnet_create_wq_resp);
 VNET_CMD(vnet_create_qp_reply, ib_uverbs_ex_create_qp_resp, vnet_create_qp_resp);
 
 #ifdef __clang__

@@ -221,6 +221,13 @@ int vnet_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return ret;
 }
 
+int vnet_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 int vnet_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct vnet_context *ctx = to_vctx(ibcq->context);

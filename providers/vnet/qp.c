@@ -37,6 +37,7 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 	static const struct qp_abilities rc = { OPCODES_RC, SEND_OPS_RC };
 	static const struct qp_abilities uc = { OPCODES_UC, SEND_OPS_UC };
 	static const struct qp_abilities ud = { OPCODES_SEND, SEND_OPS_UD };
+	static const struct qp_abilities raw = { OPCODE(VNET_WR_SEND), IBV_QP_EX_WITH_SEND };
 	/* It only answers. */
 	static const struct qp_abilities target = { 0, 0 };
 
@@ -50,6 +51,8 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 		return &uc;
 	case IBV_QPT_UD:
 		return &ud;
+	case IBV_QPT_RAW_PACKET:
+		return &raw;
 	default:
 		return NULL;
 	}
@@ -67,6 +70,30 @@ static bool all_of(const struct ibv_context *context, const struct ibv_qp_init_a
 	       (attr->recv_cq->context == context && (!attr->srq || attr->srq->context == context));
 }
 
+/* It has no queue of its own: frames are spread over the work queues of a table. */
+static bool spreads(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
+}
+
+/* 0 or an errno value */
+static int check_spreading(const struct ibv_context *context,
+			   const struct ibv_qp_init_attr_ex *attr)
+{
+	const struct ibv_rx_hash_conf *hash = &attr->rx_hash_conf;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context ||
+	    !attr->rwq_ind_tbl || attr->rwq_ind_tbl->context != context)
+		return EINVAL;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH) || !hash->rx_hash_key ||
+	    hash->rx_hash_key_len != sizeof(((struct vnet_create_qp_req *)NULL)->rx_hash_key))
+		return EINVAL;
+	/* It neither sends nor has receives. */
+	if (attr->send_cq || attr->recv_cq || attr->srq || attr->cap.max_send_wr)
+		return EINVAL;
+	return 0;
+}
+
 /* 0 or an errno value */
 static int check_objects(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
@@ -75,6 +102,8 @@ static int check_objects(const struct ibv_context *context, const struct ibv_qp_
 				       attr->xrcd->context == context ?
 			       0 :
 			       EINVAL;
+	if (spreads(attr))
+		return check_spreading(context, attr);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || !attr->send_cq)
 		return EINVAL;
 	if (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND)
@@ -92,6 +121,8 @@ static int check_attr(const struct ibv_context *context, const struct ibv_qp_ini
 
 	if (attr->qp_type == IBV_QPT_XRC_SEND || attr->qp_type == IBV_QPT_XRC_RECV)
 		known |= IBV_QP_INIT_ATTR_XRCD;
+	if (attr->qp_type == IBV_QPT_RAW_PACKET)
+		known |= IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
 	if (!can || !check_comp_mask(attr->comp_mask, known))
 		return EOPNOTSUPP;
 	ret = check_objects(context, attr);
@@ -148,7 +179,7 @@ static void init_posting(struct vnet_qp *qp, const struct vnet_context *ctx,
 	qp->send_doorbell = ctx->gate.send_doorbell;
 	qp->cookie = ctx->gate_cookie;
 	qp->qpn = qpn;
-	qp->all_opcodes = abilities(attr->qp_type)->opcodes;
+	qp->all_opcodes = spreads(attr) ? 0 : abilities(attr->qp_type)->opcodes;
 	qp->opcodes = attr->qp_type == IBV_QPT_XRC_SEND ? 0 : qp->all_opcodes;
 	qp->sig_all = attr->sq_sig_all ? VNET_WR_SIGNALED : 0;
 	qp->is_ud = attr->qp_type == IBV_QPT_UD;
@@ -160,10 +191,18 @@ static void init_posting(struct vnet_qp *qp, const struct vnet_context *ctx,
 	qp->vqp.comp_mask |= VERBS_QP_EX;
 }
 
+static void fill_hash(struct vnet_create_qp_req *req, const struct ibv_rx_hash_conf *hash)
+{
+	req->rx_hash_function = hash->rx_hash_function;
+	req->rx_hash_fields = hash->rx_hash_fields_mask;
+	req->rx_hash_key_len = hash->rx_hash_key_len;
+	memcpy(req->rx_hash_key, hash->rx_hash_key, sizeof(req->rx_hash_key));
+}
+
 struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	struct vnet_create_qp_reply reply = {};
-	struct ibv_create_qp_ex cmd = {};
+	struct vnet_create_qp_cmd cmd = {};
 	struct vnet_qp *qp;
 	int ret;
 
@@ -183,12 +222,16 @@ struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		ret = ENOMEM;
 		goto err_free;
 	}
-	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd), &reply.ibv,
+	if (spreads(attr))
+		fill_hash(&cmd.vnet, &attr->rx_hash_conf);
+	/* The provider's part of the request is about nothing else. */
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv,
+				    spreads(attr) ? sizeof(cmd) : sizeof(cmd.ibv), &reply.ibv,
 				    sizeof(reply));
 	if (ret)
 		goto err_free;
-	/* A target has neither queue. */
-	if (attr->qp_type != IBV_QPT_XRC_RECV)
+	/* These have neither queue. */
+	if (attr->qp_type != IBV_QPT_XRC_RECV && !spreads(attr))
 		ret = init_queues(qp, to_vctx(context), attr, &reply.vnet);
 	if (ret)
 		goto err_destroy;
@@ -250,14 +293,37 @@ static bool in_range(const struct ibv_qp_attr *attr, int mask)
 	       (!(mask & IBV_QP_PATH_MIG_STATE) || attr->path_mig_state <= IBV_MIG_ARMED);
 }
 
+/* The older command does not know of rates. 0 or an errno value. */
+static int modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct ibv_modify_qp_ex cmd_ex = {};
+	struct ibv_modify_qp cmd = {};
+
+	if (!(mask & IBV_QP_RATE_LIMIT))
+		return ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	return ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex, sizeof(cmd_ex), &resp, sizeof(resp));
+}
+
+/* Bursts and packets are of any size. */
+int vnet_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *attr)
+{
+	struct ibv_qp_attr qp_attr = { .qp_state = ibqp->state, .rate_limit = attr->rate_limit };
+
+	if (!check_comp_mask(attr->comp_mask, 0))
+		return EOPNOTSUPP;
+	if (attr->max_burst_sz || attr->typical_pkt_sz)
+		return EINVAL;
+	return modify(ibqp, &qp_attr, IBV_QP_RATE_LIMIT);
+}
+
 int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
-	struct ibv_modify_qp cmd = {};
 	int ret;
 
 	if (!in_range(attr, mask))
 		return EINVAL;
-	ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	ret = modify(ibqp, attr, mask);
 	if (ret)
 		return ret;
 	/* Both queues are empty now: the NIC has moved their cons to prod. */

@@ -52,6 +52,15 @@ static inline __attribute__((always_inline)) int put_all(struct vnet_wq *wq, str
 	return ret;
 }
 
+static __attribute__((cold, noinline)) void wq_doorbell(struct ibv_wq *ibwq)
+{
+	struct vnet_context *ctx = to_vctx(ibwq->context);
+
+	/* Agents that have such queues have it; a sender that waits looks by itself, too. */
+	if (ctx->gate.recv_doorbell)
+		ctx->gate.recv_doorbell(ctx->gate_cookie, ibwq->wq_num, 0);
+}
+
 static __attribute__((cold, noinline)) void qp_doorbell(struct ibv_qp *ibqp)
 {
 	struct vnet_context *ctx = to_vctx(ibqp->context);
@@ -100,5 +109,20 @@ int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv
 	ret = put_all(&srq->rq, wr, bad_wr);
 	if (unlikely(vnet_wq_needs_doorbell(&srq->rq)))
 		srq_doorbell(ibsrq);
+	return ret;
+}
+
+int vnet_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct vnet_work_queue *wq = to_vwq(ibwq);
+	int ret;
+
+	if (unlikely(ibwq->state == IBV_WQS_RESET)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	ret = put_all(&wq->rq, wr, bad_wr);
+	if (unlikely(vnet_wq_needs_doorbell(&wq->rq) || ibwq->state == IBV_WQS_ERR))
+		wq_doorbell(ibwq);
 	return ret;
 }

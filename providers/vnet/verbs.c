@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd.h"
 #include "vnet.h"
 
 /* The structure that the caller gave reaches beyond this member. */
@@ -15,17 +16,33 @@
 	((_size) >= offsetof(struct ibv_device_attr_ex, _member) +                                 \
 			    sizeof(((struct ibv_device_attr_ex *)NULL)->_member))
 
+/* Capabilities that the common response has no room for. */
+static void fill_own(struct ibv_device_attr_ex *attr, size_t attr_size,
+		     const struct vnet_query_device_resp *resp)
+{
+	if (HAS_ATTR(attr_size, rss_caps)) {
+		attr->rss_caps.rx_hash_fields_mask = resp->rx_hash_fields;
+		attr->rss_caps.rx_hash_function = (uint8_t)resp->rx_hash_functions;
+	}
+	if (HAS_ATTR(attr_size, packet_pacing_caps)) {
+		attr->packet_pacing_caps.qp_rate_limit_min = resp->rate_limit_min;
+		attr->packet_pacing_caps.qp_rate_limit_max = resp->rate_limit_max;
+		attr->packet_pacing_caps.supported_qpts = resp->rate_limit_types;
+	}
+}
+
 int vnet_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
 {
-	struct ib_uverbs_ex_query_device_resp resp;
+	struct vnet_query_device_reply resp = {};
 	struct ibv_device_attr *orig = &attr->orig_attr;
-	size_t resp_size = sizeof(resp);
+	size_t resp_size = to_vctx(context)->query_device ? sizeof(resp) : sizeof(resp.ibv);
 	int ret;
 
-	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp, &resp_size);
+	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp.ibv, &resp_size);
 	if (ret)
 		return ret;
+	fill_own(attr, attr_size, &resp.vnet);
 
 	/* The number in the response has no room for the name before it. */
 	snprintf(orig->fw_ver, sizeof(orig->fw_ver), "%s", to_vdevice(context->device)->fw_ver);

@@ -44,6 +44,8 @@ struct vnet_context {
 	bool imm64;
 	/* ... and matches tags. */
 	bool tm;
+	/* ... and tells more of the device. */
+	bool query_device;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
 	/* Every CQ, so that a region's end can find what is still in them. */
@@ -154,6 +156,36 @@ struct vnet_qp {
 	struct vnet_wq rq VNET_ALIGNED;
 };
 
+/* A work queue: receives that belong to no queue pair. */
+struct vnet_work_queue {
+	struct ibv_wq ibv_wq;
+	struct vnet_wq rq VNET_ALIGNED;
+};
+
+/* What a counters object counts, and at which places the program reads it. */
+enum { VNET_COUNTER_PACKETS, VNET_COUNTER_BYTES, VNET_COUNTERS };
+
+struct vnet_counters {
+	struct verbs_counters vcounters;
+	pthread_mutex_t mutex;
+	/* Flows that it is attached to: from the first on, the places stay as they are. */
+	uint32_t flows;
+	uint32_t points;
+	struct vnet_counter_point *point;
+};
+
+struct vnet_counter_point {
+	uint32_t index;
+	/* VNET_COUNTER_PACKETS or _BYTES */
+	uint32_t counts;
+};
+
+struct vnet_flow {
+	struct ibv_flow ibv_flow;
+	/* NULL: nothing is counted. */
+	struct vnet_counters *counters;
+};
+
 static inline struct vnet_device *to_vdevice(struct ibv_device *device)
 {
 	return container_of(device, struct vnet_device, vdev.device);
@@ -197,6 +229,21 @@ static inline struct vnet_cq *to_vcq_ex(struct ibv_cq_ex *cq)
 static inline struct vnet_srq *to_vsrq(struct ibv_srq *srq)
 {
 	return container_of(srq, struct vnet_srq, vsrq.srq);
+}
+
+static inline struct vnet_work_queue *to_vwq(struct ibv_wq *wq)
+{
+	return container_of(wq, struct vnet_work_queue, ibv_wq);
+}
+
+static inline struct vnet_counters *to_vcounters(struct ibv_counters *counters)
+{
+	return container_of(counters, struct vnet_counters, vcounters.counters);
+}
+
+static inline struct vnet_flow *to_vflow(struct ibv_flow *flow)
+{
+	return container_of(flow, struct vnet_flow, ibv_flow);
 }
 
 static inline struct vnet_qp *to_vqp(struct ibv_qp *qp)
@@ -263,6 +310,7 @@ struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
 			      struct ibv_comp_channel *channel, int comp_vector);
 struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 int vnet_resize_cq(struct ibv_cq *ibcq, int cqe);
+int vnet_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int vnet_destroy_cq(struct ibv_cq *ibcq);
 int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 
@@ -311,6 +359,29 @@ int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
 int vnet_destroy_qp(struct ibv_qp *ibqp);
 int vnet_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
+int vnet_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *attr);
+
+/* -- rwq.c: work queues, and tables of them */
+
+struct ibv_wq *vnet_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
+int vnet_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int vnet_destroy_wq(struct ibv_wq *ibwq);
+struct ibv_rwq_ind_table *vnet_create_rwq_ind_table(struct ibv_context *context,
+						    struct ibv_rwq_ind_table_init_attr *attr);
+int vnet_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+
+/* -- flow.c: flows of Ethernet frames, and their counters */
+
+struct ibv_flow *vnet_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int vnet_destroy_flow(struct ibv_flow *ibflow);
+struct ibv_counters *vnet_create_counters(struct ibv_context *context,
+					  struct ibv_counters_init_attr *attr);
+int vnet_destroy_counters(struct ibv_counters *ibcounters);
+int vnet_attach_counters_point_flow(struct ibv_counters *ibcounters,
+				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
+int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32_t nvalues,
+		       uint32_t flags);
+
 /* -- send.c: posting send requests */
 
 int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -334,6 +405,7 @@ void vnet_doorbell_fini(struct vnet_context *ctx);
 /* -- recv.c: posting receive requests */
 
 int vnet_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int vnet_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 /* -- wr.c: the extended way of posting send requests */

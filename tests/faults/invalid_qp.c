@@ -60,7 +60,6 @@ static void kinds(void)
 	static const struct wrong wrong[] = {
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, 0, EOPNOTSUPP),
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, 77, EOPNOTSUPP),
-		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_RAW_PACKET, EOPNOTSUPP),
 		WRONG_EARLY(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_XRC_RECV, EINVAL,
 			    EOPNOTSUPP),
 		WRONG(struct ibv_qp_init_attr_ex, qp_type, IBV_QPT_DRIVER, EOPNOTSUPP),

@@ -185,7 +185,7 @@ static void queue_pairs_that_cannot_be(void **state)
 	attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ;
 	assert_null(fake_ops->create_qp_ex(*state, &attr));
 	assert_int_equal(errno, EOPNOTSUPP);
-	attr.qp_type = IBV_QPT_RAW_PACKET;
+	attr.qp_type = IBV_QPT_DRIVER;
 	attr.send_ops_flags = 0;
 	assert_null(fake_ops->create_qp_ex(*state, &attr));
 	assert_int_equal(errno, EOPNOTSUPP);

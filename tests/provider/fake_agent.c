@@ -555,6 +555,126 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_ma
 	return answer();
 }
 
+int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+			 struct ibv_modify_qp_ex *cmd, size_t cmd_size,
+			 struct ib_uverbs_ex_modify_qp_resp *resp, size_t resp_size)
+{
+	(void)qp;
+	(void)attr;
+	(void)attr_mask;
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	return answer();
+}
+
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct ibv_modify_cq *cmd,
+		      size_t cmd_size)
+{
+	(void)cq;
+	(void)attr;
+	(void)cmd;
+	(void)cmd_size;
+	return answer();
+}
+
+/* -- Ethernet frames, which this agent does not have */
+
+int ibv_cmd_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr, struct ibv_wq *wq,
+		      struct ibv_create_wq *cmd, size_t cmd_size,
+		      struct ib_uverbs_ex_create_wq_resp *resp, size_t resp_size)
+{
+	(void)context;
+	(void)attr;
+	(void)wq;
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr, struct ibv_modify_wq *cmd,
+		      size_t cmd_size)
+{
+	(void)wq;
+	(void)attr;
+	(void)cmd;
+	(void)cmd_size;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_destroy_wq(struct ibv_wq *wq)
+{
+	(void)wq;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_create_rwq_ind_table(struct ibv_context *context,
+				 struct ibv_rwq_ind_table_init_attr *attr,
+				 struct ibv_rwq_ind_table *table,
+				 struct ib_uverbs_ex_create_rwq_ind_table_resp *resp,
+				 size_t resp_size)
+{
+	(void)context;
+	(void)attr;
+	(void)table;
+	(void)resp;
+	(void)resp_size;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
+{
+	(void)table;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_create_flow(struct ibv_qp *qp, struct ibv_flow *flow, struct ibv_flow_attr *attr,
+			void *ucmd, size_t ucmd_size)
+{
+	(void)qp;
+	(void)flow;
+	(void)attr;
+	(void)ucmd;
+	(void)ucmd_size;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_destroy_flow(struct ibv_flow *flow)
+{
+	(void)flow;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_create_counters(struct ibv_context *context, struct ibv_counters_init_attr *attr,
+			    struct verbs_counters *counters, struct ibv_command_buffer *link)
+{
+	(void)context;
+	(void)attr;
+	(void)counters;
+	(void)link;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_destroy_counters(struct verbs_counters *counters)
+{
+	(void)counters;
+	return EOPNOTSUPP;
+}
+
+int ibv_cmd_read_counters(struct verbs_counters *counters, uint64_t *values, uint32_t ncounters,
+			  uint32_t flags, struct ibv_command_buffer *link)
+{
+	(void)counters;
+	(void)values;
+	(void)ncounters;
+	(void)flags;
+	(void)link;
+	return EOPNOTSUPP;
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	(void)qp;

@@ -401,6 +401,64 @@ static void events_die_with_their_object(void **state)
 	no_async();
 }
 
+static void send_to(struct pair *pair, u32 count)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct sge to = sge(pair->b->p, 0, 64), from = sge(pair->a->p, 0, 8);
+
+	while (count--) {
+		post_recv(pair->b, 2, &to, 1);
+		send_one(pair->a, &wqe, &from);
+	}
+}
+
+static void moderated_by_count(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	u32 cqn = pair.b->rcq->cqn;
+
+	(void)state;
+	assert_int_equal(nic_cq_moderate(&w.agent, cqn + 1000, 1, 1), NIC_EINVAL);
+	assert_int_equal(nic_cq_moderate(&w.agent, cqn, 3, 0), NIC_OK);
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_to(&pair, 2);
+	run_for(100 * MS);
+	assert_true(no_event(pair.b->p));
+	send_to(&pair, 1);
+	assert_true(one_event(pair.b->p, 99));
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_to(&pair, 2);
+	assert_true(no_event(pair.b->p));
+	/* Without it, what waits does no longer. */
+	assert_int_equal(nic_cq_moderate(&w.agent, cqn, 0, 0), NIC_OK);
+	run_for(5 * MS);
+	assert_true(one_event(pair.b->p, 99));
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_to(&pair, 1);
+	assert_true(one_event(pair.b->p, 99));
+}
+
+static void moderated_by_time(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	assert_int_equal(nic_cq_moderate(&w.agent, pair.b->rcq->cqn, 4, 10000), NIC_OK);
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_to(&pair, 1);
+	run_for(6 * MS);
+	send_to(&pair, 1);
+	assert_true(no_event(pair.b->p));
+	run_for(6 * MS);
+	assert_true(one_event(pair.b->p, 99));
+	/* Enough of them do not wait. */
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_to(&pair, 4);
+	assert_true(one_event(pair.b->p, 99));
+	run_for(30 * MS);
+	assert_true(no_event(pair.b->p));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +477,8 @@ int main(void)
 		TEST(established_once),
 		TEST(many_events),
 		TEST(events_die_with_their_object),
+		TEST(moderated_by_count),
+		TEST(moderated_by_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

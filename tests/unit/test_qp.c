@@ -37,7 +37,7 @@ static void create_checks(void **state)
 	REFUSE(p.qpn = 0);
 	REFUSE(p.qpn = 1u << 24);
 	REFUSE(p.type = 0);
-	REFUSE(p.type = 8);
+	REFUSE(p.type = 7);
 	REFUSE(p.type = 34);
 	REFUSE(p.send_cqn = 0);
 	REFUSE(p.send_cqn = cq->cqn + 1);

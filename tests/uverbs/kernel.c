@@ -227,6 +227,9 @@ void kernel_check_empty(void)
 	assert_int_equal(alloc->channel.free, device->nic.max_channel);
 	assert_int_equal(alloc->pd.free, UV_MAX_PD);
 	assert_int_equal(alloc->ah.free, UV_MAX_AH);
+	assert_int_equal(alloc->table.free, UV_MAX_TABLES);
+	assert_int_equal(alloc->flow.free, NIC_MAX_FLOWS);
+	assert_int_equal(alloc->counters.free, NIC_MAX_FLOW_COUNTERS);
 	assert_true(first->free && first->size == device->nic.queue_bytes);
 	assert_int_equal(alloc->dm_bytes, 0);
 	assert_null(alloc->contexts);

@@ -421,7 +421,6 @@ static void qp_capacity(void **state)
 	REFUSED(send_cq_handle, 99, EINVAL);
 	REFUSED(recv_cq_handle, good.pd_handle, EINVAL);
 	REFUSED(is_srq, 1, EINVAL);
-	REFUSED(qp_type, IB_UVERBS_QPT_RAW_PACKET, EOPNOTSUPP);
 	REFUSED(qp_type, IB_UVERBS_QPT_XRC_TGT, EINVAL);
 	REFUSED(qp_type, IB_UVERBS_QPT_DRIVER, EOPNOTSUPP);
 	REFUSED(qp_type, 0, EINVAL);

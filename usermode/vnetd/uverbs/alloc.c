@@ -271,6 +271,9 @@ static void numbers_fini_all(struct device_alloc *alloc)
 	uv_numbers_fini(&alloc->pd);
 	uv_numbers_fini(&alloc->ah);
 	uv_numbers_fini(&alloc->xrcd);
+	uv_numbers_fini(&alloc->table);
+	uv_numbers_fini(&alloc->flow);
+	uv_numbers_fini(&alloc->counters);
 }
 
 /* PD and XRCD numbers begin at 1; memory region 0 could have a key of 0, which means none. */
@@ -283,7 +286,10 @@ static int numbers_init_all(struct device_alloc *alloc, const struct nic *nic)
 	    uv_numbers_init(&alloc->channel, 0, nic->max_channel) ||
 	    uv_numbers_init(&alloc->pd, 1, UV_MAX_PD + 1) ||
 	    uv_numbers_init(&alloc->ah, 0, UV_MAX_AH) ||
-	    uv_numbers_init(&alloc->xrcd, 1, UV_MAX_XRCD + 1))
+	    uv_numbers_init(&alloc->xrcd, 1, UV_MAX_XRCD + 1) ||
+	    uv_numbers_init(&alloc->table, 1, UV_MAX_TABLES + 1) ||
+	    uv_numbers_init(&alloc->flow, 0, NIC_MAX_FLOWS) ||
+	    uv_numbers_init(&alloc->counters, 0, NIC_MAX_FLOW_COUNTERS))
 		return -ENOMEM;
 	return 0;
 }

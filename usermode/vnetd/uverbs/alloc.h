@@ -49,7 +49,7 @@ struct uv_block {
 };
 
 struct device_alloc {
-	struct uv_numbers qp, cq, srq, mr, channel, pd, ah, xrcd;
+	struct uv_numbers qp, cq, srq, mr, channel, pd, ah, xrcd, table, flow, counters;
 	/* Bytes of it that are device memory. */
 	u64 dm_bytes;
 	/* Head of both lists of blocks; itself empty. */

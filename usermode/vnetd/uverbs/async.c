@@ -19,6 +19,9 @@
 #include "process.h"
 #include "uverbs.h"
 
+/* A work queue has no other. The value of enum ibv_event_type. */
+#define EVENT_WQ_FATAL 19u
+
 /* Events taken from NIC memory in one go; a process may raise them faster. */
 #define MAX_COLLECT 4096
 
@@ -236,15 +239,27 @@ enum call_outcome uverbs_async_read(struct call *call)
 
 /* ------------------------------------------------------- from NIC memory */
 
+static bool is_wq(const struct uv_object *obj)
+{
+	return obj->class->type == UVERBS_OBJECT_WQ;
+}
+
+/* Of a queue pair or work queue. */
+static u32 queue_number(const struct uv_object *obj)
+{
+	return is_wq(obj) ? UV_CAST(const struct uv_wq, obj)->params.qpn :
+			    UV_CAST(const struct uv_qp, obj)->params.qpn;
+}
+
 static struct uv_object *event_object(struct device *device, const struct nic_async *event)
 {
 	struct device_alloc *alloc = device->alloc;
-	struct uv_qp *qp;
+	struct uv_object *obj;
 
 	switch (event->kind) {
 	case 'q':
-		qp = uv_number_owner(&alloc->qp, event->num & device->nic.qp_index_mask);
-		return qp && qp->params.qpn == event->num ? &qp->obj : NULL;
+		obj = uv_number_owner(&alloc->qp, event->num & device->nic.qp_index_mask);
+		return obj && queue_number(obj) == event->num ? obj : NULL;
 	case 'c':
 		return uv_number_owner(&alloc->cq, event->num - 1);
 	case 's':
@@ -277,7 +292,9 @@ void uverbs_collect_async(struct device *device)
 
 	for (i = 0; i < MAX_COLLECT && nic_async_take(&device->nic, &event); i++) {
 		obj = event_object(device, &event);
-		if (obj && event.kind == 'q' && UV_CAST(struct uv_qp, obj)->target)
+		if (obj && is_wq(obj))
+			tell(obj, EVENT_WQ_FATAL);
+		else if (obj && event.kind == 'q' && UV_CAST(struct uv_qp, obj)->target)
 			tell_all(UV_CAST(struct uv_qp, obj)->target, event.event);
 		else if (obj)
 			tell(obj, event.event);

@@ -29,10 +29,10 @@ void uv_counters_retire(struct device *device, u32 qpn)
 	add(&device->retired, counters_of(device, qpn));
 }
 
-/* A target counts once, however many opened it. */
+/* A target counts once, however many opened it; who spreads frames, not at all. */
 static bool counts(const struct uv_qp *qp)
 {
-	return !qp->target || qp->target->opened == qp;
+	return !uv_qp_spreads(qp) && (!qp->target || qp->target->opened == qp);
 }
 
 struct nic_qp_counters counters_sum(const struct device *device)
@@ -71,6 +71,7 @@ u32 counters_read(const struct device *device, struct counter counters[MOST_COUN
 		{ "drop_no_receive", nic_load(&nic->drop_no_receive) },
 		{ "drop_length", nic_load(&nic->drop_length) },
 		{ "drop_address", nic_load(&nic->drop_address) },
+		{ "drop_no_flow", nic_load(&nic->drop_no_flow) },
 		{ "nic_kicks", nic_load(&nic->kicks) },
 	};
 

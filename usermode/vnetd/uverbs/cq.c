@@ -17,6 +17,9 @@ static_assert((u32)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION == (u32)VNET_CREATE_C
 static_assert((u32)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN == (u32)VNET_CREATE_CQ_IGNORE_OVERRUN,
 	      "flags");
 
+/* The value of IBV_CQ_ATTR_MODERATE. */
+#define CQ_MODERATE 1u
+
 #define CQE_SHIFT 7
 static_assert(1 << CQE_SHIFT == VNET_CQE_SIZE, "slots are entries");
 
@@ -352,6 +355,28 @@ int uv_resize_cq(struct uv_request *req)
 	if (entries < cq->entries && must_settle(req->ctx, cq))
 		return UV_PARK;
 	return cq_resize(req, cq, entries);
+}
+
+/* ----------------------------------------------------------------- modify */
+
+int uv_modify_cq(struct uv_request *req)
+{
+	struct ib_uverbs_ex_modify_cq cmd;
+	struct uv_object *obj;
+	int err;
+
+	err = uv_get(req, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if (cmd.attr_mask != CQ_MODERATE || cmd.reserved)
+		return -EOPNOTSUPP;
+	obj = uv_object_read(req, UVERBS_OBJECT_CQ, cmd.cq_handle);
+	if (!obj)
+		return -EINVAL;
+	static_assert(UV_MAX_EVENT_COUNT == 0xffff && UV_MAX_EVENT_PERIOD == 0xffff,
+		      "whatever the command can name");
+	return uv_result(nic_cq_moderate(&req->device->nic, UV_CAST(struct uv_cq, obj)->cqn,
+					 cmd.attr.cq_count, cmd.attr.cq_period));
 }
 
 /* ---------------------------------------------------------------- destroy */

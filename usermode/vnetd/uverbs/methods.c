@@ -163,6 +163,51 @@ static const struct uv_attr_spec destroy_srq[] = {
 	OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, struct ib_uverbs_destroy_srq_resp, MANDATORY),
 };
 
+static const struct uv_attr_spec create_wq[] = {
+	HANDLE(UVERBS_ATTR_CREATE_WQ_HANDLE, UVERBS_OBJECT_WQ, UV_ATTR_NEW, MANDATORY),
+	HANDLE(UVERBS_ATTR_CREATE_WQ_PD_HANDLE, UVERBS_OBJECT_PD, UV_ATTR_READ, MANDATORY),
+	HANDLE(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, UVERBS_OBJECT_CQ, UV_ATTR_READ, MANDATORY),
+	IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, u64, MANDATORY),
+	CONST_IN(UVERBS_ATTR_CREATE_WQ_TYPE, MANDATORY),
+	FD(UVERBS_ATTR_CREATE_WQ_EVENT_FD, UVERBS_OBJECT_ASYNC_EVENT, UV_ATTR_READ, OPTIONAL),
+	IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, u32, MANDATORY),
+	IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, u32, MANDATORY),
+	FLAGS_IN(UVERBS_ATTR_CREATE_WQ_FLAGS, MANDATORY),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, u32, MANDATORY),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, u32, MANDATORY),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, u32, OPTIONAL),
+	DRIVER_PART,
+};
+
+static const struct uv_attr_spec destroy_wq[] = {
+	HANDLE(UVERBS_ATTR_DESTROY_WQ_HANDLE, UVERBS_OBJECT_WQ, UV_ATTR_DESTROY, MANDATORY),
+	OUT(UVERBS_ATTR_DESTROY_WQ_RESP, u32, MANDATORY),
+};
+
+static const struct uv_attr_spec destroy_table[] = {
+	HANDLE(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, UVERBS_OBJECT_RWQ_IND_TBL, UV_ATTR_DESTROY,
+	       MANDATORY),
+};
+
+static const struct uv_attr_spec destroy_flow[] = {
+	HANDLE(UVERBS_ATTR_DESTROY_FLOW_HANDLE, UVERBS_OBJECT_FLOW, UV_ATTR_DESTROY, MANDATORY),
+};
+
+static const struct uv_attr_spec create_counters[] = {
+	HANDLE(UVERBS_ATTR_CREATE_COUNTERS_HANDLE, UVERBS_OBJECT_COUNTERS, UV_ATTR_NEW, MANDATORY),
+};
+
+static const struct uv_attr_spec destroy_counters[] = {
+	HANDLE(UVERBS_ATTR_DESTROY_COUNTERS_HANDLE, UVERBS_OBJECT_COUNTERS, UV_ATTR_DESTROY,
+	       MANDATORY),
+};
+
+static const struct uv_attr_spec read_counters[] = {
+	HANDLE(UVERBS_ATTR_READ_COUNTERS_HANDLE, UVERBS_OBJECT_COUNTERS, UV_ATTR_READ, MANDATORY),
+	MIN_OUT(UVERBS_ATTR_READ_COUNTERS_BUFF, 0, MANDATORY),
+	FLAGS_IN(UVERBS_ATTR_READ_COUNTERS_FLAGS, OPTIONAL),
+};
+
 static const struct uv_attr_spec destroy_xrcd[] = {
 	HANDLE(UVERBS_ATTR_DESTROY_XRCD_HANDLE, UVERBS_OBJECT_XRCD, UV_ATTR_DESTROY, MANDATORY),
 };
@@ -288,6 +333,13 @@ static const struct uv_method methods[] = {
 	METHOD(PD, PD_DESTROY, destroy_pd, uv_ioctl_destroy_pd),
 	METHOD(AH, AH_DESTROY, destroy_ah, uv_ioctl_destroy_ah),
 	METHOD(XRCD, XRCD_DESTROY, destroy_xrcd, uv_ioctl_destroy_xrcd),
+	DRIVER_METHOD(WQ, WQ_CREATE, create_wq, uv_ioctl_create_wq),
+	METHOD(WQ, WQ_DESTROY, destroy_wq, uv_ioctl_destroy_wq),
+	METHOD(RWQ_IND_TBL, RWQ_IND_TBL_DESTROY, destroy_table, uv_ioctl_destroy_table),
+	METHOD(FLOW, FLOW_DESTROY, destroy_flow, uv_ioctl_destroy_flow),
+	METHOD(COUNTERS, COUNTERS_CREATE, create_counters, uv_ioctl_create_counters),
+	METHOD(COUNTERS, COUNTERS_DESTROY, destroy_counters, uv_ioctl_destroy_counters),
+	METHOD(COUNTERS, COUNTERS_READ, read_counters, uv_ioctl_read_counters),
 };
 
 const struct uv_method *uv_method_find(u16 object, u16 id)

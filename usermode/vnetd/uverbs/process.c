@@ -205,6 +205,23 @@ int uv_process_file(const struct client *client, s64 fd)
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EBADF;
 }
 
+bool uv_process_capable(const struct client *client, u32 capability)
+{
+	unsigned long long effective = 0;
+	char path[32], line[256];
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)client->pid);
+	status = fopen(path, "re");
+	if (!status)
+		return false;
+	while (fgets(line, sizeof(line), status))
+		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+			break;
+	(void)fclose(status);
+	return effective >> capability & 1;
+}
+
 int uv_socket_inode(int fd, u64 *inode)
 {
 	struct stat st;

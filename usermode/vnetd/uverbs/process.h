@@ -25,6 +25,8 @@ int uv_process_touch(struct client *client, u64 start, u64 length);
 int uv_process_socket(const struct client *client, s64 fd, u64 *inode);
 /* Any file behind a descriptor of the process: one of our own that holds it, or -EBADF. */
 int uv_process_file(const struct client *client, s64 fd);
+/* Has the process this capability (CAP_...)? */
+bool uv_process_capable(const struct client *client, u32 capability);
 /* Inode of a socket of our own. */
 int uv_socket_inode(int fd, u64 *inode);
 

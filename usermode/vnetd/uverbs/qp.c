@@ -15,6 +15,8 @@ struct qp_args {
 	struct uv_object *srq;
 	/* Of a target, which has none of those above. */
 	struct uv_object *xrcd;
+	/* Work queues over which it spreads frames, and does nothing else: or NULL. */
+	struct uv_object *table;
 	/* Number of a target that is there; 0: it is to be made. */
 	u32 open_qpn;
 	struct uv_object *events;
@@ -35,6 +37,8 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 
 	if (qp->target)
 		return uv_target_start(req->device, qp->target);
+	if (uv_qp_spreads(qp))
+		return uv_rss_start(qp);
 	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
 }
 
@@ -45,6 +49,8 @@ static int qp_stop(struct uv_object *obj)
 
 	if (qp->target && uv_target_is_shared(qp->target))
 		return 0;
+	if (uv_qp_spreads(qp))
+		return uv_rss_stop(qp);
 	err = uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
 	if (!err)
 		uv_counters_retire(obj->device, qp->params.qpn);
@@ -72,6 +78,10 @@ static void qp_release(struct uv_object *obj)
 		uv_unuse(&qp->xrcd->obj);
 		return;
 	}
+	if (uv_qp_spreads(qp)) {
+		uv_rss_release(qp);
+		return;
+	}
 	uv_ring_put(obj, qp->sq);
 	if (qp->rq)
 		uv_ring_put(obj, qp->rq);
@@ -97,8 +107,8 @@ static int check_type(u64 type)
 	case IB_UVERBS_QPT_UD:
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_XRC_TGT:
-		return 0;
 	case IB_UVERBS_QPT_RAW_PACKET:
+		return 0;
 	case IB_UVERBS_QPT_DRIVER:
 		return -EOPNOTSUPP;
 	default:
@@ -106,10 +116,10 @@ static int check_type(u64 type)
 	}
 }
 
-/* One end of an extended reliable connection only sends. */
+/* One end of an extended reliable connection only sends; work queues have their own. */
 static bool has_receives(const struct qp_args *args)
 {
-	return args->type != IB_UVERBS_QPT_XRC_INI;
+	return args->type != IB_UVERBS_QPT_XRC_INI && !args->table;
 }
 
 static bool is_tm(const struct qp_args *args)
@@ -120,6 +130,17 @@ static bool is_tm(const struct qp_args *args)
 bool uv_qp_sends_itself(const struct uv_qp *qp)
 {
 	return qp->target || (qp->srq && uv_srq_is_tm(qp->srq));
+}
+
+/* It has no queue of its own. */
+static int check_spreading(const struct qp_args *args)
+{
+	const struct ib_uverbs_qp_cap *cap = &args->cap;
+
+	if (args->type != IB_UVERBS_QPT_RAW_PACKET || !args->pd || args->send_cq || args->srq ||
+	    cap->max_send_wr || cap->max_recv_wr || cap->max_recv_sge)
+		return -EINVAL;
+	return args->create_flags ? -EOPNOTSUPP : 0;
 }
 
 static int qp_check(const struct qp_args *args)
@@ -135,6 +156,8 @@ static int qp_check(const struct qp_args *args)
 			return -EINVAL;
 		return args->create_flags ? -EOPNOTSUPP : 0;
 	}
+	if (args->table)
+		return check_spreading(args);
 	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
 		return -EINVAL;
 	/* Receives of its queue are for extended reliable connections. */
@@ -271,6 +294,18 @@ static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_arg
 	return err;
 }
 
+static int qp_make_spreading(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
+{
+	struct nic_rss rss;
+	int err;
+
+	err = uv_rss_get(req, &rss);
+	if (err)
+		return err;
+	qp->pd = UV_CAST(struct uv_pd, args->pd);
+	return uv_rss_new(req, qp, UV_CAST(struct uv_table, args->table), &rss);
+}
+
 /* A target: a new one, or (with a number) one that is there. */
 static int qp_make_target(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
 {
@@ -288,9 +323,12 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 {
 	struct uv_object *obj;
 	struct uv_qp *qp;
-	int err;
+	int err = 0;
 
-	err = qp_check(args);
+	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
+		err = uv_check_raw(req);
+	if (!err)
+		err = qp_check(args);
 	if (err)
 		return err;
 	err = uv_object_new(req, &qp_class, &obj);
@@ -299,6 +337,8 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	qp = UV_CAST(struct uv_qp, obj);
 	if (args->type == IB_UVERBS_QPT_XRC_TGT)
 		err = qp_make_target(req, qp, args);
+	else if (args->table)
+		err = qp_make_spreading(req, qp, args);
 	else
 		err = qp_make(req, qp, args);
 	if (err) {
@@ -338,6 +378,15 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 		args.srq = uv_object_read(req, UVERBS_OBJECT_SRQ, cmd->srq_handle);
 		if (!args.srq)
 			return -EINVAL;
+	}
+	if (cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) {
+		args.table =
+			uv_object_read(req, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle);
+		if (!args.table)
+			return -EINVAL;
+		/* Their handles mean nothing. */
+		args.send_cq = NULL;
+		args.recv_cq = NULL;
 	}
 	err = qp_new(req, &args, &qp);
 	if (err)
@@ -421,8 +470,7 @@ int uv_ex_create_qp(struct uv_request *req)
 	err = uv_get(req, &cmd, sizeof(cmd));
 	if (err)
 		return err;
-	/* There are no indirection tables whose handle could be right. */
-	if (cmd.comp_mask || cmd.reserved)
+	if (cmd.comp_mask & ~(u32)IB_UVERBS_CREATE_QP_MASK_IND_TABLE || cmd.reserved)
 		return -EINVAL;
 	err = write_create(req, &cmd, &resp.base);
 	if (err)
@@ -457,6 +505,8 @@ static int check_ioctl_objects(const struct qp_args *args)
 	}
 	if (args->xrcd || (args->srq && !has_receives(args)))
 		return -EINVAL;
+	if (args->table)
+		return args->pd ? 0 : -ENOENT;
 	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
 		return -ENOENT;
 	return 0;
@@ -472,6 +522,7 @@ static int get_ioctl_args(struct uv_request *req, struct qp_args *args)
 		.recv_cq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
 		.srq = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
 		.xrcd = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE),
+		.table = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
 		.events = uv_attr_object(req, UVERBS_ATTR_CREATE_QP_EVENT_FD),
 	};
 	err = uv_attr_get(req, UVERBS_ATTR_CREATE_QP_CAP, &args->cap, sizeof(args->cap));

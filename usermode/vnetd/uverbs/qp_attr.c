@@ -100,6 +100,9 @@ static int qp_modify(struct uv_request *req, const struct ib_uverbs_ex_modify_qp
 	obj = uv_object_read(req, UVERBS_OBJECT_QP, cmd->qp_handle);
 	if (!obj)
 		return -EINVAL;
+	/* Its work queues have states. */
+	if (uv_qp_spreads(UV_CAST(struct uv_qp, obj)))
+		return -EOPNOTSUPP;
 	err = check_modify(req->device, cmd);
 	if (err)
 		return err;
@@ -205,6 +208,8 @@ int uv_query_qp(struct uv_request *req)
 	if (!obj)
 		return -EINVAL;
 	qp = UV_CAST(struct uv_qp, obj);
+	if (uv_qp_spreads(qp))
+		return -EOPNOTSUPP;
 	params = &qp->params;
 	err = uv_result(nic_qp_query(&req->device->nic, params->qpn, &attr, &state, &draining));
 	if (err)

@@ -25,6 +25,7 @@ enum {
 	WIDTH_4X = 2,
 	SPEED_25_GBPS = 32,
 	LINK_ETHERNET = 2,
+	HASH_TOEPLITZ = 1,
 	/* 4.096 us << 15 */
 	ACK_DELAY = 15,
 };
@@ -116,6 +117,23 @@ int uv_ex_query_device(struct uv_request *req)
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,
 		.device_cap_flags_ex = UV_DEVICE_CAPS | DEVICE_ATOMIC_WRITE,
+		.rss_caps = {
+			.supported_qpts = 1u << NIC_QPT_RAW_PACKET,
+			.max_rwq_indirection_tables = UV_MAX_TABLES,
+			.max_rwq_indirection_table_size = 1u << NIC_MAX_RSS_LOG,
+		},
+		.max_wq_type_rq = req->device->nic.max_qp,
+		.cq_moderation_caps = {
+			.max_cq_moderation_count = UV_MAX_EVENT_COUNT,
+			.max_cq_moderation_period = UV_MAX_EVENT_PERIOD,
+		},
+	};
+	const struct vnet_query_device_resp driver = {
+		.rx_hash_fields = NIC_RSS_KNOWN,
+		.rx_hash_functions = HASH_TOEPLITZ,
+		.rate_limit_min = 1,
+		.rate_limit_max = ~0u,
+		.rate_limit_types = 1u << NIC_QPT_RAW_PACKET,
 	};
 	struct ib_uverbs_ex_query_device cmd;
 	int err;
@@ -130,7 +148,8 @@ int uv_ex_query_device(struct uv_request *req)
 	fill_device(req->device, &resp.base);
 	uv_tm_fill_caps(&resp.tm_caps);
 	resp.response_length = uv_response_length(req, sizeof(resp));
-	return uv_respond(req, &resp, sizeof(resp));
+	err = uv_respond_driver(req, &driver, sizeof(driver));
+	return err ? err : uv_respond(req, &resp, sizeof(resp));
 }
 
 static int fill_port(const struct device *device, u64 port, struct ib_uverbs_query_port_resp *resp)

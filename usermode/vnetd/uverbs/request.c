@@ -4,9 +4,11 @@
  * than we know them, and how a command ends.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 
 #include "ioctl.h"
+#include "process.h"
 #include "uverbs.h"
 
 static bool all_zero(const u8 *bytes, size_t length)
@@ -98,6 +100,11 @@ int uv_result(enum nic_result result)
 		break;
 	}
 	return -EINVAL;
+}
+
+int uv_check_raw(const struct uv_request *req)
+{
+	return uv_process_capable(req->client, CAP_NET_RAW) ? 0 : -EPERM;
 }
 
 int uv_created(struct device *device, enum nic_result result)

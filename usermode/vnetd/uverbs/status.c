@@ -41,6 +41,7 @@ static const char *type_name(u32 type)
 		[NIC_QPT_RC] = "RC",
 		[NIC_QPT_UC] = "UC",
 		[NIC_QPT_UD] = "UD",
+		[NIC_QPT_RAW_PACKET] = "RAW_PACKET",
 		[NIC_QPT_XRC_INI] = "XRC_SEND",
 		[NIC_QPT_XRC_TGT] = "XRC_RECV",
 	};
@@ -84,8 +85,11 @@ static u32 queued(const struct uv_qp *qp, const struct nic_qp *frame)
 {
 	const u8 *memory = qp->obj.device->memory;
 	const struct vnet_ring *ring = (const void *)(memory + qp->params.sq_ring);
-	u32 count = nic_load(&ring->prod) - nic_load(&frame->sq_cons);
+	u32 count;
 
+	if (!qp->sq)
+		return 0;
+	count = nic_load(&ring->prod) - nic_load(&frame->sq_cons);
 	return count < qp->params.sq_entries ? count : qp->params.sq_entries;
 }
 
@@ -116,11 +120,19 @@ static void print_counters(FILE *out, const struct nic_qp_counters *counters)
 		nic_load(&counters->got_bytes), nic_load(&counters->dropped));
 }
 
+/* Whoever spreads frames has none, and so nothing to tell. */
+static const struct nic_qp *frame_of(const struct nic *nic, const struct uv_qp *qp)
+{
+	static const struct nic_qp nothing;
+
+	return uv_qp_spreads(qp) ? &nothing : &nic->qp[qp->params.qpn & nic->qp_index_mask];
+}
+
 static void print_qp(const struct uv_object *obj, FILE *out)
 {
 	const struct uv_qp *qp = UV_CAST(const struct uv_qp, obj);
 	struct nic *nic = &obj->device->nic;
-	const struct nic_qp *frame = &nic->qp[qp->params.qpn & nic->qp_index_mask];
+	const struct nic_qp *frame = frame_of(nic, qp);
 
 	fprintf(out, "{\"qpn\": %u, \"type\": \"%s\", \"state\": \"%s\", \"pid\": %d",
 		qp->params.qpn, type_name(qp->params.type), state_name(nic_load(&frame->state)),

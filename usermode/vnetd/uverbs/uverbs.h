@@ -37,7 +37,12 @@ enum uv_limits {
 	UV_MAX_PD = 1 << 15,
 	UV_MAX_AH = 1 << 16,
 	UV_MAX_XRCD = 1 << 12,
+	/* Of work queues, to spread frames over. */
+	UV_MAX_TABLES = 1 << 10,
 	UV_COMP_VECTORS = 1,
+	/* Entries, and microseconds, that a completion event may wait for. */
+	UV_MAX_EVENT_COUNT = 0xffff,
+	UV_MAX_EVENT_PERIOD = 0xffff,
 	UV_PORTS = 1,
 	/* Of a shared receive queue that matches. */
 	UV_MAX_TAGS = 1024,
@@ -55,7 +60,8 @@ enum uv_limits {
 	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
 	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
 	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B | IB_UVERBS_DEVICE_XRC)
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B | IB_UVERBS_DEVICE_XRC |                              \
+	 IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING)
 
 struct uv_request;
 struct uv_events;
@@ -208,6 +214,48 @@ struct uv_qp {
 	struct uv_xrcd *xrcd;
 	struct uv_target *target;
 	struct uv_qp *next_opened;
+	/*
+	 * Where it only spreads frames over work queues: which, and how. The NIC knows
+	 * that by flows alone; when it ends, the grace period that it waits for.
+	 */
+	struct uv_table *table;
+	struct uv_block *spread;
+	struct nic_rss rss;
+	bool leaves;
+	u32 grace;
+};
+
+/* A work queue, which the NIC has as a queue pair that only receives. */
+struct uv_wq {
+	struct uv_object obj;
+	struct uv_pd *pd;
+	struct uv_cq *cq;
+	/* Nobody posts to it. */
+	struct uv_block *sq;
+	struct uv_block *rq;
+	struct nic_qp_params params;
+};
+
+/* An indirection table: work queues, a power of two of them. */
+struct uv_table {
+	struct uv_object obj;
+	u32 number;
+	u32 log_size;
+	struct uv_wq *wq[1 << NIC_MAX_RSS_LOG];
+};
+
+struct uv_flow_counters {
+	struct uv_object obj;
+	u32 index;
+};
+
+struct uv_flow {
+	struct uv_object obj;
+	struct uv_qp *qp;
+	/* NULL: it has none. */
+	struct uv_flow_counters *counters;
+	u32 index;
+	struct nic_flow params;
 };
 
 /* Device memory. */
@@ -438,6 +486,7 @@ void uv_events_closed(struct uv_events *events);
 int uv_create_cq(struct uv_request *req);
 int uv_ex_create_cq(struct uv_request *req);
 int uv_resize_cq(struct uv_request *req);
+int uv_modify_cq(struct uv_request *req);
 int uv_destroy_cq(struct uv_request *req);
 int uv_ioctl_create_cq(struct uv_request *req);
 int uv_ioctl_destroy_cq(struct uv_request *req);
@@ -487,6 +536,49 @@ int uv_post_send(struct uv_request *req);
 int uv_ioctl_create_qp(struct uv_request *req);
 int uv_ioctl_destroy_qp(struct uv_request *req);
 
+/* -- rss.c: queue pairs that spread frames over work queues */
+
+static inline bool uv_qp_spreads(const struct uv_qp *qp)
+{
+	return qp->table;
+}
+
+/* How, by the provider's part of the request. */
+int uv_rss_get(struct uv_request *req, struct nic_rss *rss);
+int uv_rss_new(struct uv_request *req, struct uv_qp *qp, struct uv_table *table,
+	       const struct nic_rss *rss);
+int uv_rss_start(struct uv_qp *qp);
+int uv_rss_stop(struct uv_qp *qp);
+void uv_rss_release(struct uv_qp *qp);
+
+/* -- wq.c */
+int uv_create_wq(struct uv_request *req);
+int uv_modify_wq(struct uv_request *req);
+int uv_destroy_wq(struct uv_request *req);
+int uv_ioctl_create_wq(struct uv_request *req);
+int uv_ioctl_destroy_wq(struct uv_request *req);
+
+/* -- table.c */
+int uv_create_table(struct uv_request *req);
+int uv_destroy_table(struct uv_request *req);
+int uv_ioctl_destroy_table(struct uv_request *req);
+
+/* -- flow.c */
+int uv_create_flow(struct uv_request *req);
+int uv_destroy_flow(struct uv_request *req);
+int uv_ioctl_destroy_flow(struct uv_request *req);
+
+/* -- flow_spec.c */
+
+/* What a flow's specifications come to; -EINVAL, -EOPNOTSUPP. */
+int uv_flow_read_specs(struct uv_request *req, const u8 *specs, u32 length, u32 count,
+		       struct uv_flow *flow);
+
+/* -- flow_counters.c */
+int uv_ioctl_create_counters(struct uv_request *req);
+int uv_ioctl_destroy_counters(struct uv_request *req);
+int uv_ioctl_read_counters(struct uv_request *req);
+
 /* -- mcast.c */
 int uv_attach_mcast(struct uv_request *req);
 int uv_detach_mcast(struct uv_request *req);
@@ -525,6 +617,9 @@ void uv_ring_info(const struct uv_block *block, u32 entries, u32 stride_shift,
 		  struct vnet_ring_info *info);
 /* Exponent of the smallest power of two that is not below n. */
 u32 uv_ceil_log2(u32 n);
+
+/* Whatever is sent and received beside the transports asks for this right (-EPERM). */
+int uv_check_raw(const struct uv_request *req);
 
 /* Slots of send and receive queues: their size, and what one of that size holds. */
 u32 uv_send_stride_shift(u32 sges, u32 inline_data);

@@ -45,6 +45,10 @@ VNET_COMPAT_CMD(ibv_open_qp, ib_uverbs_open_qp);
 VNET_COMPAT_CMD(ibv_query_qp, ib_uverbs_query_qp);
 VNET_COMPAT_CMD(ibv_modify_qp, ib_uverbs_modify_qp);
 VNET_COMPAT_CMD_EX(ibv_create_cq_ex, ib_uverbs_ex_create_cq);
+VNET_COMPAT_CMD_EX(ibv_modify_cq, ib_uverbs_ex_modify_cq);
 VNET_COMPAT_CMD_EX(ibv_create_qp_ex, ib_uverbs_ex_create_qp);
+VNET_COMPAT_CMD_EX(ibv_modify_qp_ex, ib_uverbs_ex_modify_qp);
+VNET_COMPAT_CMD_EX(ibv_create_wq, ib_uverbs_ex_create_wq);
+VNET_COMPAT_CMD_EX(ibv_modify_wq, ib_uverbs_ex_modify_wq);
 
 #endif /* VNET_COMPAT_KERN_ABI_H */

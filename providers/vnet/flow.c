@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Flows of Ethernet frames, and the counters that they may have.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "vnet.h"
+
+/* -------------------------------------------------------------------- flows */
+
+/* The specifications stand behind the attributes; each says its size. */
+static const struct ibv_flow_spec *first_spec(const struct ibv_flow_attr *attr)
+{
+	return (const struct ibv_flow_spec *)(attr + 1);
+}
+
+static const struct ibv_flow_spec *next_spec(const struct ibv_flow_spec *spec)
+{
+	return (const struct ibv_flow_spec *)((const uint8_t *)spec + spec->hdr.size);
+}
+
+/* 0 or an errno value; the counters that the flow names, if it does. */
+static int find_counters(const struct ibv_qp *qp, const struct ibv_flow_attr *attr,
+			 struct vnet_counters **counters)
+{
+	const struct ibv_flow_spec *spec = first_spec(attr);
+	unsigned int i;
+
+	*counters = NULL;
+	for (i = 0; i < attr->num_of_specs; i++, spec = next_spec(spec)) {
+		if (spec->hdr.size < sizeof(spec->hdr))
+			return EINVAL;
+		if (spec->hdr.type != IBV_FLOW_SPEC_ACTION_COUNT)
+			continue;
+		if (*counters || !spec->flow_count.counters ||
+		    spec->flow_count.counters->context != qp->context)
+			return EINVAL;
+		*counters = to_vcounters(spec->flow_count.counters);
+	}
+	return 0;
+}
+
+static void count_flow(struct vnet_counters *counters, int change)
+{
+	if (!counters)
+		return;
+	pthread_mutex_lock(&counters->mutex);
+	counters->flows += (uint32_t)change;
+	pthread_mutex_unlock(&counters->mutex);
+}
+
+struct ibv_flow *vnet_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+	struct vnet_counters *counters;
+	struct vnet_flow *flow;
+	int ret;
+
+	ret = check_comp_mask(attr->comp_mask, 0) ? find_counters(qp, attr, &counters) : EOPNOTSUPP;
+	if (ret)
+		goto err;
+	flow = calloc(1, sizeof(*flow));
+	if (!flow)
+		return NULL;
+	ret = ibv_cmd_create_flow(qp, &flow->ibv_flow, attr, NULL, 0);
+	if (ret)
+		goto err_free;
+	flow->counters = counters;
+	count_flow(counters, 1);
+	return &flow->ibv_flow;
+
+err_free:
+	free(flow);
+err:
+	errno = ret;
+	return NULL;
+}
+
+int vnet_destroy_flow(struct ibv_flow *ibflow)
+{
+	struct vnet_flow *flow = to_vflow(ibflow);
+	int ret;
+
+	ret = ibv_cmd_destroy_flow(ibflow);
+	if (ret)
+		return ret;
+	count_flow(flow->counters, -1);
+	free(flow);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- counters */
+
+struct ibv_counters *vnet_create_counters(struct ibv_context *context,
+					  struct ibv_counters_init_attr *attr)
+{
+	struct vnet_counters *counters;
+	int ret;
+
+	counters = calloc(1, sizeof(*counters));
+	if (!counters)
+		return NULL;
+	pthread_mutex_init(&counters->mutex, NULL);
+	ret = ibv_cmd_create_counters(context, attr, &counters->vcounters, NULL);
+	if (!ret)
+		return &counters->vcounters.counters;
+	pthread_mutex_destroy(&counters->mutex);
+	free(counters);
+	errno = ret;
+	return NULL;
+}
+
+int vnet_destroy_counters(struct ibv_counters *ibcounters)
+{
+	struct vnet_counters *counters = to_vcounters(ibcounters);
+	int ret;
+
+	ret = ibv_cmd_destroy_counters(&counters->vcounters);
+	if (ret)
+		return ret;
+	pthread_mutex_destroy(&counters->mutex);
+	free(counters->point);
+	free(counters);
+	return 0;
+}
+
+/* 0 or an errno value; the mutex is held. */
+static int add_point(struct vnet_counters *counters, const struct ibv_counter_attach_attr *attr)
+{
+	struct vnet_counter_point *point;
+
+	/* What is counted already cannot be read elsewhere. */
+	if (counters->flows)
+		return EBUSY;
+	point = realloc(counters->point, (counters->points + 1) * sizeof(*point));
+	if (!point)
+		return ENOMEM;
+	counters->point = point;
+	point[counters->points++] = (struct vnet_counter_point){
+		.index = attr->index,
+		.counts = attr->counter_desc == IBV_COUNTER_PACKETS ? VNET_COUNTER_PACKETS :
+								      VNET_COUNTER_BYTES,
+	};
+	return 0;
+}
+
+int vnet_attach_counters_point_flow(struct ibv_counters *ibcounters,
+				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
+{
+	struct vnet_counters *counters = to_vcounters(ibcounters);
+	int ret;
+
+	/* A flow names its counters when it is made. */
+	if (flow || !check_comp_mask(attr->comp_mask, 0))
+		return EOPNOTSUPP;
+	if (attr->counter_desc != IBV_COUNTER_PACKETS && attr->counter_desc != IBV_COUNTER_BYTES)
+		return EOPNOTSUPP;
+	pthread_mutex_lock(&counters->mutex);
+	ret = add_point(counters, attr);
+	pthread_mutex_unlock(&counters->mutex);
+	return ret;
+}
+
+int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32_t nvalues,
+		       uint32_t flags)
+{
+	struct vnet_counters *counters = to_vcounters(ibcounters);
+	uint64_t counted[VNET_COUNTERS] = {};
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < counters->points; i++)
+		if (counters->point[i].index >= nvalues)
+			return EINVAL;
+	ret = ibv_cmd_read_counters(&counters->vcounters, counted, VNET_COUNTERS, flags, NULL);
+	if (ret)
+		return ret;
+	for (i = 0; i < counters->points; i++)
+		values[counters->point[i].index] = counted[counters->point[i].counts];
+	return 0;
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Ethernet frames: what they are, whose flows they belong to, and how they are spread. */
+#include <string.h>
+
+#include "nic_internal.h"
+#include "world.h"
+
+#define FRAME 50000u
+#define LENGTH 100u
+
+static struct cq *cq[2];
+
+static struct qp *make_raw(u32 i)
+{
+	const struct nic_qp_attr attr = { .port = 1 };
+	struct qp *qp;
+
+	if (!cq[i])
+		cq[i] = make_cq(&w.p[i], 256, 0);
+	qp = make_qp(&w.p[i], NIC_QPT_RAW_PACKET, cq[i], cq[i]);
+	assert_int_equal(modify(qp, &attr, M_STATE | M_PORT, NIC_QPS_INIT), NIC_OK);
+	assert_int_equal(modify(qp, &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
+	assert_int_equal(modify(qp, &attr, M_STATE, NIC_QPS_RTS), NIC_OK);
+	return qp;
+}
+
+static void set_stage(void)
+{
+	memset(cq, 0, sizeof(cq));
+}
+
+static void post_one(struct qp *qp, u64 wr_id)
+{
+	struct sge to = sge(qp->p, wr_id * 256, 256);
+
+	post_recv(qp, wr_id, &to, 1);
+}
+
+/* A frame of IPv4 and UDP, to this MAC address (its last byte) and port. */
+static void make_frame(u8 mac, u8 first, u16 port)
+{
+	static const u8 head[] = {
+		0,    2, 3,    4, 5,   0,   0x24, 0x8a, 7,    0xa5, 0x28, 0xc8,
+		0x08, 0, 0x45, 0, 0,   86,  0,    0,    0x40, 0,    64,   17,
+		0,    0, 66,   9, 149, 187, 161,  142,  100,  80,   0x0a, 0xea,
+	};
+	u8 *frame = mem(&w.p[0], FRAME);
+
+	memset(frame, 0x11, LENGTH);
+	memcpy(frame, head, sizeof(head));
+	frame[0] = first;
+	frame[5] = mac;
+	frame[36] = (u8)(port >> 8);
+	frame[37] = (u8)port;
+}
+
+static void send_frame(struct qp *qp, u32 length)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 77);
+	struct sge from = sge(qp->p, FRAME, length);
+
+	wqe.flags = VNET_WR_SIGNALED;
+	send_one(qp, &wqe, &from);
+}
+
+/* The flow of these frames: by the last byte of the address, if that is not 0. */
+static void make_flow(u32 index, const struct qp *qp, u8 type, u16 priority, u8 mac, u8 flags)
+{
+	struct nic_flow flow = {
+		.type = type, .flags = flags, .priority = priority, .qpn = qp->qpn, .counter = index
+	};
+
+	flow.value.dst_mac[5] = mac;
+	flow.mask.dst_mac[5] = mac ? 0xff : 0;
+	assert_int_equal(nic_flow_create(&w.agent, index, &flow), NIC_OK);
+}
+
+static u64 counted(u32 index)
+{
+	struct nic_flow_counter count;
+
+	assert_int_equal(nic_flow_counter_read(&w.agent, index, &count), NIC_OK);
+	assert_int_equal(count.bytes, count.packets * LENGTH);
+	return count.packets;
+}
+
+static void to_its_flow(void **state)
+{
+	struct qp *from, *to;
+	struct wc wc;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	to = make_raw(1);
+	make_frame(9, 0, 1766);
+	post_one(to, 1);
+	send_frame(from, LENGTH);
+	expect(cq[0], 77, VNET_WC_SUCCESS);
+	expect_none(cq[1]);
+	assert_int_equal(w.agent.hdr->counters.drop_no_flow, 1);
+
+	make_flow(0, to, NIC_FLOW_NORMAL, 0, 9, 0);
+	send_frame(from, LENGTH);
+	expect(cq[0], 77, VNET_WC_SUCCESS);
+	wc = expect(cq[1], 1, VNET_WC_SUCCESS);
+	assert_int_equal(wc.byte_len, LENGTH);
+	assert_int_equal(wc.flags, 0);
+	assert_int_equal(wc.src_qp, from->qpn);
+	assert_memory_equal(mem(&w.p[1], 256), mem(&w.p[0], FRAME), LENGTH);
+	assert_int_equal(counted(0), 1);
+
+	make_frame(8, 0, 1766);
+	send_frame(from, LENGTH);
+	expect(cq[0], 77, VNET_WC_SUCCESS);
+	assert_int_equal(w.agent.hdr->counters.drop_no_flow, 2);
+	assert_int_equal(nic_flow_destroy(&w.agent, 0), NIC_OK);
+	assert_int_equal(w.agent.hdr->flow[0].qpn, 0);
+}
+
+static void lengths(void **state)
+{
+	static const struct {
+		u32 length;
+		u32 status;
+	} cases[] = {
+		{ 0, VNET_WC_LOC_LEN_ERR },
+		{ 13, VNET_WC_LOC_LEN_ERR },
+		{ 14, VNET_WC_SUCCESS },
+		{ NIC_MAX_ETHER, VNET_WC_SUCCESS },
+		{ NIC_MAX_ETHER + 1, VNET_WC_LOC_LEN_ERR },
+	};
+	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 5);
+	struct qp *qp;
+	size_t i;
+
+	(void)state;
+	set_stage();
+	make_frame(1, 0, 1);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		qp = make_raw(0);
+		send_frame(qp, cases[i].length);
+		expect(cq[0], 77, cases[i].status);
+	}
+	qp = make_raw(0);
+	send_one(qp, &wqe, NULL);
+	expect(cq[0], 5, VNET_WC_LOC_QP_OP_ERR);
+}
+
+/* Whether this one got a frame; the sender's completion is taken. */
+static bool got(struct qp *qp, u64 wr_id)
+{
+	struct wc wc;
+
+	if (!poll(qp->rcq, &wc))
+		return false;
+	assert_int_equal(wc.wr_id, wr_id);
+	assert_int_equal(wc.status, VNET_WC_SUCCESS);
+	post_one(qp, wr_id);
+	return true;
+}
+
+static void send_quietly(struct qp *qp)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 78);
+	struct sge from = sge(qp->p, FRAME, LENGTH);
+
+	wqe.flags = 0;
+	send_one(qp, &wqe, &from);
+}
+
+static void who_comes_first(void **state)
+{
+	struct qp *from, *first, *second;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	first = make_raw(1);
+	cq[1] = NULL;
+	second = make_raw(1);
+	post_one(first, 1);
+	post_one(second, 2);
+	make_frame(9, 0, 1766);
+	make_flow(0, second, NIC_FLOW_NORMAL, 5, 9, 0);
+	make_flow(1, first, NIC_FLOW_NORMAL, 2, 0, 0);
+	send_quietly(from);
+	assert_true(got(first, 1) && !got(second, 2));
+	/* Of the same priority, both. */
+	make_flow(2, second, NIC_FLOW_NORMAL, 2, 9, 0);
+	send_quietly(from);
+	assert_true(got(first, 1) && got(second, 2));
+	nic_flow_destroy(&w.agent, 2);
+	/* Who does not trap lets later ones have it. */
+	nic_flow_destroy(&w.agent, 1);
+	make_flow(1, first, NIC_FLOW_NORMAL, 2, 0, NIC_FLOW_DONT_TRAP);
+	send_quietly(from);
+	assert_true(got(first, 1) && got(second, 2));
+	/* Who drops it traps it. */
+	make_flow(3, first, NIC_FLOW_NORMAL, 0, 9, NIC_FLOW_DROP);
+	send_quietly(from);
+	assert_true(!got(first, 1) && !got(second, 2));
+	assert_int_equal(counted(3), 1);
+}
+
+static void what_is_left_over(void **state)
+{
+	struct qp *from, *first, *second;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	first = make_raw(1);
+	cq[1] = NULL;
+	second = make_raw(1);
+	post_one(first, 1);
+	post_one(second, 2);
+	make_flow(0, first, NIC_FLOW_MC_DEFAULT, 0, 0, 0);
+	make_frame(9, 0, 1766);
+	send_quietly(from);
+	assert_true(!got(first, 1) && !got(second, 2));
+	make_frame(9, 1, 1766);
+	send_quietly(from);
+	assert_true(got(first, 1));
+	make_flow(1, second, NIC_FLOW_ALL_DEFAULT, 0, 0, 0);
+	make_frame(9, 0, 1766);
+	send_quietly(from);
+	assert_true(!got(first, 1) && got(second, 2));
+	/* Steered: it is nobody's by default. The sniffer has it all the same, once. */
+	make_flow(2, from, NIC_FLOW_NORMAL, 0, 9, 0);
+	make_flow(3, second, NIC_FLOW_SNIFFER, 0, 0, 0);
+	make_flow(4, second, NIC_FLOW_SNIFFER, 0, 0, 0);
+	post_one(from, 3);
+	send_quietly(from);
+	assert_true(!got(first, 1) && got(second, 2) && got(from, 3));
+	assert_false(got(second, 2));
+}
+
+static void no_wrong_flows(void **state)
+{
+	struct nic_flow flow = { .counter = NIC_NONE };
+	struct pair rc = make_pair(NIC_QPT_RC);
+	struct qp *qp;
+	u32 i;
+
+	(void)state;
+	set_stage();
+	qp = make_raw(0);
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.qpn = rc.a->qpn;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.qpn = qp->qpn;
+	assert_int_equal(nic_flow_create(&w.agent, NIC_MAX_FLOWS, &flow), NIC_EINVAL);
+	flow.type = NIC_FLOW_SNIFFER + 1;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.type = NIC_FLOW_NORMAL;
+	flow.flags = 4;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.flags = 0;
+	flow.counter = NIC_MAX_FLOW_COUNTERS;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.counter = NIC_NONE;
+	flow.rss = 1ull << 50;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
+	flow.rss = 0;
+	for (i = 0; i < NIC_MAX_FLOWS; i++)
+		assert_int_equal(nic_flow_create(&w.agent, i, &flow), NIC_OK);
+	assert_int_equal(nic_flow_create(&w.agent, 7, &flow), NIC_EINUSE);
+	assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_OK);
+	for (i = 0; i < NIC_MAX_FLOWS; i++)
+		assert_int_equal(w.agent.hdr->flow[i].qpn, 0);
+}
+
+/* ------------------------------------------------------------------ spreading */
+
+/* The key and the results that everybody verifies this hash with. */
+static void toeplitz(void **state)
+{
+	static const u8 secret[NIC_RSS_KEY] = {
+		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+		0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+		0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+	};
+	struct nic_frame_key key = { .src_ip = { 66, 9, 149, 187 },
+				     .dst_ip = { 161, 142, 100, 80 },
+				     .src_port = { 2794 >> 8, 2794 & 255 },
+				     .dst_port = { 1766 >> 8, 1766 & 255 },
+				     .layers = NIC_LAYER_IPV4 | NIC_LAYER_TCP };
+	struct nic_rss rss = { .fields = NIC_RSS_SRC_IPV4 | NIC_RSS_DST_IPV4, .log_size = 7 };
+	u32 i;
+
+	(void)state;
+	memcpy(rss.key, secret, sizeof(secret));
+	for (i = 0; i < 128; i++)
+		rss.wqn[i] = i;
+	assert_int_equal(nic_rss_wqn(&rss, &key), 0x323e8fc2u & 127);
+	rss.fields |= NIC_RSS_SRC_PORT_TCP | NIC_RSS_DST_PORT_TCP;
+	assert_int_equal(nic_rss_wqn(&rss, &key), 0x51ccc178u & 127);
+	/* What a frame does not have does not count. */
+	key.layers = NIC_LAYER_IPV4 | NIC_LAYER_UDP;
+	assert_int_equal(nic_rss_wqn(&rss, &key), 0x323e8fc2u & 127);
+	key.layers = NIC_LAYER_IPV6;
+	assert_int_equal(nic_rss_wqn(&rss, &key), 0);
+}
+
+static void spread(void **state)
+{
+	struct nic_flow flow = { .counter = NIC_NONE, .qpn = 0x777777 };
+	struct nic_rss rss = { .fields = NIC_RSS_DST_PORT_UDP, .log_size = 1 };
+	const struct nic_qp_attr attr = { .port = 0 };
+	struct qp *from, *to[2];
+	u32 i, frames[2] = { 0, 0 };
+	u16 port;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	cq[1] = make_cq(&w.p[1], 256, 0);
+	for (i = 0; i < 2; i++) {
+		to[i] = make_qp(&w.p[1], NIC_QPT_WQ, cq[1], cq[1]);
+		rss.wqn[i] = to[i]->qpn;
+		/* Not ready: what is for it is lost. */
+		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTS), NIC_EINVAL);
+	}
+	for (i = 0; i < NIC_RSS_KEY; i++)
+		rss.key[i] = (u8)(i * 37 + 1);
+	flow.rss = queue_alloc(sizeof(rss));
+	assert_int_equal(nic_rss_create(&w.agent, flow.rss, &rss), NIC_OK);
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
+	make_frame(9, 0, 1);
+	send_quietly(from);
+	expect_none(cq[1]);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
+	for (port = 0; port < 32; port++) {
+		struct wc wc;
+
+		post_one(to[0], 1);
+		post_one(to[1], 2);
+		make_frame(9, 0, port);
+		send_quietly(from);
+		assert_true(poll(cq[1], &wc));
+		assert_int_equal(wc.status, VNET_WC_SUCCESS);
+		assert_int_equal(wc.qp_num, to[wc.wr_id - 1]->qpn);
+		frames[wc.wr_id - 1]++;
+		assert_int_equal(modify(to[0], &attr, M_STATE, NIC_QPS_RESET), NIC_OK);
+		assert_int_equal(modify(to[1], &attr, M_STATE, NIC_QPS_RESET), NIC_OK);
+		to[0]->rq_prod = to[0]->rq.hdr->prod;
+		to[1]->rq_prod = to[1]->rq.hdr->prod;
+		assert_int_equal(modify(to[0], &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
+		assert_int_equal(modify(to[1], &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
+	}
+	assert_true(frames[0] > 4 && frames[1] > 4);
+	rss.log_size = 8;
+	assert_int_equal(nic_rss_create(&w.agent, flow.rss, &rss), NIC_EINVAL);
+	rss.log_size = 1;
+	rss.fields = 1 << 8;
+	assert_int_equal(nic_rss_create(&w.agent, flow.rss, &rss), NIC_EINVAL);
+	/* Receives of one that fails are flushed. */
+	post_one(to[0], 1);
+	assert_int_equal(modify(to[0], &attr, M_STATE, NIC_QPS_ERR), NIC_OK);
+	run_for(5 * MS);
+	expect(cq[1], 1, VNET_WC_WR_FLUSH_ERR);
+}
+
+/* A burst, and then no more than the limit allows. */
+static void rate_limit(void **state)
+{
+	struct nic_qp_attr attr = { .rate_limit = 800 };
+	struct qp *from;
+	struct wc wc;
+	u32 i, sent = 0;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	assert_int_equal(modify(from, &attr, M_RATE, NIC_QPS_RTS), NIC_OK);
+	make_frame(9, 0, 1);
+	/* 100 bytes are a millisecond each. */
+	for (i = 0; i < 10; i++)
+		send_frame(from, LENGTH);
+	while (poll(cq[0], &wc))
+		sent++;
+	assert_in_range(sent, 1, 3);
+	run_for(4 * MS);
+	while (poll(cq[0], &wc))
+		sent++;
+	assert_in_range(sent, 4, 8);
+	run_for(20 * MS);
+	while (poll(cq[0], &wc))
+		sent++;
+	assert_int_equal(sent, 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(to_its_flow),     TEST(lengths),
+		TEST(who_comes_first), TEST(what_is_left_over),
+		TEST(no_wrong_flows),  TEST(toeplitz),
+		TEST(spread),          TEST(rate_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
