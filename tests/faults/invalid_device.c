@@ -115,18 +115,42 @@ static void close_with_objects(void)
 
 /* ------------------------------------------------------ what there is none of */
 
+/* The kernel's device has none of these. */
+static void work_queues(void)
+{
+	static const struct wrong wrong[] = {
+		WRONG(struct ibv_wq_init_attr, wq_type, 1, EINVAL),
+		WRONG(struct ibv_wq_init_attr, max_wr, 0, EINVAL),
+		WRONG(struct ibv_wq_init_attr, max_wr, UINT32_MAX, EINVAL),
+		WRONG(struct ibv_wq_init_attr, max_sge, UINT32_MAX, EINVAL),
+		WRONG(struct ibv_wq_init_attr, pd, 0, EINVAL),
+		WRONG(struct ibv_wq_init_attr, cq, 0, EINVAL),
+		WRONG(struct ibv_wq_init_attr, comp_mask, 1 << 9, EOPNOTSUPP),
+	};
+	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0 };
+	struct ibv_counters_init_attr counters = { .comp_mask = 1 };
+
+	if (in_kernel())
+		return;
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct ibv_wq_init_attr attr = {
+			.max_wr = 1, .max_sge = 1, .pd = bench.pd, .cq = bench.cq
+		};
+
+		spoil(&attr, &wrong[i]);
+		judge("create_wq", wrong[i].what, ERRNO_OF(ibv_create_wq(bench.context, &attr)),
+		      wrong[i].want);
+	}
+	judge("create_rwq_ind_table", "of nothing",
+	      ERRNO_OF(ibv_create_rwq_ind_table(bench.context, &table)), EINVAL);
+	judge("create_counters", "comp_mask",
+	      ERRNO_OF(ibv_create_counters(bench.context, &counters)), EOPNOTSUPP);
+}
+
 static void no_such_objects(void)
 {
-	struct ibv_wq_init_attr wq = { .max_wr = 1, .max_sge = 1, .pd = bench.pd, .cq = bench.cq };
-	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0 };
-	struct ibv_counters_init_attr counters = { .comp_mask = 0 };
 	struct ibv_flow_action_esp_attr esp = { .comp_mask = 0 };
 
-	judge("create_wq", "any", ERRNO_OF(ibv_create_wq(bench.context, &wq)), EOPNOTSUPP);
-	judge("create_rwq_ind_table", "any",
-	      ERRNO_OF(ibv_create_rwq_ind_table(bench.context, &table)), EOPNOTSUPP);
-	judge("create_counters", "any", ERRNO_OF(ibv_create_counters(bench.context, &counters)),
-	      EOPNOTSUPP);
 	judge("create_flow_action_esp", "any",
 	      ERRNO_OF(ibv_create_flow_action_esp(bench.context, &esp)), EOPNOTSUPP);
 	judge("alloc_null_mr", "any", ERRNO_OF(ibv_alloc_null_mr(bench.pd)), EOPNOTSUPP);
@@ -136,16 +160,22 @@ static void no_such_methods(void)
 {
 	struct ibv_modify_cq_attr modify = { .attr_mask = IBV_CQ_ATTR_MODERATE };
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
-	struct ibv_flow_attr flow = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow) };
+	struct ibv_flow_attr flow = { .type = IBV_FLOW_ATTR_NORMAL,
+				      .size = sizeof(flow),
+				      .port = 1 };
+	/* Of queue pairs that are not of raw packets, which are a privilege. */
+	int not_raw = in_kernel() ? EOPNOTSUPP : EINVAL, no_flow = geteuid() ? EPERM : not_raw;
 	struct ibv_sge sge = { .addr = (uintptr_t)bench.memory, .length = 8 };
 	int advise = in_kernel() ? EOPNOTSUPP : ENOENT;
 	struct ibv_ops_wr wr = { .opcode = IBV_WR_TAG_SYNC }, *bad;
 	struct ibv_ece ece = { .vendor_id = 0x1234 };
 
-	judge("modify_cq", "any", ibv_modify_cq(bench.cq, &modify), EOPNOTSUPP);
+	judge("modify_cq", "any", ibv_modify_cq(bench.cq, &modify), in_kernel() ? EOPNOTSUPP : 0);
+	modify.attr_mask = 0;
+	judge("modify_cq", "nothing", ibv_modify_cq(bench.cq, &modify), EOPNOTSUPP);
 	judge("modify_qp_rate_limit", "any", ibv_modify_qp_rate_limit(bench.other.qp, &limit),
-	      EOPNOTSUPP);
-	judge("create_flow", "any", ERRNO_OF(ibv_create_flow(bench.other.qp, &flow)), EOPNOTSUPP);
+	      not_raw);
+	judge("create_flow", "any", ERRNO_OF(ibv_create_flow(bench.other.qp, &flow)), no_flow);
 	judge("post_srq_ops", "no tags there", ibv_post_srq_ops(bench.srq, &wr, &bad), EINVAL);
 	CHECK(bad == &wr);
 	judge("advise_mr", "any",
@@ -163,6 +193,7 @@ void invalid_device(void)
 	import();
 	close_with_objects();
 	look_around("contexts");
+	work_queues();
 	no_such_objects();
 	no_such_methods();
 	look_around("what the device has not");

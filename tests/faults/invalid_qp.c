@@ -308,6 +308,14 @@ static void check_refused(const char *what, struct ibv_qp_attr *attr, int mask, 
 	CHECK_EQ(qp_side.qp->state, before.qp_state);
 }
 
+/* Others than the standard ones there are none, but for the rate of raw packets. */
+static int refusal_of(int bit)
+{
+	if (1 << bit == IBV_QP_RATE_LIMIT && !in_kernel())
+		return EINVAL;
+	return bit > 20 ? EOPNOTSUPP : EINVAL;
+}
+
 /* An attribute that is missing or has no place, one at a time. */
 static void check_attributes(const struct transition *t, size_t type)
 {
@@ -323,7 +331,7 @@ static void check_attributes(const struct transition *t, size_t type)
 		snprintf(what, sizeof(what), "%d to %d, type %d, attribute 1 << %d %s",
 			 (int)t->from, (int)t->to, types[type], bit,
 			 required & 1 << bit ? "missing" : "extra");
-		check_refused(what, &attr, mask, bit > 20 ? EOPNOTSUPP : EINVAL);
+		check_refused(what, &attr, mask, refusal_of(bit));
 	}
 }
 
@@ -340,7 +348,7 @@ static void check_attributes_alone(enum ibv_qp_state state, size_t type)
 			continue;
 		snprintf(what, sizeof(what), "in state %d, type %d, attribute 1 << %d alone",
 			 (int)state, types[type], bit);
-		check_refused(what, &attr, 1 << bit, bit > 20 ? EOPNOTSUPP : EINVAL);
+		check_refused(what, &attr, 1 << bit, refusal_of(bit));
 	}
 }
 
