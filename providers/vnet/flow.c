@@ -4,41 +4,53 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "vnet.h"
 
 /* -------------------------------------------------------------------- flows */
 
-/* The specifications stand behind the attributes; each says its size. */
-static const struct ibv_flow_spec *first_spec(const struct ibv_flow_attr *attr)
+/* The first members of every specification. */
+struct spec_header {
+	enum ibv_flow_spec_type type;
+	uint16_t size;
+};
+
+/* 0 or an errno value: counters that a specification names. */
+static int read_counters(const struct ibv_qp *qp, const uint8_t *spec,
+			 struct vnet_counters **counters)
 {
-	return (const struct ibv_flow_spec *)(attr + 1);
+	struct ibv_flow_spec_counter_action action;
+
+	memcpy(&action, spec, sizeof(action));
+	if (action.size < sizeof(action) || *counters || !action.counters ||
+	    action.counters->context != qp->context)
+		return EINVAL;
+	*counters = to_vcounters(action.counters);
+	return 0;
 }
 
-static const struct ibv_flow_spec *next_spec(const struct ibv_flow_spec *spec)
-{
-	return (const struct ibv_flow_spec *)((const uint8_t *)spec + spec->hdr.size);
-}
-
-/* 0 or an errno value; the counters that the flow names, if it does. */
+/*
+ * 0 or an errno value; the counters that the flow names, if it does. The specifications
+ * stand behind the attributes, wherever that is; each says its size.
+ */
 static int find_counters(const struct ibv_qp *qp, const struct ibv_flow_attr *attr,
 			 struct vnet_counters **counters)
 {
-	const struct ibv_flow_spec *spec = first_spec(attr);
+	const uint8_t *spec = (const uint8_t *)attr + sizeof(*attr);
+	struct spec_header header;
 	unsigned int i;
+	int ret = 0;
 
 	*counters = NULL;
-	for (i = 0; i < attr->num_of_specs; i++, spec = next_spec(spec)) {
-		if (spec->hdr.size < sizeof(spec->hdr))
+	for (i = 0; i < attr->num_of_specs && !ret; i++, spec += header.size) {
+		memcpy(&header, spec, sizeof(header));
+		if (header.size < sizeof(header))
 			return EINVAL;
-		if (spec->hdr.type != IBV_FLOW_SPEC_ACTION_COUNT)
-			continue;
-		if (*counters || !spec->flow_count.counters ||
-		    spec->flow_count.counters->context != qp->context)
-			return EINVAL;
-		*counters = to_vcounters(spec->flow_count.counters);
+		if (header.type == IBV_FLOW_SPEC_ACTION_COUNT)
+			ret = read_counters(qp, spec, counters);
 	}
-	return 0;
+	return ret;
 }
 
 static void count_flow(struct vnet_counters *counters, int change)
