@@ -53,6 +53,7 @@ enum vnet_doorbell_ioctls {
 	VNET_DOORBELL_SRQ_RECV = 0x7602,
 	/* The doorbell page was written, and the NIC processor sleeps. */
 	VNET_DOORBELL_WAKE = 0x7603,
+	VNET_DOORBELL_CQ = 0x7604,
 };
 
 #define VNET_DOORBELL_WORDS 128

@@ -431,6 +431,8 @@ struct vnet_gate {
 	 * are done, unless a sender is inside just now.
 	 */
 	void (*tag_doorbell)(__u64 cookie, __u32 srqn);
+	/* "Completion queue cqn is armed for entries that it has already": an event. */
+	void (*cq_doorbell)(__u64 cookie, __u32 cqn);
 };
 #endif
 

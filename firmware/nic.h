@@ -263,6 +263,8 @@ void nic_send_doorbell(struct nic *nic, u32 qpn);
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
 /* "This SRQ has new tag operations", or may still have them. */
 void nic_tm_doorbell(struct nic *nic, u32 srqn);
+/* "This CQ is armed", for whatever entry, "and has unpolled ones": they make the event. */
+void nic_cq_doorbell(struct nic *nic, u32 cqn);
 /* A process polled an empty CQ: run what waits of its own QPs. */
 void nic_idle(struct nic *nic);
 /* The process could not place a payload (vnet_cqe.payload_len): QP to error. */

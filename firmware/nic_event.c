@@ -284,6 +284,26 @@ enum nic_result nic_cq_moderate(struct nic *nic, u32 cqn, u32 count, u32 period)
 	return NIC_OK;
 }
 
+/*
+ * The channel's lock is held for an instant; whoever has it longer was stopped, or
+ * died, and whoever waits for the event does so as if the entry had come too early.
+ */
+#define NIC_CQ_DOORBELL_TRIES 100
+
+void nic_cq_doorbell(struct nic *nic, u32 cqn)
+{
+	struct nic_cq *cq = nic_find_cq(nic, cqn);
+	const struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
+	int i;
+
+	/* Numbers are the process' word: no event without an entry. */
+	if (!ring || nic_load(&ring->prod) == nic_load(&ring->cons))
+		return;
+	for (i = 0; i < NIC_CQ_DOORBELL_TRIES; i++)
+		if (nic_cq_notify(nic, cq, false))
+			return;
+}
+
 enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 				 void (*drain)(void *arg), void *arg)
 {

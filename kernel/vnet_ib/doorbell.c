@@ -63,6 +63,12 @@ static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsig
 	case VNET_DOORBELL_SRQ_RECV:
 		vnet_ring_recv(dev, view, num, cmd == VNET_DOORBELL_SRQ_RECV);
 		return 0;
+	case VNET_DOORBELL_CQ:
+		vnet_enter();
+		nic_cq_doorbell(&view->nic, num);
+		vnet_leave();
+		vnet_tell(dev);
+		return 0;
 	case VNET_DOORBELL_WAKE:
 		plat_kick(&view->nic);
 		return 0;

@@ -246,6 +246,28 @@ int vnet_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
+/* The program was told that there are entries, and is to poll. */
+void vnet_cq_event(struct ibv_cq *ibcq)
+{
+	__atomic_store_n(&to_vcq(ibcq)->seen_empty, false, __ATOMIC_RELAXED);
+}
+
+/*
+ * An entry came between the poll that found none and the arming. By the letter, it
+ * makes no event, and the program is to poll once more; adapters make one, and
+ * programs rely on it (UCX polls, arms and sleeps).
+ */
+static void tell_of_unpolled(const struct vnet_cq *cq)
+{
+	const struct vnet_context *ctx = to_vctx(cq->vcq.cq.context);
+	const struct vnet_cqe *cqe = &cq->slots[cq->cons & cq->mask];
+
+	if (!ctx->gate.cq_doorbell || !__atomic_load_n(&cq->seen_empty, __ATOMIC_RELAXED))
+		return;
+	if (__atomic_load_n(&cqe->seq, __ATOMIC_RELAXED) == cq->cons + 1)
+		ctx->gate.cq_doorbell(cq->cookie, cq->cqn);
+}
+
 /*
  * The full barrier pairs with the NIC's, which stores an entry's seq, has a
  * barrier, and then looks at arm: either it sees the CQ armed and makes an
@@ -264,6 +286,8 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	else
 		__atomic_exchange_n(&cq->ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!solicited_only)
+		tell_of_unpolled(cq);
 	vnet_unlock(&cq->lock);
 	return 0;
 }

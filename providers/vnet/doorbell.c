@@ -53,6 +53,11 @@ static void trap_recv(__u64 cookie, uint32_t num, int is_srq)
 	trap(cookie, is_srq ? VNET_DOORBELL_SRQ_RECV : VNET_DOORBELL_RECV, num);
 }
 
+static void trap_cq(__u64 cookie, uint32_t cqn)
+{
+	trap(cookie, VNET_DOORBELL_CQ, cqn);
+}
+
 /*
  * The read-modify-writes are full barriers: either the NIC processor finds the
  * bits in its last look before it sleeps, or we find that it needs waking.
@@ -87,6 +92,7 @@ void vnet_doorbell_init(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->gate_cookie = (uintptr_t)ctx;
 	ctx->gate.send_doorbell = trap_send;
 	ctx->gate.recv_doorbell = trap_recv;
+	ctx->gate.cq_doorbell = trap_cq;
 	if (way != WAY_PAGE || !(resp->caps & VNET_UCONTEXT_CAP_DOORBELL_PAGE))
 		return;
 	ctx->doorbell_page = map_page(ctx, resp->doorbell_page);

@@ -86,8 +86,11 @@ static inline void begin(struct vnet_cq *cq)
 	vnet_lock(&cq->lock);
 }
 
-static inline void idle(const struct vnet_cq *cq)
+static inline void idle(struct vnet_cq *cq)
 {
+	/* By any thread: it is a hint. */
+	if (!__atomic_load_n(&cq->seen_empty, __ATOMIC_RELAXED))
+		__atomic_store_n(&cq->seen_empty, true, __ATOMIC_RELAXED);
 	if (cq->idle)
 		cq->idle(cq->cookie, cq->cqn);
 }

@@ -255,6 +255,7 @@ static const struct verbs_context_ops context_ops = {
 	.reg_dm_mr = vnet_reg_dm_mr,
 	.reg_mr = vnet_reg_mr,
 	.req_notify_cq = vnet_req_notify_cq,
+	.cq_event = vnet_cq_event,
 	.rereg_mr = vnet_rereg_mr,
 	.resize_cq = vnet_resize_cq,
 	.unimport_dm = vnet_unimport_dm,

@@ -101,6 +101,8 @@ struct vnet_cq {
 	uint32_t cqn;
 	/* An overrun loses the oldest entries, and nothing else. */
 	bool ignores_overrun;
+	/* It was polled empty after its last event. */
+	bool seen_empty;
 	/* Polled last by; kept only where the lock is skipped. */
 	pthread_t poller;
 
@@ -313,6 +315,7 @@ int vnet_resize_cq(struct ibv_cq *ibcq, int cqe);
 int vnet_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int vnet_destroy_cq(struct ibv_cq *ibcq);
 int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void vnet_cq_event(struct ibv_cq *ibcq);
 
 /* -- poll.c: taking completions */
 

@@ -67,6 +67,23 @@ static void reading(void)
 	pair_end(&pair);
 }
 
+/* As programs do that poll until there is nothing, arm, and sleep. */
+static void arming_late(void)
+{
+	struct pair pair;
+	struct ibv_wc wc;
+	int fd;
+
+	pair_make(&pair);
+	fd = pair.channel->fd;
+	EXPECT(!ibv_poll_cq(pair.cq, 1, &wc));
+	pair_post(&pair, 100);
+	EXPECT(!readable(fd));
+	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
+	EXPECT(readable(fd));
+	pair_end(&pair);
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -203,6 +220,7 @@ static void asynchronous(void)
 int main(void)
 {
 	reading();
+	arming_late();
 	interruption();
 	destroyed(0);
 	destroyed(1);

@@ -45,6 +45,13 @@ static void idle(__u64 cookie, __u32 cqn)
 	__atomic_fetch_add(&agent.idles, 1, __ATOMIC_RELAXED);
 }
 
+static void cq_doorbell(__u64 cookie, __u32 cqn)
+{
+	assert_int_equal(cookie, FAKE_COOKIE);
+	assert_int_equal(cqn, FAKE_CQN);
+	agent.cq_doorbells++;
+}
+
 static int copy(__u64 cookie, void *dst, const void *src, __u32 len)
 {
 	assert_int_equal(cookie, FAKE_COOKIE);
@@ -167,6 +174,7 @@ static void introduce(struct vnet_alloc_ucontext_resp *resp)
 		.idle = idle,
 		.copy = copy,
 		.recv_fault = recv_fault,
+		.cq_doorbell = cq_doorbell,
 	};
 	*resp = (struct vnet_alloc_ucontext_resp){
 		.hw_version = agent.hw_version,

@@ -35,6 +35,7 @@ struct fake_agent {
 
 	/* What the provider did. */
 	unsigned int send_doorbells;
+	unsigned int cq_doorbells;
 	unsigned int recv_doorbells;
 	unsigned int idles;
 	unsigned int copies;

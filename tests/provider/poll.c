@@ -288,6 +288,31 @@ static void arming(void **state)
 	fake_end_cq(cq);
 }
 
+/* Of entries that came after the queue was seen empty, and that no event told of. */
+static void arming_tells_of_entries(void **state)
+{
+	struct ibv_cq *cq = fake_cq(*state);
+	struct ibv_wc wc;
+
+	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 1 });
+	assert_int_equal(fake_ops->req_notify_cq(cq, 0), 0);
+	assert_int_equal(agent.cq_doorbells, 0);
+	assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 1);
+	assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 0);
+	assert_int_equal(fake_ops->req_notify_cq(cq, 0), 0);
+	assert_int_equal(agent.cq_doorbells, 0);
+
+	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 2 });
+	assert_int_equal(fake_ops->req_notify_cq(cq, 1), 0);
+	assert_int_equal(agent.cq_doorbells, 0);
+	assert_int_equal(fake_ops->req_notify_cq(cq, 0), 0);
+	assert_int_equal(agent.cq_doorbells, 1);
+	fake_ops->cq_event(cq);
+	assert_int_equal(fake_ops->req_notify_cq(cq, 0), 0);
+	assert_int_equal(agent.cq_doorbells, 1);
+	fake_end_cq(cq);
+}
+
 static void a_queue_pair_takes_its_completions_along(void **state)
 {
 	struct ibv_pd *pd = fake_pd(*state);
@@ -436,6 +461,7 @@ int main(void)
 		TEST(extended_polling),
 		TEST(queues_that_cannot_be),
 		TEST(arming),
+		TEST(arming_tells_of_entries),
 		TEST(a_queue_pair_takes_its_completions_along),
 		TEST(a_region_gets_what_is_on_its_way),
 		TEST(another_thread_keeps_off),

@@ -46,6 +46,14 @@ static void gate_tag_doorbell(u64 cookie, u32 srqn)
 		nic_tm_doorbell(&cn->nic, srqn);
 }
 
+static void gate_cq_doorbell(u64 cookie, u32 cqn)
+{
+	struct client_nic *cn = client_nic(cookie);
+
+	if (!cn->foreign)
+		nic_cq_doorbell(&cn->nic, cqn);
+}
+
 /* Again and again: a queue pair may have been locked by a peer at first. */
 static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
 {
@@ -123,4 +131,5 @@ const struct vnet_gate gate = {
 	.recv_fault = gate_recv_fault,
 	.ring = gate_ring,
 	.tag_doorbell = gate_tag_doorbell,
+	.cq_doorbell = gate_cq_doorbell,
 };
