@@ -45,6 +45,8 @@ static u32 nic_flow_owner(const struct nic_flow *flow, const struct nic_frame_ke
 /* What a frame belongs to by its flows: those that fit, and who comes first. */
 struct nic_flow_judgement {
 	u32 owner[NIC_MAX_FLOWS];
+	/* Flows that were looked at: there may be more since. */
+	u32 high;
 	/* Of the first normal flow that keeps the frame from later ones. */
 	u32 trapped_at;
 	/* Some normal flow fits. */
@@ -56,9 +58,10 @@ static void nic_flow_look(const struct nic *nic, const struct nic_frame_key *key
 {
 	u32 i;
 
+	judge->high = nic_flow_high(nic);
 	judge->trapped_at = NIC_NO_PRIORITY;
 	judge->steered = false;
-	for (i = 0; i < nic_flow_high(nic); i++) {
+	for (i = 0; i < judge->high; i++) {
 		const struct nic_flow *flow = &nic->hdr->flow[i];
 
 		judge->owner[i] = nic_flow_owner(flow, key);
@@ -103,11 +106,11 @@ static bool nic_flow_has(const struct nic_flow_set *set, const struct nic_flow_j
 void nic_flow_find(const struct nic *nic, const struct nic_frame_key *key, struct nic_flow_set *set)
 {
 	struct nic_flow_judgement judge;
-	u32 i, high = nic_flow_high(nic);
+	u32 i;
 
 	memset(set, 0, sizeof(*set));
 	nic_flow_look(nic, key, &judge);
-	for (i = 0; i < high; i++) {
+	for (i = 0; i < judge.high; i++) {
 		if (!judge.owner[i] || !nic_flow_counts(&nic->hdr->flow[i], key, &judge) ||
 		    nic_flow_has(set, &judge, i))
 			continue;
