@@ -1,0 +1,115 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In a guest: the kernel's own nvme-rdma to its own nvmet-rdma over vnet0: a file system
+# on it, what was written is what is read, by fio as well; it is disconnected under load,
+# and its device deleted under load.
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+set_up
+ADDRESS=192.168.77.1
+TARGET=/sys/kernel/config/nvmet
+HOST=00000000-0000-0000-0000-000000000001
+SECONDS_OF_LOAD=2
+[[ -z ${VNET_SOAK-} ]] || SECONDS_OF_LOAD=20
+
+die() {
+	echo "nvme: $*" >&2
+	rdma resource show >&2
+	exit 1
+}
+
+if ! modprobe -a nvmet-rdma nvme-rdma loop ext4 2>/dev/null || ! command -v fio mkfs.ext4 >/dev/null; then
+	echo "SKIP: no nvme-rdma in this kernel, or no fio or mkfs.ext4"
+	exit 77
+fi
+
+make_target() {
+	local loop
+
+	truncate -s 128M /dev/shm/disk && loop=$(losetup -f --show /dev/shm/disk) &&
+		mount -t configfs none /sys/kernel/config || return
+	mkdir "$TARGET/subsystems/vnet" "$TARGET/subsystems/vnet/namespaces/1" "$TARGET/ports/1" &&
+		echo 1 >"$TARGET/subsystems/vnet/attr_allow_any_host" &&
+		echo "$loop" >"$TARGET/subsystems/vnet/namespaces/1/device_path" &&
+		echo 1 >"$TARGET/subsystems/vnet/namespaces/1/enable"
+}
+
+listen() {
+	local port=$TARGET/ports/1
+
+	echo rdma >"$port/addr_trtype" && echo ipv4 >"$port/addr_adrfam" &&
+		echo "$ADDRESS" >"$port/addr_traddr" && echo 4420 >"$port/addr_trsvcid" &&
+		ln -s "$TARGET/subsystems/vnet" "$port/subsystems/vnet"
+}
+
+end_target() {
+	rm -f "$TARGET/ports/1/subsystems/vnet"
+	rmdir "$TARGET/ports/1" "$TARGET/subsystems/vnet/namespaces/1" "$TARGET/subsystems/vnet"
+	losetup -D
+	modprobe -r nvmet-rdma nvme-rdma
+}
+
+connect() {
+	echo "transport=rdma,traddr=$ADDRESS,trsvcid=4420,nqn=vnet,hostid=$HOST,queue_size=32,\
+hostnqn=nqn.2014-08.org.nvmexpress:uuid:$HOST,ctrl_loss_tmo=0,reconnect_delay=1" >/dev/nvme-fabrics || return
+	await 10 has_disk
+}
+
+has_disk() {
+	DISK=$(compgen -G '/dev/nvme[0-9]*n[0-9]*') && [[ -b $DISK ]]
+}
+
+has_no_disk() {
+	! has_disk
+}
+
+fio_on_disk() {	# OPTIONS...
+	fio --name=vnet --filename="$DISK" --size=8M --bs=16k --ioengine=libaio --iodepth=16 --direct=1 "$@" >/run/fio 2>&1
+}
+
+write_file() {
+	mkfs.ext4 -q -F "$DISK" && mkdir -p /run/disk && mount "$DISK" /run/disk &&
+		dd if=/dev/shm/data of=/run/disk/data bs=1M conv=fsync status=none &&
+		umount /run/disk && blockdev --flushbufs "$DISK" && mount "$DISK" /run/disk
+}
+
+# What was written by way of a file system, and what fio finds to be what it wrote.
+check_data() {
+	head -c 8M /dev/urandom >/dev/shm/data
+	write_file || die "no file system"
+	cmp /dev/shm/data /run/disk/data || die "what is read is not what was written"
+	umount /run/disk
+	fio_on_disk --rw=randrw --verify=crc32c --verify_fatal=1 || { cat /run/fio; die "fio finds errors"; }
+}
+
+start_load() {
+	fio_on_disk --rw=randwrite --time_based --runtime=600 &
+	load=$!
+	nap "$SECONDS_OF_LOAD"
+	kill -0 "$load" || { cat /run/fio; die "no load"; }
+}
+
+end_load() {
+	await 20 has_no_disk || die "the disk is still there"
+	wait "$load" && die "fio ends well though its disk went"
+}
+
+disconnect() {
+	echo 1 >"$(compgen -G '/sys/class/nvme/nvme*/delete_controller')"
+}
+
+{ make_target && listen && connect; } || die "no connection"
+timed_from=$SECONDS
+check_data
+echo "written and verified: $((SECONDS - timed_from)) s"
+start_load
+disconnect
+end_load
+connect || die "no second connection"
+start_load
+timeout $((30 * SLOWNESS)) rdma link delete vnet0 || die "the device cannot be deleted under load"
+end_load
+add_device vnet0 vnet d0 || die "the device cannot be made again"
+end_target
+await 20 nothing_held vnet0 || die "something is left"
+echo "disconnected, and without its device, under load"
