@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Invalid arguments to the verbs of extended reliable connections, and of multicast
- * groups: what user mode's device has and the kernel's does not.
- */
+/* Invalid arguments to the verbs of extended reliable connections, and of multicast groups. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -158,12 +155,6 @@ void invalid_xrc(void)
 	struct ibv_xrcd_init_attr attr = { .comp_mask = BOTH, .fd = -1, .oflags = O_CREAT };
 	struct ibv_xrcd *xrcd, *foreign;
 
-	if (in_kernel()) {
-		int is = ERRNO_OF(ibv_open_xrcd(bench.context, &attr));
-
-		judge("open_xrcd", "any", is, absent(is));
-		return;
-	}
 	open_domain();
 	xrcd = open_with(BOTH, -1, O_CREAT);
 	foreign = ibv_open_xrcd(bench.other.context, &attr);
@@ -183,12 +174,6 @@ void invalid_groups(void)
 	union ibv_gid group = { .raw = { 0xff, 0x12, [15] = 9 } };
 	struct ibv_qp *qp;
 
-	if (in_kernel()) {
-		int is = ibv_attach_mcast(bench.other.qp, &group, 0);
-
-		judge("attach_mcast", "any", is, absent(is));
-		return;
-	}
 	qp = ibv_create_qp(bench.pd, &init);
 	CHECK(qp);
 	judge("attach_mcast", "a unicast GID", ibv_attach_mcast(qp, &bench.gid, 0), EINVAL);
