@@ -9,12 +9,14 @@ set_up
 ADDRESS=192.168.77.1
 TARGET=/sys/kernel/config/nvmet
 HOST=00000000-0000-0000-0000-000000000001
-SECONDS_OF_LOAD=2
+SECONDS_OF_LOAD=0.5
 [[ -z ${VNET_SOAK-} ]] || SECONDS_OF_LOAD=20
 
 die() {
 	echo "nvme: $*" >&2
 	rdma resource show >&2
+	ls /dev/nvme* /sys/block >&2
+	grep -H . /sys/class/nvme/nvme*/state >&2
 	exit 1
 }
 
@@ -52,7 +54,7 @@ end_target() {
 connect() {
 	echo "transport=rdma,traddr=$ADDRESS,trsvcid=4420,nqn=vnet,hostid=$HOST,queue_size=32,\
 hostnqn=nqn.2014-08.org.nvmexpress:uuid:$HOST,ctrl_loss_tmo=0,reconnect_delay=1" >/dev/nvme-fabrics || return
-	await 10 has_disk
+	await 30 has_disk
 }
 
 has_disk() {
@@ -63,8 +65,9 @@ has_no_disk() {
 	! has_disk
 }
 
+# It is to make no file where the disk was.
 fio_on_disk() {	# OPTIONS...
-	fio --name=vnet --filename="$DISK" --size=8M --bs=16k --ioengine=libaio --iodepth=16 --direct=1 "$@" >/run/fio 2>&1
+	fio --allow_file_create=0 --name=vnet --filename="$DISK" --size=8M --bs=16k --ioengine=libaio --iodepth=16 --direct=1 "$@" >/run/fio 2>&1
 }
 
 write_file() {
@@ -82,11 +85,20 @@ check_data() {
 	fio_on_disk --rw=randrw --verify=crc32c --verify_fatal=1 || { cat /run/fio; die "fio finds errors"; }
 }
 
+messages() {
+	cat /sys/class/infiniband/vnet0/ports/1/hw_counters/rcvd_msgs
+}
+
+more_messages() {
+	(($(messages) > before + 200))
+}
+
 start_load() {
+	before=$(messages)
 	fio_on_disk --rw=randwrite --time_based --runtime=600 &
 	load=$!
+	await 30 more_messages || { cat /run/fio; die "no load"; }
 	nap "$SECONDS_OF_LOAD"
-	kill -0 "$load" || { cat /run/fio; die "no load"; }
 }
 
 end_load() {
