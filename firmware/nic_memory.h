@@ -591,7 +591,9 @@ struct nic_tx {
 	u64 since;
 	/* When the receiver was last heard of this packet, or `since`. */
 	u64 answered;
-	u64 rsvd;
+	/* How many times its timer has run out since the receiver was heard of it. */
+	u32 backoff;
+	u32 rsvd;
 };
 static_assert(sizeof(struct nic_tx) == 64, "sender's end of a channel");
 
@@ -604,6 +606,8 @@ enum nic_tx_flags {
 	NIC_TX_RNR = 1 << 2,
 	/* It was taken, or failed. */
 	NIC_TX_ANSWERED = 1 << 3,
+	/* It is sent again before its timer runs out. */
+	NIC_TX_SOONER = 1 << 4,
 };
 
 /* Receiver's end. */

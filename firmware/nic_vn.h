@@ -120,8 +120,18 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 			   u64 now);
 /* Free a channel, with the row's lock held. */
 void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx);
-/* It is being transmitted (again), with the row's lock held: its timer. */
-void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now);
+/*
+ * It is being transmitted (again), with the row's lock held: its timer, which is no
+ * longer than `longest` ns (0: any) unless round trips are.
+ */
+void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest);
+
+/* Nobody has answered the packet, or its connection, for longer than that waits. */
+bool nic_tx_is_silent(const struct nic *nic, const struct nic_qp *qp, const struct nic_endpoint *ep,
+		      const struct nic_tx *tx, u64 now);
+/* It is given up, with the row's lock held: as failed or (unreliable) lost. */
+void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
+		    struct nic_endpoint *ep, struct nic_tx *tx, u32 status);
 
 static inline u32 nic_tx_channel(const struct nic_row *row, const struct nic_tx *tx)
 {

@@ -34,6 +34,8 @@
 #define NIC_SHORT_DECAY 64u
 /* So long a channel is kept for who is next. */
 #define NIC_TURN_NS 500000ull
+/* Patience with a silent peer is halved so many times at most. */
+#define NIC_LONELIEST 4u
 /* A responder cannot ask for a longer wait than IB's longest RNR timer. */
 #define NIC_LONGEST_HOLD_NS 655360000ull
 
@@ -123,6 +125,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	tx->length = packet->length;
 	tx->opcode = packet->opcode;
 	tx->retries = 0;
+	tx->backoff = 0;
 	tx->flags = packet->unordered ? NIC_TX_UNORDERED : 0;
 	tx->since = now;
 	tx->answered = now;
@@ -162,14 +165,14 @@ void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
 }
 
 /* Retransmission timeout, ns. */
-static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 retries)
+static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 backoff)
 {
 	const struct nic_settings *set = &nic->hdr->settings;
 	u64 us = row->rtt + 4ull * row->rtt_deviation;
 
 	if (us < set->rto_min)
 		us = set->rto_min;
-	us <<= retries < NIC_BACKOFF_MAX ? retries : NIC_BACKOFF_MAX;
+	us <<= backoff < NIC_BACKOFF_MAX ? backoff : NIC_BACKOFF_MAX;
 	if (us > set->rto_max)
 		us = set->rto_max;
 	return us * 1000;
@@ -187,11 +190,18 @@ static void nic_row_due(struct nic_row *row, u64 due)
 		nic_store(&row->due, due);
 }
 
-void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
+void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest)
 {
+	u64 rto = nic_row_rto(nic, row, tx->backoff);
+
+	/* Who waits for so long without an answer is to have asked more than once. */
+	if (longest && rto > longest) {
+		rto = nic_row_rto(nic, row, 0);
+		rto = rto > longest ? rto : longest;
+	}
 	tx->timestamp = nic_us(now);
-	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR);
-	tx->due = now + nic_row_rto(nic, row, tx->retries);
+	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_SOONER);
+	tx->due = now + rto;
 	nic_row_due(row, tx->due);
 	if (!tx->retries && !row->probed)
 		nic_row_due(row, now + nic_row_probe_ns(row));
@@ -231,6 +241,36 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 		tx->flags = NIC_TX_ANSWERED;
 		nic_tx_free(nic, row, tx);
 	}
+}
+
+/* --------------------------------------------------------------- giving up */
+
+bool nic_tx_is_silent(const struct nic *nic, const struct nic_qp *qp, const struct nic_endpoint *ep,
+		      const struct nic_tx *tx, u64 now)
+{
+	/* Of a connection, by whatever channel: its packets change these. */
+	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : nic_load(&ep->answered);
+	/* A hold for a receive may be longer; an answer may have come since `now`. */
+	u64 silence = now > answered ? now - answered : 0;
+	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+
+	if (qp->type == NIC_QPT_RC)
+		return patience && silence > patience;
+	/* Whose packets were given up before has less patience with the next. */
+	return silence > nic->hdr->settings.unreachable * 1000000ull >> (nic_load(&ep->lonely) & 7);
+}
+
+void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
+		    struct nic_endpoint *ep, struct nic_tx *tx, u32 status)
+{
+	nic_count(nic, unreachable);
+	if (qp->type == NIC_QPT_RC)
+		nic_vn_fail(ep, tx->psn, status);
+	else
+		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+	if (qp->type == NIC_QPT_UC && nic_load(&ep->lonely) < NIC_LONELIEST)
+		nic_store(&ep->lonely, ep->lonely + 1);
+	nic_tx_free(nic, row, tx);
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -384,6 +424,12 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
 	tx->flags |= NIC_TX_NACKED;
+	/* It has arrived: so will the next, which need not be late. */
+	tx->backoff = 0;
+	if (tx->due > now + nic_row_rto(nic, row, 0)) {
+		tx->due = now + nic_row_rto(nic, row, 0);
+		nic_row_due(row, tx->due);
+	}
 	if (ack->code == VNET_NACK_BUSY)
 		nic_row_shrink(row, nic_us(now));
 	if (!ep || ep->qpn != tx->qpn)
@@ -416,6 +462,24 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	if (ep->hold_until < tx->due)
 		nic_store(&ep->hold_until, tx->due);
 	tx->flags |= NIC_TX_RNR;
+}
+
+/*
+ * Nobody there: as good as no answer for a connection, whose retries go on until
+ * its patience ends. That is seen here, too: an endpoint that is often paged out
+ * and in has its packets taken back before their timers end.
+ */
+static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
+			  struct nic_answered *out)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+
+	tx->flags |= NIC_TX_NACKED;
+	if (!ep || ep->qpn != tx->qpn || !nic_tx_is_silent(nic, qp, ep, tx, now))
+		return;
+	nic_answered_add(out, tx->qpn);
+	nic_tx_give_up(nic, row, qp, ep, tx, VNET_WC_RETRY_EXC_ERR);
 }
 
 /* The fate of a packet that nobody asks for any more is known: see nic_tx_forsake(). */
@@ -453,13 +517,9 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		nic_tx_refused(nic, row, tx, ack, now, out);
 		return;
 	}
-	/*
-	 * Nobody there: as good as no answer for a connection, whose retries go on
-	 * until its patience ends.
-	 */
 	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED)) {
 		if (latest)
-			tx->flags |= NIC_TX_NACKED;
+			nic_tx_nobody(nic, row, tx, now, out);
 		return;
 	}
 	/* A read is done by its data; this is of another time that it was asked for. */
@@ -497,6 +557,7 @@ static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
 		if (tx->due <= due)
 			continue;
 		tx->due = due;
+		tx->flags |= NIC_TX_SOONER;
 		nic_row_due(row, due);
 	}
 }
@@ -566,6 +627,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 	probe = nic_row_probe_tx(row, now, &next);
 	if (probe && probe->due > now) {
 		probe->due = now;
+		probe->flags |= NIC_TX_SOONER;
 		row->probed = 1;
 	}
 	for (busy = row->busy; busy; busy &= busy - 1) {

@@ -9,8 +9,6 @@
 
 /* However short the timeout: a packet is not given up before so many retries. */
 #define NIC_FEW_RETRIES 2
-/* Patience with a silent peer is halved so many times at most. */
-#define NIC_LONELIEST 4u
 /* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
 #define NIC_NO_QPN 0xffffffu
 #define OP(n) (1u << (n))
@@ -166,7 +164,7 @@ static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	struct vnet_frame_op *op;
 	u32 room, n;
 
-	nic_tx_sent(nic, row, tx, now);
+	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
 	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
 	if (!frame) {
 		nic_unlock(&row->lock);
@@ -722,39 +720,17 @@ later:
 static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct nic_endpoint *ep,
 			const struct nic_tx *tx, u64 now)
 {
-	/* Of a connection, by whatever channel: its packets change these. */
-	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : nic_load(&ep->answered);
-	/* An answer may have come since our clock was read, elsewhere. */
-	u64 silence = now > answered ? now - answered : 0;
-	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+	bool silent = nic_tx_is_silent(nic, qp, ep, tx, now);
 
-	/* Whose packets were given up before has less patience with the next. */
 	if (qp->type != NIC_QPT_RC)
-		return silence > nic->hdr->settings.unreachable * 1000000ull >>
-				       (nic_load(&ep->lonely) & 7) ?
-			       VNET_WC_RETRY_EXC_ERR :
-			       0;
-	/* A hold for a receive may be longer; a timeout shorter than a timer's turn. */
-	if (patience && (s64)silence > 0 && silence > patience &&
-	    tx->retries >=
-		    (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt : NIC_FEW_RETRIES))
+		return silent ? VNET_WC_RETRY_EXC_ERR : 0;
+	/* A timeout may be shorter than a timer's turn. */
+	if (silent && tx->retries >= (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt :
+									     NIC_FEW_RETRIES))
 		return VNET_WC_RETRY_EXC_ERR;
 	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
 		return 0;
 	return qp->rnr_used >= qp->attr.rnr_retry ? VNET_WC_RNR_RETRY_EXC_ERR : 0;
-}
-
-/* The row's lock is held: take it off its channel, as failed or (unreliable) lost. */
-static void nic_give_up(struct nic_sending *s, struct nic_tx *tx, u32 status)
-{
-	nic_count(s->nic, unreachable);
-	if (s->qp->type == NIC_QPT_RC)
-		nic_vn_fail(s->ep, tx->psn, status);
-	else
-		nic_fetch_or(&s->ep->done, 1ull << (tx->psn % NIC_WINDOW));
-	if (s->qp->type == NIC_QPT_UC && nic_load(&s->ep->lonely) < NIC_LONELIEST)
-		nic_store(&s->ep->lonely, s->ep->lonely + 1);
-	nic_tx_free(s->nic, s->row, tx);
 }
 
 static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
@@ -789,7 +765,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	}
 	status = nic_given_up(s->nic, s->qp, s->ep, tx, now);
 	if (status) {
-		nic_give_up(s, tx, status);
+		nic_tx_give_up(s->nic, row, s->qp, s->ep, tx, status);
 		goto unlock;
 	}
 	/* An answer that was lost, and came after all? */
@@ -809,6 +785,8 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	nic_count_retry(s->qp, tx);
 	if (!(tx->flags & NIC_TX_NACKED) && tx->retries < 0xffff)
 		tx->retries++;
+	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER)))
+		tx->backoff++;
 	nic_count(s->nic, retransmitted);
 	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))
 		return;
@@ -827,7 +805,7 @@ static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64
 	struct vnet_frame *frame;
 	struct vnet_frame_op *op;
 
-	nic_tx_sent(nic, row, tx, now);
+	nic_tx_sent(nic, row, tx, now, 0);
 	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
 	if (!frame)
 		return;

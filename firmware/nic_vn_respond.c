@@ -651,8 +651,11 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 	if (go)
 		nic_store(&rx->busy, nic->self);
 	/* Of datagrams nothing else tells, should we die, that this one was delivered. */
-	if (verdict == NIC_RX_NEW && op->qp_type == NIC_QPT_UD)
+	if (verdict == NIC_RX_NEW && op->qp_type == NIC_QPT_UD) {
 		rx->seq = seq;
+		/* Nor does an earlier refusal of it. */
+		rx->answer_seq = seq - 1;
+	}
 	nic_unlock(&row->lock);
 	return go;
 }

@@ -163,8 +163,9 @@ struct actor {
 	u32 idle;
 	/* Connections that it is just making anew. */
 	u32 repairing;
-	/* Next piece of memory for its chores. */
+	/* Next piece of memory for chores, and those that are in use, a bit each. */
 	u32 slot;
+	u64 slots;
 	/* A region that comes and goes: its key, or 0. */
 	u32 spare_key;
 	u64 spare_at;

@@ -12,6 +12,7 @@
 #define PATIENCE_NS (40 * MS)
 #define BYTES 2048u
 #define SLOTS 64u
+#define SLOT_BYTES (2 * 4096ull)
 #define TAG_STEP 1u
 #define NO_STATUS (~0u)
 
@@ -73,12 +74,27 @@ static bool has_room(const struct node *node)
 	       node->queue_at + (16u << 20) < nic->off_queue + nic->queue_bytes;
 }
 
-/* Memory that nobody else uses at this time. */
-static u64 memory_of(struct actor *a)
+/* Memory that nobody else uses at this time; 0: all is in use. */
+static u64 take_memory(struct actor *a)
+{
+	const struct space *space = &a->process->node->space[a->process->space];
+	u32 slot;
+
+	if (!~a->slots)
+		return 0;
+	do {
+		slot = a->slot++ % SLOTS;
+	} while (a->slots & 1ull << slot);
+	a->slots |= 1ull << slot;
+	return space->size - (2 + slot) * SLOT_BYTES;
+}
+
+static void give_memory(struct actor *a, u64 offset)
 {
 	const struct space *space = &a->process->node->space[a->process->space];
 
-	return space->size - (2 + a->slot++ % SLOTS) * 2 * 4096ull;
+	if (offset)
+		a->slots &= ~(1ull << ((space->size - offset) / SLOT_BYTES - 2));
 }
 
 static bool bench_make(struct bench *b, struct actor *a, struct actor *other,
@@ -89,11 +105,13 @@ static bool bench_make(struct bench *b, struct actor *a, struct actor *other,
 	*b = (struct bench){ .actor = a, .other = other, .p = p, .far = far };
 	if (!has_room(p->node) || !has_room(far->node))
 		return false;
+	b->here = take_memory(a);
+	b->there = take_memory(other);
+	if (!b->here || !b->there)
+		return false;
 	b->life = p->node->life;
 	b->far_life = far->node->life;
 	process_undying++;
-	b->here = memory_of(a);
-	b->there = memory_of(other);
 	b->key = reg_mr(p, b->here, BYTES, ALL_ACCESS);
 	b->far_key = reg_mr(far, b->there, BYTES, ALL_ACCESS);
 	b->cq = make_cq_aside(p, o->cq_entries ? o->cq_entries : 64,
@@ -121,6 +139,8 @@ static void free_end(struct process *p, u64 life, struct qp *qp, struct queue *c
 
 static void bench_free(struct bench *b)
 {
+	give_memory(b->actor, b->here);
+	give_memory(b->other, b->there);
 	if (!b->y)
 		return;
 	process_undying++;
