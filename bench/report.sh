@@ -7,11 +7,12 @@
 
 # -------------------------------------------------------------- the judgement
 
+# A difference of two times that came out below zero was not measured.
 ratio_of() {	# FIGURE
 	local a b
 
 	a=$(median_of "$1") b=$(median_of "${DIVISOR[$1]}")
-	[[ -n $a && -n $b ]] && awk -v a="$a" -v b="$b" 'BEGIN { if (b > 0) printf "%.3f", a / b }'
+	[[ -n $a && -n $b ]] && awk -v a="$a" -v b="$b" 'BEGIN { if (b > 0 && a >= 0) printf "%.3f", a / b }'
 }
 
 holds() {	# RATIO at_most|at_least BOUND
