@@ -146,8 +146,9 @@ struct nic_rq {
 	 * empty: it never had a receive, or they have stalled in vain.
 	 */
 	u32 lossy;
-	u32 rsvd1;
-	u64 rsvd2[2];
+	/* Under lock. Copy of the ring's prod, refreshed when the receives seem used up. */
+	u32 prod_seen;
+	u64 rsvd1[2];
 };
 static_assert(sizeof(struct nic_rq) == 64, "one line");
 

@@ -321,6 +321,7 @@ static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 	nic_store(&qp->sq_cons, nic_ring_reset(nic, qp->sq_ring));
 	if (qp->rq.num) {
 		qp->rq.cons = nic_ring_reset(nic, qp->rq.ring);
+		qp->rq.prod_seen = qp->rq.cons;
 		qp->rq.lossy = 1;
 	}
 	qp->wait = NIC_WAIT_NONE;

@@ -7,26 +7,45 @@
 #include "nic_tm.h"
 #include "nic_vn.h"
 
-/* Receives that are posted and not taken; 0 for a nonsensical index too. */
-static u32 nic_rq_posted(const struct nic_rq *rq, const struct vnet_ring *ring, u32 withheld)
-{
-	/* Pairs with the release of prod by the process that wrote the entry. */
-	u32 n = nic_load_acquire(&ring->prod) - rq->cons - withheld;
+/* So many receives before one is taken, its line is sent for. */
+#define NIC_RECEIVES_AHEAD 4
 
+/* Receives that are posted and not taken; 0 for a nonsensical index too. */
+static u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
+{
+	u32 n;
+
+	/*
+	 * Pairs with the release of prod by the process that wrote the entry. Kept for
+	 * who has the lock next, and for nic_expect(), which does not.
+	 */
+	nic_store(&rq->prod_seen, nic_load_acquire(&ring->prod));
+	n = rq->prod_seen - rq->cons;
 	return n <= rq->mask + 1 ? n : 0;
 }
 
-/* Those that a message may have: none while the NIC starves. */
-static u32 nic_rq_available(const struct nic *nic, const struct nic_rq *rq,
-			    const struct vnet_ring *ring)
+/*
+ * The same; those that are known, as long as there are any: the receiver writes that
+ * line whenever it posts. Who is to tell when few are left has to know.
+ */
+static u32 nic_rq_posted(struct nic_rq *rq, const struct vnet_ring *ring)
 {
-	return nic_rq_posted(rq, ring, nic_load(&nic->hdr->starves));
+	u32 known = rq->prod_seen - rq->cons;
+
+	if (likely(known - 1 <= rq->mask && !rq->limit))
+		return known;
+	return nic_rq_look(rq, ring);
+}
+
+/* Those that a message may have: none while the NIC starves. */
+static u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq, const struct vnet_ring *ring)
+{
+	return unlikely(nic_load(&nic->hdr->starves)) ? 0 : nic_rq_posted(rq, ring);
 }
 
 void nic_starve(struct nic *nic, bool starves)
 {
-	/* More than any ring holds. */
-	nic_store(&nic->hdr->starves, starves ? 1u << 31 : 0);
+	nic_store(&nic->hdr->starves, starves);
 }
 
 static struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
@@ -445,6 +464,7 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	const struct nic_rq *rq = &peer->rq;
 	const struct nic_srq *srq;
 	const u8 *ring;
+	u32 cons, known;
 
 	if (peer->srqn) {
 		srq = nic_find_srq(nic, peer->srqn);
@@ -455,9 +475,14 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	ring = (const u8 *)nic_rq_ring(nic, rq);
 	if (unlikely(!ring))
 		return;
-	nic_prefetch(ring);
-	nic_prefetch(ring + VNET_RING_HDR_SIZE +
-		     ((u64)(nic_load(&rq->cons) & rq->mask) << rq->shift));
+	cons = nic_load(&rq->cons);
+	known = nic_load(&rq->prod_seen) - cons;
+	if (!known)
+		nic_prefetch(ring);
+	/* What the next messages will take, too, but no slot that may be written just now. */
+	if (known > NIC_RECEIVES_AHEAD)
+		cons += NIC_RECEIVES_AHEAD;
+	nic_prefetch(ring + VNET_RING_HDR_SIZE + ((u64)(cons & rq->mask) << rq->shift));
 	nic_cq_expect(nic, peer->recv_cqn);
 }
 
@@ -770,7 +795,7 @@ static bool nic_flush_one(struct nic_delivery *d)
 		(const u8 *)(d->ring + 1) + ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
 	struct vnet_cqe *slot;
 
-	if (!nic_rq_posted(d->rq, d->ring, 0))
+	if (!nic_rq_posted(d->rq, d->ring))
 		return false;
 	if (!nic_lock(d->nic, &d->cq->lock)) {
 		nic_store(&d->qp->flush_rq, 1);

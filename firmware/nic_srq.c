@@ -27,6 +27,7 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	if (!nic_lock(nic, &srq->rq.lock))
 		return NIC_BUSY;
 	srq->rq.cons = 0;
+	srq->rq.prod_seen = 0;
 	srq->rq.ring = p->ring;
 	srq->rq.mask = p->entries - 1;
 	srq->rq.shift = p->stride_shift;

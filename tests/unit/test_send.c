@@ -216,7 +216,8 @@ static void batches_in_order(void **state)
 
 	(void)state;
 	a->sq_cons = pair.a->sq_prod = pair.a->sq.hdr->prod = pair.a->sq.hdr->cons = 0xfffffff5u;
-	b->rq.cons = pair.b->rq_prod = pair.b->rq.hdr->prod = pair.b->rq.hdr->cons = 0xfffffffau;
+	b->rq.cons = b->rq.prod_seen = pair.b->rq_prod = pair.b->rq.hdr->prod =
+		pair.b->rq.hdr->cons = 0xfffffffau;
 	for (round = 0; round < 5; round++) {
 		for (i = 0; i < 13; i++) {
 			struct vnet_send_wqe wqe = wr(VNET_WR_SEND_IMM, id + i);
