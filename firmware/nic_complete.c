@@ -89,6 +89,19 @@ static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe
 	nic_store_release(&cqe->seq, next);
 }
 
+/*
+ * After an entry was made. nic_cq_notify() needs the full barrier, so that either it
+ * finds the queue armed or who arms it finds the entry; where there is no channel it
+ * does not look.
+ */
+static void nic_cq_unlock(struct nic_cq *cq)
+{
+	if (likely(cq->channel == NIC_NONE))
+		nic_unlock_release(&cq->lock);
+	else
+		nic_unlock(&cq->lock);
+}
+
 void nic_take_receive(struct nic *nic, struct nic_rq *rq)
 {
 	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
@@ -121,7 +134,7 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 	nic_store_release(&qp->op_phase,
 			  unlikely(qp->op_arrival) ? NIC_OP_RETIRE_NOTIFY : NIC_OP_NOTIFY);
 	plat_step(15);
-	nic_unlock(&cq->lock);
+	nic_cq_unlock(cq);
 	plat_step(16);
 }
 
@@ -269,7 +282,7 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 		if (unlikely(!nic_lock(nic, &cq->lock)))
 			return false;
 		made = nic_complete_send(nic, qp, cq, wqe);
-		nic_unlock(&cq->lock);
+		nic_cq_unlock(cq);
 		plat_step(24);
 		if (likely(made))
 			return nic_retire_notify(nic, qp);

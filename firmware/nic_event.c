@@ -197,13 +197,15 @@ static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *r
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 {
-	struct vnet_ring *ring = nic_cq_ring(nic, cq);
-	struct nic_channel *ch;
 	u32 channel = nic_load(&cq->channel);
+	struct vnet_ring *ring;
+	struct nic_channel *ch;
 
-	if (likely(!ring || !nic_armed_for(ring, solicited)))
+	/* Nothing of it was looked at: there was no barrier, see nic_cq_unlock(). */
+	if (likely(channel >= nic->max_channel))
 		return true;
-	if (channel >= nic->max_channel)
+	ring = nic_cq_ring(nic, cq);
+	if (likely(!ring || !nic_armed_for(ring, solicited)))
 		return true;
 	ch = &nic->channel[channel];
 	if (!nic_lock(nic, &ch->lock))
