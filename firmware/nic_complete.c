@@ -19,13 +19,19 @@ static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *
 	return &cqes[index & cq->mask];
 }
 
+/*
+ * The entries that come after the next one: a receiver that has nothing to do looks at
+ * the next one all the time, and would have it back before it is written.
+ */
+#define NIC_ENTRIES_AHEAD 2
+
 void nic_cq_expect(struct nic *nic, u32 cqn)
 {
 	const struct nic_cq *cq = nic_find_cq(nic, cqn);
 	struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
 
 	if (likely(ring))
-		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod)));
+		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod) + NIC_ENTRIES_AHEAD));
 }
 
 /* The process' consumer index decides; a nonsensical one counts as full. */

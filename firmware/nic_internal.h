@@ -146,7 +146,7 @@ struct nic_completion {
 	u8 payload_len;
 };
 
-/* An entry is about to be made: have its line come. */
+/* Entries are about to be made: have their lines come. */
 void nic_cq_expect(struct nic *nic, u32 cqn);
 /* Ring of a CQ, NULL if its memory is not queue memory. */
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
