@@ -125,10 +125,17 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 	return status;
 }
 
-/* Is this pending QP one that a process of `space` should try at `now`? */
-static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 now)
+/*
+ * Is this pending QP one that a process of `space` should try? *now is the time, or 0:
+ * who polls while others wait needs none.
+ */
+static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
 {
-	return nic_load(&qp->space) == space && nic_load(&qp->look_at) <= now;
+	if (nic_load(&qp->space) != space)
+		return false;
+	if (!*now)
+		*now = plat_clock();
+	return nic_load(&qp->look_at) <= *now;
 }
 
 /* ---------------------------------------------------- who tries them again */
@@ -167,14 +174,14 @@ static bool nic_serve(struct nic *nic, struct nic_qp *qp, u32 budget)
 static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 {
 	u64 bits = nic_load(&nic->pending[word]);
-	u64 now = bits && space != NIC_SPACE_POINTER ? plat_clock() : 0;
+	u64 now = 0;
 
 	while (bits) {
 		u32 i = word * 64 + (u32)__builtin_ctzll(bits);
 		struct nic_qp *qp = &nic->qp[i];
 
 		bits &= bits - 1;
-		if (space != NIC_SPACE_POINTER && !nic_is_due(qp, space, now))
+		if (space != NIC_SPACE_POINTER && !nic_is_due(qp, space, &now))
 			continue;
 		/* Before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
