@@ -191,7 +191,7 @@ static void fill_recv_queue(struct nic_qp_params *params, const struct ib_uverbs
 {
 	u32 shift = uv_recv_stride_shift(cap->max_recv_sge);
 
-	params->rq_entries = 1u << uv_ceil_log2(cap->max_recv_wr);
+	params->rq_entries = uv_recv_entries(cap->max_recv_wr, UV_MAX_QP_WR);
 	params->rq_stride_shift = (u8)shift;
 	params->max_recv_sge = (u8)uv_recv_sges(shift);
 }

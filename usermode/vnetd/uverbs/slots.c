@@ -6,6 +6,8 @@
 #include "uverbs.h"
 
 #define SGE_SIZE ((u32)sizeof(struct vnet_sge))
+/* A receive queue of so many is there for streams of messages. */
+#define MANY_RECEIVES 64
 
 static u32 smaller(u32 a, u32 b)
 {
@@ -43,4 +45,16 @@ u32 uv_recv_stride_shift(u32 sges)
 u32 uv_recv_sges(u32 stride_shift)
 {
 	return smaller(((1u << stride_shift) - VNET_RECV_HDR_SIZE) / SGE_SIZE, VNET_MAX_SGE);
+}
+
+/*
+ * A process that keeps its queue full has to look at the NIC's index whenever it posts,
+ * and takes that line from the sender each time; with half as many slots more, only
+ * once for so many. Short queues are as short as they are asked for.
+ */
+u32 uv_recv_entries(u32 receives, u32 most)
+{
+	u32 slots = receives < MANY_RECEIVES ? receives : receives + receives / 2;
+
+	return 1u << uv_ceil_log2(slots < most ? slots : most);
 }

@@ -84,7 +84,7 @@ static void srq_fill_params(struct uv_request *req, struct uv_srq *srq, const st
 	u32 shift = uv_recv_stride_shift(args->max_sge);
 
 	srq->params = (struct nic_srq_params){
-		.entries = 1u << uv_ceil_log2(args->max_wr),
+		.entries = uv_recv_entries(args->max_wr, UV_MAX_SRQ_WR),
 		.stride_shift = (u8)shift,
 		.max_sge = (u8)uv_recv_sges(shift),
 		.pdn = srq->pd->pdn,

@@ -626,6 +626,8 @@ u32 uv_send_stride_shift(u32 sges, u32 inline_data);
 u32 uv_send_sges(u32 stride_shift);
 u32 uv_send_inline(u32 stride_shift);
 u32 uv_recv_stride_shift(u32 sges);
+/* Slots of a queue for so many receives; `most`: the limit of that. */
+u32 uv_recv_entries(u32 receives, u32 most);
 u32 uv_recv_sges(u32 stride_shift);
 
 /* A type's structure from its first member. */
