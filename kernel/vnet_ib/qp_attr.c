@@ -4,7 +4,7 @@
 
 #include "vnet_ib.h"
 
-/* Loopback only, so far: the path does not matter, but its address must be one. */
+/* Ports of Ethernet have no local identifiers: a path without a GRH names nobody. */
 static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -42,7 +42,6 @@ static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct ni
 		.rnr_retry = attr->rnr_retry,
 		.en_sqd_async_notify = attr->en_sqd_async_notify,
 		.path_mig_state = attr->path_mig_state,
-		.rate_limit = attr->rate_limit,
 	};
 	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
 }
@@ -56,7 +55,8 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	enum nic_result result;
 	int err;
 
-	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
+	/* Rate limits are for raw packets, which it has not. */
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	/* Path migration is InfiniBand's alone. */
 	if (mask & IB_QP_ALT_PATH)
@@ -136,7 +136,6 @@ int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.timeout = nic.timeout,
 		.retry_cnt = nic.retry_cnt,
 		.rnr_retry = nic.rnr_retry,
-		.rate_limit = nic.rate_limit,
 	};
 	vnet_qp_fill_cap(qp, &attr->cap);
 	vnet_qp_fill_address(&nic, &attr->ah_attr);
