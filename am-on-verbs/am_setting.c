@@ -60,7 +60,7 @@ int am_setting_set(const struct am_setting_table *table, void *values, const cha
 	char *to;
 	long number;
 
-	while (s < table->setting + table->count && strcmp(name, s->name))
+	while (s < table->setting + table->count && strcmp(name, s->name) != 0)
 		s++;
 	if (s == table->setting + table->count) {
 		fprintf(stderr, "%s: there is no setting '%s'\n", table->who, name);
