@@ -83,10 +83,10 @@ cm_programs() {	# own|two|from-user|to-user
 	local slice
 
 	case $1 in
-	own) slice='rping udaddy' ;;
-	two) slice='rping ucmatose ib_write_bw' ;;
+	own) slice='udaddy' ;;
+	two) slice='ucmatose' ;;
 	from-user) slice='rping rstream' ;;
-	to-user) slice='rping ib_write_bw' ;;
+	to-user) slice='ib_write_bw' ;;
 	esac
 	[[ -z ${VNET_SOAK-} ]] ||
 		slice='rping ucmatose udaddy cmtime rdma_server rstream riostream ib_write_bw ib_send_lat ib_read_bw'
