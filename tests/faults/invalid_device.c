@@ -164,7 +164,8 @@ static void no_such_methods(void)
 				      .size = sizeof(flow),
 				      .port = 1 };
 	/* Of queue pairs that are not of raw packets, which are a privilege. */
-	int not_raw = in_kernel() ? EOPNOTSUPP : EINVAL, no_flow = geteuid() ? EPERM : not_raw;
+	int not_raw = in_kernel() ? EOPNOTSUPP : EINVAL;
+	int no_flow = !in_kernel() && geteuid() ? EPERM : not_raw;
 	struct ibv_sge sge = { .addr = (uintptr_t)bench.memory, .length = 8 };
 	int advise = in_kernel() ? EOPNOTSUPP : ENOENT;
 	struct ibv_ops_wr wr = { .opcode = IBV_WR_TAG_SYNC }, *bad;
