@@ -195,6 +195,11 @@ void buffer_taint(struct buffer *buffer, u64 id, u32 length)
 	buffer->taint_length = length;
 }
 
+bool buffer_is_own(const struct buffer *buffer)
+{
+	return bytes_are(buffer_memory(buffer), buffer->size, buffer_id(buffer), 0);
+}
+
 bool buffer_check(const struct buffer *buffer)
 {
 	const u8 *memory = buffer_memory(buffer);

@@ -60,6 +60,8 @@ struct buffer *buffer_get(struct pool *pool, u32 length);
 void buffer_put(struct pool *pool, struct buffer *buffer);
 /* Its request failed. id: whose bytes it may get; 0: nobody's. */
 void buffer_taint(struct buffer *buffer, u64 id, u32 length);
+/* No byte of it is another's. */
+bool buffer_is_own(const struct buffer *buffer);
 /* Its gap, and all of a free one, is as it should be; false, and told. */
 bool buffer_check(const struct buffer *buffer);
 /* All of a pool. */

@@ -671,9 +671,13 @@ void check_polled(struct actor *actor, const struct wc *wc)
 	if (!r || !r->done)
 		return;
 	if (r->status || !r->work) {
-		/* A part of a message may be in it. */
-		for (i = 0; i < r->nlocal; i++)
-			buffer_taint(r->local[i], 0, 0);
+		/* A part of a message may be in it; if not, it serves again: receives may fail for ever. */
+		for (i = 0; i < r->nlocal; i++) {
+			if (buffer_is_own(r->local[i]))
+				put(r->local[i], r->local[i]->size);
+			else
+				buffer_taint(r->local[i], 0, 0);
+		}
 		return;
 	}
 	skip = r->work->end->type == NIC_QPT_UD ? VNET_GRH_SIZE : 0;
