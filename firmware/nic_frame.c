@@ -196,12 +196,8 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 		if (status)
 			return status;
 		nic_flow_count(r->nic, i, r->length);
-		/* Its event is owed still: the others lose this one. */
-		if (qp->op_phase == NIC_OP_NOTIFY)
-			return VNET_WC_SUCCESS;
-		qp->op_member = i + 1;
-		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
-		nic_store(&qp->wait, NIC_WAIT_NONE);
+		if (!nic_served(qp, i))
+			break;
 	}
 	return VNET_WC_SUCCESS;
 }

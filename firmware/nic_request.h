@@ -21,10 +21,9 @@ struct nic_request {
 
 /* -- nic_send.c */
 
-enum nic_turn nic_turn(const struct nic_qp *qp);
-
 /* May the head request be executed, flushed, or neither? */
 enum nic_turn { NIC_TURN_REST, NIC_TURN_EXECUTE, NIC_TURN_FLUSH };
+enum nic_turn nic_turn(const struct nic_qp *qp);
 
 /* What each transport can do, a bit per enum vnet_wr_opcode. */
 u32 nic_opcodes_of(u8 type);
@@ -51,6 +50,20 @@ void nic_drained(struct nic *nic, struct nic_qp *qp);
 void nic_established(struct nic *nic, struct nic_qp *peer);
 /* Is it one of this NIC's own? */
 bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
+
+/*
+ * Receiver i of several has the message, which is noted before the next one gets it.
+ * false: its event is owed still, and the others lose this one.
+ */
+static inline bool nic_served(struct nic_qp *qp, u32 i)
+{
+	if (qp->op_phase == NIC_OP_NOTIFY)
+		return false;
+	qp->op_member = i + 1;
+	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+	nic_store(&qp->wait, NIC_WAIT_NONE);
+	return true;
+}
 
 /* -- nic_frame.c */
 

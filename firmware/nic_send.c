@@ -428,12 +428,8 @@ static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 		status = nic_deliver(r->nic, qp, peer, msg);
 		if (status)
 			return status;
-		/* Its event is owed still: the others lose this one. */
-		if (qp->op_phase == NIC_OP_NOTIFY)
-			return VNET_WC_SUCCESS;
-		qp->op_member = i + 1;
-		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
-		nic_store(&qp->wait, NIC_WAIT_NONE);
+		if (!nic_served(qp, i))
+			break;
 	}
 	return VNET_WC_SUCCESS;
 }
