@@ -129,6 +129,7 @@ void am_conn_broken(struct am_conn *conn, int status)
 	conn->state = AM_BROKEN;
 	conn->status = status;
 	am_qp_stop(conn);
+	am_wire_broken(conn);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (am_slot_waits(conn, slot))
 			am_return_slot(conn, slot, status);
@@ -149,6 +150,7 @@ void am_conn_free(struct am_conn *conn)
 	}
 	eb->mapping->close(conn);
 	free_memory(conn);
+	free(conn->wired);
 	free(conn);
 }
 

@@ -21,7 +21,7 @@
 #include "am_settings.h"
 
 struct am_mapping;
-struct am_wire;
+struct am_wiring;
 
 #define AM_MAX_QPS 3 /* of a connection */
 
@@ -31,7 +31,7 @@ struct am_segment {
 	uint64_t address;
 	uint64_t length;
 	uint32_t rkey;
-	uint32_t unused;
+	uint32_t goodbye; /* 1: the endpoint goes; what it owes has been sent */
 	uint64_t tag; /* of the endpoint */
 	uint64_t after;
 };
@@ -129,6 +129,7 @@ struct am_conn {
 	uint32_t max_inline;
 	uint32_t rq_posted; /* receives whose completion is to come */
 	void *private; /* the mapping's */
+	void *wired; /* the wiring's */
 };
 
 struct am_entry {
@@ -185,7 +186,8 @@ struct am_eb {
 	struct am_cq_event {
 		unsigned int send, receive;
 	} events; /* got, not yet acknowledged */
-	struct am_wire *wire;
+	const struct am_wiring *wiring;
+	void *wire; /* the wiring's */
 	struct am_qpn {
 		uint32_t qpn;
 		struct am_conn *conn;
@@ -195,6 +197,7 @@ struct am_eb {
 	int event_mask;
 	bool semaphore;
 	unsigned int idle; /* polls in a row that found nothing */
+	unsigned int busy; /* polls that found something, since the last look at all else */
 	uint64_t clock; /* ns, of the last look at it */
 	void *private; /* the mapping's */
 
@@ -294,6 +297,7 @@ void am_refuse(struct am_conn *conn, unsigned int slot, int status);
 
 /* am_segment.c */
 int am_segment_tell(struct am_conn *conn);
+int am_segment_goodbye(struct am_conn *conn); /* the same; its endpoint goes */
 struct am_segment am_segment_mine(const struct am_ep *ep);
 /* Everybody connected knows the segment and the tag before it returns. */
 void am_segment_tell_all(struct am_ep *ep);

@@ -15,7 +15,7 @@ static int make_name(struct am_ep *ep)
 	memset(&ep->name, 0, sizeof(ep->name));
 	memcpy(ep->name.gid, device->gid.raw, sizeof(ep->name.gid));
 	ep->name.lid = device->port_attr.lid;
-	ep->name.qpn = am_wire_qpn(ep->eb);
+	am_wire_address(ep->eb, &ep->name);
 	ep->name.endpoint = am_endpoint_number();
 	if (getrandom(&ep->name.incarnation, sizeof(ep->name.incarnation), 0) !=
 	    sizeof(ep->name.incarnation))
@@ -113,13 +113,16 @@ void am_endpoint_free(struct am_ep *ep)
 {
 	struct am_eb *eb = ep->eb;
 	struct am_conn *conn;
+	bool written = false;
 
 	am_conns_drain(ep);
+	for (conn = ep->conns; conn; conn = conn->next)
+		written |= am_wire_goodbye(conn);
+	if (written)
+		am_conns_drain(ep);
 	/* From here on nothing that comes for it is looked at. */
-	for (conn = ep->conns; conn; conn = conn->next) {
-		am_wire_goodbye(conn);
+	for (conn = ep->conns; conn; conn = conn->next)
 		am_conn_broken(conn, EUNREACHABLE);
-	}
 	forget_messages(&eb->requests, ep);
 	forget_messages(&eb->replies, ep);
 	while ((conn = ep->conns)) {

@@ -77,18 +77,18 @@ static void take_event(struct am_eb *eb)
 
 static void sleep_until_event(struct am_eb *eb)
 {
-	struct pollfd fd = { .fd = eb->channel->fd, .events = POLLIN };
-	int timeout = patience(eb), ready;
+	struct pollfd fds[2] = { { .fd = eb->channel->fd, .events = POLLIN },
+				 { .fd = am_wire_fd(eb), .events = POLLIN } };
+	int timeout = patience(eb);
 
 	am_unlock(eb);
-	ready = poll(&fd, 1, timeout);
+	poll(fds, 2, timeout);
 	am_lock(eb);
-	if (ready > 0)
+	if (fds[0].revents)
 		take_event(eb);
 	/* The clock may have gone far. */
 	eb->clock = am_now();
-	if (eb->connecting)
-		am_wire_timers(eb);
+	am_wire_look(eb);
 	if (eb->outstanding)
 		am_conn_probe(eb);
 }

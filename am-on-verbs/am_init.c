@@ -163,7 +163,7 @@ bool am_endpoint_elsewhere(const struct am_eb *eb, const en_t *name, en_t *now)
 			found = ep->name.endpoint == name->endpoint &&
 				ep->name.incarnation == name->incarnation;
 			*now = *name;
-			now->qpn = am_wire_qpn(other);
+			am_wire_address(other, now);
 		}
 	}
 	pthread_mutex_unlock(&lock);

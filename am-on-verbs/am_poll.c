@@ -10,6 +10,7 @@
 #include "am_process.h"
 
 #define IDLE_LOOKS 64u /* polls that find nothing between two looks at the clock */
+#define BUSY_LOOKS 4096u /* the same, of polls that find something */
 #define IDLE_YIELDS 2000u /* such polls until others get the processor */
 
 static void enqueue(struct am_queue *queue, struct am_buffer *buffer)
@@ -115,29 +116,37 @@ static inline void set_idle(struct am_eb *eb, unsigned int idle)
 	__atomic_store_n(&eb->idle, idle, __ATOMIC_RELAXED);
 }
 
+static void look_at_clock(struct am_eb *eb)
+{
+	eb->busy = 0;
+	eb->clock = am_now();
+	am_wire_look(eb);
+	if (eb->outstanding)
+		am_conn_probe(eb);
+}
+
 /* Nothing came: time for what has time. */
 static void look_around(struct am_eb *eb)
 {
 	if (eb->acking)
 		flush_acks(eb);
 	set_idle(eb, eb->idle + 1);
-	if (eb->idle % IDLE_LOOKS)
-		return;
-	eb->clock = am_now();
-	if (eb->connecting)
-		am_wire_timers(eb);
-	if (eb->outstanding)
-		am_conn_probe(eb);
+	if (eb->idle % IDLE_LOOKS == 0)
+		look_at_clock(eb);
 }
 
 int am_drain(struct am_eb *eb)
 {
 	int n = eb->mapping->poll(eb);
 
-	if (n)
-		set_idle(eb, 0);
-	else
+	if (!n) {
 		look_around(eb);
+		return 0;
+	}
+	set_idle(eb, 0);
+	/* Who is never idle has to hear of connections, too. */
+	if (__builtin_expect(++eb->busy >= BUSY_LOOKS, 0))
+		look_at_clock(eb);
 	return n;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "am_mapping.h"
+#include "am_wiring.h"
 
 #define MIN_RNR_TIMER 1 /* 0.01 ms */
 #define RNR_RETRY 7 /* for ever: who is alive makes room */
@@ -65,6 +66,18 @@ struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
 	return NULL;
 }
 
+void am_qp_attributes(struct ibv_qp_attr *attr, int mask)
+{
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		attr->min_rnr_timer = MIN_RNR_TIMER;
+	if (mask & IBV_QP_TIMEOUT)
+		attr->timeout = (uint8_t)am_settings.timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		attr->retry_cnt = (uint8_t)am_settings.retries;
+	if (mask & IBV_QP_RNR_RETRY)
+		attr->rnr_retry = RNR_RETRY;
+}
+
 static int to_rtr(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
 {
 	uint8_t mtu = conn->mine.mtu < conn->theirs.mtu ? conn->mine.mtu : conn->theirs.mtu;
@@ -74,7 +87,6 @@ static int to_rtr(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
 		.dest_qp_num = dest_qpn,
 		.rq_psn = conn->theirs.psn,
 		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = MIN_RNR_TIMER,
 		.ah_attr = { .port_num = conn->eb->device->port,
 			     .dlid = conn->peer.lid,
 			     .is_global = 1,
@@ -82,28 +94,25 @@ static int to_rtr(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
 				      .hop_limit = 64 } },
 	};
 
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+
 	memcpy(attr.ah_attr.grh.dgid.raw, conn->peer.gid, sizeof(conn->peer.gid));
-	return ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER);
+	am_qp_attributes(&attr, mask);
+	return ibv_modify_qp(qp, &attr, mask);
 }
 
-int am_qp_connect(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
+int am_qp_connect_by_hand(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS,
-				    .timeout = (uint8_t)am_settings.timeout,
-				    .retry_cnt = (uint8_t)am_settings.retries,
-				    .rnr_retry = RNR_RETRY,
 				    .sq_psn = conn->mine.psn,
 				    .max_rd_atomic = 1 };
+	int mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 	int err = to_rtr(conn, qp, dest_qpn);
 
-	if (err)
-		return err;
-	return ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	am_qp_attributes(&attr, mask);
+	return err ? err : ibv_modify_qp(qp, &attr, mask);
 }
 
 void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_needs *needs)

@@ -27,7 +27,7 @@ struct am_segment am_segment_mine(const struct am_ep *ep)
 struct am_segment am_segment_of(const struct am_conn *conn)
 {
 	const volatile struct am_segment *board = conn->board;
-	struct am_segment s = { .unused = 0 };
+	struct am_segment s = { .goodbye = 0 };
 
 	do {
 		s.after = __atomic_load_n(&board->after, __ATOMIC_ACQUIRE);
@@ -41,13 +41,24 @@ struct am_segment am_segment_of(const struct am_conn *conn)
 	return s;
 }
 
-int am_segment_tell(struct am_conn *conn)
+static int tell(struct am_conn *conn, bool goodbye)
 {
 	struct am_segment *mine = &conn->board[1]; /* what is sent has to stay until it is */
 
 	*mine = am_segment_mine(conn->ep);
+	mine->goodbye = goodbye;
 	return conn->eb->mapping->write(conn, mine, sizeof(*mine), conn->theirs.board,
 					conn->theirs.board_rkey);
+}
+
+int am_segment_tell(struct am_conn *conn)
+{
+	return tell(conn, false);
+}
+
+int am_segment_goodbye(struct am_conn *conn)
+{
+	return tell(conn, true);
 }
 
 void am_segment_tell_all(struct am_ep *ep)

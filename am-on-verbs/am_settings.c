@@ -18,6 +18,8 @@ struct am_settings am_settings = AM_SETTINGS_DEFAULT;
 
 static const char *const mappings[] = { "v1", "v2", "v3", "v4" };
 
+static const char *const wirings[] = { "hand", "cm" };
+
 static const struct am_setting settings[] = {
 	{ "device", offsetof(struct am_settings, device), .size = sizeof(am_settings.device) },
 	{ "mapping", offsetof(struct am_settings, mapping), 1, 4, .words = mappings },
@@ -35,6 +37,9 @@ static const struct am_setting settings[] = {
 	{ "copy", offsetof(struct am_settings, copy), 0, AM_MAX_MEDIUM, 0, NULL },
 	{ "regions", offsetof(struct am_settings, regions), 0, 65536, 0, NULL },
 	{ "copies", offsetof(struct am_settings, copies), 0, 1024, 0, NULL },
+	{ "wiring", offsetof(struct am_settings, wiring), AM_WIRED_BY_HAND, AM_WIRED_BY_CM,
+	  .words = wirings },
+	{ "address", offsetof(struct am_settings, address), .size = sizeof(am_settings.address) },
 	{ "imm64", offsetof(struct am_settings, imm64), 0, 1, 0, NULL },
 };
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { AM_WIRED_BY_HAND, AM_WIRED_BY_CM };
+
 struct am_settings {
 	char device[64]; /* "": the first that has an active port */
 	long port; /* 0: the first that is active */
@@ -23,6 +25,8 @@ struct am_settings {
 	long copy; /* bytes of bulk up to which copying beats registration */
 	long regions; /* registrations that are kept */
 	long copies; /* buffers for bulk to be copied into where none can be kept */
+	long wiring; /* how endpoints connect */
+	char address[64]; /* of the port, for rdma_cm; "": what its GID is */
 	long imm64; /* v4: use vnetdv's 64-bit immediate where the device has it */
 };
 

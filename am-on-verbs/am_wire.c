@@ -1,284 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * How two endpoints connect: by datagrams to the queue pair that the other's
- * name tells.
- *
- *   CONNECT  from who makes the first request, until it is answered
- *   ACCEPT   the answer: the other side is ready to receive, and to reply
- *   READY    the answer to that: it may make requests of its own
- *   REJECT   why not
- *   GOODBYE  the endpoint goes; all that it sent has arrived. If this gets lost, the
- *            other side learns it by what it sends next.
- *
- * Datagrams get lost: CONNECT and ACCEPT are sent again, the latter also when
- * CONNECT comes once more. If both connect at the same time, the smaller name's
- * attempt is the one that counts.
- */
-#include <errno.h>
+/* How connections come to be and how long that may take, whatever the way they are wired. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "am_mapping.h"
 #include "am_process.h"
+#include "am_wiring.h"
 
-#define WIRE_MAGIC 0x32434d41u /* "AMC2" */
-#define WIRE_VERSION 1
-#define WIRE_QKEY 0x414d4332u
-#define WIRE_RECEIVES 256u
-#define WIRE_SENDS 64u
-#define WIRE_FIRST_WAIT 5000000u /* ns; then twice as long each time */
-#define WIRE_LAST_WAIT 500000000u
-#define GRH 40u
-
-enum wire_type { WIRE_CONNECT = 1, WIRE_ACCEPT, WIRE_READY, WIRE_REJECT, WIRE_GOODBYE };
-
-#define WIRE_MOVED 255 /* a reason to reject: @to tells where the endpoint is now */
-
-struct wire_message {
-	uint32_t magic;
-	uint8_t version;
-	uint8_t type;
-	uint8_t status; /* of a rejection: an EBAD... of am.h */
-	uint8_t unused;
-	uint64_t cookie; /* of the attempt */
-	en_t from, to;
-	struct am_offer offer;
-};
-
-/* The message lies where its segment has the alignment that it wants. */
-struct wire_buffer {
-	uint8_t unused[64 - GRH];
-	uint8_t grh[GRH];
-	struct wire_message message;
-};
-
-static_assert(offsetof(struct wire_buffer, message) == 64, "the header comes right before it");
-
-struct wire_peer {
-	struct wire_peer *next;
-	uint8_t gid[16];
-	uint16_t lid;
-	struct ibv_ah *ah;
-};
-
-struct am_wire {
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	struct wire_buffer *receive, *send;
-	unsigned int sent, done; /* send buffers are used in turn */
-	struct wire_peer *peers;
-};
-
-uint32_t am_wire_qpn(const struct am_eb *eb)
-{
-	return eb->wire->qp->qp_num;
-}
-
-static int post_receive(struct am_wire *wire, unsigned int index)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)wire->receive[index].grh,
-			       .length = GRH + sizeof(struct wire_message),
-			       .lkey = wire->mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = (uint64_t)index << 8 | AM_WR_WIRE,
-				  .sg_list = &sge,
-				  .num_sge = 1 },
-			   *bad;
-
-	return ibv_post_recv(wire->qp, &wr, &bad);
-}
-
-static int qp_to_rts(struct am_eb *eb, struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = eb->device->port,
-				    .qkey = WIRE_QKEY };
-
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
-		return EIO;
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
-		return EIO;
-	attr.qp_state = IBV_QPS_RTS;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
-static struct ibv_qp *make_qp(struct am_eb *eb)
-{
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_UD,
-					 .send_cq = eb->scq,
-					 .recv_cq = eb->rcq,
-					 .sq_sig_all = 1,
-					 .cap = { .max_send_wr = WIRE_SENDS,
-						  .max_recv_wr = WIRE_RECEIVES,
-						  .max_send_sge = 1,
-						  .max_recv_sge = 1 } };
-	struct ibv_qp *qp;
-
-	if (am_cq_room(eb, WIRE_SENDS, WIRE_RECEIVES))
-		return NULL;
-	qp = ibv_create_qp(eb->device->pd, &attr);
-	if (qp && !qp_to_rts(eb, qp))
-		return qp;
-	if (qp)
-		ibv_destroy_qp(qp);
-	am_cq_room_back(eb, WIRE_SENDS, WIRE_RECEIVES);
-	return NULL;
-}
+#define FIRST_WAIT 5000000u /* ns; then twice as long each time */
+#define LAST_WAIT 500000000u
 
 int am_wire_open(struct am_eb *eb)
 {
-	size_t size = (WIRE_RECEIVES + WIRE_SENDS) * sizeof(struct wire_buffer);
-	struct am_wire *wire = calloc(1, sizeof(*wire));
+	static const struct am_wiring *const wirings[] = { &am_wiring_hand, &am_wiring_cm };
 
-	if (!wire)
-		return ENOMEM;
-	wire->receive = aligned_alloc(64, size);
-	if (!wire->receive)
-		goto free;
-	memset(wire->receive, 0, size);
-	wire->send = wire->receive + WIRE_RECEIVES;
-	wire->mr = ibv_reg_mr(eb->device->pd, wire->receive, size, IBV_ACCESS_LOCAL_WRITE);
-	if (!wire->mr)
-		goto free_buffers;
-	wire->qp = make_qp(eb);
-	if (!wire->qp)
-		goto free_mr;
-	for (unsigned int i = 0; i < WIRE_RECEIVES; i++) {
-		if (post_receive(wire, i))
-			goto free_qp;
-	}
-	eb->wire = wire;
-	return 0;
-free_qp:
-	ibv_destroy_qp(wire->qp);
-free_mr:
-	ibv_dereg_mr(wire->mr);
-free_buffers:
-	free(wire->receive);
-free:
-	free(wire);
-	return ENOMEM;
+	eb->wiring = wirings[am_settings.wiring];
+	return eb->wiring->open(eb);
 }
 
 void am_wire_close(struct am_eb *eb)
 {
-	struct am_wire *wire = eb->wire;
-	uint64_t end = am_now() + AM_FLUSH_NS;
-	struct wire_peer *peer;
-
-	/* Goodbyes, which may be on their way to the wire. */
-	while (wire->sent != wire->done && am_now() < end)
-		eb->mapping->poll(eb);
-	ibv_destroy_qp(wire->qp);
-	while ((peer = wire->peers)) {
-		wire->peers = peer->next;
-		ibv_destroy_ah(peer->ah);
-		free(peer);
-	}
-	ibv_dereg_mr(wire->mr);
-	free(wire->receive);
-	free(wire);
+	eb->wiring->close(eb);
 }
 
-static struct wire_peer *find_peer(struct am_eb *eb, const en_t *name)
+void am_wire_address(const struct am_eb *eb, en_t *name)
 {
-	struct ibv_ah_attr attr = { .port_num = eb->device->port,
-				    .dlid = name->lid,
-				    .is_global = 1,
-				    .grh = { .sgid_index = (uint8_t)eb->device->gid_index,
-					     .hop_limit = 64 } };
-	struct wire_peer *peer;
-
-	for (peer = eb->wire->peers; peer; peer = peer->next) {
-		if (!memcmp(peer->gid, name->gid, sizeof(peer->gid)) && peer->lid == name->lid)
-			return peer;
-	}
-	peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return NULL;
-	memcpy(peer->gid, name->gid, sizeof(peer->gid));
-	peer->lid = name->lid;
-	memcpy(attr.grh.dgid.raw, name->gid, sizeof(name->gid));
-	peer->ah = ibv_create_ah(eb->device->pd, &attr);
-	if (!peer->ah) {
-		free(peer);
-		return NULL;
-	}
-	peer->next = eb->wire->peers;
-	eb->wire->peers = peer;
-	return peer;
+	eb->wiring->address(eb, name);
 }
 
-/* Whatever keeps it from being sent, it is as if it had been lost. */
-static void send_message(struct am_eb *eb, const struct wire_message *message)
-{
-	struct am_wire *wire = eb->wire;
-	struct wire_peer *peer = find_peer(eb, &message->to);
-	struct wire_message *buffer = &wire->send[wire->sent % WIRE_SENDS].message;
-	struct ibv_sge sge = { .addr = (uintptr_t)buffer,
-			       .length = sizeof(*buffer),
-			       .lkey = wire->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = AM_WR_SEND | AM_WR_WIRE,
-				  .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SOLICITED },
-			   *bad;
-
-	if (!peer || wire->sent - wire->done == WIRE_SENDS)
-		return;
-	*buffer = *message;
-	wr.wr.ud.ah = peer->ah;
-	wr.wr.ud.remote_qpn = message->to.qpn;
-	wr.wr.ud.remote_qkey = WIRE_QKEY;
-	if (!ibv_post_send(wire->qp, &wr, &bad))
-		wire->sent++;
-}
-
-static struct wire_message header(enum wire_type type, uint64_t cookie, const en_t *from,
-				  const en_t *to)
-{
-	return (struct wire_message){ .magic = WIRE_MAGIC,
-				      .version = WIRE_VERSION,
-				      .type = (uint8_t)type,
-				      .cookie = cookie,
-				      .from = *from,
-				      .to = *to };
-}
-
-static void send_for(struct am_conn *conn, enum wire_type type)
-{
-	struct wire_message m = header(type, conn->cookie, &conn->ep->name, &conn->peer);
-
-	m.offer = conn->mine;
-	send_message(conn->eb, &m);
-}
-
-static void reject(struct am_eb *eb, const struct wire_message *request, int status)
-{
-	struct wire_message m = header(WIRE_REJECT, request->cookie, &request->to, &request->from);
-
-	m.status = (uint8_t)status;
-	send_message(eb, &m);
-}
-
-void am_wire_goodbye(struct am_conn *conn)
-{
-	const struct am_wire *wire = conn->eb->wire;
-
-	if (wire->sent - wire->done == WIRE_SENDS)
-		am_drain(conn->eb);
-	if ((conn->state == AM_READY || conn->state == AM_ACCEPTED) &&
-	    !AM_NameEqual(conn->peer, conn->ep->name))
-		send_for(conn, WIRE_GOODBYE);
-}
-
-static void watch(struct am_conn *conn)
+void am_wire_watch(struct am_conn *conn)
 {
 	uint64_t timeout = (uint64_t)am_settings.connect_timeout * 1000000u;
 
-	conn->wait = WIRE_FIRST_WAIT;
+	conn->wait = FIRST_WAIT;
 	conn->due = am_now() + conn->wait;
 	conn->deadline = am_now() + timeout;
 	conn->connecting = conn->eb->connecting;
@@ -295,7 +48,7 @@ void am_wire_forget(struct am_conn *conn)
 		*at = conn->connecting;
 }
 
-static void ready(struct am_conn *conn)
+void am_wire_ready(struct am_conn *conn)
 {
 	conn->state = AM_READY;
 	conn->heard = conn->eb->clock;
@@ -304,26 +57,43 @@ static void ready(struct am_conn *conn)
 		am_segment_tell(conn);
 }
 
-/* A message from the other side tells that it is ready as well as READY does. */
+/* A message from the other side tells that it is ready. */
 void am_wire_heard(struct am_conn *conn)
 {
 	if (conn->state == AM_ACCEPTED)
-		ready(conn);
+		am_wire_ready(conn);
+}
+
+/* With itself: the queue pairs are their own peers. */
+static void connect_itself(struct am_conn *conn)
+{
+	if (am_conn_connect(conn, &conn->mine))
+		am_conn_broken(conn, EUNREACHABLE);
+	else
+		am_wire_ready(conn);
+}
+
+static bool with_itself(const struct am_conn *conn)
+{
+	return AM_NameEqual(conn->peer, conn->ep->name);
 }
 
 void am_wire_connect(struct am_conn *conn)
 {
 	conn->state = AM_CONNECTING;
-	if (AM_NameEqual(conn->peer, conn->ep->name)) {
-		/* With itself: the queue pairs are their own peers. */
-		if (am_conn_connect(conn, &conn->mine))
-			am_conn_broken(conn, EUNREACHABLE);
-		else
-			ready(conn);
+	if (with_itself(conn)) {
+		connect_itself(conn);
 		return;
 	}
-	watch(conn);
-	send_for(conn, WIRE_CONNECT);
+	am_wire_watch(conn);
+	conn->eb->wiring->ask(conn);
+}
+
+int am_qp_connect(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn)
+{
+	if (with_itself(conn))
+		return am_qp_connect_by_hand(conn, qp, dest_qpn);
+	return conn->eb->wiring->connect_qp(conn, qp, dest_qpn);
 }
 
 static void give_up(struct am_conn *conn)
@@ -332,30 +102,55 @@ static void give_up(struct am_conn *conn)
 	am_conn_broken(conn, conn->congested ? ECONGESTION : EUNREACHABLE);
 }
 
-void am_wire_timers(struct am_eb *eb)
+static void look_after(struct am_eb *eb, struct am_conn *conn)
+{
+	if (conn->state != AM_CONNECTING && conn->state != AM_ACCEPTED) {
+		am_wire_forget(conn);
+		return;
+	}
+	if (eb->clock < conn->due)
+		return;
+	if (eb->clock >= conn->deadline) {
+		give_up(conn);
+		return;
+	}
+	if (conn->wait < LAST_WAIT)
+		conn->wait *= 2;
+	conn->due = eb->clock + conn->wait;
+	eb->wiring->again(conn);
+}
+
+void am_wire_look(struct am_eb *eb)
 {
 	struct am_conn *conn, *next;
 
+	if (eb->wiring->events)
+		eb->wiring->events(eb);
 	for (conn = eb->connecting; conn; conn = next) {
 		next = conn->connecting;
-		if (conn->state != AM_CONNECTING && conn->state != AM_ACCEPTED) {
-			am_wire_forget(conn);
-			continue;
-		}
-		if (eb->clock < conn->due)
-			continue;
-		if (eb->clock >= conn->deadline) {
-			give_up(conn);
-			continue;
-		}
-		if (conn->wait < WIRE_LAST_WAIT)
-			conn->wait *= 2;
-		conn->due = eb->clock + conn->wait;
-		send_for(conn, conn->state == AM_CONNECTING ? WIRE_CONNECT : WIRE_ACCEPT);
+		look_after(eb, conn);
 	}
 }
 
-static struct am_ep *find_endpoint(struct am_eb *eb, const en_t *name)
+int am_wire_fd(const struct am_eb *eb)
+{
+	return eb->wiring->fd ? eb->wiring->fd(eb) : -1;
+}
+
+bool am_wire_goodbye(struct am_conn *conn)
+{
+	if ((conn->state != AM_READY && conn->state != AM_ACCEPTED) || with_itself(conn))
+		return false;
+	return conn->eb->wiring->goodbye(conn);
+}
+
+void am_wire_broken(struct am_conn *conn)
+{
+	if (conn->eb->wiring->broken)
+		conn->eb->wiring->broken(conn);
+}
+
+struct am_ep *am_wire_endpoint(struct am_eb *eb, const en_t *name)
 {
 	struct am_ep *ep = eb->eps;
 
@@ -365,144 +160,17 @@ static struct am_ep *find_endpoint(struct am_eb *eb, const en_t *name)
 	return ep;
 }
 
-static bool smaller(const en_t *a, const en_t *b)
+bool am_wire_smaller(const en_t *a, const en_t *b)
 {
 	return a->incarnation != b->incarnation ? a->incarnation < b->incarnation :
 						  a->endpoint < b->endpoint;
 }
 
-static void accept_connection(struct am_conn *conn, const struct wire_message *m)
+bool am_wire_same_mapping(unsigned int mapping)
 {
-	am_wire_forget(conn);
-	conn->cookie = m->cookie;
-	conn->peer.qpn = m->from.qpn;
-	if (am_conn_connect(conn, &m->offer)) {
-		am_conn_broken(conn, EUNREACHABLE);
-		reject(conn->eb, m, EUNREACHABLE);
-		return;
-	}
-	conn->state = AM_ACCEPTED;
-	watch(conn);
-	send_for(conn, WIRE_ACCEPT);
-}
-
-static void somebody_moved(struct am_eb *eb, const struct wire_message *request)
-{
-	struct wire_message m = header(WIRE_REJECT, request->cookie, &request->to, &request->from);
-
-	if (!am_endpoint_elsewhere(eb, &request->to, &m.from)) {
-		reject(eb, request, EBADENDPOINT);
-		return;
-	}
-	m.status = WIRE_MOVED;
-	send_message(eb, &m);
-}
-
-static void got_connect(struct am_eb *eb, const struct wire_message *m)
-{
-	struct am_ep *ep = find_endpoint(eb, &m->to);
-	struct am_conn *conn;
-
-	if (!ep) {
-		somebody_moved(eb, m);
-		return;
-	}
-	if (m->offer.mapping != am_settings.mapping) {
-		fprintf(stderr, "am: a peer wants mapping v%u, this process has v%ld\n",
-			m->offer.mapping, am_settings.mapping);
-		reject(eb, m, EUNREACHABLE);
-		return;
-	}
-	conn = am_conn_find(ep, &m->from);
-	if (!conn)
-		conn = am_conn_make(ep, &m->from);
-	else if (conn->state == AM_CONNECTING && smaller(&ep->name, &m->from))
-		return;
-	else if (conn->state == AM_ACCEPTED && conn->cookie == m->cookie) {
-		send_for(conn, WIRE_ACCEPT);
-		return;
-	} else if (conn->state != AM_CONNECTING) {
-		if (conn->state != AM_READY || conn->cookie != m->cookie)
-			reject(eb, m, EUNREACHABLE);
-		return;
-	}
-	if (!conn) {
-		reject(eb, m, ECONGESTION);
-		return;
-	}
-	accept_connection(conn, m);
-}
-
-static void got_accept(struct am_conn *conn, const struct wire_message *m)
-{
-	if (conn->state == AM_CONNECTING) {
-		am_wire_forget(conn);
-		if (am_conn_connect(conn, &m->offer)) {
-			am_conn_broken(conn, EUNREACHABLE);
-			return;
-		}
-		ready(conn);
-	}
-	if (conn->state == AM_READY)
-		send_for(conn, WIRE_READY);
-}
-
-static void got_reject(struct am_conn *conn, const struct wire_message *m)
-{
-	if (conn->state != AM_CONNECTING)
-		return;
-	if (m->status == WIRE_MOVED) {
-		conn->peer.qpn = m->from.qpn;
-		send_for(conn, WIRE_CONNECT);
-		return;
-	}
-	if (m->status == ECONGESTION) {
-		conn->congested = true; /* it will be asked again */
-		return;
-	}
-	am_wire_forget(conn);
-	am_conn_broken(conn, m->status == EBADENDPOINT ? EBADENDPOINT : EUNREACHABLE);
-}
-
-static void got_message(struct am_eb *eb, const struct wire_message *m)
-{
-	struct am_ep *ep;
-	struct am_conn *conn;
-
-	if (m->type == WIRE_CONNECT) {
-		got_connect(eb, m);
-		return;
-	}
-	ep = find_endpoint(eb, &m->to);
-	conn = ep ? am_conn_find(ep, &m->from) : NULL;
-	if (!conn || conn->cookie != m->cookie)
-		return;
-	if (m->type == WIRE_ACCEPT)
-		got_accept(conn, m);
-	else if (m->type == WIRE_READY && conn->state == AM_ACCEPTED)
-		ready(conn);
-	else if (m->type == WIRE_REJECT)
-		got_reject(conn, m);
-	else if (m->type == WIRE_GOODBYE && conn->state == AM_READY)
-		am_conn_broken(conn, EBADENDPOINT);
-}
-
-void am_wire_completion(struct am_eb *eb, const struct ibv_wc *wc)
-{
-	unsigned int index = (unsigned int)(wc->wr_id >> 8);
-	const struct wire_message *m;
-
-	if (wc->wr_id & AM_WR_SEND) {
-		eb->wire->done++;
-		return;
-	}
-	m = &eb->wire->receive[index].message;
-	if (wc->status == IBV_WC_SUCCESS && wc->byte_len == GRH + sizeof(*m) &&
-	    m->magic == WIRE_MAGIC && m->version == WIRE_VERSION) {
-		struct wire_message copy = *m;
-
-		got_message(eb, &copy);
-	}
-	if (wc->status == IBV_WC_SUCCESS)
-		post_receive(eb->wire, index);
+	if (mapping == am_settings.mapping)
+		return true;
+	fprintf(stderr, "am: a peer wants mapping v%u, this process has v%ld\n", mapping,
+		am_settings.mapping);
+	return false;
 }

@@ -15,8 +15,8 @@
  *            endpoint's segment before its handler runs, AM_RequestXferN
  *
  * It runs on any device of libibverbs. An endpoint's queue pairs are wired on
- * first use, by datagrams between the two processes: nothing but the other
- * endpoint's name (en_t) must be known.
+ * first use, by datagrams between the two processes or, if it is set so, by
+ * rdma_cm: nothing but the other endpoint's name (en_t) must be known.
  *
  * The rule that prevents deadlock: a request waits until the destination has
  * room for it, and runs other messages' handlers meanwhile; a reply never
@@ -108,7 +108,8 @@ typedef struct {
 	uint32_t endpoint;
 	uint64_t incarnation; /* of the endpoint: names are never used twice */
 	uint16_t lid;
-	uint8_t unused[6]; /* 0 */
+	uint16_t port; /* of rdma_cm, where that is what it is wired by; otherwise 0 */
+	uint8_t unused[4]; /* 0 */
 } en_t;
 
 /* Any function: what AM_SetHandler() makes of its argument. */
