@@ -4,7 +4,7 @@
 # What the measurements of a layer over verbs share, Active Messages or Split-C: their
 # options, running the two processes of a program, the report's frame, plots. The
 # caller sets TITLE and DEFAULT_MAPPINGS, and, if the layer is not Active Messages, its
-# name and what is known of it; and defines usage_text, plan, measure, print_result,
+# name and what is known of it, or NO_LAYER where only verbs are measured; and defines usage_text, plan, measure, print_result,
 # json_result and plots.
 # shellcheck disable=SC2034,SC2154
 
@@ -44,11 +44,13 @@ KEYS=()
 ROUND=()
 
 usage_options() {
-	cat <<EOF
-  --device NAME[,...]   the verbs devices (default: vnet0)
+	printf '  --device NAME[,...]   the verbs devices (default: vnet0)\n'
+	[[ -n ${NO_LAYER-} ]] || cat <<EOF
   --mapping NAME[,...]  the mappings of $LAYER (default: ${DEFAULT_MAPPINGS//,/, })
   --compare A,B         two devices, or two mappings, in one run
   --credits N           requests that may be outstanding (default: $CREDITS)
+EOF
+	cat <<EOF
   --runs N              rounds; each figure is the median of its rounds (default: $ROUNDS)
   --iters N             operations of each measurement, or bytes of a stream
                         (default: each program's own)
@@ -56,9 +58,8 @@ usage_options() {
   --json                print JSON: every run of every figure
   --plot DIRECTORY      write the curves there, and their plots as SVG and PNG
   --help                show this text
-
-Further settings of $LAYER are taken from $LAYER_SETTINGS.
 EOF
+	[[ -n ${NO_LAYER-} ]] || printf '\nFurther settings of %s are taken from %s.\n' "$LAYER" "$LAYER_SETTINGS"
 }
 
 # ------------------------------------------------------------------ the options
@@ -88,6 +89,9 @@ add_compared() {	# A,B
 }
 
 take_option() {	# NAME VALUE
+	case ${NO_LAYER:+bare}$1 in
+	bare--mapping | bare--compare | bare--credits) die_usage "what is '$1'? (try --help)" ;;
+	esac
 	case $1 in
 	--device) add_names DEVICES "$2" ;;
 	--mapping) add_names MAPPINGS "$2" ;;
@@ -107,7 +111,7 @@ check_options() {
 	[[ $CREDITS =~ ^[1-9][0-9]?$ && $CREDITS -le 64 ]] ||
 		die_usage "--credits wants a number from 1 to 64, not '$CREDITS'"
 	((${#DEVICES[@]})) || DEVICES=(vnet0)
-	((${#MAPPINGS[@]})) || add_names MAPPINGS "$DEFAULT_MAPPINGS"
+	((${#MAPPINGS[@]})) || [[ -n ${NO_LAYER-} ]] || add_names MAPPINGS "$DEFAULT_MAPPINGS"
 	CPUS=${CPUS:-$(two_cpus)}
 	[[ -n $CPUS ]] || die_usage "server and client need a CPU each, and there is only one"
 	[[ $CPUS =~ ^[0-9]+,[0-9]+$ ]] || die_usage "--cpus wants two numbers, A,B, not '$CPUS'"
@@ -215,8 +219,12 @@ measure_ucx_am() {	# KEY
 print_frame() {
 	printf '%s%s%s\n' "$BOLD" "$TITLE" "$PLAIN"
 	print_machine
-	printf 'devices: %s; mappings: %s; credits: %s; other settings: %s\n' \
-		"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS" "${!LAYER_SETTINGS:-none}"
+	if [[ -n ${NO_LAYER-} ]]; then
+		printf 'devices: %s\n' "${DEVICES[*]}"
+	else
+		printf 'devices: %s; mappings: %s; credits: %s; other settings: %s\n' \
+			"${DEVICES[*]}" "${MAPPINGS[*]}" "$CREDITS" "${!LAYER_SETTINGS:-none}"
+	fi
 	printf 'seeds:   none, nothing is drawn by lot\n\n'
 }
 

@@ -60,8 +60,9 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-static void choose_port(struct raw *raw, struct raw_name *mine)
+static void choose_port(struct raw *raw)
 {
+	struct raw_name *mine = &raw->mine;
 	struct ibv_device_attr device;
 	struct ibv_port_attr attr;
 
@@ -89,13 +90,18 @@ static struct ibv_qp *make_qp(struct raw *raw, uint32_t max_inline)
 		.qp_type = IBV_QPT_RC,
 		.send_cq = raw->send_cq,
 		.recv_cq = raw->recv_cq,
+		.srq = raw->srq,
 		.cap = { .max_send_wr = raw->depth,
 			 .max_recv_wr = raw->depth,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1,
 			 .max_inline_data = max_inline },
 	};
-	struct ibv_qp *qp = ibv_create_qp(raw->pd, &init);
+	struct ibv_qp *qp;
+
+	if (raw->srq)
+		init.cap = (struct ibv_qp_cap){ 0 };
+	qp = ibv_create_qp(raw->pd, &init);
 
 	raw->max_inline = qp ? init.cap.max_inline_data : 0;
 	return qp;
@@ -119,6 +125,10 @@ static void make_objects(struct raw *raw, size_t size)
 	raw->recv_cq = ibv_create_cq(raw->context, (int)raw->depth, NULL, NULL, 0);
 	if (!raw->send_cq || !raw->recv_cq)
 		raw_check(raw, "a completion queue", errno);
+}
+
+static void make_connectable(struct raw *raw)
+{
 	raw->qp = make_qp(raw, RAW_INLINE);
 	if (!raw->qp)
 		raw->qp = make_qp(raw, 0);
@@ -173,28 +183,44 @@ static void connect_qp(struct raw *raw, enum ibv_mtu mtu)
 					IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
-void raw_open(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size)
+void raw_begin(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size)
 {
-	struct raw_name mine = { 0 };
-
 	memset(raw, 0, sizeof(*raw));
 	raw->two = two;
 	raw->depth = depth;
 	open_device(raw, device);
-	choose_port(raw, &mine);
+	choose_port(raw);
 	make_objects(raw, size);
+}
+
+void raw_connect(struct raw *raw)
+{
+	make_connectable(raw);
 	init_qp(raw);
-	mine.qpn = raw->qp->qp_num;
-	mine.rkey = raw->mr->rkey;
-	mine.buffer = (uintptr_t)raw->buffer;
-	two_swap(two, &mine, &raw->theirs, sizeof(mine));
-	connect_qp(raw, (enum ibv_mtu)mine.mtu);
+	raw->mine.qpn = raw->qp->qp_num;
+	raw->mine.rkey = raw->mr->rkey;
+	raw->mine.buffer = (uintptr_t)raw->buffer;
+	two_swap(raw->two, &raw->mine, &raw->theirs, sizeof(raw->mine));
+	connect_qp(raw, (enum ibv_mtu)raw->mine.mtu);
+}
+
+void raw_open(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size)
+{
+	raw_begin(raw, two, device, depth, size);
+	raw_connect(raw);
+}
+
+void raw_disconnect(struct raw *raw)
+{
+	two_meet(raw->two);
+	ibv_destroy_qp(raw->qp);
+	raw->qp = NULL;
 }
 
 void raw_close(struct raw *raw)
 {
-	two_meet(raw->two);
-	ibv_destroy_qp(raw->qp);
+	if (raw->qp)
+		raw_disconnect(raw);
 	ibv_destroy_cq(raw->send_cq);
 	ibv_destroy_cq(raw->recv_cq);
 	ibv_dereg_mr(raw->mr);

@@ -26,6 +26,8 @@ struct raw {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *send_cq, *recv_cq;
+	struct ibv_srq
+		*srq; /* then the queue pair only receives; NULL: it has receives of its own */
 	struct ibv_qp *qp;
 	uint8_t *buffer;
 	uint32_t depth; /* of either queue */
@@ -35,7 +37,7 @@ struct raw {
 	int gid_index;
 	unsigned int in_queue; /* sends that are not known to be complete */
 	unsigned int since_signal; /* of those, after the last that asks for a completion */
-	struct raw_name theirs;
+	struct raw_name mine, theirs;
 };
 
 /*
@@ -43,7 +45,16 @@ struct raw {
  * @depth long, with @size bytes of registered memory. Ends the job if it cannot.
  */
 void raw_open(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
+/*
+ * The same in two steps: raw_begin() makes all but the queue pair; then the caller may
+ * put a shared receive queue in srq, and a completion queue for its receives in recv_cq.
+ */
+void raw_begin(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
+void raw_connect(struct raw *raw);
+/* Destroys what raw_open() made; a shared receive queue and its completion queue before it. */
 void raw_close(struct raw *raw);
+/* Only the queue pair, which must go before its shared receive queue. Both sides at once. */
+void raw_disconnect(struct raw *raw);
 
 /* Ends the job if @err, or the completion's status, is bad. */
 void raw_check(struct raw *raw, const char *what, int err);

@@ -35,12 +35,16 @@ queue pairs. Each tells more with --help.
 ${BOLD}vnet bench splitc${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME] [--mapping NAME]
 
 What Split-C's operations cost, by either mapping, beside verbs and Active Messages.
+
+${BOLD}vnet bench tags${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME]
+
+What matching tags by the device costs, and how much of a large transfer it hides.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | splitc) ;;
+	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | splitc | tags) ;;
 	--help | -h)
 		help_bench
 		return
