@@ -40,6 +40,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_TM = 1 << 5,
 	/* A query of the device answers struct vnet_query_device_resp. */
 	VNET_UCONTEXT_CAP_QUERY_DEVICE = 1 << 6,
+	/* The port is InfiniBand's: vnet_wqe_ud.dlid and no_grh, and VNET_WC_LID. */
+	VNET_UCONTEXT_CAP_LID = 1 << 7,
 };
 
 /*

@@ -171,7 +171,10 @@ struct vnet_wqe_ud {
 	__u8 sl;
 	/* VNET_WR_IMM64, where vnet_wqe_rdma has it. */
 	__u32 imm_high;
-	__u32 rsvd;
+	/* Ports of InfiniBand: the LID, and non-zero: there is no more, no GRH is sent. */
+	__u16 dlid;
+	__u8 no_grh;
+	__u8 rsvd;
 };
 
 /* Bind a memory window; length 0 unbinds. Access bits as ibv_access_flags. */
@@ -321,10 +324,15 @@ enum vnet_wc_opcode {
 	VNET_WC_TM_NO_TAG = 134,
 };
 
-/* Completion flags: the values of enum ibv_wc_flags, and two of our own. */
+/* Completion flags: the values of enum ibv_wc_flags, and some of our own. */
 enum vnet_wc_flags {
 	VNET_WC_GRH = 1 << 0,
 	VNET_WC_WITH_IMM = 1 << 1,
+	/*
+	 * A datagram at a port of InfiniBand: it shares byte_len with the sender's LID,
+	 * which is the upper half, and src_qp with its service level (from bit 24 on).
+	 */
+	VNET_WC_LID = 1 << 2,
 	VNET_WC_WITH_INV = 1 << 3,
 	/*
 	 * With WITH_IMM: of 64 bits, of which vnet_cqe.imm is the lower half; the upper
@@ -374,6 +382,11 @@ struct vnet_cqe {
 static_assert(sizeof(struct vnet_cqe) == VNET_CQE_SIZE, "cqe");
 static_assert(offsetof(struct vnet_cqe, seq) == 36, "cqe");
 static_assert(offsetof(struct vnet_cqe, payload) == 40, "cqe");
+
+enum vnet_cqe_lid {
+	VNET_CQE_LID_SHIFT = 16,
+	VNET_CQE_SL_SHIFT = 24,
+};
 
 /*
  * Where in payload[] the upper half of 64 bits of immediate data is (32 bits, host

@@ -23,7 +23,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 3
+#define VNET_WIRE_VERSION 4
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -145,6 +145,11 @@ enum vnet_op_flags {
 	VNET_OP_GRH_IPV4 = 1 << 3,
 	/* Of opcodes with immediate data: it has 64 bits. */
 	VNET_OP_IMM64 = 1 << 4,
+	/*
+	 * The VNET_GRH_SIZE bytes with which the payload begins are no header: the
+	 * datagram was sent by LID alone.
+	 */
+	VNET_OP_NO_GRH = 1 << 5,
 };
 
 /* A DATA frame's operation, or the piece of one. */
@@ -175,7 +180,11 @@ struct vnet_frame_op {
 	__le32 read_len;
 	/* Of this piece. */
 	__le64 remote_addr;
-	__le32 rkey;
+	union {
+		__le32 rkey;
+		/* Datagram: its service level. */
+		__le32 sl;
+	};
 	union {
 		/* Connected: packets before this one are not under way any more. */
 		__le32 floor;

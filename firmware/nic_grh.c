@@ -2,13 +2,17 @@
 /*
  * The 40 bytes in front of a datagram: its global routing header, or what
  * stands for it with RoCE v2 over IPv4, an IPv4 header in the last 20 bytes
- * (InfiniBand Architecture, annex 17, A17.4.5.2).
+ * (InfiniBand Architecture, annex 17, A17.4.5.2). On InfiniBand there may be none:
+ * then they mean nothing.
  */
 #include "nic_internal.h"
 
 /* UDP (8), BTH (12), DETH (8) and ICRC (4) around the data. */
 #define NIC_ROCE_OVERHEAD 32
+/* The same without UDP, on InfiniBand. */
+#define NIC_IB_OVERHEAD 24
 #define NIC_PROTO_UDP 17
+#define NIC_PROTO_IBA 0x1b
 #define NIC_DEFAULT_HOPS 64
 
 static bool nic_gid_is_ipv4(const u8 *gid)
@@ -54,28 +58,32 @@ static void nic_make_ipv4(const u8 *sgid, const struct vnet_wqe_ud *ud, u64 leng
 	nic_put16(&header[10], nic_ipv4_checksum(header));
 }
 
-static void nic_make_ipv6(const u8 *sgid, const struct vnet_wqe_ud *ud, u64 length, u8 *grh)
+static void nic_make_ipv6(const u8 *sgid, const struct vnet_wqe_ud *ud, u64 length, bool is_ib,
+			  u8 *grh)
 {
 	u32 word = 6u << 28 | (u32)ud->traffic_class << 20 | (ud->flow_label & 0xfffff);
 
 	nic_put16(&grh[0], word >> 16);
 	nic_put16(&grh[2], word);
-	nic_put16(&grh[4], length + NIC_ROCE_OVERHEAD);
-	grh[6] = NIC_PROTO_UDP;
-	grh[7] = ud->hop_limit ? ud->hop_limit : NIC_DEFAULT_HOPS;
+	nic_put16(&grh[4], length + (is_ib ? NIC_IB_OVERHEAD : NIC_ROCE_OVERHEAD));
+	grh[6] = is_ib ? NIC_PROTO_IBA : NIC_PROTO_UDP;
+	grh[7] = ud->hop_limit || is_ib ? ud->hop_limit : NIC_DEFAULT_HOPS;
 	memcpy(&grh[8], sgid, 16);
 	memcpy(&grh[24], ud->dgid, 16);
 }
 
-bool nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh)
+u8 nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh)
 {
 	const u8 *sgid = nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS];
+	bool is_ib = nic->hdr->lid;
 
 	memset(grh, 0, VNET_GRH_SIZE);
+	if (is_ib && ud->no_grh)
+		return 0;
 	if (nic_gid_is_ipv4(sgid)) {
 		nic_make_ipv4(sgid, ud, length, grh + 20);
-		return true;
+		return VNET_WC_GRH | VNET_WC_GRH_IPV4;
 	}
-	nic_make_ipv6(sgid, ud, length, grh);
-	return false;
+	nic_make_ipv6(sgid, ud, length, is_ib, grh);
+	return VNET_WC_GRH;
 }

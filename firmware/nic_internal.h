@@ -195,6 +195,9 @@ struct nic_message {
 	u8 wc_opcode;
 	bool solicited;
 	bool datagram;
+	/* Of datagrams, at ports of InfiniBand: the sender's LID, and the service level. */
+	u8 sl;
+	u16 slid;
 	/* To one of many, for whose receives nobody waits. */
 	bool group;
 	/* Remote invalidate of key imm. */
@@ -283,8 +286,8 @@ u32 nic_rss_wqn(const struct nic_rss *rss, const struct nic_frame_key *key);
 
 /* -- nic_grh.c */
 
-/* The header in front of a datagram of `length` bytes; true: it is IPv4's. */
-bool nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh);
+/* The header in front of a datagram of `length` bytes, if it has one: VNET_WC_GRH*. */
+u8 nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh);
 
 /* -- nic_send.c: the requester */
 

@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 1
+#define NIC_LAYOUT_VERSION 2
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -619,6 +619,8 @@ struct nic_header {
 	u32 ngids;
 	u32 port_up;
 	u8 gid[NIC_MAX_GIDS][16];
+	/* Its LID, if its link layer is InfiniBand; 0: it is Ethernet. */
+	u32 lid;
 
 	/*
 	 * The agent's life: a robust futex word that holds the agent's thread

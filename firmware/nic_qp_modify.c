@@ -4,6 +4,7 @@
  * each of them must and may set (IB vol 1, 10.3.1 and 11.2.5.2), what values
  * these may have, and what a transition does to the queues.
  */
+#include "nic_lid.h"
 #include "nic_vn.h"
 
 /* The values of enum ibv_qp_attr_mask. */
@@ -195,14 +196,23 @@ static bool nic_gid_is_zero(const u8 *gid)
 	return !half[0] && !half[1];
 }
 
-/* RoCE: always a global route, from an address that this port has. */
+/* A global route, from an address that this port has. */
+static bool nic_grh_ok(const struct nic_header *hdr, const struct nic_qp_attr *attr)
+{
+	return attr->sgid_index < NIC_MAX_GIDS && attr->sgid_index < hdr->ngids &&
+	       !nic_gid_is_zero(hdr->gid[attr->sgid_index]) && !nic_gid_is_zero(attr->dgid);
+}
+
+/* RoCE: always with a global route; InfiniBand: always to the LID of a port. */
 static bool nic_av_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 {
 	const struct nic_header *hdr = nic->hdr;
 
-	return attr->is_global && attr->sgid_index < NIC_MAX_GIDS &&
-	       attr->sgid_index < hdr->ngids && !nic_gid_is_zero(hdr->gid[attr->sgid_index]) &&
-	       !nic_gid_is_zero(attr->dgid) && attr->sl <= 15;
+	if (hdr->lid && !nic_lid_is_unicast(attr->dlid))
+		return false;
+	if (attr->is_global ? !nic_grh_ok(hdr, attr) : !hdr->lid)
+		return false;
+	return attr->sl <= 15;
 }
 
 static bool nic_limits_ok(const struct nic_qp_attr *attr, u32 mask)

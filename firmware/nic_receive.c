@@ -266,6 +266,11 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->status = (u8)status;
 	wc->flags = msg->wc_flags;
 	wc->payload_len = 0;
+	if (unlikely(msg->datagram && msg->slid)) {
+		wc->flags |= VNET_WC_LID;
+		wc->byte_len |= (u32)msg->slid << VNET_CQE_LID_SHIFT;
+		wc->src_qp |= (u32)msg->sl << VNET_CQE_SL_SHIFT;
+	}
 }
 
 /* A match; so long, VNET_WC_TM_DATA_VALID has only said that there is one. */
@@ -292,7 +297,7 @@ static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slo
 	if (wc->status || !(d->cq->flags & VNET_CREATE_CQ_IMM64))
 		wc->flags &= (u8)~VNET_WC_IMM64;
 	else
-		memcpy(slot->payload + vnet_cqe_imm_high(wc->byte_len), &high, sizeof(high));
+		memcpy(slot->payload + vnet_cqe_imm_high((u32)d->msg->length), &high, sizeof(high));
 }
 
 /* What the requester learns of a failure at the responder. */

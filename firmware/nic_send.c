@@ -4,6 +4,7 @@
  * copied once, checked, carried out at both ends and completed. Cut-through:
  * the thread that rang the doorbell is the NIC.
  */
+#include "nic_lid.h"
 #include "nic_request.h"
 #include "nic_vn.h"
 
@@ -109,7 +110,7 @@ bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 		if (have[0] == want[0] && have[1] == want[1])
 			return have[0] | have[1];
 	}
-	return false;
+	return nic->hdr->lid && nic_gid_lid(gid) == nic->hdr->lid;
 }
 
 /* The connected peer, if it is there to answer. */
@@ -123,7 +124,7 @@ static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
 	state = nic_load(&peer->state);
 	if (unlikely(state < NIC_QPS_RTR || state == NIC_QPS_ERR))
 		return NULL;
-	if (unlikely(!nic_is_own_gid(nic, qp->attr.dgid)))
+	if (unlikely(!nic_is_own_path(nic, &qp->attr)))
 		return NULL;
 	return peer;
 }
@@ -395,9 +396,10 @@ static struct nic_qp *nic_datagram_peer(struct nic_request *r)
 	const struct vnet_wqe_ud *ud = &r->wqe.ud;
 	struct nic_qp *peer;
 
-	if (!nic_is_own_gid(r->nic, ud->dgid)) {
-		if (!nic_is_group_gid(ud->dgid))
-			nic_fetch_add(&r->nic->hdr->counters.drop_address, 1);
+	if (nic_is_group_datagram(r->nic, ud))
+		return NULL;
+	if (!nic_is_own_datagram(r->nic, ud)) {
+		nic_fetch_add(&r->nic->hdr->counters.drop_address, 1);
 		return NULL;
 	}
 	peer = nic_find_qp(r->nic, ud->remote_qpn);
@@ -440,20 +442,20 @@ static u32 nic_do_datagram(struct nic_request *r)
 	struct nic_message msg = {
 		.dest = r->wqe.ud.remote_qpn,
 		.src = r->local,
-		.wc_flags = VNET_WC_GRH,
 		.wc_opcode = VNET_WC_RECV,
 		.solicited = r->wqe.flags & VNET_WR_SOLICITED,
 		.datagram = true,
+		.slid = (u16)r->nic->hdr->lid,
+		.sl = r->wqe.ud.sl & 15,
 	};
 	u32 i;
 
 	if (r->length > NIC_MTU)
 		return VNET_WC_LOC_LEN_ERR;
 	r->peer = nic_datagram_peer(r);
-	if (unlikely(!r->peer) && !nic_is_group_gid(r->wqe.ud.dgid))
+	if (unlikely(!r->peer) && !nic_is_group_datagram(r->nic, &r->wqe.ud))
 		return NIC_EXEC_DROPPED;
-	if (nic_make_grh(r->nic, &r->wqe.ud, r->length, grh))
-		msg.wc_flags |= VNET_WC_GRH_IPV4;
+	msg.wc_flags = nic_make_grh(r->nic, &r->wqe.ud, r->length, grh);
 	for (i = r->nlocal; i > 0; i--)
 		r->local[i] = r->local[i - 1];
 	r->local[0].addr = (u64)(unsigned long)grh;
@@ -480,7 +482,7 @@ static NIC_COLD u32 nic_find_target(struct nic_request *r)
 	u8 state;
 
 	if (qp->kind != NIC_QPT_XRC_INI || !peer || peer->kind != NIC_QPT_XRC_TGT ||
-	    peer->attr.dest_qpn != qp->qpn || !nic_is_own_gid(r->nic, qp->attr.dgid))
+	    peer->attr.dest_qpn != qp->qpn || !nic_is_own_path(r->nic, &qp->attr))
 		return nic_no_answer(r);
 	state = nic_load(&peer->state);
 	if (state < NIC_QPS_RTR || state == NIC_QPS_ERR)

@@ -3,6 +3,7 @@
  * A QP's endpoint, its state of the wire: what begins and ends with transitions of
  * the QP, and what a process leaves behind that dies while it is at it.
  */
+#include "nic_lid.h"
 #include "nic_vn.h"
 
 /* ---------------------------------------------------------- a QP's own life */
@@ -36,10 +37,7 @@ void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8
 	if (!nic->max_row)
 		return;
 	if (path && qp->type != NIC_QPT_UD)
-		qp->row = nic_is_own_gid(nic, qp->attr.dgid) ?
-				  NIC_NONE :
-				  nic_row_find(nic, qp->attr.dgid,
-					       nic->hdr->gid[qp->attr.sgid_index % NIC_MAX_GIDS]);
+		qp->row = nic_is_own_path(nic, &qp->attr) ? NIC_NONE : nic_path_row(nic, &qp->attr);
 	ep = nic_endpoint_any(nic, qp);
 	if (to == NIC_QPS_RTR && from == NIC_QPS_INIT) {
 		memset(ep, 0, sizeof(*ep));

@@ -93,8 +93,12 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	if (op->flags & VNET_OP_IMM64 && op->opcode != VNET_WR_SEND_IMM &&
 	    op->opcode != VNET_WR_RDMA_WRITE_IMM)
 		return false;
-	if (op->qp_type == NIC_QPT_UD && op->opcode != VNET_WR_SEND &&
-	    op->opcode != VNET_WR_SEND_IMM)
+	if (op->qp_type == NIC_QPT_UD &&
+	    ((op->opcode != VNET_WR_SEND && op->opcode != VNET_WR_SEND_IMM) ||
+	     nic_le32(op->sl) > 15))
+		return false;
+	if (op->flags & VNET_OP_NO_GRH &&
+	    (op->qp_type != NIC_QPT_UD || op->flags & VNET_OP_GRH_IPV4))
 		return false;
 	if (op->qp_type == NIC_QPT_UC &&
 	    ((op->opcode >= VNET_WR_RDMA_READ && op->opcode <= VNET_WR_ATOMIC_FETCH_ADD) ||

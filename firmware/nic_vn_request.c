@@ -5,6 +5,7 @@
  * A packet is not kept: every transmission gathers it again from the request,
  * which stays in the send queue until it is retired.
  */
+#include "nic_lid.h"
 #include "nic_vn.h"
 
 /* However short the timeout: a packet is not given up before so many retries. */
@@ -72,6 +73,7 @@ static u32 nic_sending_gather(struct nic_sending *s)
 {
 	struct nic_request *r = &s->r;
 	u32 i, status;
+	u8 grh;
 
 	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
 		return nic_gather_word(r);
@@ -85,8 +87,11 @@ static u32 nic_sending_gather(struct nic_sending *s)
 		return VNET_WC_SUCCESS;
 	if (r->length > NIC_MTU)
 		return VNET_WC_LOC_LEN_ERR;
-	if (nic_make_grh(s->nic, &r->wqe.ud, r->length, s->grh))
+	grh = nic_make_grh(s->nic, &r->wqe.ud, r->length, s->grh);
+	if (grh & VNET_WC_GRH_IPV4)
 		s->op_flags |= VNET_OP_GRH_IPV4;
+	if (!grh)
+		s->op_flags |= VNET_OP_NO_GRH;
 	for (i = r->nlocal; i > 0; i--)
 		r->local[i] = r->local[i - 1];
 	r->local[0].addr = (u64)(unsigned long)s->grh;
@@ -134,6 +139,7 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	if (datagram) {
 		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
 		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
+		op->sl = nic_le32(wqe->ud.sl & 15);
 		return;
 	}
 	if (!((READS | WRITES) & OP(wqe->opcode)))
@@ -521,11 +527,11 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
 	u32 row;
 
-	if (nic_is_own_gid(s->nic, ud->dgid) || nic_is_group_gid(ud->dgid)) {
+	if (nic_is_own_datagram(s->nic, ud) || nic_is_group_datagram(s->nic, ud)) {
 		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
-	row = nic_row_find(s->nic, ud->dgid, s->nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS]);
+	row = nic_datagram_row(s->nic, ud);
 	if (row == NIC_NONE) {
 		nic_count(s->nic, drop_address);
 		*sent = nic_packet_skip(s->ep, VNET_WC_SUCCESS);
@@ -622,7 +628,7 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 
 	nic_fetch(&r, ring, qp->sq_cons);
 	/* Groups reach no further than this NIC. */
-	return !nic_is_own_gid(nic, r.wqe.ud.dgid) && !nic_is_group_gid(r.wqe.ud.dgid);
+	return !nic_is_own_datagram(nic, &r.wqe.ud) && !nic_is_group_datagram(nic, &r.wqe.ud);
 }
 
 bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)

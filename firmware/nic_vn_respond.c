@@ -5,6 +5,7 @@
  * in order (messages, and the last piece of a write) waits for what is missing by
  * being refused; the other pieces of a write are written wherever they belong.
  */
+#include "nic_lid.h"
 #include "nic_vn.h"
 
 /* How soon an unreliable message that waits for a receive tries again, ns. */
@@ -529,7 +530,10 @@ static void nic_arrive_datagram(struct nic_arrival_op *a)
 
 	nic_message_of(a, &msg);
 	msg.datagram = true;
-	msg.wc_flags |= VNET_WC_GRH;
+	msg.slid = a->nic->hdr->lid ? nic_gid_lid(a->row->gid) : 0;
+	msg.sl = (u8)nic_le32(a->op->sl);
+	if (!(a->op->flags & VNET_OP_NO_GRH))
+		msg.wc_flags |= VNET_WC_GRH;
 	if (a->op->flags & VNET_OP_GRH_IPV4)
 		msg.wc_flags |= VNET_WC_GRH_IPV4;
 	nic_arrival_deliver(a, &msg);

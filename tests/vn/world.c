@@ -377,6 +377,8 @@ void end_state(struct end *e, u8 to, const struct end *peer)
 		m = 1 | (1 << 16);
 	if (peer) {
 		memcpy(a.dgid, peer->side->nic.hdr->gid[0], 16);
+		a.dlid = (u16)peer->side->nic.hdr->lid;
+		a.is_global = !a.dlid;
 		e->named = peer->srqn;
 	}
 	CHECK(nic_qp_modify(&e->side->nic, e->qpn, &a, m, 0, to) == NIC_OK);
