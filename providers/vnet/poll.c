@@ -132,16 +132,38 @@ static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_
 
 static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
 {
-	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64);
+	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64 | VNET_WC_LID);
+}
+
+static inline uint32_t byte_len_of(const struct vnet_cqe *cqe)
+{
+	uint32_t mask = cqe->flags & VNET_WC_LID ? (1u << VNET_CQE_LID_SHIFT) - 1 : ~0u;
+
+	return cqe->byte_len & mask;
+}
+
+static inline uint32_t src_qp_of(const struct vnet_cqe *cqe)
+{
+	uint32_t mask = cqe->flags & VNET_WC_LID ? (1u << VNET_CQE_SL_SHIFT) - 1 : ~0u;
+
+	return cqe->src_qp & mask;
+}
+
+/* A port of Ethernet has no LIDs. */
+static inline uint16_t slid_of(const struct vnet_cqe *cqe)
+{
+	return cqe->flags & VNET_WC_LID ? (uint16_t)(cqe->byte_len >> VNET_CQE_LID_SHIFT) : 0;
 }
 
 /*
- * A datagram's service level says what its network header is, as completions
+ * On Ethernet, a datagram's service level says what its network header is, as completions
  * of RoCE adapters do: bit 3 for RoCE v2, and 1 for IPv6 or 2 for IPv4. Annex
  * 17 asks for that information, and struct ibv_wc has no other place for it.
  */
 static inline uint8_t sl_of(const struct vnet_cqe *cqe)
 {
+	if (unlikely(cqe->flags & VNET_WC_LID))
+		return (uint8_t)(cqe->src_qp >> VNET_CQE_SL_SHIFT);
 	if (likely(!(cqe->flags & VNET_WC_GRH)))
 		return 0;
 	return cqe->flags & VNET_WC_GRH_IPV4 ? 8 | 2 : 8 | 1;
@@ -155,13 +177,13 @@ static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe,
 	wc->status = status;
 	wc->opcode = cqe->opcode;
 	wc->vendor_err = cqe->status ? cqe->imm : 0;
-	wc->byte_len = cqe->byte_len;
+	wc->byte_len = byte_len_of(cqe);
 	wc->invalidated_rkey = cqe->imm;
 	wc->qp_num = cqe->qp_num;
-	wc->src_qp = cqe->src_qp;
+	wc->src_qp = src_qp_of(cqe);
 	wc->wc_flags = wc_flags_of(cqe);
 	wc->pkey_index = 0;
-	wc->slid = 0;
+	wc->slid = slid_of(cqe);
 	wc->sl = sl_of(cqe);
 	wc->dlid_path_bits = 0;
 }
@@ -172,7 +194,7 @@ static inline uint64_t imm64_of(const struct vnet_cqe *cqe)
 	uint32_t high = 0;
 
 	if (cqe->flags & VNET_WC_IMM64)
-		memcpy(&high, cqe->payload + vnet_cqe_imm_high(cqe->byte_len), sizeof(high));
+		memcpy(&high, cqe->payload + vnet_cqe_imm_high(byte_len_of(cqe)), sizeof(high));
 	return (uint64_t)high << 32 | be32toh(cqe->imm);
 }
 
@@ -291,7 +313,7 @@ static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
 
 static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 {
-	return to_vcq_ex(ibcq)->cur->byte_len;
+	return byte_len_of(to_vcq_ex(ibcq)->cur);
 }
 
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
@@ -311,7 +333,7 @@ static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 
 static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
 {
-	return to_vcq_ex(ibcq)->cur->src_qp;
+	return src_qp_of(to_vcq_ex(ibcq)->cur);
 }
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
@@ -319,11 +341,9 @@ static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 	return wc_flags_of(to_vcq_ex(ibcq)->cur);
 }
 
-/* An Ethernet port has no LIDs and no virtual lanes. */
 static uint32_t read_slid(struct ibv_cq_ex *ibcq)
 {
-	(void)ibcq;
-	return 0;
+	return slid_of(to_vcq_ex(ibcq)->cur);
 }
 
 static uint8_t read_sl(struct ibv_cq_ex *ibcq)

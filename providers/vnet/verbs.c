@@ -96,6 +96,15 @@ static void fill_av(struct vnet_wqe_ud *av, const struct ibv_ah_attr *attr)
 	av->hop_limit = attr->grh.hop_limit;
 	av->traffic_class = attr->grh.traffic_class;
 	av->sl = attr->sl;
+	av->dlid = attr->dlid;
+}
+
+/* The LID alone; what stands in attr->grh means nothing. */
+static void fill_local_av(struct vnet_wqe_ud *av, const struct ibv_ah_attr *attr)
+{
+	av->sl = attr->sl;
+	av->dlid = attr->dlid;
+	av->no_grh = 1;
 }
 
 struct ibv_ah *vnet_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
@@ -104,17 +113,20 @@ struct ibv_ah *vnet_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct vnet_ah *ah;
 	int ret;
 
-	/* The port is Ethernet: there is no way but by GID. */
-	if (!attr->is_global) {
+	/* Where the port is Ethernet, there is no way but by GID. */
+	if (!attr->is_global && !to_vctx(pd->context)->lid) {
 		errno = EINVAL;
 		return NULL;
 	}
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return NULL;
-	fill_av(&ah->av, attr);
+	if (attr->is_global)
+		fill_av(&ah->av, attr);
+	else
+		fill_local_av(&ah->av, attr);
 
-	/* The agent checks port and GID index. */
+	/* The agent checks port, GID index and LID. */
 	ret = ibv_cmd_create_ah(pd, &ah->ibv_ah, attr, &resp, sizeof(resp));
 	if (ret) {
 		free(ah);

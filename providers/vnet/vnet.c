@@ -139,6 +139,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
 	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && ctx->gate.tag_doorbell;
 	ctx->query_device = resp->caps & VNET_UCONTEXT_CAP_QUERY_DEVICE;
+	ctx->lid = resp->caps & VNET_UCONTEXT_CAP_LID;
 	vnet_doorbell_init(ctx, resp);
 	return 0;
 }

@@ -46,6 +46,8 @@ struct vnet_context {
 	bool tm;
 	/* ... and tells more of the device. */
 	bool query_device;
+	/* The port is InfiniBand's: it has a LID. */
+	bool lid;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
 	/* Every CQ, so that a region's end can find what is still in them. */

@@ -94,6 +94,15 @@ static inline void wqe_set_atomic(struct vnet_send_wqe *wqe, uint64_t compare_ad
 	wqe->rdma.swap = swap;
 }
 
+/* dlid, and what is behind it. */
+static inline uint32_t wqe_lid(const struct vnet_wqe_ud *ud)
+{
+	uint32_t word;
+
+	memcpy(&word, &ud->dlid, sizeof(word));
+	return word;
+}
+
 static inline void wqe_set_address(struct vnet_send_wqe *wqe, const struct ibv_ah *ah,
 				   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -101,13 +110,14 @@ static inline void wqe_set_address(struct vnet_send_wqe *wqe, const struct ibv_a
 
 	/* Behind it may stand the upper half of immediate data already. */
 	memcpy(&wqe->ud, &vah->av, offsetof(struct vnet_wqe_ud, imm_high));
+	wqe_store(&wqe->ud.imm_high, wqe_pair(wqe->ud.imm_high, wqe_lid(&vah->av)));
 	wqe_store(&wqe->ud.remote_qpn, wqe_pair(remote_qpn, remote_qkey));
 }
 
 /* What is written here is read only with VNET_WR_IMM64. */
 static inline void wqe_set_imm_high(struct vnet_send_wqe *wqe, uint64_t imm)
 {
-	wqe_store(&wqe->rdma.imm_high, wqe_pair((uint32_t)(imm >> 32), 0));
+	wqe_store(&wqe->rdma.imm_high, wqe_pair((uint32_t)(imm >> 32), wqe_lid(&wqe->ud)));
 }
 
 /* What it is to vnet_send_wqe.imm, and to verbs that know 32 bits. */
