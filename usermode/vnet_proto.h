@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 3
+#define VNET_PROTO_VERSION 4
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -104,10 +104,11 @@ struct vnet_msg {
 };
 
 #define VNET_DEVICES_MAX 1024
+#define VNET_LINK_LAYER_MAX 16
 
 /*
- * A daemon that nobody else uses, but is of another version or has other
- * devices than are wanted, ends in favour of a new one: the connection is reset
+ * A daemon that nobody else uses, but is of another version or has other devices or
+ * another link layer than are wanted, ends in favour of a new one: the connection is reset
  * without an answer.
  */
 struct vnet_msg_hello {
@@ -121,6 +122,8 @@ struct vnet_msg_hello {
 	char command[64];
 	/* Devices that are wanted, as vnetd --devices; empty: whichever. */
 	char devices[VNET_DEVICES_MAX];
+	/* The link layer that is wanted, as vnetd --link-layer; empty: whichever. */
+	char link_layer[VNET_LINK_LAYER_MAX];
 };
 
 struct vnet_msg_welcome {
@@ -139,7 +142,8 @@ struct vnet_msg_welcome {
 	__aligned_u64 memory_size[VNET_MAX_NICS];
 	/* NICs that have a link to others: bit by bit. */
 	__u32 links;
-	__u32 rsvd;
+	/* Non-zero: another link layer is wanted. */
+	__u32 other_link_layer;
 };
 
 #define VNET_LINK_TEXT 1024

@@ -162,6 +162,7 @@ static void device_start(struct device *device)
 	device->memory_fd = fd;
 	device->index = 3;
 	device->ngids = 2;
+	device->gids_shown = 2;
 	device->gid[0][0] = 0xfe;
 	device->gid[1][15] = 1;
 	device->gid_ifindex[1] = 5;

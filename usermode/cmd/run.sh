@@ -16,6 +16,7 @@ help_run_options() {
                            of the loopback network needs a key
   --port PORT              UDP port of the link (default: 4790)
   --key FILE[,FILE...]     keys of frames: the first is for sending, all are accepted
+  --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
   --settings LIST          of the transport between nodes: frames=7,ack-unit=3,...
   --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
   --with-host-devices      show the machine's own RDMA devices, too
@@ -55,7 +56,7 @@ absolute_paths() {	# FILE[,FILE...]
 # Takes the options that run and pair share; leaves their number in run_taken.
 parse_run_option() {	# ARGS...
 	case $1 in
-	--device=* | --node=* | --listen=* | --port=* | --key=* | --fault=* | --settings=*)
+	--device=* | --node=* | --listen=* | --port=* | --key=* | --fault=* | --settings=* | --link-layer=*)
 		parse_run_option "${1%%=*}" "${1#*=}"
 		run_taken=1
 		;;
@@ -96,6 +97,12 @@ parse_run_option() {	# ARGS...
 	--settings)
 		[[ -n ${2-} ]] || die_usage "--settings wants a list, such as frames=7,ack-unit=3"
 		export VNET_SETTINGS=$2
+		run_taken=2
+		;;
+	--link-layer)
+		[[ ${2-} =~ ^(ethernet|infiniband)$ ]] ||
+			die_usage "--link-layer is ethernet or infiniband"
+		export VNET_LINK_LAYER=$2
 		run_taken=2
 		;;
 	--with-host-devices)

@@ -234,6 +234,8 @@ u64 link_release(struct nic *nic, void (*take)(struct nic *nic, const struct nic
 /* Name of a GID's entry in the folder of GIDs. */
 #define LINK_GID_NAME 33
 void link_gid_name(const u8 *gid, char name[LINK_GID_NAME]);
+/* The GID that has such a name; false: nobody's. */
+bool link_gid_parse(const char *name, u8 *gid);
 /* What its symbolic link says: an address as text, and back. */
 #define LINK_ADDRESS_TEXT (2 * sizeof(struct nic_address) + 1)
 void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT]);

@@ -46,6 +46,11 @@ void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
 	to_hex(gid, 16, name);
 }
 
+bool link_gid_parse(const char *name, u8 *gid)
+{
+	return strlen(name) == LINK_GID_NAME - 1 && from_hex(name, gid, 16);
+}
+
 void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT])
 {
 	to_hex(address->bytes, sizeof(address->bytes), text);

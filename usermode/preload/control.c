@@ -154,6 +154,7 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 
 	describe(hello.command, sizeof(hello.command));
 	memcpy(hello.devices, settings()->devices, sizeof(hello.devices));
+	memcpy(hello.link_layer, settings()->link_layer, sizeof(hello.link_layer));
 	if (!session->space) {
 		mem = sys_open("/proc/self/mem", O_RDWR);
 		if (mem < 0)

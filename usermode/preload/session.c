@@ -279,6 +279,10 @@ static int hello(struct session *s, struct reply *reply)
 		say("the running daemon (process %d) has other devices than %s, and is in use: "
 		    "\"vnet stop\" ends it, --node starts another",
 		    s->agent, settings()->devices);
+	if (!ret && reply->welcome.other_link_layer)
+		say("the running daemon (process %d) has ports of another link layer than %s, and "
+		    "is in use: \"vnet stop\" ends it, --node starts another",
+		    s->agent, settings()->link_layer);
 	if (ret == -EPROTO)
 		say("no RDMA device: the running daemon (process %d) is of another version; "
 		    "\"vnet stop\" ends it",

@@ -130,6 +130,7 @@ static void read_settings(void)
 		devices = DEFAULT_DEVICES;
 	if (snprintf(s->devices, sizeof(s->devices), "%s", devices) >= (int)sizeof(s->devices))
 		s->off = true;
+	snprintf(s->link_layer, sizeof(s->link_layer), "%s", variable("VNET_LINK_LAYER", ""));
 	s->host_devices = !strcmp(variable("VNET_WITH_HOST_DEVICES", "0"), "1");
 	find_runtime_dir(s);
 	find_vnetd(s);

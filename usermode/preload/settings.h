@@ -19,6 +19,8 @@ struct settings {
 	char node[64];
 	/* Names, with commas between. */
 	char devices[VNET_DEVICES_MAX];
+	/* Of their ports; empty: whichever the daemon has. */
+	char link_layer[VNET_LINK_LAYER_MAX];
 	/* The daemon's program. */
 	char vnetd[PATH_MAX];
 	/* The daemon's environment: "NAME=value" strings, NULL at the end. */

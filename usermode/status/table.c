@@ -217,6 +217,8 @@ static void print_device(FILE *out, const struct json *device, const struct json
 		json_text(device, "uverbs"), json_text(device, "node_guid"),
 		bytes(text, (double)json_number(device, "memory_used")),
 		json_number(device, "pending") ? "  (work is waiting)" : "");
+	if (json_number(device, "lid"))
+		fprintf(out, "  lid 0x%04llx (InfiniBand)\n", json_number(device, "lid"));
 	for (; gid; gid = gid->next)
 		fprintf(out, "  gid %-2llu %-40s %s\n", json_number(gid, "index"),
 			json_text(gid, "gid"), json_text(gid, "ndev"));

@@ -98,7 +98,39 @@ static enum call_outcome make_way(struct conn *conn, const char *why)
 	return CALL_DONE;
 }
 
-static void reply_welcome(struct conn *conn, u32 error, bool with_memory, bool other_devices)
+static const char *link_layer(const struct daemon *daemon)
+{
+	return daemon->options.infiniband ? "infiniband" : "ethernet";
+}
+
+/* What a client wants of the devices, with an end to each text. */
+struct wishes {
+	char devices[VNET_DEVICES_MAX + 1];
+	char link_layer[VNET_LINK_LAYER_MAX + 1];
+};
+
+static void read_wishes(struct wishes *wishes, const struct vnet_msg_hello *hello)
+{
+	memset(wishes, 0, sizeof(*wishes));
+	memcpy(wishes->devices, hello->devices, sizeof(hello->devices));
+	memcpy(wishes->link_layer, hello->link_layer, sizeof(hello->link_layer));
+}
+
+static bool lacks_link_layer(const struct daemon *daemon, const struct wishes *wishes)
+{
+	return wishes->link_layer[0] && strcmp(wishes->link_layer, link_layer(daemon)) != 0;
+}
+
+/* What somebody else wants, and would not be found here; NULL. */
+static const char *wants_another(const struct daemon *daemon, const struct wishes *wishes)
+{
+	if (wishes->devices[0] && strcmp(wishes->devices, daemon->options.devices) != 0)
+		return "other devices are wanted";
+	return lacks_link_layer(daemon, wishes) ? "another link layer is wanted" : NULL;
+}
+
+static void reply_welcome(struct conn *conn, u32 error, bool with_memory,
+			  const struct wishes *wishes)
 {
 	struct daemon *daemon = conn->daemon;
 	struct vnet_msg_welcome welcome = {
@@ -106,7 +138,8 @@ static void reply_welcome(struct conn *conn, u32 error, bool with_memory, bool o
 		.error = error,
 		.version = VNET_PROTO_VERSION,
 		.nics = daemon->ndevices,
-		.other_devices = other_devices,
+		.other_devices = wishes && lacks_device(daemon, wishes->devices),
+		.other_link_layer = wishes && lacks_link_layer(daemon, wishes),
 	};
 	int fds[4 * VNET_MAX_NICS];
 	u32 nfds = 0;
@@ -170,7 +203,8 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	const struct vnet_msg_hello *hello = (const struct vnet_msg_hello *)msg;
 	struct daemon *daemon = conn->daemon;
 	const char *damage = devices_damage(daemon);
-	char wanted[sizeof(hello->devices) + 1];
+	struct wishes wishes;
+	const char *another;
 	u32 error;
 
 	if (damage)
@@ -178,15 +212,15 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	if (hello->version != VNET_PROTO_VERSION || msg->length != sizeof(*hello)) {
 		if (nobody_else(daemon))
 			return make_way(conn, "a client of another version came");
-		reply_welcome(conn, EPROTO, false, false);
+		reply_welcome(conn, EPROTO, false, NULL);
 		return CALL_DONE;
 	}
-	memcpy(wanted, hello->devices, sizeof(hello->devices));
-	wanted[sizeof(hello->devices)] = '\0';
-	if (wanted[0] && strcmp(wanted, daemon->options.devices) != 0 && nobody_else(daemon))
-		return make_way(conn, "other devices are wanted");
+	read_wishes(&wishes, hello);
+	another = wants_another(daemon, &wishes);
+	if (another && nobody_else(daemon))
+		return make_way(conn, another);
 	error = hello->space ? join(conn, hello) : enter(conn, hello);
-	reply_welcome(conn, error, !error && !hello->space, lacks_device(daemon, wanted));
+	reply_welcome(conn, error, !error && !hello->space, &wishes);
 	return CALL_DONE;
 }
 

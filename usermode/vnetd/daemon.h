@@ -49,6 +49,8 @@ struct options {
 	const char *faults;
 	const char *settings;
 	u32 port;
+	/* The ports' link layer; else it is Ethernet. */
+	bool infiniband;
 };
 
 /* Ends the program for --help, --version and mistakes. */
@@ -389,8 +391,8 @@ void devices_fatal(struct daemon *daemon);
 
 /* --------------------------------------------------------------- identity.c */
 
-/* GUID, GIDs and their net devices. */
-void identity_init(struct nic_device *device);
+/* GUID, LID, GIDs and their net devices. */
+int identity_init(struct nic_device *device);
 
 /* ------------------------------------------------------------------- life.c */
 

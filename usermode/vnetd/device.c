@@ -146,6 +146,7 @@ static int format(struct nic_device *made)
 	hdr->ngids = device->ngids;
 	hdr->port_up = 1;
 	memcpy(hdr->gid, device->gid, sizeof(hdr->gid));
+	hdr->lid = device->lid;
 	memcpy(made->header, hdr, sizeof(made->header));
 	return 0;
 }
@@ -167,8 +168,9 @@ static int make_device(struct daemon *daemon, const char *name, size_t length, u
 	error = link_open(made);
 	if (error)
 		return error;
-	identity_init(made);
-	error = format(made);
+	error = identity_init(made);
+	if (!error)
+		error = format(made);
 	if (!error)
 		error = start_firmware(made);
 	if (!error)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "lid.h"
 
 /* FNV-1a, 64 bits. */
 static u64 hash(u64 state, const void *data, size_t length)
@@ -158,7 +158,7 @@ static bool is_machine(const struct nic_device *made)
 	return made->link.fd < 0 || (!options->listen && !strcmp(options->node, DEFAULT_NODE));
 }
 
-void identity_init(struct nic_device *made)
+int identity_init(struct nic_device *made)
 {
 	struct ifaddrs *list = NULL;
 
@@ -171,4 +171,9 @@ void identity_init(struct nic_device *made)
 	add_own(made);
 	if (list)
 		freeifaddrs(list);
+	made->device.gids_shown = made->device.ngids;
+	if (!made->device.daemon->options.infiniband)
+		return 0;
+	made->device.gids_shown = 1;
+	return lid_claim(made);
 }

@@ -26,6 +26,13 @@ void link_tell(struct nic_device *device);
 void link_untell(struct daemon *daemon);
 /* Peers that the options name. */
 int link_peers(struct daemon *daemon);
+/*
+ * Nobody else is told of by this GID (-EEXIST), and we are, at the address in text,
+ * until link_untell() if the GID is the device's.
+ */
+int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text);
+/* Is it at that address? */
+bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text);
 /* The folder in which it is told; peers that the options name go there. */
 int link_place_init(struct daemon *daemon);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "lid.h"
 
 #define GIDS_NAME ".gids"
 #define FILE_NAME "link"
@@ -56,7 +56,7 @@ static void put_entry(const struct daemon *daemon, const u8 *gid, const char *te
 		log_line("%s: %m", path);
 }
 
-static bool has_entry(const struct daemon *daemon, const u8 *gid, const char *text)
+bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text)
 {
 	char path[PATH_MAX], found[LINK_ADDRESS_TEXT];
 	ssize_t n;
@@ -64,6 +64,30 @@ static bool has_entry(const struct daemon *daemon, const u8 *gid, const char *te
 	entry_path(daemon, gid, path, sizeof(path));
 	n = readlink(path, found, sizeof(found));
 	return n == (ssize_t)strlen(text) && !memcmp(found, text, (size_t)n);
+}
+
+int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text)
+{
+	char path[PATH_MAX];
+
+	entry_path(daemon, gid, path, sizeof(path));
+	if (symlink(text, path) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return failed(daemon, errno, "%s: %s", path, strerror(errno));
+	/* Left by who had our address before, who can have been nobody but we. */
+	return link_place_is(daemon, gid, text) ? 0 : -EEXIST;
+}
+
+/* Another daemon may have taken the place meanwhile. */
+static void remove_entry(const struct daemon *daemon, const u8 *gid, const char *text)
+{
+	char path[PATH_MAX];
+
+	if (!link_place_is(daemon, gid, text))
+		return;
+	entry_path(daemon, gid, path, sizeof(path));
+	(void)unlink(path);
 }
 
 void link_tell(struct nic_device *made)
@@ -90,7 +114,8 @@ void link_tell(struct nic_device *made)
 
 void link_untell(struct daemon *daemon)
 {
-	char text[LINK_ADDRESS_TEXT], path[PATH_MAX];
+	char text[LINK_ADDRESS_TEXT];
+	u8 gid[16];
 
 	for (u32 d = 0; d < daemon->ndevices; d++) {
 		const struct nic_device *made = daemon->device[d];
@@ -98,18 +123,33 @@ void link_untell(struct daemon *daemon)
 		if (made->link.fd < 0)
 			continue;
 		link_address_text(&made->link_memory->own.nic, text);
-		for (u32 i = 0; i < made->device.ngids; i++) {
-			/* Another daemon may have taken the place meanwhile. */
-			if (!has_entry(daemon, made->device.gid[i], text))
-				continue;
-			entry_path(daemon, made->device.gid[i], path, sizeof(path));
-			(void)unlink(path);
-		}
+		for (u32 i = 0; i < made->device.ngids; i++)
+			remove_entry(daemon, made->device.gid[i], text);
+		nic_lid_gid(made->device.lid, gid);
+		if (made->device.lid)
+			remove_entry(daemon, gid, text);
 	}
 	(void)unlinkat(daemon->dir_fd, FILE_NAME, 0);
 }
 
-/* GID=ADDRESS or GID=ADDRESS/PORT */
+/* Of a port of InfiniBand, its LID is as good a name as a GID. */
+static bool parse_name(const char *text, struct in6_addr *gid)
+{
+	char *end;
+	unsigned long lid;
+
+	if (inet_pton(AF_INET6, text, gid) == 1)
+		return true;
+	if (*text < '0' || *text > '9')
+		return false;
+	lid = strtoul(text, &end, 0);
+	if (*end || lid > NIC_LID_LAST || !nic_lid_is_unicast((u32)lid))
+		return false;
+	nic_lid_gid((u16)lid, gid->s6_addr);
+	return true;
+}
+
+/* GID=ADDRESS or GID=ADDRESS/PORT, or with a LID for the GID. */
 static int put_peer(struct daemon *daemon, char *item)
 {
 	char *at = strchr(item, '='), *slash = strchr(item, '/'), *end = NULL;
@@ -128,7 +168,7 @@ static int put_peer(struct daemon *daemon, char *item)
 		if (*end || !port || port > 65535)
 			return -EINVAL;
 	}
-	if (inet_pton(AF_INET6, item, &gid) != 1)
+	if (!parse_name(item, &gid))
 		return -EINVAL;
 	if (inet_pton(AF_INET, at, &address.in.sin_addr) == 1)
 		address.in.sin_family = AF_INET;

@@ -4,6 +4,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 
+#include "lid.h"
 #include "netlink.h"
 #include "uverbs/uverbs.h"
 
@@ -39,7 +40,7 @@ static int send_device(struct netlink_request *request, const struct device *dev
 	netlink_put_u64(message, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, host_order(device->node_guid));
 	netlink_put_u8(message, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_CHANNEL_ADAPTER);
 	netlink_put_u8(message, RDMA_NLDEV_ATTR_DEV_DIM, 0);
-	netlink_put_string(message, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+	netlink_put_string(message, RDMA_NLDEV_ATTR_DEV_PROTOCOL, device->lid ? "ib" : "roce");
 	return netlink_answer_end(request);
 }
 
@@ -55,6 +56,16 @@ int netlink_get(struct netlink_request *request)
 	}
 	device = netlink_device(request);
 	return device ? send_device(request, device) : -EINVAL;
+}
+
+/* What only ports of InfiniBand have. */
+static void put_lids(struct netlink_message *message, const struct device *device)
+{
+	netlink_put_u64(message, RDMA_NLDEV_ATTR_CAP_FLAGS, device_cap_mask(device));
+	netlink_put_u64(message, RDMA_NLDEV_ATTR_SUBNET_PREFIX, host_order(device->gid[0]));
+	netlink_put_u32(message, RDMA_NLDEV_ATTR_LID, device->lid);
+	netlink_put_u32(message, RDMA_NLDEV_ATTR_SM_LID, LID_SUBNET_MANAGER);
+	netlink_put_u8(message, RDMA_NLDEV_ATTR_LMC, 0);
 }
 
 /* The one port of a device; one that is asked for must be that. */
@@ -74,9 +85,11 @@ int netlink_port_get(struct netlink_request *request)
 	netlink_answer(request, request->dump ? RDMA_NLDEV_CMD_PORT_GET : RDMA_NLDEV_CMD_GET,
 		       device);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	if (device->lid)
+		put_lids(message, device);
 	netlink_put_u8(message, RDMA_NLDEV_ATTR_PORT_STATE, up ? PORT_ACTIVE : PORT_DOWN);
 	netlink_put_u8(message, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, up ? PHYS_LINK_UP : PHYS_DISABLED);
-	if (device->gid_ifindex[0]) {
+	if (!device->lid && device->gid_ifindex[0]) {
 		netlink_put_u32(message, RDMA_NLDEV_ATTR_NDEV_INDEX, device->gid_ifindex[0]);
 		netlink_put_string(message, RDMA_NLDEV_ATTR_NDEV_NAME,
 				   nic_device(device)->gid_ndev[0]);

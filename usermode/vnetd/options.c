@@ -36,6 +36,8 @@ static const char usage[] =
 				"  --peers GID=ADDRESS[/PORT],...  where GIDs are that do not say it themselves;\n"
 				"                       default: $VNET_PEERS\n"
 				"  --fault LIST         lose and damage frames; default: $VNET_FAULT; see vnet(1)\n"
+				"  --link-layer KIND    of the ports: ethernet or infiniband; default:\n"
+				"                       $VNET_LINK_LAYER, \"ethernet\"\n"
 				"  --settings LIST      of the transport: NAME=VALUE,...; default: $VNET_SETTINGS\n"
 				"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
 				"                       or else why not\n"
@@ -105,6 +107,15 @@ static u64 seconds(const char *option, const char *text)
 	return (u64)(value * (double)NSEC_PER_SEC);
 }
 
+static bool is_infiniband(const char *option, const char *text)
+{
+	if (!strcmp(text, "infiniband"))
+		return true;
+	if (strcmp(text, "ethernet") != 0)
+		mistake(option, text);
+	return false;
+}
+
 static u32 port(const char *option, const char *text)
 {
 	int value = descriptor(option, text);
@@ -167,6 +178,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		PEERS,
 		FAULT,
 		SETTINGS,
+		LINK_LAYER,
 		READY,
 		FOREGROUND,
 		HELP,
@@ -183,6 +195,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		{ "peers", required_argument, NULL, PEERS },
 		{ "fault", required_argument, NULL, FAULT },
 		{ "settings", required_argument, NULL, SETTINGS },
+		{ "link-layer", required_argument, NULL, LINK_LAYER },
 		{ "ready-fd", required_argument, NULL, READY },
 		{ "foreground", no_argument, NULL, FOREGROUND },
 		{ "help", no_argument, NULL, HELP },
@@ -201,6 +214,8 @@ void options_parse(struct options *options, int argc, char **argv)
 		.peers = where_variable("VNET_PEERS", NULL),
 		.faults = where_variable("VNET_FAULT", NULL),
 		.settings = where_variable("VNET_SETTINGS", NULL),
+		.infiniband = is_infiniband("VNET_LINK_LAYER",
+					    where_variable("VNET_LINK_LAYER", "ethernet")),
 		.port = port("VNET_PORT", where_variable("VNET_PORT", STRING(VNET_WIRE_PORT))),
 	};
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -234,6 +249,9 @@ void options_parse(struct options *options, int argc, char **argv)
 			break;
 		case SETTINGS:
 			options->settings = optarg;
+			break;
+		case LINK_LAYER:
+			options->infiniband = is_infiniband("--link-layer", optarg);
 			break;
 		case READY:
 			options->ready_fd = descriptor("--ready-fd", optarg);

@@ -53,7 +53,7 @@ static void put_gids(const struct nic_device *made, FILE *out)
 	char text[INET6_ADDRSTRLEN];
 
 	fputs("\"gids\": [", out);
-	for (u32 i = 0; i < made->device.ngids; i++) {
+	for (u32 i = 0; i < made->device.gids_shown; i++) {
 		inet_ntop(AF_INET6, made->device.gid[i], text, sizeof(text));
 		fprintf(out, "%s{\"index\": %u, \"gid\": \"%s\", \"ndev\": ", i ? ", " : "", i,
 			text);
@@ -80,6 +80,8 @@ static void put_device(struct nic_device *made, FILE *out)
 	fprintf(out, "\", \"memory_size\": %llu, \"memory_used\": %llu, \"pending\": %s, ",
 		device->memory_size, (unsigned long long)st.st_blocks * 512,
 		nic_load(&hdr->pending_summary) ? "true" : "false");
+	if (device->lid)
+		fprintf(out, "\"lid\": %u, ", device->lid);
 	put_gids(made, out);
 	fputs(",\n  ", out);
 	put_counters(&hdr->counters, out);

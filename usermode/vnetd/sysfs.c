@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "lid.h"
 
 #define PCI_ROOT "pci766e:00"
 #define PCI_CLASS 0x020700
@@ -175,17 +175,20 @@ static int make_pci(struct daemon *daemon, const struct nic_device *made)
 
 static void put_gids(struct folder *folder, const struct nic_device *made)
 {
+	static const u8 none[16];
 	const struct device *device = &made->device;
 	char text[64];
 
 	/* All of the table reads as GIDs; the rest only for those in use. */
 	for (u32 i = 0; i < NIC_MAX_GIDS; i++) {
-		groups(text, device->gid[i], 16);
+		groups(text, i < device->gids_shown ? device->gid[i] : none, 16);
 		put_numbered(folder, "gids", i, text);
 	}
-	for (u32 i = 0; i < device->ngids; i++) {
-		put_numbered(folder, "gid_attrs/types", i, "RoCE v2");
-		put_numbered(folder, "gid_attrs/ndevs", i, made->gid_ndev[i]);
+	for (u32 i = 0; i < device->gids_shown; i++) {
+		put_numbered(folder, "gid_attrs/types", i, device->lid ? "IB/RoCE v1" : "RoCE v2");
+		/* In the kernel, the file is there, and cannot be read. */
+		if (!device->lid)
+			put_numbered(folder, "gid_attrs/ndevs", i, made->gid_ndev[i]);
 	}
 }
 
@@ -310,23 +313,24 @@ void sysfs_port(struct daemon *daemon, const struct device *device, bool up)
 
 static int make_port(struct daemon *daemon, const struct nic_device *made)
 {
+	const struct device *device = &made->device;
 	char address[ADDRESS_LENGTH];
 	struct folder folder;
 
-	pci_address(address, &made->device);
-	folder_open(&folder, daemon, PORT_FOLDER, address, made->device.name);
+	pci_address(address, device);
+	folder_open(&folder, daemon, PORT_FOLDER, address, device->name);
 	put(&folder, "state", "4: ACTIVE");
 	put(&folder, "phys_state", "5: LinkUp");
-	put(&folder, "link_layer", "Ethernet");
+	put(&folder, "link_layer", "%s", device->lid ? "InfiniBand" : "Ethernet");
 	put(&folder, "rate", "100 Gb/sec (4X EDR)");
-	put(&folder, "lid", "0x0");
+	put(&folder, "lid", "0x%x", device->lid);
 	put(&folder, "lid_mask_count", "0");
-	put(&folder, "sm_lid", "0x0");
+	put(&folder, "sm_lid", "0x%x", device->lid ? LID_SUBNET_MANAGER : 0);
 	put(&folder, "sm_sl", "0");
-	put(&folder, "cap_mask", "0x%08x", DEVICE_CAP_MASK);
+	put(&folder, "cap_mask", "0x%08x", device_cap_mask(device));
 	put(&folder, "pkeys/0", "0xffff");
 	put_gids(&folder, made);
-	put_counters(&folder, &made->device);
+	put_counters(&folder, device);
 	return folder.error;
 }
 

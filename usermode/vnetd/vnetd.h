@@ -30,7 +30,9 @@ enum device_identity {
 	DEVICE_PART_ID = 0x6574,
 	DEVICE_HW_REV = 1,
 	DEVICE_PKEYS = 1,
-	DEVICE_CAP_MASK = 0x04010000,
+	/* CM is supported; and on Ethernet, GIDs are IP addresses. */
+	DEVICE_CAP_CM = 1 << 16,
+	DEVICE_CAP_IP_BASED_GIDS = 1 << 26,
 };
 #define DEVICE_FW_VER VNET_FW_VER_PREFIX VNET_VERSION
 
@@ -43,12 +45,17 @@ struct device {
 	u32 minor;
 	/* As it goes into __be64 fields; constant for user, node and name. */
 	u8 node_guid[8];
+	/* Of port 1, if its link layer is InfiniBand; 0: it is Ethernet. */
+	u16 lid;
 	/*
 	 * GIDs 0 .. ngids - 1 of port 1, all of them RoCE v2, and the net device
 	 * with the address; the table has NIC_MAX_GIDS entries. Copies of our
-	 * own: NIC memory has them for the firmware.
+	 * own: NIC memory has them for the firmware. Programs see the first
+	 * gids_shown of them: where the link layer is InfiniBand only that of the
+	 * port, and the addresses' are for the connection manager.
 	 */
 	u32 ngids;
+	u32 gids_shown;
 	u8 gid[NIC_MAX_GIDS][16];
 	u32 gid_ifindex[NIC_MAX_GIDS];
 	int memory_fd;
@@ -61,6 +68,11 @@ struct device {
 	/* What queue pairs counted that are gone. */
 	struct nic_qp_counters retired;
 };
+
+static inline u32 device_cap_mask(const struct device *device)
+{
+	return device->lid ? DEVICE_CAP_CM : DEVICE_CAP_CM | DEVICE_CAP_IP_BASED_GIDS;
+}
 
 /* A process that said hello: an address space and an owner of locks. */
 struct client {

@@ -15,7 +15,7 @@
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "../daemon.h"
+#include "../lid.h"
 #include "mad.h"
 
 /* As librdmacm's enum rdma_cm_event_type. */
@@ -64,6 +64,11 @@ struct cm_path {
 	struct device *device;
 	u8 sgid_index;
 	u8 dgid[16];
+	/*
+	 * On InfiniBand, dgid and sgid_index are of the addresses, by which messages
+	 * find their way; programs hear of the ports.
+	 */
+	struct lid_port port;
 	u8 traffic_class;
 	u8 hop_limit;
 	/* 4.096 µs << n, for a packet one way. */
@@ -136,7 +141,8 @@ struct cm_group {
 	u32 handle;
 	u64 uid;
 	union cm_address address;
-	u8 mgid[16];
+	/* What it means on the link. */
+	struct lid_port port;
 	u32 events_reported;
 };
 
@@ -315,6 +321,21 @@ u64 cm_service_id(const struct cm_id *id, const union cm_address *address);
 struct cm_id *cm_port_listener(struct cm *cm, u64 service_id, const union cm_address *address,
 			       const struct device *device);
 
+/* -------------------------------------------------------------------- path.c */
+
+/* dgid and device are known: what the link layer needs beside. 0 or -EHOSTUNREACH. */
+int cm_path_complete(struct cm_path *path);
+/* GIDs as programs see them. */
+const u8 *cm_path_sgid(const struct cm_path *path);
+const u8 *cm_path_dgid(const struct cm_path *path);
+u8 cm_path_hops(const struct cm_path *path);
+/* The group that an address means. */
+void cm_path_group(const struct cm_path *path, u16 ps, const union cm_address *address,
+		   struct lid_port *group);
+void cm_path_ah(const struct cm_path *path, struct ib_uverbs_ah_attr *ah);
+void cm_path_group_ah(const struct cm_path *path, const struct lid_port *group, u8 tos,
+		      struct ib_uverbs_ah_attr *ah);
+
 /* ---------------------------------------------------------------- resolve.c */
 
 int cm_bind(struct cm_id *id, const union cm_address *address);
@@ -331,7 +352,6 @@ int cm_set_route(struct cm_id *id);
 int cm_cmd_query_route(const struct cm_call *call);
 int cm_cmd_query(const struct cm_call *call);
 int cm_cmd_init_qp_attr(const struct cm_call *call);
-void cm_path_ah(const struct cm_path *path, const u8 *dgid, struct ib_uverbs_ah_attr *ah);
 
 /* ---------------------------------------------------------------- connect.c */
 

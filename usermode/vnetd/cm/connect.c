@@ -6,6 +6,8 @@
 #include "cm.h"
 
 #define PKEY 0xffff
+/* Beside the SL in a REQ. */
+#define SUBNET_LOCAL (1 << 3)
 #define MOST_BACKLOG 1024u
 
 /* Service types of REQ; an extended one says what is reserved there. */
@@ -41,10 +43,13 @@ static void put_path(struct mad *mad, const struct cm_conn *conn)
 	const struct cm_path *path = &conn->path;
 
 	mad_put16(mad, REQ_PKEY, PKEY);
-	memcpy(&mad->byte[REQ_LOCAL_GID], path->device->gid[path->sgid_index], 16);
-	memcpy(&mad->byte[REQ_REMOTE_GID], path->dgid, 16);
+	mad_put16(mad, REQ_LOCAL_LID, path->device->lid);
+	mad_put16(mad, REQ_REMOTE_LID, path->port.lid);
+	memcpy(&mad->byte[REQ_LOCAL_GID], cm_path_sgid(path), 16);
+	memcpy(&mad->byte[REQ_REMOTE_GID], cm_path_dgid(path), 16);
 	mad->byte[REQ_TCLASS] = path->traffic_class;
-	mad->byte[REQ_HOPS] = path->hop_limit;
+	mad->byte[REQ_HOPS] = cm_path_hops(path);
+	mad->byte[REQ_SL] = path->device->lid ? SUBNET_LOCAL : 0;
 	mad->byte[REQ_ACK_TIMEOUT] = (u8)(conn->ack_timeout << 3);
 }
 

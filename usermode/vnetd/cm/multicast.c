@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast groups of Ethernet: nobody has to be asked to join one, so joining
+ * Multicast groups: nobody has to be asked to join one, so joining
  * says which group an address means; the queue pair is attached by verbs.
  */
 #include <errno.h>
@@ -56,10 +56,7 @@ static void tell_joined(struct cm_group *group)
 
 	param->qp_num = MULTICAST_QPN;
 	param->qkey = id->qkey;
-	cm_path_ah(&id->path, group->mgid, &param->ah_attr);
-	/* Groups reach no further than the link. */
-	param->ah_attr.grh.hop_limit = 1;
-	param->ah_attr.grh.traffic_class = id->tos;
+	cm_path_group_ah(&id->path, &group->port, id->tos, &param->ah_attr);
 	cm_event(id, group, NULL, &resp);
 }
 
@@ -99,7 +96,7 @@ static int join(const struct cm_call *call, const struct rdma_ucm_join_mcast *cm
 	group->uid = cmd->uid;
 	group->handle = new_handle(call->cm);
 	group->address = address;
-	cm_address_gid(&address, group->mgid);
+	cm_path_group(&id->path, id->ps, &address, &group->port);
 	group->next = id->groups;
 	id->groups = group;
 	resp.id = group->handle;

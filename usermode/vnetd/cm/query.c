@@ -15,19 +15,16 @@
 
 /* ------------------------------------------------------------------- route */
 
-static const u8 *sgid_of(const struct cm_path *path)
-{
-	return path->device->gid[path->sgid_index];
-}
-
 static void fill_path(struct ib_user_path_rec *rec, const struct cm_path *path)
 {
-	memcpy(rec->dgid, path->dgid, sizeof(rec->dgid));
-	memcpy(rec->sgid, sgid_of(path), sizeof(rec->sgid));
+	memcpy(rec->dgid, cm_path_dgid(path), sizeof(rec->dgid));
+	memcpy(rec->sgid, cm_path_sgid(path), sizeof(rec->sgid));
+	rec->dlid = htobe16(path->port.lid);
+	rec->slid = htobe16(path->device->lid);
 	rec->pkey = htobe16(PKEY);
 	rec->reversible = 1;
 	rec->mtu = IBV_MTU_4096;
-	rec->hop_limit = path->hop_limit;
+	rec->hop_limit = cm_path_hops(path);
 	rec->traffic_class = path->traffic_class;
 	rec->numb_path = 1;
 	rec->mtu_selector = EXACTLY;
@@ -40,8 +37,13 @@ static void fill_path(struct ib_user_path_rec *rec, const struct cm_path *path)
 /* No route yet: what the addresses say. */
 static void fill_gids(struct ib_user_path_rec *rec, const struct cm_id *id)
 {
-	cm_address_gid(&id->dst, rec->dgid);
-	cm_address_gid(&id->src, rec->sgid);
+	if (id->path.device->lid) {
+		memcpy(rec->dgid, cm_path_dgid(&id->path), sizeof(rec->dgid));
+		memcpy(rec->sgid, cm_path_sgid(&id->path), sizeof(rec->sgid));
+	} else {
+		cm_address_gid(&id->dst, rec->dgid);
+		cm_address_gid(&id->src, rec->sgid);
+	}
 	rec->pkey = htobe16(PKEY);
 }
 
@@ -137,17 +139,20 @@ static int query_address(const struct cm_call *call, const struct rdma_ucm_query
 		memcpy(&resp.dst_addr, &id->dst, resp.dst_size);
 	} else {
 		resp.src_size = resp.dst_size = sizeof(struct cm_address_ib);
-		put_ib(&resp.src_addr, id, &id->src, id->path.device ? sgid_of(&id->path) : NULL);
-		put_ib(&resp.dst_addr, id, &id->dst, id->path.dgid);
+		put_ib(&resp.src_addr, id, &id->src,
+		       id->path.device ? cm_path_sgid(&id->path) : NULL);
+		put_ib(&resp.dst_addr, id, &id->dst, cm_path_dgid(&id->path));
 	}
 	return cm_put(call, cmd->response, &resp, size < sizeof(resp) ? size : sizeof(resp));
 }
 
 static void pack_path(struct ibv_path_record *rec, const struct cm_path *path)
 {
-	memcpy(&rec->dgid, path->dgid, sizeof(rec->dgid));
-	memcpy(&rec->sgid, sgid_of(path), sizeof(rec->sgid));
-	rec->flowlabel_hoplimit = htobe32(path->hop_limit);
+	memcpy(&rec->dgid, cm_path_dgid(path), sizeof(rec->dgid));
+	memcpy(&rec->sgid, cm_path_sgid(path), sizeof(rec->sgid));
+	rec->dlid = htobe16(path->port.lid);
+	rec->slid = htobe16(path->device->lid);
+	rec->flowlabel_hoplimit = htobe32(cm_path_hops(path));
 	rec->tclass = path->traffic_class;
 	rec->reversible_numpath = 1 << 7 | 1;
 	rec->pkey = htobe16(PKEY);
@@ -205,17 +210,6 @@ int cm_cmd_query(const struct cm_call *call)
 
 /* ------------------------------------------------------- queue pair attributes */
 
-void cm_path_ah(const struct cm_path *path, const u8 *dgid, struct ib_uverbs_ah_attr *ah)
-{
-	memset(ah, 0, sizeof(*ah));
-	memcpy(ah->grh.dgid, dgid, sizeof(ah->grh.dgid));
-	ah->grh.sgid_index = path->sgid_index;
-	ah->grh.hop_limit = path->hop_limit;
-	ah->grh.traffic_class = path->traffic_class;
-	ah->is_global = 1;
-	ah->port_num = 1;
-}
-
 static u32 access_of(const struct cm_conn *conn)
 {
 	u32 access = IBV_ACCESS_REMOTE_WRITE;
@@ -247,7 +241,7 @@ static void init_rtr(const struct cm_id *id, struct ib_uverbs_qp_attr *attr)
 
 	attr->qp_attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			     IBV_QP_RQ_PSN;
-	cm_path_ah(&conn->path, conn->path.dgid, &attr->ah_attr);
+	cm_path_ah(&conn->path, &attr->ah_attr);
 	attr->path_mtu = conn->path_mtu;
 	attr->dest_qp_num = conn->remote_qpn;
 	attr->rq_psn = conn->rq_psn;

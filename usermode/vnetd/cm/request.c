@@ -72,7 +72,7 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 	struct cm_path path;
 	struct cm_id *id;
 
-	if (!listener->backlog || !cm_arrival_path(arrival, &path))
+	if (!listener->backlog || !cm_arrival_path(arrival, &path) || cm_path_complete(&path))
 		return NULL;
 	id = cm_id_new(listener->file, listener->ps, listener->qp_type);
 	if (!id)
@@ -105,6 +105,14 @@ static void refuse(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
 	mad_put32(&mad, CM_REMOTE_ID, mad_get32(&arrival->mad, CM_LOCAL_ID));
 	mad_put16(&mad, REJ_REASON, reason);
 	cm_transmit(cm, &path, &mad);
+}
+
+/* It came from the other link layer, whose ports have no LIDs. */
+static bool lacks_lid(const struct cm_arrival *arrival)
+{
+	struct cm_path path;
+
+	return cm_arrival_path(arrival, &path) && cm_path_complete(&path);
 }
 
 /* Or nothing that REQ could be about. */
@@ -232,6 +240,10 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	listener = cm_port_listener(cm, service_id, &dst, arrival->device);
 	if (!listener || !fits(listener, mad)) {
 		refuse(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
+		return;
+	}
+	if (lacks_lid(arrival)) {
+		refuse(cm, arrival, CM_REJ_INVALID_LID);
 		return;
 	}
 	/* No room: the peer asks again. */

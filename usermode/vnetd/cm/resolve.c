@@ -145,7 +145,7 @@ static int find_path(struct cm_id *id)
 		if (!id->path.device)
 			use_device(id, device, index);
 		fill_source(id, gid);
-		return 0;
+		return cm_path_complete(&id->path);
 	}
 	cm_address_gid(&id->dst, id->path.dgid);
 	device = id->path.device ? id->path.device : first;
@@ -154,7 +154,7 @@ static int find_path(struct cm_id *id)
 	if (!id->path.device)
 		use_device(id, device, cm_address_source(device, id->path.dgid));
 	fill_source(id, id->path.device->gid[id->path.sgid_index]);
-	return 0;
+	return cm_path_complete(&id->path);
 }
 
 static int resolve(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
@@ -178,6 +178,8 @@ static int resolve(struct cm_id *id, const union cm_address *src, const union cm
 		use_device(id, first, cm_address_source(first, id->path.dgid));
 		fill_source(id, first->gid[id->path.sgid_index]);
 	}
+	if (!err && cm_address_is_multicast(&id->dst))
+		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
 	if (!err)
 		id->state = CM_ID_ADDR_RESOLVED;
 	cm_plain_event(id, err ? CM_EVENT_ADDR_ERROR : CM_EVENT_ADDR_RESOLVED, err);

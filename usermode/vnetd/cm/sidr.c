@@ -74,7 +74,7 @@ void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival)
 		param->qp_num = mad_get24(mad, SIDR_REP_QPN);
 		param->qkey = mad_get32(mad, SIDR_REP_QKEY);
 		id->qkey = param->qkey;
-		cm_path_ah(&conn->path, conn->path.dgid, &param->ah_attr);
+		cm_path_ah(&conn->path, &param->ah_attr);
 	}
 	cm_conn_close(conn);
 	cm_event(id, NULL, NULL, &resp);

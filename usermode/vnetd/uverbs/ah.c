@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "../lid.h"
 #include "ioctl.h"
 #include "uverbs.h"
 
@@ -44,10 +45,21 @@ static int ah_new(struct uv_request *req, struct uv_pd *pd, struct uv_ah **out)
 	return 0;
 }
 
-/* The port is an Ethernet one: addresses are global. */
+/*
+ * On Ethernet, addresses are global. On InfiniBand there is always a LID, and the
+ * one of a group only with a global route to it (IB vol 1, 9.6.1.2 and 11.2.2.1).
+ */
 static bool ah_attr_valid(const struct device *device, const struct ib_uverbs_ah_attr *attr)
 {
-	return attr->port_num == 1 && attr->is_global && uv_gid_valid(device, attr->grh.sgid_index);
+	if (attr->port_num != 1)
+		return false;
+	if (attr->is_global && !uv_gid_valid(device, attr->grh.sgid_index))
+		return false;
+	if (!device->lid)
+		return attr->is_global;
+	if (attr->is_global && attr->grh.dgid[0] == 0xff)
+		return attr->dlid > NIC_LID_LAST && attr->dlid != NIC_LID_PERMISSIVE;
+	return nic_lid_is_unicast(attr->dlid);
 }
 
 int uv_create_ah(struct uv_request *req)

@@ -11,7 +11,7 @@
 /* Optional access flags of memory regions are understood. */
 #define CORE_SUPPORT ((u64)IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS)
 
-static const struct vnet_alloc_ucontext_resp context_resp = {
+static const struct vnet_alloc_ucontext_resp any_response = {
 	.hw_version = VNET_HW_VERSION,
 	.caps = VNET_UCONTEXT_CAP_CQE_PAYLOAD | VNET_UCONTEXT_CAP_TRAP_DOORBELL |
 		VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_TM | VNET_UCONTEXT_CAP_QUERY_DEVICE,
@@ -21,6 +21,15 @@ static const struct vnet_alloc_ucontext_resp context_resp = {
 	.clock_khz = UV_CLOCK_KHZ,
 	.doorbell_fd = -1,
 };
+
+static struct vnet_alloc_ucontext_resp context_resp(const struct device *device)
+{
+	struct vnet_alloc_ucontext_resp resp = any_response;
+
+	if (device->lid)
+		resp.caps |= VNET_UCONTEXT_CAP_LID;
+	return resp;
+}
 
 /*
  * The process' preload library adds the gate, whose addresses only it knows:
@@ -37,6 +46,7 @@ static void expect_gate(struct uv_request *req, u64 addr, u32 room)
 /* What provider and driver agree on when a context is opened. */
 static int exchange_driver_part(struct uv_request *req)
 {
+	struct vnet_alloc_ucontext_resp resp = context_resp(req->device);
 	struct vnet_alloc_ucontext_req driver;
 	int err;
 
@@ -48,7 +58,7 @@ static int exchange_driver_part(struct uv_request *req)
 	if (driver.reserved_20[0] || driver.reserved_20[1] || driver.reserved_20[2] ||
 	    driver.reserved_20[3])
 		return -EINVAL;
-	err = uv_respond_driver(req, &context_resp, sizeof(context_resp));
+	err = uv_respond_driver(req, &resp, sizeof(resp));
 	if (!err)
 		expect_gate(req, req->driver_out, req->driver_out_length);
 	return err;
@@ -104,6 +114,7 @@ int uv_ioctl_get_context(struct uv_request *req)
 /* For a context that another process opened, and that is imported into this one. */
 int uv_ioctl_query_context(struct uv_request *req)
 {
+	struct vnet_alloc_ucontext_resp resp = context_resp(req->device);
 	u32 room = uv_attr_length(req, VNET_ATTR_QUERY_CONTEXT_RESP);
 	int err;
 
@@ -113,8 +124,7 @@ int uv_ioctl_query_context(struct uv_request *req)
 			  UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT);
 	if (err)
 		return err;
-	err = uv_attr_put_or_zero(req, VNET_ATTR_QUERY_CONTEXT_RESP, &context_resp,
-				  sizeof(context_resp));
+	err = uv_attr_put_or_zero(req, VNET_ATTR_QUERY_CONTEXT_RESP, &resp, sizeof(resp));
 	if (!err)
 		expect_gate(req, uv_attr_out_addr(req, VNET_ATTR_QUERY_CONTEXT_RESP), room);
 	return err;

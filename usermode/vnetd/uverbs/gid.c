@@ -11,7 +11,7 @@
 
 bool uv_gid_valid(const struct device *device, u32 index)
 {
-	return index < device->ngids && index < NIC_MAX_GIDS;
+	return index < device->gids_shown && index < NIC_MAX_GIDS;
 }
 
 static void fill_entry(const struct device *device, u32 index, struct ib_uverbs_gid_entry *entry)
@@ -19,8 +19,8 @@ static void fill_entry(const struct device *device, u32 index, struct ib_uverbs_
 	*entry = (struct ib_uverbs_gid_entry){
 		.gid_index = index,
 		.port_num = 1,
-		.gid_type = IB_UVERBS_GID_TYPE_ROCE_V2,
-		.netdev_ifindex = device->gid_ifindex[index],
+		.gid_type = device->lid ? IB_UVERBS_GID_TYPE_IB : IB_UVERBS_GID_TYPE_ROCE_V2,
+		.netdev_ifindex = device->lid ? 0 : device->gid_ifindex[index],
 	};
 	memcpy(entry->gid, device->gid[index], sizeof(entry->gid));
 }
@@ -43,7 +43,7 @@ static void fill_table(const struct device *device, u8 *table, u64 entry_size, u
 int uv_ioctl_query_gid_table(struct uv_request *req)
 {
 	u32 room = uv_attr_length(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
-	u32 count = req->device->ngids;
+	u32 count = req->device->gids_shown;
 	u64 entry_size, total = count;
 	u32 flags;
 	u8 *table;

@@ -4,11 +4,18 @@
  */
 #include <errno.h>
 
+#include "../lid.h"
 #include "uverbs.h"
 
 static struct uv_qp *find_qp(struct uv_request *req, u32 handle)
 {
 	return UV_CAST(struct uv_qp, uv_object_read(req, UVERBS_OBJECT_QP, handle));
+}
+
+/* On Ethernet a LID means nothing; on InfiniBand a group has one (IB vol 1, 4.1.3). */
+static bool is_group(const struct device *device, u16 mlid)
+{
+	return !device->lid || (mlid > NIC_LID_LAST && mlid != NIC_LID_PERMISSIVE);
 }
 
 int uv_attach_mcast(struct uv_request *req)
@@ -22,7 +29,7 @@ int uv_attach_mcast(struct uv_request *req)
 	if (err)
 		return err;
 	qp = find_qp(req, cmd.qp_handle);
-	if (!qp)
+	if (!qp || !is_group(req->device, cmd.mlid))
 		return -EINVAL;
 	result = nic_mcast_attach(&req->device->nic, qp->params.qpn, cmd.gid);
 	/* Once is enough. */
@@ -44,7 +51,7 @@ int uv_detach_mcast(struct uv_request *req)
 	if (err)
 		return err;
 	qp = find_qp(req, cmd.qp_handle);
-	if (!qp)
+	if (!qp || !is_group(req->device, cmd.mlid))
 		return -EINVAL;
 	result = nic_mcast_detach(&req->device->nic, qp->params.qpn, cmd.gid);
 	if (result == NIC_OK && qp->groups)

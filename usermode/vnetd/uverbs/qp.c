@@ -326,7 +326,8 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	int err = 0;
 
 	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
-		err = uv_check_raw(req);
+		/* Their packets are Ethernet frames. */
+		err = req->device->lid ? -EOPNOTSUPP : uv_check_raw(req);
 	if (!err)
 		err = qp_check(args);
 	if (err)

@@ -26,8 +26,8 @@ static int check_address(const struct device *device, const struct ib_uverbs_mod
 		return -EINVAL;
 	if (cmd->attr_mask & IBV_QP_PORT && cmd->port_num != dest->port_num)
 		return -EINVAL;
-	/* An Ethernet port: addresses are global. */
-	if (!dest->is_global || !uv_gid_valid(device, dest->sgid_index))
+	/* On Ethernet, addresses are global; the firmware checks LIDs. */
+	if (dest->is_global ? !uv_gid_valid(device, dest->sgid_index) : !device->lid)
 		return -EINVAL;
 	return 0;
 }

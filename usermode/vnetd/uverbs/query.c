@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lid.h"
 #include "ioctl.h"
 #include "uverbs.h"
 
@@ -24,6 +25,7 @@ enum {
 	PHYS_LINK_UP = 5,
 	WIDTH_4X = 2,
 	SPEED_25_GBPS = 32,
+	LINK_INFINIBAND = 1,
 	LINK_ETHERNET = 2,
 	HASH_TOEPLITZ = 1,
 	/* 4.096 us << 15 */
@@ -160,7 +162,7 @@ static int fill_port(const struct device *device, u64 port, struct ib_uverbs_que
 	if (port != 1)
 		return -EINVAL;
 	*resp = (struct ib_uverbs_query_port_resp){
-		.port_cap_flags = DEVICE_CAP_MASK,
+		.port_cap_flags = device_cap_mask(device),
 		.max_msg_sz = NIC_MAX_MSG,
 		.qkey_viol_cntr = (u32)nic_load(&hdr->counters.drop_qkey),
 		.gid_tbl_len = NIC_MAX_GIDS,
@@ -175,6 +177,12 @@ static int fill_port(const struct device *device, u64 port, struct ib_uverbs_que
 		.link_layer = LINK_ETHERNET,
 		.flags = IB_UVERBS_QPF_GRH_REQUIRED,
 	};
+	if (device->lid) {
+		resp->lid = device->lid;
+		resp->sm_lid = LID_SUBNET_MANAGER;
+		resp->link_layer = LINK_INFINIBAND;
+		resp->flags = 0;
+	}
 	return 0;
 }
 
