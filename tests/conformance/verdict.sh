@@ -153,14 +153,19 @@ judge_devices() {	# FILE
 
 judge_devinfo() {	# FILE PROGRAM OPTIONS...
 	local file=$1 wanted=("^hca_id:[[:space:]]*$DEVICE\$" 'state:[[:space:]]*PORT_ACTIVE'
-		'active_mtu:[[:space:]]*4096' 'link_layer:[[:space:]]*Ethernet') pattern
+		'active_mtu:[[:space:]]*4096' "link_layer:[[:space:]]*$LINK_LAYER") pattern
 	shift
 
 	if has_option -l "$@"; then
 		wanted=('^1 HCA found' "^[[:space:]]*$DEVICE\$")
 	elif has_option -v "$@"; then
-		wanted+=('GID\[ *0\]:[[:space:]]*fe80:' 'GID\[ *1\]:[[:space:]]*::ffff:'
+		wanted+=('GID\[ *0\]:[[:space:]]*fe80:'
 			'max_qp:[[:space:]]*[1-9]' 'atomic_cap:[[:space:]]*ATOMIC_')
+	fi
+	if has_option -v "$@" && [[ $LINK_LAYER == Ethernet ]]; then
+		wanted+=('GID\[ *1\]:[[:space:]]*::ffff:')
+	elif [[ $LINK_LAYER == InfiniBand ]]; then
+		wanted+=('sm_lid:[[:space:]]*[1-9]' 'port_lid:[[:space:]]*[1-9]' 'port_lmc:[[:space:]]*0x00')
 	fi
 	for pattern in "${wanted[@]}"; do
 		grep -qE "$pattern" "$file" || { fail "it does not show $pattern"; return; }
@@ -182,7 +187,12 @@ judge_rdma() {	# FILE PROGRAM OPTIONS...
 		;;
 	*resource*) pattern="[0-9]+: $DEVICE:( (pd|cq|qp|cm_id|mr|ctx|srq) [0-9]+)+" ;;
 	*statistic*) pattern="link $DEVICE/1 sent_msgs [0-9]+ .*" ;;
-	*link*) pattern="link $DEVICE/1 state ACTIVE physical_state LINK_UP .*" ;;
+	*link*)
+		pattern="link $DEVICE/1 "
+		[[ $LINK_LAYER == Ethernet ]] ||
+			pattern+="subnet_prefix fe80:0000:0000:0000 lid [1-9][0-9]* sm_lid 1 lmc 0 "
+		pattern+="state ACTIVE physical_state LINK_UP .*"
+		;;
 	*) pattern="[0-9]+: $DEVICE: node_type ca fw [^ ]+ node_guid [0-9a-f:]{19} .*" ;;
 	esac
 	[[ $(<"$file") =~ ^$pattern\ *$ ]] || fail "it says: $(<"$file")"

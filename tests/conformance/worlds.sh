@@ -6,6 +6,7 @@
 PREFIX=()		# before the vnet command
 RUN_OPTIONS=()		# of vnet run
 DEVICE=vnet0
+LINK_LAYER=Ethernet	# of its port, as programs say it
 KERNEL=''		# the device is the kernel's: there is no vnetd, nor a preload
 OBJECTS_OF_KERNEL=0	# that are there always
 NODES=()		# of server and client; else there is one
@@ -58,6 +59,7 @@ holdings() {
 world_letter() {	# NAME
 	[[ $1 != kernel-user ]] || set -- K
 	[[ $1 != netns ]] || set -- N
+	[[ $1 != ib-nodes ]] || set -- I
 	echo "${1:0:1}"
 }
 
@@ -120,6 +122,15 @@ enter_nodes() {
 	NODES=(A B)
 }
 
+# The port is InfiniBand's: peers are addressed by LID.
+enter_infiniband() {
+	# shellcheck disable=SC2034	# the verdicts look at it
+	LINK_LAYER=InfiniBand
+	RUN_OPTIONS=(--link-layer infiniband)
+	# For those who are not asked: vnet pair, programs that start others.
+	export VNET_LINK_LAYER=infiniband
+}
+
 # Frames are lost, repeated, overtaken and damaged between them.
 enter_faulty() {
 	local faults=loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%
@@ -169,7 +180,7 @@ be_alone() {
 }
 
 enter_world() {	# NAME
-	unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
+	unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES VNET_LINK_LAYER
 	case $1 in
 	plain) ;;
 	seccomp) enter_seccomp ;;
@@ -179,6 +190,11 @@ enter_world() {	# NAME
 		;;
 	user) enter_user ;;
 	nodes) enter_nodes ;;
+	infiniband) enter_infiniband ;;
+	ib-nodes)
+		enter_infiniband
+		enter_nodes
+		;;
 	faulty) enter_faulty ;;
 	netns) enter_netns ;;
 	kernel) enter_kernel vnet d0 ;;
