@@ -79,7 +79,9 @@ struct vnet_ring {
 	 * May be missed in a race: the NIC's timer finds the receive then.
 	 */
 	__u32 need_doorbell;
-	__u32 rsvd2[15];
+	/* Receive rings: moves on when a message finds no receive; zero where nobody counts. */
+	__u32 no_receive;
+	__u32 rsvd2[14];
 
 	/*
 	 * Completion rings: enum vnet_cq_arm, stored by the process

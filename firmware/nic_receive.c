@@ -164,6 +164,8 @@ static u32 nic_no_receive(struct nic_delivery *d)
 	bool lossy = d->rq->lossy;
 	enum vnet_wc_status status;
 
+	/* Not how many: one message may look again and again. */
+	nic_store(&d->ring->no_receive, nic_load(&d->ring->no_receive) + 1);
 	if (d->msg->arrival) {
 		nic_delivery_unlock(d);
 		return NIC_EXEC_NO_RECEIVE;
