@@ -105,6 +105,7 @@ static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
 
 static void put_context(struct vnet_context *ctx)
 {
+	vnet_trace_stop(ctx);
 	vnet_doorbell_fini(ctx);
 	pthread_mutex_destroy(&ctx->cq_mutex);
 	verbs_uninit_context(&ctx->ibv_ctx);
@@ -141,6 +142,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->query_device = resp->caps & VNET_UCONTEXT_CAP_QUERY_DEVICE;
 	ctx->lid = resp->caps & VNET_UCONTEXT_CAP_LID;
 	vnet_doorbell_init(ctx, resp);
+	vnet_trace_start(ctx);
 	return 0;
 }
 

@@ -53,6 +53,8 @@ struct vnet_context {
 	/* Every CQ, so that a region's end can find what is still in them. */
 	pthread_mutex_t cq_mutex;
 	struct vnet_cq *cqs;
+	/* NULL unless this context is traced. */
+	struct vnet_trace *trace;
 };
 
 struct vnet_td {
@@ -113,6 +115,7 @@ struct vnet_cq {
 	struct vnet_cq **prev;
 	/* Shared receive queues that match tags and complete here. */
 	struct vnet_srq *matching;
+	struct vnet_trace_cq *trace;
 };
 
 struct vnet_srq {
@@ -156,6 +159,7 @@ struct vnet_qp {
 	uint64_t wr_control;
 	/* Takes the request for which there was no slot. */
 	struct vnet_send_wqe *wr_spare;
+	struct vnet_trace_qp *trace;
 
 	struct vnet_wq rq VNET_ALIGNED;
 };
@@ -264,6 +268,12 @@ static inline struct vnet_qp *to_vqp_ex(struct ibv_qp_ex *qp)
 
 /* Zeroed, and aligned for what VNET_ALIGNED says; released by free(). */
 void *vnet_zalloc(size_t size);
+
+/* -- trace.c: what a program does, for who asks to see it */
+
+/* Does nothing unless the environment asks; after all else of a context is there. */
+void vnet_trace_start(struct vnet_context *ctx);
+void vnet_trace_stop(struct vnet_context *ctx);
 
 /* -- verbs.c: queries, address handles */
 

@@ -104,6 +104,19 @@ void verbs_uninit_context(struct verbs_context *vctx)
 	close(vctx->context.cmd_fd);
 }
 
+/* Names are for lines of a trace, which these tests do not ask for. */
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	(void)status;
+	return "";
+}
+
+const char *ibv_event_type_str(enum ibv_event_type event)
+{
+	(void)event;
+	return "";
+}
+
 void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...)
 {
 	(void)ctx;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Tracing, switched on: other operations for a context, and who waits unarmed.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+
+/* All contexts that are traced. Taken before the mutex of one. */
+static pthread_mutex_t traces_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct vnet_trace *traces;
+
+static const struct verbs_context_ops vnet_trace_ops = {
+	.async_event = vnet_trace_async_event,
+	.bind_mw = vnet_trace_bind_mw,
+	.cq_event = vnet_trace_cq_event,
+	.create_cq = vnet_trace_create_cq,
+	.create_cq_ex = vnet_trace_create_cq_ex,
+	.create_qp = vnet_trace_create_qp,
+	.create_qp_ex = vnet_trace_create_qp_ex,
+	.create_srq = vnet_trace_create_srq,
+	.create_srq_ex = vnet_trace_create_srq_ex,
+	.create_wq = vnet_trace_create_wq,
+	.dereg_mr = vnet_trace_dereg_mr,
+	.destroy_cq = vnet_trace_destroy_cq,
+	.destroy_qp = vnet_trace_destroy_qp,
+	.destroy_srq = vnet_trace_destroy_srq,
+	.import_mr = vnet_trace_import_mr,
+	.modify_qp = vnet_trace_modify_qp,
+	.poll_cq = vnet_trace_poll_cq,
+	.post_recv = vnet_trace_post_recv,
+	.post_send = vnet_trace_post_send,
+	.post_srq_ops = vnet_trace_post_srq_ops,
+	.post_srq_recv = vnet_trace_post_srq_recv,
+	.reg_dm_mr = vnet_trace_reg_dm_mr,
+	.reg_mr = vnet_trace_reg_mr,
+	.req_notify_cq = vnet_trace_req_notify_cq,
+	.rereg_mr = vnet_trace_rereg_mr,
+	.resize_cq = vnet_trace_resize_cq,
+	.unimport_mr = vnet_trace_unimport_mr,
+};
+
+static void hook_waits(void)
+{
+	vnet_trace_wait_fn *hook = dlsym(RTLD_DEFAULT, VNET_TRACE_WAIT_HOOK_NAME);
+
+	if (hook)
+		__atomic_store_n(hook, vnet_trace_wait, __ATOMIC_RELEASE);
+}
+
+void vnet_trace_start(struct vnet_context *ctx)
+{
+	struct vnet_trace *trace;
+
+	if (!vnet_trace_settings()->on)
+		return;
+	trace = calloc(1, sizeof(*trace));
+	if (!trace)
+		return;
+	pthread_mutex_init(&trace->mutex, NULL);
+	trace->context = &ctx->ibv_ctx.context;
+	ctx->trace = trace;
+	/* Its functions are called by name, past these operations: do without. */
+	ctx->imm64 = false;
+	verbs_set_ops(&ctx->ibv_ctx, &vnet_trace_ops);
+	pthread_mutex_lock(&traces_mutex);
+	trace->next = traces;
+	traces = trace;
+	pthread_mutex_unlock(&traces_mutex);
+	hook_waits();
+}
+
+void vnet_trace_stop(struct vnet_context *ctx)
+{
+	struct vnet_trace *trace = ctx->trace, **place;
+
+	if (!trace)
+		return;
+	pthread_mutex_lock(&traces_mutex);
+	for (place = &traces; *place != trace; place = &(*place)->next)
+		;
+	*place = trace->next;
+	pthread_mutex_unlock(&traces_mutex);
+	vnet_trace_forget_mrs(trace);
+	pthread_mutex_destroy(&trace->mutex);
+	free(trace);
+}
+
+/* ------------------------------------------------------------------- waiting */
+
+static bool is_armed(const struct vnet_cq *cq)
+{
+	return __atomic_load_n(&cq->ring->arm, __ATOMIC_RELAXED) != VNET_CQ_DISARMED;
+}
+
+static bool has_entry(const struct vnet_cq *cq)
+{
+	uint32_t cons = __atomic_load_n(&cq->cons, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&cq->slots[cons & cq->mask].seq, __ATOMIC_RELAXED) == cons + 1;
+}
+
+/* One of the CQs of this channel of which none is armed; NULL: all is well. */
+static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd, bool *unpolled)
+{
+	struct vnet_trace_cq *tcq, *found = NULL;
+	const struct vnet_cq *cq;
+
+	for (tcq = trace->cqs; tcq; tcq = tcq->next) {
+		cq = tcq->cq;
+		if (!cq->vcq.cq.channel || cq->vcq.cq.channel->fd != fd)
+			continue;
+		if (tcq->resizing || is_armed(cq))
+			return NULL;
+		if (!found || has_entry(cq))
+			found = tcq;
+		*unpolled |= has_entry(cq);
+	}
+	return found;
+}
+
+/*
+ * Whose channel this is. A channel among other descriptors may be unarmed on purpose:
+ * it is told of where completions are there to be polled.
+ */
+static void check_wait(struct vnet_trace *trace, int fd, bool alone)
+{
+	struct pollfd event = { .fd = fd, .events = POLLIN };
+	struct vnet_trace_cq *tcq;
+	bool unpolled = false;
+
+	pthread_mutex_lock(&trace->mutex);
+	tcq = find_unarmed(trace, fd, &unpolled);
+	if (tcq && (alone || unpolled) && !poll(&event, 1, 0))
+		vnet_trace_warn(
+			trace->context, "cq", tcq->cq->cqn, TRACE_UNARMED_WAIT, &tcq->warned,
+			"waiting for an event of a channel none of whose completion queues is "
+			"armed (ibv_req_notify_cq)%s: it does not come",
+			unpolled ? ", with completions to be polled" : "");
+	pthread_mutex_unlock(&trace->mutex);
+}
+
+void vnet_trace_wait(int fd, int alone)
+{
+	struct vnet_trace *trace;
+	int error = errno;
+
+	pthread_mutex_lock(&traces_mutex);
+	for (trace = traces; trace; trace = trace->next)
+		check_wait(trace, fd, alone);
+	pthread_mutex_unlock(&traces_mutex);
+	errno = error;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tracing: what a program posts and polls, a line each, and warnings of what will
+ * not work elsewhere or not for long.
+ *
+ * It is switched on when a context is opened, by putting other operations in the
+ * place of the ordinary ones. So the ordinary ones know nothing of it.
+ *
+ * One mutex a context guards all of its bookkeeping. It is the last to be taken: no
+ * function of another file of the provider is called while it is held.
+ */
+#ifndef VNET_TRACE_INTERNAL_H
+#define VNET_TRACE_INTERNAL_H
+
+#include "vnet.h"
+#include "vnet_trace.h"
+
+/* An opcode of a send request, or one of these. */
+enum vnet_trace_operation {
+	TRACE_RECV = 16,
+	TRACE_TAG_ADD,
+	TRACE_TAG_DEL,
+	TRACE_TAG_SYNC,
+};
+
+enum vnet_trace_warning {
+	TRACE_UNSIGNALED_FULL,
+	TRACE_QUEUE_EXCEEDED,
+	TRACE_UNARMED_WAIT,
+	TRACE_NO_RECEIVE,
+	TRACE_LOCAL_ACCESS,
+	TRACE_REMOTE_ACCESS,
+	TRACE_CQ_TOO_SMALL,
+	TRACE_RECEIVE_TOO_SMALL,
+	TRACE_INLINE_TOO_LONG,
+	TRACE_GRH_ROOM,
+	TRACE_NO_READ_CREDIT,
+	TRACE_MISALIGNED_ATOMIC,
+	TRACE_EVENTS_UNACKED,
+	TRACE_WRONG_STATE,
+	TRACE_REFUSED,
+	TRACE_UNREACHABLE,
+	TRACE_FAILED,
+	TRACE_WARNINGS,
+};
+
+/* -- trace_line.c: a line, and where it goes */
+
+#define TRACE_LINE 1536
+
+struct vnet_trace_line {
+	unsigned int len;
+	/* A field found no room: the line goes as far as it came. */
+	bool full;
+	char text[TRACE_LINE];
+};
+
+/* What the environment asks for; the same for all contexts of a process. */
+struct vnet_trace_settings {
+	bool on;
+	bool json;
+	bool colour;
+	/* Lines, and those of warnings, are wanted. */
+	bool lines;
+	bool warnings;
+	uint64_t epoch;
+	pid_t pid;
+};
+
+const struct vnet_trace_settings *vnet_trace_settings(void);
+struct vnet_trace_counters *vnet_trace_counters(void);
+
+/* The value of `flag`, and its name; the last has no name. */
+struct vnet_trace_name {
+	uint32_t flag;
+	const char *name;
+};
+
+enum vnet_trace_colour { TRACE_PLAIN, TRACE_RED, TRACE_GREEN, TRACE_YELLOW, TRACE_CYAN, TRACE_DIM };
+
+void vnet_trace_begin(struct vnet_trace_line *line, const struct ibv_context *context,
+		      const char *object, uint32_t number, const char *event,
+		      enum vnet_trace_colour colour);
+/* `label` is what a line of text has before the value, `key` what JSON has. */
+void vnet_trace_word(struct vnet_trace_line *line, const char *key, const char *label,
+		     const char *word);
+void vnet_trace_number(struct vnet_trace_line *line, const char *key, const char *label,
+		       uint64_t value, const char *unit);
+void vnet_trace_hex(struct vnet_trace_line *line, const char *key, const char *label,
+		    uint64_t value);
+void vnet_trace_flags(struct vnet_trace_line *line, const char *key, const char *label,
+		      uint32_t flags, const struct vnet_trace_name *names);
+/* Microseconds, of nanoseconds. */
+void vnet_trace_time(struct vnet_trace_line *line, const char *key, const char *label, uint64_t ns);
+void vnet_trace_end(struct vnet_trace_line *line);
+
+/* What is known of the objects that are traced. */
+
+/* A request that was posted and has not been seen to complete. */
+struct vnet_trace_wr {
+	uint64_t wr_id;
+	uint64_t length;
+	uint64_t posted;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint8_t operation;
+	bool signaled;
+	/* It was refused after all. */
+	bool void_;
+	/* A key of its was not known. */
+	uint32_t unknown_lkey;
+};
+
+/* Those of a queue, in order; `at` runs freely. */
+struct vnet_trace_queue {
+	struct vnet_trace_wr *wr;
+	uint32_t size;
+	uint32_t head, tail;
+	uint32_t signaled;
+};
+
+struct vnet_trace_qp {
+	struct vnet_trace_qp *next;
+	struct vnet_qp *qp;
+	/* What it was made with. */
+	struct ibv_qp_cap cap;
+	struct vnet_trace_queue sq, rq;
+	uint32_t access;
+	uint32_t max_rd_atomic;
+	bool knows_rd_atomic;
+	/* Messages that found no receive, as the NIC had counted when last looked. */
+	uint32_t no_receive;
+	/* Warnings that were printed, by bit. */
+	uint32_t warned;
+	int (*wr_complete)(struct ibv_qp_ex *ibqp);
+	void (*wr_set_inline_data)(struct ibv_qp_ex *ibqp, void *addr, size_t length);
+	void (*wr_set_inline_data_list)(struct ibv_qp_ex *ibqp, size_t num_buf,
+					const struct ibv_data_buf *buf_list);
+};
+
+struct vnet_trace_cq {
+	struct vnet_trace_cq *next;
+	struct vnet_cq *cq;
+	/* Completions that may come of what is posted. */
+	uint32_t expected;
+	/* Events that the program has taken. */
+	uint32_t events;
+	uint32_t empty_polls;
+	/* Its ring is about to be another one: look away. */
+	bool resizing;
+	uint32_t warned;
+	int (*start_poll)(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr);
+	int (*next_poll)(struct ibv_cq_ex *ibcq);
+};
+
+struct vnet_trace_srq {
+	struct vnet_trace_srq *next;
+	struct vnet_srq *srq;
+	struct vnet_trace_queue rq;
+	uint32_t no_receive;
+	uint32_t warned;
+};
+
+struct vnet_trace_mr {
+	struct vnet_trace_mr *next;
+	const struct ibv_mr *mr;
+	/* 0: whole, and of any access: nothing is known of it. */
+	uint64_t length;
+	uint64_t iova;
+	uint32_t lkey, rkey;
+	uint32_t pd;
+	unsigned int access;
+};
+
+#define TRACE_BUCKETS 256
+
+struct vnet_trace {
+	pthread_mutex_t mutex;
+	struct ibv_context *context;
+	/* Of all contexts, for who waits. */
+	struct vnet_trace *next;
+	struct vnet_trace_qp *qp[TRACE_BUCKETS];
+	struct vnet_trace_mr *mr[TRACE_BUCKETS];
+	struct vnet_trace_cq *cqs;
+	struct vnet_trace_srq *srqs;
+};
+
+static inline struct vnet_trace *vnet_trace_of(const struct ibv_context *context)
+{
+	return container_of(context, struct vnet_context, ibv_ctx.context)->trace;
+}
+
+/* -- trace_qp.c, trace_object.c: finding them; the mutex is held; NULL where the object is none of ours. */
+struct vnet_trace_qp *vnet_trace_qp(const struct vnet_trace *trace, uint32_t qpn);
+struct vnet_trace_cq *vnet_trace_cq(const struct vnet_trace *trace, const struct ibv_cq *cq);
+struct vnet_trace_srq *vnet_trace_srq(const struct vnet_trace *trace, const struct ibv_srq *srq);
+
+static inline const struct ibv_qp *vnet_trace_ibv_qp(const struct vnet_trace_qp *tqp)
+{
+	return &tqp->qp->vqp.qp;
+}
+
+/* -- trace_qp.c, trace_object.c: making, changing and ending objects */
+
+/* A line of a number and what became of it. */
+void vnet_trace_show_end(struct ibv_context *context, const char *object, uint32_t number,
+			 const char *event);
+
+struct ibv_qp *vnet_trace_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *vnet_trace_create_qp_ex(struct ibv_context *context,
+				       struct ibv_qp_init_attr_ex *attr);
+int vnet_trace_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int vnet_trace_destroy_qp(struct ibv_qp *ibqp);
+struct ibv_cq *vnet_trace_create_cq(struct ibv_context *context, int cqe,
+				    struct ibv_comp_channel *channel, int comp_vector);
+struct ibv_cq_ex *vnet_trace_create_cq_ex(struct ibv_context *context,
+					  struct ibv_cq_init_attr_ex *attr);
+int vnet_trace_resize_cq(struct ibv_cq *ibcq, int cqe);
+int vnet_trace_destroy_cq(struct ibv_cq *ibcq);
+struct ibv_srq *vnet_trace_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+struct ibv_srq *vnet_trace_create_srq_ex(struct ibv_context *context,
+					 struct ibv_srq_init_attr_ex *attr);
+int vnet_trace_destroy_srq(struct ibv_srq *ibsrq);
+struct ibv_wq *vnet_trace_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
+
+/* -- trace_mr.c: memory regions, and what may be done with them */
+
+struct ibv_mr *vnet_trace_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				 int access);
+int vnet_trace_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
+			size_t length, int access);
+int vnet_trace_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *vnet_trace_import_mr(struct ibv_pd *pd, uint32_t handle);
+void vnet_trace_unimport_mr(struct ibv_mr *mr);
+struct ibv_mr *vnet_trace_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t dm_offset,
+				    size_t length, unsigned int access);
+void vnet_trace_forget_mrs(struct vnet_trace *trace);
+
+/*
+ * What keeps `pd` from doing this with that memory by a key: text for a warning, or
+ * NULL. Where the key is not known, *known is false.
+ */
+const char *vnet_trace_check_memory(const struct vnet_trace *trace, const struct ibv_pd *pd,
+				    bool remote, uint32_t key, uint64_t addr, uint64_t length,
+				    unsigned int access, bool *known);
+extern const struct vnet_trace_name vnet_trace_access_names[];
+
+/* -- trace_queue.c: what is posted and not completed */
+
+void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth);
+void vnet_trace_queue_fini(struct vnet_trace_queue *queue);
+void vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr);
+static inline uint32_t vnet_trace_queue_used(const struct vnet_trace_queue *queue)
+{
+	return queue->head - queue->tail;
+}
+static inline struct vnet_trace_wr *vnet_trace_queue_at(const struct vnet_trace_queue *queue,
+							uint32_t at)
+{
+	return &queue->wr[at & (queue->size - 1)];
+}
+/* Take back what was pushed from `at` on, up to `end`: how many signaled ones. */
+uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint32_t end);
+/*
+ * A completion of this number came: the request that it is of, which goes with those
+ * before it; false if there is none. *signaled: how many went that have a completion;
+ * completed: how many in all, by operation.
+ */
+bool vnet_trace_queue_take(struct vnet_trace_queue *queue, uint64_t wr_id, bool failed,
+			   struct vnet_trace_wr *wr, uint32_t *signaled,
+			   uint32_t completed[VNET_TRACE_OPERATIONS]);
+/* The same of a receive, which may overtake others of a shared queue. */
+bool vnet_trace_queue_take_one(struct vnet_trace_queue *queue, uint64_t wr_id,
+			       struct vnet_trace_wr *wr);
+
+/* -- trace_post.c, trace_recv.c: posting */
+
+int vnet_trace_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int vnet_trace_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int vnet_trace_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int vnet_trace_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			     struct ibv_recv_wr **bad_wr);
+int vnet_trace_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
+			    struct ibv_recv_wr **bad_wr);
+int vnet_trace_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
+			    struct ibv_ops_wr **bad_wr);
+/* Have the extended calls of a queue pair traced. */
+void vnet_trace_wr_ops(struct vnet_trace_qp *tqp);
+extern const char *const vnet_trace_operation_names[VNET_TRACE_OPERATIONS];
+
+/* -- trace_poll.c: completions and events */
+
+int vnet_trace_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+void vnet_trace_poll_ops(struct vnet_trace_cq *tcq);
+int vnet_trace_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void vnet_trace_cq_event(struct ibv_cq *ibcq);
+void vnet_trace_async_event(struct ibv_context *context, struct ibv_async_event *event);
+
+/* -- trace.c: switching on */
+
+/* The caller is about to sleep until `fd` is readable. */
+void vnet_trace_wait(int fd, int alone);
+
+/* -- trace_warn.c: warnings */
+
+extern const char *const vnet_trace_warning_names[TRACE_WARNINGS];
+
+/*
+ * Counts the warning, and prints it unless *warned has its bit; warned may be NULL:
+ * then it is printed each time.
+ */
+void vnet_trace_warn(const struct ibv_context *context, const char *object, uint32_t number,
+		     enum vnet_trace_warning warning, uint32_t *warned, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+/* What there is to say of a request before it is posted. */
+void vnet_trace_check_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
+			   struct vnet_trace_wr *wr, const struct ibv_sge *sge, uint32_t num_sge);
+void vnet_trace_check_recv(struct vnet_trace *trace, const struct ibv_pd *pd, const char *object,
+			   uint32_t number, struct vnet_trace_wr *wr,
+			   const struct ibv_recv_wr *recv, uint32_t *warned);
+/* ... and of queues afterwards. */
+void vnet_trace_check_depth(struct vnet_trace *trace, struct vnet_trace_qp *tqp);
+void vnet_trace_check_cq(struct vnet_trace *trace, const struct ibv_cq *cq);
+void vnet_trace_check_no_receive(struct vnet_trace *trace);
+void vnet_trace_check_no_receive_qp(struct vnet_trace_qp *tqp);
+void vnet_trace_check_no_receive_srq(struct vnet_trace_srq *tsrq);
+
+/* -- trace_why.c: why something did not go well */
+
+/* A refusal; wr may be NULL. */
+void vnet_trace_refused_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp, int error,
+			     const struct ibv_send_wr *wr);
+/* A failed request; wr is NULL where it is not known. */
+void vnet_trace_check_status(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
+			     enum ibv_wc_status status, const struct vnet_trace_wr *wr,
+			     bool is_recv);
+/* A peer was refused something. */
+void vnet_trace_explain_access(struct vnet_trace *trace, uint32_t qpn);
+
+#endif /* VNET_TRACE_INTERNAL_H */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is posted to a traced queue and has not been seen to complete: as adapters
+ * keep it, whose slots are free again only when a completion was polled.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+
+/* Beyond that the oldest are forgotten. */
+#define MOST (1u << 16)
+
+void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth)
+{
+	uint32_t size = 16;
+
+	memset(queue, 0, sizeof(*queue));
+	/* Twice: vnet's own slots are free earlier, so that more may be posted. */
+	while (size < MOST && size / 2 < depth)
+		size *= 2;
+	queue->wr = calloc(size, sizeof(*queue->wr));
+	queue->size = queue->wr ? size : 0;
+}
+
+void vnet_trace_queue_fini(struct vnet_trace_queue *queue)
+{
+	free(queue->wr);
+	memset(queue, 0, sizeof(*queue));
+}
+
+static void drop_oldest(struct vnet_trace_queue *queue)
+{
+	const struct vnet_trace_wr *wr = vnet_trace_queue_at(queue, queue->tail++);
+
+	if (wr->signaled && !wr->void_)
+		queue->signaled--;
+}
+
+void vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr)
+{
+	if (!queue->size)
+		return;
+	if (vnet_trace_queue_used(queue) == queue->size)
+		drop_oldest(queue);
+	*vnet_trace_queue_at(queue, queue->head++) = *wr;
+	queue->signaled += wr->signaled;
+}
+
+uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint32_t end)
+{
+	uint32_t i, signaled = 0;
+
+	if (!queue->size)
+		return 0;
+	for (i = at; i != end; i++) {
+		struct vnet_trace_wr *wr = vnet_trace_queue_at(queue, i);
+
+		/* Forgotten meanwhile. */
+		if (i - queue->tail >= vnet_trace_queue_used(queue) || wr->void_)
+			continue;
+		wr->void_ = true;
+		signaled += wr->signaled;
+	}
+	queue->signaled -= signaled;
+	if (end == queue->head && at - queue->tail <= end - queue->tail)
+		queue->head = at;
+	return signaled;
+}
+
+/* Which request a completion is of: the first that it can be. */
+static bool find(const struct vnet_trace_queue *queue, uint64_t wr_id, bool failed, uint32_t *at)
+{
+	const struct vnet_trace_wr *wr;
+	uint32_t i;
+
+	for (i = queue->tail; i != queue->head; i++) {
+		wr = vnet_trace_queue_at(queue, i);
+		if (!wr->void_ && wr->wr_id == wr_id && (wr->signaled || failed)) {
+			*at = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool vnet_trace_queue_take(struct vnet_trace_queue *queue, uint64_t wr_id, bool failed,
+			   struct vnet_trace_wr *wr, uint32_t *signaled,
+			   uint32_t completed[VNET_TRACE_OPERATIONS])
+{
+	const struct vnet_trace_wr *old;
+	uint32_t at;
+
+	*signaled = 0;
+	memset(completed, 0, VNET_TRACE_OPERATIONS * sizeof(completed[0]));
+	if (!queue->size || !find(queue, wr_id, failed, &at))
+		return false;
+	*wr = *vnet_trace_queue_at(queue, at);
+	while (queue->tail != at + 1) {
+		old = vnet_trace_queue_at(queue, queue->tail++);
+		if (old->void_)
+			continue;
+		*signaled += old->signaled;
+		completed[old->operation]++;
+	}
+	queue->signaled -= *signaled;
+	return true;
+}
+
+bool vnet_trace_queue_take_one(struct vnet_trace_queue *queue, uint64_t wr_id,
+			       struct vnet_trace_wr *wr)
+{
+	struct vnet_trace_wr *old;
+	uint32_t at;
+
+	if (!queue->size || !find(queue, wr_id, true, &at))
+		return false;
+	old = vnet_trace_queue_at(queue, at);
+	*wr = *old;
+	old->void_ = true;
+	queue->signaled -= old->signaled;
+	while (vnet_trace_queue_used(queue) && vnet_trace_queue_at(queue, queue->tail)->void_)
+		queue->tail++;
+	return true;
+}
