@@ -10,7 +10,7 @@ install(CODE "
   file(MAKE_DIRECTORY \"\${bin}\")
   file(CREATE_LINK \"\${CMAKE_INSTALL_PREFIX}/${home}/vnet\" \"\${bin}/vnet\" SYMBOLIC)
 ")
-foreach(program IN ITEMS vnetd vnet-status vnet-launch)
+foreach(program IN ITEMS vnetd vnet-status vnet-launch vnet-trace)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${home}/bin")
   endif()
@@ -18,6 +18,7 @@ endforeach()
 install(FILES
   "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libvnet-preload.so"
   "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libvnet-rdmav34.so"
+  "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libvnet-trace.so"
   DESTINATION "${home}/lib"
   )
 install(FILES doc/man/vnet.1 doc/man/vnet-launch.1 doc/man/vnet-sim.1

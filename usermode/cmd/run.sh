@@ -138,6 +138,8 @@ run_environment() {
 		# The program under test is not ours to blame for what it leaks.
 		export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 	fi
+	# What else the program is to have.
+	preload+=${run_also:+:$run_also}
 	export LD_PRELOAD=$preload${LD_PRELOAD:+:$LD_PRELOAD}
 	export RDMAV_DRIVERS=$TREE/lib/libvnet${RDMAV_DRIVERS:+:$RDMAV_DRIVERS}
 	export VNETD=$TREE/bin/vnetd
@@ -195,11 +197,11 @@ launch() {	# CMD...
 	else
 		unset LD_PRELOAD
 	fi
-	exec -- "$launcher" -n "$run_processes" "${run_launch[@]}" -- "$@"
+	exec -- "${run_before[@]}" "$launcher" -n "$run_processes" "${run_launch[@]}" -- "$@"
 }
 
 cmd_run() {
-	local run_taken run_processes='' run_launch=()
+	local run_taken run_processes='' run_launch=() run_before=() run_also=''
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in

@@ -1,0 +1,99 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# vnet trace: a program with the device present, and what it posts and polls on it.
+
+# shellcheck source=usermode/cmd/run.sh
+. "$VNET_SRC/usermode/cmd/run.sh"
+
+help_trace() {
+	cat <<EOF
+${BOLD}vnet trace${PLAIN} [OPTIONS] CMD [ARGS...]
+
+Runs CMD as ${BOLD}vnet run${PLAIN} does, and prints its work requests and completions to stderr, a
+line each, with warnings of what cannot work, or works here and not on an adapter:
+a send queue full of unsignaled requests, waiting for a completion queue that is not
+armed, messages that find no receive, wrong access flags, and others. doc/trace.md
+shows each.
+
+  --json                   an object a line
+  --output FILE            there instead of stderr
+  --warnings               only warnings
+  --quiet                  neither lines nor warnings, for --summary
+  --summary                at the end, how much of what, and how often each warning,
+                           whatever end the program met
+  -n N, --nodes, --tag-output
+                           several processes, as vnet run has them
+$(help_run_options)
+
+The exit status is as that of vnet run.
+EOF
+}
+
+# Takes the options of tracing; leaves their number in run_taken.
+parse_trace_option() {	# ARGS...; adds to run_before
+	case $1 in
+	--json | --warnings | --quiet | --summary)
+		run_before+=("$1")
+		run_taken=1
+		;;
+	--output=*)
+		parse_trace_option --output "${1#*=}"
+		run_taken=1
+		;;
+	--output | -o)
+		[[ -n ${2-} ]] || die_usage "--output wants a file"
+		run_before+=(--output "$2")
+		run_taken=2
+		;;
+	*)
+		return 1
+		;;
+	esac
+}
+
+# The libraries are for the program, not for what waits for its end.
+run_traced() {	# CMD...
+	local before=${LD_PRELOAD-}
+
+	run_environment
+	run_before+=(-x "LD_PRELOAD=$LD_PRELOAD")
+	if [[ -n $before ]]; then
+		LD_PRELOAD=$before
+	else
+		unset LD_PRELOAD
+	fi
+	exec -- "${run_before[@]}" "$@"
+}
+
+cmd_trace() {
+	local run_taken run_processes='' run_launch=() run_before=() run_also=''
+
+	while [[ ${1-} == -* ]]; do
+		case $1 in
+		--help | -h)
+			help_trace
+			return
+			;;
+		--)
+			shift
+			break
+			;;
+		esac
+		parse_trace_option "$@" || parse_launch_option "$@" || parse_run_option "$@" ||
+			die_usage "trace has no option '$1'; see: vnet trace --help"
+		shift "$run_taken"
+	done
+	[[ $# -gt 0 ]] || die_usage "trace what? see: vnet trace --help"
+	[[ -n $run_processes || ${#run_launch[@]} == 0 ]] ||
+		die_usage "${run_launch[0]} is for several processes: -n N"
+
+	need_tree device
+	[[ -x $TREE/bin/vnet-trace && -e $TREE/lib/libvnet-trace.so ]] ||
+		die "$EXIT_VNET" "no complete build of vnet is in $TREE"
+	find_program "$1"
+	run_also=$TREE/lib/libvnet-trace.so
+	run_before=("$TREE/bin/vnet-trace" "${run_before[@]}")
+	[[ -z $run_processes ]] || launch "$@"
+	run_traced "$@"
+}
