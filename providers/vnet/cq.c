@@ -134,6 +134,7 @@ static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_i
 	cq->copy = ctx->gate.copy;
 	cq->cookie = ctx->gate_cookie;
 	cq->cqn = reply.vnet.cqn;
+	cq->in_nic = ctx->cq_read_ns;
 	cq->ignores_overrun = cmd.vnet.flags & VNET_CREATE_CQ_IGNORE_OVERRUN;
 	enlist(ctx, cq);
 	return cq;
@@ -181,6 +182,8 @@ struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	if (!cq)
 		return NULL;
 	vnet_cq_set_poll_ops(cq, attr->wc_flags);
+	if (cq->in_nic)
+		vnet_cq_set_in_nic(cq);
 	return &cq->vcq.cq_ex;
 }
 

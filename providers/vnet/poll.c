@@ -222,7 +222,8 @@ int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	return n;
 }
 
-int vnetdv_poll_cq(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
+/* It is part of its caller, where that is on the path of every message. */
+inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
 {
 	struct vnet_cq *cq = to_vcq(ibcq);
 	const struct vnet_cqe *cqe;
@@ -245,6 +246,14 @@ int vnetdv_poll_cq(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
 	if (!n)
 		idle(cq);
 	return n;
+}
+
+/* Programs call it by its name, not through a table: so it has to ask. */
+int vnetdv_poll_cq(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
+{
+	if (unlikely(to_vcq(ibcq)->in_nic))
+		return vnet_cq_poll_imm64_in_nic(ibcq, num_entries, wc);
+	return vnet_poll_imm64(ibcq, num_entries, wc);
 }
 
 /* ---------------------------------------------------------- extended polling */

@@ -100,6 +100,9 @@ static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
 	ctx->doorbell_fd = -1;
 	ctx->single_threaded = asked_for_one_thread();
 	verbs_set_ops(&ctx->ibv_ctx, &context_ops);
+	ctx->cq_read_ns = vnet_cq_read_ns_asked();
+	if (ctx->cq_read_ns)
+		vnet_context_set_in_nic(ctx);
 	return ctx;
 }
 

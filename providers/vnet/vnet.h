@@ -50,6 +50,8 @@ struct vnet_context {
 	bool lid;
 	/* The user promised one thread: no locks. */
 	bool single_threaded;
+	/* How long a look at a CQ takes that is in NIC memory; 0: none is. */
+	uint32_t cq_read_ns;
 	/* Every CQ, so that a region's end can find what is still in them. */
 	pthread_mutex_t cq_mutex;
 	struct vnet_cq *cqs;
@@ -105,6 +107,8 @@ struct vnet_cq {
 	uint32_t cqn;
 	/* An overrun loses the oldest entries, and nothing else. */
 	bool ignores_overrun;
+	/* It stands in NIC memory, as VNET_CQ_MEMORY has it. */
+	bool in_nic;
 	/* It was polled empty after its last event. */
 	bool seen_empty;
 	/* Polled last by; kept only where the lock is skipped. */
@@ -116,6 +120,9 @@ struct vnet_cq {
 	/* Shared receive queues that match tags and complete here. */
 	struct vnet_srq *matching;
 	struct vnet_trace_cq *trace;
+	/* In NIC memory: what polls it, apart from the time that takes. */
+	int (*start_poll)(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr);
+	int (*next_poll)(struct ibv_cq_ex *ibcq);
 };
 
 struct vnet_srq {
@@ -334,6 +341,14 @@ void vnet_cq_event(struct ibv_cq *ibcq);
 int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 /* Extended polling for a CQ made with these IBV_WC_EX_* flags. */
 void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags);
+/* vnetdv_poll_cq() of a CQ in host memory. */
+int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc);
+/* cq_memory.c: 0, or how long a look takes, by VNET_CQ_MEMORY. */
+uint32_t vnet_cq_read_ns_asked(void);
+/* After vnet_cq_set_poll_ops(), which makes it one of extended polling. */
+void vnet_cq_set_in_nic(struct vnet_cq *cq);
+void vnet_context_set_in_nic(struct vnet_context *ctx);
+int vnet_cq_poll_imm64_in_nic(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc);
 /* Forget the unpolled completions of a QP that is gone. cq may be NULL. */
 void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn);
 /* Put payloads that wait in unpolled completions where they belong. */

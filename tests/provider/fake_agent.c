@@ -77,8 +77,17 @@ void verbs_register_driver(const struct verbs_device_ops *ops)
 
 void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops)
 {
+	static struct verbs_context_ops merged;
+
 	vctx->context.ops.poll_cq = ops->poll_cq;
-	fake_ops = ops;
+	if (ops->create_cq_ex) {
+		fake_ops = ops;
+		return;
+	}
+	/* Polling in another way, beside what was set before. */
+	merged = *fake_ops;
+	merged.poll_cq = ops->poll_cq;
+	fake_ops = &merged;
 }
 
 void *_verbs_init_and_alloc_context(struct ibv_device *ibdev, int cmd_fd, size_t size,
