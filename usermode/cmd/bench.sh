@@ -25,12 +25,13 @@ ${BOLD}vnet bench sim${PLAIN} [--json] [--plot DIRECTORY] [--list] [E4 ...]
 
 Runs the papers' experiments in the simulator, beside what was published.
 
-${BOLD}vnet bench logp | mapcost | ambw | credits | cqmemory${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
+${BOLD}vnet bench logp | mapcost | ambw | credits | cqmemory | clients${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
     [--device NAME] [--mapping vN] [--compare A,B]
 
 What Active Messages cost beside the verbs that carry them: the parameters of LogP;
 where the processor's time goes; bandwidth by size; the number of credits and of
-queue pairs; completion queues in host memory and in the NIC's. Each tells more with --help.
+queue pairs; completion queues in host memory and in the NIC's; clients of one endpoint, and
+of many virtual networks. Each tells more with --help.
 
 ${BOLD}vnet bench splitc${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME] [--mapping NAME]
 
@@ -44,7 +45,7 @@ EOF
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | cqmemory | splitc | tags) ;;
+	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags) ;;
 	--help | -h)
 		help_bench
 		return

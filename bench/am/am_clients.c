@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Clients of one endpoint: each has so many requests under way to the server's (paper
+ * 000, E5); with one, what each takes is the round trip (E7).
+ */
+#include "clients.h"
+
+static int ended;
+
+static void on_request(void *token, int32_t a0)
+{
+	AM_Reply1(token, CLIENTS_ANSWER, a0);
+}
+
+static void on_end(void *token)
+{
+	(void)token;
+	ended++;
+}
+
+static void serve(struct clients *c)
+{
+	eb_t eb;
+	ep_t ep;
+
+	clients_check(c, "AM_AllocateBundle", AM_AllocateBundle(AM_SEQ, &eb));
+	ep = clients_endpoint(c, eb, &c->name[0]);
+	AM_SetHandler(ep, CLIENTS_REQUEST, on_request);
+	AM_SetHandler(ep, CLIENTS_END, on_end);
+	for (int i = 1; i < c->n; i++)
+		c->name[i] = c->name[0];
+	clients_meet(c);
+	while (ended < c->n)
+		clients_check(c, "AM_Poll", AM_Poll(eb));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct bench_program prog = {
+		.purpose = "What clients reach at one endpoint of a server, rank 0:\n"
+			   "vnet run -n N am_clients",
+		.takes = BENCH_DEVICE | BENCH_WINDOW,
+	};
+	struct clients c;
+
+	clients_open(&c, argc, argv, &prog);
+	if (c.rank)
+		clients_send(&c);
+	else
+		serve(&c);
+	clients_report(&c);
+	clients_close(&c);
+	return 0;
+}
