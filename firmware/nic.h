@@ -52,6 +52,8 @@ struct nic {
 	 */
 	u32 self;
 	u32 space;
+	/* QP to be run after the queue at hand: nic_follow(). */
+	u32 follow;
 	/*
 	 * The host's copies reach every region, and processes enter by a trap: so
 	 * no message waits in a completion queue entry for its receiver to place

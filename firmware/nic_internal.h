@@ -117,6 +117,8 @@ void nic_channel_rebuild(struct nic *nic, u32 channel);
 
 /* Mark the QP as having work for the NIC processor, and wake that if needed. */
 void nic_pend(struct nic *nic, struct nic_qp *qp);
+/* The same of a QP that the caller runs itself, once its own queue is unlocked. */
+void nic_follow(struct nic *nic, struct nic_qp *qp);
 /* The QP does not exist any more. */
 void nic_unpend(struct nic *nic, struct nic_qp *qp);
 /*

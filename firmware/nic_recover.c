@@ -160,6 +160,8 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 			nic_pend(nic, qp);
 		}
 	}
+	/* Nobody is followed: all are looked at. */
+	nic_store(&nic->follow, 0);
 }
 
 /* ----------------------------------------------------- death of the agent */

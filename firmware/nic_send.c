@@ -751,6 +751,15 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
 
+/* What a message of ours asks another QP to do: by who has the data, if it can. */
+static NIC_COLD void nic_run_follower(struct nic *nic)
+{
+	struct nic_qp *qp = nic_find_qp(nic, nic_xchg(&nic->follow, 0));
+
+	if (qp && !nic_qp_run(nic, qp, qp->sq_mask + 1))
+		nic_pend(nic, qp);
+}
+
 bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
 	u32 rounds = NIC_RUN_ROUNDS;
@@ -772,6 +781,8 @@ bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 	/* Somebody posts faster than we work: others have their turn. */
 	if (unlikely(!rounds))
 		nic_pend(nic, qp);
+	if (unlikely(nic_load(&nic->follow)))
+		nic_run_follower(nic);
 	return true;
 }
 

@@ -176,8 +176,11 @@ static bool nic_tm_find(struct nic_tm *tm, struct nic_tm_match *match)
 		if (tag->state != NIC_TAG_ACTIVE || (match->tag & tag->mask) != tag->tag)
 			continue;
 		match->index = (u32)(tag - tm->tag);
-		match->buffer = *tag;
-		return match->buffer.num_sge <= VNET_TM_MAX_SGE;
+		memcpy(&match->buffer, tag, offsetof(struct nic_tag, sge));
+		if (match->buffer.num_sge > VNET_TM_MAX_SGE)
+			return false;
+		memcpy(match->buffer.sge, tag->sge, match->buffer.num_sge * sizeof(tag->sge[0]));
+		return true;
 	}
 	return false;
 }
@@ -339,7 +342,7 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 	ring = qp ? nic_sq_ring(nic, qp) : NULL;
 	if (ring) {
 		nic_store_release(&ring->prod, executor->op_tm_prod);
-		nic_pend(nic, qp);
+		nic_follow(nic, qp);
 	}
 	nic_store_release(&executor->op_tm, 0);
 }
@@ -363,7 +366,7 @@ static bool nic_tm_add(struct nic_tm *tm, const struct vnet_tm_op *op)
 		tag->handle = op->handle;
 		tag->seq = ++tm->seq;
 		tag->num_sge = op->num_sge;
-		memcpy(tag->sge, op->sge, sizeof(tag->sge));
+		memcpy(tag->sge, op->sge, op->num_sge * sizeof(tag->sge[0]));
 		nic_store_release(&tag->state,
 				  tm->handled == tm->unexpected ? NIC_TAG_ACTIVE : NIC_TAG_PARKED);
 		nic_tag_append(tm, i);
@@ -428,8 +431,11 @@ static void nic_tm_do(struct nic_tm *tm, const struct vnet_tm_op *op, struct nic
 		wc->flags = VNET_WC_TM_SYNC_REQ;
 }
 
-/* The oldest operation, with the locks of the SRQ and the completion queue. */
-static void nic_tm_step(struct nic *nic, struct nic_tm *tm, struct vnet_ring *ring,
+/*
+ * The oldest operation, with the SRQ's lock. Only what completes needs the lock of the
+ * completion queue, which senders want; false: it cannot be had.
+ */
+static bool nic_tm_step(struct nic *nic, struct nic_tm *tm, struct vnet_ring *ring,
 			struct nic_cq *cq)
 {
 	const u8 *slots = (const u8 *)(ring + 1);
@@ -439,17 +445,24 @@ static void nic_tm_step(struct nic *nic, struct nic_tm *tm, struct vnet_ring *ri
 
 	memcpy(&op, slots + ((u64)(tm->ops_cons & tm->ops_mask) << VNET_TM_OP_SHIFT), sizeof(op));
 	nic_read_once_barrier();
+	if (op.flags & VNET_TM_OP_SIGNALED && !nic_lock(nic, &cq->lock))
+		return false;
 	nic_tm_do(tm, &op, &wc);
+	/* What fails has changed nothing, and can be tried again. */
+	if (wc.status && !(op.flags & VNET_TM_OP_SIGNALED) && !nic_lock(nic, &cq->lock))
+		return false;
 	nic_store(&tm->ops_cons, tm->ops_cons + 1);
 	nic_tm_tell(nic, tm);
 	nic_store_release(&ring->cons, tm->ops_cons);
 	if (!wc.status && !(op.flags & VNET_TM_OP_SIGNALED))
-		return;
+		return true;
 	slot = nic_cq_slot(nic, cq);
-	if (!slot)
-		return;
-	nic_complete_alone(nic, cq, slot, &wc);
-	tm->notify = 1;
+	if (slot) {
+		nic_complete_alone(nic, cq, slot, &wc);
+		tm->notify = 1;
+	}
+	nic_unlock(&cq->lock);
+	return true;
 }
 
 static void nic_tm_run(struct nic *nic, struct nic_srq *srq, struct nic_cq *cq)
@@ -459,15 +472,19 @@ static void nic_tm_run(struct nic *nic, struct nic_srq *srq, struct nic_cq *cq)
 	u32 waiting;
 
 	ring = tm ? nic_ring_check(nic, tm->ops, tm->ops_mask + 1, VNET_TM_OP_SHIFT) : NULL;
-	if (!ring || !nic_lock(nic, &cq->lock))
+	if (!ring)
 		return;
 	/* Pairs with the release of prod by the process that wrote the entry. */
 	waiting = nic_load_acquire(&ring->prod) - tm->ops_cons;
-	for (; waiting && waiting <= tm->ops_mask + 1; waiting--)
-		nic_tm_step(nic, tm, ring, cq);
-	nic_unlock(&cq->lock);
+	for (; waiting && waiting <= tm->ops_mask + 1; waiting--) {
+		if (!nic_tm_step(nic, tm, ring, cq))
+			break;
+	}
 	if (tm->notify && nic_cq_notify(nic, cq, false))
 		tm->notify = 0;
+	/* An event that is owed still: the process comes again. */
+	if (nic_load(&ring->need_doorbell) != tm->notify)
+		nic_store(&ring->need_doorbell, tm->notify);
 }
 
 void nic_tm_doorbell(struct nic *nic, u32 srqn)

@@ -36,8 +36,10 @@ struct nic_tag {
 	/* enum nic_tag_state: the truth, of which the list is a copy. */
 	u8 state;
 	u8 num_sge;
-	u8 rsvd[22];
+	u8 rsvd[6];
+	/* The first one is in the same line. */
 	struct vnet_sge sge[VNET_TM_MAX_SGE];
+	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_tag) == 128, "tag");
 

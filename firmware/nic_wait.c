@@ -31,7 +31,7 @@ static u32 nic_pending_words(const struct nic *nic)
 	return (nic->max_qp + 63) / 64;
 }
 
-void nic_pend(struct nic *nic, struct nic_qp *qp)
+static void nic_mark(struct nic *nic, const struct nic_qp *qp)
 {
 	struct nic_header *hdr = nic->hdr;
 	u32 i = nic_qp_index(nic, qp);
@@ -45,12 +45,29 @@ void nic_pend(struct nic *nic, struct nic_qp *qp)
 	bit = 1ull << (i / 64 / nic_pending_stride(nic));
 	if (!(nic_load(&hdr->pending_summary) & bit))
 		nic_fetch_or(&hdr->pending_summary, bit);
+}
+
+void nic_pend(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_header *hdr = nic->hdr;
+
+	nic_mark(nic, qp);
 	/* A dozing processor finds it at its next tick. */
 	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
 	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
 		nic_fetch_add(&hdr->counters.kicks, 1);
 		plat_kick(nic);
 	}
+}
+
+void nic_follow(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
+
+	nic_mark(nic, qp);
+	/* Another thread's, which may have come too late to run it. */
+	if (unlikely(other && other != qp))
+		nic_pend(nic, other);
 }
 
 void nic_unpend(struct nic *nic, struct nic_qp *qp)

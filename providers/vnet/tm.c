@@ -55,8 +55,11 @@ void vnet_tm_fini(struct vnet_srq *srq)
 
 static bool is_done(const struct vnet_srq *srq)
 {
-	return __atomic_load_n(&srq->ops.ring->cons, __ATOMIC_ACQUIRE) ==
-	       __atomic_load_n(&srq->ops.ring->prod, __ATOMIC_RELAXED);
+	const struct vnet_ring *ring = srq->ops.ring;
+
+	return __atomic_load_n(&ring->cons, __ATOMIC_ACQUIRE) ==
+		       __atomic_load_n(&ring->prod, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&ring->need_doorbell, __ATOMIC_RELAXED);
 }
 
 static void ring_doorbell(const struct vnet_srq *srq)
@@ -71,8 +74,11 @@ void vnet_tm_flush(struct vnet_cq *cq)
 	const struct vnet_srq *srq;
 
 	vnet_lock(&cq->lock);
-	for (srq = cq->matching; srq; srq = srq->next)
-		ring_doorbell(srq);
+	/* Each doorbell takes a lock that senders want. */
+	for (srq = cq->matching; srq; srq = srq->next) {
+		if (!is_done(srq))
+			ring_doorbell(srq);
+	}
 	vnet_unlock(&cq->lock);
 }
 
