@@ -618,9 +618,10 @@ struct nic_header {
 	/* GIDs of port 1, by index; ngids are in use. */
 	u32 ngids;
 	u32 port_up;
-	u8 gid[NIC_MAX_GIDS][16];
 	/* Its LID, if its link layer is InfiniBand; 0: it is Ethernet. */
 	u32 lid;
+	u32 rsvd;
+	u8 gid[NIC_MAX_GIDS][16];
 
 	/*
 	 * The agent's life: a robust futex word that holds the agent's thread
