@@ -141,7 +141,7 @@ static void extended_posting(void **state)
 static void datagrams(void **state)
 {
 	struct objects o = begin(*state, VNET_UCONTEXT_CAP_IMM64, IBV_QPT_UD);
-	struct ibv_ah_attr attr = { .is_global = 1, .grh = { .hop_limit = 9 } };
+	struct ibv_ah_attr attr = { .is_global = 1, .grh = { .hop_limit = 9 }, .dlid = 0x17 };
 	struct ibv_ah *ah = fake_ops->create_ah(o.pd, &attr);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM }, *bad;
 	uint32_t i;
@@ -160,6 +160,7 @@ static void datagrams(void **state)
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qpn, 0x11);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qkey, 0x22);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.hop_limit, 9);
+		assert_int_equal(fake_send_wqe(o.qp, i)->ud.dlid, 0x17);
 	}
 
 	/* No writes, here. */

@@ -79,6 +79,29 @@ static void every_field_of_a_completion(void **state)
 	fake_end_cq(cq);
 }
 
+/* At a port of InfiniBand: who sent it, in bits of other fields. */
+static void a_senders_lid(void **state)
+{
+	struct ibv_cq *cq = fake_cq(*state);
+	const struct vnet_cqe cqe = {
+		.byte_len = 99 | 0xbeefu << VNET_CQE_LID_SHIFT,
+		.qp_num = 0x123,
+		.src_qp = 0x456 | 5u << VNET_CQE_SL_SHIFT,
+		.opcode = VNET_WC_RECV,
+		.flags = VNET_WC_LID,
+	};
+	struct ibv_wc wc;
+
+	fake_complete(cq, &cqe);
+	assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 1);
+	assert_int_equal(wc.byte_len, 99);
+	assert_int_equal(wc.src_qp, 0x456);
+	assert_int_equal(wc.slid, 0xbeef);
+	assert_int_equal(wc.sl, 5);
+	assert_int_equal(wc.wc_flags, 0);
+	fake_end_cq(cq);
+}
+
 /* Many rounds of the ring, in batches of changing size. */
 static void in_order_round_after_round(void **state)
 {
@@ -454,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_empty_queue_lets_the_nic_work),
 		TEST(every_field_of_a_completion),
+		TEST(a_senders_lid),
 		TEST(in_order_round_after_round),
 		TEST(indices_wrap),
 		TEST(an_overrun_loses_the_oldest),

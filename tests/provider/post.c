@@ -154,6 +154,32 @@ static void datagrams_carry_their_address(void **state)
 	end(&o);
 }
 
+/* At a port of InfiniBand, with a global route and without. */
+static void datagrams_go_by_lid(void **state)
+{
+	struct objects o = begin(*state, IBV_QPT_UD);
+	struct ibv_ah_attr attr = { .port_num = 1, .sl = 4, .dlid = 0x1234 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct vnet_send_wqe *wqe;
+	int global;
+
+	to_vctx(*state)->lid = true;
+	memset(attr.grh.dgid.raw, 0xfe, sizeof(attr.grh.dgid));
+	for (global = 0; global <= 1; global++) {
+		attr.is_global = (uint8_t)global;
+		wr.wr.ud.ah = fake_ops->create_ah(o.pd, &attr);
+		assert_non_null(wr.wr.ud.ah);
+		wqe = fake_send_wqe(o.qp, (uint32_t)global);
+		assert_int_equal(send(o.qp, &wr), 0);
+		assert_int_equal(wqe->ud.dlid, 0x1234);
+		assert_int_equal(wqe->ud.sl, 4);
+		assert_int_equal(wqe->ud.no_grh, !global);
+		assert_int_equal(wqe->ud.dgid[0], global ? 0xfe : 0);
+		fake_ops->destroy_ah(wr.wr.ud.ah);
+	}
+	end(&o);
+}
+
 /* Every length, from one buffer and from two. */
 static void inline_data_of_every_length(void **state)
 {
@@ -502,6 +528,7 @@ int main(void)
 		TEST(send_as_the_nic_reads_it),
 		TEST(remote_operations),
 		TEST(datagrams_carry_their_address),
+		TEST(datagrams_go_by_lid),
 		TEST(inline_data_of_every_length),
 		TEST(inline_data_that_is_refused),
 		TEST(arguments_that_are_refused),
