@@ -63,6 +63,7 @@ void vnet_trace_start(struct vnet_context *ctx)
 		return;
 	pthread_mutex_init(&trace->mutex, NULL);
 	trace->context = &ctx->ibv_ctx.context;
+	trace->poll_cq = trace->context->ops.poll_cq;
 	ctx->trace = trace;
 	/* Its functions are called by name, past these operations: do without. */
 	ctx->imm64 = false;

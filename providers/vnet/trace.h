@@ -177,6 +177,8 @@ struct vnet_trace_mr {
 struct vnet_trace {
 	pthread_mutex_t mutex;
 	struct ibv_context *context;
+	/* What polls otherwise. */
+	int (*poll_cq)(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 	/* Of all contexts, for who waits. */
 	struct vnet_trace *next;
 	struct vnet_trace_qp *qp[TRACE_BUCKETS];

@@ -217,7 +217,7 @@ static void polled_empty(struct vnet_trace_cq *tcq)
 int vnet_trace_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct vnet_trace_cq *tcq = to_vcq(ibcq)->trace;
-	int i, n = vnet_poll_cq(ibcq, num_entries, wc);
+	int i, n = vnet_trace_of(ibcq->context)->poll_cq(ibcq, num_entries, wc);
 
 	if (!tcq)
 		return n;
