@@ -14,7 +14,9 @@
  *    named, and every size and offset asserted;
  *  - reserved fields are zero when sent and ignored when received;
  *  - the CRC is over the whole frame with the crc field 0; a frame that fails it,
- *    or any check of a field, is counted and dropped, and changes nothing.
+ *    or any check of a field, is counted and dropped, and changes nothing;
+ *  - where there is a key, struct vnet_wire_trailer follows the frame, whose MAC is
+ *    checked in place of the CRC, which is 0 when sent and ignored when received.
  */
 #ifndef VNET_WIRE_H
 #define VNET_WIRE_H
@@ -23,7 +25,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 4
+#define VNET_WIRE_VERSION 5
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -44,6 +46,9 @@ enum vnet_wire_limits {
 	/* The shortest payload limit that a NIC may ask for. */
 	VNET_WIRE_MIN_PAYLOAD = 256,
 	VNET_WIRE_GID_SIZE = 16,
+	VNET_WIRE_KEY_SIZE = 32,
+	VNET_WIRE_SALT_SIZE = 16,
+	VNET_WIRE_MAC_SIZE = 16,
 };
 
 enum vnet_frame_kind {
@@ -69,7 +74,7 @@ struct vnet_frame {
 	__u8 version;
 	/* enum vnet_frame_kind */
 	__u8 kind;
-	/* CRC32C (Castagnoli), as in iSCSI. */
+	/* CRC32C (Castagnoli), as in iSCSI; 0 in a frame with a MAC. */
 	__le32 crc;
 	/*
 	 * Which life of the sending NIC this is, and which of the receiving one it
@@ -201,5 +206,31 @@ struct vnet_frame_op {
 };
 static_assert(sizeof(struct vnet_frame_op) == 72, "operation");
 static_assert(offsetof(struct vnet_frame_op, remote_addr) == 40, "operation");
+
+/* What follows a frame where keys are used; doc/protocol-link.md has its making. */
+struct vnet_wire_trailer {
+	__le32 key_id;
+	__u8 rsvd[4];
+	/*
+	 * Together the nonce, which a key is used with once: a random number that the
+	 * sender has made for itself, and how many frames it has sealed.
+	 */
+	__u8 salt[VNET_WIRE_SALT_SIZE];
+	__le64 number;
+	__u8 mac[VNET_WIRE_MAC_SIZE];
+};
+static_assert(sizeof(struct vnet_wire_trailer) == 48, "trailer");
+
+/* What the MAC is over, before the frame; IPv4 addresses are mapped. */
+struct vnet_wire_prefix {
+	__u8 from[16];
+	__u8 to[16];
+	__be16 from_port;
+	__be16 to_port;
+	/* Of the frame. */
+	__le32 length;
+	__u8 rsvd[8];
+};
+static_assert(sizeof(struct vnet_wire_prefix) == 48, "prefix of the MAC");
 
 #endif /* VNET_WIRE_H */

@@ -278,8 +278,13 @@ void nic_recv_fault(struct nic *nic, u32 qpn);
  * A frame of `length` bytes came from `from`; by any thread of any process of
  * this NIC. The frame is 8-aligned and the caller's own, and may be written to.
  * Whatever it contains: a frame that is not right is counted and dropped.
+ * proven: the link has found by a MAC that it is as it was sent, and whatever stands
+ * for its CRC is none.
  */
-void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length);
+void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
+		 bool proven);
+/* The CRC of a frame that has none (crc is 0): by a link that gives it no MAC. */
+void nic_frame_sum(void *frame, u32 length);
 /*
  * The link has no more frames for the moment: acknowledgements that are owed go
  * out, or are kept for a little while to travel with data.

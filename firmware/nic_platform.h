@@ -82,7 +82,8 @@ void plat_channel_ready(struct nic *nic, u32 channel);
 void *plat_frame(struct nic *nic);
 /*
  * Send the first `length` bytes of plat_frame()'s buffer. A frame that the link
- * cannot take is lost. It may be kept back until plat_flush().
+ * cannot take is lost. It may be kept back until plat_flush(). The link gives it a
+ * CRC (nic_frame_sum()), or a MAC.
  */
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length);
 /* What the executing thread has given to plat_send() goes out. */

@@ -48,7 +48,8 @@ static void nic_receive_acks(struct nic *nic, struct nic_row *row,
 	nic_run_answered(nic, &answered);
 }
 
-void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length)
+void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
+		 bool proven)
 {
 	struct nic_arrived_frame f;
 	struct nic_row *row;
@@ -57,7 +58,7 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 		return;
 	nic_fetch_add(&nic->hdr->counters.frames_received, 1);
 	nic_fetch_add(&nic->hdr->counters.bytes_received, length);
-	if (!nic_frame_parse(nic, frame, length, &f))
+	if (!nic_frame_parse(nic, frame, length, proven, &f))
 		return;
 	f.from = from;
 	if (f.head->kind == VNET_FRAME_HELLO) {

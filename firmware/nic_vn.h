@@ -48,10 +48,10 @@ struct nic_arrived_frame {
 /* Begin a frame to the row's NIC in plat_frame()'s buffer; NULL: no link. */
 struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u8 kind);
 /* Complete it, and give it to the link. */
-void nic_frame_send(struct nic *nic, struct vnet_frame *frame, const struct nic_address *to,
-		    u32 length);
+void nic_frame_send(struct nic *nic, const struct nic_address *to, u32 length);
 /* Check everything about a frame that does not depend on a row; false: counted. */
-bool nic_frame_parse(struct nic *nic, void *frame, u32 length, struct nic_arrived_frame *out);
+bool nic_frame_parse(struct nic *nic, void *frame, u32 length, bool proven,
+		     struct nic_arrived_frame *out);
 
 /* -- nic_vn_row.c: other NICs */
 

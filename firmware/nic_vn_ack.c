@@ -49,7 +49,7 @@ void nic_acks_send(struct nic *nic, struct nic_row *row)
 			break;
 		frame->nacks =
 			(u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1), most);
-		nic_frame_send(nic, frame, &row->address,
+		nic_frame_send(nic, &row->address,
 			       sizeof(*frame) + frame->nacks * sizeof(struct vnet_frame_ack));
 	}
 	nic_unlock(&row->lock);

@@ -199,7 +199,7 @@ static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	dst.addr = (u64)(unsigned long)(op + 1);
 	if (dst.length && plat_copy(nic, &dst, 1, src, n, dst.length) != NIC_COPY_OK)
 		return false;
-	nic_frame_send(nic, frame, &address, length);
+	nic_frame_send(nic, &address, length);
 	return true;
 }
 
@@ -825,7 +825,7 @@ static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64
 	op->qp_type = NIC_QPT_RC;
 	op->src_qpn = nic_le32(NIC_NO_QPN);
 	op->dst_qpn = nic_le32(NIC_NO_QPN);
-	nic_frame_send(nic, frame, &row->address, sizeof(*frame) + sizeof(*op));
+	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(*op));
 }
 
 void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)

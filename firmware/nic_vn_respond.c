@@ -709,8 +709,7 @@ static void nic_send_reply(struct nic_arrival_op *a)
 	a->reply->nacks = 1;
 	a->reply->payload_len = nic_le16((u16)a->reply_len);
 	nic_count(a->nic, acks_sent);
-	nic_frame_send(a->nic, a->reply, &a->row->address,
-		       sizeof(*a->reply) + sizeof(*ack) + a->reply_len);
+	nic_frame_send(a->nic, &a->row->address, sizeof(*a->reply) + sizeof(*ack) + a->reply_len);
 }
 
 static void nic_arrive(struct nic_arrival_op *a)

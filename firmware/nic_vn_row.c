@@ -135,7 +135,7 @@ static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind)
 	if (!frame)
 		return;
 	nic_hello_fill(nic, frame, row->gid, row->own_gid);
-	nic_frame_send(nic, frame, &row->address, sizeof(*frame) + sizeof(struct vnet_frame_hello));
+	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(struct vnet_frame_hello));
 }
 
 void nic_row_call(struct nic *nic, struct nic_row *row, u64 now)
@@ -219,7 +219,7 @@ static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f, co
 	frame->dst_incarnation = f->head->src_incarnation;
 	frame->dst_row = f->head->src_row;
 	nic_hello_fill(nic, frame, gid, own_gid);
-	nic_frame_send(nic, frame, f->from, sizeof(*frame) + sizeof(struct vnet_frame_hello));
+	nic_frame_send(nic, f->from, sizeof(*frame) + sizeof(struct vnet_frame_hello));
 	plat_flush(nic);
 }
 

@@ -306,7 +306,7 @@ static void receive(struct node *node, struct frame *frame)
 	if (p && sim.config.threads)
 		process_receive(p, &from, frame->data, frame->length);
 	else
-		nic_receive(p ? &p->view : &node->nic, &from, frame->data, frame->length);
+		nic_receive(p ? &p->view : &node->nic, &from, frame->data, frame->length, false);
 }
 
 static void receive_end(struct node *node)

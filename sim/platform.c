@@ -177,6 +177,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	}
 	process_step(STEP_SEND);
+	nic_frame_sum(frame_of(nic), length);
 	node_transmit(nic->host, node, frame_of(nic), length);
 }
 

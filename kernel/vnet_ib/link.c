@@ -188,9 +188,9 @@ void vnet_link_del(struct vnet_dev *dev, u32 index)
 void vnet_link_fit(struct vnet_dev *dev)
 {
 	struct nic_settings *settings = &dev->agent.nic.hdr->settings;
-	u32 extra = VNET_HEADERS + VNET_WIRE_SLACK + sizeof(struct vnet_trailer);
+	u32 extra = VNET_HEADERS + VNET_WIRE_SLACK + sizeof(struct vnet_wire_trailer);
 	u32 mtu = READ_ONCE(dev->netdev->mtu);
-	u32 fit = mtu > extra ? (mtu - extra) & ~63u : 0;
+	u32 fit = mtu > extra ? (mtu - extra) & ~31u : 0;
 
 	fit = clamp_t(u32, fit, VNET_WIRE_MIN_PAYLOAD, VNET_LINK_PAYLOAD);
 	/*

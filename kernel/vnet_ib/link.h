@@ -21,7 +21,6 @@
 #ifndef VNET_IB_LINK_H
 #define VNET_IB_LINK_H
 
-#include <crypto/hash.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/interrupt.h>
@@ -40,8 +39,6 @@ enum vnet_link_limits {
 	/* Memory of frames that wait for a receiver; and of those that wait to leave. */
 	VNET_LINK_QUEUE = 16 << 20,
 	VNET_SEND_QUEUE = 8 << 20,
-	VNET_KEY_SIZE = 32,
-	VNET_MAC_SIZE = 16,
 	/* That for sending, and another that is accepted. */
 	VNET_KEYS = 2,
 };
@@ -71,8 +68,10 @@ struct vnet_port {
 
 struct vnet_key {
 	__le32 id;
-	u8 bytes[VNET_KEY_SIZE];
-	struct crypto_shash *mac;
+	u8 bytes[VNET_WIRE_KEY_SIZE];
+	/* For sending: our salt, and what follows from both. */
+	u8 salt[VNET_WIRE_SALT_SIZE];
+	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
 
 /* The first is for sending. */
@@ -80,14 +79,6 @@ struct vnet_keys {
 	u32 n;
 	struct vnet_key key[VNET_KEYS];
 };
-
-/* What follows a frame where keys are used. */
-struct vnet_trailer {
-	__le32 key_id;
-	__le32 rsvd;
-	u8 mac[VNET_MAC_SIZE];
-};
-static_assert(sizeof(struct vnet_trailer) == 24);
 
 struct vnet_batch {
 	/* Who has it; see vnet_executor(). 0: nobody. */
@@ -142,6 +133,8 @@ struct vnet_link {
 	/* Keys, or NULL: changed under the mutex. */
 	struct vnet_keys *keys;
 	struct mutex keys_lock;
+	/* Frames that were sealed, by whichever key: no number comes twice. */
+	atomic64_t sealed;
 
 	/* How many batches somebody has. */
 	atomic_t busy;
@@ -206,13 +199,16 @@ void vnet_receiver_call(struct vnet_link *link);
 /* For the device's folder in sysfs. */
 extern const struct attribute_group vnet_link_group;
 void vnet_keys_free(struct vnet_link *link);
-/* Append a trailer where there is a key: the new length; 0: it cannot be. */
-u32 vnet_seal(const struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
+/*
+ * Append a trailer where there is a key, else fill in the CRC: the new length; 0: there is
+ * no such address any more.
+ */
+u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
 /*
  * Check and take off the trailer: the frame's length; 0: drop it (counted). local: it is
- * from this machine, and needs no key where there is none.
+ * from this machine, and needs no key where there is none. proven: it had a trailer.
  */
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length);
+		u32 length, bool *proven);
 
 #endif /* VNET_IB_LINK_H */

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keyed frames. The MAC is BLAKE2b with a key and 32 bytes of output, of which
- * the first 16 are sent. It covers the sender's and the receiver's addresses and
- * ports, then the frame: one that is repeated from elsewhere, or sent back, has a
- * wrong one. Keys are written, by who may configure the network, and never read.
+ * Keyed frames. The MAC covers the sender's and the receiver's addresses and ports,
+ * then the frame: one that is repeated from elsewhere, or sent back, has a wrong
+ * one. Keys are written, by who may configure the network, and never read.
  */
 #include <crypto/hash.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "link.h"
+#include "mac.h"
 
 #define VNET_LEAST_SECRET 16
-
-/* What is before the frame: addresses, IPv4 ones mapped, and ports. */
-struct vnet_mac_prefix {
-	u8 from[16];
-	u8 to[16];
-	__be16 from_port;
-	__be16 to_port;
-	__le32 length;
-};
-static_assert(sizeof(struct vnet_mac_prefix) == 40);
 
 /* ------------------------------------------------------------------------ MAC */
 
@@ -38,23 +29,13 @@ static void vnet_put_address(const union vnet_address *address, u8 bytes[16], __
 	memcpy(bytes, &ip, sizeof(ip));
 }
 
-static int vnet_make_mac(const struct vnet_key *key, const union vnet_address *from,
-			 const union vnet_address *to, const u8 *frame, u32 length,
-			 u8 mac[VNET_MAC_SIZE])
+static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_address *from,
+			     const union vnet_address *to, u32 length)
 {
-	struct vnet_mac_prefix prefix = { .length = cpu_to_le32(length) };
-	SHASH_DESC_ON_STACK(desc, key->mac);
-	u8 hash[VNET_KEY_SIZE];
-	int err;
-
-	vnet_put_address(from, prefix.from, &prefix.from_port);
-	vnet_put_address(to, prefix.to, &prefix.to_port);
-	desc->tfm = key->mac;
-	err = crypto_shash_init(desc)                                                ?:
-		      crypto_shash_update(desc, (const u8 *)&prefix, sizeof(prefix)) ?:
-		      crypto_shash_finup(desc, frame, length, hash);
-	memcpy(mac, hash, VNET_MAC_SIZE);
-	return err;
+	memset(prefix, 0, sizeof(*prefix));
+	vnet_put_address(from, prefix->from, &prefix->from_port);
+	vnet_put_address(to, prefix->to, &prefix->to_port);
+	prefix->length = cpu_to_le32(length);
 }
 
 /* Keys, for those inside. */
@@ -63,17 +44,24 @@ static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 	return smp_load_acquire(&link->keys);
 }
 
-u32 vnet_seal(const struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
+u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, to->port);
-	struct vnet_trailer trailer = {};
+	struct vnet_wire_trailer trailer = {};
+	struct vnet_wire_prefix prefix;
 
-	if (!keys)
+	if (!keys) {
+		nic_frame_sum(frame, length);
 		return length;
-	if (!port || vnet_make_mac(&keys->key[0], &port->own, to, frame, length, trailer.mac))
+	}
+	if (!port)
 		return 0;
 	trailer.key_id = keys->key[0].id;
+	memcpy(trailer.salt, keys->key[0].salt, sizeof(trailer.salt));
+	trailer.number = cpu_to_le64(atomic64_inc_return(&link->sealed));
+	vnet_make_prefix(&prefix, &port->own, to, length);
+	vnet_mac_make(keys->key[0].subkey, trailer.number, &prefix, frame, length, trailer.mac);
 	memcpy(frame + length, &trailer, sizeof(trailer));
 	return length + sizeof(trailer);
 }
@@ -89,15 +77,26 @@ static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, __le32
 	return NULL;
 }
 
+static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire_trailer *trailer,
+			      const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length)
+{
+	u8 subkey[VNET_WIRE_KEY_SIZE], mac[VNET_WIRE_MAC_SIZE];
+
+	vnet_mac_subkey(key->bytes, trailer->salt, subkey);
+	vnet_mac_make(subkey, trailer->number, prefix, frame, length, mac);
+	return !crypto_memneq(mac, trailer->mac, sizeof(mac));
+}
+
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length)
+		u32 length, bool *proven)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, from->port);
+	struct vnet_wire_trailer trailer;
+	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
-	struct vnet_trailer trailer;
-	u8 mac[VNET_MAC_SIZE];
 
+	*proven = false;
 	if (!keys) {
 		/* The key may have gone while it waited. */
 		if (local)
@@ -116,8 +115,12 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 		nic_fetch_add(&link->counters.unknown_key, 1);
 		return 0;
 	}
-	if (port && !vnet_make_mac(key, from, &port->own, frame, length, mac) &&
-	    !crypto_memneq(mac, trailer.mac, sizeof(mac)))
+	/* The address that it came to may have gone, too. */
+	if (port) {
+		vnet_make_prefix(&prefix, from, &port->own, length);
+		*proven = vnet_mac_is_right(key, &trailer, &prefix, frame, length);
+	}
+	if (likely(*proven))
 		return length;
 	nic_fetch_add(&link->counters.bad_mac, 1);
 	return 0;
@@ -125,7 +128,7 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 
 /* ----------------------------------------------------------------------- keys */
 
-static const char vnet_key_purpose[] = "vnet link key 1";
+static const char vnet_key_purpose[] = "vnet link key 2";
 
 /* From what its owners keep, as user mode does it. */
 static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t length)
@@ -152,30 +155,19 @@ static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t leng
 	return err;
 }
 
+/* For sending. No salt comes twice, so it waits till the kernel has randomness. */
 static int vnet_key_ready(struct vnet_key *key)
 {
-	key->mac = crypto_alloc_shash("blake2b-256", 0, 0);
-	if (IS_ERR(key->mac))
-		return PTR_ERR(key->mac);
-	return crypto_shash_setkey(key->mac, key->bytes, sizeof(key->bytes));
-}
+	int err = get_random_bytes_wait(key->salt, sizeof(key->salt));
 
-static void vnet_keys_destroy(struct vnet_keys *keys)
-{
-	u32 i;
-
-	if (!keys)
-		return;
-	for (i = 0; i < keys->n; i++) {
-		if (!IS_ERR_OR_NULL(keys->key[i].mac))
-			crypto_free_shash(keys->key[i].mac);
-	}
-	kfree_sensitive(keys);
+	if (!err)
+		vnet_mac_subkey(key->bytes, key->salt, key->subkey);
+	return err;
 }
 
 void vnet_keys_free(struct vnet_link *link)
 {
-	vnet_keys_destroy(link->keys);
+	kfree_sensitive(link->keys);
 	link->keys = NULL;
 }
 
@@ -186,7 +178,7 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	lockdep_assert_held(&link->keys_lock);
 	smp_store_release(&link->keys, keys);
 	synchronize_srcu(&vnet_inside);
-	vnet_keys_destroy(old);
+	kfree_sensitive(old);
 }
 
 /* A key in a set of its own; a key that is not yet in use, and nothing else. */
@@ -226,8 +218,7 @@ static void vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old,
 static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t length, bool accept)
 {
 	struct vnet_keys *keys;
-	int err = 0;
-	u32 i;
+	int err;
 
 	if (length < VNET_LEAST_SECRET)
 		return -EINVAL;
@@ -236,12 +227,9 @@ static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t leng
 		return PTR_ERR(keys);
 	mutex_lock(&link->keys_lock);
 	vnet_keys_order(keys, link->keys, accept);
-	for (i = 0; i < keys->n; i++)
-		keys->key[i].mac = NULL;
-	for (i = 0; i < keys->n && !err; i++)
-		err = vnet_key_ready(&keys->key[i]);
+	err = vnet_key_ready(&keys->key[0]);
 	if (err)
-		vnet_keys_destroy(keys);
+		kfree_sensitive(keys);
 	else
 		vnet_keys_replace(link, keys);
 	mutex_unlock(&link->keys_lock);

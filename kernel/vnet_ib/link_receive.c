@@ -89,15 +89,16 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 	const struct vnet_arrival *arrival = vnet_arrival(skb);
 	const union vnet_address *from = &arrival->from;
 	struct vnet_link *link = receiver->link;
+	bool proven = false;
 
-	if (length > VNET_LINK_FRAME + sizeof(struct vnet_trailer) ||
+	if (length > VNET_LINK_FRAME + sizeof(struct vnet_wire_trailer) ||
 	    skb_copy_bits(skb, offset, receiver->frame, length)) {
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, arrival->local, receiver->frame, length);
+	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proven);
 	if (length)
-		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length);
+		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, proven);
 }
 
 /* The network may have joined frames of one length. */
@@ -173,7 +174,7 @@ int vnet_receivers_make(struct vnet_link *link)
 	{
 		struct vnet_receiver *receiver = per_cpu_ptr(link->receiver, cpu);
 
-		receiver->frame = kvmalloc_node(VNET_LINK_FRAME + sizeof(struct vnet_trailer),
+		receiver->frame = kvmalloc_node(VNET_LINK_FRAME + sizeof(struct vnet_wire_trailer),
 						GFP_KERNEL, cpu_to_node(cpu));
 		if (!receiver->frame)
 			return -ENOMEM;

@@ -22,7 +22,7 @@
 /* Frames begin at multiples of so many bytes. */
 #define VNET_FRAME_ALIGN 64
 /* What plat_frame() promises, and a trailer. */
-#define VNET_FRAME_ROOM (VNET_WIRE_MAX_FRAME + sizeof(struct vnet_trailer))
+#define VNET_FRAME_ROOM (VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer))
 /* Owner of batches that are left to a receiver. */
 #define VNET_LEFT 1ul
 
@@ -362,7 +362,7 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 {
 	u32 most = nic_load(&link->dev->agent.nic.hdr->settings.fit) + VNET_WIRE_SLACK +
-		   sizeof(struct vnet_trailer);
+		   sizeof(struct vnet_wire_trailer);
 	u32 first = 0;
 
 	while (first < batch->n) {

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "mac.h"
 #include "vnet_ib.h"
 
 MODULE_DESCRIPTION("vnet: a virtual interface NIC made of software");
@@ -30,6 +31,7 @@ static int __init vnet_init(void)
 		return err;
 	vnet_name_stats();
 	vnet_crc_choose();
+	vnet_mac_choose();
 	rdma_link_register(&vnet_link_ops);
 	return 0;
 }

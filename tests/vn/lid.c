@@ -252,16 +252,16 @@ static void test_frames(void)
 	exchange(a, b);
 	length = last_frame(1, frame);
 	CHECK(head->kind == VNET_FRAME_DATA && !head->nacks && nic_le32(op->sl) == 5);
-	CHECK(nic_frame_parse(&side[1].nic, frame, length, &out));
+	CHECK(nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	op->flags |= VNET_OP_NO_GRH | VNET_OP_GRH_IPV4;
 	head->crc = 0;
 	head->crc = nic_le32(plat_crc32c(0, frame, length));
-	CHECK(!nic_frame_parse(&side[1].nic, frame, length, &out));
+	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	op->flags &= (u8)~VNET_OP_GRH_IPV4;
 	op->sl = nic_le32(16);
 	head->crc = 0;
 	head->crc = nic_le32(plat_crc32c(0, frame, length));
-	CHECK(!nic_frame_parse(&side[1].nic, frame, length, &out));
+	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	CHECK(side[1].nic.hdr->counters.bad_field == 2);
 	world_free();
 }

@@ -132,6 +132,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 
 	(void)nic;
 	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 2);
+	nic_frame_sum(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
 	last_length[i] = length;
 	if (below(1000) < faults.lose)
@@ -177,7 +178,7 @@ static void deliver(u32 to, void *bytes, u32 length)
 	struct nic_address from = { { 0 } };
 
 	from.bytes[0] = (u8)!to;
-	nic_receive(&side[to].nic, &from, bytes, length);
+	nic_receive(&side[to].nic, &from, bytes, length, false);
 	nic_receive_end(&side[to].nic);
 }
 

@@ -282,7 +282,7 @@ static struct link_batch *batch_with_room(struct host *host)
 		in_hand = take_batch(host);
 	if (in_hand &&
 	    (in_hand->n == BATCH_FRAMES ||
-	     in_hand->used + VNET_WIRE_MAX_FRAME + sizeof(struct link_trailer) > ARENA_SIZE))
+	     in_hand->used + VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer) > ARENA_SIZE))
 		send_batch(in_hand);
 	return in_hand;
 }

@@ -11,7 +11,7 @@
 
 #include "host.h"
 
-#define LINK_MAGIC 0x316b6e696c766e76ull
+#define LINK_MAGIC 0x326b6e696c766e76ull
 #define LINK_KEYS 4
 #define LINK_HELD 256
 /* A client's look at the link is fresh for so long, ns. */
@@ -28,23 +28,18 @@ static_assert(sizeof(union link_address) == sizeof(struct nic_address), "a socke
 
 /* ----------------------------------------------------------------- link_mac.c */
 
-/* What follows a frame where keys are used. */
-struct link_trailer {
-	__le32 key_id;
-	__le32 rsvd;
-	u8 mac[16];
-};
-static_assert(sizeof(struct link_trailer) == 24, "trailer");
-
 struct link_key {
 	u32 id;
-	u8 bytes[32];
+	u8 bytes[VNET_WIRE_KEY_SIZE];
 };
 
 /* The first is used for sending, all are accepted. */
 struct link_keys {
 	u32 n;
 	struct link_key key[LINK_KEYS];
+	/* For sending: our salt, and the key that follows from it and the first. */
+	u8 salt[VNET_WIRE_SALT_SIZE];
+	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
 
 /* ---------------------------------------------------------------- link_fault.c */
@@ -131,6 +126,8 @@ struct link_memory {
 	/* Which of the two tables of keys counts. */
 	u32 keys_in_use __attribute__((aligned(64)));
 	struct link_keys keys[2];
+	/* Frames that were sealed, by whichever key: no number comes twice. */
+	u64 sealed __attribute__((aligned(64)));
 
 	/* Any faults at all; then these. */
 	u32 faulty __attribute__((aligned(64)));
@@ -200,11 +197,14 @@ static inline const struct link_keys *link_keys(const struct link_memory *link)
 {
 	return &link->keys[nic_load_acquire(&link->keys_in_use) & 1];
 }
-/* Append a trailer where there is a key: the new length. */
-u32 link_seal(const struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
-/* Check and take off the trailer: the frame's length, 0: drop it (counted). */
+/* Append a trailer where there is a key, else fill in the CRC: the new length. */
+u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
+/*
+ * Check and take off the trailer: the frame's length, 0: drop it (counted). proven: it
+ * had one.
+ */
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length);
+		u32 length, bool *proven);
 
 /* ----------------------------------------------------------------- link_fault.c */
 

@@ -1,40 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keyed frames. The MAC is BLAKE2b with a key and 32 bytes of output, of which
- * the first 16 are sent: no state, no allocation, three blocks for a short frame,
- * and the kernel's "blake2b-256" computes the same.
- *
- * It covers the sender's and the receiver's addresses and ports, then the frame:
- * a frame that is repeated from elsewhere, or sent back, has a wrong one.
+ * Keyed frames. The MAC is that of XChaCha20-Poly1305 over additional data alone:
+ * the sender's and the receiver's addresses and ports, then the frame. So one that
+ * is repeated from elsewhere, or sent back, has a wrong one. It is put together from
+ * its parts, because prefix and frame do not lie together, and because the sender
+ * has what follows from its salt once for all frames.
  */
 #include <sodium.h>
 #include <string.h>
 
 #include "link.h"
 
-/* What is before the frame: 16 byte address and port of both, IPv4 ones mapped. */
-struct mac_prefix {
-	u8 from[16];
-	u8 to[16];
-	__be16 from_port;
-	__be16 to_port;
-	__le32 length;
-};
-static_assert(sizeof(struct mac_prefix) == 40, "prefix");
-
-static const char key_purpose[] = "vnet link key 1";
+static const char key_purpose[] = "vnet link key 2";
 
 void link_key_derive(struct link_key *key, const void *secret, size_t length)
 {
 	crypto_generichash_blake2b_state state;
 	u8 hash[64];
+	__le32 id;
 
 	crypto_generichash_blake2b_init(&state, NULL, 0, sizeof(hash));
 	crypto_generichash_blake2b_update(&state, (const u8 *)key_purpose, sizeof(key_purpose));
 	crypto_generichash_blake2b_update(&state, secret, length);
 	crypto_generichash_blake2b_final(&state, hash, sizeof(hash));
 	memcpy(key->bytes, hash, sizeof(key->bytes));
-	memcpy(&key->id, hash + sizeof(key->bytes), sizeof(key->id));
+	memcpy(&id, hash + sizeof(key->bytes), sizeof(id));
+	key->id = le32toh(id);
 	sodium_memzero(hash, sizeof(hash));
 }
 
@@ -43,6 +34,9 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 	u32 other = !(nic_load(&link->keys_in_use) & 1);
 
 	link->keys[other] = *keys;
+	randombytes_buf(link->keys[other].salt, sizeof(keys->salt));
+	(void)crypto_core_hchacha20(link->keys[other].subkey, link->keys[other].salt,
+				    keys->key[0].bytes, NULL);
 	/* Release: pairs with the acquire in link_keys(). */
 	nic_store_release(&link->keys_in_use, other);
 	nic_store(&link->reachable, keys->n != 0);
@@ -61,32 +55,56 @@ static void add_address(const union link_address *address, u8 bytes[16], __be16 
 	}
 }
 
-static void make_mac(const struct link_key *key, const union link_address *from,
-		     const union link_address *to, const u8 *frame, u32 length, u8 mac[16])
+/* The key of this one frame: the first half of the stream's first block. */
+static void make_frame_key(const u8 *subkey, __le64 number, u8 frame_key[32])
 {
-	crypto_generichash_blake2b_state state;
-	struct mac_prefix prefix;
-	u8 hash[32];
+	u8 nonce[crypto_stream_chacha20_ietf_NONCEBYTES] = { 0 };
 
-	add_address(from, prefix.from, &prefix.from_port);
-	add_address(to, prefix.to, &prefix.to_port);
-	prefix.length = htole32(length);
-	crypto_generichash_blake2b_init(&state, key->bytes, sizeof(key->bytes), sizeof(hash));
-	crypto_generichash_blake2b_update(&state, (const u8 *)&prefix, sizeof(prefix));
-	crypto_generichash_blake2b_update(&state, frame, length);
-	crypto_generichash_blake2b_final(&state, hash, sizeof(hash));
-	memcpy(mac, hash, 16);
+	memcpy(nonce + sizeof(nonce) - sizeof(number), &number, sizeof(number));
+	(void)crypto_stream_chacha20_ietf(frame_key, 32, nonce, subkey);
 }
 
-u32 link_seal(const struct link_memory *link, const union link_address *to, u8 *frame, u32 length)
+static void make_mac(const u8 *subkey, __le64 number, const struct vnet_wire_prefix *prefix,
+		     const u8 *frame, u32 length, u8 mac[VNET_WIRE_MAC_SIZE])
+{
+	static const u8 zero[16];
+	__le64 lengths[2] = { htole64(sizeof(*prefix) + length), 0 };
+	crypto_onetimeauth_poly1305_state state;
+	u8 frame_key[32];
+
+	make_frame_key(subkey, number, frame_key);
+	crypto_onetimeauth_poly1305_init(&state, frame_key);
+	crypto_onetimeauth_poly1305_update(&state, (const u8 *)prefix, sizeof(*prefix));
+	crypto_onetimeauth_poly1305_update(&state, frame, length);
+	crypto_onetimeauth_poly1305_update(&state, zero, -length % 16);
+	crypto_onetimeauth_poly1305_update(&state, (const u8 *)lengths, sizeof(lengths));
+	crypto_onetimeauth_poly1305_final(&state, mac);
+}
+
+static void make_prefix(struct vnet_wire_prefix *prefix, const union link_address *from,
+			const union link_address *to, u32 length)
+{
+	memset(prefix, 0, sizeof(*prefix));
+	add_address(from, prefix->from, &prefix->from_port);
+	add_address(to, prefix->to, &prefix->to_port);
+	prefix->length = htole32(length);
+}
+
+u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length)
 {
 	const struct link_keys *keys = link_keys(link);
-	struct link_trailer trailer = { .rsvd = 0 };
+	struct vnet_wire_trailer trailer = { .key_id = 0 };
+	struct vnet_wire_prefix prefix;
 
-	if (likely(!nic_load(&keys->n)))
+	if (likely(!nic_load(&keys->n))) {
+		nic_frame_sum(frame, length);
 		return length;
-	trailer.key_id = keys->key[0].id;
-	make_mac(&keys->key[0], &link->own, to, frame, length, trailer.mac);
+	}
+	trailer.key_id = htole32(keys->key[0].id);
+	memcpy(trailer.salt, keys->salt, sizeof(trailer.salt));
+	trailer.number = htole64(nic_fetch_add(&link->sealed, 1));
+	make_prefix(&prefix, &link->own, to, length);
+	make_mac(keys->subkey, trailer.number, &prefix, frame, length, trailer.mac);
 	memcpy(frame + length, &trailer, sizeof(trailer));
 	return length + (u32)sizeof(trailer);
 }
@@ -101,13 +119,23 @@ static const struct link_key *find_key(const struct link_keys *keys, u32 id)
 	return NULL;
 }
 
+static bool mac_is_right(const struct link_key *key, const struct vnet_wire_trailer *trailer,
+			 const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length)
+{
+	u8 subkey[VNET_WIRE_KEY_SIZE], mac[VNET_WIRE_MAC_SIZE];
+
+	(void)crypto_core_hchacha20(subkey, trailer->salt, key->bytes, NULL);
+	make_mac(subkey, trailer->number, prefix, frame, length, mac);
+	return sodium_memcmp(mac, trailer->mac, sizeof(mac)) == 0;
+}
+
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length)
+		u32 length, bool *proven)
 {
 	const struct link_keys *keys = link_keys(link);
-	struct link_trailer trailer;
+	struct vnet_wire_trailer trailer;
+	struct vnet_wire_prefix prefix;
 	const struct link_key *key;
-	u8 mac[16];
 
 	if (likely(!nic_load(&keys->n)))
 		return length;
@@ -117,13 +145,14 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 	}
 	length -= (u32)sizeof(trailer);
 	memcpy(&trailer, frame + length, sizeof(trailer));
-	key = find_key(keys, trailer.key_id);
+	key = find_key(keys, le32toh(trailer.key_id));
 	if (!key) {
 		link_count(&link->counters.unknown_key);
 		return 0;
 	}
-	make_mac(key, from, &link->own, frame, length, mac);
-	if (sodium_memcmp(mac, trailer.mac, sizeof(mac)) == 0)
+	make_prefix(&prefix, from, &link->own, length);
+	*proven = mac_is_right(key, &trailer, &prefix, frame, length);
+	if (likely(*proven))
 		return length;
 	link_count(&link->counters.bad_mac);
 	return 0;

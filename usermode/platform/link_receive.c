@@ -97,10 +97,12 @@ static bool is_welcome(struct link_memory *memory, const union link_address *fro
 static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, u32 length)
 {
 	struct host *host = nic->host;
+	bool proven = false;
 
-	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length);
+	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length,
+			     &proven);
 	if (length)
-		nic_receive(nic, from, frame, length);
+		nic_receive(nic, from, frame, length, proven);
 }
 
 /* One frame with its trailer, anywhere in a buffer that may be written to. */
@@ -110,7 +112,7 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 	struct link_memory *memory = host->link.memory;
 	enum link_fate fate = LINK_FATE_GO;
 
-	if (length > VNET_WIRE_MAX_FRAME + sizeof(struct link_trailer)) {
+	if (length > VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer)) {
 		link_count(&memory->counters.oversize);
 		return;
 	}

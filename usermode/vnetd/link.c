@@ -37,7 +37,7 @@
 /* In a frame beside its payload, acknowledgements by the way included. */
 #define FRAME_OVERHEAD                                                                             \
 	((u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op) +                          \
-	       4 * sizeof(struct vnet_frame_ack) + sizeof(struct link_trailer)))
+	       4 * sizeof(struct vnet_frame_ack) + sizeof(struct vnet_wire_trailer)))
 #define MOST_PAYLOAD 16384u
 /* While frames are kept back on purpose, a look at them so often, ns. */
 #define HELD_LOOK (200 * NSEC_PER_USEC)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* MACs of frames: that of XChaCha20-Poly1305 over additional data alone, in any context. */
+#ifndef VNET_IB_MAC_H
+#define VNET_IB_MAC_H
+
+#include "vnet_ib.h"
+
+/* Measure, once, how frames are best given to Poly1305 here. */
+void vnet_mac_choose(void);
+/* What follows from a key and a sender's salt. */
+void vnet_mac_subkey(const u8 key[VNET_WIRE_KEY_SIZE], const u8 salt[VNET_WIRE_SALT_SIZE],
+		     u8 subkey[VNET_WIRE_KEY_SIZE]);
+void vnet_mac_make(const u8 subkey[VNET_WIRE_KEY_SIZE], __le64 number,
+		   const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length,
+		   u8 mac[VNET_WIRE_MAC_SIZE]);
+
+#endif /* VNET_IB_MAC_H */

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sealed frames: the MAC is what libsodium's XChaCha20-Poly1305 makes of the same bytes,
+ * no nonce comes twice, and a frame of which any bit differs, or that came from
+ * elsewhere, is none.
+ */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../usermode/platform/link.h"
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                 \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#define LONGEST 16700
+
+static struct link_memory near, far;
+static struct link_keys keys;
+static u8 frame[LONGEST + sizeof(struct vnet_wire_trailer)] __attribute__((aligned(64)));
+
+static void add_key(const char *secret)
+{
+	link_key_derive(&keys.key[keys.n++], secret, strlen(secret));
+}
+
+static void set_up(void)
+{
+	near.own.in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(4790) };
+	far.own.in = near.own.in;
+	near.own.in.sin_addr.s_addr = htonl(0x7f000001);
+	far.own.in.sin_addr.s_addr = htonl(0x7f000002);
+	add_key("a key of the test");
+	link_keys_set(&near, &keys);
+	link_keys_set(&far, &keys);
+}
+
+static struct vnet_wire_trailer trailer_of(u32 length)
+{
+	struct vnet_wire_trailer trailer;
+
+	memcpy(&trailer, frame + length, sizeof(trailer));
+	return trailer;
+}
+
+/* What the documentation says, by the library's own construction. */
+static bool is_standard(u32 length)
+{
+	static u8 data[sizeof(struct vnet_wire_prefix) + LONGEST];
+	struct vnet_wire_trailer trailer = trailer_of(length);
+	u8 nonce[24], none[1] = { 0 }, *at = data;
+
+	memset(data, 0, sizeof(struct vnet_wire_prefix));
+	memcpy(at + 10, "\xff\xff\x7f\0\0\1", 6);
+	memcpy(at + 26, "\xff\xff\x7f\0\0\2", 6);
+	memcpy(at + 32, "\x12\xb6\x12\xb6", 4);
+	at[36] = (u8)length;
+	at[37] = (u8)(length >> 8);
+	memcpy(at + 48, frame, length);
+	memcpy(nonce, trailer.salt, 16);
+	memcpy(nonce + 16, &trailer.number, 8);
+	return !crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+		none, NULL, none, 0, trailer.mac, data, 48 + length, nonce, keys.key[0].bytes);
+}
+
+static u32 seal(u32 length)
+{
+	randombytes_buf(frame, length);
+	return link_seal(&near, &far.own, frame, length);
+}
+
+static u32 unseal(u32 length, bool *proven)
+{
+	return link_unseal(&far, &near.own, frame, length, proven);
+}
+
+static void check_lengths(void)
+{
+	static const u32 lengths[] = { 40, 41, 55, 56, 64, 112, 1351, 1352, LONGEST };
+	bool proven;
+	u32 i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		u32 sealed = seal(lengths[i]);
+
+		CHECK(sealed == lengths[i] + sizeof(struct vnet_wire_trailer));
+		CHECK(is_standard(lengths[i]));
+		proven = false;
+		CHECK(unseal(sealed, &proven) == lengths[i] && proven);
+	}
+}
+
+static void check_nonces(void)
+{
+	struct vnet_wire_trailer first, second, other;
+
+	seal(64);
+	first = trailer_of(64);
+	seal(64);
+	second = trailer_of(64);
+	CHECK(!memcmp(first.salt, second.salt, sizeof(first.salt)));
+	CHECK(first.number != second.number);
+	/* The same key, set once more. */
+	link_keys_set(&near, &keys);
+	seal(64);
+	other = trailer_of(64);
+	CHECK(memcmp(first.salt, other.salt, sizeof(first.salt)) != 0);
+	CHECK(other.number != first.number && other.number != second.number);
+}
+
+static void check_spoilt(void)
+{
+	u32 length = seal(100), i;
+	u64 dropped;
+	bool proven;
+
+	for (i = 0; i < 8 * length; i++) {
+		dropped = far.counters.bad_mac + far.counters.unknown_key;
+		frame[i / 8] ^= (u8)(1u << i % 8);
+		/* What is reserved is not looked at. */
+		if (i / 8 >= 104 && i / 8 < 108)
+			CHECK(unseal(length, &proven) == 100);
+		else
+			CHECK(!unseal(length, &proven) &&
+			      far.counters.bad_mac + far.counters.unknown_key == dropped + 1);
+		frame[i / 8] ^= (u8)(1u << i % 8);
+	}
+	CHECK(unseal(length, &proven) == 100);
+	for (i = 0; i < length; i++)
+		CHECK(!unseal(i, &proven));
+	CHECK(far.counters.no_mac);
+	/* Back to where it came from; and as if from there. */
+	CHECK(!link_unseal(&near, &far.own, frame, length, &proven));
+	CHECK(!link_unseal(&far, &far.own, frame, length, &proven));
+}
+
+static void check_keys(void)
+{
+	u32 length = seal(100);
+	bool proven;
+
+	keys.n = 0;
+	add_key("another key of the test");
+	link_keys_set(&far, &keys);
+	CHECK(!unseal(length, &proven) && far.counters.unknown_key);
+	add_key("a key of the test");
+	link_keys_set(&far, &keys);
+	CHECK(unseal(length, &proven) == 100 && proven);
+	/* No key: what came is a frame, and proves nothing. */
+	keys.n = 0;
+	link_keys_set(&far, &keys);
+	proven = false;
+	CHECK(unseal(100, &proven) == 100 && !proven);
+}
+
+int main(void)
+{
+	CHECK(sodium_init() >= 0);
+	set_up();
+	check_lengths();
+	check_nonces();
+	check_spoilt();
+	check_keys();
+	return 0;
+}
