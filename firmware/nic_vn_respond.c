@@ -643,11 +643,16 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 		/* A read is answered by its data, which is nowhere kept; till it can be. */
 		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NOBODY;
 		if (!go) {
+			/*
+			 * While the answer to the first of them is still to be sent, it
+			 * tells that this one was not needed.
+			 */
+			if (rx->answer_seq != seq || !(row->owed & 1ull << op->channel))
+				rx->timestamp = nic_le32(op->timestamp);
 			if (rx->answer_seq != seq) {
 				rx->answer_seq = seq;
 				rx->code = VNET_ACK_DONE;
 			}
-			rx->timestamp = nic_le32(op->timestamp);
 			nic_rx_owe(row, op->channel);
 			nic_row_activate(nic, row);
 		}
