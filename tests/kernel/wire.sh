@@ -4,9 +4,9 @@
 # In one of two guests that a wire joins: vnet0 and rxe0 on eth0, and programs
 # between the two, in turn; also where the wire loses, repeats and overtakes.
 #
-#   wire.sh server|client
+#   wire.sh server|client ROUNDS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
-role=$1
+role=$1 rounds=$2
 SERVER=192.168.90.1 CLIENT=192.168.90.2
 TOLD=/run/told
 COMMON=(-x 1 -F -u 18)
@@ -57,7 +57,17 @@ ask() {	# NAME PROGRAM OPTIONS...
 	await 120 told "$1" || die "the server is not ready for $1"
 	timeout $((60 * SLOWNESS)) "${@:2}" "${COMMON[@]}" "$SERVER" >/run/out 2>&1 || { cat /run/out; die "$1 fails"; }
 	awk -v name="$1" '/^ *[0-9]+ +[0-9]+ / { figure = name ~ /lat/ ? $5 " us" : $4 " MB/s" }
-		END { print name ": " figure }' /run/out
+		END { print name ": " figure }' /run/out | tee -a /run/figures
+}
+
+median() {	# DEVICE
+	awk -v device="write_bw.$1." 'index($1, device) == 1 { print $2 }' /run/figures | sort -g |
+		awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'
+}
+
+compare() {
+	awk -v vnet="$(median vnet0)" -v rxe="$(median rxe0)" 'BEGIN {
+		printf "write_bw, medians: vnet0 %.2f, rxe0 %.2f MB/s: %.2f\n", vnet, rxe, rxe ? vnet / rxe : 0 }'
 }
 
 step() {
@@ -70,11 +80,12 @@ if [[ $role == server ]]; then
 	python3 -m http.server 8000 --directory "$TOLD" >/run/web 2>&1 &
 	web_server=$!
 fi
-for round in 1 2 3; do
+for ((round = 1; round <= rounds; round++)); do
 	for device in vnet0 rxe0; do
 		step "write_bw.$device.$round" ib_write_bw -d "$device" -n 50 -s 65536
 	done
 done
+[[ $role == server ]] || compare
 step write_lat.vnet0 ib_write_lat -d vnet0 -n 50
 step write_lat.rxe0 ib_write_lat -d rxe0 -n 50
 tc qdisc add dev eth0 root netem loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
