@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cqe.h"
 #include "vnet.h"
 
 /* In vnet_cqe.opcode: an entry of a QP that is gone. The NIC never writes it. */
@@ -129,31 +130,6 @@ static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_
 }
 
 /* ------------------------------------------------------------------- polling */
-
-static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
-{
-	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64 | VNET_WC_LID);
-}
-
-static inline uint32_t byte_len_of(const struct vnet_cqe *cqe)
-{
-	uint32_t mask = cqe->flags & VNET_WC_LID ? (1u << VNET_CQE_LID_SHIFT) - 1 : ~0u;
-
-	return cqe->byte_len & mask;
-}
-
-static inline uint32_t src_qp_of(const struct vnet_cqe *cqe)
-{
-	uint32_t mask = cqe->flags & VNET_WC_LID ? (1u << VNET_CQE_SL_SHIFT) - 1 : ~0u;
-
-	return cqe->src_qp & mask;
-}
-
-/* A port of Ethernet has no LIDs. */
-static inline uint16_t slid_of(const struct vnet_cqe *cqe)
-{
-	return cqe->flags & VNET_WC_LID ? (uint16_t)(cqe->byte_len >> VNET_CQE_LID_SHIFT) : 0;
-}
 
 /*
  * On Ethernet, a datagram's service level says what its network header is, as completions

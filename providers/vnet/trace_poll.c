@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cqe.h"
 #include "trace.h"
 
 /* So many empty polls from one look for senders that wait to the next. */
@@ -239,11 +240,11 @@ static void completed_ex(struct ibv_cq_ex *ibcq)
 		.status = ibcq->status,
 		.opcode = cqe->opcode,
 		.vendor_err = cqe->status ? cqe->imm : 0,
-		.byte_len = cqe->byte_len,
+		.byte_len = byte_len_of(cqe),
 		.invalidated_rkey = cqe->imm,
 		.qp_num = cqe->qp_num,
-		.src_qp = cqe->src_qp,
-		.wc_flags = cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64),
+		.src_qp = src_qp_of(cqe),
+		.wc_flags = wc_flags_of(cqe),
 	};
 
 	completed(cq->trace, &wc);
