@@ -53,13 +53,16 @@ static struct vnet_wire_trailer trailer_of(u32 length)
 static bool is_standard(u32 length)
 {
 	static u8 data[sizeof(struct vnet_wire_prefix) + LONGEST];
+	static const u8 from[] = { 0xff, 0xff, 0x7f, 0, 0, 1 };
+	static const u8 to[] = { 0xff, 0xff, 0x7f, 0, 0, 2 };
+	static const u8 ports[] = { 0x12, 0xb6, 0x12, 0xb6 };
 	struct vnet_wire_trailer trailer = trailer_of(length);
 	u8 nonce[24], none[1] = { 0 }, *at = data;
 
 	memset(data, 0, sizeof(struct vnet_wire_prefix));
-	memcpy(at + 10, "\xff\xff\x7f\0\0\1", 6);
-	memcpy(at + 26, "\xff\xff\x7f\0\0\2", 6);
-	memcpy(at + 32, "\x12\xb6\x12\xb6", 4);
+	memcpy(at + 10, from, sizeof(from));
+	memcpy(at + 26, to, sizeof(to));
+	memcpy(at + 32, ports, sizeof(ports));
 	at[36] = (u8)length;
 	at[37] = (u8)(length >> 8);
 	memcpy(at + 48, frame, length);
