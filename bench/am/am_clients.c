@@ -41,14 +41,6 @@ int main(int argc, char **argv)
 			   "vnet run -n N am_clients",
 		.takes = BENCH_DEVICE | BENCH_WINDOW,
 	};
-	struct clients c;
 
-	clients_open(&c, argc, argv, &prog);
-	if (c.rank)
-		clients_send(&c);
-	else
-		serve(&c);
-	clients_report(&c);
-	clients_close(&c);
-	return 0;
+	return clients_run(argc, argv, &prog, serve);
 }

@@ -34,7 +34,7 @@ void clients_check(struct clients *c, const char *what, int err)
 		fail(c, what);
 }
 
-void clients_open(struct clients *c, int argc, char **argv, const struct bench_program *prog)
+static void clients_open(struct clients *c, int argc, char **argv, const struct bench_program *prog)
 {
 	struct bench_options opt = { .cpu = { -1, -1 }, .window = 8 };
 	char credits[16];
@@ -97,7 +97,7 @@ static void requests(struct clients *c, eb_t eb, ep_t ep)
 		clients_check(c, "AM_Poll", AM_Poll(eb));
 }
 
-void clients_send(struct clients *c)
+static void clients_send(struct clients *c)
 {
 	en_t name;
 	eb_t eb;
@@ -136,7 +136,7 @@ static void print(const struct clients *c, const struct reached *all)
 	       sum * sum / (c->n * squares), rtt / c->n);
 }
 
-void clients_report(struct clients *c)
+static void clients_report(struct clients *c)
 {
 	struct reached all[CLIENTS_MAX + 1];
 
@@ -146,8 +146,23 @@ void clients_report(struct clients *c)
 		print(c, all);
 }
 
-void clients_close(struct clients *c)
+static void clients_close(struct clients *c)
 {
 	clients_check(c, "AM_Terminate", AM_Terminate());
 	job_close(c->job);
+}
+
+int clients_run(int argc, char **argv, const struct bench_program *prog,
+		void (*serve)(struct clients *c))
+{
+	struct clients c;
+
+	clients_open(&c, argc, argv, prog);
+	if (c.rank)
+		clients_send(&c);
+	else
+		serve(&c);
+	clients_report(&c);
+	clients_close(&c);
+	return 0;
 }

@@ -22,17 +22,16 @@ struct clients {
 	en_t name[CLIENTS_MAX];
 };
 
-/* Reads the command line, joins the job and begins with Active Messages. */
-void clients_open(struct clients *c, int argc, char **argv, const struct bench_program *prog);
+/*
+ * A whole program: reads the command line, joins the job, lets the server @serve and the
+ * clients send for some time, and prints what each of them has reached.
+ */
+int clients_run(int argc, char **argv, const struct bench_program *prog,
+		void (*serve)(struct clients *c));
 /* An endpoint that takes all, with handler numbers as above set by the caller. */
 ep_t clients_endpoint(struct clients *c, eb_t bundle, en_t *name);
 /* Everybody calls it: the server's names are everybody's then. */
 void clients_meet(struct clients *c);
-/* As a client: requests for some time, all answered at the end, and the last message. */
-void clients_send(struct clients *c);
-/* Everybody calls it; the server prints what each client has reached. */
-void clients_report(struct clients *c);
-void clients_close(struct clients *c);
 /* Ends the job if @err is not AM_OK. */
 void clients_check(struct clients *c, const char *what, int err);
 

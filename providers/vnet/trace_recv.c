@@ -116,6 +116,15 @@ static void refuse(const struct receives *to, const struct ibv_recv_wr *bad, uin
 				"the queue pair is in RESET, or has a shared receive queue");
 }
 
+static int refused(const struct receives *to, const struct ibv_recv_wr *bad, uint32_t end,
+		   int error)
+{
+	pthread_mutex_lock(&to->trace->mutex);
+	refuse(to, bad, end, error);
+	pthread_mutex_unlock(&to->trace->mutex);
+	return error;
+}
+
 int vnet_trace_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	struct vnet_trace *trace = vnet_trace_of(ibqp->context);
@@ -144,12 +153,7 @@ int vnet_trace_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv
 	pthread_mutex_unlock(&trace->mutex);
 
 	ret = vnet_post_recv(ibqp, wr, bad_wr);
-	if (!ret)
-		return 0;
-	pthread_mutex_lock(&trace->mutex);
-	refuse(&to, *bad_wr, end, ret);
-	pthread_mutex_unlock(&trace->mutex);
-	return ret;
+	return ret ? refused(&to, *bad_wr, end, ret) : 0;
 }
 
 int vnet_trace_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
@@ -179,12 +183,7 @@ int vnet_trace_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	pthread_mutex_unlock(&trace->mutex);
 
 	ret = vnet_post_srq_recv(ibsrq, wr, bad_wr);
-	if (!ret)
-		return 0;
-	pthread_mutex_lock(&trace->mutex);
-	refuse(&to, *bad_wr, end, ret);
-	pthread_mutex_unlock(&trace->mutex);
-	return ret;
+	return ret ? refused(&to, *bad_wr, end, ret) : 0;
 }
 
 int vnet_trace_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
@@ -206,12 +205,7 @@ int vnet_trace_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 	pthread_mutex_unlock(&trace->mutex);
 
 	ret = vnet_post_wq_recv(ibwq, wr, bad_wr);
-	if (!ret)
-		return 0;
-	pthread_mutex_lock(&trace->mutex);
-	refuse(&to, *bad_wr, 0, ret);
-	pthread_mutex_unlock(&trace->mutex);
-	return ret;
+	return ret ? refused(&to, *bad_wr, 0, ret) : 0;
 }
 
 /* ---------------------------------------------------------------------- tags */
