@@ -62,8 +62,11 @@ struct v4 {
 	unsigned int wanted; /* by the connections */
 	struct chunk *chunks;
 	unsigned int nback; /* buffers to be given back */
-	struct ibv_recv_wr wr[GIVE_BACK];
+	/* Work requests, all but what differs from one to the next. */
+	struct ibv_recv_wr wr[GIVE_BACK]; /* each with the next behind it */
 	struct ibv_sge sge[GIVE_BACK];
+	struct ibv_send_wr send;
+	struct ibv_sge send_sge;
 	/* The queue pair of the last message: most often of the next, too. */
 	uint32_t last_qpn;
 	struct am_conn *last_conn;
@@ -72,15 +75,17 @@ struct v4 {
 static void give_back(struct am_eb *eb)
 {
 	struct v4 *v4 = eb->private;
-	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr *last, *bad;
 
 	if (!v4->nback)
 		return;
-	v4->wr[v4->nback - 1].next = NULL;
+	last = &v4->wr[v4->nback - 1];
+	last->next = NULL;
 	am_cost_begin(AM_COST_POST_RECV);
 	/* There is room: the buffers were in this queue before. */
 	ibv_post_srq_recv(eb->srq, v4->wr, &bad);
 	am_cost_end(AM_COST_POST_RECV);
+	last->next = last + 1;
 	v4->nback = 0;
 }
 
@@ -90,12 +95,8 @@ static void recycle(struct am_eb *eb, struct am_buffer *buffer)
 	unsigned int i = v4->nback++;
 
 	v4->sge[i].addr = (uintptr_t)buffer->bytes + HEAD;
-	v4->sge[i].length = sizeof(buffer->bytes) - HEAD;
 	v4->sge[i].lkey = buffer->index;
 	v4->wr[i].wr_id = (uintptr_t)buffer;
-	v4->wr[i].next = &v4->wr[i + 1];
-	v4->wr[i].sg_list = &v4->sge[i];
-	v4->wr[i].num_sge = 1;
 	if (v4->nback == GIVE_BACK)
 		give_back(eb);
 }
@@ -185,6 +186,17 @@ static void v4_close_bundle(struct am_eb *eb)
 	free(v4);
 }
 
+static void prepare(struct v4 *v4)
+{
+	for (unsigned int i = 0; i < GIVE_BACK; i++) {
+		v4->sge[i].length = sizeof(((struct am_buffer *)0)->bytes) - HEAD;
+		v4->wr[i] = (struct ibv_recv_wr){ .next = &v4->wr[i + 1],
+						  .sg_list = &v4->sge[i],
+						  .num_sge = 1 };
+	}
+	v4->send = (struct ibv_send_wr){ .sg_list = &v4->send_sge, .num_sge = 1 };
+}
+
 static int v4_open_bundle(struct am_eb *eb)
 {
 	struct v4 *v4 = calloc(1, sizeof(*v4));
@@ -193,6 +205,7 @@ static int v4_open_bundle(struct am_eb *eb)
 	if (!v4)
 		return err;
 	eb->private = v4;
+	prepare(v4);
 	v4->imm64 = am_settings.imm64 && !vnetdv_open(eb->device->context, &v4->dv);
 	eb->rcq = ibv_create_cq(eb->device->context, 1024, NULL, eb->channel, 0);
 	if (!eb->rcq)
@@ -422,23 +435,39 @@ static uint64_t bulk_immediate(const struct am_message *m)
 	       am_message_offset(m) << BULK_OFFSET_SHIFT;
 }
 
-/* The write, and @send behind it, if that is not NULL. */
-static int post_bulk(struct am_conn *conn, struct am_message *m, struct ibv_send_wr *write,
-		     struct ibv_send_wr *send)
+/* The send of @m's @size bytes but the first @skip, as the last of @n work requests. */
+static struct ibv_send_wr *make_send(struct am_conn *conn, const struct am_message *m, size_t size,
+				     unsigned int skip, unsigned int n)
 {
-	if (!send) {
+	struct v4 *v4 = conn->eb->private;
+	struct ibv_send_wr *send = &v4->send;
+
+	v4->send_sge.addr = (uintptr_t)m + skip;
+	v4->send_sge.length = (uint32_t)size - skip;
+	v4->send_sge.lkey = conn->mr->lkey;
+	send->wr_id = send_id(conn, n);
+	send->opcode = skip ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+	send->send_flags = IBV_SEND_SOLICITED | signal_now(conn, n);
+	if (size <= conn->max_inline)
+		send->send_flags |= IBV_SEND_INLINE;
+	return send;
+}
+
+/* The write, and the message behind it, unless an immediate tells of it. */
+static int post_bulk(struct am_conn *conn, struct am_message *m, size_t size,
+		     struct ibv_send_wr *write)
+{
+	if (fits_immediate(conn, m)) {
 		write->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 		write->send_flags |= IBV_SEND_SOLICITED | signal_now(conn, 1);
 		return post_imm(conn, write, bulk_immediate(m));
 	}
-	send->wr_id = send_id(conn, 2);
-	send->send_flags |= signal_now(conn, 2);
-	write->next = send;
+	write->next = make_send(conn, m, size, 0, 2);
 	return am_one_qp_post(conn, write, 2);
 }
 
-static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am_bulk *bulk,
-		     struct ibv_send_wr *send)
+static int send_bulk(struct am_conn *conn, struct am_message *m, size_t size,
+		     const struct am_bulk *bulk)
 {
 	struct am_bulk_write write;
 	uint32_t target;
@@ -453,46 +482,32 @@ static int send_bulk(struct am_conn *conn, struct am_message *m, const struct am
 	if (write.waits)
 		write.wr.send_flags = IBV_SEND_SIGNALED;
 	target = conn->sq[0].sent + 1;
-	err = post_bulk(conn, m, &write.wr, fits_immediate(conn, m) ? NULL : send);
+	err = post_bulk(conn, m, size, &write.wr);
 	am_bulk_finish(conn, bulk, &write, err ? conn->sq[0].done : target);
 	return err;
 }
 
-static int send_message(struct am_conn *conn, const struct am_message *m, struct ibv_send_wr *send)
+static int send_message(struct am_conn *conn, const struct am_message *m, size_t size)
 {
 	uint64_t header;
 	int err = am_one_qp_room(conn, 1);
 
 	if (err)
 		return err;
-	send->wr_id = send_id(conn, 1);
-	send->send_flags |= signal_now(conn, 1);
 	if (!conn->imm64)
-		return am_one_qp_post(conn, send, 1);
+		return am_one_qp_post(conn, make_send(conn, m, size, 0, 1), 1);
 	memcpy(&header, m, sizeof(header));
-	send->opcode = IBV_WR_SEND_WITH_IMM;
-	send->sg_list->addr += HEAD;
-	send->sg_list->length -= HEAD;
-	return post_imm(conn, send, header);
+	return post_imm(conn, make_send(conn, m, size, HEAD, 1), header);
 }
 
 static int v4_send(struct am_conn *conn, unsigned int slot, bool reply, size_t size,
 		   const struct am_bulk *bulk)
 {
 	struct am_message *m = reply ? am_reply_buffer(conn, slot) : am_request_buffer(conn, slot);
-	struct ibv_sge sge = { .addr = (uintptr_t)m,
-			       .length = (uint32_t)size,
-			       .lkey = conn->mr->lkey };
-	struct ibv_send_wr send = { .sg_list = &sge,
-				    .num_sge = 1,
-				    .opcode = IBV_WR_SEND,
-				    .send_flags = IBV_SEND_SOLICITED };
 
-	if (size <= conn->max_inline)
-		send.send_flags |= IBV_SEND_INLINE;
 	if (bulk && bulk->nbytes)
-		return send_bulk(conn, m, bulk, &send);
-	return send_message(conn, m, &send);
+		return send_bulk(conn, m, size, bulk);
+	return send_message(conn, m, size);
 }
 
 static int v4_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,

@@ -15,6 +15,9 @@
 
 #define MAX_PIECE ((size_t)1 << 30) /* of an RDMA operation */
 
+/* What is on the path of every value: worth a copy in each of the few that call it. */
+#define EVERY_VALUE inline __attribute__((always_inline))
+
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -63,15 +66,18 @@ static bool local(struct ibv_sge *sge, const void *memory, size_t n, bool write)
 	return true;
 }
 
-/* Who counts for himself waits for it at once. */
-static bool waits(const uint32_t *pending)
+/*
+ * Whether what is counted by @pending asks for a completion of its own: who counts for
+ * himself waits for it at once, and the first that everybody counts may be the only one.
+ */
+static bool signals(const uint32_t *pending)
 {
-	return pending && pending != &sc.outstanding;
+	return pending && (pending != &sc.outstanding || !sc.rdma);
 }
 
 /* What is short arrives beside the work request, and is copied from there. */
-static void read_short(struct sc_peer *peer, const struct sc_lookup *key, void *to,
-		       uint64_t address, uint32_t n, uint32_t *pending, bool signal)
+static EVERY_VALUE void read_short(struct sc_peer *peer, const struct sc_lookup *key, void *to,
+				   uint64_t address, uint32_t n, uint32_t *pending, bool signal)
 {
 	struct ibv_send_wr *wr = &peer->read;
 
@@ -102,7 +108,7 @@ static size_t get(struct sc_peer *peer, void *to, uint64_t address, size_t n, ui
 	am_cost_end(AM_COST_SEND_BOOKKEEPING);
 	if (length <= SC_BOUNCE && key->result == SC_MEMORY_KEY) {
 		read_short(peer, key, to, address, (uint32_t)length, pending,
-			   waits(pending) && length == n);
+			   signals(pending) && length == n);
 		return length;
 	}
 	if (key->result == SC_MEMORY_ASK || !local(&sge, to, length, true)) {
@@ -113,7 +119,7 @@ static size_t get(struct sc_peer *peer, void *to, uint64_t address, size_t n, ui
 	sc_room(peer, 1);
 	note(peer, "read", address, sge.length, pending);
 	++*pending;
-	post(peer, &wr, key->rkey, waits(pending) && sge.length == n);
+	post(peer, &wr, key->rkey, signals(pending) && sge.length == n);
 	return sge.length;
 }
 
@@ -121,10 +127,40 @@ static void direct_get(void *to, splitc_gptr from, size_t n, uint32_t *pending)
 {
 	struct sc_peer *peer = &sc.peers[splitc_gptr_proc(from)];
 	uint64_t address = splitc_gptr_address(from);
+	const struct sc_lookup *key;
 	uint8_t *at = to;
 
+	if (__builtin_expect(n <= SC_BOUNCE, 1)) {
+		am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+		key = sc_key_at_hand(peer, address, n, false);
+		am_cost_end(AM_COST_SEND_BOOKKEEPING);
+		if (__builtin_expect(!!key, 1)) {
+			read_short(peer, key, to, address, (uint32_t)n, pending, signals(pending));
+			return;
+		}
+	}
 	for (size_t done; n; n -= done, at += done, address += done)
 		done = get(peer, at, address, n, pending);
+}
+
+/* What may be used again when it has been posted. */
+static EVERY_VALUE void write_short(struct sc_peer *peer, const struct sc_lookup *key,
+				    uint64_t address, const void *from, size_t n, const char *what,
+				    uint32_t *pending, bool signal)
+{
+	if (pending)
+		++*pending;
+	note(peer, what, address, (uint32_t)n, pending);
+	am_cost_begin(AM_COST_BUILD_SEND);
+	sc_number_short(peer, &peer->write, address, key->rkey, from, (uint32_t)n, signal);
+	am_cost_end(AM_COST_BUILD_SEND);
+}
+
+/* The key of all that is to be written, if that is short and its key at hand. */
+static EVERY_VALUE const struct sc_lookup *short_key(const struct sc_peer *peer, uint64_t address,
+						     size_t n)
+{
+	return sc_is_short(n) ? sc_key_at_hand(peer, address, n, true) : NULL;
 }
 
 /* Some of it; how much. 0: it has to be sent. */
@@ -141,15 +177,17 @@ static size_t write_some(struct sc_peer *peer, uint64_t address, const void *fro
 		return 0;
 	if (!brief)
 		length = sge.length;
-	signal = waits(pending) && length == n;
+	signal = signals(pending) && length == n;
+	if (brief) {
+		sc_room(peer, 1);
+		write_short(peer, key, address, from, length, what, pending, signal);
+		sc_submit(peer, &peer->write);
+		return length;
+	}
 	sc_room(peer, 1);
 	if (pending)
 		++*pending;
 	note(peer, what, address, (uint32_t)length, pending);
-	if (brief) {
-		sc_post_short(peer, address, key->rkey, from, (uint32_t)length, signal);
-		return length;
-	}
 	wr = (struct ibv_send_wr){ .sg_list = &sge, .opcode = IBV_WR_RDMA_WRITE };
 	post(peer, &wr, key->rkey, signal);
 	return length;
@@ -158,8 +196,16 @@ static size_t write_some(struct sc_peer *peer, uint64_t address, const void *fro
 static void direct_put(splitc_gptr to, const void *from, size_t n, bool keep, uint32_t *pending)
 {
 	struct sc_peer *peer = &sc.peers[splitc_gptr_proc(to)];
+	uint64_t address = splitc_gptr_address(to);
+	const struct sc_lookup *key = short_key(peer, address, n);
 	const uint8_t *at = from;
 
+	if (__builtin_expect(!!key, 1)) {
+		sc_room(peer, 1);
+		write_short(peer, key, address, from, n, "write", pending, signals(pending));
+		sc_submit(peer, &peer->write);
+		return;
+	}
 	for (size_t done; n; n -= done, at += done, to += done) {
 		done = write_some(peer, splitc_gptr_address(to), at, n, "write", pending);
 		if (done)
@@ -169,12 +215,12 @@ static void direct_put(splitc_gptr to, const void *from, size_t n, bool keep, ui
 	}
 }
 
-/* Writes a number into @peer's board, @offset bytes from its beginning. */
+/* Makes the next a write of a number into @peer's board, @offset bytes from its beginning. */
 static void tell(struct sc_peer *peer, size_t offset, const uint64_t *number)
 {
-	sc_room(peer, 1);
 	note(peer, "notice", peer->board + offset, sizeof(*number), NULL);
-	sc_post_short(peer, peer->board + offset, peer->board_rkey, number, sizeof(*number), false);
+	sc_number_short(peer, &peer->notice, peer->board + offset, peer->board_rkey, number,
+			sizeof(*number), false);
 }
 
 /* How much was stored at @peer, which looks there. */
@@ -185,13 +231,31 @@ static void tell_stored(struct sc_peer *peer)
 	tell(peer, offsetof(struct sc_board, stored) + place * sizeof(uint64_t), &peer->stored);
 }
 
+/* One list: the device is told of both at once. */
+static void store_short(struct sc_peer *peer, const struct sc_lookup *key, uint64_t address,
+			const void *from, size_t n)
+{
+	sc_room(peer, 2);
+	write_short(peer, key, address, from, n, "store", NULL, false);
+	peer->stored += n;
+	tell_stored(peer);
+	peer->write.next = &peer->notice;
+	sc_submit(peer, &peer->write);
+	peer->write.next = NULL;
+}
+
 static void direct_store(splitc_gptr to, const void *from, size_t n)
 {
 	struct sc_peer *peer = &sc.peers[splitc_gptr_proc(to)];
 	const uint8_t *at = from;
+	const struct sc_lookup *key = short_key(peer, splitc_gptr_address(to), n);
 	uint64_t before = peer->stored;
 	uint32_t pending = 0;
 
+	if (__builtin_expect(!!key, 1)) {
+		store_short(peer, key, splitc_gptr_address(to), from, n);
+		return;
+	}
 	for (size_t done; n; n -= done, at += done, to += done) {
 		done = write_some(peer, splitc_gptr_address(to), at, n, "store",
 				  sc_is_short(n) ? NULL : &pending);
@@ -201,8 +265,11 @@ static void direct_store(splitc_gptr to, const void *from, size_t n)
 		done = smaller(n, SC_FRAGMENT);
 		sc_messages_store(to, at, done);
 	}
-	if (peer->stored != before)
+	if (peer->stored != before) {
+		sc_room(peer, 1);
 		tell_stored(peer);
+		sc_submit(peer, &peer->notice);
+	}
 	if (pending) {
 		sc_signal(peer);
 		sc_wait_until(!pending);
@@ -257,20 +324,21 @@ static int64_t direct_atomic(splitc_gptr at, size_t size, enum sc_atomic_op op, 
 	uint64_t address = splitc_gptr_address(at);
 	const struct sc_lookup *key;
 	int64_t old = 0, guess;
-	uint32_t rkey;
 
 	if (size != sizeof(int64_t) || sc.device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		return sc_messages_atomic(at, size, op, a, b);
-	key = sc_key(peer, address, size, true, "atomic operation");
-	if (key->result == SC_MEMORY_ASK)
-		return sc_messages_atomic(at, size, op, a, b);
-	rkey = key->rkey;
-	if (op == SC_FETCH_ADD || op == SC_COMPARE_SWAP)
-		return rdma_atomic(peer, address, rkey, op == SC_FETCH_ADD, a, b);
-	/* The others: what is there is guessed until it was right. */
+	/*
+	 * Of what verbs have not, what is there is guessed until it was right. Each time
+	 * one is waited for the key may be revoked.
+	 */
 	do {
+		key = sc_key(peer, address, size, true, "atomic operation");
+		if (key->result == SC_MEMORY_ASK)
+			return sc_messages_atomic(at, size, op, a, b);
+		if (op == SC_FETCH_ADD || op == SC_COMPARE_SWAP)
+			return rdma_atomic(peer, address, key->rkey, op == SC_FETCH_ADD, a, b);
 		guess = old;
-		old = rdma_atomic(peer, address, rkey, false, guess, changed(op, guess, a));
+		old = rdma_atomic(peer, address, key->rkey, false, guess, changed(op, guess, a));
 	} while (old != guess);
 	return old;
 }
@@ -316,9 +384,11 @@ static uint64_t stored(void)
 static void barrier_tell(int proc, unsigned int round, uint64_t number)
 {
 	size_t place = (number & 1) * SC_BARRIER_ROUNDS + round;
+	struct sc_peer *peer = &sc.peers[proc];
 
-	tell(&sc.peers[proc], offsetof(struct sc_board, arrived) + place * sizeof(uint64_t),
-	     &number);
+	sc_room(peer, 1);
+	tell(peer, offsetof(struct sc_board, arrived) + place * sizeof(uint64_t), &number);
+	sc_submit(peer, &peer->notice);
 }
 
 const struct sc_mapping sc_mapping_direct = {

@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "include/splitc.h"
@@ -41,16 +42,21 @@ struct sc_sent {
 };
 
 #define SC_BOUNCE 64 /* bytes of such a place */
+#define SC_GIVE_BACK 8u /* receives that are posted together */
 
-/* A receive buffer. */
+/* A receive buffer, with the work request that gives it back. */
 struct sc_buffer {
 	struct sc_peer *peer;
-	uint64_t unused[7]; /* the message begins on a cache line */
+	struct ibv_recv_wr wr;
+	struct ibv_sge sge;
+	uint64_t unused; /* the message begins on a cache line */
 	union {
 		struct sc_message message;
 		uint8_t bytes[SC_BUFFER];
 	};
 };
+
+static_assert(offsetof(struct sc_buffer, bytes) == 64, "a message begins on a cache line");
 
 /* Another processor, or this one. */
 struct sc_peer {
@@ -60,6 +66,8 @@ struct sc_peer {
 	uint8_t *out; /* send buffers: of requests by slot, then of answers */
 	uint8_t *bounce; /* direct: a place for each work request */
 	struct sc_buffer *in;
+	struct ibv_recv_wr *back; /* a list: receive buffers that are to be given back */
+	unsigned int nback;
 
 	/* Credits: slots that are free. */
 	unsigned int nfree;
@@ -71,9 +79,12 @@ struct sc_peer {
 	/* Its messages of that kind that have come and are not acknowledged. */
 	unsigned int unacknowledged;
 
-	/* Of short RDMA writes and reads, all but what differs from one to the next. */
-	struct ibv_send_wr write, read;
-	struct ibv_sge write_sge, read_sge;
+	/*
+	 * Of messages, and of short RDMA writes and reads, all but what differs from one to
+	 * the next.
+	 */
+	struct ibv_send_wr message, write, notice, read;
+	struct ibv_sge message_sge[2], write_sge, notice_sge, read_sge;
 
 	uint32_t posted, done; /* work requests, counted from the first */
 	uint32_t flush; /* those that splitc_all_store_sync() waits for */
@@ -81,6 +92,8 @@ struct sc_peer {
 	struct sc_sent *sent; /* ring, by number */
 
 	struct sc_keys *keys; /* to its memory: splitc_keys.c */
+	struct sc_lookup key; /* the one of them that was used last; of no bytes: none */
+	unsigned int revoked; /* how often that happened to some of them */
 	uint64_t board; /* address of its struct sc_board */
 	uint32_t board_rkey;
 	uint64_t stored; /* bytes of direct stores to it since the last splitc_all_store_sync() */
@@ -137,6 +150,15 @@ void sc_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1,
 /* The same, of processor @proc which does not answer; waits for the launcher to say so. */
 void sc_peer_failed(int proc) __attribute__((noreturn));
 
+/* Most often it is a value. */
+static inline void sc_copy_small(void *to, const void *from, size_t n)
+{
+	if (n == 8)
+		__builtin_memcpy(to, from, 8);
+	else if (n)
+		__builtin_memcpy(to, from, n);
+}
+
 /* Before anything is sent, or looked for. */
 static inline void sc_not_serving(void)
 {
@@ -149,8 +171,14 @@ void sc_wire_open(void);
 void sc_wire_close(void);
 
 /* splitc_queue.c: send queues. */
+void sc_make_room(struct sc_peer *peer, unsigned int n);
 /* Room for @n work requests; waits for completions, and serves nobody meanwhile. */
-void sc_room(struct sc_peer *peer, unsigned int n);
+static inline void sc_room(struct sc_peer *peer, unsigned int n)
+{
+	sc_not_serving();
+	if (__builtin_expect(peer->posted - peer->done + n > sc.depth, 0))
+		sc_make_room(peer, n);
+}
 /*
  * The next work request's place: what is to be done when it is complete is noted there
  * before it is posted. There is room.
@@ -159,11 +187,27 @@ static inline struct sc_sent *sc_next(struct sc_peer *peer)
 {
 	return &peer->sent[peer->posted & (sc.ring - 1)];
 }
-/* Posts @wr as the next. */
+/* There: nothing. */
+static inline void sc_note_nothing(struct sc_peer *peer)
+{
+	struct sc_sent *sent = sc_next(peer);
+
+	sent->what = NULL;
+	sent->bounced = 0;
+	sent->pending = NULL;
+}
+/* Makes @wr the next. */
+void sc_number(struct sc_peer *peer, struct ibv_send_wr *wr);
+/* Posts @wr, a list of those that are the next. */
+void sc_submit(struct sc_peer *peer, struct ibv_send_wr *wr);
+/* Both, of one. */
 void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr);
-/* Writes @n bytes at @from, which are few and may be used again at once; the same place's. */
-void sc_post_short(struct sc_peer *peer, uint64_t address, uint32_t rkey, const void *from,
-		   uint32_t n, bool signal);
+/*
+ * Makes @wr, which is the peer's write or notice, a write of @n bytes at @from, which are
+ * few and may be used again when it has been posted, and the next.
+ */
+void sc_number_short(struct sc_peer *peer, struct ibv_send_wr *wr, uint64_t address, uint32_t rkey,
+		     const void *from, uint32_t n, bool signal);
 /* How few they must be. */
 static inline bool sc_is_short(size_t n)
 {
@@ -171,13 +215,20 @@ static inline bool sc_is_short(size_t n)
 }
 /* Takes completions of sends. How many. */
 int sc_poll_sends(void);
+void sc_signal_now(struct sc_peer *peer);
 /* Asks for a completion of all that was posted. */
-void sc_signal(struct sc_peer *peer);
+static inline void sc_signal(struct sc_peer *peer)
+{
+	if (peer->unsignaled)
+		sc_signal_now(peer);
+}
 void sc_signal_all(void);
 /* Until the other sides' devices have all that was posted. */
 void sc_drain(void);
 
 /* splitc_progress.c */
+/* Posts the receives of @peer's that are to be given back. */
+void sc_give_back(struct sc_peer *peer);
 /* Serves what has come. Whether there was something. */
 bool sc_progress(void);
 /* Nothing came: time for others, and for what has time. */
@@ -256,6 +307,16 @@ void sc_exports_close(void);
 /* splitc_keys.c: others' memory. @what: for whom, if there is none. Good until the next poll. */
 const struct sc_lookup *sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
 			       const char *what);
+/* The one used last, if it is of all of so few bytes; likewise. */
+static inline const struct sc_lookup *sc_key_at_hand(const struct sc_peer *peer, uint64_t address,
+						     size_t n, bool write)
+{
+	const struct sc_lookup *key = &peer->key;
+
+	if (address < key->begin || address + n > key->end || (write && !key->writable))
+		return NULL;
+	return key;
+}
 void sc_revoked(struct sc_peer *peer, const struct sc_message *message);
 
 /* Where something begins that others may learn of: they must not use keys of memory that has gone. */

@@ -7,7 +7,6 @@
 
 struct sc_keys {
 	unsigned int n, size;
-	unsigned int last; /* found last */
 	struct sc_lookup key[];
 };
 
@@ -16,17 +15,21 @@ static bool fits(const struct sc_lookup *key, uint64_t address, bool write)
 	return address >= key->begin && address < key->end && (key->writable || !write);
 }
 
-static const struct sc_lookup *find(struct sc_keys *keys, uint64_t address, bool write)
+static const struct sc_lookup *find(struct sc_peer *peer, uint64_t address, bool write)
 {
-	if (!keys)
-		return NULL;
-	if (keys->last < keys->n && fits(&keys->key[keys->last], address, write))
-		return &keys->key[keys->last];
-	for (unsigned int i = 0; i < keys->n; i++) {
-		if (!fits(&keys->key[i], address, write))
+	const struct sc_keys *keys = peer->keys;
+
+	if (fits(&peer->key, address, write))
+		return &peer->key;
+	for (unsigned int i = 0; keys && i < keys->n; i++) {
+		const struct sc_lookup *key = &keys->key[i];
+
+		if (!fits(key, address, write))
 			continue;
-		keys->last = i;
-		return &keys->key[i];
+		/* Who has it at hand does not ask what it is. */
+		if (key->result == SC_MEMORY_KEY)
+			peer->key = *key;
+		return key;
 	}
 	return NULL;
 }
@@ -42,25 +45,29 @@ static void keep(struct sc_peer *peer, const struct sc_lookup *key)
 		if (!keys)
 			sc_fail("no memory");
 		if (!peer->keys)
-			keys->n = keys->last = 0;
+			keys->n = 0;
 		keys->size = size;
 		peer->keys = keys;
 	}
-	keys->last = keys->n;
 	keys->key[keys->n++] = *key;
 }
 
+/* What is revoked behind the answer may have come with it: then it is not good any more. */
 static struct sc_lookup ask(struct sc_peer *peer, uint64_t address, size_t n, bool write)
 {
 	struct sc_lookup key = { .result = SC_MEMORY_NONE };
+	unsigned int revoked;
 
-	sc_call(&(struct sc_request){ .proc = peer->proc,
-				      .op = SC_LOOKUP,
-				      .what = write,
-				      .length = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
-				      .address = address,
-				      .to = &key,
-				      .wanted = sizeof(key) });
+	do {
+		revoked = peer->revoked;
+		sc_call(&(struct sc_request){ .proc = peer->proc,
+					      .op = SC_LOOKUP,
+					      .what = write,
+					      .length = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+					      .address = address,
+					      .to = &key,
+					      .wanted = sizeof(key) });
+	} while (peer->revoked != revoked);
 	return key;
 }
 
@@ -86,7 +93,7 @@ static struct sc_lookup own(uint64_t address, size_t n, bool write)
 const struct sc_lookup *sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
 			       const char *what)
 {
-	const struct sc_lookup *found = find(peer->keys, address, write);
+	const struct sc_lookup *found = find(peer, address, write);
 	static struct sc_lookup key;
 
 	if (__builtin_expect(!!found, 1))
@@ -114,4 +121,6 @@ void sc_revoked(struct sc_peer *peer, const struct sc_message *m)
 	}
 	if (keys)
 		keys->n = n;
+	peer->key = (struct sc_lookup){ .begin = 0 };
+	peer->revoked++;
 }

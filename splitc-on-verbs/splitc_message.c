@@ -6,8 +6,6 @@
  * Answers take no credit: each goes from the place of its request. What serves a
  * request waits for nobody, so nobody waits for ever.
  */
-#include <string.h>
-
 #include "splitc_core.h"
 #include "am_cost.h"
 
@@ -21,22 +19,26 @@ static struct sc_answer *answer_buffer(struct sc_peer *peer, unsigned int slot)
 	return (struct sc_answer *)(void *)(peer->out + (size_t)(sc.credits + slot) * SC_BUFFER);
 }
 
+/* @message's @n bytes, and behind them @more, if that is not NULL. */
 static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
-			 struct ibv_sge *more)
+			 const struct ibv_sge *more)
 {
-	struct ibv_sge sge[2] = { { .addr = (uintptr_t)message, .length = n, .lkey = peer->lkey } };
-	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1, .opcode = IBV_WR_SEND };
+	struct ibv_send_wr *wr = &peer->message;
 
 	am_cost_begin(AM_COST_BUILD_SEND);
-	if (more) {
-		sge[1] = *more;
-		wr.num_sge = 2;
-	} else if (n <= sc.max_inline) {
-		wr.send_flags = IBV_SEND_INLINE;
-	}
 	sc_room(peer, 1);
-	*sc_next(peer) = (struct sc_sent){ .what = NULL };
-	sc_post(peer, &wr);
+	sc_note_nothing(peer);
+	peer->message_sge[0].addr = (uintptr_t)message;
+	peer->message_sge[0].length = n;
+	wr->num_sge = 1;
+	wr->send_flags = 0;
+	if (more) {
+		peer->message_sge[1] = *more;
+		wr->num_sge = 2;
+	} else if (n <= sc.max_inline) {
+		wr->send_flags = IBV_SEND_INLINE;
+	}
+	sc_post(peer, wr);
 	am_cost_end(AM_COST_BUILD_SEND);
 }
 
@@ -70,14 +72,6 @@ static struct ibv_sge *gather(const struct sc_request *r, struct ibv_sge *sge)
 		return NULL;
 	*sge = (struct ibv_sge){ .addr = address, .length = r->nbytes, .lkey = memory->lkey };
 	return sge;
-}
-
-static void copy_small(void *to, const void *from, uint32_t n)
-{
-	if (n == 8)
-		memcpy(to, from, 8);
-	else if (n)
-		memcpy(to, from, n);
 }
 
 /* A credit, and what is to be done when the answer comes. */
@@ -119,7 +113,7 @@ void sc_request(const struct sc_request *r)
 	am_cost_end(AM_COST_BUILD_SEND);
 	if (!more) {
 		am_cost_begin(AM_COST_COPY_DATA);
-		copy_small(m->data, r->data, r->nbytes);
+		sc_copy_small(m->data, r->data, r->nbytes);
 		am_cost_end(AM_COST_COPY_DATA);
 	}
 	send_message(peer, m, (uint32_t)sizeof(*m) + (more ? 0 : r->nbytes), more);
@@ -190,7 +184,7 @@ static void answered(struct sc_peer *peer, const struct sc_answer *a, uint32_t l
 	if (!slot->busy || a->length != slot->length)
 		bad_message(peer);
 	am_cost_begin(AM_COST_READ_DATA);
-	copy_small(slot->to, a->data, a->length);
+	sc_copy_small(slot->to, a->data, a->length);
 	am_cost_end(AM_COST_READ_DATA);
 	free_slot(peer, a->slot);
 }

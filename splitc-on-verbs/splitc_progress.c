@@ -2,6 +2,7 @@
 /* Polling: takes what has come, and notices who has died. */
 #include <poll.h>
 #include <sched.h>
+#include <string.h>
 
 #include "splitc_core.h"
 #include "am_cost.h"
@@ -25,19 +26,28 @@ void sc_peer_failed(int proc)
 	sc_fail("processor %d does not answer", proc);
 }
 
-static void give_back(struct sc_buffer *buffer)
+void sc_give_back(struct sc_peer *peer)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)buffer->bytes,
-			       .length = SC_BUFFER,
-			       .lkey = buffer->peer->lkey };
-	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)buffer, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr *bad;
 	int err;
 
 	am_cost_begin(AM_COST_POST_RECV);
-	err = ibv_post_recv(buffer->peer->qp, &wr, &bad);
+	err = ibv_post_recv(peer->qp, peer->back, &bad);
 	am_cost_end(AM_COST_POST_RECV);
 	if (err)
-		sc_fail("cannot receive from processor %d", buffer->peer->proc);
+		sc_fail("cannot receive from processor %d: %s", peer->proc, strerror(err));
+	peer->back = NULL;
+	peer->nback = 0;
+}
+
+static void recycle(struct sc_buffer *buffer)
+{
+	struct sc_peer *peer = buffer->peer;
+
+	buffer->wr.next = peer->back;
+	peer->back = &buffer->wr;
+	if (++peer->nback == SC_GIVE_BACK)
+		sc_give_back(peer);
 }
 
 static void received(const struct ibv_wc *wc)
@@ -51,32 +61,37 @@ static void received(const struct ibv_wc *wc)
 	}
 	sc_arrival(buffer->peer, &buffer->message, wc->byte_len);
 	am_cost_begin(AM_COST_RECYCLE_RECV);
-	give_back(buffer);
+	recycle(buffer);
 	am_cost_end(AM_COST_RECYCLE_RECV);
 }
 
-bool sc_progress(void)
+static int poll_receives(void)
 {
 	struct ibv_wc wc[CQ_BATCH];
 	int n;
 
-	sc_not_serving();
-	/* Who waits for RDMA looks there first, but never forgets the others. */
-	if (sc.rdma) {
-		n = sc_poll_sends();
-		if (n)
-			sc.idle = 0;
-		if (++sc.looks % OTHERS)
-			return n;
-	}
 	am_cost_begin(AM_COST_POLL_RECV);
 	n = ibv_poll_cq(sc.rcq, CQ_BATCH, wc);
 	am_cost_end_poll(AM_COST_POLL_RECV, n);
 	for (int i = 0; i < n; i++)
 		received(&wc[i]);
-	if (n)
-		sc.idle = 0;
 	return n;
+}
+
+bool sc_progress(void)
+{
+	bool rdma = sc.rdma;
+	int found = 0;
+
+	sc_not_serving();
+	/* Who waits for RDMA looks there first, but never forgets the others. */
+	if (rdma)
+		found = sc_poll_sends();
+	if (!rdma || ++sc.looks % OTHERS == 0)
+		found += poll_receives();
+	if (found)
+		sc.idle = 0;
+	return found;
 }
 
 void sc_idle(void)

@@ -27,8 +27,8 @@ static void complete(struct sc_peer *peer, uint32_t number)
 
 	if (sent->bounced) {
 		am_cost_begin(AM_COST_READ_DATA);
-		memcpy(sent->to, peer->bounce + (number & (sc.ring - 1)) * SC_BOUNCE,
-		       sent->bounced);
+		sc_copy_small(sent->to, peer->bounce + (number & (sc.ring - 1)) * SC_BOUNCE,
+			      sent->bounced);
 		am_cost_end(AM_COST_READ_DATA);
 	}
 	if (sent->pending) {
@@ -82,23 +82,16 @@ int sc_poll_sends(void)
 	return n;
 }
 
-void sc_room(struct sc_peer *peer, unsigned int n)
+void sc_make_room(struct sc_peer *peer, unsigned int n)
 {
-	sc_not_serving();
-	if (__builtin_expect(peer->posted - peer->done + n <= sc.depth, 1))
-		return;
 	if (n > sc.depth)
 		sc_fail("send queues of %u are too small", sc.depth);
 	while (peer->posted - peer->done + n > sc.depth)
 		sc_poll_sends();
 }
 
-void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr)
+void sc_number(struct sc_peer *peer, struct ibv_send_wr *wr)
 {
-	struct ibv_send_wr *bad;
-	int err;
-
-	am_cost_begin(AM_COST_BUILD_SEND);
 	if (wr->send_flags & IBV_SEND_SIGNALED || ++peer->unsignaled >= sc.signal) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		peer->unsignaled = 0;
@@ -106,47 +99,58 @@ void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr)
 	wr->wr_id = wr_id(peer, peer->posted);
 	if (sc_next(peer)->pending)
 		sc.rdma++;
+	peer->posted++;
+}
+
+void sc_submit(struct sc_peer *peer, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	int err;
+
 	am_cost_begin(AM_COST_POST_SEND);
 	err = ibv_post_send(peer->qp, wr, &bad);
 	am_cost_end(AM_COST_POST_SEND);
 	if (__builtin_expect(err, 0))
 		sc_fail("cannot send to processor %d: %s", peer->proc, strerror(err));
-	peer->posted++;
+}
+
+void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr)
+{
+	am_cost_begin(AM_COST_BUILD_SEND);
+	sc_number(peer, wr);
+	sc_submit(peer, wr);
 	am_cost_end(AM_COST_BUILD_SEND);
 }
 
-void sc_post_short(struct sc_peer *peer, uint64_t address, uint32_t rkey, const void *from,
-		   uint32_t n, bool signal)
+void sc_number_short(struct sc_peer *peer, struct ibv_send_wr *wr, uint64_t address, uint32_t rkey,
+		     const void *from, uint32_t n, bool signal)
 {
-	struct ibv_send_wr *wr = &peer->write;
+	struct ibv_sge *sge = wr->sg_list;
 
-	peer->write_sge.addr = (uintptr_t)from;
-	peer->write_sge.length = n;
+	sge->addr = (uintptr_t)from;
+	sge->length = n;
 	wr->wr.rdma.remote_addr = address;
 	wr->wr.rdma.rkey = rkey;
 	wr->send_flags = signal ? IBV_SEND_INLINE | IBV_SEND_SIGNALED : IBV_SEND_INLINE;
 	if (__builtin_expect(n > sc.max_inline, 0)) {
 		wr->send_flags &= ~(unsigned int)IBV_SEND_INLINE;
-		peer->write_sge.addr =
-			(uintptr_t)peer->bounce + (peer->posted & (sc.ring - 1)) * SC_BOUNCE;
-		memcpy((void *)(uintptr_t)peer->write_sge.addr, from, n);
+		sge->addr = (uintptr_t)peer->bounce + (peer->posted & (sc.ring - 1)) * SC_BOUNCE;
+		memcpy((void *)(uintptr_t)sge->addr, from, n);
 	}
-	sc_post(peer, wr);
+	sc_number(peer, wr);
 }
 
 /* A write of nothing, which needs no memory there. */
-void sc_signal(struct sc_peer *peer)
+void sc_signal_now(struct sc_peer *peer)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
 
-	if (!peer->unsignaled)
-		return;
 	sc_room(peer, 1);
 	if (!peer->unsignaled)
 		return;
 	wr.wr.rdma.remote_addr = peer->board;
 	wr.wr.rdma.rkey = peer->board_rkey;
-	*sc_next(peer) = (struct sc_sent){ .what = NULL };
+	sc_note_nothing(peer);
 	sc_post(peer, &wr);
 }
 

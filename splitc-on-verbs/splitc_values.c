@@ -12,15 +12,22 @@ static inline bool mine(splitc_gptr p)
 	return splitc_gptr_proc(p) == splitc_my_proc;
 }
 
-/* What no processor has. */
-static void check(splitc_gptr p, const char *what, size_t n)
+static void bad_pointer(splitc_gptr p, const char *what, size_t n) __attribute__((noreturn, cold));
+
+static void bad_pointer(splitc_gptr p, const char *what, size_t n)
 {
-	if (__builtin_expect(!sc.ready, 0))
+	if (!sc.ready)
 		sc_fail("splitc_init() has not been called");
-	if (__builtin_expect(splitc_gptr_proc(p) >= splitc_procs, 0))
-		sc_fail("%s of %zu bytes at 0x%llx of processor %d, by processor %d: there is no such processor",
-			what, n, (unsigned long long)splitc_gptr_address(p), splitc_gptr_proc(p),
-			splitc_my_proc);
+	sc_fail("%s of %zu bytes at 0x%llx of processor %d, by processor %d: there is no such processor",
+		what, n, (unsigned long long)splitc_gptr_address(p), splitc_gptr_proc(p),
+		splitc_my_proc);
+}
+
+/* What no processor has. */
+static inline void check(splitc_gptr p, const char *what, size_t n)
+{
+	if (__builtin_expect(!sc.ready || splitc_gptr_proc(p) >= splitc_procs, 0))
+		bad_pointer(p, what, n);
 }
 
 void splitc_bulk_get(void *to, splitc_gptr from, size_t n)

@@ -40,10 +40,11 @@ static size_t card_size(void)
 static unsigned int receives(void)
 {
 	/*
-	 * One more than can be under way: a buffer is given back only after what it
-	 * brought has been answered, and the answer may have brought a request.
+	 * Beyond what can be under way, those that are to be given back: that is only
+	 * after what a buffer brought has been answered, and the answer may have brought
+	 * a request.
 	 */
-	return 2 * sc.credits + 1;
+	return 2 * sc.credits + SC_GIVE_BACK;
 }
 
 static size_t aligned(size_t n)
@@ -171,16 +172,20 @@ static struct ibv_qp *make_qp(void)
 
 static void post_receives(struct sc_peer *peer)
 {
-	struct ibv_sge sge = { .length = SC_BUFFER, .lkey = peer->lkey };
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-
 	for (unsigned int i = 0; i < receives(); i++) {
-		peer->in[i].peer = peer;
-		sge.addr = (uintptr_t)peer->in[i].bytes;
-		wr.wr_id = (uintptr_t)&peer->in[i];
-		if (ibv_post_recv(peer->qp, &wr, &bad))
-			sc_fail("cannot post receives: %s", strerror(errno));
+		struct sc_buffer *buffer = &peer->in[i];
+
+		buffer->peer = peer;
+		buffer->sge = (struct ibv_sge){ .addr = (uintptr_t)buffer->bytes,
+						.length = SC_BUFFER,
+						.lkey = peer->lkey };
+		buffer->wr = (struct ibv_recv_wr){ .wr_id = (uintptr_t)buffer,
+						   .next = peer->back,
+						   .sg_list = &buffer->sge,
+						   .num_sge = 1 };
+		peer->back = &buffer->wr;
 	}
+	sc_give_back(peer);
 }
 
 static void make_peer(struct sc_peer *peer)
@@ -192,13 +197,19 @@ static void make_peer(struct sc_peer *peer)
 	peer->sent = calloc(sc.ring, sizeof(*peer->sent));
 	if (!peer->sent)
 		sc_fail("no memory");
+	peer->message = (struct ibv_send_wr){ .sg_list = peer->message_sge, .opcode = IBV_WR_SEND };
 	peer->write = (struct ibv_send_wr){ .sg_list = &peer->write_sge,
 					    .num_sge = 1,
 					    .opcode = IBV_WR_RDMA_WRITE };
+	peer->notice = peer->write;
+	peer->notice.sg_list = &peer->notice_sge;
 	peer->read = (struct ibv_send_wr){ .sg_list = &peer->read_sge,
 					   .num_sge = 1,
 					   .opcode = IBV_WR_RDMA_READ };
-	peer->write_sge.lkey = peer->read_sge.lkey = peer->lkey;
+	peer->message_sge[0].lkey = peer->lkey;
+	peer->write_sge.lkey = peer->lkey;
+	peer->notice_sge.lkey = peer->lkey;
+	peer->read_sge.lkey = peer->lkey;
 	peer->nfree = sc.credits;
 	for (unsigned int i = 0; i < sc.credits; i++)
 		peer->free[i] = (uint8_t)i;

@@ -12,7 +12,7 @@ set_up
 launch=$1 programs=$2
 
 failures=0
-try() {	# DEVICE MAPPING PROCESSES PROGRAM [ARG...]
+try() {	# DEVICE MAPPING[,SETTING...] PROCESSES PROGRAM [ARG...]
 	local device=$1 mapping=$2 processes=$3 program=$4
 	shift 4
 
@@ -29,5 +29,6 @@ for device in rxe0 vnet0; do
 	done
 	try "$device" v3 3 flood 20
 	try "$device" v4 3 flood 20
+	try "$device" v4,wiring=cm 2 messages
 done
 exit $((failures > 0))

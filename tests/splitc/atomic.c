@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Atomic operations, locks, and procedures that run elsewhere. */
+#include <sys/mman.h>
+
 #include "check.h"
 
 static int count;
@@ -62,6 +64,46 @@ static void together(int turns)
 	IS(splitc_read(sum), (long)turns * PROCS * (PROCS + 1) / 2);
 	IS(splitc_read(g), turns * PROCS);
 	IS(splitc_read(splitc_add(g, 1)), -turns * PROCS);
+	splitc_barrier();
+}
+
+/*
+ * What is next to a word goes, piece by piece, while others exchange it: the key that an
+ * exchange began with is revoked before it has ended.
+ */
+static void while_keys_go(int pieces)
+{
+	static splitc_global(long) word;
+	static int gone;
+	size_t page = 4096, size = (size_t)(pieces + 1) * page;
+	splitc_global(long) w;
+	uint8_t *memory = NULL;
+
+	splitc_on_one
+	{
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
+		CHECK(memory != MAP_FAILED);
+		memset(memory, 0, size);
+		word = splitc_toglobal(0, (long *)(void *)memory);
+	}
+	splitc_barrier();
+	w = splitc_read(splitc_toglobal(0, &word));
+	splitc_on_one
+	{
+		for (int i = pieces; i > 0; i--) {
+			CHECK(!munmap(memory + (size_t)i * page, page));
+			for (int looks = 0; looks < 20; looks++)
+				splitc_poll();
+		}
+		gone = 1;
+	}
+	while (MYPROC && !splitc_read(splitc_toglobal(0, &gone))) {
+		for (long i = 0; i < 20; i++)
+			CHECK(splitc_exchange(w, PROCS * i + MYPROC) < 20 * PROCS);
+	}
+	splitc_barrier();
+	splitc_on_one munmap(memory, page);
 	splitc_barrier();
 }
 
@@ -133,6 +175,7 @@ int main(int argc, char **argv)
 		splitc_barrier();
 	}
 	together(turns);
+	while_keys_go(2 * turns);
 	procedures(turns);
 	splitc_exit(0);
 }

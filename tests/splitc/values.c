@@ -3,6 +3,8 @@
  * Values of every type by every primitive, to memory of every kind (static, heap,
  * stack, spread), to another processor and to this one; what is complete when.
  */
+#include <stdio.h>
+
 #include "check.h"
 
 #define MANY 500
@@ -151,6 +153,45 @@ static void outstanding(void)
 	}
 }
 
+/* Messages that this node has sent, RDMA among them; 0: nobody counts. */
+static unsigned long sent(void)
+{
+	FILE *file = fopen("/sys/class/infiniband/vnet0/ports/1/counters/port_xmit_packets", "re");
+	unsigned long n = 0;
+
+	if (!file)
+		return 0;
+	CHECK(fscanf(file, "%lu", &n) == 1);
+	fclose(file);
+	return n;
+}
+
+/* One that is waited for takes one work request. */
+static void alone(void)
+{
+	splitc_global(long) p = splitc_toglobal(NEXT, many);
+	const char *settings = getenv("SPLITC_SETTINGS");
+	unsigned long before;
+	long got = 0;
+
+	if (PROCS == 1 || !settings || !strstr(settings, "mapping=direct"))
+		return;
+	splitc_barrier();
+	splitc_on_one
+	{
+		splitc_read(p);
+		before = sent();
+		for (int i = 0; i < MANY; i++) {
+			splitc_get(&got, p);
+			splitc_sync();
+			splitc_put(p, got);
+			splitc_sync();
+		}
+		CHECK(!before || sent() - before < 2 * MANY + MANY / 10);
+	}
+	splitc_barrier();
+}
+
 /* Store counts: in parts, beyond others' epochs, and forgotten by all_store_sync. */
 static void stores(void)
 {
@@ -207,6 +248,7 @@ int main(void)
 	structs();
 	kinds();
 	outstanding();
+	alone();
 	stores();
 	splitc_exit(0);
 }
