@@ -27,12 +27,17 @@ static unsigned long split_range(struct iovec *iov, void *base, size_t len, bool
 	return 2;
 }
 
-void remote_aim(struct remote_copy *copy, void *local, void *remote, size_t len,
-		enum remote_split split)
+void remote_aim(struct remote_copy *copy, void *local, void *remote, size_t len, unsigned int split)
 {
-	copy->len = len;
-	copy->local_segs = split_range(copy->local, local, len, split == REMOTE_SPLIT_LOCAL);
-	copy->remote_segs = split_range(copy->remote, remote, len, split == REMOTE_SPLIT_REMOTE);
+	unsigned long first = split & REMOTE_PROOF ? 1 : 0;
+
+	copy->len = len + first;
+	copy->local[0] = copy->proof_local;
+	copy->remote[0] = copy->proof_remote;
+	copy->local_segs =
+		first + split_range(copy->local + first, local, len, split & REMOTE_SPLIT_LOCAL);
+	copy->remote_segs =
+		first + split_range(copy->remote + first, remote, len, split & REMOTE_SPLIT_REMOTE);
 }
 
 int remote_open_mem(pid_t pid)
