@@ -42,6 +42,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_QUERY_DEVICE = 1 << 6,
 	/* The port is InfiniBand's: vnet_wqe_ud.dlid and no_grh, and VNET_WC_LID. */
 	VNET_UCONTEXT_CAP_LID = 1 << 7,
+	/* vnet_create_qp_req.flags is looked at: VNET_CREATE_QP_RETURN is understood. */
+	VNET_UCONTEXT_CAP_RETURN = 1 << 8,
 };
 
 /*
@@ -198,14 +200,27 @@ struct vnet_create_srq_resp {
 	struct vnet_ring_info ops;
 };
 
-/* Only where it spreads frames over the work queues of an indirection table. */
+enum vnet_create_qp_flags {
+	/*
+	 * Of datagrams: a request whose message cannot be delivered ends with a status
+	 * that says why, and the queue pair goes on. Only where VNET_UCONTEXT_CAP_RETURN is.
+	 */
+	VNET_CREATE_QP_RETURN = 1 << 0,
+};
+
+/*
+ * Sent only where it says something: flags; or, where frames are spread over the work
+ * queues of an indirection table, a hash.
+ */
 struct vnet_create_qp_req {
 	/* The values of enum ibv_rx_hash_fields. */
 	__aligned_u64 rx_hash_fields;
 	/* 1: Toeplitz, whose key is 40 bytes. */
 	__u8 rx_hash_function;
 	__u8 rx_hash_key_len;
-	__u8 reserved_50[6];
+	__u8 reserved_50[2];
+	/* enum vnet_create_qp_flags */
+	__u32 flags;
 	__u8 rx_hash_key[40];
 };
 

@@ -32,7 +32,7 @@
  * in reserved fields and is used only after a bit of enum vnet_ucontext_caps told
  * that both sides know it.
  */
-#define VNET_HW_VERSION 1
+#define VNET_HW_VERSION 2
 
 enum vnet_hw_limits {
 	VNET_MAX_SGE = 32,
@@ -43,8 +43,12 @@ enum vnet_hw_limits {
 	VNET_CQE_SIZE = 128,
 	VNET_CQE_PAYLOAD = 80,
 	VNET_CQE_PAYLOAD_IMM64 = VNET_CQE_PAYLOAD - 4,
-	/* Where a matched message's tag is in vnet_cqe.payload, and how much is before it. */
-	VNET_CQE_TM_INFO = 64,
+	/*
+	 * A matched message of so many bytes may stand in vnet_cqe.payload; where its tag
+	 * is then: see vnet_cqe_tm_info().
+	 */
+	VNET_CQE_TM_PAYLOAD = 64,
+	VNET_CQE_TM_NEAR = 12,
 	VNET_GRH_SIZE = 40,
 	VNET_CACHE_LINE = 64,
 };
@@ -68,8 +72,11 @@ struct vnet_ring {
 
 	/* Written by the consumer: entries taken so far. */
 	__u32 cons;
-	/* Rings of tag operations: tags that are in the list. */
-	__u32 used;
+	/*
+	 * Rings of tag operations: tags added that are in the list no more, so that what
+	 * was added and is not among them counts for the list's size.
+	 */
+	__u32 ended;
 	__u32 rsvd1[14];
 
 	/*
@@ -77,6 +84,7 @@ struct vnet_ring {
 	 * the receive doorbell after it has posted, because a sender waits, or
 	 * because the QP is in the error state and receives are to be flushed.
 	 * May be missed in a race: the NIC's timer finds the receive then.
+	 * Rings of tag operations: the process has something to carry out itself.
 	 */
 	__u32 need_doorbell;
 	/* Receive rings: moves on when a message finds no receive; zero where nobody counts. */
@@ -261,7 +269,12 @@ enum vnet_tm_op_flags {
 	VNET_TM_OP_SYNCS = 1 << 1,
 };
 
-/* An operation on the tags of a shared receive queue: an entry of a ring of its own. */
+/*
+ * An operation on the tags of a shared receive queue: an entry of a ring of its own.
+ * They are carried out in their order. One that adds a tag and is not signaled needs no
+ * doorbell: who delivers a message takes it from the ring. All others are carried out
+ * by their own process, by vnet_gate.tag_doorbell. A tag with one SGE is in one line.
+ */
 struct vnet_tm_op {
 	__u64 wr_id;
 	/* Add: the buffer's wr_id, and what it matches. */
@@ -275,10 +288,12 @@ struct vnet_tm_op {
 	__u8 opcode;
 	__u8 flags;
 	__u8 num_sge;
-	__u8 rsvd[21];
+	__u8 rsvd[5];
 	struct vnet_sge sge[VNET_TM_MAX_SGE];
+	__u64 rsvd2[2];
 };
 static_assert(sizeof(struct vnet_tm_op) == 1 << VNET_TM_OP_SHIFT, "tag operation");
+static_assert(offsetof(struct vnet_tm_op, sge) == 48, "tag operation");
 
 /* ------------------------------------------------------------ completions */
 
@@ -346,7 +361,7 @@ enum vnet_wc_flags {
 	VNET_WC_GRH_IPV4 = 1 << 7,
 	/* Of opcodes from VNET_WC_TM_ADD on; the last is IMM64 in others. */
 	VNET_WC_TM_SYNC_REQ = 1 << 4,
-	/* tag (64 bits) and user data (32) from the header stand at VNET_CQE_TM_INFO. */
+	/* tag (64 bits) and user data (32) from the header stand at vnet_cqe_tm_info(). */
 	VNET_WC_TM_MATCH = 1 << 5,
 	VNET_WC_TM_DATA_VALID = 1 << 6,
 };
@@ -400,6 +415,17 @@ static inline __u32 vnet_cqe_imm_high(__u32 byte_len)
 	return byte_len <= VNET_CQE_PAYLOAD_IMM64 ? (byte_len + 3) & ~3u : 0;
 }
 
+/*
+ * Where in payload[] a matched message's tag and user data are: behind a message that
+ * stands there, and in the entry's first line with a short one.
+ */
+static inline __u32 vnet_cqe_tm_info(__u32 byte_len)
+{
+	if (byte_len <= VNET_CQE_TM_NEAR)
+		return (byte_len + 3) & ~3u;
+	return byte_len <= VNET_CQE_TM_PAYLOAD ? (__u32)VNET_CQE_TM_PAYLOAD : 0;
+}
+
 /* --------------------------------------------------------------- the gate */
 
 #ifndef __KERNEL__
@@ -442,8 +468,9 @@ struct vnet_gate {
 	 */
 	void *(*ring)(__u64 cookie, __u64 mmap_offset, __u64 mmap_size);
 	/*
-	 * "Shared receive queue num has new tag operations, or may still have": they
-	 * are done, unless a sender is inside just now.
+	 * "Shared receive queue num has tag operations that the process has to carry
+	 * out itself (struct vnet_tm_op), or may still have": they are done, unless a
+	 * sender is inside just now.
 	 */
 	void (*tag_doorbell)(__u64 cookie, __u32 srqn);
 	/* "Completion queue cqn is armed for entries that it has already": an event. */

@@ -25,7 +25,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 5
+#define VNET_WIRE_VERSION 6
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -114,7 +114,10 @@ enum vnet_ack_code {
 	VNET_RETURN_NOBODY = 32,
 	/* `result` is the enum vnet_wc_status that the requester completes with. */
 	VNET_RETURN_ERROR = 33,
-	/* A datagram that is refused: its sender learns nothing. */
+	/*
+	 * A datagram that is refused: `result` is the enum vnet_wc_status that tells why.
+	 * Its sender learns that where it has asked to (return to sender).
+	 */
 	VNET_RETURN_DROPPED = 34,
 };
 

@@ -220,6 +220,11 @@ struct nic_qp_params {
 	u32 owner_pid;
 	/* Posted to by the kernel itself: it may register regions by requests. */
 	bool privileged;
+	/*
+	 * Of datagrams: those that cannot be delivered go back to the sender, by their
+	 * completion's status, and its queue pair goes on.
+	 */
+	bool returns;
 };
 
 /* The QP is in RESET. */

@@ -134,6 +134,9 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 	plat_step(11);
 	if (likely(rq))
 		nic_take_receive(nic, rq);
+	else if (wc->ended)
+		/* Who sees the entry may add a tag in its place. */
+		nic_store_release(wc->ended, wc->ended_with);
 	plat_step(12);
 	nic_publish(nic, cq, slot);
 	plat_step(14);

@@ -193,7 +193,7 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 		qp->op_member = i;
 		msg.dest = peer ? peer->qpn : 0;
 		status = peer ? nic_deliver(r->nic, qp, peer, &msg) : VNET_WC_SUCCESS;
-		if (status)
+		if (status && !(status & NIC_EXEC_DROPPED))
 			return status;
 		nic_flow_count(r->nic, i, r->length);
 		if (!nic_served(qp, i))

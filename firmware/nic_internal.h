@@ -146,6 +146,9 @@ struct nic_completion {
 	u8 status;
 	u8 flags;
 	u8 payload_len;
+	/* Of a tagged buffer: vnet_ring.ended of its list, and what it is from then on. */
+	u32 *ended;
+	u32 ended_with;
 };
 
 /* Entries are about to be made: have their lines come. */
@@ -217,8 +220,29 @@ struct nic_message {
 /* Of arrivals: no receive is there; somebody is inside, or the process is gone. */
 #define NIC_EXEC_NO_RECEIVE 0x102u
 #define NIC_EXEC_BUSY 0x103u
-/* Lost on the way or refused, which an unreliable requester does not learn. */
-#define NIC_EXEC_DROPPED 0x101u
+/*
+ * Lost on the way or refused: added to the status that tells why, which an unreliable
+ * requester learns only where it has asked for it (nic_fate()).
+ */
+#define NIC_EXEC_DROPPED 0x200u
+
+/* What the requester is told of it. */
+static inline u32 nic_fate(const struct nic_qp *qp, u32 status)
+{
+	if (likely(!(status & NIC_EXEC_DROPPED)))
+		return status;
+	return qp->returns ? status & ~NIC_EXEC_DROPPED : VNET_WC_SUCCESS;
+}
+
+/*
+ * Is this the fate of a message that its sender has back? A failure of the peer or of
+ * the way there, of which its own queue pair takes no harm.
+ */
+static inline bool nic_is_returned(const struct nic_qp *qp, u32 status)
+{
+	return qp->returns && status >= VNET_WC_REM_INV_REQ_ERR &&
+	       status <= VNET_WC_RNR_RETRY_EXC_ERR;
+}
 
 /*
  * Give a message to peer's receive queue, by the executor of qp. Answers the

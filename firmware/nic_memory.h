@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 2
+#define NIC_LAYOUT_VERSION 3
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -126,9 +126,10 @@ struct nic_srq {
 	u32 cqn;
 	/* How often the number was used before. */
 	u32 use;
-	/* Tag matching: where in NIC memory its struct nic_tm is; else 0. */
+	/* Tag matching: where in NIC memory its struct nic_tm is, else 0; of so many tags. */
 	u64 tm;
-	u32 rsvd[10];
+	u32 tm_tags;
+	u32 rsvd[9];
 };
 static_assert(sizeof(struct nic_srq) == 128, "srq");
 
@@ -440,7 +441,12 @@ struct nic_qp {
 	 * this QP, packet op_psn, and not about the head request.
 	 */
 	u8 op_arrival;
-	u8 rsvd2[2];
+	/*
+	 * Set when made, of datagrams: a request ends with what became of its message
+	 * (see nic_is_returned()).
+	 */
+	u8 returns;
+	u8 rsvd2;
 	u32 vendor_err;
 	/* Epoch of the NIC that the executor saw between two operations. */
 	u32 grace_seen;

@@ -133,7 +133,9 @@ struct nic_row {
 	/* A long frame was lost: none until then, NIC clock, ns; for so long, ms. */
 	u32 short_for;
 	u64 short_until;
-	u64 rsvd[2];
+	/* Datagrams to it that were given up since it was last heard, at most NIC_LONELIEST. */
+	u32 lonely;
+	u32 rsvd[3];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
@@ -225,6 +227,11 @@ struct nic_endpoint {
 	u32 last[NIC_WINDOW];
 	/* What an atomic operation brought back. */
 	u64 result[NIC_WINDOW];
+	/*
+	 * What became of the datagram that is request i of those under way, as above:
+	 * enum vnet_wc_status; under the row's lock while its packet is under way.
+	 */
+	u8 fate[NIC_WINDOW];
 
 	/* Next packet expected; later ones that are written already. */
 	u32 expected;

@@ -131,6 +131,8 @@ static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
 		return false;
 	if (p->type == NIC_QPT_WQ && p->srqn)
 		return false;
+	if (p->returns && p->type != NIC_QPT_UD)
+		return false;
 	if (!p->xrcdn != (p->type != NIC_QPT_XRC_TGT))
 		return false;
 	if (p->type == NIC_QPT_XRC_TGT ? p->send_cqn : !nic_find_cq(nic, p->send_cqn))
@@ -177,6 +179,7 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->srqn = p->srqn;
 	qp->owner_pid = p->owner_pid;
 	qp->privileged = p->privileged;
+	qp->returns = p->returns;
 	qp->row = NIC_NONE;
 	qp->frame = NIC_NONE;
 	if (p->type == NIC_QPT_XRC_TGT) {

@@ -4,38 +4,12 @@
  * executed by whoever runs the requester, under the receive queue's lock, and
  * takes effect for the responder at one instant (nic_commit_receive).
  */
+#include "nic_rq.h"
 #include "nic_tm.h"
 #include "nic_vn.h"
 
 /* So many receives before one is taken, its line is sent for. */
 #define NIC_RECEIVES_AHEAD 4
-
-/* Receives that are posted and not taken; 0 for a nonsensical index too. */
-static u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
-{
-	u32 n;
-
-	/*
-	 * Pairs with the release of prod by the process that wrote the entry. Kept for
-	 * who has the lock next, and for nic_expect(), which does not.
-	 */
-	nic_store(&rq->prod_seen, nic_load_acquire(&ring->prod));
-	n = rq->prod_seen - rq->cons;
-	return n <= rq->mask + 1 ? n : 0;
-}
-
-/*
- * The same; those that are known, as long as there are any: the receiver writes that
- * line whenever it posts. Who is to tell when few are left has to know.
- */
-static u32 nic_rq_posted(struct nic_rq *rq, const struct vnet_ring *ring)
-{
-	u32 known = rq->prod_seen - rq->cons;
-
-	if (likely(known - 1 <= rq->mask && !rq->limit))
-		return known;
-	return nic_rq_look(rq, ring);
-}
 
 /* Those that a message may have: none while the NIC starves. */
 static u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq, const struct vnet_ring *ring)
@@ -46,30 +20,6 @@ static u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq, const stru
 void nic_starve(struct nic *nic, bool starves)
 {
 	nic_store(&nic->hdr->starves, starves);
-}
-
-static struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
-{
-	if (!nic_slot_holds(rq->shift, VNET_RECV_HDR_SIZE, 0))
-		return NULL;
-	return plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE + (((u64)rq->mask + 1) << rq->shift));
-}
-
-void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
-{
-	u8 before = nic_load(&qp->state);
-
-	/* In RESET there is nothing to flush, and it may be on its way out. */
-	if (before == NIC_QPS_ERR || before == NIC_QPS_RESET)
-		return;
-	nic_store(&qp->state, NIC_QPS_ERR);
-	nic_store(&qp->flush_rq, 1);
-	if (event >= 0)
-		nic_raise_qp(nic, qp, (enum nic_event)event);
-	/* Not where requests name the SRQ: no QP has an end of that. */
-	if (qp->srqn && qp->srqn != NIC_SRQ_NAMED)
-		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
-	nic_pend(nic, qp);
 }
 
 /* The locks that a delivery holds. */
@@ -192,7 +142,7 @@ static u32 nic_no_receive(struct nic_delivery *d)
 	d->peer->counters.dropped++;
 	nic_delivery_unlock(d);
 	nic_fetch_add(&nic->hdr->counters.drop_no_receive, 1);
-	return VNET_WC_SUCCESS;
+	return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
 }
 
 /* An event for a receive taken from an SRQ below its limit. */
@@ -223,7 +173,7 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 /* Before what a completion tells of a match. */
 static bool nic_fits_before_info(const struct nic_message *msg)
 {
-	return msg->wc_opcode >= VNET_WC_TM_RECV && msg->length <= VNET_CQE_TM_INFO;
+	return msg->wc_opcode >= VNET_WC_TM_RECV && msg->length <= VNET_CQE_TM_PAYLOAD;
 }
 
 /* Does it fit into the entry, for the receiver to place when it polls? */
@@ -268,6 +218,7 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->status = (u8)status;
 	wc->flags = msg->wc_flags;
 	wc->payload_len = 0;
+	wc->ended = NULL;
 	if (unlikely(msg->datagram && msg->slid)) {
 		wc->flags |= VNET_WC_LID;
 		wc->byte_len |= (u32)msg->slid << VNET_CQE_LID_SHIFT;
@@ -279,7 +230,8 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 static void nic_fill_match(const struct nic_tm_message *tm, struct vnet_cqe *slot,
 			   struct nic_completion *wc)
 {
-	nic_tm_fill_info(&tm->match, slot);
+	nic_tm_fill_info(&tm->match, wc->byte_len, slot);
+	nic_tm_fill_ended(&tm->match, wc);
 	if (tm->match.kind == NIC_TM_INCOMPLETE && !wc->status)
 		wc->status = VNET_WC_TM_RNDV_INCOMPLETE;
 	if (tm->match.kind != NIC_TM_EAGER || wc->status)
@@ -303,9 +255,15 @@ static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slo
 }
 
 /* What the requester learns of a failure at the responder. */
-static u32 nic_requester_status(const struct nic_qp *qp, enum vnet_wc_status at_receiver)
+static u32 nic_requester_status(const struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
-	if (qp->type != NIC_QPT_RC || at_receiver == VNET_WC_SUCCESS)
+	const struct nic_qp *qp = d->qp;
+
+	if (at_receiver == VNET_WC_SUCCESS)
+		return VNET_WC_SUCCESS;
+	if (d->msg->datagram && !d->msg->group)
+		return d->msg->arrival || qp->returns ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS;
+	if (qp->type != NIC_QPT_RC)
 		return VNET_WC_SUCCESS;
 	return at_receiver == VNET_WC_LOC_LEN_ERR ? VNET_WC_REM_INV_REQ_ERR : VNET_WC_REM_OP_ERR;
 }
@@ -326,7 +284,7 @@ static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_
 	if (unlikely(!nic_retire_notify(d->nic, qp)))
 		nic_pend(d->nic, qp);
 	nic_delivery_unlock(d);
-	return status;
+	return d->msg->datagram && status ? NIC_EXEC_DROPPED | status : status;
 }
 
 static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
@@ -352,7 +310,8 @@ static u32 nic_no_room(struct nic_delivery *d)
 	nic_unlock(&d->cq->lock);
 	nic_qp_fail(d->nic, d->peer, NIC_EVENT_QP_FATAL);
 	nic_delivery_unlock(d);
-	return d->qp->type == NIC_QPT_RC ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS;
+	return d->qp->type == NIC_QPT_RC ? VNET_WC_REM_OP_ERR :
+					   NIC_EXEC_DROPPED | VNET_WC_REM_OP_ERR;
 }
 
 static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
@@ -363,7 +322,7 @@ static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
 
 	if (status == VNET_WC_SUCCESS)
 		return NIC_EXEC_WAIT;
-	return qp->type == NIC_QPT_RC ? status : VNET_WC_SUCCESS;
+	return qp->type == NIC_QPT_RC ? status : NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR;
 }
 
 static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
@@ -386,7 +345,7 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 	if (d->msg->arrival)
 		return NIC_EXEC_BUSY;
 	if (qp->type != NIC_QPT_RC)
-		return VNET_WC_SUCCESS;
+		return NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR;
 	status = nic_wait_on(d->nic, qp, NIC_WAIT_PEER, nic_peer_patience(qp));
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
@@ -443,7 +402,7 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		nic_qp_fail(nic, d->peer, -1);
 	d->peer->counters.got_msgs++;
 	d->peer->counters.got_bytes += d->msg->length;
-	d->qp->op_status = (u8)nic_requester_status(d->qp, at_receiver);
+	d->qp->op_status = (u8)nic_requester_status(d, at_receiver);
 	nic_commit_receive(nic, d->qp, d->take, d->cq, slot, &wc);
 	if (d->rq->is_srq)
 		nic_srq_taken(d);
@@ -469,7 +428,7 @@ static bool nic_is_peer(const struct nic_delivery *d)
 static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 {
 	const struct nic_rq *rq = &peer->rq;
-	const struct nic_srq *srq;
+	const struct nic_srq *srq = NULL;
 	const u8 *ring;
 	u32 cons, known;
 
@@ -480,8 +439,13 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 		rq = &srq->rq;
 	}
 	ring = (const u8 *)nic_rq_ring(nic, rq);
-	if (unlikely(!ring))
+	if (unlikely(!ring)) {
+		if (srq && nic_rq_is_tm(rq)) {
+			nic_tm_expect(nic, srq);
+			nic_cq_expect(nic, peer->recv_cqn);
+		}
 		return;
+	}
 	cons = nic_load(&rq->cons);
 	known = nic_load(&rq->prod_seen) - cons;
 	if (!known)
@@ -515,8 +479,8 @@ static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 s
 }
 
 /* Where the message goes in the tagged buffer. */
-static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d, const struct nic_tag *buffer,
-					    u64 need)
+static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
+					    const struct nic_tm_buffer *buffer, u64 need)
 {
 	u32 i;
 
@@ -537,7 +501,7 @@ static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d, const struct
 	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
 }
 
-static u64 nic_tag_room(const struct nic_tag *buffer)
+static u64 nic_tag_room(const struct nic_tm_buffer *buffer)
 {
 	u64 room = 0;
 	u32 i;
@@ -572,6 +536,15 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
 }
 
+/* The queue as it is for ordinary receives, and their ring. */
+static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
+{
+	*plain = *d->rq;
+	plain->shift &= (u8)~NIC_RQ_TM;
+	d->ring = nic_rq_ring(d->nic, plain);
+	return d->ring;
+}
+
 /* It goes to an ordinary receive of the queue, of which there is one. */
 static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
 					  struct nic_rq *plain)
@@ -593,29 +566,32 @@ static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_
 /* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
 static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 {
-	struct nic_srq *srq = (struct nic_srq *)d->rq;
-	struct nic_rq plain = *d->rq;
-	struct nic_tm_message tm = { .msg = *d->msg };
+	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
+	const struct nic_message *whole = d->msg;
 	struct nic_piece src[VNET_MAX_SGE + 2];
 	enum vnet_wc_status at_receiver;
+	struct nic_tm_message tm;
+	struct nic_rq plain;
 	u32 status;
 
-	plain.shift &= (u8)~NIC_RQ_TM;
-	d->ring = nic_rq_ring(d->nic, &plain);
-	if (!d->ring) {
-		nic_delivery_unlock(d);
-		return nic_lock_wait(d->nic, d->qp, d->msg);
-	}
-	status = tm.msg.broken ? VNET_WC_SUCCESS : nic_tm_judge(d->nic, srq, &tm.msg, &tm.match);
+	tm.msg = *whole;
+	status = nic_tm_judge(d->nic, srq, &tm.msg, &tm.match);
 	if (status) {
 		nic_delivery_unlock(d);
 		return status;
 	}
 	tm.msg.wc_flags &= (u8)~VNET_WC_IMM64;
-	d->available = nic_rq_available(d->nic, d->rq, d->ring);
-	if (tm.match.kind < NIC_TM_EAGER && !d->available)
-		return nic_no_receive(d);
-	/* The delivery does not outlive us. */
+	d->available = 0;
+	if (tm.match.kind < NIC_TM_EAGER) {
+		if (!nic_find_plain(d, &plain)) {
+			nic_delivery_unlock(d);
+			return nic_lock_wait(d->nic, d->qp, whole);
+		}
+		d->available = nic_rq_available(d->nic, d->rq, d->ring);
+		if (!d->available)
+			return nic_no_receive(d);
+	}
+	/* Until we return. */
 	/* cppcheck-suppress autoVariables */
 	d->msg = &tm.msg;
 	if (tm.match.kind < NIC_TM_EAGER)
@@ -623,9 +599,15 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 	else
 		at_receiver = nic_take_tagged(d, &tm, src);
 	/* Too many rendezvous are under way: as if there were no receive. */
-	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match))
-		return nic_no_receive(d);
+	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
+		d->msg = whole;
+		if (nic_find_plain(d, &plain))
+			return nic_no_receive(d);
+		nic_delivery_unlock(d);
+		return nic_lock_wait(d->nic, d->qp, whole);
+	}
 	status = nic_place(d, at_receiver);
+	d->msg = whole;
 	/* Unless it was committed, and done with that. */
 	nic_store(&d->qp->op_tm, 0);
 	return status;
@@ -690,7 +672,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		d.peer->counters.dropped++;
 		nic_delivery_unlock(&d);
 		nic_fetch_add(&nic->hdr->counters.drop_length, 1);
-		return VNET_WC_SUCCESS;
+		return NIC_EXEC_DROPPED | VNET_WC_REM_INV_REQ_ERR;
 	}
 	d.available = available;
 	return nic_place(&d, status);
@@ -788,140 +770,4 @@ enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 		return VNET_WC_LOC_LEN_ERR;
 	return plat_copy(nic, dst, n, src, 1, src->length) == NIC_COPY_OK ? VNET_WC_SUCCESS :
 									    VNET_WC_LOC_PROT_ERR;
-}
-
-/* ------------------------------------------------------------------- flush */
-
-/* One receive, flushed. false: a lock could not be had, or nothing is left. */
-static bool nic_flush_one(struct nic_delivery *d)
-{
-	struct nic_completion wc = { .qp_num = d->qp->qpn,
-				     .opcode = VNET_WC_RECV,
-				     .status = VNET_WC_WR_FLUSH_ERR };
-	const u8 *entry =
-		(const u8 *)(d->ring + 1) + ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
-	struct vnet_cqe *slot;
-
-	if (!nic_rq_posted(d->rq, d->ring))
-		return false;
-	if (!nic_lock(d->nic, &d->cq->lock)) {
-		nic_store(&d->qp->flush_rq, 1);
-		nic_pend(d->nic, d->qp);
-		return false;
-	}
-	slot = nic_cq_slot(d->nic, d->cq);
-	if (!slot) {
-		nic_unlock(&d->cq->lock);
-		return false;
-	}
-	memcpy(&d->wqe, entry, sizeof(d->wqe));
-	wc.wr_id = d->wqe.wr_id;
-	nic_commit_receive(d->nic, d->qp, d->rq, d->cq, slot, &wc);
-	d->qp->op_status = VNET_WC_WR_FLUSH_ERR;
-	nic_store_release(&d->qp->op_phase, NIC_OP_RETIRE_NOTIFY);
-	if (nic_retire_notify(d->nic, d->qp))
-		return true;
-	nic_store(&d->qp->flush_rq, 1);
-	nic_pend(d->nic, d->qp);
-	return false;
-}
-
-/*
- * The receive of a message whose last piece will not come. false: call again. With
- * the SRQ locked that it is of, where requests name that.
- */
-static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, u32 cqn)
-{
-	/* It may have left its frame with the message half received. */
-	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
-	struct nic_completion wc = { .qp_num = qp->qpn,
-				     .opcode = VNET_WC_RECV,
-				     .status = VNET_WC_WR_FLUSH_ERR };
-	struct nic_cq *cq = nic_find_cq(nic, cqn);
-	struct vnet_cqe *slot;
-
-	if (likely(!ep || !ep->receive.open || !cq))
-		return true;
-	if (!nic_lock(nic, &cq->lock))
-		return false;
-	ep->receive.open = 0;
-	slot = nic_cq_slot(nic, cq);
-	if (!slot) {
-		nic_unlock(&cq->lock);
-		return true;
-	}
-	wc.wr_id = ep->receive.wr_id;
-	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
-	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
-	qp->op_status = VNET_WC_WR_FLUSH_ERR;
-	return nic_retire_notify(nic, qp);
-}
-
-static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
-{
-	struct nic_endpoint *ep;
-	struct nic_srq *srq;
-	bool done = true;
-
-	if (likely(qp->srqn != NIC_SRQ_NAMED))
-		return nic_flush_opened_to(nic, qp, qp->recv_cqn);
-	ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
-	if (!ep || !ep->receive.open)
-		return true;
-	srq = nic_srq_of(nic, qp, ep->receive.srqn);
-	if (srq && !nic_lock(nic, &srq->rq.lock))
-		return false;
-	if (srq && nic_open_is_there(nic, qp, &ep->receive))
-		done = nic_flush_opened_to(nic, qp, srq->cqn);
-	else
-		ep->receive.open = 0;
-	if (srq)
-		nic_unlock_release(&srq->rq.lock);
-	return done;
-}
-
-void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
-{
-	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .rq = &qp->rq };
-
-	if (unlikely(!nic_flush_opened(nic, qp))) {
-		nic_pend(nic, qp);
-		return;
-	}
-	if (qp->srqn || !qp->rq.num) {
-		nic_store(&qp->flush_rq, 0);
-		return;
-	}
-	d.cq = nic_find_cq(nic, qp->recv_cqn);
-	d.ring = nic_rq_ring(nic, d.rq);
-	if (!d.cq || !d.ring)
-		return;
-	if (!nic_lock(nic, &qp->rq.lock)) {
-		nic_pend(nic, qp);
-		return;
-	}
-	nic_store(&qp->flush_rq, 0);
-	if (nic_load(&qp->state) == NIC_QPS_ERR) {
-		/*
-		 * From now on posting rings the doorbell. One more round follows
-		 * for a receive whose writer did not see that yet.
-		 */
-		if (!nic_xchg(&d.ring->need_doorbell, 1)) {
-			nic_store(&qp->flush_rq, 1);
-			nic_pend(nic, qp);
-		}
-		while (nic_flush_one(&d))
-			;
-	}
-	nic_unlock_release(&qp->rq.lock);
-}
-
-void nic_recv_fault(struct nic *nic, u32 qpn)
-{
-	struct nic_qp *qp = nic_find_qp(nic, qpn);
-
-	if (!qp || nic_load(&qp->space) != nic->space)
-		return;
-	nic_qp_fail(nic, qp, -1);
-	nic_qp_run(nic, qp, qp->sq_mask + 1);
 }

@@ -56,6 +56,15 @@ static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
 	nic_finish_cqe(nic, qp, owner);
 }
 
+/* The flush of a receive that a message in pieces had: see nic_flush_opened_to(). */
+static void nic_finish_opened(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
+
+	if (ep && qp->op_arrival == NIC_ARRIVAL_DATAGRAM && !qp->op_rq)
+		ep->receive.open = 0;
+}
+
 /* The operation that the dead owner had under way on this QP. */
 static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
@@ -65,10 +74,12 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 	case NIC_OP_COMMIT:
 		nic_finish_receive(nic, qp, owner);
 		nic_vn_arrived(nic, qp);
+		nic_finish_opened(nic, qp);
 		nic_store(&qp->op_phase, qp->op_arrival ? NIC_OP_RETIRE_NOTIFY : NIC_OP_NOTIFY);
 		break;
 	case NIC_OP_RETIRE_NOTIFY:
 		nic_vn_arrived(nic, qp);
+		nic_finish_opened(nic, qp);
 		break;
 	case NIC_OP_RETIRE:
 		nic_finish_retire(nic, qp, owner);
@@ -113,6 +124,28 @@ static void nic_silence(struct nic *nic, struct nic_qp *qp)
 	nic_unpend(nic, qp);
 }
 
+static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 space)
+{
+	bool own = qp->qpn && space != NIC_SPACE_POINTER && qp->space == space;
+
+	nic_release(&qp->rq.lock, owner);
+	if (own)
+		nic_silence(nic, qp);
+	if (nic_load(&qp->sq_lock) == owner) {
+		nic_finish_notify(nic, qp);
+		/* It may have been about to flush the receives. */
+		if (!own && qp->state == NIC_QPS_ERR)
+			nic_store(&qp->flush_rq, 1);
+		nic_unlock(&qp->sq_lock);
+	}
+	/*
+	 * Who found it locked has left its requests to the holder; who is dead may have
+	 * noted an answer for it, and not come to run it.
+	 */
+	if (qp->qpn && !own)
+		nic_pend(nic, qp);
+}
+
 void nic_recover(struct nic *nic, u32 owner, u32 space)
 {
 	u32 i, high = nic_qp_high(nic);
@@ -141,25 +174,8 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 	}
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
-	for (i = 0; i < high; i++) {
-		struct nic_qp *qp = &nic->qp[i];
-
-		nic_release(&qp->rq.lock, owner);
-		if (nic_load(&qp->sq_lock) == owner) {
-			nic_finish_notify(nic, qp);
-			if (space != NIC_SPACE_POINTER && qp->space == space)
-				nic_silence(nic, qp);
-			nic_unlock(&qp->sq_lock);
-			/* Who found it locked has left its requests to the holder. */
-			if (qp->qpn && qp->state != NIC_QPS_ERR)
-				nic_pend(nic, qp);
-		} else if (qp->qpn && space != NIC_SPACE_POINTER && qp->space == space) {
-			nic_silence(nic, qp);
-		} else if (qp->qpn) {
-			/* It may have noted an answer for it, and not come to run it. */
-			nic_pend(nic, qp);
-		}
-	}
+	for (i = 0; i < high; i++)
+		nic_recover_qp(nic, &nic->qp[i], owner, space);
 	/* Nobody is followed: all are looked at. */
 	nic_store(&nic->follow, 0);
 }

@@ -369,8 +369,8 @@ static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
 
 /* ----------------------------------------------------------------- datagrams */
 
-/* Is the QP in a state for a datagram with this Q_Key? Refusals are counted. */
-static bool nic_takes_datagram(struct nic_request *r, const struct nic_qp *peer)
+/* Is the QP in a state for a datagram with this Q_Key, or why not? Refusals are counted. */
+static enum vnet_wc_status nic_takes_datagram(struct nic_request *r, const struct nic_qp *peer)
 {
 	struct nic_counters *count = &r->nic->hdr->counters;
 	u32 qkey = r->wqe.ud.remote_qkey;
@@ -378,32 +378,32 @@ static bool nic_takes_datagram(struct nic_request *r, const struct nic_qp *peer)
 
 	if (!peer || peer->type != NIC_QPT_UD || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
 		nic_fetch_add(&count->drop_no_qp, 1);
-		return false;
+		return VNET_WC_REM_OP_ERR;
 	}
 	/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
 	if (qkey & 0x80000000u)
 		qkey = r->qp->attr.qkey;
 	if (qkey != peer->attr.qkey) {
 		nic_fetch_add(&count->drop_qkey, 1);
-		return false;
+		return VNET_WC_REM_ACCESS_ERR;
 	}
-	return true;
+	return VNET_WC_SUCCESS;
 }
 
-/* Who gets a datagram: NULL if nobody may (counted), or if it is for a group. */
-static struct nic_qp *nic_datagram_peer(struct nic_request *r)
+/* Who gets a datagram: r->peer, NULL if it is for a group; or why nobody does (counted). */
+static enum vnet_wc_status nic_datagram_peer(struct nic_request *r)
 {
 	const struct vnet_wqe_ud *ud = &r->wqe.ud;
-	struct nic_qp *peer;
 
+	r->peer = NULL;
 	if (nic_is_group_datagram(r->nic, ud))
-		return NULL;
+		return VNET_WC_SUCCESS;
 	if (!nic_is_own_datagram(r->nic, ud)) {
 		nic_fetch_add(&r->nic->hdr->counters.drop_address, 1);
-		return NULL;
+		return VNET_WC_RETRY_EXC_ERR;
 	}
-	peer = nic_find_qp(r->nic, ud->remote_qpn);
-	return nic_takes_datagram(r, peer) ? peer : NULL;
+	r->peer = nic_find_qp(r->nic, ud->remote_qpn);
+	return nic_takes_datagram(r, r->peer);
 }
 
 /*
@@ -417,18 +417,19 @@ static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 
 	if (r->wqe.ud.remote_qpn != NIC_GROUP_QPN) {
 		nic_fetch_add(&r->nic->hdr->counters.drop_no_qp, 1);
-		return NIC_EXEC_DROPPED;
+		return NIC_EXEC_DROPPED | VNET_WC_REM_OP_ERR;
 	}
 	msg->group = true;
 	for (; i < nic_member_high(r->nic); i++) {
 		struct nic_qp *peer = nic_member_find(r->nic, i, r->wqe.ud.dgid);
 
-		if (!peer || !nic_takes_datagram(r, peer))
+		if (!peer || nic_takes_datagram(r, peer))
 			continue;
 		qp->op_member = i;
 		msg->dest = peer->qpn;
 		status = nic_deliver(r->nic, qp, peer, msg);
-		if (status)
+		/* One of many who misses it does not make it undeliverable. */
+		if (status && !(status & NIC_EXEC_DROPPED))
 			return status;
 		if (!nic_served(qp, i))
 			break;
@@ -448,13 +449,13 @@ static u32 nic_do_datagram(struct nic_request *r)
 		.slid = (u16)r->nic->hdr->lid,
 		.sl = r->wqe.ud.sl & 15,
 	};
-	u32 i;
+	u32 i, status;
 
 	if (r->length > NIC_MTU)
 		return VNET_WC_LOC_LEN_ERR;
-	r->peer = nic_datagram_peer(r);
-	if (unlikely(!r->peer) && !nic_is_group_datagram(r->nic, &r->wqe.ud))
-		return NIC_EXEC_DROPPED;
+	status = nic_datagram_peer(r);
+	if (unlikely(status))
+		return NIC_EXEC_DROPPED | status;
 	msg.wc_flags = nic_make_grh(r->nic, &r->wqe.ud, r->length, grh);
 	for (i = r->nlocal; i > 0; i--)
 		r->local[i] = r->local[i - 1];
@@ -522,10 +523,23 @@ static u32 nic_do_connected(struct nic_request *r)
 	}
 }
 
+/*
+ * What keys come to is not to be done twice, as it would be after a death within: it is
+ * left to who does not leave the queue pair's owner behind, its own process or the agent.
+ */
+static bool nic_may_do_keys(const struct nic *nic, const struct nic_qp *qp)
+{
+	return nic->space == NIC_SPACE_POINTER || qp->space == nic->space;
+}
+
 u32 nic_do_local(struct nic_request *r)
 {
 	u32 status;
 
+	if (unlikely(!nic_may_do_keys(r->nic, r->qp))) {
+		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
+		return NIC_EXEC_WAIT;
+	}
 	if (r->wqe.opcode == VNET_WR_BIND_MW)
 		return nic_bind_window(r->nic, r->qp, &r->wqe.bind);
 	if (r->wqe.opcode == VNET_WR_REG_MR)
@@ -590,6 +604,10 @@ void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
 	qp->counters.send_errors++;
 	if (status == VNET_WC_WR_FLUSH_ERR)
 		return;
+	if (nic_is_returned(qp, status)) {
+		nic_count(nic, returned);
+		return;
+	}
 	if (qp->type == NIC_QPT_RC)
 		nic_qp_fail(nic, qp, -1);
 	else if (qp->state == NIC_QPS_RTS)
@@ -632,8 +650,7 @@ static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
 		status = nic_execute(r);
 	if (status == NIC_EXEC_WAIT)
 		return false;
-	if (unlikely(status == NIC_EXEC_DROPPED))
-		status = VNET_WC_SUCCESS;
+	status = nic_fate(qp, status);
 	if (likely(status == VNET_WC_SUCCESS)) {
 		qp->counters.sent_msgs++;
 		qp->counters.sent_bytes += r->length;

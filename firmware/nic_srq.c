@@ -40,6 +40,7 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->xrcdn = p->xrcdn;
 	srq->cqn = p->cqn;
 	srq->tm = p->tm_tags ? p->tm : 0;
+	srq->tm_tags = p->tm_tags;
 	if (p->tm_tags)
 		srq->rq.shift |= NIC_RQ_TM;
 	srq->use++;

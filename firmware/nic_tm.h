@@ -10,6 +10,7 @@
 
 enum nic_tm_limits {
 	NIC_TM_MAX_TAGS = 1024,
+	NIC_TM_MAX_OPS = 1 << 16,
 	/* struct ibv_tmh and struct ibv_rvh, as they come in a message. */
 	NIC_TMH_SIZE = 16,
 	NIC_RVH_SIZE = 16,
@@ -31,30 +32,35 @@ struct nic_tag {
 	u32 handle;
 	/* Index of the next in the list, or NIC_NONE. */
 	u32 next;
-	/* The list is in this order. */
+	/* The list is in this order: nic_tm.taken once the tag was. */
 	u64 seq;
 	/* enum nic_tag_state: the truth, of which the list is a copy. */
 	u8 state;
 	u8 num_sge;
-	u8 rsvd[6];
+	u16 rsvd;
+	/* nic_tm.added once it was. */
+	u32 added;
 	/* The first one is in the same line. */
 	struct vnet_sge sge[VNET_TM_MAX_SGE];
 	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_tag) == 128, "tag");
 
-/* At nic_srq.tm of NIC memory, in queue memory; `max` tags follow. Under the SRQ's lock. */
+/* At nic_srq.tm of NIC memory, in queue memory, with its tags. Under the SRQ's lock. */
 struct nic_tm {
 	/* Ring of struct vnet_tm_op. */
 	u64 ops;
 	u32 ops_mask;
-	u32 ops_cons;
-	u64 seq;
-	u32 max;
+	/* Tags in the list. */
 	u32 used;
+	/* Operations taken from the ring, and those of them that were to add a tag. */
+	u64 taken;
+	u32 added;
 	/* Indices, or NIC_NONE. */
 	u32 head;
 	u32 tail;
+	/* Where to look first for one that is free. */
+	u32 next;
 	/* Messages that matched nothing, and how many of them the process has seen. */
 	u32 unexpected;
 	u32 handled;
@@ -64,6 +70,14 @@ struct nic_tm {
 	struct nic_tag tag[];
 };
 static_assert(sizeof(struct nic_tm) == 64, "tag matching");
+
+/* The same, as it was found to be sound: it may change meanwhile, but not this. */
+struct nic_tm_list {
+	struct nic_tm *tm;
+	struct vnet_ring *ring;
+	u32 tags;
+	u32 mask;
+};
 
 /* What becomes of a message. */
 enum nic_tm_kind {
@@ -77,15 +91,25 @@ enum nic_tm_kind {
 	NIC_TM_INCOMPLETE,
 };
 
+/* A tagged buffer, copied. */
+struct nic_tm_buffer {
+	u64 wr_id;
+	u32 num_sge;
+	struct vnet_sge sge[VNET_TM_MAX_SGE];
+};
+
 struct nic_tm_match {
 	/* enum nic_tm_kind */
 	u8 kind;
-	/* The tagged buffer, copied; its index. */
+	/* Where it was looked for, unless it is of kind NIC_TM_PLAIN. */
+	struct nic_tm_list list;
+	/* The tagged buffer: its index, or NIC_NONE. */
 	u32 index;
-	struct nic_tag buffer;
+	struct nic_tm_buffer buffer;
 	/* From the headers. */
 	u64 tag;
 	u32 priv;
+	/* ... of a rendezvous. */
 	u64 va;
 	u32 rkey;
 	u32 length;
@@ -103,16 +127,28 @@ static inline bool nic_rq_is_tm(const struct nic_rq *rq)
 	return rq->shift & NIC_RQ_TM;
 }
 
-/* What stands in NIC memory for it; NULL if that is not as it must be. */
-struct nic_tm *nic_tm_of(struct nic *nic, const struct nic_srq *srq);
+/* -- nic_tm_list.c: the list of tags, and the operations that change it */
+
+/* What stands in NIC memory for it. false: that is not as it must be. */
+bool nic_tm_open(struct nic *nic, const struct nic_srq *srq, struct nic_tm_list *l);
 /* Make it, of zeroed queue memory, for a command. */
 bool nic_tm_make(struct nic *nic, const struct nic_srq_params *p);
+/* A message for it is under way: have the lines come that its process wrote last. */
+void nic_tm_expect(struct nic *nic, const struct nic_srq *srq);
+/* The first tag that fits match->tag, copied; with the SRQ's lock. */
+bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match);
+/* It is in the list no more. Again changes nothing. */
+void nic_tm_take(const struct nic_tm_list *l, u32 index);
+/* The lock's holder died: make the list what the tags say. */
+void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
+
+/* -- nic_tm.c: messages */
 
 /*
  * Look at the headers of a message, and for a tag that fits; with the SRQ's lock.
  * VNET_WC_SUCCESS, or why the message cannot be had from its sender.
  */
-u32 nic_tm_judge(struct nic *nic, struct nic_srq *srq, const struct nic_message *msg,
+u32 nic_tm_judge(struct nic *nic, const struct nic_srq *srq, const struct nic_message *msg,
 		 struct nic_tm_match *match);
 /*
  * Write down what the next entry of the completion queue means, so that it is done
@@ -123,9 +159,9 @@ bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer
 		   const struct nic_srq *srq, const struct nic_tm_match *match);
 /* Do that. Again changes nothing. */
 void nic_tm_apply(struct nic *nic, struct nic_qp *executor);
-/* The lock's holder died: make the list what the tags say. */
-void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
 /* What a completion tells of a match, where the provider looks for it. */
-void nic_tm_fill_info(const struct nic_tm_match *match, struct vnet_cqe *slot);
+void nic_tm_fill_info(const struct nic_tm_match *match, u32 byte_len, struct vnet_cqe *slot);
+/* ... and what its process may rely on from then on. */
+void nic_tm_fill_ended(const struct nic_tm_match *match, struct nic_completion *wc);
 
 #endif /* NIC_TM_H */

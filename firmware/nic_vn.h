@@ -24,6 +24,9 @@
 
 #define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)
 
+/* Patience with a silent peer is halved so many times at most. */
+#define NIC_LONELIEST 4u
+
 /* Timestamps of frames. */
 static inline u32 nic_us(u64 ns)
 {
@@ -126,9 +129,33 @@ void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx);
  */
 void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest);
 
+/*
+ * What was given up since anything was heard: of a connection, or of the NIC that
+ * datagrams go to. Whose packets were given up before has less patience with the next,
+ * so that a queue of them does not wait for each in turn.
+ */
+static inline u32 *nic_lonely(struct nic_row *row, const struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	return qp->type == NIC_QPT_UD ? &row->lonely : &ep->lonely;
+}
+
+static inline void nic_grow_lonely(u32 *lonely)
+{
+	u32 n = nic_load(lonely);
+
+	if (n < NIC_LONELIEST)
+		nic_store(lonely, n + 1);
+}
+
+/* How long an unreliable packet waits for anybody, ns. */
+static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
+{
+	return nic->hdr->settings.unreachable * 1000000ull >> (nic_load(lonely) & 7);
+}
+
 /* Nobody has answered the packet, or its connection, for longer than that waits. */
-bool nic_tx_is_silent(const struct nic *nic, const struct nic_qp *qp, const struct nic_endpoint *ep,
-		      const struct nic_tx *tx, u64 now);
+bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
+		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now);
 /* It is given up, with the row's lock held: as failed or (unreliable) lost. */
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 		    struct nic_endpoint *ep, struct nic_tx *tx, u32 status);
@@ -188,6 +215,13 @@ void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u6
 bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
 /* The packet `psn` of an endpoint failed; its row's lock is held. */
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
+/*
+ * Packet `psn`, which is under way, is done: a datagram with this fate (enum
+ * vnet_wc_status), for who wants to know it.
+ */
+void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate);
+/* The same of all packets of these bits: given up, nobody knows whether they arrived. */
+void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 
 /* -- nic_vn_respond.c: the responder */
 

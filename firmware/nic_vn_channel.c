@@ -34,8 +34,6 @@
 #define NIC_SHORT_DECAY 64u
 /* So long a channel is kept for who is next. */
 #define NIC_TURN_NS 500000ull
-/* Patience with a silent peer is halved so many times at most. */
-#define NIC_LONELIEST 4u
 /* A responder cannot ask for a longer wait than IB's longest RNR timer. */
 #define NIC_LONGEST_HOLD_NS 655360000ull
 
@@ -87,8 +85,9 @@ static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
 /* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
 static bool nic_row_turn(struct nic_row *row, u32 qpn, u64 now)
 {
-	if (likely(!row->queued))
+	if (likely(!row->queued) || row->queue[0] == qpn)
 		return true;
+	/* Who comes late comes all the same, as long as nobody else did. */
 	if (now - row->queue_since > NIC_TURN_NS)
 		nic_row_dequeue(row, now);
 	return !row->queued || row->queue[0] == qpn;
@@ -235,7 +234,8 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 		if (tx->qpn && !(tx->flags & NIC_TX_UNORDERED))
 			continue;
 		if (ep && ep->qpn == tx->qpn) {
-			nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+			/* The life that may have taken it is over. */
+			nic_vn_done(ep, tx->psn, VNET_WC_RETRY_EXC_ERR);
 			nic_pend(nic, qp);
 		}
 		tx->flags = NIC_TX_ANSWERED;
@@ -245,8 +245,8 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 
 /* --------------------------------------------------------------- giving up */
 
-bool nic_tx_is_silent(const struct nic *nic, const struct nic_qp *qp, const struct nic_endpoint *ep,
-		      const struct nic_tx *tx, u64 now)
+bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
+		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now)
 {
 	/* Of a connection, by whatever channel: its packets change these. */
 	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : nic_load(&ep->answered);
@@ -256,8 +256,7 @@ bool nic_tx_is_silent(const struct nic *nic, const struct nic_qp *qp, const stru
 
 	if (qp->type == NIC_QPT_RC)
 		return patience && silence > patience;
-	/* Whose packets were given up before has less patience with the next. */
-	return silence > nic->hdr->settings.unreachable * 1000000ull >> (nic_load(&ep->lonely) & 7);
+	return silence > nic_lonely_patience(nic, nic_lonely(row, qp, ep));
 }
 
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
@@ -267,9 +266,9 @@ void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 	if (qp->type == NIC_QPT_RC)
 		nic_vn_fail(ep, tx->psn, status);
 	else
-		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
-	if (qp->type == NIC_QPT_UC && nic_load(&ep->lonely) < NIC_LONELIEST)
-		nic_store(&ep->lonely, ep->lonely + 1);
+		nic_vn_done(ep, tx->psn, status);
+	if (qp->type != NIC_QPT_RC)
+		nic_grow_lonely(nic_lonely(row, qp, ep));
 	nic_tx_free(nic, row, tx);
 }
 
@@ -363,7 +362,22 @@ static void nic_answered_add(struct nic_answered *out, u32 qpn)
 		out->qpn[out->n++] = qpn;
 }
 
-/* The packet is where it belongs. The endpoint is resident while it is under way. */
+/* Of a datagram that its receiver has refused for good: why. */
+static u32 nic_ack_fate(const struct vnet_frame_ack *ack)
+{
+	u64 status = nic_le64(ack->result);
+
+	if (ack->code < VNET_RETURN_FIRST)
+		return VNET_WC_SUCCESS;
+	return status >= VNET_WC_REM_INV_REQ_ERR && status <= VNET_WC_RNR_RETRY_EXC_ERR ?
+		       (u32)status :
+		       VNET_WC_REM_OP_ERR;
+}
+
+/*
+ * The packet is where it belongs, or a datagram is not and never will be. The endpoint
+ * is resident while it is under way.
+ */
 static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			const struct vnet_frame_ack *ack)
 {
@@ -380,7 +394,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 		nic_store(&ep->lonely, 0);
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
-		nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+		nic_vn_done(ep, tx->psn, nic_ack_fate(ack));
 	}
 	tx->flags = NIC_TX_ANSWERED;
 	nic_tx_free(nic, row, tx);
@@ -476,7 +490,7 @@ static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *t
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
 
 	tx->flags |= NIC_TX_NACKED;
-	if (!ep || ep->qpn != tx->qpn || !nic_tx_is_silent(nic, qp, ep, tx, now))
+	if (!ep || ep->qpn != tx->qpn || !nic_tx_is_silent(nic, row, qp, ep, tx, now))
 		return;
 	nic_answered_add(out, tx->qpn);
 	nic_tx_give_up(nic, row, qp, ep, tx, VNET_WC_RETRY_EXC_ERR);
@@ -531,7 +545,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		nic_row_learn(row, latest);
 	if (nic->hdr->settings.fit && tx->length > nic->hdr->settings.fit)
 		nic_row_long(row, tx->retries && latest, now);
-	if (ack->code == VNET_RETURN_ERROR)
+	if (ack->code == VNET_RETURN_ERROR && !(tx->flags & NIC_TX_UNORDERED))
 		nic_tx_returned(nic, row, tx, ack);
 	else
 		nic_tx_done(nic, row, tx, ack);
@@ -570,6 +584,7 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	u32 i, newest;
 
 	nic_store(&row->heard, now);
+	nic_store(&row->lonely, 0);
 	row->probed = 0;
 	nic_store(&row->calls, 0);
 	for (i = 0; i < nic_row_queued(row); i++)

@@ -6,19 +6,8 @@
  * which stays in the send queue until it is retired.
  */
 #include "nic_lid.h"
-#include "nic_vn.h"
+#include "nic_vn_sending.h"
 
-/* However short the timeout: a packet is not given up before so many retries. */
-#define NIC_FEW_RETRIES 2
-/* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
-#define NIC_NO_QPN 0xffffffu
-#define OP(n) (1u << (n))
-#define ATOMIC_WRITE OP(VNET_WR_ATOMIC_WRITE)
-/* Their operands are all that travels. */
-#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD) | ATOMIC_WRITE)
-#define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
-#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
-#define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 
 /* Turns in which a frame may be taken from its endpoint before that uses it again. */
@@ -32,175 +21,19 @@ void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
 	nic_store_release(&ep->failed_status, status);
 }
 
-/* ------------------------------------------------------------------ the packet */
-
-/* What is under way, as it stands in the send queue. */
-struct nic_sending {
-	struct nic *nic;
-	struct nic_qp *qp;
-	struct nic_endpoint *ep;
-	struct nic_row *row;
-	struct nic_request r;
-	u8 grh[VNET_GRH_SIZE];
-	u8 op_flags;
-};
-
-/* Bytes [offset, offset + length) of the request's memory: how many pieces. */
-static u32 nic_slice(const struct nic_request *r, u64 offset, u64 length, struct nic_piece *out)
+void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate)
 {
-	u32 i, n = 0;
+	u32 i = psn % NIC_WINDOW;
 
-	for (i = 0; i < r->nlocal && length; i++) {
-		struct nic_piece piece = r->local[i];
-
-		if (offset >= piece.length) {
-			offset -= piece.length;
-			continue;
-		}
-		piece.addr += offset;
-		piece.length -= offset;
-		offset = 0;
-		if (piece.length > length)
-			piece.length = length;
-		length -= piece.length;
-		out[n++] = piece;
-	}
-	return n;
+	nic_store(&ep->fate[ep->index[i] % NIC_WINDOW], (u8)fate);
+	/* Last, and a full barrier: who finds the bit finds the fate. */
+	nic_fetch_or(&ep->done, 1ull << i);
 }
 
-/* Find the request's memory again; a datagram has its header in front. */
-static u32 nic_sending_gather(struct nic_sending *s)
+void nic_vn_done_all(struct nic_endpoint *ep, u64 bits)
 {
-	struct nic_request *r = &s->r;
-	u32 i, status;
-	u8 grh;
-
-	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
-		return nic_gather_word(r);
-	status = nic_gather(r, READS & OP(r->wqe.opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
-	if (status)
-		return status;
-	if (ATOMICS & OP(r->wqe.opcode))
-		return r->length == 8 ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
-	s->op_flags = r->wqe.flags & VNET_WR_SOLICITED ? VNET_OP_SOLICITED : 0;
-	if (s->qp->type != NIC_QPT_UD)
-		return VNET_WC_SUCCESS;
-	if (r->length > NIC_MTU)
-		return VNET_WC_LOC_LEN_ERR;
-	grh = nic_make_grh(s->nic, &r->wqe.ud, r->length, s->grh);
-	if (grh & VNET_WC_GRH_IPV4)
-		s->op_flags |= VNET_OP_GRH_IPV4;
-	if (!grh)
-		s->op_flags |= VNET_OP_NO_GRH;
-	for (i = r->nlocal; i > 0; i--)
-		r->local[i] = r->local[i - 1];
-	r->local[0].addr = (u64)(unsigned long)s->grh;
-	r->local[0].length = VNET_GRH_SIZE;
-	r->local[0].space = NIC_SPACE_POINTER;
-	r->nlocal++;
-	r->length += VNET_GRH_SIZE;
-	return VNET_WC_SUCCESS;
-}
-
-static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
-			const struct nic_tx *tx, u32 channel)
-{
-	const struct vnet_send_wqe *wqe = &s->r.wqe;
-	bool datagram = s->qp->type == NIC_QPT_UD;
-	u32 qkey = wqe->ud.remote_qkey;
-
-	memset(op, 0, sizeof(*op));
-	op->seq = nic_le32(tx->seq);
-	op->timestamp = nic_le32(tx->timestamp);
-	op->channel = (u8)channel;
-	op->opcode = wqe->opcode;
-	op->flags = s->op_flags;
-	op->qp_type = s->qp->kind;
-	op->src_qpn = nic_le32(s->qp->qpn);
-	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
-	op->psn = nic_le32(tx->psn);
-	if (unlikely(s->qp->kind == NIC_QPT_XRC_INI))
-		op->srqn = nic_le32(wqe->srqn);
-	else
-		op->floor = nic_le32(nic_load(&s->ep->una));
-	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
-	if (unlikely(wqe->flags & VNET_WR_IMM64) && (IMMS & OP(wqe->opcode))) {
-		op->flags |= VNET_OP_IMM64;
-		op->imm_high = nic_le32(wqe->rdma.imm_high);
-	}
-	if (!(ATOMICS & OP(wqe->opcode))) {
-		op->offset = nic_le32(tx->offset);
-		op->msg_len = nic_le32((u32)s->r.length);
-		if (!tx->offset)
-			op->flags |= VNET_OP_FIRST;
-		if ((u64)tx->offset + tx->length == s->r.length)
-			op->flags |= VNET_OP_LAST;
-	}
-	if (datagram) {
-		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
-		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
-		op->sl = nic_le32(wqe->ud.sl & 15);
-		return;
-	}
-	if (!((READS | WRITES) & OP(wqe->opcode)))
-		return;
-	if (wqe->opcode == VNET_WR_RDMA_READ)
-		op->read_len = nic_le32(tx->length);
-	op->remote_addr = nic_le64(wqe->rdma.remote_addr + tx->offset);
-	op->rkey = nic_le32(wqe->rdma.rkey);
-	if (!(ATOMICS & OP(wqe->opcode)))
-		return;
-	op->compare_add = nic_le64(wqe->rdma.compare_add);
-	op->swap = nic_le64(wqe->rdma.swap);
-}
-
-/*
- * Transmit the packet of a channel, whose request is gathered. The row's lock is
- * held, and released. false: local memory could not be read.
- */
-static bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
-{
-	struct nic *nic = s->nic;
-	struct nic_row *row = s->row;
-	bool carries = !(READS & OP(s->r.wqe.opcode));
-	u32 length = sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op);
-	struct nic_piece src[VNET_MAX_SGE + 1], dst = { .space = NIC_SPACE_POINTER };
-	struct nic_address address = row->address;
-	struct vnet_frame *frame;
-	struct vnet_frame_op *op;
-	u32 room, n;
-
-	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
-	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
-	if (!frame) {
-		nic_unlock(&row->lock);
-		return true;
-	}
-	dst.length = carries ? tx->length : 0;
-	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
-		nic_unlock(&row->lock);
-		return false;
-	}
-	length += (u32)dst.length;
-	/* A datagram goes in one piece, however long. */
-	room = nic_row_payload(row) + VNET_WIRE_SLACK;
-	room = room > length ? room - length : 0;
-	if (nic->hdr->settings.piggyback && row->owed && room >= sizeof(struct vnet_frame_ack))
-		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
-						 room / sizeof(struct vnet_frame_ack));
-	length += frame->nacks * sizeof(struct vnet_frame_ack);
-	frame->payload_len = nic_le16((u16)dst.length);
-	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
-				      frame->nacks * sizeof(struct vnet_frame_ack));
-	nic_op_fill(s, op, tx, nic_tx_channel(row, tx));
-	n = nic_slice(&s->r, tx->offset, dst.length, src);
-	nic_unlock(&row->lock);
-
-	dst.addr = (u64)(unsigned long)(op + 1);
-	if (dst.length && plat_copy(nic, &dst, 1, src, n, dst.length) != NIC_COPY_OK)
-		return false;
-	nic_frame_send(nic, &address, length);
-	return true;
+	for (; bits; bits &= bits - 1)
+		nic_vn_done(ep, (u32)__builtin_ctzll(bits), VNET_WC_RETRY_EXC_ERR);
 }
 
 /* ------------------------------------------------------------------- retiring */
@@ -284,7 +117,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		if (failed && (s32)(ep->failed_psn - last) <= 0)
 			status = failed;
 		else if (whole && ((s32)(ep->una - last) > 0 || plat_broken(NIC_RULE_RETIRE)))
-			status = VNET_WC_SUCCESS;
+			status = qp->returns ? ep->fate[qp->sq_cons % NIC_WINDOW] : VNET_WC_SUCCESS;
 		else
 			return true;
 		nic_fetch(&s->r, ring, qp->sq_cons);
@@ -293,7 +126,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
-		if (status) {
+		if (status && !nic_is_returned(qp, status)) {
 			/* What was sent after it will not be asked for. */
 			ep->failed_status = 0;
 			if (!whole)
@@ -301,7 +134,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		}
 		if (!nic_head_over(s, status))
 			return false;
-		if (status)
+		if (status && !nic_is_returned(qp, status))
 			return true;
 	}
 	return true;
@@ -321,11 +154,17 @@ enum nic_sent {
 };
 
 /*
- * A request without a packet: it has failed, or is done once those before it are. It
- * takes no packet number: the responder waits for each of these.
+ * A request without a packet: it has failed, or is done once those before it are, as a
+ * datagram that was dropped (NIC_EXEC_DROPPED and why). It takes no packet number: the
+ * responder waits for each of these.
  */
 static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 {
+	u32 fate = status & NIC_EXEC_DROPPED ? status & ~NIC_EXEC_DROPPED : VNET_WC_SUCCESS;
+
+	if (status & NIC_EXEC_DROPPED)
+		status = VNET_WC_SUCCESS;
+	nic_store(&ep->fate[ep->sq_next % NIC_WINDOW], (u8)fate);
 	ep->last[ep->sq_next % NIC_WINDOW] = status ? ep->next : ep->next - 1;
 	if (status)
 		nic_vn_fail(ep, ep->next, status);
@@ -347,7 +186,8 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 {
 	struct nic_endpoint *ep = s->ep;
 	const struct nic_qp *qp = s->qp;
-	u64 now = plat_clock(), patience = s->nic->hdr->settings.unreachable * 1000000ull;
+	u32 *lonely = nic_lonely(s->row, qp, ep);
+	u64 now = plat_clock(), patience = nic_lonely_patience(s->nic, lonely);
 
 	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
 		return nic_sent_wait(ep);
@@ -358,13 +198,17 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 	if (!patience || now - ep->waits_since <= patience)
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
+	if (qp->type != NIC_QPT_RC)
+		nic_grow_lonely(lonely);
 	ep->waits_since = 0;
 	if (ep->una == ep->next && !ep->cut)
-		return nic_packet_skip(ep, qp->type == NIC_QPT_RC ? VNET_WC_RETRY_EXC_ERR : 0);
+		return nic_packet_skip(ep, qp->type == NIC_QPT_RC ?
+						   VNET_WC_RETRY_EXC_ERR :
+						   NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR);
 	if (qp->type == NIC_QPT_RC)
 		nic_vn_fail(ep, ep->una, VNET_WC_RETRY_EXC_ERR);
 	else
-		nic_fetch_or(&ep->done, ep->again);
+		nic_vn_done_all(ep, ep->again);
 	nic_store(&ep->again, 0);
 	return NIC_SENT;
 }
@@ -534,7 +378,7 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	row = nic_datagram_row(s->nic, ud);
 	if (row == NIC_NONE) {
 		nic_count(s->nic, drop_address);
-		*sent = nic_packet_skip(s->ep, VNET_WC_SUCCESS);
+		*sent = nic_packet_skip(s->ep, NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR);
 		return false;
 	}
 	s->row = nic_row_at(s->nic, row);
@@ -637,7 +481,8 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 
 	if (nic_vn_is_busy(nic, qp))
 		return true;
-	if (state != NIC_QPS_RTS && state != NIC_QPS_SQD)
+	/* While a queue drains, no request begins. */
+	if (state != NIC_QPS_RTS)
 		return false;
 	if (qp->type != NIC_QPT_UD && qp->row == NIC_NONE)
 		return false;
@@ -671,10 +516,13 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 	struct nic_sending s = { .nic = nic, .qp = qp };
 	enum nic_sent sent = NIC_SENT;
 	u32 prod = 0;
+	bool flush;
 
 	s.r.nic = nic;
 	s.r.qp = qp;
-	s.ep = nic_endpoint_get(nic, qp);
+	/* What has only to be flushed is so where it is, and takes nobody's frame. */
+	flush = nic_turn(qp) == NIC_TURN_FLUSH;
+	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);
 	if (!s.ep)
 		goto later;
 	if (qp->type != NIC_QPT_UD)
@@ -687,7 +535,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 		nic_grace_point(nic, qp);
 		if (!nic_vn_retire(&s, ring))
 			goto later;
-		if (nic_turn(qp) == NIC_TURN_FLUSH) {
+		if (flush || nic_turn(qp) == NIC_TURN_FLUSH) {
 			if (!nic_vn_cancel(nic, qp, s.ep))
 				goto later;
 			plat_flush(nic);
@@ -718,192 +566,4 @@ later:
 	nic_store(&qp->look_at, 0);
 	nic_pend(nic, qp);
 	return false;
-}
-
-/* --------------------------------------------------------------- once more */
-
-/* Nobody has answered for so long; 0: it may go on. */
-static u32 nic_given_up(const struct nic *nic, struct nic_qp *qp, const struct nic_endpoint *ep,
-			const struct nic_tx *tx, u64 now)
-{
-	bool silent = nic_tx_is_silent(nic, qp, ep, tx, now);
-
-	if (qp->type != NIC_QPT_RC)
-		return silent ? VNET_WC_RETRY_EXC_ERR : 0;
-	/* A timeout may be shorter than a timer's turn. */
-	if (silent && tx->retries >= (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt :
-									     NIC_FEW_RETRIES))
-		return VNET_WC_RETRY_EXC_ERR;
-	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
-		return 0;
-	return qp->rnr_used >= qp->attr.rnr_retry ? VNET_WC_RNR_RETRY_EXC_ERR : 0;
-}
-
-static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
-{
-	if (tx->flags & NIC_TX_RNR) {
-		qp->counters.rnr_waits++;
-		if (qp->rnr_used < 255)
-			qp->rnr_used++;
-	} else {
-		qp->counters.retries++;
-	}
-}
-
-/* sq_lock is held. */
-static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 now)
-{
-	struct nic_row *row = s->row;
-	struct nic_tx *tx = &row->tx[channel];
-	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
-	u32 status;
-
-	nic_grace_point(s->nic, s->qp);
-	s->ep = nic_endpoint_at(s->nic, s->qp);
-	if (!nic_lock(s->nic, &row->lock))
-		return;
-	if (!(row->busy & 1ull << channel) || tx->seq != seq || tx->qpn != s->qp->qpn)
-		goto unlock;
-	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
-		/* Nobody asks for it any more. */
-		nic_tx_free(s->nic, row, tx);
-		goto unlock;
-	}
-	status = nic_given_up(s->nic, s->qp, s->ep, tx, now);
-	if (status) {
-		nic_tx_give_up(s->nic, row, s->qp, s->ep, tx, status);
-		goto unlock;
-	}
-	/* An answer that was lost, and came after all? */
-	if (tx->psn - s->ep->una >= s->ep->next - s->ep->una) {
-		nic_tx_free(s->nic, row, tx);
-		goto unlock;
-	}
-	nic_fetch(&s->r, ring, tx->sq_index);
-	status = s->r.wqe.opcode == tx->opcode ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
-	if (!status && (u64)tx->offset + tx->length > s->r.length && !(ATOMICS & OP(tx->opcode)))
-		status = VNET_WC_LOC_QP_OP_ERR;
-	if (status) {
-		nic_vn_fail(s->ep, tx->psn, status);
-		nic_tx_free(s->nic, row, tx);
-		goto unlock;
-	}
-	nic_count_retry(s->qp, tx);
-	if (!(tx->flags & NIC_TX_NACKED) && tx->retries < 0xffff)
-		tx->retries++;
-	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER)))
-		tx->backoff++;
-	nic_count(s->nic, retransmitted);
-	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))
-		return;
-	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
-	nic_tx_free(s->nic, row, tx);
-unlock:
-	nic_unlock(&row->lock);
-}
-
-/*
- * Nobody asks for this packet any more, but was it taken? A packet for no queue
- * pair, sent as it was, is refused if not (see nic_tx_forsake()).
- */
-static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
-{
-	struct vnet_frame *frame;
-	struct vnet_frame_op *op;
-
-	nic_tx_sent(nic, row, tx, now, 0);
-	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
-	if (!frame)
-		return;
-	op = (struct vnet_frame_op *)(frame + 1);
-	memset(op, 0, sizeof(*op));
-	op->seq = nic_le32(tx->seq);
-	op->timestamp = nic_le32(tx->timestamp);
-	op->channel = (u8)nic_tx_channel(row, tx);
-	op->opcode = VNET_WR_SEND;
-	op->flags = VNET_OP_FIRST | VNET_OP_LAST;
-	op->qp_type = NIC_QPT_RC;
-	op->src_qpn = nic_le32(NIC_NO_QPN);
-	op->dst_qpn = nic_le32(NIC_NO_QPN);
-	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(*op));
-}
-
-void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
-{
-	struct nic_sending s = { .nic = nic, .row = row };
-	u32 qpn = nic_load(&row->tx[channel].qpn);
-	struct nic_qp *qp = nic_find_qp(nic, qpn);
-
-	if (!qp) {
-		if (!nic_lock(nic, &row->lock))
-			return;
-		if (qpn)
-			nic_tx_cancel(nic, row, qpn);
-		else if (row->busy & 1ull << channel && row->tx[channel].seq == seq)
-			nic_ask(nic, row, &row->tx[channel], now);
-		nic_unlock(&row->lock);
-		return;
-	}
-	/* Somebody is inside; the timer comes round. */
-	if (!nic_trylock(nic, &qp->sq_lock))
-		return;
-	s.qp = qp;
-	s.r.nic = nic;
-	s.r.qp = qp;
-	nic_again_locked(&s, channel, seq, now);
-	nic_qp_unlock(nic, qp);
-}
-
-/* ------------------------------------------------------------ data of reads */
-
-/* sq_lock is held. false: it is not what this channel waits for. */
-static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame *f)
-{
-	const struct vnet_frame_ack *ack = &f->ack[0];
-	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
-	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
-	struct nic_tx tx;
-	bool known;
-	u32 n;
-
-	nic_grace_point(s->nic, s->qp);
-	s->ep = nic_endpoint_at(s->nic, s->qp);
-	if (!ring || !s->ep || !nic_lock(s->nic, &s->row->lock))
-		return false;
-	tx = s->row->tx[ack->channel];
-	known = s->row->busy & 1ull << ack->channel && tx.seq == nic_le32(ack->seq) &&
-		tx.qpn == s->qp->qpn;
-	nic_unlock(&s->row->lock);
-	if (!known || tx.opcode != VNET_WR_RDMA_READ || tx.length != f->payload_len)
-		return false;
-	nic_fetch(&s->r, ring, tx.sq_index);
-	src.addr = (u64)(unsigned long)f->payload;
-	src.length = f->payload_len;
-	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
-	    (u64)tx.offset + tx.length <= s->r.length) {
-		n = nic_slice(&s->r, tx.offset, tx.length, dst);
-		if (plat_copy(s->nic, dst, n, &src, 1, tx.length) == NIC_COPY_OK)
-			return true;
-	}
-	if (!nic_lock(s->nic, &s->row->lock))
-		return false;
-	nic_vn_fail(s->ep, tx.psn, VNET_WC_LOC_PROT_ERR);
-	nic_unlock(&s->row->lock);
-	return true;
-}
-
-bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
-{
-	struct nic_sending s = { .nic = nic, .row = row };
-	struct nic_qp *qp = nic_find_qp(nic, nic_load(&row->tx[f->ack[0].channel].qpn));
-	bool placed;
-
-	if (!qp || !nic_lock(nic, &qp->sq_lock))
-		return false;
-	s.qp = qp;
-	s.r.nic = nic;
-	s.r.qp = qp;
-	placed = nic_read_place(&s, f);
-	nic_qp_unlock(nic, qp);
-	return placed;
 }

@@ -56,7 +56,8 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 				all = false;
 				continue;
 			}
-			nic_fetch_or(&ep->done, 1ull << (tx->psn % NIC_WINDOW));
+			/* An earlier transmission may still be on its way. */
+			nic_vn_done(ep, tx->psn, VNET_WC_RETRY_EXC_ERR);
 			nic_tx_free(nic, row, tx);
 			nic_count(nic, unreachable);
 		}

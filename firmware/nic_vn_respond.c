@@ -72,6 +72,10 @@ void nic_vn_arrived(struct nic *nic, struct nic_qp *qp)
  */
 static void nic_refuse(struct nic_arrival_op *a, enum vnet_wc_status status)
 {
+	if (a->qp->type == NIC_QPT_UD) {
+		nic_answer(a, VNET_RETURN_DROPPED, status);
+		return;
+	}
 	if (a->qp->type != NIC_QPT_RC) {
 		nic_answer(a, VNET_ACK_DONE, 0);
 		return;
@@ -111,7 +115,7 @@ static void nic_no_receive_yet(struct nic_arrival_op *a)
 	a->ep->stalled = 0;
 	a->qp->counters.dropped++;
 	nic_count(a->nic, drop_no_receive);
-	nic_answer(a, VNET_RETURN_DROPPED, 0);
+	nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_RNR_RETRY_EXC_ERR);
 }
 
 /* ------------------------------------------------------------------ messages */
@@ -173,7 +177,12 @@ static void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_messa
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		break;
 	default:
-		nic_answer(a, VNET_RETURN_ERROR, status);
+		if (!(status & NIC_EXEC_DROPPED))
+			nic_answer(a, VNET_RETURN_ERROR, status);
+		else if (msg->datagram)
+			nic_answer(a, VNET_RETURN_DROPPED, status & ~NIC_EXEC_DROPPED);
+		else
+			nic_answer(a, VNET_ACK_DONE, 0);
 		break;
 	}
 }
@@ -312,6 +321,9 @@ static void nic_arrive_write(struct nic_arrival_op *a)
 	if (nic_arrive_data(a) && op->opcode == VNET_WR_RDMA_WRITE_IMM &&
 	    (op->flags & VNET_OP_LAST) && !a->ep->lacks) {
 		nic_message_of(a, &msg);
+		/* That of a message that was lost serves the next which needs one. */
+		if (a->ep->receive.open)
+			msg.opened = &a->ep->receive;
 		nic_arrival_deliver(a, &msg);
 		if (a->code != VNET_RETURN_DROPPED)
 			return;
@@ -515,7 +527,8 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 			nic_atomic_again(a, psn);
 		else
 			nic_answer(a, VNET_ACK_DONE, 0);
-	} else if (distance >= NIC_WINDOW) {
+	} else if (distance >= NIC_WINDOW - 1) {
+		/* The last of the window has the bit that a death may leave behind. */
 		nic_answer(a, VNET_NACK_EARLY, 0);
 	} else if (a->ep->ahead & 1ull << (psn % NIC_WINDOW)) {
 		nic_answer(a, VNET_ACK_DONE, 0);
@@ -537,7 +550,7 @@ static void nic_arrive_datagram(struct nic_arrival_op *a)
 	if (a->op->flags & VNET_OP_GRH_IPV4)
 		msg.wc_flags |= VNET_WC_GRH_IPV4;
 	nic_arrival_deliver(a, &msg);
-	if (a->code == VNET_ACK_DONE)
+	if (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST)
 		a->ep->stalled = 0;
 }
 
@@ -557,7 +570,10 @@ static bool nic_is_addressed(const struct nic_arrival_op *a)
 static void nic_nobody(struct nic_arrival_op *a)
 {
 	nic_count(a->nic, drop_no_qp);
-	nic_answer(a, a->op->qp_type == NIC_QPT_UD ? VNET_RETURN_DROPPED : VNET_RETURN_NOBODY, 0);
+	if (a->op->qp_type == NIC_QPT_UD)
+		nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_REM_OP_ERR);
+	else
+		nic_answer(a, VNET_RETURN_NOBODY, 0);
 }
 
 /* With sq_lock held: carry it out. */
@@ -572,7 +588,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 	}
 	if (qp->type == NIC_QPT_UD && nic_le32(a->op->read_len) != qp->attr.qkey) {
 		nic_count(a->nic, drop_qkey);
-		nic_answer(a, VNET_RETURN_DROPPED, 0);
+		nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_REM_ACCESS_ERR);
 		return;
 	}
 	if (qp->op_phase != NIC_OP_IDLE) {
@@ -621,6 +637,21 @@ static void nic_rx_owe(struct nic_row *row, u32 channel)
 	nic_store(&row->nowed, row->nowed + 1);
 }
 
+/*
+ * It was accepted, and nobody came to say how that ended. Of a datagram nothing else
+ * tells, either: who delivered it may have died before it had.
+ */
+static void nic_rx_forgot(struct nic_rx *rx, const struct vnet_frame_op *op)
+{
+	rx->answer_seq = nic_le32(op->seq);
+	rx->code = VNET_ACK_DONE;
+	rx->result = 0;
+	if (op->qp_type != NIC_QPT_UD)
+		return;
+	rx->code = VNET_RETURN_DROPPED;
+	rx->result = VNET_WC_RETRY_EXC_ERR;
+}
+
 /* Is the packet to be carried out? Then the channel is ours until nic_rx_end(). */
 static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
@@ -649,10 +680,8 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 			 */
 			if (rx->answer_seq != seq || !(row->owed & 1ull << op->channel))
 				rx->timestamp = nic_le32(op->timestamp);
-			if (rx->answer_seq != seq) {
-				rx->answer_seq = seq;
-				rx->code = VNET_ACK_DONE;
-			}
+			if (rx->answer_seq != seq)
+				nic_rx_forgot(rx, op);
 			nic_rx_owe(row, op->channel);
 			nic_row_activate(nic, row);
 		}

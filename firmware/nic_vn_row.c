@@ -205,6 +205,7 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 	row->address = *f->from;
 	nic_store(&row->calls, 0);
 	nic_store(&row->heard, plat_clock());
+	nic_store(&row->lonely, 0);
 	nic_store(&row->state, NIC_ROW_UP);
 }
 

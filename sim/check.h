@@ -56,8 +56,11 @@ struct work {
 	/* Atomic: on a counter, or (NULL) the word of this end; what comes back. */
 	struct counter *counter;
 	u64 result;
-	/* Datagram: to whom. */
+	/* Datagram: to whom, and whether that one could take any when it was posted. */
 	struct end *to;
+	bool to_ready;
+	/* Its sender was told that it came back, and never will be delivered. */
+	bool returned;
 	struct work *next_datagram;
 	/* Through a window, or about one. */
 	bool by_window;
@@ -118,6 +121,10 @@ struct end {
 	/* Bytes that each of them holds; few are posted at a time. */
 	u32 capacity;
 	bool lazy;
+	/* Datagrams: its requests end with what became of their messages. */
+	bool returns;
+	/* It is in RTS, or was. */
+	bool ready;
 	/* It drains, until then. */
 	u64 drains_until;
 	/* Requests in a row that do not tell. */

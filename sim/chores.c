@@ -532,7 +532,7 @@ static void states(struct bench *b)
 		return;
 	/* Under the same numbers, with other packet numbers. */
 	{
-		struct qp_options again = { .psn = 1 + below(b, 1u << 22) };
+		struct qp_options again = { .psn = 4096 + below(b, 1u << 22) };
 
 		process_undying++;
 		connect_qp(b->x, b->far->node->index, b->y->qpn, &again);

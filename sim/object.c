@@ -312,7 +312,9 @@ static bool free_one(struct process *p, const struct owned *o)
 	case 's':
 		return COMMAND(p, nic_srq_destroy(nic, o->num)) == NIC_OK;
 	default:
-		if (COMMAND(p, nic_mr_destroy(nic, o->num)) != NIC_OK)
+		/* It may have been freed just when its process died. */
+		if (COMMAND(p, nic_mr_destroy(nic, o->num)) != NIC_OK &&
+		    nic->mr[o->num >> NIC_KEY_TAG_BITS].kind != NIC_MR_FREE)
 			return false;
 		if (!p->fatal)
 			p->node->region[o->num >> NIC_KEY_TAG_BITS].live = false;

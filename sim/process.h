@@ -80,6 +80,8 @@ struct qp_options {
 	bool ipv6;
 	/* Packet numbers begin with it. */
 	u32 psn;
+	/* Datagrams that cannot be delivered come back. */
+	bool returns;
 	/* As the kernel's own; its peer may do nothing to memory; it may not read. */
 	bool privileged, no_access, no_reads;
 	/* 0: what is usual here. */

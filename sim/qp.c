@@ -33,6 +33,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 		.type = type,
 		.sq_sig_all = o->sig_all,
 		.privileged = o->privileged,
+		.returns = o->returns,
 		.sq_stride_shift = SEND_SHIFT,
 		.rq_stride_shift = RECV_SHIFT,
 		.max_send_sge = MAX_SEND_SGE,

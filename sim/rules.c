@@ -21,6 +21,7 @@ static const char *const rule_names[RULES] = {
 	[RULE_ACK_FIRST] = "ack-first",
 	[RULE_NACK_IS_ACK] = "nack-is-ack",
 	[RULE_RETURN_IS_ACK] = "return-is-ack",
+	[RULE_ACK_IS_RETURN] = "ack-is-return",
 	[RULE_STALE_ACK] = "stale-ack",
 	[RULE_ORDER] = "order",
 	[RULE_LAST] = "last",
@@ -181,6 +182,10 @@ static bool break_acks(struct frame *frame, struct parts *p)
 			ack->code = VNET_ACK_DONE;
 		} else if (state.rule == RULE_RETURN_IS_ACK && ack->code >= VNET_RETURN_FIRST) {
 			ack->code = VNET_ACK_DONE;
+		} else if (state.rule == RULE_ACK_IS_RETURN && ack->code == VNET_ACK_DONE && tx &&
+			   tx->flags & NIC_TX_UNORDERED) {
+			ack->code = VNET_RETURN_DROPPED;
+			ack->result = VNET_WC_RNR_RETRY_EXC_ERR;
 		} else if (state.rule == RULE_RESULT && ack->code == VNET_ACK_RESULT) {
 			ack->result ^= 2;
 		} else if (state.rule == RULE_STALE_ACK && tx && tx->qpn && ack->seq != tx->seq) {

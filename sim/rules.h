@@ -24,6 +24,8 @@ enum rule {
 	RULE_NACK_IS_ACK,
 	/* "Never" is taken for "done". */
 	RULE_RETURN_IS_ACK,
+	/* A datagram's sender has it back, which was delivered. */
+	RULE_ACK_IS_RETURN,
 	/* An old acknowledgement is taken for one of what is under way now. */
 	RULE_STALE_ACK,
 	/* Packets of a queue pair change places. */

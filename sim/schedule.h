@@ -39,7 +39,7 @@ enum schedule_fault {
 	SCHEDULE_FIRST_FAULTS = 12,
 };
 
-#define SCHEDULE_WORKLOAD 2
+#define SCHEDULE_WORKLOAD 3
 
 struct schedule_config {
 	u64 seed;
@@ -48,7 +48,7 @@ struct schedule_config {
 	/* Of enum schedule_fault. */
 	u32 faults;
 	bool faults_given;
-	/* Which workload: 1, or the present one. */
+	/* Which workload: an earlier one, from 1, or the present one. */
 	u32 workload;
 	/* FABRIC_KINDS: by the seed. */
 	enum fabric_kind fabric;

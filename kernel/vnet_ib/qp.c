@@ -74,6 +74,29 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 	return 0;
 }
 
+/* The driver's part of a request: flags, which are of datagrams alone. */
+static int vnet_qp_flags(const struct ib_qp_init_attr *init, struct ib_udata *udata, u32 *flags)
+{
+	static const struct vnet_create_qp_req none;
+	struct vnet_create_qp_req req = {};
+	int err;
+
+	*flags = 0;
+	if (!udata || !udata->inlen)
+		return 0;
+	if (udata->inlen > sizeof(req) &&
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EINVAL;
+	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	if (err)
+		return err;
+	*flags = req.flags;
+	req.flags = 0;
+	if (*flags & ~(u32)VNET_CREATE_QP_RETURN || memcmp(&req, &none, sizeof(none)))
+		return -EINVAL;
+	return *flags && init->qp_type != IB_QPT_UD ? -EOPNOTSUPP : 0;
+}
+
 static int vnet_qp_make_rings(struct vnet_qp *qp, struct vnet_ucontext *uc,
 			      const struct ib_qp_init_attr *init)
 {
@@ -130,7 +153,7 @@ static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
 }
 
 static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
-			 const struct ib_qp_init_attr *init)
+			 const struct ib_qp_init_attr *init, u32 flags)
 {
 	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
 	struct nic_qp_params p = {
@@ -145,6 +168,7 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 		.space = qp->view->nic.space,
 		.owner_pid = uc ? task_pid_nr(current) : 0,
 		.privileged = qp->view == &dev->kernel,
+		.returns = flags & VNET_CREATE_QP_RETURN,
 	};
 	enum nic_result result;
 
@@ -235,9 +259,12 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
 	struct vnet_dev *dev = to_vdev(ibqp->device);
 	struct vnet_qp *qp = to_vqp(ibqp);
+	u32 flags;
 	int err;
 
 	err = vnet_qp_check(init, uc);
+	if (!err)
+		err = vnet_qp_flags(init, udata, &flags);
 	if (err)
 		return err;
 	err = vnet_qp_make_rings(qp, uc, init);
@@ -248,7 +275,7 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 		goto free_rings;
 	qp->view = vnet_qp_view(dev, uc, init->qp_type);
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	err = vnet_qp_enter(qp, uc, init);
+	err = vnet_qp_enter(qp, uc, init, flags);
 	if (err)
 		goto end_number;
 	err = vnet_qp_respond(qp, udata);

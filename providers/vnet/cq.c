@@ -181,6 +181,7 @@ struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	cq = new_cq(context, attr);
 	if (!cq)
 		return NULL;
+	cq->extended = true;
 	vnet_cq_set_poll_ops(cq, attr->wc_flags);
 	if (cq->in_nic)
 		vnet_cq_set_in_nic(cq);

@@ -7,6 +7,9 @@
 
 static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
 {
+	/* Of a reliable connection: no network header, and no LID. */
+	if (unlikely(cqe->opcode >= VNET_WC_TM_ADD))
+		return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
 	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64 | VNET_WC_LID);
 }
 

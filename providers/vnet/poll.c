@@ -262,6 +262,9 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 		give_back(cq);
 	vnet_unlock(&cq->lock);
 	idle(cq);
+	/* The time for operations on tags that could not be done at once. */
+	if (unlikely(__atomic_load_n(&cq->matching, __ATOMIC_RELAXED)))
+		vnet_tm_flush(cq);
 	return ENOENT;
 }
 
@@ -355,35 +358,16 @@ static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
 	return to_vcq_ex(ibcq)->cur->timestamp + ahead;
 }
 
-/* Where tags are matched: an empty poll is the time for what was not done at once. */
-static int start_poll_tm(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
-{
-	int ret = start_poll(ibcq, attr);
-
-	if (ret == ENOENT)
-		vnet_tm_flush(to_vcq_ex(ibcq));
-	return ret;
-}
-
-static unsigned int read_wc_flags_tm(struct ibv_cq_ex *ibcq)
-{
-	const struct vnet_cqe *cqe = to_vcq_ex(ibcq)->cur;
-
-	if (cqe->opcode == VNET_WC_TM_RECV)
-		return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
-	return wc_flags_of(cqe);
-}
-
 static void read_tm_info(struct ibv_cq_ex *ibcq, struct ibv_wc_tm_info *info)
 {
 	const struct vnet_cqe *cqe = to_vcq_ex(ibcq)->cur;
+	const uint8_t *at = cqe->payload + vnet_cqe_tm_info(cqe->byte_len);
 
 	memset(info, 0, sizeof(*info));
 	if (cqe->opcode != VNET_WC_TM_RECV || !(cqe->flags & VNET_WC_TM_MATCH))
 		return;
-	memcpy(&info->tag, cqe->payload + VNET_CQE_TM_INFO, sizeof(info->tag));
-	memcpy(&info->priv, cqe->payload + VNET_CQE_TM_INFO + sizeof(info->tag),
-	       sizeof(info->priv));
+	memcpy(&info->tag, at, sizeof(info->tag));
+	memcpy(&info->priv, at + sizeof(info->tag), sizeof(info->priv));
 }
 
 void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
@@ -411,11 +395,8 @@ void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
 		ex->read_sl = read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = read_zero;
-	if (wc_flags & IBV_WC_EX_WITH_TM_INFO) {
-		ex->start_poll = start_poll_tm;
-		ex->read_wc_flags = read_wc_flags_tm;
+	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
 		ex->read_tm_info = read_tm_info;
-	}
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		ex->read_completion_ts = read_completion_ts;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "trace.h"
 #include "vnet.h"
 #include "wqe.h"
 
@@ -199,7 +200,9 @@ static void fill_hash(struct vnet_create_qp_req *req, const struct ibv_rx_hash_c
 	memcpy(req->rx_hash_key, hash->rx_hash_key, sizeof(req->rx_hash_key));
 }
 
-struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+/* flags: enum vnet_create_qp_flags */
+static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				uint32_t flags)
 {
 	struct vnet_create_qp_reply reply = {};
 	struct vnet_create_qp_cmd cmd = {};
@@ -224,10 +227,11 @@ struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	}
 	if (spreads(attr))
 		fill_hash(&cmd.vnet, &attr->rx_hash_conf);
+	cmd.vnet.flags = flags;
 	/* The provider's part of the request is about nothing else. */
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv,
-				    spreads(attr) ? sizeof(cmd) : sizeof(cmd.ibv), &reply.ibv,
-				    sizeof(reply));
+				    spreads(attr) || flags ? sizeof(cmd) : sizeof(cmd.ibv),
+				    &reply.ibv, sizeof(reply));
 	if (ret)
 		goto err_free;
 	/* These have neither queue. */
@@ -245,6 +249,44 @@ err_free:
 	free(qp);
 	errno = ret;
 	return NULL;
+}
+
+struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	return create_qp(context, attr, 0);
+}
+
+/* 0 or an errno value */
+static int check_own_attr(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr,
+			  const struct vnetdv_qp_init_attr *own)
+{
+	if (!vnetdv_is_supported(context->device))
+		return ENOTSUP;
+	if (own->comp_mask || own->rsvd ||
+	    own->create_flags & ~(uint32_t)VNETDV_QP_CREATE_RETURN_TO_SENDER)
+		return EINVAL;
+	if (!own->create_flags)
+		return 0;
+	return attr->qp_type == IBV_QPT_UD && to_vctx(context)->returns ? 0 : ENOTSUP;
+}
+
+struct ibv_qp *vnetdv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				const struct vnetdv_qp_init_attr *own)
+{
+	static const struct vnetdv_qp_init_attr none;
+	int ret;
+
+	if (!own)
+		own = &none;
+	ret = check_own_attr(context, attr, own);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	if (own->create_flags & VNETDV_QP_CREATE_RETURN_TO_SENDER)
+		return create_qp(context, attr, VNET_CREATE_QP_RETURN);
+	return to_vctx(context)->trace ? vnet_trace_create_qp_ex(context, attr) :
+					 create_qp(context, attr, 0);
 }
 
 struct ibv_qp *vnet_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)

@@ -85,6 +85,9 @@ static int check_matching(const struct ibv_context *context,
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & needed) != needed || !attr->cq || attr->cq->context != context)
 		return EINVAL;
+	/* Only extended polling tells of tags. */
+	if (!to_vcq(attr->cq)->extended)
+		return EINVAL;
 	return attr->tm_cap.max_num_tags ? 0 : EINVAL;
 }
 

@@ -33,7 +33,8 @@ int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
 	srq->cq = cq;
 	vnet_lock(&cq->lock);
 	srq->next = cq->matching;
-	cq->matching = srq;
+	/* An empty poll looks at it without the lock, and then takes that. */
+	__atomic_store_n(&cq->matching, srq, __ATOMIC_RELAXED);
 	vnet_unlock(&cq->lock);
 	return 0;
 }
@@ -48,18 +49,28 @@ void vnet_tm_fini(struct vnet_srq *srq)
 	vnet_lock(&cq->lock);
 	for (place = &cq->matching; *place != srq; place = &(*place)->next)
 		;
-	*place = srq->next;
+	__atomic_store_n(place, srq->next, __ATOMIC_RELAXED);
 	vnet_unlock(&cq->lock);
 	vnet_wq_fini(&srq->ops);
 }
 
-static bool is_done(const struct vnet_srq *srq)
+/*
+ * Nothing is left that this process has to do itself. The ring's line of the NIC's is
+ * looked at only while something may be: who delivers writes it for every message.
+ */
+static bool is_done(struct vnet_srq *srq)
 {
 	const struct vnet_ring *ring = srq->ops.ring;
+	uint32_t due = __atomic_load_n(&srq->due, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&ring->cons, __ATOMIC_ACQUIRE) ==
-		       __atomic_load_n(&ring->prod, __ATOMIC_RELAXED) &&
-	       !__atomic_load_n(&ring->need_doorbell, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&ring->need_doorbell, __ATOMIC_RELAXED))
+		return false;
+	if (__atomic_load_n(&srq->done, __ATOMIC_RELAXED) == due)
+		return true;
+	if ((int32_t)(__atomic_load_n(&ring->cons, __ATOMIC_ACQUIRE) - due) < 0)
+		return false;
+	__atomic_store_n(&srq->done, due, __ATOMIC_RELAXED);
+	return true;
 }
 
 static void ring_doorbell(const struct vnet_srq *srq)
@@ -71,7 +82,7 @@ static void ring_doorbell(const struct vnet_srq *srq)
 
 void vnet_tm_flush(struct vnet_cq *cq)
 {
-	const struct vnet_srq *srq;
+	struct vnet_srq *srq;
 
 	vnet_lock(&cq->lock);
 	/* Each doorbell takes a lock that senders want. */
@@ -82,12 +93,13 @@ void vnet_tm_flush(struct vnet_cq *cq)
 	vnet_unlock(&cq->lock);
 }
 
-/* Tags that are in the list, or may be. */
-static uint32_t tags_used(const struct vnet_srq *srq, uint32_t prod)
+/* As many tags were added as the list holds, and not so many have ended. */
+static bool list_is_full(struct vnet_srq *srq)
 {
-	uint32_t cons = __atomic_load_n(&srq->ops.ring->cons, __ATOMIC_ACQUIRE);
-
-	return __atomic_load_n(&srq->ops.ring->used, __ATOMIC_ACQUIRE) + (prod - cons);
+	if (likely(srq->added - srq->ended < srq->tags))
+		return false;
+	srq->ended = __atomic_load_n(&srq->ops.ring->ended, __ATOMIC_RELAXED);
+	return srq->added - srq->ended >= srq->tags;
 }
 
 static int check(struct vnet_srq *srq, const struct ibv_ops_wr *wr, uint32_t prod)
@@ -102,19 +114,26 @@ static int check(struct vnet_srq *srq, const struct ibv_ops_wr *wr, uint32_t pro
 		return 0;
 	if ((unsigned int)wr->tm.add.num_sge > VNET_TM_MAX_SGE)
 		return EINVAL;
-	return tags_used(srq, prod) < srq->tags ? 0 : ENOMEM;
+	return list_is_full(srq) ? ENOMEM : 0;
+}
+
+/* Who delivers takes it from the ring; else it completes, or is to be done at once. */
+static bool is_left_to_nic(const struct ibv_ops_wr *wr)
+{
+	return wr->opcode == IBV_WR_TAG_ADD && !(wr->flags & IBV_OPS_SIGNALED);
 }
 
 static void put(struct vnet_srq *srq, struct ibv_ops_wr *wr, uint32_t prod)
 {
 	struct vnet_tm_op *op = vnet_wq_slot(&srq->ops, prod);
 
-	memset(op, 0, sizeof(*op));
+	memset(op, 0, offsetof(struct vnet_tm_op, sge));
 	op->wr_id = wr->wr_id;
 	op->opcode = (uint8_t)wr->opcode;
 	op->flags = (uint8_t)wr->flags;
 	op->unexpected = wr->tm.unexpected_cnt;
 	if (wr->opcode == IBV_WR_TAG_ADD) {
+		srq->added++;
 		wr->tm.handle = ++srq->handle;
 		op->recv_wr_id = wr->tm.add.recv_wr_id;
 		op->tag = wr->tm.add.tag;
@@ -129,7 +148,7 @@ static void put(struct vnet_srq *srq, struct ibv_ops_wr *wr, uint32_t prod)
 int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr)
 {
 	struct vnet_srq *srq = to_vsrq(ibsrq);
-	uint32_t prod;
+	uint32_t prod, due;
 	int i, ret = 0;
 
 	if (!srq->cq) {
@@ -137,6 +156,7 @@ int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_o
 		return EINVAL;
 	}
 	vnet_lock(&srq->ops.lock);
+	due = srq->due;
 	for (prod = srq->ops.prod; wr; wr = wr->next, prod++) {
 		ret = check(srq, wr, prod);
 		if (ret) {
@@ -144,9 +164,13 @@ int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_o
 			break;
 		}
 		put(srq, wr, prod);
+		if (!is_left_to_nic(wr))
+			due = prod + 1;
 	}
 	if (prod != srq->ops.prod)
 		vnet_wq_publish(&srq->ops, prod);
+	if (due != srq->due)
+		__atomic_store_n(&srq->due, due, __ATOMIC_RELAXED);
 	vnet_unlock(&srq->ops.lock);
 
 	/* What is left is done at the next empty poll. */

@@ -67,6 +67,7 @@ void vnet_trace_start(struct vnet_context *ctx)
 	ctx->trace = trace;
 	/* Its functions are called by name, past these operations: do without. */
 	ctx->imm64 = false;
+	ctx->returns = false;
 	verbs_set_ops(&ctx->ibv_ctx, &vnet_trace_ops);
 	pthread_mutex_lock(&traces_mutex);
 	trace->next = traces;

@@ -142,6 +142,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->clock_khz = resp->clock_khz;
 	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
 	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && ctx->gate.tag_doorbell;
+	ctx->returns = resp->caps & VNET_UCONTEXT_CAP_RETURN;
 	ctx->query_device = resp->caps & VNET_UCONTEXT_CAP_QUERY_DEVICE;
 	ctx->lid = resp->caps & VNET_UCONTEXT_CAP_LID;
 	vnet_doorbell_init(ctx, resp);
@@ -296,6 +297,8 @@ int vnetdv_query_context(struct ibv_context *context, struct vnetdv_context *att
 		return ENOTSUP;
 	if (to_vctx(context)->imm64)
 		known.flags |= VNETDV_CONTEXT_IMM64;
+	if (to_vctx(context)->returns)
+		known.flags |= VNETDV_CONTEXT_RETURN_TO_SENDER;
 	memset(attr, 0, attr_size);
 	memcpy(attr, &known, attr_size < sizeof(known) ? attr_size : sizeof(known));
 	return 0;

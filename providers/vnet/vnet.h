@@ -44,6 +44,8 @@ struct vnet_context {
 	bool imm64;
 	/* ... and matches tags. */
 	bool tm;
+	/* ... and returns datagrams to their senders. */
+	bool returns;
 	/* ... and tells more of the device. */
 	bool query_device;
 	/* The port is InfiniBand's: it has a LID. */
@@ -117,6 +119,8 @@ struct vnet_cq {
 	struct vnet_ring_map map;
 	struct vnet_cq *next;
 	struct vnet_cq **prev;
+	/* Its completions are read by ibv_start_poll(). */
+	bool extended;
 	/* Shared receive queues that match tags and complete here. */
 	struct vnet_srq *matching;
 	struct vnet_trace_cq *trace;
@@ -130,10 +134,18 @@ struct vnet_srq {
 	struct vnet_wq rq VNET_ALIGNED;
 	uint32_t srqn;
 
-	/* Tag matching: operations, the list's size, the last handle given. */
+	/*
+	 * Tag matching: operations, the list's size, the last handle given; tags that
+	 * were added, and those of them that are known to have ended.
+	 */
 	struct vnet_wq ops;
 	uint32_t tags;
 	uint32_t handle;
+	uint32_t added;
+	uint32_t ended;
+	/* Operations before this one are this process' to have done; up to here, they are. */
+	uint32_t due;
+	uint32_t done;
 	struct vnet_cq *cq;
 	struct vnet_srq *next;
 };
@@ -376,7 +388,7 @@ int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
 		 const struct vnet_create_srq_resp *resp);
 void vnet_tm_fini(struct vnet_srq *srq);
 int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr);
-/* Have the NIC do what it could not do when it was posted. */
+/* Have the NIC do what it could not do when it was posted. No lock is held. */
 void vnet_tm_flush(struct vnet_cq *cq);
 
 /* -- qp.c: making, changing and ending queue pairs */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Verbs that only vnet devices have: immediate data of 64 bits, which holds a
- * pointer. <infiniband/vnetdv.h>; vnetdv(7) is its manual.
+ * pointer, and datagrams that come back if they cannot be delivered.
+ * <infiniband/vnetdv.h>; vnetdv(7) is its manual.
  *
  * A program that runs on any device does not link with the provider: it looks
  * for these functions at run time, by vnetdv_open(), and does without them where
@@ -34,6 +35,8 @@ extern "C" {
 enum vnetdv_context_flags {
 	/* Immediate data of 64 bits is there. */
 	VNETDV_CONTEXT_IMM64 = 1 << 0,
+	/* VNETDV_QP_CREATE_RETURN_TO_SENDER is there. */
+	VNETDV_CONTEXT_RETURN_TO_SENDER = 1 << 1,
 };
 
 /* Grows at its end; what the provider does not know yet is 0. */
@@ -42,6 +45,33 @@ struct vnetdv_context {
 	uint64_t comp_mask;
 	/* enum vnetdv_context_flags */
 	uint64_t flags;
+};
+
+enum vnetdv_qp_create_flags {
+	/*
+	 * A UD queue pair whose sends end with the fate of their messages: success is
+	 * told of what has been delivered, and no earlier; what could not be delivered
+	 * fails with a status that says why, is the sender's own again, and leaves the
+	 * queue pair as it is. In the order in which they were posted:
+	 *
+	 * IBV_WC_REM_OP_ERR		no such UD queue pair, or it is not in RTR or RTS, or
+	 *				its receive could not be completed
+	 * IBV_WC_REM_ACCESS_ERR	its Q_Key is another
+	 * IBV_WC_RNR_RETRY_EXC_ERR	it had no receive, for as long as one waits for that
+	 * IBV_WC_REM_INV_REQ_ERR	its receive was too small
+	 * IBV_WC_RETRY_EXC_ERR		nobody answered: this message may have been delivered
+	 */
+	VNETDV_QP_CREATE_RETURN_TO_SENDER = 1 << 0,
+};
+
+/* Grows at its end. */
+struct vnetdv_qp_init_attr {
+	/* Which further members are set: none so far. */
+	uint64_t comp_mask;
+	/* enum vnetdv_qp_create_flags */
+	uint32_t create_flags;
+	/* 0 */
+	uint32_t rsvd;
 };
 
 /* A completion, as vnetdv_poll_cq() fills it. */
@@ -95,6 +125,14 @@ uint64_t vnetdv_wc_read_imm64(struct ibv_cq_ex *cq);
 /* ibv_poll_cq(), which tells of each completion its immediate data, too. */
 int vnetdv_poll_cq(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
 
+/*
+ * ibv_create_qp_ex() with attributes of vnet's own (NULL: none). NULL with errno:
+ * EINVAL for attributes or flags that are not known, ENOTSUP for a flag that the
+ * device does not have, or not for this type of queue pair.
+ */
+struct ibv_qp *vnetdv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				const struct vnetdv_qp_init_attr *vnetdv_attr);
+
 /* The functions above, as a program found them. */
 struct vnetdv_ops {
 	int (*query_context)(struct ibv_context *context, struct vnetdv_context *attr,
@@ -106,6 +144,9 @@ struct vnetdv_ops {
 			       struct ibv_send_wr **bad_wr);
 	uint64_t (*wc_read_imm64)(struct ibv_cq_ex *cq);
 	int (*poll_cq)(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
+	/* NULL where neither provider nor device have anything to ask for by it. */
+	struct ibv_qp *(*create_qp)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				    const struct vnetdv_qp_init_attr *vnetdv_attr);
 };
 
 /* true: there is such a function; *to is its address. */
@@ -121,7 +162,7 @@ static inline bool vnetdv_find(void *provider, const char *name, void *to)
  * Find all of them for a device that is open: its provider has been loaded by
  * libibverbs, so that it is only looked for, and stays loaded. 0; ENOTSUP where
  * the device is not a vnet device, or does not have 64 bits of immediate data:
- * *ops is empty then.
+ * *ops is empty then. What came later is NULL where it is not there (create_qp).
  */
 static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *ops)
 {
@@ -137,8 +178,12 @@ static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *op
 	    vnetdv_find(provider, "vnetdv_wc_read_imm64", &ops->wc_read_imm64) &&
 	    vnetdv_find(provider, "vnetdv_poll_cq", &ops->poll_cq) &&
 	    !ops->query_context(context, &attr, sizeof(attr)) &&
-	    (attr.flags & VNETDV_CONTEXT_IMM64))
+	    (attr.flags & VNETDV_CONTEXT_IMM64)) {
+		if (!vnetdv_find(provider, "vnetdv_create_qp", &ops->create_qp) ||
+		    !(attr.flags & VNETDV_CONTEXT_RETURN_TO_SENDER))
+			ops->create_qp = NULL;
 		return 0;
+	}
 	if (provider)
 		dlclose(provider);
 	memset(ops, 0, sizeof(*ops));

@@ -230,3 +230,33 @@ nothing_left() {
 	done
 	fail "${left:-an unknown number of} objects are left: $(holdings)"
 }
+
+# Programs with extended reliable connections name their domains by files in here,
+# and leave them behind; one user's cannot be opened by another.
+: "${JUDGE_DOMAINS:=/tmp}"
+DOMAINS_BEFORE=''
+DOMAINS_LOCK=''
+
+domains() {
+	stat -c '%d:%i:%W %n' -- "$JUDGE_DOMAINS"/xrc_domain{,_server,_client} 2>/dev/null
+}
+
+# What came since begin_domains() is ours: until then no other judge makes any.
+end_domains() {
+	local file
+
+	[[ -n $DOMAINS_LOCK ]] || return 0
+	while read -r _ file; do
+		rm -f -- "$file"
+	done < <(comm -13 <(sort <<<"$DOMAINS_BEFORE") <(domains | sort))
+	exec {DOMAINS_LOCK}<&-
+	DOMAINS_LOCK=''
+}
+
+begin_domains() {
+	exec {DOMAINS_LOCK}<"$JUDGE_DOMAINS" && flock "$DOMAINS_LOCK" || return
+	DOMAINS_BEFORE=$(domains)
+	# Also where we are told to end.
+	trap end_domains EXIT
+	trap 'exit 143' TERM
+}

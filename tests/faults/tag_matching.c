@@ -17,6 +17,7 @@
 #define ANNOUNCED (1u << 20)
 #define HEADERS (sizeof(struct ibv_tmh) + sizeof(struct ibv_rvh))
 #define ROUNDS 2000u
+#define TAGS 16
 
 /* -------------------------------------------------------------- the receiver */
 
@@ -51,17 +52,18 @@ static struct ibv_srq_init_attr_ex srq_attr(void)
 		.srq_type = IBV_SRQT_TM,
 		.pd = r.pd,
 		.cq = ibv_cq_ex_to_cq(r.cq),
-		.tm_cap = { .max_num_tags = 16, .max_ops = 16 },
+		.tm_cap = { .max_num_tags = TAGS, .max_ops = 16 },
 	};
 }
 
-static void open_receiver(void)
+/* knows_tags: completions are asked for their tags, too. */
+static void open_receiver_that(bool knows_tags)
 {
-	struct ibv_cq_init_attr_ex cq = {
-		.cqe = 1024, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_TM_INFO
-	};
+	struct ibv_cq_init_attr_ex cq = { .cqe = 1024, .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct ibv_srq_init_attr_ex srq;
 
+	if (knows_tags)
+		cq.wc_flags |= IBV_WC_EX_WITH_TM_INFO;
 	r.context = open_device();
 	r.pd = ibv_alloc_pd(r.context);
 	r.cq = ibv_create_cq_ex(r.context, &cq);
@@ -73,6 +75,11 @@ static void open_receiver(void)
 	CHECK(r.memory != MAP_FAILED);
 	r.mr = ibv_reg_mr(r.pd, r.memory, SIZE, SIDE_ACCESS);
 	CHECK(r.mr);
+}
+
+static void open_receiver(void)
+{
+	open_receiver_that(true);
 }
 
 static void open_qp(void)
@@ -121,7 +128,8 @@ static bool take(struct got *got)
 			     .opcode = ibv_wc_read_opcode(r.cq),
 			     .flags = ibv_wc_read_wc_flags(r.cq),
 			     .length = ibv_wc_read_byte_len(r.cq) };
-	ibv_wc_read_tm_info(r.cq, &got->info);
+	if (r.cq->read_tm_info)
+		ibv_wc_read_tm_info(r.cq, &got->info);
 	ibv_end_poll(r.cq);
 	return true;
 }
@@ -354,6 +362,26 @@ static uint64_t time_of(const struct helper *h, bool tagged)
 	return now_ns() - since;
 }
 
+/* A list that is full all the time: whose completion is there, its place is free. */
+static void place_by_place(const struct helper *h)
+{
+	struct order o = {
+		.opcode = IBV_TMH_EAGER, .silent = true, .tag = 5, .length = 8, .count = ROUNDS
+	};
+
+	for (uint32_t i = 0; i < TAGS; i++)
+		(void)add(1, 5, ~0ull, 0, 64);
+	tell(h->sock, &o, sizeof(o));
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		(void)expect(1, IBV_WC_TM_RECV, WHOLE);
+		(void)add(1, 5, ~0ull, 0, 64);
+	}
+	for (uint32_t i = 0; i < TAGS; i++) {
+		order(h, IBV_TMH_EAGER, 5, 8);
+		(void)expect(1, IBV_WC_TM_RECV, WHOLE);
+	}
+}
+
 static void be_fast(const struct helper *h)
 {
 	(void)time_of(h, true);
@@ -381,7 +409,38 @@ static void all_is_well(void)
 	in_order(&h);
 	unexpected(&h);
 	rendezvous(&h);
+	place_by_place(&h);
 	be_fast(&h);
+	end_sender(&h);
+	CHECK_EQ(ibv_destroy_qp(r.qp), 0);
+	close_receiver();
+}
+
+/* What it is, and whether data are there, any extended queue tells. */
+static void without_information(void)
+{
+	struct ibv_ops_wr del = { .wr_id = 7, .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED },
+			  *bad;
+	struct helper h;
+
+	helper_start(&h, "sender", sender, NULL);
+	r.unexpected = 0;
+	open_receiver_that(false);
+	open_qp();
+	meet_sender(h.sock);
+	(void)add(1, 5, ~0ull, 0, ANNOUNCED);
+	order(&h, IBV_TMH_EAGER, 5, 8);
+	(void)expect(1, IBV_WC_TM_RECV, WHOLE);
+	(void)add(2, 5, ~0ull, 0, ANNOUNCED);
+	order(&h, IBV_TMH_RNDV, 5, 4096);
+	(void)expect(2, IBV_WC_TM_RECV, IBV_WC_TM_MATCH);
+	(void)expect(2, IBV_WC_TM_RECV, IBV_WC_TM_DATA_VALID);
+	del.tm.handle = add(3, 5, ~0ull, 0, 64);
+	CHECK_EQ(ibv_post_srq_ops(r.srq, &del, &bad), 0);
+	(void)expect(7, IBV_WC_TM_DEL, 0);
+	post_plain(4, 0, 64);
+	order(&h, IBV_TMH_NO_TAG, 5, 8);
+	(void)expect(4, IBV_WC_TM_NO_TAG, 0);
 	end_sender(&h);
 	CHECK_EQ(ibv_destroy_qp(r.qp), 0);
 	close_receiver();
@@ -466,9 +525,10 @@ static void wrong_queues(void)
 	struct ibv_context *other = open_device();
 	struct ibv_pd *pd = ibv_alloc_pd(other);
 	struct ibv_cq *cq = ibv_create_cq(other, 16, NULL, NULL, 0);
+	struct ibv_cq *old = ibv_create_cq(r.context, 16, NULL, NULL, 0);
 	struct ibv_srq_init_attr_ex a;
 
-	CHECK(pd && cq);
+	CHECK(pd && cq && old);
 	a = srq_attr(), a.tm_cap.max_num_tags = 0;
 	refuse_srq("no tags", &a, EINVAL);
 	a = srq_attr(), a.tm_cap.max_num_tags = 1 << 20;
@@ -481,10 +541,13 @@ static void wrong_queues(void)
 	refuse_srq("no completion queue", &a, EINVAL);
 	a = srq_attr(), a.cq = cq;
 	refuse_srq("a completion queue of another context", &a, EINVAL);
+	a = srq_attr(), a.cq = old;
+	refuse_srq("a completion queue that cannot tell of tags", &a, EINVAL);
 	a = srq_attr(), a.pd = pd;
 	refuse_srq("a domain of another context", &a, EINVAL);
 	a = srq_attr(), a.attr.max_wr = 0;
 	refuse_srq("no receives", &a, EINVAL);
+	CHECK_EQ(ibv_destroy_cq(old), 0);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(other), 0);
@@ -514,7 +577,7 @@ static void wrong_operations(void)
 	refuse_op("num_sge", &wr, EINVAL);
 	wr = good, wr.tm.add.num_sge = -1;
 	refuse_op("negative num_sge", &wr, EINVAL);
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < TAGS; i++) {
 		wr = good;
 		CHECK_EQ(ibv_post_srq_ops(r.srq, &wr, &bad), 0);
 	}
@@ -543,6 +606,7 @@ static void wrong_queue_pairs(void)
 int main(void)
 {
 	all_is_well();
+	without_information();
 	for (uint32_t i = 0; i < rounds(10, 300); i++)
 		die_once(i * 100000);
 	open_receiver();

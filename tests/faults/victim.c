@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "victim.h"
 
+#include <endian.h>
 #include <fcntl.h>
+#include <infiniband/tm_types.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -159,9 +161,77 @@ static void be_refused(struct side *s)
 		done->refused = 1;
 }
 
+/* ------------------------------------------------------------ tags, of its own */
+
+/* What it sends by `out` comes to a queue of its own that matches tags. */
+struct tagged {
+	struct side out;
+	struct ibv_cq_ex *cq;
+	struct ibv_srq *srq;
+};
+
+static void open_tagged(struct tagged *t)
+{
+	struct ibv_cq_init_attr_ex cq = {
+		.cqe = 64, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_TM_INFO
+	};
+	struct ibv_srq_init_attr_ex srq = {
+		.attr = { .max_wr = 1, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM,
+		.tm_cap = { .max_num_tags = 2, .max_ops = 2 },
+	};
+	struct ibv_qp_init_attr qp = { .qp_type = IBV_QPT_RC };
+	struct address to, from;
+	struct side in;
+
+	side_open(&t->out, NULL);
+	in = t->out;
+	t->cq = ibv_create_cq_ex(in.context, &cq);
+	CHECK(t->cq);
+	qp.send_cq = qp.recv_cq = srq.cq = ibv_cq_ex_to_cq(t->cq);
+	srq.pd = in.pd;
+	t->srq = qp.srq = ibv_create_srq_ex(in.context, &srq);
+	CHECK(t->srq);
+	in.qp = ibv_create_qp(in.pd, &qp);
+	CHECK(in.qp);
+	side_to_init(&in);
+	to = side_address(&in);
+	from = side_address(&t->out);
+	side_connect(&in, &from);
+	side_connect(&t->out, &to);
+}
+
+/* Posted, found in the ring by the message, and gone again. */
+static void use_tag(struct tagged *t)
+{
+	const struct ibv_tmh header = { .opcode = IBV_TMH_EAGER, .tag = htobe64(5) };
+	struct ibv_sge sge = side_sge(&t->out, 4096, 8);
+	struct ibv_ops_wr add = { .opcode = IBV_WR_TAG_ADD,
+				  .tm.add = { .sg_list = &sge,
+					      .num_sge = 1,
+					      .tag = 5,
+					      .mask = ~0ull } },
+			  *bad;
+	struct ibv_poll_cq_attr attr = { .comp_mask = 0 };
+
+	CHECK_EQ(ibv_post_srq_ops(t->srq, &add, &bad), 0);
+	memcpy(t->out.buffer, &header, sizeof(header));
+	side_post(&t->out, IBV_WR_SEND, 1, 0, sizeof(header) + 8);
+	(void)side_expect(&t->out, 1, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_start_poll(t->cq, &attr), 0);
+	CHECK_EQ(ibv_wc_read_opcode(t->cq), IBV_WC_TM_RECV);
+	CHECK_EQ(ibv_wc_read_wc_flags(t->cq), IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID);
+	ibv_end_poll(t->cq);
+}
+
 static void work(struct side s[SIDES], struct ibv_mr *mr, struct ibv_mw *mw)
 {
+	struct tagged tagged;
 	uint32_t n;
+
+	open_tagged(&tagged);
 
 	for (n = 0; !orders.messages || n < orders.messages; n++) {
 		CHECK_EQ(ibv_req_notify_cq(s[PLAIN].cq, 0), 0);
@@ -175,6 +245,7 @@ static void work(struct side s[SIDES], struct ibv_mr *mr, struct ibv_mw *mw)
 
 		one_sided(&s[PLAIN]);
 		use_window(&s[PLAIN], mr, mw);
+		use_tag(&tagged);
 		if (n == 2)
 			be_refused(&s[REFUSED]);
 	}

@@ -12,6 +12,7 @@
 
 #include "../../usermode/vnetd/uverbs/ioctl.h"
 #include "../../usermode/vnetd/uverbs/write.h"
+#include "../fuzz/input.h"
 #include "../uverbs/kernel.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -24,38 +25,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 static u8 arena[ARENA_SIZE] __attribute__((aligned(4096)));
 static FILE *nowhere;
 static bool scribbled;
-
-/* ------------------------------------------------------------------- the input */
-
-static const u8 *input;
-static size_t left;
-
-static void take(void *dst, size_t length)
-{
-	size_t n = length < left ? length : left;
-
-	memset(dst, 0, length);
-	if (n)
-		memcpy(dst, input, n);
-	input += n;
-	left -= n;
-}
-
-static u8 take8(void)
-{
-	u8 value;
-
-	take(&value, sizeof(value));
-	return value;
-}
-
-static u32 take32(void)
-{
-	u32 value;
-
-	take(&value, sizeof(value));
-	return value;
-}
 
 /* Somewhere in the arena, mostly. */
 static u64 take_addr(void)
@@ -73,31 +42,6 @@ static u32 take_small(void)
 	u8 value = take8();
 
 	return value == 0xff ? take32() : value % 24;
-}
-
-/* ------------------------------------------------------------ the client's memory */
-
-static bool in_arena(u64 addr, size_t length)
-{
-	u64 offset = addr - (uintptr_t)arena;
-
-	return offset <= ARENA_SIZE && length <= ARENA_SIZE - offset;
-}
-
-static int read_arena(void *dst, u64 addr, size_t length)
-{
-	if (!in_arena(addr, length))
-		return -EFAULT;
-	memcpy(dst, arena + (addr - (uintptr_t)arena), length);
-	return 0;
-}
-
-static int write_arena(u64 addr, const void *src, size_t length)
-{
-	if (!in_arena(addr, length))
-		return -EFAULT;
-	memcpy(arena + (addr - (uintptr_t)arena), src, length);
-	return 0;
 }
 
 /* ---------------------------------------------------------------------- commands */
@@ -581,8 +525,7 @@ static void start_once(void)
 	if (nowhere)
 		return;
 	nowhere = fopen("/dev/null", "w");
-	kernel_user_read = read_arena;
-	kernel_user_write = write_arena;
+	kernel_lend(arena, sizeof(arena));
 	kernel_start(NULL);
 	kernel_close(kernel.file);
 }

@@ -74,6 +74,67 @@ static void what_a_context_has(void **state)
 	assert_int_equal(attr.flags, 0);
 }
 
+/* Answers the errno value, or 0. */
+static int try_qp(const struct objects *o, enum ibv_qp_type type,
+		  const struct vnetdv_qp_init_attr *own)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = o->cq,
+		.recv_cq = o->cq,
+		.qp_type = type,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = o->pd,
+	};
+	struct ibv_qp *qp;
+
+	errno = 0;
+	agent.last_qp_flags = ~0u;
+	qp = vnetdv_create_qp(o->context, &attr, own);
+	if (!qp)
+		return errno;
+	fake_end_qp(qp);
+	return 0;
+}
+
+static void queue_pairs_that_return(void **state)
+{
+	const uint32_t caps = VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_RETURN;
+	struct objects o = begin(*state, caps, IBV_QPT_UD);
+	const struct vnetdv_qp_init_attr returns = { .create_flags =
+							     VNETDV_QP_CREATE_RETURN_TO_SENDER };
+	struct vnetdv_qp_init_attr own = returns;
+	struct vnetdv_context attr;
+
+	assert_int_equal(vnetdv_query_context(o.context, &attr, sizeof(attr)), 0);
+	assert_int_equal(attr.flags, VNETDV_CONTEXT_IMM64 | VNETDV_CONTEXT_RETURN_TO_SENDER);
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, &own), 0);
+	assert_int_equal(agent.last_qp_flags, VNET_CREATE_QP_RETURN);
+	assert_int_equal(try_qp(&o, IBV_QPT_RC, &own), EOPNOTSUPP);
+	assert_int_equal(try_qp(&o, IBV_QPT_UC, &own), EOPNOTSUPP);
+	own.create_flags |= 2;
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, &own), EINVAL);
+	own = returns;
+	own.comp_mask = 1;
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, &own), EINVAL);
+	own = returns;
+	own.rsvd = 1;
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, &own), EINVAL);
+	assert_int_equal(agent.last_qp_flags, ~0u);
+	/* Without any of it, it is as others are made. */
+	own = (struct vnetdv_qp_init_attr){};
+	assert_int_equal(try_qp(&o, IBV_QPT_RC, &own), 0);
+	assert_int_equal(agent.last_qp_flags, 0);
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, NULL), 0);
+	assert_int_equal(agent.last_qp_flags, 0);
+	end(&o);
+
+	/* An older agent would make one that does not. */
+	o = begin(*state, VNET_UCONTEXT_CAP_IMM64, IBV_QPT_UD);
+	assert_int_equal(try_qp(&o, IBV_QPT_UD, &returns), EOPNOTSUPP);
+	assert_int_equal(agent.last_qp_flags, ~0u);
+	end(&o);
+}
+
 static void devices_of_others(void **state)
 {
 	struct ibv_context *context = *state;
@@ -86,6 +147,9 @@ static void devices_of_others(void **state)
 	assert_true(vnetdv_is_supported(context->device));
 	assert_false(vnetdv_is_supported(&foreign.device));
 	assert_int_equal(vnetdv_query_context(&theirs, &attr, sizeof(attr)), ENOTSUP);
+	errno = 0;
+	assert_null(vnetdv_create_qp(&theirs, &(struct ibv_qp_init_attr_ex){}, NULL));
+	assert_int_equal(errno, ENOTSUP);
 	/* Nobody has loaded the provider, here. */
 	memset(&ops, 0xff, sizeof(ops));
 	assert_int_equal(vnetdv_open(context, &ops), ENOTSUP);
@@ -353,15 +417,11 @@ static void a_message_that_is_placed_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_a_context_has),
-		TEST(devices_of_others),
-		TEST(extended_posting),
-		TEST(datagrams),
-		TEST(plain_posting),
-		TEST(an_older_agent),
-		TEST(plain_polling),
-		TEST(extended_polling),
-		TEST(a_message_that_is_placed_before),
+		TEST(what_a_context_has), TEST(queue_pairs_that_return),
+		TEST(devices_of_others),  TEST(extended_posting),
+		TEST(datagrams),          TEST(plain_posting),
+		TEST(an_older_agent),     TEST(plain_polling),
+		TEST(extended_polling),   TEST(a_message_that_is_placed_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

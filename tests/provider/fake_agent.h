@@ -45,6 +45,7 @@ struct fake_agent {
 	int last_recv_is_srq;
 	uint32_t fault_qpn;
 	uint32_t last_cq_flags;
+	uint32_t last_qp_flags;
 	unsigned int live;
 };
 

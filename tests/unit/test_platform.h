@@ -54,6 +54,8 @@ struct tp {
 	/* With check_regions: all that copies may touch. */
 	struct tp_region region[TP_MAX_REGIONS];
 	bool check_regions;
+	/* Other nodes have every GID; what is sent there is lost. */
+	bool resolves;
 	/*
 	 * A copy touched what was no region; without check_regions: what was no
 	 * memory.

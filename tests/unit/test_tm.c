@@ -20,6 +20,8 @@ enum { NO_TAG, RNDV, FIN, EAGER };
 
 static struct ring ops;
 static u32 ops_prod, handle;
+/* Tags are left in the ring for who delivers. */
+static bool left;
 
 static struct nic_srq *srq_frame(void)
 {
@@ -28,7 +30,10 @@ static struct nic_srq *srq_frame(void)
 
 static struct nic_tm *list(void)
 {
-	return nic_tm_of(&w.agent, srq_frame());
+	struct nic_tm_list l;
+
+	assert_true(nic_tm_open(&w.agent, srq_frame(), &l));
+	return l.tm;
 }
 
 static struct srq *make_tm_srq(struct process *p, struct cq *cq)
@@ -61,6 +66,7 @@ static int start(void **state)
 	world_setup(state);
 	memset(&s, 0, sizeof(s));
 	ops_prod = handle = 0;
+	left = false;
 	s.ca = make_cq(&w.p[0], 64, 0);
 	s.cb = make_cq(&w.p[1], 64, 0);
 	s.srq = make_tm_srq(&w.p[1], s.cb);
@@ -73,11 +79,22 @@ static int start(void **state)
 
 /* ------------------------------------------------------------------- doing it */
 
-static void post_op(const struct vnet_tm_op *op)
+/* Into the ring, and nobody is told. */
+static void put_op(const struct vnet_tm_op *op)
 {
 	memcpy(ops.slots + ((size_t)(ops_prod & ops.mask) << ops.shift), op, sizeof(*op));
 	nic_store_release(&ops.hdr->prod, ++ops_prod);
+}
+
+static void ring_doorbell(void)
+{
 	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
+}
+
+static void post_op(const struct vnet_tm_op *op)
+{
+	put_op(op);
+	ring_doorbell();
 }
 
 static struct wc operate(struct vnet_tm_op op, u32 status)
@@ -88,8 +105,8 @@ static struct wc operate(struct vnet_tm_op op, u32 status)
 	return expect_next(s.cb, 1000, status);
 }
 
-/* A buffer of 1000 bytes at TO + 1000 times its number; its handle. */
-static u32 add(u32 number, u64 tag, u64 mask)
+/* A buffer of 1000 bytes at TO + 1000 times its number. */
+static struct vnet_tm_op buffer(u32 number, u64 tag, u64 mask)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_ADD,
 				 .recv_wr_id = number,
@@ -99,8 +116,23 @@ static u32 add(u32 number, u64 tag, u64 mask)
 
 	op.handle = ++handle;
 	op.sge[0] = (struct vnet_sge){ at(&w.p[1], TO + 1000 * number), 1000, w.p[1].key };
-	operate(op, VNET_WC_SUCCESS);
+	return op;
+}
+
+/* Carried out by its process; its handle. */
+static u32 add(u32 number, u64 tag, u64 mask)
+{
+	operate(buffer(number, tag, mask), VNET_WC_SUCCESS);
 	return handle;
+}
+
+/* Left in the ring for who delivers. */
+static u32 leave(u32 number, u64 tag)
+{
+	struct vnet_tm_op op = buffer(number, tag, ALL);
+
+	put_op(&op);
+	return op.handle;
 }
 
 static struct wc synchronise(u32 seen)
@@ -194,7 +226,7 @@ static void first_that_fits(void **state)
 	send(EAGER, 0x123, 10);
 	expect_match(6, WHOLE);
 	assert_int_equal(list()->used, 0);
-	assert_int_equal(ops.hdr->used, 0);
+	assert_int_equal(ops.hdr->ended, 7);
 	expect_none(s.cb);
 }
 
@@ -358,6 +390,274 @@ static void done_later(void **state)
 	expect(s.cb, 3, VNET_WC_SUCCESS);
 }
 
+/* ------------------------------------------------- taken from the ring by who delivers */
+
+static void in_the_order_of_the_ring(void **state)
+{
+	u32 i;
+
+	(void)state;
+	add(0, 5, ALL);
+	for (i = 1; i < 4; i++)
+		leave(i, 5);
+	/* As long as one that was taken fits, nobody looks at the ring. */
+	send(EAGER, 5, 10);
+	expect_match(0, WHOLE);
+	assert_int_equal(ops.hdr->cons, 1);
+	for (i = 1; i < 4; i++) {
+		send(EAGER, 5, 10);
+		expect_match(i, WHOLE);
+		assert_int_equal(ops.hdr->cons, 4);
+		assert_int_equal(ops.hdr->ended, i + 1);
+	}
+	assert_int_equal(ops.hdr->need_doorbell, 0);
+	post_plain(4);
+	send(EAGER, 5, 10);
+	expect_match(4, 0);
+	expect_none(s.cb);
+}
+
+/* The ring is full, and the index goes over its end. */
+static void whole_rings(void **state)
+{
+	u32 i, round, taken = 0u - 12;
+
+	(void)state;
+	list()->taken = 0x500000000ull + taken;
+	ops_prod = taken;
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < TAGS; i++)
+			leave(i, 5);
+		for (i = 0; i < TAGS; i++) {
+			send(EAGER, 5, 10);
+			expect_match(i, WHOLE);
+			assert_int_equal(ops.hdr->cons, taken + TAGS);
+		}
+		taken += TAGS;
+	}
+	assert_int_equal(ops.hdr->ended, 4 * TAGS);
+	assert_int_equal(list()->taken, 0x600000000ull + 4 * TAGS - 12);
+	expect_none(s.cb);
+}
+
+/* What completes is the process' own to do, and all behind that waits for it. */
+static void behind_a_signaled_one(void **state)
+{
+	struct vnet_tm_op op = buffer(1, 5, ALL);
+
+	(void)state;
+	op.flags = VNET_TM_OP_SIGNALED;
+	op.wr_id = 1000;
+	put_op(&op);
+	leave(2, 6);
+	post_plain(3);
+	send(EAGER, 6, 10);
+	expect_match(3, 0);
+	assert_int_equal(ops.hdr->cons, 0);
+	assert_int_equal(ops.hdr->need_doorbell, 1);
+	ring_doorbell();
+	assert_int_equal(ops.hdr->need_doorbell, 0);
+	assert_int_equal(ops.hdr->cons, 2);
+	expect_next(s.cb, 1000, VNET_WC_SUCCESS);
+	/* An unexpected message came before them. */
+	assert_int_equal(synchronise(1).flags, 0);
+	send(EAGER, 6, 10);
+	expect_match(2, WHOLE);
+	send(EAGER, 5, 10);
+	expect_match(1, WHOLE);
+}
+
+/* One that is in the ring still, one that was never added, one that was taken. */
+static void deleted_from_the_ring(void **state)
+{
+	struct vnet_tm_op del = { .opcode = VNET_TM_OP_DEL };
+	u32 first, second;
+
+	(void)state;
+	first = leave(1, 5);
+	second = leave(2, 5);
+	leave(3, 5);
+	del.handle = second;
+	operate(del, VNET_WC_SUCCESS);
+	assert_int_equal(ops.hdr->ended, 1);
+	del.handle = 77;
+	operate(del, VNET_WC_TM_ERR);
+	send(EAGER, 5, 10);
+	expect_match(1, WHOLE);
+	del.handle = first;
+	operate(del, VNET_WC_TM_ERR);
+	send(EAGER, 5, 10);
+	expect_match(3, WHOLE);
+	assert_int_equal(ops.hdr->ended, 3);
+	assert_int_equal(list()->used, 0);
+}
+
+/* What is in the ring says that all was seen: what was parked comes first, as it came first. */
+static void parked_before_the_ring(void **state)
+{
+	struct vnet_tm_op op;
+
+	(void)state;
+	post_plain(1);
+	send(EAGER, 6, 10);
+	expect_match(1, 0);
+	leave(2, 5);
+	leave(3, 7);
+	post_plain(4);
+	send(EAGER, 5, 10);
+	expect_match(4, 0);
+	op = buffer(5, 7, ALL);
+	op.flags = VNET_TM_OP_SYNCS;
+	op.unexpected = 2;
+	put_op(&op);
+	send(EAGER, 7, 10);
+	expect_match(3, WHOLE);
+	send(EAGER, 7, 10);
+	expect_match(5, WHOLE);
+	send(EAGER, 5, 10);
+	expect_match(2, WHOLE);
+}
+
+/* It says that more was seen than there was, and takes that back. */
+static void out_of_step_for_a_while(void **state)
+{
+	static const u32 seen[] = { 7, 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct vnet_tm_op op = buffer(i, 5, ALL);
+
+		op.flags = VNET_TM_OP_SYNCS;
+		op.unexpected = seen[i];
+		put_op(&op);
+	}
+	for (i = 0; i < 2; i++) {
+		send(EAGER, 5, 10);
+		expect_match(i, WHOLE);
+	}
+	expect_none(s.cb);
+}
+
+/* More than the list holds: the process is to hear of it, and does. */
+static void more_than_the_list_holds(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < TAGS; i++)
+		add(i, 5, ALL);
+	leave(TAGS, 6);
+	post_plain(20);
+	send(EAGER, 6, 10);
+	expect_match(20, 0);
+	assert_int_equal(ops.hdr->cons, TAGS);
+	assert_int_equal(ops.hdr->need_doorbell, 1);
+	ring_doorbell();
+	assert_int_equal(expect_next(s.cb, 0, VNET_WC_TM_ERR).opcode, VNET_WC_TM_ADD);
+	assert_int_equal(ops.hdr->need_doorbell, 0);
+	assert_int_equal(ops.hdr->cons, TAGS + 1);
+	assert_int_equal(ops.hdr->ended, 1);
+	assert_int_equal(list()->used, TAGS);
+}
+
+/* Indices that cannot be, and an entry that says nonsense. */
+static void hostile_rings(void **state)
+{
+	static const u32 wrong[] = { 9, 1u << 31, ~0u };
+	struct vnet_tm_op op = buffer(1, 5, ALL);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		nic_store(&ops.hdr->prod, ops_prod + wrong[i]);
+		post_plain(2);
+		send(EAGER, 5, 10);
+		expect_match(2, 0);
+		assert_int_equal(ops.hdr->cons, 0);
+	}
+	op.num_sge = 200;
+	op.flags = VNET_TM_OP_SYNCS;
+	op.unexpected = 3;
+	put_op(&op);
+	post_plain(2);
+	send(EAGER, 5, 10);
+	expect_match(2, 0);
+	assert_int_equal(ops.hdr->cons, 0);
+	assert_int_equal(ops.hdr->need_doorbell, 1);
+	assert_int_equal(list()->handled, 0);
+	/* What the NIC tells is not what it goes by. */
+	memset(&ops.hdr->cons, 0xff, 8);
+	ring_doorbell();
+	assert_int_equal(expect_next(s.cb, 0, VNET_WC_TM_ERR).opcode, VNET_WC_TM_ADD);
+	assert_int_equal(ops.hdr->cons, 1);
+	assert_int_equal(ops.hdr->ended, 1);
+	assert_int_equal(synchronise(4).flags, 0);
+	op = buffer(1, 5, ALL);
+	op.num_sge = VNET_TM_MAX_SGE;
+	for (i = 0; i < VNET_TM_MAX_SGE; i++)
+		op.sge[i] = (struct vnet_sge){ at(&w.p[1], TO + 2000 * i), 10, w.p[1].key };
+	put_op(&op);
+	send(EAGER, 5, 40);
+	expect_match(1, WHOLE);
+	for (i = 0; i < VNET_TM_MAX_SGE; i++)
+		assert_memory_equal(mem(&w.p[1], TO + 2000 * i),
+				    mem(&w.p[0], FROM + NIC_TMH_SIZE + 10 * i), 10);
+}
+
+static u32 steps;
+
+static void is_told_in_time(int step)
+{
+	if (step != 14)
+		return;
+	assert_int_equal(ops.hdr->ended, 1);
+	steps++;
+}
+
+/* Whoever sees the entry may add a tag in the place of the one that it is of. */
+static void told_before_the_entry(void **state)
+{
+	(void)state;
+	steps = 0;
+	leave(1, 5);
+	write_message(EAGER, 5, 10);
+	tp.on_step = is_told_in_time;
+	post_message(10);
+	tp.on_step = NULL;
+	assert_int_equal(steps, 1);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(1, WHOLE);
+}
+
+/* The tag and the user data, wherever they stand. */
+static void what_completions_tell(void **state)
+{
+	static const u32 lengths[] = { 0, 1, 8, 12, 13, 64, 65, 900 };
+	u32 i, priv;
+	u64 tag;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		const struct vnet_cqe *cqe =
+			(const void *)(s.cb->ring.slots +
+				       ((size_t)(s.cb->cons & s.cb->ring.mask) << 7));
+		const u8 *info = cqe->payload + vnet_cqe_tm_info(lengths[i]);
+
+		leave(i, 300 + i);
+		send(EAGER, 300 + i, lengths[i]);
+		memcpy(&tag, info, sizeof(tag));
+		memcpy(&priv, info + sizeof(tag), sizeof(priv));
+		assert_int_equal(tag, 300 + i);
+		assert_int_equal(priv, 0xabcd);
+		assert_in_range(info + 12 - cqe->payload, 12, VNET_CQE_PAYLOAD);
+		/* With a short one, in the entry's first line. */
+		assert_true(lengths[i] > 12 || (size_t)(info + 12 - (const u8 *)cqe) <= 64);
+		expect_match(i, WHOLE);
+		assert_true(filled(&w.p[1], TO + 1000 * i, lengths[i], 300 + i));
+	}
+}
+
 /* ------------------------------------------------------------------ rendezvous */
 
 static void rendezvous(void **state)
@@ -438,6 +738,11 @@ static void examine(void)
 	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
 	assert_locks_free(0);
 	came = poll(s.cb, &wc);
+	/* What was not taken from the ring is there still. */
+	if (left)
+		ring_doorbell();
+	assert_int_equal(ops.hdr->cons, ops_prod);
+	assert_int_equal(ops.hdr->ended, ops_prod - tm->used);
 	assert_int_equal(tags_there(), 3 - (came && kind != NO_TAG && kind != FIN));
 	assert_int_equal(tm->used, tags_there());
 	assert_int_equal(tm->unexpected, came && kind == FIN);
@@ -474,9 +779,15 @@ static void dies_with(u8 what)
 {
 	kind = what;
 	deaths = 0;
-	add(1, 5, ALL);
-	add(2, 5, ALL);
-	add(3, 5, ALL);
+	if (left) {
+		leave(1, 5);
+		leave(2, 5);
+		leave(3, 5);
+	} else {
+		add(1, 5, ALL);
+		add(2, 5, ALL);
+		add(3, 5, ALL);
+	}
 	post_plain(5);
 	if (kind == RNDV)
 		write_rendezvous(5, 900);
@@ -513,6 +824,22 @@ static void dies_unexpected(void **state)
 	dies_with(FIN);
 }
 
+static void dies_drawing(void **state)
+{
+	(void)state;
+	left = true;
+	dies_with(EAGER);
+	/* Three tags have three steps each. */
+	assert_true(deaths > 20);
+}
+
+static void dies_drawing_in_vain(void **state)
+{
+	(void)state;
+	left = true;
+	dies_with(FIN);
+}
+
 /* -------------------------------------------------------------- hostile memory */
 
 static void links_go_around(void **state)
@@ -532,11 +859,11 @@ static void links_go_around(void **state)
 	send(EAGER, 5, 10);
 	expect_match(4, 0);
 	/* A list that is too large is none. */
-	tm->max = ~0u;
+	srq_frame()->tm_tags = ~0u;
 	post_plain(5);
 	send(EAGER, 5, 10);
 	assert_int_equal(expect_next(s.cb, 5, VNET_WC_SUCCESS).opcode, VNET_WC_TM_NO_TAG);
-	tm->max = TAGS;
+	srq_frame()->tm_tags = TAGS;
 }
 
 static void create_checks(void **state)
@@ -565,6 +892,8 @@ static void create_checks(void **state)
 	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
 	p = good, p.tm_ops_entries = 3;
 	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
+	p = good, p.tm_ops_entries = 2 * NIC_TM_MAX_OPS;
+	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
 	p = good, p.tm_ops = 8;
 	assert_int_equal(nic_srq_create(&w.agent, 2, &p), NIC_EINVAL);
 	assert_int_equal(nic_srq_create(&w.agent, 2, &good), NIC_OK);
@@ -584,6 +913,16 @@ int main(void)
 		TM_TEST(deleted),
 		TM_TEST(wrong_operations),
 		TM_TEST(done_later),
+		TM_TEST(in_the_order_of_the_ring),
+		TM_TEST(whole_rings),
+		TM_TEST(behind_a_signaled_one),
+		TM_TEST(deleted_from_the_ring),
+		TM_TEST(parked_before_the_ring),
+		TM_TEST(out_of_step_for_a_while),
+		TM_TEST(more_than_the_list_holds),
+		TM_TEST(hostile_rings),
+		TM_TEST(told_before_the_entry),
+		TM_TEST(what_completions_tell),
 		TM_TEST(rendezvous),
 		TM_TEST(rendezvous_that_does_not_fit),
 		TM_TEST(rendezvous_refused),
@@ -591,6 +930,8 @@ int main(void)
 		TM_TEST(dies_rendezvous),
 		TM_TEST(dies_untagged),
 		TM_TEST(dies_unexpected),
+		TM_TEST(dies_drawing),
+		TM_TEST(dies_drawing_in_vain),
 		TM_TEST(links_go_around),
 		TM_TEST(create_checks),
 	};

@@ -306,6 +306,7 @@ struct nic_qp_params qp_params(struct process *p, u8 type, struct cq *scq, struc
 		.srqn = o->srq ? o->srq->srqn : 0,
 		.space = p->nic.space,
 		.owner_pid = 100 + p->index,
+		.returns = o->returns,
 	};
 }
 

@@ -162,6 +162,8 @@ struct qp_options {
 	u32 sq_entries;
 	u32 rq_entries;
 	bool sig_all;
+	/* Datagrams that cannot be delivered come back. */
+	bool returns;
 	struct srq *srq;
 	/* 0: what the table allows. */
 	u8 max_send_sge;

@@ -16,6 +16,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <string.h>
 
+#include "../../usermode/vnetd/daemon.h"
 #include "../../usermode/vnetd/uverbs/uverbs.h"
 
 /* What a command answers when the daemon would call it again. */
@@ -26,7 +27,11 @@
 #define MAX_MADE 64
 
 struct kernel {
-	struct device device;
+	/* With what the daemon's core has beside. */
+	union {
+		struct device device;
+		struct nic_device core;
+	};
 	struct client client;
 	/* An opened device file. */
 	struct file *file;
@@ -44,11 +49,10 @@ struct kernel {
 
 extern struct kernel kernel;
 /*
- * Access to the client's memory: 0 or -EFAULT. By default the test's own
- * memory, through the system, so that bad addresses are errors.
+ * From now on the client's memory is just this. By default it is the test's own,
+ * through the system, so that bad addresses are errors.
  */
-extern int (*kernel_user_read)(void *dst, u64 addr, size_t length);
-extern int (*kernel_user_write)(u64 addr, const void *src, size_t length);
+void kernel_lend(void *memory, size_t size);
 
 /* A device with small tables, and a file of it. For cmocka: 0. */
 int kernel_start(void **state);

@@ -280,7 +280,8 @@ static void spreading(void **state)
 	WRONG_HASH(rx_hash_function, 2, EOPNOTSUPP);
 	WRONG_HASH(rx_hash_fields, NIC_RSS_KNOWN + 1, EOPNOTSUPP);
 	WRONG_HASH(rx_hash_key_len, 16, EINVAL);
-	WRONG_HASH(reserved_50[5], 1, EINVAL);
+	WRONG_HASH(reserved_50[1], 1, EINVAL);
+	WRONG_HASH(flags, VNET_CREATE_QP_RETURN, EINVAL);
 #undef REFUSED
 #undef WRONG_HASH
 	assert_int_equal(destroy_table(table), 0);

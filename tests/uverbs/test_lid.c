@@ -125,7 +125,7 @@ static int modify(u32 qp, u32 state, u32 mask, const struct ib_uverbs_qp_dest *d
 	return PLAIN_IN(MODIFY_QP, &cmd);
 }
 
-static int connect(u32 qp, bool global, u8 sgid_index, u16 dlid)
+static int join_up(u32 qp, bool global, u8 sgid_index, u16 dlid)
 {
 	struct ib_uverbs_qp_dest dest = {
 		.port_num = 1, .dlid = dlid, .is_global = global, .sgid_index = sgid_index
@@ -147,13 +147,13 @@ static void connections(void **state)
 	u32 qp = make_qp(IB_UVERBS_QPT_UC, make_pd(), make_cq(16, -1), -1);
 
 	(void)state;
-	assert_int_equal(connect(qp, false, 0, LID), -EINVAL);
+	assert_int_equal(join_up(qp, false, 0, LID), -EINVAL);
 	become_infiniband();
-	assert_int_equal(connect(qp, false, 0, 0), -EINVAL);
-	assert_int_equal(connect(qp, false, 0, GROUP), -EINVAL);
-	assert_int_equal(connect(qp, true, 1, LID), -EINVAL);
-	assert_int_equal(connect(qp, true, 0, LID), 0);
-	assert_int_equal(connect(qp, false, 0, LID + 1), 0);
+	assert_int_equal(join_up(qp, false, 0, 0), -EINVAL);
+	assert_int_equal(join_up(qp, false, 0, GROUP), -EINVAL);
+	assert_int_equal(join_up(qp, true, 1, LID), -EINVAL);
+	assert_int_equal(join_up(qp, true, 0, LID), 0);
+	assert_int_equal(join_up(qp, false, 0, LID + 1), 0);
 	cmd.qp_handle = qp;
 	assert_int_equal(PLAIN(QUERY_QP, &cmd, &resp), 0);
 	assert_int_equal(resp.dest.dlid, LID + 1);

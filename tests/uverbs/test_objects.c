@@ -226,6 +226,23 @@ static void exhausted_descriptors(void **state)
 /* ---------------------------------------------------------------------- locks */
 
 /* Nobody holds a lock for ever: the command waits, and then it is done. */
+/* By its program, that is: with the file a member goes as others do. */
+static void members_stay(void **state)
+{
+	struct ib_uverbs_attach_mcast cmd = { .gid = { 0xff, 0x0e } };
+	u32 pd = make_pd(), cq = make_cq(16, -1);
+
+	(void)state;
+	cmd.qp_handle = make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
+	assert_int_equal(PLAIN_IN(ATTACH_MCAST, &cmd), 0);
+	assert_int_equal(DESTROY(DESTROY_QP, cmd.qp_handle), -EBUSY);
+	assert_int_equal(PLAIN_IN(DETACH_MCAST, &cmd), 0);
+	assert_int_equal(DESTROY(DESTROY_QP, cmd.qp_handle), 0);
+
+	cmd.qp_handle = make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
+	assert_int_equal(PLAIN_IN(ATTACH_MCAST, &cmd), 0);
+}
+
 static void destroy_waits(void **state)
 {
 	u32 pd = make_pd(), cq = make_cq(16, -1), srq = make_srq(pd);
@@ -318,6 +335,7 @@ int main(void)
 						kernel_stop),
 		cmocka_unit_test_setup_teardown(exhausted_descriptors, kernel_start_context,
 						kernel_stop),
+		cmocka_unit_test_setup_teardown(members_stay, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(destroy_waits, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(create_waits, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(close_waits, kernel_start_context, kernel_stop),

@@ -473,6 +473,43 @@ static void qp_extended(void **state)
 	assert_int_equal(extended_command(command, &parts), -EINVAL);
 }
 
+/* What the provider asks for itself. */
+static void qp_own_flags(void **state)
+{
+	u32 pd = make_pd(), cq = make_cq(16, -1);
+	struct ib_uverbs_ex_create_qp cmd = { .pd_handle = pd,
+					      .send_cq_handle = cq,
+					      .recv_cq_handle = cq,
+					      .qp_type = IB_UVERBS_QPT_UD };
+	struct vnet_create_qp_req own = { .flags = VNET_CREATE_QP_RETURN };
+	struct ib_uverbs_ex_create_qp_resp resp;
+	struct parts parts = { .in = &cmd,
+			       .in_length = sizeof(cmd),
+			       .out = &resp,
+			       .out_length = sizeof(resp),
+			       .driver_in = &own,
+			       .driver_in_length = sizeof(own) };
+	u32 command = IB_USER_VERBS_EX_CMD_CREATE_QP;
+
+	(void)state;
+	assert_int_equal(extended_command(command, &parts), 0);
+	assert_true(qp_of(resp.base.qp_handle)->params.returns);
+	cmd.qp_type = IB_UVERBS_QPT_RC;
+	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
+	own.flags = 0;
+	assert_int_equal(extended_command(command, &parts), 0);
+	assert_false(qp_of(resp.base.qp_handle)->params.returns);
+	cmd.qp_type = IB_UVERBS_QPT_UD;
+	own.flags = VNET_CREATE_QP_RETURN << 1;
+	assert_int_equal(extended_command(command, &parts), -EINVAL);
+	own.flags = 0;
+	own.rx_hash_fields = 1;
+	assert_int_equal(extended_command(command, &parts), -EINVAL);
+	own.rx_hash_fields = 0;
+	own.reserved_50[0] = 1;
+	assert_int_equal(extended_command(command, &parts), -EINVAL);
+}
+
 /* A number comes back as late as possible, and then as another one. */
 static void qp_numbers(void **state)
 {
@@ -657,13 +694,13 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(device_limits), TEST(cq_sizes),           TEST(cq_extended),
-		TEST(cq_resize),     TEST(cq_resize_settles),  TEST(srq_sizes),
-		TEST(srq_types),     TEST(srq_of_tags),        TEST(qp_of_tags),
-		TEST(srq_by_ioctl),  TEST(srq_limit),          TEST(qp_capacity),
-		TEST(qp_with_srq),   TEST(qp_extended),        TEST(qp_numbers),
-		TEST(attributes),    TEST(refused_attributes), TEST(extended_modify),
-		TEST(doorbell),      TEST(addresses),
+		TEST(device_limits),   TEST(cq_sizes),          TEST(cq_extended),
+		TEST(cq_resize),       TEST(cq_resize_settles), TEST(srq_sizes),
+		TEST(srq_types),       TEST(srq_of_tags),       TEST(qp_of_tags),
+		TEST(srq_by_ioctl),    TEST(srq_limit),         TEST(qp_capacity),
+		TEST(qp_with_srq),     TEST(qp_extended),       TEST(qp_own_flags),
+		TEST(qp_numbers),      TEST(attributes),        TEST(refused_attributes),
+		TEST(extended_modify), TEST(doorbell),          TEST(addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@ struct link_faults faults;
 u64 now_ns = 1000000000;
 void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
+bool ends_return;
 
 struct flying {
 	u64 at;
@@ -343,6 +344,7 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 	p.send_cqn = tgt ? 0 : e->cqn;
 	p.recv_cqn = ini || tgt ? 0 : e->cqn;
 	p.xrcdn = tgt ? 3 : 0;
+	p.returns = ends_return;
 	CHECK(nic_qp_create(&s->nic, &p) == NIC_OK);
 	return e;
 }

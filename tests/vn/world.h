@@ -62,6 +62,8 @@ extern u64 now_ns;
 extern void (*on_relax)(void);
 /* Of the next worlds. */
 extern u32 world_data_bytes;
+/* The next ends, of datagrams, have those back that cannot be delivered. */
+extern bool ends_return;
 
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);

@@ -10,19 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <infiniband/vnetdv.h>
 
-#define CHECK(what)                                                                                \
-	do {                                                                                       \
-		if (!(what)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, here);      \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "meet.h"
 
 #define BUFFER (128u << 10)
 #define GRH 40u
@@ -71,59 +62,7 @@ struct side {
 	struct address peer;
 };
 
-/* What is being tried, for complaints. */
-static char here[128] = "start";
-
-/* ------------------------------------------------------------------ meeting */
-
-static void exchange(const struct side *s, const void *mine, void *theirs, size_t length)
-{
-	CHECK(send(s->sock, mine, length, MSG_NOSIGNAL) == (ssize_t)length);
-	CHECK(recv(s->sock, theirs, length, MSG_WAITALL) == (ssize_t)length);
-}
-
-static void meet(const struct side *s)
-{
-	char mine = 1, theirs;
-
-	exchange(s, &mine, &theirs, 1);
-}
-
-static int meeting_place(const char *path, bool listens)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0), peer;
-
-	CHECK(fd >= 0 && strlen(path) < sizeof(at.sun_path));
-	memcpy(at.sun_path, path, strlen(path));
-	if (!listens) {
-		CHECK(!connect(fd, (struct sockaddr *)&at, sizeof(at)));
-		return fd;
-	}
-	CHECK(!bind(fd, (struct sockaddr *)&at, sizeof(at)) && !listen(fd, 1));
-	peer = accept(fd, NULL, NULL);
-	CHECK(peer >= 0);
-	close(fd);
-	return peer;
-}
-
 /* ------------------------------------------------------------------ objects */
-
-/* The one of this name; the first without one. */
-static struct ibv_context *open_named(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL), **at = list;
-	struct ibv_context *ctx;
-
-	CHECK(list);
-	while (name && *at && strcmp(ibv_get_device_name(*at), name) != 0)
-		at++;
-	CHECK(*at);
-	ctx = ibv_open_device(*at);
-	CHECK(ctx);
-	ibv_free_device_list(list);
-	return ctx;
-}
 
 static void open_device(struct side *s, const char *name)
 {
@@ -136,10 +75,10 @@ static void open_device(struct side *s, const char *name)
 	s->ctx = open_named(name);
 	CHECK(!vnetdv_open(s->ctx, &s->dv));
 	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
-	CHECK(!attr.comp_mask && attr.flags == VNETDV_CONTEXT_IMM64);
+	CHECK(!attr.comp_mask && attr.flags & VNETDV_CONTEXT_IMM64);
 	/* A program of a later version. */
 	CHECK(!s->dv.query_context(s->ctx, &longer.known, sizeof(longer)));
-	CHECK(longer.known.flags == VNETDV_CONTEXT_IMM64 && !longer.later);
+	CHECK(longer.known.flags == attr.flags && !longer.later);
 
 	s->pd = ibv_alloc_pd(s->ctx);
 	s->buffer = aligned_alloc(4096, BUFFER);
@@ -238,14 +177,14 @@ static void connect_sides(struct side *s, bool srq)
 	to_init(s);
 	mine.qpn = s->qp->qp_num;
 	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
-	exchange(s, &mine, &s->peer, sizeof(mine));
+	exchange(s->sock, &mine, &s->peer, sizeof(mine));
 	to_rts(s);
-	meet(s);
+	meet(s->sock);
 }
 
 static void disconnect_sides(struct side *s)
 {
-	meet(s);
+	meet(s->sock);
 	if (s->ah)
 		CHECK(!ibv_destroy_ah(s->ah));
 	s->ah = NULL;
@@ -325,7 +264,7 @@ static void send_step(struct side *s, const struct step *t)
 	for (i = 0; i < t->length; i++)
 		s->buffer[i] = byte_of(t, i);
 	/* There is a receive from here on. */
-	meet(s);
+	meet(s->sock);
 	if (t->posting == POST_EXTENDED)
 		post_extended(s, t);
 	else
@@ -336,7 +275,7 @@ static void send_step(struct side *s, const struct step *t)
 	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS && wc.wr_id == t->imm);
 	CHECK(wc.opcode == (t->opcode == IBV_WR_SEND_WITH_IMM ? IBV_WC_SEND : IBV_WC_RDMA_WRITE));
 	CHECK(!wc.wc_flags);
-	meet(s);
+	meet(s->sock);
 }
 
 /* ----------------------------------------------------------------- receiving */
@@ -391,7 +330,7 @@ static void receive_step(struct side *s, const struct step *t)
 
 	memset(s->buffer, 0xee, at + t->length + 1);
 	post_receive(s, ~t->imm);
-	meet(s);
+	meet(s->sock);
 	poll_step(s, t, &got);
 	CHECK(got.wc.status == IBV_WC_SUCCESS && got.wc.wr_id == ~t->imm);
 	CHECK(got.wc.opcode == (send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM));
@@ -402,7 +341,7 @@ static void receive_step(struct side *s, const struct step *t)
 	for (i = 0; i < t->length; i++)
 		CHECK(s->buffer[at + i] == byte_of(t, i));
 	CHECK(s->buffer[at + t->length] == 0xee);
-	meet(s);
+	meet(s->sock);
 }
 
 /* --------------------------------------------------------------------- steps */
@@ -424,8 +363,8 @@ static void step(struct side *s, struct step *t)
 	};
 
 	t->imm = next_number();
-	snprintf(here, sizeof(here), "%s%s%s: %s, %u bytes%s, %s, posting %d, polling %d",
-		 type[s->type], s->srq ? ", SRQ" : "", s->extended ? ", extended" : "",
+	snprintf(here, HERE, "%s%s%s: %s, %u bytes%s, %s, posting %d, polling %d", type[s->type],
+		 s->srq ? ", SRQ" : "", s->extended ? ", extended" : "",
 		 t->opcode == IBV_WR_SEND_WITH_IMM ? "send" : "write", t->length,
 		 t->is_inline ? " inline" : "", t->wide ? "64 bits" : "32 bits", (int)t->posting,
 		 (int)t->polling);

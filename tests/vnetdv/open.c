@@ -2,7 +2,7 @@
 /*
  * vnetdv_open(): what a program learns where there is no provider of vnet's, where
  * it is an older one, where the device is another's, and where it has it all.
- *   open STUB OLD-STUB
+ *   open STUB OLD-STUB STUB-WITHOUT-QP
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	void *stub;
 	int *result;
 
-	CHECK(argc == 3);
+	CHECK(argc == 4);
 	refused();
 
 	stub = load(argv[2]);
@@ -56,6 +56,14 @@ int main(int argc, char **argv)
 	CHECK(!dlclose(stub));
 	/* What was looked for was let go, too. */
 	CHECK(!dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW));
+
+	/* It has all but what came last. */
+	stub = load(argv[3]);
+	*(uint64_t *)dlsym(stub, "stub_flags") = VNETDV_CONTEXT_IMM64 |
+						 VNETDV_CONTEXT_RETURN_TO_SENDER;
+	CHECK(!vnetdv_open(&context, &ops) && ops.poll_cq && !ops.create_qp);
+	/* Once for us, once for who has found it. */
+	CHECK(!dlclose(stub) && !dlclose(stub));
 
 	stub = load(argv[1]);
 	flags = dlsym(stub, "stub_flags");
@@ -68,7 +76,11 @@ int main(int argc, char **argv)
 	*flags = 0;
 	refused();
 	*flags = VNETDV_CONTEXT_IMM64 | 1u << 31;
+	CHECK(!vnetdv_open(&context, &ops) && !ops.create_qp);
+	CHECK(!dlclose(stub));
+	*flags |= VNETDV_CONTEXT_RETURN_TO_SENDER;
 	CHECK(!vnetdv_open(&context, &ops));
+	CHECK((void *)ops.create_qp == dlsym(stub, "vnetdv_create_qp"));
 	CHECK((void *)ops.query_context == dlsym(stub, "vnetdv_query_context"));
 	CHECK((void *)ops.wr_send_imm64 == dlsym(stub, "vnetdv_wr_send_imm64"));
 	CHECK((void *)ops.wr_rdma_write_imm64 == dlsym(stub, "vnetdv_wr_rdma_write_imm64"));

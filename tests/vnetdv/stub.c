@@ -41,6 +41,17 @@ int vnetdv_post_send_imm64(struct ibv_qp *qp, struct ibv_send_wr *wr, uint64_t i
 	return 0;
 }
 
+#ifndef STUB_WITHOUT_QP
+struct ibv_qp *vnetdv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
+				const struct vnetdv_qp_init_attr *own)
+{
+	(void)context;
+	(void)attr;
+	(void)own;
+	return NULL;
+}
+#endif
+
 #ifndef STUB_IS_OLD
 uint64_t vnetdv_wc_read_imm64(struct ibv_cq_ex *cq)
 {

@@ -23,7 +23,7 @@ looks at each step. The same seed gives the same run, bit for bit.
   --fabric F         ideal, ethernet, myrinet or atm
   --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,
                      cut,reset,slow,dead,stop,teardown,kill,forge
-  --workload V       1: seeds mean what they meant at first (default 2)
+  --workload V       1: seeds mean what they meant at first (default 3)
   --costs FILE       what things take (sim/costs.default names them)
   --break RULE       break a rule of the protocol, to see it caught
   --list-rules       which there are

@@ -132,6 +132,10 @@ struct cm_id {
 	struct cm_group *groups;
 	/* Of events that were read. */
 	u32 events_reported;
+	/* A request, which its program has not read of; NULL: it knows the id. */
+	struct cm_event *unread;
+	/* A request that came before it listened; see early.c. */
+	struct cm_arrival *early;
 };
 
 /* An address that an id receives from as a member. */
@@ -151,7 +155,7 @@ struct cm_event {
 	/* Whose it is. */
 	struct cm_id *id;
 	struct cm_group *group;
-	/* CONNECT_REQUEST: the id that was made for it. */
+	/* CONNECT_REQUEST: the id that was made for it, until that is gone. */
 	struct cm_id *request;
 	struct rdma_ucm_event_resp resp;
 };
@@ -256,7 +260,7 @@ struct cm_call {
 /* The request: what is beyond the bytes that came is in the program's memory. */
 int cm_get(const struct cm_call *call, void *dst, size_t size);
 int cm_put(const struct cm_call *call, u64 response, const void *src, size_t size);
-/* The file's id: -ENOENT, -EINVAL (another file's). */
+/* The file's id: -ENOENT (its program knows of none), -EINVAL (another file's). */
 int cm_call_id(const struct cm_call *call, u32 handle, struct cm_id **out);
 /* The same, -EINVAL without a device. */
 int cm_call_device_id(const struct cm_call *call, u32 handle, struct cm_id **out);
@@ -317,9 +321,9 @@ int cm_port_take(struct cm_id *id);
 int cm_port_may_listen(const struct cm_id *id);
 void cm_port_give_back(struct cm_id *id);
 u64 cm_service_id(const struct cm_id *id, const union cm_address *address);
-/* Who listens there; destination in the terms of the program. */
-struct cm_id *cm_port_listener(struct cm *cm, u64 service_id, const union cm_address *address,
-			       const struct device *device);
+/* Who is there in that state (bound, or listens); destination in the terms of the program. */
+struct cm_id *cm_port_owner(struct cm *cm, enum cm_id_state state, u64 service_id,
+			    const union cm_address *address, const struct device *device);
 
 /* -------------------------------------------------------------------- path.c */
 
@@ -408,6 +412,18 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 /* Where answers to that go. */
 bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path);
 void cm_on_req(struct cm *cm, const struct cm_arrival *arrival);
+/* Answers, with a CM_REJ_*, for a request that nobody will hear of. */
+void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason);
+
+/* ------------------------------------------------------------------ early.c */
+
+/* Of who is bound to what is asked for, and does not listen yet. false: nobody keeps it. */
+bool cm_early_keep(struct cm *cm, const struct cm_arrival *arrival, u64 service_id,
+		   const union cm_address *dst);
+/* It listens now. */
+void cm_early_hear(struct cm_id *id);
+/* It never will. */
+void cm_early_refuse(struct cm_id *id);
 
 /* ---------------------------------------------------------------- receive.c */
 

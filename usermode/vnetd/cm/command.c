@@ -47,7 +47,7 @@ int cm_call_id(const struct cm_call *call, u32 handle, struct cm_id **out)
 {
 	struct cm_id *id = handle < call->cm->capacity ? call->cm->id[handle] : NULL;
 
-	if (!id)
+	if (!id || id->unread)
 		return -ENOENT;
 	if (id->file != call->file)
 		return -EINVAL;

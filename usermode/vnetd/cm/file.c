@@ -41,6 +41,8 @@ void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 	event->id = id;
 	event->group = group;
 	event->request = request;
+	if (request)
+		request->unread = event;
 	event->resp = *resp;
 	event->resp.uid = group ? group->uid : id->uid;
 	event->resp.id = request ? request->handle : group ? group->handle : id->handle;
@@ -102,13 +104,15 @@ int cm_cmd_get_event(const struct cm_call *call)
 		return err;
 	if (!event)
 		return -EAGAIN;
-	if (event->request)
-		event->id->backlog++;
 	size = size < sizeof(event->resp) ? size : (u32)sizeof(event->resp);
 	err = cm_put(call, cmd.response, &event->resp, size);
 	if (err) {
 		make_readable(call->file);
 		return err;
+	}
+	if (event->request) {
+		event->request->unread = NULL;
+		event->id->backlog++;
 	}
 	call->file->head = event->next;
 	if (event->next)

@@ -87,6 +87,9 @@ void cm_id_destroy(struct cm_id *id)
 	cm_groups_leave(id);
 	if (id->conn)
 		cm_conn_release(id->conn, false);
+	if (id->unread)
+		id->unread->request = NULL;
+	cm_early_refuse(id);
 	cm_port_give_back(id);
 	cm_drop_events(id, NULL);
 	while (*place != id)

@@ -179,14 +179,14 @@ static bool hears(const struct cm_id *id, const union cm_address *address,
 	return cm_address_same(&id->src, address);
 }
 
-struct cm_id *cm_port_listener(struct cm *cm, u64 service_id, const union cm_address *address,
-			       const struct device *device)
+struct cm_id *cm_port_owner(struct cm *cm, enum cm_id_state state, u64 service_id,
+			    const union cm_address *address, const struct device *device)
 {
 	u16 port = (u16)service_id;
 	struct cm_id *id;
 
 	for (id = cm->bound; id; id = id->next_bound)
-		if (id->state == CM_ID_LISTEN && (u64)id->port_space == service_id >> 16 &&
+		if (id->state == state && (u64)id->port_space == service_id >> 16 &&
 		    cm_address_port(&id->src) == port && hears(id, address, device))
 			return id;
 	return NULL;

@@ -112,8 +112,9 @@ static struct cm_conn *find_rejected(struct cm *cm, const struct mad *mad)
 	for (conn = cm->conns; conn; conn = conn->next) {
 		if (conn->state >= CM_TIMEWAIT)
 			continue;
-		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT && conn->remote_id == remote_id &&
-		    conn->remote_guid == mad_get64(mad, REJ_INFO))
+		/* Of whom we asked and did not hear yet, no name is known. */
+		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT && conn->state != CM_REQ_SENT &&
+		    conn->remote_id == remote_id && conn->remote_guid == mad_get64(mad, REJ_INFO))
 			return conn;
 		if (conn->local_id == local_id &&
 		    (conn->state == CM_REQ_SENT || conn->remote_id == remote_id))

@@ -93,8 +93,7 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 
 /* --------------------------------------------------------------------- REQ */
 
-/* Answers for a request that nobody will hear of. */
-static void refuse(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
+void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
 {
 	struct cm_path path;
 	struct mad mad;
@@ -230,20 +229,22 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	if (is_repeated(cm, mad))
 		return;
 	if (is_stale(cm, mad)) {
-		refuse(cm, arrival, CM_REJ_STALE_CONN);
+		cm_refuse_req(cm, arrival, CM_REJ_STALE_CONN);
 		return;
 	}
 	if (!cm_get_ip_header(mad, REQ_PRIVATE, service_id, &src, &dst)) {
-		refuse(cm, arrival, CM_REJ_CONSUMER_DEFINED);
+		cm_refuse_req(cm, arrival, CM_REJ_CONSUMER_DEFINED);
 		return;
 	}
-	listener = cm_port_listener(cm, service_id, &dst, arrival->device);
+	listener = cm_port_owner(cm, CM_ID_LISTEN, service_id, &dst, arrival->device);
+	if (!listener && cm_early_keep(cm, arrival, service_id, &dst))
+		return;
 	if (!listener || !fits(listener, mad)) {
-		refuse(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
+		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
 	if (lacks_lid(arrival)) {
-		refuse(cm, arrival, CM_REJ_INVALID_LID);
+		cm_refuse_req(cm, arrival, CM_REJ_INVALID_LID);
 		return;
 	}
 	/* No room: the peer asks again. */

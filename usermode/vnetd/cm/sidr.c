@@ -182,7 +182,7 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 		refuse(cm, arrival, CM_SIDR_REJECT);
 		return;
 	}
-	listener = cm_port_listener(cm, service_id, &dst, arrival->device);
+	listener = cm_port_owner(cm, CM_ID_LISTEN, service_id, &dst, arrival->device);
 	if (!listener || listener->qp_type != IBV_QPT_UD) {
 		refuse(cm, arrival, CM_SIDR_UNSUPPORTED);
 		return;

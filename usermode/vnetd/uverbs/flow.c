@@ -153,15 +153,11 @@ int uv_create_flow(struct uv_request *req)
 
 int uv_destroy_flow(struct uv_request *req)
 {
-	struct ib_uverbs_destroy_flow cmd;
+	u32 handle;
 	int err;
 
-	err = uv_get(req, &cmd, sizeof(cmd));
-	if (err)
-		return err;
-	if (cmd.comp_mask)
-		return -EINVAL;
-	return uv_object_destroy(req->ctx, UVERBS_OBJECT_FLOW, cmd.flow_handle);
+	err = uv_get_masked_handle(req, -EINVAL, &handle);
+	return err ? err : uv_object_destroy(req->ctx, UVERBS_OBJECT_FLOW, handle);
 }
 
 int uv_ioctl_destroy_flow(struct uv_request *req)

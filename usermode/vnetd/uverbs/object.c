@@ -140,17 +140,28 @@ void uv_object_free(struct uv_object *obj)
 	uv_object_drop(obj);
 }
 
-int uv_object_destroy(struct uctx *ctx, u16 type, u64 handle)
+int uv_object_end(struct uctx *ctx, u16 type, u64 handle, u32 *events_reported)
 {
 	struct uv_object *obj;
 	int err;
 
 	err = uv_object_find_dying(ctx, type, handle, &obj);
+	if (!err && obj->class->is_held && obj->class->is_held(obj))
+		err = -EBUSY;
 	if (!err)
 		err = uv_object_stop(obj);
-	if (!err)
-		uv_object_free(obj);
-	return err;
+	if (err)
+		return err;
+	*events_reported = obj->events_reported;
+	uv_object_free(obj);
+	return 0;
+}
+
+int uv_object_destroy(struct uctx *ctx, u16 type, u64 handle)
+{
+	u32 nobody_asks;
+
+	return uv_object_end(ctx, type, handle, &nobody_asks);
 }
 
 static int destroy_all_of(struct uctx *ctx, u16 type)

@@ -3,6 +3,7 @@
  * Queue pairs: made and destroyed; their attributes are in qp_attr.c.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
@@ -40,6 +41,12 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 	if (uv_qp_spreads(qp))
 		return uv_rss_start(qp);
 	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
+}
+
+/* By the groups that it is a member of. */
+static bool qp_is_held(const struct uv_object *obj)
+{
+	return UV_CAST(const struct uv_qp, obj)->groups;
 }
 
 static int qp_stop(struct uv_object *obj)
@@ -93,6 +100,7 @@ static const struct uv_class qp_class = {
 	.type = UVERBS_OBJECT_QP,
 	.size = sizeof(struct uv_qp),
 	.start = qp_start,
+	.is_held = qp_is_held,
 	.stop = qp_stop,
 	.release = qp_release,
 };
@@ -276,11 +284,32 @@ static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
 	return uv_respond_driver(req, &driver, sizeof(driver));
 }
 
+/* The driver's part, where there is no hash: flags, which are of datagrams alone. */
+static int qp_get_flags(struct uv_request *req, const struct qp_args *args, u32 *flags)
+{
+	static const struct vnet_create_qp_req none;
+	struct vnet_create_qp_req driver;
+	int err;
+
+	err = uv_get_driver(req, &driver, sizeof(driver));
+	if (err)
+		return err;
+	*flags = driver.flags;
+	driver.flags = 0;
+	if (*flags & ~(u32)VNET_CREATE_QP_RETURN || memcmp(&driver, &none, sizeof(none)) != 0)
+		return -EINVAL;
+	return *flags && args->type != IB_UVERBS_QPT_UD ? -EOPNOTSUPP : 0;
+}
+
 /* What it is made of, and what it needs of the device. */
 static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
 {
+	u32 flags;
 	int err;
 
+	err = qp_get_flags(req, args, &flags);
+	if (err)
+		return err;
 	qp->pd = UV_CAST(struct uv_pd, args->pd);
 	qp->send_cq = UV_CAST(struct uv_cq, args->send_cq);
 	if (has_receives(args)) {
@@ -288,6 +317,7 @@ static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_arg
 		qp->srq = UV_CAST(struct uv_srq, args->srq);
 	}
 	qp_fill_params(req, qp, args);
+	qp->params.returns = flags & VNET_CREATE_QP_RETURN;
 	err = qp_reserve(req->device, qp);
 	if (!err)
 		qp_use_others(qp);
@@ -578,43 +608,15 @@ int uv_ioctl_create_qp(struct uv_request *req)
 
 /* ---------------------------------------------------------------- destroy */
 
-static int qp_destroy(struct uv_request *req, u32 handle, struct ib_uverbs_destroy_qp_resp *resp)
-{
-	struct uv_object *obj;
-	int err;
-
-	err = uv_object_find_dying(req->ctx, UVERBS_OBJECT_QP, handle, &obj);
-	if (!err && UV_CAST(struct uv_qp, obj)->groups)
-		err = -EBUSY;
-	if (!err)
-		err = uv_object_stop(obj);
-	if (err)
-		return err;
-	resp->events_reported = obj->events_reported;
-	uv_object_free(obj);
-	return 0;
-}
-
 int uv_destroy_qp(struct uv_request *req)
 {
-	struct ib_uverbs_destroy_qp_resp resp;
-	struct ib_uverbs_destroy_qp cmd;
-	int err;
-
-	err = uv_get(req, &cmd, sizeof(cmd));
-	if (!err)
-		err = qp_destroy(req, cmd.qp_handle, &resp);
-	return err ? err : uv_respond(req, &resp, sizeof(resp));
+	return uv_destroy_telling(req, UVERBS_OBJECT_QP);
 }
 
 int uv_ioctl_destroy_qp(struct uv_request *req)
 {
-	struct uv_object *obj = uv_attr_object(req, UVERBS_ATTR_DESTROY_QP_HANDLE);
-	struct ib_uverbs_destroy_qp_resp resp;
-	int err;
-
-	err = qp_destroy(req, obj->handle, &resp);
-	return err ? err : uv_attr_put(req, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_QP_HANDLE,
+					UVERBS_ATTR_DESTROY_QP_RESP);
 }
 
 /* --------------------------------------------------------------- doorbell */

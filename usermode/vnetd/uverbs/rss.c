@@ -28,7 +28,7 @@ int uv_rss_get(struct uv_request *req, struct nic_rss *rss)
 	err = uv_get_driver(req, &driver, sizeof(driver));
 	if (err)
 		return err;
-	if (!reserved_is_zero(&driver))
+	if (driver.flags || !reserved_is_zero(&driver))
 		return -EINVAL;
 	if (driver.rx_hash_function != HASH_TOEPLITZ || driver.rx_hash_fields & ~(u64)NIC_RSS_KNOWN)
 		return -EOPNOTSUPP;

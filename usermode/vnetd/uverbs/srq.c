@@ -353,39 +353,13 @@ int uv_query_srq(struct uv_request *req)
 
 /* ---------------------------------------------------------------- destroy */
 
-static int srq_destroy(struct uv_request *req, u32 handle, struct ib_uverbs_destroy_srq_resp *resp)
-{
-	struct uv_object *obj;
-	int err;
-
-	err = uv_object_find_dying(req->ctx, UVERBS_OBJECT_SRQ, handle, &obj);
-	if (!err)
-		err = uv_object_stop(obj);
-	if (err)
-		return err;
-	resp->events_reported = obj->events_reported;
-	uv_object_free(obj);
-	return 0;
-}
-
 int uv_destroy_srq(struct uv_request *req)
 {
-	struct ib_uverbs_destroy_srq_resp resp;
-	struct ib_uverbs_destroy_srq cmd;
-	int err;
-
-	err = uv_get(req, &cmd, sizeof(cmd));
-	if (!err)
-		err = srq_destroy(req, cmd.srq_handle, &resp);
-	return err ? err : uv_respond(req, &resp, sizeof(resp));
+	return uv_destroy_telling(req, UVERBS_OBJECT_SRQ);
 }
 
 int uv_ioctl_destroy_srq(struct uv_request *req)
 {
-	struct uv_object *obj = uv_attr_object(req, UVERBS_ATTR_DESTROY_SRQ_HANDLE);
-	struct ib_uverbs_destroy_srq_resp resp;
-	int err;
-
-	err = srq_destroy(req, obj->handle, &resp);
-	return err ? err : uv_attr_put(req, UVERBS_ATTR_DESTROY_SRQ_RESP, &resp, sizeof(resp));
+	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_SRQ_HANDLE,
+					UVERBS_ATTR_DESTROY_SRQ_RESP);
 }

@@ -107,15 +107,11 @@ int uv_create_table(struct uv_request *req)
 
 int uv_destroy_table(struct uv_request *req)
 {
-	struct ib_uverbs_ex_destroy_rwq_ind_table cmd;
+	u32 handle;
 	int err;
 
-	err = uv_get(req, &cmd, sizeof(cmd));
-	if (err)
-		return err;
-	if (cmd.comp_mask)
-		return -EOPNOTSUPP;
-	return uv_object_destroy(req->ctx, UVERBS_OBJECT_RWQ_IND_TBL, cmd.ind_tbl_handle);
+	err = uv_get_masked_handle(req, -EOPNOTSUPP, &handle);
+	return err ? err : uv_object_destroy(req->ctx, UVERBS_OBJECT_RWQ_IND_TBL, handle);
 }
 
 int uv_ioctl_destroy_table(struct uv_request *req)

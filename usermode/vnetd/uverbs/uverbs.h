@@ -78,6 +78,8 @@ struct uv_class {
 	size_t size;
 	/* Tell the NIC (or the core) of it; the answer has been written. */
 	int (*start)(struct uv_request *req, struct uv_object *obj);
+	/* No command may destroy it now, which the end of its process may; NULL: any may. */
+	bool (*is_held)(const struct uv_object *obj);
 	/* Take it from the NIC; repeated until it does not answer UV_PARK. */
 	int (*stop)(struct uv_object *obj);
 	/* Give back what it reserved, but for its memory. */
@@ -308,7 +310,9 @@ int uv_object_find_dying(struct uctx *ctx, u16 type, u64 handle, struct uv_objec
 /* Take from the NIC: -EBUSY while others use it. Then uv_object_free() it. */
 int uv_object_stop(struct uv_object *obj);
 void uv_object_free(struct uv_object *obj);
-/* Both, for those with nothing to report. */
+/* Both, and how many of its events were read. */
+int uv_object_end(struct uctx *ctx, u16 type, u64 handle, u32 *events_reported);
+/* The same for those with nothing to report. */
 int uv_object_destroy(struct uctx *ctx, u16 type, u64 handle);
 /* Everything that a context holds; UV_PARK: call again. */
 int uv_object_destroy_all(struct uctx *ctx);
@@ -390,6 +394,15 @@ int uv_clear_user(struct uv_request *req, u64 addr, u64 length);
 int uv_finish(struct uv_request *req, int err);
 /* ... and make that the answer of the call. value: what success returns. */
 enum call_outcome uv_answer(struct call *call, int err, s32 value);
+
+/* -- destroy.c */
+
+/* Which one, behind a mask that has to be zero; else the answer is `unknown`. */
+int uv_get_masked_handle(struct uv_request *req, int unknown, u32 *handle);
+/* The whole command: queue pairs and shared receive queues. */
+int uv_destroy_telling(struct uv_request *req, u16 type);
+/* The ioctl: by these attributes. */
+int uv_ioctl_destroy_telling(struct uv_request *req, u16 handle, u16 answer);
 
 /* --------------------------------------------------- one file per subject */
 

@@ -316,45 +316,22 @@ int uv_modify_wq(struct uv_request *req)
 
 /* ---------------------------------------------------------------- destroy */
 
-static int wq_destroy(struct uv_request *req, u32 handle, u32 *events_reported)
-{
-	struct uv_object *obj;
-	int err;
-
-	err = uv_object_find_dying(req->ctx, UVERBS_OBJECT_WQ, handle, &obj);
-	if (!err)
-		err = uv_object_stop(obj);
-	if (err)
-		return err;
-	*events_reported = obj->events_reported;
-	uv_object_free(obj);
-	return 0;
-}
-
 int uv_destroy_wq(struct uv_request *req)
 {
 	struct ib_uverbs_ex_destroy_wq_resp resp = { .comp_mask = 0 };
-	struct ib_uverbs_ex_destroy_wq cmd;
+	u32 handle;
 	int err;
 
-	err = uv_get(req, &cmd, sizeof(cmd));
+	err = uv_get_masked_handle(req, -EOPNOTSUPP, &handle);
 	if (err)
 		return err;
-	if (cmd.comp_mask)
-		return -EOPNOTSUPP;
 	resp.response_length = uv_response_length(req, sizeof(resp));
-	err = wq_destroy(req, cmd.wq_handle, &resp.events_reported);
+	err = uv_object_end(req->ctx, UVERBS_OBJECT_WQ, handle, &resp.events_reported);
 	return err ? err : uv_respond(req, &resp, sizeof(resp));
 }
 
 int uv_ioctl_destroy_wq(struct uv_request *req)
 {
-	struct uv_object *obj = uv_attr_object(req, UVERBS_ATTR_DESTROY_WQ_HANDLE);
-	u32 events_reported;
-	int err;
-
-	err = wq_destroy(req, obj->handle, &events_reported);
-	return err ? err :
-		     uv_attr_put(req, UVERBS_ATTR_DESTROY_WQ_RESP, &events_reported,
-				 sizeof(events_reported));
+	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_WQ_HANDLE,
+					UVERBS_ATTR_DESTROY_WQ_RESP);
 }

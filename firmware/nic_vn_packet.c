@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * One packet of the requester: gathered from its request, which stays in the send
+ * queue, and transmitted; and the data that the answer to one of a read brings.
+ */
+#include "nic_lid.h"
+#include "nic_vn_sending.h"
+
+#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
+#define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
+
+/* Bytes [offset, offset + length) of the request's memory: how many pieces. */
+static u32 nic_slice(const struct nic_request *r, u64 offset, u64 length, struct nic_piece *out)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < r->nlocal && length; i++) {
+		struct nic_piece piece = r->local[i];
+
+		if (offset >= piece.length) {
+			offset -= piece.length;
+			continue;
+		}
+		piece.addr += offset;
+		piece.length -= offset;
+		offset = 0;
+		if (piece.length > length)
+			piece.length = length;
+		length -= piece.length;
+		out[n++] = piece;
+	}
+	return n;
+}
+
+u32 nic_sending_gather(struct nic_sending *s)
+{
+	struct nic_request *r = &s->r;
+	u32 i, status;
+	u8 grh;
+
+	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
+		return nic_gather_word(r);
+	status = nic_gather(r, READS & OP(r->wqe.opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
+	if (status)
+		return status;
+	if (ATOMICS & OP(r->wqe.opcode))
+		return r->length == 8 ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
+	s->op_flags = r->wqe.flags & VNET_WR_SOLICITED ? VNET_OP_SOLICITED : 0;
+	if (s->qp->type != NIC_QPT_UD)
+		return VNET_WC_SUCCESS;
+	if (r->length > NIC_MTU)
+		return VNET_WC_LOC_LEN_ERR;
+	grh = nic_make_grh(s->nic, &r->wqe.ud, r->length, s->grh);
+	if (grh & VNET_WC_GRH_IPV4)
+		s->op_flags |= VNET_OP_GRH_IPV4;
+	if (!grh)
+		s->op_flags |= VNET_OP_NO_GRH;
+	for (i = r->nlocal; i > 0; i--)
+		r->local[i] = r->local[i - 1];
+	r->local[0].addr = (u64)(unsigned long)s->grh;
+	r->local[0].length = VNET_GRH_SIZE;
+	r->local[0].space = NIC_SPACE_POINTER;
+	r->nlocal++;
+	r->length += VNET_GRH_SIZE;
+	return VNET_WC_SUCCESS;
+}
+
+static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
+			const struct nic_tx *tx, u32 channel)
+{
+	const struct vnet_send_wqe *wqe = &s->r.wqe;
+	bool datagram = s->qp->type == NIC_QPT_UD;
+	u32 qkey = wqe->ud.remote_qkey;
+
+	memset(op, 0, sizeof(*op));
+	op->seq = nic_le32(tx->seq);
+	op->timestamp = nic_le32(tx->timestamp);
+	op->channel = (u8)channel;
+	op->opcode = wqe->opcode;
+	op->flags = s->op_flags;
+	op->qp_type = s->qp->kind;
+	op->src_qpn = nic_le32(s->qp->qpn);
+	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
+	op->psn = nic_le32(tx->psn);
+	if (unlikely(s->qp->kind == NIC_QPT_XRC_INI))
+		op->srqn = nic_le32(wqe->srqn);
+	else
+		op->floor = nic_le32(nic_load(&s->ep->una));
+	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
+	if (unlikely(wqe->flags & VNET_WR_IMM64) && (IMMS & OP(wqe->opcode))) {
+		op->flags |= VNET_OP_IMM64;
+		op->imm_high = nic_le32(wqe->rdma.imm_high);
+	}
+	if (!(ATOMICS & OP(wqe->opcode))) {
+		op->offset = nic_le32(tx->offset);
+		op->msg_len = nic_le32((u32)s->r.length);
+		if (!tx->offset)
+			op->flags |= VNET_OP_FIRST;
+		if ((u64)tx->offset + tx->length == s->r.length)
+			op->flags |= VNET_OP_LAST;
+	}
+	if (datagram) {
+		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
+		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
+		op->sl = nic_le32(wqe->ud.sl & 15);
+		return;
+	}
+	if (!((READS | WRITES) & OP(wqe->opcode)))
+		return;
+	if (wqe->opcode == VNET_WR_RDMA_READ)
+		op->read_len = nic_le32(tx->length);
+	op->remote_addr = nic_le64(wqe->rdma.remote_addr + tx->offset);
+	op->rkey = nic_le32(wqe->rdma.rkey);
+	if (!(ATOMICS & OP(wqe->opcode)))
+		return;
+	op->compare_add = nic_le64(wqe->rdma.compare_add);
+	op->swap = nic_le64(wqe->rdma.swap);
+}
+
+bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
+{
+	struct nic *nic = s->nic;
+	struct nic_row *row = s->row;
+	bool carries = !(READS & OP(s->r.wqe.opcode));
+	u32 length = sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op);
+	struct nic_piece src[VNET_MAX_SGE + 1], dst = { .space = NIC_SPACE_POINTER };
+	struct nic_address address = row->address;
+	struct vnet_frame *frame;
+	struct vnet_frame_op *op;
+	u32 room, n;
+
+	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
+	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
+	if (!frame) {
+		nic_unlock(&row->lock);
+		return true;
+	}
+	dst.length = carries ? tx->length : 0;
+	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
+		nic_unlock(&row->lock);
+		return false;
+	}
+	length += (u32)dst.length;
+	/* A datagram goes in one piece, however long. */
+	room = nic_row_payload(row) + VNET_WIRE_SLACK;
+	room = room > length ? room - length : 0;
+	if (nic->hdr->settings.piggyback && row->owed && room >= sizeof(struct vnet_frame_ack))
+		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
+						 room / sizeof(struct vnet_frame_ack));
+	length += frame->nacks * sizeof(struct vnet_frame_ack);
+	frame->payload_len = nic_le16((u16)dst.length);
+	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
+				      frame->nacks * sizeof(struct vnet_frame_ack));
+	nic_op_fill(s, op, tx, nic_tx_channel(row, tx));
+	n = nic_slice(&s->r, tx->offset, dst.length, src);
+	nic_unlock(&row->lock);
+
+	dst.addr = (u64)(unsigned long)(op + 1);
+	if (dst.length && plat_copy(nic, &dst, 1, src, n, dst.length) != NIC_COPY_OK)
+		return false;
+	nic_frame_send(nic, &address, length);
+	return true;
+}
+
+/* ------------------------------------------------------------ data of reads */
+
+/* sq_lock is held. false: it is not what this channel waits for. */
+static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame *f)
+{
+	const struct vnet_frame_ack *ack = &f->ack[0];
+	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
+	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
+	struct nic_tx tx;
+	bool known;
+	u32 n;
+
+	nic_grace_point(s->nic, s->qp);
+	s->ep = nic_endpoint_at(s->nic, s->qp);
+	if (!ring || !s->ep || !nic_lock(s->nic, &s->row->lock))
+		return false;
+	tx = s->row->tx[ack->channel];
+	known = s->row->busy & 1ull << ack->channel && tx.seq == nic_le32(ack->seq) &&
+		tx.qpn == s->qp->qpn;
+	nic_unlock(&s->row->lock);
+	if (!known || tx.opcode != VNET_WR_RDMA_READ || tx.length != f->payload_len)
+		return false;
+	nic_fetch(&s->r, ring, tx.sq_index);
+	src.addr = (u64)(unsigned long)f->payload;
+	src.length = f->payload_len;
+	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
+	    (u64)tx.offset + tx.length <= s->r.length) {
+		n = nic_slice(&s->r, tx.offset, tx.length, dst);
+		if (plat_copy(s->nic, dst, n, &src, 1, tx.length) == NIC_COPY_OK)
+			return true;
+	}
+	if (!nic_lock(s->nic, &s->row->lock))
+		return false;
+	nic_vn_fail(s->ep, tx.psn, VNET_WC_LOC_PROT_ERR);
+	nic_unlock(&s->row->lock);
+	return true;
+}
+
+bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	struct nic_sending s = { .nic = nic, .row = row };
+	struct nic_qp *qp = nic_find_qp(nic, nic_load(&row->tx[f->ack[0].channel].qpn));
+	bool placed;
+
+	if (!qp || !nic_lock(nic, &qp->sq_lock))
+		return false;
+	s.qp = qp;
+	s.r.nic = nic;
+	s.r.qp = qp;
+	placed = nic_read_place(&s, f);
+	nic_qp_unlock(nic, qp);
+	return placed;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Return to sender, on one NIC: a datagram that cannot be delivered ends with a status
+ * that says why, in its turn, and its queue pair goes on; who has not asked for that
+ * learns nothing.
+ */
+#include <string.h>
+
+#include "world.h"
+
+#define FROM 0x1000
+#define TO 0x20000
+/* Longer than who sends datagrams stalls for a receive. */
+#define LONG (5000 * MS)
+
+static struct pair pair_that_returns(void)
+{
+	const struct qp_options options = { .returns = true };
+	struct cq *ca = make_cq(&w.p[0], 64, 0), *cb = make_cq(&w.p[1], 64, 0);
+	struct pair pair = {
+		.a = make_qp_with(&w.p[0], NIC_QPT_UD, ca, ca, &options),
+		.b = make_qp(&w.p[1], NIC_QPT_UD, cb, cb),
+	};
+
+	connect(pair.a, pair.b);
+	return pair;
+}
+
+static struct vnet_send_wqe datagram(u64 wr_id, const struct qp *to)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, wr_id);
+
+	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
+	wqe.ud.sgid_index = 1;
+	wqe.ud.hop_limit = 64;
+	wqe.ud.remote_qpn = to->qpn;
+	wqe.ud.remote_qkey = TEST_QKEY;
+	return wqe;
+}
+
+/* It comes back with this status, and is as it was; the queue pair still sends. */
+static void comes_back(const struct pair *pair, const struct vnet_send_wqe *wqe, u32 length,
+		       u32 status)
+{
+	struct sge from = sge(&w.p[0], FROM, length);
+	u64 returned = w.agent.hdr->counters.returned;
+	struct wc wc;
+
+	fill(&w.p[0], FROM, length, 7);
+	send_one(pair->a, wqe, &from);
+	run_for(LONG);
+	wc = expect(pair->a->scq, wqe->wr_id, status);
+	assert_int_equal(wc.opcode, VNET_WC_SEND);
+	assert_int_equal(wc.qp_num, pair->a->qpn);
+	assert_true(filled(&w.p[0], FROM, length, 7));
+	assert_int_equal(state_of(pair->a), NIC_QPS_RTS);
+	assert_int_equal(w.agent.hdr->counters.returned, returned + 1);
+	expect_none(pair->b->rcq);
+}
+
+static void arrives(const struct pair *pair, u64 wr_id)
+{
+	struct vnet_send_wqe wqe = datagram(wr_id, pair->b);
+	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 140);
+
+	fill(&w.p[0], FROM, 100, (u32)wr_id);
+	post_recv(pair->b, wr_id + 1000, &to, 1);
+	send_one(pair->a, &wqe, &from);
+	expect(pair->a->scq, wr_id, VNET_WC_SUCCESS);
+	expect(pair->b->rcq, wr_id + 1000, VNET_WC_SUCCESS);
+	assert_true(filled(&w.p[1], TO + VNET_GRH_SIZE, 100, (u32)wr_id));
+}
+
+static void nobody_there(void **state)
+{
+	struct pair pair = pair_that_returns(), rc = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+
+	(void)state;
+	wqe.ud.remote_qpn = 0x123456;
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+	wqe = datagram(2, rc.b);
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+	wqe = datagram(3, pair.b);
+	wqe.ud.dgid[15]++;
+	comes_back(&pair, &wqe, 10, VNET_WC_RETRY_EXC_ERR);
+	/* A group has a number that is no queue pair's. */
+	wqe = datagram(4, pair.b);
+	wqe.ud.dgid[0] = 0xff;
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+	arrives(&pair, 5);
+}
+
+static void not_ready(void **state)
+{
+	static const u8 states[] = { NIC_QPS_RESET, NIC_QPS_INIT };
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(to_state(pair.b, states[i], 0), NIC_OK);
+		comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+	}
+	assert_int_equal(to_state(pair.b, NIC_QPS_RTR, 0), NIC_OK);
+	arrives(&pair, 2);
+	assert_int_equal(to_state(pair.b, NIC_QPS_ERR, 0), NIC_OK);
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
+}
+
+static void wrong_key(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge to = sge(&w.p[1], TO, 140);
+
+	(void)state;
+	post_recv(pair.b, 9, &to, 1);
+	wqe.ud.remote_qkey++;
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_ACCESS_ERR);
+}
+
+static void no_receive(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+
+	(void)state;
+	/* One that never had any is not waited for. */
+	comes_back(&pair, &wqe, 10, VNET_WC_RNR_RETRY_EXC_ERR);
+	arrives(&pair, 2);
+	/* This one is, and in vain. */
+	comes_back(&pair, &wqe, 10, VNET_WC_RNR_RETRY_EXC_ERR);
+	arrives(&pair, 3);
+}
+
+static void receive_too_small(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge to = sge(&w.p[1], TO, 139);
+
+	(void)state;
+	post_recv(pair.b, 9, &to, 1);
+	comes_back(&pair, &wqe, 100, VNET_WC_REM_INV_REQ_ERR);
+}
+
+/* A receive that is wrong by itself ends in failure, and the message is not delivered. */
+static void bad_receive(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 140);
+
+	(void)state;
+	to.lkey += 2;
+	post_recv(pair.b, 9, &to, 1);
+	send_one(pair.a, &wqe, &from);
+	expect(pair.a->scq, 1, VNET_WC_REM_OP_ERR);
+	expect(pair.b->rcq, 9, VNET_WC_LOC_PROT_ERR);
+	assert_int_equal(state_of(pair.b), NIC_QPS_ERR);
+	assert_int_equal(state_of(pair.a), NIC_QPS_RTS);
+}
+
+/* Its completion queue overran. */
+static void no_room(void **state)
+{
+	const struct qp_options options = { .returns = true };
+	struct cq *ca = make_cq(&w.p[0], 64, 0), *cb = make_cq(&w.p[1], 1, 0);
+	struct pair pair = {
+		.a = make_qp_with(&w.p[0], NIC_QPT_UD, ca, ca, &options),
+		.b = make_qp(&w.p[1], NIC_QPT_UD, cb, cb),
+	};
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge to = sge(&w.p[1], TO, 140);
+	u32 i;
+
+	(void)state;
+	connect(pair.a, pair.b);
+	for (i = 0; i < 2; i++) {
+		post_recv(pair.b, i, &to, 1);
+		send_one(pair.a, &wqe, NULL);
+		expect(pair.a->scq, 1, i ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS);
+	}
+	assert_int_equal(state_of(pair.a), NIC_QPS_RTS);
+}
+
+/* Of a batch each has its own fate, in the order in which they were posted. */
+static void in_order(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe good, bad;
+	struct sge to = sge(&w.p[1], TO, 140);
+	u64 i;
+
+	(void)state;
+	for (i = 0; i < 6; i++) {
+		post_recv(pair.b, 100 + i, &to, 1);
+		good = datagram(2 * i, pair.b);
+		bad = datagram(2 * i + 1, pair.b);
+		bad.ud.remote_qkey++;
+		/* What fails is told, whether it was asked for or not. */
+		bad.flags = 0;
+		post_send(pair.a, &good, NULL, 0);
+		post_send(pair.a, &bad, NULL, 0);
+	}
+	ring_send(pair.a);
+	for (i = 0; i < 6; i++) {
+		expect_next(pair.a->scq, 2 * i, VNET_WC_SUCCESS);
+		expect_next(pair.a->scq, 2 * i + 1, VNET_WC_REM_ACCESS_ERR);
+		expect_next(pair.b->rcq, 100 + i, VNET_WC_SUCCESS);
+	}
+	expect_none(pair.b->rcq);
+}
+
+/* What is wrong at home ends the queue, as ever. */
+static void own_mistakes(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge from = sge(&w.p[0], FROM, 10);
+
+	(void)state;
+	from.lkey += 2;
+	send_one(pair.a, &wqe, &from);
+	expect(pair.a->scq, 1, VNET_WC_LOC_PROT_ERR);
+	assert_int_equal(state_of(pair.a), NIC_QPS_SQE);
+	assert_int_equal(w.agent.hdr->counters.returned, 0);
+}
+
+static void who_has_not_asked(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_UD);
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+
+	(void)state;
+	wqe.ud.remote_qkey++;
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	assert_int_equal(w.agent.hdr->counters.drop_qkey, 1);
+	assert_int_equal(w.agent.hdr->counters.returned, 0);
+}
+
+static void other_types(void **state)
+{
+	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_RAW_PACKET };
+	const struct qp_options options = { .returns = true };
+	struct cq *cq = make_cq(&w.p[0], 64, 0);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct nic_qp_params params = qp_params(&w.p[0], types[i], cq, cq, &options);
+		struct ring sq = ring_make(16, 10), rq = ring_make(16, 10);
+
+		params.sq_ring = sq.offset;
+		params.rq_ring = rq.offset;
+		assert_int_equal(nic_qp_create(&w.agent, &params), NIC_EINVAL);
+		params.returns = false;
+		assert_int_equal(nic_qp_create(&w.agent, &params), NIC_OK);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nobody_there),      TEST(not_ready),         TEST(wrong_key),
+		TEST(no_receive),        TEST(receive_too_small), TEST(bad_receive),
+		TEST(no_room),           TEST(in_order),          TEST(own_mistakes),
+		TEST(who_has_not_asked), TEST(other_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Two processes that go through the same steps: how they meet, and what they open. */
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "meet.h"
+
+char here[HERE] = "start";
+
+void exchange(int sock, const void *mine, void *theirs, size_t length)
+{
+	CHECK(send(sock, mine, length, MSG_NOSIGNAL) == (ssize_t)length);
+	CHECK(recv(sock, theirs, length, MSG_WAITALL) == (ssize_t)length);
+}
+
+void meet(int sock)
+{
+	char mine = 1, theirs;
+
+	exchange(sock, &mine, &theirs, 1);
+}
+
+int meeting_place(const char *path, bool listens)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), peer;
+
+	CHECK(fd >= 0 && strlen(path) < sizeof(at.sun_path));
+	memcpy(at.sun_path, path, strlen(path));
+	if (!listens) {
+		CHECK(!connect(fd, (struct sockaddr *)&at, sizeof(at)));
+		return fd;
+	}
+	CHECK(!bind(fd, (struct sockaddr *)&at, sizeof(at)) && !listen(fd, 1));
+	peer = accept(fd, NULL, NULL);
+	CHECK(peer >= 0);
+	close(fd);
+	return peer;
+}
+
+struct ibv_context *open_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), **at = list;
+	struct ibv_context *ctx;
+
+	CHECK(list);
+	while (name && *at && strcmp(ibv_get_device_name(*at), name) != 0)
+		at++;
+	CHECK(*at);
+	ctx = ibv_open_device(*at);
+	CHECK(ctx);
+	ibv_free_device_list(list);
+	return ctx;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Return to sender between two processes: datagrams for a queue pair of the other one
+ * that cannot take them, for each reason, between some that it takes; the same by a
+ * queue pair that has not asked for it, which is told nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <infiniband/vnetdv.h>
+
+#include "meet.h"
+
+#define QKEY 0x1234u
+/* The one that names a node by its address. */
+#define GID_INDEX 1
+#define DEPTH 8
+#define GRH 40u
+#define LENGTH 200u
+#define BUFFER 4096u
+
+struct address {
+	uint32_t qpn;
+	union ibv_gid gid;
+};
+
+struct side {
+	struct ibv_context *ctx;
+	struct vnetdv_ops dv;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	uint8_t *buffer;
+	int sock;
+	bool sends;
+	struct ibv_qp *qp;
+	/* It has not asked for anything. */
+	struct ibv_qp *plain;
+	struct ibv_ah *ah, *nobody;
+	struct address peer;
+};
+
+/* ------------------------------------------------------------------- objects */
+
+static struct ibv_qp_init_attr_ex attr_of(const struct side *s, enum ibv_qp_type type)
+{
+	return (struct ibv_qp_init_attr_ex){
+		.qp_type = type,
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = { DEPTH, DEPTH, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = s->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+}
+
+static struct ibv_qp *make_qp(const struct side *s, uint32_t flags)
+{
+	const struct vnetdv_qp_init_attr own = { .create_flags = flags };
+	struct ibv_qp_init_attr_ex attr = attr_of(s, IBV_QPT_UD);
+	struct ibv_qp *qp = s->dv.create_qp(s->ctx, &attr, &own);
+
+	CHECK(qp);
+	return qp;
+}
+
+/* errno of who must not be made. */
+static int refused(const struct side *s, enum ibv_qp_type type,
+		   const struct vnetdv_qp_init_attr *own)
+{
+	struct ibv_qp_init_attr_ex attr = attr_of(s, type);
+
+	errno = 0;
+	CHECK(!s->dv.create_qp(s->ctx, &attr, own));
+	return errno;
+}
+
+static void refusals(const struct side *s)
+{
+	struct vnetdv_qp_init_attr own = { .create_flags = VNETDV_QP_CREATE_RETURN_TO_SENDER };
+
+	CHECK(refused(s, IBV_QPT_RC, &own) == EOPNOTSUPP);
+	CHECK(refused(s, IBV_QPT_UC, &own) == EOPNOTSUPP);
+	own.create_flags |= 1u << 31;
+	CHECK(refused(s, IBV_QPT_UD, &own) == EINVAL);
+	own.create_flags = VNETDV_QP_CREATE_RETURN_TO_SENDER;
+	own.comp_mask = 1;
+	CHECK(refused(s, IBV_QPT_UD, &own) == EINVAL);
+}
+
+static void to_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+
+	CHECK(!ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+}
+
+static void to_rts(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+
+	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
+}
+
+static struct ibv_ah *ah_of(const struct side *s, const union ibv_gid *gid)
+{
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh.dgid = *gid };
+	struct ibv_ah *ah;
+
+	attr.grh.sgid_index = GID_INDEX;
+	attr.grh.hop_limit = 64;
+	ah = ibv_create_ah(s->pd, &attr);
+	CHECK(ah);
+	return ah;
+}
+
+static void set_up(struct side *s, const char *name)
+{
+	union ibv_gid nobody;
+	struct address mine;
+	struct vnetdv_context attr;
+
+	s->ctx = open_named(name);
+	CHECK(!vnetdv_open(s->ctx, &s->dv) && s->dv.create_qp);
+	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
+	CHECK(attr.flags & VNETDV_CONTEXT_RETURN_TO_SENDER);
+	s->pd = ibv_alloc_pd(s->ctx);
+	s->cq = ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
+	s->buffer = aligned_alloc(BUFFER, BUFFER);
+	CHECK(s->pd && s->cq && s->buffer);
+	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(s->mr);
+	s->qp = make_qp(s, s->sends ? VNETDV_QP_CREATE_RETURN_TO_SENDER : 0);
+	s->plain = make_qp(s, 0);
+	to_init(s->qp);
+	to_init(s->plain);
+	mine.qpn = s->qp->qp_num;
+	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
+	exchange(s->sock, &mine, &s->peer, sizeof(mine));
+	s->ah = ah_of(s, &s->peer.gid);
+	/* An address of this network, so that there is a way to it, but nobody has it. */
+	nobody = mine.gid;
+	nobody.raw[15] ^= 0xff;
+	s->nobody = ah_of(s, &nobody);
+	if (!s->sends)
+		return;
+	refusals(s);
+	to_rts(s->qp);
+	to_rts(s->plain);
+}
+
+static void tear_down(struct side *s)
+{
+	CHECK(!ibv_destroy_ah(s->ah) && !ibv_destroy_ah(s->nobody));
+	CHECK(!s->qp || !ibv_destroy_qp(s->qp));
+	CHECK(!ibv_destroy_qp(s->plain) && !ibv_destroy_cq(s->cq) && !ibv_dereg_mr(s->mr));
+	CHECK(!ibv_dealloc_pd(s->pd) && !ibv_close_device(s->ctx));
+	free(s->buffer);
+}
+
+/* ------------------------------------------------------------------- the steps */
+
+/* What the receiver does before the datagram comes. */
+enum scene { NOT_READY, READY, SMALL_RECEIVE, GOOD_RECEIVE, GONE };
+
+struct step {
+	const char *name;
+	enum scene scene;
+	/* The message is for another number, has another key, or goes nowhere. */
+	bool other_qpn, other_key, nowhere;
+	enum ibv_wc_status status;
+};
+
+static const struct step steps[] = {
+	{ "in INIT", NOT_READY, .status = IBV_WC_REM_OP_ERR },
+	{ "no receive", READY, .status = IBV_WC_RNR_RETRY_EXC_ERR },
+	{ "delivered", GOOD_RECEIVE, .status = IBV_WC_SUCCESS },
+	{ "no receive any more", READY, .status = IBV_WC_RNR_RETRY_EXC_ERR },
+	{ "no such queue pair", READY, .other_qpn = true, .status = IBV_WC_REM_OP_ERR },
+	{ "another key", READY, .other_key = true, .status = IBV_WC_REM_ACCESS_ERR },
+	{ "no such node", READY, .nowhere = true, .status = IBV_WC_RETRY_EXC_ERR },
+	{ "delivered again", GOOD_RECEIVE, .status = IBV_WC_SUCCESS },
+	{ "small receive", SMALL_RECEIVE, .status = IBV_WC_REM_INV_REQ_ERR },
+	{ "destroyed", GONE, .status = IBV_WC_REM_OP_ERR },
+};
+
+static void post_send(const struct side *s, struct ibv_qp *ibqp, const struct step *t, uint64_t id)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(ibqp);
+
+	ibv_wr_start(qp);
+	qp->wr_id = id;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qp);
+	ibv_wr_set_ud_addr(qp, t->nowhere ? s->nobody : s->ah,
+			   t->other_qpn ? 0xfffffe : s->peer.qpn, t->other_key ? QKEY + 1 : QKEY);
+	ibv_wr_set_sge(qp, s->mr->lkey, (uintptr_t)s->buffer, LENGTH);
+	CHECK(!ibv_wr_complete(qp));
+}
+
+static void ends_with(const struct side *s, struct ibv_qp *qp, uint64_t id,
+		      enum ibv_wc_status status)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		n = ibv_poll_cq(s->cq, 1, &wc);
+	} while (!n);
+	CHECK(n == 1 && wc.wr_id == id && wc.qp_num == qp->qp_num);
+	if (wc.status != status)
+		fprintf(stderr, "%s\n", ibv_wc_status_str(wc.status));
+	CHECK(wc.status == status);
+	CHECK(!ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_RTS);
+}
+
+static void send_step(struct side *s, const struct step *t, uint64_t id)
+{
+	uint32_t i;
+
+	/* All is as it is to be, there. */
+	meet(s->sock);
+	memset(s->buffer, (int)id + 1, LENGTH);
+	post_send(s, s->qp, t, id);
+	ends_with(s, s->qp, id, t->status);
+	for (i = 0; i < LENGTH; i++)
+		CHECK(s->buffer[i] == (uint8_t)(id + 1));
+	if (t->status != IBV_WC_SUCCESS) {
+		post_send(s, s->plain, t, id);
+		ends_with(s, s->plain, id, IBV_WC_SUCCESS);
+	}
+	meet(s->sock);
+}
+
+static void post_receive(const struct side *s, uint32_t length)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buffer, length, s->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	CHECK(!ibv_post_recv(s->qp, &wr, &bad));
+}
+
+static void make_scene(struct side *s, enum scene scene)
+{
+	if (scene != NOT_READY && s->qp->state == IBV_QPS_INIT)
+		to_rts(s->qp);
+	if (scene == SMALL_RECEIVE)
+		post_receive(s, GRH + LENGTH - 1);
+	if (scene == GOOD_RECEIVE)
+		post_receive(s, GRH + LENGTH);
+	if (scene != GONE)
+		return;
+	CHECK(!ibv_destroy_qp(s->qp));
+	s->qp = NULL;
+}
+
+static void receive_step(struct side *s, const struct step *t, uint64_t id)
+{
+	struct ibv_wc wc;
+	int n;
+
+	make_scene(s, t->scene);
+	meet(s->sock);
+	/* Its sender has been told of it. */
+	meet(s->sock);
+	n = ibv_poll_cq(s->cq, 1, &wc);
+	CHECK(n == (t->status == IBV_WC_SUCCESS));
+	if (!n)
+		return;
+	CHECK(wc.status == IBV_WC_SUCCESS && wc.byte_len == GRH + LENGTH);
+	CHECK(wc.src_qp && s->buffer[GRH] == (uint8_t)(id + 1));
+	CHECK(s->buffer[GRH + LENGTH - 1] == (uint8_t)(id + 1));
+}
+
+int main(int argc, char **argv)
+{
+	struct side s = { 0 };
+	uint64_t i;
+
+	if (argc < 3 || argc > 4 ||
+	    (strcmp(argv[1], "receive") != 0 && strcmp(argv[1], "send") != 0)) {
+		fprintf(stderr, "Usage: %s receive|send SOCKET [DEVICE]\n", argv[0]);
+		return 2;
+	}
+	s.sends = !strcmp(argv[1], "send");
+	s.sock = meeting_place(argv[2], !s.sends);
+	set_up(&s, argv[3]);
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		snprintf(here, HERE, "%s", steps[i].name);
+		if (s.sends)
+			send_step(&s, &steps[i], i);
+		else
+			receive_step(&s, &steps[i], i);
+	}
+	tear_down(&s);
+	puts("ok");
+	return 0;
+}
