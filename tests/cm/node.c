@@ -117,7 +117,8 @@ void node_start(void)
 
 	if (!cm())
 		make_node();
-	node.now += NSEC_PER_SEC;
+	node.now = NSEC_PER_SEC;
+	tp.clock = node.now;
 	cm()->last_local_id = 1000;
 	cm()->last_port = 0;
 	cm()->last_group = 0;
@@ -155,8 +156,8 @@ void node_end(void)
 	for (u32 i = 0; i < NODE_FILES; i++)
 		if (node.file[i].sock)
 			node_close(i);
-	/* Each turn is a step of what still goes on. */
-	for (u32 i = 0; i < 100 && cm()->conns; i++)
+	/* Each turn is a step of what still goes on, or of what is still on its way. */
+	for (u32 i = 0; i < 100 && (cm()->conns || cm()->head); i++)
 		node_run(FOR_EVER);
 	assert_null(cm()->conns);
 	assert_null(cm()->head);
