@@ -11,6 +11,7 @@
 #                                     also a test of these sanitizer builds;
 #                                     without it, of the unsanitized ones only
 #           [SANITIZED_ONLY]          not a test of the unsanitized builds
+#           [FIXED_ADDRESSES]         without address space randomisation
 #           [ENVIRONMENT <VAR=value> ...]
 #           [BARE])                   run directly, not through tests/isolated
 #
@@ -29,7 +30,7 @@ elseif(VNET_SANITIZE MATCHES "thread")
 endif()
 
 function(vnet_test)
-  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;SANITIZED_ONLY;BARE"
+  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
     "NAME;TIMEOUT;PROCESSORS" "COMMAND;SANITIZERS;ENVIRONMENT")
   if(T_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
@@ -61,7 +62,7 @@ function(vnet_test)
   set(command ${T_COMMAND})
   if(NOT T_BARE)
     set(options --timeout "${T_TIMEOUT}")
-    if("thread" IN_LIST VNET_TEST_SANITIZERS)
+    if(T_FIXED_ADDRESSES OR "thread" IN_LIST VNET_TEST_SANITIZERS)
       list(APPEND options --fixed-addresses)
     endif()
     list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/isolated" ${options})

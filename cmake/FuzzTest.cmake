@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# How a libFuzzer target over parts of the project is built and run. It needs
+# clang, and brings its own sanitizers, so the sanitized builds leave it out.
+#
+# fuzz_test(NAME fuzz.<what> PROGRAM <program> RUNS <n>
+#           SOURCES <file or pattern>...   from the project's root
+#           HEADERS <folder>...            whose headers it is built from
+#           INCLUDES <folder>...           where headers are looked for
+#           [CORPUS <folder>]              inputs to begin with; only read
+#           [OPTIONS <option>...]          more of libFuzzer's
+#           [CMOCKA])                      the sources assert by it
+#
+# fuzz.<what> makes the same n runs each time (where addresses can be kept from
+# being random), so that it shows what a change did. What nobody has thought of yet
+# is for fuzz.<what>-long, which is another one each time, and takes ten minutes.
+find_program(VNET_CLANG clang)
+find_path(CMOCKA_INCLUDE cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+
+function(fuzz_files variable)
+  set(found "")
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${pattern}")
+    if(NOT files)
+      message(FATAL_ERROR "fuzz_test: there is no ${pattern}")
+    endif()
+    list(APPEND found ${files})
+  endforeach()
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(fuzz_runs name program corpus)
+  set(start "mkdir -p \"$VNET_TEST_DIR/found\" && exec \"$0\" \"$@\" \"$VNET_TEST_DIR/found\" ${corpus}")
+  vnet_test(NAME ${name} TIMEOUT 300 FIXED_ADDRESSES
+    COMMAND sh -c "${start}" "${program}" -seed=1 -runs=${F_RUNS} -reload=0 ${ARGN})
+  vnet_test(NAME ${name}-long TIMEOUT 900 SOAK
+    COMMAND sh -c "${start}" "${program}" -max_total_time=600 ${ARGN})
+endfunction()
+
+function(fuzz_test)
+  cmake_parse_arguments(PARSE_ARGV 0 F "CMOCKA" "NAME;PROGRAM;RUNS;CORPUS"
+    "SOURCES;HEADERS;INCLUDES;OPTIONS")
+  if(F_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "fuzz_test ${F_NAME}: what is ${F_UNPARSED_ARGUMENTS}?")
+  endif()
+  if(VNET_SANITIZE)
+    return()
+  endif()
+  if(NOT VNET_CLANG OR (F_CMOCKA AND NOT (CMOCKA_LIBRARY AND CMOCKA_INCLUDE)))
+    vnet_test(NAME ${F_NAME}
+      COMMAND sh -c "echo 'SKIP: no clang or no cmocka (Debian: clang, libcmocka-dev)'; exit 77")
+    return()
+  endif()
+
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/${F_PROGRAM}")
+  fuzz_files(sources ${F_SOURCES})
+  list(TRANSFORM F_HEADERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
+  fuzz_files(headers ${patterns})
+  list(TRANSFORM F_INCLUDES PREPEND "-I${PROJECT_SOURCE_DIR}/")
+  set(libraries "")
+  if(F_CMOCKA)
+    set(libraries "${CMOCKA_LIBRARY}")
+  endif()
+  add_custom_command(OUTPUT "${program}"
+    COMMAND "${VNET_CLANG}" -std=gnu11 -O1 -g -Wall -Wextra -Werror
+      -Wno-gnu-variable-sized-type-not-at-end -fno-strict-aliasing
+      -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+      -DNIC_TEST_STEPS "-DVNET_VERSION=\"${PROJECT_VERSION}\""
+      ${F_INCLUDES} ${sources} -o "${program}" ${libraries}
+    DEPENDS ${sources} ${headers}
+    COMMENT "Building the fuzz target ${F_PROGRAM}"
+    VERBATIM)
+  add_custom_target(${F_PROGRAM}_program ALL DEPENDS "${program}")
+
+  set(corpus "")
+  if(F_CORPUS)
+    set(corpus "'${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}'")
+  endif()
+  fuzz_runs(${F_NAME} "${program}" "${corpus}" -timeout=20 -rss_limit_mb=4096
+    -print_final_stats=1 ${F_OPTIONS})
+endfunction()
