@@ -42,4 +42,46 @@ VNET_CMD(vnet_create_qp_reply, ib_uverbs_ex_create_qp_resp, vnet_create_qp_resp)
 #pragma clang diagnostic pop
 #endif
 
+/*
+ * The provider ABI of a later rdma-core wants more of three functions than that of 44, and
+ * nothing that vnet has: each is called here, in both ways.
+ */
+static inline int vnet_cmd_get_context(struct verbs_context *ctx, struct vnet_get_context_cmd *cmd,
+				       struct vnet_get_context_reply *reply)
+{
+	return ibv_cmd_get_context(ctx, &cmd->ibv, sizeof(*cmd),
+#if IBVERBS_PABI_VERSION >= 57
+				   NULL,
+#endif
+				   &reply->ibv, sizeof(*reply));
+}
+
+static inline int vnet_cmd_create_cq(struct ibv_context *context,
+				     const struct ibv_cq_init_attr_ex *attr, struct verbs_cq *cq,
+				     struct vnet_create_cq_cmd *cmd,
+				     struct vnet_create_cq_reply *reply)
+{
+	return ibv_cmd_create_cq_ex(context, attr,
+#if IBVERBS_PABI_VERSION >= 59
+				    NULL,
+#endif
+				    cq, &cmd->ibv, sizeof(*cmd), &reply->ibv, sizeof(*reply),
+				    CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+}
+
+/* Of the request, so many bytes: with the provider's part, or without. */
+static inline int vnet_cmd_create_qp(struct ibv_context *context, struct verbs_qp *qp,
+				     struct ibv_qp_init_attr_ex *attr,
+				     struct vnet_create_qp_cmd *cmd, size_t size,
+				     struct vnet_create_qp_reply *reply)
+{
+#if IBVERBS_PABI_VERSION >= 64
+	return ibv_cmd_create_qp_ex2(context, qp, attr, &cmd->ibv, size, &reply->ibv,
+				     sizeof(*reply), NULL);
+#else
+	return ibv_cmd_create_qp_ex2(context, qp, attr, &cmd->ibv, size, &reply->ibv,
+				     sizeof(*reply));
+#endif
+}
+
 #endif /* VNET_CMD_H */

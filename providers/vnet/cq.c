@@ -120,8 +120,7 @@ static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_i
 	cq = vnet_zalloc(sizeof(*cq));
 	if (!cq)
 		return NULL;
-	ret = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv, sizeof(cmd), &reply.ibv,
-				   sizeof(reply), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	ret = vnet_cmd_create_cq(context, attr, &cq->vcq, &cmd, &reply);
 	if (ret)
 		goto err_free;
 	ret = map_ring(&map, context, &reply.vnet.cq);

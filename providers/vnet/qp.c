@@ -229,9 +229,8 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_qp_init_
 		fill_hash(&cmd.vnet, &attr->rx_hash_conf);
 	cmd.vnet.flags = flags;
 	/* The provider's part of the request is about nothing else. */
-	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv,
-				    spreads(attr) || flags ? sizeof(cmd) : sizeof(cmd.ibv),
-				    &reply.ibv, sizeof(reply));
+	ret = vnet_cmd_create_qp(context, &qp->vqp, attr, &cmd,
+				 spreads(attr) || flags ? sizeof(cmd) : sizeof(cmd.ibv), &reply);
 	if (ret)
 		goto err_free;
 	/* These have neither queue. */

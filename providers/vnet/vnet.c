@@ -163,7 +163,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 	if (!ctx)
 		return NULL;
 
-	ret = ibv_cmd_get_context(&ctx->ibv_ctx, &cmd.ibv, sizeof(cmd), &reply.ibv, sizeof(reply));
+	ret = vnet_cmd_get_context(&ctx->ibv_ctx, &cmd, &reply);
 	if (!ret)
 		ret = accept_agent(ctx, &reply.vnet);
 	if (ret) {

@@ -298,6 +298,7 @@ struct verbs_context_ops {
 /* ----------------------------------------------------- device and context */
 
 /* The ABI's number is part of the name, so that another one does not link. */
+#define IBVERBS_PABI_VERSION 34
 #define verbs_register_driver verbs_register_driver_34
 void verbs_register_driver(const struct verbs_device_ops *ops);
 
