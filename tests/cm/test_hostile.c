@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What other nodes say, and programs do, to harm those who do nothing wrong. */
+#include <arpa/inet.h>
+
 #include "node.h"
 
 #define PORT 7000
@@ -160,6 +162,198 @@ static void asks_too_early(void **state)
 	expect_said(CM_REJ);
 }
 
+static void hear_sidr_req(u64 space, u32 id)
+{
+	struct mad mad;
+
+	node_sidr_req(&mad, PORT, id);
+	mad_put64(&mad, SIDR_REQ_SERVICE_ID, space << 16 | PORT);
+	node_hear(&mad);
+}
+
+static void expect_silence(void)
+{
+	struct mad mad;
+
+	assert_false(node_said(&mad));
+}
+
+static void expect_no_event(u32 which)
+{
+	struct rdma_ucm_event_resp event;
+
+	assert_int_equal(node_event(which, &event), -EAGAIN);
+}
+
+static void expect_unsupported(u32 id)
+{
+	struct mad mad = expect_said(CM_SIDR_REP);
+
+	assert_int_equal(mad_get32(&mad, SIDR_REP_ID), id);
+	assert_int_equal(mad.byte[SIDR_REP_STATUS], CM_SIDR_UNSUPPORTED);
+}
+
+/* Whoever asks which queue pair serves a port waits just so, */
+static void asks_for_service_early(void **state)
+{
+	int id = node_bind(0, RDMA_PS_UDP, PORT);
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_sidr_req(RDMA_PS_UDP, 77);
+	expect_silence();
+	expect_no_event(0);
+	assert_int_equal(listens(id), 0);
+	node_check();
+	expect_event(0, CM_EVENT_CONNECT_REQUEST);
+	expect_no_event(0);
+	expect_silence();
+}
+
+/* ... once, */
+static void asks_for_service_too_early(void **state)
+{
+	int id = node_bind(0, RDMA_PS_UDP, PORT);
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_sidr_req(RDMA_PS_UDP, 77);
+	hear_sidr_req(RDMA_PS_UDP, 77);
+	expect_unsupported(77);
+	assert_int_equal(listens(id), 0);
+	expect_no_event(0);
+	assert_int_equal(node_destroy(0, (u32)id), 0);
+	expect_silence();
+
+	id = node_bind(0, RDMA_PS_UDP, PORT);
+	hear_sidr_req(RDMA_PS_UDP, 78);
+	assert_int_equal(node_destroy(0, (u32)id), 0);
+	expect_unsupported(78);
+	expect_silence();
+}
+
+/* ... and not for who will never serve it. */
+static void asks_wrong_service_early(void **state)
+{
+	(void)state;
+	assert_true(node_bind(0, RDMA_PS_TCP, PORT) >= 0);
+	hear_sidr_req(RDMA_PS_TCP, 77);
+	expect_unsupported(77);
+	node_close(0);
+	expect_silence();
+}
+
+/* Each peer waits for itself, so many of them. */
+static void many_ask_early(void **state)
+{
+	int id = node_bind(0, RDMA_PS_TCP, PORT);
+	struct mad mad;
+	u32 n;
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_req(77, 5);
+	hear_req(78, 6);
+	expect_silence();
+	assert_int_equal(listens(id), 0);
+	/* In order; there is room for one, so the other has to ask again. */
+	assert_int_equal(expect_event(0, CM_EVENT_CONNECT_REQUEST).param.conn.qp_num, 5);
+	expect_no_event(0);
+	hear_req(78, 6);
+	assert_int_equal(expect_event(0, CM_EVENT_CONNECT_REQUEST).param.conn.qp_num, 6);
+	node_close(0);
+	while (node_said(&mad))
+		;
+
+	node_open(0);
+	assert_true(node_bind(0, RDMA_PS_TCP, PORT) >= 0);
+	for (n = 0; n < 100 && !node_said(&mad); n++)
+		hear_req(100 + n, 100 + n);
+	assert_int_equal(n, 17);
+	assert_int_equal(mad_get32(&mad, CM_REMOTE_ID), 116);
+	node_close(0);
+	for (n = 0; n < 16; n++) {
+		mad = expect_said(CM_REJ);
+		assert_int_equal(mad_get32(&mad, CM_REMOTE_ID), 100 + n);
+	}
+	expect_silence();
+}
+
+/* Who asks others does not listen any more, and its peers hear that once. */
+static void asks_early_who_connects(void **state)
+{
+	int id = node_bind(0, RDMA_PS_TCP, PORT);
+	struct rdma_ucm_bind_ip bind = { .id = (u32)id };
+	struct rdma_ucm_resolve_ip resolve = { .id = (u32)id };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_req(77, 5);
+	memcpy(&bind.addr, &in, sizeof(in));
+	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_BIND_IP, &bind, sizeof(bind), 0),
+			 -EINVAL);
+	expect_silence();
+	memcpy(&in.sin_addr, node_peer + 12, 4);
+	memcpy(&resolve.dst_addr, &in, sizeof(in));
+	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_RESOLVE_IP, &resolve, sizeof(resolve), 0),
+			 0);
+	expect_said(CM_REJ);
+	hear_req(77, 5);
+	expect_said(CM_REJ);
+	assert_int_equal(node_destroy(0, (u32)id), 0);
+	expect_silence();
+}
+
+/* The id is another file's when it listens. */
+static void asks_early_who_migrates(void **state)
+{
+	int id = node_bind(0, RDMA_PS_TCP, PORT);
+	struct rdma_ucm_migrate_id migrate = { .response = (uintptr_t)node_memory, .id = (u32)id };
+	struct rdma_ucm_listen listen = { .id = (u32)id, .backlog = 1 };
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_req(77, 5);
+	/* The file of which it was is the next one. */
+	assert_int_equal(node_command(2, RDMA_USER_CM_CMD_MIGRATE_ID, &migrate, sizeof(migrate),
+				      sizeof(struct rdma_ucm_migrate_resp)),
+			 0);
+	node_close(0);
+	expect_silence();
+	assert_int_equal(node_command(2, RDMA_USER_CM_CMD_LISTEN, &listen, sizeof(listen), 0), 0);
+	node_check();
+	expect_event(2, CM_EVENT_CONNECT_REQUEST);
+	node_close(2);
+	expect_said(CM_REJ);
+	expect_silence();
+}
+
+/* The peer gives up: it asked for nothing. Nobody else can say that for it. */
+static void asks_early_and_gives_up(void **state)
+{
+	int id = node_bind(0, RDMA_PS_TCP, PORT);
+	struct mad mad;
+
+	(void)state;
+	assert_true(id >= 0);
+	hear_req(77, 5);
+	hear_req(78, 6);
+	node_about(&mad, CM_REJ, 77, 0);
+	mad_put16(&mad, REJ_REASON, CM_REJ_TIMEOUT);
+	node_hear(&mad);
+	node_about(&mad, CM_REJ, 78, 0);
+	mad_put16(&mad, REJ_REASON, CM_REJ_TIMEOUT);
+	node_arrive(&(struct node_datagram){ .sgid = node_stranger,
+					     .dgid = node_own,
+					     .from = 1,
+					     .length = MAD_SIZE,
+					     .bytes = &mad });
+	assert_int_equal(listens(id), 0);
+	assert_int_equal(expect_event(0, CM_EVENT_CONNECT_REQUEST).param.conn.qp_num, 6);
+	expect_no_event(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -171,6 +365,13 @@ int main(void)
 		TEST(rejects_without_a_name),
 		TEST(asks_early),
 		TEST(asks_too_early),
+		TEST(asks_for_service_early),
+		TEST(asks_for_service_too_early),
+		TEST(asks_wrong_service_early),
+		TEST(many_ask_early),
+		TEST(asks_early_who_connects),
+		TEST(asks_early_who_migrates),
+		TEST(asks_early_and_gives_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

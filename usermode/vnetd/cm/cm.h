@@ -134,7 +134,7 @@ struct cm_id {
 	u32 events_reported;
 	/* A request, which its program has not read of; NULL: it knows the id. */
 	struct cm_event *unread;
-	/* A request that came before it listened; see early.c. */
+	/* Requests that came before it listened, the oldest first; see early.c. */
 	struct cm_arrival *early;
 };
 
@@ -398,6 +398,8 @@ int cm_sidr_connect(struct cm_id *id, const struct rdma_ucm_conn_param *param);
 int cm_sidr_accept(struct cm_id *id, const struct rdma_ucm_conn_param *param);
 void cm_sidr_reply(struct cm_conn *conn, enum cm_sidr_status status, const void *data, u32 length);
 void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival);
+/* Answers a question that nobody will hear of. */
+void cm_refuse_sidr(struct cm *cm, const struct cm_arrival *arrival, enum cm_sidr_status status);
 void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival);
 
 /* ---------------------------------------------------------------- request.c */
@@ -417,9 +419,16 @@ void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason);
 
 /* ------------------------------------------------------------------ early.c */
 
-/* Of who is bound to what is asked for, and does not listen yet. false: nobody keeps it. */
-bool cm_early_keep(struct cm *cm, const struct cm_arrival *arrival, u64 service_id,
-		   const union cm_address *dst);
+/*
+ * Who listens to what is asked for; or, if the request has not waited yet, who is bound to
+ * it. Whichever: no request like it waits any more.
+ */
+struct cm_id *cm_early_owner(struct cm *cm, const struct cm_arrival *arrival, u64 service_id,
+			     const union cm_address *dst);
+/* false: the owner listens, or keeps no more. */
+bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival);
+/* The request of the peer that says something new of it; false: none waited. */
+bool cm_early_forget(struct cm *cm, const struct cm_arrival *arrival, enum cm_attribute attribute);
 /* It listens now. */
 void cm_early_hear(struct cm_id *id);
 /* It never will. */

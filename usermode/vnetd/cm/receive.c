@@ -135,13 +135,18 @@ static void tell_rejected(struct cm_id *id, const struct mad *mad)
 	cm_event(id, NULL, NULL, &resp);
 }
 
-static void on_rej(struct cm *cm, const struct mad *mad)
+static void on_rej(struct cm *cm, const struct cm_arrival *arrival)
 {
+	const struct mad *mad = &arrival->mad;
 	struct cm_conn *conn = find_rejected(cm, mad);
 	struct cm_id *id;
 
-	if (!conn)
+	if (!conn) {
+		/* The peer will not wait for who listens later. */
+		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT)
+			cm_early_forget(cm, arrival, CM_REQ);
 		return;
+	}
 	id = conn->id;
 	cm_conn_answered(conn);
 	if (conn->state == CM_ESTABLISHED || conn->state == CM_DREQ_SENT ||
@@ -228,7 +233,7 @@ void cm_receive(struct cm *cm, const struct cm_arrival *arrival)
 		on_mra(cm, mad);
 		break;
 	case CM_REJ:
-		on_rej(cm, mad);
+		on_rej(cm, arrival);
 		break;
 	case CM_REP:
 		on_rep(cm, mad);

@@ -223,8 +223,9 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	const struct mad *mad = &arrival->mad;
 	u64 service_id = mad_get64(mad, REQ_SERVICE_ID);
 	union cm_address src, dst;
-	struct cm_id *listener, *id;
+	struct cm_id *owner, *id;
 	struct cm_conn *conn;
+	bool fit;
 
 	if (is_repeated(cm, mad))
 		return;
@@ -236,10 +237,11 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		cm_refuse_req(cm, arrival, CM_REJ_CONSUMER_DEFINED);
 		return;
 	}
-	listener = cm_port_owner(cm, CM_ID_LISTEN, service_id, &dst, arrival->device);
-	if (!listener && cm_early_keep(cm, arrival, service_id, &dst))
+	owner = cm_early_owner(cm, arrival, service_id, &dst);
+	fit = owner && fits(owner, mad);
+	if (fit && cm_early_keep(owner, arrival))
 		return;
-	if (!listener || !fits(listener, mad)) {
+	if (!fit || owner->state != CM_ID_LISTEN) {
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
@@ -248,7 +250,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	/* No room: the peer asks again. */
-	id = cm_request_id(listener, arrival, &src, &dst);
+	id = cm_request_id(owner, arrival, &src, &dst);
 	if (!id)
 		return;
 	conn = cm_conn_new(cm, id, &id->path);
@@ -261,5 +263,5 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->rq_psn = id->psn;
 	id->path = conn->path;
 	conn->state = CM_REQ_RECEIVED;
-	tell_request(listener, id, mad);
+	tell_request(owner, id, mad);
 }

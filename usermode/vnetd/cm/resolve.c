@@ -180,8 +180,11 @@ static int resolve(struct cm_id *id, const union cm_address *src, const union cm
 	}
 	if (!err && cm_address_is_multicast(&id->dst))
 		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
-	if (!err)
+	if (!err) {
 		id->state = CM_ID_ADDR_RESOLVED;
+		/* It asks others from now on. */
+		cm_early_refuse(id);
+	}
 	cm_plain_event(id, err ? CM_EVENT_ADDR_ERROR : CM_EVENT_ADDR_RESOLVED, err);
 	return 0;
 }

@@ -122,7 +122,7 @@ int cm_sidr_accept(struct cm_id *id, const struct rdma_ucm_conn_param *param)
 	return err;
 }
 
-static void refuse(struct cm *cm, const struct cm_arrival *arrival, enum cm_sidr_status status)
+void cm_refuse_sidr(struct cm *cm, const struct cm_arrival *arrival, enum cm_sidr_status status)
 {
 	const struct mad *from = &arrival->mad;
 	struct cm_path path;
@@ -172,22 +172,26 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 {
 	const struct mad *mad = &arrival->mad;
 	u64 service_id = mad_get64(mad, SIDR_REQ_SERVICE_ID);
-	struct cm_id *listener, *id;
+	struct cm_id *owner, *id;
 	union cm_address src, dst;
 	struct cm_conn *conn;
+	bool fits;
 
 	if (is_repeated(cm, arrival))
 		return;
 	if (!cm_get_ip_header(mad, SIDR_REQ_PRIVATE, service_id, &src, &dst)) {
-		refuse(cm, arrival, CM_SIDR_REJECT);
+		cm_refuse_sidr(cm, arrival, CM_SIDR_REJECT);
 		return;
 	}
-	listener = cm_port_owner(cm, CM_ID_LISTEN, service_id, &dst, arrival->device);
-	if (!listener || listener->qp_type != IBV_QPT_UD) {
-		refuse(cm, arrival, CM_SIDR_UNSUPPORTED);
+	owner = cm_early_owner(cm, arrival, service_id, &dst);
+	fits = owner && owner->qp_type == IBV_QPT_UD;
+	if (fits && cm_early_keep(owner, arrival))
+		return;
+	if (!fits || owner->state != CM_ID_LISTEN) {
+		cm_refuse_sidr(cm, arrival, CM_SIDR_UNSUPPORTED);
 		return;
 	}
-	id = cm_request_id(listener, arrival, &src, &dst);
+	id = cm_request_id(owner, arrival, &src, &dst);
 	if (!id)
 		return;
 	conn = cm_conn_new(cm, id, &id->path);
@@ -199,5 +203,5 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->tid = mad_get64(mad, MAD_TID);
 	conn->service_id = service_id;
 	conn->state = CM_SIDR_REQ_RECEIVED;
-	tell_request(listener, id, mad);
+	tell_request(owner, id, mad);
 }
