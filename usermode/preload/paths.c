@@ -104,15 +104,35 @@ static void renew_counters(const char *path)
 		control_drop_fds(&reply);
 }
 
+/*
+ * The tree is there, and true, while the daemon is: one that ended leaves it. A child
+ * that shares its parent's memory has no session, but the parent has.
+ */
+static bool tree_is_true(void)
+{
+	return session_get(NULL) || session_borrowed();
+}
+
+/* Without a daemon there are no devices, as on a machine that never had any. */
+static const char *lead_nowhere(const char *path, char *buffer)
+{
+	const struct settings *s = settings();
+	int n;
+
+	if (s->host_devices)
+		return path;
+	n = snprintf(buffer, PATH_MAX, "%s/none/%s", s->node_dir, skip_slashes(path));
+	return n < PATH_MAX ? buffer : path;
+}
+
 const char *paths_lead(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
 	enum owner owner = path_owner(path);
 	int n;
 
-	/* The tree is there, and true, while the daemon is. */
-	if (owner == OURS)
-		(void)session_get(NULL);
+	if (owner == OURS && !tree_is_true())
+		return lead_nowhere(path, buffer);
 	renew_counters(path);
 	if (s->host_devices && merged_lead(skip_slashes(path), buffer))
 		return buffer;
