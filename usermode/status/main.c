@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* vnet-status: what the daemon knows, for people or programs; and its end. */
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ struct options {
 
 static void __attribute__((noreturn)) mistake(const char *what, const char *value)
 {
-	fprintf(stderr, "vnet-status: %s: '%s'; see vnet-status --help\n", what, value);
+	fprintf(stderr, "vnet-status: %s '%s'; see vnet-status --help\n", what, value);
 	exit(2);
 }
 
@@ -55,7 +56,7 @@ static double seconds(const char *text)
 	double value = strtod(text, &end);
 
 	if (!isdigit((unsigned char)*text) || *end || value < 0.01 || value > 1e6)
-		mistake("--interval", text);
+		mistake("--interval wants seconds, 0.01 to 1000000, not", text);
 	return value;
 }
 
@@ -116,7 +117,7 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 		}
 	}
 	if (optind < argc)
-		mistake("not an option", argv[optind]);
+		mistake("there is no option", argv[optind]);
 }
 
 static double clock_seconds(void)
@@ -230,6 +231,16 @@ static int watch(struct options *options, struct ask *ask)
 	return 1;
 }
 
+/* What was not written whole is no answer: the disk is full, or nobody reads. */
+static bool written(struct ask *ask)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	snprintf(ask->problem, sizeof(ask->problem), "cannot write the answer: %s",
+		 strerror(errno));
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .interval = 1, .table.rows = DEFAULT_ROWS };
@@ -248,6 +259,7 @@ int main(int argc, char **argv)
 		good = look(&options, &ask, &last, stdout);
 		json_free(last);
 	}
+	good = good && written(&ask);
 	if (!good)
 		fprintf(stderr, "vnet: %s\n", ask.problem);
 	return good ? 0 : 1;
