@@ -62,7 +62,7 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 /*
  * "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
  * rate=1gbit,down,up,seed=7,direction=out" onto what is set already; "off": none.
- * NULL, or the part that is wrong.
+ * NULL, or what is wrong (a text that lasts until the next call).
  */
 const char *link_faults_parse(struct link_faults *faults, const char *text);
 /* Those that the options name. */

@@ -136,10 +136,41 @@ static bool set_value(struct link_faults *f, const char *name, const char *value
 	return false;
 }
 
+/* What is wrong with it, for people: `value` may be NULL. */
+static const char *mistake(const char *name, const char *value)
+{
+	static const struct {
+		const char *name, *wants;
+	} all[] = {
+		{ "loss", "a share, as 1% or 0.01" },
+		{ "duplicate", "a share, as 1% or 0.01" },
+		{ "reorder", "a share, as 1% or 0.01" },
+		{ "corrupt", "a share, as 1% or 0.01" },
+		{ "delay", "a time, as 50us or 3ms, to 10s" },
+		{ "jitter", "a time, as 50us or 3ms, to 10s" },
+		{ "reorder-by", "a time, as 50us or 3ms, to 10s" },
+		{ "rate", "a rate, as 100mbit or 5MB" },
+		{ "seed", "a number" },
+		{ "direction", "in, out or both" },
+	};
+	static char text[192];
+
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++) {
+		if (strcmp(name, all[i].name) != 0)
+			continue;
+		snprintf(text, sizeof(text), "%s wants %s, not '%s'", name, all[i].wants,
+			 value ? value : "");
+		return text;
+	}
+	snprintf(text, sizeof(text), "there is no fault '%s%s%s'", name, value ? "=" : "",
+		 value ? value : "");
+	return text;
+}
+
 const char *link_faults_parse(struct link_faults *faults, const char *text)
 {
 	struct link_faults f = *faults;
-	static char item[64];
+	char item[64];
 
 	if (!f.directions)
 		f.directions = LINK_OUT;
@@ -152,11 +183,8 @@ const char *link_faults_parse(struct link_faults *faults, const char *text)
 		if (value)
 			*value++ = '\0';
 		if (length >= sizeof(item) ||
-		    !(value ? set_value(&f, item, value) : set_word(&f, item))) {
-			if (value)
-				value[-1] = '=';
-			return item;
-		}
+		    !(value ? set_value(&f, item, value) : set_word(&f, item)))
+			return mistake(item, value);
 		text += length + (text[length] == ',');
 	}
 	*faults = f;
@@ -180,5 +208,5 @@ int link_faults_init(struct daemon *daemon)
 	const char *text = daemon->options.faults;
 	const char *wrong = text ? link_faults_parse(&daemon->faults, text) : NULL;
 
-	return wrong ? failed(daemon, EINVAL, "--fault: what is '%s'?", wrong) : 0;
+	return wrong ? failed(daemon, EINVAL, "--fault: %s", wrong) : 0;
 }
