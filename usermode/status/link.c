@@ -63,8 +63,10 @@ void link_print(FILE *out, const struct json *device)
 	const struct json *counters = json_get(link, "counters");
 	const struct json *counter = json_first(link, "counters");
 
-	if (!link || link->type != JSON_OBJECT)
+	if (!link || link->type != JSON_OBJECT) {
+		fprintf(out, "  no link to other nodes: %s\n", json_text(device, "link_problem"));
 		return;
+	}
 	fprintf(out,
 		"  link %s port %llu, %llu keys: %llu frames (%llu bytes) sent, "
 		"%llu frames (%llu bytes) received\n",

@@ -215,6 +215,8 @@ struct nic_device {
 	int link_memory_fd;
 	struct link_memory *link_memory;
 	char link_ndev[IF_NAMESIZE];
+	/* Why it has none. */
+	const char *link_problem;
 	/* Clients poll: look again at this time; NEVER: we wake up for frames. */
 	u64 link_at;
 };

@@ -279,6 +279,16 @@ static void fit_settings(const struct nic_device *device, struct nic_settings *s
 
 /* ------------------------------------------------------------ begin and end */
 
+/* A text that lasts. */
+static const char *why_no_link(int error)
+{
+	const char *text = strerrordesc_np(-error);
+
+	if (error == -ENOENT)
+		return "--listen names no address for it";
+	return text ? text : "unknown error";
+}
+
 int link_open(struct nic_device *device)
 {
 	struct daemon *daemon = device->device.daemon;
@@ -301,8 +311,9 @@ int link_open(struct nic_device *device)
 	if (listen && device->link.fd < 0 && device->link.fd != -ENOENT)
 		return device->link.fd;
 	if (device->link.fd < 0) {
+		device->link_problem = why_no_link(device->link.fd);
 		log_line("%s has no link to other nodes: %s", device->device.name,
-			 strerror(-device->link.fd));
+			 device->link_problem);
 		device->link.fd = -1;
 		device->link_memory->magic = LINK_MAGIC;
 		return 0;

@@ -103,7 +103,8 @@ void link_status(const struct nic_device *device, FILE *out)
 
 	fputs("\"link\": ", out);
 	if (device->link.fd < 0) {
-		fputs("null", out);
+		fputs("null, \"link_problem\": ", out);
+		json_string(out, device->link_problem);
 		return;
 	}
 	putc('{', out);
