@@ -169,6 +169,7 @@ cmd_demo() {
 	*) die_usage "demo has no option '$1'; see: vnet demo --help" ;;
 	esac
 
+	[[ -e $VNET_SRC/bench/lib.sh ]] || die "$EXIT_VNET" "the demo is in vnet's source tree only"
 	# shellcheck source=bench/lib.sh
 	. "$VNET_SRC/bench/lib.sh"
 	need_packages install build demo

@@ -63,6 +63,7 @@ parse_run_option() {	# ARGS...
 	--device)
 		[[ ${2-} =~ ^[A-Za-z0-9_.-]{1,63}(,[A-Za-z0-9_.-]{1,63})*$ ]] ||
 			die_usage "--device wants names: letters, digits, - _ and ., with commas between"
+		[[ -z $(tr , '\n' <<<"$2" | sort | uniq -d) ]] || die_usage "--device wants different names"
 		export VNET_DEVICES=$2
 		run_taken=2
 		;;
