@@ -19,6 +19,8 @@ help_run_options() {
   --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
   --settings LIST          of the transport between nodes: frames=7,ack-unit=3,...
   --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
+                           (a node that runs keeps its address, port, keys, settings and
+                           faults: vnet key, settings and fault change them)
   --with-host-devices      show the machine's own RDMA devices, too
 EOF
 }
