@@ -79,7 +79,8 @@ static int check_attr(const struct vnet_context *ctx, const struct ibv_cq_init_a
 	    !check_comp_mask(attr->flags, known_flags))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
-	    (!attr->parent_domain || !to_vpd(attr->parent_domain)->contained))
+	    (!attr->parent_domain || attr->parent_domain->context != &ctx->ibv_ctx.context ||
+	     !to_vpd(attr->parent_domain)->contained))
 		return EINVAL;
 	return 0;
 }

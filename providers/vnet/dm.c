@@ -150,6 +150,11 @@ struct ibv_mr *vnet_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t d
 	struct verbs_mr *vmr;
 	int ret;
 
+	/* Handles count anew in each context: it would name other memory here. */
+	if (ibdm->context != pd->context) {
+		errno = EINVAL;
+		return NULL;
+	}
 	vmr = calloc(1, sizeof(*vmr));
 	if (!vmr)
 		return NULL;
