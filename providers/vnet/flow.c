@@ -173,10 +173,10 @@ int vnet_attach_counters_point_flow(struct ibv_counters *ibcounters,
 	return ret;
 }
 
-int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32_t nvalues,
+/* 0 or an errno value; the mutex is held. */
+static int read_points(struct vnet_counters *counters, uint64_t *values, uint32_t nvalues,
 		       uint32_t flags)
 {
-	struct vnet_counters *counters = to_vcounters(ibcounters);
 	uint64_t counted[VNET_COUNTERS] = {};
 	uint32_t i;
 	int ret;
@@ -190,4 +190,16 @@ int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32
 	for (i = 0; i < counters->points; i++)
 		values[counters->point[i].index] = counted[counters->point[i].counts];
 	return 0;
+}
+
+int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32_t nvalues,
+		       uint32_t flags)
+{
+	struct vnet_counters *counters = to_vcounters(ibcounters);
+	int ret;
+
+	pthread_mutex_lock(&counters->mutex);
+	ret = read_points(counters, values, nvalues, flags);
+	pthread_mutex_unlock(&counters->mutex);
+	return ret;
 }
