@@ -217,6 +217,8 @@ struct nic_device {
 	char link_ndev[IF_NAMESIZE];
 	/* Why it has none. */
 	const char *link_problem;
+	/* Of its transport, as the NIC has them in each of its lives. */
+	struct nic_settings settings;
 	/* Clients poll: look again at this time; NEVER: we wake up for frames. */
 	u64 link_at;
 };

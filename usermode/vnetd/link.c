@@ -331,28 +331,32 @@ void link_configure(const struct nic_device *device, struct nic_config *config)
 		return;
 	config->max_row = rows.max_row;
 	config->max_frame = rows.max_frame;
-	/* What else is said there, and whether it is right, is for begin_life(). */
+	/* What else is said there, and whether it is right, is for choose_settings(). */
 	if (settings)
 		(void)link_settings_parse(&ignored, &config->max_frame, settings);
 }
 
-static int begin_life(struct nic_device *device)
+static int choose_settings(struct nic_device *device)
 {
 	struct daemon *daemon = device->device.daemon;
-	struct nic_settings *settings = &device->device.nic.hdr->settings;
-	const char *wrong = NULL;
-	struct timespec ts;
+	const char *text = daemon->options.settings, *wrong = NULL;
 	u32 frames;
+
+	device->settings = device->device.nic.hdr->settings;
+	fit_settings(device, &device->settings);
+	if (text)
+		wrong = link_settings_parse(&device->settings, &frames, text);
+	return wrong ? failed(daemon, EINVAL, "--settings: %s", wrong) : 0;
+}
+
+static void begin_life(struct nic_device *device)
+{
+	struct timespec ts;
 
 	/* Later than any life before, on this machine, whatever happened to it. */
 	clock_gettime(CLOCK_REALTIME, &ts);
-	fit_settings(device, settings);
-	if (daemon->options.settings)
-		wrong = link_settings_parse(settings, &frames, daemon->options.settings);
-	if (wrong)
-		return failed(daemon, EINVAL, "--settings: %s", wrong);
+	device->device.nic.hdr->settings = device->settings;
 	nic_link_renew(&device->device.nic, (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec);
-	return 0;
 }
 
 static void link_ready(struct source *source, u32 events);
@@ -365,9 +369,10 @@ int link_start(struct nic_device *device)
 
 	if (error || device->link.fd < 0)
 		return error;
-	error = begin_life(device);
+	error = choose_settings(device);
 	if (error)
 		return error;
+	begin_life(device);
 	link_tell(device);
 	device->link.ready = link_ready;
 	nic_store(&device->link_memory->agent_listens, 1);

@@ -141,9 +141,12 @@ static const char *set_settings(struct daemon *daemon, const char *text)
 {
 	const char *wrong = NULL;
 
-	for (u32 i = 0; i < daemon->ndevices && !wrong; i++)
-		wrong = link_settings_parse(&daemon->device[i]->device.nic.hdr->settings, NULL,
-					    text);
+	for (u32 i = 0; i < daemon->ndevices && !wrong; i++) {
+		struct nic_settings *now = &daemon->device[i]->device.nic.hdr->settings;
+
+		wrong = link_settings_parse(now, NULL, text);
+		daemon->device[i]->settings = *now;
+	}
 	return wrong;
 }
 
