@@ -7,8 +7,8 @@ help_settings() {
 	cat <<EOF
 ${BOLD}vnet settings${PLAIN} [--node NAME] [NAME=VALUE[,NAME=VALUE...]]
 
-Changes settings of the transport between nodes, on a running node, under traffic;
-without any, shows its links and what is set (--json: all of it).
+Changes settings of the transport between nodes, on a running node, under traffic, and
+shows its links then, and what is set (--json: all that is known of them).
 
   payload, window            bytes in a frame, and that the node takes at once
   ack-unit, ack-delay        acknowledgements are collected: so many, so long (us)
@@ -45,5 +45,5 @@ cmd_settings() {
 		shift
 	done
 	need_tree device
-	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:+settings }${text:-show}"
+	exec "$TREE/bin/vnet-status" "${args[@]}" --settings --link "${text:+settings }${text:-show}"
 }

@@ -78,3 +78,24 @@ void link_print(FILE *out, const struct json *device)
 			fprintf(out, "  link %s: %llu\n", counter->name, counter->number);
 	print_faults(out, link);
 }
+
+/* As "vnet settings" takes them; of the weights those that are not 1. */
+void link_print_settings(FILE *out, const struct json *device)
+{
+	const struct json *link = json_get(device, "link");
+	const struct json *setting = json_first(link, "settings");
+	const struct json *weight = json_first(json_get(link, "settings"), "weights");
+	const char *before = "  link settings: ";
+
+	for (; setting; setting = setting->next) {
+		if (setting->type != JSON_NUMBER)
+			continue;
+		fprintf(out, "%s%s=%llu", before, setting->name, setting->number);
+		before = ",";
+	}
+	for (int level = 0; weight; weight = weight->next, level++)
+		if (weight->number != 1)
+			fprintf(out, "%sweight%d=%llu", before, level, weight->number);
+	if (*before == ',')
+		fputc('\n', out);
+}

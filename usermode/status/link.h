@@ -7,7 +7,9 @@
 
 #include "json.h"
 
-/* Nothing where the device has none. */
+/* Or why the device has none. */
 void link_print(FILE *out, const struct json *device);
+/* What is set of its transport; nothing where the device has no link. */
+void link_print_settings(FILE *out, const struct json *device);
 
 #endif /* STATUS_LINK_H */

@@ -27,7 +27,8 @@ static const char usage[] =
 	"  --all               long lists in full\n"
 	"  --stop              end the daemon\n"
 	"  --link COMMAND      \"show\", \"fault LIST\", \"device LIST\",\n"
-	"                      \"key FILES\": of its links and devices\n"
+	"                      \"settings LIST\", \"key FILES\": of its links and devices\n"
+	"  --settings          with --link: print what is set of the transport, too\n"
 	"  --runtime-dir DIR   where its state is; default: $VNET_RUNTIME_DIR,\n"
 	"                      $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
 	"  --node NAME         which node; default: $VNET_NODE, \"default\"\n"
@@ -39,6 +40,7 @@ struct options {
 	bool json;
 	bool watch;
 	bool stop;
+	bool settings;
 	const char *link;
 	double interval;
 	struct table_options table;
@@ -62,7 +64,7 @@ static double seconds(const char *text)
 
 static void parse(struct options *options, struct ask *ask, int argc, char **argv)
 {
-	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, LINK, DIR_, NODE, HELP, VERSION };
+	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, LINK, SETTINGS, DIR_, NODE, HELP, VERSION };
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "watch", no_argument, NULL, WATCH },
@@ -70,6 +72,7 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 		{ "all", no_argument, NULL, ALL },
 		{ "stop", no_argument, NULL, STOP },
 		{ "link", required_argument, NULL, LINK },
+		{ "settings", no_argument, NULL, SETTINGS },
 		{ "runtime-dir", required_argument, NULL, DIR_ },
 		{ "node", required_argument, NULL, NODE },
 		{ "help", no_argument, NULL, HELP },
@@ -98,6 +101,9 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 			break;
 		case LINK:
 			options->link = optarg;
+			break;
+		case SETTINGS:
+			options->settings = true;
 			break;
 		case DIR_:
 			ask->dir = optarg;
@@ -172,6 +178,8 @@ static bool command_link(struct options *options, struct ask *ask)
 	     device = device->next) {
 		printf("%s\n", json_text(device, "device"));
 		link_print(stdout, device);
+		if (options->settings)
+			link_print_settings(stdout, device);
 	}
 	json_free(answer);
 	free(text);
