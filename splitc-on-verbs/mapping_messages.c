@@ -51,6 +51,11 @@ void sc_messages_store(splitc_gptr to, const void *from, size_t n)
 {
 	const uint8_t *at = from;
 
+	if (sc_is_small_store(n)) {
+		sc_store_small(&sc.peers[splitc_gptr_proc(to)], splitc_gptr_address(to), from,
+			       (uint32_t)n);
+		return;
+	}
 	for (uint32_t length; n; n -= length, at += length, to += length) {
 		length = piece(n);
 		sc_request(&(struct sc_request){ .proc = splitc_gptr_proc(to),

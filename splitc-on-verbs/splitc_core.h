@@ -78,6 +78,11 @@ struct sc_peer {
 	unsigned int oneway_first, oneways;
 	/* Its messages of that kind that have come and are not acknowledged. */
 	unsigned int unacknowledged;
+	/* Stores that wait for others to share their message: its slot, and bytes of it; 0: none. */
+	uint32_t held;
+	unsigned int held_slot;
+	bool holding; /* it is in sc.holding */
+	struct sc_peer *next_holding;
 
 	/*
 	 * Of messages, and of short RDMA writes and reads, all but what differs from one to
@@ -124,6 +129,7 @@ struct sc {
 	uint32_t signal; /* one of so many work requests asks for a completion */
 	unsigned int credits, ack_unit;
 	unsigned int message_room; /* work requests that messages may need at once */
+	struct sc_peer *holding; /* a list: those to whom stores may be held back */
 
 	uint32_t outstanding; /* gets and puts, counted in pieces */
 	uint32_t rdma; /* work requests that somebody waits for */
@@ -226,6 +232,29 @@ void sc_signal_all(void);
 /* Until the other sides' devices have all that was posted. */
 void sc_drain(void);
 
+/* splitc_coalesce.c: small stores, which share messages. */
+/* How many bytes they have. */
+static inline bool sc_is_small_store(size_t n)
+{
+	return n + 2 * sizeof(sc_place) <= (size_t)sc_settings.coalesce;
+}
+/* It leaves at once if there is no acknowledgement to come. */
+void sc_store_small(struct sc_peer *peer, uint64_t address, const void *from, uint32_t n);
+void sc_send_held(struct sc_peer *peer);
+void sc_send_all_held(void);
+/* Before anything else that @peer is asked for. */
+static inline void sc_release(struct sc_peer *peer)
+{
+	if (__builtin_expect(peer->held != 0, 0))
+		sc_send_held(peer);
+}
+/* Before this processor does anything but store. */
+static inline void sc_release_all(void)
+{
+	if (__builtin_expect(!!sc.holding, 0))
+		sc_send_all_held();
+}
+
 /* splitc_progress.c */
 /* Posts the receives of @peer's that are to be given back. */
 void sc_give_back(struct sc_peer *peer);
@@ -257,6 +286,11 @@ struct sc_request {
 	uint32_t *pending; /* is one less then; the caller has counted it */
 	bool keep; /* @data stay until then: they need not be copied */
 };
+/* A credit, which it waits for, and its buffer. */
+unsigned int sc_take_slot(struct sc_peer *peer);
+struct sc_message *sc_slot_message(struct sc_peer *peer, unsigned int slot);
+/* Sends the message without an answer that is there, which has @nbytes beyond its header. */
+void sc_send_oneway(struct sc_peer *peer, unsigned int slot, uint32_t nbytes);
 /* Takes a credit, which it waits for. */
 void sc_request(const struct sc_request *request);
 /* The same, and waits for the answer. */
@@ -320,11 +354,18 @@ static inline const struct sc_lookup *sc_key_at_hand(const struct sc_peer *peer,
 void sc_revoked(struct sc_peer *peer, const struct sc_message *message);
 
 /* Where something begins that others may learn of: they must not use keys of memory that has gone. */
-static inline void sc_enter(void)
+static inline void sc_enter_store(void)
 {
 	if (__builtin_expect(__atomic_load_n(&sc.device.regions_gone, __ATOMIC_RELAXED) != sc.gone,
 			     0))
 		sc_revoke_exports();
+}
+
+/* The same, where stores that were held back must leave: in every call but stores. */
+static inline void sc_enter(void)
+{
+	sc_enter_store();
+	sc_release_all();
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "splitc_core.h"
 #include "am_cost.h"
 
-static struct sc_message *request_buffer(struct sc_peer *peer, unsigned int slot)
+struct sc_message *sc_slot_message(struct sc_peer *peer, unsigned int slot)
 {
 	return (struct sc_message *)(void *)(peer->out + (size_t)slot * SC_BUFFER);
 }
@@ -42,7 +42,7 @@ static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 	am_cost_end(AM_COST_BUILD_SEND);
 }
 
-static unsigned int take_slot(struct sc_peer *peer)
+unsigned int sc_take_slot(struct sc_peer *peer)
 {
 	sc_wait_until(peer->nfree);
 	return peer->free[--peer->nfree];
@@ -74,22 +74,34 @@ static struct ibv_sge *gather(const struct sc_request *r, struct ibv_sge *sge)
 	return sge;
 }
 
+static void await_acknowledgement(struct sc_peer *peer, unsigned int slot)
+{
+	peer->oneway[(peer->oneway_first + peer->oneways) % SC_MAX_CREDITS] = (uint8_t)slot;
+	peer->oneways++;
+}
+
 /* A credit, and what is to be done when the answer comes. */
 static unsigned int begin_request(struct sc_peer *peer, const struct sc_request *r)
 {
-	unsigned int number = take_slot(peer);
-	struct sc_slot *slot = &peer->slot[number];
+	unsigned int number = sc_take_slot(peer);
 
-	slot->busy = true;
-	slot->to = r->to;
-	slot->length = r->wanted;
-	slot->pending = r->pending;
-	if (r->op >= SC_FIRST_ONEWAY) {
-		peer->oneway[(peer->oneway_first + peer->oneways) % SC_MAX_CREDITS] =
-			(uint8_t)number;
-		peer->oneways++;
-	}
+	peer->slot[number] = (struct sc_slot){
+		.busy = true, .to = r->to, .length = r->wanted, .pending = r->pending
+	};
+	if (r->op >= SC_FIRST_ONEWAY)
+		await_acknowledgement(peer, number);
 	return number;
+}
+
+void sc_send_oneway(struct sc_peer *peer, unsigned int slot, uint32_t nbytes)
+{
+	struct sc_message *m = sc_slot_message(peer, slot);
+
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+	peer->slot[slot] = (struct sc_slot){ .busy = true };
+	await_acknowledgement(peer, slot);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
+	send_message(peer, m, (uint32_t)sizeof(*m) + nbytes, NULL);
 }
 
 void sc_request(const struct sc_request *r)
@@ -99,11 +111,12 @@ void sc_request(const struct sc_request *r)
 	struct ibv_sge sge, *more;
 	unsigned int number;
 
+	sc_release(peer);
 	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
 	number = begin_request(peer, r);
 	am_cost_end(AM_COST_SEND_BOOKKEEPING);
 	am_cost_begin(AM_COST_BUILD_SEND);
-	m = request_buffer(peer, number);
+	m = sc_slot_message(peer, number);
 	*m = (struct sc_message){ .op = (uint8_t)r->op,
 				  .slot = (uint8_t)number,
 				  .what = r->what,

@@ -84,6 +84,7 @@ bool sc_progress(void)
 	int found = 0;
 
 	sc_not_serving();
+	sc_release_all();
 	/* Who waits for RDMA looks there first, but never forgets the others. */
 	if (rdma)
 		found = sc_poll_sends();

@@ -44,12 +44,29 @@ static void serve_rpc(struct sc_peer *peer, const struct sc_message *m, uint32_t
 	sc_answer(peer, m->slot, m->what);
 }
 
-static void serve_store(struct sc_peer *peer, const struct sc_message *m)
+/* One, or several that share the message, which ends with the last one's data. */
+static void serve_stores(struct sc_peer *peer, const struct sc_message *m, uint32_t nbytes)
 {
-	am_cost_begin(AM_COST_READ_DATA);
-	sc_copy_in(m->address, m->data, m->length, peer->proc, "store");
-	am_cost_end(AM_COST_READ_DATA);
-	sc.stored[m->what & 1] += m->length;
+	uint64_t address = m->address;
+	uint32_t length = m->length, at = 0;
+	sc_place place;
+
+	for (;;) {
+		require(peer, length <= nbytes - at);
+		am_cost_begin(AM_COST_READ_DATA);
+		sc_copy_in(address, m->data + at, length, peer->proc, "store");
+		am_cost_end(AM_COST_READ_DATA);
+		sc.stored[m->what & 1] += length;
+		at += length;
+		if (at == nbytes)
+			return;
+		at = sc_place_at(at);
+		require(peer, at + sizeof(place) <= nbytes);
+		memcpy(&place, m->data + at, sizeof(place));
+		at += (uint32_t)sizeof(place);
+		address = place & (((uint64_t)1 << SC_PLACE_BITS) - 1);
+		length = (uint32_t)(place >> SC_PLACE_BITS);
+	}
 }
 
 void sc_serve(struct sc_peer *peer, const struct sc_message *m, uint32_t nbytes)
@@ -82,8 +99,7 @@ void sc_serve(struct sc_peer *peer, const struct sc_message *m, uint32_t nbytes)
 		sc_answer(peer, m->slot, 0);
 		break;
 	case SC_STORE:
-		require(peer, nbytes == m->length);
-		serve_store(peer, m);
+		serve_stores(peer, m, nbytes);
 		break;
 	case SC_COLLECT:
 		sc_collected(peer, m, nbytes);

@@ -12,6 +12,7 @@ struct sc_settings {
 	long mapping; /* enum sc_mapping_number */
 	long credits; /* requests outstanding to each processor */
 	long acks; /* stores that one acknowledgement answers; 0: a quarter of the credits */
+	long coalesce; /* bytes of stores that may share a message; 0: none do */
 	long depth; /* direct: RDMA operations outstanding to each processor */
 	long signal; /* direct: one of so many asks for a completion */
 	long timeout; /* verbs' timeout of a queue pair: 4.096 us * 2^timeout */

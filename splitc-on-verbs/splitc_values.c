@@ -96,7 +96,7 @@ void splitc_bulk_write(splitc_gptr to, const void *from, size_t n)
 void splitc_bulk_store(splitc_gptr to, const void *from, size_t n)
 {
 	check(to, "store", n);
-	sc_enter();
+	sc_enter_store();
 	if (!n)
 		return;
 	if (!mine(to)) {

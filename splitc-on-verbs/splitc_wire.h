@@ -25,7 +25,7 @@ enum sc_op {
 	SC_LOOKUP, /* what: whether to write; the answer: struct sc_lookup */
 	SC_REVOKE, /* keys of that memory are good no longer */
 	/* Without an answer: acknowledged several at a time. */
-	SC_STORE, /* what: the epoch */
+	SC_STORE, /* what: the epoch; behind the data: more stores, see sc_place */
 	SC_COLLECT, /* address: number of the collective operation */
 	SC_BARRIER, /* address: number of the barrier; what: round */
 	/* Answers; also acknowledge. */
@@ -56,6 +56,18 @@ struct sc_answer {
 
 static_assert(sizeof(struct sc_message) == 16 && sizeof(struct sc_answer) == 8,
 	      "headers have no holes");
+
+/*
+ * A message of several stores: behind the data of each, the next one's place, on 8 bytes,
+ * and its data.
+ */
+typedef uint64_t sc_place; /* address; in the upper 16 bits, the length */
+#define SC_PLACE_BITS 48
+
+static inline uint32_t sc_place_at(uint32_t end)
+{
+	return (end + 7) & ~7u;
+}
 
 #define SC_BUFFER (SC_FRAGMENT + 64) /* bytes of a buffer, cache lines */
 

@@ -59,7 +59,8 @@ const char *splitc_mapping_name(void);
 
 /*
  * Does what others ask for, and returns. All calls that wait do so, too; a long
- * computation should call it now and then, for others' sake.
+ * computation should call it now and then, for others' sake, and at once after stores that
+ * others wait for.
  */
 void splitc_poll(void);
 
@@ -95,6 +96,11 @@ void splitc_put_long(splitc_gptr to, long value);
 void splitc_put_float(splitc_gptr to, float value);
 void splitc_put_double(splitc_gptr to, double value);
 
+/*
+ * A small one may be held back, to share a message with others. It leaves at the latest
+ * at the beginning of this processor's next call that reads, gets, writes, puts, waits or
+ * polls, atomic operations and procedures included: all but stores.
+ */
 void splitc_store_char(splitc_gptr to, char value);
 void splitc_store_short(splitc_gptr to, short value);
 void splitc_store_int(splitc_gptr to, int value);

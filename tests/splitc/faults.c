@@ -43,6 +43,17 @@ static splitc_gptr bad_pointer(const char *kind)
 	return pointer;
 }
 
+static long other; /* the number of a processor */
+
+/* In a message of good ones. */
+static void store_among_others(splitc_gptr p)
+{
+	for (int i = 0; i < 3; i++)
+		splitc_store_long(SPLITC_BITS(splitc_toglobal(PROCS - 1, &other)), i);
+	splitc_store_long(p, 1);
+	splitc_store_long(SPLITC_BITS(splitc_toglobal(PROCS - 1, &other)), 3);
+}
+
 static void reach(const char *operation, splitc_gptr p)
 {
 	static char bytes[100000];
@@ -58,6 +69,8 @@ static void reach(const char *operation, splitc_gptr p)
 		splitc_put_long(p, 1);
 	else if (!strcmp(operation, "store"))
 		splitc_store_long(p, 1);
+	else if (!strcmp(operation, "stores"))
+		store_among_others(p);
 	else if (!strcmp(operation, "bulk-get"))
 		splitc_bulk_get(bytes, p, sizeof(bytes));
 	else if (!strcmp(operation, "bulk-put"))
@@ -78,7 +91,13 @@ static long communicates(void *local, long a, long b)
 	return splitc_read_long(splitc_gptr_make((int)*(long *)local, (uintptr_t)local));
 }
 
-static long other; /* the number of a processor */
+/* Of a processor that has not heard that what it stored before has come. */
+static long stores(void *local, long a, long b)
+{
+	(void)a, (void)b;
+	splitc_store_long(splitc_gptr_make(0, (uintptr_t)local), 1);
+	return 0;
+}
 
 static void mistake(const char *what)
 {
@@ -100,6 +119,10 @@ static void mistake(const char *what)
 			      0, 0);
 	if (!strcmp(what, "communicates"))
 		splitc_atomic(communicates, SPLITC_BITS(splitc_toglobal(PROCS - 1, &other)), 0, 0);
+	if (!strcmp(what, "stores")) {
+		splitc_store_sync(sizeof(other));
+		splitc_atomic(stores, SPLITC_BITS(splitc_toglobal(PROCS - 1, &other)), 0, 0);
+	}
 	if (!strcmp(what, "too-much"))
 		splitc_all_spread_malloc((size_t)1 << 60, 1);
 	if (!strcmp(what, "free"))
@@ -117,6 +140,8 @@ int main(int argc, char **argv)
 		bool all = !strcmp(argv[1], "wait") || !strcmp(argv[1], "too-much") ||
 			   !strcmp(argv[1], "free");
 
+		if (MYPROC == PROCS - 1 && !strcmp(argv[1], "stores"))
+			splitc_store_long(SPLITC_BITS(splitc_toglobal(0, &other)), 0);
 		if (MYPROC == 0 || all)
 			mistake(argv[1]);
 		forever();

@@ -3,8 +3,6 @@
  * Values of every type by every primitive, to memory of every kind (static, heap,
  * stack, spread), to another processor and to this one; what is complete when.
  */
-#include <stdio.h>
-
 #include "check.h"
 
 #define MANY 500
@@ -151,19 +149,6 @@ static void outstanding(void)
 			IS(got[i], 1000l * round + i + MYPROC);
 		splitc_barrier();
 	}
-}
-
-/* Messages that this node has sent, RDMA among them; 0: nobody counts. */
-static unsigned long sent(void)
-{
-	FILE *file = fopen("/sys/class/infiniband/vnet0/ports/1/counters/port_xmit_packets", "re");
-	unsigned long n = 0;
-
-	if (!file)
-		return 0;
-	CHECK(fscanf(file, "%lu", &n) == 1);
-	fclose(file);
-	return n;
 }
 
 /* One that is waited for takes one work request. */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Small stores to one processor share messages, by John Nagle's rule (RFC 896). While an
+ * acknowledgement of earlier ones is still to come, they are held back until their message
+ * is full; otherwise they leave at once. This processor cannot know when its next store
+ * comes, so whatever else it does, waiting for a credit included, sends them first: before
+ * any other request to that processor, and at the beginning of each poll and of each call
+ * but stores.
+ *
+ * A message that is open has its credit, but stands behind no other until it is sent.
+ */
+#include <string.h>
+
+#include "splitc_core.h"
+#include "am_cost.h"
+
+static void open_message(struct sc_peer *peer, uint64_t address, uint32_t n)
+{
+	am_cost_begin(AM_COST_SEND_BOOKKEEPING);
+	peer->held_slot = sc_take_slot(peer);
+	am_cost_end(AM_COST_SEND_BOOKKEEPING);
+	am_cost_begin(AM_COST_BUILD_SEND);
+	*sc_slot_message(peer, peer->held_slot) =
+		(struct sc_message){ .op = SC_STORE,
+				     .slot = (uint8_t)peer->held_slot,
+				     .what = (uint16_t)(sc.epoch & 1),
+				     .length = n,
+				     .address = address };
+	am_cost_end(AM_COST_BUILD_SEND);
+	if (!peer->holding) {
+		peer->holding = true;
+		peer->next_holding = sc.holding;
+		sc.holding = peer;
+	}
+}
+
+/* The data of the first store of a message, or of another, with its place. */
+static void append(struct sc_peer *peer, uint64_t address, const void *from, uint32_t n)
+{
+	uint32_t at = sc_place_at(peer->held);
+	sc_place place = address | (uint64_t)n << SC_PLACE_BITS;
+	struct sc_message *m = sc_slot_message(peer, peer->held_slot);
+
+	am_cost_begin(AM_COST_COPY_DATA);
+	if (at) {
+		memcpy(m->data + at, &place, sizeof(place));
+		at += (uint32_t)sizeof(place);
+	}
+	sc_copy_small(m->data + at, from, n);
+	peer->held = at + n;
+	am_cost_end(AM_COST_COPY_DATA);
+}
+
+static bool has_room(const struct sc_peer *peer, uint32_t n)
+{
+	return sc_place_at(peer->held) + sizeof(sc_place) + n <= (size_t)sc_settings.coalesce;
+}
+
+void sc_store_small(struct sc_peer *peer, uint64_t address, const void *from, uint32_t n)
+{
+	sc_not_serving();
+	if (peer->held && !has_room(peer, n))
+		sc_send_held(peer);
+	if (!peer->held)
+		open_message(peer, address, n);
+	append(peer, address, from, n);
+	/* No acknowledgement is to come, or no value finds room: there is nothing to wait for. */
+	if (peer->oneways < sc.ack_unit || !has_room(peer, sizeof(uint64_t)))
+		sc_send_held(peer);
+}
+
+void sc_send_held(struct sc_peer *peer)
+{
+	uint32_t n = peer->held;
+
+	peer->held = 0;
+	sc_send_oneway(peer, peer->held_slot, n);
+}
+
+void sc_send_all_held(void)
+{
+	struct sc_peer *peer;
+
+	while ((peer = sc.holding)) {
+		sc.holding = peer->next_holding;
+		peer->holding = false;
+		sc_release(peer);
+	}
+}
