@@ -3,6 +3,7 @@
  * Spread arrays: the layout rules, arithmetic, and memory that is taken and given back
  * alike everywhere; memory that is unmapped, and other memory mapped in its place.
  */
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "check.h"
@@ -98,19 +99,27 @@ static void memory(void)
 	splitc_all_spread_free(0);
 }
 
+/* There, unless another thread was quicker. */
+static long *memory_at(long *at, size_t n)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS, access = PROT_READ | PROT_WRITE;
+	long *memory = mmap(at, n, access, flags | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	if (memory == MAP_FAILED && errno == EEXIST)
+		memory = mmap(NULL, n, access, flags, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	return memory;
+}
+
 /* Memory that others have read goes, and other memory comes in its place. */
 static void remapped(void)
 {
 	size_t n = 1 << 20;
 	static splitc_global(long) where;
-	void *at = NULL;
+	long *memory = NULL;
 
 	for (int turn = 0; turn < 10; turn++) {
-		long *memory = mmap(at, n, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
-
-		CHECK(memory != MAP_FAILED);
-		at = memory;
+		memory = memory_at(memory, n);
 		memory[5] = turn * 1000 + MYPROC;
 		where = splitc_toglobal(MYPROC, memory);
 		splitc_barrier();
