@@ -298,6 +298,12 @@ bool destroy_srq(struct srq *srq)
 
 /* --------------------------------------------------------- what the dead leave */
 
+/* It may have been freed just when its process died: then there is none. */
+static bool is_gone(enum nic_result result)
+{
+	return result == NIC_OK || result == NIC_EINVAL;
+}
+
 /* A command for a dead process: false: never. */
 static bool free_one(struct process *p, const struct owned *o)
 {
@@ -306,13 +312,12 @@ static bool free_one(struct process *p, const struct owned *o)
 
 	switch (o->kind) {
 	case 'q':
-		return COMMAND(p, nic_qp_destroy(nic, o->num)) == NIC_OK;
+		return is_gone(COMMAND(p, nic_qp_destroy(nic, o->num)));
 	case 'c':
-		return COMMAND(p, nic_cq_destroy(nic, o->num, &events)) == NIC_OK;
+		return is_gone(COMMAND(p, nic_cq_destroy(nic, o->num, &events)));
 	case 's':
-		return COMMAND(p, nic_srq_destroy(nic, o->num)) == NIC_OK;
+		return is_gone(COMMAND(p, nic_srq_destroy(nic, o->num)));
 	default:
-		/* It may have been freed just when its process died. */
 		if (COMMAND(p, nic_mr_destroy(nic, o->num)) != NIC_OK &&
 		    nic->mr[o->num >> NIC_KEY_TAG_BITS].kind != NIC_MR_FREE)
 			return false;
