@@ -101,14 +101,16 @@ void check_lost_actor(const struct actor *actor)
 	for (i = 0; i < posted.nend; i++) {
 		struct end *e = posted.end[i];
 
-		if (e->actor != actor || e->gone)
+		if (e->actor != actor)
+			continue;
+		/* If it was taking this connection down, its peer does now, even if this end is gone. */
+		if (e->peer)
+			e->peer->closing = false;
+		if (e->gone)
 			continue;
 		check_close(e);
-		if (!e->peer)
-			continue;
-		e->peer->excused = true;
-		/* If it was taking this connection down, its peer does now. */
-		e->peer->closing = false;
+		if (e->peer)
+			e->peer->excused = true;
 	}
 }
 

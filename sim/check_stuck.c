@@ -47,6 +47,14 @@ static void tell_frames(const struct end *e)
 	}
 }
 
+/* It failed, its requests are complete, and yet nobody takes it down. */
+static void tell_forgotten(const struct end *e, u32 *said)
+{
+	++*said;
+	fprintf(stderr, "  node %u QP %u type %u failed, and is not taken down (%s)\n", node_of(e),
+		e->qp->qpn, e->type, e->closing ? "begun" : "not begun");
+}
+
 void check_incomplete(void)
 {
 	u32 i, said = 0;
@@ -54,8 +62,11 @@ void check_incomplete(void)
 	for (i = 0; i < posted.nend && said < 8; i++) {
 		const struct end *e = posted.end[i];
 
-		if (check_is_complete(e))
+		if (check_is_complete(e)) {
+			if (e->failed && !e->gone)
+				tell_forgotten(e, &said);
 			continue;
+		}
 		said++;
 		fprintf(stderr,
 			"  node %u QP %u type %u state %u: %u posted, %u complete, %u in queue; "
