@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "cmd.h"
 #include "vnet.h"
 
@@ -60,10 +62,52 @@ int vnet_dealloc_pd(struct ibv_pd *ibpd)
 	return 0;
 }
 
+static bool is_listed(uint32_t handle, const uint32_t *list, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (list[i] == handle)
+			return true;
+	return false;
+}
+
+/*
+ * 0, or why the context has no such domain. A list that fills all the room an attribute can
+ * have does not tell: then what is made in the domain will.
+ */
+static int look_for_pd(struct ibv_context *context, uint32_t handle)
+{
+	const uint32_t room = UINT16_MAX / sizeof(uint32_t);
+	uint32_t *list, total = 0;
+	int ret = 0;
+
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES, 3);
+
+	list = calloc(room, sizeof(*list));
+	if (!list)
+		return ENOMEM;
+	fill_attr_const_in(cmd, UVERBS_ATTR_INFO_OBJECT_ID, UVERBS_OBJECT_PD);
+	fill_attr_out_ptr(cmd, UVERBS_ATTR_INFO_TOTAL_HANDLES, &total);
+	fill_attr_out(cmd, UVERBS_ATTR_INFO_HANDLES_LIST, list, room * sizeof(*list));
+	if (execute_ioctl(context, cmd))
+		ret = errno;
+	else if (total < room && !is_listed(handle, list, total))
+		ret = ENOENT;
+	free(list);
+	return ret;
+}
+
 struct ibv_pd *vnet_import_pd(struct ibv_context *context, uint32_t handle)
 {
 	struct vnet_pd *pd;
+	int ret;
 
+	ret = look_for_pd(context, handle);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;

@@ -88,6 +88,7 @@ static void import(void)
 	CHECK(ERRNO_OF(ibv_import_device(-1)));
 	CHECK(ERRNO_OF(ibv_import_device(null)));
 	close(null);
+	judge("import_pd", "no handle", ERRNO_OF(ibv_import_pd(bench.context, 0xffffff)), ENOENT);
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, 0xffffff)));
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, bench.pd->handle)));
 	judge("import_dm", "no handle", ERRNO_OF(ibv_import_dm(bench.context, 0xffffff)),

@@ -62,9 +62,9 @@ static void imports_contexts_and_objects(void **state)
 	assert_non_null(imported);
 	assert_ptr_equal(to_vctx(&imported->context)->gate.idle, to_vctx(context)->gate.idle);
 
-	pd = fake_ops->import_pd(&imported->context, 9);
+	pd = fake_ops->import_pd(&imported->context, FAKE_PD);
 	assert_non_null(pd);
-	assert_int_equal(pd->handle, 9);
+	assert_int_equal(pd->handle, FAKE_PD);
 	mr = fake_ops->import_mr(pd, 11);
 	assert_non_null(mr);
 	assert_int_equal(mr->handle, 11);

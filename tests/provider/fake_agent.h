@@ -55,6 +55,8 @@ extern struct fake_agent agent;
 #define FAKE_QPN 0x123456u
 #define FAKE_SRQN 77u
 #define FAKE_CQN 5u
+/* The only handle of a domain. */
+#define FAKE_PD 9u
 
 /* What the provider registered with the library. */
 extern const struct verbs_device_ops *fake_device_ops;

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "cmd.h"
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "fake_agent.h"
 #include "fake_command.h"
 
@@ -112,12 +114,28 @@ int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, s
 	return EOPNOTSUPP;
 }
 
+/* Of device memory there is none. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
+	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	int err;
+
 	(void)context;
-	(void)cmd;
-	errno = EOPNOTSUPP;
-	return -1;
+	if (cmd->hdr.object_id != UVERBS_OBJECT_DEVICE ||
+	    cmd->hdr.method_id != UVERBS_METHOD_INFO_HANDLES) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	assert_true(cmd->next_attr == attr + 3);
+	assert_true(attr[0].data == UVERBS_OBJECT_PD);
+	err = fake_answer();
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	*(uint32_t *)(uintptr_t)attr[1].data = 1;
+	*(uint32_t *)(uintptr_t)attr[2].data = FAKE_PD;
+	return 0;
 }
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,

@@ -184,6 +184,13 @@ static void work_queues(void **state)
 	fake_end_pd(pd);
 }
 
+static void domains_to_import(void **state)
+{
+	REFUSED(fake_ops->import_pd(*state, FAKE_PD + 1), ENOENT);
+	agent.fail_next = EIO;
+	REFUSED(fake_ops->import_pd(*state, FAKE_PD), EIO);
+}
+
 static void device_memory(void **state)
 {
 	struct ibv_pd *pd = fake_pd(*state);
@@ -262,8 +269,13 @@ static void counting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(completion_queues), TEST(shared_receive_queues), TEST(queue_pairs),
-		TEST(work_queues),       TEST(device_memory),         TEST(flows),
+		TEST(completion_queues),
+		TEST(shared_receive_queues),
+		TEST(queue_pairs),
+		TEST(work_queues),
+		TEST(device_memory),
+		TEST(domains_to_import),
+		TEST(flows),
 		TEST(counting),
 	};
 

@@ -85,6 +85,16 @@ static inline struct ib_uverbs_attr *fill_attr_in_obj(struct ibv_command_buffer 
 	return attr;
 }
 
+/* Small values stand in the attribute itself. */
+static inline struct ib_uverbs_attr *fill_attr_const_in(struct ibv_command_buffer *cmd,
+							uint16_t attr_id, uint64_t value)
+{
+	struct ib_uverbs_attr *attr = fill_attr_out(cmd, attr_id, NULL, sizeof(value));
+
+	attr->data = value;
+	return attr;
+}
+
 /* Sends one that stands alone. 0, or -1 and errno. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd);
 
