@@ -17,6 +17,15 @@
 #define MAX_SEND_SGE 32
 #define MAX_RECV_SGE 16
 
+/*
+ * Its NIC is there, and the one that it had. On a node that has died nobody frees the
+ * locks of who was stopped or killed: no command has to come to an end.
+ */
+static inline bool has_nic(const struct process *p)
+{
+	return !p->fatal && !p->node->dead;
+}
+
 /* A command found a lock taken: whether to repeat it, some time later. */
 bool command_again(struct process *p, u32 *tries);
 

@@ -40,10 +40,10 @@ bool command_again(struct process *p, u32 *tries)
 {
 	struct process *running = coroutine_running();
 
-	if (p->fatal || !running || ++*tries > BUSY_TRIES)
+	if (!has_nic(p) || !running || ++*tries > BUSY_TRIES)
 		return false;
 	sleep_for(running, BUSY_NS);
-	return !p->fatal;
+	return has_nic(p);
 }
 
 static u32 new_key(struct node *node)
@@ -93,12 +93,10 @@ bool dereg_mr(struct process *p, u32 key)
 
 bool free_mw(struct process *p, u32 key)
 {
-	/* Whatever it is bound to now, the entry is named by the key's index. */
+	/* Whatever its key is now, the entry is named by this one's index. */
 	u64 life = p->node->life;
-	u32 now = nic_load(&p->node->nic.mr[key >> NIC_KEY_TAG_BITS].key);
 
-	if (COMMAND(p, nic_mr_destroy(&p->node->nic, now ? now : key)) != NIC_OK ||
-	    is_lost(p, life))
+	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
 		return false;
 	p->node->region[key >> NIC_KEY_TAG_BITS].live = false;
 	disown(p, 'w', key);
@@ -169,7 +167,7 @@ void channel_renew(struct process *p)
 	if (!ch->generation || COMMAND(p, nic_channel_destroy(nic, p->space)) != NIC_OK)
 		return;
 	p->node->readable[p->space] = false;
-	if (COMMAND(p, nic_channel_create(nic, p->space, generation)) != NIC_OK && !p->fatal)
+	if (COMMAND(p, nic_channel_create(nic, p->space, generation)) != NIC_OK && has_nic(p))
 		violated("node %u: no channel %u", p->node->index, p->space);
 }
 
@@ -192,7 +190,7 @@ static struct queue *new_cq(struct process *p, u32 entries, u32 channel, u32 fla
 	params.ring = cq->ring.offset;
 	if (node->ncq == SIM_MAX_OBJECTS ||
 	    COMMAND(p, nic_cq_create(&node->nic, cq->cqn, &params)) != NIC_OK) {
-		if (!p->fatal)
+		if (has_nic(p))
 			violated("node %u: CQ %u cannot be made", node->index, cq->cqn);
 		return cq;
 	}
@@ -231,7 +229,7 @@ struct srq *make_srq(struct process *p, u32 entries)
 	srq->srqn = node->next_srqn++;
 	srq->ring = ring_make(p, entries, params.stride_shift);
 	params.ring = srq->ring.offset;
-	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK && !p->fatal)
+	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK && has_nic(p))
 		violated("node %u: SRQ %u cannot be made", node->index, srq->srqn);
 	own(p, 's', srq->srqn);
 	return srq;
@@ -331,11 +329,11 @@ static void free_all(struct process *p, char kind)
 {
 	struct owned *o, *next;
 
-	for (o = p->owned; o && !p->fatal; o = next) {
+	for (o = p->owned; o && has_nic(p); o = next) {
 		next = o->next;
 		if (o->kind != kind)
 			continue;
-		if (!free_one(p, o) && !p->fatal)
+		if (!free_one(p, o) && has_nic(p))
 			violated("node %u: '%c' %u of a dead process cannot be freed",
 				 p->node->index, kind, o->num);
 		if (!p->fatal)
@@ -350,11 +348,11 @@ void process_bury(struct process *p)
 	struct node *node = p->node;
 	const char *kind;
 
-	for (kind = order; *kind && !p->fatal && !node->dead; kind++) {
+	for (kind = order; *kind && has_nic(p); kind++) {
 		free_all(p, *kind);
 		node_ran(node);
 	}
-	if (!p->fatal && !node->dead && node->nic.channel[p->space].generation &&
-	    COMMAND(p, nic_channel_destroy(&node->nic, p->space)) != NIC_OK && !p->fatal)
+	if (has_nic(p) && node->nic.channel[p->space].generation &&
+	    COMMAND(p, nic_channel_destroy(&node->nic, p->space)) != NIC_OK && has_nic(p))
 		violated("node %u: the channel of a dead process cannot be freed", node->index);
 }

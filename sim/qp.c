@@ -71,7 +71,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 		params.qpn = qp->qpn = node->next_qpn++;
 		result = COMMAND(p, nic_qp_create(&node->nic, &params));
 	} while (result == NIC_EINUSE && tries++ < node->nic.max_qp);
-	if (result != NIC_OK && !p->fatal)
+	if (result != NIC_OK && has_nic(p))
 		violated("node %u: QP %u cannot be made", node->index, qp->qpn);
 	own(p, 'q', qp->qpn);
 	return qp;
@@ -135,12 +135,12 @@ void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 	struct process *p = qp->process;
 	u32 i;
 
-	for (i = 0; i < sizeof(path) && !p->fatal; i++) {
+	for (i = 0; i < sizeof(path) && has_nic(p); i++) {
 		u32 mask = M_STATE | needed(qp->type, path[i]);
 
 		if (COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, 0, path[i])) !=
 			    NIC_OK &&
-		    !p->fatal)
+		    has_nic(p))
 			violated("node %u: QP %u does not go to state %u", p->node->index, qp->qpn,
 				 path[i]);
 		trace(TRACE_QP, p->node->index, qp->qpn, path[i], qpn);
@@ -198,6 +198,6 @@ bool destroy_qp(struct qp *qp)
 	trace(TRACE_QP, p->node->index, qp->qpn, 99, 0);
 	node_ran(p->node);
 	disown(p, 'q', qp->qpn);
-	/* Of a dead process, its agent destroys all there is. */
-	return result == NIC_OK || p->dead;
+	/* Of a dead process, its agent destroys all there is; of a dead node, nobody. */
+	return result == NIC_OK || p->dead || !has_nic(p);
 }
