@@ -383,6 +383,11 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
  * or window of type 2: VNET_WC_SUCCESS, why not, or NIC_EXEC_WAIT.
  */
 u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp, u32 key);
+/*
+ * The executor of this QP died: a key that it was changing is that of something closed,
+ * so that whoever repeats what it was about finds that, and can do it.
+ */
+void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner);
 
 /* -- nic_vn_settings.c */
 

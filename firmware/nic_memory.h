@@ -233,11 +233,11 @@ enum nic_mr_flags {
  * keeps a key, which names it and gives access to nothing.
  *
  * Written by the agent, and by the firmware for windows: whoever exchanges a
- * window's key for 0 may change it, counts version on, and stores the key last.
- * Readers take no lock: they look at key and version before and after.
+ * window's key for a claim may change it, counts version on, and stores the key
+ * last. Readers take no lock: they look at key and version before and after.
  */
 struct nic_mr {
-	/* Valid key, used as lkey and rkey; 0: invalid. */
+	/* Valid key, used as lkey and rkey; 0: invalid; or NIC_KEY_CLAIMED, by whom, and its tag. */
 	u32 key;
 	/* enum nic_mr_kind */
 	u8 kind;
@@ -262,6 +262,9 @@ struct nic_mr {
 	u32 grace;
 };
 static_assert(sizeof(struct nic_mr) == 64, "mr");
+
+/* In nic_mr.key: somebody is changing it. No entry has such an index. */
+#define NIC_KEY_CLAIMED 0x80000000u
 
 /* ------------------------------------------------------------ queue pairs */
 
@@ -508,7 +511,11 @@ struct nic_qp {
 	u32 op_tm_unexpected;
 	u32 op_tm_qpn;
 	u32 op_tm_prod;
-	u8 rsvd5[4];
+	/*
+	 * Under sq_lock. The last key that it claimed, or was about to: who dies with a
+	 * claim is found by it.
+	 */
+	u32 op_key;
 
 	struct nic_qp_counters counters;
 };

@@ -3,7 +3,7 @@
  * Memory regions and windows: which keys name which memory.
  *
  * Readers take no lock. A region's entry is constant while its key is valid. A
- * window's entry is changed by whoever exchanged its key for 0; a reader looks
+ * window's entry is changed by whoever exchanged its key for a claim; a reader looks
  * at the key and the version before and after, and refuses what changed
  * meanwhile. A window also names its region by key, and gives access only
  * while that is still valid, so an open window never outlives its region,
@@ -316,17 +316,29 @@ static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 	return kind == NIC_MR_WINDOW_2 && bind->length;
 }
 
+#define NIC_KEY_TAG ((1u << NIC_KEY_TAG_BITS) - 1)
+
+/* What stands in place of a key that this owner has claimed. */
+static u32 nic_claim_of(u32 owner, u32 key)
+{
+	return NIC_KEY_CLAIMED | owner << NIC_KEY_TAG_BITS | (key & NIC_KEY_TAG);
+}
+
 /*
- * Take a window or region for a change: its key, which is 0 from now on, or 0 if
- * it cannot be had. A type 1 window is named by its present key; others, which
+ * Take a window or region for a change: its key, which is a claim from now on, or 0
+ * if it cannot be had. A type 1 window is named by its present key; others, which
  * may have been invalidated and renamed, by their index.
  */
-static u32 nic_window_claim(struct nic_mr *mw, u32 key)
+static u32 nic_window_claim(struct nic *nic, struct nic_qp *executor, struct nic_mr *mw, u32 key)
 {
 	u32 present = nic_load(&mw->kind) == NIC_MR_WINDOW_1 ? key : nic_load(&mw->key);
 
-	if (!present || !__atomic_compare_exchange_n(&mw->key, &present, 0, false, __ATOMIC_SEQ_CST,
-						     __ATOMIC_RELAXED))
+	if (!present || (present & NIC_KEY_CLAIMED))
+		return 0;
+	/* Before the claim: see nic_key_recover(). */
+	nic_store(&executor->op_key, present);
+	if (!__atomic_compare_exchange_n(&mw->key, &present, nic_claim_of(nic->self, present),
+					 false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
 	return present;
 }
@@ -365,7 +377,7 @@ enum vnet_wc_status nic_bind_window(struct nic *nic, struct nic_qp *qp,
 	if (bind->length && !nic_region_open(nic, qp, bind, &region))
 		return VNET_WC_MW_BIND_ERR;
 	plat_step(60);
-	key = nic_window_claim(mw, bind->old_rkey);
+	key = nic_window_claim(nic, qp, mw, bind->old_rkey);
 	if (!key)
 		goto close_region;
 	parent = mw->parent;
@@ -424,7 +436,7 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
 
 	if (!mr || !nic_registration_ok(mr, qp, reg))
 		return VNET_WC_MW_BIND_ERR;
-	key = nic_window_claim(mr, 0);
+	key = nic_window_claim(nic, qp, mr, 0);
 	if (!key)
 		return VNET_WC_MW_BIND_ERR;
 	/* It is invalidated before it is registered again. */
@@ -449,7 +461,7 @@ static u32 nic_region_invalidate(struct nic *nic, struct nic_qp *executor, const
 
 	if (nic_load(&mr->pdn) != qp->pdn)
 		return VNET_WC_MW_BIND_ERR;
-	present = nic_window_claim(mr, key);
+	present = nic_window_claim(nic, executor, mr, key);
 	if (present && present != key)
 		nic_window_release(mr, present);
 	if (present != key)
@@ -476,7 +488,7 @@ u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct ni
 		return VNET_WC_MW_BIND_ERR;
 	if (nic_load(&mw->parent) && nic_load(&mw->qpn) != nic_load(&qp->qpn))
 		return VNET_WC_MW_BIND_ERR;
-	if (!nic_window_claim(mw, key))
+	if (!nic_window_claim(nic, executor, mw, key))
 		return VNET_WC_MW_BIND_ERR;
 	plat_step(64);
 	parent = mw->parent;
@@ -486,4 +498,29 @@ u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct ni
 	plat_step(66);
 	nic_region_close(nic, parent);
 	return VNET_WC_SUCCESS;
+}
+
+/*
+ * What was half changed is closed, whether it was to be opened or closed: an
+ * invalidation that is repeated finds its key, and that nothing is left to do. The
+ * count of windows in a region may stay too high: see nic_mr_has_windows().
+ */
+void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner)
+{
+	static const struct vnet_wqe_bind closed;
+	static const struct nic_mr_view nowhere;
+	u32 claim, key = nic_load(&executor->op_key);
+	struct nic_mr *mr = nic_mr_entry(nic, key);
+
+	claim = mr ? nic_load(&mr->key) : 0;
+	if (claim != nic_claim_of(owner, claim))
+		return;
+	if (nic_load(&mr->kind) == NIC_MR_FAST) {
+		nic_region_set(mr, &closed);
+		/* It may be in use by the old key still. */
+		mr->grace = nic_grace_begin(nic);
+	} else {
+		nic_window_set(mr, executor, &closed, &nowhere);
+	}
+	nic_window_release(mr, (key & ~NIC_KEY_TAG) | (claim & NIC_KEY_TAG));
 }

@@ -96,6 +96,7 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 		nic_tm_apply(nic, qp);
 	qp->op_tm = 0;
 	nic_atomic_recover(nic, qp, owner);
+	nic_key_recover(nic, qp, owner);
 	nic_fetch_add(&nic->hdr->counters.recovered, 1);
 }
 

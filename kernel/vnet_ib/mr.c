@@ -32,24 +32,16 @@ static int vnet_mr_enter(struct vnet_dev *dev, struct vnet_object *obj,
 	return vnet_errno(result);
 }
 
-/* What it is called now: requests may have changed the tag. */
-static u32 vnet_mr_present_key(struct vnet_dev *dev, u32 key)
-{
-	u32 present = nic_load(&dev->agent.nic.mr[key >> NIC_KEY_TAG_BITS].key);
-
-	return present ? present : key;
-}
-
 /*
  * Nobody finds it any more, and when this returns every operation that had is
- * over. -EBUSY: windows are open in it.
+ * over. -EBUSY: windows are open in it. Requests may have changed the tag of what
+ * they change: that is named by its index.
  */
 static int vnet_mr_leave(struct vnet_dev *dev, u32 key)
 {
 	enum nic_result result;
 
 	mutex_lock(&dev->commands);
-	key = vnet_mr_present_key(dev, key);
 	result = vnet_command(dev, nic_mr_destroy(&dev->agent.nic, key));
 	mutex_unlock(&dev->commands);
 	return vnet_errno(result);

@@ -58,8 +58,7 @@ static void post_receive(struct survivor *v, int queue)
 	side_receive(&v->s[queue], n, (n % SLOTS) * SLOT_SIZE, SLOT_SIZE);
 }
 
-/* A window of ours, for the victim to invalidate from afar. */
-static void open_window(struct survivor *v)
+static void bind_window(struct survivor *v)
 {
 	struct side *s = &v->s[PLAIN];
 	struct ibv_send_wr wr = {
@@ -68,10 +67,6 @@ static void open_window(struct survivor *v)
 	};
 	struct ibv_send_wr *bad;
 
-	v->window_mr = ibv_reg_mr(s->pd, s->buffer, s->length, SIDE_ACCESS | IBV_ACCESS_MW_BIND);
-	CHECK(v->window_mr);
-	v->window = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2);
-	CHECK(v->window);
 	wr.bind_mw.mw = v->window;
 	wr.bind_mw.rkey = ibv_inc_rkey(v->window->rkey);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
@@ -83,6 +78,18 @@ static void open_window(struct survivor *v)
 	CHECK_EQ(ibv_post_send(s->qp, &wr, &bad), 0);
 	(void)side_expect(s, 0, IBV_WC_SUCCESS);
 	v->window->rkey = wr.bind_mw.rkey;
+}
+
+/* A window of ours, for the victim to invalidate from afar. */
+static void open_window(struct survivor *v)
+{
+	struct side *s = &v->s[PLAIN];
+
+	v->window_mr = ibv_reg_mr(s->pd, s->buffer, s->length, SIDE_ACCESS | IBV_ACCESS_MW_BIND);
+	CHECK(v->window_mr);
+	v->window = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2);
+	CHECK(v->window);
+	bind_window(v);
 }
 
 static void survivor_begin(struct survivor *v, uint32_t messages, const char *const *environment)
@@ -204,6 +211,22 @@ static void check_messages(struct survivor *v)
 	}
 }
 
+/* Open, closed or just being closed when the victim died: we can close and open it. */
+static void check_window(struct survivor *v)
+{
+	struct side *s = &v->s[PLAIN];
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_LOCAL_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = v->window->rkey,
+	};
+	struct ibv_send_wr *bad;
+
+	CHECK_EQ(ibv_post_send(s->qp, &wr, &bad), 0);
+	(void)side_expect(s, 0, IBV_WC_SUCCESS);
+	bind_window(v);
+}
+
 /* All receives that are left are flushed, in order, none missing. */
 static void check_flush(struct survivor *v)
 {
@@ -288,6 +311,7 @@ static void after_death(struct survivor *v)
 {
 	await_burial();
 	check_messages(v);
+	check_window(v);
 	check_flush(v);
 	check_shared(v);
 	check_word(v);

@@ -622,6 +622,104 @@ static void invalidation_waits(void **state)
 	assert_int_equal(nic_invalidate_key(nic, qp, qp, key), VNET_WC_SUCCESS);
 }
 
+static jmp_buf death;
+static int death_at;
+
+static void die(int step)
+{
+	if (step == death_at)
+		longjmp(death, 1);
+}
+
+/* By a thread of this process, which does not come further than to that step. */
+static void invalidate_until(struct process *p, struct qp *qp, u32 key, int step)
+{
+	frame(qp)->sq_lock = p->nic.self;
+	death_at = step;
+	tp.on_step = die;
+	if (!setjmp(death)) {
+		nic_invalidate_key(&p->nic, frame(qp), frame(qp), key);
+		fail();
+	}
+	tp.on_step = NULL;
+}
+
+static void bury(const struct process *p)
+{
+	nic_recover(&w.agent, p->nic.self, p->nic.space);
+}
+
+/* Who invalidates a window for others dies within: who repeats that finds it closed. */
+static void invalidation_is_repeated(void **state)
+{
+	int step;
+
+	(void)state;
+	for (step = 64; step <= 66; step++) {
+		struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
+		struct vnet_wqe_bind bind = bind_all(&win, READ);
+
+		assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
+		invalidate_until(&w.p[2], win.qp, win.rkey, step);
+		bury(&w.p[2]);
+		assert_false(open_to(&win, win.qp->qpn, READ, win.addr, 1));
+		assert_true(closes(win.qp, win.rkey));
+		bind = bind_all(&win, READ);
+		assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
+		assert_true(open_to(&win, win.qp->qpn, READ, win.addr, 1));
+		assert_true(closes(win.qp, win.rkey));
+		assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
+	}
+}
+
+/* What a living one is changing is left to it. */
+static void claims_are_ones_own(void **state)
+{
+	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
+	struct nic_mr *mr = &w.agent.mr[win.rkey >> NIC_KEY_TAG_BITS];
+	struct vnet_wqe_bind bind = bind_all(&win, READ);
+	u32 claim;
+
+	(void)state;
+	invalidate_until(&w.p[0], win.qp, win.rkey, 65);
+	claim = mr->key;
+	assert_true(claim & NIC_KEY_CLAIMED);
+	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
+	assert_false(closes(win.qp, win.rkey));
+	/* Another one of the same NIC dies, who had come to it too late. */
+	frame(win.qp)->sq_lock = w.p[2].nic.self;
+	bury(&w.p[2]);
+	assert_int_equal(mr->key, claim);
+	assert_int_equal(nic_mr_destroy(&w.agent, win.rkey), NIC_OK);
+}
+
+/* The same of a region: who may copy by its key is waited for. */
+static void half_invalidated_region(void **state)
+{
+	struct cq *cq = make_cq(&w.p[0], 8, 0);
+	struct nic_qp *qp = frame(make_qp(&w.p[0], NIC_QPT_RC, cq, cq));
+	struct nic_qp *busy = frame(make_qp(&w.p[1], NIC_QPT_RC, cq, cq));
+	struct vnet_wqe_bind reg = { .length = 64 };
+	u32 key = make_fast(&qp->pdn), dead = w.p[2].nic.self;
+	struct nic_mr *mr = &w.agent.mr[key >> NIC_KEY_TAG_BITS];
+
+	(void)state;
+	busy->pdn = qp->pdn;
+	reg.old_rkey = reg.new_rkey = key;
+	assert_int_equal(nic_register(&w.p[2].nic, qp, &reg), VNET_WC_SUCCESS);
+	/* It dies between taking it and closing it. */
+	mr->key = NIC_KEY_CLAIMED | dead << NIC_KEY_TAG_BITS |
+		  (key & ((1u << NIC_KEY_TAG_BITS) - 1));
+	qp->sq_lock = dead;
+	busy->sq_lock = w.p[1].nic.self;
+	bury(&w.p[2]);
+	assert_false(check(key, 0, 0, 1));
+	assert_int_equal(nic_invalidate_key(&w.agent, qp, qp, key), NIC_EXEC_WAIT);
+	busy->sq_lock = 0;
+	assert_int_equal(nic_invalidate_key(&w.agent, qp, qp, key), VNET_WC_SUCCESS);
+	assert_int_equal(nic_register(&w.p[0].nic, qp, &reg), VNET_WC_SUCCESS);
+}
+
 static void region_with_windows_stays(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
@@ -724,6 +822,9 @@ int main(void)
 		TEST(type_2_belongs_to_its_qp),
 		TEST(zero_based_type_2),
 		TEST(invalidate),
+		TEST(invalidation_is_repeated),
+		TEST(claims_are_ones_own),
+		TEST(half_invalidated_region),
 		TEST(region_with_windows_stays),
 		TEST(registered_by_request),
 		TEST(registration_checks),
