@@ -36,7 +36,10 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_DOORBELL_PAGE = 1 << 3,
 	/* VNET_WR_IMM64 and VNET_CREATE_CQ_IMM64 are understood. */
 	VNET_UCONTEXT_CAP_IMM64 = 1 << 4,
-	/* Shared receive queues may match tags: vnet_gate.tag_doorbell is there. */
+	/*
+	 * Shared receive queues may match tags: vnet_gate.tag_doorbell is there, or
+	 * VNET_DOORBELL_TAG, and without a descriptor the command for posting receives.
+	 */
 	VNET_UCONTEXT_CAP_TM = 1 << 5,
 	/* A query of the device answers struct vnet_query_device_resp. */
 	VNET_UCONTEXT_CAP_QUERY_DEVICE = 1 << 6,
@@ -58,6 +61,8 @@ enum vnet_doorbell_ioctls {
 	/* The doorbell page was written, and the NIC processor sleeps. */
 	VNET_DOORBELL_WAKE = 0x7603,
 	VNET_DOORBELL_CQ = 0x7604,
+	/* Only where VNET_UCONTEXT_CAP_TM is. */
+	VNET_DOORBELL_TAG = 0x7605,
 };
 
 #define VNET_DOORBELL_WORDS 128

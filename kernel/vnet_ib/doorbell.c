@@ -37,6 +37,14 @@ void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool 
 	vnet_tell(dev);
 }
 
+void vnet_ring_tags(struct vnet_dev *dev, struct vnet_view *view, u32 srqn)
+{
+	vnet_enter();
+	nic_tm_doorbell(&view->nic, srqn);
+	vnet_leave();
+	vnet_tell(dev);
+}
+
 /* -------------------------------------------------------------- descriptor */
 
 static void vnet_door_free(struct kref *kref)
@@ -68,6 +76,9 @@ static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsig
 		nic_cq_doorbell(&view->nic, num);
 		vnet_leave();
 		vnet_tell(dev);
+		return 0;
+	case VNET_DOORBELL_TAG:
+		vnet_ring_tags(dev, view, num);
 		return 0;
 	case VNET_DOORBELL_WAKE:
 		plat_kick(&view->nic);

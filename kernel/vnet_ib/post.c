@@ -246,11 +246,23 @@ static int vnet_post_recvs(struct vnet_wq *rq, const struct ib_recv_wr *wr,
 }
 
 /* Of processes. */
-static int vnet_user_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
+static int vnet_user_recv(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
 	int idx = srcu_read_lock(&vnet_inside);
 
-	vnet_ring_recv(dev, view, num, is_srq);
+	vnet_ring_recv(dev, view, qpn, false);
+	srcu_read_unlock(&vnet_inside, idx);
+	return 0;
+}
+
+/* It says as much of operations on tags. */
+static int vnet_user_srq_recv(struct vnet_dev *dev, const struct vnet_srq *srq, u32 srqn)
+{
+	int idx = srcu_read_lock(&vnet_inside);
+
+	vnet_ring_recv(dev, srq->view, srqn, true);
+	if (srq->max_tags)
+		vnet_ring_tags(dev, srq->view, srqn);
 	srcu_read_unlock(&vnet_inside, idx);
 	return 0;
 }
@@ -275,7 +287,7 @@ int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	int err;
 
 	if (qp->view != &dev->kernel && !wr)
-		return vnet_user_recv(dev, qp->view, ibqp->qp_num, false);
+		return vnet_user_recv(dev, qp->view, ibqp->qp_num);
 	if (!qp->rq.mem.ring || qp->view != &dev->kernel) {
 		*bad_wr = wr;
 		return -EINVAL;
@@ -299,7 +311,7 @@ int vnet_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	if (srq->view != &dev->kernel)
-		return vnet_user_recv(dev, srq->view, vnet_srqn(ibsrq), true);
+		return vnet_user_srq_recv(dev, srq, vnet_srqn(ibsrq));
 	err = vnet_post_recvs(&srq->rq, wr, bad_wr, &ring);
 	if (ring)
 		vnet_ring_recv_atomic(dev, vnet_srqn(ibsrq), true);

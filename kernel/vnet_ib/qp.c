@@ -9,6 +9,11 @@
 
 /* ------------------------------------------------------------------ create */
 
+/* What the device posts itself for tags: rendezvous that are under way at a time, twice. */
+#define VNET_TM_SENDS 128
+/* Both headers of one. */
+#define VNET_TM_INLINE 32
+
 /* The values of ibv_qp_type, which the core's are as well. */
 static u8 vnet_qp_nic_type(enum ib_qp_type type)
 {
@@ -53,6 +58,11 @@ static bool vnet_qp_has_cqs(const struct ib_qp_init_attr *init)
 	}
 }
 
+static bool vnet_qp_matches(const struct ib_qp_init_attr *init)
+{
+	return init->srq && init->srq->srq_type == IB_SRQT_TM;
+}
+
 static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
@@ -65,6 +75,9 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 		return -EINVAL;
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
+	/* The send queue of who matches is the device's. */
+	if (vnet_qp_matches(init) && (init->qp_type != IB_QPT_RC || cap->max_send_wr))
+		return -EINVAL;
 	if (cap->max_send_wr > VNET_MAX_QP_WR || cap->max_send_sge > VNET_MAX_SGE ||
 	    cap->max_inline_data > VNET_MAX_INLINE)
 		return -EINVAL;
@@ -107,6 +120,11 @@ static int vnet_qp_make_rings(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	/* A target outlives the process; it has a send queue as all have, and no use for it. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return vnet_send_wq_make(&qp->sq, NULL, 0, 0, &qp->max_inline);
+	if (vnet_qp_matches(init)) {
+		qp->max_inline = VNET_TM_INLINE;
+		return vnet_send_wq_make(&qp->sq, NULL, VNET_TM_SENDS, VNET_TM_MAX_SGE,
+					 &qp->max_inline);
+	}
 	qp->max_inline = cap->max_inline_data;
 	err = vnet_send_wq_make(&qp->sq, ibuc, cap->max_send_wr, cap->max_send_sge,
 				&qp->max_inline);
@@ -150,6 +168,12 @@ static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
 	p->recv_cqn = vnet_cqn(init->recv_cq);
 	if (init->srq)
 		p->srqn = vnet_srqn(init->srq);
+	if (!vnet_qp_matches(init))
+		return;
+	/* All completions are the shared queue's, and only those that it wants. */
+	p->sq_sig_all = 0;
+	p->send_cqn = vnet_cqn(init->srq->ext.cq);
+	p->recv_cqn = p->send_cqn;
 }
 
 static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
@@ -211,8 +235,7 @@ static int vnet_qp_respond(const struct vnet_qp *qp, struct ib_udata *udata)
 void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
 {
 	*cap = (struct ib_qp_cap){};
-	/* Nobody posts to it. */
-	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+	if (qp->unposted)
 		return;
 	cap->max_send_wr = qp->sq.mem.entries;
 	cap->max_send_sge = qp->sq.max_sge;
@@ -273,6 +296,7 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = vnet_qp_number(dev, qp, init->qp_type);
 	if (err)
 		goto free_rings;
+	qp->unposted = init->qp_type == IB_QPT_XRC_TGT || vnet_qp_matches(init);
 	qp->view = vnet_qp_view(dev, uc, init->qp_type);
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	err = vnet_qp_enter(qp, uc, init, flags);

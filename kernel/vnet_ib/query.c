@@ -11,6 +11,8 @@
 #define VNET_FW_VER (0ull << 32 | 1ull << 16 | 0ull)
 /* 4.096 us << 15 */
 #define VNET_ACK_DELAY 15
+/* Of a rendezvous: two headers, and some of the sender's own. */
+#define VNET_MAX_RNDV_HDR 64
 
 int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
@@ -57,6 +59,13 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.local_ca_ack_delay = VNET_ACK_DELAY,
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = USEC_PER_SEC,
+		.tm_caps = {
+			.max_rndv_hdr_size = VNET_MAX_RNDV_HDR,
+			.max_num_tags = VNET_MAX_TAGS,
+			.flags = IB_TM_CAP_RNDV_RC,
+			.max_ops = VNET_TAG_OPS,
+			.max_sge = VNET_TM_MAX_SGE,
+		},
 	};
 	return 0;
 }

@@ -3,18 +3,25 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "nic_tm.h"
 #include "vnet_ib.h"
 #include "wq.h"
 
+static_assert((int)VNET_MAX_TAGS <= (int)NIC_TM_MAX_TAGS);
+
 static int vnet_srq_respond(const struct vnet_srq *srq, struct ib_udata *udata)
 {
-	struct vnet_create_srq_resp resp = { .srqn = srq->obj.index + 1 };
+	struct vnet_create_srq_resp resp = {
+		.srqn = srq->obj.index + 1,
+		.tags = srq->max_tags,
+	};
 
 	if (!udata)
 		return 0;
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
 	vnet_ring_info(&srq->rq.mem, &resp.rq);
+	vnet_ring_info(&srq->ops, &resp.ops);
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
@@ -43,9 +50,16 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 	};
 	enum nic_result result;
 
+	if (ib_srq_has_cq(ibsrq->srq_type))
+		p.cqn = vnet_cqn(ibsrq->ext.cq);
+	if (ibsrq->srq_type == IB_SRQT_TM) {
+		p.tm_tags = srq->max_tags;
+		p.tm = vnet_ring_name(&srq->tags);
+		p.tm_ops = vnet_ring_name(&srq->ops);
+		p.tm_ops_entries = srq->ops.entries;
+	}
 	if (ibsrq->srq_type == IB_SRQT_XRC) {
 		p.xrcdn = vnet_xrcdn(ibsrq->ext.xrc.xrcd);
-		p.cqn = vnet_cqn(ibsrq->ext.cq);
 		/* The name by which requests call it. */
 		ibsrq->ext.xrc.srq_num = vnet_srqn(ibsrq);
 	}
@@ -53,6 +67,67 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 	result = vnet_command(dev, nic_srq_create(&dev->agent.nic, srq->obj.index + 1, &p));
 	mutex_unlock(&dev->commands);
 	return vnet_errno(result);
+}
+
+static int vnet_srq_check(const struct ib_srq_init_attr *init, bool is_user)
+{
+	const struct ib_srq_attr *attr = &init->attr;
+	u32 tags = init->ext.tag_matching.max_num_tags;
+
+	switch (init->srq_type) {
+	case IB_SRQT_BASIC:
+	case IB_SRQT_XRC:
+		break;
+	case IB_SRQT_TM:
+		/* The core has no requests that add tags. */
+		if (!is_user)
+			return -EOPNOTSUPP;
+		if (!tags || tags > VNET_MAX_TAGS)
+			return -EINVAL;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (!attr->max_wr || attr->max_wr > VNET_MAX_SRQ_WR || attr->max_sge > VNET_MAX_SGE ||
+	    attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+static void vnet_srq_free_rings(struct vnet_srq *srq)
+{
+	vnet_ring_free(&srq->rq.mem);
+	if (srq->ops.ring)
+		vnet_ring_free(&srq->ops);
+	if (srq->tags.ring)
+		vnet_ring_free(&srq->tags);
+}
+
+/* Operations on tags are the process' to write; what became of them is not. */
+static int vnet_srq_make_tags(struct vnet_srq *srq, struct ib_ucontext *ucontext, u32 tags)
+{
+	int err;
+
+	err = vnet_ring_make(&srq->ops, ucontext, VNET_TAG_OPS, VNET_TM_OP_SHIFT);
+	if (err)
+		return err;
+	srq->max_tags = tags;
+	return vnet_shared_make(&srq->tags, NULL,
+				sizeof(struct nic_tm) + tags * sizeof(struct nic_tag));
+}
+
+static int vnet_srq_make_rings(struct vnet_srq *srq, struct ib_ucontext *ucontext,
+			       const struct ib_srq_init_attr *init)
+{
+	int err;
+
+	err = vnet_recv_wq_make(&srq->rq, ucontext, init->attr.max_wr, init->attr.max_sge);
+	if (err || init->srq_type != IB_SRQT_TM)
+		return err;
+	err = vnet_srq_make_tags(srq, ucontext, init->ext.tag_matching.max_num_tags);
+	if (err)
+		vnet_srq_free_rings(srq);
+	return err;
 }
 
 int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
@@ -63,17 +138,15 @@ int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 	struct ib_srq_attr *attr = &init->attr;
 	int err;
 
-	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
-		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > VNET_MAX_SRQ_WR || attr->max_sge > VNET_MAX_SGE ||
-	    attr->srq_limit > attr->max_wr)
-		return -EINVAL;
-	err = vnet_recv_wq_make(&srq->rq, uc ? &uc->ibuc : NULL, attr->max_wr, attr->max_sge);
+	err = vnet_srq_check(init, uc);
+	if (err)
+		return err;
+	err = vnet_srq_make_rings(srq, uc ? &uc->ibuc : NULL, init);
 	if (err)
 		return err;
 	err = vnet_number_get(&dev->srqs, &srq->obj);
 	if (err)
-		goto free_ring;
+		goto free_rings;
 	srq->view = uc ? &uc->door->view : &dev->kernel;
 	err = vnet_srq_enter(ibsrq, attr, uc ? uc->obj.index : VNET_SPACE_KERNEL);
 	if (err)
@@ -89,8 +162,8 @@ leave:
 	vnet_srq_leave(dev, srq);
 end_number:
 	vnet_number_end(&dev->srqs, &srq->obj);
-free_ring:
-	vnet_ring_free(&srq->rq.mem);
+free_rings:
+	vnet_srq_free_rings(srq);
 	return err;
 }
 
@@ -131,6 +204,6 @@ int vnet_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	vnet_srq_leave(dev, srq);
 	vnet_number_end(&dev->srqs, &srq->obj);
-	vnet_ring_free(&srq->rq.mem);
+	vnet_srq_free_rings(srq);
 	return 0;
 }

@@ -41,6 +41,9 @@ enum vnet_limits {
 	VNET_MAX_MR = 65536,
 	VNET_MAX_QP_WR = 16384,
 	VNET_MAX_SRQ_WR = 16384,
+	/* Of a shared receive queue that matches them; and operations on them at a time. */
+	VNET_MAX_TAGS = 1024,
+	VNET_TAG_OPS = 256,
 	VNET_MAX_CQE = 1 << 20,
 	VNET_MAX_RD_ATOMIC = 16,
 	VNET_MAX_PD = 1 << 15,
@@ -334,6 +337,7 @@ struct file *vnet_door_file(struct vnet_door *door);
 /* A process rings for one of its queues: runs the firmware; the caller is inside. */
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn);
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq);
+void vnet_ring_tags(struct vnet_dev *dev, struct vnet_view *view, u32 srqn);
 /*
  * Whoever waits for a receive of this queue, which is the view's, is carried on
  * by who posted it, as `as` may. Only its own peer: not whoever else waits, whose
@@ -422,6 +426,9 @@ struct vnet_srq {
 	struct ib_srq ibsrq;
 	struct vnet_object obj;
 	struct vnet_wq rq;
+	/* Where tags are matched: operations on them, and the firmware's list, which is not mapped. */
+	struct vnet_ring_mem ops, tags;
+	u32 max_tags;
 	/* As in struct vnet_qp. */
 	struct vnet_view *view;
 };
@@ -450,6 +457,8 @@ struct vnet_qp {
 	struct vnet_wq sq, rq;
 	u32 max_inline;
 	bool sig_all;
+	/* Nobody posts to it: what its send queue has is the device's. */
+	bool unposted;
 	/* Of a process: the entry by which it rings. */
 	struct vnet_view *view;
 };

@@ -58,6 +58,11 @@ static void trap_cq(__u64 cookie, uint32_t cqn)
 	trap(cookie, VNET_DOORBELL_CQ, cqn);
 }
 
+static void trap_tag(__u64 cookie, uint32_t srqn)
+{
+	trap(cookie, VNET_DOORBELL_TAG, srqn);
+}
+
 /*
  * The read-modify-writes are full barriers: either the NIC processor finds the
  * bits in its last look before it sleeps, or we find that it needs waking.
@@ -93,6 +98,7 @@ void vnet_doorbell_init(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->gate.send_doorbell = trap_send;
 	ctx->gate.recv_doorbell = trap_recv;
 	ctx->gate.cq_doorbell = trap_cq;
+	ctx->gate.tag_doorbell = trap_tag;
 	if (way != WAY_PAGE || !(resp->caps & VNET_UCONTEXT_CAP_DOORBELL_PAGE))
 		return;
 	ctx->doorbell_page = map_page(ctx, resp->doorbell_page);

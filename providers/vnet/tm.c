@@ -73,11 +73,19 @@ static bool is_done(struct vnet_srq *srq)
 	return true;
 }
 
-static void ring_doorbell(const struct vnet_srq *srq)
+static void ring_doorbell(struct vnet_srq *srq)
 {
 	const struct vnet_context *ctx = to_vctx(srq->vsrq.srq.context);
+	struct ibv_recv_wr *bad_wr;
+	int saved = errno;
 
-	ctx->gate.tag_doorbell(ctx->gate_cookie, srq->srqn);
+	if (ctx->gate.tag_doorbell) {
+		ctx->gate.tag_doorbell(ctx->gate_cookie, srq->srqn);
+		return;
+	}
+	/* The command for posting, without anything to post. */
+	ibv_cmd_post_srq_recv(&srq->vsrq.srq, NULL, &bad_wr);
+	errno = saved;
 }
 
 void vnet_tm_flush(struct vnet_cq *cq)

@@ -141,7 +141,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->gate_cookie = resp->gate_cookie;
 	ctx->clock_khz = resp->clock_khz;
 	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
-	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && ctx->gate.tag_doorbell;
+	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && (!gate || gate->tag_doorbell);
 	ctx->returns = resp->caps & VNET_UCONTEXT_CAP_RETURN;
 	ctx->query_device = resp->caps & VNET_UCONTEXT_CAP_QUERY_DEVICE;
 	ctx->lid = resp->caps & VNET_UCONTEXT_CAP_LID;

@@ -2,11 +2,13 @@
 /*
  * A process that does its worst to a device in the kernel: random bytes in all
  * that it can map (rings, their headers, the doorbell page), doorbells of all
- * kinds for its own queues and others'. Beside it, two processes exchange data
+ * kinds for its own queues and others', messages and tags that say anything. Beside it, two processes exchange data
  * and check it, and nobody's memory is written that was not registered.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <endian.h>
+#include <infiniband/tm_types.h>
 #include <rdma/ib_user_verbs.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -17,6 +19,12 @@
 #include "../faults/bystanders.h"
 
 #define MAX_MAPS 64
+#define SIDES 3
+/* The one whose shared receive queue matches tags, which are few. */
+#define MATCHES 2
+#define TAGS 4
+/* Of a buffer, what messages begin in. */
+#define HEADERS 8192
 #define OPERATIONS 3000
 /* A provider that reads nonsense may look for its end for ever. */
 #define HOSTILE_SECONDS 10
@@ -24,8 +32,8 @@
 static struct bystanders bystanders;
 
 struct hostile {
-	/* Two of its own, connected with each other. */
-	struct guarded g[2];
+	/* Its own; the first is connected with one of the others. */
+	struct guarded g[SIDES];
 	/* What of the device is mapped. */
 	struct map {
 		uint8_t *at;
@@ -84,7 +92,7 @@ static void find_doorbell(struct hostile *h)
 
 static struct side *any_side(struct hostile *h)
 {
-	return &h->g[random_below(2)].s;
+	return &h->g[random_below(SIDES)].s;
 }
 
 static uint32_t any_number(struct hostile *h)
@@ -129,7 +137,31 @@ static void receive_anything(struct side *s)
 	struct ibv_recv_wr wr = { .wr_id = random_number(), .sg_list = &sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 
-	(void)ibv_post_recv(s->qp, &wr, &bad);
+	if (s->srq)
+		(void)ibv_post_srq_recv(s->srq, &wr, &bad);
+	else
+		(void)ibv_post_recv(s->qp, &wr, &bad);
+}
+
+static void tag_anything(struct side *s)
+{
+	static const enum ibv_ops_wr_opcode opcodes[] = { IBV_WR_TAG_ADD, IBV_WR_TAG_DEL,
+							  IBV_WR_TAG_SYNC };
+	struct ibv_sge sge = side_sge(s, random_below(1000), random_below(64000));
+	struct ibv_ops_wr wr = { .wr_id = random_number(),
+				 .opcode = opcodes[toss(3) ? random_below(3) : 0],
+				 .flags = (int)random_below(4) };
+	struct ibv_ops_wr *bad;
+
+	wr.tm.unexpected_cnt = random_below(64);
+	wr.tm.handle = random_below(64);
+	if (wr.opcode == IBV_WR_TAG_ADD)
+		wr.tm.add = (typeof(wr.tm.add)){ .recv_wr_id = random_number(),
+						 .sg_list = &sge,
+						 .num_sge = (int)random_below(2),
+						 .tag = random_below(TAGS),
+						 .mask = toss(4) ? random_number() : ~0ull };
+	(void)ibv_post_srq_ops(s->srq, &wr, &bad);
 }
 
 static void post_anything(struct hostile *h)
@@ -145,7 +177,9 @@ static void post_anything(struct hostile *h)
 	};
 	struct side *s = any_side(h);
 
-	if (toss(3))
+	if (s == &h->g[MATCHES].s && !toss(4))
+		tag_anything(s);
+	else if (toss(3))
 		receive_anything(s);
 	else
 		(void)side_try_post(s, opcodes[random_below(7)], random_number(),
@@ -155,7 +189,7 @@ static void post_anything(struct hostile *h)
 
 static void ring(struct hostile *h)
 {
-	(void)ioctl(h->doorbell, VNET_DOORBELL_SEND + random_below(5), any_number(h));
+	(void)ioctl(h->doorbell, VNET_DOORBELL_SEND + random_below(6), any_number(h));
 }
 
 /* The generic way. */
@@ -188,10 +222,11 @@ static void ring_by_write(struct hostile *h)
 
 static void connect_again(struct hostile *h)
 {
-	struct address a[2] = { side_address(&h->g[0].s), side_address(&h->g[1].s) };
+	struct side *a = &h->g[0].s, *b = &h->g[1 + random_below(2)].s;
+	struct address at_a = side_address(a), at_b = side_address(b);
 
-	for (int i = 0; i < 2; i++)
-		(void)side_try_anew(&h->g[i].s, &a[1 - i]);
+	(void)side_try_anew(a, &at_b);
+	(void)side_try_anew(b, &at_a);
 }
 
 static void do_harm(struct hostile *h)
@@ -220,6 +255,56 @@ static void do_harm(struct hostile *h)
 	}
 }
 
+/* ------------------------------------------------------------ what it has */
+
+/* What a queue that matches tags understands, where messages begin, by chance. */
+static void write_headers(struct side *s)
+{
+	struct {
+		struct ibv_tmh tmh;
+		struct ibv_rvh rvh;
+	} *h = (void *)s->buffer;
+
+	for (size_t i = 0; i < HEADERS / sizeof(*h); i++) {
+		random_bytes(&h[i], sizeof(h[i]));
+		h[i].tmh.opcode = toss(2) ? IBV_TMH_EAGER : IBV_TMH_RNDV;
+		h[i].tmh.tag = htobe64(random_below(TAGS));
+		if (toss(4))
+			continue;
+		h[i].rvh.va = htobe64((uintptr_t)s->buffer + random_below(1000));
+		h[i].rvh.rkey = htobe32(s->mr->rkey);
+		h[i].rvh.len = htobe32(random_below(64000));
+	}
+}
+
+/* In place of the queues that it has. */
+static void match_tags(struct side *s)
+{
+	struct ibv_cq_init_attr_ex cq = { .cqe = 256, .wc_flags = IBV_WC_EX_WITH_TM_INFO };
+	struct ibv_srq_init_attr_ex srq = {
+		.attr = { .max_wr = 64, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM,
+		.pd = s->pd,
+		.tm_cap = { .max_num_tags = 64, .max_ops = 16 },
+	};
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+
+	CHECK_EQ(ibv_destroy_qp(s->qp), 0);
+	CHECK_EQ(ibv_destroy_cq(s->cq), 0);
+	s->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(s->context, &cq));
+	CHECK(s->cq);
+	srq.cq = s->cq;
+	s->srq = ibv_create_srq_ex(s->context, &srq);
+	CHECK(s->srq);
+	attr.srq = s->srq;
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	s->qp = ibv_create_qp(s->pd, &attr);
+	CHECK(s->qp);
+}
+
 static void be_hostile(void)
 {
 	/* Failures shall come at once. */
@@ -227,8 +312,11 @@ static void be_hostile(void)
 	struct hostile h = { .maps = 0 };
 
 	alarm(HOSTILE_SECONDS);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SIDES; i++) {
 		guarded_open(&h.g[i], &wish);
+		write_headers(&h.g[i].s);
+	}
+	match_tags(&h.g[MATCHES].s);
 	find_maps(&h);
 	find_doorbell(&h);
 	for (unsigned int i = 0; i < OPERATIONS; i++) {
@@ -237,7 +325,7 @@ static void be_hostile(void)
 		do_harm(&h);
 	}
 	/* Not around its own memory either. */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SIDES; i++)
 		guarded_check(&h.g[i]);
 }
 

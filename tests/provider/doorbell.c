@@ -122,6 +122,59 @@ static void shared_receives_too(void **state)
 	end(&o);
 }
 
+/* A tag whose completion is asked for is the process' own to add. */
+static void add_tag(struct objects *o)
+{
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_TM_INFO };
+	struct ibv_ops_wr wr = { .opcode = IBV_WR_TAG_ADD, .flags = IBV_OPS_SIGNALED };
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 1, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM,
+		.pd = o->pd,
+		.tm_cap = { .max_num_tags = 1, .max_ops = 1 },
+	};
+	struct ibv_context *context = &o->ctx->ibv_ctx.context;
+	struct ibv_cq_ex *cq = fake_ops->create_cq_ex(context, &cq_attr);
+	struct ibv_ops_wr *bad_wr;
+	struct ibv_srq *srq;
+
+	assert_non_null(cq);
+	attr.cq = ibv_cq_ex_to_cq(cq);
+	srq = fake_ops->create_srq_ex(context, &attr);
+	assert_non_null(srq);
+	errno = 0;
+	assert_int_equal(fake_ops->post_srq_ops(srq, &wr, &bad_wr), 0);
+	assert_int_equal(errno, 0);
+	fake_end_srq(srq);
+	fake_end_cq(attr.cq);
+}
+
+/* Again and again, as nobody carries it out here. */
+static void tags_by_the_descriptor(void **state)
+{
+	struct objects o =
+		begin(*state, VNET_UCONTEXT_CAP_DOORBELL_FD | VNET_UCONTEXT_CAP_TM, NULL);
+
+	add_tag(&o);
+	assert_true(rung.calls);
+	assert_int_equal(rung.request, VNET_DOORBELL_TAG);
+	assert_int_equal(rung.num, FAKE_SRQN);
+	assert_int_equal(agent.traps, 0);
+	end(&o);
+}
+
+static void tags_by_the_write_command(void **state)
+{
+	struct objects o = begin(*state, VNET_UCONTEXT_CAP_TM, NULL);
+
+	add_tag(&o);
+	assert_int_equal(rung.calls, 0);
+	assert_true(agent.traps);
+	end(&o);
+}
+
 static void by_the_write_command(void **state)
 {
 	struct objects o = begin(*state, VNET_UCONTEXT_CAP_DOORBELL_FD, "write");
@@ -178,8 +231,13 @@ static void as_offered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(by_the_descriptor), TEST(shared_receives_too), TEST(by_the_write_command),
-		TEST(by_the_page),       TEST(as_offered),
+		TEST(by_the_descriptor),
+		TEST(shared_receives_too),
+		TEST(by_the_write_command),
+		TEST(by_the_page),
+		TEST(as_offered),
+		TEST(tags_by_the_descriptor),
+		TEST(tags_by_the_write_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

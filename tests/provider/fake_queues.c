@@ -78,6 +78,7 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
 			  struct ibv_srq_init_attr_ex *attr_ex, struct ibv_create_xsrq *cmd,
 			  size_t cmd_size, struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
 {
+	struct vnet_create_srq_reply *reply = container_of(resp, struct vnet_create_srq_reply, ibv);
 	struct ibv_srq_init_attr attr = { .attr = attr_ex->attr };
 	int ret;
 
@@ -86,6 +87,11 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
 	assert_ptr_equal(context, attr_ex->pd->context);
 	ret = ibv_cmd_create_srq(attr_ex->pd, &srq->srq, &attr, NULL, 0, resp, resp_size);
 	attr_ex->attr = attr.attr;
+	srq->srq_type = attr_ex->srq_type;
+	if (attr_ex->srq_type != IBV_SRQT_TM)
+		return ret;
+	reply->vnet.tags = attr_ex->tm_cap.max_num_tags;
+	reply->vnet.ops = fake_new_ring(agent.entries, 1 << VNET_TM_OP_SHIFT);
 	return ret;
 }
 
