@@ -147,6 +147,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(vnet_query_context, UVERBS_OBJECT_DEVICE, UVERBS_ME
 
 const struct uapi_definition vnet_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &vnet_query_context),
+	UAPI_DEF_CHAIN(vnet_dm_uapi),
 	{},
 };
 

@@ -2,12 +2,17 @@
 /* Memory regions: pinned pages, and the key by which the firmware knows them. */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "vnet_ib.h"
 
 static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				    IB_ACCESS_MW_BIND | IB_ZERO_BASED;
+/* Of device memory, in which no windows are bound. */
+static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+				       IB_ZERO_BASED;
 
 /*
  * Keys differ in their tags from one use of an index to the next. A tag of 0 is
@@ -283,6 +288,52 @@ struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 	/* NULL: it is still the same region. */
 	return ERR_PTR(err);
 }
+
+/* ------------------------------------------------------- of device memory */
+
+/* It has at least one page, be it empty. */
+static int vnet_mr_list_dm(struct vnet_mr *mr, const struct vnet_dm *dm, u64 offset, u64 length)
+{
+	void *at = (void *)dm->mem.ring + (offset & PAGE_MASK);
+	u32 i, n = DIV_ROUND_UP(offset_in_page(offset) + length, PAGE_SIZE);
+
+	mr->pages = kvmalloc_array(max(n, 1u), sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		mr->pages[i] = vmalloc_to_page(at + i * PAGE_SIZE);
+	mr->max_pages = n;
+	mr->npages = n;
+	return 0;
+}
+
+/* The core has checked that the range lies in it, and that addresses begin at 0. */
+struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct nic_mr_params p = {
+		.kind = NIC_MR_REGION,
+		.access = attr->access_flags & vnet_dm_access_mask,
+		.space = VNET_SPACE_PAGES,
+	};
+	struct vnet_mr *mr;
+	int err;
+
+	if (attr->access_flags & ~(vnet_dm_access_mask | IB_ACCESS_OPTIONAL))
+		return ERR_PTR(-EINVAL);
+	vnet_set_range(&p, attr->offset, attr->length, 0);
+	mr = vnet_mr_new(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = vnet_mr_list_dm(mr, to_vdm(ibdm), attr->offset, attr->length);
+	if (err) {
+		vnet_mr_free(to_vdev(ibpd->device), mr);
+		return ERR_PTR(err);
+	}
+	return vnet_mr_publish(ibpd, mr, &p);
+}
+
+/* ------------------------------------------------------ kernel consumers' */
 
 /* A region whose pages vnet_map_mr_sg() names, and a request registers. */
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)

@@ -59,6 +59,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.local_ca_ack_delay = VNET_ACK_DELAY,
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = USEC_PER_SEC,
+		.max_dm_size = VNET_MAX_DM_SIZE,
 		.tm_caps = {
 			.max_rndv_hdr_size = VNET_MAX_RNDV_HDR,
 			.max_num_tags = VNET_MAX_TAGS,

@@ -63,6 +63,8 @@ enum vnet_limits {
 
 /* Its list of pages is less than 2 GiB. */
 #define VNET_MAX_MR_SIZE (1ull << 40)
+/* Of device memory, in all. */
+#define VNET_MAX_DM_SIZE (1l << 20)
 /* How long unreliable senders stall for a receive. */
 #define VNET_STALL_NS (50 * NSEC_PER_MSEC)
 
@@ -155,6 +157,8 @@ struct vnet_dev {
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
 	/* By index, for plat_copy(). */
 	struct vnet_mr **mr;
+	/* Device memory that is given out. */
+	atomic_long_t dm_bytes;
 
 	/* CQs with completion events that nobody was told of yet. */
 	struct llist_head ready;
@@ -271,6 +275,8 @@ void vnet_dealloc_ucontext(struct ib_ucontext *ibuc);
 void vnet_disassociate_ucontext(struct ib_ucontext *ibuc);
 int vnet_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 extern const struct uapi_definition vnet_uapi[];
+/* dm.c */
+extern const struct uapi_definition vnet_dm_uapi[];
 
 struct vnet_pd {
 	struct ib_pd ibpd;
@@ -361,6 +367,16 @@ struct vnet_mr {
 	struct ib_umem *umem;
 };
 
+struct vnet_dm {
+	struct ib_dm ibdm;
+	struct vnet_ring_mem mem;
+};
+
+static inline struct vnet_dm *to_vdm(struct ib_dm *ibdm)
+{
+	return container_of(ibdm, struct vnet_dm, ibdm);
+}
+
 struct vnet_mw {
 	struct ib_mw ibmw;
 	struct vnet_object obj;
@@ -376,11 +392,18 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 			       struct ib_udata *udata);
 struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				 int access, struct ib_pd *ibpd, struct ib_udata *udata);
+struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs);
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
 int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
 int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
+
+/* dm.c */
+struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
+			    struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs);
+int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 
 /* ------------------------------------------------------------------ queues */
 

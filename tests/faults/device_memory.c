@@ -173,9 +173,11 @@ static void adder(int sock, void *arg)
 	hear(sock, &rkey, sizeof(rkey));
 }
 
+/* While a queue is mapped, a device of the kernel stays open: its memory is given back first. */
 static void add_together(void)
 {
 	struct helper adders[ADDERS];
+	struct ibv_mr *mr[ADDERS];
 	struct side s[ADDERS];
 	struct device_memory m;
 	struct ibv_context *context;
@@ -188,11 +190,10 @@ static void add_together(void)
 		side_open(&s[i], &(struct wish){ .context = context });
 	dm_open(&m, &s[0]);
 	for (int i = 0; i < ADDERS; i++) {
-		struct ibv_mr *mr = i ? ibv_reg_dm_mr(s[i].pd, m.dm, 0, LENGTH, ACCESS) : m.mr;
-
-		CHECK(mr);
+		mr[i] = i ? ibv_reg_dm_mr(s[i].pd, m.dm, 0, LENGTH, ACCESS) : m.mr;
+		CHECK(mr[i]);
 		side_meet(&s[i], adders[i].sock);
-		tell(adders[i].sock, &mr->rkey, sizeof(mr->rkey));
+		tell(adders[i].sock, &mr[i]->rkey, sizeof(mr[i]->rkey));
 	}
 	for (int i = 0; i < ADDERS; i++)
 		meet(adders[i].sock);
@@ -201,6 +202,9 @@ static void add_together(void)
 	/* Their own memory goes with them. */
 	for (int i = 0; i < ADDERS; i++)
 		helper_kill(&adders[i]);
+	for (int i = 1; i < ADDERS; i++)
+		CHECK_EQ(ibv_dereg_mr(mr[i]), 0);
+	dm_close(&m);
 	CHECK_EQ(ibv_close_device(context), 0);
 }
 

@@ -40,8 +40,6 @@ struct wrong {
 
 /* The errno that is right, as close to `is` as may be. */
 int wanted(const struct wrong *wrong, int is);
-/* Of a verb that the kernel's device lacks: it is for commands and methods that differ. */
-int absent(int is);
 
 #define WRONG_EARLY(_type, _member, _value, _want, _early)                                         \
 	{                                                                                          \

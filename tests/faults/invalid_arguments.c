@@ -45,11 +45,6 @@ int wanted(const struct wrong *wrong, int is)
 	return in_kernel() && wrong->early && is == wrong->early ? is : wrong->want;
 }
 
-int absent(int is)
-{
-	return is == EPROTONOSUPPORT ? is : EOPNOTSUPP;
-}
-
 void judge(const char *verb, const char *what, int is, int want)
 {
 	judged++;

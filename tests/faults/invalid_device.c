@@ -91,11 +91,9 @@ static void import(void)
 	judge("import_pd", "no handle", ERRNO_OF(ibv_import_pd(bench.context, 0xffffff)), ENOENT);
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, 0xffffff)));
 	CHECK(ERRNO_OF(ibv_import_mr(bench.pd, bench.pd->handle)));
-	judge("import_dm", "no handle", ERRNO_OF(ibv_import_dm(bench.context, 0xffffff)),
-	      in_kernel() ? EPROTONOSUPPORT : ENOENT);
+	judge("import_dm", "no handle", ERRNO_OF(ibv_import_dm(bench.context, 0xffffff)), ENOENT);
 	judge("import_dm", "another object's",
-	      ERRNO_OF(ibv_import_dm(bench.context, bench.pd->handle)),
-	      in_kernel() ? EPROTONOSUPPORT : EINVAL);
+	      ERRNO_OF(ibv_import_dm(bench.context, bench.pd->handle)), EINVAL);
 }
 
 /*

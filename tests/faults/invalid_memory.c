@@ -248,12 +248,6 @@ static void device_memory(void)
 	uint8_t bytes[64] = { 0 };
 	struct ibv_dm *dm;
 
-	if (in_kernel()) {
-		int is = ERRNO_OF(ibv_alloc_dm(bench.context, &right));
-
-		judge("alloc_dm", "any", is, absent(is));
-		return;
-	}
 	for (size_t i = 0; i < COUNT(wrong); i++) {
 		struct ibv_alloc_dm_attr attr = right;
 
