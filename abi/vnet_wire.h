@@ -25,7 +25,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 6
+#define VNET_WIRE_VERSION 7
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -49,6 +49,8 @@ enum vnet_wire_limits {
 	VNET_WIRE_KEY_SIZE = 32,
 	VNET_WIRE_SALT_SIZE = 16,
 	VNET_WIRE_MAC_SIZE = 16,
+	/* Number of a queue pair that all members of a multicast group have (IB vol 1, 10.5). */
+	VNET_WIRE_GROUP_QPN = 0xffffff,
 };
 
 enum vnet_frame_kind {
@@ -186,8 +188,12 @@ struct vnet_frame_op {
 	__u32 imm;
 	/* Read: bytes wanted. Datagram: its Q_Key. */
 	__le32 read_len;
-	/* Of this piece. */
-	__le64 remote_addr;
+	union {
+		/* Of this piece. */
+		__le64 remote_addr;
+		/* Datagram to a group (dst_qpn VNET_WIRE_GROUP_QPN): half of its GID, as it is. */
+		__u8 group_high[8];
+	};
 	union {
 		__le32 rkey;
 		/* Datagram: its service level. */
@@ -199,7 +205,11 @@ struct vnet_frame_op {
 		/* XRC_SEND: the SRQ that the request names. */
 		__le32 srqn;
 	};
-	__le64 compare_add;
+	union {
+		__le64 compare_add;
+		/* The other half. */
+		__u8 group_low[8];
+	};
 	union {
 		/* Compare and swap. */
 		__le64 swap;

@@ -249,6 +249,11 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
  */
 enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
 enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
+/*
+ * It sends to groups on other NICs, and there are requests that have not ended: who
+ * destroys it takes them away.
+ */
+bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
 
 /*
  * Ethernet frames that fit *flow are for its QP, of raw packets; with flow->rss, which
@@ -295,6 +300,11 @@ void nic_frame_sum(void *frame, u32 length);
  * out, or are kept for a little while to travel with data.
  */
 void nic_receive_end(struct nic *nic);
+/*
+ * The NIC with this GID gets copies of what is sent to groups, and answers to a call:
+ * nothing where it is known, or there is no way to it.
+ */
+void nic_meet(struct nic *nic, const u8 *gid);
 /* Whether frames may be expected: some other NIC is known. */
 bool nic_is_wired(const struct nic *nic);
 /*

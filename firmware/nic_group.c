@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast groups: which queue pairs are attached to which. Commands write the
- * table, one at a time; who sends reads it without a lock.
+ * Multicast groups: which queue pairs of this NIC are attached to which. Commands
+ * write the table, one at a time; who sends reads it without a lock.
  */
 #include "nic_internal.h"
 
@@ -58,6 +58,17 @@ static u32 nic_member_index(const struct nic *nic, u32 qpn, const u8 *gid)
 			return i;
 	}
 	return NIC_NONE;
+}
+
+bool nic_group_is_joined(struct nic *nic, const u8 *gid)
+{
+	u32 i;
+
+	for (i = 0; i < nic_member_high(nic); i++) {
+		if (nic_member_find(nic, i, gid))
+			return true;
+	}
+	return false;
 }
 
 enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid)

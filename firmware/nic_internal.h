@@ -217,6 +217,8 @@ struct nic_message {
 
 /* Outcomes of an attempt that are not a wc status. */
 #define NIC_EXEC_WAIT 0x100u
+/* Of a datagram to a group: an event is owed to one of them, before the next has it. */
+#define NIC_EXEC_MORE 0x101u
 /* Of arrivals: no receive is there; somebody is inside, or the process is gone. */
 #define NIC_EXEC_NO_RECEIVE 0x102u
 #define NIC_EXEC_BUSY 0x103u
@@ -274,12 +276,32 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 /* -- nic_group.c: multicast groups */
 
 /* Number of a QP that all members of a group have (IB vol 1, 10.5). */
-#define NIC_GROUP_QPN 0xffffffu
+#define NIC_GROUP_QPN VNET_WIRE_GROUP_QPN
+/*
+ * How far a request to a group has come: members, or rows of other NICs. With a part of
+ * its number: what a death leaves behind of another one is not taken for this one's.
+ */
+#define NIC_MARK_BITS 16
+#define NIC_MARK_MOST ((1u << NIC_MARK_BITS) - 1)
+
+static inline u32 nic_group_mark(u32 request, u32 at)
+{
+	return (request | 0x8000u) << NIC_MARK_BITS | (at < NIC_MARK_MOST ? at : NIC_MARK_MOST);
+}
+
+/* NIC_NONE: it is another one's. */
+static inline u32 nic_group_at(u32 mark, u32 request)
+{
+	return (mark & ~NIC_MARK_MOST) == nic_group_mark(request, 0) ? mark & NIC_MARK_MOST :
+								       NIC_NONE;
+}
 
 bool nic_is_group_gid(const u8 *gid);
 u32 nic_member_high(const struct nic *nic);
 /* Member i < nic_member_high(), if it is of this group: or NULL. */
 struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid);
+/* Somebody of this NIC is attached to it. */
+bool nic_group_is_joined(struct nic *nic, const u8 *gid);
 /* The QP is no more. */
 void nic_members_leave(struct nic *nic, u32 qpn);
 

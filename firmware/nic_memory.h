@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 3
+#define NIC_LAYOUT_VERSION 4
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -449,7 +449,8 @@ struct nic_qp {
 	 * (see nic_is_returned()).
 	 */
 	u8 returns;
-	u8 rsvd2;
+	/* enum nic_group_bit */
+	u8 group;
 	u32 vendor_err;
 	/* Epoch of the NIC that the executor saw between two operations. */
 	u32 grace_seen;
@@ -469,7 +470,10 @@ struct nic_qp {
 	union {
 		/* The SRQ that the executing request names, if requests do. */
 		u32 op_srqn;
-		/* Whose turn it is of a group that the executing datagram is for. */
+		/*
+		 * Whose turn it is of a group that the executing datagram is for, with a
+		 * part of the request's number: nic_group_mark().
+		 */
 		u32 op_member;
 	};
 
@@ -596,6 +600,14 @@ struct nic_config {
 	u64 stall_ns;
 	u64 node_guid;
 	struct nic_settings settings;
+};
+
+/* Of a queue pair of datagrams (nic_qp.group). */
+enum nic_group_bit {
+	/* op_phase is about one of the members to whom a datagram goes, not about its request. */
+	NIC_GROUP_MEMBER = 1 << 0,
+	/* It has sent to groups on other NICs. */
+	NIC_GROUP_AWAY = 1 << 1,
 };
 
 /* A queue pair that is attached to a multicast group. */

@@ -66,6 +66,8 @@ enum nic_tx_flags {
 	NIC_TX_ANSWERED = 1 << 3,
 	/* It is sent again before its timer runs out. */
 	NIC_TX_SOONER = 1 << 4,
+	/* A copy of a datagram to a multicast group. */
+	NIC_TX_GROUP = 1 << 5,
 };
 
 /* Receiver's end. */
@@ -80,9 +82,15 @@ struct nic_rx {
 	u64 result;
 	/* Owner id of who is writing a packet of this channel; 0: nobody. */
 	u32 busy;
-	u32 rsvd2;
+	/*
+	 * Of a datagram to a group that was refused for the time being, the packet member_seq:
+	 * those of the group before this one have had their turn, and this one's since, us.
+	 */
+	u32 member;
+	u32 member_seq;
+	u32 member_since;
 };
-static_assert(sizeof(struct nic_rx) == 32, "receiver's end of a channel");
+static_assert(sizeof(struct nic_rx) == 40, "receiver's end of a channel");
 
 /* All that is known of one other NIC: written under lock. */
 struct nic_row {
@@ -140,7 +148,7 @@ struct nic_row {
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
 };
-static_assert(sizeof(struct nic_row) == 256 + 64 * 96, "row of the channel tables");
+static_assert(sizeof(struct nic_row) == 256 + 64 * 104, "row of the channel tables");
 
 /* A receive that a message in pieces is being written to. */
 struct nic_open_receive {
@@ -174,7 +182,10 @@ struct nic_endpoint {
 	/* Packets made so far; all below `una` are done. */
 	u32 next;
 	u32 una;
-	/* Next request to cut into packets, and how far the first of these is cut. */
+	/*
+	 * Next request to cut into packets, and how far the first of these is cut: bytes; or
+	 * of a datagram to a group, nic_group_mark() of the next row.
+	 */
 	u32 sq_next;
 	u32 cut;
 	/* How long its packets are: all the same, see nic_arrive_early(). */

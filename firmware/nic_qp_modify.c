@@ -336,6 +336,8 @@ static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 	}
 	qp->wait = NIC_WAIT_NONE;
 	qp->op_phase = NIC_OP_IDLE;
+	qp->op_member = 0;
+	qp->group = 0;
 	qp->op_status = 0;
 	qp->op_arrival = NIC_ARRIVAL_NONE;
 	qp->op_bytes = 0;

@@ -87,6 +87,7 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 		break;
 	case NIC_OP_IDLE:
 		qp->op_arrival = NIC_ARRIVAL_NONE;
+		qp->group &= (u8)~NIC_GROUP_MEMBER;
 		break;
 	default:
 		break;

@@ -12,6 +12,8 @@ struct nic_request {
 	struct nic_qp *peer;
 	/* Where the entry's SGEs or inline data begin, in host queue memory. */
 	const u8 *tail;
+	/* Its place in the send queue. */
+	u32 index;
 	struct vnet_send_wqe wqe;
 	/* Local memory, checked; its total. */
 	struct nic_piece local[VNET_MAX_SGE + 1];
@@ -42,6 +44,11 @@ u32 nic_gather(struct nic_request *r, u32 access);
 u32 nic_gather_word(struct nic_request *r);
 /* Requests on keys only: no peer, no data. A status, or NIC_EXEC_WAIT. */
 u32 nic_do_local(struct nic_request *r);
+/*
+ * A datagram whose memory is found: to whoever of this NIC it is for. A status,
+ * NIC_EXEC_WAIT, or NIC_EXEC_MORE.
+ */
+u32 nic_do_datagram(struct nic_request *r);
 /* A request failed: what becomes of the QP. */
 void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status);
 /* A request ended: it may have been the one that draining waits for. */

@@ -407,37 +407,45 @@ static enum vnet_wc_status nic_datagram_peer(struct nic_request *r)
 }
 
 /*
- * To all who are attached to the group, one after the other. Who is served is noted
- * before the next one is, so that none is twice when the request waits for a lock.
+ * To all who are attached to the group here, one after the other. Who is served is noted
+ * before, so that none is twice when the request waits for a lock, or we die.
  */
 static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 {
+	u32 status, i = nic_group_at(r->qp->op_member, r->index);
 	struct nic_qp *qp = r->qp;
-	u32 status, i = nic_load(&qp->wait) ? qp->op_member : 0;
 
 	if (r->wqe.ud.remote_qpn != NIC_GROUP_QPN) {
 		nic_fetch_add(&r->nic->hdr->counters.drop_no_qp, 1);
 		return NIC_EXEC_DROPPED | VNET_WC_REM_OP_ERR;
 	}
 	msg->group = true;
-	for (; i < nic_member_high(r->nic); i++) {
+	for (i = i == NIC_NONE ? 0 : i; i < nic_member_high(r->nic); i++) {
 		struct nic_qp *peer = nic_member_find(r->nic, i, r->wqe.ud.dgid);
 
 		if (!peer || nic_takes_datagram(r, peer))
 			continue;
-		qp->op_member = i;
+		nic_store(&qp->op_member, nic_group_mark(r->index, i + 1));
+		nic_store_release(&qp->group, qp->group | NIC_GROUP_MEMBER);
 		msg->dest = peer->qpn;
 		status = nic_deliver(r->nic, qp, peer, msg);
+		/* Its event is owed still: nic_resume() goes on from there. */
+		if (qp->op_phase == NIC_OP_NOTIFY)
+			return NIC_EXEC_MORE;
+		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+		nic_store(&qp->group, qp->group & ~NIC_GROUP_MEMBER);
+		if (status == NIC_EXEC_WAIT)
+			nic_store(&qp->op_member, nic_group_mark(r->index, i));
+		else
+			nic_store(&qp->wait, NIC_WAIT_NONE);
 		/* One of many who misses it does not make it undeliverable. */
 		if (status && !(status & NIC_EXEC_DROPPED))
 			return status;
-		if (!nic_served(qp, i))
-			break;
 	}
 	return VNET_WC_SUCCESS;
 }
 
-static u32 nic_do_datagram(struct nic_request *r)
+u32 nic_do_datagram(struct nic_request *r)
 {
 	u8 grh[VNET_GRH_SIZE];
 	struct nic_message msg = {
@@ -595,6 +603,7 @@ void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index)
 
 	memcpy(&r->wqe, slot, sizeof(r->wqe));
 	nic_read_once_barrier();
+	r->index = index;
 	r->tail = slot + VNET_WQE_HDR_SIZE;
 }
 
@@ -648,7 +657,7 @@ static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
 
 	if (likely(turn == NIC_TURN_EXECUTE))
 		status = nic_execute(r);
-	if (status == NIC_EXEC_WAIT)
+	if (status == NIC_EXEC_WAIT || unlikely(status == NIC_EXEC_MORE))
 		return false;
 	status = nic_fate(qp, status);
 	if (likely(status == VNET_WC_SUCCESS)) {
@@ -676,6 +685,13 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 		if (cq && !nic_cq_notify(nic, cq, true))
 			return false;
 		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	}
+	if (qp->op_phase == NIC_OP_EXECUTED && unlikely(qp->group & NIC_GROUP_MEMBER)) {
+		/* That was one of them; nothing of the request's. */
+		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+		nic_store(&qp->group, qp->group & ~NIC_GROUP_MEMBER);
+		nic_store(&qp->wait, NIC_WAIT_NONE);
+		return true;
 	}
 	if (qp->op_phase == NIC_OP_EXECUTED)
 		nic_fetch(&r, ring, qp->sq_cons);

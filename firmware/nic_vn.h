@@ -116,6 +116,8 @@ struct nic_packet {
 	u32 length;
 	u8 opcode;
 	bool unordered;
+	/* A copy of a datagram to a group. */
+	bool group;
 };
 
 /* Take a channel for it, with the row's lock held: NULL: none is to be had now. */
@@ -146,6 +148,9 @@ static inline void nic_grow_lonely(u32 *lonely)
 	if (n < NIC_LONELIEST)
 		nic_store(lonely, n + 1);
 }
+
+/* What waits for a copy to a group waits for all its receivers: not for long. */
+#define NIC_GROUP_HASTE 2u
 
 /* How long an unreliable packet waits for anybody, ns. */
 static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
@@ -222,6 +227,21 @@ void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
 void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate);
 /* The same of all packets of these bits: given up, nobody knows whether they arrived. */
 void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
+
+/* -- nic_vn_group.c: datagrams to groups, between NICs */
+
+/* It goes to other NICs, too. */
+bool nic_group_leaves(const struct nic *nic, const struct vnet_wqe_ud *ud);
+/* The first row from this one on whose NIC gets a copy; or NIC_NONE. */
+u32 nic_group_next(struct nic *nic, u32 row);
+/* It is for a group; copies its GID (16 bytes). */
+bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);
+/*
+ * It arrived: to all who are attached here, from member rx->member on if it came before;
+ * false: it is to come again.
+ */
+bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
+		      struct nic_message *msg);
 
 /* -- nic_vn_respond.c: the responder */
 

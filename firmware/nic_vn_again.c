@@ -7,8 +7,8 @@
 
 /* However short the timeout: a packet is not given up before so many retries. */
 #define NIC_FEW_RETRIES 2
-/* Of no queue pair: that of all members of a multicast group (IB vol 1, 10.5). */
-#define NIC_NO_QPN 0xffffffu
+/* Of no queue pair: only datagrams go there. */
+#define NIC_NO_QPN NIC_GROUP_QPN
 
 /* Nobody has answered for so long; 0: it may go on. */
 static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u64 now)

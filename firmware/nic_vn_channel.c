@@ -126,6 +126,8 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	tx->retries = 0;
 	tx->backoff = 0;
 	tx->flags = packet->unordered ? NIC_TX_UNORDERED : 0;
+	if (unlikely(packet->group))
+		tx->flags |= NIC_TX_GROUP;
 	tx->since = now;
 	tx->answered = now;
 	tx->due = now;
@@ -256,7 +258,8 @@ bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct n
 
 	if (qp->type == NIC_QPT_RC)
 		return patience && silence > patience;
-	return silence > nic_lonely_patience(nic, nic_lonely(row, qp, ep));
+	return silence > nic_lonely_patience(nic, nic_lonely(row, qp, ep)) >>
+	       (tx->flags & NIC_TX_GROUP ? NIC_GROUP_HASTE : 0);
 }
 
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,

@@ -165,9 +165,9 @@ static void nic_row_recover(struct nic_row *row, u32 owner)
  * Half way through launching a packet: as if it was not, so that the same piece goes
  * out with the same number. The row's lock is free, or still the dead owner's.
  */
-static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep,
+			       struct nic_row *row)
 {
-	struct nic_row *row = nic_row_at(nic, qp->row);
 	u32 last = (ep->next - 1) % NIC_WINDOW;
 	u64 busy;
 
@@ -186,6 +186,18 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 		nic_fetch_and(&ep->done, nic_window_bits(ep->una, ep->next));
 	nic_fetch_and(&ep->again, nic_window_bits(ep->una, ep->next));
 	ep->ahead &= ~(1ull << ((ep->expected - 1) % NIC_WINDOW));
+}
+
+/* Of datagrams, in the row that it held, if it did. */
+static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep,
+				 u32 owner)
+{
+	u32 i, high = nic_row_high(nic);
+
+	for (i = 0; i < high; i++) {
+		if (nic_load(&nic->row[i].lock) == owner)
+			nic_launch_recover(nic, qp, ep, &nic->row[i]);
+	}
 }
 
 /* A receive that it was taking for a message in pieces. */
@@ -218,8 +230,12 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 		if (!qp->qpn || nic_load(&qp->sq_lock) != owner)
 			continue;
 		nic_open_recover(nic, qp, owner);
-		if (ep && ep->qpn == qp->qpn && qp->type != NIC_QPT_UD)
-			nic_launch_recover(nic, qp, ep);
+		if (!ep || ep->qpn != qp->qpn)
+			continue;
+		if (qp->type == NIC_QPT_UD)
+			nic_datagram_recover(nic, qp, ep, owner);
+		else
+			nic_launch_recover(nic, qp, ep, nic_row_at(nic, qp->row));
 	}
 	for (i = 0; i < high && i < nic->max_row; i++)
 		nic_row_recover(&nic->row[i], owner);

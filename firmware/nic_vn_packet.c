@@ -103,6 +103,10 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
 		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
 		op->sl = nic_le32(wqe->ud.sl & 15);
+		if (unlikely(tx->flags & NIC_TX_GROUP)) {
+			memcpy(op->group_high, wqe->ud.dgid, 8);
+			memcpy(op->group_low, wqe->ud.dgid + 8, 8);
+		}
 		return;
 	}
 	if (!((READS | WRITES) & OP(wqe->opcode)))

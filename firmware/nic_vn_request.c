@@ -104,6 +104,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 	struct nic_endpoint *ep = s->ep;
 	struct nic_qp *qp = s->qp;
 	u32 status, failed, retired = 0;
+	bool fate;
 
 	nic_window_advance(ep);
 	while (qp->sq_cons != ep->sq_next || ep->cut) {
@@ -113,15 +114,20 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		/* More than can have been under way: these are not indices. */
 		if (unlikely(retired++ > NIC_WINDOW))
 			return false;
+		fate = false;
 		failed = nic_load_acquire(&ep->failed_status);
+		status = VNET_WC_SUCCESS;
 		if (failed && (s32)(ep->failed_psn - last) <= 0)
 			status = failed;
 		else if (whole && ((s32)(ep->una - last) > 0 || plat_broken(NIC_RULE_RETIRE)))
-			status = qp->returns ? ep->fate[qp->sq_cons % NIC_WINDOW] : VNET_WC_SUCCESS;
+			fate = qp->returns;
 		else
 			return true;
 		nic_fetch(&s->r, ring, qp->sq_cons);
 		s->r.length = 0;
+		/* Of a datagram to a group, each copy has its own. */
+		if (unlikely(fate) && !nic_is_group_datagram(s->nic, &s->r.wqe.ud))
+			status = ep->fate[qp->sq_cons % NIC_WINDOW];
 		if (!status && (ATOMICS & ~ATOMIC_WRITE & OP(s->r.wqe.opcode & 31)))
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
@@ -228,11 +234,17 @@ static void nic_packet_made(struct nic_sending *s, const struct nic_packet *pack
 	struct nic_endpoint *ep = s->ep;
 
 	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
+	/* First: should we die, a NIC has no copy rather than two. */
+	if (unlikely(packet->group))
+		nic_store(&ep->cut, nic_group_mark(ep->sq_next, nic_row_index(s->nic, s->row) + 1));
 	nic_store(&ep->next, ep->next + 1);
 	if (READS & OP(packet->opcode))
 		ep->read_end = ep->next;
-	nic_store(&ep->cut, ep->cut + packet->length);
-	if (ep->cut >= s->r.length)
+	if (unlikely(packet->group))
+		return;
+	if (!packet->unordered)
+		nic_store(&ep->cut, ep->cut + packet->length);
+	if (packet->unordered || ep->cut >= s->r.length)
 		nic_request_cut(ep);
 }
 
@@ -326,14 +338,16 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 {
 	struct nic_endpoint *ep = s->ep;
 	struct nic_row *row = s->row;
-	u64 left = s->r.length - ep->cut, now = plat_clock();
+	u32 cut = s->qp->type == NIC_QPT_UD ? 0 : ep->cut;
+	u64 left = s->r.length - cut, now = plat_clock();
 	struct nic_packet packet = {
 		.qpn = s->qp->qpn,
 		.sq_index = ep->sq_next,
 		.psn = ep->next,
-		.offset = ep->cut,
+		.offset = cut,
 		.opcode = s->r.wqe.opcode,
 		.unordered = s->qp->type == NIC_QPT_UD,
+		.group = s->group,
 	};
 	u32 piece;
 
@@ -341,13 +355,18 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		return NIC_SENT_LATER;
 	nic_row_wake(s->nic, row);
 	/* Of a message all are of one length: see nic_arrive_early(). */
-	if (!ep->cut)
+	if (!cut)
 		ep->piece = nic_row_piece(s->nic, row, now);
 	piece = ep->piece && ep->piece < nic_row_payload(row) ? ep->piece : nic_row_payload(row);
 	packet.length = (u32)(left < piece || s->qp->type == NIC_QPT_UD ? left : piece);
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
-	return nic_launch(s, &packet, now) ? NIC_SENT : nic_wait_for_row(s);
+	if (nic_launch(s, &packet, now))
+		return NIC_SENT;
+	/* Who does not answer a call is passed over, soon: nic_group_next(). */
+	if (unlikely(s->group))
+		return nic_load(&row->state) == NIC_ROW_UP ? nic_sent_wait(ep) : NIC_SENT_LATER;
+	return nic_wait_for_row(s);
 }
 
 /* Requests on keys change what others do: they have the queue for themselves. */
@@ -365,13 +384,65 @@ static enum nic_sent nic_send_local(struct nic_sending *s)
 	return nic_packet_skip(s->ep, status);
 }
 
+/* To those of its group who are on this NIC: true: all had their turn; else *sent. */
+static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
+{
+	struct nic_endpoint *ep = s->ep;
+	u32 status = VNET_WC_SUCCESS;
+
+	if (nic_group_is_joined(s->nic, s->r.wqe.ud.dgid)) {
+		status = nic_gather(&s->r, 0);
+		if (!status)
+			status = nic_do_datagram(&s->r);
+	}
+	if (status == NIC_EXEC_WAIT || status == NIC_EXEC_MORE) {
+		*sent = NIC_SENT_LATER;
+		return false;
+	}
+	if (status) {
+		*sent = nic_packet_skip(ep, status);
+		return false;
+	}
+	/* It may come to no copies. */
+	ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
+	nic_store(&ep->cut, nic_group_mark(ep->sq_next, 0));
+	nic_store(&s->qp->group, s->qp->group | NIC_GROUP_AWAY);
+	return true;
+}
+
+/* One to a group: the next of the copies that others get; else *sent. */
+static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
+{
+	struct nic_endpoint *ep = s->ep;
+	u32 row;
+
+	if (!nic_group_leaves(s->nic, &s->r.wqe.ud)) {
+		*sent = ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
+		return false;
+	}
+	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_serve_members(s, sent))
+		return false;
+	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
+	if (row == NIC_NONE) {
+		nic_request_cut(ep);
+		*sent = NIC_SENT;
+		return false;
+	}
+	s->row = nic_row_at(s->nic, row);
+	s->group = true;
+	return true;
+}
+
 /* Where a datagram goes: true: s->row is set; else *sent says what instead. */
 static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 {
 	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
 	u32 row;
 
-	if (nic_is_own_datagram(s->nic, ud) || nic_is_group_datagram(s->nic, ud)) {
+	s->group = false;
+	if (nic_is_group_datagram(s->nic, ud))
+		return nic_route_copy(s, sent);
+	if (nic_is_own_datagram(s->nic, ud)) {
 		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
@@ -452,7 +523,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return sent;
 	status = nic_sending_gather(s);
 	/* The process may have changed a request that is half sent. */
-	if (!status && ep->cut > s->r.length)
+	if (!status && qp->type != NIC_QPT_UD && ep->cut > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (status)
 		return nic_packet_skip(ep, status);
@@ -471,8 +542,9 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 	struct nic_request r = { .nic = nic, .qp = qp };
 
 	nic_fetch(&r, ring, qp->sq_cons);
-	/* Groups reach no further than this NIC. */
-	return !nic_is_own_datagram(nic, &r.wqe.ud) && !nic_is_group_datagram(nic, &r.wqe.ud);
+	if (nic_is_group_datagram(nic, &r.wqe.ud))
+		return nic_group_leaves(nic, &r.wqe.ud);
+	return !nic_is_own_datagram(nic, &r.wqe.ud);
 }
 
 bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)

@@ -133,7 +133,7 @@ static void nic_message_of(struct nic_arrival_op *a, struct nic_message *msg)
 	const struct vnet_frame_op *op = a->op;
 
 	memset(msg, 0, sizeof(*msg));
-	msg->dest = a->qp->qpn;
+	msg->dest = a->qp ? a->qp->qpn : 0;
 	msg->from = nic_le32(op->src_qpn);
 	msg->src = &a->data;
 	msg->nsrc = 1;
@@ -537,18 +537,23 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 	}
 }
 
+static void nic_datagram_of(struct nic_arrival_op *a, struct nic_message *msg)
+{
+	nic_message_of(a, msg);
+	msg->datagram = true;
+	msg->slid = a->nic->hdr->lid ? nic_gid_lid(a->row->gid) : 0;
+	msg->sl = (u8)nic_le32(a->op->sl);
+	if (!(a->op->flags & VNET_OP_NO_GRH))
+		msg->wc_flags |= VNET_WC_GRH;
+	if (a->op->flags & VNET_OP_GRH_IPV4)
+		msg->wc_flags |= VNET_WC_GRH_IPV4;
+}
+
 static void nic_arrive_datagram(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
 
-	nic_message_of(a, &msg);
-	msg.datagram = true;
-	msg.slid = a->nic->hdr->lid ? nic_gid_lid(a->row->gid) : 0;
-	msg.sl = (u8)nic_le32(a->op->sl);
-	if (!(a->op->flags & VNET_OP_NO_GRH))
-		msg.wc_flags |= VNET_WC_GRH;
-	if (a->op->flags & VNET_OP_GRH_IPV4)
-		msg.wc_flags |= VNET_WC_GRH_IPV4;
+	nic_datagram_of(a, &msg);
 	nic_arrival_deliver(a, &msg);
 	if (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST)
 		a->ep->stalled = 0;
@@ -746,8 +751,26 @@ static void nic_send_reply(struct nic_arrival_op *a)
 	nic_frame_send(a->nic, &a->row->address, sizeof(*a->reply) + sizeof(*ack) + a->reply_len);
 }
 
+/* To a group, whoever of it is here: its sender learns no more than that it came. */
+static void nic_arrive_group(struct nic_arrival_op *a)
+{
+	struct nic_message msg;
+
+	nic_datagram_of(a, &msg);
+	nic_answer(a, VNET_ACK_DONE, 0);
+	if (!nic_group_arrive(a->nic, &a->row->rx[a->op->channel], a->op, &msg))
+		nic_answer(a, VNET_NACK_BUSY, 0);
+	nic_rx_end(a);
+}
+
 static void nic_arrive(struct nic_arrival_op *a)
 {
+	u8 group[16];
+
+	if (unlikely(nic_group_of(a->op, group))) {
+		nic_arrive_group(a);
+		return;
+	}
 	a->qp = nic_find_qp(a->nic, nic_le32(a->op->dst_qpn));
 	if (!a->qp || !nic_is_addressed(a)) {
 		nic_nobody(a);

@@ -7,7 +7,7 @@
  * incarnation calls. A caller that does not is told it, and no more: so an old
  * frame, or one that only claims to come from somewhere, makes no state.
  */
-#include "nic_vn.h"
+#include "nic_lid.h"
 
 #define NIC_CALL_FIRST_NS 1000000ull
 /* Calls are repeated at intervals that double up to 2^8 times the first. */
@@ -95,6 +95,25 @@ u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid)
 	if (!plat_resolve(nic, gid, &address))
 		return NIC_NONE;
 	return nic_row_make(nic, gid, own_gid, &address);
+}
+
+void nic_meet(struct nic *nic, const u8 *gid)
+{
+	u32 n, last = nic->hdr->ngids - 1;
+	u8 own[16];
+
+	if (!nic->max_row)
+		return;
+	/* The link's own address comes last, and is what others most likely know us by. */
+	memcpy(own, nic->hdr->gid[last < NIC_MAX_GIDS ? last : 0], sizeof(own));
+	if (nic->hdr->lid)
+		nic_lid_gid((u16)nic->hdr->lid, own);
+	/* Of those who may be there; half of the table is for those who are spoken to. */
+	if (nic_row_search(nic, gid, own) == NIC_NONE && nic_row_high(nic) >= nic->max_row / 2)
+		return;
+	n = nic_row_find(nic, gid, own);
+	if (n != NIC_NONE)
+		nic_row_activate(nic, &nic->row[n]);
 }
 
 void nic_row_activate(struct nic *nic, const struct nic_row *row)

@@ -20,6 +20,8 @@ struct nic_sending {
 	struct nic_request r;
 	u8 grh[VNET_GRH_SIZE];
 	u8 op_flags;
+	/* It is a datagram to a group, and this the copy for s->row. */
+	bool group;
 };
 
 /* Find the request's memory again; a datagram has its header in front. */

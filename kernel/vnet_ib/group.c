@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What several queue pairs share: multicast groups, which reach no further than the
- * device; domains of extended reliable connections.
+ * What several queue pairs share: multicast groups; domains of extended reliable
+ * connections.
  */
 #include "vnet_ib.h"
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagrams to multicast groups, between NICs. A link joins two NICs, so the sender makes
+ * the copies: a packet for each NIC that it knows of, one after the other, beside those
+ * who are attached to the group on its own (nic_group.c). Who gets such a packet gives
+ * it to whoever is attached there. Nobody waits for long for anybody: a group has no
+ * receiver that could be to blame.
+ */
+#include "nic_lid.h"
+#include "nic_vn.h"
+
+/* Who has not answered so many calls (255 ms) is not waited for any more. */
+#define NIC_GROUP_CALLS 8u
+
+/* ----------------------------------------------------------------- the sender */
+
+bool nic_group_leaves(const struct nic *nic, const struct vnet_wqe_ud *ud)
+{
+	return ud->remote_qpn == NIC_GROUP_QPN && nic_is_wired(nic);
+}
+
+/* Who has several GIDs may have several rows. */
+static bool nic_is_same_nic(const struct nic_row *a, const struct nic_row *b)
+{
+	u64 x[4], y[4], life = nic_load(&a->incarnation);
+
+	static_assert(sizeof(x) == sizeof(struct nic_address), "addresses");
+	if (life && life == nic_load(&b->incarnation))
+		return true;
+	memcpy(x, &a->address, sizeof(x));
+	memcpy(y, &b->address, sizeof(y));
+	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
+}
+
+/* It leads to another NIC; of a port of InfiniBand by its LID, for receivers to see. */
+static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
+{
+	return nic_load(&row->state) != NIC_ROW_FREE && !nic_is_own_gid(nic, row->gid) &&
+	       (!nic->hdr->lid || nic_gid_lid(row->gid));
+}
+
+/* It is the one of the rows to its NIC by which copies go: the first that is up, or is. */
+static bool nic_row_is_elected(const struct nic *nic, u32 n)
+{
+	const struct nic_row *row = &nic->row[n];
+	bool up = nic_load(&row->state) == NIC_ROW_UP;
+	u32 i;
+
+	if (!nic_row_leads(nic, row))
+		return false;
+	for (i = 0; i < nic_row_high(nic); i++) {
+		bool other_up = nic_load(&nic->row[i].state) == NIC_ROW_UP;
+
+		if (i == n || other_up < up || (other_up == up && i > n))
+			continue;
+		if (nic_row_leads(nic, &nic->row[i]) && nic_is_same_nic(&nic->row[i], row))
+			return false;
+	}
+	return true;
+}
+
+/* Who was silent lately gets no copies until it is heard again, for which it is called. */
+static bool nic_row_hears(struct nic *nic, struct nic_row *row)
+{
+	if (nic_load(&row->state) == NIC_ROW_UP ? nic_load(&row->lonely) < NIC_LONELIEST :
+						  nic_load(&row->calls) <= NIC_GROUP_CALLS)
+		return true;
+	if (!nic_lock(nic, &row->lock))
+		return false;
+	nic_row_activate(nic, row);
+	nic_row_probe(nic, row, plat_clock());
+	nic_unlock(&row->lock);
+	return false;
+}
+
+u32 nic_group_next(struct nic *nic, u32 row)
+{
+	for (; row < nic_row_high(nic) && row < NIC_MARK_MOST; row++) {
+		if (nic_row_is_elected(nic, row) && nic_row_hears(nic, &nic->row[row]))
+			return row;
+	}
+	return NIC_NONE;
+}
+
+bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	const struct vnet_ring *ring = qp ? nic_sq_ring(nic, qp) : NULL;
+
+	return ring && qp->group & NIC_GROUP_AWAY && nic_load(&qp->state) == NIC_QPS_RTS &&
+	       nic_load(&ring->prod) != nic_load(&qp->sq_cons);
+}
+
+/* --------------------------------------------------------------- the receiver */
+
+bool nic_group_of(const struct vnet_frame_op *op, u8 *gid)
+{
+	if (likely(op->dst_qpn != nic_le32(NIC_GROUP_QPN) || op->qp_type != NIC_QPT_UD))
+		return false;
+	memcpy(gid, op->group_high, 8);
+	memcpy(gid + 8, op->group_low, 8);
+	return nic_is_group_gid(gid);
+}
+
+/* Is it in a state to take this? */
+static bool nic_member_takes(struct nic *nic, const struct nic_qp *qp,
+			     const struct vnet_frame_op *op)
+{
+	u8 state = nic_load(&qp->state);
+
+	if (qp->type != NIC_QPT_UD || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
+		nic_count(nic, drop_no_qp);
+		return false;
+	}
+	if (nic_le32(op->read_len) == qp->attr.qkey)
+		return true;
+	nic_count(nic, drop_qkey);
+	return false;
+}
+
+/* With sq_lock held, by the member itself; false: not now. */
+static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
+{
+	u32 status;
+
+	if (qp->op_phase != NIC_OP_IDLE) {
+		nic_pend(nic, qp);
+		return false;
+	}
+	nic_established(nic, qp);
+	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
+	status = nic_deliver(nic, qp, qp, msg);
+	if (qp->op_phase == NIC_OP_IDLE)
+		qp->op_arrival = NIC_ARRIVAL_NONE;
+	if (status == NIC_EXEC_NO_RECEIVE) {
+		qp->counters.dropped++;
+		nic_count(nic, drop_no_receive);
+	}
+	return status != NIC_EXEC_BUSY;
+}
+
+/* false: somebody is inside, so that it has to wait. */
+static bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
+			      struct nic_message *msg)
+{
+	bool done = true;
+
+	if (!nic_member_takes(nic, qp, op))
+		return true;
+	if (!nic_lock(nic, &qp->sq_lock))
+		return false;
+	nic_grace_point(nic, qp);
+	msg->dest = qp->qpn;
+	if (qp->qpn && nic_member_takes(nic, qp, op))
+		done = nic_member_deliver(nic, qp, msg);
+	nic_qp_unlock(nic, qp);
+	return done;
+}
+
+/* Whose turn it is has somebody inside; false: for so long that it loses this one. */
+static bool nic_member_wait(struct nic *nic, struct nic_rx *rx, u32 seq, u32 i)
+{
+	u32 now = nic_us(plat_clock());
+
+	if (rx->member_seq != seq || rx->member != i) {
+		rx->member = i;
+		rx->member_since = now;
+		rx->member_seq = seq;
+		return true;
+	}
+	return now - rx->member_since < nic->stall_ns / 1000;
+}
+
+bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
+		      struct nic_message *msg)
+{
+	u32 seq = nic_le32(op->seq), members = 0;
+	u32 i = rx->member_seq == seq ? rx->member : 0;
+	struct nic_qp *qp;
+	u8 gid[16];
+
+	nic_group_of(op, gid);
+	msg->group = true;
+	for (; i < nic_member_high(nic); i++) {
+		qp = nic_member_find(nic, i, gid);
+		if (!qp)
+			continue;
+		members++;
+		if (!nic_member_arrive(nic, qp, op, msg) && nic_member_wait(nic, rx, seq, i))
+			return false;
+	}
+	/* Who sends does not know who has joined. */
+	if (!members)
+		nic_count(nic, drop_no_qp);
+	return true;
+}

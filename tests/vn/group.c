@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagrams to multicast groups, between two NICs: whoever is attached has each once, on
+ * the sender's NIC and on the other, also where frames are lost, doubled and reordered;
+ * and whoever does not take it, or does not answer, holds up nobody for long.
+ */
+#include "nic_vn.h"
+#include "world.h"
+
+#define QKEY 0x1234
+#define HALF (2u << 20)
+#define SLOT 256u
+#define LENGTH 100u
+#define STREAM 400u
+#define MS 1000000ull
+
+static const struct nic_config config = {
+	.max_qp = 64,
+	.max_cq = 64,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 8,
+	.max_frame = 64,
+	.queue_bytes = 16 << 20,
+	.stall_ns = 50 * MS,
+};
+
+static const u8 group[16] = { 0xff, 0x12, [15] = 7 }, other[16] = { 0xff, 0x12, [15] = 8 };
+
+static struct end *sender, *near, *far[3];
+
+static struct end *make_member(struct side *s)
+{
+	struct end *e = end_make(s, NIC_QPT_UD, false);
+	u32 to;
+
+	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
+		end_state(e, (u8)to, NULL);
+	return e;
+}
+
+static void attach(struct end *e, const u8 *gid)
+{
+	CHECK(nic_mcast_attach(&e->side->nic, e->qpn, gid) == NIC_OK);
+}
+
+/* The far NIC has a GID more, and is known by both. */
+static void make_world(u32 seed)
+{
+	struct nic *there;
+	u32 i;
+
+	world_make(seed, &config);
+	there = &side[1].nic;
+	there->hdr->ngids = 2;
+	memcpy(there->hdr->gid[1], there->hdr->gid[0], 16);
+	there->hdr->gid[1][14] = 9;
+	sender = make_member(&side[0]);
+	near = make_member(&side[0]);
+	for (i = 0; i < 3; i++)
+		far[i] = make_member(&side[1]);
+}
+
+static void meet(void)
+{
+	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
+	nic_meet(&side[0].nic, side[1].nic.hdr->gid[1]);
+	pass(20 * MS);
+	CHECK(side[0].nic.hdr->row_high == 2 && side[0].nic.row[0].state == NIC_ROW_UP &&
+	      side[0].nic.row[1].state == NIC_ROW_UP);
+}
+
+static struct vnet_send_wqe datagram(u64 wr_id)
+{
+	struct vnet_send_wqe w = { .wr_id = wr_id,
+				   .opcode = VNET_WR_SEND_IMM,
+				   .flags = VNET_WR_SIGNALED,
+				   .imm = (u32)wr_id };
+
+	memcpy(w.ud.dgid, group, 16);
+	w.ud.remote_qpn = 0xffffff;
+	w.ud.remote_qkey = QKEY;
+	return w;
+}
+
+static void send_one(u64 wr_id)
+{
+	struct vnet_send_wqe w = datagram(wr_id);
+	struct vnet_cqe cqe;
+
+	memset(sender->side->data, (int)wr_id, LENGTH);
+	end_send(sender, &w, 0, LENGTH);
+	cqe = end_wait(sender);
+	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == wr_id);
+}
+
+static void has(struct end *e, u64 wr_id, u32 slot)
+{
+	const u8 *at = e->side->data + HALF + slot * SLOT;
+	struct vnet_cqe cqe = end_wait(e);
+
+	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.imm == wr_id && cqe.src_qp == sender->qpn);
+	CHECK(cqe.qp_num == e->qpn && cqe.byte_len == LENGTH + VNET_GRH_SIZE);
+	CHECK((cqe.flags & (VNET_WC_GRH | VNET_WC_GRH_IPV4)) == VNET_WC_GRH);
+	CHECK(!memcmp(at + 8, side[0].nic.hdr->gid[0], 16) && !memcmp(at + 24, group, 16));
+	CHECK(at[VNET_GRH_SIZE] == (u8)wr_id && at[VNET_GRH_SIZE + LENGTH - 1] == (u8)wr_id);
+}
+
+static void has_nothing(struct end *e)
+{
+	struct vnet_cqe cqe;
+
+	pass(10 * MS);
+	CHECK(!end_poll(e, &cqe));
+}
+
+static u64 counted(u32 i, u64 offset)
+{
+	return *(u64 *)((u8 *)&side[i].nic.hdr->counters + offset);
+}
+
+#define COUNTED(i, what) counted(i, offsetof(struct nic_counters, what))
+
+/* --------------------------------------------------------------------- whom */
+
+/* Each has it once, though two rows lead there; the sender's own NIC as well. */
+static void test_all(void)
+{
+	u32 i;
+
+	make_world(1);
+	meet();
+	attach(near, group);
+	attach(sender, group);
+	for (i = 0; i < 2; i++)
+		attach(far[i], group);
+	attach(far[2], other);
+	for (i = 0; i < 3; i++) {
+		end_recv(far[i], i, HALF + i * SLOT, SLOT);
+		end_recv(far[i], i, HALF + i * SLOT, SLOT);
+	}
+	end_recv(near, 9, HALF, SLOT);
+	end_recv(near, 9, HALF, SLOT);
+	send_one(5);
+	has(near, 5, 0);
+	for (i = 0; i < 2; i++)
+		has(far[i], 5, i);
+	has_nothing(near);
+	for (i = 0; i < 3; i++)
+		has_nothing(far[i]);
+	send_one(6);
+	has(near, 6, 0);
+	for (i = 0; i < 2; i++)
+		has(far[i], 6, i);
+	/* Nobody is attached any more. */
+	for (i = 0; i < 2; i++)
+		CHECK(nic_mcast_detach(&side[1].nic, far[i]->qpn, group) == NIC_OK);
+	CHECK(COUNTED(1, drop_no_qp) == 0);
+	send_one(7);
+	CHECK(COUNTED(1, drop_no_qp) == 1);
+	world_free();
+}
+
+/* Without anybody on the sender's NIC; and a number that is not the group's. */
+static void test_far_only(void)
+{
+	struct vnet_send_wqe w = datagram(3);
+	struct vnet_cqe cqe;
+
+	make_world(1);
+	ends_return = true;
+	sender = make_member(&side[0]);
+	ends_return = false;
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 0, HALF, SLOT);
+	send_one(5);
+	has(far[0], 5, 0);
+	/* No receive: it does not come back to a sender who would have it, either. */
+	send_one(6);
+	CHECK(COUNTED(1, drop_no_receive) == 1);
+	end_recv(far[0], 0, HALF, SLOT);
+	w.ud.remote_qpn = far[0]->qpn;
+	end_send(sender, &w, 0, LENGTH);
+	cqe = end_wait(sender);
+	CHECK(cqe.status == VNET_WC_REM_OP_ERR);
+	has_nothing(far[0]);
+	world_free();
+}
+
+/* Each that does not take it is passed over, and the next has it. */
+static void test_refused(void)
+{
+	struct nic *there = &side[1].nic;
+
+	make_world(1);
+	meet();
+	attach(far[0], group);
+	attach(far[1], group);
+	attach(far[2], group);
+	end_recv(far[1], 1, HALF, LENGTH + VNET_GRH_SIZE - 1);
+	end_recv(far[2], 2, HALF + 2 * SLOT, SLOT);
+	there->qp[far[0]->qpn & there->qp_index_mask].attr.qkey++;
+	send_one(5);
+	has(far[2], 5, 2);
+	has_nothing(far[0]);
+	has_nothing(far[1]);
+	CHECK(COUNTED(1, drop_qkey) == 1 && COUNTED(1, drop_length) == 1);
+	end_reset(far[0]);
+	end_recv(far[2], 2, HALF + 2 * SLOT, SLOT);
+	send_one(6);
+	has(far[2], 6, 2);
+	CHECK(COUNTED(1, drop_no_qp) == 1);
+	world_free();
+}
+
+/* Somebody is inside of one of them: it is waited for, a while, and none has it twice. */
+static void test_busy(void)
+{
+	struct nic *there = &side[1].nic;
+	struct nic_qp *qp;
+	struct vnet_send_wqe w;
+	u32 i;
+
+	make_world(1);
+	meet();
+	for (i = 0; i < 3; i++) {
+		attach(far[i], group);
+		end_recv(far[i], i, HALF + i * SLOT, SLOT);
+		end_recv(far[i], i, HALF + i * SLOT, SLOT);
+		end_recv(far[i], i, HALF + i * SLOT, SLOT);
+	}
+	qp = &there->qp[far[1]->qpn & there->qp_index_mask];
+	for (i = 0; i < 2; i++) {
+		if (i)
+			qp->rq.lock = 99;
+		else
+			qp->sq_lock = 99;
+		w = datagram(5 + i);
+		memset(side[0].data, (int)(5 + i), LENGTH);
+		end_send(sender, &w, 0, LENGTH);
+		pass(20 * MS);
+		has(far[0], 5 + i, 0);
+		has_nothing(far[1]);
+		has_nothing(far[2]);
+		qp->rq.lock = 0;
+		qp->sq_lock = 0;
+		has(far[1], 5 + i, 1);
+		has(far[2], 5 + i, 2);
+		CHECK(end_wait(sender).wr_id == 5 + i);
+	}
+	qp->sq_lock = 99;
+	send_one(7);
+	qp->sq_lock = 0;
+	has(far[0], 7, 0);
+	has(far[2], 7, 2);
+	has_nothing(far[1]);
+	world_free();
+}
+
+/* ------------------------------------------------------------------- silence */
+
+/* Nobody answers: what is sent ends, and what is sent after it at once. */
+static void silent(u64 longest)
+{
+	u64 since = now_ns, i;
+
+	faults.lose = 1000;
+	send_one(5);
+	CHECK(now_ns - since < longest);
+	for (i = 6; i < 10; i++)
+		send_one(i);
+	since = now_ns;
+	send_one(10);
+	CHECK(now_ns - since < MS);
+	has_nothing(far[0]);
+	faults.lose = 0;
+	/* It is asked for, and heard again. */
+	for (i = 0; i < 20; i++) {
+		send_one(11);
+		pass(100 * MS);
+	}
+	end_recv(far[0], 0, HALF, SLOT);
+	send_one(12);
+	has(far[0], 12, 0);
+	has_nothing(far[0]);
+}
+
+static void test_silent(void)
+{
+	make_world(1);
+	attach(far[0], group);
+	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
+	silent(400 * MS);
+	world_free();
+
+	make_world(2);
+	meet();
+	attach(far[0], group);
+	silent(1500 * MS);
+	world_free();
+}
+
+/* ------------------------------------------------------------------ bad links */
+
+static void test_stream(u32 seed, bool loopback)
+{
+	static u8 got[4][STREAM];
+	struct end *all[4] = { far[0], far[1], far[2], near };
+	u32 i, k, posted = 0, done = 0;
+	struct vnet_cqe cqe;
+
+	memset(got, 0, sizeof(got));
+	make_world(seed);
+	meet();
+	all[0] = far[0], all[1] = far[1], all[2] = far[2], all[3] = near;
+	for (i = 0; i < (loopback ? 4 : 3); i++)
+		attach(all[i], group);
+	faults = (struct link_faults){ .lose = 50, .twice = 100, .reorder = 200, .spoil = 20 };
+	while (done < STREAM) {
+		while (posted < STREAM && posted - done < 100) {
+			struct vnet_send_wqe w = datagram(posted);
+
+			for (i = 0; i < 4; i++)
+				end_recv(all[i], posted, HALF + i * SLOT, SLOT);
+			end_send(sender, &w, 0, LENGTH);
+			posted++;
+		}
+		cqe = end_wait(sender);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == done);
+		done++;
+		for (i = 0; i < 4; i++) {
+			while (end_poll(all[i], &cqe)) {
+				CHECK(cqe.status == VNET_WC_SUCCESS && cqe.imm < STREAM);
+				CHECK(!got[i][cqe.imm]++);
+			}
+		}
+	}
+	pass(100 * MS);
+	for (i = 0; i < 4; i++) {
+		CHECK(!end_poll(all[i], &cqe));
+		for (k = 0; k < STREAM; k++)
+			CHECK(got[i][k] == (i < 3 || loopback));
+	}
+	world_free();
+}
+
+/* --------------------------------------------------------------------- death */
+
+/*
+ * Whoever ran the sender's queue is gone, before it had counted the copy that it was
+ * about to send: that one goes out once.
+ */
+static void test_death(void)
+{
+	struct nic *here = &side[0].nic;
+	struct nic_row *row;
+	struct nic_endpoint *ep;
+	struct nic_packet packet = { .length = LENGTH + VNET_GRH_SIZE,
+				     .opcode = VNET_WR_SEND_IMM,
+				     .unordered = true,
+				     .group = true };
+	struct nic_qp *qp;
+
+	make_world(1);
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 0, HALF, SLOT);
+	end_recv(far[0], 0, HALF, SLOT);
+	end_recv(far[0], 0, HALF, SLOT);
+	send_one(5);
+	has(far[0], 5, 0);
+	row = here->row[0].busy ? &here->row[1] : &here->row[0];
+	qp = &here->qp[sender->qpn & here->qp_index_mask];
+	ep = nic_endpoint_at(here, qp);
+	CHECK(ep && ep->qpn == sender->qpn);
+	packet.qpn = sender->qpn;
+	packet.sq_index = ep->sq_next;
+	packet.psn = ep->next;
+	CHECK(nic_tx_take(here, row, &packet, now_ns));
+	qp->sq_lock = 99;
+	row->lock = 99;
+	nic_recover(here, 99, 99);
+	CHECK(!qp->sq_lock && !row->lock && !row->busy);
+	send_one(6);
+	has(far[0], 6, 0);
+	pass(500 * MS);
+	has_nothing(far[0]);
+	world_free();
+}
+
+int main(void)
+{
+	u32 seed;
+
+	test_all();
+	test_far_only();
+	test_refused();
+	test_busy();
+	test_silent();
+	for (seed = 1; seed <= 10; seed++)
+		test_stream(seed, seed & 1);
+	test_death();
+	return 0;
+}
