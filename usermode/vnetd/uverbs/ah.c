@@ -79,6 +79,8 @@ int uv_create_ah(struct uv_request *req)
 	err = ah_new(req, UV_CAST(struct uv_pd, pd), &ah);
 	if (err)
 		return err;
+	if (nic_is_group_gid(cmd.attr.grh.dgid))
+		peers_meet(req->device);
 	ah->obj.user_handle = cmd.user_handle;
 	resp = (struct ib_uverbs_create_ah_resp){ .ah_handle = ah->obj.handle };
 	return uv_respond(req, &resp, sizeof(resp));

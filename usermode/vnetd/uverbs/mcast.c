@@ -32,6 +32,8 @@ int uv_attach_mcast(struct uv_request *req)
 	if (!qp || !is_group(req->device, cmd.mlid))
 		return -EINVAL;
 	result = nic_mcast_attach(&req->device->nic, qp->params.qpn, cmd.gid);
+	/* Who sends to the group is to know that we are there. */
+	peers_meet(req->device);
 	/* Once is enough. */
 	if (result == NIC_EINUSE)
 		return 0;

@@ -8,6 +8,9 @@
 #include "ioctl.h"
 #include "uverbs.h"
 
+/* How long one that has sent to groups stays for what is under way, ns. */
+#define LINGER_NS 500000000ull
+
 struct qp_args {
 	u64 user_handle;
 	u64 type;
@@ -49,6 +52,23 @@ static bool qp_is_held(const struct uv_object *obj)
 	return UV_CAST(const struct uv_qp, obj)->groups;
 }
 
+/*
+ * Programs (mckey) end a queue pair as soon as they have posted to a group: hardware has
+ * sent it all by then. What is to go to other NICs still has a while for that.
+ */
+static bool qp_lingers(struct uv_qp *qp)
+{
+	struct nic *nic = &qp->obj.device->nic;
+	u64 now;
+
+	if (!nic_mcast_is_under_way(nic, qp->params.qpn))
+		return false;
+	now = plat_clock();
+	if (!qp->lingers_until)
+		qp->lingers_until = now + LINGER_NS;
+	return now < qp->lingers_until;
+}
+
 static int qp_stop(struct uv_object *obj)
 {
 	struct uv_qp *qp = UV_CAST(struct uv_qp, obj);
@@ -58,6 +78,8 @@ static int qp_stop(struct uv_object *obj)
 		return 0;
 	if (uv_qp_spreads(qp))
 		return uv_rss_stop(qp);
+	if (qp_lingers(qp))
+		return UV_PARK;
 	err = uv_result(nic_qp_destroy(&obj->device->nic, qp->params.qpn));
 	if (!err)
 		uv_counters_retire(obj->device, qp->params.qpn);

@@ -212,6 +212,8 @@ struct uv_qp {
 	struct nic_qp_params params;
 	/* How many multicast groups it is attached to. */
 	u32 groups;
+	/* Where it has sent to one and ends: NIC clock; 0: it does not. */
+	u64 lingers_until;
 	/* Where the queue pair is a target: which, and who else opened it. */
 	struct uv_xrcd *xrcd;
 	struct uv_target *target;

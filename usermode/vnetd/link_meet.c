@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Whom multicast groups reach: a NIC makes copies for those that it knows of. These are
+ * who has spoken with it; and, once a program joins a group or names one as the place
+ * where datagrams go, all that are told of in the folder of GIDs (link_place.c), the
+ * user's nodes and --peers. Who joins later does the same, and is known by that.
+ */
+#include <dirent.h>
+#include <string.h>
+
+#include "lid.h"
+
+#define MOST_PEERS 256u
+
+struct peer {
+	struct nic_address address;
+	u8 gid[16];
+};
+
+/* A NIC has an entry for each of its GIDs: one of them is enough, the same at all times. */
+static u32 add(struct peer *peers, u32 n, const struct nic_address *address, const u8 *gid)
+{
+	u32 i = 0;
+
+	while (i < n && memcmp(&peers[i].address, address, sizeof(*address)) != 0)
+		i++;
+	if (i == MOST_PEERS)
+		return n;
+	if (i == n || memcmp(gid, peers[i].gid, 16) < 0) {
+		peers[i].address = *address;
+		memcpy(peers[i].gid, gid, 16);
+	}
+	return i == n ? n + 1 : n;
+}
+
+/* Of the names of a NIC, one that the port's frames go by. */
+static bool is_of_port(const struct device *device, const u8 *gid)
+{
+	return !device->lid == !nic_gid_lid(gid);
+}
+
+void peers_meet(struct device *device)
+{
+	struct nic_device *made = container_of(device, struct nic_device, device);
+	struct peer peers[MOST_PEERS];
+	struct nic_address address;
+	struct dirent *entry;
+	u32 n = 0;
+	DIR *dir;
+
+	dir = made->link.fd < 0 ? NULL : opendir(device->daemon->gids_dir);
+	while (dir && (entry = readdir(dir))) {
+		u8 gid[16];
+
+		if (link_gid_parse(entry->d_name, gid) && is_of_port(device, gid) &&
+		    plat_resolve(&device->nic, gid, &address) &&
+		    memcmp(&address, &made->link_memory->own.nic, sizeof(address)) != 0)
+			n = add(peers, n, &address, gid);
+	}
+	if (dir)
+		closedir(dir);
+	for (u32 i = 0; i < n; i++)
+		nic_meet(&device->nic, peers[i].gid);
+}
