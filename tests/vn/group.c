@@ -298,6 +298,10 @@ static void test_silent(void)
 
 	make_world(2);
 	meet();
+	/* What becomes of a copy is not the request's, even of one who would be told. */
+	ends_return = true;
+	sender = make_member(&side[0]);
+	ends_return = false;
 	attach(far[0], group);
 	silent(1500 * MS);
 	world_free();
