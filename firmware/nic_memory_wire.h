@@ -291,7 +291,9 @@ struct nic_settings {
 	 * are made as long as they arrive.
 	 */
 	u32 fit;
-	u32 rsvd[2];
+	/* Tagged messages that no tag fits are for nobody: see nic_deliver_tm(). */
+	u32 drop_unexpected;
+	u32 rsvd;
 	/* Share of the NIC processor of connections by service level; 0 counts as 1. */
 	u8 weight[16];
 };

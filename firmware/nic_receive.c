@@ -545,6 +545,15 @@ static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
 	return d->ring;
 }
 
+/*
+ * EMP has no place for what was not expected: it is dropped, and its sender brings it
+ * again. Here that is to find no receive; so its sender's patience is what it set.
+ */
+static bool nic_is_dropped(const struct nic_delivery *d, const struct nic_tm_match *match)
+{
+	return match->kind == NIC_TM_UNEXPECTED && nic_load(&d->nic->hdr->settings.drop_unexpected);
+}
+
 /* It goes to an ordinary receive of the queue, of which there is one. */
 static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
 					  struct nic_rq *plain)
@@ -588,7 +597,7 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 			return nic_lock_wait(d->nic, d->qp, whole);
 		}
 		d->available = nic_rq_available(d->nic, d->rq, d->ring);
-		if (!d->available)
+		if (!d->available || nic_is_dropped(d, &tm.match))
 			return nic_no_receive(d);
 	}
 	/* Until we return. */

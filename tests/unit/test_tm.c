@@ -291,6 +291,54 @@ static void waits_for_a_receive(void **state)
 	expect_match(1, WHOLE);
 }
 
+/* A tagged message waits for its tag, and for nothing else. */
+static void unexpected_is_dropped(void **state)
+{
+	(void)state;
+	w.agent.hdr->settings.drop_unexpected = 1;
+	frame(s.a)->attr.rnr_retry = 7;
+	post_plain(1);
+	add(2, 6, ALL);
+	write_message(EAGER, 5, 100);
+	post_message(100);
+	run_for(20 * MS);
+	expect_none(s.ca);
+	expect_none(s.cb);
+	assert_int_equal(list()->unexpected, 0);
+	add(3, 5, ALL);
+	run_for(20 * MS);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(3, WHOLE);
+	assert_true(filled(&w.p[1], TO + 3000, 100, 5));
+	/* What has no tag goes to a receive as ever. */
+	send(NO_TAG, 5, 100);
+	assert_int_equal(expect_next(s.cb, 1, VNET_WC_SUCCESS).opcode, VNET_WC_TM_NO_TAG);
+	/* From one message to the next it is otherwise. */
+	post_plain(4);
+	write_message(EAGER, 5, 100);
+	post_message(100);
+	expect_none(s.ca);
+	w.agent.hdr->settings.drop_unexpected = 0;
+	run_for(20 * MS);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(4, 0);
+	assert_int_equal(list()->unexpected, 1);
+}
+
+static void dropped_for_good(void **state)
+{
+	(void)state;
+	w.agent.hdr->settings.drop_unexpected = 1;
+	frame(s.a)->attr.rnr_retry = 3;
+	post_plain(1);
+	write_rendezvous(5, 900);
+	post_message(NIC_RVH_SIZE);
+	run_for(100 * MS);
+	expect(s.ca, 7, VNET_WC_RNR_RETRY_EXC_ERR);
+	expect_none(s.cb);
+	assert_int_equal(state_of(s.b), NIC_QPS_RTS);
+}
+
 static void too_long(void **state)
 {
 	(void)state;
@@ -908,6 +956,8 @@ int main(void)
 		TM_TEST(to_plain_receives),
 		TM_TEST(headers_that_are_none),
 		TM_TEST(waits_for_a_receive),
+		TM_TEST(unexpected_is_dropped),
+		TM_TEST(dropped_for_good),
 		TM_TEST(too_long),
 		TM_TEST(parked_until_seen),
 		TM_TEST(deleted),

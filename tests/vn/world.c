@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The platform of two NICs in one process, and what agents and providers do. */
+#include "nic_tm.h"
 #include "world.h"
 
 #include <sys/mman.h>
@@ -12,6 +13,8 @@ u64 now_ns = 1000000000;
 void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
 bool ends_return;
+u32 ends_tags;
+void (*on_step)(int step);
 
 struct flying {
 	u64 at;
@@ -103,7 +106,8 @@ void plat_relax(void)
 
 void plat_step(int step)
 {
-	(void)step;
+	if (on_step)
+		on_step(step);
 }
 
 void *plat_frame(struct nic *nic)
@@ -299,6 +303,30 @@ static struct queue queue_make(struct side *s, u32 entries, u32 shift)
 	return q;
 }
 
+/* With tags, if there are to be any. */
+static void srq_make(struct end *e, bool named)
+{
+	struct side *s = e->side;
+	struct nic_srq_params p = { .ring = e->rq.offset,
+				    .entries = 256,
+				    .stride_shift = 6,
+				    .max_sge = 2,
+				    .pdn = 1,
+				    .xrcdn = named ? 3 : 0,
+				    .cqn = named || ends_tags ? e->cqn : 0,
+				    .tm_tags = ends_tags,
+				    .tm_ops_entries = ends_tags };
+
+	e->srqn = s->next_srq++;
+	if (ends_tags) {
+		e->ops = queue_make(s, ends_tags, VNET_TM_OP_SHIFT);
+		p.tm_ops = e->ops.offset;
+		p.tm = s->queue_at;
+		s->queue_at += sizeof(struct nic_tm) + ends_tags * sizeof(struct nic_tag);
+	}
+	CHECK(nic_srq_create(&s->nic, e->srqn, &p) == NIC_OK);
+}
+
 struct end *end_make(struct side *s, u8 type, bool srq)
 {
 	struct end *e = &ends[nends++];
@@ -323,18 +351,8 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 						     .channel = NIC_NONE }) == NIC_OK);
 	e->sq = queue_make(s, 256, 7);
 	e->rq = queue_make(s, 256, 6);
-	if (srq || tgt) {
-		e->srqn = s->next_srq++;
-		CHECK(nic_srq_create(&s->nic, e->srqn,
-				     &(struct nic_srq_params){ .ring = e->rq.offset,
-							       .entries = 256,
-							       .stride_shift = 6,
-							       .max_sge = 2,
-							       .pdn = 1,
-							       .xrcdn = tgt ? 3 : 0,
-							       .cqn = tgt ? e->cqn : 0 }) ==
-		      NIC_OK);
-	}
+	if (srq || tgt)
+		srq_make(e, tgt);
 	p.qpn = e->qpn = s->next_qp++ | 0x1000;
 	p.sq_ring = e->sq.offset;
 	p.sq_entries = 256;
@@ -345,6 +363,8 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 	p.recv_cqn = ini || tgt ? 0 : e->cqn;
 	p.xrcdn = tgt ? 3 : 0;
 	p.returns = ends_return;
+	/* What tells of the end of a rendezvous is inline. */
+	p.max_inline = e->ops.hdr ? NIC_TM_HEADERS : 0;
 	CHECK(nic_qp_create(&s->nic, &p) == NIC_OK);
 	return e;
 }

@@ -50,7 +50,9 @@ struct end {
 	u32 named;
 	u8 type;
 	struct queue sq, rq, cq;
-	u32 sq_prod, rq_prod, cq_cons;
+	/* Operations on the tags of its shared receive queue. */
+	struct queue ops;
+	u32 sq_prod, rq_prod, cq_cons, ops_prod;
 };
 
 #define DATA_BYTES (4u << 20)
@@ -64,6 +66,10 @@ extern void (*on_relax)(void);
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */
 extern bool ends_return;
+/* The shared receive queues of the next ends match so many tags, if not 0. */
+extern u32 ends_tags;
+/* At each step of the firmware. */
+extern void (*on_step)(int step);
 
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);

@@ -18,6 +18,7 @@ shows its links then, and what is set (--json: all that is known of them).
   loiter, linger, weightN    turns of the NIC processor; N: service level
   sequence-bits              32, or 1: the alternating bit
   adaptive, piggyback        0 or 1
+  drop-unexpected            0; 1: tagged messages wait for a tag that fits them
 
 A node that is to begin with some, and with so many endpoint frames:
 vnet run --settings frames=7,ack-unit=3 CMD. doc/protocol.md tells what they mean.

@@ -33,6 +33,7 @@ static const struct {
 	SETTING("sequence-bits", sequence_bits, 1, 32),
 	SETTING("adaptive", adaptive, 0, 1),
 	SETTING("piggyback", piggyback, 0, 1),
+	SETTING("drop-unexpected", drop_unexpected, 0, 1),
 };
 
 #define MOST_FRAMES 8192u
