@@ -4,6 +4,7 @@
  * completion that says so (IB vol 1, 10.3.1). Its requests do by nic_run_queue().
  */
 #include "nic_rq.h"
+#include "nic_tm.h"
 #include "nic_vn.h"
 
 /* The queue whose receives are flushed, with its lock held. */
@@ -68,9 +69,11 @@ static bool nic_flush_one(struct nic_flush *d)
 
 /*
  * The receive of a message whose last piece will not come. false: call again. With
- * the SRQ locked that it is of, where requests name that.
+ * the SRQ locked that it is of, if there is one: where requests name that, or it
+ * matches tags.
  */
-static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, u32 cqn)
+static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, const struct nic_srq *srq,
+				u32 cqn)
 {
 	/* It may have left its frame with the message half received. */
 	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
@@ -85,9 +88,13 @@ static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, u32 cqn)
 	if (!nic_lock(nic, &cq->lock))
 		return false;
 	slot = nic_cq_slot(nic, cq);
+	if (srq)
+		nic_tm_intend_loss(nic, qp, srq, &ep->receive);
 	if (!slot) {
 		ep->receive.open = 0;
 		nic_unlock(&cq->lock);
+		if (qp->op_tm)
+			nic_tm_apply(nic, qp);
 		return true;
 	}
 	wc.wr_id = ep->receive.wr_id;
@@ -96,7 +103,21 @@ static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, u32 cqn)
 	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
 	/* Behind it, so that a death loses no receive. */
 	ep->receive.open = 0;
+	if (qp->op_tm)
+		nic_tm_apply(nic, qp);
 	return nic_retire_notify(nic, qp);
+}
+
+/* Is its SRQ to be locked: it may go, or what is counted there changes? */
+static bool nic_flush_wants_srq(struct nic *nic, const struct nic_qp *qp)
+{
+	const struct nic_srq *srq;
+
+	if (likely(qp->srqn != NIC_SRQ_NAMED)) {
+		srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+		return srq && nic_rq_is_tm(&srq->rq);
+	}
+	return true;
 }
 
 static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
@@ -105,8 +126,8 @@ static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 	struct nic_srq *srq;
 	bool done = true;
 
-	if (likely(qp->srqn != NIC_SRQ_NAMED))
-		return nic_flush_opened_to(nic, qp, qp->recv_cqn);
+	if (likely(!nic_flush_wants_srq(nic, qp)))
+		return nic_flush_opened_to(nic, qp, NULL, qp->recv_cqn);
 	ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
 	if (!ep || !ep->receive.open)
 		return true;
@@ -114,7 +135,8 @@ static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 	if (srq && !nic_lock(nic, &srq->rq.lock))
 		return false;
 	if (srq && nic_open_is_there(nic, qp, &ep->receive))
-		done = nic_flush_opened_to(nic, qp, srq->cqn);
+		done = nic_flush_opened_to(nic, qp, srq,
+					   nic_rq_is_tm(&srq->rq) ? qp->recv_cqn : srq->cqn);
 	else
 		ep->receive.open = 0;
 	if (srq)

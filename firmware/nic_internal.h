@@ -253,11 +253,12 @@ static inline bool nic_is_returned(const struct nic_qp *qp, u32 status)
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg);
 /*
- * The first piece of a message of so many bytes: take the receive that it will
+ * The first piece of a message: take the receive, or the tagged buffer, that it will
  * fill and write it to *open. VNET_WC_SUCCESS; NIC_EXEC_NO_RECEIVE; NIC_EXEC_BUSY;
- * or another status if the receive cannot hold the message.
+ * or another status if that cannot hold the message.
  */
-u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_receive *open);
+u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
+	     struct nic_open_receive *open);
 /* false: it is of an SRQ that is no more, so that nobody waits for it. */
 bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 		       const struct nic_open_receive *open);

@@ -160,8 +160,17 @@ struct nic_open_receive {
 	u32 open;
 	u32 index;
 	u32 srqn;
+	/*
+	 * Of a queue that matches tags (nic_tm.c). What the message matched: enum
+	 * nic_tm_kind, and nic_tag.added of the tag, whose index is above, or what
+	 * nic_tm.unexpected became. Its headers, as they came.
+	 */
+	u32 tm_kind;
+	u32 tm_count;
+	u8 tm_headers[32];
 	struct vnet_sge sge[VNET_MAX_SGE];
 };
+static_assert(sizeof(struct nic_open_receive) == 64 + VNET_MAX_SGE * 16, "open receive");
 
 /* What a queue pair wants an endpoint frame for. */
 enum nic_want {

@@ -531,7 +531,7 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 	tm->msg.length = 0;
 	if (room < match->length) {
 		match->kind = NIC_TM_INCOMPLETE;
-		tm->msg.length = room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
+		tm->msg.length = nic_tm_kept(&match->buffer);
 	}
 	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
 }
@@ -572,6 +572,67 @@ static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_
 	return status ? status : tm->msg.broken;
 }
 
+/* The last piece is here, or one that could not be written: what the first matched. */
+static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm_message *tm)
+{
+	struct nic_tm_match *match = &tm->match;
+
+	nic_tm_reopen(tm->msg.opened, match);
+	d->take = NULL;
+	d->ndst = 0;
+	d->wqe.wr_id = match->buffer.wr_id;
+	tm->msg.wc_opcode = match->kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG : VNET_WC_TM_RECV;
+	if (match->kind < NIC_TM_EAGER)
+		return tm->msg.broken;
+	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
+	if (match->kind == NIC_TM_EAGER)
+		tm->msg.length -= NIC_TMH_SIZE;
+	else
+		tm->msg.length = match->kind == NIC_TM_INCOMPLETE ? nic_tm_kept(&match->buffer) : 0;
+	return tm->msg.broken;
+}
+
+/*
+ * What the message matches, and the queue as it is for ordinary receives, if it goes
+ * to one. Not VNET_WC_SUCCESS: nowhere, or not now, and the locks are free.
+ */
+static u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain)
+{
+	u32 status = nic_tm_judge(d->nic, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
+
+	if (status) {
+		nic_delivery_unlock(d);
+		return status;
+	}
+	if (tm->match.kind >= NIC_TM_EAGER)
+		return VNET_WC_SUCCESS;
+	if (!nic_find_plain(d, plain)) {
+		nic_delivery_unlock(d);
+		return nic_lock_wait(d->nic, d->qp, d->msg);
+	}
+	d->available = nic_rq_available(d->nic, d->rq, d->ring);
+	if (!d->available || nic_is_dropped(d, &tm->match))
+		return nic_no_receive(d);
+	return VNET_WC_SUCCESS;
+}
+
+/* What the message, or the first piece of it, goes to, and its status there. */
+static enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_message *tm,
+					  struct nic_rq *plain, struct nic_piece *src)
+{
+	enum vnet_wc_status status;
+
+	if (tm->match.kind < NIC_TM_EAGER)
+		return nic_take_plain(d, tm, plain);
+	status = nic_take_tagged(d, tm, src);
+	if (likely(!status))
+		status = tm->msg.broken;
+	/* Nothing is fetched for it. */
+	if (status && tm->match.kind == NIC_TM_RENDEZVOUS)
+		tm->match.kind = NIC_TM_INCOMPLETE;
+	return status;
+}
+
 /* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
 static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 {
@@ -584,29 +645,15 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 	u32 status;
 
 	tm.msg = *whole;
-	status = nic_tm_judge(d->nic, srq, &tm.msg, &tm.match);
-	if (status) {
-		nic_delivery_unlock(d);
-		return status;
-	}
 	tm.msg.wc_flags &= (u8)~VNET_WC_IMM64;
 	d->available = 0;
-	if (tm.match.kind < NIC_TM_EAGER) {
-		if (!nic_find_plain(d, &plain)) {
-			nic_delivery_unlock(d);
-			return nic_lock_wait(d->nic, d->qp, whole);
-		}
-		d->available = nic_rq_available(d->nic, d->rq, d->ring);
-		if (!d->available || nic_is_dropped(d, &tm.match))
-			return nic_no_receive(d);
-	}
+	status = whole->opened ? VNET_WC_SUCCESS : nic_match(d, &tm, &plain);
+	if (status)
+		return status;
 	/* Until we return. */
 	/* cppcheck-suppress autoVariables */
 	d->msg = &tm.msg;
-	if (tm.match.kind < NIC_TM_EAGER)
-		at_receiver = nic_take_plain(d, &tm, &plain);
-	else
-		at_receiver = nic_take_tagged(d, &tm, src);
+	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
 	/* Too many rendezvous are under way: as if there were no receive. */
 	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
 		d->msg = whole;
@@ -689,44 +736,79 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 
 /* ------------------------------------------------------- messages in pieces */
 
-static void nic_keep_receive(const struct nic_delivery *d, struct nic_open_receive *open)
+/* rq: the queue, as it is for ordinary receives. */
+static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *rq,
+			     struct nic_open_receive *open)
 {
-	const struct nic_rq *rq = d->rq;
 	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
 
 	open->wr_id = d->wqe.wr_id;
 	open->num_sge = (u16)d->wqe.num_sge;
-	open->srqn = d->qp->op_srqn;
-	open->srq_use = rq->is_srq ? (u16)((const struct nic_srq *)rq)->use : 0;
 	/* Keys are checked again for every piece. */
 	memcpy(open->sge, slot + VNET_RECV_HDR_SIZE, d->wqe.num_sge * sizeof(open->sge[0]));
 	open->index = rq->cons;
-	/* Before the index: see nic_vn_recover(). */
-	nic_store_release(&open->open, 1);
+	open->tm_kind = NIC_TM_PLAIN;
 }
 
-u32 nic_open(struct nic *nic, struct nic_qp *qp, u64 length, struct nic_open_receive *open)
+/* From here on it is taken: see nic_vn_recover(). */
+static void nic_keep(const struct nic_delivery *d, struct nic_open_receive *open)
 {
-	const struct nic_message msg = { .arrival = true };
-	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .msg = &msg };
-	enum vnet_wc_status status = VNET_WC_SUCCESS;
+	open->srqn = d->qp->op_srqn;
+	open->srq_use = d->rq->is_srq ? (u16)((const struct nic_srq *)d->rq)->use : 0;
+	nic_store_release(&open->open, 1);
+	/* As where a message in one piece is committed. */
+	plat_step(11);
+}
+
+/* The first piece matches for the message, as its headers are there. */
+static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
+						     struct nic_open_receive *open)
+{
+	struct nic_tm_message tm = { .msg = *d->msg };
+	struct nic_piece src[VNET_MAX_SGE + 2];
+	struct nic_rq plain;
+	u32 status = nic_match(d, &tm, &plain);
+
+	if (status)
+		return status;
+	status = nic_take_match(d, &tm, &plain, src);
+	if (status == VNET_WC_SUCCESS) {
+		if (tm.match.kind < NIC_TM_EAGER)
+			nic_keep_receive(d, &plain, open);
+		nic_tm_keep(&tm.match, open);
+		nic_keep(d, open);
+		nic_tm_take_kept(&tm.match, open);
+		if (d->take)
+			nic_take_receive(d->nic, d->take);
+		nic_srq_taken(d);
+	}
+	nic_delivery_unlock(d);
+	return status;
+}
+
+u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
+	     struct nic_open_receive *open)
+{
+	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .msg = msg };
+	enum vnet_wc_status status;
 
 	if (!nic_delivery_lock(&d))
 		return NIC_EXEC_BUSY;
 	d.ring = nic_rq_ring(nic, d.rq);
-	d.available = d.ring ? nic_rq_available(nic, d.rq, d.ring) : 0;
-	if (!d.ring || !d.available) {
-		if (d.ring)
-			return nic_no_receive(&d);
-		/* What stands in several frames cannot be matched. */
-		status = nic_rq_is_tm(d.rq) ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+	if (!d.ring) {
+		if (nic_rq_is_tm(d.rq))
+			return nic_open_tm(&d, open);
 		nic_delivery_unlock(&d);
-		return status ? status : NIC_EXEC_BUSY;
+		return NIC_EXEC_BUSY;
 	}
+	d.available = nic_rq_available(nic, d.rq, d.ring);
+	if (!d.available)
+		return nic_no_receive(&d);
 	d.rq->lossy = 0;
-	status = nic_fetch_receive(&d, length);
+	status = nic_fetch_receive(&d, msg->length);
 	if (status == VNET_WC_SUCCESS) {
-		nic_keep_receive(&d, open);
+		nic_keep_receive(&d, d.rq, open);
+		nic_keep(&d, open);
 		nic_take_receive(nic, d.rq);
 		if (d.rq->is_srq)
 			nic_srq_taken(&d);
@@ -752,9 +834,12 @@ enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 {
 	const struct nic_srq *srq = qp->srqn ? nic_srq_of(nic, qp, open->srqn) : NULL;
 	u32 i, n = 0, pdn = srq ? srq->rq.pdn : qp->pdn;
-	struct nic_piece dst[VNET_MAX_SGE];
-	u64 need = src->length;
+	struct nic_piece dst[VNET_MAX_SGE], piece = *src;
+	u64 need;
 
+	if (unlikely(open->tm_kind >= NIC_TM_EAGER))
+		nic_tm_clip(open, &offset, &piece);
+	need = piece.length;
 	if (!need)
 		return VNET_WC_SUCCESS;
 	for (i = 0; i < open->num_sge && i < VNET_MAX_SGE && need; i++) {
@@ -777,6 +862,7 @@ enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 	}
 	if (need)
 		return VNET_WC_LOC_LEN_ERR;
-	return plat_copy(nic, dst, n, src, 1, src->length) == NIC_COPY_OK ? VNET_WC_SUCCESS :
-									    VNET_WC_LOC_PROT_ERR;
+	return plat_copy(nic, dst, n, &piece, 1, piece.length) == NIC_COPY_OK ?
+		       VNET_WC_SUCCESS :
+		       VNET_WC_LOC_PROT_ERR;
 }

@@ -54,14 +54,21 @@ static void nic_tm_parse(struct nic_tm_match *match)
 	match->length = nic_be32(h + NIC_TMH_SIZE + 12);
 }
 
+/* How much of the message is at hand: all, or its first piece. */
+static u64 nic_tm_here(const struct nic_message *msg)
+{
+	return msg->arrival && msg->length > msg->src[0].length ? msg->src[0].length : msg->length;
+}
+
 /* As many as there are. */
-static bool nic_tm_read_headers(struct nic *nic, const struct nic_message *msg, u8 *headers)
+static bool nic_tm_read_headers(struct nic *nic, const struct nic_message *msg, u64 length,
+				u8 *headers)
 {
 	struct nic_piece here = { .addr = (u64)(unsigned long)headers,
 				  .length = NIC_TM_HEADERS,
 				  .space = NIC_SPACE_POINTER };
 	const u8 *src = (const u8 *)(unsigned long)msg->src[0].addr;
-	bool both = msg->length >= NIC_TM_HEADERS;
+	bool both = length >= NIC_TM_HEADERS;
 
 	if (unlikely(msg->nsrc != 1 || msg->src[0].space != NIC_SPACE_POINTER))
 		return plat_copy(nic, &here, 1, msg->src, msg->nsrc,
@@ -76,17 +83,19 @@ static bool nic_tm_read_headers(struct nic *nic, const struct nic_message *msg, 
 u32 nic_tm_judge(struct nic *nic, const struct nic_srq *srq, const struct nic_message *msg,
 		 struct nic_tm_match *match)
 {
+	u64 here = nic_tm_here(msg);
 	u8 opcode;
 
 	match->kind = NIC_TM_PLAIN;
 	match->index = NIC_NONE;
-	if (msg->broken || msg->wc_opcode != VNET_WC_RECV || msg->length < NIC_TMH_SIZE ||
+	match->opened = false;
+	if (msg->wc_opcode != VNET_WC_RECV || here < NIC_TMH_SIZE ||
 	    !nic_tm_open(nic, srq, &match->list))
 		return VNET_WC_SUCCESS;
-	if (!nic_tm_read_headers(nic, msg, match->headers))
+	if (!nic_tm_read_headers(nic, msg, here, match->headers))
 		return VNET_WC_LOC_PROT_ERR;
 	opcode = match->headers[0];
-	if (opcode != TMH_EAGER && (opcode != TMH_RNDV || msg->length < NIC_TM_HEADERS))
+	if (opcode != TMH_EAGER && (opcode != TMH_RNDV || here < NIC_TM_HEADERS))
 		return VNET_WC_SUCCESS;
 	nic_tm_parse(match);
 	match->kind = NIC_TM_UNEXPECTED;
@@ -107,6 +116,9 @@ void nic_tm_fill_ended(const struct nic_tm_match *match, struct nic_completion *
 {
 	const struct nic_tm *tm = match->list.tm;
 
+	/* That of a message in pieces ended with the first. */
+	if (match->opened)
+		return;
 	wc->ended = &match->list.ring->ended;
 	wc->ended_with = tm->added - tm->used + 1;
 }
@@ -193,10 +205,10 @@ bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer
 		executor->op_tm_qpn = peer->qpn;
 		what |= TM_POSTS;
 	}
-	if (match->kind >= NIC_TM_EAGER)
+	if (match->kind >= NIC_TM_EAGER && !match->opened)
 		what |= TM_TAKES_TAG;
 	executor->op_tm_tag = match->index;
-	if (match->kind == NIC_TM_UNEXPECTED) {
+	if (match->kind == NIC_TM_UNEXPECTED && !match->opened) {
 		executor->op_tm_unexpected = match->list.tm->unexpected + 1;
 		what |= TM_COUNTS;
 	}
@@ -227,4 +239,104 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 		nic_follow(nic, qp);
 	}
 	nic_store_release(&executor->op_tm, 0);
+}
+
+/* ------------------------------------------------------- messages in pieces */
+
+static_assert(sizeof(((struct nic_open_receive *)0)->tm_headers) == NIC_TM_HEADERS, "headers");
+
+u64 nic_tm_kept(const struct nic_tm_buffer *buffer)
+{
+	u64 room = 0;
+	u32 i;
+
+	for (i = 0; i < buffer->num_sge; i++)
+		room += buffer->sge[i].length;
+	return room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
+}
+
+void nic_tm_keep(const struct nic_tm_match *match, struct nic_open_receive *open)
+{
+	const struct nic_tm_buffer *buffer = &match->buffer;
+
+	open->tm_kind = match->kind;
+	memcpy(open->tm_headers, match->headers, NIC_TM_HEADERS);
+	if (match->kind == NIC_TM_UNEXPECTED)
+		open->tm_count = match->list.tm->unexpected + 1;
+	if (match->kind < NIC_TM_EAGER)
+		return;
+	open->tm_count = match->list.tm->tag[match->index].added;
+	open->index = match->index;
+	open->wr_id = buffer->wr_id;
+	open->num_sge = (u16)buffer->num_sge;
+	memcpy(open->sge, buffer->sge, sizeof(buffer->sge));
+}
+
+void nic_tm_take_kept(const struct nic_tm_match *match, const struct nic_open_receive *open)
+{
+	if (match->kind >= NIC_TM_EAGER)
+		nic_tm_take(&match->list, match->index);
+	else if (match->kind == NIC_TM_UNEXPECTED)
+		match->list.tm->unexpected = open->tm_count;
+}
+
+void nic_tm_reopen(const struct nic_open_receive *open, struct nic_tm_match *match)
+{
+	u32 n = open->num_sge;
+
+	match->kind = (u8)open->tm_kind;
+	match->opened = true;
+	match->index = NIC_NONE;
+	match->buffer.wr_id = open->wr_id;
+	match->buffer.num_sge = n < VNET_TM_MAX_SGE ? n : VNET_TM_MAX_SGE;
+	memcpy(match->buffer.sge, open->sge, sizeof(match->buffer.sge));
+	memcpy(match->headers, open->tm_headers, NIC_TM_HEADERS);
+	nic_tm_parse(match);
+}
+
+void nic_tm_clip(const struct nic_open_receive *open, u64 *offset, struct nic_piece *piece)
+{
+	struct nic_tm_match match;
+	u64 skip, keep = 0;
+
+	if (open->tm_kind == NIC_TM_EAGER) {
+		skip = *offset < NIC_TMH_SIZE ? NIC_TMH_SIZE - *offset : 0;
+		if (skip > piece->length)
+			skip = piece->length;
+		piece->addr += skip;
+		piece->length -= skip;
+		*offset += skip - NIC_TMH_SIZE;
+		return;
+	}
+	/* Of an announcement, which may have anything behind it, the process gets nothing. */
+	if (open->tm_kind == NIC_TM_INCOMPLETE) {
+		nic_tm_reopen(open, &match);
+		keep = nic_tm_kept(&match.buffer);
+	}
+	keep = keep > *offset ? keep - *offset : 0;
+	if (piece->length > keep)
+		piece->length = keep;
+}
+
+void nic_tm_intend_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+			const struct nic_open_receive *open)
+{
+	struct nic_tm_list l;
+
+	if (open->tm_kind != NIC_TM_UNEXPECTED || !nic_tm_open(nic, srq, &l))
+		return;
+	executor->op_tm_unexpected = l.tm->unexpected - 1;
+	executor->op_tm_srqn = srq->rq.num;
+	nic_store_release(&executor->op_tm, TM_ANY | TM_COUNTS);
+}
+
+void nic_tm_leave(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open)
+{
+	const struct nic_srq *srq = nic_srq_of(nic, qp, open->srqn);
+	struct nic_tm_list l;
+
+	if (unlikely(open->open && open->tm_kind == NIC_TM_UNEXPECTED && srq &&
+		     nic_tm_open(nic, srq, &l)))
+		l.tm->unexpected--;
+	open->open = 0;
 }

@@ -101,6 +101,8 @@ struct nic_tm_buffer {
 struct nic_tm_match {
 	/* enum nic_tm_kind */
 	u8 kind;
+	/* Its first piece matched: what that took is taken, and not in the list. */
+	bool opened;
 	/* Where it was looked for, unless it is of kind NIC_TM_PLAIN. */
 	struct nic_tm_list list;
 	/* The tagged buffer: its index, or NIC_NONE. */
@@ -139,6 +141,8 @@ void nic_tm_expect(struct nic *nic, const struct nic_srq *srq);
 bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match);
 /* It is in the list no more. Again changes nothing. */
 void nic_tm_take(const struct nic_tm_list *l, u32 index);
+/* Who took the tag that was added so, for a message in pieces, died: so that it is. */
+void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added);
 /* The lock's holder died: make the list what the tags say. */
 void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
 
@@ -159,6 +163,28 @@ bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer
 		   const struct nic_srq *srq, const struct nic_tm_match *match);
 /* Do that. Again changes nothing. */
 void nic_tm_apply(struct nic *nic, struct nic_qp *executor);
+/* How much of an announcement goes to its buffer, which is too small for the data. */
+u64 nic_tm_kept(const struct nic_tm_buffer *buffer);
+
+/*
+ * Messages in pieces. The first one matches: what it takes is written to *open, which
+ * the caller makes open before it has that taken.
+ */
+void nic_tm_keep(const struct nic_tm_match *match, struct nic_open_receive *open);
+void nic_tm_take_kept(const struct nic_tm_match *match, const struct nic_open_receive *open);
+/* The match, as it was kept. */
+void nic_tm_reopen(const struct nic_open_receive *open, struct nic_tm_match *match);
+/* Of the piece at *offset of the message what its buffer gets, and where in that. */
+void nic_tm_clip(const struct nic_open_receive *open, u64 *offset, struct nic_piece *piece);
+/*
+ * The message will not come; what it counted, if it did, is to be taken back when that
+ * is committed: nic_tm_apply(). With the SRQ's lock.
+ */
+void nic_tm_intend_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+			const struct nic_open_receive *open);
+/* The same at once, as the queue pair goes, all of whose locks are held. */
+void nic_tm_leave(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open);
+
 /* What a completion tells of a match, where the provider looks for it. */
 void nic_tm_fill_info(const struct nic_tm_match *match, u32 byte_len, struct vnet_cqe *slot);
 /* ... and what its process may rely on from then on. */

@@ -127,6 +127,19 @@ void nic_tm_take(const struct nic_tm_list *l, u32 index)
 	}
 }
 
+void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added)
+{
+	struct nic_tm_list l;
+	struct nic_tag *tag;
+
+	if (!nic_tm_open(nic, srq, &l))
+		return;
+	tag = nic_tag_at(&l, index);
+	/* The list is made anew next. */
+	if (tag && tag->added == added)
+		nic_store_release(&tag->state, NIC_TAG_FREE);
+}
+
 /* What the process has seen is all that there is: from here on, what it added matches. */
 static void nic_tm_activate(const struct nic_tm_list *l)
 {

@@ -4,6 +4,7 @@
  * the QP, and what a process leaves behind that dies while it is at it.
  */
 #include "nic_lid.h"
+#include "nic_tm.h"
 #include "nic_vn.h"
 
 /* ---------------------------------------------------------- a QP's own life */
@@ -105,9 +106,12 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 			nic_unlock(&nic->hdr->frame_lock);
 			return false;
 		}
+		nic_tm_leave(nic, qp, &ep->receive);
 		nic_store(&qp->frame, NIC_NONE);
 		memset(ep, 0, sizeof(*ep));
 		nic_unlock(&nic->hdr->frame_lock);
+	} else {
+		nic_tm_leave(nic, qp, &nic_backing_of(nic, qp)->receive);
 	}
 	memset(nic_backing_of(nic, qp), 0, sizeof(*ep));
 	qp->row = NIC_NONE;
@@ -200,6 +204,23 @@ static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_
 	}
 }
 
+/* The same where the queue matches tags. */
+static void nic_open_recover_tm(struct nic *nic, struct nic_srq *srq,
+				const struct nic_open_receive *open)
+{
+	struct nic_tm_list l;
+
+	if (open->tm_kind >= NIC_TM_EAGER) {
+		nic_tm_take_again(nic, srq, open->index, open->tm_count);
+		return;
+	}
+	if (srq->rq.cons != open->index)
+		return;
+	if (open->tm_kind == NIC_TM_UNEXPECTED && nic_tm_open(nic, srq, &l))
+		l.tm->unexpected = open->tm_count;
+	nic_take_receive(nic, &srq->rq);
+}
+
 /* A receive that it was taking for a message in pieces. */
 static void nic_open_recover(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
@@ -213,7 +234,9 @@ static void nic_open_recover(struct nic *nic, struct nic_qp *qp, u32 owner)
 	rq = srq ? &srq->rq : &qp->rq;
 	if (nic_load(&rq->lock) != owner)
 		return;
-	if (rq->cons == ep->receive.index)
+	if (unlikely(srq && nic_rq_is_tm(rq)))
+		nic_open_recover_tm(nic, srq, &ep->receive);
+	else if (rq->cons == ep->receive.index)
 		nic_take_receive(nic, rq);
 }
 

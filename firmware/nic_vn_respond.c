@@ -200,7 +200,7 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 		ep->got = 0;
 		ep->got_at = ep->expected - 1;
 		if (!ep->receive.open)
-			status = nic_open(a->nic, a->qp, msg.length, &ep->receive);
+			status = nic_open(a->nic, a->qp, &msg, &ep->receive);
 		if (status == NIC_EXEC_NO_RECEIVE) {
 			nic_no_receive_yet(a);
 			if (a->code == VNET_RETURN_DROPPED)

@@ -15,6 +15,7 @@ u32 world_data_bytes = DATA_BYTES;
 bool ends_return;
 u32 ends_tags;
 void (*on_step)(int step);
+u32 runs;
 
 struct flying {
 	u64 at;
@@ -183,6 +184,7 @@ static void deliver(u32 to, void *bytes, u32 length)
 	struct nic_address from = { { 0 } };
 
 	from.bytes[0] = (u8)!to;
+	runs = to;
 	nic_receive(&side[to].nic, &from, bytes, length, false);
 	nic_receive_end(&side[to].nic);
 }
@@ -228,8 +230,8 @@ void pass(u64 ns)
 	while (now_ns < end) {
 		now_ns += 5000;
 		land();
-		nic_run(&side[0].nic, 64, &next);
-		nic_run(&side[1].nic, 64, &next);
+		for (runs = 0; runs < 2; runs++)
+			nic_run(&side[runs].nic, 64, &next);
 	}
 }
 
@@ -435,6 +437,7 @@ void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 le
 	memcpy(slot, &w, sizeof(w));
 	memcpy(slot + sizeof(w), &sge, sizeof(sge));
 	e->sq.hdr->prod = ++e->sq_prod;
+	runs = e->side == &side[1];
 	nic_send_doorbell(&e->side->nic, e->qpn);
 }
 

@@ -68,8 +68,9 @@ extern u32 world_data_bytes;
 extern bool ends_return;
 /* The shared receive queues of the next ends match so many tags, if not 0. */
 extern u32 ends_tags;
-/* At each step of the firmware. */
+/* At each step of the firmware, of the NIC of side[runs]. */
 extern void (*on_step)(int step);
+extern u32 runs;
 
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);
