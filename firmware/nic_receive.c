@@ -633,6 +633,18 @@ static enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_
 	return status;
 }
 
+/* What a SEND with invalidate closes where it arrives, or *status; false: it has to wait. */
+static NIC_COLD bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status)
+{
+	u32 result = nic_invalidate_key(d->nic, d->qp, d->peer, d->msg->imm);
+
+	if (result == NIC_EXEC_WAIT)
+		return false;
+	if (result)
+		*status = VNET_WC_LOC_QP_OP_ERR;
+	return true;
+}
+
 /* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
 static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 {
@@ -662,6 +674,19 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 		nic_delivery_unlock(d);
 		return nic_lock_wait(d->nic, d->qp, whole);
 	}
+	/* Last, as it is not done twice. */
+	if (unlikely(whole->invalidate && !at_receiver)) {
+		if (!nic_close_key(d, &at_receiver)) {
+			d->msg = whole;
+			nic_store(&d->qp->op_tm, 0);
+			nic_delivery_unlock(d);
+			return nic_lock_wait(d->nic, d->qp, whole);
+		}
+		if (at_receiver && tm.match.kind == NIC_TM_RENDEZVOUS) {
+			tm.match.kind = NIC_TM_INCOMPLETE;
+			(void)nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match);
+		}
+	}
 	status = nic_place(d, at_receiver);
 	d->msg = whole;
 	/* Unless it was committed, and done with that. */
@@ -674,7 +699,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 {
 	struct nic_delivery d;
 	enum vnet_wc_status status;
-	u32 available, invalidated;
+	u32 available;
 	bool is_peer;
 
 	nic_expect(nic, peer);
@@ -711,14 +736,9 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		if (unlikely(!status && msg->broken))
 			status = msg->broken;
 	}
-	if (unlikely(msg->invalidate && !status)) {
-		invalidated = nic_invalidate_key(nic, qp, peer, msg->imm);
-		if (invalidated == NIC_EXEC_WAIT) {
-			nic_delivery_unlock(&d);
-			return nic_lock_wait(nic, qp, msg);
-		}
-		if (invalidated)
-			status = VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(msg->invalidate && !status && !nic_close_key(&d, &status))) {
+		nic_delivery_unlock(&d);
+		return nic_lock_wait(nic, qp, msg);
 	}
 	if (unlikely(status == VNET_WC_LOC_LEN_ERR && msg->datagram)) {
 		/*
@@ -809,7 +829,8 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	if (status == VNET_WC_SUCCESS) {
 		nic_keep_receive(&d, d.rq, open);
 		nic_keep(&d, open);
-		nic_take_receive(nic, d.rq);
+		d.take = d.rq;
+		nic_take_receive(nic, d.take);
 		if (d.rq->is_srq)
 			nic_srq_taken(&d);
 	}

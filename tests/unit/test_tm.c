@@ -339,6 +339,85 @@ static void dropped_for_good(void **state)
 	assert_int_equal(state_of(s.b), NIC_QPS_RTS);
 }
 
+static bool is_open(u32 key)
+{
+	struct nic_piece piece;
+
+	return nic_check_key(&w.p[1].nic, key, w.p[1].pdn, s.b->qpn, NIC_ACCESS_REMOTE_WRITE,
+			     at(&w.p[1], TO), 1, &piece);
+}
+
+/* A window of the receiver's over its first bytes; its key. */
+static u32 open_window(void)
+{
+	u32 key = alloc_mw(&w.p[1], NIC_MR_WINDOW_2) + 1;
+	struct vnet_send_wqe wqe = wr(VNET_WR_BIND_MW, 1);
+
+	wqe.bind = (struct vnet_wqe_bind){
+		.addr = at(&w.p[1], TO),
+		.length = 100,
+		.old_rkey = key - 1,
+		.new_rkey = key,
+		.lkey = w.p[1].key,
+		.access = NIC_ACCESS_REMOTE_WRITE,
+	};
+	send_one(s.b, &wqe, NULL);
+	expect(s.cb, 1, VNET_WC_SUCCESS);
+	assert_true(is_open(key));
+	return key;
+}
+
+static void post_invalidation(u32 key, u32 length)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND_INV, 7);
+	struct sge data = sge(&w.p[0], FROM, NIC_TMH_SIZE + length);
+
+	wqe.imm = key;
+	send_one(s.a, &wqe, &data);
+}
+
+/* As with any other queue, wherever the message goes. */
+static void closes_a_key(void **state)
+{
+	u32 key = open_window();
+	struct wc wc;
+
+	(void)state;
+	add(1, 5, ALL);
+	write_message(EAGER, 5, 100);
+	post_invalidation(key, 100);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	wc = expect_match(1, WHOLE | VNET_WC_WITH_INV);
+	assert_int_equal(wc.imm, key);
+	assert_false(is_open(key));
+}
+
+static void closes_a_key_of_what_is_unexpected(void **state)
+{
+	u32 key = open_window();
+
+	(void)state;
+	post_plain(2);
+	write_message(EAGER, 5, 100);
+	post_invalidation(key, 100);
+	expect(s.ca, 7, VNET_WC_SUCCESS);
+	expect_match(2, VNET_WC_WITH_INV);
+	assert_false(is_open(key));
+}
+
+/* Nothing is fetched, as it failed. */
+static void has_no_key_to_close(void **state)
+{
+	(void)state;
+	add(1, 5, ALL);
+	write_rendezvous(5, 500);
+	post_invalidation(w.p[1].key, NIC_RVH_SIZE);
+	expect(s.ca, 7, VNET_WC_REM_OP_ERR);
+	expect(s.cb, 1, VNET_WC_LOC_QP_OP_ERR);
+	expect_none(s.cb);
+	assert_int_equal(list()->used, 0);
+}
+
 static void too_long(void **state)
 {
 	(void)state;
@@ -958,6 +1037,9 @@ int main(void)
 		TM_TEST(waits_for_a_receive),
 		TM_TEST(unexpected_is_dropped),
 		TM_TEST(dropped_for_good),
+		TM_TEST(closes_a_key),
+		TM_TEST(closes_a_key_of_what_is_unexpected),
+		TM_TEST(has_no_key_to_close),
 		TM_TEST(too_long),
 		TM_TEST(parked_until_seen),
 		TM_TEST(deleted),
