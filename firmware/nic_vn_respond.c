@@ -727,7 +727,8 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 		rx->result = a->result;
 		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
 			rx->seq = rx->answer_seq;
-		else if (a->op->qp_type == NIC_QPT_UD)
+		else if (a->op->qp_type == NIC_QPT_UD || a->op->opcode == VNET_WR_RDMA_READ)
+			/* It has not been taken, or, a read, is not any more. */
 			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)
 			nic_rx_owe(row, a->op->channel);
