@@ -229,6 +229,9 @@ void check_final(struct actor **actors, u32 n);
 /* Say what is not complete. */
 void check_incomplete(void);
 
+/* Until another is made: others make some, while a command of a host is under way. */
 struct end **check_ends(u32 *n);
+/* One of them, at any time. */
+struct end *check_end_at(u32 i);
 
 #endif /* SIM_CHECK_H */

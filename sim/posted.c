@@ -75,6 +75,11 @@ struct end **check_ends(u32 *n)
 	return posted.end;
 }
 
+struct end *check_end_at(u32 i)
+{
+	return posted.end[i];
+}
+
 struct work *check_work(struct end *e)
 {
 	struct work *w = zeroed(sizeof(*w));

@@ -77,13 +77,14 @@ static void stock_srq(struct actor *a)
 
 void stock_all(struct actor *a)
 {
-	struct end **ends;
 	u32 n, i;
 
-	ends = check_ends(&n);
+	check_ends(&n);
 	for (i = 0; i < n; i++) {
-		if (ends[i]->actor == a && !ends[i]->qp->srq)
-			stock_end(ends[i]);
+		struct end *e = check_end_at(i);
+
+		if (e->actor == a && !e->qp->srq)
+			stock_end(e);
 	}
 	stock_srq(a);
 }

@@ -73,12 +73,11 @@ static bool poll_all(struct actor *a)
 /* A queue drains for a while, in which requests are posted and none begins. */
 static void drain_some(struct actor *a)
 {
-	struct end **ends;
 	u32 n, i;
 
-	ends = check_ends(&n);
+	check_ends(&n);
 	for (i = 0; i < n; i++) {
-		struct end *e = ends[i];
+		struct end *e = check_end_at(i);
 
 		if (e->actor != a || !is_usable(e))
 			continue;
