@@ -229,8 +229,11 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 	if (srq && nic_tm_open(nic, srq, &l)) {
 		if (what & TM_TAKES_TAG)
 			nic_tm_take(&l, executor->op_tm_tag);
-		if (what & TM_COUNTS)
+		if (what & TM_COUNTS) {
 			l.tm->unexpected = executor->op_tm_unexpected;
+			/* It may be one less. */
+			nic_tm_activate(&l);
+		}
 	}
 	qp = what & TM_POSTS ? nic_find_qp(nic, executor->op_tm_qpn) : NULL;
 	ring = qp ? nic_sq_ring(nic, qp) : NULL;
@@ -336,7 +339,9 @@ void nic_tm_leave(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *o
 	struct nic_tm_list l;
 
 	if (unlikely(open->open && open->tm_kind == NIC_TM_UNEXPECTED && srq &&
-		     nic_tm_open(nic, srq, &l)))
+		     nic_tm_open(nic, srq, &l))) {
 		l.tm->unexpected--;
+		nic_tm_activate(&l);
+	}
 	open->open = 0;
 }

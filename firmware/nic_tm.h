@@ -143,6 +143,11 @@ bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match);
 void nic_tm_take(const struct nic_tm_list *l, u32 index);
 /* Who took the tag that was added so, for a message in pieces, died: so that it is. */
 void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added);
+/*
+ * Where the process has seen all that was unexpected, what it added meanwhile matches
+ * from here on.
+ */
+void nic_tm_activate(const struct nic_tm_list *l);
 /* The lock's holder died: make the list what the tags say. */
 void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
 

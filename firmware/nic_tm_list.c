@@ -140,8 +140,7 @@ void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u3
 		nic_store_release(&tag->state, NIC_TAG_FREE);
 }
 
-/* What the process has seen is all that there is: from here on, what it added matches. */
-static void nic_tm_activate(const struct nic_tm_list *l)
+void nic_tm_activate(const struct nic_tm_list *l)
 {
 	struct nic_tag *tag;
 	u32 n = 0;

@@ -416,6 +416,12 @@ static void half_and_reset(u8 state, u64 tag)
 	end_recv(to, 1, PLAIN, ROOM);
 	send_half(tag);
 	CHECK(list()->unexpected == (tag == 5) && to->ops.hdr->ended == (tag == 6));
+	if (tag == 5) {
+		/* This one is for the message that is not known to have come. */
+		add(2, 5, ROOM, ROOM);
+		nic_tm_doorbell(&side[1].nic, to->srqn);
+		CHECK(list()->tag[list()->tail].state == NIC_TAG_PARKED);
+	}
 	end_state(to, state, NULL);
 	pass(1000000);
 	if (state == NIC_QPS_ERR) {
@@ -423,7 +429,9 @@ static void half_and_reset(u8 state, u64 tag)
 		CHECK(cqe.wr_id == 1 && cqe.status == VNET_WC_WR_FLUSH_ERR);
 	}
 	CHECK(!end_poll(to, &cqe) && !opened()->open);
-	CHECK(list()->unexpected == 0 && list()->used == (tag == 5));
+	CHECK(list()->unexpected == 0 && list()->used == (tag == 5 ? 2 : 0));
+	/* It will not come: the tag is for the next. */
+	CHECK(tag == 6 || list()->tag[list()->tail].state == NIC_TAG_ACTIVE);
 	world_free();
 }
 
