@@ -297,6 +297,13 @@ static inline u32 nic_group_at(u32 mark, u32 request)
 								       NIC_NONE;
 }
 
+/* Another request begins: in time, one will have the same part of its number. */
+static inline void nic_group_forget(struct nic_qp *qp)
+{
+	if (unlikely(qp->op_member))
+		nic_store(&qp->op_member, 0);
+}
+
 bool nic_is_group_gid(const u8 *gid);
 u32 nic_member_high(const struct nic *nic);
 /* Member i < nic_member_high(), if it is of this group: or NULL. */

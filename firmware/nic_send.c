@@ -420,7 +420,11 @@ static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 		return NIC_EXEC_DROPPED | VNET_WC_REM_OP_ERR;
 	}
 	msg->group = true;
-	for (i = i == NIC_NONE ? 0 : i; i < nic_member_high(r->nic); i++) {
+	if (i == NIC_NONE) {
+		nic_group_forget(qp);
+		i = 0;
+	}
+	for (; i < nic_member_high(r->nic); i++) {
 		struct nic_qp *peer = nic_member_find(r->nic, i, r->wqe.ud.dgid);
 
 		if (!peer || nic_takes_datagram(r, peer))
@@ -476,6 +480,7 @@ u32 nic_do_datagram(struct nic_request *r)
 		msg.wc_flags |= nic_set_imm(r, &msg);
 	if (unlikely(!r->peer))
 		return nic_do_group(r, &msg);
+	nic_group_forget(r->qp);
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 

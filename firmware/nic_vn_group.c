@@ -39,44 +39,51 @@ static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
 	       (!nic->hdr->lid || nic_gid_lid(row->gid));
 }
 
-/* It is the one of the rows to its NIC by which copies go: the first that is up, or is. */
+/*
+ * What it is worth as a way to its NIC: 0 where nobody hears, lately, or answers calls;
+ * 2 where somebody does.
+ */
+static u32 nic_row_worth(const struct nic_row *row)
+{
+	if (nic_load(&row->state) == NIC_ROW_UP)
+		return nic_load(&row->lonely) < NIC_LONELIEST ? 2 : 0;
+	return nic_load(&row->calls) <= NIC_GROUP_CALLS;
+}
+
+/* Of the rows to one NIC, copies go by the first of those that are worth most. */
 static bool nic_row_is_elected(const struct nic *nic, u32 n)
 {
 	const struct nic_row *row = &nic->row[n];
-	bool up = nic_load(&row->state) == NIC_ROW_UP;
-	u32 i;
+	u32 i, worth = nic_row_worth(row), other;
 
-	if (!nic_row_leads(nic, row))
-		return false;
 	for (i = 0; i < nic_row_high(nic); i++) {
-		bool other_up = nic_load(&nic->row[i].state) == NIC_ROW_UP;
-
-		if (i == n || other_up < up || (other_up == up && i > n))
+		other = nic_row_worth(&nic->row[i]);
+		if (i == n || other < worth || (other == worth && i > n))
 			continue;
-		if (nic_row_leads(nic, &nic->row[i]) && nic_is_same_nic(&nic->row[i], row))
+		if (nic_is_same_nic(&nic->row[i], row) && nic_row_leads(nic, &nic->row[i]))
 			return false;
 	}
 	return true;
 }
 
 /* Who was silent lately gets no copies until it is heard again, for which it is called. */
-static bool nic_row_hears(struct nic *nic, struct nic_row *row)
+static void nic_row_ask(struct nic *nic, struct nic_row *row)
 {
-	if (nic_load(&row->state) == NIC_ROW_UP ? nic_load(&row->lonely) < NIC_LONELIEST :
-						  nic_load(&row->calls) <= NIC_GROUP_CALLS)
-		return true;
 	if (!nic_lock(nic, &row->lock))
-		return false;
+		return;
 	nic_row_activate(nic, row);
 	nic_row_probe(nic, row, plat_clock());
 	nic_unlock(&row->lock);
-	return false;
 }
 
 u32 nic_group_next(struct nic *nic, u32 row)
 {
 	for (; row < nic_row_high(nic) && row < NIC_MARK_MOST; row++) {
-		if (nic_row_is_elected(nic, row) && nic_row_hears(nic, &nic->row[row]))
+		if (!nic_row_leads(nic, &nic->row[row]))
+			continue;
+		if (!nic_row_worth(&nic->row[row]))
+			nic_row_ask(nic, &nic->row[row]);
+		else if (nic_row_is_elected(nic, row))
 			return row;
 	}
 	return NIC_NONE;

@@ -388,13 +388,14 @@ static enum nic_sent nic_send_local(struct nic_sending *s)
 static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
 {
 	struct nic_endpoint *ep = s->ep;
-	u32 status = VNET_WC_SUCCESS;
+	u32 status = nic_gather(&s->r, 0);
 
-	if (nic_group_is_joined(s->nic, s->r.wqe.ud.dgid)) {
-		status = nic_gather(&s->r, 0);
-		if (!status)
-			status = nic_do_datagram(&s->r);
-	}
+	if (!status && s->r.length > NIC_MTU)
+		status = VNET_WC_LOC_LEN_ERR;
+	if (!status && nic_group_is_joined(s->nic, s->r.wqe.ud.dgid))
+		status = nic_do_datagram(&s->r);
+	else
+		nic_group_forget(s->qp);
 	if (status == NIC_EXEC_WAIT || status == NIC_EXEC_MORE) {
 		*sent = NIC_SENT_LATER;
 		return false;
@@ -403,8 +404,6 @@ static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
 		*sent = nic_packet_skip(ep, status);
 		return false;
 	}
-	/* It may come to no copies. */
-	ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
 	nic_store(&ep->cut, nic_group_mark(ep->sq_next, 0));
 	nic_store(&s->qp->group, s->qp->group | NIC_GROUP_AWAY);
 	return true;
@@ -424,6 +423,8 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 		return false;
 	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
 	if (row == NIC_NONE) {
+		/* All are made; who died in making one may have noted it, and not made it. */
+		ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
 		nic_request_cut(ep);
 		*sent = NIC_SENT;
 		return false;
@@ -442,6 +443,7 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	s->group = false;
 	if (nic_is_group_datagram(s->nic, ud))
 		return nic_route_copy(s, sent);
+	nic_group_forget(s->qp);
 	if (nic_is_own_datagram(s->nic, ud)) {
 		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;

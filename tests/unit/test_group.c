@@ -2,6 +2,7 @@
 /* Multicast groups: who is attached gets what is sent to one, each once. */
 #include <string.h>
 
+#include "nic_internal.h"
 #include "world.h"
 
 static const u8 v6[16] = { 0xff, 0x12, [15] = 7 };
@@ -208,11 +209,43 @@ static void none_twice(void **state)
 	expect(cq[1], 2, VNET_WC_SUCCESS);
 }
 
+/* How far a request has come is noted with a part of its number, which comes again. */
+static void numbers_come_again(void **state)
+{
+	struct vnet_send_wqe wqe = datagram(v6, 50), single = datagram(v6, 50);
+	struct sge data = sge(&w.p[0], 100000, 100);
+	struct qp *qp[2];
+	u32 i;
+
+	(void)state;
+	set_stage();
+	qp[0] = make_member(0);
+	qp[1] = make_member(1);
+	assert_int_equal(nic_mcast_attach(&w.agent, qp[1]->qpn, v6), NIC_OK);
+	post_one(qp[1], 1);
+	send_one(qp[0], &wqe, &data);
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect(cq[1], 1, VNET_WC_SUCCESS);
+	/* Nobody is attached to the one; the others are for nobody. */
+	wqe.ud.dgid[14] = 1;
+	single.ud.remote_qpn = 0xfffffe;
+	for (i = 1; i < 1u << (NIC_MARK_BITS - 1); i++) {
+		send_one(qp[0], i % 2 ? &single : &wqe, &data);
+		expect(cq[0], 50, VNET_WC_SUCCESS);
+	}
+	wqe.ud.dgid[14] = 0;
+	post_one(qp[1], 2);
+	send_one(qp[0], &wqe, &data);
+	expect(cq[0], 50, VNET_WC_SUCCESS);
+	expect(cq[1], 2, VNET_WC_SUCCESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(arguments), TEST(exhaustion),           TEST(to_all_v6),
-		TEST(to_all_v4), TEST(who_does_not_take_it), TEST(none_twice),
+		TEST(arguments),          TEST(exhaustion),           TEST(to_all_v6),
+		TEST(to_all_v4),          TEST(who_does_not_take_it), TEST(none_twice),
+		TEST(numbers_come_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,29 +262,29 @@ static void test_busy(void)
 
 /* ------------------------------------------------------------------- silence */
 
-/* Nobody answers: what is sent ends, and what is sent after it at once. */
-static void silent(u64 longest)
+/* Nobody answers by any way: what is sent ends, and what is sent after it at once. */
+static void silent(u64 longest, u32 ways)
 {
 	u64 since = now_ns, i;
 
 	faults.lose = 1000;
 	send_one(5);
 	CHECK(now_ns - since < longest);
-	for (i = 6; i < 10; i++)
-		send_one(i);
+	for (i = 0; i < NIC_LONELIEST * ways; i++)
+		send_one(6);
 	since = now_ns;
-	send_one(10);
+	send_one(7);
 	CHECK(now_ns - since < MS);
 	has_nothing(far[0]);
 	faults.lose = 0;
 	/* It is asked for, and heard again. */
 	for (i = 0; i < 20; i++) {
-		send_one(11);
+		send_one(8);
 		pass(100 * MS);
 	}
 	end_recv(far[0], 0, HALF, SLOT);
-	send_one(12);
-	has(far[0], 12, 0);
+	send_one(9);
+	has(far[0], 9, 0);
 	has_nothing(far[0]);
 }
 
@@ -293,7 +293,7 @@ static void test_silent(void)
 	make_world(1);
 	attach(far[0], group);
 	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
-	silent(400 * MS);
+	silent(400 * MS, 1);
 	world_free();
 
 	make_world(2);
@@ -303,7 +303,7 @@ static void test_silent(void)
 	sender = make_member(&side[0]);
 	ends_return = false;
 	attach(far[0], group);
-	silent(1500 * MS);
+	silent(1500 * MS, 2);
 	world_free();
 }
 
@@ -390,7 +390,33 @@ static void test_death(void)
 	CHECK(!qp->sq_lock && !row->lock && !row->busy);
 	send_one(6);
 	has(far[0], 6, 0);
+	/* Noted, and not made: nobody has it, and the request ends. */
+	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
+	ep->cut = nic_group_mark(ep->sq_next, 99);
+	send_one(7);
 	pass(500 * MS);
+	has_nothing(far[0]);
+	world_free();
+}
+
+/* One way to a NIC is dead: copies go by the other, until that is heard again. */
+static void test_dead_way(void)
+{
+	struct nic_row *row;
+
+	make_world(1);
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 0, HALF, SLOT);
+	end_recv(far[0], 0, HALF, SLOT);
+	row = &side[0].nic.row[0];
+	row->lonely = NIC_LONELIEST;
+	send_one(5);
+	has(far[0], 5, 0);
+	pass(500 * MS);
+	CHECK(!row->lonely);
+	send_one(6);
+	has(far[0], 6, 0);
 	has_nothing(far[0]);
 	world_free();
 }
@@ -407,5 +433,6 @@ int main(void)
 	for (seed = 1; seed <= 10; seed++)
 		test_stream(seed, seed & 1);
 	test_death();
+	test_dead_way();
 	return 0;
 }
