@@ -12,6 +12,8 @@
 #define NIC_BUDGET_SHIFT 20
 /* How often a queue that was emptied is looked at again. */
 #define NIC_RUN_ROUNDS 64
+/* What messages ask for is done by who has the data, of so many queues. */
+#define NIC_RUN_FOLLOWERS 8u
 
 #define OP(n) (1u << (n))
 #define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
@@ -789,16 +791,7 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
 
-/* What a message of ours asks another QP to do: by who has the data, if it can. */
-static NIC_COLD void nic_run_follower(struct nic *nic)
-{
-	struct nic_qp *qp = nic_find_qp(nic, nic_xchg(&nic->follow, 0));
-
-	if (qp && !nic_qp_run(nic, qp, qp->sq_mask + 1))
-		nic_pend(nic, qp);
-}
-
-bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
 	u32 rounds = NIC_RUN_ROUNDS;
 	bool done;
@@ -819,9 +812,34 @@ bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
 	/* Somebody posts faster than we work: others have their turn. */
 	if (unlikely(!rounds))
 		nic_pend(nic, qp);
-	if (unlikely(nic_load(&nic->follow)))
-		nic_run_follower(nic);
 	return true;
+}
+
+/*
+ * What messages of ours ask other QPs to do: by who has the data, if it can. Other
+ * threads may ask for more and more meanwhile: that is for the processor.
+ */
+static NIC_COLD void nic_run_followers(struct nic *nic)
+{
+	u32 n;
+
+	for (n = 0; nic_load(&nic->follow); n++) {
+		struct nic_qp *qp = nic_find_qp(nic, nic_xchg(&nic->follow, 0));
+
+		if (qp && (n == NIC_RUN_FOLLOWERS || !nic_qp_run_one(nic, qp, qp->sq_mask + 1)))
+			nic_pend(nic, qp);
+		if (n == NIC_RUN_FOLLOWERS)
+			return;
+	}
+}
+
+bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	bool ran = nic_qp_run_one(nic, qp, budget);
+
+	if (ran && unlikely(nic_load(&nic->follow)))
+		nic_run_followers(nic);
+	return ran;
 }
 
 void nic_send_doorbell(struct nic *nic, u32 qpn)

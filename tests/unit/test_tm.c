@@ -381,6 +381,24 @@ static void rendezvous_refused(void **state)
 
 /* -------------------------------------------------------------- hostile memory */
 
+static void ask_again(int step)
+{
+	(void)step;
+	nic_store(&w.p[0].nic.follow, s.b->qpn);
+}
+
+/* Another thread asks again and again for what ours is to do when it is done: that ends. */
+static void asked_without_end(void **state)
+{
+	(void)state;
+	add_tag(1, 5, ALL);
+	tp.on_step = ask_again;
+	send_tagged(EAGER, 5, 10);
+	tp.on_step = NULL;
+	expect_match(1, WHOLE);
+	assert_true(nic_load(&w.agent.pending[0]));
+}
+
 static void links_go_around(void **state)
 {
 	struct nic_tm *tm;
@@ -458,6 +476,7 @@ int main(void)
 		TAG_TEST(rendezvous),
 		TAG_TEST(rendezvous_that_does_not_fit),
 		TAG_TEST(rendezvous_refused),
+		TAG_TEST(asked_without_end),
 		TAG_TEST(links_go_around),
 		TAG_TEST(create_checks),
 	};
