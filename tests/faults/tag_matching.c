@@ -276,7 +276,7 @@ static void sender_elsewhere(int sock, void *arg)
 
 	(void)arg;
 	snprintf(fd, sizeof(fd), "%d", dup(sock));
-	while (starter[n] && n < WORDS) {
+	while (n < WORDS && starter[n]) {
 		words[n] = starter[n];
 		n++;
 	}
