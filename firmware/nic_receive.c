@@ -501,22 +501,12 @@ static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
 	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
 }
 
-static u64 nic_tag_room(const struct nic_tm_buffer *buffer)
-{
-	u64 room = 0;
-	u32 i;
-
-	for (i = 0; i < buffer->num_sge; i++)
-		room += buffer->sge[i].length;
-	return room;
-}
-
 /* It goes to the buffer that it matches, as far as it does now. */
 static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm_message *tm,
 					   struct nic_piece *src)
 {
 	struct nic_tm_match *match = &tm->match;
-	u64 room = nic_tag_room(&match->buffer);
+	u64 room = nic_tm_room(&match->buffer);
 
 	d->take = NULL;
 	d->wqe.wr_id = match->buffer.wr_id;

@@ -248,13 +248,20 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 
 static_assert(sizeof(((struct nic_open_receive *)0)->tm_headers) == NIC_TM_HEADERS, "headers");
 
-u64 nic_tm_kept(const struct nic_tm_buffer *buffer)
+u64 nic_tm_room(const struct nic_tm_buffer *buffer)
 {
 	u64 room = 0;
 	u32 i;
 
 	for (i = 0; i < buffer->num_sge; i++)
 		room += buffer->sge[i].length;
+	return room;
+}
+
+u64 nic_tm_kept(const struct nic_tm_buffer *buffer)
+{
+	u64 room = nic_tm_room(buffer);
+
 	return room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
 }
 

@@ -168,6 +168,8 @@ bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer
 		   const struct nic_srq *srq, const struct nic_tm_match *match);
 /* Do that. Again changes nothing. */
 void nic_tm_apply(struct nic *nic, struct nic_qp *executor);
+/* Bytes that a buffer holds. */
+u64 nic_tm_room(const struct nic_tm_buffer *buffer);
 /* How much of an announcement goes to its buffer, which is too small for the data. */
 u64 nic_tm_kept(const struct nic_tm_buffer *buffer);
 
