@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # In one of two guests that a wire joins: vnet0 and rxe0 on eth0, and programs
-# between the two, in turn; also where the wire loses, repeats and overtakes.
+# between the two, in turn; then vnet0 alone, also by rdma_cm, and where the wire
+# loses, repeats and overtakes.
 #
 #   wire.sh server|client ROUNDS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
@@ -57,7 +58,7 @@ ask() {	# NAME PROGRAM OPTIONS...
 	await 120 told "$1" || die "the server is not ready for $1"
 	timeout $((60 * SLOWNESS)) "${@:2}" "${COMMON[@]}" "$SERVER" >/run/out 2>&1 || { cat /run/out; die "$1 fails"; }
 	awk -v name="$1" '/^ *[0-9]+ +[0-9]+ / { figure = name ~ /lat/ ? $5 " us" : $4 " MB/s" }
-		END { print name ": " figure }' /run/out | tee -a /run/figures
+		END { print name ": " (figure ? figure : "done") }' /run/out | tee -a /run/figures
 }
 
 median() {	# DEVICE
@@ -74,6 +75,21 @@ step() {
 	if [[ $role == server ]]; then serve "$@"; else ask "$@"; fi
 }
 
+# Programs whose server and client are told apart by options.
+step_rping() {	# NAME
+	local COMMON=(-s)
+
+	[[ $role == server ]] || COMMON=(-c -a)
+	step "$1" rping -C 5 -S 1000 -V
+}
+
+step_rstream() {	# NAME
+	local COMMON=()
+
+	[[ $role == server ]] || COMMON=(-s)
+	step "$1" rstream -S 4096 -I 5 -C 10
+}
+
 set_up_wire || die "no devices"
 mkdir "$TOLD"
 if [[ $role == server ]]; then
@@ -88,11 +104,19 @@ done
 [[ $role == server ]] || compare
 step write_lat.vnet0 ib_write_lat -d vnet0 -n 50
 step write_lat.rxe0 ib_write_lat -d rxe0 -n 50
+# rdma_cm chooses the device by the address, which both have.
+rdma link delete rxe0 || die "rxe0 stays"
+step_rping cm.rping
+step_rstream cm.rstream
+step cm.write_bw ib_write_bw -R -n 50 -s 65536
+step cm.send_lat ib_send_lat -R -n 50
 tc qdisc add dev eth0 root netem loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 step netem.write_bw ib_write_bw -d vnet0 -n 20 -s 65536
 step netem.send_bw ib_send_bw -d vnet0 -n 20 -s 65536
 step netem.read_bw ib_read_bw -d vnet0 -n 10 -s 65536
 step netem.atomic_bw ib_atomic_bw -d vnet0 -n 20
+step_rping netem.cm.rping
+step netem.cm.write_bw ib_write_bw -R -n 20 -s 65536
 if [[ $role == server ]]; then
 	tell end
 	await 60 grep -q 'GET /end .* 200' /run/web || die "the client does not end"
