@@ -59,6 +59,9 @@ holdings() {
 world_letter() {	# NAME
 	[[ $1 != kernel-user ]] || set -- K
 	[[ $1 != netns ]] || set -- N
+	[[ $1 != netns-faulty ]] || set -- F
+	[[ $1 != netns-ipv6 ]] || set -- 6
+	[[ $1 != netns-jumbo && $1 != netns-unequal ]] || set -- 9
 	[[ $1 != ib-nodes ]] || set -- I
 	echo "${1:0:1}"
 }
@@ -132,15 +135,33 @@ enter_infiniband() {
 }
 
 # Frames are lost, repeated, overtaken and damaged between them.
-enter_faulty() {
+add_faults() {
 	local faults=loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%
 
+	SIDE_OPTIONS[0]+=" --fault $faults,seed=1"
+	SIDE_OPTIONS[1]+=" --fault $faults,seed=2"
+}
+
+enter_faulty() {
 	enter_nodes
-	SIDE_OPTIONS=("--fault $faults,seed=1" "--fault $faults,seed=2")
+	add_faults
+}
+
+# The two ends of the cable between network namespaces: what nodes listen at, and MTUs.
+CABLE_ADDRESSES=(10.77.0.1 10.77.0.2)
+CABLE_MTUS=(1500 1500)
+
+# At once, without asking whether somebody else has it.
+add_ipv6() {	# ADDRESS [PREFIX...]
+	local address=$1
+	shift
+
+	[[ $address == *:* ]] || return 0
+	"$@" ip addr add "$address/64" dev cable nodad || skip_world "there is no IPv6 here"
 }
 
 # Each in a network namespace of its own, with a cable between; this process goes
-# to the server's.
+# to the server's. Whatever the link's addresses are, programs meet at 10.77.0.1.
 enter_netns() {
 	local key=$VNET_TEST_DIR/key client
 
@@ -158,14 +179,17 @@ enter_netns() {
 	SERVER_HOST=10.77.0.1
 	{
 		ip link set lo up && "${CLIENT_PREFIX[@]}" ip link set lo up &&
-			ip link add cable type veth peer name cable netns "$client" &&
+			ip link add cable mtu "${CABLE_MTUS[0]}" type veth \
+				peer name cable mtu "${CABLE_MTUS[1]}" netns "$client" &&
 			ip addr add "$SERVER_HOST/24" dev cable && ip link set cable up &&
 			"${CLIENT_PREFIX[@]}" ip addr add 10.77.0.2/24 dev cable &&
 			"${CLIENT_PREFIX[@]}" ip link set cable up
 	} || { echo "the network namespaces cannot be joined"; exit 1; }
+	add_ipv6 "${CABLE_ADDRESSES[0]}"
+	add_ipv6 "${CABLE_ADDRESSES[1]}" "${CLIENT_PREFIX[@]}"
 	(umask 077 && head -c 32 /dev/urandom >"$key")
 	NODES=(A B)
-	SIDE_OPTIONS=("--listen $SERVER_HOST --key $key" "--listen 10.77.0.2 --key $key")
+	SIDE_OPTIONS=("--listen ${CABLE_ADDRESSES[0]} --key $key" "--listen ${CABLE_ADDRESSES[1]} --key $key")
 }
 
 # Programs take the first device that there is. Unless the world hides the
@@ -197,6 +221,22 @@ enter_world() {	# NAME
 		;;
 	faulty) enter_faulty ;;
 	netns) enter_netns ;;
+	netns-faulty)
+		enter_netns
+		add_faults
+		;;
+	netns-ipv6)
+		CABLE_ADDRESSES=(fd00:77::1 fd00:77::2)
+		enter_netns
+		;;
+	netns-jumbo)
+		CABLE_MTUS=(9000 9000)
+		enter_netns
+		;;
+	netns-unequal)
+		CABLE_MTUS=(9000 1500)
+		enter_netns
+		;;
 	kernel) enter_kernel vnet d0 ;;
 	kernel-user) enter_kernel_user ;;
 	rxe)	# beside which vnet0 is judged
