@@ -3,6 +3,7 @@
 #ifndef VNET_COMPAT_H
 #define VNET_COMPAT_H
 
+#include <linux/mm.h>
 #include <linux/version.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -22,6 +23,16 @@ static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
 	return input;
 }
 #endif
+
+/* Flags of mappings are changed by functions since 6.3. */
+static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
 
 /* crypto_memneq() has a header of its own since 6.5; the old one shadows a name. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)

@@ -50,7 +50,8 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	dev->memory_size = nic_memory_size(&vnet_config);
 	dev->memory = vzalloc(dev->memory_size);
 	dev->mr = vcalloc(VNET_MAX_MR, sizeof(*dev->mr));
-	if (!dev->memory || !dev->mr)
+	dev->dm_room = vnet_dm_room_make();
+	if (!dev->memory || !dev->mr || !dev->dm_room)
 		return -ENOMEM;
 	result = nic_format(dev->memory, dev->memory_size, &vnet_config);
 	if (result == NIC_OK)
@@ -99,6 +100,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	vnet_numbers_fini(&dev->srqs);
 	vnet_numbers_fini(&dev->cqs);
 	vnet_numbers_fini(&dev->qps);
+	vnet_dm_room_end(dev->dm_room);
 	vfree(dev->mr);
 	vfree(dev->memory);
 	netdev_put(dev->netdev, &dev->netdev_tracker);

@@ -11,13 +11,36 @@
 
 #include "vnet_ib.h"
 
-/* The device has so much of it in all. */
-static bool vnet_dm_charge(struct vnet_dev *dev, size_t size)
+/* Mappings of it outlast objects and devices. */
+struct vnet_dm_room {
+	struct kref kref;
+	atomic_long_t bytes;
+};
+
+struct vnet_dm_room *vnet_dm_room_make(void)
 {
-	if (atomic_long_add_return(size, &dev->dm_bytes) <= VNET_MAX_DM_SIZE)
-		return true;
-	atomic_long_sub(size, &dev->dm_bytes);
-	return false;
+	struct vnet_dm_room *room = kzalloc(sizeof(*room), GFP_KERNEL);
+
+	if (room)
+		kref_init(&room->kref);
+	return room;
+}
+
+static void vnet_dm_room_free(struct kref *kref)
+{
+	kfree(container_of(kref, struct vnet_dm_room, kref));
+}
+
+void vnet_dm_room_end(struct vnet_dm_room *room)
+{
+	if (room)
+		kref_put(&room->kref, vnet_dm_room_free);
+}
+
+void vnet_dm_give_back(struct vnet_dm_room *room, size_t size)
+{
+	atomic_long_sub(size, &room->bytes);
+	kref_put(&room->kref, vnet_dm_room_free);
 }
 
 static int vnet_dm_tell(struct uverbs_attr_bundle *attrs, u16 id, const struct vnet_dm *dm,
@@ -35,19 +58,22 @@ static int vnet_dm_tell(struct uverbs_attr_bundle *attrs, u16 id, const struct v
 static int vnet_dm_make(struct vnet_dev *dev, struct vnet_dm *dm, struct ib_ucontext *ibuc,
 			u64 length)
 {
+	struct vnet_dm_room *room = dev->dm_room;
 	int err;
 
-	if (!vnet_dm_charge(dev, PAGE_ALIGN(length)))
+	if (!vnet_reserve(&room->bytes, PAGE_ALIGN(length), VNET_MAX_DM_SIZE))
 		return -ENOMEM;
+	kref_get(&room->kref);
 	err = vnet_shared_make(&dm->mem, ibuc, length);
 	if (err)
-		atomic_long_sub(PAGE_ALIGN(length), &dev->dm_bytes);
+		vnet_dm_give_back(room, PAGE_ALIGN(length));
+	else
+		dm->mem.mmap->room = room;
 	return err;
 }
 
-static void vnet_dm_free(struct vnet_dev *dev, struct vnet_dm *dm)
+static void vnet_dm_free(struct vnet_dm *dm)
 {
-	atomic_long_sub(dm->mem.size, &dev->dm_bytes);
 	vnet_ring_free(&dm->mem);
 	kfree(dm);
 }
@@ -72,7 +98,7 @@ struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 	}
 	err = vnet_dm_tell(attrs, VNET_ATTR_ALLOC_DM_RESP, dm, attr->length);
 	if (err) {
-		vnet_dm_free(dev, dm);
+		vnet_dm_free(dm);
 		return ERR_PTR(err);
 	}
 	return &dm->ibdm;
@@ -80,7 +106,7 @@ struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 
 int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 {
-	vnet_dm_free(to_vdev(ibdm->device), to_vdm(ibdm));
+	vnet_dm_free(to_vdm(ibdm));
 	return 0;
 }
 

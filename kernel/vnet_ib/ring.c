@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Rings: memory of the kernel, which the process that uses one maps. */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
@@ -10,26 +13,42 @@
 DEFINE_SRCU(vnet_inside);
 
 /*
- * Rings are the kernel's memory, which no limit of a process counts: so all of
- * them together are at most a part of the machine's.
+ * Rings are charged to the memory cgroup of who has them made. Not everybody has
+ * one that is limited: so all of them together are at most a part of the machine's.
  */
 #define VNET_RINGS_PART 4
+/* Who asks for much is told that there is not so much: nobody is killed for it. */
+#define VNET_RINGS_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-static atomic_long_t vnet_ring_pages = ATOMIC_LONG_INIT(0);
+static atomic_long_t vnet_ring_bytes = ATOMIC_LONG_INIT(0);
+
+static bool vnet_try_reserve(atomic_long_t *taken, long bytes, long limit)
+{
+	if (atomic_long_add_return(bytes, taken) <= limit)
+		return true;
+	atomic_long_sub(bytes, taken);
+	return false;
+}
+
+bool vnet_reserve(atomic_long_t *taken, long bytes, long limit)
+{
+	if (vnet_try_reserve(taken, bytes, limit))
+		return true;
+	/* What was given back a moment ago is not free yet: vnet_map_put(). */
+	srcu_barrier(&vnet_inside);
+	return vnet_try_reserve(taken, bytes, limit);
+}
 
 static bool vnet_ring_charge(size_t size)
 {
-	long pages = size >> PAGE_SHIFT;
+	long limit = totalram_pages() / VNET_RINGS_PART << PAGE_SHIFT;
 
-	if (atomic_long_add_return(pages, &vnet_ring_pages) <= totalram_pages() / VNET_RINGS_PART)
-		return true;
-	atomic_long_sub(pages, &vnet_ring_pages);
-	return false;
+	return vnet_reserve(&vnet_ring_bytes, size, limit);
 }
 
 static void vnet_ring_uncharge(size_t size)
 {
-	atomic_long_sub(size >> PAGE_SHIFT, &vnet_ring_pages);
+	atomic_long_sub(size, &vnet_ring_bytes);
 }
 
 static void vnet_map_free(struct rcu_head *rcu)
@@ -37,7 +56,23 @@ static void vnet_map_free(struct rcu_head *rcu)
 	struct vnet_mmap *map = container_of(rcu, struct vnet_mmap, rcu);
 
 	vfree(map->memory);
+	vnet_ring_uncharge(map->size);
+	if (map->room)
+		vnet_dm_give_back(map->room, map->size);
 	kfree(map);
+}
+
+static void vnet_map_release(struct kref *kref)
+{
+	struct vnet_mmap *map = container_of(kref, struct vnet_mmap, kref);
+
+	call_srcu(&vnet_inside, &map->rcu, vnet_map_free);
+}
+
+/* It counts until it is free: nobody maps it, and nobody is inside who has found it. */
+static void vnet_map_put(struct vnet_mmap *map)
+{
+	kref_put(&map->kref, vnet_map_release);
 }
 
 int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift)
@@ -50,15 +85,16 @@ int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 
 
 int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, size_t size)
 {
-	struct vnet_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct vnet_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	int err = -ENOMEM;
 
 	if (!map)
 		return -ENOMEM;
+	kref_init(&map->kref);
 	map->size = PAGE_ALIGN(size);
 	if (!vnet_ring_charge(map->size))
 		goto free_map;
-	map->memory = vmalloc_user(map->size);
+	map->memory = __vmalloc(map->size, VNET_RINGS_GFP);
 	if (!map->memory)
 		goto uncharge;
 	if (ucontext) {
@@ -102,32 +138,86 @@ void vnet_ring_info(const struct vnet_ring_mem *mem, struct vnet_ring_info *info
 	info->stride_shift = mem->shift;
 }
 
+/* ---------------------------------------------------------------- mappings */
+
 /*
- * The pages are counted: a mapping keeps its own after the ring is freed, and
- * nobody reads there any more.
+ * A mapping has a file of its own: it keeps the memory, which counts for as long,
+ * and the module, through forks, splits and moves, whatever becomes of the object, the
+ * context and the device. The file that was asked for the mapping is not kept.
  */
+static int vnet_mapping_release(struct inode *inode, struct file *file)
+{
+	vnet_map_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations vnet_mapping_ops = {
+	.owner = THIS_MODULE,
+	.release = vnet_mapping_release,
+};
+
+/* All of its pages are there from the beginning: there is nothing to be done for one. */
+static const struct vm_operations_struct vnet_mapping_vm_ops = {};
+
+static struct file *vnet_mapping_file(struct vnet_mmap *map)
+{
+	struct file *file;
+
+	kref_get(&map->kref);
+	file = anon_inode_getfile("[vnet-memory]", &vnet_mapping_ops, map, O_RDWR);
+	if (IS_ERR(file))
+		vnet_map_put(map);
+	return file;
+}
+
+static int vnet_map_pages(struct vm_area_struct *vma, const struct vnet_mmap *map)
+{
+	size_t done;
+	int err = 0;
+
+	vnet_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (done = 0; done < map->size && !err; done += PAGE_SIZE) {
+		err = vm_insert_page(vma, vma->vm_start + done,
+				     vmalloc_to_page(map->memory + done));
+	}
+	return err;
+}
+
+static int vnet_map(struct vm_area_struct *vma, struct vnet_mmap *map)
+{
+	struct file *file;
+	int err;
+
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_end - vma->vm_start != map->size)
+		return -EINVAL;
+	file = vnet_mapping_file(map);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	err = vnet_map_pages(vma, map);
+	if (!err) {
+		vma->vm_ops = &vnet_mapping_vm_ops;
+		vma_set_file(vma, file);
+		if (map->mapped)
+			WRITE_ONCE(*map->mapped, true);
+	}
+	fput(file);
+	return err;
+}
+
 int vnet_mmap(struct ib_ucontext *ucontext, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
-	struct vnet_mmap *map;
-	int err = -EINVAL;
+	int err;
 
 	entry = rdma_user_mmap_entry_get(ucontext, vma);
 	if (!entry)
 		return -EINVAL;
-	map = container_of(entry, struct vnet_mmap, entry);
-	if (vma->vm_flags & VM_SHARED && vma->vm_end - vma->vm_start == map->size)
-		err = remap_vmalloc_range(vma, map->memory, 0);
-	if (!err && map->mapped)
-		WRITE_ONCE(*map->mapped, true);
+	err = vnet_map(vma, container_of(entry, struct vnet_mmap, entry));
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
 
 void vnet_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	struct vnet_mmap *map = container_of(entry, struct vnet_mmap, entry);
-
-	vnet_ring_uncharge(map->size);
-	call_srcu(&vnet_inside, &map->rcu, vnet_map_free);
+	vnet_map_put(container_of(entry, struct vnet_mmap, entry));
 }

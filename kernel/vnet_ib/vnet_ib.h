@@ -157,8 +157,8 @@ struct vnet_dev {
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
 	/* By index, for plat_copy(). */
 	struct vnet_mr **mr;
-	/* Device memory that is given out. */
-	atomic_long_t dm_bytes;
+	/* Of device memory. */
+	struct vnet_dm_room *dm_room;
 
 	/* CQs with completion events that nobody was told of yet. */
 	struct llist_head ready;
@@ -237,11 +237,21 @@ struct vnet_ring_mem {
 struct vnet_mmap {
 	struct rdma_user_mmap_entry entry;
 	struct rcu_head rcu;
+	/* The object's; and each mapping's, which may outlast it. */
+	struct kref kref;
 	void *memory;
 	size_t size;
 	/* What is to be known once somebody has mapped it, or NULL. */
 	bool *mapped;
+	/* Where it counts besides, or NULL. */
+	struct vnet_dm_room *room;
 };
+
+/*
+ * So many bytes of what has a limit, or false. They are given back by subtraction,
+ * once the memory is free. May sleep.
+ */
+bool vnet_reserve(atomic_long_t *taken, long bytes, long limit);
 
 /* ucontext: of the process that will map it, or NULL. */
 int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift);
@@ -401,6 +411,11 @@ int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
 
 /* dm.c */
+/* How much of a device's memory is given out: for as long as any of it is, or the device. */
+struct vnet_dm_room *vnet_dm_room_make(void);
+/* The device is no more. */
+void vnet_dm_room_end(struct vnet_dm_room *room);
+void vnet_dm_give_back(struct vnet_dm_room *room, size_t size);
 struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 			    struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs);
 int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);

@@ -58,7 +58,7 @@ static void find_maps(struct hostile *h)
 
 	CHECK(file);
 	while (fgets(line, sizeof(line), file) && h->maps < MAX_MAPS) {
-		if (!strstr(line, "/uverbs") || sscanf(line, "%lx-%lx", &from, &to) != 2)
+		if (!strstr(line, "[vnet-memory]") || sscanf(line, "%lx-%lx", &from, &to) != 2)
 			continue;
 		h->map[h->maps].at = (uint8_t *)from;
 		h->map[h->maps++].length = to - from;
