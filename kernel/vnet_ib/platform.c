@@ -17,8 +17,13 @@
 #define VNET_COPY_CHUNK (1u << 20)
 /* Softirqs do not wait for longer copies than this; frames are never so long. */
 #define VNET_COPY_SHORT (64u << 10)
+/* Nor for more bytes of shorter ones, of which there may be thousands; each is worth some. */
+#define VNET_COPY_MANY (1u << 20)
+#define VNET_COPY_COST 512u
 /* The end of a copy becomes visible last. */
 #define VNET_TAIL 8
+
+DEFINE_PER_CPU(u32, vnet_copied);
 
 /* ------------------------------------------------------------------ copies */
 
@@ -128,10 +133,30 @@ static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct
 	return NIC_COPY_OK;
 }
 
+static bool vnet_is_own(const struct nic_piece *pieces, u32 n)
+{
+	return !n || pieces[n - 1].space == NIC_SPACE_POINTER;
+}
+
 /*
- * In a long copy of a task, softirqs have their turn. One of them that receives a
- * frame for just the queue pair whose request this is finds its lock held, and
- * refuses the frame: it comes again.
+ * A long copy, or one of very many: all requests of a queue are carried out by whoever
+ * rings. Those of frames, whose data is in the device's own memory, are neither: locks
+ * are held then that everybody needs who talks to that node.
+ */
+static bool vnet_is_much(const struct nic_piece *dst, u32 ndst, const struct nic_piece *src,
+			 u32 nsrc, u64 length)
+{
+	if (length > VNET_COPY_SHORT)
+		return true;
+	if (vnet_is_own(dst, ndst) || vnet_is_own(src, nsrc))
+		return false;
+	return this_cpu_add_return(vnet_copied, length + VNET_COPY_COST) > VNET_COPY_MANY;
+}
+
+/*
+ * When a task copies much, softirqs and other tasks have their turn. One of them that
+ * receives a frame for just the queue pair whose request this is finds its lock held,
+ * and refuses the frame: it comes again.
  */
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
@@ -139,9 +164,10 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	const struct vnet_view *view = nic->host;
 	enum nic_copy_result result;
 
-	if (likely(length <= VNET_COPY_SHORT || !view->may_sleep))
+	if (!view->may_sleep || likely(!vnet_is_much(dst, ndst, src, nsrc, length)))
 		return vnet_copy(view, dst, src, length, false);
 	vnet_leave();
+	cond_resched();
 	result = vnet_copy(view, dst, src, length, true);
 	vnet_enter();
 	return result;

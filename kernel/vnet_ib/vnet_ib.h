@@ -20,6 +20,7 @@
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
@@ -121,13 +122,17 @@ struct vnet_view {
 	bool may_send;
 };
 
+/* What was copied on this processor since softirqs had their turn: see plat_copy(). */
+DECLARE_PER_CPU(u32, vnet_copied);
+
 /*
  * A task is in the firmware, and holds locks of it for moments, and no softirq of its
- * processor finds them held. For a long copy this ends: see plat_copy().
+ * processor finds them held. For a long copy, or many, this ends: see plat_copy().
  */
 static inline void vnet_enter(void)
 {
 	local_bh_disable();
+	this_cpu_write(vnet_copied, 0);
 }
 
 static inline void vnet_leave(void)
