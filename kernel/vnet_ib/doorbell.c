@@ -25,7 +25,10 @@ void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool
 	/* Datagrams, and shared queues, have many. */
 	if (is_srq || nic_load(&qp->qpn) != num || nic_load(&qp->space) != view->nic.space)
 		return;
-	nic_send_doorbell(&as->nic, nic_load(&qp->attr.dest_qpn));
+	if (as->may_sleep)
+		nic_send_doorbell(&as->nic, nic_load(&qp->attr.dest_qpn));
+	else
+		vnet_run_some(as, nic_load(&qp->attr.dest_qpn));
 }
 
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)

@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "link.h"
+#include "nic_internal.h"
 
 /* Requests of one queue before the next has its turn. */
 #define VNET_BUDGET 64
@@ -145,6 +146,69 @@ static void vnet_tell_async(struct vnet_dev *dev)
 	}
 }
 
+/* ------------------------------------------------------------------- rests */
+
+/* Some requests of a queue; true: there are more. */
+static bool vnet_run_slice(struct vnet_view *view, u32 qpn)
+{
+	struct nic *nic = &view->nic;
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	/* As by a doorbell: the agent runs anybody's, others their own. */
+	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
+		return false;
+	return nic_qp_run(nic, qp, VNET_BUDGET) && nic_qp_has_work(nic, qp);
+}
+
+/* With a reference, which is the list's, or is put if it is there already. */
+static void vnet_add_rest(struct vnet_dev *dev, struct vnet_qp *qp)
+{
+	if (test_and_set_bit(0, &qp->rests))
+		vnet_object_put(&qp->obj);
+	else
+		llist_add(&qp->rest, &dev->rests);
+}
+
+void vnet_run_some(struct vnet_view *view, u32 qpn)
+{
+	struct vnet_dev *dev = view->dev;
+	struct vnet_object *obj;
+
+	if (likely(!vnet_run_slice(view, qpn)))
+		return;
+	obj = vnet_object_get(&dev->qps, qpn % VNET_MAX_QP);
+	if (!obj)
+		return;
+	vnet_add_rest(dev, container_of(obj, struct vnet_qp, obj));
+	plat_kick(&view->nic);
+}
+
+/* One slice of each: others have their turn between. */
+static void vnet_run_rests(struct vnet_dev *dev)
+{
+	struct llist_node *list = llist_del_all(&dev->rests);
+	struct vnet_qp *qp, *next;
+	bool more;
+	int idx;
+
+	llist_for_each_entry_safe(qp, next, list, rest)
+	{
+		/* Before its requests are looked at: who has more queues it again. */
+		clear_bit(0, &qp->rests);
+		smp_mb__after_atomic();
+		idx = srcu_read_lock(&vnet_inside);
+		vnet_enter();
+		more = vnet_run_slice(&dev->agent, qp->ibqp.qp_num);
+		vnet_leave();
+		srcu_read_unlock(&vnet_inside, idx);
+		if (more)
+			vnet_add_rest(dev, qp);
+		else
+			vnet_object_put(&qp->obj);
+		cond_resched();
+	}
+}
+
 /* ---------------------------------------------------------------- the thread */
 
 /* Until something comes up, or until `next` if work is pending. */
@@ -159,7 +223,7 @@ static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
 	smp_mb();
 	if (vnet_doors_sleep(dev, true) || atomic_xchg(&dev->kicked, 0) ||
 	    nic_load(&hdr->async_any) || (!pending && nic_load(&hdr->pending_summary)) ||
-	    !llist_empty(&dev->ready) || kthread_should_stop())
+	    !llist_empty(&dev->ready) || !llist_empty(&dev->rests) || kthread_should_stop())
 		goto awake;
 	if (pending)
 		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
@@ -210,6 +274,7 @@ static int vnet_processor(void *arg)
 		if (!list_empty(&dev->doors))
 			vnet_poll_doors(dev);
 		pending = vnet_run(dev, &next);
+		vnet_run_rests(dev);
 		vnet_tell(dev);
 		vnet_tell_async(dev);
 		vnet_processor_sleep(dev, pending, next);
@@ -223,6 +288,7 @@ int vnet_processor_start(struct vnet_dev *dev)
 	struct task_struct *task;
 
 	init_llist_head(&dev->ready);
+	init_llist_head(&dev->rests);
 	init_irq_work(&dev->tell, vnet_tell_work);
 	task = kthread_create(vnet_processor, dev, "vnet_nic");
 	if (IS_ERR(task))

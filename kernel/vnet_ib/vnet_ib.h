@@ -167,6 +167,8 @@ struct vnet_dev {
 
 	/* CQs with completion events that nobody was told of yet. */
 	struct llist_head ready;
+	/* Queue pairs whose requests somebody had no time for: vnet_run_some(). */
+	struct llist_head rests;
 	/* Tells consumers where they cannot be called at once. */
 	struct irq_work tell;
 	struct task_struct *processor;
@@ -191,6 +193,11 @@ void vnet_crc_choose(void);
 /* processor.c */
 int vnet_processor_start(struct vnet_dev *dev);
 void vnet_processor_stop(struct vnet_dev *dev);
+/*
+ * Like nic_send_doorbell(), for callers that nobody can interrupt: after some requests
+ * the others are the NIC processor's. The caller is inside.
+ */
+void vnet_run_some(struct vnet_view *view, u32 qpn);
 /*
  * The firmware was left by a task, or by a softirq that has interrupted no consumer:
  * tell of completion events. Handlers are called here, so the caller holds nothing.
@@ -504,6 +511,9 @@ struct vnet_qp {
 	bool unposted;
 	/* Of a process: the entry by which it rings. */
 	struct vnet_view *view;
+	struct llist_node rest;
+	/* Bit 0: it is on the list of those that have one. */
+	unsigned long rests;
 };
 
 static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)

@@ -227,6 +227,61 @@ static int kt_wrapping(struct kt_remote *r)
 			       IB_WC_REM_ACCESS_ERR);
 }
 
+/* ------------------------------------------------------- very many at once */
+
+#define KT_LIST 256u
+#define KT_PIECE 4096u
+
+struct kt_list {
+	struct ib_rdma_wr wr[KT_LIST];
+	struct ib_sge sge[KT_LIST];
+};
+
+/* Each piece of the peer's buffer several times. */
+static void kt_list_fill(struct kt_list *list, const struct kt_remote *r)
+{
+	struct ib_rdma_wr *wr;
+	u32 i, at;
+
+	for (i = 0; i < KT_LIST; i++) {
+		at = i * KT_PIECE % KT_BUFFER;
+		list->sge[i] = kt_sge(r->p, 0, at, KT_PIECE);
+		wr = &list->wr[i];
+		wr->wr.opcode = IB_WR_RDMA_WRITE;
+		wr->wr.sg_list = &list->sge[i];
+		wr->wr.num_sge = 1;
+		wr->wr.next = i + 1 < KT_LIST ? &wr[1].wr : NULL;
+		wr->remote_addr = r->region.mr->iova + at;
+		wr->rkey = r->region.mr->rkey;
+	}
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+}
+
+static int kt_list_post(struct kt_remote *r, struct kt_list *list)
+{
+	struct kt_request *done = kt_request(r->p);
+
+	KT_TRY(kt_register(r));
+	kt_list_fill(list, r);
+	kt_fill(r->p->end[0].buffer.at, KT_BUFFER, 3);
+	list->wr[KT_LIST - 1].wr.wr_cqe = &done->cqe;
+	KT_TRY(kt_post_send(r->from, r->p->end[0].qp, &list->wr[0].wr, done));
+	KT_TRY(kt_expect(r->p, done, IB_WC_SUCCESS));
+	KT_CHECK(kt_is_filled(r->p->end[1].buffer.at, KT_BUFFER, 3));
+	return 0;
+}
+
+static int kt_long_list(struct kt_remote *r)
+{
+	struct kt_list *list = kvzalloc(sizeof(*list), GFP_KERNEL);
+	int err = list ? kt_list_post(r, list) : -ENOMEM;
+
+	kvfree(list);
+	return err;
+}
+
+/* -------------------------------------------------------------------- tests */
+
 static int kt_with_region(struct kt_pair *p, enum kt_from from, int (*body)(struct kt_remote *r))
 {
 	struct kt_remote r = { .p = p, .from = from };
@@ -266,6 +321,16 @@ static int kt_test_wrapping(struct kt_pair *p, enum kt_from from)
 {
 	return kt_with_region(p, from, kt_wrapping);
 }
+
+static int kt_test_long_list(struct kt_pair *p, enum kt_from from)
+{
+	return kt_with_region(p, from, kt_long_list);
+}
+
+const struct kt_test kt_list_tests[] = {
+	{ "a long list", kt_test_long_list, IB_QPT_RC, false, KT_LIST },
+	{},
+};
 
 const struct kt_test kt_key_tests[] = {
 	{ "remote access, LOCAL_INV", kt_test_local, IB_QPT_RC, false },

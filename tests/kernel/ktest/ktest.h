@@ -58,6 +58,8 @@ struct kt_pair {
 	enum ib_poll_context poll;
 	enum ib_qp_type type;
 	bool with_srq;
+	/* Of its send queues. */
+	u32 depth;
 	struct ib_pd *pd;
 	struct kt_end end[2];
 	atomic_t srq_events;
@@ -108,9 +110,11 @@ struct kt_test {
 	int (*run)(struct kt_pair *p, enum kt_from from);
 	enum ib_qp_type type;
 	bool with_srq;
+	/* KT_DEPTH, unless it is more. */
+	u32 depth;
 };
 
-extern const struct kt_test kt_data_tests[], kt_key_tests[], kt_ending_tests[];
+extern const struct kt_test kt_data_tests[], kt_list_tests[], kt_key_tests[], kt_ending_tests[];
 
 /* keys.c */
 

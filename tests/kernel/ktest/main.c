@@ -114,6 +114,7 @@ static int kt_run_one(struct ib_device *dev, const struct kt_test *test, enum ib
 	p->poll = poll;
 	p->type = test->type;
 	p->with_srq = test->with_srq;
+	p->depth = max_t(u32, test->depth, KT_DEPTH);
 	err = kt_pair_open(p);
 	if (!err)
 		err = test->run(p, from);
@@ -150,8 +151,9 @@ static int kt_run_all(struct ib_device *dev, const struct kt_test *test, bool at
 
 static int kt_run(struct ib_device *dev, bool at_length)
 {
-	return kt_run_all(dev, kt_data_tests, at_length)        ?:
-		       kt_run_all(dev, kt_key_tests, at_length) ?:
+	return kt_run_all(dev, kt_data_tests, at_length)         ?:
+		       kt_run_all(dev, kt_list_tests, at_length) ?:
+		       kt_run_all(dev, kt_key_tests, at_length)  ?:
 		       kt_run_all(dev, kt_ending_tests, at_length);
 }
 
@@ -199,6 +201,8 @@ static int kt_order(struct kt_file *file, const char *verb, const char *name)
 		return -ENODEV;
 	if (!strcmp(verb, "run") || !strcmp(verb, "soak"))
 		return kt_run(dev, verb[0] == 's');
+	if (!strcmp(verb, "lists"))
+		return kt_run_all(dev, kt_list_tests, false);
 	if (strcmp(verb, "hold"))
 		return -EINVAL;
 	return file->session ? -EBUSY : kt_set_session(file, kt_session_hold(dev));

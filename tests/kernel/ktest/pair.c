@@ -164,7 +164,7 @@ static int kt_end_qp(struct kt_pair *p, struct kt_end *end)
 		.recv_cq = end->cq,
 		.srq = end->srq,
 		.cap = {
-			.max_send_wr = KT_DEPTH,
+			.max_send_wr = p->depth,
 			.max_recv_wr = end->srq ? 0 : KT_DEPTH,
 			.max_send_sge = 4,
 			.max_recv_sge = end->srq ? 0 : 2,
@@ -190,7 +190,7 @@ static int kt_end_open(struct kt_pair *p, struct kt_end *end, int vector)
 	err = kt_buffer_make(p->dev, &end->buffer);
 	if (err)
 		return err;
-	cq = ib_alloc_cq(p->dev, p, 2 * KT_DEPTH + 2, vector, p->poll);
+	cq = ib_alloc_cq(p->dev, p, p->depth + KT_DEPTH + 2, vector, p->poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	end->cq = cq;

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# In a guest, with vnet_ktest.ko: a consumer in the kernel that posts a long list, perhaps
+# with interrupts off, gets away soon: the NIC processor carries out the rest. The kernel's
+# own probes tell how many copies there are in one call.
+. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+set_up
+TRACE=/sys/kernel/tracing
+# Of 256; one call may come in the midst of another.
+MOST=$((2 * 64))
+
+fail() {
+	echo "lists: $*" >&2
+	exit 1
+}
+
+probe() {
+	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || fail "no tracing"
+	echo 8192 >"$TRACE/buffer_size_kb"
+	echo >"$TRACE/trace"
+	{
+		echo 'p:vnet/copy vnet_ib:plat_copy'
+		echo 'p:vnet/post vnet_ib:vnet_post_send'
+		echo 'r:vnet/posted vnet_ib:vnet_post_send'
+	} >"$TRACE/kprobe_events" || fail "no probes"
+	echo 1 >"$TRACE/events/vnet/enable" || fail "no probes"
+}
+
+unprobe() {
+	echo 0 >"$TRACE/events/vnet/enable"
+	echo >"$TRACE/kprobe_events"
+}
+
+# In all, and the most of one call, by processors. The process has no blanks in its name.
+copied() {
+	awk '
+		/ post: / { n[$2] = 0; inside[$2] = 1 }
+		/ posted: / { inside[$2] = 0 }
+		/ copy: / {
+			all++
+			if (inside[$2] && ++n[$2] > most)
+				most = n[$2]
+		}
+		END { print all + 0, most + 0 }' "$TRACE/trace"
+}
+
+probe
+echo "lists vnet0" >/dev/vnet_ktest || fail "the list is not carried out"
+read -r all most < <(copied)
+unprobe
+echo "lists: $all copies, at most $most in one call"
+((all >= 3 * 256)) || fail "there were to be $((3 * 256))"
+((most > 0 && most <= MOST)) || fail "$most copies are made at once"
