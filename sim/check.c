@@ -9,6 +9,38 @@
 struct check_totals check_totals;
 bool check_strict;
 
+/*
+ * Of a datagram at a port of InfiniBand: who sent it by LID and service level, which
+ * must be right, and the rest as on other ports.
+ */
+static struct vnet_cqe without_lid(const struct queue *cq, const struct vnet_cqe *cqe)
+{
+	struct vnet_cqe plain = *cqe;
+	u32 lid = cqe->byte_len >> VNET_CQE_LID_SHIFT;
+
+	if (!lid || lid > node_lid(sim.config.nodes - 1) || cqe->src_qp >> VNET_CQE_SL_SHIFT)
+		violated("node %u CQ %u: a datagram of LID %u and QP %#x", cq->process->node->index,
+			 cq->cqn, lid, cqe->src_qp);
+	plain.byte_len &= (1u << VNET_CQE_LID_SHIFT) - 1;
+	plain.src_qp &= (1u << VNET_CQE_SL_SHIFT) - 1;
+	return plain;
+}
+
+static void check_receive_entry(const struct queue *cq, const struct vnet_cqe *cqe,
+				struct receive *r)
+{
+	struct vnet_cqe plain;
+
+	if (!(cqe->flags & VNET_WC_LID)) {
+		check_receive_done(cq, cqe, r);
+		return;
+	}
+	plain = without_lid(cq, cqe);
+	check_receive_done(cq, &plain, r);
+	if (r->work && node_lid(node_of(r->work->end)) != cqe->byte_len >> VNET_CQE_LID_SHIFT)
+		bad(r->work, "delivered as from another port");
+}
+
 static void check_entry(const struct queue *cq, const struct vnet_cqe *cqe)
 {
 	struct work *w = work_of(cqe->wr_id);
@@ -21,7 +53,7 @@ static void check_entry(const struct queue *cq, const struct vnet_cqe *cqe)
 	if (w)
 		check_send(cq, cqe, w);
 	else if (r)
-		check_receive_done(cq, cqe, r);
+		check_receive_entry(cq, cqe, r);
 	else
 		violated("node %u CQ %u: a completion of nothing (wr_id %#llx)",
 			 cq->process->node->index, cq->cqn, (unsigned long long)cqe->wr_id);

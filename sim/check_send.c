@@ -81,6 +81,7 @@ static void succeed_reliable(struct work *w)
 		release_source(w);
 		break;
 	case VNET_WR_RDMA_WRITE:
+	case VNET_WR_ATOMIC_WRITE:
 		write_done(w);
 		release_source(w);
 		break;
@@ -145,6 +146,7 @@ void fail(struct work *w)
 	switch (w->opcode) {
 	case VNET_WR_RDMA_WRITE:
 	case VNET_WR_RDMA_WRITE_IMM:
+	case VNET_WR_ATOMIC_WRITE:
 		buffer_taint(w->remote, w->id, w->length);
 		break;
 	case VNET_WR_RDMA_READ:
@@ -270,6 +272,7 @@ static const u8 wc_opcode[] = {
 	[VNET_WR_LOCAL_INV] = VNET_WC_LOCAL_INV,
 	[VNET_WR_BIND_MW] = VNET_WC_BIND_MW,
 	[VNET_WR_SEND_INV] = VNET_WC_SEND,
+	[VNET_WR_ATOMIC_WRITE] = VNET_WC_ATOMIC_WRITE,
 };
 
 /* The ones before it that were not to tell have succeeded, if this could come. */

@@ -2,226 +2,14 @@
 /* Chores of programs, and what must come of each. */
 #include <string.h>
 
+#include "chore.h"
 #include "chores.h"
 #include "event.h"
 #include "trace.h"
 
-#define US 1000ull
-#define MS 1000000ull
-/* A request is waited for so long; links may be cut for longer. */
-#define PATIENCE_NS (40 * MS)
-#define BYTES 2048u
-#define SLOTS 64u
-#define SLOT_BYTES (2 * 4096ull)
-#define TAG_STEP 1u
-#define NO_STATUS (~0u)
-
-/* A pair of connected queue pairs, of which only `a` posts. */
-struct bench {
-	struct actor *actor, *other;
-	struct process *p, *far;
-	u64 life, far_life;
-	struct queue *cq, *far_cq;
-	struct qp *x, *y;
-	/* Memory at both ends: offset in its process, and key. */
-	u64 here, there;
-	u32 key, far_key;
-	u64 next_id;
-};
-
-struct bench_options {
-	u32 cq_entries, far_cq_entries;
-	u32 cq_flags;
-	bool channel;
-	struct qp_options near, far;
-	u8 type;
-};
-
 static u32 below(struct bench *b, u32 n)
 {
-	return random_below(&b->actor->random, n);
-}
-
-/* Both ends are what they were when this began. */
-static bool holds(const struct bench *b)
-{
-	return !b->p->fatal && !b->far->fatal && !b->far->dead && !b->p->node->dead &&
-	       !b->far->node->dead && !is_lost(b->p, b->life) && !is_lost(b->far, b->far_life) &&
-	       !is_violated();
-}
-
-static void wrong(const struct bench *b, const char *what, u32 got)
-{
-	if (holds(b))
-		violated("node %u QP %u (to node %u QP %u): %s: %u", b->p->node->index, b->x->qpn,
-			 b->far->node->index, b->y->qpn, what, got);
-}
-
-static void want(const struct bench *b, bool ok, const char *what)
-{
-	if (!ok)
-		wrong(b, what, 0);
-}
-
-/* ---------------------------------------------------------------------- set-up */
-
-static bool has_room(const struct node *node)
-{
-	const struct nic *nic = &node->nic;
-
-	return node->next_mr + 160 < nic->max_mr && node->next_cqn + 16 < nic->max_cq &&
-	       node->next_srqn + 8 < nic->max_srq &&
-	       node->queue_at + (16u << 20) < nic->off_queue + nic->queue_bytes;
-}
-
-/* Memory that nobody else uses at this time; 0: all is in use. */
-static u64 take_memory(struct actor *a)
-{
-	const struct space *space = &a->process->node->space[a->process->space];
-	u32 slot;
-
-	if (!~a->slots)
-		return 0;
-	do {
-		slot = a->slot++ % SLOTS;
-	} while (a->slots & 1ull << slot);
-	a->slots |= 1ull << slot;
-	return space->size - (2 + slot) * SLOT_BYTES;
-}
-
-static void give_memory(struct actor *a, u64 offset)
-{
-	const struct space *space = &a->process->node->space[a->process->space];
-
-	if (offset)
-		a->slots &= ~(1ull << ((space->size - offset) / SLOT_BYTES - 2));
-}
-
-static bool bench_make(struct bench *b, struct actor *a, struct actor *other,
-		       const struct bench_options *o)
-{
-	struct process *p = a->process, *far = other->process;
-
-	*b = (struct bench){ .actor = a, .other = other, .p = p, .far = far };
-	if (!has_room(p->node) || !has_room(far->node))
-		return false;
-	b->here = take_memory(a);
-	b->there = take_memory(other);
-	if (!b->here || !b->there)
-		return false;
-	b->life = p->node->life;
-	b->far_life = far->node->life;
-	process_undying++;
-	b->key = reg_mr(p, b->here, BYTES, ALL_ACCESS);
-	b->far_key = reg_mr(far, b->there, BYTES, ALL_ACCESS);
-	b->cq = make_cq_aside(p, o->cq_entries ? o->cq_entries : 64,
-			      o->channel ? p->space : NIC_NONE, o->cq_flags);
-	b->far_cq = make_cq_aside(far, o->far_cq_entries ? o->far_cq_entries : 64, NIC_NONE, 0);
-	b->x = make_qp(p, o->type, b->cq, b->cq, &o->near);
-	b->y = make_qp(far, o->type, b->far_cq, b->far_cq, &o->far);
-	connect_qp(b->x, far->node->index, b->y->qpn, &o->near);
-	connect_qp(b->y, p->node->index, b->x->qpn, &o->far);
-	process_undying--;
-	memset(mem(p, b->here), 0x11, BYTES);
-	memset(mem(far, b->there), 0x22, BYTES);
-	return holds(b);
-}
-
-static void free_end(struct process *p, u64 life, struct qp *qp, struct queue *cq, u32 key)
-{
-	if (p->dead || p->fatal || p->node->dead || is_lost(p, life))
-		return;
-	destroy_qp(qp);
-	if (cq)
-		destroy_cq(cq);
-	dereg_mr(p, key);
-}
-
-static void bench_free(struct bench *b)
-{
-	give_memory(b->actor, b->here);
-	give_memory(b->other, b->there);
-	if (!b->y)
-		return;
-	process_undying++;
-	free_end(b->p, b->life, b->x, b->cq, b->key);
-	free_end(b->far, b->far_life, b->y, b->far_cq, b->far_key);
-	process_undying--;
-}
-
-/* -------------------------------------------------------------------- requests */
-
-static void post(struct bench *b, struct vnet_send_wqe wqe, u32 length, u32 lkey)
-{
-	struct sge sg = { at(b->p, b->here), length, lkey };
-
-	wqe.wr_id = ++b->next_id;
-	post_send(b->x, &wqe, &sg, length ? 1 : 0);
-}
-
-/* The next completion's status, and (not NULL) all of it. */
-static u32 next_status(struct bench *b, struct wc *out)
-{
-	u64 until = event_now() + PATIENCE_NS;
-	struct wc wc;
-
-	while (holds(b) && event_now() < until) {
-		if (poll_cq(b->cq, &wc)) {
-			if (out)
-				*out = wc;
-			return wc.status;
-		}
-		sleep_for(b->p, 3 * US + below(b, 20000));
-	}
-	return NO_STATUS;
-}
-
-static u32 run(struct bench *b, const struct vnet_send_wqe *wqe, u32 length, u32 lkey)
-{
-	if (!holds(b))
-		return NO_STATUS;
-	post(b, *wqe, length, lkey);
-	ring_qp(b->x);
-	return next_status(b, NULL);
-}
-
-/* Faults of others are no mistake; everything else must be as it is to be. */
-static bool ends(struct bench *b, u32 status, u32 expected, const char *what)
-{
-	if (status == expected)
-		return true;
-	if (status != NO_STATUS && status != VNET_WC_RETRY_EXC_ERR)
-		wrong(b, what, status);
-	return false;
-}
-
-static struct vnet_send_wqe one_sided(const struct bench *b, u8 opcode)
-{
-	struct vnet_send_wqe wqe = make_wr(opcode, 0);
-
-	wqe.rdma.remote_addr = at(b->far, b->there);
-	wqe.rdma.rkey = b->far_key;
-	return wqe;
-}
-
-static void receives(struct bench *b, u32 n)
-{
-	struct sge sg = { at(b->far, b->there), BYTES, b->far_key };
-
-	while (n-- && holds(b))
-		post_recv(b->y, 1000 + n, &sg, 1);
-}
-
-static bool write_works(struct bench *b, u32 lkey, const char *what)
-{
-	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
-	u8 byte = (u8)below(b, 256);
-
-	memset(mem(b->p, b->here), byte, 512);
-	if (!ends(b, run(b, &wqe, 512, lkey), VNET_WC_SUCCESS, what) || !holds(b))
-		return false;
-	want(b, mem(b->far, b->there)[0] == byte && mem(b->far, b->there)[511] == byte, what);
-	return holds(b);
+	return bench_below(b, n);
 }
 
 /* -------------------------------------------------------------- windows, regions */
@@ -426,19 +214,6 @@ static void registration_by_others(struct bench *b)
 }
 
 /* ----------------------------------------------------------- completion queues */
-
-static bool comes_to_error(struct bench *b, const struct qp *qp)
-{
-	u64 until = event_now() + PATIENCE_NS;
-
-	while (holds(b) && state_of(qp) != NIC_QPS_ERR) {
-		/* Of what must go over a wire nobody knows when. */
-		if (event_now() > until)
-			return b->p->node != b->far->node;
-		sleep_for(b->p, 50 * US);
-	}
-	return true;
-}
 
 /* More completions than there is room for: the queue pair ends. */
 static void overflow_here(struct bench *b)
@@ -750,12 +525,29 @@ static const struct chore {
 	{ receive_fault, { .type = NIC_QPT_RC }, false },
 	{ wrong_objects, { .type = NIC_QPT_RC }, false },
 	{ datagrams, { .type = NIC_QPT_UD }, false },
+	/* Those of earlier workloads end here. */
+	{ tagged_messages, { 0 }, false },
+	{ tagged_messages, { 0 }, false },
+	{ tagged_messages, { 0 }, false },
+	{ groups, { 0 }, false },
+	{ groups, { 0 }, false },
+	{ extended, { 0 }, false },
+	{ extended, { 0 }, false },
+	{ frames, { 0 }, true },
+	{ spread_frames, { 0 }, true },
+	{ moderated_events, { .type = NIC_QPT_RC, .channel = true }, false },
+	{ events_on_purpose, { .type = NIC_QPT_RC }, false },
+	{ established, { .type = NIC_QPT_RC, .far = { .receives_only = true } }, false },
+	{ starving, { .type = NIC_QPT_RC }, false },
+	{ device_memory, { .type = NIC_QPT_RC }, false },
+	{ atomic_writes, { .type = NIC_QPT_RC }, false },
 };
+#define EARLIER_CHORES 20u
 
 void chore_do(struct actor *a, struct actor *other)
 {
-	const struct chore *chore =
-		&chores[random_below(&a->random, sizeof(chores) / sizeof(chores[0]))];
+	u32 n = workload.version > 3 ? sizeof(chores) / sizeof(chores[0]) : EARLIER_CHORES;
+	const struct chore *chore = &chores[random_below(&a->random, n)];
 	struct bench b;
 
 	/* Near half of the time: then no wire is between them. */

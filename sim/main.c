@@ -83,7 +83,7 @@ static const char help[] =
 	"  --fabric F         ideal, ethernet, myrinet or atm\n"
 	"  --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,\n"
 	"                     cut,reset,slow,dead,stop,teardown,kill,forge\n"
-	"  --workload V       1: seeds mean what they meant at first (default 3)\n"
+	"  --workload V       1: seeds mean what they meant at first (default 4)\n"
 	"  --costs FILE       what things take (sim/costs.default tells)\n"
 	"  --break RULE       break a rule of the protocol, to see it caught\n"
 	"  --list-rules       which there are\n"
@@ -208,7 +208,7 @@ static void one_option(struct request *r, int option, const char *value)
 		}
 		break;
 	case OPT_WORKLOAD:
-		c->workload = (u32)number("workloads are 1 to 3, not", value, 1, SCHEDULE_WORKLOAD);
+		c->workload = (u32)number("workloads are 1 to 4, not", value, 1, SCHEDULE_WORKLOAD);
 		break;
 	case OPT_BREAK:
 		c->rule = rule_named(value);
@@ -404,6 +404,9 @@ static u32 figures(const struct summary *s, struct figure *f)
 		{ "receives", s->totals.receives },
 		{ "completions", s->totals.completions },
 		{ "messages delivered", s->totals.delivered },
+		{ "tags matched", s->totals.tagged },
+		{ "copies to groups", s->totals.copies },
+		{ "raw frames delivered", s->totals.frames },
 		{ "requests failed", s->totals.failed },
 		{ "requests flushed", s->totals.flushed },
 		{ "requests lost with their NIC", s->totals.lost },

@@ -89,6 +89,7 @@ static void node_format(struct node *node)
 	node_gid(node->index, hdr->gid[1]);
 	hdr->ngids = 2;
 	hdr->port_up = 1;
+	hdr->lid = sim.config.lids ? node_lid(node->index) : 0;
 	node->queue_at = node->nic.off_queue;
 	node->next_mr = node->next_cqn = node->next_srqn = node->next_qpn = 1;
 	node->life++;

@@ -82,6 +82,8 @@ struct node {
 	/* --- faults */
 	bool dead;
 	u64 cut_until;
+	/* Its NIC finds no receives, or did, until then. */
+	u64 starved_until;
 	/* Its NIC's processor takes so many times as long. */
 	double slow;
 
@@ -104,6 +106,8 @@ struct sim_config {
 	bool polled;
 	/* In a thread of its own, which can stop in the midst of that. */
 	bool threads;
+	/* Ports are InfiniBand's: frames go by LID. */
+	bool lids;
 };
 
 struct sim {
@@ -143,6 +147,11 @@ void node_restart(struct node *node);
 /* GID by which a node is reached: RoCE's form of 10.x.y.z. */
 void node_gid(u32 node, u8 gid[16]);
 /* The same, link-local. */
+static inline u16 node_lid(u32 node)
+{
+	return (u16)(node + 1);
+}
+
 void node_gid_ipv6(u32 node, u8 gid[16]);
 /* Take over the firmware's call as made; for the platform. */
 void node_transmit(struct node *node, u32 to, const u8 *data, u32 length);

@@ -5,10 +5,13 @@
 
 #include "command.h"
 #include "event.h"
+#include "nic_tm.h"
 
 /* A command that finds a lock taken is repeated after so long. */
 #define BUSY_NS 20000
 #define BUSY_TRIES 100000
+/* Operations on tags that there is room for. */
+#define TAG_OPS 16
 
 /* Something of a NIC that its process has. */
 struct owned {
@@ -123,6 +126,27 @@ void tear(struct process *p, u32 key)
 	p->node->region[key >> NIC_KEY_TAG_BITS].torn = true;
 }
 
+u32 reg_device(struct process *p, u64 length)
+{
+	struct node *node = p->node;
+	struct nic_mr_params params = {
+		.kind = NIC_MR_DEVICE,
+		.access = ALL_ACCESS & ~(u32)NIC_ACCESS_MW_BIND,
+		.pdn = p->pdn,
+		.addr = queue_take(p, length),
+		.length = length,
+		.space = NIC_SPACE_DEVICE,
+	};
+
+	if (node->next_mr >= node->nic.max_mr)
+		return 0;
+	params.key = new_key(node);
+	if (nic_mr_create(&node->nic, &params) != NIC_OK)
+		return 0;
+	own(p, 'm', params.key);
+	return params.key;
+}
+
 u32 alloc_mw(struct process *p, u8 kind)
 {
 	struct nic_mr_params params = { .kind = kind, .pdn = p->pdn, .space = p->space };
@@ -136,17 +160,26 @@ u32 alloc_mw(struct process *p, u8 kind)
 	return params.key;
 }
 
-struct ring_view ring_make(struct process *p, u32 entries, u32 shift)
+u64 queue_take(struct process *p, u64 bytes)
 {
 	struct node *node = p->node;
-	u64 bytes = VNET_RING_HDR_SIZE + ((u64)entries << shift);
-	struct ring_view ring = { .offset = node->queue_at, .mask = entries - 1, .shift = shift };
+	u64 offset = node->queue_at;
 
 	node->queue_at += (bytes + 4095) & ~4095ull;
 	if (node->queue_at > node->nic.off_queue + node->nic.queue_bytes) {
 		fprintf(stderr, "vnet-sim: node %u has no queue memory left\n", node->index);
 		abort();
 	}
+	return offset;
+}
+
+struct ring_view ring_make(struct process *p, u32 entries, u32 shift)
+{
+	struct node *node = p->node;
+	u64 bytes = VNET_RING_HDR_SIZE + ((u64)entries << shift);
+	struct ring_view ring = { .mask = entries - 1, .shift = shift };
+
+	ring.offset = queue_take(p, bytes);
 	ring.hdr = (void *)((u8 *)node->memory + ring.offset);
 	ring.slots = (u8 *)(ring.hdr + 1);
 	return ring;
@@ -212,7 +245,26 @@ struct queue *make_cq(struct process *p, u32 entries, u32 channel)
 	return cq;
 }
 
+/* It matches tags: it has a ring of operations, and a list. */
+static void add_tag_matching(struct srq *srq, struct nic_srq_params *params, u32 tags)
+{
+	struct process *p = srq->process;
+
+	srq->ops = ring_make(p, TAG_OPS, VNET_TM_OP_SHIFT);
+	params->tm_tags = tags;
+	params->tm_ops = srq->ops.offset;
+	params->tm_ops_entries = TAG_OPS;
+	params->tm = queue_take(p, sizeof(struct nic_tm) + tags * sizeof(struct nic_tag));
+}
+
 struct srq *make_srq(struct process *p, u32 entries)
+{
+	static const struct srq_options plain;
+
+	return make_srq_with(p, entries, &plain);
+}
+
+struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_options *o)
 {
 	struct srq *srq = sim_alloc(sizeof(*srq));
 	struct node *node = p->node;
@@ -222,6 +274,8 @@ struct srq *make_srq(struct process *p, u32 entries)
 		.max_sge = MAX_RECV_SGE,
 		.pdn = p->pdn,
 		.space = p->space,
+		.xrcdn = o->xrcdn,
+		.cqn = o->cq ? o->cq->cqn : 0,
 	};
 
 	srq->process = p;
@@ -229,6 +283,8 @@ struct srq *make_srq(struct process *p, u32 entries)
 	srq->srqn = node->next_srqn++;
 	srq->ring = ring_make(p, entries, params.stride_shift);
 	params.ring = srq->ring.offset;
+	if (o->tags)
+		add_tag_matching(srq, &params, o->tags);
 	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK && has_nic(p))
 		violated("node %u: SRQ %u cannot be made", node->index, srq->srqn);
 	own(p, 's', srq->srqn);

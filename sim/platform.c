@@ -7,6 +7,7 @@
 
 #include "crc32c.h"
 #include "event.h"
+#include "nic_lid.h"
 #include "node.h"
 #include "process.h"
 #include "rules.h"
@@ -38,7 +39,8 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	const struct space *space;
 	u64 addr = piece->addr + offset;
 
-	if (piece->space == NIC_SPACE_POINTER)
+	/* Memory of the NIC is where it was said to be. */
+	if (piece->space == NIC_SPACE_POINTER || piece->mr & NIC_PIECE_DEVICE)
 		return (u8 *)(unsigned long)addr;
 	*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
 	region = piece->mr < nic->max_mr ? &node->region[piece->mr] : NULL;
@@ -190,10 +192,16 @@ void plat_flush(struct nic *nic)
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
 	u32 node = (u32)gid[13] << 16 | (u32)gid[14] << 8 | gid[15];
+	u16 lid = nic_gid_lid(gid);
 	u8 want[16];
 
 	(void)nic;
 	memset(to, 0, sizeof(*to));
+	if (lid) {
+		node = lid - node_lid(0);
+		memcpy(to->bytes, &node, sizeof(node));
+		return sim.config.lids && node < sim.config.nodes;
+	}
 	node_gid(node, want);
 	if (node >= sim.config.nodes || memcmp(gid + 12, want + 12, 4) != 0)
 		return false;

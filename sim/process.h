@@ -46,6 +46,9 @@ struct srq {
 	u32 srqn;
 	struct ring_view ring;
 	u32 prod;
+	/* Where it matches tags: operations on them. */
+	struct ring_view ops;
+	u32 ops_prod;
 	void *user;
 };
 
@@ -72,6 +75,15 @@ struct sge {
 	u32 lkey;
 };
 
+/* What a shared receive queue may be besides. */
+struct srq_options {
+	/* Requests of this domain name it, and it completes there. */
+	u32 xrcdn;
+	struct queue *cq;
+	/* It matches so many tags. */
+	u32 tags;
+};
+
 struct qp_options {
 	u32 sq_entries, rq_entries;
 	struct srq *srq;
@@ -84,7 +96,14 @@ struct qp_options {
 	bool returns;
 	/* As the kernel's own; its peer may do nothing to memory; it may not read. */
 	bool privileged, no_access, no_reads;
+	/* Target of extended connections: its domain. */
+	u16 xrcdn;
+	/* Raw packets: so many kilobits a second. */
+	u32 rate_limit;
+	/* It stays in RTR. */
+	bool receives_only;
 	/* 0: what is usual here. */
+	u32 qkey;
 	u8 timeout, retry_cnt, rnr_retry, min_rnr_timer;
 };
 
@@ -192,6 +211,10 @@ u32 alloc_mw(struct process *p, u8 kind);
 bool free_mw(struct process *p, u32 key);
 /* A region that requests register, always for this memory. */
 u32 alloc_fast(struct process *p, u64 offset, u64 length);
+/* A region of the NIC's own memory, from 0 on. */
+u32 reg_device(struct process *p, u64 length);
+/* So many bytes of queue memory, which is never given back. */
+u64 queue_take(struct process *p, u64 bytes);
 /* A region's memory cannot be reached any more. */
 void tear(struct process *p, u32 key);
 
@@ -202,6 +225,7 @@ struct queue *make_cq_aside(struct process *p, u32 entries, u32 channel, u32 fla
 /* Its completion channel ends, and there is another one. */
 void channel_renew(struct process *p);
 struct srq *make_srq(struct process *p, u32 entries);
+struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_options *options);
 struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
 		   const struct qp_options *options);
 /* To RTS; connected ones with that peer. */
@@ -236,6 +260,9 @@ void post_crooked_receive(struct qp *qp, u32 pieces);
 void advance_producer(struct qp *qp, u32 by);
 bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
 bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
+/* An operation on tags, and the doorbell for those that the process has to carry out. */
+void post_tag(struct srq *srq, const struct vnet_tm_op *op);
+void ring_tags(struct srq *srq);
 bool poll_cq(struct queue *cq, struct wc *wc);
 void arm_cq(struct queue *cq, bool solicited);
 /* Entry number i, and whether there is one. */
@@ -245,6 +272,8 @@ bool queue_has(const struct queue *cq, u32 i);
 /* Plain requests; change what is special. */
 struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id);
 void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
+/* To a group, by who is on that node. */
+void to_group(struct vnet_send_wqe *wqe, u32 from, const u8 *gid);
 void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
 
 /* --- for the node: its NIC has run; an event of it; it was reset. */

@@ -22,7 +22,26 @@ enum mask {
 	M_SQ_PSN = 1 << 16,
 	M_DEST_RD_ATOMIC = 1 << 17,
 	M_DEST_QPN = 1 << 20,
+	M_RATE_LIMIT = 1 << 25,
 };
+
+/* Ends of extended connections have no receive queue, and targets nobody who posts. */
+static void extend(struct nic_qp_params *params, const struct qp_options *o)
+{
+	if (params->type != NIC_QPT_XRC_INI && params->type != NIC_QPT_XRC_TGT)
+		return;
+	params->recv_cqn = 0;
+	params->rq_entries = 0;
+	params->rq_stride_shift = 0;
+	params->max_recv_sge = 0;
+	if (params->type == NIC_QPT_XRC_INI)
+		return;
+	params->send_cqn = 0;
+	params->sq_entries = 1;
+	params->xrcdn = o->xrcdn;
+	params->space = 0;
+	params->owner_pid = 0;
+}
 
 struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
 		   const struct qp_options *o)
@@ -54,6 +73,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	enum nic_result result;
 	u32 tries = 0;
 
+	extend(&params, o);
 	qp->process = p;
 	qp->life = node->life;
 	qp->type = type;
@@ -77,8 +97,15 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	return qp;
 }
 
+static bool is_reliable(u8 type)
+{
+	return type == NIC_QPT_RC || type == NIC_QPT_XRC_INI || type == NIC_QPT_XRC_TGT;
+}
+
 static u32 needed(u8 type, u8 to)
 {
+	if (type == NIC_QPT_RAW_PACKET)
+		return to == NIC_QPS_INIT ? M_PORT : 0;
 	switch (to) {
 	case NIC_QPS_INIT:
 		return M_PKEY | M_PORT | (type == NIC_QPT_UD ? M_QKEY : M_ACCESS);
@@ -86,11 +113,11 @@ static u32 needed(u8 type, u8 to)
 		if (type == NIC_QPT_UD)
 			return 0;
 		return M_AV | M_MTU | M_DEST_QPN | M_RQ_PSN |
-		       (type == NIC_QPT_RC ? M_DEST_RD_ATOMIC | M_MIN_RNR : 0);
+		       (is_reliable(type) ? M_DEST_RD_ATOMIC | M_MIN_RNR : 0);
 	case NIC_QPS_RTS:
 		return M_SQ_PSN |
-		       (type == NIC_QPT_RC ? M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_RD_ATOMIC :
-					     0);
+		       (is_reliable(type) ? M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_RD_ATOMIC :
+					    0);
 	default:
 		return 0;
 	}
@@ -99,7 +126,8 @@ static u32 needed(u8 type, u8 to)
 static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options *o)
 {
 	struct nic_qp_attr attr = {
-		.qkey = SIM_QKEY,
+		.qkey = o->qkey ? o->qkey : SIM_QKEY,
+		.rate_limit = o->rate_limit,
 		.dest_qpn = qpn,
 		.access = ALL_ACCESS & 0xf,
 		.port = 1,
@@ -121,6 +149,8 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 	if (o->no_reads)
 		attr.max_rd_atomic = 0;
 	node_gid(node, attr.dgid);
+	if (sim.config.lids)
+		attr.dlid = node_lid(node);
 	if (o->ipv6) {
 		node_gid_ipv6(node, attr.dgid);
 		attr.sgid_index = 0;
@@ -138,6 +168,10 @@ void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 	for (i = 0; i < sizeof(path) && has_nic(p); i++) {
 		u32 mask = M_STATE | needed(qp->type, path[i]);
 
+		if (path[i] == NIC_QPS_RTS && o->receives_only)
+			break;
+		if (path[i] == NIC_QPS_RTS && o->rate_limit)
+			mask |= M_RATE_LIMIT;
 		if (COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, 0, path[i])) !=
 			    NIC_OK &&
 		    has_nic(p))

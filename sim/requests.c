@@ -48,12 +48,16 @@ static u8 random_opcode(struct actor *a, u8 type)
 		VNET_WR_BIND_MW,
 		VNET_WR_LOCAL_INV,
 		VNET_WR_SEND_INV,
+		/* Not in earlier workloads. */
+		VNET_WR_ATOMIC_WRITE,
+		VNET_WR_ATOMIC_WRITE,
 	};
+	u32 n = workload.version > 3 ? sizeof(reliable) : sizeof(reliable) - 2;
 	static const u8 unreliable[] = { VNET_WR_SEND, VNET_WR_SEND_IMM, VNET_WR_RDMA_WRITE,
 					 VNET_WR_RDMA_WRITE_IMM };
 
 	if (type == NIC_QPT_RC)
-		return reliable[below(a, sizeof(reliable))];
+		return reliable[below(a, n)];
 	return unreliable[below(a, type == NIC_QPT_UC ? 4 : 2)];
 }
 
@@ -121,6 +125,8 @@ static u32 max_length(const struct end *e, u8 opcode)
 {
 	if (e->type == NIC_QPT_UD)
 		return MAX_DATAGRAM;
+	if (opcode == VNET_WR_ATOMIC_WRITE)
+		return 8;
 	if (opcode == VNET_WR_RDMA_WRITE || opcode == VNET_WR_RDMA_WRITE_IMM)
 		return e->type == NIC_QPT_UC ? 4160 : 131072;
 	return opcode == VNET_WR_RDMA_READ ? 131072 : e->peer->capacity;
@@ -208,11 +214,13 @@ static bool prepare_data(struct work *w, struct vnet_send_wqe *wqe)
 
 	if (!overflow(w))
 		w->length = random_length(a, max_length(e, w->opcode));
+	if (w->opcode == VNET_WR_ATOMIC_WRITE)
+		w->length = 8;
 	/* What may be lost must be told from others. */
 	if (e->type != NIC_QPT_RC && w->opcode == VNET_WR_SEND && w->length < 8)
 		w->length = 8;
 	if (w->opcode == VNET_WR_RDMA_WRITE || w->opcode == VNET_WR_RDMA_WRITE_IMM ||
-	    w->opcode == VNET_WR_RDMA_READ) {
+	    w->opcode == VNET_WR_RDMA_READ || w->opcode == VNET_WR_ATOMIC_WRITE) {
 		if (!get_remote(w, wqe))
 			return false;
 	}
@@ -331,6 +339,8 @@ static void misaddress(struct work *w, struct vnet_send_wqe *wqe)
 	default:
 		wqe->ud.dgid[0] ^= 0x55;
 		wqe->ud.dgid[12] = 99;
+		if (sim.config.lids)
+			wqe->ud.dlid += 1000;
 		break;
 	}
 	w->to = NULL;
@@ -350,6 +360,9 @@ static bool address(struct work *w, struct vnet_send_wqe *wqe)
 	else
 		to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
 	w->to_ready = w->to->ready;
+	/* By LID alone, without a global header. */
+	if (sim.config.lids)
+		wqe->ud.no_grh = chance(e->actor, 0.5);
 	/* Now and then to nobody: the sender learns nothing, unless it has asked to. */
 	if (chance(e->actor, e->returns ? 0.1 : 0.02))
 		misaddress(w, wqe);

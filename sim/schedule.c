@@ -79,6 +79,16 @@ static u32 one_of(const u32 *values, u32 n)
 	return values[below(n)];
 }
 
+/* What earlier workloads leave at 0. */
+static void choose_more(struct nic_settings *s)
+{
+	static const u32 fit[] = { 0, 0, 256, 1000, 1400 };
+
+	s->drop_unexpected = !below(8);
+	s->fit = one_of(fit, 5);
+	s->linger = below(4) ? 0 : 1 + below(4);
+}
+
 static void choose_nic(const struct schedule_config *config, struct nic_config *nic)
 {
 	static const u32 payload[] = { 256, 512, 1024, 1400, 4096, 8192, 16384 };
@@ -120,6 +130,8 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.adaptive = below(4) != 0,
 		.piggyback = below(4) != 0,
 	};
+	if (workload.version > 3)
+		choose_more(s);
 	if (s->window < s->payload)
 		s->window = s->payload;
 }
@@ -546,10 +558,20 @@ static void setup(const struct schedule_config *config)
 	sim_config.direct = below(2);
 	sim_config.cut_through = below(2);
 	sim_config.polled = below(2);
+	sim_config.lids = workload.version > 3 && !below(4);
 	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;
+	/*
+	 * One bit of sequence, where nothing comes twice, late or in another order; and where
+	 * no NIC falls silent for good, which would be asked for ever what it has taken.
+	 */
+	if (workload.version > 3 && sim_config.fabric.kind == FABRIC_MYRINET &&
+	    !config->sequence_bits &&
+	    !has(SCHEDULE_REORDER | SCHEDULE_DUPLICATE | SCHEDULE_DELAY | SCHEDULE_FORGE |
+		 SCHEDULE_DEAD))
+		sim_config.nic.settings.sequence_bits = 1;
 	sim_config.fabric.spray = has(SCHEDULE_REORDER) && below(2);
 	if (sim_config.fabric.kind == FABRIC_ATM && has(SCHEDULE_LOSS))
 		sim_config.fabric.cell_loss = 1e-4;

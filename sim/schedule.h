@@ -39,7 +39,7 @@ enum schedule_fault {
 	SCHEDULE_FIRST_FAULTS = 12,
 };
 
-#define SCHEDULE_WORKLOAD 3
+#define SCHEDULE_WORKLOAD 4
 
 struct schedule_config {
 	u64 seed;

@@ -182,6 +182,27 @@ bool queue_has(const struct queue *cq, u32 i)
 	return nic_load_acquire(&queue_entry(cq, i)->seq) == i + 1;
 }
 
+void post_tag(struct srq *srq, const struct vnet_tm_op *op)
+{
+	if (is_lost(srq->process, srq->life) || !room(&srq->ops, srq->ops_prod))
+		return;
+	memcpy(slot(&srq->ops, srq->ops_prod), op, sizeof(*op));
+	nic_store_release(&srq->ops.hdr->prod, ++srq->ops_prod);
+	srq->process->debt += sim.config.cost.post_recv;
+}
+
+void ring_tags(struct srq *srq)
+{
+	struct process *p = srq->process;
+
+	if (is_lost(p, srq->life) || p->node->dead)
+		return;
+	p->inside = true;
+	nic_tm_doorbell(&p->view, srq->srqn);
+	p->inside = false;
+	node_ran(p->node);
+}
+
 bool poll_cq(struct queue *cq, struct wc *wc)
 {
 	struct process *p = cq->process;
@@ -205,6 +226,10 @@ bool poll_cq(struct queue *cq, struct wc *wc)
 		.qp_num = cqe->qp_num,
 		.src_qp = cqe->src_qp,
 	};
+	if (wc->flags & VNET_WC_LID) {
+		wc->byte_len &= (1u << VNET_CQE_LID_SHIFT) - 1;
+		wc->src_qp &= (1u << VNET_CQE_SL_SHIFT) - 1;
+	}
 	if (cqe->payload_len && cqe->scatter_addr >= space->start &&
 	    cqe->scatter_addr - space->start <= space->size - cqe->payload_len)
 		memcpy(space->memory + (cqe->scatter_addr - space->start), cqe->payload,
@@ -240,6 +265,16 @@ void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn)
 		.hop_limit = 64,
 	};
 	node_gid(node, wqe->ud.dgid);
+	if (sim.config.lids)
+		wqe->ud.dlid = node_lid(node);
+}
+
+void to_group(struct vnet_send_wqe *wqe, u32 from, const u8 *gid)
+{
+	to_address(wqe, from, VNET_WIRE_GROUP_QPN);
+	memcpy(wqe->ud.dgid, gid, sizeof(wqe->ud.dgid));
+	if (sim.config.lids)
+		wqe->ud.dlid = 0xc000;
 }
 
 void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn)
