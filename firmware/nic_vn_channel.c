@@ -82,11 +82,22 @@ static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
 	row->queued = n + 1;
 }
 
+/* Its endpoint is in a frame: who has none cannot come for a channel. */
+static bool nic_can_come(struct nic *nic, u32 qpn)
+{
+	const struct nic_qp *qp = nic_find_qp(nic, qpn);
+	const struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+
+	return ep && nic_load(&ep->qpn) == qpn;
+}
+
 /* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
-static bool nic_row_turn(struct nic_row *row, u32 qpn, u64 now)
+static bool nic_row_turn(struct nic *nic, struct nic_row *row, u32 qpn, u64 now)
 {
 	if (likely(!row->queued) || row->queue[0] == qpn)
 		return true;
+	while (row->queued && row->queue[0] != qpn && !nic_can_come(nic, row->queue[0]))
+		nic_row_dequeue(row, now);
 	/* Who comes late comes all the same, as long as nobody else did. */
 	if (now - row->queue_since > NIC_TURN_NS)
 		nic_row_dequeue(row, now);
@@ -108,7 +119,8 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 
 	if (row->state != NIC_ROW_UP)
 		return NULL;
-	if (!nic_row_turn(row, packet->qpn, now) || !nic_row_has_room(nic, row, packet->length)) {
+	if (!nic_row_turn(nic, row, packet->qpn, now) ||
+	    !nic_row_has_room(nic, row, packet->length)) {
 		nic_row_enqueue(row, packet->qpn, now);
 		return NULL;
 	}
