@@ -16,7 +16,7 @@ enum nic_limits {
 	/* Packets of a queue pair that may be under way at once. */
 	NIC_WINDOW = 64,
 	/* QPs whose turn for a channel of a row is kept. */
-	NIC_ROW_QUEUE = 8,
+	NIC_ROW_QUEUE = 64,
 	/* Results of atomic operations that a responder keeps. */
 	NIC_RESULTS = 16,
 	/* The most that a frame carries, whatever was agreed. */

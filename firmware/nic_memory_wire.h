@@ -148,7 +148,7 @@ struct nic_row {
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
 };
-static_assert(sizeof(struct nic_row) == 256 + 64 * 104, "row of the channel tables");
+static_assert(sizeof(struct nic_row) == 480 + 64 * 104, "row of the channel tables");
 
 /* A receive that a message in pieces is being written to. */
 struct nic_open_receive {

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many queue pairs between two nodes, each of which runs as fast as it can: how much
+ * each has done when the first is done, and whether all come to their end.
+ *
+ *   link_share PAIRS MESSAGES one|both SHARE COMMAND...
+ *
+ * COMMAND, such as "vnet run --node B", starts the other end. One end sends or both do,
+ * and all messages say which they are. SHARE is the least that the slowest may have
+ * beside the fastest.
+ */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "side.h"
+
+#define MOST_PAIRS 256u
+/* Under way at a time, and received at a time, by each queue pair. */
+#define WINDOW 8u
+#define RECEIVES 16u
+#define BYTES 1024u
+/* Of a message's words: the first and the last tell whose it is. */
+#define WORDS (BYTES / sizeof(uint32_t))
+/* Words of the command line before the COMMAND. */
+#define OPTIONS 5
+
+static struct side sides[MOST_PAIRS];
+static struct {
+	uint32_t posted, sent, received;
+} done[MOST_PAIRS];
+static uint32_t pairs;
+/* Of each queue pair, that this end sends, and that it gets. */
+static uint32_t to_send, to_receive;
+static double least_share;
+
+static uint32_t *room(const struct side *s, uint32_t slot)
+{
+	return (uint32_t *)(void *)(s->buffer + (size_t)slot * BYTES);
+}
+
+static void receive_one(uint32_t i, uint32_t slot)
+{
+	side_receive(&sides[i], WINDOW + slot, (size_t)(WINDOW + slot) * BYTES, BYTES);
+}
+
+static void send_one(uint32_t i, uint32_t slot)
+{
+	uint32_t *words = room(&sides[i], slot);
+
+	words[0] = i;
+	words[WORDS - 1] = done[i].posted++;
+	side_post(&sides[i], IBV_WR_SEND, slot, (size_t)slot * BYTES, BYTES);
+}
+
+static void take(uint32_t i, const struct ibv_wc *wc)
+{
+	const uint32_t *words = room(&sides[i], (uint32_t)wc->wr_id);
+
+	if (wc->status != IBV_WC_SUCCESS)
+		FAIL("queue pair %u: status %d (%s) after %u sent and %u received", i,
+		     (int)wc->status, ibv_wc_status_str(wc->status), done[i].sent,
+		     done[i].received);
+	if (wc->wr_id < WINDOW) {
+		done[i].sent++;
+		if (done[i].posted < to_send)
+			send_one(i, (uint32_t)wc->wr_id);
+		return;
+	}
+	CHECK_EQ(words[0], i);
+	CHECK_EQ(words[WORDS - 1], done[i].received);
+	done[i].received++;
+	receive_one(i, (uint32_t)wc->wr_id - WINDOW);
+}
+
+/* What the slowest has sent now. */
+static uint32_t least(void)
+{
+	uint32_t n = to_send;
+
+	for (uint32_t i = 0; i < pairs; i++)
+		n = done[i].sent < n ? done[i].sent : n;
+	return n;
+}
+
+/* false: none has one. */
+static bool look(void)
+{
+	struct ibv_wc wc[4];
+	bool any = false;
+
+	for (uint32_t i = 0; i < pairs; i++) {
+		int n = ibv_poll_cq(sides[i].cq, 4, wc);
+
+		CHECK(n >= 0);
+		for (int j = 0; j < n; j++)
+			take(i, &wc[j]);
+		any |= n > 0;
+	}
+	return any;
+}
+
+static uint32_t ended(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < pairs; i++)
+		n += done[i].sent == to_send && done[i].received == to_receive;
+	return n;
+}
+
+static bool one_has_sent_all(void)
+{
+	for (uint32_t i = 0; i < pairs; i++)
+		if (done[i].sent == to_send)
+			return true;
+	return false;
+}
+
+static void run(const char *who)
+{
+	uint64_t heard = now_ns(), begin = heard;
+	double share = -1;
+
+	while (ended() < pairs) {
+		if (look())
+			heard = now_ns();
+		else if (is_past(heard, PATIENCE * 1000000000ull))
+			FAIL("nothing comes; %u of %u queue pairs are done, the slowest sent %u of %u",
+			     ended(), pairs, least(), to_send);
+		if (share < 0 && to_send && one_has_sent_all())
+			share = (double)least() / to_send;
+	}
+	if (!to_send)
+		return;
+	printf("%s: %u queue pairs sent %u messages each in %.0f ms: slowest / fastest = %.2f\n",
+	       who, pairs, to_send, (double)(now_ns() - begin) / 1e6, share);
+	fflush(stdout);
+	if (share < least_share)
+		FAIL("%s: a share of %.2f, not at least %.2f", who, share, least_share);
+}
+
+static void open_all(int sock)
+{
+	const struct wish wish = { .length = (size_t)(WINDOW + RECEIVES) * BYTES,
+				   .depth = 2 * (WINDOW + RECEIVES),
+				   .timeout = 18,
+				   .context = open_device() };
+
+	for (uint32_t i = 0; i < pairs; i++) {
+		side_open(&sides[i], &wish);
+		for (uint32_t slot = 0; slot < RECEIVES; slot++)
+			receive_one(i, slot);
+		side_meet(&sides[i], sock);
+	}
+}
+
+static void one_end(const char *who, int sock)
+{
+	open_all(sock);
+	for (uint32_t i = 0; i < pairs; i++)
+		for (uint32_t slot = 0; slot < WINDOW && to_send; slot++)
+			send_one(i, slot);
+	run(who);
+	/* Who goes at once might take the answers that the other waits for along. */
+	meet(sock);
+	for (uint32_t i = 0; i < pairs; i++)
+		side_close(&sides[i]);
+}
+
+/* Becomes the other end: through the command, with a socket that it inherits. */
+static void start_other(int sock, void *arg)
+{
+	char **argv = arg, number[16];
+	char *words[64];
+	size_t n = 0;
+
+	for (char **word = argv + OPTIONS; *word; word++) {
+		CHECK(n < 50);
+		words[n++] = *word;
+	}
+	sock = dup(sock);
+	CHECK(sock >= 0);
+	snprintf(number, sizeof(number), "%d", sock);
+	for (int i = 0; i < OPTIONS; i++)
+		words[n++] = argv[i];
+	words[n++] = (char[]){ "--end" };
+	words[n++] = number;
+	words[n] = NULL;
+	unsetenv("LD_PRELOAD");
+	execvp(words[0], words);
+	FAIL("no %s", words[0]);
+}
+
+static void read_options(char **argv, bool called)
+{
+	uint32_t messages = (uint32_t)strtoul(argv[2], NULL, 0);
+	bool both = !strcmp(argv[3], "both");
+
+	pairs = (uint32_t)strtoul(argv[1], NULL, 0);
+	CHECK(pairs && pairs <= MOST_PAIRS && messages >= WINDOW);
+	CHECK(both || !strcmp(argv[3], "one"));
+	to_send = both || !called ? messages : 0;
+	to_receive = both || called ? messages : 0;
+	least_share = strtod(argv[4], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct helper other;
+	bool called;
+
+	CHECK(argc > OPTIONS);
+	called = !strcmp(argv[OPTIONS], "--end");
+	read_options(argv, called);
+	if (called) {
+		CHECK_EQ(argc, OPTIONS + 2);
+		one_end("called", atoi(argv[OPTIONS + 1]));
+		return 0;
+	}
+	helper_start(&other, "called", start_other, argv);
+	one_end("caller", other.sock);
+	helper_join(&other);
+	return 0;
+}
