@@ -37,6 +37,16 @@ has_gid_in() {	# NAME
 	ip netns exec "$1" grep -q ':0a09:09' "/sys/class/infiniband/v$1/ports/1/gids/1" 2>/dev/null
 }
 
+# The index of a GID, by what its text begins with.
+gid_of() {	# NAME TEXT
+	ip netns exec "$1" grep -l "^$2" -r "/sys/class/infiniband/v$1/ports/1/gids" 2>/dev/null |
+		sed 's,.*/,,' | sort -n | sed -n 1p
+}
+
+has_gid_of() {	# NAME TEXT
+	[[ -n $(gid_of "$1" "$2") ]]
+}
+
 add_link_device() {	# NAME
 	ip netns exec "$1" rdma link add "v$1" type vnet netdev "e$1" && await 10 has_gid_in "$1"
 }
@@ -73,6 +83,7 @@ figure() {	# PROGRAM: of its table, the last line
 
 # A peer may be silent for seconds, where a guest has a part of a processor.
 PERFTEST=(-x 1 -F -u 18)
+GID=1
 
 perftest() {	# PROGRAM OPTIONS...
 	pair "${IN_A[@]}" "$@" -d va "${PERFTEST[@]}" -- "${IN_B[@]}" "$@" -d vb "${PERFTEST[@]}" 10.9.9.1 >/run/out ||
@@ -81,7 +92,7 @@ perftest() {	# PROGRAM OPTIONS...
 }
 
 pingpong() {	# PROGRAM OPTIONS...
-	pair "${IN_A[@]}" "$@" -d va -g 1 -- "${IN_B[@]}" "$@" -d vb -g 1 10.9.9.1 >/run/out ||
+	pair "${IN_A[@]}" "$@" -d va -g "$GID" -- "${IN_B[@]}" "$@" -d vb -g "$GID" 10.9.9.1 >/run/out ||
 		{ cat /run/out; die "$* fails"; }
 }
 
@@ -145,6 +156,68 @@ change_key() {
 	pingpong ibv_rc_pingpong -n 10
 	set_key a use_key one && refused "though the old key was changed" b link_unknown_key
 	set_key a use_key two
+}
+
+# --------------------------------------------------------------- other networks
+
+octets6() {	# NAME
+	ip netns exec "$1" awk '$1 == "Ip6InOctets" { print $2 }' /proc/net/snmp6
+}
+
+# Frames between addresses of IPv6: programs find each other as before.
+ipv6() {
+	local space before
+
+	for space in a b; do
+		ip netns exec "$space" ip address add "fd00:77::$space/64" dev "e$space" nodad ||
+			die "no address of IPv6"
+		await 10 has_gid_of "$space" fd00:0077 || die "no GID of IPv6"
+	done
+	GID=$(gid_of a fd00:0077)
+	[[ $(gid_of b fd00:0077) == "$GID" ]] || die "the GIDs of IPv6 have other numbers"
+	PERFTEST[1]=$GID
+	before=$(octets6 b)
+	pingpong ibv_rc_pingpong -n 50 -c
+	perftest ib_send_lat -n 50
+	perftest ib_write_bw -n 20 -s 65536
+	before=$(($(octets6 b) - before))
+	echo "by IPv6: $before bytes"
+	((before > 50 * 4096)) || die "frames did not go by IPv6"
+	GID=1 PERFTEST[1]=1
+}
+
+# Bytes of the frames that b sends, in the mean.
+mean_frame() {
+	local frames bytes
+
+	frames=$(counter b frames_sent) bytes=$(counter b bytes_sent)
+	pingpong ibv_rc_pingpong -n 20 -s 30000 -c
+	perftest ib_write_bw -n 20 -s 65536
+	MEAN=$((($(counter b bytes_sent) - bytes) / ($(counter b frames_sent) - frames)))
+	echo "frames of $MEAN bytes in the mean"
+}
+
+set_mtus() {	# A B
+	local space mtu
+
+	for space in a b; do
+		mtu=$([[ $space == a ]] && echo "$1" || echo "$2")
+		{ ip link set "p$space" mtu "$mtu" && ip netns exec "$space" ip link set "e$space" mtu "$mtu"; } ||
+			die "no MTU of $mtu"
+		# A new life: what a frame may have is agreed in its beginning.
+		ip netns exec "$space" rdma link delete "v$space"
+		{ add_link_device "$space" && set_key "$space" use_key two; } || die "no device"
+	done
+}
+
+mtus() {
+	set_mtus 9000 9000
+	mean_frame
+	((MEAN > 4500)) || die "frames do not fill an MTU of 9000"
+	set_mtus 9000 1500
+	mean_frame
+	((MEAN <= 1500)) || die "frames do not fit an MTU of 1500"
+	set_mtus 1500 1500
 }
 
 # ---------------------------------------------------------------------- user mode
@@ -224,6 +297,8 @@ disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25
 undisturbed
 timed change_key
+timed ipv6
+timed mtus
 timed user_node
 for place in own two from-user to-user; do
 	timed cm_programs "$place"
