@@ -36,6 +36,7 @@ enum option_code {
 	OPT_HASH,
 	OPT_LIST,
 	OPT_STATES,
+	OPT_ALL_STATES,
 	OPT_HELP,
 };
 
@@ -59,6 +60,7 @@ static const struct option options[] = {
 	{ "hash", no_argument, NULL, OPT_HASH },
 	{ "list-rules", no_argument, NULL, OPT_LIST },
 	{ "states", no_argument, NULL, OPT_STATES },
+	{ "all-states", no_argument, NULL, OPT_ALL_STATES },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -90,9 +92,11 @@ static const char help[] =
 	"  --hash             print the hash of each schedule's trace\n"
 	"  --trace            print all that happens\n"
 	"  --states           which states the firmware's machines were in (with one job)\n"
+	"  --all-states       the same, and one that was not reached is a failure\n"
 	"  --json             the summary as JSON\n"
 	"\n"
-	"Exit status: 0 all invariants held, 1 one did not, 2 usage.\n";
+	"Exit status: 0 all invariants held, 1 one did not, 2 usage, 3 a state\n"
+	"was not reached.\n";
 
 struct summary {
 	u64 schedules, failed, first_bad;
@@ -109,7 +113,7 @@ struct request {
 	struct schedule_config config;
 	u64 schedules;
 	u32 jobs;
-	bool json, hash, trace;
+	bool json, hash, trace, all_states;
 };
 
 /* ------------------------------------------------------------------- arguments */
@@ -229,6 +233,10 @@ static void one_option(struct request *r, int option, const char *value)
 		break;
 	case OPT_STATES:
 		states_watch();
+		break;
+	case OPT_ALL_STATES:
+		states_watch();
+		r->all_states = true;
 		break;
 	case OPT_LIST:
 		list_rules();
@@ -503,6 +511,7 @@ int main(int argc, char **argv)
 	};
 	struct summary summary = { 0 };
 	double start = now();
+	u32 missed;
 	int option;
 
 	cost_default(&request.config.cost);
@@ -510,6 +519,8 @@ int main(int argc, char **argv)
 		one_option(&request, option, optarg);
 	if (optind < argc)
 		usage("what is", argv[optind]);
+	if (request.all_states && request.jobs > 1)
+		usage("states are those of one job, not of several:", "--all-states");
 	trace_loud(request.trace);
 	if (request.jobs > 1)
 		run_jobs(&request, &summary);
@@ -519,6 +530,8 @@ int main(int argc, char **argv)
 		print_json(&summary, now() - start);
 	else
 		print_text(&summary, now() - start);
-	states_print();
-	return summary.failed ? 1 : 0;
+	missed = states_print();
+	if (summary.failed)
+		return 1;
+	return request.all_states && missed ? 3 : 0;
 }

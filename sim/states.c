@@ -4,20 +4,21 @@
 
 #include "states.h"
 
-#define NAMES 8
+#define NAMES 9
 
 static const struct machine {
 	const char *what;
 	const char *name[NAMES];
 } machines[] = {
 	{ "queue pair", { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" } },
-	{ "waits for", { "nothing", "RNR", "stall", "peer", "lock", "wire" } },
+	{ "waits for", { "nothing", "RNR", "stall", "peer", "lock" } },
 	{ "operation", { "idle", "commit", "notify", "executed", "retire", "retire-notify" } },
 	{ "row", { "free", "calling", "up" } },
 	{ "sender's channel", { "free", "under way", "refused", "sent again" } },
 	{ "receiver's channel", { "free", "answered", "refused", "returned" } },
 	{ "endpoint", { "at home", "resident", "to leave", "half received", "ahead", "failed" } },
-	{ "answer", { "done", "result", "absent", "busy", "RNR", "early", "nobody", "error" } },
+	{ "answer",
+	  { "done", "result", "absent", "busy", "RNR", "early", "nobody", "error", "dropped" } },
 };
 
 enum machine_name {
@@ -101,6 +102,9 @@ void states_look(const struct node *node)
 	}
 	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++)
 		look_at_row(&nic->row[i]);
+	/* Those that were never made; others never become free. */
+	if (nic->hdr->row_high < nic->max_row)
+		reach(MACHINE_ROW, nic->row[nic->hdr->row_high].state);
 }
 
 void states_answer(u32 code)
@@ -111,16 +115,19 @@ void states_answer(u32 code)
 								  code);
 }
 
-void states_print(void)
+u32 states_print(void)
 {
-	u32 i, j;
+	u32 i, j, missed = 0;
 
 	if (!watched)
-		return;
+		return 0;
 	for (i = 0; i < MACHINES; i++) {
 		printf("%-20s", machines[i].what);
-		for (j = 0; j < NAMES && machines[i].name[j]; j++)
+		for (j = 0; j < NAMES && machines[i].name[j]; j++) {
 			printf(" %s%s", machines[i].name[j], reached[i][j] ? "" : " (NOT REACHED)");
+			missed += !reached[i][j];
+		}
 		printf("\n");
 	}
+	return missed;
 }

@@ -10,6 +10,7 @@ void states_watch(void);
 void states_look(const struct node *node);
 /* An answer went over the wire, of enum vnet_ack_code. */
 void states_answer(u32 code);
-void states_print(void);
+/* How many were not reached. */
+u32 states_print(void);
 
 #endif /* SIM_STATES_H */

@@ -30,6 +30,7 @@ looks at each step. The same seed gives the same run, bit for bit.
   --hash             print the hash of each schedule's trace
   --trace            print all that happens
   --states           which states the firmware's machines were in (with one job)
+  --all-states       the same, and one that was not reached is a failure
   --json             the summary as JSON
 
 What is not told is chosen by the seed. Status 1: an invariant did not hold; then
