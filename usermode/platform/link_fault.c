@@ -122,12 +122,13 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	u64 now, due;
 	bool twice;
 
-	if (!(f.directions & direction))
-		return LINK_FATE_GO;
+	/* A cable that is out lets nothing through, either way. */
 	if (f.down) {
 		link_count(&memory->counters.while_down);
 		return LINK_FATE_GONE;
 	}
+	if (!(f.directions & direction))
+		return LINK_FATE_GO;
 	dice.state = f.seed + mix(__atomic_add_fetch(&memory->considered, 1, __ATOMIC_RELAXED));
 	if (happens(&dice, f.loss)) {
 		link_count(&memory->counters.lost);
@@ -162,8 +163,14 @@ static void release(struct nic *nic, struct link_held *held,
 		    void (*take)(struct nic *nic, const struct nic_address *from, u8 *frame,
 				 u32 length))
 {
+	struct host *host = nic->host;
 	u32 length = held->length;
 
+	/* It was on the way when the cable was pulled out. */
+	if (nic_load(&host->link.memory->faults.down)) {
+		link_count(&host->link.memory->counters.while_down);
+		return;
+	}
 	if (length <= sizeof(held->frame) && held->direction == LINK_OUT)
 		link_queue(nic->host, &held->peer, held->frame, length);
 	else if (length <= sizeof(held->frame))
