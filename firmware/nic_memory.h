@@ -563,6 +563,7 @@ struct nic_counters {
 	u64 nacks_sent;
 	u64 nacks_received;
 	u64 retransmitted;
+	/* Packets that came again, or later than one that was sent after them. */
 	u64 duplicates;
 	u64 returned;
 	u64 unreachable;
@@ -577,7 +578,9 @@ struct nic_counters {
 	u64 faults;
 	u64 loads;
 	u64 evictions;
-	u64 rsvd2[4];
+	/* Answers to what is not under way any more, or to another time that it was sent. */
+	u64 stale_answers;
+	u64 rsvd2[3];
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 

@@ -27,25 +27,31 @@ static void nic_run_answered(struct nic *nic, const struct nic_answered *answere
 	}
 }
 
-static void nic_receive_acks(struct nic *nic, struct nic_row *row,
+/* false: one of them is none that its packet may have, so the frame is dropped. */
+static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 			     const struct nic_arrived_frame *f)
 {
 	struct nic_answered answered = { .n = 0 };
 	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
 	u32 tries = 8;
+	bool fits = true;
 
 	/* Data first: with its answer, the request may complete. */
 	if (data && !nic_vn_read_data(nic, row, f))
-		return;
+		return true;
 	/* An answer that is dropped costs a retransmission. */
 	while (!nic_lock(nic, &row->lock)) {
 		if (!--tries)
-			return;
+			return true;
 	}
-	if (nic_row_is_alive(nic, row, f))
-		nic_tx_answers(nic, row, f, data, &answered);
+	if (nic_row_is_alive(nic, row, f)) {
+		fits = nic_tx_check(nic, row, f);
+		if (likely(fits))
+			nic_tx_answers(nic, row, f, data, &answered);
+	}
 	nic_unlock(&row->lock);
 	nic_run_answered(nic, &answered);
+	return fits;
 }
 
 void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
@@ -72,8 +78,8 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 	row = nic_row_of_frame(nic, &f);
 	if (!row)
 		return;
-	if (f.nacks)
-		nic_receive_acks(nic, row, &f);
+	if (f.nacks && !nic_receive_acks(nic, row, &f))
+		return;
 	if (f.op) {
 		nic_acks_touch(nic, nic_row_index(nic, row));
 		nic_vn_respond(nic, row, &f);

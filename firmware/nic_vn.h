@@ -182,6 +182,8 @@ struct nic_answered {
  */
 void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame,
 		    bool data, struct nic_answered *out);
+/* Are these answers that their packets may have? The lock is held; false: counted. */
+bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
 /* Free the channels of a QP in this row. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /* The row begins a new life: packets that nothing but their channels knew are over. */

@@ -524,15 +524,76 @@ static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *t
 	nic_tx_free(nic, row, tx);
 }
 
+/* The packet that it is about; NULL: it is under way no more. */
+static struct nic_tx *nic_tx_answered(struct nic_row *row, const struct vnet_frame_ack *ack)
+{
+	struct nic_tx *tx = &row->tx[ack->channel];
+
+	return row->busy & 1ull << ack->channel && tx->seq == nic_le32(ack->seq) ? tx : NULL;
+}
+
+static bool nic_is_atomic(u8 opcode)
+{
+	return opcode == VNET_WR_ATOMIC_CMP_SWP || opcode == VNET_WR_ATOMIC_FETCH_ADD ||
+	       opcode == VNET_WR_ATOMIC_WRITE;
+}
+
+static bool nic_is_one_sided(u8 opcode)
+{
+	return opcode == VNET_WR_RDMA_WRITE || opcode == VNET_WR_RDMA_READ || nic_is_atomic(opcode);
+}
+
+/* Is this an answer that a responder gives to such a packet? */
+static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
+{
+	const struct nic_qp *qp;
+
+	/* Nobody's any more: another packet may have asked for it. */
+	if (unlikely(!tx->qpn))
+		return true;
+	if (likely(code == VNET_ACK_DONE || code == VNET_ACK_RESULT))
+		return nic_is_atomic(tx->opcode) == (code == VNET_ACK_RESULT);
+	switch (code) {
+	case VNET_NACK_ABSENT:
+		return !(tx->flags & NIC_TX_GROUP);
+	case VNET_NACK_BUSY:
+		return true;
+	case VNET_NACK_RNR:
+		return !(tx->flags & NIC_TX_GROUP) && !nic_is_one_sided(tx->opcode);
+	case VNET_RETURN_DROPPED:
+		qp = tx->flags & NIC_TX_UNORDERED ? NULL : nic_find_qp(nic, tx->qpn);
+		return !qp || qp->type != NIC_QPT_RC;
+	default:
+		return !(tx->flags & NIC_TX_UNORDERED);
+	}
+}
+
+bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->nacks; i++) {
+		const struct nic_tx *tx = nic_tx_answered(row, &f->ack[i]);
+
+		if (unlikely(tx && !nic_tx_fits(nic, tx, f->ack[i].code))) {
+			nic_count(nic, bad_field);
+			return false;
+		}
+	}
+	return true;
+}
+
 static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *ack,
 			  bool data, u64 now, struct nic_answered *out)
 {
-	struct nic_tx *tx = &row->tx[ack->channel];
+	struct nic_tx *tx = nic_tx_answered(row, ack);
 	bool latest;
 	u32 trip;
 
-	if (!(row->busy & 1ull << ack->channel) || tx->seq != nic_le32(ack->seq))
+	if (!tx) {
+		nic_count(nic, stale_answers);
 		return;
+	}
 	latest = nic_le32(ack->timestamp) == tx->timestamp;
 	/* Of whichever transmission: else what is sent again too soon is never known. */
 	trip = nic_us(now) - nic_le32(ack->timestamp);
@@ -549,11 +610,15 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED)) {
 		if (latest)
 			nic_tx_nobody(nic, row, tx, now, out);
+		else
+			nic_count(nic, stale_answers);
 		return;
 	}
 	/* A read is done by its data; this is of another time that it was asked for. */
-	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST)
+	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST) {
+		nic_count(nic, stale_answers);
 		return;
+	}
 	nic_answered_add(out, tx->qpn);
 	nic_row_grow(row);
 	if (tx->retries)

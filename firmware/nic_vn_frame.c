@@ -67,12 +67,19 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length, bo
 	return true;
 }
 
+/* One of enum vnet_ack_code; whether the packet may have it is nic_tx_fits()'s. */
+static bool nic_code_ok(u8 code)
+{
+	return code <= VNET_ACK_RESULT || (code >= VNET_NACK_FIRST && code <= VNET_NACK_EARLY) ||
+	       (code >= VNET_RETURN_FIRST && code <= VNET_RETURN_DROPPED);
+}
+
 static bool nic_acks_ok(const struct vnet_frame_ack *ack, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		if (ack[i].channel >= VNET_WIRE_CHANNELS)
+		if (ack[i].channel >= VNET_WIRE_CHANNELS || !nic_code_ok(ack[i].code))
 			return false;
 	}
 	return true;
@@ -181,7 +188,8 @@ bool nic_frame_parse(struct nic *nic, void *frame, u32 length, bool proven,
 		if (!nic_op_ok(out->op, out->payload_len))
 			goto bad_field;
 	} else if (head->kind == VNET_FRAME_ACK) {
-		if (out->payload_len && !out->nacks)
+		/* What a read brings, by its first answer. */
+		if (out->payload_len && (!out->nacks || out->ack[0].code != VNET_ACK_DONE))
 			goto bad_field;
 	} else {
 		out->hello = (const struct vnet_frame_hello *)body;

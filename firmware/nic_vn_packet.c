@@ -175,7 +175,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
 	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
 	struct nic_tx tx;
-	bool known;
+	bool known, fits;
 	u32 n;
 
 	nic_grace_point(s->nic, s->qp);
@@ -185,9 +185,18 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	tx = s->row->tx[ack->channel];
 	known = s->row->busy & 1ull << ack->channel && tx.seq == nic_le32(ack->seq) &&
 		tx.qpn == s->qp->qpn;
+	fits = nic_tx_check(s->nic, s->row, f);
 	nic_unlock(&s->row->lock);
-	if (!known || tx.opcode != VNET_WR_RDMA_READ || tx.length != f->payload_len)
+	if (!fits)
 		return false;
+	if (!known) {
+		nic_count(s->nic, stale_answers);
+		return false;
+	}
+	if (tx.opcode != VNET_WR_RDMA_READ || tx.length != f->payload_len) {
+		nic_count(s->nic, bad_field);
+		return false;
+	}
 	nic_fetch(&s->r, ring, tx.sq_index);
 	src.addr = (u64)(unsigned long)f->payload;
 	src.length = f->payload_len;
@@ -210,6 +219,8 @@ bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arr
 	struct nic_qp *qp = nic_find_qp(nic, nic_load(&row->tx[f->ack[0].channel].qpn));
 	bool placed;
 
+	if (!qp)
+		nic_count(nic, stale_answers);
 	if (!qp || !nic_lock(nic, &qp->sq_lock))
 		return false;
 	s.qp = qp;

@@ -24,8 +24,9 @@ struct nic_arrival_op {
 	/* Begun for the data of an RDMA read. */
 	struct vnet_frame *reply;
 	u32 reply_len;
-	/* It was carried out before. */
+	/* It was carried out before; as the channel knows, and has counted. */
 	bool again;
+	bool counted;
 	u8 code;
 	u64 result;
 };
@@ -517,7 +518,8 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 	if (likely(!distance)) {
 		nic_arrive_expected(a);
 	} else if (distance < 0) {
-		nic_count(a->nic, duplicates);
+		if (!a->counted)
+			nic_count(a->nic, duplicates);
 		a->again = true;
 		if (a->op->opcode == VNET_WR_RDMA_READ)
 			nic_arrive_read(a);
@@ -657,8 +659,12 @@ static void nic_rx_forgot(struct nic_rx *rx, const struct vnet_frame_op *op)
 	rx->result = VNET_WC_RETRY_EXC_ERR;
 }
 
-/* Is the packet to be carried out? Then the channel is ours until nic_rx_end(). */
-static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+/*
+ * Is the packet to be carried out? Then the channel is ours until nic_rx_end(). counted: it
+ * came before, as the channel knows.
+ */
+static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f,
+			 bool *counted)
 {
 	const struct vnet_frame_op *op = f->op;
 	struct nic_rx *rx = &row->rx[op->channel];
@@ -674,8 +680,11 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 	}
 	verdict = nic_load(&rx->busy) ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
 	go = verdict == NIC_RX_NEW;
-	if (verdict == NIC_RX_AGAIN) {
+	*counted = !go;
+	/* Also while it is being carried out. */
+	if (!go)
 		nic_count(nic, duplicates);
+	if (verdict == NIC_RX_AGAIN) {
 		/* A read is answered by its data, which is nowhere kept; till it can be. */
 		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NOBODY;
 		if (!go) {
@@ -803,6 +812,6 @@ void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arriv
 			  .space = NIC_SPACE_POINTER },
 	};
 
-	if (nic_rx_begin(nic, row, f))
+	if (nic_rx_begin(nic, row, f, &a.counted))
 		nic_arrive(&a);
 }

@@ -65,7 +65,35 @@ enum repair {
 	QP = 1 << 4,
 	MEMORY = 1 << 5,
 	PIECE = 1 << 6,
+	CODE = 1 << 7,
 };
+
+static const u8 codes[] = { VNET_ACK_DONE,      VNET_ACK_RESULT,   VNET_NACK_ABSENT,
+			    VNET_NACK_BUSY,     VNET_NACK_RNR,     VNET_NACK_EARLY,
+			    VNET_RETURN_NOBODY, VNET_RETURN_ERROR, VNET_RETURN_DROPPED };
+
+/* An answer that no packet can have, or not the one that is under way. */
+static bool is_wrong(const struct vnet_frame_ack *ack)
+{
+	const struct nic_row *row = &side[1].nic.row[0];
+	const struct nic_tx *tx = &row->tx[ack->channel];
+	const struct nic_qp *qp = &side[1].nic.qp[tx->qpn & side[1].nic.qp_index_mask];
+
+	if (!memchr(codes, ack->code, sizeof(codes)))
+		return true;
+	if (!(row->busy >> ack->channel & 1) || ack->seq != tx->seq || qp->qpn != tx->qpn)
+		return false;
+	return (ack->code == VNET_RETURN_DROPPED && qp->type == NIC_QPT_RC) ||
+	       (ack->code == VNET_RETURN_NOBODY && qp->type == NIC_QPT_UD) ||
+	       (ack->code == VNET_ACK_RESULT && tx->opcode == VNET_WR_SEND);
+}
+
+static u64 dropped(void)
+{
+	const struct nic_counters *c = &side[1].nic.hdr->counters;
+
+	return c->bad_length + c->bad_field + c->bad_incarnation + c->bad_row;
+}
 
 static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 {
@@ -115,6 +143,8 @@ static void crafted_frame(void)
 	struct vnet_frame *f = (void *)space;
 	u8 what = byte();
 	u32 length = sizeof(*f), payload;
+	u64 before = dropped(), busy = side[1].nic.row[0].busy;
+	bool wrong = false;
 
 	take(f, sizeof(*f));
 	f->magic = VNET_WIRE_MAGIC;
@@ -138,6 +168,9 @@ static void crafted_frame(void)
 		ack->channel %= VNET_WIRE_CHANNELS;
 		if (what & SEQ)
 			ack->seq = side[1].nic.row[0].tx[ack->channel].seq;
+		if (what & CODE)
+			ack->code = codes[ack->code % sizeof(codes)];
+		wrong = wrong || is_wrong(ack);
 	}
 	length += f->nacks * sizeof(struct vnet_frame_ack);
 	if (f->kind == VNET_FRAME_DATA) {
@@ -163,6 +196,9 @@ static void crafted_frame(void)
 	f->crc = 0;
 	f->crc = plat_crc32c(0, f, length);
 	inject(1, f, length);
+	/* As a whole: what else it brings is not for us, either. */
+	CHECK(!wrong || f->kind < VNET_FRAME_DATA ||
+	      (dropped() == before + 1 && side[1].nic.row[0].busy == busy));
 }
 
 static void raw_frame(void)

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers, and packets, that a right NIC does not send or that come too late: an answer is
+ * believed only where its code is one that such a request can have, and what is dropped
+ * is counted and changes nothing.
+ */
+#include "nic_vn.h"
+#include "world.h"
+
+static const struct nic_config config = {
+	.max_qp = 16,
+	.max_cq = 16,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 4,
+	.max_frame = 8,
+	.queue_bytes = 8 << 20,
+	.stall_ns = 1000000,
+};
+
+#define LENGTH 256u
+#define PLACE 4096u
+#define CODE(n) (1ull << (n))
+#define NOT_NOW (CODE(VNET_NACK_ABSENT) | CODE(VNET_NACK_BUSY) | CODE(VNET_NACK_EARLY))
+#define NEVER (CODE(VNET_RETURN_NOBODY) | CODE(VNET_RETURN_ERROR))
+
+/* Every kind of request, and the answers that the protocol has for it. */
+static const struct kind {
+	u8 type, opcode;
+	/* CODE(n) of each; none is greater than 63. */
+	u64 codes;
+} kinds[] = {
+	{ NIC_QPT_RC, VNET_WR_SEND, CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER },
+	{ NIC_QPT_RC, VNET_WR_SEND_IMM,
+	  CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER },
+	{ NIC_QPT_RC, VNET_WR_SEND_INV,
+	  CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER },
+	{ NIC_QPT_RC, VNET_WR_RDMA_WRITE, CODE(VNET_ACK_DONE) | NOT_NOW | NEVER },
+	{ NIC_QPT_RC, VNET_WR_RDMA_WRITE_IMM,
+	  CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER },
+	{ NIC_QPT_RC, VNET_WR_RDMA_READ, CODE(VNET_ACK_DONE) | NOT_NOW | NEVER },
+	{ NIC_QPT_RC, VNET_WR_ATOMIC_CMP_SWP, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
+	{ NIC_QPT_RC, VNET_WR_ATOMIC_FETCH_ADD, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
+	{ NIC_QPT_RC, VNET_WR_ATOMIC_WRITE, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
+	{ NIC_QPT_UC, VNET_WR_SEND,
+	  CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER | CODE(VNET_RETURN_DROPPED) },
+	{ NIC_QPT_UC, VNET_WR_RDMA_WRITE,
+	  CODE(VNET_ACK_DONE) | NOT_NOW | NEVER | CODE(VNET_RETURN_DROPPED) },
+	{ NIC_QPT_UD, VNET_WR_SEND,
+	  CODE(VNET_ACK_DONE) | CODE(VNET_NACK_ABSENT) | CODE(VNET_NACK_BUSY) |
+		  CODE(VNET_NACK_RNR) | CODE(VNET_RETURN_DROPPED) },
+};
+
+static struct end *a, *b;
+static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+static struct vnet_frame *const head = (struct vnet_frame *)bytes;
+static struct vnet_frame_ack *const ack = (struct vnet_frame_ack *)(bytes + sizeof(*head));
+
+static bool has(const struct kind *kind, u32 code)
+{
+	return code < 64 && kind->codes & CODE(code);
+}
+
+/* All that an answer to a could change. */
+struct sight {
+	struct nic_row row;
+	struct nic_endpoint ep;
+	struct nic_qp qp;
+	u8 place[PLACE];
+};
+
+static struct nic_qp *qp_of(const struct end *e)
+{
+	return &e->side->nic.qp[e->qpn & e->side->nic.qp_index_mask];
+}
+
+static struct sight look(void)
+{
+	static struct sight s;
+
+	memset(&s, 0, sizeof(s));
+	s.row = side[0].nic.row[0];
+	s.qp = *qp_of(a);
+	s.ep = side[0].nic.frame[s.qp.frame];
+	memcpy(s.place, a->side->data, PLACE);
+	return s;
+}
+
+/* A request of this kind is under way from a to b, and nothing arrives from now on. */
+static struct nic_tx *post(const struct kind *kind)
+{
+	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	bool atomic = kind->codes & CODE(VNET_ACK_RESULT);
+	struct nic_row *row;
+
+	world_make(1, &config);
+	row = &side[0].nic.row[0];
+	a = end_make(&side[0], kind->type, false);
+	b = end_make(&side[1], kind->type, false);
+	end_connect(a, b);
+	if (kind->type == NIC_QPT_UD) {
+		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
+		w.ud.remote_qpn = b->qpn;
+		w.ud.remote_qkey = 0x1234;
+	}
+	/* So that the two NICs know each other. */
+	end_recv(b, 1, PLACE, PLACE);
+	end_send(a, &w, 0, LENGTH);
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	pass(20000000);
+	CHECK(row->state == NIC_ROW_UP && !row->busy);
+	w.opcode = kind->opcode;
+	if (kind->type != NIC_QPT_UD) {
+		w.rdma.remote_addr = (u64)(unsigned long)b->side->data;
+		w.rdma.rkey = b->side->key;
+	}
+	faults.lose = 1000;
+	end_send(a, &w, 0, atomic ? 8 : LENGTH);
+	CHECK(row->busy == 1);
+	return &row->tx[0];
+}
+
+/* From side 1 to side 0, one answer, to what is under way on a channel. */
+static u32 begin_frame(u8 kind, u32 channel, u32 code)
+{
+	const struct nic_tx *tx = &side[0].nic.row[0].tx[channel];
+
+	memset(bytes, 0, sizeof(*head) + 4 * sizeof(*ack));
+	head->magic = VNET_WIRE_MAGIC;
+	head->version = VNET_WIRE_VERSION;
+	head->kind = kind;
+	head->src_incarnation = side[1].nic.hdr->incarnation;
+	head->dst_incarnation = side[0].nic.hdr->incarnation;
+	head->nacks = 1;
+	ack->seq = tx->seq;
+	ack->timestamp = tx->timestamp;
+	ack->channel = (u8)channel;
+	ack->code = (u8)code;
+	return sizeof(*head) + sizeof(*ack);
+}
+
+static void arrives(u32 length)
+{
+	head->crc = 0;
+	head->crc = plat_crc32c(0, bytes, length);
+	inject(0, bytes, length);
+}
+
+/* It is counted by this one counter, and nothing else has changed. */
+static void changes_nothing(u32 length, const u64 *counter)
+{
+	struct sight before = look(), after;
+	u64 counted = *counter;
+	struct vnet_cqe cqe;
+
+	arrives(length);
+	after = look();
+	CHECK(*counter == counted + 1);
+	/* That something was heard is not told by what is wrong. */
+	CHECK(!memcmp(&before, &after, sizeof(before)));
+	CHECK(!end_poll(a, &cqe));
+}
+
+/* A message for a, along with an answer. */
+static u32 add_message(u32 length)
+{
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + length);
+
+	head->kind = VNET_FRAME_DATA;
+	*op = (struct vnet_frame_op){ .seq = side[0].nic.row[0].rx[5].seq + 1,
+				      .channel = 5,
+				      .opcode = VNET_WR_SEND,
+				      .flags = VNET_OP_FIRST | VNET_OP_LAST,
+				      .qp_type = a->type == NIC_QPT_UD ? NIC_QPT_RC : a->type,
+				      .src_qpn = b->qpn,
+				      .dst_qpn = a->qpn,
+				      .psn = 17 };
+	return length + sizeof(*op);
+}
+
+/* Every code that such a request cannot have. */
+static void refuse_codes(const struct kind *kind)
+{
+	const struct nic_counters *c;
+	u32 code;
+
+	post(kind);
+	c = &side[0].nic.hdr->counters;
+	for (code = 0; code < 256; code++) {
+		if (has(kind, code))
+			continue;
+		changes_nothing(begin_frame(VNET_FRAME_ACK, 0, code), &c->bad_field);
+		changes_nothing(add_message(begin_frame(VNET_FRAME_DATA, 0, code)), &c->bad_field);
+	}
+	CHECK(c->bad_field && !c->stale_answers);
+	world_free();
+}
+
+/* And each that it can: it is taken. */
+static void take_codes(const struct kind *kind)
+{
+	u32 code, length;
+
+	for (code = 0; code < 256; code++) {
+		const struct nic_counters *c;
+		struct nic_tx *tx;
+
+		if (!has(kind, code))
+			continue;
+		tx = post(kind);
+		c = &side[0].nic.hdr->counters;
+		length = begin_frame(VNET_FRAME_ACK, 0, code);
+		if (kind->opcode == VNET_WR_RDMA_READ && code == VNET_ACK_DONE) {
+			memset(bytes + length, 0x5a, LENGTH);
+			head->payload_len = LENGTH;
+			length += LENGTH;
+		}
+		arrives(length);
+		CHECK(!c->bad_field && !c->stale_answers);
+		if (code >= VNET_NACK_FIRST && code <= VNET_RETURN_NOBODY)
+			CHECK(tx->flags & NIC_TX_NACKED);
+		else
+			CHECK(!side[0].nic.row[0].busy);
+		world_free();
+	}
+}
+
+/* Data of a read comes with DONE, for a read; wrong, it is not written. */
+static void test_data(void)
+{
+	static const struct kind read = { NIC_QPT_RC, VNET_WR_RDMA_READ, 0 };
+	static const struct kind write = { NIC_QPT_RC, VNET_WR_RDMA_WRITE, 0 };
+	const struct nic_counters *c;
+	struct vnet_send_wqe w = { .wr_id = 8, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	u32 code, length;
+
+	post(&read);
+	c = &side[0].nic.hdr->counters;
+	for (code = 0; code < 256; code++) {
+		length = begin_frame(VNET_FRAME_ACK, 0, code);
+		memset(bytes + length, 0x5a, LENGTH);
+		head->payload_len = code ? LENGTH : LENGTH - 1;
+		changes_nothing(length + head->payload_len, &c->bad_field);
+	}
+	/* A second answer, to a packet that cannot have it. */
+	end_send(a, &w, LENGTH, LENGTH);
+	CHECK(side[0].nic.row[0].busy == 3);
+	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE) + sizeof(*ack);
+	head->nacks = 2;
+	ack[1] = (struct vnet_frame_ack){ .seq = side[0].nic.row[0].tx[1].seq,
+					  .channel = 1,
+					  .code = VNET_RETURN_DROPPED };
+	memset(bytes + length, 0x5a, LENGTH);
+	head->payload_len = LENGTH;
+	changes_nothing(length + LENGTH, &c->bad_field);
+	world_free();
+
+	post(&write);
+	c = &side[0].nic.hdr->counters;
+	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
+	head->payload_len = LENGTH;
+	changes_nothing(length + LENGTH, &c->bad_field);
+	world_free();
+}
+
+/* To what is not under way any more: known by its sequence number. */
+static void test_stale(void)
+{
+	const struct nic_counters *c;
+	u64 before;
+	u32 length;
+
+	post(&kinds[0]);
+	c = &side[0].nic.hdr->counters;
+	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
+	ack->seq--;
+	before = c->stale_answers;
+	arrives(length);
+	CHECK(c->stale_answers == before + 1 && side[0].nic.row[0].busy == 1);
+	begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
+	arrives(length);
+	CHECK(c->stale_answers == before + 1 && !side[0].nic.row[0].busy);
+	/* The same again; and one of a channel that never was in use. */
+	arrives(length);
+	CHECK(c->stale_answers == before + 2);
+	ack->channel = 63;
+	arrives(length);
+	CHECK(c->stale_answers == before + 3 && !c->bad_field);
+	world_free();
+
+	/* A read's, with data and without, of before it was asked for. */
+	post(&kinds[5]);
+	c = &side[0].nic.hdr->counters;
+	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
+	arrives(length);
+	CHECK(c->stale_answers == 1 && side[0].nic.row[0].busy == 1);
+	ack->seq--;
+	head->payload_len = LENGTH;
+	changes_nothing(length + LENGTH, &c->stale_answers);
+	world_free();
+}
+
+/* Each packet of one channel once more: the last is answered, the others are not; all count. */
+static void test_old_requests(u8 type)
+{
+	static u8 old[3][VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	const struct nic_counters *c;
+	struct vnet_cqe cqe;
+	u64 before, sent;
+	u32 length[3], i;
+
+	world_make(2, &config);
+	a = end_make(&side[0], type, false);
+	b = end_make(&side[1], type, false);
+	end_connect(a, b);
+	memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
+	if (type == NIC_QPT_UD) {
+		w.ud.remote_qpn = b->qpn;
+		w.ud.remote_qkey = 0x1234;
+	}
+	for (i = 0; i < 3; i++) {
+		end_recv(b, i, i * 1024, 1024);
+		end_send(a, &w, 0, LENGTH);
+		/* The first has to wait for a row. */
+		while (!side[0].nic.row[0].busy)
+			pass(5000);
+		length[i] = last_frame(1, old[i]);
+		CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+		CHECK(end_wait(b).status == VNET_WC_SUCCESS);
+		pass(1000000);
+	}
+	c = &side[1].nic.hdr->counters;
+	for (i = 3; i--;) {
+		before = c->duplicates;
+		sent = c->acks_sent;
+		inject(1, old[i], length[i]);
+		pass(1000000);
+		CHECK(c->duplicates == before + 1);
+		CHECK(c->acks_sent == sent + (i == 2));
+		CHECK(!end_poll(b, &cqe));
+	}
+	/* While it is carried out, by somebody else. */
+	side[1].nic.row[0].rx[0].busy = 3;
+	before = c->duplicates;
+	inject(1, old[2], length[2]);
+	CHECK(c->duplicates == before + 1 && !end_poll(b, &cqe));
+	side[1].nic.row[0].rx[0].busy = 0;
+	world_free();
+}
+
+int main(void)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		refuse_codes(&kinds[i]);
+		take_codes(&kinds[i]);
+	}
+	test_data();
+	test_stale();
+	test_old_requests(NIC_QPT_RC);
+	test_old_requests(NIC_QPT_UC);
+	test_old_requests(NIC_QPT_UD);
+	return 0;
+}
