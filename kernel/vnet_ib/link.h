@@ -27,6 +27,7 @@
 #include <linux/net.h>
 #include <linux/skbuff.h>
 
+#include "nic_replay.h"
 #include "vnet_ib.h"
 
 enum vnet_link_limits {
@@ -113,6 +114,8 @@ struct vnet_link_counters {
 	u64 no_mac;
 	u64 unknown_key;
 	u64 bad_mac;
+	/* With a right MAC, and not for the first time. */
+	u64 replayed;
 };
 
 /* Of each processor: what arrived there, and who gives it to the firmware. */
@@ -135,6 +138,8 @@ struct vnet_link {
 	struct mutex keys_lock;
 	/* Frames that were sealed, by whichever key: no number comes twice. */
 	atomic64_t sealed;
+	/* Those with a MAC that have come; NULL: there never was a key. */
+	struct nic_replay *replay;
 
 	/* How many batches somebody has. */
 	atomic_t busy;
@@ -210,5 +215,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
  */
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
 		u32 length, bool *proven);
+/* What follows such a frame: has it come for the first time? false: drop it (counted). */
+bool vnet_is_first(struct nic *nic, struct vnet_link *link, const u8 *trailer);
 
 #endif /* VNET_IB_LINK_H */

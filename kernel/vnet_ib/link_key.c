@@ -126,6 +126,18 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	return 0;
 }
 
+bool vnet_is_first(struct nic *nic, struct vnet_link *link, const u8 *bytes)
+{
+	struct vnet_wire_trailer trailer;
+
+	memcpy(&trailer, bytes, sizeof(trailer));
+	/* It is there before the first key is, as vnet_keys_of() has seen. */
+	if (nic_replay_take(nic, link->replay, trailer.salt, le64_to_cpu(trailer.number)))
+		return true;
+	nic_fetch_add(&link->counters.replayed, 1);
+	return false;
+}
+
 /* ----------------------------------------------------------------------- keys */
 
 static const char vnet_key_purpose[] = "vnet link key 2";
@@ -169,6 +181,8 @@ void vnet_keys_free(struct vnet_link *link)
 {
 	kfree_sensitive(link->keys);
 	link->keys = NULL;
+	kvfree(link->replay);
+	link->replay = NULL;
 }
 
 static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
@@ -215,6 +229,15 @@ static void vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old,
 		swap(keys->key[0], keys->key[1]);
 }
 
+/* What has come is remembered over changes of keys, as their frames may come again. */
+static int vnet_replay_ready(struct vnet_link *link)
+{
+	lockdep_assert_held(&link->keys_lock);
+	if (!link->replay)
+		link->replay = kvzalloc(sizeof(*link->replay), GFP_KERNEL);
+	return link->replay ? 0 : -ENOMEM;
+}
+
 static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t length, bool accept)
 {
 	struct vnet_keys *keys;
@@ -227,7 +250,7 @@ static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t leng
 		return PTR_ERR(keys);
 	mutex_lock(&link->keys_lock);
 	vnet_keys_order(keys, link->keys, accept);
-	err = vnet_key_ready(&keys->key[0]);
+	err = vnet_replay_ready(link) ?: vnet_key_ready(&keys->key[0]);
 	if (err)
 		kfree_sensitive(keys);
 	else

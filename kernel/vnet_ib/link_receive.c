@@ -97,6 +97,8 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 		return;
 	}
 	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proven);
+	if (proven && !vnet_is_first(&receiver->view.nic, link, receiver->frame + length))
+		return;
 	if (length)
 		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, proven);
 }

@@ -166,7 +166,7 @@ enum vnet_stat {
 	/* Then the wire's, in the order of vnet_wire_stats, and the link's. */
 	VNET_STAT_WIRE,
 	VNET_STAT_LINK = VNET_STAT_WIRE + 21,
-	VNET_STATS = VNET_STAT_LINK + 9,
+	VNET_STATS = VNET_STAT_LINK + 10,
 };
 
 /* What is counted elsewhere, by name. */
@@ -203,6 +203,7 @@ static const struct vnet_stat_at vnet_link_stats[] = {
 	VNET_LINK_STAT(unsent),    VNET_LINK_STAT(no_key),      VNET_LINK_STAT(no_batch),
 	VNET_LINK_STAT(strangers), VNET_LINK_STAT(overrun),     VNET_LINK_STAT(oversize),
 	VNET_LINK_STAT(no_mac),    VNET_LINK_STAT(unknown_key), VNET_LINK_STAT(bad_mac),
+	VNET_LINK_STAT(replayed),
 };
 static_assert(VNET_STAT_LINK + ARRAY_SIZE(vnet_link_stats) == VNET_STATS);
 

@@ -142,6 +142,18 @@ check_keys() {
 	set_key a use_key one || die "no key can be set"
 }
 
+# The network repeats frames, with their MACs: each is known when it comes again.
+repeated() {
+	local before
+
+	disturb duplicate 100% || die "no netem"
+	before=$(counter a link_replayed)
+	reliable_programs 50
+	(($(counter a link_replayed) >= before + 50)) || die "a frame that comes again is not known"
+	(($(counter a link_bad_mac) == 0)) || die "a frame that comes again has a wrong MAC"
+	undisturbed
+}
+
 # Under traffic: accept, use, and the old one is forgotten.
 change_key() {
 	local step
@@ -299,6 +311,7 @@ undisturbed
 timed change_key
 timed ipv6
 timed mtus
+timed repeated
 timed user_node
 for place in own two from-user to-user; do
 	timed cm_programs "$place"

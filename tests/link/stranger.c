@@ -2,11 +2,12 @@
 /*
  * link_stranger: sends one frame to a node's link, well made but for what is asked.
  *
- *   link_stranger FROM TO PORT WHAT [KEY]
+ *   link_stranger FROM TO PORT WHAT [KEY [TIMES]]
  *
- * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, crc, field,
- * hello, data, truncated. With KEY, a key file, the frame gets a MAC by it; WHAT
- * may then be mac (a wrong MAC), or moved (as if it came from another address).
+ * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, old (an earlier
+ * one), crc, field, code (of an answer), hello, welcome, data, group, ack, truncated. With
+ * KEY, a key file, the frame gets a MAC by it; WHAT may then be mac (a wrong MAC), or moved
+ * (as if it came from another address). The same bytes are sent TIMES times (1).
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -37,6 +38,32 @@ static void gid_of(const union link_address *address, u8 gid[16])
 	memcpy(gid + 12, &address->in.sin_addr, 4);
 }
 
+/* A packet, to a queue pair or a group. */
+static u32 make_data(struct vnet_frame *frame, bool group)
+{
+	frame->kind = VNET_FRAME_DATA;
+	frame->dst_incarnation = 815;
+	*(struct vnet_frame_op *)(frame + 1) = (struct vnet_frame_op){
+		.opcode = VNET_WR_SEND,
+		.flags = VNET_OP_FIRST | VNET_OP_LAST,
+		.qp_type = group ? NIC_QPT_UD : NIC_QPT_RC,
+		.src_qpn = 17,
+		.dst_qpn = group ? VNET_WIRE_GROUP_QPN : 8192,
+		.msg_len = group ? VNET_GRH_SIZE : 0,
+	};
+	frame->payload_len = group ? VNET_GRH_SIZE : 0;
+	return (u32)(sizeof(*frame) + sizeof(struct vnet_frame_op)) + frame->payload_len;
+}
+
+static u32 make_ack(struct vnet_frame *frame, u8 code)
+{
+	frame->kind = VNET_FRAME_ACK;
+	frame->dst_incarnation = 815;
+	frame->nacks = 1;
+	*(struct vnet_frame_ack *)(frame + 1) = (struct vnet_frame_ack){ .seq = 1, .code = code };
+	return sizeof(*frame) + sizeof(struct vnet_frame_ack);
+}
+
 static u32 make_frame(u8 *bytes, const char *what, const union link_address *from,
 		      const union link_address *to)
 {
@@ -52,20 +79,16 @@ static u32 make_frame(u8 *bytes, const char *what, const union link_address *fro
 	gid_of(to, hello->dst_gid);
 	hello->payload = 1024;
 	hello->window = 65536;
-	if (!strcmp(what, "data")) {
-		frame->kind = VNET_FRAME_DATA;
-		frame->dst_incarnation = 815;
-		length = sizeof(*frame) + sizeof(struct vnet_frame_op);
-		*(struct vnet_frame_op *)(frame + 1) = (struct vnet_frame_op){
-			.opcode = VNET_WR_SEND,
-			.flags = VNET_OP_FIRST | VNET_OP_LAST,
-			.qp_type = NIC_QPT_RC,
-			.src_qpn = 17,
-			.dst_qpn = 8192,
-		};
-	}
+	if (!strcmp(what, "welcome"))
+		frame->kind = VNET_FRAME_WELCOME;
+	if (!strcmp(what, "data") || !strcmp(what, "group"))
+		length = make_data(frame, what[0] == 'g');
+	if (!strcmp(what, "ack") || !strcmp(what, "code"))
+		length = make_ack(frame, what[0] == 'c' ? VNET_RETURN_DROPPED + 1 : VNET_ACK_DONE);
 	if (!strcmp(what, "version"))
 		frame->version = VNET_WIRE_VERSION + 1;
+	if (!strcmp(what, "old"))
+		frame->version = VNET_WIRE_VERSION - 1;
 	if (!strcmp(what, "field"))
 		frame->kind = 99;
 	if (!strcmp(what, "truncated"))
@@ -108,11 +131,12 @@ int main(int argc, char **argv)
 	static u8 bytes[4096] __attribute__((aligned(64)));
 	union link_address from, to;
 	socklen_t size = sizeof(from.in);
+	int sock, times;
 	u32 length;
-	int sock;
 
 	if (argc < 5)
 		return 2;
+	times = argc > 6 ? atoi(argv[6]) : 1;
 	from = address_of(argv[1], 0);
 	to = address_of(argv[2], (unsigned int)atoi(argv[3]));
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
@@ -122,8 +146,9 @@ int main(int argc, char **argv)
 	length = make_frame(bytes, argv[4], &from, &to);
 	if (argc > 5)
 		length = seal(bytes, length, argv[4], argv[5], ntohs(from.in.sin_port), &from, &to);
-	if (sendto(sock, bytes, length, 0, &to.any, sizeof(to.in)) < 0)
-		return 1;
+	while (times-- > 0)
+		if (sendto(sock, bytes, length, 0, &to.any, sizeof(to.in)) < 0)
+			return 1;
 	close(sock);
 	return 0;
 }

@@ -10,8 +10,9 @@
 #include <netinet/in.h>
 
 #include "host.h"
+#include "../../firmware/nic_replay.h"
 
-#define LINK_MAGIC 0x326b6e696c766e76ull
+#define LINK_MAGIC 0x336b6e696c766e76ull
 #define LINK_KEYS 4
 #define LINK_HELD 256
 /* A client's look at the link is fresh for so long, ns. */
@@ -104,7 +105,9 @@ struct link_counters {
 	u64 delayed;
 	u64 limited;
 	u64 while_down;
-	u64 rsvd[3];
+	/* With a right MAC, and not for the first time. */
+	u64 replayed;
+	u64 rsvd[2];
 };
 
 struct link_memory {
@@ -140,6 +143,9 @@ struct link_memory {
 	u64 held_due;
 
 	struct link_counters counters __attribute__((aligned(64)));
+
+	/* Frames with a MAC that have come. */
+	struct nic_replay replay __attribute__((aligned(4096)));
 
 	struct link_held held[LINK_HELD] __attribute__((aligned(4096)));
 };
@@ -205,6 +211,8 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
  */
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
 		u32 length, bool *proven);
+/* What follows such a frame: has it come for the first time? false: drop it (counted). */
+bool link_is_first(struct nic *nic, struct link_memory *link, const u8 *trailer);
 
 /* ----------------------------------------------------------------- link_fault.c */
 

@@ -157,3 +157,14 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 	link_count(&link->counters.bad_mac);
 	return 0;
 }
+
+bool link_is_first(struct nic *nic, struct link_memory *link, const u8 *bytes)
+{
+	struct vnet_wire_trailer trailer;
+
+	memcpy(&trailer, bytes, sizeof(trailer));
+	if (likely(nic_replay_take(nic, &link->replay, trailer.salt, le64toh(trailer.number))))
+		return true;
+	link_count(&link->counters.replayed);
+	return false;
+}

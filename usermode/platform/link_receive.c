@@ -101,6 +101,8 @@ static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, 
 
 	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length,
 			     &proven);
+	if (proven && unlikely(!link_is_first(nic, host->link.memory, frame + length)))
+		return;
 	if (length)
 		nic_receive(nic, from, frame, length, proven);
 }

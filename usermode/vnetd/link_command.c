@@ -72,6 +72,7 @@ static void put_link_counters(const struct link_counters *c, FILE *out)
 		{ "no_mac", &c->no_mac },
 		{ "unknown_key", &c->unknown_key },
 		{ "bad_mac", &c->bad_mac },
+		{ "replayed", &c->replayed },
 		{ "oversize", &c->oversize },
 		{ "fault_lost", &c->lost },
 		{ "fault_duplicated", &c->duplicated },

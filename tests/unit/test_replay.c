@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Frames that have come before: each number of each sender is taken once, in any order. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nic_replay.h"
+#include "world.h"
+
+#define OTHER 3u
+#define THREADS 4
+#define RACED 100000u
+#define NUMBERS NIC_REPLAY_NUMBERS
+
+static struct nic_replay *replay;
+
+/* As random ones are: all different, and those that lie together are for one place. */
+static void salt_of(u32 sender, u8 salt[16])
+{
+	u32 i;
+
+	for (i = 0; i < 16; i++)
+		salt[i] = (u8)(sender >> (i % 4 * 8));
+	salt[0] = (u8)(sender / 4);
+}
+
+static bool take(u32 sender, u64 number)
+{
+	u8 salt[16];
+
+	salt_of(sender, salt);
+	return nic_replay_take(&w.agent, replay, salt, number);
+}
+
+static int set_up(void **state)
+{
+	world_setup(state);
+	replay = calloc(1, sizeof(*replay));
+	return !replay;
+}
+
+static int tear_down(void **state)
+{
+	free(replay);
+	return world_teardown(state);
+}
+
+static void each_is_taken_once(void **state)
+{
+	u64 n;
+
+	(void)state;
+	for (n = 0; n < 5 * NUMBERS; n++) {
+		assert_true(take(1, n));
+		assert_false(take(1, n));
+	}
+	/* Lately, and long ago. */
+	for (n = 0; n < 5 * NUMBERS; n++)
+		assert_false(take(1, n));
+}
+
+static void others_may_overtake(void **state)
+{
+	u64 n, base = 1000 * NUMBERS;
+
+	(void)state;
+	/* Backwards. */
+	for (n = NUMBERS; n--;)
+		assert_true(take(1, base + n));
+	for (n = 0; n < NUMBERS; n++)
+		assert_false(take(1, base + n));
+	/* All that it may be overtaken by, and one more. */
+	assert_true(take(2, base + NUMBERS - 1));
+	assert_true(take(2, base));
+	assert_true(take(2, base + NUMBERS + NIC_REPLAY_BLOCK));
+	assert_false(take(2, base + NIC_REPLAY_BLOCK));
+	assert_true(take(2, base + 2 * NIC_REPLAY_BLOCK));
+}
+
+static void numbers_may_be_large(void **state)
+{
+	u64 last = (1ull << 52) - 1;
+
+	(void)state;
+	assert_true(take(1, last - 1));
+	assert_true(take(1, last));
+	assert_false(take(1, last));
+	/* There is no word for these: they never pass. */
+	assert_false(take(1, last + 1));
+	assert_false(take(1, ~0ull));
+	assert_false(take(1, 1ull << 52 | (last - 16)));
+}
+
+static void senders_are_apart(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++)
+		assert_true(take(i, 7));
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		assert_false(take(i, 7));
+		assert_true(take(i, 8));
+	}
+}
+
+/* Where there is no room, that goes which was not heard for longest. */
+static void the_oldest_goes(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++)
+		assert_true(take(i, 7));
+	tp.clock += 10 * MS;
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		if (i != 77)
+			assert_false(take(i, 7));
+	}
+	tp.clock += 10 * MS;
+	assert_true(take(1000, 7));
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		if (i != 77)
+			assert_false(take(i, 7));
+	}
+	assert_false(take(1000, 7));
+	/* Its place is as new: nothing is left of whose it was. */
+	tp.clock += 10 * MS;
+	assert_true(take(1000, 6));
+	assert_true(take(1000, NUMBERS + 7));
+}
+
+/* Who makes room for a sender has stopped, or died: others go on. */
+static void death_while_room_is_made(void **state)
+{
+	u32 i;
+
+	(void)state;
+	assert_true(take(1, 7));
+	replay->lock = OTHER;
+	assert_true(take(1, 8));
+	assert_false(take(2, 8));
+	nic_replay_recover(replay, OTHER + 1);
+	assert_int_equal(replay->lock, OTHER);
+	nic_replay_recover(replay, OTHER);
+	assert_true(take(2, 8));
+	assert_false(take(2, 8));
+	/* A place that was half filled is nobody's, whatever it says; it is the next one's. */
+	for (i = 3; i <= NIC_REPLAY_SENDERS; i++)
+		assert_true(take(i, 7));
+	for (i = 0; i < NIC_REPLAY_SENDERS && replay->word[i][0] != (1u << 7 | 1u << 8); i++)
+		;
+	assert_true(i < NIC_REPLAY_SENDERS);
+	replay->sender[i].used = 1;
+	assert_true(take(1000, 7));
+	assert_int_equal(replay->word[i][0], 1u << 7);
+	assert_false(take(1000, 7));
+}
+
+static void *race(void *arg)
+{
+	u32 taken = 0, i;
+
+	(void)arg;
+	for (i = 0; i < RACED; i++)
+		taken += take(i / 1000, i);
+	return (void *)(unsigned long)taken;
+}
+
+/* Everybody has all the frames: together they take each once. */
+static void many_take_at_once(void **state)
+{
+	pthread_t thread[THREADS];
+	unsigned long taken = 0;
+	void *own;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, race, NULL), 0);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], &own);
+		taken += (unsigned long)own;
+	}
+	assert_int_equal(taken, RACED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_is_taken_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(others_may_overtake, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(numbers_may_be_large, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(senders_are_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_oldest_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(death_while_room_is_made, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_take_at_once, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
