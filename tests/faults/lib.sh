@@ -177,6 +177,7 @@ await_end_of() {	# PID WHAT
 	done
 }
 
+# Its status is the process's.
 stop_process() {	# PID
 	kill -TERM "$1" 2>/dev/null
 	kill -CONT "$1" 2>/dev/null
