@@ -5,7 +5,7 @@
  * the gate by which a process may enter the firmware.
  *
  * The law of this file:
- *  - fixed-width types, explicit padding, every size and offset asserted;
+ *  - fixed-width types, explicit padding, every size and offset asserted (vnet_layout.h);
  *  - reserved fields are zero when written and ignored when read;
  *  - rings never leave the machine, so they are in host byte order; immediate
  *    data is carried as the application gave it (big endian by convention);
@@ -100,7 +100,6 @@ struct vnet_ring {
 };
 
 #define VNET_RING_HDR_SIZE 256
-static_assert(sizeof(struct vnet_ring) == VNET_RING_HDR_SIZE, "ring header");
 static_assert(offsetof(struct vnet_ring, cons) == 64, "one writer a line");
 static_assert(offsetof(struct vnet_ring, need_doorbell) == 128, "one writer a line");
 static_assert(offsetof(struct vnet_ring, arm) == 192, "one writer a line");
@@ -155,7 +154,6 @@ struct vnet_sge {
 	__u32 length;
 	__u32 lkey;
 };
-static_assert(sizeof(struct vnet_sge) == 16, "sge");
 
 /* A remote memory location, and the operands of atomic operations. */
 struct vnet_wqe_rdma {
@@ -230,11 +228,6 @@ struct vnet_send_wqe {
 		struct vnet_wqe_bind bind;
 	};
 };
-static_assert(sizeof(struct vnet_wqe_rdma) == 40, "rdma part");
-static_assert(sizeof(struct vnet_wqe_ud) == 40, "ud part");
-static_assert(sizeof(struct vnet_wqe_bind) == 40, "bind part");
-static_assert(sizeof(struct vnet_send_wqe) == VNET_WQE_HDR_SIZE, "send wqe");
-static_assert(offsetof(struct vnet_send_wqe, rdma) == 24, "send wqe");
 static_assert(offsetof(struct vnet_wqe_rdma, imm_high) == offsetof(struct vnet_wqe_ud, imm_high),
 	      "the immediate's upper half has one place");
 
@@ -246,7 +239,6 @@ struct vnet_recv_wqe {
 	__u32 num_sge;
 	__u32 rsvd;
 };
-static_assert(sizeof(struct vnet_recv_wqe) == VNET_RECV_HDR_SIZE, "recv wqe");
 
 /* ----------------------------------------------------------- tag operations */
 
@@ -292,8 +284,6 @@ struct vnet_tm_op {
 	struct vnet_sge sge[VNET_TM_MAX_SGE];
 	__u64 rsvd2[2];
 };
-static_assert(sizeof(struct vnet_tm_op) == 1 << VNET_TM_OP_SHIFT, "tag operation");
-static_assert(offsetof(struct vnet_tm_op, sge) == 48, "tag operation");
 
 /* ------------------------------------------------------------ completions */
 
@@ -396,9 +386,6 @@ struct vnet_cqe {
 	 */
 	__u64 timestamp;
 };
-static_assert(sizeof(struct vnet_cqe) == VNET_CQE_SIZE, "cqe");
-static_assert(offsetof(struct vnet_cqe, seq) == 36, "cqe");
-static_assert(offsetof(struct vnet_cqe, payload) == 40, "cqe");
 
 enum vnet_cqe_lid {
 	VNET_CQE_LID_SHIFT = 16,

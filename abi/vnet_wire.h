@@ -11,7 +11,7 @@
  *  - little-endian, whatever the machine; immediate data and payload are carried
  *    as the application gave them;
  *  - everything is naturally aligned from the start of the frame, padding is
- *    named, and every size and offset asserted;
+ *    named, and every size and offset asserted (vnet_layout.h);
  *  - reserved fields are zero when sent and ignored when received;
  *  - the CRC is over the whole frame with the crc field 0; a frame that fails it,
  *    or any check of a field, is counted and dropped, and changes nothing;
@@ -91,7 +91,6 @@ struct vnet_frame {
 	__u8 nacks;
 	__u8 rsvd[5];
 };
-static_assert(sizeof(struct vnet_frame) == 40, "frame header");
 
 enum vnet_ack_code {
 	/* Written into the destination endpoint. */
@@ -134,7 +133,6 @@ struct vnet_frame_ack {
 	__u8 rsvd[6];
 	__le64 result;
 };
-static_assert(sizeof(struct vnet_frame_ack) == 24, "acknowledgement");
 
 /* HELLO and WELCOME. */
 struct vnet_frame_hello {
@@ -145,7 +143,6 @@ struct vnet_frame_hello {
 	/* Bytes that its receive buffer holds before it drops. */
 	__le32 window;
 };
-static_assert(sizeof(struct vnet_frame_hello) == 40, "hello");
 
 enum vnet_op_flags {
 	VNET_OP_FIRST = 1 << 0,
@@ -217,8 +214,6 @@ struct vnet_frame_op {
 		__le32 imm_high;
 	};
 };
-static_assert(sizeof(struct vnet_frame_op) == 72, "operation");
-static_assert(offsetof(struct vnet_frame_op, remote_addr) == 40, "operation");
 
 /* What follows a frame where keys are used; doc/protocol-link.md has its making. */
 struct vnet_wire_trailer {
@@ -232,7 +227,6 @@ struct vnet_wire_trailer {
 	__le64 number;
 	__u8 mac[VNET_WIRE_MAC_SIZE];
 };
-static_assert(sizeof(struct vnet_wire_trailer) == 48, "trailer");
 
 /* What the MAC is over, before the frame; IPv4 addresses are mapped. */
 struct vnet_wire_prefix {
@@ -244,6 +238,5 @@ struct vnet_wire_prefix {
 	__le32 length;
 	__u8 rsvd[8];
 };
-static_assert(sizeof(struct vnet_wire_prefix) == 48, "prefix of the MAC");
 
 #endif /* VNET_WIRE_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Laying out NIC memory, and finding one's way in memory laid out before. */
 #include "nic_internal.h"
+#include "../abi/vnet_layout.h"
 
 #define NIC_PAGE 4096ull
 /* So that no size below can wrap: the tables need less than 2^40 bytes. */
