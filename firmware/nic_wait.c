@@ -113,9 +113,9 @@ static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason
 	}
 	if (reason == NIC_WAIT_STALL)
 		return VNET_WC_GENERAL_ERR;
-	qp->counters.retries++;
 	if (qp->retries_used >= qp->attr.retry_cnt)
 		return VNET_WC_RETRY_EXC_ERR;
+	qp->counters.retries++;
 	qp->retries_used++;
 	return VNET_WC_SUCCESS;
 }
