@@ -366,14 +366,22 @@ static bool own_completion(struct survivor *v, int queue, struct ibv_wc *wc)
 	}
 }
 
+/* How long a request to somebody who is silent goes on, at least (InfiniBand 11.6.2). */
+static uint64_t all_retries(const struct side *s)
+{
+	return (4096ull << s->wish.timeout) * (s->wish.retry_cnt + 1u);
+}
+
 /* As its timer asked, a request ends: well, or because its retries are used up. */
 static void check_connected(struct survivor *v)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND };
+	uint64_t since;
 	struct ibv_wc wc;
 
 	for (int i = 0; i < QUEUES; i++)
 		for (size_t op = 0; op < 2; op++) {
+			since = now_ns();
 			side_post(&v->s[i], opcodes[op], 1ull << 32, AREA_AT, 8);
 			if (!own_completion(v, i, &wc))
 				break;
@@ -382,6 +390,7 @@ static void check_connected(struct survivor *v)
 			if (wc.status != IBV_WC_RETRY_EXC_ERR)
 				FAIL("a request to a stopped process: %s",
 				     ibv_wc_status_str(wc.status));
+			CHECK(is_past(since, all_retries(&v->s[i])));
 			break;
 		}
 }
