@@ -231,6 +231,12 @@ static const struct transition transitions[] = {
 	{ IBV_QPS_SQD,
 	  IBV_QPS_SQD,
 	  { { 0, RC_SQD }, { 0, UC_SQD }, { 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY } } },
+	/* Reliable ones are never there. */
+	{ IBV_QPS_SQE,
+	  IBV_QPS_RTS,
+	  { { 0, 0 },
+	    { 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS },
+	    { 0, IBV_QP_CUR_STATE | IBV_QP_QKEY } } },
 };
 
 /* All that have a place in struct ibv_qp_attr. */
@@ -267,6 +273,26 @@ static const struct transition *find_transition(enum ibv_qp_state from, enum ibv
 	return NULL;
 }
 
+/* From RTS: a request whose own key is no key. */
+static void fail_a_send(void)
+{
+	struct ibv_sge sge = side_sge(&qp_side, 0, 8);
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_ah_attr attr = good_values(IBV_QPS_RTR, IBV_QPS_RTS).ah_attr;
+	struct ibv_ah *ah = ibv_create_ah(qp_side.pd, &attr);
+
+	CHECK(ah);
+	sge.lkey += 1u << 8;
+	if (qp_side.wish.type == IBV_QPT_UD) {
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = qp_side.qp->qp_num;
+		wr.wr.ud.remote_qkey = SIDE_QKEY;
+	}
+	CHECK_EQ(ibv_post_send(qp_side.qp, &wr, &bad), 0);
+	CHECK_EQ(cq_wait(qp_side.cq).status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+}
+
 static void reach(enum ibv_qp_state state)
 {
 	static const enum ibv_qp_state way[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
@@ -275,6 +301,12 @@ static void reach(enum ibv_qp_state state)
 								       IBV_QPS_RESET };
 	size_t type = qp_side.wish.type == IBV_QPT_RC ? 0 : qp_side.wish.type == IBV_QPT_UC ? 1 : 2;
 
+	if (state == IBV_QPS_SQE) {
+		reach(IBV_QPS_RTS);
+		fail_a_send();
+		CHECK_EQ(side_state(&qp_side), state);
+		return;
+	}
 	if (state == IBV_QPS_ERR)
 		reach(IBV_QPS_INIT);
 	CHECK_EQ(ibv_modify_qp(qp_side.qp, &attr, IBV_QP_STATE), 0);
@@ -384,76 +416,89 @@ static void check_transitions_from(enum ibv_qp_state from, size_t type)
 static void change_states(void)
 {
 	static const enum ibv_qp_state from[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
-						  IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR };
+						  IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR,
+						  IBV_QPS_SQE };
 
 	for (size_t type = 0; type < COUNT(types); type++) {
 		side_open(&qp_side, &(struct wish){ .context = bench.context,
 						    .type = (enum ibv_qp_type)types[type] });
 		for (size_t i = 0; i < COUNT(from); i++)
-			check_transitions_from(from[i], type);
+			if (from[i] != IBV_QPS_SQE || types[type] != IBV_QPT_RC)
+				check_transitions_from(from[i], type);
 		side_close(&qp_side);
 	}
 }
 
 struct value {
 	enum ibv_qp_state from, to;
+	/* The attribute that has it: of the types of queue pair that have that. */
+	int bit;
 	struct wrong wrong;
 };
 
-#define VALUE(_from, _to, _member, _value)                                                         \
+#define VALUE(_from, _to, _bit, _member, _value)                                                   \
 	{                                                                                          \
-		IBV_QPS_##_from, IBV_QPS_##_to, WRONG(struct ibv_qp_attr, _member, _value, EINVAL) \
+		IBV_QPS_##_from, IBV_QPS_##_to, IBV_QP_##_bit,                                     \
+			WRONG(struct ibv_qp_attr, _member, _value, EINVAL)                         \
 	}
+
+static void check_value(const struct value *v, size_t type)
+{
+	const struct transition *t = find_transition(v->from, v->to);
+	struct ibv_qp_attr attr = good_values(v->from, v->to);
+	int mask = IBV_QP_STATE | t->type[type].required;
+
+	if (v->from == IBV_QPS_SQD)
+		mask |= t->type[type].optional;
+	if (!(mask & v->bit))
+		return;
+	reach(v->from);
+	spoil(&attr, &v->wrong);
+	check_refused(v->wrong.what, &attr, mask, v->wrong.want);
+}
 
 static void change_values(void)
 {
 	static const struct value values[] = {
-		VALUE(RESET, INIT, port_num, 0),
-		VALUE(RESET, INIT, port_num, 2),
-		VALUE(RESET, INIT, pkey_index, 1),
-		VALUE(RESET, INIT, pkey_index, 0xffff),
-		VALUE(RESET, INIT, qp_access_flags, 1 << 8),
-		VALUE(RESET, INIT, qp_access_flags, 1u << 31),
-		VALUE(INIT, RTR, path_mtu, 0),
-		VALUE(INIT, RTR, path_mtu, IBV_MTU_4096 + 1),
-		VALUE(INIT, RTR, path_mtu, 256 + IBV_MTU_4096),
-		VALUE(INIT, RTR, dest_qp_num, 1 << 24),
-		VALUE(INIT, RTR, dest_qp_num, UINT32_MAX),
-		VALUE(INIT, RTR, max_dest_rd_atomic, 17),
-		VALUE(INIT, RTR, max_dest_rd_atomic, 255),
-		VALUE(INIT, RTR, min_rnr_timer, 32),
-		VALUE(INIT, RTR, ah_attr.is_global, 0),
-		VALUE(INIT, RTR, ah_attr.port_num, 0),
-		VALUE(INIT, RTR, ah_attr.port_num, 2),
-		VALUE(INIT, RTR, ah_attr.grh.sgid_index, 200),
-		VALUE(INIT, RTR, ah_attr.sl, 16),
-		VALUE(RTR, RTS, timeout, 32),
-		VALUE(RTR, RTS, retry_cnt, 8),
-		VALUE(RTR, RTS, rnr_retry, 8),
-		VALUE(RTR, RTS, max_rd_atomic, 17),
-		VALUE(RTR, RTS, max_rd_atomic, 255),
-		VALUE(RTS, RTS, qp_state, 256 + IBV_QPS_RTS),
-		VALUE(SQD, SQD, port_num, 2),
-		VALUE(SQD, SQD, path_mig_state, 256),
-		VALUE(SQD, SQD, path_mig_state, IBV_MIG_ARMED),
-		VALUE(SQD, SQD, timeout, 255),
-		VALUE(SQD, SQD, ah_attr.grh.sgid_index, 200),
+		VALUE(RESET, INIT, PORT, port_num, 0),
+		VALUE(RESET, INIT, PORT, port_num, 2),
+		VALUE(RESET, INIT, PKEY_INDEX, pkey_index, 1),
+		VALUE(RESET, INIT, PKEY_INDEX, pkey_index, 0xffff),
+		VALUE(RESET, INIT, ACCESS_FLAGS, qp_access_flags, 1 << 8),
+		VALUE(RESET, INIT, ACCESS_FLAGS, qp_access_flags, 1u << 31),
+		VALUE(INIT, RTR, PATH_MTU, path_mtu, 0),
+		VALUE(INIT, RTR, PATH_MTU, path_mtu, IBV_MTU_4096 + 1),
+		VALUE(INIT, RTR, PATH_MTU, path_mtu, 256 + IBV_MTU_4096),
+		VALUE(INIT, RTR, DEST_QPN, dest_qp_num, 1 << 24),
+		VALUE(INIT, RTR, DEST_QPN, dest_qp_num, UINT32_MAX),
+		VALUE(INIT, RTR, MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 17),
+		VALUE(INIT, RTR, MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 255),
+		VALUE(INIT, RTR, MIN_RNR_TIMER, min_rnr_timer, 32),
+		VALUE(INIT, RTR, AV, ah_attr.is_global, 0),
+		VALUE(INIT, RTR, AV, ah_attr.port_num, 0),
+		VALUE(INIT, RTR, AV, ah_attr.port_num, 2),
+		VALUE(INIT, RTR, AV, ah_attr.grh.sgid_index, 200),
+		VALUE(INIT, RTR, AV, ah_attr.sl, 16),
+		VALUE(RTR, RTS, TIMEOUT, timeout, 32),
+		VALUE(RTR, RTS, RETRY_CNT, retry_cnt, 8),
+		VALUE(RTR, RTS, RNR_RETRY, rnr_retry, 8),
+		VALUE(RTR, RTS, MAX_QP_RD_ATOMIC, max_rd_atomic, 17),
+		VALUE(RTR, RTS, MAX_QP_RD_ATOMIC, max_rd_atomic, 255),
+		VALUE(RTS, RTS, STATE, qp_state, 256 + IBV_QPS_RTS),
+		VALUE(SQD, SQD, PORT, port_num, 2),
+		VALUE(SQD, SQD, PATH_MIG_STATE, path_mig_state, 256),
+		VALUE(SQD, SQD, PATH_MIG_STATE, path_mig_state, IBV_MIG_ARMED),
+		VALUE(SQD, SQD, TIMEOUT, timeout, 255),
+		VALUE(SQD, SQD, AV, ah_attr.grh.sgid_index, 200),
 	};
 
-	side_open(&qp_side, &(struct wish){ .context = bench.context });
-	for (size_t i = 0; i < COUNT(values); i++) {
-		const struct value *v = &values[i];
-		const struct transition *t = find_transition(v->from, v->to);
-		struct ibv_qp_attr attr = good_values(v->from, v->to);
-		int mask = IBV_QP_STATE | t->type[0].required;
-
-		if (v->from == IBV_QPS_SQD)
-			mask |= RC_SQD;
-		reach(v->from);
-		spoil(&attr, &v->wrong);
-		check_refused(v->wrong.what, &attr, mask, v->wrong.want);
+	for (size_t type = 0; type < COUNT(types); type++) {
+		side_open(&qp_side, &(struct wish){ .context = bench.context,
+						    .type = (enum ibv_qp_type)types[type] });
+		for (size_t i = 0; i < COUNT(values); i++)
+			check_value(&values[i], type);
+		side_close(&qp_side);
 	}
-	side_close(&qp_side);
 }
 
 /* A packet number has 24 bits; programs give whatever 32 they have. */
