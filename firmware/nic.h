@@ -321,6 +321,12 @@ void nic_link_renew(struct nic *nic, u64 incarnation);
  * the clock time of the nearest timer (at most 1 ms away).
  */
 bool nic_run(struct nic *nic, u32 budget, u64 *next);
+/*
+ * Is there something that nic_run() has to look at? Who runs it looks before sleeping,
+ * after it has said so in processor_sleeps (a full barrier between): whoever has found
+ * it awake did not wake it.
+ */
+bool nic_has_work(const struct nic *nic);
 
 /*
  * An asynchronous event that was raised, removed from its object:

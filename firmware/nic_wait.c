@@ -264,6 +264,14 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
 }
 
+bool nic_has_work(const struct nic *nic)
+{
+	const struct nic_header *hdr = nic->hdr;
+
+	return nic_load(&hdr->pending_summary) || nic_load(&hdr->row_active) ||
+	       nic_load(&hdr->cq_due);
+}
+
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 {
 	struct nic_rq *rq = nic_find_rq(nic, num, is_srq);

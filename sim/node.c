@@ -267,7 +267,7 @@ static void go_to_sleep(struct node *node)
 		process_async(node, &async);
 	}
 	hdr->processor_sleeps = node->run_at != NEVER ? NIC_DOZES : NIC_SLEEPS;
-	if ((hdr->pending_summary || hdr->row_active) && node->run_at == NEVER)
+	if (nic_has_work(&node->nic) && node->run_at == NEVER)
 		node->run_at = event_now();
 }
 

@@ -222,7 +222,7 @@ static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
 	/* The flag before the last look; they set their bit before they look. */
 	smp_mb();
 	if (vnet_doors_sleep(dev, true) || atomic_xchg(&dev->kicked, 0) ||
-	    nic_load(&hdr->async_any) || (!pending && nic_load(&hdr->pending_summary)) ||
+	    nic_load(&hdr->async_any) || (!pending && nic_has_work(&dev->agent.nic)) ||
 	    !llist_empty(&dev->ready) || !llist_empty(&dev->rests) || kthread_should_stop())
 		goto awake;
 	if (pending)

@@ -48,8 +48,7 @@ static void run_pending(struct nic_device *device, u64 now)
 	struct nic *nic = &device->device.nic;
 	u64 next;
 
-	if (device->run_at == NEVER && !nic_load(&nic->hdr->pending_summary) &&
-	    !nic_load(&nic->hdr->row_active))
+	if (device->run_at == NEVER && !nic_has_work(nic))
 		return;
 	if (device->run_at != NEVER && device->run_at > now)
 		return;
@@ -67,14 +66,13 @@ static void run_pending(struct nic_device *device, u64 now)
 /* false: something came up meanwhile. Pairs with nic_pend() and nic_raise_*(). */
 static bool go_to_sleep(struct nic_device *device)
 {
-	struct nic_header *hdr = device->device.nic.hdr;
+	const struct nic *nic = &device->device.nic;
 	bool dozes = device->run_at != NEVER;
 
-	nic_store(&hdr->processor_sleeps, dozes ? NIC_DOZES : NIC_SLEEPS);
+	nic_store(&nic->hdr->processor_sleeps, dozes ? NIC_DOZES : NIC_SLEEPS);
 	/* The flag before the last look; they set their bit before they look. */
 	nic_barrier();
-	return !nic_load(&hdr->async_any) &&
-	       (dozes || (!nic_load(&hdr->pending_summary) && !nic_load(&hdr->row_active)));
+	return !nic_load(&nic->hdr->async_any) && (dozes || !nic_has_work(nic));
 }
 
 u64 processor_run(struct daemon *daemon, u64 now)
