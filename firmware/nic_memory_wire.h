@@ -130,8 +130,7 @@ struct nic_row {
 	u32 calls;
 	/* When credit was last taken away, us. */
 	u32 cut_at;
-	/* QPs that found no channel, oldest first, and since when the first waits. */
-	u32 queue[NIC_ROW_QUEUE];
+	/* How many QPs found no channel (queue), and since when the first may come. */
 	u32 queued;
 	/* The newest packet was sent again to hear something, and nothing was heard. */
 	u32 probed;
@@ -143,12 +142,17 @@ struct nic_row {
 	u64 short_until;
 	/* Datagrams to it that were given up since it was last heard, at most NIC_LONELIEST. */
 	u32 lonely;
-	u32 rsvd[3];
+	u32 rsvd[11];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
+	/* QPs that found no channel, oldest first. */
+	u32 queue[NIC_ROW_QUEUE];
 };
-static_assert(sizeof(struct nic_row) == 480 + 64 * 104, "row of the channel tables");
+static_assert(sizeof(struct nic_row) == 256 + 64 * 104 + 4 * NIC_ROW_QUEUE,
+	      "row of the channel tables");
+static_assert(offsetof(struct nic_row, tx) % 64 == 0 && sizeof(struct nic_row) % 64 == 0,
+	      "a packet under way is in a line of its own");
 
 /* A receive that a message in pieces is being written to. */
 struct nic_open_receive {

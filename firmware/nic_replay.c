@@ -81,10 +81,13 @@ static void nic_replay_heard(struct nic_replay_sender *sender, u64 now)
 static void nic_replay_fill(struct nic_replay *replay, u32 at, const u64 salt[2], u64 now)
 {
 	struct nic_replay_sender *sender = &replay->sender[at];
+	u32 i;
 
-	/* A full barrier: who still sees the former salt afterwards sees this, too. */
 	nic_xchg(&sender->used, NIC_REPLAY_FILLING);
-	memset(replay->word[at], 0, sizeof(replay->word[at]));
+	/* Who still sees the former salt afterwards sees this, too. */
+	nic_barrier();
+	for (i = 0; i < NIC_REPLAY_WORDS; i++)
+		nic_store(&replay->word[at][i], 0);
 	nic_store(&sender->salt[0], salt[0]);
 	nic_store(&sender->salt[1], salt[1]);
 	nic_store_release(&sender->used, now);
@@ -117,11 +120,15 @@ bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const u8 salt[1
 		at = nic_replay_add(nic, replay, words, now);
 	if (at == NIC_NONE)
 		return false;
-	nic_replay_heard(&replay->sender[at], now);
+	if (!nic_replay_mark(&replay->word[at][number / NIC_REPLAY_BLOCK % NIC_REPLAY_WORDS],
+			     number))
+		return false;
 	/* Its place may be another's meanwhile: then nothing is known of it. */
-	return nic_replay_mark(&replay->word[at][number / NIC_REPLAY_BLOCK % NIC_REPLAY_WORDS],
-			       number) &&
-	       nic_replay_is(&replay->sender[at], words);
+	if (!nic_replay_is(&replay->sender[at], words))
+		return false;
+	/* What was there before does not keep a place. */
+	nic_replay_heard(&replay->sender[at], now);
+	return true;
 }
 
 void nic_replay_recover(struct nic_replay *replay, u32 owner)

@@ -170,9 +170,9 @@ static inline u32 nic_tx_channel(const struct nic_row *row, const struct nic_tx 
 	return (u32)(tx - row->tx);
 }
 
-/* QPs whose packets were answered, to be run without the row's lock. */
+/* QPs whose packets were answered, and who waits, to be run without the row's lock. */
 struct nic_answered {
-	u32 qpn[VNET_WIRE_ACKS];
+	u32 qpn[VNET_WIRE_ACKS + NIC_ROW_QUEUE];
 	u32 n;
 };
 

@@ -82,13 +82,14 @@ static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
 	row->queued = n + 1;
 }
 
-/* Its endpoint is in a frame: who has none cannot come for a channel. */
+/* Its endpoint is in a frame, and it sends: who does not cannot come for a channel. */
 static bool nic_can_come(struct nic *nic, u32 qpn)
 {
 	const struct nic_qp *qp = nic_find_qp(nic, qpn);
 	const struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u8 state = qp ? nic_load(&qp->state) : NIC_QPS_RESET;
 
-	return ep && nic_load(&ep->qpn) == qpn;
+	return ep && nic_load(&ep->qpn) == qpn && (state == NIC_QPS_RTS || state == NIC_QPS_SQD);
 }
 
 /* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
@@ -119,8 +120,13 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 
 	if (row->state != NIC_ROW_UP)
 		return NULL;
-	if (!nic_row_turn(nic, row, packet->qpn, now) ||
-	    !nic_row_has_room(nic, row, packet->length)) {
+	if (!nic_row_has_room(nic, row, packet->length)) {
+		nic_row_enqueue(row, packet->qpn, now);
+		/* Nobody's turn passes while there is no channel. */
+		row->queue_since = now;
+		return NULL;
+	}
+	if (!nic_row_turn(nic, row, packet->qpn, now)) {
 		nic_row_enqueue(row, packet->qpn, now);
 		return NULL;
 	}
@@ -373,7 +379,7 @@ static void nic_answered_add(struct nic_answered *out, u32 qpn)
 		if (out->qpn[i] == qpn)
 			return;
 	}
-	if (out->n < VNET_WIRE_ACKS)
+	if (out->n < VNET_WIRE_ACKS + NIC_ROW_QUEUE)
 		out->qpn[out->n++] = qpn;
 }
 
@@ -667,6 +673,7 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	nic_store(&row->lonely, 0);
 	row->probed = 0;
 	nic_store(&row->calls, 0);
+	/* Before those that were answered, who may want their channels again. */
 	for (i = 0; i < nic_row_queued(row); i++)
 		nic_answered_add(out, row->queue[i]);
 	newest = nic_le32(acks[0].timestamp);

@@ -104,7 +104,7 @@ static void senders_are_apart(void **state)
 	}
 }
 
-/* Where there is no room, that goes which was not heard for longest. */
+/* Where there is no room, that goes of which nothing new was heard for longest. */
 static void the_oldest_goes(void **state)
 {
 	u32 i;
@@ -115,13 +115,16 @@ static void the_oldest_goes(void **state)
 	tp.clock += 10 * MS;
 	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		if (i != 77)
-			assert_false(take(i, 7));
+			assert_true(take(i, 8));
 	}
+	/* Somebody repeats what it said. */
+	tp.clock += 10 * MS;
+	assert_false(take(77, 7));
 	tp.clock += 10 * MS;
 	assert_true(take(1000, 7));
 	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		if (i != 77)
-			assert_false(take(i, 7));
+			assert_false(take(i, 8));
 	}
 	assert_false(take(1000, 7));
 	/* Its place is as new: nothing is left of whose it was. */

@@ -388,6 +388,7 @@ void link_renew(struct nic_device *device)
 	nic_store(&hdr->row_high, 0);
 	nic_store(&hdr->row_lock, 0);
 	nic_store(&hdr->frame_lock, 0);
+	nic_store(&device->link_memory->replay.lock, 0);
 	nic_store(&hdr->row_active, 0);
 	nic_store(&hdr->link_polled, 0);
 	begin_life(device);
