@@ -321,7 +321,8 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	if (!status && !(ATOMICS & OP(packet.opcode)) &&
 	    (u64)packet.offset + packet.length > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
-	if (status) {
+	if (status || unlikely(!s->row)) {
+		status = status ? status : VNET_WC_LOC_QP_OP_ERR;
 		nic_fetch_and(&ep->again, ~(1ull << i));
 		nic_vn_fail(ep, packet.psn, status);
 		return NIC_SENT;
@@ -526,6 +527,9 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	status = nic_sending_gather(s);
 	/* The process may have changed a request that is half sent. */
 	if (!status && qp->type != NIC_QPT_UD && ep->cut > s->r.length)
+		status = VNET_WC_LOC_QP_OP_ERR;
+	/* Who connects has a row, unless somebody wrote where there was nothing to write. */
+	if (unlikely(!s->row))
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (status)
 		return nic_packet_skip(ep, status);
