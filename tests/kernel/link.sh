@@ -148,7 +148,11 @@ repeated() {
 
 	disturb duplicate 100% || die "no netem"
 	before=$(counter a link_replayed)
-	reliable_programs 50
+	if [[ -n ${VNET_SOAK-} ]]; then
+		reliable_programs 50
+	else
+		perftest ib_send_bw -n 50 -s 16384
+	fi
 	(($(counter a link_replayed) >= before + 50)) || die "a frame that comes again is not known"
 	(($(counter a link_bad_mac) == 0)) || die "a frame that comes again has a wrong MAC"
 	undisturbed
@@ -190,7 +194,7 @@ ipv6() {
 	PERFTEST[1]=$GID
 	before=$(octets6 b)
 	pingpong ibv_rc_pingpong -n 50 -c
-	perftest ib_send_lat -n 50
+	[[ -z ${VNET_SOAK-} ]] || perftest ib_send_lat -n 50
 	perftest ib_write_bw -n 20 -s 65536
 	before=$(($(octets6 b) - before))
 	echo "by IPv6: $before bytes"
@@ -204,7 +208,7 @@ mean_frame() {
 
 	frames=$(counter b frames_sent) bytes=$(counter b bytes_sent)
 	pingpong ibv_rc_pingpong -n 20 -s 30000 -c
-	perftest ib_write_bw -n 20 -s 65536
+	[[ -z ${VNET_SOAK-} ]] || perftest ib_write_bw -n 20 -s 65536
 	MEAN=$((($(counter b bytes_sent) - bytes) / ($(counter b frames_sent) - frames)))
 	echo "frames of $MEAN bytes in the mean"
 }

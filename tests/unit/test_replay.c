@@ -133,6 +133,19 @@ static void the_oldest_goes(void **state)
 	assert_true(take(1000, NUMBERS + 7));
 }
 
+/* Whose first word that is. */
+static u32 place_with(u64 word)
+{
+	u32 i;
+
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		if (replay->word[i][0] == word)
+			return i;
+	}
+	fail_msg("no sender has said %llx", word);
+	return 0;
+}
+
 /* Who makes room for a sender has stopped, or died: others go on. */
 static void death_while_room_is_made(void **state)
 {
@@ -151,9 +164,7 @@ static void death_while_room_is_made(void **state)
 	/* A place that was half filled is nobody's, whatever it says; it is the next one's. */
 	for (i = 3; i <= NIC_REPLAY_SENDERS; i++)
 		assert_true(take(i, 7));
-	for (i = 0; i < NIC_REPLAY_SENDERS && replay->word[i][0] != (1u << 7 | 1u << 8); i++)
-		;
-	assert_true(i < NIC_REPLAY_SENDERS);
+	i = place_with(1u << 7 | 1u << 8);
 	replay->sender[i].used = 1;
 	assert_true(take(1000, 7));
 	assert_int_equal(replay->word[i][0], 1u << 7);
