@@ -9,7 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "link.h"
-#include "nic_internal.h"
+#include "nic_vn.h"
 
 /* Requests of one queue before the next has its turn. */
 #define VNET_BUDGET 64
@@ -148,16 +148,27 @@ static void vnet_tell_async(struct vnet_dev *dev)
 
 /* ------------------------------------------------------------------- rests */
 
-/* Some requests of a queue; true: there are more. */
+/* Moves on with each request that ends, and each packet that is made. */
+static u32 vnet_progress(struct nic *nic, const struct nic_qp *qp)
+{
+	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	return nic_load(&qp->sq_cons) + (ep ? nic_load(&ep->next) : 0);
+}
+
+/* Some requests of a queue; true: there are more. What waits for something is pending. */
 static bool vnet_run_slice(struct vnet_view *view, u32 qpn)
 {
 	struct nic *nic = &view->nic;
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	u32 before;
 
 	/* As by a doorbell: the agent runs anybody's, others their own. */
 	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
 		return false;
-	return nic_qp_run(nic, qp, VNET_BUDGET) && nic_qp_has_work(nic, qp);
+	before = vnet_progress(nic, qp);
+	return nic_qp_run(nic, qp, VNET_BUDGET) && nic_qp_has_work(nic, qp) &&
+	       vnet_progress(nic, qp) != before;
 }
 
 /* With a reference, which is the list's, or is put if it is there already. */
