@@ -171,6 +171,20 @@ free_ring:
 	return err;
 }
 
+/* Events wait for `count` entries, or for `period` microseconds. */
+int vnet_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct vnet_dev *dev = to_vdev(ibcq->device);
+	struct vnet_cq *cq = to_vcq(ibcq);
+	enum nic_result result;
+
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_cq_moderate(&dev->agent.nic, cq->obj.index + 1, count,
+						   period));
+	mutex_unlock(&dev->commands);
+	return vnet_errno(result);
+}
+
 int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct vnet_dev *dev = to_vdev(ibcq->device);

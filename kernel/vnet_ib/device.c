@@ -152,6 +152,7 @@ const struct ib_device_ops vnet_ops = {
 	.map_mr_sg = vnet_map_mr_sg,
 	.mmap = vnet_mmap,
 	.mmap_free = vnet_mmap_free,
+	.modify_cq = vnet_modify_cq,
 	.modify_qp = vnet_modify_qp,
 	.modify_srq = vnet_modify_srq,
 	.poll_cq = vnet_poll_cq,

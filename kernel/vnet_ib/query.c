@@ -60,6 +60,10 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = USEC_PER_SEC,
 		.max_dm_size = VNET_MAX_DM_SIZE,
+		.cq_caps = {
+			.max_cq_moderation_count = U16_MAX,
+			.max_cq_moderation_period = U16_MAX,
+		},
 		.tm_caps = {
 			.max_rndv_hdr_size = VNET_MAX_RNDV_HDR,
 			.max_num_tags = VNET_MAX_TAGS,

@@ -460,6 +460,7 @@ static inline u32 vnet_cqn(struct ib_cq *ibcq)
 int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   vnet_create_cq_input *input);
 int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int vnet_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
