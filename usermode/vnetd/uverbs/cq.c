@@ -368,7 +368,9 @@ int uv_modify_cq(struct uv_request *req)
 	err = uv_get(req, &cmd, sizeof(cmd));
 	if (err)
 		return err;
-	if (cmd.attr_mask != CQ_MODERATE || cmd.reserved)
+	if (!cmd.attr_mask || cmd.reserved)
+		return -EINVAL;
+	if (cmd.attr_mask != CQ_MODERATE)
 		return -EOPNOTSUPP;
 	obj = uv_object_read(req, UVERBS_OBJECT_CQ, cmd.cq_handle);
 	if (!obj)
