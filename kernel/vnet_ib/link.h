@@ -41,7 +41,7 @@ enum vnet_link_limits {
 	VNET_LINK_QUEUE = 16 << 20,
 	VNET_SEND_QUEUE = 8 << 20,
 	/* That for sending, and another that is accepted. */
-	VNET_KEYS = 2,
+	VNET_KEYS = 16,
 };
 
 /* Where frames go to, or come from, and by which of our sockets. */
@@ -67,15 +67,25 @@ struct vnet_port {
 	union vnet_address own;
 };
 
+/* A group of peers: those whose addresses (IPv4-mapped ones) begin with these bits. */
+struct vnet_network {
+	struct in6_addr ip;
+	u32 bits;
+};
+
 struct vnet_key {
 	__le32 id;
 	u8 bytes[VNET_WIRE_KEY_SIZE];
+	struct vnet_network peers;
 	/* For sending: our salt, and what follows from both. */
 	u8 salt[VNET_WIRE_SALT_SIZE];
 	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
 
-/* The first is for sending. */
+/*
+ * For a peer those count that have the narrowest network it is in: the first of these is
+ * for sending, all of them are accepted.
+ */
 struct vnet_keys {
 	u32 n;
 	struct vnet_key key[VNET_KEYS];
@@ -205,8 +215,8 @@ void vnet_receiver_call(struct vnet_link *link);
 extern const struct attribute_group vnet_link_group;
 void vnet_keys_free(struct vnet_link *link);
 /*
- * Append a trailer where there is a key, else fill in the CRC: the new length; 0: there is
- * no such address any more.
+ * Append a trailer where there are keys, else fill in the CRC: the new length; 0: there is
+ * no such address any more, or no key for the peer (counted).
  */
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
 /*

@@ -5,6 +5,7 @@
  * one. Keys are written, by who may configure the network, and never read.
  */
 #include <crypto/hash.h>
+#include <linux/inet.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -44,35 +45,65 @@ static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 	return smp_load_acquire(&link->keys);
 }
 
+/* The one for sending to a peer; NULL: it has none. */
+static const struct vnet_key *vnet_key_of(const struct vnet_keys *keys, const u8 ip[16])
+{
+	const struct vnet_key *best = NULL, *key;
+	struct in6_addr peer;
+
+	memcpy(&peer, ip, sizeof(peer));
+	for (key = keys->key; key < keys->key + keys->n; key++) {
+		if (ipv6_prefix_equal(&key->peers.ip, &peer, key->peers.bits) &&
+		    (!best || key->peers.bits > best->peers.bits))
+			best = key;
+	}
+	return best;
+}
+
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, to->port);
 	struct vnet_wire_trailer trailer = {};
 	struct vnet_wire_prefix prefix;
+	const struct vnet_key *key;
 
 	if (!keys) {
 		nic_frame_sum(frame, length);
 		return length;
 	}
-	if (!port)
+	if (!port) {
+		nic_fetch_add(&link->counters.unsent, 1);
 		return 0;
-	trailer.key_id = keys->key[0].id;
-	memcpy(trailer.salt, keys->key[0].salt, sizeof(trailer.salt));
-	trailer.number = cpu_to_le64(atomic64_inc_return(&link->sealed));
+	}
 	vnet_make_prefix(&prefix, &port->own, to, length);
-	vnet_mac_make(keys->key[0].subkey, trailer.number, &prefix, frame, length, trailer.mac);
+	key = vnet_key_of(keys, prefix.to);
+	if (!key) {
+		nic_fetch_add(&link->counters.no_key, 1);
+		return 0;
+	}
+	trailer.key_id = key->id;
+	memcpy(trailer.salt, key->salt, sizeof(trailer.salt));
+	trailer.number = cpu_to_le64(atomic64_inc_return(&link->sealed));
+	vnet_mac_make(key->subkey, trailer.number, &prefix, frame, length, trailer.mac);
 	memcpy(frame + length, &trailer, sizeof(trailer));
 	return length + sizeof(trailer);
 }
 
-static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, __le32 id)
+static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network *b)
 {
-	u32 i;
+	return a->bits == b->bits && ipv6_addr_equal(&a->ip, &b->ip);
+}
 
-	for (i = 0; i < keys->n; i++) {
-		if (keys->key[i].id == id)
-			return &keys->key[i];
+/* The one of a peer's that has such a number. */
+static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, const u8 ip[16],
+					    __le32 id)
+{
+	const struct vnet_key *first = vnet_key_of(keys, ip), *key;
+
+	for (key = first; key && key < keys->key + keys->n; key++) {
+		if (key->id == id && vnet_is_same(&key->peers, &first->peers))
+			return key;
 	}
 	return NULL;
 }
@@ -110,16 +141,18 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	}
 	length -= sizeof(trailer);
 	memcpy(&trailer, frame + length, sizeof(trailer));
-	key = vnet_key_find(keys, trailer.key_id);
+	/* The address that it came to may have gone, too. */
+	if (!port) {
+		nic_fetch_add(&link->counters.bad_mac, 1);
+		return 0;
+	}
+	vnet_make_prefix(&prefix, from, &port->own, length);
+	key = vnet_key_find(keys, prefix.from, trailer.key_id);
 	if (!key) {
 		nic_fetch_add(&link->counters.unknown_key, 1);
 		return 0;
 	}
-	/* The address that it came to may have gone, too. */
-	if (port) {
-		vnet_make_prefix(&prefix, from, &port->own, length);
-		*proven = vnet_mac_is_right(key, &trailer, &prefix, frame, length);
-	}
+	*proven = vnet_mac_is_right(key, &trailer, &prefix, frame, length);
 	if (likely(*proven))
 		return length;
 	nic_fetch_add(&link->counters.bad_mac, 1);
@@ -215,18 +248,50 @@ static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
 	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
+/* The first key of a group; NULL: it has none. */
+static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
+					       const struct vnet_network *peers)
+{
+	const struct vnet_key *key;
+
+	for (key = keys->key; key < keys->key + keys->n; key++) {
+		if (vnet_is_same(&key->peers, peers))
+			return key;
+	}
+	return NULL;
+}
+
+/* Those of other groups follow what there is. */
+static int vnet_keys_keep_others(struct vnet_keys *keys, const struct vnet_keys *old,
+				 const struct vnet_network *peers)
+{
+	const struct vnet_key *key;
+
+	for (key = old->key; key < old->key + old->n; key++) {
+		if (vnet_is_same(&key->peers, peers))
+			continue;
+		if (keys->n == VNET_KEYS)
+			return -ENOSPC;
+		keys->key[keys->n++] = *key;
+	}
+	return 0;
+}
+
 /*
- * Beside the new key, of the old ones that which is for sending. A key that is
+ * Beside the new key, of its group's old ones that which is for sending. A key that is
  * for sending already is from now on the only one.
  */
-static void vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old, bool accept)
+static int vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old, bool accept)
 {
+	const struct vnet_key *first = old ? vnet_group_first(old, &keys->key[0].peers) : NULL;
+
 	keys->n = 1;
-	if (!old || vnet_key_equal(&keys->key[0], &old->key[0]))
-		return;
-	keys->key[keys->n++] = old->key[0];
-	if (accept)
-		swap(keys->key[0], keys->key[1]);
+	if (first && !vnet_key_equal(&keys->key[0], first)) {
+		keys->key[keys->n++] = *first;
+		if (accept)
+			swap(keys->key[0], keys->key[1]);
+	}
+	return old ? vnet_keys_keep_others(keys, old, &keys->key[0].peers) : 0;
 }
 
 /* What has come is remembered over changes of keys, as their frames may come again. */
@@ -238,7 +303,8 @@ static int vnet_replay_ready(struct vnet_link *link)
 	return link->replay ? 0 : -ENOMEM;
 }
 
-static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t length, bool accept)
+static int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers,
+			 const void *secret, size_t length, bool accept)
 {
 	struct vnet_keys *keys;
 	int err;
@@ -248,9 +314,11 @@ static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t leng
 	keys = vnet_keys_make(secret, length);
 	if (IS_ERR(keys))
 		return PTR_ERR(keys);
+	keys->key[0].peers = *peers;
 	mutex_lock(&link->keys_lock);
-	vnet_keys_order(keys, link->keys, accept);
-	err = vnet_replay_ready(link) ?: vnet_key_ready(&keys->key[0]);
+	err = vnet_keys_order(keys, link->keys, accept) ?:
+		      vnet_replay_ready(link)           ?:
+							  vnet_key_ready(&keys->key[0]);
 	if (err)
 		kfree_sensitive(keys);
 	else
@@ -259,7 +327,64 @@ static int vnet_keys_add(struct vnet_link *link, const void *secret, size_t leng
 	return err;
 }
 
+/* A group has none any more. */
+static int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
+{
+	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL);
+	int err = -ENOENT;
+
+	if (!keys)
+		return -ENOMEM;
+	mutex_lock(&link->keys_lock);
+	if (link->keys && vnet_group_first(link->keys, peers))
+		err = vnet_keys_keep_others(keys, link->keys, peers);
+	if (!err) {
+		/* Without any, frames stay on the machine, as before the first. */
+		vnet_keys_replace(link, keys->n ? keys : NULL);
+		if (keys->n)
+			keys = NULL;
+	}
+	mutex_unlock(&link->keys_lock);
+	kfree_sensitive(keys);
+	return err;
+}
+
+/* ------------------------------------------------------------------- networks */
+
+/* ADDRESS or ADDRESS/BITS, of so many characters. */
+static int vnet_network_parse(struct vnet_network *network, const char *text, size_t length)
+{
+	const char *end = text + length, *slash = memchr(text, '/', length);
+	const char *stop = slash ?: end;
+	struct in6_addr address;
+	u32 first = 96, bits;
+	char digits[4] = {};
+	__be32 ip;
+
+	if (in4_pton(text, stop - text, (u8 *)&ip, -1, NULL)) {
+		ipv6_addr_set_v4mapped(ip, &address);
+	} else {
+		first = 0;
+		if (!in6_pton(text, stop - text, address.s6_addr, -1, NULL))
+			return -EINVAL;
+	}
+	bits = 128 - first;
+	if (slash) {
+		if (end - slash < 2 || end - slash > sizeof(digits))
+			return -EINVAL;
+		memcpy(digits, slash + 1, end - slash - 1);
+		if (kstrtou32(digits, 10, &bits) || bits > 128 - first)
+			return -EINVAL;
+	}
+	network->bits = first + bits;
+	ipv6_addr_prefix(&network->ip, &address, network->bits);
+	return 0;
+}
+
 /* ---------------------------------------------------------------------- files */
+
+/* Without a network: of all peers. */
+static const struct vnet_network vnet_everybody;
 
 static struct vnet_link *vnet_link_of(struct device *device)
 {
@@ -273,7 +398,8 @@ static ssize_t use_key_store(struct device *device, struct device_attribute *att
 {
 	struct vnet_link *link = vnet_link_of(device);
 
-	return link ? vnet_keys_add(link, secret, length, false) ?: length : -EPERM;
+	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, false) ?: length :
+		      -EPERM;
 }
 static DEVICE_ATTR_WO(use_key);
 
@@ -282,7 +408,7 @@ static ssize_t accept_key_store(struct device *device, struct device_attribute *
 {
 	struct vnet_link *link = vnet_link_of(device);
 
-	return link ? vnet_keys_add(link, secret, length, true) ?: length : -EPERM;
+	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, true) ?: length : -EPERM;
 }
 static DEVICE_ATTR_WO(accept_key);
 
@@ -300,10 +426,59 @@ static ssize_t forget_keys_store(struct device *device, struct device_attribute 
 }
 static DEVICE_ATTR_WO(forget_keys);
 
+/* A line with the network, then the key. */
+static ssize_t vnet_group_key_store(struct vnet_link *link, const char *text, size_t length,
+				    bool accept)
+{
+	const char *line = memchr(text, '\n', length);
+	struct vnet_network peers;
+	int err;
+
+	if (!link)
+		return -EPERM;
+	err = line ? vnet_network_parse(&peers, text, line - text) : -EINVAL;
+	if (!err)
+		err = vnet_keys_add(link, &peers, line + 1, text + length - line - 1, accept);
+	return err ?: length;
+}
+
+static ssize_t use_group_key_store(struct device *device, struct device_attribute *attribute,
+				   const char *text, size_t length)
+{
+	return vnet_group_key_store(vnet_link_of(device), text, length, false);
+}
+static DEVICE_ATTR_WO(use_group_key);
+
+static ssize_t accept_group_key_store(struct device *device, struct device_attribute *attribute,
+				      const char *text, size_t length)
+{
+	return vnet_group_key_store(vnet_link_of(device), text, length, true);
+}
+static DEVICE_ATTR_WO(accept_group_key);
+
+static ssize_t forget_group_store(struct device *device, struct device_attribute *attribute,
+				  const char *text, size_t length)
+{
+	struct vnet_link *link = vnet_link_of(device);
+	const char *line = memchr(text, '\n', length);
+	struct vnet_network peers;
+	int err;
+
+	if (!link)
+		return -EPERM;
+	err = vnet_network_parse(&peers, text, line ? line - text : length) ?:
+		      vnet_keys_forget(link, &peers);
+	return err ?: length;
+}
+static DEVICE_ATTR_WO(forget_group);
+
 static struct attribute *vnet_link_attributes[] = {
 	&dev_attr_use_key.attr,
 	&dev_attr_accept_key.attr,
 	&dev_attr_forget_keys.attr,
+	&dev_attr_use_group_key.attr,
+	&dev_attr_accept_group_key.attr,
+	&dev_attr_forget_group.attr,
 	NULL,
 };
 

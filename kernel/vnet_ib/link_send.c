@@ -448,10 +448,8 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	if (WARN_ON_ONCE(!batch || length > VNET_WIRE_MAX_FRAME))
 		return;
 	length = vnet_seal(link, &address, batch->arena + batch->used, length);
-	if (!length) {
-		nic_fetch_add(&link->counters.unsent, 1);
+	if (!length)
 		return;
-	}
 	batch->frame[batch->n].to = address;
 	batch->frame[batch->n].offset = batch->used;
 	batch->frame[batch->n].length = length;

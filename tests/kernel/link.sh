@@ -65,6 +65,11 @@ set_key() {	# NAME FILE KEY
 	ip netns exec "$1" dd bs=4096 status=none if="$KEYS/$3" of="/sys/class/infiniband/v$1/link/$2"
 }
 
+# By the command, which has a line with the network before the key.
+vnet_key() {	# NAME ARGS...
+	ip netns exec "$1" "$VNET" kernel key --device "v$1" "${@:2}"
+}
+
 # Faults of what goes either way.
 disturb() {	# NETEM...
 	"${IN_A[@]}" tc qdisc replace dev ea root netem "$@" && "${IN_B[@]}" tc qdisc replace dev eb root netem "$@"
@@ -139,6 +144,29 @@ check_keys() {
 	refused "though one side has no key" a link_strangers
 	set_key a use_key other || die "no key can be set"
 	refused "though keys differ" a link_unknown_key
+	set_key a use_key one || die "no key can be set"
+}
+
+# One key for these peers, another for those; and their group's counts, not everybody's.
+check_groups() {
+	local wrong
+
+	for wrong in 10.9.9.2/33 ::/129 10.9.9 10.9.9.2/; do
+		"${IN_A[@]}" bash -c "{ echo $wrong; cat $KEYS/one; } >/sys/class/infiniband/va/link/use_group_key" \
+			2>/dev/null && die "$wrong is a network"
+	done
+	vnet_key a --network 10.9.9.2 "$KEYS/other" || die "no group's key can be set"
+	refused "though the group's keys differ" a link_unknown_key
+	vnet_key a --network 10.9.9.0/24 "$KEYS/one" || die "no group's key can be set"
+	refused "though the narrower group's keys differ" a link_unknown_key
+	vnet_key a --network 10.9.9.2 "$KEYS/one" || die "no group's key can be set"
+	{ vnet_key a "$KEYS/other" && vnet_key a --network 10.9.9.0/24 "$KEYS/other"; } ||
+		die "no key can be set"
+	pingpong ibv_rc_pingpong -n 10
+	{ vnet_key a --network 10.9.9.2 --forget && vnet_key a --network 10.9.9.0/24 --forget; } ||
+		die "no group can be forgotten"
+	vnet_key a --network 10.9.9.2 --forget 2>/dev/null && die "a group is forgotten twice"
+	refused "though everybody's keys differ" b link_unknown_key
 	set_key a use_key one || die "no key can be set"
 }
 
@@ -308,6 +336,7 @@ for key in one other two; do
 done
 make_network || die "no network"
 timed check_keys
+timed check_groups
 timed programs 50
 disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25

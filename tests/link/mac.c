@@ -2,7 +2,7 @@
 /*
  * Sealed frames: the MAC is what libsodium's XChaCha20-Poly1305 makes of the same bytes,
  * no nonce comes twice, and a frame of which any bit differs, or that came from
- * elsewhere, is none.
+ * elsewhere, is none. A peer has the keys of the narrowest network that it is in.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -162,6 +162,81 @@ static void check_keys(void)
 	CHECK(unseal(100, &proven) == 100 && !proven);
 }
 
+/* 127.0.0.0/bits. */
+static void add_key_of(const char *secret, u32 bits)
+{
+	static const u8 start[16] = { [10] = 0xff, 0xff, 0x7f };
+	struct link_network *peers = &keys.key[keys.n].peers;
+
+	add_key(secret);
+	memcpy(peers->address, start, sizeof(start));
+	peers->bits = 96 + bits;
+}
+
+/* Far's keys, near being whom they are for; what is sealed with the key of the test. */
+static bool is_taken(void)
+{
+	bool proven = false;
+	u32 length;
+
+	link_keys_set(&far, &keys);
+	keys.n = 0;
+	add_key("a key of the test");
+	link_keys_set(&near, &keys);
+	length = seal(100);
+	keys.n = 0;
+	return unseal(length, &proven) == 100 && proven;
+}
+
+static void check_groups(void)
+{
+	keys.n = 0;
+	/* 127.0.0.1 is in 127.0.0.0/31, and not in /32. */
+	add_key_of("a key of the test", 31);
+	CHECK(is_taken());
+	add_key_of("a key of the test", 32);
+	CHECK(!is_taken());
+	/* The narrowest counts, wherever it stands, and nothing beside it. */
+	add_key("a key of the test");
+	add_key_of("another key of the test", 24);
+	CHECK(!is_taken());
+	add_key_of("a key of the test", 24);
+	add_key("another key of the test");
+	add_key_of("another key of the test", 16);
+	CHECK(is_taken());
+	/* Those of one network are all accepted. */
+	add_key_of("another key of the test", 24);
+	add_key_of("a key of the test", 24);
+	CHECK(is_taken());
+	add_key_of("another key of the test", 24);
+	add_key_of("a key of the test", 32);
+	CHECK(!is_taken());
+}
+
+/* The first of the narrowest network's is for sending; without any nothing is sent. */
+static void check_sending(void)
+{
+	struct link_keys other = { .n = 0 };
+	bool proven = false;
+
+	keys.n = 0;
+	add_key_of("of a network", 8);
+	add_key("of all");
+	add_key_of("of a narrower network", 30);
+	add_key_of("of it, too", 30);
+	link_keys_set(&near, &keys);
+	other.n = 1;
+	other.key[0] = keys.key[2];
+	other.key[0].peers.bits = 0;
+	link_keys_set(&far, &other);
+	CHECK(unseal(seal(100), &proven) == 100 && proven);
+	CHECK(link_has_key(&near, &far.own));
+	keys.n = 0;
+	add_key_of("of another", 32);
+	link_keys_set(&near, &keys);
+	CHECK(!seal(100) && !link_has_key(&near, &far.own));
+}
+
 int main(void)
 {
 	CHECK(sodium_init() >= 0);
@@ -170,5 +245,7 @@ int main(void)
 	check_nonces();
 	check_spoilt();
 	check_keys();
+	check_groups();
+	check_sending();
 	return 0;
 }

@@ -12,8 +12,8 @@ ${BOLD}vnet kernel shell${PLAIN} [--kernel VERSION] [--memory MB]
 ${BOLD}vnet kernel run${PLAIN} [OPTIONS] SCRIPT [ARGS...]
 ${BOLD}vnet kernel build${PLAIN} [--kernel VERSION]
 ${BOLD}vnet kernel fetch${PLAIN} [VERSION]
-${BOLD}vnet kernel key${PLAIN} [--device NAME] [--accept] FILE
-${BOLD}vnet kernel key${PLAIN} [--device NAME] --forget
+${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] [--accept] FILE
+${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] --forget
 
 The kernel module vnet_ib, and guests in which it cannot hurt: Debian's own kernel
 under QEMU's software emulation, over this machine's files, which it cannot change.
@@ -28,7 +28,10 @@ under QEMU's software emulation, over this machine's files, which it cannot chan
           now on: what is in FILE, 16 to 4096 bytes, which is a key of user mode's
           nodes, too. The key before it is accepted still; the same key once more
           ends that. --accept: a key that is accepted beside, and not yet used.
-          --forget: none any more, so that frames stay on this machine.
+          --network: it is for peers whose addresses are in NETWORK (10.1.0.0/16, ...);
+          for a peer those keys count that have the narrowest network it is in.
+          --forget: none any more, or none of that network; without any, frames stay
+          on this machine.
           NAME: vnet0 if it is not given. It needs CAP_NET_ADMIN; nobody can read it.
 
   --kernel VERSION  6.1 (the default), 6.12, one like 6.1.0-56-amd64, or debug, which
@@ -109,17 +112,28 @@ kernel_guest() {	# shell|run [OPTIONS] [SCRIPT [ARGS...]]
 }
 
 # What is in a file, by one write: so the kernel wants it.
-kernel_give_key() {	# FILE ATTRIBUTE
-	local size
+kernel_give_key() {	# FILE ATTRIBUTE NETWORK
+	local size line=${3:+$3$'\n'}
 
 	[[ -f $1 && -r $1 ]] || die_usage "there is no key file '$1'"
 	size=$(stat -L -c %s -- "$1")
 	((size >= 16 && size <= 4096)) || die_usage "key file $1: a key has from 16 to 4096 bytes"
-	dd bs=4096 count=1 status=none if="$1" of="$2" || die "$EXIT_VNET" "the key was not taken"
+	((size + ${#line} <= 4096)) || die_usage "key file $1: too long beside a network"
+	{ printf %s "$line" && cat -- "$1"; } |
+		dd bs=4096 count=1 iflag=fullblock status=none of="$2" ||
+		die "$EXIT_VNET" "the key was not taken"
 }
 
-kernel_key() {	# [--device NAME] [--accept] FILE | [--device NAME] --forget
-	local device=vnet0 attribute=use_key folder
+kernel_forget_keys() {	# FOLDER NETWORK
+	if [[ -n $2 ]]; then
+		echo "$2" >"$1/forget_group"
+	else
+		echo all >"$1/forget_keys"
+	fi || die "$EXIT_VNET" "the keys were not forgotten"
+}
+
+kernel_key() {	# [--device NAME] [--network NETWORK] [--accept] FILE, or --forget
+	local device=vnet0 what=use network='' folder
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in
@@ -128,21 +142,27 @@ kernel_key() {	# [--device NAME] [--accept] FILE | [--device NAME] --forget
 			device=$2
 			shift
 			;;
-		--accept) attribute=accept_key ;;
-		--forget) attribute=forget_keys ;;
+		--network)
+			[[ ${2-} =~ ^[0-9a-fA-F.:]+(/[0-9]+)?$ ]] ||
+				die_usage "--network wants one, such as 10.1.0.0/16"
+			network=$2
+			shift
+			;;
+		--accept) what=accept ;;
+		--forget) what=forget ;;
 		*) die_usage "kernel key has no option '$1'; see: vnet kernel --help" ;;
 		esac
 		shift
 	done
 	folder=/sys/class/infiniband/$device/link
 	[[ -d $folder ]] || die "$EXIT_VNET" "the kernel has no device $device of vnet's"
-	if [[ $attribute == forget_keys ]]; then
-		[[ $# == 0 ]] || die_usage "kernel key --forget wants nothing else"
-		echo all >"$folder/$attribute" || die "$EXIT_VNET" "the keys were not forgotten"
+	if [[ $what == forget ]]; then
+		[[ $# == 0 ]] || die_usage "kernel key --forget wants no file"
+		kernel_forget_keys "$folder" "$network"
 		return
 	fi
 	[[ $# == 1 ]] || die_usage "kernel key wants a file; see: vnet kernel --help"
-	kernel_give_key "$1" "$folder/$attribute"
+	kernel_give_key "$1" "$folder/${what}_${network:+group_}key" "$network"
 }
 
 cmd_kernel() {

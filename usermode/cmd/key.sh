@@ -8,7 +8,7 @@
 
 help_key() {
 	cat <<EOF
-${BOLD}vnet key${PLAIN} [--node NAME] [FILE...]
+${BOLD}vnet key${PLAIN} [--node NAME] [FILE[@NETWORK]...]
 
 Gives a running node, which was started with a key, the keys in FILE...: frames
 are sent with the first, and taken with any of them. Without FILE it reads those
@@ -17,6 +17,13 @@ again that it has. To change a key under traffic:
   vnet key old new         on every node: the new one is taken, too;
   vnet key new old         then: the new one is used;
   vnet key new             then: the old one is worth nothing any more.
+
+A key with a NETWORK is for peers whose addresses are in it (10.1.0.0/16, fd00:1::/32,
+or an address alone), one without for all. For a peer those keys count that have the
+narrowest network it is in. So one node can be in several groups, which do not hear
+each other:
+
+  vnet key old@10.1.0.0/16 other@10.2.0.0/16 everybody
 
 A key is any 16 to 4096 bytes in a file that nobody else can read:
 

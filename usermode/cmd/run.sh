@@ -15,7 +15,8 @@ help_run_options() {
   --listen ADDRESS[,...]   where other nodes reach the node's NICs; an address that is not
                            of the loopback network needs a key
   --port PORT              UDP port of the link (default: 4790)
-  --key FILE[,FILE...]     keys of frames: the first is for sending, all are accepted
+  --key FILE[@NETWORK][,...]  keys of frames, for all peers or those of a network: the
+                           first is for sending, all are accepted (vnet key --help)
   --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
   --settings LIST          of the transport between nodes: frames=7,ack-unit=3,...
   --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
@@ -50,7 +51,8 @@ absolute_paths() {	# FILE[,FILE...]
 
 	IFS=, read -r -a files <<<"$1"
 	for file in "${files[@]}"; do
-		all+=${all:+,}$(readlink -f -- "$file" || echo "$file")
+		[[ -z $file || $file == /* ]] || file=$PWD/$file
+		all+=${all:+,}$file
 	done
 	echo "$all"
 }
@@ -87,7 +89,7 @@ parse_run_option() {	# ARGS...
 		run_taken=2
 		;;
 	--key)
-		[[ -n ${2-} ]] || die_usage "--key wants files, with commas between"
+		[[ -n ${2-} ]] || die_usage "--key wants files (FILE or FILE@NETWORK), with commas between"
 		VNET_KEY_FILE=$(absolute_paths "$2")
 		export VNET_KEY_FILE
 		run_taken=2

@@ -345,6 +345,10 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	frame = batch->arena + batch->used;
 	length = link_seal(memory, (const union link_address *)to, frame, length);
+	if (unlikely(!length)) {
+		link_count(&memory->counters.no_key);
+		return;
+	}
 	if (unlikely(nic_load(&memory->faulty))) {
 		enum link_fate fate = link_fault(host, LINK_OUT, to, frame, length);
 

@@ -13,7 +13,7 @@
 #include "../../firmware/nic_replay.h"
 
 #define LINK_MAGIC 0x336b6e696c766e76ull
-#define LINK_KEYS 4
+#define LINK_KEYS 16
 #define LINK_HELD 256
 /* A client's look at the link is fresh for so long, ns. */
 #define LINK_FRESH_NS 1000000ull
@@ -29,18 +29,28 @@ static_assert(sizeof(union link_address) == sizeof(struct nic_address), "a socke
 
 /* ----------------------------------------------------------------- link_mac.c */
 
+/* A group of peers: those whose addresses (IPv4-mapped ones) begin with these bits. */
+struct link_network {
+	u8 address[16];
+	u32 bits;
+};
+
 struct link_key {
 	u32 id;
 	u8 bytes[VNET_WIRE_KEY_SIZE];
+	struct link_network peers;
+	/* For sending: what follows from it and our salt. */
+	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
 
-/* The first is used for sending, all are accepted. */
+/*
+ * For a peer those count that have the narrowest network it is in: the first of these is
+ * used for sending, all of them are accepted.
+ */
 struct link_keys {
 	u32 n;
 	struct link_key key[LINK_KEYS];
-	/* For sending: our salt, and the key that follows from it and the first. */
 	u8 salt[VNET_WIRE_SALT_SIZE];
-	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
 
 /* ---------------------------------------------------------------- link_fault.c */
@@ -91,6 +101,8 @@ struct link_counters {
 	u64 unsent;
 	/* From beyond this machine, and there is no key. */
 	u64 strangers;
+	/* To a peer that no key is for. */
+	u64 no_key;
 	/* Without a MAC, with one of an unknown key, with a wrong one. */
 	u64 no_mac;
 	u64 unknown_key;
@@ -196,6 +208,7 @@ bool link_is_polled(const struct nic *nic, u64 now);
 
 /* ------------------------------------------------------------------- link_mac.c */
 
+/* From what its owners keep; for all peers. */
 void link_key_derive(struct link_key *key, const void *secret, size_t length);
 /* Replace all keys; by the agent alone. */
 void link_keys_set(struct link_memory *link, const struct link_keys *keys);
@@ -203,7 +216,12 @@ static inline const struct link_keys *link_keys(const struct link_memory *link)
 {
 	return &link->keys[nic_load_acquire(&link->keys_in_use) & 1];
 }
-/* Append a trailer where there is a key, else fill in the CRC: the new length. */
+/* Is there a key for this peer, or none at all? */
+bool link_has_key(const struct link_memory *link, const union link_address *peer);
+/*
+ * Append a trailer where there are keys, else fill in the CRC: the new length; 0: there are
+ * keys, but not for this peer.
+ */
 u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
 /*
  * Check and take off the trailer: the frame's length, 0: drop it (counted). proven: it

@@ -26,17 +26,21 @@ void link_key_derive(struct link_key *key, const void *secret, size_t length)
 	memcpy(key->bytes, hash, sizeof(key->bytes));
 	memcpy(&id, hash + sizeof(key->bytes), sizeof(id));
 	key->id = le32toh(id);
+	memset(&key->peers, 0, sizeof(key->peers));
 	sodium_memzero(hash, sizeof(hash));
 }
 
 void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 {
 	u32 other = !(nic_load(&link->keys_in_use) & 1);
+	struct link_keys *next = &link->keys[other];
+	u32 i;
 
-	link->keys[other] = *keys;
-	randombytes_buf(link->keys[other].salt, sizeof(keys->salt));
-	(void)crypto_core_hchacha20(link->keys[other].subkey, link->keys[other].salt,
-				    keys->key[0].bytes, NULL);
+	*next = *keys;
+	randombytes_buf(next->salt, sizeof(next->salt));
+	for (i = 0; i < keys->n; i++)
+		(void)crypto_core_hchacha20(next->key[i].subkey, next->salt, next->key[i].bytes,
+					    NULL);
 	/* Release: pairs with the acquire in link_keys(). */
 	nic_store_release(&link->keys_in_use, other);
 	nic_store(&link->reachable, keys->n != 0);
@@ -54,6 +58,57 @@ static void add_address(const union link_address *address, u8 bytes[16], __be16 
 		*port = address->in6.sin6_port;
 	}
 }
+
+/* ------------------------------------------------------------- whose key it is */
+
+static bool is_in(const struct link_network *network, const u8 ip[16])
+{
+	u32 whole = network->bits / 8, rest = network->bits % 8;
+
+	if (memcmp(network->address, ip, whole))
+		return false;
+	return !rest || !((network->address[whole] ^ ip[whole]) >> (8 - rest));
+}
+
+/* The one for sending to a peer; NULL: it has none. */
+static const struct link_key *key_of(const struct link_keys *keys, const u8 ip[16])
+{
+	const struct link_key *best = NULL;
+	u32 n = nic_load(&keys->n);
+
+	for (u32 i = 0; i < n && i < LINK_KEYS; i++) {
+		const struct link_key *key = &keys->key[i];
+
+		if (is_in(&key->peers, ip) && (!best || key->peers.bits > best->peers.bits))
+			best = key;
+	}
+	return best;
+}
+
+bool link_has_key(const struct link_memory *link, const union link_address *peer)
+{
+	const struct link_keys *keys = link_keys(link);
+	__be16 port;
+	u8 ip[16];
+
+	add_address(peer, ip, &port);
+	return !nic_load(&keys->n) || key_of(keys, ip);
+}
+
+/* The one of a peer's that has such a number. */
+static const struct link_key *find_key(const struct link_keys *keys, const u8 ip[16], u32 id)
+{
+	const struct link_key *first = key_of(keys, ip);
+	u32 n = nic_load(&keys->n);
+
+	for (u32 i = 0; first && i < n && i < LINK_KEYS; i++)
+		if (keys->key[i].id == id && keys->key[i].peers.bits == first->peers.bits &&
+		    is_in(&keys->key[i].peers, ip))
+			return &keys->key[i];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------------ MACs */
 
 /* The key of this one frame: the first half of the stream's first block. */
 static void make_frame_key(const u8 *subkey, __le64 number, u8 frame_key[32])
@@ -95,28 +150,22 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 	const struct link_keys *keys = link_keys(link);
 	struct vnet_wire_trailer trailer = { .key_id = 0 };
 	struct vnet_wire_prefix prefix;
+	const struct link_key *key;
 
 	if (likely(!nic_load(&keys->n))) {
 		nic_frame_sum(frame, length);
 		return length;
 	}
-	trailer.key_id = htole32(keys->key[0].id);
+	make_prefix(&prefix, &link->own, to, length);
+	key = key_of(keys, prefix.to);
+	if (unlikely(!key))
+		return 0;
+	trailer.key_id = htole32(key->id);
 	memcpy(trailer.salt, keys->salt, sizeof(trailer.salt));
 	trailer.number = htole64(nic_fetch_add(&link->sealed, 1));
-	make_prefix(&prefix, &link->own, to, length);
-	make_mac(keys->subkey, trailer.number, &prefix, frame, length, trailer.mac);
+	make_mac(key->subkey, trailer.number, &prefix, frame, length, trailer.mac);
 	memcpy(frame + length, &trailer, sizeof(trailer));
 	return length + (u32)sizeof(trailer);
-}
-
-static const struct link_key *find_key(const struct link_keys *keys, u32 id)
-{
-	u32 n = nic_load(&keys->n);
-
-	for (u32 i = 0; i < n && i < LINK_KEYS; i++)
-		if (keys->key[i].id == id)
-			return &keys->key[i];
-	return NULL;
 }
 
 static bool mac_is_right(const struct link_key *key, const struct vnet_wire_trailer *trailer,
@@ -145,12 +194,12 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 	}
 	length -= (u32)sizeof(trailer);
 	memcpy(&trailer, frame + length, sizeof(trailer));
-	key = find_key(keys, le32toh(trailer.key_id));
+	make_prefix(&prefix, from, &link->own, length);
+	key = find_key(keys, prefix.from, le32toh(trailer.key_id));
 	if (!key) {
 		link_count(&link->counters.unknown_key);
 		return 0;
 	}
-	make_prefix(&prefix, from, &link->own, length);
 	*proven = mac_is_right(key, &trailer, &prefix, frame, length);
 	if (likely(*proven))
 		return length;

@@ -117,7 +117,8 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 		return false;
 	/* One socket speaks one language; and without a key not to others. */
 	if (address.any.sa_family != memory->own.any.sa_family ||
-	    (!nic_load(&memory->reachable) && !link_is_loopback(&address)))
+	    (!nic_load(&memory->reachable) && !link_is_loopback(&address)) ||
+	    !link_has_key(memory, &address))
 		return false;
 	*to = address.nic;
 	return true;

@@ -70,6 +70,7 @@ static void put_link_counters(const struct link_counters *c, FILE *out)
 		{ "unsent", &c->unsent },
 		{ "strangers", &c->strangers },
 		{ "no_mac", &c->no_mac },
+		{ "no_key", &c->no_key },
 		{ "unknown_key", &c->unknown_key },
 		{ "bad_mac", &c->bad_mac },
 		{ "replayed", &c->replayed },

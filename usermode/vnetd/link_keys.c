@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Key files. The first one's key is for sending, all are accepted; so a key is
- * changed under traffic by giving every node the new one beside the old, then
- * first, then alone. A file that has changed when it is read again is accepted
- * for what it was, too, until it changes once more.
+ * Key files, each for all peers, or for those of a network. Of those for a peer, the
+ * first one's key is for sending, all are accepted; so a key is changed under traffic
+ * by giving every node the new one beside the old, then first, then alone. A file that
+ * has changed when it is read again is accepted for what it was, too, until it changes
+ * once more.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,6 +62,66 @@ static int read_key(struct daemon *daemon, const char *path, struct link_key *ke
 	return error;
 }
 
+/* Bits of an address beyond those that count are nobody's. */
+static void clear_rest(struct link_network *network)
+{
+	for (u32 bit = network->bits; bit < 128; bit++)
+		network->address[bit / 8] &= (u8) ~(0x80u >> bit % 8);
+}
+
+/*
+ * ADDRESS or ADDRESS/BITS. Answers 1 for a network, 0 if it does not begin with an
+ * address (and is part of a file's name then), or failed().
+ */
+static int parse_network(struct daemon *daemon, const char *text, struct link_network *network)
+{
+	char address[INET6_ADDRSTRLEN];
+	size_t length = strcspn(text, "/");
+	unsigned long bits, first = 0;
+	char *end;
+
+	if (length >= sizeof(address))
+		return 0;
+	snprintf(address, sizeof(address), "%.*s", (int)length, text);
+	memset(network, 0, sizeof(*network));
+	if (inet_pton(AF_INET, address, network->address + 12) == 1) {
+		memset(network->address + 10, 0xff, 2);
+		first = 96;
+	} else if (inet_pton(AF_INET6, address, network->address) != 1) {
+		return 0;
+	}
+	bits = 128 - first;
+	if (text[length]) {
+		const char *digits = text + length + 1;
+
+		errno = 0;
+		bits = strtoul(digits, &end, 10);
+		if (*digits < '0' || *digits > '9' || *end || errno || bits > 128 - first)
+			return failed(daemon, EINVAL, "'%s' is not a network", text);
+	}
+	network->bits = (u32)(first + bits);
+	clear_rest(network);
+	return 1;
+}
+
+/* FILE, or FILE@NETWORK, which may well be a name. */
+static int read_entry(struct daemon *daemon, char *entry, struct link_key *key)
+{
+	struct link_network peers = { .bits = 0 };
+	char *at = strrchr(entry, '@');
+	int is_network = at ? parse_network(daemon, at + 1, &peers) : 0;
+	int error;
+
+	if (is_network < 0)
+		return is_network;
+	if (is_network)
+		*at = '\0';
+	error = read_key(daemon, entry, key);
+	if (!error && is_network)
+		key->peers = peers;
+	return error;
+}
+
 int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys)
 {
 	memset(keys, 0, sizeof(*keys));
@@ -72,7 +135,7 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 		if (!length || length >= sizeof(path))
 			return failed(daemon, EINVAL, "'%s' is not a list of key files", files);
 		snprintf(path, sizeof(path), "%.*s", (int)length, files);
-		error = read_key(daemon, path, &keys->key[keys->n]);
+		error = read_entry(daemon, path, &keys->key[keys->n]);
 		if (error)
 			return error;
 		keys->n++;
@@ -81,12 +144,27 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 	return 0;
 }
 
+static bool are_same(const struct link_network *a, const struct link_network *b)
+{
+	return a->bits == b->bits && !memcmp(a->address, b->address, sizeof(a->address));
+}
+
 static bool has_key(const struct link_keys *keys, const struct link_key *key)
 {
 	for (u32 i = 0; i < keys->n; i++)
-		if (!memcmp(&keys->key[i], key, sizeof(*key)))
+		if (keys->key[i].id == key->id && are_same(&keys->key[i].peers, &key->peers) &&
+		    !memcmp(keys->key[i].bytes, key->bytes, sizeof(key->bytes)))
 			return true;
 	return false;
+}
+
+/* That which is for sending to its peers. */
+static bool is_first(const struct link_keys *keys, u32 i)
+{
+	for (u32 before = 0; before < i; before++)
+		if (are_same(&keys->key[before].peers, &keys->key[i].peers))
+			return false;
+	return true;
 }
 
 void link_keys_use(struct daemon *daemon, const struct link_keys *keys)
@@ -108,7 +186,7 @@ void link_keys_again(struct daemon *daemon)
 	}
 	/* What peers that have not read theirs again still use. */
 	for (u32 i = 0; i < daemon->keys.n && keys.n < LINK_KEYS; i++)
-		if (!has_key(&keys, &daemon->keys.key[i]) && i == 0)
+		if (is_first(&daemon->keys, i) && !has_key(&keys, &daemon->keys.key[i]))
 			keys.key[keys.n++] = daemon->keys.key[i];
 	link_keys_use(daemon, &keys);
 	log_line("keys were read again");

@@ -31,7 +31,8 @@ static const char usage[] =
 	"                       $VNET_LISTEN, an address of the loopback network\n"
 	"  --port PORT          UDP port; default: $VNET_PORT, " STRING(
 		VNET_WIRE_PORT) "\n"
-				"  --key FILE,...       keys of frames; the first is for sending; default:\n"
+				"  --key FILE[@NETWORK],...  keys of frames, for all peers or a network's; the\n"
+				"                       first of a peer's is for sending; default:\n"
 				"                       $VNET_KEY_FILE; needed where others can reach us\n"
 				"  --peers GID=ADDRESS[/PORT],...  where GIDs are that do not say it themselves;\n"
 				"                       default: $VNET_PEERS\n"
@@ -132,13 +133,12 @@ static const char *absolute_paths(const char *list)
 
 	while (list && *list && all) {
 		size_t length = strcspn(list, ",");
-		char name[PATH_MAX], *path = NULL, *more;
+		char *here = *list != '/' ? getcwd(NULL, 0) : NULL, *more;
 
-		snprintf(name, sizeof(name), "%.*s", (int)length, list);
-		path = realpath(name, NULL);
-		if (asprintf(&more, "%s%s%s", all, *all ? "," : "", path ? path : name) < 0)
+		if (asprintf(&more, "%s%s%s%s%.*s", all, *all ? "," : "", here ? here : "",
+			     here ? "/" : "", (int)length, list) < 0)
 			more = NULL;
-		free(path);
+		free(here);
 		free(all);
 		all = more;
 		list += length + (list[length] == ',');
