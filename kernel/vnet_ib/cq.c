@@ -179,8 +179,8 @@ int vnet_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 	enum nic_result result;
 
 	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_cq_moderate(&dev->agent.nic, cq->obj.index + 1, count,
-						   period));
+	result = vnet_command(dev,
+			      nic_cq_moderate(&dev->agent.nic, cq->obj.index + 1, count, period));
 	mutex_unlock(&dev->commands);
 	return vnet_errno(result);
 }
