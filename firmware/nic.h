@@ -321,6 +321,8 @@ void nic_link_renew(struct nic *nic, u64 incarnation);
  * the clock time of the nearest timer (at most 1 ms away).
  */
 bool nic_run(struct nic *nic, u32 budget, u64 *next);
+/* The budget that is set: 1 to 4096, whatever somebody has written there. */
+u32 nic_budget(const struct nic *nic);
 /*
  * Is there something that nic_run() has to look at? Who runs it looks before sleeping,
  * after it has said so in processor_sleeps (a full barrier between): whoever has found

@@ -275,6 +275,9 @@ struct nic_endpoint {
 	struct nic_open_receive receive;
 };
 
+#define NIC_DEFAULT_BUDGET 64u
+#define NIC_MOST_BUDGET 4096u
+
 /* How the protocol behaves; the agent may change it at any time. */
 struct nic_settings {
 	/* Payload in a frame, and bytes that this NIC's link holds for it. */
@@ -290,7 +293,7 @@ struct nic_settings {
 	u32 rto_max;
 	/* Nobody answers for so long: datagrams are given up, ms. */
 	u32 unreachable;
-	/* Send attempts at one endpoint before the next one's turn. */
+	/* Packets of one connection before another may take its endpoint's frame. */
 	u32 loiter;
 	/* 32; or 1: the alternating bit, for links that keep order. */
 	u32 sequence_bits;
@@ -306,7 +309,11 @@ struct nic_settings {
 	u32 fit;
 	/* Tagged messages that no tag fits are for nobody: see nic_deliver_tm(). */
 	u32 drop_unexpected;
-	u32 rsvd;
+	/*
+	 * Requests of one queue before the next has its turn at the NIC processor; 0 or
+	 * too many: as usual.
+	 */
+	u32 budget;
 	/* Share of the NIC processor of connections by service level; 0 counts as 1. */
 	u8 weight[16];
 };

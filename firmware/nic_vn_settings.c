@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* How the vn transport behaves unless it is told otherwise. */
 #include "nic_internal.h"
+#include "nic_settings.h"
 
 static const struct nic_settings nic_vn_defaults = {
 	.payload = 16384,
@@ -11,6 +12,7 @@ static const struct nic_settings nic_vn_defaults = {
 	.rto_min = 2000,
 	.rto_max = 500000,
 	.unreachable = 3000,
+	.budget = NIC_DEFAULT_BUDGET,
 	.loiter = 64,
 	.sequence_bits = 32,
 	.adaptive = 1,
@@ -21,4 +23,13 @@ void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wa
 {
 	/* What is not named (payload 0) is as usual, all of it. */
 	*to = wanted->payload ? *wanted : nic_vn_defaults;
+}
+
+const char *nic_settings_problem(const struct nic_settings *settings)
+{
+	if (settings->rto_max < settings->rto_min)
+		return "rto-max is less than rto-min";
+	if (settings->sequence_bits != 1 && settings->sequence_bits != 32)
+		return "sequence-bits is 1 or 32";
+	return NULL;
 }

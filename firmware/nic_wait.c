@@ -264,6 +264,13 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
 }
 
+u32 nic_budget(const struct nic *nic)
+{
+	u32 budget = nic_load(&nic->hdr->settings.budget);
+
+	return budget - 1 < NIC_MOST_BUDGET ? budget : NIC_DEFAULT_BUDGET;
+}
+
 bool nic_has_work(const struct nic *nic)
 {
 	const struct nic_header *hdr = nic->hdr;

@@ -16,7 +16,6 @@
 #define NEVER (~0ull)
 /* Frames that the processor takes before it looks at what else there is. */
 #define RX_BATCH 16
-#define RUN_BUDGET 64
 /* Time for everything else, however much is pending. */
 #define LEAST_PAUSE 1000
 
@@ -359,7 +358,7 @@ static void run(struct node *node)
 
 	spend(node, sim.config.cost.nic_run);
 	node->run_at = NEVER;
-	if (!nic_run(&node->nic, RUN_BUDGET, &next))
+	if (!nic_run(&node->nic, nic_budget(&node->nic), &next))
 		return;
 	/* By the NIC's clock. */
 	next -= plat_clock() - event_now();

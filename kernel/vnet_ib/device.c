@@ -15,6 +15,10 @@ static DEFINE_MUTEX(vnet_devices_lock);
 /* Devices whose end still needs this module. */
 static atomic_t vnet_live = ATOMIC_INIT(0);
 
+static unsigned int vnet_frames = VNET_MAX_FRAMES;
+module_param_named(frames, vnet_frames, uint, 0644);
+MODULE_PARM_DESC(frames, "endpoint frames of devices that are made from now on (default: 256)");
+
 static const struct nic_config vnet_config = {
 	.max_qp = VNET_MAX_QP,
 	.max_cq = VNET_MAX_CQ,
@@ -24,7 +28,6 @@ static const struct nic_config vnet_config = {
 	.max_channel = VNET_MAX_CQ,
 	.max_client = 1,
 	.max_row = VNET_MAX_ROWS,
-	.max_frame = VNET_MAX_FRAMES,
 	/* Rings are elsewhere, and named by their addresses. */
 	.queue_bytes = PAGE_SIZE,
 	.stall_ns = VNET_STALL_NS,
@@ -44,16 +47,18 @@ static void vnet_view_init(struct vnet_dev *dev, struct vnet_view *view, u32 spa
 static int vnet_nic_make(struct vnet_dev *dev)
 {
 	struct nic *nic = &dev->agent.nic;
+	struct nic_config config = vnet_config;
 	enum nic_result result;
 	u32 i;
 
-	dev->memory_size = nic_memory_size(&vnet_config);
+	config.max_frame = clamp_t(u32, READ_ONCE(vnet_frames), 1, VNET_MOST_FRAMES);
+	dev->memory_size = nic_memory_size(&config);
 	dev->memory = vzalloc(dev->memory_size);
 	dev->mr = vcalloc(VNET_MAX_MR, sizeof(*dev->mr));
 	dev->dm_room = vnet_dm_room_make();
 	if (!dev->memory || !dev->mr || !dev->dm_room)
 		return -ENOMEM;
-	result = nic_format(dev->memory, dev->memory_size, &vnet_config);
+	result = nic_format(dev->memory, dev->memory_size, &config);
 	if (result == NIC_OK)
 		result = nic_attach(nic, dev->memory, dev->memory_size);
 	if (WARN_ON(result != NIC_OK))

@@ -211,9 +211,17 @@ void vnet_receiver_call(struct vnet_link *link);
 
 /* -------------------------------------------------------------- link_key.c: MACs */
 
-/* For the device's folder in sysfs. */
-extern const struct attribute_group vnet_link_group;
 void vnet_keys_free(struct vnet_link *link);
+/*
+ * A group's key: for sending, that which was so is accepted beside; accept: the other way
+ * round. The same once more: it is the only one. 0, -EINVAL (too short), -ENOSPC,
+ * -ENOMEM, -EINTR.
+ */
+int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, const void *secret,
+		  size_t length, bool accept);
+/* A group has none any more: 0, -ENOENT, -ENOMEM. */
+int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers);
+void vnet_keys_forget_all(struct vnet_link *link);
 /*
  * Append a trailer where there are keys, else fill in the CRC: the new length; 0: there is
  * no such address any more, or no key for the peer (counted).
@@ -227,5 +235,10 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 		u32 length, bool *proven);
 /* What follows such a frame: has it come for the first time? false: drop it (counted). */
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const u8 *trailer);
+
+/* ---------------------------------------------------------------- link_files.c */
+
+/* For the device's folder in sysfs. */
+extern const struct attribute_group vnet_link_group;
 
 #endif /* VNET_IB_LINK_H */

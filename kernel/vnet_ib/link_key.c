@@ -5,7 +5,6 @@
  * one. Keys are written, by who may configure the network, and never read.
  */
 #include <crypto/hash.h>
-#include <linux/inet.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -303,8 +302,8 @@ static int vnet_replay_ready(struct vnet_link *link)
 	return link->replay ? 0 : -ENOMEM;
 }
 
-static int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers,
-			 const void *secret, size_t length, bool accept)
+int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, const void *secret,
+		  size_t length, bool accept)
 {
 	struct vnet_keys *keys;
 	int err;
@@ -328,7 +327,7 @@ static int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peer
 }
 
 /* A group has none any more. */
-static int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
+int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
 {
 	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL);
 	int err = -ENOENT;
@@ -349,140 +348,9 @@ static int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *p
 	return err;
 }
 
-/* ------------------------------------------------------------------- networks */
-
-/* ADDRESS or ADDRESS/BITS, of so many characters. */
-static int vnet_network_parse(struct vnet_network *network, const char *text, size_t length)
+void vnet_keys_forget_all(struct vnet_link *link)
 {
-	const char *end = text + length, *slash = memchr(text, '/', length);
-	const char *stop = slash ?: end;
-	struct in6_addr address;
-	u32 first = 96, bits;
-	char digits[4] = {};
-	__be32 ip;
-
-	if (in4_pton(text, stop - text, (u8 *)&ip, -1, NULL)) {
-		ipv6_addr_set_v4mapped(ip, &address);
-	} else {
-		first = 0;
-		if (!in6_pton(text, stop - text, address.s6_addr, -1, NULL))
-			return -EINVAL;
-	}
-	bits = 128 - first;
-	if (slash) {
-		if (end - slash < 2 || end - slash > sizeof(digits))
-			return -EINVAL;
-		memcpy(digits, slash + 1, end - slash - 1);
-		if (kstrtou32(digits, 10, &bits) || bits > 128 - first)
-			return -EINVAL;
-	}
-	network->bits = first + bits;
-	ipv6_addr_prefix(&network->ip, &address, network->bits);
-	return 0;
-}
-
-/* ---------------------------------------------------------------------- files */
-
-/* Without a network: of all peers. */
-static const struct vnet_network vnet_everybody;
-
-static struct vnet_link *vnet_link_of(struct device *device)
-{
-	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
-
-	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN) ? dev->link : NULL;
-}
-
-static ssize_t use_key_store(struct device *device, struct device_attribute *attribute,
-			     const char *secret, size_t length)
-{
-	struct vnet_link *link = vnet_link_of(device);
-
-	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, false) ?: length :
-		      -EPERM;
-}
-static DEVICE_ATTR_WO(use_key);
-
-static ssize_t accept_key_store(struct device *device, struct device_attribute *attribute,
-				const char *secret, size_t length)
-{
-	struct vnet_link *link = vnet_link_of(device);
-
-	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, true) ?: length : -EPERM;
-}
-static DEVICE_ATTR_WO(accept_key);
-
-static ssize_t forget_keys_store(struct device *device, struct device_attribute *attribute,
-				 const char *what, size_t length)
-{
-	struct vnet_link *link = vnet_link_of(device);
-
-	if (!link)
-		return -EPERM;
 	mutex_lock(&link->keys_lock);
 	vnet_keys_replace(link, NULL);
 	mutex_unlock(&link->keys_lock);
-	return length;
 }
-static DEVICE_ATTR_WO(forget_keys);
-
-/* A line with the network, then the key. */
-static ssize_t vnet_group_key_store(struct vnet_link *link, const char *text, size_t length,
-				    bool accept)
-{
-	const char *line = memchr(text, '\n', length);
-	struct vnet_network peers;
-	int err;
-
-	if (!link)
-		return -EPERM;
-	err = line ? vnet_network_parse(&peers, text, line - text) : -EINVAL;
-	if (!err)
-		err = vnet_keys_add(link, &peers, line + 1, text + length - line - 1, accept);
-	return err ?: length;
-}
-
-static ssize_t use_group_key_store(struct device *device, struct device_attribute *attribute,
-				   const char *text, size_t length)
-{
-	return vnet_group_key_store(vnet_link_of(device), text, length, false);
-}
-static DEVICE_ATTR_WO(use_group_key);
-
-static ssize_t accept_group_key_store(struct device *device, struct device_attribute *attribute,
-				      const char *text, size_t length)
-{
-	return vnet_group_key_store(vnet_link_of(device), text, length, true);
-}
-static DEVICE_ATTR_WO(accept_group_key);
-
-static ssize_t forget_group_store(struct device *device, struct device_attribute *attribute,
-				  const char *text, size_t length)
-{
-	struct vnet_link *link = vnet_link_of(device);
-	const char *line = memchr(text, '\n', length);
-	struct vnet_network peers;
-	int err;
-
-	if (!link)
-		return -EPERM;
-	err = vnet_network_parse(&peers, text, line ? line - text : length) ?:
-		      vnet_keys_forget(link, &peers);
-	return err ?: length;
-}
-static DEVICE_ATTR_WO(forget_group);
-
-static struct attribute *vnet_link_attributes[] = {
-	&dev_attr_use_key.attr,
-	&dev_attr_accept_key.attr,
-	&dev_attr_forget_keys.attr,
-	&dev_attr_use_group_key.attr,
-	&dev_attr_accept_group_key.attr,
-	&dev_attr_forget_group.attr,
-	NULL,
-};
-
-const struct attribute_group vnet_link_group = {
-	.name = "link",
-	.attrs = vnet_link_attributes,
-};

@@ -11,8 +11,6 @@
 #include "link.h"
 #include "nic_vn.h"
 
-/* Requests of one queue before the next has its turn. */
-#define VNET_BUDGET 64
 /*
  * How long it goes on reading doorbell pages after the last that was rung; and
  * at most, because others wait for it who ring no page.
@@ -167,7 +165,7 @@ static bool vnet_run_slice(struct vnet_view *view, u32 qpn)
 	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
 		return false;
 	before = vnet_progress(nic, qp);
-	return nic_qp_run(nic, qp, VNET_BUDGET) && nic_qp_has_work(nic, qp) &&
+	return nic_qp_run(nic, qp, nic_budget(nic)) && nic_qp_has_work(nic, qp) &&
 	       vnet_progress(nic, qp) != before;
 }
 
@@ -269,7 +267,7 @@ static bool vnet_run(struct vnet_dev *dev, u64 *next)
 	bool pending;
 
 	vnet_enter();
-	pending = nic_run(&dev->agent.nic, VNET_BUDGET, next);
+	pending = nic_run(&dev->agent.nic, nic_budget(&dev->agent.nic), next);
 	vnet_leave();
 	srcu_read_unlock(&vnet_inside, idx);
 	return pending;

@@ -57,7 +57,9 @@ enum vnet_limits {
 	VNET_FIRST_QP = 2,
 	/* Other NICs, and endpoints that talk to them at a time. */
 	VNET_MAX_ROWS = 64,
+	/* Unless the module is told otherwise; and at most. */
 	VNET_MAX_FRAMES = 256,
+	VNET_MOST_FRAMES = 8192,
 	VNET_VENDOR_ID = 0x766e,
 	VNET_PART_ID = 0x6574,
 };

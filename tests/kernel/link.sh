@@ -170,6 +170,42 @@ check_groups() {
 	set_key a use_key one || die "no key can be set"
 }
 
+setting() {	# NAME SETTING [VALUE]
+	local file=/sys/class/infiniband/v$1/link/$2
+
+	if (($# > 2)); then
+		ip netns exec "$1" bash -c "echo $3 >$file" 2>/dev/null
+	else
+		ip netns exec "$1" cat "$file"
+	fi
+}
+
+# The transport's settings: read and written, within their limits, under traffic.
+check_settings() {
+	local change name old=()
+
+	for change in "ack_unit 0" "ack_unit 65" "rto_max 100" "sequence_bits 2" "budget 0" "channels x"; do
+		# shellcheck disable=SC2086	# two words
+		setting a $change && die "a setting is taken: $change"
+	done
+	"${IN_A[@]}" setpriv --bounding-set -net_admin --inh-caps -net_admin bash -c \
+		"echo 1 >/sys/class/infiniband/va/link/budget" 2>/dev/null &&
+		die "a setting is changed without the right to"
+	for name in ack_unit channels budget adaptive piggyback; do
+		old+=("$name $(setting a "$name")")
+	done
+	(for change in "ack_unit 1" "channels 3" "budget 1" "adaptive 0" "piggyback 0" "${old[@]}"; do
+		nap 0.05
+		# shellcheck disable=SC2086	# two words
+		setting a $change && [[ "${change% *} $(setting a "${change% *}")" == "$change" ]] ||
+			echo "$change" >>/run/refused
+	done) &
+	perftest ib_write_bw -n 40 -s 65536 >/dev/null
+	wait $!
+	[[ ! -e /run/refused ]] || die "settings are not taken: $(tr '\n' ' ' </run/refused)"
+	pingpong ibv_rc_pingpong -n 10
+}
+
 # The network repeats frames, with their MACs: each is known when it comes again.
 repeated() {
 	local before
@@ -252,6 +288,19 @@ set_mtus() {	# A B
 		ip netns exec "$space" rdma link delete "v$space"
 		{ add_link_device "$space" && set_key "$space" use_key two; } || die "no device"
 	done
+}
+
+# A device with fewer endpoint frames than queue pairs that are busy.
+few_frames() {
+	local frames=/sys/module/vnet_ib/parameters/frames usual
+
+	usual=$(<"$frames")
+	echo 3 >"$frames"
+	"${IN_A[@]}" rdma link delete va
+	{ add_link_device a && set_key a use_key two; } || die "no device"
+	echo "$usual" >"$frames"
+	perftest ib_write_bw -q 12 -n 40 -s 4096 >/dev/null
+	(($(counter a evictions) > 0)) || die "all queue pairs have a frame"
 }
 
 mtus() {
@@ -342,7 +391,9 @@ disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25
 undisturbed
 timed change_key
+timed check_settings
 timed ipv6
+timed few_frames
 timed mtus
 timed repeated
 timed user_node

@@ -690,10 +690,26 @@ static void the_processor_lingers(void **state)
 	expect(pair.a->scq, 9, VNET_WC_SUCCESS);
 }
 
+static void the_budget_has_bounds(void **state)
+{
+	(void)state;
+	assert_int_equal(nic_budget(&w.agent), 64);
+	w.agent.hdr->settings.budget = 1;
+	assert_int_equal(nic_budget(&w.agent), 1);
+	w.agent.hdr->settings.budget = NIC_MOST_BUDGET;
+	assert_int_equal(nic_budget(&w.agent), NIC_MOST_BUDGET);
+	/* Whoever wrote that there. */
+	w.agent.hdr->settings.budget = NIC_MOST_BUDGET + 1;
+	assert_int_equal(nic_budget(&w.agent), 64);
+	w.agent.hdr->settings.budget = 0;
+	assert_int_equal(nic_budget(&w.agent), 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(turns_are_by_weight),
+		TEST(the_budget_has_bounds),
 		TEST(nobody_starves),
 		TEST(the_processor_lingers),
 		TEST(rnr_fails_after_its_retries),

@@ -15,7 +15,8 @@ shows its links then, and what is set (--json: all that is known of them).
   channels                   logical channels in use at once, to one other NIC
   rto-min, rto-max           retransmission timer, us
   unreachable                datagrams to nobody are given up after it, ms
-  loiter, linger, weightN    turns of the NIC processor; N: service level
+  budget, linger, weightN    turns of the NIC processor; N: service level
+  loiter                     packets before another connection has an endpoint's frame
   sequence-bits              32, or 1: the alternating bit
   adaptive, piggyback        0 or 1
   drop-unexpected            0; 1: tagged messages wait for a tag that fits them

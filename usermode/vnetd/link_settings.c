@@ -9,31 +9,20 @@
 #include <string.h>
 
 #include "link.h"
+#include "nic_settings.h"
 
-#define SETTING(name, field, least, most)                                                          \
-	{                                                                                          \
-		name, offsetof(struct nic_settings, field), least, most                            \
-	}
+#define SETTING(field, least, most) { #field, offsetof(struct nic_settings, field), least, most },
 
 static const struct {
 	const char *name;
 	size_t offset;
 	u32 least, most;
 } settings[] = {
-	SETTING("payload", payload, VNET_WIRE_MIN_PAYLOAD, VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK),
-	SETTING("window", window, 4096, 1u << 30),
-	SETTING("ack-unit", ack_unit, 1, VNET_WIRE_ACKS),
-	SETTING("ack-delay", ack_delay, 0, 1000000),
-	SETTING("channels", channels, 1, VNET_WIRE_CHANNELS),
-	SETTING("rto-min", rto_min, 100, 10000000),
-	SETTING("rto-max", rto_max, 100, 60000000),
-	SETTING("unreachable", unreachable, 10, 600000),
-	SETTING("loiter", loiter, 1, 65536),
-	SETTING("linger", linger, 0, 1000),
-	SETTING("sequence-bits", sequence_bits, 1, 32),
-	SETTING("adaptive", adaptive, 0, 1),
-	SETTING("piggyback", piggyback, 0, 1),
-	SETTING("drop-unexpected", drop_unexpected, 0, 1),
+	/* clang-format off */
+	SETTING(payload, VNET_WIRE_MIN_PAYLOAD, VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK)
+	SETTING(window, 4096, 1u << 30)
+	NIC_SETTINGS(SETTING)
+	/* clang-format on */
 };
 
 #define MOST_FRAMES 8192u
@@ -41,6 +30,18 @@ static const struct {
 static u32 *field(struct nic_settings *to, size_t i)
 {
 	return (u32 *)(void *)((char *)to + settings[i].offset);
+}
+
+/* Words are joined by dashes in names that people type. */
+static const char *name_of(size_t i)
+{
+	static char name[32];
+	size_t n = 0;
+
+	for (const char *c = settings[i].name; *c && n < sizeof(name) - 1; c++)
+		name[n++] = *c == '_' ? '-' : *c;
+	name[n] = '\0';
+	return name;
 }
 
 static bool number(const char *text, u32 least, u32 most, u32 *value)
@@ -84,7 +85,7 @@ static const char *set_one(struct nic_settings *to, u32 *frames, const char *nam
 		return number(value, 1, MOST_FRAMES, frames) ? NULL : "frames is 1 to 8192";
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		if (strcmp(name, settings[i].name) != 0)
+		if (strcmp(name, name_of(i)) != 0)
 			continue;
 		if (number(value, settings[i].least, settings[i].most, field(to, i)))
 			return NULL;
@@ -116,10 +117,8 @@ const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char
 		*value++ = '\0';
 		problem = set_one(&wanted, frames, item, value);
 	}
-	if (!problem && wanted.rto_max < wanted.rto_min)
-		problem = "rto-max is less than rto-min";
-	if (!problem && wanted.sequence_bits != 1 && wanted.sequence_bits != 32)
-		problem = "sequence-bits is 1 or 32";
+	if (!problem)
+		problem = nic_settings_problem(&wanted);
 	/* All of them, or none; and not a whole at once, for those who read it meanwhile. */
 	for (size_t i = 0; !problem && i < ARRAY_SIZE(settings); i++)
 		nic_store(field(to, i), *field(&wanted, i));
@@ -135,7 +134,7 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out)
 
 	fprintf(out, "\"settings\": {\"frames\": %u", frames);
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		fprintf(out, ", \"%s\": %u", settings[i].name, *field(&now, i));
+		fprintf(out, ", \"%s\": %u", name_of(i), *field(&now, i));
 	fputs(", \"weights\": [", out);
 	for (size_t i = 0; i < sizeof(now.weight); i++)
 		fprintf(out, "%s%u", i ? ", " : "", now.weight[i] ? now.weight[i] : 1);

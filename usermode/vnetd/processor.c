@@ -8,8 +8,6 @@
 
 #include "daemon.h"
 
-/* Work requests of one endpoint before the next one's turn. */
-#define BUDGET 64
 /* Time for everything else, however much is pending. */
 #define LEAST_PAUSE (50 * NSEC_PER_USEC)
 
@@ -53,7 +51,7 @@ static void run_pending(struct nic_device *device, u64 now)
 	if (device->run_at != NEVER && device->run_at > now)
 		return;
 	device->run_at = NEVER;
-	if (nic_run(nic, BUDGET, &next)) {
+	if (nic_run(nic, nic_budget(nic), &next)) {
 		/* `next` is by the NIC's clock. */
 		u64 pause = next - plat_clock();
 

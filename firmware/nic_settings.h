@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What of struct nic_settings people may change while a NIC runs, by name: agents make
+ * their tables and files from this list.
+ */
+#ifndef NIC_SETTINGS_H
+#define NIC_SETTINGS_H
+
+#include "nic_memory_wire.h"
+
+/* X(field, least, most); how much frames carry and links hold is for agents to know. */
+#define NIC_SETTINGS(X)                                                                            \
+	X(ack_unit, 1, VNET_WIRE_ACKS)                                                             \
+	X(ack_delay, 0, 1000000)                                                                   \
+	X(channels, 1, VNET_WIRE_CHANNELS)                                                         \
+	X(rto_min, 100, 10000000)                                                                  \
+	X(rto_max, 100, 60000000)                                                                  \
+	X(unreachable, 10, 600000)                                                                 \
+	X(budget, 1, NIC_MOST_BUDGET)                                                              \
+	X(loiter, 1, 65536)                                                                        \
+	X(linger, 0, 1000)                                                                         \
+	X(sequence_bits, 1, 32)                                                                    \
+	X(adaptive, 0, 1)                                                                          \
+	X(piggyback, 0, 1)                                                                         \
+	X(drop_unexpected, 0, 1)
+
+/* What is wrong with values that are each within their limits: NULL, or why they do not fit. */
+const char *nic_settings_problem(const struct nic_settings *settings);
+
+#endif /* NIC_SETTINGS_H */
