@@ -100,7 +100,10 @@ enum vnet_ack_code {
 
 	/* Not now; the packet is sent again by its timer. */
 	VNET_NACK_FIRST = 16,
-	/* The endpoint is not resident. */
+	/*
+	 * The endpoint is not resident; or memory that is paged on demand is not there:
+	 * `result` is how soon it may be, ns, or 0.
+	 */
 	VNET_NACK_ABSENT = 16,
 	/* Somebody is inside, or a table is full. */
 	VNET_NACK_BUSY = 17,

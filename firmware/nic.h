@@ -60,6 +60,8 @@ struct nic {
 	 * it, and a receiver is asked to tell when it has posted a receive.
 	 */
 	bool direct;
+	/* The host has pages that plat_fetch() brings. */
+	bool fetches;
 	/* The host's own. */
 	void *host;
 

@@ -47,12 +47,14 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 						const struct vnet_send_wqe *wqe,
 						const struct nic_piece *remote)
 {
+	enum nic_role role = intent == &executor->intent[NIC_INTENT_PACKET] ? NIC_ARRIVALS :
+									      NIC_REQUESTS;
 	struct nic_piece here = { .length = 8, .space = NIC_SPACE_POINTER };
 	enum nic_copy_result result;
 	u64 old, new_value;
 
 	here.addr = (u64)(unsigned long)&old;
-	result = plat_copy(nic, &here, 1, remote, 1, 8);
+	result = nic_copy(nic, executor, role, &here, 1, remote, 1, 8);
 	if (result != NIC_COPY_OK)
 		return result;
 	new_value = nic_atomic_result(wqe, old);
@@ -65,10 +67,12 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 		executor->op_new = new_value;
 		nic_store_release(&intent->key, key | NIC_INTENT_BEGUN);
 		here.addr = (u64)(unsigned long)&new_value;
-		result = plat_copy(nic, remote, 1, &here, 1, 8);
+		result = nic_copy(nic, executor, role, remote, 1, &here, 1, 8);
 		/* Both sides of this copy are the remote one to our caller. */
 		if (result == NIC_COPY_DST_GONE)
 			return NIC_COPY_SRC_GONE;
+		if (result == NIC_COPY_DST_LATER)
+			return NIC_COPY_SRC_LATER;
 		if (result != NIC_COPY_OK)
 			return NIC_COPY_SRC_FAULT;
 	}

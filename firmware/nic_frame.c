@@ -140,12 +140,22 @@ static u32 nic_frame_head(struct nic_request *r, struct nic_frame_head *head)
 	struct nic_piece here = { .addr = (u64)(unsigned long)head->bytes,
 				  .length = sizeof(head->bytes),
 				  .space = NIC_SPACE_POINTER };
+	enum nic_copy_result result;
 
 	head->at = 0;
 	head->length = r->length < NIC_FRAME_HEAD ? (u32)r->length : NIC_FRAME_HEAD;
-	return plat_copy(r->nic, &here, 1, r->local, r->nlocal, head->length) == NIC_COPY_OK ?
-		       VNET_WC_SUCCESS :
-		       VNET_WC_LOC_PROT_ERR;
+	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &here, 1, r->local, r->nlocal, head->length);
+	if (unlikely(nic_is_later(result)))
+		return nic_await_pages(r->nic, r->qp, true);
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+}
+
+/* Whether the frame was tried before, and some of its receivers may have it. */
+static bool nic_frame_goes_on(const struct nic_qp *qp)
+{
+	u8 wait = nic_load(&qp->wait);
+
+	return wait == NIC_WAIT_STALL || wait == NIC_WAIT_PAGES || wait == NIC_WAIT_PEER_PAGES;
 }
 
 /* The rate limit, in kilobits a second, does not allow it now. */
@@ -156,7 +166,7 @@ static bool nic_frame_too_fast(struct nic_request *r)
 	u64 now;
 
 	/* What has begun goes on. */
-	if (!limit || nic_load(&qp->wait) == NIC_WAIT_STALL)
+	if (!limit || nic_frame_goes_on(qp))
 		return false;
 	now = plat_clock();
 	if (qp->counters.paced_until > now + NIC_PACE_BURST_NS)
@@ -184,7 +194,7 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 		.group = set->count > 1,
 	};
 	struct nic_qp *qp = r->qp, *peer;
-	u32 status, i = nic_load(&qp->wait) == NIC_WAIT_STALL ? qp->op_member : 0;
+	u32 status, i = qp->op_member;
 
 	for (; i < nic_flow_high(r->nic); i++) {
 		if (!nic_flow_is_in(set, i))
@@ -220,6 +230,8 @@ NIC_COLD u32 nic_do_frame(struct nic_request *r)
 		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
 		return NIC_EXEC_WAIT;
 	}
+	if (!nic_frame_goes_on(r->qp))
+		r->qp->op_member = 0;
 	status = nic_frame_head(r, &head);
 	if (status)
 		return status;

@@ -133,6 +133,37 @@ u64 nic_peer_patience(const struct nic_qp *qp);
 /* Patience with a responder that is not ready. */
 u64 nic_rnr_patience(const struct nic_qp *responder);
 
+/* -- nic_copy.c: memory that is paged on demand */
+
+/* As plat_fetch(), for the executor's own operation in this role. */
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+				     const struct nic_piece *dst, u32 ndst,
+				     const struct nic_piece *src, u32 nsrc, u64 length);
+/* What plat_copy() came to, if pages were asked for or are to be. */
+NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor,
+					     enum nic_role role, const struct nic_piece *dst,
+					     u32 ndst, const struct nic_piece *src, u32 nsrc,
+					     u64 length, enum nic_copy_result result);
+
+/* plat_copy(); where it says NIC_COPY_*_LATER, the pages are on their way. */
+static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_qp *executor,
+					    enum nic_role role, const struct nic_piece *dst,
+					    u32 ndst, const struct nic_piece *src, u32 nsrc,
+					    u64 length)
+{
+	enum nic_copy_result result = plat_copy(nic, dst, ndst, src, nsrc, length);
+
+	if (likely(!nic_is_later(result) && !executor->counters.fetch_since[role]))
+		return result;
+	return nic_copy_again(nic, executor, role, dst, ndst, src, nsrc, length, result);
+}
+
+/*
+ * The head request needs pages of its own process, or of who receives it: NIC_EXEC_WAIT.
+ * Unreliable ones do not wait for ever for another process: the status of one that is lost.
+ */
+NIC_COLD u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own);
+
 /* -- nic_complete.c: completion queue entries, with their intent */
 
 struct nic_completion {
@@ -222,6 +253,8 @@ struct nic_message {
 /* Of arrivals: no receive is there; somebody is inside, or the process is gone. */
 #define NIC_EXEC_NO_RECEIVE 0x102u
 #define NIC_EXEC_BUSY 0x103u
+/* Memory that is paged on demand is being brought. */
+#define NIC_EXEC_PAGES 0x104u
 /*
  * Lost on the way or refused: added to the status that tells why, which an unreliable
  * requester learns only where it has asked for it (nic_fate()).
@@ -262,10 +295,9 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 /* false: it is of an SRQ that is no more, so that nobody waits for it. */
 bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 		       const struct nic_open_receive *open);
-/* A piece of that message, at `offset` of it: status of the receiver. */
-enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
-				  const struct nic_open_receive *open, u64 offset,
-				  const struct nic_piece *src);
+/* A piece of that message, at `offset` of it: status of the receiver, or NIC_EXEC_PAGES. */
+u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
+		  u64 offset, const struct nic_piece *src);
 /* Complete all receives of a QP in error; caller holds sq_lock. */
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
 /*

@@ -305,6 +305,9 @@ enum nic_wait {
 	NIC_WAIT_PEER,
 	/* Somebody holds a lock that is needed. */
 	NIC_WAIT_LOCK,
+	/* Memory that is paged on demand is brought: its own, or the peer's. */
+	NIC_WAIT_PAGES,
+	NIC_WAIT_PEER_PAGES,
 };
 
 /* Attributes as modify_qp() sets them (only what the NIC keeps). */
@@ -346,6 +349,12 @@ struct nic_qp_attr {
 };
 static_assert(sizeof(struct nic_qp_attr) == 80, "qp attributes");
 
+/* As what a QP copies: for its requests, or for what came by the wire. */
+enum nic_role {
+	NIC_REQUESTS = 0,
+	NIC_ARRIVALS = 1,
+};
+
 /* Counters of one QP, a line for each who writes. */
 struct nic_qp_counters {
 	/* Under sq_lock. */
@@ -356,7 +365,11 @@ struct nic_qp_counters {
 	u64 retries;
 	/* Raw packets with a rate limit: NIC clock, when the next one is due. */
 	u64 paced_until;
-	u64 rsvd0[2];
+	/*
+	 * By enum nic_role, NIC clock: pages that are paged on demand are asked for
+	 * since; 0: none are (nic_copy.c).
+	 */
+	u64 fetch_since[2];
 	/* Under the receive queue's lock. */
 	u64 got_msgs;
 	u64 got_bytes;

@@ -68,6 +68,8 @@ enum nic_tx_flags {
 	NIC_TX_SOONER = 1 << 4,
 	/* A copy of a datagram to a multicast group. */
 	NIC_TX_GROUP = 1 << 5,
+	/* Not transmitted, or what it brought not written: own memory is still to come. */
+	NIC_TX_KEPT = 1 << 6,
 };
 
 /* Receiver's end. */

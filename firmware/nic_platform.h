@@ -42,16 +42,35 @@ enum nic_copy_result {
 	/* The source's or destination's address space is gone. */
 	NIC_COPY_SRC_GONE = 3,
 	NIC_COPY_DST_GONE = 4,
+	/* Paged on demand, and not there yet: see plat_fetch(). */
+	NIC_COPY_SRC_LATER = 5,
+	NIC_COPY_DST_LATER = 6,
 };
+
+static inline bool nic_is_later(enum nic_copy_result result)
+{
+	return result == NIC_COPY_SRC_LATER || result == NIC_COPY_DST_LATER;
+}
 
 /*
  * The DMA engine: moves `length` bytes, gathered from src[] in order, to dst[]
  * in order; both have at least so many. The last bytes (up to eight, never
  * crossing a page) become visible to observers after all others. A fault is
- * reported, never a signal; some bytes may have been moved then.
+ * reported, never a signal; some bytes may have been moved then. Where pages are not
+ * there yet nothing was moved, or some bytes of what no frame carries; all of it is done
+ * again, from the first byte to the last.
  */
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length);
+
+/*
+ * Have the pages brought that such a copy lacks; ndst or nsrc may be 0. NIC_COPY_OK: they
+ * are there. NIC_COPY_*_LATER: not yet; when they are, or cannot be, the NIC processor
+ * is woken. NIC_COPY_*_FAULT: they could not be, when that was tried at `since`
+ * (plat_clock()) or after. Hosts that copy what is not there have nothing to do.
+ */
+enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+				const struct nic_piece *src, u32 nsrc, u64 length, u64 since);
 
 /*
  * Host queue memory at a ring's offset: a pointer to `length` bytes that the

@@ -164,7 +164,8 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	*result = NIC_COPY_OK;
 	if (msg->wc_opcode == VNET_WC_RECV_RDMA_WITH_IMM || !msg->length || msg->opened)
 		return VNET_WC_SUCCESS;
-	*result = plat_copy(d->nic, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
+	*result = nic_copy(d->nic, d->qp, msg->arrival ? NIC_ARRIVALS : NIC_REQUESTS, d->dst,
+			   d->ndst, msg->src, msg->nsrc, msg->length);
 	if (likely(*result == NIC_COPY_OK))
 		return VNET_WC_SUCCESS;
 	return VNET_WC_LOC_PROT_ERR;
@@ -200,7 +201,8 @@ static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet
 		memcpy(slot->payload, (const void *)(unsigned long)msg->src[0].addr, msg->length);
 		return NIC_COPY_OK;
 	}
-	return plat_copy(d->nic, &dst, 1, msg->src, msg->nsrc, msg->length);
+	return nic_copy(d->nic, d->qp, msg->arrival ? NIC_ARRIVALS : NIC_REQUESTS, &dst, 1,
+			msg->src, msg->nsrc, msg->length);
 }
 
 static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status status,
@@ -350,6 +352,26 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
 
+/*
+ * Pages that the copy needs are being brought. Nothing was taken yet. For one of a group
+ * nobody waits, as when it has no receive.
+ */
+static NIC_COLD u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result result)
+{
+	bool own = result == NIC_COPY_SRC_LATER;
+
+	nic_delivery_unlock(d);
+	if (d->msg->group && !own) {
+		if (d->msg->arrival)
+			return NIC_EXEC_NO_RECEIVE;
+		nic_fetch_add(&d->nic->hdr->counters.drop_no_receive, 1);
+		return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
+	}
+	if (d->msg->arrival)
+		return NIC_EXEC_PAGES;
+	return nic_await_pages(d->nic, d->qp, own);
+}
+
 /* Where requests name the SRQ, that has the CQ, as long as it is locked. */
 static NIC_COLD struct nic_cq *nic_named_cq(const struct nic_delivery *d)
 {
@@ -370,6 +392,8 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 
 	if (at_receiver == VNET_WC_SUCCESS && !in_cqe)
 		at_receiver = nic_move(d, &result);
+	if (unlikely(nic_is_later(result)))
+		return nic_no_pages(d, result);
 	plat_step(4);
 	d->cq = nic_find_cq(nic, d->peer->recv_cqn);
 	if (unlikely(!d->cq))
@@ -388,8 +412,12 @@ static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	slot = nic_cq_slot(nic, d->cq);
 	if (unlikely(!slot))
 		return nic_no_room(d);
-	if (in_cqe && unlikely(nic_fill_payload(d, slot) != NIC_COPY_OK)) {
+	if (in_cqe)
+		result = nic_fill_payload(d, slot);
+	if (in_cqe && unlikely(result != NIC_COPY_OK)) {
 		nic_unlock(&d->cq->lock);
+		if (nic_is_later(result))
+			return nic_no_pages(d, result);
 		nic_delivery_unlock(d);
 		return VNET_WC_LOC_PROT_ERR;
 	}
@@ -588,8 +616,11 @@ static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm
  */
 static u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain)
 {
-	u32 status = nic_tm_judge(d->nic, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
+	u32 status =
+		nic_tm_judge(d->nic, d->qp, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
 
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return nic_no_pages(d, NIC_COPY_SRC_LATER);
 	if (status) {
 		nic_delivery_unlock(d);
 		return status;
@@ -839,13 +870,13 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 	return srq && (u16)srq->use == open->srq_use;
 }
 
-enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
-				  const struct nic_open_receive *open, u64 offset,
-				  const struct nic_piece *src)
+u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
+		  u64 offset, const struct nic_piece *src)
 {
 	const struct nic_srq *srq = qp->srqn ? nic_srq_of(nic, qp, open->srqn) : NULL;
 	u32 i, n = 0, pdn = srq ? srq->rq.pdn : qp->pdn;
 	struct nic_piece dst[VNET_MAX_SGE], piece = *src;
+	enum nic_copy_result result;
 	u64 need;
 
 	if (unlikely(open->tm_kind >= NIC_TM_EAGER))
@@ -873,7 +904,8 @@ enum vnet_wc_status nic_fill_open(struct nic *nic, struct nic_qp *qp,
 	}
 	if (need)
 		return VNET_WC_LOC_LEN_ERR;
-	return plat_copy(nic, dst, n, &piece, 1, piece.length) == NIC_COPY_OK ?
-		       VNET_WC_SUCCESS :
-		       VNET_WC_LOC_PROT_ERR;
+	result = nic_copy(nic, qp, NIC_ARRIVALS, dst, n, &piece, 1, piece.length);
+	if (unlikely(nic_is_later(result)))
+		return NIC_EXEC_PAGES;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }

@@ -39,7 +39,7 @@ void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index);
 u32 nic_gather(struct nic_request *r, u32 access);
 /*
  * The same for an atomic write: what is to be written stands in the request's
- * rdma.compare_add then.
+ * rdma.compare_add then. NIC_EXEC_PAGES: it cannot be read yet.
  */
 u32 nic_gather_word(struct nic_request *r);
 /* Requests on keys only: no peer, no data. A status, or NIC_EXEC_WAIT. */

@@ -87,15 +87,17 @@ NIC_COLD u32 nic_gather_word(struct nic_request *r)
 	struct nic_piece here = { .addr = (u64)(unsigned long)&r->wqe.rdma.compare_add,
 				  .length = 8,
 				  .space = NIC_SPACE_POINTER };
+	enum nic_copy_result result;
 	u32 status = nic_gather(r, 0);
 
 	if (status)
 		return status;
 	if (r->length != 8)
 		return VNET_WC_LOC_LEN_ERR;
-	return plat_copy(r->nic, &here, 1, r->local, r->nlocal, 8) == NIC_COPY_OK ?
-		       VNET_WC_SUCCESS :
-		       VNET_WC_LOC_PROT_ERR;
+	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &here, 1, r->local, r->nlocal, 8);
+	if (unlikely(nic_is_later(result)))
+		return NIC_EXEC_PAGES;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
 /* ---------------------------------------------------------------- the peer */
@@ -238,6 +240,9 @@ static u32 nic_copy_status(struct nic_request *r, enum nic_copy_result result, b
 	switch (result) {
 	case NIC_COPY_OK:
 		return VNET_WC_SUCCESS;
+	case NIC_COPY_SRC_LATER:
+	case NIC_COPY_DST_LATER:
+		return nic_await_pages(r->nic, r->qp, (result == NIC_COPY_SRC_LATER) == dst_remote);
 	case NIC_COPY_SRC_FAULT:
 	case NIC_COPY_SRC_GONE:
 		if (dst_remote)
@@ -262,7 +267,7 @@ static u32 nic_do_write(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = plat_copy(r->nic, &remote, 1, r->local, r->nlocal, r->length);
+	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &remote, 1, r->local, r->nlocal, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, true);
 	return VNET_WC_SUCCESS;
@@ -312,7 +317,7 @@ static u32 nic_do_read(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = plat_copy(r->nic, r->local, r->nlocal, &remote, 1, r->length);
+	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, r->local, r->nlocal, &remote, 1, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, false);
 	r->qp->op_bytes = (u32)r->length;
@@ -341,7 +346,9 @@ static u32 nic_do_atomic(struct nic_request *r)
 	if (result != NIC_COPY_OK)
 		return nic_copy_status(r, result, false);
 	here.addr = (u64)(unsigned long)&old;
-	result = plat_copy(r->nic, r->local, r->nlocal, &here, 1, 8);
+	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, r->local, r->nlocal, &here, 1, 8);
+	if (unlikely(nic_is_later(result)))
+		return nic_await_pages(r->nic, r->qp, true);
 	r->qp->op_bytes = 8;
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
@@ -354,6 +361,8 @@ static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
 	u32 status;
 
 	status = nic_gather_word(r);
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return nic_await_pages(r->nic, r->qp, true);
 	if (status)
 		return status;
 	if (!r->qp->attr.max_rd_atomic)

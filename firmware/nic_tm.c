@@ -60,30 +60,36 @@ static u64 nic_tm_here(const struct nic_message *msg)
 	return msg->arrival && msg->length > msg->src[0].length ? msg->src[0].length : msg->length;
 }
 
-/* As many as there are. */
-static bool nic_tm_read_headers(struct nic *nic, const struct nic_message *msg, u64 length,
-				u8 *headers)
+/* As many as there are: a status, or NIC_EXEC_PAGES. */
+static u32 nic_tm_read_headers(struct nic *nic, struct nic_qp *executor,
+			       const struct nic_message *msg, u64 length, u8 *headers)
 {
+	enum nic_copy_result result;
 	struct nic_piece here = { .addr = (u64)(unsigned long)headers,
 				  .length = NIC_TM_HEADERS,
 				  .space = NIC_SPACE_POINTER };
 	const u8 *src = (const u8 *)(unsigned long)msg->src[0].addr;
 	bool both = length >= NIC_TM_HEADERS;
 
-	if (unlikely(msg->nsrc != 1 || msg->src[0].space != NIC_SPACE_POINTER))
-		return plat_copy(nic, &here, 1, msg->src, msg->nsrc,
-				 both ? NIC_TM_HEADERS : NIC_TMH_SIZE) == NIC_COPY_OK;
+	if (unlikely(msg->nsrc != 1 || msg->src[0].space != NIC_SPACE_POINTER)) {
+		result = nic_copy(nic, executor, NIC_REQUESTS, &here, 1, msg->src, msg->nsrc,
+				  both ? NIC_TM_HEADERS : NIC_TMH_SIZE);
+		if (unlikely(nic_is_later(result)))
+			return NIC_EXEC_PAGES;
+		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+	}
 	memcpy(headers, src, NIC_TMH_SIZE);
 	if (both)
 		memcpy(headers + NIC_TMH_SIZE, src + NIC_TMH_SIZE, NIC_RVH_SIZE);
 	nic_read_once_barrier();
-	return true;
+	return VNET_WC_SUCCESS;
 }
 
-u32 nic_tm_judge(struct nic *nic, const struct nic_srq *srq, const struct nic_message *msg,
-		 struct nic_tm_match *match)
+u32 nic_tm_judge(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+		 const struct nic_message *msg, struct nic_tm_match *match)
 {
 	u64 here = nic_tm_here(msg);
+	u32 status;
 	u8 opcode;
 
 	match->kind = NIC_TM_PLAIN;
@@ -92,8 +98,9 @@ u32 nic_tm_judge(struct nic *nic, const struct nic_srq *srq, const struct nic_me
 	if (msg->wc_opcode != VNET_WC_RECV || here < NIC_TMH_SIZE ||
 	    !nic_tm_open(nic, srq, &match->list))
 		return VNET_WC_SUCCESS;
-	if (!nic_tm_read_headers(nic, msg, here, match->headers))
-		return VNET_WC_LOC_PROT_ERR;
+	status = nic_tm_read_headers(nic, executor, msg, here, match->headers);
+	if (status)
+		return status;
 	opcode = match->headers[0];
 	if (opcode != TMH_EAGER && (opcode != TMH_RNDV || here < NIC_TM_HEADERS))
 		return VNET_WC_SUCCESS;

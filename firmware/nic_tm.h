@@ -155,10 +155,10 @@ void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
 
 /*
  * Look at the headers of a message, and for a tag that fits; with the SRQ's lock.
- * VNET_WC_SUCCESS, or why the message cannot be had from its sender.
+ * VNET_WC_SUCCESS, or why the message cannot be had from its sender, or NIC_EXEC_PAGES.
  */
-u32 nic_tm_judge(struct nic *nic, const struct nic_srq *srq, const struct nic_message *msg,
-		 struct nic_tm_match *match);
+u32 nic_tm_judge(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+		 const struct nic_message *msg, struct nic_tm_match *match);
 /*
  * Write down what the next entry of the completion queue means, so that it is done
  * with it whoever dies: the tag is taken, the message counted, and what a rendezvous

@@ -186,6 +186,11 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
 /* Free the channels of a QP in this row. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
+/*
+ * Own memory, which is paged on demand, is not there for what it carries or has brought,
+ * with the row's lock held: it is sent again in a moment, and nobody is late.
+ */
+NIC_COLD void nic_tx_keep(struct nic_row *row, struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
 /* The row begins a new life: packets that nothing but their channels knew are over. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
 /* How long the packets of a message that begins now may be. */
@@ -197,6 +202,9 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 
 /* As many answers that are owed as fit behind a frame's header: how many. */
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most);
+/* The frame does not go: those that it took are owed again. */
+NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
+			      const struct vnet_frame_ack *acks, u32 n);
 /* Send what is owed. */
 void nic_acks_send(struct nic *nic, struct nic_row *row);
 /* Send what this process owes and has kept back. */

@@ -34,6 +34,25 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 	return n;
 }
 
+void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *acks, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u32 channel = acks[i].channel;
+
+		/* Unless there is a newer one. */
+		if (row->owed & 1ull << channel ||
+		    row->rx[channel].answer_seq != nic_le32(acks[i].seq))
+			continue;
+		if (!row->owed)
+			nic_store(&row->owed_since, plat_clock());
+		nic_store(&row->owed, row->owed | 1ull << channel);
+		nic_store(&row->nowed, row->nowed + 1);
+	}
+	nic_row_activate(nic, row);
+}
+
 void nic_acks_send(struct nic *nic, struct nic_row *row)
 {
 	struct vnet_frame *frame;

@@ -29,6 +29,8 @@ static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u6
 
 static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
 {
+	if (tx->flags & NIC_TX_KEPT)
+		return;
 	if (tx->flags & NIC_TX_RNR) {
 		qp->counters.rnr_waits++;
 		if (qp->rnr_used < 255)
@@ -69,6 +71,10 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	}
 	nic_fetch(&s->r, ring, tx->sq_index);
 	status = s->r.wqe.opcode == tx->opcode ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(status == NIC_EXEC_PAGES)) {
+		nic_tx_keep(row, s->ep, tx, now);
+		goto unlock;
+	}
 	if (!status && (u64)tx->offset + tx->length > s->r.length && !(ATOMICS & OP(tx->opcode)))
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (status) {
@@ -77,9 +83,9 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		goto unlock;
 	}
 	nic_count_retry(s->qp, tx);
-	if (!(tx->flags & NIC_TX_NACKED) && tx->retries < 0xffff)
+	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT)) && tx->retries < 0xffff)
 		tx->retries++;
-	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER)))
+	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER | NIC_TX_KEPT)))
 		tx->backoff++;
 	nic_count(s->nic, retransmitted);
 	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))

@@ -27,6 +27,8 @@
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
 #define NIC_SOON_NS 1000000ull
+/* How soon what has to wait for own memory is tried again, ns. */
+#define NIC_KEPT_NS 200000ull
 /* After a long frame was lost there are none for so long, ms; twice as long each time. */
 #define NIC_SHORT_MS 1000u
 #define NIC_SHORT_MOST_MS 30000u
@@ -219,12 +221,20 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 		rto = rto > longest ? rto : longest;
 	}
 	tx->timestamp = nic_us(now);
-	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_SOONER);
+	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_SOONER | NIC_TX_KEPT);
 	tx->due = now + rto;
 	nic_row_due(row, tx->due);
 	if (!tx->retries && !row->probed)
 		nic_row_due(row, now + nic_row_probe_ns(row));
 	nic_row_activate(nic, row);
+}
+
+void nic_tx_keep(struct nic_row *row, struct nic_endpoint *ep, struct nic_tx *tx, u64 now)
+{
+	tx->flags |= NIC_TX_KEPT;
+	tx->due = now + NIC_KEPT_NS;
+	nic_row_due(row, tx->due);
+	nic_store(&ep->answered, now);
 }
 
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
@@ -442,7 +452,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 {
 	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
-	u64 wait = nic_le64(ack->result);
+	u64 again = nic_le64(ack->result), wait = again;
 
 	nic_count(nic, nacks_received);
 	if (ack->code != VNET_NACK_RNR)
@@ -463,6 +473,11 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	tx->backoff = 0;
 	if (tx->due > now + nic_row_rto(nic, row, 0)) {
 		tx->due = now + nic_row_rto(nic, row, 0);
+		nic_row_due(row, tx->due);
+	}
+	/* Who is absent may know how soon it will not be. */
+	if (ack->code == VNET_NACK_ABSENT && again && tx->due > now + again) {
+		tx->due = now + again;
 		nic_row_due(row, tx->due);
 	}
 	if (ack->code == VNET_NACK_BUSY)
@@ -702,7 +717,7 @@ static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
 	for (busy = row->busy; busy; busy &= busy - 1) {
 		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
 
-		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR)) &&
+		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_KEPT)) &&
 		    (!newest || tx->since > newest->since))
 			newest = tx;
 	}
@@ -739,7 +754,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 		if (tx->due <= now) {
 			seq[n] = tx->seq;
 			due |= 1ull << n;
-			lost = lost || !(tx->flags & NIC_TX_NACKED || tx == probe);
+			lost = lost || !(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT) || tx == probe);
 			/* Unless it is sent, because its QP is in use: look again soon. */
 			tx->due = now + NIC_SOON_NS;
 		}

@@ -65,6 +65,37 @@ u32 nic_sending_gather(struct nic_sending *s)
 	return VNET_WC_SUCCESS;
 }
 
+/*
+ * So much of a request at a time: a packet alone would be waited for, and then the
+ * next. What else may be missing, nic_transmit() finds.
+ */
+#define NIC_FETCH_BLOCK (1ull << 20)
+
+static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
+{
+	struct nic_piece piece[VNET_MAX_SGE + 1];
+	u64 length = NIC_FETCH_BLOCK - offset % NIC_FETCH_BLOCK;
+	bool reads = s->r.wqe.opcode == VNET_WR_RDMA_READ;
+	enum nic_copy_result result;
+	u32 n;
+
+	if (length > s->r.length - offset)
+		length = s->r.length - offset;
+	n = nic_slice(&s->r, offset, length, piece);
+	result = nic_fetch_pages(s->nic, s->qp, NIC_REQUESTS, piece, reads ? n : 0, piece,
+				 reads ? 0 : n, length);
+	if (nic_is_later(result))
+		return NIC_EXEC_PAGES;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+}
+
+u32 nic_sending_fetch(struct nic_sending *s, u64 offset)
+{
+	if (likely(!s->nic->fetches) || (ATOMICS & OP(s->r.wqe.opcode)) || offset >= s->r.length)
+		return VNET_WC_SUCCESS;
+	return nic_sending_fetch_block(s, offset);
+}
+
 static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 			const struct nic_tx *tx, u32 channel)
 {
@@ -121,6 +152,21 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->swap = nic_le64(wqe->rdma.swap);
 }
 
+/* A packet that was to be sent again, and cannot be made; the row's lock is not held. */
+static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 seq,
+				  const struct vnet_frame *frame, u64 now)
+{
+	struct nic_row *row = s->row;
+
+	/* As if it was lost on the way. */
+	if (!nic_lock(s->nic, &row->lock))
+		return;
+	nic_acks_return(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
+	if (row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq)
+		nic_tx_keep(row, s->ep, tx, now);
+	nic_unlock(&row->lock);
+}
+
 bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 {
 	struct nic *nic = s->nic;
@@ -129,9 +175,10 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	u32 length = sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op);
 	struct nic_piece src[VNET_MAX_SGE + 1], dst = { .space = NIC_SPACE_POINTER };
 	struct nic_address address = row->address;
+	enum nic_copy_result result = NIC_COPY_OK;
 	struct vnet_frame *frame;
 	struct vnet_frame_op *op;
-	u32 room, n;
+	u32 room, n, seq = tx->seq;
 
 	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
 	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
@@ -160,7 +207,13 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	nic_unlock(&row->lock);
 
 	dst.addr = (u64)(unsigned long)(op + 1);
-	if (dst.length && plat_copy(nic, &dst, 1, src, n, dst.length) != NIC_COPY_OK)
+	if (dst.length)
+		result = nic_copy(nic, s->qp, NIC_REQUESTS, &dst, 1, src, n, dst.length);
+	if (unlikely(nic_is_later(result))) {
+		nic_not_sent(s, tx, seq, frame, now);
+		return true;
+	}
+	if (result != NIC_COPY_OK)
 		return false;
 	nic_frame_send(nic, &address, length);
 	return true;
@@ -174,8 +227,9 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	const struct vnet_frame_ack *ack = &f->ack[0];
 	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
 	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
-	struct nic_tx tx;
-	bool known, fits;
+	enum nic_copy_result result;
+	struct nic_tx tx, *kept;
+	bool known, fits, later = false;
 	u32 n;
 
 	nic_grace_point(s->nic, s->qp);
@@ -203,11 +257,21 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
 	    (u64)tx.offset + tx.length <= s->r.length) {
 		n = nic_slice(&s->r, tx.offset, tx.length, dst);
-		if (plat_copy(s->nic, dst, n, &src, 1, tx.length) == NIC_COPY_OK)
+		result = nic_copy(s->nic, s->qp, NIC_REQUESTS, dst, n, &src, 1, tx.length);
+		if (result == NIC_COPY_OK)
 			return true;
+		later = nic_is_later(result);
 	}
 	if (!nic_lock(s->nic, &s->row->lock))
 		return false;
+	if (unlikely(later)) {
+		/* It is asked for again. */
+		kept = &s->row->tx[ack->channel];
+		if (s->row->busy & 1ull << ack->channel && kept->seq == tx.seq)
+			nic_tx_keep(s->row, s->ep, kept, plat_clock());
+		nic_unlock(&s->row->lock);
+		return false;
+	}
 	nic_vn_fail(s->ep, tx.psn, VNET_WC_LOC_PROT_ERR);
 	nic_unlock(&s->row->lock);
 	return true;

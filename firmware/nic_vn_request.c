@@ -60,7 +60,7 @@ static void nic_window_advance(struct nic_endpoint *ep)
 	}
 }
 
-/* What came back goes where it belongs. */
+/* What came back goes where it belongs: a status, or NIC_EXEC_PAGES. */
 static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 {
 	u64 old = s->ep->result[psn % NIC_WINDOW];
@@ -68,15 +68,17 @@ static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 				  .length = 8,
 				  .space = NIC_SPACE_POINTER };
 	u32 status = nic_gather(&s->r, NIC_ACCESS_LOCAL_WRITE);
+	enum nic_copy_result result;
 
 	if (status)
 		return status;
 	if (s->r.length != 8)
 		return VNET_WC_LOC_LEN_ERR;
 	s->qp->op_bytes = 8;
-	return plat_copy(s->nic, s->r.local, s->r.nlocal, &here, 1, 8) == NIC_COPY_OK ?
-		       VNET_WC_SUCCESS :
-		       VNET_WC_LOC_PROT_ERR;
+	result = nic_copy(s->nic, s->qp, NIC_REQUESTS, s->r.local, s->r.nlocal, &here, 1, 8);
+	if (unlikely(nic_is_later(result)))
+		return NIC_EXEC_PAGES;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
 /* The head request is over: with this status. false: call again. */
@@ -132,6 +134,8 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
+		if (unlikely(status == NIC_EXEC_PAGES))
+			return false;
 		if (status && !nic_is_returned(qp, status)) {
 			/* What was sent after it will not be asked for. */
 			ep->failed_status = 0;
@@ -321,8 +325,13 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	if (!status && !(ATOMICS & OP(packet.opcode)) &&
 	    (u64)packet.offset + packet.length > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
-	if (status || unlikely(!s->row)) {
+	if (unlikely(!s->row))
 		status = status ? status : VNET_WC_LOC_QP_OP_ERR;
+	if (!status)
+		status = nic_sending_fetch(s, packet.offset);
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return NIC_SENT_LATER;
+	if (status) {
 		nic_fetch_and(&ep->again, ~(1ull << i));
 		nic_vn_fail(ep, packet.psn, status);
 		return NIC_SENT;
@@ -531,6 +540,10 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	/* Who connects has a row, unless somebody wrote where there was nothing to write. */
 	if (unlikely(!s->row))
 		status = VNET_WC_LOC_QP_OP_ERR;
+	if (!status)
+		status = nic_sending_fetch(s, qp->type == NIC_QPT_UD ? 0 : ep->cut);
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return NIC_SENT_LATER;
 	if (status)
 		return nic_packet_skip(ep, status);
 	return nic_send_packet(s);

@@ -52,7 +52,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 
 			if (tx->qpn != qp->qpn)
 				continue;
-			if (!(tx->flags & NIC_TX_NACKED)) {
+			if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT))) {
 				all = false;
 				continue;
 			}

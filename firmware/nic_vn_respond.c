@@ -10,6 +10,8 @@
 
 /* How soon an unreliable message that waits for a receive tries again, ns. */
 #define NIC_STALL_TRY_NS 200000ull
+/* And what waits for memory that is paged on demand. */
+#define NIC_PAGES_TRY_NS 200000ull
 
 /* A packet, and the answer to it. */
 struct nic_arrival_op {
@@ -119,6 +121,24 @@ static void nic_no_receive_yet(struct nic_arrival_op *a)
 	nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_RNR_RETRY_EXC_ERR);
 }
 
+/*
+ * Memory that is paged on demand is being brought: the packet is to come again. An
+ * unreliable one is lost after a while, so that its sender goes on.
+ */
+static NIC_COLD void nic_no_pages_yet(struct nic_arrival_op *a)
+{
+	u64 *since = &a->qp->counters.fetch_since[NIC_ARRIVALS];
+
+	if (a->qp->type == NIC_QPT_RC || plat_clock() - nic_load(since) < a->nic->stall_ns) {
+		nic_answer(a, VNET_NACK_ABSENT, NIC_PAGES_TRY_NS);
+		return;
+	}
+	nic_store(since, 0);
+	a->qp->counters.dropped++;
+	nic_count(a->nic, drop_no_receive);
+	nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_RNR_RETRY_EXC_ERR);
+}
+
 /* ------------------------------------------------------------------ messages */
 
 static u8 nic_message_flags(const struct vnet_frame_op *op)
@@ -177,6 +197,9 @@ static void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_messa
 	case NIC_EXEC_BUSY:
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		break;
+	case NIC_EXEC_PAGES:
+		nic_no_pages_yet(a);
+		break;
 	default:
 		if (!(status & NIC_EXEC_DROPPED))
 			nic_answer(a, VNET_RETURN_ERROR, status);
@@ -228,7 +251,15 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			nic_endpoint_advance(ep);
 		return;
 	}
-	msg.broken = nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data);
+	status = nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data);
+	if (unlikely(status == NIC_EXEC_PAGES)) {
+		nic_no_pages_yet(a);
+		/* Lost: its receive serves the next message. */
+		if (a->code == VNET_RETURN_DROPPED)
+			nic_endpoint_advance(ep);
+		return;
+	}
+	msg.broken = (enum vnet_wc_status)status;
 	msg.opened = &ep->receive;
 	if (msg.broken || (op->flags & VNET_OP_LAST)) {
 		nic_arrival_deliver(a, &msg);
@@ -294,7 +325,9 @@ static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result re
 {
 	if (likely(result == NIC_COPY_OK))
 		return true;
-	if (result == NIC_COPY_DST_GONE || result == NIC_COPY_SRC_GONE)
+	if (nic_is_later(result))
+		nic_no_pages_yet(a);
+	else if (result == NIC_COPY_DST_GONE || result == NIC_COPY_SRC_GONE)
 		nic_answer(a, VNET_RETURN_NOBODY, 0);
 	else
 		nic_refuse(a, VNET_WC_REM_OP_ERR);
@@ -303,12 +336,15 @@ static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result re
 
 static bool nic_arrive_data(struct nic_arrival_op *a)
 {
+	enum nic_copy_result result;
 	struct nic_piece remote;
 
 	if (!nic_arrival_memory(a, NIC_ACCESS_REMOTE_WRITE, a->data.length, &remote))
 		return false;
-	return !a->data.length ||
-	       nic_arrival_copied(a, plat_copy(a->nic, &remote, 1, &a->data, 1, a->data.length));
+	if (!a->data.length)
+		return true;
+	result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &remote, 1, &a->data, 1, a->data.length);
+	return nic_arrival_copied(a, result);
 }
 
 static void nic_arrive_write(struct nic_arrival_op *a)
@@ -329,6 +365,8 @@ static void nic_arrive_write(struct nic_arrival_op *a)
 		if (a->code != VNET_RETURN_DROPPED)
 			return;
 	}
+	if (a->code == VNET_RETURN_DROPPED)
+		a->ep->lacks = 1;
 	if (a->code == VNET_ACK_DONE || a->code == VNET_RETURN_DROPPED)
 		nic_endpoint_advance(a->ep);
 }
@@ -339,6 +377,7 @@ static void nic_arrive_read(struct nic_arrival_op *a)
 	const struct vnet_frame_op *op = a->op;
 	u32 length = nic_le32(op->read_len);
 	struct nic_piece remote, here = { .space = NIC_SPACE_POINTER };
+	enum nic_copy_result result;
 
 	if (!a->qp->attr.max_dest_rd_atomic || length > nic_row_payload(a->row)) {
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
@@ -354,7 +393,8 @@ static void nic_arrive_read(struct nic_arrival_op *a)
 		}
 		here.addr = (u64)(unsigned long)((struct vnet_frame_ack *)(a->reply + 1) + 1);
 		here.length = length;
-		if (!nic_arrival_copied(a, plat_copy(a->nic, &here, 1, &remote, 1, length))) {
+		result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &here, 1, &remote, 1, length);
+		if (!nic_arrival_copied(a, result)) {
 			a->reply = NULL;
 			return;
 		}

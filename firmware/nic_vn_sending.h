@@ -24,8 +24,16 @@ struct nic_sending {
 	bool group;
 };
 
-/* Find the request's memory again; a datagram has its header in front. */
+/*
+ * Find the request's memory again; a datagram has its header in front. A status, or
+ * NIC_EXEC_PAGES: what an atomic operation writes cannot be read yet.
+ */
 u32 nic_sending_gather(struct nic_sending *s);
+/*
+ * Before a packet of a request that was gathered is made, at `offset` of it: is the memory
+ * there that is paged on demand? A status, or NIC_EXEC_PAGES.
+ */
+u32 nic_sending_fetch(struct nic_sending *s, u64 offset);
 /*
  * Transmit the packet of a channel, whose request is gathered. The row's lock is
  * held, and released. false: local memory could not be read.

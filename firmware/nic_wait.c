@@ -111,7 +111,7 @@ static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason
 		qp->rnr_used++;
 		return VNET_WC_SUCCESS;
 	}
-	if (reason == NIC_WAIT_STALL)
+	if (reason == NIC_WAIT_STALL || reason == NIC_WAIT_PEER_PAGES)
 		return VNET_WC_GENERAL_ERR;
 	if (qp->retries_used >= qp->attr.retry_cnt)
 		return VNET_WC_RETRY_EXC_ERR;

@@ -84,7 +84,7 @@ static const char help[] =
 	"  --sequence-bits B  32, or 1: the alternating bit, for links that keep order\n"
 	"  --fabric F         ideal, ethernet, myrinet or atm\n"
 	"  --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,\n"
-	"                     cut,reset,slow,dead,stop,teardown,kill,forge\n"
+	"                     cut,reset,slow,dead,stop,teardown,kill,forge,pages\n"
 	"  --workload V       1: seeds mean what they meant at first (default 4)\n"
 	"  --costs FILE       what things take (sim/costs.default tells)\n"
 	"  --break RULE       break a rule of the protocol, to see it caught\n"

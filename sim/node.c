@@ -82,6 +82,7 @@ static void node_format(struct node *node)
 	node->nic.self = SIM_OWNER_AGENT;
 	node->nic.space = NIC_SPACE_POINTER;
 	node->nic.direct = sim.config.direct;
+	node->nic.fetches = sim.config.pages;
 	node->nic.host = node;
 	hdr = node->nic.hdr;
 	node_gid_ipv6(node->index, hdr->gid[0]);
@@ -145,6 +146,7 @@ void sim_setup(const struct sim_config *config)
 	sim.config.fabric.nodes = config->nodes;
 	sim.config.fabric.cost = &sim.config.cost;
 	sim.config.fabric.seed = config->seed;
+	random_seed(&sim.pages, config->seed, 0x9a6e5);
 	event_reset();
 	trace_reset();
 	fabric_setup(&sim.config.fabric);

@@ -108,6 +108,8 @@ struct sim_config {
 	bool threads;
 	/* Ports are InfiniBand's: frames go by LID. */
 	bool lids;
+	/* Of so many looks at memory that is paged on demand, one misses a page; 0: none. */
+	u32 pages;
 };
 
 struct sim {
@@ -119,6 +121,8 @@ struct sim {
 	u64 copies, copied;
 	/* Processes that stopped inside of the firmware, and that were killed. */
 	u64 stops, deaths;
+	/* For pages that come and go. */
+	struct random pages;
 };
 
 extern struct sim sim;

@@ -63,15 +63,46 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	return space->memory + (addr - space->start);
 }
 
+/* Whether a page of these is missing, this time. */
+static bool misses(const struct nic_piece *pieces, u32 n)
+{
+	u32 i;
+
+	for (i = 0; sim.config.pages && i < n; i++) {
+		if (pieces[i].space != NIC_SPACE_POINTER &&
+		    !random_below(&sim.pages, sim.config.pages))
+			return true;
+	}
+	return false;
+}
+
+/* They come by themselves: the next look may find them. */
+enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
+{
+	(void)nic;
+	(void)length;
+	if (since > event_now() + 1000000000)
+		violated("pages are asked for since %llu", (unsigned long long)since);
+	if (misses(src, nsrc))
+		return NIC_COPY_SRC_LATER;
+	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;
+}
+
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
 {
 	u64 at_dst = 0, at_src = 0;
 	enum nic_copy_result result = NIC_COPY_OK;
+	bool no_src = misses(src, nsrc), no_dst = !no_src && misses(dst, ndst);
 
 	sim.copies++;
 	sim.copied += length;
 	length = rule_copy(length);
+	if (no_src)
+		return NIC_COPY_SRC_LATER;
+	if (no_dst)
+		return NIC_COPY_DST_LATER;
 	process_step(STEP_COPY);
 	while (length) {
 		u64 n = length;

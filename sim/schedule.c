@@ -24,8 +24,8 @@
 #define MOST_LIVES 32
 
 static const char *const fault_names[SCHEDULE_FAULTS] = {
-	"loss",  "dup",  "reorder", "corrupt", "truncate", "delay", "cut",
-	"reset", "slow", "dead",    "stop",    "teardown", "kill",  "forge",
+	"loss", "dup",  "reorder", "corrupt",  "truncate", "delay", "cut",   "reset",
+	"slow", "dead", "stop",    "teardown", "kill",     "forge", "pages",
 };
 
 static struct {
@@ -57,7 +57,7 @@ static bool has(u32 fault)
 
 static u32 kinds_of_faults(void)
 {
-	return workload.version == 1 ? SCHEDULE_FIRST_FAULTS : SCHEDULE_FAULTS;
+	return workload.version == 1 ? SCHEDULE_FIRST_FAULTS : SCHEDULE_DICED_FAULTS;
 }
 
 static u32 choose_faults(const struct schedule_config *config)
@@ -109,6 +109,9 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.queue_bytes = 256u << 20,
 		.stall_ns = below(2) ? 0 : 2 * MS,
 	};
+	/* Nothing that is not reliable is lost for want of them. */
+	if (has(SCHEDULE_PAGES))
+		nic->stall_ns = 200 * MS;
 	if (workload.version > 1) {
 		nic->max_cq = 512;
 		nic->max_srq = 128;
@@ -560,6 +563,8 @@ static void setup(const struct schedule_config *config)
 	sim_config.polled = below(2);
 	sim_config.lids = workload.version > 3 && !below(4);
 	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
+	/* No dice: what they say to others stays as it was. */
+	sim_config.pages = has(SCHEDULE_PAGES) ? 2 + (u32)(config->seed % 40) : 0;
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;

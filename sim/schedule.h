@@ -34,7 +34,11 @@ enum schedule_fault {
 	SCHEDULE_KILL = 1 << 12,
 	/* Frames that no NIC sends, with right checksums. */
 	SCHEDULE_FORGE = 1 << 13,
-	SCHEDULE_FAULTS = 14,
+	/* Memory is paged on demand, and its pages come and go: only where it is asked for. */
+	SCHEDULE_PAGES = 1 << 14,
+	SCHEDULE_FAULTS = 15,
+	/* How many of them the seed may choose. */
+	SCHEDULE_DICED_FAULTS = 14,
 	/* How many there were when the first workload was made. */
 	SCHEDULE_FIRST_FAULTS = 12,
 };

@@ -75,6 +75,10 @@ static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool 
 		*result = write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
 		return NULL;
 	}
+	if (tp_overlaps(addr, length, s->absent, s->absent_len)) {
+		*result = write ? NIC_COPY_DST_LATER : NIC_COPY_SRC_LATER;
+		return NULL;
+	}
 	if (write ? tp_overlaps(addr, length, s->no_write, s->no_write_len) :
 		    tp_overlaps(addr, length, s->no_read, s->no_read_len)) {
 		*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
@@ -83,16 +87,42 @@ static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool 
 	return memory;
 }
 
+static u32 tp_below(u32 n)
+{
+	tp.random = tp.random * 1664525u + 1013904223u;
+	return (u32)(((u64)(tp.random >> 8) * n) >> 24);
+}
+
+/* Whether a page of these is missing, this time. */
+static bool tp_misses(const struct nic_piece *pieces, u32 n)
+{
+	u32 i;
+
+	if (!tp.pages_miss)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (pieces[i].space != NIC_SPACE_POINTER && !tp_below(tp.pages_miss)) {
+			tp.missed++;
+			return true;
+		}
+	}
+	return false;
+}
+
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	u64 at_dst = 0, at_src = 0;
+	u64 at_dst = 0, at_src = 0, left = 0;
 	enum nic_copy_result result = NIC_COPY_OK;
+	bool no_src = tp_misses(src, nsrc), no_dst = !no_src && tp_misses(dst, ndst);
 
 	(void)nic;
 	nic_fetch_add(&tp.copies, 1);
-	while (length) {
-		u64 n = length;
+	/* Some of what is long may be moved all the same. */
+	if (no_src || no_dst)
+		left = length <= 4096 ? length : length - length / (1 + tp_below(3));
+	while (length > left) {
+		u64 n = length - left;
 		u8 *to, *from;
 
 		if (!ndst || !nsrc) {
@@ -127,7 +157,45 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 			at_src = 0;
 		}
 	}
-	return NIC_COPY_OK;
+	if (no_src)
+		return NIC_COPY_SRC_LATER;
+	return no_dst ? NIC_COPY_DST_LATER : NIC_COPY_OK;
+}
+
+static bool tp_fetch(const struct nic_piece *piece, u64 since, bool *lost)
+{
+	struct tp_space *s = &tp.space[piece->space % TP_MAX_SPACES];
+
+	if (piece->space == NIC_SPACE_POINTER || piece->space >= TP_MAX_SPACES)
+		return true;
+	if (!tp_overlaps(piece->addr, piece->length, s->absent, s->absent_len))
+		return true;
+	s->fetches++;
+	s->fetched_since = since;
+	*lost = *lost || (s->lost_at && s->lost_at >= since);
+	return false;
+}
+
+/* As if somebody brought them: a test says when they have come, or cannot. */
+enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
+{
+	bool lost = false;
+	u32 i;
+
+	(void)nic;
+	(void)length;
+	for (i = 0; i < ndst; i++) {
+		if (!tp_fetch(&dst[i], since, &lost))
+			return lost ? NIC_COPY_DST_FAULT : NIC_COPY_DST_LATER;
+	}
+	for (i = 0; i < nsrc; i++) {
+		if (!tp_fetch(&src[i], since, &lost))
+			return lost ? NIC_COPY_SRC_FAULT : NIC_COPY_SRC_LATER;
+	}
+	if (tp_misses(src, nsrc))
+		return NIC_COPY_SRC_LATER;
+	return tp_misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;
 }
 
 void *plat_queue(struct nic *nic, u64 offset, u64 length)

@@ -36,6 +36,12 @@ struct tp_space {
 	/* Injected: bytes that cannot be read, or written. */
 	u64 no_read, no_read_len;
 	u64 no_write, no_write_len;
+	/* Paged on demand: bytes that are not there; who asks for them, since when. */
+	u64 absent, absent_len;
+	u32 fetches;
+	u64 fetched_since;
+	/* When they were last tried to be brought, and could not be; 0: never. */
+	u64 lost_at;
 };
 
 /*
@@ -54,6 +60,14 @@ struct tp {
 	/* With check_regions: all that copies may touch. */
 	struct tp_region region[TP_MAX_REGIONS];
 	bool check_regions;
+	/*
+	 * All spaces are paged on demand: one in so many copies finds a page missing, at
+	 * random, which is there a try or a few later; or, one in so many of those, is
+	 * missing when half is copied.
+	 */
+	u32 pages_miss;
+	u32 missed;
+	u32 random;
 	/* Other nodes have every GID; what is sent there is lost. */
 	bool resolves;
 	/*

@@ -401,6 +401,31 @@ static void test_lossy(void)
 	}
 }
 
+/*
+ * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
+ * waits for pages counts for nothing against anybody's patience.
+ */
+static void test_pages(void)
+{
+	static const u32 often[] = { 2, 5, 50 };
+	u32 i, k;
+
+	for (i = 0; i < 6; i++) {
+		pages_miss = often[i % 3];
+		world_make(20 + i, &config);
+		if (i >= 3)
+			faults = (struct link_faults){ 30, 30, 100, 10 };
+		everything(60);
+		print_counters();
+		CHECK(pages_missed > 100);
+		for (k = 0; i < 3 && k < 2; k++)
+			CHECK(!side[k].nic.hdr->counters.unreachable);
+		pages_missed = 0;
+		world_free();
+	}
+	pages_miss = 0;
+}
+
 /* More busy queue pairs than endpoint frames. */
 static void test_frames(void)
 {
@@ -652,7 +677,7 @@ int main(int argc, char **argv)
 	} tests[] = { { "clean", test_clean },         { "lossy", test_lossy },
 		      { "frames", test_frames },       { "named", test_named },
 		      { "strangers", test_strangers }, { "lives", test_lives },
-		      { "again", test_again } };
+		      { "again", test_again },         { "pages", test_pages } };
 	u32 i;
 
 	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
@@ -661,6 +686,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives|again\n", argv[0]);
+	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives|again|pages\n",
+		argv[0]);
 	return 2;
 }

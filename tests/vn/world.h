@@ -62,6 +62,11 @@ extern struct link_faults faults;
 extern u64 now_ns;
 /* Called once, by who waits for a lock. */
 extern void (*on_relax)(void);
+/*
+ * Registered memory is paged on demand, if not 0: of so many copies, one finds a page
+ * missing, and so does each look whether it has come; and how many did.
+ */
+extern u32 pages_miss, pages_missed;
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */

@@ -251,3 +251,17 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		result = copy_step(&c);
 	return result;
 }
+
+/* The system brings its pages when they are copied: plat_copy() lacks none. */
+enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
+{
+	(void)nic;
+	(void)dst;
+	(void)ndst;
+	(void)src;
+	(void)nsrc;
+	(void)length;
+	(void)since;
+	return NIC_COPY_OK;
+}

@@ -63,8 +63,13 @@ static const char *state_name(u32 state)
 static const char *wait_name(u32 wait)
 {
 	static const char *const names[] = {
-		[NIC_WAIT_NONE] = "",     [NIC_WAIT_RNR] = "rnr",   [NIC_WAIT_STALL] = "stall",
-		[NIC_WAIT_PEER] = "peer", [NIC_WAIT_LOCK] = "lock",
+		[NIC_WAIT_NONE] = "",
+		[NIC_WAIT_RNR] = "rnr",
+		[NIC_WAIT_STALL] = "stall",
+		[NIC_WAIT_PEER] = "peer",
+		[NIC_WAIT_LOCK] = "lock",
+		[NIC_WAIT_PAGES] = "pages",
+		[NIC_WAIT_PEER_PAGES] = "peer pages",
 	};
 
 	return name_of(names, UV_ARRAY_SIZE(names), wait);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copies to and from memory that is paged on demand, where the host has to bring its
+ * pages: that takes a while, and nobody waits for it in here. A requester's request
+ * waits as for a receive, a responder refuses the packet, and it is all done again.
+ *
+ * Not every failure to bring them is this operation's: the memory may have come after
+ * another one failed. So each queue pair knows since when it asks, as a requester and
+ * as a responder, and what failed before counts for nothing.
+ */
+#include "nic_internal.h"
+
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+				     const struct nic_piece *dst, u32 ndst,
+				     const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	u64 *asked = &executor->counters.fetch_since[role];
+	u64 since = nic_load(asked);
+	enum nic_copy_result result;
+
+	if (!since)
+		since = plat_clock();
+	result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
+	nic_store(asked, nic_is_later(result) ? since : 0);
+	return result;
+}
+
+enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+				    const struct nic_piece *dst, u32 ndst,
+				    const struct nic_piece *src, u32 nsrc, u64 length,
+				    enum nic_copy_result result)
+{
+	u64 *asked = &executor->counters.fetch_since[role];
+	u64 since = nic_load(asked);
+
+	if (nic_is_later(result)) {
+		if (!since)
+			since = plat_clock();
+		result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
+		/* They have come meanwhile; and may have gone again. */
+		if (result == NIC_COPY_OK)
+			result = plat_copy(nic, dst, ndst, src, nsrc, length);
+	}
+	nic_store(asked, nic_is_later(result) ? since : 0);
+	return result;
+}
+
+u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
+{
+	bool bounded = !own && qp->type != NIC_QPT_RC;
+	enum nic_wait reason = own ? NIC_WAIT_PAGES : NIC_WAIT_PEER_PAGES;
+
+	if ((!bounded || nic->stall_ns) &&
+	    nic_wait_on(nic, qp, reason, bounded ? nic->stall_ns : 0) == VNET_WC_SUCCESS)
+		return NIC_EXEC_WAIT;
+	/* The next one is not to find what this one has waited for. */
+	nic_store(&qp->counters.fetch_since[NIC_REQUESTS], 0);
+	return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
+}

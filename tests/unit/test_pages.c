@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that is paged on demand, on a host that has to bring its pages: requests wait
+ * for these, on either side, and are then done once; or fail where they cannot be had.
+ */
+#include <string.h>
+
+#include "nic_internal.h"
+#include "world.h"
+
+#define FROM 0x1000
+#define TO 0x40000
+#define LENGTH 600
+#define STALL_NS (50 * MS)
+
+/* The host's copies reach everything, as the kernel's do. */
+static void reach_everything(bool everything)
+{
+	u32 i;
+
+	w.agent.direct = everything;
+	for (i = 0; i < PROCESSES; i++)
+		w.p[i].nic.direct = everything;
+}
+
+static void take_away(u32 i, u64 offset)
+{
+	struct tp_space *s = &tp.space[i + 1];
+
+	s->absent = s->start + offset;
+	s->absent_len = 4096;
+	s->fetches = 0;
+}
+
+static void bring(u32 i)
+{
+	tp.space[i + 1].absent_len = 0;
+}
+
+/* They could not be had just now. */
+static void lose(u32 i)
+{
+	tp.space[i + 1].lost_at = tp.clock;
+}
+
+/* What a request does, by its opcode. */
+struct operation {
+	u8 opcode;
+	u32 length;
+	bool takes_receive;
+	/* It writes to its own memory. */
+	bool reads;
+};
+
+static const struct operation operations[] = {
+	{ VNET_WR_SEND, LENGTH, true, false },
+	{ VNET_WR_SEND, 16, true, false },
+	{ VNET_WR_SEND_IMM, LENGTH, true, false },
+	{ VNET_WR_RDMA_WRITE, LENGTH, false, false },
+	{ VNET_WR_RDMA_WRITE_IMM, LENGTH, true, false },
+	{ VNET_WR_RDMA_READ, LENGTH, false, true },
+	{ VNET_WR_ATOMIC_FETCH_ADD, 8, false, true },
+	{ VNET_WR_ATOMIC_CMP_SWP, 8, false, true },
+	{ VNET_WR_ATOMIC_WRITE, 8, false, false },
+};
+
+#define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+
+static struct vnet_send_wqe request(const struct operation *op, u64 wr_id)
+{
+	struct vnet_send_wqe wqe = wr(op->opcode, wr_id);
+
+	wqe.rdma.remote_addr = at(&w.p[1], TO);
+	wqe.rdma.rkey = w.p[1].key;
+	/* Compare with 5, add 5. */
+	wqe.rdma.compare_add = 5;
+	wqe.rdma.swap = 77;
+	return wqe;
+}
+
+/* The memory on both sides, as it is before. */
+static void prepare(const struct operation *op)
+{
+	u64 five = 5;
+
+	memset(mem(&w.p[0], FROM), 0, 4096);
+	memset(mem(&w.p[1], TO), 0, 4096);
+	fill(op->reads ? &w.p[1] : &w.p[0], op->reads ? TO : FROM, LENGTH, op->opcode);
+	if (op->length == 8 && op->reads)
+		memcpy(mem(&w.p[1], TO), &five, 8);
+}
+
+static void post(struct pair *pair, const struct operation *op)
+{
+	struct vnet_send_wqe wqe = request(op, 1);
+	struct sge sg = sge(pair->a->p, FROM, op->length), to = sge(pair->b->p, TO, op->length);
+
+	if (op->takes_receive)
+		post_recv(pair->b, 2, &to, 1);
+	send_one(pair->a, &wqe, &sg);
+}
+
+static bool is_untouched(const struct operation *op)
+{
+	u64 word;
+
+	if (op->length != 8 || !op->reads)
+		return untouched(op->reads ? &w.p[0] : &w.p[1], op->reads ? FROM : TO, LENGTH);
+	memcpy(&word, mem(&w.p[0], FROM), 8);
+	return !word;
+}
+
+static void check_done(const struct operation *op)
+{
+	u64 word, old;
+
+	memcpy(&word, mem(&w.p[1], TO), 8);
+	memcpy(&old, mem(&w.p[0], FROM), 8);
+	switch (op->opcode) {
+	case VNET_WR_ATOMIC_FETCH_ADD:
+		assert_int_equal(word, 10);
+		assert_int_equal(old, 5);
+		break;
+	case VNET_WR_ATOMIC_CMP_SWP:
+		assert_int_equal(word, 77);
+		assert_int_equal(old, 5);
+		break;
+	default:
+		assert_true(filled(op->reads ? &w.p[0] : &w.p[1], op->reads ? FROM : TO, op->length,
+				   op->opcode));
+		break;
+	}
+}
+
+/* Each operation waits for pages of side `which`, without end, and is then done once. */
+static void waits_for(u32 which)
+{
+	u32 i;
+
+	for (i = 0; i < OPERATIONS; i++) {
+		const struct operation *op = &operations[i];
+		struct pair pair = make_pair(NIC_QPT_RC);
+
+		prepare(op);
+		take_away(which, which ? TO : FROM);
+		post(&pair, op);
+		expect_none(pair.a->scq);
+		expect_none(pair.b->rcq);
+		assert_true(tp.space[which + 1].fetches > 0);
+		assert_int_equal(frame(pair.a)->wait, which ? NIC_WAIT_PEER_PAGES : NIC_WAIT_PAGES);
+		run_for(20000 * MS);
+		expect_none(pair.a->scq);
+		expect_none(pair.b->rcq);
+		assert_true(is_untouched(op));
+		bring(which);
+		run_for(2 * MS);
+		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+		if (op->takes_receive)
+			expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+		check_done(op);
+		assert_int_equal(frame(pair.a)->counters.fetch_since[NIC_REQUESTS], 0);
+		assert_int_equal(frame(pair.a)->counters.rnr_waits, 0);
+		assert_int_equal(frame(pair.a)->counters.retries, 0);
+	}
+}
+
+static void operations_wait_for_own_pages(void **state)
+{
+	(void)state;
+	reach_everything(true);
+	waits_for(0);
+	/* What the receiver's process places itself. */
+	reach_everything(false);
+	waits_for(0);
+}
+
+static void operations_wait_for_the_peers_pages(void **state)
+{
+	(void)state;
+	reach_everything(true);
+	waits_for(1);
+}
+
+/* An atomic operation is done, and cannot tell what was there: not twice. */
+static void atomic_results_wait(void **state)
+{
+	const struct operation *op = &operations[6];
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u64 word;
+
+	(void)state;
+	prepare(op);
+	take_away(0, FROM);
+	post(&pair, op);
+	memcpy(&word, mem(&w.p[1], TO), 8);
+	assert_int_equal(word, 10);
+	run_for(10 * MS);
+	expect_none(pair.a->scq);
+	bring(0);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	check_done(op);
+}
+
+/* What could not be had before a request asked for it is not its failure. */
+static void fails_where_pages_cannot_be_had(void **state)
+{
+	u32 i, which;
+
+	(void)state;
+	reach_everything(true);
+	for (which = 0; which < 2; which++) {
+		for (i = 0; i < OPERATIONS; i++) {
+			const struct operation *op = &operations[i];
+			struct pair pair = make_pair(NIC_QPT_RC);
+
+			prepare(op);
+			take_away(which, which ? TO : FROM);
+			/* Somebody else's, before this one asks. */
+			lose(which);
+			tp.clock++;
+			post(&pair, op);
+			run_for(5 * MS);
+			expect_none(pair.a->scq);
+			assert_true(tp.space[which + 1].fetched_since >
+				    tp.space[which + 1].lost_at);
+			lose(which);
+			run_for(2 * MS);
+			if (!which)
+				expect(pair.a->scq, 1, VNET_WC_LOC_PROT_ERR);
+			else
+				expect(pair.a->scq, 1, VNET_WC_REM_OP_ERR);
+			if (op->takes_receive && which && op->opcode != VNET_WR_RDMA_WRITE_IMM)
+				expect(pair.b->rcq, 2, VNET_WC_LOC_PROT_ERR);
+			assert_int_equal(state_of(pair.a), NIC_QPS_ERR);
+			assert_int_equal(frame(pair.a)->counters.fetch_since[NIC_REQUESTS], 0);
+			bring(which);
+			while (async_event('q', pair.b->qpn, NIC_EVENT_QP_REQ_ERR))
+				;
+		}
+	}
+}
+
+/* What is not reliable does not wait for ever for another process, but for its own. */
+static void unreliable_ones_stall(void **state)
+{
+	static const u8 types[] = { NIC_QPT_UC, NIC_QPT_UD };
+	u32 i;
+
+	(void)state;
+	reach_everything(true);
+	for (i = 0; i < 2; i++) {
+		struct pair pair = make_pair(types[i]);
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+		struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
+
+		if (types[i] == NIC_QPT_UD) {
+			memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
+			wqe.ud.sgid_index = 1;
+			wqe.ud.remote_qpn = pair.b->qpn;
+			wqe.ud.remote_qkey = TEST_QKEY;
+		}
+		post_recv(pair.b, 2, &to, 1);
+		take_away(0, FROM);
+		send_one(pair.a, &wqe, &sg);
+		run_for(100 * STALL_NS);
+		expect_none(pair.a->scq);
+		bring(0);
+		take_away(1, TO);
+		run_for(STALL_NS / 2);
+		expect_none(pair.a->scq);
+		run_for(STALL_NS);
+		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+		expect_none(pair.b->rcq);
+		bring(1);
+		/* The receive is there for the next one. */
+		wqe.wr_id = 3;
+		send_one(pair.a, &wqe, &sg);
+		expect(pair.a->scq, 3, VNET_WC_SUCCESS);
+		expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	}
+}
+
+/* Data that is in place is not a receive; data that is not, neither. */
+static void writes_with_immediate_wait_for_both(void **state)
+{
+	const struct operation *op = &operations[4];
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = request(op, 1);
+	struct sge sg = sge(pair.a->p, FROM, op->length);
+
+	(void)state;
+	reach_everything(true);
+	prepare(op);
+	take_away(1, TO);
+	send_one(pair.a, &wqe, &sg);
+	run_for(2 * MS);
+	assert_int_equal(frame(pair.a)->wait, NIC_WAIT_PEER_PAGES);
+	assert_true(untouched(&w.p[1], TO, LENGTH));
+	bring(1);
+	run_for(2 * MS);
+	assert_int_equal(frame(pair.a)->wait, NIC_WAIT_RNR);
+	check_done(op);
+	post_recv(pair.b, 2, NULL, 0);
+	run_for(2 * MS);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+}
+
+/* For one of many, whose pages are missing, the others do not wait. */
+static void groups_do_not_wait(void **state)
+{
+	static const u8 group[16] = { 0xff, 0x12, [15] = 7 };
+	struct pair pair = make_pair(NIC_QPT_UD);
+	struct cq *cq = make_cq(&w.p[2], 16, 0);
+	struct qp *third = make_qp(&w.p[2], NIC_QPT_UD, cq, cq);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
+	struct sge third_to = sge(&w.p[2], TO, 200);
+
+	(void)state;
+	reach_everything(true);
+	bring_up(third, 0);
+	assert_int_equal(nic_mcast_attach(&w.agent, pair.b->qpn, group), NIC_OK);
+	assert_int_equal(nic_mcast_attach(&w.agent, third->qpn, group), NIC_OK);
+	memcpy(wqe.ud.dgid, group, 16);
+	wqe.ud.remote_qpn = 0xffffff;
+	wqe.ud.remote_qkey = TEST_QKEY;
+	post_recv(pair.b, 2, &to, 1);
+	post_recv(third, 3, &third_to, 1);
+	take_away(1, TO);
+	send_one(pair.a, &wqe, &sg);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(cq, 3, VNET_WC_SUCCESS);
+	expect_none(pair.b->rcq);
+	assert_true(tp.space[2].fetches > 0);
+}
+
+/* Whoever comes after it does not know of the wait. */
+static void reset_forgets(void **state)
+{
+	const struct operation *op = &operations[3];
+	struct pair pair = make_pair(NIC_QPT_RC);
+
+	(void)state;
+	prepare(op);
+	take_away(1, TO);
+	post(&pair, op);
+	assert_int_not_equal(frame(pair.a)->counters.fetch_since[NIC_REQUESTS], 0);
+	assert_int_equal(to_state(pair.a, NIC_QPS_RESET, 0), NIC_OK);
+	assert_int_equal(frame(pair.a)->counters.fetch_since[NIC_REQUESTS], 0);
+	expect_none(pair.a->scq);
+}
+
+/* Whatever is missing when, each is done once. */
+static void many_pages_come_and_go(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i, k;
+
+	(void)state;
+	reach_everything(true);
+	tp.pages_miss = 3;
+	for (k = 0; k < 50; k++) {
+		for (i = 0; i < OPERATIONS; i++) {
+			const struct operation *op = &operations[i];
+
+			prepare(op);
+			post(&pair, op);
+			run_for(500 * MS);
+			expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+			if (op->takes_receive)
+				expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+			check_done(op);
+		}
+	}
+	assert_true(tp.missed > 300);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(operations_wait_for_own_pages),
+		TEST(operations_wait_for_the_peers_pages),
+		TEST(atomic_results_wait),
+		TEST(fails_where_pages_cannot_be_had),
+		TEST(unreliable_ones_stall),
+		TEST(writes_with_immediate_wait_for_both),
+		TEST(groups_do_not_wait),
+		TEST(reset_forgets),
+		TEST(many_pages_come_and_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
