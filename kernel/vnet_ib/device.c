@@ -66,6 +66,7 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	/* Nobody dies inside: one name will do in the locks. */
 	nic->self = 1;
 	nic->direct = true;
+	nic->fetches = true;
 	dev->agent.dev = dev;
 	vnet_view_init(dev, &dev->kernel, VNET_SPACE_KERNEL, false);
 	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);
@@ -122,6 +123,7 @@ const struct ib_device_ops vnet_ops = {
 	.device_group = &vnet_link_group,
 
 	.add_gid = vnet_add_gid,
+	.advise_mr = vnet_advise_mr,
 	.alloc_dm = vnet_alloc_dm,
 	.alloc_hw_port_stats = vnet_alloc_stats,
 	.alloc_mr = vnet_alloc_mr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory regions: pinned pages, and the key by which the firmware knows them. */
+/* Memory regions: their pages, pinned or not, and the key by which the firmware knows them. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -8,7 +8,7 @@
 
 static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
-				    IB_ACCESS_MW_BIND | IB_ZERO_BASED;
+				    IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND;
 /* Of device memory, in which no windows are bound. */
 static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
@@ -65,16 +65,23 @@ static struct vnet_mr *vnet_mr_new(struct ib_pd *ibpd)
 		kfree(mr);
 		return ERR_PTR(err);
 	}
+	mutex_init(&mr->lock);
 	mr->key = vnet_key(dev, mr->obj.index);
 	return mr;
+}
+
+static void vnet_mr_drop_memory(struct vnet_mr *mr)
+{
+	ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	vnet_odp_free(mr->odp);
 }
 
 static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
 {
 	WRITE_ONCE(dev->mr[mr->obj.index], NULL);
 	vnet_number_end(&dev->mrs, &mr->obj);
-	ib_umem_release(mr->umem);
-	kvfree(mr->pages);
+	vnet_mr_drop_memory(mr);
 	kfree(mr);
 }
 
@@ -87,7 +94,7 @@ static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 
 	p->key = mr->key;
 	p->pdn = vnet_pdn(ibpd);
-	if (mr->pages)
+	if (mr->pages || mr->odp)
 		WRITE_ONCE(dev->mr[mr->obj.index], mr);
 	err = vnet_mr_enter(dev, &mr->obj, p);
 	if (err) {
@@ -135,26 +142,54 @@ static int vnet_mr_list_pages(struct vnet_mr *mr)
 	return n == mr->max_pages ? 0 : -EINVAL;
 }
 
-/* On failure, what there is of it goes with the region. */
-static int vnet_mr_pin(struct vnet_dev *dev, struct vnet_mr *mr, u64 start, u64 length, int access)
+/*
+ * Pages that stay, or, on demand, those that the process has whenever they are used. On
+ * failure, what there is of it goes with the region.
+ */
+static int vnet_mr_get_memory(struct vnet_dev *dev, struct vnet_mr *mr, u64 start, u64 length,
+			      int access)
 {
-	struct ib_umem *umem = ib_umem_get(&dev->ibdev, start, length, access);
+	struct vnet_odp *odp;
+	struct ib_umem *umem;
 
+	mr->start = start;
+	mr->length = length;
+	if (access & IB_ACCESS_ON_DEMAND) {
+		odp = vnet_odp_make(dev, access);
+		if (IS_ERR(odp))
+			return PTR_ERR(odp);
+		mr->odp = odp;
+		return 0;
+	}
+	umem = ib_umem_get(&dev->ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	mr->umem = umem;
 	return vnet_mr_list_pages(mr);
 }
 
-static int vnet_check_range(u64 length, u64 iova)
+/* All memory that the process has or will have, paged on demand. */
+static bool vnet_is_implicit(u64 start, u64 length, int access)
 {
-	return !length || length > VNET_MAX_MR_SIZE || iova + length < iova ? -EINVAL : 0;
+	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
 }
 
+static int vnet_check_range(u64 start, u64 length, u64 iova, int access)
+{
+	if (vnet_is_implicit(start, length, access))
+		return iova ? -EINVAL : 0;
+	/* Up to the last page, and not around the end of all addresses. */
+	if (!length || length > VNET_MAX_MR_SIZE || iova + length < iova ||
+	    PAGE_ALIGN(start + length) < start)
+		return -EINVAL;
+	return 0;
+}
+
+/* Where it is: in its list of pages; on demand, by the process' own addresses. */
 static void vnet_set_range(struct nic_mr_params *p, u64 start, u64 length, u64 iova)
 {
 	p->iova = p->access & IB_ZERO_BASED ? 0 : iova;
-	p->addr = offset_in_page(start);
+	p->addr = p->access & IB_ACCESS_ON_DEMAND ? start : offset_in_page(start);
 	p->length = length;
 }
 
@@ -170,16 +205,14 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	struct vnet_mr *mr;
 	int err;
 
-	if (access & IB_ACCESS_ON_DEMAND)
-		return ERR_PTR(-EOPNOTSUPP);
-	err = vnet_check_range(length, iova);
+	err = vnet_check_range(start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
 	vnet_set_range(&p, start, length, iova);
 	mr = vnet_mr_new(ibpd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = vnet_mr_pin(dev, mr, start, length, access);
+	err = vnet_mr_get_memory(dev, mr, start, length, access);
 	if (err) {
 		vnet_mr_free(dev, mr);
 		return ERR_PTR(err);
@@ -208,10 +241,20 @@ static struct nic_mr_params vnet_mr_params(const struct vnet_dev *dev, const str
 
 static void vnet_mr_swap_memory(struct vnet_mr *a, struct vnet_mr *b)
 {
+	mutex_lock(&a->lock);
 	swap(a->umem, b->umem);
 	swap(a->pages, b->pages);
 	swap(a->npages, b->npages);
 	swap(a->max_pages, b->max_pages);
+	swap(a->odp, b->odp);
+	swap(a->start, b->start);
+	swap(a->length, b->length);
+	mutex_unlock(&a->lock);
+}
+
+static bool vnet_mr_has_memory(const struct vnet_mr *mr)
+{
+	return mr->umem || mr->odp;
 }
 
 /*
@@ -224,32 +267,47 @@ static int vnet_mr_change(struct vnet_dev *dev, struct vnet_mr *mr, struct vnet_
 	struct nic_mr_params before = vnet_mr_params(dev, mr);
 	int err;
 
+	bool changes = vnet_mr_has_memory(memory);
+
 	err = vnet_mr_leave(dev, mr->key);
 	if (err)
 		return err;
-	if (memory->umem)
+	if (changes)
 		vnet_mr_swap_memory(mr, memory);
 	err = vnet_mr_enter(dev, &mr->obj, p);
 	if (!err)
 		return 0;
-	if (memory->umem)
+	if (changes)
 		vnet_mr_swap_memory(mr, memory);
 	WARN_ON_ONCE(vnet_mr_enter(dev, &mr->obj, &before));
 	return err;
 }
 
-/* The memory is pinned anew where it is another, or is to be written from now on. */
-static int vnet_mr_repin(struct vnet_dev *dev, const struct vnet_mr *mr, struct vnet_mr *memory,
-			 u64 start, const struct nic_mr_params *p, int flags)
+/* Does what it has do for these rights? */
+static bool vnet_mr_memory_fits(const struct vnet_mr *mr, int access)
+{
+	if (mr->odp || access & IB_ACCESS_ON_DEMAND)
+		return false;
+	return !ib_access_writable(access) || mr->umem->writable;
+}
+
+/* It is had anew where it is another, or is to be written from now on, or no longer pinned. */
+static int vnet_mr_renew_memory(struct vnet_dev *dev, const struct vnet_mr *mr,
+				struct vnet_mr *memory, u64 start, struct nic_mr_params *p,
+				int flags)
 {
 	if (flags & IB_MR_REREG_TRANS)
-		return vnet_mr_pin(dev, memory, start, p->length, p->access);
-	if (!ib_access_writable(p->access) || mr->umem->writable)
+		return vnet_mr_get_memory(dev, memory, start, p->length, p->access);
+	if (!(flags & IB_MR_REREG_ACCESS) || vnet_mr_memory_fits(mr, p->access))
 		return 0;
 	/* It is another process that knows what stands there. */
-	if (mr->umem->owning_mm != current->mm)
+	if (mr->odp ? !vnet_odp_is_own(mr->odp) : mr->umem->owning_mm != current->mm)
 		return -EINVAL;
-	return vnet_mr_pin(dev, memory, mr->umem->address, mr->umem->length, p->access);
+	/* Not all memory there is can be pinned. */
+	if (mr->length == U64_MAX && !(p->access & IB_ACCESS_ON_DEMAND))
+		return -EINVAL;
+	p->addr = p->access & IB_ACCESS_ON_DEMAND ? mr->start : offset_in_page(mr->start);
+	return vnet_mr_get_memory(dev, memory, mr->start, mr->length, p->access);
 }
 
 /* What the flags do not name stays as it is. */
@@ -262,28 +320,27 @@ struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 	struct vnet_mr *memory;
 	int err = 0;
 
-	if (!mr->umem || (flags & IB_MR_REREG_ACCESS && access & IB_ACCESS_ON_DEMAND))
+	if (!vnet_mr_has_memory(mr))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (flags & IB_MR_REREG_TRANS)
-		err = vnet_check_range(length, iova);
-	if (err)
-		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_PD)
 		p.pdn = vnet_pdn(ibpd);
 	if (flags & IB_MR_REREG_ACCESS)
 		p.access = access & vnet_access_mask;
+	if (flags & IB_MR_REREG_TRANS)
+		err = vnet_check_range(start, length, iova, p.access);
+	if (err)
+		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_TRANS)
 		vnet_set_range(&p, start, length, iova);
 
 	memory = kzalloc(sizeof(*memory), GFP_KERNEL);
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
-	err = vnet_mr_repin(dev, mr, memory, start, &p, flags);
+	err = vnet_mr_renew_memory(dev, mr, memory, start, &p, flags);
 	if (!err)
 		err = vnet_mr_change(dev, mr, memory, &p);
 	/* The new memory, or the old. */
-	ib_umem_release(memory->umem);
-	kvfree(memory->pages);
+	vnet_mr_drop_memory(memory);
 	kfree(memory);
 	/* NULL: it is still the same region. */
 	return ERR_PTR(err);
@@ -400,6 +457,97 @@ int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (err)
 		return err;
 	vnet_mr_free(dev, mr);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- advice */
+
+/* A region by key, held for the caller; or what is wrong with it, as other drivers say it. */
+static struct vnet_mr *vnet_mr_find(struct ib_pd *ibpd, u32 key, bool write)
+{
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	u32 index = key >> NIC_KEY_TAG_BITS;
+	struct vnet_object *obj = vnet_object_get(&dev->mrs, index);
+	const struct nic_mr *entry;
+	struct vnet_mr *mr;
+	int err = -EINVAL;
+
+	if (!obj)
+		return ERR_PTR(-ENOENT);
+	mr = READ_ONCE(dev->mr[index]);
+	/* A window has none, and no more has what is on its way out. */
+	if (!mr || &mr->obj != obj)
+		goto put;
+	entry = &dev->agent.nic.mr[index];
+	err = -ENOENT;
+	if (mr->key != key || !(nic_load(&entry->access) & IB_ACCESS_ON_DEMAND))
+		goto put;
+	err = -EPERM;
+	if (mr->ibmr.pd != ibpd || (write && !(nic_load(&entry->access) & IB_ACCESS_LOCAL_WRITE)))
+		goto put;
+	return mr;
+put:
+	vnet_object_put(obj);
+	return ERR_PTR(err);
+}
+
+/* One range; `waits`: until its pages are there, or it is known that they cannot be. */
+static int vnet_mr_prefetch(struct vnet_dev *dev, struct vnet_mr *mr, const struct ib_sge *sge,
+			    enum vnet_fetch how, bool waits)
+{
+	const struct nic_mr *entry = &dev->agent.nic.mr[mr->obj.index];
+	u64 at, offset = sge->addr - entry->iova;
+
+	/* It may have been made anew meanwhile. */
+	if (!mr->odp || sge->addr < entry->iova || offset > entry->length ||
+	    sge->length > entry->length - offset)
+		return -EFAULT;
+	at = entry->addr + offset;
+	if (!sge->length)
+		return 0;
+	if (waits || how == VNET_FETCH_NO_FAULT)
+		return vnet_odp_prefetch(mr->odp, at, sge->length, how);
+	vnet_odp_ask(mr->odp, at, sge->length, how == VNET_FETCH_WRITE, U64_MAX);
+	return 0;
+}
+
+/* All keys are good before anything is done; ranges count only for who waits. */
+int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		   struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	static const enum vnet_fetch how[] = {
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = VNET_FETCH_READ,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = VNET_FETCH_WRITE,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = VNET_FETCH_NO_FAULT,
+	};
+	bool waits = flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
+	struct vnet_dev *dev = to_vdev(ibpd->device);
+	struct vnet_mr *mr;
+	bool does = false;
+	u32 i = 0;
+	int err;
+
+	if ((u32)advice >= ARRAY_SIZE(how))
+		return -EOPNOTSUPP;
+	while (i < num_sge) {
+		mr = vnet_mr_find(ibpd, sges[i].lkey, how[advice] == VNET_FETCH_WRITE);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		err = 0;
+		if (does) {
+			mutex_lock(&mr->lock);
+			err = vnet_mr_prefetch(dev, mr, &sges[i], how[advice], waits);
+			mutex_unlock(&mr->lock);
+		}
+		vnet_object_put(&mr->obj);
+		if (err && (waits || err == -EINTR))
+			return err;
+		/* Then once more, for what they name. */
+		if (++i == num_sge && !does) {
+			does = true;
+			i = 0;
+		}
+	}
 	return 0;
 }
 

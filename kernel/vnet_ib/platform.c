@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The kernel's platform for the firmware: copies between pinned pages, time,
- * and who is woken. All of it works in atomic context.
+ * The kernel's platform for the firmware: copies between pages, time, and who is
+ * woken. All of it works in atomic context.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -33,6 +33,9 @@ struct vnet_cursor {
 	const struct nic_piece *piece;
 	/* How much of the piece is done. */
 	u64 done;
+	bool write;
+	/* What is paged on demand was found to be there; or, in the end, was not. */
+	bool checked, absent;
 };
 
 /* How far memory is contiguous from a page of a region, up to `want` bytes. */
@@ -48,21 +51,33 @@ static u64 vnet_run_length(const struct vnet_mr *mr, u64 addr, u64 want)
 	return min(have, want);
 }
 
+static const struct vnet_mr *vnet_piece_mr(const struct vnet_dev *dev,
+					   const struct nic_piece *piece)
+{
+	return piece->mr < VNET_MAX_MR ? READ_ONCE(dev->mr[piece->mr]) : NULL;
+}
+
 /*
  * Where the cursor is, and how many bytes from there; NULL: nowhere. The
  * firmware has checked the piece against the region, and a region's pages stay
  * until every operation that could have looked it up is over.
  */
-static void *vnet_cursor_at(const struct vnet_cursor *at, u64 want, u64 *have)
+static void *vnet_cursor_at(struct vnet_cursor *at, u64 want, u64 *have)
 {
 	const struct nic_piece *piece = at->piece;
 	u64 addr = piece->addr + at->done;
 	const struct vnet_mr *mr;
+	void *memory;
 
 	*have = min(want, piece->length - at->done);
 	if (piece->space == NIC_SPACE_POINTER)
 		return (void *)(uintptr_t)addr;
-	mr = piece->mr < VNET_MAX_MR ? READ_ONCE(at->dev->mr[piece->mr]) : NULL;
+	mr = vnet_piece_mr(at->dev, piece);
+	if (mr && unlikely(mr->odp)) {
+		memory = vnet_odp_at(mr->odp, addr, at->write, at->checked, have);
+		at->absent = !memory;
+		return memory;
+	}
 	if (unlikely(!mr || addr >> PAGE_SHIFT >= mr->npages))
 		return NULL;
 	*have = vnet_run_length(mr, addr, *have);
@@ -101,21 +116,35 @@ static void vnet_copy_last(void *dst, const void *src, u64 n)
 	vnet_copy_tail(dst + body, src + body, n - body);
 }
 
-static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct nic_piece *dst,
-				      const struct nic_piece *src, u64 length, bool may_pause)
+/* Others have their turn: whoever wants to take pages back, too. */
+static void vnet_copy_pause(int *copies)
 {
-	struct vnet_cursor to = { .dev = view->dev, .piece = dst };
-	struct vnet_cursor from = { .dev = view->dev, .piece = src };
+	if (copies)
+		vnet_copies_unlock(*copies);
+	cond_resched();
+	if (copies)
+		*copies = vnet_copies_lock();
+}
+
+/* copies: as vnet_copies_lock() has it, where that is held; or NULL. */
+static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct nic_piece *dst,
+				      const struct nic_piece *src, u64 length, bool may_pause,
+				      int *copies, bool checked)
+{
+	struct vnet_cursor to = {
+		.dev = view->dev, .piece = dst, .write = true, .checked = checked
+	};
+	struct vnet_cursor from = { .dev = view->dev, .piece = src, .checked = checked };
 	u64 n, chunk = 0;
 	void *d, *s;
 
 	while (length) {
 		s = vnet_cursor_at(&from, length, &n);
 		if (unlikely(!s))
-			return NIC_COPY_SRC_FAULT;
+			return from.absent ? NIC_COPY_SRC_LATER : NIC_COPY_SRC_FAULT;
 		d = vnet_cursor_at(&to, min_t(u64, n, VNET_COPY_CHUNK), &n);
 		if (unlikely(!d))
-			return NIC_COPY_DST_FAULT;
+			return to.absent ? NIC_COPY_DST_LATER : NIC_COPY_DST_FAULT;
 		length -= n;
 		if (length)
 			memcpy(d, s, n);
@@ -126,11 +155,58 @@ static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct
 		chunk += n;
 		if (chunk >= VNET_COPY_CHUNK && may_pause) {
 			/* Lock words of the firmware are held: nobody spins on them for long. */
-			cond_resched();
+			vnet_copy_pause(copies);
 			chunk = 0;
 		}
 	}
 	return NIC_COPY_OK;
+}
+
+/* Is all of it there that is paged on demand? */
+static bool vnet_pieces_are_there(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
+				  u64 length, bool write)
+{
+	const struct vnet_mr *mr;
+	u64 here;
+
+	for (; length && n; piece++, n--, length -= here) {
+		here = min(length, piece->length);
+		if (!here || piece->space == NIC_SPACE_POINTER)
+			continue;
+		mr = vnet_piece_mr(dev, piece);
+		if (mr && mr->odp && !vnet_odp_is_there(mr->odp, piece->addr, here, write))
+			return false;
+	}
+	return true;
+}
+
+/* There are regions that are paged on demand: whatever this is about. */
+static enum nic_copy_result vnet_copy_on_demand(const struct vnet_view *view,
+						const struct nic_piece *dst, u32 ndst,
+						const struct nic_piece *src, u32 nsrc, u64 length,
+						bool may_pause)
+{
+	enum nic_copy_result result;
+	int idx = vnet_copies_lock();
+
+	/* What may pause may find that pages have gone. */
+	if (!vnet_pieces_are_there(view->dev, src, nsrc, length, false))
+		result = NIC_COPY_SRC_LATER;
+	else if (!vnet_pieces_are_there(view->dev, dst, ndst, length, true))
+		result = NIC_COPY_DST_LATER;
+	else
+		result = vnet_copy(view, dst, src, length, may_pause, &idx, !may_pause);
+	vnet_copies_unlock(idx);
+	return result;
+}
+
+static enum nic_copy_result vnet_copy_any(const struct vnet_view *view, const struct nic_piece *dst,
+					  u32 ndst, const struct nic_piece *src, u32 nsrc,
+					  u64 length, bool may_pause)
+{
+	if (unlikely(atomic_read(&view->dev->on_demand)))
+		return vnet_copy_on_demand(view, dst, ndst, src, nsrc, length, may_pause);
+	return vnet_copy(view, dst, src, length, may_pause, NULL, false);
 }
 
 static bool vnet_is_own(const struct nic_piece *pieces, u32 n)
@@ -165,19 +241,54 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	enum nic_copy_result result;
 
 	if (!view->may_sleep || likely(!vnet_is_much(dst, ndst, src, nsrc, length)))
-		return vnet_copy(view, dst, src, length, false);
+		return vnet_copy_any(view, dst, ndst, src, nsrc, length, false);
 	vnet_leave();
 	cond_resched();
-	result = vnet_copy(view, dst, src, length, true);
+	result = vnet_copy_any(view, dst, ndst, src, nsrc, length, true);
 	vnet_enter();
 	return result;
 }
 
-/* All pages are there for as long as their regions are. */
+/* All that these pieces lack is asked for: 0, -EAGAIN or -EFAULT. */
+static int vnet_ask_pieces(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
+			   u64 length, bool write, u64 since)
+{
+	const struct vnet_mr *mr;
+	int err, result = 0;
+	u64 here;
+
+	for (; length && n; piece++, n--, length -= here) {
+		here = min(length, piece->length);
+		if (!here || piece->space == NIC_SPACE_POINTER)
+			continue;
+		mr = vnet_piece_mr(dev, piece);
+		if (!mr || !mr->odp)
+			continue;
+		err = vnet_odp_ask(mr->odp, piece->addr, here, write, since);
+		if (err == -EFAULT)
+			return err;
+		result = err ? err : result;
+	}
+	return result;
+}
+
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
-	return NIC_COPY_OK;
+	const struct vnet_view *view = nic->host;
+	int to, from;
+
+	if (likely(!atomic_read(&view->dev->on_demand)))
+		return NIC_COPY_OK;
+	from = vnet_ask_pieces(view->dev, src, nsrc, length, false, since);
+	if (from == -EFAULT)
+		return NIC_COPY_SRC_FAULT;
+	to = vnet_ask_pieces(view->dev, dst, ndst, length, true, since);
+	if (to == -EFAULT)
+		return NIC_COPY_DST_FAULT;
+	if (from)
+		return NIC_COPY_SRC_LATER;
+	return to ? NIC_COPY_DST_LATER : NIC_COPY_OK;
 }
 
 /* --------------------------------------------------------------- the rest */

@@ -13,6 +13,10 @@
 #define VNET_ACK_DELAY 15
 /* Of a rendezvous: two headers, and some of the sender's own. */
 #define VNET_MAX_RNDV_HDR 64
+/* With memory that is paged on demand, as in user mode. */
+#define VNET_ODP_UD (IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV)
+#define VNET_ODP_UC (VNET_ODP_UD | IB_ODP_SUPPORT_WRITE)
+#define VNET_ODP_RC (VNET_ODP_UC | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC)
 
 int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
@@ -33,7 +37,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC,
-		.kernel_cap_flags = IBK_ALLOW_USER_UNREG,
+		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
 		.max_sge_rd = VNET_MAX_SGE,
@@ -63,6 +67,15 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.cq_caps = {
 			.max_cq_moderation_count = U16_MAX,
 			.max_cq_moderation_period = U16_MAX,
+		},
+		.odp_caps = {
+			.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT,
+			.per_transport_caps = {
+				.rc_odp_caps = VNET_ODP_RC,
+				.uc_odp_caps = VNET_ODP_UC,
+				.ud_odp_caps = VNET_ODP_UD,
+				.xrc_odp_caps = VNET_ODP_RC,
+			},
 		},
 		.tm_caps = {
 			.max_rndv_hdr_size = VNET_MAX_RNDV_HDR,

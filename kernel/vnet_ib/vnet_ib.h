@@ -164,6 +164,8 @@ struct vnet_dev {
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
 	/* By index, for plat_copy(). */
 	struct vnet_mr **mr;
+	/* Regions that are paged on demand. */
+	atomic_t on_demand;
 	/* Of device memory. */
 	struct vnet_dm_room *dm_room;
 
@@ -381,6 +383,8 @@ bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps);
 
 /* ------------------------------------------------------------------ memory */
 
+struct vnet_odp;
+
 struct vnet_mr {
 	struct ib_mr ibmr;
 	struct vnet_object obj;
@@ -389,6 +393,11 @@ struct vnet_mr {
 	struct page **pages;
 	u32 npages, max_pages;
 	struct ib_umem *umem;
+	/* Paged on demand instead; changed under the mutex. */
+	struct vnet_odp *odp;
+	struct mutex lock;
+	/* What it was registered as. */
+	u64 start, length;
 };
 
 struct vnet_dm {
@@ -421,8 +430,45 @@ struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_d
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
 int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
 int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		   struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs);
 int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
+
+/* odp.c: addresses are the process' own */
+
+enum vnet_fetch {
+	/* Only what is there. */
+	VNET_FETCH_NO_FAULT,
+	VNET_FETCH_READ,
+	VNET_FETCH_WRITE,
+};
+
+int vnet_odp_init(void);
+void vnet_odp_exit(void);
+/* Of the calling process, with these rights (enum ib_access_flags). */
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, int access);
+/* When nobody finds it any more; NULL is none. May sleep. */
+void vnet_odp_free(struct vnet_odp *odp);
+/* Is it the calling process'? */
+bool vnet_odp_is_own(const struct vnet_odp *odp);
+/* 0, or -errno: -EFAULT if they cannot be had. Sleeps until they are there. */
+int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how);
+/*
+ * Have pages brought, in any context: 0: they are there; -EAGAIN: not yet, and the NIC
+ * processor will be woken; -EFAULT: they could not be had since then (ktime_get_ns()).
+ */
+int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
+
+/* Around the look at pages and their use. */
+int vnet_copies_lock(void);
+void vnet_copies_unlock(int idx);
+bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write);
+/*
+ * The memory at addr, of at most *have bytes: *have of them in one piece; NULL: it is not
+ * there. checked: by vnet_odp_is_there(), since vnet_copies_lock().
+ */
+void *vnet_odp_at(struct vnet_odp *odp, u64 addr, bool write, bool checked, u64 *have);
 
 /* dm.c */
 /* How much of a device's memory is given out: for as long as any of it is, or the device. */

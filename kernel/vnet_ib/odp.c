@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that is paged on demand: regions whose pages are not pinned, but those that
+ * their process has at the moment.
+ *
+ * What is known of them stands in windows, each with a notifier by which the system
+ * takes pages back. Copies read windows under SRCU and never wait; what they lack is
+ * asked for, and a work of the region's own has the system bring it. Who takes a page
+ * back waits for the copies that might use it.
+ */
+#include <linux/hmm.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "vnet_ib.h"
+
+#define VNET_WINDOW_SHIFT (PAGE_SHIFT + 9)
+#define VNET_WINDOW_SIZE (1ull << VNET_WINDOW_SHIFT)
+#define VNET_WINDOW_PAGES (1u << (VNET_WINDOW_SHIFT - PAGE_SHIFT))
+static_assert(VNET_WINDOW_PAGES * sizeof(unsigned long) == PAGE_SIZE);
+
+/*
+ * No limit of a process counts them, however much it has mapped and looked at: so all of
+ * them together are at most a part of the machine's memory.
+ */
+#define VNET_WINDOWS_PART 32
+static atomic_long_t vnet_windows = ATOMIC_LONG_INIT(0);
+
+/* What is asked for at a time, of a region; and how it ended, if not well. */
+#define VNET_FAULTS 16
+
+DEFINE_STATIC_SRCU(vnet_copies);
+static struct workqueue_struct *vnet_fault_wq;
+
+/* Bits of an entry, besides the page's address in the kernel. */
+enum vnet_entry {
+	/* Not yet taken back. */
+	VNET_ENTRY_VALID = 1 << 0,
+	VNET_ENTRY_WRITE = 1 << 1,
+};
+
+struct vnet_window {
+	struct mmu_interval_notifier notifier;
+	struct vnet_odp *odp;
+	u64 start;
+	/* Held by who changes entries; system locks may be held around it. */
+	struct mutex lock;
+	u32 present;
+	unsigned long *entry;
+	struct list_head ended;
+};
+
+enum vnet_fault_state {
+	VNET_FAULT_FREE,
+	VNET_FAULT_ASKED,
+	VNET_FAULT_RUNS,
+	/* These pages could not be had. */
+	VNET_FAULT_LOST,
+};
+
+struct vnet_fault {
+	u64 start, end;
+	/* In which order they were asked for; when it was tried. */
+	u64 order, began;
+	enum vnet_fault_state state;
+	bool write;
+};
+
+struct vnet_odp {
+	struct vnet_dev *dev;
+	struct mm_struct *mm;
+	bool writable;
+	struct xarray windows;
+	/* Windows come and go; pages are brought to pfns[]. */
+	struct mutex fetching;
+	unsigned long *pfns;
+	spinlock_t lock;
+	struct vnet_fault fault[VNET_FAULTS];
+	u64 order;
+	struct work_struct work;
+	/* Some window may have nothing any more. */
+	bool reap;
+};
+
+/* ----------------------------------------------------------------- look-ups */
+
+int vnet_copies_lock(void)
+{
+	return srcu_read_lock(&vnet_copies);
+}
+
+void vnet_copies_unlock(int idx)
+{
+	srcu_read_unlock(&vnet_copies, idx);
+}
+
+static u32 vnet_window_page(u64 addr)
+{
+	return (addr & (VNET_WINDOW_SIZE - 1)) >> PAGE_SHIFT;
+}
+
+/*
+ * checked: by this copy, since vnet_copies_lock(). Such an entry may be losing its page,
+ * but has it until the copy is over.
+ */
+static bool vnet_entry_fits(unsigned long entry, bool write, bool checked)
+{
+	if (write && !(entry & VNET_ENTRY_WRITE))
+		return false;
+	return checked ? entry & PAGE_MASK : entry & VNET_ENTRY_VALID;
+}
+
+void *vnet_odp_at(struct vnet_odp *odp, u64 addr, bool write, bool checked, u64 *have)
+{
+	const struct vnet_window *w = xa_load(&odp->windows, addr >> VNET_WINDOW_SHIFT);
+	u64 n = PAGE_SIZE - offset_in_page(addr);
+	u32 i = vnet_window_page(addr);
+	unsigned long entry, next;
+
+	entry = w ? READ_ONCE(w->entry[i]) : 0;
+	if (!vnet_entry_fits(entry, write, checked))
+		return NULL;
+	for (next = entry; n < *have && ++i < VNET_WINDOW_PAGES; n += PAGE_SIZE) {
+		next = (next & PAGE_MASK) + PAGE_SIZE;
+		if ((READ_ONCE(w->entry[i]) & PAGE_MASK) != next ||
+		    !vnet_entry_fits(READ_ONCE(w->entry[i]), write, checked))
+			break;
+	}
+	*have = min(n, *have);
+	return (void *)(entry & PAGE_MASK) + offset_in_page(addr);
+}
+
+/* The first page of [addr, end) that is not there; end: all are. */
+static u64 vnet_odp_missing(struct vnet_odp *odp, u64 addr, u64 end, bool write)
+{
+	u64 have;
+
+	while (addr < end) {
+		have = end - addr;
+		if (!vnet_odp_at(odp, addr, write, false, &have))
+			return addr;
+		addr += have;
+	}
+	return end;
+}
+
+bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write)
+{
+	return vnet_odp_missing(odp, addr, addr + length, write) == addr + length;
+}
+
+/* ------------------------------------------------------- pages taken back */
+
+/* Whether copies may use any of these entries, which none does that begins now. */
+static bool vnet_window_close(struct vnet_window *w, u32 first, u32 end)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = first; i < end; i++) {
+		if (!w->entry[i])
+			continue;
+		WRITE_ONCE(w->entry[i], w->entry[i] & ~VNET_ENTRY_VALID);
+		any = true;
+	}
+	return any;
+}
+
+static void vnet_window_forget(struct vnet_window *w, u32 first, u32 end)
+{
+	u32 i;
+
+	for (i = first; i < end; i++) {
+		unsigned long entry = w->entry[i];
+
+		if (!entry)
+			continue;
+		/* As the processor's own tables would have noted it. */
+		if (entry & VNET_ENTRY_WRITE)
+			set_page_dirty(virt_to_page((void *)(entry & PAGE_MASK)));
+		WRITE_ONCE(w->entry[i], 0);
+		w->present--;
+	}
+}
+
+static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
+				   const struct mmu_notifier_range *range, unsigned long seq)
+{
+	struct vnet_window *w = container_of(notifier, struct vnet_window, notifier);
+	u64 start = max_t(u64, range->start, w->start);
+	u64 end = min_t(u64, range->end, w->start + VNET_WINDOW_SIZE);
+	u32 first, after;
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&w->lock);
+	mmu_interval_set_seq(notifier, seq);
+	first = vnet_window_page(start);
+	after = start < end ? first + DIV_ROUND_UP(end - (start & PAGE_MASK), PAGE_SIZE) : first;
+	if (w->present && vnet_window_close(w, first, after)) {
+		synchronize_srcu_expedited(&vnet_copies);
+		vnet_window_forget(w, first, after);
+	}
+	if (!w->present && range->event == MMU_NOTIFY_UNMAP) {
+		WRITE_ONCE(w->odp->reap, true);
+		queue_work(vnet_fault_wq, &w->odp->work);
+	}
+	mutex_unlock(&w->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops vnet_window_ops = {
+	.invalidate = vnet_window_invalidate,
+};
+
+/* ------------------------------------------------------------------- windows */
+
+/* Nobody finds it any more. */
+static void vnet_window_free(struct vnet_window *w)
+{
+	/* While the system cannot take its pages. */
+	mutex_lock(&w->lock);
+	vnet_window_forget(w, 0, VNET_WINDOW_PAGES);
+	mutex_unlock(&w->lock);
+	mmu_interval_notifier_remove(&w->notifier);
+	free_page((unsigned long)w->entry);
+	kfree(w);
+	atomic_long_dec(&vnet_windows);
+}
+
+static struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start)
+{
+	struct vnet_window *w;
+
+	if (atomic_long_inc_return(&vnet_windows) > totalram_pages() / VNET_WINDOWS_PART)
+		goto uncount;
+	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	if (!w)
+		goto uncount;
+	w->entry = (unsigned long *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!w->entry)
+		goto free_window;
+	w->odp = odp;
+	w->start = start;
+	mutex_init(&w->lock);
+	return w;
+
+free_window:
+	kfree(w);
+uncount:
+	atomic_long_dec(&vnet_windows);
+	return NULL;
+}
+
+/* The window with this address, made if there is none; the process is not gone. */
+static struct vnet_window *vnet_window_get(struct vnet_odp *odp, u64 addr)
+{
+	unsigned long index = addr >> VNET_WINDOW_SHIFT;
+	struct vnet_window *w = xa_load(&odp->windows, index);
+	int err;
+
+	if (w)
+		return w;
+	w = vnet_window_alloc(odp, (u64)index << VNET_WINDOW_SHIFT);
+	if (!w)
+		return ERR_PTR(-ENOMEM);
+	err = mmu_interval_notifier_insert(&w->notifier, odp->mm, w->start, VNET_WINDOW_SIZE,
+					   &vnet_window_ops);
+	if (err) {
+		free_page((unsigned long)w->entry);
+		kfree(w);
+		atomic_long_dec(&vnet_windows);
+		return ERR_PTR(err);
+	}
+	err = xa_err(xa_store(&odp->windows, index, w, GFP_KERNEL_ACCOUNT));
+	if (err) {
+		vnet_window_free(w);
+		return ERR_PTR(err);
+	}
+	return w;
+}
+
+/* Windows go that have nothing, or all of them. */
+static void vnet_windows_end(struct vnet_odp *odp, bool all)
+{
+	struct vnet_window *w, *next;
+	unsigned long index;
+	LIST_HEAD(ended);
+
+	mutex_lock(&odp->fetching);
+	xa_for_each(&odp->windows, index, w)
+	{
+		if (!all && READ_ONCE(w->present))
+			continue;
+		xa_erase(&odp->windows, index);
+		list_add(&w->ended, &ended);
+	}
+	if (!list_empty(&ended))
+		synchronize_srcu(&vnet_copies);
+	list_for_each_entry_safe(w, next, &ended, ended) vnet_window_free(w);
+	mutex_unlock(&odp->fetching);
+}
+
+/* ------------------------------------------------------------- bringing pages */
+
+/* What the system said is entered, unless it takes it back just now. */
+static void vnet_window_enter(struct vnet_window *w, u32 first, u32 n)
+{
+	const unsigned long *pfns = w->odp->pfns;
+	unsigned long entry, *at;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		at = &w->entry[first + i];
+		if (!(pfns[i] & HMM_PFN_VALID) || pfns[i] & HMM_PFN_ERROR)
+			continue;
+		entry = (unsigned long)page_address(hmm_pfn_to_page(pfns[i])) | VNET_ENTRY_VALID;
+		if (pfns[i] & HMM_PFN_WRITE && w->odp->writable)
+			entry |= VNET_ENTRY_WRITE;
+		if (!*at)
+			w->present++;
+		else if ((*at & PAGE_MASK) == (entry & PAGE_MASK))
+			entry |= *at & VNET_ENTRY_WRITE;
+		WRITE_ONCE(*at, entry);
+	}
+}
+
+/* A part of one window. */
+static int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vnet_fetch how)
+{
+	unsigned long timeout = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
+	struct hmm_range range = {
+		.notifier = &w->notifier,
+		.start = start,
+		.end = end,
+		.hmm_pfns = w->odp->pfns,
+	};
+	int err;
+
+	if (how != VNET_FETCH_NO_FAULT)
+		range.default_flags = HMM_PFN_REQ_FAULT;
+	if (how == VNET_FETCH_WRITE)
+		range.default_flags |= HMM_PFN_REQ_WRITE;
+	for (;;) {
+		range.notifier_seq = mmu_interval_read_begin(range.notifier);
+		mmap_read_lock(w->odp->mm);
+		err = hmm_range_fault(&range);
+		mmap_read_unlock(w->odp->mm);
+		if (err && err != -EBUSY)
+			return err;
+		if (!err) {
+			mutex_lock(&w->lock);
+			if (!mmu_interval_read_retry(range.notifier, range.notifier_seq))
+				break;
+			mutex_unlock(&w->lock);
+		}
+		if (time_after(jiffies, timeout))
+			return -EBUSY;
+		cond_resched();
+	}
+	vnet_window_enter(w, vnet_window_page(start), (end - start) >> PAGE_SHIFT);
+	mutex_unlock(&w->lock);
+	return 0;
+}
+
+/* Pages [*start, end); on failure, *start and *bad_end tell which part could not be had. */
+static int vnet_pages_fetch(struct vnet_odp *odp, u64 *start, u64 end, enum vnet_fetch how,
+			    u64 *bad_end)
+{
+	struct vnet_window *w;
+	int err;
+
+	while (*start < end) {
+		u64 next = min_t(u64, end, round_down(*start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
+
+		*bad_end = next;
+		w = vnet_window_get(odp, *start);
+		err = IS_ERR(w) ? PTR_ERR(w) : vnet_window_fetch(w, *start, next, how);
+		if (err)
+			return err;
+		*start = next;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* The same, if the process is still there; what it takes is the process' account. */
+static int vnet_odp_bring(struct vnet_odp *odp, u64 *start, u64 end, enum vnet_fetch how,
+			  u64 *bad_end)
+{
+	struct mem_cgroup *memcg, *before;
+	int err;
+
+	*bad_end = end;
+	if (end > odp->mm->task_size || !mmget_not_zero(odp->mm))
+		return -EFAULT;
+	memcg = get_mem_cgroup_from_mm(odp->mm);
+	before = set_active_memcg(memcg);
+	err = vnet_pages_fetch(odp, start, end, how, bad_end);
+	set_active_memcg(before);
+	mem_cgroup_put(memcg);
+	/* Should we be its last user, its end is not our work. */
+	mmput_async(odp->mm);
+	return err;
+}
+
+int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how)
+{
+	u64 bad_end, start = addr & PAGE_MASK, end = PAGE_ALIGN(addr + length);
+	int err;
+
+	if (end < start)
+		return -EFAULT;
+	if (mutex_lock_killable(&odp->fetching))
+		return -EINTR;
+	err = vnet_odp_bring(odp, &start, end, how, &bad_end);
+	mutex_unlock(&odp->fetching);
+	return err == -EPERM ? -EFAULT : err;
+}
+
+/* ------------------------------------------------------------- what is asked for */
+
+static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
+{
+	struct vnet_fault *f, *oldest = NULL;
+
+	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
+		if (f->state == VNET_FAULT_ASKED && (!oldest || f->order < oldest->order))
+			oldest = f;
+	}
+	return oldest;
+}
+
+/* One of those that were asked for; false: there is none. */
+static bool vnet_fault_run(struct vnet_odp *odp)
+{
+	struct vnet_fault *f;
+	u64 start, end;
+	bool write;
+	int err;
+
+	spin_lock_irq(&odp->lock);
+	f = vnet_fault_oldest(odp);
+	if (f) {
+		f->state = VNET_FAULT_RUNS;
+		f->began = ktime_get_ns();
+		start = f->start;
+		end = f->end;
+		write = f->write;
+	}
+	spin_unlock_irq(&odp->lock);
+	if (!f)
+		return false;
+	mutex_lock(&odp->fetching);
+	err = vnet_odp_bring(odp, &start, end, write ? VNET_FETCH_WRITE : VNET_FETCH_READ, &end);
+	mutex_unlock(&odp->fetching);
+	spin_lock_irq(&odp->lock);
+	f->start = start;
+	f->end = end;
+	/* What the system took back again and again is asked for anew. */
+	f->state = err && err != -EBUSY ? VNET_FAULT_LOST : VNET_FAULT_FREE;
+	spin_unlock_irq(&odp->lock);
+	/* Whoever waits for any of it looks again. */
+	plat_kick(&odp->dev->agent.nic);
+	return true;
+}
+
+static void vnet_odp_work(struct work_struct *work)
+{
+	struct vnet_odp *odp = container_of(work, struct vnet_odp, work);
+
+	while (vnet_fault_run(odp))
+		cond_resched();
+	if (xchg(&odp->reap, false))
+		vnet_windows_end(odp, false);
+}
+
+/* Is it being brought, or could it not be: -EFAULT; 0: neither. *slot: a place to ask. */
+static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, u64 whole,
+			   u64 since, struct vnet_fault **slot)
+{
+	struct vnet_fault *f;
+
+	*slot = NULL;
+	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
+		switch (f->state) {
+		case VNET_FAULT_ASKED:
+		case VNET_FAULT_RUNS:
+			if (f->start <= want->start && f->end >= want->end &&
+			    (f->write || !want->write))
+				return -EAGAIN;
+			continue;
+		case VNET_FAULT_LOST:
+			if (f->start >= whole && f->end <= want->end && f->began >= since &&
+			    (want->write || !f->write))
+				return -EFAULT;
+			break;
+		case VNET_FAULT_FREE:
+			break;
+		}
+		if (!*slot || f->state == VNET_FAULT_FREE || f->began < (*slot)->began)
+			*slot = f;
+	}
+	return 0;
+}
+
+int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since)
+{
+	struct vnet_fault *slot, want = { .state = VNET_FAULT_ASKED, .write = write };
+	unsigned long flags;
+	int idx, ret;
+	u64 missing;
+
+	want.end = PAGE_ALIGN(addr + length);
+	if (addr + length < addr || want.end < addr || want.end > odp->mm->task_size ||
+	    (write && !odp->writable))
+		return -EFAULT;
+	idx = srcu_read_lock(&vnet_copies);
+	missing = vnet_odp_missing(odp, addr, addr + length, write);
+	srcu_read_unlock(&vnet_copies, idx);
+	if (missing == addr + length)
+		return 0;
+	want.start = missing & PAGE_MASK;
+	spin_lock_irqsave(&odp->lock, flags);
+	ret = vnet_fault_find(odp, &want, addr & PAGE_MASK, since, &slot);
+	if (!ret && slot) {
+		want.order = ++odp->order;
+		*slot = want;
+		queue_work(vnet_fault_wq, &odp->work);
+	}
+	spin_unlock_irqrestore(&odp->lock, flags);
+	/* Where there was no place, there will be one when others have theirs. */
+	return ret ? ret : -EAGAIN;
+}
+
+/* ---------------------------------------------------------------------- life */
+
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, int access)
+{
+	struct vnet_odp *odp;
+
+	if (!current->mm)
+		return ERR_PTR(-EINVAL);
+	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	if (!odp)
+		return ERR_PTR(-ENOMEM);
+	odp->pfns = (unsigned long *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!odp->pfns) {
+		kfree(odp);
+		return ERR_PTR(-ENOMEM);
+	}
+	odp->dev = dev;
+	odp->mm = current->mm;
+	mmgrab(odp->mm);
+	odp->writable = ib_access_writable(access);
+	xa_init(&odp->windows);
+	mutex_init(&odp->fetching);
+	spin_lock_init(&odp->lock);
+	INIT_WORK(&odp->work, vnet_odp_work);
+	atomic_inc(&dev->on_demand);
+	return odp;
+}
+
+bool vnet_odp_is_own(const struct vnet_odp *odp)
+{
+	return odp->mm == current->mm;
+}
+
+void vnet_odp_free(struct vnet_odp *odp)
+{
+	if (!odp)
+		return;
+	/* Nobody asks any more; but the system may take pages back until its windows are gone. */
+	cancel_work_sync(&odp->work);
+	vnet_windows_end(odp, true);
+	cancel_work_sync(&odp->work);
+	atomic_dec(&odp->dev->on_demand);
+	xa_destroy(&odp->windows);
+	mmdrop(odp->mm);
+	free_page((unsigned long)odp->pfns);
+	kfree(odp);
+}
+
+int vnet_odp_init(void)
+{
+	/* Each region has one work: what is slow in one process is so for itself. */
+	vnet_fault_wq = alloc_workqueue("vnet_pages", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	return vnet_fault_wq ? 0 : -ENOMEM;
+}
+
+void vnet_odp_exit(void)
+{
+	destroy_workqueue(vnet_fault_wq);
+}
