@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory that is paged on demand: there when it is used, and not before; all
- * addresses as one region; and a process that forks.
+ * addresses as one region; advice about it; and a process that forks.
  *
  *   on_demand processes|threads    where the peer lives
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,6 +135,163 @@ static void forks(void)
 	munmap(at, PAGE);
 }
 
+/* ------------------------------------------------------------------- advice */
+
+static int advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		  const uint8_t *at, uint32_t length, uint32_t key)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)at, .length = length, .lkey = key };
+
+	return ibv_advise_mr(pd, advice, flags, &sge, 1);
+}
+
+static const enum ibv_advise_mr_advice advices[] = {
+	IBV_ADVISE_MR_ADVICE_PREFETCH,
+	IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+	IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+};
+
+#define ADVICES (sizeof(advices) / sizeof(advices[0]))
+#define FLUSH IBV_ADVISE_MR_FLAG_FLUSH
+
+/* What is wrong with the key, or the call, is told whoever waits. */
+static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
+{
+	struct ibv_mr *pinned = ibv_reg_mr(here.pd, at, PAGE, SIDE_ACCESS);
+	struct ibv_mr *to_read = ibv_reg_mr(here.pd, at, PAGE, IBV_ACCESS_ON_DEMAND);
+	struct ibv_pd *pd = ibv_alloc_pd(here.context);
+	uint32_t flags;
+
+	CHECK(pinned && to_read && pd);
+	for (flags = 0; flags <= FLUSH; flags += FLUSH) {
+		for (size_t i = 0; i < ADVICES; i++) {
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, mr->lkey + 1),
+				 ENOENT);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, 0), ENOENT);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, ~0u), ENOENT);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, pinned->lkey),
+				 ENOENT);
+			CHECK_EQ(advise(pd, advices[i], flags, at, PAGE, mr->lkey), EPERM);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, to_read->lkey),
+				 advices[i] == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE ? EPERM : 0);
+		}
+		CHECK_EQ(advise(here.pd, (enum ibv_advise_mr_advice)3, flags, at, PAGE, mr->lkey),
+			 EOPNOTSUPP);
+	}
+	CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, FLUSH << 1, at, PAGE, mr->lkey),
+		 EINVAL);
+	CHECK_EQ(ibv_dereg_mr(pinned), 0);
+	CHECK_EQ(ibv_dereg_mr(to_read), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+/* Pages that cannot be had are told of to who waits, and to nobody else. */
+static void is_advised(void)
+{
+	uint8_t *at = reserve(4 * PAGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, 4 * PAGE, ACCESS);
+	uint32_t flags;
+
+	CHECK(mr);
+	advice_to_nobody(mr, at);
+	for (flags = 0; flags <= FLUSH; flags += FLUSH) {
+		for (size_t i = 0; i < ADVICES; i++) {
+			int bad = flags && i != 2 ? EFAULT : 0;
+
+			CHECK_EQ(madvise(at, 4 * PAGE, MADV_DONTNEED), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, 4 * PAGE, mr->lkey), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at + 7, PAGE, mr->lkey), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, 0, mr->lkey), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, 4 * PAGE + 1, mr->lkey),
+				 flags ? EFAULT : 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at - 1, PAGE, mr->lkey),
+				 flags ? EFAULT : 0);
+			CHECK_EQ(mprotect(at + PAGE, PAGE, PROT_NONE), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, 4 * PAGE, mr->lkey), bad);
+			CHECK_EQ(mprotect(at + PAGE, PAGE, PROT_READ), 0);
+			CHECK_EQ(advise(here.pd, advices[i], flags, at, 4 * PAGE, mr->lkey),
+				 i == 1 ? bad : 0);
+			CHECK_EQ(mprotect(at + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+			peer_set(0, 4 * PAGE, (uint8_t)(10 + i));
+			CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, 4 * PAGE, mr->lkey),
+				 IBV_WC_SUCCESS);
+			CHECK(at[0] == 10 + i && at[4 * PAGE - 1] == 10 + i);
+		}
+	}
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, 4 * PAGE);
+}
+
+/* A region that is made anew: elsewhere, pinned, and on demand again. */
+static void is_made_anew(void)
+{
+	uint8_t *at = reserve(2 * PAGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, PAGE, ACCESS);
+	static const int access[] = { ACCESS, SIDE_ACCESS, ACCESS };
+
+	CHECK(mr);
+	for (size_t i = 0; i < sizeof(access) / sizeof(access[0]); i++) {
+		peer_set(0, PAGE, (uint8_t)(20 + i));
+		CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access[i]), 0);
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, PAGE, mr->lkey), IBV_WC_SUCCESS);
+		CHECK_EQ(at[PAGE - 1], 20 + i);
+	}
+	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at + PAGE, PAGE, 0), 0);
+	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, PAGE, mr->lkey), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + PAGE, PAGE, mr->lkey), IBV_WC_SUCCESS);
+	CHECK_EQ(at[2 * PAGE - 1], 22);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, 2 * PAGE);
+}
+
+/* --------------------------------------------------------- pages come and go */
+
+static bool traffic_over;
+
+/* Whatever the process has becomes a copy's, again and again. */
+static void *fork_on(void *arg)
+{
+	unsigned int *forked = arg;
+	pid_t child;
+
+	while (!__atomic_load_n(&traffic_over, __ATOMIC_ACQUIRE)) {
+		child = fork();
+		if (!child)
+			_exit(0);
+		CHECK(child > 0);
+		CHECK_EQ(waitpid(child, NULL, 0), child);
+		(*forked)++;
+	}
+	return NULL;
+}
+
+static void forks_under_traffic(void)
+{
+	uint8_t *at = reserve(8 * PAGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, 8 * PAGE, ACCESS);
+	unsigned int i, forked = 0, most = rounds(200, 5000);
+	pthread_t thread;
+
+	CHECK(mr);
+	traffic_over = false;
+	CHECK_EQ(pthread_create(&thread, NULL, fork_on, &forked), 0);
+	for (i = 0; i < most; i++) {
+		uint32_t length = 1 + (i * 2999) % (8 * PAGE);
+
+		memset(at, (int)(i | 1), length);
+		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, at, length, mr->lkey), IBV_WC_SUCCESS);
+		memset(at, 0, length);
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, length, mr->lkey), IBV_WC_SUCCESS);
+		CHECK(at[0] == (uint8_t)(i | 1) && at[length / 2] == (uint8_t)(i | 1) &&
+		      at[length - 1] == (uint8_t)(i | 1));
+	}
+	__atomic_store_n(&traffic_over, true, __ATOMIC_RELEASE);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	note("%u forks under %u transfers", forked, 2 * most);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, 8 * PAGE);
+}
+
 static void check_capabilities(struct ibv_context *context)
 {
 	struct ibv_device_attr_ex attr;
@@ -155,6 +313,9 @@ int main(int argc, char **argv)
 	comes_later();
 	is_everything();
 	forks();
+	is_advised();
+	is_made_anew();
+	forks_under_traffic();
 	peer_close(&here);
 	peer_stop();
 	return 0;

@@ -115,6 +115,15 @@ programs() {	# ITERATIONS
 	perftest ib_send_bw -c UD -n "$1" -s 1024
 }
 
+# Frames and memory, which is paged on demand, are both waited for.
+paged_programs() {	# ITERATIONS
+	perftest ib_send_bw --odp -n "$1" -s 65536
+	perftest ib_write_bw --odp -n "$1" -s 65536
+	perftest ib_read_bw --odp -n "$1" -s 65536
+	perftest ib_write_lat --odp -n "$1"
+	perftest ib_atomic_bw --odp -n "$1"
+}
+
 # What must not lose anything, where the network does.
 reliable_programs() {	# ITERATIONS
 	pingpong ibv_rc_pingpong -n "$1" -c
@@ -387,8 +396,10 @@ make_network || die "no network"
 timed check_keys
 timed check_groups
 timed programs 50
+timed paged_programs 10
 disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25
+timed paged_programs 5
 undisturbed
 timed change_key
 timed check_settings
