@@ -25,6 +25,12 @@ enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, e
 	return result;
 }
 
+void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+		     const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	(void)plat_fetch(nic, dst, ndst, src, nsrc, length, plat_clock());
+}
+
 enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor, enum nic_role role,
 				    const struct nic_piece *dst, u32 ndst,
 				    const struct nic_piece *src, u32 nsrc, u64 length,

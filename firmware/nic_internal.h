@@ -139,6 +139,13 @@ u64 nic_rnr_patience(const struct nic_qp *responder);
 enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
 				     const struct nic_piece *dst, u32 ndst,
 				     const struct nic_piece *src, u32 nsrc, u64 length);
+/*
+ * A message in pieces will need the pages of these, too: so much of it is asked for at a
+ * time, as each piece that had to come again would be waited for.
+ */
+#define NIC_FETCH_BLOCK (1ull << 20)
+NIC_COLD void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
+			      const struct nic_piece *src, u32 nsrc, u64 length);
 /* What plat_copy() came to, if pages were asked for or are to be. */
 NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor,
 					     enum nic_role role, const struct nic_piece *dst,
@@ -295,9 +302,12 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 /* false: it is of an SRQ that is no more, so that nobody waits for it. */
 bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 		       const struct nic_open_receive *open);
-/* A piece of that message, at `offset` of it: status of the receiver, or NIC_EXEC_PAGES. */
+/*
+ * A piece of that message, at `offset` of it, with which so many bytes of it are left:
+ * status of the receiver, or NIC_EXEC_PAGES.
+ */
 u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
-		  u64 offset, const struct nic_piece *src);
+		  u64 offset, const struct nic_piece *src, u64 left);
 /* Complete all receives of a QP in error; caller holds sq_lock. */
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
 /*

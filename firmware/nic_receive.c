@@ -870,20 +870,18 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 	return srq && (u16)srq->use == open->srq_use;
 }
 
-u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
-		  u64 offset, const struct nic_piece *src)
+/*
+ * Where bytes [offset, offset + need) of it go: VNET_WC_SUCCESS and *n pieces, or why they
+ * cannot go there.
+ */
+static enum vnet_wc_status nic_open_pieces(struct nic *nic, const struct nic_qp *qp,
+					   const struct nic_open_receive *open, u64 offset,
+					   u64 need, struct nic_piece *dst, u32 *n)
 {
 	const struct nic_srq *srq = qp->srqn ? nic_srq_of(nic, qp, open->srqn) : NULL;
-	u32 i, n = 0, pdn = srq ? srq->rq.pdn : qp->pdn;
-	struct nic_piece dst[VNET_MAX_SGE], piece = *src;
-	enum nic_copy_result result;
-	u64 need;
+	u32 i, pdn = srq ? srq->rq.pdn : qp->pdn;
 
-	if (unlikely(open->tm_kind >= NIC_TM_EAGER))
-		nic_tm_clip(open, &offset, &piece);
-	need = piece.length;
-	if (!need)
-		return VNET_WC_SUCCESS;
+	*n = 0;
 	for (i = 0; i < open->num_sge && i < VNET_MAX_SGE && need; i++) {
 		struct vnet_sge sge = open->sge[i];
 
@@ -897,15 +895,35 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 		if (sge.length > need)
 			sge.length = (u32)need;
 		if (!nic_check_key(nic, sge.lkey, pdn, qp->qpn, NIC_ACCESS_LOCAL_WRITE, sge.addr,
-				   sge.length, &dst[n]))
+				   sge.length, &dst[*n]))
 			return VNET_WC_LOC_PROT_ERR;
 		need -= sge.length;
-		n++;
+		(*n)++;
 	}
-	if (need)
-		return VNET_WC_LOC_LEN_ERR;
+	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
+		  u64 offset, const struct nic_piece *src, u64 left)
+{
+	struct nic_piece dst[VNET_MAX_SGE], piece = *src;
+	enum vnet_wc_status status;
+	enum nic_copy_result result;
+	u32 n;
+
+	if (unlikely(open->tm_kind >= NIC_TM_EAGER))
+		nic_tm_clip(open, &offset, &piece);
+	if (!piece.length)
+		return VNET_WC_SUCCESS;
+	status = nic_open_pieces(nic, qp, open, offset, piece.length, dst, &n);
+	if (status)
+		return status;
 	result = nic_copy(nic, qp, NIC_ARRIVALS, dst, n, &piece, 1, piece.length);
-	if (unlikely(nic_is_later(result)))
-		return NIC_EXEC_PAGES;
-	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+	if (likely(!nic_is_later(result)))
+		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+	if (left > NIC_FETCH_BLOCK)
+		left = NIC_FETCH_BLOCK;
+	if (left > piece.length && !nic_open_pieces(nic, qp, open, offset, left, dst, &n))
+		nic_fetch_ahead(nic, dst, n, NULL, 0, left);
+	return NIC_EXEC_PAGES;
 }

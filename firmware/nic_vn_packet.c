@@ -65,12 +65,7 @@ u32 nic_sending_gather(struct nic_sending *s)
 	return VNET_WC_SUCCESS;
 }
 
-/*
- * So much of a request at a time: a packet alone would be waited for, and then the
- * next. What else may be missing, nic_transmit() finds.
- */
-#define NIC_FETCH_BLOCK (1ull << 20)
-
+/* What else may be missing, nic_transmit() finds. */
 static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 {
 	struct nic_piece piece[VNET_MAX_SGE + 1];

@@ -149,6 +149,14 @@ static u8 nic_message_flags(const struct vnet_frame_op *op)
 	return op->opcode == VNET_WR_SEND_INV ? VNET_WC_WITH_INV : 0;
 }
 
+/* Bytes of the message from this packet on, as its sender says. */
+static u64 nic_message_left(const struct vnet_frame_op *op)
+{
+	u32 length = nic_le32(op->msg_len), offset = nic_le32(op->offset);
+
+	return length > offset ? length - offset : 0;
+}
+
 static void nic_message_of(struct nic_arrival_op *a, struct nic_message *msg)
 {
 	const struct vnet_frame_op *op = a->op;
@@ -251,7 +259,8 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			nic_endpoint_advance(ep);
 		return;
 	}
-	status = nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data);
+	status =
+		nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data, nic_message_left(op));
 	if (unlikely(status == NIC_EXEC_PAGES)) {
 		nic_no_pages_yet(a);
 		/* Lost: its receive serves the next message. */
@@ -334,6 +343,22 @@ static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result re
 	return false;
 }
 
+/*
+ * The rest of the message, or as much as is asked for at a time: where it is. false: there
+ * is no more, or not there.
+ */
+static NIC_COLD bool nic_arrival_ahead(struct nic_arrival_op *a, u32 access,
+				       struct nic_piece *piece)
+{
+	u64 left = nic_message_left(a->op);
+
+	if (left > NIC_FETCH_BLOCK)
+		left = NIC_FETCH_BLOCK;
+	return left > piece->length &&
+	       nic_check_key(a->nic, nic_le32(a->op->rkey), nic_arrival_pdn(a), a->qp->qpn, access,
+			     nic_le64(a->op->remote_addr), left, piece);
+}
+
 static bool nic_arrive_data(struct nic_arrival_op *a)
 {
 	enum nic_copy_result result;
@@ -344,6 +369,9 @@ static bool nic_arrive_data(struct nic_arrival_op *a)
 	if (!a->data.length)
 		return true;
 	result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &remote, 1, &a->data, 1, a->data.length);
+	if (unlikely(result == NIC_COPY_DST_LATER) &&
+	    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_WRITE, &remote))
+		nic_fetch_ahead(a->nic, &remote, 1, NULL, 0, remote.length);
 	return nic_arrival_copied(a, result);
 }
 
@@ -394,6 +422,9 @@ static void nic_arrive_read(struct nic_arrival_op *a)
 		here.addr = (u64)(unsigned long)((struct vnet_frame_ack *)(a->reply + 1) + 1);
 		here.length = length;
 		result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &here, 1, &remote, 1, length);
+		if (unlikely(result == NIC_COPY_SRC_LATER) &&
+		    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_READ, &remote))
+			nic_fetch_ahead(a->nic, NULL, 0, &remote, 1, remote.length);
 		if (!nic_arrival_copied(a, result)) {
 			a->reply = NULL;
 			return;

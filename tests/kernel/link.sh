@@ -121,7 +121,6 @@ paged_programs() {	# ITERATIONS
 	perftest ib_write_bw --odp -n "$1" -s 65536
 	perftest ib_read_bw --odp -n "$1" -s 65536
 	perftest ib_write_lat --odp -n "$1"
-	perftest ib_atomic_bw --odp -n "$1"
 }
 
 # What must not lose anything, where the network does.
