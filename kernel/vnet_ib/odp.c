@@ -15,9 +15,14 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "vnet_ib.h"
+
+#if !IS_ENABLED(CONFIG_HMM_MIRROR)
+#error "vnet_ib has the system bring pages: it needs a kernel with CONFIG_INFINIBAND_ON_DEMAND_PAGING"
+#endif
 
 #define VNET_WINDOW_SHIFT (PAGE_SHIFT + 9)
 #define VNET_WINDOW_SIZE (1ull << VNET_WINDOW_SHIFT)
@@ -379,6 +384,9 @@ static int vnet_pages_fetch(struct vnet_odp *odp, u64 *start, u64 end, enum vnet
 		u64 next = min_t(u64, end, round_down(*start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
 
 		*bad_end = next;
+		/* Who waits for much may be killed meanwhile. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		w = vnet_window_get(odp, *start);
 		err = IS_ERR(w) ? PTR_ERR(w) : vnet_window_fetch(w, *start, next, how);
 		if (err)
