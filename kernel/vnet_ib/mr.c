@@ -155,7 +155,7 @@ static int vnet_mr_get_memory(struct vnet_dev *dev, struct vnet_mr *mr, u64 star
 	mr->start = start;
 	mr->length = length;
 	if (access & IB_ACCESS_ON_DEMAND) {
-		odp = vnet_odp_make(dev, access);
+		odp = vnet_odp_make(dev, start, access);
 		if (IS_ERR(odp))
 			return PTR_ERR(odp);
 		mr->odp = odp;

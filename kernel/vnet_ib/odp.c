@@ -9,6 +9,7 @@
  * back waits for the copies that might use it.
  */
 #include <linux/hmm.h>
+#include <linux/hugetlb.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/memcontrol.h>
@@ -548,11 +549,24 @@ int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 sin
 
 /* ---------------------------------------------------------------------- life */
 
-struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, int access)
+/* The size of its pages is that of those where it begins. */
+static bool vnet_is_huge(u64 start)
+{
+	struct vm_area_struct *vma;
+	bool huge;
+
+	mmap_read_lock(current->mm);
+	vma = find_vma(current->mm, start);
+	huge = vma && vma->vm_start <= start && is_vm_hugetlb_page(vma);
+	mmap_read_unlock(current->mm);
+	return huge;
+}
+
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, u64 start, int access)
 {
 	struct vnet_odp *odp;
 
-	if (!current->mm)
+	if (!current->mm || (access & IB_ACCESS_HUGETLB && !vnet_is_huge(start)))
 		return ERR_PTR(-EINVAL);
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)

@@ -446,8 +446,8 @@ enum vnet_fetch {
 
 int vnet_odp_init(void);
 void vnet_odp_exit(void);
-/* Of the calling process, with these rights (enum ib_access_flags). */
-struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, int access);
+/* Of the calling process, from there on, with these rights (enum ib_access_flags). */
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, u64 start, int access);
 /* When nobody finds it any more; NULL is none. May sleep. */
 void vnet_odp_free(struct vnet_odp *odp);
 /* Is it the calling process'? */

@@ -72,8 +72,7 @@ static void rights(void)
 		WRONG(struct region, access, 1u << 31, EINVAL),
 		WRONG(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE,
 		      EINVAL),
-		WRONG_EARLY(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB,
-			    EINVAL, EOPNOTSUPP),
+		WRONG(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB, EINVAL),
 	};
 
 	check_registrations(wrong, COUNT(wrong));
@@ -89,7 +88,7 @@ static void implicit(void)
 		WRONG(struct region, access, IBV_ACCESS_LOCAL_WRITE, EINVAL),
 	};
 
-	for (size_t i = 0; i < COUNT(wrong) && !in_kernel(); i++) {
+	for (size_t i = 0; i < COUNT(wrong); i++) {
 		struct region r = { .length = SIZE_MAX, .access = IBV_ACCESS_ON_DEMAND };
 		int is;
 
@@ -143,8 +142,6 @@ static void advice(void)
 		WRONG(struct advice, length, bench.length + 1, EFAULT),
 	};
 
-	if (in_kernel())
-		return;
 	CHECK(mr);
 	right.lkey = mr->lkey;
 	check_advice(&right, wrong, COUNT(wrong));

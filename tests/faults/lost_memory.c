@@ -2,12 +2,12 @@
 /*
  * Memory that was registered and is not there any more, or not as it was:
  * unmapped, truncated, protected. Whoever meets it gets an error completion,
- * and nobody a signal. The kernel has pinned it, and all goes well there.
+ * and nobody a signal. The kernel pins what is not paged on demand, and all goes well.
  *
  *   lost_memory processes|threads [on-demand]
  *
  * Where the two sides live, and whether their memory is paged on demand, which
- * makes no difference.
+ * makes no difference in user mode.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -187,7 +187,7 @@ static void judge(const struct test_case *c, int status, const struct outcome *o
 {
 	bool right = right_at_requester(c, status, processes);
 
-	if (in_kernel()) {
+	if (in_kernel() && !on_demand) {
 		right = right_if_pinned(c, status, o);
 	} else if (!c->at_requester) {
 		right = right && o->in_error;
