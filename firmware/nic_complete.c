@@ -194,6 +194,7 @@ static void nic_end_op(struct nic_qp *qp)
 		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
 		return;
 	}
+	nic_fetched(qp, NIC_REQUESTS);
 	qp->op_bytes = 0;
 	qp->retries_used = 0;
 	qp->rnr_used = 0;

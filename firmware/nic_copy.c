@@ -6,7 +6,8 @@
  *
  * Not every failure to bring them is this operation's: the memory may have come after
  * another one failed. So each queue pair knows since when it asks, as a requester and
- * as a responder, and what failed before counts for nothing.
+ * as a responder, and what failed before counts for nothing. It does so until it has
+ * carried out what it was about, which may take more than one copy.
  */
 #include "nic_internal.h"
 
@@ -21,7 +22,8 @@ enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, e
 	if (!since)
 		since = plat_clock();
 	result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
-	nic_store(asked, nic_is_later(result) ? since : 0);
+	if (nic_is_later(result))
+		nic_store(asked, since);
 	return result;
 }
 
@@ -33,21 +35,17 @@ void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 
 enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor, enum nic_role role,
 				    const struct nic_piece *dst, u32 ndst,
-				    const struct nic_piece *src, u32 nsrc, u64 length,
-				    enum nic_copy_result result)
+				    const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	u64 *asked = &executor->counters.fetch_since[role];
-	u64 since = nic_load(asked);
+	enum nic_copy_result result =
+		nic_fetch_pages(nic, executor, role, dst, ndst, src, nsrc, length);
 
-	if (nic_is_later(result)) {
-		if (!since)
-			since = plat_clock();
-		result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
-		/* They have come meanwhile; and may have gone again. */
-		if (result == NIC_COPY_OK)
-			result = plat_copy(nic, dst, ndst, src, nsrc, length);
-	}
-	nic_store(asked, nic_is_later(result) ? since : 0);
+	if (result != NIC_COPY_OK)
+		return result;
+	/* They have come meanwhile; and may have gone again. */
+	result = plat_copy(nic, dst, ndst, src, nsrc, length);
+	if (nic_is_later(result) && !nic_load(&executor->counters.fetch_since[role]))
+		nic_store(&executor->counters.fetch_since[role], plat_clock());
 	return result;
 }
 
@@ -59,7 +57,5 @@ u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
 	if ((!bounded || nic->stall_ns) &&
 	    nic_wait_on(nic, qp, reason, bounded ? nic->stall_ns : 0) == VNET_WC_SUCCESS)
 		return NIC_EXEC_WAIT;
-	/* The next one is not to find what this one has waited for. */
-	nic_store(&qp->counters.fetch_since[NIC_REQUESTS], 0);
 	return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
 }

@@ -146,11 +146,11 @@ enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, e
 #define NIC_FETCH_BLOCK (1ull << 20)
 NIC_COLD void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			      const struct nic_piece *src, u32 nsrc, u64 length);
-/* What plat_copy() came to, if pages were asked for or are to be. */
+/* The same for a copy that lacked some: what it comes to. */
 NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor,
 					     enum nic_role role, const struct nic_piece *dst,
 					     u32 ndst, const struct nic_piece *src, u32 nsrc,
-					     u64 length, enum nic_copy_result result);
+					     u64 length);
 
 /* plat_copy(); where it says NIC_COPY_*_LATER, the pages are on their way. */
 static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_qp *executor,
@@ -160,9 +160,16 @@ static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_qp *exec
 {
 	enum nic_copy_result result = plat_copy(nic, dst, ndst, src, nsrc, length);
 
-	if (likely(!nic_is_later(result) && !executor->counters.fetch_since[role]))
+	if (likely(!nic_is_later(result)))
 		return result;
-	return nic_copy_again(nic, executor, role, dst, ndst, src, nsrc, length, result);
+	return nic_copy_again(nic, executor, role, dst, ndst, src, nsrc, length);
+}
+
+/* What asked for pages is over: the next one asks for itself. */
+static inline void nic_fetched(struct nic_qp *executor, enum nic_role role)
+{
+	if (unlikely(executor->counters.fetch_since[role]))
+		nic_store(&executor->counters.fetch_since[role], 0);
 }
 
 /*

@@ -127,13 +127,12 @@ static void nic_no_receive_yet(struct nic_arrival_op *a)
  */
 static NIC_COLD void nic_no_pages_yet(struct nic_arrival_op *a)
 {
-	u64 *since = &a->qp->counters.fetch_since[NIC_ARRIVALS];
+	u64 since = nic_load(&a->qp->counters.fetch_since[NIC_ARRIVALS]);
 
-	if (a->qp->type == NIC_QPT_RC || plat_clock() - nic_load(since) < a->nic->stall_ns) {
+	if (a->qp->type == NIC_QPT_RC || plat_clock() - since < a->nic->stall_ns) {
 		nic_answer(a, VNET_NACK_ABSENT, NIC_PAGES_TRY_NS);
 		return;
 	}
-	nic_store(since, 0);
 	a->qp->counters.dropped++;
 	nic_count(a->nic, drop_no_receive);
 	nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_RNR_RETRY_EXC_ERR);
@@ -686,6 +685,8 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_arrive_datagram(a);
 	else
 		nic_arrive_ordered(a);
+	if (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST)
+		nic_fetched(qp, NIC_ARRIVALS);
 }
 
 /* ---------------------------------------------------------------- the channel */

@@ -225,6 +225,7 @@ static void fails_where_pages_cannot_be_had(void **state)
 			assert_true(tp.space[which + 1].fetched_since >
 				    tp.space[which + 1].lost_at);
 			lose(which);
+			tp.clock++;
 			run_for(2 * MS);
 			if (!which)
 				expect(pair.a->scq, 1, VNET_WC_LOC_PROT_ERR);

@@ -402,6 +402,41 @@ static void test_lossy(void)
 }
 
 /*
+ * A packet was lost, and the memory that it is to be made of again is not there for longer
+ * than its peer might be silent: nobody is to blame for that.
+ */
+static void missing_for_long(u8 opcode, u32 length)
+{
+	struct vnet_send_wqe w = request(opcode, 1);
+	struct nic_qp *qp;
+
+	pages_miss = 1000000;
+	world_make(30, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
+	/* 4 ms, twice. */
+	qp->attr.timeout = 10;
+	qp->attr.retry_cnt = 1;
+	w.rdma.remote_addr = (u64)(unsigned long)(connected[1]->side->data + HALF);
+	w.rdma.rkey = connected[1]->side->key;
+	fill(side[opcode == VNET_WR_RDMA_READ].data + (opcode == VNET_WR_RDMA_READ ? HALF : 0),
+	     length, 3);
+	faults.lose = 1000;
+	end_send(connected[0], &w, 0, length);
+	faults.lose = 0;
+	pages_gone = 0;
+	pass(100000000);
+	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
+	pages_gone = 2;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	CHECK(filled(side[0].data, length, 3) && filled(side[1].data + HALF, length, 3));
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
+/*
  * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
  * waits for pages counts for nothing against anybody's patience.
  */
@@ -423,7 +458,8 @@ static void test_pages(void)
 		pages_missed = 0;
 		world_free();
 	}
-	pages_miss = 0;
+	missing_for_long(VNET_WR_RDMA_WRITE, 5000);
+	missing_for_long(VNET_WR_RDMA_READ, 5000);
 }
 
 /* More busy queue pairs than endpoint frames. */

@@ -67,6 +67,8 @@ extern void (*on_relax)(void);
  * missing, and so does each look whether it has come; and how many did.
  */
 extern u32 pages_miss, pages_missed;
+/* Of this side, all are missing; 2: of none. */
+extern u32 pages_gone;
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */
