@@ -49,13 +49,12 @@ enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor, en
 	return result;
 }
 
-u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
+bool nic_wait_for_pages(struct nic *nic, struct nic_qp *qp, bool own)
 {
 	bool bounded = !own && qp->type != NIC_QPT_RC;
 	enum nic_wait reason = own ? NIC_WAIT_PAGES : NIC_WAIT_PEER_PAGES;
 
-	if ((!bounded || nic->stall_ns) &&
-	    nic_wait_on(nic, qp, reason, bounded ? nic->stall_ns : 0) == VNET_WC_SUCCESS)
-		return NIC_EXEC_WAIT;
-	return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
+	if (bounded && !nic->stall_ns)
+		return false;
+	return nic_wait_on(nic, qp, reason, bounded ? nic->stall_ns : 0) == VNET_WC_SUCCESS;
 }

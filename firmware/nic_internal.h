@@ -172,12 +172,6 @@ static inline void nic_fetched(struct nic_qp *executor, enum nic_role role)
 		nic_store(&executor->counters.fetch_since[role], 0);
 }
 
-/*
- * The head request needs pages of its own process, or of who receives it: NIC_EXEC_WAIT.
- * Unreliable ones do not wait for ever for another process: the status of one that is lost.
- */
-NIC_COLD u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own);
-
 /* -- nic_complete.c: completion queue entries, with their intent */
 
 struct nic_completion {
@@ -291,6 +285,19 @@ static inline bool nic_is_returned(const struct nic_qp *qp, u32 status)
 {
 	return qp->returns && status >= VNET_WC_REM_INV_REQ_ERR &&
 	       status <= VNET_WC_RNR_RETRY_EXC_ERR;
+}
+
+/*
+ * The head request needs pages of its own process, or of who receives it: it waits.
+ * false: it is unreliable, and has waited for another process for long enough.
+ */
+NIC_COLD bool nic_wait_for_pages(struct nic *nic, struct nic_qp *qp, bool own);
+
+/* What the attempt comes to then. */
+static inline u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
+{
+	return nic_wait_for_pages(nic, qp, own) ? NIC_EXEC_WAIT :
+						  NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
 }
 
 /*
