@@ -186,16 +186,17 @@ static enum nic_copy_result vnet_copy_on_demand(const struct vnet_view *view,
 						const struct nic_piece *src, u32 nsrc, u64 length,
 						bool may_pause)
 {
+	bool pauses = may_pause && length >= VNET_COPY_CHUNK;
 	enum nic_copy_result result;
 	int idx = vnet_copies_lock();
 
-	/* What may pause may find that pages have gone. */
+	/* What pauses may find that pages have gone meanwhile. */
 	if (!vnet_pieces_are_there(view->dev, src, nsrc, length, false))
 		result = NIC_COPY_SRC_LATER;
 	else if (!vnet_pieces_are_there(view->dev, dst, ndst, length, true))
 		result = NIC_COPY_DST_LATER;
 	else
-		result = vnet_copy(view, dst, src, length, may_pause, &idx, !may_pause);
+		result = vnet_copy(view, dst, src, length, may_pause, &idx, !pauses);
 	vnet_copies_unlock(idx);
 	return result;
 }
