@@ -569,13 +569,14 @@ static void setup(const struct schedule_config *config)
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;
 	/*
-	 * One bit of sequence, where nothing comes twice, late or in another order; and where
-	 * no NIC falls silent for good, which would be asked for ever what it has taken.
+	 * One bit of sequence, where nothing comes twice, late or in another order, as it does
+	 * with a process that stops with a packet in hand; and where no NIC falls silent for
+	 * good, which would be asked for ever what it has taken.
 	 */
 	if (workload.version > 3 && sim_config.fabric.kind == FABRIC_MYRINET &&
 	    !config->sequence_bits &&
 	    !has(SCHEDULE_REORDER | SCHEDULE_DUPLICATE | SCHEDULE_DELAY | SCHEDULE_FORGE |
-		 SCHEDULE_DEAD))
+		 SCHEDULE_DEAD | SCHEDULE_STOP))
 		sim_config.nic.settings.sequence_bits = 1;
 	sim_config.fabric.spray = has(SCHEDULE_REORDER) && below(2);
 	if (sim_config.fabric.kind == FABRIC_ATM && has(SCHEDULE_LOSS))
