@@ -360,6 +360,8 @@ static NIC_COLD u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result re
 {
 	bool own = result == NIC_COPY_SRC_LATER;
 
+	if (d->msg->group && !own && !d->msg->arrival)
+		d->peer->counters.dropped++;
 	nic_delivery_unlock(d);
 	if (d->msg->group && !own) {
 		if (d->msg->arrival)

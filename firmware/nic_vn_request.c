@@ -134,8 +134,12 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			status = nic_retire_atomic(s, last);
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
-		if (unlikely(status == NIC_EXEC_PAGES))
-			return false;
+		if (unlikely(status == NIC_EXEC_PAGES)) {
+			if (nic_turn(qp) != NIC_TURN_FLUSH)
+				return false;
+			/* Nobody waits for what it has brought. */
+			status = VNET_WC_WR_FLUSH_ERR;
+		}
 		if (status && !nic_is_returned(qp, status)) {
 			/* What was sent after it will not be asked for. */
 			ep->failed_status = 0;

@@ -335,6 +335,7 @@ static void groups_do_not_wait(void **state)
 	expect(cq, 3, VNET_WC_SUCCESS);
 	expect_none(pair.b->rcq);
 	assert_true(tp.space[2].fetches > 0);
+	assert_int_equal(frame(pair.b)->counters.dropped, 1);
 }
 
 /* Whoever comes after it does not know of the wait. */

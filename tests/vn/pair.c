@@ -436,6 +436,65 @@ static void missing_for_long(u8 opcode, u32 length)
 	world_free();
 }
 
+/* The same of a datagram, which nobody answers but for itself. */
+static void datagram_missing_for_long(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	struct end *a, *b;
+
+	pages_miss = 1000000;
+	world_make(31, &config);
+	a = end_make(&side[0], NIC_QPT_UD, false);
+	b = end_make(&side[1], NIC_QPT_UD, false);
+	end_connect(a, b);
+	datagrams(a, b, 1);
+	memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
+	w.ud.remote_qpn = b->qpn;
+	w.ud.remote_qkey = 0x1234;
+	fill(side[0].data, 500, 3);
+	end_recv(b, 2, HALF, 2048);
+	faults.lose = 1000;
+	end_send(a, &w, 0, 500);
+	faults.lose = 0;
+	pages_gone = 0;
+	pass((side[0].nic.hdr->settings.unreachable + 100) * 1000000ull);
+	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
+	pages_gone = 2;
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	CHECK(end_wait(b).status == VNET_WC_SUCCESS);
+	CHECK(filled(side[1].data + HALF + VNET_GRH_SIZE, 500, 3));
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
+/* What an atomic operation brought waits for pages: its queue pair is flushed all the same. */
+static void flushed_while_missing(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_ATOMIC_FETCH_ADD, 1);
+	u64 *word;
+
+	pages_miss = 1000000;
+	world_make(32, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	word = (u64 *)(void *)(side[1].data + HALF);
+	*word = 7;
+	w.rdma.remote_addr = (u64)(unsigned long)word;
+	w.rdma.rkey = side[1].key;
+	w.rdma.compare_add = 1;
+	pages_gone = 0;
+	end_send(connected[0], &w, 0, 8);
+	pass(10000000);
+	CHECK(pages_missed && *word == 8);
+	end_state(connected[0], NIC_QPS_ERR, NULL);
+	CHECK(end_wait(connected[0]).status == VNET_WC_WR_FLUSH_ERR);
+	pages_gone = 2;
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 /*
  * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
  * waits for pages counts for nothing against anybody's patience.
@@ -460,6 +519,8 @@ static void test_pages(void)
 	}
 	missing_for_long(VNET_WR_RDMA_WRITE, 5000);
 	missing_for_long(VNET_WR_RDMA_READ, 5000);
+	datagram_missing_for_long();
+	flushed_while_missing();
 }
 
 /* More busy queue pairs than endpoint frames. */
