@@ -60,8 +60,8 @@ struct nic {
 	 * it, and a receiver is asked to tell when it has posted a receive.
 	 */
 	bool direct;
-	/* The host has pages that plat_fetch() brings. */
-	bool fetches;
+	/* How many regions have pages that plat_fetch() brings; NULL: the host has none. */
+	const u32 *fetches;
 	/* The host's own. */
 	void *host;
 

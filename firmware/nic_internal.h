@@ -135,6 +135,12 @@ u64 nic_rnr_patience(const struct nic_qp *responder);
 
 /* -- nic_copy.c: memory that is paged on demand */
 
+/* Is there memory at all that is? */
+static inline bool nic_fetches(const struct nic *nic)
+{
+	return unlikely(nic->fetches && nic_load(nic->fetches));
+}
+
 /* As plat_fetch(), for the executor's own operation in this role. */
 enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
 				     const struct nic_piece *dst, u32 ndst,

@@ -84,9 +84,17 @@ static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
+/*
+ * What was there for the first packet of a block still is for the others, as a rule: who
+ * looks for each of them looks at all of its pages for each.
+ */
 u32 nic_sending_fetch(struct nic_sending *s, u64 offset)
 {
-	if (likely(!s->nic->fetches) || (ATOMICS & OP(s->r.wqe.opcode)) || offset >= s->r.length)
+	if (likely(!nic_fetches(s->nic)) || (ATOMICS & OP(s->r.wqe.opcode)) ||
+	    offset >= s->r.length)
+		return VNET_WC_SUCCESS;
+	if (offset % NIC_FETCH_BLOCK >= NIC_MAX_PAYLOAD &&
+	    !s->qp->counters.fetch_since[NIC_REQUESTS])
 		return VNET_WC_SUCCESS;
 	return nic_sending_fetch_block(s, offset);
 }

@@ -82,7 +82,7 @@ static void node_format(struct node *node)
 	node->nic.self = SIM_OWNER_AGENT;
 	node->nic.space = NIC_SPACE_POINTER;
 	node->nic.direct = sim.config.direct;
-	node->nic.fetches = sim.config.pages;
+	node->nic.fetches = &sim.config.pages;
 	node->nic.host = node;
 	hdr = node->nic.hdr;
 	node_gid_ipv6(node->index, hdr->gid[0]);

@@ -53,7 +53,7 @@ static void attach(struct process *p)
 	p->view.self = SIM_OWNER(p->space);
 	p->view.space = p->space;
 	p->view.direct = sim.config.direct;
-	p->view.fetches = sim.config.pages;
+	p->view.fetches = &sim.config.pages;
 	p->view.host = node;
 }
 

@@ -66,7 +66,7 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	/* Nobody dies inside: one name will do in the locks. */
 	nic->self = 1;
 	nic->direct = true;
-	nic->fetches = true;
+	nic->fetches = (const u32 *)&dev->on_demand.counter;
 	dev->agent.dev = dev;
 	vnet_view_init(dev, &dev->kernel, VNET_SPACE_KERNEL, false);
 	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);

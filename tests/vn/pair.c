@@ -495,6 +495,29 @@ static void flushed_while_missing(void)
 	world_free();
 }
 
+/* For the packets of a long message it is not looked again and again; nor for nothing. */
+static void asked_by_the_block(void)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
+
+		pages_miss = i ? 1000000 : 0;
+		world_make(33, &config);
+		connect_two(NIC_QPT_RC, false);
+		w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
+		w.rdma.rkey = side[1].key;
+		pages_asked = 0;
+		end_send(connected[0], &w, 0, HALF);
+		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+		CHECK(pages_asked >= 2 * i && pages_asked <= 20 * i);
+		world_free();
+	}
+	pages_missed = 0;
+	pages_miss = 0;
+}
+
 /*
  * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
  * waits for pages counts for nothing against anybody's patience.
@@ -521,6 +544,7 @@ static void test_pages(void)
 	missing_for_long(VNET_WR_RDMA_READ, 5000);
 	datagram_missing_for_long();
 	flushed_while_missing();
+	asked_by_the_block();
 }
 
 /* More busy queue pairs than endpoint frames. */

@@ -12,7 +12,7 @@ struct link_faults faults;
 u64 now_ns = 1000000000;
 void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
-u32 pages_miss, pages_missed, pages_gone = 2;
+u32 pages_miss, pages_missed, pages_asked, pages_gone = 2;
 bool ends_return;
 u32 ends_tags;
 void (*on_step)(int step);
@@ -76,6 +76,7 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 	(void)nic;
 	(void)length;
 	CHECK(since && since <= now_ns);
+	pages_asked++;
 	if (misses(src, nsrc))
 		return NIC_COPY_SRC_LATER;
 	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;
@@ -296,7 +297,7 @@ static void side_make(u32 i, const struct nic_config *config)
 	CHECK(nic_format(s->memory, size, config) == NIC_OK);
 	CHECK(nic_attach(&s->nic, s->memory, size) == NIC_OK);
 	s->nic.self = 1;
-	s->nic.fetches = pages_miss;
+	s->nic.fetches = &pages_miss;
 	s->nic.hdr->ngids = 1;
 	s->nic.hdr->port_up = 1;
 	s->nic.hdr->gid[0][0] = 0xfe;

@@ -64,9 +64,10 @@ extern u64 now_ns;
 extern void (*on_relax)(void);
 /*
  * Registered memory is paged on demand, if not 0: of so many copies, one finds a page
- * missing, and so does each look whether it has come; and how many did.
+ * missing, and so does each look whether it has come; how many did, and how often pages
+ * were asked for.
  */
-extern u32 pages_miss, pages_missed;
+extern u32 pages_miss, pages_missed, pages_asked;
 /* Of this side, all are missing; 2: of none. */
 extern u32 pages_gone;
 /* Of the next worlds. */
