@@ -47,14 +47,16 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 						const struct vnet_send_wqe *wqe,
 						const struct nic_piece *remote)
 {
-	enum nic_role role = intent == &executor->intent[NIC_INTENT_PACKET] ? NIC_ARRIVALS :
-									      NIC_REQUESTS;
+	struct nic_asker by = nic_asker(
+		executor,
+		intent == &executor->intent[NIC_INTENT_PACKET] ? NIC_ARRIVALS : NIC_REQUESTS,
+		(u32)key);
 	struct nic_piece here = { .length = 8, .space = NIC_SPACE_POINTER };
 	enum nic_copy_result result;
 	u64 old, new_value;
 
 	here.addr = (u64)(unsigned long)&old;
-	result = nic_copy(nic, executor, role, &here, 1, remote, 1, 8);
+	result = nic_copy(nic, by, &here, 1, remote, 1, 8);
 	if (result != NIC_COPY_OK)
 		return result;
 	new_value = nic_atomic_result(wqe, old);
@@ -67,7 +69,7 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 		executor->op_new = new_value;
 		nic_store_release(&intent->key, key | NIC_INTENT_BEGUN);
 		here.addr = (u64)(unsigned long)&new_value;
-		result = nic_copy(nic, executor, role, remote, 1, &here, 1, 8);
+		result = nic_copy(nic, by, remote, 1, &here, 1, 8);
 		/* Both sides of this copy are the remote one to our caller. */
 		if (result == NIC_COPY_DST_GONE)
 			return NIC_COPY_SRC_GONE;

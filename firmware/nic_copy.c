@@ -7,23 +7,54 @@
  * Not every failure to bring them is this operation's: the memory may have come after
  * another one failed. So each queue pair knows since when it asks, as a requester and
  * as a responder, and what failed before counts for nothing. It does so until it has
- * carried out what it was about, which may take more than one copy.
+ * carried out what it was about, which may take more than one copy. Another operation
+ * asks for itself. Of requests that is the oldest of those that wait; a younger one has
+ * its pages asked for, and may fail when it is the oldest.
  */
 #include "nic_internal.h"
 
-enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+/* Since when it has asked; 0: it has not. */
+static u64 nic_asked_since(const struct nic_asker *by)
+{
+	const struct nic_qp_counters *c = &by->qp->counters;
+
+	if (by->role >= NIC_EARLY || c->fetch_for[by->role] != by->what)
+		return 0;
+	return nic_load(&c->fetch_since[by->role]);
+}
+
+/* An older request waits, which has not ended. */
+static bool nic_asks_after(const struct nic_asker *by)
+{
+	const struct nic_qp_counters *c = &by->qp->counters;
+	u32 other = c->fetch_for[NIC_REQUESTS];
+
+	return by->role == NIC_REQUESTS && c->fetch_since[NIC_REQUESTS] &&
+	       (s32)(by->what - other) > 0 && (s32)(other - by->qp->sq_cons) >= 0;
+}
+
+static void nic_asks(const struct nic_asker *by, u64 since)
+{
+	struct nic_qp_counters *c = &by->qp->counters;
+
+	if (by->role >= NIC_EARLY || nic_asks_after(by))
+		return;
+	nic_store(&c->fetch_for[by->role], by->what);
+	nic_store(&c->fetch_since[by->role], since);
+}
+
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_asker by,
 				     const struct nic_piece *dst, u32 ndst,
 				     const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	u64 *asked = &executor->counters.fetch_since[role];
-	u64 since = nic_load(asked);
+	u64 since = nic_asked_since(&by);
 	enum nic_copy_result result;
 
 	if (!since)
 		since = plat_clock();
 	result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
 	if (nic_is_later(result))
-		nic_store(asked, since);
+		nic_asks(&by, since);
 	return result;
 }
 
@@ -33,19 +64,18 @@ void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 	(void)plat_fetch(nic, dst, ndst, src, nsrc, length, plat_clock());
 }
 
-enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
 				    const struct nic_piece *dst, u32 ndst,
 				    const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	enum nic_copy_result result =
-		nic_fetch_pages(nic, executor, role, dst, ndst, src, nsrc, length);
+	enum nic_copy_result result = nic_fetch_pages(nic, by, dst, ndst, src, nsrc, length);
 
 	if (result != NIC_COPY_OK)
 		return result;
 	/* They have come meanwhile; and may have gone again. */
 	result = plat_copy(nic, dst, ndst, src, nsrc, length);
-	if (nic_is_later(result) && !nic_load(&executor->counters.fetch_since[role]))
-		nic_store(&executor->counters.fetch_since[role], plat_clock());
+	if (nic_is_later(result) && !nic_asked_since(&by))
+		nic_asks(&by, plat_clock());
 	return result;
 }
 

@@ -144,7 +144,8 @@ static u32 nic_frame_head(struct nic_request *r, struct nic_frame_head *head)
 
 	head->at = 0;
 	head->length = r->length < NIC_FRAME_HEAD ? (u32)r->length : NIC_FRAME_HEAD;
-	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &here, 1, r->local, r->nlocal, head->length);
+	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
+			  r->nlocal, head->length);
 	if (unlikely(nic_is_later(result)))
 		return nic_await_pages(r->nic, r->qp, true);
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;

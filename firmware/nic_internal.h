@@ -141,8 +141,24 @@ static inline bool nic_fetches(const struct nic *nic)
 	return unlikely(nic->fetches && nic_load(nic->fetches));
 }
 
-/* As plat_fetch(), for the executor's own operation in this role. */
-enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, enum nic_role role,
+/*
+ * Who copies, and may have to wait for pages: of the requests that of this index in the
+ * send queue; of what came by the wire the packet of this number, or the receive of this
+ * index, which others wait for, too.
+ */
+struct nic_asker {
+	struct nic_qp *qp;
+	u32 role;
+	u32 what;
+};
+
+static inline struct nic_asker nic_asker(struct nic_qp *qp, enum nic_role role, u32 what)
+{
+	return (struct nic_asker){ .qp = qp, .role = role, .what = what };
+}
+
+/* As plat_fetch(), for what this one is about. */
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_asker by,
 				     const struct nic_piece *dst, u32 ndst,
 				     const struct nic_piece *src, u32 nsrc, u64 length);
 /*
@@ -153,22 +169,20 @@ enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_qp *executor, e
 NIC_COLD void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			      const struct nic_piece *src, u32 nsrc, u64 length);
 /* The same for a copy that lacked some: what it comes to. */
-NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_qp *executor,
-					     enum nic_role role, const struct nic_piece *dst,
-					     u32 ndst, const struct nic_piece *src, u32 nsrc,
-					     u64 length);
+NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
+					     const struct nic_piece *dst, u32 ndst,
+					     const struct nic_piece *src, u32 nsrc, u64 length);
 
 /* plat_copy(); where it says NIC_COPY_*_LATER, the pages are on their way. */
-static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_qp *executor,
-					    enum nic_role role, const struct nic_piece *dst,
-					    u32 ndst, const struct nic_piece *src, u32 nsrc,
-					    u64 length)
+static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_asker by,
+					    const struct nic_piece *dst, u32 ndst,
+					    const struct nic_piece *src, u32 nsrc, u64 length)
 {
 	enum nic_copy_result result = plat_copy(nic, dst, ndst, src, nsrc, length);
 
 	if (likely(!nic_is_later(result)))
 		return result;
-	return nic_copy_again(nic, executor, role, dst, ndst, src, nsrc, length);
+	return nic_copy_again(nic, by, dst, ndst, src, nsrc, length);
 }
 
 /* What asked for pages is over: the next one asks for itself. */

@@ -353,6 +353,8 @@ static_assert(sizeof(struct nic_qp_attr) == 80, "qp attributes");
 enum nic_role {
 	NIC_REQUESTS = 0,
 	NIC_ARRIVALS = 1,
+	/* A packet before its turn, which will come again: that is not kept. */
+	NIC_EARLY = 2,
 };
 
 /* Counters of one QP, a line for each who writes. */
@@ -367,14 +369,17 @@ struct nic_qp_counters {
 	u64 paced_until;
 	/*
 	 * By enum nic_role, NIC clock: pages that are paged on demand are asked for
-	 * since; 0: none are (nic_copy.c).
+	 * since; 0: none are (nic_copy.c). What is NIC_ARRIVALS' has its receive queue's
+	 * lock, where a receive waits.
 	 */
 	u64 fetch_since[2];
 	/* Under the receive queue's lock. */
 	u64 got_msgs;
 	u64 got_bytes;
 	u64 dropped;
-	u64 rsvd1[5];
+	/* As fetch_since[]: for what, as struct nic_asker has it. */
+	u32 fetch_for[2];
+	u64 rsvd1[4];
 };
 static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 

@@ -156,6 +156,32 @@ static void nic_srq_taken(struct nic_delivery *d)
 	nic_raise_srq(d->nic, nic_find_srq(d->nic, d->rq->num), NIC_EVENT_SRQ_LIMIT_REACHED);
 }
 
+static struct nic_asker nic_delivery_asker(const struct nic_delivery *d)
+{
+	return d->msg->arrival ? nic_asker(d->qp, NIC_ARRIVALS, d->rq->cons) :
+				 nic_asker(d->qp, NIC_REQUESTS, d->qp->sq_cons);
+}
+
+/*
+ * To one of a group, who does not wait for its pages: each message finds them missing, so
+ * it is the receive that asks, until they are there or cannot be had.
+ */
+static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
+{
+	const struct nic_message *msg = d->msg;
+	struct nic_asker member = nic_asker(d->peer, NIC_ARRIVALS, d->rq->cons);
+	enum nic_copy_result result =
+		plat_copy(d->nic, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
+
+	if (!nic_is_later(result))
+		return result;
+	result = nic_fetch_pages(d->nic, nic_delivery_asker(d), NULL, 0, msg->src, msg->nsrc,
+				 msg->length);
+	if (result != NIC_COPY_OK)
+		return result;
+	return nic_copy_again(d->nic, member, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
+}
+
 /* Move the message to its receive: status for the receiver. */
 static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result *result)
 {
@@ -164,8 +190,11 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	*result = NIC_COPY_OK;
 	if (msg->wc_opcode == VNET_WC_RECV_RDMA_WITH_IMM || !msg->length || msg->opened)
 		return VNET_WC_SUCCESS;
-	*result = nic_copy(d->nic, d->qp, msg->arrival ? NIC_ARRIVALS : NIC_REQUESTS, d->dst,
-			   d->ndst, msg->src, msg->nsrc, msg->length);
+	if (unlikely(msg->group))
+		*result = nic_copy_to_member(d);
+	else
+		*result = nic_copy(d->nic, nic_delivery_asker(d), d->dst, d->ndst, msg->src,
+				   msg->nsrc, msg->length);
 	if (likely(*result == NIC_COPY_OK))
 		return VNET_WC_SUCCESS;
 	return VNET_WC_LOC_PROT_ERR;
@@ -201,8 +230,7 @@ static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet
 		memcpy(slot->payload, (const void *)(unsigned long)msg->src[0].addr, msg->length);
 		return NIC_COPY_OK;
 	}
-	return nic_copy(d->nic, d->qp, msg->arrival ? NIC_ARRIVALS : NIC_REQUESTS, &dst, 1,
-			msg->src, msg->nsrc, msg->length);
+	return nic_copy(d->nic, nic_delivery_asker(d), &dst, 1, msg->src, msg->nsrc, msg->length);
 }
 
 static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status status,
@@ -363,9 +391,7 @@ static NIC_COLD u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result re
 	if (d->msg->group && !own && !d->msg->arrival)
 		d->peer->counters.dropped++;
 	nic_delivery_unlock(d);
-	if (d->msg->group && !own) {
-		if (d->msg->arrival)
-			return NIC_EXEC_NO_RECEIVE;
+	if (d->msg->group && !own && !d->msg->arrival) {
 		nic_fetch_add(&d->nic->hdr->counters.drop_no_receive, 1);
 		return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
 	}
@@ -920,7 +946,8 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 	status = nic_open_pieces(nic, qp, open, offset, piece.length, dst, &n);
 	if (status)
 		return status;
-	result = nic_copy(nic, qp, NIC_ARRIVALS, dst, n, &piece, 1, piece.length);
+	result = nic_copy(nic, nic_asker(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
+			  piece.length);
 	if (likely(!nic_is_later(result)))
 		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 	if (left > NIC_FETCH_BLOCK)

@@ -94,7 +94,8 @@ NIC_COLD u32 nic_gather_word(struct nic_request *r)
 		return status;
 	if (r->length != 8)
 		return VNET_WC_LOC_LEN_ERR;
-	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &here, 1, r->local, r->nlocal, 8);
+	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
+			  r->nlocal, 8);
 	if (unlikely(nic_is_later(result)))
 		return NIC_EXEC_PAGES;
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
@@ -267,7 +268,8 @@ static u32 nic_do_write(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, &remote, 1, r->local, r->nlocal, r->length);
+	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &remote, 1, r->local,
+			  r->nlocal, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, true);
 	return VNET_WC_SUCCESS;
@@ -317,7 +319,8 @@ static u32 nic_do_read(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, r->local, r->nlocal, &remote, 1, r->length);
+	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local, r->nlocal,
+			  &remote, 1, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, false);
 	r->qp->op_bytes = (u32)r->length;
@@ -346,7 +349,8 @@ static u32 nic_do_atomic(struct nic_request *r)
 	if (result != NIC_COPY_OK)
 		return nic_copy_status(r, result, false);
 	here.addr = (u64)(unsigned long)&old;
-	result = nic_copy(r->nic, r->qp, NIC_REQUESTS, r->local, r->nlocal, &here, 1, 8);
+	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local, r->nlocal,
+			  &here, 1, 8);
 	if (unlikely(nic_is_later(result)))
 		return nic_await_pages(r->nic, r->qp, true);
 	r->qp->op_bytes = 8;

@@ -72,8 +72,8 @@ static u32 nic_tm_read_headers(struct nic *nic, struct nic_qp *executor,
 	bool both = length >= NIC_TM_HEADERS;
 
 	if (unlikely(msg->nsrc != 1 || msg->src[0].space != NIC_SPACE_POINTER)) {
-		result = nic_copy(nic, executor, NIC_REQUESTS, &here, 1, msg->src, msg->nsrc,
-				  both ? NIC_TM_HEADERS : NIC_TMH_SIZE);
+		result = nic_copy(nic, nic_asker(executor, NIC_REQUESTS, executor->sq_cons), &here,
+				  1, msg->src, msg->nsrc, both ? NIC_TM_HEADERS : NIC_TMH_SIZE);
 		if (unlikely(nic_is_later(result)))
 			return NIC_EXEC_PAGES;
 		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;

@@ -137,10 +137,10 @@ static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct 
 	nic_established(nic, qp);
 	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
 	status = nic_deliver(nic, qp, qp, msg);
-	nic_fetched(qp, NIC_ARRIVALS);
 	if (qp->op_phase == NIC_OP_IDLE)
 		qp->op_arrival = NIC_ARRIVAL_NONE;
-	if (status == NIC_EXEC_NO_RECEIVE) {
+	/* For its pages nobody waits, either. */
+	if (status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) {
 		qp->counters.dropped++;
 		nic_count(nic, drop_no_receive);
 	}

@@ -77,8 +77,8 @@ static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 	if (length > s->r.length - offset)
 		length = s->r.length - offset;
 	n = nic_slice(&s->r, offset, length, piece);
-	result = nic_fetch_pages(s->nic, s->qp, NIC_REQUESTS, piece, reads ? n : 0, piece,
-				 reads ? 0 : n, length);
+	result = nic_fetch_pages(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), piece,
+				 reads ? n : 0, piece, reads ? 0 : n, length);
 	if (nic_is_later(result))
 		return NIC_EXEC_PAGES;
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
@@ -211,7 +211,8 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 
 	dst.addr = (u64)(unsigned long)(op + 1);
 	if (dst.length)
-		result = nic_copy(nic, s->qp, NIC_REQUESTS, &dst, 1, src, n, dst.length);
+		result = nic_copy(nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), &dst, 1, src, n,
+				  dst.length);
 	if (unlikely(nic_is_later(result))) {
 		nic_not_sent(s, tx, seq, frame, now);
 		return true;
@@ -260,7 +261,8 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
 	    (u64)tx.offset + tx.length <= s->r.length) {
 		n = nic_slice(&s->r, tx.offset, tx.length, dst);
-		result = nic_copy(s->nic, s->qp, NIC_REQUESTS, dst, n, &src, 1, tx.length);
+		result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), dst, n, &src,
+				  1, tx.length);
 		if (result == NIC_COPY_OK)
 			return true;
 		later = nic_is_later(result);

@@ -75,7 +75,8 @@ static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 	if (s->r.length != 8)
 		return VNET_WC_LOC_LEN_ERR;
 	s->qp->op_bytes = 8;
-	result = nic_copy(s->nic, s->qp, NIC_REQUESTS, s->r.local, s->r.nlocal, &here, 1, 8);
+	result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), s->r.local,
+			  s->r.nlocal, &here, 1, 8);
 	if (unlikely(nic_is_later(result)))
 		return NIC_EXEC_PAGES;
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;

@@ -26,8 +26,10 @@ struct nic_arrival_op {
 	/* Begun for the data of an RDMA read. */
 	struct vnet_frame *reply;
 	u32 reply_len;
-	/* It was carried out before; as the channel knows, and has counted. */
+	/* It was carried out before, or is before its turn. */
 	bool again;
+	bool early;
+	/* The channel knows that it came before, and has counted it. */
 	bool counted;
 	u8 code;
 	u64 result;
@@ -129,7 +131,7 @@ static NIC_COLD void nic_no_pages_yet(struct nic_arrival_op *a)
 {
 	u64 since = nic_load(&a->qp->counters.fetch_since[NIC_ARRIVALS]);
 
-	if (a->qp->type == NIC_QPT_RC || plat_clock() - since < a->nic->stall_ns) {
+	if (a->qp->type == NIC_QPT_RC || a->early || plat_clock() - since < a->nic->stall_ns) {
 		nic_answer(a, VNET_NACK_ABSENT, NIC_PAGES_TRY_NS);
 		return;
 	}
@@ -358,6 +360,11 @@ static NIC_COLD bool nic_arrival_ahead(struct nic_arrival_op *a, u32 access,
 			     nic_le64(a->op->remote_addr), left, piece);
 }
 
+static struct nic_asker nic_arrival_asker(const struct nic_arrival_op *a)
+{
+	return nic_asker(a->qp, a->early ? NIC_EARLY : NIC_ARRIVALS, nic_le32(a->op->psn));
+}
+
 static bool nic_arrive_data(struct nic_arrival_op *a)
 {
 	enum nic_copy_result result;
@@ -367,7 +374,7 @@ static bool nic_arrive_data(struct nic_arrival_op *a)
 		return false;
 	if (!a->data.length)
 		return true;
-	result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &remote, 1, &a->data, 1, a->data.length);
+	result = nic_copy(a->nic, nic_arrival_asker(a), &remote, 1, &a->data, 1, a->data.length);
 	if (unlikely(result == NIC_COPY_DST_LATER) &&
 	    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_WRITE, &remote))
 		nic_fetch_ahead(a->nic, &remote, 1, NULL, 0, remote.length);
@@ -420,7 +427,7 @@ static void nic_arrive_read(struct nic_arrival_op *a)
 		}
 		here.addr = (u64)(unsigned long)((struct vnet_frame_ack *)(a->reply + 1) + 1);
 		here.length = length;
-		result = nic_copy(a->nic, a->qp, NIC_ARRIVALS, &here, 1, &remote, 1, length);
+		result = nic_copy(a->nic, nic_arrival_asker(a), &here, 1, &remote, 1, length);
 		if (unlikely(result == NIC_COPY_SRC_LATER) &&
 		    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_READ, &remote))
 			nic_fetch_ahead(a->nic, NULL, 0, &remote, 1, remote.length);
@@ -548,6 +555,7 @@ static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
 		nic_answer(a, VNET_NACK_EARLY, 0);
 		return;
 	}
+	a->early = true;
 	nic_answer(a, VNET_ACK_DONE, 0);
 	if (nic_arrive_data(a) || a->code == VNET_ACK_DONE)
 		a->ep->ahead |= 1ull << (psn % NIC_WINDOW);
@@ -685,7 +693,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_arrive_datagram(a);
 	else
 		nic_arrive_ordered(a);
-	if (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST)
+	if (!a->early && (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST))
 		nic_fetched(qp, NIC_ARRIVALS);
 }
 

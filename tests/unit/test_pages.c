@@ -336,6 +336,16 @@ static void groups_do_not_wait(void **state)
 	expect_none(pair.b->rcq);
 	assert_true(tp.space[2].fetches > 0);
 	assert_int_equal(frame(pair.b)->counters.dropped, 1);
+	/* It is the same memory that the next one lacks: which cannot be had. */
+	lose(1);
+	tp.clock++;
+	wqe.wr_id = 4;
+	post_recv(third, 5, &third_to, 1);
+	send_one(pair.a, &wqe, &sg);
+	expect(pair.a->scq, 4, VNET_WC_SUCCESS);
+	expect(cq, 5, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_LOC_PROT_ERR);
+	bring(1);
 }
 
 /* Whoever comes after it does not know of the wait. */

@@ -123,6 +123,31 @@ static u64 counted(u32 i, u64 offset)
 
 #define COUNTED(i, what) counted(i, offsetof(struct nic_counters, what))
 
+/* -------------------------------------------------------------------- pages */
+
+/* Whose memory is being brought misses them; a receive whose cannot be ends with that. */
+static void test_pages(void)
+{
+	struct vnet_cqe cqe;
+
+	pages_miss = 1000000;
+	make_world(2);
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 1, HALF, SLOT);
+	pages_gone = 1;
+	send_one(1);
+	pass(10 * MS);
+	CHECK(!end_poll(far[0], &cqe) && pages_missed);
+	pages_lost_at = now_ns++;
+	send_one(2);
+	CHECK(end_wait(far[0]).status == VNET_WC_LOC_PROT_ERR);
+	pages_gone = 2;
+	pages_lost_at = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 /* --------------------------------------------------------------------- whom */
 
 /* Each has it once, though two rows lead there; the sender's own NIC as well. */
@@ -426,6 +451,7 @@ int main(void)
 	u32 seed;
 
 	test_all();
+	test_pages();
 	test_far_only();
 	test_refused();
 	test_busy();

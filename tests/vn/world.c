@@ -13,6 +13,7 @@ u64 now_ns = 1000000000;
 void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
 u32 pages_miss, pages_missed, pages_asked, pages_gone = 2;
+u64 pages_lost_at, pages_lost_from;
 bool ends_return;
 u32 ends_tags;
 void (*on_step)(int step);
@@ -70,6 +71,20 @@ static bool misses(const struct nic_piece *pieces, u32 n)
 	return false;
 }
 
+/* What could not be had, and was asked for before that. */
+static bool is_lost(const struct nic_piece *pieces, u32 n, u64 since)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (pages_gone < 2 && owner_of(&pieces[i]) == pages_gone &&
+		    pieces[i].addr - (u64)(unsigned long)side[pages_gone].data >= pages_lost_from &&
+		    since <= pages_lost_at)
+			return true;
+	}
+	return false;
+}
+
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
@@ -77,6 +92,10 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 	(void)length;
 	CHECK(since && since <= now_ns);
 	pages_asked++;
+	if (is_lost(src, nsrc, since))
+		return NIC_COPY_SRC_FAULT;
+	if (is_lost(dst, ndst, since))
+		return NIC_COPY_DST_FAULT;
 	if (misses(src, nsrc))
 		return NIC_COPY_SRC_LATER;
 	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;

@@ -70,6 +70,8 @@ extern void (*on_relax)(void);
 extern u32 pages_miss, pages_missed, pages_asked;
 /* Of this side, all are missing; 2: of none. */
 extern u32 pages_gone;
+/* Those of it from this offset on could not be brought then. */
+extern u64 pages_lost_at, pages_lost_from;
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */
