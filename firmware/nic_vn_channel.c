@@ -234,8 +234,6 @@ void nic_tx_keep(struct nic_row *row, struct nic_endpoint *ep, struct nic_tx *tx
 	tx->flags |= NIC_TX_KEPT;
 	tx->due = now + NIC_KEPT_NS;
 	nic_row_due(row, tx->due);
-	/* Nobody is silent who was not asked: a datagram looks at its own. */
-	tx->answered = now;
 	nic_store(&ep->answered, now);
 }
 
