@@ -79,6 +79,55 @@ enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
 	return result;
 }
 
+u32 nic_slice(const struct nic_piece *piece, u32 n, u64 offset, u64 length, struct nic_piece *out)
+{
+	u32 i, made = 0;
+
+	for (i = 0; i < n && length; i++) {
+		struct nic_piece part = piece[i];
+
+		if (offset >= part.length) {
+			offset -= part.length;
+			continue;
+		}
+		part.addr += offset;
+		part.length -= offset;
+		offset = 0;
+		if (part.length > length)
+			part.length = length;
+		length -= part.length;
+		out[made++] = part;
+	}
+	return made;
+}
+
+/*
+ * Not all of it has to be there at once: there may be less memory than that. Nor is all of
+ * it looked at each time.
+ */
+enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
+				     const struct nic_piece *dst, u32 ndst,
+				     const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	struct nic_qp_counters *c = &by.qp->counters;
+	struct nic_piece into[VNET_MAX_SGE + 2], from[VNET_MAX_SGE + 2];
+	enum nic_copy_result result = NIC_COPY_OK;
+	u64 at = 0, n;
+
+	if (c->moved_of == by.what && c->moved < length)
+		at = c->moved;
+	for (; at < length; at += n) {
+		n = length - at < NIC_LONG_BLOCK ? length - at : NIC_LONG_BLOCK;
+		result = nic_copy(nic, by, into, nic_slice(dst, ndst, at, n, into), from,
+				  nic_slice(src, nsrc, at, n, from), n);
+		if (result != NIC_COPY_OK)
+			break;
+	}
+	c->moved_of = by.what;
+	c->moved = nic_is_later(result) ? at : 0;
+	return result;
+}
+
 bool nic_wait_for_pages(struct nic *nic, struct nic_qp *qp, bool own)
 {
 	bool bounded = !own && qp->type != NIC_QPT_RC;

@@ -185,6 +185,27 @@ static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_asker by
 	return nic_copy_again(nic, by, dst, ndst, src, nsrc, length);
 }
 
+/*
+ * The same for all data of a request that may be long, and goes to or comes from where it
+ * says itself: what was moved, before pages were missing, is not moved again.
+ */
+#define NIC_LONG_BLOCK (4ull << 20)
+NIC_COLD enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
+					      const struct nic_piece *dst, u32 ndst,
+					      const struct nic_piece *src, u32 nsrc, u64 length);
+
+static inline enum nic_copy_result nic_copy_long(struct nic *nic, struct nic_asker by,
+						 const struct nic_piece *dst, u32 ndst,
+						 const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	if (likely(length <= NIC_LONG_BLOCK) || !nic_fetches(nic))
+		return nic_copy(nic, by, dst, ndst, src, nsrc, length);
+	return nic_copy_blocks(nic, by, dst, ndst, src, nsrc, length);
+}
+
+/* Bytes [offset, offset + length) of these: how many pieces. */
+u32 nic_slice(const struct nic_piece *piece, u32 n, u64 offset, u64 length, struct nic_piece *out);
+
 /* What asked for pages is over: the next one asks for itself. */
 static inline void nic_fetched(struct nic_qp *executor, enum nic_role role)
 {

@@ -379,7 +379,14 @@ struct nic_qp_counters {
 	u64 dropped;
 	/* As fetch_since[]: for what, as struct nic_asker has it. */
 	u32 fetch_for[2];
-	u64 rsvd1[4];
+	/*
+	 * Under sq_lock. Of a long request whose pages come bit by bit: bytes that were
+	 * moved, and of which request (nic_copy_long()).
+	 */
+	u64 moved;
+	u32 moved_of;
+	u32 rsvd2;
+	u64 rsvd1[2];
 };
 static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 

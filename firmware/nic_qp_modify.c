@@ -345,6 +345,7 @@ static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 	qp->rnr_used = 0;
 	memset(qp->intent, 0, sizeof(qp->intent));
 	memset(qp->counters.fetch_since, 0, sizeof(qp->counters.fetch_since));
+	qp->counters.moved = 0;
 	qp->vendor_err = 0;
 	qp->sq_draining = 0;
 	nic_store(&qp->flush_rq, 0);

@@ -268,8 +268,8 @@ static u32 nic_do_write(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &remote, 1, r->local,
-			  r->nlocal, r->length);
+	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &remote, 1,
+			       r->local, r->nlocal, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, true);
 	return VNET_WC_SUCCESS;
@@ -319,8 +319,8 @@ static u32 nic_do_read(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local, r->nlocal,
-			  &remote, 1, r->length);
+	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local,
+			       r->nlocal, &remote, 1, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, false);
 	r->qp->op_bytes = (u32)r->length;

@@ -9,29 +9,6 @@
 #define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
 
-/* Bytes [offset, offset + length) of the request's memory: how many pieces. */
-static u32 nic_slice(const struct nic_request *r, u64 offset, u64 length, struct nic_piece *out)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < r->nlocal && length; i++) {
-		struct nic_piece piece = r->local[i];
-
-		if (offset >= piece.length) {
-			offset -= piece.length;
-			continue;
-		}
-		piece.addr += offset;
-		piece.length -= offset;
-		offset = 0;
-		if (piece.length > length)
-			piece.length = length;
-		length -= piece.length;
-		out[n++] = piece;
-	}
-	return n;
-}
-
 u32 nic_sending_gather(struct nic_sending *s)
 {
 	struct nic_request *r = &s->r;
@@ -76,7 +53,7 @@ static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 
 	if (length > s->r.length - offset)
 		length = s->r.length - offset;
-	n = nic_slice(&s->r, offset, length, piece);
+	n = nic_slice(s->r.local, s->r.nlocal, offset, length, piece);
 	result = nic_fetch_pages(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), piece,
 				 reads ? n : 0, piece, reads ? 0 : n, length);
 	if (nic_is_later(result))
@@ -206,7 +183,7 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
 				      frame->nacks * sizeof(struct vnet_frame_ack));
 	nic_op_fill(s, op, tx, nic_tx_channel(row, tx));
-	n = nic_slice(&s->r, tx->offset, dst.length, src);
+	n = nic_slice(s->r.local, s->r.nlocal, tx->offset, dst.length, src);
 	nic_unlock(&row->lock);
 
 	dst.addr = (u64)(unsigned long)(op + 1);
@@ -260,7 +237,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	src.length = f->payload_len;
 	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
 	    (u64)tx.offset + tx.length <= s->r.length) {
-		n = nic_slice(&s->r, tx.offset, tx.length, dst);
+		n = nic_slice(s->r.local, s->r.nlocal, tx.offset, tx.length, dst);
 		result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), dst, n, &src,
 				  1, tx.length);
 		if (result == NIC_COPY_OK)

@@ -348,6 +348,59 @@ static void groups_do_not_wait(void **state)
 	bring(1);
 }
 
+#define BLOCKS 3
+#define BLOCK (4u << 20)
+
+static void enlarge(struct process *p, u32 i)
+{
+	struct tp_space *s = &tp.space[i + 1];
+
+	s->memory = test_alloc(BLOCKS * BLOCK);
+	s->size = BLOCKS * BLOCK;
+	p->key = reg_mr(p, 0, BLOCKS * BLOCK, ALL_ACCESS);
+}
+
+/* There may be less memory than a request has: some of it comes, and some of it goes. */
+static void long_ones_go_on(void **state)
+{
+	static const u32 any = 1;
+	struct pair pair;
+	u32 i, k, which;
+
+	(void)state;
+	reach_everything(true);
+	enlarge(&w.p[0], 0);
+	enlarge(&w.p[1], 1);
+	pair = make_pair(NIC_QPT_RC);
+	w.agent.fetches = &any;
+	for (i = 0; i < 2; i++)
+		w.p[i].nic.fetches = &any;
+	for (i = 0; i < 4; i++) {
+		struct operation op = { .opcode = i & 1 ? VNET_WR_RDMA_READ : VNET_WR_RDMA_WRITE };
+		struct vnet_send_wqe wqe = request(&op, 1);
+		struct sge sg = sge(&w.p[0], 0, BLOCKS * BLOCK);
+
+		which = i / 2;
+		wqe.rdma.remote_addr = at(&w.p[1], 0);
+		for (k = 0; k < BLOCKS * BLOCK; k += 4096) {
+			*(u32 *)(void *)mem(&w.p[i & 1], k) = k + i;
+			*(u32 *)(void *)mem(&w.p[!(i & 1)], k) = 0;
+		}
+		take_away(which, 2 * BLOCK + 4096);
+		send_one(pair.a, &wqe, &sg);
+		run_for(2 * MS);
+		expect_none(pair.a->scq);
+		/* What is done is not needed any more. */
+		take_away(which, BLOCK + 8192);
+		run_for(2 * MS);
+		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+		bring(which);
+		for (k = 0; k < BLOCKS * BLOCK; k += 4096)
+			assert_int_equal(*(u32 *)(void *)mem(&w.p[!(i & 1)], k), k + i);
+	}
+	assert_int_equal(frame(pair.a)->counters.moved, 0);
+}
+
 /* Whoever comes after it does not know of the wait. */
 static void reset_forgets(void **state)
 {
@@ -399,6 +452,7 @@ int main(void)
 		TEST(unreliable_ones_stall),
 		TEST(writes_with_immediate_wait_for_both),
 		TEST(groups_do_not_wait),
+		TEST(long_ones_go_on),
 		TEST(reset_forgets),
 		TEST(many_pages_come_and_go),
 	};
