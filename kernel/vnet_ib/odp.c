@@ -18,6 +18,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "vnet_ib.h"
 
@@ -314,26 +315,51 @@ static void vnet_windows_end(struct vnet_odp *odp, bool all)
 
 /* ------------------------------------------------------------- bringing pages */
 
-/* What the system said is entered, unless it takes it back just now. */
-static void vnet_window_enter(struct vnet_window *w, u32 first, u32 n)
+/*
+ * Some memory is its process' alone: it is mapped there, and nowhere in the kernel
+ * (memfd_secret(2)). Copies would find out too late.
+ */
+static bool vnet_page_is_ours(const void *at)
+{
+	u8 byte;
+
+	return !copy_from_kernel_nofault(&byte, at, sizeof(byte));
+}
+
+static unsigned long vnet_entry(unsigned long pfn, bool writable)
+{
+	void *at = page_address(hmm_pfn_to_page(pfn));
+
+	if (!vnet_page_is_ours(at))
+		return 0;
+	return (unsigned long)at | VNET_ENTRY_VALID |
+	       (pfn & HMM_PFN_WRITE && writable ? VNET_ENTRY_WRITE : 0);
+}
+
+/* What the system said is entered, unless it takes it back just now. False: not all can be. */
+static bool vnet_window_enter(struct vnet_window *w, u32 first, u32 n)
 {
 	const unsigned long *pfns = w->odp->pfns;
 	unsigned long entry, *at;
+	bool all = true;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		at = &w->entry[first + i];
 		if (!(pfns[i] & HMM_PFN_VALID) || pfns[i] & HMM_PFN_ERROR)
 			continue;
-		entry = (unsigned long)page_address(hmm_pfn_to_page(pfns[i])) | VNET_ENTRY_VALID;
-		if (pfns[i] & HMM_PFN_WRITE && w->odp->writable)
-			entry |= VNET_ENTRY_WRITE;
+		entry = vnet_entry(pfns[i], w->odp->writable);
+		if (!entry) {
+			all = false;
+			continue;
+		}
 		if (!*at)
 			w->present++;
 		else if ((*at & PAGE_MASK) == (entry & PAGE_MASK))
 			entry |= *at & VNET_ENTRY_WRITE;
 		WRITE_ONCE(*at, entry);
 	}
+	return all;
 }
 
 /* A part of one window. */
@@ -346,6 +372,7 @@ static int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vne
 		.end = end,
 		.hmm_pfns = w->odp->pfns,
 	};
+	bool all;
 	int err;
 
 	if (how != VNET_FETCH_NO_FAULT)
@@ -369,9 +396,9 @@ static int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vne
 			return -EBUSY;
 		cond_resched();
 	}
-	vnet_window_enter(w, vnet_window_page(start), (end - start) >> PAGE_SHIFT);
+	all = vnet_window_enter(w, vnet_window_page(start), (end - start) >> PAGE_SHIFT);
 	mutex_unlock(&w->lock);
-	return 0;
+	return all || how == VNET_FETCH_NO_FAULT ? 0 : -EFAULT;
 }
 
 /* Pages [*start, end); on failure, *start and *bad_end tell which part could not be had. */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory that is paged on demand: there when it is used, and not before; all
- * addresses as one region; advice about it; and a process that forks.
+ * addresses as one region; advice about it; memory that is the process' alone; and a
+ * process that forks.
  *
  *   on_demand processes|threads    where the peer lives
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,6 +224,43 @@ static void is_advised(void)
 	munmap(at, 4 * PAGE);
 }
 
+/* The kernel has it nowhere either: what it cannot read it must not try to. */
+static void is_secret(void)
+{
+	int file = (int)syscall(SYS_memfd_secret, 0);
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	if (file < 0) {
+		note("no memfd_secret(2) here: %s", strerror(errno));
+		return;
+	}
+	CHECK_EQ(ftruncate(file, 2 * PAGE), 0);
+	at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	CHECK(at != MAP_FAILED);
+	mr = ibv_reg_mr(here.pd, at, 2 * PAGE, ACCESS);
+	CHECK(mr);
+	/* One page is there, the other is not yet. */
+	memset(at, 1, PAGE);
+	CHECK_EQ(advise(here.pd, advices[2], FLUSH, at, 2 * PAGE, mr->lkey), 0);
+	for (size_t i = 0; i < 2; i++)
+		CHECK_EQ(advise(here.pd, advices[i], FLUSH, at, 2 * PAGE, mr->lkey), EFAULT);
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i * PAGE, PAGE, mr->lkey),
+			 IBV_WC_LOC_PROT_ERR);
+		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, at + i * PAGE, PAGE, mr->lkey),
+			 IBV_WC_LOC_PROT_ERR);
+	}
+	CHECK(at[0] == 1 && at[PAGE - 1] == 1 && at[2 * PAGE - 1] == 0);
+	CHECK(mmap(at, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		   -1, 0) == at);
+	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, 2 * PAGE, mr->lkey), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, 2 * PAGE);
+	close(file);
+	note("secret memory stays so");
+}
+
 /* A region that is made anew: elsewhere, pinned, and on demand again. */
 static void is_made_anew(void)
 {
@@ -316,6 +355,8 @@ int main(int argc, char **argv)
 	is_advised();
 	is_made_anew();
 	forks_under_traffic();
+	if (in_kernel())
+		is_secret();
 	peer_close(&here);
 	peer_stop();
 	return 0;
