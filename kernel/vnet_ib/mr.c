@@ -94,8 +94,9 @@ static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 
 	p->key = mr->key;
 	p->pdn = vnet_pdn(ibpd);
+	/* With all it has: see vnet_mr_find(). */
 	if (mr->pages || mr->odp)
-		WRITE_ONCE(dev->mr[mr->obj.index], mr);
+		smp_store_release(&dev->mr[mr->obj.index], mr);
 	err = vnet_mr_enter(dev, &mr->obj, p);
 	if (err) {
 		vnet_mr_free(dev, mr);
