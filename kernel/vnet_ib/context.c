@@ -113,6 +113,9 @@ void vnet_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct vnet_ucontext *uc = to_vuc(ibuc);
 
+	/* Its regions are gone. */
+	if (uc->pagers)
+		destroy_workqueue(uc->pagers);
 	vnet_door_close(uc->door);
 	vnet_number_end(&to_vdev(ibuc->device)->spaces, &uc->obj);
 	module_put(THIS_MODULE);

@@ -25,15 +25,10 @@ static struct notifier_block vnet_netdev_notifier = {
 
 static int __init vnet_init(void)
 {
-	int err = vnet_odp_init();
+	int err = register_netdevice_notifier(&vnet_netdev_notifier);
 
 	if (err)
 		return err;
-	err = register_netdevice_notifier(&vnet_netdev_notifier);
-	if (err) {
-		vnet_odp_exit();
-		return err;
-	}
 	vnet_name_stats();
 	vnet_crc_choose();
 	vnet_mac_choose();
@@ -47,7 +42,6 @@ static void __exit vnet_exit(void)
 	rdma_link_unregister(&vnet_link_ops);
 	unregister_netdevice_notifier(&vnet_netdev_notifier);
 	vnet_delete_all();
-	vnet_odp_exit();
 	/* Rings that are still to be freed, by this module's code. */
 	srcu_barrier(&vnet_inside);
 }

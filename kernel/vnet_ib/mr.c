@@ -80,6 +80,9 @@ static void vnet_mr_drop_memory(struct vnet_mr *mr)
 static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
 {
 	WRITE_ONCE(dev->mr[mr->obj.index], NULL);
+	/* Nor does it wait long for who has its pages brought. */
+	if (mr->odp)
+		vnet_odp_stop(mr->odp);
 	vnet_number_end(&dev->mrs, &mr->obj);
 	vnet_mr_drop_memory(mr);
 	kfree(mr);
@@ -147,16 +150,17 @@ static int vnet_mr_list_pages(struct vnet_mr *mr)
  * Pages that stay, or, on demand, those that the process has whenever they are used. On
  * failure, what there is of it goes with the region.
  */
-static int vnet_mr_get_memory(struct vnet_dev *dev, struct vnet_mr *mr, u64 start, u64 length,
+static int vnet_mr_get_memory(struct vnet_ucontext *uc, struct vnet_mr *mr, u64 start, u64 length,
 			      int access)
 {
+	struct vnet_dev *dev = to_vdev(uc->ibuc.device);
 	struct vnet_odp *odp;
 	struct ib_umem *umem;
 
 	mr->start = start;
 	mr->length = length;
 	if (access & IB_ACCESS_ON_DEMAND) {
-		odp = vnet_odp_make(dev, start, access);
+		odp = vnet_odp_make(dev, uc, start, access);
 		if (IS_ERR(odp))
 			return PTR_ERR(odp);
 		mr->odp = odp;
@@ -213,7 +217,8 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	mr = vnet_mr_new(ibpd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = vnet_mr_get_memory(dev, mr, start, length, access);
+	mr->iova = p.iova;
+	err = vnet_mr_get_memory(to_vuc(ibpd->uobject->context), mr, start, length, access);
 	if (err) {
 		vnet_mr_free(dev, mr);
 		return ERR_PTR(err);
@@ -250,6 +255,7 @@ static void vnet_mr_swap_memory(struct vnet_mr *a, struct vnet_mr *b)
 	swap(a->odp, b->odp);
 	swap(a->start, b->start);
 	swap(a->length, b->length);
+	swap(a->iova, b->iova);
 	mutex_unlock(&a->lock);
 }
 
@@ -293,12 +299,13 @@ static bool vnet_mr_memory_fits(const struct vnet_mr *mr, int access)
 }
 
 /* It is had anew where it is another, or is to be written from now on, or no longer pinned. */
-static int vnet_mr_renew_memory(struct vnet_dev *dev, const struct vnet_mr *mr,
+static int vnet_mr_renew_memory(struct vnet_ucontext *uc, const struct vnet_mr *mr,
 				struct vnet_mr *memory, u64 start, struct nic_mr_params *p,
 				int flags)
 {
+	memory->iova = p->iova;
 	if (flags & IB_MR_REREG_TRANS)
-		return vnet_mr_get_memory(dev, memory, start, p->length, p->access);
+		return vnet_mr_get_memory(uc, memory, start, p->length, p->access);
 	if (!(flags & IB_MR_REREG_ACCESS) || vnet_mr_memory_fits(mr, p->access))
 		return 0;
 	/* It is another process that knows what stands there. */
@@ -308,7 +315,7 @@ static int vnet_mr_renew_memory(struct vnet_dev *dev, const struct vnet_mr *mr,
 	if (mr->length == U64_MAX && !(p->access & IB_ACCESS_ON_DEMAND))
 		return -EINVAL;
 	p->addr = p->access & IB_ACCESS_ON_DEMAND ? mr->start : offset_in_page(mr->start);
-	return vnet_mr_get_memory(dev, memory, mr->start, mr->length, p->access);
+	return vnet_mr_get_memory(uc, memory, mr->start, mr->length, p->access);
 }
 
 /* What the flags do not name stays as it is. */
@@ -337,7 +344,8 @@ struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 	memory = kzalloc(sizeof(*memory), GFP_KERNEL);
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
-	err = vnet_mr_renew_memory(dev, mr, memory, start, &p, flags);
+	err = vnet_mr_renew_memory(to_vuc(mr->ibmr.pd->uobject->context), mr, memory, start, &p,
+				   flags);
 	if (!err)
 		err = vnet_mr_change(dev, mr, memory, &p);
 	/* The new memory, or the old. */
@@ -492,24 +500,42 @@ put:
 	return ERR_PTR(err);
 }
 
-/* One range; `waits`: until its pages are there, or it is known that they cannot be. */
-static int vnet_mr_prefetch(struct vnet_dev *dev, struct vnet_mr *mr, const struct ib_sge *sge,
-			    enum vnet_fetch how, bool waits)
+/* What it is at the moment, held for the caller, and where the range is; NULL: it is not in it. */
+static struct vnet_odp *vnet_mr_range(struct vnet_mr *mr, const struct ib_sge *sge, u64 *at)
 {
-	const struct nic_mr *entry = &dev->agent.nic.mr[mr->obj.index];
-	u64 at, offset = sge->addr - entry->iova;
+	struct vnet_odp *odp = NULL;
+	u64 offset;
 
+	mutex_lock(&mr->lock);
+	offset = sge->addr - mr->iova;
 	/* It may have been made anew meanwhile. */
-	if (!mr->odp || sge->addr < entry->iova || offset > entry->length ||
-	    sge->length > entry->length - offset)
+	if (mr->odp && sge->addr >= mr->iova && offset <= mr->length &&
+	    sge->length <= mr->length - offset) {
+		*at = mr->start + offset;
+		odp = mr->odp;
+		vnet_odp_get(odp);
+	}
+	mutex_unlock(&mr->lock);
+	return odp;
+}
+
+/* One range; `waits`: until its pages are there, or it is known that they cannot be. */
+static int vnet_mr_prefetch(struct vnet_mr *mr, const struct ib_sge *sge, enum vnet_fetch how,
+			    bool waits)
+{
+	struct vnet_odp *odp;
+	int err = 0;
+	u64 at;
+
+	odp = vnet_mr_range(mr, sge, &at);
+	if (!odp)
 		return -EFAULT;
-	at = entry->addr + offset;
-	if (!sge->length)
-		return 0;
-	if (waits || how == VNET_FETCH_NO_FAULT)
-		return vnet_odp_prefetch(mr->odp, at, sge->length, how);
-	vnet_odp_ask(mr->odp, at, sge->length, how == VNET_FETCH_WRITE, U64_MAX);
-	return 0;
+	if (sge->length && (waits || how == VNET_FETCH_NO_FAULT))
+		err = vnet_odp_prefetch(odp, at, sge->length, how);
+	else if (sge->length)
+		vnet_odp_ask(odp, at, sge->length, how == VNET_FETCH_WRITE, U64_MAX);
+	vnet_odp_put(odp);
+	return err;
 }
 
 /* All keys are good before anything is done; ranges count only for who waits. */
@@ -522,7 +548,6 @@ int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = VNET_FETCH_NO_FAULT,
 	};
 	bool waits = flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
-	struct vnet_dev *dev = to_vdev(ibpd->device);
 	struct vnet_mr *mr;
 	bool does = false;
 	u32 i = 0;
@@ -535,11 +560,8 @@ int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
 		err = 0;
-		if (does) {
-			mutex_lock(&mr->lock);
-			err = vnet_mr_prefetch(dev, mr, &sges[i], how[advice], waits);
-			mutex_unlock(&mr->lock);
-		}
+		if (does)
+			err = vnet_mr_prefetch(mr, &sges[i], how[advice], waits);
 		vnet_object_put(&mr->obj);
 		if (err && (waits || err == -EINTR))
 			return err;

@@ -38,11 +38,13 @@ static_assert(VNET_WINDOW_PAGES * sizeof(unsigned long) == PAGE_SIZE);
 #define VNET_WINDOWS_PART 32
 static atomic_long_t vnet_windows = ATOMIC_LONG_INIT(0);
 
+/* Of so many regions of a context the system brings pages at the same time. */
+#define VNET_PAGERS 16
+
 /* What is asked for at a time, of a region; and how it ended, if not well. */
 #define VNET_FAULTS 16
 
 DEFINE_STATIC_SRCU(vnet_copies);
-static struct workqueue_struct *vnet_fault_wq;
 
 /* Bits of an entry, besides the page's address in the kernel. */
 enum vnet_entry {
@@ -79,7 +81,10 @@ struct vnet_fault {
 };
 
 struct vnet_odp {
+	/* Its region's, and those of who prefetches. */
+	refcount_t refs;
 	struct vnet_dev *dev;
+	struct workqueue_struct *wq;
 	struct mm_struct *mm;
 	bool writable;
 	struct xarray windows;
@@ -89,6 +94,8 @@ struct vnet_odp {
 	spinlock_t lock;
 	struct vnet_fault fault[VNET_FAULTS];
 	u64 order;
+	/* Nothing is asked for any more, nor brought; set under the lock. */
+	bool dying;
 	struct work_struct work;
 	/* Some window may have nothing any more. */
 	bool reap;
@@ -163,19 +170,13 @@ bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write)
 
 /* ------------------------------------------------------- pages taken back */
 
-/* Whether copies may use any of these entries, which none does that begins now. */
-static bool vnet_window_close(struct vnet_window *w, u32 first, u32 end)
+/* Copies that begin now use none of these entries. */
+static void vnet_window_close(struct vnet_window *w, u32 first, u32 end)
 {
-	bool any = false;
 	u32 i;
 
-	for (i = first; i < end; i++) {
-		if (!w->entry[i])
-			continue;
+	for (i = first; i < end; i++)
 		WRITE_ONCE(w->entry[i], w->entry[i] & ~VNET_ENTRY_VALID);
-		any = true;
-	}
-	return any;
 }
 
 static void vnet_window_forget(struct vnet_window *w, u32 first, u32 end)
@@ -195,30 +196,65 @@ static void vnet_window_forget(struct vnet_window *w, u32 first, u32 end)
 	}
 }
 
+static bool vnet_window_has(const struct vnet_window *w, u32 first, u32 end)
+{
+	while (first < end && !w->entry[first])
+		first++;
+	return first < end;
+}
+
+/* The entries that a change of the process' memory is about. */
+static void vnet_window_part(const struct vnet_window *w, const struct mmu_notifier_range *range,
+			     u32 *first, u32 *end)
+{
+	u64 from = max_t(u64, range->start, w->start);
+	u64 to = min_t(u64, range->end, w->start + VNET_WINDOW_SIZE);
+
+	*first = vnet_window_page(from);
+	*end = *first;
+	if (from < to)
+		*end += DIV_ROUND_UP(to - (from & PAGE_MASK), PAGE_SIZE);
+}
+
+/* Windows that have nothing go where that is likely to stay so: not for mere forks. */
+static void vnet_window_emptied(struct vnet_window *w, enum mmu_notifier_event event)
+{
+	if (event != MMU_NOTIFY_UNMAP && event != MMU_NOTIFY_CLEAR)
+		return;
+	WRITE_ONCE(w->odp->reap, true);
+	queue_work(w->odp->wq, &w->odp->work);
+}
+
+/* Not blockable: somebody is to die, and gets by without what takes a wait. */
 static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
 				   const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct vnet_window *w = container_of(notifier, struct vnet_window, notifier);
-	u64 start = max_t(u64, range->start, w->start);
-	u64 end = min_t(u64, range->end, w->start + VNET_WINDOW_SIZE);
-	u32 first, after;
+	bool may_wait = mmu_notifier_range_blockable(range);
+	bool has, done = true;
+	u32 first, end;
 
-	if (!mmu_notifier_range_blockable(range))
+	if (may_wait)
+		mutex_lock(&w->lock);
+	else if (!mutex_trylock(&w->lock))
 		return false;
-	mutex_lock(&w->lock);
+	vnet_window_part(w, range, &first, &end);
+	has = w->present && vnet_window_has(w, first, end);
+	if (has && !may_wait) {
+		done = false;
+		goto unlock;
+	}
 	mmu_interval_set_seq(notifier, seq);
-	first = vnet_window_page(start);
-	after = start < end ? first + DIV_ROUND_UP(end - (start & PAGE_MASK), PAGE_SIZE) : first;
-	if (w->present && vnet_window_close(w, first, after)) {
+	if (has) {
+		vnet_window_close(w, first, end);
 		synchronize_srcu_expedited(&vnet_copies);
-		vnet_window_forget(w, first, after);
+		vnet_window_forget(w, first, end);
 	}
-	if (!w->present && range->event == MMU_NOTIFY_UNMAP) {
-		WRITE_ONCE(w->odp->reap, true);
-		queue_work(vnet_fault_wq, &w->odp->work);
-	}
+	if (!w->present)
+		vnet_window_emptied(w, range->event);
+unlock:
 	mutex_unlock(&w->lock);
-	return true;
+	return done;
 }
 
 static const struct mmu_interval_notifier_ops vnet_window_ops = {
@@ -240,12 +276,15 @@ static void vnet_window_free(struct vnet_window *w)
 	atomic_long_dec(&vnet_windows);
 }
 
+/* -ENOSPC: all regions together have as many as there may be. */
 static struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start)
 {
 	struct vnet_window *w;
+	int err = -ENOSPC;
 
 	if (atomic_long_inc_return(&vnet_windows) > totalram_pages() / VNET_WINDOWS_PART)
 		goto uncount;
+	err = -ENOMEM;
 	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	if (!w)
 		goto uncount;
@@ -255,41 +294,16 @@ static struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start)
 	w->odp = odp;
 	w->start = start;
 	mutex_init(&w->lock);
-	return w;
-
+	err = mmu_interval_notifier_insert(&w->notifier, odp->mm, start, VNET_WINDOW_SIZE,
+					   &vnet_window_ops);
+	if (!err)
+		return w;
+	free_page((unsigned long)w->entry);
 free_window:
 	kfree(w);
 uncount:
 	atomic_long_dec(&vnet_windows);
-	return NULL;
-}
-
-/* The window with this address, made if there is none; the process is not gone. */
-static struct vnet_window *vnet_window_get(struct vnet_odp *odp, u64 addr)
-{
-	unsigned long index = addr >> VNET_WINDOW_SHIFT;
-	struct vnet_window *w = xa_load(&odp->windows, index);
-	int err;
-
-	if (w)
-		return w;
-	w = vnet_window_alloc(odp, (u64)index << VNET_WINDOW_SHIFT);
-	if (!w)
-		return ERR_PTR(-ENOMEM);
-	err = mmu_interval_notifier_insert(&w->notifier, odp->mm, w->start, VNET_WINDOW_SIZE,
-					   &vnet_window_ops);
-	if (err) {
-		free_page((unsigned long)w->entry);
-		kfree(w);
-		atomic_long_dec(&vnet_windows);
-		return ERR_PTR(err);
-	}
-	err = xa_err(xa_store(&odp->windows, index, w, GFP_KERNEL_ACCOUNT));
-	if (err) {
-		vnet_window_free(w);
-		return ERR_PTR(err);
-	}
-	return w;
+	return ERR_PTR(err);
 }
 
 /* Windows go that have nothing, or all of them. */
@@ -308,7 +322,7 @@ static void vnet_windows_end(struct vnet_odp *odp, bool all)
 		list_add(&w->ended, &ended);
 	}
 	if (!list_empty(&ended))
-		synchronize_srcu(&vnet_copies);
+		synchronize_srcu_expedited(&vnet_copies);
 	list_for_each_entry_safe(w, next, &ended, ended) vnet_window_free(w);
 	mutex_unlock(&odp->fetching);
 }
@@ -401,61 +415,85 @@ static int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vne
 	return all || how == VNET_FETCH_NO_FAULT ? 0 : -EFAULT;
 }
 
-/* Pages [*start, end); on failure, *start and *bad_end tell which part could not be had. */
-static int vnet_pages_fetch(struct vnet_odp *odp, u64 *start, u64 end, enum vnet_fetch how,
-			    u64 *bad_end)
+/*
+ * The same, of the window that is there, or of a new one: which nobody has seen yet, and
+ * which goes again if there is nothing. The process is not gone.
+ */
+static int vnet_odp_fetch(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how)
 {
-	struct vnet_window *w;
-	int err;
+	unsigned long index = start >> VNET_WINDOW_SHIFT;
+	struct vnet_window *w = xa_load(&odp->windows, index);
+	int err, stored = -ENOENT;
 
-	while (*start < end) {
-		u64 next = min_t(u64, end, round_down(*start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
-
-		*bad_end = next;
-		/* Who waits for much may be killed meanwhile. */
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		w = vnet_window_get(odp, *start);
-		err = IS_ERR(w) ? PTR_ERR(w) : vnet_window_fetch(w, *start, next, how);
-		if (err)
-			return err;
-		*start = next;
-		cond_resched();
+	if (w)
+		return vnet_window_fetch(w, start, end, how);
+	w = vnet_window_alloc(odp, (u64)index << VNET_WINDOW_SHIFT);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	err = vnet_window_fetch(w, start, end, how);
+	if (READ_ONCE(w->present)) {
+		stored = xa_err(xa_store(&odp->windows, index, w, GFP_KERNEL_ACCOUNT));
+		err = err ? err : stored;
 	}
-	return 0;
+	if (stored)
+		vnet_window_free(w);
+	return err;
 }
 
-/* The same, if the process is still there; what it takes is the process' account. */
-static int vnet_odp_bring(struct vnet_odp *odp, u64 *start, u64 end, enum vnet_fetch how,
-			  u64 *bad_end)
+/*
+ * The same, if the process is still there; what it takes is the process' account. One
+ * window at a time: so long does the end of the process wait, or that of the region.
+ */
+static int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how)
 {
 	struct mem_cgroup *memcg, *before;
-	int err;
+	int err = -EFAULT;
 
-	*bad_end = end;
-	if (end > odp->mm->task_size || !mmget_not_zero(odp->mm))
-		return -EFAULT;
+	if (mutex_lock_killable(&odp->fetching))
+		return -EINTR;
+	if (READ_ONCE(odp->dying) || !mmget_not_zero(odp->mm))
+		goto unlock;
 	memcg = get_mem_cgroup_from_mm(odp->mm);
 	before = set_active_memcg(memcg);
-	err = vnet_pages_fetch(odp, start, end, how, bad_end);
+	err = vnet_odp_fetch(odp, start, end, how);
 	set_active_memcg(before);
 	mem_cgroup_put(memcg);
 	/* Should we be its last user, its end is not our work. */
 	mmput_async(odp->mm);
+unlock:
+	mutex_unlock(&odp->fetching);
 	return err;
+}
+
+/* Where the part of [start, end) ends that is in one window. */
+static u64 vnet_part_end(u64 start, u64 end)
+{
+	return min_t(u64, end, round_down(start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
 }
 
 int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how)
 {
-	u64 bad_end, start = addr & PAGE_MASK, end = PAGE_ALIGN(addr + length);
-	int err;
+	u64 start = addr & PAGE_MASK, end = PAGE_ALIGN(addr + length);
+	int err = 0;
 
-	if (end < start)
+	if (addr + length < addr || end < start || end > odp->mm->task_size)
 		return -EFAULT;
-	if (mutex_lock_killable(&odp->fetching))
-		return -EINTR;
-	err = vnet_odp_bring(odp, &start, end, how, &bad_end);
-	mutex_unlock(&odp->fetching);
+	while (start < end && !err) {
+		u64 next = vnet_part_end(start, end);
+
+		/* Who waits for much may be killed meanwhile. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = vnet_odp_bring(odp, start, next, how);
+		/* What the system took back again and again is had in the end. */
+		if (err == -EBUSY)
+			err = 0;
+		else
+			start = next;
+		cond_resched();
+	}
+	if (err == -ENOSPC)
+		return -ENOMEM;
 	return err == -EPERM ? -EFAULT : err;
 }
 
@@ -472,37 +510,57 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 	return oldest;
 }
 
-/* One of those that were asked for; false: there is none. */
+/* Its first part was tried. True: whoever waits for any of it is to look again. */
+static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 next, int err)
+{
+	switch (err) {
+	case 0:
+		f->start = next;
+		f->state = next < f->end ? VNET_FAULT_ASKED : VNET_FAULT_FREE;
+		/* After others that wait for less. */
+		f->order = ++odp->order;
+		return f->state == VNET_FAULT_FREE;
+	case -EBUSY:
+		/* What the system took back again and again is asked for anew. */
+		f->state = VNET_FAULT_FREE;
+		return true;
+	case -ENOSPC:
+		/* So is this: from time to time. */
+		f->state = VNET_FAULT_FREE;
+		return false;
+	default:
+		f->end = next;
+		f->state = VNET_FAULT_LOST;
+		return true;
+	}
+}
+
+/* A part of what was asked for; false: there is nothing. */
 static bool vnet_fault_run(struct vnet_odp *odp)
 {
 	struct vnet_fault *f;
-	u64 start, end;
-	bool write;
+	u64 start, next;
+	bool write, look;
 	int err;
 
 	spin_lock_irq(&odp->lock);
-	f = vnet_fault_oldest(odp);
+	f = odp->dying ? NULL : vnet_fault_oldest(odp);
 	if (f) {
 		f->state = VNET_FAULT_RUNS;
 		f->began = ktime_get_ns();
 		start = f->start;
-		end = f->end;
+		next = vnet_part_end(start, f->end);
 		write = f->write;
 	}
 	spin_unlock_irq(&odp->lock);
 	if (!f)
 		return false;
-	mutex_lock(&odp->fetching);
-	err = vnet_odp_bring(odp, &start, end, write ? VNET_FETCH_WRITE : VNET_FETCH_READ, &end);
-	mutex_unlock(&odp->fetching);
+	err = vnet_odp_bring(odp, start, next, write ? VNET_FETCH_WRITE : VNET_FETCH_READ);
 	spin_lock_irq(&odp->lock);
-	f->start = start;
-	f->end = end;
-	/* What the system took back again and again is asked for anew. */
-	f->state = err && err != -EBUSY ? VNET_FAULT_LOST : VNET_FAULT_FREE;
+	look = vnet_fault_tried(odp, f, next, err);
 	spin_unlock_irq(&odp->lock);
-	/* Whoever waits for any of it looks again. */
-	plat_kick(&odp->dev->agent.nic);
+	if (look)
+		plat_kick(&odp->dev->agent.nic);
 	return true;
 }
 
@@ -563,11 +621,11 @@ int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 sin
 		return 0;
 	want.start = missing & PAGE_MASK;
 	spin_lock_irqsave(&odp->lock, flags);
-	ret = vnet_fault_find(odp, &want, addr & PAGE_MASK, since, &slot);
+	ret = odp->dying ? -EFAULT : vnet_fault_find(odp, &want, addr & PAGE_MASK, since, &slot);
 	if (!ret && slot) {
 		want.order = ++odp->order;
 		*slot = want;
-		queue_work(vnet_fault_wq, &odp->work);
+		queue_work(odp->wq, &odp->work);
 	}
 	spin_unlock_irqrestore(&odp->lock, flags);
 	/* Where there was no place, there will be one when others have theirs. */
@@ -589,7 +647,25 @@ static bool vnet_is_huge(u64 start)
 	return huge;
 }
 
-struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, u64 start, int access)
+/* What is slow in one process is so for itself. */
+static struct workqueue_struct *vnet_pagers(struct vnet_ucontext *uc)
+{
+	struct workqueue_struct *wq = READ_ONCE(uc->pagers), *other;
+
+	if (wq)
+		return wq;
+	wq = alloc_workqueue("vnet_pages", WQ_UNBOUND, VNET_PAGERS);
+	if (!wq)
+		return NULL;
+	other = cmpxchg(&uc->pagers, NULL, wq);
+	if (!other)
+		return wq;
+	destroy_workqueue(wq);
+	return other;
+}
+
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u64 start,
+			       int access)
 {
 	struct vnet_odp *odp;
 
@@ -598,11 +674,14 @@ struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, u64 start, int access)
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
+	odp->wq = vnet_pagers(uc);
 	odp->pfns = (unsigned long *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!odp->pfns) {
+	if (!odp->wq || !odp->pfns) {
+		free_page((unsigned long)odp->pfns);
 		kfree(odp);
 		return ERR_PTR(-ENOMEM);
 	}
+	refcount_set(&odp->refs, 1);
 	odp->dev = dev;
 	odp->mm = current->mm;
 	mmgrab(odp->mm);
@@ -620,29 +699,42 @@ bool vnet_odp_is_own(const struct vnet_odp *odp)
 	return odp->mm == current->mm;
 }
 
-void vnet_odp_free(struct vnet_odp *odp)
+void vnet_odp_get(struct vnet_odp *odp)
 {
-	if (!odp)
+	refcount_inc(&odp->refs);
+}
+
+void vnet_odp_put(struct vnet_odp *odp)
+{
+	if (!refcount_dec_and_test(&odp->refs))
 		return;
-	/* Nobody asks any more; but the system may take pages back until its windows are gone. */
-	cancel_work_sync(&odp->work);
-	vnet_windows_end(odp, true);
-	cancel_work_sync(&odp->work);
-	atomic_dec(&odp->dev->on_demand);
+	/* Whose windows would stay the system's business. */
+	WARN_ON_ONCE(!xa_empty(&odp->windows));
 	xa_destroy(&odp->windows);
 	mmdrop(odp->mm);
 	free_page((unsigned long)odp->pfns);
 	kfree(odp);
 }
 
-int vnet_odp_init(void)
+void vnet_odp_stop(struct vnet_odp *odp)
 {
-	/* Each region has one work: what is slow in one process is so for itself. */
-	vnet_fault_wq = alloc_workqueue("vnet_pages", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	return vnet_fault_wq ? 0 : -ENOMEM;
+	spin_lock_irq(&odp->lock);
+	WRITE_ONCE(odp->dying, true);
+	spin_unlock_irq(&odp->lock);
 }
 
-void vnet_odp_exit(void)
+/*
+ * The system may take pages back, which asks for the work once more, until all windows
+ * are gone. No more are made: that is done with the mutex held, and looks first.
+ */
+void vnet_odp_free(struct vnet_odp *odp)
 {
-	destroy_workqueue(vnet_fault_wq);
+	if (!odp)
+		return;
+	vnet_odp_stop(odp);
+	cancel_work_sync(&odp->work);
+	vnet_windows_end(odp, true);
+	cancel_work_sync(&odp->work);
+	atomic_dec(&odp->dev->on_demand);
+	vnet_odp_put(odp);
 }

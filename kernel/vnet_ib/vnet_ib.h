@@ -289,6 +289,8 @@ struct vnet_ucontext {
 	struct ib_ucontext ibuc;
 	struct vnet_object obj;
 	struct vnet_door *door;
+	/* Whatever brings pages to its regions; NULL as long as none is paged on demand. */
+	struct workqueue_struct *pagers;
 };
 
 static inline struct vnet_ucontext *to_vuc(struct ib_ucontext *ibuc)
@@ -393,11 +395,11 @@ struct vnet_mr {
 	struct page **pages;
 	u32 npages, max_pages;
 	struct ib_umem *umem;
-	/* Paged on demand instead; changed under the mutex. */
+	/* Paged on demand instead; changed under the mutex, as is what follows. */
 	struct vnet_odp *odp;
 	struct mutex lock;
 	/* What it was registered as. */
-	u64 start, length;
+	u64 start, length, iova;
 };
 
 struct vnet_dm {
@@ -444,10 +446,14 @@ enum vnet_fetch {
 	VNET_FETCH_WRITE,
 };
 
-int vnet_odp_init(void);
-void vnet_odp_exit(void);
 /* Of the calling process, from there on, with these rights (enum ib_access_flags). */
-struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, u64 start, int access);
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u64 start,
+			       int access);
+/* Who prefetches holds it: its region may go meanwhile, or become another. */
+void vnet_odp_get(struct vnet_odp *odp);
+void vnet_odp_put(struct vnet_odp *odp);
+/* Nothing is brought any more: it will end. */
+void vnet_odp_stop(struct vnet_odp *odp);
 /* When nobody finds it any more; NULL is none. May sleep. */
 void vnet_odp_free(struct vnet_odp *odp);
 /* Is it the calling process'? */

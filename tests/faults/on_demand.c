@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory that is paged on demand: there when it is used, and not before; all
- * addresses as one region; advice about it; memory that is the process' alone; and a
- * process that forks.
+ * addresses as one region; advice about it; memory that is the process' alone; a process
+ * that forks; and regions that end while their pages come and go.
  *
  *   on_demand processes|threads    where the peer lives
  */
@@ -261,6 +261,26 @@ static void is_secret(void)
 	note("secret memory stays so");
 }
 
+/* So much address space that the guest has no room to remember that nothing is there. */
+static void is_advised_of_nothing(void)
+{
+	const size_t piece = 2ull << 30, pieces = 36;
+	uint8_t *at = mmap(NULL, pieces * piece, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	uint8_t *other = reserve(PAGE, PROT_READ | PROT_WRITE);
+
+	CHECK(at != MAP_FAILED && mr);
+	for (size_t i = 0; i < pieces; i++)
+		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, FLUSH,
+				at + i * piece, (uint32_t)piece, mr->lkey),
+			 0);
+	CHECK_EQ(transfer(IBV_WR_RDMA_READ, other, PAGE, mr->lkey), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, pieces * piece);
+	munmap(other, PAGE);
+}
+
 /* A region that is made anew: elsewhere, pinned, and on demand again. */
 static void is_made_anew(void)
 {
@@ -331,6 +351,110 @@ static void forks_under_traffic(void)
 	munmap(at, 8 * PAGE);
 }
 
+/* --------------------------------------------------------- regions come and go */
+
+#define WINDOW (2u << 20)
+#define WINDOWS 4
+#define REGIONS 20
+
+static bool changes_over;
+
+struct changed {
+	uint8_t *at;
+	struct ibv_mr *mr;
+	unsigned int times;
+};
+
+/* All of it is other memory, again and again. */
+static void *replace_memory(void *arg)
+{
+	struct changed *c = arg;
+
+	while (!__atomic_load_n(&changes_over, __ATOMIC_ACQUIRE)) {
+		CHECK(mmap(c->at, WINDOWS * WINDOW, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == c->at);
+		c->times++;
+	}
+	return NULL;
+}
+
+/* More regions than are served at a time, whose pages are still to come when they end. */
+static void end_regions(uint8_t *at)
+{
+	struct ibv_mr *mr[REGIONS];
+	int i;
+
+	for (i = 0; i < REGIONS; i++) {
+		mr[i] = ibv_reg_mr(here.pd, at, WINDOWS * WINDOW, ACCESS);
+		CHECK(mr[i]);
+		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, at, PAGE,
+				mr[i]->lkey),
+			 0);
+	}
+	for (i = 0; i < REGIONS * WINDOWS; i++)
+		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+				at + (size_t)(i / REGIONS) * WINDOW, 16 * PAGE,
+				mr[i % REGIONS]->lkey),
+			 0);
+	while (--i >= REGIONS * WINDOWS - REGIONS)
+		CHECK_EQ(ibv_dereg_mr(mr[i % REGIONS]), 0);
+}
+
+static void ends_while_it_changes(void)
+{
+	struct changed c = { .at = reserve(WINDOWS * WINDOW, PROT_READ | PROT_WRITE) };
+	unsigned int i, most = rounds(10, 1000);
+	pthread_t thread;
+
+	changes_over = false;
+	CHECK_EQ(pthread_create(&thread, NULL, replace_memory, &c), 0);
+	for (i = 0; i < most; i++)
+		end_regions(c.at);
+	__atomic_store_n(&changes_over, true, __ATOMIC_RELEASE);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	note("%u regions end under %u changes", most * REGIONS, c.times);
+	munmap(c.at, WINDOWS * WINDOW);
+}
+
+/* The range may be the region's, or not, and its memory may go meanwhile. */
+static void *advise_on(void *arg)
+{
+	struct changed *c = arg;
+
+	while (!__atomic_load_n(&changes_over, __ATOMIC_ACQUIRE)) {
+		int err = advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, c->at, WINDOW,
+				 c->mr->lkey);
+
+		CHECK(err == 0 || err == EFAULT);
+		__atomic_fetch_add(&c->times, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void is_advised_while_it_changes(void)
+{
+	struct changed c = { .at = reserve(2 * WINDOW, PROT_READ | PROT_WRITE) };
+	unsigned int i, most = rounds(200, 10000);
+	pthread_t thread;
+
+	c.mr = ibv_reg_mr(here.pd, c.at, WINDOW, ACCESS);
+	CHECK(c.mr);
+	changes_over = false;
+	CHECK_EQ(pthread_create(&thread, NULL, advise_on, &c), 0);
+	for (i = 1; i <= most || __atomic_load_n(&c.times, __ATOMIC_RELAXED) < most / 10; i++)
+		CHECK_EQ(ibv_rereg_mr(c.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+				      c.at + i % 2 * WINDOW, WINDOW, 0),
+			 0);
+	__atomic_store_n(&changes_over, true, __ATOMIC_RELEASE);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	note("advised %u times under %u changes", c.times, i - 1);
+	CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, c.at, WINDOW,
+			c.mr->lkey),
+		 0);
+	CHECK_EQ(ibv_dereg_mr(c.mr), 0);
+	munmap(c.at, 2 * WINDOW);
+}
+
 static void check_capabilities(struct ibv_context *context)
 {
 	struct ibv_device_attr_ex attr;
@@ -355,8 +479,12 @@ int main(int argc, char **argv)
 	is_advised();
 	is_made_anew();
 	forks_under_traffic();
-	if (in_kernel())
+	if (in_kernel()) {
 		is_secret();
+		is_advised_of_nothing();
+	}
+	ends_while_it_changes();
+	is_advised_while_it_changes();
 	peer_close(&here);
 	peer_stop();
 	return 0;
