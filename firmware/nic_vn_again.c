@@ -60,8 +60,11 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		goto unlock;
 	}
 	/* Nobody was silent while it was not sent: a datagram looks at its own. */
-	if (unlikely(tx->flags & NIC_TX_KEPT))
+	if (unlikely(tx->flags & NIC_TX_KEPT) && (s32)(nic_us(now) - tx->timestamp) > 0) {
 		tx->answered += (nic_us(now) - tx->timestamp) * 1000ull;
+		if (tx->answered > now)
+			tx->answered = now;
+	}
 	status = nic_given_up(s, tx, now);
 	if (status) {
 		nic_tx_give_up(s->nic, row, s->qp, s->ep, tx, status);
