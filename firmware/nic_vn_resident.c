@@ -94,7 +94,8 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 		 * its number when it comes again.
 		 */
 		all = all && ((tx->flags & NIC_TX_NACKED) ||
-			      now - tx->answered > nic->hdr->settings.unreachable * 1000000ull);
+			      (now > tx->answered &&
+			       now - tx->answered > nic->hdr->settings.unreachable * 1000000ull));
 		again |= 1ull << (tx->psn % NIC_WINDOW);
 	}
 	if (all) {
