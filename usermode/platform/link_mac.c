@@ -65,7 +65,7 @@ static bool is_in(const struct link_network *network, const u8 ip[16])
 {
 	u32 whole = network->bits / 8, rest = network->bits % 8;
 
-	if (memcmp(network->address, ip, whole))
+	if (memcmp(network->address, ip, whole) != 0)
 		return false;
 	return !rest || !((network->address[whole] ^ ip[whole]) >> (8 - rest));
 }
