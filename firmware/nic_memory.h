@@ -599,13 +599,15 @@ struct nic_counters {
 	u64 bad_field;
 	u64 bad_incarnation;
 	u64 bad_row;
+	/* Their senders are not of the group of nodes that they speak for. */
+	u64 bad_gid;
 	/* Endpoints: messages for one that is not resident, loads, evictions. */
 	u64 faults;
 	u64 loads;
 	u64 evictions;
 	/* Answers to what is not under way any more, or to another time that it was sent. */
 	u64 stale_answers;
-	u64 rsvd2[3];
+	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 

@@ -109,6 +109,12 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length);
 void plat_flush(struct nic *nic);
 /* Where frames for this GID (16 bytes) go; false: nowhere. */
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to);
+/*
+ * Whether nodes at these addresses are of one group, which has a key of its own: one that
+ * proves to be of another is not believed that it is there. b: NULL for where nobody knows,
+ * which only counts as one group with everybody where there is a single one.
+ */
+bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b);
 /* CRC32C of `length` more bytes, begun with 0, as iSCSI has it. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length);
 

@@ -34,100 +34,201 @@ static bool nic_replay_mark(u64 *word, u64 number)
 	return true;
 }
 
-static bool nic_replay_is(const struct nic_replay_sender *sender, const u64 salt[2])
+static bool nic_replay_is(const struct nic_replay_sender *sender, const struct nic_proof *proof)
 {
 	/* Acquire: pairs with the release in nic_replay_fill(). */
 	return nic_load_acquire(&sender->used) >= NIC_REPLAY_FIRST &&
-	       nic_load(&sender->salt[0]) == salt[0] && nic_load(&sender->salt[1]) == salt[1];
+	       nic_load(&sender->name[0]) == proof->sender[0] &&
+	       nic_load(&sender->name[1]) == proof->sender[1];
 }
 
 /*
- * Places are looked at from one on that the salt tells, up to one that was never used: none
- * becomes free again. room: the place for it, if it has none.
+ * Places are looked at from one on that the name tells, up to one that was never used: none
+ * becomes free again. unused: that one, or NIC_NONE.
  */
-static u32 nic_replay_find(const struct nic_replay *replay, const u64 salt[2], u32 *room)
+static u32 nic_replay_find(const struct nic_replay *replay, const struct nic_proof *proof,
+			   u32 *unused)
 {
-	u64 oldest = ~0ull;
 	u32 i;
 
-	*room = 0;
+	*unused = NIC_NONE;
 	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
-		u32 at = (u32)(salt[0] + i) % NIC_REPLAY_SENDERS;
-		u64 used = nic_load(&replay->sender[at].used);
+		u32 at = (u32)(proof->sender[0] + i) % NIC_REPLAY_SENDERS;
 
-		if (nic_replay_is(&replay->sender[at], salt))
+		if (nic_replay_is(&replay->sender[at], proof))
 			return at;
-		if (used < oldest) {
-			oldest = used;
-			*room = at;
-		}
-		if (!used)
+		if (!nic_load(&replay->sender[at].used)) {
+			*unused = at;
 			break;
+		}
 	}
 	return NIC_NONE;
 }
 
-static void nic_replay_heard(struct nic_replay_sender *sender, u64 now)
+/* ----------------------------------------------------------------- making room */
+
+/* How many places the senders by each key have. */
+struct nic_replay_shares {
+	u32 n;
+	u32 key[NIC_REPLAY_KEYS];
+	u32 places[NIC_REPLAY_KEYS];
+};
+
+/* 0: it may go first. The lock is held: who is still filling a place has died. */
+static u32 nic_replay_key(const struct nic_replay_sender *sender)
+{
+	return nic_load(&sender->used) < NIC_REPLAY_FIRST ? 0 : nic_load(&sender->key);
+}
+
+static u32 nic_replay_share(const struct nic_replay_shares *shares, u32 key)
+{
+	u32 i;
+
+	for (i = 0; i < shares->n && shares->key[i] != key; i++)
+		;
+	return i;
+}
+
+static void nic_replay_count(const struct nic_replay *replay, struct nic_replay_shares *shares)
+{
+	u32 i;
+
+	shares->n = 0;
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		u32 key = nic_replay_key(&replay->sender[i]);
+		u32 at = nic_replay_share(shares, key);
+
+		if (at == NIC_REPLAY_KEYS)
+			continue;
+		if (at == shares->n) {
+			shares->key[at] = key;
+			shares->places[at] = 0;
+			shares->n++;
+		}
+		shares->places[at]++;
+	}
+}
+
+/* The senders of which key make room: by one that is in use no more, or who has most. */
+static u32 nic_replay_giver(const struct nic_replay *replay)
+{
+	struct nic_replay_shares shares;
+	u32 i, most = 0;
+
+	nic_replay_count(replay, &shares);
+	for (i = 0; i < shares.n; i++) {
+		if (!shares.key[i])
+			return 0;
+		if (shares.places[i] > shares.places[most])
+			most = i;
+	}
+	return shares.key[most];
+}
+
+/*
+ * Where all places are somebody's, that goes which was heard least recently of the giver's:
+ * so whoever makes up senders takes places from its own.
+ */
+static u32 nic_replay_room(const struct nic_replay *replay)
+{
+	u32 giver = nic_replay_giver(replay), i, room = 0;
+	u64 oldest = ~0ull;
+
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		u64 used = nic_load(&replay->sender[i].used);
+
+		if (used < oldest && nic_replay_key(&replay->sender[i]) == giver) {
+			oldest = used;
+			room = i;
+		}
+	}
+	return room;
+}
+
+/* The lock is held. */
+static void nic_replay_fill(struct nic_replay *replay, u32 at, const struct nic_proof *proof,
+			    u64 now)
+{
+	struct nic_replay_sender *sender = &replay->sender[at];
+	u32 i;
+
+	nic_xchg(&sender->used, NIC_REPLAY_FILLING);
+	/* Who still sees the former name afterwards sees this, too. */
+	nic_barrier();
+	for (i = 0; i < NIC_REPLAY_WORDS; i++)
+		nic_store(&replay->word[at][i], 0);
+	nic_store(&sender->name[0], proof->sender[0]);
+	nic_store(&sender->name[1], proof->sender[1]);
+	nic_store(&sender->key, proof->key);
+	nic_store_release(&sender->used, now);
+}
+
+static u32 nic_replay_add(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof,
+			  u64 now)
+{
+	u32 at, unused;
+
+	if (!nic_lock(nic, &replay->lock))
+		return NIC_NONE;
+	at = nic_replay_find(replay, proof, &unused);
+	if (at == NIC_NONE) {
+		at = unused != NIC_NONE ? unused : nic_replay_room(replay);
+		nic_replay_fill(replay, at, proof, now);
+	}
+	nic_unlock(&replay->lock);
+	return at;
+}
+
+void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n)
+{
+	u32 i, k;
+
+	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+		u32 key = nic_load(&replay->sender[i].key);
+
+		for (k = 0; k < n && keys[k] != key; k++)
+			;
+		/* Unless its place is just becoming another's. */
+		if (k == n)
+			(void)__atomic_compare_exchange_n(&replay->sender[i].key, &key, 0, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}
+
+/* ------------------------------------------------------------------------ frames */
+
+static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_proof *proof,
+			     u64 now)
 {
 	u64 used = nic_load(&sender->used);
 
+	/* A key that was in use no more is again. */
+	if (unlikely(nic_load(&sender->key) != proof->key))
+		nic_store(&sender->key, proof->key);
 	/* Unless its place is just becoming another's. */
 	if (used >= NIC_REPLAY_FIRST && used != now)
 		(void)__atomic_compare_exchange_n(&sender->used, &used, now, false,
 						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* The lock is held. */
-static void nic_replay_fill(struct nic_replay *replay, u32 at, const u64 salt[2], u64 now)
-{
-	struct nic_replay_sender *sender = &replay->sender[at];
-	u32 i;
-
-	nic_xchg(&sender->used, NIC_REPLAY_FILLING);
-	/* Who still sees the former salt afterwards sees this, too. */
-	nic_barrier();
-	for (i = 0; i < NIC_REPLAY_WORDS; i++)
-		nic_store(&replay->word[at][i], 0);
-	nic_store(&sender->salt[0], salt[0]);
-	nic_store(&sender->salt[1], salt[1]);
-	nic_store_release(&sender->used, now);
-}
-
-static u32 nic_replay_add(struct nic *nic, struct nic_replay *replay, const u64 salt[2], u64 now)
-{
-	u32 at, room;
-
-	if (!nic_lock(nic, &replay->lock))
-		return NIC_NONE;
-	at = nic_replay_find(replay, salt, &room);
-	if (at == NIC_NONE) {
-		at = room;
-		nic_replay_fill(replay, at, salt, now);
-	}
-	nic_unlock(&replay->lock);
-	return at;
-}
-
-bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const u8 salt[16], u64 number)
+bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof)
 {
 	u64 now = (plat_clock() >> NIC_REPLAY_COARSE) + NIC_REPLAY_FIRST;
-	u64 words[2];
-	u32 at, room;
+	u32 at, unused;
 
-	memcpy(words, salt, sizeof(words));
-	at = nic_replay_find(replay, words, &room);
+	at = nic_replay_find(replay, proof, &unused);
 	if (unlikely(at == NIC_NONE))
-		at = nic_replay_add(nic, replay, words, now);
+		at = nic_replay_add(nic, replay, proof, now);
 	if (at == NIC_NONE)
 		return false;
-	if (!nic_replay_mark(&replay->word[at][number / NIC_REPLAY_BLOCK % NIC_REPLAY_WORDS],
-			     number))
+	if (!nic_replay_mark(&replay->word[at][proof->number / NIC_REPLAY_BLOCK % NIC_REPLAY_WORDS],
+			     proof->number))
 		return false;
 	/* Its place may be another's meanwhile: then nothing is known of it. */
-	if (!nic_replay_is(&replay->sender[at], words))
+	if (!nic_replay_is(&replay->sender[at], proof))
 		return false;
 	/* What was there before does not keep a place. */
-	nic_replay_heard(&replay->sender[at], now);
+	nic_replay_heard(&replay->sender[at], proof, now);
 	return true;
 }
 

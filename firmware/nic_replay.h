@@ -1,26 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Frames that prove who sent them (a MAC under a key) are taken once each: by the salt that
- * their sender has made for itself, and the number that it has given the frame. Of a link,
- * in memory that all who receive by it share.
+ * Frames that prove who sent them (a MAC under a key) are taken once each: by what follows
+ * from that key and the salt that their sender has made for itself, so that nobody speaks
+ * for a sender of another key, and by the number that it has given the frame. Of a link, in
+ * memory that all who receive by it share.
  */
 #ifndef NIC_REPLAY_H
 #define NIC_REPLAY_H
 
 #include "nic.h"
 
-/* Salts that are remembered; a sender has a new one in each life, and with each key. */
+/* Senders that are remembered; one has a new name in each life, and with each key. */
 #define NIC_REPLAY_SENDERS 256u
 /* A frame may be overtaken by so many of its sender, to whomever, and is taken all the same. */
 #define NIC_REPLAY_NUMBERS 8192u
 /* Numbers that a word tells of. */
 #define NIC_REPLAY_BLOCK 16u
 #define NIC_REPLAY_WORDS (NIC_REPLAY_NUMBERS / NIC_REPLAY_BLOCK)
+/* The most keys that are in use at a time. */
+#define NIC_REPLAY_KEYS 32u
+
+/* What the MAC of a frame has proven. */
+struct nic_proof {
+	/* Of the key and the salt; who has another key cannot make it. */
+	u64 sender[2];
+	u64 number;
+	/* The key's number. */
+	u32 key;
+	/* false: there was no MAC, and the above is nothing. */
+	bool given;
+};
 
 struct nic_replay_sender {
-	u64 salt[2];
+	u64 name[2];
 	/* About when it was last heard; 0: nobody's; NIC_REPLAY_FILLING: not yet somebody's. */
 	u64 used;
+	/* 0: one that is in use no more. */
+	u32 key;
+	u32 rsvd;
 };
 
 struct nic_replay {
@@ -39,7 +56,9 @@ struct nic_replay {
  * Has this frame come for the first time? false: it is to be dropped, because it has come
  * before, is too late for that to be known, or (it comes again) there is no room just now.
  */
-bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const u8 salt[16], u64 number);
+bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof);
+/* These are the keys in use, NIC_REPLAY_KEYS at most: senders by others make room first. */
+void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n);
 /* Who may have been at it has died. */
 void nic_replay_recover(struct nic_replay *replay, u32 owner);
 

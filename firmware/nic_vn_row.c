@@ -243,12 +243,27 @@ static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f, co
 	plat_flush(nic);
 }
 
+/* Who has proven to be of one group of nodes does not speak for another's. */
+static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct nic_address at;
+
+	if (likely(plat_are_mates(nic, f->from, NULL)))
+		return true;
+	if (plat_resolve(nic, f->hello->src_gid, &at) && plat_are_mates(nic, f->from, &at))
+		return true;
+	nic_count(nic, bad_gid);
+	return false;
+}
+
 void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	const struct vnet_frame_hello *hello = f->hello;
 	struct nic_row *row;
 	u32 n;
 
+	if (!nic_may_be(nic, f))
+		return;
 	if (!nic_is_own_gid(nic, hello->dst_gid)) {
 		nic_count(nic, drop_address);
 		return;
@@ -276,6 +291,8 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_at(nic, nic_le32(f->head->dst_row));
 
+	if (!nic_may_be(nic, f))
+		return;
 	if (nic_le64(f->head->dst_incarnation) != nic_load(&nic->hdr->incarnation)) {
 		nic_count(nic, bad_incarnation);
 		return;
@@ -316,6 +333,26 @@ bool nic_row_is_alive(struct nic *nic, const struct nic_row *row, const struct n
 	return false;
 }
 
+static bool nic_address_equal(const struct nic_address *a, const struct nic_address *b)
+{
+	u64 x[sizeof(*a) / sizeof(u64)], y[sizeof(*b) / sizeof(u64)];
+
+	memcpy(x, a, sizeof(x));
+	memcpy(y, b, sizeof(y));
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
+}
+
+/* Without the row's lock, too: an address in the midst of a change is asked about once more. */
+static bool nic_is_from(struct nic *nic, const struct nic_row *row,
+			const struct nic_arrived_frame *f)
+{
+	if (likely(nic_address_equal(&row->address, f->from) ||
+		   plat_are_mates(nic, f->from, &row->address)))
+		return true;
+	nic_count(nic, bad_gid);
+	return false;
+}
+
 /*
  * A frame whose sender thinks of an earlier life of ours, or of a row that we do
  * not have: it learns better from a WELCOME.
@@ -327,7 +364,7 @@ struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame
 
 	if (likely(row && ((current && nic_row_is_up(row, f)) ||
 			   (nic_load(&row->state) == NIC_ROW_UP && plat_broken(NIC_RULE_LIFE)))))
-		return row;
+		return nic_is_from(nic, row, f) ? row : NULL;
 	if (!current)
 		nic_count(nic, bad_incarnation);
 	else

@@ -85,6 +85,17 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	return port;
 }
 
+bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+{
+	const struct vnet_view *view = nic->host;
+	int idx = srcu_read_lock(&vnet_inside);
+	bool mates = vnet_are_mates(view->dev->link, (const union vnet_address *)a,
+				    (const union vnet_address *)b);
+
+	srcu_read_unlock(&vnet_inside, idx);
+	return mates;
+}
+
 bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address)
 {
 	struct net *net = sock_net(port->sock->sk);

@@ -229,12 +229,15 @@ void vnet_keys_forget_all(struct vnet_link *link);
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
 /*
  * Check and take off the trailer: the frame's length; 0: drop it (counted). local: it is
- * from this machine, and needs no key where there is none. proven: it had a trailer.
+ * from this machine, and needs no key where there is none.
  */
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, bool *proven);
-/* What follows such a frame: has it come for the first time? false: drop it (counted). */
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const u8 *trailer);
+		u32 length, struct nic_proof *proof);
+/* Has a frame that gave this proof come for the first time? false: drop it (counted). */
+bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
+/* As plat_are_mates(), for those inside. */
+bool vnet_are_mates(const struct vnet_link *link, const union vnet_address *a,
+		    const union vnet_address *b);
 
 /* ---------------------------------------------------------------- link_files.c */
 

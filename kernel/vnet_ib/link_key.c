@@ -94,6 +94,37 @@ static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network
 	return a->bits == b->bits && ipv6_addr_equal(&a->ip, &b->ip);
 }
 
+/* Do all peers have the same keys? */
+static bool vnet_is_one_group(const struct vnet_keys *keys)
+{
+	const struct vnet_key *key;
+
+	for (key = keys->key + 1; key < keys->key + keys->n; key++) {
+		if (!vnet_is_same(&key->peers, &keys->key[0].peers))
+			return false;
+	}
+	return true;
+}
+
+bool vnet_are_mates(const struct vnet_link *link, const union vnet_address *a,
+		    const union vnet_address *b)
+{
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	const struct vnet_key *of_a, *of_b;
+	u8 ip[16];
+	__be16 port;
+
+	if (!keys || vnet_is_one_group(keys))
+		return true;
+	if (!b)
+		return false;
+	vnet_put_address(a, ip, &port);
+	of_a = vnet_key_of(keys, ip);
+	vnet_put_address(b, ip, &port);
+	of_b = vnet_key_of(keys, ip);
+	return of_a && of_b && vnet_is_same(&of_a->peers, &of_b->peers);
+}
+
 /* The one of a peer's that has such a number. */
 static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, const u8 ip[16],
 					    __le32 id)
@@ -108,17 +139,22 @@ static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, const 
 }
 
 static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire_trailer *trailer,
-			      const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length)
+			      const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length,
+			      struct nic_proof *proof)
 {
 	u8 subkey[VNET_WIRE_KEY_SIZE], mac[VNET_WIRE_MAC_SIZE];
 
 	vnet_mac_subkey(key->bytes, trailer->salt, subkey);
 	vnet_mac_make(subkey, trailer->number, prefix, frame, length, mac);
-	return !crypto_memneq(mac, trailer->mac, sizeof(mac));
+	memcpy(proof->sender, subkey, sizeof(proof->sender));
+	proof->number = le64_to_cpu(trailer->number);
+	proof->key = le32_to_cpu(key->id);
+	proof->given = !crypto_memneq(mac, trailer->mac, sizeof(mac));
+	return proof->given;
 }
 
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, bool *proven)
+		u32 length, struct nic_proof *proof)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, from->port);
@@ -126,7 +162,7 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
 
-	*proven = false;
+	proof->given = false;
 	if (!keys) {
 		/* The key may have gone while it waited. */
 		if (local)
@@ -151,20 +187,16 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 		nic_fetch_add(&link->counters.unknown_key, 1);
 		return 0;
 	}
-	*proven = vnet_mac_is_right(key, &trailer, &prefix, frame, length);
-	if (likely(*proven))
+	if (likely(vnet_mac_is_right(key, &trailer, &prefix, frame, length, proof)))
 		return length;
 	nic_fetch_add(&link->counters.bad_mac, 1);
 	return 0;
 }
 
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const u8 *bytes)
+bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
 {
-	struct vnet_wire_trailer trailer;
-
-	memcpy(&trailer, bytes, sizeof(trailer));
 	/* It is there before the first key is, as vnet_keys_of() has seen. */
-	if (nic_replay_take(nic, link->replay, trailer.salt, le64_to_cpu(trailer.number)))
+	if (nic_replay_take(nic, link->replay, proof))
 		return true;
 	nic_fetch_add(&link->counters.replayed, 1);
 	return false;
@@ -220,10 +252,15 @@ void vnet_keys_free(struct vnet_link *link)
 static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 {
 	struct vnet_keys *old = link->keys;
+	u32 ids[VNET_KEYS], n;
 
 	lockdep_assert_held(&link->keys_lock);
 	smp_store_release(&link->keys, keys);
 	synchronize_srcu(&vnet_inside);
+	for (n = 0; keys && n < keys->n; n++)
+		ids[n] = le32_to_cpu(keys->key[n].id);
+	if (link->replay)
+		nic_replay_keep(link->replay, ids, n);
 	kfree_sensitive(old);
 }
 

@@ -89,18 +89,18 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 	const struct vnet_arrival *arrival = vnet_arrival(skb);
 	const union vnet_address *from = &arrival->from;
 	struct vnet_link *link = receiver->link;
-	bool proven = false;
+	struct nic_proof proof;
 
 	if (length > VNET_LINK_FRAME + sizeof(struct vnet_wire_trailer) ||
 	    skb_copy_bits(skb, offset, receiver->frame, length)) {
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proven);
-	if (proven && !vnet_is_first(&receiver->view.nic, link, receiver->frame + length))
+	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof);
+	if (proof.given && !vnet_is_first(&receiver->view.nic, link, &proof))
 		return;
 	if (length)
-		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, proven);
+		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, proof.given);
 }
 
 /* The network may have joined frames of one length. */

@@ -78,9 +78,14 @@ static u32 seal(u32 length)
 	return link_seal(&near, &far.own, frame, length);
 }
 
+static struct nic_proof proof;
+
 static u32 unseal(u32 length, bool *proven)
 {
-	return link_unseal(&far, &near.own, frame, length, proven);
+	u32 n = link_unseal(&far, &near.own, frame, length, &proof);
+
+	*proven = proof.given;
+	return n;
 }
 
 static void check_lengths(void)
@@ -139,8 +144,8 @@ static void check_spoilt(void)
 		CHECK(!unseal(i, &proven));
 	CHECK(far.counters.no_mac);
 	/* Back to where it came from; and as if from there. */
-	CHECK(!link_unseal(&near, &far.own, frame, length, &proven));
-	CHECK(!link_unseal(&far, &far.own, frame, length, &proven));
+	CHECK(!link_unseal(&near, &far.own, frame, length, &proof));
+	CHECK(!link_unseal(&far, &far.own, frame, length, &proof));
 }
 
 static void check_keys(void)
@@ -213,6 +218,34 @@ static void check_groups(void)
 	CHECK(!is_taken());
 }
 
+/* Who has another key is another sender, whatever salt and numbers it chooses. */
+static void check_senders(void)
+{
+	struct nic_proof first;
+	bool proven;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		keys.n = 0;
+		add_key(i ? "another key of the test" : "a key of the test");
+		link_keys_set(&near, &keys);
+		link_keys_set(&far, &keys);
+		/* Where it is looked up. */
+		memset(near.keys[near.keys_in_use].salt, 0x5a, 16);
+		(void)crypto_core_hchacha20(near.keys[near.keys_in_use].key[0].subkey,
+					    near.keys[near.keys_in_use].salt, keys.key[0].bytes,
+					    NULL);
+		near.sealed = 100;
+		CHECK(unseal(seal(100), &proven) == 100 && proven && proof.number == 100);
+		CHECK(proof.key == keys.key[0].id);
+		if (!i)
+			first = proof;
+	}
+	CHECK(proof.sender[0] != first.sender[0] && proof.sender[1] != first.sender[1]);
+	CHECK(unseal(seal(100), &proven) == 100 && proof.number == 101);
+	CHECK(memcmp(proof.sender, first.sender, sizeof(first.sender)) != 0);
+}
+
 /* The first of the narrowest network's is for sending; without any nothing is sent. */
 static void check_sending(void)
 {
@@ -246,6 +279,7 @@ int main(void)
 	check_spoilt();
 	check_keys();
 	check_groups();
+	check_senders();
 	check_sending();
 	return 0;
 }

@@ -8,28 +8,32 @@
 #include "world.h"
 
 #define OTHER 3u
+/* Keys. */
+#define ONE 11u
+#define TWO 12u
+#define THREE 13u
 #define THREADS 4
 #define RACED 100000u
 #define NUMBERS NIC_REPLAY_NUMBERS
 
 static struct nic_replay *replay;
 
-/* As random ones are: all different, and those that lie together are for one place. */
-static void salt_of(u32 sender, u8 salt[16])
+/* Names are all different, and four that lie together are for one place. */
+static bool take_by(u32 key, u32 sender, u64 number)
 {
-	u32 i;
+	struct nic_proof proof = {
+		.sender = { (u64)sender << 8 | (sender / 4 & 0xff), (u64)key << 32 | sender },
+		.number = number,
+		.key = key,
+		.given = true,
+	};
 
-	for (i = 0; i < 16; i++)
-		salt[i] = (u8)(sender >> (i % 4 * 8));
-	salt[0] = (u8)(sender / 4);
+	return nic_replay_take(&w.agent, replay, &proof);
 }
 
 static bool take(u32 sender, u64 number)
 {
-	u8 salt[16];
-
-	salt_of(sender, salt);
-	return nic_replay_take(&w.agent, replay, salt, number);
+	return take_by(ONE, sender, number);
 }
 
 static int set_up(void **state)
@@ -133,6 +137,57 @@ static void the_oldest_goes(void **state)
 	assert_true(take(1000, NUMBERS + 7));
 }
 
+/* Who makes up senders takes no places from those by other keys that have fewer. */
+static void keys_have_their_share(void **state)
+{
+	u32 half = NIC_REPLAY_SENDERS / 2, i;
+
+	(void)state;
+	for (i = 0; i < 9; i++)
+		assert_true(take_by(TWO, i, 7));
+	for (i = 0; i < 10 * NIC_REPLAY_SENDERS; i++) {
+		tp.clock += 10 * MS;
+		assert_true(take(i, 7));
+	}
+	for (i = 0; i < 9; i++)
+		assert_false(take_by(TWO, i, 7));
+	/* A key that comes later takes from the one that has most, until it has as many. */
+	for (i = 0; i < 4 * NIC_REPLAY_SENDERS; i++) {
+		tp.clock += 10 * MS;
+		assert_true(take_by(THREE, i, 7));
+	}
+	for (i = 4 * NIC_REPLAY_SENDERS - half + 5; i < 4 * NIC_REPLAY_SENDERS; i++)
+		assert_false(take_by(THREE, i, 7));
+	for (i = 10 * NIC_REPLAY_SENDERS - half + 5; i < 10 * NIC_REPLAY_SENDERS; i++)
+		assert_false(take(i, 7));
+	for (i = 0; i < 9; i++)
+		assert_false(take_by(TWO, i, 7));
+}
+
+/* A key that is in use no more keeps no place; one that is again, does. */
+static void keys_come_and_go(void **state)
+{
+	static const u32 two[] = { TWO, THREE };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
+		assert_true(take(i, 7));
+	assert_true(take_by(TWO, 0, 7));
+	nic_replay_keep(replay, two, 2);
+	/* Frames that were on their way. */
+	assert_false(take(5, 7));
+	tp.clock += 10 * MS;
+	assert_true(take(6, 8));
+	for (i = 1; i < NIC_REPLAY_SENDERS - 1; i++) {
+		tp.clock += 10 * MS;
+		assert_true(take_by(TWO, i, 7));
+	}
+	for (i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
+		assert_false(take_by(TWO, i, 7));
+	assert_false(take(6, 8));
+}
+
 /* Whose first word that is. */
 static u32 place_with(u64 word)
 {
@@ -207,6 +262,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(numbers_may_be_large, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(senders_are_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys_have_their_share, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(death_while_room_is_made, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_take_at_once, set_up, tear_down),
 	};

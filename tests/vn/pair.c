@@ -627,7 +627,7 @@ static void test_frames(void)
 static u64 dropped(const struct nic_counters *c)
 {
 	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
-	       c->bad_row;
+	       c->bad_row + c->bad_gid;
 }
 
 static void reseal(u8 *bytes, u32 length)
@@ -782,15 +782,75 @@ static void test_lives(void)
 	late_packet();
 }
 
-/* ----------------------------------------------------------------------- again */
+/* ---------------------------------------------------------------------- groups */
 
 /* At side 1; the link may have more. */
-static void arrive(u8 *bytes, u32 length)
+static void arrive_from(u8 address, u8 *bytes, u32 length)
 {
-	struct nic_address from = { { 0 } };
+	struct nic_address from = { { address } };
 
 	reseal(bytes, length);
 	nic_receive(&side[1].nic, &from, bytes, length, false);
+}
+
+/* Side 0's, of a life after this one. */
+static void call_from(u8 address, u8 kind)
+{
+	static u64 space[16];
+	struct vnet_frame *frame = (struct vnet_frame *)space;
+	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(frame + 1);
+
+	memset(space, 0, sizeof(space));
+	frame->magic = VNET_WIRE_MAGIC;
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = kind;
+	frame->src_incarnation = side[0].nic.hdr->incarnation + 1;
+	frame->dst_incarnation = side[1].nic.hdr->incarnation;
+	memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+	hello->payload = nic_le32(1024);
+	hello->window = nic_le32(65536);
+	arrive_from(address, (u8 *)space, sizeof(*frame) + sizeof(*hello));
+}
+
+/* A member of another group says that it is side 0, and sends what side 0 has sent. */
+static void test_groups(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	const struct nic_counters *c;
+	struct nic_row *row;
+	u64 incarnation;
+	u32 length;
+
+	world_make(14, &config);
+	groups = true;
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	c = &side[1].nic.hdr->counters;
+	row = &side[1].nic.row[0];
+	incarnation = row->incarnation;
+	CHECK(!c->bad_gid && !side[0].nic.hdr->counters.bad_gid);
+	call_from(2, VNET_FRAME_HELLO);
+	call_from(2, VNET_FRAME_WELCOME);
+	length = last_frame(1, bytes);
+	arrive_from(2, bytes, length);
+	CHECK(c->bad_gid == 3 && !c->duplicates);
+	CHECK(row->incarnation == incarnation && !row->address.bytes[0]);
+	/* A mate, by an address of its own. */
+	arrive_from(1, bytes, length);
+	CHECK(c->bad_gid == 3 && c->duplicates == 1);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	call_from(0, VNET_FRAME_HELLO);
+	CHECK(c->bad_gid == 3 && row->incarnation == incarnation + 1);
+	groups = false;
+	world_free();
+}
+
+/* ----------------------------------------------------------------------- again */
+
+static void arrive(u8 *bytes, u32 length)
+{
+	arrive_from(0, bytes, length);
 }
 
 /*
@@ -837,7 +897,8 @@ int main(int argc, char **argv)
 	} tests[] = { { "clean", test_clean },         { "lossy", test_lossy },
 		      { "frames", test_frames },       { "named", test_named },
 		      { "strangers", test_strangers }, { "lives", test_lives },
-		      { "again", test_again },         { "pages", test_pages } };
+		      { "again", test_again },         { "pages", test_pages },
+		      { "groups", test_groups } };
 	u32 i;
 
 	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
@@ -846,7 +907,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives|again|pages\n",
+	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives|again|pages|groups\n",
 		argv[0]);
 	return 2;
 }

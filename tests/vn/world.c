@@ -15,6 +15,7 @@ u32 world_data_bytes = DATA_BYTES;
 u32 pages_miss, pages_missed, pages_asked, pages_gone = 2;
 u64 pages_lost_at, pages_lost_from;
 bool ends_return;
+bool groups;
 u32 ends_tags;
 void (*on_step)(int step);
 u32 runs;
@@ -228,6 +229,12 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	memset(to, 0, sizeof(*to));
 	to->bytes[0] = (u8)(gid[15] - 1);
 	return gid[0] == 0xfe && gid[15] >= 1 && gid[15] <= 2;
+}
+
+bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+{
+	(void)nic;
+	return !groups || (b && a->bytes[0] / 2 == b->bytes[0] / 2);
 }
 
 /* By a table: fuzzing spends its time here, where each step is watched. */

@@ -72,6 +72,8 @@ extern u32 pages_miss, pages_missed, pages_asked;
 extern u32 pages_gone;
 /* Those of it from this offset on could not be brought then. */
 extern u64 pages_lost_at, pages_lost_from;
+/* Addresses are of groups, two in each: the sides' are 0 and 1. */
+extern bool groups;
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */

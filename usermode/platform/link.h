@@ -12,7 +12,7 @@
 #include "host.h"
 #include "../../firmware/nic_replay.h"
 
-#define LINK_MAGIC 0x336b6e696c766e76ull
+#define LINK_MAGIC 0x346b6e696c766e76ull
 #define LINK_KEYS 16
 #define LINK_HELD 256
 /* A client's look at the link is fresh for so long, ns. */
@@ -39,6 +39,8 @@ struct link_key {
 	u32 id;
 	u8 bytes[VNET_WIRE_KEY_SIZE];
 	struct link_network peers;
+	/* Its file has another one by now. */
+	u32 former;
 	/* For sending: what follows from it and our salt. */
 	u8 subkey[VNET_WIRE_KEY_SIZE];
 };
@@ -223,14 +225,11 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
  * keys, but not for this peer.
  */
 u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
-/*
- * Check and take off the trailer: the frame's length, 0: drop it (counted). proven: it
- * had one.
- */
+/* Check and take off the trailer: the frame's length, 0: drop it (counted). */
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length, bool *proven);
-/* What follows such a frame: has it come for the first time? false: drop it (counted). */
-bool link_is_first(struct nic *nic, struct link_memory *link, const u8 *trailer);
+		u32 length, struct nic_proof *proof);
+/* Has a frame that gave this proof come for the first time? false: drop it (counted). */
+bool link_is_first(struct nic *nic, struct link_memory *link, const struct nic_proof *proof);
 
 /* ----------------------------------------------------------------- link_fault.c */
 

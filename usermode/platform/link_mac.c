@@ -27,6 +27,7 @@ void link_key_derive(struct link_key *key, const void *secret, size_t length)
 	memcpy(&id, hash + sizeof(key->bytes), sizeof(id));
 	key->id = le32toh(id);
 	memset(&key->peers, 0, sizeof(key->peers));
+	key->former = 0;
 	sodium_memzero(hash, sizeof(hash));
 }
 
@@ -34,16 +35,19 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 {
 	u32 other = !(nic_load(&link->keys_in_use) & 1);
 	struct link_keys *next = &link->keys[other];
-	u32 i;
+	u32 ids[LINK_KEYS], i;
 
 	*next = *keys;
 	randombytes_buf(next->salt, sizeof(next->salt));
-	for (i = 0; i < keys->n; i++)
+	for (i = 0; i < keys->n; i++) {
 		(void)crypto_core_hchacha20(next->key[i].subkey, next->salt, next->key[i].bytes,
 					    NULL);
+		ids[i] = keys->key[i].id;
+	}
 	/* Release: pairs with the acquire in link_keys(). */
 	nic_store_release(&link->keys_in_use, other);
 	nic_store(&link->reachable, keys->n != 0);
+	nic_replay_keep(&link->replay, ids, keys->n);
 }
 
 static void add_address(const union link_address *address, u8 bytes[16], __be16 *port)
@@ -63,9 +67,9 @@ static void add_address(const union link_address *address, u8 bytes[16], __be16 
 
 static bool is_in(const struct link_network *network, const u8 ip[16])
 {
-	u32 whole = network->bits / 8, rest = network->bits % 8;
+	u32 bits = nic_load(&network->bits), whole = bits / 8, rest = bits % 8;
 
-	if (memcmp(network->address, ip, whole) != 0)
+	if (bits > 128 || memcmp(network->address, ip, whole) != 0)
 		return false;
 	return !rest || !((network->address[whole] ^ ip[whole]) >> (8 - rest));
 }
@@ -93,6 +97,41 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
 
 	add_address(peer, ip, &port);
 	return !nic_load(&keys->n) || key_of(keys, ip);
+}
+
+static bool is_same(const struct link_network *a, const struct link_network *b)
+{
+	return a->bits == b->bits && !memcmp(a->address, b->address, sizeof(a->address));
+}
+
+/* Do all peers have the same keys? */
+static bool is_one_group(const struct link_keys *keys)
+{
+	u32 n = nic_load(&keys->n);
+
+	for (u32 i = 1; i < n && i < LINK_KEYS; i++)
+		if (!is_same(&keys->key[i].peers, &keys->key[0].peers))
+			return false;
+	return true;
+}
+
+bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+{
+	const struct host *host = nic->host;
+	const struct link_keys *keys = link_keys(host->link.memory);
+	const struct link_key *of_a, *of_b;
+	u8 ip[16];
+	__be16 port;
+
+	if (is_one_group(keys))
+		return true;
+	if (!b)
+		return false;
+	add_address((const union link_address *)a, ip, &port);
+	of_a = key_of(keys, ip);
+	add_address((const union link_address *)b, ip, &port);
+	of_b = key_of(keys, ip);
+	return of_a && of_b && is_same(&of_a->peers, &of_b->peers);
 }
 
 /* The one of a peer's that has such a number. */
@@ -169,23 +208,29 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 }
 
 static bool mac_is_right(const struct link_key *key, const struct vnet_wire_trailer *trailer,
-			 const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length)
+			 const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length,
+			 struct nic_proof *proof)
 {
 	u8 subkey[VNET_WIRE_KEY_SIZE], mac[VNET_WIRE_MAC_SIZE];
 
 	(void)crypto_core_hchacha20(subkey, trailer->salt, key->bytes, NULL);
 	make_mac(subkey, trailer->number, prefix, frame, length, mac);
-	return sodium_memcmp(mac, trailer->mac, sizeof(mac)) == 0;
+	memcpy(proof->sender, subkey, sizeof(proof->sender));
+	proof->number = le64toh(trailer->number);
+	proof->key = key->id;
+	proof->given = sodium_memcmp(mac, trailer->mac, sizeof(mac)) == 0;
+	return proof->given;
 }
 
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length, bool *proven)
+		u32 length, struct nic_proof *proof)
 {
 	const struct link_keys *keys = link_keys(link);
 	struct vnet_wire_trailer trailer;
 	struct vnet_wire_prefix prefix;
 	const struct link_key *key;
 
+	proof->given = false;
 	if (likely(!nic_load(&keys->n)))
 		return length;
 	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
@@ -200,19 +245,15 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 		link_count(&link->counters.unknown_key);
 		return 0;
 	}
-	*proven = mac_is_right(key, &trailer, &prefix, frame, length);
-	if (likely(*proven))
+	if (likely(mac_is_right(key, &trailer, &prefix, frame, length, proof)))
 		return length;
 	link_count(&link->counters.bad_mac);
 	return 0;
 }
 
-bool link_is_first(struct nic *nic, struct link_memory *link, const u8 *bytes)
+bool link_is_first(struct nic *nic, struct link_memory *link, const struct nic_proof *proof)
 {
-	struct vnet_wire_trailer trailer;
-
-	memcpy(&trailer, bytes, sizeof(trailer));
-	if (likely(nic_replay_take(nic, &link->replay, trailer.salt, le64toh(trailer.number))))
+	if (likely(nic_replay_take(nic, &link->replay, proof)))
 		return true;
 	link_count(&link->counters.replayed);
 	return false;

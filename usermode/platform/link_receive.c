@@ -97,14 +97,14 @@ static bool is_welcome(struct link_memory *memory, const union link_address *fro
 static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, u32 length)
 {
 	struct host *host = nic->host;
-	bool proven = false;
+	struct nic_proof proof;
 
 	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length,
-			     &proven);
-	if (proven && unlikely(!link_is_first(nic, host->link.memory, frame + length)))
+			     &proof);
+	if (proof.given && unlikely(!link_is_first(nic, host->link.memory, &proof)))
 		return;
 	if (length)
-		nic_receive(nic, from, frame, length, proven);
+		nic_receive(nic, from, frame, length, proof.given);
 }
 
 /* One frame with its trailer, anywhere in a buffer that may be written to. */

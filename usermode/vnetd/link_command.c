@@ -51,6 +51,7 @@ static void put_nic_counters(const struct nic_counters *c, FILE *out)
 		{ "bad_field", &c->bad_field },
 		{ "bad_incarnation", &c->bad_incarnation },
 		{ "bad_row", &c->bad_row },
+		{ "bad_gid", &c->bad_gid },
 		{ "stale_answers", &c->stale_answers },
 		{ "faults", &c->faults },
 		{ "loads", &c->loads },
