@@ -158,13 +158,29 @@ static bool has_key(const struct link_keys *keys, const struct link_key *key)
 	return false;
 }
 
-/* That which is for sending to its peers. */
-static bool is_first(const struct link_keys *keys, u32 i)
+/* That which is for sending to these peers; NULL: there is none. */
+static const struct link_key *first_for(const struct link_keys *keys,
+					const struct link_network *peers)
 {
-	for (u32 before = 0; before < i; before++)
-		if (are_same(&keys->key[before].peers, &keys->key[i].peers))
-			return false;
-	return true;
+	for (u32 i = 0; i < keys->n; i++)
+		if (are_same(&keys->key[i].peers, peers))
+			return &keys->key[i];
+	return NULL;
+}
+
+/* Peers that have not read theirs again may still use it: of those before, `key`. */
+static bool is_kept(const struct link_keys *keys, const struct link_keys *before,
+		    const struct link_key *key)
+{
+	const struct link_key *first = first_for(keys, &key->peers);
+	const struct link_key *was = first_for(before, &key->peers);
+
+	if (has_key(keys, key))
+		return false;
+	/* Nothing changed for them: what was kept stays. */
+	if (first && first->id == was->id && !memcmp(first->bytes, was->bytes, sizeof(was->bytes)))
+		return key->former;
+	return key == was;
 }
 
 void link_keys_use(struct daemon *daemon, const struct link_keys *keys)
@@ -184,10 +200,18 @@ void link_keys_again(struct daemon *daemon)
 		log_line("keys stay as they are: %s", daemon->problem);
 		return;
 	}
-	/* What peers that have not read theirs again still use. */
-	for (u32 i = 0; i < daemon->keys.n && keys.n < LINK_KEYS; i++)
-		if (is_first(&daemon->keys, i) && !has_key(&keys, &daemon->keys.key[i]))
-			keys.key[keys.n++] = daemon->keys.key[i];
+	for (u32 i = 0; i < daemon->keys.n; i++) {
+		const struct link_key *key = &daemon->keys.key[i];
+
+		if (!is_kept(&keys, &daemon->keys, key))
+			continue;
+		if (keys.n == LINK_KEYS) {
+			log_line("no room for a former key: %u keys are too many", LINK_KEYS);
+			break;
+		}
+		keys.key[keys.n] = *key;
+		keys.key[keys.n++].former = 1;
+	}
 	link_keys_use(daemon, &keys);
 	log_line("keys were read again");
 }
