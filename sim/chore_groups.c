@@ -28,6 +28,8 @@ struct member {
 	bool attached;
 	/* Those that came, a bit each; those that were sent when it had left. */
 	u32 got, late;
+	/* Receives that went to what was for it alone. */
+	u32 strays;
 };
 
 struct group {
@@ -149,6 +151,16 @@ static bool gather(struct group *g)
 
 /* ------------------------------------------------------------------ what came */
 
+/* Does the header of a datagram name this group? */
+static bool names(const u8 *header, const struct wc *wc, const u8 *gid)
+{
+	if (!(wc->flags & VNET_WC_GRH))
+		return false;
+	if (wc->flags & VNET_WC_GRH_IPV4)
+		return memcmp(header + 36, gid + 12, 4) == 0;
+	return memcmp(header + 24, gid, 16) == 0;
+}
+
 static void came(struct group *g, struct member *m, const struct wc *wc)
 {
 	const u8 *at_memory;
@@ -165,10 +177,20 @@ static void came(struct group *g, struct member *m, const struct wc *wc)
 		    bytes_are(at_memory + VNET_GRH_SIZE, length, g->content[i], 0))
 			break;
 	}
+	/*
+	 * Who had the member's number before, in the NIC's earlier life, may have been sent
+	 * something that comes only now.
+	 */
+	if (i == g->sent && !names(at_memory, wc, g->gid) && !names(at_memory, wc, g->other_gid)) {
+		m->strays++;
+		return;
+	}
 	if (i == g->sent) {
 		wrong(g->b, "a member gets what nobody sent to its group", length);
 		return;
 	}
+	if (!names(at_memory, wc, g->gid))
+		wrong(g->b, "a copy does not name its group", i);
 	if (m->deaf)
 		wrong(g->b, "a copy comes to who is no member", i);
 	if (m->got & 1u << i)
@@ -209,7 +231,7 @@ static void all_here_have(const struct group *g)
 		return;
 	for (i = 0; i < g->n; i++) {
 		m = &g->member[i];
-		if (!m->deaf && m->actor->process->node == g->b->p->node &&
+		if (!m->deaf && !m->strays && m->actor->process->node == g->b->p->node &&
 		    lives(m->actor->process, m->life) &&
 		    (m->got | m->late | g->nobody) != (all | m->late | g->nobody))
 			wrong(g->b, "a member beside the sender has not got all", m->got);
