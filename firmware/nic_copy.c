@@ -112,10 +112,11 @@ enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
 	struct nic_qp_counters *c = &by.qp->counters;
 	struct nic_piece into[VNET_MAX_SGE + 2], from[VNET_MAX_SGE + 2];
 	enum nic_copy_result result = NIC_COPY_OK;
-	u64 at = 0, n;
+	u64 begin = 0, at, n;
 
 	if (c->moved_of == by.what && c->moved < length)
-		at = c->moved;
+		begin = c->moved;
+	at = begin;
 	for (; at < length; at += n) {
 		n = length - at < NIC_LONG_BLOCK ? length - at : NIC_LONG_BLOCK;
 		result = nic_copy(nic, by, into, nic_slice(dst, ndst, at, n, into), from,
@@ -125,6 +126,9 @@ enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
 	}
 	c->moved_of = by.what;
 	c->moved = nic_is_later(result) ? at : 0;
+	/* It goes on: what is waited for from now on is something else. */
+	if (at > begin && by.qp->wait == NIC_WAIT_PEER_PAGES)
+		nic_store(&by.qp->wait, NIC_WAIT_NONE);
 	return result;
 }
 

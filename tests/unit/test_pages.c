@@ -401,6 +401,56 @@ static void long_ones_go_on(void **state)
 	assert_int_equal(frame(pair.a)->counters.moved, 0);
 }
 
+/* Nobody waits for an unreliable one for ever; but for as long as it goes on. */
+static void long_unreliable_ones_go_on(void **state)
+{
+	static const u32 any = 1;
+	struct operation op = { .opcode = VNET_WR_RDMA_WRITE };
+	struct vnet_send_wqe wqe;
+	struct sge sg;
+	struct pair pair;
+	u32 i, k;
+
+	(void)state;
+	reach_everything(true);
+	enlarge(&w.p[0], 0);
+	enlarge(&w.p[1], 1);
+	pair = make_pair(NIC_QPT_UC);
+	w.agent.fetches = &any;
+	for (i = 0; i < 2; i++)
+		w.p[i].nic.fetches = &any;
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < BLOCKS * BLOCK; k += 4096) {
+			*(u32 *)(void *)mem(&w.p[0], k) = k + 1;
+			*(u32 *)(void *)mem(&w.p[1], k) = 0;
+		}
+		wqe = request(&op, 1);
+		wqe.rdma.remote_addr = at(&w.p[1], 0);
+		sg = sge(&w.p[0], 0, BLOCKS * BLOCK);
+		take_away(1, 4096);
+		send_one(pair.a, &wqe, &sg);
+		for (k = 1; k <= BLOCKS; k++) {
+			run_for(STALL_NS * 3 / 4);
+			expect_none(pair.a->scq);
+			if (k < BLOCKS)
+				take_away(1, (u64)k * BLOCK + 4096);
+		}
+		if (i) {
+			/* No more: it is lost. */
+			run_for(STALL_NS / 2);
+			expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+			bring(1);
+			assert_int_equal(*(u32 *)(void *)mem(&w.p[1], BLOCKS * BLOCK - 4096), 0);
+			break;
+		}
+		bring(1);
+		run_for(2 * MS);
+		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+		for (k = 0; k < BLOCKS * BLOCK; k += 4096)
+			assert_int_equal(*(u32 *)(void *)mem(&w.p[1], k), k + 1);
+	}
+}
+
 /* Whoever comes after it does not know of the wait. */
 static void reset_forgets(void **state)
 {
@@ -453,6 +503,7 @@ int main(void)
 		TEST(writes_with_immediate_wait_for_both),
 		TEST(groups_do_not_wait),
 		TEST(long_ones_go_on),
+		TEST(long_unreliable_ones_go_on),
 		TEST(reset_forgets),
 		TEST(many_pages_come_and_go),
 	};
