@@ -360,9 +360,21 @@ static NIC_COLD bool nic_arrival_ahead(struct nic_arrival_op *a, u32 access,
 			     nic_le64(a->op->remote_addr), left, piece);
 }
 
+/* The wait for pages is this packet's: a read that comes again leaves others theirs. */
+static bool nic_arrival_asks(const struct nic_arrival_op *a)
+{
+	const struct nic_qp_counters *c = &a->qp->counters;
+
+	if (a->early)
+		return false;
+	return !a->again || !nic_load(&c->fetch_since[NIC_ARRIVALS]) ||
+	       c->fetch_for[NIC_ARRIVALS] == nic_le32(a->op->psn);
+}
+
 static struct nic_asker nic_arrival_asker(const struct nic_arrival_op *a)
 {
-	return nic_asker(a->qp, a->early ? NIC_EARLY : NIC_ARRIVALS, nic_le32(a->op->psn));
+	return nic_asker(a->qp, nic_arrival_asks(a) ? NIC_ARRIVALS : NIC_EARLY,
+			 nic_le32(a->op->psn));
 }
 
 static bool nic_arrive_data(struct nic_arrival_op *a)
@@ -693,7 +705,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_arrive_datagram(a);
 	else
 		nic_arrive_ordered(a);
-	if (!a->early && (a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST))
+	if ((a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST) && nic_arrival_asks(a))
 		nic_fetched(qp, NIC_ARRIVALS);
 }
 

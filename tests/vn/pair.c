@@ -556,6 +556,75 @@ static void asked_by_the_block(void)
 	pages_miss = 0;
 }
 
+/* A read is under way, for which there was memory. */
+static void read_begin(u32 length)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_READ, 1);
+
+	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
+	w.rdma.rkey = side[1].key;
+	fill(side[1].data + HALF, length, 3);
+	end_send(connected[0], &w, 0, length);
+}
+
+/* A read that comes again does not take a packet's wait for its own, whose turn it is. */
+static void turn_keeps_its_wait(u32 length)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 2);
+	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
+	u32 i, frame_length;
+
+	pages_miss = 1000000;
+	world_make(40, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	read_begin(length);
+	frame_length = last_frame(1, frame);
+	pass(5000);
+	pages_gone = 1;
+	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
+	w.rdma.rkey = side[1].key;
+	end_send(connected[0], &w, HALF, 5000);
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	pass(2000000);
+	pages_lost_from = 0;
+	pages_lost_at = now_ns++;
+	for (i = 0; i < 50; i++) {
+		inject(1, frame, frame_length);
+		pass(50000);
+	}
+	CHECK(end_wait(connected[0]).status == VNET_WC_REM_OP_ERR);
+	pages_lost_at = 0;
+	pages_gone = 2;
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
+/* Where nobody else waits, it does: what cannot be had is told. */
+static void read_again_of_what_is_lost(void)
+{
+	pages_miss = 1000000;
+	world_make(41, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	read_begin(5000);
+	faults.lose = 1000;
+	pass(5000);
+	faults.lose = 0;
+	pages_gone = 1;
+	pass(20000000);
+	CHECK(pages_missed);
+	pages_lost_from = 0;
+	pages_lost_at = now_ns++;
+	CHECK(end_wait(connected[0]).status == VNET_WC_REM_OP_ERR);
+	pages_lost_at = 0;
+	pages_gone = 2;
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 /*
  * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
  * waits for pages counts for nothing against anybody's patience.
@@ -584,6 +653,9 @@ static void test_pages(void)
 	flushed_while_missing();
 	asked_by_the_block();
 	each_asks_for_itself();
+	turn_keeps_its_wait(0);
+	turn_keeps_its_wait(64);
+	read_again_of_what_is_lost();
 }
 
 /* More busy queue pairs than endpoint frames. */
