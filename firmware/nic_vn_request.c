@@ -321,6 +321,11 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
 		return NIC_SENT_REST;
 	i = packet.psn % NIC_WINDOW;
+	/* Who noted it died before its channel was free, by which it was done all the same. */
+	if (unlikely(packet.psn - ep->una >= ep->next - ep->una)) {
+		nic_fetch_and(&ep->again, ~(1ull << i));
+		return NIC_SENT;
+	}
 	packet.sq_index = ep->index[i];
 	packet.offset = ep->offset[i];
 	packet.length = ep->length[i];

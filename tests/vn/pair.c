@@ -625,6 +625,23 @@ static void read_again_of_what_is_lost(void)
 	world_free();
 }
 
+/* A death may leave behind that a packet is to be sent again, which is done. */
+static void sent_again_after_it_was_done(void)
+{
+	struct nic_endpoint *ep;
+
+	world_make(42, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 5, 1, false);
+	ep = nic_endpoint_at(&side[0].nic,
+			     &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask]);
+	CHECK(ep && ep->una == ep->next);
+	ep->again = 1ull << ((ep->next + 7) % NIC_WINDOW) | 1ull << ((ep->next - 1) % NIC_WINDOW);
+	stream_sends(connected[0], connected[1], 100, 16, false);
+	CHECK(!ep->again);
+	world_free();
+}
+
 /*
  * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
  * waits for pages counts for nothing against anybody's patience.
@@ -656,6 +673,7 @@ static void test_pages(void)
 	turn_keeps_its_wait(0);
 	turn_keeps_its_wait(64);
 	read_again_of_what_is_lost();
+	sent_again_after_it_was_done();
 }
 
 /* More busy queue pairs than endpoint frames. */
