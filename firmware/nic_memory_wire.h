@@ -70,6 +70,8 @@ enum nic_tx_flags {
 	NIC_TX_GROUP = 1 << 5,
 	/* Not transmitted, or what it brought not written: own memory is still to come. */
 	NIC_TX_KEPT = 1 << 6,
+	/* Who refused its latest transmission is well: nobody is silent. */
+	NIC_TX_HEARD = 1 << 7,
 };
 
 /* Receiver's end. */

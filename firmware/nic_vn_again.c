@@ -18,9 +18,10 @@ static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u6
 
 	if (qp->type != NIC_QPT_RC)
 		return silent ? VNET_WC_RETRY_EXC_ERR : 0;
-	/* A timeout may be shorter than a timer's turn. */
-	if (silent && tx->retries >= (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt :
-									     NIC_FEW_RETRIES))
+	/* A timeout may be shorter than a timer's turn; as may be what who refused it asked for. */
+	if (silent && !(tx->flags & NIC_TX_HEARD) &&
+	    tx->retries >=
+		    (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt : NIC_FEW_RETRIES))
 		return VNET_WC_RETRY_EXC_ERR;
 	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
 		return 0;

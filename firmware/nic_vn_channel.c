@@ -221,7 +221,7 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 		rto = rto > longest ? rto : longest;
 	}
 	tx->timestamp = nic_us(now);
-	tx->flags &= (u8) ~(NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_SOONER | NIC_TX_KEPT);
+	tx->flags &= NIC_TX_UNORDERED | NIC_TX_GROUP;
 	tx->due = now + rto;
 	nic_row_due(row, tx->due);
 	if (!tx->retries && !row->probed)
@@ -469,6 +469,8 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
 	tx->flags |= NIC_TX_NACKED;
+	if (ack->code != VNET_NACK_BUSY)
+		tx->flags |= NIC_TX_HEARD;
 	/* It has arrived: so will the next, which need not be late. */
 	tx->backoff = 0;
 	if (tx->due > now + nic_row_rto(nic, row, 0)) {

@@ -567,6 +567,41 @@ static void read_begin(u32 length)
 	end_send(connected[0], &w, 0, length);
 }
 
+static void be_impatient(u8 timeout)
+{
+	struct nic_qp *qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
+
+	qp->attr.timeout = timeout;
+	qp->attr.retry_cnt = 0;
+}
+
+/* The same of the other's pages, though the NIC processor is late. */
+static void impatient_for_the_peers_pages(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
+	u32 i;
+
+	pages_miss = 1000000;
+	world_make(39, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	be_impatient(1);
+	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
+	w.rdma.rkey = side[1].key;
+	pages_gone = 1;
+	end_send(connected[0], &w, 0, 5000);
+	for (i = 0; i < 20; i++) {
+		pass(100000);
+		now_ns += 2000000;
+	}
+	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
+	pages_gone = 2;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 /* A read that comes again does not take a packet's wait for its own, whose turn it is. */
 static void turn_keeps_its_wait(u32 length)
 {
@@ -670,6 +705,7 @@ static void test_pages(void)
 	flushed_while_missing();
 	asked_by_the_block();
 	each_asks_for_itself();
+	impatient_for_the_peers_pages();
 	turn_keeps_its_wait(0);
 	turn_keeps_its_wait(64);
 	read_again_of_what_is_lost();
