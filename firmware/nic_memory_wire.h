@@ -68,7 +68,7 @@ enum nic_tx_flags {
 	NIC_TX_SOONER = 1 << 4,
 	/* A copy of a datagram to a multicast group. */
 	NIC_TX_GROUP = 1 << 5,
-	/* Not transmitted, or what it brought not written: own memory is still to come. */
+	/* A datagram's: not transmitted, as own memory is still to come. */
 	NIC_TX_KEPT = 1 << 6,
 	/* Who refused its latest transmission is well: nobody is silent. */
 	NIC_TX_HEARD = 1 << 7,
@@ -207,7 +207,8 @@ struct nic_endpoint {
 	u32 cut;
 	/* How long its packets are: all the same, see nic_arrive_early(). */
 	u32 piece;
-	u32 rsvd;
+	/* One of `again` waits for own memory: nobody is silent but from when it is sent. */
+	u32 kept;
 	/* Requests are queued, and cannot be sent until an answer comes. */
 	u32 resting;
 	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */

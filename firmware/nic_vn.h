@@ -188,9 +188,11 @@ bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /*
  * Own memory, which is paged on demand, is not there for what it carries or has brought,
- * with the row's lock held: it is sent again in a moment, and nobody is late.
+ * with sq_lock and the row's lock held: it is sent again when it is, and nobody is late.
+ * Its channel is free then, but for a datagram's.
  */
-NIC_COLD void nic_tx_keep(struct nic_row *row, struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
+NIC_COLD void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
+			  struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
 /* The row begins a new life: packets that nothing but their channels knew are over. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
 /* How long the packets of a message that begins now may be. */

@@ -60,7 +60,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}
-	/* Nobody was silent while it was not sent: a datagram looks at its own. */
+	/* Nobody was silent while it was not sent. */
 	if (unlikely(tx->flags & NIC_TX_KEPT) && (s32)(nic_us(now) - tx->timestamp) > 0) {
 		tx->answered += (nic_us(now) - tx->timestamp) * 1000ull;
 		if (tx->answered > now)
@@ -79,7 +79,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	nic_fetch(&s->r, ring, tx->sq_index);
 	status = s->r.wqe.opcode == tx->opcode ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(status == NIC_EXEC_PAGES)) {
-		nic_tx_keep(row, s->ep, tx, now);
+		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
 		goto unlock;
 	}
 	if (!status && (u64)tx->offset + tx->length > s->r.length && !(ATOMICS & OP(tx->opcode)))

@@ -229,12 +229,21 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 	nic_row_activate(nic, row);
 }
 
-void nic_tx_keep(struct nic_row *row, struct nic_endpoint *ep, struct nic_tx *tx, u64 now)
+void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct nic_endpoint *ep,
+		 struct nic_tx *tx, u64 now)
 {
-	tx->flags |= NIC_TX_KEPT;
-	tx->due = now + NIC_KEPT_NS;
-	nic_row_due(row, tx->due);
+	if (tx->flags & NIC_TX_UNORDERED) {
+		tx->flags |= NIC_TX_KEPT;
+		tx->due = now + NIC_KEPT_NS;
+		nic_row_due(row, tx->due);
+		return;
+	}
+	/* That may take for ever: neither the channel nor a frame is held for it. */
+	nic_store(&ep->kept, 1);
 	nic_store(&ep->answered, now);
+	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_tx_free(nic, row, tx);
+	nic_pend(nic, qp);
 }
 
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)

@@ -132,18 +132,22 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->swap = nic_le64(wqe->rdma.swap);
 }
 
-/* A packet that was to be sent again, and cannot be made; the row's lock is not held. */
+/* A packet that was to be sent, and cannot be made; the row's lock is not held. */
 static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 seq,
 				  const struct vnet_frame *frame, u64 now)
 {
 	struct nic_row *row = s->row;
 
-	/* As if it was lost on the way. */
 	if (!nic_lock(s->nic, &row->lock))
 		return;
 	nic_acks_return(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
-	if (row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq)
-		nic_tx_keep(row, s->ep, tx, now);
+	if (row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq &&
+	    tx->qpn == s->qp->qpn) {
+		/* Of a new one nothing has gone out: nobody has to be asked for it. */
+		if (tx->since == now && !tx->retries)
+			tx->flags |= NIC_TX_NACKED;
+		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
+	}
 	nic_unlock(&row->lock);
 }
 
@@ -247,10 +251,11 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	if (!nic_lock(s->nic, &s->row->lock))
 		return false;
 	if (unlikely(later)) {
-		/* It is asked for again. */
+		/* It is asked for again, when there is somewhere for it. */
 		kept = &s->row->tx[ack->channel];
-		if (s->row->busy & 1ull << ack->channel && kept->seq == tx.seq)
-			nic_tx_keep(s->row, s->ep, kept, plat_clock());
+		if (s->row->busy & 1ull << ack->channel && kept->seq == tx.seq &&
+		    kept->qpn == tx.qpn)
+			nic_tx_keep(s->nic, s->row, s->qp, s->ep, kept, plat_clock());
 		nic_unlock(&s->row->lock);
 		return false;
 	}

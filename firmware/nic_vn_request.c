@@ -271,8 +271,9 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 		return false;
 	}
 	ep->waits_since = 0;
-	if (first)
+	if (first || unlikely(ep->kept))
 		nic_store(&ep->answered, now);
+	nic_store(&ep->kept, 0);
 	ep->index[i] = packet->sq_index;
 	ep->offset[i] = packet->offset;
 	ep->length[i] = packet->length;
@@ -304,6 +305,12 @@ static u32 nic_bits(u64 word)
 static u32 nic_under_way(const struct nic_endpoint *ep)
 {
 	return ep->next - ep->una - nic_bits(nic_load(&ep->again) | nic_load(&ep->done));
+}
+
+/* It was, unless its memory has gone since it was looked at: not at once again. */
+static enum nic_sent nic_sent(const struct nic_endpoint *ep)
+{
+	return unlikely(ep->kept) ? NIC_SENT_LATER : NIC_SENT;
 }
 
 /* The oldest packet that was taken back goes out again. */
@@ -339,8 +346,10 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 		status = status ? status : VNET_WC_LOC_QP_OP_ERR;
 	if (!status)
 		status = nic_sending_fetch(s, packet.offset);
-	if (unlikely(status == NIC_EXEC_PAGES))
+	if (unlikely(status == NIC_EXEC_PAGES)) {
+		nic_store(&ep->kept, 1);
 		return NIC_SENT_LATER;
+	}
 	if (status) {
 		nic_fetch_and(&ep->again, ~(1ull << i));
 		nic_vn_fail(ep, packet.psn, status);
@@ -350,7 +359,7 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 		return NIC_SENT_LATER;
 	nic_row_wake(s->nic, s->row);
 	if (nic_launch(s, &packet, plat_clock()))
-		return NIC_SENT;
+		return nic_sent(ep);
 	return nic_wait_for_row(s) == NIC_SENT ? NIC_SENT : NIC_SENT_LATER;
 }
 
@@ -382,7 +391,7 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
 	if (nic_launch(s, &packet, now))
-		return NIC_SENT;
+		return nic_sent(ep);
 	/* Who does not answer a call is passed over, soon: nic_group_next(). */
 	if (unlikely(s->group))
 		return nic_load(&row->state) == NIC_ROW_UP ? nic_sent_wait(ep) : NIC_SENT_LATER;

@@ -567,12 +567,186 @@ static void read_begin(u32 length)
 	end_send(connected[0], &w, 0, length);
 }
 
+static void read_ends(u32 length)
+{
+	pages_gone = 2;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	CHECK(filled(side[0].data, length, 3));
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
+/*
+ * Where a read goes is not there for ever: others have its channels, and its frame. What
+ * it would bring is not asked for meanwhile.
+ */
+static void missing_holds_nothing(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 2);
+	struct nic_config one = config;
+	struct end *a, *b;
+	u64 sent;
+	u32 i;
+
+	one.max_frame = 1;
+	pages_miss = 1000000;
+	world_make(35, &one);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	a = end_make(&side[0], NIC_QPT_RC, false);
+	b = end_make(&side[1], NIC_QPT_RC, false);
+	end_connect(a, b);
+	read_begin(100000);
+	pages_gone = 0;
+	pass(1000000);
+	CHECK(pages_missed && !side[0].nic.row[0].busy);
+	sent = side[0].nic.hdr->counters.frames_sent;
+	pass(20000000);
+	CHECK(side[0].nic.hdr->counters.frames_sent == sent);
+	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
+	w.rdma.rkey = side[1].key;
+	for (i = 0; i < 10; i++) {
+		end_send(a, &w, 0, 0);
+		CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	}
+	CHECK(side[0].nic.hdr->counters.evictions);
+	read_ends(100000);
+}
+
+/* Pages come when they are looked for, and are gone when they are needed: it is not hurried. */
+static void missing_again_and_again(u32 sequence_bits)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
+
+	pages_miss = 1000000;
+	world_make(36, &config);
+	/* With one, whether a packet was taken has to be known; not of what was never sent. */
+	side[0].nic.hdr->settings.sequence_bits = sequence_bits;
+	side[1].nic.hdr->settings.sequence_bits = sequence_bits;
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
+	w.rdma.rkey = side[1].key;
+	pages_gone = 0;
+	pages_flee = true;
+	pages_missed = 0;
+	end_send(connected[0], &w, 0, 5000);
+	/* The NIC processor looks every 5 us. */
+	pass(10000000);
+	CHECK(pages_missed > 2000 && pages_missed < 3 * 2000);
+	CHECK(!side[0].nic.row[0].busy);
+	pages_flee = false;
+	pages_gone = 2;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 static void be_impatient(u8 timeout)
 {
 	struct nic_qp *qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
 
 	qp->attr.timeout = timeout;
 	qp->attr.retry_cnt = 0;
+}
+
+/* No retries, and the shortest timeout: who waits for own pages uses up neither. */
+static void impatient_for_own_pages(void)
+{
+	pages_miss = 1000000;
+	world_make(37, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	be_impatient(1);
+	read_begin(5000);
+	pages_gone = 0;
+	pass(100000000);
+	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
+	read_ends(5000);
+
+	/* And has all of its time, 8 ms, when they have come. */
+	pages_miss = 1000000;
+	world_make(38, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	be_impatient(11);
+	read_begin(5000);
+	pages_gone = 0;
+	pass(100000000);
+	faults.lose = 1000;
+	pages_gone = 2;
+	pass(20000);
+	faults.lose = 0;
+	read_ends(5000);
+}
+
+/* What a read brings, and nobody can place yet, is a word from the other all the same. */
+static void heard_while_missing(void)
+{
+	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
+	u32 i, length;
+
+	pages_miss = 1000000;
+	world_make(44, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	/* 4.2 ms. */
+	be_impatient(10);
+	read_begin(5000);
+	read_begin(5000);
+	faults.lose = 1000;
+	pass(10000);
+	length = last_frame(0, frame);
+	pages_gone = 0;
+	pass(3000000);
+	inject(0, frame, length);
+	CHECK(pages_missed);
+	pass(2000000);
+	faults.lose = 0;
+	pass(3000000);
+	pages_gone = 2;
+	for (i = 0; i < 2; i++)
+		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	CHECK(filled(side[0].data, 5000, 3));
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
+/* The same where it had been refused, as another was lost before it, and came back so. */
+static void impatient_after_a_refusal(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
+	u32 i;
+
+	pages_miss = 1000000;
+	world_make(43, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	be_impatient(11);
+	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
+	w.rdma.rkey = side[1].key;
+	for (i = 0; i < 2; i++) {
+		faults.lose = i ? 0 : 1000;
+		end_send(connected[0], &w, 0, 5000);
+	}
+	faults.lose = 0;
+	while (!side[0].nic.hdr->counters.retransmitted)
+		pass(5000);
+	pages_gone = 0;
+	pass(100000000);
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	CHECK(pages_missed && side[0].nic.hdr->counters.nacks_received);
+	faults.lose = 1000;
+	pages_gone = 2;
+	pass(20000);
+	faults.lose = 0;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
 }
 
 /* The same of the other's pages, though the NIC processor is late. */
@@ -705,6 +879,12 @@ static void test_pages(void)
 	flushed_while_missing();
 	asked_by_the_block();
 	each_asks_for_itself();
+	missing_holds_nothing();
+	missing_again_and_again(32);
+	missing_again_and_again(1);
+	impatient_for_own_pages();
+	heard_while_missing();
+	impatient_after_a_refusal();
 	impatient_for_the_peers_pages();
 	turn_keeps_its_wait(0);
 	turn_keeps_its_wait(64);

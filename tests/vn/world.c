@@ -14,6 +14,7 @@ void (*on_relax)(void);
 u32 world_data_bytes = DATA_BYTES;
 u32 pages_miss, pages_missed, pages_asked, pages_gone = 2;
 u64 pages_lost_at, pages_lost_from;
+bool pages_flee;
 bool ends_return;
 bool groups;
 u32 ends_tags;
@@ -97,6 +98,8 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 		return NIC_COPY_SRC_FAULT;
 	if (is_lost(dst, ndst, since))
 		return NIC_COPY_DST_FAULT;
+	if (pages_flee)
+		return NIC_COPY_OK;
 	if (misses(src, nsrc))
 		return NIC_COPY_SRC_LATER;
 	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;

@@ -70,6 +70,8 @@ extern void (*on_relax)(void);
 extern u32 pages_miss, pages_missed, pages_asked;
 /* Of this side, all are missing; 2: of none. */
 extern u32 pages_gone;
+/* And are gone again whenever they were looked for, and have come. */
+extern bool pages_flee;
 /* Those of it from this offset on could not be brought then. */
 extern u64 pages_lost_at, pages_lost_from;
 /* Addresses are of groups, two in each: the sides' are 0 and 1. */
