@@ -33,10 +33,14 @@ static_assert(VNET_WINDOW_PAGES * sizeof(unsigned long) == PAGE_SIZE);
 
 /*
  * No limit of a process counts them, however much it has mapped and looked at: so all of
- * them together are at most a part of the machine's memory.
+ * them together are at most a part of the machine's memory, and those of a user at most a
+ * part of what is left of that, so that there is always some for the next.
  */
 #define VNET_WINDOWS_PART 32
+#define VNET_SHARE_PART 4
 static atomic_long_t vnet_windows = ATOMIC_LONG_INIT(0);
+/* Who has a share has so many go at a time, for others. */
+#define VNET_YIELD 32
 
 /* Of so many regions of a context the system brings pages at the same time. */
 #define VNET_PAGERS 16
@@ -80,6 +84,21 @@ struct vnet_fault {
 	bool write;
 };
 
+/* What a user has of it all, by however many processes. */
+struct vnet_share {
+	struct list_head list;
+	kuid_t user;
+	u32 refs;
+	atomic_long_t windows;
+	/* Regions come and go, and are looked at. */
+	struct mutex lock;
+	struct list_head regions;
+};
+
+/* Shares come and go. */
+static DEFINE_MUTEX(vnet_shares_lock);
+static LIST_HEAD(vnet_shares);
+
 struct vnet_odp {
 	/* Its region's, and those of who prefetches. */
 	refcount_t refs;
@@ -87,18 +106,22 @@ struct vnet_odp {
 	struct workqueue_struct *wq;
 	struct mm_struct *mm;
 	bool writable;
+	struct vnet_share *share;
+	struct list_head of_user;
 	struct xarray windows;
 	/* Windows come and go; pages are brought to pfns[]. */
 	struct mutex fetching;
 	unsigned long *pfns;
+	/* How many there are; and where the next one is that goes for others. */
+	unsigned long nwindows, hand;
 	spinlock_t lock;
 	struct vnet_fault fault[VNET_FAULTS];
 	u64 order;
 	/* Nothing is asked for any more, nor brought; set under the lock. */
 	bool dying;
 	struct work_struct work;
-	/* Some window may have nothing any more. */
-	bool reap;
+	/* Some window may have nothing any more; some are to go. */
+	bool reap, yields;
 };
 
 /* ----------------------------------------------------------------- look-ups */
@@ -263,6 +286,22 @@ static const struct mmu_interval_notifier_ops vnet_window_ops = {
 
 /* ------------------------------------------------------------------- windows */
 
+static void vnet_window_uncharge(struct vnet_share *share)
+{
+	atomic_long_dec(&share->windows);
+	atomic_long_dec(&vnet_windows);
+}
+
+static bool vnet_window_charge(struct vnet_share *share)
+{
+	long left = totalram_pages() / VNET_WINDOWS_PART - atomic_long_inc_return(&vnet_windows);
+
+	if (atomic_long_inc_return(&share->windows) <= left / VNET_SHARE_PART)
+		return true;
+	vnet_window_uncharge(share);
+	return false;
+}
+
 /* Nobody finds it any more. */
 static void vnet_window_free(struct vnet_window *w)
 {
@@ -271,23 +310,22 @@ static void vnet_window_free(struct vnet_window *w)
 	vnet_window_forget(w, 0, VNET_WINDOW_PAGES);
 	mutex_unlock(&w->lock);
 	mmu_interval_notifier_remove(&w->notifier);
+	vnet_window_uncharge(w->odp->share);
 	free_page((unsigned long)w->entry);
 	kfree(w);
-	atomic_long_dec(&vnet_windows);
 }
 
-/* -ENOSPC: all regions together have as many as there may be. */
+/* -ENOSPC: the user has as many as it may. */
 static struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start)
 {
 	struct vnet_window *w;
-	int err = -ENOSPC;
+	int err = -ENOMEM;
 
-	if (atomic_long_inc_return(&vnet_windows) > totalram_pages() / VNET_WINDOWS_PART)
-		goto uncount;
-	err = -ENOMEM;
+	if (!vnet_window_charge(odp->share))
+		return ERR_PTR(-ENOSPC);
 	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	if (!w)
-		goto uncount;
+		goto uncharge;
 	w->entry = (unsigned long *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!w->entry)
 		goto free_window;
@@ -301,30 +339,163 @@ static struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start)
 	free_page((unsigned long)w->entry);
 free_window:
 	kfree(w);
-uncount:
-	atomic_long_dec(&vnet_windows);
+uncharge:
+	vnet_window_uncharge(odp->share);
 	return ERR_PTR(err);
+}
+
+/* Copies that begin now do not find it. */
+static void vnet_window_erase(struct vnet_odp *odp, struct vnet_window *w, struct list_head *ended)
+{
+	xa_erase(&odp->windows, w->start >> VNET_WINDOW_SHIFT);
+	WRITE_ONCE(odp->nwindows, odp->nwindows - 1);
+	list_add(&w->ended, ended);
+}
+
+/* Nor is any of them in one of these when this returns. */
+static void vnet_windows_free(struct list_head *ended)
+{
+	struct vnet_window *w, *next;
+
+	if (list_empty(ended))
+		return;
+	synchronize_srcu_expedited(&vnet_copies);
+	list_for_each_entry_safe(w, next, ended, ended) vnet_window_free(w);
 }
 
 /* Windows go that have nothing, or all of them. */
 static void vnet_windows_end(struct vnet_odp *odp, bool all)
 {
-	struct vnet_window *w, *next;
+	struct vnet_window *w;
 	unsigned long index;
 	LIST_HEAD(ended);
 
 	mutex_lock(&odp->fetching);
 	xa_for_each(&odp->windows, index, w)
 	{
-		if (!all && READ_ONCE(w->present))
-			continue;
-		xa_erase(&odp->windows, index);
-		list_add(&w->ended, &ended);
+		if (all || !READ_ONCE(w->present))
+			vnet_window_erase(odp, w, &ended);
 	}
-	if (!list_empty(&ended))
-		synchronize_srcu_expedited(&vnet_copies);
-	list_for_each_entry_safe(w, next, &ended, ended) vnet_window_free(w);
+	vnet_windows_free(&ended);
 	mutex_unlock(&odp->fetching);
+}
+
+/*
+ * Some go, whatever they have, in turn; not more than half of them, should requests need
+ * several at once. The caller holds odp->fetching.
+ */
+static void vnet_windows_yield(struct vnet_odp *odp)
+{
+	unsigned long n = min_t(unsigned long, VNET_YIELD, DIV_ROUND_UP(odp->nwindows, 2));
+	struct vnet_window *w;
+	LIST_HEAD(ended);
+
+	atomic64_add(n, &odp->dev->odp_counters.yields);
+	while (n--) {
+		w = xa_find(&odp->windows, &odp->hand, ULONG_MAX, XA_PRESENT);
+		if (!w) {
+			odp->hand = 0;
+			w = xa_find(&odp->windows, &odp->hand, ULONG_MAX, XA_PRESENT);
+		}
+		vnet_window_erase(odp, w, &ended);
+	}
+	vnet_windows_free(&ended);
+}
+
+/* ------------------------------------------------------------------- shares */
+
+/* That of the calling process' user, with another region; or NULL. */
+static struct vnet_share *vnet_share_get(void)
+{
+	struct vnet_share *share;
+
+	mutex_lock(&vnet_shares_lock);
+	list_for_each_entry(share, &vnet_shares, list)
+	{
+		if (uid_eq(share->user, current_uid()))
+			goto found;
+	}
+	share = kzalloc(sizeof(*share), GFP_KERNEL_ACCOUNT);
+	if (!share)
+		goto unlock;
+	share->user = current_uid();
+	mutex_init(&share->lock);
+	INIT_LIST_HEAD(&share->regions);
+	list_add(&share->list, &vnet_shares);
+found:
+	share->refs++;
+unlock:
+	mutex_unlock(&vnet_shares_lock);
+	return share;
+}
+
+/* It has nothing of it any more. */
+static void vnet_share_put(struct vnet_share *share)
+{
+	mutex_lock(&vnet_shares_lock);
+	if (!--share->refs) {
+		list_del(&share->list);
+		kfree(share);
+	}
+	mutex_unlock(&vnet_shares_lock);
+}
+
+static void vnet_share_enter(struct vnet_share *share, struct vnet_odp *odp)
+{
+	odp->share = share;
+	mutex_lock(&share->lock);
+	list_add_tail(&odp->of_user, &share->regions);
+	mutex_unlock(&share->lock);
+}
+
+/* Nobody wants anything of it from here on. */
+static void vnet_share_leave(struct vnet_odp *odp)
+{
+	mutex_lock(&odp->share->lock);
+	list_del(&odp->of_user);
+	mutex_unlock(&odp->share->lock);
+}
+
+static struct vnet_odp *vnet_share_most(struct vnet_odp *odp)
+{
+	struct vnet_odp *other, *most = odp;
+
+	list_for_each_entry(other, &odp->share->regions, of_user)
+	{
+		/* Another one rather: what a request needs at once comes together in the end. */
+		if (other != odp && READ_ONCE(other->nwindows) >= READ_ONCE(most->nwindows))
+			most = other;
+	}
+	return most;
+}
+
+/*
+ * The user has its share: that of its regions has some windows go which has most. 0: they
+ * are gone; -ENOSPC: they will be; -ENOMEM: there are none. The caller holds odp->fetching,
+ * and waits for no other region: that may have its pages brought by a process that waits.
+ */
+static int vnet_share_yield(struct vnet_odp *odp)
+{
+	struct vnet_odp *most;
+
+	mutex_lock(&odp->share->lock);
+	most = vnet_share_most(odp);
+	if (most != odp && READ_ONCE(most->nwindows)) {
+		WRITE_ONCE(most->yields, true);
+		queue_work(most->wq, &most->work);
+	}
+	mutex_unlock(&odp->share->lock);
+	if (most == odp && odp->nwindows) {
+		vnet_windows_yield(odp);
+		return 0;
+	}
+	/* Those that are being filled come back, too. */
+	if (atomic_long_read(&odp->share->windows)) {
+		atomic64_inc(&odp->dev->odp_counters.waits);
+		return -ENOSPC;
+	}
+	atomic64_inc(&odp->dev->odp_counters.no_room);
+	return -ENOMEM;
 }
 
 /* ------------------------------------------------------------- bringing pages */
@@ -415,6 +586,17 @@ static int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vne
 	return all || how == VNET_FETCH_NO_FAULT ? 0 : -EFAULT;
 }
 
+static struct vnet_window *vnet_window_make(struct vnet_odp *odp, u64 start)
+{
+	struct vnet_window *w = vnet_window_alloc(odp, start);
+	int err;
+
+	if (w != ERR_PTR(-ENOSPC))
+		return w;
+	err = vnet_share_yield(odp);
+	return err ? ERR_PTR(err) : vnet_window_alloc(odp, start);
+}
+
 /*
  * The same, of the window that is there, or of a new one: which nobody has seen yet, and
  * which goes again if there is nothing. The process is not gone.
@@ -427,7 +609,7 @@ static int vnet_odp_fetch(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fe
 
 	if (w)
 		return vnet_window_fetch(w, start, end, how);
-	w = vnet_window_alloc(odp, (u64)index << VNET_WINDOW_SHIFT);
+	w = vnet_window_make(odp, (u64)index << VNET_WINDOW_SHIFT);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	err = vnet_window_fetch(w, start, end, how);
@@ -437,6 +619,8 @@ static int vnet_odp_fetch(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fe
 	}
 	if (stored)
 		vnet_window_free(w);
+	else
+		WRITE_ONCE(odp->nwindows, odp->nwindows + 1);
 	return err;
 }
 
@@ -485,15 +669,15 @@ int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetc
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		err = vnet_odp_bring(odp, start, next, how);
-		/* What the system took back again and again is had in the end. */
-		if (err == -EBUSY)
+		/* What the system took back again and again is had in the end; and so is room. */
+		if (err == -ENOSPC)
+			schedule_timeout_killable(1);
+		if (err == -ENOSPC || err == -EBUSY)
 			err = 0;
 		else
 			start = next;
 		cond_resched();
 	}
-	if (err == -ENOSPC)
-		return -ENOMEM;
 	return err == -EPERM ? -EFAULT : err;
 }
 
@@ -564,12 +748,24 @@ static bool vnet_fault_run(struct vnet_odp *odp)
 	return true;
 }
 
+/* Another region of the user's waits for it. */
+static void vnet_odp_yield(struct vnet_odp *odp)
+{
+	mutex_lock(&odp->fetching);
+	vnet_windows_yield(odp);
+	mutex_unlock(&odp->fetching);
+	plat_kick(&odp->dev->agent.nic);
+}
+
 static void vnet_odp_work(struct work_struct *work)
 {
 	struct vnet_odp *odp = container_of(work, struct vnet_odp, work);
 
-	while (vnet_fault_run(odp))
+	do {
+		if (xchg(&odp->yields, false))
+			vnet_odp_yield(odp);
 		cond_resched();
+	} while (vnet_fault_run(odp));
 	if (xchg(&odp->reap, false))
 		vnet_windows_end(odp, false);
 }
@@ -667,6 +863,7 @@ static struct workqueue_struct *vnet_pagers(struct vnet_ucontext *uc)
 struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u64 start,
 			       int access)
 {
+	struct vnet_share *share;
 	struct vnet_odp *odp;
 
 	if (!current->mm || (access & IB_ACCESS_HUGETLB && !vnet_is_huge(start)))
@@ -676,11 +873,9 @@ struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u
 		return ERR_PTR(-ENOMEM);
 	odp->wq = vnet_pagers(uc);
 	odp->pfns = (unsigned long *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!odp->wq || !odp->pfns) {
-		free_page((unsigned long)odp->pfns);
-		kfree(odp);
-		return ERR_PTR(-ENOMEM);
-	}
+	share = vnet_share_get();
+	if (!odp->wq || !odp->pfns || !share)
+		goto no_memory;
 	refcount_set(&odp->refs, 1);
 	odp->dev = dev;
 	odp->mm = current->mm;
@@ -690,8 +885,16 @@ struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u
 	mutex_init(&odp->fetching);
 	spin_lock_init(&odp->lock);
 	INIT_WORK(&odp->work, vnet_odp_work);
+	vnet_share_enter(share, odp);
 	atomic_inc(&dev->on_demand);
 	return odp;
+
+no_memory:
+	if (share)
+		vnet_share_put(share);
+	free_page((unsigned long)odp->pfns);
+	kfree(odp);
+	return ERR_PTR(-ENOMEM);
 }
 
 bool vnet_odp_is_own(const struct vnet_odp *odp)
@@ -732,9 +935,11 @@ void vnet_odp_free(struct vnet_odp *odp)
 	if (!odp)
 		return;
 	vnet_odp_stop(odp);
+	vnet_share_leave(odp);
 	cancel_work_sync(&odp->work);
 	vnet_windows_end(odp, true);
 	cancel_work_sync(&odp->work);
+	vnet_share_put(odp->share);
 	atomic_dec(&odp->dev->on_demand);
 	vnet_odp_put(odp);
 }

@@ -180,6 +180,9 @@ enum vnet_stat {
 	VNET_STAT_DROP_LENGTH,
 	VNET_STAT_DROP_ADDRESS,
 	VNET_STAT_KICKS,
+	VNET_STAT_ODP_YIELDS,
+	VNET_STAT_ODP_WAITS,
+	VNET_STAT_ODP_NO_ROOM,
 	/* Then the wire's, in the order of vnet_wire_stats, and the link's. */
 	VNET_STAT_WIRE,
 	VNET_STAT_LINK = VNET_STAT_WIRE + 22,
@@ -239,6 +242,9 @@ static struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_DROP_LENGTH].name = "drop_length",
 	[VNET_STAT_DROP_ADDRESS].name = "drop_address",
 	[VNET_STAT_KICKS].name = "nic_kicks",
+	[VNET_STAT_ODP_YIELDS].name = "odp_yields",
+	[VNET_STAT_ODP_WAITS].name = "odp_waits",
+	[VNET_STAT_ODP_NO_ROOM].name = "odp_no_room",
 };
 
 void vnet_name_stats(void)
@@ -297,6 +303,9 @@ int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 por
 	value[VNET_STAT_DROP_LENGTH] = nic_load(&c->drop_length);
 	value[VNET_STAT_DROP_ADDRESS] = nic_load(&c->drop_address);
 	value[VNET_STAT_KICKS] = nic_load(&c->kicks);
+	value[VNET_STAT_ODP_YIELDS] = atomic64_read(&dev->odp_counters.yields);
+	value[VNET_STAT_ODP_WAITS] = atomic64_read(&dev->odp_counters.waits);
+	value[VNET_STAT_ODP_NO_ROOM] = atomic64_read(&dev->odp_counters.no_room);
 	vnet_get_stats_at(vnet_wire_stats, ARRAY_SIZE(vnet_wire_stats), c, value + VNET_STAT_WIRE);
 	vnet_get_stats_at(vnet_link_stats, ARRAY_SIZE(vnet_link_stats), &dev->link->counters,
 			  value + VNET_STAT_LINK);

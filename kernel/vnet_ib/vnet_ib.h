@@ -144,6 +144,14 @@ static inline void vnet_leave(void)
 
 /* ------------------------------------------------------------- the device */
 
+/* Of memory that is paged on demand: users that have their shares of what it takes. */
+struct vnet_odp_counters {
+	/* Windows that went for others of the same user. */
+	atomic64_t yields;
+	/* Requests that waited for that, each time; that were not served. */
+	atomic64_t waits, no_room;
+};
+
 struct vnet_dev {
 	struct ib_device ibdev;
 	struct list_head list;
@@ -166,6 +174,7 @@ struct vnet_dev {
 	struct vnet_mr **mr;
 	/* Regions that are paged on demand. */
 	atomic_t on_demand;
+	struct vnet_odp_counters odp_counters;
 	/* Of device memory. */
 	struct vnet_dm_room *dm_room;
 

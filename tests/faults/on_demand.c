@@ -5,8 +5,12 @@
  * that forks; and regions that end while their pages come and go.
  *
  *   on_demand processes|threads    where the peer lives
+ *   on_demand hoard                have as much looked after as there is room for, until
+ *                                  there is no more input
+ *   on_demand little               what is to work meanwhile, for another user
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -261,6 +265,137 @@ static void is_secret(void)
 	note("secret memory stays so");
 }
 
+/* ------------------------------------------------------- room for what is known */
+
+/* In the driver each has a page of its own that says what is there. */
+#define WINDOW (2u << 20)
+
+static uint8_t *reserve_much(size_t length)
+{
+	uint8_t *at = mmap(NULL, length, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	CHECK_EQ(madvise(at, length, MADV_NOHUGEPAGE), 0);
+	return at;
+}
+
+/* More windows than there may be in all. */
+static size_t too_many_windows(void)
+{
+	return (size_t)sysconf(_SC_PHYS_PAGES) / 32 + 256;
+}
+
+/* The first page of each is brought, which is no memory of anybody's: 0 or errno. */
+static int look_at_windows(const struct ibv_mr *mr, const uint8_t *at, size_t windows)
+{
+	struct ibv_sge sge[64];
+	size_t i, n = 0;
+	int err = 0;
+
+	for (i = 0; i < windows && !err; i++) {
+		sge[n++] = (struct ibv_sge){ .addr = (uintptr_t)at + i * WINDOW,
+					     .length = PAGE,
+					     .lkey = mr->lkey };
+		if (n < sizeof(sge) / sizeof(sge[0]) && i + 1 < windows)
+			continue;
+		err = ibv_advise_mr(mr->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH,
+				    sge, (uint32_t)n);
+		n = 0;
+	}
+	return err;
+}
+
+/* What the device has counted; until a moment ago. */
+static uint64_t counted(const char *name)
+{
+	char path[256], text[32] = "";
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 ibv_get_device_name(here.context->device), name);
+	file = open(path, O_RDONLY);
+	CHECK(file >= 0);
+	CHECK(read(file, text, sizeof(text) - 1) > 0);
+	close(file);
+	return strtoull(text, NULL, 10);
+}
+
+static void await_count(const char *name)
+{
+	uint64_t since = now_ns();
+
+	while (!counted(name))
+		CHECK(!is_past(since, 10000000000ull));
+}
+
+/* However much others have: nothing of this process' goes for what it looks at besides. */
+static void has_room(void)
+{
+	const size_t windows = 1000;
+	uint8_t *at = reserve_much(windows * WINDOW);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	uint64_t yields = counted("odp_yields");
+
+	CHECK(mr);
+	CHECK_EQ(look_at_windows(mr, at, windows), 0);
+	for (size_t i = 0; i < windows; i += 10)
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i * WINDOW, PAGE, mr->lkey),
+			 IBV_WC_SUCCESS);
+	CHECK_EQ(counted("odp_yields"), yields);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, windows * WINDOW);
+}
+
+/* Who has all that one user may have gets more, and has something go: in any region. */
+static void gives_way_to_itself(void)
+{
+	size_t i, windows = too_many_windows(), others = 64;
+	uint8_t *at = reserve_much(windows * WINDOW), *there = reserve_much(others * WINDOW);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *other = ibv_reg_mr(here.pd, there, others * WINDOW, ACCESS);
+
+	CHECK(mr && other);
+	CHECK_EQ(look_at_windows(mr, at, windows), 0);
+	await_count("odp_yields");
+	for (i = 0; i < others; i++) {
+		there[i * WINDOW] = (uint8_t)(i + 1);
+		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, there + i * WINDOW, PAGE, other->lkey),
+			 IBV_WC_SUCCESS);
+		CHECK_EQ(*peer_look(0, 1), i + 1);
+	}
+	await_count("odp_waits");
+	for (i = 0; i < windows; i += windows / 8)
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i * WINDOW, PAGE, mr->lkey),
+			 IBV_WC_SUCCESS);
+	note("%zu windows, in turn", windows + others);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dereg_mr(other), 0);
+	munmap(at, windows * WINDOW);
+	munmap(there, others * WINDOW);
+}
+
+/* Until it is told to end. */
+static void hoard(void)
+{
+	size_t windows = too_many_windows();
+	uint8_t *at = reserve_much(windows * WINDOW);
+	struct ibv_context *context = open_device();
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, ACCESS);
+	char byte;
+	int err;
+
+	CHECK(mr);
+	err = look_at_windows(mr, at, windows);
+	CHECK(err == 0 || err == ENOMEM);
+	note("hoards");
+	CHECK_EQ(read(STDIN_FILENO, &byte, 1), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(context), 0);
+}
+
 /* So much address space that the guest has no room to remember that nothing is there. */
 static void is_advised_of_nothing(void)
 {
@@ -353,7 +488,6 @@ static void forks_under_traffic(void)
 
 /* --------------------------------------------------------- regions come and go */
 
-#define WINDOW (2u << 20)
 #define WINDOWS 4
 #define REGIONS 20
 
@@ -441,7 +575,10 @@ static void is_advised_while_it_changes(void)
 	CHECK(c.mr);
 	changes_over = false;
 	CHECK_EQ(pthread_create(&thread, NULL, advise_on, &c), 0);
-	for (i = 1; i <= most || __atomic_load_n(&c.times, __ATOMIC_RELAXED) < most / 10; i++)
+	/* It ends where it began. */
+	for (i = 1;
+	     i <= most || i % 2 == 0 || __atomic_load_n(&c.times, __ATOMIC_RELAXED) < most / 10;
+	     i++)
 		CHECK_EQ(ibv_rereg_mr(c.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 				      c.at + i % 2 * WINDOW, WINDOW, 0),
 			 0);
@@ -469,12 +606,20 @@ static void check_capabilities(struct ibv_context *context)
 int main(int argc, char **argv)
 {
 	if (argc != 2)
-		FAIL("usage: on_demand processes|threads");
+		FAIL("usage: on_demand processes|threads|hoard|little");
+	if (!strcmp(argv[1], "hoard")) {
+		hoard();
+		return 0;
+	}
 	peer_start(!strcmp(argv[1], "processes"));
 	peer_open(&here, &(struct wish){ .on_demand = true });
 	check_capabilities(here.context);
 	comes_later();
 	is_everything();
+	if (!strcmp(argv[1], "little")) {
+		has_room();
+		goto done;
+	}
 	forks();
 	is_advised();
 	is_made_anew();
@@ -482,9 +627,11 @@ int main(int argc, char **argv)
 	if (in_kernel()) {
 		is_secret();
 		is_advised_of_nothing();
+		gives_way_to_itself();
 	}
 	ends_while_it_changes();
 	is_advised_while_it_changes();
+done:
 	peer_close(&here);
 	peer_stop();
 	return 0;
