@@ -47,6 +47,8 @@ static atomic_long_t vnet_windows = ATOMIC_LONG_INIT(0);
 
 /* What is asked for at a time, of a region; and how it ended, if not well. */
 #define VNET_FAULTS 16
+/* Nobody waits long for the end of so much. */
+#define VNET_FAULT_SHORT (4 * VNET_WINDOW_SIZE)
 
 DEFINE_STATIC_SRCU(vnet_copies);
 
@@ -82,6 +84,8 @@ struct vnet_fault {
 	u64 order, began;
 	enum vnet_fault_state state;
 	bool write;
+	/* Nobody waits for it. */
+	bool advice;
 };
 
 /* What a user has of it all, by however many processes. */
@@ -694,7 +698,7 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 	return oldest;
 }
 
-/* Its first part was tried. True: whoever waits for any of it is to look again. */
+/* Its first part was tried. True: who waits for any of it is to look again. */
 static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 next, int err)
 {
 	switch (err) {
@@ -703,7 +707,7 @@ static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 nex
 		f->state = next < f->end ? VNET_FAULT_ASKED : VNET_FAULT_FREE;
 		/* After others that wait for less. */
 		f->order = ++odp->order;
-		return f->state == VNET_FAULT_FREE;
+		return true;
 	case -EBUSY:
 		/* What the system took back again and again is asked for anew. */
 		f->state = VNET_FAULT_FREE;
@@ -770,6 +774,40 @@ static void vnet_odp_work(struct work_struct *work)
 		vnet_windows_end(odp, false);
 }
 
+/*
+ * Is it brought with this, and soon? What is long comes part by part: who wants little of
+ * its end is served before. Who wants half of it would not be served sooner on its own;
+ * so those that contain each other are few.
+ */
+static bool vnet_fault_brings(const struct vnet_fault *f, const struct vnet_fault *want)
+{
+	u64 length = f->end - f->start;
+
+	if (f->start > want->start || f->end < want->end || (want->write && !f->write))
+		return false;
+	return length <= VNET_FAULT_SHORT || vnet_part_end(f->start, f->end) >= want->end ||
+	       want->end - want->start >= length / 2;
+}
+
+/* May what is wanted have the place of f rather than that of `other`, which may be none? */
+static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_fault *other,
+				 const struct vnet_fault *want)
+{
+	switch (f->state) {
+	case VNET_FAULT_FREE:
+		return true;
+	case VNET_FAULT_LOST:
+		/* As long as there is another place, somebody may still be told of it. */
+		return !other || other->state == VNET_FAULT_ASKED ||
+		       (other->state == VNET_FAULT_LOST && f->began < other->began);
+	case VNET_FAULT_ASKED:
+		return !other && f->advice && !want->advice;
+	case VNET_FAULT_RUNS:
+		break;
+	}
+	return false;
+}
+
 /* Is it being brought, or could it not be: -EFAULT; 0: neither. *slot: a place to ask. */
 static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, u64 whole,
 			   u64 since, struct vnet_fault **slot)
@@ -781,10 +819,9 @@ static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, 
 		switch (f->state) {
 		case VNET_FAULT_ASKED:
 		case VNET_FAULT_RUNS:
-			if (f->start <= want->start && f->end >= want->end &&
-			    (f->write || !want->write))
+			if (vnet_fault_brings(f, want))
 				return -EAGAIN;
-			continue;
+			break;
 		case VNET_FAULT_LOST:
 			if (f->start >= whole && f->end <= want->end && f->began >= since &&
 			    (want->write || !f->write))
@@ -793,7 +830,7 @@ static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, 
 		case VNET_FAULT_FREE:
 			break;
 		}
-		if (!*slot || f->state == VNET_FAULT_FREE || f->began < (*slot)->began)
+		if (vnet_fault_gives_way(f, *slot, want))
 			*slot = f;
 	}
 	return 0;
@@ -806,6 +843,7 @@ int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 sin
 	int idx, ret;
 	u64 missing;
 
+	want.advice = since == U64_MAX;
 	want.end = PAGE_ALIGN(addr + length);
 	if (addr + length < addr || want.end < addr || want.end > odp->mm->task_size ||
 	    (write && !odp->writable))

@@ -396,6 +396,60 @@ static void hoard(void)
 	CHECK_EQ(ibv_close_device(context), 0);
 }
 
+static bool is_there(uint8_t *at)
+{
+	unsigned char there;
+
+	CHECK_EQ(mincore(at, PAGE, &there), 0);
+	return there & 1;
+}
+
+/* A little at its end, while much is being brought: true: it was there before the rest. */
+static bool overtakes_advice(const struct ibv_mr *mr, uint8_t *at, uint32_t length)
+{
+	CHECK_EQ(madvise(at, length, MADV_DONTNEED), 0);
+	CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, at, length, mr->lkey), 0);
+	CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, at + length - PAGE, 8, mr->lkey), IBV_WC_SUCCESS);
+	return !is_there(at + length - 2 * WINDOW);
+}
+
+/* More advice than is followed at a time: true: what somebody waits for has its place. */
+static bool takes_the_place_of_advice(uint8_t *at, uint8_t *other)
+{
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	const uint32_t length = 300 * WINDOW;
+	bool first;
+
+	CHECK(mr);
+	CHECK_EQ(madvise(at, 500 * WINDOW, MADV_DONTNEED), 0);
+	for (unsigned int i = 0; i < 40; i++)
+		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, at + i * 5 * WINDOW,
+				length, mr->lkey),
+			 0);
+	CHECK_EQ(transfer(IBV_WR_RDMA_READ, other, PAGE, mr->lkey), IBV_WC_SUCCESS);
+	first = !is_there(at + length);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	return first;
+}
+
+static void is_served_before_advice(void)
+{
+	const uint32_t length = 1u << 30;
+	uint8_t *at = reserve_much(length), *other = reserve(PAGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	unsigned int i;
+
+	CHECK(mr);
+	/* Should it all be there before this process had its turn again. */
+	for (i = 0; !overtakes_advice(mr, at, length); i++)
+		CHECK(i < 5);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	for (i = 0; !takes_the_place_of_advice(at, other); i++)
+		CHECK(i < 5);
+	munmap(at, length);
+	munmap(other, PAGE);
+}
+
 /* So much address space that the guest has no room to remember that nothing is there. */
 static void is_advised_of_nothing(void)
 {
@@ -627,6 +681,7 @@ int main(int argc, char **argv)
 	if (in_kernel()) {
 		is_secret();
 		is_advised_of_nothing();
+		is_served_before_advice();
 		gives_way_to_itself();
 	}
 	ends_while_it_changes();
