@@ -243,6 +243,19 @@ static void vnet_window_part(const struct vnet_window *w, const struct mmu_notif
 		*end += DIV_ROUND_UP(to - (from & PAGE_MASK), PAGE_SIZE);
 }
 
+/*
+ * Who is short of memory wants page after page, each by itself: all that the window has goes
+ * with the first, and there is no wait for the others. What is used still is there again soon.
+ */
+static bool vnet_window_widen(u32 *first, u32 *end)
+{
+	if (!(current->flags & PF_MEMALLOC))
+		return false;
+	*first = 0;
+	*end = VNET_WINDOW_PAGES;
+	return true;
+}
+
 /* Windows that have nothing go where that is likely to stay so: not for mere forks. */
 static void vnet_window_emptied(struct vnet_window *w, enum mmu_notifier_event event)
 {
@@ -258,7 +271,7 @@ static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct vnet_window *w = container_of(notifier, struct vnet_window, notifier);
 	bool may_wait = mmu_notifier_range_blockable(range);
-	bool has, done = true;
+	bool has, all = false, done = true;
 	u32 first, end;
 
 	if (may_wait)
@@ -273,11 +286,13 @@ static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
 	}
 	mmu_interval_set_seq(notifier, seq);
 	if (has) {
+		all = vnet_window_widen(&first, &end);
 		vnet_window_close(w, first, end);
 		synchronize_srcu_expedited(&vnet_copies);
 		vnet_window_forget(w, first, end);
 	}
-	if (!w->present)
+	/* Unless that was more than was wanted: it goes with the next page. */
+	if (!w->present && !all)
 		vnet_window_emptied(w, range->event);
 unlock:
 	mutex_unlock(&w->lock);

@@ -450,6 +450,36 @@ static void is_served_before_advice(void)
 	munmap(other, PAGE);
 }
 
+/* What the system has put elsewhere comes back, where it has a place for it. */
+static void is_swapped(void)
+{
+	const size_t length = 3 * WINDOW;
+	uint8_t *at = reserve_much(length);
+	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, length, ACCESS);
+	unsigned int gone = 0;
+	size_t i;
+
+	CHECK(mr);
+	for (i = 0; i < length; i += PAGE)
+		at[i] = (uint8_t)(i / PAGE % 251);
+	CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, at, (uint32_t)length,
+			mr->lkey),
+		 0);
+	CHECK_EQ(madvise(at, length, MADV_PAGEOUT), 0);
+	for (i = 0; i < length; i += PAGE)
+		gone += !is_there(at + i);
+	for (i = 0; i < length; i += 17 * PAGE) {
+		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, at + i, PAGE, mr->lkey), IBV_WC_SUCCESS);
+		CHECK_EQ(*peer_look(0, 1), i / PAGE % 251);
+		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i, PAGE, mr->lkey), IBV_WC_SUCCESS);
+	}
+	for (i = 0; i < length; i += PAGE)
+		CHECK_EQ(at[i], i / PAGE % 251);
+	note("%u of %zu pages come back from elsewhere", gone, length / PAGE);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(at, length);
+}
+
 /* So much address space that the guest has no room to remember that nothing is there. */
 static void is_advised_of_nothing(void)
 {
@@ -682,6 +712,7 @@ int main(int argc, char **argv)
 		is_secret();
 		is_advised_of_nothing();
 		is_served_before_advice();
+		is_swapped();
 		gives_way_to_itself();
 	}
 	ends_while_it_changes();
