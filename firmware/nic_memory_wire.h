@@ -51,7 +51,8 @@ struct nic_tx {
 	u64 answered;
 	/* How many times its timer has run out since the receiver was heard of it. */
 	u32 backoff;
-	u32 rsvd;
+	/* The latest transmission was refused, as its queue pair's peer is not there. */
+	u32 nobody;
 };
 static_assert(sizeof(struct nic_tx) == 64, "sender's end of a channel");
 

@@ -26,6 +26,9 @@
 /* Nothing was heard for two round trips and so long, us: a probe. */
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
+/* Who is not there is asked for again after twice so long, then twice that, so many times. */
+#define NIC_NOBODY_NS 500000ull
+#define NIC_NOBODY_SHIFT 6u
 #define NIC_SOON_NS 1000000ull
 /* How soon what has to wait for own memory is tried again, ns. */
 #define NIC_KEPT_NS 200000ull
@@ -222,6 +225,7 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 	}
 	tx->timestamp = nic_us(now);
 	tx->flags &= NIC_TX_UNORDERED | NIC_TX_GROUP;
+	tx->nobody = 0;
 	tx->due = now + rto;
 	nic_row_due(row, tx->due);
 	if (!tx->retries && !row->probed)
@@ -456,6 +460,22 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
 	nic_tx_free(nic, row, tx);
 }
 
+/*
+ * Of what cannot be taken now only the oldest packet keeps its channel, to ask again; the
+ * others leave theirs to other queue pairs, and are sent when it is done.
+ */
+static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_endpoint *ep,
+			     struct nic_tx *tx, struct nic_answered *out)
+{
+	if (tx->psn == nic_load(&ep->una))
+		return;
+	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_store(&ep->gate, nic_load(&ep->una));
+	nic_store(&ep->gated, 1);
+	nic_tx_free(nic, row, tx);
+	nic_answered_add(out, ep->qpn);
+}
+
 static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			   const struct vnet_frame_ack *ack, u64 now, struct nic_answered *out)
 {
@@ -500,17 +520,8 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		nic_store(&ep->allowed, 1);
 	else if (!ep->allowed)
 		nic_store(&ep->allowed, NIC_WINDOW);
-	/*
-	 * Only the oldest packet keeps its channel, to ask again; the others leave
-	 * theirs to other queue pairs, and are sent when it is done.
-	 */
-	if (!(tx->flags & NIC_TX_UNORDERED) && tx->psn != nic_load(&ep->una)) {
-		nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
-		nic_store(&ep->gate, nic_load(&ep->una));
-		nic_store(&ep->gated, 1);
-		nic_tx_free(nic, row, tx);
-		nic_answered_add(out, ep->qpn);
-	}
+	if (!(tx->flags & NIC_TX_UNORDERED))
+		nic_tx_step_back(nic, row, ep, tx, out);
 	if (ack->code != VNET_NACK_RNR)
 		return;
 	if (!tx->qpn) {
@@ -535,12 +546,26 @@ static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *t
 {
 	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 wait;
 
 	tx->flags |= NIC_TX_NACKED;
-	if (!ep || ep->qpn != tx->qpn || !nic_tx_is_silent(nic, row, qp, ep, tx, now))
+	tx->nobody = 1;
+	if (tx->backoff < NIC_NOBODY_SHIFT)
+		tx->backoff++;
+	wait = NIC_NOBODY_NS << (tx->backoff < NIC_NOBODY_SHIFT ? tx->backoff : NIC_NOBODY_SHIFT);
+	if (tx->due > now + wait) {
+		tx->due = now + wait;
+		nic_row_due(row, tx->due);
+	}
+	if (!ep || ep->qpn != tx->qpn)
 		return;
-	nic_answered_add(out, tx->qpn);
-	nic_tx_give_up(nic, row, qp, ep, tx, VNET_WC_RETRY_EXC_ERR);
+	if (nic_tx_is_silent(nic, row, qp, ep, tx, now)) {
+		nic_answered_add(out, tx->qpn);
+		nic_tx_give_up(nic, row, qp, ep, tx, VNET_WC_RETRY_EXC_ERR);
+		return;
+	}
+	nic_store(&ep->allowed, 1);
+	nic_tx_step_back(nic, row, ep, tx, out);
 }
 
 /* The fate of a packet that nobody asks for any more is known: see nic_tx_forsake(). */
@@ -675,7 +700,7 @@ static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
 		u64 due = now;
 
 		busy &= busy - 1;
-		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->retries > 2)
+		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->nobody || tx->retries > 2)
 			continue;
 		left += (s32)(tx->flags & NIC_TX_NACKED && slack < NIC_ASK_US ? NIC_ASK_US : slack);
 		if (left > 0)

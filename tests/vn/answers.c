@@ -351,6 +351,55 @@ static void test_old_requests(u8 type)
 	world_free();
 }
 
+/* ---------------------------------------------------------------------- nobody */
+
+/*
+ * A connection's peer is gone: its packets are sent again now and then, one for all, and
+ * others between the same NICs do not wait for them.
+ */
+static void test_nobody(u8 type)
+{
+	struct vnet_send_wqe w = { .opcode = VNET_WR_RDMA_WRITE, .flags = VNET_WR_SIGNALED };
+	const struct nic_counters *c;
+	struct end *other[2];
+	u64 start, before;
+	u32 i;
+
+	world_make(3, &config);
+	a = end_make(&side[0], type, false);
+	b = end_make(&side[1], type, false);
+	end_connect(a, b);
+	for (i = 0; i < 2; i++)
+		other[i] = end_make(&side[i], NIC_QPT_RC, false);
+	end_connect(other[0], other[1]);
+	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
+	w.rdma.rkey = side[1].key;
+	/* The row's credit grows, so that many are under way at a time. */
+	for (i = 0; i < 200; i++) {
+		end_send(a, &w, 0, LENGTH);
+		end_wait(a);
+	}
+	end_reset(b);
+	for (i = 0; i < 40; i++)
+		end_send(a, &w, 0, LENGTH);
+	start = now_ns;
+	c = &side[0].nic.hdr->counters;
+	before = c->retransmitted;
+	pass(5000000);
+	CHECK(c->retransmitted > before && c->retransmitted - before < 200);
+	for (i = 0; i < 100; i++) {
+		end_send(other[0], &w, 0, LENGTH);
+		CHECK(end_wait(other[0]).status == VNET_WC_SUCCESS);
+	}
+	CHECK(now_ns - start < 20000000 && c->retransmitted - before < 200);
+	/* What its timeout and retries say; who is unreliable goes on. */
+	CHECK(end_wait(a).status == (type == NIC_QPT_RC ? VNET_WC_RETRY_EXC_ERR : VNET_WC_SUCCESS));
+	for (i = 1; i < 40; i++)
+		end_wait(a);
+	CHECK(now_ns - start < 4000000000);
+	world_free();
+}
+
 int main(void)
 {
 	u32 i;
@@ -364,5 +413,7 @@ int main(void)
 	test_old_requests(NIC_QPT_RC);
 	test_old_requests(NIC_QPT_UC);
 	test_old_requests(NIC_QPT_UD);
+	test_nobody(NIC_QPT_RC);
+	test_nobody(NIC_QPT_UC);
 	return 0;
 }
