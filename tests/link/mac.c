@@ -246,6 +246,37 @@ static void check_senders(void)
 	CHECK(memcmp(proof.sender, first.sender, sizeof(first.sender)) != 0);
 }
 
+/* Nodes are of one group if the same keys count for both. */
+static void check_mates(void)
+{
+	struct host host = { .link.memory = &near };
+	struct nic nic = { .host = &host };
+	union link_address other = near.own;
+
+	/* 127.0.0.2, which far has, and 127.0.0.5. */
+	other.in.sin_addr.s_addr = htonl(0x7f000005);
+	keys.n = 0;
+	link_keys_set(&near, &keys);
+	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
+	add_key_of("a key of the test", 24);
+	add_key_of("another key of the test", 24);
+	link_keys_set(&near, &keys);
+	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_are_mates(&nic, &far.own.nic, NULL));
+	/* 127.0.0.0/30 has its own. */
+	add_key_of("of a narrower network", 30);
+	link_keys_set(&near, &keys);
+	CHECK(!plat_are_mates(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_are_mates(&nic, &far.own.nic, &near.own.nic));
+	CHECK(!plat_are_mates(&nic, &far.own.nic, NULL));
+	/* Not two that no key is for. */
+	keys.n = 0;
+	add_key_of("of this node", 32);
+	add_key_of("of few", 31);
+	link_keys_set(&near, &keys);
+	CHECK(!plat_are_mates(&nic, &far.own.nic, &other.nic));
+}
+
 /* The first of the narrowest network's is for sending; without any nothing is sent. */
 static void check_sending(void)
 {
@@ -280,6 +311,7 @@ int main(void)
 	check_keys();
 	check_groups();
 	check_senders();
+	check_mates();
 	check_sending();
 	return 0;
 }
