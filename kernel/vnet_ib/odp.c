@@ -475,14 +475,21 @@ static void vnet_share_leave(struct vnet_odp *odp)
 	mutex_unlock(&odp->share->lock);
 }
 
+/*
+ * The one that has most, of those that were not asked before: these may not come to it for
+ * long. Another one rather: what a request needs at once comes together in the end.
+ */
 static struct vnet_odp *vnet_share_most(struct vnet_odp *odp)
 {
 	struct vnet_odp *other, *most = odp;
 
 	list_for_each_entry(other, &odp->share->regions, of_user)
 	{
-		/* Another one rather: what a request needs at once comes together in the end. */
-		if (other != odp && READ_ONCE(other->nwindows) >= READ_ONCE(most->nwindows))
+		unsigned long n = READ_ONCE(other->nwindows);
+
+		if (other == odp || !n || READ_ONCE(other->yields))
+			continue;
+		if (most == odp || n > READ_ONCE(most->nwindows))
 			most = other;
 	}
 	return most;
@@ -499,7 +506,7 @@ static int vnet_share_yield(struct vnet_odp *odp)
 
 	mutex_lock(&odp->share->lock);
 	most = vnet_share_most(odp);
-	if (most != odp && READ_ONCE(most->nwindows)) {
+	if (most != odp) {
 		WRITE_ONCE(most->yields, true);
 		queue_work(most->wq, &most->work);
 	}
@@ -770,10 +777,15 @@ static bool vnet_fault_run(struct vnet_odp *odp)
 /* Another region of the user's waits for it. */
 static void vnet_odp_yield(struct vnet_odp *odp)
 {
+	struct vnet_odp *other;
+
 	mutex_lock(&odp->fetching);
 	vnet_windows_yield(odp);
 	mutex_unlock(&odp->fetching);
-	plat_kick(&odp->dev->agent.nic);
+	/* Whoever it was, on whichever device. */
+	mutex_lock(&odp->share->lock);
+	list_for_each_entry(other, &odp->share->regions, of_user) plat_kick(&other->dev->agent.nic);
+	mutex_unlock(&odp->share->lock);
 }
 
 static void vnet_odp_work(struct work_struct *work)
