@@ -301,10 +301,21 @@ static u32 nic_bits(u64 word)
 	return n;
 }
 
+/* The bits of packets that are made and not retired. */
+static u64 nic_window(const struct nic_endpoint *ep)
+{
+	u32 n = ep->next - ep->una, first = ep->una % NIC_WINDOW;
+	u64 bits = n < NIC_WINDOW ? (1ull << n) - 1 : ~0ull;
+
+	return first ? bits << first | bits >> (NIC_WINDOW - first) : bits;
+}
+
 /* Packets that are on some channel. */
 static u32 nic_under_way(const struct nic_endpoint *ep)
 {
-	return ep->next - ep->una - nic_bits(nic_load(&ep->again) | nic_load(&ep->done));
+	u64 off = (nic_load(&ep->again) | nic_load(&ep->done)) & nic_window(ep);
+
+	return ep->next - ep->una - nic_bits(off);
 }
 
 /* It was, unless its memory has gone since it was looked at: not at once again. */
@@ -323,16 +334,16 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	for (i = 0; i < NIC_WINDOW && !(nic_load(&ep->again) & 1ull << (packet.psn % NIC_WINDOW));
 	     i++)
 		packet.psn++;
-	/* The others are refused as long as the oldest is. */
-	if (packet.psn != ep->una && nic_load(&ep->gated) &&
-	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
-		return NIC_SENT_REST;
 	i = packet.psn % NIC_WINDOW;
 	/* Who noted it died before its channel was free, by which it was done all the same. */
 	if (unlikely(packet.psn - ep->una >= ep->next - ep->una)) {
 		nic_fetch_and(&ep->again, ~(1ull << i));
 		return NIC_SENT;
 	}
+	/* The others are refused as long as the oldest is. */
+	if (packet.psn != ep->una && nic_load(&ep->gated) &&
+	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
+		return NIC_SENT_REST;
 	packet.sq_index = ep->index[i];
 	packet.offset = ep->offset[i];
 	packet.length = ep->length[i];
