@@ -314,6 +314,11 @@ bool nic_is_wired(const struct nic *nic);
  * a new life begins: all peers are met anew.
  */
 void nic_link_renew(struct nic *nic, u64 incarnation);
+/*
+ * Which nodes are of one group (plat_are_mates()) has changed: peers that are where they
+ * cannot be are met anew.
+ */
+void nic_link_check(struct nic *nic);
 
 /* ---------------------------------------------------------- NIC processor */
 

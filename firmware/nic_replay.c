@@ -127,7 +127,7 @@ static u32 nic_replay_giver(const struct nic_replay *replay)
 
 /*
  * Where all places are somebody's, that goes which was heard least recently of the giver's:
- * so whoever makes up senders takes places from its own.
+ * so whoever makes up senders takes places from its own, once these are as many as others'.
  */
 static u32 nic_replay_room(const struct nic_replay *replay)
 {
@@ -201,10 +201,12 @@ static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_
 			     u64 now)
 {
 	u64 used = nic_load(&sender->used);
+	u32 none = 0;
 
 	/* A key that was in use no more is again. */
-	if (unlikely(nic_load(&sender->key) != proof->key))
-		nic_store(&sender->key, proof->key);
+	if (unlikely(!nic_load(&sender->key)))
+		(void)__atomic_compare_exchange_n(&sender->key, &none, proof->key, false,
+						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	/* Unless its place is just becoming another's. */
 	if (used >= NIC_REPLAY_FIRST && used != now)
 		(void)__atomic_compare_exchange_n(&sender->used, &used, now, false,

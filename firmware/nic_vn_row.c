@@ -244,13 +244,37 @@ static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f, co
 }
 
 /* Who has proven to be of one group of nodes does not speak for another's. */
-static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
+static bool nic_speaks_for(struct nic *nic, const struct nic_address *from, const u8 *gid)
 {
 	struct nic_address at;
 
-	if (likely(plat_are_mates(nic, f->from, NULL)))
-		return true;
-	if (plat_resolve(nic, f->hello->src_gid, &at) && plat_are_mates(nic, f->from, &at))
+	return plat_are_mates(nic, from, plat_resolve(nic, gid, &at) ? &at : NULL);
+}
+
+/* What was believed of where it is counts no more, nor what life it has. */
+static void nic_row_check(struct nic *nic, struct nic_row *row)
+{
+	if (nic_load(&row->state) != NIC_ROW_UP || !nic_lock(nic, &row->lock))
+		return;
+	if (row->state == NIC_ROW_UP && !nic_speaks_for(nic, &row->address, row->gid)) {
+		nic_row_renew(nic, row);
+		nic_store(&row->incarnation, 0);
+		(void)plat_resolve(nic, row->gid, &row->address);
+	}
+	nic_unlock(&row->lock);
+}
+
+void nic_link_check(struct nic *nic)
+{
+	u32 i;
+
+	for (i = 0; i < nic_row_high(nic); i++)
+		nic_row_check(nic, &nic->row[i]);
+}
+
+static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	if (likely(nic_speaks_for(nic, f->from, f->hello->src_gid)))
 		return true;
 	nic_count(nic, bad_gid);
 	return false;

@@ -90,6 +90,7 @@ struct vnet_keys {
 	u32 n;
 	struct vnet_key key[VNET_KEYS];
 };
+static_assert(VNET_KEYS <= NIC_REPLAY_KEYS);
 
 struct vnet_batch {
 	/* Who has it; see vnet_executor(). 0: nobody. */

@@ -94,13 +94,31 @@ static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network
 	return a->bits == b->bits && ipv6_addr_equal(&a->ip, &b->ip);
 }
 
-/* Do all peers have the same keys? */
+static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
+{
+	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+/* The first key of a group; NULL: it has none. */
+static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
+					       const struct vnet_network *peers)
+{
+	const struct vnet_key *key;
+
+	for (key = keys->key; key < keys->key + keys->n; key++) {
+		if (vnet_is_same(&key->peers, peers))
+			return key;
+	}
+	return NULL;
+}
+
+/* Do all peers have the same key? */
 static bool vnet_is_one_group(const struct vnet_keys *keys)
 {
 	const struct vnet_key *key;
 
 	for (key = keys->key + 1; key < keys->key + keys->n; key++) {
-		if (!vnet_is_same(&key->peers, &keys->key[0].peers))
+		if (!vnet_key_equal(vnet_group_first(keys, &key->peers), keys->key))
 			return false;
 	}
 	return true;
@@ -114,15 +132,15 @@ bool vnet_are_mates(const struct vnet_link *link, const union vnet_address *a,
 	u8 ip[16];
 	__be16 port;
 
-	if (!keys || vnet_is_one_group(keys))
+	if (!keys)
 		return true;
 	if (!b)
-		return false;
+		return vnet_is_one_group(keys);
 	vnet_put_address(a, ip, &port);
 	of_a = vnet_key_of(keys, ip);
 	vnet_put_address(b, ip, &port);
 	of_b = vnet_key_of(keys, ip);
-	return of_a && of_b && vnet_is_same(&of_a->peers, &of_b->peers);
+	return of_a && of_b && vnet_key_equal(of_a, of_b);
 }
 
 /* The one of a peer's that has such a number. */
@@ -245,7 +263,8 @@ void vnet_keys_free(struct vnet_link *link)
 {
 	kfree_sensitive(link->keys);
 	link->keys = NULL;
-	kvfree(link->replay);
+	/* Senders have names that belong to their keys. */
+	kvfree_sensitive(link->replay, sizeof(*link->replay));
 	link->replay = NULL;
 }
 
@@ -261,6 +280,9 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 		ids[n] = le32_to_cpu(keys->key[n].id);
 	if (link->replay)
 		nic_replay_keep(link->replay, ids, n);
+	vnet_enter();
+	nic_link_check(&link->dev->agent.nic);
+	vnet_leave();
 	kfree_sensitive(old);
 }
 
@@ -277,24 +299,6 @@ static struct vnet_keys *vnet_keys_make(const void *secret, size_t length)
 		return keys;
 	kfree_sensitive(keys);
 	return ERR_PTR(err);
-}
-
-static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
-{
-	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
-}
-
-/* The first key of a group; NULL: it has none. */
-static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
-					       const struct vnet_network *peers)
-{
-	const struct vnet_key *key;
-
-	for (key = keys->key; key < keys->key + keys->n; key++) {
-		if (vnet_is_same(&key->peers, peers))
-			return key;
-	}
-	return NULL;
 }
 
 /* Those of other groups follow what there is. */

@@ -269,6 +269,15 @@ static void check_mates(void)
 	CHECK(!plat_are_mates(&nic, &far.own.nic, &other.nic));
 	CHECK(plat_are_mates(&nic, &far.own.nic, &near.own.nic));
 	CHECK(!plat_are_mates(&nic, &far.own.nic, NULL));
+	/* One secret for two networks. */
+	keys.n = 0;
+	add_key_of("a key of the test", 30);
+	add_key_of("another key of the test", 30);
+	add_key("a key of the test");
+	add_key("another key of the test");
+	link_keys_set(&near, &keys);
+	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_are_mates(&nic, &far.own.nic, NULL));
 	/* Not two that no key is for. */
 	keys.n = 0;
 	add_key_of("of this node", 32);

@@ -846,6 +846,9 @@ static void sent_again_after_it_was_done(void)
 			     &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask]);
 	CHECK(ep && ep->una == ep->next);
 	ep->again = 1ull << ((ep->next + 7) % NIC_WINDOW) | 1ull << ((ep->next - 1) % NIC_WINDOW);
+	ep->gated = 1;
+	ep->gate = ep->next - 1;
+	ep->allowed = 1;
 	stream_sends(connected[0], connected[1], 100, 16, false);
 	CHECK(!ep->again);
 	world_free();
@@ -1148,6 +1151,18 @@ static void test_groups(void)
 	stream_sends(connected[0], connected[1], 20, 4, false);
 	call_from(0, VNET_FRAME_HELLO);
 	CHECK(c->bad_gid == 3 && row->incarnation == incarnation + 1);
+	/* What was believed when there were no groups does not outlast that. */
+	groups = false;
+	side[0].nic.hdr->incarnation += 10;
+	call_from(2, VNET_FRAME_HELLO);
+	CHECK(row->address.bytes[0] == 2 && row->incarnation == incarnation + 11);
+	groups = true;
+	nic_link_check(&side[1].nic);
+	CHECK(!row->incarnation && row->state != NIC_ROW_UP && !row->address.bytes[0]);
+	call_from(0, VNET_FRAME_HELLO);
+	CHECK(row->state == NIC_ROW_UP);
+	nic_link_check(&side[1].nic);
+	CHECK(row->state == NIC_ROW_UP);
 	groups = false;
 	world_free();
 }

@@ -208,7 +208,10 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	u64 delay = 5000;
 
 	(void)nic;
-	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 2);
+	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 4);
+	/* Nobody is there. */
+	if (i >= 2)
+		return;
 	nic_frame_sum(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
 	last_length[i] = length;

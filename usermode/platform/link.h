@@ -54,6 +54,7 @@ struct link_keys {
 	struct link_key key[LINK_KEYS];
 	u8 salt[VNET_WIRE_SALT_SIZE];
 };
+static_assert(LINK_KEYS <= NIC_REPLAY_KEYS, "they can be told apart");
 
 /* ---------------------------------------------------------------- link_fault.c */
 

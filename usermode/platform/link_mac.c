@@ -99,18 +99,31 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
 	return !nic_load(&keys->n) || key_of(keys, ip);
 }
 
-static bool is_same(const struct link_network *a, const struct link_network *b)
+static bool is_same(const struct link_key *a, const struct link_key *b)
 {
-	return a->bits == b->bits && !memcmp(a->address, b->address, sizeof(a->address));
+	return a->id == b->id && !memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* Do all peers have the same keys? */
+/* That for sending to those whom key i is for. */
+static const struct link_key *first_beside(const struct link_keys *keys, u32 i)
+{
+	const struct link_network *peers = &keys->key[i].peers;
+	u32 k;
+
+	for (k = 0; k < i; k++)
+		if (keys->key[k].peers.bits == peers->bits &&
+		    !memcmp(keys->key[k].peers.address, peers->address, sizeof(peers->address)))
+			break;
+	return &keys->key[k];
+}
+
+/* Do all peers have the same key? */
 static bool is_one_group(const struct link_keys *keys)
 {
 	u32 n = nic_load(&keys->n);
 
 	for (u32 i = 1; i < n && i < LINK_KEYS; i++)
-		if (!is_same(&keys->key[i].peers, &keys->key[0].peers))
+		if (!is_same(first_beside(keys, i), &keys->key[0]))
 			return false;
 	return true;
 }
@@ -123,15 +136,15 @@ bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct n
 	u8 ip[16];
 	__be16 port;
 
-	if (is_one_group(keys))
+	if (!nic_load(&keys->n))
 		return true;
 	if (!b)
-		return false;
+		return is_one_group(keys);
 	add_address((const union link_address *)a, ip, &port);
 	of_a = key_of(keys, ip);
 	add_address((const union link_address *)b, ip, &port);
 	of_b = key_of(keys, ip);
-	return of_a && of_b && is_same(&of_a->peers, &of_b->peers);
+	return of_a && of_b && is_same(of_a, of_b);
 }
 
 /* The one of a peer's that has such a number. */

@@ -186,8 +186,10 @@ static bool is_kept(const struct link_keys *keys, const struct link_keys *before
 void link_keys_use(struct daemon *daemon, const struct link_keys *keys)
 {
 	daemon->keys = *keys;
-	for (u32 i = 0; i < daemon->ndevices; i++)
+	for (u32 i = 0; i < daemon->ndevices; i++) {
 		link_keys_set(daemon->device[i]->link_memory, &daemon->keys);
+		nic_link_check(&daemon->device[i]->device.nic);
+	}
 }
 
 void link_keys_again(struct daemon *daemon)
