@@ -166,12 +166,15 @@ static void nic_tm_write_read(const struct nic_tm_match *match, const struct nic
 	memcpy(slot + sizeof(wqe), sges, wqe.num_sge * sizeof(sges[0]));
 }
 
-/* The headers as they came, but that they tell of the end. */
+/*
+ * The headers as they came, but that they tell of the end: behind a fence, as a read whose
+ * data is lost is carried out again, and finds what the sender has there by then.
+ */
 static void nic_tm_write_fin(const struct nic_tm_match *match, u8 *slot)
 {
 	struct vnet_send_wqe wqe = { .wr_id = match->buffer.wr_id,
 				     .opcode = VNET_WR_SEND,
-				     .flags = VNET_WR_INLINE,
+				     .flags = VNET_WR_INLINE | VNET_WR_FENCE,
 				     .inline_len = NIC_TM_HEADERS };
 
 	memcpy(slot, &wqe, sizeof(wqe));

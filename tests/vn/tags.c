@@ -331,6 +331,27 @@ static void rendezvous(u32 behind)
 	world_free();
 }
 
+/* Who hears of the end may use the memory for something else: all has been read. */
+static void rendezvous_over_loss(u32 seed)
+{
+	struct vnet_cqe cqe;
+
+	make(seed);
+	faults.lose = 200;
+	add(1, 5, 0, ROOM);
+	end_recv(from, 50, FINS, 100);
+	announce(7, 5, 0, ANNOUNCED, ROOM, 0);
+	while (end_wait(from).wr_id != 50)
+		;
+	memset(from->side->data + ANNOUNCED, 0, ROOM);
+	do
+		cqe = expect(1, VNET_WC_TM_RECV, VNET_WC_SUCCESS);
+	while (cqe.flags != VNET_WC_TM_DATA_VALID);
+	CHECK(filled(to->side->data, ROOM, 5));
+	faults.lose = 0;
+	world_free();
+}
+
 static void rendezvous_that_does_not_fit(u32 behind, u32 room)
 {
 	u32 kept = room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
@@ -628,6 +649,8 @@ int main(void)
 	to_plain_receives();
 	rendezvous(0);
 	rendezvous(40000);
+	for (seed = 1; seed <= 50; seed++)
+		rendezvous_over_loss(seed);
 	rendezvous_that_does_not_fit(0, 1000);
 	rendezvous_that_does_not_fit(40000, 1000);
 	rendezvous_that_does_not_fit(40000, 20);
