@@ -401,6 +401,22 @@ static void test_lossy(void)
 	}
 }
 
+/* Memory is paged on demand from here on: missing where `pages_gone` says, else there. */
+static void begin_paged(u32 seed)
+{
+	pages_miss = 1000000;
+	world_make(seed, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+}
+
+static void end_paged(void)
+{
+	pages_missed = 0;
+	pages_miss = 0;
+	world_free();
+}
+
 /*
  * A packet was lost, and the memory that it is to be made of again is not there for longer
  * than its peer might be silent: nobody is to blame for that.
@@ -410,10 +426,7 @@ static void missing_for_long(u8 opcode, u32 length)
 	struct vnet_send_wqe w = request(opcode, 1);
 	struct nic_qp *qp;
 
-	pages_miss = 1000000;
-	world_make(30, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(30);
 	qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
 	/* 4 ms, twice. */
 	qp->attr.timeout = 10;
@@ -431,9 +444,7 @@ static void missing_for_long(u8 opcode, u32 length)
 	pages_gone = 2;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	CHECK(filled(side[0].data, length, 3) && filled(side[1].data + HALF, length, 3));
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* The same of a datagram, which nobody answers but for itself. */
@@ -463,9 +474,7 @@ static void datagram_missing_for_long(void)
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	CHECK(end_wait(b).status == VNET_WC_SUCCESS);
 	CHECK(filled(side[1].data + HALF + VNET_GRH_SIZE, 500, 3));
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* What an atomic operation brought waits for pages: its queue pair is flushed all the same. */
@@ -474,10 +483,7 @@ static void flushed_while_missing(void)
 	struct vnet_send_wqe w = request(VNET_WR_ATOMIC_FETCH_ADD, 1);
 	u64 *word;
 
-	pages_miss = 1000000;
-	world_make(32, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(32);
 	word = (u64 *)(void *)(side[1].data + HALF);
 	*word = 7;
 	w.rdma.remote_addr = (u64)(unsigned long)word;
@@ -490,9 +496,7 @@ static void flushed_while_missing(void)
 	end_state(connected[0], NIC_QPS_ERR, NULL);
 	CHECK(end_wait(connected[0]).status == VNET_WC_WR_FLUSH_ERR);
 	pages_gone = 2;
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /*
@@ -503,10 +507,7 @@ static void each_asks_for_itself(void)
 {
 	u32 i;
 
-	pages_miss = 1000000;
-	world_make(34, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(34);
 	for (i = 0; i < 2; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
 
@@ -528,9 +529,7 @@ static void each_asks_for_itself(void)
 	for (i = 0; i < 2; i++)
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	pages_lost_at = 0;
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* For the packets of a long message it is not looked again and again; nor for nothing. */
@@ -572,9 +571,7 @@ static void read_ends(u32 length)
 	pages_gone = 2;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	CHECK(filled(side[0].data, length, 3));
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /*
@@ -639,9 +636,7 @@ static void missing_again_and_again(u32 sequence_bits)
 	pages_flee = false;
 	pages_gone = 2;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 static void be_impatient(u8 timeout)
@@ -655,10 +650,7 @@ static void be_impatient(u8 timeout)
 /* No retries, and the shortest timeout: who waits for own pages uses up neither. */
 static void impatient_for_own_pages(void)
 {
-	pages_miss = 1000000;
-	world_make(37, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(37);
 	be_impatient(1);
 	read_begin(5000);
 	pages_gone = 0;
@@ -667,10 +659,7 @@ static void impatient_for_own_pages(void)
 	read_ends(5000);
 
 	/* And has all of its time, 8 ms, when they have come. */
-	pages_miss = 1000000;
-	world_make(38, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(38);
 	be_impatient(11);
 	read_begin(5000);
 	pages_gone = 0;
@@ -688,10 +677,7 @@ static void heard_while_missing(void)
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
 	u32 i, length;
 
-	pages_miss = 1000000;
-	world_make(44, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(44);
 	/* 4.2 ms. */
 	be_impatient(10);
 	read_begin(5000);
@@ -710,9 +696,7 @@ static void heard_while_missing(void)
 	for (i = 0; i < 2; i++)
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	CHECK(filled(side[0].data, 5000, 3));
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* The same where it had been refused, as another was lost before it, and came back so. */
@@ -721,10 +705,7 @@ static void impatient_after_a_refusal(void)
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
 	u32 i;
 
-	pages_miss = 1000000;
-	world_make(43, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(43);
 	be_impatient(11);
 	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
 	w.rdma.rkey = side[1].key;
@@ -744,9 +725,7 @@ static void impatient_after_a_refusal(void)
 	pass(20000);
 	faults.lose = 0;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* The same of the other's pages, though the NIC processor is late. */
@@ -755,10 +734,7 @@ static void impatient_for_the_peers_pages(void)
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
 	u32 i;
 
-	pages_miss = 1000000;
-	world_make(39, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(39);
 	be_impatient(1);
 	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
 	w.rdma.rkey = side[1].key;
@@ -771,9 +747,7 @@ static void impatient_for_the_peers_pages(void)
 	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
 	pages_gone = 2;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* A read that comes again does not take a packet's wait for its own, whose turn it is. */
@@ -783,10 +757,7 @@ static void turn_keeps_its_wait(u32 length)
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
 	u32 i, frame_length;
 
-	pages_miss = 1000000;
-	world_make(40, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(40);
 	read_begin(length);
 	frame_length = last_frame(1, frame);
 	pass(5000);
@@ -805,18 +776,13 @@ static void turn_keeps_its_wait(u32 length)
 	CHECK(end_wait(connected[0]).status == VNET_WC_REM_OP_ERR);
 	pages_lost_at = 0;
 	pages_gone = 2;
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* Where nobody else waits, it does: what cannot be had is told. */
 static void read_again_of_what_is_lost(void)
 {
-	pages_miss = 1000000;
-	world_make(41, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 1, 1, false);
+	begin_paged(41);
 	read_begin(5000);
 	faults.lose = 1000;
 	pass(5000);
@@ -829,9 +795,7 @@ static void read_again_of_what_is_lost(void)
 	CHECK(end_wait(connected[0]).status == VNET_WC_REM_OP_ERR);
 	pages_lost_at = 0;
 	pages_gone = 2;
-	pages_missed = 0;
-	pages_miss = 0;
-	world_free();
+	end_paged();
 }
 
 /* A death may leave behind that a packet is to be sent again, which is done. */
