@@ -219,6 +219,11 @@ static inline const struct link_keys *link_keys(const struct link_memory *link)
 {
 	return &link->keys[nic_load_acquire(&link->keys_in_use) & 1];
 }
+bool link_key_equal(const struct link_key *a, const struct link_key *b);
+bool link_network_equal(const struct link_network *a, const struct link_network *b);
+/* That for sending to exactly these peers; NULL: there is none. */
+const struct link_key *link_first_key(const struct link_keys *keys,
+				      const struct link_network *peers);
 /* Is there a key for this peer, or none at all? */
 bool link_has_key(const struct link_memory *link, const union link_address *peer);
 /*

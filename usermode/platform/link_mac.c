@@ -99,22 +99,25 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
 	return !nic_load(&keys->n) || key_of(keys, ip);
 }
 
-static bool is_same(const struct link_key *a, const struct link_key *b)
+bool link_key_equal(const struct link_key *a, const struct link_key *b)
 {
 	return a->id == b->id && !memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* That for sending to those whom key i is for. */
-static const struct link_key *first_beside(const struct link_keys *keys, u32 i)
+bool link_network_equal(const struct link_network *a, const struct link_network *b)
 {
-	const struct link_network *peers = &keys->key[i].peers;
-	u32 k;
+	return a->bits == b->bits && !memcmp(a->address, b->address, sizeof(a->address));
+}
 
-	for (k = 0; k < i; k++)
-		if (keys->key[k].peers.bits == peers->bits &&
-		    !memcmp(keys->key[k].peers.address, peers->address, sizeof(peers->address)))
-			break;
-	return &keys->key[k];
+const struct link_key *link_first_key(const struct link_keys *keys,
+				      const struct link_network *peers)
+{
+	u32 n = nic_load(&keys->n);
+
+	for (u32 i = 0; i < n && i < LINK_KEYS; i++)
+		if (link_network_equal(&keys->key[i].peers, peers))
+			return &keys->key[i];
+	return NULL;
 }
 
 /* Do all peers have the same key? */
@@ -122,9 +125,12 @@ static bool is_one_group(const struct link_keys *keys)
 {
 	u32 n = nic_load(&keys->n);
 
-	for (u32 i = 1; i < n && i < LINK_KEYS; i++)
-		if (!is_same(first_beside(keys, i), &keys->key[0]))
+	for (u32 i = 1; i < n && i < LINK_KEYS; i++) {
+		const struct link_key *first = link_first_key(keys, &keys->key[i].peers);
+
+		if (!first || !link_key_equal(first, &keys->key[0]))
 			return false;
+	}
 	return true;
 }
 
@@ -144,7 +150,7 @@ bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct n
 	of_a = key_of(keys, ip);
 	add_address((const union link_address *)b, ip, &port);
 	of_b = key_of(keys, ip);
-	return of_a && of_b && is_same(of_a, of_b);
+	return of_a && of_b && link_key_equal(of_a, of_b);
 }
 
 /* The one of a peer's that has such a number. */

@@ -144,41 +144,26 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 	return 0;
 }
 
-static bool are_same(const struct link_network *a, const struct link_network *b)
-{
-	return a->bits == b->bits && !memcmp(a->address, b->address, sizeof(a->address));
-}
-
 static bool has_key(const struct link_keys *keys, const struct link_key *key)
 {
 	for (u32 i = 0; i < keys->n; i++)
-		if (keys->key[i].id == key->id && are_same(&keys->key[i].peers, &key->peers) &&
-		    !memcmp(keys->key[i].bytes, key->bytes, sizeof(key->bytes)))
+		if (link_key_equal(&keys->key[i], key) &&
+		    link_network_equal(&keys->key[i].peers, &key->peers))
 			return true;
 	return false;
-}
-
-/* That which is for sending to these peers; NULL: there is none. */
-static const struct link_key *first_for(const struct link_keys *keys,
-					const struct link_network *peers)
-{
-	for (u32 i = 0; i < keys->n; i++)
-		if (are_same(&keys->key[i].peers, peers))
-			return &keys->key[i];
-	return NULL;
 }
 
 /* Peers that have not read theirs again may still use it: of those before, `key`. */
 static bool is_kept(const struct link_keys *keys, const struct link_keys *before,
 		    const struct link_key *key)
 {
-	const struct link_key *first = first_for(keys, &key->peers);
-	const struct link_key *was = first_for(before, &key->peers);
+	const struct link_key *first = link_first_key(keys, &key->peers);
+	const struct link_key *was = link_first_key(before, &key->peers);
 
 	if (has_key(keys, key))
 		return false;
 	/* Nothing changed for them: what was kept stays. */
-	if (first && first->id == was->id && !memcmp(first->bytes, was->bytes, sizeof(was->bytes)))
+	if (first && link_key_equal(first, was))
 		return key->former;
 	return key == was;
 }
