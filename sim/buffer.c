@@ -15,9 +15,15 @@ static const struct {
 
 /* -------------------------------------------------------------------- bytes */
 
+/*
+ * Words of one content are apart by an odd constant, those of another begin elsewhere:
+ * that is as good as random for telling them apart, and costs an addition each.
+ */
+#define BYTES_STEP 0x9e3779b97f4a7c15ull
+
 static u64 word_of(u64 id, u64 i)
 {
-	return random_mix(id * 0x9e3779b97f4a7c15ull + i);
+	return random_mix(id * BYTES_STEP) + i * BYTES_STEP;
 }
 
 static u8 byte_of(u64 id, u64 i)
@@ -32,33 +38,28 @@ void bytes_fill(u8 *to, u32 length, u64 id, u64 from)
 
 	for (; i < length && (from + i) % 8; i++)
 		to[i] = byte_of(id, from + i);
-	for (; i + 8 <= length; i += 8) {
-		word = word_of(id, (from + i) / 8);
+	word = word_of(id, (from + i) / 8);
+	for (; i + 8 <= length; i += 8, word += BYTES_STEP)
 		memcpy(to + i, &word, 8);
-	}
 	for (; i < length; i++)
 		to[i] = byte_of(id, from + i);
 }
 
 bool bytes_are(const u8 *at_memory, u32 length, u64 id, u64 from)
 {
+	u64 word, here, wrong = 0;
 	u32 i = 0;
-	u64 word;
 
-	for (; i < length && (from + i) % 8; i++) {
-		if (at_memory[i] != byte_of(id, from + i))
-			return false;
+	for (; i < length && (from + i) % 8; i++)
+		wrong |= at_memory[i] ^ byte_of(id, from + i);
+	word = word_of(id, (from + i) / 8);
+	for (; i + 8 <= length; i += 8, word += BYTES_STEP) {
+		memcpy(&here, at_memory + i, 8);
+		wrong |= here ^ word;
 	}
-	for (; i + 8 <= length; i += 8) {
-		memcpy(&word, at_memory + i, 8);
-		if (word != word_of(id, (from + i) / 8))
-			return false;
-	}
-	for (; i < length; i++) {
-		if (at_memory[i] != byte_of(id, from + i))
-			return false;
-	}
-	return true;
+	for (; i < length; i++)
+		wrong |= at_memory[i] ^ byte_of(id, from + i);
+	return !wrong;
 }
 
 bool bytes_either(const u8 *at_memory, u32 length, u64 id, u64 other)

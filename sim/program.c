@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Simulated programs as coroutines: one runs until something takes time. */
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,14 +15,26 @@
 
 #define STACK_BYTES (256u << 10)
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Sanitizers follow contexts alone. */
+#define SWITCHES_BY_CONTEXT 1
+#else
+#define SWITCHES_BY_CONTEXT 0
+#endif
+
 struct coroutine {
+	/* Where it begins; each switch of contexts asks the system for the mask of signals, */
 	ucontext_t context;
+	/* which a jump does not: this is where it goes on. */
+	jmp_buf place;
+	bool begun;
 	void *stack;
 	struct coroutine *next;
 };
 
 static struct {
-	ucontext_t loop;
+	ucontext_t context;
+	jmp_buf place;
 	struct process *running;
 	/* Stacks that are not in use. */
 	struct coroutine *spare;
@@ -69,10 +83,22 @@ void coroutine_start(struct process *p)
 	c->context.uc_stack.ss_sp = c->stack;
 	c->context.uc_stack.ss_size = STACK_BYTES;
 	c->context.uc_link = NULL;
+	c->begun = false;
 	makecontext(&c->context, begin, 0);
 	c->next = state.all;
 	state.all = c;
 	p->coroutine = c;
+}
+
+/* Until it pauses. */
+static void enter(struct coroutine *c)
+{
+	if (SWITCHES_BY_CONTEXT || !c->begun) {
+		c->begun = true;
+		swapcontext(&state.context, &c->context);
+	} else {
+		_longjmp(c->place, 1);
+	}
 }
 
 void coroutine_run(struct process *p)
@@ -80,13 +106,19 @@ void coroutine_run(struct process *p)
 	struct process *before = state.running;
 
 	state.running = p;
-	swapcontext(&state.loop, &p->coroutine->context);
+	if (SWITCHES_BY_CONTEXT || !_setjmp(state.place))
+		enter(p->coroutine);
 	state.running = before;
 }
 
 void coroutine_pause(void)
 {
-	swapcontext(&state.running->coroutine->context, &state.loop);
+	struct coroutine *c = state.running->coroutine;
+
+	if (SWITCHES_BY_CONTEXT)
+		swapcontext(&c->context, &state.context);
+	else if (!_setjmp(c->place))
+		_longjmp(state.place, 1);
 }
 
 struct process *coroutine_running(void)
