@@ -277,6 +277,7 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	ib_set_device_ops(&dev->ibdev, &vnet_ops);
 	INIT_LIST_HEAD(&dev->list);
 	mutex_init(&dev->commands);
+	mutex_init(&dev->retired_lock);
 	INIT_LIST_HEAD(&dev->doors);
 	mutex_init(&dev->doors_lock);
 	err = vnet_make_numbers(dev) ?: vnet_nic_make(dev);

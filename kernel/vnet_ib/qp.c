@@ -217,6 +217,7 @@ static void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp)
 	result = vnet_command(dev, nic_qp_destroy(&dev->agent.nic, qp->ibqp.qp_num));
 	mutex_unlock(&dev->commands);
 	WARN_ON(result != NIC_OK);
+	vnet_retire_qp(dev, qp->obj.index);
 }
 
 static int vnet_qp_respond(const struct vnet_qp *qp, struct ib_udata *udata)

@@ -10,6 +10,7 @@
  *   vnet_dev.commands  mutex: the firmware takes one command at a time
  *   vnet_wq.lock       a kernel consumer's posts to one queue
  *   vnet_cq.lock       a kernel consumer's polls of one queue
+ *   vnet_dev.retired_lock  mutex: what queue pairs have counted
  *   (the firmware's own lock words, which nobody waits for without bounds)
  *   vnet_numbers.xa    innermost
  */
@@ -175,6 +176,9 @@ struct vnet_dev {
 	/* Regions that are paged on demand. */
 	atomic_t on_demand;
 	struct vnet_odp_counters odp_counters;
+	/* What queue pairs have counted that are no more; each counts there or by itself. */
+	struct nic_qp_counters retired;
+	struct mutex retired_lock;
 	/* Of device memory. */
 	struct vnet_dm_room *dm_room;
 
@@ -614,6 +618,12 @@ enum rdma_link_layer vnet_link_layer(struct ib_device *ibdev, u32 port);
 void vnet_fw_str(struct ib_device *ibdev, char *str);
 int vnet_add_gid(const struct ib_gid_attr *attr, void **context);
 int vnet_del_gid(const struct ib_gid_attr *attr, void **context);
+
+/* counters.c */
+/* Of a queue pair that the firmware has ended: it goes on counting in the port's sums. */
+void vnet_retire_qp(struct vnet_dev *dev, u32 index);
+/* Of all queue pairs, those that are no more among them. May sleep. */
+void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum);
 /* Before the first device. */
 void vnet_name_stats(void);
 struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port);
