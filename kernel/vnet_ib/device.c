@@ -166,6 +166,7 @@ const struct ib_device_ops vnet_ops = {
 	.post_recv = vnet_post_recv,
 	.post_send = vnet_post_send,
 	.post_srq_recv = vnet_post_srq_recv,
+	.process_mad = vnet_process_mad,
 	.query_ah = vnet_query_ah,
 	.query_device = vnet_query_device,
 	.query_pkey = vnet_query_pkey,

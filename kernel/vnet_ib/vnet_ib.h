@@ -628,5 +628,9 @@ void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum);
 void vnet_name_stats(void);
 struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port);
 int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
+/* pma.c */
+int vnet_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
+		     const struct ib_grh *grh, const struct ib_mad *mad, struct ib_mad *answer,
+		     size_t *size, u16 *pkey_index);
 
 #endif /* VNET_IB_H */

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: what the port counts. Queue pairs that are gone count, too.
+# In a guest: what the port counts. Queue pairs that are gone count, too; and the files of
+# standard names say what those of the device's own do, and are the same as in user mode.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 PORT=/sys/class/infiniband/vnet0/ports/1
@@ -48,5 +49,54 @@ ended_queue_pairs() {
 	done
 }
 
+# User mode's, of a device of its own.
+user_mode() {
+	local VNET_RUNTIME_DIR
+
+	VNET_RUNTIME_DIR=$(mktemp -d) && export VNET_RUNTIME_DIR || return
+	unset RDMAV_DRIVERS
+	"$VNET" run --device u0 ls /sys/class/infiniband/u0/ports/1/counters
+	"$VNET" stop >/dev/null
+}
+
+standard_names() {
+	local own user
+
+	own=$(ls "$PORT/counters") || fail "there are no counters of standard names"
+	user=$(user_mode) || fail "no names of user mode's"
+	[[ $own == "$user" ]] || fail "not the names of user mode's: $(diff <(echo "$own") <(echo "$user"))"
+}
+
+dropped() {	# NAME...: their sum
+	local sum=0
+
+	for name in "$@"; do
+		((sum += $(counter "hw_counters/drop_$name")))
+	done
+	echo "$sum"
+}
+
+standard_values() {
+	local name sent got
+
+	for name in "$PORT"/counters/*; do
+		[[ $(<"$name") =~ ^[0-9]+$ ]] || fail "${name##*/} cannot be read"
+	done
+	sent=$(counter hw_counters/sent_msgs)
+	got=$(counter hw_counters/rcvd_msgs)
+	((sent >= 4 * MESSAGES)) || fail "$sent messages"
+	is counters/port_xmit_packets "$sent"
+	is counters/unicast_xmit_packets "$sent"
+	is counters/port_rcv_packets "$got"
+	is counters/unicast_rcv_packets "$got"
+	is counters/port_xmit_data $(($(counter hw_counters/sent_bytes) / 4))
+	is counters/port_rcv_data $(($(counter hw_counters/rcvd_bytes) / 4))
+	is counters/port_rcv_errors "$(dropped length no_receive)"
+	is counters/port_xmit_discards "$(dropped no_qp address)"
+	is counters/symbol_error 0
+}
+
 ended_queue_pairs
-echo "counters: ended queue pairs count"
+standard_names
+standard_values
+echo "counters: ended queue pairs count, by all names"
