@@ -43,16 +43,28 @@ what_it_said() {
 	done
 }
 
-# Between processes.
-start_flow() {
+# Until it says so. What it looks at itself has 30 s.
+await_flow() {
 	local line=''
 
+	until [[ $line == *flows* ]]; do
+		read -r -t $((40 * SLOWNESS)) -u "$said" line || fail "no traffic: $line"
+	done
+}
+
+# Between processes.
+start_flow() {
 	exec {said}<> <(:)
 	in_background "$TRAFFIC" >&"$said" 2>&1
 	traffic=$! user=''
-	until [[ $line == *flows* ]]; do
-		read -r -t 20 -u "$said" line || fail "no traffic: $line"
-	done
+	await_flow
+}
+
+# From now on.
+check_flow() {
+	kill -USR1 "$traffic" || fail "there is no traffic: $(what_it_said)"
+	await_flow
+	kill -0 "$user" 2>/dev/null || fail "the traffic with the kernel has ended"
 }
 
 # And between one and the kernel, by events as well.
@@ -114,9 +126,8 @@ netdev_changed() {
 			link set $name up
 		END
 		netdev=$name
-		nap 0.2
+		check_flow
 	done
-	kill -0 "$traffic" 2>/dev/null || fail "the net device's name ends traffic: $(what_it_said)"
 	kill_traffic
 	check_clean "renamed net device"
 	await 10 has_gid vnet0 1 || fail "the renamed net device has no GID"
