@@ -13,7 +13,7 @@
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
 	vnet_enter();
-	nic_send_doorbell(&view->nic, qpn);
+	vnet_run_all(view, qpn);
 	vnet_leave();
 	vnet_tell(dev);
 }
@@ -26,7 +26,7 @@ void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool
 	if (is_srq || nic_load(&qp->qpn) != num || nic_load(&qp->space) != view->nic.space)
 		return;
 	if (as->may_sleep)
-		nic_send_doorbell(&as->nic, nic_load(&qp->attr.dest_qpn));
+		vnet_run_all(as, nic_load(&qp->attr.dest_qpn));
 	else
 		vnet_run_some(as, nic_load(&qp->attr.dest_qpn));
 }
@@ -138,7 +138,7 @@ static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *pa
 		bits &= bits - 1;
 		/* It checks that there is such a queue and that it is this process'. */
 		vnet_enter();
-		nic_send_doorbell(nic, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
+		vnet_run_all(&door->view, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
 		vnet_leave();
 	}
 }

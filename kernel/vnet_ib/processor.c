@@ -18,6 +18,12 @@
 #define VNET_POLL_NS (50 * NSEC_PER_USEC)
 #define VNET_POLL_MAX_NS NSEC_PER_MSEC
 
+/*
+ * Requests of one queue after which a task gives others their turn. Those that copy count
+ * by what they copy, too: plat_copy().
+ */
+#define VNET_TASK_SLICE 512u
+
 /* ------------------------------------------------------- completion events */
 
 static void vnet_drained(void *arg)
@@ -154,8 +160,11 @@ static u32 vnet_progress(struct nic *nic, const struct nic_qp *qp)
 	return nic_load(&qp->sq_cons) + (ep ? nic_load(&ep->next) : 0);
 }
 
-/* Some requests of a queue; true: there are more. What waits for something is pending. */
-static bool vnet_run_slice(struct vnet_view *view, u32 qpn)
+/*
+ * At most `budget` requests of a queue; true: there are more. They, and what waits for
+ * something, are pending.
+ */
+static bool vnet_run_slice(struct vnet_view *view, u32 qpn, u32 budget)
 {
 	struct nic *nic = &view->nic;
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
@@ -165,8 +174,25 @@ static bool vnet_run_slice(struct vnet_view *view, u32 qpn)
 	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
 		return false;
 	before = vnet_progress(nic, qp);
-	return nic_qp_run(nic, qp, nic_budget(nic)) && nic_qp_has_work(nic, qp) &&
+	return nic_qp_run(nic, qp, budget) && nic_qp_has_work(nic, qp) &&
 	       vnet_progress(nic, qp) != before;
+}
+
+void vnet_run_all(struct vnet_view *view, u32 qpn)
+{
+	/* After as many as the queue has, the rest is the NIC processor's: it is pending. */
+	u32 left = nic_load(&view->nic.qp[qpn % VNET_MAX_QP].sq_mask) + 1;
+	u32 slice;
+
+	for (;;) {
+		slice = min(left, VNET_TASK_SLICE);
+		left -= slice;
+		if (!vnet_run_slice(view, qpn, slice) || !left)
+			return;
+		vnet_leave();
+		cond_resched();
+		vnet_enter();
+	}
 }
 
 /* With a reference, which is the list's, or is put if it is there already. */
@@ -183,7 +209,7 @@ void vnet_run_some(struct vnet_view *view, u32 qpn)
 	struct vnet_dev *dev = view->dev;
 	struct vnet_object *obj;
 
-	if (likely(!vnet_run_slice(view, qpn)))
+	if (likely(!vnet_run_slice(view, qpn, nic_budget(&view->nic))))
 		return;
 	obj = vnet_object_get(&dev->qps, qpn % VNET_MAX_QP);
 	if (!obj)
@@ -207,7 +233,7 @@ static void vnet_run_rests(struct vnet_dev *dev)
 		smp_mb__after_atomic();
 		idx = srcu_read_lock(&vnet_inside);
 		vnet_enter();
-		more = vnet_run_slice(&dev->agent, qp->ibqp.qp_num);
+		more = vnet_run_slice(&dev->agent, qp->ibqp.qp_num, nic_budget(&dev->agent.nic));
 		vnet_leave();
 		srcu_read_unlock(&vnet_inside, idx);
 		if (more)

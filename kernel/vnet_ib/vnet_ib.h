@@ -130,7 +130,8 @@ DECLARE_PER_CPU(u32, vnet_copied);
 
 /*
  * A task is in the firmware, and holds locks of it for moments, and no softirq of its
- * processor finds them held. For a long copy, or many, this ends: see plat_copy().
+ * processor finds them held. For a long copy, or many, this ends: see plat_copy(); and
+ * between requests of a long queue: see vnet_run_all().
  */
 static inline void vnet_enter(void)
 {
@@ -215,6 +216,8 @@ void vnet_processor_stop(struct vnet_dev *dev);
  * the others are the NIC processor's. The caller is inside.
  */
 void vnet_run_some(struct vnet_view *view, u32 qpn);
+/* The same for tasks, by vnet_enter(), which ends for moments: all requests, by and by. */
+void vnet_run_all(struct vnet_view *view, u32 qpn);
 /*
  * The firmware was left by a task, or by a softirq that has interrupted no consumer:
  * tell of completion events. Handlers are called here, so the caller holds nothing.

@@ -1,36 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* One doorbell for very many requests, none of them long. */
+/*
+ * One doorbell for very many requests, none of them long, or none of which copies
+ * anything: they have no data, or are flushed. Prints how many bytes, or requests,
+ * there are in all.
+ *
+ *   burst copies|empty|flushed
+ */
+#include <string.h>
+
 #include "../faults/side.h"
 
-#define REQUESTS 2048
+#define COPIES 2048
 #define LENGTH (64u << 10)
+/* As many as a queue can have. */
+#define REQUESTS 16384
 
-int main(void)
+static struct ibv_send_wr *writes(const struct side *s, unsigned int n, struct ibv_sge *sge)
 {
-	static struct ibv_send_wr wr[REQUESTS];
-	const struct wish wish = { .length = LENGTH, .depth = REQUESTS };
+	struct ibv_send_wr *wr = calloc(n, sizeof(*wr));
+
+	CHECK(wr);
+	for (unsigned int i = 0; i < n; i++) {
+		wr[i].wr_id = i;
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+		wr[i].sg_list = sge;
+		wr[i].num_sge = sge ? 1 : 0;
+		wr[i].opcode = IBV_WR_RDMA_WRITE;
+		wr[i].send_flags = i + 1 < n ? 0 : IBV_SEND_SIGNALED;
+		wr[i].wr.rdma.remote_addr = s->peer.addr;
+		wr[i].wr.rdma.rkey = s->peer.rkey;
+	}
+	return wr;
+}
+
+static void post(struct side *s, struct ibv_send_wr *wr)
+{
 	struct ibv_send_wr *bad;
+
+	CHECK_EQ(ibv_post_send(s->qp, wr, &bad), 0);
+	free(wr);
+}
+
+static void copies(void)
+{
+	const struct wish wish = { .length = LENGTH, .depth = COPIES };
 	struct ibv_sge sge;
 	struct side s[2];
 
 	pair_open(s, &wish);
 	fill(s[0].buffer, LENGTH, 1);
 	sge = side_sge(&s[0], 0, LENGTH);
-	for (int i = 0; i < REQUESTS; i++) {
-		wr[i].wr_id = (uint64_t)i;
-		wr[i].next = i + 1 < REQUESTS ? &wr[i + 1] : NULL;
-		wr[i].sg_list = &sge;
-		wr[i].num_sge = 1;
-		wr[i].opcode = IBV_WR_RDMA_WRITE;
-		wr[i].send_flags = i + 1 < REQUESTS ? 0 : IBV_SEND_SIGNALED;
-		wr[i].wr.rdma.remote_addr = s[0].peer.addr;
-		wr[i].wr.rdma.rkey = s[0].peer.rkey;
-	}
-	CHECK_EQ(ibv_post_send(s[0].qp, wr, &bad), 0);
-	(void)side_expect(&s[0], REQUESTS - 1, IBV_WC_SUCCESS);
+	post(&s[0], writes(&s[0], COPIES, &sge));
+	(void)side_expect(&s[0], COPIES - 1, IBV_WC_SUCCESS);
 	CHECK(is_filled(s[1].buffer, LENGTH, 1));
 	pair_close(s);
-	/* What is to be copied in all. */
-	printf("%llu\n", (unsigned long long)REQUESTS * LENGTH);
+	printf("%llu\n", (unsigned long long)COPIES * LENGTH);
+}
+
+static void no_copies(bool flushed)
+{
+	const struct wish wish = { .depth = REQUESTS };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct side s[2];
+
+	pair_open(s, &wish);
+	if (flushed)
+		CHECK_EQ(ibv_modify_qp(s[0].qp, &attr, IBV_QP_STATE), 0);
+	post(&s[0], writes(&s[0], REQUESTS, NULL));
+	for (unsigned int i = flushed ? 0 : REQUESTS - 1; i < REQUESTS; i++)
+		(void)side_expect(&s[0], i, flushed ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
+	pair_close(s);
+	printf("%d\n", REQUESTS);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc == 2 ? argv[1] : "";
+
+	if (!strcmp(what, "copies")) {
+		copies();
+	} else if (!strcmp(what, "empty") || !strcmp(what, "flushed")) {
+		no_copies(what[0] == 'f');
+	} else {
+		fprintf(stderr, "usage: burst copies|empty|flushed\n");
+		return 2;
+	}
 	return 0;
 }
