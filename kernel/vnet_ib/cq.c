@@ -126,6 +126,67 @@ free_ring:
 	return err;
 }
 
+/* ------------------------------------------------------------------ resize */
+
+static void vnet_cq_arm(struct vnet_cq *cq, u32 arm)
+{
+	struct vnet_ring *ring = cq->ring.ring;
+
+	lockdep_assert_held(&cq->lock);
+	if (arm == VNET_CQ_ARM_NEXT || nic_load(&ring->arm) != VNET_CQ_ARM_NEXT)
+		nic_store(&ring->arm, arm);
+	/* The NIC makes an entry, has a full barrier, and looks whether it is armed. */
+	smp_mb();
+}
+
+static void vnet_cq_move_begin(struct vnet_cq *cq)
+{
+	spin_lock_irq(&cq->lock);
+	cq->moving = true;
+	cq->looked = false;
+	cq->arm = 0;
+	spin_unlock_irq(&cq->lock);
+}
+
+/* The other ring, if it is the queue's from now on. */
+static void vnet_cq_move_end(struct vnet_cq *cq, struct vnet_ring_mem *other)
+{
+	bool tell;
+
+	spin_lock_irq(&cq->lock);
+	if (other)
+		swap(*other, cq->ring);
+	cq->moving = false;
+	if (cq->arm)
+		vnet_cq_arm(cq, cq->arm);
+	tell = cq->looked && nic_load(&cq->ring.ring->arm);
+	spin_unlock_irq(&cq->lock);
+	if (!tell || !cq->ibcq.comp_handler)
+		return;
+	/* As in vnet_tell(). */
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
+/*
+ * The entries, and all slots, take a while: there may be 128 MiB of them. So nobody is
+ * kept from interrupts nor from softirqs: who wants the firmware's lock of this queue does
+ * without it, as in a long copy. And a kernel consumer that polls finds none meanwhile, and
+ * is told to look again if it waits for an event.
+ */
+static enum nic_result vnet_cq_move(struct vnet_dev *dev, struct vnet_cq *cq,
+				    struct vnet_ring_mem *other)
+{
+	enum nic_result result;
+
+	vnet_cq_move_begin(cq);
+	result = nic_cq_resize(&dev->agent.nic, cq->obj.index + 1, vnet_ring_name(other),
+			       other->entries);
+	vnet_cq_move_end(cq, result == NIC_OK ? other : NULL);
+	return result;
+}
+
 /* The entries move to a new ring; the process maps it and unmaps the old one. */
 int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
@@ -134,7 +195,6 @@ int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	struct vnet_resize_cq_resp resp = {};
 	struct vnet_ring_mem ring;
 	enum nic_result result;
-	unsigned long flags;
 	int err;
 
 	if (cqe < 1 || cqe > VNET_MAX_CQE || (udata && udata->outlen < sizeof(resp)))
@@ -150,17 +210,12 @@ int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 			goto free_ring;
 	}
 	mutex_lock(&dev->commands);
-	/* A kernel consumer polls the one or the other. */
-	do {
-		spin_lock_irqsave(&cq->lock, flags);
-		result = nic_cq_resize(&dev->agent.nic, cq->obj.index + 1, vnet_ring_name(&ring),
-				       ring.entries);
-		if (result == NIC_OK)
-			swap(ring, cq->ring);
-		spin_unlock_irqrestore(&cq->lock, flags);
-		if (result == NIC_BUSY)
-			vnet_command_pause(dev);
-	} while (result == NIC_BUSY);
+	for (;;) {
+		result = vnet_cq_move(dev, cq, &ring);
+		if (result != NIC_BUSY)
+			break;
+		vnet_command_pause(dev);
+	}
 	mutex_unlock(&dev->commands);
 	err = vnet_errno(result);
 	if (!err)
@@ -170,6 +225,8 @@ free_ring:
 	vnet_ring_free(&ring);
 	return err;
 }
+
+/* --------------------------------------------------------------------- events */
 
 /* Events wait for `count` entries, or for `period` microseconds. */
 int vnet_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
@@ -205,22 +262,22 @@ int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 /* Processes arm their queues by themselves, in the ring. */
 int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	struct vnet_cq *cq = to_vcq(ibcq);
-	struct vnet_ring *ring;
+	u32 arm = solicited ? VNET_CQ_ARM_SOLICITED : VNET_CQ_ARM_NEXT;
 	unsigned long irq;
 	int missed = 0;
-	u32 arm = VNET_CQ_ARM_NEXT;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	ring = cq->ring.ring;
-	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED &&
-	    nic_load(&ring->arm) != VNET_CQ_ARM_NEXT)
-		arm = VNET_CQ_ARM_SOLICITED;
-	nic_store(&ring->arm, arm);
-	/* The NIC makes an entry, has a full barrier, and looks whether it is armed. */
-	smp_mb();
-	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = nic_load(&ring->prod) != cq->cons;
+	if (unlikely(cq->moving)) {
+		if (cq->arm != VNET_CQ_ARM_NEXT)
+			cq->arm = arm;
+		cq->looked = true;
+	} else {
+		vnet_cq_arm(cq, arm);
+		if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+			missed = nic_load(&cq->ring.ring->prod) != cq->cons;
+	}
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return missed;
 }

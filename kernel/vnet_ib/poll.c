@@ -64,6 +64,11 @@ int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 	int n = 0;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	if (unlikely(cq->moving)) {
+		/* As if there were none yet. */
+		cq->looked = true;
+		entries = 0;
+	}
 	cqes = (const struct vnet_cqe *)(cq->ring.ring + 1);
 	while (n < entries) {
 		const struct vnet_cqe *cqe = &cqes[cq->cons & (cq->ring.entries - 1)];

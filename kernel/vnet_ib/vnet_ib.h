@@ -514,6 +514,9 @@ struct vnet_cq {
 	/* Kernel consumers: polls, and the entries taken so far. */
 	spinlock_t lock;
 	u32 cons;
+	/* Entries move to another ring; somebody has looked for them meanwhile, and has armed it. */
+	bool moving, looked;
+	u32 arm;
 };
 
 static inline struct vnet_cq *to_vcq(struct ib_cq *ibcq)

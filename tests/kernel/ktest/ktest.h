@@ -114,7 +114,8 @@ struct kt_test {
 	u32 depth;
 };
 
-extern const struct kt_test kt_data_tests[], kt_list_tests[], kt_key_tests[], kt_ending_tests[];
+extern const struct kt_test kt_data_tests[], kt_list_tests[], kt_key_tests[], kt_resize_tests[],
+	kt_ending_tests[];
 
 /* keys.c */
 

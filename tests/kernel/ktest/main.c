@@ -151,9 +151,10 @@ static int kt_run_all(struct ib_device *dev, const struct kt_test *test, bool at
 
 static int kt_run(struct ib_device *dev, bool at_length)
 {
-	return kt_run_all(dev, kt_data_tests, at_length)         ?:
-		       kt_run_all(dev, kt_list_tests, at_length) ?:
-		       kt_run_all(dev, kt_key_tests, at_length)  ?:
+	return kt_run_all(dev, kt_data_tests, at_length)           ?:
+		       kt_run_all(dev, kt_list_tests, at_length)   ?:
+		       kt_run_all(dev, kt_key_tests, at_length)    ?:
+		       kt_run_all(dev, kt_resize_tests, at_length) ?:
 		       kt_run_all(dev, kt_ending_tests, at_length);
 }
 
@@ -203,6 +204,8 @@ static int kt_order(struct kt_file *file, const char *verb, const char *name)
 		return kt_run(dev, verb[0] == 's');
 	if (!strcmp(verb, "lists"))
 		return kt_run_all(dev, kt_list_tests, false);
+	if (!strcmp(verb, "resize"))
+		return kt_run_all(dev, kt_resize_tests, false);
 	if (strcmp(verb, "hold"))
 		return -EINVAL;
 	return file->session ? -EBUSY : kt_set_session(file, kt_session_hold(dev));

@@ -9,6 +9,7 @@
 /*
  * write("run DEVICE") tests a device, and fails with the first failure; "soak
  * DEVICE" does so at length;
+ * write("lists DEVICE") and write("resize DEVICE") do so in part;
  * write("hold DEVICE") keeps a queue pair there until the file is closed.
  */
 #define VNET_KTEST_DEVICE "/dev/vnet_ktest"
