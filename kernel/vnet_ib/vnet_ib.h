@@ -453,7 +453,7 @@ int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
 
-/* odp.c: addresses are the process' own */
+/* odp*.c: addresses are the process' own */
 
 enum vnet_fetch {
 	/* Only what is there. */

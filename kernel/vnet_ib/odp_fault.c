@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests for pages of memory that is paged on demand: what copies lack is asked for, in
+ * any context, and a work of the region's own has the system bring it, part by part.
+ */
+#include <linux/ktime.h>
+
+#include "odp.h"
+
+/* Nobody waits long for the end of so much. */
+#define VNET_FAULT_SHORT (4 * VNET_WINDOW_SIZE)
+
+static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
+{
+	struct vnet_fault *f, *oldest = NULL;
+
+	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
+		if (f->state == VNET_FAULT_ASKED && (!oldest || f->order < oldest->order))
+			oldest = f;
+	}
+	return oldest;
+}
+
+/* Its first part was tried. True: who waits for any of it is to look again. */
+static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 next, int err)
+{
+	switch (err) {
+	case 0:
+		f->start = next;
+		f->state = next < f->end ? VNET_FAULT_ASKED : VNET_FAULT_FREE;
+		/* After others that wait for less. */
+		f->order = ++odp->order;
+		return true;
+	case -EBUSY:
+		/* What the system took back again and again is asked for anew. */
+		f->state = VNET_FAULT_FREE;
+		return true;
+	case -ENOSPC:
+		/* So is this: from time to time. */
+		f->state = VNET_FAULT_FREE;
+		return false;
+	default:
+		f->end = next;
+		f->state = VNET_FAULT_LOST;
+		return true;
+	}
+}
+
+/* A part of what was asked for; false: there is nothing. */
+static bool vnet_fault_run(struct vnet_odp *odp)
+{
+	struct vnet_fault *f;
+	u64 start, next;
+	bool write, look;
+	int err;
+
+	spin_lock_irq(&odp->lock);
+	f = odp->dying ? NULL : vnet_fault_oldest(odp);
+	if (f) {
+		f->state = VNET_FAULT_RUNS;
+		f->began = ktime_get_ns();
+		start = f->start;
+		next = vnet_part_end(start, f->end);
+		write = f->write;
+	}
+	spin_unlock_irq(&odp->lock);
+	if (!f)
+		return false;
+	err = vnet_odp_bring(odp, start, next, write ? VNET_FETCH_WRITE : VNET_FETCH_READ);
+	spin_lock_irq(&odp->lock);
+	look = vnet_fault_tried(odp, f, next, err);
+	spin_unlock_irq(&odp->lock);
+	if (look)
+		plat_kick(&odp->dev->agent.nic);
+	return true;
+}
+
+/* Another region of the user's waits for it. */
+static void vnet_odp_yield(struct vnet_odp *odp)
+{
+	struct vnet_odp *other;
+
+	mutex_lock(&odp->fetching);
+	vnet_windows_yield(odp);
+	mutex_unlock(&odp->fetching);
+	/* Whoever it was, on whichever device. */
+	mutex_lock(&odp->share->lock);
+	list_for_each_entry(other, &odp->share->regions, of_user) plat_kick(&other->dev->agent.nic);
+	mutex_unlock(&odp->share->lock);
+}
+
+void vnet_odp_work(struct work_struct *work)
+{
+	struct vnet_odp *odp = container_of(work, struct vnet_odp, work);
+
+	do {
+		if (xchg(&odp->yields, false))
+			vnet_odp_yield(odp);
+		cond_resched();
+	} while (vnet_fault_run(odp));
+	if (xchg(&odp->reap, false))
+		vnet_windows_end(odp, false);
+}
+
+/*
+ * Is it brought with this, and soon? What is long comes part by part: who wants little of
+ * its end is served before. Who wants half of it would not be served sooner on its own;
+ * so those that contain each other are few.
+ */
+static bool vnet_fault_brings(const struct vnet_fault *f, const struct vnet_fault *want)
+{
+	u64 length = f->end - f->start;
+
+	if (f->start > want->start || f->end < want->end || (want->write && !f->write))
+		return false;
+	return length <= VNET_FAULT_SHORT || vnet_part_end(f->start, f->end) >= want->end ||
+	       want->end - want->start >= length / 2;
+}
+
+/* May what is wanted have the place of f rather than that of `other`, which may be none? */
+static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_fault *other,
+				 const struct vnet_fault *want)
+{
+	switch (f->state) {
+	case VNET_FAULT_FREE:
+		return true;
+	case VNET_FAULT_LOST:
+		/* As long as there is another place, somebody may still be told of it. */
+		return !other || other->state == VNET_FAULT_ASKED ||
+		       (other->state == VNET_FAULT_LOST && f->began < other->began);
+	case VNET_FAULT_ASKED:
+		return !other && f->advice && !want->advice;
+	case VNET_FAULT_RUNS:
+		break;
+	}
+	return false;
+}
+
+/* Is it being brought, or could it not be: -EFAULT; 0: neither. *slot: a place to ask. */
+static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, u64 whole,
+			   u64 since, struct vnet_fault **slot)
+{
+	struct vnet_fault *f;
+
+	*slot = NULL;
+	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
+		switch (f->state) {
+		case VNET_FAULT_ASKED:
+		case VNET_FAULT_RUNS:
+			if (vnet_fault_brings(f, want))
+				return -EAGAIN;
+			break;
+		case VNET_FAULT_LOST:
+			if (f->start >= whole && f->end <= want->end && f->began >= since &&
+			    (want->write || !f->write))
+				return -EFAULT;
+			break;
+		case VNET_FAULT_FREE:
+			break;
+		}
+		if (vnet_fault_gives_way(f, *slot, want))
+			*slot = f;
+	}
+	return 0;
+}
+
+int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since)
+{
+	struct vnet_fault *slot, want = { .state = VNET_FAULT_ASKED, .write = write };
+	unsigned long flags;
+	int idx, ret;
+	u64 missing;
+
+	want.advice = since == U64_MAX;
+	want.end = PAGE_ALIGN(addr + length);
+	if (addr + length < addr || want.end < addr || want.end > odp->mm->task_size ||
+	    (write && !odp->writable))
+		return -EFAULT;
+	idx = vnet_copies_lock();
+	missing = vnet_odp_missing(odp, addr, addr + length, write);
+	vnet_copies_unlock(idx);
+	if (missing == addr + length)
+		return 0;
+	want.start = missing & PAGE_MASK;
+	spin_lock_irqsave(&odp->lock, flags);
+	ret = odp->dying ? -EFAULT : vnet_fault_find(odp, &want, addr & PAGE_MASK, since, &slot);
+	if (!ret && slot) {
+		want.order = ++odp->order;
+		*slot = want;
+		queue_work(odp->wq, &odp->work);
+	}
+	spin_unlock_irqrestore(&odp->lock, flags);
+	/* Where there was no place, there will be one when others have theirs. */
+	return ret ? ret : -EAGAIN;
+}
