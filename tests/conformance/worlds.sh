@@ -255,7 +255,7 @@ objects() {
 	if [[ -n $KERNEL ]]; then
 		rdma -j resource show "$DEVICE" | jq ".[0] | .pd + .cq + .qp + .mr + .srq + .ctx - $OBJECTS_OF_KERNEL"
 	else
-		holdings | jq '[.. | objects | .qps, .cqs, .srqs, .mrs, .clients, .files | arrays | length] | add // 0' | awk '{ sum += $1 } END { print sum }'
+		holdings | jq '[.. | objects | .qps, .cqs, .srqs, .wqs, .mrs, .clients, .files | arrays | length] | add // 0' | awk '{ sum += $1 } END { print sum }'
 	fi
 }
 

@@ -65,7 +65,7 @@ status_of() {	# JQ
 }
 
 objects() {
-	status_of '[.. | objects | .qps?, .cqs?, .srqs?, .mrs?, .pds?, .clients?, .files? |
+	status_of '[.. | objects | .qps?, .cqs?, .srqs?, .wqs?, .mrs?, .pds?, .clients?, .files? |
 		arrays | length] | add // 0'
 }
 

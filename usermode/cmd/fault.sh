@@ -26,12 +26,13 @@ device.
   --off                    no faults
 
   --event NAME[:NUMBER]    the device's event, or that of the queue pair, completion
-                           queue or shared receive queue of this number (vnet status
-                           tells them): device-fatal, port-err, port-active,
-                           lid-change, pkey-change, sm-change, gid-change,
+                           queue, shared receive queue or work queue of this number
+                           (vnet status tells them): device-fatal, port-err,
+                           port-active, lid-change, pkey-change, sm-change, gid-change,
                            client-reregister; qp-fatal, qp-req-err, qp-access-err (the
                            queue pair fails, too), comm-est, sq-drained, path-mig,
-                           path-mig-err, qp-last-wqe; cq-err; srq-err, srq-limit
+                           path-mig-err, qp-last-wqe; cq-err; srq-err, srq-limit;
+                           wq-fatal (the work queue fails, too)
   --rnr TIME[/PERIOD]      no receive is found for this long, in each period, or once;
                            off: they are again
   --reset                  the NIC ends, with all that programs have of it

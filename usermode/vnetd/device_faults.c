@@ -10,7 +10,7 @@
 
 #include "link.h"
 
-/* enum ibv_event_type, and what each is about: 'd' the device or its port. */
+/* enum ibv_event_type, and what each is about: 'd' the device or its port, 'w' a work queue. */
 static const struct {
 	const char *name;
 	u32 event;
@@ -35,6 +35,8 @@ static const struct {
 	{ "qp-last-wqe", NIC_EVENT_QP_LAST_WQE_REACHED, 'q' },
 	{ "client-reregister", 17, 'd' },
 	{ "gid-change", 18, 'd' },
+	/* To the NIC, a work queue is a queue pair; what is told of it has a name of its own. */
+	{ "wq-fatal", NIC_EVENT_QP_FATAL, 'w' },
 };
 
 /* A fault takes this long to be asked for again where a lock is held. */
@@ -123,6 +125,23 @@ static const char *raise_event(struct device *device, const struct nic_async *ev
 				    "there is no such object";
 }
 
+static bool is_work_queue(const struct device *device, u32 num)
+{
+	const struct nic_qp *qp = &device->nic.qp[num & device->nic.qp_index_mask];
+
+	return nic_load(&qp->kind) == NIC_QPT_WQ;
+}
+
+static const char *raise_object(struct device *device, struct nic_async *event)
+{
+	if (event->kind == 'w' || event->kind == 'q') {
+		if (is_work_queue(device, event->num) != (event->kind == 'w'))
+			return "there is no such object";
+		event->kind = 'q';
+	}
+	return raise_event(device, event);
+}
+
 static const char *parse_event(struct device *device, char *text)
 {
 	char *number = strchr(text, ':');
@@ -141,7 +160,7 @@ static const char *parse_event(struct device *device, char *text)
 		}
 		if (!number || !parse_object(number, &event.num))
 			return "this event wants the number of an object";
-		return raise_event(device, &event);
+		return raise_object(device, &event);
 	}
 	return "there is no such event";
 }

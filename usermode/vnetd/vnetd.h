@@ -209,6 +209,7 @@ void uverbs_device_event(struct device *device, u32 event, u64 element);
  *   "cqs": [{"cqn": 1, "pid": 4711, "entries": 256, "completions": 0,
  *            "errors": 0}, ...],
  *   "srqs": [{"srqn": 1, "pid": 4711, "entries": 16, "limit": 0}, ...],
+ *   "wqs": [{"wqn": 19, "pid": 4711, "entries": 16, "state": "RDY"}, ...],
  *   "mrs": [{"key": 256, "kind": "region", "pid": 4711, "addr": 0,
  *            "length": 4096, "access": 7}, ...]
  * "waits": why its send queue waits ("", rnr, stall, peer or lock); "holder":

@@ -173,6 +173,17 @@ static void print_srq(const struct uv_object *obj, FILE *out)
 		(int)obj->client->pid, srq->params.entries, nic_load(&entry->rq.limit));
 }
 
+static void print_wq(const struct uv_object *obj, FILE *out)
+{
+	const struct uv_wq *wq = UV_CAST(const struct uv_wq, obj);
+	const struct nic *nic = &obj->device->nic;
+	u32 state = nic_load(&nic->qp[wq->params.qpn & nic->qp_index_mask].state);
+
+	fprintf(out, "{\"wqn\": %u, \"pid\": %d, \"entries\": %u, \"state\": \"%s\"}",
+		wq->params.qpn, (int)obj->client->pid, wq->params.rq_entries,
+		state == NIC_QPS_RTR ? "RDY" : state_name(state));
+}
+
 static const char *kind_name(u32 kind)
 {
 	static const char *const names[] = {
@@ -211,6 +222,8 @@ void uverbs_status(struct device *device, FILE *out)
 	print_list(device, out, "cqs", 1u << UVERBS_OBJECT_CQ, print_cq);
 	fputs(",\n  ", out);
 	print_list(device, out, "srqs", 1u << UVERBS_OBJECT_SRQ, print_srq);
+	fputs(",\n  ", out);
+	print_list(device, out, "wqs", 1u << UVERBS_OBJECT_WQ, print_wq);
 	fputs(",\n  ", out);
 	print_list(device, out, "mrs", 1u << UVERBS_OBJECT_MR | 1u << UVERBS_OBJECT_MW, print_mr);
 }
