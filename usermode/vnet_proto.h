@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 4
+#define VNET_PROTO_VERSION 5
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -53,12 +53,15 @@ enum vnet_msg_type {
 	 * link's memory and socket; memory of NIC 1, ...
 	 */
 	VNET_MSG_HELLO = 1,
-	/* First message on a FILE connection: vnet_msg_open → vnet_msg_opened. */
+	/*
+	 * First message on a FILE connection: vnet_msg_open → vnet_msg_opened; with
+	 * the memory of struct vnet_cm_wills attached where the file is rdma_cm's.
+	 */
 	VNET_MSG_OPEN,
 	/*
 	 * On a FILE connection found in a process that did not open it: one
 	 * message with a nonce, no reply. Then VNET_MSG_WHICH on CONTROL names
-	 * the nonce and gets vnet_msg_opened.
+	 * the nonce and gets the same answer as VNET_MSG_OPEN.
 	 */
 	VNET_MSG_ADOPT,
 	VNET_MSG_WHICH,
@@ -248,6 +251,29 @@ struct vnet_msg_fd {
 	__u32 nic;
 	__u32 number;
 	__u32 generation;
+};
+
+#define VNET_CM_MAX_IDS 65536
+
+/* What the program of an id of rdma_cm is told when the daemon is gone. */
+struct vnet_cm_will {
+	/* The program's name for it; 0: it has none yet, and hears nothing. */
+	__aligned_u64 uid;
+	/* Of the file that the id is of; 0: there is no such id. Written last. */
+	__u32 file_id;
+	/* As DESTROY_ID would answer. */
+	__u32 events_reported;
+	/* It is bound to a device, which is gone, too. */
+	__u32 has_device;
+	__u32 rsvd;
+};
+
+/* By handle. The daemon writes, nobody else can. */
+struct vnet_cm_wills {
+	/* There are none from here on. */
+	__u32 high;
+	__u32 rsvd;
+	struct vnet_cm_will id[VNET_CM_MAX_IDS];
 };
 
 #define VNET_RESULT_FDS 2

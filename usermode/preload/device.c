@@ -11,6 +11,7 @@
 #include "control.h"
 #include "settings.h"
 #include "start.h"
+#include "will.h"
 
 /* How often to ask for a descriptor whose nonce the daemon did not read yet. */
 #define ADOPT_ATTEMPTS 200
@@ -26,7 +27,15 @@ void device_stat(struct stat *st, u32 minor)
 
 /* ------------------------------------------------------------------------ open */
 
-static int exchange_open(int sock, u32 type, u32 minor, struct reply *reply)
+/* What came along with "opened". */
+static void take_opened(struct session *s, struct reply *reply)
+{
+	if (reply->nfds == 1 && reply->opened.kind == VNET_FILE_RDMA_CM)
+		will_take(s, reply->fd[0]);
+	control_drop_fds(reply);
+}
+
+static int exchange_open(struct session *s, int sock, u32 type, u32 minor, struct reply *reply)
 {
 	struct vnet_msg_open open = {
 		.msg = { .type = type, .length = sizeof(open) },
@@ -38,9 +47,11 @@ static int exchange_open(int sock, u32 type, u32 minor, struct reply *reply)
 
 	if (ret)
 		return ret;
-	control_drop_fds(reply);
-	if (reply->length < sizeof(reply->opened) || reply->msg.type != type)
+	if (reply->length < sizeof(reply->opened) || reply->msg.type != type) {
+		control_drop_fds(reply);
 		return -EPROTO;
+	}
+	take_opened(s, reply);
 	return -(int)reply->opened.error;
 }
 
@@ -102,7 +113,7 @@ static int make_file(u32 type, u32 minor, int flags)
 		return sock;
 	if (type == VNET_MSG_OPEN && minor == VNET_RDMA_CM_MINOR)
 		sock = move_up(sock);
-	ret = exchange_open(sock, type, minor, &reply);
+	ret = exchange_open(s, sock, type, minor, &reply);
 	if (!ret) {
 		enter(&entry, s, &reply.opened);
 		ret = fdtable_set(sock, &entry);
@@ -205,7 +216,7 @@ static int ask_which(struct session *s, int fd, struct reply *reply)
 		ret = control_request(s, &iov, 1, reply);
 		if (ret)
 			return ret;
-		control_drop_fds(reply);
+		take_opened(s, reply);
 		if (reply->opened.error != ENOENT)
 			return -(int)reply->opened.error;
 		(void)sys(SYS_nanosleep, &pause, NULL);

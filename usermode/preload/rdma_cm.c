@@ -13,6 +13,7 @@
 #include "control.h"
 #include "device.h"
 #include "wait.h"
+#include "will.h"
 
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
 
@@ -84,6 +85,56 @@ static bool is_closed(int fd, const struct fd_entry *entry)
 	return !fdtable_get(fd, &now) || now.file_id != entry->file_id;
 }
 
+/* ------------------------------------------------------- without its daemon */
+
+/* Of each id that is bound to a device, that this is gone; then there is nothing more to wait for. */
+static long last_event(const struct fd_entry *entry, const struct command *command)
+{
+	struct rdma_ucm_event_resp event;
+	struct rdma_ucm_get_event get;
+	size_t size = command->hdr.out < sizeof(event) ? command->hdr.out : sizeof(event);
+
+	if (session_current() == entry->session)
+		session_ended(entry->session);
+	if (copy(&get, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(get)))
+		return -EFAULT;
+	if (!will_removal(entry->session, entry->file_id, &event))
+		return -EIO;
+	if (copy((void *)(uintptr_t)get.response, &event, size))
+		return -EFAULT;
+	return (long)command->count;
+}
+
+static long destroy_last(const struct fd_entry *entry, const struct command *command)
+{
+	struct rdma_ucm_destroy_id_resp resp;
+	struct rdma_ucm_destroy_id destroy;
+	int ret;
+
+	if (command->hdr.out < sizeof(resp))
+		return -ENOSPC;
+	if (copy(&destroy, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(destroy)))
+		return -EFAULT;
+	ret = will_destroy(entry->session, entry->file_id, destroy.id, &resp.events_reported);
+	if (ret)
+		return ret;
+	if (copy((void *)(uintptr_t)destroy.response, &resp, sizeof(resp)))
+		return -EFAULT;
+	return (long)command->count;
+}
+
+/* ------------------------------------------------------------------- commands */
+
+static long destroy_id(int fd, const struct fd_entry *entry, const struct command *command)
+{
+	long ret = forward(entry, command);
+
+	if (ret == -EIO && !session_alive(entry->session))
+		return destroy_last(entry, command);
+	settle(fd, entry);
+	return ret;
+}
+
 static long get_event(int fd, const struct fd_entry *entry, const struct command *command)
 {
 	bool waits = !(sys(SYS_fcntl, fd, F_GETFL, 0) & O_NONBLOCK);
@@ -94,6 +145,8 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 	if (command->hdr.out < offsetof(struct rdma_ucm_event_resp, reserved))
 		return -ENOSPC;
 	do {
+		if (!session_alive(entry->session))
+			return last_event(entry, command);
 		ret = device_session(entry, &session);
 		if (!ret)
 			ret = wait_readable(fd, session);
@@ -107,7 +160,7 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 		ret = ask(entry, session, VNET_MSG_WRITE, command);
 		if (ret < 0 && waits && is_closed(fd, entry))
 			return wait_for_end(session);
-	} while (ret == -EAGAIN);
+	} while (ret == -EAGAIN || (ret == -EIO && !session_alive(entry->session)));
 	return ret;
 }
 
@@ -159,6 +212,7 @@ long rdma_cm_write(int fd, const struct fd_entry *entry, const void *buffer, siz
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		return migrate_id(entry, &command);
 	case RDMA_USER_CM_CMD_DESTROY_ID:
+		return destroy_id(fd, entry, &command);
 	case RDMA_USER_CM_CMD_LEAVE_MCAST:
 		ret = forward(entry, &command);
 		settle(fd, entry);

@@ -71,6 +71,9 @@ struct session {
 	int watch_fd;
 	/* Its end has been acted on (session_ended). */
 	bool ended;
+	/* Of ids of rdma_cm, and what became of each since the end; see will.c. NULL: none. */
+	const struct vnet_cm_wills *wills;
+	u8 *wills_done;
 	/* Whatever this process registered lies in [~regions_not_low, regions_high). */
 	u64 regions_not_low;
 	u64 regions_high;

@@ -242,13 +242,24 @@ static struct vnet_msg_opened opened_message(u32 type, const struct file *file, 
 	return opened;
 }
 
+/* What comes with that: how many descriptors, one at most. */
+static u32 opened_fd(const struct file *file, int *fd)
+{
+	if (!file || file->kind != VNET_FILE_RDMA_CM)
+		return 0;
+	*fd = cm_will_fd(file->daemon);
+	return 1;
+}
+
 /* The connection is a file now, or refused. */
 static void reply_opened(int sock, u32 type, const struct file *file, u32 error)
 {
 	struct vnet_msg_opened opened = opened_message(type, file, error);
+	int fd;
+	u32 nfds = opened_fd(file, &fd);
 
 	/* If it cannot be sent, the hang-up is soon to follow. */
-	socket_send(sock, &opened, sizeof(opened), NULL, 0);
+	socket_send(sock, &opened, sizeof(opened), &fd, nfds);
 }
 
 static u32 make_file(struct file *file, const struct vnet_msg_open *open)
@@ -421,8 +432,10 @@ static enum call_outcome on_which(struct conn *conn, const struct vnet_msg *msg)
 	struct file *file = file_by_nonce(conn->daemon, which->nonce);
 
 	struct vnet_msg_opened opened = opened_message(msg->type, file, file ? 0 : ENOENT);
+	int fd;
+	u32 nfds = opened_fd(file, &fd);
 
-	conn_send(conn, &opened, sizeof(opened), NULL, 0);
+	conn_send(conn, &opened, sizeof(opened), &fd, nfds);
 	return CALL_DONE;
 }
 

@@ -236,6 +236,8 @@ int cm_init(struct daemon *daemon);
 /* An accepted FILE connection becomes an rdma_cm file: 0 or -errno. */
 int cm_file_open(struct file *file);
 void cm_file_close(struct file *file);
+/* The memory that whoever has such a file reads when we are gone. */
+int cm_will_fd(const struct daemon *daemon);
 enum call_outcome cm_write(struct call *call);
 /* The program took all bytes out of its socket: put one in if events are unread. */
 void cm_file_settle(struct file *file);

@@ -235,6 +235,9 @@ struct cm {
 	u64 due;
 	struct cm_arrival *head;
 	struct cm_arrival **tail;
+	/* See will.c. */
+	struct vnet_cm_wills *wills;
+	int wills_fd;
 	/* Of each device; NULL where there is no link. */
 	struct cm_qp1 *qp1[VNET_MAX_NICS];
 };
@@ -286,6 +289,13 @@ int cm_cmd_create_id(const struct cm_call *call);
 int cm_cmd_destroy_id(const struct cm_call *call);
 int cm_cmd_migrate_id(const struct cm_call *call);
 int cm_cmd_set_option(const struct cm_call *call);
+
+/* ------------------------------------------------------------------- will.c */
+
+int cm_will_init(struct cm *cm);
+/* What it says changed: whose the id is, what it is bound to, what was read of it. */
+void cm_will_write(const struct cm_id *id);
+void cm_will_forget(const struct cm_id *id);
 
 /* ---------------------------------------------------------------- address.c */
 

@@ -227,8 +227,10 @@ static int accept_with(struct cm_id *id, const struct rdma_ucm_accept *cmd)
 		cm_send_rej(id->conn, CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		cm_conn_close(id->conn);
 	}
-	if (!err)
+	if (!err) {
 		id->uid = cmd->uid;
+		cm_will_write(id);
+	}
 	return err;
 }
 

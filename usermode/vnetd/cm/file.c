@@ -122,6 +122,9 @@ int cm_cmd_get_event(const struct cm_call *call)
 	event->id->events_reported++;
 	if (event->group)
 		event->group->events_reported++;
+	cm_will_write(event->id);
+	if (event->request)
+		cm_will_write(event->request);
 	free(event);
 	return 0;
 }
@@ -138,6 +141,9 @@ static void move_id(struct cm_id *id, struct cm_file *to)
 	id->next = to->ids;
 	to->ids = id;
 	id->file = to;
+	/* One that the program has not read of is nobody's yet. */
+	if (!id->unread)
+		cm_will_write(id);
 }
 
 /* With its events, and the requests among them, in order. */

@@ -45,6 +45,7 @@ int cm_bind(struct cm_id *id, const union cm_address *address)
 	if (device)
 		use_device(id, device, index);
 	id->state = CM_ID_BOUND;
+	cm_will_write(id);
 	return 0;
 }
 
@@ -182,6 +183,7 @@ static int resolve(struct cm_id *id, const union cm_address *src, const union cm
 		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
 	if (!err) {
 		id->state = CM_ID_ADDR_RESOLVED;
+		cm_will_write(id);
 		/* It asks others from now on. */
 		cm_early_refuse(id);
 	}

@@ -39,6 +39,7 @@ void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *ma
 int cm_init(struct daemon *daemon)
 {
 	struct cm *cm = calloc(1, sizeof(*cm));
+	int error;
 
 	if (!cm)
 		return -ENOMEM;
@@ -46,9 +47,11 @@ int cm_init(struct daemon *daemon)
 	cm->due = NEVER;
 	cm->tail = &cm->head;
 	daemon->cm = cm;
+	error = cm_will_init(cm);
+	if (error)
+		return error;
 	for (u32 i = 0; i < daemon->ndevices; i++) {
-		int error = cm_qp1_open(cm, &daemon->device[i]->device);
-
+		error = cm_qp1_open(cm, &daemon->device[i]->device);
 		if (error)
 			return error;
 	}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The daemon is gone, and the device with it: each id that is bound to the device hears
+ * DEVICE_REMOVAL, once, by the channel that it has by then; nobody else hears anything,
+ * and nobody waits for ever. All can be destroyed.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "peers.h"
+
+static struct rdma_event_channel *empty;
+
+static bool is_readable(const struct rdma_event_channel *channel)
+{
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1 && (pfd.revents & POLLIN);
+}
+
+static struct rdma_cm_id *id_of(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_id *id;
+
+	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	return id;
+}
+
+static void *wait_for_nothing(void *arg)
+{
+	struct rdma_cm_event *event;
+
+	(void)arg;
+	errno = 0;
+	EXPECT(rdma_get_cm_event(empty, &event) == -1 && errno == EIO);
+	return NULL;
+}
+
+/* All that comes, of whom, in any order; then an error. */
+static void hear(struct rdma_event_channel *channel, struct rdma_cm_id **ids, size_t count)
+{
+	struct rdma_cm_event *event;
+
+	for (size_t n = 0; n < count; n++) {
+		size_t i = 0;
+
+		event = peers_event(channel, RDMA_CM_EVENT_DEVICE_REMOVAL);
+		EXPECT(!event->status);
+		while (i < count && ids[i] != event->id)
+			i++;
+		EXPECT(i < count);
+		EXPECT(!rdma_ack_cm_event(event));
+		/* None twice. */
+		ids[i] = NULL;
+	}
+	EXPECT(is_readable(channel));
+	errno = 0;
+	EXPECT(rdma_get_cm_event(channel, &event) == -1 && errno == EIO);
+}
+
+static void connect_both(struct peers *peers)
+{
+	struct rdma_cm_event *event;
+
+	peers_listen(peers, RDMA_PS_TCP, 4);
+	peers_resolve(peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers->client, NULL, 0));
+	event = peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	peers->server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!peers_accept(peers->server, NULL, 0));
+	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
+	EXPECT(!rdma_establish(peers->client));
+	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
+}
+
+/* A request that its program has read of, and answered nothing. */
+static struct rdma_cm_id *unanswered(struct peers *peers)
+{
+	struct rdma_cm_id *first = peers->client, *server;
+	struct rdma_cm_event *event;
+
+	peers_resolve(peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers->client, NULL, 0));
+	event = peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!rdma_destroy_id(peers->client));
+	peers->client = first;
+	return server;
+}
+
+static void end_device(const char *how)
+{
+	EXPECT(!system(how));
+}
+
+int main(int argc, char **argv)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel(),
+				  *other = rdma_create_event_channel();
+	struct sockaddr_in any = { .sin_family = AF_INET }, here = any;
+	struct rdma_cm_id *fresh, *nowhere, *moved, *moved_too, *asked;
+	struct rdma_cm_event *event;
+	struct peers peers;
+	pthread_t thread;
+
+	EXPECT(argc == 2);
+	connect_both(&peers);
+	asked = unanswered(&peers);
+	/* Bound to no device. */
+	empty = rdma_create_event_channel();
+	fresh = id_of(empty);
+	nowhere = id_of(empty);
+	EXPECT(!rdma_bind_addr(nowhere, (struct sockaddr *)&any));
+	EXPECT(!rdma_listen(nowhere, 1));
+	/* Bound, on another channel by now; and with an event that was read of it. */
+	moved = id_of(channel);
+	moved_too = id_of(channel);
+	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EXPECT(!rdma_bind_addr(moved, (struct sockaddr *)&here));
+	EXPECT(!rdma_resolve_addr(moved_too, NULL, rdma_get_local_addr(peers.listener), 1000));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+	EXPECT(!rdma_migrate_id(moved, other));
+	EXPECT(!rdma_migrate_id(moved_too, other));
+	EXPECT(!fcntl(channel->fd, F_SETFL, O_NONBLOCK));
+	EXPECT(rdma_get_cm_event(channel, &event) == -1 && errno == EAGAIN);
+	EXPECT(!pthread_create(&thread, NULL, wait_for_nothing, NULL));
+
+	end_device(argv[1]);
+	AWAIT(is_readable(other));
+	hear(channel, NULL, 0);
+	hear(other, (struct rdma_cm_id *[]){ moved, moved_too }, 2);
+	hear(peers.client_channel, (struct rdma_cm_id *[]){ peers.client }, 1);
+	/* The request is nobody's before it is accepted. */
+	hear(peers.server_channel, (struct rdma_cm_id *[]){ peers.listener, peers.server }, 2);
+	EXPECT(!pthread_join(thread, NULL));
+
+	/* Nothing can be done with them, but this. */
+	EXPECT(rdma_listen(moved, 1) == -1 && errno == EIO);
+	EXPECT(!rdma_destroy_id(moved));
+	EXPECT(!rdma_destroy_id(moved_too));
+	EXPECT(!rdma_destroy_id(fresh));
+	EXPECT(!rdma_destroy_id(nowhere));
+	EXPECT(!rdma_destroy_id(asked));
+	peers_end(&peers);
+	rdma_destroy_event_channel(channel);
+	rdma_destroy_event_channel(other);
+	rdma_destroy_event_channel(empty);
+
+	/* The next one has all that anew. */
+	channel = rdma_create_event_channel();
+	EXPECT(channel);
+	EXPECT(!rdma_bind_addr(id_of(channel), (struct sockaddr *)&any));
+	EXPECT(!is_readable(channel));
+	return 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "will.h"
+
+#include <sys/mman.h>
+
+#include "lock.h"
+
+/* enum rdma_cm_event_type */
+#define EVENT_DEVICE_REMOVAL 11
+
+/* What became of an id after its daemon. */
+enum {
+	TOLD = 1,
+	DESTROYED = 2,
+};
+
+static struct lock will_lock;
+
+static void map(struct session *s, int fd)
+{
+	s->wills_done = sys_mmap(NULL, VNET_CM_MAX_IDS, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!s->wills_done)
+		return;
+	/* Release: who sees the one sees the other. */
+	__atomic_store_n(&s->wills, sys_mmap(NULL, sizeof(*s->wills), PROT_READ, MAP_SHARED, fd, 0),
+			 __ATOMIC_RELEASE);
+}
+
+void will_take(struct session *s, int fd)
+{
+	raw_sigset_t saved = lock_take(&will_lock);
+
+	if (!s->wills_done)
+		map(s, fd);
+	lock_release(&will_lock, saved);
+}
+
+/* Acquire: with cm_will_write() of the daemon, who may have died in the midst of one. */
+static const struct vnet_cm_will *will_of(const struct vnet_cm_wills *wills, u32 file_id, u32 id)
+{
+	if (__atomic_load_n(&wills->id[id].file_id, __ATOMIC_ACQUIRE) != file_id)
+		return NULL;
+	return &wills->id[id];
+}
+
+bool will_removal(struct session *s, u32 file_id, struct rdma_ucm_event_resp *event)
+{
+	const struct vnet_cm_wills *wills = __atomic_load_n(&s->wills, __ATOMIC_ACQUIRE);
+
+	for (u32 id = 0; wills && id < wills->high; id++) {
+		const struct vnet_cm_will *will = will_of(wills, file_id, id);
+
+		if (!will || !will->uid || !will->has_device || s->wills_done[id] ||
+		    __atomic_fetch_or(&s->wills_done[id], TOLD, __ATOMIC_RELAXED))
+			continue;
+		*event = (struct rdma_ucm_event_resp){
+			.uid = will->uid,
+			.id = id,
+			.event = EVENT_DEVICE_REMOVAL,
+		};
+		return true;
+	}
+	return false;
+}
+
+int will_destroy(struct session *s, u32 file_id, u32 id, u32 *events_reported)
+{
+	const struct vnet_cm_wills *wills = __atomic_load_n(&s->wills, __ATOMIC_ACQUIRE);
+	const struct vnet_cm_will *will;
+	u8 done;
+
+	if (!wills || id >= VNET_CM_MAX_IDS)
+		return -ENOENT;
+	will = will_of(wills, file_id, id);
+	if (!will)
+		return -ENOENT;
+	done = __atomic_fetch_or(&s->wills_done[id], DESTROYED, __ATOMIC_RELAXED);
+	if (done & DESTROYED)
+		return -ENOENT;
+	*events_reported = will->events_reported + (done & TOLD);
+	return 0;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Wills: what the programs of ids are told when this daemon is gone, however that came.
+ * It cannot say so itself then, so it is always written already, where the programs'
+ * preload libraries read it: each id that is bound to a device hears of its removal, and
+ * all can be destroyed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cm.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+static_assert(CM_MAX_IDS == VNET_CM_MAX_IDS, "each id has a will");
+
+int cm_will_init(struct cm *cm)
+{
+	int error, fd = memfd_create("vnet-cm-wills", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(*cm->wills)) < 0)
+		goto err;
+	cm->wills = mmap(NULL, sizeof(*cm->wills), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (cm->wills == MAP_FAILED)
+		goto err;
+	/* From now on, nobody else writes there. */
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
+		goto err;
+	cm->wills_fd = fd;
+	return 0;
+err:
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+int cm_will_fd(const struct daemon *daemon)
+{
+	return daemon->cm->wills_fd;
+}
+
+/* Acquire: what is changed next is not seen with the file that was named before. */
+void cm_will_forget(const struct cm_id *id)
+{
+	(void)__atomic_exchange_n(&id->cm->wills->id[id->handle].file_id, 0, __ATOMIC_ACQUIRE);
+}
+
+/* Nobody reads while we live; but we may die at any point. */
+void cm_will_write(const struct cm_id *id)
+{
+	struct vnet_cm_wills *wills = id->cm->wills;
+	struct vnet_cm_will *will = &wills->id[id->handle];
+
+	cm_will_forget(id);
+	will->uid = id->uid;
+	will->events_reported = id->events_reported;
+	will->has_device = id->path.device != NULL;
+	if (id->handle >= wills->high)
+		wills->high = id->handle + 1;
+	/* Release: with will_of() of the preload library. */
+	__atomic_store_n(&will->file_id, id->file->file->id, __ATOMIC_RELEASE);
+}
