@@ -137,6 +137,38 @@ static void nobody(void)
 	peers_end(&peers);
 }
 
+/*
+ * A listener goes, and the next one comes to its port when the client has asked already:
+ * it need not be fast, but if it is, the request is its own.
+ */
+static bool comes_back(enum rdma_port_space ps)
+{
+	struct rdma_conn_param param = { .qp_num = ++peers_qpn };
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct rdma_cm_event *event;
+	struct peers peers;
+	bool heard;
+
+	peers_listen(&peers, RDMA_PS_TCP, 4);
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	in.sin_port = rdma_get_src_port(peers.listener);
+	peers_resolve(&peers, ps);
+	EXPECT(!rdma_destroy_id(peers.listener));
+	EXPECT(!rdma_connect(peers.client, &param));
+	EXPECT(!rdma_create_id(peers.server_channel, &peers.listener, NULL, ps));
+	EXPECT(!rdma_bind_addr(peers.listener, (struct sockaddr *)&in));
+	EXPECT(!rdma_listen(peers.listener, 1));
+	AWAIT(is_readable(peers.server_channel) || is_readable(peers.client_channel));
+	heard = is_readable(peers.server_channel);
+	if (heard) {
+		event = peers_event(peers.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+		peers.server = event->id;
+		EXPECT(!rdma_ack_cm_event(event));
+	}
+	peers_end(&peers);
+	return heard;
+}
+
 static void limits(void)
 {
 	struct peers peers;
@@ -275,6 +307,9 @@ int main(void)
 	destroyed();
 	rejected();
 	nobody();
+	/* The port space may be another: perftest's next connection is one of datagrams. */
+	AWAIT(comes_back(RDMA_PS_TCP));
+	AWAIT(comes_back(RDMA_PS_UDP));
 	limits();
 	datagrams();
 	waiting();

@@ -228,6 +228,7 @@ struct cm {
 	u32 lowest_free;
 	struct cm_id *bound;
 	struct cm_conn *conns;
+	struct cm_absence *absent;
 	u32 last_local_id;
 	u32 last_group;
 	u16 last_port;
@@ -437,6 +438,12 @@ struct cm_id *cm_early_owner(struct cm *cm, const struct cm_arrival *arrival, u6
 			     const union cm_address *dst);
 /* false: the owner listens, or keeps no more. */
 bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival);
+/* Nobody is bound: false: nor listened there lately. */
+bool cm_early_await(struct cm *cm, const struct cm_arrival *arrival, u64 service_id);
+/* Its program gives it up; it may have listened. */
+void cm_early_leave(const struct cm_id *id);
+/* Refuse what nobody came for; answers when to come back. */
+u64 cm_early_run(struct cm *cm, u64 now);
 /* The request of the peer that says something new of it; false: none waited. */
 bool cm_early_forget(struct cm *cm, const struct cm_arrival *arrival, enum cm_attribute attribute);
 /* It listens now. */

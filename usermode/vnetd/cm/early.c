@@ -5,6 +5,10 @@
  * to, and listen then: the peer needs a while on a network, and none here. So the first
  * request of each peer waits for that; when it is repeated, and nobody listens yet, it is
  * refused as any other.
+ *
+ * Others, perftest among them, give up the listener of their first connection, and by that one
+ * tell the peer to come again, to the next listener. So what comes for a port that was
+ * listened at until lately waits for a while, too, whichever the port space.
  */
 #include <stdlib.h>
 
@@ -12,6 +16,17 @@
 
 /* As many of one id; peers do as they like. */
 #define MOST_KEPT 16
+/* Until nobody comes back to a port that was given up; before the peer repeats its request. */
+#define ABSENCE (400 * NSEC_PER_MSEC)
+#define MOST_ABSENT 64
+
+/* A port whose listener went. */
+struct cm_absence {
+	struct cm_absence *next;
+	u16 port;
+	u64 until;
+	struct cm_arrival *early;
+};
 
 static_assert((u32)SIDR_REQ_ID == (u32)CM_LOCAL_ID, "the asker's name is in one place");
 
@@ -23,18 +38,31 @@ static bool is_of(const struct cm_arrival *kept, const struct cm_arrival *arriva
 	       !memcmp(kept->sgid, arrival->sgid, sizeof(kept->sgid));
 }
 
+static bool forget(struct cm_arrival **place, const struct cm_arrival *arrival,
+		   enum cm_attribute attribute)
+{
+	struct cm_arrival *kept;
+
+	for (; (kept = *place); place = &kept->next)
+		if (is_of(kept, arrival, attribute)) {
+			*place = kept->next;
+			free(kept);
+			return true;
+		}
+	return false;
+}
+
 bool cm_early_forget(struct cm *cm, const struct cm_arrival *arrival, enum cm_attribute attribute)
 {
-	struct cm_arrival **place, *kept;
+	struct cm_absence *absence;
 	struct cm_id *id;
 
 	for (id = cm->bound; id; id = id->next_bound)
-		for (place = &id->early; (kept = *place); place = &kept->next)
-			if (is_of(kept, arrival, attribute)) {
-				*place = kept->next;
-				free(kept);
-				return true;
-			}
+		if (forget(&id->early, arrival, attribute))
+			return true;
+	for (absence = cm->absent; absence; absence = absence->next)
+		if (forget(&absence->early, arrival, attribute))
+			return true;
 	return false;
 }
 
@@ -49,13 +77,10 @@ struct cm_id *cm_early_owner(struct cm *cm, const struct cm_arrival *arrival, u6
 	return cm_port_owner(cm, CM_ID_BOUND, service_id, dst, arrival->device);
 }
 
-bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival)
+static bool keep(struct cm_arrival **place, const struct cm_arrival *arrival)
 {
-	struct cm_arrival **place = &id->early;
 	u32 kept = 0;
 
-	if (id->state != CM_ID_BOUND)
-		return false;
 	for (; *place; place = &(*place)->next)
 		kept++;
 	if (kept == MOST_KEPT)
@@ -68,6 +93,21 @@ bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival)
 	return true;
 }
 
+bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival)
+{
+	return id->state == CM_ID_BOUND && keep(&id->early, arrival);
+}
+
+bool cm_early_await(struct cm *cm, const struct cm_arrival *arrival, u64 service_id)
+{
+	struct cm_absence *absence;
+
+	for (absence = cm->absent; absence; absence = absence->next)
+		if (absence->port == (u16)service_id && clock_now() < absence->until)
+			return keep(&absence->early, arrival);
+	return false;
+}
+
 static void refuse(struct cm *cm, const struct cm_arrival *arrival)
 {
 	if (mad_attribute(&arrival->mad) == CM_SIDR_REQ)
@@ -77,24 +117,76 @@ static void refuse(struct cm *cm, const struct cm_arrival *arrival)
 }
 
 /* Each is the id's no more before something is done with it. */
-static void let_go(struct cm_id *id,
+static void let_go(struct cm *cm, struct cm_arrival **early,
 		   void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
 {
 	struct cm_arrival *arrival;
 
-	while ((arrival = id->early)) {
-		id->early = arrival->next;
-		handle(id->cm, arrival);
+	while ((arrival = *early)) {
+		*early = arrival->next;
+		handle(cm, arrival);
 		free(arrival);
 	}
 }
 
-void cm_early_hear(struct cm_id *id)
-{
-	let_go(id, cm_receive);
-}
-
 void cm_early_refuse(struct cm_id *id)
 {
-	let_go(id, refuse);
+	let_go(id->cm, &id->early, refuse);
+}
+
+/* ----------------------------------------------------------- absent listeners */
+
+void cm_early_leave(const struct cm_id *id)
+{
+	struct cm_absence *absence = id->cm->absent;
+	u32 count = 0;
+
+	for (; absence; absence = absence->next)
+		count++;
+	if (id->state != CM_ID_LISTEN || count == MOST_ABSENT)
+		return;
+	absence = calloc(1, sizeof(*absence));
+	if (!absence)
+		return;
+	absence->port = cm_address_port(&id->src);
+	absence->until = clock_now() + ABSENCE;
+	absence->next = id->cm->absent;
+	id->cm->absent = absence;
+}
+
+static void end_absence(struct cm *cm, struct cm_absence **place,
+			void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
+{
+	struct cm_absence *absence = *place;
+
+	*place = absence->next;
+	let_go(cm, &absence->early, handle);
+	free(absence);
+}
+
+void cm_early_hear(struct cm_id *id)
+{
+	struct cm_absence **place = &id->cm->absent;
+
+	let_go(id->cm, &id->early, cm_receive);
+	while (*place)
+		if ((*place)->port == cm_address_port(&id->src))
+			end_absence(id->cm, place, cm_receive);
+		else
+			place = &(*place)->next;
+}
+
+u64 cm_early_run(struct cm *cm, u64 now)
+{
+	struct cm_absence **place = &cm->absent;
+	u64 next = NEVER;
+
+	while (*place)
+		if ((*place)->until <= now) {
+			end_absence(cm, place, refuse);
+		} else {
+			next = earlier(next, (*place)->until);
+			place = &(*place)->next;
+		}
+	return next;
 }

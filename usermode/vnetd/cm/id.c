@@ -161,6 +161,7 @@ int cm_cmd_destroy_id(const struct cm_call *call)
 	if (err)
 		return err;
 	resp.events_reported = id->events_reported;
+	cm_early_leave(id);
 	cm_id_destroy(id);
 	return cm_put(call, cmd.response, &resp, sizeof(resp));
 }

@@ -239,7 +239,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	}
 	owner = cm_early_owner(cm, arrival, service_id, &dst);
 	fit = owner && fits(owner, mad);
-	if (fit && cm_early_keep(owner, arrival))
+	if (owner ? fit && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
 	if (!fit || owner->state != CM_ID_LISTEN) {
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);

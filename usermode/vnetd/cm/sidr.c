@@ -185,7 +185,7 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	}
 	owner = cm_early_owner(cm, arrival, service_id, &dst);
 	fits = owner && owner->qp_type == IBV_QPT_UD;
-	if (fits && cm_early_keep(owner, arrival))
+	if (owner ? fits && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
 	if (!fits || owner->state != CM_ID_LISTEN) {
 		cm_refuse_sidr(cm, arrival, CM_SIDR_UNSUPPORTED);

@@ -79,6 +79,6 @@ u64 cm_run(struct daemon *daemon, u64 now)
 
 	cm_qp1_poll(cm);
 	deliver(cm);
-	next = cm_conns_run(cm, now);
+	next = earlier(cm_conns_run(cm, now), cm_early_run(cm, now));
 	return cm->head ? now : next;
 }
