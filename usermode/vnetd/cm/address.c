@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses: of IPv4, IPv6 and (to be bound to nothing in particular) of
- * InfiniBand; which are ours, and which GIDs stand for them. Every address of
+ * Addresses: of IPv4, IPv6 and of InfiniBand, which are GIDs of ports that have
+ * LIDs; which are ours, and which GIDs stand for them. Every address of
  * the machine is the first device's, loopback too, unless another NIC has it as
  * its own.
  */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <unistd.h>
@@ -61,6 +62,8 @@ bool cm_address_is_multicast(const union cm_address *address)
 {
 	if (address->any.sa_family == AF_INET)
 		return IN_MULTICAST(ntohl(address->in.sin_addr.s_addr));
+	if (address->any.sa_family == CM_AF_IB)
+		return address->ib.gid[0] == 0xff;
 	return address->any.sa_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&address->in6.sin6_addr);
 }
 
@@ -114,6 +117,21 @@ bool cm_address_copy(union cm_address *to, const void *from, size_t room)
 }
 
 /* -------------------------------------------------------------------- GIDs */
+
+void cm_address_of_port(const u8 *gid, u64 service_id, union cm_address *address)
+{
+	struct cm_address_ib *ib = &address->ib;
+
+	memset(address, 0, sizeof(*address));
+	ib->family = CM_AF_IB;
+	ib->pkey = htons(CM_PKEY);
+	memcpy(ib->gid, gid, sizeof(ib->gid));
+	if (!service_id)
+		return;
+	service_id = htobe64(service_id);
+	memcpy(ib->sid, &service_id, sizeof(ib->sid));
+	memset(ib->sid_mask, 0xff, sizeof(ib->sid_mask));
+}
 
 void cm_address_gid(const union cm_address *address, u8 *gid)
 {

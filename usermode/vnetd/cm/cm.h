@@ -40,6 +40,8 @@ enum cm_event_type {
 
 #define CM_AF_IB 27
 #define CM_UD_QKEY 0x01234567u
+/* The default partition's. */
+#define CM_PKEY 0xffff
 
 struct cm_address_ib {
 	u16 family;
@@ -319,6 +321,8 @@ bool cm_address_local(struct daemon *daemon, const union cm_address *address,
 u8 cm_address_source(const struct device *device, const u8 *dgid);
 /* The GID that is this address. */
 void cm_address_gid(const union cm_address *address, u8 *gid);
+/* InfiniBand's address of a port; service_id 0: of no service. */
+void cm_address_of_port(const u8 *gid, u64 service_id, union cm_address *address);
 /* The address that is this GID. */
 void cm_address_of_gid(const u8 *gid, union cm_address *address);
 /* Our device that has this GID, and where in its table; NULL. */
@@ -332,7 +336,10 @@ int cm_port_take(struct cm_id *id);
 int cm_port_may_listen(const struct cm_id *id);
 void cm_port_give_back(struct cm_id *id);
 u64 cm_service_id(const struct cm_id *id, const union cm_address *address);
-/* Who is there in that state (bound, or listens); destination in the terms of the program. */
+/*
+ * Who is there in that state (bound, or listens); destination in the terms of the program, NULL:
+ * whichever.
+ */
 struct cm_id *cm_port_owner(struct cm *cm, enum cm_id_state state, u64 service_id,
 			    const union cm_address *address, const struct device *device);
 
@@ -415,13 +422,19 @@ void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival);
 
 /* ---------------------------------------------------------------- request.c */
 
-/* Addresses and ports before private data; and back. */
+/* Addresses and ports before private data, if its addresses are of IP: how many bytes; and back. */
+u32 cm_ip_header_size(const struct cm_id *id);
 void cm_put_ip_header(struct mad *mad, u32 at, const struct cm_id *id);
-bool cm_get_ip_header(const struct mad *mad, u32 at, u64 service_id, union cm_address *src,
-		      union cm_address *dst);
-/* An id of the listener's for a request that came, with addresses and path. */
+/* false: there are none, so the service is asked for by its ports alone. */
+bool cm_get_addresses(const struct cm_arrival *arrival, u32 at, u64 service_id,
+		      union cm_address *src, union cm_address *dst);
+/*
+ * An id of the listener's for a request that came, with addresses and path. One that listens
+ * to an address of InfiniBand has such ones, whatever came.
+ */
 struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arrival,
-			    const union cm_address *src, const union cm_address *dst);
+			    const union cm_address *src, const union cm_address *dst,
+			    u64 service_id);
 /* Where answers to that go. */
 bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path);
 void cm_on_req(struct cm *cm, const struct cm_arrival *arrival);

@@ -5,7 +5,6 @@
 
 #include "cm.h"
 
-#define PKEY 0xffff
 /* Beside the SL in a REQ. */
 #define SUBNET_LOCAL (1 << 3)
 #define MOST_BACKLOG 1024u
@@ -42,7 +41,7 @@ static void put_path(struct mad *mad, const struct cm_conn *conn)
 {
 	const struct cm_path *path = &conn->path;
 
-	mad_put16(mad, REQ_PKEY, PKEY);
+	mad_put16(mad, REQ_PKEY, CM_PKEY);
 	mad_put16(mad, REQ_LOCAL_LID, path->device->lid);
 	mad_put16(mad, REQ_REMOTE_LID, path->port.lid);
 	memcpy(&mad->byte[REQ_LOCAL_GID], cm_path_sgid(path), 16);
@@ -76,7 +75,7 @@ static int format_req(struct cm_conn *conn, const struct rdma_ucm_connect *cmd)
 	err = put_transport(mad, id, param->flow_control & 1, conn->response_timeout);
 	put_path(mad, conn);
 	cm_put_ip_header(mad, REQ_PRIVATE, id);
-	memcpy(&mad->byte[REQ_PRIVATE + IP_HEADER_SIZE], param->private_data,
+	memcpy(&mad->byte[REQ_PRIVATE + cm_ip_header_size(id)], param->private_data,
 	       param->private_data_len);
 	return err;
 }
@@ -92,7 +91,7 @@ static int send_req(struct cm_id *id, const struct rdma_ucm_connect *cmd)
 	struct cm_conn *conn;
 	int err;
 
-	if (param->private_data_len > REQ_PRIVATE_SIZE - IP_HEADER_SIZE)
+	if (param->private_data_len > REQ_PRIVATE_SIZE - cm_ip_header_size(id))
 		return -EINVAL;
 	conn = cm_conn_new(id->cm, id, &id->path);
 	if (!conn)

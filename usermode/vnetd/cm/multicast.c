@@ -65,7 +65,11 @@ static int check(const struct cm_id *id, const union cm_address *address)
 	if (!id->path.device || id->qp_type != IBV_QPT_UD ||
 	    (id->state != CM_ID_BOUND && id->state != CM_ID_ADDR_RESOLVED))
 		return -EINVAL;
-	if (address->any.sa_family == CM_AF_IB || cm_address_is_any(address))
+	/* A GID of a group is one where groups are GIDs. */
+	if (address->any.sa_family == CM_AF_IB &&
+	    (!id->path.device->lid || !cm_address_is_multicast(address)))
+		return -EINVAL;
+	if (cm_address_is_any(address))
 		return -EINVAL;
 	return 0;
 }

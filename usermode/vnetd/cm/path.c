@@ -73,8 +73,8 @@ static void make_mgid(u8 *gid, u16 ps, const union cm_address *address)
 {
 	bool ipv4 = address->any.sa_family == AF_INET;
 
-	if (is_assigned(address)) {
-		memcpy(gid, &address->in6.sin6_addr, 16);
+	if (is_assigned(address) || address->any.sa_family == CM_AF_IB) {
+		cm_address_gid(address, gid);
 		return;
 	}
 	memset(gid, 0, 16);

@@ -174,6 +174,11 @@ static bool hears(const struct cm_id *id, const union cm_address *address,
 {
 	if (id->path.device && id->path.device != device)
 		return false;
+	/* A port's address says no more than the device does; and no address of IP is one. */
+	if (!address || id->src.any.sa_family == CM_AF_IB)
+		return true;
+	if (address->any.sa_family == CM_AF_IB)
+		return false;
 	if (cm_address_is_any(&id->src))
 		return !id->afonly || id->src.any.sa_family == address->any.sa_family;
 	return cm_address_same(&id->src, address);

@@ -8,7 +8,6 @@
 
 #include "cm.h"
 
-#define PKEY 0xffff
 #define RATE_100_GBPS 16
 /* Selectors of path records: exactly. */
 #define EXACTLY 2
@@ -21,7 +20,7 @@ static void fill_path(struct ib_user_path_rec *rec, const struct cm_path *path)
 	memcpy(rec->sgid, cm_path_sgid(path), sizeof(rec->sgid));
 	rec->dlid = htobe16(path->port.lid);
 	rec->slid = htobe16(path->device->lid);
-	rec->pkey = htobe16(PKEY);
+	rec->pkey = htobe16(CM_PKEY);
 	rec->reversible = 1;
 	rec->mtu = IBV_MTU_4096;
 	rec->hop_limit = cm_path_hops(path);
@@ -44,7 +43,7 @@ static void fill_gids(struct ib_user_path_rec *rec, const struct cm_id *id)
 		cm_address_gid(&id->dst, rec->dgid);
 		cm_address_gid(&id->src, rec->sgid);
 	}
-	rec->pkey = htobe16(PKEY);
+	rec->pkey = htobe16(CM_PKEY);
 }
 
 static void copy_in6(struct sockaddr_in6 *to, const union cm_address *from)
@@ -102,7 +101,7 @@ static void put_addresses(struct rdma_ucm_query_addr_resp *resp, const struct cm
 		return;
 	memcpy(&resp->node_guid, device->node_guid, sizeof(resp->node_guid));
 	resp->port_num = 1;
-	resp->pkey = htobe16(PKEY);
+	resp->pkey = htobe16(CM_PKEY);
 	resp->ibdev_index = device->index;
 }
 
@@ -114,7 +113,7 @@ static void put_ib(void *to, const struct cm_id *id, const union cm_address *add
 	if (address->any.sa_family == CM_AF_IB) {
 		ib = address->ib;
 	} else {
-		ib.pkey = id->path.device ? htobe16(PKEY) : 0;
+		ib.pkey = id->path.device ? htobe16(CM_PKEY) : 0;
 		memcpy(ib.sid, &sid, sizeof(sid));
 		if (gid)
 			memcpy(ib.gid, gid, sizeof(ib.gid));
@@ -155,7 +154,7 @@ static void pack_path(struct ibv_path_record *rec, const struct cm_path *path)
 	rec->flowlabel_hoplimit = htobe32(cm_path_hops(path));
 	rec->tclass = path->traffic_class;
 	rec->reversible_numpath = 1 << 7 | 1;
-	rec->pkey = htobe16(PKEY);
+	rec->pkey = htobe16(CM_PKEY);
 	rec->mtu = EXACTLY << 6 | IBV_MTU_4096;
 	rec->rate = EXACTLY << 6 | RATE_100_GBPS;
 	rec->packetlifetime = (u8)(EXACTLY << 6 | path->life_time);

@@ -16,8 +16,15 @@ static void put_ip(struct mad *mad, u32 at, const union cm_address *address)
 		memcpy(&mad->byte[at], &address->in6.sin6_addr, 16);
 }
 
+u32 cm_ip_header_size(const struct cm_id *id)
+{
+	return id->src.any.sa_family == CM_AF_IB ? 0 : IP_HEADER_SIZE;
+}
+
 void cm_put_ip_header(struct mad *mad, u32 at, const struct cm_id *id)
 {
+	if (!cm_ip_header_size(id))
+		return;
 	mad->byte[at + IP_HEADER_VERSION] = 0;
 	mad->byte[at + IP_HEADER_FAMILY] = (id->src.any.sa_family == AF_INET ? 4 : 6) << 4;
 	mad_put16(mad, at + IP_HEADER_PORT, cm_address_port(&id->src));
@@ -38,13 +45,17 @@ static void get_ip(const struct mad *mad, u32 at, u32 version, union cm_address 
 	cm_address_set_port(address, port);
 }
 
-bool cm_get_ip_header(const struct mad *mad, u32 at, u64 service_id, union cm_address *src,
-		      union cm_address *dst)
+bool cm_get_addresses(const struct cm_arrival *arrival, u32 at, u64 service_id,
+		      union cm_address *src, union cm_address *dst)
 {
+	const struct mad *mad = &arrival->mad;
 	u32 version = mad->byte[at + IP_HEADER_FAMILY] >> 4;
 
-	if (mad->byte[at + IP_HEADER_VERSION] != 0 || (version != 4 && version != 6))
+	if (mad->byte[at + IP_HEADER_VERSION] != 0 || (version != 4 && version != 6)) {
+		cm_address_of_port(arrival->sgid, 0, src);
+		cm_address_of_port(arrival->dgid, service_id, dst);
 		return false;
+	}
 	get_ip(mad, at + IP_HEADER_SOURCE, version, src, mad_get16(mad, at + IP_HEADER_PORT));
 	get_ip(mad, at + IP_HEADER_DESTINATION, version, dst, (u16)service_id);
 	return true;
@@ -67,7 +78,8 @@ bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path)
 }
 
 struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arrival,
-			    const union cm_address *src, const union cm_address *dst)
+			    const union cm_address *src, const union cm_address *dst,
+			    u64 service_id)
 {
 	struct cm_path path;
 	struct cm_id *id;
@@ -80,8 +92,13 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 	id->pid = listener->pid;
 	id->path = path;
 	id->route = true;
-	id->src = *dst;
-	id->dst = *src;
+	if (listener->src.any.sa_family == CM_AF_IB) {
+		cm_address_of_port(cm_path_sgid(&path), service_id, &id->src);
+		cm_address_of_port(cm_path_dgid(&path), 0, &id->dst);
+	} else {
+		id->src = *dst;
+		id->dst = *src;
+	}
 	id->tos = listener->tos;
 	id->ack_timeout = listener->ack_timeout;
 	id->ack_timeout_set = listener->ack_timeout_set;
@@ -201,7 +218,7 @@ static void tell_request(struct cm_id *listener, struct cm_id *id, const struct 
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
 	struct rdma_ucm_conn_param *param = &resp.param.conn;
-	u32 length = REQ_PRIVATE_SIZE - IP_HEADER_SIZE;
+	u32 header = cm_ip_header_size(listener), length = REQ_PRIVATE_SIZE - header;
 
 	param->qp_num = mad_get24(mad, REQ_QPN);
 	/* As they are for our end. */
@@ -212,7 +229,7 @@ static void tell_request(struct cm_id *listener, struct cm_id *id, const struct 
 	param->rnr_retry_count = mad->byte[REQ_MTU_RNR] & 7;
 	param->srq = mad->byte[REQ_CM_RETRIES] >> 3 & 1;
 	param->private_data_len = (u8)length;
-	memcpy(param->private_data, &mad->byte[REQ_PRIVATE + IP_HEADER_SIZE], length);
+	memcpy(param->private_data, &mad->byte[REQ_PRIVATE + header], length);
 	resp.ece.vendor_id = mad_get24(mad, REQ_VENDOR_ID);
 	resp.ece.attr_mod = mad_get32(mad, MAD_MODIFIER);
 	cm_event(listener, NULL, id, &resp);
@@ -225,7 +242,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	union cm_address src, dst;
 	struct cm_id *owner, *id;
 	struct cm_conn *conn;
-	bool fit;
+	bool by_ip, fit;
 
 	if (is_repeated(cm, mad))
 		return;
@@ -233,11 +250,13 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		cm_refuse_req(cm, arrival, CM_REJ_STALE_CONN);
 		return;
 	}
-	if (!cm_get_ip_header(mad, REQ_PRIVATE, service_id, &src, &dst)) {
+	by_ip = cm_get_addresses(arrival, REQ_PRIVATE, service_id, &src, &dst);
+	owner = cm_early_owner(cm, arrival, service_id, &dst);
+	if (!owner && !by_ip &&
+	    cm_port_owner(cm, CM_ID_LISTEN, service_id, NULL, arrival->device)) {
 		cm_refuse_req(cm, arrival, CM_REJ_CONSUMER_DEFINED);
 		return;
 	}
-	owner = cm_early_owner(cm, arrival, service_id, &dst);
 	fit = owner && fits(owner, mad);
 	if (owner ? fit && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
@@ -250,7 +269,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	/* No room: the peer asks again. */
-	id = cm_request_id(owner, arrival, &src, &dst);
+	id = cm_request_id(owner, arrival, &src, &dst, service_id);
 	if (!id)
 		return;
 	conn = cm_conn_new(cm, id, &id->path);

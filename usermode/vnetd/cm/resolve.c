@@ -17,23 +17,31 @@ static void use_device(struct cm_id *id, struct device *device, u8 gid_index)
 	id->path.sgid_index = gid_index;
 }
 
+/* Which device has it: 0, or as the kernel answers. */
+static int find_device(struct daemon *daemon, const union cm_address *address,
+		       struct device **device, u8 *index)
+{
+	if (address->any.sa_family != CM_AF_IB)
+		return cm_address_local(daemon, address, device, index) ? 0 : -EADDRNOTAVAIL;
+	/* The GIDs of IP addresses beside are ours only, and ports of Ethernet have no LIDs. */
+	*device = cm_gid_device(daemon, address->ib.gid, index);
+	return *device && (*device)->lid && *index == 0 ? 0 : -ENODEV;
+}
+
 int cm_bind(struct cm_id *id, const union cm_address *address)
 {
 	struct device *device = NULL;
 	u8 index = 0;
-	int err;
+	int err = 0;
 
 	if (!cm_address_size(address))
 		return -EAFNOSUPPORT;
 	if (id->state != CM_ID_IDLE)
 		return -EINVAL;
-	if (!cm_address_is_any(address)) {
-		/* Ports of Ethernet have no InfiniBand addresses to be bound to. */
-		if (address->any.sa_family == CM_AF_IB)
-			return -ENODEV;
-		if (!cm_address_local(id->cm->daemon, address, &device, &index))
-			return -EADDRNOTAVAIL;
-	}
+	if (!cm_address_is_any(address))
+		err = find_device(id->cm->daemon, address, &device, &index);
+	if (err)
+		return err;
 	id->src = *address;
 	if (!id->afonly_set)
 		id->afonly = address->any.sa_family == AF_INET;
@@ -158,15 +166,81 @@ static int find_path(struct cm_id *id)
 	return cm_path_complete(&id->path);
 }
 
+/* ------------------------------------------------------ addresses of InfiniBand */
+
+/* A port that has a LID, on the subnet of that GID if there is one. */
+static struct device *find_port(struct daemon *daemon, const u8 *gid)
+{
+	static const u8 any[16];
+
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		struct device *device = &daemon->device[i]->device;
+
+		if (device->lid &&
+		    (!memcmp(gid, any, sizeof(any)) || !memcmp(device->gid[0], gid, sizeof(u64))))
+			return device;
+	}
+	return NULL;
+}
+
+static void told_address(struct cm_id *id)
+{
+	id->state = CM_ID_ADDR_RESOLVED;
+	cm_will_write(id);
+	/* It asks others from now on. */
+	cm_early_refuse(id);
+	cm_plain_event(id, CM_EVENT_ADDR_RESOLVED, 0);
+}
+
+/* Nobody is asked for a GID's whereabouts before its route is resolved. */
+static int resolve_port(struct cm_id *id, const union cm_address *dst)
+{
+	struct device *device = id->path.device;
+	u16 port = cm_address_port(&id->src);
+
+	if (!device)
+		device = find_port(id->cm->daemon, dst->ib.gid);
+	if (!device || !device->lid)
+		return -ENODEV;
+	use_device(id, device, 0);
+	if (cm_address_is_any(&id->src)) {
+		memcpy(id->src.ib.gid, device->gid[0], sizeof(id->src.ib.gid));
+		id->src.ib.pkey = dst->ib.pkey;
+		cm_address_set_port(&id->src, port);
+	}
+	id->dst = *dst;
+	if (cm_address_is_any(dst))
+		memcpy(id->dst.ib.gid, device->gid[0], sizeof(id->dst.ib.gid));
+	memcpy(id->path.dgid, id->dst.ib.gid, sizeof(id->path.dgid));
+	id->path.hop_limit = DEFAULT_HOPS;
+	if (cm_address_is_multicast(&id->dst))
+		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
+	else
+		memcpy(id->path.port.gid, id->dst.ib.gid, sizeof(id->path.port.gid));
+	told_address(id);
+	return 0;
+}
+
+/* true: there is none, which its program is told of. */
+static bool lacks_route(struct cm_id *id)
+{
+	if (id->state != CM_ID_ADDR_RESOLVED || id->dst.any.sa_family != CM_AF_IB ||
+	    cm_address_is_multicast(&id->dst) || !cm_path_complete(&id->path))
+		return false;
+	cm_plain_event(id, CM_EVENT_ROUTE_ERROR, -EINVAL);
+	return true;
+}
+
+/* ------------------------------------------------------------------ resolving */
+
 static int resolve(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
 {
 	int err = bind_source(id, src, dst);
 
 	if (err)
 		return err;
-	/* No port here is InfiniBand's. */
 	if (dst->any.sa_family == CM_AF_IB)
-		return -ENODEV;
+		return resolve_port(id, dst);
 	id->dst = *dst;
 	loop_back(&id->dst);
 	id->path.traffic_class = id->tos;
@@ -181,13 +255,10 @@ static int resolve(struct cm_id *id, const union cm_address *src, const union cm
 	}
 	if (!err && cm_address_is_multicast(&id->dst))
 		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
-	if (!err) {
-		id->state = CM_ID_ADDR_RESOLVED;
-		cm_will_write(id);
-		/* It asks others from now on. */
-		cm_early_refuse(id);
-	}
-	cm_plain_event(id, err ? CM_EVENT_ADDR_ERROR : CM_EVENT_ADDR_RESOLVED, err);
+	if (err)
+		cm_plain_event(id, CM_EVENT_ADDR_ERROR, err);
+	else
+		told_address(id);
 	return 0;
 }
 
@@ -255,5 +326,7 @@ int cm_cmd_resolve_route(const struct cm_call *call)
 	err = cm_get(call, &cmd, sizeof(cmd));
 	if (!err)
 		err = cm_call_device_id(call, cmd.id, &id);
-	return err ? err : cm_set_route(id);
+	if (err || lacks_route(id))
+		return err;
+	return cm_set_route(id);
 }

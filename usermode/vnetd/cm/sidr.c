@@ -9,8 +9,6 @@
 
 #include "cm.h"
 
-#define PKEY 0xffff
-
 /* Of the id, once it is known. */
 static int set_qkey(struct cm_id *id, u32 qkey)
 {
@@ -31,7 +29,7 @@ int cm_sidr_connect(struct cm_id *id, const struct rdma_ucm_conn_param *param)
 	struct cm_conn *conn;
 	struct mad *mad;
 
-	if (param->private_data_len > SIDR_REQ_PRIVATE_SIZE - IP_HEADER_SIZE)
+	if (param->private_data_len > SIDR_REQ_PRIVATE_SIZE - cm_ip_header_size(id))
 		return -EINVAL;
 	conn = cm_conn_new(id->cm, id, &id->path);
 	if (!conn)
@@ -41,10 +39,10 @@ int cm_sidr_connect(struct cm_id *id, const struct rdma_ucm_conn_param *param)
 	mad = &conn->last;
 	mad_begin(mad, CM_SIDR_REQ, conn->tid);
 	mad_put32(mad, SIDR_REQ_ID, conn->local_id);
-	mad_put16(mad, SIDR_REQ_PKEY, PKEY);
+	mad_put16(mad, SIDR_REQ_PKEY, CM_PKEY);
 	mad_put64(mad, SIDR_REQ_SERVICE_ID, conn->service_id);
 	cm_put_ip_header(mad, SIDR_REQ_PRIVATE, id);
-	memcpy(&mad->byte[SIDR_REQ_PRIVATE + IP_HEADER_SIZE], param->private_data,
+	memcpy(&mad->byte[SIDR_REQ_PRIVATE + cm_ip_header_size(id)], param->private_data,
 	       param->private_data_len);
 	cm_conn_send(conn, CM_SIDR_REQ_SENT);
 	return 0;
@@ -161,10 +159,10 @@ static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 static void tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
-	u32 length = SIDR_REQ_PRIVATE_SIZE - IP_HEADER_SIZE;
+	u32 header = cm_ip_header_size(listener), length = SIDR_REQ_PRIVATE_SIZE - header;
 
 	resp.param.ud.private_data_len = (u8)length;
-	memcpy(resp.param.ud.private_data, &mad->byte[SIDR_REQ_PRIVATE + IP_HEADER_SIZE], length);
+	memcpy(resp.param.ud.private_data, &mad->byte[SIDR_REQ_PRIVATE + header], length);
 	cm_event(listener, NULL, id, &resp);
 }
 
@@ -175,15 +173,17 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	struct cm_id *owner, *id;
 	union cm_address src, dst;
 	struct cm_conn *conn;
-	bool fits;
+	bool by_ip, fits;
 
 	if (is_repeated(cm, arrival))
 		return;
-	if (!cm_get_ip_header(mad, SIDR_REQ_PRIVATE, service_id, &src, &dst)) {
+	by_ip = cm_get_addresses(arrival, SIDR_REQ_PRIVATE, service_id, &src, &dst);
+	owner = cm_early_owner(cm, arrival, service_id, &dst);
+	if (!owner && !by_ip &&
+	    cm_port_owner(cm, CM_ID_LISTEN, service_id, NULL, arrival->device)) {
 		cm_refuse_sidr(cm, arrival, CM_SIDR_REJECT);
 		return;
 	}
-	owner = cm_early_owner(cm, arrival, service_id, &dst);
 	fits = owner && owner->qp_type == IBV_QPT_UD;
 	if (owner ? fits && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
@@ -191,7 +191,7 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 		cm_refuse_sidr(cm, arrival, CM_SIDR_UNSUPPORTED);
 		return;
 	}
-	id = cm_request_id(owner, arrival, &src, &dst);
+	id = cm_request_id(owner, arrival, &src, &dst, service_id);
 	if (!id)
 		return;
 	conn = cm_conn_new(cm, id, &id->path);

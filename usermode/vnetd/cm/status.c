@@ -12,6 +12,8 @@ static void put_address(FILE *out, const char *name, const union cm_address *add
 		inet_ntop(AF_INET, &address->in.sin_addr, text, sizeof(text));
 	else if (address->any.sa_family == AF_INET6)
 		inet_ntop(AF_INET6, &address->in6.sin6_addr, text, sizeof(text));
+	else if (address->any.sa_family == CM_AF_IB && !cm_address_is_any(address))
+		inet_ntop(AF_INET6, address->ib.gid, text, sizeof(text));
 	fprintf(out, ", \"%s\": \"%s\", \"%s_port\": %u", name, text, name,
 		cm_address_port(address));
 }
