@@ -148,14 +148,15 @@ static void add_own(struct nic_device *made)
 }
 
 /*
- * The machine's addresses are those of the default node alone, so that they name
- * it; where the addresses are chosen, there are no others.
+ * The machine's addresses are those of the default node's first NIC alone, so that
+ * they name it; where the addresses are chosen, there are no others.
  */
 static bool is_machine(const struct nic_device *made)
 {
 	const struct options *options = &made->device.daemon->options;
 
-	return made->link.fd < 0 || (!options->listen && !strcmp(options->node, DEFAULT_NODE));
+	return made->link.fd < 0 || (!options->listen && !strcmp(options->node, DEFAULT_NODE) &&
+				     made->device.index == 0);
 }
 
 int identity_init(struct nic_device *made)
