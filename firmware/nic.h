@@ -299,9 +299,10 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 void nic_frame_sum(void *frame, u32 length);
 /*
  * The link has no more frames for the moment: acknowledgements that are owed go
- * out, or are kept for a little while to travel with data.
+ * out, or are kept for a little while to travel with data, or with others.
+ * true: some are kept, and an agent has nic_run() say until when.
  */
-void nic_receive_end(struct nic *nic);
+bool nic_receive_end(struct nic *nic);
 /*
  * The NIC with this GID gets copies of what is sent to groups, and answers to a call:
  * nothing where it is known, or there is no way to it.

@@ -289,7 +289,7 @@ struct nic_settings {
 	/* Payload in a frame, and bytes that this NIC's link holds for it. */
 	u32 payload;
 	u32 window;
-	/* Packets whose acknowledgement is collected, and for how long, us. */
+	/* Packets whose acknowledgement is collected (0: what has come), and for how long, us. */
 	u32 ack_unit;
 	u32 ack_delay;
 	/* Channels of a pair in use at most, of VNET_WIRE_CHANNELS. */

@@ -10,7 +10,7 @@
 
 /* X(field, least, most); how much frames carry and links hold is for agents to know. */
 #define NIC_SETTINGS(X)                                                                            \
-	X(ack_unit, 1, VNET_WIRE_ACKS)                                                             \
+	X(ack_unit, 0, VNET_WIRE_ACKS)                                                             \
 	X(ack_delay, 0, 1000000)                                                                   \
 	X(channels, 1, VNET_WIRE_CHANNELS)                                                         \
 	X(rto_min, 100, 10000000)                                                                  \

@@ -83,6 +83,7 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 	if (f.op) {
 		nic_acks_touch(nic, nic_row_index(nic, row));
 		nic_vn_respond(nic, row, &f);
+		nic_acks_owed(nic, row);
 	}
 }
 
@@ -105,6 +106,21 @@ static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 	       now > nic_load(&row->heard) + NIC_QUIET_NS;
 }
 
+/* What was kept back may have found no data to travel with, and too few others. */
+static void nic_row_tell(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
+{
+	const struct nic_settings *set = &nic->hdr->settings;
+	u64 end;
+
+	if (!nic_load(&row->owed))
+		return;
+	end = nic_load(&row->owed_since) + set->ack_delay * 1000ull + 1;
+	if (now >= end)
+		nic_acks_send(nic, row);
+	else if (nic_load(&set->ack_unit) && end < *next)
+		*next = end;
+}
+
 /* Whether the row needs to be looked at again; without its lock, too. */
 static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
 {
@@ -112,10 +128,7 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 
 	if (nic_load(&row->state) == NIC_ROW_CALLING || (due && due <= now))
 		nic_row_timers(nic, row, now);
-	/* What a process kept back may have found no data to travel with. */
-	if (nic_load(&row->owed) &&
-	    now > nic_load(&row->owed_since) + nic->hdr->settings.ack_delay * 1000ull)
-		nic_acks_send(nic, row);
+	nic_row_tell(nic, row, now, next);
 	due = nic_load(&row->due);
 	if (due && nic_load(&row->busy) && due < *next)
 		*next = due > now + NIC_VN_SOON_NS ? due : now + NIC_VN_SOON_NS;

@@ -211,6 +211,8 @@ NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
 void nic_acks_send(struct nic *nic, struct nic_row *row);
 /* Send what this process owes and has kept back. */
 void nic_acks_flush(struct nic *nic);
+/* Send them if there are as many as were asked for, without a wait for more frames. */
+void nic_acks_owed(struct nic *nic, struct nic_row *row);
 /* This thread has got a frame from row: remember for nic_receive_end(). */
 void nic_acks_touch(struct nic *nic, u32 row);
 

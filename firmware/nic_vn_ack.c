@@ -5,6 +5,9 @@
  */
 #include "nic_vn.h"
 
+/* Where it is not said how many: a process that may have data of its own collects so many. */
+#define NIC_USUAL_UNIT 16
+
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most)
 {
 	u64 nacks = 0;
@@ -100,7 +103,8 @@ void nic_acks_touch(struct nic *nic, u32 row)
 	nic_store(&nic->ntouched, n + 1);
 }
 
-static void nic_touched_send(struct nic *nic, u32 least)
+/* true: some are kept back. */
+static bool nic_touched_send(struct nic *nic, u32 least)
 {
 	u32 i, n = nic_touched(nic), kept = 0;
 
@@ -115,6 +119,7 @@ static void nic_touched_send(struct nic *nic, u32 least)
 	}
 	nic_store(&nic->ntouched, kept);
 	nic_store(&nic->touched_since, kept ? plat_clock() : 0);
+	return kept != 0;
 }
 
 void nic_acks_flush(struct nic *nic)
@@ -122,13 +127,25 @@ void nic_acks_flush(struct nic *nic)
 	nic_touched_send(nic, 1);
 }
 
-void nic_receive_end(struct nic *nic)
+void nic_acks_owed(struct nic *nic, struct nic_row *row)
+{
+	u32 unit = nic_load(&nic->hdr->settings.ack_unit);
+
+	if (unit && nic_load(&row->nowed) >= unit)
+		nic_acks_send(nic, row);
+}
+
+bool nic_receive_end(struct nic *nic)
 {
 	const struct nic_settings *set = &nic->hdr->settings;
-	/* A process that got something may soon have an answer of its own. */
-	bool wait = nic->space != NIC_SPACE_POINTER && set->piggyback;
+	u32 unit = nic_load(&set->ack_unit);
+	bool kept = false;
 
+	/* A process that got something may soon have an answer of its own. */
+	if (!unit)
+		unit = nic->space != NIC_SPACE_POINTER && set->piggyback ? NIC_USUAL_UNIT : 1;
 	if (nic_load(&nic->ntouched))
-		nic_touched_send(nic, wait && set->ack_unit > 1 ? set->ack_unit : 1);
+		kept = nic_touched_send(nic, unit);
 	plat_flush(nic);
+	return kept;
 }

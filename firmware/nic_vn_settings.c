@@ -6,7 +6,6 @@
 static const struct nic_settings nic_vn_defaults = {
 	.payload = 16384,
 	.window = 128 << 10,
-	.ack_unit = 16,
 	.ack_delay = 50,
 	.channels = VNET_WIRE_CHANNELS,
 	.rto_min = 2000,

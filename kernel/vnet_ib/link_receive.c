@@ -129,8 +129,9 @@ static void vnet_receive(struct tasklet_struct *tasklet)
 		bytes += skb->truesize;
 		vnet_take(receiver, skb);
 	}
-	if (bytes)
-		nic_receive_end(&receiver->view.nic);
+	/* Dozing, the processor would come for what is kept back when it is long due. */
+	if (bytes && nic_receive_end(&receiver->view.nic))
+		plat_kick(&receiver->view.nic);
 	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell(link->dev);
 	/* After others; whoever queues anything from now on calls us. */

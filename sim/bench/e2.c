@@ -28,7 +28,7 @@ static void measure(struct report *report, const char *label, void (*tune)(struc
 			      .window = 65536,
 			      .ack_unit = unit,
 			      .ack_delay = 50,
-			      .channels = 16,
+			      .channels = 64,
 			      .rto_min = 5000,
 			      .rto_max = 500000,
 			      .unreachable = 3000,
@@ -52,7 +52,7 @@ static void measure(struct report *report, const char *label, void (*tune)(struc
 	cells[1] = flow_latency(&round);
 	flows_free(&round, 1);
 	stream.reply = 0;
-	stream.window = 16;
+	stream.window = 32;
 	cluster_make(&cluster);
 	flows_run(&stream, 1);
 	cells[2] = 1e6 / flow_rate(&stream);

@@ -192,7 +192,7 @@ setting() {	# NAME SETTING [VALUE]
 check_settings() {
 	local change name old=()
 
-	for change in "ack_unit 0" "ack_unit 65" "rto_max 100" "sequence_bits 2" "budget 0" "channels x"; do
+	for change in "ack_unit 65" "ack_unit -1" "rto_max 100" "sequence_bits 2" "budget 0" "channels x"; do
 		# shellcheck disable=SC2086	# two words
 		setting a $change && die "a setting is taken: $change"
 	done
@@ -212,6 +212,24 @@ check_settings() {
 	wait $!
 	[[ ! -e /run/refused ]] || die "settings are not taken: $(tr '\n' ' ' </run/refused)"
 	pingpong ibv_rc_pingpong -n 10
+}
+
+# For so many packets of a one-way stream there is one frame of answers.
+check_answers() {
+	local unit least most frames answers
+
+	setting a ack_delay 5000 || die "a setting is not taken: ack_delay"
+	while read -r unit least most; do
+		setting a ack_unit "$unit" || die "a setting is not taken: ack_unit"
+		frames=$(counter a frames_sent) answers=$(counter a acks_sent)
+		perftest ib_write_bw -n 20 -s 65536 >/dev/null
+		frames=$(($(counter a frames_sent) - frames)) answers=$(($(counter a acks_sent) - answers))
+		echo "ack_unit $unit: $frames frames for $answers answers"
+		((answers >= 80 && frames * 100 >= answers * least && frames * 100 <= answers * most)) ||
+			die "with ack_unit $unit not every ${unit}th packet makes a frame"
+	done <<<"1 95 105
+		16 5 15"
+	{ setting a ack_unit 0 && setting a ack_delay 50; } || die "a setting cannot be taken back"
 }
 
 # The network repeats frames, with their MACs: each is known when it comes again.
@@ -402,6 +420,7 @@ timed paged_programs 5
 undisturbed
 timed change_key
 timed check_settings
+timed check_answers
 timed ipv6
 timed few_frames
 timed mtus

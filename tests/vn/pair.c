@@ -1174,6 +1174,73 @@ static void test_again(void)
 	world_free();
 }
 
+/* ------------------------------------------------------------------ collected */
+
+/* Side 0 sends so many packets, which come at side 1 one by one, and two before a pause. */
+static void arrive_some(u32 n)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	u32 i, length;
+
+	for (i = 0; i < n; i++) {
+		end_recv(connected[1], 2, HALF, 100);
+		faults.lose = 1000;
+		end_send(connected[0], &w, 0, 100);
+		faults.lose = 0;
+		length = last_frame(1, bytes);
+		arrive(bytes, length);
+		if (i % 2)
+			nic_receive_end(&side[1].nic);
+	}
+}
+
+/* The frames into which the answers to so many packets go, but for those that are kept. */
+static u32 answered(u32 unit, u32 n, u32 kept)
+{
+	const struct nic_row *row = &side[1].nic.row[0];
+	u64 frames = side[1].nic.hdr->counters.frames_sent;
+	u32 i;
+
+	side[1].nic.hdr->settings.ack_unit = unit;
+	arrive_some(n);
+	frames = side[1].nic.hdr->counters.frames_sent - frames;
+	CHECK(row->nowed == kept);
+	/* No longer than they may be. */
+	pass(65000);
+	CHECK(!row->owed);
+	for (i = 0; i < n; i++) {
+		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+		CHECK(end_wait(connected[1]).status == VNET_WC_SUCCESS);
+	}
+	return (u32)frames;
+}
+
+/* One frame of answers for so many packets, whoever takes them, and however they come. */
+static void test_collected(void)
+{
+	struct nic *nic = &side[1].nic;
+	u64 next;
+
+	world_make(15, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 100, 16, false);
+	for (nic->space = NIC_SPACE_POINTER; nic->space < 2; nic->space++) {
+		CHECK(answered(1, 12, 0) == 12);
+		CHECK(answered(3, 12, 0) == 4);
+		CHECK(answered(5, 12, 2) == 2);
+		/* What has come; a process may have data for all that is in its hands. */
+		CHECK(answered(0, 12, nic->space ? 12 : 0) == (nic->space ? 0 : 6));
+	}
+	/* An agent is told until when it may keep some. */
+	nic->space = NIC_SPACE_POINTER;
+	nic->hdr->settings.ack_unit = 5;
+	arrive_some(1);
+	CHECK(nic_receive_end(nic) && nic->row[0].nowed == 1);
+	CHECK(nic_run(nic, 64, &next) && next > now_ns && next <= now_ns + 51000);
+	world_free();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -1183,7 +1250,7 @@ int main(int argc, char **argv)
 		      { "frames", test_frames },       { "named", test_named },
 		      { "strangers", test_strangers }, { "lives", test_lives },
 		      { "again", test_again },         { "pages", test_pages },
-		      { "groups", test_groups } };
+		      { "groups", test_groups },       { "collected", test_collected } };
 	u32 i;
 
 	for (i = 0; argc > 1 && i < sizeof(tests) / sizeof(tests[0]); i++) {
@@ -1192,7 +1259,8 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s clean|lossy|frames|named|strangers|lives|again|pages|groups\n",
+	fprintf(stderr,
+		"usage: %s clean|lossy|frames|named|strangers|lives|again|pages|groups|collected\n",
 		argv[0]);
 	return 2;
 }

@@ -11,7 +11,8 @@ Changes settings of the transport between nodes, on a running node, under traffi
 shows its links then, and what is set (--json: all that is known of them).
 
   payload, window            bytes in a frame, and that the node takes at once
-  ack-unit, ack-delay        acknowledgements are collected: so many, so long (us)
+  ack-unit, ack-delay        acknowledgements are collected: so many, so long (us);
+                             0: those of what has come
   channels                   logical channels in use at once, to one other NIC
   rto-min, rto-max           retransmission timer, us
   unreachable                datagrams to nobody are given up after it, ms
