@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# At one of two ends of a tap, programs between the two: in a guest, whose kernel's vnet0
+# is on eth0, or outside of it, where vnet0 is a node of user mode. Each is the server of
+# some; then the same where the guest's network loses, repeats and overtakes.
+#
+#   hostnode.sh guest|host DIRECTORY
+role=$1 dir=$2
+HOST=192.168.91.1 GUEST=192.168.91.2
+PERFTEST=(-d vnet0 -x 1 -F -u 18)
+PINGPONG=(-d vnet0 -g 1)
+MESSY=(loss 1% duplicate 1% reorder 5% delay 1ms)
+
+die() {
+	echo "hostnode: $role: $*" >&2
+	[[ $role == host ]] || rdma statistic show link vnet0/1 >&2
+	exit 1
+}
+
+if [[ $role == guest ]]; then
+	. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+	own=$GUEST peer=$HOST RUN=()
+else
+	set -u -o pipefail
+	own=$HOST peer=$GUEST
+	SLOWNESS=1
+	[[ ${VNET_KERNEL-} != debug ]] || SLOWNESS=6
+	RUN=("$VNET" run --listen "$own" --key "$dir/key")
+
+	await() {	# SECONDS COMMAND...
+		local end=$((SECONDS + $1 * SLOWNESS + 1))
+		shift
+
+		until "$@"; do
+			((SECONDS < end)) || return 1
+			sleep 0.05
+		done
+	}
+
+	listens_or_gone() {	# PGID
+		local pids
+
+		pids=$(pgrep -g "$1") || return 0
+		ss -Hltnp | grep -qE "pid=(${pids//$'\n'/|})," && return
+		"$VNET" status --json 2>/dev/null | jq -e 'any(.cm_ids[]; .state == "listen")' >/dev/null
+	}
+fi
+
+set_up_end() {
+	(umask 077 && printf '%032d' 7 >"$dir/key") || return
+	[[ $role == guest ]] || return 0
+	load_modules && modprobe virtio_net && ip address add "$own/24" dev eth0 &&
+		ip link set eth0 up && add_device vnet0 vnet eth0 &&
+		"$VNET" kernel key --device vnet0 "$dir/key"
+}
+
+# Each tells what it is ready for by files that the other asks for.
+tell() {	# WHAT
+	: >"$dir/told/$1"
+}
+
+told() {	# WHAT
+	local answer=''
+
+	{ exec {web}<>"/dev/tcp/$peer/8000"; } 2>/dev/null || return
+	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" >&"$web"
+	read -r -t 5 answer <&"$web"
+	exec {web}>&-
+	[[ $answer == *' 200 '* ]]
+}
+
+serve() {	# NAME PROGRAM OPTIONS...
+	local pid
+
+	set -m
+	timeout $((90 * SLOWNESS)) "${RUN[@]}" "${@:2}" >"$dir/out" 2>&1 </dev/null &
+	pid=$!
+	set +m
+	await 30 listens_or_gone "$pid"
+	tell "$1"
+	wait "$pid" || { cat "$dir/out"; die "$1 fails"; }
+}
+
+ask() {	# NAME PROGRAM OPTIONS...
+	local start=$SECONDS
+
+	await 90 told "$1" || die "the server is not ready for $1"
+	timeout $((60 * SLOWNESS)) "${RUN[@]}" "${@:2}" >"$dir/out" 2>&1 </dev/null || { cat "$dir/out"; die "$1 fails"; }
+	awk -v name="$1" -v s="$((SECONDS - start))" '/^ *[0-9]+ +[0-9]+ / { figure = name ~ /lat/ ? $5 " us" : $4 " MB/s" }
+		END { print name ": " (figure ? figure : "done") ", " s " s" }' "$dir/out"
+}
+
+# A program, and options of both ends. Of some, one end has options of its own.
+step() {	# SERVER PROGRAM OPTIONS...
+	local who=$1 name=$network$1.$2 program=("${@:2}") serves=() asks=("$peer")
+
+	case $2 in
+	ibv_*) program+=("${PINGPONG[@]}") ;;
+	ib_*) program+=("${PERFTEST[@]}") ;;
+	rping) serves=(-s) asks=(-c -a "$peer") ;;
+	rstream) asks=(-s "$peer") ;;
+	esac
+	[[ " $* " != *' -R '* ]] || name+=.cm
+	if [[ $role == "$who" ]]; then
+		serve "$name" "${program[@]}" "${serves[@]}"
+	else
+		ask "$name" "${program[@]}" "${asks[@]}"
+	fi
+}
+
+set_up_end || die "no device"
+mkdir "$dir/told" || die "no place for what is told"
+python3 -m http.server 8000 --bind "$own" --directory "$dir/told" >/dev/null 2>&1 &
+web_server=$!
+# The last server is the host: when the guest has ended, so has everything.
+network=
+for server in guest host; do
+	step "$server" ibv_rc_pingpong -n 50 -c
+	step "$server" ib_write_bw -n 20 -s 65536
+	step "$server" ib_send_lat -n 20
+	step "$server" rping -C 5 -S 1000 -V
+	step "$server" rstream -S 4096 -I 5 -C 10
+done
+step host ib_write_bw -R -n 20 -s 65536
+network=netem.
+[[ $role == host ]] || tc qdisc add dev eth0 root netem "${MESSY[@]}" || die "no netem"
+for server in guest host; do
+	step "$server" ibv_rc_pingpong -n 20 -c
+	step "$server" ib_write_bw -n 10 -s 65536
+	step "$server" rping -C 5 -S 1000 -V
+done
+kill "$web_server"
