@@ -50,7 +50,8 @@ cmd_bench() {
 		help_bench
 		return
 		;;
-	*) die_usage "bench what? see: vnet bench --help" ;;
+	'') die_usage "bench what? see: vnet bench --help" ;;
+	*) die_usage "there is no benchmark '$1'; see: vnet bench --help" ;;
 	esac
 	[[ -x $VNET_SRC/bench/$1 ]] || die "$EXIT_VNET" "the benchmarks are in vnet's source tree only"
 

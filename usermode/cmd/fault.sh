@@ -57,8 +57,7 @@ cmd_fault() {
 			return
 			;;
 		--node)
-			[[ -n ${2-} ]] || die_usage "--node wants a name"
-			export VNET_NODE=$2
+			take_node "${2-}"
 			shift
 			;;
 		--loss | --duplicate | --reorder | --corrupt | --delay | --jitter | --reorder-by | --rate | --seed | --direction)

@@ -41,8 +41,7 @@ cmd_key() {
 			return
 			;;
 		--node)
-			[[ -n ${2-} ]] || die_usage "--node wants a name"
-			export VNET_NODE=$2
+			take_node "${2-}"
 			shift
 			;;
 		*) die_usage "key has no option '$1'; see: vnet key --help" ;;

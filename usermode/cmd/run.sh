@@ -72,9 +72,7 @@ parse_run_option() {	# ARGS...
 		run_taken=2
 		;;
 	--node)
-		[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}$ ]] ||
-			die_usage "--node wants a name: up to 32 letters, digits, - _ and ."
-		export VNET_NODE=$2
+		take_node "${2-}"
 		run_taken=2
 		;;
 	--listen)

@@ -37,8 +37,7 @@ cmd_settings() {
 			return
 			;;
 		--node)
-			[[ -n ${2-} ]] || die_usage "--node wants a name"
-			export VNET_NODE=$2
+			take_node "${2-}"
 			shift
 			;;
 		--json) args+=("$1") ;;

@@ -35,8 +35,7 @@ cmd_status() {
 			shift
 			;;
 		--node)
-			[[ -n ${2-} ]] || die_usage "--node wants a name"
-			export VNET_NODE=$2
+			take_node "${2-}"
 			shift
 			;;
 		*) die_usage "status has no option '$1'; see: vnet status --help" ;;

@@ -21,8 +21,7 @@ cmd_stop() {
 			return
 			;;
 		--node)
-			[[ -n ${2-} ]] || die_usage "--node wants a name"
-			export VNET_NODE=$2
+			take_node "${2-}"
 			shift
 			;;
 		*) die_usage "stop has no option '$1'; see: vnet stop --help" ;;
