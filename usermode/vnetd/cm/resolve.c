@@ -324,9 +324,10 @@ int cm_cmd_resolve_route(const struct cm_call *call)
 	int err;
 
 	err = cm_get(call, &cmd, sizeof(cmd));
-	if (!err)
-		err = cm_call_device_id(call, cmd.id, &id);
-	if (err || lacks_route(id))
+	if (err)
 		return err;
-	return cm_set_route(id);
+	err = cm_call_device_id(call, cmd.id, &id);
+	if (err)
+		return err;
+	return lacks_route(id) ? 0 : cm_set_route(id);
 }
