@@ -244,6 +244,8 @@ enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr,
 			     u8 *sq_draining);
 /* Stops it (nobody executes it or delivers to it afterwards) and frees. */
 enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
+/* What it has counted is added to a sum; who asks knows that no other begins there meanwhile. */
+void nic_counters_add(struct nic_qp_counters *sum, const struct nic_qp_counters *c);
 
 /*
  * The (UD) QP gets what is sent to the group; NIC_EINUSE: it does already. Until it

@@ -274,3 +274,15 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 	nic_qp_unlock_all(nic, qp);
 	return NIC_OK;
 }
+
+void nic_counters_add(struct nic_qp_counters *sum, const struct nic_qp_counters *c)
+{
+	sum->sent_msgs += nic_load(&c->sent_msgs);
+	sum->sent_bytes += nic_load(&c->sent_bytes);
+	sum->send_errors += nic_load(&c->send_errors);
+	sum->rnr_waits += nic_load(&c->rnr_waits);
+	sum->retries += nic_load(&c->retries);
+	sum->got_msgs += nic_load(&c->got_msgs);
+	sum->got_bytes += nic_load(&c->got_bytes);
+	sum->dropped += nic_load(&c->dropped);
+}

@@ -7,24 +7,12 @@
 
 /* --------------------------------------------------------- of queue pairs */
 
-static void vnet_add_qp(struct nic_qp_counters *sum, const struct nic_qp_counters *c)
-{
-	sum->sent_msgs += nic_load(&c->sent_msgs);
-	sum->sent_bytes += nic_load(&c->sent_bytes);
-	sum->send_errors += nic_load(&c->send_errors);
-	sum->rnr_waits += nic_load(&c->rnr_waits);
-	sum->retries += nic_load(&c->retries);
-	sum->got_msgs += nic_load(&c->got_msgs);
-	sum->got_bytes += nic_load(&c->got_bytes);
-	sum->dropped += nic_load(&c->dropped);
-}
-
 void vnet_retire_qp(struct vnet_dev *dev, u32 index)
 {
 	struct nic_qp_counters *c = &dev->agent.nic.qp[index].counters;
 
 	mutex_lock(&dev->retired_lock);
-	vnet_add_qp(&dev->retired, c);
+	nic_counters_add(&dev->retired, c);
 	/* Nobody else writes there until the next one begins; it has its number for longer. */
 	memset(c, 0, sizeof(*c));
 	mutex_unlock(&dev->retired_lock);
@@ -39,7 +27,7 @@ void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum)
 	*sum = dev->retired;
 	xa_for_each(&dev->qps.xa, i, entry)
 	{
-		vnet_add_qp(sum, &dev->agent.nic.qp[i].counters);
+		nic_counters_add(sum, &dev->agent.nic.qp[i].counters);
 	}
 	mutex_unlock(&dev->retired_lock);
 }

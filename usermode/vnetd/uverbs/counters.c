@@ -7,18 +7,6 @@
 
 #include "uverbs.h"
 
-static void add(struct nic_qp_counters *sum, const struct nic_qp_counters *c)
-{
-	sum->sent_msgs += nic_load(&c->sent_msgs);
-	sum->sent_bytes += nic_load(&c->sent_bytes);
-	sum->send_errors += nic_load(&c->send_errors);
-	sum->rnr_waits += nic_load(&c->rnr_waits);
-	sum->retries += nic_load(&c->retries);
-	sum->got_msgs += nic_load(&c->got_msgs);
-	sum->got_bytes += nic_load(&c->got_bytes);
-	sum->dropped += nic_load(&c->dropped);
-}
-
 static const struct nic_qp_counters *counters_of(const struct device *device, u32 qpn)
 {
 	return &device->nic.qp[qpn & device->nic.qp_index_mask].counters;
@@ -26,7 +14,7 @@ static const struct nic_qp_counters *counters_of(const struct device *device, u3
 
 void uv_counters_retire(struct device *device, u32 qpn)
 {
-	add(&device->retired, counters_of(device, qpn));
+	nic_counters_add(&device->retired, counters_of(device, qpn));
 }
 
 /* A target counts once, however many opened it; who spreads frames, not at all. */
@@ -46,9 +34,10 @@ struct nic_qp_counters counters_sum(const struct device *device)
 
 			if (obj && obj->live && obj->class->type == UVERBS_OBJECT_QP &&
 			    counts(UV_CAST(const struct uv_qp, obj)))
-				add(&sum,
-				    counters_of(device,
-						UV_CAST(const struct uv_qp, obj)->params.qpn));
+				nic_counters_add(
+					&sum,
+					counters_of(device,
+						    UV_CAST(const struct uv_qp, obj)->params.qpn));
 		}
 	}
 	return sum;
