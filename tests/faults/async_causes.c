@@ -5,7 +5,6 @@
  * object goes.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "side.h"
@@ -13,20 +12,9 @@
 /* Unread events of one object: far more than a program has that reads them at all. */
 #define MANY 50
 
-static struct ibv_async_event take(struct side *s)
-{
-	struct pollfd pfd = { .fd = s->context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
-	CHECK_EQ(ibv_get_async_event(s->context, &event), 0);
-	ibv_ack_async_event(&event);
-	return event;
-}
-
 static void expect_qp_event(struct side *s, enum ibv_event_type type)
 {
-	struct ibv_async_event event = take(s);
+	struct ibv_async_event event = side_event(s);
 
 	CHECK_EQ(event.event_type, type);
 	CHECK(event.element.qp == s->qp);
@@ -137,7 +125,7 @@ static void overrun(void)
 	}
 	/* Nothing is said of the order of the two. */
 	for (int i = 0; i < 2; i++) {
-		struct ibv_async_event event = take(&s[1]);
+		struct ibv_async_event event = side_event(&s[1]);
 
 		if (event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == s[1].cq)
 			cq++;
@@ -174,7 +162,7 @@ static void shared_limit(void)
 	for (int i = 0; i < 2; i++) {
 		set_limit(&s[1], 2);
 		take_one(s);
-		event = take(&s[1]);
+		event = side_event(&s[1]);
 		CHECK_EQ(event.event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
 		CHECK(event.element.srq == s[1].srq);
 		take_one(s);

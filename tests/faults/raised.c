@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "side.h"
@@ -119,17 +118,6 @@ static void close_each(struct side s[2], struct work *work)
 	pair_close(s);
 }
 
-static struct ibv_async_event take(struct side *s)
-{
-	struct pollfd pfd = { .fd = s->context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
-	CHECK_EQ(ibv_get_async_event(s->context, &event), 0);
-	ibv_ack_async_event(&event);
-	return event;
-}
-
 static void expect_no_event(struct side *s)
 {
 	struct ibv_async_event event;
@@ -214,7 +202,7 @@ static void one(size_t i)
 	open_each(s, &work);
 	run_fault(raised[i].name, number(element, &s[1]));
 	for (int side = element == DEVICE ? 0 : 1; side < 2; side++) {
-		event = take(&s[side]);
+		event = side_event(&s[side]);
 		CHECK_EQ(event.event_type, raised[i].type);
 		CHECK(is_of(&event, element, &s[side], &work));
 	}
@@ -223,7 +211,7 @@ static void one(size_t i)
 	for (int side = 0; side < 2; side++) {
 		/* In error, both take nothing more from what they share. */
 		if (element == PAIR && raised[i].fails)
-			CHECK_EQ(take(&s[side]).event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+			CHECK_EQ(side_event(&s[side]).event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
 		expect_no_event(&s[side]);
 	}
 	close_each(s, &work);

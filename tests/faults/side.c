@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "side.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -371,6 +372,17 @@ void side_expect_silence(struct side *s, uint64_t ns)
 			FAIL("a completion of request %llu, status %d",
 			     (unsigned long long)wc.wr_id, (int)wc.status);
 	} while (!is_past(since, ns));
+}
+
+struct ibv_async_event side_event(struct side *s)
+{
+	struct pollfd pfd = { .fd = s->context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
+	CHECK_EQ(ibv_get_async_event(s->context, &event), 0);
+	ibv_ack_async_event(&event);
+	return event;
 }
 
 /* -------------------------------------------------------------------- data */

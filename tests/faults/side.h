@@ -118,6 +118,9 @@ struct ibv_wc side_expect(struct side *s, uint64_t wr_id, enum ibv_wc_status sta
 /* Poll this long and see nothing. */
 void side_expect_silence(struct side *s, uint64_t ns);
 
+/* The next asynchronous event of its context, acknowledged; dies when none comes. */
+struct ibv_async_event side_event(struct side *s);
+
 /* Bytes that tell who wrote them. */
 void fill(void *dst, size_t length, uint32_t mark);
 /* Whether they are those. */
