@@ -47,27 +47,17 @@ else
 	}
 fi
 
+# shellcheck source=tests/kernel/told.sh
+. "$VNET_SOURCE_DIR/tests/kernel/told.sh"
+# Each has servers of its own.
+TOLD=$dir/told TELLER=$peer
+
 set_up_end() {
 	(umask 077 && printf '%032d' 7 >"$dir/key") || return
 	[[ $role == guest ]] || return 0
 	load_modules && modprobe virtio_net && ip address add "$own/24" dev eth0 &&
 		ip link set eth0 up && add_device vnet0 vnet eth0 &&
 		"$VNET" kernel key --device vnet0 "$dir/key"
-}
-
-# Each tells what it is ready for by files that the other asks for.
-tell() {	# WHAT
-	: >"$dir/told/$1"
-}
-
-told() {	# WHAT
-	local answer=''
-
-	{ exec {web}<>"/dev/tcp/$peer/8000"; } 2>/dev/null || return
-	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" >&"$web"
-	read -r -t 5 answer <&"$web"
-	exec {web}>&-
-	[[ $answer == *' 200 '* ]]
 }
 
 serve() {	# NAME PROGRAM OPTIONS...
@@ -110,8 +100,8 @@ step() {	# SERVER PROGRAM OPTIONS...
 }
 
 set_up_end || die "no device"
-mkdir "$dir/told" || die "no place for what is told"
-python3 -m http.server 8000 --bind "$own" --directory "$dir/told" >/dev/null 2>&1 &
+mkdir "$TOLD" || die "no place for what is told"
+python3 -m http.server 8000 --bind "$own" --directory "$TOLD" >/dev/null 2>&1 &
 web_server=$!
 # The last server is the host: when the guest has ended, so has everything.
 network=

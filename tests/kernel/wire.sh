@@ -7,9 +7,12 @@
 #
 #   wire.sh server|client ROUNDS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
+# shellcheck source=tests/kernel/told.sh
+. "$VNET_SOURCE_DIR/tests/kernel/told.sh"
 role=$1 rounds=$2
 SERVER=192.168.90.1 CLIENT=192.168.90.2
-TOLD=/run/told
+# The server tells, the client asks.
+TOLD=/run/told TELLER=$SERVER
 COMMON=(-x 1 -F -u 18)
 
 die() {
@@ -25,21 +28,6 @@ set_up_wire() {
 	load_modules && modprobe -a virtio_net rdma_rxe && ip address add "$own/24" dev eth0 &&
 		ip link set eth0 up && add_device vnet0 vnet eth0 && add_device rxe0 rxe eth0 &&
 		printf '%032d' 7 >/sys/class/infiniband/vnet0/link/use_key
-}
-
-# The server tells what it is ready for by files that the client asks for.
-tell() {	# WHAT
-	: >"$TOLD/$1"
-}
-
-told() {	# WHAT
-	local answer=''
-
-	{ exec {web}<>"/dev/tcp/$SERVER/8000"; } 2>/dev/null || return
-	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" >&"$web"
-	read -r -t 5 answer <&"$web"
-	exec {web}>&-
-	[[ $answer == *' 200 '* ]]
 }
 
 serve() {	# NAME PROGRAM OPTIONS...
