@@ -124,6 +124,11 @@ demo_logp() {	# PROGRAM [OPTION...]
 	die "$EXIT_VNET" "$1 over vnet0 failed"
 }
 
+# What came out of a difference may be less than the noise of both.
+demo_ns() {	# NANOSECONDS-OR-NOTHING
+	if [[ -n $1 ]]; then printf '%.0f ns' "$1"; else printf 'not measured'; fi
+}
+
 demo_active_messages() {
 	local rtt_half_ns o_s_ns o_r_ns g_ns verbs
 
@@ -133,8 +138,8 @@ demo_active_messages() {
 	progress_end
 	printf '\nActive Messages over vnet0: half a round trip %.2f us (verbs alone, 16 bytes: %.2f),\n' \
 		"$(awk "BEGIN { print $rtt_half_ns / 1000 }")" "$(awk "BEGIN { print $verbs / 1000 }")"
-	printf 'LogP: o_s %.0f ns, o_r %.0f ns, g %.0f ns. More of it: %svnet bench logp%s\n\n' \
-		"$o_s_ns" "$o_r_ns" "$g_ns" "$BOLD" "$PLAIN"
+	printf 'LogP: o_s %s, o_r %s, g %s. More of it: %svnet bench logp%s\n\n' "$(demo_ns "$o_s_ns")" \
+		"$(demo_ns "$o_r_ns")" "$(demo_ns "$g_ns")" "$BOLD" "$PLAIN"
 }
 
 demo_splitc() {
