@@ -207,6 +207,14 @@ struct line {
 /* What the files of each device say now. */
 static struct line told[VNET_MAX_NICS][MOST_FILES];
 
+/* A counter of so many bits stays at its most. */
+static u64 saturated(u64 value, unsigned int bits)
+{
+	u64 most = (1ull << bits) - 1;
+
+	return value < most ? value : most;
+}
+
 /*
  * By their standard names, data in units of four bytes. What peers write and
  * read is counted where it was asked for: as sent, nowhere as received. What
@@ -224,16 +232,17 @@ static u32 port_counters(const struct device *device, struct line *lines)
 		{ "local_link_integrity_errors", 0 },
 		{ "multicast_rcv_packets", 0 },
 		{ "multicast_xmit_packets", 0 },
-		{ "port_rcv_constraint_errors", nic_load(&nic->drop_qkey) },
+		{ "port_rcv_constraint_errors", saturated(nic_load(&nic->drop_qkey), 8) },
 		{ "port_rcv_data", sum.got_bytes / 4 },
 		{ "port_rcv_errors",
-		  nic_load(&nic->drop_length) + nic_load(&nic->drop_no_receive) },
+		  saturated(nic_load(&nic->drop_length) + nic_load(&nic->drop_no_receive), 16) },
 		{ "port_rcv_packets", sum.got_msgs },
 		{ "port_rcv_remote_physical_errors", 0 },
 		{ "port_rcv_switch_relay_errors", 0 },
 		{ "port_xmit_constraint_errors", 0 },
 		{ "port_xmit_data", sum.sent_bytes / 4 },
-		{ "port_xmit_discards", nic_load(&nic->drop_no_qp) + nic_load(&nic->drop_address) },
+		{ "port_xmit_discards",
+		  saturated(nic_load(&nic->drop_no_qp) + nic_load(&nic->drop_address), 16) },
 		{ "port_xmit_packets", sum.sent_msgs },
 		{ "port_xmit_wait", 0 },
 		{ "symbol_error", 0 },
