@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Frames that come otherwise than a peer sends them: spoiled, made up, of another life or
+ * group, twice, or late; and into how many frames their answers go.
+ */
+#include "nic_vn.h"
+#include "streams.h"
+
+/* ------------------------------------------------------------------- strangers */
+
+static u64 dropped(const struct nic_counters *c)
+{
+	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
+	       c->bad_row + c->bad_gid;
+}
+
+static void reseal(u8 *bytes, u32 length)
+{
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+
+	frame->crc = 0;
+	frame->crc = plat_crc32c(0, bytes, length);
+}
+
+/* A packet of a send without immediate data, of which it has 64 bits. */
+static void wide_plain_send(u8 *bytes)
+{
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
+
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = VNET_FRAME_DATA;
+	frame->nacks = 0;
+	frame->payload_len = 0;
+	*op = (struct vnet_frame_op){ .opcode = VNET_WR_SEND,
+				      .flags = VNET_OP_FIRST | VNET_OP_LAST | VNET_OP_IMM64,
+				      .qp_type = NIC_QPT_RC,
+				      .src_qpn = 1,
+				      .dst_qpn = connected[1]->qpn };
+	reseal(bytes, sizeof(*frame) + sizeof(*op));
+}
+
+static void test_strangers(void)
+{
+	static u8 frame[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	static u8 copy[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct nic_counters *c;
+	u64 before;
+	u32 length, i;
+
+	world_make(9, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	c = &side[1].nic.hdr->counters;
+	length = last_frame(1, frame);
+	/* Cut anywhere, and with any bit turned. */
+	for (i = 0; i < length; i++) {
+		before = dropped(c);
+		inject(1, frame, i);
+		CHECK(dropped(c) == before + 1);
+	}
+	for (i = 0; i < 8 * length; i++) {
+		memcpy(copy, frame, length);
+		copy[i / 8] ^= (u8)(1u << i % 8);
+		before = dropped(c);
+		inject(1, copy, length);
+		CHECK(dropped(c) == before + 1);
+	}
+	/* An older NIC's, and what says that it has what it cannot have. */
+	memcpy(copy, frame, length);
+	((struct vnet_frame *)copy)->version = VNET_WIRE_VERSION - 1;
+	reseal(copy, length);
+	before = c->bad_version;
+	inject(1, copy, length);
+	CHECK(c->bad_version == before + 1);
+	wide_plain_send(copy);
+	before = c->bad_field;
+	inject(1, copy, sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op));
+	CHECK(c->bad_field == before + 1);
+	CHECK(side[1].nic.hdr->row_high == 1);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	world_free();
+}
+
+/* ----------------------------------------------------------------------- lives */
+
+/*
+ * Side `waiting` looks at a frame while the other one begins a new life, of which it
+ * hears between its first look at the frame's sender and when it has the row's lock.
+ */
+static u32 waiting;
+
+static void begin_new_life(void)
+{
+	struct nic *other = &side[!waiting].nic;
+
+	side[waiting].nic.row[0].lock = 0;
+	nic_link_renew(other, nic_load(&other->hdr->incarnation) + 1000);
+	/* It calls; its peer knows its new life then. */
+	nic_row_activate(other, &other->row[0]);
+	while (side[waiting].nic.row[0].incarnation != other->hdr->incarnation)
+		pass(1000000);
+}
+
+/* What comes last from an earlier life. */
+static void inject_late(u32 to, u8 *bytes, u32 length)
+{
+	struct nic_counters *c = &side[to].nic.hdr->counters;
+	u64 before = c->bad_incarnation;
+
+	reseal(bytes, length);
+	waiting = to;
+	side[to].nic.row[0].lock = side[to].nic.self + 1;
+	on_relax = begin_new_life;
+	inject(to, bytes, length);
+	CHECK(!on_relax && c->bad_incarnation > before);
+}
+
+/* An answer of an earlier life is none to what is sent in a new one. */
+static void late_answer(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	struct vnet_cqe cqe;
+	u32 length;
+
+	world_make(11, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	length = last_frame(0, bytes);
+	CHECK(frame->kind == VNET_FRAME_ACK && frame->nacks == 1);
+	((struct vnet_frame_ack *)(frame + 1))->seq = nic_le32(1);
+	faults.lose = 1000;
+	end_send(connected[0], &w, 0, 100);
+	CHECK(side[0].nic.row[0].busy == 1);
+	faults.lose = 0;
+	inject_late(0, bytes, length);
+	CHECK(side[0].nic.row[0].busy == 1 && !end_poll(connected[0], &cqe));
+	world_free();
+}
+
+/* Packets of an earlier life move no sequence of a new one; those of datagrams would at once. */
+static void late_packet(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_frame *frame = (struct vnet_frame *)bytes;
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
+	u32 length;
+
+	world_make(12, &config);
+	connect_two(NIC_QPT_UD, false);
+	datagrams(connected[0], connected[1], 1);
+	length = last_frame(1, bytes);
+	CHECK(frame->kind == VNET_FRAME_DATA && !frame->nacks);
+	op->seq = nic_le32(nic_le32(op->seq) + 1000);
+	inject_late(1, bytes, length);
+	CHECK(!side[1].nic.row[0].rx[op->channel].seq);
+	datagrams(connected[0], connected[1], 1);
+	world_free();
+}
+
+static void test_lives(void)
+{
+	late_answer();
+	late_packet();
+}
+
+/* ---------------------------------------------------------------------- groups */
+
+/* At side 1; the link may have more. */
+static void arrive_from(u8 address, u8 *bytes, u32 length)
+{
+	struct nic_address from = { { address } };
+
+	reseal(bytes, length);
+	nic_receive(&side[1].nic, &from, bytes, length, false);
+}
+
+/* Side 0's, of a life after this one. */
+static void call_from(u8 address, u8 kind)
+{
+	static u64 space[16];
+	struct vnet_frame *frame = (struct vnet_frame *)space;
+	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(frame + 1);
+
+	memset(space, 0, sizeof(space));
+	frame->magic = VNET_WIRE_MAGIC;
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = kind;
+	frame->src_incarnation = side[0].nic.hdr->incarnation + 1;
+	frame->dst_incarnation = side[1].nic.hdr->incarnation;
+	memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+	hello->payload = nic_le32(1024);
+	hello->window = nic_le32(65536);
+	arrive_from(address, (u8 *)space, sizeof(*frame) + sizeof(*hello));
+}
+
+/* A member of another group says that it is side 0, and sends what side 0 has sent. */
+static void test_groups(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	const struct nic_counters *c;
+	struct nic_row *row;
+	u64 incarnation;
+	u32 length;
+
+	world_make(14, &config);
+	groups = true;
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	c = &side[1].nic.hdr->counters;
+	row = &side[1].nic.row[0];
+	incarnation = row->incarnation;
+	CHECK(!c->bad_gid && !side[0].nic.hdr->counters.bad_gid);
+	call_from(2, VNET_FRAME_HELLO);
+	call_from(2, VNET_FRAME_WELCOME);
+	length = last_frame(1, bytes);
+	arrive_from(2, bytes, length);
+	CHECK(c->bad_gid == 3 && !c->duplicates);
+	CHECK(row->incarnation == incarnation && !row->address.bytes[0]);
+	/* A mate, by an address of its own. */
+	arrive_from(1, bytes, length);
+	CHECK(c->bad_gid == 3 && c->duplicates == 1);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	call_from(0, VNET_FRAME_HELLO);
+	CHECK(c->bad_gid == 3 && row->incarnation == incarnation + 1);
+	/* What was believed when there were no groups does not outlast that. */
+	groups = false;
+	side[0].nic.hdr->incarnation += 10;
+	call_from(2, VNET_FRAME_HELLO);
+	CHECK(row->address.bytes[0] == 2 && row->incarnation == incarnation + 11);
+	groups = true;
+	nic_link_check(&side[1].nic);
+	CHECK(!row->incarnation && row->state != NIC_ROW_UP && !row->address.bytes[0]);
+	call_from(0, VNET_FRAME_HELLO);
+	CHECK(row->state == NIC_ROW_UP);
+	nic_link_check(&side[1].nic);
+	CHECK(row->state == NIC_ROW_UP);
+	groups = false;
+	world_free();
+}
+
+/* ----------------------------------------------------------------------- again */
+
+static void arrive(u8 *bytes, u32 length)
+{
+	arrive_from(0, bytes, length);
+}
+
+/*
+ * A packet comes, and its repetition before it is answered: the answer tells of the first,
+ * so its sender learns that nothing was lost. Later ones are answered as themselves.
+ */
+static void test_again(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + sizeof(struct vnet_frame));
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	struct nic_rx *rx;
+	u32 length, sent;
+
+	world_make(13, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 1, 1, false);
+	end_recv(connected[1], 2, HALF, 100);
+	faults.lose = 1000;
+	end_send(connected[0], &w, 0, 100);
+	length = last_frame(1, bytes);
+	rx = &side[1].nic.row[0].rx[op->channel];
+	sent = nic_le32(op->timestamp);
+	arrive(bytes, length);
+	CHECK(side[1].nic.row[0].owed && rx->timestamp == sent);
+	op->timestamp = nic_le32(sent + 1000);
+	arrive(bytes, length);
+	CHECK(side[1].nic.hdr->counters.duplicates == 1 && rx->timestamp == sent);
+	nic_receive_end(&side[1].nic);
+	CHECK(!side[1].nic.row[0].owed);
+	arrive(bytes, length);
+	CHECK(side[1].nic.row[0].owed && rx->timestamp == sent + 1000);
+	nic_receive_end(&side[1].nic);
+	faults.lose = 0;
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	world_free();
+}
+
+/* ------------------------------------------------------------------ collected */
+
+/* Side 0 sends so many packets, which come at side 1 one by one, and two before a pause. */
+static void arrive_some(u32 n)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	u32 i, length;
+
+	for (i = 0; i < n; i++) {
+		end_recv(connected[1], 2, HALF, 100);
+		faults.lose = 1000;
+		end_send(connected[0], &w, 0, 100);
+		faults.lose = 0;
+		length = last_frame(1, bytes);
+		arrive(bytes, length);
+		if (i % 2)
+			nic_receive_end(&side[1].nic);
+	}
+}
+
+/* The frames into which the answers to so many packets go, but for those that are kept. */
+static u32 answered(u32 unit, u32 n, u32 kept)
+{
+	const struct nic_row *row = &side[1].nic.row[0];
+	u64 frames = side[1].nic.hdr->counters.frames_sent;
+	u32 i;
+
+	side[1].nic.hdr->settings.ack_unit = unit;
+	arrive_some(n);
+	frames = side[1].nic.hdr->counters.frames_sent - frames;
+	CHECK(row->nowed == kept);
+	/* No longer than they may be. */
+	pass(65000);
+	CHECK(!row->owed);
+	for (i = 0; i < n; i++) {
+		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+		CHECK(end_wait(connected[1]).status == VNET_WC_SUCCESS);
+	}
+	return (u32)frames;
+}
+
+/* One frame of answers for so many packets, whoever takes them, and however they come. */
+static void test_collected(void)
+{
+	struct nic *nic = &side[1].nic;
+	u64 next;
+
+	world_make(15, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 100, 16, false);
+	for (nic->space = NIC_SPACE_POINTER; nic->space < 2; nic->space++) {
+		CHECK(answered(1, 12, 0) == 12);
+		CHECK(answered(3, 12, 0) == 4);
+		CHECK(answered(5, 12, 2) == 2);
+		/* What has come; a process may have data for all that is in its hands. */
+		CHECK(answered(0, 12, nic->space ? 12 : 0) == (nic->space ? 0 : 6));
+	}
+	/* An agent is told until when it may keep some. */
+	nic->space = NIC_SPACE_POINTER;
+	nic->hdr->settings.ack_unit = 5;
+	arrive_some(1);
+	CHECK(nic_receive_end(nic) && nic->row[0].nowed == 1);
+	CHECK(nic_run(nic, 64, &next) && next > now_ns && next <= now_ns + 51000);
+	world_free();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct vn_test tests[] = {
+		{ "strangers", test_strangers }, { "lives", test_lives },
+		{ "groups", test_groups },       { "again", test_again },
+		{ "collected", test_collected },
+	};
+
+	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
