@@ -175,7 +175,7 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
 			nic_pend(nic, qp);
 		}
 		while (nic_flush_one(&d))
-			;
+			plat_turn(nic, 1);
 	}
 	nic_unlock_release(&qp->rq.lock);
 }

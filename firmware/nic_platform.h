@@ -120,6 +120,12 @@ u32 plat_crc32c(u32 crc, const void *data, u64 length);
 
 /* One turn of a spin loop. */
 void plat_relax(void);
+/*
+ * Between two pieces of work of which there may be thousands, this one worth so many
+ * requests: whoever must not keep others waiting for long lets them have their turn.
+ * Locks may be held.
+ */
+void plat_turn(struct nic *nic, u32 requests);
 
 /*
  * Numbered places between taking and releasing locks. Nothing, but in test

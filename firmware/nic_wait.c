@@ -207,6 +207,7 @@ static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
 		    !(space == NIC_SPACE_POINTER ? nic_serve(nic, qp, budget) :
 						   nic_qp_run(nic, qp, budget)))
 			nic_pend(nic, qp);
+		plat_turn(nic, budget);
 	}
 }
 

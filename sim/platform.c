@@ -182,6 +182,13 @@ void plat_relax(void)
 {
 }
 
+/* Others run when time passes. */
+void plat_turn(struct nic *nic, u32 requests)
+{
+	(void)nic;
+	(void)requests;
+}
+
 /* The frame that this thread makes. */
 static u8 *frame_of(struct nic *nic)
 {

@@ -20,6 +20,8 @@
 /* Nor for more bytes of shorter ones, of which there may be thousands; each is worth some. */
 #define VNET_COPY_MANY (1u << 20)
 #define VNET_COPY_COST 512u
+/* What else is worth a request: 512 of them, as VNET_TASK_SLICE is. */
+#define VNET_REQUEST_COST (VNET_COPY_MANY / 512)
 /* The end of a copy becomes visible last. */
 #define VNET_TAIL 8
 
@@ -337,4 +339,16 @@ void plat_channel_ready(struct nic *nic, u32 channel)
 void plat_relax(void)
 {
 	cpu_relax();
+}
+
+void plat_turn(struct nic *nic, u32 requests)
+{
+	const struct vnet_view *view = nic->host;
+	u32 cost = min(requests, VNET_COPY_MANY / VNET_REQUEST_COST) * VNET_REQUEST_COST;
+
+	if (!view->may_sleep || this_cpu_add_return(vnet_copied, cost) < VNET_COPY_MANY)
+		return;
+	vnet_leave();
+	cond_resched();
+	vnet_enter();
 }

@@ -125,13 +125,13 @@ struct vnet_view {
 	bool may_send;
 };
 
-/* What was copied on this processor since softirqs had their turn: see plat_copy(). */
+/* Work of this processor since softirqs had their turn, in bytes that are copied. */
 DECLARE_PER_CPU(u32, vnet_copied);
 
 /*
  * A task is in the firmware, and holds locks of it for moments, and no softirq of its
  * processor finds them held. For a long copy, or many, this ends: see plat_copy(); and
- * between requests of a long queue: see vnet_run_all().
+ * between requests of a long queue, or queues: see vnet_run_all() and plat_turn().
  */
 static inline void vnet_enter(void)
 {

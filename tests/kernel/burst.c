@@ -4,7 +4,7 @@
  * anything: they have no data, or are flushed. Prints how many bytes, or requests,
  * there are in all.
  *
- *   burst copies|empty|flushed
+ *   burst copies|empty|flushed|receives
  */
 #include <string.h>
 
@@ -73,6 +73,24 @@ static void no_copies(bool flushed)
 	printf("%d\n", REQUESTS);
 }
 
+/* The far side's receives, of which none is used. */
+static void receives(void)
+{
+	const struct wish wish = { .depth = REQUESTS };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr *bad, wr = { .wr_id = 0 };
+	struct side s[2];
+
+	pair_open(s, &wish);
+	for (wr.wr_id = 0; wr.wr_id < REQUESTS; wr.wr_id++)
+		CHECK_EQ(ibv_post_recv(s[1].qp, &wr, &bad), 0);
+	CHECK_EQ(ibv_modify_qp(s[1].qp, &attr, IBV_QP_STATE), 0);
+	for (unsigned int i = 0; i < REQUESTS; i++)
+		(void)side_expect(&s[1], i, IBV_WC_WR_FLUSH_ERR);
+	pair_close(s);
+	printf("%d\n", REQUESTS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -81,8 +99,10 @@ int main(int argc, char **argv)
 		copies();
 	} else if (!strcmp(what, "empty") || !strcmp(what, "flushed")) {
 		no_copies(what[0] == 'f');
+	} else if (!strcmp(what, "receives")) {
+		receives();
 	} else {
-		fprintf(stderr, "usage: burst copies|empty|flushed\n");
+		fprintf(stderr, "usage: burst copies|empty|flushed|receives\n");
 		return 2;
 	}
 	return 0;

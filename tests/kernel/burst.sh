@@ -27,6 +27,7 @@ probe() {
 	echo 1 >"$TRACE/options/event-fork"
 	echo 'p:vnet/copy vnet_ib:plat_copy n=$arg6:u64' >"$TRACE/kprobe_events" || fail "no probes"
 	echo 'p:vnet/request vnet_ib:nic_retire' >>"$TRACE/kprobe_events" || fail "no probes"
+	echo 'p:vnet/receive vnet_ib:nic_retire_notify' >>"$TRACE/kprobe_events" || fail "no probes"
 	echo 'p:vnet/turn __local_bh_enable_ip' >>"$TRACE/kprobe_events" || fail "no probes"
 }
 
@@ -81,4 +82,5 @@ probe
 check copies copy bytes "$MOST_BYTES"
 check empty request requests "$MOST_REQUESTS"
 check flushed request requests "$MOST_REQUESTS"
+check receives receive receives "$MOST_REQUESTS"
 unprobe

@@ -238,6 +238,12 @@ void plat_relax(void)
 		tp.on_relax();
 }
 
+void plat_turn(struct nic *nic, u32 requests)
+{
+	(void)nic;
+	nic_fetch_add(&tp.turns, requests);
+}
+
 /* No link here. */
 void *plat_frame(struct nic *nic)
 {

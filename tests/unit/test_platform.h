@@ -84,6 +84,8 @@ struct tp {
 	void (*on_step)(int step);
 	/* Called in each turn of a spin loop. */
 	void (*on_relax)(void);
+	/* Requests' worth of work after which others could have had their turn. */
+	u32 turns;
 };
 
 extern struct tp tp;

@@ -176,6 +176,12 @@ void plat_relax(void)
 		f();
 }
 
+void plat_turn(struct nic *nic, u32 requests)
+{
+	(void)nic;
+	(void)requests;
+}
+
 void plat_step(int step)
 {
 	if (on_step)

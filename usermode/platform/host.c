@@ -63,6 +63,13 @@ void plat_relax(void)
 #endif
 }
 
+/* Nobody waits for us: threads have their turn whenever the system wants. */
+void plat_turn(struct nic *nic, u32 requests)
+{
+	(void)nic;
+	(void)requests;
+}
+
 /* ------------------------------------------------------------ begin and end */
 
 /* Read a byte of our own: does the system allow the call at all? */
