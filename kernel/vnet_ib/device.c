@@ -251,11 +251,15 @@ static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
 	return true;
 }
 
-/* The net device may have gone before there was somebody to be told. */
-static void vnet_follow_netdev(struct vnet_dev *dev)
+/*
+ * What is left to do once it is registered, unless it has ended already. The net device
+ * may have gone before there was somebody to be told.
+ */
+static void vnet_complete(struct vnet_dev *dev)
 {
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
+	vnet_fault_offer(dev);
 	rtnl_lock();
 	if (dev->netdev->reg_state != NETREG_REGISTERED)
 		ib_unregister_device_queued(&dev->ibdev);
@@ -291,7 +295,7 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	get_device(&dev->ibdev.dev);
 	err = vnet_register(dev, name, netdev);
 	if (!err)
-		vnet_follow_netdev(dev);
+		vnet_complete(dev);
 	put_device(&dev->ibdev.dev);
 	if (err)
 		goto err_free;

@@ -205,6 +205,9 @@ int vnet_newlink(const char *name, struct net_device *netdev);
 void vnet_delete_all(void);
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg);
 
+/* fault.c: once the device is registered; the files go with it */
+void vnet_fault_offer(struct vnet_dev *dev);
+
 /* crc.c: before the first frame */
 void vnet_crc_choose(void);
 

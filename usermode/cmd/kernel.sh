@@ -14,6 +14,7 @@ ${BOLD}vnet kernel build${PLAIN} [--kernel VERSION]
 ${BOLD}vnet kernel fetch${PLAIN} [VERSION]
 ${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] [--accept] FILE
 ${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] --forget
+${BOLD}vnet kernel fault${PLAIN} [--device NAME] --event NAME[:NUMBER]... | --rnr on|off
 
 The kernel module vnet_ib, and guests in which it cannot hurt: Debian's own kernel
 under QEMU's software emulation, over this machine's files, which it cannot change.
@@ -33,6 +34,10 @@ under QEMU's software emulation, over this machine's files, which it cannot chan
           --forget: none any more, or none of that network; without any, frames stay
           on this machine.
           NAME: vnet0 if it is not given. It needs CAP_NET_ADMIN; nobody can read it.
+  fault   has a device of the kernel tell of the event, as "vnet fault" has those of user
+          mode; completion and shared receive queues have the numbers that "rdma
+          resource show" tells. --rnr on: no receive is found, until it is off. What the
+          link loses is tc's: tc qdisc add dev NETDEV root netem loss 1%.
 
   --kernel VERSION  6.1 (the default), 6.12, one like 6.1.0-56-amd64, or debug, which
                     tests/kernel/build-debug-kernel makes; for build, the default is
@@ -165,6 +170,38 @@ kernel_key() {	# [--device NAME] [--network NETWORK] [--accept] FILE, or --forge
 	kernel_give_key "$1" "$folder/${what}_${network:+group_}key" "$network"
 }
 
+kernel_fault() {	# [--device NAME] --event NAME[:NUMBER]... | --rnr on|off
+	local device=vnet0 events=() rnr='' event folder
+
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--device)
+			[[ ${2-} =~ ^[A-Za-z0-9_.-]+$ ]] || die_usage "--device wants a name"
+			device=$2
+			;;
+		--event)
+			[[ ${2-} =~ ^[a-z-]+(:[0-9]+)?$ ]] || die_usage "--event wants a name; see: vnet fault --help"
+			events+=("$2")
+			;;
+		--rnr)
+			[[ ${2-} =~ ^(on|off)$ ]] || die_usage "--rnr wants on or off"
+			rnr=$2
+			;;
+		*) die_usage "kernel fault has no option '$1'; see: vnet kernel --help" ;;
+		esac
+		shift 2
+	done
+	[[ ${#events[@]} -gt 0 || -n $rnr ]] || die_usage "kernel fault: which? see: vnet kernel --help"
+	folder=/sys/class/infiniband/$device/fault
+	[[ -d $folder ]] || die "$EXIT_VNET" "the kernel has no device $device of vnet's"
+	[[ -w $folder/event ]] || die "$EXIT_VNET" "only root may do that"
+	[[ -z $rnr ]] || echo "$rnr" >"$folder/starve" || die "$EXIT_VNET" "that was refused"
+	for event in "${events[@]}"; do
+		(echo "$event" >"$folder/event") 2>/dev/null ||
+			die "$EXIT_VNET" "$event was refused: there is no such event, or no such object"
+	done
+}
+
 cmd_kernel() {
 	if [[ ${1-} =~ ^(--help|-h)$ || ${1-} != run && ${2-} =~ ^(--help|-h)$ ]]; then
 		help_kernel
@@ -172,6 +209,10 @@ cmd_kernel() {
 	fi
 	if [[ ${1-} == key ]]; then
 		kernel_key "${@:2}"
+		return
+	fi
+	if [[ ${1-} == fault ]]; then
+		kernel_fault "${@:2}"
 		return
 	fi
 	kernel_library

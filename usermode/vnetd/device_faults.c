@@ -9,35 +9,15 @@
 #include <string.h>
 
 #include "link.h"
+#include "nic_event_names.h"
 
-/* enum ibv_event_type, and what each is about: 'd' the device or its port, 'w' a work queue. */
+#define NAMED_EVENT(name, event, kind) { name, event, kind },
+
 static const struct {
 	const char *name;
 	u32 event;
 	char kind;
-} events[] = {
-	{ "cq-err", NIC_EVENT_CQ_ERR, 'c' },
-	{ "qp-fatal", NIC_EVENT_QP_FATAL, 'q' },
-	{ "qp-req-err", NIC_EVENT_QP_REQ_ERR, 'q' },
-	{ "qp-access-err", NIC_EVENT_QP_ACCESS_ERR, 'q' },
-	{ "comm-est", NIC_EVENT_COMM_EST, 'q' },
-	{ "sq-drained", NIC_EVENT_SQ_DRAINED, 'q' },
-	{ "path-mig", NIC_EVENT_PATH_MIG, 'q' },
-	{ "path-mig-err", NIC_EVENT_PATH_MIG_ERR, 'q' },
-	{ "device-fatal", 8, 'd' },
-	{ "port-active", DEVICE_EVENT_PORT_ACTIVE, 'd' },
-	{ "port-err", DEVICE_EVENT_PORT_ERR, 'd' },
-	{ "lid-change", 11, 'd' },
-	{ "pkey-change", 12, 'd' },
-	{ "sm-change", 13, 'd' },
-	{ "srq-err", NIC_EVENT_SRQ_ERR, 's' },
-	{ "srq-limit", NIC_EVENT_SRQ_LIMIT_REACHED, 's' },
-	{ "qp-last-wqe", NIC_EVENT_QP_LAST_WQE_REACHED, 'q' },
-	{ "client-reregister", 17, 'd' },
-	{ "gid-change", 18, 'd' },
-	/* To the NIC, a work queue is a queue pair; what is told of it has a name of its own. */
-	{ "wq-fatal", NIC_EVENT_QP_FATAL, 'w' },
-};
+} events[] = { NIC_EVENT_NAMES(NAMED_EVENT) };
 
 /* A fault takes this long to be asked for again where a lock is held. */
 #define BUSY_TRIES 1000

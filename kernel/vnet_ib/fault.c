@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults on purpose, as user mode's "vnet fault" has them for its devices, by files in
+ * the device's folder, /sys/class/infiniband/DEVICE/fault:
+ *
+ *   event   takes an asynchronous event, NAME or NAME:NUMBER. Queue pairs are numbered as
+ *           programs see them, completion and shared receive queues as by "rdma resource".
+ *   starve  1: whoever looks for a receive finds none, until it is 0 again
+ */
+#include <linux/string.h>
+
+#include "nic_event_names.h"
+#include "vnet_ib.h"
+
+struct vnet_fault {
+	const char *name;
+	u8 event;
+	char kind;
+};
+
+#define VNET_FAULT(name, event, kind) { name, event, kind },
+
+static const struct vnet_fault vnet_faults[] = { NIC_EVENT_NAMES(VNET_FAULT) };
+
+/* ------------------------------------------------------------------- numbers */
+
+static u32 vnet_cq_id(struct vnet_object *obj)
+{
+	return container_of(obj, struct vnet_cq, obj)->ibcq.res.id;
+}
+
+static u32 vnet_srq_id(struct vnet_object *obj)
+{
+	return container_of(obj, struct vnet_srq, obj)->ibsrq.res.id;
+}
+
+/* The firmware's number of what the resource tracker calls so; 0: nothing. */
+static u32 vnet_tracked(struct vnet_numbers *numbers, u32 id, u32 (*id_of)(struct vnet_object *obj))
+{
+	struct vnet_object *obj;
+	u32 i, found = 0;
+
+	for (i = 0; i <= numbers->limit.max && !found; i++) {
+		obj = vnet_object_get(numbers, i);
+		if (!obj)
+			continue;
+		if (id_of(obj) == id)
+			found = i + 1;
+		vnet_object_put(obj);
+	}
+	return found;
+}
+
+/* -------------------------------------------------------------------- events */
+
+static void vnet_raise_device(struct vnet_dev *dev, u8 number)
+{
+	struct ib_event event = { .device = &dev->ibdev, .element.port_num = 1, .event = number };
+
+	ib_dispatch_event(&event);
+}
+
+static int vnet_raise_object(struct vnet_dev *dev, struct nic_async *async)
+{
+	struct nic *nic = &dev->agent.nic;
+	enum nic_result result;
+
+	if (async->kind == 'c')
+		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_id);
+	else if (async->kind == 's')
+		async->num = vnet_tracked(&dev->srqs, async->num, vnet_srq_id);
+	mutex_lock(&dev->commands);
+	result = vnet_command(dev, nic_async_raise(nic, async));
+	mutex_unlock(&dev->commands);
+	vnet_tell(dev);
+	plat_kick(nic);
+	return vnet_errno(result);
+}
+
+/* text: NAME or NAME:NUMBER, which is changed. */
+static int vnet_raise(struct vnet_dev *dev, char *text)
+{
+	char *number = strchr(text, ':');
+	struct nic_async async = {};
+	u32 i;
+
+	if (number)
+		*number++ = '\0';
+	for (i = 0; i < ARRAY_SIZE(vnet_faults) && strcmp(text, vnet_faults[i].name); i++)
+		;
+	if (i == ARRAY_SIZE(vnet_faults) || vnet_faults[i].kind == 'w')
+		return -EINVAL;
+	async.event = vnet_faults[i].event;
+	async.kind = vnet_faults[i].kind;
+	if ((async.kind == 'd') != !number)
+		return -EINVAL;
+	/* The core tells that itself, of addresses that come and go, and takes nobody's word. */
+	if (async.kind == 'd' && async.event == IB_EVENT_GID_CHANGE)
+		return -EOPNOTSUPP;
+	if (!number) {
+		vnet_raise_device(dev, async.event);
+		return 0;
+	}
+	return kstrtou32(number, 0, &async.num) ?: vnet_raise_object(dev, &async);
+}
+
+/* --------------------------------------------------------------------- files */
+
+/* Who may: as for the link's settings. */
+static bool vnet_may_fault(const struct vnet_dev *dev)
+{
+	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
+}
+
+static ssize_t event_store(struct device *device, struct device_attribute *attribute,
+			   const char *text, size_t length)
+{
+	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
+	char name[48];
+	int err;
+
+	if (!vnet_may_fault(dev))
+		return -EPERM;
+	if (strscpy(name, text, sizeof(name)) < 0)
+		return -EINVAL;
+	/* Those who would hear of it may be going. */
+	if (!ib_device_try_get(&dev->ibdev))
+		return -ENODEV;
+	err = vnet_raise(dev, strim(name));
+	ib_device_put(&dev->ibdev);
+	return err ?: length;
+}
+static DEVICE_ATTR_WO(event);
+
+static ssize_t starve_show(struct device *device, struct device_attribute *attribute, char *text)
+{
+	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
+
+	return sysfs_emit(text, "%u\n", nic_load(&dev->agent.nic.hdr->starves));
+}
+
+static ssize_t starve_store(struct device *device, struct device_attribute *attribute,
+			    const char *text, size_t length)
+{
+	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
+	bool starves;
+	int err;
+
+	if (!vnet_may_fault(dev))
+		return -EPERM;
+	err = kstrtobool(text, &starves);
+	if (err)
+		return err;
+	nic_starve(&dev->agent.nic, starves);
+	/* Whoever has waited for a receive finds it now. */
+	plat_kick(&dev->agent.nic);
+	return length;
+}
+static DEVICE_ATTR_RW(starve);
+
+static struct attribute *vnet_fault_attributes[] = {
+	&dev_attr_event.attr,
+	&dev_attr_starve.attr,
+	NULL,
+};
+
+static const struct attribute_group vnet_fault_group = {
+	.name = "fault",
+	.attrs = vnet_fault_attributes,
+};
+
+void vnet_fault_offer(struct vnet_dev *dev)
+{
+	/* The core has room for one group of a driver's, which is the link's. */
+	if (sysfs_create_group(&dev->ibdev.dev.kobj, &vnet_fault_group))
+		ibdev_warn(&dev->ibdev, "no faults can be asked for\n");
+}
