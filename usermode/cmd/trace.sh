@@ -22,6 +22,7 @@ shows each.
   --quiet                  neither lines nor warnings, for --summary
   --summary                at the end, how much of what, and how often each warning,
                            whatever end the program met
+  --kernel                 on the devices of the kernel (vnet_ib), and no other is present
   -n N, --nodes, --tag-output
                            several processes, as vnet run has them
 $(help_run_options)
@@ -35,6 +36,10 @@ parse_trace_option() {	# ARGS...; adds to run_before
 	case $1 in
 	--json | --warnings | --quiet | --summary)
 		run_before+=("$1")
+		run_taken=1
+		;;
+	--kernel)
+		trace_kernel=yes
 		run_taken=1
 		;;
 	--output=*)
@@ -52,11 +57,17 @@ parse_trace_option() {	# ARGS...; adds to run_before
 	esac
 }
 
+# The kernel has the device; what it is used by is our provider, which can tell of it.
+kernel_environment() {
+	export LD_PRELOAD=$run_also${LD_PRELOAD:+:$LD_PRELOAD}
+	export RDMAV_DRIVERS=$TREE/lib/libvnet${RDMAV_DRIVERS:+:$RDMAV_DRIVERS}
+}
+
 # The libraries are for the program, not for what waits for its end.
 run_traced() {	# CMD...
 	local before=${LD_PRELOAD-}
 
-	run_environment
+	if [[ $trace_kernel == yes ]]; then kernel_environment; else run_environment; fi
 	run_before+=(-x "LD_PRELOAD=$LD_PRELOAD")
 	if [[ -n $before ]]; then
 		LD_PRELOAD=$before
@@ -67,7 +78,7 @@ run_traced() {	# CMD...
 }
 
 cmd_trace() {
-	local run_taken run_processes='' run_launch=() run_before=() run_also=''
+	local run_taken run_processes='' run_launch=() run_before=() run_also='' trace_kernel=no trace_run=()
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in
@@ -80,11 +91,16 @@ cmd_trace() {
 			break
 			;;
 		esac
-		parse_trace_option "$@" || parse_launch_option "$@" || parse_run_option "$@" ||
-			die_usage "trace has no option '$1'; see: vnet trace --help"
+		if ! parse_trace_option "$@"; then
+			trace_run+=("$1")
+			parse_launch_option "$@" || parse_run_option "$@" ||
+				die_usage "trace has no option '$1'; see: vnet trace --help"
+		fi
 		shift "$run_taken"
 	done
 	[[ $# -gt 0 ]] || die_usage "trace what? see: vnet trace --help"
+	[[ $trace_kernel == no || ${#trace_run[@]} == 0 ]] ||
+		die_usage "${trace_run[0]} is for devices of user mode, not of the kernel"
 	[[ -n $run_processes || ${#run_launch[@]} == 0 ]] ||
 		die_usage "${run_launch[0]} is for several processes: -n N"
 
