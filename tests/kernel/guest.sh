@@ -105,8 +105,19 @@ set_up() {
 }
 
 # Does a process of that group listen, for TCP or with rdma_cm?
+# Whoever it is, and by whatever it listens.
+port_listens() {	# PORT
+	[[ -n $(ss -Hltn "sport = :$1") ]] ||
+		rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1( |\$)"
+}
+
 group_listens() {	# PGID
 	local ss=(ss -Hltnp) pid pids
+
+	if [[ -n ${PAIR_PORT-} ]]; then
+		port_listens "$PAIR_PORT"
+		return
+	fi
 
 	pids=$(pgrep -g "$1") || return 1
 	[[ $EUID != 0 ]] || ss=(nsenter "--net=/proc/${pids%%$'\n'*}/ns/net" "${ss[@]}")
