@@ -60,6 +60,12 @@ static int vnet_put_data(const struct vnet_qp *qp, struct vnet_send_wqe *wqe,
 	return 0;
 }
 
+static void vnet_put_rdma(struct vnet_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
+	wqe->rdma.rkey = rdma_wr(wr)->rkey;
+}
+
 static void vnet_put_atomic(struct vnet_send_wqe *wqe, const struct ib_send_wr *wr)
 {
 	const struct ib_atomic_wr *atomic = atomic_wr(wr);
@@ -98,6 +104,11 @@ static int vnet_put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wq
 			      const struct ib_send_wr *wr)
 {
 	wqe->opcode = wr->opcode;
+	/* The core has a name for it since 6.2. */
+	if ((u32)wr->opcode == VNET_WR_ATOMIC_WRITE) {
+		vnet_put_rdma(wqe, wr);
+		return vnet_put_data(qp, wqe, wr);
+	}
 	switch (wr->opcode) {
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_IMM:
@@ -113,8 +124,7 @@ static int vnet_put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wq
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 	case IB_WR_RDMA_READ:
-		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
-		wqe->rdma.rkey = rdma_wr(wr)->rkey;
+		vnet_put_rdma(wqe, wr);
 		break;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:

@@ -17,6 +17,8 @@
 #define VNET_ODP_UD (IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV)
 #define VNET_ODP_UC (VNET_ODP_UD | IB_ODP_SUPPORT_WRITE)
 #define VNET_ODP_RC (VNET_ODP_UC | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC)
+/* IB_DEVICE_ATOMIC_WRITE, which the core has a name for since 6.2. */
+#define VNET_DEVICE_ATOMIC_WRITE BIT_ULL(40)
 
 int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
@@ -36,7 +38,8 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.device_cap_flags = IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_CURR_QP_STATE_MOD |
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
-				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC,
+				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC |
+				    VNET_DEVICE_ATOMIC_WRITE,
 		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
