@@ -4,7 +4,10 @@
 #
 # vnet_test(NAME <suite>.<what> COMMAND <program> [args...]
 #           [TIMEOUT <seconds>]       default 60
-#           [PROCESSORS <n>]          processors it keeps busy, default 1
+#           [PROCESSORS <n>]          processors it keeps busy, default 1; one more than
+#                                     that where programs measure the processor's clock,
+#                                     and give up on a machine that is busier than it has
+#                                     processors: "vnet test" runs one test more than those
 #           [SERIAL]                  nothing else may run beside it
 #           [SOAK]                    long: only with "vnet test --soak"
 #           [SANITIZERS address|thread ...]

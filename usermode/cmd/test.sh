@@ -15,7 +15,7 @@ that are missing; else it names them.
 
   --soak       the long ones, too
   --filter RE  only those whose name matches the regular expression
-  --jobs N     at most N processors (default: all)
+  --jobs N     at most N at once (default: one more than processors, as many only wait)
   --list       names them and runs none
   --kernel-debug
                only those in guests, under a kernel that looks for its own mistakes
@@ -48,7 +48,7 @@ write_test_directory() {	# DIRECTORY TREE...
 cmd_test() {
 	local options=() soak=no jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
 
-	jobs=$(nproc)
+	jobs=$(($(nproc) + 1))
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		--help | -h)
