@@ -79,6 +79,7 @@ void invalid_qps(void);
 void invalid_changes(void);
 void invalid_xrc(void);
 void invalid_groups(void);
+void invalid_frames(void);
 void invalid_posts(void);
 void invalid_builders(void);
 

@@ -127,7 +127,8 @@ int main(int argc, char **argv)
 		{ "queues", invalid_cqs },     { "queues", invalid_srqs },
 		{ "queues", invalid_qps },     { "queues", invalid_changes },
 		{ "queues", invalid_xrc },     { "queues", invalid_groups },
-		{ "posts", invalid_posts },    { "posts", invalid_builders },
+		{ "queues", invalid_frames },  { "posts", invalid_posts },
+		{ "posts", invalid_builders },
 	};
 	bool known = false;
 

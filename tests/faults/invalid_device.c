@@ -114,38 +114,6 @@ static void close_with_objects(void)
 
 /* ------------------------------------------------------ what there is none of */
 
-/* The kernel's device has none of these. */
-static void work_queues(void)
-{
-	static const struct wrong wrong[] = {
-		WRONG(struct ibv_wq_init_attr, wq_type, 1, EINVAL),
-		WRONG(struct ibv_wq_init_attr, max_wr, 0, EINVAL),
-		WRONG(struct ibv_wq_init_attr, max_wr, UINT32_MAX, EINVAL),
-		WRONG(struct ibv_wq_init_attr, max_sge, UINT32_MAX, EINVAL),
-		WRONG(struct ibv_wq_init_attr, pd, 0, EINVAL),
-		WRONG(struct ibv_wq_init_attr, cq, 0, EINVAL),
-		WRONG(struct ibv_wq_init_attr, comp_mask, 1 << 9, EOPNOTSUPP),
-	};
-	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0 };
-	struct ibv_counters_init_attr counters = { .comp_mask = 1 };
-
-	if (in_kernel())
-		return;
-	for (size_t i = 0; i < COUNT(wrong); i++) {
-		struct ibv_wq_init_attr attr = {
-			.max_wr = 1, .max_sge = 1, .pd = bench.pd, .cq = bench.cq
-		};
-
-		spoil(&attr, &wrong[i]);
-		judge("create_wq", wrong[i].what, ERRNO_OF(ibv_create_wq(bench.context, &attr)),
-		      wrong[i].want);
-	}
-	judge("create_rwq_ind_table", "of nothing",
-	      ERRNO_OF(ibv_create_rwq_ind_table(bench.context, &table)), EINVAL);
-	judge("create_counters", "comp_mask",
-	      ERRNO_OF(ibv_create_counters(bench.context, &counters)), EOPNOTSUPP);
-}
-
 static void no_such_objects(void)
 {
 	struct ibv_flow_action_esp_attr esp = { .comp_mask = 0 };
@@ -194,7 +162,6 @@ void invalid_device(void)
 	import();
 	close_with_objects();
 	look_around("contexts");
-	work_queues();
 	no_such_objects();
 	no_such_methods();
 	look_around("what the device has not");
