@@ -318,6 +318,126 @@ static void create_queues(void)
 			      .in = &qp, .in_length = sizeof(qp), .out = arena, .out_length = 32 });
 }
 
+/* Answers the handle that an extended command's response has, or what stood there before. */
+static u32 create_extended(u32 command, const void *in, u32 length, const void *driver,
+			   u32 driver_length)
+{
+	struct parts parts = { .in = in,
+			       .in_length = length,
+			       .driver_in = driver,
+			       .driver_in_length = driver_length,
+			       .out = arena,
+			       .out_length = 256,
+			       .driver_out_length = 128 };
+	u32 handle;
+
+	extended_command(command, &parts);
+	memcpy(&handle, arena + 8, sizeof(handle));
+	return handle;
+}
+
+/* Queues of domains of extended connections, of tags, and ordinary ones. */
+static void create_shared_queue(void)
+{
+	struct ib_uverbs_open_xrcd domain = { .fd = (u32)-1, .oflags = 0100 };
+	struct ib_uverbs_create_xsrq cmd = { .srq_type = take8() % 4,
+					     .pd_handle = take_small(),
+					     .max_wr = take_small(),
+					     .max_sge = take_small(),
+					     .max_num_tags = take_small(),
+					     .cq_handle = take_small() };
+
+	plain_command(IB_USER_VERBS_CMD_OPEN_XRCD, &(struct parts){ .in = &domain,
+								    .in_length = sizeof(domain),
+								    .out = arena,
+								    .out_length = 4 });
+	memcpy(&cmd.xrcd_handle, arena, sizeof(cmd.xrcd_handle));
+	plain_command(IB_USER_VERBS_CMD_CREATE_XSRQ, &(struct parts){ .in = &cmd,
+								      .in_length = sizeof(cmd),
+								      .out = arena,
+								      .out_length = 64 });
+}
+
+static void create_window(void)
+{
+	struct ib_uverbs_alloc_mw cmd = { .pd_handle = take_small(), .mw_type = take8() % 4 };
+
+	plain_command(IB_USER_VERBS_CMD_ALLOC_MW, &(struct parts){ .in = &cmd,
+								   .in_length = sizeof(cmd),
+								   .out = arena,
+								   .out_length = 8 });
+}
+
+/* A work queue, which may become ready; a table of it; and who spreads frames over that. */
+static void create_spreading(void)
+{
+	struct ib_uverbs_ex_create_wq wq = { .pd_handle = take_small(),
+					     .cq_handle = take_small(),
+					     .max_wr = take_small(),
+					     .max_sge = take_small() };
+	struct ib_uverbs_ex_modify_wq modify = { .attr_mask = take8() & 7,
+						 .wq_state = take8() & 3,
+						 .curr_wq_state = take8() & 3 };
+	u32 table[2 + 4] = { 0, take8() % 3 }, i;
+	struct ib_uverbs_ex_create_qp qp = { .qp_type = take8() < 240 ? IB_UVERBS_QPT_RAW_PACKET :
+									take8(),
+					     .comp_mask = 1 };
+	struct vnet_create_qp_req driver = { .rx_hash_fields = take8(),
+					     .rx_hash_function = take8() < 240,
+					     .rx_hash_key_len = take8() < 240 ? 40 : take8() };
+
+	qp.pd_handle = wq.pd_handle;
+	modify.wq_handle =
+		create_extended(IB_USER_VERBS_EX_CMD_CREATE_WQ, &wq, sizeof(wq), NULL, 0);
+	extended_command(IB_USER_VERBS_EX_CMD_MODIFY_WQ,
+			 &(struct parts){ .in = &modify, .in_length = sizeof(modify) });
+	for (i = 0; i < 4; i++)
+		table[2 + i] = take8() < 240 ? modify.wq_handle : take_small();
+	qp.rwq_ind_tbl_handle = create_extended(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL, table,
+						8 + (4u << table[1]), NULL, 0);
+	create_extended(IB_USER_VERBS_EX_CMD_CREATE_QP, &qp, sizeof(qp), &driver, sizeof(driver));
+}
+
+/* Of raw packets, and a flow to it whose specifications are whatever there is. */
+static void create_flow(void)
+{
+	struct ib_uverbs_create_qp qp = { .pd_handle = take_small(),
+					  .send_cq_handle = take_small(),
+					  .recv_cq_handle = take_small(),
+					  .max_recv_wr = take_small(),
+					  .max_send_wr = take_small(),
+					  .qp_type = IB_UVERBS_QPT_RAW_PACKET };
+	struct {
+		struct ib_uverbs_create_flow flow;
+		u16 spec[64];
+	} cmd;
+	u32 at, handle;
+
+	plain_command(IB_USER_VERBS_CMD_CREATE_QP,
+		      &(struct parts){
+			      .in = &qp, .in_length = sizeof(qp), .out = arena, .out_length = 32 });
+	memcpy(&handle, arena, sizeof(handle));
+	take(&cmd, sizeof(cmd));
+	cmd.flow =
+		(struct ib_uverbs_create_flow){ .qp_handle = take8() < 240 ? handle : take_small(),
+						.flow_attr = { .type = take8() % 5,
+							       .size = sizeof(cmd.spec),
+							       .priority = take8() & 3,
+							       .num_of_specs = take8() % 6,
+							       .port = 1,
+							       .flags = take8() & 3 } };
+	/* Each header's type, one of those there are, and its size, mostly. */
+	for (at = 0; at + 4 < 64 && take8() < 250; at += cmd.spec[at + 2] / 2u) {
+		static const u32 types[] = { 0x20, 0x30, 0x31, 0x34,   0x40,   0x41,
+					     0x50, 0x51, 0x60, 0x1000, 0x1001, 0x1003 };
+		u32 type = types[take8() % 12];
+
+		memcpy(&cmd.spec[at], &type, sizeof(type));
+		cmd.spec[at + 2] = (u16)(8 + 8 * (take8() % 8));
+	}
+	create_extended(IB_USER_VERBS_EX_CMD_CREATE_FLOW, &cmd, sizeof(cmd), NULL, 0);
+}
+
 static void register_memory(void)
 {
 	struct ib_uverbs_reg_mr cmd = { .start = take_addr(),
@@ -562,6 +682,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		show_status,
 		ask_for_channels,
 		create_address,
+		create_shared_queue,
+		create_window,
+		create_spreading,
+		create_flow,
 		scribble,
 	};
 	u32 count;
