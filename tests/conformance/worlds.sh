@@ -58,6 +58,8 @@ holdings() {
 # Without --slice, the ordinary run has the cases with this letter.
 world_letter() {	# NAME
 	[[ $1 != kernel-user ]] || set -- K
+	# What vnet0 is judged by, beside it.
+	[[ $1 != rxe ]] || set -- kernel
 	[[ $1 != netns ]] || set -- N
 	[[ $1 != netns-faulty ]] || set -- F
 	[[ $1 != netns-ipv6 ]] || set -- 6

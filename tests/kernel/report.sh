@@ -10,6 +10,7 @@ set -u -o pipefail
 set_up
 ISOLATED=("$VNET_SOURCE_DIR/tests/isolated" --timeout 7000)
 CONFORMANCE=$VNET_SOURCE_DIR/tests/conformance
+APPS=$VNET_SOURCE_DIR/tests/apps
 
 # Programs that connect by rdma_cm, both sides on this world's device, as the judges print theirs.
 cm_case() {	# WORLD SERVER... -- CLIENT...
@@ -44,8 +45,10 @@ cm_programs() {	# WORLD ADDRESS
 for world in kernel rxe; do
 	"${ISOLATED[@]}" "$CONFORMANCE/judge" --world "$world" --slice k \
 		"$CONFORMANCE"/{tools,pingpong,perftest}.cases
+	"${ISOLATED[@]}" "$APPS/judge" --world "$world" "$APPS"/{ucx,libfabric,mpi,programs}.cases
 	"${ISOLATED[@]}" "$VNET_SOURCE_DIR/tests/pyverbs/run" --world "$world" --min 0 |
-		sed "s/^# \([0-9]* passed, [0-9]* skipped\).*/# python $world \1/"
+		sed -E "s/^# ([0-9]* passed, [0-9]* skipped).*/# python $world \\1/
+			s/^ *([0-9]+ [A-Za-z0-9_.]+: )/# skipped $world \\1/"
 	address=192.168.77.1
 	[[ $world == kernel ]] || address=192.168.78.1
 	cm_programs "$world" "$address"
