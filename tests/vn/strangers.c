@@ -285,6 +285,83 @@ static void test_again(void)
 	world_free();
 }
 
+/* ---------------------------------------------------------------------- latest */
+
+/* A request is made, and its frame is not seen by side 1: it is here instead. */
+static u32 keep_request(struct end *e, u8 *bytes)
+{
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+
+	end_send(e, &w, 0, 100);
+	return last_frame(1, bytes);
+}
+
+/* It comes as it was sent last. */
+static void arrive_again(u8 *bytes, u32 length)
+{
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + sizeof(struct vnet_frame));
+
+	op->timestamp = nic_le32(side[0].nic.row[0].tx[op->channel].timestamp);
+	arrive(bytes, length);
+	nic_receive_end(&side[1].nic);
+}
+
+/*
+ * A packet came too early, was sent again, and taken; only then its sender hears of the
+ * refusal. Should it believe that, it would give the channel to another packet, with the
+ * one bit of sequence that was taken: that one would count as a repetition, and be lost.
+ */
+static void test_latest(void)
+{
+	static u8 first[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	static u8 second[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	static u8 refusal[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	const struct vnet_frame_ack *ack = (void *)(refusal + sizeof(struct vnet_frame));
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	const struct nic_row *row;
+	struct end *a, *b;
+	u32 i, first_length, second_length, refusal_length;
+
+	world_make(17, &config);
+	row = &side[0].nic.row[0];
+	for (i = 0; i < 2; i++)
+		side[i].nic.hdr->settings.sequence_bits = 1;
+	connect_two(NIC_QPT_RC, false);
+	a = connected[0];
+	b = connected[1];
+	stream_sends(a, b, 20, 4, false);
+	pass(10000000);
+	CHECK(!row->busy);
+	for (i = 0; i < 2; i++)
+		end_recv(b, 2 + i, HALF, 100);
+	faults.lose = 1000;
+	first_length = keep_request(a, first);
+	second_length = keep_request(a, second);
+	arrive(second, second_length);
+	nic_receive_end(&side[1].nic);
+	refusal_length = last_frame(0, refusal);
+	CHECK(ack->code == VNET_NACK_EARLY && ack->channel == 1);
+	while (row->tx[1].timestamp == nic_le32(ack->timestamp))
+		pass(1000000);
+	arrive_again(first, first_length);
+	arrive_again(second, second_length);
+	for (i = 0; i < 2; i++)
+		CHECK(end_wait(b).status == VNET_WC_SUCCESS);
+	CHECK(row->busy == 3);
+	inject(0, refusal, refusal_length);
+	faults.lose = 0;
+
+	/* Another connection, whose packet would have that channel. */
+	connect_two(NIC_QPT_RC, false);
+	end_recv(connected[1], 2, HALF, 100);
+	end_send(connected[0], &w, 0, 100);
+	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
+	CHECK(end_wait(connected[1]).status == VNET_WC_SUCCESS);
+	for (i = 0; i < 2; i++)
+		CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	world_free();
+}
+
 /* ------------------------------------------------------------------ collected */
 
 /* Side 0 sends so many packets, which come at side 1 one by one, and two before a pause. */
@@ -357,7 +434,7 @@ int main(int argc, char **argv)
 	static const struct vn_test tests[] = {
 		{ "strangers", test_strangers }, { "lives", test_lives },
 		{ "groups", test_groups },       { "again", test_again },
-		{ "collected", test_collected },
+		{ "latest", test_latest },       { "collected", test_collected },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
