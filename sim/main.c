@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* vnet-sim: random schedules over a simulated cluster. The vnet command starts it. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static const char help[] =
 	"  --list-rules       which there are\n"
 	"  --hash             print the hash of each schedule's trace\n"
 	"  --trace            print all that happens\n"
-	"  --states           which states the firmware's machines were in (with one job)\n"
+	"  --states           which states the firmware's machines were in\n"
 	"  --all-states       the same, and one that was not reached is a failure\n"
 	"  --json             the summary as JSON\n"
 	"\n"
@@ -107,7 +108,10 @@ struct summary {
 	struct fault_counts fault;
 	struct check_totals totals;
 	struct nic_counters counters;
+	struct states states;
 };
+
+static_assert(sizeof(struct summary) <= PIPE_BUF, "a job's goes through its pipe in one piece");
 
 struct request {
 	struct schedule_config config;
@@ -360,6 +364,7 @@ static void run_jobs(const struct request *r, struct summary *sum)
 			struct summary own = { 0 };
 
 			run_share(r, i, &own);
+			own.states = *states_seen();
 			if (write(ends[1], &own, sizeof(own)) != sizeof(own))
 				_exit(3);
 			exit(0);
@@ -519,18 +524,18 @@ int main(int argc, char **argv)
 		one_option(&request, option, optarg);
 	if (optind < argc)
 		usage("what is", argv[optind]);
-	if (request.all_states && request.jobs > 1)
-		usage("states are those of one job, not of several:", "--all-states");
 	trace_loud(request.trace);
-	if (request.jobs > 1)
+	if (request.jobs > 1) {
 		run_jobs(&request, &summary);
-	else
+	} else {
 		run_share(&request, 0, &summary);
+		summary.states = *states_seen();
+	}
 	if (request.json)
 		print_json(&summary, now() - start);
 	else
 		print_text(&summary, now() - start);
-	missed = states_print();
+	missed = states_print(&summary.states);
 	if (summary.failed)
 		return 1;
 	return request.all_states && missed ? 3 : 0;

@@ -4,11 +4,9 @@
 
 #include "states.h"
 
-#define NAMES 9
-
 static const struct machine {
 	const char *what;
-	const char *name[NAMES];
+	const char *name[STATES_NAMES];
 } machines[] = {
 	{ "queue pair", { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" } },
 	{ "waits for", { "nothing", "RNR", "stall", "peer", "lock" } },
@@ -33,13 +31,15 @@ enum machine_name {
 	MACHINES,
 };
 
+static_assert(MACHINES == STATES_MACHINES, "each machine has its states");
+
 static bool watched;
-static u64 reached[MACHINES][NAMES];
+static struct states states;
 
 static void reach(enum machine_name machine, u32 state)
 {
-	if (state < NAMES)
-		reached[machine][state]++;
+	if (state < STATES_NAMES)
+		states.seen[machine][state]++;
 }
 
 void states_watch(void)
@@ -115,7 +115,12 @@ void states_answer(u32 code)
 								  code);
 }
 
-u32 states_print(void)
+const struct states *states_seen(void)
+{
+	return &states;
+}
+
+u32 states_print(const struct states *s)
 {
 	u32 i, j, missed = 0;
 
@@ -123,9 +128,11 @@ u32 states_print(void)
 		return 0;
 	for (i = 0; i < MACHINES; i++) {
 		printf("%-20s", machines[i].what);
-		for (j = 0; j < NAMES && machines[i].name[j]; j++) {
-			printf(" %s%s", machines[i].name[j], reached[i][j] ? "" : " (NOT REACHED)");
-			missed += !reached[i][j];
+		for (j = 0; j < STATES_NAMES && machines[i].name[j]; j++) {
+			bool seen = s->seen[i][j];
+
+			printf(" %s%s", machines[i].name[j], seen ? "" : " (NOT REACHED)");
+			missed += !seen;
 		}
 		printf("\n");
 	}

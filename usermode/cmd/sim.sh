@@ -29,7 +29,7 @@ looks at each step. The same seed gives the same run, bit for bit.
   --list-rules       which there are
   --hash             print the hash of each schedule's trace
   --trace            print all that happens
-  --states           which states the firmware's machines were in (with one job)
+  --states           which states the firmware's machines were in
   --all-states       the same, and one that was not reached is a failure
   --json             the summary as JSON
 
