@@ -135,6 +135,8 @@ bool sim_step(void);
 /* Step until then, or until nothing is left, or an invariant is broken. */
 void sim_run_until(u64 time);
 u64 sim_now(void);
+/* By the NICs' clock; to who only looks, as that is no step of a process. */
+u64 node_clock(void);
 /* Bytes of memory that all nodes' NICs have touched. */
 u64 sim_resident(void);
 

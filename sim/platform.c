@@ -82,7 +82,7 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 {
 	(void)nic;
 	(void)length;
-	if (since > event_now() + 1000000000)
+	if (since > node_clock())
 		violated("pages are asked for since %llu", (unsigned long long)since);
 	if (misses(src, nsrc))
 		return NIC_COPY_SRC_LATER;
@@ -153,11 +153,16 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 	return (u8 *)node_of(nic)->memory + offset;
 }
 
+u64 node_clock(void)
+{
+	/* 0 is "no time" to the firmware. */
+	return event_now() + 1000000000;
+}
+
 u64 plat_clock(void)
 {
 	process_step(STEP_CLOCK);
-	/* 0 is "no time" to the firmware. */
-	return event_now() + 1000000000;
+	return node_clock();
 }
 
 void plat_kick(struct nic *nic)

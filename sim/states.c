@@ -14,7 +14,9 @@ static const struct machine {
 	{ "row", { "free", "calling", "up" } },
 	{ "sender's channel", { "free", "under way", "refused", "sent again" } },
 	{ "receiver's channel", { "free", "answered", "refused", "returned" } },
-	{ "endpoint", { "at home", "resident", "to leave", "half received", "ahead", "failed" } },
+	{ "endpoint", { "home", "resident", "leaving" } },
+	{ "requester", { "idle", "sending", "resting", "held", "gated", "failed" } },
+	{ "responder", { "expects", "ahead", "open", "failed" } },
 	{ "answer",
 	  { "done", "result", "absent", "busy", "RNR", "early", "nobody", "error", "dropped" } },
 };
@@ -27,6 +29,8 @@ enum machine_name {
 	MACHINE_TX,
 	MACHINE_RX,
 	MACHINE_ENDPOINT,
+	MACHINE_REQUESTER,
+	MACHINE_RESPONDER,
 	MACHINE_ANSWER,
 	MACHINES,
 };
@@ -69,6 +73,29 @@ static void look_at_row(const struct nic_row *row)
 	}
 }
 
+/* Of the requester's end, as in doc/protocol.md; what holds more of it back comes first. */
+static u32 requester_state(const struct nic_endpoint *ep)
+{
+	if (ep->failed_status)
+		return 5;
+	if (ep->hold_until > node_clock())
+		return 3;
+	if (ep->una == ep->next)
+		return 0;
+	if (ep->gated && ep->gate == ep->una)
+		return 4;
+	return ep->resting ? 2 : 1;
+}
+
+static u32 responder_state(const struct nic_qp *qp, const struct nic_endpoint *ep)
+{
+	if (qp->state == NIC_QPS_ERR)
+		return 3;
+	if (ep->receive.open)
+		return 2;
+	return ep->ahead != 0;
+}
+
 static void look_at_qp(const struct nic *nic, const struct nic_qp *qp)
 {
 	const struct nic_endpoint *ep = qp->frame < nic->max_frame ? &nic->frame[qp->frame] : NULL;
@@ -76,17 +103,13 @@ static void look_at_qp(const struct nic *nic, const struct nic_qp *qp)
 	reach(MACHINE_QP, qp->state);
 	reach(MACHINE_WAIT, qp->wait);
 	reach(MACHINE_PHASE, qp->op_phase);
-	reach(MACHINE_ENDPOINT, ep && ep->qpn == qp->qpn);
-	if (!ep || ep->qpn != qp->qpn)
+	if (!ep || ep->qpn != qp->qpn) {
+		reach(MACHINE_ENDPOINT, 0);
 		return;
-	if (ep->leaving)
-		reach(MACHINE_ENDPOINT, 2);
-	if (ep->receive.open)
-		reach(MACHINE_ENDPOINT, 3);
-	if (ep->ahead)
-		reach(MACHINE_ENDPOINT, 4);
-	if (ep->failed_status)
-		reach(MACHINE_ENDPOINT, 5);
+	}
+	reach(MACHINE_ENDPOINT, ep->leaving ? 2 : 1);
+	reach(MACHINE_REQUESTER, requester_state(ep));
+	reach(MACHINE_RESPONDER, responder_state(qp, ep));
 }
 
 void states_look(const struct node *node)

@@ -5,7 +5,7 @@
 
 #include "node.h"
 
-#define STATES_MACHINES 8
+#define STATES_MACHINES 10
 #define STATES_NAMES 9
 
 /* How often each was seen. Of several processes' schedules the sum is what they reached. */
