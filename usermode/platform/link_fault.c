@@ -40,9 +40,9 @@ static u32 roll(struct dice *dice)
 	return (u32)(mix(dice->state) >> 32);
 }
 
+/* All of them are always rolled, so that what one share is does not move the others. */
 static bool happens(struct dice *dice, u32 share)
 {
-	/* Always rolled, so that what one share is does not move the others. */
 	return roll(dice) < share;
 }
 
@@ -77,12 +77,13 @@ static u64 by_rate(struct link_memory *memory, enum link_direction direction, u6
 {
 	u64 *next = &memory->next_departure[direction == LINK_IN];
 	u64 takes = (u64)length * NSEC_PER_SEC / rate;
+	u64 most = LINK_HELD * sizeof(memory->held[0].frame) * NSEC_PER_SEC / rate;
 	u64 from = nic_load(next);
 	u64 begin;
 
 	do {
-		/* A time far away is one of another clock or setting. */
-		begin = from > now && from - now < 10 * NSEC_PER_SEC ? from : now;
+		/* Later than all that may wait takes: it is of another rate. */
+		begin = from > now && from - now <= most ? from : now;
 	} while (!__atomic_compare_exchange_n(next, &from, begin + takes, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	return begin;
@@ -90,10 +91,8 @@ static u64 by_rate(struct link_memory *memory, enum link_direction direction, u6
 
 static u64 late_by(struct link_memory *memory, const struct link_faults *f, struct dice *dice)
 {
-	u64 late = f->delay;
+	u64 late = f->delay + roll(dice) % (f->jitter + 1ull);
 
-	if (f->jitter)
-		late += roll(dice) % (f->jitter + 1ull);
 	if (happens(dice, f->reorder)) {
 		late += f->reorder_by ? f->reorder_by : REORDER_BY;
 		link_count(&memory->counters.reordered);
@@ -103,10 +102,8 @@ static u64 late_by(struct link_memory *memory, const struct link_faults *f, stru
 	return late * NSEC_PER_USEC;
 }
 
-static void damage(struct link_memory *memory, struct dice *dice, u8 *frame, u32 length)
+static void damage(struct link_memory *memory, u32 bit, u8 *frame, u32 length)
 {
-	u32 bit = roll(dice);
-
 	if (!length)
 		return;
 	frame[bit / 8 % length] ^= (u8)(1 << bit % 8);
@@ -120,7 +117,8 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	const struct link_faults f = memory->faults;
 	struct dice dice;
 	u64 now, due;
-	bool twice;
+	bool corrupt, twice;
+	u32 bit;
 
 	/* A cable that is out lets nothing through, either way. */
 	if (f.down) {
@@ -134,16 +132,25 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 		link_count(&memory->counters.lost);
 		return LINK_FATE_GONE;
 	}
-	if (happens(&dice, f.corrupt))
-		damage(memory, &dice, frame, length);
+	corrupt = happens(&dice, f.corrupt);
+	bit = roll(&dice);
+	if (corrupt)
+		damage(memory, bit, frame, length);
 	twice = happens(&dice, f.duplicate);
 	if (twice)
 		link_count(&memory->counters.duplicated);
+	/* A queue that is full drops, and what it drops takes no time. */
+	if (f.rate && nic_load(&memory->nheld) >= LINK_HELD) {
+		link_count(&memory->counters.limited);
+		return LINK_FATE_GONE;
+	}
 	now = plat_clock();
 	due = now + late_by(memory, &f, &dice);
 	if (f.rate) {
 		u64 departure = by_rate(memory, direction, f.rate, length, now);
 
+		if (departure > now && due == now)
+			link_count(&memory->counters.delayed);
 		due = departure > due ? departure : due;
 	}
 	if (due == now)
@@ -152,7 +159,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 		(void)link_hold(memory, direction, peer, frame, length, due);
 	if (link_hold(memory, direction, peer, frame, length, due))
 		return LINK_FATE_GONE;
-	/* A queue that is full drops; who is merely late is sent early. */
+	/* Somebody else has filled the queue: who is merely late is sent early. */
 	if (!f.rate)
 		return LINK_FATE_GO;
 	link_count(&memory->counters.limited);

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults of the link, decided frame by frame: what a seed makes sure of, whose frames
+ * faults are for, and how long frames are kept back.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "../../usermode/platform/link.h"
+#include "world.h"
+
+#define FRAMES 400
+#define LENGTH 1000u
+#define NSEC_PER_MSEC 1000000ull
+#define SHARE(percent) ((u32)((percent)*42949672.96))
+
+static struct link_memory memory;
+static struct nic_address peer;
+
+/* What was decided of one frame. */
+struct decision {
+	u32 lost, twice, corrupted, reordered;
+	/* Which bytes of a frame of zeros are none. */
+	u8 frame[LENGTH];
+};
+
+/* A link at its beginning, as the agent makes it. */
+static void begin(const struct link_faults *faults)
+{
+	memset(&memory, 0, sizeof(memory));
+	memory.faults = *faults;
+	host.link.memory = &memory;
+	nic.host = &host;
+}
+
+static void forget_held(void)
+{
+	for (u32 i = 0; i < LINK_HELD; i++)
+		memory.held[i].state = 0;
+	memory.nheld = 0;
+}
+
+static const struct link_held *only_held(void)
+{
+	CHECK_EQUAL(memory.nheld, 1);
+	return &memory.held[0];
+}
+
+static enum link_fate one_frame(enum link_direction direction)
+{
+	u8 frame[LENGTH] = { 0 };
+
+	return link_fault(&host, direction, &peer, frame, LENGTH);
+}
+
+static void decide(struct decision *d, enum link_direction direction)
+{
+	const struct link_counters before = memory.counters;
+
+	memset(d, 0, sizeof(*d));
+	(void)link_fault(&host, direction, &peer, d->frame, LENGTH);
+	d->lost = (u32)(memory.counters.lost - before.lost);
+	d->twice = (u32)(memory.counters.duplicated - before.duplicated);
+	d->corrupted = (u32)(memory.counters.corrupted - before.corrupted);
+	d->reordered = (u32)(memory.counters.reordered - before.reordered);
+	forget_held();
+}
+
+static void decide_all(struct decision d[FRAMES], const struct link_faults *faults)
+{
+	begin(faults);
+	for (u32 i = 0; i < FRAMES; i++)
+		decide(&d[i], i % 3 ? LINK_OUT : LINK_IN);
+}
+
+/* ------------------------------------------------------------------------ seed */
+
+static const struct link_faults mixed = {
+	.loss = SHARE(10),
+	.duplicate = SHARE(10),
+	.reorder = SHARE(10),
+	.corrupt = SHARE(10),
+	.seed = 7,
+	.directions = LINK_OUT | LINK_IN,
+};
+
+static struct decision first[FRAMES], again[FRAMES];
+
+/* The same seed and faults: the same for the frame of the same number, bit by bit. */
+static void same_seed(void)
+{
+	decide_all(first, &mixed);
+	CHECK(memory.counters.lost && memory.counters.duplicated);
+	CHECK(memory.counters.reordered && memory.counters.corrupted);
+	decide_all(again, &mixed);
+	CHECK(!memcmp(first, again, sizeof(first)));
+}
+
+static void other_seed(void)
+{
+	struct link_faults other = mixed;
+
+	other.seed++;
+	decide_all(first, &mixed);
+	decide_all(again, &other);
+	CHECK(memcmp(first, again, sizeof(first)) != 0);
+}
+
+/* Each by itself: what the other shares are moves nothing, but what is lost is nothing else. */
+static void shares_apart(void)
+{
+	struct link_faults other = mixed;
+
+	other.loss = SHARE(30);
+	other.corrupt = SHARE(60);
+	other.jitter = 1000;
+	decide_all(first, &mixed);
+	decide_all(again, &other);
+	for (u32 i = 0; i < FRAMES; i++) {
+		CHECK(again[i].lost || !first[i].lost);
+		if (again[i].lost)
+			continue;
+		CHECK(again[i].corrupted || !first[i].corrupted);
+		CHECK(!first[i].corrupted || !memcmp(first[i].frame, again[i].frame, LENGTH));
+		CHECK_EQUAL(again[i].twice, first[i].twice);
+		CHECK_EQUAL(again[i].reordered, first[i].reordered);
+	}
+}
+
+/* Frames that faults are not for have no number: who comes between moves nothing. */
+static void not_numbered(void)
+{
+	struct link_faults out = mixed;
+	struct decision between;
+
+	out.directions = LINK_OUT;
+	begin(&out);
+	for (u32 i = 0; i < FRAMES; i++)
+		decide(&first[i], LINK_OUT);
+	begin(&out);
+	for (u32 i = 0; i < FRAMES; i++) {
+		decide(&between, LINK_IN);
+		memory.faults.down = 1;
+		decide(&between, LINK_OUT);
+		memory.faults.down = 0;
+		decide(&again[i], LINK_OUT);
+	}
+	CHECK(!memcmp(first, again, sizeof(first)));
+}
+
+/* ------------------------------------------------------------------- directions */
+
+static void directions(void)
+{
+	static const enum link_direction both[] = { LINK_OUT, LINK_IN };
+	struct link_faults all = { .loss = ~0u };
+
+	for (all.directions = LINK_OUT; all.directions <= (LINK_OUT | LINK_IN); all.directions++) {
+		for (u32 i = 0; i < ARRAY_SIZE(both); i++) {
+			bool lost;
+
+			begin(&all);
+			lost = one_frame(both[i]) == LINK_FATE_GONE;
+			CHECK_EQUAL(lost, (all.directions & both[i]) != 0);
+			CHECK_EQUAL(memory.counters.lost, lost);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------ times */
+
+static u32 taken;
+
+static void take(struct nic *n, const struct nic_address *from, u8 *frame, u32 length)
+{
+	(void)n, (void)from, (void)frame;
+	CHECK_EQUAL(length, LENGTH);
+	taken++;
+}
+
+/* The next frame is kept back by at least so much from now, and by little more. */
+static void kept_back(u64 least)
+{
+	u64 before = plat_clock(), after;
+
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	after = plat_clock();
+	CHECK(only_held()->due >= before + least);
+	CHECK(only_held()->due <= after + least);
+	forget_held();
+}
+
+static void reorder_by(void)
+{
+	struct link_faults faults = { .reorder = ~0u, .directions = LINK_IN };
+
+	begin(&faults);
+	kept_back(200000);
+	faults.reorder_by = 3000;
+	begin(&faults);
+	kept_back(3 * NSEC_PER_MSEC);
+	CHECK_EQUAL(memory.counters.reordered, 1);
+	faults.delay = 2000;
+	begin(&faults);
+	kept_back(5 * NSEC_PER_MSEC);
+}
+
+/* One that waits is overtaken by the next. */
+static void overtaken(void)
+{
+	const struct link_faults faults = { .reorder = ~0u,
+					    .reorder_by = 10000000,
+					    .directions = LINK_IN };
+
+	begin(&faults);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	memory.faults.reorder = 0;
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	taken = 0;
+	CHECK_EQUAL(link_release(&nic, take), only_held()->due);
+	CHECK_EQUAL(taken, 0);
+	memory.held[0].due = plat_clock();
+	link_release(&nic, take);
+	CHECK_EQUAL(taken, 1);
+}
+
+/* The frame at this place of the queue is due, after the one before, no sooner than ... */
+static void due_after(u32 place, u64 least)
+{
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(memory.nheld, place + 1);
+	CHECK(!place || memory.held[place].due >= memory.held[place - 1].due + least);
+}
+
+/* One after the other, each as long as the rate takes for it: here 2 s. */
+static void rate(void)
+{
+	const struct link_faults faults = { .rate = LENGTH / 2, .directions = LINK_IN };
+	const u64 takes = 2000 * NSEC_PER_MSEC;
+	u64 begun;
+
+	begin(&faults);
+	begun = plat_clock();
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	for (u32 i = 0; i < LINK_HELD; i++)
+		due_after(i, takes);
+	CHECK(memory.held[0].due >= begun + takes);
+	CHECK_EQUAL(memory.counters.delayed, LINK_HELD);
+	/* Each direction has a cable of its own. */
+	forget_held();
+	memory.faults.directions = LINK_OUT;
+	CHECK_EQUAL(one_frame(LINK_OUT), LINK_FATE_GO);
+}
+
+/* More than are kept are lost, and those do not take the time of others. */
+static void rate_too_low(void)
+{
+	const struct link_faults faults = { .rate = LENGTH, .directions = LINK_IN };
+	u64 last;
+
+	begin(&faults);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	for (u32 i = 0; i < LINK_HELD; i++)
+		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(memory.counters.limited, 0);
+	for (u32 i = 0; i < 100; i++)
+		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(memory.counters.limited, 100);
+	CHECK_EQUAL(memory.nheld, LINK_HELD);
+	last = memory.held[LINK_HELD - 1].due;
+	forget_held();
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(only_held()->due, last + 1000 * NSEC_PER_MSEC);
+}
+
+/* What a lower rate has left behind does not hold up those of a higher one. */
+static void other_rate(void)
+{
+	const struct link_faults faults = { .rate = 1, .directions = LINK_IN };
+
+	begin(&faults);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	forget_held();
+	memory.faults.rate = 100 << 20;
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+}
+
+static const struct test_case cases[] = {
+	{ "same_seed", same_seed },       { "other_seed", other_seed },
+	{ "shares_apart", shares_apart }, { "not_numbered", not_numbered },
+	{ "directions", directions },     { "reorder_by", reorder_by },
+	{ "overtaken", overtaken },       { "rate", rate },
+	{ "rate_too_low", rate_too_low }, { "other_rate", other_rate },
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(cases, ARRAY_SIZE(cases), argc, argv);
+}
