@@ -24,11 +24,15 @@ void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wa
 	*to = wanted->payload ? *wanted : nic_vn_defaults;
 }
 
+static_assert(VNET_WIRE_MIN_PAYLOAD == 256, "as people are told");
+
 const char *nic_settings_problem(const struct nic_settings *settings)
 {
 	if (settings->rto_max < settings->rto_min)
 		return "rto-max is less than rto-min";
 	if (settings->sequence_bits != 1 && settings->sequence_bits != 32)
 		return "sequence-bits is 1 or 32";
+	if (settings->fit && settings->fit < VNET_WIRE_MIN_PAYLOAD)
+		return "fit is 0, or at least 256";
 	return NULL;
 }

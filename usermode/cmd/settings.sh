@@ -11,6 +11,7 @@ Changes settings of the transport between nodes, on a running node, under traffi
 shows its links then, and what is set (--json: all that is known of them).
 
   payload, window            bytes in a frame, and that the node takes at once
+  fit                        bytes in a frame that no network on the way cuts; 0: any
   ack-unit, ack-delay        acknowledgements are collected: so many, so long (us);
                              0: those of what has come
   channels                   logical channels in use at once, to one other NIC

@@ -21,6 +21,7 @@ static const struct {
 	/* clang-format off */
 	SETTING(payload, VNET_WIRE_MIN_PAYLOAD, VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK)
 	SETTING(window, 4096, 1u << 30)
+	SETTING(fit, 0, VNET_WIRE_MAX_FRAME - VNET_WIRE_SLACK)
 	NIC_SETTINGS(SETTING)
 	/* clang-format on */
 };
