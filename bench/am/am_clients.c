@@ -37,9 +37,10 @@ static void serve(struct clients *c)
 int main(int argc, char **argv)
 {
 	static const struct bench_program prog = {
-		.purpose = "What clients reach at one endpoint of a server, rank 0:\n"
-			   "vnet run -n N am_clients",
-		.takes = BENCH_DEVICE | BENCH_WINDOW,
+		.purpose =
+			"What clients reach at one endpoint of a server, rank 0; --iters are the\n"
+			"milliseconds of a run: vnet run -n N am_clients",
+		.takes = BENCH_ITERS | BENCH_DEVICE | BENCH_WINDOW,
 	};
 
 	return clients_run(argc, argv, &prog, serve);

@@ -88,8 +88,9 @@ int main(int argc, char **argv)
 	static const struct bench_program prog = {
 		.purpose =
 			"What clients reach that have a virtual network each with a server of as many\n"
-			"threads, rank 0: vnet run -n N am_networks",
-		.takes = BENCH_DEVICE | BENCH_WINDOW,
+			"threads, rank 0; --iters are the milliseconds of a run:\n"
+			"vnet run -n N am_networks",
+		.takes = BENCH_ITERS | BENCH_DEVICE | BENCH_WINDOW,
 	};
 
 	return clients_run(argc, argv, &prog, serve_all);

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#define RUN_NS 300000000u
+/* Many time slices, where more processes than CPUs take turns. */
+#define RUN_MS 3000u
 
 /* What a client has reached. */
 struct reached {
@@ -36,7 +37,7 @@ void clients_check(struct clients *c, const char *what, int err)
 
 static void clients_open(struct clients *c, int argc, char **argv, const struct bench_program *prog)
 {
-	struct bench_options opt = { .cpu = { -1, -1 }, .window = 8 };
+	struct bench_options opt = { .iters = RUN_MS, .cpu = { -1, -1 }, .window = 8 };
 	char credits[16];
 
 	memset(c, 0, sizeof(*c));
@@ -46,6 +47,7 @@ static void clients_open(struct clients *c, int argc, char **argv, const struct 
 	c->rank = job_rank(c->job);
 	c->n = job_size(c->job) - 1;
 	c->window = opt.window;
+	c->run_ns = opt.iters * 1000000ull;
 	if (c->n < 1 || c->n > CLIENTS_MAX)
 		fail(c, "wants 2 to 33 processes");
 	snprintf(credits, sizeof(credits), "%u", opt.window);
@@ -92,7 +94,7 @@ static void requests(struct clients *c, eb_t eb, ep_t ep)
 		while (outstanding >= c->window)
 			clients_check(c, "AM_Poll", AM_Poll(eb));
 		mine.ns = now() - begin;
-	} while (mine.ns < RUN_NS);
+	} while (mine.ns < c->run_ns);
 	while (outstanding)
 		clients_check(c, "AM_Poll", AM_Poll(eb));
 }

@@ -18,6 +18,7 @@ struct clients {
 	struct job *job;
 	int rank, n; /* n clients, ranks 1 to n */
 	unsigned int window;
+	uint64_t run_ns;
 	/* The server's endpoints by client; clients put theirs first. */
 	en_t name[CLIENTS_MAX];
 };
