@@ -131,6 +131,8 @@ static DEVICE_ATTR_WO(forget_group);
 
 /* -------------------------------------------------------------------- settings */
 
+#define VNET_LEVELS ARRAY_SIZE(((struct nic_settings *)0)->weight)
+
 struct vnet_setting {
 	struct device_attribute file;
 	u32 offset, least, most;
@@ -192,6 +194,36 @@ static ssize_t vnet_setting_store(struct device *device, struct device_attribute
 	};
 NIC_SETTINGS(VNET_SETTING)
 
+static ssize_t weight_show(struct device *device, struct device_attribute *file, char *text)
+{
+	const u8 *weight = vnet_settings_of(device)->weight;
+	ssize_t length = 0;
+	u32 i;
+
+	/* What nobody has set counts as 1. */
+	for (i = 0; i < VNET_LEVELS; i++)
+		length += sysfs_emit_at(text, length, "%u%c", nic_load(&weight[i]) ?: 1,
+					i + 1 < VNET_LEVELS ? ' ' : '\n');
+	return length;
+}
+
+/* "LEVEL WEIGHT" */
+static ssize_t weight_store(struct device *device, struct device_attribute *file, const char *text,
+			    size_t length)
+{
+	u64 level, weight;
+	char more;
+
+	if (!vnet_link_of(device))
+		return -EPERM;
+	if (sscanf(text, "%llu %llu %c", &level, &weight, &more) != 2 || level >= VNET_LEVELS ||
+	    weight < 1 || weight > U8_MAX)
+		return -EINVAL;
+	nic_store(&vnet_settings_of(device)->weight[level], weight);
+	return length;
+}
+static DEVICE_ATTR_RW(weight);
+
 /* ---------------------------------------------------------------------- folder */
 
 #define VNET_SETTING_ATTRIBUTE(field, least, most) &vnet_setting_##field.file.attr,
@@ -205,6 +237,7 @@ static struct attribute *vnet_link_attributes[] = {
 	&dev_attr_accept_group_key.attr,
 	&dev_attr_forget_group.attr,
 	NIC_SETTINGS(VNET_SETTING_ATTRIBUTE)
+	&dev_attr_weight.attr,
 	NULL,
 	/* clang-format on */
 };

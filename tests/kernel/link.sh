@@ -188,6 +188,23 @@ setting() {	# NAME SETTING [VALUE]
 	fi
 }
 
+# A weight for each service level, which is set one at a time.
+check_weights() {
+	local change ones="1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
+
+	[[ $(setting a weight) == "1 $ones" ]] || die "the weights are not 1: $(setting a weight)"
+	for change in "16 1" "-1 1" "3 0" "3 256" "4294967299 1" "3 4294967297" "3" "3 x" "3 2 1" "x"; do
+		setting a weight "$change" && die "a weight is taken: $change"
+	done
+	"${IN_A[@]}" setpriv --bounding-set -net_admin --inh-caps -net_admin bash -c \
+		"echo 3 8 >/sys/class/infiniband/va/link/weight" 2>/dev/null &&
+		die "a weight is changed without the right to"
+	{ setting a weight "0 255" && setting a weight "15 8"; } || die "no weight is taken"
+	[[ $(setting a weight) == "255 ${ones% 1} 8" ]] || die "other weights are set: $(setting a weight)"
+	pingpong ibv_rc_pingpong -n 10
+	{ setting a weight "0 1" && setting a weight "15 1"; } || die "no weight is taken back"
+}
+
 # The transport's settings: read and written, within their limits, under traffic.
 check_settings() {
 	local change name old=()
@@ -419,6 +436,7 @@ timed reliable_programs 25
 timed paged_programs 5
 undisturbed
 timed change_key
+timed check_weights
 timed check_settings
 timed check_answers
 timed ipv6
