@@ -3,14 +3,15 @@
 #
 # At one of two ends of a tap, programs between the two: in a guest, whose kernel's vnet0
 # is on eth0, or outside of it, where vnet0 is a node of user mode. Each is the server of
-# some; then the same where the guest's network loses, repeats and overtakes.
+# some; then the same where both ends' frames are lost, repeated and overtaken.
 #
 #   hostnode.sh guest|host DIRECTORY
 role=$1 dir=$2
 HOST=192.168.91.1 GUEST=192.168.91.2
 PERFTEST=(-d vnet0 -x 1 -F -u 18)
 PINGPONG=(-d vnet0 -g 1)
-MESSY=(loss 1% duplicate 1% reorder 5% delay 1ms)
+# What each end does to the frames that it sends: words of netem, and of vnet fault.
+MESSY=(loss 2% duplicate 1% reorder 5% delay 1ms)
 
 die() {
 	echo "hostnode: $role: $*" >&2
@@ -58,6 +59,33 @@ set_up_end() {
 	load_modules && modprobe virtio_net && ip address add "$own/24" dev eth0 &&
 		ip link set eth0 up && add_device vnet0 vnet eth0 &&
 		"$VNET" kernel key --device vnet0 "$dir/key"
+}
+
+disturb() {
+	local options
+
+	if [[ $role == guest ]]; then
+		tc qdisc add dev eth0 root netem "${MESSY[@]}"
+		return
+	fi
+	# The node that runs, and the next, if this one ends because it is idle for too long.
+	read -ra options < <(printf -- '--%s %s ' "${MESSY[@]}")
+	VNET_FAULT=$(printf '%s=%s,' "${MESSY[@]}")
+	export VNET_FAULT
+	"$VNET" fault "${options[@]}" >/dev/null
+}
+
+# Each end says so of its own, when all is done.
+check_disturbed() {
+	local lost
+
+	if [[ $role == guest ]]; then
+		lost=$(tc -s qdisc show dev eth0 | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | sed -n 1p)
+	else
+		lost=$("$VNET" status --json | jq '[.devices[].link.counters.fault_lost] | add')
+	fi
+	echo "frames lost on purpose: ${lost:-?}"
+	((${lost:-0} > 0)) || die "no frame that it sent was lost"
 }
 
 serve() {	# NAME PROGRAM OPTIONS...
@@ -111,13 +139,14 @@ for server in guest host; do
 	step "$server" ib_send_lat -n 20
 	step "$server" rping -C 5 -S 1000 -V
 	step "$server" rstream -S 4096 -I 5 -C 10
+	step "$server" ib_write_bw -R -n 20 -s 65536
 done
-step host ib_write_bw -R -n 20 -s 65536
-network=netem.
-[[ $role == host ]] || tc qdisc add dev eth0 root netem "${MESSY[@]}" || die "no netem"
+network=messy.
+disturb || die "nothing can be disturbed"
 for server in guest host; do
 	step "$server" ibv_rc_pingpong -n 20 -c
 	step "$server" ib_write_bw -n 10 -s 65536
 	step "$server" rping -C 5 -S 1000 -V
 done
+check_disturbed
 kill "$web_server"
