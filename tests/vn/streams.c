@@ -72,7 +72,7 @@ static bool has_imm(const struct vnet_cqe *cqe, u32 i)
 
 void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool late)
 {
-	u32 length[1024], sent = 0, done = 0, posted = 0, got = 0;
+	u32 length[1024] = { 0 }, sent = 0, done = 0, posted = 0, got = 0;
 	const u32 room = 100000;
 
 	CHECK(n <= 1024 && window * room <= HALF);
