@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "trace.h"
 
@@ -126,18 +127,50 @@ static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd
 }
 
 /*
+ * Whoever makes an event disarms the CQ first, and may be interrupted between: the event
+ * gets a while to come. By turns, as a poll() that waits would be a wait to be looked at.
+ */
+static bool event_comes(int fd)
+{
+	const struct timespec turn = { .tv_nsec = 1000000 };
+	struct pollfd event = { .fd = fd, .events = POLLIN };
+	int turns = 200;
+
+	while (!poll(&event, 1, 0)) {
+		if (!turns--)
+			return false;
+		nanosleep(&turn, NULL);
+	}
+	return true;
+}
+
+/*
  * Whose channel this is. A channel among other descriptors may be unarmed on purpose:
  * it is told of where completions are there to be polled.
  */
+static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int fd, bool alone,
+					   bool *unpolled)
+{
+	struct vnet_trace_cq *tcq;
+
+	*unpolled = false;
+	tcq = find_unarmed(trace, fd, unpolled);
+	return alone || *unpolled ? tcq : NULL;
+}
+
 static void check_wait(struct vnet_trace *trace, int fd, bool alone)
 {
-	struct pollfd event = { .fd = fd, .events = POLLIN };
 	struct vnet_trace_cq *tcq;
-	bool unpolled = false;
+	bool unpolled;
 
 	pthread_mutex_lock(&trace->mutex);
-	tcq = find_unarmed(trace, fd, &unpolled);
-	if (tcq && (alone || unpolled) && !poll(&event, 1, 0))
+	tcq = find_mistaken(trace, fd, alone, &unpolled);
+	pthread_mutex_unlock(&trace->mutex);
+	if (!tcq || event_comes(fd))
+		return;
+	pthread_mutex_lock(&trace->mutex);
+	tcq = find_mistaken(trace, fd, alone, &unpolled);
+	if (tcq)
 		vnet_trace_warn(
 			trace->context, "cq", tcq->cq->cqn, TRACE_UNARMED_WAIT, &tcq->warned,
 			"waiting for an event of a channel none of whose completion queues is "
