@@ -127,26 +127,8 @@ static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd
 }
 
 /*
- * Whoever makes an event disarms the CQ first, and may be interrupted between: the event
- * gets a while to come. By turns, as a poll() that waits would be a wait to be looked at.
- */
-static bool event_comes(int fd)
-{
-	const struct timespec turn = { .tv_nsec = 1000000 };
-	struct pollfd event = { .fd = fd, .events = POLLIN };
-	int turns = 200;
-
-	while (!poll(&event, 1, 0)) {
-		if (!turns--)
-			return false;
-		nanosleep(&turn, NULL);
-	}
-	return true;
-}
-
-/*
- * Whose channel this is. A channel among other descriptors may be unarmed on purpose:
- * it is told of where completions are there to be polled.
+ * Whose channel this is, if that is a mistake. A channel among other descriptors may be
+ * unarmed on purpose: it is told of where completions are there to be polled.
  */
 static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int fd, bool alone,
 					   bool *unpolled)
@@ -158,16 +140,29 @@ static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int f
 	return alone || *unpolled ? tcq : NULL;
 }
 
-static void check_wait(struct vnet_trace *trace, int fd, bool alone)
+/* Milliseconds; once for each CQ, so that who waits so again and again is not held up. */
+#define PATIENCE 200
+
+/* How long an event may take to come, before that is told; negative: all is well. */
+static int patience_of(struct vnet_trace *trace, int fd, bool alone)
 {
 	struct vnet_trace_cq *tcq;
+	int patience = -1;
 	bool unpolled;
 
 	pthread_mutex_lock(&trace->mutex);
 	tcq = find_mistaken(trace, fd, alone, &unpolled);
+	if (tcq)
+		patience = tcq->warned & 1u << TRACE_UNARMED_WAIT ? 0 : PATIENCE;
 	pthread_mutex_unlock(&trace->mutex);
-	if (!tcq || event_comes(fd))
-		return;
+	return patience;
+}
+
+static void warn_mistaken(struct vnet_trace *trace, int fd, bool alone)
+{
+	struct vnet_trace_cq *tcq;
+	bool unpolled;
+
 	pthread_mutex_lock(&trace->mutex);
 	tcq = find_mistaken(trace, fd, alone, &unpolled);
 	if (tcq)
@@ -179,14 +174,46 @@ static void check_wait(struct vnet_trace *trace, int fd, bool alone)
 	pthread_mutex_unlock(&trace->mutex);
 }
 
-void vnet_trace_wait(int fd, int alone)
+/* A channel is of one context. */
+static int patience_with(int fd, bool alone)
 {
 	struct vnet_trace *trace;
-	int error = errno;
+	int patience = -1;
 
 	pthread_mutex_lock(&traces_mutex);
-	for (trace = traces; trace; trace = trace->next)
-		check_wait(trace, fd, alone);
+	for (trace = traces; trace && patience < 0; trace = trace->next)
+		patience = patience_of(trace, fd, alone);
 	pthread_mutex_unlock(&traces_mutex);
+	return patience;
+}
+
+/*
+ * Whoever makes an event disarms the CQ first, and may be interrupted between: the event
+ * gets a while to come. By turns, as a poll() that waits would be a wait to be looked at.
+ */
+static bool event_comes(int fd, int turns)
+{
+	const struct timespec turn = { .tv_nsec = 1000000 };
+	struct pollfd event = { .fd = fd, .events = POLLIN };
+
+	while (!poll(&event, 1, 0)) {
+		if (!turns--)
+			return false;
+		nanosleep(&turn, NULL);
+	}
+	return true;
+}
+
+void vnet_trace_wait(int fd, int alone)
+{
+	int error = errno, patience = patience_with(fd, alone);
+	struct vnet_trace *trace;
+
+	if (patience >= 0 && !event_comes(fd, patience)) {
+		pthread_mutex_lock(&traces_mutex);
+		for (trace = traces; trace; trace = trace->next)
+			warn_mistaken(trace, fd, alone);
+		pthread_mutex_unlock(&traces_mutex);
+	}
 	errno = error;
 }

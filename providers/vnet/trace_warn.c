@@ -41,10 +41,12 @@ void vnet_trace_warn(const struct ibv_context *context, const char *object, uint
 	va_list ap;
 
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-	if (!vnet_trace_settings()->warnings || (warned && *warned & 1u << warning))
+	if (warned && *warned & 1u << warning)
 		return;
 	if (warned)
 		*warned |= 1u << warning;
+	if (!vnet_trace_settings()->warnings)
+		return;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
