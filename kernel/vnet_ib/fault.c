@@ -106,12 +106,6 @@ static int vnet_raise(struct vnet_dev *dev, char *text)
 
 /* --------------------------------------------------------------------- files */
 
-/* Who may: as for the link's settings. */
-static bool vnet_may_fault(const struct vnet_dev *dev)
-{
-	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
-}
-
 static ssize_t event_store(struct device *device, struct device_attribute *attribute,
 			   const char *text, size_t length)
 {
@@ -119,7 +113,7 @@ static ssize_t event_store(struct device *device, struct device_attribute *attri
 	char name[48];
 	int err;
 
-	if (!vnet_may_fault(dev))
+	if (!vnet_may_configure(dev))
 		return -EPERM;
 	if (strscpy(name, text, sizeof(name)) < 0)
 		return -EINVAL;
@@ -146,7 +140,7 @@ static ssize_t starve_store(struct device *device, struct device_attribute *attr
 	bool starves;
 	int err;
 
-	if (!vnet_may_fault(dev))
+	if (!vnet_may_configure(dev))
 		return -EPERM;
 	err = kstrtobool(text, &starves);
 	if (err)

@@ -45,11 +45,17 @@ static int vnet_network_parse(struct vnet_network *network, const char *text, si
 /* Without a network: of all peers. */
 static const struct vnet_network vnet_everybody;
 
+bool vnet_may_configure(const struct vnet_dev *dev)
+{
+	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
+}
+
+/* NULL for callers that may not. */
 static struct vnet_link *vnet_link_of(struct device *device)
 {
 	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
 
-	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN) ? dev->link : NULL;
+	return vnet_may_configure(dev) ? dev->link : NULL;
 }
 
 static ssize_t use_key_store(struct device *device, struct device_attribute *attribute,

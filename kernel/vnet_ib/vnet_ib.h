@@ -205,6 +205,9 @@ int vnet_newlink(const char *name, struct net_device *netdev);
 void vnet_delete_all(void);
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg);
 
+/* link_files.c: whether the caller may configure the net device's network. */
+bool vnet_may_configure(const struct vnet_dev *dev);
+
 /* fault.c: once the device is registered; the files go with it */
 void vnet_fault_offer(struct vnet_dev *dev);
 
