@@ -4,8 +4,8 @@
  *
  * Protection is no part of it: keys and tags are checked with each frame, and the cost
  * model has one figure for all that the NIC does to take one. Nor do answers show in the
- * round trip, as they are made and taken while the hosts poll. Where they travel with the
- * next message, a request completes when its reply comes, and both hosts poll that first.
+ * round trip, as they are made and taken while the hosts poll; it is longer where they
+ * travel with the next message, as a request then completes no sooner than its reply comes.
  */
 #include "bench.h"
 

@@ -197,8 +197,7 @@ kernel_fault() {	# [--device NAME] --event NAME[:NUMBER]... | --rnr on|off
 	[[ -w $folder/event ]] || die "$EXIT_VNET" "only root may do that"
 	[[ -z $rnr ]] || echo "$rnr" >"$folder/starve" || die "$EXIT_VNET" "that was refused"
 	for event in "${events[@]}"; do
-		(echo "$event" >"$folder/event") 2>/dev/null ||
-			die "$EXIT_VNET" "$event was refused: there is no such event, or no such object"
+		echo "$event" >"$folder/event" || die "$EXIT_VNET" "$event was refused"
 	done
 }
 
