@@ -225,7 +225,8 @@ const char *devices_damage(struct daemon *daemon)
 		struct nic_device *device = daemon->device[i];
 		const struct nic_header *hdr = device->device.memory;
 
-		if (memcmp(device->header, hdr, sizeof(device->header)) != 0)
+		if (memcmp(device->header, hdr, sizeof(device->header)) != 0 ||
+		    nic_load(&hdr->starves) != daemon->storm.starves)
 			return "a NIC's header was overwritten";
 		if (nic_load(&hdr->fatal))
 			return "a NIC has failed";
