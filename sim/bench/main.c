@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static const char help[] =
 	"\n"
 	"  --json            as JSON\n"
 	"  --plot DIRECTORY  write each one's figures (.dat) and a gnuplot script (.gp) there,\n"
-	"                    and run gnuplot, if it is there, for a .png\n"
+	"                    and run gnuplot, if it is there, for .png and .svg\n"
 	"  --list            which there are\n";
 
 /* --------------------------------------------------------------------- reports */
@@ -178,7 +179,10 @@ static void write_plot(const struct report *r, const char *directory)
 			fprintf(file, "1:%u with linespoints", r->plot[i] + 1);
 		fprintf(file, " title '%s'", r->column[r->plot[i]]);
 	}
-	fprintf(file, "\n");
+	fprintf(file,
+		"\nset terminal svg size 900,600 dynamic background 'white'\n"
+		"set output '%s.svg'\nreplot\n",
+		r->name);
 	fclose(file);
 }
 
@@ -265,6 +269,8 @@ static void conduct(const struct orders *o, const struct experiment *e, bool fir
 		print_text(&report);
 	fflush(stdout);
 	if (o->plots) {
+		/* What is wrong with it shows when files are made in it. */
+		(void)mkdir(o->plots, 0777);
 		write_plot(&report, o->plots);
 		run_gnuplot(&report, o->plots);
 	}
