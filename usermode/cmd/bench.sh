@@ -17,6 +17,11 @@ ${BOLD}vnet bench nodes${PLAIN} [--json] [--runs N]
 
 Measures vnet0 between two nodes of this machine, beside UDP and TCP.
 
+${BOLD}vnet bench sweep${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
+
+Measures it there while more and more frames are lost (E25), and while an answer is for more
+and more frames (E16).
+
 ${BOLD}vnet bench kernel${PLAIN} [--json] [--runs N]
 
 Measures the kernel's vnet0 beside rdma_rxe, in a guest.
@@ -45,7 +50,7 @@ EOF
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags) ;;
+	peers | kernel | nodes | sweep | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags) ;;
 	--help | -h)
 		help_bench
 		return
