@@ -4,7 +4,7 @@
  * that stands for that, whoever has something goes on, and when it is given back
  * there is room again.
  *
- *   exhaustion objects|descriptors|channels|daemon|clients
+ *   exhaustion objects|tables|descriptors|channels|daemon|clients
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exhaustion.h"
 #include "side.h"
 
 #define MOST 300000
@@ -165,15 +166,6 @@ static int end_context(void *made)
 	return ibv_close_device(made);
 }
 
-struct kind {
-	const char *name;
-	void *(*make)(void);
-	int (*end)(void *made);
-	/* How many there must be room for, at least; and why there are no more. */
-	int room;
-	int error;
-};
-
 static void empty(const struct kind *kind, int count)
 {
 	while (count--)
@@ -198,7 +190,7 @@ static int fill_up(const struct kind *kind)
 	return count;
 }
 
-static void exhaust(const struct kind *kind)
+void exhaust(const struct kind *kind)
 {
 	uint64_t since = now_ns();
 	int first;
@@ -225,6 +217,13 @@ static void exhaust(const struct kind *kind)
 
 /* Others have some of them: those of the bystander, and of this test. */
 #define TAKEN 16
+
+static void tables(void)
+{
+	const struct exhausted e = { context, pd, cq };
+
+	exhaust_tables(&e);
+}
 
 static void objects(void)
 {
@@ -389,9 +388,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*body)(void);
 	} parts[] = {
-		{ "objects", objects },   { "descriptors", descriptors },
-		{ "channels", channels }, { "daemon", daemon_descriptors },
-		{ "clients", clients },
+		{ "objects", objects },           { "tables", tables },
+		{ "descriptors", descriptors },   { "channels", channels },
+		{ "daemon", daemon_descriptors }, { "clients", clients },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -402,5 +401,5 @@ int main(int argc, char **argv)
 		end();
 		return 0;
 	}
-	FAIL("usage: exhaustion objects|descriptors|channels|daemon|clients");
+	FAIL("usage: exhaustion objects|tables|descriptors|channels|daemon|clients");
 }
