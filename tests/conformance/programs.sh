@@ -139,6 +139,7 @@ run_programs() {	# OUT PROGRAMS OPTIONS...
 	ibv_devices) run_alone "$@" && judge_devices "$1" ;;
 	ibv_devinfo) run_alone "$@" && judge_devinfo "$@" ;;
 	rdma) run_alone "$@" && judge_rdma "$@" ;;
+	ibstat | ibstatus) run_alone "$@" && judge_ibstat "$@" ;;
 	*) run_pair_of "$@" ;;
 	esac
 }

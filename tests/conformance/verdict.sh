@@ -197,3 +197,24 @@ judge_rdma() {	# FILE PROGRAM OPTIONS...
 	esac
 	[[ $(<"$file") =~ ^$pattern\ *$ ]] || fail "it says: $(<"$file")"
 }
+
+# ibstat and ibstatus say the same of a port, each in its own words.
+judge_ibstat() {	# FILE PROGRAM OPTIONS...
+	local file=$1 lid=0 pattern wanted
+	shift
+
+	[[ $LINK_LAYER == Ethernet ]] || lid='[1-9]'
+	if [[ $1 == ibstatus ]]; then
+		wanted=("^Infiniband device '$DEVICE' port 1 status:" 'default gid:.*fe80:' "base lid:[[:space:]]*0x$lid"
+			'[^_]state:[[:space:]]*4: ACTIVE' 'phys state:[[:space:]]*5: LinkUp' "link_layer:[[:space:]]*$LINK_LAYER")
+	elif has_option -l "$@"; then
+		wanted=("^$DEVICE\$")
+	else
+		wanted=("^CA '$DEVICE'" 'Number of ports: 1' 'Node GUID: 0x[0-9a-f]{16}' "Base lid: $lid"
+			'State: Active' 'Physical state: LinkUp' "Link layer: $LINK_LAYER")
+	fi
+	for pattern in "${wanted[@]}"; do
+		grep -qE "$pattern" "$file" || { fail "it does not say $pattern"; return; }
+	done
+	[[ $(grep -cE "^CA |^Infiniband device |^$DEVICE\$" "$file") == 1 ]] || fail "it shows other devices"
+}
