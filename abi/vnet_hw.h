@@ -372,7 +372,10 @@ struct vnet_cqe {
 	__u32 byte_len;
 	__u32 qp_num;
 	__u32 src_qp;
-	/* Immediate data or invalidated rkey; vendor error where status != 0. */
+	/*
+	 * Immediate data or invalidated rkey, as the flags say; without them the tag of the
+	 * flow that a frame came by, or 0. Vendor error where status != 0.
+	 */
 	__u32 imm;
 	__u8 opcode;
 	__u8 status;

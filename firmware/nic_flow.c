@@ -182,6 +182,7 @@ enum nic_result nic_flow_create(struct nic *nic, u32 index, const struct nic_flo
 	entry->flags = flow->flags;
 	entry->priority = flow->priority;
 	entry->counter = flow->counter;
+	nic_store(&entry->tag, flow->tag);
 	nic_store(&entry->rss, flow->rss);
 	entry->value = flow->value;
 	entry->mask = flow->mask;

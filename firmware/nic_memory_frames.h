@@ -67,7 +67,8 @@ struct nic_flow {
 	u64 rss;
 	/* Counter, or NIC_NONE. */
 	u32 counter;
-	u32 rsvd;
+	/* What completions say of its frames; 0: nothing. */
+	u32 tag;
 	struct nic_frame_key value;
 	struct nic_frame_key mask;
 };

@@ -64,6 +64,7 @@ static void delist(struct vnet_context *ctx, struct vnet_cq *cq)
 static int check_attr(const struct vnet_context *ctx, const struct ibv_cq_init_attr_ex *attr)
 {
 	const uint64_t known_fields = IBV_WC_STANDARD_FLAGS | timestamp_flags |
+				      IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG |
 				      (ctx->tm ? (uint64_t)IBV_WC_EX_WITH_TM_INFO : 0);
 	const uint32_t known_masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 	const uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |

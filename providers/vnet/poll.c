@@ -345,6 +345,20 @@ static uint8_t read_zero(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
+/* Frames keep the VLAN tags that they come with: none has been taken off. */
+static uint16_t read_cvlan(struct ibv_cq_ex *ibcq)
+{
+	(void)ibcq;
+	return 0;
+}
+
+static uint32_t read_flow_tag(struct ibv_cq_ex *ibcq)
+{
+	const struct vnet_cqe *cqe = to_vcq_ex(ibcq)->cur;
+
+	return cqe->status || cqe->flags & (VNET_WC_WITH_IMM | VNET_WC_WITH_INV) ? 0 : cqe->imm;
+}
+
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 {
 	return to_vcq_ex(ibcq)->cur->timestamp;
@@ -395,6 +409,10 @@ void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
 		ex->read_sl = read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = read_zero;
+	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
+		ex->read_cvlan = read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_FLOW_TAG)
+		ex->read_flow_tag = read_flow_tag;
 	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
 		ex->read_tm_info = read_tm_info;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)

@@ -255,6 +255,40 @@ static void wrong_flows(struct ibv_qp *qp)
 	      ERRNO_OF(ibv_create_flow(bench.other.qp, &rule.attr)), EINVAL);
 }
 
+struct tagged {
+	struct ibv_flow_attr attr;
+	struct ibv_flow_spec_action_tag tag[2];
+};
+
+static struct tagged tagged_of(unsigned int tags, uint32_t id)
+{
+	const struct ibv_flow_spec_action_tag tag = { .type = IBV_FLOW_SPEC_ACTION_TAG,
+						      .size = sizeof(tag),
+						      .tag_id = id };
+
+	return (struct tagged){
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL,
+			  .size = sizeof(struct tagged),
+			  .num_of_specs = (uint8_t)tags,
+			  .port = 1 },
+		.tag = { tag, tag },
+	};
+}
+
+static void tags(struct ibv_qp *qp)
+{
+	struct tagged rule = tagged_of(1, 0xffffff);
+	struct ibv_flow *flow = ibv_create_flow(qp, &rule.attr);
+
+	CHECK(flow);
+	CHECK_EQ(ibv_destroy_flow(flow), 0);
+	rule = tagged_of(1, 0x1000000);
+	judge("create_flow", "a tag of more than 24 bits",
+	      ERRNO_OF(ibv_create_flow(qp, &rule.attr)), EINVAL);
+	rule = tagged_of(2, 1);
+	judge("create_flow", "two tags", ERRNO_OF(ibv_create_flow(qp, &rule.attr)), EINVAL);
+}
+
 /* ------------------------------------------------------------------- counters */
 
 static struct ibv_counters *make_counters(struct ibv_context *context)
@@ -339,6 +373,7 @@ static void flows(void)
 		return;
 	}
 	wrong_flows(qp);
+	tags(qp);
 	counted_flows(qp);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 }

@@ -42,8 +42,6 @@ static void create_cq(void)
 		WRONG(struct ibv_cq_init_attr_ex, channel, (uintptr_t)bench.other.channel, EBADF),
 	};
 	const struct wrong extended[] = {
-		WRONG(struct ibv_cq_init_attr_ex, wc_flags, IBV_WC_EX_WITH_CVLAN, EOPNOTSUPP),
-		WRONG(struct ibv_cq_init_attr_ex, wc_flags, IBV_WC_EX_WITH_FLOW_TAG, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, wc_flags, 1ull << 40, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, comp_mask, 1 << 2, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, comp_mask, 1u << 31, EOPNOTSUPP),

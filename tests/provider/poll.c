@@ -222,10 +222,12 @@ static void small_messages_are_put_in_place(void **state)
 
 static void extended_polling(void **state)
 {
-	struct ibv_cq *cq = make_cq(*state,
-				    IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-					    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
-				    0);
+	struct ibv_cq *cq =
+		make_cq(*state,
+			IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG |
+				IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+				IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+			0);
 	struct ibv_cq_ex *cqx = (struct ibv_cq_ex *)cq;
 	struct ibv_poll_cq_attr attr = {};
 	char buffer[8] = "";
@@ -244,6 +246,7 @@ static void extended_polling(void **state)
 	fake_complete(cq, &cqe);
 	fake_complete(cq,
 		      &(struct vnet_cqe){ .wr_id = 2, .status = VNET_WC_WR_FLUSH_ERR, .imm = 9 });
+	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 3, .opcode = VNET_WC_RECV, .imm = 0x1234 });
 
 	assert_int_equal(ibv_start_poll(cqx, &attr), 0);
 	assert_int_equal(cqx->wr_id, 1);
@@ -260,6 +263,9 @@ static void extended_polling(void **state)
 	assert_int_equal(ibv_wc_read_slid(cqx), 0);
 	assert_int_equal(ibv_wc_read_sl(cqx), 0);
 	assert_int_equal(ibv_wc_read_dlid_path_bits(cqx), 0);
+	assert_int_equal(ibv_wc_read_cvlan(cqx), 0);
+	/* Immediate data is no tag of a flow, and neither is a vendor's error. */
+	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0);
 	assert_int_equal(ibv_wc_read_completion_ts(cqx), cqe.timestamp);
 	now = vnet_clock_ns(CLOCK_REALTIME);
 	assert_in_range(ibv_wc_read_completion_wallclock_ns(cqx), now - 1000000000, now + 1000000);
@@ -270,9 +276,13 @@ static void extended_polling(void **state)
 	assert_int_equal(cqx->wr_id, 2);
 	assert_int_equal(cqx->status, IBV_WC_WR_FLUSH_ERR);
 	assert_int_equal(ibv_wc_read_vendor_err(cqx), 9);
+	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0);
+	assert_int_equal(ibv_next_poll(cqx), 0);
+	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0x1234);
+	assert_int_equal(ibv_wc_read_cvlan(cqx), 0);
 	assert_int_equal(ibv_next_poll(cqx), ENOENT);
 	ibv_end_poll(cqx);
-	assert_int_equal(ring_of(cq)->cons, 2);
+	assert_int_equal(ring_of(cq)->cons, 3);
 
 	attr.comp_mask = 1;
 	assert_int_equal(ibv_start_poll(cqx, &attr), EINVAL);
@@ -281,7 +291,7 @@ static void extended_polling(void **state)
 
 static void queues_that_cannot_be(void **state)
 {
-	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG };
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = 1ull << 40 };
 
 	assert_null(fake_ops->create_cq(*state, 0, NULL, 0));
 	assert_int_equal(errno, EINVAL);

@@ -75,6 +75,33 @@ static void make_flow(u32 index, const struct qp *qp, u8 type, u16 priority, u8 
 	assert_int_equal(nic_flow_create(&w.agent, index, &flow), NIC_OK);
 }
 
+static void to_a_tagged_flow(void **state)
+{
+	struct nic_flow flow = { .type = NIC_FLOW_NORMAL, .counter = NIC_NONE, .tag = 0xabcdef };
+	struct qp *from, *to;
+	struct wc wc;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	to = make_raw(1);
+	flow.qpn = to->qpn;
+	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
+	/* In the same place, another one. */
+	for (int i = 0; i < 2; i++) {
+		make_frame(9, 0, 1766);
+		post_one(to, 1);
+		send_frame(from, LENGTH);
+		expect(cq[0], 77, VNET_WC_SUCCESS);
+		wc = expect(cq[1], 1, VNET_WC_SUCCESS);
+		assert_int_equal(wc.imm, flow.tag);
+		assert_int_equal(wc.flags, 0);
+		assert_int_equal(nic_flow_destroy(&w.agent, 0), NIC_OK);
+		flow.tag = 0;
+		assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
+	}
+}
+
 static u64 counted(u32 index)
 {
 	struct nic_flow_counter count;
@@ -395,10 +422,11 @@ static void rate_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(to_its_flow),     TEST(lengths),
-		TEST(who_comes_first), TEST(what_is_left_over),
-		TEST(no_wrong_flows),  TEST(toeplitz),
-		TEST(spread),          TEST(rate_limit),
+		TEST(to_its_flow),       TEST(to_a_tagged_flow),
+		TEST(lengths),           TEST(who_comes_first),
+		TEST(what_is_left_over), TEST(no_wrong_flows),
+		TEST(toeplitz),          TEST(spread),
+		TEST(rate_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

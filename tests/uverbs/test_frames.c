@@ -344,6 +344,42 @@ static struct flow_command good_flow(u32 qp)
 	return cmd;
 }
 
+static void tagged_flows(void **state)
+{
+	struct ib_uverbs_flow_spec_action_tag tag = { .type = 0x1000, .size = sizeof(tag) };
+	static const struct {
+		u32 id, rest;
+		int is;
+	} tags[] = { { 0xffffff, 0, 0 }, { 0x1000000, 0, -EINVAL }, { 1, 1, -EINVAL } };
+	struct flow_command cmd;
+	int flow;
+
+	(void)state;
+	set_stage();
+	cmd = good_flow(make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1));
+	cmd.head.flow_attr.size = sizeof(tag);
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		tag.tag_id = tags[i].id;
+		tag.reserved1 = tags[i].rest;
+		memcpy(cmd.spec, &tag, sizeof(tag));
+		flow = create_flow(&cmd);
+		if (tags[i].is) {
+			assert_int_equal(flow, tags[i].is);
+			continue;
+		}
+		assert_true(flow >= 0);
+		assert_int_equal(kernel.device.nic.hdr->flow[0].tag, tags[i].id);
+		assert_int_equal(destroy_flow((u32)flow), 0);
+	}
+	/* One is enough. */
+	tag = (struct ib_uverbs_flow_spec_action_tag){ .type = 0x1000, .size = sizeof(tag) };
+	memcpy(cmd.spec, &tag, sizeof(tag));
+	memcpy((u8 *)cmd.spec + sizeof(tag), &tag, sizeof(tag));
+	cmd.head.flow_attr.num_of_specs = 2;
+	cmd.head.flow_attr.size = 2 * sizeof(tag);
+	assert_int_equal(create_flow(&cmd), -EINVAL);
+}
+
 static void flows(void **state)
 {
 	struct flow_command good, cmd;
@@ -376,8 +412,9 @@ static void flows(void **state)
 	REFUSED(spec[0].eth.type, 0x21, EINVAL);
 	REFUSED(spec[0].eth.type, 0x120, EOPNOTSUPP);
 	REFUSED(spec[0].eth.type, 0x34, EOPNOTSUPP);
-	REFUSED(spec[0].eth.type, 0x1000, EOPNOTSUPP);
+	REFUSED(spec[0].eth.type, 0x1000, EINVAL);
 	REFUSED(spec[0].eth.type, 0x1001, EINVAL);
+	REFUSED(spec[0].eth.type, 0x1002, EOPNOTSUPP);
 	REFUSED(spec[0].eth.size, 4, EINVAL);
 	REFUSED(spec[0].eth.size, 8, EINVAL);
 	REFUSED(spec[0].eth.size, sizeof(good.spec[0].eth) + 8, EINVAL);
@@ -542,14 +579,9 @@ static void moderation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(work_queues),
-		TEST(work_queue_states),
-		TEST(work_queues_exhausted),
-		TEST(tables),
-		TEST(spreading),
-		TEST(flows),
-		TEST(counters),
-		TEST(rights),
+		TEST(work_queues),  TEST(work_queue_states), TEST(work_queues_exhausted),
+		TEST(tables),       TEST(spreading),         TEST(flows),
+		TEST(tagged_flows), TEST(counters),          TEST(rights),
 		TEST(moderation),
 	};
 

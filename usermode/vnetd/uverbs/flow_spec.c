@@ -28,6 +28,9 @@ enum {
 
 /* Headers that a flow may name once each, besides those of enum nic_frame_layers. */
 #define SEEN_ETH (1u << 31)
+#define SEEN_TAG (1u << 30)
+/* As many bits of a tag as adapters have. */
+#define TAG_END (1u << 24)
 
 struct spec {
 	u32 type;
@@ -200,6 +203,20 @@ static int read_count(struct reading *reading, const struct spec *spec)
 	return 0;
 }
 
+static int read_tag(struct reading *reading, const struct spec *spec)
+{
+	struct ib_uverbs_flow_spec_action_tag action;
+
+	if (spec->size != sizeof(action) || reading->seen & SEEN_TAG)
+		return -EINVAL;
+	reading->seen |= SEEN_TAG;
+	memcpy(&action, spec->bytes, sizeof(action));
+	if (action.tag_id >= TAG_END || action.reserved1)
+		return -EINVAL;
+	reading->flow->params.tag = action.tag_id;
+	return 0;
+}
+
 static int read_drop(struct reading *reading, const struct spec *spec)
 {
 	if (spec->size != sizeof(struct ib_uverbs_flow_spec_action_drop))
@@ -216,7 +233,6 @@ static bool is_foreign(u32 type)
 	case SPEC_VXLAN:
 	case SPEC_GRE:
 	case SPEC_MPLS:
-	case ACTION_TAG:
 	case ACTION_HANDLE:
 		return true;
 	default:
@@ -237,6 +253,8 @@ static int read_spec(struct reading *reading, const struct spec *spec)
 		return read_ports(reading, spec, NIC_LAYER_TCP, NIC_LAYER_UDP);
 	case SPEC_UDP:
 		return read_ports(reading, spec, NIC_LAYER_UDP, NIC_LAYER_TCP);
+	case ACTION_TAG:
+		return read_tag(reading, spec);
 	case ACTION_DROP:
 		return read_drop(reading, spec);
 	case ACTION_COUNT:
