@@ -341,6 +341,8 @@ enum vnet_wc_flags {
 	 */
 	VNET_WC_LID = 1 << 2,
 	VNET_WC_WITH_INV = 1 << 3,
+	/* A frame whose flow has a tag. (Of opcodes from VNET_WC_TM_ADD on: TM_SYNC_REQ.) */
+	VNET_WC_FLOW_TAG = 1 << 4,
 	/*
 	 * With WITH_IMM: of 64 bits, of which vnet_cqe.imm is the lower half; the upper
 	 * one stands at vnet_cqe_imm_high() of payload[]. Only in completion queues made
@@ -373,8 +375,8 @@ struct vnet_cqe {
 	__u32 qp_num;
 	__u32 src_qp;
 	/*
-	 * Immediate data or invalidated rkey, as the flags say; without them the tag of the
-	 * flow that a frame came by, or 0. Vendor error where status != 0.
+	 * Immediate data, invalidated rkey or tag of a flow, as the flags say; vendor error
+	 * where status != 0.
 	 */
 	__u32 imm;
 	__u8 opcode;

@@ -204,6 +204,7 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 		qp->op_member = i;
 		msg.dest = peer ? peer->qpn : 0;
 		msg.imm = nic_load(&r->nic->hdr->flow[i].tag);
+		msg.wc_flags = msg.imm ? VNET_WC_FLOW_TAG : 0;
 		status = peer ? nic_deliver(r->nic, qp, peer, &msg) : VNET_WC_SUCCESS;
 		if (status && !(status & NIC_EXEC_DROPPED))
 			return status;

@@ -10,7 +10,8 @@ static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
 	/* Of a reliable connection: no network header, and no LID. */
 	if (unlikely(cqe->opcode >= VNET_WC_TM_ADD))
 		return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
-	return cqe->flags & (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64 | VNET_WC_LID);
+	return cqe->flags &
+	       (unsigned int)~(VNET_WC_GRH_IPV4 | VNET_WC_IMM64 | VNET_WC_LID | VNET_WC_FLOW_TAG);
 }
 
 static inline uint32_t byte_len_of(const struct vnet_cqe *cqe)

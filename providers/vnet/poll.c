@@ -356,7 +356,7 @@ static uint32_t read_flow_tag(struct ibv_cq_ex *ibcq)
 {
 	const struct vnet_cqe *cqe = to_vcq_ex(ibcq)->cur;
 
-	return cqe->status || cqe->flags & (VNET_WC_WITH_IMM | VNET_WC_WITH_INV) ? 0 : cqe->imm;
+	return cqe->opcode < VNET_WC_TM_ADD && cqe->flags & VNET_WC_FLOW_TAG ? cqe->imm : 0;
 }
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)

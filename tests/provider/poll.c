@@ -246,7 +246,12 @@ static void extended_polling(void **state)
 	fake_complete(cq, &cqe);
 	fake_complete(cq,
 		      &(struct vnet_cqe){ .wr_id = 2, .status = VNET_WC_WR_FLUSH_ERR, .imm = 9 });
+	/* What no flag tells of means nothing. */
 	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 3, .opcode = VNET_WC_RECV, .imm = 0x1234 });
+	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 4,
+					      .opcode = VNET_WC_RECV,
+					      .flags = VNET_WC_FLOW_TAG,
+					      .imm = 0x1234 });
 
 	assert_int_equal(ibv_start_poll(cqx, &attr), 0);
 	assert_int_equal(cqx->wr_id, 1);
@@ -278,11 +283,14 @@ static void extended_polling(void **state)
 	assert_int_equal(ibv_wc_read_vendor_err(cqx), 9);
 	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0);
 	assert_int_equal(ibv_next_poll(cqx), 0);
+	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0);
+	assert_int_equal(ibv_next_poll(cqx), 0);
 	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0x1234);
+	assert_int_equal(ibv_wc_read_wc_flags(cqx), 0);
 	assert_int_equal(ibv_wc_read_cvlan(cqx), 0);
 	assert_int_equal(ibv_next_poll(cqx), ENOENT);
 	ibv_end_poll(cqx);
-	assert_int_equal(ring_of(cq)->cons, 3);
+	assert_int_equal(ring_of(cq)->cons, 4);
 
 	attr.comp_mask = 1;
 	assert_int_equal(ibv_start_poll(cqx, &attr), EINVAL);

@@ -95,7 +95,7 @@ static void to_a_tagged_flow(void **state)
 		expect(cq[0], 77, VNET_WC_SUCCESS);
 		wc = expect(cq[1], 1, VNET_WC_SUCCESS);
 		assert_int_equal(wc.imm, flow.tag);
-		assert_int_equal(wc.flags, 0);
+		assert_int_equal(wc.flags, flow.tag ? VNET_WC_FLOW_TAG : 0);
 		assert_int_equal(nic_flow_destroy(&w.agent, 0), NIC_OK);
 		flow.tag = 0;
 		assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
