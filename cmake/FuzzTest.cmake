@@ -8,6 +8,7 @@
 #           HEADERS <folder>...            whose headers it is built from
 #           INCLUDES <folder>...           where headers are looked for
 #           [CORPUS <folder>]              inputs to begin with; only read
+#           [LIBRARIES <name>...]          that the sources need
 #           [OPTIONS <option>...]          more of libFuzzer's
 #           [CMOCKA])                      the sources assert by it
 #
@@ -40,7 +41,7 @@ endfunction()
 
 function(fuzz_test)
   cmake_parse_arguments(PARSE_ARGV 0 F "CMOCKA" "NAME;PROGRAM;RUNS;CORPUS"
-    "SOURCES;HEADERS;INCLUDES;OPTIONS")
+    "SOURCES;HEADERS;INCLUDES;LIBRARIES;OPTIONS")
   if(F_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fuzz_test ${F_NAME}: what is ${F_UNPARSED_ARGUMENTS}?")
   endif()
@@ -58,9 +59,10 @@ function(fuzz_test)
   list(TRANSFORM F_HEADERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
   fuzz_files(headers ${patterns})
   list(TRANSFORM F_INCLUDES PREPEND "-I${PROJECT_SOURCE_DIR}/")
-  set(libraries "")
+  set(libraries ${F_LIBRARIES})
+  list(TRANSFORM libraries PREPEND "-l")
   if(F_CMOCKA)
-    set(libraries "${CMOCKA_LIBRARY}")
+    list(APPEND libraries "${CMOCKA_LIBRARY}")
   endif()
   add_custom_command(OUTPUT "${program}"
     COMMAND "${VNET_CLANG}" -std=gnu11 -O1 -g -Wall -Wextra -Werror

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Hostile datagrams against the user-mode link, for libFuzzer: frames of peers and of
+ * strangers, with MACs that are right, wrong, another's, or repeated, joined and cut in
+ * any way, between changes of keys and faults on purpose.
+ *
+ * Each frame must come to what another reading of the documentation says (judge.c), and
+ * be counted for one reason; where none is taken, nothing of the NIC may have changed but
+ * counters, nor may anything have left. In the end a peer is heard as ever.
+ */
+#include <sodium.h>
+#include <string.h>
+
+#include "../fuzz/input.h"
+#include "world.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+#define MAX_STEPS 200
+#define SALTS 4u
+#define REMEMBERED 8u
+/* The longest frame that is crafted, but for those that are too long. */
+#define ROOM 1024u
+
+/* A frame as it left its sender, and from where. */
+struct remembered {
+	u32 from;
+	u32 length;
+	u8 bytes[ROOM + 512];
+};
+
+static struct remembered past[REMEMBERED];
+static u32 npast;
+/* Numbers that senders have used. */
+static u64 numbers[JUDGE_SECRETS][SALTS];
+/* The datagram that is being made; and where it is from. */
+static struct datagram *made;
+static u32 made_from, made_first;
+
+/* --------------------------------------------------------------------- datagrams */
+
+static void look(void)
+{
+	world_look();
+}
+
+static void begin_datagram(u32 from)
+{
+	if (made)
+		return;
+	made = socket_next();
+	if (!made) {
+		look();
+		made = socket_next();
+	}
+	made_from = from % WORLD_ADDRESSES;
+	made->from = world_address[made_from];
+	made->length = 0;
+	made->joined = false;
+	made_first = 0;
+}
+
+static void append(const u8 *bytes, u32 length)
+{
+	if (length > SOCKET_ROOM - made->length)
+		length = SOCKET_ROOM - made->length;
+	memcpy(made->bytes + made->length, bytes, length);
+	made->length += length;
+	if (!made_first)
+		made_first = made->length;
+}
+
+/* Joined frames are as long as the first, mostly. */
+static void end_datagram(void)
+{
+	u8 how;
+
+	begin_datagram(take8());
+	how = take8();
+	made->joined = how < 160 || how >= 224;
+	made->segment = how < 160 ? (int)made_first : (int)take32() >> how % 32;
+	/* All such pieces together are too many to judge. */
+	if (made->segment > 0 && made->segment < 8 && made->length > 512)
+		made->length = 512;
+	socket_arrive();
+	made = NULL;
+}
+
+/* ------------------------------------------------------------------------ frames */
+
+static u32 make_hello(struct vnet_frame *frame, u32 from)
+{
+	struct vnet_frame_hello *hello = (void *)(frame + 1);
+
+	gid_of(&world_address[from], hello->src_gid);
+	gid_of(&world_own, hello->dst_gid);
+	hello->payload = htole32(1024);
+	hello->window = htole32(65536);
+	return sizeof(*frame) + sizeof(*hello);
+}
+
+static u32 make_data(struct vnet_frame *frame)
+{
+	struct vnet_frame_op *op = (void *)(frame + 1);
+	u32 payload = take8();
+
+	memset(op, 0, sizeof(*op));
+	op->channel = take8() % VNET_WIRE_CHANNELS;
+	op->seq = htole32(1 + take8() % 4);
+	op->opcode = VNET_WR_SEND;
+	op->flags = VNET_OP_FIRST | VNET_OP_LAST;
+	op->qp_type = NIC_QPT_RC;
+	op->dst_qpn = htole32(take8());
+	op->msg_len = htole32(payload);
+	frame->payload_len = htole16((u16)payload);
+	memset(op + 1, 0x5a, payload);
+	return (u32)(sizeof(*frame) + sizeof(*op)) + payload;
+}
+
+static u32 make_acks(struct vnet_frame *frame)
+{
+	frame->nacks = take8() % 3;
+	for (u32 i = 0; i < frame->nacks; i++)
+		((struct vnet_frame_ack *)(frame + 1))[i] = (struct vnet_frame_ack){
+			.seq = htole32(take8() % 4), .channel = take8(), .code = take8()
+		};
+	return (u32)(sizeof(*frame) + frame->nacks * sizeof(struct vnet_frame_ack));
+}
+
+/* Well made, but for what the input changes; without CRC and MAC. */
+static u32 make_frame(struct vnet_frame *frame, u32 from)
+{
+	u8 what = take8();
+	u32 length;
+
+	memset(frame, 0, sizeof(*frame));
+	frame->magic = htole16(VNET_WIRE_MAGIC);
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = (u8)(1 + what % 4);
+	frame->src_incarnation = htole64(500 + (what >> 2) % 2);
+	frame->dst_incarnation = htole64(what & 8 ? WORLD_INCARNATION : 0);
+	frame->dst_row = htole32((what >> 4) % 2);
+	if (frame->kind == VNET_FRAME_DATA)
+		length = make_data(frame);
+	else if (frame->kind == VNET_FRAME_ACK)
+		length = make_acks(frame);
+	else
+		length = make_hello(frame, from);
+	if (what & 64)
+		frame->version -= (u8)(1 + take8() % 2);
+	if (what & 128)
+		((u8 *)frame)[take8() % length] = take8();
+	return length;
+}
+
+/* Numbers go up by one, mostly. */
+static u64 choose_number(u64 *next)
+{
+	u8 how = take8();
+
+	if (how >= 0xf0)
+		*next = (u64)take32() << how % 32;
+	else if (how >= 0xe0)
+		*next += (u64)take8() * 1024;
+	else if (how >= 0xc0)
+		return *next - take8();
+	return (*next)++;
+}
+
+/* How a frame is sealed: as the peer should, or as the input says. */
+static void choose_seal(struct seal *seal, u32 from)
+{
+	u8 how = take8();
+	u32 salt = how % SALTS;
+
+	seal->from = &world_address[from];
+	seal->to = &world_own;
+	seal->secret = judge_secret_of(seal->from);
+	if (how >= 0xc0)
+		seal->secret = how / SALTS % (JUDGE_SECRETS + 1);
+	memset(seal->salt, (int)salt, sizeof(seal->salt));
+	if (seal->secret < JUDGE_SECRETS)
+		seal->number = choose_number(&numbers[seal->secret][salt]);
+}
+
+static u32 finish(u8 *bytes, u32 length, u32 from)
+{
+	struct seal seal;
+
+	choose_seal(&seal, from);
+	if (seal.secret == JUDGE_SECRETS) {
+		nic_frame_sum(bytes, length);
+		return length;
+	}
+	judge_seal(&seal, bytes, length);
+	return length + TRAILER;
+}
+
+/* On the way, by whoever is there. */
+static u32 spoil(u8 *bytes, u32 length)
+{
+	switch (take8() % 16) {
+	case 0:
+		bytes[take32() % length] ^= (u8)(1u << take8() % 8);
+		return length;
+	case 1:
+		return take32() % length;
+	case 2:
+		memset(bytes + length, take8(), 16);
+		return length + take8() % 16;
+	default:
+		return length;
+	}
+}
+
+static void remember(u32 from, const u8 *bytes, u32 length)
+{
+	struct remembered *now = &past[npast++ % REMEMBERED];
+
+	now->from = from;
+	now->length = length;
+	memcpy(now->bytes, bytes, length);
+}
+
+static void add_frame(void)
+{
+	static u64 space[(ROOM + 512) / 8];
+	u8 *bytes = (void *)space;
+	u32 from, length;
+
+	begin_datagram(take8());
+	from = made_from;
+	length = finish(bytes, make_frame((void *)space, from), from);
+	length = spoil(bytes, length);
+	remember(from, bytes, length);
+	append(bytes, length);
+}
+
+static void add_bytes(void)
+{
+	u8 bytes[64];
+	u32 length;
+
+	begin_datagram(take8());
+	length = take8() % sizeof(bytes);
+	take(bytes, length);
+	append(bytes, length);
+}
+
+/* As long as a datagram may be, or a little less. */
+static void add_much(void)
+{
+	u32 length;
+
+	begin_datagram(take8());
+	length = SOCKET_ROOM - take8() % 128;
+	if (length <= made->length)
+		return;
+	memset(made->bytes + made->length, take8(), length - made->length);
+	made->length = length;
+}
+
+/* What was recorded, from where it came or from elsewhere. */
+static void add_again(void)
+{
+	const struct remembered *then;
+	u8 which = take8();
+
+	if (!npast)
+		return;
+	then = &past[which % (npast < REMEMBERED ? npast : REMEMBERED)];
+	begin_datagram(which & 128 ? take8() : then->from);
+	append(then->bytes, then->length);
+}
+
+/* What the link has sent itself comes back. */
+static void add_reflected(void)
+{
+	begin_datagram(take8());
+	append(world_last, world_last_length);
+}
+
+/* -------------------------------------------------------------------------- steps */
+
+static void pass_time(void)
+{
+	u64 next;
+
+	now_ns += 1ull << take8() % 34;
+	(void)nic_run(&nic, 64, &next);
+	plat_flush(&nic);
+}
+
+static void call_peer(void)
+{
+	u8 gid[16];
+
+	gid_of(&world_address[take8() % WORLD_ADDRESSES], gid);
+	nic_meet(&nic, gid);
+	plat_flush(&nic);
+}
+
+static void choose_faults(void)
+{
+	struct link_faults faults = { .directions = LINK_IN, .seed = take8() };
+	u8 which = take8();
+
+	faults.loss = which & 1 ? 1u << 30 : 0;
+	faults.duplicate = which & 2 ? 1u << 31 : 0;
+	faults.reorder = which & 4 ? 1u << 30 : 0;
+	faults.corrupt = which & 8 ? 1u << 30 : 0;
+	faults.delay = which & 16 ? 50 : 0;
+	faults.jitter = which & 32 ? 100 : 0;
+	faults.down = which >= 0xf0;
+	world_faults(&faults);
+}
+
+static void step(void)
+{
+	switch (take8() % 16) {
+	case 0:
+		add_bytes();
+		break;
+	case 1:
+		add_much();
+		break;
+	case 2:
+		add_reflected();
+		break;
+	case 3:
+	case 4:
+		add_again();
+		break;
+	case 5:
+	case 6:
+	case 7:
+		end_datagram();
+		break;
+	case 8:
+		look();
+		break;
+	case 9:
+		pass_time();
+		break;
+	case 10:
+		call_peer();
+		break;
+	default:
+		add_frame();
+		break;
+	}
+}
+
+/*
+ * Keys change, or faults begin: rarely, and not while something is on the way. Who had keys
+ * is never without any again.
+ */
+static void change(void)
+{
+	u8 what = take8();
+
+	if (what >= 16)
+		return;
+	look();
+	if (what < 12)
+		world_keys(1 + what % (JUDGE_SETS - 1));
+	else
+		choose_faults();
+}
+
+/* Somebody whom the link has to hear asks who we are, and is told. */
+static void honest_hello(void)
+{
+	static u64 space[256];
+	struct vnet_frame *frame = (void *)space;
+	struct seal seal = { .to = &world_own, .number = 1 };
+	u64 taken = world_taken(), sent;
+	u32 from = 0, length;
+
+	while (judge_is_stranger(&world_address[from]) ||
+	       (judge_has_keys() && judge_secret_of(&world_address[from]) == JUDGE_SECRETS))
+		if (++from == WORLD_ADDRESSES)
+			return;
+	memset(space, 0, sizeof(space));
+	frame->magic = htole16(VNET_WIRE_MAGIC);
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = VNET_FRAME_HELLO;
+	frame->src_incarnation = htole64(700);
+	length = make_hello(frame, from);
+	seal.from = &world_address[from];
+	seal.secret = judge_secret_of(seal.from);
+	memset(seal.salt, 0x77, sizeof(seal.salt));
+	begin_datagram(from);
+	if (judge_has_keys()) {
+		judge_seal(&seal, (void *)space, length);
+		length += TRAILER;
+	} else {
+		nic_frame_sum(space, length);
+	}
+	append((void *)space, length);
+	socket_arrive();
+	made = NULL;
+	world_look();
+	sent = world_sent;
+	CHECK(world_taken() == taken + 1 && sent && world_last_length);
+	CHECK(((const struct vnet_frame *)(const void *)world_last)->kind == VNET_FRAME_WELCOME);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	u8 what;
+
+	input = data;
+	left = size;
+	npast = 0;
+	made = NULL;
+	memset(numbers, 0, sizeof(numbers));
+	what = take8();
+	world_begin(what & 1, what / 2 % JUDGE_SETS);
+	if (what >= 0xe0)
+		choose_faults();
+	for (u32 i = 0; left && i < MAX_STEPS; i++) {
+		step();
+		if (take8() >= 0xf0)
+			change();
+	}
+	if (made)
+		socket_arrive();
+	made = NULL;
+	world_settle();
+	honest_hello();
+	world_end();
+	return 0;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <sodium.h>
+#include <string.h>
+
+#include "judge.h"
+
+#define LONGEST_DATAGRAM 65536
+/* Numbers that have come, of all senders. */
+#define MOST_COME 4096
+/* As documented: numbers of a block, and blocks of which a later one hides an earlier. */
+#define BLOCK 16u
+#define BLOCKS 512u
+
+struct group {
+	u32 secret;
+	/* The peers' addresses begin so. */
+	u8 address[16];
+	u32 bits;
+};
+
+struct come {
+	u32 secret;
+	u8 salt[VNET_WIRE_SALT_SIZE];
+	u64 number;
+};
+
+#define MAPPED(...)                                                                                \
+	{                                                                                          \
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, __VA_ARGS__                              \
+	}
+
+static const char *const secrets[JUDGE_SECRETS] = { "the first secret of the test",
+						    "the second secret of the test",
+						    "the third secret of the test" };
+
+/* Sets of keys: none, one, two for everybody, for networks, and for few alone. */
+static const struct {
+	u32 n;
+	struct group group[4];
+} sets[JUDGE_SETS] = {
+	{ 0, { { 0 } } },
+	{ 1, { { .secret = 0 } } },
+	{ 2, { { .secret = 0 }, { .secret = 1 } } },
+	{ 3,
+	  { { .secret = 1, .address = MAPPED(127, 0, 0, 0), .bits = 120 },
+	    { .secret = 0, .address = MAPPED(127, 0, 0, 0), .bits = 104 },
+	    { .secret = 2, .address = { 0xfd }, .bits = 8 } } },
+	{ 4,
+	  { { .secret = 0 },
+	    { .secret = 1, .address = MAPPED(127, 0, 1, 2), .bits = 127 },
+	    { .secret = 2, .address = MAPPED(127, 0, 1, 2), .bits = 127 },
+	    { .secret = 1, .address = { 0xfd }, .bits = 16 } } },
+	{ 2,
+	  { { .secret = 2, .address = MAPPED(10, 0, 0, 0), .bits = 104 },
+	    { .secret = 2, .address = { [15] = 1 }, .bits = 128 } } },
+};
+
+static union link_address own_address;
+static u32 set_in_use;
+static struct come come[MOST_COME];
+static u32 ncome;
+static u64 last_sent;
+
+/* ------------------------------------------------------------------------- keys */
+
+/* The key, then its number. */
+static void derive(u32 secret, u8 key[64])
+{
+	static const char purpose[] = "vnet link key 2";
+	u8 text[128];
+	size_t n = strlen(secrets[secret]);
+
+	memcpy(text, purpose, sizeof(purpose));
+	memcpy(text + sizeof(purpose), secrets[secret], n);
+	crypto_generichash(key, 64, text, sizeof(purpose) + n, NULL, 0);
+}
+
+static u32 key_number(u32 secret)
+{
+	u8 key[64];
+	__le32 number;
+
+	derive(secret, key);
+	memcpy(&number, key + 32, sizeof(number));
+	return le32toh(number);
+}
+
+static void address_bytes(const union link_address *address, u8 bytes[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (address->any.sa_family == AF_INET6) {
+		memcpy(bytes, &address->in6.sin6_addr, 16);
+		return;
+	}
+	memcpy(bytes, mapped, 12);
+	memcpy(bytes + 12, &address->in.sin_addr, 4);
+}
+
+static bool is_member(const struct group *group, const union link_address *peer)
+{
+	u8 bytes[16];
+
+	address_bytes(peer, bytes);
+	for (u32 bit = 0; bit < group->bits; bit++)
+		if ((bytes[bit / 8] ^ group->address[bit / 8]) >> (7 - bit % 8) & 1)
+			return false;
+	return true;
+}
+
+/* Of the narrowest network that the peer is in; -1: it is in none. */
+static int bits_of(const union link_address *peer)
+{
+	int best = -1;
+
+	for (u32 i = 0; i < sets[set_in_use].n; i++) {
+		const struct group *group = &sets[set_in_use].group[i];
+
+		if (is_member(group, peer) && (int)group->bits > best)
+			best = (int)group->bits;
+	}
+	return best;
+}
+
+u32 judge_secret_of(const union link_address *peer)
+{
+	int bits = bits_of(peer);
+
+	for (u32 i = 0; i < sets[set_in_use].n; i++)
+		if (is_member(&sets[set_in_use].group[i], peer) &&
+		    (int)sets[set_in_use].group[i].bits == bits)
+			return sets[set_in_use].group[i].secret;
+	return JUDGE_SECRETS;
+}
+
+/* Of the peer's, that which has such a number. */
+static u32 accepted_secret(const union link_address *peer, u32 number)
+{
+	int bits = bits_of(peer);
+
+	for (u32 i = 0; i < sets[set_in_use].n; i++) {
+		const struct group *group = &sets[set_in_use].group[i];
+
+		if (is_member(group, peer) && (int)group->bits == bits &&
+		    key_number(group->secret) == number)
+			return group->secret;
+	}
+	return JUDGE_SECRETS;
+}
+
+void judge_use_keys(u32 set, struct link_keys *keys)
+{
+	set_in_use = set;
+	memset(keys, 0, sizeof(*keys));
+	for (u32 i = 0; i < sets[set].n; i++) {
+		const struct group *group = &sets[set].group[i];
+		struct link_key *key = &keys->key[keys->n++];
+
+		link_key_derive(key, secrets[group->secret], strlen(secrets[group->secret]));
+		memcpy(key->peers.address, group->address, sizeof(key->peers.address));
+		key->peers.bits = group->bits;
+	}
+}
+
+bool judge_has_keys(void)
+{
+	return sets[set_in_use].n != 0;
+}
+
+/* ------------------------------------------------------------------------- MACs */
+
+static __be16 port_of(const union link_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? address->in6.sin6_port : address->in.sin_port;
+}
+
+/* The additional data of a MAC; answers how long it is. */
+static u32 mac_data(const union link_address *from, const union link_address *to, const u8 *frame,
+		    u32 length, u8 *data)
+{
+	__be16 ports[2] = { port_of(from), port_of(to) };
+	__le32 frame_length = htole32(length);
+
+	memset(data, 0, 48);
+	address_bytes(from, data);
+	address_bytes(to, data + 16);
+	memcpy(data + 32, ports, 4);
+	memcpy(data + 36, &frame_length, 4);
+	memcpy(data + 48, frame, length);
+	return 48 + length;
+}
+
+/* The whole construction at once, of no text. */
+static void make_mac(const struct seal *seal, const u8 *frame, u32 length, u8 *mac)
+{
+	static u8 data[48 + LONGEST_DATAGRAM];
+	u8 key[64], nonce[24], none[1] = { 0 };
+	__le64 number = htole64(seal->number);
+	u32 n = mac_data(seal->from, seal->to, frame, length, data);
+
+	derive(seal->secret, key);
+	memcpy(nonce, seal->salt, 16);
+	memcpy(nonce + 16, &number, 8);
+	crypto_aead_xchacha20poly1305_ietf_encrypt_detached(none, mac, NULL, none, 0, data, n, NULL,
+							    nonce, key);
+}
+
+void judge_seal(const struct seal *seal, u8 *frame, u32 length)
+{
+	struct vnet_wire_trailer trailer = { .key_id = htole32(key_number(seal->secret)),
+					     .number = htole64(seal->number) };
+
+	memcpy(trailer.salt, seal->salt, sizeof(trailer.salt));
+	make_mac(seal, frame, length, trailer.mac);
+	memcpy(frame + length, &trailer, sizeof(trailer));
+}
+
+static bool mac_is_right(const struct seal *seal, const struct vnet_wire_trailer *trailer,
+			 const u8 *frame, u32 length)
+{
+	u8 mac[VNET_WIRE_MAC_SIZE];
+
+	make_mac(seal, frame, length, mac);
+	return !memcmp(mac, trailer->mac, sizeof(mac));
+}
+
+/* ------------------------------------------------------------------ what came */
+
+void judge_begin(const union link_address *own)
+{
+	own_address = *own;
+	ncome = 0;
+	last_sent = 0;
+}
+
+bool judge_is_stranger(const union link_address *from)
+{
+	static const u8 loopback6[16] = { [15] = 1 };
+	u8 bytes[16];
+
+	address_bytes(from, bytes);
+	if (judge_has_keys())
+		return false;
+	if (from->any.sa_family == AF_INET6)
+		return memcmp(bytes, loopback6, sizeof(bytes)) != 0;
+	return bytes[12] != 127 && from->in.sin_addr.s_addr != 0;
+}
+
+/* Has it come, or one of its sender so much later that nobody knows any more? */
+static bool is_repeated(const struct seal *seal)
+{
+	u64 block = seal->number / BLOCK;
+
+	for (u32 i = 0; i < ncome; i++) {
+		u64 other = come[i].number / BLOCK;
+
+		if (come[i].secret != seal->secret ||
+		    memcmp(come[i].salt, seal->salt, sizeof(seal->salt)) != 0)
+			continue;
+		if (come[i].number == seal->number ||
+		    (other > block && other % BLOCKS == block % BLOCKS))
+			return true;
+	}
+	return block >> 48;
+}
+
+static void remember(const struct seal *seal)
+{
+	struct come *now = &come[ncome++];
+
+	CHECK(ncome < MOST_COME);
+	now->secret = seal->secret;
+	now->number = seal->number;
+	memcpy(now->salt, seal->salt, sizeof(now->salt));
+}
+
+enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length)
+{
+	struct seal seal = { .from = from, .to = &own_address };
+	struct vnet_wire_trailer trailer;
+
+	if (*length > VNET_WIRE_MAX_FRAME + TRAILER)
+		return OVERSIZE;
+	if (!judge_has_keys())
+		return TAKEN;
+	if (*length < sizeof(struct vnet_frame) + TRAILER)
+		return NO_MAC;
+	memcpy(&trailer, frame + *length - TRAILER, sizeof(trailer));
+	seal.secret = accepted_secret(from, le32toh(trailer.key_id));
+	if (seal.secret == JUDGE_SECRETS)
+		return UNKNOWN_KEY;
+	memcpy(seal.salt, trailer.salt, sizeof(seal.salt));
+	seal.number = le64toh(trailer.number);
+	if (!mac_is_right(&seal, &trailer, frame, *length - TRAILER))
+		return BAD_MAC;
+	if (is_repeated(&seal))
+		return REPLAYED;
+	remember(&seal);
+	*length -= TRAILER;
+	return TAKEN;
+}
+
+/* ------------------------------------------------------------------ what left */
+
+static void judge_sum(const u8 *frame, u32 length)
+{
+	static u64 space[LONGEST_DATAGRAM / 8];
+	struct vnet_frame *copy = (void *)space;
+	__le32 sum;
+
+	memcpy(copy, frame, length);
+	sum = copy->crc;
+	copy->crc = 0;
+	CHECK(le32toh(sum) == plat_crc32c(0, copy, length));
+}
+
+void judge_sent(const union link_address *to, const u8 *frame, u32 length)
+{
+	struct seal seal = { .from = &own_address, .to = to };
+	struct vnet_wire_trailer trailer;
+
+	CHECK(!judge_is_stranger(to) && length >= sizeof(struct vnet_frame));
+	if (!judge_has_keys()) {
+		judge_sum(frame, length);
+		return;
+	}
+	CHECK(length >= sizeof(struct vnet_frame) + TRAILER);
+	memcpy(&trailer, frame + length - TRAILER, sizeof(trailer));
+	seal.secret = judge_secret_of(to);
+	CHECK(seal.secret < JUDGE_SECRETS && le32toh(trailer.key_id) == key_number(seal.secret));
+	memcpy(seal.salt, trailer.salt, sizeof(seal.salt));
+	seal.number = le64toh(trailer.number);
+	CHECK(mac_is_right(&seal, &trailer, frame, length - TRAILER));
+	/* Numbers begin with 0, and go up whatever key is used. */
+	CHECK(seal.number + 1 > last_sent);
+	last_sent = seal.number + 1;
+}

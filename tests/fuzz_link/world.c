@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <arpa/inet.h>
+#include <sodium.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "world.h"
+
+#define PORT 4790
+/* Frames of one look, whose verdicts are remembered. */
+#define MOST_FRAMES (SOCKET_DATAGRAMS * 65536u)
+
+struct nic nic;
+struct link_memory *link_memory;
+union link_address world_own, world_address[WORLD_ADDRESSES];
+u64 now_ns;
+u64 world_sent;
+u8 world_last[2048];
+u32 world_last_length;
+
+static const struct nic_config config = {
+	.max_qp = 16,
+	.max_cq = 16,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 4,
+	.max_frame = 4,
+	.queue_bytes = 65536,
+	.stall_ns = 1000000,
+};
+
+static struct host host;
+static u8 *nic_memory, *nic_before;
+static u64 nic_size;
+static bool faulty;
+
+/* Frames by what they must come to; and those that came at all. */
+static u64 verdicts[VERDICTS];
+static u64 came;
+/* Those that the firmware must be given next, in their order. */
+static struct due {
+	const u8 *bytes;
+	u32 length;
+} * due;
+static u32 ndue, due_at;
+
+/* ---------------------------------------------------------------- the platform */
+
+u64 plat_clock(void)
+{
+	return now_ns;
+}
+
+void plat_kick(struct nic *of)
+{
+	(void)of;
+}
+
+void plat_relax(void)
+{
+}
+
+void plat_turn(struct nic *of, u32 requests)
+{
+	(void)of;
+	(void)requests;
+}
+
+void plat_step(int step)
+{
+	(void)step;
+}
+
+void plat_channel_ready(struct nic *of, u32 channel)
+{
+	(void)of;
+	(void)channel;
+	abort();
+}
+
+void *plat_queue(struct nic *of, u64 offset, u64 length)
+{
+	(void)of;
+	(void)offset;
+	(void)length;
+	return NULL;
+}
+
+/* There is no queue pair, so no memory is anybody's. */
+enum nic_copy_result plat_copy(struct nic *of, const struct nic_piece *dst, u32 ndst,
+			       const struct nic_piece *src, u32 nsrc, u64 length)
+{
+	(void)of;
+	(void)dst;
+	(void)ndst;
+	(void)src;
+	(void)nsrc;
+	(void)length;
+	abort();
+}
+
+enum nic_copy_result plat_fetch(struct nic *of, const struct nic_piece *dst, u32 ndst,
+				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
+{
+	(void)since;
+	return plat_copy(of, dst, ndst, src, nsrc, length);
+}
+
+/* ------------------------------------------------------------------ the sodium */
+
+/* Each run of an input is the same: bytes that are new each time, and no more. */
+static u64 drawn;
+
+static const char *random_name(void)
+{
+	return "of the test";
+}
+
+static uint32_t random_word(void)
+{
+	return (uint32_t)++drawn;
+}
+
+static void random_bytes(void *buf, size_t size)
+{
+	memset(buf, 0, size);
+	drawn++;
+	memcpy(buf, &drawn, size < sizeof(drawn) ? size : sizeof(drawn));
+}
+
+static struct randombytes_implementation randomness = {
+	.implementation_name = random_name,
+	.random = random_word,
+	.buf = random_bytes,
+};
+
+/* --------------------------------------------------------------------- judging */
+
+void on_arrival(const struct datagram *datagram)
+{
+	bool is_cut = datagram->joined && datagram->segment > 0;
+	u32 each = is_cut ? (u32)datagram->segment : datagram->length;
+
+	if (judge_is_stranger(&datagram->from)) {
+		verdicts[STRANGER]++;
+		return;
+	}
+	for (u32 at = 0; at < datagram->length; at += each) {
+		u32 length = datagram->length - at < each ? datagram->length - at : each;
+		enum verdict verdict;
+
+		came++;
+		/* What faults make of it is not known yet. */
+		if (faulty) {
+			verdicts[OVERSIZE] += length > VNET_WIRE_MAX_FRAME + TRAILER;
+			continue;
+		}
+		verdict = judge_frame(&datagram->from, datagram->bytes + at, &length);
+		verdicts[verdict]++;
+		if (verdict == TAKEN)
+			due[ndue++] = (struct due){ datagram->bytes + at, length };
+	}
+}
+
+/* Frames that the firmware has dropped. */
+static u64 dropped(void)
+{
+	const struct nic_counters *c = &nic.hdr->counters;
+
+	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
+	       c->bad_row + c->bad_gid;
+}
+
+static void check_due(const struct nic_address *from, const u8 *frame, u32 length)
+{
+	if (faulty) {
+		u32 judged = judge_has_keys() ? length + TRAILER : length;
+
+		CHECK(judge_frame((const union link_address *)from, frame, &judged) == TAKEN);
+		CHECK(judged == length);
+		verdicts[TAKEN]++;
+		return;
+	}
+	CHECK(due_at < ndue && due[due_at].length == length);
+	CHECK(!memcmp(due[due_at].bytes, frame, length));
+	due_at++;
+}
+
+void on_frame(struct nic *of, const struct nic_address *from, u8 *frame, u32 length, bool proven)
+{
+	u64 before = dropped(), bad_crc = nic.hdr->counters.bad_crc;
+
+	CHECK(of == &nic && (u64)frame % 8 == 0 && proven == judge_has_keys());
+	check_due(from, frame, length);
+	nic_receive(of, from, frame, length, proven);
+	/* For one reason, if at all. */
+	CHECK(dropped() <= before + 1 && (!proven || nic.hdr->counters.bad_crc == bad_crc));
+}
+
+void on_departure(const union link_address *to, const u8 *frame, u32 length)
+{
+	world_sent++;
+	judge_sent(to, frame, length);
+	CHECK(to->any.sa_family == world_own.any.sa_family);
+	world_last_length = length < sizeof(world_last) ? length : sizeof(world_last);
+	memcpy(world_last, frame, world_last_length);
+}
+
+/* -------------------------------------------------------------- what must hold */
+
+/* Each frame came to what it must; where faults were, to one thing. */
+static void check_counters(void)
+{
+	const struct link_counters *c = &link_memory->counters;
+
+	CHECK(c->strangers == verdicts[STRANGER] && c->oversize == verdicts[OVERSIZE]);
+	CHECK(nic.hdr->counters.frames_received == verdicts[TAKEN] && !c->unsent);
+	if (!faulty)
+		CHECK(c->no_mac == verdicts[NO_MAC] && c->unknown_key == verdicts[UNKNOWN_KEY] &&
+		      c->bad_mac == verdicts[BAD_MAC] && c->replayed == verdicts[REPLAYED]);
+	/* A cable that is out counts frames that leave, too; and so many are kept back at most. */
+	if (!c->while_down && (!faulty || came < LINK_HELD / 2))
+		CHECK(came + c->duplicated == verdicts[TAKEN] + c->oversize + c->no_mac +
+						      c->unknown_key + c->bad_mac + c->replayed +
+						      c->lost + link_memory->nheld);
+}
+
+/*
+ * All but the counters of the NIC; and of the link, whom it knows, unless somebody has
+ * proven who he is, with a number that is none.
+ */
+static void check_unchanged(const struct nic_replay_sender *senders, bool proven)
+{
+	u64 counters = offsetof(struct nic_header, counters);
+	u64 after = counters + sizeof(nic.hdr->counters);
+
+	CHECK(!memcmp(nic_before, nic_memory, counters));
+	CHECK(!memcmp(nic_before + after, nic_memory + after, nic_size - after));
+	CHECK(proven ||
+	      !memcmp(senders, link_memory->replay.sender, sizeof(link_memory->replay.sender)));
+}
+
+void world_look(void)
+{
+	static struct nic_replay_sender senders[NIC_REPLAY_SENDERS];
+	u64 taken = verdicts[TAKEN], repeated = link_memory->counters.replayed, sent;
+
+	/* What is owed leaves now, and is no answer to what comes. */
+	(void)nic_receive_end(&nic);
+	plat_flush(&nic);
+	sent = world_sent;
+	memcpy(nic_before, nic_memory, nic_size);
+	memcpy(senders, link_memory->replay.sender, sizeof(senders));
+	ndue = due_at = 0;
+	(void)link_poll(&nic, 4);
+	CHECK(due_at == ndue);
+	check_counters();
+	if (verdicts[TAKEN] == taken) {
+		check_unchanged(senders, link_memory->counters.replayed != repeated);
+		CHECK(world_sent == sent);
+	}
+}
+
+void world_settle(void)
+{
+	const struct link_faults none = { .loss = 0 };
+
+	world_look();
+	if (!faulty)
+		return;
+	/* Later than all that is kept back. */
+	now_ns += 20000000000ull;
+	world_faults(&none);
+	world_look();
+	CHECK(!link_memory->nheld);
+}
+
+u64 world_taken(void)
+{
+	return verdicts[TAKEN];
+}
+
+/* --------------------------------------------------------------------- the world */
+
+static union link_address address(bool ipv6, const char *text)
+{
+	union link_address made;
+
+	memset(&made, 0, sizeof(made));
+	made.any.sa_family = ipv6 ? AF_INET6 : AF_INET;
+	if (ipv6)
+		made.in6.sin6_port = htons(PORT);
+	else
+		made.in.sin_port = htons(PORT);
+	CHECK(inet_pton(made.any.sa_family, text,
+			ipv6 ? (void *)&made.in6.sin6_addr : (void *)&made.in.sin_addr) == 1);
+	return made;
+}
+
+void gid_of(const union link_address *of, u8 gid[16])
+{
+	memset(gid, 0, 16);
+	if (of->any.sa_family == AF_INET6) {
+		memcpy(gid, &of->in6.sin6_addr, 16);
+		return;
+	}
+	memset(gid + 10, 0xff, 2);
+	memcpy(gid + 12, &of->in.sin_addr, 4);
+}
+
+static void make_addresses(bool ipv6)
+{
+	static const char *const text[2][WORLD_ADDRESSES] = {
+		{ "127.0.0.2", "127.0.1.2", "127.0.1.3", "127.9.9.9", "10.1.2.3", "192.0.2.1" },
+		{ "::1", "fd00::2", "fd77::3", "fe80::4", "2001:db8::5", "::ffff:127.0.0.1" },
+	};
+
+	world_own = address(ipv6, ipv6 ? "fd00::1" : "127.0.0.1");
+	for (u32 i = 0; i < WORLD_ADDRESSES; i++)
+		world_address[i] = address(ipv6, text[ipv6][i]);
+}
+
+/* Once: hosts and what they map stay. */
+static void make_memory(void)
+{
+	if (nic_memory)
+		return;
+	CHECK(sodium_init() >= 0 && randombytes_set_implementation(&randomness) == 0);
+	nic_size = nic_memory_size(&config);
+	nic_memory = aligned_alloc(4096, (nic_size + 4095) & ~4095ull);
+	nic_before = malloc(nic_size);
+	due = mmap(NULL, MOST_FRAMES * sizeof(*due), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	link_memory = mmap(NULL, sizeof(*link_memory), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(nic_memory && nic_before && due != MAP_FAILED && link_memory != MAP_FAILED);
+	link_memory->magic = LINK_MAGIC;
+	CHECK(host_link_open(&host, socket_descriptor(), link_memory, sizeof(*link_memory)) == 0);
+}
+
+/* Words of the replay window are cleared when a sender gets them. */
+static void make_link(void)
+{
+	memset(link_memory, 0, offsetof(struct link_memory, replay.word));
+	link_memory->magic = LINK_MAGIC;
+	link_memory->own = world_own;
+	link_memory->port = PORT;
+	link_memory->mtu = 1472;
+	link_memory->segments = 1;
+	for (u32 i = 0; faulty && i < LINK_HELD; i++)
+		link_memory->held[i].state = 0;
+}
+
+static void make_nic(void)
+{
+	memset(nic_memory, 0, nic_size);
+	memset(&nic, 0, sizeof(nic));
+	CHECK(nic_format(nic_memory, nic_size, &config) == NIC_OK);
+	CHECK(nic_attach(&nic, nic_memory, nic_size) == NIC_OK);
+	nic.self = 1;
+	nic.host = &host;
+	nic.hdr->ngids = 1;
+	nic.hdr->port_up = 1;
+	gid_of(&world_own, nic.hdr->gid[0]);
+	host.nic = &nic;
+	nic_link_renew(&nic, WORLD_INCARNATION);
+}
+
+void world_keys(u32 set)
+{
+	static struct link_keys keys;
+
+	judge_use_keys(set, &keys);
+	link_keys_set(link_memory, &keys);
+	nic_link_check(&nic);
+	plat_flush(&nic);
+}
+
+void world_faults(const struct link_faults *faults)
+{
+	faulty = true;
+	link_memory->faults = *faults;
+	link_memory->faulty = 1;
+}
+
+void world_begin(bool ipv6, u32 keys)
+{
+	make_memory();
+	make_addresses(ipv6);
+	make_link();
+	faulty = false;
+	now_ns = 1000000000;
+	drawn = 0;
+	came = world_sent = 0;
+	world_last_length = 0;
+	memset(verdicts, 0, sizeof(verdicts));
+	socket_clear();
+	judge_begin(&world_own);
+	make_nic();
+	world_keys(keys);
+}
+
+void world_end(void)
+{
+	const struct nic_header *hdr = nic.hdr;
+
+	for (u32 i = 0; i < nic.max_row; i++)
+		CHECK(!nic.row[i].lock);
+	CHECK(!hdr->row_lock && !hdr->frame_lock && !link_memory->replay.lock);
+}
