@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The link's folder in the device's, /sys/class/infiniband/DEVICE/link: keys, which are
- * written and never read, and settings of the transport.
+ * written and never read, settings of the transport, and how many NICs it knows.
  */
 #include <linux/inet.h>
 
@@ -230,6 +230,17 @@ static ssize_t weight_store(struct device *device, struct device_attribute *file
 }
 static DEVICE_ATTR_RW(weight);
 
+/* ------------------------------------------------------------------------ rows */
+
+/* Of the channel tables: other NICs that were ever called, or believed. */
+static ssize_t rows_show(struct device *device, struct device_attribute *file, char *text)
+{
+	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
+
+	return sysfs_emit(text, "%u\n", nic_load(&dev->agent.nic.hdr->row_high));
+}
+static DEVICE_ATTR_RO(rows);
+
 /* ---------------------------------------------------------------------- folder */
 
 #define VNET_SETTING_ATTRIBUTE(field, least, most) &vnet_setting_##field.file.attr,
@@ -244,6 +255,7 @@ static struct attribute *vnet_link_attributes[] = {
 	&dev_attr_forget_group.attr,
 	NIC_SETTINGS(VNET_SETTING_ATTRIBUTE)
 	&dev_attr_weight.attr,
+	&dev_attr_rows.attr,
 	NULL,
 	/* clang-format on */
 };
