@@ -207,7 +207,7 @@ check_weights() {
 
 # The transport's settings: read and written, within their limits, under traffic.
 check_settings() {
-	local change name old=()
+	local change name pid old=()
 
 	for change in "ack_unit 65" "ack_unit -1" "rto_max 100" "sequence_bits 2" "budget 0" "channels x"; do
 		# shellcheck disable=SC2086	# two words
@@ -225,8 +225,9 @@ check_settings() {
 		setting a $change && [[ "${change% *} $(setting a "${change% *}")" == "$change" ]] ||
 			echo "$change" >>/run/refused
 	done) &
+	pid=$!
 	perftest ib_write_bw -n 40 -s 65536 >/dev/null
-	wait $!
+	wait "$pid"
 	[[ ! -e /run/refused ]] || die "settings are not taken: $(tr '\n' ' ' </run/refused)"
 	pingpong ibv_rc_pingpong -n 10
 }
@@ -267,15 +268,16 @@ repeated() {
 
 # Under traffic: accept, use, and the old one is forgotten.
 change_key() {
-	local step
+	local step pid
 
 	(for step in "a accept_key" "b accept_key" "a use_key" "b use_key" "a use_key" "b use_key"; do
 		# shellcheck disable=SC2086 # two words
 		set_key $step two
 		nap 0.1
 	done) &
+	pid=$!
 	perftest ib_write_bw -n 40 -s 65536 >/dev/null
-	wait $!
+	wait "$pid"
 	pingpong ibv_rc_pingpong -n 10
 	set_key a use_key one && refused "though the old key was changed" b link_unknown_key
 	set_key a use_key two
