@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # In a guest: two devices in two network namespaces, joined by a veth, and a node
-# of user mode in a third. Nothing passes without a key, or with another; with one,
-# whatever the network does to frames, programs have the same results; and devices
-# and the module can go in the midst of it.
+# of user mode in a third. Nothing passes without a key, or with another, and what strangers
+# send is counted by reason and leaves nothing; with one, whatever the network does to
+# frames, programs have the same results; and devices and the module can go in the midst
+# of it.
 #
 #   [a: va 10.9.9.1] -- sw0 -- [b: vb 10.9.9.2]
 #                        |
@@ -77,6 +78,116 @@ disturb() {	# NETEM...
 
 undisturbed() {
 	"${IN_A[@]}" tc qdisc del dev ea root && "${IN_B[@]}" tc qdisc del dev eb root
+}
+
+# ----------------------------------------------------------------------- strangers
+
+# One frame, or the same several times, to a's link, by somebody who is no node there.
+stranger() {	# SPACE WHAT [KEY [TIMES]]
+	local from=10.9.9.3
+
+	[[ $1 == c ]] || from=10.9.9.1
+	ip netns exec "$1" "$VNET_TREE/bin/link_stranger" "$from" 10.9.9.1 4790 "$2" "${3:+$KEYS/$3}" "${4-1}" ||
+		die "link_stranger $2 fails"
+}
+
+# All that a counts and holds, and how many NICs it knows.
+show_a() {
+	"${IN_A[@]}" bash -c 'cd /sys/class/infiniband/va && for file in ports/1/hw_counters/* link/rows; do
+		read -r value <"$file" && echo "${file##*/} $value"; done; exec rdma resource show va'
+}
+
+# The same, when so many more frames were dropped for a reason; the firmware's have come as far
+# as it, and their bytes do not matter.
+with_dropped() {	# COUNTER TIMES
+	awk -v counter="$1" -v times="$2" '$1 == counter || (counter ~ /^bad_/ && $1 == "frames_received") { $0 = $1 " " $2 + times }
+		$1 != "bytes_received" || counter !~ /^bad_/ { print }'
+}
+
+shows() {	# COUNTER
+	SHOWN=$(show_a)
+	[[ $(with_dropped "$1" 0 <<<"$SHOWN") == "$WANTED" ]]
+}
+
+# Such frames are dropped for this reason alone, and nothing else of a changes: no answer leaves.
+# After SHOWN=$(show_a).
+dropped() {	# COUNTER SPACE WHAT [KEY [TIMES]]
+	WANTED=$(with_dropped "$1" "${5-1}" <<<"$SHOWN")
+	stranger "${@:2}"
+	await 10 shows "$1" || {
+		diff <(echo "$WANTED") <(with_dropped "$1" 0 <<<"$SHOWN") >&2
+		die "$3 from $2 does more than to be counted as $1"
+	}
+}
+
+# Without a key, nobody is heard but who is on this machine, and he only if he speaks well.
+strangers_without_key() {
+	local what
+
+	SHOWN=$(show_a)
+	for what in hello welcome data ack group old version garbage short; do
+		dropped link_strangers c "$what"
+	done
+	dropped bad_length a short
+	dropped bad_length a truncated
+	dropped bad_version a garbage
+	dropped bad_version a version
+	dropped bad_version a old
+	dropped bad_crc a crc
+	dropped bad_field a field
+	dropped bad_field a code
+	dropped bad_incarnation a data
+}
+
+# Who has no key, another one, or repeats what somebody with it has sent.
+strangers_with_key() {
+	local space again
+
+	SHOWN=$(show_a)
+	# On this machine or elsewhere.
+	for space in a c; do
+		dropped link_no_mac "$space" hello
+		dropped link_unknown_key "$space" data
+		dropped link_bad_mac "$space" mac one
+	done
+	dropped link_no_mac c short
+	dropped link_no_mac c truncated
+	dropped link_no_mac c short one
+	dropped link_unknown_key c group
+	dropped link_unknown_key c hello two
+	dropped link_bad_mac c moved one
+	dropped bad_version c version one
+	dropped bad_version c old one
+	dropped bad_length c truncated one
+	# Captured, and sent again from where it came.
+	again=$(counter a link_replayed)
+	stranger c version one 4
+	await 10 has_counted link_replayed $((again + 3)) || die "a frame that comes again is not known"
+}
+
+has_counted() {	# COUNTER NUMBER
+	(($(counter a "$1") >= $2))
+}
+
+# Among members' traffic, which goes on.
+strangers_meanwhile() {
+	local pid before=() now=() name names=(link_no_mac link_unknown_key link_bad_mac link_replayed) state
+
+	state=$("${IN_A[@]}" cat /sys/class/infiniband/va/link/rows)
+	for name in "${names[@]}"; do
+		before+=("$(counter a "$name")")
+	done
+	(stranger c hello '' 100 && stranger c data two 100 && stranger c mac one 100 && stranger c old one 101) &
+	pid=$!
+	perftest ib_write_bw -n 40 -s 65536
+	wait "$pid" || die "strangers cannot send"
+	for name in "${!names[@]}"; do
+		await 10 has_counted "${names[name]}" $((before[name] + 100)) || die "a stranger is not counted: ${names[name]}"
+		now+=("$(counter a "${names[name]}")")
+		((now[name] == before[name] + 100)) || die "strangers are counted more than once: ${names[name]}"
+	done
+	[[ $("${IN_A[@]}" cat /sys/class/infiniband/va/link/rows) == "$state" ]] || die "a stranger has a row"
+	pingpong ibv_rc_pingpong -n 10 -c
 }
 
 # ------------------------------------------------------------------------ programs
@@ -429,9 +540,12 @@ for key in one other two; do
 	printf 'a key of the test, which is called %s\n' "$key" >"$KEYS/$key"
 done
 make_network || die "no network"
+timed strangers_without_key
 timed check_keys
 timed check_groups
 timed programs 50
+timed strangers_with_key
+timed strangers_meanwhile
 timed paged_programs 10
 disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25

@@ -6,8 +6,8 @@
  *
  * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, old (an earlier
  * one), crc, field, code (of an answer), hello, welcome, data, group, ack, truncated. With
- * KEY, a key file, the frame gets a MAC by it; WHAT may then be mac (a wrong MAC), or moved
- * (as if it came from another address). The same bytes are sent TIMES times (1).
+ * KEY, a key file (empty: none), the frame gets a MAC by it; WHAT may then be mac (a wrong
+ * MAC), or moved (as if it came from another address). The same bytes are sent TIMES times (1).
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	    getsockname(sock, &from.any, &size) < 0)
 		return 1;
 	length = make_frame(bytes, argv[4], &from, &to);
-	if (argc > 5)
+	if (argc > 5 && argv[5][0])
 		length = seal(bytes, length, argv[4], argv[5], ntohs(from.in.sin_port), &from, &to);
 	while (times-- > 0)
 		if (sendto(sock, bytes, length, 0, &to.any, sizeof(to.in)) < 0)
