@@ -3,7 +3,7 @@
 #
 # At one of two ends of a tap, programs between the two: in a guest, whose kernel's vnet0
 # is on eth0, or outside of it, where vnet0 is a node of user mode. Each is the server of
-# some; then the same where both ends' frames are lost, repeated and overtaken.
+# some; then the same where both ends' frames are lost, damaged, repeated and overtaken.
 #
 #   hostnode.sh guest|host DIRECTORY
 role=$1 dir=$2
@@ -11,7 +11,7 @@ HOST=192.168.91.1 GUEST=192.168.91.2
 PERFTEST=(-d vnet0 -x 1 -F -u 18)
 PINGPONG=(-d vnet0 -g 1)
 # What each end does to the frames that it sends: words of netem, and of vnet fault.
-MESSY=(loss 2% duplicate 1% reorder 5% delay 1ms)
+MESSY=(loss 2% duplicate 1% corrupt 1% reorder 5% delay 1ms)
 
 die() {
 	echo "hostnode: $role: $*" >&2
@@ -86,6 +86,17 @@ check_disturbed() {
 	fi
 	echo "frames lost on purpose: ${lost:-?}"
 	((${lost:-0} > 0)) || die "no frame that it sent was lost"
+	[[ $role == host ]] || check_damaged
+}
+
+# The host damages frames that have their MAC, and the checksums of the network are made after.
+check_damaged() {
+	local damaged
+
+	damaged=$(cd /sys/class/infiniband/vnet0/ports/1/hw_counters && cat link_bad_mac link_unknown_key |
+		awk '{ sum += $1 } END { print sum }')
+	echo "frames whose MAC is wrong: $damaged"
+	((damaged > 0)) || die "no damaged frame was known by its MAC"
 }
 
 serve() {	# NAME PROGRAM OPTIONS...

@@ -547,7 +547,7 @@ timed programs 50
 timed strangers_with_key
 timed strangers_meanwhile
 timed paged_programs 10
-disturb loss 1% duplicate 1% reorder 5% delay 1ms || die "no netem"
+disturb loss 1% duplicate 1% corrupt 1% reorder 5% delay 1ms || die "no netem"
 timed reliable_programs 25
 timed paged_programs 5
 undisturbed
