@@ -110,7 +110,8 @@ enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
 				     const struct nic_piece *src, u32 nsrc, u64 length)
 {
 	struct nic_qp_counters *c = &by.qp->counters;
-	struct nic_piece into[VNET_MAX_SGE + 2], from[VNET_MAX_SGE + 2];
+	struct nic_piece into[VNET_MAX_SGE + 2] NIC_SCRATCH;
+	struct nic_piece from[VNET_MAX_SGE + 2] NIC_SCRATCH;
 	enum nic_copy_result result = NIC_COPY_OK;
 	u64 begin = 0, at, n;
 

@@ -699,7 +699,7 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 {
 	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
 	const struct nic_message *whole = d->msg;
-	struct nic_piece src[VNET_MAX_SGE + 2];
+	struct nic_piece src[VNET_MAX_SGE + 2] NIC_SCRATCH;
 	enum vnet_wc_status at_receiver;
 	struct nic_tm_message tm;
 	struct nic_rq plain;
@@ -746,7 +746,7 @@ static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg)
 {
-	struct nic_delivery d;
+	struct nic_delivery d NIC_SCRATCH;
 	enum vnet_wc_status status;
 	u32 available;
 	bool is_peer;
@@ -834,7 +834,7 @@ static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
 						     struct nic_open_receive *open)
 {
 	struct nic_tm_message tm = { .msg = *d->msg };
-	struct nic_piece src[VNET_MAX_SGE + 2];
+	struct nic_piece src[VNET_MAX_SGE + 2] NIC_SCRATCH;
 	struct nic_rq plain;
 	u32 status = nic_match(d, &tm, &plain);
 
@@ -858,9 +858,14 @@ static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
 u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	     struct nic_open_receive *open)
 {
-	struct nic_delivery d = { .nic = nic, .qp = qp, .peer = qp, .msg = msg };
+	struct nic_delivery d NIC_SCRATCH;
 	enum vnet_wc_status status;
 
+	d.nic = nic;
+	d.qp = qp;
+	d.peer = qp;
+	d.msg = msg;
+	d.dst[0].addr = 0;
 	if (!nic_delivery_lock(&d))
 		return NIC_EXEC_BUSY;
 	d.ring = nic_rq_ring(nic, d.rq);
@@ -934,7 +939,7 @@ static enum vnet_wc_status nic_open_pieces(struct nic *nic, const struct nic_qp 
 u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
 		  u64 offset, const struct nic_piece *src, u64 left)
 {
-	struct nic_piece dst[VNET_MAX_SGE], piece = *src;
+	struct nic_piece dst[VNET_MAX_SGE] NIC_SCRATCH, piece = *src;
 	enum vnet_wc_status status;
 	enum nic_copy_result result;
 	u32 n;

@@ -5,6 +5,7 @@
  * the thread that rang the doorbell is the NIC.
  */
 #include "nic_lid.h"
+#include "nic_opcodes.h"
 #include "nic_request.h"
 #include "nic_vn.h"
 
@@ -15,21 +16,14 @@
 /* What messages ask for is done by who has the data, of so many queues. */
 #define NIC_RUN_FOLLOWERS 8u
 
-#define OP(n) (1u << (n))
-#define SENDS (OP(VNET_WR_SEND) | OP(VNET_WR_SEND_IMM))
-#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
-#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
-#define ATOMIC_WRITE OP(VNET_WR_ATOMIC_WRITE)
-#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
-
 /* What each transport can do (IB vol 1, table 37). */
 u32 nic_opcodes_of(u8 type)
 {
 	switch (type) {
 	case NIC_QPT_RC:
 	case NIC_QPT_XRC_INI:
-		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) | ATOMICS |
-		       ATOMIC_WRITE | KEYS;
+		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) |
+		       ATOMIC_FETCHES | ATOMIC_WRITE | KEYS;
 	case NIC_QPT_UC:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | KEYS;
 	case NIC_QPT_UD:
@@ -590,8 +584,9 @@ static u32 nic_execute(struct nic_request *r)
 		return r->qp->kind == NIC_QPT_RAW_PACKET ? nic_do_frame(r) : VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
 		return nic_do_local(r);
-	status = nic_gather(
-		r, (ATOMICS | OP(VNET_WR_RDMA_READ)) & OP(opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
+	status = nic_gather(r, (ATOMIC_FETCHES | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
+				       NIC_ACCESS_LOCAL_WRITE :
+				       0);
 	if (unlikely(status))
 		return status;
 	if (r->qp->type == NIC_QPT_UD)
@@ -736,7 +731,7 @@ static u32 nic_spend(u32 budget, u64 length)
 static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
-	struct nic_request r;
+	struct nic_request r NIC_SCRATCH;
 	enum nic_turn turn;
 	u32 waiting;
 

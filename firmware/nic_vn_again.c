@@ -131,7 +131,7 @@ static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64
 
 void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
 {
-	struct nic_sending s = { .nic = nic, .row = row };
+	struct nic_sending s NIC_SCRATCH;
 	u32 qpn = nic_load(&row->tx[channel].qpn);
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 
@@ -148,9 +148,7 @@ void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u6
 	/* Somebody is inside; the timer comes round. */
 	if (!nic_trylock(nic, &qp->sq_lock))
 		return;
-	s.qp = qp;
-	s.r.nic = nic;
-	s.r.qp = qp;
+	nic_sending_begin(&s, nic, qp, row);
 	nic_again_locked(&s, channel, seq, now);
 	nic_qp_unlock(nic, qp);
 }

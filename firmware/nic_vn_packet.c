@@ -6,7 +6,6 @@
 #include "nic_lid.h"
 #include "nic_vn_sending.h"
 
-#define WRITES (OP(VNET_WR_RDMA_WRITE) | OP(VNET_WR_RDMA_WRITE_IMM))
 #define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))
 
 u32 nic_sending_gather(struct nic_sending *s)
@@ -45,7 +44,7 @@ u32 nic_sending_gather(struct nic_sending *s)
 /* What else may be missing, nic_transmit() finds. */
 static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 {
-	struct nic_piece piece[VNET_MAX_SGE + 1];
+	struct nic_piece piece[VNET_MAX_SGE + 1] NIC_SCRATCH;
 	u64 length = NIC_FETCH_BLOCK - offset % NIC_FETCH_BLOCK;
 	bool reads = s->r.wqe.opcode == VNET_WR_RDMA_READ;
 	enum nic_copy_result result;
@@ -157,7 +156,7 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	struct nic_row *row = s->row;
 	bool carries = !(READS & OP(s->r.wqe.opcode));
 	u32 length = sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op);
-	struct nic_piece src[VNET_MAX_SGE + 1], dst = { .space = NIC_SPACE_POINTER };
+	struct nic_piece src[VNET_MAX_SGE + 1] NIC_SCRATCH, dst = { .space = NIC_SPACE_POINTER };
 	struct nic_address address = row->address;
 	enum nic_copy_result result = NIC_COPY_OK;
 	struct vnet_frame *frame;
@@ -211,7 +210,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 {
 	const struct vnet_frame_ack *ack = &f->ack[0];
 	struct vnet_ring *ring = nic_sq_ring(s->nic, s->qp);
-	struct nic_piece dst[VNET_MAX_SGE + 1], src = { .space = NIC_SPACE_POINTER };
+	struct nic_piece dst[VNET_MAX_SGE + 1] NIC_SCRATCH, src = { .space = NIC_SPACE_POINTER };
 	enum nic_copy_result result;
 	struct nic_tx tx, *kept;
 	bool known, fits, later = false;
@@ -266,7 +265,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 
 bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
-	struct nic_sending s = { .nic = nic, .row = row };
+	struct nic_sending s NIC_SCRATCH;
 	struct nic_qp *qp = nic_find_qp(nic, nic_load(&row->tx[f->ack[0].channel].qpn));
 	bool placed;
 
@@ -274,9 +273,7 @@ bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arr
 		nic_count(nic, stale_answers);
 	if (!qp || !nic_lock(nic, &qp->sq_lock))
 		return false;
-	s.qp = qp;
-	s.r.nic = nic;
-	s.r.qp = qp;
+	nic_sending_begin(&s, nic, qp, row);
 	placed = nic_read_place(&s, f);
 	nic_qp_unlock(nic, qp);
 	return placed;

@@ -8,8 +8,6 @@
 #include "nic_lid.h"
 #include "nic_vn_sending.h"
 
-#define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
-
 /* Turns in which a frame may be taken from its endpoint before that uses it again. */
 #define NIC_LEAVING_ROUNDS 3
 
@@ -588,8 +586,10 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
 							      const struct vnet_ring *ring)
 {
-	struct nic_request r = { .nic = nic, .qp = qp };
+	struct nic_request r NIC_SCRATCH;
 
+	r.nic = nic;
+	r.qp = qp;
 	nic_fetch(&r, ring, qp->sq_cons);
 	if (nic_is_group_datagram(nic, &r.wqe.ud))
 		return nic_group_leaves(nic, &r.wqe.ud);
@@ -634,13 +634,12 @@ bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring 
 
 bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget)
 {
-	struct nic_sending s = { .nic = nic, .qp = qp };
+	struct nic_sending s NIC_SCRATCH;
 	enum nic_sent sent = NIC_SENT;
 	u32 prod = 0;
 	bool flush;
 
-	s.r.nic = nic;
-	s.r.qp = qp;
+	nic_sending_begin(&s, nic, qp, NULL);
 	/* What has only to be flushed is so where it is, and takes nobody's frame. */
 	flush = nic_turn(qp) == NIC_TURN_FLUSH;
 	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);

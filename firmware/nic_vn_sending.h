@@ -3,13 +3,8 @@
 #ifndef NIC_VN_SENDING_H
 #define NIC_VN_SENDING_H
 
+#include "nic_opcodes.h"
 #include "nic_vn.h"
-
-#define OP(n) (1u << (n))
-#define ATOMIC_WRITE OP(VNET_WR_ATOMIC_WRITE)
-/* Their operands are all that travels. */
-#define ATOMICS (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD) | ATOMIC_WRITE)
-#define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
 
 /* What is under way, as it stands in the send queue. */
 struct nic_sending {
@@ -23,6 +18,22 @@ struct nic_sending {
 	/* It is a datagram to a group, and this the copy for s->row. */
 	bool group;
 };
+
+/* Nothing of a request yet. row: where it goes, or NULL if that is found out later. */
+static inline void nic_sending_begin(struct nic_sending *s, struct nic *nic, struct nic_qp *qp,
+				     struct nic_row *row)
+{
+	s->nic = nic;
+	s->qp = qp;
+	s->ep = NULL;
+	s->row = row;
+	s->r.nic = nic;
+	s->r.qp = qp;
+	s->r.nlocal = 0;
+	s->r.length = 0;
+	s->op_flags = 0;
+	s->group = false;
+}
 
 /*
  * Find the request's memory again; a datagram has its header in front. A status, or
