@@ -273,6 +273,13 @@ struct nic_endpoint {
 	/* What it is when packet got_at is expected: see nic_arrive_piece(). */
 	u32 got_next;
 	u32 got_at;
+	/*
+	 * The last packet that was taken: its channel, + 1 (0: data went back since), its seq,
+	 * and the address space of who took it.
+	 */
+	u32 taken;
+	u32 taken_seq;
+	u32 taken_by;
 	/* Requester's: packets that were given up, of an unreliable connection, since any came. */
 	u32 lonely;
 	/* Results of the last atomic operations, for packets that come again. */

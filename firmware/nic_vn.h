@@ -204,6 +204,14 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 
 /* As many answers that are owed as fit behind a frame's header: how many. */
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most);
+/* With the row's lock: a packet of this channel is to be answered. */
+void nic_acks_owe(struct nic_row *row, u32 channel);
+/*
+ * With the row's lock: the answer to the last packet that ep took goes along with what ep
+ * sends next, also if another's frame has it, which may still wait in that one's batch: who
+ * has what was said in return is to know that he was heard.
+ */
+void nic_acks_owe_again(const struct nic *nic, struct nic_row *row, struct nic_endpoint *ep);
 /* The frame does not go: those that it took are owed again. */
 NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
 			      const struct vnet_frame_ack *acks, u32 n);
@@ -226,6 +234,13 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
  * request is for this NIC itself.
  */
 bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget);
+/* The oldest packet is done, and its request perhaps to be retired. */
+static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
+{
+	return nic_load(&ep->done) & 1ull << (nic_load(&ep->una) % NIC_WINDOW);
+}
+/* Retire what is done, and no more; sq_lock is held. false: not now, not all. */
+bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
 /* Without the lock: is there something to retire or to send? */
 bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
 /* Send a packet again, or give it up; none of the locks is held. */

@@ -37,6 +37,25 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 	return n;
 }
 
+void nic_acks_owe(struct nic_row *row, u32 channel)
+{
+	if (row->owed & 1ull << channel)
+		return;
+	if (!row->owed)
+		nic_store(&row->owed_since, plat_clock());
+	nic_store(&row->owed, row->owed | 1ull << channel);
+	nic_store(&row->nowed, row->nowed + 1);
+}
+
+void nic_acks_owe_again(const struct nic *nic, struct nic_row *row, struct nic_endpoint *ep)
+{
+	u32 channel = (ep->taken - 1) % VNET_WIRE_CHANNELS;
+
+	ep->taken = 0;
+	if (ep->taken_by != nic->space && row->rx[channel].answer_seq == ep->taken_seq)
+		nic_acks_owe(row, channel);
+}
+
 void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *acks, u32 n)
 {
 	u32 i;
@@ -45,13 +64,8 @@ void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_fra
 		u32 channel = acks[i].channel;
 
 		/* Unless there is a newer one. */
-		if (row->owed & 1ull << channel ||
-		    row->rx[channel].answer_seq != nic_le32(acks[i].seq))
-			continue;
-		if (!row->owed)
-			nic_store(&row->owed_since, plat_clock());
-		nic_store(&row->owed, row->owed | 1ull << channel);
-		nic_store(&row->nowed, row->nowed + 1);
+		if (row->rx[channel].answer_seq == nic_le32(acks[i].seq))
+			nic_acks_owe(row, channel);
 	}
 	nic_row_activate(nic, row);
 }

@@ -178,9 +178,14 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	/* A datagram goes in one piece, however long. */
 	room = nic_row_payload(row) + VNET_WIRE_SLACK;
 	room = room > length ? room - length : 0;
-	if (nic->hdr->settings.piggyback && row->owed && room >= sizeof(struct vnet_frame_ack))
-		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
-						 room / sizeof(struct vnet_frame_ack));
+	room /= (u32)sizeof(struct vnet_frame_ack);
+	if (nic->hdr->settings.piggyback && room) {
+		if (s->ep->taken)
+			nic_acks_owe_again(nic, row, s->ep);
+		if (row->owed)
+			frame->nacks = (u8)nic_acks_take(
+				nic, row, (struct vnet_frame_ack *)(frame + 1), room);
+	}
 	length += frame->nacks * sizeof(struct vnet_frame_ack);
 	frame->payload_len = nic_le16((u16)dst.length);
 	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +

@@ -616,20 +616,32 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
 {
 	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
-	u32 una;
 
 	if (!ring || nic_load(&qp->op_phase) != NIC_OP_IDLE)
 		return false;
 	if (!ep || nic_load(&ep->qpn) != nic_load(&qp->qpn))
 		return nic_load(&qp->state) == NIC_QPS_RTS &&
 		       nic_load_acquire(&ring->prod) != nic_load(&qp->sq_cons);
-	una = nic_load(&ep->una);
-	if (nic_load(&ep->done) & 1ull << (una % NIC_WINDOW))
+	if (nic_vn_is_answered(ep))
 		return true;
 	if (nic_load(&ep->failed_status))
 		return true;
 	return nic_load_acquire(&ring->prod) != nic_load(&ep->sq_next) &&
 	       nic_load(&qp->state) == NIC_QPS_RTS && !nic_load(&ep->resting);
+}
+
+bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	struct vnet_ring *ring = nic_sq_ring(nic, qp);
+	struct nic_sending s NIC_SCRATCH;
+
+	if (!ring || nic_turn(qp) == NIC_TURN_FLUSH)
+		return false;
+	nic_sending_begin(&s, nic, qp, NULL);
+	s.ep = ep;
+	/* There may be room for more now. */
+	nic_store(&ep->resting, 0);
+	return nic_vn_retire(&s, ring);
 }
 
 bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget)

@@ -673,6 +673,15 @@ static void nic_nobody(struct nic_arrival_op *a)
 		nic_answer(a, VNET_RETURN_NOBODY, 0);
 }
 
+/*
+ * The answers that came before this packet are told of before it: who has them may not have
+ * had the queue yet. false: not now, or the connection is over by them.
+ */
+static NIC_COLD bool nic_settled(struct nic_arrival_op *a)
+{
+	return nic_vn_settle(a->nic, a->qp, a->ep) && nic_is_addressed(a);
+}
+
 /* With sq_lock held: carry it out. */
 static void nic_arrive_locked(struct nic_arrival_op *a)
 {
@@ -696,6 +705,11 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 	a->ep = nic_endpoint_await(a->nic, qp);
 	if (!a->ep) {
 		nic_answer(a, VNET_NACK_ABSENT, 0);
+		return;
+	}
+	if (unlikely(nic_vn_is_answered(a->ep)) && qp->type == NIC_QPT_RC && !nic_settled(a)) {
+		nic_pend(a->nic, qp);
+		nic_answer(a, VNET_NACK_BUSY, 0);
 		return;
 	}
 	nic_established(a->nic, qp);
@@ -723,17 +737,6 @@ static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct ni
 	if (ahead > 0)
 		return NIC_RX_NEW;
 	return ahead ? NIC_RX_DROP : NIC_RX_AGAIN;
-}
-
-/* The row's lock is held. */
-static void nic_rx_owe(struct nic_row *row, u32 channel)
-{
-	if (row->owed & 1ull << channel)
-		return;
-	if (!row->owed)
-		nic_store(&row->owed_since, plat_clock());
-	nic_store(&row->owed, row->owed | 1ull << channel);
-	nic_store(&row->nowed, row->nowed + 1);
 }
 
 /*
@@ -788,7 +791,7 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 				rx->timestamp = nic_le32(op->timestamp);
 			if (rx->answer_seq != seq)
 				nic_rx_forgot(rx, op);
-			nic_rx_owe(row, op->channel);
+			nic_acks_owe(row, op->channel);
 			nic_row_activate(nic, row);
 		}
 	}
@@ -832,7 +835,7 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 			/* It has not been taken, or, a read, is not any more. */
 			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)
-			nic_rx_owe(row, a->op->channel);
+			nic_acks_owe(row, a->op->channel);
 		nic_row_activate(nic, row);
 	}
 	nic_unlock(&row->lock);
@@ -865,6 +868,18 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
+/* See nic_acks_owe_again(). */
+static void nic_taken(const struct nic_arrival_op *a)
+{
+	struct nic_endpoint *ep = a->ep;
+
+	if (!ep || a->qp->type != NIC_QPT_RC || a->reply || a->code >= VNET_NACK_FIRST)
+		return;
+	ep->taken_by = a->nic->space;
+	ep->taken_seq = nic_le32(a->op->seq);
+	ep->taken = a->op->channel + 1u;
+}
+
 static void nic_arrive(struct nic_arrival_op *a)
 {
 	u8 group[16];
@@ -886,6 +901,7 @@ static void nic_arrive(struct nic_arrival_op *a)
 	}
 	nic_arrive_locked(a);
 	nic_rx_end(a);
+	nic_taken(a);
 	/* Before anything else uses the buffer in which it was begun. */
 	if (a->reply)
 		nic_send_reply(a);

@@ -9,9 +9,7 @@
  * and all messages say which they are. SHARE is the least that the slowest may have
  * beside the fastest.
  */
-#define _GNU_SOURCE
-#include <unistd.h>
-
+#include "other_end.h"
 #include "side.h"
 
 #define MOST_PAIRS 256u
@@ -167,28 +165,13 @@ static void one_end(const char *who, int sock)
 		side_close(&sides[i]);
 }
 
-/* Becomes the other end: through the command, with a socket that it inherits. */
 static void start_other(int sock, void *arg)
 {
-	char **argv = arg, number[16];
-	char *words[64];
-	size_t n = 0;
+	char *const *argv = arg;
+	char *program[OPTIONS + 1] = {};
 
-	for (char **word = argv + OPTIONS; *word; word++) {
-		CHECK(n < 50);
-		words[n++] = *word;
-	}
-	sock = dup(sock);
-	CHECK(sock >= 0);
-	snprintf(number, sizeof(number), "%d", sock);
-	for (int i = 0; i < OPTIONS; i++)
-		words[n++] = argv[i];
-	words[n++] = (char[]){ "--end" };
-	words[n++] = number;
-	words[n] = NULL;
-	unsetenv("LD_PRELOAD");
-	execvp(words[0], words);
-	FAIL("no %s", words[0]);
+	memcpy(program, argv, OPTIONS * sizeof(*program));
+	become_other_end(sock, argv + OPTIONS, program);
 }
 
 static void read_options(char **argv, bool called)

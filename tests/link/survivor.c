@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "other_end.h"
 #include "side.h"
 
 #define DEPTH 32u
@@ -94,27 +95,12 @@ static void victim(int sock)
 	}
 }
 
-/* Becomes it: through the command, with a socket that it inherits. */
 static void start_victim(int sock, void *arg)
 {
-	char **argv = arg, number[16];
-	char *words[64];
-	size_t n = 0;
+	char *const *argv = arg;
+	char *program[] = { argv[0], NULL };
 
-	for (char **word = argv + 2; *word; word++) {
-		CHECK(n < 58);
-		words[n++] = *word;
-	}
-	sock = dup(sock);
-	CHECK(sock >= 0);
-	snprintf(number, sizeof(number), "%d", sock);
-	words[n++] = argv[0];
-	words[n++] = (char[]){ "--victim" };
-	words[n++] = number;
-	words[n] = NULL;
-	unsetenv("LD_PRELOAD");
-	execvp(words[0], words);
-	FAIL("no %s", words[0]);
+	become_other_end(sock, argv + 2, program);
 }
 
 static bool is_there(pid_t pid)
@@ -287,7 +273,7 @@ static void survive(pid_t agent, char **argv)
 int main(int argc, char **argv)
 {
 	CHECK(argc > 2);
-	if (!strcmp(argv[1], "--victim"))
+	if (!strcmp(argv[1], "--end"))
 		victim(atoi(argv[2]));
 	survive(atoi(argv[1]), argv);
 	return 0;
