@@ -748,7 +748,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		nic_grace_point(nic, qp);
 		/* Once, so that whoever decides has seen the same requests. */
 		waiting = nic_sq_waiting(qp, ring);
-		if (unlikely(nic->max_row) && nic_vn_wants(nic, qp, ring, waiting)) {
+		if (unlikely(nic_vn_concerns(nic, qp)) && nic_vn_wants(nic, qp, ring, waiting)) {
 			if (nic_vn_run(nic, qp, ring, &budget))
 				return true;
 			waiting = nic_sq_waiting(qp, ring);
@@ -790,7 +790,7 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 
-	if (unlikely(nic->max_row) && nic_turn(qp) != NIC_TURN_FLUSH &&
+	if (unlikely(nic_vn_concerns(nic, qp)) && nic_turn(qp) != NIC_TURN_FLUSH &&
 	    (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
 		return nic_vn_has_work(nic, qp, ring);
 	if (!ring || nic_load(&qp->wait) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||

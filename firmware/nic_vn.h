@@ -292,6 +292,16 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
 	return frame < nic->max_frame ? &nic->frame[frame] : NULL;
 }
 
+/*
+ * Can anything of this QP be on the wire? A look: of a connection to this NIC itself nothing
+ * is, which is all that its every request has to ask.
+ */
+static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *qp)
+{
+	return nic->max_row && (nic_load(&qp->row) != NIC_NONE ||
+				nic_load(&qp->frame) < nic->max_frame || qp->type == NIC_QPT_UD);
+}
+
 /* Its place in host memory. */
 static inline struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
 {

@@ -160,6 +160,17 @@ static u32 vnet_progress(struct nic *nic, const struct nic_qp *qp)
 	return nic_load(&qp->sq_cons) + (ep ? nic_load(&ep->next) : 0);
 }
 
+/* As by a doorbell: the agent runs anybody's, others their own. */
+static struct nic_qp *vnet_qp_of(struct vnet_view *view, u32 qpn)
+{
+	struct nic *nic = &view->nic;
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
+		return NULL;
+	return qp;
+}
+
 /*
  * At most `budget` requests of a queue; true: there are more. They, and what waits for
  * something, are pending.
@@ -167,11 +178,10 @@ static u32 vnet_progress(struct nic *nic, const struct nic_qp *qp)
 static bool vnet_run_slice(struct vnet_view *view, u32 qpn, u32 budget)
 {
 	struct nic *nic = &view->nic;
-	struct nic_qp *qp = nic_find_qp(nic, qpn);
+	struct nic_qp *qp = vnet_qp_of(view, qpn);
 	u32 before;
 
-	/* As by a doorbell: the agent runs anybody's, others their own. */
-	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
+	if (!qp)
 		return false;
 	before = vnet_progress(nic, qp);
 	return nic_qp_run(nic, qp, budget) && nic_qp_has_work(nic, qp) &&
@@ -182,17 +192,18 @@ void vnet_run_all(struct vnet_view *view, u32 qpn)
 {
 	/* After as many as the queue has, the rest is the NIC processor's: it is pending. */
 	u32 left = nic_load(&view->nic.qp[qpn % VNET_MAX_QP].sq_mask) + 1;
-	u32 slice;
+	struct nic_qp *qp;
 
-	for (;;) {
-		slice = min(left, VNET_TASK_SLICE);
-		left -= slice;
-		if (!vnet_run_slice(view, qpn, slice) || !left)
+	for (; left > VNET_TASK_SLICE; left -= VNET_TASK_SLICE) {
+		if (!vnet_run_slice(view, qpn, VNET_TASK_SLICE))
 			return;
 		vnet_leave();
 		cond_resched();
 		vnet_enter();
 	}
+	qp = vnet_qp_of(view, qpn);
+	if (likely(qp))
+		nic_qp_run(&view->nic, qp, left);
 }
 
 /* With a reference, which is the list's, or is put if it is there already. */
