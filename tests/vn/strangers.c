@@ -429,12 +429,82 @@ static void test_collected(void)
 	world_free();
 }
 
+/* -------------------------------------------------------------------- told first */
+
+static void expect_opcode(struct end *e, u8 opcode)
+{
+	struct vnet_cqe cqe;
+
+	CHECK(end_poll(e, &cqe));
+	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.opcode == opcode);
+}
+
+/* A request that another process has taken, whose answer it has not sent yet; and what is sent back. */
+static void ask_and_reply(u8 *reply, u32 *reply_length, u8 *ack, u32 *ack_length)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	u32 i, length;
+
+	for (i = 0; i < 2; i++)
+		end_recv(connected[i], 2, HALF, 100);
+	faults.lose = 1000;
+	length = keep_request(connected[0], bytes);
+	side[1].nic.space++;
+	inject(1, bytes, length);
+	*ack_length = last_frame(0, ack);
+	side[1].nic.space--;
+	end_send(connected[1], &w, 0, 100);
+	*reply_length = last_frame(0, reply);
+	faults.lose = 0;
+}
+
+/*
+ * Who has what was said in return has been told that its request was received: though the
+ * answer of whoever took that is still on its way; and though nobody could look at the
+ * queue when it came.
+ */
+static void test_told_first(void)
+{
+	static u8 reply[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	static u8 ack[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	u32 reply_length, ack_length, busy;
+	struct nic_qp *qp;
+
+	world_make(18, &config);
+	side[1].nic.hdr->settings.ack_unit = 1;
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	pass(10000000);
+
+	ask_and_reply(reply, &reply_length, ack, &ack_length);
+	inject(0, reply, reply_length);
+	expect_opcode(connected[0], VNET_WC_SEND);
+	expect_opcode(connected[0], VNET_WC_RECV);
+	pass(10000000);
+	expect_opcode(connected[1], VNET_WC_RECV);
+	expect_opcode(connected[1], VNET_WC_SEND);
+
+	ask_and_reply(reply, &reply_length, ack, &ack_length);
+	qp = nic_find_qp(&side[0].nic, connected[0]->qpn);
+	busy = side[0].nic.self + 1;
+	qp->sq_lock = busy;
+	inject(0, ack, ack_length);
+	CHECK(qp->sq_lock == busy);
+	qp->sq_lock = 0;
+	inject(0, reply, reply_length);
+	expect_opcode(connected[0], VNET_WC_SEND);
+	expect_opcode(connected[0], VNET_WC_RECV);
+	world_free();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
 		{ "strangers", test_strangers }, { "lives", test_lives },
 		{ "groups", test_groups },       { "again", test_again },
 		{ "latest", test_latest },       { "collected", test_collected },
+		{ "told", test_told_first },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
