@@ -280,6 +280,7 @@ struct nic_endpoint {
 	u32 taken;
 	u32 taken_seq;
 	u32 taken_by;
+	u32 rsvd;
 	/* Requester's: packets that were given up, of an unreliable connection, since any came. */
 	u32 lonely;
 	/* Results of the last atomic operations, for packets that come again. */

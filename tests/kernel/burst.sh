@@ -11,7 +11,6 @@ set_up
 # The first device is the one that is tested.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 BURST=$1
-TRACE=/sys/kernel/tracing
 # A little more than it is to be: bytes, and requests.
 MOST_BYTES=$((2 << 20))
 MOST_REQUESTS=$((2 * 512))
@@ -22,9 +21,8 @@ fail() {
 }
 
 probe() {
-	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || fail "no tracing"
+	may_trace || fail "no tracing"
 	echo 8192 >"$TRACE/buffer_size_kb"
-	echo 1 >"$TRACE/options/event-fork"
 	echo 'p:vnet/copy vnet_ib:plat_copy n=$arg6:u64' >"$TRACE/kprobe_events" || fail "no probes"
 	echo 'p:vnet/request vnet_ib:nic_retire' >>"$TRACE/kprobe_events" || fail "no probes"
 	echo 'p:vnet/receive vnet_ib:nic_retire_notify' >>"$TRACE/kprobe_events" || fail "no probes"
@@ -32,16 +30,20 @@ probe() {
 }
 
 unprobe() {
-	echo 0 >"$TRACE/options/event-fork"
 	echo >"$TRACE/kprobe_events"
 }
 
-# With its children; and the NIC processor, which may carry out a part.
+# As the process that this is; and the NIC processor, which may carry out a part.
 burst() {	# EVENT WHAT
+	local event
+
 	echo >"$TRACE/trace"
-	echo "$BASHPID" "$(pgrep -x vnet_nic)" >"$TRACE/set_event_pid" && echo 1 >"$TRACE/events/vnet/turn/enable" &&
-		echo 1 >"$TRACE/events/vnet/$1/enable" || exit
-	as_user "$BURST" "$2"
+	for event in turn "$1"; do
+		echo "common_pid == $BASHPID || common_pid == $(pgrep -x vnet_nic)" >"$TRACE/events/vnet/$event/filter" &&
+			echo 1 >"$TRACE/events/vnet/$event/enable" || exit
+	done
+	exec env HOME="$VNET_GUEST_HOME" setpriv --reuid "$VNET_GUEST_UID" --regid "$VNET_GUEST_UID" \
+		--clear-groups "$BURST" "$2"
 }
 
 # In all; the most of it by one of them without a turn; and for how long there is none, in us.
@@ -71,7 +73,6 @@ check() {	# WHAT EVENT UNIT MOST
 
 	want=$(burst "$2" "$1") || fail "the program failed: $1"
 	echo 0 >"$TRACE/events/vnet/enable"
-	echo >"$TRACE/set_event_pid"
 	read -r all most longest < <(counted "$2")
 	echo "burst: $1: $all $3, at most $most without a turn for softirqs, in $longest us"
 	((all >= want)) || fail "$1: there were to be $want $3"

@@ -48,6 +48,15 @@ as_user() {	# COMMAND...
 	fi
 }
 
+# The kernel's own probes can be used, below $TRACE. The names of tasks are not recorded, nor
+# are events chosen by set_event_pid: either changes the scheduler's code while that runs, and
+# an emulated processor may go on for ever with what was there for an instant.
+TRACE=/sys/kernel/tracing
+may_trace() {
+	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || return
+	echo 0 >"$TRACE/options/record-cmd"
+}
+
 # Inserts the modules of --module, in their order, each after what it needs.
 load_modules() {
 	local file depends

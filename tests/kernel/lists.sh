@@ -6,7 +6,6 @@
 # own probes tell how many copies there are in one call.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-TRACE=/sys/kernel/tracing
 # Of 256; one call may come in the midst of another.
 MOST=$((2 * 64))
 
@@ -16,7 +15,7 @@ fail() {
 }
 
 probe() {
-	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || fail "no tracing"
+	may_trace || fail "no tracing"
 	echo 8192 >"$TRACE/buffer_size_kb"
 	echo >"$TRACE/trace"
 	{
@@ -32,7 +31,7 @@ unprobe() {
 	echo >"$TRACE/kprobe_events"
 }
 
-# In all, and the most of one call, by processors. The process has no blanks in its name.
+# In all, and the most of one call, by processors.
 copied() {
 	awk '
 		/ post: / { n[$2] = 0; inside[$2] = 1 }

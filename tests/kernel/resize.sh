@@ -6,7 +6,6 @@
 # event is lost by it. The kernel's own probes tell.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-TRACE=/sys/kernel/tracing
 # Of a processor's flags: interrupts are on.
 INTERRUPTS=0x200
 
@@ -16,7 +15,7 @@ fail() {
 }
 
 probe() {
-	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || fail "no tracing"
+	may_trace || fail "no tracing"
 	echo >"$TRACE/trace"
 	{
 		echo 'p:vnet/resize vnet_ib:nic_cq_resize entries=$arg4:u32 flags=%flags:u32'
