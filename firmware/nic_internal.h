@@ -359,7 +359,7 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 		       const struct nic_open_receive *open);
 /*
  * A piece of that message, at `offset` of it, with which so many bytes of it are left:
- * status of the receiver, or NIC_EXEC_PAGES.
+ * status of the receiver, NIC_EXEC_PAGES, or NIC_EXEC_BUSY if the receiver is at its end.
  */
 u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
 		  u64 offset, const struct nic_piece *src, u64 left);

@@ -953,6 +953,9 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 		return status;
 	result = nic_copy(nic, nic_asker(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
 			  piece.length);
+	/* Not its memory is at fault, but its process is at its end. */
+	if (unlikely(result == NIC_COPY_DST_GONE))
+		return NIC_EXEC_BUSY;
 	if (likely(!nic_is_later(result)))
 		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 	if (left > NIC_FETCH_BLOCK)

@@ -269,6 +269,10 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			nic_endpoint_advance(ep);
 		return;
 	}
+	if (unlikely(status == NIC_EXEC_BUSY)) {
+		nic_answer(a, VNET_NACK_BUSY, 0);
+		return;
+	}
 	msg.broken = (enum vnet_wc_status)status;
 	msg.opened = &ep->receive;
 	if (msg.broken || (op->flags & VNET_OP_LAST)) {

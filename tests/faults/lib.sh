@@ -11,6 +11,19 @@ unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
 
 LIMIT=30	# seconds for anything that must happen
 
+# Where the server of a pair runs, and where its client: the node without a name, unless
+# a test has two.
+SERVER_NODE='' CLIENT_NODE=''
+
+two_nodes() {
+	SERVER_NODE=A CLIENT_NODE=B
+}
+
+nodes() {
+	echo "$SERVER_NODE"
+	[[ $CLIENT_NODE == "$SERVER_NODE" ]] || echo "$CLIENT_NODE"
+}
+
 die() {
 	printf 'not so: %s\n' "$*" >&2
 	show_log
@@ -60,8 +73,13 @@ seed_random() {
 
 # ---------------------------------------------------------------------- state
 
+# Of all nodes: the filter sees a list.
 status_of() {	# JQ
-	"$VNET" status --json 2>/dev/null | jq -rc "$1"
+	local node
+
+	while read -r node; do
+		"$VNET" status ${node:+--node "$node"} --json 2>/dev/null
+	done < <(nodes) | jq -src "$1"
 }
 
 objects() {
@@ -73,12 +91,18 @@ nothing_left() {
 	[[ $(objects) == 0 ]]
 }
 
-# A daemon that has served somebody, and serves nobody now.
+# Daemons that have served somebody, and serve nobody now.
 warm_up() {
-	"$VNET" run ibv_devinfo >/dev/null || die "ibv_devinfo failed"
+	local node
+
+	while read -r node; do
+		"$VNET" run ${node:+--node "$node"} ibv_devinfo >/dev/null </dev/null ||
+			die "ibv_devinfo failed"
+	done < <(nodes)
 	await "the daemon serves nobody" nothing_left
-	DAEMON=$(status_of .pid)
-	[[ $DAEMON == [1-9]* ]] || die "there is no daemon"
+	mapfile -t DAEMONS < <(status_of '.[].pid')
+	DAEMON=${DAEMONS[0]}
+	[[ $DAEMON == [1-9]* && ${#DAEMONS[@]} == $(nodes | wc -l) ]] || die "there is no daemon"
 	await "the daemon rests" rests
 }
 
@@ -98,11 +122,15 @@ running() {	# PID
 	[[ ${stat##*) } != [ZX]* ]]
 }
 
-# What the daemon holds, beside its tables: descriptors, and bytes of queue memory.
+# What the daemons hold, beside their tables: descriptors, and bytes of queue memory.
 holdings() {
-	local fds=(/proc/"$DAEMON"/fd/*)
+	local daemon bytes=0 fds=()
 
-	echo "${#fds[@]} descriptors, $("$VNET_TREE/bin/fault_queue_memory" "$DAEMON") bytes"
+	for daemon in "${DAEMONS[@]}"; do
+		fds+=(/proc/"$daemon"/fd/*)
+		bytes=$((bytes + $("$VNET_TREE/bin/fault_queue_memory" "$daemon")))
+	done
+	echo "${#fds[@]} descriptors, $bytes bytes"
 }
 
 # No more than before: then, the one who asked for its status may have been there still.
@@ -113,14 +141,16 @@ holds() {	# HOLDINGS
 	[[ ${now#*, } == "${1#*, }" ]] && ((${now%% *} <= ${1%% *}))
 }
 
-# Its tables are empty, and it holds what it held before.
+# Their tables are empty, and they hold what they held before.
 everything_back() {	# HOLDINGS
-	local end=$((SECONDS + LIMIT))
+	local end=$((SECONDS + LIMIT)) daemon
 
 	until nothing_left && holds "$1"; do
-		running "$DAEMON" || die "vnetd is gone"
+		for daemon in "${DAEMONS[@]}"; do
+			running "$daemon" || die "vnetd is gone"
+		done
 		((SECONDS < end)) || {
-			"$VNET" status --json >&2
+			status_of . >&2
 			ls -l "/proc/$DAEMON/fd" >&2
 			die "left behind: $(objects) objects; $(holdings), before: $1"
 		}
@@ -151,10 +181,12 @@ choose_port() {
 # start_pair COMMAND...: sets SERVER and CLIENT to their process ids.
 start_pair() {
 	choose_port
-	"$VNET" run "$@" -p "$PORT" >"$VNET_TEST_DIR/server.out" 2>&1 </dev/null &
+	"$VNET" run ${SERVER_NODE:+--node "$SERVER_NODE"} "$@" -p "$PORT" \
+		>"$VNET_TEST_DIR/server.out" 2>&1 </dev/null &
 	SERVER=$!
 	await "$1 listens" server_ready
-	"$VNET" run "$@" -p "$PORT" localhost >"$VNET_TEST_DIR/client.out" 2>&1 </dev/null &
+	"$VNET" run ${CLIENT_NODE:+--node "$CLIENT_NODE"} "$@" -p "$PORT" localhost \
+		>"$VNET_TEST_DIR/client.out" 2>&1 </dev/null &
 	# shellcheck disable=SC2034	# for those who source this
 	CLIENT=$!
 }
@@ -170,7 +202,7 @@ await_end_of() {	# PID WHAT
 	while running "$1"; do
 		if ((SECONDS >= end)); then
 			cat "$VNET_TEST_DIR"/{server,client}.out >&2
-			"$VNET" status --json >&2
+			status_of . >&2
 			die "no end of $2 in $LIMIT s"
 		fi
 		nap 0.01
@@ -187,7 +219,8 @@ stop_process() {	# PID
 # A short exchange from start to end.
 works() {	# [AFTER-WHAT]
 	choose_port
-	"$VNET" pair --quiet --timeout "$LIMIT" ib_send_lat -n 100 -p "$PORT" -- \
+	"$VNET" pair ${SERVER_NODE:+--nodes "$SERVER_NODE,$CLIENT_NODE"} --quiet --timeout "$LIMIT" \
+		ib_send_lat -n 100 -p "$PORT" -- \
 		ib_send_lat -n 100 -p "$PORT" localhost >"$VNET_TEST_DIR/works.out" 2>&1 || {
 		cat "$VNET_TEST_DIR/works.out" >&2
 		die "the next run does not work${1:+, after $1}"

@@ -400,6 +400,34 @@ static void test_nobody(u8 type)
 	world_free();
 }
 
+/*
+ * The process of a connection's peer is at its end, and its NIC does not know yet: that is
+ * no failure of a request. When it knows, nobody answers.
+ */
+static void test_gone(u8 opcode, u32 length)
+{
+	struct vnet_send_wqe w = { .opcode = opcode, .flags = VNET_WR_SIGNALED };
+	struct vnet_cqe cqe;
+
+	world_make(4, &config);
+	a = end_make(&side[0], NIC_QPT_RC, false);
+	b = end_make(&side[1], NIC_QPT_RC, false);
+	end_connect(a, b);
+	end_recv(b, 1, 0, length);
+	if (opcode != VNET_WR_SEND) {
+		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
+		w.rdma.rkey = side[1].key;
+	}
+	memory_gone = true;
+	end_send(a, &w, 0, length);
+	pass(10000000);
+	CHECK(!end_poll(a, &cqe) && !end_poll(b, &cqe));
+	end_reset(b);
+	CHECK(end_wait(a).status == VNET_WC_RETRY_EXC_ERR);
+	memory_gone = false;
+	world_free();
+}
+
 int main(void)
 {
 	u32 i;
@@ -415,5 +443,10 @@ int main(void)
 	test_old_requests(NIC_QPT_UD);
 	test_nobody(NIC_QPT_RC);
 	test_nobody(NIC_QPT_UC);
+	test_gone(VNET_WR_SEND, LENGTH);
+	test_gone(VNET_WR_SEND, 100000);
+	test_gone(VNET_WR_RDMA_WRITE, 100000);
+	test_gone(VNET_WR_RDMA_READ, 100000);
+	test_gone(VNET_WR_ATOMIC_FETCH_ADD, 8);
 	return 0;
 }

@@ -18,6 +18,7 @@ bool pages_flee;
 bool ends_return;
 bool groups;
 u32 ends_tags;
+bool memory_gone;
 void (*on_step)(int step);
 u32 runs;
 
@@ -105,6 +106,12 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;
 }
 
+/* Not of a frame, which is nobody's memory. */
+static bool is_gone(const struct nic_piece *pieces, u32 n)
+{
+	return memory_gone && n && owner_of(pieces) == 1;
+}
+
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
 {
@@ -112,6 +119,10 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	u64 d = 0, s = 0;
 
 	(void)nic;
+	if (is_gone(src, nsrc))
+		return NIC_COPY_SRC_GONE;
+	if (is_gone(dst, ndst))
+		return NIC_COPY_DST_GONE;
 	/* Some of what is long may be moved all the same. */
 	if (no_src || no_dst)
 		length = length > 4096 ? length / (1 + below(3)) : 0;

@@ -74,6 +74,8 @@ extern u32 pages_gone;
 extern bool pages_flee;
 /* Those of it from this offset on could not be brought then. */
 extern u64 pages_lost_at, pages_lost_from;
+/* The process of side 1 is at its end: there is no memory of it any more. */
+extern bool memory_gone;
 /* Addresses are of groups, two in each: the sides' are 0 and 1. */
 extern bool groups;
 /* Of the next worlds. */
