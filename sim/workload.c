@@ -159,6 +159,12 @@ static void bury_program(struct process *helper, void *arg)
 	workload.repairs--;
 }
 
+/* The daemon that buries it hears of its death, but not at once. */
+static u64 burial(struct actor *a)
+{
+	return event_now() + (workload.version > 4 ? below(a, 300) * US : 0);
+}
+
 void actor_died(struct process *p)
 {
 	struct actor *a = p->user;
@@ -169,7 +175,7 @@ void actor_died(struct process *p)
 	a->repairing = 0;
 	check_lost_actor(a);
 	workload.repairs++;
-	process_start(helper, bury_program, a, event_now());
+	process_start(helper, bury_program, a, burial(a));
 }
 
 static void chore(struct actor *a)
