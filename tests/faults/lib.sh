@@ -52,7 +52,10 @@ await() {
 	shift
 
 	until "$@"; do
-		((SECONDS < end)) || die "not in $LIMIT s: $what"
+		((SECONDS < end)) || {
+			show_pair >&2
+			die "not in $LIMIT s: $what"
+		}
 		nap 0.01
 	done
 }
@@ -195,14 +198,25 @@ server_ready() {
 	listens "$PORT" || ! running "$SERVER"
 }
 
+# What they have said, and their state.
+show_pair() {
+	local side
+
+	for side in server client; do
+		[[ -e $VNET_TEST_DIR/$side.out ]] || continue
+		echo "--- $side"
+		tail -n 5 "$VNET_TEST_DIR/$side.out"
+	done
+	status_of .
+}
+
 # It must end by itself.
 await_end_of() {	# PID WHAT
 	local end=$((SECONDS + LIMIT))
 
 	while running "$1"; do
 		if ((SECONDS >= end)); then
-			cat "$VNET_TEST_DIR"/{server,client}.out >&2
-			status_of . >&2
+			show_pair >&2
 			die "no end of $2 in $LIMIT s"
 		fi
 		nap 0.01
