@@ -8,6 +8,7 @@
 #   hostnode.sh guest|host DIRECTORY
 role=$1 dir=$2
 HOST=192.168.91.1 GUEST=192.168.91.2
+HOST6=fd91::1 GUEST6=fd91::2
 PERFTEST=(-d vnet0 -x 1 -F -u 18)
 PINGPONG=(-d vnet0 -g 1)
 # What each end does to the frames that it sends: words of netem, and of vnet fault.
@@ -21,10 +22,10 @@ die() {
 
 if [[ $role == guest ]]; then
 	. "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
-	own=$GUEST peer=$HOST RUN=()
+	own=$GUEST peer=$HOST own6=$GUEST6 peer6=$HOST6 RUN=()
 else
 	set -u -o pipefail
-	own=$HOST peer=$GUEST
+	own=$HOST peer=$GUEST own6=$HOST6 peer6=$GUEST6
 	SLOWNESS=1
 	[[ ${VNET_KERNEL-} != debug ]] || SLOWNESS=6
 	RUN=("$VNET" run --listen "$own" --key "$dir/key")
@@ -52,12 +53,14 @@ fi
 . "$VNET_SOURCE_DIR/tests/kernel/told.sh"
 # Each has servers of its own.
 TOLD=$dir/told TELLER=$peer
+# Addresses of what is tried next.
+here=$own
 
 set_up_end() {
 	(umask 077 && printf '%032d' 7 >"$dir/key") || return
 	[[ $role == guest ]] || return 0
 	load_modules && modprobe virtio_net && ip address add "$own/24" dev eth0 &&
-		ip link set eth0 up && add_device vnet0 vnet eth0 &&
+		ip address add "$own6/64" dev eth0 nodad && ip link set eth0 up && add_device vnet0 vnet eth0 &&
 		"$VNET" kernel key --device vnet0 "$dir/key"
 }
 
@@ -73,6 +76,19 @@ disturb() {
 	VNET_FAULT=$(printf '%s=%s,' "${MESSY[@]}")
 	export VNET_FAULT
 	"$VNET" fault "${options[@]}" >/dev/null
+}
+
+# A node of user mode has one, and begins anew with another.
+use_address() {	# 4|6
+	if [[ $1 == 6 ]]; then
+		network=ipv6. here=$own6 peer=$peer6
+	else
+		here=$own peer=$TELLER
+	fi
+	[[ $role == host ]] || return 0
+	"$VNET" stop >/dev/null
+	RUN=("$VNET" run --listen "$here" --key "$dir/key")
+	"${RUN[@]}" ibv_devices >/dev/null
 }
 
 # Each end says so of its own, when all is done.
@@ -127,8 +143,8 @@ step() {	# SERVER PROGRAM OPTIONS...
 	case $2 in
 	ibv_*) program+=("${PINGPONG[@]}") ;;
 	ib_*) program+=("${PERFTEST[@]}") ;;
-	rping) serves=(-s) asks=(-c -a "$peer") ;;
-	rstream | ucmatose) asks=(-s "$peer") ;;
+	rping) serves=(-s -a "$here") asks=(-c -a "$peer") ;;
+	rstream | ucmatose | udaddy) serves=(-b "$here") asks=(-s "$peer") ;;
 	esac
 	[[ " $* " != *' -R '* ]] || name+=.cm
 	if [[ $role == "$who" ]]; then
@@ -169,6 +185,13 @@ for server in guest host; do
 	step "$server" rstream -S 4096 -I 5 -C 10
 	step_cm "$server"
 done
+use_address 6
+for server in guest host; do
+	step "$server" rping -C 5 -S 1000 -V
+	step "$server" udaddy -c 2 -C 5 -S 1000
+	step "$server" rstream -S 4096 -I 5 -C 10
+done
+use_address 4
 network=messy.
 disturb || die "nothing can be disturbed"
 for server in guest host; do
