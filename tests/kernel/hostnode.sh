@@ -28,7 +28,7 @@ else
 	own=$HOST peer=$GUEST own6=$HOST6 peer6=$GUEST6
 	SLOWNESS=1
 	[[ ${VNET_KERNEL-} != debug ]] || SLOWNESS=6
-	RUN=("$VNET" run --listen "$own" --key "$dir/key")
+	RUN=("$VNET" run --listen "$own" --peers "::ffff:$peer=$peer" --key "$dir/key")
 
 	await() {	# SECONDS COMMAND...
 		local end=$((SECONDS + $1 * SLOWNESS + 1))
@@ -81,13 +81,13 @@ disturb() {
 # A node of user mode has one, and begins anew with another.
 use_address() {	# 4|6
 	if [[ $1 == 6 ]]; then
-		network=ipv6. here=$own6 peer=$peer6
+		network=ipv6. here=$own6 peer=$peer6 gid=$peer6
 	else
-		here=$own peer=$TELLER
+		here=$own peer=$TELLER gid=::ffff:$TELLER
 	fi
 	[[ $role == host ]] || return 0
 	"$VNET" stop >/dev/null
-	RUN=("$VNET" run --listen "$here" --key "$dir/key")
+	RUN=("$VNET" run --listen "$here" --peers "$gid=$peer" --key "$dir/key")
 	"${RUN[@]}" ibv_devices >/dev/null
 }
 
@@ -115,6 +115,11 @@ check_damaged() {
 	((damaged > 0)) || die "no damaged frame was known by its MAC"
 }
 
+# mckey does not listen: it is attached to its group, and has its receives.
+receives() {
+	grep -q '^receiving data transfers' "$dir/out"
+}
+
 serve() {	# NAME PROGRAM OPTIONS...
 	local pid
 
@@ -122,7 +127,7 @@ serve() {	# NAME PROGRAM OPTIONS...
 	timeout $((90 * SLOWNESS)) "${RUN[@]}" "${@:2}" >"$dir/out" 2>&1 </dev/null &
 	pid=$!
 	set +m
-	await 30 listens_or_gone "$pid"
+	await 30 eval 'receives || listens_or_gone "$pid"'
 	tell "$1"
 	wait "$pid" || { cat "$dir/out"; die "$1 fails"; }
 }
@@ -143,6 +148,7 @@ step() {	# SERVER PROGRAM OPTIONS...
 	case $2 in
 	ibv_*) program+=("${PINGPONG[@]}") ;;
 	ib_*) program+=("${PERFTEST[@]}") ;;
+	mckey) program=(stdbuf -oL "${program[@]}" -b "$here") asks=(-s) ;;
 	rping) serves=(-s -a "$here") asks=(-c -a "$peer") ;;
 	rstream | ucmatose | udaddy) serves=(-b "$here") asks=(-s "$peer") ;;
 	esac
@@ -184,6 +190,7 @@ for server in guest host; do
 	step "$server" rping -C 5 -S 1000 -V
 	step "$server" rstream -S 4096 -I 5 -C 10
 	step_cm "$server"
+	step "$server" mckey -m 239.1.2.3
 done
 use_address 6
 for server in guest host; do

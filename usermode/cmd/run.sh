@@ -15,6 +15,8 @@ help_run_options() {
   --listen ADDRESS[,...]   where other nodes reach the node's NICs; an address that is not
                            of the loopback network needs a key
   --port PORT              UDP port of the link (default: 4790)
+  --peers GID=ADDRESS[/PORT][,...]  nodes to call when a program joins a multicast group,
+                           and where GIDs are that do not say it themselves
   --key FILE[@NETWORK][,...]  keys of frames, for all peers or those of a network: the
                            first is for sending, all are accepted (vnet key --help)
   --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
@@ -60,7 +62,7 @@ absolute_paths() {	# FILE[,FILE...]
 # Takes the options that run and pair share; leaves their number in run_taken.
 parse_run_option() {	# ARGS...
 	case $1 in
-	--device=* | --node=* | --listen=* | --port=* | --key=* | --fault=* | --settings=* | --link-layer=*)
+	--device=* | --node=* | --listen=* | --port=* | --peers=* | --key=* | --fault=* | --settings=* | --link-layer=*)
 		parse_run_option "${1%%=*}" "${1#*=}"
 		run_taken=1
 		;;
@@ -84,6 +86,11 @@ parse_run_option() {	# ARGS...
 	--port)
 		[[ ${2-} =~ ^[1-9][0-9]{0,4}$ && $2 -le 65535 ]] || die_usage "--port wants a UDP port"
 		export VNET_PORT=$2
+		run_taken=2
+		;;
+	--peers)
+		[[ ${2-} == *=* ]] || die_usage "--peers wants GID=ADDRESS[/PORT], with commas between"
+		export VNET_PEERS=$2
 		run_taken=2
 		;;
 	--key)
