@@ -339,8 +339,11 @@ static void vnet_port_changed(struct vnet_dev *dev)
 		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
 	};
 
-	if (nic_xchg(&hdr->port_up, up) != up)
-		ib_dispatch_event(&event);
+	if (nic_xchg(&hdr->port_up, up) == up)
+		return;
+	if (!up)
+		WRITE_ONCE(dev->downs, dev->downs + 1);
+	ib_dispatch_event(&event);
 }
 
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)

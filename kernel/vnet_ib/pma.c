@@ -48,6 +48,7 @@ static void vnet_pma_counters(struct vnet_dev *dev, struct ib_pma_mad *out)
 	vnet_count_qps(dev, &sum);
 	to->port_rcv_errors = vnet_pma16(nic_load(&c->drop_length) + nic_load(&c->drop_no_receive));
 	to->port_xmit_discards = vnet_pma16(nic_load(&c->drop_no_qp) + nic_load(&c->drop_address));
+	to->link_downed_counter = vnet_pma8(READ_ONCE(dev->downs));
 	to->port_rcv_constraint_errors = vnet_pma8(nic_load(&c->drop_qkey));
 	to->port_xmit_data = vnet_pma32(sum.sent_bytes / 4);
 	to->port_rcv_data = vnet_pma32(sum.got_bytes / 4);

@@ -180,6 +180,8 @@ struct vnet_dev {
 	/* What queue pairs have counted that are no more; each counts there or by itself. */
 	struct nic_qp_counters retired;
 	struct mutex retired_lock;
+	/* How often the port went down; changed under the RTNL lock. */
+	u32 downs;
 	/* Of device memory. */
 	struct vnet_dm_room *dm_room;
 

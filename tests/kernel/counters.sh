@@ -96,7 +96,21 @@ standard_values() {
 	is counters/symbol_error 0
 }
 
+is_in_state() {	# STATE
+	[[ $(<"$PORT/state") == "$1" ]]
+}
+
+# The net device goes down, and comes back.
+downs() {
+	ip link set d0 down && await 5 is_in_state '1: DOWN' || fail "d0 is down, and the port $(<"$PORT/state")"
+	is counters/link_downed 1
+	ip link set d0 up && await 5 is_in_state '4: ACTIVE' || fail "d0 is up, and the port $(<"$PORT/state")"
+	is counters/link_downed 1
+}
+
 ended_queue_pairs
 standard_names
 standard_values
+is counters/link_downed 0
+downs
 echo "counters: ended queue pairs count, by all names"

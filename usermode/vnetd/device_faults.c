@@ -202,6 +202,7 @@ void device_port(struct daemon *daemon, bool up)
 
 		if (!device_set_port(daemon->device[i], up))
 			continue;
+		device->downs += !up;
 		sysfs_port(daemon, device, up);
 		uverbs_device_event(device, up ? DEVICE_EVENT_PORT_ACTIVE : DEVICE_EVENT_PORT_ERR,
 				    1);

@@ -227,7 +227,7 @@ static u32 port_counters(const struct device *device, struct line *lines)
 	const struct counter all[] = {
 		{ "VL15_dropped", 0 },
 		{ "excessive_buffer_overrun_errors", 0 },
-		{ "link_downed", 0 },
+		{ "link_downed", saturated(device->downs, 8) },
 		{ "link_error_recovery", 0 },
 		{ "local_link_integrity_errors", 0 },
 		{ "multicast_rcv_packets", 0 },

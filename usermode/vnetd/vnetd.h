@@ -67,6 +67,8 @@ struct device {
 	struct device_alloc *alloc;
 	/* What queue pairs counted that are gone. */
 	struct nic_qp_counters retired;
+	/* How often the cable was pulled. */
+	u32 downs;
 };
 
 static inline u32 device_cap_mask(const struct device *device)
