@@ -160,6 +160,8 @@ enum vnet_op_flags {
 	 * datagram was sent by LID alone.
 	 */
 	VNET_OP_NO_GRH = 1 << 5,
+	/* All there are. */
+	VNET_OP_FLAGS = (1 << 6) - 1,
 };
 
 /* A DATA frame's operation, or the piece of one. */

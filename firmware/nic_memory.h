@@ -607,7 +607,10 @@ struct nic_counters {
 	u64 evictions;
 	/* Answers to what is not under way any more, or to another time that it was sent. */
 	u64 stale_answers;
-	u64 rsvd2[2];
+	/* Calls, and requests, of NICs for which the channel tables have no row left. */
+	u64 no_row;
+	/* Frames for a row that somebody keeps for too long: what they bring comes again. */
+	u64 drop_busy;
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 

@@ -273,16 +273,16 @@ struct nic_endpoint {
 	/* What it is when packet got_at is expected: see nic_arrive_piece(). */
 	u32 got_next;
 	u32 got_at;
-	/*
-	 * The last packet that was taken: its channel, + 1 (0: data went back since), its seq,
-	 * and the address space of who took it.
-	 */
-	u32 taken;
-	u32 taken_seq;
-	u32 taken_by;
-	u32 rsvd;
 	/* Requester's: packets that were given up, of an unreliable connection, since any came. */
 	u32 lonely;
+	/*
+	 * Of a reliable connection: packets that were taken since data went back, and whose
+	 * answers its peer may not have, bit psn % NIC_WINDOW; the channels by which they
+	 * came; and the first that the peer had no answer for, as it said last.
+	 */
+	u64 taken;
+	u8 taken_by[NIC_WINDOW];
+	u32 taken_floor;
 	/* Results of the last atomic operations, for packets that come again. */
 	u32 atomic_psn[NIC_RESULTS];
 	u64 atomic_result[NIC_RESULTS];

@@ -41,8 +41,10 @@ static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 		return true;
 	/* An answer that is dropped costs a retransmission. */
 	while (!nic_lock(nic, &row->lock)) {
-		if (!--tries)
-			return true;
+		if (--tries)
+			continue;
+		nic_count(nic, drop_busy);
+		return true;
 	}
 	if (nic_row_is_alive(nic, row, f)) {
 		fits = nic_tx_check(nic, row, f);

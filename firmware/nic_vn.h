@@ -207,15 +207,16 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 /* With the row's lock: a packet of this channel is to be answered. */
 void nic_acks_owe(struct nic_row *row, u32 channel);
 /*
- * With the row's lock: the answer to the last packet that ep took goes along with what ep
- * sends next, also if another's frame has it, which may still wait in that one's batch: who
- * has what was said in return is to know that he was heard.
+ * With the row's lock: answers to packets that ep took go along with what ep sends next,
+ * also if another's frame has them, which may still wait in that one's batch: who has what
+ * was said in return is to know that he was heard.
  */
-void nic_acks_owe_again(const struct nic *nic, struct nic_row *row, struct nic_endpoint *ep);
+void nic_acks_owe_again(struct nic_row *row, const struct nic_endpoint *ep);
 /* The frame does not go: those that it took are owed again. */
 NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
 			      const struct vnet_frame_ack *acks, u32 n);
-/* Send what is owed. */
+/* Send what is owed; with the row's lock, or without. */
+void nic_acks_send_locked(struct nic *nic, struct nic_row *row);
 void nic_acks_send(struct nic *nic, struct nic_row *row);
 /* Send what this process owes and has kept back. */
 void nic_acks_flush(struct nic *nic);

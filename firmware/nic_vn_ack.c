@@ -47,13 +47,12 @@ void nic_acks_owe(struct nic_row *row, u32 channel)
 	nic_store(&row->nowed, row->nowed + 1);
 }
 
-void nic_acks_owe_again(const struct nic *nic, struct nic_row *row, struct nic_endpoint *ep)
+void nic_acks_owe_again(struct nic_row *row, const struct nic_endpoint *ep)
 {
-	u32 channel = (ep->taken - 1) % VNET_WIRE_CHANNELS;
+	u64 taken = ep->taken;
 
-	ep->taken = 0;
-	if (ep->taken_by != nic->space && row->rx[channel].answer_seq == ep->taken_seq)
-		nic_acks_owe(row, channel);
+	for (; taken; taken &= taken - 1)
+		nic_acks_owe(row, ep->taken_by[__builtin_ctzll(taken)] % VNET_WIRE_CHANNELS);
 }
 
 void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *acks, u32 n)
@@ -70,12 +69,10 @@ void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_fra
 	nic_row_activate(nic, row);
 }
 
-void nic_acks_send(struct nic *nic, struct nic_row *row)
+void nic_acks_send_locked(struct nic *nic, struct nic_row *row)
 {
 	struct vnet_frame *frame;
 
-	if (!nic_lock(nic, &row->lock))
-		return;
 	while (row->owed && row->state == NIC_ROW_UP) {
 		u32 most = (nic_row_payload(row) + VNET_WIRE_SLACK - (u32)sizeof(*frame)) /
 			   (u32)sizeof(struct vnet_frame_ack);
@@ -88,6 +85,13 @@ void nic_acks_send(struct nic *nic, struct nic_row *row)
 		nic_frame_send(nic, &row->address,
 			       sizeof(*frame) + frame->nacks * sizeof(struct vnet_frame_ack));
 	}
+}
+
+void nic_acks_send(struct nic *nic, struct nic_row *row)
+{
+	if (!nic_lock(nic, &row->lock))
+		return;
+	nic_acks_send_locked(nic, row);
 	nic_unlock(&row->lock);
 }
 

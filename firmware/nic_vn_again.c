@@ -10,6 +10,22 @@
 /* Of no queue pair: only datagrams go there. */
 #define NIC_NO_QPN NIC_GROUP_QPN
 
+/*
+ * Was it sent often enough to say so? A timeout may be shorter than a timer's turn; as may be
+ * what who refused it asked for. Times that somebody was busy are not counted: it is as long
+ * as they would take.
+ */
+static bool nic_tried(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
+{
+	u8 retries = s->qp->attr.retry_cnt;
+	u32 few = retries < NIC_FEW_RETRIES ? retries : NIC_FEW_RETRIES;
+
+	if (tx->retries >= few)
+		return true;
+	return tx->flags & NIC_TX_NACKED &&
+	       now - tx->since > few * s->nic->hdr->settings.rto_min * 1000ull;
+}
+
 /* Nobody has answered for so long; 0: it may go on. */
 static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
 {
@@ -18,10 +34,7 @@ static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u6
 
 	if (qp->type != NIC_QPT_RC)
 		return silent ? VNET_WC_RETRY_EXC_ERR : 0;
-	/* A timeout may be shorter than a timer's turn; as may be what who refused it asked for. */
-	if (silent && !(tx->flags & NIC_TX_HEARD) &&
-	    tx->retries >=
-		    (qp->attr.retry_cnt < NIC_FEW_RETRIES ? qp->attr.retry_cnt : NIC_FEW_RETRIES))
+	if (silent && !(tx->flags & NIC_TX_HEARD) && nic_tried(s, tx, now))
 		return VNET_WC_RETRY_EXC_ERR;
 	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
 		return 0;

@@ -96,26 +96,41 @@ static bool nic_piece_ok(const struct vnet_frame_op *op, u32 length)
 	       !(op->flags & VNET_OP_LAST) == (end != total);
 }
 
-static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
+/* What a requester of this type may ask for. */
+static bool nic_type_ok(const struct vnet_frame_op *op)
 {
-	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
+	switch (op->qp_type) {
+	case NIC_QPT_RC:
+	case NIC_QPT_XRC_INI:
+		return true;
+	case NIC_QPT_UC:
+		return op->opcode <= VNET_WR_SEND_IMM || op->opcode == VNET_WR_SEND_INV;
+	case NIC_QPT_UD:
+		return (op->opcode == VNET_WR_SEND || op->opcode == VNET_WR_SEND_IMM) &&
+		       nic_le32(op->sl) <= 15;
+	default:
 		return false;
-	/* It requests nothing. */
-	if (op->qp_type == NIC_QPT_XRC_TGT)
+	}
+}
+
+static bool nic_flags_ok(const struct vnet_frame_op *op)
+{
+	u8 header = op->flags & (VNET_OP_GRH_IPV4 | VNET_OP_NO_GRH);
+
+	if (op->flags & ~VNET_OP_FLAGS)
 		return false;
 	if (op->flags & VNET_OP_IMM64 && op->opcode != VNET_WR_SEND_IMM &&
 	    op->opcode != VNET_WR_RDMA_WRITE_IMM)
 		return false;
-	if (op->qp_type == NIC_QPT_UD &&
-	    ((op->opcode != VNET_WR_SEND && op->opcode != VNET_WR_SEND_IMM) ||
-	     nic_le32(op->sl) > 15))
+	return !header ||
+	       (op->qp_type == NIC_QPT_UD && header != (VNET_OP_GRH_IPV4 | VNET_OP_NO_GRH));
+}
+
+static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
+{
+	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
 		return false;
-	if (op->flags & VNET_OP_NO_GRH &&
-	    (op->qp_type != NIC_QPT_UD || op->flags & VNET_OP_GRH_IPV4))
-		return false;
-	if (op->qp_type == NIC_QPT_UC &&
-	    ((op->opcode >= VNET_WR_RDMA_READ && op->opcode <= VNET_WR_ATOMIC_FETCH_ADD) ||
-	     op->opcode == VNET_WR_ATOMIC_WRITE))
+	if (!nic_type_ok(op) || !nic_flags_ok(op))
 		return false;
 	switch (op->opcode) {
 	case VNET_WR_SEND:
@@ -135,7 +150,9 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	case VNET_WR_ATOMIC_CMP_SWP:
 	case VNET_WR_ATOMIC_FETCH_ADD:
 	case VNET_WR_ATOMIC_WRITE:
-		return !payload_len;
+		/* They are no pieces of anything. */
+		return !payload_len && !op->offset && !op->msg_len &&
+		       !(op->flags & (VNET_OP_FIRST | VNET_OP_LAST));
 	default:
 		return false;
 	}

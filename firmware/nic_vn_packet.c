@@ -150,6 +150,31 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 	nic_unlock(&row->lock);
 }
 
+/*
+ * Before a packet that has room for so many answers: those to what its endpoint has taken
+ * are in it, or in frames before it.
+ */
+static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u32 room, u64 now)
+{
+	if (!s->nic->hdr->settings.piggyback || !s->ep->taken)
+		return;
+	nic_acks_owe_again(s->row, s->ep);
+	if (s->row->nowed > room)
+		nic_acks_send_locked(s->nic, s->row);
+	/* What is sent once more may be overtaken by what is new, and leaves it to that, too. */
+	if (tx->since == now)
+		s->ep->taken = 0;
+}
+
+/* Its answers did not go with it; the row's lock is not held. */
+static NIC_COLD void nic_answers_back(struct nic_sending *s, const struct vnet_frame *frame)
+{
+	if (!nic_lock(s->nic, &s->row->lock))
+		return;
+	nic_acks_return(s->nic, s->row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
+	nic_unlock(&s->row->lock);
+}
+
 bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 {
 	struct nic *nic = s->nic;
@@ -164,11 +189,6 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	u32 room, n, seq = tx->seq;
 
 	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
-	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
-	if (!frame) {
-		nic_unlock(&row->lock);
-		return true;
-	}
 	dst.length = carries ? tx->length : 0;
 	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
 		nic_unlock(&row->lock);
@@ -179,13 +199,15 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	room = nic_row_payload(row) + VNET_WIRE_SLACK;
 	room = room > length ? room - length : 0;
 	room /= (u32)sizeof(struct vnet_frame_ack);
-	if (nic->hdr->settings.piggyback && room) {
-		if (s->ep->taken)
-			nic_acks_owe_again(nic, row, s->ep);
-		if (row->owed)
-			frame->nacks = (u8)nic_acks_take(
-				nic, row, (struct vnet_frame_ack *)(frame + 1), room);
+	nic_answers_first(s, tx, room, now);
+	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
+	if (!frame) {
+		nic_unlock(&row->lock);
+		return true;
 	}
+	if (nic->hdr->settings.piggyback && room && row->owed)
+		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
+						 room);
 	length += frame->nacks * sizeof(struct vnet_frame_ack);
 	frame->payload_len = nic_le16((u16)dst.length);
 	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
@@ -202,8 +224,10 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		nic_not_sent(s, tx, seq, frame, now);
 		return true;
 	}
-	if (result != NIC_COPY_OK)
+	if (unlikely(result != NIC_COPY_OK)) {
+		nic_answers_back(s, frame);
 		return false;
+	}
 	nic_frame_send(nic, &address, length);
 	return true;
 }

@@ -771,8 +771,10 @@ static bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_
 	enum nic_rx_verdict verdict;
 	bool go;
 
-	if (!nic_lock(nic, &row->lock))
+	if (!nic_lock(nic, &row->lock)) {
+		nic_count(nic, drop_busy);
 		return false;
+	}
 	if (!nic_row_is_alive(nic, row, f)) {
 		nic_unlock(&row->lock);
 		return false;
@@ -824,6 +826,7 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 	if (!tries) {
 		/* It comes again, and the queue pair knows that it had it. */
 		nic_store(&rx->busy, 0);
+		nic_count(nic, drop_busy);
 		return;
 	}
 	nic_store(&rx->busy, 0);
@@ -872,16 +875,30 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
+/* Packets from `first` on, n of them, in a mask by number. */
+static u64 nic_window_bits(u32 first, u32 n)
+{
+	u64 bits = n < NIC_WINDOW ? (1ull << n) - 1 : ~0ull;
+	u32 by = first % NIC_WINDOW;
+
+	return by ? bits << by | bits >> (NIC_WINDOW - by) : bits;
+}
+
 /* See nic_acks_owe_again(). */
 static void nic_taken(const struct nic_arrival_op *a)
 {
+	u32 psn = nic_le32(a->op->psn), floor = nic_le32(a->op->floor);
 	struct nic_endpoint *ep = a->ep;
 
-	if (!ep || a->qp->type != NIC_QPT_RC || a->reply || a->code >= VNET_NACK_FIRST)
+	if (!ep || a->op->qp_type != NIC_QPT_RC || a->reply || a->code >= VNET_NACK_FIRST)
 		return;
-	ep->taken_by = a->nic->space;
-	ep->taken_seq = nic_le32(a->op->seq);
-	ep->taken = a->op->channel + 1u;
+	/* Of those before it the peer has the answers. */
+	if ((s32)(floor - ep->taken_floor) > 0) {
+		ep->taken &= ~nic_window_bits(ep->taken_floor, floor - ep->taken_floor);
+		ep->taken_floor = floor;
+	}
+	ep->taken_by[psn % NIC_WINDOW] = a->op->channel;
+	ep->taken |= 1ull << psn % NIC_WINDOW;
 }
 
 static void nic_arrive(struct nic_arrival_op *a)

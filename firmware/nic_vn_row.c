@@ -70,8 +70,10 @@ static u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 	u32 *chain = &nic->row_hash[nic_gid_hash(nic, gid, own_gid)];
 	u32 n, high;
 
-	if (!nic_lock(nic, &nic->hdr->row_lock))
+	if (!nic_lock(nic, &nic->hdr->row_lock)) {
+		nic_count(nic, drop_busy);
 		return NIC_NONE;
+	}
 	n = nic_row_search(nic, gid, own_gid);
 	high = nic_load(&nic->hdr->row_high);
 	if (n == NIC_NONE && high < nic->max_row) {
@@ -82,6 +84,8 @@ static u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 		nic_store_release(chain, n + 1);
 	}
 	nic_unlock(&nic->hdr->row_lock);
+	if (n == NIC_NONE)
+		nic_count(nic, no_row);
 	return n;
 }
 
@@ -300,8 +304,12 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 	if (n == NIC_NONE)
 		n = nic_row_make(nic, hello->src_gid, hello->dst_gid, f->from);
 	row = nic_row_at(nic, n);
-	if (!row || !nic_lock(nic, &row->lock))
+	if (!row)
 		return;
+	if (!nic_lock(nic, &row->lock)) {
+		nic_count(nic, drop_busy);
+		return;
+	}
 	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
 		nic_row_agree(nic, row, f);
 		nic_row_greet(nic, row, VNET_FRAME_WELCOME);
@@ -327,8 +335,10 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_count(nic, bad_row);
 		return;
 	}
-	if (!nic_lock(nic, &row->lock))
+	if (!nic_lock(nic, &row->lock)) {
+		nic_count(nic, drop_busy);
 		return;
+	}
 	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
 		if (f->head->src_row != nic_le32(NIC_NONE)) {
 			nic_row_agree(nic, row, f);

@@ -428,6 +428,29 @@ static void test_gone(u8 opcode, u32 length)
 	world_free();
 }
 
+/*
+ * Somebody is within the peer's queue pair for ever: its requester has no answer but that, and
+ * gives up when its timeout, so often as it retries, is over.
+ */
+static void test_busy_for_ever(void)
+{
+	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	u64 start;
+
+	world_make(5, &config);
+	a = end_make(&side[0], NIC_QPT_RC, false);
+	b = end_make(&side[1], NIC_QPT_RC, false);
+	end_connect(a, b);
+	end_recv(b, 1, 0, LENGTH);
+	nic_find_qp(&side[1].nic, b->qpn)->sq_lock = side[1].nic.self + 1;
+	start = now_ns;
+	end_send(a, &w, 0, LENGTH);
+	CHECK(end_wait(a).status == VNET_WC_RETRY_EXC_ERR);
+	CHECK(now_ns - start < 2000000000);
+	nic_find_qp(&side[1].nic, b->qpn)->sq_lock = 0;
+	world_free();
+}
+
 int main(void)
 {
 	u32 i;
@@ -443,6 +466,7 @@ int main(void)
 	test_old_requests(NIC_QPT_UD);
 	test_nobody(NIC_QPT_RC);
 	test_nobody(NIC_QPT_UC);
+	test_busy_for_ever();
 	test_gone(VNET_WR_SEND, LENGTH);
 	test_gone(VNET_WR_SEND, 100000);
 	test_gone(VNET_WR_RDMA_WRITE, 100000);

@@ -22,8 +22,45 @@ static void reseal(u8 *bytes, u32 length)
 	frame->crc = plat_crc32c(0, bytes, length);
 }
 
-/* A packet of a send without immediate data, of which it has 64 bits. */
-static void wide_plain_send(u8 *bytes)
+#define WHOLE (VNET_OP_FIRST | VNET_OP_LAST)
+
+/* Operations that nobody sends. */
+static const struct vnet_frame_op nonsense[] = {
+	/* 64 bits of immediate data, and none of it. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_IMM64 },
+	/* A flag that there is not. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | 1 << 6 },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | 1 << 7 },
+	/* Who is connected has no header, nor lacks one. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_GRH_IPV4 },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_NO_GRH },
+	/* Types that request nothing, or are none. */
+	{ .qp_type = NIC_QPT_XRC_TGT, .opcode = VNET_WR_SEND, .flags = WHOLE },
+	{ .qp_type = NIC_QPT_RAW_PACKET, .opcode = VNET_WR_SEND, .flags = WHOLE },
+	{ .qp_type = 0, .opcode = VNET_WR_SEND, .flags = WHOLE },
+	{ .qp_type = 200, .opcode = VNET_WR_SEND, .flags = WHOLE },
+	/* What is no operation of the wire's, or not of this type's. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_LOCAL_INV, .flags = WHOLE },
+	{ .qp_type = NIC_QPT_RC, .opcode = 255, .flags = WHOLE },
+	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_RDMA_READ, .flags = WHOLE },
+	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_ATOMIC_WRITE },
+	{ .qp_type = NIC_QPT_UD, .opcode = VNET_WR_RDMA_WRITE, .flags = WHOLE },
+	/* Pieces of what has none. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .flags = VNET_OP_FIRST },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .offset = 8 },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_CMP_SWP, .msg_len = 8 },
+	/* A piece that is not where it says. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = VNET_OP_LAST },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE, .msg_len = 8 },
+	/* No such channel. */
+	{ .qp_type = NIC_QPT_RC,
+	  .opcode = VNET_WR_SEND,
+	  .flags = WHOLE,
+	  .channel = VNET_WIRE_CHANNELS },
+};
+
+/* The i-th, in a frame like that. */
+static void nonsense_of(u32 i, u8 *bytes)
 {
 	struct vnet_frame *frame = (struct vnet_frame *)bytes;
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
@@ -32,11 +69,9 @@ static void wide_plain_send(u8 *bytes)
 	frame->kind = VNET_FRAME_DATA;
 	frame->nacks = 0;
 	frame->payload_len = 0;
-	*op = (struct vnet_frame_op){ .opcode = VNET_WR_SEND,
-				      .flags = VNET_OP_FIRST | VNET_OP_LAST | VNET_OP_IMM64,
-				      .qp_type = NIC_QPT_RC,
-				      .src_qpn = 1,
-				      .dst_qpn = connected[1]->qpn };
+	*op = nonsense[i];
+	op->src_qpn = 1;
+	op->dst_qpn = connected[1]->qpn;
 	reseal(bytes, sizeof(*frame) + sizeof(*op));
 }
 
@@ -73,10 +108,12 @@ static void test_strangers(void)
 	before = c->bad_version;
 	inject(1, copy, length);
 	CHECK(c->bad_version == before + 1);
-	wide_plain_send(copy);
-	before = c->bad_field;
-	inject(1, copy, sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op));
-	CHECK(c->bad_field == before + 1);
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		nonsense_of(i, copy);
+		before = c->bad_field;
+		inject(1, copy, sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op));
+		CHECK(c->bad_field == before + 1);
+	}
 	CHECK(side[1].nic.hdr->row_high == 1);
 	stream_sends(connected[0], connected[1], 20, 4, false);
 	world_free();
@@ -178,7 +215,7 @@ static void arrive_from(u8 address, u8 *bytes, u32 length)
 }
 
 /* Side 0's, of a life after this one. */
-static void call_from(u8 address, u8 kind)
+static void call_as(const u8 *gid, u8 address, u8 kind)
 {
 	static u64 space[16];
 	struct vnet_frame *frame = (struct vnet_frame *)space;
@@ -190,11 +227,45 @@ static void call_from(u8 address, u8 kind)
 	frame->kind = kind;
 	frame->src_incarnation = side[0].nic.hdr->incarnation + 1;
 	frame->dst_incarnation = side[1].nic.hdr->incarnation;
-	memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+	memcpy(hello->src_gid, gid, 16);
 	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
 	hello->payload = nic_le32(1024);
 	hello->window = nic_le32(65536);
 	arrive_from(address, (u8 *)space, sizeof(*frame) + sizeof(*hello));
+}
+
+static void call_from(u8 address, u8 kind)
+{
+	call_as(side[0].nic.hdr->gid[0], address, kind);
+}
+
+/* More NICs call than there are rows for; and somebody keeps one of these. */
+static void test_rows(void)
+{
+	u8 gid[16] = { 0xfd, 1 };
+	const struct nic_counters *c;
+	struct nic_row *row;
+	u32 i, most;
+
+	world_make(15, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	c = &side[1].nic.hdr->counters;
+	most = side[1].nic.max_row;
+	for (i = 1; i < most + 3; i++) {
+		gid[15] = (u8)i;
+		call_as(gid, 0, VNET_FRAME_HELLO);
+		CHECK(side[1].nic.hdr->row_high == (i < most ? i + 1 : most));
+	}
+	CHECK(c->no_row == 3 && !c->drop_busy);
+	row = &side[1].nic.row[most - 1];
+	row->lock = side[1].nic.self + 1;
+	gid[15] = (u8)(most - 1);
+	call_as(gid, 0, VNET_FRAME_HELLO);
+	CHECK(c->drop_busy == 1);
+	row->lock = 0;
+	stream_sends(connected[0], connected[1], 20, 4, false);
+	world_free();
 }
 
 /* A member of another group says that it is side 0, and sends what side 0 has sent. */
@@ -498,13 +569,95 @@ static void test_told_first(void)
 	world_free();
 }
 
+/* Frames that are kept, in both directions. */
+static struct {
+	u32 to, length;
+	u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+} kept[64];
+static u32 nkept;
+
+static void keep_frame(u32 to, const void *frame, u32 length)
+{
+	CHECK(nkept < sizeof(kept) / sizeof(kept[0]));
+	kept[nkept].to = to;
+	kept[nkept].length = length;
+	memcpy(kept[nkept++].bytes, frame, length);
+}
+
+/* Those kept from the i-th on arrive. */
+static void arrive_kept(u32 i, u32 to)
+{
+	static const struct nic_address from;
+	u32 n = nkept;
+
+	for (; i < n; i++) {
+		if (kept[i].to == to)
+			nic_receive(&side[to].nic, &from, kept[i].bytes, kept[i].length, false);
+	}
+	nic_receive_end(&side[to].nic);
+}
+
+/*
+ * The same of n requests of so many bytes, each in several packets, and of a reply; all are
+ * taken by the process itself, which has not answered yet; or by another one, whose answers
+ * are still to leave.
+ */
+static void all_told_first(u32 n, u32 length, u32 reply, bool other)
+{
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	u32 i, sent;
+
+	world_make(19, &config);
+	connect_two(NIC_QPT_RC, false);
+	stream_sends(connected[0], connected[1], 100, 10, false);
+	pass(10000000);
+	end_recv(connected[0], 2, HALF, reply);
+	for (i = 0; i < n; i++)
+		end_recv(connected[1], 2, HALF, length);
+	faults.lose = 1000;
+	nkept = 0;
+	on_frame = keep_frame;
+	for (i = 0; i < n; i++)
+		end_send(connected[0], &w, 0, length);
+	/* A process may keep answers back. */
+	side[1].nic.space = 5;
+	nic_find_qp(&side[1].nic, connected[1]->qpn)->space = 5;
+	arrive_kept(0, 1);
+	if (other)
+		nic_acks_send(&side[1].nic, side[1].nic.row);
+	sent = nkept;
+	end_send(connected[1], &w, 0, reply);
+	on_frame = NULL;
+	faults.lose = 0;
+	arrive_kept(sent, 0);
+	for (i = 0; i < n; i++)
+		expect_opcode(connected[0], VNET_WC_SEND);
+	expect_opcode(connected[0], VNET_WC_RECV);
+	side[1].nic.space = 0;
+	world_free();
+}
+
+static void test_all_told_first(void)
+{
+	all_told_first(1, 40000, 100, true);
+	all_told_first(3, 100, 100, true);
+	/* No frame has room for so many answers beside so much. */
+	all_told_first(1, 100000, 16384, false);
+	all_told_first(6, 100, 16384, false);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "strangers", test_strangers }, { "lives", test_lives },
-		{ "groups", test_groups },       { "again", test_again },
-		{ "latest", test_latest },       { "collected", test_collected },
+		{ "strangers", test_strangers },
+		{ "lives", test_lives },
+		{ "rows", test_rows },
+		{ "groups", test_groups },
+		{ "again", test_again },
+		{ "latest", test_latest },
+		{ "collected", test_collected },
 		{ "told", test_told_first },
+		{ "all-told", test_all_told_first },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

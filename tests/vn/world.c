@@ -19,6 +19,7 @@ bool ends_return;
 bool groups;
 u32 ends_tags;
 bool memory_gone;
+void (*on_frame)(u32 i, const void *frame, u32 length);
 void (*on_step)(int step);
 u32 runs;
 
@@ -232,6 +233,8 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	nic_frame_sum(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
 	last_length[i] = length;
+	if (on_frame)
+		on_frame(i, frame_buffer, length);
 	if (below(1000) < faults.lose)
 		return;
 	if (below(1000) < faults.reorder)

@@ -76,6 +76,8 @@ extern bool pages_flee;
 extern u64 pages_lost_at, pages_lost_from;
 /* The process of side 1 is at its end: there is no memory of it any more. */
 extern bool memory_gone;
+/* Sees each frame that is given to the link for side i. */
+extern void (*on_frame)(u32 i, const void *frame, u32 length);
 /* Addresses are of groups, two in each: the sides' are 0 and 1. */
 extern bool groups;
 /* Of the next worlds. */

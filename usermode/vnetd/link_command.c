@@ -53,6 +53,8 @@ static void put_nic_counters(const struct nic_counters *c, FILE *out)
 		{ "bad_row", &c->bad_row },
 		{ "bad_gid", &c->bad_gid },
 		{ "stale_answers", &c->stale_answers },
+		{ "no_row", &c->no_row },
+		{ "drop_busy", &c->drop_busy },
 		{ "faults", &c->faults },
 		{ "loads", &c->loads },
 		{ "evictions", &c->evictions },
