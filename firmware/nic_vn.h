@@ -200,6 +200,15 @@ u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now);
 /* Packets of this row whose time has come, and how the row goes on. */
 void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 
+/* Packets [from, to), of which a window is the most, in a mask by number. */
+static inline u64 nic_window_bits(u32 from, u32 to)
+{
+	u64 bits = to - from < NIC_WINDOW ? (1ull << (to - from)) - 1 : ~0ull;
+	u32 by = from % NIC_WINDOW;
+
+	return by ? bits << by | bits >> (NIC_WINDOW - by) : bits;
+}
+
 /* -- nic_vn_ack.c: the receiver's answers */
 
 /* As many answers that are owed as fit behind a frame's header: how many. */

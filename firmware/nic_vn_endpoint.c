@@ -120,16 +120,6 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 
 /* ---------------------------------------------------------------------- death */
 
-/* Bits of packets [from, to), at most NIC_WINDOW. */
-static u64 nic_window_bits(u32 from, u32 to)
-{
-	u64 bits = 0;
-
-	for (; from != to && to - from <= NIC_WINDOW; from++)
-		bits |= 1ull << (from % NIC_WINDOW);
-	return bits;
-}
-
 /* Counts are what the tables say, and all timers end soon. */
 static void nic_row_repair(struct nic_row *row)
 {

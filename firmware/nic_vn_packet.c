@@ -206,8 +206,8 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		return true;
 	}
 	if (nic->hdr->settings.piggyback && room && row->owed)
-		frame->nacks = (u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1),
-						 room);
+		frame->nacks =
+			(u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1), room);
 	length += frame->nacks * sizeof(struct vnet_frame_ack);
 	frame->payload_len = nic_le16((u16)dst.length);
 	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +

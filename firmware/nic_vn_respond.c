@@ -875,15 +875,6 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
-/* Packets from `first` on, n of them, in a mask by number. */
-static u64 nic_window_bits(u32 first, u32 n)
-{
-	u64 bits = n < NIC_WINDOW ? (1ull << n) - 1 : ~0ull;
-	u32 by = first % NIC_WINDOW;
-
-	return by ? bits << by | bits >> (NIC_WINDOW - by) : bits;
-}
-
 /* See nic_acks_owe_again(). */
 static void nic_taken(const struct nic_arrival_op *a)
 {
@@ -894,7 +885,7 @@ static void nic_taken(const struct nic_arrival_op *a)
 		return;
 	/* Of those before it the peer has the answers. */
 	if ((s32)(floor - ep->taken_floor) > 0) {
-		ep->taken &= ~nic_window_bits(ep->taken_floor, floor - ep->taken_floor);
+		ep->taken &= ~nic_window_bits(ep->taken_floor, floor);
 		ep->taken_floor = floor;
 	}
 	ep->taken_by[psn % NIC_WINDOW] = a->op->channel;

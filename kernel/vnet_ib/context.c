@@ -85,10 +85,14 @@ int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(struct vnet_alloc_ucontext_resp))
 		return -EINVAL;
+	if (udata->inlen > sizeof(req) &&
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EINVAL;
 	err = ib_copy_from_udata(&req, udata, sizeof(req));
 	if (err)
 		return err;
-	if (req.hw_version != VNET_HW_VERSION || memchr_inv(req.reserved_20, 0, 4))
+	if (req.hw_version != VNET_HW_VERSION ||
+	    memchr_inv(req.reserved_20, 0, sizeof(req.reserved_20)))
 		return -EPROTONOSUPPORT;
 	err = vnet_number_get(&dev->spaces, &uc->obj);
 	if (err)

@@ -30,6 +30,9 @@ static int vnet_cq_flags(const struct ib_cq_init_attr *attr, struct ib_udata *ud
 		return -EOPNOTSUPP;
 	if (!udata || !udata->inlen)
 		return 0;
+	if (udata->inlen > sizeof(req) &&
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EINVAL;
 	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
 	if (err)
 		return err;
@@ -77,8 +80,8 @@ static void vnet_cq_leave(struct vnet_dev *dev, struct vnet_cq *cq)
 	result = vnet_command(dev, nic_cq_destroy(&dev->agent.nic, cq->obj.index + 1, &events));
 	mutex_unlock(&dev->commands);
 	WARN_ON(result != NIC_OK);
-	/* If it is about to be told of, that ends now. */
-	vnet_tell(dev);
+	/* If it is about to be told of, that ends soon: its number waits for that. */
+	vnet_tell_command(dev);
 }
 
 int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -161,12 +164,11 @@ static void vnet_cq_move_end(struct vnet_cq *cq, struct vnet_ring_mem *other)
 		vnet_cq_arm(cq, cq->arm);
 	tell = cq->looked && nic_load(&cq->ring.ring->arm);
 	spin_unlock_irq(&cq->lock);
-	if (!tell || !cq->ibcq.comp_handler)
+	if (!tell)
 		return;
-	/* As in vnet_tell(). */
-	local_bh_disable();
-	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	local_bh_enable();
+	set_bit(VNET_CQ_LOOK, &cq->state);
+	vnet_cq_ready(to_vdev(cq->ibcq.device), cq->obj.index);
+	vnet_tell_command(to_vdev(cq->ibcq.device));
 }
 
 /*
@@ -180,6 +182,7 @@ static enum nic_result vnet_cq_move(struct vnet_dev *dev, struct vnet_cq *cq,
 {
 	enum nic_result result;
 
+	lockdep_assert_held(&dev->commands);
 	vnet_cq_move_begin(cq);
 	result = nic_cq_resize(&dev->agent.nic, cq->obj.index + 1, vnet_ring_name(other),
 			       other->entries);
@@ -199,8 +202,8 @@ int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 
 	if (cqe < 1 || cqe > VNET_MAX_CQE || (udata && udata->outlen < sizeof(resp)))
 		return -EINVAL;
-	err = vnet_ring_make(&ring, vnet_udata_context(udata), roundup_pow_of_two(cqe),
-			     VNET_CQE_SHIFT);
+	err = vnet_ring_make(&ring, vnet_udata_context(udata),
+			     max_t(u32, roundup_pow_of_two(cqe), VNET_LEAST_CQE), VNET_CQE_SHIFT);
 	if (err)
 		return err;
 	if (udata) {

@@ -251,9 +251,28 @@ static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
 	return true;
 }
 
+/* The net device is up, or down. */
+static void vnet_port_changed(struct vnet_dev *dev)
+{
+	struct nic_header *hdr = dev->agent.nic.hdr;
+	bool up = vnet_netdev_up(dev->netdev);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	ASSERT_RTNL();
+	if (nic_xchg(&hdr->port_up, up) == up)
+		return;
+	if (!up)
+		WRITE_ONCE(dev->downs, dev->downs + 1);
+	ib_dispatch_event(&event);
+}
+
 /*
  * What is left to do once it is registered, unless it has ended already. The net device
- * may have gone before there was somebody to be told.
+ * may have changed, or gone, before there was somebody to be told.
  */
 static void vnet_complete(struct vnet_dev *dev)
 {
@@ -261,6 +280,8 @@ static void vnet_complete(struct vnet_dev *dev)
 		return;
 	vnet_fault_offer(dev);
 	rtnl_lock();
+	vnet_port_changed(dev);
+	vnet_link_fit(dev);
 	if (dev->netdev->reg_state != NETREG_REGISTERED)
 		ib_unregister_device_queued(&dev->ibdev);
 	rtnl_unlock();
@@ -323,28 +344,14 @@ void vnet_delete_all(void)
 	}
 	mutex_unlock(&vnet_devices_lock);
 	wait_var_event(&vnet_live, !atomic_read(&vnet_live));
-	/* Whoever ended the last one has left this module's code. */
-	synchronize_rcu();
+	/*
+	 * Whoever ended the last one, a worker of the core's among others, has left this
+	 * module's code: it has slept since, or is in user mode.
+	 */
+	synchronize_rcu_tasks();
 }
 
 /* --------------------------------------------------------------- net device */
-
-static void vnet_port_changed(struct vnet_dev *dev)
-{
-	struct nic_header *hdr = dev->agent.nic.hdr;
-	bool up = vnet_netdev_up(dev->netdev);
-	struct ib_event event = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
-	};
-
-	if (nic_xchg(&hdr->port_up, up) == up)
-		return;
-	if (!up)
-		WRITE_ONCE(dev->downs, dev->downs + 1);
-	ib_dispatch_event(&event);
-}
 
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
@@ -367,6 +374,7 @@ int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 		ib_unregister_device_queued(&found->ibdev);
 		break;
 	case NETDEV_CHANGEMTU:
+	case NETDEV_FEAT_CHANGE:
 		vnet_link_fit(found);
 		break;
 	case NETDEV_UP:

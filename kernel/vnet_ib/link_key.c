@@ -168,6 +168,7 @@ static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire
 	proof->number = le64_to_cpu(trailer->number);
 	proof->key = le32_to_cpu(key->id);
 	proof->given = !crypto_memneq(mac, trailer->mac, sizeof(mac));
+	memzero_explicit(subkey, sizeof(subkey));
 	return proof->given;
 }
 

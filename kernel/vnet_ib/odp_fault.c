@@ -14,6 +14,7 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 {
 	struct vnet_fault *f, *oldest = NULL;
 
+	lockdep_assert_held(&odp->lock);
 	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
 		if (f->state == VNET_FAULT_ASKED && (!oldest || f->order < oldest->order))
 			oldest = f;
@@ -24,6 +25,7 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 /* Its first part was tried. True: who waits for any of it is to look again. */
 static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 next, int err)
 {
+	lockdep_assert_held(&odp->lock);
 	switch (err) {
 	case 0:
 		f->start = next;
@@ -142,6 +144,7 @@ static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, 
 {
 	struct vnet_fault *f;
 
+	lockdep_assert_held(&odp->lock);
 	*slot = NULL;
 	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
 		switch (f->state) {

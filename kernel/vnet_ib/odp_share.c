@@ -92,6 +92,7 @@ static struct vnet_odp *vnet_share_most(struct vnet_odp *odp)
 {
 	struct vnet_odp *other, *most = odp;
 
+	lockdep_assert_held(&odp->share->lock);
 	list_for_each_entry(other, &odp->share->regions, of_user)
 	{
 		unsigned long n = READ_ONCE(other->nwindows);

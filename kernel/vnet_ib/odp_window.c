@@ -102,6 +102,7 @@ static void vnet_window_close(struct vnet_window *w, u32 first, u32 end)
 {
 	u32 i;
 
+	lockdep_assert_held(&w->lock);
 	for (i = first; i < end; i++)
 		WRITE_ONCE(w->entry[i], w->entry[i] & ~VNET_ENTRY_VALID);
 }
@@ -110,6 +111,7 @@ static void vnet_window_forget(struct vnet_window *w, u32 first, u32 end)
 {
 	u32 i;
 
+	lockdep_assert_held(&w->lock);
 	for (i = first; i < end; i++) {
 		unsigned long entry = w->entry[i];
 
@@ -248,6 +250,7 @@ uncharge:
 /* Copies that begin now do not find it. */
 static void vnet_window_erase(struct vnet_odp *odp, struct vnet_window *w, struct list_head *ended)
 {
+	lockdep_assert_held(&odp->fetching);
 	xa_erase(&odp->windows, w->start >> VNET_WINDOW_SHIFT);
 	WRITE_ONCE(odp->nwindows, odp->nwindows - 1);
 	list_add(&w->ended, ended);
@@ -329,6 +332,7 @@ static bool vnet_window_enter(struct vnet_window *w, u32 first, u32 n)
 	bool all = true;
 	u32 i;
 
+	lockdep_assert_held(&w->lock);
 	for (i = 0; i < n; i++) {
 		at = &w->entry[first + i];
 		if (!(pfns[i] & HMM_PFN_VALID) || pfns[i] & HMM_PFN_ERROR)

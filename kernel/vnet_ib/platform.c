@@ -314,26 +314,19 @@ void plat_kick(struct nic *nic)
 {
 	const struct vnet_view *view = nic->host;
 	struct vnet_dev *dev = view->dev;
+	struct task_struct *task = READ_ONCE(dev->processor);
 
 	atomic_set(&dev->kicked, 1);
-	if (dev->processor)
-		wake_up_process(dev->processor);
+	if (task)
+		wake_up_process(task);
 }
 
 /* Each CQ has a channel of its own: its consumer is told when this is left. */
 void plat_channel_ready(struct nic *nic, u32 channel)
 {
 	const struct vnet_view *view = nic->host;
-	struct vnet_object *obj = vnet_object_get(&view->dev->cqs, channel);
-	struct vnet_cq *cq;
 
-	if (!obj)
-		return;
-	cq = container_of(obj, struct vnet_cq, obj);
-	if (test_and_set_bit(0, &cq->queued))
-		vnet_object_put(obj);
-	else
-		llist_add(&cq->ready, &view->dev->ready);
+	vnet_cq_ready(view->dev, channel);
 }
 
 void plat_relax(void)

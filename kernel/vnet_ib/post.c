@@ -18,6 +18,17 @@ static bool vnet_wq_full(const struct vnet_wq *wq, u32 prod)
 	return prod - nic_load_acquire(&wq->mem.ring->cons) >= wq->mem.entries;
 }
 
+void vnet_wq_forget(struct vnet_wq *wq)
+{
+	unsigned long flags;
+
+	if (!wq->mem.ring)
+		return;
+	spin_lock_irqsave(&wq->lock, flags);
+	wq->prod = nic_load(&wq->mem.ring->prod);
+	spin_unlock_irqrestore(&wq->lock, flags);
+}
+
 static void vnet_put_sges(struct vnet_sge *to, const struct ib_sge *from, int n)
 {
 	int i;
@@ -143,6 +154,7 @@ static int vnet_put_send(struct vnet_qp *qp, u32 index, const struct ib_send_wr 
 {
 	struct vnet_send_wqe *wqe = vnet_slot(&qp->sq, index);
 
+	lockdep_assert_held(&qp->sq.lock);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	if (wr->send_flags & IB_SEND_FENCE)
@@ -221,6 +233,7 @@ static void vnet_put_recv(struct vnet_wq *rq, u32 index, const struct ib_recv_wr
 {
 	struct vnet_recv_wqe *wqe = vnet_slot(rq, index);
 
+	lockdep_assert_held(&rq->lock);
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = wr->num_sge;
 	wqe->rsvd = 0;

@@ -30,12 +30,28 @@ static void vnet_drained(void *arg)
 {
 }
 
+void vnet_cq_ready(struct vnet_dev *dev, u32 index)
+{
+	struct vnet_object *obj = vnet_object_get(&dev->cqs, index);
+	struct vnet_cq *cq;
+
+	if (!obj)
+		return;
+	cq = container_of(obj, struct vnet_cq, obj);
+	if (test_and_set_bit(VNET_CQ_QUEUED, &cq->state))
+		vnet_object_put(obj);
+	else
+		llist_add(&cq->ready, &dev->ready);
+}
+
 /* All events of one CQ; false: the firmware is busy with it. */
-static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
+static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
 {
 	enum nic_result result;
 	u64 handle;
 
+	if (test_and_clear_bit(VNET_CQ_LOOK, &cq->state) && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	for (;;) {
 		result = nic_channel_take(&dev->agent.nic, cq->obj.index, &handle, vnet_drained,
 					  NULL);
@@ -46,6 +62,28 @@ static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
 	}
 }
 
+/*
+ * A handler is never called twice at once, as consumers expect: who finds it being called
+ * leaves the news to its caller, who looks again.
+ */
+static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
+{
+	bool done = true;
+
+	set_bit(VNET_CQ_NEWS, &cq->state);
+	/* Either of two who come together sees the other's bit. */
+	smp_mb__after_atomic();
+	while (done && test_bit(VNET_CQ_NEWS, &cq->state) &&
+	       !test_and_set_bit_lock(VNET_CQ_TELLING, &cq->state)) {
+		clear_bit(VNET_CQ_NEWS, &cq->state);
+		smp_mb__after_atomic();
+		done = vnet_tell_events(dev, cq);
+		clear_bit_unlock(VNET_CQ_TELLING, &cq->state);
+		smp_mb__after_atomic();
+	}
+	return done;
+}
+
 static void vnet_tell_all(struct vnet_dev *dev)
 {
 	struct llist_node *list = llist_del_all(&dev->ready);
@@ -54,9 +92,9 @@ static void vnet_tell_all(struct vnet_dev *dev)
 	llist_for_each_entry_safe(cq, next, list, ready)
 	{
 		/* Before its events are taken: what comes later queues it again. */
-		clear_bit(0, &cq->queued);
+		clear_bit(VNET_CQ_QUEUED, &cq->state);
 		smp_mb__after_atomic();
-		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(0, &cq->queued)) {
+		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(VNET_CQ_QUEUED, &cq->state)) {
 			/* Its reference stays with it. */
 			llist_add(&cq->ready, &dev->ready);
 			plat_kick(&dev->agent.nic);
@@ -82,11 +120,22 @@ static void vnet_tell_work(struct irq_work *work)
 	vnet_tell_all(container_of(work, struct vnet_dev, tell));
 }
 
+static void vnet_tell_soon(struct vnet_dev *dev)
+{
+	if (unlikely(!llist_empty(&dev->ready)))
+		irq_work_queue(&dev->tell);
+}
+
 void vnet_tell_later(struct vnet_dev *dev)
 {
 	vnet_link_leave(&dev->kernel);
-	if (unlikely(!llist_empty(&dev->ready)))
-		irq_work_queue(&dev->tell);
+	vnet_tell_soon(dev);
+}
+
+void vnet_tell_command(struct vnet_dev *dev)
+{
+	vnet_link_leave(&dev->agent);
+	vnet_tell_soon(dev);
 }
 
 /* ----------------------------------------------------- asynchronous events */
@@ -339,17 +388,20 @@ int vnet_processor_start(struct vnet_dev *dev)
 	task = kthread_create(vnet_processor, dev, "vnet_nic");
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	dev->processor = task;
+	WRITE_ONCE(dev->processor, task);
 	wake_up_process(task);
 	return 0;
 }
 
 void vnet_processor_stop(struct vnet_dev *dev)
 {
-	if (dev->processor)
-		kthread_stop(dev->processor);
-	dev->processor = NULL;
+	struct task_struct *task = dev->processor;
+
+	/* It may kick the processor, which is there until nobody does any more. */
 	irq_work_sync(&dev->tell);
+	WRITE_ONCE(dev->processor, NULL);
+	if (task)
+		kthread_stop(task);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -360,8 +412,9 @@ void vnet_command_pause(struct vnet_dev *dev)
 	 * Whoever is inside may copy for long: others' commands go on meanwhile.
 	 * Each of them may be repeated, so nothing is torn apart here.
 	 */
+	lockdep_assert_held(&dev->commands);
 	mutex_unlock(&dev->commands);
-	vnet_tell(dev);
+	vnet_tell_command(dev);
 	usleep_range(10, 50);
 	mutex_lock(&dev->commands);
 }

@@ -74,13 +74,11 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 						 mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,
 						 mask & IB_QP_STATE ? attr->qp_state : 0));
 	mutex_unlock(&dev->commands);
-	/* A queue that is reset has forgotten what was posted. */
 	if (result == NIC_OK && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET) {
-		qp->sq.prod = nic_load(&qp->sq.mem.ring->prod);
-		if (qp->rq.mem.ring)
-			qp->rq.prod = nic_load(&qp->rq.mem.ring->prod);
+		vnet_wq_forget(&qp->sq);
+		vnet_wq_forget(&qp->rq);
 	}
-	vnet_tell(dev);
+	vnet_tell_command(dev);
 	return vnet_errno(result);
 }
 

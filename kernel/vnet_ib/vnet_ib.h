@@ -7,10 +7,13 @@
  * the rings of its own queues, and nothing else.
  *
  * Locks, outermost first:
+ *   (the network's RTNL lock)
+ *   vnet_devices_lock  mutex, device.c: which devices there are
  *   vnet_dev.commands  mutex: the firmware takes one command at a time
  *   vnet_wq.lock       a kernel consumer's posts to one queue
  *   vnet_cq.lock       a kernel consumer's polls of one queue
  *   vnet_dev.retired_lock  mutex: what queue pairs have counted
+ *   vnet_dev.doors_lock  mutex: which processes have doorbells
  *   (the firmware's own lock words, which nobody waits for without bounds)
  *   vnet_numbers.xa    innermost
  */
@@ -233,6 +236,10 @@ void vnet_run_all(struct vnet_view *view, u32 qpn);
 void vnet_tell(struct vnet_dev *dev);
 /* The same for callers that may hold their consumers' locks. Any context. */
 void vnet_tell_later(struct vnet_dev *dev);
+/* The same for commands, whose callers may hold them, too. */
+void vnet_tell_command(struct vnet_dev *dev);
+/* The CQ with this index has something to tell of, when one of these is called next. */
+void vnet_cq_ready(struct vnet_dev *dev, u32 index);
 /* A command as often as it takes: the firmware's answer. May sleep. */
 #define vnet_command(dev, call)                                                                    \
 	({                                                                                         \
@@ -512,13 +519,23 @@ int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 
 /* ------------------------------------------------------------------ queues */
 
+enum vnet_cq_state {
+	/* On the list of those that are ready. */
+	VNET_CQ_QUEUED,
+	/* Its handler is being called; and there is something new for that. */
+	VNET_CQ_TELLING,
+	VNET_CQ_NEWS,
+	/* Its consumer is to look, whatever happened. */
+	VNET_CQ_LOOK,
+};
+
 struct vnet_cq {
 	struct ib_cq ibcq;
 	struct vnet_object obj;
 	struct vnet_ring_mem ring;
 	struct llist_node ready;
-	/* Bit 0: it is on the list of those that are ready. */
-	unsigned long queued;
+	/* Bits: enum vnet_cq_state. */
+	unsigned long state;
 	/* Kernel consumers: polls, and the entries taken so far. */
 	spinlock_t lock;
 	u32 cons;
@@ -615,6 +632,8 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap);
 int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+/* A queue that is reset has forgotten what was posted. */
+void vnet_wq_forget(struct vnet_wq *wq);
 int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
