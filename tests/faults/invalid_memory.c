@@ -68,7 +68,7 @@ static void rights(void)
 		WRONG(struct region, access, IBV_ACCESS_REMOTE_ATOMIC, EINVAL),
 		WRONG(struct region, access, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		      EINVAL),
-		WRONG(struct region, access, 1 << 8, EINVAL),
+		WRONG(struct region, access, 1 << 12, EINVAL),
 		WRONG(struct region, access, 1u << 31, EINVAL),
 		WRONG(struct region, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE,
 		      EINVAL),
@@ -303,7 +303,7 @@ static void rereg(void)
 		WRONG(struct change, length, 0, EINVAL),
 		WRONG(struct change, length, SIZE_MAX, EINVAL),
 		WRONG(struct change, access, IBV_ACCESS_REMOTE_WRITE, EINVAL),
-		WRONG(struct change, access, 1 << 8, EINVAL),
+		WRONG(struct change, access, 1 << 12, EINVAL),
 		WRONG(struct change, access, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE,
 		      EINVAL),
 	};
@@ -417,7 +417,7 @@ static void binds_later(void)
 		{ "around the end", region, at, SIZE_MAX, IBV_ACCESS_REMOTE_READ },
 		{ "remote write, not local", constant, at, 64, IBV_ACCESS_REMOTE_WRITE },
 		{ "remote atomic, not local", constant, at, 64, IBV_ACCESS_REMOTE_ATOMIC },
-		{ "unknown access", region, at, 64, 1 << 8 },
+		{ "unknown access", region, at, 64, 1 << 12 },
 	};
 
 	CHECK(constant);

@@ -464,7 +464,7 @@ static void change_values(void)
 		VALUE(RESET, INIT, PORT, port_num, 2),
 		VALUE(RESET, INIT, PKEY_INDEX, pkey_index, 1),
 		VALUE(RESET, INIT, PKEY_INDEX, pkey_index, 0xffff),
-		VALUE(RESET, INIT, ACCESS_FLAGS, qp_access_flags, 1 << 8),
+		VALUE(RESET, INIT, ACCESS_FLAGS, qp_access_flags, 1 << 12),
 		VALUE(RESET, INIT, ACCESS_FLAGS, qp_access_flags, 1u << 31),
 		VALUE(INIT, RTR, PATH_MTU, path_mtu, 0),
 		VALUE(INIT, RTR, PATH_MTU, path_mtu, IBV_MTU_4096 + 1),
