@@ -92,10 +92,12 @@ static const struct {
 	{ "an unlocked pop of the send queue", unlocked_pop },
 	{ "a bad lkey with no CQE", bad_key_no_cqe },
 	{ "destroy against a running timer", ended_with_timer },
-	{ "half-built objects torn down", half_built },
+	{ "half-built objects torn down: no answer", half_answered },
+	{ "half-built objects torn down: no ring", half_built },
 	{ "peer input trusted", input_trusted },
 	{ "somebody's memory in a GRH", memory_in_grh },
-	{ "integer overflow in a size computation", size_overflow },
+	{ "integer overflow in a size computation: regions", large_region },
+	{ "integer overflow in a size computation: counts", large_counts },
 };
 
 int main(int argc, char **argv)

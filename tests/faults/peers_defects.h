@@ -35,7 +35,8 @@ void check_fails(const char *what, struct ibv_send_wr *wr, enum ibv_wc_status st
 void failed_bounds_check(void);
 void wrapped_bounds(void);
 void wrapped_windows(void);
-void size_overflow(void);
+void large_region(void);
+void large_counts(void);
 
 /* peers_pieces.c */
 void slid_data(void);
@@ -46,6 +47,7 @@ void unlocked_pop(void);
 void ended_with_timer(void);
 
 /* peers_commands.c */
+void half_answered(void);
 void half_built(void);
 
 /* peers_input.c */

@@ -22,8 +22,8 @@ looks at each step. The same seed gives the same run, bit for bit.
   --sequence-bits B  32, or 1: the alternating bit, for links that keep order
   --fabric F         ideal, ethernet, myrinet or atm
   --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,
-                     cut,reset,slow,dead,stop,teardown,kill,forge
-  --workload V       1: seeds mean what they meant at first (default 3)
+                     cut,reset,slow,dead,stop,teardown,kill,forge,pages
+  --workload V       1: seeds mean what they meant at first (default 5)
   --costs FILE       what things take (sim/costs.default names them)
   --break RULE       break a rule of the protocol, to see it caught
   --list-rules       which there are
