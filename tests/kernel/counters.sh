@@ -100,11 +100,10 @@ is_in_state() {	# STATE
 	[[ $(<"$PORT/state") == "$1" ]]
 }
 
-# The net device goes down, and comes back.
-downs() {
-	ip link set d0 down && await 5 is_in_state '1: DOWN' || fail "d0 is down, and the port $(<"$PORT/state")"
-	is counters/link_downed 1
-	ip link set d0 up && await 5 is_in_state '4: ACTIVE' || fail "d0 is up, and the port $(<"$PORT/state")"
+# The net device goes down, and comes back: one more time that the port was down.
+goes() {	# down|up STATE
+	ip link set d0 "$1" || fail "d0 does not go $1"
+	await 5 is_in_state "$2" || fail "d0 is $1, and the port $(<"$PORT/state")"
 	is counters/link_downed 1
 }
 
@@ -112,5 +111,6 @@ ended_queue_pairs
 standard_names
 standard_values
 is counters/link_downed 0
-downs
+goes down '1: DOWN'
+goes up '4: ACTIVE'
 echo "counters: ended queue pairs count, by all names"
