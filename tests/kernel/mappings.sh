@@ -48,17 +48,27 @@ in_cgroup() {	# COMMAND...
 	echo "$BASHPID" >/sys/fs/cgroup/cgroup.procs
 }
 
+bytes_charged() {
+	sed -n 's/^vmalloc //p' "$CGROUP/memory.stat"
+}
+
+# What nobody has any more is freed by and by.
+is_freed() {
+	(($(bytes_charged) < BYTES / 8))
+}
+
 charged() {
 	local bytes
 
 	in_cgroup start made make "$ENTRIES"
-	bytes=$(sed -n 's/^vmalloc //p' "$CGROUP/memory.stat")
+	bytes=$(bytes_charged)
 	go_on
 	((bytes >= BYTES)) || fail "$bytes bytes of a ring of $BYTES are charged"
 }
 
 # It hears that there is no memory, and lives.
 refused() {
+	await 20 is_freed || fail "$(bytes_charged) bytes are still charged"
 	echo $((BYTES / 2)) >"$CGROUP/memory.max"
 	in_cgroup start none make "$ENTRIES"
 	go_on
