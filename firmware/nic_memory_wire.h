@@ -283,6 +283,7 @@ struct nic_endpoint {
 	u64 taken;
 	u8 taken_by[NIC_WINDOW];
 	u32 taken_floor;
+	u32 rsvd;
 	/* Results of the last atomic operations, for packets that come again. */
 	u32 atomic_psn[NIC_RESULTS];
 	u64 atomic_result[NIC_RESULTS];
