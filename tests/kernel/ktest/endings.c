@@ -2,8 +2,16 @@
 /* How requests end that do not end well, and queues. */
 #include <linux/delay.h>
 #include <linux/smp.h>
+#include <linux/version.h>
 
 #include "ktest.h"
+
+/* rxe has a name of its own for it, and in 6.12 flushes that request as well. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define KT_RXE_BAD_KEY IB_WC_LOC_QP_OP_ERR
+#else
+#define KT_RXE_BAD_KEY IB_WC_WR_FLUSH_ERR
+#endif
 
 #define KT_POSTED 8
 
@@ -41,8 +49,7 @@ static int kt_flush(struct kt_pair *p, enum kt_from from)
 	struct kt_request *sent[3], *got = kt_request(p), *late = kt_request(p);
 	struct ib_sge sge = kt_sge(p, 0, 0, 100);
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
-	/* rxe has a name of its own for it. */
-	enum ib_wc_status bad_key = p->dev->ops.driver_id == RDMA_DRIVER_RXE ? IB_WC_LOC_QP_OP_ERR :
+	enum ib_wc_status bad_key = p->dev->ops.driver_id == RDMA_DRIVER_RXE ? KT_RXE_BAD_KEY :
 									       IB_WC_LOC_PROT_ERR;
 	int i;
 
