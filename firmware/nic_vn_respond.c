@@ -731,16 +731,24 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 
 enum nic_rx_verdict { NIC_RX_DROP, NIC_RX_NEW, NIC_RX_AGAIN };
 
+/* Was it refused, the last time that it came? */
+static bool nic_rx_refused(const struct nic_rx *rx, u32 seq)
+{
+	return rx->answer_seq == seq && rx->code >= VNET_NACK_FIRST &&
+	       rx->code <= VNET_RETURN_NOBODY;
+}
+
 static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct nic_rx *rx, u32 seq)
 {
 	s32 ahead = (s32)(seq - rx->seq);
 
 	/* Alternating bit: right only where packets cannot overtake each other. */
 	if (nic->hdr->settings.sequence_bits == 1)
-		return (seq ^ rx->seq) & 1 ? NIC_RX_NEW : NIC_RX_AGAIN;
-	if (ahead > 0)
-		return NIC_RX_NEW;
-	return ahead ? NIC_RX_DROP : NIC_RX_AGAIN;
+		ahead &= 1;
+	if (ahead)
+		return ahead > 0 ? NIC_RX_NEW : NIC_RX_DROP;
+	/* A read that was carried out, and then was refused: the next may have its number. */
+	return nic_rx_refused(rx, seq) ? NIC_RX_NEW : NIC_RX_AGAIN;
 }
 
 /*
@@ -838,8 +846,8 @@ static void nic_rx_end(const struct nic_arrival_op *a)
 		rx->result = a->result;
 		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
 			rx->seq = rx->answer_seq;
-		else if (a->op->qp_type == NIC_QPT_UD || a->op->opcode == VNET_WR_RDMA_READ)
-			/* It has not been taken, or, a read, is not any more. */
+		else if (a->op->qp_type == NIC_QPT_UD)
+			/* It has not been taken. */
 			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)
 			nic_acks_owe(row, a->op->channel);
