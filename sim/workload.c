@@ -132,14 +132,25 @@ static void rest(struct actor *a, bool busy)
 	sleep_for(a->process, ns);
 }
 
+/* Are there two still, who can talk to each other? */
+static bool some_are_left(void)
+{
+	u32 i, living = 0;
+
+	for (i = 0; i < workload.nactors && living < 2; i++)
+		living += can_connect(workload.actor[i]);
+	return living == 2;
+}
+
 /* Another process in a dead one's place, with connections to some that live. */
 static void replace(const struct actor *dead)
 {
 	struct node *node = dead->process->node;
 	struct actor *a;
 
-	if (workload.stop || workload.nactors >= MAX_ACTORS || workload.deaths >= MAX_DEATHS ||
-	    !has_room(node))
+	if (workload.stop || workload.nactors >= MAX_ACTORS || !has_room(node))
+		return;
+	if (workload.deaths >= MAX_DEATHS && some_are_left())
 		return;
 	process_undying++;
 	a = actor_new(node, sim.config.seed);
