@@ -586,7 +586,7 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
 {
 	*plain = *d->rq;
-	plain->shift &= (u8)~NIC_RQ_TM;
+	plain->shift = (u8)(plain->shift & ~NIC_RQ_TM);
 	d->ring = nic_rq_ring(d->nic, plain);
 	return d->ring;
 }

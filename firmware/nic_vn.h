@@ -11,7 +11,24 @@
 
 #include "nic_request.h"
 
-/* Frames are little-endian. */
+/*
+ * Frames are little-endian: what stands in one, and what is to stand there; and, either way,
+ * a word that is not always a number, as immediate data is not.
+ */
+#ifdef __KERNEL__
+#include <asm/byteorder.h>
+#define nic_le16(x) le16_to_cpu(x)
+#define nic_le32(x) le32_to_cpu(x)
+#define nic_le64(x) le64_to_cpu(x)
+#define nic_to_le16(x) cpu_to_le16(x)
+#define nic_to_le32(x) cpu_to_le32(x)
+#define nic_to_le64(x) cpu_to_le64(x)
+static inline u32 nic_le32_word(u32 word)
+{
+	le32_to_cpus(&word);
+	return word;
+}
+#else
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define nic_le16(x) (x)
 #define nic_le32(x) (x)
@@ -20,6 +37,11 @@
 #define nic_le16(x) __builtin_bswap16(x)
 #define nic_le32(x) __builtin_bswap32(x)
 #define nic_le64(x) __builtin_bswap64(x)
+#endif
+#define nic_to_le16(x) nic_le16(x)
+#define nic_to_le32(x) nic_le32(x)
+#define nic_to_le64(x) nic_le64(x)
+#define nic_le32_word(x) nic_le32(x)
 #endif
 
 #define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)

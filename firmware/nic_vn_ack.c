@@ -22,11 +22,11 @@ u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *a
 
 		nic_store(&row->owed, row->owed & (row->owed - 1));
 		memset(ack, 0, sizeof(*ack));
-		ack->seq = nic_le32(rx->answer_seq);
-		ack->timestamp = nic_le32(rx->timestamp);
+		ack->seq = nic_to_le32(rx->answer_seq);
+		ack->timestamp = nic_to_le32(rx->timestamp);
 		ack->channel = (u8)channel;
 		ack->code = rx->code;
-		ack->result = nic_le64(rx->result);
+		ack->result = nic_to_le64(rx->result);
 		nacks += rx->code >= VNET_NACK_FIRST;
 	}
 	nic_store(&row->nowed, row->nowed - n);

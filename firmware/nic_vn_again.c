@@ -131,14 +131,14 @@ static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64
 		return;
 	op = (struct vnet_frame_op *)(frame + 1);
 	memset(op, 0, sizeof(*op));
-	op->seq = nic_le32(tx->seq);
-	op->timestamp = nic_le32(tx->timestamp);
+	op->seq = nic_to_le32(tx->seq);
+	op->timestamp = nic_to_le32(tx->timestamp);
 	op->channel = (u8)nic_tx_channel(row, tx);
 	op->opcode = VNET_WR_SEND;
 	op->flags = VNET_OP_FIRST | VNET_OP_LAST;
 	op->qp_type = NIC_QPT_RC;
-	op->src_qpn = nic_le32(NIC_NO_QPN);
-	op->dst_qpn = nic_le32(NIC_NO_QPN);
+	op->src_qpn = nic_to_le32(NIC_NO_QPN);
+	op->dst_qpn = nic_to_le32(NIC_NO_QPN);
 	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(*op));
 }
 

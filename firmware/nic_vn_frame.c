@@ -12,16 +12,16 @@ struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u
 	if (unlikely(!frame))
 		return NULL;
 	memset(frame, 0, sizeof(*frame));
-	frame->magic = nic_le16(VNET_WIRE_MAGIC);
+	frame->magic = nic_to_le16(VNET_WIRE_MAGIC);
 	frame->version = VNET_WIRE_VERSION;
 	frame->kind = kind;
-	frame->src_incarnation = nic_le64(nic_load(&nic->hdr->incarnation));
-	frame->src_row = nic_le32(NIC_NONE);
-	frame->dst_row = nic_le32(NIC_NONE);
+	frame->src_incarnation = nic_to_le64(nic_load(&nic->hdr->incarnation));
+	frame->src_row = nic_to_le32(NIC_NONE);
+	frame->dst_row = nic_to_le32(NIC_NONE);
 	if (row) {
-		frame->dst_incarnation = nic_le64(row->incarnation);
-		frame->dst_row = nic_le32(row->peer_row);
-		frame->src_row = nic_le32(nic_row_index(nic, row));
+		frame->dst_incarnation = nic_to_le64(row->incarnation);
+		frame->dst_row = nic_to_le32(row->peer_row);
+		frame->src_row = nic_to_le32(nic_row_index(nic, row));
 	}
 	return frame;
 }
@@ -39,7 +39,7 @@ void nic_frame_sum(void *bytes, u32 length)
 {
 	struct vnet_frame *frame = bytes;
 
-	frame->crc = nic_le32(plat_crc32c(0, frame, length));
+	frame->crc = nic_to_le32(plat_crc32c(0, frame, length));
 }
 
 /* ------------------------------------------------------------------ checks */
@@ -52,7 +52,7 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length, bo
 		nic_count(nic, bad_length);
 		return false;
 	}
-	if (head->magic != nic_le16(VNET_WIRE_MAGIC) || head->version != VNET_WIRE_VERSION) {
+	if (head->magic != nic_to_le16(VNET_WIRE_MAGIC) || head->version != VNET_WIRE_VERSION) {
 		nic_count(nic, bad_version);
 		return false;
 	}

@@ -102,7 +102,7 @@ bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
 
 bool nic_group_of(const struct vnet_frame_op *op, u8 *gid)
 {
-	if (likely(op->dst_qpn != nic_le32(NIC_GROUP_QPN) || op->qp_type != NIC_QPT_UD))
+	if (likely(op->dst_qpn != nic_to_le32(NIC_GROUP_QPN) || op->qp_type != NIC_QPT_UD))
 		return false;
 	memcpy(gid, op->group_high, 8);
 	memcpy(gid + 8, op->group_low, 8);

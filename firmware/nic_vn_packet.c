@@ -83,27 +83,27 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	u32 qkey = wqe->ud.remote_qkey;
 
 	memset(op, 0, sizeof(*op));
-	op->seq = nic_le32(tx->seq);
-	op->timestamp = nic_le32(tx->timestamp);
+	op->seq = nic_to_le32(tx->seq);
+	op->timestamp = nic_to_le32(tx->timestamp);
 	op->channel = (u8)channel;
 	op->opcode = wqe->opcode;
 	op->flags = s->op_flags;
 	op->qp_type = s->qp->kind;
-	op->src_qpn = nic_le32(s->qp->qpn);
-	op->dst_qpn = nic_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
-	op->psn = nic_le32(tx->psn);
+	op->src_qpn = nic_to_le32(s->qp->qpn);
+	op->dst_qpn = nic_to_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
+	op->psn = nic_to_le32(tx->psn);
 	if (unlikely(s->qp->kind == NIC_QPT_XRC_INI))
-		op->srqn = nic_le32(wqe->srqn);
+		op->srqn = nic_to_le32(wqe->srqn);
 	else
-		op->floor = nic_le32(nic_load(&s->ep->una));
-	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32(wqe->imm) : wqe->imm;
+		op->floor = nic_to_le32(nic_load(&s->ep->una));
+	op->imm = wqe->opcode == VNET_WR_SEND_INV ? nic_le32_word(wqe->imm) : wqe->imm;
 	if (unlikely(wqe->flags & VNET_WR_IMM64) && (IMMS & OP(wqe->opcode))) {
 		op->flags |= VNET_OP_IMM64;
-		op->imm_high = nic_le32(wqe->rdma.imm_high);
+		op->imm_high = nic_to_le32(wqe->rdma.imm_high);
 	}
 	if (!(ATOMICS & OP(wqe->opcode))) {
-		op->offset = nic_le32(tx->offset);
-		op->msg_len = nic_le32((u32)s->r.length);
+		op->offset = nic_to_le32(tx->offset);
+		op->msg_len = nic_to_le32((u32)s->r.length);
 		if (!tx->offset)
 			op->flags |= VNET_OP_FIRST;
 		if ((u64)tx->offset + tx->length == s->r.length)
@@ -111,8 +111,8 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	}
 	if (datagram) {
 		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
-		op->read_len = nic_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
-		op->sl = nic_le32(wqe->ud.sl & 15);
+		op->read_len = nic_to_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
+		op->sl = nic_to_le32(wqe->ud.sl & 15);
 		if (unlikely(tx->flags & NIC_TX_GROUP)) {
 			memcpy(op->group_high, wqe->ud.dgid, 8);
 			memcpy(op->group_low, wqe->ud.dgid + 8, 8);
@@ -122,13 +122,13 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	if (!((READS | WRITES) & OP(wqe->opcode)))
 		return;
 	if (wqe->opcode == VNET_WR_RDMA_READ)
-		op->read_len = nic_le32(tx->length);
-	op->remote_addr = nic_le64(wqe->rdma.remote_addr + tx->offset);
-	op->rkey = nic_le32(wqe->rdma.rkey);
+		op->read_len = nic_to_le32(tx->length);
+	op->remote_addr = nic_to_le64(wqe->rdma.remote_addr + tx->offset);
+	op->rkey = nic_to_le32(wqe->rdma.rkey);
 	if (!(ATOMICS & OP(wqe->opcode)))
 		return;
-	op->compare_add = nic_le64(wqe->rdma.compare_add);
-	op->swap = nic_le64(wqe->rdma.swap);
+	op->compare_add = nic_to_le64(wqe->rdma.compare_add);
+	op->swap = nic_to_le64(wqe->rdma.swap);
 }
 
 /* A packet that was to be sent, and cannot be made; the row's lock is not held. */
@@ -209,7 +209,7 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		frame->nacks =
 			(u8)nic_acks_take(nic, row, (struct vnet_frame_ack *)(frame + 1), room);
 	length += frame->nacks * sizeof(struct vnet_frame_ack);
-	frame->payload_len = nic_le16((u16)dst.length);
+	frame->payload_len = nic_to_le16((u16)dst.length);
 	op = (struct vnet_frame_op *)((u8 *)(frame + 1) +
 				      frame->nacks * sizeof(struct vnet_frame_ack));
 	nic_op_fill(s, op, tx, nic_tx_channel(row, tx));

@@ -168,7 +168,7 @@ static void nic_message_of(struct nic_arrival_op *a, struct nic_message *msg)
 	msg->src = &a->data;
 	msg->nsrc = 1;
 	msg->length = nic_le32(op->msg_len);
-	msg->imm = op->opcode == VNET_WR_SEND_INV ? nic_le32(op->imm) : op->imm;
+	msg->imm = op->opcode == VNET_WR_SEND_INV ? nic_le32_word(op->imm) : op->imm;
 	if (op->flags & VNET_OP_IMM64)
 		msg->imm_high = nic_le32(op->imm_high);
 	msg->wc_flags = nic_message_flags(op);
@@ -866,7 +866,7 @@ static void nic_send_reply(struct nic_arrival_op *a)
 	ack->channel = a->op->channel;
 	ack->code = VNET_ACK_DONE;
 	a->reply->nacks = 1;
-	a->reply->payload_len = nic_le16((u16)a->reply_len);
+	a->reply->payload_len = nic_to_le16((u16)a->reply_len);
 	nic_count(a->nic, acks_sent);
 	nic_frame_send(a->nic, &a->row->address, sizeof(*a->reply) + sizeof(*ack) + a->reply_len);
 }

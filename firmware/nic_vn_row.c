@@ -146,8 +146,8 @@ static void nic_hello_fill(struct nic *nic, struct vnet_frame *frame, const u8 *
 
 	memcpy(hello->src_gid, own_gid, sizeof(hello->src_gid));
 	memcpy(hello->dst_gid, gid, sizeof(hello->dst_gid));
-	hello->payload = nic_le32(nic->hdr->settings.payload);
-	hello->window = nic_le32(nic->hdr->settings.window);
+	hello->payload = nic_to_le32(nic->hdr->settings.payload);
+	hello->window = nic_to_le32(nic->hdr->settings.window);
 }
 
 /* With the row's lock held. */
@@ -340,7 +340,7 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 		return;
 	}
 	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
-		if (f->head->src_row != nic_le32(NIC_NONE)) {
+		if (f->head->src_row != nic_to_le32(NIC_NONE)) {
 			nic_row_agree(nic, row, f);
 		} else if (row->state == NIC_ROW_CALLING) {
 			/* Now that its life is known, it can be asked to be our peer. */

@@ -31,12 +31,12 @@ enum vnet_entry {
 
 /* ----------------------------------------------------------------- look-ups */
 
-int vnet_copies_lock(void)
+int vnet_copies_lock(void) __acquires(&vnet_copies)
 {
 	return srcu_read_lock(&vnet_copies);
 }
 
-void vnet_copies_unlock(int idx)
+void vnet_copies_unlock(int idx) __releases(&vnet_copies)
 {
 	srcu_read_unlock(&vnet_copies, idx);
 }

@@ -119,13 +119,11 @@ static void vnet_copy_last(void *dst, const void *src, u64 n)
 }
 
 /* Others have their turn: whoever wants to take pages back, too. */
-static void vnet_copy_pause(int *copies)
+static void vnet_copy_pause(int *copies) __must_hold(&vnet_copies)
 {
-	if (copies)
-		vnet_copies_unlock(*copies);
+	vnet_copies_unlock(*copies);
 	cond_resched();
-	if (copies)
-		*copies = vnet_copies_lock();
+	*copies = vnet_copies_lock();
 }
 
 /* copies: as vnet_copies_lock() has it, where that is held; or NULL. */
@@ -157,7 +155,10 @@ static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct
 		chunk += n;
 		if (chunk >= VNET_COPY_CHUNK && may_pause) {
 			/* Lock words of the firmware are held: nobody spins on them for long. */
-			vnet_copy_pause(copies);
+			if (copies)
+				vnet_copy_pause(copies);
+			else
+				cond_resched();
 			chunk = 0;
 		}
 	}

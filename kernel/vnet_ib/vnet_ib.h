@@ -498,8 +498,8 @@ int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetc
 int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
 
 /* Around the look at pages and their use. */
-int vnet_copies_lock(void);
-void vnet_copies_unlock(int idx);
+int vnet_copies_lock(void) __acquires(&vnet_copies);
+void vnet_copies_unlock(int idx) __releases(&vnet_copies);
 bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write);
 /*
  * The memory at addr, of at most *have bytes: *have of them in one piece; NULL: it is not

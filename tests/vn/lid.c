@@ -255,12 +255,12 @@ static void test_frames(void)
 	CHECK(nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	op->flags |= VNET_OP_NO_GRH | VNET_OP_GRH_IPV4;
 	head->crc = 0;
-	head->crc = nic_le32(plat_crc32c(0, frame, length));
+	head->crc = nic_to_le32(plat_crc32c(0, frame, length));
 	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	op->flags &= (u8)~VNET_OP_GRH_IPV4;
-	op->sl = nic_le32(16);
+	op->sl = nic_to_le32(16);
 	head->crc = 0;
-	head->crc = nic_le32(plat_crc32c(0, frame, length));
+	head->crc = nic_to_le32(plat_crc32c(0, frame, length));
 	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
 	CHECK(side[1].nic.hdr->counters.bad_field == 2);
 	world_free();

@@ -167,7 +167,7 @@ static void late_answer(void)
 	stream_sends(connected[0], connected[1], 1, 1, false);
 	length = last_frame(0, bytes);
 	CHECK(frame->kind == VNET_FRAME_ACK && frame->nacks == 1);
-	((struct vnet_frame_ack *)(frame + 1))->seq = nic_le32(1);
+	((struct vnet_frame_ack *)(frame + 1))->seq = nic_to_le32(1);
 	faults.lose = 1000;
 	end_send(connected[0], &w, 0, 100);
 	CHECK(side[0].nic.row[0].busy == 1);
@@ -190,7 +190,7 @@ static void late_packet(void)
 	datagrams(connected[0], connected[1], 1);
 	length = last_frame(1, bytes);
 	CHECK(frame->kind == VNET_FRAME_DATA && !frame->nacks);
-	op->seq = nic_le32(nic_le32(op->seq) + 1000);
+	op->seq = nic_to_le32(nic_le32(op->seq) + 1000);
 	inject_late(1, bytes, length);
 	CHECK(!side[1].nic.row[0].rx[op->channel].seq);
 	datagrams(connected[0], connected[1], 1);
@@ -229,8 +229,8 @@ static void call_as(const u8 *gid, u8 address, u8 kind)
 	frame->dst_incarnation = side[1].nic.hdr->incarnation;
 	memcpy(hello->src_gid, gid, 16);
 	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
-	hello->payload = nic_le32(1024);
-	hello->window = nic_le32(65536);
+	hello->payload = nic_to_le32(1024);
+	hello->window = nic_to_le32(65536);
 	arrive_from(address, (u8 *)space, sizeof(*frame) + sizeof(*hello));
 }
 
@@ -343,7 +343,7 @@ static void test_again(void)
 	sent = nic_le32(op->timestamp);
 	arrive(bytes, length);
 	CHECK(side[1].nic.row[0].owed && rx->timestamp == sent);
-	op->timestamp = nic_le32(sent + 1000);
+	op->timestamp = nic_to_le32(sent + 1000);
 	arrive(bytes, length);
 	CHECK(side[1].nic.hdr->counters.duplicates == 1 && rx->timestamp == sent);
 	nic_receive_end(&side[1].nic);
@@ -372,7 +372,7 @@ static void arrive_again(u8 *bytes, u32 length)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + sizeof(struct vnet_frame));
 
-	op->timestamp = nic_le32(side[0].nic.row[0].tx[op->channel].timestamp);
+	op->timestamp = nic_to_le32(side[0].nic.row[0].tx[op->channel].timestamp);
 	arrive(bytes, length);
 	nic_receive_end(&side[1].nic);
 }
