@@ -99,7 +99,7 @@ static long vnet_doorbell_ioctl(struct file *file, unsigned int cmd, unsigned lo
 	int idx;
 
 	idx = srcu_read_lock(&vnet_inside);
-	dev = READ_ONCE(door->dev);
+	dev = srcu_dereference(door->dev, &vnet_inside);
 	if (likely(dev))
 		ret = vnet_doorbell_in(dev, &door->view, cmd, (u32)arg);
 	srcu_read_unlock(&vnet_inside, idx);
@@ -217,7 +217,7 @@ struct vnet_door *vnet_door_make(struct vnet_ucontext *uc)
 		return NULL;
 	}
 	kref_init(&door->kref);
-	door->dev = dev;
+	RCU_INIT_POINTER(door->dev, dev);
 	door->view = dev->agent;
 	door->view.nic.space = uc->obj.index;
 	door->view.nic.host = &door->view;
@@ -231,12 +231,11 @@ struct vnet_door *vnet_door_make(struct vnet_ucontext *uc)
 
 void vnet_door_close(struct vnet_door *door)
 {
-	struct vnet_dev *dev = door->dev;
+	struct vnet_dev *dev = rcu_replace_pointer(door->dev, NULL, true);
 
 	mutex_lock(&dev->doors_lock);
 	list_del_rcu(&door->list);
 	mutex_unlock(&dev->doors_lock);
-	WRITE_ONCE(door->dev, NULL);
 	synchronize_srcu(&vnet_inside);
 	vnet_ring_free(&door->page);
 	kref_put(&door->kref, vnet_door_free);

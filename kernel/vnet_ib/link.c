@@ -173,7 +173,7 @@ void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr)
 	}
 	if (err)
 		goto fail;
-	smp_store_release(&dev->link->port[attr->index], port);
+	rcu_assign_pointer(dev->link->port[attr->index], port);
 	return;
 fail:
 	kfree(port);
@@ -182,11 +182,11 @@ fail:
 
 void vnet_link_del(struct vnet_dev *dev, u32 index)
 {
-	struct vnet_port *port = dev->link->port[index];
+	/* The core has one GID after the other come and go. */
+	struct vnet_port *port = rcu_replace_pointer(dev->link->port[index], NULL, true);
 
 	if (!port)
 		return;
-	WRITE_ONCE(dev->link->port[index], NULL);
 	synchronize_srcu(&vnet_inside);
 	udp_tunnel_sock_release(port->sock);
 	/* Frames that were on their way through it. */

@@ -142,10 +142,10 @@ struct vnet_receiver {
 struct vnet_link {
 	struct vnet_dev *dev;
 	struct vnet_receiver __percpu *receiver;
-	struct vnet_port *port[NIC_MAX_GIDS];
+	struct vnet_port __rcu *port[NIC_MAX_GIDS];
 
 	/* Keys, or NULL: changed under the mutex. */
-	struct vnet_keys *keys;
+	struct vnet_keys __rcu *keys;
 	struct mutex keys_lock;
 	/* Frames that were sealed, by whichever key: no number comes twice. */
 	atomic64_t sealed;
@@ -181,7 +181,7 @@ void vnet_link_del(struct vnet_dev *dev, u32 index);
 /* The socket of a GID, for those inside; NULL: there is none any more. */
 static inline struct vnet_port *vnet_port_at(const struct vnet_link *link, u32 index)
 {
-	return index < NIC_MAX_GIDS ? smp_load_acquire(&link->port[index]) : NULL;
+	return index < NIC_MAX_GIDS ? srcu_dereference(link->port[index], &vnet_inside) : NULL;
 }
 
 /* Is it an address of this machine, in the port's namespace? */

@@ -41,7 +41,11 @@ static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_a
 /* Keys, for those inside. */
 static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 {
-	return smp_load_acquire(&link->keys);
+	const struct vnet_keys *keys = srcu_dereference(link->keys, &vnet_inside);
+
+	/* Then link->replay, which vnet_keys_replace() has found there before. */
+	smp_rmb();
+	return keys;
 }
 
 /* The one for sending to a peer; NULL: it has none. */
@@ -262,20 +266,24 @@ static int vnet_key_ready(struct vnet_key *key)
 
 void vnet_keys_free(struct vnet_link *link)
 {
-	kfree_sensitive(link->keys);
-	link->keys = NULL;
+	kfree_sensitive(rcu_replace_pointer(link->keys, NULL, true));
 	/* Senders have names that belong to their keys. */
 	kvfree_sensitive(link->replay, sizeof(*link->replay));
 	link->replay = NULL;
 }
 
+/* For who has the mutex, under which they change. */
+static struct vnet_keys *vnet_keys_locked(const struct vnet_link *link)
+{
+	return rcu_dereference_protected(link->keys, lockdep_is_held(&link->keys_lock));
+}
+
 static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 {
-	struct vnet_keys *old = link->keys;
+	struct vnet_keys *old = vnet_keys_locked(link);
 	u32 ids[VNET_KEYS], n;
 
-	lockdep_assert_held(&link->keys_lock);
-	smp_store_release(&link->keys, keys);
+	rcu_assign_pointer(link->keys, keys);
 	synchronize_srcu(&vnet_inside);
 	for (n = 0; keys && n < keys->n; n++)
 		ids[n] = le32_to_cpu(keys->key[n].id);
@@ -357,9 +365,9 @@ int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, cons
 		return PTR_ERR(keys);
 	keys->key[0].peers = *peers;
 	mutex_lock(&link->keys_lock);
-	err = vnet_keys_order(keys, link->keys, accept) ?:
-		      vnet_replay_ready(link)           ?:
-							  vnet_key_ready(&keys->key[0]);
+	err = vnet_keys_order(keys, vnet_keys_locked(link), accept) ?:
+		      vnet_replay_ready(link)                       ?:
+								      vnet_key_ready(&keys->key[0]);
 	if (err)
 		kfree_sensitive(keys);
 	else
@@ -371,14 +379,15 @@ int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, cons
 /* A group has none any more. */
 int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
 {
-	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL);
+	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL), *old;
 	int err = -ENOENT;
 
 	if (!keys)
 		return -ENOMEM;
 	mutex_lock(&link->keys_lock);
-	if (link->keys && vnet_group_first(link->keys, peers))
-		err = vnet_keys_keep_others(keys, link->keys, peers);
+	old = vnet_keys_locked(link);
+	if (old && vnet_group_first(old, peers))
+		err = vnet_keys_keep_others(keys, old, peers);
 	if (!err) {
 		/* Without any, frames stay on the machine, as before the first. */
 		vnet_keys_replace(link, keys->n ? keys : NULL);

@@ -58,7 +58,7 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		goto drop;
 	link = port->link;
 	/* No further than this machine, unless keys tell friend from stranger. */
-	if (!local && !READ_ONCE(link->keys)) {
+	if (!local && !rcu_access_pointer(link->keys)) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		goto drop;
 	}

@@ -121,7 +121,7 @@ static bool vnet_batch_full(const struct vnet_batch *batch)
 static bool vnet_may_leave(struct vnet_link *link, const struct vnet_port *port,
 			   const union vnet_address *to)
 {
-	if (likely(READ_ONCE(link->keys)) || vnet_is_local(port, to))
+	if (likely(rcu_access_pointer(link->keys)) || vnet_is_local(port, to))
 		return true;
 	nic_fetch_add(&link->counters.no_key, 1);
 	return false;

@@ -385,7 +385,7 @@ int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 struct vnet_door {
 	struct kref kref;
 	/* Read by those inside; NULL when the context is gone. */
-	struct vnet_dev *dev;
+	struct vnet_dev __rcu *dev;
 	struct vnet_view view;
 	/* In vnet_dev.doors. */
 	struct list_head list;
