@@ -35,9 +35,9 @@ link_sources() {	# TREE FOLDER
 	done
 }
 
-make_module() {	# TREE FOLDER HEADERS
+make_module() {	# TREE FOLDER HEADERS [VARIABLE=VALUE...]
 	link_sources "$1" "$2" &&
-		make -j "$(nproc)" -C "$3" M="$1/$2" modules >"$1/log" 2>&1
+		make -j "$(nproc)" -C "$3" M="$1/$2" "${@:4}" modules >"$1/log" 2>&1
 }
 
 # Builds the module whose sources are in a folder of the source tree, for the
