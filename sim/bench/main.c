@@ -15,7 +15,7 @@
 static const struct experiment *const experiments[] = {
 	&experiment_e2,  &experiment_e4,  &experiment_e5,  &experiment_e6,
 	&experiment_e7,  &experiment_e8,  &experiment_e9,  &experiment_e10,
-	&experiment_e11, &experiment_e16, &experiment_e25,
+	&experiment_e11, &experiment_e16, &experiment_e25, &experiment_incast,
 };
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
