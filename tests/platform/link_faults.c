@@ -286,12 +286,56 @@ static void other_rate(void)
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
 }
 
+static void set_peer(u32 i, u8 last, const struct link_faults *faults)
+{
+	static const u8 nodes[16] = { [10] = 0xff, [11] = 0xff, [12] = 127 };
+
+	memcpy(memory.faulty_peers.one[i].peer, nodes, sizeof(nodes));
+	memory.faulty_peers.one[i].peer[15] = last;
+	memory.faulty_peers.one[i].faults = *faults;
+	memory.faulty_peers.n = i + 1;
+}
+
+static enum link_fate frame_of(u8 last)
+{
+	union link_address address = { .in = { .sin_family = AF_INET } };
+	u8 frame[LENGTH] = { 0 };
+
+	((u8 *)&address.in.sin_addr)[0] = 127;
+	((u8 *)&address.in.sin_addr)[3] = last;
+	return link_fault(&host, LINK_OUT, &address.nic, frame, LENGTH);
+}
+
+/* Who has faults of its own has these, and none of those for all, and others the others. */
+static void of_peers(void)
+{
+	const struct link_faults all = { .duplicate = SHARE(100), .directions = LINK_OUT };
+	const struct link_faults none = { .directions = LINK_OUT };
+	const struct link_faults cut = { .down = 1, .directions = LINK_OUT };
+
+	begin(&all);
+	set_peer(0, 2, &none);
+	set_peer(1, 3, &cut);
+	CHECK_EQUAL(frame_of(1), LINK_FATE_TWICE);
+	CHECK_EQUAL(frame_of(2), LINK_FATE_GO);
+	CHECK_EQUAL(frame_of(3), LINK_FATE_GONE);
+	CHECK_EQUAL(memory.counters.while_down, 1);
+	/* Each numbers its own frames, of those that a cable lets through. */
+	CHECK_EQUAL(memory.course[0].considered, 1);
+	CHECK_EQUAL(memory.course[1].considered, 1);
+	CHECK_EQUAL(memory.course[2].considered, 0);
+	/* What somebody wrote into shared memory leads nowhere else. */
+	memory.faulty_peers.n = ~0u;
+	CHECK_EQUAL(frame_of(4), LINK_FATE_TWICE);
+}
+
 static const struct test_case cases[] = {
 	{ "same_seed", same_seed },       { "other_seed", other_seed },
 	{ "shares_apart", shares_apart }, { "not_numbered", not_numbered },
 	{ "directions", directions },     { "reorder_by", reorder_by },
 	{ "overtaken", overtaken },       { "rate", rate },
 	{ "rate_too_low", rate_too_low }, { "other_rate", other_rate },
+	{ "of_peers", of_peers },
 };
 
 int main(int argc, char **argv)

@@ -24,6 +24,9 @@ device.
   --seed N                 begins the random sequence N
   --direction out|in|both  of frames that the node sends (the usual), or gets
   --off                    no faults
+  --peer ADDRESS|NODE      only frames to and from this peer, by its address, or a node of
+                           this machine: it has these faults, and none of those for all,
+                           until --off; up to 16 peers
 
   --event NAME[:NUMBER]    the device's event, or that of the queue pair, completion
                            queue, shared receive queue or work queue of this number
@@ -47,8 +50,20 @@ loss=1%,reorder=5% CMD. doc/faults.md has recipes.
 EOF
 }
 
+# The address of a peer: its own, or that of a node of this machine.
+peer_address() {	# ADDRESS|NODE
+	local address=$1
+
+	if [[ ! $1 =~ ^[0-9.]+$|: ]]; then
+		address=$("$TREE/bin/vnet-status" --node "$1" --json 2>/dev/null |
+			sed -n 's/.*"link": {"address": "\([0-9a-f.:]*\)".*/\1/p' | head -n 1)
+		[[ -n $address ]] || die "$EXIT_VNET" "no node '$1' with a link runs here"
+	fi
+	echo "$address"
+}
+
 cmd_fault() {
-	local text='' device='' args=()
+	local text='' device='' peer='' args=()
 
 	while [[ $# -gt 0 ]]; do
 		case $1 in
@@ -77,6 +92,11 @@ cmd_fault() {
 			device+=${device:+,}device=$2
 			shift
 			;;
+		--peer)
+			[[ ${2-} =~ ^[0-9a-zA-Z_.:-]+$ ]] || die_usage "--peer wants an address or a node"
+			peer=$2
+			shift
+			;;
 		--show) ;;
 		--json) args+=("$1") ;;
 		*) die_usage "fault has no option '$1'; see: vnet fault --help" ;;
@@ -85,6 +105,8 @@ cmd_fault() {
 	done
 	need_tree device
 	[[ -z $text || -z $device ]] || die_usage "faults of the link and of the device are told one after the other"
+	[[ -z $peer || -n $text ]] || die_usage "--peer: which faults? see: vnet fault --help"
+	[[ -z $peer ]] || { peer=$(peer_address "$peer") || exit; text=peer=$peer,$text; }
 	[[ -z $device ]] || text="device $device"
 	[[ -z $text || -n $device ]] || text="fault $text"
 	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:-show}"

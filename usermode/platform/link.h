@@ -15,6 +15,8 @@
 #define LINK_MAGIC 0x346b6e696c766e76ull
 #define LINK_KEYS 16
 #define LINK_HELD 256
+/* Peers whose frames have faults of their own. */
+#define LINK_FAULTY_PEERS 16
 /* A client's look at the link is fresh for so long, ns. */
 #define LINK_FRESH_NS 1000000ull
 
@@ -83,6 +85,26 @@ struct link_faults {
 	u32 rsvd;
 };
 
+/* For the frames of one peer, in place of those for all. */
+struct link_peer_faults {
+	/* As an IPv6 address, IPv4-mapped perhaps. */
+	u8 peer[16];
+	struct link_faults faults;
+};
+
+struct link_faulty_peers {
+	u32 n;
+	u32 rsvd;
+	struct link_peer_faults one[LINK_FAULTY_PEERS];
+};
+
+/* How far the frames are that some faults are for. */
+struct link_course {
+	/* How many were considered; when the next of a direction may leave, by the rate. */
+	u64 considered;
+	u64 next_departure[2];
+};
+
 /* A frame that is kept back. */
 struct link_held {
 	/* 0 free, 1 being filled, 2 waiting, 3 being released. */
@@ -147,12 +169,12 @@ struct link_memory {
 	/* Frames that were sealed, by whichever key: no number comes twice. */
 	u64 sealed __attribute__((aligned(64)));
 
-	/* Any faults at all; then these. */
+	/* Any faults at all; then these; and those that single peers have instead. */
 	u32 faulty __attribute__((aligned(64)));
 	struct link_faults faults;
-	/* Frames so far that faults were considered for; time of the next by rate. */
-	u64 considered __attribute__((aligned(64)));
-	u64 next_departure[2];
+	struct link_faulty_peers faulty_peers;
+	/* Of the frames of all, and of each of these peers. */
+	struct link_course course[1 + LINK_FAULTY_PEERS] __attribute__((aligned(64)));
 	/* How many are held, and a time before which none is due. */
 	u32 nheld;
 	u64 held_due;
@@ -211,6 +233,8 @@ bool link_is_polled(const struct nic *nic, u64 now);
 
 /* ------------------------------------------------------------------- link_mac.c */
 
+/* Its IP address alone, IPv4-mapped where it is one of IPv4. */
+void link_ip(const union link_address *address, u8 ip[16]);
 /* From what its owners keep; for all peers. */
 void link_key_derive(struct link_key *key, const void *secret, size_t length);
 /* Replace all keys; by the agent alone. */

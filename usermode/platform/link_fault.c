@@ -72,10 +72,10 @@ bool link_hold(struct link_memory *memory, enum link_direction direction,
 }
 
 /* When a frame may leave that the rate lets go one after the other. */
-static u64 by_rate(struct link_memory *memory, enum link_direction direction, u64 rate, u32 length,
-		   u64 now)
+static u64 by_rate(const struct link_memory *memory, struct link_course *course,
+		   enum link_direction direction, u64 rate, u32 length, u64 now)
 {
-	u64 *next = &memory->next_departure[direction == LINK_IN];
+	u64 *next = &course->next_departure[direction == LINK_IN];
 	u64 takes = (u64)length * NSEC_PER_SEC / rate;
 	u64 most = LINK_HELD * sizeof(memory->held[0].frame) * NSEC_PER_SEC / rate;
 	u64 from = nic_load(next);
@@ -110,11 +110,33 @@ static void damage(struct link_memory *memory, u32 bit, u8 *frame, u32 length)
 	link_count(&memory->counters.corrupted);
 }
 
+/* Which faults a peer's frames have: 0, those for all, or its own, from 1. */
+static u32 faults_of(const struct link_memory *memory, const struct nic_address *peer)
+{
+	u32 n = nic_load(&memory->faulty_peers.n);
+	u8 ip[16];
+
+	if (likely(!n))
+		return 0;
+	link_ip((const union link_address *)peer, ip);
+	for (u32 i = 0; i < n && i < LINK_FAULTY_PEERS; i++)
+		if (!memcmp(memory->faulty_peers.one[i].peer, ip, sizeof(ip)))
+			return i + 1;
+	return 0;
+}
+
+static const struct link_faults *faults_at(const struct link_memory *memory, u32 which)
+{
+	return which ? &memory->faulty_peers.one[which - 1].faults : &memory->faults;
+}
+
 enum link_fate link_fault(struct host *host, enum link_direction direction,
 			  const struct nic_address *peer, u8 *frame, u32 length)
 {
 	struct link_memory *memory = host->link.memory;
-	const struct link_faults f = memory->faults;
+	const u32 which = faults_of(memory, peer);
+	const struct link_faults f = *faults_at(memory, which);
+	struct link_course *course = &memory->course[which];
 	struct dice dice;
 	u64 now, due;
 	bool corrupt, twice;
@@ -127,7 +149,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	}
 	if (!(f.directions & direction))
 		return LINK_FATE_GO;
-	dice.state = f.seed + mix(__atomic_add_fetch(&memory->considered, 1, __ATOMIC_RELAXED));
+	dice.state = f.seed + mix(__atomic_add_fetch(&course->considered, 1, __ATOMIC_RELAXED));
 	if (happens(&dice, f.loss)) {
 		link_count(&memory->counters.lost);
 		return LINK_FATE_GONE;
@@ -147,7 +169,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	now = plat_clock();
 	due = now + late_by(memory, &f, &dice);
 	if (f.rate) {
-		u64 departure = by_rate(memory, direction, f.rate, length, now);
+		u64 departure = by_rate(memory, course, direction, f.rate, length, now);
 
 		if (departure > now && due == now)
 			link_count(&memory->counters.delayed);
@@ -171,11 +193,12 @@ static void release(struct nic *nic, struct link_held *held,
 				 u32 length))
 {
 	struct host *host = nic->host;
+	struct link_memory *memory = host->link.memory;
 	u32 length = held->length;
 
 	/* It was on the way when the cable was pulled out. */
-	if (nic_load(&host->link.memory->faults.down)) {
-		link_count(&host->link.memory->counters.while_down);
+	if (nic_load(&faults_at(memory, faults_of(memory, &held->peer))->down)) {
+		link_count(&memory->counters.while_down);
 		return;
 	}
 	if (length <= sizeof(held->frame) && held->direction == LINK_OUT)

@@ -50,17 +50,21 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 	nic_replay_keep(&link->replay, ids, keys->n);
 }
 
-static void add_address(const union link_address *address, u8 bytes[16], __be16 *port)
+void link_ip(const union link_address *address, u8 ip[16])
 {
 	if (address->any.sa_family == AF_INET) {
-		memset(bytes, 0, 10);
-		memset(bytes + 10, 0xff, 2);
-		memcpy(bytes + 12, &address->in.sin_addr, 4);
-		*port = address->in.sin_port;
+		memset(ip, 0, 10);
+		memset(ip + 10, 0xff, 2);
+		memcpy(ip + 12, &address->in.sin_addr, 4);
 	} else {
-		memcpy(bytes, &address->in6.sin6_addr, 16);
-		*port = address->in6.sin6_port;
+		memcpy(ip, &address->in6.sin6_addr, 16);
 	}
+}
+
+static void add_address(const union link_address *address, u8 bytes[16], __be16 *port)
+{
+	link_ip(address, bytes);
+	*port = address->any.sa_family == AF_INET ? address->in.sin_port : address->in6.sin6_port;
 }
 
 /* ------------------------------------------------------------- whose key it is */
@@ -92,10 +96,9 @@ static const struct link_key *key_of(const struct link_keys *keys, const u8 ip[1
 bool link_has_key(const struct link_memory *link, const union link_address *peer)
 {
 	const struct link_keys *keys = link_keys(link);
-	__be16 port;
 	u8 ip[16];
 
-	add_address(peer, ip, &port);
+	link_ip(peer, ip);
 	return !nic_load(&keys->n) || key_of(keys, ip);
 }
 

@@ -39,21 +39,26 @@ static void print_fault(FILE *out, const struct json *fault)
 			unit ? " " : "", unit ? unit + 1 : "");
 }
 
-static void print_faults(FILE *out, const struct json *link)
+/* peer NULL: those of all. */
+static void print_faults(FILE *out, const struct json *of, const char *peer)
 {
-	const struct json *fault = json_first(link, "faults");
+	const struct json *fault = json_first(of, "faults");
 	bool any = false;
 
+	if (peer)
+		fprintf(out, "  link faults of %s alone:", peer);
 	for (; fault; fault = fault->next) {
 		if (!fault->name || !is_set(fault) || !strcmp(fault->name, "seed") ||
 		    !strcmp(fault->name, "direction"))
 			continue;
-		if (!any)
+		if (!any && !peer)
 			fputs("  link faults:", out);
 		any = true;
 		print_fault(out, fault);
 	}
-	if (any)
+	if (peer && !any)
+		fputs(" none", out);
+	if (peer || any)
 		fputc('\n', out);
 }
 
@@ -62,6 +67,7 @@ void link_print(FILE *out, const struct json *device)
 	const struct json *link = json_get(device, "link");
 	const struct json *counters = json_get(link, "counters");
 	const struct json *counter = json_first(link, "counters");
+	const struct json *peer = json_first(link, "peer_faults");
 
 	if (!link || link->type != JSON_OBJECT) {
 		fprintf(out, "  no link to other nodes: %s\n", json_text(device, "link_problem"));
@@ -76,7 +82,9 @@ void link_print(FILE *out, const struct json *device)
 	for (; counter; counter = counter->next)
 		if (counter->number && counter->name && !is_traffic(counter->name))
 			fprintf(out, "  link %s: %llu\n", counter->name, counter->number);
-	print_faults(out, link);
+	print_faults(out, link, NULL);
+	for (; peer; peer = peer->next)
+		print_faults(out, peer, json_text(peer, "peer"));
 }
 
 /* As "vnet settings" takes them; of the weights those that are not 1. */

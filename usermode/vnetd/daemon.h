@@ -195,6 +195,7 @@ struct daemon {
 	char *gids_dir;
 	struct link_keys keys;
 	struct link_faults faults;
+	struct link_faulty_peers faulty_peers;
 
 	/* device_faults.c */
 	struct storm storm;

@@ -256,7 +256,7 @@ static void fill_memory(struct nic_device *device, const union link_address *add
 	snprintf(memory->gids, sizeof(memory->gids), "%s",
 		 daemon->gids_dir ? daemon->gids_dir : "");
 	link_keys_set(memory, &daemon->keys);
-	link_faults_set(memory, &daemon->faults);
+	link_faults_set(memory, &daemon->faults, &daemon->faulty_peers);
 	nic_store_release(&memory->magic, LINK_MAGIC);
 }
 

@@ -62,12 +62,16 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 /*
  * "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
  * rate=1gbit,down,up,seed=7,direction=out" onto what is set already; "off": none.
+ * What comes after "peer=ADDRESS" is for the frames of that peer, which then has these
+ * alone; until "off" is the last of them. All, or none where something is wrong.
  * NULL, or what is wrong (a text that lasts until the next call).
  */
-const char *link_faults_parse(struct link_faults *faults, const char *text);
+const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
+			      const char *text);
 /* Those that the options name. */
 int link_faults_init(struct daemon *daemon);
-void link_faults_set(struct link_memory *link, const struct link_faults *faults);
+void link_faults_set(struct link_memory *link, const struct link_faults *all,
+		     const struct link_faulty_peers *peers);
 
 /* Microseconds, from "5ms", "20us", "1s". */
 bool link_parse_time(const char *text, u32 *us);

@@ -17,7 +17,7 @@ static double percent(u32 share)
 static void put_faults(const struct link_faults *f, FILE *out)
 {
 	fprintf(out,
-		"\"faults\": {\"loss_percent\": %.6g, \"duplicate_percent\": %.6g, "
+		"{\"loss_percent\": %.6g, \"duplicate_percent\": %.6g, "
 		"\"reorder_percent\": %.6g, \"corrupt_percent\": %.6g, \"delay_us\": %u, "
 		"\"jitter_us\": %u, \"reorder_by_us\": %u, \"rate_bytes\": %llu, "
 		"\"down\": %s, \"seed\": %llu, \"direction\": \"%s\"}",
@@ -26,6 +26,24 @@ static void put_faults(const struct link_faults *f, FILE *out)
 		f->directions == LINK_IN  ? "in" :
 		f->directions == LINK_OUT ? "out" :
 					    "both");
+}
+
+static void put_peers(const struct link_faulty_peers *peers, FILE *out)
+{
+	fputs("\"peer_faults\": [", out);
+	for (u32 i = 0; i < peers->n; i++) {
+		const u8 *ip = peers->one[i].peer;
+		char text[INET6_ADDRSTRLEN] = "";
+
+		if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)ip))
+			inet_ntop(AF_INET, ip + 12, text, sizeof(text));
+		else
+			inet_ntop(AF_INET6, ip, text, sizeof(text));
+		fprintf(out, "%s{\"peer\": \"%s\", \"faults\": ", i ? ", " : "", text);
+		put_faults(&peers->one[i].faults, out);
+		putc('}', out);
+	}
+	putc(']', out);
 }
 
 static void put_nic_counters(const struct nic_counters *c, FILE *out)
@@ -120,7 +138,10 @@ void link_status(const struct nic_device *device, FILE *out)
 		"\"rows\": %u, ",
 		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
 		link_keys(memory)->n, nic_load(&memory->nheld), nic_load(&hdr->row_high));
-	put_faults(&memory->faults, out);
+	fputs("\"faults\": ", out);
+	put_faults(&device->device.daemon->faults, out);
+	fputs(",\n   ", out);
+	put_peers(&device->device.daemon->faulty_peers, out);
 	fputs(",\n   ", out);
 	link_settings_put(&hdr->settings, hdr->config.max_frame, out);
 	fputs(",\n   \"counters\": {", out);
@@ -133,12 +154,13 @@ void link_status(const struct nic_device *device, FILE *out)
 
 static const char *set_faults(struct daemon *daemon, const char *text)
 {
-	const char *wrong = link_faults_parse(&daemon->faults, text);
+	const char *wrong = link_faults_parse(&daemon->faults, &daemon->faulty_peers, text);
 
 	if (wrong)
 		return wrong;
 	for (u32 i = 0; i < daemon->ndevices; i++)
-		link_faults_set(daemon->device[i]->link_memory, &daemon->faults);
+		link_faults_set(daemon->device[i]->link_memory, &daemon->faults,
+				&daemon->faulty_peers);
 	device_port(daemon, !daemon->faults.down);
 	return NULL;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Faults as people write them. */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -152,6 +153,7 @@ static const char *mistake(const char *name, const char *value)
 		{ "rate", "a rate, as 100mbit or 5MB" },
 		{ "seed", "a number" },
 		{ "direction", "in, out or both" },
+		{ "peer", "an address, as 127.0.0.2 or fd00::2" },
 	};
 	static char text[192];
 
@@ -167,9 +169,57 @@ static const char *mistake(const char *name, const char *value)
 	return text;
 }
 
-const char *link_faults_parse(struct link_faults *faults, const char *text)
+/* ------------------------------------------------------------------- whose they are */
+
+/* The peer's own, made where there are none yet; NULL, and what is wrong. */
+static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const char *text,
+					  const char **wrong)
 {
-	struct link_faults f = *faults;
+	union link_address address = { .any = { .sa_family = AF_INET } };
+	u8 ip[16];
+	u32 i;
+
+	*wrong = NULL;
+	if (inet_pton(AF_INET, text, &address.in.sin_addr) != 1) {
+		address.any.sa_family = AF_INET6;
+		if (inet_pton(AF_INET6, text, &address.in6.sin6_addr) != 1)
+			*wrong = mistake("peer", text);
+	}
+	link_ip(&address, ip);
+	for (i = 0; i < peers->n && memcmp(peers->one[i].peer, ip, sizeof(ip)) != 0; i++)
+		;
+	if (!*wrong && i == LINK_FAULTY_PEERS)
+		*wrong = "there are as many peers with faults of their own as there can be";
+	if (*wrong)
+		return NULL;
+	if (i == peers->n) {
+		peers->n++;
+		memcpy(peers->one[i].peer, ip, sizeof(ip));
+		peers->one[i].faults = (struct link_faults){ .directions = LINK_OUT };
+	}
+	return &peers->one[i].faults;
+}
+
+/* Who was told to have none has those of all again. */
+static void forget_peer(struct link_faulty_peers *peers, const struct link_faults *faults)
+{
+	u32 i;
+
+	for (i = 0; i < peers->n && &peers->one[i].faults != faults; i++)
+		;
+	if (i == peers->n)
+		return;
+	peers->n--;
+	memmove(&peers->one[i], &peers->one[i + 1], (peers->n - i) * sizeof(peers->one[0]));
+}
+
+const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
+			      const char *text)
+{
+	struct link_faulty_peers p = *peers;
+	struct link_faults f = *all, *to = &f;
+	const char *wrong = NULL;
+	bool off = false;
 	char item[64];
 
 	if (!f.directions)
@@ -182,31 +232,77 @@ const char *link_faults_parse(struct link_faults *faults, const char *text)
 		value = strchr(item, '=');
 		if (value)
 			*value++ = '\0';
-		if (length >= sizeof(item) ||
-		    !(value ? set_value(&f, item, value) : set_word(&f, item)))
+		if (length >= sizeof(item))
 			return mistake(item, value);
+		if (value && !strcmp(item, "peer")) {
+			if (off)
+				forget_peer(&p, to);
+			to = faults_of_peer(&p, value, &wrong);
+			if (!to)
+				return wrong;
+		} else if (!(value ? set_value(to, item, value) : set_word(to, item))) {
+			return mistake(item, value);
+		}
+		off = !value && !strcmp(item, "off");
 		text += length + (text[length] == ',');
 	}
-	*faults = f;
+	if (off)
+		forget_peer(&p, to);
+	*all = f;
+	*peers = p;
 	return NULL;
 }
 
-void link_faults_set(struct link_memory *link, const struct link_faults *f)
-{
-	bool any = f->loss || f->duplicate || f->reorder || f->corrupt || f->delay || f->jitter ||
-		   f->rate || f->down;
+/* ----------------------------------------------------------------- for a link to do */
 
-	/* Another seed, another sequence, from its beginning. */
-	if (link->faults.seed != f->seed)
-		nic_store(&link->considered, 0);
-	link->faults = *f;
-	nic_store_release(&link->faulty, any && f->directions);
+static bool does_something(const struct link_faults *f)
+{
+	return f->directions && (f->loss || f->duplicate || f->reorder || f->corrupt || f->delay ||
+				 f->jitter || f->rate || f->down);
+}
+
+/* Another seed, another sequence, from its beginning. */
+static void set_one(struct link_faults *to, struct link_course *course, const struct link_faults *f)
+{
+	if (to->seed != f->seed)
+		nic_store(&course->considered, 0);
+	*to = *f;
+}
+
+/* A place in the list may be another peer's now: each begins anew then. */
+static void set_peers(struct link_memory *link, const struct link_faulty_peers *peers)
+{
+	struct link_faulty_peers *to = &link->faulty_peers;
+
+	for (u32 i = 0; i < peers->n; i++) {
+		struct link_course *course = &link->course[1 + i];
+
+		if (i >= nic_load(&to->n) ||
+		    memcmp(to->one[i].peer, peers->one[i].peer, sizeof(to->one[i].peer)) != 0)
+			memset(course, 0, sizeof(*course));
+		set_one(&to->one[i].faults, course, &peers->one[i].faults);
+		memcpy(to->one[i].peer, peers->one[i].peer, sizeof(to->one[i].peer));
+	}
+	nic_store_release(&to->n, peers->n);
+}
+
+void link_faults_set(struct link_memory *link, const struct link_faults *all,
+		     const struct link_faulty_peers *peers)
+{
+	bool any = does_something(all);
+
+	set_one(&link->faults, &link->course[0], all);
+	set_peers(link, peers);
+	for (u32 i = 0; i < peers->n; i++)
+		any = any || does_something(&peers->one[i].faults);
+	nic_store_release(&link->faulty, any);
 }
 
 int link_faults_init(struct daemon *daemon)
 {
 	const char *text = daemon->options.faults;
-	const char *wrong = text ? link_faults_parse(&daemon->faults, text) : NULL;
+	const char *wrong = text ? link_faults_parse(&daemon->faults, &daemon->faulty_peers, text) :
+				   NULL;
 
 	return wrong ? failed(daemon, EINVAL, "--fault: %s", wrong) : 0;
 }
