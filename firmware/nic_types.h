@@ -8,6 +8,7 @@
 #define NIC_TYPES_H
 
 #ifdef __KERNEL__
+#include <asm/byteorder.h>
 #include <linux/types.h>
 #include <linux/string.h>
 #else

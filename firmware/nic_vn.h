@@ -16,7 +16,6 @@
  * a word that is not always a number, as immediate data is not.
  */
 #ifdef __KERNEL__
-#include <asm/byteorder.h>
 #define nic_le16(x) le16_to_cpu(x)
 #define nic_le32(x) le32_to_cpu(x)
 #define nic_le64(x) le64_to_cpu(x)
