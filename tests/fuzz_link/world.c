@@ -222,10 +222,10 @@ static void check_counters(void)
 		CHECK(c->no_mac == verdicts[NO_MAC] && c->unknown_key == verdicts[UNKNOWN_KEY] &&
 		      c->bad_mac == verdicts[BAD_MAC] && c->replayed == verdicts[REPLAYED]);
 	/* A cable that is out counts frames that leave, too; and so many are kept back at most. */
-	if (!c->while_down && (!faulty || came < LINK_HELD / 2))
-		CHECK(came + c->duplicated == verdicts[TAKEN] + c->oversize + c->no_mac +
-						      c->unknown_key + c->bad_mac + c->replayed +
-						      c->lost + link_memory->nheld);
+	if (!c->deeds[LINK_WHILE_DOWN] && (!faulty || came < LINK_HELD / 2))
+		CHECK(came + c->deeds[LINK_DUPLICATED] ==
+		      verdicts[TAKEN] + c->oversize + c->no_mac + c->unknown_key + c->bad_mac +
+			      c->replayed + c->deeds[LINK_LOST] + link_memory->nheld);
 }
 
 /*

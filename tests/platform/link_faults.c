@@ -59,10 +59,10 @@ static void decide(struct decision *d, enum link_direction direction)
 
 	memset(d, 0, sizeof(*d));
 	(void)link_fault(&host, direction, &peer, d->frame, LENGTH);
-	d->lost = (u32)(memory.counters.lost - before.lost);
-	d->twice = (u32)(memory.counters.duplicated - before.duplicated);
-	d->corrupted = (u32)(memory.counters.corrupted - before.corrupted);
-	d->reordered = (u32)(memory.counters.reordered - before.reordered);
+	d->lost = (u32)(memory.counters.deeds[LINK_LOST] - before.deeds[LINK_LOST]);
+	d->twice = (u32)(memory.counters.deeds[LINK_DUPLICATED] - before.deeds[LINK_DUPLICATED]);
+	d->corrupted = (u32)(memory.counters.deeds[LINK_CORRUPTED] - before.deeds[LINK_CORRUPTED]);
+	d->reordered = (u32)(memory.counters.deeds[LINK_REORDERED] - before.deeds[LINK_REORDERED]);
 	forget_held();
 }
 
@@ -90,8 +90,8 @@ static struct decision first[FRAMES], again[FRAMES];
 static void same_seed(void)
 {
 	decide_all(first, &mixed);
-	CHECK(memory.counters.lost && memory.counters.duplicated);
-	CHECK(memory.counters.reordered && memory.counters.corrupted);
+	CHECK(memory.counters.deeds[LINK_LOST] && memory.counters.deeds[LINK_DUPLICATED]);
+	CHECK(memory.counters.deeds[LINK_REORDERED] && memory.counters.deeds[LINK_CORRUPTED]);
 	decide_all(again, &mixed);
 	CHECK(!memcmp(first, again, sizeof(first)));
 }
@@ -162,7 +162,7 @@ static void directions(void)
 			begin(&all);
 			lost = one_frame(both[i]) == LINK_FATE_GONE;
 			CHECK_EQUAL(lost, (all.directions & both[i]) != 0);
-			CHECK_EQUAL(memory.counters.lost, lost);
+			CHECK_EQUAL(memory.counters.deeds[LINK_LOST], lost);
 		}
 	}
 }
@@ -199,7 +199,7 @@ static void reorder_by(void)
 	faults.reorder_by = 3000;
 	begin(&faults);
 	kept_back(3 * NSEC_PER_MSEC);
-	CHECK_EQUAL(memory.counters.reordered, 1);
+	CHECK_EQUAL(memory.counters.deeds[LINK_REORDERED], 1);
 	faults.delay = 2000;
 	begin(&faults);
 	kept_back(5 * NSEC_PER_MSEC);
@@ -245,7 +245,7 @@ static void rate(void)
 	for (u32 i = 0; i < LINK_HELD; i++)
 		due_after(i, takes);
 	CHECK(memory.held[0].due >= begun + takes);
-	CHECK_EQUAL(memory.counters.delayed, LINK_HELD);
+	CHECK_EQUAL(memory.counters.deeds[LINK_DELAYED], LINK_HELD);
 	/* Each direction has a cable of its own. */
 	forget_held();
 	memory.faults.directions = LINK_OUT;
@@ -262,10 +262,10 @@ static void rate_too_low(void)
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
 	for (u32 i = 0; i < LINK_HELD; i++)
 		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.limited, 0);
+	CHECK_EQUAL(memory.counters.deeds[LINK_LIMITED], 0);
 	for (u32 i = 0; i < 100; i++)
 		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.limited, 100);
+	CHECK_EQUAL(memory.counters.deeds[LINK_LIMITED], 100);
 	CHECK_EQUAL(memory.nheld, LINK_HELD);
 	last = memory.held[LINK_HELD - 1].due;
 	forget_held();
@@ -285,6 +285,8 @@ static void other_rate(void)
 	memory.faults.rate = 100 << 20;
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
 }
+
+/* ------------------------------------------------------------------------ peers */
 
 static void set_peer(u32 i, u8 last, const struct link_faults *faults)
 {
@@ -319,7 +321,12 @@ static void of_peers(void)
 	CHECK_EQUAL(frame_of(1), LINK_FATE_TWICE);
 	CHECK_EQUAL(frame_of(2), LINK_FATE_GO);
 	CHECK_EQUAL(frame_of(3), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.while_down, 1);
+	CHECK_EQUAL(memory.counters.deeds[LINK_WHILE_DOWN], 1);
+	/* Each counts what was done to its own, and the link all of it. */
+	CHECK_EQUAL(memory.course[0].deeds[LINK_WHILE_DOWN], 0);
+	CHECK_EQUAL(memory.course[2].deeds[LINK_WHILE_DOWN], 1);
+	CHECK_EQUAL(memory.counters.deeds[LINK_DUPLICATED], 1);
+	CHECK_EQUAL(memory.course[0].deeds[LINK_DUPLICATED], 1);
 	/* Each numbers its own frames, of those that a cable lets through. */
 	CHECK_EQUAL(memory.course[0].considered, 1);
 	CHECK_EQUAL(memory.course[1].considered, 1);
@@ -329,13 +336,95 @@ static void of_peers(void)
 	CHECK_EQUAL(frame_of(4), LINK_FATE_TWICE);
 }
 
+/* A place that somebody has left is nobody's, and those after it are found. */
+static void left_by_a_peer(void)
+{
+	const struct link_faults all = { .loss = SHARE(100), .directions = LINK_OUT };
+	const struct link_faults none = { .directions = LINK_OUT };
+
+	begin(&all);
+	set_peer(0, 2, &none);
+	set_peer(1, 3, &none);
+	memset(&memory.faulty_peers.one[0], 0, sizeof(memory.faulty_peers.one[0]));
+	CHECK_EQUAL(frame_of(2), LINK_FATE_GONE);
+	CHECK_EQUAL(frame_of(3), LINK_FATE_GO);
+}
+
+static void ipv6_peer(void)
+{
+	const struct link_faults none = { .directions = LINK_OUT };
+	const struct link_faults cut = { .down = 1, .directions = LINK_OUT };
+	union link_address address = { .in6 = { .sin6_family = AF_INET6,
+						.sin6_addr = { .s6_addr = { 0xfd, [15] = 2 } } } };
+	u8 frame[LENGTH] = { 0 };
+
+	begin(&none);
+	set_peer(0, 2, &cut);
+	memcpy(memory.faulty_peers.one[0].peer, &address.in6.sin6_addr, 16);
+	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_FATE_GONE);
+	address.in6.sin6_addr.s6_addr[15]++;
+	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_FATE_GO);
+}
+
+/* What becomes of a peer's frames is by its own seed and number, whoever comes between. */
+static void seed_of_a_peer(void)
+{
+	const struct link_faults all = { .loss = SHARE(30), .seed = 5, .directions = LINK_OUT };
+	struct link_faults half = { .loss = SHARE(50), .seed = 7, .directions = LINK_OUT };
+	enum link_fate alone[FRAMES];
+
+	begin(&all);
+	set_peer(0, 2, &half);
+	for (u32 i = 0; i < FRAMES; i++)
+		alone[i] = frame_of(2);
+	begin(&all);
+	set_peer(0, 3, &half);
+	set_peer(1, 2, &half);
+	for (u32 i = 0; i < FRAMES; i++) {
+		(void)frame_of(1);
+		(void)frame_of(3);
+		CHECK_EQUAL(frame_of(2), alone[i]);
+	}
+}
+
+/* What is on its way to a peer is lost by that peer's cable. */
+static void on_the_way_to_a_peer(void)
+{
+	const struct link_faults none = { .directions = LINK_OUT };
+	const struct link_faults cut = { .down = 1, .directions = LINK_OUT };
+	union link_address address = { .in = { .sin_family = AF_INET } };
+	u8 frame[LENGTH] = { 0 };
+
+	((u8 *)&address.in.sin_addr)[0] = 127;
+	begin(&none);
+	set_peer(0, 2, &cut);
+	taken = 0;
+	for (u8 last = 1; last <= 2; last++) {
+		((u8 *)&address.in.sin_addr)[3] = last;
+		CHECK(link_hold(&memory, LINK_IN, &address.nic, frame, LENGTH, plat_clock()));
+	}
+	link_release(&nic, take);
+	CHECK_EQUAL(taken, 1);
+	CHECK_EQUAL(memory.course[1].deeds[LINK_WHILE_DOWN], 1);
+	CHECK_EQUAL(memory.nheld, 0);
+}
+
 static const struct test_case cases[] = {
-	{ "same_seed", same_seed },       { "other_seed", other_seed },
-	{ "shares_apart", shares_apart }, { "not_numbered", not_numbered },
-	{ "directions", directions },     { "reorder_by", reorder_by },
-	{ "overtaken", overtaken },       { "rate", rate },
-	{ "rate_too_low", rate_too_low }, { "other_rate", other_rate },
+	{ "same_seed", same_seed },
+	{ "other_seed", other_seed },
+	{ "shares_apart", shares_apart },
+	{ "not_numbered", not_numbered },
+	{ "directions", directions },
+	{ "reorder_by", reorder_by },
+	{ "overtaken", overtaken },
+	{ "rate", rate },
+	{ "rate_too_low", rate_too_low },
+	{ "other_rate", other_rate },
 	{ "of_peers", of_peers },
+	{ "left_by_a_peer", left_by_a_peer },
+	{ "ipv6_peer", ipv6_peer },
+	{ "seed_of_a_peer", seed_of_a_peer },
+	{ "on_the_way_to_a_peer", on_the_way_to_a_peer },
 };
 
 int main(int argc, char **argv)

@@ -25,8 +25,8 @@ device.
   --direction out|in|both  of frames that the node sends (the usual), or gets
   --off                    no faults
   --peer ADDRESS|NODE      only frames to and from this peer, by its address, or a node of
-                           this machine: it has these faults, and none of those for all,
-                           until --off; up to 16 peers
+                           this machine (all its devices): it has these faults, and none
+                           of those for all, until --off; up to 16 addresses
 
   --event NAME[:NUMBER]    the device's event, or that of the queue pair, completion
                            queue, shared receive queue or work queue of this number
@@ -50,16 +50,19 @@ loss=1%,reorder=5% CMD. doc/faults.md has recipes.
 EOF
 }
 
-# The address of a peer: its own, or that of a node of this machine.
-peer_address() {	# ADDRESS|NODE
-	local address=$1
+# What is to be done, for a peer: at its address, or at each that a node of this machine has.
+for_peer() {	# ADDRESS|NODE FAULTS
+	local addresses=$1 address text=''
 
 	if [[ ! $1 =~ ^[0-9.]+$|: ]]; then
-		address=$("$TREE/bin/vnet-status" --node "$1" --json 2>/dev/null |
-			sed -n 's/.*"link": {"address": "\([0-9a-f.:]*\)".*/\1/p' | head -n 1)
-		[[ -n $address ]] || die "$EXIT_VNET" "no node '$1' with a link runs here"
+		addresses=$("$TREE/bin/vnet-status" --node "$1" --json 2>/dev/null |
+			sed -n 's/.*"link": {"address": "\([0-9a-f.:]*\)".*/\1/p')
+		[[ -n $addresses ]] || die "$EXIT_VNET" "no node '$1' with a link runs here"
 	fi
-	echo "$address"
+	for address in $addresses; do
+		text+=${text:+,}peer=$address,$2
+	done
+	echo "$text"
 }
 
 cmd_fault() {
@@ -106,7 +109,7 @@ cmd_fault() {
 	need_tree device
 	[[ -z $text || -z $device ]] || die_usage "faults of the link and of the device are told one after the other"
 	[[ -z $peer || -n $text ]] || die_usage "--peer: which faults? see: vnet fault --help"
-	[[ -z $peer ]] || { peer=$(peer_address "$peer") || exit; text=peer=$peer,$text; }
+	[[ -z $peer ]] || text=$(for_peer "$peer" "$text") || exit
 	[[ -z $device ]] || text="device $device"
 	[[ -z $text || -n $device ]] || text="fault $text"
 	exec "$TREE/bin/vnet-status" "${args[@]}" --link "${text:-show}"

@@ -87,15 +87,29 @@ struct link_faults {
 
 /* For the frames of one peer, in place of those for all. */
 struct link_peer_faults {
-	/* As an IPv6 address, IPv4-mapped perhaps. */
+	/* As an IPv6 address, IPv4-mapped perhaps; 0: nobody has this place. */
 	u8 peer[16];
 	struct link_faults faults;
 };
 
+/* Each keeps its place, whoever else comes and goes. */
 struct link_faulty_peers {
+	/* Places up to the last that somebody has. */
 	u32 n;
 	u32 rsvd;
 	struct link_peer_faults one[LINK_FAULTY_PEERS];
+};
+
+/* What was done to a frame on purpose. */
+enum link_deed {
+	LINK_LOST,
+	LINK_DUPLICATED,
+	LINK_REORDERED,
+	LINK_CORRUPTED,
+	LINK_DELAYED,
+	LINK_LIMITED,
+	LINK_WHILE_DOWN,
+	LINK_DEEDS,
 };
 
 /* How far the frames are that some faults are for. */
@@ -103,6 +117,8 @@ struct link_course {
 	/* How many were considered; when the next of a direction may leave, by the rate. */
 	u64 considered;
 	u64 next_departure[2];
+	/* By enum link_deed. */
+	u64 deeds[LINK_DEEDS];
 };
 
 /* A frame that is kept back. */
@@ -134,14 +150,8 @@ struct link_counters {
 	u64 bad_mac;
 	/* Datagrams that are no frame: too long. */
 	u64 oversize;
-	/* On purpose. */
-	u64 lost;
-	u64 duplicated;
-	u64 reordered;
-	u64 corrupted;
-	u64 delayed;
-	u64 limited;
-	u64 while_down;
+	/* On purpose, to frames of all peers, by enum link_deed. */
+	u64 deeds[LINK_DEEDS];
 	/* With a right MAC, and not for the first time. */
 	u64 replayed;
 	u64 rsvd[2];
@@ -173,7 +183,7 @@ struct link_memory {
 	u32 faulty __attribute__((aligned(64)));
 	struct link_faults faults;
 	struct link_faulty_peers faulty_peers;
-	/* Of the frames of all, and of each of these peers. */
+	/* Of the frames of all others, and of each of these peers. */
 	struct link_course course[1 + LINK_FAULTY_PEERS] __attribute__((aligned(64)));
 	/* How many are held, and a time before which none is due. */
 	u32 nheld;

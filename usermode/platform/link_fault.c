@@ -89,25 +89,30 @@ static u64 by_rate(const struct link_memory *memory, struct link_course *course,
 	return begin;
 }
 
-static u64 late_by(struct link_memory *memory, const struct link_faults *f, struct dice *dice)
+/* Counted for the link, and for those whose faults they are. */
+static void did(struct link_memory *memory, struct link_course *course, enum link_deed deed)
+{
+	link_count(&memory->counters.deeds[deed]);
+	link_count(&course->deeds[deed]);
+}
+
+static u64 late_by(struct link_memory *memory, struct link_course *course,
+		   const struct link_faults *f, struct dice *dice)
 {
 	u64 late = f->delay + roll(dice) % (f->jitter + 1ull);
 
 	if (happens(dice, f->reorder)) {
 		late += f->reorder_by ? f->reorder_by : REORDER_BY;
-		link_count(&memory->counters.reordered);
+		did(memory, course, LINK_REORDERED);
 	} else if (late) {
-		link_count(&memory->counters.delayed);
+		did(memory, course, LINK_DELAYED);
 	}
 	return late * NSEC_PER_USEC;
 }
 
-static void damage(struct link_memory *memory, u32 bit, u8 *frame, u32 length)
+static void damage(u32 bit, u8 *frame, u32 length)
 {
-	if (!length)
-		return;
 	frame[bit / 8 % length] ^= (u8)(1 << bit % 8);
-	link_count(&memory->counters.corrupted);
 }
 
 /* Which faults a peer's frames have: 0, those for all, or its own, from 1. */
@@ -144,35 +149,37 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 
 	/* A cable that is out lets nothing through, either way. */
 	if (f.down) {
-		link_count(&memory->counters.while_down);
+		did(memory, course, LINK_WHILE_DOWN);
 		return LINK_FATE_GONE;
 	}
 	if (!(f.directions & direction))
 		return LINK_FATE_GO;
 	dice.state = f.seed + mix(__atomic_add_fetch(&course->considered, 1, __ATOMIC_RELAXED));
 	if (happens(&dice, f.loss)) {
-		link_count(&memory->counters.lost);
+		did(memory, course, LINK_LOST);
 		return LINK_FATE_GONE;
 	}
 	corrupt = happens(&dice, f.corrupt);
 	bit = roll(&dice);
-	if (corrupt)
-		damage(memory, bit, frame, length);
+	if (corrupt && length) {
+		damage(bit, frame, length);
+		did(memory, course, LINK_CORRUPTED);
+	}
 	twice = happens(&dice, f.duplicate);
 	if (twice)
-		link_count(&memory->counters.duplicated);
+		did(memory, course, LINK_DUPLICATED);
 	/* A queue that is full drops, and what it drops takes no time. */
 	if (f.rate && nic_load(&memory->nheld) >= LINK_HELD) {
-		link_count(&memory->counters.limited);
+		did(memory, course, LINK_LIMITED);
 		return LINK_FATE_GONE;
 	}
 	now = plat_clock();
-	due = now + late_by(memory, &f, &dice);
+	due = now + late_by(memory, course, &f, &dice);
 	if (f.rate) {
 		u64 departure = by_rate(memory, course, direction, f.rate, length, now);
 
 		if (departure > now && due == now)
-			link_count(&memory->counters.delayed);
+			did(memory, course, LINK_DELAYED);
 		due = departure > due ? departure : due;
 	}
 	if (due == now)
@@ -184,7 +191,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	/* Somebody else has filled the queue: who is merely late is sent early. */
 	if (!f.rate)
 		return LINK_FATE_GO;
-	link_count(&memory->counters.limited);
+	did(memory, course, LINK_LIMITED);
 	return LINK_FATE_GONE;
 }
 
@@ -194,11 +201,12 @@ static void release(struct nic *nic, struct link_held *held,
 {
 	struct host *host = nic->host;
 	struct link_memory *memory = host->link.memory;
+	const u32 which = faults_of(memory, &held->peer);
 	u32 length = held->length;
 
 	/* It was on the way when the cable was pulled out. */
-	if (nic_load(&faults_at(memory, faults_of(memory, &held->peer))->down)) {
-		link_count(&memory->counters.while_down);
+	if (nic_load(&faults_at(memory, which)->down)) {
+		did(memory, &memory->course[which], LINK_WHILE_DOWN);
 		return;
 	}
 	if (length <= sizeof(held->frame) && held->direction == LINK_OUT)

@@ -40,6 +40,16 @@ static void print_fault(FILE *out, const struct json *fault)
 }
 
 /* peer NULL: those of all. */
+static void print_counters(FILE *out, const struct json *of, const char *peer)
+{
+	const struct json *counter = json_first(of, "counters");
+
+	for (; counter; counter = counter->next)
+		if (counter->number && counter->name && !is_traffic(counter->name))
+			fprintf(out, "  link %s%s%s: %llu\n", counter->name, peer ? " of " : "",
+				peer ? peer : "", counter->number);
+}
+
 static void print_faults(FILE *out, const struct json *of, const char *peer)
 {
 	const struct json *fault = json_first(of, "faults");
@@ -66,7 +76,6 @@ void link_print(FILE *out, const struct json *device)
 {
 	const struct json *link = json_get(device, "link");
 	const struct json *counters = json_get(link, "counters");
-	const struct json *counter = json_first(link, "counters");
 	const struct json *peer = json_first(link, "peer_faults");
 
 	if (!link || link->type != JSON_OBJECT) {
@@ -79,12 +88,12 @@ void link_print(FILE *out, const struct json *device)
 		json_text(link, "address"), json_number(link, "port"), json_number(link, "keys"),
 		json_number(counters, "frames_sent"), json_number(counters, "bytes_sent"),
 		json_number(counters, "frames_received"), json_number(counters, "bytes_received"));
-	for (; counter; counter = counter->next)
-		if (counter->number && counter->name && !is_traffic(counter->name))
-			fprintf(out, "  link %s: %llu\n", counter->name, counter->number);
+	print_counters(out, link, NULL);
 	print_faults(out, link, NULL);
-	for (; peer; peer = peer->next)
+	for (; peer; peer = peer->next) {
 		print_faults(out, peer, json_text(peer, "peer"));
+		print_counters(out, peer, json_text(peer, "peer"));
+	}
 }
 
 /* As "vnet settings" takes them; of the weights those that are not 1. */

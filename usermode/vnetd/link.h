@@ -68,6 +68,8 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
  */
 const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
 			      const char *text);
+/* Has a place in the list of peers; the address 0 marks those that nobody has. */
+bool link_is_somebody(const u8 ip[16]);
 /* Those that the options name. */
 int link_faults_init(struct daemon *daemon);
 void link_faults_set(struct link_memory *link, const struct link_faults *all,

@@ -28,20 +28,49 @@ static void put_faults(const struct link_faults *f, FILE *out)
 					    "both");
 }
 
-static void put_peers(const struct link_faulty_peers *peers, FILE *out)
+static void put_deeds(const u64 deeds[LINK_DEEDS], FILE *out)
 {
+	static const char *const names[LINK_DEEDS] = {
+		[LINK_LOST] = "fault_lost",
+		[LINK_DUPLICATED] = "fault_duplicated",
+		[LINK_REORDERED] = "fault_reordered",
+		[LINK_CORRUPTED] = "fault_corrupted",
+		[LINK_DELAYED] = "fault_delayed",
+		[LINK_LIMITED] = "fault_limited",
+		[LINK_WHILE_DOWN] = "fault_while_down",
+	};
+
+	for (u32 i = 0; i < LINK_DEEDS; i++)
+		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", names[i], nic_load(&deeds[i]));
+}
+
+static void put_peer(const struct link_peer_faults *of, const struct link_course *course, FILE *out)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)of->peer))
+		inet_ntop(AF_INET, of->peer + 12, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, of->peer, text, sizeof(text));
+	fprintf(out, "{\"peer\": \"%s\", \"faults\": ", text);
+	put_faults(&of->faults, out);
+	fputs(", \"counters\": {", out);
+	put_deeds(course->deeds, out);
+	fputs("}}", out);
+}
+
+static void put_peers(const struct link_faulty_peers *peers, const struct link_memory *memory,
+		      FILE *out)
+{
+	const char *before = "";
+
 	fputs("\"peer_faults\": [", out);
 	for (u32 i = 0; i < peers->n; i++) {
-		const u8 *ip = peers->one[i].peer;
-		char text[INET6_ADDRSTRLEN] = "";
-
-		if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)ip))
-			inet_ntop(AF_INET, ip + 12, text, sizeof(text));
-		else
-			inet_ntop(AF_INET6, ip, text, sizeof(text));
-		fprintf(out, "%s{\"peer\": \"%s\", \"faults\": ", i ? ", " : "", text);
-		put_faults(&peers->one[i].faults, out);
-		putc('}', out);
+		if (!link_is_somebody(peers->one[i].peer))
+			continue;
+		fputs(before, out);
+		put_peer(&peers->one[i], &memory->course[1 + i], out);
+		before = ", ";
 	}
 	putc(']', out);
 }
@@ -88,25 +117,16 @@ static void put_link_counters(const struct link_counters *c, FILE *out)
 		const char *name;
 		const u64 *value;
 	} all[] = {
-		{ "unsent", &c->unsent },
-		{ "strangers", &c->strangers },
-		{ "no_mac", &c->no_mac },
-		{ "no_key", &c->no_key },
-		{ "unknown_key", &c->unknown_key },
-		{ "bad_mac", &c->bad_mac },
-		{ "replayed", &c->replayed },
-		{ "oversize", &c->oversize },
-		{ "fault_lost", &c->lost },
-		{ "fault_duplicated", &c->duplicated },
-		{ "fault_reordered", &c->reordered },
-		{ "fault_corrupted", &c->corrupted },
-		{ "fault_delayed", &c->delayed },
-		{ "fault_limited", &c->limited },
-		{ "fault_while_down", &c->while_down },
+		{ "unsent", &c->unsent },           { "strangers", &c->strangers },
+		{ "no_mac", &c->no_mac },           { "no_key", &c->no_key },
+		{ "unknown_key", &c->unknown_key }, { "bad_mac", &c->bad_mac },
+		{ "replayed", &c->replayed },       { "oversize", &c->oversize },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
 		fprintf(out, ", \"%s\": %llu", all[i].name, nic_load(all[i].value));
+	fputs(", ", out);
+	put_deeds(c->deeds, out);
 }
 
 static void put_address(const union link_address *own, FILE *out)
@@ -141,7 +161,7 @@ void link_status(const struct nic_device *device, FILE *out)
 	fputs("\"faults\": ", out);
 	put_faults(&device->device.daemon->faults, out);
 	fputs(",\n   ", out);
-	put_peers(&device->device.daemon->faulty_peers, out);
+	put_peers(&device->device.daemon->faulty_peers, memory, out);
 	fputs(",\n   ", out);
 	link_settings_put(&hdr->settings, hdr->config.max_frame, out);
 	fputs(",\n   \"counters\": {", out);

@@ -171,46 +171,67 @@ static const char *mistake(const char *name, const char *value)
 
 /* ------------------------------------------------------------------- whose they are */
 
+static const u8 nobody[16];
+
+bool link_is_somebody(const u8 ip[16])
+{
+	return memcmp(ip, nobody, sizeof(nobody)) != 0;
+}
+
+static struct link_peer_faults *place_of(struct link_faulty_peers *peers, const u8 ip[16])
+{
+	for (u32 i = 0; i < LINK_FAULTY_PEERS; i++)
+		if (!memcmp(peers->one[i].peer, ip, sizeof(nobody)))
+			return &peers->one[i];
+	return NULL;
+}
+
 /* The peer's own, made where there are none yet; NULL, and what is wrong. */
 static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const char *text,
 					  const char **wrong)
 {
 	union link_address address = { .any = { .sa_family = AF_INET } };
-	u8 ip[16];
-	u32 i;
+	struct link_peer_faults *place;
+	u8 ip[16] = { 0 };
 
-	*wrong = NULL;
 	if (inet_pton(AF_INET, text, &address.in.sin_addr) != 1) {
 		address.any.sa_family = AF_INET6;
 		if (inet_pton(AF_INET6, text, &address.in6.sin6_addr) != 1)
-			*wrong = mistake("peer", text);
+			address.in6.sin6_addr = in6addr_any;
 	}
 	link_ip(&address, ip);
-	for (i = 0; i < peers->n && memcmp(peers->one[i].peer, ip, sizeof(ip)) != 0; i++)
-		;
-	if (!*wrong && i == LINK_FAULTY_PEERS)
-		*wrong = "there are as many peers with faults of their own as there can be";
-	if (*wrong)
+	if (!link_is_somebody(ip)) {
+		*wrong = mistake("peer", text);
 		return NULL;
-	if (i == peers->n) {
-		peers->n++;
-		memcpy(peers->one[i].peer, ip, sizeof(ip));
-		peers->one[i].faults = (struct link_faults){ .directions = LINK_OUT };
 	}
-	return &peers->one[i].faults;
+	place = place_of(peers, ip);
+	if (place)
+		return &place->faults;
+	place = place_of(peers, nobody);
+	if (!place) {
+		*wrong = "there are as many peers with faults of their own as there can be";
+		return NULL;
+	}
+	memcpy(place->peer, ip, sizeof(ip));
+	place->faults = (struct link_faults){ .directions = LINK_OUT };
+	return &place->faults;
 }
 
 /* Who was told to have none has those of all again. */
 static void forget_peer(struct link_faulty_peers *peers, const struct link_faults *faults)
 {
-	u32 i;
+	for (u32 i = 0; i < LINK_FAULTY_PEERS; i++)
+		if (&peers->one[i].faults == faults)
+			memset(&peers->one[i], 0, sizeof(peers->one[i]));
+}
 
-	for (i = 0; i < peers->n && &peers->one[i].faults != faults; i++)
-		;
-	if (i == peers->n)
-		return;
-	peers->n--;
-	memmove(&peers->one[i], &peers->one[i + 1], (peers->n - i) * sizeof(peers->one[0]));
+static u32 places_in_use(const struct link_faulty_peers *peers)
+{
+	u32 n = LINK_FAULTY_PEERS;
+
+	while (n && !link_is_somebody(peers->one[n - 1].peer))
+		n--;
+	return n;
 }
 
 const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
@@ -248,6 +269,7 @@ const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers 
 	}
 	if (off)
 		forget_peer(&p, to);
+	p.n = places_in_use(&p);
 	*all = f;
 	*peers = p;
 	return NULL;
@@ -269,19 +291,19 @@ static void set_one(struct link_faults *to, struct link_course *course, const st
 	*to = *f;
 }
 
-/* A place in the list may be another peer's now: each begins anew then. */
+/* A place may be another peer's now: who comes begins anew, who has been there goes on. */
 static void set_peers(struct link_memory *link, const struct link_faulty_peers *peers)
 {
 	struct link_faulty_peers *to = &link->faulty_peers;
 
-	for (u32 i = 0; i < peers->n; i++) {
+	for (u32 i = 0; i < LINK_FAULTY_PEERS; i++) {
+		const struct link_peer_faults *from = &peers->one[i];
 		struct link_course *course = &link->course[1 + i];
 
-		if (i >= nic_load(&to->n) ||
-		    memcmp(to->one[i].peer, peers->one[i].peer, sizeof(to->one[i].peer)) != 0)
+		if (memcmp(to->one[i].peer, from->peer, sizeof(from->peer)) != 0)
 			memset(course, 0, sizeof(*course));
-		set_one(&to->one[i].faults, course, &peers->one[i].faults);
-		memcpy(to->one[i].peer, peers->one[i].peer, sizeof(to->one[i].peer));
+		set_one(&to->one[i].faults, course, &from->faults);
+		memcpy(to->one[i].peer, from->peer, sizeof(from->peer));
 	}
 	nic_store_release(&to->n, peers->n);
 }
