@@ -347,6 +347,9 @@ static inline u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
  */
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg);
+
+/* -- nic_receive_pieces.c: the responder, of messages in pieces */
+
 /*
  * The first piece of a message: take the receive, or the tagged buffer, that it will
  * fill and write it to *open. VNET_WC_SUCCESS; NIC_EXEC_NO_RECEIVE; NIC_EXEC_BUSY;
@@ -363,6 +366,9 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
  */
 u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
 		  u64 offset, const struct nic_piece *src, u64 left);
+
+/* -- nic_flush.c: queue pairs in error */
+
 /* Complete all receives of a QP in error; caller holds sq_lock. */
 void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
 /*

@@ -4,45 +4,18 @@
  * executed by whoever runs the requester, under the receive queue's lock, and
  * takes effect for the responder at one instant (nic_commit_receive).
  */
-#include "nic_rq.h"
-#include "nic_tm.h"
+#include "nic_receiving.h"
 #include "nic_vn.h"
 
 /* So many receives before one is taken, its line is sent for. */
 #define NIC_RECEIVES_AHEAD 4
-
-/* Those that a message may have: none while the NIC starves. */
-static u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq, const struct vnet_ring *ring)
-{
-	return unlikely(nic_load(&nic->hdr->starves)) ? 0 : nic_rq_posted(rq, ring);
-}
 
 void nic_starve(struct nic *nic, bool starves)
 {
 	nic_store(&nic->hdr->starves, starves);
 }
 
-/* The locks that a delivery holds. */
-struct nic_delivery {
-	struct nic *nic;
-	/* Executor, and the one who gets the message. */
-	struct nic_qp *qp;
-	struct nic_qp *peer;
-	const struct nic_message *msg;
-	struct nic_rq *rq;
-	/* Where a receive is taken; NULL: it was before, or a tagged buffer is. */
-	struct nic_rq *take;
-	struct vnet_ring *ring;
-	struct nic_cq *cq;
-	/* The receive, copied once. */
-	struct vnet_recv_wqe wqe;
-	struct nic_piece dst[VNET_MAX_SGE];
-	u32 ndst;
-	/* Receives that were posted, this one included. */
-	u32 available;
-};
-
-static bool nic_delivery_lock(struct nic_delivery *d)
+bool nic_delivery_lock(struct nic_delivery *d)
 {
 	struct nic_srq *srq;
 
@@ -62,7 +35,7 @@ static bool nic_delivery_lock(struct nic_delivery *d)
 	return false;
 }
 
-static void nic_delivery_unlock(struct nic_delivery *d)
+void nic_delivery_unlock(struct nic_delivery *d)
 {
 	if (d->rq != &d->peer->rq)
 		nic_unlock_release(&d->rq->lock);
@@ -70,11 +43,7 @@ static void nic_delivery_unlock(struct nic_delivery *d)
 	plat_step(3);
 }
 
-/*
- * Copy the receive at the head, check the keys of as much of it as the message
- * fills, and tell where that is.
- */
-static enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need)
+enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need)
 {
 	const struct nic_rq *rq = d->rq;
 	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
@@ -106,8 +75,7 @@ static enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need)
 	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
 }
 
-/* No receive: RNR for a reliable sender; others stall for a while, then lose. */
-static u32 nic_no_receive(struct nic_delivery *d)
+u32 nic_no_receive(struct nic_delivery *d)
 {
 	struct nic *nic = d->nic;
 	struct nic_qp *qp = d->qp;
@@ -145,8 +113,7 @@ static u32 nic_no_receive(struct nic_delivery *d)
 	return NIC_EXEC_DROPPED | VNET_WC_RNR_RETRY_EXC_ERR;
 }
 
-/* An event for a receive taken from an SRQ below its limit. */
-static void nic_srq_taken(struct nic_delivery *d)
+void nic_srq_taken(struct nic_delivery *d)
 {
 	if (unlikely(nic_rq_is_tm(d->rq)))
 		nic_tm_apply(d->nic, d->qp);
@@ -298,11 +265,7 @@ static u32 nic_requester_status(const struct nic_delivery *d, enum vnet_wc_statu
 	return at_receiver == VNET_WC_LOC_LEN_ERR ? VNET_WC_REM_INV_REQ_ERR : VNET_WC_REM_OP_ERR;
 }
 
-/*
- * The event that a committed receive may owe. With the receive queue's lock
- * held, so that neither the responder nor its CQ goes away meanwhile.
- */
-/* The same for one that came by the wire: nothing of our own is executed by it. */
+/* As nic_delivered(), of one that came by the wire: nothing of our own is executed by it. */
 static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic_qp *qp = d->qp;
@@ -317,6 +280,10 @@ static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_
 	return d->msg->datagram && status ? NIC_EXEC_DROPPED | status : status;
 }
 
+/*
+ * The event that a committed receive may owe. With the receive queue's lock
+ * held, so that neither the responder nor its CQ goes away meanwhile.
+ */
 static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic_qp *qp = d->qp;
@@ -355,7 +322,7 @@ static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
 	return qp->type == NIC_QPT_RC ? status : NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR;
 }
 
-static u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
+u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
 {
 	if (msg->arrival)
 		return NIC_EXEC_BUSY;
@@ -380,11 +347,7 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
 
-/*
- * Pages that the copy needs are being brought. Nothing was taken yet. For one of a group
- * nobody waits, as when it has no receive.
- */
-static NIC_COLD u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result result)
+u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result result)
 {
 	bool own = result == NIC_COPY_SRC_LATER;
 
@@ -409,8 +372,7 @@ static NIC_COLD struct nic_cq *nic_named_cq(const struct nic_delivery *d)
 								 NULL;
 }
 
-/* The receive is known good for the message: move it and complete. */
-static u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
+u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic *nic = d->nic;
 	enum nic_copy_result result = NIC_COPY_OK;
@@ -513,177 +475,7 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	nic_cq_expect(nic, peer->recv_cqn);
 }
 
-/* ------------------------------------------------------------ tagged buffers */
-
-/* Without the first `skip` bytes, which are there. */
-static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 skip)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < msg->nsrc; i++) {
-		struct nic_piece piece = msg->src[i];
-		u64 here = piece.length < skip ? piece.length : skip;
-
-		skip -= here;
-		piece.addr += here;
-		piece.length -= here;
-		if (piece.length)
-			to[n++] = piece;
-	}
-	msg->src = to;
-	msg->nsrc = n;
-}
-
-/* Where the message goes in the tagged buffer. */
-static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
-					    const struct nic_tm_buffer *buffer, u64 need)
-{
-	u32 i;
-
-	d->ndst = 0;
-	for (i = 0; i < buffer->num_sge && need; i++) {
-		struct vnet_sge sge = buffer->sge[i];
-
-		if (sge.length > need)
-			sge.length = (u32)need;
-		if (!sge.length)
-			continue;
-		if (!nic_check_key(d->nic, sge.lkey, d->rq->pdn, d->peer->qpn,
-				   NIC_ACCESS_LOCAL_WRITE, sge.addr, sge.length, &d->dst[d->ndst]))
-			return VNET_WC_LOC_PROT_ERR;
-		need -= sge.length;
-		d->ndst++;
-	}
-	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
-}
-
-/* It goes to the buffer that it matches, as far as it does now. */
-static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm_message *tm,
-					   struct nic_piece *src)
-{
-	struct nic_tm_match *match = &tm->match;
-	u64 room = nic_tm_room(&match->buffer);
-
-	d->take = NULL;
-	d->wqe.wr_id = match->buffer.wr_id;
-	tm->msg.wc_opcode = VNET_WC_TM_RECV;
-	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
-	if (match->kind == NIC_TM_EAGER) {
-		nic_skip_pieces(&tm->msg, src, NIC_TMH_SIZE);
-		tm->msg.length -= NIC_TMH_SIZE;
-		return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
-	}
-	/* Its data is read later; the headers are what the process reads it by itself with. */
-	tm->msg.length = 0;
-	if (room < match->length) {
-		match->kind = NIC_TM_INCOMPLETE;
-		tm->msg.length = nic_tm_kept(&match->buffer);
-	}
-	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
-}
-
-/* The queue as it is for ordinary receives, and their ring. */
-static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
-{
-	*plain = *d->rq;
-	plain->shift = (u8)(plain->shift & ~NIC_RQ_TM);
-	d->ring = nic_rq_ring(d->nic, plain);
-	return d->ring;
-}
-
-/*
- * EMP has no place for what was not expected: it is dropped, and its sender brings it
- * again. Here that is to find no receive; so its sender's patience is what it set.
- */
-static bool nic_is_dropped(const struct nic_delivery *d, const struct nic_tm_match *match)
-{
-	return match->kind == NIC_TM_UNEXPECTED && nic_load(&d->nic->hdr->settings.drop_unexpected);
-}
-
-/* It goes to an ordinary receive of the queue, of which there is one. */
-static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
-					  struct nic_rq *plain)
-{
-	bool has_data = tm->msg.wc_opcode == VNET_WC_RECV;
-	enum vnet_wc_status status;
-
-	d->take = d->rq;
-	d->rq->lossy = 0;
-	d->rq = plain;
-	status = nic_fetch_receive(d, has_data ? tm->msg.length : 0);
-	d->rq = d->take;
-	if (has_data)
-		tm->msg.wc_opcode = tm->match.kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG :
-								     VNET_WC_TM_RECV;
-	return status ? status : tm->msg.broken;
-}
-
-/* The last piece is here, or one that could not be written: what the first matched. */
-static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm_message *tm)
-{
-	struct nic_tm_match *match = &tm->match;
-
-	nic_tm_reopen(tm->msg.opened, match);
-	d->take = NULL;
-	d->ndst = 0;
-	d->wqe.wr_id = match->buffer.wr_id;
-	tm->msg.wc_opcode = match->kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG : VNET_WC_TM_RECV;
-	if (match->kind < NIC_TM_EAGER)
-		return tm->msg.broken;
-	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
-	if (match->kind == NIC_TM_EAGER)
-		tm->msg.length -= NIC_TMH_SIZE;
-	else
-		tm->msg.length = match->kind == NIC_TM_INCOMPLETE ? nic_tm_kept(&match->buffer) : 0;
-	return tm->msg.broken;
-}
-
-/*
- * What the message matches, and the queue as it is for ordinary receives, if it goes
- * to one. Not VNET_WC_SUCCESS: nowhere, or not now, and the locks are free.
- */
-static u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain)
-{
-	u32 status =
-		nic_tm_judge(d->nic, d->qp, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
-
-	if (unlikely(status == NIC_EXEC_PAGES))
-		return nic_no_pages(d, NIC_COPY_SRC_LATER);
-	if (status) {
-		nic_delivery_unlock(d);
-		return status;
-	}
-	if (tm->match.kind >= NIC_TM_EAGER)
-		return VNET_WC_SUCCESS;
-	if (!nic_find_plain(d, plain)) {
-		nic_delivery_unlock(d);
-		return nic_lock_wait(d->nic, d->qp, d->msg);
-	}
-	d->available = nic_rq_available(d->nic, d->rq, d->ring);
-	if (!d->available || nic_is_dropped(d, &tm->match))
-		return nic_no_receive(d);
-	return VNET_WC_SUCCESS;
-}
-
-/* What the message, or the first piece of it, goes to, and its status there. */
-static enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_message *tm,
-					  struct nic_rq *plain, struct nic_piece *src)
-{
-	enum vnet_wc_status status;
-
-	if (tm->match.kind < NIC_TM_EAGER)
-		return nic_take_plain(d, tm, plain);
-	status = nic_take_tagged(d, tm, src);
-	if (likely(!status))
-		status = tm->msg.broken;
-	/* Nothing is fetched for it. */
-	if (status && tm->match.kind == NIC_TM_RENDEZVOUS)
-		tm->match.kind = NIC_TM_INCOMPLETE;
-	return status;
-}
-
-/* What a SEND with invalidate closes where it arrives, or *status; false: it has to wait. */
-static NIC_COLD bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status)
+bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status)
 {
 	u32 result = nic_invalidate_key(d->nic, d->qp, d->peer, d->msg->imm);
 
@@ -692,55 +484,6 @@ static NIC_COLD bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *
 	if (result)
 		*status = VNET_WC_LOC_QP_OP_ERR;
 	return true;
-}
-
-/* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
-static __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d)
-{
-	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
-	const struct nic_message *whole = d->msg;
-	struct nic_piece src[VNET_MAX_SGE + 2] NIC_SCRATCH;
-	enum vnet_wc_status at_receiver;
-	struct nic_tm_message tm;
-	struct nic_rq plain;
-	u32 status;
-
-	tm.msg = *whole;
-	tm.msg.wc_flags &= (u8)~VNET_WC_IMM64;
-	d->available = 0;
-	status = whole->opened ? VNET_WC_SUCCESS : nic_match(d, &tm, &plain);
-	if (status)
-		return status;
-	/* Until we return. */
-	/* cppcheck-suppress autoVariables */
-	d->msg = &tm.msg;
-	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
-	/* Too many rendezvous are under way: as if there were no receive. */
-	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
-		d->msg = whole;
-		if (nic_find_plain(d, &plain))
-			return nic_no_receive(d);
-		nic_delivery_unlock(d);
-		return nic_lock_wait(d->nic, d->qp, whole);
-	}
-	/* Last, as it is not done twice. */
-	if (unlikely(whole->invalidate && !at_receiver)) {
-		if (!nic_close_key(d, &at_receiver)) {
-			d->msg = whole;
-			nic_store(&d->qp->op_tm, 0);
-			nic_delivery_unlock(d);
-			return nic_lock_wait(d->nic, d->qp, whole);
-		}
-		if (at_receiver && tm.match.kind == NIC_TM_RENDEZVOUS) {
-			tm.match.kind = NIC_TM_INCOMPLETE;
-			(void)nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match);
-		}
-	}
-	status = nic_place(d, at_receiver);
-	d->msg = whole;
-	/* Unless it was committed, and done with that. */
-	nic_store(&d->qp->op_tm, 0);
-	return status;
 }
 
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
@@ -801,166 +544,4 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	}
 	d.available = available;
 	return nic_place(&d, status);
-}
-
-/* ------------------------------------------------------- messages in pieces */
-
-/* rq: the queue, as it is for ordinary receives. */
-static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *rq,
-			     struct nic_open_receive *open)
-{
-	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
-
-	open->wr_id = d->wqe.wr_id;
-	open->num_sge = (u16)d->wqe.num_sge;
-	/* Keys are checked again for every piece. */
-	memcpy(open->sge, slot + VNET_RECV_HDR_SIZE, d->wqe.num_sge * sizeof(open->sge[0]));
-	open->index = rq->cons;
-	open->tm_kind = NIC_TM_PLAIN;
-}
-
-/* From here on it is taken: see nic_vn_recover(). */
-static void nic_keep(const struct nic_delivery *d, struct nic_open_receive *open)
-{
-	open->srqn = d->qp->op_srqn;
-	open->srq_use = d->rq->is_srq ? (u16)((const struct nic_srq *)d->rq)->use : 0;
-	nic_store_release(&open->open, 1);
-	/* As where a message in one piece is committed. */
-	plat_step(11);
-}
-
-/* The first piece matches for the message, as its headers are there. */
-static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
-						     struct nic_open_receive *open)
-{
-	struct nic_tm_message tm = { .msg = *d->msg };
-	struct nic_piece src[VNET_MAX_SGE + 2] NIC_SCRATCH;
-	struct nic_rq plain;
-	u32 status = nic_match(d, &tm, &plain);
-
-	if (status)
-		return status;
-	status = nic_take_match(d, &tm, &plain, src);
-	if (status == VNET_WC_SUCCESS) {
-		if (tm.match.kind < NIC_TM_EAGER)
-			nic_keep_receive(d, &plain, open);
-		nic_tm_keep(&tm.match, open);
-		nic_keep(d, open);
-		nic_tm_take_kept(&tm.match, open);
-		if (d->take)
-			nic_take_receive(d->nic, d->take);
-		nic_srq_taken(d);
-	}
-	nic_delivery_unlock(d);
-	return status;
-}
-
-u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
-	     struct nic_open_receive *open)
-{
-	struct nic_delivery d NIC_SCRATCH;
-	enum vnet_wc_status status;
-
-	d.nic = nic;
-	d.qp = qp;
-	d.peer = qp;
-	d.msg = msg;
-	d.dst[0].addr = 0;
-	if (!nic_delivery_lock(&d))
-		return NIC_EXEC_BUSY;
-	d.ring = nic_rq_ring(nic, d.rq);
-	if (!d.ring) {
-		if (nic_rq_is_tm(d.rq))
-			return nic_open_tm(&d, open);
-		nic_delivery_unlock(&d);
-		return NIC_EXEC_BUSY;
-	}
-	d.available = nic_rq_available(nic, d.rq, d.ring);
-	if (!d.available)
-		return nic_no_receive(&d);
-	d.rq->lossy = 0;
-	status = nic_fetch_receive(&d, msg->length);
-	if (status == VNET_WC_SUCCESS) {
-		nic_keep_receive(&d, d.rq, open);
-		nic_keep(&d, open);
-		d.take = d.rq;
-		nic_take_receive(nic, d.take);
-		if (d.rq->is_srq)
-			nic_srq_taken(&d);
-	}
-	nic_delivery_unlock(&d);
-	return status;
-}
-
-bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
-		       const struct nic_open_receive *open)
-{
-	const struct nic_srq *srq;
-
-	if (likely(qp->srqn != NIC_SRQ_NAMED))
-		return true;
-	srq = nic_srq_of(nic, qp, open->srqn);
-	return srq && (u16)srq->use == open->srq_use;
-}
-
-/*
- * Where bytes [offset, offset + need) of it go: VNET_WC_SUCCESS and *n pieces, or why they
- * cannot go there.
- */
-static enum vnet_wc_status nic_open_pieces(struct nic *nic, const struct nic_qp *qp,
-					   const struct nic_open_receive *open, u64 offset,
-					   u64 need, struct nic_piece *dst, u32 *n)
-{
-	const struct nic_srq *srq = qp->srqn ? nic_srq_of(nic, qp, open->srqn) : NULL;
-	u32 i, pdn = srq ? srq->rq.pdn : qp->pdn;
-
-	*n = 0;
-	for (i = 0; i < open->num_sge && i < VNET_MAX_SGE && need; i++) {
-		struct vnet_sge sge = open->sge[i];
-
-		if (offset >= sge.length) {
-			offset -= sge.length;
-			continue;
-		}
-		sge.addr += offset;
-		sge.length -= (u32)offset;
-		offset = 0;
-		if (sge.length > need)
-			sge.length = (u32)need;
-		if (!nic_check_key(nic, sge.lkey, pdn, qp->qpn, NIC_ACCESS_LOCAL_WRITE, sge.addr,
-				   sge.length, &dst[*n]))
-			return VNET_WC_LOC_PROT_ERR;
-		need -= sge.length;
-		(*n)++;
-	}
-	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
-}
-
-u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
-		  u64 offset, const struct nic_piece *src, u64 left)
-{
-	struct nic_piece dst[VNET_MAX_SGE] NIC_SCRATCH, piece = *src;
-	enum vnet_wc_status status;
-	enum nic_copy_result result;
-	u32 n;
-
-	if (unlikely(open->tm_kind >= NIC_TM_EAGER))
-		nic_tm_clip(open, &offset, &piece);
-	if (!piece.length)
-		return VNET_WC_SUCCESS;
-	status = nic_open_pieces(nic, qp, open, offset, piece.length, dst, &n);
-	if (status)
-		return status;
-	result = nic_copy(nic, nic_asker(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
-			  piece.length);
-	/* Not its memory is at fault, but its process is at its end. */
-	if (unlikely(result == NIC_COPY_DST_GONE))
-		return NIC_EXEC_BUSY;
-	if (likely(!nic_is_later(result)))
-		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
-	if (left > NIC_FETCH_BLOCK)
-		left = NIC_FETCH_BLOCK;
-	if (left > piece.length && !nic_open_pieces(nic, qp, open, offset, left, dst, &n))
-		nic_fetch_ahead(nic, dst, n, NULL, 0, left);
-	return NIC_EXEC_PAGES;
 }

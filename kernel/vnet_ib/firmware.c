@@ -22,6 +22,8 @@
 #include "nic_qp.c"
 #include "nic_qp_modify.c"
 #include "nic_receive.c"
+#include "nic_receive_pieces.c"
+#include "nic_receive_tags.c"
 #include "nic_recover.c"
 #include "nic_replay.c"
 #include "nic_rss.c"
