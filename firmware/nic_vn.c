@@ -33,19 +33,14 @@ static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 {
 	struct nic_answered answered = { .n = 0 };
 	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
-	u32 tries = 8;
 	bool fits = true;
 
 	/* Data first: with its answer, the request may complete. */
 	if (data && !nic_vn_read_data(nic, row, f))
 		return true;
 	/* An answer that is dropped costs a retransmission. */
-	while (!nic_lock(nic, &row->lock)) {
-		if (--tries)
-			continue;
-		nic_count(nic, drop_busy);
+	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
 		return true;
-	}
 	if (nic_row_is_alive(nic, row, f)) {
 		fits = nic_tx_check(nic, row, f);
 		if (likely(fits))

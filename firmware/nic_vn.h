@@ -45,6 +45,24 @@ static inline u32 nic_le32_word(u32 word)
 
 #define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)
 
+/*
+ * A lock that what a frame brought needs: a row's, or row_lock. false: somebody else has it,
+ * so many tries long; then the frame is dropped, and counted. Nobody waits for locks where
+ * frames come in, and a frame that is dropped is one that comes again.
+ */
+static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
+{
+	do {
+		if (likely(nic_lock(nic, lock)))
+			return true;
+	} while (--tries);
+	nic_count(nic, drop_busy);
+	return false;
+}
+
+/* Tries where a frame that is dropped is a packet that is sent once more. */
+#define NIC_ROW_TRIES 8u
+
 /* Patience with a silent peer is halved so many times at most. */
 #define NIC_LONELIEST 4u
 

@@ -70,10 +70,8 @@ static u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 	u32 *chain = &nic->row_hash[nic_gid_hash(nic, gid, own_gid)];
 	u32 n, high;
 
-	if (!nic_lock(nic, &nic->hdr->row_lock)) {
-		nic_count(nic, drop_busy);
+	if (!nic_row_lock(nic, &nic->hdr->row_lock, 1))
 		return NIC_NONE;
-	}
 	n = nic_row_search(nic, gid, own_gid);
 	high = nic_load(&nic->hdr->row_high);
 	if (n == NIC_NONE && high < nic->max_row) {
@@ -306,10 +304,8 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 	row = nic_row_at(nic, n);
 	if (!row)
 		return;
-	if (!nic_lock(nic, &row->lock)) {
-		nic_count(nic, drop_busy);
+	if (!nic_row_lock(nic, &row->lock, 1))
 		return;
-	}
 	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
 		nic_row_agree(nic, row, f);
 		nic_row_greet(nic, row, VNET_FRAME_WELCOME);
@@ -335,10 +331,8 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_count(nic, bad_row);
 		return;
 	}
-	if (!nic_lock(nic, &row->lock)) {
-		nic_count(nic, drop_busy);
+	if (!nic_row_lock(nic, &row->lock, 1))
 		return;
-	}
 	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
 		if (f->head->src_row != nic_to_le32(NIC_NONE)) {
 			nic_row_agree(nic, row, f);

@@ -51,10 +51,8 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 	enum nic_rx_verdict verdict;
 	bool go;
 
-	if (!nic_lock(nic, &row->lock)) {
-		nic_count(nic, drop_busy);
+	if (!nic_row_lock(nic, &row->lock, 1))
 		return false;
-	}
 	if (!nic_row_is_alive(nic, row, f)) {
 		nic_unlock(&row->lock);
 		return false;
@@ -99,14 +97,9 @@ void nic_rx_end(const struct nic_arrival_op *a)
 	struct nic_row *row = a->row;
 	struct nic_rx *rx = &row->rx[a->op->channel];
 
-	u32 tries = 8;
-
-	while (!nic_lock(nic, &row->lock) && --tries)
-		;
-	if (!tries) {
+	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES)) {
 		/* It comes again, and the queue pair knows that it had it. */
 		nic_store(&rx->busy, 0);
-		nic_count(nic, drop_busy);
 		return;
 	}
 	nic_store(&rx->busy, 0);
