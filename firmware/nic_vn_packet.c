@@ -131,15 +131,23 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->swap = nic_to_le64(wqe->rdma.swap);
 }
 
+/* The answers that were to go along with a packet do not. true: the row's lock is had for it. */
+static NIC_COLD bool nic_answers_back(struct nic_sending *s, const struct vnet_frame *frame)
+{
+	if (!nic_lock(s->nic, &s->row->lock))
+		return false;
+	nic_acks_return(s->nic, s->row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
+	return true;
+}
+
 /* A packet that was to be sent, and cannot be made; the row's lock is not held. */
 static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 seq,
 				  const struct vnet_frame *frame, u64 now)
 {
 	struct nic_row *row = s->row;
 
-	if (!nic_lock(s->nic, &row->lock))
+	if (!nic_answers_back(s, frame))
 		return;
-	nic_acks_return(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
 	if (row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq &&
 	    tx->qpn == s->qp->qpn) {
 		/* Of a new one nothing has gone out: nobody has to be asked for it. */
@@ -164,15 +172,6 @@ static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u3
 	/* What is sent once more may be overtaken by what is new, and leaves it to that, too. */
 	if (tx->since == now)
 		s->ep->taken = 0;
-}
-
-/* Its answers did not go with it; the row's lock is not held. */
-static NIC_COLD void nic_answers_back(struct nic_sending *s, const struct vnet_frame *frame)
-{
-	if (!nic_lock(s->nic, &s->row->lock))
-		return;
-	nic_acks_return(s->nic, s->row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
-	nic_unlock(&s->row->lock);
 }
 
 bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
@@ -225,7 +224,8 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		return true;
 	}
 	if (unlikely(result != NIC_COPY_OK)) {
-		nic_answers_back(s, frame);
+		if (nic_answers_back(s, frame))
+			nic_unlock(&row->lock);
 		return false;
 	}
 	nic_frame_send(nic, &address, length);
