@@ -66,6 +66,13 @@ static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext 
 	return resp;
 }
 
+int vnet_copy_request(void *req, size_t size, struct ib_udata *udata)
+{
+	if (udata->inlen > size && !ib_is_udata_cleared(udata, size, udata->inlen - size))
+		return -EINVAL;
+	return ib_copy_from_udata(req, udata, min(size, udata->inlen));
+}
+
 static int vnet_introduce(struct vnet_ucontext *uc, struct ib_udata *udata)
 {
 	struct vnet_new_fd new = vnet_new_doorbell(uc->door);
@@ -85,10 +92,7 @@ int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(struct vnet_alloc_ucontext_resp))
 		return -EINVAL;
-	if (udata->inlen > sizeof(req) &&
-	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
-		return -EINVAL;
-	err = ib_copy_from_udata(&req, udata, sizeof(req));
+	err = vnet_copy_request(&req, sizeof(req), udata);
 	if (err)
 		return err;
 	if (req.hw_version != VNET_HW_VERSION ||

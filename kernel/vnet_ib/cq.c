@@ -30,10 +30,7 @@ static int vnet_cq_flags(const struct ib_cq_init_attr *attr, struct ib_udata *ud
 		return -EOPNOTSUPP;
 	if (!udata || !udata->inlen)
 		return 0;
-	if (udata->inlen > sizeof(req) &&
-	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
-		return -EINVAL;
-	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	err = vnet_copy_request(&req, sizeof(req), udata);
 	if (err)
 		return err;
 	if (memchr_inv(req.reserved_20, 0, sizeof(req.reserved_20)))

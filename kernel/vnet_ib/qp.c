@@ -97,10 +97,7 @@ static int vnet_qp_flags(const struct ib_qp_init_attr *init, struct ib_udata *ud
 	*flags = 0;
 	if (!udata || !udata->inlen)
 		return 0;
-	if (udata->inlen > sizeof(req) &&
-	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
-		return -EINVAL;
-	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	err = vnet_copy_request(&req, sizeof(req), udata);
 	if (err)
 		return err;
 	*flags = req.flags;

@@ -329,6 +329,11 @@ static inline struct vnet_ucontext *to_vuc(struct ib_ucontext *ibuc)
 	return container_of(ibuc, struct vnet_ucontext, ibuc);
 }
 
+/*
+ * The driver's part of a request, which so much is known of, into zeros. A shorter one leaves
+ * them; a longer one asks for nothing that is not known as long as the rest of it is zero, too.
+ */
+int vnet_copy_request(void *req, size_t size, struct ib_udata *udata);
 int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void vnet_dealloc_ucontext(struct ib_ucontext *ibuc);
 void vnet_disassociate_ucontext(struct ib_ucontext *ibuc);
