@@ -64,7 +64,13 @@ may_hold_requests() {
 	[[ $(uname -r) != *-vnet-debug ]]	# which has no classifiers
 }
 
-hold_requests() {	# NETDEV
+# Before frames come. The first ingress queue has the kernel change the code that all of them
+# pass, and an emulated processor may go on for ever with what was there for an instant.
+ready_to_hold() {
+	! may_hold_requests || { modprobe sch_ingress && tc qdisc add dev lo ingress; }
+}
+
+hold_requests() {	# NETDEV; after ready_to_hold
 	modprobe -a ifb sch_netem sch_ingress cls_u32 act_mirred || return
 	# By the frame's kind, and the queue pair that it is for (abi/vnet_wire.h), after IP and UDP.
 	ip link add held type ifb && ip link set held up && tc qdisc add dev held root netem delay 500ms &&

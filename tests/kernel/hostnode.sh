@@ -59,7 +59,7 @@ here=$own
 set_up_end() {
 	(umask 077 && printf '%032d' 7 >"$dir/key") || return
 	[[ $role == guest ]] || return 0
-	load_modules && modprobe virtio_net && ip address add "$own/24" dev eth0 &&
+	load_modules && modprobe virtio_net && ready_to_hold && ip address add "$own/24" dev eth0 &&
 		ip address add "$own6/64" dev eth0 nodad && ip link set eth0 up && add_device vnet0 vnet eth0 &&
 		"$VNET" kernel key --device vnet0 "$dir/key"
 }

@@ -28,7 +28,7 @@ set_up_wire() {
 	local own=$SERVER
 
 	[[ $role == server ]] || own=$CLIENT
-	load_modules && modprobe -a virtio_net rdma_rxe && ip address add "$own/24" dev eth0 &&
+	load_modules && modprobe -a virtio_net rdma_rxe && ready_to_hold && ip address add "$own/24" dev eth0 &&
 		ip link set eth0 up && add_device vnet0 vnet eth0 && add_device rxe0 rxe eth0 &&
 		printf '%032d' 7 >/sys/class/infiniband/vnet0/link/use_key
 }
