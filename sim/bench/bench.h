@@ -77,6 +77,19 @@ double flow_bandwidth(const struct flow *f);
 double flow_latency(const struct flow *f);
 double flow_percentile(struct flow *f, double which);
 
+/* What many clients of one server have. */
+struct crowd {
+	/* Of all: requests per second, MB/s of requests. */
+	double rate, bandwidth;
+	/* Of the slowest, beside the fastest; 0: nobody was served. */
+	double share;
+	/* Mean, us. */
+	double latency;
+};
+
+/* n clients like this one, each on its node, and a server on node 0; nodes need not be told. */
+struct crowd crowd_run(struct cluster cluster, u32 n, const struct flow *like);
+
 /* --- reports */
 struct report {
 	const char *name;

@@ -4,47 +4,25 @@
 
 #define MOST 32
 
-struct outcome {
-	double bandwidth, share, latency;
-};
-
 static void one_switch(struct cost *cost)
 {
 	cost->star_ports = MOST + 1;
 }
 
-static struct outcome measure(u32 n, void (*tune)(struct cost *cost))
+static struct crowd measure(u32 n, void (*tune)(struct cost *cost))
 {
-	static struct flow flows[MOST];
-	struct cluster cluster = {
-		.nodes = n + 1, .fabric = FABRIC_MYRINET, .costs = "costs.now", .tune = tune
+	const struct cluster cluster = { .fabric = FABRIC_MYRINET,
+					 .costs = "costs.now",
+					 .tune = tune };
+	const struct flow client = {
+		.size = 8192,
+		.reply = 16,
+		.window = 4,
+		.from = 100 * MS,
+		.until = 600 * MS,
 	};
-	struct outcome out = { 0 };
-	double least = 1e18, most = 0;
-	u32 i;
 
-	for (i = 0; i < n; i++)
-		flows[i] = (struct flow){
-			.client_node = i + 1,
-			.size = 8192,
-			.reply = 16,
-			.window = 4,
-			.from = 100 * MS,
-			.until = 600 * MS,
-		};
-	cluster_make(&cluster);
-	flows_run(flows, n);
-	for (i = 0; i < n; i++) {
-		double rate = flow_bandwidth(&flows[i]);
-
-		out.bandwidth += rate;
-		least = rate < least ? rate : least;
-		most = rate > most ? rate : most;
-		out.latency += flow_latency(&flows[i]) / n;
-	}
-	out.share = most > 0 ? least / most : 0;
-	flows_free(flows, n);
-	return out;
+	return crowd_run(cluster, n, &client);
 }
 
 static void run(struct report *r)
@@ -71,8 +49,8 @@ static void run(struct report *r)
 	r->plot[0] = 1;
 	r->plot[1] = 4;
 	for (i = 0; i < n; i++) {
-		struct outcome star = measure(clients[i], one_switch);
-		struct outcome tree = measure(clients[i], NULL);
+		struct crowd star = measure(clients[i], one_switch);
+		struct crowd tree = measure(clients[i], NULL);
 		double row[7] = { clients[i],     star.bandwidth, star.share,  star.latency,
 				  tree.bandwidth, tree.share,     tree.latency };
 

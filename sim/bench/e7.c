@@ -2,35 +2,19 @@
 /* E7 (000): round trip over clients. */
 #include "bench.h"
 
-#define MOST 32
-
 static void measure(struct report *report, u32 n)
 {
-	static struct flow flows[MOST];
-	struct cluster cluster = { .nodes = n + 1, .fabric = FABRIC_MYRINET, .costs = "costs.now" };
-	double cells[5] = { n }, least = 1e18, most = 0, rate;
-	u32 i;
+	const struct cluster cluster = { .fabric = FABRIC_MYRINET, .costs = "costs.now" };
+	const struct flow client = {
+		.size = 16,
+		.reply = 16,
+		.window = 1,
+		.from = 10 * MS,
+		.until = 110 * MS,
+	};
+	struct crowd all = crowd_run(cluster, n, &client);
+	double cells[4] = { n, all.rate / 1e3, all.share, all.latency };
 
-	for (i = 0; i < n; i++)
-		flows[i] = (struct flow){
-			.client_node = i + 1,
-			.size = 16,
-			.reply = 16,
-			.window = 1,
-			.from = 10 * MS,
-			.until = 110 * MS,
-		};
-	cluster_make(&cluster);
-	flows_run(flows, n);
-	for (i = 0; i < n; i++) {
-		rate = flow_rate(&flows[i]) / 1e3;
-		cells[1] += rate;
-		least = rate < least ? rate : least;
-		most = rate > most ? rate : most;
-		cells[3] += flow_latency(&flows[i]) / n;
-	}
-	cells[2] = most > 0 ? least / most : 0;
-	flows_free(flows, n);
 	report_row(report, NULL, cells);
 }
 

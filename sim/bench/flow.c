@@ -324,3 +324,31 @@ double flow_percentile(struct flow *f, double which)
 	qsort(f->latency, f->nlatency, sizeof(*f->latency), smaller);
 	return f->latency[(u32)(which * (f->nlatency - 1))] / 1e3;
 }
+
+struct crowd crowd_run(struct cluster cluster, u32 n, const struct flow *like)
+{
+	static struct flow flows[MAX_FLOWS];
+	double least = 1e18, most = 0;
+	struct crowd crowd = { 0 };
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		flows[i] = *like;
+		flows[i].client_node = i + 1;
+	}
+	cluster.nodes = n + 1;
+	cluster_make(&cluster);
+	flows_run(flows, n);
+	for (i = 0; i < n; i++) {
+		double rate = flow_rate(&flows[i]);
+
+		crowd.rate += rate;
+		crowd.bandwidth += flow_bandwidth(&flows[i]);
+		crowd.latency += flow_latency(&flows[i]) / n;
+		least = rate < least ? rate : least;
+		most = rate > most ? rate : most;
+	}
+	crowd.share = most > 0 ? least / most : 0;
+	flows_free(flows, n);
+	return crowd;
+}

@@ -7,20 +7,14 @@
 
 #define MOST 32
 
-struct outcome {
-	double bandwidth, share, latency;
-};
-
 static void one_switch(struct cost *cost)
 {
 	cost->star_ports = MOST + 1;
 }
 
-static struct outcome measure(u32 n, u32 adaptive)
+static struct crowd measure(u32 n, u32 adaptive)
 {
-	static struct flow flows[MOST];
-	struct cluster cluster = {
-		.nodes = n + 1,
+	const struct cluster cluster = {
 		.fabric = FABRIC_ETHERNET,
 		.costs = "costs.now",
 		.tune = one_switch,
@@ -37,32 +31,15 @@ static struct outcome measure(u32 n, u32 adaptive)
 			      .adaptive = adaptive,
 			      .piggyback = 1 },
 	};
-	struct outcome out = { 0 };
-	double least = 1e18, most = 0;
-	u32 i;
+	const struct flow client = {
+		.size = 65536,
+		.reply = 16,
+		.window = 4,
+		.from = 100 * MS,
+		.until = 5100 * MS,
+	};
 
-	for (i = 0; i < n; i++)
-		flows[i] = (struct flow){
-			.client_node = i + 1,
-			.size = 65536,
-			.reply = 16,
-			.window = 4,
-			.from = 100 * MS,
-			.until = 5100 * MS,
-		};
-	cluster_make(&cluster);
-	flows_run(flows, n);
-	for (i = 0; i < n; i++) {
-		double rate = flow_bandwidth(&flows[i]);
-
-		out.bandwidth += rate;
-		least = rate < least ? rate : least;
-		most = rate > most ? rate : most;
-		out.latency += flow_latency(&flows[i]) / n;
-	}
-	out.share = most > 0 ? least / most : 0;
-	flows_free(flows, n);
-	return out;
+	return crowd_run(cluster, n, &client);
 }
 
 static void run(struct report *r)
@@ -84,7 +61,7 @@ static void run(struct report *r)
 	r->plot[0] = 1;
 	r->plot[1] = 4;
 	for (i = 0; i < n; i++) {
-		struct outcome on = measure(clients[i], 1), off = measure(clients[i], 0);
+		struct crowd on = measure(clients[i], 1), off = measure(clients[i], 0);
 		double row[7] = { clients[i],    on.bandwidth, on.share,   on.latency,
 				  off.bandwidth, off.share,    off.latency };
 
