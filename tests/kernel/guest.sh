@@ -57,19 +57,15 @@ may_trace() {
 	echo 0 >"$TRACE/options/record-cmd"
 }
 
-# What others' connection managers say to queue pair 1 comes half a second late. perftest's server
-# does not listen for a while between its two connections, for which its client waits a second;
-# an emulated processor may need more.
-may_hold_requests() {
-	[[ $(uname -r) != *-vnet-debug ]]	# which has no classifiers
-}
-
 # Before frames come. The first ingress queue has the kernel change the code that all of them
 # pass, and an emulated processor may go on for ever with what was there for an instant.
 ready_to_hold() {
-	! may_hold_requests || { modprobe sch_ingress && tc qdisc add dev lo ingress; }
+	modprobe sch_ingress && tc qdisc add dev lo ingress
 }
 
+# What others' connection managers say to queue pair 1 comes half a second late. perftest's server
+# does not listen for a while between its two connections, for which its client waits a second;
+# an emulated processor may need more.
 hold_requests() {	# NETDEV; after ready_to_hold
 	modprobe -a ifb sch_netem sch_ingress cls_u32 act_mirred || return
 	# By the frame's kind, and the queue pair that it is for (abi/vnet_wire.h), after IP and UDP.
