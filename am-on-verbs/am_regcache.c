@@ -27,14 +27,35 @@ static void free_list(struct am_region *list)
 	}
 }
 
-/* Ends the watch over @region's memory, unless another needs it. */
-static void unwatch(struct am_device *device, const struct am_region *region)
+/* The end of the region that has @address, or @address; where the next one begins, or *@next. */
+static uintptr_t covered(const struct am_device *device, uintptr_t address, uintptr_t *next)
 {
 	for (const struct am_region *r = device->regions; r; r = r->next) {
-		if (r->begin < region->end && region->begin < r->end)
-			return;
+		if (r->begin <= address && r->end > address)
+			return r->end;
+		if (r->begin > address && r->begin < *next)
+			*next = r->begin;
 	}
-	am_watch_remove(device, region->begin, region->end);
+	return address;
+}
+
+/*
+ * Ends the watch over @region's memory, but for what another needs. Nothing stays
+ * watched: the program may have memory there one day that nobody asked about.
+ */
+static void unwatch(struct am_device *device, const struct am_region *region)
+{
+	uintptr_t at = region->begin, end, next;
+
+	while (at < region->end) {
+		next = region->end;
+		end = covered(device, at, &next);
+		if (end == at) {
+			am_watch_remove(device, at, next);
+			end = next;
+		}
+		at = end;
+	}
 }
 
 /* Takes the region at @at out of the cache; the lock is held. */
@@ -255,10 +276,7 @@ void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 
 void am_device_close(struct am_device *device)
 {
-	/*
-	 * Before the watch ends: its thread gives back memory of its own then, perhaps from
-	 * within a region, and there would be nobody to read of that.
-	 */
+	/* A child's copy of the descriptor keeps the watch going, over nothing. */
 	pthread_mutex_lock(&device->region_lock);
 	for (struct am_region *r = device->regions; r; r = r->next)
 		am_watch_remove(device, r->begin, r->end);

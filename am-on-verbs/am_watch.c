@@ -69,8 +69,15 @@ static void *watch(void *arg)
 			memory_gone(device, &message);
 		pthread_mutex_unlock(&device->region_lock);
 		if (fds[1].revents)
-			return NULL;
+			break;
 	}
+	/*
+	 * Here, not where the device is closed: this thread gives back memory of its own
+	 * when it ends, which may be watched, and there would be nobody to read of that.
+	 * Who waits for an event to be read is let go.
+	 */
+	close(device->watch.fd);
+	return NULL;
 }
 
 static int open_userfaultfd(void)
@@ -131,8 +138,6 @@ void am_watch_close(struct am_device *device)
 	eventfd_write(device->watch.end, 1);
 	pthread_join(device->watch.thread, NULL);
 	close(device->watch.end);
-	/* Who waits for an event to be read is let go. */
-	close(device->watch.fd);
 	device->watch.fd = -1;
 }
 

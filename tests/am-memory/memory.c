@@ -15,13 +15,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <infiniband/verbs.h>
 #include <linux/filter.h>
 #include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +295,47 @@ static void many(void)
 	munmap(memory, n * SIZE);
 }
 
+/* Whether userfaultfd watches any of [@begin, @end). */
+static bool is_watched(const uint8_t *begin, const uint8_t *end)
+{
+	FILE *maps = fopen("/proc/self/smaps", "re");
+	bool within = false, found = false;
+	uintptr_t low, high;
+	char line[512];
+
+	must(maps, "/proc/self/smaps");
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &low, &high) == 2)
+			within = low < (uintptr_t)end && (uintptr_t)begin < high;
+		else if (within && !strncmp(line, "VmFlags:", 8))
+			found |= strstr(line, " uw ") || strstr(line, " um ");
+	}
+	fclose(maps);
+	return found;
+}
+
+/* What is kept twice is watched until both are forgotten, and not longer. */
+static void overlapping(void)
+{
+	size_t n = strtoul(KEEP, NULL, 10);
+	uint8_t *others = mmap(NULL, n * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+	uint8_t *memory = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	must(memory != MAP_FAILED && others != MAP_FAILED, "mmap");
+	transfer(memory, false, "the beginning");
+	transfer(memory + SIZE / 2, false, "the middle");
+	for (size_t i = 1; i < n; i++)
+		transfer(others + i * SIZE, false, "another");
+	expect(is_watched(memory + SIZE / 2, memory + SIZE) == watched, "one still needs it");
+	expect(!is_watched(memory, memory + SIZE / 2), "the beginning is forgotten");
+	transfer(others, false, "another");
+	expect(!is_watched(memory, memory + 2 * SIZE), "what is forgotten is not watched");
+	munmap(memory, 2 * SIZE);
+	munmap(others, n * SIZE);
+}
+
 static void forked(void)
 {
 	uint8_t *memory = map();
@@ -412,6 +453,7 @@ static void run_all(void)
 	allocated();
 	of_a_file();
 	many();
+	overlapping();
 	forked();
 	threads();
 	ended();
