@@ -186,9 +186,9 @@ static struct link_peer_faults *place_of(struct link_faulty_peers *peers, const 
 	return NULL;
 }
 
-/* The peer's own, made where there are none yet; NULL, and what is wrong. */
+/* The peer's own, made where there are none yet: @spare where no place is. NULL: no address. */
 static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const char *text,
-					  const char **wrong)
+					  struct link_faults *spare)
 {
 	union link_address address = { .any = { .sa_family = AF_INET } };
 	struct link_peer_faults *place;
@@ -200,29 +200,30 @@ static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const
 			address.in6.sin6_addr = in6addr_any;
 	}
 	link_ip(&address, ip);
-	if (!link_is_somebody(ip)) {
-		*wrong = mistake("peer", text);
+	if (!link_is_somebody(ip))
 		return NULL;
-	}
 	place = place_of(peers, ip);
 	if (place)
 		return &place->faults;
+	*spare = (struct link_faults){ .directions = LINK_OUT };
 	place = place_of(peers, nobody);
-	if (!place) {
-		*wrong = "there are as many peers with faults of their own as there can be";
-		return NULL;
-	}
+	if (!place)
+		return spare;
 	memcpy(place->peer, ip, sizeof(ip));
-	place->faults = (struct link_faults){ .directions = LINK_OUT };
+	place->faults = *spare;
 	return &place->faults;
 }
 
-/* Who was told to have none has those of all again. */
-static void forget_peer(struct link_faulty_peers *peers, const struct link_faults *faults)
+/* Who was told to have none has those of all again, and needs no place. False: there is none. */
+static bool peer_is_done(struct link_faulty_peers *peers, const struct link_faults *faults,
+			 const struct link_faults *spare, bool off)
 {
+	if (!off)
+		return faults != spare;
 	for (u32 i = 0; i < LINK_FAULTY_PEERS; i++)
 		if (&peers->one[i].faults == faults)
 			memset(&peers->one[i], 0, sizeof(peers->one[i]));
+	return true;
 }
 
 static u32 places_in_use(const struct link_faulty_peers *peers)
@@ -237,9 +238,10 @@ static u32 places_in_use(const struct link_faulty_peers *peers)
 const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
 			      const char *text)
 {
+	static const char too_many[] =
+		"there are as many peers with faults of their own as there can be";
 	struct link_faulty_peers p = *peers;
-	struct link_faults f = *all, *to = &f;
-	const char *wrong = NULL;
+	struct link_faults f = *all, spare, *to = &f;
 	bool off = false;
 	char item[64];
 
@@ -256,19 +258,19 @@ const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers 
 		if (length >= sizeof(item))
 			return mistake(item, value);
 		if (value && !strcmp(item, "peer")) {
-			if (off)
-				forget_peer(&p, to);
-			to = faults_of_peer(&p, value, &wrong);
+			if (!peer_is_done(&p, to, &spare, off))
+				return too_many;
+			to = faults_of_peer(&p, value, &spare);
 			if (!to)
-				return wrong;
+				return mistake(item, value);
 		} else if (!(value ? set_value(to, item, value) : set_word(to, item))) {
 			return mistake(item, value);
 		}
 		off = !value && !strcmp(item, "off");
 		text += length + (text[length] == ',');
 	}
-	if (off)
-		forget_peer(&p, to);
+	if (!peer_is_done(&p, to, &spare, off))
+		return too_many;
 	p.n = places_in_use(&p);
 	*all = f;
 	*peers = p;
