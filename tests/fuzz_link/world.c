@@ -273,7 +273,8 @@ void world_settle(void)
 		return;
 	/* Later than all that is kept back. */
 	now_ns += 20000000000ull;
-	world_faults(&none);
+	link_memory->faulty_peers.n = 0;
+	world_faults(&none, NULL);
 	world_look();
 	CHECK(!link_memory->nheld);
 }
@@ -379,11 +380,19 @@ void world_keys(u32 set)
 	plat_flush(&nic);
 }
 
-void world_faults(const struct link_faults *faults)
+void world_faults(const struct link_faults *faults, const union link_address *peer)
 {
+	struct link_faulty_peers *peers = &link_memory->faulty_peers;
+
 	faulty = true;
-	link_memory->faults = *faults;
 	link_memory->faulty = 1;
+	if (peer) {
+		link_ip(peer, peers->one[0].peer);
+		peers->one[0].faults = *faults;
+		peers->n = 1;
+	} else {
+		link_memory->faults = *faults;
+	}
 }
 
 void world_begin(bool ipv6, u32 keys)

@@ -22,8 +22,8 @@ extern u32 world_last_length;
 void world_begin(bool ipv6, u32 keys);
 void world_end(void);
 void world_keys(u32 set);
-/* Frames that come meet with these. */
-void world_faults(const struct link_faults *faults);
+/* Frames that come meet with these: all, or those that come from @peer. */
+void world_faults(const struct link_faults *faults, const union link_address *peer);
 void gid_of(const union link_address *address, u8 gid[16]);
 /* The link looks at its socket: what is on the way comes, and is judged. */
 void world_look(void);
