@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 5
+#define VNET_PROTO_VERSION 6
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -37,6 +37,8 @@
 /* uverbs device numbers that vnet's devices use: major, first minor. */
 #define VNET_UVERBS_MAJOR 231
 #define VNET_UVERBS_FIRST_MINOR 192
+/* Those of umad devices, of the same major, begin at 0. */
+#define VNET_UMAD_MINORS 64
 /* The rdma_cm file's: a miscellaneous device. */
 #define VNET_RDMA_CM_MAJOR 10
 #define VNET_RDMA_CM_MINOR 59
@@ -67,7 +69,10 @@ enum vnet_msg_type {
 	VNET_MSG_WHICH,
 	/* vnet_msg_call + the bytes of a write() → vnet_msg_result. */
 	VNET_MSG_WRITE,
-	/* vnet_msg_call + struct ib_uverbs_ioctl_hdr and attrs → vnet_msg_result. */
+	/*
+	 * vnet_msg_call + struct ib_uverbs_ioctl_hdr and attrs, or struct
+	 * vnet_umad_ioctl → vnet_msg_result.
+	 */
 	VNET_MSG_IOCTL,
 	/*
 	 * vnet_msg_call: take the oldest event of this async file → its struct
@@ -190,6 +195,29 @@ enum vnet_file_kind {
 	VNET_FILE_NETLINK = 4,
 	/* The connection manager's. */
 	VNET_FILE_RDMA_CM = 5,
+	/* Management datagrams'; those that come are read from its socket. */
+	VNET_FILE_UMAD = 6,
+};
+
+enum vnet_umad_op {
+	/* The answer is the agent's number. */
+	VNET_UMAD_REGISTER = 1,
+	VNET_UMAD_UNREGISTER,
+	VNET_UMAD_ENABLE_PKEYS,
+};
+
+/* An ioctl() of a umad file, of whichever form. */
+struct vnet_umad_ioctl {
+	/* enum vnet_umad_op */
+	__u32 op;
+	/* VNET_UMAD_UNREGISTER: the agent; the rest is VNET_UMAD_REGISTER's. */
+	__u32 id;
+	__u32 qpn;
+	__u8 mgmt_class;
+	__u8 class_version;
+	__u8 rmpp_version;
+	__u8 rsvd;
+	__aligned_u64 method_mask[2];
 };
 
 struct vnet_msg_adopt {

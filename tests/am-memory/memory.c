@@ -318,10 +318,10 @@ static bool is_watched(const uint8_t *begin, const uint8_t *end)
 static void overlapping(void)
 {
 	size_t n = strtoul(KEEP, NULL, 10);
-	uint8_t *others = mmap(NULL, n * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			       -1, 0);
-	uint8_t *memory = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *others =
+		mmap(NULL, n * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *memory =
+		mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	must(memory != MAP_FAILED && others != MAP_FAILED, "mmap");
 	transfer(memory, false, "the beginning");

@@ -39,7 +39,9 @@ static void connect_qp(struct ibv_qp *qp, unsigned int to)
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 	};
+	struct ibv_port_attr port;
 
+	EXPECT(!ibv_query_port(qp->context, 1, &port));
 	EXPECT(!ibv_modify_qp(
 		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 	attr.qp_state = IBV_QPS_RTR;
@@ -49,6 +51,8 @@ static void connect_qp(struct ibv_qp *qp, unsigned int to)
 	attr.min_rnr_timer = 12;
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
+	/* Of a port of InfiniBand. */
+	attr.ah_attr.dlid = port.lid;
 	EXPECT(!ibv_query_gid(qp->context, 1, 0, &attr.ah_attr.grh.dgid));
 	EXPECT(!ibv_modify_qp(qp, &attr,
 			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |

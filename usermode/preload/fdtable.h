@@ -21,6 +21,7 @@ enum fd_kind {
 	FD_ASYNC = VNET_FILE_ASYNC,
 	FD_NETLINK = VNET_FILE_NETLINK,
 	FD_RDMA_CM = VNET_FILE_RDMA_CM,
+	FD_UMAD = VNET_FILE_UMAD,
 	/* The library's own. */
 	FD_KEPT,
 };
@@ -30,7 +31,7 @@ struct fd_entry {
 	struct identity id;
 	struct session *session;
 	u32 file_id;
-	/* UVERBS, RDMA_CM: device number. */
+	/* UVERBS, RDMA_CM, UMAD: device number. */
 	u32 minor;
 	/* CHANNEL: where its records are. NETLINK: `number` is the socket's type. */
 	u32 nic;

@@ -9,6 +9,7 @@
 #include "netlink.h"
 #include "rdma_cm.h"
 #include "real.h"
+#include "umad.h"
 #include "uverbs.h"
 
 /* As <unistd.h> declares it for programs that check their calls. */
@@ -30,6 +31,8 @@ static long device_read(int fd, const struct fd_entry *entry, void *buffer, size
 		return async_read(fd, entry, buffer, count);
 	case FD_NETLINK:
 		return netlink_read(fd, buffer, count);
+	case FD_UMAD:
+		return umad_read(fd, entry, buffer, count);
 	default:
 		return -EINVAL;
 	}
@@ -46,6 +49,8 @@ static long device_write(int fd, const struct fd_entry *entry, const void *buffe
 		return rdma_cm_write(fd, entry, buffer, count);
 	case FD_NETLINK:
 		return netlink_send(entry, &iov, 1);
+	case FD_UMAD:
+		return umad_write(entry, buffer, count);
 	default:
 		return -EINVAL;
 	}
@@ -122,6 +127,18 @@ INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
 	return result(total ? total : ret);
 }
 
+static long device_ioctl(const struct fd_entry *entry, unsigned long request, void *argument)
+{
+	switch (entry->kind) {
+	case FD_UVERBS:
+		return request == RDMA_VERBS_IOCTL ? uverbs_ioctl(entry, argument) : -ENOTTY;
+	case FD_UMAD:
+		return umad_ioctl(entry, request, argument);
+	default:
+		return -ENOTTY;
+	}
+}
+
 INTERPOSED int ioctl(int fd, unsigned long request, ...)
 {
 	struct fd_entry entry;
@@ -132,11 +149,11 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 	argument = va_arg(args, void *);
 	va_end(args);
 
-	if (likely(request != RDMA_VERBS_IOCTL))
+	/* Requests of RDMA devices have a letter of their own. */
+	if (likely(_IOC_TYPE(request) != RDMA_IOCTL_MAGIC))
 		return real()->ioctl(fd, request, argument);
 	if ((is_device(fd) && fdtable_get(fd, &entry)) ||
 	    (device_adopt(fd) && fdtable_get(fd, &entry)))
-		return (int)result(entry.kind == FD_UVERBS ? uverbs_ioctl(&entry, argument) :
-							     -ENOTTY);
+		return (int)result(device_ioctl(&entry, request, argument));
 	return real()->ioctl(fd, request, argument);
 }

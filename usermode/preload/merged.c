@@ -12,6 +12,7 @@
 static const char *const folders[] = {
 	"sys/class/infiniband",
 	"sys/class/infiniband_verbs",
+	"sys/class/infiniband_mad",
 	"dev/infiniband",
 };
 

@@ -26,7 +26,7 @@ static bool names_device(const char *path)
 		return false;
 	slash = strrchr(path, '/');
 	path = slash ? slash + 1 : path;
-	return !strncmp(path, "uverbs", 6) || !strcmp(path, "rdma_cm");
+	return !strncmp(path, "uverbs", 6) || !strncmp(path, "umad", 4) || !strcmp(path, "rdma_cm");
 }
 
 static int __attribute__((noinline)) open_led(int dirfd, const char *path, int flags, mode_t mode)

@@ -161,16 +161,16 @@ static int attach_nics(struct session *s, struct reply *reply)
 
 /* ----------------------------------------------------------------- device files */
 
-/* The number that a uverbs device has by sysfs: "major:minor". */
-static int read_minor(const char *name, u32 *minor)
+/* The number that a device of the class has by sysfs: "major:minor". */
+static int read_minor(const char *class, const char *name, u32 *minor)
 {
 	char path[PATH_MAX], text[32];
 	unsigned int major;
 	long n;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/%s/dev",
-		     settings()->node_dir, name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/sys/class/%s/%s/dev", settings()->node_dir, class,
+		     name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = sys_open(path, O_RDONLY);
 	if (fd < 0)
@@ -199,22 +199,44 @@ static void add_file(struct session *s, const char *name, u32 minor)
 	s->nnodes++;
 }
 
+/* The class whose devices are being added, and what their names begin with. */
+struct adding {
+	struct session *session;
+	const char *class;
+	const char *prefix;
+	u32 most;
+};
+
 static void add_node(const char *name, void *arg)
 {
-	struct session *s = arg;
+	const struct adding *adding = arg;
+	struct session *s = adding->session;
 	u32 minor;
 
-	if (!strncmp(name, "uverbs", 6) && s->nnodes < VNET_MAX_NICS && !read_minor(name, &minor))
+	if (!strncmp(name, adding->prefix, strlen(adding->prefix)) && s->nnodes < adding->most &&
+	    !read_minor(adding->class, name, &minor))
 		add_file(s, name, minor);
+}
+
+static void add_class(struct session *s, const char *class, const char *prefix)
+{
+	struct adding adding = {
+		.session = s,
+		.class = class,
+		.prefix = prefix,
+		.most = s->nnodes + VNET_MAX_NICS,
+	};
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/%s", settings()->node_dir, class) <
+	    (int)sizeof(path))
+		(void)entries_each(path, add_node, &adding);
 }
 
 static void find_nodes(struct session *s)
 {
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", settings()->node_dir) <
-	    (int)sizeof(path))
-		(void)entries_each(path, add_node, s);
+	add_class(s, "infiniband_verbs", "uverbs");
+	add_class(s, "infiniband_mad", "umad");
 	add_file(s, "rdma_cm", VNET_RDMA_CM_MINOR);
 }
 

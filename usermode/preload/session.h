@@ -64,8 +64,8 @@ struct session {
 	u32 nnics;
 	struct client_nic *nic[VNET_MAX_NICS];
 	u32 nnodes;
-	/* Of each NIC, and the connection manager's. */
-	struct device_node node[VNET_MAX_NICS + 1];
+	/* Of each NIC, for verbs and for datagrams, and the connection manager's. */
+	struct device_node node[2 * VNET_MAX_NICS + 1];
 	struct connection connection[SESSION_CONNECTIONS];
 	/* Hangs up when the daemon dies; -1: none. */
 	int watch_fd;

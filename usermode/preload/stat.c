@@ -37,16 +37,21 @@ static int as_device(int ret, struct stat *st)
 	return ret;
 }
 
+static bool is_device_file(enum fd_kind kind)
+{
+	return kind == FD_UVERBS || kind == FD_RDMA_CM || kind == FD_UMAD;
+}
+
 /* Is it an opened device file? Sockets are looked at, they may have been sent. */
 static bool opened_device(int fd, mode_t mode, struct fd_entry *entry)
 {
 	enum fd_kind kind = fdtable_hint(fd);
 
-	if (likely(!S_ISSOCK(mode)) || (kind != FD_NONE && kind != FD_UVERBS && kind != FD_RDMA_CM))
+	if (likely(!S_ISSOCK(mode)) || (kind != FD_NONE && !is_device_file(kind)))
 		return false;
 	if (kind == FD_NONE && !device_adopt(fd))
 		return false;
-	return fdtable_get(fd, entry) && (entry->kind == FD_UVERBS || entry->kind == FD_RDMA_CM);
+	return fdtable_get(fd, entry) && is_device_file(entry->kind);
 }
 
 /* The same file as stat() of its path answers. */

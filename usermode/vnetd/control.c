@@ -269,6 +269,8 @@ static u32 make_file(struct file *file, const struct vnet_msg_open *open)
 		return (u32)-netlink_open(file, open->minor);
 	case VNET_FILE_RDMA_CM:
 		return (u32)-cm_file_open(file);
+	case VNET_FILE_UMAD:
+		return (u32)-umad_file_open(file);
 	default:
 		return (u32)-uverbs_file_open(file);
 	}
@@ -278,7 +280,25 @@ static enum vnet_file_kind kind_to_open(const struct vnet_msg_open *open)
 {
 	if (open->msg.type == VNET_MSG_SOCKET)
 		return VNET_FILE_NETLINK;
-	return open->minor == VNET_RDMA_CM_MINOR ? VNET_FILE_RDMA_CM : VNET_FILE_UVERBS;
+	if (open->minor == VNET_RDMA_CM_MINOR)
+		return VNET_FILE_RDMA_CM;
+	return open->minor < VNET_UMAD_MINORS ? VNET_FILE_UMAD : VNET_FILE_UVERBS;
+}
+
+/* The device whose file it is; NULL: there is none, or it is no device's. */
+static struct device *device_to_open(struct daemon *daemon, enum vnet_file_kind kind, u32 minor)
+{
+	struct device *device;
+
+	switch (kind) {
+	case VNET_FILE_UVERBS:
+		return device_by_minor(daemon, minor);
+	case VNET_FILE_UMAD:
+		device = device_by_minor(daemon, VNET_UVERBS_FIRST_MINOR + minor);
+		return device && device->lid ? device : NULL;
+	default:
+		return NULL;
+	}
 }
 
 static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
@@ -286,7 +306,7 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	const struct vnet_msg_open *open = (const struct vnet_msg_open *)msg;
 	enum vnet_file_kind kind = kind_to_open(open);
 	struct daemon *daemon = conn->daemon;
-	struct device *device = device_by_minor(daemon, open->minor);
+	struct device *device = device_to_open(daemon, kind, open->minor);
 	u32 type = msg->type;
 	struct file *file;
 	u32 error = 0;
@@ -297,10 +317,8 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	sock = conn_release(conn);
 	if (open->version != VNET_PROTO_VERSION)
 		error = EPROTO;
-	else if (!device && kind == VNET_FILE_UVERBS)
+	else if (!device && (kind == VNET_FILE_UVERBS || kind == VNET_FILE_UMAD))
 		error = ENXIO;
-	if (kind != VNET_FILE_UVERBS)
-		device = NULL;
 	file = error ? NULL : file_accept(daemon, device, kind, sock);
 	if (!file) {
 		reply_opened(sock, type, NULL, error ? error : ENOMEM);
@@ -314,15 +332,27 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	return CALL_DONE;
 }
 
-/* -------------------------------------------------------------- uverbs calls */
+/* ---------------------------------------------------------- device files' calls */
+
+static enum call_outcome run_write(struct call *call)
+{
+	switch (call->file->kind) {
+	case VNET_FILE_RDMA_CM:
+		return cm_write(call);
+	case VNET_FILE_UMAD:
+		return umad_write(call);
+	default:
+		return uverbs_write(call);
+	}
+}
 
 static enum call_outcome run_call(struct call *call, u32 type)
 {
 	switch (type) {
 	case VNET_MSG_WRITE:
-		return call->file->kind == VNET_FILE_RDMA_CM ? cm_write(call) : uverbs_write(call);
+		return run_write(call);
 	case VNET_MSG_IOCTL:
-		return uverbs_ioctl(call);
+		return call->file->kind == VNET_FILE_UMAD ? umad_ioctl(call) : uverbs_ioctl(call);
 	default:
 		return uverbs_async_read(call);
 	}
@@ -353,6 +383,9 @@ static bool may_come_free(const struct conn *conn, const struct call *call)
 {
 	u32 error = call->result.error;
 
+	/* What another agent answers for is an invalid argument. */
+	if (call->file->kind == VNET_FILE_UMAD && error == EINVAL)
+		return !conn->message;
 	return !conn->message && (error == ENOMEM || error == EMFILE || error == ENFILE ||
 				  error == EADDRINUSE || error == EADDRNOTAVAIL);
 }
@@ -361,6 +394,7 @@ static bool takes_calls(const struct file *file, u32 type)
 {
 	switch (file->kind) {
 	case VNET_FILE_UVERBS:
+	case VNET_FILE_UMAD:
 		return type == VNET_MSG_WRITE || type == VNET_MSG_IOCTL;
 	case VNET_FILE_RDMA_CM:
 		return type == VNET_MSG_WRITE;

@@ -85,6 +85,9 @@ static enum call_outcome give_back(struct file *file)
 	case VNET_FILE_RDMA_CM:
 		cm_file_close(file);
 		return CALL_DONE;
+	case VNET_FILE_UMAD:
+		umad_file_close(file);
+		return CALL_DONE;
 	default:
 		return uverbs_file_close(file);
 	}

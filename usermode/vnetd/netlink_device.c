@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Answers of NETLINK_RDMA: devices, ports, device files and counters. */
 #include <errno.h>
+#include <rdma/ib_user_mad.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 
@@ -115,11 +116,43 @@ static u64 device_number(u64 major, u64 minor)
 	return (minor & 0xff) | major << 8 | (minor & ~0xffull) << 12;
 }
 
+struct chardev {
+	const char *name;
+	u64 number;
+	u64 abi;
+};
+
+/* Of a device: its files for verbs, and for management datagrams where there are any. */
+static bool device_chardev(const struct device *device, const char *type, char name[32],
+			   struct chardev *chardev)
+{
+	u32 minor = device->minor;
+
+	if (!strcmp(type, "umad") && device->lid) {
+		minor -= VNET_UVERBS_FIRST_MINOR;
+		chardev->abi = IB_USER_MAD_ABI_VERSION;
+	} else if (!strcmp(type, "uverbs")) {
+		chardev->abi = VNET_UVERBS_ABI_VERSION;
+	} else {
+		return false;
+	}
+	snprintf(name, 32, "%s%u", type, device->minor - VNET_UVERBS_FIRST_MINOR);
+	chardev->name = name;
+	chardev->number = device_number(VNET_UVERBS_MAJOR, minor);
+	return true;
+}
+
 int netlink_chardev_get(struct netlink_request *request)
 {
 	const struct nlattr *type = request->attr[RDMA_NLDEV_ATTR_CHARDEV_TYPE];
 	struct device *device = netlink_device(request);
 	struct netlink_message *message = &request->answer;
+	struct chardev chardev = {
+		.name = "rdma_cm",
+		.number = device_number(VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR),
+		.abi = VNET_RDMA_CM_ABI_VERSION,
+	};
+	const char *wanted;
 	char name[32];
 	u32 port;
 
@@ -127,23 +160,14 @@ int netlink_chardev_get(struct netlink_request *request)
 		return -EINVAL;
 	if (!device && (port || netlink_has(request, RDMA_NLDEV_ATTR_DEV_INDEX)))
 		return -EINVAL;
-	if (!device && !strcmp((const char *)type + NLA_HDRLEN, "rdma_cm")) {
-		netlink_answer(request, RDMA_NLDEV_CMD_GET_CHARDEV, NULL);
-		netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV,
-				device_number(VNET_RDMA_CM_MAJOR, VNET_RDMA_CM_MINOR));
-		netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV_ABI, VNET_RDMA_CM_ABI_VERSION);
-		netlink_put_string(message, RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm");
-		return netlink_answer_end(request);
-	}
-	/* MADs have no device file here. */
-	if (!device || strcmp((const char *)type + NLA_HDRLEN, "uverbs") != 0)
+	wanted = (const char *)type + NLA_HDRLEN;
+	if (device ? !device_chardev(device, wanted, name, &chardev) :
+		     strcmp(wanted, "rdma_cm") != 0)
 		return -EOPNOTSUPP;
-	snprintf(name, sizeof(name), "uverbs%u", device->minor - VNET_UVERBS_FIRST_MINOR);
 	netlink_answer(request, RDMA_NLDEV_CMD_GET_CHARDEV, NULL);
-	netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV,
-			device_number(VNET_UVERBS_MAJOR, device->minor));
-	netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV_ABI, VNET_UVERBS_ABI_VERSION);
-	netlink_put_string(message, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+	netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV, chardev.number);
+	netlink_put_u64(message, RDMA_NLDEV_ATTR_CHARDEV_ABI, chardev.abi);
+	netlink_put_string(message, RDMA_NLDEV_ATTR_CHARDEV_NAME, chardev.name);
 	return netlink_answer_end(request);
 }
 

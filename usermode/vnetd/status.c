@@ -120,7 +120,7 @@ static void put_files(const struct daemon *daemon, FILE *out)
 	static const char *const kinds[] = {
 		[VNET_FILE_UVERBS] = "uverbs",   [VNET_FILE_CHANNEL] = "channel",
 		[VNET_FILE_ASYNC] = "async",     [VNET_FILE_NETLINK] = "netlink",
-		[VNET_FILE_RDMA_CM] = "rdma_cm",
+		[VNET_FILE_RDMA_CM] = "rdma_cm", [VNET_FILE_UMAD] = "umad",
 	};
 	const char *separator = "";
 

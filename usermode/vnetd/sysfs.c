@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <rdma/ib_user_mad.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -195,7 +196,7 @@ static void put_gids(struct folder *folder, const struct nic_device *made)
 /* ------------------------------------------------------------------ counters */
 
 #define PORT_FOLDER "sys/devices/" PCI_ROOT "/%s/infiniband/%s/ports/1"
-#define MOST_FILES (32 + MOST_COUNTERS)
+#define MOST_FILES (2 * MOST_COUNTERS)
 
 /* A file and what it says. */
 struct line {
@@ -207,52 +208,14 @@ struct line {
 /* What the files of each device say now. */
 static struct line told[VNET_MAX_NICS][MOST_FILES];
 
-/* A counter of so many bits stays at its most. */
-static u64 saturated(u64 value, unsigned int bits)
-{
-	u64 most = (1ull << bits) - 1;
-
-	return value < most ? value : most;
-}
-
-/*
- * By their standard names, data in units of four bytes. What peers write and
- * read is counted where it was asked for: as sent, nowhere as received. What
- * only a cable or a switch could count is zero.
- */
 static u32 port_counters(const struct device *device, struct line *lines)
 {
-	const struct nic_counters *nic = &device->nic.hdr->counters;
-	struct nic_qp_counters sum = counters_sum(device);
-	const struct counter all[] = {
-		{ "VL15_dropped", 0 },
-		{ "excessive_buffer_overrun_errors", 0 },
-		{ "link_downed", saturated(device->downs, 8) },
-		{ "link_error_recovery", 0 },
-		{ "local_link_integrity_errors", 0 },
-		{ "multicast_rcv_packets", 0 },
-		{ "multicast_xmit_packets", 0 },
-		{ "port_rcv_constraint_errors", saturated(nic_load(&nic->drop_qkey), 8) },
-		{ "port_rcv_data", sum.got_bytes / 4 },
-		{ "port_rcv_errors",
-		  saturated(nic_load(&nic->drop_length) + nic_load(&nic->drop_no_receive), 16) },
-		{ "port_rcv_packets", sum.got_msgs },
-		{ "port_rcv_remote_physical_errors", 0 },
-		{ "port_rcv_switch_relay_errors", 0 },
-		{ "port_xmit_constraint_errors", 0 },
-		{ "port_xmit_data", sum.sent_bytes / 4 },
-		{ "port_xmit_discards",
-		  saturated(nic_load(&nic->drop_no_qp) + nic_load(&nic->drop_address), 16) },
-		{ "port_xmit_packets", sum.sent_msgs },
-		{ "port_xmit_wait", 0 },
-		{ "symbol_error", 0 },
-		{ "unicast_rcv_packets", sum.got_msgs },
-		{ "unicast_xmit_packets", sum.sent_msgs },
-	};
+	struct counter counters[MOST_COUNTERS];
+	u32 count = port_counters_read(device, counters);
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		lines[i] = (struct line){ "counters", all[i].name, all[i].value };
-	return ARRAY_SIZE(all);
+	for (u32 i = 0; i < count; i++)
+		lines[i] = (struct line){ "counters", counters[i].name, counters[i].value };
+	return count;
 }
 
 static u32 all_counters(const struct device *device, struct line lines[MOST_FILES])
@@ -413,6 +376,40 @@ static int make_uverbs(struct daemon *daemon, const struct device *device)
 	return folder.error;
 }
 
+/* Only where there are management datagrams that a program could ask for: on InfiniBand. */
+static int make_umad(struct daemon *daemon, const struct device *device)
+{
+	char address[ADDRESS_LENGTH], target[160], name[32];
+	struct folder folder;
+
+	if (!device->lid)
+		return 0;
+	pci_address(address, device);
+	snprintf(name, sizeof(name), "umad%u", uverbs_number(device));
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband_mad/%s", address,
+		    name);
+	put(&folder, "ibdev", "%s", device->name);
+	put(&folder, "port", "1");
+	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, uverbs_number(device));
+	put(&folder, "uevent", "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/%s", VNET_UVERBS_MAJOR,
+	    uverbs_number(device), name);
+	snprintf(target, sizeof(target), "../../../%s", address);
+	put_link(&folder, "device", target);
+	put_link(&folder, "subsystem", "../../../../../class/infiniband_mad");
+	if (folder.error)
+		return folder.error;
+
+	folder_open(&folder, daemon, "sys/class/infiniband_mad");
+	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/infiniband_mad/%s", address,
+		 name);
+	put_link(&folder, name, target);
+	if (folder.error)
+		return folder.error;
+	folder_open(&folder, daemon, "dev/infiniband");
+	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, uverbs_number(device));
+	return folder.error;
+}
+
 /* The connection manager's file is no device's: a miscellaneous one. */
 static int make_rdma_cm(struct daemon *daemon)
 {
@@ -431,7 +428,7 @@ static int make_rdma_cm(struct daemon *daemon)
 	return folder.error;
 }
 
-/* ABI versions of the interfaces as such; there is no device for MADs. */
+/* ABI versions of the interfaces as such. */
 static int make_classes(struct daemon *daemon)
 {
 	struct folder folder;
@@ -441,7 +438,7 @@ static int make_classes(struct daemon *daemon)
 	if (folder.error)
 		return folder.error;
 	folder_open(&folder, daemon, "sys/class/infiniband_mad");
-	put(&folder, "abi_version", "5");
+	put(&folder, "abi_version", "%d", IB_USER_MAD_ABI_VERSION);
 	if (folder.error)
 		return folder.error;
 	folder_open(&folder, daemon, "sys/bus/pci/drivers/vnet");
@@ -470,6 +467,8 @@ int sysfs_init(struct daemon *daemon)
 			error = make_port(daemon, made);
 		if (!error)
 			error = make_uverbs(daemon, &made->device);
+		if (!error)
+			error = make_umad(daemon, &made->device);
 	}
 	return error;
 }

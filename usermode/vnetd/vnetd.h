@@ -36,6 +36,9 @@ enum device_identity {
 };
 #define DEVICE_FW_VER VNET_FW_VER_PREFIX VNET_VERSION
 
+/* That a port has, of either kind. */
+#define MOST_COUNTERS 32
+
 /* One emulated NIC and the device that stands for it. */
 struct device {
 	struct daemon *daemon;
@@ -69,6 +72,8 @@ struct device {
 	struct nic_qp_counters retired;
 	/* How often the cable was pulled. */
 	u32 downs;
+	/* What the port's counters had when somebody cleared them: port_counters.c. */
+	u64 cleared[MOST_COUNTERS];
 };
 
 static inline u32 device_cap_mask(const struct device *device)
@@ -96,7 +101,7 @@ struct client {
 	struct client *next;
 };
 
-/* An opened device file (verbs or rdma_cm), a completion channel, an async event file or a socket. */
+/* An opened device file (verbs, umad or rdma_cm), a completion channel, an async event file or a socket. */
 struct file {
 	struct daemon *daemon;
 	u32 id;
@@ -104,7 +109,8 @@ struct file {
 	/* NETLINK, RDMA_CM: none. */
 	struct device *device;
 	/*
-	 * The daemon's end. UVERBS, RDMA_CM, NETLINK: the accepted connection. CHANNEL and ASYNC:
+	 * The daemon's end. UVERBS, RDMA_CM, NETLINK, UMAD: the accepted connection (of UMAD
+	 * it has the datagrams that come). CHANNEL and ASYNC:
 	 * one end of a socketpair whose other end the program holds; a byte
 	 * in it makes the program's end readable. Its hang-up closes the file.
 	 */
@@ -118,7 +124,7 @@ struct file {
 	u32 number;
 	u32 generation;
 	/* The uverbs server's part (uverbs/): context, channel or async state; */
-	/* or netlink.c's, or the connection manager's (cm/). */
+	/* or netlink.c's, the connection manager's (cm/), or that of datagrams (mad/). */
 	void *priv;
 	struct file *next;
 };
@@ -225,12 +231,28 @@ struct counter {
 	u64 value;
 };
 
-#define MOST_COUNTERS 16
-
-/* Answers how many there are. */
+/* The device's own. Answers how many there are. */
 u32 counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
 /* Of queue pairs, those that are gone among them. */
 struct nic_qp_counters counters_sum(const struct device *device);
+
+/* Those of every RDMA device's port: how many there are. */
+u32 port_counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
+/* Count on from zero. */
+void port_counter_clear(struct device *device, const char *name);
+/* A counter of so many bits stays at its most. */
+u64 counter_saturated(u64 value, u32 bits);
+
+/* ---------------------------------------------------- management datagrams */
+
+/* An accepted FILE connection becomes a umad file: 0 or -errno. */
+int umad_file_open(struct file *file);
+void umad_file_close(struct file *file);
+/* A datagram that the program sends; struct vnet_umad_ioctl. */
+enum call_outcome umad_write(struct call *call);
+enum call_outcome umad_ioctl(struct call *call);
+/* Repeat, and give up; answers when to come back. */
+u64 umad_run(struct daemon *daemon, u64 now);
 
 /* ----------------------------------------------------- connection manager */
 

@@ -484,6 +484,8 @@ void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *ma
 
 int cm_qp1_open(struct cm *cm, struct device *device);
 void cm_qp1_send(struct cm *cm, const struct cm_path *path, const struct mad *mad);
+/* From a port of InfiniBand to another. */
+void cm_qp1_send_lid(struct cm *cm, struct device *device, u16 lid, const struct mad *mad);
 /* Handle what has come. */
 void cm_qp1_poll(struct cm *cm);
 

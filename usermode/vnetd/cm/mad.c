@@ -5,10 +5,10 @@
 void mad_begin(struct mad *mad, enum cm_attribute attribute, u64 tid)
 {
 	memset(mad, 0, sizeof(*mad));
-	mad->byte[0] = MAD_BASE_VERSION;
-	mad->byte[1] = MAD_CLASS_CM;
-	mad->byte[2] = MAD_CM_VERSION;
-	mad->byte[3] = MAD_METHOD_SEND;
+	mad->byte[MAD_VERSION] = MAD_BASE_VERSION;
+	mad->byte[MAD_CLASS] = MAD_CLASS_CM;
+	mad->byte[MAD_CLASS_VERSION] = MAD_CM_VERSION;
+	mad->byte[MAD_METHOD] = MAD_METHOD_SEND;
 	mad_put64(mad, MAD_TID, tid);
 	mad_put16(mad, MAD_ATTRIBUTE, attribute);
 }
@@ -17,7 +17,8 @@ bool mad_is_cm(const struct mad *mad)
 {
 	enum cm_attribute attribute = mad_attribute(mad);
 
-	return mad->byte[0] == MAD_BASE_VERSION && mad->byte[1] == MAD_CLASS_CM &&
-	       mad->byte[2] == MAD_CM_VERSION && mad->byte[3] == MAD_METHOD_SEND &&
-	       attribute >= CM_REQ && attribute <= CM_SIDR_REP;
+	return mad->byte[MAD_VERSION] == MAD_BASE_VERSION && mad->byte[MAD_CLASS] == MAD_CLASS_CM &&
+	       mad->byte[MAD_CLASS_VERSION] == MAD_CM_VERSION &&
+	       mad->byte[MAD_METHOD] == MAD_METHOD_SEND && attribute >= CM_REQ &&
+	       attribute <= CM_SIDR_REP;
 }

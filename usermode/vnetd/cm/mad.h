@@ -2,26 +2,15 @@
 /*
  * Management datagrams of the connection manager (InfiniBand architecture
  * specification, volume 1, chapter 12; annex A11 for the header that carries IP
- * addresses): where each field is, in bytes and in network order, and how
- * messages are begun. Offsets are from the start of the datagram.
+ * addresses): where each field is, and how messages are begun.
  */
 #ifndef CM_MAD_H
 #define CM_MAD_H
 
-#include <stdbool.h>
-#include <string.h>
+#include "../mad/mad.h"
 
-#include "../vnetd.h"
-
-#define MAD_SIZE 256
 #define MAD_DATA 24
-
-enum mad_class {
-	MAD_BASE_VERSION = 1,
-	MAD_CLASS_CM = 0x07,
-	MAD_CM_VERSION = 2,
-	MAD_METHOD_SEND = 0x03,
-};
+#define MAD_CM_VERSION 2
 
 enum cm_attribute {
 	CM_REQ = 0x10,
@@ -48,9 +37,6 @@ enum cm_reject_reason {
 };
 
 enum cm_sidr_status { CM_SIDR_SUCCESS, CM_SIDR_UNSUPPORTED, CM_SIDR_REJECT };
-
-/* Fields of the header. */
-enum { MAD_TID = 8, MAD_ATTRIBUTE = 16, MAD_MODIFIER = 20 };
 
 /* In all but SIDR. */
 enum { CM_LOCAL_ID = 24, CM_REMOTE_ID = 28 };
@@ -155,54 +141,6 @@ enum cm_ip_header {
 	IP_HEADER_DESTINATION = 20,
 	IP_HEADER_SIZE = 36,
 };
-
-struct mad {
-	u8 byte[MAD_SIZE];
-};
-
-static inline u16 mad_get16(const struct mad *mad, u32 at)
-{
-	return (u16)(mad->byte[at] << 8 | mad->byte[at + 1]);
-}
-
-static inline u32 mad_get24(const struct mad *mad, u32 at)
-{
-	return (u32)mad->byte[at] << 16 | mad_get16(mad, at + 1);
-}
-
-static inline u32 mad_get32(const struct mad *mad, u32 at)
-{
-	return (u32)mad_get16(mad, at) << 16 | mad_get16(mad, at + 2);
-}
-
-static inline u64 mad_get64(const struct mad *mad, u32 at)
-{
-	return (u64)mad_get32(mad, at) << 32 | mad_get32(mad, at + 4);
-}
-
-static inline void mad_put16(struct mad *mad, u32 at, u32 value)
-{
-	mad->byte[at] = (u8)(value >> 8);
-	mad->byte[at + 1] = (u8)value;
-}
-
-static inline void mad_put24(struct mad *mad, u32 at, u32 value)
-{
-	mad->byte[at] = (u8)(value >> 16);
-	mad_put16(mad, at + 1, value);
-}
-
-static inline void mad_put32(struct mad *mad, u32 at, u32 value)
-{
-	mad_put16(mad, at, value >> 16);
-	mad_put16(mad, at + 2, value);
-}
-
-static inline void mad_put64(struct mad *mad, u32 at, u64 value)
-{
-	mad_put32(mad, at, (u32)(value >> 32));
-	mad_put32(mad, at + 4, (u32)value);
-}
 
 /* An empty message of that kind. */
 void mad_begin(struct mad *mad, enum cm_attribute attribute, u64 tid);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../mad/umad.h"
 #include "../uverbs/uverbs.h"
 #include "cm.h"
 
@@ -82,21 +83,38 @@ static void get_gids(const u8 *grh, bool ipv4, struct cm_arrival *arrival)
 	}
 }
 
-static void take(struct cm *cm, struct cm_qp1 *qp1, const struct vnet_cqe *cqe)
+/* The connection manager's are by GID; those by LID are for who looks at ports. */
+static void dispatch(struct cm *cm, struct cm_qp1 *qp1, const struct vnet_cqe *cqe,
+		     const u8 *datagram)
 {
-	u32 buffer = (u32)cqe->wr_id % RECEIVES;
-	const u8 *datagram =
-		(const u8 *)qp1->device->memory + qp1->memory->offset + (u64)buffer * ROOM;
 	struct cm_arrival arrival = { .device = qp1->device };
+	u32 length = cqe->byte_len, src_qp = cqe->src_qp;
 	u8 grh[VNET_GRH_SIZE];
+	u16 from = 0;
 
-	if (cqe->status == VNET_WC_SUCCESS && cqe->src_qp == QP1 && (cqe->flags & VNET_WC_GRH) &&
-	    cqe->byte_len == VNET_GRH_SIZE + MAD_SIZE) {
-		memcpy(grh, datagram, sizeof(grh));
-		memcpy(&arrival.mad, datagram + VNET_GRH_SIZE, MAD_SIZE);
+	if (cqe->flags & VNET_WC_LID) {
+		from = (u16)(length >> VNET_CQE_LID_SHIFT);
+		length &= (1u << VNET_CQE_LID_SHIFT) - 1;
+		src_qp &= (1u << VNET_CQE_SL_SHIFT) - 1;
+	}
+	if (cqe->status != VNET_WC_SUCCESS || src_qp != QP1 || length != VNET_GRH_SIZE + MAD_SIZE)
+		return;
+	memcpy(grh, datagram, sizeof(grh));
+	memcpy(&arrival.mad, datagram + VNET_GRH_SIZE, MAD_SIZE);
+	if (from && arrival.mad.byte[MAD_CLASS] != MAD_CLASS_CM) {
+		umad_arrive(qp1->device, from, &arrival.mad);
+	} else if (cqe->flags & VNET_WC_GRH) {
 		get_gids(grh, cqe->flags & VNET_WC_GRH_IPV4, &arrival);
 		cm_receive(cm, &arrival);
 	}
+}
+
+static void take(struct cm *cm, struct cm_qp1 *qp1, const struct vnet_cqe *cqe)
+{
+	u32 buffer = (u32)cqe->wr_id % RECEIVES;
+
+	dispatch(cm, qp1, cqe,
+		 (const u8 *)qp1->device->memory + qp1->memory->offset + (u64)buffer * ROOM);
 	post_receive(qp1, buffer);
 }
 
@@ -127,28 +145,42 @@ void cm_qp1_poll(struct cm *cm)
 
 /* ------------------------------------------------------------------ sending */
 
-void cm_qp1_send(struct cm *cm, const struct cm_path *path, const struct mad *mad)
+static void post_send(struct cm_qp1 *qp1, const struct vnet_wqe_ud *to, const struct mad *mad)
 {
-	struct cm_qp1 *qp1 = cm->qp1[path->device->index];
-	struct vnet_send_wqe wqe = { .opcode = VNET_WR_SEND, .flags = VNET_WR_INLINE };
+	struct vnet_send_wqe wqe = { .opcode = VNET_WR_SEND, .flags = VNET_WR_INLINE, .ud = *to };
 	u8 *place;
 
 	/* No link, or no room: lost, and repeated later. */
 	if (!qp1 || qp1->sent - nic_load(&header(qp1, qp1->send)->cons) >= SEND_ENTRIES)
 		return;
 	wqe.inline_len = MAD_SIZE;
-	memcpy(wqe.ud.dgid, path->dgid, sizeof(wqe.ud.dgid));
 	wqe.ud.remote_qpn = QP1;
 	wqe.ud.remote_qkey = QP1_QKEY;
-	wqe.ud.sgid_index = path->sgid_index;
-	wqe.ud.hop_limit = path->hop_limit;
-	wqe.ud.traffic_class = path->traffic_class;
 	place = slot(qp1, qp1->send, qp1->sent % SEND_ENTRIES, SEND_SHIFT);
 	memcpy(place, &wqe, sizeof(wqe));
 	memcpy(place + sizeof(wqe), mad, MAD_SIZE);
 	qp1->sent++;
 	nic_store_release(&header(qp1, qp1->send)->prod, qp1->sent);
 	nic_send_doorbell(&qp1->device->nic, QP1);
+}
+
+void cm_qp1_send(struct cm *cm, const struct cm_path *path, const struct mad *mad)
+{
+	struct vnet_wqe_ud to = {
+		.sgid_index = path->sgid_index,
+		.hop_limit = path->hop_limit,
+		.traffic_class = path->traffic_class,
+	};
+
+	memcpy(to.dgid, path->dgid, sizeof(to.dgid));
+	post_send(cm->qp1[path->device->index], &to, mad);
+}
+
+void cm_qp1_send_lid(struct cm *cm, struct device *device, u16 lid, const struct mad *mad)
+{
+	const struct vnet_wqe_ud to = { .dlid = lid, .no_grh = 1 };
+
+	post_send(cm->qp1[device->index], &to, mad);
 }
 
 /* ------------------------------------------------------------------- making */

@@ -193,6 +193,7 @@ enum call_outcome uverbs_file_close(struct file *file)
 		break;
 	case VNET_FILE_NETLINK:
 	case VNET_FILE_RDMA_CM:
+	case VNET_FILE_UMAD:
 		/* Not ours. */
 		break;
 	}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Opened umad files, and the agents that programs register with them. What comes for
+ * a program goes into its socket, from which it reads as from the device file.
+ */
+#include "umad.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "../uverbs/uverbs.h"
+
+/* The shortest datagram: the header of a class with segments. */
+#define SHORTEST 36u
+#define MOST_METHODS 128u
+#define CLASS_VERSIONS 8u
+
+static struct umad_file *files;
+
+/* -------------------------------------------------------------------- agents */
+
+static bool is_subnet_class(u8 class)
+{
+	return class == MAD_CLASS_SUBNET || class == MAD_CLASS_DIRECTED;
+}
+
+static bool overlaps(const struct umad_agent *a, const struct umad_agent *b)
+{
+	return a->used && a->class == b->class && a->version == b->version &&
+	       (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]);
+}
+
+/* Somebody answers for some of it already: another program, or the connection manager. */
+static bool is_taken(const struct device *device, const struct umad_agent *wanted)
+{
+	if (wanted->class == MAD_CLASS_CM && (wanted->methods[0] || wanted->methods[1]))
+		return true;
+	for (const struct umad_file *file = files; file; file = file->next)
+		for (u32 i = 0; file->file->device == device && i < UMAD_AGENTS; i++)
+			if (overlaps(&file->agent[i], wanted))
+				return true;
+	return false;
+}
+
+/* Of the upper halves that went before; 0 is nobody's. */
+static u32 next_tid_high(void)
+{
+	static u32 last;
+
+	if (!++last)
+		last = 1;
+	return last;
+}
+
+static int register_agent(struct umad_file *file, const struct vnet_umad_ioctl *ioctl, u32 *id)
+{
+	struct umad_agent agent = {
+		.used = true,
+		.qpn = ioctl->qpn,
+		.class = ioctl->mgmt_class,
+		.version = ioctl->class_version,
+		.methods = { ioctl->method_mask[0], ioctl->method_mask[1] },
+	};
+
+	if (agent.qpn > 1 || agent.version >= CLASS_VERSIONS || ioctl->rmpp_version > 1 ||
+	    (agent.class && is_subnet_class(agent.class) != !agent.qpn))
+		return -EINVAL;
+	if (!agent.class)
+		memset(agent.methods, 0, sizeof(agent.methods));
+	if (is_taken(file->file->device, &agent))
+		return -EINVAL;
+	for (u32 i = 0; i < UMAD_AGENTS; i++) {
+		if (file->agent[i].used)
+			continue;
+		agent.tid_high = next_tid_high();
+		file->agent[i] = agent;
+		file->registered = true;
+		*id = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int unregister_agent(struct umad_file *file, u32 id)
+{
+	if (id >= UMAD_AGENTS || !file->agent[id].used)
+		return -EINVAL;
+	umad_forget(file, id);
+	file->agent[id].used = false;
+	return 0;
+}
+
+/* Before anything is registered: headers have one size. */
+static int enable_pkeys(struct umad_file *file)
+{
+	if (file->registered)
+		return -EINVAL;
+	file->pkeys = true;
+	return 0;
+}
+
+static int run_ioctl(struct call *call, u32 *id)
+{
+	struct umad_file *file = call->file->priv;
+	struct vnet_umad_ioctl ioctl;
+
+	if (call->length != sizeof(ioctl))
+		return -EINVAL;
+	memcpy(&ioctl, call->data, sizeof(ioctl));
+	switch (ioctl.op) {
+	case VNET_UMAD_REGISTER:
+		return register_agent(file, &ioctl, id);
+	case VNET_UMAD_UNREGISTER:
+		return unregister_agent(file, ioctl.id);
+	case VNET_UMAD_ENABLE_PKEYS:
+		return enable_pkeys(file);
+	default:
+		return -ENOTTY;
+	}
+}
+
+enum call_outcome umad_ioctl(struct call *call)
+{
+	u32 id = 0;
+	int error = run_ioctl(call, &id);
+
+	return uv_answer(call, error, (s32)id);
+}
+
+/* ----------------------------------------------------------- datagrams, both ways */
+
+static int write_one(struct call *call)
+{
+	struct umad_file *file = call->file->priv;
+	u32 head = umad_header_size(file);
+	struct ib_user_mad_hdr hdr = { 0 };
+	struct mad mad = { 0 };
+
+	if (call->length < head + SHORTEST || call->length > head + MAD_SIZE)
+		return -EINVAL;
+	memcpy(&hdr, call->data, head);
+	memcpy(&mad, call->data + head, call->length - head);
+	if (hdr.id >= UMAD_AGENTS || !file->agent[hdr.id].used)
+		return -EINVAL;
+	return umad_send(file, &hdr, &mad);
+}
+
+enum call_outcome umad_write(struct call *call)
+{
+	return uv_answer(call, write_one(call), (s32)call->length);
+}
+
+struct umad_file *umad_find(const struct device *device, const struct mad *mad, u32 *agent)
+{
+	const u8 *byte = mad->byte;
+	u32 method = byte[MAD_METHOD] % MOST_METHODS;
+
+	for (struct umad_file *file = files; file; file = file->next) {
+		for (u32 i = 0; file->file->device == device && i < UMAD_AGENTS; i++) {
+			const struct umad_agent *a = &file->agent[i];
+
+			if (!a->used || !a->class || a->class != byte[MAD_CLASS] ||
+			    a->version != byte[MAD_CLASS_VERSION] ||
+			    !(a->methods[method / 64] >> method % 64 & 1))
+				continue;
+			*agent = i;
+			return file;
+		}
+	}
+	return NULL;
+}
+
+void umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad,
+	       u32 length)
+{
+	u8 record[sizeof(*hdr) + sizeof(*mad)];
+	u32 head = umad_header_size(file);
+
+	memcpy(record, hdr, head);
+	memcpy(record + head, mad, length);
+	/* Who does not read loses some, as with every queue of datagrams. */
+	(void)!send(file->file->sock, record, head + length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* ---------------------------------------------------------------------- life */
+
+int umad_file_open(struct file *file)
+{
+	struct umad_file *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->file = file;
+	made->next = files;
+	files = made;
+	file->priv = made;
+	return 0;
+}
+
+void umad_file_close(struct file *file)
+{
+	struct umad_file *closed = file->priv, **place = &files;
+
+	if (!closed)
+		return;
+	umad_forget(closed, UMAD_AGENTS);
+	while (*place != closed)
+		place = &(*place)->next;
+	*place = closed->next;
+	free(closed);
+	file->priv = NULL;
+}

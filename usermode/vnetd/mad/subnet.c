@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a port tells of itself and of its node, to who manages the subnet or asks as if
+ * (InfiniBand architecture specification, volume 1, chapter 14). Nothing can be set:
+ * what a subnet manager would, vnetd has done.
+ */
+#include <unistd.h>
+
+#include "../lid.h"
+#include "umad.h"
+
+/* From where the attribute is. */
+#define DATA 64u
+#define DATA_SIZE 64u
+/* In the status of directed routes: it is on its way back. */
+#define DIRECTION 0x8000u
+#define CLASS_VERSION 1u
+#define PKEYS_A_BLOCK 32u
+
+enum attribute {
+	NODE_DESCRIPTION = 0x10,
+	NODE_INFO = 0x11,
+	GUID_INFO = 0x14,
+	PORT_INFO = 0x15,
+	PKEY_TABLE = 0x16,
+};
+
+static void put8(struct mad *mad, u32 at, u32 value)
+{
+	mad->byte[DATA + at] = (u8)value;
+}
+
+static void put16(struct mad *mad, u32 at, u32 value)
+{
+	mad_put16(mad, DATA + at, value);
+}
+
+static void put32(struct mad *mad, u32 at, u32 value)
+{
+	mad_put32(mad, DATA + at, value);
+}
+
+static void put_guid(struct mad *mad, u32 at, const u8 guid[8])
+{
+	memcpy(mad->byte + DATA + at, guid, 8);
+}
+
+/* Of the port: the second half of its first GID. */
+static const u8 *port_guid(const struct device *device)
+{
+	return device->gid[0] + 8;
+}
+
+static u32 node_description(const struct device *device, struct mad *mad)
+{
+	char host[64] = "localhost", text[DATA_SIZE + 1];
+
+	(void)!gethostname(host, sizeof(host) - 1);
+	snprintf(text, sizeof(text), "%s %s", host, device->name);
+	memcpy(mad->byte + DATA, text, strlen(text));
+	return 0;
+}
+
+static u32 node_info(const struct device *device, struct mad *mad)
+{
+	enum { CHANNEL_ADAPTER = 1 };
+
+	put8(mad, 0, MAD_BASE_VERSION);
+	put8(mad, 1, CLASS_VERSION);
+	put8(mad, 2, CHANNEL_ADAPTER);
+	put8(mad, 3, 1);
+	put_guid(mad, 4, device->node_guid);
+	put_guid(mad, 12, device->node_guid);
+	put_guid(mad, 20, port_guid(device));
+	put16(mad, 28, DEVICE_PKEYS);
+	put16(mad, 30, DEVICE_PART_ID);
+	put32(mad, 32, DEVICE_HW_REV);
+	/* The port that was asked, and 24 bits of who made it. */
+	put32(mad, 36, 1u << 24 | DEVICE_VENDOR_ID);
+	return 0;
+}
+
+static u32 guid_info(const struct device *device, struct mad *mad)
+{
+	if (mad_get32(mad, MAD_MODIFIER))
+		return UMAD_STATUS_BAD_VALUE;
+	put_guid(mad, 0, port_guid(device));
+	return 0;
+}
+
+static u32 port_info(const struct device *device, struct mad *mad)
+{
+	enum {
+		X4 = 2,
+		QDR = 4,
+		EDR = 2,
+		ACTIVE = 4,
+		DOWN = 1,
+		LINK_UP = 5,
+		DISABLED = 3,
+		MTU_4096 = 5
+	};
+	bool up = device->daemon ? !device->daemon->faults.down : true;
+
+	if (mad_get32(mad, MAD_MODIFIER) > 1)
+		return UMAD_STATUS_BAD_VALUE;
+	memcpy(mad->byte + DATA + 8, device->gid[0], 8);
+	put16(mad, 16, device->lid);
+	put16(mad, 18, LID_SUBNET_MANAGER);
+	put32(mad, 20, device_cap_mask(device));
+	/* Local port; width enabled, supported, active. */
+	put32(mad, 28, 1u << 24 | X4 << 16 | X4 << 8 | X4);
+	put8(mad, 32, QDR << 4 | (up ? ACTIVE : DOWN));
+	put8(mad, 33, (up ? LINK_UP : DISABLED) << 4 | 2);
+	put8(mad, 35, QDR << 4 | QDR);
+	put8(mad, 36, MTU_4096 << 4);
+	/* One virtual lane. */
+	put8(mad, 37, 1 << 4);
+	put8(mad, 41, MTU_4096);
+	put8(mad, 43, 1 << 4);
+	put8(mad, 50, 1);
+	put8(mad, 62, EDR << 4 | EDR);
+	put8(mad, 63, EDR);
+	return 0;
+}
+
+static u32 pkey_table(const struct device *device, struct mad *mad)
+{
+	(void)device;
+	if (mad_get32(mad, MAD_MODIFIER) & 0xffff)
+		return UMAD_STATUS_BAD_VALUE;
+	static_assert(DEVICE_PKEYS == 1 && DEVICE_PKEYS <= PKEYS_A_BLOCK, "the default one");
+	put16(mad, 0, 0xffff);
+	return 0;
+}
+
+static u32 answer(const struct device *device, struct mad *mad)
+{
+	u8 method = mad->byte[MAD_METHOD];
+
+	if (mad->byte[MAD_CLASS_VERSION] != CLASS_VERSION)
+		return UMAD_STATUS_BAD_VERSION;
+	if (method != MAD_METHOD_GET && method != MAD_METHOD_SET)
+		return UMAD_STATUS_NO_METHOD;
+	if (method == MAD_METHOD_SET)
+		return UMAD_STATUS_NO_ATTRIBUTE;
+	memset(mad->byte + DATA, 0, DATA_SIZE);
+	switch (mad_get16(mad, MAD_ATTRIBUTE)) {
+	case NODE_DESCRIPTION:
+		return node_description(device, mad);
+	case NODE_INFO:
+		return node_info(device, mad);
+	case GUID_INFO:
+		return guid_info(device, mad);
+	case PORT_INFO:
+		return port_info(device, mad);
+	case PKEY_TABLE:
+		return pkey_table(device, mad);
+	default:
+		return UMAD_STATUS_NO_ATTRIBUTE;
+	}
+}
+
+void subnet_answer(const struct device *device, struct mad *mad)
+{
+	u32 status = answer(device, mad);
+
+	if (mad->byte[MAD_CLASS] == MAD_CLASS_DIRECTED)
+		status |= DIRECTION;
+	mad_put16(mad, MAD_STATUS, status);
+	mad->byte[MAD_METHOD] = MAD_METHOD_GET_RESPONSE;
+}
