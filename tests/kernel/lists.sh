@@ -31,15 +31,20 @@ unprobe() {
 	echo >"$TRACE/kprobe_events"
 }
 
-# In all, and the most of one call, by processors.
+# In all, and the most of one call. Of a task, not of a processor: the NIC's thread may take
+# that in the midst of a call.
 copied() {
 	awk '
-		/ post: / { n[$2] = 0; inside[$2] = 1 }
-		/ posted: / { inside[$2] = 0 }
+		{
+			match($0, /-[0-9]+ +\[/)
+			task = substr($0, RSTART + 1, RLENGTH - 2) + 0
+		}
+		/ post: / { n[task] = 0; inside[task] = 1 }
+		/ posted: / { inside[task] = 0 }
 		/ copy: / {
 			all++
-			if (inside[$2] && ++n[$2] > most)
-				most = n[$2]
+			if (inside[task] && ++n[task] > most)
+				most = n[task]
 		}
 		END { print all + 0, most + 0 }' "$TRACE/trace"
 }
