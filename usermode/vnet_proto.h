@@ -37,8 +37,8 @@
 /* uverbs device numbers that vnet's devices use: major, first minor. */
 #define VNET_UVERBS_MAJOR 231
 #define VNET_UVERBS_FIRST_MINOR 192
-/* Those of umad devices, of the same major, begin at 0. */
-#define VNET_UMAD_MINORS 64
+/* Those of umad devices, of the same major: a NIC's index. */
+#define VNET_UMAD_MINORS VNET_MAX_NICS
 /* The rdma_cm file's: a miscellaneous device. */
 #define VNET_RDMA_CM_MAJOR 10
 #define VNET_RDMA_CM_MINOR 59
@@ -216,8 +216,12 @@ struct vnet_umad_ioctl {
 	__u8 mgmt_class;
 	__u8 class_version;
 	__u8 rmpp_version;
-	__u8 rsvd;
+	/* Of IB_USER_MAD_REGISTER_AGENT2, by which headers have partitions. */
+	__u8 with_pkeys;
 	__aligned_u64 method_mask[2];
+	/* Of the vendor whose class it is: 24 bits. */
+	__u32 oui;
+	__u32 rsvd;
 };
 
 struct vnet_msg_adopt {

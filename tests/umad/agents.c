@@ -32,13 +32,17 @@ static void expect_text(const char *path, const char *text)
 
 static void names(void)
 {
-	struct stat st;
+	struct stat st, opened;
+	int fd;
 
 	expect_text("/sys/class/infiniband_mad/abi_version", "5");
 	expect_text("/sys/class/infiniband_mad/umad0/ibdev", "vnet0");
 	expect_text("/sys/class/infiniband_mad/umad0/port", "1");
 	expect_text("/sys/class/infiniband_mad/umad0/dev", "231:0");
 	EXPECT(!stat(UMAD_FILE, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(231, 0));
+	fd = umad_open(0);
+	EXPECT(!fstat(fd, &opened) && opened.st_rdev == st.st_rdev && opened.st_ino == st.st_ino);
+	close(fd);
 }
 
 static void registering(void)
@@ -59,6 +63,10 @@ static void registering(void)
 	REFUSED(ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &second), EINVAL);
 	EXPECT(!second.flags);
 	REFUSED(ioctl(fd, _IO(RDMA_IOCTL_MAGIC, 9), NULL), ENOTTY);
+	second = (struct ib_user_mad_reg_req2){ .qpn = 1, .oui = 1u << 24 };
+	REFUSED(ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &second), EINVAL);
+	second = (struct ib_user_mad_reg_req2){ .qpn = 1, .mgmt_class = CLASS_VENDOR };
+	REFUSED(ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &second), EINVAL);
 	/* The connection manager's. */
 	REFUSED(umad_register(fd, 0x07, 1u << 3), EINVAL);
 
@@ -66,6 +74,15 @@ static void registering(void)
 	REFUSED(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL), EINVAL);
 	REFUSED(umad_register(other, CLASS_VENDOR, 1u << GET | 1u << SET), EINVAL);
 	EXPECT(umad_register(other, CLASS_VENDOR, 1u << SET) == 0);
+	/* Another vendor's. */
+	second = (struct ib_user_mad_reg_req2){
+		.qpn = 1,
+		.mgmt_class = CLASS_VENDOR,
+		.mgmt_class_version = 1,
+		.method_mask = { 1u << GET },
+		.oui = OUI + 1,
+	};
+	EXPECT(!ioctl(other, IB_USER_MAD_REGISTER_AGENT2, &second) && second.id == 1);
 	id = 1;
 	REFUSED(ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, &id), EINVAL);
 	id = 1000;
@@ -168,6 +185,16 @@ static void answered_by_others(void)
 	datagram_send(server, &asked);
 	datagram_read(fd, &d);
 	EXPECT((int)d.hdr.id == agent && !d.hdr.status && d.mad[100] == 43);
+	/* The port's own answers are the port's; others' questions are theirs. */
+	answers = umad_register(server, CLASS_SUBNET, 1u << GET);
+	agent = umad_register(fd, CLASS_SUBNET, 0);
+	datagram_make(&d, agent, CLASS_SUBNET, GET, PORT_INFO);
+	EXPECT(!datagram_ask(fd, &d));
+	datagram_make(&d, agent, CLASS_SUBNET, GET, SUBNET_MANAGER_INFO);
+	datagram_send(fd, &d);
+	datagram_read(server, &d);
+	EXPECT((int)d.hdr.id == answers && get16(&d, 16) == SUBNET_MANAGER_INFO);
+	agent = 0;
 	/* Nobody asked for this one. */
 	datagram_send(server, &asked);
 	/* Nor does anybody answer for another method. */
@@ -195,6 +222,7 @@ static void unanswered(void)
 	/* Closed with one under way, and unregistered. */
 	d.hdr.timeout_ms = 60000;
 	datagram_send(fd, &d);
+	REFUSED(write(fd, &d, sizeof(d)), EINVAL);
 	EXPECT(!ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, &agent));
 	agent = umad_register(fd, CLASS_PERFORMANCE, 0);
 	datagram_send(fd, &d);
@@ -212,6 +240,7 @@ static void reading_and_writing(void)
 	struct datagram d;
 
 	REFUSED(read(fd, &d, sizeof(d)), EAGAIN);
+	REFUSED(read(fd, &d, sizeof(struct ib_user_mad_hdr_old) - 1), EINVAL);
 	EXPECT(!poll(&readable, 1, 0));
 	datagram_make(&d, agent, CLASS_SUBNET, GET, PORT_INFO);
 	REFUSED(write(fd, &d, sizeof(d.hdr) + 35), EINVAL);
@@ -228,6 +257,25 @@ static void reading_and_writing(void)
 	REFUSED(read(fd, &d, sizeof(d) - 1), EINVAL);
 	datagram_read(fd, &d);
 	EXPECT(d.hdr.length == sizeof(d) && get16(&d, 64 + 16) == own_lid());
+	close(fd);
+}
+
+static int register_second(int fd, __u8 class)
+{
+	struct ib_user_mad_reg_req2 req = { .mgmt_class = class, .mgmt_class_version = 1 };
+
+	EXPECT(!ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &req));
+	return (int)req.id;
+}
+
+/* By the second form of registering, headers have the partition without being asked to. */
+static void new_headers(void)
+{
+	int fd = open(UMAD_FILE, O_RDWR | O_CLOEXEC), agent = register_second(fd, CLASS_SUBNET);
+	struct datagram d;
+
+	datagram_make(&d, agent, CLASS_SUBNET, GET, PORT_INFO);
+	EXPECT(!datagram_ask(fd, &d) && d.hdr.length == sizeof(d));
 	close(fd);
 }
 
@@ -263,6 +311,7 @@ int main(void)
 	answered_by_others();
 	unanswered();
 	reading_and_writing();
+	new_headers();
 	old_headers();
 	return 0;
 }

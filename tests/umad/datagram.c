@@ -52,6 +52,7 @@ int umad_register(int fd, __u8 class, __u32 methods)
 		.mgmt_class = class,
 		.mgmt_class_version = 1,
 		.method_mask = { methods },
+		.oui = { OUI >> 16, OUI >> 8 & 0xff, OUI & 0xff },
 	};
 
 	return ioctl(fd, IB_USER_MAD_REGISTER_AGENT, &req) ? -1 : (int)req.id;
@@ -73,6 +74,11 @@ void datagram_make(struct datagram *d, int agent, __u8 class, __u8 method, __u16
 	d->mad[15] = (__u8)++transaction;
 	d->mad[16] = (__u8)(attribute >> 8);
 	d->mad[17] = (__u8)attribute;
+	if (class == CLASS_VENDOR) {
+		d->mad[37] = OUI >> 16;
+		d->mad[38] = OUI >> 8 & 0xff;
+		d->mad[39] = OUI & 0xff;
+	}
 	/* The port of counters. */
 	d->mad[65] = class == CLASS_PERFORMANCE;
 }

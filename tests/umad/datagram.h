@@ -10,10 +10,18 @@
 
 #define UMAD_FILE "/dev/infiniband/umad0"
 #define MAD_SIZE 256
+/* Whose class CLASS_VENDOR is here. */
+#define OUI 0x123456
 
 enum { CLASS_SUBNET = 0x01, CLASS_PERFORMANCE = 0x04, CLASS_VENDOR = 0x32, CLASS_DIRECTED = 0x81 };
 enum { GET = 0x01, SET = 0x02, RESPONSE = 0x80 };
-enum { NODE_INFO = 0x11, PORT_INFO = 0x15, COUNTERS = 0x12, COUNTERS_EXTENDED = 0x1d };
+enum {
+	NODE_INFO = 0x11,
+	PORT_INFO = 0x15,
+	SUBNET_MANAGER_INFO = 0x20,
+	COUNTERS = 0x12,
+	COUNTERS_EXTENDED = 0x1d
+};
 
 /* With its header in front, as write() and read() have it once pkeys are enabled. */
 struct datagram {

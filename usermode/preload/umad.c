@@ -63,6 +63,8 @@ long umad_read(int fd, const struct fd_entry *entry, void *buffer, size_t count)
 	struct session *session;
 	long ret;
 
+	if (count < sizeof(struct ib_user_mad_hdr_old))
+		return -EINVAL;
 	for (;;) {
 		ret = device_session(entry, &session);
 		if (!ret)
@@ -94,12 +96,25 @@ static long ask_ioctl(const struct fd_entry *entry, const struct vnet_umad_ioctl
 	return ask(entry, VNET_MSG_IOCTL, call, sizeof(*call));
 }
 
+/* One that the program cannot be told of is none. */
+static long make_agent(const struct fd_entry *entry, const struct vnet_umad_ioctl *call, u32 *id)
+{
+	struct vnet_umad_ioctl undo = { .op = VNET_UMAD_UNREGISTER };
+	long ret = ask_ioctl(entry, call);
+
+	if (ret < 0)
+		return ret;
+	undo.id = (u32)ret;
+	if (!copy(id, &undo.id, sizeof(undo.id)))
+		return 0;
+	(void)ask_ioctl(entry, &undo);
+	return -EFAULT;
+}
+
 static long register_agent(const struct fd_entry *entry, struct ib_user_mad_reg_req *argument)
 {
 	struct vnet_umad_ioctl call = { .op = VNET_UMAD_REGISTER };
 	struct ib_user_mad_reg_req req;
-	u32 id;
-	long ret;
 
 	if (copy(&req, argument, sizeof(req)))
 		return -EFAULT;
@@ -109,11 +124,8 @@ static long register_agent(const struct fd_entry *entry, struct ib_user_mad_reg_
 	call.rmpp_version = req.rmpp_version;
 	static_assert(sizeof(req.method_mask) == sizeof(call.method_mask), "128 bits");
 	memcpy(call.method_mask, req.method_mask, sizeof(call.method_mask));
-	ret = ask_ioctl(entry, &call);
-	if (ret < 0)
-		return ret;
-	id = (u32)ret;
-	return copy(&argument->id, &id, sizeof(id));
+	call.oui = (u32)req.oui[0] << 16 | (u32)req.oui[1] << 8 | req.oui[2];
+	return make_agent(entry, &call, &argument->id);
 }
 
 /* No flag that it knows is served; which would be is told. */
@@ -122,25 +134,22 @@ static long register_agent2(const struct fd_entry *entry, struct ib_user_mad_reg
 	const u32 flags = 0;
 	struct vnet_umad_ioctl call = { .op = VNET_UMAD_REGISTER };
 	struct ib_user_mad_reg_req2 req;
-	u32 id;
-	long ret;
+	int ret;
 
 	if (copy(&req, argument, sizeof(req)))
 		return -EFAULT;
-	if (req.flags) {
+	if (req.flags || req.oui >> 24) {
 		ret = copy(&argument->flags, &flags, sizeof(flags));
 		return ret ? ret : -EINVAL;
 	}
+	call.with_pkeys = 1;
+	call.oui = req.oui;
 	call.qpn = req.qpn;
 	call.mgmt_class = req.mgmt_class;
 	call.class_version = req.mgmt_class_version;
 	call.rmpp_version = req.rmpp_version;
 	memcpy(call.method_mask, req.method_mask, sizeof(call.method_mask));
-	ret = ask_ioctl(entry, &call);
-	if (ret < 0)
-		return ret;
-	id = (u32)ret;
-	return copy(&argument->id, &id, sizeof(id));
+	return make_agent(entry, &call, &argument->id);
 }
 
 static long unregister_agent(const struct fd_entry *entry, const u32 *argument)

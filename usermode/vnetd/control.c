@@ -224,6 +224,13 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	return CALL_DONE;
 }
 
+static u32 minor_of(const struct file *file)
+{
+	if (!file->device)
+		return 0;
+	return file->kind == VNET_FILE_UMAD ? file->device->index : file->device->minor;
+}
+
 static struct vnet_msg_opened opened_message(u32 type, const struct file *file, u32 error)
 {
 	struct vnet_msg_opened opened = {
@@ -234,7 +241,7 @@ static struct vnet_msg_opened opened_message(u32 type, const struct file *file, 
 	if (file) {
 		opened.file_id = file->id;
 		opened.kind = file->kind;
-		opened.minor = file->device ? file->device->minor : 0;
+		opened.minor = minor_of(file);
 		opened.nic = file->device ? file->device->index : 0;
 		opened.number = file->number;
 		opened.generation = file->generation;
@@ -294,7 +301,7 @@ static struct device *device_to_open(struct daemon *daemon, enum vnet_file_kind 
 	case VNET_FILE_UVERBS:
 		return device_by_minor(daemon, minor);
 	case VNET_FILE_UMAD:
-		device = device_by_minor(daemon, VNET_UVERBS_FIRST_MINOR + minor);
+		device = minor < daemon->ndevices ? &daemon->device[minor]->device : NULL;
 		return device && device->lid ? device : NULL;
 	default:
 		return NULL;

@@ -182,23 +182,34 @@ static int make_device(struct daemon *daemon, const char *name, size_t length, u
 	return error;
 }
 
-/* The first N such that the machine itself has no uverbsN or higher. */
-static u32 first_free_number(void)
+/* One more than the highest N of the machine's own devices whose names end in it. */
+static u32 next_number(const char *class, const char *prefix)
 {
-	DIR *dir = opendir("/sys/class/infiniband_verbs");
+	DIR *dir = opendir(class);
 	struct dirent *entry;
-	u32 first = 0;
+	u32 next = 0;
 
 	while (dir && (entry = readdir(dir))) {
+		size_t length = strlen(prefix);
 		unsigned int number;
 
-		if (sscanf(entry->d_name, "uverbs%u", &number) == 1 && number < 1000000 &&
-		    number >= first)
-			first = number + 1;
+		if (!strncmp(entry->d_name, prefix, length) &&
+		    sscanf(entry->d_name + length, "%u", &number) == 1 && number < 1000000 &&
+		    number >= next)
+			next = number + 1;
 	}
 	if (dir)
 		closedir(dir);
-	return first;
+	return next;
+}
+
+/* The first N such that the machine itself has no uverbsN, umadN or higher. */
+static u32 first_free_number(void)
+{
+	u32 verbs = next_number("/sys/class/infiniband_verbs", "uverbs");
+	u32 mad = next_number("/sys/class/infiniband_mad", "umad");
+
+	return verbs > mad ? verbs : mad;
 }
 
 int devices_init(struct daemon *daemon)

@@ -129,7 +129,7 @@ static bool device_chardev(const struct device *device, const char *type, char n
 	u32 minor = device->minor;
 
 	if (!strcmp(type, "umad") && device->lid) {
-		minor -= VNET_UVERBS_FIRST_MINOR;
+		minor = device->index;
 		chardev->abi = IB_USER_MAD_ABI_VERSION;
 	} else if (!strcmp(type, "uverbs")) {
 		chardev->abi = VNET_UVERBS_ABI_VERSION;

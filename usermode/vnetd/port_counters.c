@@ -58,7 +58,7 @@ u64 counter_saturated(u64 value, u32 bits)
 	return value < most ? value : most;
 }
 
-/* The NIC's own begin anew when it is reset. */
+/* Programs could write to the NIC's memory, where some of them are. */
 static u64 since_cleared(const struct raw *raw, u64 cleared)
 {
 	return raw->value >= cleared ? raw->value - cleared : raw->value;
@@ -78,12 +78,20 @@ u32 port_counters_read(const struct device *device, struct counter counters[MOST
 	return count;
 }
 
-void port_counter_clear(struct device *device, const char *name)
+static bool is_among(const char *name, const char *const *names, u32 nnames)
+{
+	for (u32 i = 0; i < nnames; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+void port_counters_clear(struct device *device, const char *const *names, u32 nnames)
 {
 	struct raw raw[MOST_COUNTERS];
 	u32 count = read_raw(device, raw);
 
 	for (u32 i = 0; i < count; i++)
-		if (!strcmp(raw[i].name, name))
+		if (is_among(raw[i].name, names, nnames))
 			device->cleared[i] = raw[i].value;
 }

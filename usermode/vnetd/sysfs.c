@@ -390,9 +390,9 @@ static int make_umad(struct daemon *daemon, const struct device *device)
 		    name);
 	put(&folder, "ibdev", "%s", device->name);
 	put(&folder, "port", "1");
-	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, uverbs_number(device));
+	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, device->index);
 	put(&folder, "uevent", "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/%s", VNET_UVERBS_MAJOR,
-	    uverbs_number(device), name);
+	    device->index, name);
 	snprintf(target, sizeof(target), "../../../%s", address);
 	put_link(&folder, "device", target);
 	put_link(&folder, "subsystem", "../../../../../class/infiniband_mad");
@@ -406,7 +406,7 @@ static int make_umad(struct daemon *daemon, const struct device *device)
 	if (folder.error)
 		return folder.error;
 	folder_open(&folder, daemon, "dev/infiniband");
-	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, uverbs_number(device));
+	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, device->index);
 	return folder.error;
 }
 

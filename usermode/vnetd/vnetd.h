@@ -30,7 +30,8 @@ enum device_identity {
 	DEVICE_PART_ID = 0x6574,
 	DEVICE_HW_REV = 1,
 	DEVICE_PKEYS = 1,
-	/* CM is supported; and on Ethernet, GIDs are IP addresses. */
+	/* CM is supported; on InfiniBand, speeds beyond QDR; on Ethernet, GIDs are IP addresses. */
+	DEVICE_CAP_EXTENDED_SPEEDS = 1 << 14,
 	DEVICE_CAP_CM = 1 << 16,
 	DEVICE_CAP_IP_BASED_GIDS = 1 << 26,
 };
@@ -78,7 +79,8 @@ struct device {
 
 static inline u32 device_cap_mask(const struct device *device)
 {
-	return device->lid ? DEVICE_CAP_CM : DEVICE_CAP_CM | DEVICE_CAP_IP_BASED_GIDS;
+	return DEVICE_CAP_CM |
+	       (device->lid ? DEVICE_CAP_EXTENDED_SPEEDS : DEVICE_CAP_IP_BASED_GIDS);
 }
 
 /* A process that said hello: an address space and an owner of locks. */
@@ -238,8 +240,8 @@ struct nic_qp_counters counters_sum(const struct device *device);
 
 /* Those of every RDMA device's port: how many there are. */
 u32 port_counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
-/* Count on from zero. */
-void port_counter_clear(struct device *device, const char *name);
+/* Those of these names count on from zero. */
+void port_counters_clear(struct device *device, const char *const *names, u32 nnames);
 /* A counter of so many bits stays at its most. */
 u64 counter_saturated(u64 value, u32 bits);
 

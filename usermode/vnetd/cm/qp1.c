@@ -101,6 +101,8 @@ static void dispatch(struct cm *cm, struct cm_qp1 *qp1, const struct vnet_cqe *c
 		return;
 	memcpy(grh, datagram, sizeof(grh));
 	memcpy(&arrival.mad, datagram + VNET_GRH_SIZE, MAD_SIZE);
+	if (mad_is_subnet(arrival.mad.byte[MAD_CLASS]))
+		return;
 	if (from && arrival.mad.byte[MAD_CLASS] != MAD_CLASS_CM) {
 		umad_arrive(qp1->device, from, &arrival.mad);
 	} else if (cqe->flags & VNET_WC_GRH) {

@@ -15,19 +15,22 @@
 #define SHORTEST 36u
 #define MOST_METHODS 128u
 #define CLASS_VERSIONS 8u
+/* In a vendor's datagrams. */
+#define VENDOR_OUI 37u
 
 static struct umad_file *files;
 
 /* -------------------------------------------------------------------- agents */
 
-static bool is_subnet_class(u8 class)
+/* Whose datagrams say of which vendor they are. */
+static bool is_vendor_class(u8 class)
 {
-	return class == MAD_CLASS_SUBNET || class == MAD_CLASS_DIRECTED;
+	return class >= 0x30 && class <= 0x4f;
 }
 
 static bool overlaps(const struct umad_agent *a, const struct umad_agent *b)
 {
-	return a->used && a->class == b->class && a->version == b->version &&
+	return a->used && a->class == b->class && a->version == b->version && a->oui == b->oui &&
 	       (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]);
 }
 
@@ -61,10 +64,12 @@ static int register_agent(struct umad_file *file, const struct vnet_umad_ioctl *
 		.class = ioctl->mgmt_class,
 		.version = ioctl->class_version,
 		.methods = { ioctl->method_mask[0], ioctl->method_mask[1] },
+		.oui = is_vendor_class(ioctl->mgmt_class) ? ioctl->oui & 0xffffff : 0,
 	};
 
 	if (agent.qpn > 1 || agent.version >= CLASS_VERSIONS || ioctl->rmpp_version > 1 ||
-	    (agent.class && is_subnet_class(agent.class) != !agent.qpn))
+	    (agent.class && mad_is_subnet(agent.class) != !agent.qpn) ||
+	    (is_vendor_class(agent.class) && !agent.oui))
 		return -EINVAL;
 	if (!agent.class)
 		memset(agent.methods, 0, sizeof(agent.methods));
@@ -75,6 +80,8 @@ static int register_agent(struct umad_file *file, const struct vnet_umad_ioctl *
 			continue;
 		agent.tid_high = next_tid_high();
 		file->agent[i] = agent;
+		if (!file->registered && ioctl->with_pkeys)
+			file->pkeys = true;
 		file->registered = true;
 		*id = i;
 		return 0;
@@ -162,6 +169,7 @@ struct umad_file *umad_find(const struct device *device, const struct mad *mad, 
 
 			if (!a->used || !a->class || a->class != byte[MAD_CLASS] ||
 			    a->version != byte[MAD_CLASS_VERSION] ||
+			    (a->oui && a->oui != mad_get24(mad, VENDOR_OUI)) ||
 			    !(a->methods[method / 64] >> method % 64 & 1))
 				continue;
 			*agent = i;
@@ -171,7 +179,7 @@ struct umad_file *umad_find(const struct device *device, const struct mad *mad, 
 	return NULL;
 }
 
-void umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad,
+bool umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad,
 	       u32 length)
 {
 	u8 record[sizeof(*hdr) + sizeof(*mad)];
@@ -179,8 +187,7 @@ void umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const 
 
 	memcpy(record, hdr, head);
 	memcpy(record + head, mad, length);
-	/* Who does not read loses some, as with every queue of datagrams. */
-	(void)!send(file->file->sock, record, head + length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return send(file->file->sock, record, head + length, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
 /* ---------------------------------------------------------------------- life */

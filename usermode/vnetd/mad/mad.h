@@ -93,6 +93,12 @@ static inline void mad_put64(struct mad *mad, u32 at, u64 value)
 	mad_put32(mad, at + 4, (u32)value);
 }
 
+/* Those of queue pair 0. */
+static inline bool mad_is_subnet(u8 class)
+{
+	return class == MAD_CLASS_SUBNET || class == MAD_CLASS_DIRECTED;
+}
+
 static inline bool mad_is_response(const struct mad *mad)
 {
 	return mad->byte[MAD_METHOD] & MAD_METHOD_RESPONSE ||

@@ -72,6 +72,17 @@ static u64 value_of(const struct counter *counters, u32 count, const char *name)
 	return 0;
 }
 
+static void clear(struct device *device, u16 select, const struct place *places, u32 nplaces)
+{
+	const char *names[MOST_COUNTERS];
+	u32 nnames = 0;
+
+	for (u32 i = 0; i < nplaces; i++)
+		if (select >> places[i].select & 1)
+			names[nnames++] = places[i].name;
+	port_counters_clear(device, names, nnames);
+}
+
 static u32 counters_answer(struct device *device, struct mad *mad, const struct place *places,
 			   u32 nplaces)
 {
@@ -82,9 +93,8 @@ static u32 counters_answer(struct device *device, struct mad *mad, const struct 
 
 	if (port != 1 && port != ALL_PORTS)
 		return UMAD_STATUS_BAD_VALUE;
-	for (u32 i = 0; mad->byte[MAD_METHOD] == MAD_METHOD_SET && i < nplaces; i++)
-		if (select >> places[i].select & 1)
-			port_counter_clear(device, places[i].name);
+	if (mad->byte[MAD_METHOD] == MAD_METHOD_SET)
+		clear(device, select, places, nplaces);
 	count = port_counters_read(device, counters);
 	memset(mad->byte + DATA, 0, DATA_SIZE);
 	mad->byte[DATA + PORT_SELECT] = port;

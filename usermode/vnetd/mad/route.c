@@ -12,7 +12,7 @@
 #include "umad.h"
 
 /* What a file may wait for at a time. */
-#define MOST_REQUESTS 1024u
+#define MOST_REQUESTS 256u
 
 /* In directed routes: how many hops there are. */
 enum { DIRECTED_HOPS = 7 };
@@ -60,28 +60,49 @@ static void end(struct request **place)
 	free(request);
 }
 
+/* Of an agent; numbers of transactions are told from each other by that alone. */
+static bool is_under_way(const struct umad_file *file, u32 agent, const struct mad *mad)
+{
+	for (const struct request *r = requests; r; r = r->next)
+		if (r->file == file && r->hdr.id == agent &&
+		    mad_get64(&r->mad, MAD_TID) == mad_get64(mad, MAD_TID))
+			return true;
+	return false;
+}
+
+static int await(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad)
+{
+	struct request *request;
+
+	if (is_under_way(file, hdr->id, mad))
+		return -EINVAL;
+	if (file->nrequests == MOST_REQUESTS)
+		return -ENOMEM;
+	request = calloc(1, sizeof(*request));
+	if (!request)
+		return -ENOMEM;
+	request->file = file;
+	request->hdr = *hdr;
+	request->mad = *mad;
+	request->due = clock_now() + timeout_of(request);
+	request->next = requests;
+	requests = request;
+	file->nrequests++;
+	return 0;
+}
+
 int umad_send(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad)
 {
 	const struct umad_agent *agent = &file->agent[hdr->id];
 	struct mad message = *mad;
-	struct request *request;
+	int error;
 
 	/* Who answers keeps the number. */
-	if (!mad_is_response(mad))
+	if (!mad_is_response(mad)) {
 		mad_put32(&message, MAD_TID, agent->tid_high);
-	if (hdr->timeout_ms && !mad_is_response(mad)) {
-		if (file->nrequests == MOST_REQUESTS)
-			return -ENOMEM;
-		request = calloc(1, sizeof(*request));
-		if (!request)
-			return -ENOMEM;
-		request->file = file;
-		request->hdr = *hdr;
-		request->mad = message;
-		request->due = clock_now() + timeout_of(request);
-		request->next = requests;
-		requests = request;
-		file->nrequests++;
+		error = hdr->timeout_ms ? await(file, hdr, &message) : 0;
+		if (error)
+			return error;
 	}
 	transmit(file->file->device, agent->qpn, be16toh(hdr->lid), &message);
 	return 0;
@@ -99,6 +120,23 @@ void umad_forget(struct umad_file *file, u32 agent)
 	}
 }
 
+/* One that is due. What it is answered at once ends it. */
+static void repeat(struct request *request)
+{
+	const struct umad_file *file = request->file;
+
+	request->hdr.retries--;
+	transmit(file->file->device, file->agent[request->hdr.id].qpn, be16toh(request->hdr.lid),
+		 &request->mad);
+}
+
+/* Whose program does not read is told later. */
+static bool give_up(struct request *request)
+{
+	request->hdr.status = ETIMEDOUT;
+	return umad_give(request->file, &request->hdr, &request->mad, MAD_HEADER_SIZE);
+}
+
 u64 umad_run(struct daemon *daemon, u64 now)
 {
 	struct request **place = &requests;
@@ -108,20 +146,16 @@ u64 umad_run(struct daemon *daemon, u64 now)
 	while (*place) {
 		struct request *request = *place;
 
-		if (request->due <= now && !request->hdr.retries) {
-			request->hdr.status = ETIMEDOUT;
-			umad_give(request->file, &request->hdr, &request->mad, MAD_HEADER_SIZE);
-			end(place);
-			continue;
-		}
 		if (request->due <= now) {
-			request->hdr.retries--;
 			request->due = now + timeout_of(request);
-			transmit(request->file->file->device,
-				 request->file->agent[request->hdr.id].qpn,
-				 be16toh(request->hdr.lid), &request->mad);
-			/* The answer may have come, and taken it along. */
-			return now;
+			if (request->hdr.retries) {
+				repeat(request);
+			} else if (give_up(request)) {
+				end(place);
+				continue;
+			}
+			if (*place != request)
+				continue;
 		}
 		next = earlier(next, request->due);
 		place = &request->next;
@@ -146,7 +180,7 @@ static struct request **asked(const struct device *device, const struct mad *ans
 	return place;
 }
 
-static void give(struct umad_file *file, u32 agent, u16 from, const struct mad *mad)
+static bool give(struct umad_file *file, u32 agent, u16 from, const struct mad *mad)
 {
 	struct ib_user_mad_hdr hdr = {
 		.id = agent,
@@ -155,19 +189,37 @@ static void give(struct umad_file *file, u32 agent, u16 from, const struct mad *
 		.lid = htobe16(from),
 	};
 
-	umad_give(file, &hdr, mad, MAD_SIZE);
+	return umad_give(file, &hdr, mad, MAD_SIZE);
 }
 
-/* What the port itself answers for. */
+/* Where the program has not read others yet, it may ask again. */
+static void end_of(struct device *device, u16 from, const struct mad *answer)
+{
+	struct request **request = asked(device, answer);
+
+	if (*request && give((*request)->file, (*request)->hdr.id, from, answer))
+		end(request);
+}
+
+/* What the port itself answers for: false: nothing of this class. */
 static bool answer_here(struct device *device, struct mad *mad)
 {
-	switch (mad->byte[MAD_CLASS]) {
-	case MAD_CLASS_SUBNET:
-	case MAD_CLASS_DIRECTED:
+	if (mad_is_subnet(mad->byte[MAD_CLASS]))
 		subnet_answer(device, mad);
-		return true;
-	case MAD_CLASS_PERFORMANCE:
+	else if (mad->byte[MAD_CLASS] == MAD_CLASS_PERFORMANCE)
 		performance_answer(device, mad);
+	else
+		return false;
+	return true;
+}
+
+/* An answer that says that the port does not know: perhaps a program does. */
+static bool knows_not(const struct mad *answer)
+{
+	switch (mad_get16(answer, MAD_STATUS) & ~(u32)UMAD_STATUS_DIRECTION) {
+	case UMAD_STATUS_BAD_VERSION:
+	case UMAD_STATUS_NO_METHOD:
+	case UMAD_STATUS_NO_ATTRIBUTE:
 		return true;
 	default:
 		return false;
@@ -176,24 +228,21 @@ static bool answer_here(struct device *device, struct mad *mad)
 
 void umad_arrive(struct device *device, u16 from, const struct mad *mad)
 {
+	bool subnet = mad_is_subnet(mad->byte[MAD_CLASS]), answered;
 	struct mad answer = *mad;
-	struct request **request;
 	struct umad_file *file;
 	u32 agent;
 
 	if (mad->byte[MAD_VERSION] != MAD_BASE_VERSION)
 		return;
 	if (mad_is_response(mad)) {
-		request = asked(device, mad);
-		if (!*request)
-			return;
-		give((*request)->file, (*request)->hdr.id, from, mad);
-		end(request);
+		end_of(device, from, mad);
 		return;
 	}
-	file = umad_find(device, mad, &agent);
+	answered = answer_here(device, &answer);
+	file = answered && !knows_not(&answer) ? NULL : umad_find(device, mad, &agent);
 	if (file)
-		give(file, agent, from, mad);
-	else if (answer_here(device, &answer))
-		transmit(device, mad->byte[MAD_CLASS] == MAD_CLASS_PERFORMANCE, from, &answer);
+		(void)give(file, agent, from, mad);
+	else if (answered)
+		transmit(device, !subnet, from, &answer);
 }

@@ -12,8 +12,6 @@
 /* From where the attribute is. */
 #define DATA 64u
 #define DATA_SIZE 64u
-/* In the status of directed routes: it is on its way back. */
-#define DIRECTION 0x8000u
 #define CLASS_VERSION 1u
 #define PKEYS_A_BLOCK 32u
 
@@ -51,13 +49,17 @@ static const u8 *port_guid(const struct device *device)
 	return device->gid[0] + 8;
 }
 
+/* As in sysfs; what has no room is left off. */
 static u32 node_description(const struct device *device, struct mad *mad)
 {
-	char host[64] = "localhost", text[DATA_SIZE + 1];
+	char text[DATA_SIZE + 2 + sizeof(device->name)] = "localhost";
+	size_t length;
 
-	(void)!gethostname(host, sizeof(host) - 1);
-	snprintf(text, sizeof(text), "%s %s", host, device->name);
-	memcpy(mad->byte + DATA, text, strlen(text));
+	(void)!gethostname(text, DATA_SIZE);
+	text[DATA_SIZE] = '\0';
+	strcat(strcat(text, " "), device->name);
+	length = strlen(text);
+	memcpy(mad->byte + DATA, text, length < DATA_SIZE ? length : DATA_SIZE);
 	return 0;
 }
 
@@ -93,6 +95,7 @@ static u32 port_info(const struct device *device, struct mad *mad)
 	enum {
 		X4 = 2,
 		QDR = 4,
+		TO_QDR = 7,
 		EDR = 2,
 		ACTIVE = 4,
 		DOWN = 1,
@@ -110,9 +113,9 @@ static u32 port_info(const struct device *device, struct mad *mad)
 	put32(mad, 20, device_cap_mask(device));
 	/* Local port; width enabled, supported, active. */
 	put32(mad, 28, 1u << 24 | X4 << 16 | X4 << 8 | X4);
-	put8(mad, 32, QDR << 4 | (up ? ACTIVE : DOWN));
+	put8(mad, 32, TO_QDR << 4 | (up ? ACTIVE : DOWN));
 	put8(mad, 33, (up ? LINK_UP : DISABLED) << 4 | 2);
-	put8(mad, 35, QDR << 4 | QDR);
+	put8(mad, 35, QDR << 4 | TO_QDR);
 	put8(mad, 36, MTU_4096 << 4);
 	/* One virtual lane. */
 	put8(mad, 37, 1 << 4);
@@ -166,7 +169,7 @@ void subnet_answer(const struct device *device, struct mad *mad)
 	u32 status = answer(device, mad);
 
 	if (mad->byte[MAD_CLASS] == MAD_CLASS_DIRECTED)
-		status |= DIRECTION;
+		status |= UMAD_STATUS_DIRECTION;
 	mad_put16(mad, MAD_STATUS, status);
 	mad->byte[MAD_METHOD] = MAD_METHOD_GET_RESPONSE;
 }

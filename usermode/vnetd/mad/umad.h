@@ -23,6 +23,8 @@ struct umad_agent {
 	u8 class, version;
 	/* Requests that come for it, by method. */
 	u64 methods[2];
+	/* Of a vendor's class; else 0. */
+	u32 oui;
 	/* Of the transaction numbers of what it asks, the upper half: nobody else has that. */
 	u32 tid_high;
 };
@@ -48,13 +50,16 @@ static inline u32 umad_header_size(const struct umad_file *file)
 
 /* Who has registered for what came: its file and number. NULL: nobody. */
 struct umad_file *umad_find(const struct device *device, const struct mad *mad, u32 *agent);
-/* For the program to read. @length of its bytes are the datagram's. */
-void umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad,
+/* For the program to read: the datagram's first bytes. false: it has not read others yet. */
+bool umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad,
 	       u32 length);
 
 /* ------------------------------------------------------------------ route.c */
 
-/* On its way; an answer is waited for if the header says so. 0 or -ENOMEM. */
+/*
+ * On its way; an answer is waited for if the header says so. 0; -ENOMEM; -EINVAL: for an
+ * answer to a transaction of that number is waited already.
+ */
 int umad_send(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad);
 /* Nobody waits for an answer any more: to this agent, or to any of the file's (UMAD_AGENTS). */
 void umad_forget(struct umad_file *file, u32 agent);
@@ -63,7 +68,7 @@ void umad_arrive(struct device *device, u16 from, const struct mad *mad);
 
 /* ---------------------------------------------------- subnet.c, performance.c */
 
-/* What the port answers by itself. @answer is the request, and becomes the answer. */
+/* What the port answers by itself. @answer is the request, and becomes the answer, with its status. */
 void subnet_answer(const struct device *device, struct mad *answer);
 void performance_answer(struct device *device, struct mad *answer);
 
@@ -73,6 +78,8 @@ enum umad_status {
 	UMAD_STATUS_NO_METHOD = 0x08,
 	UMAD_STATUS_NO_ATTRIBUTE = 0x0c,
 	UMAD_STATUS_BAD_VALUE = 0x1c,
+	/* In directed routes: it is on its way back. */
+	UMAD_STATUS_DIRECTION = 0x8000,
 };
 
 #endif /* MAD_UMAD_H */
