@@ -280,6 +280,17 @@ bool nic_has_work(const struct nic *nic)
 	       nic_load(&hdr->cq_due);
 }
 
+/* To a queue pair in error: what is posted comes back at once. */
+static bool nic_recv_in_error(struct nic *nic, struct nic_qp *qp)
+{
+	if (!qp || nic_load(&qp->state) != NIC_QPS_ERR)
+		return false;
+	nic_store(&qp->flush_rq, 1);
+	if (!nic_qp_run(nic, qp, NIC_IDLE_BUDGET))
+		nic_pend(nic, qp);
+	return true;
+}
+
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 {
 	struct nic_rq *rq = nic_find_rq(nic, num, is_srq);
@@ -288,19 +299,19 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 
 	if (!rq || (nic->space != NIC_SPACE_POINTER && nic_load(&rq->space) != nic->space))
 		return;
-	if (!is_srq) {
-		qp = nic_find_qp(nic, num);
-		if (qp && qp->state == NIC_QPS_ERR) {
-			nic_store(&qp->flush_rq, 1);
-			if (!nic_qp_run(nic, qp, NIC_IDLE_BUDGET))
-				nic_pend(nic, qp);
-			return;
-		}
-	}
+	qp = is_srq ? NULL : nic_find_qp(nic, num);
+	if (nic_recv_in_error(nic, qp))
+		return;
 	ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
 	if (!ring)
 		return;
-	nic_store(&ring->need_doorbell, 0);
+	/*
+	 * It may fail just now. Either we see that behind this barrier, or who flushes it sees
+	 * that the doorbell is not asked for any more: nic_flush_receives().
+	 */
+	(void)nic_xchg(&ring->need_doorbell, 0);
+	if (nic_recv_in_error(nic, qp))
+		return;
 	if (nic_xchg(&nic->hdr->processor_sleeps, NIC_AWAKE))
 		plat_kick(nic);
 }
