@@ -209,6 +209,12 @@ static inline u32 nic_tx_channel(const struct nic_row *row, const struct nic_tx 
 	return (u32)(tx - row->tx);
 }
 
+/* Is it that packet's still? The lock was not held all the time since it was seen. */
+static inline bool nic_tx_is(const struct nic_row *row, const struct nic_tx *tx, u32 seq, u32 qpn)
+{
+	return row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq && tx->qpn == qpn;
+}
+
 /* QPs whose packets were answered, and who waits, to be run without the row's lock. */
 struct nic_answered {
 	u32 qpn[VNET_WIRE_ACKS + NIC_ROW_QUEUE];

@@ -66,7 +66,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	s->ep = nic_endpoint_at(s->nic, s->qp);
 	if (!nic_lock(s->nic, &row->lock))
 		return;
-	if (!(row->busy & 1ull << channel) || tx->seq != seq || tx->qpn != s->qp->qpn)
+	if (!nic_tx_is(row, tx, seq, s->qp->qpn))
 		goto unlock;
 	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
 		/* Nobody asks for it any more. */
@@ -108,10 +108,8 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER | NIC_TX_KEPT)))
 		tx->backoff++;
 	nic_count(s->nic, retransmitted);
-	if (nic_transmit(s, tx, now) || !nic_lock(s->nic, &row->lock))
-		return;
-	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
-	nic_tx_free(s->nic, row, tx);
+	nic_transmit(s, tx, now);
+	return;
 unlock:
 	nic_unlock(&row->lock);
 }

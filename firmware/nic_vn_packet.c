@@ -131,29 +131,36 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->swap = nic_to_le64(wqe->rdma.swap);
 }
 
-/* The answers that were to go along with a packet do not. true: the row's lock is had for it. */
-static NIC_COLD bool nic_answers_back(struct nic_sending *s, const struct vnet_frame *frame)
+/* Its memory cannot be read; the row's lock is held. */
+static void nic_tx_fail(struct nic_sending *s, struct nic_tx *tx)
 {
-	if (!nic_lock(s->nic, &s->row->lock))
-		return false;
-	nic_acks_return(s->nic, s->row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
-	return true;
+	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
+	nic_tx_free(s->nic, s->row, tx);
 }
 
-/* A packet that was to be sent, and cannot be made; the row's lock is not held. */
+/*
+ * A packet that was to be sent, and cannot be made, nor the answers go along with it; the
+ * row's lock is not held. An answer to what was sent of it before may have come meanwhile.
+ */
 static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 seq,
-				  const struct vnet_frame *frame, u64 now)
+				  const struct vnet_frame *frame, enum nic_copy_result why, u64 now)
 {
 	struct nic_row *row = s->row;
 
-	if (!nic_answers_back(s, frame))
+	if (!nic_lock(s->nic, &row->lock))
 		return;
-	if (row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq &&
-	    tx->qpn == s->qp->qpn) {
+	nic_acks_return(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
+	if (!nic_tx_is(row, tx, seq, s->qp->qpn)) {
+		nic_unlock(&row->lock);
+		return;
+	}
+	if (nic_is_later(why)) {
 		/* Of a new one nothing has gone out: nobody has to be asked for it. */
 		if (tx->since == now && !tx->retries)
 			tx->flags |= NIC_TX_NACKED;
 		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
+	} else {
+		nic_tx_fail(s, tx);
 	}
 	nic_unlock(&row->lock);
 }
@@ -174,7 +181,7 @@ static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u3
 		s->ep->taken = 0;
 }
 
-bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
+void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 {
 	struct nic *nic = s->nic;
 	struct nic_row *row = s->row;
@@ -190,8 +197,9 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
 	dst.length = carries ? tx->length : 0;
 	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
+		nic_tx_fail(s, tx);
 		nic_unlock(&row->lock);
-		return false;
+		return;
 	}
 	length += (u32)dst.length;
 	/* A datagram goes in one piece, however long. */
@@ -202,7 +210,7 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	frame = nic_frame_begin(nic, row, VNET_FRAME_DATA);
 	if (!frame) {
 		nic_unlock(&row->lock);
-		return true;
+		return;
 	}
 	if (nic->hdr->settings.piggyback && room && row->owed)
 		frame->nacks =
@@ -219,17 +227,10 @@ bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	if (dst.length)
 		result = nic_copy(nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), &dst, 1, src, n,
 				  dst.length);
-	if (unlikely(nic_is_later(result))) {
-		nic_not_sent(s, tx, seq, frame, now);
-		return true;
-	}
-	if (unlikely(result != NIC_COPY_OK)) {
-		if (nic_answers_back(s, frame))
-			nic_unlock(&row->lock);
-		return false;
-	}
-	nic_frame_send(nic, &address, length);
-	return true;
+	if (likely(result == NIC_COPY_OK))
+		nic_frame_send(nic, &address, length);
+	else
+		nic_not_sent(s, tx, seq, frame, result, now);
 }
 
 /* ------------------------------------------------------------ data of reads */

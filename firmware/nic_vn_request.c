@@ -280,13 +280,7 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 		nic_packet_made(s, packet);
 	else
 		nic_fetch_and(&ep->again, ~(1ull << i));
-	if (nic_transmit(s, tx, now))
-		return true;
-	if (nic_lock(s->nic, &row->lock)) {
-		nic_vn_fail(ep, packet->psn, VNET_WC_LOC_PROT_ERR);
-		nic_tx_free(s->nic, row, tx);
-		nic_unlock(&row->lock);
-	}
+	nic_transmit(s, tx, now);
 	return true;
 }
 

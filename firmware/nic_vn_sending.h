@@ -46,9 +46,9 @@ u32 nic_sending_gather(struct nic_sending *s);
  */
 u32 nic_sending_fetch(struct nic_sending *s, u64 offset);
 /*
- * Transmit the packet of a channel, whose request is gathered. The row's lock is
- * held, and released. false: local memory could not be read.
+ * Transmit the packet of a channel, whose request is gathered; it fails if local
+ * memory cannot be read. The row's lock is held, and released.
  */
-bool nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now);
+void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now);
 
 #endif /* NIC_VN_SENDING_H */
