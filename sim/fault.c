@@ -15,6 +15,8 @@
 
 static struct {
 	struct fault_config config;
+	/* It is so to the end: what is late comes when faults are over. */
+	bool delays;
 	struct fault_counts counts;
 	struct random random;
 } fault;
@@ -22,6 +24,7 @@ static struct {
 void fault_setup(const struct fault_config *config, u64 seed)
 {
 	fault.config = *config;
+	fault.delays = config->delay_ns;
 	memset(&fault.counts, 0, sizeof(fault.counts));
 	random_seed(&fault.random, seed, 0xfa017);
 }
@@ -34,6 +37,11 @@ void fault_stop(void)
 const struct fault_counts *fault_counts(void)
 {
 	return &fault.counts;
+}
+
+bool fault_delays(void)
+{
+	return fault.delays;
 }
 
 static bool happens(double chance)

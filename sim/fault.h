@@ -24,6 +24,8 @@ void fault_setup(const struct fault_config *config, u64 seed);
 /* From now on nothing goes wrong any more. */
 void fault_stop(void);
 const struct fault_counts *fault_counts(void);
+/* Some frames are late, perhaps until after the faults. */
+bool fault_delays(void);
 /* The NIC's frame, which would leave it at `at`. */
 void fault_send(struct frame *frame, u64 at);
 /* The last moment before the firmware sees it. */

@@ -135,11 +135,19 @@ static void rest(struct actor *a, bool busy)
 /* Are there two still, who can talk to each other? */
 static bool some_are_left(void)
 {
-	u32 i, living = 0;
+	const struct node *first = NULL;
+	u32 i;
 
-	for (i = 0; i < workload.nactors && living < 2; i++)
-		living += can_connect(workload.actor[i]);
-	return living == 2;
+	for (i = 0; i < workload.nactors; i++) {
+		const struct node *node = workload.actor[i]->process->node;
+
+		if (!can_connect(workload.actor[i]) || node == first)
+			continue;
+		if (first)
+			return true;
+		first = node;
+	}
+	return false;
 }
 
 /* Another process in a dead one's place, with connections to some that live. */
