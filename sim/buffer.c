@@ -113,14 +113,18 @@ u64 pool_setup(struct pool *pool, struct process *p, u64 offset)
 	return offset - begin;
 }
 
-void pool_free(struct pool *pool)
+/* Room for one more. What it had before is given back with the simulation's other memory. */
+static void pool_grow(struct pool *pool)
 {
-	u32 i;
+	struct buffer **all;
 
-	for (i = 0; i < pool->n; i++)
-		free(pool->all[i]);
-	free(pool->all);
-	memset(pool, 0, sizeof(*pool));
+	if (pool->n < pool->space)
+		return;
+	pool->space = pool->space ? pool->space * 2 : 64;
+	all = sim_alloc(pool->space * sizeof(struct buffer *));
+	if (pool->n)
+		memcpy(all, pool->all, pool->n * sizeof(struct buffer *));
+	pool->all = all;
 }
 
 static struct buffer *buffer_new(struct pool *pool, u32 class)
@@ -130,13 +134,8 @@ static struct buffer *buffer_new(struct pool *pool, u32 class)
 
 	if (pool->used[class] + stride > pool->room[class])
 		return NULL;
-	if (pool->n == pool->space) {
-		pool->space = pool->space ? pool->space * 2 : 64;
-		pool->all = realloc(pool->all, pool->space * sizeof(struct buffer *));
-	}
-	buffer = calloc(1, sizeof(*buffer));
-	if (!pool->all || !buffer)
-		abort();
+	pool_grow(pool);
+	buffer = sim_alloc(sizeof(*buffer));
 	*buffer = (struct buffer){
 		.process = pool->process,
 		.life = pool->life,

@@ -53,7 +53,6 @@ struct pool {
  * after a reset of the NIC: older buffers are not used any more.
  */
 u64 pool_setup(struct pool *pool, struct process *p, u64 offset);
-void pool_free(struct pool *pool);
 /* NULL: there is none for so many bytes. */
 struct buffer *buffer_get(struct pool *pool, u32 length);
 /* It has its own bytes again. */
