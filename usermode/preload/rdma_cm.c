@@ -12,6 +12,7 @@
 
 #include "control.h"
 #include "device.h"
+#include "user.h"
 #include "wait.h"
 #include "will.h"
 
@@ -24,11 +25,6 @@ struct command {
 	/* The file that a descriptor in the command is; 0: none. */
 	u32 other_file;
 };
-
-static int copy(void *dst, const void *src, size_t length)
-{
-	return host_guarded_copy(dst, src, length) == NIC_COPY_OK ? 0 : -EFAULT;
-}
 
 /* One request, and its answer: what write() answers. */
 static long ask(const struct fd_entry *entry, struct session *session, u32 type,
@@ -96,11 +92,11 @@ static long last_event(const struct fd_entry *entry, const struct command *comma
 
 	if (session_current() == entry->session)
 		session_ended(entry->session);
-	if (copy(&get, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(get)))
+	if (user_copy(&get, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(get)))
 		return -EFAULT;
 	if (!will_removal(entry->session, entry->file_id, &event))
 		return -EIO;
-	if (copy((void *)(uintptr_t)get.response, &event, size))
+	if (user_copy((void *)(uintptr_t)get.response, &event, size))
 		return -EFAULT;
 	return (long)command->count;
 }
@@ -113,12 +109,13 @@ static long destroy_last(const struct fd_entry *entry, const struct command *com
 
 	if (command->hdr.out < sizeof(resp))
 		return -ENOSPC;
-	if (copy(&destroy, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(destroy)))
+	if (user_copy(&destroy, (const u8 *)command->buffer + sizeof(command->hdr),
+		      sizeof(destroy)))
 		return -EFAULT;
 	ret = will_destroy(entry->session, entry->file_id, destroy.id, &resp.events_reported);
 	if (ret)
 		return ret;
-	if (copy((void *)(uintptr_t)destroy.response, &resp, sizeof(resp)))
+	if (user_copy((void *)(uintptr_t)destroy.response, &resp, sizeof(resp)))
 		return -EFAULT;
 	return (long)command->count;
 }
@@ -169,7 +166,8 @@ static int find_other(struct command *command, struct fd_entry *other)
 	struct rdma_ucm_migrate_id migrate;
 	int ret;
 
-	ret = copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(migrate));
+	ret = user_copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr),
+			sizeof(migrate));
 	if (ret)
 		return ret;
 	if (!fdtable_get((int)migrate.fd, other) &&
@@ -189,8 +187,8 @@ static long migrate_id(const struct fd_entry *entry, struct command *command)
 
 	if (!ret)
 		ret = forward(entry, command);
-	if (ret > 0 &&
-	    !copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(migrate)))
+	if (ret > 0 && !user_copy(&migrate, (const u8 *)command->buffer + sizeof(command->hdr),
+				  sizeof(migrate)))
 		settle((int)migrate.fd, &other);
 	return ret;
 }
@@ -202,7 +200,7 @@ long rdma_cm_write(int fd, const struct fd_entry *entry, const void *buffer, siz
 
 	if (count < sizeof(command.hdr) || count > CALL_ROOM)
 		return -EINVAL;
-	if (copy(&command.hdr, buffer, sizeof(command.hdr)))
+	if (user_copy(&command.hdr, buffer, sizeof(command.hdr)))
 		return -EFAULT;
 	if (command.hdr.in + sizeof(command.hdr) > count)
 		return -EINVAL;

@@ -14,14 +14,10 @@
 
 #include "control.h"
 #include "device.h"
+#include "user.h"
 #include "wait.h"
 
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
-
-static int copy(void *dst, const void *src, size_t length)
-{
-	return host_guarded_copy(dst, src, length) == NIC_COPY_OK ? 0 : -EFAULT;
-}
 
 /* One request, and what it answers. */
 static long ask(const struct fd_entry *entry, u32 type, const void *data, size_t length)
@@ -105,7 +101,7 @@ static long make_agent(const struct fd_entry *entry, const struct vnet_umad_ioct
 	if (ret < 0)
 		return ret;
 	undo.id = (u32)ret;
-	if (!copy(id, &undo.id, sizeof(undo.id)))
+	if (!user_copy(id, &undo.id, sizeof(undo.id)))
 		return 0;
 	(void)ask_ioctl(entry, &undo);
 	return -EFAULT;
@@ -116,7 +112,7 @@ static long register_agent(const struct fd_entry *entry, struct ib_user_mad_reg_
 	struct vnet_umad_ioctl call = { .op = VNET_UMAD_REGISTER };
 	struct ib_user_mad_reg_req req;
 
-	if (copy(&req, argument, sizeof(req)))
+	if (user_copy(&req, argument, sizeof(req)))
 		return -EFAULT;
 	call.qpn = req.qpn;
 	call.mgmt_class = req.mgmt_class;
@@ -136,10 +132,10 @@ static long register_agent2(const struct fd_entry *entry, struct ib_user_mad_reg
 	struct ib_user_mad_reg_req2 req;
 	int ret;
 
-	if (copy(&req, argument, sizeof(req)))
+	if (user_copy(&req, argument, sizeof(req)))
 		return -EFAULT;
 	if (req.flags || req.oui >> 24) {
-		ret = copy(&argument->flags, &flags, sizeof(flags));
+		ret = user_copy(&argument->flags, &flags, sizeof(flags));
 		return ret ? ret : -EINVAL;
 	}
 	call.with_pkeys = 1;
@@ -156,7 +152,7 @@ static long unregister_agent(const struct fd_entry *entry, const u32 *argument)
 {
 	struct vnet_umad_ioctl call = { .op = VNET_UMAD_UNREGISTER };
 
-	if (copy(&call.id, argument, sizeof(call.id)))
+	if (user_copy(&call.id, argument, sizeof(call.id)))
 		return -EFAULT;
 	return ask_ioctl(entry, &call);
 }

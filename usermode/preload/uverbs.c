@@ -14,14 +14,9 @@
 #include "device.h"
 #include "gate.h"
 #include "regions.h"
+#include "user.h"
 
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
-
-/* The program's memory may be anything. */
-static int copy(void *dst, const void *src, size_t length)
-{
-	return host_guarded_copy(dst, src, length) == NIC_COPY_OK ? 0 : -EFAULT;
-}
 
 /* ------------------------------------------------------------------------ results */
 
@@ -36,8 +31,8 @@ static int add_gate(struct session *s, const struct vnet_msg_result *result)
 	if (result->ucontext_nic >= s->nnics)
 		return -EPROTO;
 	cookie = (u64)(unsigned long)s->nic[result->ucontext_nic];
-	if (copy(&resp->gate, &address, sizeof(address)) ||
-	    copy(&resp->gate_cookie, &cookie, sizeof(cookie)))
+	if (user_copy(&resp->gate, &address, sizeof(address)) ||
+	    user_copy(&resp->gate_cookie, &cookie, sizeof(cookie)))
 		return -EFAULT;
 	return 0;
 }
@@ -59,8 +54,8 @@ static int add_fd(struct session *s, const struct vnet_msg_fd *made, int fd)
 	if (ret)
 		return ret;
 	/* Little-endian, so that the low half comes first. */
-	return copy((void *)(unsigned long)made->user_addr, &number,
-		    made->user_size == sizeof(u64) ? sizeof(u64) : sizeof(u32));
+	return user_copy((void *)(unsigned long)made->user_addr, &number,
+			 made->user_size == sizeof(u64) ? sizeof(u64) : sizeof(u32));
 }
 
 static int add_fds(struct session *s, struct reply *reply)
@@ -144,7 +139,7 @@ static void understand_write(struct meaning *m, u32 command, const void *body, s
 	m->destroys_cq = command == IB_USER_VERBS_CMD_DESTROY_CQ;
 	m->registers =
 		(command == IB_USER_VERBS_CMD_REG_MR || command == IB_USER_VERBS_CMD_REREG_MR) &&
-		length >= sizeof(m->reg) && !copy(&m->reg, body, sizeof(m->reg));
+		length >= sizeof(m->reg) && !user_copy(&m->reg, body, sizeof(m->reg));
 	if (m->registers && command == IB_USER_VERBS_CMD_REREG_MR) {
 		struct ib_uverbs_rereg_mr rereg;
 
@@ -195,7 +190,7 @@ long uverbs_write(const struct fd_entry *entry, const void *buffer, size_t count
 
 	if (count < sizeof(hdr) || count > CALL_ROOM)
 		return -EINVAL;
-	if (copy(&hdr, buffer, sizeof(hdr)))
+	if (user_copy(&hdr, buffer, sizeof(hdr)))
 		return -EFAULT;
 	understand_write(&meaning, hdr.command, (const u8 *)buffer + sizeof(hdr),
 			 count - sizeof(hdr));
@@ -220,7 +215,7 @@ long uverbs_ioctl(const struct fd_entry *entry, void *argument)
 	struct meaning meaning = { 0 };
 	long ret;
 
-	if (copy(&hdr, argument, sizeof(hdr)))
+	if (user_copy(&hdr, argument, sizeof(hdr)))
 		return -EFAULT;
 	if (hdr.length < sizeof(hdr) || hdr.length > CALL_ROOM ||
 	    hdr.length != sizeof(hdr) + hdr.num_attrs * sizeof(attr[0]))
@@ -228,7 +223,7 @@ long uverbs_ioctl(const struct fd_entry *entry, void *argument)
 	command.length = hdr.length;
 	if (hdr.object_id == UVERBS_OBJECT_DEVICE && hdr.method_id == UVERBS_METHOD_INVOKE_WRITE &&
 	    hdr.num_attrs <= MAX_ATTRS &&
-	    !copy(attr, (const u8 *)argument + sizeof(hdr), hdr.num_attrs * sizeof(attr[0])))
+	    !user_copy(attr, (const u8 *)argument + sizeof(hdr), hdr.num_attrs * sizeof(attr[0])))
 		understand_invoke(&meaning, attr, hdr.num_attrs);
 	meaning.destroys_cq |= hdr.object_id == UVERBS_OBJECT_CQ &&
 			       hdr.method_id == UVERBS_METHOD_CQ_DESTROY;

@@ -111,7 +111,7 @@ static void run(struct daemon *daemon)
 
 		deadline = earlier(deadline, link_run(daemon, now));
 		deadline = earlier(deadline, cm_run(daemon, now));
-		deadline = earlier(deadline, umad_run(daemon, now));
+		deadline = earlier(deadline, umad_run(now));
 		deadline = earlier(deadline, device_faults_run(daemon, now));
 		deadline = earlier(deadline, park_run(&daemon->park, now));
 		deadline = earlier(deadline, conn_run(daemon, now));

@@ -343,71 +343,64 @@ static int make_ibdev(struct daemon *daemon, const struct device *device)
 	return folder.error;
 }
 
-static int make_uverbs(struct daemon *daemon, const struct device *device)
+/* A device file of a device: of which class, by which name and number; and what else is told of it. */
+struct chardev {
+	const char *class;
+	const char *prefix;
+	u32 minor;
+	const char *attribute;
+	u32 value;
+};
+
+static int make_chardev(struct daemon *daemon, const struct device *device,
+			const struct chardev *chardev)
 {
 	char address[ADDRESS_LENGTH], target[160], name[32];
 	struct folder folder;
 
 	pci_address(address, device);
-	snprintf(name, sizeof(name), "uverbs%u", uverbs_number(device));
-	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband_verbs/%s", address,
+	snprintf(name, sizeof(name), "%s%u", chardev->prefix, uverbs_number(device));
+	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/%s/%s", address, chardev->class,
 		    name);
 	put(&folder, "ibdev", "%s", device->name);
-	put(&folder, "abi_version", "%d", VNET_UVERBS_ABI_VERSION);
-	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, device->minor);
+	put(&folder, chardev->attribute, "%u", chardev->value);
+	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, chardev->minor);
 	put(&folder, "uevent", "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/%s", VNET_UVERBS_MAJOR,
-	    device->minor, name);
+	    chardev->minor, name);
 	snprintf(target, sizeof(target), "../../../%s", address);
 	put_link(&folder, "device", target);
-	put_link(&folder, "subsystem", "../../../../../class/infiniband_verbs");
+	snprintf(target, sizeof(target), "../../../../../class/%s", chardev->class);
+	put_link(&folder, "subsystem", target);
 	if (folder.error)
 		return folder.error;
 
-	folder_open(&folder, daemon, "sys/class/infiniband_verbs");
-	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/infiniband_verbs/%s",
-		 address, name);
+	folder_open(&folder, daemon, "sys/class/%s", chardev->class);
+	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/%s/%s", address,
+		 chardev->class, name);
 	put_link(&folder, name, target);
 	if (folder.error)
 		return folder.error;
 
 	/* What an open() of the device file finds; the preload library does the rest. */
 	folder_open(&folder, daemon, "dev/infiniband");
-	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, device->minor);
+	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, chardev->minor);
 	return folder.error;
+}
+
+static int make_uverbs(struct daemon *daemon, const struct device *device)
+{
+	const struct chardev uverbs = { "infiniband_verbs", "uverbs", device->minor, "abi_version",
+					VNET_UVERBS_ABI_VERSION };
+
+	return make_chardev(daemon, device, &uverbs);
 }
 
 /* Only where there are management datagrams that a program could ask for: on InfiniBand. */
 static int make_umad(struct daemon *daemon, const struct device *device)
 {
-	char address[ADDRESS_LENGTH], target[160], name[32];
-	struct folder folder;
+	const struct chardev umad = { "infiniband_mad", "umad", device->index, "port", 1 };
 
-	if (!device->lid)
-		return 0;
-	pci_address(address, device);
-	snprintf(name, sizeof(name), "umad%u", uverbs_number(device));
-	folder_open(&folder, daemon, "sys/devices/" PCI_ROOT "/%s/infiniband_mad/%s", address,
-		    name);
-	put(&folder, "ibdev", "%s", device->name);
-	put(&folder, "port", "1");
-	put(&folder, "dev", "%d:%u", VNET_UVERBS_MAJOR, device->index);
-	put(&folder, "uevent", "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/%s", VNET_UVERBS_MAJOR,
-	    device->index, name);
-	snprintf(target, sizeof(target), "../../../%s", address);
-	put_link(&folder, "device", target);
-	put_link(&folder, "subsystem", "../../../../../class/infiniband_mad");
-	if (folder.error)
-		return folder.error;
-
-	folder_open(&folder, daemon, "sys/class/infiniband_mad");
-	snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/%s/infiniband_mad/%s", address,
-		 name);
-	put_link(&folder, name, target);
-	if (folder.error)
-		return folder.error;
-	folder_open(&folder, daemon, "dev/infiniband");
-	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, device->index);
-	return folder.error;
+	return device->lid ? make_chardev(daemon, device, &umad) : 0;
 }
 
 /* The connection manager's file is no device's: a miscellaneous one. */

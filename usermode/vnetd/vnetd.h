@@ -103,7 +103,10 @@ struct client {
 	struct client *next;
 };
 
-/* An opened device file (verbs, umad or rdma_cm), a completion channel, an async event file or a socket. */
+/*
+ * An opened device file (verbs, umad or rdma_cm), a completion channel, an async event
+ * file or a socket.
+ */
 struct file {
 	struct daemon *daemon;
 	u32 id;
@@ -111,10 +114,10 @@ struct file {
 	/* NETLINK, RDMA_CM: none. */
 	struct device *device;
 	/*
-	 * The daemon's end. UVERBS, RDMA_CM, NETLINK, UMAD: the accepted connection (of UMAD
-	 * it has the datagrams that come). CHANNEL and ASYNC:
-	 * one end of a socketpair whose other end the program holds; a byte
-	 * in it makes the program's end readable. Its hang-up closes the file.
+	 * The daemon's end. UVERBS, RDMA_CM, NETLINK, UMAD: the accepted connection, by which
+	 * the datagrams go that come for UMAD. CHANNEL and ASYNC: one end of a socketpair whose
+	 * other end the program holds; a byte in it makes the program's end readable. Its
+	 * hang-up closes the file.
 	 */
 	int sock;
 	/* Close is under way (parked). */
@@ -254,7 +257,7 @@ void umad_file_close(struct file *file);
 enum call_outcome umad_write(struct call *call);
 enum call_outcome umad_ioctl(struct call *call);
 /* Repeat, and give up; answers when to come back. */
-u64 umad_run(struct daemon *daemon, u64 now);
+u64 umad_run(u64 now);
 
 /* ----------------------------------------------------- connection manager */
 

@@ -5,9 +5,7 @@
  */
 #include "umad.h"
 
-#define DATA 64u
 #define DATA_SIZE 192u
-#define CLASS_VERSION 1u
 #define ALL_PORTS 0xffu
 
 enum attribute {
@@ -61,7 +59,7 @@ static void put(struct mad *mad, const struct place *place, u64 value)
 	u64 fits = counter_saturated(value, place->bits);
 
 	for (u32 i = 0; i < place->bits / 8; i++)
-		mad->byte[DATA + place->at + i] = (u8)(fits >> (place->bits - 8 - 8 * i));
+		mad->byte[UMAD_DATA + place->at + i] = (u8)(fits >> (place->bits - 8 - 8 * i));
 }
 
 static u64 value_of(const struct counter *counters, u32 count, const char *name)
@@ -87,8 +85,8 @@ static u32 counters_answer(struct device *device, struct mad *mad, const struct 
 			   u32 nplaces)
 {
 	struct counter counters[MOST_COUNTERS];
-	u8 port = mad->byte[DATA + PORT_SELECT];
-	u16 select = mad_get16(mad, DATA + COUNTER_SELECT);
+	u8 port = mad->byte[UMAD_DATA + PORT_SELECT];
+	u16 select = mad_get16(mad, UMAD_DATA + COUNTER_SELECT);
 	u32 count;
 
 	if (port != 1 && port != ALL_PORTS)
@@ -96,9 +94,9 @@ static u32 counters_answer(struct device *device, struct mad *mad, const struct 
 	if (mad->byte[MAD_METHOD] == MAD_METHOD_SET)
 		clear(device, select, places, nplaces);
 	count = port_counters_read(device, counters);
-	memset(mad->byte + DATA, 0, DATA_SIZE);
-	mad->byte[DATA + PORT_SELECT] = port;
-	mad_put16(mad, DATA + COUNTER_SELECT, select);
+	memset(mad->byte + UMAD_DATA, 0, DATA_SIZE);
+	mad->byte[UMAD_DATA + PORT_SELECT] = port;
+	mad_put16(mad, UMAD_DATA + COUNTER_SELECT, select);
 	for (u32 i = 0; i < nplaces; i++)
 		put(mad, &places[i], value_of(counters, count, places[i].name));
 	return 0;
@@ -108,10 +106,10 @@ static u32 class_port_info(struct mad *mad)
 {
 	if (mad->byte[MAD_METHOD] != MAD_METHOD_GET)
 		return UMAD_STATUS_NO_ATTRIBUTE;
-	memset(mad->byte + DATA, 0, DATA_SIZE);
-	mad->byte[DATA] = MAD_BASE_VERSION;
-	mad->byte[DATA + 1] = CLASS_VERSION;
-	mad_put16(mad, DATA + 2, CAPABLE_OF_ALL_PORTS | CAPABLE_OF_EXTENDED);
+	memset(mad->byte + UMAD_DATA, 0, DATA_SIZE);
+	mad->byte[UMAD_DATA] = MAD_BASE_VERSION;
+	mad->byte[UMAD_DATA + 1] = UMAD_CLASS_VERSION;
+	mad_put16(mad, UMAD_DATA + 2, CAPABLE_OF_ALL_PORTS | CAPABLE_OF_EXTENDED);
 	return 0;
 }
 
@@ -119,7 +117,7 @@ static u32 answer(struct device *device, struct mad *mad)
 {
 	u8 method = mad->byte[MAD_METHOD];
 
-	if (mad->byte[MAD_CLASS_VERSION] != CLASS_VERSION)
+	if (mad->byte[MAD_CLASS_VERSION] != UMAD_CLASS_VERSION)
 		return UMAD_STATUS_BAD_VERSION;
 	if (method != MAD_METHOD_GET && method != MAD_METHOD_SET)
 		return UMAD_STATUS_NO_METHOD;

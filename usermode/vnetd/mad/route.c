@@ -137,12 +137,11 @@ static bool give_up(struct request *request)
 	return umad_give(request->file, &request->hdr, &request->mad, MAD_HEADER_SIZE);
 }
 
-u64 umad_run(struct daemon *daemon, u64 now)
+u64 umad_run(u64 now)
 {
 	struct request **place = &requests;
 	u64 next = NEVER;
 
-	(void)daemon;
 	while (*place) {
 		struct request *request = *place;
 

@@ -9,10 +9,7 @@
 #include "../lid.h"
 #include "umad.h"
 
-/* From where the attribute is. */
-#define DATA 64u
 #define DATA_SIZE 64u
-#define CLASS_VERSION 1u
 #define PKEYS_A_BLOCK 32u
 
 enum attribute {
@@ -25,22 +22,22 @@ enum attribute {
 
 static void put8(struct mad *mad, u32 at, u32 value)
 {
-	mad->byte[DATA + at] = (u8)value;
+	mad->byte[UMAD_DATA + at] = (u8)value;
 }
 
 static void put16(struct mad *mad, u32 at, u32 value)
 {
-	mad_put16(mad, DATA + at, value);
+	mad_put16(mad, UMAD_DATA + at, value);
 }
 
 static void put32(struct mad *mad, u32 at, u32 value)
 {
-	mad_put32(mad, DATA + at, value);
+	mad_put32(mad, UMAD_DATA + at, value);
 }
 
 static void put_guid(struct mad *mad, u32 at, const u8 guid[8])
 {
-	memcpy(mad->byte + DATA + at, guid, 8);
+	memcpy(mad->byte + UMAD_DATA + at, guid, 8);
 }
 
 /* Of the port: the second half of its first GID. */
@@ -59,7 +56,7 @@ static u32 node_description(const struct device *device, struct mad *mad)
 	text[DATA_SIZE] = '\0';
 	strcat(strcat(text, " "), device->name);
 	length = strlen(text);
-	memcpy(mad->byte + DATA, text, length < DATA_SIZE ? length : DATA_SIZE);
+	memcpy(mad->byte + UMAD_DATA, text, length < DATA_SIZE ? length : DATA_SIZE);
 	return 0;
 }
 
@@ -68,7 +65,7 @@ static u32 node_info(const struct device *device, struct mad *mad)
 	enum { CHANNEL_ADAPTER = 1 };
 
 	put8(mad, 0, MAD_BASE_VERSION);
-	put8(mad, 1, CLASS_VERSION);
+	put8(mad, 1, UMAD_CLASS_VERSION);
 	put8(mad, 2, CHANNEL_ADAPTER);
 	put8(mad, 3, 1);
 	put_guid(mad, 4, device->node_guid);
@@ -107,7 +104,7 @@ static u32 port_info(const struct device *device, struct mad *mad)
 
 	if (mad_get32(mad, MAD_MODIFIER) > 1)
 		return UMAD_STATUS_BAD_VALUE;
-	memcpy(mad->byte + DATA + 8, device->gid[0], 8);
+	memcpy(mad->byte + UMAD_DATA + 8, device->gid[0], 8);
 	put16(mad, 16, device->lid);
 	put16(mad, 18, LID_SUBNET_MANAGER);
 	put32(mad, 20, device_cap_mask(device));
@@ -141,13 +138,13 @@ static u32 answer(const struct device *device, struct mad *mad)
 {
 	u8 method = mad->byte[MAD_METHOD];
 
-	if (mad->byte[MAD_CLASS_VERSION] != CLASS_VERSION)
+	if (mad->byte[MAD_CLASS_VERSION] != UMAD_CLASS_VERSION)
 		return UMAD_STATUS_BAD_VERSION;
 	if (method != MAD_METHOD_GET && method != MAD_METHOD_SET)
 		return UMAD_STATUS_NO_METHOD;
 	if (method == MAD_METHOD_SET)
 		return UMAD_STATUS_NO_ATTRIBUTE;
-	memset(mad->byte + DATA, 0, DATA_SIZE);
+	memset(mad->byte + UMAD_DATA, 0, DATA_SIZE);
 	switch (mad_get16(mad, MAD_ATTRIBUTE)) {
 	case NODE_DESCRIPTION:
 		return node_description(device, mad);

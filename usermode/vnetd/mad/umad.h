@@ -72,6 +72,9 @@ void umad_arrive(struct device *device, u16 from, const struct mad *mad);
 void subnet_answer(const struct device *device, struct mad *answer);
 void performance_answer(struct device *device, struct mad *answer);
 
+/* Where their attributes are, and the version of their classes. */
+enum { UMAD_DATA = 64, UMAD_CLASS_VERSION = 1 };
+
 /* MAD_STATUS of those. */
 enum umad_status {
 	UMAD_STATUS_BAD_VERSION = 0x04,
