@@ -254,9 +254,12 @@ void nic_counters_add(struct nic_qp_counters *sum, const struct nic_qp_counters 
 enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
 enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
 /*
- * It sends to groups on other NICs, and there are requests that have not ended: who
- * destroys it takes them away.
+ * It has requests to groups on other NICs that have not ended: who destroys it takes them
+ * away. Programs (mckey) do that as soon as they have posted: hardware has sent it all by
+ * then. So who is asked to destroy it lets it stay for NIC_MCAST_LINGER_MS at most, while
+ * this is so.
  */
+#define NIC_MCAST_LINGER_MS 500
 bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
 
 /*

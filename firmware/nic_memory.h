@@ -639,8 +639,6 @@ struct nic_config {
 enum nic_group_bit {
 	/* op_phase is about one of the members to whom a datagram goes, not about its request. */
 	NIC_GROUP_MEMBER = 1 << 0,
-	/* It has sent to groups on other NICs. */
-	NIC_GROUP_AWAY = 1 << 1,
 };
 
 /* A queue pair that is attached to a multicast group. */

@@ -89,13 +89,32 @@ u32 nic_group_next(struct nic *nic, u32 row)
 	return NIC_NONE;
 }
 
+/* A request that has not ended, begun or not, is to a group. */
+static bool nic_sq_has_group(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+{
+	struct nic_request r = { .nic = nic, .qp = qp };
+	u32 i = nic_load(&qp->sq_cons), n = nic_load_acquire(&ring->prod) - i;
+
+	/* Whoever has written prod may have written anything. */
+	if (n > qp->sq_mask + 1)
+		n = qp->sq_mask + 1;
+	for (; n; i++, n--) {
+		nic_fetch(&r, ring, i);
+		if (nic_group_leaves(nic, &r.wqe.ud))
+			return true;
+	}
+	return false;
+}
+
 bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
-	const struct vnet_ring *ring = qp ? nic_sq_ring(nic, qp) : NULL;
+	const struct vnet_ring *ring;
 
-	return ring && qp->group & NIC_GROUP_AWAY && nic_load(&qp->state) == NIC_QPS_RTS &&
-	       nic_load(&ring->prod) != nic_load(&qp->sq_cons);
+	if (!qp || qp->type != NIC_QPT_UD || nic_load(&qp->state) != NIC_QPS_RTS)
+		return false;
+	ring = nic_sq_ring(nic, qp);
+	return ring && nic_sq_has_group(nic, qp, ring);
 }
 
 /* --------------------------------------------------------------- the receiver */

@@ -437,7 +437,6 @@ static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
 		return false;
 	}
 	nic_store(&ep->cut, nic_group_mark(ep->sq_next, 0));
-	nic_store(&s->qp->group, s->qp->group | NIC_GROUP_AWAY);
 	return true;
 }
 

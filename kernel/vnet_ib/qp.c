@@ -206,6 +206,21 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	return vnet_errno(result);
 }
 
+/* What is to go to groups on other NICs still has a while for that. */
+static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(NIC_MCAST_LINGER_MS);
+	bool lingers;
+
+	do {
+		vnet_enter();
+		lingers = nic_mcast_is_under_way(&dev->agent.nic, qpn);
+		vnet_leave();
+		if (lingers)
+			usleep_range(100, 1000);
+	} while (lingers && time_before(jiffies, until));
+}
+
 static void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp)
 {
 	enum nic_result result;
@@ -322,6 +337,7 @@ int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct vnet_dev *dev = to_vdev(ibqp->device);
 	struct vnet_qp *qp = to_vqp(ibqp);
 
+	vnet_qp_linger(dev, ibqp->qp_num);
 	vnet_qp_leave(dev, qp);
 	vnet_number_end(&dev->qps, &qp->obj);
 	vnet_qp_free_rings(qp);

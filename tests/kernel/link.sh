@@ -471,6 +471,19 @@ mtus() {
 
 # ---------------------------------------------------------------------- user mode
 
+# Who has posted to a group destroys its queue pair: what is under way arrives.
+group_leaves() {
+	local group=$VNET_TREE/bin/rdmacm_group receiver out=/run/group
+
+	"${IN_B[@]}" tc qdisc replace dev eb root netem delay 20ms || die "no netem"
+	timeout $((60 * SLOWNESS)) "${IN_A[@]}" stdbuf -oL "$group" receive 100 va >"$out" 2>&1 &
+	receiver=$!
+	await 10 grep -q '^receiving' "$out" || die "no receiver of a group"
+	"${IN_B[@]}" "$group" leave 100 vb >/dev/null || die "nobody sends to a group"
+	wait "$receiver" || { cat "$out"; die "a group has not all that was sent"; }
+	"${IN_B[@]}" tc qdisc del dev eb root
+}
+
 # A node of user mode takes what the kernel sends, and the other way round.
 user_node() {
 	local export=(env -u RDMAV_DRIVERS VNET_RUNTIME_DIR=/run/node-c)
@@ -559,6 +572,7 @@ timed ipv6
 timed few_frames
 timed mtus
 timed repeated
+timed group_leaves
 timed user_node
 for place in own two from-user to-user; do
 	timed cm_programs "$place"

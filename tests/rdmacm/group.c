@@ -2,10 +2,11 @@
 /*
  * A multicast group by verbs alone:
  *
- *   group receive|send MESSAGES
+ *   group receive|send|leave MESSAGES [DEVICE]
  *
  * The receiver attaches a queue pair, says so, and ends when it has all messages; one that
- * comes twice is an error. The sender waits for its completions.
+ * comes twice is an error. Who sends waits for its completions; who leaves destroys its
+ * queue pair as soon as it has posted them all.
  */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -36,13 +37,23 @@ static void must(bool ok, const char *what)
 	exit(1);
 }
 
+/* The first, without a name. */
+static void open_device(const char *name)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL), **device = devices;
+
+	must(devices, "devices");
+	while (name && *device && strcmp(ibv_get_device_name(*device), name) != 0)
+		device++;
+	must(*device && (context = ibv_open_device(*device)), "a device");
+	ibv_free_device_list(devices);
+}
+
 static void make(void)
 {
-	struct ibv_device **devices = ibv_get_device_list(NULL);
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .sq_sig_all = 1 };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 
-	must(devices && devices[0] && (context = ibv_open_device(devices[0])), "a device");
 	slot = calloc(DEPTH, sizeof(*slot));
 	must(slot && (pd = ibv_alloc_pd(context)), "a domain");
 	cq = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0);
@@ -58,7 +69,6 @@ static void make(void)
 	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "RTR");
 	attr.qp_state = IBV_QPS_RTS;
 	must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
-	ibv_free_device_list(devices);
 }
 
 static struct ibv_wc await(void)
@@ -124,38 +134,45 @@ static void receive(unsigned int messages)
 	free(got);
 }
 
-static void send_all(unsigned int messages)
+static void send_all(unsigned int messages, bool leaves)
 {
 	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .dgid = group } };
 	struct ibv_ah *ah = ibv_create_ah(pd, &to);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .num_sge = 1 }, *bad;
-	struct ibv_sge sge = part(0, SIZE);
+	struct ibv_sge sge;
 
+	must(!leaves || messages <= DEPTH, "as many places");
 	must(ah, "ibv_create_ah");
 	wr.sg_list = &sge;
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = GROUP_QPN;
 	wr.wr.ud.remote_qkey = QKEY;
 	for (unsigned int i = 0; i < messages; i++) {
+		sge = part(leaves ? i : 0, SIZE);
 		wr.imm_data = i;
-		memset(slot[0], (int)i, SIZE);
+		memset(slot[leaves ? i : 0], (int)i, SIZE);
 		must(!ibv_post_send(qp, &wr, &bad), "ibv_post_send");
-		(void)await();
+		if (!leaves)
+			(void)await();
 	}
 	ibv_destroy_ah(ah);
 }
 
 int main(int argc, char **argv)
 {
-	bool sends = argc == 3 && !strcmp(argv[1], "send");
-	unsigned int messages = argc == 3 ? (unsigned int)atoi(argv[2]) : 0;
+	const char *what = argc > 2 ? argv[1] : "";
+	unsigned int messages = argc > 2 ? (unsigned int)atoi(argv[2]) : 0;
 
 	if (!messages) {
-		fputs("usage: group receive|send MESSAGES\n", stderr);
+		fputs("usage: group receive|send|leave MESSAGES [DEVICE]\n", stderr);
 		return 2;
 	}
+	open_device(argv[3]);
 	make();
-	(sends ? send_all : receive)(messages);
+	if (!strcmp(what, "receive"))
+		receive(messages);
+	else
+		send_all(messages, !strcmp(what, "leave"));
 	must(!ibv_destroy_qp(qp) && !ibv_dereg_mr(mr) && !ibv_destroy_cq(cq) &&
 		     !ibv_dealloc_pd(pd) && !ibv_close_device(context),
 	     "the end");

@@ -8,9 +8,6 @@
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* How long one that has sent to groups stays for what is under way, ns. */
-#define LINGER_NS 500000000ull
-
 struct qp_args {
 	u64 user_handle;
 	u64 type;
@@ -52,10 +49,7 @@ static bool qp_is_held(const struct uv_object *obj)
 	return UV_CAST(const struct uv_qp, obj)->groups;
 }
 
-/*
- * Programs (mckey) end a queue pair as soon as they have posted to a group: hardware has
- * sent it all by then. What is to go to other NICs still has a while for that.
- */
+/* What is to go to groups on other NICs still has a while for that. */
 static bool qp_lingers(struct uv_qp *qp)
 {
 	struct nic *nic = &qp->obj.device->nic;
@@ -65,7 +59,7 @@ static bool qp_lingers(struct uv_qp *qp)
 		return false;
 	now = plat_clock();
 	if (!qp->lingers_until)
-		qp->lingers_until = now + LINGER_NS;
+		qp->lingers_until = now + NIC_MCAST_LINGER_MS * 1000000ull;
 	return now < qp->lingers_until;
 }
 
