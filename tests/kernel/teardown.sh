@@ -35,20 +35,20 @@ in_background() {	# COMMAND...
 	set +m
 }
 
-what_it_said() {
+what_it_said() {	# FD
 	local line
 
-	while read -r -t 0.1 -u "$said" line; do
+	while read -r -t 0.1 -u "$1" line; do
 		echo "$line"
 	done
 }
 
 # Until it says so. What it looks at itself has 30 s.
-await_flow() {
+await_flow() {	# FD
 	local line=''
 
 	until [[ $line == *flows* ]]; do
-		read -r -t $((40 * SLOWNESS)) -u "$said" line || fail "no traffic: $line"
+		read -r -t $((40 * SLOWNESS)) -u "$1" line || fail "no traffic: $line"
 	done
 }
 
@@ -57,31 +57,33 @@ start_flow() {
 	exec {said}<> <(:)
 	in_background "$TRAFFIC" >&"$said" 2>&1
 	traffic=$! user=''
-	await_flow
+	await_flow "$said"
 }
 
 # From now on.
 check_flow() {
-	kill -USR1 "$traffic" || fail "there is no traffic: $(what_it_said)"
-	await_flow
-	kill -0 "$user" 2>/dev/null || fail "the traffic with the kernel has ended"
+	kill -USR1 "$traffic" || fail "there is no traffic: $(what_it_said "$said")"
+	await_flow "$said"
+	kill -0 "$user" 2>/dev/null || fail "the traffic with the kernel has ended: $(what_it_said "$user_said")"
 }
 
 # And between one and the kernel, by events as well.
 start_traffic() {
 	local kernel_user
 
-	in_background "$KTEST_USER" vnet0 100000000 >/dev/null 2>&1
+	exec {user_said}<> <(:)
+	in_background "$KTEST_USER" vnet0 100000000 >&"$user_said" 2>&1
 	kernel_user=$!
 	start_flow
 	user=$kernel_user
-	nap 0.3
+	await_flow "$user_said"
 }
 
 kill_traffic() {
 	kill -KILL -- "-$traffic" ${user:+"-$user"} 2>/dev/null
 	wait "$traffic" ${user:+"$user"} 2>/dev/null
 	exec {said}>&-
+	[[ -z $user ]] || exec {user_said}>&-
 }
 
 check_clean() {	# WHAT

@@ -4,6 +4,8 @@
  * messages there and back, and each side's memory written and read by the other.
  *
  *   ktest_user DEVICE ROUNDS
+ *
+ * After the first eight it says that it flows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -296,8 +298,13 @@ int main(int argc, char **argv)
 	open_device();
 	open_queues();
 	connect_queues();
-	for (uint32_t i = 0; i < rounds; i++)
+	for (uint32_t i = 0; i < rounds; i++) {
 		message(lengths[i % 4], i, i % 8 >= 4);
+		if (i == 7) {
+			printf("%s: it flows\n", device_name);
+			fflush(stdout);
+		}
+	}
 	kernel_memory(5);
 	own_memory(6);
 	close_all();
