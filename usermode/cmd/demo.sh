@@ -30,17 +30,22 @@ demo_row() {	# WHAT UNIT VNET TCP better-is-less|better-is-more
 		}'
 }
 
-# Runs one side of a row; sets VALUE to what it measured.
+# Runs one side of a row; sets VALUE to what it measured. perftest measures the processor's
+# clock first, and tells no times where it finds that uneven: on a busy machine that happens.
 demo_vnet() {	# COLUMN SIZE TOOL [OPTION...]
-	local column=$1 size=$2 out=$demo_dir/$3.out
+	local column=$1 size=$2 out=$demo_dir/$3.out attempt
 	shift 2
 
 	progress "running $*"
-	choose_port || die "$EXIT_VNET" "$REASON"
-	(cmd_pair --quiet --timeout 120 "${demo_server[@]}" "$@" -F -s "$size" -p "$PORT" -- \
-		"${demo_client[@]}" "$@" -F -s "$size" -p "$PORT" localhost) >"$out" 2>"$out.err"
-	VALUE=$(perftest_column "$out" "$column" "$size")
-	[[ -n $VALUE ]] && return
+	for attempt in 1 2 3; do
+		choose_port || die "$EXIT_VNET" "$REASON"
+		(cmd_pair --quiet --timeout 120 "${demo_server[@]}" "$@" -F -s "$size" -p "$PORT" -- \
+			"${demo_client[@]}" "$@" -F -s "$size" -p "$PORT" localhost) >"$out" 2>"$out.err"
+		VALUE=$(perftest_column "$out" "$column" "$size")
+		[[ -n $VALUE ]] && return
+		grep -qs 'Correlation coefficient r^2' "$out" "$out.err" || break
+		progress "running $*, once more: the processor's clock was uneven (attempt $attempt)"
+	done
 	progress_end
 	cat "$out" "$out.err" >&2
 	die "$EXIT_VNET" "$* over vnet0 failed"
