@@ -469,8 +469,6 @@ mtus() {
 	set_mtus 1500 1500
 }
 
-# ---------------------------------------------------------------------- user mode
-
 # Who has posted to a group destroys its queue pair: what is under way arrives.
 group_leaves() {
 	local group=$VNET_TREE/bin/rdmacm_group receiver out=/run/group
@@ -483,6 +481,8 @@ group_leaves() {
 	wait "$receiver" || { cat "$out"; die "a group has not all that was sent"; }
 	"${IN_B[@]}" tc qdisc del dev eb root
 }
+
+# ---------------------------------------------------------------------- user mode
 
 # A node of user mode takes what the kernel sends, and the other way round.
 user_node() {

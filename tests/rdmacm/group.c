@@ -140,6 +140,7 @@ static void send_all(unsigned int messages, bool leaves)
 	struct ibv_ah *ah = ibv_create_ah(pd, &to);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .num_sge = 1 }, *bad;
 	struct ibv_sge sge;
+	unsigned int at;
 
 	must(!leaves || messages <= DEPTH, "as many places");
 	must(ah, "ibv_create_ah");
@@ -148,9 +149,10 @@ static void send_all(unsigned int messages, bool leaves)
 	wr.wr.ud.remote_qpn = GROUP_QPN;
 	wr.wr.ud.remote_qkey = QKEY;
 	for (unsigned int i = 0; i < messages; i++) {
-		sge = part(leaves ? i : 0, SIZE);
+		at = leaves ? i : 0;
+		sge = part(at, SIZE);
 		wr.imm_data = i;
-		memset(slot[leaves ? i : 0], (int)i, SIZE);
+		memset(slot[at], (int)i, SIZE);
 		must(!ibv_post_send(qp, &wr, &bad), "ibv_post_send");
 		if (!leaves)
 			(void)await();
