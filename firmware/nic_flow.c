@@ -142,6 +142,12 @@ struct nic_qp *nic_flow_receiver(struct nic *nic, u32 i, const struct nic_frame_
 	return rss ? nic_frame_receiver(nic, nic_rss_wqn(rss, key), NIC_QPT_WQ) : NULL;
 }
 
+void nic_flow_show(const struct nic *nic, u32 i, struct nic_message *msg)
+{
+	msg->imm = nic_load(&nic->hdr->flow[i].tag);
+	msg->wc_flags = msg->imm ? VNET_WC_FLOW_TAG : 0;
+}
+
 void nic_flow_count(struct nic *nic, u32 i, u64 bytes)
 {
 	u32 counter = nic_load(&nic->hdr->flow[i].counter);

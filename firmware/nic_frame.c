@@ -151,37 +151,30 @@ static u32 nic_frame_head(struct nic_request *r, struct nic_frame_head *head)
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
-/* Whether the frame was tried before, and some of its receivers may have it. */
-static bool nic_frame_goes_on(const struct nic_qp *qp)
-{
-	u8 wait = nic_load(&qp->wait);
-
-	return wait == NIC_WAIT_STALL || wait == NIC_WAIT_PAGES || wait == NIC_WAIT_PEER_PAGES;
-}
-
-/* The rate limit, in kilobits a second, does not allow it now. */
-static bool nic_frame_too_fast(struct nic_request *r)
+/*
+ * It begins, and counts for the rate limit, in kilobits a second, once. false: that does not
+ * allow it now.
+ */
+static bool nic_frame_begin_one(struct nic_request *r)
 {
 	struct nic_qp *qp = r->qp;
 	u32 limit = qp->attr.rate_limit;
-	u64 now;
+	u64 now = limit ? plat_clock() : 0;
 
-	/* What has begun goes on. */
-	if (!limit || nic_frame_goes_on(qp))
+	if (limit && qp->counters.paced_until > now + NIC_PACE_BURST_NS)
 		return false;
-	now = plat_clock();
-	if (qp->counters.paced_until > now + NIC_PACE_BURST_NS)
+	nic_store(&qp->op_member, nic_group_mark(r->index, 0));
+	if (!limit)
 		return true;
 	if (qp->counters.paced_until < now)
 		qp->counters.paced_until = now;
 	qp->counters.paced_until += r->length * 8000000 / limit;
-	return false;
+	return true;
 }
 
 /*
- * To all of the flows' receivers, one after the other. Who is served is noted before
- * the next one is, so that none is twice when the request waits. Only for the one
- * receiver that there is, it is waited for a receive.
+ * To all of the flows' receivers, one after the other. Only for the one receiver that there
+ * is, it is waited for a receive.
  */
 static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *key,
 			     const struct nic_flow_set *set)
@@ -194,23 +187,19 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 		.datagram = true,
 		.group = set->count > 1,
 	};
-	struct nic_qp *qp = r->qp, *peer;
-	u32 status, i = qp->op_member;
+	u32 status, i = nic_group_at(r->qp->op_member, r->index);
+	struct nic_qp *peer;
 
 	for (; i < nic_flow_high(r->nic); i++) {
 		if (!nic_flow_is_in(set, i))
 			continue;
 		peer = nic_flow_receiver(r->nic, i, key);
-		qp->op_member = i;
-		msg.dest = peer ? peer->qpn : 0;
-		msg.imm = nic_load(&r->nic->hdr->flow[i].tag);
-		msg.wc_flags = msg.imm ? VNET_WC_FLOW_TAG : 0;
-		status = peer ? nic_deliver(r->nic, qp, peer, &msg) : VNET_WC_SUCCESS;
-		if (status && !(status & NIC_EXEC_DROPPED))
+		nic_flow_show(r->nic, i, &msg);
+		status = peer ? nic_deliver_one(r, peer, &msg, i) : VNET_WC_SUCCESS;
+		if (status == VNET_WC_SUCCESS || status == NIC_EXEC_MORE)
+			nic_flow_count(r->nic, i, r->length);
+		if (status)
 			return status;
-		nic_flow_count(r->nic, i, r->length);
-		if (!nic_served(qp, i))
-			break;
 	}
 	return VNET_WC_SUCCESS;
 }
@@ -229,12 +218,10 @@ NIC_COLD u32 nic_do_frame(struct nic_request *r)
 		return status;
 	if (r->length < NIC_ETHER_HEADER || r->length > NIC_MAX_ETHER)
 		return VNET_WC_LOC_LEN_ERR;
-	if (nic_frame_too_fast(r)) {
+	if (nic_group_at(r->qp->op_member, r->index) == NIC_NONE && !nic_frame_begin_one(r)) {
 		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
 		return NIC_EXEC_WAIT;
 	}
-	if (!nic_frame_goes_on(r->qp))
-		r->qp->op_member = 0;
 	status = nic_frame_head(r, &head);
 	if (status)
 		return status;

@@ -382,8 +382,8 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 /* Number of a QP that all members of a group have (IB vol 1, 10.5). */
 #define NIC_GROUP_QPN VNET_WIRE_GROUP_QPN
 /*
- * How far a request to a group has come: members, or rows of other NICs. With a part of
- * its number: what a death leaves behind of another one is not taken for this one's.
+ * How far a request to a group, or a frame, has come: members or flows, or rows of other
+ * NICs. With a part of its number: what a death leaves behind of another one is not taken for this one's.
  */
 #define NIC_MARK_BITS 16
 #define NIC_MARK_MOST ((1u << NIC_MARK_BITS) - 1)
@@ -434,6 +434,8 @@ static inline bool nic_flow_is_in(const struct nic_flow_set *set, u32 i)
 }
 /* Who receives by flow i: NULL if nobody can just now. */
 struct nic_qp *nic_flow_receiver(struct nic *nic, u32 i, const struct nic_frame_key *key);
+/* What its completion says of flow i. */
+void nic_flow_show(const struct nic *nic, u32 i, struct nic_message *msg);
 void nic_flow_count(struct nic *nic, u32 i, u64 bytes);
 /* The QP is no more. */
 void nic_flows_leave(struct nic *nic, u32 qpn);

@@ -496,8 +496,8 @@ struct nic_qp {
 		/* The SRQ that the executing request names, if requests do. */
 		u32 op_srqn;
 		/*
-		 * Whose turn it is of a group that the executing datagram is for, with a
-		 * part of the request's number: nic_group_mark().
+		 * Whose turn it is of a group, or of the flows, that the executing datagram or
+		 * frame is for, with a part of the request's number: nic_group_mark().
 		 */
 		u32 op_member;
 	};
@@ -635,9 +635,9 @@ struct nic_config {
 	struct nic_settings settings;
 };
 
-/* Of a queue pair of datagrams (nic_qp.group). */
+/* Of a queue pair of datagrams, or of frames (nic_qp.group). */
 enum nic_group_bit {
-	/* op_phase is about one of the members to whom a datagram goes, not about its request. */
+	/* op_phase is about one of those to whom a request goes, not about the request. */
 	NIC_GROUP_MEMBER = 1 << 0,
 };
 

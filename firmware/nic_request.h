@@ -59,18 +59,11 @@ void nic_established(struct nic *nic, struct nic_qp *peer);
 bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
 
 /*
- * Receiver i of several has the message, which is noted before the next one gets it.
- * false: its event is owed still, and the others lose this one.
+ * To receiver i of several, which is noted before, so that none is twice when the request
+ * waits, or we die. VNET_WC_SUCCESS, also if it is lost to that one: the next one's turn; or
+ * why there is none now.
  */
-static inline bool nic_served(struct nic_qp *qp, u32 i)
-{
-	if (qp->op_phase == NIC_OP_NOTIFY)
-		return false;
-	qp->op_member = i + 1;
-	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
-	nic_store(&qp->wait, NIC_WAIT_NONE);
-	return true;
-}
+u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct nic_message *msg, u32 i);
 
 /* -- nic_frame.c */
 

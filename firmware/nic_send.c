@@ -415,10 +415,30 @@ static enum vnet_wc_status nic_datagram_peer(struct nic_request *r)
 	return nic_takes_datagram(r, r->peer);
 }
 
-/*
- * To all who are attached to the group here, one after the other. Who is served is noted
- * before, so that none is twice when the request waits for a lock, or we die.
- */
+NIC_COLD u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct nic_message *msg,
+			     u32 i)
+{
+	struct nic_qp *qp = r->qp;
+	u32 status;
+
+	nic_store(&qp->op_member, nic_group_mark(r->index, i + 1));
+	nic_store_release(&qp->group, qp->group | NIC_GROUP_MEMBER);
+	msg->dest = peer->qpn;
+	status = nic_deliver(r->nic, qp, peer, msg);
+	/* Its event is owed still: nic_resume() goes on from there. */
+	if (qp->op_phase == NIC_OP_NOTIFY)
+		return NIC_EXEC_MORE;
+	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
+	nic_store(&qp->group, qp->group & ~NIC_GROUP_MEMBER);
+	if (status == NIC_EXEC_WAIT)
+		nic_store(&qp->op_member, nic_group_mark(r->index, i));
+	else
+		nic_store(&qp->wait, NIC_WAIT_NONE);
+	/* One of many who misses it does not make it undeliverable. */
+	return status & NIC_EXEC_DROPPED ? VNET_WC_SUCCESS : status;
+}
+
+/* To all who are attached to the group here, one after the other. */
 static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 {
 	u32 status, i = nic_group_at(r->qp->op_member, r->index);
@@ -438,21 +458,8 @@ static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 
 		if (!peer || nic_takes_datagram(r, peer))
 			continue;
-		nic_store(&qp->op_member, nic_group_mark(r->index, i + 1));
-		nic_store_release(&qp->group, qp->group | NIC_GROUP_MEMBER);
-		msg->dest = peer->qpn;
-		status = nic_deliver(r->nic, qp, peer, msg);
-		/* Its event is owed still: nic_resume() goes on from there. */
-		if (qp->op_phase == NIC_OP_NOTIFY)
-			return NIC_EXEC_MORE;
-		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
-		nic_store(&qp->group, qp->group & ~NIC_GROUP_MEMBER);
-		if (status == NIC_EXEC_WAIT)
-			nic_store(&qp->op_member, nic_group_mark(r->index, i));
-		else
-			nic_store(&qp->wait, NIC_WAIT_NONE);
-		/* One of many who misses it does not make it undeliverable. */
-		if (status && !(status & NIC_EXEC_DROPPED))
+		status = nic_deliver_one(r, peer, msg, i);
+		if (status)
 			return status;
 	}
 	return VNET_WC_SUCCESS;
