@@ -25,7 +25,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 7
+#define VNET_WIRE_VERSION 8
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -49,7 +49,10 @@ enum vnet_wire_limits {
 	VNET_WIRE_KEY_SIZE = 32,
 	VNET_WIRE_SALT_SIZE = 16,
 	VNET_WIRE_MAC_SIZE = 16,
-	/* Number of a queue pair that all members of a multicast group have (IB vol 1, 10.5). */
+	/*
+	 * Number of a queue pair that all members of a multicast group have (IB vol 1, 10.5);
+	 * and all who may have an Ethernet frame.
+	 */
 	VNET_WIRE_GROUP_QPN = 0xffffff,
 };
 
@@ -174,7 +177,10 @@ struct vnet_frame_op {
 	__u8 opcode;
 	/* enum vnet_op_flags */
 	__u8 flags;
-	/* enum ibv_qp_type of both ends, or (XRC_SEND) of the requester */
+	/*
+	 * enum ibv_qp_type of both ends, or (XRC_SEND) of the requester. RAW_PACKET: a SEND
+	 * whose payload is an Ethernet frame, whole, to VNET_WIRE_GROUP_QPN.
+	 */
 	__u8 qp_type;
 	__le32 src_qpn;
 	__le32 dst_qpn;

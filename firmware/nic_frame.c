@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Raw packets: Ethernet frames that programs make themselves. A frame is for all
- * whose flows it belongs to, on this NIC; it does not leave by the wire.
+ * whose flows it belongs to, on this NIC and (nic_vn_ether.c) on others.
  */
 #include "nic_request.h"
 
@@ -25,7 +25,7 @@ enum nic_ip_protocols {
 /* ------------------------------------------------------------------ headers */
 
 struct nic_frame_head {
-	u8 bytes[NIC_FRAME_HEAD];
+	const u8 *bytes;
 	u32 length;
 	/* What has been understood. */
 	u32 at;
@@ -115,9 +115,12 @@ static u32 nic_parse_tags(struct nic_frame_head *head, struct nic_frame_key *key
 	return type;
 }
 
-static void nic_parse_frame(struct nic_frame_head *head, struct nic_frame_key *key)
+void nic_frame_parse_key(const u8 *frame, u32 length, struct nic_frame_key *key)
 {
-	const u8 *ether = nic_head_next(head, NIC_ETHER_HEADER);
+	struct nic_frame_head head = { .bytes = frame,
+				       .length = length < NIC_FRAME_HEAD ? length :
+									   NIC_FRAME_HEAD };
+	const u8 *ether = nic_head_next(&head, NIC_ETHER_HEADER);
 	u32 type;
 
 	memset(key, 0, sizeof(*key));
@@ -126,29 +129,56 @@ static void nic_parse_frame(struct nic_frame_head *head, struct nic_frame_key *k
 	memcpy(key->dst_mac, &ether[0], sizeof(key->dst_mac));
 	memcpy(key->src_mac, &ether[6], sizeof(key->src_mac));
 	memcpy(key->ether_type, &ether[12], sizeof(key->ether_type));
-	type = nic_parse_tags(head, key, nic_get16(&ether[12]));
+	type = nic_parse_tags(&head, key, nic_get16(&ether[12]));
 	if (type == NIC_ETHER_IPV4)
-		nic_parse_ipv4(head, key);
+		nic_parse_ipv4(&head, key);
 	else if (type == NIC_ETHER_IPV6)
-		nic_parse_ipv6(head, key);
+		nic_parse_ipv6(&head, key);
+}
+
+/* A port has a link-local GID that is made of its address (modified EUI-64). */
+static bool nic_is_gid_of_mac(const u8 *gid, const u8 *mac)
+{
+	static const u8 prefix[8] = { 0xfe, 0x80 };
+	const u8 eui[8] = { mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5] };
+	u64 have[2], want[2];
+
+	memcpy(have, gid, sizeof(have));
+	memcpy(&want[0], prefix, sizeof(want[0]));
+	memcpy(&want[1], eui, sizeof(want[1]));
+	return have[0] == want[0] && have[1] == want[1];
+}
+
+bool nic_is_own_mac(const struct nic *nic, const u8 *mac)
+{
+	u32 i;
+
+	for (i = 0; i < nic->hdr->ngids && i < NIC_MAX_GIDS; i++) {
+		if (nic_is_gid_of_mac(nic->hdr->gid[i], mac))
+			return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------ sending */
 
-static u32 nic_frame_head(struct nic_request *r, struct nic_frame_head *head)
+static u32 nic_frame_read_key(struct nic_request *r, struct nic_frame_key *key)
 {
-	struct nic_piece here = { .addr = (u64)(unsigned long)head->bytes,
-				  .length = sizeof(head->bytes),
+	u8 head[NIC_FRAME_HEAD];
+	struct nic_piece here = { .addr = (u64)(unsigned long)head,
+				  .length = sizeof(head),
 				  .space = NIC_SPACE_POINTER };
+	u32 length = r->length < NIC_FRAME_HEAD ? (u32)r->length : NIC_FRAME_HEAD;
 	enum nic_copy_result result;
 
-	head->at = 0;
-	head->length = r->length < NIC_FRAME_HEAD ? (u32)r->length : NIC_FRAME_HEAD;
 	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
-			  r->nlocal, head->length);
+			  r->nlocal, length);
 	if (unlikely(nic_is_later(result)))
 		return nic_await_pages(r->nic, r->qp, true);
-	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+	if (result != NIC_COPY_OK)
+		return VNET_WC_LOC_PROT_ERR;
+	nic_frame_parse_key(head, length, key);
+	return VNET_WC_SUCCESS;
 }
 
 /*
@@ -206,7 +236,6 @@ static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *
 
 NIC_COLD u32 nic_do_frame(struct nic_request *r)
 {
-	struct nic_frame_head head;
 	struct nic_frame_key key;
 	struct nic_flow_set set;
 	u32 status;
@@ -216,20 +245,21 @@ NIC_COLD u32 nic_do_frame(struct nic_request *r)
 	status = nic_gather(r, 0);
 	if (status)
 		return status;
-	if (r->length < NIC_ETHER_HEADER || r->length > NIC_MAX_ETHER)
+	if (!nic_is_ether_length(r->length))
 		return VNET_WC_LOC_LEN_ERR;
 	if (nic_group_at(r->qp->op_member, r->index) == NIC_NONE && !nic_frame_begin_one(r)) {
 		nic_wait_on(r->nic, r->qp, NIC_WAIT_LOCK, 0);
 		return NIC_EXEC_WAIT;
 	}
-	status = nic_frame_head(r, &head);
+	status = nic_frame_read_key(r, &key);
 	if (status)
 		return status;
-	nic_parse_frame(&head, &key);
 	nic_flow_find(r->nic, &key, &set);
-	if (!set.count) {
+	/* What others may have is not lost. */
+	if (!set.count && (!nic_is_wired(r->nic) || nic_is_own_mac(r->nic, key.dst_mac)))
 		nic_fetch_add(&r->nic->hdr->counters.drop_no_flow, 1);
-		return VNET_WC_SUCCESS;
-	}
-	return nic_deliver_frame(r, &key, &set);
+	status = nic_deliver_frame(r, &key, &set);
+	if (status == VNET_WC_SUCCESS)
+		nic_store(&r->qp->wait, NIC_WAIT_NONE);
+	return status;
 }

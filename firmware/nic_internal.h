@@ -416,6 +416,18 @@ bool nic_group_is_joined(struct nic *nic, const u8 *gid);
 /* The QP is no more. */
 void nic_members_leave(struct nic *nic, u32 qpn);
 
+/* -- nic_frame.c: Ethernet frames */
+
+static inline bool nic_is_ether_length(u64 length)
+{
+	return length >= NIC_ETHER_HEADER && length <= NIC_MAX_ETHER;
+}
+
+/* What flows look at, in the headers of a frame. */
+void nic_frame_parse_key(const u8 *frame, u32 length, struct nic_frame_key *key);
+/* The address is this port's own. */
+bool nic_is_own_mac(const struct nic *nic, const u8 *mac);
+
 /* -- nic_flow.c: what Ethernet frames are for whom */
 
 /* Flows, a bit for each. */

@@ -67,7 +67,10 @@ u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct nic_messa
 
 /* -- nic_frame.c */
 
-/* A raw packet: VNET_WC_SUCCESS, wherever it went; or why not; or NIC_EXEC_WAIT. */
+/*
+ * A raw packet, to whoever of this NIC it is for: VNET_WC_SUCCESS, wherever it went; or why
+ * not; or NIC_EXEC_WAIT, or NIC_EXEC_MORE.
+ */
 u32 nic_do_frame(struct nic_request *r);
 
 /* -- nic_atomic.c */

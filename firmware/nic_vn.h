@@ -66,6 +66,12 @@ static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
 /* Patience with a silent peer is halved so many times at most. */
 #define NIC_LONELIEST 4u
 
+/* Of datagrams or of Ethernet frames: each is a packet, in no order, that may be lost. */
+static inline bool nic_is_unordered(u8 type)
+{
+	return type == NIC_QPT_UD || type == NIC_QPT_RAW_PACKET;
+}
+
 /* Timestamps of frames. */
 static inline u32 nic_us(u64 ns)
 {
@@ -177,7 +183,7 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
  */
 static inline u32 *nic_lonely(struct nic_row *row, const struct nic_qp *qp, struct nic_endpoint *ep)
 {
-	return qp->type == NIC_QPT_UD ? &row->lonely : &ep->lonely;
+	return nic_is_unordered(qp->type) ? &row->lonely : &ep->lonely;
 }
 
 static inline void nic_grow_lonely(u32 *lonely)
@@ -314,8 +320,9 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 
 /* -- nic_vn_group.c: datagrams to groups, between NICs */
 
-/* It goes to other NICs, too. */
-bool nic_group_leaves(const struct nic *nic, const struct vnet_wqe_ud *ud);
+/* The request of datagrams to groups, or of frames, is for other NICs, too. */
+bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
+		      const struct vnet_send_wqe *wqe);
 /* The first row from this one on whose NIC gets a copy; or NIC_NONE. */
 u32 nic_group_next(struct nic *nic, u32 row);
 /* It is for a group; copies its GID (16 bytes). */
@@ -325,6 +332,30 @@ bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);
  * false: it is to come again.
  */
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
+		      struct nic_message *msg);
+/*
+ * Of such a copy, or a frame, to one of its receivers. stay: as long as there may be a receive
+ * soon, it is not lost. false: not now, as somebody is inside, or for that.
+ */
+bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
+		       struct nic_message *msg, bool stay);
+/* Which of them is the first whose turn it is. */
+u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op);
+/* May receiver i still be waited for, if it does not have it now? */
+bool nic_member_may_wait(const struct nic *nic, const struct nic_rx *rx,
+			 const struct vnet_frame_op *op, u32 i);
+/* It did not: the same, and it is, from then on. false: it loses this one. */
+bool nic_member_wait(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op, u32 i);
+
+/* -- nic_vn_ether.c: Ethernet frames, between NICs */
+
+/* It is a frame. */
+static inline bool nic_is_ether(const struct vnet_frame_op *op)
+{
+	return op->qp_type == NIC_QPT_RAW_PACKET;
+}
+/* It arrived: to all whose flows it belongs to, as nic_group_arrive(). */
+bool nic_ether_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg);
 
 /* -- nic_vn_respond.c: the responder */
@@ -353,8 +384,9 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
  */
 static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *qp)
 {
-	return nic->max_row && (nic_load(&qp->row) != NIC_NONE ||
-				nic_load(&qp->frame) < nic->max_frame || qp->type == NIC_QPT_UD);
+	return nic->max_row &&
+	       (nic_load(&qp->row) != NIC_NONE || nic_load(&qp->frame) < nic->max_frame ||
+		nic_is_unordered(qp->type));
 }
 
 /* Its place in host memory. */

@@ -292,7 +292,7 @@ bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct n
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now)
 {
 	/* Of a connection, by whatever channel: its packets change these. */
-	u64 answered = qp->type == NIC_QPT_UD ? tx->answered : nic_load(&ep->answered);
+	u64 answered = nic_is_unordered(qp->type) ? tx->answered : nic_load(&ep->answered);
 	/* A hold for a receive may be longer; an answer may have come since `now`. */
 	u64 silence = now > answered ? now - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);

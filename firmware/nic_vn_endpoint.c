@@ -37,7 +37,7 @@ void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8
 
 	if (!nic->max_row)
 		return;
-	if (path && qp->type != NIC_QPT_UD)
+	if (path && !nic_is_unordered(qp->type))
 		qp->row = nic_is_own_path(nic, &qp->attr) ? NIC_NONE : nic_path_row(nic, &qp->attr);
 	ep = nic_endpoint_any(nic, qp);
 	if (to == NIC_QPS_RTR && from == NIC_QPS_INIT) {
@@ -73,7 +73,7 @@ bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	u32 i, high = nic_row_high(nic);
 
-	if (qp->type != NIC_QPT_UD) {
+	if (!nic_is_unordered(qp->type)) {
 		if (!nic_row_cancel(nic, qp->row, qp->qpn))
 			return false;
 	} else {
@@ -245,7 +245,7 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 		nic_open_recover(nic, qp, owner);
 		if (!ep || ep->qpn != qp->qpn)
 			continue;
-		if (qp->type == NIC_QPT_UD)
+		if (nic_is_unordered(qp->type))
 			nic_datagram_recover(nic, qp, ep, owner);
 		else
 			nic_launch_recover(nic, qp, ep, nic_row_at(nic, qp->row));

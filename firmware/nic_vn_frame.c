@@ -108,6 +108,8 @@ static bool nic_type_ok(const struct vnet_frame_op *op)
 	case NIC_QPT_UD:
 		return (op->opcode == VNET_WR_SEND || op->opcode == VNET_WR_SEND_IMM) &&
 		       nic_le32(op->sl) <= 15;
+	case NIC_QPT_RAW_PACKET:
+		return op->opcode == VNET_WR_SEND && op->dst_qpn == nic_to_le32(NIC_GROUP_QPN);
 	default:
 		return false;
 	}
@@ -126,6 +128,18 @@ static bool nic_flags_ok(const struct vnet_frame_op *op)
 	       (op->qp_type == NIC_QPT_UD && header != (VNET_OP_GRH_IPV4 | VNET_OP_NO_GRH));
 }
 
+/* What is sent in one piece is as long as it may be. */
+static bool nic_send_ok(const struct vnet_frame_op *op, u32 payload_len)
+{
+	if (!nic_piece_ok(op, payload_len))
+		return false;
+	if (op->qp_type == NIC_QPT_UD)
+		return payload_len >= VNET_GRH_SIZE && payload_len <= VNET_GRH_SIZE + NIC_MTU &&
+		       nic_le32(op->msg_len) == payload_len;
+	return !nic_is_ether(op) ||
+	       (nic_is_ether_length(payload_len) && nic_le32(op->msg_len) == payload_len);
+}
+
 static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 {
 	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
@@ -136,12 +150,7 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	case VNET_WR_SEND:
 	case VNET_WR_SEND_IMM:
 	case VNET_WR_SEND_INV:
-		if (op->qp_type == NIC_QPT_UD)
-			return payload_len >= VNET_GRH_SIZE &&
-			       payload_len <= VNET_GRH_SIZE + NIC_MTU &&
-			       nic_le32(op->msg_len) == payload_len &&
-			       nic_piece_ok(op, payload_len);
-		return nic_piece_ok(op, payload_len);
+		return nic_send_ok(op, payload_len);
 	case VNET_WR_RDMA_WRITE:
 	case VNET_WR_RDMA_WRITE_IMM:
 		return nic_piece_ok(op, payload_len);

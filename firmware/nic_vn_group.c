@@ -4,7 +4,7 @@
  * the copies: a packet for each NIC that it knows of, one after the other, beside those
  * who are attached to the group on its own (nic_group.c). Who gets such a packet gives
  * it to whoever is attached there. Nobody waits for long for anybody: a group has no
- * receiver that could be to blame.
+ * receiver that could be to blame. Ethernet frames go the same way (nic_vn_ether.c).
  */
 #include "nic_lid.h"
 #include "nic_vn.h"
@@ -14,9 +14,12 @@
 
 /* ----------------------------------------------------------------- the sender */
 
-bool nic_group_leaves(const struct nic *nic, const struct vnet_wqe_ud *ud)
+bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
+		      const struct vnet_send_wqe *wqe)
 {
-	return ud->remote_qpn == NIC_GROUP_QPN && nic_is_wired(nic);
+	return nic_is_wired(nic) &&
+	       (qp->type == NIC_QPT_RAW_PACKET ||
+		(qp->type == NIC_QPT_UD && wqe->ud.remote_qpn == NIC_GROUP_QPN));
 }
 
 /* Who has several GIDs may have several rows. */
@@ -89,8 +92,8 @@ u32 nic_group_next(struct nic *nic, u32 row)
 	return NIC_NONE;
 }
 
-/* A request that has not ended, begun or not, is to a group. */
-static bool nic_sq_has_group(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+/* A request that has not ended, begun or not, is for other NICs. */
+static bool nic_sq_has_copies(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
 {
 	struct nic_request r = { .nic = nic, .qp = qp };
 	u32 i = nic_load(&qp->sq_cons), n = nic_load_acquire(&ring->prod) - i;
@@ -100,7 +103,7 @@ static bool nic_sq_has_group(struct nic *nic, struct nic_qp *qp, const struct vn
 		n = qp->sq_mask + 1;
 	for (; n; i++, n--) {
 		nic_fetch(&r, ring, i);
-		if (nic_group_leaves(nic, &r.wqe.ud))
+		if (nic_copies_leave(nic, qp, &r.wqe))
 			return true;
 	}
 	return false;
@@ -111,10 +114,10 @@ bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 	const struct vnet_ring *ring;
 
-	if (!qp || qp->type != NIC_QPT_UD || nic_load(&qp->state) != NIC_QPS_RTS)
+	if (!qp || !nic_is_unordered(qp->type) || nic_load(&qp->state) != NIC_QPS_RTS)
 		return false;
 	ring = nic_sq_ring(nic, qp);
-	return ring && nic_sq_has_group(nic, qp, ring);
+	return ring && nic_sq_has_copies(nic, qp, ring);
 }
 
 /* --------------------------------------------------------------- the receiver */
@@ -134,41 +137,55 @@ static bool nic_member_takes(struct nic *nic, const struct nic_qp *qp,
 {
 	u8 state = nic_load(&qp->state);
 
-	if (qp->type != NIC_QPT_UD || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
+	if (qp->type != op->qp_type || state < NIC_QPS_RTR || state == NIC_QPS_ERR) {
 		nic_count(nic, drop_no_qp);
 		return false;
 	}
-	if (nic_le32(op->read_len) == qp->attr.qkey)
+	if (nic_is_ether(op) || nic_le32(op->read_len) == qp->attr.qkey)
 		return true;
 	nic_count(nic, drop_qkey);
 	return false;
 }
 
-/* With sq_lock held, by the member itself; false: not now. */
-static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg)
+/* Where it takes its receives. */
+static struct nic_rq *nic_member_rq(struct nic *nic, struct nic_qp *qp)
 {
+	struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+
+	return srq ? &srq->rq : &qp->rq;
+}
+
+/* With sq_lock held, by the member itself; false: not now. */
+static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
+			       bool stay)
+{
+	struct nic_rq *rq = nic_member_rq(nic, qp);
 	u32 status;
 
 	if (qp->op_phase != NIC_OP_IDLE) {
 		nic_pend(nic, qp);
 		return false;
 	}
-	nic_established(nic, qp);
+	if (qp->type == NIC_QPT_UD)
+		nic_established(nic, qp);
 	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
 	status = nic_deliver(nic, qp, qp, msg);
 	if (qp->op_phase == NIC_OP_IDLE)
 		qp->op_arrival = NIC_ARRIVAL_NONE;
+	if (status == NIC_EXEC_NO_RECEIVE && stay && !nic_load(&rq->lossy))
+		return false;
 	/* For its pages nobody waits, either. */
 	if (status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) {
 		qp->counters.dropped++;
 		nic_count(nic, drop_no_receive);
 	}
+	if (status == NIC_EXEC_NO_RECEIVE && qp->type == NIC_QPT_RAW_PACKET)
+		nic_store(&rq->lossy, 1);
 	return status != NIC_EXEC_BUSY;
 }
 
-/* false: somebody is inside, so that it has to wait. */
-static bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
-			      struct nic_message *msg)
+bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
+		       struct nic_message *msg, bool stay)
 {
 	bool done = true;
 
@@ -179,30 +196,40 @@ static bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct v
 	nic_grace_point(nic, qp);
 	msg->dest = qp->qpn;
 	if (qp->qpn && nic_member_takes(nic, qp, op))
-		done = nic_member_deliver(nic, qp, msg);
+		done = nic_member_deliver(nic, qp, msg, stay);
 	nic_qp_unlock(nic, qp);
 	return done;
 }
 
-/* Whose turn it is has somebody inside; false: for so long that it loses this one. */
-static bool nic_member_wait(struct nic *nic, struct nic_rx *rx, u32 seq, u32 i)
+u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op)
 {
-	u32 now = nic_us(plat_clock());
+	return rx->member_seq == nic_le32(op->seq) ? rx->member : 0;
+}
 
-	if (rx->member_seq != seq || rx->member != i) {
-		rx->member = i;
-		rx->member_since = now;
-		rx->member_seq = seq;
+bool nic_member_may_wait(const struct nic *nic, const struct nic_rx *rx,
+			 const struct vnet_frame_op *op, u32 i)
+{
+	if (rx->member_seq != nic_le32(op->seq) || rx->member != i)
 		return true;
-	}
-	return now - rx->member_since < nic->stall_ns / 1000;
+	return nic_us(plat_clock()) - rx->member_since < nic->stall_ns / 1000;
+}
+
+bool nic_member_wait(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op, u32 i)
+{
+	u32 seq = nic_le32(op->seq);
+
+	if (rx->member_seq == seq && rx->member == i)
+		return nic_member_may_wait(nic, rx, op, i);
+	rx->member = i;
+	rx->member_since = nic_us(plat_clock());
+	rx->member_seq = seq;
+	return true;
 }
 
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg)
 {
-	u32 seq = nic_le32(op->seq), members = 0;
-	u32 i = rx->member_seq == seq ? rx->member : 0;
+	u32 i = nic_member_turn(rx, op), members = 0;
 	struct nic_qp *qp;
 	u8 gid[16];
 
@@ -213,7 +240,7 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
 		if (!qp)
 			continue;
 		members++;
-		if (!nic_member_arrive(nic, qp, op, msg) && nic_member_wait(nic, rx, seq, i))
+		if (!nic_member_arrive(nic, qp, op, msg, false) && nic_member_wait(nic, rx, op, i))
 			return false;
 	}
 	/* Who sends does not know who has joined. */

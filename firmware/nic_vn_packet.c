@@ -21,6 +21,9 @@ u32 nic_sending_gather(struct nic_sending *s)
 		return status;
 	if (ATOMICS & OP(r->wqe.opcode))
 		return r->length == 8 ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
+	s->op_flags = 0;
+	if (unlikely(s->qp->type == NIC_QPT_RAW_PACKET))
+		return nic_is_ether_length(r->length) ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
 	s->op_flags = r->wqe.flags & VNET_WR_SOLICITED ? VNET_OP_SOLICITED : 0;
 	if (s->qp->type != NIC_QPT_UD)
 		return VNET_WC_SUCCESS;
@@ -91,6 +94,8 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->qp_type = s->qp->kind;
 	op->src_qpn = nic_to_le32(s->qp->qpn);
 	op->dst_qpn = nic_to_le32(datagram ? wqe->ud.remote_qpn : s->qp->attr.dest_qpn);
+	if (unlikely(s->qp->type == NIC_QPT_RAW_PACKET))
+		op->dst_qpn = nic_to_le32(NIC_GROUP_QPN);
 	op->psn = nic_to_le32(tx->psn);
 	if (unlikely(s->qp->kind == NIC_QPT_XRC_INI))
 		op->srqn = nic_to_le32(wqe->srqn);

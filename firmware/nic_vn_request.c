@@ -370,7 +370,8 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 {
 	struct nic_endpoint *ep = s->ep;
 	struct nic_row *row = s->row;
-	u32 cut = s->qp->type == NIC_QPT_UD ? 0 : ep->cut;
+	bool unordered = nic_is_unordered(s->qp->type);
+	u32 cut = unordered ? 0 : ep->cut;
 	u64 left = s->r.length - cut, now = plat_clock();
 	struct nic_packet packet = {
 		.qpn = s->qp->qpn,
@@ -378,7 +379,7 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		.psn = ep->next,
 		.offset = cut,
 		.opcode = s->r.wqe.opcode,
-		.unordered = s->qp->type == NIC_QPT_UD,
+		.unordered = unordered,
 		.group = s->group,
 	};
 	u32 piece;
@@ -390,7 +391,7 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 	if (!cut)
 		ep->piece = nic_row_piece(s->nic, row, now);
 	piece = ep->piece && ep->piece < nic_row_payload(row) ? ep->piece : nic_row_payload(row);
-	packet.length = (u32)(left < piece || s->qp->type == NIC_QPT_UD ? left : piece);
+	packet.length = (u32)(left < piece || unordered ? left : piece);
 	if (ATOMICS & OP(s->r.wqe.opcode))
 		packet.length = 8;
 	if (nic_launch(s, &packet, now))
@@ -416,18 +417,25 @@ static enum nic_sent nic_send_local(struct nic_sending *s)
 	return nic_packet_skip(s->ep, status);
 }
 
-/* To those of its group who are on this NIC: true: all had their turn; else *sent. */
-static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
+/* To those of its group who are on this NIC: as nic_do_datagram(). */
+static u32 nic_serve_group(struct nic_sending *s)
 {
-	struct nic_endpoint *ep = s->ep;
 	u32 status = nic_gather(&s->r, 0);
 
 	if (!status && s->r.length > NIC_MTU)
 		status = VNET_WC_LOC_LEN_ERR;
 	if (!status && nic_group_is_joined(s->nic, s->r.wqe.ud.dgid))
-		status = nic_do_datagram(&s->r);
-	else
-		nic_group_forget(s->qp);
+		return nic_do_datagram(&s->r);
+	nic_group_forget(s->qp);
+	return status;
+}
+
+/* To those of this NIC whom it is for, too: true: all had their turn; else *sent. */
+static bool nic_serve_own(struct nic_sending *s, enum nic_sent *sent)
+{
+	struct nic_endpoint *ep = s->ep;
+	u32 status = s->qp->type == NIC_QPT_UD ? nic_serve_group(s) : nic_do_frame(&s->r);
+
 	if (status == NIC_EXEC_WAIT || status == NIC_EXEC_MORE) {
 		*sent = NIC_SENT_LATER;
 		return false;
@@ -440,17 +448,17 @@ static bool nic_serve_members(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* One to a group: the next of the copies that others get; else *sent. */
+/* One to a group, or a frame: the next of the copies that others get; else *sent. */
 static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 {
 	struct nic_endpoint *ep = s->ep;
 	u32 row;
 
-	if (!nic_group_leaves(s->nic, &s->r.wqe.ud)) {
+	if (!nic_copies_leave(s->nic, s->qp, &s->r.wqe)) {
 		*sent = ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
-	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_serve_members(s, sent))
+	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_serve_own(s, sent))
 		return false;
 	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
 	if (row == NIC_NONE) {
@@ -465,14 +473,14 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* Where a datagram goes: true: s->row is set; else *sent says what instead. */
+/* Where a datagram or a frame goes: true: s->row is set; else *sent says what instead. */
 static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 {
 	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
 	u32 row;
 
 	s->group = false;
-	if (nic_is_group_datagram(s->nic, ud))
+	if (s->qp->type == NIC_QPT_RAW_PACKET || nic_is_group_datagram(s->nic, ud))
 		return nic_route_copy(s, sent);
 	nic_group_forget(s->qp);
 	if (nic_is_own_datagram(s->nic, ud)) {
@@ -499,6 +507,14 @@ static bool nic_may_send(const struct nic_sending *s)
 		return false;
 	return ep->next - ep->una < NIC_WINDOW && ep->sq_next - s->qp->sq_cons < NIC_WINDOW &&
 	       !ep->failed_status;
+}
+
+/* Frames are none of the transports', of whose operations they know one. */
+static bool nic_can_request(const struct nic_qp *qp, u8 opcode)
+{
+	u32 able = qp->kind == NIC_QPT_RAW_PACKET ? OP(VNET_WR_SEND) : nic_opcodes_of(qp->kind);
+
+	return opcode <= VNET_WR_MAX && able & OP(opcode);
 }
 
 /* Until then; who gets answers, under the row's lock, moves it. */
@@ -540,7 +556,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	}
 	nic_fetch(&s->r, ring, ep->sq_next);
 	opcode = s->r.wqe.opcode;
-	if (opcode > VNET_WR_MAX || !(nic_opcodes_of(qp->kind) & OP(opcode)))
+	if (!nic_can_request(qp, opcode))
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
 	if (KEYS & OP(opcode))
 		return nic_send_local(s);
@@ -552,17 +568,17 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	/* The responder remembers the results of so many packets. */
 	if ((ATOMICS & OP(opcode)) && ep->next - ep->una >= NIC_RESULTS)
 		return NIC_SENT_REST;
-	if (qp->type == NIC_QPT_UD && !nic_route_datagram(s, &sent))
+	if (nic_is_unordered(qp->type) && !nic_route_datagram(s, &sent))
 		return sent;
 	status = nic_sending_gather(s);
 	/* The process may have changed a request that is half sent. */
-	if (!status && qp->type != NIC_QPT_UD && ep->cut > s->r.length)
+	if (!status && !nic_is_unordered(qp->type) && ep->cut > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
 	/* Who connects has a row, unless somebody wrote where there was nothing to write. */
 	if (unlikely(!s->row))
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (!status)
-		status = nic_sending_fetch(s, qp->type == NIC_QPT_UD ? 0 : ep->cut);
+		status = nic_sending_fetch(s, nic_is_unordered(qp->type) ? 0 : ep->cut);
 	if (unlikely(status == NIC_EXEC_PAGES))
 		return NIC_SENT_LATER;
 	if (status)
@@ -572,7 +588,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 
 /* ------------------------------------------------------------------- the queue */
 
-/* Whether the datagram at the head of the queue is for another NIC; apart, as few are asked. */
+/* Whether the datagram or frame at the head of the queue is for another NIC; apart, as few are asked. */
 static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
 							      const struct vnet_ring *ring)
 {
@@ -580,9 +596,11 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 
 	r.nic = nic;
 	r.qp = qp;
+	if (qp->type == NIC_QPT_RAW_PACKET)
+		return nic_is_wired(nic);
 	nic_fetch(&r, ring, qp->sq_cons);
 	if (nic_is_group_datagram(nic, &r.wqe.ud))
-		return nic_group_leaves(nic, &r.wqe.ud);
+		return nic_copies_leave(nic, qp, &r.wqe);
 	return !nic_is_own_datagram(nic, &r.wqe.ud);
 }
 
@@ -595,12 +613,12 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 	/* While a queue drains, no request begins. */
 	if (state != NIC_QPS_RTS)
 		return false;
-	if (qp->type != NIC_QPT_UD && qp->row == NIC_NONE)
+	if (!nic_is_unordered(qp->type) && qp->row == NIC_NONE)
 		return false;
 	/* Who has nothing to send needs no frame. */
 	if (!waiting)
 		return false;
-	return qp->type != NIC_QPT_UD || nic_datagram_leaves(nic, qp, ring);
+	return !nic_is_unordered(qp->type) || nic_datagram_leaves(nic, qp, ring);
 }
 
 bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
@@ -650,7 +668,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);
 	if (!s.ep)
 		goto later;
-	if (qp->type != NIC_QPT_UD)
+	if (!nic_is_unordered(qp->type))
 		s.row = nic_row_at(nic, qp->row);
 	nic_store(&s.ep->resting, 0);
 	/* Datagrams to this NIC itself went another way meanwhile. */

@@ -78,7 +78,7 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 
 	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))
 		return true;
-	if (qp->type == NIC_QPT_UD)
+	if (nic_is_unordered(qp->type))
 		return ep->leaving && nic_give_up_refused(nic, qp, ep);
 	if (!row || ep->failed_status)
 		return false;

@@ -263,6 +263,18 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
+/* A frame, in the same way. */
+static void nic_arrive_ether(struct nic_arrival_op *a)
+{
+	struct nic_message msg;
+
+	nic_message_of(a, &msg);
+	nic_answer(a, VNET_ACK_DONE, 0);
+	if (!nic_ether_arrive(a->nic, &a->row->rx[a->op->channel], a->op, &msg))
+		nic_answer(a, VNET_NACK_BUSY, 0);
+	nic_rx_end(a);
+}
+
 /* See nic_acks_owe_again(). */
 static void nic_taken(const struct nic_arrival_op *a)
 {
@@ -286,6 +298,10 @@ static void nic_arrive(struct nic_arrival_op *a)
 
 	if (unlikely(nic_group_of(a->op, group))) {
 		nic_arrive_group(a);
+		return;
+	}
+	if (unlikely(nic_is_ether(a->op))) {
+		nic_arrive_ether(a);
 		return;
 	}
 	a->qp = nic_find_qp(a->nic, nic_le32(a->op->dst_qpn));

@@ -36,7 +36,7 @@ static void nic_rx_forgot(struct nic_rx *rx, const struct vnet_frame_op *op)
 	rx->answer_seq = nic_le32(op->seq);
 	rx->code = VNET_ACK_DONE;
 	rx->result = 0;
-	if (op->qp_type != NIC_QPT_UD)
+	if (!nic_is_unordered(op->qp_type))
 		return;
 	rx->code = VNET_RETURN_DROPPED;
 	rx->result = VNET_WC_RETRY_EXC_ERR;
@@ -82,7 +82,7 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 	if (go)
 		nic_store(&rx->busy, nic->self);
 	/* Of datagrams nothing else tells, should we die, that this one was delivered. */
-	if (verdict == NIC_RX_NEW && op->qp_type == NIC_QPT_UD) {
+	if (verdict == NIC_RX_NEW && nic_is_unordered(op->qp_type)) {
 		rx->seq = seq;
 		/* Nor does an earlier refusal of it. */
 		rx->answer_seq = seq - 1;
@@ -111,7 +111,7 @@ void nic_rx_end(const struct nic_arrival_op *a)
 		rx->result = a->result;
 		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
 			rx->seq = rx->answer_seq;
-		else if (a->op->qp_type == NIC_QPT_UD)
+		else if (nic_is_unordered(a->op->qp_type))
 			/* It has not been taken. */
 			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)

@@ -36,6 +36,7 @@
 #include "nic_vn_again.c"
 #include "nic_vn_channel.c"
 #include "nic_vn_endpoint.c"
+#include "nic_vn_ether.c"
 #include "nic_vn_frame.c"
 #include "nic_vn_group.c"
 #include "nic_vn_message.c"

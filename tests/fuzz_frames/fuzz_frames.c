@@ -11,14 +11,14 @@
 #include "world.h"
 
 #define REGION 65536u
-#define TYPES 3
+#define TYPES 4
 #define FRAME 1024
 /* Where nothing that post() sends is from or for: it may still be under way. */
 #define HONEST 32768u
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static const u8 types[TYPES] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD };
+static const u8 types[TYPES] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD, NIC_QPT_RAW_PACKET };
 static const struct nic_config config = {
 	.max_qp = 16,
 	.max_cq = 16,
@@ -85,6 +85,8 @@ static bool is_wrong(const struct vnet_frame_ack *ack)
 		return false;
 	return (ack->code == VNET_RETURN_DROPPED && qp->type == NIC_QPT_RC) ||
 	       (ack->code == VNET_RETURN_NOBODY && qp->type == NIC_QPT_UD) ||
+	       (ack->code != VNET_RETURN_DROPPED && ack->code != VNET_NACK_BUSY &&
+		ack->code != VNET_ACK_DONE && qp->type == NIC_QPT_RAW_PACKET) ||
 	       (ack->code == VNET_ACK_RESULT && tx->opcode == VNET_WR_SEND);
 }
 
@@ -106,7 +108,7 @@ static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 	if (what & SEQ)
 		op->seq = rx->seq + 1;
 	if (what & QP) {
-		op->dst_qpn = to->qpn;
+		op->dst_qpn = to->type == NIC_QPT_RAW_PACKET ? VNET_WIRE_GROUP_QPN : to->qpn;
 		op->src_qpn = near[op->qp_type % TYPES]->qpn;
 		op->qp_type = to->type;
 	}
@@ -265,6 +267,15 @@ static void renew(void)
 	end_connect(near[i], far[i]);
 }
 
+/* Frames are for all, at both ends. */
+static void steer(struct end *e)
+{
+	const struct nic_flow flow = { .type = NIC_FLOW_SNIFFER, .qpn = e->qpn };
+
+	if (e->type == NIC_QPT_RAW_PACKET)
+		CHECK(nic_flow_create(&e->side->nic, 0, &flow) == NIC_OK);
+}
+
 static void honest_traffic(void)
 {
 	struct end *a = end_make(&side[0], NIC_QPT_RC, false);
@@ -306,6 +317,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		near[i] = end_make(&side[0], types[i], false);
 		far[i] = end_make(&side[1], types[i], types[i] == NIC_QPT_RC);
 		end_connect(near[i], far[i]);
+		steer(near[i]);
+		steer(far[i]);
 	}
 	while (left) {
 		switch (byte() % 8) {

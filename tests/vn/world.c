@@ -500,6 +500,8 @@ void end_state(struct end *e, u8 to, const struct end *peer)
 
 	if (to > 3 || !to)
 		m = 1;
+	if (e->type == NIC_QPT_RAW_PACKET || e->type == NIC_QPT_WQ)
+		m = to == NIC_QPS_INIT ? 1 | 32 : 1;
 	if (e->type == NIC_QPT_UC && to == NIC_QPS_RTR)
 		m = 1 | 128 | 256 | (1 << 20) | (1 << 12);
 	if (e->type == NIC_QPT_UC && to == NIC_QPS_RTS)

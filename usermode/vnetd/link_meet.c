@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whom multicast groups reach: a NIC makes copies for those that it knows of. These are
- * who has spoken with it; and, once a program joins a group or names one as the place
- * where datagrams go, all that are told of in the folder of GIDs (link_place.c), the
- * user's nodes and --peers. Who joins later does the same, and is known by that.
+ * Whom multicast groups and Ethernet frames reach: a NIC makes copies for those that it
+ * knows of. These are who has spoken with it; and, once a program joins a group or names one
+ * as the place where datagrams go, or makes a queue pair or a flow of frames, all that are told
+ * of in the folder of GIDs (link_place.c), the user's nodes and --peers. Who comes later does
+ * the same, and is known by that.
  */
 #include <dirent.h>
 #include <string.h>

@@ -182,7 +182,10 @@ void client_put(struct client *client);
 int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
 
-/* A program is about to receive from groups, or to send to them: see link_meet.c. */
+/*
+ * A program is about to receive from groups, or to send to them; or the same of Ethernet
+ * frames: see link_meet.c.
+ */
 void peers_meet(struct device *device);
 
 /* ---------------------------------------------------------- uverbs server */

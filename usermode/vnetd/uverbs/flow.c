@@ -147,6 +147,8 @@ int uv_create_flow(struct uv_request *req)
 	err = flow_new(req, &like, &flow);
 	if (err)
 		return err;
+	/* Who sends frames is to know that we are there. */
+	peers_meet(req->device);
 	resp.flow_handle = flow->obj.handle;
 	return uv_respond(req, &resp, sizeof(resp));
 }

@@ -49,7 +49,7 @@ static bool qp_is_held(const struct uv_object *obj)
 	return UV_CAST(const struct uv_qp, obj)->groups;
 }
 
-/* What is to go to groups on other NICs still has a while for that. */
+/* What is to go to groups on other NICs, or is a frame, still has a while for that. */
 static bool qp_lingers(struct uv_qp *qp)
 {
 	struct nic *nic = &qp->obj.device->nic;
@@ -396,6 +396,9 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	uv_events_attach(obj, args->events);
 	req->created = obj;
 	*out = qp;
+	/* Its frames are for all. */
+	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
+		peers_meet(req->device);
 	return respond_driver(req, qp);
 }
 
