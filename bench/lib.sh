@@ -31,10 +31,19 @@ choose_port() {
 	fail "no free port was found"
 }
 
-await_listener() {	# PORT PID
+# Or has printed words, where those stand in place of a port.
+is_ready() {	# PORT|WORDS FILE
+	if [[ $1 =~ ^[0-9]+$ ]]; then
+		listens "$1"
+	else
+		grep -qsF -- "$1" "$2"
+	fi
+}
+
+await_listener() {	# PORT|WORDS PID FILE
 	local end=$((SECONDS + LISTEN_LIMIT))
 
-	until listens "$1"; do
+	until is_ready "$1" "$3"; do
 		kill -0 "$2" 2>/dev/null || { fail "the server ended before it listened"; return; }
 		((SECONDS < end)) || { fail "the server does not listen after $LISTEN_LIMIT s"; return; }
 		sleep 0.01
@@ -71,8 +80,8 @@ run_one() {
 }
 
 # run_pair PORT OUT SERVER... -- CLIENT...: starts the server, waits until it
-# listens at PORT, runs the client, and lets the server end by itself. Their
-# outputs go to OUT.server and OUT.client.
+# listens at PORT, or prints what stands in its place, runs the client, and lets the
+# server end by itself. Their outputs go to OUT.server and OUT.client.
 run_pair() {
 	local port=$1 out=$2 server=() status
 	shift 2
@@ -85,7 +94,7 @@ run_pair() {
 
 	timeout -k 5 "$TIME_LIMIT" "${server[@]}" >"$out.server" 2>&1 </dev/null &
 	SERVER_PID=$!
-	if ! await_listener "$port" "$SERVER_PID"; then
+	if ! await_listener "$port" "$SERVER_PID" "$out.server"; then
 		stop_server
 		fail "$REASON$(last_words "$out.server")"
 		return

@@ -10,7 +10,7 @@ program_names() {	# FAMILY NAMES
 
 	for name in "${names[@]}"; do
 		case $1 in
-		perftest) name=ib_$name ;;
+		perftest) [[ $name == raw_* ]] || name=ib_$name ;;
 		pingpong) name=ibv_${name}_pingpong ;;
 		esac
 		result+=+$name
@@ -56,17 +56,37 @@ watch_time() {	# OUT
 	wait $! && holdings >"$1.status"
 }
 
+# The commands of both sides, as words in SERVER and COMMAND; READY is what the client
+# waits for.
+sides_of() {	# PROGRAM OPTIONS...
+	choose_port || return
+	READY=$PORT
+	world_side server "$@" -p "$PORT"
+	SERVER=("${COMMAND[@]}")
+	world_side client "$@" -p "$PORT" "$SERVER_HOST"
+}
+
+# Who sends frames connects to nobody, and names the other by its address.
+raw_sides_of() {	# PROGRAM OPTIONS...
+	local near=02:00:00:00:00:01 far=02:00:00:00:00:02
+
+	READY='#bytes'
+	world_side server stdbuf -oL "$@" --server -B "$far" -E "$near"
+	SERVER=("${COMMAND[@]}")
+	world_side client "$@" --client -B "$near" -E "$far"
+}
+
 run_pair_of() {	# OUT PROGRAM OPTIONS...
-	local out=$1 watch result server
+	local out=$1 watch result SERVER READY
 	shift
 
-	choose_port || return
-	world_side server "$@" -p "$PORT"
-	server=("${COMMAND[@]}")
-	world_side client "$@" -p "$PORT" "$SERVER_HOST"
+	case $1 in
+	raw_*) raw_sides_of "$@" ;;
+	*) sides_of "$@" ;;
+	esac || return
 	watch_time "$out" &
 	watch=$!
-	run_pair "$PORT" "$out" "${server[@]}" -- "${COMMAND[@]}" &&
+	run_pair "$READY" "$out" "${SERVER[@]}" -- "${COMMAND[@]}" &&
 		judge_pair "$out" "$@"
 	result=$?
 	kill "$watch" 2>/dev/null

@@ -89,7 +89,7 @@ judge_perftest() {	# OUT PROGRAM OPTIONS...
 
 	judge_perftest_table "$out.client" "$@" || { REASON="client: $REASON"; return 1; }
 	# The server has a table of its own where it measures, too.
-	if has_option -b "$@" || [[ $1 =~ ib_(send|write)_lat ]]; then
+	if has_option -b "$@" || [[ $1 =~ (ib_(send|write)|raw_ethernet)_lat ]]; then
 		judge_perftest_table "$out.server" "$@" || { REASON="server: $REASON"; return 1; }
 	fi
 }
