@@ -7,6 +7,7 @@
 
 #define FRAME 50000u
 #define LENGTH 100u
+#define CHANNEL 2
 
 static struct cq *cq[2];
 
@@ -263,6 +264,65 @@ static void what_is_left_over(void **state)
 	assert_false(got(second, 2));
 }
 
+/* The event of one of several waits for a lock: the others have theirs, too. */
+static void event_deferred(void **state)
+{
+	struct qp *from, *first, *second;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
+	cq[1] = make_cq_channel(&w.p[1], 64, CHANNEL, 99);
+	first = make_raw(1);
+	cq[1] = NULL;
+	second = make_raw(1);
+	post_one(first, 1);
+	post_one(second, 2);
+	make_flow(0, first, NIC_FLOW_NORMAL, 0, 0, 0);
+	make_flow(1, second, NIC_FLOW_NORMAL, 0, 0, 0);
+	make_frame(9, 0, 1766);
+	first->rcq->ring.hdr->arm = VNET_CQ_ARM_NEXT;
+	w.agent.channel[CHANNEL].lock = 7;
+	send_frame(from, LENGTH);
+	assert_true(got(first, 1) && !got(second, 2));
+	expect_none(cq[0]);
+	w.agent.channel[CHANNEL].lock = 0;
+	run_for(2 * MS);
+	assert_true(!got(first, 1) && got(second, 2));
+	expect(cq[0], 77, VNET_WC_SUCCESS);
+	assert_true(counted(0) == 1 && counted(1) == 1);
+}
+
+/* Somebody holds the lock of one of them: it waits, and serves nobody twice. */
+static void none_twice(void **state)
+{
+	struct qp *from, *to[3];
+	u32 i;
+
+	(void)state;
+	set_stage();
+	from = make_raw(0);
+	make_frame(9, 0, 1766);
+	for (i = 0; i < 3; i++) {
+		cq[1] = NULL;
+		to[i] = make_raw(1);
+		post_one(to[i], i);
+		post_one(to[i], i);
+		make_flow(i, to[i], NIC_FLOW_NORMAL, 0, 0, 0);
+	}
+	frame(to[1])->rq.lock = w.p[2].nic.self;
+	send_frame(from, LENGTH);
+	assert_true(got(to[0], 0) && !got(to[1], 1) && !got(to[2], 2));
+	expect_none(cq[0]);
+	frame(to[1])->rq.lock = 0;
+	run_for(5 * MS);
+	expect(cq[0], 77, VNET_WC_SUCCESS);
+	assert_true(!got(to[0], 0) && got(to[1], 1) && got(to[2], 2));
+	for (i = 0; i < 3; i++)
+		assert_true(!got(to[i], i) && counted(i) == 1);
+}
+
 static void no_wrong_flows(void **state)
 {
 	struct nic_flow flow = { .counter = NIC_NONE };
@@ -426,7 +486,8 @@ int main(void)
 		TEST(lengths),           TEST(who_comes_first),
 		TEST(what_is_left_over), TEST(no_wrong_flows),
 		TEST(toeplitz),          TEST(spread),
-		TEST(rate_limit),
+		TEST(rate_limit),        TEST(event_deferred),
+		TEST(none_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
