@@ -181,7 +181,7 @@ struct actor {
 struct check_totals {
 	u64 works, receives, completions, delivered, failed, flushed, lost;
 	/* By chores: with a tag that matched, to members of groups, by flows. */
-	u64 tagged, copies, frames;
+	u64 tagged, copies, frames, far_frames;
 	u64 by_opcode[16];
 	u64 by_status[VNET_WC_STATUS_MAX];
 };

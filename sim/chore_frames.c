@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ethernet frames that a program makes itself, within a NIC: whose flows they belong to,
- * and how they are spread over work queues. Each has addresses that nobody else uses.
+ * Ethernet frames that a program makes itself: whose flows they belong to on its NIC, and how
+ * they are spread over work queues. Each has addresses that nobody else uses. Another
+ * NIC has each that comes at most once, as it was.
  */
 #include <string.h>
 
@@ -26,6 +27,17 @@ struct receiver {
 	bool has, got;
 };
 
+/* Who is on another NIC, whose flow all frames fit. */
+struct neighbour {
+	struct process *p;
+	u64 life;
+	struct queue *cq;
+	struct slot *slot;
+	u32 flow;
+	/* Those that came, a bit each. */
+	u32 got;
+};
+
 struct wire {
 	struct bench *b;
 	struct slot *from, *to;
@@ -35,6 +47,10 @@ struct wire {
 	u32 length;
 	/* Conversations, and the work queue that has each, from 1. */
 	u32 home[4];
+	struct neighbour neighbour;
+	/* Those that were sent. */
+	u8 sent[FRAMES][LONGEST];
+	u32 sent_length[FRAMES], nsent;
 };
 
 static u8 *frame(const struct wire *w)
@@ -289,6 +305,112 @@ static void judge(struct wire *w)
 	}
 }
 
+/* ------------------------------------------------------------------- neighbours */
+
+static void neighbour_receives(struct neighbour *n, struct qp *qp)
+{
+	u32 i;
+
+	for (i = 0; i < FRAMES; i++) {
+		struct sge sg = { at(n->p, n->slot->offset + i * (u64)FRAME_BYTES), FRAME_BYTES,
+				  n->slot->key };
+
+		if (lives(n->p, n->life))
+			post_recv(qp, i, &sg, 1);
+	}
+}
+
+static void neighbour_steer(struct wire *w, struct neighbour *n, const struct qp *qp)
+{
+	struct nic *nic = &n->p->node->nic;
+	struct nic_flow flow = { .qpn = qp->qpn, .counter = NIC_NONE };
+	u8 gid[16];
+
+	n->flow = free_flow(nic);
+	memcpy(flow.value.dst_mac, w->mac, 6);
+	memset(flow.mask.dst_mac, 0xff, 6);
+	if (nic_flow_create(nic, n->flow, &flow) != NIC_OK)
+		n->flow = NO_FLOW;
+	node_gid(n->p->node->index, gid);
+	nic_meet(&w->b->p->node->nic, gid);
+	node_ran(w->b->p->node);
+}
+
+static void neighbour_make(struct wire *w)
+{
+	struct actor *a = workload.actor[bench_below(w->b, workload.nactors)];
+	struct neighbour *n = &w->neighbour;
+	struct qp_options options = { 0 };
+	struct process *p = a->process;
+	struct qp *qp;
+
+	n->flow = NO_FLOW;
+	if (p->node == w->b->p->node || !lives(p, p->node->life) || !bench_has_room(p->node))
+		return;
+	process_undying++;
+	n->p = p;
+	n->life = p->node->life;
+	n->slot = bench_memory(w->b, a);
+	if (n->slot && holds(w->b) && lives(p, n->life)) {
+		n->cq = bench_has_cq(w->b, make_cq_aside(p, 64, NIC_NONE, 0));
+		qp = bench_has_qp(w->b, make_qp(p, NIC_QPT_RAW_PACKET, n->cq, n->cq, &options));
+		ready(qp, &options);
+		neighbour_receives(n, qp);
+		if (lives(p, n->life) && holds(w->b))
+			neighbour_steer(w, n, qp);
+	}
+	process_undying--;
+}
+
+static void neighbour_came(struct wire *w, const struct wc *wc)
+{
+	struct neighbour *n = &w->neighbour;
+	const u8 *bytes;
+	u32 i;
+
+	if (wc->status || wc->wr_id >= FRAMES) {
+		if (wc->status != VNET_WC_WR_FLUSH_ERR)
+			wrong(w->b, "a receive of a frame fails at another NIC", wc->status);
+		return;
+	}
+	bytes = mem(n->p, n->slot->offset + wc->wr_id * FRAME_BYTES);
+	for (i = 0; i < w->nsent; i++) {
+		if (wc->byte_len == w->sent_length[i] &&
+		    !memcmp(bytes, w->sent[i], w->sent_length[i]))
+			break;
+	}
+	if (i == w->nsent)
+		wrong(w->b, "a frame comes to another NIC that nobody sent", wc->byte_len);
+	else if (n->got & 1u << i)
+		wrong(w->b, "a frame comes to another NIC twice", i);
+	n->got |= 1u << i;
+	check_totals.far_frames++;
+}
+
+static void neighbour_listens(struct wire *w)
+{
+	struct neighbour *n = &w->neighbour;
+	struct wc wc;
+
+	while (n->flow != NO_FLOW && holds(w->b) && lives(n->p, n->life) && poll_cq(n->cq, &wc))
+		neighbour_came(w, &wc);
+}
+
+static void neighbour_leaves(struct wire *w)
+{
+	struct neighbour *n = &w->neighbour;
+
+	neighbour_listens(w);
+	if (n->flow != NO_FLOW && lives(n->p, n->life))
+		nic_flow_destroy(&n->p->node->nic, n->flow);
+}
+
+static void keep(struct wire *w)
+{
+	memcpy(w->sent[w->nsent], frame(w), w->length);
+	w->sent_length[w->nsent++] = w->length;
+}
+
 static void wrong_frame(struct wire *w)
 {
 	struct nic *nic = &w->b->p->node->nic;
@@ -311,16 +433,20 @@ void frames(struct bench *b)
 		return;
 	if (!bench_below(b, 2))
 		w.mac[0] |= 1;
+	neighbour_make(&w);
 	for (i = 0; i < FRAMES && holds(b); i++) {
 		arrange(&w);
 		make_frame(&w, bench_below(b, 4));
+		keep(&w);
 		if (!send(&w, VNET_WC_SUCCESS))
 			break;
 		judge(&w);
+		neighbour_listens(&w);
 		if (holds(b) && w.receiver[0].flow != NO_FLOW)
 			nic_flow_counter_read(&b->p->node->nic, w.receiver[0].flow, &count);
 	}
 	drop_flows(&w);
+	neighbour_leaves(&w);
 	if (i == FRAMES && holds(b))
 		wrong_frame(&w);
 }

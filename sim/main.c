@@ -420,6 +420,7 @@ static u32 figures(const struct summary *s, struct figure *f)
 		{ "tags matched", s->totals.tagged },
 		{ "copies to groups", s->totals.copies },
 		{ "raw frames delivered", s->totals.frames },
+		{ "raw frames delivered elsewhere", s->totals.far_frames },
 		{ "requests failed", s->totals.failed },
 		{ "requests flushed", s->totals.flushed },
 		{ "requests lost with their NIC", s->totals.lost },
