@@ -134,8 +134,9 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		n = dst->length - d < src->length - s ? dst->length - d : src->length - s;
 		if (n > length)
 			n = length;
-		memcpy((u8 *)(unsigned long)(dst->addr + d),
-		       (const u8 *)(unsigned long)(src->addr + s), n);
+		/* Who sends to itself may name the same memory twice. */
+		memmove((u8 *)(unsigned long)(dst->addr + d),
+			(const u8 *)(unsigned long)(src->addr + s), n);
 		length -= n;
 		d += n;
 		s += n;
