@@ -263,6 +263,28 @@ enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
 bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
 
 /*
+ * A flow that is made of specifications: at first all of *flow that they set is zero, as
+ * is what headers they have named.
+ */
+struct nic_flow_specs {
+	struct nic_flow *flow;
+	u32 named;
+};
+
+/*
+ * Its frames have a header of this type (enum nic_flow_spec_type), with the fields of a
+ * value where a mask has ones: `length` bytes are half the one and half the other, each in
+ * the form of the kernel's filters (struct ib_uverbs_flow_eth_filter and others), in network
+ * order. Fields that a short one lacks are free; NIC_EOPNOTSUPP: a long one has a mask for
+ * fields that are not known, or the header is of a kind that no frame is looked at for.
+ * NIC_EINVAL: there is no such type, or the header was named, or one that excludes it.
+ */
+enum nic_result nic_flow_match(struct nic_flow_specs *specs, u32 type, const u8 *filters,
+			       u32 length);
+/* Completions of its frames say this tag, of 24 bits; NIC_EINVAL: it has more, or comes twice. */
+enum nic_result nic_flow_mark(struct nic_flow_specs *specs, u32 tag);
+
+/*
  * Ethernet frames that fit *flow are for its QP, of raw packets; with flow->rss, which
  * nic_rss_create() made, for the work queues named there. index < NIC_MAX_FLOWS and
  * counter < NIC_MAX_FLOW_COUNTERS are the agent's to give; that is 0 from then on.

@@ -55,6 +55,25 @@ enum nic_flow_flags {
 	NIC_FLOW_DROP = 1 << 1,
 };
 
+/* The values of enum ibv_flow_spec_type: headers, and what becomes of a frame. */
+enum nic_flow_spec_type {
+	NIC_SPEC_ETH = 0x20,
+	NIC_SPEC_IPV4 = 0x30,
+	NIC_SPEC_IPV6 = 0x31,
+	NIC_SPEC_ESP = 0x34,
+	NIC_SPEC_TCP = 0x40,
+	NIC_SPEC_UDP = 0x41,
+	NIC_SPEC_VXLAN = 0x50,
+	NIC_SPEC_GRE = 0x51,
+	NIC_SPEC_MPLS = 0x60,
+	/* With one of these: of what a tunnel carries. */
+	NIC_SPEC_INNER = 0x100,
+	NIC_SPEC_ACTION_TAG = 0x1000,
+	NIC_SPEC_ACTION_DROP = 0x1001,
+	NIC_SPEC_ACTION_HANDLE = 0x1002,
+	NIC_SPEC_ACTION_COUNT = 0x1003,
+};
+
 /* Frames that belong to a flow are for a queue pair, or spread over work queues. */
 struct nic_flow {
 	/* enum nic_flow_type and _flags; the lowest priority comes first. */

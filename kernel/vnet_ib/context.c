@@ -52,7 +52,8 @@ static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext 
 	struct vnet_alloc_ucontext_resp resp = {
 		.hw_version = VNET_HW_VERSION,
 		.caps = VNET_UCONTEXT_CAP_TRAP_DOORBELL | VNET_UCONTEXT_CAP_DOORBELL_PAGE |
-			VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_RETURN | VNET_UCONTEXT_CAP_TM,
+			VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_RETURN | VNET_UCONTEXT_CAP_TM |
+			VNET_UCONTEXT_CAP_QUERY_DEVICE,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
 		.max_inline_data = VNET_MAX_INLINE,

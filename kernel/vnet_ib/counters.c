@@ -47,6 +47,7 @@ enum vnet_stat {
 	VNET_STAT_DROP_NO_RECEIVE,
 	VNET_STAT_DROP_LENGTH,
 	VNET_STAT_DROP_ADDRESS,
+	VNET_STAT_DROP_NO_FLOW,
 	VNET_STAT_KICKS,
 	VNET_STAT_ODP_YIELDS,
 	VNET_STAT_ODP_WAITS,
@@ -110,6 +111,7 @@ static struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_DROP_NO_RECEIVE].name = "drop_no_receive",
 	[VNET_STAT_DROP_LENGTH].name = "drop_length",
 	[VNET_STAT_DROP_ADDRESS].name = "drop_address",
+	[VNET_STAT_DROP_NO_FLOW].name = "drop_no_flow",
 	[VNET_STAT_KICKS].name = "nic_kicks",
 	[VNET_STAT_ODP_YIELDS].name = "odp_yields",
 	[VNET_STAT_ODP_WAITS].name = "odp_waits",
@@ -168,6 +170,7 @@ int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 por
 	value[VNET_STAT_DROP_NO_RECEIVE] = nic_load(&c->drop_no_receive);
 	value[VNET_STAT_DROP_LENGTH] = nic_load(&c->drop_length);
 	value[VNET_STAT_DROP_ADDRESS] = nic_load(&c->drop_address);
+	value[VNET_STAT_DROP_NO_FLOW] = nic_load(&c->drop_no_flow);
 	value[VNET_STAT_KICKS] = nic_load(&c->kicks);
 	value[VNET_STAT_ODP_YIELDS] = atomic64_read(&dev->odp_counters.yields);
 	value[VNET_STAT_ODP_WAITS] = atomic64_read(&dev->odp_counters.waits);

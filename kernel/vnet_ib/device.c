@@ -7,6 +7,7 @@
 #include <linux/wait_bit.h>
 #include <net/addrconf.h>
 
+#include "frames.h"
 #include "link.h"
 
 /* All devices, for the end of the module. */
@@ -84,6 +85,9 @@ static int vnet_make_numbers(struct vnet_dev *dev)
 	       vnet_numbers_init(&dev->mrs, 1, VNET_MAX_MR) |
 	       vnet_numbers_init(&dev->pds, 1, VNET_MAX_PD) |
 	       vnet_numbers_init(&dev->xrcds, 1, VNET_MAX_XRCD) |
+	       vnet_numbers_init(&dev->tables, 1, VNET_MAX_TABLES + 1) |
+	       vnet_numbers_init(&dev->flows, 0, NIC_MAX_FLOWS) |
+	       vnet_numbers_init(&dev->flow_counters, 0, NIC_MAX_FLOW_COUNTERS) |
 	       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
 }
 
@@ -100,6 +104,9 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	vnet_processor_stop(dev);
 	vnet_link_end(dev);
 	vnet_numbers_fini(&dev->spaces);
+	vnet_numbers_fini(&dev->flow_counters);
+	vnet_numbers_fini(&dev->flows);
+	vnet_numbers_fini(&dev->tables);
 	vnet_numbers_fini(&dev->xrcds);
 	vnet_numbers_fini(&dev->pds);
 	vnet_numbers_fini(&dev->mrs);
@@ -133,10 +140,14 @@ const struct ib_device_ops vnet_ops = {
 	.alloc_xrcd = vnet_alloc_xrcd,
 	.attach_mcast = vnet_attach_mcast,
 	.create_ah = vnet_create_ah,
+	.create_counters = vnet_create_counters,
 	.create_cq = vnet_create_cq,
+	.create_flow = vnet_create_flow,
 	.create_qp = vnet_create_qp,
+	.create_rwq_ind_table = vnet_create_table,
 	.create_srq = vnet_create_srq,
 	.create_user_ah = vnet_create_ah,
+	.create_wq = vnet_create_wq,
 	.dealloc_dm = vnet_dealloc_dm,
 	.dealloc_driver = vnet_dealloc,
 	.dealloc_mw = vnet_dealloc_mw,
@@ -146,9 +157,13 @@ const struct ib_device_ops vnet_ops = {
 	.del_gid = vnet_del_gid,
 	.dereg_mr = vnet_dereg_mr,
 	.destroy_ah = vnet_destroy_ah,
+	.destroy_counters = vnet_destroy_counters,
 	.destroy_cq = vnet_destroy_cq,
+	.destroy_flow = vnet_destroy_flow,
 	.destroy_qp = vnet_destroy_qp,
+	.destroy_rwq_ind_table = vnet_destroy_table,
 	.destroy_srq = vnet_destroy_srq,
+	.destroy_wq = vnet_destroy_wq,
 	.detach_mcast = vnet_detach_mcast,
 	.disassociate_ucontext = vnet_disassociate_ucontext,
 	.get_dev_fw_str = vnet_fw_str,
@@ -162,6 +177,7 @@ const struct ib_device_ops vnet_ops = {
 	.modify_cq = vnet_modify_cq,
 	.modify_qp = vnet_modify_qp,
 	.modify_srq = vnet_modify_srq,
+	.modify_wq = vnet_modify_wq,
 	.poll_cq = vnet_poll_cq,
 	.post_recv = vnet_post_recv,
 	.post_send = vnet_post_send,
@@ -174,6 +190,7 @@ const struct ib_device_ops vnet_ops = {
 	.query_qp = vnet_query_qp,
 	.query_srq = vnet_query_srq,
 	.query_ucontext = vnet_query_ucontext,
+	.read_counters = vnet_read_counters,
 	.reg_dm_mr = vnet_reg_dm_mr,
 	.reg_user_mr = vnet_reg_user_mr,
 	.rereg_user_mr = vnet_rereg_user_mr,
@@ -181,10 +198,12 @@ const struct ib_device_ops vnet_ops = {
 	.resize_cq = vnet_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vnet_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_counters, vnet_flow_counters, ibcounters),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vnet_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, vnet_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, vnet_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, vnet_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, vnet_table, ibtable),
 	INIT_RDMA_OBJ_SIZE(ib_srq, vnet_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, vnet_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, vnet_xrcd, ibxrcd),

@@ -3,8 +3,9 @@
  * Faults on purpose, as user mode's "vnet fault" has them for its devices, by files in
  * the device's folder, /sys/class/infiniband/DEVICE/fault:
  *
- *   event   takes an asynchronous event, NAME or NAME:NUMBER. Queue pairs are numbered as
- *           programs see them, completion and shared receive queues as by "rdma resource".
+ *   event   takes an asynchronous event, NAME or NAME:NUMBER. Queue pairs and work queues
+ *           are numbered as programs see them, completion and shared receive queues as by
+ *           "rdma resource".
  *   starve  1: whoever looks for a receive finds none, until it is 0 again
  */
 #include <linux/string.h>
@@ -60,11 +61,24 @@ static void vnet_raise_device(struct vnet_dev *dev, u8 number)
 	ib_dispatch_event(&event);
 }
 
+/* To the NIC both are queue pairs; but what is said of one is not said of the other. */
+static bool vnet_is_work_queue(const struct nic *nic, u32 number)
+{
+	const struct nic_qp *qp = &nic->qp[number % VNET_MAX_QP];
+
+	return nic_load(&qp->qpn) == number && nic_load(&qp->kind) == NIC_QPT_WQ;
+}
+
 static int vnet_raise_object(struct vnet_dev *dev, struct nic_async *async)
 {
 	struct nic *nic = &dev->agent.nic;
 	enum nic_result result;
 
+	if (async->kind == 'w' || async->kind == 'q') {
+		if (vnet_is_work_queue(nic, async->num) != (async->kind == 'w'))
+			return -EINVAL;
+		async->kind = 'q';
+	}
 	if (async->kind == 'c')
 		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_id);
 	else if (async->kind == 's')
@@ -88,7 +102,7 @@ static int vnet_raise(struct vnet_dev *dev, char *text)
 		*number++ = '\0';
 	for (i = 0; i < ARRAY_SIZE(vnet_faults) && strcmp(text, vnet_faults[i].name); i++)
 		;
-	if (i == ARRAY_SIZE(vnet_faults) || vnet_faults[i].kind == 'w')
+	if (i == ARRAY_SIZE(vnet_faults))
 		return -EINVAL;
 	async.event = vnet_faults[i].event;
 	async.kind = vnet_faults[i].kind;

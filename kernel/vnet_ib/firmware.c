@@ -10,6 +10,7 @@
 #include "nic_cq.c"
 #include "nic_event.c"
 #include "nic_flow.c"
+#include "nic_flow_spec.c"
 #include "nic_flush.c"
 #include "nic_frame.c"
 #include "nic_grace.c"

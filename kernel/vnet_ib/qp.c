@@ -4,7 +4,7 @@
 #include <linux/pid.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "vnet_ib.h"
+#include "frames.h"
 #include "wq.h"
 
 /* ------------------------------------------------------------------ create */
@@ -32,8 +32,9 @@ static bool vnet_qp_type_ok(enum ib_qp_type type, bool is_user)
 	/* The core makes it for a process, and opens it for that one and others. */
 	case IB_QPT_XRC_TGT:
 		return true;
-	/* Requests of the core have no room for whose queue they are for. */
+	/* Requests of the core have no room for whose queue they are for, nor frames. */
 	case IB_QPT_XRC_INI:
+	case IB_QPT_RAW_PACKET:
 		return is_user;
 	default:
 		return false;
@@ -63,14 +64,25 @@ static bool vnet_qp_matches(const struct ib_qp_init_attr *init)
 	return init->srq && init->srq->srq_type == IB_SRQT_TM;
 }
 
+/* Who spreads frames has no queue of its own. */
+static int vnet_qp_check_spreading(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->qp_type != IB_QPT_RAW_PACKET || init->send_cq || init->srq || cap->max_send_wr ||
+	    cap->max_recv_wr || cap->max_recv_sge)
+		return -EINVAL;
+	return 0;
+}
+
 static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->create_flags || init->rwq_ind_tbl)
+	if (init->create_flags || !vnet_qp_type_ok(init->qp_type, is_user))
 		return -EOPNOTSUPP;
-	if (!vnet_qp_type_ok(init->qp_type, is_user))
-		return -EOPNOTSUPP;
+	if (init->rwq_ind_tbl)
+		return vnet_qp_check_spreading(init);
 	if (!vnet_qp_has_cqs(init))
 		return -EINVAL;
 	if (init->qp_type == IB_QPT_XRC_TGT)
@@ -133,7 +145,7 @@ static int vnet_qp_make_rings(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	return err;
 }
 
-static void vnet_qp_free_rings(struct vnet_qp *qp)
+void vnet_qp_free_rings(struct vnet_qp *qp)
 {
 	vnet_ring_free(&qp->sq.mem);
 	if (qp->rq.mem.ring)
@@ -221,7 +233,7 @@ static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
 	} while (lingers && time_before(jiffies, until));
 }
 
-static void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp)
+void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp)
 {
 	enum nic_result result;
 
@@ -259,7 +271,7 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
 	cap->max_recv_sge = qp->rq.max_sge;
 }
 
-static int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type)
+int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type)
 {
 	int err;
 
@@ -290,17 +302,40 @@ static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext
 	return uc ? &uc->door->view : &dev->kernel;
 }
 
-int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+/* A number, and how it spreads frames: there is no queue. */
+static int vnet_create_spreading(struct vnet_qp *qp, struct ib_udata *udata)
+{
+	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
+	struct nic_rss rss;
+	int err;
+
+	err = vnet_rss_get(qp->ibqp.rwq_ind_tbl, udata, &rss);
+	if (!err)
+		err = vnet_rss_make(dev, qp, &rss);
+	if (err)
+		return err;
+	err = vnet_qp_number(dev, qp, IB_QPT_RAW_PACKET);
+	if (err)
+		goto free_spread;
+	err = vnet_qp_respond(qp, udata);
+	if (!err)
+		return 0;
+	vnet_number_end(&dev->qps, &qp->obj);
+free_spread:
+	vnet_ring_free(&qp->spread);
+	return err;
+}
+
+/* One that has queues. */
+static int vnet_create_queues(struct vnet_qp *qp, struct ib_qp_init_attr *init,
+			      struct ib_udata *udata)
 {
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
-	struct vnet_dev *dev = to_vdev(ibqp->device);
-	struct vnet_qp *qp = to_vqp(ibqp);
+	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
 	u32 flags;
 	int err;
 
-	err = vnet_qp_check(init, uc);
-	if (!err)
-		err = vnet_qp_flags(init, udata, &flags);
+	err = vnet_qp_flags(init, udata, &flags);
 	if (err)
 		return err;
 	err = vnet_qp_make_rings(qp, uc, init);
@@ -319,8 +354,6 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	if (err)
 		goto leave;
 	vnet_qp_fill_cap(qp, &init->cap);
-	if (vnet_qp_holds_module(qp))
-		__module_get(THIS_MODULE);
 	return 0;
 
 leave:
@@ -332,15 +365,37 @@ free_rings:
 	return err;
 }
 
+int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct vnet_qp *qp = to_vqp(ibqp);
+	int err;
+
+	err = vnet_qp_check(init, rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc));
+	if (err)
+		return err;
+	if (vnet_qp_spreads(qp))
+		err = vnet_create_spreading(qp, udata);
+	else
+		err = vnet_create_queues(qp, init, udata);
+	if (!err && vnet_qp_holds_module(qp))
+		__module_get(THIS_MODULE);
+	return err;
+}
+
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct vnet_dev *dev = to_vdev(ibqp->device);
 	struct vnet_qp *qp = to_vqp(ibqp);
 
-	vnet_qp_linger(dev, ibqp->qp_num);
-	vnet_qp_leave(dev, qp);
+	if (!vnet_qp_spreads(qp)) {
+		vnet_qp_linger(dev, ibqp->qp_num);
+		vnet_qp_leave(dev, qp);
+	}
 	vnet_number_end(&dev->qps, &qp->obj);
-	vnet_qp_free_rings(qp);
+	if (vnet_qp_spreads(qp))
+		vnet_ring_free(&qp->spread);
+	else
+		vnet_qp_free_rings(qp);
 	if (vnet_qp_holds_module(qp))
 		module_put(THIS_MODULE);
 	return 0;

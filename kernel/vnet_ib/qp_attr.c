@@ -2,7 +2,7 @@
 /* Queue pairs: attributes and states. Their life is in qp.c. */
 #include <rdma/ib_cache.h>
 
-#include "vnet_ib.h"
+#include "frames.h"
 
 /* Ports of Ethernet have no local identifiers: a path without a GRH names nobody. */
 static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)
@@ -42,6 +42,7 @@ static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct ni
 		.rnr_retry = attr->rnr_retry,
 		.en_sqd_async_notify = attr->en_sqd_async_notify,
 		.path_mig_state = attr->path_mig_state,
+		.rate_limit = attr->rate_limit,
 	};
 	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
 }
@@ -55,8 +56,10 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	enum nic_result result;
 	int err;
 
-	/* Rate limits are for raw packets, which it has not. */
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
+		return -EOPNOTSUPP;
+	/* Its work queues have states. */
+	if (vnet_qp_spreads(qp))
 		return -EOPNOTSUPP;
 	/* Path migration is InfiniBand's alone. */
 	if (mask & IB_QP_ALT_PATH)
@@ -107,6 +110,13 @@ int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct nic_qp_attr nic;
 	u8 state, draining;
 
+	if (vnet_qp_spreads(qp)) {
+		/* Tools that list queue pairs would end at an error. */
+		*attr = (struct ib_qp_attr){ .qp_state = IB_QPS_RESET };
+		*init = (struct ib_qp_init_attr){ .qp_type = ibqp->qp_type,
+						  .rwq_ind_tbl = ibqp->rwq_ind_tbl };
+		return 0;
+	}
 	mutex_lock(&dev->commands);
 	vnet_enter();
 	result = nic_qp_query(&dev->agent.nic, ibqp->qp_num, &nic, &state, &draining);

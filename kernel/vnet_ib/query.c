@@ -5,6 +5,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include "frames.h"
 #include "link.h"
 
 /* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
@@ -20,10 +21,28 @@
 /* IB_DEVICE_ATOMIC_WRITE, which the core has a name for since 6.2. */
 #define VNET_DEVICE_ATOMIC_WRITE BIT_ULL(40)
 
+/* Its own part, for who has room: a query of the kernel's, and the old command, have none. */
+static int vnet_query_own(struct ib_udata *udata)
+{
+	struct vnet_query_device_resp resp = {
+		.rx_hash_fields = NIC_RSS_KNOWN,
+		.rx_hash_functions = VNET_HASH_TOEPLITZ,
+		.rate_limit_min = 1,
+		.rate_limit_max = U32_MAX,
+		.rate_limit_types = BIT(IB_QPT_RAW_PACKET),
+	};
+
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+}
+
 int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
-		return -EINVAL;
+	int err = vnet_query_own(udata);
+
+	if (err)
+		return err;
 	/* The core's own copy is filled once; here only the caller's is written. */
 	*attr = (struct ib_device_attr){
 		.fw_ver = VNET_FW_VER,
@@ -39,7 +58,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC |
-				    VNET_DEVICE_ATOMIC_WRITE,
+				    IB_DEVICE_MANAGED_FLOW_STEERING | VNET_DEVICE_ATOMIC_WRITE,
 		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
@@ -67,6 +86,12 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = USEC_PER_SEC,
 		.max_dm_size = VNET_MAX_DM_SIZE,
+		.rss_caps = {
+			.supported_qpts = BIT(IB_QPT_RAW_PACKET),
+			.max_rwq_indirection_tables = VNET_MAX_TABLES,
+			.max_rwq_indirection_table_size = 1u << NIC_MAX_RSS_LOG,
+		},
+		.max_wq_type_rq = VNET_MAX_QP - VNET_FIRST_QP,
 		.cq_caps = {
 			.max_cq_moderation_count = U16_MAX,
 			.max_cq_moderation_period = U16_MAX,

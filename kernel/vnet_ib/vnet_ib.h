@@ -54,6 +54,7 @@ enum vnet_limits {
 	VNET_MAX_PD = 1 << 15,
 	VNET_MAX_XRCD = 1 << 16,
 	VNET_MAX_AH = 1 << 16,
+	VNET_MAX_TABLES = 1 << 10,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
 	/* For management datagrams; and the first that is nobody's in particular. */
@@ -175,6 +176,8 @@ struct vnet_dev {
 	struct list_head doors;
 	struct mutex doors_lock;
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
+	/* Of Ethernet frames: frames.h */
+	struct vnet_numbers tables, flows, flow_counters;
 	/* By index, for plat_copy(). */
 	struct vnet_mr **mr;
 	/* Regions that are paged on demand. */
@@ -613,6 +616,8 @@ struct vnet_qp {
 	bool sig_all;
 	/* Nobody posts to it: what its send queue has is the device's. */
 	bool unposted;
+	/* How it spreads frames, if that is all that it does: struct nic_rss. */
+	struct vnet_ring_mem spread;
 	/* Of a process: the entry by which it rings. */
 	struct vnet_view *view;
 	struct llist_node rest;
@@ -637,6 +642,11 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap);
 int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+/* A number for one of this type: 0 or -ENOMEM; -EBUSY: there is a queue pair 1. */
+int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type);
+/* The firmware knows it no more; what it has counted stays. */
+void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp);
+void vnet_qp_free_rings(struct vnet_qp *qp);
 /* A queue that is reset has forgotten what was posted. */
 void vnet_wq_forget(struct vnet_wq *wq);
 int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
