@@ -139,6 +139,9 @@ struct ib_wq *vnet_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *init,
 	}
 	wq->ibwq.wq_num = wq->queue.ibqp.qp_num;
 	wq->ibwq.state = IB_WQS_RESET;
+	/* The core leaves these to the driver. */
+	wq->ibwq.event_handler = init->event_handler;
+	wq->ibwq.wq_context = init->wq_context;
 	init->max_wr = wq->queue.rq.mem.entries;
 	init->max_sge = wq->queue.rq.max_sge;
 	return &wq->ibwq;

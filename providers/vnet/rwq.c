@@ -78,12 +78,23 @@ err:
 	return NULL;
 }
 
+/*
+ * States that there are: told of another one, Linux (6.1 to 6.12 at least) refuses it, but
+ * never lets go of the queue, which can then not be destroyed.
+ */
+static bool check_states(const struct ibv_wq_attr *attr)
+{
+	if (attr->attr_mask & IBV_WQ_ATTR_STATE && attr->wq_state > IBV_WQS_ERR)
+		return false;
+	return !(attr->attr_mask & IBV_WQ_ATTR_CURR_STATE) || attr->curr_wq_state <= IBV_WQS_ERR;
+}
+
 int vnet_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 {
 	struct ibv_modify_wq cmd = {};
 	int ret;
 
-	if (!attr->attr_mask)
+	if (!attr->attr_mask || !check_states(attr))
 		return EINVAL;
 	ret = ibv_cmd_modify_wq(ibwq, attr, &cmd, sizeof(cmd));
 	if (ret)

@@ -343,7 +343,7 @@ static void check_refused(const char *what, struct ibv_qp_attr *attr, int mask, 
 /* Others than the standard ones there are none, but for the rate of raw packets. */
 static int refusal_of(int bit)
 {
-	if (1 << bit == IBV_QP_RATE_LIMIT && !in_kernel())
+	if (1 << bit == IBV_QP_RATE_LIMIT)
 		return EINVAL;
 	return bit > 20 ? EOPNOTSUPP : EINVAL;
 }

@@ -2,8 +2,9 @@
 /*
  * A process that does its worst to a device in the kernel: random bytes in all
  * that it can map (rings, their headers, the doorbell page), doorbells of all
- * kinds for its own queues and others', messages and tags that say anything. Beside it, two processes exchange data
- * and check it, and nobody's memory is written that was not registered.
+ * kinds for its own queues and others', messages, tags and Ethernet frames that say
+ * anything. Beside it, two processes exchange data and check it, and nobody's memory is
+ * written that was not registered.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -31,6 +32,13 @@
 
 static struct bystanders bystanders;
 
+/* Of Ethernet frames: who sends them, and over whose queues they are spread. */
+struct frames {
+	struct ibv_qp *raw, *spread;
+	struct ibv_wq *wq[2];
+	struct ibv_flow *flow[2];
+};
+
 struct hostile {
 	/* Its own; the first is connected with one of the others. */
 	struct guarded g[SIDES];
@@ -41,6 +49,7 @@ struct hostile {
 	} map[MAX_MAPS];
 	unsigned int maps;
 	int doorbell;
+	struct frames frames;
 };
 
 static bool toss(unsigned int one_in)
@@ -97,7 +106,7 @@ static struct side *any_side(struct hostile *h)
 
 static uint32_t any_number(struct hostile *h)
 {
-	switch (random_below(4)) {
+	switch (random_below(5)) {
 	case 0:
 		/* Others', by the way that numbers are made. */
 		return any_side(h)->qp->qp_num - 8 + random_below(16);
@@ -105,6 +114,8 @@ static uint32_t any_number(struct hostile *h)
 		return random_below(64);
 	case 2:
 		return (uint32_t)random_number();
+	case 3:
+		return toss(2) ? h->frames.raw->qp_num : h->frames.wq[toss(2)]->wq_num;
 	default:
 		return any_side(h)->qp->qp_num;
 	}
@@ -162,6 +173,41 @@ static void tag_anything(struct side *s)
 						 .tag = random_below(TAGS),
 						 .mask = toss(4) ? random_number() : ~0ull };
 	(void)ibv_post_srq_ops(s->srq, &wr, &bad);
+}
+
+/* A flow of everything, for whoever it is, comes and goes. */
+static void flow_again(struct hostile *h)
+{
+	struct ibv_flow_attr attr = {
+		.type = toss(2) ? IBV_FLOW_ATTR_SNIFFER : IBV_FLOW_ATTR_ALL_DEFAULT,
+		.size = sizeof(attr),
+		.port = 1,
+	};
+	unsigned int i = random_below(2);
+
+	if (h->frames.flow[i])
+		CHECK_EQ(ibv_destroy_flow(h->frames.flow[i]), 0);
+	h->frames.flow[i] = ibv_create_flow(i ? h->frames.spread : h->frames.raw, &attr);
+	CHECK(h->frames.flow[i]);
+}
+
+static void frame_anything(struct hostile *h)
+{
+	struct ibv_sge sge = side_sge(&h->g[0].s, random_below(1000),
+				      toss(2) ? random_below(2000) : random_below(64000));
+	struct ibv_recv_wr recv = { .wr_id = random_number(), .sg_list = &sge, .num_sge = 1 };
+	struct ibv_send_wr send = { .sg_list = &sge, .num_sge = 1, .send_flags = random_below(16) };
+	struct ibv_send_wr *bad_send;
+	struct ibv_recv_wr *bad;
+
+	if (toss(2))
+		(void)ibv_post_wq_recv(h->frames.wq[toss(2)], &recv, &bad);
+	else if (toss(3))
+		(void)ibv_post_recv(h->frames.raw, &recv, &bad);
+	else if (toss(8))
+		flow_again(h);
+	else
+		(void)ibv_post_send(h->frames.raw, &send, &bad_send);
 }
 
 static void post_anything(struct hostile *h)
@@ -233,7 +279,7 @@ static void do_harm(struct hostile *h)
 {
 	struct ibv_wc wc;
 
-	switch (random_below(7)) {
+	switch (random_below(8)) {
 	case 0:
 		scribble(h);
 		break;
@@ -248,6 +294,9 @@ static void do_harm(struct hostile *h)
 		break;
 	case 4:
 		(void)ibv_poll_cq(any_side(h)->cq, 1, &wc);
+		break;
+	case 5:
+		frame_anything(h);
 		break;
 	default:
 		post_anything(h);
@@ -305,6 +354,65 @@ static void match_tags(struct side *s)
 	CHECK(s->qp);
 }
 
+static struct ibv_wq *open_work_queue(struct side *s)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1, .pd = s->pd, .cq = s->cq
+	};
+	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	struct ibv_wq *wq = ibv_create_wq(s->context, &init);
+
+	CHECK(wq);
+	CHECK_EQ(ibv_modify_wq(wq, &ready), 0);
+	return wq;
+}
+
+static struct ibv_qp *open_spread(struct side *s, struct ibv_wq **wq)
+{
+	struct ibv_rwq_ind_table_init_attr two = { .log_ind_tbl_size = 1, .ind_tbl = wq };
+	uint8_t key[40] = { 0x55, 0xaa };
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			     IBV_QP_INIT_ATTR_IND_TABLE,
+		.pd = s->pd,
+		.rwq_ind_tbl = ibv_create_rwq_ind_table(s->context, &two),
+		.rx_hash_conf = { .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+				  .rx_hash_key_len = sizeof(key),
+				  .rx_hash_key = key,
+				  .rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 },
+	};
+	struct ibv_qp *qp;
+
+	CHECK(init.rwq_ind_tbl);
+	qp = ibv_create_qp_ex(s->context, &init);
+	CHECK(qp);
+	return qp;
+}
+
+static void open_frames(struct hostile *h)
+{
+	struct side *s = &h->g[0].s;
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RAW_PACKET,
+					 .send_cq = s->cq,
+					 .recv_cq = s->cq,
+					 .cap = { 16, 16, 1, 1, 0 } };
+	struct ibv_qp_attr attr = { .port_num = 1 };
+	int mask = IBV_QP_STATE | IBV_QP_PORT;
+
+	h->frames.raw = ibv_create_qp(s->pd, &init);
+	CHECK(h->frames.raw);
+	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++) {
+		CHECK_EQ(ibv_modify_qp(h->frames.raw, &attr, mask), 0);
+		mask = IBV_QP_STATE;
+	}
+	for (int i = 0; i < 2; i++)
+		h->frames.wq[i] = open_work_queue(s);
+	h->frames.spread = open_spread(s, h->frames.wq);
+	for (int i = 0; i < 8; i++)
+		flow_again(h);
+}
+
 static void be_hostile(void)
 {
 	/* Failures shall come at once. */
@@ -317,6 +425,7 @@ static void be_hostile(void)
 		write_headers(&h.g[i].s);
 	}
 	match_tags(&h.g[MATCHES].s);
+	open_frames(&h);
 	find_maps(&h);
 	find_doorbell(&h);
 	for (unsigned int i = 0; i < OPERATIONS; i++) {

@@ -11,6 +11,8 @@ set_up
 # That such a process crashes is no news.
 echo 0 >/proc/sys/debug/exception-trace
 
-as_user "$1" || exit 1
-as_user "$2" commands || exit 1
+# Raw packets are a privilege, the only one they have.
+raw=(--inh-caps +net_raw --ambient-caps +net_raw)
+as_user "${raw[@]}" "$1" || exit 1
+as_user "${raw[@]}" "$2" commands || exit 1
 await 10 nothing_held vnet0 || { rdma resource show; exit 1; }
