@@ -129,10 +129,39 @@ enum vnet_wr_opcode {
 	 * for queues that the kernel itself posts to.
 	 */
 	VNET_WR_REG_MR = 10,
+	/*
+	 * Ends when all that this queue pair has written before is placed. It has no data;
+	 * in vnet_wqe_rdma compare_add is the length of the range, and swap is
+	 * vnet_flush_operand(): neither has a meaning of its own here.
+	 */
+	VNET_WR_FLUSH = 14,
 	/* Eight bytes, written at once. */
 	VNET_WR_ATOMIC_WRITE = 15,
 	VNET_WR_MAX = VNET_WR_ATOMIC_WRITE,
 };
+
+/* Where it is to be placed, one or both: the values of enum ibv_placement_type. */
+enum vnet_flush_type {
+	/* Where all processors and devices of the responder see it. */
+	VNET_FLUSH_GLOBAL = 1 << 0,
+	/* Where it outlives a loss of power. */
+	VNET_FLUSH_PERSISTENT = 1 << 1,
+	VNET_FLUSH_TYPES = VNET_FLUSH_GLOBAL | VNET_FLUSH_PERSISTENT,
+};
+
+/* What is to be placed: the values of enum ibv_selectivity_level. */
+enum vnet_flush_level {
+	/* From remote_addr on, so many bytes; it must be the region's, if it is none at all. */
+	VNET_FLUSH_RANGE = 0,
+	/* All of the region; address and length mean nothing. */
+	VNET_FLUSH_MR = 1,
+};
+
+/* Both, as a request and a frame have them; other bits are 0. */
+static inline __u64 vnet_flush_operand(__u8 type, __u8 level)
+{
+	return type | (__u64)level << 8;
+}
 
 enum vnet_wr_flags {
 	VNET_WR_FENCE = 1 << 0,
@@ -155,7 +184,7 @@ struct vnet_sge {
 	__u32 lkey;
 };
 
-/* A remote memory location, and the operands of atomic operations. */
+/* A remote memory location, and the operands of atomic operations and of VNET_WR_FLUSH. */
 struct vnet_wqe_rdma {
 	__u64 remote_addr;
 	__u32 rkey;
@@ -319,9 +348,10 @@ enum vnet_wc_opcode {
 	VNET_WC_FETCH_ADD = 4,
 	VNET_WC_BIND_MW = 5,
 	VNET_WC_LOCAL_INV = 6,
-	/* Not one of ibv's: only for the kernel's queues. */
-	VNET_WC_REG_MR = 8,
+	VNET_WC_FLUSH = 8,
 	VNET_WC_ATOMIC_WRITE = 9,
+	/* Not one of ibv's: only for the kernel's queues. */
+	VNET_WC_REG_MR = 10,
 	VNET_WC_RECV = 128,
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
 	VNET_WC_TM_ADD = 130,

@@ -214,12 +214,13 @@ struct vnet_frame_op {
 		__le32 srqn;
 	};
 	union {
+		/* VNET_WR_FLUSH: the length of the range. */
 		__le64 compare_add;
 		/* The other half. */
 		__u8 group_low[8];
 	};
 	union {
-		/* Compare and swap. */
+		/* Compare and swap; VNET_WR_FLUSH: vnet_flush_operand(). */
 		__le64 swap;
 		/* VNET_OP_IMM64: the upper half. */
 		__le32 imm_high;

@@ -510,6 +510,25 @@ bool nic_qp_seal(struct nic *nic, struct nic_qp *qp);
 /* A ring of 1 << shift byte slots, a power of two of them, in queue memory. */
 struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shift);
 
+/* -- nic_placement.c */
+
+/* What a flush is of. */
+struct nic_placement {
+	u32 key;
+	/* The rights that it takes (enum nic_access), by what it asks for. */
+	u32 access;
+	/* All of the region, or this range of it. */
+	bool whole;
+	u64 addr;
+	u64 length;
+};
+
+/* What vnet_flush_operand() says; false: there is no such flush. */
+bool nic_placement_read(u64 operand, struct nic_placement *p);
+/* Carried out for the responder's queue pair: VNET_WC_SUCCESS, or why it is refused. */
+enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, u32 pdn,
+				      const struct nic_placement *p);
+
 /* -- nic_mr.c: keys */
 
 /*
@@ -519,6 +538,8 @@ struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shif
  */
 bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
 		   struct nic_piece *piece);
+/* The same of a flush; its key counts even if the range is empty. */
+bool nic_check_placement(struct nic *nic, u32 pdn, u32 qpn, const struct nic_placement *p);
 /* Bind a window (or unbind, length 0): VNET_WC_SUCCESS, or why not. */
 enum vnet_wc_status nic_bind_window(struct nic *nic, struct nic_qp *qp,
 				    const struct vnet_wqe_bind *bind);

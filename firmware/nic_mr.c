@@ -12,7 +12,8 @@
 #include "nic_internal.h"
 
 #define NIC_ACCESS_REMOTE                                                                          \
-	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC)
+	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC |             \
+	 NIC_ACCESS_FLUSH_GLOBAL)
 /* Rights that ask for the right to write locally. */
 #define NIC_ACCESS_CHANGES                                                                         \
 	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)
@@ -147,6 +148,17 @@ bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 a
 	return likely(view.kind == NIC_MR_REGION) || nic_check_kind(nic, &view, qpn, access, piece);
 }
 
+bool nic_check_placement(struct nic *nic, u32 pdn, u32 qpn, const struct nic_placement *p)
+{
+	struct nic_mr_view view;
+
+	if (!nic_mr_look(nic, p->key, &view) || view.pdn != pdn || (p->access & ~view.access))
+		return false;
+	if (!p->whole && !nic_mr_covers(&view, p->addr, p->length))
+		return false;
+	return !nic_is_window(view.kind) || nic_window_open(nic, &view, qpn, p->access);
+}
+
 /* ------------------------------------------------- creation, destruction */
 
 static bool nic_mr_params_ok(const struct nic_mr_params *p)
@@ -156,6 +168,8 @@ static bool nic_mr_params_ok(const struct nic_mr_params *p)
 	if (nic_is_window(p->kind) || p->kind == NIC_MR_FAST)
 		return !p->length;
 	if (!nic_is_region(p->kind) || (p->kind == NIC_MR_DEVICE) != (p->space == NIC_SPACE_DEVICE))
+		return false;
+	if (p->access & NIC_ACCESS_FLUSH_PERSISTENT)
 		return false;
 	return !(p->access & (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)) ||
 	       (p->access & NIC_ACCESS_LOCAL_WRITE);

@@ -12,8 +12,9 @@
 /* They bring back what was there. */
 #define ATOMIC_FETCHES (OP(VNET_WR_ATOMIC_CMP_SWP) | OP(VNET_WR_ATOMIC_FETCH_ADD))
 #define ATOMICS (ATOMIC_FETCHES | ATOMIC_WRITE)
-/* The responder remembers them, or answers with data. */
-#define READS (ATOMICS | OP(VNET_WR_RDMA_READ))
+#define FLUSH OP(VNET_WR_FLUSH)
+/* The responder does more than to take them: it remembers, answers with data, or places. */
+#define READS (ATOMICS | OP(VNET_WR_RDMA_READ) | FLUSH)
 /* Of keys: nothing leaves the NIC. */
 #define KEYS (OP(VNET_WR_LOCAL_INV) | OP(VNET_WR_BIND_MW) | OP(VNET_WR_REG_MR))
 

@@ -39,7 +39,7 @@ enum nic_attr_limits {
 	NIC_MAX_PATH_MTU = 5,
 	NIC_MIG_MIGRATED = 0,
 	/* ibv_access_flags that name rights or modes of a QP; optional ones. */
-	NIC_QP_ACCESS_KNOWN = 0xff | 0x3ff00000,
+	NIC_QP_ACCESS_KNOWN = 0x3ff | 0x3ff00000,
 };
 
 #define NIC_U24_MAX 0xffffffu

@@ -42,6 +42,8 @@ u32 nic_gather(struct nic_request *r, u32 access);
  * rdma.compare_add then. NIC_EXEC_PAGES: it cannot be read yet.
  */
 u32 nic_gather_word(struct nic_request *r);
+/* The same for a flush, which has no data: VNET_WC_SUCCESS if there is such a one. */
+u32 nic_gather_flush(struct nic_request *r);
 /* Requests on keys only: no peer, no data. A status, or NIC_EXEC_WAIT. */
 u32 nic_do_local(struct nic_request *r);
 /*

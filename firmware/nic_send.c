@@ -23,7 +23,7 @@ u32 nic_opcodes_of(u8 type)
 	case NIC_QPT_RC:
 	case NIC_QPT_XRC_INI:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | OP(VNET_WR_RDMA_READ) |
-		       ATOMIC_FETCHES | ATOMIC_WRITE | KEYS;
+		       ATOMIC_FETCHES | ATOMIC_WRITE | FLUSH | KEYS;
 	case NIC_QPT_UC:
 		return SENDS | OP(VNET_WR_SEND_INV) | WRITES | KEYS;
 	case NIC_QPT_UD:
@@ -376,6 +376,30 @@ static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : nic_copy_status(r, result, false);
 }
 
+/* The domain of memory that a request names: its SRQ's, where it names one. */
+static u32 nic_remote_pdn(const struct nic_request *r)
+{
+	const struct nic_srq *srq;
+
+	if (r->peer->srqn != NIC_SRQ_NAMED)
+		return r->peer->pdn;
+	srq = nic_srq_of(r->nic, r->peer, r->qp->op_srqn);
+	return srq ? srq->rq.pdn : NIC_NONE;
+}
+
+static NIC_COLD u32 nic_do_placement(struct nic_request *r)
+{
+	struct nic_placement p = { .key = r->wqe.rdma.rkey,
+				   .addr = r->wqe.rdma.remote_addr,
+				   .length = r->wqe.rdma.compare_add };
+	enum vnet_wc_status status;
+
+	if (!r->qp->attr.max_rd_atomic || !nic_placement_read(r->wqe.rdma.swap, &p))
+		return VNET_WC_LOC_QP_OP_ERR;
+	status = nic_placement_run(r->nic, r->peer, nic_remote_pdn(r), &p);
+	return status == VNET_WC_SUCCESS ? VNET_WC_SUCCESS : nic_refused(r, status);
+}
+
 /* ----------------------------------------------------------------- datagrams */
 
 /* Is the QP in a state for a datagram with this Q_Key, or why not? Refusals are counted. */
@@ -547,6 +571,8 @@ static u32 nic_do_connected(struct nic_request *r)
 		return nic_do_read(r);
 	case VNET_WR_ATOMIC_WRITE:
 		return nic_do_atomic_write(r);
+	case VNET_WR_FLUSH:
+		return nic_do_placement(r);
 	default:
 		return nic_do_atomic(r);
 	}
@@ -580,6 +606,13 @@ u32 nic_do_local(struct nic_request *r)
 	return status;
 }
 
+static NIC_COLD u32 nic_do_flush(struct nic_request *r)
+{
+	u32 status = nic_gather_flush(r);
+
+	return status ? status : nic_do_connected(r);
+}
+
 /* Completion status of the request, or NIC_EXEC_WAIT. */
 static u32 nic_execute(struct nic_request *r)
 {
@@ -589,8 +622,8 @@ static u32 nic_execute(struct nic_request *r)
 	/* Raw packets are none of the transports', and have no opcodes here. */
 	if (unlikely(opcode > VNET_WR_MAX || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
 		return r->qp->kind == NIC_QPT_RAW_PACKET ? nic_do_frame(r) : VNET_WC_LOC_QP_OP_ERR;
-	if (unlikely(KEYS & OP(opcode)))
-		return nic_do_local(r);
+	if (unlikely((KEYS | FLUSH) & OP(opcode)))
+		return opcode == VNET_WR_FLUSH ? nic_do_flush(r) : nic_do_local(r);
 	status = nic_gather(r, (ATOMIC_FETCHES | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
 				       NIC_ACCESS_LOCAL_WRITE :
 				       0);

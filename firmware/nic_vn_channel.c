@@ -597,7 +597,8 @@ static bool nic_is_atomic(u8 opcode)
 
 static bool nic_is_one_sided(u8 opcode)
 {
-	return opcode == VNET_WR_RDMA_WRITE || opcode == VNET_WR_RDMA_READ || nic_is_atomic(opcode);
+	return opcode == VNET_WR_RDMA_WRITE || opcode == VNET_WR_RDMA_READ ||
+	       opcode == VNET_WR_FLUSH || nic_is_atomic(opcode);
 }
 
 /* Is this an answer that a responder gives to such a packet? */

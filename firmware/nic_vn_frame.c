@@ -142,6 +142,8 @@ static bool nic_send_ok(const struct vnet_frame_op *op, u32 payload_len)
 
 static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 {
+	struct nic_placement placement;
+
 	if (op->channel >= VNET_WIRE_CHANNELS || !op->src_qpn || !op->dst_qpn)
 		return false;
 	if (!nic_type_ok(op) || !nic_flags_ok(op))
@@ -162,6 +164,9 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 		/* They are no pieces of anything. */
 		return !payload_len && !op->offset && !op->msg_len &&
 		       !(op->flags & (VNET_OP_FIRST | VNET_OP_LAST));
+	case VNET_WR_FLUSH:
+		return !payload_len && !op->msg_len && nic_piece_ok(op, 0) &&
+		       nic_placement_read(nic_le64(op->swap), &placement);
 	default:
 		return false;
 	}

@@ -16,6 +16,8 @@ u32 nic_sending_gather(struct nic_sending *s)
 
 	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
 		return nic_gather_word(r);
+	if (unlikely(r->wqe.opcode == VNET_WR_FLUSH))
+		return nic_gather_flush(r);
 	status = nic_gather(r, READS & OP(r->wqe.opcode) ? NIC_ACCESS_LOCAL_WRITE : 0);
 	if (status)
 		return status;
@@ -130,7 +132,7 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 		op->read_len = nic_to_le32(tx->length);
 	op->remote_addr = nic_to_le64(wqe->rdma.remote_addr + tx->offset);
 	op->rkey = nic_to_le32(wqe->rdma.rkey);
-	if (!(ATOMICS & OP(wqe->opcode)))
+	if (!((ATOMICS | FLUSH) & OP(wqe->opcode)))
 		return;
 	op->compare_add = nic_to_le64(wqe->rdma.compare_add);
 	op->swap = nic_to_le64(wqe->rdma.swap);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The responder: one-sided operations, which need no receive but a key of this NIC's
- * memory. Writes, reads, whose data is in the answer, and atomic operations, whose results
- * are kept for those that come again.
+ * memory. Writes, reads, whose data is in the answer, atomic operations, whose results
+ * are kept for those that come again, and flushes of what was written.
  */
 #include "nic_vn_responding.h"
 
@@ -179,6 +179,25 @@ void nic_arrive_atomic(struct nic_arrival_op *a)
 	a->ep->atomic_result[i] = old;
 	nic_endpoint_advance(a->ep);
 	nic_answer(a, VNET_ACK_RESULT, old);
+}
+
+/* What came before it has been carried out, whole: it is its turn. */
+void nic_arrive_flush(struct nic_arrival_op *a)
+{
+	const struct vnet_frame_op *op = a->op;
+	struct nic_placement p = { .key = nic_le32(op->rkey),
+				   .addr = nic_le64(op->remote_addr),
+				   .length = nic_le64(op->compare_add) };
+	enum vnet_wc_status status = VNET_WC_REM_INV_REQ_ERR;
+
+	if (nic_placement_read(nic_le64(op->swap), &p))
+		status = nic_placement_run(a->nic, a->qp, nic_arrival_pdn(a), &p);
+	if (status) {
+		nic_refuse(a, status);
+		return;
+	}
+	nic_answer(a, VNET_ACK_DONE, 0);
+	nic_endpoint_advance(a->ep);
 }
 
 void nic_atomic_again(struct nic_arrival_op *a, u32 psn)

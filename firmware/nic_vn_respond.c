@@ -92,6 +92,9 @@ static void nic_arrive_expected(struct nic_arrival_op *a)
 	case VNET_WR_RDMA_READ:
 		nic_arrive_read(a);
 		break;
+	case VNET_WR_FLUSH:
+		nic_arrive_flush(a);
+		break;
 	default:
 		nic_arrive_atomic(a);
 		break;

@@ -99,6 +99,7 @@ bool nic_arrive_data(struct nic_arrival_op *a);
 void nic_arrive_write(struct nic_arrival_op *a);
 void nic_arrive_read(struct nic_arrival_op *a);
 void nic_arrive_atomic(struct nic_arrival_op *a);
+void nic_arrive_flush(struct nic_arrival_op *a);
 /* It was carried out, and is answered by what came of it then. */
 void nic_atomic_again(struct nic_arrival_op *a, u32 psn);
 /* The answer that a->reply has been begun for. */

@@ -178,7 +178,7 @@ static void opcodes_by_type(void **state)
 		u8 type;
 		u32 can;
 	} t[] = {
-		{ NIC_QPT_RC, 0x3ff | 1u << VNET_WR_ATOMIC_WRITE },
+		{ NIC_QPT_RC, 0x3ff | 1u << VNET_WR_ATOMIC_WRITE | 1u << VNET_WR_FLUSH },
 		{ NIC_QPT_UC, 0x38f },
 		{ NIC_QPT_UD, 0x00c },
 	};
@@ -191,6 +191,8 @@ static void opcodes_by_type(void **state)
 			struct vnet_send_wqe wqe = wr((u8)opcode, 1);
 			struct wc wc;
 
+			if (opcode == VNET_WR_FLUSH)
+				wqe.rdma.swap = VNET_FLUSH_GLOBAL;
 			post_recv(pair.b, 2, NULL, 0);
 			send_one(pair.a, &wqe, NULL);
 			assert_true(poll(pair.a->scq, &wc));

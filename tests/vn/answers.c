@@ -44,6 +44,7 @@ static const struct kind {
 	{ NIC_QPT_RC, VNET_WR_ATOMIC_CMP_SWP, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
 	{ NIC_QPT_RC, VNET_WR_ATOMIC_FETCH_ADD, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
 	{ NIC_QPT_RC, VNET_WR_ATOMIC_WRITE, CODE(VNET_ACK_RESULT) | NOT_NOW | NEVER },
+	{ NIC_QPT_RC, VNET_WR_FLUSH, CODE(VNET_ACK_DONE) | NOT_NOW | NEVER },
 	{ NIC_QPT_UC, VNET_WR_SEND,
 	  CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER | CODE(VNET_RETURN_DROPPED) },
 	{ NIC_QPT_UC, VNET_WR_RDMA_WRITE,
@@ -92,7 +93,7 @@ static struct sight look(void)
 static struct nic_tx *post(const struct kind *kind)
 {
 	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
-	bool atomic = kind->codes & CODE(VNET_ACK_RESULT);
+	u32 length = kind->codes & CODE(VNET_ACK_RESULT) ? 8 : LENGTH;
 	struct nic_row *row;
 
 	world_make(1, &config);
@@ -117,7 +118,11 @@ static struct nic_tx *post(const struct kind *kind)
 		w.rdma.rkey = b->side->key;
 	}
 	faults.lose = 1000;
-	end_send(a, &w, 0, atomic ? 8 : LENGTH);
+	if (kind->opcode == VNET_WR_FLUSH) {
+		w.rdma.swap = vnet_flush_operand(VNET_FLUSH_GLOBAL, VNET_FLUSH_MR);
+		length = 0;
+	}
+	end_send(a, &w, 0, length);
 	CHECK(row->busy == 1);
 	return &row->tx[0];
 }

@@ -23,6 +23,8 @@ static void reseal(u8 *bytes, u32 length)
 }
 
 #define WHOLE (VNET_OP_FIRST | VNET_OP_LAST)
+/* The operand of a flush that there is. */
+#define PLACED ((u64)VNET_FLUSH_GLOBAL)
 
 /* Operations that nobody sends. */
 static const struct vnet_frame_op nonsense[] = {
@@ -44,7 +46,22 @@ static const struct vnet_frame_op nonsense[] = {
 	{ .qp_type = NIC_QPT_RC, .opcode = 255, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_RDMA_READ, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_ATOMIC_WRITE },
+	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED },
 	{ .qp_type = NIC_QPT_UD, .opcode = VNET_WR_RDMA_WRITE, .flags = WHOLE },
+	/* A flush of nothing, by bits or to a level that there is not, or with data. */
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED | 4 },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED | 2 << 8 },
+	{ .qp_type = NIC_QPT_RC,
+	  .opcode = VNET_WR_FLUSH,
+	  .flags = WHOLE,
+	  .swap = PLACED | 1 << 16 },
+	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .swap = PLACED },
+	{ .qp_type = NIC_QPT_RC,
+	  .opcode = VNET_WR_FLUSH,
+	  .flags = VNET_OP_FIRST,
+	  .swap = PLACED,
+	  .msg_len = 8 },
 	/* Pieces of what has none. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .flags = VNET_OP_FIRST },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .offset = 8 },

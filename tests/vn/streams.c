@@ -210,6 +210,39 @@ static void atomic_writes(struct end *a, struct end *b, u32 rounds)
 	}
 }
 
+/* By the time that the flush ends, the writes before it are there, whole. */
+static void flushes(struct end *a, struct end *b, u32 rounds)
+{
+	u32 i, j;
+
+	for (i = 0; i < rounds; i++) {
+		u32 length = some_length();
+		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
+		struct vnet_cqe cqe;
+
+		w.flags = 0;
+		w.rdma.rkey = b->side->key;
+		fill(a->side->data, length, i);
+		for (j = 0; j < 3; j++) {
+			w.rdma.remote_addr =
+				(u64)(unsigned long)b->side->data + HALF + (u64)j * length;
+			end_send(a, &w, 0, length);
+		}
+		w = request(VNET_WR_FLUSH, i);
+		w.rdma.remote_addr = (u64)(unsigned long)b->side->data + HALF;
+		w.rdma.rkey = b->side->key;
+		w.rdma.compare_add = 3ull * length;
+		w.rdma.swap = vnet_flush_operand(VNET_FLUSH_GLOBAL,
+						 i % 2 ? VNET_FLUSH_MR : VNET_FLUSH_RANGE);
+		end_send(a, &w, 0, 0);
+		cqe = end_wait(a);
+		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		CHECK(cqe.opcode == VNET_WC_FLUSH && !cqe.byte_len);
+		for (j = 0; j < 3; j++)
+			CHECK(filled(b->side->data + HALF + (u64)j * length, length, i));
+	}
+}
+
 void datagrams(struct end *a, struct end *b, u32 n)
 {
 	u32 i;
@@ -263,12 +296,14 @@ void everything(u32 n)
 	writes_with_immediate(connected[0], connected[1], n);
 	atomics(connected[0], connected[1], n);
 	atomic_writes(connected[0], connected[1], n);
+	flushes(connected[0], connected[1], n);
 	connect_extended();
 	stream_sends(connected[0], connected[1], n, 16, true);
 	one_writes_and_reads(connected[0], connected[1], n);
 	writes_with_immediate(connected[0], connected[1], n);
 	atomics(connected[0], connected[1], n);
 	atomic_writes(connected[0], connected[1], n);
+	flushes(connected[0], connected[1], n);
 	connect_two(NIC_QPT_UC, false);
 	stream_sends(connected[0], connected[1], n, 16, false);
 	a = end_make(&side[0], NIC_QPT_UD, false);

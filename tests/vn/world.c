@@ -367,7 +367,7 @@ static void side_make(u32 i, const struct nic_config *config)
 	CHECK(nic_mr_create(&s->nic, &(struct nic_mr_params){
 					     .key = s->key,
 					     .kind = NIC_MR_REGION,
-					     .access = 0x1f,
+					     .access = 0x11f,
 					     .pdn = 1,
 					     .iova = (u64)(unsigned long)s->data,
 					     .addr = (u64)(unsigned long)s->data,
@@ -479,7 +479,7 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 void end_state(struct end *e, u8 to, const struct end *peer)
 {
 	struct nic_qp_attr a = { .port = 1,
-				 .access = 0xf,
+				 .access = 0x30f,
 				 .qkey = 0x1234,
 				 .path_mtu = 5,
 				 .is_global = 1,
