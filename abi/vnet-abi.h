@@ -42,6 +42,8 @@ enum vnet_ucontext_caps {
 	VNET_UCONTEXT_CAP_LID = 1 << 7,
 	/* vnet_create_qp_req.flags is looked at: VNET_CREATE_QP_RETURN is understood. */
 	VNET_UCONTEXT_CAP_RETURN = 1 << 8,
+	/* VNET_WR_FLUSH is understood, and regions may have the right to global placement. */
+	VNET_UCONTEXT_CAP_FLUSH = 1 << 9,
 };
 
 /*

@@ -133,6 +133,7 @@ static void regions(void **state)
 	assert_int_equal(free_dm(dm), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, (u32)mr), 0);
 	assert_true(reg(pd, dm, 0, 1000, LOCAL | IBV_ACCESS_RELAXED_ORDERING) >= 0);
+	assert_true(reg(pd, dm, 0, 1000, LOCAL | NIC_ACCESS_FLUSH_GLOBAL) >= 0);
 	assert_true(reg(pd, dm, 1000, 0, LOCAL) >= 0);
 }
 
@@ -153,8 +154,9 @@ static void wrong_regions(void **state)
 	assert_int_equal(reg(pd, dm, 0, 8, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_REMOTE_WRITE),
 			 -EINVAL);
 	assert_int_equal(reg(pd, dm, 0, 8, LOCAL | IBV_ACCESS_MW_BIND), -EINVAL);
+	assert_int_equal(reg(pd, dm, 0, 8, LOCAL | NIC_ACCESS_FLUSH_PERSISTENT), -EOPNOTSUPP);
 	assert_int_equal(reg(pd, dm, 0, 8, LOCAL | IBV_ACCESS_ON_DEMAND), -EINVAL);
-	assert_int_equal(reg(pd, dm, 0, 8, LOCAL | 1u << 8), -EINVAL);
+	assert_int_equal(reg(pd, dm, 0, 8, LOCAL | 1u << 10), -EINVAL);
 	assert_int_equal(reg(99, dm, 0, 8, LOCAL), -ENOENT);
 	assert_int_equal(reg((u32)dm, dm, 0, 8, LOCAL), -EINVAL);
 	assert_int_equal(reg(pd, 99, 0, 8, LOCAL), -ENOENT);

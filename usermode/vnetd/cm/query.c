@@ -214,7 +214,8 @@ static u32 access_of(const struct cm_conn *conn)
 	u32 access = IBV_ACCESS_REMOTE_WRITE;
 
 	if (conn->responder_resources)
-		access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+		access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+			  NIC_ACCESS_FLUSH_GLOBAL | NIC_ACCESS_FLUSH_PERSISTENT;
 	return access;
 }
 

@@ -15,7 +15,7 @@ static const struct vnet_alloc_ucontext_resp any_response = {
 	.hw_version = VNET_HW_VERSION,
 	.caps = VNET_UCONTEXT_CAP_CQE_PAYLOAD | VNET_UCONTEXT_CAP_TRAP_DOORBELL |
 		VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_TM | VNET_UCONTEXT_CAP_QUERY_DEVICE |
-		VNET_UCONTEXT_CAP_RETURN,
+		VNET_UCONTEXT_CAP_RETURN | VNET_UCONTEXT_CAP_FLUSH,
 	.max_send_sge = VNET_MAX_SGE,
 	.max_recv_sge = VNET_MAX_SGE,
 	.max_inline_data = VNET_MAX_INLINE,

@@ -12,7 +12,7 @@
 #define ACCESS_DM                                                                                  \
 	((u32)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                      \
 	       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                     \
-	       IB_UVERBS_ACCESS_ZERO_BASED))
+	       IB_UVERBS_ACCESS_ZERO_BASED | NIC_ACCESS_FLUSH_GLOBAL))
 
 static void dm_release(struct uv_object *obj)
 {

@@ -17,12 +17,12 @@
 /* Rights that include the right to write locally. */
 #define ACCESS_REMOTE_WRITES ((u32)(IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC))
 #define ACCESS_KNOWN                                                                               \
-	((u32)((IB_UVERBS_ACCESS_HUGETLB << 1) - 1) | (u32)IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+	((u32)((NIC_ACCESS_FLUSH_PERSISTENT << 1) - 1) | (u32)IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 /* What the firmware has to know; the rest are hints. */
 #define ACCESS_NIC                                                                                 \
 	((u32)(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ |         \
 	       NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND | NIC_ACCESS_ZERO_BASED |             \
-	       NIC_ACCESS_ON_DEMAND))
+	       NIC_ACCESS_ON_DEMAND | NIC_ACCESS_FLUSH_GLOBAL))
 
 /* Bits of ib_uverbs_rereg_mr.flags: enum ibv_rereg_mr_flags. */
 enum {
@@ -99,7 +99,10 @@ int uv_mr_check_access(u32 access)
 {
 	if (access & ACCESS_REMOTE_WRITES && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return access & ~ACCESS_KNOWN ? -EINVAL : 0;
+	if (access & ~ACCESS_KNOWN)
+		return -EINVAL;
+	/* No memory of a process is known to outlive a loss of power. */
+	return access & NIC_ACCESS_FLUSH_PERSISTENT ? -EOPNOTSUPP : 0;
 }
 
 /* All memory that the process has or will have, which is paged on demand. */
