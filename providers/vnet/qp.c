@@ -12,20 +12,26 @@
 #include "vnet.h"
 #include "wqe.h"
 
+#ifdef VNET_HAVE_FLUSH
+#define SEND_OPS_FLUSH IBV_QP_EX_WITH_FLUSH
+#else
+/* They are asked for by vnetdv_wr_flush() alone. */
+#define SEND_OPS_FLUSH 0
+#endif
 #define SEND_OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define SEND_OPS_UC                                                                                \
 	(SEND_OPS_UD | IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE |                  \
 	 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
 #define SEND_OPS_RC                                                                                \
 	(SEND_OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |              \
-	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE)
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE | SEND_OPS_FLUSH)
 
 #define OPCODES_UC                                                                                 \
 	(OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV) | OPCODE(VNET_WR_BIND_MW) |       \
 	 OPCODE(VNET_WR_LOCAL_INV))
 #define OPCODES_RC                                                                                 \
 	(OPCODES_UC | OPCODE(VNET_WR_RDMA_READ) | OPCODE(VNET_WR_ATOMIC_CMP_SWP) |                 \
-	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD) | OPCODE(VNET_WR_ATOMIC_WRITE))
+	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD) | OPCODE(VNET_WR_ATOMIC_WRITE) | OPCODE(VNET_WR_FLUSH))
 
 /* What each type of queue pair can be asked, in both ways of posting. */
 struct qp_abilities {
@@ -113,7 +119,7 @@ static int check_objects(const struct ibv_context *context, const struct ibv_qp_
 }
 
 /* 0 or an errno value */
-static int check_attr(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+static int check_attr(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -131,10 +137,11 @@ static int check_attr(const struct ibv_context *context, const struct ibv_qp_ini
 		return ret;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return EOPNOTSUPP;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
-	    !check_comp_mask(attr->send_ops_flags, can->send_ops))
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return 0;
+	if (!check_comp_mask(attr->send_ops_flags, can->send_ops))
 		return EOPNOTSUPP;
-	return 0;
+	return attr->send_ops_flags & SEND_OPS_FLUSH && !to_vctx(context)->flush ? EOPNOTSUPP : 0;
 }
 
 static uint32_t send_slot(const struct ibv_qp_cap *cap)
@@ -181,10 +188,12 @@ static void init_posting(struct vnet_qp *qp, const struct vnet_context *ctx,
 	qp->cookie = ctx->gate_cookie;
 	qp->qpn = qpn;
 	qp->all_opcodes = spreads(attr) ? 0 : abilities(attr->qp_type)->opcodes;
-	qp->opcodes = attr->qp_type == IBV_QPT_XRC_SEND ? 0 : qp->all_opcodes;
+	qp->opcodes = attr->qp_type == IBV_QPT_XRC_SEND ? 0 :
+							  qp->all_opcodes & ~OPCODE(VNET_WR_FLUSH);
 	qp->sig_all = attr->sq_sig_all ? VNET_WR_SIGNALED : 0;
 	qp->is_ud = attr->qp_type == IBV_QPT_UD;
 	qp->imm64 = ctx->imm64;
+	qp->flush = ctx->flush;
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return;

@@ -112,7 +112,10 @@ static inline __attribute__((always_inline)) int put_known(struct vnet_qp *qp, u
 	return 0;
 }
 
-/* Of an extended reliable connection, whose requests name a shared receive queue. */
+/*
+ * Of an extended reliable connection, whose requests name a shared receive queue. There is
+ * no telling what a flush is of.
+ */
 static __attribute__((cold, noinline)) int put_extended(struct vnet_qp *qp, uint32_t prod,
 							const struct ibv_send_wr *wr,
 							uint32_t own_flags, uint32_t imm)
@@ -120,7 +123,7 @@ static __attribute__((cold, noinline)) int put_extended(struct vnet_qp *qp, uint
 	uint32_t opcode = (uint32_t)wr->opcode;
 	int ret;
 
-	if (opcode >= 32 || !(qp->all_opcodes & OPCODE(opcode)))
+	if (opcode >= 32 || !(qp->all_opcodes & OPCODE(opcode)) || opcode == VNET_WR_FLUSH)
 		return EINVAL;
 	ret = put_known(qp, prod, wr, own_flags, imm);
 	if (!ret)

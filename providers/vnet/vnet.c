@@ -143,6 +143,7 @@ static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_uconte
 	ctx->imm64 = resp->caps & VNET_UCONTEXT_CAP_IMM64;
 	ctx->tm = resp->caps & VNET_UCONTEXT_CAP_TM && (!gate || gate->tag_doorbell);
 	ctx->returns = resp->caps & VNET_UCONTEXT_CAP_RETURN;
+	ctx->flush = resp->caps & VNET_UCONTEXT_CAP_FLUSH;
 	ctx->query_device = resp->caps & VNET_UCONTEXT_CAP_QUERY_DEVICE;
 	ctx->lid = resp->caps & VNET_UCONTEXT_CAP_LID;
 	vnet_doorbell_init(ctx, resp);
@@ -299,6 +300,8 @@ int vnetdv_query_context(struct ibv_context *context, struct vnetdv_context *att
 		known.flags |= VNETDV_CONTEXT_IMM64;
 	if (to_vctx(context)->returns)
 		known.flags |= VNETDV_CONTEXT_RETURN_TO_SENDER;
+	if (to_vctx(context)->flush)
+		known.flags |= VNETDV_CONTEXT_FLUSH;
 	memset(attr, 0, attr_size);
 	memcpy(attr, &known, attr_size < sizeof(known) ? attr_size : sizeof(known));
 	return 0;

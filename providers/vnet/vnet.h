@@ -46,6 +46,8 @@ struct vnet_context {
 	bool tm;
 	/* ... and returns datagrams to their senders. */
 	bool returns;
+	/* ... and places what was written when it is asked to. */
+	bool flush;
 	/* ... and tells more of the device. */
 	bool query_device;
 	/* The port is InfiniBand's: it has a LID. */
@@ -159,8 +161,8 @@ struct vnet_qp {
 	uint64_t cookie;
 	uint32_t qpn;
 	/*
-	 * Opcodes that its type has, by bit: all of them, and those whose requests are
-	 * complete without a shared receive queue that they name.
+	 * Opcodes that its type has, by bit: all of them, and those whose requests are whole
+	 * as ibv_post_send() has them, without a shared receive queue that they name.
 	 */
 	uint32_t all_opcodes;
 	uint32_t opcodes;
@@ -168,8 +170,9 @@ struct vnet_qp {
 	/* VNET_WR_SIGNALED where every request is. */
 	uint8_t sig_all;
 	bool is_ud;
-	/* Its agent knows 64 bits of immediate data. */
+	/* Its agent knows 64 bits of immediate data, and flushes. */
 	bool imm64;
+	bool flush;
 
 	/* Extended posting: the batch and the request at hand (see wr.c). */
 	uint32_t wr_prod;

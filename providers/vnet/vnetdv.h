@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Verbs that only vnet devices have: immediate data of 64 bits, which holds a
- * pointer, and datagrams that come back if they cannot be delivered.
+ * pointer, and datagrams that come back if they cannot be delivered. And flushes,
+ * for programs whose libibverbs has no ibv_wr_flush() yet.
  * <infiniband/vnetdv.h>; vnetdv(7) is its manual.
  *
  * A program that runs on any device does not link with the provider: it looks
@@ -37,6 +38,8 @@ enum vnetdv_context_flags {
 	VNETDV_CONTEXT_IMM64 = 1 << 0,
 	/* VNETDV_QP_CREATE_RETURN_TO_SENDER is there. */
 	VNETDV_CONTEXT_RETURN_TO_SENDER = 1 << 1,
+	/* Flushes are there. */
+	VNETDV_CONTEXT_FLUSH = 1 << 2,
 };
 
 /* Grows at its end; what the provider does not know yet is 0. */
@@ -74,6 +77,29 @@ struct vnetdv_qp_init_attr {
 	uint32_t rsvd;
 };
 
+/*
+ * What rdma-core 45 and later call IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE
+ * and IBV_FLUSH_MR, IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT, and IBV_WC_FLUSH.
+ */
+enum vnetdv_flush_type {
+	VNETDV_FLUSH_GLOBAL = 1 << 0,
+	VNETDV_FLUSH_PERSISTENT = 1 << 1,
+};
+
+enum vnetdv_flush_level {
+	VNETDV_FLUSH_RANGE = 0,
+	VNETDV_FLUSH_MR = 1,
+};
+
+enum vnetdv_flush_access {
+	VNETDV_ACCESS_FLUSH_GLOBAL = 1 << 8,
+	VNETDV_ACCESS_FLUSH_PERSISTENT = 1 << 9,
+};
+
+enum vnetdv_flush_wc_opcode {
+	VNETDV_WC_FLUSH = 8,
+};
+
 /* A completion, as vnetdv_poll_cq() fills it. */
 struct vnetdv_wc {
 	struct ibv_wc wc;
@@ -104,6 +130,16 @@ void vnetdv_wr_send_imm64(struct ibv_qp_ex *qp, uint64_t imm);
 /* The same for an RDMA write: ibv_wr_rdma_write_imm() in all else. */
 void vnetdv_wr_rdma_write_imm64(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
 				uint64_t imm);
+
+/*
+ * Build a flush, of an RC or XRC_SEND queue pair: it ends when all that this queue pair has
+ * written before is placed as `type` (enum vnetdv_flush_type, one or both) asks. Level RANGE: in
+ * len bytes of the region of rkey, from remote_addr on; level MR: in all of that region. There
+ * is no data to set. What ibv_wr_flush() is where libibverbs has it. ibv_wr_complete() returns
+ * ENOTSUP where the device does not have it, and EINVAL for other types of queue pairs.
+ */
+void vnetdv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
+		     uint8_t type, uint8_t level);
 
 /*
  * Post one request (next is NULL) whose opcode is IBV_WR_SEND_WITH_IMM or
@@ -147,6 +183,9 @@ struct vnetdv_ops {
 	/* NULL where neither provider nor device have anything to ask for by it. */
 	struct ibv_qp *(*create_qp)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				    const struct vnetdv_qp_init_attr *vnetdv_attr);
+	/* The same. */
+	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
+			 uint8_t type, uint8_t level);
 };
 
 /* true: there is such a function; *to is its address. */
@@ -162,7 +201,7 @@ static inline bool vnetdv_find(void *provider, const char *name, void *to)
  * Find all of them for a device that is open: its provider has been loaded by
  * libibverbs, so that it is only looked for, and stays loaded. 0; ENOTSUP where
  * the device is not a vnet device, or does not have 64 bits of immediate data:
- * *ops is empty then. What came later is NULL where it is not there (create_qp).
+ * *ops is empty then. What came later is NULL where it is not there (create_qp, wr_flush).
  */
 static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *ops)
 {
@@ -182,6 +221,9 @@ static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *op
 		if (!vnetdv_find(provider, "vnetdv_create_qp", &ops->create_qp) ||
 		    !(attr.flags & VNETDV_CONTEXT_RETURN_TO_SENDER))
 			ops->create_qp = NULL;
+		if (!vnetdv_find(provider, "vnetdv_wr_flush", &ops->wr_flush) ||
+		    !(attr.flags & VNETDV_CONTEXT_FLUSH))
+			ops->wr_flush = NULL;
 		return 0;
 	}
 	if (provider)

@@ -24,6 +24,14 @@ static_assert((int)VNET_WR_LOCAL_INV == IBV_WR_LOCAL_INV, "opcodes are ibv's");
 static_assert((int)VNET_WR_BIND_MW == IBV_WR_BIND_MW, "opcodes are ibv's");
 static_assert((int)VNET_WR_SEND_INV == IBV_WR_SEND_WITH_INV, "opcodes are ibv's");
 static_assert((int)VNET_WR_ATOMIC_WRITE == IBV_WR_ATOMIC_WRITE, "opcodes are ibv's");
+#ifdef VNET_HAVE_FLUSH
+static_assert((int)VNET_WR_FLUSH == IBV_WR_FLUSH, "opcodes are ibv's");
+static_assert((int)VNET_WC_FLUSH == IBV_WC_FLUSH, "opcodes are ibv's");
+static_assert((int)VNET_FLUSH_GLOBAL == IBV_FLUSH_GLOBAL, "placement types are ibv's");
+static_assert((int)VNET_FLUSH_PERSISTENT == IBV_FLUSH_PERSISTENT, "placement types are ibv's");
+static_assert((int)VNET_FLUSH_RANGE == IBV_FLUSH_RANGE, "levels are ibv's");
+static_assert((int)VNET_FLUSH_MR == IBV_FLUSH_MR, "levels are ibv's");
+#endif
 static_assert((int)VNET_WR_FENCE == IBV_SEND_FENCE, "flags are ibv's");
 static_assert((int)VNET_WR_SIGNALED == IBV_SEND_SIGNALED, "flags are ibv's");
 static_assert((int)VNET_WR_SOLICITED == IBV_SEND_SOLICITED, "flags are ibv's");

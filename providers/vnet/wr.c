@@ -155,6 +155,18 @@ static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remo
 	set_control(to_vqp_ex(ibqp), VNET_WR_INLINE, 0);
 }
 
+void vnetdv_wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr, size_t len,
+		     uint8_t type, uint8_t level)
+{
+	struct vnet_send_wqe *wqe;
+
+	if (unlikely(!to_vqp_ex(ibqp)->flush))
+		fail(to_vqp_ex(ibqp), ENOTSUP);
+	wqe = begin(ibqp, VNET_WR_FLUSH, 0);
+	wqe_set_remote(wqe, remote_addr, rkey);
+	wqe_set_atomic(wqe, len, vnet_flush_operand(type, level));
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
 {
 	begin(ibqp, VNET_WR_LOCAL_INV, invalidate_rkey);
@@ -303,6 +315,9 @@ void vnet_qp_set_wr_ops(struct vnet_qp *qp)
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex->wr_atomic_write = wr_atomic_write;
+#ifdef VNET_HAVE_FLUSH
+	ex->wr_flush = vnetdv_wr_flush;
+#endif
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_local_inv = wr_local_inv;
 

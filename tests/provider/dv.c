@@ -135,6 +135,46 @@ static void queue_pairs_that_return(void **state)
 	end(&o);
 }
 
+static void flush(const struct objects *o, int expected)
+{
+	ibv_wr_start(o->qpx);
+	o->qpx->wr_id = 5;
+	o->qpx->wr_flags = IBV_SEND_SIGNALED;
+	vnetdv_wr_flush(o->qpx, 0x77, 0x1234, 1ull << 40, VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_MR);
+	assert_int_equal(ibv_wr_complete(o->qpx), expected);
+}
+
+static void flushes(void **state)
+{
+	const uint32_t caps = VNET_UCONTEXT_CAP_IMM64 | VNET_UCONTEXT_CAP_FLUSH;
+	struct objects o = begin(*state, caps, IBV_QPT_RC);
+	struct ibv_send_wr wr = { .opcode = (enum ibv_wr_opcode)VNET_WR_FLUSH }, *bad;
+	const struct vnet_send_wqe *wqe = fake_send_wqe(o.qp, 0);
+	struct vnetdv_context attr;
+
+	assert_int_equal(vnetdv_query_context(o.context, &attr, sizeof(attr)), 0);
+	assert_int_equal(attr.flags, VNETDV_CONTEXT_IMM64 | VNETDV_CONTEXT_FLUSH);
+	flush(&o, 0);
+	assert_int_equal(wqe->wr_id, 5);
+	assert_int_equal(wqe->opcode, VNET_WR_FLUSH);
+	assert_int_equal(wqe->flags, VNET_WR_SIGNALED);
+	assert_int_equal(wqe->num_sge, 0);
+	assert_int_equal(wqe->rdma.rkey, 0x77);
+	assert_int_equal(wqe->rdma.remote_addr, 0x1234);
+	assert_int_equal(wqe->rdma.compare_add, 1ull << 40);
+	assert_int_equal(wqe->rdma.swap, vnet_flush_operand(VNET_FLUSH_GLOBAL, VNET_FLUSH_MR));
+	/* Posted the plain way it cannot say what it is of. */
+	assert_int_equal(fake_ops->post_send(o.qp, &wr, &bad), EINVAL);
+	end(&o);
+
+	o = begin(*state, caps, IBV_QPT_UC);
+	flush(&o, EINVAL);
+	end(&o);
+	o = begin(*state, VNET_UCONTEXT_CAP_IMM64, IBV_QPT_RC);
+	flush(&o, ENOTSUP);
+	end(&o);
+}
+
 static void devices_of_others(void **state)
 {
 	struct ibv_context *context = *state;
@@ -417,11 +457,17 @@ static void a_message_that_is_placed_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_a_context_has), TEST(queue_pairs_that_return),
-		TEST(devices_of_others),  TEST(extended_posting),
-		TEST(datagrams),          TEST(plain_posting),
-		TEST(an_older_agent),     TEST(plain_polling),
-		TEST(extended_polling),   TEST(a_message_that_is_placed_before),
+		TEST(what_a_context_has),
+		TEST(flushes),
+		TEST(queue_pairs_that_return),
+		TEST(devices_of_others),
+		TEST(extended_posting),
+		TEST(datagrams),
+		TEST(plain_posting),
+		TEST(an_older_agent),
+		TEST(plain_polling),
+		TEST(extended_polling),
+		TEST(a_message_that_is_placed_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,9 +59,9 @@ int main(int argc, char **argv)
 
 	/* It has all but what came last. */
 	stub = load(argv[3]);
-	*(uint64_t *)dlsym(stub, "stub_flags") = VNETDV_CONTEXT_IMM64 |
-						 VNETDV_CONTEXT_RETURN_TO_SENDER;
-	CHECK(!vnetdv_open(&context, &ops) && ops.poll_cq && !ops.create_qp);
+	*(uint64_t *)dlsym(stub, "stub_flags") =
+		VNETDV_CONTEXT_IMM64 | VNETDV_CONTEXT_RETURN_TO_SENDER | VNETDV_CONTEXT_FLUSH;
+	CHECK(!vnetdv_open(&context, &ops) && ops.poll_cq && !ops.create_qp && !ops.wr_flush);
 	/* Once for us, once for who has found it. */
 	CHECK(!dlclose(stub) && !dlclose(stub));
 
@@ -76,10 +76,14 @@ int main(int argc, char **argv)
 	*flags = 0;
 	refused();
 	*flags = VNETDV_CONTEXT_IMM64 | 1u << 31;
-	CHECK(!vnetdv_open(&context, &ops) && !ops.create_qp);
+	CHECK(!vnetdv_open(&context, &ops) && !ops.create_qp && !ops.wr_flush);
+	CHECK(!dlclose(stub));
+	*flags |= VNETDV_CONTEXT_FLUSH;
+	CHECK(!vnetdv_open(&context, &ops) && !ops.create_qp && ops.wr_flush);
 	CHECK(!dlclose(stub));
 	*flags |= VNETDV_CONTEXT_RETURN_TO_SENDER;
 	CHECK(!vnetdv_open(&context, &ops));
+	CHECK((void *)ops.wr_flush == dlsym(stub, "vnetdv_wr_flush"));
 	CHECK((void *)ops.create_qp == dlsym(stub, "vnetdv_create_qp"));
 	CHECK((void *)ops.query_context == dlsym(stub, "vnetdv_query_context"));
 	CHECK((void *)ops.wr_send_imm64 == dlsym(stub, "vnetdv_wr_send_imm64"));

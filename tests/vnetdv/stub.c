@@ -50,6 +50,17 @@ struct ibv_qp *vnetdv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 	(void)own;
 	return NULL;
 }
+
+void vnetdv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
+		     uint8_t type, uint8_t level)
+{
+	(void)qp;
+	(void)rkey;
+	(void)remote_addr;
+	(void)len;
+	(void)type;
+	(void)level;
+}
 #endif
 
 #ifndef STUB_IS_OLD

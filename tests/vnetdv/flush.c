@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Flushes from one process to another: the rights that they take, and that what was
+ * written before is there for the other process when they have ended.
+ *
+ * Both processes go through the same steps and meet at a socket before each.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/vnetdv.h>
+
+#include "meet.h"
+
+#define BUFFER (256u << 10)
+#define DEPTH 16
+#define WRITES 4u
+/* The one that names a node by its address. */
+#define GID_INDEX 1
+/* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT */
+#define DEVICE_GLOBAL (1ull << 38)
+#define DEVICE_PERSISTENT (1ull << 39)
+#define BOTH (VNETDV_FLUSH_GLOBAL | VNETDV_FLUSH_PERSISTENT)
+#define WRITABLE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
+
+struct step {
+	const char *what;
+	uint8_t type, level;
+	/* Beyond what is written. */
+	uint64_t more;
+	/* Rights beyond writing. */
+	unsigned int region, qp;
+	enum ibv_wc_status status;
+};
+
+#define RIGHTS                                                                                     \
+	.region = VNETDV_ACCESS_FLUSH_GLOBAL,                                                      \
+	.qp = VNETDV_ACCESS_FLUSH_GLOBAL | VNETDV_ACCESS_FLUSH_PERSISTENT
+
+static const struct step steps[] = {
+	{ "a range", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_RANGE, RIGHTS },
+	{ "a region", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_MR, RIGHTS },
+	{ "a region, with any length", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_MR, ~0u, RIGHTS },
+	{ "too long a range", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_RANGE, 1, RIGHTS,
+	  .status = IBV_WC_REM_ACCESS_ERR },
+	{ "a persistent range", VNETDV_FLUSH_PERSISTENT, VNETDV_FLUSH_RANGE, RIGHTS,
+	  .status = IBV_WC_REM_ACCESS_ERR },
+	{ "both in a region", BOTH, VNETDV_FLUSH_MR, RIGHTS, .status = IBV_WC_REM_ACCESS_ERR },
+	{ "a region that is not for it", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_MR,
+	  .qp = VNETDV_ACCESS_FLUSH_GLOBAL, .status = IBV_WC_REM_ACCESS_ERR },
+	{ "a queue pair that is not for it", VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_MR,
+	  .region = VNETDV_ACCESS_FLUSH_GLOBAL, .status = IBV_WC_REM_INV_REQ_ERR },
+	{ "nothing", 0, VNETDV_FLUSH_MR, RIGHTS, .status = IBV_WC_LOC_QP_OP_ERR },
+	{ "a type that there is not", 4, VNETDV_FLUSH_MR, RIGHTS, .status = IBV_WC_LOC_QP_OP_ERR },
+	{ "a level that there is not", VNETDV_FLUSH_GLOBAL, 2, RIGHTS,
+	  .status = IBV_WC_LOC_QP_OP_ERR },
+};
+
+struct address {
+	uint32_t qpn, rkey;
+	uint64_t addr;
+	union ibv_gid gid;
+};
+
+struct side {
+	struct ibv_context *ctx;
+	struct vnetdv_ops dv;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint8_t *buffer;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct address peer;
+	int sock;
+	bool sends;
+};
+
+static void open_device(struct side *s, const char *name)
+{
+	struct ibv_device_attr_ex attr;
+	struct vnetdv_context own;
+
+	s->ctx = open_named(name);
+	CHECK(!vnetdv_open(s->ctx, &s->dv) && s->dv.wr_flush);
+	CHECK(!s->dv.query_context(s->ctx, &own, sizeof(own)));
+	CHECK(own.flags & VNETDV_CONTEXT_FLUSH);
+	CHECK(!ibv_query_device_ex(s->ctx, NULL, &attr));
+	CHECK((attr.device_cap_flags_ex & (DEVICE_GLOBAL | DEVICE_PERSISTENT)) == DEVICE_GLOBAL);
+	s->pd = ibv_alloc_pd(s->ctx);
+	s->buffer = aligned_alloc(4096, BUFFER);
+	CHECK(s->pd && s->buffer);
+}
+
+/* No memory is persistent. */
+static void refuse_regions(struct side *s)
+{
+	errno = 0;
+	CHECK(!ibv_reg_mr(s->pd, s->buffer, BUFFER, WRITABLE | VNETDV_ACCESS_FLUSH_PERSISTENT) &&
+	      errno == EOPNOTSUPP);
+	CHECK(!ibv_reg_mr(s->pd, s->buffer, BUFFER,
+			  WRITABLE | VNETDV_ACCESS_FLUSH_GLOBAL | VNETDV_ACCESS_FLUSH_PERSISTENT) &&
+	      errno == EOPNOTSUPP);
+}
+
+static void make_qp(struct side *s)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { DEPTH, DEPTH, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = s->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+
+	s->cq = ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
+	CHECK(s->cq);
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	s->qp = ibv_create_qp_ex(s->ctx, &attr);
+	CHECK(s->qp);
+}
+
+static void bring_up(struct side *s, unsigned int access)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | access,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = s->peer.qpn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh.dgid = s->peer.gid },
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
+	};
+
+	attr.ah_attr.grh.sgid_index = GID_INDEX;
+	attr.ah_attr.grh.hop_limit = 64;
+	CHECK(!ibv_modify_qp(s->qp, &attr,
+			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK(!ibv_modify_qp(s->qp, &attr,
+			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				     IBV_QP_MIN_RNR_TIMER));
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK(!ibv_modify_qp(s->qp, &attr,
+			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+}
+
+static void begin(struct side *s, const struct step *t)
+{
+	struct address mine = { .addr = (uintptr_t)s->buffer };
+
+	snprintf(here, sizeof(here), "%s", t->what);
+	memset(s->buffer, s->sends ? 0x5a : 0, BUFFER);
+	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER, (int)(WRITABLE | t->region));
+	CHECK(s->mr);
+	make_qp(s);
+	mine.qpn = s->qp->qp_num;
+	mine.rkey = s->mr->rkey;
+	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
+	exchange(s->sock, &mine, &s->peer, sizeof(mine));
+	bring_up(s, t->qp);
+	meet(s->sock);
+}
+
+static void end(struct side *s)
+{
+	meet(s->sock);
+	CHECK(!ibv_destroy_qp(s->qp) && !ibv_destroy_cq(s->cq));
+	CHECK(!ibv_dereg_mr(s->mr));
+}
+
+/* All of the peer's memory in some writes, which are not to tell, and the flush. */
+static void send_step(struct side *s, const struct step *t)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(s->qp);
+	uint32_t i, part = BUFFER / WRITES;
+	struct ibv_wc wc;
+	int n;
+
+	ibv_wr_start(qp);
+	qp->wr_flags = 0;
+	for (i = 0; i < WRITES; i++) {
+		ibv_wr_rdma_write(qp, s->peer.rkey, s->peer.addr + (uint64_t)i * part);
+		ibv_wr_set_sge(qp, s->mr->lkey, (uintptr_t)s->buffer + (uint64_t)i * part, part);
+	}
+	qp->wr_id = 77;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	s->dv.wr_flush(qp, s->peer.rkey, s->peer.addr, BUFFER + t->more, t->type, t->level);
+	CHECK(!ibv_wr_complete(qp));
+	do {
+		n = ibv_poll_cq(s->cq, 1, &wc);
+	} while (!n);
+	CHECK(n == 1 && wc.wr_id == 77 && wc.status == t->status);
+	CHECK(t->status || ((int)wc.opcode == VNETDV_WC_FLUSH && !wc.wc_flags));
+}
+
+static void receive_step(struct side *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < BUFFER; i++)
+		CHECK(s->buffer[i] == 0x5a);
+}
+
+static void run_step(struct side *s, const struct step *t)
+{
+	begin(s, t);
+	if (s->sends)
+		send_step(s, t);
+	/* It has ended. */
+	meet(s->sock);
+	if (!s->sends && !t->status)
+		receive_step(s);
+	end(s);
+}
+
+int main(int argc, char **argv)
+{
+	struct side s = { 0 };
+	uint32_t i;
+
+	if (argc < 3) {
+		fputs("Usage: flush send|receive SOCKET [DEVICE]\n", stderr);
+		return 2;
+	}
+	s.sends = !strcmp(argv[1], "send");
+	open_device(&s, argc > 3 ? argv[3] : NULL);
+	refuse_regions(&s);
+	s.sock = meeting_place(argv[2], !s.sends);
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		run_step(&s, &steps[i]);
+	CHECK(!ibv_dealloc_pd(s.pd) && !ibv_close_device(s.ctx));
+	free(s.buffer);
+	return 0;
+}
