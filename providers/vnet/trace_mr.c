@@ -219,6 +219,8 @@ static const char *missing_access(unsigned int missing)
 		return "the region was registered without IBV_ACCESS_REMOTE_READ";
 	if (missing & IBV_ACCESS_REMOTE_ATOMIC)
 		return "the region was registered without IBV_ACCESS_REMOTE_ATOMIC";
+	if (missing & VNETDV_ACCESS_FLUSH_GLOBAL)
+		return "the region was registered without IBV_ACCESS_FLUSH_GLOBAL";
 	return NULL;
 }
 

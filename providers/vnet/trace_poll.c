@@ -42,6 +42,8 @@ static const char *wc_opcode_name(unsigned int opcode)
 		return "BIND_MW";
 	case IBV_WC_LOCAL_INV:
 		return "LOCAL_INV";
+	case VNET_WC_FLUSH:
+		return "FLUSH";
 	case IBV_WC_ATOMIC_WRITE:
 		return "ATOMIC_WRITE";
 	case IBV_WC_RECV:

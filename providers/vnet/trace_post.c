@@ -21,6 +21,7 @@ const char *const vnet_trace_operation_names[VNET_TRACE_OPERATIONS] = {
 	[IBV_WR_LOCAL_INV] = "LOCAL_INV",
 	[IBV_WR_BIND_MW] = "BIND_MW",
 	[IBV_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+	[VNET_WR_FLUSH] = "FLUSH",
 	[IBV_WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	[TRACE_RECV] = "RECV",
 	[TRACE_TAG_ADD] = "TAG_ADD",
@@ -32,6 +33,12 @@ static const struct vnet_trace_name send_flags[] = {
 	{ IBV_SEND_SIGNALED, "SIGNALED" }, { IBV_SEND_INLINE, "INLINE" },
 	{ IBV_SEND_FENCE, "FENCE" },       { IBV_SEND_SOLICITED, "SOLICITED" },
 	{ VNET_WR_IMM64, "IMM64" },        { 0, NULL },
+};
+
+static const struct vnet_trace_name flush_types[] = {
+	{ VNET_FLUSH_GLOBAL, "GLOBAL" },
+	{ VNET_FLUSH_PERSISTENT, "PERSISTENT" },
+	{ 0, NULL },
 };
 
 /* A send request, whichever way it is posted. */
@@ -47,6 +54,8 @@ struct request {
 	/* Immediate data, or a key. */
 	uint32_t imm;
 	uint32_t remote_qpn;
+	/* Of a flush: vnet_flush_operand(). */
+	uint64_t flush;
 };
 
 static bool is_known(uint32_t opcode)
@@ -56,9 +65,9 @@ static bool is_known(uint32_t opcode)
 
 static bool has_remote(uint32_t opcode)
 {
-	return OPCODE(opcode) &
-	       (OPCODES_WRITE | OPCODE(VNET_WR_RDMA_READ) | OPCODE(VNET_WR_ATOMIC_CMP_SWP) |
-		OPCODE(VNET_WR_ATOMIC_FETCH_ADD) | OPCODE(VNET_WR_ATOMIC_WRITE));
+	return OPCODE(opcode) & (OPCODES_WRITE | OPCODE(VNET_WR_RDMA_READ) |
+				 OPCODE(VNET_WR_ATOMIC_CMP_SWP) | OPCODE(VNET_WR_ATOMIC_FETCH_ADD) |
+				 OPCODE(VNET_WR_ATOMIC_WRITE) | OPCODE(VNET_WR_FLUSH));
 }
 
 static bool has_imm(uint32_t opcode)
@@ -91,6 +100,12 @@ static void show_sges(struct vnet_trace_line *line, const struct ibv_sge *sge, u
 	vnet_trace_hex(line, "lkey", "lkey", sge[0].lkey);
 }
 
+static void show_flush(struct vnet_trace_line *line, uint64_t operand)
+{
+	vnet_trace_flags(line, "type", "", (uint32_t)(operand & 0xff), flush_types);
+	vnet_trace_word(line, "level", "of", operand >> 8 == VNET_FLUSH_RANGE ? "RANGE" : "MR");
+}
+
 static void show_request(const struct ibv_qp *qp, const struct request *r)
 {
 	struct vnet_trace_line line;
@@ -110,6 +125,8 @@ static void show_request(const struct ibv_qp *qp, const struct request *r)
 		vnet_trace_hex(&line, "remote_addr", "to", r->remote_addr);
 		vnet_trace_hex(&line, "rkey", "rkey", r->rkey);
 	}
+	if (r->opcode == VNET_WR_FLUSH)
+		show_flush(&line, r->flush);
 	if (has_imm(r->opcode))
 		vnet_trace_hex(&line, "imm", "imm", be32toh(r->imm));
 	if (has_key(r->opcode))
@@ -285,9 +302,13 @@ static void read_wqe(const struct vnet_qp *qp, const struct vnet_send_wqe *wqe, 
 	if (is_known(r->opcode) && has_remote(r->opcode)) {
 		r->remote_addr = wqe->rdma.remote_addr;
 		r->rkey = wqe->rdma.rkey;
+		r->flush = wqe->rdma.swap;
 	} else if (qp->is_ud) {
 		r->remote_qpn = wqe->ud.remote_qpn;
 	}
+	/* What it is of; with all of the region this means nothing. */
+	if (r->opcode == VNET_WR_FLUSH)
+		r->length = r->flush >> 8 == VNET_FLUSH_RANGE ? wqe->rdma.compare_add : 0;
 }
 
 /* The queue is locked since wr_start(), and the batch stands in its slots. */

@@ -22,8 +22,24 @@ static unsigned int remote_access(uint32_t operation)
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return IBV_ACCESS_REMOTE_ATOMIC;
+	case VNET_WR_FLUSH:
+		return VNETDV_ACCESS_FLUSH_GLOBAL;
 	default:
 		return 0;
+	}
+}
+
+static const char *access_name(unsigned int access)
+{
+	switch (access) {
+	case IBV_ACCESS_REMOTE_WRITE:
+		return "IBV_ACCESS_REMOTE_WRITE";
+	case IBV_ACCESS_REMOTE_READ:
+		return "IBV_ACCESS_REMOTE_READ";
+	case VNETDV_ACCESS_FLUSH_GLOBAL:
+		return "IBV_ACCESS_FLUSH_GLOBAL (none has that of persistent placement)";
+	default:
+		return "IBV_ACCESS_REMOTE_ATOMIC";
 	}
 }
 
@@ -91,9 +107,6 @@ static void explain_remote(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 {
 	const struct ibv_qp *qp = vnet_trace_ibv_qp(tqp);
 	unsigned int access = remote_access(wr->operation);
-	const char *name = access == IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" :
-			   access == IBV_ACCESS_REMOTE_READ  ? "IBV_ACCESS_REMOTE_READ" :
-							       "IBV_ACCESS_REMOTE_ATOMIC";
 	const char *problem;
 	bool known;
 
@@ -106,7 +119,8 @@ static void explain_remote(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 			"peer's queue pair (qp_access_flags) must have %s, both in one protection "
 			"domain, and the region hold %" PRIu64 " bytes there",
 			vnet_trace_operation_names[wr->operation], wr->wr_id, wr->remote_addr,
-			wr->rkey, problem ? problem : "", problem ? "; " : "", name, wr->length);
+			wr->rkey, problem ? problem : "", problem ? "; " : "", access_name(access),
+			wr->length);
 }
 
 /* A queue pair that does not allow an operation takes it for an invalid request. */

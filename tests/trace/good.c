@@ -106,6 +106,28 @@ static void extended(unsigned int count)
 	loop_close(&loop);
 }
 
+static void flushes(unsigned int count)
+{
+	const struct wish wish = {
+		.type = IBV_QPT_RC,
+		.extended = true,
+		.qp_access = VNETDV_ACCESS_FLUSH_GLOBAL,
+		.mr_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			     VNETDV_ACCESS_FLUSH_GLOBAL,
+	};
+	struct loop loop;
+	unsigned int i;
+
+	loop_open(&loop, &wish);
+	for (i = 0; i < count; i++) {
+		ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 32, IBV_SEND_INLINE, i));
+		loop_flush(&loop, 32, VNETDV_FLUSH_GLOBAL, i ? VNETDV_FLUSH_MR : VNETDV_FLUSH_RANGE,
+			   i);
+		ENSURE(loop_wait(&loop).status == IBV_WC_SUCCESS);
+	}
+	loop_close(&loop);
+}
+
 static void *run_plain(void *count)
 {
 	plain(*(unsigned int *)count);
@@ -160,6 +182,7 @@ bool run_good(const char *name, unsigned int count)
 	} all[] = {
 		{ "plain", plain },       { "shared", shared }, { "events", events },
 		{ "extended", extended }, { "many", many },     { "closes-all", closes_all },
+		{ "flushes", flushes },
 	};
 	unsigned int i;
 

@@ -49,7 +49,7 @@ static void to_init(struct ibv_qp *qp, const struct wish *wish)
 		.qp_access_flags = wish->no_access ?
 					   0 :
 					   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-						   IBV_ACCESS_REMOTE_ATOMIC,
+						   IBV_ACCESS_REMOTE_ATOMIC | wish->qp_access,
 	};
 	int what = wish->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 
@@ -177,6 +177,22 @@ int loop_receive(struct loop *loop, uint32_t length, uint64_t wr_id)
 
 	return loop->srq ? ibv_post_srq_recv(loop->srq, &wr, &bad) :
 			   ibv_post_recv(loop->far, &wr, &bad);
+}
+
+void loop_flush(struct loop *loop, uint32_t length, uint8_t type, uint8_t level, uint64_t wr_id)
+{
+	void (*wr_flush)(struct ibv_qp_ex * qp, uint32_t rkey, uint64_t remote_addr, size_t len,
+			 uint8_t flush_type, uint8_t flush_level);
+	void *provider = dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW);
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(loop->qp);
+
+	ENSURE(provider && vnetdv_find(provider, "vnetdv_wr_flush", &wr_flush));
+	ibv_wr_start(ex);
+	ex->wr_id = wr_id;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	wr_flush(ex, loop->mr->rkey, (uintptr_t)loop->memory + LOOP_BYTES / 2, length, type, level);
+	ENSURE(!ibv_wr_complete(ex));
+	dlclose(provider);
 }
 
 struct ibv_wc loop_wait(struct loop *loop)

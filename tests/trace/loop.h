@@ -3,7 +3,7 @@
 #ifndef LOOP_H
 #define LOOP_H
 
-#include <infiniband/verbs.h>
+#include <infiniband/vnetdv.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ void ensure(bool good, const char *what);
 
 struct wish {
 	enum ibv_qp_type type;
-	/* Of both queue pairs, and of the region; as they are if zero. */
+	/* Of both queue pairs besides the usual, and of the region instead; as they are if zero. */
 	unsigned int qp_access, mr_access;
 	/* Without these. */
 	bool no_access, no_read_credit, no_connection, no_peer;
@@ -46,6 +46,8 @@ struct ibv_sge loop_sge(const struct loop *loop, uint32_t at, uint32_t length);
 int loop_post(struct loop *loop, enum ibv_wr_opcode opcode, uint32_t length, unsigned int flags,
 	      uint64_t wr_id);
 int loop_receive(struct loop *loop, uint32_t length, uint64_t wr_id);
+/* A flush of so much of its upper half, with these types and this level. */
+void loop_flush(struct loop *loop, uint32_t length, uint8_t type, uint8_t level, uint64_t wr_id);
 /* The next completion. */
 struct ibv_wc loop_wait(struct loop *loop);
 

@@ -197,6 +197,22 @@ static void events_unacknowledged(void)
 	loop_close(&loop);
 }
 
+static void flush_region(void)
+{
+	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC,
+					 .extended = true,
+					 .qp_access = VNETDV_ACCESS_FLUSH_GLOBAL });
+	loop_flush(&loop, 8, VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_RANGE, 1);
+	ENSURE(loop_wait(&loop).status == IBV_WC_REM_ACCESS_ERR);
+}
+
+static void flush_qp(void)
+{
+	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC, .extended = true });
+	loop_flush(&loop, 8, VNETDV_FLUSH_GLOBAL, VNETDV_FLUSH_RANGE, 1);
+	ENSURE(loop_wait(&loop).status == IBV_WC_REM_INV_REQ_ERR);
+}
+
 static void wrong_state(void)
 {
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC, .no_connection = true });
@@ -234,6 +250,8 @@ int main(int argc, char **argv)
 		{ "local-key", local_key },
 		{ "remote-region", remote_region },
 		{ "remote-qp", remote_qp },
+		{ "flush-region", flush_region },
+		{ "flush-qp", flush_qp },
 		{ "cq-too-small", cq_too_small },
 		{ "receive-too-small", receive_too_small },
 		{ "inline-too-long", inline_too_long },
