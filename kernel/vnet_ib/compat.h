@@ -34,6 +34,15 @@ static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long f
 #endif
 }
 
+/* The core has flushes, and regions that may be flushed, since 6.2; others it refuses itself. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define VNET_ACCESS_FLUSH IB_ACCESS_FLUSH_GLOBAL
+#define VNET_DEVICE_FLUSH IB_DEVICE_FLUSH_GLOBAL
+#else
+#define VNET_ACCESS_FLUSH 0
+#define VNET_DEVICE_FLUSH 0
+#endif
+
 /* crypto_memneq() has a header of its own since 6.5; the old one shadows a name. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <crypto/utils.h>

@@ -8,11 +8,12 @@
 
 static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
-				    IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND;
+				    IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND |
+				    VNET_ACCESS_FLUSH;
 /* Of device memory, in which no windows are bound. */
 static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
-				       IB_ZERO_BASED;
+				       IB_ZERO_BASED | VNET_ACCESS_FLUSH;
 
 /*
  * Keys differ in their tags from one use of an index to the next. A tag of 0 is

@@ -105,12 +105,13 @@ static void vnet_put_registration(struct vnet_send_wqe *wqe, const struct ib_sen
 	wqe->bind.length = reg->mr->length;
 	wqe->bind.old_rkey = to_vmr(reg->mr)->key;
 	wqe->bind.new_rkey = reg->key;
-	wqe->bind.access = reg->access & (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
-					  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
+	wqe->bind.access = reg->access &
+			   (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+			    IB_ACCESS_REMOTE_ATOMIC | VNET_ACCESS_FLUSH);
 	wqe->bind.page_offset = reg->mr->iova & (reg->mr->page_size - 1);
 }
 
-/* What the opcode alone has. */
+/* What the opcode alone has. A flush has none: struct ib_send_wr cannot say what it is of. */
 static int vnet_put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wqe,
 			      const struct ib_send_wr *wr)
 {

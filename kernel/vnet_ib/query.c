@@ -58,7 +58,8 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC |
-				    IB_DEVICE_MANAGED_FLOW_STEERING | VNET_DEVICE_ATOMIC_WRITE,
+				    IB_DEVICE_MANAGED_FLOW_STEERING | VNET_DEVICE_FLUSH |
+				    VNET_DEVICE_ATOMIC_WRITE,
 		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING,
 		.max_send_sge = VNET_MAX_SGE,
 		.max_recv_sge = VNET_MAX_SGE,
