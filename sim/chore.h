@@ -106,5 +106,6 @@ void established(struct bench *b);
 void starving(struct bench *b);
 void device_memory(struct bench *b);
 void atomic_writes(struct bench *b);
+void flushes(struct bench *b);
 
 #endif /* SIM_CHORE_H */

@@ -14,7 +14,7 @@
 
 #define ALL_ACCESS                                                                                 \
 	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ |               \
-	 NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND)
+	 NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND | NIC_ACCESS_FLUSH_GLOBAL)
 #define SIM_QKEY 0x11111111u
 
 struct process;

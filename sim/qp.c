@@ -129,7 +129,7 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 		.qkey = o->qkey ? o->qkey : SIM_QKEY,
 		.rate_limit = o->rate_limit,
 		.dest_qpn = qpn,
-		.access = ALL_ACCESS & 0xf,
+		.access = (ALL_ACCESS & 0xf) | NIC_ACCESS_FLUSH_GLOBAL,
 		.port = 1,
 		.path_mtu = 5,
 		.max_rd_atomic = 16,
