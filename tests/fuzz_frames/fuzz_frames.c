@@ -97,6 +97,12 @@ static u64 dropped(void)
 	return c->bad_length + c->bad_field + c->bad_incarnation + c->bad_row + c->bad_gid;
 }
 
+/* All that there are, and others. */
+static u64 some_flush(u8 n)
+{
+	return vnet_flush_operand(n % 4, n / 4 % 3);
+}
+
 static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 {
 	const struct end *to = far[op->qp_type % TYPES];
@@ -119,7 +125,11 @@ static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 		op->remote_addr = (u64)(unsigned long)side[1].data + op->remote_addr % (2 * REGION);
 	}
 	if (what & PIECE) {
-		op->opcode %= 8;
+		op->opcode %= 9;
+		if (op->opcode == 8) {
+			op->opcode = VNET_WR_FLUSH;
+			op->swap = some_flush((u8)op->swap);
+		}
 		op->offset %= 3 * FRAME;
 		op->read_len %= 2 * FRAME;
 		op->msg_len = op->offset +
@@ -229,8 +239,11 @@ static void post(void)
 	u8 which = byte();
 	struct end *e = which & 1 ? near[which / 2 % TYPES] : far[which / 2 % TYPES];
 	struct end *other = which & 1 ? far[which / 2 % TYPES] : near[which / 2 % TYPES];
-	struct vnet_send_wqe w = { .opcode = byte() % 10, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = { .opcode = byte() % 11, .flags = VNET_WR_SIGNALED };
 	u32 length = byte() * 16u;
+
+	if (w.opcode == 10)
+		w.opcode = VNET_WR_FLUSH;
 
 	if (which & 32)
 		w.flags |= VNET_WR_IMM64;
@@ -246,6 +259,11 @@ static void post(void)
 	} else {
 		w.rdma.remote_addr = (u64)(unsigned long)other->side->data + byte() * 64u;
 		w.rdma.rkey = other->side->key;
+	}
+	if (w.opcode == VNET_WR_FLUSH) {
+		w.rdma.swap = some_flush(byte());
+		w.rdma.compare_add = length;
+		length = 0;
 	}
 	end_send(e, &w, byte() * 8u, w.opcode == 5 || w.opcode == 6 ? 8 : length);
 }

@@ -62,12 +62,28 @@ static void establish(struct peers *peers)
 	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
 }
 
+/* Queue pairs may be written, and who answers reads may be asked to place what was written. */
+static void rights(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	/* IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT */
+	unsigned int placement = 1u << 8 | 1u << 9;
+	int mask;
+
+	EXPECT(!rdma_init_qp_attr(id, &attr, &mask));
+	EXPECT(mask & IBV_QP_ACCESS_FLAGS && attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE);
+	EXPECT(attr.qp_access_flags & IBV_ACCESS_REMOTE_READ);
+	EXPECT((attr.qp_access_flags & placement) == placement);
+}
+
 static void whole_life(void)
 {
 	struct peers peers;
 
 	peers_listen(&peers, RDMA_PS_TCP, 4);
 	establish(&peers);
+	rights(peers.client);
+	rights(peers.server);
 	errno = 0;
 	EXPECT(rdma_notify(peers.server, IBV_EVENT_COMM_EST) && errno == EISCONN);
 	EXPECT(!rdma_disconnect(peers.client));

@@ -49,6 +49,8 @@ static void create_checks(void **state)
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.access = NIC_ACCESS_REMOTE_ATOMIC;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
+	p = good, p.access |= NIC_ACCESS_FLUSH_PERSISTENT;
+	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.kind = NIC_MR_WINDOW_1;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	assert_int_equal(nic_mr_create(&w.agent, &good), NIC_OK);
@@ -412,6 +414,8 @@ static void bind_refusals(void **state)
 		{ "type 2 of length 0", NIC_MR_WINDOW_2, ALL_ACCESS, READ, 0, 0, 1 },
 		{ "another entry's key", NIC_MR_WINDOW_1, ALL_ACCESS, READ, 0, 1, 0x100 },
 		{ "unknown access", NIC_MR_WINDOW_1, ALL_ACCESS, READ | 0x80, 0, 1, 1 },
+		{ "persistent", NIC_MR_WINDOW_1, ALL_ACCESS, READ | NIC_ACCESS_FLUSH_PERSISTENT, 0,
+		  1, 1 },
 	};
 	u32 i;
 

@@ -230,7 +230,7 @@ struct value {
 static const struct value values[] = {
 	{ 0, 1, M_PORT, FIELD(port), V3(1, 1, 1), V3(0, 2, 255) },
 	{ 0, 1, M_PKEY, FIELD(pkey_index), V3(0, 0, 0), V3(1, 0x100, 0xffff) },
-	{ 0, 1, M_ACCESS, FIELD(access), V3(0, 0xf, 0x10000f), V3(0x400, 0x40000000, ~0u) },
+	{ 0, 1, M_ACCESS, FIELD(access), V3(0, 0x30f, 0x10000f), V3(0x400, 0x40000000, ~0u) },
 	{ 1, 2, M_MTU, FIELD(path_mtu), V3(1, 3, 5), V3(0, 6, 255) },
 	{ 1, 2, M_DEST_QPN, FIELD(dest_qpn), V3(0, 77, 0xffffff), V3(0x1000000, ~0u, ~0u) },
 	{ 1, 2, M_DEST_RD_ATOMIC, FIELD(max_dest_rd_atomic), V3(0, 1, 16), V3(17, 128, 255) },
