@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 6
+#define NIC_LAYOUT_VERSION 7
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
