@@ -482,6 +482,20 @@ group_leaves() {
 	"${IN_B[@]}" tc qdisc del dev eb root
 }
 
+# Ethernet frames, to and fro, between two devices of which each knows the other.
+raw_packets() {	# DEVICE COMMAND...
+	local near=02:00:00:00:00:01 far=02:00:00:00:00:02 out=/run/frames receiver
+	local tool=(raw_ethernet_lat -s 256 -n 100)
+
+	timeout $((60 * SLOWNESS)) "${IN_A[@]}" stdbuf -oL "${tool[@]}" -d va --server -B "$far" -E "$near" \
+		>"$out" 2>&1 </dev/null &
+	receiver=$!
+	await 10 grep -q '#bytes' "$out" || { cat "$out"; die "nobody waits for frames"; }
+	timeout $((60 * SLOWNESS)) "${@:2}" "${tool[@]}" -d "$1" --client -B "$near" -E "$far" \
+		>"$out.client" 2>&1 </dev/null || { cat "$out" "$out.client"; die "no frames from $1"; }
+	wait "$receiver" || { cat "$out"; die "no frames for va"; }
+}
+
 # ---------------------------------------------------------------------- user mode
 
 # A node of user mode takes what the kernel sends, and the other way round.
@@ -493,6 +507,7 @@ user_node() {
 		--key "$KEYS/two" ib_write_bw -n 20 "${PERFTEST[@]}" 10.9.9.1 >/run/out ||
 		{ cat /run/out; die "a node of user mode does not reach the kernel's"; }
 	echo "from user mode: $(figure ib_write_bw </run/out)"
+	raw_packets vnet0 "${IN_C[@]}" "${export[@]}" "$VNET" run --listen 10.9.9.3 --key "$KEYS/two" --peers ::ffff:10.9.9.1=10.9.9.1
 }
 
 # ------------------------------------------------------------------- the connections
@@ -573,6 +588,7 @@ timed few_frames
 timed mtus
 timed repeated
 timed group_leaves
+timed raw_packets vb "${IN_B[@]}"
 timed user_node
 for place in own two from-user to-user; do
 	timed cm_programs "$place"
