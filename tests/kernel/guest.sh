@@ -39,6 +39,11 @@ await() {
 	done
 }
 
+# The rights that flushes take are in the kernel's core since 6.2.
+core_has_flushes() {
+	printf '%s\n' 6.2 "$(uname -r)" | sort -C -V
+}
+
 # Runs a command as an ordinary user, who has this shell's limits.
 as_user() {	# COMMAND...
 	if [[ $EUID == 0 ]]; then
