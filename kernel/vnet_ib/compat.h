@@ -24,6 +24,22 @@ static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
 }
 #endif
 
+/* Since 6.12, so is that of a region of a dma-buf. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+typedef struct uverbs_attr_bundle vnet_reg_dmabuf_input;
+#else
+typedef struct ib_udata vnet_reg_dmabuf_input;
+#endif
+
+/* Whoever maps a dma-buf holds its lock since 6.2, or has it taken. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define vnet_dma_buf_vmap dma_buf_vmap_unlocked
+#define vnet_dma_buf_vunmap dma_buf_vunmap_unlocked
+#else
+#define vnet_dma_buf_vmap dma_buf_vmap
+#define vnet_dma_buf_vunmap dma_buf_vunmap
+#endif
+
 /* Flags of mappings are changed by functions since 6.3. */
 static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {

@@ -62,7 +62,7 @@ static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext 
 		.doorbell_page = rdma_user_mmap_get_offset(&uc->door->page.mmap->entry),
 	};
 
-	if (VNET_DEVICE_FLUSH)
+	if (VNET_DEVICE_FLUSH != 0)
 		resp.caps |= VNET_UCONTEXT_CAP_FLUSH;
 	if (doorbell_fd >= 0)
 		resp.caps |= VNET_UCONTEXT_CAP_DOORBELL_FD;

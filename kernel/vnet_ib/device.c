@@ -193,6 +193,7 @@ const struct ib_device_ops vnet_ops = {
 	.read_counters = vnet_read_counters,
 	.reg_dm_mr = vnet_reg_dm_mr,
 	.reg_user_mr = vnet_reg_user_mr,
+	.reg_user_mr_dmabuf = vnet_reg_dmabuf_mr,
 	.rereg_user_mr = vnet_rereg_user_mr,
 	.req_notify_cq = vnet_req_notify_cq,
 	.resize_cq = vnet_resize_cq,

@@ -10,7 +10,7 @@ static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRI
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				    IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND |
 				    VNET_ACCESS_FLUSH;
-/* Of device memory, in which no windows are bound. */
+/* Of device memory and dma-bufs, in which no windows are bound. */
 static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				       IB_ZERO_BASED | VNET_ACCESS_FLUSH;
@@ -76,6 +76,7 @@ static void vnet_mr_drop_memory(struct vnet_mr *mr)
 	ib_umem_release(mr->umem);
 	kvfree(mr->pages);
 	vnet_odp_free(mr->odp);
+	vnet_dmabuf_put(mr);
 }
 
 static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
@@ -222,6 +223,32 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	err = vnet_mr_get_memory(to_vuc(ibpd->uobject->context), mr, start, length, access);
 	if (err) {
 		vnet_mr_free(dev, mr);
+		return ERR_PTR(err);
+	}
+	return vnet_mr_publish(ibpd, mr, &p);
+}
+
+struct ib_mr *vnet_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
+				 int access, vnet_reg_dmabuf_input *input)
+{
+	struct nic_mr_params p = {
+		.kind = NIC_MR_REGION,
+		.access = access & vnet_dm_access_mask,
+		.space = VNET_SPACE_PAGES,
+	};
+	struct vnet_mr *mr;
+	int err;
+
+	err = vnet_check_range(offset, length, iova, p.access);
+	if (err)
+		return ERR_PTR(err);
+	vnet_set_range(&p, offset, length, iova);
+	mr = vnet_mr_new(ibpd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = vnet_dmabuf_get(mr, fd, offset, length, access);
+	if (err) {
+		vnet_mr_free(to_vdev(ibpd->device), mr);
 		return ERR_PTR(err);
 	}
 	return vnet_mr_publish(ibpd, mr, &p);

@@ -20,6 +20,7 @@
 #ifndef VNET_IB_H
 #define VNET_IB_H
 
+#include <linux/iosys-map.h>
 #include <linux/irq_work.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
@@ -434,6 +435,9 @@ struct vnet_mr {
 	struct page **pages;
 	u32 npages, max_pages;
 	struct ib_umem *umem;
+	/* Of a dma-buf, and where it is mapped. */
+	struct dma_buf *dmabuf;
+	struct iosys_map map;
 	/* Paged on demand instead; changed under the mutex, as is what follows. */
 	struct vnet_odp *odp;
 	struct mutex lock;
@@ -471,10 +475,18 @@ struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_d
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
 int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset);
 int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+struct ib_mr *vnet_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
+				 int access, vnet_reg_dmabuf_input *input);
 int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		   struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs);
 int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
+
+/* dmabuf.c */
+/* Its pages from there on, which may be had in part when it fails: vnet_dmabuf_put(). */
+int vnet_dmabuf_get(struct vnet_mr *mr, int fd, u64 offset, u64 length, int access);
+/* NULL is none. */
+void vnet_dmabuf_put(struct vnet_mr *mr);
 
 /* odp*.c: addresses are the process' own */
 

@@ -27,6 +27,29 @@ struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_
 	return &vmr->ibv_mr;
 }
 
+/* The kernel's device takes them; vnetd, which cannot reach that memory, says EOPNOTSUPP. */
+struct ibv_mr *vnet_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				  int fd, int access)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+#ifdef VNET_DMABUF_HAS_DRIVER
+	ret = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr, NULL);
+#else
+	ret = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
+#endif
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
 /*
  * A message may stand in a completion that was not polled yet. On hardware it
  * would be in memory by now, and later that memory is not ours to write.

@@ -38,6 +38,7 @@ static const struct verbs_context_ops vnet_trace_ops = {
 	.post_srq_ops = vnet_trace_post_srq_ops,
 	.post_srq_recv = vnet_trace_post_srq_recv,
 	.reg_dm_mr = vnet_trace_reg_dm_mr,
+	.reg_dmabuf_mr = vnet_trace_reg_dmabuf_mr,
 	.reg_mr = vnet_trace_reg_mr,
 	.req_notify_cq = vnet_trace_req_notify_cq,
 	.rereg_mr = vnet_trace_rereg_mr,

@@ -236,6 +236,8 @@ struct ibv_mr *vnet_trace_import_mr(struct ibv_pd *pd, uint32_t handle);
 void vnet_trace_unimport_mr(struct ibv_mr *mr);
 struct ibv_mr *vnet_trace_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t dm_offset,
 				    size_t length, unsigned int access);
+struct ibv_mr *vnet_trace_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					uint64_t iova, int fd, int access);
 void vnet_trace_forget_mrs(struct vnet_trace *trace);
 
 /*

@@ -107,6 +107,16 @@ struct ibv_mr *vnet_trace_reg_mr(struct ibv_pd *pd, void *addr, size_t length, u
 	return mr;
 }
 
+struct ibv_mr *vnet_trace_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					uint64_t iova, int fd, int access)
+{
+	struct ibv_mr *mr = vnet_reg_dmabuf_mr(pd, offset, length, iova, fd, access);
+
+	if (mr)
+		add(pd, mr, iova, length, (unsigned int)access, "reg_dmabuf_mr");
+	return mr;
+}
+
 struct ibv_mr *vnet_trace_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t dm_offset,
 				    size_t length, unsigned int access)
 {

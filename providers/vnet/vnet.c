@@ -261,6 +261,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_srq = vnet_query_srq,
 	.read_counters = vnet_read_counters,
 	.reg_dm_mr = vnet_reg_dm_mr,
+	.reg_dmabuf_mr = vnet_reg_dmabuf_mr,
 	.reg_mr = vnet_reg_mr,
 	.req_notify_cq = vnet_req_notify_cq,
 	.cq_event = vnet_cq_event,

@@ -323,6 +323,8 @@ bool vnet_pd_skips_locks(struct ibv_pd *pd);
 /* -- mr.c: memory regions and windows */
 
 struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+struct ibv_mr *vnet_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				  int fd, int access);
 int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		  int access);
 int vnet_dereg_mr(struct verbs_mr *vmr);

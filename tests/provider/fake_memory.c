@@ -114,6 +114,19 @@ int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, s
 	return EOPNOTSUPP;
 }
 
+int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+			  int access, struct verbs_mr *vmr)
+{
+	(void)pd;
+	(void)offset;
+	(void)length;
+	(void)iova;
+	(void)fd;
+	(void)access;
+	(void)vmr;
+	return EOPNOTSUPP;
+}
+
 /* Of device memory there is none. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {

@@ -182,7 +182,7 @@ int loop_receive(struct loop *loop, uint32_t length, uint64_t wr_id)
 void loop_flush(struct loop *loop, uint32_t length, uint8_t type, uint8_t level, uint64_t wr_id)
 {
 	void (*wr_flush)(struct ibv_qp_ex * qp, uint32_t rkey, uint64_t remote_addr, size_t len,
-			 uint8_t flush_type, uint8_t flush_level);
+			 uint8_t flush_type, uint8_t flush_level) = NULL;
 	void *provider = dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW);
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(loop->qp);
 

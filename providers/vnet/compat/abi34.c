@@ -173,6 +173,7 @@ OP(query_rt_values, 63);
 OP(query_srq, 64);
 OP(read_counters, 65);
 OP(reg_dm_mr, 66);
+OP(reg_dmabuf_mr, 67);
 OP(reg_mr, 68);
 OP(req_notify_cq, 69);
 OP(rereg_mr, 70);
