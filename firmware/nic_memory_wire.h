@@ -202,7 +202,7 @@ struct nic_endpoint {
 	u32 una;
 	/*
 	 * Next request to cut into packets, and how far the first of these is cut: bytes; or
-	 * of a datagram to a group, nic_group_mark() of the next row.
+	 * of a datagram to a group, or a frame, nic_group_mark() of the next row.
 	 */
 	u32 sq_next;
 	u32 cut;
@@ -224,7 +224,7 @@ struct nic_endpoint {
 	u32 leaving;
 	/* Used recently: second chance of the clock that chooses who leaves. */
 	u32 used;
-	/* The last packet of a read or atomic operation, + 1; for fences. */
+	/* The last packet of a read, an atomic operation or a flush, + 1; for fences. */
 	u32 read_end;
 	/* No channel can be had since, because the other NIC is not known; 0: no. */
 	u64 waits_since;

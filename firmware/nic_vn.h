@@ -333,12 +333,14 @@ bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);
  */
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg);
-/*
- * Of such a copy, or a frame, to one of its receivers. stay: as long as there may be a receive
- * soon, it is not lost. false: not now, as somebody is inside, or for that.
- */
-bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
-		       struct nic_message *msg, bool stay);
+/* What a receiver without a receive means: never waited for; waited for; was for long. */
+enum nic_patience { NIC_WAITS_NOT, NIC_WAITS, NIC_WAITED };
+/* It was served, or lost it; somebody is inside; it has no receive, and is waited for. */
+enum nic_member_fate { NIC_MEMBER_DONE, NIC_MEMBER_BUSY, NIC_MEMBER_HUNGRY };
+/* Of such a copy, or a frame, to one of its receivers. */
+enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
+				       const struct vnet_frame_op *op, struct nic_message *msg,
+				       enum nic_patience patience);
 /* Which of them is the first whose turn it is. */
 u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op);
 /* May receiver i still be waited for, if it does not have it now? */
@@ -354,9 +356,9 @@ static inline bool nic_is_ether(const struct vnet_frame_op *op)
 {
 	return op->qp_type == NIC_QPT_RAW_PACKET;
 }
-/* It arrived: to all whose flows it belongs to, as nic_group_arrive(). */
-bool nic_ether_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
-		      struct nic_message *msg);
+/* It arrived: to all whose flows it belongs to. Not DONE: not now. */
+enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
+				      const struct vnet_frame_op *op, struct nic_message *msg);
 
 /* -- nic_vn_respond.c: the responder */
 

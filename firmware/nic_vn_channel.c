@@ -601,6 +601,17 @@ static bool nic_is_one_sided(u8 opcode)
 	       opcode == VNET_WR_FLUSH || nic_is_atomic(opcode);
 }
 
+/* A copy that whoever gets it may ask for again, when there is a receive: a frame. */
+static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
+{
+	const struct nic_qp *qp;
+
+	if (!(tx->flags & NIC_TX_GROUP))
+		return true;
+	qp = nic_find_qp(nic, tx->qpn);
+	return !qp || qp->type == NIC_QPT_RAW_PACKET;
+}
+
 /* Is this an answer that a responder gives to such a packet? */
 static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 {
@@ -617,7 +628,7 @@ static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 	case VNET_NACK_BUSY:
 		return true;
 	case VNET_NACK_RNR:
-		return !(tx->flags & NIC_TX_GROUP) && !nic_is_one_sided(tx->opcode);
+		return nic_tx_may_stall(nic, tx) && !nic_is_one_sided(tx->opcode);
 	case VNET_RETURN_DROPPED:
 		qp = tx->flags & NIC_TX_UNORDERED ? NULL : nic_find_qp(nic, tx->qpn);
 		return !qp || qp->type != NIC_QPT_RC;

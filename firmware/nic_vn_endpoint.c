@@ -192,6 +192,9 @@ static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_
 		if (nic_load(&nic->row[i].lock) == owner)
 			nic_launch_recover(nic, qp, ep, &nic->row[i]);
 	}
+	/* Of a request that has all its packets: see nic_request_cut(). */
+	if (ep->cut && nic_group_at(ep->cut, ep->sq_next) == NIC_NONE)
+		ep->cut = 0;
 }
 
 /* The same where the queue matches tags. */

@@ -17,14 +17,24 @@ static void nic_ether_is_lost(struct nic *nic, const struct nic_frame_key *key)
 		nic_count(nic, drop_no_flow);
 }
 
-bool nic_ether_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
-		      struct nic_message *msg)
+/* Of several, nobody's receives hold up the others. */
+static enum nic_patience nic_ether_patience(const struct nic *nic, const struct nic_rx *rx,
+					    const struct vnet_frame_op *op,
+					    const struct nic_flow_set *set, u32 i)
+{
+	if (set->count > 1)
+		return NIC_WAITS_NOT;
+	return nic_member_may_wait(nic, rx, op, i) ? NIC_WAITS : NIC_WAITED;
+}
+
+enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
+				      const struct vnet_frame_op *op, struct nic_message *msg)
 {
 	const u8 *frame = (const u8 *)(unsigned long)msg->src->addr;
+	enum nic_member_fate fate;
 	struct nic_frame_key key;
 	struct nic_flow_set set;
 	struct nic_qp *qp;
-	bool stay;
 	u32 i;
 
 	nic_frame_parse_key(frame, (u32)msg->length, &key);
@@ -38,12 +48,12 @@ bool nic_ether_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
 			continue;
 		qp = nic_flow_receiver(nic, i, &key);
 		nic_flow_show(nic, i, msg);
-		/* Of several, nobody's receives hold up the others. */
-		stay = set.count == 1 && nic_member_may_wait(nic, rx, op, i);
-		if (qp && !nic_member_arrive(nic, qp, op, msg, stay) &&
-		    nic_member_wait(nic, rx, op, i))
-			return false;
+		fate = qp ? nic_member_arrive(nic, qp, op, msg,
+					      nic_ether_patience(nic, rx, op, &set, i)) :
+			    NIC_MEMBER_DONE;
+		if (fate != NIC_MEMBER_DONE && nic_member_wait(nic, rx, op, i))
+			return fate;
 		nic_flow_count(nic, i, msg->length);
 	}
-	return true;
+	return NIC_MEMBER_DONE;
 }

@@ -116,6 +116,9 @@ bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
 
 	if (!qp || !nic_is_unordered(qp->type) || nic_load(&qp->state) != NIC_QPS_RTS)
 		return false;
+	/* What its own limit holds back is nobody's to wait for. */
+	if (qp->attr.rate_limit)
+		return false;
 	ring = nic_sq_ring(nic, qp);
 	return ring && nic_sq_has_copies(nic, qp, ring);
 }
@@ -155,16 +158,27 @@ static struct nic_rq *nic_member_rq(struct nic *nic, struct nic_qp *qp)
 	return srq ? &srq->rq : &qp->rq;
 }
 
-/* With sq_lock held, by the member itself; false: not now. */
-static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
-			       bool stay)
+/* There is no receive: whether it is lost, or may be waited for one. */
+static enum nic_member_fate nic_member_is_hungry(struct nic_rq *rq, enum nic_patience patience)
 {
-	struct nic_rq *rq = nic_member_rq(nic, qp);
+	if (patience == NIC_WAITS && !nic_load(&rq->lossy))
+		return NIC_MEMBER_HUNGRY;
+	if (patience != NIC_WAITS_NOT)
+		nic_store(&rq->lossy, 1);
+	return NIC_MEMBER_DONE;
+}
+
+/* With sq_lock held, by the member itself. */
+static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *qp,
+					       const struct nic_message *msg,
+					       enum nic_patience patience)
+{
+	enum nic_member_fate fate = NIC_MEMBER_DONE;
 	u32 status;
 
 	if (qp->op_phase != NIC_OP_IDLE) {
 		nic_pend(nic, qp);
-		return false;
+		return NIC_MEMBER_BUSY;
 	}
 	if (qp->type == NIC_QPT_UD)
 		nic_established(nic, qp);
@@ -172,33 +186,35 @@ static bool nic_member_deliver(struct nic *nic, struct nic_qp *qp, const struct 
 	status = nic_deliver(nic, qp, qp, msg);
 	if (qp->op_phase == NIC_OP_IDLE)
 		qp->op_arrival = NIC_ARRIVAL_NONE;
-	if (status == NIC_EXEC_NO_RECEIVE && stay && !nic_load(&rq->lossy))
-		return false;
+	if (status == NIC_EXEC_BUSY)
+		return NIC_MEMBER_BUSY;
+	if (status == NIC_EXEC_NO_RECEIVE)
+		fate = nic_member_is_hungry(nic_member_rq(nic, qp), patience);
 	/* For its pages nobody waits, either. */
-	if (status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) {
+	if ((status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) &&
+	    fate == NIC_MEMBER_DONE) {
 		qp->counters.dropped++;
 		nic_count(nic, drop_no_receive);
 	}
-	if (status == NIC_EXEC_NO_RECEIVE && qp->type == NIC_QPT_RAW_PACKET)
-		nic_store(&rq->lossy, 1);
-	return status != NIC_EXEC_BUSY;
+	return fate;
 }
 
-bool nic_member_arrive(struct nic *nic, struct nic_qp *qp, const struct vnet_frame_op *op,
-		       struct nic_message *msg, bool stay)
+enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
+				       const struct vnet_frame_op *op, struct nic_message *msg,
+				       enum nic_patience patience)
 {
-	bool done = true;
+	enum nic_member_fate fate = NIC_MEMBER_DONE;
 
 	if (!nic_member_takes(nic, qp, op))
-		return true;
+		return NIC_MEMBER_DONE;
 	if (!nic_lock(nic, &qp->sq_lock))
-		return false;
+		return NIC_MEMBER_BUSY;
 	nic_grace_point(nic, qp);
 	msg->dest = qp->qpn;
 	if (qp->qpn && nic_member_takes(nic, qp, op))
-		done = nic_member_deliver(nic, qp, msg, stay);
+		fate = nic_member_deliver(nic, qp, msg, patience);
 	nic_qp_unlock(nic, qp);
-	return done;
+	return fate;
 }
 
 u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op)
@@ -240,7 +256,8 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
 		if (!qp)
 			continue;
 		members++;
-		if (!nic_member_arrive(nic, qp, op, msg, false) && nic_member_wait(nic, rx, op, i))
+		if (nic_member_arrive(nic, qp, op, msg, NIC_WAITS_NOT) != NIC_MEMBER_DONE &&
+		    nic_member_wait(nic, rx, op, i))
 			return false;
 	}
 	/* Who sends does not know who has joined. */

@@ -6,9 +6,6 @@
 #include "nic_lid.h"
 #include "nic_vn_responding.h"
 
-/* How soon an unreliable message that waits for a receive tries again, ns. */
-#define NIC_STALL_TRY_NS 200000ull
-
 static struct nic_rq *nic_arrival_rq(struct nic_arrival_op *a)
 {
 	struct nic_srq *srq = a->qp->srqn ? nic_srq_of(a->nic, a->qp, nic_load(&a->qp->op_srqn)) :

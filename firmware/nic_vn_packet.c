@@ -14,6 +14,7 @@ u32 nic_sending_gather(struct nic_sending *s)
 	u32 i, status;
 	u8 grh;
 
+	s->op_flags = 0;
 	if (unlikely(r->wqe.opcode == VNET_WR_ATOMIC_WRITE))
 		return nic_gather_word(r);
 	if (unlikely(r->wqe.opcode == VNET_WR_FLUSH))
@@ -23,7 +24,6 @@ u32 nic_sending_gather(struct nic_sending *s)
 		return status;
 	if (ATOMICS & OP(r->wqe.opcode))
 		return r->length == 8 ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
-	s->op_flags = 0;
 	if (unlikely(s->qp->type == NIC_QPT_RAW_PACKET))
 		return nic_is_ether_length(r->length) ? VNET_WC_SUCCESS : VNET_WC_LOC_LEN_ERR;
 	s->op_flags = r->wqe.flags & VNET_WR_SOLICITED ? VNET_OP_SOLICITED : 0;

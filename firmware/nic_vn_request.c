@@ -498,12 +498,19 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 }
 
 /* May the request at sq_next, or what is left of it, be sent now? */
+/* One of those whose copies leave has begun on this NIC, and waits there for somebody. */
+static bool nic_head_waits(const struct nic_sending *s)
+{
+	return nic_is_unordered(s->qp->type) && nic_load(&s->qp->wait) &&
+	       s->ep->sq_next == s->qp->sq_cons;
+}
+
 static bool nic_may_send(const struct nic_sending *s)
 {
 	const struct nic_endpoint *ep = s->ep;
 	u8 state = nic_load(&s->qp->state);
 
-	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && ep->cut))
+	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && (ep->cut || nic_head_waits(s))))
 		return false;
 	return ep->next - ep->una < NIC_WINDOW && ep->sq_next - s->qp->sq_cons < NIC_WINDOW &&
 	       !ep->failed_status;
@@ -604,14 +611,27 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 	return !nic_is_own_datagram(nic, &r.wqe.ud);
 }
 
+/* It is one whose copies go to other NICs; apart, too. */
+static __attribute__((__noinline__)) bool nic_has_copies(struct nic *nic, struct nic_qp *qp,
+							 const struct vnet_ring *ring)
+{
+	struct nic_request r = { .nic = nic, .qp = qp };
+
+	if (!nic_is_unordered(qp->type))
+		return false;
+	nic_fetch(&r, ring, qp->sq_cons);
+	return nic_copies_leave(nic, qp, &r.wqe);
+}
+
 bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)
 {
 	u8 state = nic_load(&qp->state);
 
 	if (nic_vn_is_busy(nic, qp))
 		return true;
-	/* While a queue drains, no request begins. */
-	if (state != NIC_QPS_RTS)
+	/* While a queue drains, no request begins; one that waits here has its copies to follow. */
+	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && waiting && nic_load(&qp->wait) &&
+				      nic_has_copies(nic, qp, ring)))
 		return false;
 	if (!nic_is_unordered(qp->type) && qp->row == NIC_NONE)
 		return false;

@@ -266,15 +266,23 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
-/* A frame, in the same way. */
+/* A frame, in the same way; but for a receive its sender waits as it does with datagrams. */
 static void nic_arrive_ether(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
 
 	nic_message_of(a, &msg);
-	nic_answer(a, VNET_ACK_DONE, 0);
-	if (!nic_ether_arrive(a->nic, &a->row->rx[a->op->channel], a->op, &msg))
+	switch (nic_ether_arrive(a->nic, &a->row->rx[a->op->channel], a->op, &msg)) {
+	case NIC_MEMBER_DONE:
+		nic_answer(a, VNET_ACK_DONE, 0);
+		break;
+	case NIC_MEMBER_BUSY:
 		nic_answer(a, VNET_NACK_BUSY, 0);
+		break;
+	case NIC_MEMBER_HUNGRY:
+		nic_answer(a, VNET_NACK_RNR, NIC_STALL_TRY_NS);
+		break;
+	}
 	nic_rx_end(a);
 }
 

@@ -7,6 +7,9 @@
 
 #include "nic_vn.h"
 
+/* How soon an unreliable message that waits for a receive tries again, ns. */
+#define NIC_STALL_TRY_NS 200000ull
+
 /* A packet, and the answer to it. */
 struct nic_arrival_op {
 	struct nic *nic;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Flows: which Ethernet frames a queue pair gets; and counters of what was theirs. */
+#include <linux/capability.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -168,6 +169,9 @@ int vnet_create_counters(struct ib_counters *ibcounters, struct uverbs_attr_bund
 		container_of(ibcounters, struct vnet_flow_counters, ibcounters);
 	int err;
 
+	/* There are few, and nobody else has a use for them. */
+	if (!capable(CAP_NET_RAW))
+		return -EPERM;
 	err = vnet_number_get(&dev->flow_counters, &counters->obj);
 	if (!err)
 		nic_flow_counter_reset(&dev->agent.nic, counters->obj.index);

@@ -100,7 +100,7 @@ static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 	p->key = mr->key;
 	p->pdn = vnet_pdn(ibpd);
 	/* With all it has: see vnet_mr_find(). */
-	if (mr->pages || mr->odp)
+	if (mr->pages || mr->odp || mr->dmabuf)
 		smp_store_release(&dev->mr[mr->obj.index], mr);
 	err = vnet_mr_enter(dev, &mr->obj, p);
 	if (err) {
@@ -231,6 +231,7 @@ struct ib_mr *vnet_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 struct ib_mr *vnet_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
 				 int access, vnet_reg_dmabuf_input *input)
 {
+	struct vnet_dev *dev = to_vdev(ibpd->device);
 	struct nic_mr_params p = {
 		.kind = NIC_MR_REGION,
 		.access = access & vnet_dm_access_mask,
@@ -242,15 +243,20 @@ struct ib_mr *vnet_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64
 	err = vnet_check_range(offset, length, iova, p.access);
 	if (err)
 		return ERR_PTR(err);
-	vnet_set_range(&p, offset, length, iova);
+	p.iova = iova;
+	p.addr = offset;
+	p.length = length;
 	mr = vnet_mr_new(ibpd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = vnet_dmabuf_get(mr, fd, offset, length, access);
+	err = vnet_dmabuf_get(dev, mr, fd, offset, length, access);
 	if (err) {
-		vnet_mr_free(to_vdev(ibpd->device), mr);
+		vnet_mr_free(dev, mr);
 		return ERR_PTR(err);
 	}
+	/* Of regions of addresses the core keeps these itself. */
+	mr->ibmr.length = length;
+	mr->ibmr.iova = iova;
 	return vnet_mr_publish(ibpd, mr, &p);
 }
 

@@ -53,6 +53,19 @@ static u64 vnet_run_length(const struct vnet_mr *mr, u64 addr, u64 want)
 	return min(have, want);
 }
 
+/* The same of a region that has no list of pages. */
+static void *vnet_cursor_off_list(struct vnet_cursor *at, const struct vnet_mr *mr, u64 addr,
+				  u64 *have)
+{
+	void *memory;
+
+	if (mr->dmabuf)
+		return mr->map.vaddr + addr;
+	memory = vnet_odp_at(mr->odp, addr, at->write, at->checked, have);
+	at->absent = !memory;
+	return memory;
+}
+
 static const struct vnet_mr *vnet_piece_mr(const struct vnet_dev *dev,
 					   const struct nic_piece *piece)
 {
@@ -69,17 +82,13 @@ static void *vnet_cursor_at(struct vnet_cursor *at, u64 want, u64 *have)
 	const struct nic_piece *piece = at->piece;
 	u64 addr = piece->addr + at->done;
 	const struct vnet_mr *mr;
-	void *memory;
 
 	*have = min(want, piece->length - at->done);
 	if (piece->space == NIC_SPACE_POINTER)
 		return (void *)(uintptr_t)addr;
 	mr = vnet_piece_mr(at->dev, piece);
-	if (mr && unlikely(mr->odp)) {
-		memory = vnet_odp_at(mr->odp, addr, at->write, at->checked, have);
-		at->absent = !memory;
-		return memory;
-	}
+	if (mr && unlikely(!mr->pages))
+		return vnet_cursor_off_list(at, mr, addr, have);
 	if (unlikely(!mr || addr >> PAGE_SHIFT >= mr->npages))
 		return NULL;
 	*have = vnet_run_length(mr, addr, *have);

@@ -218,7 +218,7 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	return vnet_errno(result);
 }
 
-/* What is to go to groups on other NICs still has a while for that. */
+/* What is to go to groups on other NICs, or is a frame, still has a while for that. */
 static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(NIC_MCAST_LINGER_MS);
@@ -302,9 +302,10 @@ static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext
 	return uc ? &uc->door->view : &dev->kernel;
 }
 
-/* A number, and how it spreads frames: there is no queue. */
+/* A number, and how it spreads frames: there is no queue, for whoever rings. */
 static int vnet_create_spreading(struct vnet_qp *qp, struct ib_udata *udata)
 {
+	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
 	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
 	struct nic_rss rss;
 	int err;
@@ -314,6 +315,7 @@ static int vnet_create_spreading(struct vnet_qp *qp, struct ib_udata *udata)
 		err = vnet_rss_make(dev, qp, &rss);
 	if (err)
 		return err;
+	qp->view = &uc->door->view;
 	err = vnet_qp_number(dev, qp, IB_QPT_RAW_PACKET);
 	if (err)
 		goto free_spread;

@@ -66,11 +66,17 @@ static int vnet_workq_enter(struct vnet_dev *dev, struct vnet_qp *queue, struct 
 	return vnet_errno(result);
 }
 
-/* Whatever befell the queue pair that it is to the NIC. */
-static void vnet_workq_failed(struct ib_event *event, void *context)
+/* What befell the queue pair that it is to the NIC. */
+static void vnet_workq_event(struct ib_event *event, void *context)
 {
 	struct ib_wq *ibwq = context;
 
+	/* Before that the core has no place for it. */
+	if (!READ_ONCE(ibwq->uobject))
+		return;
+	if (event->event != IB_EVENT_QP_FATAL && event->event != IB_EVENT_QP_REQ_ERR &&
+	    event->event != IB_EVENT_QP_ACCESS_ERR)
+		return;
 	event->event = IB_EVENT_WQ_FATAL;
 	event->element.wq = ibwq;
 	if (ibwq->event_handler)
@@ -99,7 +105,7 @@ static int vnet_workq_make(struct vnet_work_queue *wq, struct ib_pd *ibpd,
 	if (err)
 		return err;
 	queue->ibqp.device = ibpd->device;
-	queue->ibqp.event_handler = vnet_workq_failed;
+	queue->ibqp.event_handler = vnet_workq_event;
 	queue->ibqp.qp_context = &wq->ibwq;
 	queue->view = &uc->door->view;
 	queue->unposted = true;

@@ -55,7 +55,7 @@ enum vnet_limits {
 	VNET_MAX_PD = 1 << 15,
 	VNET_MAX_XRCD = 1 << 16,
 	VNET_MAX_AH = 1 << 16,
-	VNET_MAX_TABLES = 1 << 10,
+	VNET_MAX_TABLES = 1 << 14,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
 	/* For management datagrams; and the first that is nobody's in particular. */
@@ -435,8 +435,8 @@ struct vnet_mr {
 	struct page **pages;
 	u32 npages, max_pages;
 	struct ib_umem *umem;
-	/* Of a dma-buf, and where it is mapped. */
-	struct dma_buf *dmabuf;
+	/* Of a dma-buf: how we hold it, and where it is mapped. */
+	struct dma_buf_attachment *dmabuf;
 	struct iosys_map map;
 	/* Paged on demand instead; changed under the mutex, as is what follows. */
 	struct vnet_odp *odp;
@@ -483,8 +483,9 @@ int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
 
 /* dmabuf.c */
-/* Its pages from there on, which may be had in part when it fails: vnet_dmabuf_put(). */
-int vnet_dmabuf_get(struct vnet_mr *mr, int fd, u64 offset, u64 length, int access);
+/* It is mapped for the processor: 0 or -errno. */
+int vnet_dmabuf_get(struct vnet_dev *dev, struct vnet_mr *mr, int fd, u64 offset, u64 length,
+		    int access);
 /* NULL is none. */
 void vnet_dmabuf_put(struct vnet_mr *mr);
 

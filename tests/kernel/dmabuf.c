@@ -2,7 +2,8 @@
 /*
  * Regions of dma-bufs: what another queue pair writes there is what the exporter's own
  * mapping shows, and the other way round; what is no such buffer, or not of it, is refused.
- * By every exporter that there is.
+ *
+ *   dmabuf vgem|heap|udmabuf...    with each of these exporters
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -173,6 +174,15 @@ static void read_only(struct side *s, const struct exporter *e)
 	close(fd);
 }
 
+/* Who opens it anew is told as much. */
+static void imported(struct side *s, struct ibv_mr *mr)
+{
+	struct ibv_mr *again = ibv_import_mr(s->pd, mr->handle);
+
+	CHECK(again && again->lkey == mr->lkey && again->length == LENGTH);
+	ibv_unimport_mr(again);
+}
+
 /* It stays what it is. */
 static void made_anew(struct side *s, struct ibv_mr *mr)
 {
@@ -180,7 +190,7 @@ static void made_anew(struct side *s, struct ibv_mr *mr)
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, s->pd, s->buffer, 4096, 0));
 }
 
-static bool try(const struct exporter *e)
+static void try(const struct exporter *e)
 {
 	int fd = e->make(O_RDWR | O_CLOEXEC);
 	struct side s[2];
@@ -188,7 +198,7 @@ static bool try(const struct exporter *e)
 	uint8_t *memory;
 
 	if (fd < 0)
-		return false;
+		FAIL("there is no %s", e->name);
 	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(memory != MAP_FAILED);
 	pair_open(s, &(struct wish){ .timeout = 10 });
@@ -198,6 +208,7 @@ static bool try(const struct exporter *e)
 	if (e->may_be_read_only)
 		read_only(&s[1], e);
 	made_anew(&s[1], mr);
+	imported(&s[1], mr);
 	/* The region keeps the buffer. */
 	close(fd);
 	to_and_fro(s, memory, mr);
@@ -205,32 +216,31 @@ static bool try(const struct exporter *e)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	pair_close(s);
 	munmap(memory, SIZE);
-	note("%s", e->name);
-	return true;
 }
 
-/* Whoever ends leaves regions to the kernel. */
-static void leave_one(void)
+static const struct exporter *exporter(const char *name)
+{
+	for (size_t i = 0; i < sizeof(exporters) / sizeof(exporters[0]); i++)
+		if (!strcmp(exporters[i].name, name))
+			return &exporters[i];
+	FAIL("%s exports nothing", name);
+}
+
+/* Whoever ends leaves a region to the kernel. */
+static void leave_one(const struct exporter *e)
 {
 	struct side *s = calloc(1, sizeof(*s));
 
 	CHECK(s);
 	side_open(s, &(struct wish){ .length = 4096 });
-	for (size_t i = 0; i < sizeof(exporters) / sizeof(exporters[0]); i++) {
-		int fd = exporters[i].make(O_RDWR | O_CLOEXEC);
-
-		CHECK(fd < 0 || region(s, fd));
-	}
-	_exit(0);
+	CHECK(region(s, e->make(O_RDWR | O_CLOEXEC)));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	unsigned int tried = 0;
-
-	for (size_t i = 0; i < sizeof(exporters) / sizeof(exporters[0]); i++)
-		tried += try(&exporters[i]);
-	if (!tried)
-		FAIL("nobody here exports dma-bufs");
-	leave_one();
+	for (int i = 1; i < argc; i++) {
+		try(exporter(argv[i]));
+		leave_one(exporter(argv[i]));
+	}
+	_exit(0);
 }

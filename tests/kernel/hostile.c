@@ -104,6 +104,18 @@ static struct side *any_side(struct hostile *h)
 	return &h->g[random_below(SIDES)].s;
 }
 
+static uint32_t any_frames_number(const struct frames *frames)
+{
+	switch (random_below(3)) {
+	case 0:
+		return frames->raw->qp_num;
+	case 1:
+		return frames->spread->qp_num;
+	default:
+		return frames->wq[toss(2)]->wq_num;
+	}
+}
+
 static uint32_t any_number(struct hostile *h)
 {
 	switch (random_below(5)) {
@@ -115,10 +127,19 @@ static uint32_t any_number(struct hostile *h)
 	case 2:
 		return (uint32_t)random_number();
 	case 3:
-		return toss(2) ? h->frames.raw->qp_num : h->frames.wq[toss(2)]->wq_num;
+		return any_frames_number(&h->frames);
 	default:
 		return any_side(h)->qp->qp_num;
 	}
+}
+
+static uint32_t any_handle(struct hostile *h)
+{
+	if (toss(3))
+		return any_number(h);
+	if (toss(3))
+		return toss(2) ? h->frames.raw->handle : h->frames.spread->handle;
+	return any_side(h)->qp->handle;
 }
 
 static void scribble(struct hostile *h)
@@ -252,7 +273,7 @@ static void ring_by_write(struct hostile *h)
 		},
 		.post = {
 			.response = (uintptr_t)&command,
-			.qp_handle = toss(3) ? any_number(h) : any_side(h)->qp->handle,
+			.qp_handle = any_handle(h),
 			.wr_count = toss(8) ? (uint32_t)random_number() : 0,
 			.sge_count = toss(8) ? (uint32_t)random_number() : 0,
 			.wqe_size = toss(8) ? (uint32_t)random_number() :

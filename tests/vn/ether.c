@@ -466,6 +466,40 @@ static void test_pace(void)
 	world_free();
 }
 
+/* One that waits for its rate limit when its queue is drained has begun: others have it, too. */
+static void test_drained(void)
+{
+	const struct nic_qp_attr none = { .rate_limit = 0 };
+	struct nic_qp *qp;
+	u32 i;
+
+	make_world(17);
+	meet();
+	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
+	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
+	qp = &side[0].nic.qp[sender->qpn & side[0].nic.qp_index_mask];
+	qp->attr.rate_limit = 80;
+	for (i = 0; i < 3; i++) {
+		expect(near, i);
+		expect(far[0], i);
+		fill(side[0].data, LENGTH, 0x88b5, 7);
+		post(i, LENGTH);
+	}
+	CHECK(end_wait(sender).wr_id == 0);
+	has(near, 0, 0);
+	has(far[0], 0, 0);
+	CHECK(nic_load(&qp->wait));
+	CHECK(nic_qp_modify(&side[0].nic, sender->qpn, &none, 1, 0, NIC_QPS_SQD) == NIC_OK);
+	CHECK(end_wait(sender).wr_id == 1);
+	has(near, 1, 0);
+	has(far[0], 1, 0);
+	/* No other begins. */
+	pass(200 * MS);
+	has_nothing(far[0]);
+	CHECK(qp->sq_cons == 2);
+	world_free();
+}
+
 /* Requests that have not ended are under way, as who destroys the queue pair asks. */
 static void test_under_way(void)
 {
@@ -583,6 +617,7 @@ int main(void)
 	for (seed = 1; seed <= 10; seed++)
 		test_stream(seed);
 	test_pace();
+	test_drained();
 	test_under_way();
 	test_death();
 	test_lies();
