@@ -255,9 +255,10 @@ enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
 enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
 /*
  * It has requests to groups on other NICs, or frames, that have not ended: who destroys it
- * takes them away. Programs (mckey) do that as soon as they have posted: hardware has sent it all by
- * then. So who is asked to destroy it lets it stay for NIC_MCAST_LINGER_MS at most, while
- * this is so.
+ * takes them away. Programs (mckey) do that as soon as they have posted: hardware has sent
+ * it all by then. So who is asked to destroy it lets it stay for NIC_MCAST_LINGER_MS at
+ * most, while this is so. Not with a rate limit: that holds frames back for as long as it
+ * likes.
  */
 #define NIC_MCAST_LINGER_MS 500
 bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
@@ -331,9 +332,8 @@ void nic_frame_sum(void *frame, u32 length);
  */
 bool nic_receive_end(struct nic *nic);
 /*
- * The NIC with this GID gets copies of what is sent to groups, and of frames, and answers
- * to a call:
- * nothing where it is known, or there is no way to it.
+ * The NIC with this GID gets copies of what is sent to groups, and of frames, and answers to
+ * a call: nothing where it is known, or there is no way to it.
  */
 void nic_meet(struct nic *nic, const u8 *gid);
 /* Whether frames may be expected: some other NIC is known. */

@@ -383,7 +383,8 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 #define NIC_GROUP_QPN VNET_WIRE_GROUP_QPN
 /*
  * How far a request to a group, or a frame, has come: members or flows, or rows of other
- * NICs. With a part of its number: what a death leaves behind of another one is not taken for this one's.
+ * NICs. With a part of its number: what a death leaves behind of another one is not taken
+ * for this one's.
  */
 #define NIC_MARK_BITS 16
 #define NIC_MARK_MOST ((1u << NIC_MARK_BITS) - 1)

@@ -61,7 +61,7 @@ enum nic_access {
 	NIC_ACCESS_ZERO_BASED = 1 << 5,
 	/* Nothing was looked at when it was registered: each access finds out. */
 	NIC_ACCESS_ON_DEMAND = 1 << 6,
-	/* Of a flush, by what it asks for. No region has the second: no memory here is persistent. */
+	/* Of a flush, by what it asks for. No region has the second: no memory is persistent. */
 	NIC_ACCESS_FLUSH_GLOBAL = 1 << 8,
 	NIC_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 };

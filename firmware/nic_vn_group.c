@@ -116,7 +116,6 @@ bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
 
 	if (!qp || !nic_is_unordered(qp->type) || nic_load(&qp->state) != NIC_QPS_RTS)
 		return false;
-	/* What its own limit holds back is nobody's to wait for. */
 	if (qp->attr.rate_limit)
 		return false;
 	ring = nic_sq_ring(nic, qp);

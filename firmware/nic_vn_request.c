@@ -595,7 +595,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 
 /* ------------------------------------------------------------------- the queue */
 
-/* Whether the datagram or frame at the head of the queue is for another NIC; apart, as few are asked. */
+/* The datagram or frame at the head of the queue is for another NIC; apart, as few are asked. */
 static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
 							      const struct vnet_ring *ring)
 {
