@@ -179,14 +179,18 @@ static void add_flow(struct wire *w, u32 receiver, u8 kind, u16 priority, u8 fla
 	struct nic *nic = &w->b->p->node->nic;
 	struct receiver *r = &w->receiver[receiver];
 	struct nic_flow flow = { .type = kind, .flags = flags, .priority = priority };
+	struct nic_flow_specs specs = { .flow = &flow };
+	u8 ether[32] = { 0 };
 
 	if (!holds(w->b))
 		return;
 	r->flow = free_flow(nic);
 	flow.qpn = r->qp->qpn;
 	flow.counter = r->flow;
-	memcpy(flow.value.dst_mac, w->mac, 6);
-	memset(flow.mask.dst_mac, 0xff, 6);
+	memcpy(ether, w->mac, 6);
+	memset(ether + 16, 0xff, 6);
+	want(w->b, nic_flow_match(&specs, NIC_SPEC_ETH, ether, sizeof(ether)) == NIC_OK,
+	     "a destination");
 	nic_flow_counter_reset(nic, flow.counter);
 	if (nic_flow_create(nic, r->flow, &flow) != NIC_OK) {
 		r->flow = NO_FLOW;
@@ -411,6 +415,51 @@ static void keep(struct wire *w)
 	w->sent_length[w->nsent++] = w->length;
 }
 
+/* What a flow may be made of, and what not. */
+static void wrong_specs(struct wire *w)
+{
+	static const struct {
+		u32 type, length;
+		/* Of all bytes. */
+		u8 filter;
+		enum nic_result want;
+	} specs[] = {
+		{ 0x77, 8, 0, NIC_EINVAL },
+		{ NIC_SPEC_GRE, 8, 0, NIC_EOPNOTSUPP },
+		{ NIC_SPEC_INNER | NIC_SPEC_ETH, 8, 0, NIC_EOPNOTSUPP },
+		{ NIC_SPEC_TCP, 0, 0, NIC_EINVAL },
+		{ NIC_SPEC_TCP, 7, 0, NIC_EINVAL },
+		/* The tag is named with the header. */
+		{ NIC_SPEC_ETH, 32, 0xff, NIC_OK },
+		{ NIC_SPEC_ETH, 32, 0xff, NIC_EINVAL },
+		{ NIC_SPEC_IPV4, 24, 0xff, NIC_OK },
+		{ NIC_SPEC_IPV6, 78, 0xff, NIC_EINVAL },
+		/* Longer than is known, with nothing there; and with something. */
+		{ NIC_SPEC_UDP, 16, 0, NIC_OK },
+		{ NIC_SPEC_TCP, 16, 0, NIC_EINVAL },
+	};
+	u8 filters[96];
+	struct nic_flow flow = { .type = NIC_FLOW_NORMAL };
+	struct nic_flow_specs made = { .flow = &flow }, other = { .flow = &flow };
+	u32 i;
+
+	for (i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		memset(filters, specs[i].filter, sizeof(filters));
+		want(w->b,
+		     nic_flow_match(&made, specs[i].type, filters, specs[i].length) ==
+			     specs[i].want,
+		     "a flow's specification");
+	}
+	want(w->b, flow.mask.layers == (NIC_LAYER_VLAN | NIC_LAYER_IPV4 | NIC_LAYER_UDP),
+	     "a flow's headers");
+	memset(filters, 1, sizeof(filters));
+	want(w->b, nic_flow_match(&other, NIC_SPEC_TCP, filters, 16) == NIC_EOPNOTSUPP,
+	     "fields that are not known");
+	want(w->b, nic_flow_mark(&made, 1u << 24) == NIC_EINVAL, "a tag of 25 bits");
+	want(w->b, nic_flow_mark(&made, 5) == NIC_OK && flow.tag == 5, "a tag");
+	want(w->b, nic_flow_mark(&made, 6) == NIC_EINVAL, "two tags");
+}
+
 static void wrong_frame(struct wire *w)
 {
 	struct nic *nic = &w->b->p->node->nic;
@@ -419,6 +468,7 @@ static void wrong_frame(struct wire *w)
 	want(w->b, nic_flow_create(nic, 0, &flow) == NIC_EINVAL, "a flow of no type");
 	want(w->b, nic_flow_create(nic, NIC_MAX_FLOWS, &flow) == NIC_EINVAL, "a flow too many");
 	want(w->b, nic_flow_destroy(nic, NIC_MAX_FLOWS) == NIC_EINVAL, "no flow");
+	wrong_specs(w);
 	w->length = 13;
 	send(w, VNET_WC_LOC_LEN_ERR);
 }
