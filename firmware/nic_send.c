@@ -606,11 +606,16 @@ u32 nic_do_local(struct nic_request *r)
 	return status;
 }
 
-static NIC_COLD u32 nic_do_flush(struct nic_request *r)
+/* What a request has on this side. */
+static u32 nic_gather_local(struct nic_request *r)
 {
-	u32 status = nic_gather_flush(r);
+	u32 opcode = r->wqe.opcode;
 
-	return status ? status : nic_do_connected(r);
+	if (unlikely(opcode == VNET_WR_FLUSH))
+		return nic_gather_flush(r);
+	return nic_gather(r, (ATOMIC_FETCHES | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
+				     NIC_ACCESS_LOCAL_WRITE :
+				     0);
 }
 
 /* Completion status of the request, or NIC_EXEC_WAIT. */
@@ -622,11 +627,9 @@ static u32 nic_execute(struct nic_request *r)
 	/* Raw packets are none of the transports', and have no opcodes here. */
 	if (unlikely(opcode > VNET_WR_MAX || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
 		return r->qp->kind == NIC_QPT_RAW_PACKET ? nic_do_frame(r) : VNET_WC_LOC_QP_OP_ERR;
-	if (unlikely((KEYS | FLUSH) & OP(opcode)))
-		return opcode == VNET_WR_FLUSH ? nic_do_flush(r) : nic_do_local(r);
-	status = nic_gather(r, (ATOMIC_FETCHES | OP(VNET_WR_RDMA_READ)) & OP(opcode) ?
-				       NIC_ACCESS_LOCAL_WRITE :
-				       0);
+	if (unlikely(KEYS & OP(opcode)))
+		return nic_do_local(r);
+	status = nic_gather_local(r);
 	if (unlikely(status))
 		return status;
 	if (r->qp->type == NIC_QPT_UD)
