@@ -199,17 +199,24 @@ static u32 nic_do_send(struct nic_request *r)
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
+/* The domain of memory that a request names: its SRQ's, where it names one. */
+static u32 nic_remote_pdn(const struct nic_request *r)
+{
+	const struct nic_srq *srq;
+
+	if (r->peer->srqn != NIC_SRQ_NAMED)
+		return r->peer->pdn;
+	srq = nic_srq_of(r->nic, r->peer, r->qp->op_srqn);
+	return srq ? srq->rq.pdn : NIC_NONE;
+}
+
 /* Memory of a request that names an SRQ is of that one's domain. */
 static NIC_COLD bool nic_check_named(struct nic_request *r, u32 access, u64 length,
 				     struct nic_piece *piece)
 {
-	const struct nic_srq *srq;
-
-	if (likely(r->peer->srqn != NIC_SRQ_NAMED))
-		return false;
-	srq = nic_srq_of(r->nic, r->peer, r->qp->op_srqn);
-	return srq && nic_check_key(r->nic, r->wqe.rdma.rkey, srq->rq.pdn, r->peer->qpn, access,
-				    r->wqe.rdma.remote_addr, length, piece);
+	return r->peer->srqn == NIC_SRQ_NAMED &&
+	       nic_check_key(r->nic, r->wqe.rdma.rkey, nic_remote_pdn(r), r->peer->qpn, access,
+			     r->wqe.rdma.remote_addr, length, piece);
 }
 
 /* Check the remote side of a one-sided operation. */
@@ -374,17 +381,6 @@ static NIC_COLD u32 nic_do_atomic_write(struct nic_request *r)
 			&result))
 		return nic_no_answer(r);
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : nic_copy_status(r, result, false);
-}
-
-/* The domain of memory that a request names: its SRQ's, where it names one. */
-static u32 nic_remote_pdn(const struct nic_request *r)
-{
-	const struct nic_srq *srq;
-
-	if (r->peer->srqn != NIC_SRQ_NAMED)
-		return r->peer->pdn;
-	srq = nic_srq_of(r->nic, r->peer, r->qp->op_srqn);
-	return srq ? srq->rq.pdn : NIC_NONE;
 }
 
 static NIC_COLD u32 nic_do_placement(struct nic_request *r)

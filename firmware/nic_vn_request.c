@@ -497,7 +497,6 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* May the request at sq_next, or what is left of it, be sent now? */
 /* One of those whose copies leave has begun on this NIC, and waits there for somebody. */
 static bool nic_head_waits(const struct nic_sending *s)
 {
@@ -505,6 +504,7 @@ static bool nic_head_waits(const struct nic_sending *s)
 	       s->ep->sq_next == s->qp->sq_cons;
 }
 
+/* May the request at sq_next, or what is left of it, be sent now? */
 static bool nic_may_send(const struct nic_sending *s)
 {
 	const struct nic_endpoint *ep = s->ep;
