@@ -118,6 +118,12 @@ bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct n
 /* CRC32C of `length` more bytes, begun with 0, as iSCSI has it. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length);
 
+/*
+ * Random bytes that nobody who has not seen them can predict: nonces, secrets and the
+ * numbers that objects are named by. false: the host has none now, `bytes` is undefined.
+ */
+bool plat_random(struct nic *nic, void *bytes, u32 length);
+
 /* One turn of a spin loop. */
 void plat_relax(void);
 /*

@@ -147,6 +147,7 @@ void sim_setup(const struct sim_config *config)
 	sim.config.fabric.cost = &sim.config.cost;
 	sim.config.fabric.seed = config->seed;
 	random_seed(&sim.pages, config->seed, 0x9a6e5);
+	random_seed(&sim.secrets, config->seed, 0x5ec4e7);
 	event_reset();
 	trace_reset();
 	fabric_setup(&sim.config.fabric);

@@ -123,6 +123,8 @@ struct sim {
 	u64 stops, deaths;
 	/* For pages that come and go. */
 	struct random pages;
+	/* What plat_random() answers. */
+	struct random secrets;
 };
 
 extern struct sim sim;

@@ -165,6 +165,23 @@ u64 plat_clock(void)
 	return node_clock();
 }
 
+/* A stream of its own, so that the other draws of a seed stay what they are. */
+bool plat_random(struct nic *nic, void *bytes, u32 length)
+{
+	u8 *at = bytes;
+
+	(void)nic;
+	while (length) {
+		u64 word = random_next(&sim.secrets);
+		u32 n = length < sizeof(word) ? length : (u32)sizeof(word);
+
+		memcpy(at, &word, n);
+		at += n;
+		length -= n;
+	}
+	return true;
+}
+
 void plat_kick(struct nic *nic)
 {
 	struct node *node = nic->host;

@@ -5,6 +5,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 
 #include "vnet_ib.h"
@@ -318,6 +319,13 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 u64 plat_clock(void)
 {
 	return ktime_get_ns();
+}
+
+bool plat_random(struct nic *nic, void *bytes, u32 length)
+{
+	/* vnet_link_make() has waited until the kernel's generator is seeded. */
+	get_random_bytes(bytes, length);
+	return true;
 }
 
 void plat_kick(struct nic *nic)

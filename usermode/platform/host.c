@@ -31,6 +31,26 @@ u64 plat_clock(void)
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
+bool plat_random(struct nic *nic, void *bytes, u32 length)
+{
+	u8 *at = bytes;
+
+	(void)nic;
+	/* getrandom(2) is complete up to 256 bytes, and may be interrupted beyond that. */
+	while (length) {
+		u32 some = length < 256 ? length : 256;
+		long n = raw_syscall(SYS_getrandom, (long)at, some, 0, 0, 0, 0);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		length -= (u32)n;
+	}
+	return true;
+}
+
 /*
  * A program that closes descriptors behind everybody's back may have given the
  * number to a file of its own, which would take the eight bytes. Only what has
