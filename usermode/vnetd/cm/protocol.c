@@ -13,8 +13,8 @@
 /* Until a message is repeated, 4.096 µs << n (0.5 s); and how often it is. */
 #define RESPONSE_TIMEOUT 17
 #define MOST_RETRIES 15
-/* How long the peer may take that has been asked for patience (MRA), likewise. */
-#define MRA_TIMEOUT 24
+/* The service timeout of an MRA: so long may the program think, likewise (69 s). */
+#define SERVICE_TIMEOUT 24
 
 u64 cm_interval(u32 exponent)
 {
@@ -157,7 +157,7 @@ void cm_send_mra(struct cm_conn *conn)
 
 	begin(conn, &mad, CM_MRA);
 	mad.byte[MRA_MESSAGE] = (u8)(about(conn) << 6);
-	mad.byte[MRA_TIMEOUT] = MRA_TIMEOUT << 3;
+	mad.byte[MRA_TIMEOUT] = SERVICE_TIMEOUT << 3;
 	cm_transmit(conn->cm, &conn->path, &mad);
 }
 

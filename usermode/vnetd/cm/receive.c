@@ -80,24 +80,35 @@ static void on_rtu(struct cm *cm, const struct mad *mad)
 
 /* ------------------------------------------------------------- MRA and REJ */
 
-/* The peer asks for patience. */
+/* An MRA for a REQ is the first that is heard of the peer's id; for a REP, it is known. */
+static struct cm_conn *find_delayed(struct cm *cm, const struct mad *mad)
+{
+	u32 local_id = mad_get32(mad, CM_REMOTE_ID), remote_id = mad_get32(mad, CM_LOCAL_ID);
+	u32 about = mad->byte[MRA_MESSAGE] >> 6;
+	struct cm_conn *conn;
+
+	for (conn = cm->conns; conn; conn = conn->next) {
+		if (conn->local_id != local_id)
+			continue;
+		if (conn->state == CM_REQ_SENT && about == CM_ABOUT_REQ)
+			return conn;
+		if (conn->state == CM_REP_SENT && about == CM_ABOUT_REP &&
+		    conn->remote_id == remote_id)
+			return conn;
+	}
+	return NULL;
+}
+
+/* The peer needs more time to answer. */
 static void on_mra(struct cm *cm, const struct mad *mad)
 {
-	u32 id = mad_get32(mad, CM_REMOTE_ID), about = mad->byte[MRA_MESSAGE] >> 6;
-	struct cm_conn *conn;
-	u64 until;
+	struct cm_conn *conn = find_delayed(cm, mad);
 
-	for (conn = cm->conns; conn; conn = conn->next)
-		if (conn->local_id == id &&
-		    ((conn->state == CM_REQ_SENT && about == CM_ABOUT_REQ) ||
-		     (conn->state == CM_REP_SENT && about == CM_ABOUT_REP)))
-			break;
 	if (!conn)
 		return;
-	until = clock_now() + cm_interval(mad->byte[MRA_TIMEOUT] >> 3) +
-		cm_interval(conn->response_timeout);
-	conn->due = until;
-	cm->due = earlier(cm->due, until);
+	conn->due = clock_now() + cm_interval(mad->byte[MRA_TIMEOUT] >> 3) +
+		    cm_interval(conn->response_timeout);
+	cm->due = earlier(cm->due, conn->due);
 }
 
 /*

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Two programs of which the one accepts the other's connection late, after its peer would
+ * have given up, had it not been told to wait; and the other establishes it as late.
+ */
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include "peers.h"
+
+static int seconds;
+
+/* Nothing may come to the program meanwhile. */
+static void think(struct rdma_event_channel *channel, int duration)
+{
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+
+	EXPECT(poll(&pfd, 1, 1000 * duration) == 0);
+}
+
+static void serve(struct rdma_event_channel *channel, struct sockaddr_in *in)
+{
+	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *event;
+
+	EXPECT(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
+	EXPECT(!rdma_bind_addr(listener, (struct sockaddr *)in));
+	EXPECT(!rdma_listen(listener, 1));
+	event = peers_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	id = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	think(channel, seconds);
+	EXPECT(!peers_accept(id, NULL, 0));
+	think(channel, seconds);
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ESTABLISHED));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT(!rdma_destroy_id(id) && !rdma_destroy_id(listener));
+}
+
+static void connect_to(struct rdma_event_channel *channel, struct sockaddr_in *in)
+{
+	struct rdma_cm_id *id;
+
+	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)in, 1000));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+	EXPECT(!rdma_resolve_route(id, 1000));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	EXPECT(!peers_connect(id, NULL, 0));
+	think(channel, seconds - 1);
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
+	think(channel, seconds + 1);
+	EXPECT(!rdma_establish(id));
+	EXPECT(!rdma_disconnect(id));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT(!rdma_destroy_id(id));
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(4711) };
+	struct rdma_event_channel *channel;
+
+	if (argc < 3 || inet_pton(AF_INET, argv[1], &in.sin_addr) != 1) {
+		fputs("usage: late ADDRESS SECONDS [serve]\n", stderr);
+		return 2;
+	}
+	seconds = atoi(argv[2]);
+	channel = rdma_create_event_channel();
+	EXPECT(channel);
+	if (argc > 3)
+		serve(channel, &in);
+	else
+		connect_to(channel, &in);
+	rdma_destroy_event_channel(channel);
+	return 0;
+}
