@@ -281,12 +281,10 @@ int node_listen(u32 which, u16 ps, u16 port, u32 backlog)
 	return err ? err : id;
 }
 
-int node_connect(u32 which, u16 ps, const u8 *gid, u16 port)
+int node_resolve(u32 which, u16 ps, const u8 *gid, u16 port)
 {
 	int id = node_create(which, ps, 1);
 	struct rdma_ucm_resolve_ip resolve = { .id = (u32)id };
-	const struct rdma_ucm_connect connect = { .id = (u32)id,
-						  .conn_param = { .qp_num = 42, .valid = 1 } };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
 	int err = id < 0 ? id : 0;
 
@@ -297,8 +295,18 @@ int node_connect(u32 which, u16 ps, const u8 *gid, u16 port)
 				   0);
 	if (!err)
 		err = node_simple(which, RDMA_USER_CM_CMD_RESOLVE_ROUTE, (u32)id);
-	if (!err)
-		err = node_command(which, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0);
+	return err ? err : id;
+}
+
+int node_connect(u32 which, u16 ps, const u8 *gid, u16 port)
+{
+	int id = node_resolve(which, ps, gid, port), err;
+	const struct rdma_ucm_connect connect = { .id = (u32)id,
+						  .conn_param = { .qp_num = 42, .valid = 1 } };
+
+	if (id < 0)
+		return id;
+	err = node_command(which, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0);
 	return err ? err : id;
 }
 
@@ -366,15 +374,17 @@ bool node_said(struct mad *mad)
 	const struct nic *nic = &kernel.device.nic;
 	const struct nic_qp *qp = &nic->qp[QP1 & nic->qp_index_mask];
 	u8 *ring = (u8 *)kernel.device.memory + qp->sq_ring;
-	u32 made = ((struct vnet_ring *)(void *)ring)->prod;
+	struct vnet_ring *head = (void *)ring;
 
-	if (node.seen == made)
+	if (node.seen == head->prod)
 		return false;
 	memcpy(mad,
 	       ring + VNET_RING_HDR_SIZE + ((u64)(node.seen & qp->sq_mask) << qp->sq_shift) +
 		       VNET_WQE_HDR_SIZE,
 	       MAD_SIZE);
 	node.seen++;
+	/* It has left, and its entry is free. */
+	head->cons = node.seen;
 	return true;
 }
 

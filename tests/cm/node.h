@@ -67,6 +67,8 @@ void node_check(void);
 int node_create(u32 which, u16 ps, u64 uid);
 int node_bind(u32 which, u16 ps, u16 port);
 int node_listen(u32 which, u16 ps, u16 port, u32 backlog);
+/* An id that has a route to the node that has this GID. */
+int node_resolve(u32 which, u16 ps, const u8 *gid, u16 port);
 /* An id that has asked the node that has this GID for a connection. */
 int node_connect(u32 which, u16 ps, const u8 *gid, u16 port);
 int node_accept(u32 which, u32 id, u64 uid);
