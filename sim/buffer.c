@@ -80,7 +80,7 @@ u8 *buffer_memory(const struct buffer *buffer)
 
 u64 buffer_address(const struct buffer *buffer)
 {
-	return at(buffer->process, buffer->offset);
+	return address_at(buffer->process, buffer->offset);
 }
 
 u64 buffer_id(const struct buffer *buffer)

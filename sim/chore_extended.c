@@ -56,7 +56,7 @@ static u64 place(const struct connection *c, u32 queue)
 
 static bool request(struct connection *c, struct vnet_send_wqe *wqe, u32 queue, u32 length)
 {
-	struct sge sg = { at(c->b->p, c->from->offset), length, c->from->key };
+	struct sge sg = { address_at(c->b->p, c->from->offset), length, c->from->key };
 
 	if (!holds(c->b))
 		return false;
@@ -92,12 +92,12 @@ static bool has_come(struct connection *c, u32 queue, u32 length)
 static bool message(struct connection *c, u32 queue, u8 opcode, u32 length)
 {
 	struct vnet_send_wqe wqe = make_wr(opcode, 1);
-	struct sge sg = { at(c->b->far, place(c, queue)), LONGEST, c->to->key };
+	struct sge sg = { address_at(c->b->far, place(c, queue)), LONGEST, c->to->key };
 	bool write = opcode == VNET_WR_RDMA_WRITE_IMM;
 
 	wqe.imm = (u32)c->content;
 	if (write) {
-		wqe.rdma.remote_addr = at(c->b->far, place(c, queue));
+		wqe.rdma.remote_addr = address_at(c->b->far, place(c, queue));
 		wqe.rdma.rkey = c->to->key;
 	}
 	post_srq(c->srq[queue], ++c->posted[queue], &sg, 1);
@@ -112,7 +112,7 @@ static bool write_to(struct connection *c, u32 queue, u8 opcode, u32 length)
 {
 	struct vnet_send_wqe wqe = make_wr(opcode, 1);
 
-	wqe.rdma.remote_addr = at(c->b->far, place(c, queue));
+	wqe.rdma.remote_addr = address_at(c->b->far, place(c, queue));
 	wqe.rdma.rkey = c->to->key;
 	bytes_fill(mem(c->b->p, c->from->offset), length, c->content, 0);
 	return request(c, &wqe, queue, length) && has_come(c, queue, length);
@@ -122,7 +122,7 @@ static bool read_from(struct connection *c, u32 queue, u32 length)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_READ, 1);
 
-	wqe.rdma.remote_addr = at(c->b->far, place(c, queue));
+	wqe.rdma.remote_addr = address_at(c->b->far, place(c, queue));
 	wqe.rdma.rkey = c->to->key;
 	bytes_fill(mem(c->b->far, place(c, queue)), length, c->content, 0);
 	if (!request(c, &wqe, queue, length) || !holds(c->b))
@@ -137,7 +137,7 @@ static bool add_to(struct connection *c, u32 queue)
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_ATOMIC_FETCH_ADD, 1);
 	u64 before, after;
 
-	wqe.rdma.remote_addr = at(c->b->far, place(c, queue));
+	wqe.rdma.remote_addr = address_at(c->b->far, place(c, queue));
 	wqe.rdma.rkey = c->to->key;
 	wqe.rdma.compare_add = c->content;
 	memcpy(&before, mem(c->b->far, place(c, queue)), 8);
@@ -154,7 +154,7 @@ static bool add_to(struct connection *c, u32 queue)
 static void no_such_queue(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
-	struct sge sg = { at(c->b->p, c->from->offset), 100, c->from->key };
+	struct sge sg = { address_at(c->b->p, c->from->offset), 100, c->from->key };
 
 	if (!holds(c->b))
 		return;
@@ -169,8 +169,8 @@ static void no_such_queue(struct connection *c)
 static void cut_short(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
-	struct sge sg = { at(c->b->p, c->from->offset), LONGEST, c->from->key };
-	struct sge to = { at(c->b->far, place(c, 0)), LONGEST, c->to->key };
+	struct sge sg = { address_at(c->b->p, c->from->offset), LONGEST, c->from->key };
+	struct sge to = { address_at(c->b->far, place(c, 0)), LONGEST, c->to->key };
 
 	if (!holds(c->b))
 		return;

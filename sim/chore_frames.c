@@ -74,7 +74,8 @@ static void ready(struct qp *qp, const struct qp_options *options)
 static void supply(struct wire *w, u32 receiver)
 {
 	struct receiver *r = &w->receiver[receiver];
-	struct sge sg = { at(w->b->p, place(w, receiver, r->posted)), FRAME_BYTES, w->to->key };
+	struct sge sg = { address_at(w->b->p, place(w, receiver, r->posted)), FRAME_BYTES,
+			  w->to->key };
 
 	if (holds(w->b))
 		post_recv(r->qp, r->posted++, &sg, 1);
@@ -257,7 +258,7 @@ static void arrange(struct wire *w)
 
 static bool send(struct wire *w, u32 expected)
 {
-	struct sge sg = { at(w->b->p, w->from->offset), w->length, w->from->key };
+	struct sge sg = { address_at(w->b->p, w->from->offset), w->length, w->from->key };
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
 
 	if (!holds(w->b))
@@ -316,8 +317,8 @@ static void neighbour_receives(struct neighbour *n, struct qp *qp)
 	u32 i;
 
 	for (i = 0; i < FRAMES; i++) {
-		struct sge sg = { at(n->p, n->slot->offset + i * (u64)FRAME_BYTES), FRAME_BYTES,
-				  n->slot->key };
+		struct sge sg = { address_at(n->p, n->slot->offset + i * (u64)FRAME_BYTES),
+				  FRAME_BYTES, n->slot->key };
 
 		if (lives(n->p, n->life))
 			post_recv(qp, i, &sg, 1);

@@ -115,8 +115,8 @@ static void make_member(struct group *g, struct actor *a)
 		return;
 	m->deaf = deaf;
 	for (i = 0; i < RECEIVES; i++) {
-		struct sge sg = { at(p, m->slot->offset + i * (u64)RECEIVE_BYTES), RECEIVE_BYTES,
-				  m->slot->key };
+		struct sge sg = { address_at(p, m->slot->offset + i * (u64)RECEIVE_BYTES),
+				  RECEIVE_BYTES, m->slot->key };
 
 		post_recv(m->qp, i, &sg, 1);
 	}

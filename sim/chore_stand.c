@@ -193,7 +193,7 @@ void bench_free(struct bench *b)
 
 void post(struct bench *b, struct vnet_send_wqe wqe, u32 length, u32 lkey)
 {
-	struct sge sg = { at(b->p, b->here), length, lkey };
+	struct sge sg = { address_at(b->p, b->here), length, lkey };
 
 	wqe.wr_id = ++b->next_id;
 	post_send(b->x, &wqe, &sg, length ? 1 : 0);
@@ -242,14 +242,14 @@ struct vnet_send_wqe one_sided(const struct bench *b, u8 opcode)
 {
 	struct vnet_send_wqe wqe = make_wr(opcode, 0);
 
-	wqe.rdma.remote_addr = at(b->far, b->there);
+	wqe.rdma.remote_addr = address_at(b->far, b->there);
 	wqe.rdma.rkey = b->far_key;
 	return wqe;
 }
 
 void receives(struct bench *b, u32 n)
 {
-	struct sge sg = { at(b->far, b->there), BYTES, b->far_key };
+	struct sge sg = { address_at(b->far, b->there), BYTES, b->far_key };
 
 	while (n-- && holds(b))
 		post_recv(b->y, 1000 + n, &sg, 1);

@@ -145,7 +145,7 @@ static bool add_tag(struct table *t, bool told, bool syncs)
 	op.handle = tag->handle;
 	op.tag = tag->tag;
 	op.recv_wr_id = WR_TAG + tag->number;
-	addr = at(t->b->far, t->to->offset + tag->number * (u64)BUFFER_BYTES);
+	addr = address_at(t->b->far, t->to->offset + tag->number * (u64)BUFFER_BYTES);
 	/* In two pieces, now and then. */
 	op.num_sge = bench_below(t->b, 3) ? 1 : 2;
 	op.sge[0] = (struct vnet_sge){ addr, BUFFER_BYTES, t->to->key };
@@ -227,7 +227,7 @@ static void write_header(struct table *t, u8 opcode, u64 value)
 
 static void write_announcement(struct table *t, u64 value, u32 length)
 {
-	u64 va = htobe64(at(t->b->p, t->from->offset + 4096));
+	u64 va = htobe64(address_at(t->b->p, t->from->offset + 4096));
 	u32 rkey = htobe32(t->from->key), size = htobe32(length);
 
 	write_header(t, RENDEZVOUS, value);
@@ -239,7 +239,7 @@ static void write_announcement(struct table *t, u64 value, u32 length)
 
 static bool send(struct table *t, u32 length)
 {
-	struct sge sg = { at(t->b->p, t->from->offset), length, t->from->key };
+	struct sge sg = { address_at(t->b->p, t->from->offset), length, t->from->key };
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
 
 	if (!holds(t->b))
@@ -290,7 +290,7 @@ static void holds_data(struct table *t, const struct slot *slot, u32 number, u32
 /* To a receive without a tag, of which there must be one. */
 static bool post_plain(struct table *t)
 {
-	struct sge sg = { at(t->b->far, t->plain->offset) +
+	struct sge sg = { address_at(t->b->far, t->plain->offset) +
 				  t->plain_end % BUFFERS * (u64)BUFFER_BYTES,
 			  BUFFER_BYTES, t->plain->key };
 
@@ -372,7 +372,7 @@ static bool rendezvous(struct table *t, u64 value)
 	u32 length = 1 + bench_below(t->b, BUFFER_BYTES) + (fits ? 0 : BUFFER_BYTES);
 	/* Of what may be behind an announcement, its buffer gets nothing. */
 	u32 more = bench_below(t->b, 2) ? 0 : bench_below(t->b, 1500);
-	struct sge fin = { at(t->b->p, t->b->here), BYTES, t->b->key };
+	struct sge fin = { address_at(t->b->p, t->b->here), BYTES, t->b->key };
 	struct wc wc;
 
 	write_announcement(t, value, length);
@@ -413,7 +413,7 @@ static void too_long(struct table *t)
 	struct bench *b = t->b;
 	u32 i = fitting(t, 0x10);
 	u32 length = BUFFER_BYTES + 1000;
-	struct sge sg = { at(b->p, t->from->offset), NIC_TMH_SIZE + length, t->from->key };
+	struct sge sg = { address_at(b->p, t->from->offset), NIC_TMH_SIZE + length, t->from->key };
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
 
 	if (i == t->ntags || !holds(b))
@@ -428,7 +428,7 @@ static void too_long(struct table *t)
 static void cut_short(struct table *t)
 {
 	struct bench *b = t->b;
-	struct sge sg = { at(b->p, t->from->offset), NIC_TMH_SIZE + 2000, t->from->key };
+	struct sge sg = { address_at(b->p, t->from->offset), NIC_TMH_SIZE + 2000, t->from->key };
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
 	bool away = bench_below(b, 2);
 

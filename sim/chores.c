@@ -20,7 +20,7 @@ static u32 bind(struct bench *b, u32 old_key, u32 new_key, u64 offset, u64 lengt
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_BIND_MW, 0);
 
 	wqe.bind = (struct vnet_wqe_bind){
-		.addr = at(b->p, b->here) + offset,
+		.addr = address_at(b->p, b->here) + offset,
 		.length = length,
 		.old_rkey = old_key,
 		.new_rkey = new_key,
@@ -37,7 +37,7 @@ static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_WRITE, 0);
 
-	wqe.rdma.remote_addr = at(b->p, b->here) + offset;
+	wqe.rdma.remote_addr = address_at(b->p, b->here) + offset;
 	wqe.rdma.rkey = key;
 	return ends(b, run(b, &wqe, length, b->key), expected, "a write through a window");
 }
@@ -137,13 +137,13 @@ static u32 register_as(struct bench *b, u32 old_key, u32 new_key, u64 length, u3
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_REG_MR, 0);
 
 	wqe.bind = (struct vnet_wqe_bind){
-		.addr = at(b->p, b->here),
+		.addr = address_at(b->p, b->here),
 		.length = length,
 		.old_rkey = old_key,
 		.new_rkey = new_key,
 		.access = access,
 		/* Where nothing is translated by page, that is the address. */
-		.page_offset = at(b->p, b->here),
+		.page_offset = address_at(b->p, b->here),
 	};
 	return run(b, &wqe, 0, 0);
 }
@@ -371,7 +371,7 @@ static void wrong_request(struct bench *b)
 static void wrong_receive(struct bench *b)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);
-	struct sge sg = { at(b->far, b->there), BYTES, b->far_key ^ 0x55 };
+	struct sge sg = { address_at(b->far, b->there), BYTES, b->far_key ^ 0x55 };
 
 	if (below(b, 2))
 		post_crooked_receive(b->y, 200);

@@ -43,7 +43,7 @@ bool command_again(struct process *p, u32 *tries);
 	})
 
 /* Something of a NIC that its process has, by kind and number (struct owned). */
-void own(struct process *p, char kind, u32 num);
+void own_number(struct process *p, char kind, u32 num);
 void disown(struct process *p, char kind, u32 num);
 /* A ring in queue memory, which is never given back. */
 struct ring_view ring_make(struct process *p, u32 entries, u32 shift);

@@ -21,7 +21,7 @@ struct owned {
 	u32 num;
 };
 
-void own(struct process *p, char kind, u32 num)
+void own_number(struct process *p, char kind, u32 num)
 {
 	struct owned *o = sim_alloc(sizeof(*o));
 
@@ -61,8 +61,8 @@ u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access)
 		.kind = NIC_MR_REGION,
 		.access = access,
 		.pdn = p->pdn,
-		.iova = at(p, offset),
-		.addr = at(p, offset),
+		.iova = address_at(p, offset),
+		.addr = address_at(p, offset),
 		.length = length,
 		.space = p->space,
 	};
@@ -79,7 +79,7 @@ u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access)
 		.space = p->space,
 		.live = true,
 	};
-	own(p, 'm', params.key);
+	own_number(p, 'm', params.key);
 	return params.key;
 }
 
@@ -112,7 +112,7 @@ u32 alloc_fast(struct process *p, u64 offset, u64 length)
 
 	if (key)
 		p->node->region[key >> NIC_KEY_TAG_BITS] = (struct region){
-			.addr = at(p, offset),
+			.addr = address_at(p, offset),
 			.length = length,
 			.access = ALL_ACCESS,
 			.space = p->space,
@@ -143,7 +143,7 @@ u32 reg_device(struct process *p, u64 length)
 	params.key = new_key(node);
 	if (nic_mr_create(&node->nic, &params) != NIC_OK)
 		return 0;
-	own(p, 'm', params.key);
+	own_number(p, 'm', params.key);
 	return params.key;
 }
 
@@ -156,7 +156,7 @@ u32 alloc_mw(struct process *p, u8 kind)
 	params.key = new_key(p->node);
 	if (nic_mr_create(&p->node->nic, &params) != NIC_OK)
 		return 0;
-	own(p, 'w', params.key);
+	own_number(p, 'w', params.key);
 	return params.key;
 }
 
@@ -227,7 +227,7 @@ static struct queue *new_cq(struct process *p, u32 entries, u32 channel, u32 fla
 			violated("node %u: CQ %u cannot be made", node->index, cq->cqn);
 		return cq;
 	}
-	own(p, 'c', cq->cqn);
+	own_number(p, 'c', cq->cqn);
 	return cq;
 }
 
@@ -287,7 +287,7 @@ struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_optio
 		add_tag_matching(srq, &params, o->tags);
 	if (COMMAND(p, nic_srq_create(&node->nic, srq->srqn, &params)) != NIC_OK && has_nic(p))
 		violated("node %u: SRQ %u cannot be made", node->index, srq->srqn);
-	own(p, 's', srq->srqn);
+	own_number(p, 's', srq->srqn);
 	return srq;
 }
 

@@ -194,7 +194,7 @@ bool wait_event(struct process *p, u64 until);
 void process_pay(struct process *p);
 
 /* --- memory */
-static inline u64 at(const struct process *p, u64 offset)
+static inline u64 address_at(const struct process *p, u64 offset)
 {
 	return p->node->space[p->space].start + offset;
 }

@@ -93,7 +93,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	} while (result == NIC_EINUSE && tries++ < node->nic.max_qp);
 	if (result != NIC_OK && has_nic(p))
 		violated("node %u: QP %u cannot be made", node->index, qp->qpn);
-	own(p, 'q', qp->qpn);
+	own_number(p, 'q', qp->qpn);
 	return qp;
 }
 

@@ -291,7 +291,7 @@ static bool prepare_window(struct work *w, struct vnet_send_wqe *wqe)
 	e->window_key = (key & ~0xffu) | ((key + 1) & 0xff);
 	/* All of the buffers' region: the oracle knows what may be written. */
 	wqe->bind = (struct vnet_wqe_bind){
-		.addr = at(e->actor->process, e->actor->pool.base[1]),
+		.addr = address_at(e->actor->process, e->actor->pool.base[1]),
 		.length = e->actor->pool.room[1],
 		.old_rkey = key,
 		.new_rkey = e->window_key,

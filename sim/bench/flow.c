@@ -89,7 +89,7 @@ void cluster_make(const struct cluster *c)
 
 static void stock(struct qp *qp, u32 key, u32 size)
 {
-	struct sge sg = { at(qp->process, 0), size, key };
+	struct sge sg = { address_at(qp->process, 0), size, key };
 
 	while (recv_room(qp) && post_recv(qp, 0, &sg, 1))
 		;
@@ -98,7 +98,7 @@ static void stock(struct qp *qp, u32 key, u32 size)
 static void answer(struct flow_server *s, struct flow *f)
 {
 	struct vnet_send_wqe wr = make_wr(VNET_WR_SEND, 1);
-	struct sge sg = { at(s->process, 0), f->reply, s->key };
+	struct sge sg = { address_at(s->process, 0), f->reply, s->key };
 
 	stock(f->server_qp, s->key, f->size);
 	if (!f->reply)
@@ -173,7 +173,7 @@ static void ask(struct process *p, void *arg)
 	struct wc wc;
 
 	while (event_now() < f->until) {
-		struct sge sg = { at(p, 0), f->size, f->key };
+		struct sge sg = { address_at(p, 0), f->size, f->key };
 		bool any = false;
 
 		while (posted - over < window && send_room(f->qp)) {

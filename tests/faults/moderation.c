@@ -42,12 +42,12 @@ static void send_one(struct side s[2], uint64_t n)
 }
 
 /* One entry, and nothing more: its event comes, and not before its time. */
-static void by_time(struct side s[2], uint64_t rounds)
+static void by_time(struct side s[2], uint64_t count)
 {
 	uint64_t since;
 
 	moderate(&s[1], 1000, PERIOD_US);
-	for (uint64_t n = 0; n < rounds; n++) {
+	for (uint64_t n = 0; n < count; n++) {
 		CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
 		since = now_ns();
 		send_one(s, n);

@@ -349,19 +349,19 @@ static void set_index(void)
 }
 
 /* Mostly good, so that the data path is reached. */
-static void some_sge(struct process *p, struct vnet_sge *sge)
+static void some_sge(struct process *p, struct vnet_sge *entry)
 {
 	u8 how = byte();
 
-	sge->addr = at(p, (u64)byte() << 7);
-	sge->length = how & 1 ? byte() : word() % 0x3000;
-	sge->lkey = p->key;
+	entry->addr = at(p, (u64)byte() << 7);
+	entry->length = how & 1 ? byte() : word() % 0x3000;
+	entry->lkey = p->key;
 	if ((how & 0xf0) == 0x10)
-		sge->lkey = word();
+		entry->lkey = word();
 	if ((how & 0xf0) == 0x20)
-		sge->addr = quad();
+		entry->addr = quad();
 	if ((how & 0xf0) == 0x30)
-		sge->length = word();
+		entry->length = word();
 }
 
 static u32 some_key(void)
@@ -418,10 +418,10 @@ static void post_some_send(void)
 	aim(&wqe, qp->type);
 	memcpy(slot, &wqe, sizeof(wqe));
 	for (i = 0; i < 4 && i < wqe.num_sge; i++) {
-		struct vnet_sge sge;
+		struct vnet_sge entry;
 
-		some_sge(&w.p[0], &sge);
-		memcpy(slot + sizeof(wqe) + i * sizeof(sge), &sge, sizeof(sge));
+		some_sge(&w.p[0], &entry);
+		memcpy(slot + sizeof(wqe) + i * sizeof(entry), &entry, sizeof(entry));
 	}
 	nic_store_release(&qp->sq.hdr->prod, qp->sq.hdr->prod + 1);
 	if (how & 1)
@@ -443,15 +443,15 @@ static void post_some_recv(void)
 		return;
 	memcpy(slot, &wqe, sizeof(wqe));
 	for (i = 0; i < wqe.num_sge; i++) {
-		struct vnet_sge sge;
+		struct vnet_sge entry;
 
-		some_sge(p, &sge);
+		some_sge(p, &entry);
 		if (p == &w.p[1]) {
-			sge.lkey = p->key;
-			sge.addr = at(p, RECEIVE + sge.addr % REGION);
-			sge.length %= REGION / 4;
+			entry.lkey = p->key;
+			entry.addr = at(p, RECEIVE + entry.addr % REGION);
+			entry.length %= REGION / 4;
 		}
-		memcpy(slot + sizeof(wqe) + i * sizeof(sge), &sge, sizeof(sge));
+		memcpy(slot + sizeof(wqe) + i * sizeof(entry), &entry, sizeof(entry));
 	}
 	nic_store_release(&ring->hdr->prod, ring->hdr->prod + 1);
 	innocent = p == &w.p[1];

@@ -17,8 +17,8 @@
 #define DESCRIPTOR 1000
 
 static struct datagram way[SOCKET_DATAGRAMS];
-/* Free-running. */
-static u32 first, end;
+/* Of way, free-running. */
+static u32 way_first, way_end;
 
 static long fuzz_syscall(long number, long a, long b, long c, long d, long e, long f);
 
@@ -44,17 +44,17 @@ int socket_descriptor(void)
 
 struct datagram *socket_next(void)
 {
-	return end - first < SOCKET_DATAGRAMS ? &way[end % SOCKET_DATAGRAMS] : NULL;
+	return way_end - way_first < SOCKET_DATAGRAMS ? &way[way_end % SOCKET_DATAGRAMS] : NULL;
 }
 
 void socket_arrive(void)
 {
-	end++;
+	way_end++;
 }
 
 void socket_clear(void)
 {
-	first = end;
+	way_first = way_end;
 }
 
 /* As the system: how long joined frames are, where it says so. */
@@ -93,8 +93,8 @@ static long fuzz_recvmmsg(struct mmsghdr *message, u32 n)
 {
 	u32 i;
 
-	for (i = 0; i < n && first != end; i++)
-		fill(&message[i], &way[first++ % SOCKET_DATAGRAMS]);
+	for (i = 0; i < n && way_first != way_end; i++)
+		fill(&message[i], &way[way_first++ % SOCKET_DATAGRAMS]);
 	return i ? (long)i : -EAGAIN;
 }
 

@@ -21,7 +21,8 @@ static u_int8_t data[DATAGRAM_ROOM];
 static union ibv_gid own;
 static bool infiniband;
 
-static struct sockaddr_ib address(const union ibv_gid *gid, enum rdma_port_space ps, u_int16_t port)
+static struct sockaddr_ib address_by_gid(const union ibv_gid *gid, enum rdma_port_space ps,
+					 u_int16_t port)
 {
 	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_pkey = htobe16(0xffff) };
 
@@ -54,7 +55,7 @@ static void no_such_device(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(channel, RDMA_PS_TCP);
-	struct sockaddr_ib ib = address(&own, RDMA_PS_TCP, PORT);
+	struct sockaddr_ib ib = address_by_gid(&own, RDMA_PS_TCP, PORT);
 
 	errno = 0;
 	EXPECT(rdma_bind_addr(id, (struct sockaddr *)&ib) == -1 && errno == ENODEV);
@@ -73,7 +74,7 @@ static void unknown(void)
 	struct sockaddr_ib ib;
 
 	gid.raw[15] ^= 0xff;
-	ib = address(&gid, RDMA_PS_TCP, PORT);
+	ib = address_by_gid(&gid, RDMA_PS_TCP, PORT);
 	errno = 0;
 	EXPECT(rdma_bind_addr(id, (struct sockaddr *)&ib) == -1 && errno == ENODEV);
 	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000));
@@ -84,7 +85,7 @@ static void unknown(void)
 
 	id = new_id(channel, RDMA_PS_TCP);
 	gid.raw[0] = 0x20;
-	ib = address(&gid, RDMA_PS_TCP, PORT);
+	ib = address_by_gid(&gid, RDMA_PS_TCP, PORT);
 	errno = 0;
 	EXPECT(rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == -1 && errno == ENODEV);
 	EXPECT(!rdma_destroy_id(id));
@@ -101,7 +102,7 @@ static bool is_own(struct sockaddr *address)
 static void connects(enum rdma_port_space ps, u_int8_t room)
 {
 	struct rdma_conn_param param = { .private_data = data, .private_data_len = room };
-	struct sockaddr_ib ib = address(&own, ps, PORT);
+	struct sockaddr_ib ib = address_by_gid(&own, ps, PORT);
 	struct rdma_cm_event *event;
 	struct peers peers = { 0 };
 
@@ -139,7 +140,7 @@ static void strangers(void)
 	struct peers peers;
 
 	peers_listen(&peers, RDMA_PS_TCP, 1);
-	ib = address(&own, RDMA_PS_TCP, be16toh(rdma_get_src_port(peers.listener)));
+	ib = address_by_gid(&own, RDMA_PS_TCP, be16toh(rdma_get_src_port(peers.listener)));
 	for (int listens = 1; listens >= 0; listens--) {
 		id = new_id(peers.client_channel, RDMA_PS_TCP);
 		EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000));

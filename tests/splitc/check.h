@@ -54,7 +54,7 @@ static inline bool filled(const void *bytes, size_t n, uint32_t seed)
 }
 
 /* Messages that this node has sent, RDMA among them; 0: nobody counts. */
-static inline unsigned long sent(void)
+static inline unsigned long messages_sent(void)
 {
 	FILE *file = fopen("/sys/class/infiniband/vnet0/ports/1/counters/port_xmit_packets", "re");
 	unsigned long n = 0;

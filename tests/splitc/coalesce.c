@@ -273,11 +273,11 @@ static void count(void)
 	splitc_on_one
 	{
 		splitc_read(cell(0));
-		before = sent();
+		before = messages_sent();
 		for (int i = 0; i < MANY; i++)
 			splitc_store(cell(i), (long)i);
 		splitc_read(cell(0));
-		messages = sent() - before;
+		messages = messages_sent() - before;
 		if (before && (set_to("coalesce=0") || set_to("credits=1")))
 			CHECK(messages >= MANY);
 		else if (before && set_to("mapping=messages"))

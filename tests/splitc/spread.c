@@ -70,7 +70,7 @@ static void blocks(void)
 }
 
 /* The same addresses everywhere, nothing twice, and zero. */
-static void memory(void)
+static void fresh_memory(void)
 {
 	splitc_spread(char) part[40];
 	unsigned int seed = 1;
@@ -141,7 +141,7 @@ int main(void)
 	splitc_init();
 	layout();
 	blocks();
-	memory();
+	fresh_memory();
 	remapped();
 	splitc_exit(0);
 }

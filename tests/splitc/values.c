@@ -165,14 +165,14 @@ static void alone(void)
 	splitc_on_one
 	{
 		splitc_read(p);
-		before = sent();
+		before = messages_sent();
 		for (int i = 0; i < MANY; i++) {
 			splitc_get(&got, p);
 			splitc_sync();
 			splitc_put(p, got);
 			splitc_sync();
 		}
-		CHECK(!before || sent() - before < 2 * MANY + MANY / 10);
+		CHECK(!before || messages_sent() - before < 2 * MANY + MANY / 10);
 	}
 	splitc_barrier();
 }

@@ -45,14 +45,14 @@ static void make_frame(u8 mac, u8 first, u16 port)
 		0x08, 0, 0x45, 0, 0,   86,  0,    0,    0x40, 0,    64,   17,
 		0,    0, 66,   9, 149, 187, 161,  142,  100,  80,   0x0a, 0xea,
 	};
-	u8 *frame = mem(&w.p[0], FRAME);
+	u8 *bytes = mem(&w.p[0], FRAME);
 
-	memset(frame, 0x11, LENGTH);
-	memcpy(frame, head, sizeof(head));
-	frame[0] = first;
-	frame[5] = mac;
-	frame[36] = (u8)(port >> 8);
-	frame[37] = (u8)port;
+	memset(bytes, 0x11, LENGTH);
+	memcpy(bytes, head, sizeof(head));
+	bytes[0] = first;
+	bytes[5] = mac;
+	bytes[36] = (u8)(port >> 8);
+	bytes[37] = (u8)port;
 }
 
 static void send_frame(struct qp *qp, u32 length)

@@ -82,7 +82,7 @@ INTERPOSED int close(int fd)
 {
 	if (unlikely(fdtable_hint(fd) != FD_NONE)) {
 		if (fdtable_is_kept(fd) && !session_borrowed())
-			return (int)result(-EBADF);
+			return (int)libc_result(-EBADF);
 		fdtable_forget(fd);
 	}
 	return real()->close(fd);
@@ -142,7 +142,7 @@ INTERPOSED ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	int saved;
 
 	if (unlikely(fdtable_hint(fd) == FD_NETLINK) && netlink_is(fd))
-		return result(netlink_receive(fd, msg, flags));
+		return libc_result(netlink_receive(fd, msg, flags));
 	ret = real()->recvmsg(fd, msg, flags);
 	saved = errno;
 

@@ -61,7 +61,7 @@ static inline ssize_t do_read(int fd, void *buffer, size_t count)
 	struct fd_entry entry;
 
 	if (is_device(fd) && fdtable_get(fd, &entry))
-		return result(device_read(fd, &entry, buffer, count));
+		return libc_result(device_read(fd, &entry, buffer, count));
 	return real()->read(fd, buffer, count);
 }
 
@@ -82,7 +82,7 @@ INTERPOSED ssize_t write(int fd, const void *buffer, size_t count)
 	struct fd_entry entry;
 
 	if (is_device(fd) && fdtable_get(fd, &entry))
-		return result(device_write(fd, &entry, buffer, count));
+		return libc_result(device_write(fd, &entry, buffer, count));
 	return real()->write(fd, buffer, count);
 }
 
@@ -103,7 +103,7 @@ INTERPOSED ssize_t readv(int fd, const struct iovec *iov, int n)
 		if ((size_t)ret != iov[i].iov_len)
 			break;
 	}
-	return result(total ? total : ret);
+	return libc_result(total ? total : ret);
 }
 
 INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
@@ -115,7 +115,7 @@ INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
 	if (!is_device(fd) || !fdtable_get(fd, &entry))
 		return real()->writev(fd, iov, n);
 	if (entry.kind == FD_NETLINK)
-		return result(n < 0 ? -EINVAL : netlink_send(&entry, iov, (size_t)n));
+		return libc_result(n < 0 ? -EINVAL : netlink_send(&entry, iov, (size_t)n));
 	for (i = 0; i < n; i++) {
 		ret = device_write(fd, &entry, iov[i].iov_base, iov[i].iov_len);
 		if (ret < 0)
@@ -124,7 +124,7 @@ INTERPOSED ssize_t writev(int fd, const struct iovec *iov, int n)
 		if ((size_t)ret != iov[i].iov_len)
 			break;
 	}
-	return result(total ? total : ret);
+	return libc_result(total ? total : ret);
 }
 
 static long device_ioctl(const struct fd_entry *entry, unsigned long request, void *argument)
@@ -154,6 +154,6 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 		return real()->ioctl(fd, request, argument);
 	if ((is_device(fd) && fdtable_get(fd, &entry)) ||
 	    (device_adopt(fd) && fdtable_get(fd, &entry)))
-		return (int)result(device_ioctl(&entry, request, argument));
+		return (int)libc_result(device_ioctl(&entry, request, argument));
 	return real()->ioctl(fd, request, argument);
 }

@@ -68,7 +68,8 @@ static void *do_mmap(void *address, size_t length, int prot, int flags, int fd, 
 	void *ret;
 
 	if (fd >= 0 && unlikely(device_entry(fd, &entry)))
-		return (void *)result(device_mmap(&entry, address, length, prot, flags, offset));
+		return (void *)libc_result(
+			device_mmap(&entry, address, length, prot, flags, offset));
 	ret = real()->mmap(address, length, prot, flags, fd, offset);
 	if (likely(ret != MAP_FAILED))
 		regions_protected(ret, length, prot);

@@ -43,7 +43,7 @@ static int __attribute__((noinline)) open_led(int dirfd, const char *path, int f
 		flags &= ~(O_CREAT | O_EXCL | O_TRUNC);
 	if (!(flags & (O_PATH | O_DIRECTORY)) && !sys(SYS_newfstatat, dirfd, to, &st, 0) &&
 	    (node = session_node(&st)))
-		return (int)result(device_open(node->minor, flags));
+		return (int)libc_result(device_open(node->minor, flags));
 	return real()->openat(dirfd, to, flags, mode);
 }
 

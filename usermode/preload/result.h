@@ -18,7 +18,7 @@
 #define INTERPOSED                                                                                 \
 	__attribute__((visibility("default"), noinline, no_sanitize("nonnull-attribute")))
 
-static inline long result(long value)
+static inline long libc_result(long value)
 {
 	if (likely(value >= 0))
 		return value;

@@ -22,7 +22,7 @@ static inline bool is_netlink(int fd, struct fd_entry *entry)
 INTERPOSED int socket(int domain, int type, int protocol)
 {
 	if (unlikely(domain == AF_NETLINK && protocol == NETLINK_RDMA) && !settings()->off)
-		return (int)result(netlink_socket(type));
+		return (int)libc_result(netlink_socket(type));
 	return real()->socket(domain, type, protocol);
 }
 
@@ -31,7 +31,7 @@ INTERPOSED int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t length)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return (int)result(netlink_bind(&entry, POINTER(address), length));
+		return (int)libc_result(netlink_bind(&entry, POINTER(address), length));
 	return real()->bind(fd, address, length);
 }
 
@@ -40,7 +40,7 @@ INTERPOSED int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t length)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return (int)result(netlink_connect(&entry, POINTER(address), length));
+		return (int)libc_result(netlink_connect(&entry, POINTER(address), length));
 	return real()->connect(fd, address, length);
 }
 
@@ -49,7 +49,7 @@ INTERPOSED int getsockname(int fd, __SOCKADDR_ARG address, socklen_t *length)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return (int)result(netlink_name(&entry, POINTER(address), length));
+		return (int)libc_result(netlink_name(&entry, POINTER(address), length));
 	return real()->getsockname(fd, address, length);
 }
 
@@ -58,7 +58,7 @@ INTERPOSED int getpeername(int fd, __SOCKADDR_ARG address, socklen_t *length)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return (int)result(netlink_peer(POINTER(address), length));
+		return (int)libc_result(netlink_peer(POINTER(address), length));
 	return real()->getpeername(fd, address, length);
 }
 
@@ -69,7 +69,7 @@ INTERPOSED int getsockopt(int fd, int level, int option, void *value, socklen_t 
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry) && netlink_has_option(level, option))
-		return (int)result(netlink_get_option(&entry, level, option, value, length));
+		return (int)libc_result(netlink_get_option(&entry, level, option, value, length));
 	return real()->getsockopt(fd, level, option, value, length);
 }
 
@@ -78,7 +78,7 @@ INTERPOSED int setsockopt(int fd, int level, int option, const void *value, sock
 	struct fd_entry entry;
 
 	if (unlikely(level == SOL_NETLINK) && is_netlink(fd, &entry))
-		return (int)result(netlink_set_option(&entry, option, value, length));
+		return (int)libc_result(netlink_set_option(&entry, option, value, length));
 	return real()->setsockopt(fd, level, option, value, length);
 }
 
@@ -89,7 +89,7 @@ INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return result(netlink_send_to(&entry, msg, flags));
+		return libc_result(netlink_send_to(&entry, msg, flags));
 	return real()->sendmsg(fd, msg, flags);
 }
 
@@ -112,7 +112,7 @@ INTERPOSED ssize_t send(int fd, const void *buffer, size_t count, int flags)
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return result(send_buffer(&entry, buffer, count, flags, NULL, 0));
+		return libc_result(send_buffer(&entry, buffer, count, flags, NULL, 0));
 	return real()->send(fd, buffer, count, flags);
 }
 
@@ -122,7 +122,8 @@ INTERPOSED ssize_t sendto(int fd, const void *buffer, size_t count, int flags,
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return result(send_buffer(&entry, buffer, count, flags, POINTER(address), length));
+		return libc_result(
+			send_buffer(&entry, buffer, count, flags, POINTER(address), length));
 	return real()->sendto(fd, buffer, count, flags, address, length);
 }
 
@@ -147,7 +148,8 @@ static ssize_t do_recvfrom(int fd, void *buffer, size_t count, int flags, __SOCK
 	struct fd_entry entry;
 
 	if (is_netlink(fd, &entry))
-		return result(receive_buffer(fd, buffer, count, flags, POINTER(address), length));
+		return libc_result(
+			receive_buffer(fd, buffer, count, flags, POINTER(address), length));
 	return real()->recvfrom(fd, buffer, count, flags, address, length);
 }
 
