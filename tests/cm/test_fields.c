@@ -751,6 +751,40 @@ static void writes_rej_of_no_service(void **state)
 		.tid = TID, .remote_id = REMOTE_ID, .message = MESSAGE_REQ, .reason = 8 });
 }
 
+/* The peer's queue pair is connected already, to an end that this node did not hear of. */
+static void writes_rej_of_stale(void **state)
+{
+	struct layout said;
+	struct mad mad;
+
+	(void)state;
+	become_established_by_rtu();
+	node_req(&mad, PORT, 77, REMOTE_QPN);
+	mad_put64(&mad, REQ_CA_GUID, REMOTE_GUID);
+	node_hear(&mad);
+	layout_said(&said, LAYOUT_DREQ);
+	expect_rej(&(struct rejection){
+		.tid = 1, .remote_id = 77, .message = MESSAGE_REQ, .reason = 10 });
+}
+
+/* The peer has no LID, so it is on the other link layer. */
+static void writes_rej_of_lid(void **state)
+{
+	struct mad mad;
+
+	(void)state;
+	kernel.device.lid = LID;
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
+	node_req(&mad, PORT, 77, REMOTE_QPN);
+	node_arrive(&(struct node_datagram){ .sgid = node_stranger,
+					     .dgid = node_own,
+					     .from = 1,
+					     .length = MAD_SIZE,
+					     .bytes = &mad });
+	expect_rej(&(struct rejection){
+		.tid = 1, .remote_id = 77, .message = MESSAGE_REQ, .reason = 13 });
+}
+
 static void reads_rej(void **state)
 {
 	struct rdma_ucm_event_resp event;
@@ -987,6 +1021,8 @@ int main(void)
 		TEST(writes_rej_of_rep),
 		TEST(writes_rej_of_timeout),
 		TEST(writes_rej_of_no_service),
+		TEST(writes_rej_of_stale),
+		TEST(writes_rej_of_lid),
 		TEST(reads_rej),
 		TEST(reads_rej_of_timeout),
 		TEST(writes_sidr_req),

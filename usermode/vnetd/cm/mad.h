@@ -41,11 +41,11 @@ enum cm_sidr_status { CM_SIDR_SUCCESS, CM_SIDR_UNSUPPORTED, CM_SIDR_REJECT };
 /* In all but SIDR. */
 enum { CM_LOCAL_ID = 24, CM_REMOTE_ID = 28 };
 
+/* Fields of REQ and REP that are always zero (Q_Key, flow label, packet rate) are left out. */
 enum cm_req {
 	REQ_VENDOR_ID = 29,
 	REQ_SERVICE_ID = 32,
 	REQ_CA_GUID = 40,
-	REQ_QKEY = 52,
 	REQ_QPN = 56,
 	REQ_RESPONDER_RESOURCES = 59,
 	REQ_INITIATOR_DEPTH = 63,
@@ -63,8 +63,6 @@ enum cm_req {
 	REQ_REMOTE_LID = 78,
 	REQ_LOCAL_GID = 80,
 	REQ_REMOTE_GID = 96,
-	/* Flow label (20), packet rate (low 6). */
-	REQ_FLOW = 112,
 	REQ_TCLASS = 116,
 	REQ_HOPS = 117,
 	/* SL (4), subnet local (1). */
@@ -76,7 +74,6 @@ enum cm_req {
 };
 
 enum cm_rep {
-	REP_QKEY = 32,
 	REP_QPN = 36,
 	REP_VENDOR_LOW = 39,
 	REP_VENDOR_MIDDLE = 43,
