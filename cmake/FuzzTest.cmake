@@ -65,7 +65,7 @@ function(fuzz_test)
     list(APPEND libraries "${CMOCKA_LIBRARY}")
   endif()
   add_custom_command(OUTPUT "${program}"
-    COMMAND "${VNET_CLANG}" -std=gnu11 -O1 -g -Wall -Wextra -Werror
+    COMMAND "${VNET_CLANG}" -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
       -Wno-gnu-variable-sized-type-not-at-end -fno-strict-aliasing
       -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
       -DNIC_TEST_STEPS "-DVNET_VERSION=\"${PROJECT_VERSION}\""
