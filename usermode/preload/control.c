@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "control.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "fdtable.h"
+#include "patience.h"
 #include "settings.h"
 #include "start.h"
 
@@ -28,6 +30,7 @@ static int send_message(int sock, const struct iovec *iov, int niov, int attach)
 				  .cmsg_type = SCM_RIGHTS } };
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
 			      .msg_iovlen = (size_t)niov };
+	u64 deadline = 0;
 	long ret;
 
 	if (attach >= 0) {
@@ -35,9 +38,13 @@ static int send_message(int sock, const struct iovec *iov, int niov, int attach)
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control);
 	}
-	do
-		ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
-	while (ret == -EINTR);
+	/* One at a time goes to and fro, so there is room but on a new connection. */
+	while ((ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) == -EAGAIN) {
+		deadline = deadline ? deadline : patience_deadline();
+		ret = patience_poll(sock, POLLOUT, deadline);
+		if (ret)
+			break;
+	}
 	return ret < 0 ? (int)ret : 0;
 }
 
@@ -67,13 +74,14 @@ static int receive_reply(int sock, struct reply *reply)
 	struct msghdr msg;
 	long ret;
 
-	do {
-		msg = (struct msghdr){ .msg_iov = &iov,
-				       .msg_iovlen = 1,
-				       .msg_control = &control,
-				       .msg_controllen = sizeof(control) };
-		ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC);
-	} while (ret == -EINTR);
+	ret = patience_poll(sock, POLLIN, patience_deadline());
+	if (ret)
+		return (int)ret;
+	msg = (struct msghdr){ .msg_iov = &iov,
+			       .msg_iovlen = 1,
+			       .msg_control = &control,
+			       .msg_controllen = sizeof(control) };
+	ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (ret < 0)
 		return (int)ret;
 	take_fds(reply, &msg);
@@ -110,6 +118,8 @@ int control_exchange(int sock, const struct iovec *iov, int niov, int attach, st
 	if (!ret)
 		ret = receive_reply(sock, reply);
 	daemon_orders();
+	if (!ret)
+		patience_answered();
 	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
 }
 
@@ -240,7 +250,13 @@ static int request_once(int sock, const struct iovec *iov, int niov, struct repl
 	return ret;
 }
 
-int control_request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
+/* Its answer may still come, and would be taken for that to the next request. */
+static bool is_spoilt(int ret)
+{
+	return ret == -EIO || ret == -ETIMEDOUT || ret == -ECANCELED;
+}
+
+static int request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
 {
 	struct connection *c;
 	int ret, place, sock;
@@ -258,11 +274,20 @@ int control_request(struct session *session, const struct iovec *iov, int niov, 
 	}
 	c = &session->connection[place];
 	ret = control_exchange(c->fd, iov, niov, -1, reply);
-	if (ret == -EIO) {
+	if (is_spoilt(ret)) {
 		fdtable_drop(c->fd);
 		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
 		return ret;
 	}
 	__atomic_store_n(&c->state, CONNECTION_IDLE, __ATOMIC_RELEASE);
+	return ret;
+}
+
+int control_request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
+{
+	int ret = request(session, iov, niov, reply);
+
+	if (ret == -ETIMEDOUT)
+		patience_exhausted(session->agent);
 	return ret;
 }

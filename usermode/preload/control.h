@@ -29,7 +29,7 @@ struct reply {
 
 /*
  * One message to a socket, and the reply to it: 0 or negative errno (-EIO: the
- * daemon is gone). Nothing is attached where attach is -1.
+ * daemon is gone; -ETIMEDOUT: it does not answer). Nothing is attached where attach is -1.
  */
 int control_exchange(int sock, const struct iovec *iov, int niov, int attach, struct reply *reply);
 /* A request of this session. */

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include "control.h"
+#include "patience.h"
 #include "settings.h"
 #include "start.h"
 #include "will.h"
@@ -45,6 +46,8 @@ static int exchange_open(struct session *s, int sock, u32 type, u32 minor, struc
 	struct iovec iov = { .iov_base = &open, .iov_len = sizeof(open) };
 	int ret = control_exchange(sock, &iov, 1, -1, reply);
 
+	if (ret == -ETIMEDOUT)
+		patience_exhausted(s->agent);
 	if (ret)
 		return ret;
 	if (reply->length < sizeof(reply->opened) || reply->msg.type != type) {

@@ -12,8 +12,8 @@
 #include "control.h"
 #include "entries.h"
 #include "fdtable.h"
-#include "lock.h"
 #include "merged.h"
+#include "patience.h"
 #include "real.h"
 #include "say.h"
 #include "settings.h"
@@ -26,7 +26,8 @@
 #define SESSION_PAUSE 1000000000ull
 
 static struct session *current;
-static struct lock session_lock;
+/* Who makes a session: see session_get(). */
+static struct turn making;
 static u64 failed_at;
 static int failed_with;
 
@@ -275,6 +276,10 @@ static void session_drop(struct session *s)
 	(void)sys(SYS_munmap, s, sizeof(*s));
 }
 
+/*
+ * The program's signals are handled while the daemon is waited for, and nothing is
+ * locked then. It may be long: it is started, or stopped.
+ */
 static int hello(struct session *s, struct reply *reply)
 {
 	struct ucred peer = { 0 };
@@ -309,7 +314,11 @@ static int hello(struct session *s, struct reply *reply)
 		say("no RDMA device: the running daemon (process %d) is of another version; "
 		    "\"vnet stop\" ends it",
 		    s->agent);
-	else if (ret)
+	else if (ret == -ETIMEDOUT && patience_lost())
+		say("no RDMA device: the running daemon (process %d) has not answered for %u s; is "
+		    "it stopped? \"vnet stop\" ends it",
+		    s->agent, patience_limit());
+	else if (ret && ret != -ETIMEDOUT && ret != -ECANCELED)
 		say("no RDMA device: the daemon refuses: %s", strerrordesc_np(-ret));
 	return ret;
 }
@@ -384,10 +393,31 @@ bool session_borrowed(void)
 	return s && s->pid != sys_getpid();
 }
 
-static struct session *session_get_locked(int *error)
+/* For good, unless a handler of the program's has done it meanwhile, or gave up. */
+static struct session *session_settle(struct session *made, int ret, const struct hold *hold,
+				      int *error)
+{
+	if (!turn_mine(hold)) {
+		if (!ret)
+			session_drop(made);
+		*error = -EIO;
+		return session_current();
+	}
+	failed_with = ret;
+	if (ret) {
+		failed_at = plat_clock();
+		*error = ret;
+		return NULL;
+	}
+	__atomic_store_n(&current, made, __ATOMIC_RELEASE);
+	return made;
+}
+
+static struct session *session_get_held(const struct hold *hold, int *error)
 {
 	struct session *s = current;
 	u64 now = plat_clock();
+	int ret;
 
 	if (s && s->pid != sys_getpid()) {
 		*error = -EIO;
@@ -401,21 +431,15 @@ static struct session *session_get_locked(int *error)
 	}
 	if (s)
 		drop_connections(s);
-	failed_with = session_make(&s);
-	if (failed_with) {
-		failed_at = plat_clock();
-		*error = failed_with;
-		return NULL;
-	}
-	__atomic_store_n(&current, s, __ATOMIC_RELEASE);
-	return s;
+	ret = session_make(&s);
+	return session_settle(s, ret, hold, error);
 }
 
 struct session *session_get(int *error)
 {
 	struct session *s = session_current();
 	int ignored, saved_errno = errno;
-	raw_sigset_t saved;
+	struct hold hold;
 
 	if (s && session_alive(s))
 		return s;
@@ -425,9 +449,12 @@ struct session *session_get(int *error)
 		*error = -ENODEV;
 		return NULL;
 	}
-	saved = lock_take(&session_lock);
-	s = session_get_locked(error);
-	lock_release(&session_lock, saved);
+	s = NULL;
+	*error = turn_take(&making, &hold);
+	if (!*error) {
+		s = session_get_held(&hold, error);
+		turn_give(&hold);
+	}
 	errno = saved_errno;
 	return s;
 }
@@ -517,7 +544,7 @@ static void forked(void)
 	u32 i;
 
 	fdtable_forked();
-	session_lock.taken = 0;
+	turn_forked(&making);
 	failed_with = 0;
 	for (i = 0; s && i < s->nnics; i++)
 		s->nic[i]->foreign = true;

@@ -13,6 +13,9 @@
 
 #define DEFAULT_NODE "default"
 #define DEFAULT_DEVICES "vnet0"
+/* Seconds. A machine that is busy, or out of memory, takes some of them. */
+#define DEFAULT_ANSWER_TIMEOUT 30
+#define MOST_ANSWER_TIMEOUT 3600
 
 static struct settings the_settings;
 /* Strings of the_settings.environment, one after the other. */
@@ -118,6 +121,18 @@ static void find_vnetd(struct settings *s)
 			 (int)(slash - info.dli_fname), info.dli_fname);
 }
 
+/* What is no number of seconds in range counts as unset. */
+static void find_answer_timeout(struct settings *s)
+{
+	const char *text = variable("VNET_ANSWER_TIMEOUT", "");
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	s->answer_timeout = DEFAULT_ANSWER_TIMEOUT;
+	if (*text && !*end && value >= 1 && value <= MOST_ANSWER_TIMEOUT)
+		s->answer_timeout = (unsigned int)value;
+}
+
 static void read_settings(void)
 {
 	struct settings *s = &the_settings;
@@ -134,6 +149,7 @@ static void read_settings(void)
 	s->host_devices = !strcmp(variable("VNET_WITH_HOST_DEVICES", "0"), "1");
 	find_runtime_dir(s);
 	find_vnetd(s);
+	find_answer_timeout(s);
 	copy_environment(s);
 }
 

@@ -21,6 +21,8 @@ struct settings {
 	char devices[VNET_DEVICES_MAX];
 	/* Of their ports; empty: whichever the daemon has. */
 	char link_layer[VNET_LINK_LAYER_MAX];
+	/* How long the daemon may take to answer: seconds. */
+	unsigned int answer_timeout;
 	/* The daemon's program. */
 	char vnetd[PATH_MAX];
 	/* The daemon's environment: "NAME=value" strings, NULL at the end. */

@@ -19,16 +19,20 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "../platform/host.h"
 #include "../vnet_proto.h"
+#include "patience.h"
 #include "real.h"
 #include "say.h"
 #include "settings.h"
 #include "sys.h"
 
 #define START_STACK (64 * 1024)
-/* Seconds. */
-#define START_TIMEOUT 20
+/* ns. */
+#define START_TIMEOUT 20000000000ull
 #define START_ATTEMPTS 5
+/* Between attempts to connect, ns. */
+#define CONNECT_PAUSE 10000000ull
 /* Where the daemon finds the descriptor on which it tells that it is ready. */
 #define READY_FD 3
 #define READY_STRING "3"
@@ -58,6 +62,18 @@ static int check_peer(int sock)
 	return peer.uid == (uid_t)sys(SYS_geteuid) ? 0 : -EPERM;
 }
 
+/* Where the daemon takes nobody in, the queue to it is full at last. */
+static int connect_patiently(int sock, const struct sockaddr_un *address)
+{
+	u64 deadline = patience_deadline();
+	int ret, waited = 0;
+
+	do
+		ret = (int)sys(SYS_connect, sock, address, sizeof(*address));
+	while (ret == -EAGAIN && !(waited = patience_pause(CONNECT_PAUSE, deadline)));
+	return waited ? waited : ret;
+}
+
 int daemon_connect(void)
 {
 	struct sockaddr_un address;
@@ -66,14 +82,15 @@ int daemon_connect(void)
 	ret = socket_address(&address);
 	if (ret)
 		return ret;
-	sock = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	sock = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sock < 0)
 		return sock;
-	do
-		ret = (int)sys(SYS_connect, sock, &address, sizeof(address));
-	while (ret == -EINTR);
+	ret = connect_patiently(sock, &address);
 	if (!ret)
 		ret = check_peer(sock);
+	/* The program may get this very socket: it says itself whether it waits. */
+	if (!ret)
+		ret = (int)sys(SYS_fcntl, sock, F_SETFL, O_RDWR);
 	if (!ret)
 		return sock;
 	sys_close(sock);
@@ -197,18 +214,17 @@ static void first_line(const char *text, char *why, size_t size)
 /* 0 when the daemon says that it, or another, listens; else why not. */
 static int await_ready(int fd, char *why, size_t size)
 {
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	struct timespec timeout = { .tv_sec = START_TIMEOUT };
+	u64 deadline = plat_clock() + START_TIMEOUT;
 	char text[1024] = "\n";
 	size_t length = 1;
 	long ret;
 
 	while (length < sizeof(text) - 1) {
-		ret = sys(SYS_ppoll, &pfd, 1, &timeout, NULL, 0);
-		if (ret == 0) {
+		ret = patience_poll(fd, POLLIN, deadline);
+		if (ret == -ETIMEDOUT)
 			snprintf(why, size, "it does not answer");
-			return -ETIMEDOUT;
-		}
+		if (ret)
+			return (int)ret;
 		ret = sys(SYS_read, fd, text + length, sizeof(text) - 1 - length);
 		if (ret <= 0)
 			break;
@@ -255,7 +271,7 @@ static int start_daemon(void)
 	if (!ret)
 		ret = await_ready(pipe[0], why, sizeof(why));
 	sys_close(pipe[0]);
-	if (ret)
+	if (ret && ret != -ECANCELED)
 		say("no RDMA device: the daemon (%s) did not start: %s", s->vnetd,
 		    why[0] ? why : strerrordesc_np(-ret));
 	return ret;
@@ -277,6 +293,10 @@ int daemon_connect_or_start(void)
 			    s->node_dir);
 		else if (sock == -EPERM)
 			say("no RDMA device: %s is another user's", s->node_dir);
+		else if (sock == -ETIMEDOUT && patience_lost())
+			say("no RDMA device: the daemon in %s takes in nobody; is it stopped? "
+			    "\"vnet stop\" ends it",
+			    s->node_dir);
 		if (sock != -ENOENT && sock != -ECONNREFUSED)
 			return sock;
 		ret = start_daemon();

@@ -5,7 +5,7 @@
 
 /* A new connection to the daemon (close-on-exec), or negative errno. */
 int daemon_connect(void);
-/* The same, but starts the daemon where none listens. Signals are blocked. */
+/* The same, but starts the daemon where none listens. The caller has its turn (patience.h). */
 int daemon_connect_or_start(void);
 
 #endif /* START_H */

@@ -146,6 +146,7 @@ int wait_for_lock(int fd, unsigned int *turns)
 	}
 	if (*turns > LOCK_TURNS && never_waits(fd))
 		return -EAGAIN;
-	(void)sys(SYS_nanosleep, &pause, NULL);
+	if (sys(SYS_nanosleep, &pause, NULL) == -EINTR && !signals_restart())
+		return -EINTR;
 	return 0;
 }

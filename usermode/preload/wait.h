@@ -20,7 +20,10 @@ int wait_readable(int fd, struct session *session);
 int wait_for_end(struct session *session);
 /* Take out all that makes it readable. */
 void wait_drain(int fd);
-/* A pause while somebody holds a lock; -EAGAIN where that has been too long. */
+/*
+ * A pause while somebody holds a lock; -EAGAIN where that has been too long, -EINTR
+ * as above: the holder may be stopped.
+ */
 int wait_for_lock(int fd, unsigned int *turns);
 
 #endif /* WAIT_H */

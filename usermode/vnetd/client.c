@@ -162,6 +162,11 @@ static void probe(struct client *client)
 		bury(client);
 }
 
+void client_gave_up(struct client *client)
+{
+	bury(client);
+}
+
 void client_conn_added(struct client *client)
 {
 	client_get(client);

@@ -129,7 +129,8 @@ static const char *wants_another(const struct daemon *daemon, const struct wishe
 	return lacks_link_layer(daemon, wishes) ? "another link layer is wanted" : NULL;
 }
 
-static void reply_welcome(struct conn *conn, u32 error, bool with_memory,
+/* false: nobody hears it, and the connection is closed. */
+static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
 			  const struct wishes *wishes)
 {
 	struct daemon *daemon = conn->daemon;
@@ -163,7 +164,7 @@ static void reply_welcome(struct conn *conn, u32 error, bool with_memory,
 			welcome.links |= 1u << i;
 		}
 	}
-	conn_send(conn, &welcome, sizeof(welcome), fds, nfds);
+	return conn_send(conn, &welcome, sizeof(welcome), fds, nfds);
 }
 
 /* Another connection of a process that has a space: the cookie proves it. */
@@ -203,6 +204,7 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	const struct vnet_msg_hello *hello = (const struct vnet_msg_hello *)msg;
 	struct daemon *daemon = conn->daemon;
 	const char *damage = devices_damage(daemon);
+	struct client *entered;
 	struct wishes wishes;
 	const char *another;
 	u32 error;
@@ -220,7 +222,10 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	if (another && nobody_else(daemon))
 		return make_way(conn, another);
 	error = hello->space ? join(conn, hello) : enter(conn, hello);
-	reply_welcome(conn, error, !error && !hello->space, &wishes);
+	entered = !error && !hello->space ? conn->client : NULL;
+	/* It gave up waiting: it does not know that it is our client, and may try again. */
+	if (!reply_welcome(conn, error, entered, &wishes) && entered)
+		client_gave_up(entered);
 	return CALL_DONE;
 }
 

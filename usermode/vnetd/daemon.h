@@ -331,6 +331,8 @@ enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg)
 /* Takes mem_fd (-1: none came) in any case. NULL: *error is an errno value. */
 struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const char *command,
 			  int *error);
+/* It hung up before it was welcome: its process may say hello anew. */
+void client_gave_up(struct client *client);
 /* A control connection of it came or went. */
 void client_conn_added(struct client *client);
 void client_conn_closed(struct client *client);
