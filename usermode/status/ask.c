@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -38,6 +40,7 @@ static struct ucred peer_of(int sock)
 
 static int connect_daemon(struct ask *ask)
 {
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock;
 
@@ -51,6 +54,8 @@ static int connect_daemon(struct ask *ask)
 		trouble(ask, "cannot make a socket: %s", strerror(errno));
 		return -1;
 	}
+	/* For connect(), too, which waits while the queue to the daemon is full. */
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		ask->nobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
 		if (ask->nobody)
@@ -58,6 +63,9 @@ static int connect_daemon(struct ask *ask)
 				"no vnetd runs for node '%s' in %s: it starts with the first "
 				"program that uses the device, and ends when it is idle",
 				ask->node, ask->dir);
+		else if (errno == EAGAIN)
+			trouble(ask, "vnetd in %s/%s does not answer (is it stopped?)", ask->dir,
+				ask->node);
 		else
 			trouble(ask, "cannot reach %s: %s", addr.sun_path, strerror(errno));
 		goto err;
@@ -92,10 +100,12 @@ static int receive(struct ask *ask, int sock, struct vnet_msg_result *result)
 	int fd = -1;
 
 	if (poll(&poll_fd, 1, PATIENCE_MS) == 0) {
-		trouble(ask, "vnetd does not answer (is it stopped?)");
+		trouble(ask, "vnetd (process %d) does not answer (is it stopped?)",
+			peer_of(sock).pid);
 		return -1;
 	}
 	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != sizeof(*result)) {
+		result->error = EIO;
 		trouble(ask, "vnetd is of another version, or just ended");
 		return -1;
 	}
@@ -176,40 +186,57 @@ char *ask_link(struct ask *ask, const char *command, size_t *length)
 	return ask_text(ask, &msg.msg, length);
 }
 
-/* Its process; where that cannot be had, its socket, which goes a little earlier. */
-static bool wait_for_end(int sock)
+/*
+ * Its end; where its process cannot be had, its socket's, which is a little earlier.
+ * false: not within the time.
+ */
+static bool wait_for_end(int sock, int pidfd)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, peer_of(sock).pid, 0);
 	struct pollfd poll_fd = {
 		.fd = pidfd < 0 ? sock : pidfd,
 		.events = pidfd < 0 ? 0 : POLLIN,
 	};
-	bool ended = poll(&poll_fd, 1, PATIENCE_MS) == 1;
 
-	if (pidfd >= 0)
-		close(pidfd);
-	return ended;
+	return poll(&poll_fd, 1, PATIENCE_MS) == 1;
+}
+
+/* Asked in vain: the system ends it, stopped or not. Programs see that as any other end. */
+static bool force_end(struct ask *ask, int sock, int pidfd)
+{
+	if (pidfd < 0 || syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
+		return false;
+	fprintf(stderr, "vnet: vnetd (process %d) did not end by itself, so it is killed\n",
+		peer_of(sock).pid);
+	if (wait_for_end(sock, pidfd))
+		return true;
+	trouble(ask, "vnetd (process %d) was killed, but does not end", peer_of(sock).pid);
+	return false;
 }
 
 bool ask_stop(struct ask *ask)
 {
-	struct vnet_msg_result result = { .error = EIO };
+	struct vnet_msg_result result = { .error = ETIMEDOUT };
 	int sock = connect_daemon(ask);
 	bool ended = false;
-	int fd;
+	int fd, pidfd;
 
 	if (sock < 0)
 		return false;
+	pidfd = (int)syscall(SYS_pidfd_open, peer_of(sock).pid, 0);
 	if (send_request(ask, sock, VNET_MSG_STOP)) {
 		fd = receive(ask, sock, &result);
 		if (fd >= 0)
 			close(fd);
 	}
 	if (!result.error) {
-		ended = wait_for_end(sock);
+		ended = wait_for_end(sock, pidfd);
 		if (!ended)
 			trouble(ask, "vnetd does not end");
 	}
+	if (!ended && (!result.error || result.error == ETIMEDOUT))
+		ended = force_end(ask, sock, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
 	close(sock);
 	return ended;
 }
