@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 
 #include "fdtable.h"
 #include "patience.h"
@@ -64,24 +65,36 @@ static void take_fds(struct reply *reply, struct msghdr *msg)
 	}
 }
 
-static int receive_reply(int sock, struct reply *reply)
+/* By one system call. 0: it has hung up, and does so again. */
+static long receive_timed(int sock, struct msghdr *msg)
+{
+	struct msghdr first = *msg;
+	long ret = sys(SYS_recvmsg, sock, &first, MSG_CMSG_CLOEXEC);
+
+	*msg = ret < 0 ? *msg : first;
+	return ret == -EAGAIN ? -ETIMEDOUT : ret;
+}
+
+/* `timed`: the socket has the limit of patience_limit() itself (limit_wait). */
+static int receive_reply(int sock, bool timed, struct reply *reply)
 {
 	union {
 		char space[CMSG_SPACE(sizeof(reply->fd))];
 		struct cmsghdr header;
 	} control = { .space = { 0 } };
 	struct iovec iov = { .iov_base = reply->bytes, .iov_len = sizeof(reply->bytes) };
-	struct msghdr msg;
-	long ret;
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	u64 deadline = patience_deadline();
+	long ret = timed && !patience_is_short() ? receive_timed(sock, &msg) : -EINTR;
 
-	ret = patience_poll(sock, POLLIN, patience_deadline());
-	if (ret)
-		return (int)ret;
-	msg = (struct msghdr){ .msg_iov = &iov,
-			       .msg_iovlen = 1,
-			       .msg_control = &control,
-			       .msg_controllen = sizeof(control) };
-	ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	/* A signal of the program's, or no limit: what is left of the time. */
+	if (ret == -EINTR)
+		ret = patience_poll(sock, POLLIN, deadline);
+	if (!ret)
+		ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (ret < 0)
 		return (int)ret;
 	take_fds(reply, &msg);
@@ -109,18 +122,24 @@ static void daemon_orders(void)
 #endif
 }
 
-int control_exchange(int sock, const struct iovec *iov, int niov, int attach, struct reply *reply)
+static int exchange(int sock, bool timed, const struct iovec *iov, int niov, int attach,
+		    struct reply *reply)
 {
 	int ret;
 
 	daemon_orders();
 	ret = send_message(sock, iov, niov, attach);
 	if (!ret)
-		ret = receive_reply(sock, reply);
+		ret = receive_reply(sock, timed, reply);
 	daemon_orders();
 	if (!ret)
 		patience_answered();
 	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
+}
+
+int control_exchange(int sock, const struct iovec *iov, int niov, int attach, struct reply *reply)
+{
+	return exchange(sock, false, iov, niov, attach, reply);
 }
 
 void control_drop_fds(struct reply *reply)
@@ -183,6 +202,14 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 	return ret;
 }
 
+/* Only of what the program never gets: its reads wait as long as it likes. */
+static void limit_wait(int sock)
+{
+	const struct timeval limit = { .tv_sec = (time_t)patience_limit() };
+
+	(void)sys(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
 /* Put a connection into the pool, in this state: its place, or -1 (no room). */
 static int pool_add(struct session *session, int sock, u32 state)
 {
@@ -196,6 +223,7 @@ static int pool_add(struct session *session, int sock, u32 state)
 		    !__atomic_compare_exchange_n(&c->state, &none, CONNECTION_BUSY, false,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
+		limit_wait(sock);
 		c->fd = fdtable_keep(sock, false);
 		__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
 		return (int)i;
@@ -273,7 +301,7 @@ static int request(struct session *session, const struct iovec *iov, int niov, s
 			return request_once(sock, iov, niov, reply);
 	}
 	c = &session->connection[place];
-	ret = control_exchange(c->fd, iov, niov, -1, reply);
+	ret = exchange(c->fd, true, iov, niov, -1, reply);
 	if (is_spoilt(ret)) {
 		fdtable_drop(c->fd);
 		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);

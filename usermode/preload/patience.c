@@ -25,18 +25,23 @@ u32 patience_limit(void)
 	return settings()->answer_timeout;
 }
 
+bool patience_is_short(void)
+{
+	return __atomic_load_n(&silent, __ATOMIC_RELAXED);
+}
+
 u64 patience_deadline(void)
 {
 	u64 limit = patience_limit() * SECOND;
 
-	if (__atomic_load_n(&silent, __ATOMIC_RELAXED) && limit > LITTLE_PATIENCE)
+	if (patience_is_short() && limit > LITTLE_PATIENCE)
 		limit = LITTLE_PATIENCE;
 	return plat_clock() + limit;
 }
 
 void patience_answered(void)
 {
-	if (__atomic_load_n(&silent, __ATOMIC_RELAXED))
+	if (patience_is_short())
 		__atomic_store_n(&silent, false, __ATOMIC_RELAXED);
 }
 

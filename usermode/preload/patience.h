@@ -15,6 +15,8 @@
  * daemon that let us wait in vain gets a second from then on, until it answers.
  */
 u64 patience_deadline(void);
+/* Is that so just now? */
+bool patience_is_short(void);
 /* Whole seconds of the limit, for messages. */
 u32 patience_limit(void);
 /*
