@@ -214,7 +214,7 @@ VNET_AT(vnet_gate, cq_doorbell, 64);
 
 /* ------------------------------------------------------------- vnet_wire.h */
 
-VNET_SIZE(vnet_frame, 40);
+VNET_SIZE(vnet_frame, 56);
 VNET_AT(vnet_frame, magic, 0);
 VNET_AT(vnet_frame, version, 2);
 VNET_AT(vnet_frame, kind, 3);
@@ -225,7 +225,9 @@ VNET_AT(vnet_frame, dst_row, 24);
 VNET_AT(vnet_frame, src_row, 28);
 VNET_AT(vnet_frame, payload_len, 32);
 VNET_AT(vnet_frame, nacks, 34);
-VNET_AT(vnet_frame, rsvd, 35);
+VNET_AT(vnet_frame, proof, 35);
+VNET_AT(vnet_frame, rsvd, 36);
+VNET_AT(vnet_frame, secret, 40);
 
 VNET_SIZE(vnet_frame_ack, 24);
 VNET_AT(vnet_frame_ack, seq, 0);
@@ -235,11 +237,16 @@ VNET_AT(vnet_frame_ack, code, 9);
 VNET_AT(vnet_frame_ack, rsvd, 10);
 VNET_AT(vnet_frame_ack, result, 16);
 
-VNET_SIZE(vnet_frame_hello, 40);
+VNET_SIZE(vnet_frame_hello, 96);
 VNET_AT(vnet_frame_hello, src_gid, 0);
 VNET_AT(vnet_frame_hello, dst_gid, 16);
 VNET_AT(vnet_frame_hello, payload, 32);
 VNET_AT(vnet_frame_hello, window, 36);
+VNET_AT(vnet_frame_hello, nonce, 40);
+VNET_AT(vnet_frame_hello, cookie, 56);
+VNET_AT(vnet_frame_hello, share, 72);
+VNET_AT(vnet_frame_hello, flags, 88);
+VNET_AT(vnet_frame_hello, rsvd, 92);
 
 VNET_SIZE(vnet_frame_op, 72);
 VNET_AT(vnet_frame_op, seq, 0);

@@ -13,10 +13,11 @@
  *  - everything is naturally aligned from the start of the frame, padding is
  *    named, and every size and offset asserted (vnet_layout.h);
  *  - reserved fields are zero when sent and ignored when received;
- *  - the CRC is over the whole frame with the crc field 0; a frame that fails it,
- *    or any check of a field, is counted and dropped, and changes nothing;
- *  - where there is a key, struct vnet_wire_trailer follows the frame, whose MAC is
- *    checked in place of the CRC, which is 0 when sent and ignored when received.
+ *  - every frame proves who sent it (enum vnet_frame_proof); one that does not, or
+ *    that fails any check of a field, is counted and dropped, and changes nothing;
+ *  - with a MAC, struct vnet_wire_trailer follows the frame, and the CRC is 0 when sent
+ *    and ignored when received; without, the CRC is over the whole frame with the crc
+ *    field 0.
  */
 #ifndef VNET_WIRE_H
 #define VNET_WIRE_H
@@ -25,7 +26,7 @@
 #include "vnet_hw.h"
 
 /* Raised whenever the meaning or layout of anything here changes. */
-#define VNET_WIRE_VERSION 8
+#define VNET_WIRE_VERSION 9
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
 /* UDP port of the link, unless it is told another one. */
@@ -42,13 +43,16 @@ enum vnet_wire_limits {
 	 * A frame is at most so much longer than the payload limit that was agreed,
 	 * headers and acknowledgements together.
 	 */
-	VNET_WIRE_SLACK = 208,
+	VNET_WIRE_SLACK = 224,
 	/* The shortest payload limit that a NIC may ask for. */
 	VNET_WIRE_MIN_PAYLOAD = 256,
 	VNET_WIRE_GID_SIZE = 16,
 	VNET_WIRE_KEY_SIZE = 32,
 	VNET_WIRE_SALT_SIZE = 16,
 	VNET_WIRE_MAC_SIZE = 16,
+	VNET_WIRE_SECRET_SIZE = 16,
+	VNET_WIRE_NONCE_SIZE = 16,
+	VNET_WIRE_COOKIE_SIZE = 16,
 	/*
 	 * Number of a queue pair that all members of a multicast group have (IB vol 1, 10.5);
 	 * and all who may have an Ethernet frame.
@@ -58,9 +62,9 @@ enum vnet_wire_limits {
 
 enum vnet_frame_kind {
 	/*
-	 * The two ends make themselves known. With dst_incarnation 0: "who are
-	 * you?"; answered by WELCOME with the receiver's incarnation, and no
-	 * state. With it: "be my peer"; WELCOME then names the row, too.
+	 * The handshake. Without the receiver's incarnation and a cookie of its: "who are
+	 * you?"; answered by WELCOME with both, and no state. With them: "be my peer";
+	 * WELCOME then names the row, too.
 	 */
 	VNET_FRAME_HELLO = 1,
 	VNET_FRAME_WELCOME = 2,
@@ -71,6 +75,29 @@ enum vnet_frame_kind {
 	 * an RDMA read).
 	 */
 	VNET_FRAME_ACK = 4,
+	/*
+	 * To a HELLO under a key that the receiver does not have: a HELLO's body with its
+	 * nonce, and enum vnet_refusal in place of the flags. It proves nothing: who gets
+	 * it stops waiting for the first answer of that NIC, and believes nothing else.
+	 */
+	VNET_FRAME_REFUSE = 5,
+};
+
+/* What a frame proves that its sender is the one that it says it is. */
+enum vnet_frame_proof {
+	/* The MAC in the trailer. HELLO and WELCOME always have one. */
+	VNET_PROOF_MAC = 0,
+	/*
+	 * The secret that both ends derived from their key in the handshake, one for each
+	 * direction: DATA and ACK, between NICs of one machine that agreed on it.
+	 */
+	VNET_PROOF_SECRET = 1,
+	/* None: REFUSE. */
+	VNET_PROOF_NONE = 2,
+};
+
+enum vnet_refusal {
+	VNET_REFUSAL_KEY = 1,
 };
 
 /* Before everything else. */
@@ -87,12 +114,19 @@ struct vnet_frame {
 	 */
 	__le64 src_incarnation;
 	__le64 dst_incarnation;
-	/* Row of the channel tables at the receiver, as that one told; at the sender. */
+	/*
+	 * Row of the channel tables at the receiver, as that one told; at the sender. A row
+	 * that begins anew has another number, so frames of before it are for nobody.
+	 */
 	__le32 dst_row;
 	__le32 src_row;
 	__le16 payload_len;
 	__u8 nacks;
-	__u8 rsvd[5];
+	/* enum vnet_frame_proof */
+	__u8 proof;
+	__u8 rsvd[4];
+	/* VNET_PROOF_SECRET; 0 in others. */
+	__u8 secret[VNET_WIRE_SECRET_SIZE];
 };
 
 enum vnet_ack_code {
@@ -140,7 +174,15 @@ struct vnet_frame_ack {
 	__le64 result;
 };
 
-/* HELLO and WELCOME. */
+enum vnet_hello_flags {
+	/*
+	 * The peer's address is one of this machine, where nobody reads frames on their way:
+	 * secrets may stand for MACs, if both ends say so.
+	 */
+	VNET_HELLO_LOCAL = 1 << 0,
+};
+
+/* HELLO, WELCOME and REFUSE. */
 struct vnet_frame_hello {
 	__u8 src_gid[VNET_WIRE_GID_SIZE];
 	__u8 dst_gid[VNET_WIRE_GID_SIZE];
@@ -148,6 +190,18 @@ struct vnet_frame_hello {
 	__le32 payload;
 	/* Bytes that its receive buffer holds before it drops. */
 	__le32 window;
+	/* Fresh for each series of calls; WELCOME and REFUSE bring back the HELLO's. */
+	__u8 nonce[VNET_WIRE_NONCE_SIZE];
+	/*
+	 * WELCOME without a row: by whose sender alone it can be made and checked, for the
+	 * address that the HELLO came from. HELLO: that of the last WELCOME, or 0.
+	 */
+	__u8 cookie[VNET_WIRE_COOKIE_SIZE];
+	/* The sender's part of what the secrets are derived from; fresh for each row. */
+	__u8 share[VNET_WIRE_NONCE_SIZE];
+	/* enum vnet_hello_flags, or enum vnet_refusal */
+	__le32 flags;
+	__u8 rsvd[4];
 };
 
 enum vnet_op_flags {

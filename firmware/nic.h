@@ -314,17 +314,37 @@ void nic_recv_fault(struct nic *nic, u32 qpn);
 
 /* ------------------------------------------------------------------- link */
 
+/* What a link has found about a frame that arrived. */
+struct nic_proof {
+	/* Of the key and the salt; who has another key cannot make it. */
+	u64 sender[2];
+	u64 number;
+	/* The key's number. */
+	u32 key;
+	/* A MAC has proven that it is as it was sent; false: the above is nothing. */
+	bool given;
+	/* It has not left this machine. */
+	bool local;
+};
+
 /*
  * A frame of `length` bytes came from `from`; by any thread of any process of
  * this NIC. The frame is 8-aligned and the caller's own, and may be written to.
  * Whatever it contains: a frame that is not right is counted and dropped.
- * proven: the link has found by a MAC that it is as it was sent, and whatever stands
- * for its CRC is none.
+ * proof: what the link has found about it.
  */
 void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
-		 bool proven);
+		 const struct nic_proof *proof);
 /* The CRC of a frame that has none (crc is 0): by a link that gives it no MAC. */
 void nic_frame_sum(void *frame, u32 length);
+/* Is its CRC right? By a host without keys, where a CRC stands for the MAC. */
+bool nic_frame_is_whole(void *frame, u32 length);
+/*
+ * A frame came from `from` that is sealed with a key which there is not: if it is a call, it
+ * is refused, so that its sender need not wait.
+ */
+void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const void *frame,
+		       u32 length);
 /*
  * The link has no more frames for the moment: acknowledgements that are owed go
  * out, or are kept for a little while to travel with data, or with others.
@@ -344,7 +364,7 @@ bool nic_is_wired(const struct nic *nic);
  */
 void nic_link_renew(struct nic *nic, u64 incarnation);
 /*
- * Which nodes are of one group (plat_are_mates()) has changed: peers that are where they
+ * Which nodes are of one group (plat_same_key_group()) has changed: peers that are where they
  * cannot be are met anew.
  */
 void nic_link_check(struct nic *nic);

@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 7
+#define NIC_LAYOUT_VERSION 8
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -614,6 +614,16 @@ struct nic_counters {
 	u64 no_row;
 	/* Frames for a row that somebody keeps for too long: what they bring comes again. */
 	u64 drop_busy;
+	/* Frames that do not prove who sent them. */
+	u64 bad_proof;
+	/* HELLOs of who says that he is a NIC that is known, and is somewhere else, or is older. */
+	u64 bad_claim;
+	/* Rows of NICs that were quiet, given to others. */
+	u64 reclaimed;
+	/* REFUSE frames that were sent, and that came for a call. */
+	u64 refusals_sent;
+	u64 refusals;
+	u64 rsvd[3];
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 

@@ -105,15 +105,41 @@ struct nic_row {
 	u8 gid[16];
 	/* Which of our own GIDs it knows us by. */
 	u8 own_gid[16];
-	/* Its life; 0: not known. And the row that it keeps about us. */
+	/* Its life; 0: not known. And the number of the row that it keeps about us. */
 	u64 incarnation;
 	u32 peer_row;
 	/* Payload that a frame to it may have, and bytes it can take at once. */
 	u32 payload;
 	u32 window;
+	/*
+	 * This row's number in frames: its index (nic_row_index_of()), and random bits that
+	 * are drawn anew whenever it begins anew.
+	 */
+	u32 id;
+	struct nic_address address;
+	/* What frames from and to it prove themselves by, if it is local. */
+	u8 secret_in[VNET_WIRE_SECRET_SIZE];
+	u8 secret_out[VNET_WIRE_SECRET_SIZE];
+	/* secret_in before its key was changed. */
+	u8 secret_was[VNET_WIRE_SECRET_SIZE];
+	/* Both ends agreed to use secrets in place of MACs. */
+	u32 local;
+	/* Number of the key that its last HELLO or WELCOME was sealed with. */
+	u32 peer_key;
 	/* Next in the chain of its hash value: row + 1, or 0. */
 	u32 hash_next;
-	struct nic_address address;
+	/* It has answered the present series of calls with REFUSE: enum vnet_refusal, or 0. */
+	u32 refused;
+	/* Of the present series of calls; the last cookie that it gave us; our part, and its. */
+	u8 nonce[VNET_WIRE_NONCE_SIZE];
+	u8 cookie[VNET_WIRE_COOKIE_SIZE];
+	u8 share[VNET_WIRE_NONCE_SIZE];
+	u8 peer_share[VNET_WIRE_NONCE_SIZE];
+	/*
+	 * Somebody else says that he is this NIC, and nothing was heard at `address` since,
+	 * NIC clock, ns; 0: no.
+	 */
+	u64 doubted_since;
 	/* Channels with a packet under way, and how many; bytes of these. */
 	u64 busy;
 	u32 unacked;
@@ -147,14 +173,14 @@ struct nic_row {
 	u64 short_until;
 	/* Datagrams to it that were given up since it was last heard, at most NIC_LONELIEST. */
 	u32 lonely;
-	u32 rsvd[11];
+	u32 rsvd[9];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
 	struct nic_rx rx[VNET_WIRE_CHANNELS];
 	/* QPs that found no channel, oldest first. */
 	u32 queue[NIC_ROW_QUEUE];
 };
-static_assert(sizeof(struct nic_row) == 256 + 64 * 104 + 4 * NIC_ROW_QUEUE,
+static_assert(sizeof(struct nic_row) == 384 + 64 * 104 + 4 * NIC_ROW_QUEUE,
 	      "row of the channel tables");
 static_assert(offsetof(struct nic_row, tx) % 64 == 0 && sizeof(struct nic_row) % 64 == 0,
 	      "a packet under way is in a line of its own");

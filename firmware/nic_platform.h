@@ -9,6 +9,7 @@
 #define NIC_PLATFORM_H
 
 #include "nic_types.h"
+#include "../abi/vnet_wire.h"
 
 struct nic;
 struct nic_mr;
@@ -102,7 +103,7 @@ void *plat_frame(struct nic *nic);
 /*
  * Send the first `length` bytes of plat_frame()'s buffer. A frame that the link
  * cannot take is lost. It may be kept back until plat_flush(). The link gives it a
- * CRC (nic_frame_sum()), or a MAC.
+ * MAC if it is to have one (vnet_frame.proof), else a CRC (nic_frame_sum()).
  */
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length);
 /* What the executing thread has given to plat_send() goes out. */
@@ -114,7 +115,20 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to);
  * proves to be of another is not believed that it is there. b: NULL for where nobody knows,
  * which only counts as one group with everybody where there is a single one.
  */
-bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b);
+bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b);
+/*
+ * A secret that follows from `text` (`length` bytes, a multiple of 16) and a key: the one
+ * with number `key` of those that peer is spoken to with, or (0) that for sending to it; peer
+ * NULL: a key that nobody but this NIC has. false: there is no such key; or the peer is not
+ * on this machine, so that its frames need a MAC.
+ */
+bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
+		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE]);
+/*
+ * The NIC with this GID does not have our key (enum vnet_refusal), so nobody speaks with it:
+ * tell the user.
+ */
+void plat_refused(struct nic *nic, const u8 *gid, u32 why);
 /* CRC32C of `length` more bytes, begun with 0, as iSCSI has it. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length);
 

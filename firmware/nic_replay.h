@@ -20,17 +20,6 @@
 /* The most keys that are in use at a time. */
 #define NIC_REPLAY_KEYS 32u
 
-/* What the MAC of a frame has proven. */
-struct nic_proof {
-	/* Of the key and the salt; who has another key cannot make it. */
-	u64 sender[2];
-	u64 number;
-	/* The key's number. */
-	u32 key;
-	/* false: there was no MAC, and the above is nothing. */
-	bool given;
-};
-
 struct nic_replay_sender {
 	u64 name[2];
 	/* About when it was last heard; 0: nobody's; NIC_REPLAY_FILLING: not yet somebody's. */

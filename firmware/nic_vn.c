@@ -52,7 +52,7 @@ static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 }
 
 void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
-		 bool proven)
+		 const struct nic_proof *proof)
 {
 	struct nic_arrived_frame f;
 	struct nic_row *row;
@@ -61,7 +61,7 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 		return;
 	nic_fetch_add(&nic->hdr->counters.frames_received, 1);
 	nic_fetch_add(&nic->hdr->counters.bytes_received, length);
-	if (!nic_frame_parse(nic, frame, length, proven, &f))
+	if (!nic_frame_parse(nic, frame, length, proof, &f))
 		return;
 	f.from = from;
 	if (f.head->kind == VNET_FRAME_HELLO) {
@@ -70,6 +70,10 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 	}
 	if (f.head->kind == VNET_FRAME_WELCOME) {
 		nic_row_welcome(nic, &f);
+		return;
+	}
+	if (f.head->kind == VNET_FRAME_REFUSE) {
+		nic_row_refused(nic, &f);
 		return;
 	}
 	row = nic_row_of_frame(nic, &f);

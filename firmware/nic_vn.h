@@ -81,6 +81,7 @@ static inline u32 nic_us(u64 ns)
 /* A frame that arrived, its fields checked. */
 struct nic_arrived_frame {
 	const struct nic_address *from;
+	const struct nic_proof *proof;
 	const struct vnet_frame *head;
 	const struct vnet_frame_ack *ack;
 	u32 nacks;
@@ -98,7 +99,7 @@ struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u
 /* Complete it, and give it to the link. */
 void nic_frame_send(struct nic *nic, const struct nic_address *to, u32 length);
 /* Check everything about a frame that does not depend on a row; false: counted. */
-bool nic_frame_parse(struct nic *nic, void *frame, u32 length, bool proven,
+bool nic_frame_parse(struct nic *nic, void *frame, u32 length, const struct nic_proof *proof,
 		     struct nic_arrived_frame *out);
 
 /* -- nic_vn_row.c: other NICs */
@@ -106,6 +107,14 @@ bool nic_frame_parse(struct nic *nic, void *frame, u32 length, bool proven,
 static inline struct nic_row *nic_row_at(struct nic *nic, u32 row)
 {
 	return row < nic->max_row ? &nic->row[row] : NULL;
+}
+
+/* A row's number in frames: its index, and random bits above. */
+#define NIC_ROW_ID_SHIFT 16u
+
+static inline u32 nic_row_index_of(u32 id)
+{
+	return id & ((1u << NIC_ROW_ID_SHIFT) - 1);
 }
 
 static inline u32 nic_row_index(const struct nic *nic, const struct nic_row *row)
@@ -132,23 +141,27 @@ static inline u32 nic_row_high(const struct nic *nic)
 u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid);
 /* Row's timers are to be looked at. */
 void nic_row_activate(struct nic *nic, const struct nic_row *row);
+/* One of both begins a new life: nothing that was counted counts any more. */
+void nic_row_renew(struct nic *nic, struct nic_row *row);
+/* The row that a frame of an established peer belongs to, and proves to be of; NULL: counted. */
+struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *frame);
+/*
+ * Whether it still is the row of the frame; its lock is held. It may have begun anew since
+ * nic_row_of_frame() found it, and with it sequence numbers.
+ */
+bool nic_row_is_alive(struct nic *nic, const struct nic_row *row,
+		      const struct nic_arrived_frame *frame);
+
+/* -- nic_vn_handshake.c: two NICs make themselves known */
+
 /* A peer that does not know us yet, or has not answered: call it, if it is time. */
 void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
 /* The same, for one that was known and has been silent for NIC_SILENCE_NS. */
 #define NIC_SILENCE_NS 30000000ull
 void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
-/* One of both begins a new life: nothing that was counted counts any more. */
-void nic_row_renew(struct nic *nic, struct nic_row *row);
 void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
 void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
-/* The row that a frame of an established peer belongs to; NULL: counted, or answered. */
-struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *frame);
-/*
- * Whether its peer still is in the life of the frame; the row's lock is held. It may have
- * begun a new one since nic_row_of_frame() found the row, in which sequence numbers start anew.
- */
-bool nic_row_is_alive(struct nic *nic, const struct nic_row *row,
-		      const struct nic_arrived_frame *frame);
+void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *frame);
 
 /* -- nic_vn_channel.c: the sender's ends */
 

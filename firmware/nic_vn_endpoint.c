@@ -31,6 +31,25 @@ struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
 	return ep && ep->qpn == qp->qpn ? ep : nic_backing_of(nic, qp);
 }
 
+/*
+ * The row of a connection's path. It is set before it is found once more: a row that is
+ * being given to another NIC is not found, and one that is found later is not given away.
+ */
+static void nic_vn_connect(struct nic *nic, struct nic_qp *qp)
+{
+	u32 tries, n;
+
+	for (tries = 0; tries < NIC_ROW_TRIES; tries++) {
+		n = nic_is_own_path(nic, &qp->attr) ? NIC_NONE : nic_path_row(nic, &qp->attr);
+		if (n == qp->row)
+			return;
+		nic_store(&qp->row, n);
+		/* Pairs with that in nic_row_take(). */
+		nic_barrier();
+	}
+	nic_store(&qp->row, NIC_NONE);
+}
+
 void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to)
 {
 	struct nic_endpoint *ep;
@@ -38,7 +57,7 @@ void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8
 	if (!nic->max_row)
 		return;
 	if (path && !nic_is_unordered(qp->type))
-		qp->row = nic_is_own_path(nic, &qp->attr) ? NIC_NONE : nic_path_row(nic, &qp->attr);
+		nic_vn_connect(nic, qp);
 	ep = nic_endpoint_any(nic, qp);
 	if (to == NIC_QPS_RTR && from == NIC_QPS_INIT) {
 		memset(ep, 0, sizeof(*ep));
@@ -140,7 +159,7 @@ static void nic_row_repair(struct nic_row *row)
 	row->due = now;
 }
 
-static void nic_row_recover(struct nic_row *row, u32 owner)
+static void nic_row_recover(struct nic *nic, struct nic_row *row, u32 owner)
 {
 	u32 i;
 
@@ -152,6 +171,9 @@ static void nic_row_recover(struct nic_row *row, u32 owner)
 	if (nic_load(&row->lock) != owner)
 		return;
 	nic_row_repair(row);
+	/* It was about to be given to another NIC, and was not. */
+	if (row->state == NIC_ROW_FREE)
+		nic_row_renew(nic, row);
 	nic_unlock(&row->lock);
 }
 
@@ -254,7 +276,7 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 			nic_launch_recover(nic, qp, ep, nic_row_at(nic, qp->row));
 	}
 	for (i = 0; i < high && i < nic->max_row; i++)
-		nic_row_recover(&nic->row[i], owner);
+		nic_row_recover(nic, &nic->row[i], owner);
 	if (nic_load(&nic->hdr->row_lock) == owner)
 		nic_unlock(&nic->hdr->row_lock);
 	/* Whatever it had begun to look at. */

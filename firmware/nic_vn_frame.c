@@ -21,7 +21,11 @@ struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u
 	if (row) {
 		frame->dst_incarnation = nic_to_le64(row->incarnation);
 		frame->dst_row = nic_to_le32(row->peer_row);
-		frame->src_row = nic_to_le32(nic_row_index(nic, row));
+		frame->src_row = nic_to_le32(row->id);
+		if (likely(kind >= VNET_FRAME_DATA && row->local)) {
+			frame->proof = VNET_PROOF_SECRET;
+			memcpy(frame->secret, row->secret_out, sizeof(frame->secret));
+		}
 	}
 	return frame;
 }
@@ -42,12 +46,41 @@ void nic_frame_sum(void *bytes, u32 length)
 	frame->crc = nic_to_le32(plat_crc32c(0, frame, length));
 }
 
+bool nic_frame_is_whole(void *bytes, u32 length)
+{
+	struct vnet_frame *frame = bytes;
+	__le32 crc;
+	bool whole;
+
+	if (length < sizeof(*frame))
+		return false;
+	crc = frame->crc;
+	frame->crc = 0;
+	whole = plat_crc32c(0, frame, length) == nic_le32(crc);
+	frame->crc = crc;
+	return whole;
+}
+
 /* ------------------------------------------------------------------ checks */
 
-static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length, bool proven)
+/* By its kind, it has to prove itself so; whether a secret is right its row knows. */
+static bool nic_proof_ok(const struct vnet_frame *head, const struct nic_proof *proof)
 {
-	u32 crc;
+	switch (head->kind) {
+	case VNET_FRAME_DATA:
+	case VNET_FRAME_ACK:
+		return (head->proof == VNET_PROOF_MAC && proof->given) ||
+		       (head->proof == VNET_PROOF_SECRET && proof->local);
+	case VNET_FRAME_REFUSE:
+		return head->proof == VNET_PROOF_NONE;
+	default:
+		return head->proof == VNET_PROOF_MAC && proof->given;
+	}
+}
 
+static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length,
+			const struct nic_proof *proof)
+{
 	if (length < sizeof(*head) || length > VNET_WIRE_MAX_FRAME) {
 		nic_count(nic, bad_length);
 		return false;
@@ -56,12 +89,12 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length, bo
 		nic_count(nic, bad_version);
 		return false;
 	}
-	if (proven)
-		return true;
-	crc = nic_le32(head->crc);
-	head->crc = 0;
-	if (plat_crc32c(0, head, length) != crc) {
+	if (!proof->given && !nic_frame_is_whole(head, length)) {
 		nic_count(nic, bad_crc);
+		return false;
+	}
+	if (!nic_proof_ok(head, proof)) {
+		nic_count(nic, bad_proof);
 		return false;
 	}
 	return true;
@@ -178,6 +211,7 @@ static u32 nic_body_size(u8 kind)
 	switch (kind) {
 	case VNET_FRAME_HELLO:
 	case VNET_FRAME_WELCOME:
+	case VNET_FRAME_REFUSE:
 		return sizeof(struct vnet_frame_hello);
 	case VNET_FRAME_DATA:
 		return sizeof(struct vnet_frame_op);
@@ -188,16 +222,17 @@ static u32 nic_body_size(u8 kind)
 	}
 }
 
-bool nic_frame_parse(struct nic *nic, void *frame, u32 length, bool proven,
+bool nic_frame_parse(struct nic *nic, void *frame, u32 length, const struct nic_proof *proof,
 		     struct nic_arrived_frame *out)
 {
 	const struct vnet_frame *head = frame;
 	const u8 *body;
 	u32 size;
 
-	if (!nic_head_ok(nic, frame, length, proven))
+	if (!nic_head_ok(nic, frame, length, proof))
 		return false;
 	out->head = head;
+	out->proof = proof;
 	out->ack = (const struct vnet_frame_ack *)(head + 1);
 	out->nacks = head->nacks;
 	out->payload_len = nic_le16(head->payload_len);

@@ -208,7 +208,8 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 		ep->waits_since = now;
 	if (qp->type == NIC_QPT_RC)
 		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
-	if (!patience || now - ep->waits_since <= patience)
+	/* Who has refused the call will not answer. */
+	if (!nic_load(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
 	if (qp->type != NIC_QPT_RC)
@@ -386,6 +387,12 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 
 	if (!nic_lock(s->nic, &row->lock))
 		return NIC_SENT_LATER;
+	/* It may have been given to another NIC since it was found. */
+	if (unordered && !s->group &&
+	    unlikely(s->reclaimed != nic_load(&s->nic->hdr->counters.reclaimed))) {
+		nic_unlock(&row->lock);
+		return NIC_SENT_LATER;
+	}
 	nic_row_wake(s->nic, row);
 	/* Of a message all are of one length: see nic_arrive_early(). */
 	if (!cut)
@@ -487,6 +494,7 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
+	s->reclaimed = nic_load(&s->nic->hdr->counters.reclaimed);
 	row = nic_datagram_row(s->nic, ud);
 	if (row == NIC_NONE) {
 		nic_count(s->nic, drop_address);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Other NICs: a row of the channel tables for each that there is traffic with,
- * and how two NICs make themselves known to each other.
- *
- * A row begins when a queue pair is given a path, or when a NIC that knows our
- * incarnation calls. A caller that does not is told it, and no more: so an old
- * frame, or one that only claims to come from somewhere, makes no state.
+ * Rows of the channel tables: one for each other NIC that there is traffic with. They are
+ * found by a hash of both GIDs, or by the number that frames carry. When the table is full,
+ * the row of a NIC that is quiet is given to the next one (nic_row_reclaim()).
  */
 #include "nic_lid.h"
+#include "nic_vn_handshake.h"
 
-#define NIC_CALL_FIRST_NS 1000000ull
-/* Calls are repeated at intervals that double up to 2^8 times the first. */
-#define NIC_CALL_SHIFT_MAX 8u
 /* Frames that a row may have under way before any of them was answered. */
 #define NIC_FIRST_CREDIT (8u << 8)
 
@@ -26,16 +21,25 @@ static u32 nic_gid_hash(const struct nic *nic, const u8 *gid, const u8 *own_gid)
 	return (u32)(h >> 33) & (nic->max_row - 1);
 }
 
-static bool nic_gid_equal(const u8 *a, const u8 *b)
+bool nic_row_is_between(const struct nic_row *row, const u8 *gid, const u8 *own_gid)
 {
-	u64 x[2], y[2];
+	return nic_load(&row->state) != NIC_ROW_FREE && nic_equal16(row->gid, gid) &&
+	       nic_equal16(row->own_gid, own_gid);
+}
+
+bool nic_address_equal(const struct nic_address *a, const struct nic_address *b)
+{
+	u64 x[sizeof(*a) / sizeof(u64)], y[sizeof(*b) / sizeof(u64)];
 
 	memcpy(x, a, sizeof(x));
 	memcpy(y, b, sizeof(y));
-	return x[0] == y[0] && x[1] == y[1];
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
 }
 
-/* Rows only ever come, so that their chains are read without a lock. */
+/*
+ * Chains are read without a lock: a row that is reclaimed meanwhile may lead into another
+ * chain, and hide those behind it. Whoever finds nothing looks again under row_lock.
+ */
 static u32 nic_row_search(struct nic *nic, const u8 *gid, const u8 *own_gid)
 {
 	u32 steps, at = nic_load_acquire(&nic->row_hash[nic_gid_hash(nic, gid, own_gid)]);
@@ -43,17 +47,41 @@ static u32 nic_row_search(struct nic *nic, const u8 *gid, const u8 *own_gid)
 	for (steps = 0; at && at <= nic->max_row && steps < nic->max_row; steps++) {
 		struct nic_row *row = &nic->row[at - 1];
 
-		if (nic_gid_equal(row->gid, gid) && nic_gid_equal(row->own_gid, own_gid))
+		if (nic_row_is_between(row, gid, own_gid))
 			return at - 1;
 		at = nic_load_acquire(&row->hash_next);
 	}
 	return NIC_NONE;
 }
 
-static void nic_row_fill(struct nic *nic, struct nic_row *row, const u8 *gid, const u8 *own_gid,
+/* ------------------------------------------------------------- begin and end */
+
+/* false: the host has no randomness, and the row stays what it was. */
+static bool nic_row_draw(struct nic *nic, struct nic_row *row)
+{
+	u8 share[VNET_WIRE_NONCE_SIZE];
+	u16 generation;
+
+	if (!plat_random(nic, &generation, sizeof(generation)) ||
+	    !plat_random(nic, share, sizeof(share)))
+		return false;
+	/* Not the number that it has, nor one that could be NIC_NONE. */
+	if (generation == row->id >> NIC_ROW_ID_SHIFT || generation == 0xffff)
+		generation = (u16)((row->id >> NIC_ROW_ID_SHIFT) ^ 1);
+	nic_store(&row->id, (u32)generation << NIC_ROW_ID_SHIFT | nic_row_index(nic, row));
+	memcpy(row->share, share, sizeof(row->share));
+	return true;
+}
+
+static bool nic_row_fill(struct nic *nic, struct nic_row *row, const u8 *gid, const u8 *own_gid,
 			 const struct nic_address *address)
 {
-	memset(row, 0, sizeof(*row));
+	u32 id = row->id;
+
+	memset((u8 *)row + sizeof(row->lock), 0, sizeof(*row) - sizeof(row->lock));
+	row->id = id;
+	if (!nic_row_draw(nic, row))
+		return false;
 	memcpy(row->gid, gid, sizeof(row->gid));
 	memcpy(row->own_gid, own_gid, sizeof(row->own_gid));
 	row->address = *address;
@@ -61,24 +89,193 @@ static void nic_row_fill(struct nic *nic, struct nic_row *row, const u8 *gid, co
 	row->payload = VNET_WIRE_MIN_PAYLOAD;
 	row->credit = NIC_FIRST_CREDIT;
 	row->rtt = nic->hdr->settings.rto_min / 2;
-	row->state = NIC_ROW_CALLING;
+	row->heard = plat_clock();
+	return true;
 }
 
-static u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
-			const struct nic_address *address)
+void nic_row_restart(struct nic *nic, struct nic_row *row)
+{
+	u32 i;
+
+	memset(row->rx, 0, sizeof(row->rx));
+	nic_tx_renew(nic, row);
+	/* It counts from the beginning, too. */
+	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
+		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
+	nic_store(&row->owed, 0);
+	nic_store(&row->nowed, 0);
+	row->credit = NIC_FIRST_CREDIT;
+}
+
+void nic_row_renew(struct nic *nic, struct nic_row *row)
+{
+	nic_row_restart(nic, row);
+	(void)nic_row_draw(nic, row);
+	nic_store(&row->calls, 0);
+	row->call_at = 0;
+	row->doubted_since = 0;
+	row->local = 0;
+	row->refused = 0;
+	memset(row->cookie, 0, sizeof(row->cookie));
+	memset(row->secret_was, 0, sizeof(row->secret_was));
+	row->peer_row = NIC_NONE;
+	nic_store(&row->state, NIC_ROW_CALLING);
+}
+
+/* ------------------------------------------------------------------ reclaiming */
+
+/* A look, with the row's lock or without: nobody has anything under way by it. */
+static bool nic_row_is_unused(const struct nic_row *row)
+{
+	u32 i;
+
+	if (nic_load(&row->busy) || nic_load(&row->owed) || nic_load(&row->queued))
+		return false;
+	for (i = 0; i < VNET_WIRE_CHANNELS; i++) {
+		if (nic_load(&row->rx[i].busy))
+			return false;
+	}
+	return true;
+}
+
+/* Rows of NICs at this address; a NIC has one for each pair of GIDs. */
+static u32 nic_rows_at(const struct nic *nic, const struct nic_address *address)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < nic->max_row; i++)
+		n += nic_address_equal(&nic->row[i].address, address);
+	return n;
+}
+
+/* When its NIC was heard last, or brought something; NIC clock, ns. */
+static u64 nic_row_used_at(const struct nic_row *row)
+{
+	u64 heard = nic_load(&row->heard), owed = nic_load(&row->owed_since);
+
+	return heard > owed ? heard : owed;
+}
+
+/*
+ * That whose NIC was not heard for longest, and nothing is under way by; of an address that
+ * has a quarter of the table, one of its own, so that who invents GIDs takes no more.
+ */
+static struct nic_row *nic_row_quietest(struct nic *nic, const struct nic_address *address,
+					const u64 *tried)
+{
+	bool crowd = nic_rows_at(nic, address) >= (nic->max_row + 3) / 4;
+	struct nic_row *best = NULL;
+	u32 i;
+
+	for (i = 0; i < nic->max_row; i++) {
+		struct nic_row *row = &nic->row[i];
+
+		if (tried[i / 64 % NIC_TRIED_WORDS] & 1ull << i % 64)
+			continue;
+		if (crowd && !nic_address_equal(&row->address, address))
+			continue;
+		if ((!best || nic_row_used_at(row) < nic_row_used_at(best)) &&
+		    nic_row_is_unused(row))
+			best = row;
+	}
+	return best;
+}
+
+/* A connection leads there: see nic_vn_configure(), which does the reverse. */
+static bool nic_row_is_connected(struct nic *nic, const struct nic_row *row)
+{
+	u32 i, n = nic_row_index(nic, row);
+
+	for (i = 0; i < nic_qp_high(nic); i++) {
+		if (nic_load(&nic->qp[i].row) == n && nic_load(&nic->qp[i].qpn))
+			return true;
+	}
+	return false;
+}
+
+static void nic_row_unlink(struct nic *nic, struct nic_row *row)
+{
+	u32 *at = &nic->row_hash[nic_gid_hash(nic, row->gid, row->own_gid)];
+	u32 steps, n = nic_row_index(nic, row) + 1;
+
+	for (steps = 0; *at && *at <= nic->max_row && steps < nic->max_row; steps++) {
+		if (*at == n) {
+			nic_store_release(at, row->hash_next);
+			return;
+		}
+		at = &nic->row[*at - 1].hash_next;
+	}
+}
+
+/* false: it is in use after all. row_lock is held; the row is FREE, and in no chain, then. */
+static bool nic_row_take(struct nic *nic, struct nic_row *row)
+{
+	u32 state;
+
+	if (!nic_trylock(nic, &row->lock))
+		return false;
+	state = row->state;
+	nic_store(&row->state, NIC_ROW_FREE);
+	/* Pairs with that in nic_vn_configure(): one of both sees the other. */
+	nic_barrier();
+	if (!nic_row_is_unused(row) || nic_row_is_connected(nic, row)) {
+		nic_store(&row->state, state);
+		nic_unlock(&row->lock);
+		return false;
+	}
+	nic_row_unlink(nic, row);
+	nic_fetch_add(&nic->hdr->counters.reclaimed, 1);
+	nic_unlock(&row->lock);
+	return true;
+}
+
+/* A row for a NIC at this address; NULL: all are in use. row_lock is held. */
+static struct nic_row *nic_row_reclaim(struct nic *nic, const struct nic_address *address)
+{
+	u64 tried[NIC_TRIED_WORDS] = { 0 };
+	struct nic_row *row;
+	u32 i, n;
+
+	for (i = 0; i < NIC_RECLAIM_TRIES; i++) {
+		row = nic_row_quietest(nic, address, tried);
+		if (!row)
+			return NULL;
+		if (nic_row_take(nic, row))
+			return row;
+		n = nic_row_index(nic, row);
+		tried[n / 64 % NIC_TRIED_WORDS] |= 1ull << n % 64;
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ finding */
+
+static struct nic_row *nic_row_empty(struct nic *nic, const struct nic_address *address)
+{
+	u32 high = nic_load(&nic->hdr->row_high);
+
+	return high < nic->max_row ? &nic->row[high] : nic_row_reclaim(nic, address);
+}
+
+u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
+		 const struct nic_address *address, u32 tries)
 {
 	u32 *chain = &nic->row_hash[nic_gid_hash(nic, gid, own_gid)];
-	u32 n, high;
+	struct nic_row *row = NULL;
+	u32 n;
 
-	if (!nic_row_lock(nic, &nic->hdr->row_lock, 1))
+	if (!nic_row_lock(nic, &nic->hdr->row_lock, tries))
 		return NIC_NONE;
 	n = nic_row_search(nic, gid, own_gid);
-	high = nic_load(&nic->hdr->row_high);
-	if (n == NIC_NONE && high < nic->max_row) {
-		n = high;
-		nic_row_fill(nic, &nic->row[n], gid, own_gid, address);
-		nic->row[n].hash_next = *chain;
-		nic_store_release(&nic->hdr->row_high, n + 1);
+	if (n == NIC_NONE)
+		row = nic_row_empty(nic, address);
+	if (row && nic_row_fill(nic, row, gid, own_gid, address)) {
+		n = nic_row_index(nic, row);
+		row->hash_next = *chain;
+		/* Found by what is in it, once it is whole. */
+		nic_store_release(&row->state, NIC_ROW_CALLING);
+		if (n >= nic_load(&nic->hdr->row_high))
+			nic_store_release(&nic->hdr->row_high, n + 1);
 		nic_store_release(chain, n + 1);
 	}
 	nic_unlock(&nic->hdr->row_lock);
@@ -96,7 +293,7 @@ u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid)
 		return n;
 	if (!plat_resolve(nic, gid, &address))
 		return NIC_NONE;
-	return nic_row_make(nic, gid, own_gid, &address);
+	return nic_row_make(nic, gid, own_gid, &address, NIC_ROW_TRIES);
 }
 
 void nic_meet(struct nic *nic, const u8 *gid)
@@ -135,222 +332,34 @@ void nic_row_activate(struct nic *nic, const struct nic_row *row)
 	}
 }
 
-/* ------------------------------------------------------------ who are you? */
+/* ------------------------------------------------- whose frame it is that arrived */
 
-static void nic_hello_fill(struct nic *nic, struct vnet_frame *frame, const u8 *gid,
-			   const u8 *own_gid)
+static bool nic_secret_is_any(const u8 *secret)
 {
-	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(frame + 1);
+	static const u8 none[VNET_WIRE_SECRET_SIZE];
 
-	memcpy(hello->src_gid, own_gid, sizeof(hello->src_gid));
-	memcpy(hello->dst_gid, gid, sizeof(hello->dst_gid));
-	hello->payload = nic_to_le32(nic->hdr->settings.payload);
-	hello->window = nic_to_le32(nic->hdr->settings.window);
+	return !nic_equal16(secret, none);
 }
 
-/* With the row's lock held. */
-static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind)
+/* Its MAC was right; or it has the secret of this row's peer, present or former. */
+static bool nic_row_is_proven(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
-	struct vnet_frame *frame = nic_frame_begin(nic, row, kind);
+	const u8 *secret = f->head->secret;
 
-	if (!frame)
-		return;
-	nic_hello_fill(nic, frame, row->gid, row->own_gid);
-	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(struct vnet_frame_hello));
-}
-
-void nic_row_call(struct nic *nic, struct nic_row *row, u64 now)
-{
-	if (row->state == NIC_ROW_CALLING)
-		nic_row_probe(nic, row, now);
-}
-
-void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
-{
-	u32 shift = row->calls < NIC_CALL_SHIFT_MAX ? row->calls : NIC_CALL_SHIFT_MAX;
-
-	if (now < row->call_at)
-		return;
-	nic_store(&row->calls, row->calls + 1);
-	row->call_at = now + (NIC_CALL_FIRST_NS << shift);
-	nic_row_greet(nic, row, VNET_FRAME_HELLO);
-}
-
-/* What was expected of its last life does not count in a new one. */
-void nic_row_renew(struct nic *nic, struct nic_row *row)
-{
-	u32 i;
-
-	memset(row->rx, 0, sizeof(row->rx));
-	nic_tx_renew(nic, row);
-	/* It counts from the beginning, too. */
-	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
-		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
-	nic_store(&row->owed, 0);
-	nic_store(&row->nowed, 0);
-	row->credit = NIC_FIRST_CREDIT;
-	nic_store(&row->calls, 0);
-	row->call_at = 0;
-	row->peer_row = NIC_NONE;
-	nic_store(&row->state, NIC_ROW_CALLING);
-}
-
-/*
- * The lock is held. false: the frame is of an earlier life than the one that is
- * known; a later one begins anew.
- */
-static bool nic_row_is_life(struct nic *nic, struct nic_row *row, u64 incarnation)
-{
-	if (incarnation == row->incarnation)
+	if (f->head->proof == VNET_PROOF_MAC || plat_broken(NIC_RULE_LIFE))
 		return true;
-	if (!incarnation || incarnation < row->incarnation) {
-		nic_count(nic, bad_incarnation);
-		return false;
-	}
-	if (row->incarnation)
-		nic_row_renew(nic, row);
-	nic_store(&row->incarnation, incarnation);
-	return true;
-}
-
-static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
-{
-	u32 payload = nic_le32(f->hello->payload);
-	u32 window = nic_le32(f->hello->window);
-
-	if (payload > nic->hdr->settings.payload)
-		payload = nic->hdr->settings.payload;
-	row->payload = payload < NIC_MAX_PAYLOAD ? payload : NIC_MAX_PAYLOAD;
-	row->window = window > payload ? window : payload;
-	row->peer_row = nic_le32(f->head->src_row);
-	row->address = *f->from;
-	nic_store(&row->calls, 0);
-	nic_store(&row->heard, plat_clock());
-	nic_store(&row->lonely, 0);
-	nic_store(&row->state, NIC_ROW_UP);
-}
-
-/* To a caller that does not know our life: what it is, and no state of ours. */
-static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f, const u8 *gid,
-			  const u8 *own_gid)
-{
-	struct vnet_frame *frame = nic_frame_begin(nic, NULL, VNET_FRAME_WELCOME);
-
-	if (!frame)
-		return;
-	frame->dst_incarnation = f->head->src_incarnation;
-	frame->dst_row = f->head->src_row;
-	nic_hello_fill(nic, frame, gid, own_gid);
-	nic_frame_send(nic, f->from, sizeof(*frame) + sizeof(struct vnet_frame_hello));
-	plat_flush(nic);
-}
-
-/* Who has proven to be of one group of nodes does not speak for another's. */
-static bool nic_speaks_for(struct nic *nic, const struct nic_address *from, const u8 *gid)
-{
-	struct nic_address at;
-
-	return plat_are_mates(nic, from, plat_resolve(nic, gid, &at) ? &at : NULL);
-}
-
-/* What was believed of where it is counts no more, nor what life it has. */
-static void nic_row_check(struct nic *nic, struct nic_row *row)
-{
-	if (nic_load(&row->state) != NIC_ROW_UP || !nic_lock(nic, &row->lock))
-		return;
-	if (row->state == NIC_ROW_UP && !nic_speaks_for(nic, &row->address, row->gid)) {
-		nic_row_renew(nic, row);
-		nic_store(&row->incarnation, 0);
-		(void)plat_resolve(nic, row->gid, &row->address);
-	}
-	nic_unlock(&row->lock);
-}
-
-void nic_link_check(struct nic *nic)
-{
-	u32 i;
-
-	for (i = 0; i < nic_row_high(nic); i++)
-		nic_row_check(nic, &nic->row[i]);
-}
-
-static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
-{
-	if (likely(nic_speaks_for(nic, f->from, f->hello->src_gid)))
-		return true;
-	nic_count(nic, bad_gid);
-	return false;
-}
-
-void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
-{
-	const struct vnet_frame_hello *hello = f->hello;
-	struct nic_row *row;
-	u32 n;
-
-	if (!nic_may_be(nic, f))
-		return;
-	if (!nic_is_own_gid(nic, hello->dst_gid)) {
-		nic_count(nic, drop_address);
-		return;
-	}
-	if (nic_le64(f->head->dst_incarnation) != nic_load(&nic->hdr->incarnation)) {
-		nic_tell_life(nic, f, hello->src_gid, hello->dst_gid);
-		return;
-	}
-	n = nic_row_search(nic, hello->src_gid, hello->dst_gid);
-	if (n == NIC_NONE)
-		n = nic_row_make(nic, hello->src_gid, hello->dst_gid, f->from);
-	row = nic_row_at(nic, n);
-	if (!row)
-		return;
-	if (!nic_row_lock(nic, &row->lock, 1))
-		return;
-	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
-		nic_row_agree(nic, row, f);
-		nic_row_greet(nic, row, VNET_FRAME_WELCOME);
-	}
-	nic_unlock(&row->lock);
-	/* Not under a lock: it is a call of the system's, in which one may be stopped. */
-	plat_flush(nic);
-}
-
-void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
-{
-	struct nic_row *row = nic_row_at(nic, nic_le32(f->head->dst_row));
-
-	if (!nic_may_be(nic, f))
-		return;
-	if (nic_le64(f->head->dst_incarnation) != nic_load(&nic->hdr->incarnation)) {
-		nic_count(nic, bad_incarnation);
-		return;
-	}
-	if (!row || nic_load(&row->state) == NIC_ROW_FREE ||
-	    !nic_gid_equal(row->gid, f->hello->src_gid) ||
-	    !nic_gid_equal(row->own_gid, f->hello->dst_gid)) {
-		nic_count(nic, bad_row);
-		return;
-	}
-	if (!nic_row_lock(nic, &row->lock, 1))
-		return;
-	if (nic_row_is_life(nic, row, nic_le64(f->head->src_incarnation))) {
-		if (f->head->src_row != nic_to_le32(NIC_NONE)) {
-			nic_row_agree(nic, row, f);
-		} else if (row->state == NIC_ROW_CALLING) {
-			/* Now that its life is known, it can be asked to be our peer. */
-			row->call_at = 0;
-			nic_row_call(nic, row, plat_clock());
-		}
-	}
-	nic_unlock(&row->lock);
-	plat_flush(nic);
+	return likely(nic_load(&row->local)) &&
+	       (likely(nic_equal16(row->secret_in, secret)) ||
+		(nic_secret_is_any(secret) && nic_equal16(row->secret_was, secret)));
 }
 
 /* Without the row's lock, a look: what depends on it asks again. */
 static bool nic_row_is_up(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return nic_load(&row->state) == NIC_ROW_UP &&
-	       nic_load(&row->incarnation) == nic_le64(f->head->src_incarnation);
+	       nic_load(&row->incarnation) == nic_le64(f->head->src_incarnation) &&
+	       nic_load(&row->id) == nic_le32(f->head->dst_row) &&
+	       nic_load(&row->peer_row) == nic_le32(f->head->src_row);
 }
 
 bool nic_row_is_alive(struct nic *nic, const struct nic_row *row, const struct nic_arrived_frame *f)
@@ -361,39 +370,31 @@ bool nic_row_is_alive(struct nic *nic, const struct nic_row *row, const struct n
 	return false;
 }
 
-static bool nic_address_equal(const struct nic_address *a, const struct nic_address *b)
-{
-	u64 x[sizeof(*a) / sizeof(u64)], y[sizeof(*b) / sizeof(u64)];
-
-	memcpy(x, a, sizeof(x));
-	memcpy(y, b, sizeof(y));
-	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
-}
-
 /* Without the row's lock, too: an address in the midst of a change is asked about once more. */
 static bool nic_is_from(struct nic *nic, const struct nic_row *row,
 			const struct nic_arrived_frame *f)
 {
+	if (unlikely(!nic_row_is_proven(row, f))) {
+		nic_count(nic, bad_proof);
+		return false;
+	}
 	if (likely(nic_address_equal(&row->address, f->from) ||
-		   plat_are_mates(nic, f->from, &row->address)))
+		   plat_same_key_group(nic, f->from, &row->address)))
 		return true;
 	nic_count(nic, bad_gid);
 	return false;
 }
 
-/*
- * A frame whose sender thinks of an earlier life of ours, or of a row that we do
- * not have: it learns better from a WELCOME.
- */
 struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *f)
 {
-	struct nic_row *row = nic_row_at(nic, nic_le32(f->head->dst_row));
+	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
 	bool current = nic_le64(f->head->dst_incarnation) == nic_load(&nic->hdr->incarnation);
 
 	if (likely(row && ((current && nic_row_is_up(row, f)) ||
 			   (nic_load(&row->state) == NIC_ROW_UP && plat_broken(NIC_RULE_LIFE)))))
 		return nic_is_from(nic, row, f) ? row : NULL;
-	if (!current)
+	if (!current || (row && nic_load(&row->state) == NIC_ROW_UP &&
+			 nic_load(&row->incarnation) != nic_le64(f->head->src_incarnation)))
 		nic_count(nic, bad_incarnation);
 	else
 		nic_count(nic, bad_row);

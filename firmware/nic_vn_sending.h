@@ -17,6 +17,8 @@ struct nic_sending {
 	u8 op_flags;
 	/* It is a datagram to a group, and this the copy for s->row. */
 	bool group;
+	/* nic_counters.reclaimed before the row of a datagram was found. */
+	u64 reclaimed;
 };
 
 /* Nothing of a request yet. row: where it goes, or NULL if that is found out later. */

@@ -93,9 +93,18 @@ static void forge_op(struct vnet_frame_op *op)
 
 static void forge_head(struct vnet_frame *head)
 {
-	switch (random_below(&fault.random, 4)) {
+	switch (random_below(&fault.random, 6)) {
 	case 0:
 		head->kind |= 0x20;
+		break;
+	case 4:
+		head->proof = VNET_PROOF_NONE;
+		break;
+	case 5:
+		if (head->proof == VNET_PROOF_MAC)
+			head->proof = VNET_PROOF_SECRET;
+		else
+			head->secret[random_below(&fault.random, sizeof(head->secret))] ^= 0x11;
 		break;
 	case 1:
 		head->nacks ^= 1u << random_below(&fault.random, 8);

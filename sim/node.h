@@ -18,6 +18,8 @@
 #define SIM_OWNER_AGENT 1
 /* Process of space i has this owner id. */
 #define SIM_OWNER(space) ((space) + 1)
+/* Number of the key that all nodes have. */
+#define SIM_KEY 1u
 
 /* What the simulator itself wrote down of a memory region. */
 struct region {
@@ -137,6 +139,8 @@ bool sim_step(void);
 /* Step until then, or until nothing is left, or an invariant is broken. */
 void sim_run_until(u64 time);
 u64 sim_now(void);
+/* A frame came by the fabric: to the firmware, with what a link would have found about it. */
+void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, u32 length);
 /* By the NICs' clock; to who only looks, as that is no step of a process. */
 u64 node_clock(void);
 /* Bytes of memory that all nodes' NICs have touched. */

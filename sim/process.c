@@ -427,7 +427,7 @@ static void link_program(struct process *link, void *arg)
 
 	for (;;) {
 		link->inside = true;
-		nic_receive(&p->view, &link->frame_from, link->frame, link->frame_length, false);
+		node_receive(&p->view, &link->frame_from, link->frame, link->frame_length);
 		link->inside = false;
 		if (!link->link_busy) {
 			/* It was stopped, and nobody waits for it. */

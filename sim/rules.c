@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "nic_vn.h"
 #include "node.h"
 #include "process.h"
 #include "rules.h"
@@ -125,11 +126,13 @@ void frame_seal(struct frame *frame)
 	head->crc = crc32c(0, frame->data, frame->length);
 }
 
-static struct nic_row *row_at(u32 node, u32 row)
+/* By its number in frames; NULL: it has begun anew since, or never was. */
+static struct nic_row *row_at(u32 node, u32 id)
 {
 	struct nic *nic = &sim.node[node].nic;
+	u32 i = nic_row_index_of(id);
 
-	return row < nic->max_row ? &nic->row[row] : NULL;
+	return i < nic->max_row && nic->row[i].id == id ? &nic->row[i] : NULL;
 }
 
 /* ------------------------------------------------------------------ on the way */
@@ -137,14 +140,18 @@ static struct nic_row *row_at(u32 node, u32 row)
 /* The packet's acknowledgement, as its receiver would make it. */
 static void acknowledge(const struct frame *frame, const struct parts *p)
 {
+	const struct nic_row *row = row_at(frame->src, p->head->src_row);
 	struct {
 		struct vnet_frame head;
 		struct vnet_frame_ack ack;
 	} made;
 	struct frame *answer;
 
+	if (!row)
+		return;
 	memset(&made, 0, sizeof(made));
 	made.head = *p->head;
+	memcpy(made.head.secret, row->secret_in, sizeof(made.head.secret));
 	made.head.kind = VNET_FRAME_ACK;
 	made.head.src_incarnation = p->head->dst_incarnation;
 	made.head.dst_incarnation = p->head->src_incarnation;
@@ -298,6 +305,24 @@ static bool is_whole(struct frame *frame)
 	return sum == crc;
 }
 
+/* As if the present life had kept the row that the frame is for: its number, and secrets. */
+static void revive(const struct node *node, u32 from, struct vnet_frame *head)
+{
+	const struct nic *nic = &node->nic;
+	u32 i = nic_row_index_of(head->dst_row);
+	const struct nic_row *row = i < nic->max_row ? &nic->row[i] : NULL;
+	u32 peer;
+
+	if (!row || head->kind < VNET_FRAME_DATA)
+		return;
+	memcpy(&peer, row->address.bytes, sizeof(peer));
+	if (peer != from)
+		return;
+	head->dst_row = row->id;
+	head->src_row = row->peer_row;
+	memcpy(head->secret, row->secret_in, sizeof(head->secret));
+}
+
 void rule_arrived(struct node *node, struct frame *frame)
 {
 	struct parts p;
@@ -313,6 +338,7 @@ void rule_arrived(struct node *node, struct frame *frame)
 	if (state.rule == RULE_INCARNATION && p.head->dst_incarnation && is_whole(frame) &&
 	    p.head->dst_incarnation != node->nic.hdr->incarnation) {
 		p.head->dst_incarnation = node->nic.hdr->incarnation;
+		revive(node, frame->src, p.head);
 		frame_seal(frame);
 		note(node->index, p.op ? p.op->channel : 0, p.op ? p.op->seq : 0);
 	}

@@ -54,7 +54,7 @@ enum vnet_stat {
 	VNET_STAT_ODP_NO_ROOM,
 	/* Then the wire's, in the order of vnet_wire_stats, and the link's. */
 	VNET_STAT_WIRE,
-	VNET_STAT_LINK = VNET_STAT_WIRE + 24,
+	VNET_STAT_LINK = VNET_STAT_WIRE + 29,
 	VNET_STATS = VNET_STAT_LINK + 10,
 };
 
@@ -86,6 +86,9 @@ static const struct vnet_stat_at vnet_wire_stats[] = {
 	VNET_WIRE_STAT(faults),          VNET_WIRE_STAT(loads),
 	VNET_WIRE_STAT(evictions),       VNET_WIRE_STAT(stale_answers),
 	VNET_WIRE_STAT(no_row),          VNET_WIRE_STAT(drop_busy),
+	VNET_WIRE_STAT(bad_proof),       VNET_WIRE_STAT(bad_claim),
+	VNET_WIRE_STAT(reclaimed),       VNET_WIRE_STAT(refusals_sent),
+	VNET_WIRE_STAT(refusals),
 };
 static_assert(VNET_STAT_WIRE + ARRAY_SIZE(vnet_wire_stats) == VNET_STAT_LINK);
 

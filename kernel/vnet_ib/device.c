@@ -45,7 +45,7 @@ static void vnet_view_init(struct vnet_dev *dev, struct vnet_view *view, u32 spa
 	view->nic.host = view;
 }
 
-static int vnet_nic_make(struct vnet_dev *dev)
+static int vnet_nic_make(struct vnet_dev *dev, const struct net *net)
 {
 	struct nic *nic = &dev->agent.nic;
 	struct nic_config config = vnet_config;
@@ -73,7 +73,7 @@ static int vnet_nic_make(struct vnet_dev *dev)
 	vnet_view_init(dev, &dev->agent, NIC_SPACE_POINTER, true);
 	for (i = 0; i < VNET_MAX_CQ; i++)
 		nic_channel_create(nic, i, 1);
-	return vnet_link_make(dev);
+	return vnet_link_make(dev, net);
 }
 
 static int vnet_make_numbers(struct vnet_dev *dev)
@@ -326,7 +326,7 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	mutex_init(&dev->retired_lock);
 	INIT_LIST_HEAD(&dev->doors);
 	mutex_init(&dev->doors_lock);
-	err = vnet_make_numbers(dev) ?: vnet_nic_make(dev);
+	err = vnet_make_numbers(dev) ?: vnet_nic_make(dev, dev_net(netdev));
 	if (err)
 		goto err_free;
 	err = -EEXIST;

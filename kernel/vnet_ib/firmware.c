@@ -47,6 +47,7 @@
 #include "nic_vn_request.c"
 #include "nic_vn_resident.c"
 #include "nic_vn_respond.c"
+#include "nic_vn_handshake.c"
 #include "nic_vn_row.c"
 #include "nic_vn_rx.c"
 #include "nic_vn_settings.c"

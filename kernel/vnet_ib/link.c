@@ -80,17 +80,41 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	if (port) {
 		address.port = port->own.port;
 		*to = address.nic;
+		if (!vnet_has_key(view->dev->link, &address)) {
+			nic_fetch_add(&view->dev->link->counters.no_key, 1);
+			port = NULL;
+		}
 	}
 	srcu_read_unlock(&vnet_inside, idx);
 	return port;
 }
 
-bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
+		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
 	const struct vnet_view *view = nic->host;
 	int idx = srcu_read_lock(&vnet_inside);
-	bool mates = vnet_are_mates(view->dev->link, (const union vnet_address *)a,
-				    (const union vnet_address *)b);
+	bool made = vnet_secret(view->dev->link, (const union vnet_address *)peer, cpu_to_le32(key),
+				text, length, secret);
+
+	srcu_read_unlock(&vnet_inside, idx);
+	return made;
+}
+
+void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+{
+	const struct vnet_view *view = nic->host;
+
+	ibdev_warn_ratelimited(&view->dev->ibdev,
+			       "%pI6 refuses to speak: it has another key (link/key)\n", gid);
+}
+
+bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+{
+	const struct vnet_view *view = nic->host;
+	int idx = srcu_read_lock(&vnet_inside);
+	bool mates = vnet_same_key_group(view->dev->link, (const union vnet_address *)a,
+					 (const union vnet_address *)b);
 
 	srcu_read_unlock(&vnet_inside, idx);
 	return mates;
@@ -217,7 +241,7 @@ void vnet_link_fit(struct vnet_dev *dev)
 	nic_store(&settings->window, VNET_LINK_QUEUE / 8);
 }
 
-int vnet_link_make(struct vnet_dev *dev)
+int vnet_link_make(struct vnet_dev *dev, const struct net *net)
 {
 	struct vnet_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
 	int err;
@@ -228,7 +252,7 @@ int vnet_link_make(struct vnet_dev *dev)
 	link->dev = dev;
 	mutex_init(&link->keys_lock);
 	init_llist_head(&link->left);
-	err = vnet_receivers_make(link) ?: vnet_batches_make(link);
+	err = vnet_keys_begin(link, net) ?: vnet_receivers_make(link) ?: vnet_batches_make(link);
 	if (err)
 		return err;
 	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;

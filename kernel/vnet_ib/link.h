@@ -80,6 +80,8 @@ struct vnet_key {
 	/* For sending: our salt, and what follows from both. */
 	u8 salt[VNET_WIRE_SALT_SIZE];
 	u8 subkey[VNET_WIRE_KEY_SIZE];
+	/* What secrets (plat_secret()) follow from. */
+	u8 secret_key[VNET_WIRE_KEY_SIZE];
 };
 
 /*
@@ -90,7 +92,7 @@ struct vnet_keys {
 	u32 n;
 	struct vnet_key key[VNET_KEYS];
 };
-static_assert(VNET_KEYS <= NIC_REPLAY_KEYS);
+static_assert(VNET_KEYS + 1 <= NIC_REPLAY_KEYS);
 
 struct vnet_batch {
 	/* Who has it; see vnet_executor(). 0: nobody. */
@@ -144,12 +146,19 @@ struct vnet_link {
 	struct vnet_receiver __percpu *receiver;
 	struct vnet_port __rcu *port[NIC_MAX_GIDS];
 
-	/* Keys, or NULL: changed under the mutex. */
+	/* Keys that were given, or NULL: changed under the mutex. */
 	struct vnet_keys __rcu *keys;
+	/*
+	 * Of all devices of this machine and network namespace, which nobody can read: for
+	 * peers of this machine that none of the others is for. It never changes.
+	 */
+	struct vnet_key common;
+	/* By which this device knows its own cookies: plat_secret() without a peer. */
+	u8 own_secret[VNET_WIRE_KEY_SIZE];
 	struct mutex keys_lock;
 	/* Frames that were sealed, by whichever key: no number comes twice. */
 	atomic64_t sealed;
-	/* Those with a MAC that have come; NULL: there never was a key. */
+	/* Those with a MAC that have come. */
 	struct nic_replay *replay;
 
 	/* How many batches somebody has. */
@@ -168,7 +177,8 @@ struct vnet_link {
 
 /* -------------------------------------------------------- link.c: addresses */
 
-int vnet_link_make(struct vnet_dev *dev);
+/* Of a net device in this namespace; may sleep. */
+int vnet_link_make(struct vnet_dev *dev, const struct net *net);
 /* Nothing arrives any more. What leaves comes to nothing. */
 void vnet_link_stop(struct vnet_dev *dev);
 void vnet_link_end(struct vnet_dev *dev);
@@ -212,7 +222,14 @@ void vnet_receiver_call(struct vnet_link *link);
 
 /* -------------------------------------------------------------- link_key.c: MACs */
 
+/* The key of the machine and namespace. May sleep. */
+int vnet_keys_begin(struct vnet_link *link, const struct net *net);
 void vnet_keys_free(struct vnet_link *link);
+/* Is there a key for frames to this peer? For those inside. */
+bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer);
+/* As plat_secret(), for those inside. */
+bool vnet_secret(const struct vnet_link *link, const union vnet_address *peer, __le32 key,
+		 const u8 *text, u32 length, u8 secret[VNET_WIRE_SECRET_SIZE]);
 /*
  * A group's key: for sending, that which was so is accepted beside; accept: the other way
  * round. The same once more: it is the only one. 0, -EINVAL (too short), -ENOSPC,
@@ -224,21 +241,22 @@ int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, cons
 int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers);
 void vnet_keys_forget_all(struct vnet_link *link);
 /*
- * Append a trailer where there are keys, else fill in the CRC: the new length; 0: there is
- * no such address any more, or no key for the peer (counted).
+ * Make the frame prove itself as it says (vnet_frame.proof): append a trailer with a MAC, or
+ * fill in the CRC. The new length; 0: there is no such address any more, or no key for the
+ * peer (counted).
  */
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
 /*
- * Check and take off the trailer: the frame's length; 0: drop it (counted). local: it is
- * from this machine, and needs no key where there is none.
+ * Check and take off the trailer, if it has one: the frame's length; 0: drop it (counted).
+ * local: it is from this machine. *stranger: it is sealed with a key that there is not.
  */
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, struct nic_proof *proof);
+		u32 length, struct nic_proof *proof, bool *stranger);
 /* Has a frame that gave this proof come for the first time? false: drop it (counted). */
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
-/* As plat_are_mates(), for those inside. */
-bool vnet_are_mates(const struct vnet_link *link, const union vnet_address *a,
-		    const union vnet_address *b);
+/* As plat_same_key_group(), for those inside. */
+bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
+			 const union vnet_address *b);
 
 /* ---------------------------------------------------------------- link_files.c */
 

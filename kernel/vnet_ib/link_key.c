@@ -5,6 +5,7 @@
  * one. Keys are written, by who may configure the network, and never read.
  */
 #include <crypto/hash.h>
+#include <linux/once.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -38,22 +39,20 @@ static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_a
 	prefix->length = cpu_to_le32(length);
 }
 
-/* Keys, for those inside. */
+/* Keys that were given, for those inside; or NULL. */
 static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 {
-	const struct vnet_keys *keys = srcu_dereference(link->keys, &vnet_inside);
-
-	/* Then link->replay, which vnet_keys_replace() has found there before. */
-	smp_rmb();
-	return keys;
+	return srcu_dereference(link->keys, &vnet_inside);
 }
 
-/* The one for sending to a peer; NULL: it has none. */
-static const struct vnet_key *vnet_key_of(const struct vnet_keys *keys, const u8 ip[16])
+/* Of those that were given, the one for sending to a peer; NULL: it has none. */
+static const struct vnet_key *vnet_key_given(const struct vnet_keys *keys, const u8 ip[16])
 {
 	const struct vnet_key *best = NULL, *key;
 	struct in6_addr peer;
 
+	if (!keys)
+		return NULL;
 	memcpy(&peer, ip, sizeof(peer));
 	for (key = keys->key; key < keys->key + keys->n; key++) {
 		if (ipv6_prefix_equal(&key->peers.ip, &peer, key->peers.bits) &&
@@ -61,6 +60,34 @@ static const struct vnet_key *vnet_key_of(const struct vnet_keys *keys, const u8
 			best = key;
 	}
 	return best;
+}
+
+static bool vnet_is_near(const struct vnet_link *link, const union vnet_address *address)
+{
+	const struct vnet_port *port = vnet_port_at(link, address->port);
+
+	return port && vnet_is_local(port, address);
+}
+
+/* The one for sending to a peer; NULL: it has none. */
+static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
+					  const struct vnet_keys *keys,
+					  const union vnet_address *peer)
+{
+	const struct vnet_key *key;
+	u8 ip[16];
+	__be16 port;
+
+	vnet_put_address(peer, ip, &port);
+	key = vnet_key_given(keys, ip);
+	if (!key && vnet_is_near(link, peer))
+		key = &link->common;
+	return key;
+}
+
+bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
+{
+	return vnet_key_of(link, vnet_keys_of(link), peer);
 }
 
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
@@ -71,7 +98,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
 	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
 
-	if (!keys) {
+	if (((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC) {
 		nic_frame_sum(frame, length);
 		return length;
 	}
@@ -80,7 +107,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
 		return 0;
 	}
 	vnet_make_prefix(&prefix, &port->own, to, length);
-	key = vnet_key_of(keys, prefix.to);
+	key = vnet_key_of(link, keys, to);
 	if (!key) {
 		nic_fetch_add(&link->counters.no_key, 1);
 		return 0;
@@ -128,31 +155,28 @@ static bool vnet_is_one_group(const struct vnet_keys *keys)
 	return true;
 }
 
-bool vnet_are_mates(const struct vnet_link *link, const union vnet_address *a,
-		    const union vnet_address *b)
+bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
+			 const union vnet_address *b)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_key *of_a, *of_b;
-	u8 ip[16];
-	__be16 port;
 
-	if (!keys)
-		return true;
 	if (!b)
-		return vnet_is_one_group(keys);
-	vnet_put_address(a, ip, &port);
-	of_a = vnet_key_of(keys, ip);
-	vnet_put_address(b, ip, &port);
-	of_b = vnet_key_of(keys, ip);
+		return !keys || vnet_is_one_group(keys);
+	of_a = vnet_key_of(link, keys, a);
+	of_b = vnet_key_of(link, keys, b);
 	return of_a && of_b && vnet_key_equal(of_a, of_b);
 }
 
 /* The one of a peer's that has such a number. */
-static const struct vnet_key *vnet_key_find(const struct vnet_keys *keys, const u8 ip[16],
-					    __le32 id)
+static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
+					    const struct vnet_keys *keys, const u8 ip[16],
+					    bool local, __le32 id)
 {
-	const struct vnet_key *first = vnet_key_of(keys, ip), *key;
+	const struct vnet_key *first = vnet_key_given(keys, ip), *key;
 
+	if (!first)
+		return local && link->common.id == id ? &link->common : NULL;
 	for (key = first; key && key < keys->key + keys->n; key++) {
 		if (key->id == id && vnet_is_same(&key->peers, &first->peers))
 			return key;
@@ -177,7 +201,7 @@ static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire
 }
 
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, struct nic_proof *proof)
+		u32 length, struct nic_proof *proof, bool *stranger)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, from->port);
@@ -185,14 +209,17 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
 
+	*stranger = false;
 	proof->given = false;
-	if (!keys) {
-		/* The key may have gone while it waited. */
-		if (local)
-			return length;
+	proof->local = local;
+	/* The key may have gone while it waited. */
+	if (!keys && !local) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		return 0;
 	}
+	if (length >= sizeof(struct vnet_frame) &&
+	    ((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)
+		return length;
 	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
 		nic_fetch_add(&link->counters.no_mac, 1);
 		return 0;
@@ -205,9 +232,10 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 		return 0;
 	}
 	vnet_make_prefix(&prefix, from, &port->own, length);
-	key = vnet_key_find(keys, prefix.from, trailer.key_id);
+	key = vnet_key_find(link, keys, prefix.from, local, trailer.key_id);
 	if (!key) {
 		nic_fetch_add(&link->counters.unknown_key, 1);
+		*stranger = true;
 		return 0;
 	}
 	if (likely(vnet_mac_is_right(key, &trailer, &prefix, frame, length, proof)))
@@ -218,14 +246,73 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
 {
-	/* It is there before the first key is, as vnet_keys_of() has seen. */
 	if (nic_replay_take(nic, link->replay, proof))
 		return true;
 	nic_fetch_add(&link->counters.replayed, 1);
 	return false;
 }
 
+/* -------------------------------------------------------------------- secrets */
+
+/* Salts are random: none is one of these. */
+static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
+static const u8 vnet_common_purpose[VNET_WIRE_SALT_SIZE] = "vnet common key";
+
+bool vnet_secret(const struct vnet_link *link, const union vnet_address *peer, __le32 key,
+		 const u8 *text, u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	const struct vnet_key *of_peer = NULL;
+	u8 state[VNET_WIRE_KEY_SIZE], ip[16];
+	__be16 port;
+	u32 i;
+
+	if (peer) {
+		if (!vnet_is_near(link, peer))
+			return false;
+		vnet_put_address(peer, ip, &port);
+		of_peer = key ? vnet_key_find(link, keys, ip, true, key) :
+				vnet_key_of(link, keys, peer);
+		if (!of_peer)
+			return false;
+	}
+	memcpy(state, of_peer ? of_peer->secret_key : link->own_secret, sizeof(state));
+	/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
+	for (i = 0; i < length; i += VNET_WIRE_SALT_SIZE)
+		vnet_mac_subkey(state, text + i, state);
+	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
+	memzero_explicit(state, sizeof(state));
+	return true;
+}
+
 /* ----------------------------------------------------------------------- keys */
+
+/* Of this load of the module; never leaves the kernel. */
+static u8 vnet_machine_key[VNET_WIRE_KEY_SIZE] __read_mostly;
+
+int vnet_keys_begin(struct vnet_link *link, const struct net *net)
+{
+	struct vnet_key *key = &link->common;
+	u8 text[VNET_WIRE_SALT_SIZE] = {}, hash[VNET_WIRE_KEY_SIZE];
+	int err = wait_for_random_bytes();
+
+	if (err)
+		return err;
+	get_random_once(vnet_machine_key, sizeof(vnet_machine_key));
+	memcpy(text, &net->net_cookie, sizeof(net->net_cookie));
+	vnet_mac_subkey(vnet_machine_key, text, key->bytes);
+	vnet_mac_subkey(key->bytes, vnet_common_purpose, hash);
+	memcpy(&key->id, hash, sizeof(key->id));
+	/* 0 is no key. */
+	key->id |= cpu_to_le32(1);
+	vnet_mac_subkey(key->bytes, vnet_secret_purpose, key->secret_key);
+	get_random_bytes(key->salt, sizeof(key->salt));
+	vnet_mac_subkey(key->bytes, key->salt, key->subkey);
+	get_random_bytes(link->own_secret, sizeof(link->own_secret));
+	memzero_explicit(hash, sizeof(hash));
+	link->replay = kvzalloc(sizeof(*link->replay), GFP_KERNEL);
+	return link->replay ? 0 : -ENOMEM;
+}
 
 static const char vnet_key_purpose[] = "vnet link key 2";
 
@@ -251,6 +338,7 @@ static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t leng
 	memcpy(key->bytes, hash, sizeof(key->bytes));
 	memcpy(&key->id, hash + sizeof(key->bytes), sizeof(key->id));
 	memzero_explicit(hash, sizeof(hash));
+	vnet_mac_subkey(key->bytes, vnet_secret_purpose, key->secret_key);
 	return err;
 }
 
@@ -270,6 +358,8 @@ void vnet_keys_free(struct vnet_link *link)
 	/* Senders have names that belong to their keys. */
 	kvfree_sensitive(link->replay, sizeof(*link->replay));
 	link->replay = NULL;
+	memzero_explicit(&link->common, sizeof(link->common));
+	memzero_explicit(link->own_secret, sizeof(link->own_secret));
 }
 
 /* For who has the mutex, under which they change. */
@@ -281,14 +371,14 @@ static struct vnet_keys *vnet_keys_locked(const struct vnet_link *link)
 static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 {
 	struct vnet_keys *old = vnet_keys_locked(link);
-	u32 ids[VNET_KEYS], n;
+	u32 ids[VNET_KEYS + 1], n;
 
 	rcu_assign_pointer(link->keys, keys);
 	synchronize_srcu(&vnet_inside);
 	for (n = 0; keys && n < keys->n; n++)
 		ids[n] = le32_to_cpu(keys->key[n].id);
-	if (link->replay)
-		nic_replay_keep(link->replay, ids, n);
+	ids[n++] = le32_to_cpu(link->common.id);
+	nic_replay_keep(link->replay, ids, n);
 	vnet_enter();
 	nic_link_check(&link->dev->agent.nic);
 	vnet_leave();
@@ -343,15 +433,6 @@ static int vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old, 
 	return old ? vnet_keys_keep_others(keys, old, &keys->key[0].peers) : 0;
 }
 
-/* What has come is remembered over changes of keys, as their frames may come again. */
-static int vnet_replay_ready(struct vnet_link *link)
-{
-	lockdep_assert_held(&link->keys_lock);
-	if (!link->replay)
-		link->replay = kvzalloc(sizeof(*link->replay), GFP_KERNEL);
-	return link->replay ? 0 : -ENOMEM;
-}
-
 int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, const void *secret,
 		  size_t length, bool accept)
 {
@@ -366,7 +447,6 @@ int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, cons
 	keys->key[0].peers = *peers;
 	mutex_lock(&link->keys_lock);
 	err = vnet_keys_order(keys, vnet_keys_locked(link), accept) ?:
-		      vnet_replay_ready(link)                       ?:
 								      vnet_key_ready(&keys->key[0]);
 	if (err)
 		kfree_sensitive(keys);

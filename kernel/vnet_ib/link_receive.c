@@ -89,18 +89,23 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 	const struct vnet_arrival *arrival = vnet_arrival(skb);
 	const union vnet_address *from = &arrival->from;
 	struct vnet_link *link = receiver->link;
+	u32 whole = length;
 	struct nic_proof proof;
+	bool stranger;
 
 	if (length > VNET_LINK_FRAME + sizeof(struct vnet_wire_trailer) ||
 	    skb_copy_bits(skb, offset, receiver->frame, length)) {
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof);
+	length =
+		vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof, &stranger);
 	if (proof.given && !vnet_is_first(&receiver->view.nic, link, &proof))
 		return;
-	if (length)
-		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, proof.given);
+	if (likely(length))
+		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, &proof);
+	else if (stranger)
+		nic_refuse_caller(&receiver->view.nic, &from->nic, receiver->frame, whole);
 }
 
 /* The network may have joined frames of one length. */

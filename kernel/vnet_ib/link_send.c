@@ -117,13 +117,24 @@ static bool vnet_batch_full(const struct vnet_batch *batch)
 
 /* ------------------------------------------------------------ to the network */
 
-/* Without a key, frames stay on this machine. */
-static bool vnet_may_leave(struct vnet_link *link, const struct vnet_port *port,
-			   const union vnet_address *to)
+static bool vnet_has_secret(const struct vnet_batch *batch, u32 i)
 {
-	if (likely(rcu_access_pointer(link->keys)) || vnet_is_local(port, to))
+	const struct vnet_frame *frame = (const void *)(batch->arena + batch->frame[i].offset);
+
+	return frame->proof == VNET_PROOF_SECRET;
+}
+
+/* Frames with secrets stay on this machine, where nobody reads them on their way. */
+static bool vnet_may_leave(struct vnet_link *link, const struct vnet_port *port,
+			   const struct vnet_batch *batch, u32 first, u32 n)
+{
+	u32 i;
+
+	for (i = first; i < first + n && !vnet_has_secret(batch, i); i++)
+		;
+	if (i == first + n || vnet_is_local(port, &batch->frame[first].to))
 		return true;
-	nic_fetch_add(&link->counters.no_key, 1);
+	nic_fetch_add(&link->counters.no_key, n);
 	return false;
 }
 
@@ -367,7 +378,7 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 {
 	struct vnet_port *port = vnet_port_at(link, batch->frame[first].to.port);
 
-	if (port && !vnet_may_leave(link, port, &batch->frame[first].to))
+	if (port && !vnet_may_leave(link, port, batch, first, n))
 		return;
 	if (!port || vnet_send_to(port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);

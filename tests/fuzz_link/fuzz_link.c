@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../fuzz/input.h"
+#include "peer.h"
 #include "world.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -92,6 +93,7 @@ static u32 make_hello(struct vnet_frame *frame, u32 from)
 {
 	struct vnet_frame_hello *hello = (void *)(frame + 1);
 
+	memset(hello, 0, sizeof(*hello));
 	gid_of(&world_address[from], hello->src_gid);
 	gid_of(&world_own, hello->dst_gid);
 	hello->payload = htole32(1024);
@@ -127,16 +129,41 @@ static u32 make_acks(struct vnet_frame *frame)
 	return (u32)(sizeof(*frame) + frame->nacks * sizeof(struct vnet_frame_ack));
 }
 
+/*
+ * What its kind has to prove itself by, or whatever the input says. Not all peers of the
+ * loopback network have a secret, before the handshake.
+ */
+static u8 choose_proof(u8 kind, u32 from)
+{
+	u8 how = take8();
+
+	if (how >= 0xd0)
+		return how % 4;
+	switch (kind) {
+	case VNET_FRAME_DATA:
+	case VNET_FRAME_ACK:
+		return how % 4 && peer_row(from) != ~0u &&
+				       judge_is_local(&world_address[from]) ?
+			       VNET_PROOF_SECRET :
+			       VNET_PROOF_MAC;
+	case VNET_FRAME_REFUSE:
+		return VNET_PROOF_NONE;
+	default:
+		return VNET_PROOF_MAC;
+	}
+}
+
 /* Well made, but for what the input changes; without CRC and MAC. */
 static u32 make_frame(struct vnet_frame *frame, u32 from)
 {
-	u8 what = take8();
+	u8 what = take8(), kind = take8();
 	u32 length;
 
 	memset(frame, 0, sizeof(*frame));
 	frame->magic = htole16(VNET_WIRE_MAGIC);
 	frame->version = VNET_WIRE_VERSION;
-	frame->kind = (u8)(1 + what % 4);
+	frame->kind = (u8)(1 + kind % 5);
+	frame->proof = choose_proof(frame->kind, from);
 	frame->src_incarnation = htole64(500 + (what >> 2) % 2);
 	frame->dst_incarnation = htole64(what & 8 ? WORLD_INCARNATION : 0);
 	frame->dst_row = htole32((what >> 4) % 2);
@@ -146,7 +173,12 @@ static u32 make_frame(struct vnet_frame *frame, u32 from)
 		length = make_acks(frame);
 	else
 		length = make_hello(frame, from);
-	if (what & 64)
+	/* Mostly as somebody says it who has had the link's answers. */
+	if (kind < 0xd0) {
+		frame->dst_incarnation = htole64(WORLD_INCARNATION);
+		peer_complete(from, frame);
+	}
+	if ((what & 0xc0) == 64)
 		frame->version -= (u8)(1 + take8() % 2);
 	if (what & 128)
 		((u8 *)frame)[take8() % length] = take8();
@@ -187,6 +219,10 @@ static u32 finish(u8 *bytes, u32 length, u32 from)
 {
 	struct seal seal;
 
+	if (((const struct vnet_frame *)(const void *)bytes)->proof != VNET_PROOF_MAC) {
+		nic_frame_sum(bytes, length);
+		return length;
+	}
 	choose_seal(&seal, from);
 	if (seal.secret == JUDGE_SECRETS) {
 		nic_frame_sum(bytes, length);
@@ -369,31 +405,62 @@ static void change(void)
 		choose_faults();
 }
 
-/* Somebody whom the link has to hear asks who we are, and is told. */
-static void honest_hello(void)
+/* A HELLO of this peer comes, and is answered with WELCOME. */
+static void say_hello(u32 from, struct seal *seal, struct vnet_frame *frame)
+{
+	u64 taken = world_taken();
+	u32 length = sizeof(*frame) + sizeof(struct vnet_frame_hello);
+
+	seal->number++;
+	begin_datagram(from);
+	judge_seal(seal, (void *)frame, length);
+	append((void *)frame, length + TRAILER);
+	socket_arrive();
+	made = NULL;
+	world_last_length = 0;
+	world_look();
+	CHECK(world_taken() == taken + 1 && world_last_length);
+}
+
+static bool last_is(u8 kind)
+{
+	return ((const struct vnet_frame *)(const void *)world_last)->kind == kind;
+}
+
+/* Does the NIC believe that this peer is somewhere else, as another of its group has said? */
+static bool is_impersonated(u32 who)
+{
+	u8 gid[16];
+
+	gid_of(&world_address[who], gid);
+	for (u32 i = 0; i < nic.max_row; i++)
+		if (nic.row[i].state && !memcmp(nic.row[i].gid, gid, 16) &&
+		    memcmp(&nic.row[i].address, &world_address[who], sizeof(*world_address)) != 0)
+			return true;
+	return false;
+}
+
+/* It is the NIC's peer: in an acknowledgement that answers nothing is nothing wrong. */
+static void honest_ack(u32 from, struct seal *seal)
 {
 	static u64 space[256];
 	struct vnet_frame *frame = (void *)space;
-	struct seal seal = { .to = &world_own, .number = 1 };
-	u64 taken = world_taken(), sent;
-	u32 from = 0, length;
+	u64 bad = world_dropped(), taken = world_taken();
+	u32 length = sizeof(*frame);
 
-	while (judge_is_stranger(&world_address[from]) ||
-	       (judge_has_keys() && judge_secret_of(&world_address[from]) == JUDGE_SECRETS))
-		if (++from == WORLD_ADDRESSES)
-			return;
 	memset(space, 0, sizeof(space));
 	frame->magic = htole16(VNET_WIRE_MAGIC);
 	frame->version = VNET_WIRE_VERSION;
-	frame->kind = VNET_FRAME_HELLO;
-	frame->src_incarnation = htole64(700);
-	length = make_hello(frame, from);
-	seal.from = &world_address[from];
-	seal.secret = judge_secret_of(seal.from);
-	memset(seal.salt, 0x77, sizeof(seal.salt));
+	frame->kind = VNET_FRAME_ACK;
+	frame->src_incarnation = htole64(~0ull);
+	frame->dst_incarnation = htole64(WORLD_INCARNATION);
+	if (judge_is_local(&world_address[from]))
+		frame->proof = VNET_PROOF_SECRET;
+	peer_complete(from, frame);
 	begin_datagram(from);
-	if (judge_has_keys()) {
-		judge_seal(&seal, (void *)space, length);
+	if (frame->proof == VNET_PROOF_MAC) {
+		seal->number++;
+		judge_seal(seal, (void *)space, length);
 		length += TRAILER;
 	} else {
 		nic_frame_sum(space, length);
@@ -402,9 +469,44 @@ static void honest_hello(void)
 	socket_arrive();
 	made = NULL;
 	world_look();
-	sent = world_sent;
-	CHECK(world_taken() == taken + 1 && sent && world_last_length);
-	CHECK(((const struct vnet_frame *)(const void *)world_last)->kind == VNET_FRAME_WELCOME);
+	CHECK(world_taken() == taken + 1 && world_dropped() == bad);
+}
+
+/*
+ * Somebody whom the link has to hear asks who we are, is told, asks to be our peer, and is
+ * that.
+ */
+static void honest_peer(void)
+{
+	static u64 space[256];
+	struct vnet_frame *frame = (void *)space;
+	struct seal seal = { .to = &world_own };
+	u32 from = 0;
+
+	while (judge_is_stranger(&world_address[from]) ||
+	       judge_secret_of(&world_address[from]) == JUDGE_SECRETS)
+		if (++from == WORLD_ADDRESSES)
+			return;
+	memset(space, 0, sizeof(space));
+	frame->magic = htole16(VNET_WIRE_MAGIC);
+	frame->version = VNET_WIRE_VERSION;
+	frame->kind = VNET_FRAME_HELLO;
+	/* Later than any that an input can have told of. */
+	frame->src_incarnation = htole64(~0ull);
+	make_hello(frame, from);
+	peer_complete(from, frame);
+	seal.from = &world_address[from];
+	seal.secret = judge_secret_of(seal.from);
+	memset(seal.salt, 0x77, sizeof(seal.salt));
+	say_hello(from, &seal, frame);
+	CHECK(last_is(VNET_FRAME_WELCOME));
+	frame->dst_incarnation = htole64(WORLD_INCARNATION);
+	peer_complete(from, frame);
+	if (is_impersonated(from))
+		return;
+	say_hello(from, &seal, frame);
+	CHECK(last_is(VNET_FRAME_WELCOME) && peer_row(from) != ~0u);
+	honest_ack(from, &seal);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -429,7 +531,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		socket_arrive();
 	made = NULL;
 	world_settle();
-	honest_hello();
+	honest_peer();
 	world_end();
 	return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <sodium.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "judge.h"
@@ -31,9 +32,10 @@ struct come {
 
 static const char *const secrets[JUDGE_SECRETS] = { "the first secret of the test",
 						    "the second secret of the test",
-						    "the third secret of the test" };
+						    "the third secret of the test",
+						    "the runtime directory's" };
 
-/* Sets of keys: none, one, two for everybody, for networks, and for few alone. */
+/* Sets of keys that are given: none, one, two for everybody, for networks, and for few alone. */
 static const struct {
 	u32 n;
 	struct group group[4];
@@ -122,6 +124,17 @@ static int bits_of(const union link_address *peer)
 	return best;
 }
 
+/* By its bytes, as keys have it: of IPv4, though by IPv6, too. */
+static bool is_loopback(const union link_address *address)
+{
+	static const u8 loopback6[16] = { [15] = 1 };
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	u8 bytes[16];
+
+	address_bytes(address, bytes);
+	return !memcmp(bytes, loopback6, 16) || (!memcmp(bytes, mapped, 12) && bytes[12] == 127);
+}
+
 u32 judge_secret_of(const union link_address *peer)
 {
 	int bits = bits_of(peer);
@@ -130,7 +143,7 @@ u32 judge_secret_of(const union link_address *peer)
 		if (is_member(&sets[set_in_use].group[i], peer) &&
 		    (int)sets[set_in_use].group[i].bits == bits)
 			return sets[set_in_use].group[i].secret;
-	return JUDGE_SECRETS;
+	return is_loopback(peer) ? JUDGE_COMMON : JUDGE_SECRETS;
 }
 
 /* Of the peer's, that which has such a number. */
@@ -145,6 +158,8 @@ static u32 accepted_secret(const union link_address *peer, u32 number)
 		    key_number(group->secret) == number)
 			return group->secret;
 	}
+	if (bits < 0 && is_loopback(peer) && key_number(JUDGE_COMMON) == number)
+		return JUDGE_COMMON;
 	return JUDGE_SECRETS;
 }
 
@@ -152,6 +167,7 @@ void judge_use_keys(u32 set, struct link_keys *keys)
 {
 	set_in_use = set;
 	memset(keys, 0, sizeof(*keys));
+	link_key_derive(&keys->common, secrets[JUDGE_COMMON], strlen(secrets[JUDGE_COMMON]));
 	for (u32 i = 0; i < sets[set].n; i++) {
 		const struct group *group = &sets[set].group[i];
 		struct link_key *key = &keys->key[keys->n++];
@@ -165,6 +181,35 @@ void judge_use_keys(u32 set, struct link_keys *keys)
 bool judge_has_keys(void)
 {
 	return sets[set_in_use].n != 0;
+}
+
+/* ---------------------------------------------------------------------- secrets */
+
+void judge_secret(u32 secret, const u8 *share, const u8 *other, u8 *made)
+{
+	static const u8 purpose[16] = "vnet link secret";
+	u8 key[64], first[32], second[32], third[32];
+
+	memset(made, 0, VNET_WIRE_SECRET_SIZE);
+	if (secret == JUDGE_SECRETS)
+		return;
+	derive(secret, key);
+	crypto_core_hchacha20(first, purpose, key, NULL);
+	crypto_core_hchacha20(second, share, first, NULL);
+	crypto_core_hchacha20(third, other, second, NULL);
+	memcpy(made, third, VNET_WIRE_SECRET_SIZE);
+}
+
+bool judge_is_secret(const u8 *share, const u8 *other, const u8 *claimed)
+{
+	u8 made[VNET_WIRE_SECRET_SIZE];
+
+	for (u32 i = 0; i < JUDGE_SECRETS; i++) {
+		judge_secret(i, share, other, made);
+		if (!memcmp(made, claimed, sizeof(made)))
+			return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------------- MACs */
@@ -233,17 +278,20 @@ void judge_begin(const union link_address *own)
 	last_sent = 0;
 }
 
-bool judge_is_stranger(const union link_address *from)
+bool judge_is_local(const union link_address *address)
 {
 	static const u8 loopback6[16] = { [15] = 1 };
 	u8 bytes[16];
 
-	address_bytes(from, bytes);
-	if (judge_has_keys())
-		return false;
-	if (from->any.sa_family == AF_INET6)
-		return memcmp(bytes, loopback6, sizeof(bytes)) != 0;
-	return bytes[12] != 127 && from->in.sin_addr.s_addr != 0;
+	address_bytes(address, bytes);
+	if (address->any.sa_family == AF_INET6)
+		return !memcmp(bytes, loopback6, sizeof(bytes));
+	return bytes[12] == 127 || address->in.sin_addr.s_addr == 0;
+}
+
+bool judge_is_stranger(const union link_address *from)
+{
+	return !judge_has_keys() && !judge_is_local(from);
 }
 
 /* Has it come, or one of its sender so much later that nobody knows any more? */
@@ -274,14 +322,22 @@ static void remember(const struct seal *seal)
 	memcpy(now->salt, seal->salt, sizeof(now->salt));
 }
 
-enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length)
+static u8 proof_of(const u8 *frame)
+{
+	return frame[offsetof(struct vnet_frame, proof)];
+}
+
+enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length,
+			 bool *proven)
 {
 	struct seal seal = { .from = from, .to = &own_address };
 	struct vnet_wire_trailer trailer;
 
+	*proven = false;
 	if (*length > VNET_WIRE_MAX_FRAME + TRAILER)
 		return OVERSIZE;
-	if (!judge_has_keys())
+	/* Whether it proves anything else the firmware says. */
+	if (*length >= sizeof(struct vnet_frame) && proof_of(frame) != VNET_PROOF_MAC)
 		return TAKEN;
 	if (*length < sizeof(struct vnet_frame) + TRAILER)
 		return NO_MAC;
@@ -297,7 +353,23 @@ enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *l
 		return REPLAYED;
 	remember(&seal);
 	*length -= TRAILER;
+	*proven = true;
 	return TAKEN;
+}
+
+bool judge_is_call(const u8 *frame, u32 length)
+{
+	struct vnet_frame head;
+	struct vnet_frame_hello hello;
+	u8 own[16];
+
+	if (length < sizeof(head) + sizeof(hello))
+		return false;
+	memcpy(&head, frame, sizeof(head));
+	memcpy(&hello, frame + sizeof(head), sizeof(hello));
+	address_bytes(&own_address, own);
+	return le16toh(head.magic) == VNET_WIRE_MAGIC && head.version == VNET_WIRE_VERSION &&
+	       head.kind == VNET_FRAME_HELLO && !head.nacks && !memcmp(hello.dst_gid, own, 16);
 }
 
 /* ------------------------------------------------------------------ what left */
@@ -314,14 +386,27 @@ static void judge_sum(const u8 *frame, u32 length)
 	CHECK(le32toh(sum) == plat_crc32c(0, copy, length));
 }
 
+/* A CRC in place of a MAC: only of these kinds, and a secret no further than this machine. */
+static void judge_plain(const union link_address *to, const struct vnet_frame *frame, u32 length)
+{
+	judge_sum((const u8 *)frame, length);
+	if (frame->kind == VNET_FRAME_REFUSE) {
+		CHECK(frame->proof == VNET_PROOF_NONE &&
+		      length == sizeof(*frame) + sizeof(struct vnet_frame_hello));
+		return;
+	}
+	CHECK(frame->kind == VNET_FRAME_DATA || frame->kind == VNET_FRAME_ACK);
+	CHECK(frame->proof == VNET_PROOF_SECRET && judge_is_local(to));
+}
+
 void judge_sent(const union link_address *to, const u8 *frame, u32 length)
 {
 	struct seal seal = { .from = &own_address, .to = to };
 	struct vnet_wire_trailer trailer;
 
 	CHECK(!judge_is_stranger(to) && length >= sizeof(struct vnet_frame));
-	if (!judge_has_keys()) {
-		judge_sum(frame, length);
+	if (proof_of(frame) != VNET_PROOF_MAC) {
+		judge_plain(to, (const void *)frame, length);
 		return;
 	}
 	CHECK(length >= sizeof(struct vnet_frame) + TRAILER);

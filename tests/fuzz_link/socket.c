@@ -23,9 +23,9 @@ static u32 way_first, way_end;
 static long fuzz_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 static void fuzz_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
-			 bool proven)
+			 const struct nic_proof *proof)
 {
-	on_frame(nic, from, frame, length, proven);
+	on_frame(nic, from, frame, length, proof);
 }
 
 #define raw_syscall fuzz_syscall

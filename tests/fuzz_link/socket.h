@@ -33,6 +33,7 @@ int socket_descriptor(void);
 /* By the test: the link has been given a datagram; has sent a frame; has one for the firmware. */
 void on_arrival(const struct datagram *datagram);
 void on_departure(const union link_address *to, const u8 *frame, u32 length);
-void on_frame(struct nic *nic, const struct nic_address *from, u8 *frame, u32 length, bool proven);
+void on_frame(struct nic *nic, const struct nic_address *from, u8 *frame, u32 length,
+	      const struct nic_proof *proof);
 
 #endif /* SOCKET_H */

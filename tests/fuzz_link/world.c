@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "peer.h"
 #include "world.h"
 
 #define PORT 4790
@@ -19,6 +20,8 @@ u64 world_sent;
 u8 world_last[2048];
 u32 world_last_length;
 
+enum { config_rows = 4 };
+
 static const struct nic_config config = {
 	.max_qp = 16,
 	.max_cq = 16,
@@ -26,7 +29,7 @@ static const struct nic_config config = {
 	.max_mr = 16,
 	.max_channel = 4,
 	.max_client = 4,
-	.max_row = 4,
+	.max_row = config_rows,
 	.max_frame = 4,
 	.queue_bytes = 65536,
 	.stall_ns = 1000000,
@@ -44,15 +47,23 @@ static u64 came;
 static struct due {
 	const u8 *bytes;
 	u32 length;
+	bool proven;
 } * due;
 static u32 ndue, due_at;
+
+/* Calls under a key that is not known; and answers to these. */
+static u64 strange_calls, refused;
+static u64 now_drawn;
 
 /* ---------------------------------------------------------------- the platform */
 
 bool plat_random(struct nic *of, void *bytes, u32 length)
 {
 	(void)of;
+	/* No two are one, and each run of an input draws the same. */
 	memset(bytes, 0x5a, length);
+	now_drawn++;
+	memcpy(bytes, &now_drawn, length < sizeof(now_drawn) ? length : sizeof(now_drawn));
 	return true;
 }
 
@@ -158,6 +169,8 @@ void on_arrival(const struct datagram *datagram)
 	for (u32 at = 0; at < datagram->length; at += each) {
 		u32 length = datagram->length - at < each ? datagram->length - at : each;
 		enum verdict verdict;
+		u32 whole = length;
+		bool proven;
 
 		came++;
 		/* What faults make of it is not known yet. */
@@ -165,53 +178,159 @@ void on_arrival(const struct datagram *datagram)
 			verdicts[OVERSIZE] += length > VNET_WIRE_MAX_FRAME + TRAILER;
 			continue;
 		}
-		verdict = judge_frame(&datagram->from, datagram->bytes + at, &length);
+		verdict = judge_frame(&datagram->from, datagram->bytes + at, &length, &proven);
 		verdicts[verdict]++;
 		if (verdict == TAKEN)
-			due[ndue++] = (struct due){ datagram->bytes + at, length };
+			due[ndue++] = (struct due){ datagram->bytes + at, length, proven };
+		if (verdict == UNKNOWN_KEY)
+			strange_calls += judge_is_call(datagram->bytes + at, whole);
 	}
 }
 
 /* Frames that the firmware has dropped. */
-static u64 dropped(void)
+u64 world_dropped(void)
 {
 	const struct nic_counters *c = &nic.hdr->counters;
 
 	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
-	       c->bad_row + c->bad_gid;
+	       c->bad_row + c->bad_gid + c->bad_proof + c->bad_claim;
 }
 
-static void check_due(const struct nic_address *from, const u8 *frame, u32 length)
+static void check_due(const struct nic_address *from, const u8 *frame, u32 length, bool proven)
 {
 	if (faulty) {
-		u32 judged = judge_has_keys() ? length + TRAILER : length;
+		u32 judged = proven ? length + TRAILER : length;
+		bool is_proven;
 
-		CHECK(judge_frame((const union link_address *)from, frame, &judged) == TAKEN);
-		CHECK(judged == length);
+		CHECK(judge_frame((const union link_address *)from, frame, &judged, &is_proven) ==
+		      TAKEN);
+		CHECK(judged == length && is_proven == proven);
 		verdicts[TAKEN]++;
 		return;
 	}
-	CHECK(due_at < ndue && due[due_at].length == length);
+	CHECK(due_at < ndue && due[due_at].length == length && due[due_at].proven == proven);
 	CHECK(!memcmp(due[due_at].bytes, frame, length));
 	due_at++;
 }
 
-void on_frame(struct nic *of, const struct nic_address *from, u8 *frame, u32 length, bool proven)
-{
-	u64 before = dropped(), bad_crc = nic.hdr->counters.bad_crc;
+/* What the NIC believes of another: of it nothing changes without a reason. */
+struct belief {
+	u32 id, state, peer_row, refused, local;
+	u64 incarnation;
+	struct nic_address address;
+	u8 gid[16], share[16], peer_share[16], secret_in[16], secret_out[16];
+};
 
-	CHECK(of == &nic && (u64)frame % 8 == 0 && proven == judge_has_keys());
-	check_due(from, frame, length);
-	nic_receive(of, from, frame, length, proven);
+static void note_beliefs(struct belief *belief)
+{
+	memset(belief, 0, config.max_row * sizeof(*belief));
+	for (u32 i = 0; i < config.max_row; i++, belief++) {
+		const struct nic_row *row = &nic.row[i];
+
+		belief->id = row->id;
+		belief->state = row->state;
+		belief->peer_row = row->peer_row;
+		belief->refused = row->refused;
+		belief->local = row->local;
+		belief->incarnation = row->incarnation;
+		belief->address = row->address;
+		memcpy(belief->gid, row->gid, 16);
+		memcpy(belief->share, row->share, 16);
+		memcpy(belief->peer_share, row->peer_share, 16);
+		memcpy(belief->secret_in, row->secret_in, 16);
+		memcpy(belief->secret_out, row->secret_out, 16);
+	}
+}
+
+static u32 number_of(const union link_address *address)
+{
+	u32 i = 0;
+
+	while (i < WORLD_ADDRESSES && memcmp(&world_address[i], address, sizeof(*address)) != 0)
+		i++;
+	return i;
+}
+
+/* Its sender has shown that it receives at this address: by what was sent there. */
+static bool may_change_beliefs(u32 who, const struct vnet_frame *frame, bool proven)
+{
+	const struct vnet_frame_hello *hello = (const void *)(frame + 1);
+
+	if (who == WORLD_ADDRESSES)
+		return false;
+	switch (frame->kind) {
+	case VNET_FRAME_HELLO:
+		return proven && peer_has_cookie(who, hello->cookie);
+	case VNET_FRAME_WELCOME:
+		return proven && peer_was_called(who, hello->nonce);
+	case VNET_FRAME_REFUSE:
+		return peer_was_called(who, hello->nonce);
+	default:
+		return false;
+	}
+}
+
+/* By the row that it names, as it was before; data changes nothing of that. */
+static bool is_proven(const struct vnet_frame *frame, const union link_address *from)
+{
+	const struct nic_row *row = &nic.row[le32toh(frame->dst_row) & 0xffff];
+
+	if (!judge_is_local(from) || frame->proof != VNET_PROOF_SECRET ||
+	    row >= nic.row + config.max_row || row->id != le32toh(frame->dst_row))
+		return false;
+	return judge_is_secret(row->peer_share, row->share, frame->secret) ||
+	       !memcmp(row->secret_was, frame->secret, sizeof(frame->secret));
+}
+
+static void check_secrets(void)
+{
+	for (u32 i = 0; i < config.max_row; i++) {
+		const struct nic_row *row = &nic.row[i];
+
+		if (row->state != NIC_ROW_UP || !row->local)
+			continue;
+		CHECK(judge_is_local((const union link_address *)&row->address));
+		CHECK(judge_is_secret(row->share, row->peer_share, row->secret_out));
+		CHECK(judge_is_secret(row->peer_share, row->share, row->secret_in));
+		CHECK(memcmp(row->secret_in, row->secret_out, sizeof(row->secret_in)) != 0 ||
+		      !memcmp(row->share, row->peer_share, sizeof(row->share)));
+	}
+}
+
+void on_frame(struct nic *of, const struct nic_address *from, u8 *frame, u32 length,
+	      const struct nic_proof *proof)
+{
+	u64 before = world_dropped(), bad_crc = nic.hdr->counters.bad_crc;
+	const union link_address *address = (const void *)from;
+	static struct belief then[config_rows], now[config_rows];
+	const struct vnet_frame *head = (const void *)frame;
+
+	CHECK(of == &nic && (u64)frame % 8 == 0);
+	CHECK(proof->local == judge_is_local(address));
+	check_due(from, frame, length, proof->given);
+	note_beliefs(then);
+	nic_receive(of, from, frame, length, proof);
+	note_beliefs(now);
 	/* For one reason, if at all. */
-	CHECK(dropped() <= before + 1 && (!proven || nic.hdr->counters.bad_crc == bad_crc));
+	CHECK(world_dropped() <= before + 1 && (!proof->given || nic.hdr->counters.bad_crc == bad_crc));
+	if (length >= sizeof(*head) && world_dropped() == before && !proof->given)
+		CHECK(head->kind == VNET_FRAME_REFUSE || is_proven(head, address));
+	if (memcmp(then, now, sizeof(now)) != 0)
+		CHECK(length >= sizeof(*head) && world_dropped() == before &&
+		      may_change_beliefs(number_of(address), head, proof->given));
+	check_secrets();
 }
 
 void on_departure(const union link_address *to, const u8 *frame, u32 length)
 {
+	u32 who = number_of(to);
+
 	world_sent++;
 	judge_sent(to, frame, length);
 	CHECK(to->any.sa_family == world_own.any.sa_family);
+	refused += ((const struct vnet_frame *)(const void *)frame)->kind == VNET_FRAME_REFUSE;
+	if (who < WORLD_ADDRESSES)
+		peer_heard(who, frame, length);
 	world_last_length = length < sizeof(world_last) ? length : sizeof(world_last);
 	memcpy(world_last, frame, world_last_length);
 }
@@ -253,7 +372,9 @@ static void check_unchanged(const struct nic_replay_sender *senders, bool proven
 void world_look(void)
 {
 	static struct nic_replay_sender senders[NIC_REPLAY_SENDERS];
-	u64 taken = verdicts[TAKEN], repeated = link_memory->counters.replayed, sent;
+	u64 taken = verdicts[TAKEN], repeated = link_memory->counters.replayed;
+	u64 sent, calls = strange_calls, answers = refused;
+	u64 unknown = link_memory->counters.unknown_key;
 
 	/* What is owed leaves now, and is no answer to what comes. */
 	(void)nic_receive_end(&nic);
@@ -267,8 +388,13 @@ void world_look(void)
 	check_counters();
 	if (verdicts[TAKEN] == taken) {
 		check_unchanged(senders, link_memory->counters.replayed != repeated);
-		CHECK(world_sent == sent);
+		CHECK(world_sent - sent == refused - answers);
 	}
+	/* Calls under other keys are refused, each once; and nothing else is. */
+	if (faulty)
+		CHECK(refused - answers <= link_memory->counters.unknown_key - unknown);
+	else
+		CHECK(refused - answers == strange_calls - calls);
 }
 
 void world_settle(void)
@@ -410,7 +536,8 @@ void world_begin(bool ipv6, u32 keys)
 	faulty = false;
 	now_ns = 1000000000;
 	drawn = 0;
-	came = world_sent = 0;
+	came = world_sent = strange_calls = refused = now_drawn = 0;
+	peers_begin();
 	world_last_length = 0;
 	memset(verdicts, 0, sizeof(verdicts));
 	socket_clear();

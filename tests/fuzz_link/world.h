@@ -31,5 +31,7 @@ void world_look(void);
 void world_settle(void);
 /* How many frames the firmware had so far. */
 u64 world_taken(void);
+/* And how many of these it has dropped. */
+u64 world_dropped(void);
 
 #endif /* WORLD_H */

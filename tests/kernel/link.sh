@@ -128,15 +128,30 @@ strangers_without_key() {
 	for what in hello welcome data ack group old version garbage short; do
 		dropped link_strangers c "$what"
 	done
-	dropped bad_length a short
+	dropped link_no_mac a short
 	dropped bad_length a truncated
 	dropped bad_version a garbage
 	dropped bad_version a version
 	dropped bad_version a old
 	dropped bad_crc a crc
-	dropped bad_field a field
+	dropped bad_proof a field
 	dropped bad_field a code
 	dropped bad_incarnation a data
+	dropped bad_incarnation a group
+	refused_call a
+	refused_call a one
+}
+
+# A call under a key that a does not have is refused, and makes no state.
+refused_call() {	# SPACE [KEY]
+	local before rows
+
+	before=$(counter a refusals_sent)
+	rows=$("${IN_A[@]}" cat /sys/class/infiniband/va/link/rows)
+	stranger "$1" hello "${2-}"
+	await 10 has_counted refusals_sent $((before + 1)) || die "a call from $1 is not refused"
+	[[ $("${IN_A[@]}" cat /sys/class/infiniband/va/link/rows) == "$rows" ]] || die "a stranger has a row"
+	SHOWN=$(show_a)
 }
 
 # Who has no key, another one, or repeats what somebody with it has sent.
@@ -146,15 +161,18 @@ strangers_with_key() {
 	SHOWN=$(show_a)
 	# On this machine or elsewhere.
 	for space in a c; do
-		dropped link_no_mac "$space" hello
-		dropped link_unknown_key "$space" data
 		dropped link_bad_mac "$space" mac one
+		dropped link_unknown_key "$space" welcome two
+		refused_call "$space"
+		refused_call "$space" two
 	done
+	# Whose frames have left their machine does not prove anything by a secret.
+	dropped bad_proof c data
+	dropped bad_incarnation a data
 	dropped link_no_mac c short
-	dropped link_no_mac c truncated
+	dropped bad_proof c truncated
 	dropped link_no_mac c short one
-	dropped link_unknown_key c group
-	dropped link_unknown_key c hello two
+	dropped bad_proof c group
 	dropped link_bad_mac c moved one
 	dropped bad_version c version one
 	dropped bad_version c old one
@@ -177,7 +195,7 @@ strangers_meanwhile() {
 	for name in "${names[@]}"; do
 		before+=("$(counter a "$name")")
 	done
-	(stranger c hello '' 100 && stranger c data two 100 && stranger c mac one 100 && stranger c old one 101) &
+	(stranger c short '' 100 && stranger c data two 100 && stranger c mac one 100 && stranger c old one 101) &
 	pid=$!
 	perftest ib_write_bw -n 40 -s 65536
 	wait "$pid" || die "strangers cannot send"

@@ -2,9 +2,11 @@
 /*
  * Sealed frames: the MAC is what libsodium's XChaCha20-Poly1305 makes of the same bytes,
  * no nonce comes twice, and a frame of which any bit differs, or that came from
- * elsewhere, is none. A peer has the keys of the narrowest network that it is in.
+ * elsewhere, is none. A peer has the keys of the narrowest network that it is in, or, in
+ * the loopback network, the common one. Secrets follow from keys, and stay on the machine.
  */
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +32,27 @@ static void add_key(const char *secret)
 	link_key_derive(&keys.key[keys.n++], secret, strlen(secret));
 }
 
+/* 127.0.0.0/bits. */
+static void add_key_of(const char *secret, u32 bits)
+{
+	static const u8 start[16] = { [10] = 0xff, 0xff, 0x7f };
+	struct link_network *peers = &keys.key[keys.n].peers;
+
+	add_key(secret);
+	memcpy(peers->address, start, sizeof(start));
+	peers->bits = 96 + bits;
+}
+
+static void common_key(void)
+{
+	link_key_derive(&keys.common, "a runtime directory", 19);
+}
+
 static void set_up(void)
 {
+	randombytes_buf(near.own_secret, sizeof(near.own_secret));
+	randombytes_buf(far.own_secret, sizeof(far.own_secret));
+	common_key();
 	near.own.in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(4790) };
 	far.own.in = near.own.in;
 	near.own.in.sin_addr.s_addr = htonl(0x7f000001);
@@ -72,25 +93,34 @@ static bool is_standard(u32 length)
 		none, NULL, none, 0, trailer.mac, data, 48 + length, nonce, keys.key[0].bytes);
 }
 
-static u32 seal(u32 length)
+static void fill(u32 length, u8 how)
 {
 	randombytes_buf(frame, length);
+	((struct vnet_frame *)frame)->proof = how;
+}
+
+static u32 seal(u32 length)
+{
+	fill(length, VNET_PROOF_MAC);
 	return link_seal(&near, &far.own, frame, length);
 }
 
 static struct nic_proof proof;
+static bool stranger;
 
 static u32 unseal(u32 length, bool *proven)
 {
-	u32 n = link_unseal(&far, &near.own, frame, length, &proof);
+	u32 n = link_unseal(&far, &near.own, frame, length, &proof, &stranger);
 
 	*proven = proof.given;
+	/* It says of itself why it is dropped. */
+	CHECK(!(n && stranger) && proof.local == link_is_loopback(&near.own));
 	return n;
 }
 
 static void check_lengths(void)
 {
-	static const u32 lengths[] = { 40, 41, 55, 56, 64, 112, 1351, 1352, LONGEST };
+	static const u32 lengths[] = { 56, 57, 63, 64, 71, 72, 112, 1351, 1352, LONGEST };
 	bool proven;
 	u32 i;
 
@@ -129,23 +159,55 @@ static void check_spoilt(void)
 	bool proven;
 
 	for (i = 0; i < 8 * length; i++) {
-		dropped = far.counters.bad_mac + far.counters.unknown_key;
+		u64 unknown = far.counters.unknown_key;
+
+		dropped = far.counters.bad_mac + unknown;
 		frame[i / 8] ^= (u8)(1u << i % 8);
-		/* What is reserved is not looked at. */
+		/*
+		 * What is reserved is not looked at; nor is the MAC of a frame that says that
+		 * it has none: the firmware is told that nothing is proven, and the trailer is
+		 * too much of it.
+		 */
 		if (i / 8 >= 104 && i / 8 < 108)
-			CHECK(unseal(length, &proven) == 100);
+			CHECK(unseal(length, &proven) == 100 && proven);
+		else if (i / 8 == offsetof(struct vnet_frame, proof))
+			CHECK(unseal(length, &proven) == length && !proven);
 		else
-			CHECK(!unseal(length, &proven) &&
+			CHECK(!unseal(length, &proven) && !proven &&
 			      far.counters.bad_mac + far.counters.unknown_key == dropped + 1);
+		CHECK(stranger == (far.counters.unknown_key != unknown));
 		frame[i / 8] ^= (u8)(1u << i % 8);
 	}
 	CHECK(unseal(length, &proven) == 100);
 	for (i = 0; i < length; i++)
-		CHECK(!unseal(i, &proven));
+		CHECK(!unseal(i, &proven) && !proven);
 	CHECK(far.counters.no_mac);
 	/* Back to where it came from; and as if from there. */
-	CHECK(!link_unseal(&near, &far.own, frame, length, &proof));
-	CHECK(!link_unseal(&far, &far.own, frame, length, &proof));
+	CHECK(!link_unseal(&near, &far.own, frame, length, &proof, &stranger) && !stranger);
+	CHECK(!link_unseal(&far, &far.own, frame, length, &proof, &stranger) && !stranger);
+}
+
+/* The other proofs: a CRC in place of the MAC, and secrets no further than this machine. */
+static void check_proofs(void)
+{
+	union link_address elsewhere = far.own;
+	bool proven;
+	u8 how;
+
+	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
+	for (how = VNET_PROOF_SECRET; how <= VNET_PROOF_NONE; how++) {
+		fill(100, how);
+		((struct vnet_frame *)frame)->crc = 0;
+		CHECK(link_seal(&near, &far.own, frame, 100) == 100);
+		CHECK(nic_frame_is_whole(frame, 100));
+		CHECK(unseal(100, &proven) == 100 && !proven);
+		((struct vnet_frame *)frame)->crc = 0;
+		CHECK(link_seal(&near, &elsewhere, frame, 100) ==
+		      (how == VNET_PROOF_SECRET ? 0 : 100));
+		/* What came from there is not of this machine, whatever it says. */
+		CHECK(link_unseal(&far, &elsewhere, frame, 100, &proof, &stranger) == 100);
+		CHECK(!proof.given && !proof.local && !stranger);
+	}
 }
 
 static void check_keys(void)
@@ -156,26 +218,130 @@ static void check_keys(void)
 	keys.n = 0;
 	add_key("another key of the test");
 	link_keys_set(&far, &keys);
-	CHECK(!unseal(length, &proven) && far.counters.unknown_key);
+	CHECK(!unseal(length, &proven) && far.counters.unknown_key && stranger);
 	add_key("a key of the test");
 	link_keys_set(&far, &keys);
 	CHECK(unseal(length, &proven) == 100 && proven);
-	/* No key: what came is a frame, and proves nothing. */
+	/* None given: that of the runtime directory counts, which is another one. */
 	keys.n = 0;
 	link_keys_set(&far, &keys);
-	proven = false;
-	CHECK(unseal(100, &proven) == 100 && !proven);
+	CHECK(!unseal(length, &proven) && !proven && stranger);
 }
 
-/* 127.0.0.0/bits. */
-static void add_key_of(const char *secret, u32 bits)
+/* Peers of the loopback network that no given key is for have the common one; others none. */
+static void check_common(void)
 {
-	static const u8 start[16] = { [10] = 0xff, 0xff, 0x7f };
-	struct link_network *peers = &keys.key[keys.n].peers;
+	union link_address address = far.own;
+	bool proven;
+	u32 length;
 
-	add_key(secret);
-	memcpy(peers->address, start, sizeof(start));
-	peers->bits = 96 + bits;
+	keys.n = 0;
+	link_keys_set(&near, &keys);
+	link_keys_set(&far, &keys);
+	CHECK(!near.reachable && link_has_key(&near, &far.own));
+	length = seal(100);
+	CHECK(unseal(length, &proven) == 100 && proven && proof.key == keys.common.id);
+	/* Another user's. */
+	link_key_derive(&keys.common, "another runtime directory", 25);
+	link_keys_set(&far, &keys);
+	CHECK(!unseal(length, &proven) && stranger);
+	common_key();
+	/* A given key for others only. */
+	add_key_of("of another", 32);
+	keys.key[0].peers.address[12] = 10;
+	link_keys_set(&near, &keys);
+	link_keys_set(&far, &keys);
+	CHECK(near.reachable);
+	CHECK(unseal(seal(100), &proven) == 100 && proven && proof.key == keys.common.id);
+	address.in.sin_addr.s_addr = htonl(0x0a000000);
+	CHECK(link_has_key(&near, &address));
+	address.in.sin_addr.s_addr = htonl(0x0a000001);
+	CHECK(!link_has_key(&near, &address));
+	fill(100, VNET_PROOF_MAC);
+	CHECK(!link_seal(&near, &address, frame, 100));
+	/* What is for this peer hides the common key, at either end. */
+	keys.n = 0;
+	add_key("a key of the test");
+	link_keys_set(&far, &keys);
+	CHECK(!unseal(seal(100), &proven) && stranger);
+	link_keys_set(&near, &keys);
+	CHECK(unseal(seal(100), &proven) == 100 && proof.key == keys.key[0].id);
+	address = (union link_address){ .in6 = { .sin6_family = AF_INET6 } };
+	keys.n = 0;
+	link_keys_set(&near, &keys);
+	CHECK(!link_has_key(&near, &address));
+	address.in6.sin6_addr = in6addr_loopback;
+	CHECK(link_has_key(&near, &address));
+}
+
+struct side {
+	struct host host;
+	struct nic nic;
+};
+
+static void make_side(struct side *side, struct link_memory *link)
+{
+	memset(side, 0, sizeof(*side));
+	side->host.link.memory = link;
+	side->nic.host = &side->host;
+}
+
+#define TEXT 32u
+
+static bool secret_of(struct side *side, const union link_address *peer, u32 key, const u8 *text,
+		      u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	return plat_secret(&side->nic, peer ? &peer->nic : NULL, key, text, TEXT, secret);
+}
+
+/* What both ends derive is one and the same, and nothing else is that. */
+static void check_secrets(void)
+{
+	u8 text[TEXT], back[TEXT], one[16], two[16];
+	union link_address elsewhere = far.own;
+	struct side here, there;
+	u32 i;
+
+	make_side(&here, &near);
+	make_side(&there, &far);
+	keys.n = 0;
+	link_keys_set(&near, &keys);
+	link_keys_set(&far, &keys);
+	randombytes_buf(text, sizeof(text));
+	memcpy(back, text + 16, 16);
+	memcpy(back + 16, text, 16);
+	CHECK(secret_of(&here, &far.own, 0, text, one));
+	CHECK(secret_of(&there, &near.own, keys.common.id, text, two) && !memcmp(one, two, 16));
+	CHECK(secret_of(&there, &near.own, 0, text, two) && !memcmp(one, two, 16));
+	/* The other direction; and any bit. */
+	CHECK(secret_of(&here, &far.own, 0, back, two) && memcmp(one, two, 16) != 0);
+	for (i = 0; i < 8 * sizeof(text); i++) {
+		text[i / 8] ^= (u8)(1u << i % 8);
+		CHECK(secret_of(&here, &far.own, 0, text, two) && memcmp(one, two, 16) != 0);
+		text[i / 8] ^= (u8)(1u << i % 8);
+	}
+	/* A key that nobody has given; one that was; and both of a change. */
+	CHECK(!secret_of(&here, &far.own, keys.common.id + 1, text, two));
+	add_key("a key of the test");
+	link_keys_set(&near, &keys);
+	CHECK(!secret_of(&here, &far.own, keys.common.id, text, two));
+	CHECK(secret_of(&here, &far.own, 0, text, two) && memcmp(one, two, 16) != 0);
+	memcpy(one, two, 16);
+	add_key("another key of the test");
+	link_keys_set(&near, &keys);
+	CHECK(secret_of(&here, &far.own, 0, text, two) && !memcmp(one, two, 16));
+	CHECK(secret_of(&here, &far.own, keys.key[1].id, text, two) && memcmp(one, two, 16) != 0);
+	/* Not beyond this machine, though there is a key. */
+	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
+	CHECK(link_has_key(&near, &elsewhere) && !secret_of(&here, &elsewhere, 0, text, two) &&
+	      !secret_of(&here, &elsewhere, keys.key[0].id, text, two));
+	/* One's own is nobody else's, and no key's. */
+	CHECK(secret_of(&here, NULL, 0, text, one) && secret_of(&there, NULL, 0, text, two));
+	CHECK(memcmp(one, two, 16) != 0);
+	CHECK(secret_of(&here, NULL, 0, text, two) && !memcmp(one, two, 16));
+	link_keys_set(&near, &(struct link_keys){ .common = keys.common });
+	CHECK(secret_of(&here, NULL, 0, text, two) && !memcmp(one, two, 16));
+	CHECK(secret_of(&here, NULL, 0, back, two) && memcmp(one, two, 16) != 0);
 }
 
 /* Far's keys, near being whom they are for; what is sealed with the key of the test. */
@@ -257,18 +423,23 @@ static void check_mates(void)
 	other.in.sin_addr.s_addr = htonl(0x7f000005);
 	keys.n = 0;
 	link_keys_set(&near, &keys);
-	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
 	add_key_of("a key of the test", 24);
 	add_key_of("another key of the test", 24);
 	link_keys_set(&near, &keys);
-	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
-	CHECK(plat_are_mates(&nic, &far.own.nic, NULL));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	/* Others of the loopback network have the common key. */
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
+	keys.key[0].peers.bits = keys.key[1].peers.bits = 96 + 8;
+	link_keys_set(&near, &keys);
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
 	/* 127.0.0.0/30 has its own. */
 	add_key_of("of a narrower network", 30);
 	link_keys_set(&near, &keys);
-	CHECK(!plat_are_mates(&nic, &far.own.nic, &other.nic));
-	CHECK(plat_are_mates(&nic, &far.own.nic, &near.own.nic));
-	CHECK(!plat_are_mates(&nic, &far.own.nic, NULL));
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &near.own.nic));
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
 	/* One secret for two networks. */
 	keys.n = 0;
 	add_key_of("a key of the test", 30);
@@ -276,14 +447,37 @@ static void check_mates(void)
 	add_key("a key of the test");
 	add_key("another key of the test");
 	link_keys_set(&near, &keys);
-	CHECK(plat_are_mates(&nic, &far.own.nic, &other.nic));
-	CHECK(plat_are_mates(&nic, &far.own.nic, NULL));
-	/* Not two that no key is for. */
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
+	/* Two that no given key is for have the common one; and so has who is nowhere known. */
 	keys.n = 0;
 	add_key_of("of this node", 32);
 	add_key_of("of few", 31);
 	link_keys_set(&near, &keys);
-	CHECK(!plat_are_mates(&nic, &far.own.nic, &other.nic));
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	CHECK(!plat_same_key_group(&nic, &near.own.nic, &other.nic));
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
+	/* But not where they are elsewhere. */
+	far.own.in.sin_addr.s_addr = htonl(0x0a000002);
+	other.in.sin_addr.s_addr = htonl(0x0a000005);
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	/* One given key that is for others than the loopback network: two groups. */
+	keys.n = 0;
+	add_key_of("a key of the test", 8);
+	keys.key[0].peers.address[12] = 10;
+	link_keys_set(&near, &keys);
+	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
+	far.own.in.sin_addr.s_addr = htonl(0x7f000002);
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
+	/* One for a part of the loopback network; and for all of it. */
+	keys.n = 0;
+	add_key_of("a key of the test", 9);
+	link_keys_set(&near, &keys);
+	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
+	add_key_of("a key of the test", 8);
+	link_keys_set(&near, &keys);
+	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
 }
 
 /* The first of the narrowest network's is for sending; without any nothing is sent. */
@@ -305,9 +499,12 @@ static void check_sending(void)
 	CHECK(unseal(seal(100), &proven) == 100 && proven);
 	CHECK(link_has_key(&near, &far.own));
 	keys.n = 0;
+	/* For 127.0.0.2 there is none of these, and so it has the common key. */
 	add_key_of("of another", 32);
 	link_keys_set(&near, &keys);
-	CHECK(!seal(100) && !link_has_key(&near, &far.own));
+	link_keys_set(&far, &(struct link_keys){ .common = keys.common });
+	CHECK(unseal(seal(100), &proven) == 100 && link_has_key(&near, &far.own));
+	CHECK(proof.key == keys.common.id);
 }
 
 int main(void)
@@ -317,7 +514,10 @@ int main(void)
 	check_lengths();
 	check_nonces();
 	check_spoilt();
+	check_proofs();
 	check_keys();
+	check_common();
+	check_secrets();
 	check_groups();
 	check_senders();
 	check_mates();

@@ -7,7 +7,8 @@
  * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, old (an earlier
  * one), crc, field, code (of an answer), hello, welcome, data, group, ack, truncated. With
  * KEY, a key file (empty: none), the frame gets a MAC by it; WHAT may then be mac (a wrong
- * MAC), or moved (as if it came from another address). The same bytes are sent TIMES times (1).
+ * MAC), or moved (as if it came from another address). Without, all but calls and their
+ * answers say that they have a secret, which is 0. The same bytes are sent TIMES times (1).
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static u32 make_ack(struct vnet_frame *frame, u8 code)
 	return sizeof(*frame) + sizeof(struct vnet_frame_ack);
 }
 
-static u32 make_frame(u8 *bytes, const char *what, const union link_address *from,
+static u32 make_frame(u8 *bytes, const char *what, bool sealed, const union link_address *from,
 		      const union link_address *to)
 {
 	struct vnet_frame *frame = (void *)bytes;
@@ -81,7 +82,7 @@ static u32 make_frame(u8 *bytes, const char *what, const union link_address *fro
 	hello->window = 65536;
 	if (!strcmp(what, "welcome"))
 		frame->kind = VNET_FRAME_WELCOME;
-	if (!strcmp(what, "data") || !strcmp(what, "group"))
+	if (!strcmp(what, "data") || !strcmp(what, "group") || !strcmp(what, "truncated"))
 		length = make_data(frame, what[0] == 'g');
 	if (!strcmp(what, "ack") || !strcmp(what, "code"))
 		length = make_ack(frame, what[0] == 'c' ? VNET_RETURN_DROPPED + 1 : VNET_ACK_DONE);
@@ -93,6 +94,8 @@ static u32 make_frame(u8 *bytes, const char *what, const union link_address *fro
 		frame->kind = 99;
 	if (!strcmp(what, "truncated"))
 		length -= 8;
+	if (!sealed && strcmp(what, "hello") != 0 && strcmp(what, "welcome") != 0)
+		frame->proof = VNET_PROOF_SECRET;
 	frame->crc = plat_crc32c(0, bytes, length);
 	if (!strcmp(what, "crc"))
 		frame->crc ^= 1;
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
 	if (sock < 0 || bind(sock, &from.any, sizeof(from.in)) < 0 ||
 	    getsockname(sock, &from.any, &size) < 0)
 		return 1;
-	length = make_frame(bytes, argv[4], &from, &to);
+	length = make_frame(bytes, argv[4], argc > 5 && argv[5][0], &from, &to);
 	if (argc > 5 && argv[5][0])
 		length = seal(bytes, length, argv[4], argv[5], ntohs(from.in.sin_port), &from, &to);
 	while (times-- > 0)

@@ -286,7 +286,26 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	return tp.resolves;
 }
 
-bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
+		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	(void)nic;
+	(void)peer;
+	(void)key;
+	(void)text;
+	(void)length;
+	memset(secret, 0, VNET_WIRE_SECRET_SIZE);
+	return false;
+}
+
+void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+{
+	(void)nic;
+	(void)gid;
+	(void)why;
+}
+
+bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
 {
 	(void)nic;
 	(void)a;

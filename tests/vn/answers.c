@@ -133,11 +133,8 @@ static u32 begin_frame(u8 kind, u32 channel, u32 code)
 	const struct nic_tx *tx = &side[0].nic.row[0].tx[channel];
 
 	memset(bytes, 0, sizeof(*head) + 4 * sizeof(*ack));
-	head->magic = VNET_WIRE_MAGIC;
-	head->version = VNET_WIRE_VERSION;
+	sign_for(0, head);
 	head->kind = kind;
-	head->src_incarnation = side[1].nic.hdr->incarnation;
-	head->dst_incarnation = side[0].nic.hdr->incarnation;
 	head->nacks = 1;
 	ack->seq = tx->seq;
 	ack->timestamp = tx->timestamp;

@@ -241,6 +241,7 @@ static void test_frames(void)
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8];
 	struct vnet_frame *head = (struct vnet_frame *)frame;
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(head + 1);
+	const struct nic_proof proof = { .local = true };
 	struct nic_arrived_frame out;
 	struct end *a, *b;
 	u32 length;
@@ -252,16 +253,16 @@ static void test_frames(void)
 	exchange(a, b);
 	length = last_frame(1, frame);
 	CHECK(head->kind == VNET_FRAME_DATA && !head->nacks && nic_le32(op->sl) == 5);
-	CHECK(nic_frame_parse(&side[1].nic, frame, length, false, &out));
+	CHECK(nic_frame_parse(&side[1].nic, frame, length, &proof, &out));
 	op->flags |= VNET_OP_NO_GRH | VNET_OP_GRH_IPV4;
 	head->crc = 0;
 	head->crc = nic_to_le32(plat_crc32c(0, frame, length));
-	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
+	CHECK(!nic_frame_parse(&side[1].nic, frame, length, &proof, &out));
 	op->flags &= (u8)~VNET_OP_GRH_IPV4;
 	op->sl = nic_to_le32(16);
 	head->crc = 0;
 	head->crc = nic_to_le32(plat_crc32c(0, frame, length));
-	CHECK(!nic_frame_parse(&side[1].nic, frame, length, false, &out));
+	CHECK(!nic_frame_parse(&side[1].nic, frame, length, &proof, &out));
 	CHECK(side[1].nic.hdr->counters.bad_field == 2);
 	world_free();
 }

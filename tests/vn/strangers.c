@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that come otherwise than a peer sends them: spoiled, made up, of another life or
- * group, twice, or late; and into how many frames their answers go.
+ * Frames that come otherwise than a peer sends them: spoiled, made up, of another life,
+ * twice, or late; and into how many frames their answers go.
  */
 #include "nic_vn.h"
 #include "streams.h"
@@ -11,7 +11,7 @@
 static u64 dropped(const struct nic_counters *c)
 {
 	return c->bad_length + c->bad_version + c->bad_crc + c->bad_field + c->bad_incarnation +
-	       c->bad_row + c->bad_gid;
+	       c->bad_row + c->bad_gid + c->bad_proof;
 }
 
 static void reseal(u8 *bytes, u32 length)
@@ -220,121 +220,13 @@ static void test_lives(void)
 	late_packet();
 }
 
-/* ---------------------------------------------------------------------- groups */
-
-/* At side 1; the link may have more. */
-static void arrive_from(u8 address, u8 *bytes, u32 length)
-{
-	struct nic_address from = { { address } };
-
-	reseal(bytes, length);
-	nic_receive(&side[1].nic, &from, bytes, length, false);
-}
-
-/* Side 0's, of a life after this one. */
-static void call_as(const u8 *gid, u8 address, u8 kind)
-{
-	static u64 space[16];
-	struct vnet_frame *frame = (struct vnet_frame *)space;
-	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(frame + 1);
-
-	memset(space, 0, sizeof(space));
-	frame->magic = VNET_WIRE_MAGIC;
-	frame->version = VNET_WIRE_VERSION;
-	frame->kind = kind;
-	frame->src_incarnation = side[0].nic.hdr->incarnation + 1;
-	frame->dst_incarnation = side[1].nic.hdr->incarnation;
-	memcpy(hello->src_gid, gid, 16);
-	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
-	hello->payload = nic_to_le32(1024);
-	hello->window = nic_to_le32(65536);
-	arrive_from(address, (u8 *)space, sizeof(*frame) + sizeof(*hello));
-}
-
-static void call_from(u8 address, u8 kind)
-{
-	call_as(side[0].nic.hdr->gid[0], address, kind);
-}
-
-/* More NICs call than there are rows for; and somebody keeps one of these. */
-static void test_rows(void)
-{
-	u8 gid[16] = { 0xfd, 1 };
-	const struct nic_counters *c;
-	struct nic_row *row;
-	u32 i, most;
-
-	world_make(15, &config);
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 20, 4, false);
-	c = &side[1].nic.hdr->counters;
-	most = side[1].nic.max_row;
-	for (i = 1; i < most + 3; i++) {
-		gid[15] = (u8)i;
-		call_as(gid, 0, VNET_FRAME_HELLO);
-		CHECK(side[1].nic.hdr->row_high == (i < most ? i + 1 : most));
-	}
-	CHECK(c->no_row == 3 && !c->drop_busy);
-	row = &side[1].nic.row[most - 1];
-	row->lock = side[1].nic.self + 1;
-	gid[15] = (u8)(most - 1);
-	call_as(gid, 0, VNET_FRAME_HELLO);
-	CHECK(c->drop_busy == 1);
-	row->lock = 0;
-	stream_sends(connected[0], connected[1], 20, 4, false);
-	world_free();
-}
-
-/* A member of another group says that it is side 0, and sends what side 0 has sent. */
-static void test_groups(void)
-{
-	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
-	const struct nic_counters *c;
-	struct nic_row *row;
-	u64 incarnation;
-	u32 length;
-
-	world_make(14, &config);
-	groups = true;
-	connect_two(NIC_QPT_RC, false);
-	stream_sends(connected[0], connected[1], 20, 4, false);
-	c = &side[1].nic.hdr->counters;
-	row = &side[1].nic.row[0];
-	incarnation = row->incarnation;
-	CHECK(!c->bad_gid && !side[0].nic.hdr->counters.bad_gid);
-	call_from(2, VNET_FRAME_HELLO);
-	call_from(2, VNET_FRAME_WELCOME);
-	length = last_frame(1, bytes);
-	arrive_from(2, bytes, length);
-	CHECK(c->bad_gid == 3 && !c->duplicates);
-	CHECK(row->incarnation == incarnation && !row->address.bytes[0]);
-	/* A mate, by an address of its own. */
-	arrive_from(1, bytes, length);
-	CHECK(c->bad_gid == 3 && c->duplicates == 1);
-	stream_sends(connected[0], connected[1], 20, 4, false);
-	call_from(0, VNET_FRAME_HELLO);
-	CHECK(c->bad_gid == 3 && row->incarnation == incarnation + 1);
-	/* What was believed when there were no groups does not outlast that. */
-	groups = false;
-	side[0].nic.hdr->incarnation += 10;
-	call_from(2, VNET_FRAME_HELLO);
-	CHECK(row->address.bytes[0] == 2 && row->incarnation == incarnation + 11);
-	groups = true;
-	nic_link_check(&side[1].nic);
-	CHECK(!row->incarnation && row->state != NIC_ROW_UP && !row->address.bytes[0]);
-	call_from(0, VNET_FRAME_HELLO);
-	CHECK(row->state == NIC_ROW_UP);
-	nic_link_check(&side[1].nic);
-	CHECK(row->state == NIC_ROW_UP);
-	groups = false;
-	world_free();
-}
-
 /* ----------------------------------------------------------------------- again */
 
+/* At side 1; the link may have more. */
 static void arrive(u8 *bytes, u32 length)
 {
-	arrive_from(0, bytes, length);
+	reseal(bytes, length);
+	deliver_from(1, 0, bytes, length);
 }
 
 /*
@@ -604,12 +496,11 @@ static void keep_frame(u32 to, const void *frame, u32 length)
 /* Those kept from the i-th on arrive. */
 static void arrive_kept(u32 i, u32 to)
 {
-	static const struct nic_address from;
 	u32 n = nkept;
 
 	for (; i < n; i++) {
 		if (kept[i].to == to)
-			nic_receive(&side[to].nic, &from, kept[i].bytes, kept[i].length, false);
+			deliver_from(to, 0, kept[i].bytes, kept[i].length);
 	}
 	nic_receive_end(&side[to].nic);
 }
@@ -668,8 +559,6 @@ int main(int argc, char **argv)
 	static const struct vn_test tests[] = {
 		{ "strangers", test_strangers },
 		{ "lives", test_lives },
-		{ "rows", test_rows },
-		{ "groups", test_groups },
 		{ "again", test_again },
 		{ "latest", test_latest },
 		{ "collected", test_collected },

@@ -80,6 +80,10 @@ extern bool memory_gone;
 extern void (*on_frame)(u32 i, const void *frame, u32 length);
 /* Addresses are of groups, two in each: the sides' are 0 and 1. */
 extern bool groups;
+/* Peers are on other machines: frames prove themselves by MACs alone. */
+extern bool macs;
+/* Number of the key that both sides have; how often a side was told that it is refused. */
+extern u32 world_key, refused;
 /* Of the next worlds. */
 extern u32 world_data_bytes;
 /* The next ends, of datagrams, have those back that cannot be delivered. */
@@ -96,7 +100,12 @@ void world_free(void);
 void pass(u64 ns);
 /* A frame as it is, from nowhere, to side i. */
 void inject(u32 i, const void *frame, u32 length);
-/* The last frame that was given to the link for side i. */
+/* It is from the other side to side `to`, and proves that; the CRC is still to be made. */
+void sign_for(u32 to, struct vnet_frame *head);
+/* What the link finds about such a frame; and one that comes from there. */
+struct nic_proof prove(void *frame, u32 length);
+void deliver_from(u32 to, u8 address, void *bytes, u32 length);
+/* The last frame that was given to the link for side i, or address 2 or 3, where nobody is. */
 u32 last_frame(u32 i, void *frame);
 u32 below(u32 n);
 

@@ -78,6 +78,8 @@ struct host {
 	 */
 	int (*get_space)(struct host *host, u32 space);
 	int (*get_channel)(struct host *host, u32 channel, u32 generation);
+	/* Tells the user that a NIC is not spoken with, for want of a key; or NULL. */
+	void (*refused)(struct host *host, const u8 *gid, u32 why);
 
 	/* --- by host_init(). */
 	struct nic *nic;
@@ -106,6 +108,8 @@ struct host {
 		struct link_inbox *inbox;
 		/* Who sleeps here sleeps on the socket, too. */
 		bool waits;
+		/* link_refusal.count when the user was told last. */
+		u32 refusals_told;
 	} link;
 };
 

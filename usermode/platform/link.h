@@ -12,7 +12,7 @@
 #include "host.h"
 #include "../../firmware/nic_replay.h"
 
-#define LINK_MAGIC 0x346b6e696c766e76ull
+#define LINK_MAGIC 0x356b6e696c766e76ull
 #define LINK_KEYS 16
 #define LINK_HELD 256
 /* Peers whose frames have faults of their own. */
@@ -45,6 +45,8 @@ struct link_key {
 	u32 former;
 	/* For sending: what follows from it and our salt. */
 	u8 subkey[VNET_WIRE_KEY_SIZE];
+	/* What secrets (plat_secret()) follow from. */
+	u8 secret_key[VNET_WIRE_KEY_SIZE];
 };
 
 /*
@@ -54,9 +56,14 @@ struct link_key {
 struct link_keys {
 	u32 n;
 	struct link_key key[LINK_KEYS];
+	/*
+	 * That of the runtime directory, which all nodes of the user share: for peers of the
+	 * loopback network that none of the others is for.
+	 */
+	struct link_key common;
 	u8 salt[VNET_WIRE_SALT_SIZE];
 };
-static_assert(LINK_KEYS <= NIC_REPLAY_KEYS, "they can be told apart");
+static_assert(LINK_KEYS + 1 <= NIC_REPLAY_KEYS, "they can be told apart");
 
 /* ---------------------------------------------------------------- link_fault.c */
 
@@ -157,11 +164,23 @@ struct link_counters {
 	u64 rsvd[2];
 };
 
+/* Somebody was refused, or has refused us: what a person is to be told. */
+struct link_refusal {
+	/* How many there were; the rest is about the last one. */
+	u32 count;
+	/* enum vnet_refusal; 0: we have no key for its address. */
+	u32 why;
+	u8 gid[16];
+};
+
 struct link_memory {
 	u64 magic;
 	/* Our own address; and the port of peers that are in no list. */
 	union link_address own;
 	u32 port;
+	/* The machine's addresses as GIDs: the node at 127.0.0.1 has them. */
+	u32 nmachine;
+	u8 machine[NIC_MAX_GIDS][16];
 	/* Largest datagram that the network takes whole, headers not counted. */
 	u32 mtu;
 	/* The system cuts one large datagram into frames. */
@@ -170,6 +189,10 @@ struct link_memory {
 	u32 reachable;
 	/* Folder with a symbolic link for each GID, named by it: link_resolve.c */
 	char gids[2048];
+
+	/* By which this NIC knows its own cookies: plat_secret() without a peer. */
+	u8 own_secret[VNET_WIRE_KEY_SIZE];
+	struct link_refusal refusal;
 
 	/* The agent wakes up for frames. */
 	u32 agent_listens __attribute__((aligned(64)));
@@ -226,6 +249,17 @@ void link_receive_close(struct host *host);
  * answers how many there were. By any thread, never from within the firmware.
  */
 u32 link_poll(struct nic *nic, u32 turns);
+/* Tell the user of NICs that were refused, or refuse, since this process told last. */
+static inline void link_tell_refusals(struct host *host)
+{
+	const struct link_refusal *refusal = &host->link.memory->refusal;
+	u32 count = nic_load_acquire(&refusal->count);
+
+	if (likely(count == host->link.refusals_told) || !host->refused)
+		return;
+	host->link.refusals_told = count;
+	host->refused(host, refusal->gid, nic_load(&refusal->why));
+}
 /*
  * An empty poll of a process: it runs the link itself; unless it is about to sleep
  * (the queue is armed), when the agent gets it back.
@@ -258,16 +292,19 @@ bool link_network_equal(const struct link_network *a, const struct link_network 
 /* That for sending to exactly these peers; NULL: there is none. */
 const struct link_key *link_first_key(const struct link_keys *keys,
 				      const struct link_network *peers);
-/* Is there a key for this peer, or none at all? */
+/* Is there a key for this peer? */
 bool link_has_key(const struct link_memory *link, const union link_address *peer);
 /*
- * Append a trailer where there are keys, else fill in the CRC: the new length; 0: there are
- * keys, but not for this peer.
+ * Make the frame prove itself as it says (vnet_frame.proof): append a trailer with a MAC, or
+ * fill in the CRC. The new length; 0: it may not go there.
  */
 u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
-/* Check and take off the trailer: the frame's length, 0: drop it (counted). */
+/*
+ * Check and take off the trailer, if it has one: the frame's length, 0: drop it (counted).
+ * *stranger: because it is sealed with a key that there is not.
+ */
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length, struct nic_proof *proof);
+		u32 length, struct nic_proof *proof, bool *stranger);
 /* Has a frame that gave this proof come for the first time? false: drop it (counted). */
 bool link_is_first(struct nic *nic, struct link_memory *link, const struct nic_proof *proof);
 
@@ -305,6 +342,8 @@ bool link_gid_parse(const char *name, u8 *gid);
 #define LINK_ADDRESS_TEXT (2 * sizeof(struct nic_address) + 1)
 void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT]);
 bool link_is_loopback(const union link_address *address);
+/* Note for the user that this NIC is not spoken with; why: as in struct link_refusal. */
+void link_refused(struct link_memory *memory, const u8 *gid, u32 why);
 
 static inline u32 link_address_length(const union link_address *address)
 {

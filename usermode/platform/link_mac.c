@@ -12,6 +12,8 @@
 #include "link.h"
 
 static const char key_purpose[] = "vnet link key 2";
+/* Salts are random: none is this. */
+static const u8 secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
 
 void link_key_derive(struct link_key *key, const void *secret, size_t length)
 {
@@ -28,6 +30,7 @@ void link_key_derive(struct link_key *key, const void *secret, size_t length)
 	key->id = le32toh(id);
 	memset(&key->peers, 0, sizeof(key->peers));
 	key->former = 0;
+	(void)crypto_core_hchacha20(key->secret_key, secret_purpose, key->bytes, NULL);
 	sodium_memzero(hash, sizeof(hash));
 }
 
@@ -35,7 +38,7 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 {
 	u32 other = !(nic_load(&link->keys_in_use) & 1);
 	struct link_keys *next = &link->keys[other];
-	u32 ids[LINK_KEYS], i;
+	u32 ids[LINK_KEYS + 1], i;
 
 	*next = *keys;
 	randombytes_buf(next->salt, sizeof(next->salt));
@@ -44,10 +47,12 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 					    NULL);
 		ids[i] = keys->key[i].id;
 	}
+	(void)crypto_core_hchacha20(next->common.subkey, next->salt, next->common.bytes, NULL);
+	ids[i++] = keys->common.id;
 	/* Release: pairs with the acquire in link_keys(). */
 	nic_store_release(&link->keys_in_use, other);
 	nic_store(&link->reachable, keys->n != 0);
-	nic_replay_keep(&link->replay, ids, keys->n);
+	nic_replay_keep(&link->replay, ids, i);
 }
 
 void link_ip(const union link_address *address, u8 ip[16])
@@ -78,6 +83,14 @@ static bool is_in(const struct link_network *network, const u8 ip[16])
 	return !rest || !((network->address[whole] ^ ip[whole]) >> (8 - rest));
 }
 
+static bool is_loopback_ip(const u8 ip[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)(const void *)ip) ||
+	       (!memcmp(ip, mapped, sizeof(mapped)) && ip[12] == 127);
+}
+
 /* The one for sending to a peer; NULL: it has none. */
 static const struct link_key *key_of(const struct link_keys *keys, const u8 ip[16])
 {
@@ -90,7 +103,7 @@ static const struct link_key *key_of(const struct link_keys *keys, const u8 ip[1
 		if (is_in(&key->peers, ip) && (!best || key->peers.bits > best->peers.bits))
 			best = key;
 	}
-	return best;
+	return best || !is_loopback_ip(ip) ? best : &keys->common;
 }
 
 bool link_has_key(const struct link_memory *link, const union link_address *peer)
@@ -99,7 +112,7 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
 	u8 ip[16];
 
 	link_ip(peer, ip);
-	return !nic_load(&keys->n) || key_of(keys, ip);
+	return key_of(keys, ip);
 }
 
 bool link_key_equal(const struct link_key *a, const struct link_key *b)
@@ -123,11 +136,26 @@ const struct link_key *link_first_key(const struct link_keys *keys,
 	return NULL;
 }
 
+/* Is one of these for all of the loopback network, so that nobody has the common key? */
+static bool covers_loopback(const struct link_keys *keys, bool ipv6)
+{
+	static const u8 first[2][16] = { { [10] = 0xff, 0xff, 127 }, { [15] = 1 } };
+	u32 n = nic_load(&keys->n);
+
+	for (u32 i = 0; i < n && i < LINK_KEYS; i++)
+		if (nic_load(&keys->key[i].peers.bits) <= (ipv6 ? 128 : 96 + 8) &&
+		    is_in(&keys->key[i].peers, first[ipv6]))
+			return true;
+	return false;
+}
+
 /* Do all peers have the same key? */
-static bool is_one_group(const struct link_keys *keys)
+static bool is_one_group(const struct link_memory *link, const struct link_keys *keys)
 {
 	u32 n = nic_load(&keys->n);
 
+	if (n && !covers_loopback(keys, link->own.any.sa_family == AF_INET6))
+		return false;
 	for (u32 i = 1; i < n && i < LINK_KEYS; i++) {
 		const struct link_key *first = link_first_key(keys, &keys->key[i].peers);
 
@@ -137,7 +165,7 @@ static bool is_one_group(const struct link_keys *keys)
 	return true;
 }
 
-bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
+bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
 {
 	const struct host *host = nic->host;
 	const struct link_keys *keys = link_keys(host->link.memory);
@@ -145,10 +173,8 @@ bool plat_are_mates(struct nic *nic, const struct nic_address *a, const struct n
 	u8 ip[16];
 	__be16 port;
 
-	if (!nic_load(&keys->n))
-		return true;
 	if (!b)
-		return is_one_group(keys);
+		return is_one_group(host->link.memory, keys);
 	add_address((const union link_address *)a, ip, &port);
 	of_a = key_of(keys, ip);
 	add_address((const union link_address *)b, ip, &port);
@@ -162,11 +188,39 @@ static const struct link_key *find_key(const struct link_keys *keys, const u8 ip
 	const struct link_key *first = key_of(keys, ip);
 	u32 n = nic_load(&keys->n);
 
+	if (first == &keys->common)
+		return first->id == id ? first : NULL;
 	for (u32 i = 0; first && i < n && i < LINK_KEYS; i++)
 		if (keys->key[i].id == id && keys->key[i].peers.bits == first->peers.bits &&
 		    is_in(&keys->key[i].peers, ip))
 			return &keys->key[i];
 	return NULL;
+}
+
+/* -------------------------------------------------------------------- secrets */
+
+bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
+		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	const struct link_memory *link = ((const struct host *)nic->host)->link.memory;
+	const union link_address *address = (const union link_address *)peer;
+	const struct link_key *of_peer = NULL;
+	u8 state[VNET_WIRE_KEY_SIZE], ip[16];
+
+	if (peer) {
+		if (!link_is_loopback(address))
+			return false;
+		link_ip(address, ip);
+		of_peer = key ? find_key(link_keys(link), ip, key) : key_of(link_keys(link), ip);
+		if (!of_peer)
+			return false;
+	}
+	memcpy(state, of_peer ? of_peer->secret_key : link->own_secret, sizeof(state));
+	/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
+	for (u32 i = 0; i < length; i += 16)
+		(void)crypto_core_hchacha20(state, (const u8 *)text + i, state, NULL);
+	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
+	return true;
 }
 
 /* ------------------------------------------------------------------------ MACs */
@@ -213,7 +267,11 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 	struct vnet_wire_prefix prefix;
 	const struct link_key *key;
 
-	if (likely(!nic_load(&keys->n))) {
+	if (likely(((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)) {
+		/* A secret is one no further than this machine. */
+		if (unlikely(!link_is_loopback(to) &&
+			     ((const struct vnet_frame *)frame)->proof == VNET_PROOF_SECRET))
+			return 0;
 		nic_frame_sum(frame, length);
 		return length;
 	}
@@ -245,15 +303,18 @@ static bool mac_is_right(const struct link_key *key, const struct vnet_wire_trai
 }
 
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
-		u32 length, struct nic_proof *proof)
+		u32 length, struct nic_proof *proof, bool *stranger)
 {
 	const struct link_keys *keys = link_keys(link);
 	struct vnet_wire_trailer trailer;
 	struct vnet_wire_prefix prefix;
 	const struct link_key *key;
 
+	*stranger = false;
 	proof->given = false;
-	if (likely(!nic_load(&keys->n)))
+	proof->local = link_is_loopback(from);
+	if (likely(length >= sizeof(struct vnet_frame) &&
+		   ((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC))
 		return length;
 	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
 		link_count(&link->counters.no_mac);
@@ -265,6 +326,7 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 	key = find_key(keys, prefix.from, le32toh(trailer.key_id));
 	if (!key) {
 		link_count(&link->counters.unknown_key);
+		*stranger = true;
 		return 0;
 	}
 	if (likely(mac_is_right(key, &trailer, &prefix, frame, length, proof)))

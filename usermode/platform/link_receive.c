@@ -98,13 +98,17 @@ static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, 
 {
 	struct host *host = nic->host;
 	struct nic_proof proof;
+	u32 whole = length;
+	bool stranger;
 
 	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length,
-			     &proof);
+			     &proof, &stranger);
 	if (proof.given && unlikely(!link_is_first(nic, host->link.memory, &proof)))
 		return;
-	if (length)
-		nic_receive(nic, from, frame, length, proof.given);
+	if (likely(length))
+		nic_receive(nic, from, frame, length, &proof);
+	else if (stranger)
+		nic_refuse_caller(nic, from, frame, whole);
 }
 
 /* One frame with its trailer, anywhere in a buffer that may be written to. */
@@ -229,6 +233,7 @@ u32 link_poll(struct nic *nic, u32 turns)
 	/* Of what is kept back, vnetd hears by its next turn, which follows, a process by its own. */
 	if (nframes)
 		(void)nic_receive_end(nic);
+	link_tell_refusals(host);
 	return nframes;
 }
 

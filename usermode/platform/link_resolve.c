@@ -82,6 +82,15 @@ static bool look_up(const struct link_memory *memory, const u8 *gid, union link_
 	       (to->any.sa_family == AF_INET || to->any.sa_family == AF_INET6);
 }
 
+/* The machine's own addresses are those of the node that has 127.0.0.1. */
+static bool is_machine(const struct link_memory *memory, const u8 *gid)
+{
+	for (u32 i = 0; i < memory->nmachine && i < NIC_MAX_GIDS; i++)
+		if (!memcmp(memory->machine[i], gid, 16))
+			return true;
+	return false;
+}
+
 /* What the GID itself says. */
 static bool take_apart(const struct link_memory *memory, const u8 *gid, union link_address *to)
 {
@@ -94,7 +103,15 @@ static bool take_apart(const struct link_memory *memory, const u8 *gid, union li
 		to->in.sin_family = AF_INET;
 		to->in.sin_port = port;
 		memcpy(&to->in.sin_addr, gid + 12, 4);
+		if (is_machine(memory, gid))
+			to->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		return gid[12] != 0 && gid[12] < 224;
+	}
+	if (is_machine(memory, gid) && memory->own.any.sa_family == AF_INET) {
+		to->in.sin_family = AF_INET;
+		to->in.sin_port = port;
+		to->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return true;
 	}
 	to->in6.sin6_family = AF_INET6;
 	to->in6.sin6_port = port;
@@ -115,11 +132,32 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	memset(&address, 0, sizeof(address));
 	if (!look_up(memory, gid, &address) && !take_apart(memory, gid, &address))
 		return false;
-	/* One socket speaks one language; and without a key not to others. */
-	if (address.any.sa_family != memory->own.any.sa_family ||
-	    (!nic_load(&memory->reachable) && !link_is_loopback(&address)) ||
-	    !link_has_key(memory, &address))
+	/* One socket speaks one language. */
+	if (address.any.sa_family != memory->own.any.sa_family)
 		return false;
+	if (unlikely(!link_has_key(memory, &address))) {
+		link_refused(host->link.memory, gid, 0);
+		return false;
+	}
 	*to = address.nic;
 	return true;
+}
+
+/* -------------------------------------------------------------------- refusals */
+
+void link_refused(struct link_memory *memory, const u8 *gid, u32 why)
+{
+	struct link_refusal *refusal = &memory->refusal;
+
+	memcpy(refusal->gid, gid, sizeof(refusal->gid));
+	nic_store(&refusal->why, why);
+	/* Release: pairs with the acquire in link_tell_refusals(). */
+	(void)__atomic_fetch_add(&refusal->count, 1, __ATOMIC_RELEASE);
+}
+
+void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+{
+	const struct host *host = nic->host;
+
+	link_refused(host->link.memory, gid, why);
 }

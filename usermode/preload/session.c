@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include <arpa/inet.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -70,6 +71,40 @@ static int get_channel(struct host *host, u32 channel, u32 generation)
 	return get_fd(host, VNET_MSG_GET_CHANNEL, channel, generation);
 }
 
+/* Calls are repeated, and refused again: of each of the last NICs the user is told once. */
+static bool was_told(const u8 *gid)
+{
+	static struct {
+		u8 gid[16];
+	} told[8];
+	static u32 n;
+	u32 i;
+
+	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (!memcmp(told[i].gid, gid, sizeof(told[i].gid)))
+			return true;
+	i = __atomic_fetch_add(&n, 1, __ATOMIC_RELAXED) % (sizeof(told) / sizeof(told[0]));
+	memcpy(told[i].gid, gid, sizeof(told[i].gid));
+	return false;
+}
+
+/* A NIC has no key of ours, or we none for it. */
+static void say_refused(struct host *host, const u8 *gid, u32 why)
+{
+	char name[INET6_ADDRSTRLEN] = "";
+
+	(void)host;
+	if (was_told(gid))
+		return;
+	(void)inet_ntop(AF_INET6, gid, name, sizeof(name));
+	if (why == VNET_REFUSAL_KEY)
+		say("the node of %s refuses this one: it has another key "
+		    "(give both nodes one: --key FILE)",
+		    name);
+	else
+		say("no key for the node of %s (give both nodes one: --key FILE)", name);
+}
+
 /* Takes the kick descriptor; the memory's stays the caller's. */
 static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int kick_fd)
 {
@@ -87,6 +122,7 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	cn->host.kick_fd = kick_fd;
 	cn->host.get_space = get_space;
 	cn->host.get_channel = get_channel;
+	cn->host.refused = say_refused;
 	cn->memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 			      memory_fd, 0);
 	if (!cn->memory)
@@ -110,6 +146,8 @@ static int attach_link(struct client_nic *cn, int memory_fd, int fd)
 	if (!cn->link)
 		return -ENOMEM;
 	(void)sys(SYS_madvise, cn->link, sizeof(*cn->link), MADV_DONTDUMP);
+	/* What was before this program is not about it. */
+	cn->host.link.refusals_told = nic_load(&cn->link->refusal.count);
 	return host_link_open(&cn->host, cn->link_fd, cn->link, sizeof(*cn->link));
 }
 

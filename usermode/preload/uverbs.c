@@ -122,6 +122,9 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 	ret = device_session(entry, &s);
 	if (!ret)
 		ret = control_request(s, iov, 3, &reply);
+	/* The command may have been to connect to a NIC that there is no key for. */
+	if (!ret && entry->nic < s->nnics && s->nic[entry->nic]->link)
+		link_tell_refusals(&s->nic[entry->nic]->host);
 	return ret ? ret : take_result(s, &reply);
 }
 

@@ -3,6 +3,7 @@
  * Devices: the memory of each NIC, its firmware as it runs here, and whether
  * what clients could scribble over is still what it was.
  */
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -100,6 +101,17 @@ static int get_channel(struct host *host, u32 channel, u32 generation)
 	return file ? fcntl(file->sock, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
+static void log_refused(struct host *host, const u8 *gid, u32 why)
+{
+	struct device *device = container_of(host, struct device, host);
+	char name[INET6_ADDRSTRLEN] = "";
+
+	(void)inet_ntop(AF_INET6, gid, name, sizeof(name));
+	log_line("%s: %s %s: give both nodes a key (--key)", device->name,
+		 why == VNET_REFUSAL_KEY ? "another key has the node of" : "no key for the node of",
+		 name);
+}
+
 /* ------------------------------------------------------------------- making */
 
 static int start_firmware(struct nic_device *made)
@@ -124,6 +136,7 @@ static int start_firmware(struct nic_device *made)
 	device->host.client = daemon->table;
 	device->host.get_space = get_space;
 	device->host.get_channel = get_channel;
+	device->host.refused = log_refused;
 	return host_init(&device->host, &device->nic);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What a device is called on the network: a GUID that stays the same for this
- * machine, user, node and device name; and the GIDs of a RoCE port: link-local
+ * machine, user, runtime directory, node and device name; and the GIDs of a RoCE port: link-local
  * first, then the machine's IPv4 addresses (127.0.0.1 if it has no other), then
  * its IPv6 ones.
  */
@@ -54,6 +54,8 @@ static void make_guid(struct device *device, const struct options *options)
 	/* The same node on other hosts, or in other network namespaces. */
 	if (options->listen)
 		h = hash(h, options->listen, strlen(options->listen));
+	/* Or of another runtime directory, which has another key for as long as it is there. */
+	h = hash(h, &device->daemon->keys.common.id, sizeof(device->daemon->keys.common.id));
 	guid[0] = 0;
 	guid[1] = (u8)(h >> 32);
 	guid[2] = (u8)(h >> 24);
@@ -155,8 +157,23 @@ static bool is_machine(const struct nic_device *made)
 {
 	const struct options *options = &made->device.daemon->options;
 
-	return made->link.fd < 0 || (!options->listen && !strcmp(options->node, DEFAULT_NODE) &&
-				     made->device.index == 0);
+	return made->link.fd < 0 ||
+	       (!options->listen && !strcmp(options->node, DEFAULT_NODE) &&
+		made->device.index == 0 &&
+		made->link_memory->own.in.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+}
+
+/* Nodes of the loopback network find them at the node that has them: link_resolve.c. */
+static void note_machine(struct nic_device *made, const struct ifaddrs *list)
+{
+	struct link_memory *memory = made->link_memory;
+	u32 first = made->device.ngids;
+
+	add_machine(made, list);
+	for (u32 i = first; i < made->device.ngids && !made->device.daemon->options.listen; i++)
+		memcpy(memory->machine[memory->nmachine++], made->device.gid[i], 16);
+	if (!is_machine(made))
+		made->device.ngids = first;
 }
 
 int identity_init(struct nic_device *made)
@@ -167,8 +184,7 @@ int identity_init(struct nic_device *made)
 	if (getifaddrs(&list) < 0)
 		list = NULL;
 	add_link_local(made, first_interface(list));
-	if (is_machine(made))
-		add_machine(made, list);
+	note_machine(made, list);
 	add_own(made);
 	if (list)
 		freeifaddrs(list);

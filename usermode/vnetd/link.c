@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/udp.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -256,6 +257,7 @@ static void fill_memory(struct nic_device *device, const union link_address *add
 	snprintf(memory->gids, sizeof(memory->gids), "%s",
 		 daemon->gids_dir ? daemon->gids_dir : "");
 	link_keys_set(memory, &daemon->keys);
+	randombytes_buf(memory->own_secret, sizeof(memory->own_secret));
 	link_faults_set(memory, &daemon->faults, &daemon->faulty_peers);
 	nic_store_release(&memory->magic, LINK_MAGIC);
 }

@@ -19,6 +19,9 @@
 
 #define LEAST_KEY 16
 #define MOST_KEY 4096
+/* Of the user's nodes, in the runtime directory. */
+#define COMMON_KEY_NAME ".key"
+#define COMMON_KEY_SIZE 32
 
 /* For nobody else to read: whoever knows the key is a node. */
 static int check_file(struct daemon *daemon, int fd, const char *path)
@@ -40,10 +43,14 @@ static int check_file(struct daemon *daemon, int fd, const char *path)
 	return 0;
 }
 
-static int read_key(struct daemon *daemon, const char *path, struct link_key *key)
+/* path: as the user knows it. */
+static int read_key(struct daemon *daemon, int dir, const char *name, const char *path,
+		    struct link_key *key)
 {
 	u8 secret[MOST_KEY];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	/* Where a user may put a link, ours is no place for one. */
+	int fd = openat(dir, name, dir == AT_FDCWD ? flags : flags | O_NOFOLLOW);
 	ssize_t n = 0;
 	int error;
 
@@ -116,7 +123,7 @@ static int read_entry(struct daemon *daemon, char *entry, struct link_key *key)
 		return is_network;
 	if (is_network)
 		*at = '\0';
-	error = read_key(daemon, entry, key);
+	error = read_key(daemon, AT_FDCWD, entry, entry, key);
 	if (!error && is_network)
 		key->peers = peers;
 	return error;
@@ -125,6 +132,7 @@ static int read_entry(struct daemon *daemon, char *entry, struct link_key *key)
 int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys)
 {
 	memset(keys, 0, sizeof(*keys));
+	keys->common = daemon->keys.common;
 	while (files && *files) {
 		size_t length = strcspn(files, ",");
 		char path[PATH_MAX];
@@ -203,12 +211,59 @@ void link_keys_again(struct daemon *daemon)
 	log_line("keys were read again");
 }
 
+/* ------------------------------------------------- the key of the runtime directory */
+
+/* A key that nobody has seen, in a file that appears whole or not at all. */
+static int make_common(struct daemon *daemon, int dir, const char *path)
+{
+	u8 secret[COMMON_KEY_SIZE];
+	char fresh[sizeof(COMMON_KEY_NAME) + 16];
+	int fd, error = 0;
+
+	randombytes_buf(secret, sizeof(secret));
+	snprintf(fresh, sizeof(fresh), COMMON_KEY_NAME ".%d", getpid());
+	(void)unlinkat(dir, fresh, 0);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failed(daemon, errno, "%s: %s", path, strerror(errno));
+	if (write(fd, secret, sizeof(secret)) != (ssize_t)sizeof(secret))
+		error = failed(daemon, EIO, "%s cannot be written", path);
+	/* Another node of ours may have been first: then it is its key. */
+	else if (linkat(dir, fresh, dir, COMMON_KEY_NAME, 0) < 0 && errno != EEXIST)
+		error = failed(daemon, errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	(void)unlinkat(dir, fresh, 0);
+	sodium_memzero(secret, sizeof(secret));
+	return error;
+}
+
+/* The directory is ours alone (rundir.c); the file has to be, too. */
+static int read_common(struct daemon *daemon)
+{
+	char path[PATH_MAX];
+	int dir, error = 0;
+
+	snprintf(path, sizeof(path), "%s/../" COMMON_KEY_NAME, daemon->dir);
+	dir = openat(daemon->dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return failed(daemon, errno, "%s: %s", path, strerror(errno));
+	if (faccessat(dir, COMMON_KEY_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		error = make_common(daemon, dir, path);
+	if (!error)
+		error = read_key(daemon, dir, COMMON_KEY_NAME, path, &daemon->keys.common);
+	close(dir);
+	return error;
+}
+
 int link_keys_init(struct daemon *daemon)
 {
-	if (!daemon->options.key)
-		return 0;
+	int error;
+
 	/* Chooses what is fastest here. */
 	if (sodium_init() < 0)
 		return failed(daemon, EIO, "libsodium cannot be used");
+	error = read_common(daemon);
+	if (error || !daemon->options.key)
+		return error;
 	return link_keys_read(daemon, daemon->options.key, &daemon->keys);
 }

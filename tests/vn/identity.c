@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Who a NIC believes: frames that do not prove their sender, calls without cookies, and
+ * members of the key's group that say that they are somebody else.
+ */
+#include "nic_vn.h"
+#include "streams.h"
+
+#define MS 1000000ull
+/* Addresses at which nobody is but the test. */
+#define ELSEWHERE 2
+#define NOWHERE 3
+
+static u64 space[VNET_WIRE_MAX_FRAME / sizeof(u64)];
+static struct vnet_frame *const head = (struct vnet_frame *)space;
+static struct vnet_frame_hello *const hello = (struct vnet_frame_hello *)(head + 1);
+
+#define HELLO_LENGTH ((u32)(sizeof(*head) + sizeof(*hello)))
+
+static struct nic_row *row_of(u32 i)
+{
+	return &side[i].nic.row[0];
+}
+
+static struct nic_counters *counters(u32 i)
+{
+	return &side[i].nic.hdr->counters;
+}
+
+static void begin(u32 seed, u8 type)
+{
+	world_make(seed, &config);
+	connect_two(type, false);
+	if (type == NIC_QPT_UD)
+		datagrams(connected[0], connected[1], 4);
+	else
+		stream_sends(connected[0], connected[1], 20, 4, false);
+	pass(50 * MS);
+}
+
+static void still_works(void)
+{
+	stream_sends(connected[0], connected[1], 20, 4, false);
+}
+
+/* What stands in `space` comes to side 1. */
+static void arrives_from(u8 address, u32 length)
+{
+	head->crc = 0;
+	nic_frame_sum(space, length);
+	deliver_from(1, address, space, length);
+}
+
+/* ------------------------------------------------------------------ a caller */
+
+/* A member of the group that calls side 1, and what it was told last. */
+struct caller {
+	u8 gid[16];
+	u8 address;
+	u64 life;
+	u64 its_life;
+	u32 its_row;
+	u8 cookie[VNET_WIRE_COOKIE_SIZE];
+};
+
+static struct caller caller_of(u32 i, u8 address, u64 life)
+{
+	struct caller c = { .address = address, .life = life };
+
+	memcpy(c.gid, side[i].nic.hdr->gid[0], sizeof(c.gid));
+	return c;
+}
+
+static void call(const struct caller *c, u8 kind)
+{
+	memset(space, 0, HELLO_LENGTH);
+	head->magic = VNET_WIRE_MAGIC;
+	head->version = VNET_WIRE_VERSION;
+	head->kind = kind;
+	head->src_incarnation = nic_to_le64(c->life);
+	head->dst_incarnation = nic_to_le64(c->its_life);
+	head->src_row = nic_to_le32(5);
+	head->dst_row = nic_to_le32(NIC_NONE);
+	memcpy(hello->src_gid, c->gid, 16);
+	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+	memcpy(hello->cookie, c->cookie, sizeof(hello->cookie));
+	memset(hello->nonce, 0x77, sizeof(hello->nonce));
+	hello->payload = nic_to_le32(1024);
+	hello->window = nic_to_le32(65536);
+	arrives_from(c->address, HELLO_LENGTH);
+}
+
+/* The last frame to the caller, which it takes as a WELCOME; false: it is none. */
+static bool is_welcome(struct caller *c)
+{
+	u32 length = last_frame(c->address, space);
+
+	if (length != HELLO_LENGTH || head->kind != VNET_FRAME_WELCOME ||
+	    memcmp(hello->dst_gid, c->gid, 16) != 0)
+		return false;
+	c->its_life = nic_le64(head->src_incarnation);
+	c->its_row = nic_le32(head->src_row);
+	memcpy(c->cookie, hello->cookie, sizeof(c->cookie));
+	return true;
+}
+
+/* As NICs do: ask, and come back with the cookie. Who has that address does not hear of it. */
+static void call_with_cookie(struct caller *c)
+{
+	u32 lose = faults.lose;
+
+	faults.lose = c->address < ELSEWHERE ? 1000 : lose;
+	memset(c->cookie, 0, sizeof(c->cookie));
+	call(c, VNET_FRAME_HELLO);
+	CHECK(is_welcome(c) && c->its_row == NIC_NONE);
+	call(c, VNET_FRAME_HELLO);
+	faults.lose = lose;
+}
+
+/* -------------------------------------------------------------------- proofs */
+
+/* A write of `length` bytes from side 0's queue pair to side 1's memory. */
+static u32 make_write(u32 length)
+{
+	struct vnet_frame_op *op = (struct vnet_frame_op *)(head + 1);
+	const struct nic_endpoint *ep = &side[1].nic.frame[0];
+	u32 i;
+
+	for (i = 0; i < side[1].nic.max_frame && ep[i].qpn != connected[1]->qpn; i++)
+		;
+	CHECK(i < side[1].nic.max_frame);
+	memset(space, 0, sizeof(*head) + sizeof(*op) + length);
+	sign_for(1, head);
+	head->kind = VNET_FRAME_DATA;
+	head->payload_len = nic_to_le16((u16)length);
+	*op = (struct vnet_frame_op){
+		.seq = nic_to_le32(row_of(1)->rx[7].seq + 1),
+		.channel = 7,
+		.opcode = VNET_WR_RDMA_WRITE,
+		.flags = VNET_OP_FIRST | VNET_OP_LAST,
+		.qp_type = NIC_QPT_RC,
+		.src_qpn = nic_to_le32(connected[0]->qpn),
+		.dst_qpn = nic_to_le32(connected[1]->qpn),
+		.psn = nic_to_le32(ep[i].expected),
+		.msg_len = nic_to_le32(length),
+		.remote_addr = nic_to_le64((u64)(unsigned long)side[1].data),
+		.rkey = nic_to_le32(side[1].key),
+	};
+	memset(op + 1, 0xee, length);
+	return sizeof(*head) + sizeof(*op) + length;
+}
+
+static bool is_written(void)
+{
+	return side[1].data[0] == 0xee && side[1].data[63] == 0xee;
+}
+
+/* It is dropped for want of a proof, and nothing is written. */
+static void proves_nothing(u8 address, u32 length)
+{
+	u64 before = counters(1)->bad_proof;
+
+	arrives_from(address, length);
+	CHECK(counters(1)->bad_proof == before + 1 && !is_written());
+}
+
+/*
+ * What a process sends that has no key: it knows all numbers, and sends from where it likes.
+ * The last one has the secret as well, and is taken: so it was for the secret alone.
+ */
+static void test_proofs(void)
+{
+	u32 i, length;
+
+	begin(1, NIC_QPT_RC);
+	memset(side[1].data, 0, 64);
+	CHECK(row_of(1)->local && row_of(0)->local);
+	CHECK(memcmp(row_of(1)->secret_in, row_of(1)->secret_out, VNET_WIRE_SECRET_SIZE) != 0);
+	CHECK(!memcmp(row_of(1)->secret_in, row_of(0)->secret_out, VNET_WIRE_SECRET_SIZE));
+	for (i = 0; i < 8 * VNET_WIRE_SECRET_SIZE; i++) {
+		length = make_write(64);
+		head->secret[i / 8] ^= (u8)(1u << i % 8);
+		proves_nothing(0, length);
+	}
+	length = make_write(64);
+	memset(head->secret, 0, sizeof(head->secret));
+	proves_nothing(0, length);
+	/* What goes the other way is seen by who gets the address of a NIC that has ended. */
+	length = make_write(64);
+	memcpy(head->secret, row_of(1)->secret_out, sizeof(head->secret));
+	proves_nothing(0, length);
+	length = make_write(64);
+	head->proof = VNET_PROOF_NONE;
+	proves_nothing(0, length);
+	length = make_write(64);
+	head->proof = 77;
+	proves_nothing(0, length);
+	/* From another machine a secret is none: somebody may have seen it. */
+	length = make_write(64);
+	macs = true;
+	proves_nothing(0, length);
+	macs = false;
+	/* Nor does a handshake without a MAC count. */
+	memset(space, 0, HELLO_LENGTH);
+	sign_for(1, head);
+	head->kind = VNET_FRAME_HELLO;
+	hello->payload = nic_to_le32(1024);
+	proves_nothing(0, HELLO_LENGTH);
+	arrives_from(0, make_write(64));
+	CHECK(is_written());
+	world_free();
+}
+
+/* ------------------------------------------------------------------- cookies */
+
+/* Calls that do not bring what was sent to where they come from make no row. */
+static void test_cookies(void)
+{
+	struct caller c, other;
+	u32 high, i;
+
+	begin(2, NIC_QPT_RC);
+	high = side[1].nic.hdr->row_high;
+	c = caller_of(0, ELSEWHERE, 5000);
+	c.gid[14] = 9;
+	c.its_life = side[1].nic.hdr->incarnation;
+	for (i = 0; i < 300; i++) {
+		c.gid[13] = (u8)i;
+		call(&c, VNET_FRAME_HELLO);
+	}
+	CHECK(side[1].nic.hdr->row_high == high);
+	/* A cookie is for one address, GID and life, and soon over. */
+	call(&c, VNET_FRAME_HELLO);
+	CHECK(is_welcome(&c));
+	other = c;
+	other.address = NOWHERE;
+	call(&other, VNET_FRAME_HELLO);
+	other = c;
+	other.gid[13]++;
+	call(&other, VNET_FRAME_HELLO);
+	other = c;
+	other.life++;
+	call(&other, VNET_FRAME_HELLO);
+	CHECK(side[1].nic.hdr->row_high == high);
+	now_ns += 17000 * MS;
+	call(&c, VNET_FRAME_HELLO);
+	CHECK(side[1].nic.hdr->row_high == high);
+	call_with_cookie(&c);
+	CHECK(side[1].nic.hdr->row_high == high + 1);
+	CHECK(side[1].nic.row[high].state == NIC_ROW_UP);
+	world_free();
+}
+
+/* -------------------------------------------------------------------- claims */
+
+/* Who is known stays who he is, as long as he answers. */
+static void test_claims(void)
+{
+	struct nic_row *row;
+	struct caller c;
+	u64 life, claims;
+	u32 i, id;
+
+	begin(3, NIC_QPT_RC);
+	row = row_of(1);
+	life = row->incarnation;
+	id = row->id;
+	/* A later life without a cookie, from the right address and from another one. */
+	c = caller_of(0, 0, life + 1000);
+	faults.lose = 1000;
+	c.its_life = side[1].nic.hdr->incarnation;
+	call(&c, VNET_FRAME_HELLO);
+	call(&c, VNET_FRAME_WELCOME);
+	c.address = ELSEWHERE;
+	call(&c, VNET_FRAME_WELCOME);
+	faults.lose = 0;
+	CHECK(row->incarnation == life && row->id == id);
+	/* With one, from elsewhere, for far longer than anybody is waited for. */
+	claims = counters(1)->bad_claim;
+	for (i = 0; i < 100; i++) {
+		call_with_cookie(&c);
+		pass(100 * MS);
+	}
+	CHECK(row->incarnation == life && row->id == id && !row->address.bytes[0]);
+	CHECK(counters(1)->bad_claim == claims + 100);
+	still_works();
+	/* The same life elsewhere, and an earlier one, from there or from where it was. */
+	c.life = life;
+	call_with_cookie(&c);
+	c.life = life - 1;
+	call_with_cookie(&c);
+	c.address = 0;
+	call_with_cookie(&c);
+	CHECK(row->incarnation == life && row->id == id && !row->address.bytes[0]);
+	still_works();
+	/* A later one where it was is the NIC itself. */
+	c.life = life + 1;
+	call_with_cookie(&c);
+	CHECK(row->incarnation == life + 1 && row->id != id && row->state == NIC_ROW_UP);
+	world_free();
+}
+
+/* A NIC that begins anew where it was speaks with its peers within 100 ms, whoever begins. */
+static void test_restart(void)
+{
+	u64 since;
+	u32 who;
+
+	for (who = 0; who < 2; who++) {
+		begin(4 + who, NIC_QPT_RC);
+		nic_link_renew(&side[1].nic, side[1].nic.hdr->incarnation + 1000);
+		since = now_ns;
+		if (who) {
+			nic_row_activate(&side[1].nic, row_of(1));
+			while (row_of(0)->incarnation != side[1].nic.hdr->incarnation ||
+			       row_of(0)->state != NIC_ROW_UP)
+				pass(MS);
+		} else {
+			stream_sends(connected[0], connected[1], 1, 1, false);
+		}
+		CHECK(now_ns - since < 100 * MS);
+		world_free();
+	}
+}
+
+/*
+ * A NIC that has gone from its address: who has its GID elsewhere is believed when nobody
+ * has answered there for the dead-peer time, and no sooner.
+ */
+static void test_moved(void)
+{
+	u64 since, patience;
+	struct nic_row *row;
+	struct caller c;
+
+	begin(6, NIC_QPT_RC);
+	row = row_of(1);
+	c = caller_of(0, ELSEWHERE, row->incarnation - 500);
+	patience = side[1].nic.hdr->settings.unreachable * MS;
+	/* Nothing gets to side 0, or from it. */
+	faults.lose = 1000;
+	since = now_ns;
+	while (row->address.bytes[0] != ELSEWHERE) {
+		call_with_cookie(&c);
+		pass(50 * MS);
+		CHECK(now_ns - since < 2 * patience);
+	}
+	CHECK(now_ns - since > patience && row->incarnation == c.life);
+	CHECK(row->state == NIC_ROW_UP && counters(1)->bad_claim >= 4);
+	world_free();
+}
+
+/* ---------------------------------------------------------------------- rows */
+
+static bool has_row(u8 number, u8 address)
+{
+	u32 i;
+
+	for (i = 0; i < side[1].nic.max_row; i++) {
+		const struct nic_row *row = &side[1].nic.row[i];
+
+		if (row->state != NIC_ROW_FREE && row->gid[13] == number &&
+		    row->address.bytes[0] == address)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * More NICs than there are rows for: the quietest goes, but never one that a connection
+ * needs; and who invents NICs at one address loses his own.
+ */
+static void test_rows(void)
+{
+	struct caller c;
+	u32 most, i;
+
+	begin(7, NIC_QPT_RC);
+	most = side[1].nic.max_row;
+	CHECK(most == 4);
+	c = caller_of(0, ELSEWHERE, 5000);
+	for (i = 1; i <= 20; i++) {
+		c.gid[13] = (u8)i;
+		call_with_cookie(&c);
+		CHECK(has_row((u8)i, ELSEWHERE));
+		pass(MS);
+	}
+	CHECK(side[1].nic.hdr->row_high == most && counters(1)->reclaimed == 17);
+	/* Somebody else comes, and is not pushed out by as many again. */
+	c.address = NOWHERE;
+	c.gid[13] = 100;
+	call_with_cookie(&c);
+	CHECK(has_row(100, NOWHERE));
+	c.address = ELSEWHERE;
+	for (i = 21; i <= 40; i++) {
+		c.gid[13] = (u8)i;
+		call_with_cookie(&c);
+		CHECK(has_row((u8)i, ELSEWHERE) && has_row(100, NOWHERE));
+		pass(MS);
+	}
+	/* The one that a connection needs was there all the time. */
+	CHECK(row_of(1)->state == NIC_ROW_UP && !row_of(1)->address.bytes[0]);
+	still_works();
+	CHECK(!counters(1)->no_row);
+	world_free();
+}
+
+/* -------------------------------------------------------------------- groups */
+
+/* A member of another group says that it is side 0, and sends what side 0 has sent. */
+static void test_groups(void)
+{
+	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+	const struct nic_counters *count;
+	struct caller c;
+	struct nic_row *row;
+	u32 length;
+	u64 life;
+
+	macs = true;
+	world_make(8, &config);
+	groups = true;
+	connect_two(NIC_QPT_RC, false);
+	still_works();
+	count = counters(1);
+	row = row_of(1);
+	life = row->incarnation;
+	CHECK(!row->local && !count->bad_gid && !counters(0)->bad_gid);
+	length = last_frame(1, bytes);
+	c = caller_of(0, ELSEWHERE, life + 1);
+	call(&c, VNET_FRAME_HELLO);
+	call(&c, VNET_FRAME_WELCOME);
+	deliver_from(1, ELSEWHERE, bytes, length);
+	CHECK(count->bad_gid == 3 && !count->duplicates && row->incarnation == life);
+	/* A mate, by an address of its own. */
+	deliver_from(1, 1, bytes, length);
+	CHECK(count->bad_gid == 3 && count->duplicates == 1);
+	still_works();
+	/* What was believed when there were no groups does not outlast that. */
+	groups = false;
+	row->address.bytes[0] = ELSEWHERE;
+	groups = true;
+	nic_link_check(&side[1].nic);
+	CHECK(!row->incarnation && row->state != NIC_ROW_UP && !row->address.bytes[0]);
+	pass(100 * MS);
+	still_works();
+	CHECK(row->state == NIC_ROW_UP && row->incarnation == life);
+	nic_link_check(&side[1].nic);
+	CHECK(row->state == NIC_ROW_UP);
+	groups = false;
+	macs = false;
+	world_free();
+}
+
+/* ------------------------------------------------------------------ addressed */
+
+/* A member with a row of its own writes to a queue pair that is connected to another NIC. */
+static void test_addressed(void)
+{
+	const struct vnet_frame_ack *ack = (const struct vnet_frame_ack *)(head + 1);
+	struct caller c;
+	u32 i, length;
+
+	begin(9, NIC_QPT_RC);
+	memset(side[1].data, 0, 64);
+	c = caller_of(0, ELSEWHERE, 5000);
+	c.gid[13] = 3;
+	call_with_cookie(&c);
+	i = side[1].nic.hdr->row_high - 1;
+	CHECK(side[1].nic.row[i].state == NIC_ROW_UP);
+	length = make_write(64);
+	/* In a frame of its own, with a right MAC. */
+	head->proof = VNET_PROOF_MAC;
+	memset(head->secret, 0, sizeof(head->secret));
+	head->src_incarnation = nic_to_le64(c.life);
+	head->src_row = nic_to_le32(5);
+	head->dst_row = nic_to_le32(side[1].nic.row[i].id);
+	arrives_from(ELSEWHERE, length);
+	nic_receive_end(&side[1].nic);
+	CHECK(!is_written());
+	length = last_frame(ELSEWHERE, space);
+	CHECK(head->kind == VNET_FRAME_ACK && head->nacks == 1 && ack->code == VNET_RETURN_NOBODY);
+	/* With the numbers of another row than the one whose secret it has. */
+	length = make_write(64);
+	head->dst_row = nic_to_le32(side[1].nic.row[i].id);
+	arrives_from(0, length);
+	CHECK(!is_written());
+	still_works();
+	world_free();
+}
+
+/* --------------------------------------------------------------------- limits */
+
+/* What a member may say of itself has bounds here; and what it names is there. */
+static void test_limits(void)
+{
+	struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(head + 1);
+	struct caller c;
+	u64 before;
+	u32 i, channel;
+
+	begin(10, NIC_QPT_RC);
+	side[1].nic.hdr->settings.payload = 2048;
+	c = caller_of(0, ELSEWHERE, 5000);
+	c.gid[13] = 3;
+	call_with_cookie(&c);
+	i = side[1].nic.hdr->row_high - 1;
+	CHECK(side[1].nic.row[i].payload == 1024);
+	/* The same, which takes frames of any length. */
+	c.gid[13] = 4;
+	memset(c.cookie, 0, sizeof(c.cookie));
+	call(&c, VNET_FRAME_HELLO);
+	CHECK(is_welcome(&c));
+	faults.lose = 1000;
+	call(&c, VNET_FRAME_HELLO);
+	hello->payload = nic_to_le32(0xffffffff);
+	arrives_from(ELSEWHERE, HELLO_LENGTH);
+	faults.lose = 0;
+	for (i = 0; i < side[1].nic.hdr->row_high; i++)
+		CHECK(side[1].nic.row[i].payload <= 2048 || i == 0);
+	CHECK(side[1].nic.row[side[1].nic.hdr->row_high - 1].payload == 2048);
+	/* Answers by channels that there are not: the first, the last, and some between. */
+	for (channel = VNET_WIRE_CHANNELS; channel < 256; channel += 1 + channel % 7) {
+		memset(space, 0, sizeof(*head) + sizeof(*ack));
+		sign_for(1, head);
+		head->kind = VNET_FRAME_ACK;
+		head->nacks = 1;
+		ack->channel = (u8)channel;
+		before = counters(1)->bad_field;
+		arrives_from(0, sizeof(*head) + sizeof(*ack));
+		CHECK(counters(1)->bad_field == before + 1);
+	}
+	still_works();
+	world_free();
+}
+
+/* -------------------------------------------------------------------- refusal */
+
+static u32 seen_hello;
+
+static void on_hello(u32 to, const void *bytes, u32 length)
+{
+	const struct vnet_frame *frame = bytes;
+
+	if (to != 0 || frame->kind != VNET_FRAME_HELLO)
+		return;
+	memcpy(space, bytes, length);
+	seen_hello++;
+}
+
+/* A NIC that has another key says so, and whoever waits for it waits no longer. */
+static void test_refusal(void)
+{
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
+	struct nic_address from = { { 0 } };
+	u8 nonce[VNET_WIRE_NONCE_SIZE];
+	u64 since;
+
+	world_make(11, &config);
+	connect_two(NIC_QPT_RC, false);
+	refused = 0;
+	seen_hello = 0;
+	faults.lose = 1000;
+	on_frame = on_hello;
+	end_send(connected[1], &w, 0, 100);
+	while (!seen_hello)
+		pass(MS);
+	on_frame = NULL;
+	/* By side 0, which cannot read what it got: it is told to whom it would be. */
+	nic_refuse_caller(&side[0].nic, &from, space, HELLO_LENGTH);
+	CHECK(counters(0)->refusals_sent == 1);
+	CHECK(last_frame(0, space) == HELLO_LENGTH && head->kind == VNET_FRAME_REFUSE);
+	/* Whoever has not seen the call cannot refuse it. */
+	memcpy(nonce, hello->nonce, sizeof(nonce));
+	hello->nonce[0] ^= 1;
+	arrives_from(0, HELLO_LENGTH);
+	memcpy(hello->nonce, nonce, sizeof(nonce));
+	arrives_from(ELSEWHERE, HELLO_LENGTH);
+	CHECK(!refused && !row_of(1)->refused);
+	since = now_ns;
+	arrives_from(0, HELLO_LENGTH);
+	CHECK(refused == 1 && counters(1)->refusals == 1);
+	CHECK(end_wait(connected[1]).status == VNET_WC_RETRY_EXC_ERR);
+	CHECK(now_ns - since < 10 * MS);
+	/* Nobody refuses anything but a call. */
+	arrives_from(0, HELLO_LENGTH);
+	nic_refuse_caller(&side[1].nic, &from, space, HELLO_LENGTH);
+	head->kind = VNET_FRAME_WELCOME;
+	nic_refuse_caller(&side[1].nic, &from, space, HELLO_LENGTH);
+	CHECK(!counters(1)->refusals_sent);
+	faults.lose = 0;
+	world_free();
+
+	/* Of a NIC that has answered before, it changes nothing. */
+	begin(12, NIC_QPT_RC);
+	memset(space, 0, HELLO_LENGTH);
+	sign_for(1, head);
+	head->kind = VNET_FRAME_REFUSE;
+	head->proof = VNET_PROOF_NONE;
+	memset(head->secret, 0, sizeof(head->secret));
+	memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+	memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+	memcpy(hello->nonce, row_of(1)->nonce, sizeof(hello->nonce));
+	hello->payload = nic_to_le32(1024);
+	hello->flags = nic_to_le32(VNET_REFUSAL_KEY);
+	row_of(1)->calls = 1;
+	refused = 0;
+	arrives_from(0, HELLO_LENGTH);
+	CHECK(!refused && row_of(1)->state == NIC_ROW_UP && !row_of(1)->refused);
+	still_works();
+	world_free();
+}
+
+/* ----------------------------------------------------------------------- keys */
+
+/* Another key, on both sides: traffic goes on, by secrets that follow from it. */
+static void test_keys(void)
+{
+	u8 before[VNET_WIRE_SECRET_SIZE];
+	u32 i;
+
+	begin(13, NIC_QPT_RC);
+	memcpy(before, row_of(1)->secret_in, sizeof(before));
+	world_key = 2;
+	for (i = 0; i < 2; i++)
+		nic_link_check(&side[i].nic);
+	CHECK(row_of(1)->state != NIC_ROW_UP);
+	still_works();
+	CHECK(row_of(1)->local && memcmp(before, row_of(1)->secret_in, sizeof(before)) != 0);
+	world_key = 1;
+	world_free();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct vn_test tests[] = {
+		{ "proofs", test_proofs }, { "cookies", test_cookies },
+		{ "claims", test_claims }, { "restart", test_restart },
+		{ "moved", test_moved },   { "rows", test_rows },
+		{ "groups", test_groups }, { "addressed", test_addressed },
+		{ "limits", test_limits }, { "refusal", test_refusal },
+		{ "keys", test_keys },
+	};
+
+	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
