@@ -304,6 +304,23 @@ static void reset_node(struct node *node)
 	node_restart(node);
 }
 
+/* Does anybody talk to anybody without this node? Who lost a peer for good gets no other. */
+static bool is_dispensable(const struct node *node)
+{
+	struct end **ends;
+	u32 n, i;
+
+	ends = check_ends(&n);
+	for (i = 0; i < n; i++) {
+		const struct node *here = ends[i]->qp->process->node;
+		const struct node *there = ends[i]->peer ? ends[i]->peer->qp->process->node : here;
+
+		if (!ends[i]->gone && !here->dead && !there->dead && here != node && there != node)
+			return true;
+	}
+	return false;
+}
+
 static void kill_node(struct node *node)
 {
 	u32 i, dead = 0;
@@ -311,7 +328,7 @@ static void kill_node(struct node *node)
 	for (i = 0; i < sim.config.nodes; i++)
 		dead += sim.node[i].dead;
 	/* Somebody has to be left. */
-	if (dead >= sim.config.nodes / 4)
+	if (dead >= sim.config.nodes / 4 || !is_dispensable(node))
 		return;
 	node->dead = true;
 	check_lost_node(node->index);
