@@ -5,8 +5,9 @@
  * posts, time passing and queue pairs that come and go.
  *
  * What must hold: no access outside of what was registered (regions are blocks of
- * their own, which the sanitizer watches), no lock left, and afterwards honest
- * traffic on a fresh pair of queue pairs still arrives.
+ * their own, which the sanitizer watches), no lock left; what does not prove that it is
+ * from the peer is dropped, and changes nothing of what is known of that; and afterwards,
+ * if all others were such, honest traffic on a fresh pair of queue pairs still arrives.
  */
 #include "world.h"
 
@@ -34,6 +35,9 @@ static const struct nic_config config = {
 
 /* As from a peer: it may talk its way into anything, but memory. */
 static bool forged;
+/* Of side 1, for who calls from side 0's address with this nonce; as it has told it last. */
+static u8 cookie[VNET_WIRE_COOKIE_SIZE];
+static const u8 nonce[VNET_WIRE_NONCE_SIZE] = "of the crafted";
 static const u8 *in;
 static size_t left;
 static struct end *near[TYPES], *far[TYPES];
@@ -94,7 +98,8 @@ static u64 dropped(void)
 {
 	const struct nic_counters *c = &side[1].nic.hdr->counters;
 
-	return c->bad_length + c->bad_field + c->bad_incarnation + c->bad_row + c->bad_gid;
+	return c->bad_length + c->bad_field + c->bad_incarnation + c->bad_row + c->bad_gid +
+	       c->bad_proof + c->bad_claim;
 }
 
 /* All that there are, and others. */
@@ -145,6 +150,112 @@ static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 	}
 }
 
+/* Somebody at side 0's address has called, and hears the answer. */
+static void overhear(u32 i, const void *bytes, u32 length)
+{
+	const struct vnet_frame *frame = bytes;
+	const struct vnet_frame_hello *hello = (const void *)(frame + 1);
+
+	if (!i && frame->kind == VNET_FRAME_WELCOME && length == sizeof(*frame) + sizeof(*hello) &&
+	    !memcmp(hello->nonce, nonce, sizeof(nonce)))
+		memcpy(cookie, hello->cookie, sizeof(cookie));
+}
+
+/* The row that a frame for side 1 is for; NULL: none. */
+static const struct nic_row *row_of(const struct vnet_frame *f)
+{
+	u32 i = f->dst_row & 0xffff;
+
+	return i < config.max_row && side[1].nic.row[i].id == f->dst_row ? &side[1].nic.row[i] :
+									    NULL;
+}
+
+static bool has_secret(const struct vnet_frame *f)
+{
+	static const u8 none[VNET_WIRE_SECRET_SIZE];
+	const struct nic_row *row = row_of(f);
+
+	return !macs && row && row->local &&
+	       (!memcmp(row->secret_in, f->secret, sizeof(f->secret)) ||
+		(memcmp(none, f->secret, sizeof(none)) != 0 &&
+		 !memcmp(row->secret_was, f->secret, sizeof(f->secret))));
+}
+
+/* A MAC is the CRC here, which is right. */
+static bool proves_itself(const struct vnet_frame *f)
+{
+	switch (f->kind) {
+	case VNET_FRAME_DATA:
+	case VNET_FRAME_ACK:
+		return f->proof == VNET_PROOF_MAC ||
+		       (f->proof == VNET_PROOF_SECRET && has_secret(f));
+	case VNET_FRAME_REFUSE:
+		return f->proof == VNET_PROOF_NONE;
+	default:
+		return f->proof == VNET_PROOF_MAC;
+	}
+}
+
+/* As the peer would have it, mostly. */
+static void repair_proof(struct vnet_frame *f, u8 how)
+{
+	const struct nic_row *row = row_of(f);
+
+	if (how >= 0xc0) {
+		f->proof %= 4;
+		return;
+	}
+	memset(f->secret, 0, sizeof(f->secret));
+	f->proof = f->kind == VNET_FRAME_REFUSE ? VNET_PROOF_NONE : VNET_PROOF_MAC;
+	if (f->kind != VNET_FRAME_DATA && f->kind != VNET_FRAME_ACK)
+		return;
+	if (!row || !row->local || how % 8 == 0)
+		return;
+	f->proof = VNET_PROOF_SECRET;
+	/* Its own of the other direction proves nothing. */
+	memcpy(f->secret,
+	       how % 8 == 1 ? row->secret_out :
+	       how % 8 == 2 ? row->secret_was :
+			      row->secret_in,
+	       sizeof(f->secret));
+}
+
+/* The answer to the call that is under way, or a call with the cookie that was told. */
+static void repair_hello(struct vnet_frame *f, struct vnet_frame_hello *hello, u8 what)
+{
+	const struct nic_row *row = &side[1].nic.row[0];
+
+	if (what & QP) {
+		memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
+		memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
+	}
+	if (what & PIECE) {
+		memcpy(hello->nonce, f->kind == VNET_FRAME_HELLO ? nonce : row->nonce,
+		       sizeof(hello->nonce));
+		memcpy(hello->cookie, cookie, sizeof(hello->cookie));
+	}
+	if (what & MEMORY)
+		memcpy(hello->share, row->peer_share, sizeof(hello->share));
+	if (what & CODE)
+		hello->flags = f->kind == VNET_FRAME_REFUSE ? VNET_REFUSAL_KEY : VNET_HELLO_LOCAL;
+}
+
+/* What it says may count: then traffic need not go on as before. */
+static bool is_forgery(const struct vnet_frame *f, u8 what)
+{
+	const struct vnet_frame_hello *hello = (const void *)(f + 1);
+
+	if (f->kind == VNET_FRAME_REFUSE) {
+		/* Who is not on the way does not know this. */
+		hello = (const void *)((const struct vnet_frame_ack *)(f + 1) + f->nacks);
+		for (u32 i = 0; i < config.max_row; i++)
+			if (!memcmp(side[1].nic.row[i].nonce, hello->nonce, sizeof(nonce)))
+				return true;
+		return false;
+	}
+	return proves_itself(f) && (f->kind < VNET_FRAME_DATA || what & LIFE);
+}
+
 /* One that has the right magic and CRC at least. */
 static void crafted_frame(void)
 {
@@ -153,27 +264,29 @@ static void crafted_frame(void)
 				 8 +
 			 1];
 	struct vnet_frame *f = (void *)space;
-	u8 what = byte();
+	u8 what = byte(), how = byte();
 	u32 length = sizeof(*f), payload;
+	static struct nic_row then;
 	u64 before = dropped(), busy = side[1].nic.row[0].busy;
 	u64 stale = side[1].nic.hdr->counters.stale_answers;
-	bool wrong = false;
+	bool wrong = false, proven;
 
 	take(f, sizeof(*f));
 	f->magic = VNET_WIRE_MAGIC;
 	f->version = VNET_WIRE_VERSION;
-	f->kind = (u8)(1 + f->kind % 4);
+	f->kind = (u8)(1 + f->kind % 5);
 	f->nacks %= 5;
 	payload = f->payload_len % FRAME;
 	f->payload_len = (u16)payload;
 	if (what & LIFE) {
-		forged = true;
 		f->src_incarnation = side[0].nic.hdr->incarnation;
 		f->dst_incarnation = side[1].nic.hdr->incarnation;
 	}
-	forged = forged || f->kind < VNET_FRAME_DATA;
-	if (what & ROW)
-		f->dst_row = 0;
+	if (what & ROW) {
+		f->dst_row = side[1].nic.row[0].id;
+		f->src_row = side[1].nic.row[0].peer_row;
+	}
+	repair_proof(f, how);
 	take((u8 *)f + length, f->nacks * sizeof(struct vnet_frame_ack));
 	for (u32 i = 0; i < f->nacks; i++) {
 		struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(f + 1) + i;
@@ -196,10 +309,7 @@ static void crafted_frame(void)
 		struct vnet_frame_hello *hello = (void *)((u8 *)f + length);
 
 		take(hello, sizeof(*hello));
-		if (what & QP) {
-			memcpy(hello->src_gid, side[0].nic.hdr->gid[0], 16);
-			memcpy(hello->dst_gid, side[1].nic.hdr->gid[0], 16);
-		}
+		repair_hello(f, hello, what);
 		f->payload_len = 0;
 		payload = 0;
 		length += sizeof(*hello);
@@ -208,7 +318,13 @@ static void crafted_frame(void)
 	length += payload;
 	f->crc = 0;
 	f->crc = plat_crc32c(0, f, length);
-	inject(1, f, length);
+	forged = forged || is_forgery(f, what);
+	proven = proves_itself(f);
+	memcpy(&then, side[1].nic.row, sizeof(then));
+	deliver_from(1, how % 16 == 3 ? byte() % 4 : 0, f, length);
+	if (!proven)
+		CHECK(dropped() == before + 1 && !memcmp(&then, side[1].nic.row, sizeof(then)));
+	nic_receive_end(&side[1].nic);
 	/* Data that nobody waits for any more is looked at no further. */
 	if (f->kind == VNET_FRAME_ACK && payload)
 		before -= side[1].nic.hdr->counters.stale_answers - stale;
@@ -330,6 +446,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	left = size;
 	forged = false;
 	world_data_bytes = REGION;
+	/* By some inputs both are on other machines. */
+	macs = byte() & 1;
+	memset(cookie, 0, sizeof(cookie));
+	on_frame = overhear;
 	world_make(1, &config);
 	for (i = 0; i < TYPES; i++) {
 		near[i] = end_make(&side[0], types[i], false);
