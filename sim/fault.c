@@ -91,6 +91,16 @@ static void forge_op(struct vnet_frame_op *op)
 	}
 }
 
+/* A stranger's call: its own, so that nobody takes the refusal for the answer to another. */
+static void forge_stranger(struct vnet_frame *head)
+{
+	static const u32 key = SIM_STRANGE_KEY;
+	struct vnet_frame_hello *hello = (void *)(head + 1);
+
+	memcpy(head->rsvd, &key, sizeof(key));
+	hello->nonce[0] ^= 0x11;
+}
+
 static void forge_head(struct vnet_frame *head)
 {
 	switch (random_below(&fault.random, 6)) {
@@ -131,6 +141,8 @@ static void forge(struct frame *frame)
 		forge_op((void *)(ack + head->nacks));
 	else if (kind < VNET_FRAME_DATA && random_below(&fault.random, 2))
 		hello->payload = 0;
+	else if (kind == VNET_FRAME_HELLO && !random_below(&fault.random, 4))
+		forge_stranger(head);
 	else if (kind < VNET_FRAME_DATA && random_below(&fault.random, 2))
 		hello->dst_gid[random_below(&fault.random, 16)] ^= 0x11;
 	else

@@ -86,7 +86,7 @@ static const char help[] =
 	"  --fabric F         ideal, ethernet, myrinet or atm\n"
 	"  --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,\n"
 	"                     cut,reset,slow,dead,stop,teardown,kill,forge,pages\n"
-	"  --workload V       1: seeds mean what they meant at first (default 7)\n"
+	"  --workload V       1: seeds mean what they meant at first (default 8)\n"
 	"  --costs FILE       what things take (sim/costs.default tells)\n"
 	"  --break RULE       break a rule of the protocol, to see it caught\n"
 	"  --list-rules       which there are\n"
@@ -216,7 +216,7 @@ static void one_option(struct request *r, int option, const char *value)
 		}
 		break;
 	case OPT_WORKLOAD:
-		c->workload = (u32)number("workloads are 1 to 7, not", value, 1, SCHEDULE_WORKLOAD);
+		c->workload = (u32)number("workloads are 1 to 8, not", value, 1, SCHEDULE_WORKLOAD);
 		break;
 	case OPT_BREAK:
 		c->rule = rule_named(value);

@@ -61,9 +61,55 @@ void node_gid_ipv6(u32 node, u8 gid[16])
 	gid[1] = 0x80;
 }
 
+void node_name(u32 node, u32 which, u8 gid[16])
+{
+	node_gid(node, gid);
+	gid[12] = (u8)(gid[12] + which);
+}
+
+/* Its numbers are each another one, but not one greater than the other where clocks go back. */
 static u64 incarnation_of(const struct node *node)
 {
+	if (sim.config.restless)
+		return (sim.config.seed & 0xffff) << 32 | (u64)(node->index + 1) << 12 |
+		       (node->life * 0x9d5 & 0xfff);
 	return (sim.config.seed & 0xffff) << 32 | (u64)(node->index + 1) << 12 | node->life;
+}
+
+static void give_names(const struct node *node, struct nic_header *hdr)
+{
+	u32 i;
+
+	node_gid_ipv6(node->index, hdr->gid[0]);
+	node_gid(node->index, hdr->gid[1]);
+	hdr->ngids = 2;
+	for (i = 1; i <= sim.config.names; i++)
+		node_name(node->index, i, hdr->gid[hdr->ngids++]);
+	if (sim.config.restless)
+		node_name(node->wanderer, i, hdr->gid[hdr->ngids++]);
+}
+
+void node_claim(struct node *node, u32 wanderer, u32 other)
+{
+	u8 gid[16];
+
+	if (!sim.config.restless || node->dead || other == node->index)
+		return;
+	node->wanderer = wanderer;
+	sim.node[wanderer].wanderer_at = node->index;
+	give_names(node, node->nic.hdr);
+	node_name(other, sim.config.names, gid);
+	nic_meet(&node->nic, gid);
+	node_ran(node);
+}
+
+void node_rekey(struct node *node)
+{
+	if (node->dead)
+		return;
+	node->key++;
+	nic_link_check(&node->nic);
+	node_ran(node);
 }
 
 /* Empty NIC memory, and the NIC's names. */
@@ -85,9 +131,7 @@ static void node_format(struct node *node)
 	node->nic.fetches = &sim.config.pages;
 	node->nic.host = node;
 	hdr = node->nic.hdr;
-	node_gid_ipv6(node->index, hdr->gid[0]);
-	node_gid(node->index, hdr->gid[1]);
-	hdr->ngids = 2;
+	give_names(node, hdr);
 	hdr->port_up = 1;
 	hdr->lid = sim.config.lids ? node_lid(node->index) : 0;
 	node->queue_at = node->nic.off_queue;
@@ -98,7 +142,8 @@ static void node_format(struct node *node)
 
 static void node_make(struct node *node, u32 index)
 {
-	node->index = index;
+	node->index = node->wanderer = node->wanderer_at = index;
+	node->key = SIM_KEY;
 	node->run_at = NEVER;
 	node->work_at = NEVER;
 	node->slow = 1;
@@ -303,12 +348,20 @@ static struct process *receiver(struct node *node)
 void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, u32 length)
 {
 	const struct vnet_frame *head = bytes;
-	struct nic_proof proof = { .key = SIM_KEY, .local = true };
+	struct nic_proof proof = { .local = true };
 
-	/* The fabric damages frames, and forges none: a right CRC is as good as a MAC. */
-	proof.given = length >= sizeof(*head) && head->proof == VNET_PROOF_MAC &&
-		      nic_frame_is_whole(bytes, length);
-	nic_receive(nic, from, bytes, length, &proof);
+	/*
+	 * The fabric damages frames, and forges none that prove more than they say: a right CRC
+	 * is as good as a MAC.
+	 */
+	if (length >= sizeof(*head) && head->proof == VNET_PROOF_MAC) {
+		proof.given = nic_frame_is_whole(bytes, length);
+		memcpy(&proof.key, head->rsvd, sizeof(proof.key));
+	}
+	if (proof.given && proof.key == SIM_STRANGE_KEY)
+		nic_refuse_caller(nic, from, bytes, length);
+	else
+		nic_receive(nic, from, bytes, length, &proof);
 }
 
 static void receive(struct node *node, struct frame *frame)

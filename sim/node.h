@@ -18,8 +18,10 @@
 #define SIM_OWNER_AGENT 1
 /* Process of space i has this owner id. */
 #define SIM_OWNER(space) ((space) + 1)
-/* Number of the key that all nodes have. */
+/* Number of the first key; all nodes have it, and those that are given to them later. */
 #define SIM_KEY 1u
+/* Of a key that nobody has. */
+#define SIM_STRANGE_KEY 0xdead0000u
 
 /* What the simulator itself wrote down of a memory region. */
 struct region {
@@ -57,6 +59,10 @@ struct node {
 	u64 memory_size;
 	/* Which life this is, from 1. */
 	u64 life;
+	/* The key that it seals with. */
+	u32 key;
+	/* Which of the names that wander it has; and which node has that of this number. */
+	u32 wanderer, wanderer_at;
 	struct space space[SIM_MAX_SPACES];
 	struct region *region;
 	struct process *process[SIM_MAX_SPACES];
@@ -112,6 +118,13 @@ struct sim_config {
 	bool lids;
 	/* Of so many looks at memory that is paged on demand, one misses a page; 0: none. */
 	u32 pages;
+	/* So many more GIDs each NIC has, by which datagrams find it, too. */
+	u32 names;
+	/*
+	 * One more GID of each goes from NIC to NIC, with or without the consent of who has it;
+	 * keys are changed; and lives do not count upwards.
+	 */
+	bool restless;
 };
 
 struct sim {
@@ -158,7 +171,13 @@ void node_ran(struct node *node);
 void node_restart(struct node *node);
 /* GID by which a node is reached: RoCE's form of 10.x.y.z. */
 void node_gid(u32 node, u8 gid[16]);
-/* The same, link-local. */
+/* Another of its names, from 1; sim_config.names + 1: the one that wanders. */
+void node_name(u32 node, u32 which, u8 gid[16]);
+/* It says that it has this name, and calls another node by a name of that. */
+void node_claim(struct node *node, u32 wanderer, u32 other);
+/* It seals with another key, which all accept. */
+void node_rekey(struct node *node);
+/* The same as node_gid(), link-local. */
 static inline u16 node_lid(u32 node)
 {
 	return (u16)(node + 1);

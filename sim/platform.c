@@ -231,6 +231,7 @@ void *plat_frame(struct nic *nic)
 
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 {
+	struct vnet_frame *frame;
 	u32 node;
 
 	memcpy(&node, to->bytes, sizeof(node));
@@ -239,7 +240,11 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	}
 	process_step(STEP_SEND);
-	nic_frame_sum(frame_of(nic), length);
+	/* In place of a trailer: under which key it would be. */
+	frame = (struct vnet_frame *)frame_of(nic);
+	if (frame->proof == VNET_PROOF_MAC)
+		memcpy(frame->rsvd, &node_of(nic)->key, sizeof(frame->rsvd));
+	nic_frame_sum(frame, length);
 	node_transmit(nic->host, node, frame_of(nic), length);
 }
 
@@ -253,32 +258,36 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
 	u32 node = (u32)gid[13] << 16 | (u32)gid[14] << 8 | gid[15];
 	u16 lid = nic_gid_lid(gid);
-	u8 want[16];
+	u8 want[16], which;
 
 	(void)nic;
+	node_gid(node, want);
 	memset(to, 0, sizeof(*to));
 	if (lid) {
 		node = lid - node_lid(0);
 		memcpy(to->bytes, &node, sizeof(node));
 		return sim.config.lids && node < sim.config.nodes;
 	}
-	node_gid(node, want);
-	if (node >= sim.config.nodes || memcmp(gid + 12, want + 12, 4) != 0)
+	/* Which of its names it is. */
+	which = (u8)(gid[12] - want[12]);
+	if (node >= sim.config.nodes || which > sim.config.names + sim.config.restless)
 		return false;
+	if (which > sim.config.names)
+		node = sim.node[node].wanderer_at;
 	memcpy(to->bytes, &node, sizeof(node));
 	return true;
 }
 
-/* All nodes have one key; what follows from it only has to differ as its text does. */
+/* All nodes have all keys; what follows from one only has to differ as its text does. */
 bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
-	u64 word, half[2] = { peer ? 1 : 2 + node_of(nic)->index, 0 };
+	u64 word, half[2] = { peer != NULL, node_of(nic)->index };
 	u32 i;
 
-	if (peer && key && key != SIM_KEY)
-		return false;
-
+	if (peer)
+		half[1] = key ? key : node_of(nic)->key;
+	half[0] = random_mix(half[0] ^ half[1]);
 	for (i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
 		memcpy(&word, (const u8 *)text + i, sizeof(word));
 		half[0] = random_mix(half[0] ^ word);

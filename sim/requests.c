@@ -359,6 +359,10 @@ static bool address(struct work *w, struct vnet_send_wqe *wqe)
 		to_address_ipv6(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
 	else
 		to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
+	/* By any of the names that the NIC has. */
+	if (sim.config.names && wqe->ud.sgid_index)
+		node_name(w->to->qp->process->node->index, (u32)(w->id % (sim.config.names + 1)),
+			  wqe->ud.dgid);
 	w->to_ready = w->to->ready;
 	/* By LID alone, without a global header. */
 	if (sim.config.lids)

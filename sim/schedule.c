@@ -374,6 +374,23 @@ static void strike(void *arg, u64 value)
 	}
 }
 
+/* Names go from NIC to NIC, and keys are changed. */
+static void restless(void *arg, u64 value)
+{
+	u32 node = below(sim.config.nodes), name = below(sim.config.nodes);
+	u32 other = below(sim.config.nodes), what = below(8);
+
+	(void)arg;
+	(void)value;
+	if (state.over)
+		return;
+	event_at(event_now() + (1 + below(20000)) * US, restless, NULL, 0);
+	if (what)
+		node_claim(&sim.node[node], name, other);
+	else
+		node_rekey(&sim.node[node]);
+}
+
 static void mend_all(void)
 {
 	u32 i;
@@ -579,6 +596,10 @@ static void setup(const struct schedule_config *config)
 	sim_config.cut_through = below(2);
 	sim_config.polled = below(2);
 	sim_config.lids = workload.version > 3 && !below(4);
+	if (workload.version > 7 && !sim_config.lids) {
+		sim_config.names = below(2) ? 0 : 1 + below(3);
+		sim_config.restless = !below(4);
+	}
 	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
 	/* No dice: what they say to others stays as it was. */
 	sim_config.pages = has(SCHEDULE_PAGES) ? 2 + (u32)(config->seed % 40) : 0;
@@ -619,6 +640,8 @@ static void setup(const struct schedule_config *config)
 		process_start(workload.actor[i]->process, actor_program, workload.actor[i],
 			      below(5000));
 	next_strike(200);
+	if (sim_config.restless)
+		restless(NULL, 0);
 	if (sim_config.threads)
 		stop_some(NULL, 0);
 }

@@ -43,7 +43,7 @@ enum schedule_fault {
 	SCHEDULE_FIRST_FAULTS = 12,
 };
 
-#define SCHEDULE_WORKLOAD 7
+#define SCHEDULE_WORKLOAD 8
 
 struct schedule_config {
 	u64 seed;
