@@ -70,54 +70,62 @@ static struct vnet_port *vnet_port_towards(const struct vnet_link *link, const u
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
 	const struct vnet_view *view = nic->host;
+	struct vnet_link *link = view->dev->link;
+	struct vnet_port *port = NULL;
 	union vnet_address address;
-	struct vnet_port *port;
+	bool found = false;
 	int idx = srcu_read_lock(&vnet_inside);
 
-	port = NULL;
 	if (vnet_address_of(gid, view->dev->netdev->ifindex, &address))
-		port = vnet_port_towards(view->dev->link, gid, address.any.sa_family);
+		port = vnet_port_towards(link, gid, address.any.sa_family);
 	if (port) {
 		address.port = port->own.port;
 		*to = address.nic;
-		if (!vnet_has_key(view->dev->link, &address)) {
-			nic_fetch_add(&view->dev->link->counters.no_key, 1);
-			port = NULL;
-		}
+		found = vnet_has_key(link, &address);
+		/* Nobody answers there, whatever is sent. */
+		if (!found)
+			nic_fetch_add(&link->counters.no_key, 1);
 	}
 	srcu_read_unlock(&vnet_inside, idx);
-	return port;
-}
-
-bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
-		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
-{
-	const struct vnet_view *view = nic->host;
-	int idx = srcu_read_lock(&vnet_inside);
-	bool made = vnet_secret(view->dev->link, (const union vnet_address *)peer, cpu_to_le32(key),
-				text, length, secret);
-
-	srcu_read_unlock(&vnet_inside, idx);
-	return made;
-}
-
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
-{
-	const struct vnet_view *view = nic->host;
-
-	ibdev_warn_ratelimited(&view->dev->ibdev,
-			       "%pI6 refuses to speak: it has another key (link/key)\n", gid);
+	return found;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
 {
 	const struct vnet_view *view = nic->host;
 	int idx = srcu_read_lock(&vnet_inside);
-	bool mates = vnet_same_key_group(view->dev->link, (const union vnet_address *)a,
-					 (const union vnet_address *)b);
+	bool same = vnet_same_key_group(view->dev->link, (const union vnet_address *)a,
+					(const union vnet_address *)b);
 
 	srcu_read_unlock(&vnet_inside, idx);
-	return mates;
+	return same;
+}
+
+void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+{
+	const struct vnet_view *view = nic->host;
+
+	/* There is one reason (enum vnet_refusal). */
+	ibdev_warn_ratelimited(
+		&view->dev->ibdev,
+		"the device with GID %pI6 has another key: give both the same (use_key)\n", gid);
+}
+
+/* A link-local address is one of that net device alone. */
+static bool vnet_is_local6(struct net *net, const struct sockaddr_in6 *address)
+{
+	struct net_device *netdev = NULL;
+	bool local;
+
+	if (ipv6_addr_loopback(&address->sin6_addr))
+		return true;
+	rcu_read_lock();
+	if (address->sin6_scope_id)
+		netdev = dev_get_by_index_rcu(net, address->sin6_scope_id);
+	local = (netdev || !address->sin6_scope_id) &&
+		ipv6_chk_addr(net, &address->sin6_addr, netdev, 0);
+	rcu_read_unlock();
+	return local;
 }
 
 bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address)
@@ -126,8 +134,7 @@ bool vnet_is_local(const struct vnet_port *port, const union vnet_address *addre
 
 	if (address->any.sa_family == AF_INET)
 		return inet_addr_type(net, address->in.sin_addr.s_addr) == RTN_LOCAL;
-	return ipv6_addr_loopback(&address->in6.sin6_addr) ||
-	       ipv6_chk_addr(net, &address->in6.sin6_addr, NULL, 0);
+	return vnet_is_local6(net, &address->in6);
 }
 
 /* ------------------------------------------------------------------- sockets */
@@ -191,7 +198,9 @@ void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr)
 	port->link = dev->link;
 	memcpy(port->gid, attr->gid.raw, sizeof(port->gid));
 	err = -EADDRNOTAVAIL;
-	if (vnet_address_of(port->gid, scope, &port->own)) {
+	/* The net device may have gone elsewhere, where the common key is another. */
+	if (vnet_address_of(port->gid, scope, &port->own) &&
+	    dev_net(dev->netdev)->net_cookie == dev->link->net_cookie) {
 		port->own.port = attr->index;
 		err = vnet_port_open(port, dev_net(dev->netdev));
 	}
@@ -250,9 +259,8 @@ int vnet_link_make(struct vnet_dev *dev, const struct net *net)
 		return -ENOMEM;
 	dev->link = link;
 	link->dev = dev;
-	mutex_init(&link->keys_lock);
 	init_llist_head(&link->left);
-	err = vnet_keys_begin(link, net) ?: vnet_receivers_make(link) ?: vnet_batches_make(link);
+	err = vnet_keys_init(link, net) ?: vnet_receivers_make(link) ?: vnet_batches_make(link);
 	if (err)
 		return err;
 	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;

@@ -14,9 +14,10 @@
  * whose locks it would wait in vain: tasks enter it between vnet_enter() and
  * vnet_leave().
  *
- * Who uses what: sockets and keys are found by those inside (vnet_inside), and
+ * Who uses what: sockets and given keys are found by those inside (vnet_inside), and
  * freed when all of these have left; the network's callback is ended by its own
- * grace period before its socket is freed, and receivers after that.
+ * grace period before its socket is freed, and receivers after that. The common key and
+ * the replay memory are there from the link's beginning to its end.
  */
 #ifndef VNET_IB_LINK_H
 #define VNET_IB_LINK_H
@@ -85,8 +86,9 @@ struct vnet_key {
 };
 
 /*
- * For a peer those count that have the narrowest network it is in: the first of these is
- * for sending, all of them are accepted.
+ * Given keys. For a peer those count that have the narrowest network it is in: the first
+ * of these is for sending, all of them are accepted. A peer that no network covers has the
+ * link's common key if it is local, else none.
  */
 struct vnet_keys {
 	u32 n;
@@ -108,12 +110,17 @@ struct vnet_batch {
 		union vnet_address to;
 		u32 offset;
 		u32 length;
+		/* It may leave this machine. */
+		bool leaves;
 	} frame[VNET_BATCH_FRAMES];
 };
 
 /* Frames that came to nothing, by reason; atomically advanced. */
 struct vnet_link_counters {
-	/* The network did not take them; they were for elsewhere, and there is no key. */
+	/*
+	 * The network did not take them; there is no key for the peer, or none but the
+	 * common one for a frame that would leave the machine.
+	 */
 	u64 unsent;
 	u64 no_key;
 	/* All batches were somebody's. */
@@ -146,15 +153,13 @@ struct vnet_link {
 	struct vnet_receiver __percpu *receiver;
 	struct vnet_port __rcu *port[NIC_MAX_GIDS];
 
-	/* Keys that were given, or NULL: changed under the mutex. */
-	struct vnet_keys __rcu *keys;
-	/*
-	 * Of all devices of this machine and network namespace, which nobody can read: for
-	 * peers of this machine that none of the others is for. It never changes.
-	 */
+	/* Of all devices of this machine and network namespace, which has this cookie. */
 	struct vnet_key common;
-	/* By which this device knows its own cookies: plat_secret() without a peer. */
+	u64 net_cookie;
+	/* By which this NIC knows its own cookies: plat_secret() without a peer. */
 	u8 own_secret[VNET_WIRE_KEY_SIZE];
+	/* Given keys, or NULL: changed under the mutex. */
+	struct vnet_keys __rcu *keys;
 	struct mutex keys_lock;
 	/* Frames that were sealed, by whichever key: no number comes twice. */
 	atomic64_t sealed;
@@ -177,7 +182,7 @@ struct vnet_link {
 
 /* -------------------------------------------------------- link.c: addresses */
 
-/* Of a net device in this namespace; may sleep. */
+/* For a net device that is in this namespace. May sleep. */
 int vnet_link_make(struct vnet_dev *dev, const struct net *net);
 /* Nothing arrives any more. What leaves comes to nothing. */
 void vnet_link_stop(struct vnet_dev *dev);
@@ -220,16 +225,14 @@ void vnet_receivers_free(struct vnet_link *link);
 /* A receiver will send what was left. Any context. */
 void vnet_receiver_call(struct vnet_link *link);
 
-/* -------------------------------------------------------------- link_key.c: MACs */
+/* -------------------------------------------- link_key.c: keys, MACs and secrets */
 
-/* The key of the machine and namespace. May sleep. */
-int vnet_keys_begin(struct vnet_link *link, const struct net *net);
+/*
+ * The keys that a link has from birth, and its replay memory: 0, -ENOMEM, -EINTR. Waits
+ * until the kernel's random generator is seeded.
+ */
+int vnet_keys_init(struct vnet_link *link, const struct net *net);
 void vnet_keys_free(struct vnet_link *link);
-/* Is there a key for frames to this peer? For those inside. */
-bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer);
-/* As plat_secret(), for those inside. */
-bool vnet_secret(const struct vnet_link *link, const union vnet_address *peer, __le32 key,
-		 const u8 *text, u32 length, u8 secret[VNET_WIRE_SECRET_SIZE]);
 /*
  * A group's key: for sending, that which was so is accepted beside; accept: the other way
  * round. The same once more: it is the only one. 0, -EINVAL (too short), -ENOSPC,
@@ -242,10 +245,11 @@ int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers);
 void vnet_keys_forget_all(struct vnet_link *link);
 /*
  * Make the frame prove itself as it says (vnet_frame.proof): append a trailer with a MAC, or
- * fill in the CRC. The new length; 0: there is no such address any more, or no key for the
- * peer (counted).
+ * fill in the CRC. The new length; 0: there is no such address of ours any more, or no key
+ * for the peer (counted). *leaves: it may leave this machine.
  */
-u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length);
+u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length,
+	      bool *leaves);
 /*
  * Check and take off the trailer, if it has one: the frame's length; 0: drop it (counted).
  * local: it is from this machine. *stranger: it is sealed with a key that there is not.
@@ -254,6 +258,8 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 		u32 length, struct nic_proof *proof, bool *stranger);
 /* Has a frame that gave this proof come for the first time? false: drop it (counted). */
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
+/* Is there a key for this peer? For those inside. */
+bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer);
 /* As plat_same_key_group(), for those inside. */
 bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
 			 const union vnet_address *b);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keyed frames. The MAC covers the sender's and the receiver's addresses and ports,
- * then the frame: one that is repeated from elsewhere, or sent back, has a wrong
- * one. Keys are written, by who may configure the network, and never read.
+ * Keys, and how frames prove their sender by them. The MAC covers the sender's and the
+ * receiver's addresses and ports, then the frame: one that is repeated from elsewhere, or
+ * sent back, has a wrong one. Devices of this machine and network namespace share a key from
+ * birth, which no process ever sees; other keys are given to a link, by processes that may
+ * configure the network, and never read.
  */
 #include <crypto/hash.h>
-#include <linux/once.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -13,6 +14,8 @@
 #include "mac.h"
 
 #define VNET_LEAST_SECRET 16
+/* Number of the key from birth; those of given keys are hashes. */
+#define VNET_COMMON_KEY 1u
 
 /* ------------------------------------------------------------------------ MAC */
 
@@ -39,85 +42,12 @@ static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_a
 	prefix->length = cpu_to_le32(length);
 }
 
-/* Keys that were given, for those inside; or NULL. */
+/* ------------------------------------------------------------- whose key it is */
+
+/* Given keys, for those inside; NULL: there is none. */
 static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 {
 	return srcu_dereference(link->keys, &vnet_inside);
-}
-
-/* Of those that were given, the one for sending to a peer; NULL: it has none. */
-static const struct vnet_key *vnet_key_given(const struct vnet_keys *keys, const u8 ip[16])
-{
-	const struct vnet_key *best = NULL, *key;
-	struct in6_addr peer;
-
-	if (!keys)
-		return NULL;
-	memcpy(&peer, ip, sizeof(peer));
-	for (key = keys->key; key < keys->key + keys->n; key++) {
-		if (ipv6_prefix_equal(&key->peers.ip, &peer, key->peers.bits) &&
-		    (!best || key->peers.bits > best->peers.bits))
-			best = key;
-	}
-	return best;
-}
-
-static bool vnet_is_near(const struct vnet_link *link, const union vnet_address *address)
-{
-	const struct vnet_port *port = vnet_port_at(link, address->port);
-
-	return port && vnet_is_local(port, address);
-}
-
-/* The one for sending to a peer; NULL: it has none. */
-static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
-					  const struct vnet_keys *keys,
-					  const union vnet_address *peer)
-{
-	const struct vnet_key *key;
-	u8 ip[16];
-	__be16 port;
-
-	vnet_put_address(peer, ip, &port);
-	key = vnet_key_given(keys, ip);
-	if (!key && vnet_is_near(link, peer))
-		key = &link->common;
-	return key;
-}
-
-bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
-{
-	return vnet_key_of(link, vnet_keys_of(link), peer);
-}
-
-u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length)
-{
-	const struct vnet_keys *keys = vnet_keys_of(link);
-	const struct vnet_port *port = vnet_port_at(link, to->port);
-	struct vnet_wire_trailer trailer = {};
-	struct vnet_wire_prefix prefix;
-	const struct vnet_key *key;
-
-	if (((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC) {
-		nic_frame_sum(frame, length);
-		return length;
-	}
-	if (!port) {
-		nic_fetch_add(&link->counters.unsent, 1);
-		return 0;
-	}
-	vnet_make_prefix(&prefix, &port->own, to, length);
-	key = vnet_key_of(link, keys, to);
-	if (!key) {
-		nic_fetch_add(&link->counters.no_key, 1);
-		return 0;
-	}
-	trailer.key_id = key->id;
-	memcpy(trailer.salt, key->salt, sizeof(trailer.salt));
-	trailer.number = cpu_to_le64(atomic64_inc_return(&link->sealed));
-	vnet_mac_make(key->subkey, trailer.number, &prefix, frame, length, trailer.mac);
-	memcpy(frame + length, &trailer, sizeof(trailer));
-	return length + sizeof(trailer);
 }
 
 static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network *b)
@@ -128,6 +58,59 @@ static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network
 static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
 {
 	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+/* The given one for sending to a peer; NULL: none is for it. */
+static const struct vnet_key *vnet_given_key(const struct vnet_keys *keys, const u8 ip[16])
+{
+	const struct vnet_key *best = NULL, *key;
+	struct in6_addr peer;
+
+	memcpy(&peer, ip, sizeof(peer));
+	for (key = keys ? keys->key : NULL; key && key < keys->key + keys->n; key++) {
+		if (ipv6_prefix_equal(&key->peers.ip, &peer, key->peers.bits) &&
+		    (!best || key->peers.bits > best->peers.bits))
+			best = key;
+	}
+	return best;
+}
+
+/* The one for sending to a peer; NULL: it has none. */
+static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
+					  const struct vnet_keys *keys,
+					  const union vnet_address *peer)
+{
+	const struct vnet_port *port = vnet_port_at(link, peer->port);
+	const struct vnet_key *given;
+	u8 ip[16];
+	__be16 udp;
+
+	vnet_put_address(peer, ip, &udp);
+	given = vnet_given_key(keys, ip);
+	if (given)
+		return given;
+	return port && vnet_is_local(port, peer) ? &link->common : NULL;
+}
+
+bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
+{
+	return vnet_key_of(link, vnet_keys_of(link), peer);
+}
+
+/* The one of a peer's that has such a number; local: the peer is on this machine. */
+static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
+					    const struct vnet_keys *keys, const u8 ip[16],
+					    bool local, __le32 id)
+{
+	const struct vnet_key *first = vnet_given_key(keys, ip), *key;
+
+	if (!first)
+		return local && link->common.id == id ? &link->common : NULL;
+	for (key = first; key < keys->key + keys->n; key++) {
+		if (key->id == id && vnet_is_same(&key->peers, &first->peers))
+			return key;
+	}
+	return NULL;
 }
 
 /* The first key of a group; NULL: it has none. */
@@ -143,16 +126,23 @@ static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
 	return NULL;
 }
 
-/* Do all peers have the same key? */
+/*
+ * Do all peers have the same key? Peers that no network covers have the common key, or
+ * none, so either no key is given, or one is for everybody, and the others equal it.
+ */
 static bool vnet_is_one_group(const struct vnet_keys *keys)
 {
-	const struct vnet_key *key;
+	static const struct vnet_network everybody;
+	const struct vnet_key *key, *first;
 
-	for (key = keys->key + 1; key < keys->key + keys->n; key++) {
-		if (!vnet_key_equal(vnet_group_first(keys, &key->peers), keys->key))
+	if (!keys)
+		return true;
+	first = vnet_group_first(keys, &everybody);
+	for (key = keys->key; first && key < keys->key + keys->n; key++) {
+		if (!vnet_key_equal(vnet_group_first(keys, &key->peers), first))
 			return false;
 	}
-	return true;
+	return first;
 }
 
 bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
@@ -162,26 +152,112 @@ bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address 
 	const struct vnet_key *of_a, *of_b;
 
 	if (!b)
-		return !keys || vnet_is_one_group(keys);
+		return vnet_is_one_group(keys);
 	of_a = vnet_key_of(link, keys, a);
 	of_b = vnet_key_of(link, keys, b);
 	return of_a && of_b && vnet_key_equal(of_a, of_b);
 }
 
-/* The one of a peer's that has such a number. */
-static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
-					    const struct vnet_keys *keys, const u8 ip[16],
-					    bool local, __le32 id)
-{
-	const struct vnet_key *first = vnet_key_given(keys, ip), *key;
+/* -------------------------------------------------------------------- secrets */
 
-	if (!first)
-		return local && link->common.id == id ? &link->common : NULL;
-	for (key = first; key && key < keys->key + keys->n; key++) {
-		if (key->id == id && vnet_is_same(&key->peers, &first->peers))
-			return key;
+/* As user mode does it. Salts are random: none is this. */
+static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
+
+/* The key that secrets shared with a local peer follow from; NULL: there is none. */
+static const struct vnet_key *vnet_secret_key(const struct vnet_link *link,
+					      const union vnet_address *peer, u32 id)
+{
+	const struct vnet_port *port = vnet_port_at(link, peer->port);
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	u8 ip[16];
+	__be16 udp;
+
+	if (!port || !vnet_is_local(port, peer))
+		return NULL;
+	if (!id)
+		return vnet_key_of(link, keys, peer);
+	vnet_put_address(peer, ip, &udp);
+	return vnet_key_find(link, keys, ip, true, cpu_to_le32(id));
+}
+
+/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
+static void vnet_secret_make(const u8 key[VNET_WIRE_KEY_SIZE], const u8 *text, u32 length,
+			     u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	u8 state[VNET_WIRE_KEY_SIZE];
+	u32 i;
+
+	memcpy(state, key, sizeof(state));
+	for (i = 0; i < length; i += VNET_WIRE_SALT_SIZE)
+		vnet_mac_subkey(state, text + i, state);
+	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
+	memzero_explicit(state, sizeof(state));
+}
+
+bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
+		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	const struct vnet_view *view = nic->host;
+	const struct vnet_link *link = view->dev->link;
+	const struct vnet_key *shared;
+	int idx;
+
+	if (!peer) {
+		vnet_secret_make(link->own_secret, text, length, secret);
+		return true;
 	}
-	return NULL;
+	idx = srcu_read_lock(&vnet_inside);
+	shared = vnet_secret_key(link, (const union vnet_address *)peer, key);
+	if (shared)
+		vnet_secret_make(shared->secret_key, text, length, secret);
+	srcu_read_unlock(&vnet_inside, idx);
+	return shared;
+}
+
+/* ------------------------------------------------------------- seal and unseal */
+
+static u32 vnet_seal_mac(struct vnet_link *link, const struct vnet_port *port,
+			 const struct vnet_key *key, const union vnet_address *to, u8 *frame,
+			 u32 length)
+{
+	struct vnet_wire_trailer trailer = {
+		.key_id = key->id,
+		.number = cpu_to_le64(atomic64_inc_return(&link->sealed)),
+	};
+	struct vnet_wire_prefix prefix;
+
+	vnet_make_prefix(&prefix, &port->own, to, length);
+	memcpy(trailer.salt, key->salt, sizeof(trailer.salt));
+	vnet_mac_make(key->subkey, trailer.number, &prefix, frame, length, trailer.mac);
+	memcpy(frame + length, &trailer, sizeof(trailer));
+	return length + sizeof(trailer);
+}
+
+u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length,
+	      bool *leaves)
+{
+	const struct vnet_keys *keys = vnet_keys_of(link);
+	const struct vnet_port *port = vnet_port_at(link, to->port);
+	u8 proof = ((const struct vnet_frame *)frame)->proof;
+	const struct vnet_key *key;
+
+	if (proof != VNET_PROOF_MAC) {
+		/* A secret is one no further than this machine. */
+		*leaves = keys && proof == VNET_PROOF_NONE;
+		nic_frame_sum(frame, length);
+		return length;
+	}
+	if (!port) {
+		nic_fetch_add(&link->counters.unsent, 1);
+		return 0;
+	}
+	key = vnet_key_of(link, keys, to);
+	if (!key) {
+		nic_fetch_add(&link->counters.no_key, 1);
+		return 0;
+	}
+	*leaves = key != &link->common;
+	return vnet_seal_mac(link, port, key, to, frame, length);
 }
 
 static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire_trailer *trailer,
@@ -200,39 +276,27 @@ static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire
 	return proof->given;
 }
 
-u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, struct nic_proof *proof, bool *stranger)
+static u32 vnet_unseal_mac(struct vnet_link *link, const union vnet_address *from, const u8 *frame,
+			   u32 length, struct nic_proof *proof, bool *stranger)
 {
-	const struct vnet_keys *keys = vnet_keys_of(link);
 	const struct vnet_port *port = vnet_port_at(link, from->port);
 	struct vnet_wire_trailer trailer;
 	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
 
-	*stranger = false;
-	proof->given = false;
-	proof->local = local;
-	/* The key may have gone while it waited. */
-	if (!keys && !local) {
-		nic_fetch_add(&link->counters.strangers, 1);
-		return 0;
-	}
-	if (length >= sizeof(struct vnet_frame) &&
-	    ((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)
-		return length;
 	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
 		nic_fetch_add(&link->counters.no_mac, 1);
 		return 0;
 	}
 	length -= sizeof(trailer);
 	memcpy(&trailer, frame + length, sizeof(trailer));
-	/* The address that it came to may have gone, too. */
+	/* The address that it came to may have gone. */
 	if (!port) {
 		nic_fetch_add(&link->counters.bad_mac, 1);
 		return 0;
 	}
 	vnet_make_prefix(&prefix, from, &port->own, length);
-	key = vnet_key_find(link, keys, prefix.from, local, trailer.key_id);
+	key = vnet_key_find(link, vnet_keys_of(link), prefix.from, proof->local, trailer.key_id);
 	if (!key) {
 		nic_fetch_add(&link->counters.unknown_key, 1);
 		*stranger = true;
@@ -244,6 +308,23 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	return 0;
 }
 
+u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
+		u32 length, struct nic_proof *proof, bool *stranger)
+{
+	*stranger = false;
+	proof->given = false;
+	proof->local = local;
+	/* The key may have gone while it waited. */
+	if (!local && !vnet_keys_of(link)) {
+		nic_fetch_add(&link->counters.strangers, 1);
+		return 0;
+	}
+	if (length >= sizeof(struct vnet_frame) &&
+	    ((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)
+		return length;
+	return vnet_unseal_mac(link, from, frame, length, proof, stranger);
+}
+
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
 {
 	if (nic_replay_take(nic, link->replay, proof))
@@ -252,67 +333,7 @@ bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_pro
 	return false;
 }
 
-/* -------------------------------------------------------------------- secrets */
-
-/* Salts are random: none is one of these. */
-static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
-static const u8 vnet_common_purpose[VNET_WIRE_SALT_SIZE] = "vnet common key";
-
-bool vnet_secret(const struct vnet_link *link, const union vnet_address *peer, __le32 key,
-		 const u8 *text, u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
-{
-	const struct vnet_keys *keys = vnet_keys_of(link);
-	const struct vnet_key *of_peer = NULL;
-	u8 state[VNET_WIRE_KEY_SIZE], ip[16];
-	__be16 port;
-	u32 i;
-
-	if (peer) {
-		if (!vnet_is_near(link, peer))
-			return false;
-		vnet_put_address(peer, ip, &port);
-		of_peer = key ? vnet_key_find(link, keys, ip, true, key) :
-				vnet_key_of(link, keys, peer);
-		if (!of_peer)
-			return false;
-	}
-	memcpy(state, of_peer ? of_peer->secret_key : link->own_secret, sizeof(state));
-	/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
-	for (i = 0; i < length; i += VNET_WIRE_SALT_SIZE)
-		vnet_mac_subkey(state, text + i, state);
-	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
-	memzero_explicit(state, sizeof(state));
-	return true;
-}
-
 /* ----------------------------------------------------------------------- keys */
-
-/* Of this load of the module; never leaves the kernel. */
-static u8 vnet_machine_key[VNET_WIRE_KEY_SIZE] __read_mostly;
-
-int vnet_keys_begin(struct vnet_link *link, const struct net *net)
-{
-	struct vnet_key *key = &link->common;
-	u8 text[VNET_WIRE_SALT_SIZE] = {}, hash[VNET_WIRE_KEY_SIZE];
-	int err = wait_for_random_bytes();
-
-	if (err)
-		return err;
-	get_random_once(vnet_machine_key, sizeof(vnet_machine_key));
-	memcpy(text, &net->net_cookie, sizeof(net->net_cookie));
-	vnet_mac_subkey(vnet_machine_key, text, key->bytes);
-	vnet_mac_subkey(key->bytes, vnet_common_purpose, hash);
-	memcpy(&key->id, hash, sizeof(key->id));
-	/* 0 is no key. */
-	key->id |= cpu_to_le32(1);
-	vnet_mac_subkey(key->bytes, vnet_secret_purpose, key->secret_key);
-	get_random_bytes(key->salt, sizeof(key->salt));
-	vnet_mac_subkey(key->bytes, key->salt, key->subkey);
-	get_random_bytes(link->own_secret, sizeof(link->own_secret));
-	memzero_explicit(hash, sizeof(hash));
-	link->replay = kvzalloc(sizeof(*link->replay), GFP_KERNEL);
-	return link->replay ? 0 : -ENOMEM;
-}
 
 static const char vnet_key_purpose[] = "vnet link key 2";
 
@@ -338,7 +359,6 @@ static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t leng
 	memcpy(key->bytes, hash, sizeof(key->bytes));
 	memcpy(&key->id, hash + sizeof(key->bytes), sizeof(key->id));
 	memzero_explicit(hash, sizeof(hash));
-	vnet_mac_subkey(key->bytes, vnet_secret_purpose, key->secret_key);
 	return err;
 }
 
@@ -347,9 +367,53 @@ static int vnet_key_ready(struct vnet_key *key)
 {
 	int err = get_random_bytes_wait(key->salt, sizeof(key->salt));
 
-	if (!err)
-		vnet_mac_subkey(key->bytes, key->salt, key->subkey);
+	if (err)
+		return err;
+	vnet_mac_subkey(key->bytes, key->salt, key->subkey);
+	vnet_mac_subkey(key->bytes, vnet_secret_purpose, key->secret_key);
+	return 0;
+}
+
+/* The key of this machine, for as long as the module is loaded: 0 or -EINTR. */
+static int vnet_machine_key(u8 key[VNET_WIRE_KEY_SIZE])
+{
+	static u8 machine_key[VNET_WIRE_KEY_SIZE];
+	static DEFINE_MUTEX(lock);
+	static bool made;
+	int err = 0;
+
+	mutex_lock(&lock);
+	if (!made)
+		err = get_random_bytes_wait(machine_key, sizeof(machine_key));
+	made = !err;
+	memcpy(key, machine_key, sizeof(machine_key));
+	mutex_unlock(&lock);
 	return err;
+}
+
+/* Namespaces have different cookies, of which none comes twice. */
+static int vnet_common_key(struct vnet_key *key, const struct net *net)
+{
+	__le64 cookie[VNET_WIRE_SALT_SIZE / sizeof(__le64)] = { cpu_to_le64(net->net_cookie) };
+	u8 machine_key[VNET_WIRE_KEY_SIZE];
+	int err = vnet_machine_key(machine_key);
+
+	if (!err)
+		vnet_mac_subkey(machine_key, (const u8 *)cookie, key->bytes);
+	memzero_explicit(machine_key, sizeof(machine_key));
+	key->id = cpu_to_le32(VNET_COMMON_KEY);
+	return err ?: vnet_key_ready(key);
+}
+
+int vnet_keys_init(struct vnet_link *link, const struct net *net)
+{
+	mutex_init(&link->keys_lock);
+	link->net_cookie = net->net_cookie;
+	link->replay = kvzalloc(sizeof(*link->replay), GFP_KERNEL);
+	if (!link->replay)
+		return -ENOMEM;
+	return vnet_common_key(&link->common, net) ?:
+		       get_random_bytes_wait(link->own_secret, sizeof(link->own_secret));
 }
 
 void vnet_keys_free(struct vnet_link *link)
@@ -377,7 +441,8 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	synchronize_srcu(&vnet_inside);
 	for (n = 0; keys && n < keys->n; n++)
 		ids[n] = le32_to_cpu(keys->key[n].id);
-	ids[n++] = le32_to_cpu(link->common.id);
+	ids[n++] = VNET_COMMON_KEY;
+	/* What has come is remembered over changes of keys, as their frames may come again. */
 	nic_replay_keep(link->replay, ids, n);
 	vnet_enter();
 	nic_link_check(&link->dev->agent.nic);

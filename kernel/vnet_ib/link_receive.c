@@ -57,7 +57,7 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	if (unlikely(!port))
 		goto drop;
 	link = port->link;
-	/* No further than this machine, unless keys tell friend from stranger. */
+	/* Others than this machine's have no key but a given one. */
 	if (!local && !rcu_access_pointer(link->keys)) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		goto drop;
@@ -89,8 +89,9 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 	const struct vnet_arrival *arrival = vnet_arrival(skb);
 	const union vnet_address *from = &arrival->from;
 	struct vnet_link *link = receiver->link;
-	u32 whole = length;
+	struct nic *nic = &receiver->view.nic;
 	struct nic_proof proof;
+	u32 whole = length;
 	bool stranger;
 
 	if (length > VNET_LINK_FRAME + sizeof(struct vnet_wire_trailer) ||
@@ -98,14 +99,14 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length =
-		vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof, &stranger);
-	if (proof.given && !vnet_is_first(&receiver->view.nic, link, &proof))
+	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof,
+			     &stranger);
+	if (proof.given && !vnet_is_first(nic, link, &proof))
 		return;
 	if (likely(length))
-		nic_receive(&receiver->view.nic, &from->nic, receiver->frame, length, &proof);
+		nic_receive(nic, &from->nic, receiver->frame, length, &proof);
 	else if (stranger)
-		nic_refuse_caller(&receiver->view.nic, &from->nic, receiver->frame, whole);
+		nic_refuse_caller(nic, &from->nic, receiver->frame, whole);
 }
 
 /* The network may have joined frames of one length. */

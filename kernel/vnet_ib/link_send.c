@@ -117,27 +117,6 @@ static bool vnet_batch_full(const struct vnet_batch *batch)
 
 /* ------------------------------------------------------------ to the network */
 
-static bool vnet_has_secret(const struct vnet_batch *batch, u32 i)
-{
-	const struct vnet_frame *frame = (const void *)(batch->arena + batch->frame[i].offset);
-
-	return frame->proof == VNET_PROOF_SECRET;
-}
-
-/* Frames with secrets stay on this machine, where nobody reads them on their way. */
-static bool vnet_may_leave(struct vnet_link *link, const struct vnet_port *port,
-			   const struct vnet_batch *batch, u32 first, u32 n)
-{
-	u32 i;
-
-	for (i = first; i < first + n && !vnet_has_secret(batch, i); i++)
-		;
-	if (i == first + n || vnet_is_local(port, &batch->frame[first].to))
-		return true;
-	nic_fetch_add(&link->counters.no_key, n);
-	return false;
-}
-
 /* How many frames from the first on can go as one datagram. */
 static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most, u32 *bytes)
 {
@@ -152,6 +131,7 @@ static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most,
 
 		total += next;
 		if (next > length || total > VNET_MOST_BYTES ||
+		    batch->frame[first + n].leaves != batch->frame[first].leaves ||
 		    memcmp(&batch->frame[first + n].to, &batch->frame[first].to,
 			   sizeof(union vnet_address)))
 			break;
@@ -360,15 +340,24 @@ static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *p
 	return net_xmit_eval(err);
 }
 
-static int vnet_send_to(const struct vnet_port *port, const struct vnet_batch *batch, u32 first,
-			u32 n, u32 total)
+/* Secrets, and what only the common key has sealed, stay on this machine, by this way, too. */
+static bool vnet_may_go(const struct vnet_way *way, const struct vnet_batch *batch, u32 first)
+{
+	return batch->frame[first].leaves || way->dst->dev->flags & IFF_LOOPBACK;
+}
+
+static int vnet_send_to(struct vnet_link *link, const struct vnet_port *port,
+			const struct vnet_batch *batch, u32 first, u32 n, u32 total)
 {
 	struct vnet_way way;
 	int err = vnet_way_find(&way, port, &batch->frame[first].to);
 
 	if (err)
 		return err;
-	err = vnet_send_alike(&way, port, batch, first, n, total);
+	if (likely(vnet_may_go(&way, batch, first)))
+		err = vnet_send_alike(&way, port, batch, first, n, total);
+	else
+		nic_fetch_add(&link->counters.no_key, n);
 	dst_release(way.dst);
 	return err;
 }
@@ -378,9 +367,7 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 {
 	struct vnet_port *port = vnet_port_at(link, batch->frame[first].to.port);
 
-	if (port && !vnet_may_leave(link, port, batch, first, n))
-		return;
-	if (!port || vnet_send_to(port, batch, first, n, total))
+	if (!port || vnet_send_to(link, port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 
@@ -455,15 +442,17 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	struct vnet_link *link = view->dev->link;
 	struct vnet_batch *batch = vnet_batch_find(link, vnet_executor());
 	union vnet_address address = { .nic = *to };
+	bool leaves = false;
 
 	if (WARN_ON_ONCE(!batch || length > VNET_WIRE_MAX_FRAME))
 		return;
-	length = vnet_seal(link, &address, batch->arena + batch->used, length);
+	length = vnet_seal(link, &address, batch->arena + batch->used, length, &leaves);
 	if (!length)
 		return;
 	batch->frame[batch->n].to = address;
 	batch->frame[batch->n].offset = batch->used;
 	batch->frame[batch->n].length = length;
+	batch->frame[batch->n].leaves = leaves;
 	batch->n++;
 	batch->used += ALIGN(length, VNET_FRAME_ALIGN);
 }

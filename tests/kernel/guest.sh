@@ -78,7 +78,7 @@ hold_requests() {	# NETDEV; after ready_to_hold
 		tc qdisc add dev "$1" ingress &&
 		tc filter add dev "$1" parent ffff: protocol ip u32 match ip protocol 17 0xff \
 			match ip dport 4790 0xffff match u8 3 0xff at 31 \
-			match u32 0x01000000 0xffffffff at 84 action mirred egress redirect dev held
+			match u32 0x01000000 0xffffffff at 100 action mirred egress redirect dev held
 }
 
 held_some() {
