@@ -99,8 +99,8 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 		nic_fetch_add(&link->counters.oversize, 1);
 		return;
 	}
-	length = vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof,
-			     &stranger);
+	length =
+		vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof, &stranger);
 	if (proof.given && !vnet_is_first(nic, link, &proof))
 		return;
 	if (likely(length))

@@ -130,7 +130,7 @@ struct address side_address(const struct side *s)
 		.addr = (uintptr_t)s->buffer,
 	};
 
-	CHECK_EQ(ibv_query_gid(s->context, 1, 0, &a.gid), 0);
+	CHECK_EQ(ibv_query_gid(s->context, 1, s->wish.gid_index, &a.gid), 0);
 	return a;
 }
 
@@ -161,7 +161,11 @@ static int try_rtr(struct side *s, const struct address *peer)
 		.ah_attr = {
 			.is_global = 1,
 			.port_num = 1,
-			.grh = { .dgid = peer->gid, .hop_limit = 1 },
+			.grh = {
+				.dgid = peer->gid,
+				.sgid_index = s->wish.gid_index,
+				.hop_limit = 1,
+			},
 		},
 	};
 	int mask = IBV_QP_STATE;

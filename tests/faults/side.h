@@ -39,6 +39,8 @@ struct wish {
 	bool file;
 	/* The buffer is paged on demand. */
 	bool on_demand;
+	/* Index of its GID: 0 */
+	uint8_t gid_index;
 	/* Use this context and not one of its own; not closed with the side. */
 	struct ibv_context *context;
 };

@@ -273,6 +273,7 @@ refused() {	# WHY NAME COUNTER
 }
 
 check_keys() {
+	refused "though nobody has a key" a link_no_key
 	"${IN_B[@]}" cat /sys/class/infiniband/vb/link/use_key >/dev/null 2>&1 && die "the key can be read"
 	"${IN_B[@]}" setpriv --bounding-set -net_admin --inh-caps -net_admin bash -c \
 		"printf %020d 1 >/sys/class/infiniband/vb/link/use_key" 2>/dev/null &&
