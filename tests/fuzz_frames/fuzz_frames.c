@@ -167,7 +167,7 @@ static const struct nic_row *row_of(const struct vnet_frame *f)
 	u32 i = f->dst_row & 0xffff;
 
 	return i < config.max_row && side[1].nic.row[i].id == f->dst_row ? &side[1].nic.row[i] :
-									    NULL;
+									   NULL;
 }
 
 static bool has_secret(const struct vnet_frame *f)

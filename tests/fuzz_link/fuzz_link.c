@@ -142,8 +142,7 @@ static u8 choose_proof(u8 kind, u32 from)
 	switch (kind) {
 	case VNET_FRAME_DATA:
 	case VNET_FRAME_ACK:
-		return how % 4 && peer_row(from) != ~0u &&
-				       judge_is_local(&world_address[from]) ?
+		return how % 4 && peer_row(from) != ~0u && judge_is_local(&world_address[from]) ?
 			       VNET_PROOF_SECRET :
 			       VNET_PROOF_MAC;
 	case VNET_FRAME_REFUSE:

@@ -327,8 +327,7 @@ static u8 proof_of(const u8 *frame)
 	return frame[offsetof(struct vnet_frame, proof)];
 }
 
-enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length,
-			 bool *proven)
+enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length, bool *proven)
 {
 	struct seal seal = { .from = from, .to = &own_address };
 	struct vnet_wire_trailer trailer;

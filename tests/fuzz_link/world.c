@@ -312,7 +312,8 @@ void on_frame(struct nic *of, const struct nic_address *from, u8 *frame, u32 len
 	nic_receive(of, from, frame, length, proof);
 	note_beliefs(now);
 	/* For one reason, if at all. */
-	CHECK(world_dropped() <= before + 1 && (!proof->given || nic.hdr->counters.bad_crc == bad_crc));
+	CHECK(world_dropped() <= before + 1 &&
+	      (!proof->given || nic.hdr->counters.bad_crc == bad_crc));
 	if (length >= sizeof(*head) && world_dropped() == before && !proof->given)
 		CHECK(head->kind == VNET_FRAME_REFUSE || is_proven(head, address));
 	if (memcmp(then, now, sizeof(now)) != 0)
