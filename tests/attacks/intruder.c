@@ -122,7 +122,8 @@ static bool listen_for(struct attack *a, int ms)
 	return welcome;
 }
 
-static u32 hello(const u8 *gid, const struct attack *a, u64 life, u64 its_life, const u8 *cookie)
+static u32 make_hello(const u8 *gid, const struct attack *a, u64 life, u64 its_life,
+		      const u8 *cookie)
 {
 	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(head + 1);
 
@@ -144,12 +145,12 @@ static bool meet(struct attack *a, const u8 *gid, u64 life)
 	u8 cookie[VNET_WIRE_COOKIE_SIZE];
 	u64 its_life;
 
-	send_frame(a, hello(gid, a, life, 0, NULL), VNET_PROOF_MAC);
+	send_frame(a, make_hello(gid, a, life, 0, NULL), VNET_PROOF_MAC);
 	if (!listen_for(a, a->member ? 1000 : 50))
 		return false;
 	memcpy(cookie, answer->cookie, sizeof(cookie));
 	its_life = le64toh(head->src_incarnation);
-	send_frame(a, hello(gid, a, life, its_life, cookie), VNET_PROOF_MAC);
+	send_frame(a, make_hello(gid, a, life, its_life, cookie), VNET_PROOF_MAC);
 	return listen_for(a, a->member ? 200 : 50) && head->src_row != htole32(~0u);
 }
 
@@ -224,7 +225,7 @@ static void exhaust(struct attack *a)
 		gid[14] = (u8)i;
 		if (a->member && meet(a, gid, 1000 + i))
 			continue;
-		send_frame(a, hello(gid, a, 1000 + i, 0, NULL), VNET_PROOF_MAC);
+		send_frame(a, make_hello(gid, a, 1000 + i, 0, NULL), VNET_PROOF_MAC);
 	}
 }
 
@@ -257,7 +258,7 @@ static void reflect(struct attack *a)
 	u32 i;
 
 	for (i = 0; i < 500; i++) {
-		send_frame(a, hello(a->peer_gid, a, i + 1, 0, NULL), VNET_PROOF_MAC);
+		send_frame(a, make_hello(a->peer_gid, a, i + 1, 0, NULL), VNET_PROOF_MAC);
 		if (i % 50 == 0)
 			(void)listen_for(a, 20);
 	}
