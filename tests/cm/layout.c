@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "layout.h"
 
+#include <stdlib.h>
+
 /* The byte and the bit, from the most significant one, at which a field begins. */
 struct field {
 	const char *name;
@@ -218,8 +220,10 @@ static u32 place(const struct layout *layout, const char *name, u32 *bits)
 		field = find(header, name);
 		start = 0;
 	}
-	if (!field)
+	if (!field) {
 		fail_msg("there is no field %s", name);
+		abort();
+	}
 	*bits = field->bits;
 	return (start + field->byte) * 8 + field->bit;
 }
@@ -309,7 +313,7 @@ void layout_expect_bytes(struct layout *layout, const char *field, const void *b
 	u32 bits, first = place(layout, field, &bits);
 
 	assert_true(first % 8 == 0 && length <= bits / 8);
-	if (memcmp(layout->bytes + first / 8, bytes, length))
+	if (memcmp(layout->bytes + first / 8, bytes, length) != 0)
 		fail_msg("%s: other bytes", field);
 	for (u32 i = 0; i < bits; i++)
 		if (take_bit(layout, first + i) && i / 8 >= length)

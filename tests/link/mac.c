@@ -192,11 +192,11 @@ static void check_proofs(void)
 {
 	union link_address elsewhere = far.own;
 	bool proven;
-	u8 how;
+	u32 how;
 
 	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
 	for (how = VNET_PROOF_SECRET; how <= VNET_PROOF_NONE; how++) {
-		fill(100, how);
+		fill(100, (u8)how);
 		((struct vnet_frame *)frame)->crc = 0;
 		CHECK(link_seal(&near, &far.own, frame, 100) == 100);
 		CHECK(nic_frame_is_whole(frame, 100));
