@@ -273,7 +273,7 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 
 /* --------------------------------------------------------------- what arrives */
 
-/* A call of whom there is no row of, or not that row. */
+/* The row of a caller that has brought a cookie: found, or made. */
 static struct nic_row *nic_row_admit(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	return nic_row_at(nic, nic_row_make(nic, f->hello->src_gid, f->hello->dst_gid, f->from, 1));
