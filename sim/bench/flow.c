@@ -16,6 +16,8 @@
 #define CQ_ENTRIES 4096
 #define BUFFER_BYTES (1u << 20)
 #define MAX_SERVER_FLOWS 256
+/* 4.096 us x 2^20 for each of eight tries: 34 s, more than any experiment lasts. */
+#define LONG_TIMEOUT 20
 
 /* A process that serves some flows. */
 struct flow_server {
@@ -230,8 +232,10 @@ static u32 queue_of(u32 window)
 
 static void flow_make(struct flow *f, struct flow_server *s)
 {
+	/* A client that others starve for as long as the flow lasts is slow, not disconnected. */
 	struct qp_options options = { .sq_entries = queue_of(f->window),
-				      .rq_entries = queue_of(f->window) };
+				      .rq_entries = queue_of(f->window),
+				      .timeout = LONG_TIMEOUT };
 
 	f->at = s;
 	f->client = process_new(&sim.node[f->client_node], BUFFER_BYTES);

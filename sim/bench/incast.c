@@ -36,7 +36,7 @@ static struct crowd measure(u32 n, u32 adaptive)
 		.reply = 16,
 		.window = 4,
 		.from = 100 * MS,
-		.until = 5100 * MS,
+		.until = 10100 * MS,
 	};
 
 	return crowd_run(cluster, n, &client);
