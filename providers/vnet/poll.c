@@ -87,13 +87,21 @@ static inline void begin(struct vnet_cq *cq)
 	vnet_lock(&cq->lock);
 }
 
-static inline void idle(struct vnet_cq *cq)
+/*
+ * What a poll that finds nothing does for the agent. true: there is a completion now.
+ * The agent may have made it, or have let the peer run for as long as it liked: a program
+ * that was told "empty" afterwards would read the peer's disconnection, which comes by
+ * another way, before the message that the peer sent first.
+ */
+static inline bool idle(struct vnet_cq *cq)
 {
 	/* By any thread: it is a hint. */
 	if (!__atomic_load_n(&cq->seen_empty, __ATOMIC_RELAXED))
 		__atomic_store_n(&cq->seen_empty, true, __ATOMIC_RELAXED);
-	if (cq->idle)
-		cq->idle(cq->cookie, cq->cqn);
+	if (!cq->idle)
+		return false;
+	cq->idle(cq->cookie, cq->cqn);
+	return entry_at(cq, __atomic_load_n(&cq->cons, __ATOMIC_RELAXED)) != NULL;
 }
 
 /* ------------------------------------------------------------------ payloads */
@@ -174,9 +182,8 @@ static inline uint64_t imm64_of(const struct vnet_cqe *cqe)
 	return (uint64_t)high << 32 | be32toh(cqe->imm);
 }
 
-int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+static inline int poll_now(struct vnet_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	struct vnet_cq *cq = to_vcq(ibcq);
 	const struct vnet_cqe *cqe;
 	uint32_t start;
 	int n;
@@ -192,16 +199,27 @@ int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	if (cq->cons != start)
 		give_back(cq);
 	vnet_unlock(&cq->lock);
-
-	if (!n)
-		idle(cq);
 	return n;
 }
 
-/* It is part of its caller, where that is on the path of every message. */
-inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
+static __attribute__((cold, noinline)) int poll_again(struct vnet_cq *cq, int num_entries,
+						      struct ibv_wc *wc)
+{
+	return poll_now(cq, num_entries, wc);
+}
+
+int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct vnet_cq *cq = to_vcq(ibcq);
+	int n = poll_now(cq, num_entries, wc);
+
+	if (!n && idle(cq))
+		n = poll_again(cq, num_entries, wc);
+	return n;
+}
+
+static inline int poll_imm64_now(struct vnet_cq *cq, int num_entries, struct vnetdv_wc *wc)
+{
 	const struct vnet_cqe *cqe;
 	uint32_t start;
 	int n;
@@ -218,9 +236,23 @@ inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_w
 	if (cq->cons != start)
 		give_back(cq);
 	vnet_unlock(&cq->lock);
+	return n;
+}
 
-	if (!n)
-		idle(cq);
+static __attribute__((cold, noinline)) int poll_imm64_again(struct vnet_cq *cq, int num_entries,
+							    struct vnetdv_wc *wc)
+{
+	return poll_imm64_now(cq, num_entries, wc);
+}
+
+/* It is part of its caller, where that is on the path of every message. */
+inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
+{
+	struct vnet_cq *cq = to_vcq(ibcq);
+	int n = poll_imm64_now(cq, num_entries, wc);
+
+	if (!n && idle(cq))
+		n = poll_imm64_again(cq, num_entries, wc);
 	return n;
 }
 
@@ -242,30 +274,41 @@ static inline void show(struct vnet_cq *cq, const struct vnet_cqe *cqe)
 }
 
 /* On success the lock is held until end_poll(). */
-static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+static inline bool start_now(struct vnet_cq *cq)
 {
-	struct vnet_cq *cq = to_vcq_ex(ibcq);
 	const struct vnet_cqe *cqe;
 	uint32_t start;
-
-	if (unlikely(attr->comp_mask))
-		return EINVAL;
 
 	begin(cq);
 	start = cq->cons;
 	cqe = take(cq);
 	if (likely(cqe)) {
 		show(cq, cqe);
-		return 0;
+		return true;
 	}
 	if (cq->cons != start)
 		give_back(cq);
 	vnet_unlock(&cq->lock);
-	idle(cq);
+	return false;
+}
+
+static __attribute__((cold, noinline)) int start_idle(struct vnet_cq *cq)
+{
+	bool ready = idle(cq);
+
 	/* The time for operations on tags that could not be done at once. */
 	if (unlikely(__atomic_load_n(&cq->matching, __ATOMIC_RELAXED)))
 		vnet_tm_flush(cq);
-	return ENOENT;
+	return ready && start_now(cq) ? 0 : ENOENT;
+}
+
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct vnet_cq *cq = to_vcq_ex(ibcq);
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+	return likely(start_now(cq)) ? 0 : start_idle(cq);
 }
 
 static int next_poll(struct ibv_cq_ex *ibcq)

@@ -43,6 +43,9 @@ static void idle(__u64 cookie, __u32 cqn)
 	assert_int_equal(cookie, FAKE_COOKIE);
 	assert_int_equal(cqn, FAKE_CQN);
 	__atomic_fetch_add(&agent.idles, 1, __ATOMIC_RELAXED);
+	if (agent.idle_completes)
+		fake_complete(agent.idle_completes, &(struct vnet_cqe){ .wr_id = FAKE_IDLE_WR });
+	agent.idle_completes = NULL;
 }
 
 static void cq_doorbell(__u64 cookie, __u32 cqn)

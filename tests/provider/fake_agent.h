@@ -32,6 +32,8 @@ struct fake_agent {
 	int fail_next;
 	/* Copies of the gate fail. */
 	bool copy_fails;
+	/* A completion comes to this queue while the next poll finds it empty, once. */
+	struct ibv_cq *idle_completes;
 
 	/* What the provider did. */
 	unsigned int send_doorbells;
@@ -55,6 +57,8 @@ extern struct fake_agent agent;
 #define FAKE_QPN 0x123456u
 #define FAKE_SRQN 77u
 #define FAKE_CQN 5u
+/* The completion that comes while a queue is polled. */
+#define FAKE_IDLE_WR 31u
 /* The only handle of a domain. */
 #define FAKE_PD 9u
 

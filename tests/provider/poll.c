@@ -41,6 +41,30 @@ static void an_empty_queue_lets_the_nic_work(void **state)
 	fake_end_cq(cq);
 }
 
+/* What the NIC, or a peer that ran meanwhile, completes while a poll finds nothing. */
+static void what_comes_during_a_poll_is_returned_by_it(void **state)
+{
+	struct ibv_cq *cq = make_cq(*state, IBV_WC_STANDARD_FLAGS, 0);
+	struct ibv_cq_ex *cqx = (struct ibv_cq_ex *)cq;
+	struct ibv_poll_cq_attr attr = {};
+	struct vnetdv_wc wide;
+	struct ibv_wc wc;
+
+	agent.idle_completes = cq;
+	assert_int_equal(fake_ops->poll_cq(cq, 4, &wc), 1);
+	assert_int_equal(wc.wr_id, FAKE_IDLE_WR);
+	agent.idle_completes = cq;
+	assert_int_equal(vnetdv_poll_cq(cq, 4, &wide), 1);
+	assert_int_equal(wide.wc.wr_id, FAKE_IDLE_WR);
+	agent.idle_completes = cq;
+	assert_int_equal(ibv_start_poll(cqx, &attr), 0);
+	assert_int_equal(cqx->wr_id, FAKE_IDLE_WR);
+	ibv_end_poll(cqx);
+	assert_int_equal(agent.idles, 3);
+	assert_int_equal(ring_of(cq)->cons, 3);
+	assert_int_equal(fake_ops->destroy_cq(cq), 0);
+}
+
 static void every_field_of_a_completion(void **state)
 {
 	struct ibv_cq *cq = fake_cq(*state);
@@ -494,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_empty_queue_lets_the_nic_work),
+		TEST(what_comes_during_a_poll_is_returned_by_it),
 		TEST(every_field_of_a_completion),
 		TEST(a_senders_lid),
 		TEST(in_order_round_after_round),
