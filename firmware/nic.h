@@ -176,6 +176,8 @@ struct nic_mr_params {
 	u32 key;
 	/* enum nic_mr_kind */
 	u8 kind;
+	/* NIC_MR_FILE or 0. */
+	u8 flags;
 	u32 access;
 	u32 pdn;
 	u64 iova;

@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 8
+#define NIC_LAYOUT_VERSION 9
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -228,6 +228,11 @@ enum nic_mr_flags {
 	 * the means to.
 	 */
 	NIC_MR_ON_DEMAND = 1 << 2,
+	/*
+	 * Pages of a file that is not in memory for good: whoever has them may never bring
+	 * them (a server that does not answer), and who asks for one waits for it.
+	 */
+	NIC_MR_FILE = 1 << 3,
 };
 
 /*
@@ -705,6 +710,8 @@ struct nic_header {
 	u32 grace_epoch;
 	/* All QPs made so far have an index below this. */
 	u32 qp_high;
+	/* Regions with NIC_MR_FILE. */
+	u32 fetches;
 
 	/* enum nic_sleep; stored by the NIC processor, before it looks a last time. */
 	u32 processor_sleeps __attribute__((aligned(64)));

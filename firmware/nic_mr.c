@@ -184,7 +184,11 @@ enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p)
 	if (mr->kind != NIC_MR_FREE)
 		return NIC_EINUSE;
 	mr->kind = p->kind;
-	mr->flags = p->access & NIC_ACCESS_ON_DEMAND ? NIC_MR_ON_DEMAND : 0;
+	mr->flags = p->flags & NIC_MR_FILE;
+	if (p->access & NIC_ACCESS_ON_DEMAND)
+		mr->flags |= NIC_MR_ON_DEMAND;
+	if (mr->flags & NIC_MR_FILE)
+		nic_fetch_add(&nic->hdr->fetches, 1);
 	mr->access = p->access;
 	mr->pdn = p->pdn;
 	mr->iova = p->iova;
@@ -276,6 +280,8 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
 		mr->grace = nic_grace_begin(nic);
 		return NIC_BUSY;
 	}
+	if (mr->flags & NIC_MR_FILE)
+		nic_fetch_add(&nic->hdr->fetches, -1u);
 	mr->length = 0;
 	mr->flags = 0;
 	mr->kind = NIC_MR_FREE;

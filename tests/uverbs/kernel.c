@@ -87,6 +87,19 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 	return 0;
 }
 
+/* Our own pages, by a look at each. */
+int user_bring(struct client *client, u64 addr, u64 length)
+{
+	u64 end = addr + length;
+	u8 byte;
+
+	(void)client;
+	for (; !lent && addr < end; addr = (addr | 4095) + 1)
+		if (read_self(&byte, addr, 1))
+			return -EFAULT;
+	return 0;
+}
+
 struct client *client_get(struct client *client)
 {
 	client->refs++;

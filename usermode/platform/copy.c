@@ -3,6 +3,8 @@
  * The DMA engine: walks over both lists of pieces at once and moves what lies
  * between two of their borders, or as many such spans as one call can take.
  */
+#include <errno.h>
+
 #include "transfer.h"
 
 /* Where a walk over pieces stands; piece[0] has bytes left unless n == 0. */
@@ -66,7 +68,7 @@ static bool is_near(const struct nic *nic, const struct nic_piece *piece)
 	return piece->space == NIC_SPACE_POINTER || piece->space == nic->space;
 }
 
-/* What of NIC_MR_CHECK_PAGES and NIC_MR_ON_DEMAND its region has. */
+/* What of TRANSFER_CHECKS its region has. */
 static u8 checks_pages(const struct nic *nic, const struct nic_piece *piece)
 {
 	return piece->mr < nic->max_mr ? nic_load(&nic->mr[piece->mr].flags) & TRANSFER_CHECKS : 0;
@@ -97,6 +99,8 @@ static enum nic_copy_result to_result(enum transfer_fault fault, bool write)
 		return write ? NIC_COPY_SRC_FAULT : NIC_COPY_DST_FAULT;
 	case TRANSFER_FAR_FAULT:
 		return write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
+	case TRANSFER_FAR_LATER:
+		return write ? NIC_COPY_DST_LATER : NIC_COPY_SRC_LATER;
 	case TRANSFER_FAR_GONE:
 		break;
 	}
@@ -252,16 +256,39 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	return result;
 }
 
-/* The system brings its pages when they are copied: plat_copy() lacks none. */
+/* ------------------------------------------------------------- bringing pages */
+
+/*
+ * The pages of a file that other processes' pieces lack. A process that lacks pages of its
+ * own waits for them in its own copies, as in any other access to its memory.
+ */
+static enum nic_copy_result fetch_side(struct nic *nic, const struct nic_piece *piece, u32 n,
+				       u64 length, u64 since, bool write)
+{
+	const struct host *host = nic->host;
+
+	for (u32 i = 0; i < n && length; i++) {
+		u64 span = smaller(piece[i].length, length);
+		int err;
+
+		length -= span;
+		if (is_near(nic, &piece[i]) || !(checks_pages(nic, &piece[i]) & NIC_MR_FILE) ||
+		    transfer_is_present(nic->host, piece[i].space, piece[i].addr, span))
+			continue;
+		/* The NIC processor has them brought, when it looks after who waits. */
+		err = host->bring ? host->bring(host, &piece[i], span, since) : -EAGAIN;
+		if (err == -EAGAIN)
+			return write ? NIC_COPY_DST_LATER : NIC_COPY_SRC_LATER;
+		if (err)
+			return write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
+	}
+	return NIC_COPY_OK;
+}
+
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
-	(void)nic;
-	(void)dst;
-	(void)ndst;
-	(void)src;
-	(void)nsrc;
-	(void)length;
-	(void)since;
-	return NIC_COPY_OK;
+	enum nic_copy_result result = fetch_side(nic, dst, ndst, length, since, true);
+
+	return result == NIC_COPY_OK ? fetch_side(nic, src, nsrc, length, since, false) : result;
 }

@@ -162,6 +162,7 @@ int host_init(struct host *host, struct nic *nic)
 	host->bounce = map_lazily(HOST_BOUNCE_SIZE);
 	host->process_vm = probe_process_vm();
 	nic->host = host;
+	nic->fetches = &nic->hdr->fetches;
 	publish_token(host);
 	return 0;
 }

@@ -78,6 +78,12 @@ struct host {
 	 */
 	int (*get_space)(struct host *host, u32 space);
 	int (*get_channel)(struct host *host, u32 channel, u32 generation);
+	/*
+	 * Has pages of a file brought that a piece of another process lacks. 0: they are
+	 * there; -EAGAIN: not yet, the NIC processor is woken when they are; -EFAULT: they
+	 * could not be, when that was tried at `since` or after. vnetd's; or NULL.
+	 */
+	int (*bring)(const struct host *host, const struct nic_piece *piece, u64 length, u64 since);
 	/* Tells the user that a NIC is not spoken with, for want of a key; or NULL. */
 	void (*refused)(struct host *host, const u8 *gid, u32 why);
 

@@ -3,7 +3,7 @@
 #include "space.h"
 #include "token.h"
 
-static bool is_alive(const struct host *host, u32 id)
+bool space_is_alive(const struct host *host, u32 id)
 {
 	return nic_load_acquire(&host->client[host_space_slot(id)].space) == id;
 }
@@ -15,7 +15,7 @@ static void sweep(struct host *host)
 		struct host_space *cached = &host->space[slot];
 		u32 id = host_fd_key(&cached->mem);
 
-		if (id && !is_alive(host, id))
+		if (id && !space_is_alive(host, id))
 			(void)host_fd_clear(&cached->mem);
 	}
 }
@@ -61,7 +61,7 @@ static bool fetch(struct host *host, u32 id, struct space *space)
 		space->cached = cached;
 		return true;
 	}
-	if (!is_alive(host, id))
+	if (!space_is_alive(host, id))
 		return false;
 	sweep(host);
 	space->cached = NULL;
@@ -105,7 +105,7 @@ void space_forget(struct host *host, u32 id, bool stolen)
 	mem = &host->space[slot].mem;
 
 	/* The system sees a death before vnetd does: until then it may be asked again. */
-	if (!stolen && is_alive(host, id))
+	if (!stolen && space_is_alive(host, id))
 		return;
 	if (pthread_mutex_trylock(&host->lock))
 		return;

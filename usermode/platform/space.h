@@ -51,6 +51,9 @@ static inline void space_close(struct space *space)
 		host_fd_unpin(&space->cached->mem);
 }
 
+/* Is its process still vnetd's client? */
+bool space_is_alive(const struct host *host, u32 id);
+
 /* process_vm_*() turned out to be refused for this space. */
 void space_distrust(struct space *space);
 

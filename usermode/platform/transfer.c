@@ -13,6 +13,7 @@
  * Both copy piece by piece, each near piece by instructions of its own, which
  * keeps the order of stores where the processor keeps it between instructions.
  */
+#include "presence.h"
 #include "raw.h"
 #include "space.h"
 #include "token.h"
@@ -205,13 +206,45 @@ static bool mem_is_alive(const struct space *space, u64 far)
 
 /* -------------------------------------------------------------------- choice */
 
+/*
+ * Where the process does not answer for its pid, its pages cannot be asked for. Those of a
+ * process that is gone may be there as long as somebody waits for one of them.
+ */
+static bool far_is_present(const struct space *space, const struct transfer *t)
+{
+	int pagemap = space->token ? presence_open(space->pid) : -EACCES;
+	bool present = true;
+
+	if (pagemap < 0)
+		return pagemap != -ENOENT && pagemap != -ESRCH;
+	for (u32 i = 1; i < t->nfar && present; i++)
+		present = presence_of(pagemap, (u64)t->far[i].iov_base, t->far[i].iov_len);
+	raw_close(pagemap);
+	return present;
+}
+
+bool transfer_is_present(struct host *host, u32 space_id, u64 addr, u64 length)
+{
+	struct transfer t;
+	struct space space;
+	bool present;
+
+	if (!space_open(host, space_id, &space))
+		return true;
+	transfer_init(&t, space_id, false);
+	append(t.far, &t.nfar, addr, length);
+	present = far_is_present(&space, &t);
+	space_close(&space);
+	return present;
+}
+
 static size_t run_open(struct space *space, struct transfer *t, enum transfer_fault *fault)
 {
 	/* So little is cheaper by the descriptor, if it is one piece and no tail is in it. */
 	bool word = t->nnear == 2 && t->nfar == 2 && t->length <= 8;
 	long ret;
 
-	if (space->token && (!word || t->check_pages)) {
+	if (space->token && (!word || t->check_pages & ~NIC_MR_FILE)) {
 		ret = run_process_vm(space, t, fault);
 		if (ret >= 0)
 			return (size_t)ret;
@@ -222,6 +255,16 @@ static size_t run_open(struct space *space, struct transfer *t, enum transfer_fa
 		return 0;
 	}
 	return run_mem(space, t, fault);
+}
+
+/* Only what is in memory, and of who lives. */
+static size_t run_present(const struct host *host, struct space *space, struct transfer *t,
+			  enum transfer_fault *fault)
+{
+	if (!space_is_alive(host, t->space))
+		return 0;
+	*fault = TRANSFER_FAR_LATER;
+	return far_is_present(space, t) ? run_open(space, t, fault) : 0;
 }
 
 size_t transfer_run(struct host *host, struct transfer *t, enum transfer_fault *fault)
@@ -235,7 +278,10 @@ size_t transfer_run(struct host *host, struct transfer *t, enum transfer_fault *
 		nic_barrier();
 	*fault = TRANSFER_FAR_GONE;
 	if (space_open(host, t->space, &space)) {
-		moved = run_open(&space, t, fault);
+		if (likely(!(t->check_pages & NIC_MR_FILE)))
+			moved = run_open(&space, t, fault);
+		else
+			moved = run_present(host, &space, t, fault);
 		space_close(&space);
 	}
 	if (!moved && *fault == TRANSFER_FAR_GONE)

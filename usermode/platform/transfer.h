@@ -17,7 +17,7 @@ enum transfer_limits {
 	TRANSFER_MAX = 1 << 30,
 };
 
-#define TRANSFER_CHECKS ((u8)(NIC_MR_CHECK_PAGES | NIC_MR_ON_DEMAND))
+#define TRANSFER_CHECKS ((u8)(NIC_MR_CHECK_PAGES | NIC_MR_ON_DEMAND | NIC_MR_FILE))
 
 struct transfer {
 	u32 space;
@@ -25,7 +25,8 @@ struct transfer {
 	bool write;
 	/*
 	 * Some far piece must be reached with respect to its pages' rights
-	 * (NIC_MR_CHECK_PAGES), or should be (NIC_MR_ON_DEMAND).
+	 * (NIC_MR_CHECK_PAGES), or should be (NIC_MR_ON_DEMAND); or only while all of
+	 * its pages are there (NIC_MR_FILE).
 	 */
 	u8 check_pages;
 	/* It ends the whole copy: its last bytes are to be stored last. */
@@ -41,6 +42,8 @@ enum transfer_fault {
 	TRANSFER_NEAR_FAULT,
 	TRANSFER_FAR_FAULT,
 	TRANSFER_FAR_GONE,
+	/* Pages of a file are not there: to be brought by somebody who may wait for them. */
+	TRANSFER_FAR_LATER,
 };
 
 void transfer_init(struct transfer *t, u32 space, bool write);
@@ -63,6 +66,12 @@ size_t transfer_run(struct host *host, struct transfer *t, enum transfer_fault *
  * move them all, transfer_run() tells why.
  */
 bool transfer_word(struct host *host, u32 space, bool write, void *near, u64 far, size_t length);
+
+/*
+ * Are all pages of a range of another process in memory? Also true where that cannot be
+ * found out, and of a process that is gone: a copy will tell.
+ */
+bool transfer_is_present(struct host *host, u32 space, u64 addr, u64 length);
 
 /* The tail of `length` bytes that end before `end`: those in the last aligned word. */
 static inline size_t transfer_tail(u64 end, size_t length)

@@ -22,6 +22,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../platform/presence.h"
 #include "daemon.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
@@ -133,6 +134,9 @@ static void bury(struct client *client)
 
 	close(client->mem_fd);
 	client->mem_fd = -1;
+	if (client->pagemap_fd >= 0)
+		close(client->pagemap_fd);
+	client->pagemap_fd = -1;
 	loop_remove(&daemon->loop, pidfd, NULL);
 	if (pidfd->fd >= 0)
 		close(pidfd->fd);
@@ -371,6 +375,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const ch
 		return NULL;
 	}
 	client->mem_fd = mem_fd;
+	client->pagemap_fd = presence_open((u32)pid);
 	memcpy(client->command, command, sizeof(client->command));
 	if (getrandom(&client->cookie, sizeof(client->cookie), GRND_NONBLOCK) < 0)
 		client->cookie = clock_now() * 0x9e3779b97f4a7c15ull;

@@ -430,6 +430,10 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 
 	if (!file || !takes_calls(file, msg->type))
 		return reply_error(conn, msg, EBADF);
+	if (!conn->file)
+		conn->call_since = plat_clock();
+	conn->client->call_since = conn->call_since;
+	conn->client->present_page = NO_PAGE;
 	if (run_call(&call, msg->type) == CALL_DONE && !may_come_free(conn, &call)) {
 		answer_call(conn, &call, msg->type);
 		return CALL_DONE;

@@ -91,6 +91,15 @@ void loop_remove(struct loop *loop, struct source *source, void *memory);
 /* Wait for events until `deadline`, and dispatch them. */
 void loop_turn(struct loop *loop, u64 deadline);
 
+/* ------------------------------------------------------------------ pager.c */
+
+/*
+ * Have pages of a client brought by a process of their own. 0: they are there; -EAGAIN:
+ * not yet, after wait_ms, and the NIC processors are woken when they are; -EFAULT: they
+ * could not be, now or when that was tried at `since` (plat_clock()) or after.
+ */
+int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
+
 /* ------------------------------------------------------------------- park.c */
 
 /* Something to be tried again until it is done. */
@@ -199,6 +208,19 @@ struct daemon {
 
 	/* device_faults.c */
 	struct storm storm;
+
+	/* pager.c */
+	struct pagers {
+		struct pager *running;
+		u32 nrunning;
+		/* The latest that ended without their pages. */
+		u32 failures;
+		struct pager_failure {
+			u32 space;
+			u64 start, end;
+			u64 since;
+		} failure[16];
+	} pagers;
 };
 
 /* What the core adds to struct device. */
@@ -259,6 +281,8 @@ void ready_tell(struct daemon *daemon);
 void ready_fail(struct daemon *daemon);
 /* Close everything that the daemon did not open; call before opening. */
 void close_inherited(int keep);
+/* Descriptors [first, last], which others may have opened. */
+void close_all_between(unsigned int first, unsigned int last);
 void raise_descriptor_limit(void);
 
 /* -------------------------------------------------------------------- log.c */
@@ -294,6 +318,8 @@ struct conn {
 	u64 greet_by;
 	/* The descriptor that came with the message being handled, or -1. */
 	int attached;
+	/* When the call at hand was first tried (plat_clock()). */
+	u64 call_since;
 	/* Message of the parked call. */
 	struct vnet_msg *message;
 	/* The parked call counts among this file's. */

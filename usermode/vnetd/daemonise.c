@@ -19,7 +19,7 @@
 /* Where the parent listens; -1: nobody does. */
 static int parent_fd = -1;
 
-static void close_all_between(unsigned int first, unsigned int last)
+void close_all_between(unsigned int first, unsigned int last)
 {
 	struct rlimit limit;
 

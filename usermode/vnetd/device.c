@@ -101,6 +101,15 @@ static int get_channel(struct host *host, u32 channel, u32 generation)
 	return file ? fcntl(file->sock, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
+static int bring(const struct host *host, const struct nic_piece *piece, u64 length, u64 since)
+{
+	const struct device *device = container_of(host, struct device, host);
+	struct client *client = client_find(device->daemon, piece->space);
+
+	/* Of who is gone the copy tells. */
+	return client ? pager_bring(client, piece->addr, length, since, 0) : 0;
+}
+
 static void log_refused(struct host *host, const u8 *gid, u32 why)
 {
 	struct device *device = container_of(host, struct device, host);
@@ -136,6 +145,7 @@ static int start_firmware(struct nic_device *made)
 	device->host.client = daemon->table;
 	device->host.get_space = get_space;
 	device->host.get_channel = get_channel;
+	device->host.bring = bring;
 	device->host.refused = log_refused;
 	return host_init(&device->host, &device->nic);
 }

@@ -83,6 +83,8 @@ static inline u32 device_cap_mask(const struct device *device)
 	       (device->lid ? DEVICE_CAP_EXTENDED_SPEEDS : DEVICE_CAP_IP_BASED_GIDS);
 }
 
+#define NO_PAGE (~0ull)
+
 /* A process that said hello: an address space and an owner of locks. */
 struct client {
 	struct daemon *daemon;
@@ -94,6 +96,12 @@ struct client {
 	int pidfd;
 	/* Its /proc/self/mem; -1 once it is gone. */
 	int mem_fd;
+	/* Its page map; -1: it cannot be seen. */
+	int pagemap_fd;
+	/* A page that was in memory when the call at hand looked; NO_PAGE. */
+	u64 present_page;
+	/* When that call was first tried (plat_clock()). */
+	u64 call_since;
 	bool dead;
 	/* Control connections, and objects that still name this client. */
 	u32 refs;
@@ -178,9 +186,14 @@ struct client *client_find(struct daemon *daemon, u32 space);
 struct client *client_get(struct client *client);
 void client_put(struct client *client);
 
-/* copy_from_user, copy_to_user, by the client's mem descriptor: 0 or -EFAULT. */
+/*
+ * copy_from_user, copy_to_user, by the client's mem descriptor: 0, -EFAULT, or UV_PARK
+ * (uverbs/uverbs.h) while pages are brought: the call is tried again when they are there.
+ */
 int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
+/* The pages of a range are there (0), are being brought (UV_PARK), or cannot be (-EFAULT). */
+int user_bring(struct client *client, u64 addr, u64 length);
 
 /*
  * A program is about to receive from groups, or to send to them; or the same of Ethernet

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "../uverbs/uverbs.h"
 #include "cm.h"
 
 /* ----------------------------------------------------------------- handles */
@@ -160,6 +161,9 @@ int cm_cmd_destroy_id(const struct cm_call *call)
 		err = cm_call_id(call, cmd.id, &id);
 	if (err)
 		return err;
+	/* What is gone could not be destroyed again with the call. */
+	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
+		return UV_PARK;
 	resp.events_reported = id->events_reported;
 	cm_early_leave(id);
 	cm_id_destroy(id);

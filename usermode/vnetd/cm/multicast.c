@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 
+#include "../uverbs/uverbs.h"
 #include "cm.h"
 
 #define MULTICAST_QPN 0xffffff
@@ -161,6 +162,9 @@ int cm_cmd_leave_mcast(const struct cm_call *call)
 		return -ENOENT;
 	if (group->id->file != call->file)
 		return -EINVAL;
+	/* What is gone could not be destroyed again with the call. */
+	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
+		return UV_PARK;
 	resp.events_reported = group->events_reported;
 	leave(group);
 	return cm_put(call, cmd.response, &resp, sizeof(resp));

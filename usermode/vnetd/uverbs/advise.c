@@ -48,8 +48,8 @@ static int prefetch(struct uv_request *req, const struct uv_mr *mr, u64 advice,
 	    params->space != req->client->space)
 		return 0;
 	err = uv_process_mapped(req->client, at, sge->length,
-				advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE);
-	return err ? err : uv_process_touch(req->client, at, sge->length);
+				advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, NULL);
+	return err ? err : user_bring(req->client, at, sge->length);
 }
 
 /* All keys are good before anything is done; ranges count only for who waits. */

@@ -272,6 +272,32 @@ static int parse_attr(struct uv_request *req, const struct ib_uverbs_attr *user,
 	return err;
 }
 
+/*
+ * All pages that the call reads or writes are there before anything is done: those of the
+ * attributes themselves, which are told what was written, and of what they point to.
+ */
+static int bring_attrs(const struct uv_request *req, const struct ib_uverbs_ioctl_hdr *hdr,
+		       const u8 *bytes)
+{
+	const struct uv_attr_spec *spec;
+	struct ib_uverbs_attr user;
+	u16 i;
+
+	if (user_bring(req->client, req->call->user_addr, hdr->length) == UV_PARK)
+		return UV_PARK;
+	for (i = 0; i < hdr->num_attrs; i++) {
+		memcpy(&user, bytes + i * sizeof(user), sizeof(user));
+		spec = find_spec(req->method, user.attr_id);
+		if (!spec || (spec->type != UV_ATTR_IN && spec->type != UV_ATTR_OUT))
+			continue;
+		if (spec->type == UV_ATTR_IN && user.len <= sizeof(user.data))
+			continue;
+		if (user_bring(req->client, user.data, user.len) == UV_PARK)
+			return UV_PARK;
+	}
+	return 0;
+}
+
 static int parse_attrs(struct uv_request *req, const struct ib_uverbs_ioctl_hdr *hdr,
 		       const u8 *bytes)
 {
@@ -360,7 +386,9 @@ static int run_ioctl(struct uv_request *req)
 	req->method = uv_method_find(hdr.object_id, hdr.method_id);
 	if (!req->method)
 		return -EPROTONOSUPPORT;
-	err = parse_attrs(req, &hdr, req->call->data + sizeof(hdr));
+	err = bring_attrs(req, &hdr, req->call->data + sizeof(hdr));
+	if (!err)
+		err = parse_attrs(req, &hdr, req->call->data + sizeof(hdr));
 	return err ? err : run_method(req);
 }
 

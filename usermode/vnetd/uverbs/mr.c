@@ -137,10 +137,18 @@ static void set_range(struct nic_mr_params *params, u64 start, u64 length, u64 h
  * Is the memory there, with the rights that are asked? Of what is paged on demand
  * each access finds that out.
  */
-static int check_memory(struct uv_request *req, u64 start, u64 length, u32 access)
+static int check_memory(struct uv_request *req, u64 start, u64 length, u32 access, u8 *flags)
 {
-	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))
-		return uv_process_mapped(req->client, start, length, access & ACCESS_WRITES);
+	bool file;
+	int err;
+
+	*flags = 0;
+	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND)) {
+		err = uv_process_mapped(req->client, start, length, access & ACCESS_WRITES, &file);
+		if (!err && file)
+			*flags = NIC_MR_FILE;
+		return err;
+	}
 	/* The size of its pages is that of those where it begins. */
 	if (access & IB_UVERBS_ACCESS_HUGETLB && !uv_process_huge(req->client, start))
 		return -EINVAL;
@@ -166,7 +174,7 @@ int uv_reg_mr(struct uv_request *req)
 	pd = uv_object_read(req, UVERBS_OBJECT_PD, cmd.pd_handle);
 	if (!pd)
 		return -EINVAL;
-	err = check_memory(req, cmd.start, cmd.length, cmd.access_flags);
+	err = check_memory(req, cmd.start, cmd.length, cmd.access_flags, &params.flags);
 	if (err)
 		return err;
 	params.access = cmd.access_flags & ACCESS_NIC;
@@ -211,7 +219,7 @@ static void rereg_params(struct uv_request *req, const struct ib_uverbs_rereg_mr
 
 /* Does the process still have the memory, if the change concerns it? */
 static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
-			const struct nic_mr_params *params)
+			struct nic_mr_params *params)
 {
 	if (!(cmd->flags & (REREG_TRANSLATION | REREG_ACCESS)))
 		return 0;
@@ -219,7 +227,8 @@ static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr 
 	if (params->space != req->client->space)
 		return -EINVAL;
 	return check_memory(req, params->addr, params->length,
-			    cmd->flags & REREG_ACCESS ? cmd->access_flags : params->access);
+			    cmd->flags & REREG_ACCESS ? cmd->access_flags : params->access,
+			    &params->flags);
 }
 
 /* The key stays: the region is taken away for the moment of the change. */

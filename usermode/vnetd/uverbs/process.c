@@ -14,8 +14,6 @@
 /* A line of a map: addresses, rights, and a path of up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384
 #define PAGE_BYTES 4096u
-/* The daemon has other things to do: 64 MiB. */
-#define TOUCH_MAX 16384
 
 /* Reads a map file, as far as needed, to see how far a range is covered. */
 struct coverage {
@@ -24,7 +22,28 @@ struct coverage {
 	bool writable;
 	/* The range, or what can be had of it, has been passed. */
 	bool done;
+	/* Some of it is a file's that is not in memory for good. */
+	bool file;
 };
+
+/*
+ * After the addresses: rights, offset, device, inode, path. Memory that is shared has an
+ * inode, too, and no server.
+ */
+static bool is_file(const char *rest)
+{
+	static const char *const memory[] = { "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/",
+					      "/anon_hugepage" };
+	unsigned long inode = 0;
+	int path = 0;
+
+	if (sscanf(rest, " %*4s %*x %*x:%*x %lu %n", &inode, &path) < 1 || !inode)
+		return false;
+	for (u32 i = 0; path && i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (!strncmp(rest + path, memory[i], strlen(memory[i])))
+			return false;
+	return true;
+}
 
 static void cover_line(struct coverage *cover, const char *line)
 {
@@ -43,6 +62,7 @@ static void cover_line(struct coverage *cover, const char *line)
 	}
 	cover->next = end;
 	cover->done = end >= cover->end;
+	cover->file |= is_file(rest);
 }
 
 /* Lines that are whole; answers how many bytes they were. */
@@ -82,7 +102,7 @@ static void cover_from(struct coverage *cover, int fd)
 
 /* Answers the first address that is not covered, or the end. */
 static int first_uncovered(const struct client *client, u64 start, u64 end, bool writable,
-			   u64 *next)
+			   u64 *next, bool *file)
 {
 	struct coverage cover = { .next = start, .end = end, .writable = writable };
 	char path[32];
@@ -95,6 +115,7 @@ static int first_uncovered(const struct client *client, u64 start, u64 end, bool
 	cover_from(&cover, fd);
 	close(fd);
 	*next = cover.next;
+	*file |= cover.file;
 	return 0;
 }
 
@@ -108,22 +129,29 @@ static int probe_ends(struct client *client, u64 start, u64 end)
 	return err ? err : user_read(client, &byte, end - 1, 1);
 }
 
-int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable)
+int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable, bool *file)
 {
 	u64 end = start + length, next, before;
+	bool found = false;
 	u8 byte;
+	int err;
 
-	if (first_uncovered(client, start, end, writable, &next))
+	if (file)
+		*file = false;
+	if (first_uncovered(client, start, end, writable, &next, &found))
 		return probe_ends(client, start, end);
-	if (next >= end)
-		return 0;
-	/* The main thread's stack grows when it is touched. */
-	if (user_read(client, &byte, next, 1))
-		return -EFAULT;
-	before = next;
-	if (first_uncovered(client, before, end, writable, &next))
-		return -EFAULT;
-	return next >= end ? 0 : -EFAULT;
+	if (next < end) {
+		/* The main thread's stack grows when it is touched. */
+		err = user_read(client, &byte, next, 1);
+		if (err)
+			return err;
+		before = next;
+		if (first_uncovered(client, before, end, writable, &next, &found) || next < end)
+			return -EFAULT;
+	}
+	if (file)
+		*file = found;
+	return 0;
 }
 
 /* A mapping's first line in its detailed map, as in the plain one. */
@@ -164,20 +192,6 @@ bool uv_process_huge(const struct client *client, u64 address)
 	}
 	(void)fclose(map);
 	return huge;
-}
-
-int uv_process_touch(struct client *client, u64 start, u64 length)
-{
-	u64 at, end = start + length;
-	u32 touched = 0;
-	u8 byte;
-
-	for (at = start; at < end && touched < TOUCH_MAX; at = (at | (PAGE_BYTES - 1)) + 1) {
-		if (user_read(client, &byte, at, 1))
-			return -EFAULT;
-		touched++;
-	}
-	return 0;
 }
 
 int uv_process_socket(const struct client *client, s64 fd, u64 *inode)

@@ -9,18 +9,13 @@
 
 /*
  * Is all of [start, start + length) mapped, readable, and writable if asked?
- * 0 or -EFAULT. No page is touched, but where a stack may grow.
+ * 0 or -EFAULT. No page is touched, but where a stack may grow. *file (or NULL): is some
+ * of it a file's that is not in memory for good?
  */
-int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable);
+int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable, bool *file);
 
 /* Does the mapping at this address have huge pages? */
 bool uv_process_huge(const struct client *client, u64 address);
-/*
- * Have the pages of a range come, as far as that takes no long time: 0, or
- * -EFAULT at one that cannot.
- */
-int uv_process_touch(struct client *client, u64 start, u64 length);
-
 /* Inode of the socket behind a descriptor of the process: 0 or -EBADF. */
 int uv_process_socket(const struct client *client, s64 fd, u64 *inode);
 /* Any file behind a descriptor of the process: one of our own that holds it, or -EBADF. */

@@ -47,6 +47,19 @@ static void split_plain(struct uv_request *req, const struct uv_command *command
 	}
 }
 
+/*
+ * The pages of the answers are there before anything is done: what was destroyed cannot be
+ * destroyed again when the call is.
+ */
+static int bring_answers(const struct uv_request *req)
+{
+	if (user_bring(req->client, req->out, req->out_length) == UV_PARK)
+		return UV_PARK;
+	if (user_bring(req->client, req->driver_out, req->driver_out_length) == UV_PARK)
+		return UV_PARK;
+	return 0;
+}
+
 static int plain_command(struct uv_request *req, const struct uv_command *command,
 			 const struct ib_uverbs_cmd_hdr *hdr)
 {
@@ -56,7 +69,8 @@ static int plain_command(struct uv_request *req, const struct uv_command *comman
 	if (err)
 		return err;
 	split_plain(req, command, hdr);
-	return command->handler(req);
+	err = bring_answers(req);
+	return err ? err : command->handler(req);
 }
 
 static int check_extended(const struct uv_command *command, const struct ib_uverbs_cmd_hdr *hdr,
@@ -98,7 +112,8 @@ static int extended_command(struct uv_request *req, const struct uv_command *com
 	req->driver_in_length = ex.provider_in_words * EXTENDED_WORD;
 	req->driver_out = req->out + req->out_length;
 	req->driver_out_length = ex.provider_out_words * EXTENDED_WORD;
-	return command->handler(req);
+	err = bring_answers(req);
+	return err ? err : command->handler(req);
 }
 
 static int run_command(struct uv_request *req)

@@ -1,0 +1,687 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Pages that do not come: memory of process A is mapped from a file whose server keeps back
+ * its answers. Whoever copies from or to such a page sleeps in the kernel until the server
+ * answers, so neither the daemon nor a peer may do that for A. Everybody else goes on:
+ * process B (on other queue pairs, to A and to process C), a process that comes and goes,
+ * and the daemon. What concerns the page completes when it is there.
+ *
+ *   hung_page CASE
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <rdma/ib_user_verbs.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bystanders.h"
+#include "hung_worker.h"
+
+/* Seconds for a case, within the slow file's life; and for the end of what it leaves. */
+#define CASE_TIME 140
+#define END_TIME 15
+/* After its peer has died, a queue pair gives up in this time: timeout 14, retry_cnt 7. */
+#define GIVE_UP_TIME 60
+
+/* A's sides over the file, and B's that they are connected to, are the first. */
+#define HUNG_SIDES 4
+/* Of A and B; of B and, there its first one, C. */
+#define ORDINARY_SIDE HUNG_SIDES
+#define THIRD_SIDE (HUNG_SIDES + 1)
+
+/* What transfers touch: one page of the file, not all of it. */
+#define THE_PAGE ((size_t)5 * SLOW_PAGE)
+#define WITHIN 512
+#define PIECE 3000
+
+/* Pages of B's buffer, and messages. */
+#define B_MARK 1000
+#define MESSAGE_MARK 2000
+
+#define SENT 1
+#define RECEIVED 2
+
+struct scene {
+	struct slow_file *file;
+	struct worker a, b, c;
+	pid_t daemon;
+};
+
+/* --------------------------------------------------------------- everybody else */
+
+static pid_t hear_pid(const struct helper *h, const char *what)
+{
+	struct pollfd pfd = { .fd = h->sock, .events = POLLIN };
+	pid_t pid;
+
+	if (poll(&pfd, 1, OTHER_TIME * 1000) != 1)
+		FAIL("%s: nothing is heard of it in %u s", what, OTHER_TIME);
+	hear(h->sock, &pid, sizeof(pid));
+	return pid;
+}
+
+/* In a process of its own, as the daemon may not answer. */
+static void asker(int sock, void *arg)
+{
+	pid_t daemon = atoi(ask_status(".pid"));
+
+	(void)arg;
+	tell(sock, &daemon, sizeof(daemon));
+}
+
+static pid_t ask_daemon(void)
+{
+	struct helper h;
+	pid_t daemon;
+
+	helper_start(&h, "status", asker, NULL);
+	daemon = hear_pid(&h, "vnet status");
+	helper_join(&h);
+	return daemon;
+}
+
+static void newcomer(int sock, void *arg)
+{
+	struct side s[2];
+	pid_t self = getpid();
+
+	(void)arg;
+	pair_open(s, NULL);
+	fill(s[0].buffer, PIECE, MESSAGE_MARK);
+	side_receive(&s[1], RECEIVED, 0, PIECE);
+	side_post(&s[0], IBV_WR_SEND, SENT, 0, PIECE);
+	(void)side_expect(&s[0], SENT, IBV_WC_SUCCESS);
+	(void)side_expect(&s[1], RECEIVED, IBV_WC_SUCCESS);
+	CHECK(is_filled(s[1].buffer, PIECE, MESSAGE_MARK));
+	pair_close(s);
+	tell(sock, &self, sizeof(self));
+}
+
+/* Somebody opens the device, uses it, and leaves. */
+static void comes_and_goes(void)
+{
+	struct helper h;
+
+	helper_start(&h, "newcomer", newcomer, NULL);
+	CHECK_EQ(hear_pid(&h, "a new client"), h.pid);
+	helper_join(&h);
+}
+
+static void post(const struct worker *w, unsigned int side, enum ibv_wr_opcode opcode,
+		 uint64_t wr_id, size_t offset, size_t length)
+{
+	struct order o = {
+		.kind = ORDER_POST,
+		.side = side,
+		.opcode = opcode,
+		.wr_id = wr_id,
+		.offset = offset,
+		.length = length,
+	};
+
+	CHECK_EQ(worker_ask(w, "ibv_post_send", &o, POST_TIME)->value, 0);
+}
+
+static void receive(const struct worker *w, unsigned int side, size_t offset, size_t length)
+{
+	struct order o = {
+		.kind = ORDER_RECEIVE,
+		.side = side,
+		.wr_id = RECEIVED,
+		.offset = offset,
+		.length = length,
+	};
+
+	(void)worker_ask(w, "ibv_post_recv", &o, POST_TIME);
+}
+
+static void fill_buffer(const struct worker *w, unsigned int side, size_t offset, size_t length,
+			uint32_t mark)
+{
+	struct order o = {
+		.kind = ORDER_FILL,
+		.side = side,
+		.offset = offset,
+		.length = length,
+		.mark = mark,
+	};
+
+	(void)worker_ask(w, "fill", &o, OTHER_TIME);
+}
+
+static const uint8_t *look(const struct worker *w, unsigned int side, size_t offset)
+{
+	struct order o = { .kind = ORDER_LOOK, .side = side, .offset = offset };
+
+	return worker_ask(w, "look", &o, OTHER_TIME)->page;
+}
+
+static void message(const struct worker *from, unsigned int side, const struct worker *to,
+		    unsigned int side_there, size_t length)
+{
+	size_t shown = length < SLOW_PAGE ? length : SLOW_PAGE;
+
+	fill_buffer(from, side, 0, length, MESSAGE_MARK);
+	fill_buffer(to, side_there, 0, length, 0);
+	receive(to, side_there, 0, length);
+	post(from, side, IBV_WR_SEND, SENT, 0, length);
+	worker_completes(from, side, SENT);
+	worker_completes(to, side_there, RECEIVED);
+	CHECK(is_filled(look(to, side_there, 0), shown, MESSAGE_MARK));
+}
+
+static void exchange(const struct worker *a, unsigned int side_a, const struct worker *b,
+		     unsigned int side_b)
+{
+	static const size_t lengths[] = { 8, 3000, 20000 };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		message(a, side_a, b, side_b, lengths[i]);
+		message(b, side_b, a, side_a, lengths[i]);
+	}
+}
+
+/* The owner of the memory does nothing for it. */
+static void write_and_read(const struct worker *w, unsigned int side)
+{
+	fill_buffer(w, side, 0, SLOW_PAGE, MESSAGE_MARK);
+	post(w, side, IBV_WR_RDMA_WRITE, SENT, 0, SLOW_PAGE);
+	worker_completes(w, side, SENT);
+	fill_buffer(w, side, 0, SLOW_PAGE, 0);
+	post(w, side, IBV_WR_RDMA_READ, SENT, 0, SLOW_PAGE);
+	worker_completes(w, side, SENT);
+	CHECK(is_filled(look(w, side, 0), SLOW_PAGE, MESSAGE_MARK));
+}
+
+/* A process whose own call waits for the page, or that is dead, does nothing itself. */
+enum state_of_a { A_IS_FREE, A_WAITS, A_IS_DEAD };
+
+static void others_go_on(const struct scene *s, enum state_of_a a)
+{
+	exchange(&s->b, THIRD_SIDE, &s->c, 0);
+	if (a != A_IS_DEAD)
+		write_and_read(&s->b, ORDINARY_SIDE);
+	if (a == A_IS_FREE)
+		exchange(&s->a, ORDINARY_SIDE, &s->b, ORDINARY_SIDE);
+	comes_and_goes();
+	CHECK_EQ(ask_daemon(), s->daemon);
+}
+
+/* ---------------------------------------------------------------------- scenes */
+
+static void open_scene(struct scene *s, struct slow_file *file, unsigned int hung, int flags,
+		       bool on_demand)
+{
+	struct order a = { .kind = ORDER_OPEN }, b = { .kind = ORDER_OPEN };
+
+	memset(s, 0, sizeof(*s));
+	s->file = file;
+	for (size_t at = 0; at < file->length; at += SLOW_PAGE)
+		fill(file->content + at, SLOW_PAGE, (uint32_t)(at / SLOW_PAGE));
+	s->daemon = ask_daemon();
+	worker_start(&s->a, "A", file);
+	worker_start(&s->b, "B", file);
+	worker_start(&s->c, "C", file);
+	a.flags = flags;
+	a.on_demand = on_demand;
+	for (a.side = b.side = 0; a.side < hung; a.side = ++b.side)
+		workers_connect(&s->a, &a, &s->b, &b);
+	a = b = (struct order){ .kind = ORDER_OPEN, .side = ORDINARY_SIDE };
+	workers_connect(&s->a, &a, &s->b, &b);
+	b.side = THIRD_SIDE;
+	a.side = 0;
+	workers_connect(&s->c, &a, &s->b, &b);
+	others_go_on(s, A_IS_FREE);
+}
+
+static void close_scene(struct scene *s)
+{
+	others_go_on(s, s->a.h.pid ? A_IS_FREE : A_IS_DEAD);
+	if (s->a.h.pid)
+		worker_stop(&s->a);
+	worker_stop(&s->b);
+	worker_stop(&s->c);
+}
+
+/* The page, or what a transfer made of it. */
+static void check_page(const struct worker *w, unsigned int side, size_t offset, uint32_t mark,
+		       uint32_t written)
+{
+	uint8_t want[SLOW_PAGE], from[SLOW_PAGE];
+
+	fill(want, sizeof(want), mark);
+	fill(from, sizeof(from), written);
+	memcpy(want + WITHIN, from + WITHIN, PIECE);
+	if (memcmp(look(w, side, offset), want, sizeof(want)) != 0)
+		FAIL("%s: side %u: the data at %zu are wrong", w->name, side, offset);
+}
+
+/* -------------------------------------------------------------------- commands */
+
+static void call_waits(struct scene *s, enum order_kind kind)
+{
+	struct order o = { .kind = kind, .offset = THE_PAGE };
+
+	slow_file_hold(s->file);
+	worker_tell(&s->a, &o);
+	slow_file_await_kept(s->file, 1);
+	others_go_on(s, A_WAITS);
+}
+
+static void call_succeeds(struct scene *s, enum order_kind kind)
+{
+	call_waits(s, kind);
+	slow_file_release(s->file);
+	CHECK_EQ(worker_answer(&s->a, "the call", OTHER_TIME)->value, 0);
+	close_scene(s);
+}
+
+static void control_response(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	call_succeeds(&s, ORDER_RESPONSE);
+}
+
+static void control_input(struct slow_file *file)
+{
+	const struct ib_uverbs_query_port input = { .port_num = 1 };
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_PRIVATE, false);
+	memcpy(file->content + THE_PAGE, &input, sizeof(input));
+	call_succeeds(&s, ORDER_INPUT);
+}
+
+static void control_advise(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, true);
+	call_succeeds(&s, ORDER_ADVISE);
+}
+
+/* What the call made is given back by who does not hear of it: tests/faults/run looks. */
+static void control_kill(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	call_waits(&s, ORDER_RESPONSE);
+	helper_kill(&s.a.h);
+	others_go_on(&s, A_IS_DEAD);
+	slow_file_release(file);
+	close_scene(&s);
+}
+
+static void await_end_of(pid_t pid)
+{
+	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	CHECK(pfd.fd >= 0);
+	if (poll(&pfd, 1, OTHER_TIME * 1000) != 1)
+		FAIL("the daemon does not end in %u s", OTHER_TIME);
+	close(pfd.fd);
+}
+
+/* Whatever still waits for the page then has nothing that another daemon needs. */
+static void daemon_end(struct slow_file *file)
+{
+	struct scene s;
+	pid_t next;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	call_waits(&s, ORDER_RESPONSE);
+	CHECK_EQ(kill(s.daemon, SIGTERM), 0);
+	await_end_of(s.daemon);
+	helper_kill(&s.a.h);
+	helper_kill(&s.b.h);
+	helper_kill(&s.c.h);
+	comes_and_goes();
+	next = ask_daemon();
+	CHECK(next > 0 && next != s.daemon);
+	slow_file_release(file);
+	/* It lives in our namespaces: others are to have one outside. */
+	CHECK_EQ(kill(next, SIGTERM), 0);
+}
+
+/* ------------------------------------------------------------------- transfers */
+
+/* B writes to, reads from, or sends to A's page. */
+static void b_transfers(struct scene *s, enum ibv_wr_opcode opcode)
+{
+	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
+	if (opcode == IBV_WR_SEND)
+		receive(&s->a, 0, THE_PAGE + WITHIN, PIECE);
+	slow_file_hold(s->file);
+	post(&s->b, 0, opcode, SENT, THE_PAGE + WITHIN, PIECE);
+	slow_file_await_kept(s->file, 1);
+	others_go_on(s, A_IS_FREE);
+	worker_is_silent(&s->b, 0);
+}
+
+static void check_transfer(const struct scene *s, enum ibv_wr_opcode opcode)
+{
+	uint32_t mark = THE_PAGE / SLOW_PAGE;
+
+	worker_completes(&s->b, 0, SENT);
+	if (opcode == IBV_WR_SEND)
+		worker_completes(&s->a, 0, RECEIVED);
+	if (opcode == IBV_WR_RDMA_READ)
+		check_page(&s->b, 0, THE_PAGE, B_MARK, mark);
+	else
+		check_page(&s->a, 0, THE_PAGE, mark, B_MARK);
+}
+
+static void transfer(struct slow_file *file, enum ibv_wr_opcode opcode, int flags)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, flags, false);
+	b_transfers(&s, opcode);
+	slow_file_release(file);
+	check_transfer(&s, opcode);
+	close_scene(&s);
+}
+
+static void write_shared(struct slow_file *file)
+{
+	transfer(file, IBV_WR_RDMA_WRITE, MAP_SHARED);
+}
+
+static void write_private(struct slow_file *file)
+{
+	transfer(file, IBV_WR_RDMA_WRITE, MAP_PRIVATE);
+}
+
+static void read_shared(struct slow_file *file)
+{
+	transfer(file, IBV_WR_RDMA_READ, MAP_SHARED);
+}
+
+static void receive_shared(struct slow_file *file)
+{
+	transfer(file, IBV_WR_SEND, MAP_SHARED);
+}
+
+/* The page does not come any more: its owner is dead. */
+static void read_kill(struct slow_file *file)
+{
+	struct order wait = { .kind = ORDER_WAIT, .seconds = GIVE_UP_TIME };
+	const struct answer *a;
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	b_transfers(&s, IBV_WR_RDMA_READ);
+	helper_kill(&s.a.h);
+	a = worker_ask(&s.b, "completion", &wait, GIVE_UP_TIME + POST_TIME);
+	CHECK(a->completed);
+	CHECK_EQ(a->wc.wr_id, SENT);
+	CHECK(a->wc.status != IBV_WC_SUCCESS);
+	others_go_on(&s, A_IS_DEAD);
+	slow_file_release(file);
+	close_scene(&s);
+}
+
+static void a_posts(const struct scene *s)
+{
+	struct order o = {
+		.kind = ORDER_POST,
+		.opcode = IBV_WR_SEND,
+		.wr_id = SENT,
+		.offset = THE_PAGE + WITHIN,
+		.length = PIECE,
+	};
+
+	slow_file_hold(s->file);
+	worker_tell(&s->a, &o);
+}
+
+/* It is A itself that touches the page, and may wait for it. */
+static void a_sends(struct scene *s)
+{
+	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
+	receive(&s->b, 0, THE_PAGE + WITHIN, PIECE);
+	a_posts(s);
+	slow_file_await_kept(s->file, 1);
+	worker_is_silent(&s->b, 0);
+	others_go_on(s, A_WAITS);
+	worker_is_silent(&s->b, 0);
+}
+
+static void message_arrives(struct scene *s)
+{
+	slow_file_release(s->file);
+	CHECK_EQ(worker_answer(&s->a, "ibv_post_send", OTHER_TIME)->value, 0);
+	worker_completes(&s->a, 0, SENT);
+	worker_completes(&s->b, 0, RECEIVED);
+	check_page(&s->b, 0, THE_PAGE, B_MARK, THE_PAGE / SLOW_PAGE);
+	close_scene(s);
+}
+
+static void send_shared(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	a_sends(&s);
+	message_arrives(&s);
+}
+
+/* The message waits for a receive: whoever moves it then, it is not A by itself. */
+static void send_late(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	fill_buffer(&s.b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
+	a_posts(&s);
+	others_go_on(&s, A_WAITS);
+	receive(&s.b, 0, THE_PAGE + WITHIN, PIECE);
+	worker_is_silent(&s.b, 0);
+	slow_file_await_kept(file, 1);
+	others_go_on(&s, A_WAITS);
+	worker_is_silent(&s.b, 0);
+	message_arrives(&s);
+}
+
+/* If A itself waits for the page, it cannot even die before it is there. */
+static void send_kill(struct slow_file *file)
+{
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	a_sends(&s);
+	CHECK_EQ(kill(s.a.h.pid, SIGKILL), 0);
+	others_go_on(&s, A_IS_DEAD);
+	slow_file_release(file);
+	helper_kill(&s.a.h);
+	close_scene(&s);
+}
+
+/*
+ * A changes its address space while somebody brings a page of it. If that one holds the
+ * address space's lock meanwhile, A waits for it, but the daemon may not.
+ */
+static void remap(struct slow_file *file)
+{
+	struct order o = { .kind = ORDER_REMAP, .side = ORDINARY_SIDE };
+	struct scene s;
+
+	open_scene(&s, file, 1, MAP_SHARED, false);
+	b_transfers(&s, IBV_WR_RDMA_WRITE);
+	worker_tell(&s.a, &o);
+	others_go_on(&s, A_WAITS);
+	slow_file_release(file);
+	CHECK_EQ(worker_answer(&s.a, "ibv_reg_mr", OTHER_TIME)->value, 0);
+	check_transfer(&s, IBV_WR_RDMA_WRITE);
+	close_scene(&s);
+}
+
+/* ------------------------------------------------------------------ many of them */
+
+/* Each page is transferred by the queue pairs in turn, which write, then read, and so on. */
+static enum ibv_wr_opcode opcode_of(unsigned int page)
+{
+	return page / HUNG_SIDES % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+}
+
+static void post_all(const struct worker *b)
+{
+	for (unsigned int page = 0; page < HUNG_PAGES; page++)
+		post(b, page % HUNG_SIDES, opcode_of(page), page, (size_t)page * SLOW_PAGE + WITHIN,
+		     PIECE);
+}
+
+static void check_all(const struct scene *s)
+{
+	for (unsigned int page = 0; page < HUNG_PAGES; page++) {
+		unsigned int side = page % HUNG_SIDES;
+		size_t offset = (size_t)page * SLOW_PAGE;
+
+		worker_completes(&s->b, side, page);
+		if (opcode_of(page) == IBV_WR_RDMA_READ)
+			check_page(&s->b, side, offset, B_MARK, page);
+		else
+			check_page(&s->a, side, offset, page, B_MARK);
+	}
+}
+
+static void many(struct slow_file *file)
+{
+	struct bystanders bystanders;
+	struct scene s;
+
+	bystanders_start(&bystanders);
+	open_scene(&s, file, HUNG_SIDES, MAP_SHARED, false);
+	for (unsigned int page = 0; page < HUNG_PAGES; page++)
+		fill_buffer(&s.b, page % HUNG_SIDES, (size_t)page * SLOW_PAGE, SLOW_PAGE, B_MARK);
+	slow_file_hold(file);
+	post_all(&s.b);
+	/* One page after the other, and then all that are left. */
+	for (unsigned int i = 0; i < 3; i++) {
+		slow_file_await_kept(file, 1);
+		bystanders_check(&bystanders);
+		others_go_on(&s, A_IS_FREE);
+		bystanders_check(&bystanders);
+		slow_file_release_one(file);
+	}
+	slow_file_release(file);
+	check_all(&s);
+	close_scene(&s);
+	bystanders_stop(&bystanders);
+}
+
+/* ------------------------------------------------------------------------ frame */
+
+static const struct {
+	const char *name;
+	void (*run)(struct slow_file *file);
+} cases[] = {
+	{ "control-response", control_response },
+	{ "control-input", control_input },
+	{ "control-advise", control_advise },
+	{ "control-kill", control_kill },
+	{ "daemon-end", daemon_end },
+	{ "write", write_shared },
+	{ "write-private", write_private },
+	{ "read", read_shared },
+	{ "read-kill", read_kill },
+	{ "receive", receive_shared },
+	{ "send", send_shared },
+	{ "send-late", send_late },
+	{ "send-kill", send_kill },
+	{ "remap", remap },
+	{ "many", many },
+};
+
+/* In a process group of its own, which is ended with it. */
+static pid_t start_case(size_t number, struct slow_file *file)
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK_EQ(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+		CHECK_EQ(setpgid(0, 0), 0);
+		cases[number].run(file);
+		_exit(0);
+	}
+	/* Whoever is first: it may have ended by now. */
+	(void)setpgid(pid, pid);
+	return pid;
+}
+
+/* false: it goes on and on. */
+static bool await_case(pid_t pid)
+{
+	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int n;
+
+	CHECK(pfd.fd >= 0);
+	n = poll(&pfd, 1, CASE_TIME * 1000);
+	close(pfd.fd);
+	return n == 1;
+}
+
+/* All that the case has started: true: and each of them ended with status 0. */
+static bool await_all(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t since = now_ns();
+	bool well = true;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) >= 0) {
+		if (pid)
+			well = well && !status;
+		else if (is_past(since, END_TIME * 1000000000ull))
+			FAIL("processes are left that SIGKILL does not end");
+		else
+			(void)nanosleep(&pause, NULL);
+	}
+	CHECK_EQ(errno, ECHILD);
+	return well;
+}
+
+/* The server first: until it is gone, whoever waits for a page cannot end. */
+static bool run_case(size_t number, struct slow_file *file)
+{
+	pid_t pid = start_case(number, file);
+	bool in_time = await_case(pid);
+
+	if (!in_time)
+		note("no end after %u s", CASE_TIME);
+	slow_file_stop(file);
+	if (kill(-pid, SIGKILL) < 0)
+		CHECK_EQ(errno, ESRCH);
+	return await_all() && in_time;
+}
+
+int main(int argc, char **argv)
+{
+	struct slow_file file;
+	const char *why;
+	size_t i;
+
+	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(argv[1], cases[i].name))
+			break;
+	if (argc != 2 || i == sizeof(cases) / sizeof(cases[0]))
+		FAIL("usage: hung_page CASE");
+	why = slow_file_start(&file, HUNG_LENGTH);
+	if (why) {
+		printf("SKIP: %s\n", why);
+		return 77;
+	}
+	/* Those whose parent ends before them are ours to wait for. */
+	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	return run_case(i, &file) ? 0 : 1;
+}
