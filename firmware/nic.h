@@ -38,12 +38,13 @@ struct nic {
 	struct nic_endpoint *backing;
 	u32 *want;
 	u64 *pending;
+	u64 *made;
 	u64 *async_qp;
 	u64 *async_cq;
 	u64 *async_srq;
 	/* Copies, so that scribbles over the header cannot move them. */
 	u32 max_qp, max_cq, max_srq, max_mr, max_channel, max_row, max_frame;
-	u32 qp_index_mask;
+	u32 qp_index_mask, mr_index_mask;
 	u64 off_queue, queue_bytes;
 	u64 stall_ns;
 	/*
@@ -86,6 +87,8 @@ enum nic_result {
 	NIC_EINUSE,
 	NIC_ENOMEM,
 	NIC_EOPNOTSUPP,
+	/* The host has no random bytes at present. */
+	NIC_EAGAIN,
 };
 
 /* ------------------------------------------------------------ NIC memory */
@@ -101,6 +104,64 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
  * offsets against `size`. The caller sets self, space and host afterwards.
  */
 enum nic_result nic_attach(struct nic *nic, void *memory, u64 size);
+
+/* ------------------------------------------------------------- numbers */
+
+/*
+ * Free indices of one table, in the order in which they became free. In the host's own
+ * memory. The host serialises calls.
+ */
+struct nic_pool {
+	u32 *fifo;
+	u32 places, free, head;
+	/* Of the youngest free indices, at most so many have been in use before. */
+	u32 used;
+};
+
+/* All indices in [first, count) are free. fifo has room for count indices. */
+void nic_pool_init(struct nic_pool *pool, u32 *fifo, u32 first, u32 count);
+/* Take the index that has been free for longest; NIC_NONE if there is none. */
+u32 nic_pool_take(struct nic_pool *pool);
+/*
+ * Take a random index that was never in use, or that is in the half that has been free
+ * for longest. So a freed index stays unused until as many others have been freed as
+ * there are in the other half. NIC_ENOMEM: no index is free; NIC_EAGAIN: no random bytes.
+ */
+enum nic_result nic_pool_draw(struct nic *nic, struct nic_pool *pool, u32 *index);
+/* Take this index; false if it is not free. Searches the whole pool. */
+bool nic_pool_claim(struct nic_pool *pool, u32 index);
+void nic_pool_put(struct nic_pool *pool, u32 index);
+
+/*
+ * A new number for the object with this index: all other bits are random. `last` is the
+ * number of the index's previous object (0: there was none); the new number has other
+ * bits above the index. NIC_OK, or NIC_EAGAIN: no random bytes.
+ */
+enum nic_result nic_qpn_draw(struct nic *nic, u32 index, u32 last, u32 *qpn);
+enum nic_result nic_srqn_draw(struct nic *nic, u32 index, u32 last, u32 *srqn);
+enum nic_result nic_key_draw(struct nic *nic, u32 index, u32 last, u32 *key);
+
+/* The table index of a number, whether the number is in use or not. */
+static inline u32 nic_qpn_index(const struct nic *nic, u32 qpn)
+{
+	return qpn & nic->qp_index_mask;
+}
+
+static inline u32 nic_srqn_index(const struct nic *nic, u32 srqn)
+{
+	return (srqn - 1) & (nic->max_srq - 1);
+}
+
+static inline u32 nic_key_index(const struct nic *nic, u32 key)
+{
+	return key >> NIC_KEY_TAG_BITS & nic->mr_index_mask;
+}
+
+/*
+ * The first QP index >= i that has ever been in use; max_qp or more if there is none.
+ * The queue pair may have been destroyed since.
+ */
+u32 nic_qp_next(const struct nic *nic, u32 i);
 
 /* --------------------------------------------------------------- commands */
 
@@ -165,7 +226,10 @@ struct nic_srq_params {
 	u32 tm_ops_entries;
 };
 
-/* SRQ numbers are index + 1. What a queue that matches needs is zeroed queue memory. */
+/*
+ * SRQ numbers less one have the index in their low bits. What a queue that matches needs
+ * is zeroed queue memory.
+ */
 enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_params *p);
 enum nic_result nic_srq_set_limit(struct nic *nic, u32 srqn, u32 limit);
 enum nic_result nic_srq_get_limit(struct nic *nic, u32 srqn, u32 *limit);

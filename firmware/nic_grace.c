@@ -59,9 +59,9 @@ static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn
 bool nic_grace_over(struct nic *nic, u32 ticket, u32 pdn)
 {
 	int turns = NIC_LOCK_SPINS;
-	u32 i, high = nic_qp_high(nic);
+	u32 i;
 
-	for (i = 0; i < high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		struct nic_qp *qp = &nic->qp[i];
 
 		/* Most operations end within the turns of all together. */

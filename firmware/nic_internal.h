@@ -11,7 +11,7 @@
 
 static inline struct nic_qp *nic_find_qp(struct nic *nic, u32 qpn)
 {
-	struct nic_qp *qp = &nic->qp[qpn & nic->qp_index_mask];
+	struct nic_qp *qp = &nic->qp[nic_qpn_index(nic, qpn)];
 
 	return qpn && nic_load(&qp->qpn) == qpn ? qp : NULL;
 }
@@ -19,14 +19,6 @@ static inline struct nic_qp *nic_find_qp(struct nic *nic, u32 qpn)
 static inline u32 nic_qp_index(const struct nic *nic, const struct nic_qp *qp)
 {
 	return (u32)(qp - nic->qp);
-}
-
-/* QPs that were ever made have an index below this: bounds long scans. */
-static inline u32 nic_qp_high(const struct nic *nic)
-{
-	u32 high = nic_load(&nic->hdr->qp_high);
-
-	return high < nic->max_qp ? high : nic->max_qp;
 }
 
 static inline struct nic_cq *nic_find_cq(struct nic *nic, u32 cqn)
@@ -38,7 +30,7 @@ static inline struct nic_cq *nic_find_cq(struct nic *nic, u32 cqn)
 
 static inline struct nic_srq *nic_find_srq(struct nic *nic, u32 srqn)
 {
-	struct nic_srq *srq = &nic->srq[(srqn - 1) & (nic->max_srq - 1)];
+	struct nic_srq *srq = &nic->srq[nic_srqn_index(nic, srqn)];
 
 	return srqn && nic_load(&srq->rq.num) == srqn ? srq : NULL;
 }
@@ -58,11 +50,17 @@ static inline struct nic_srq *nic_srq_of(struct nic *nic, const struct nic_qp *q
 	return srq && srq->xrcdn == qp->xrcdn ? srq : NULL;
 }
 
+/* Not 0, and without the bit that marks a claim. */
+static inline bool nic_is_key(u32 key)
+{
+	return key && !(key & NIC_KEY_CLAIMED);
+}
+
 static inline struct nic_mr *nic_find_mr(struct nic *nic, u32 key)
 {
-	struct nic_mr *mr = &nic->mr[(key >> NIC_KEY_TAG_BITS) & (nic->max_mr - 1)];
+	struct nic_mr *mr = &nic->mr[nic_key_index(nic, key)];
 
-	return key && nic_load(&mr->key) == key ? mr : NULL;
+	return nic_is_key(key) && nic_load(&mr->key) == key ? mr : NULL;
 }
 
 static inline bool nic_is_extended(u8 type)

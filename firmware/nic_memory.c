@@ -13,7 +13,7 @@
 
 /* Where everything is, and the size of it all. */
 struct nic_layout {
-	u64 qp, cq, srq, mr, channel, client, pending, async;
+	u64 qp, cq, srq, mr, channel, client, pending, made, async;
 	u64 row, hash, frame, backing, want, queue, total;
 };
 
@@ -75,6 +75,7 @@ static bool nic_lay_out(const struct nic_config *c, struct nic_layout *l)
 	l->channel = nic_claim(&at, (u64)c->max_channel * sizeof(struct nic_channel));
 	l->client = nic_claim(&at, (u64)c->max_client * NIC_CLIENT_SIZE);
 	l->pending = nic_claim(&at, nic_bitmap_bytes(c->max_qp));
+	l->made = nic_claim(&at, nic_bitmap_bytes(c->max_qp));
 	l->async = nic_claim(&at, nic_bitmap_bytes(c->max_qp) + nic_bitmap_bytes(c->max_cq) +
 					  nic_bitmap_bytes(c->max_srq));
 	nic_lay_out_wire(c, l, &at);
@@ -110,6 +111,7 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
 	hdr->off_channel = l.channel;
 	hdr->off_client = l.client;
 	hdr->off_pending = l.pending;
+	hdr->off_made = l.made;
 	hdr->off_async = l.async;
 	hdr->off_row = l.row;
 	hdr->off_hash = l.hash;
@@ -133,10 +135,10 @@ static bool nic_layout_is(const struct nic_header *hdr, const struct nic_layout 
 	return hdr->off_qp == l->qp && hdr->off_cq == l->cq && hdr->off_srq == l->srq &&
 	       hdr->off_mr == l->mr && hdr->off_channel == l->channel &&
 	       hdr->off_client == l->client && hdr->off_pending == l->pending &&
-	       hdr->off_async == l->async && hdr->off_row == l->row && hdr->off_hash == l->hash &&
-	       hdr->off_frame == l->frame && hdr->off_backing == l->backing &&
-	       hdr->off_want == l->want && hdr->off_queue == l->queue &&
-	       hdr->total_size == l->total;
+	       hdr->off_made == l->made && hdr->off_async == l->async && hdr->off_row == l->row &&
+	       hdr->off_hash == l->hash && hdr->off_frame == l->frame &&
+	       hdr->off_backing == l->backing && hdr->off_want == l->want &&
+	       hdr->off_queue == l->queue && hdr->total_size == l->total;
 }
 
 static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *l)
@@ -153,6 +155,7 @@ static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *
 	nic->backing = (void *)(base + l->backing);
 	nic->want = (void *)(base + l->want);
 	nic->pending = (void *)(base + l->pending);
+	nic->made = (void *)(base + l->made);
 	nic->async_qp = (void *)(base + l->async);
 	nic->async_cq = nic->async_qp + (nic->max_qp + 63) / 64;
 	nic->async_srq = nic->async_cq + (nic->max_cq + 63) / 64;
@@ -181,6 +184,7 @@ enum nic_result nic_attach(struct nic *nic, void *memory, u64 size)
 	nic->max_row = config.max_row;
 	nic->max_frame = config.max_frame;
 	nic->qp_index_mask = config.max_qp - 1;
+	nic->mr_index_mask = config.max_mr - 1;
 	nic->off_queue = l.queue;
 	nic->queue_bytes = config.queue_bytes;
 	nic->stall_ns = config.stall_ns;

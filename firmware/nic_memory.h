@@ -236,9 +236,10 @@ enum nic_mr_flags {
 };
 
 /*
- * Translation and protection: memory regions and windows. Entry i has keys
- * (i << NIC_KEY_TAG_BITS | tag). An unbound window has parent and length 0 and
- * keeps a key, which names it and gives access to nothing.
+ * Translation and protection: memory regions and windows. A key has, from its lowest
+ * bit on: a tag, the entry's index, random bits that stay the same until the entry is
+ * destroyed, and a 0. An unbound window has parent and length 0 and keeps a key, which names it and
+ * gives access to nothing.
  *
  * Written by the agent, and by the firmware for windows: whoever exchanges a
  * window's key for a claim may change it, counts version on, and stores the key
@@ -271,7 +272,7 @@ struct nic_mr {
 };
 static_assert(sizeof(struct nic_mr) == 64, "mr");
 
-/* In nic_mr.key: somebody is changing it. No entry has such an index. */
+/* In nic_mr.key: the entry is being changed. No key has this bit. */
 #define NIC_KEY_CLAIMED 0x80000000u
 
 /* ------------------------------------------------------------ queue pairs */
@@ -680,6 +681,8 @@ struct nic_header {
 	u64 off_channel;
 	u64 off_client;
 	u64 off_pending;
+	/* One bit per QP index: set when a QP with it is created, and never cleared. */
+	u64 off_made;
 	u64 off_async;
 	u64 off_row;
 	u64 off_hash;
@@ -708,8 +711,6 @@ struct nic_header {
 	u32 starves;
 	/* Advanced when something is taken away that operations use. */
 	u32 grace_epoch;
-	/* All QPs made so far have an index below this. */
-	u32 qp_high;
 	/* Regions with NIC_MR_FILE. */
 	u32 fetches;
 

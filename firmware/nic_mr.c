@@ -31,17 +31,16 @@ struct nic_mr_view {
 	u32 qpn;
 };
 
-static u32 nic_mr_index(const struct nic *nic, u32 key)
-{
-	return (key >> NIC_KEY_TAG_BITS) & (nic->max_mr - 1);
-}
-
-/* Entry that a key names, valid or not; NULL for no entry's key. */
+/* The entry of a key, which may be another key's by now; NULL if this cannot be a key. */
 static struct nic_mr *nic_mr_entry(struct nic *nic, u32 key)
 {
-	if (!key || key >> NIC_KEY_TAG_BITS >= nic->max_mr)
-		return NULL;
-	return &nic->mr[key >> NIC_KEY_TAG_BITS];
+	return nic_is_key(key) ? &nic->mr[nic_key_index(nic, key)] : NULL;
+}
+
+/* Equal except for the tag: keys of the same window or region. */
+static bool nic_same_but_tag(u32 a, u32 b)
+{
+	return !((a ^ b) >> NIC_KEY_TAG_BITS);
 }
 
 static inline bool nic_mr_look(struct nic *nic, u32 key, struct nic_mr_view *view)
@@ -123,7 +122,7 @@ static bool nic_check_kind(struct nic *nic, const struct nic_mr_view *view, u32 
 		return nic_device_piece(nic, piece);
 	if (!nic_is_window(view->kind))
 		return true;
-	piece->mr = nic_mr_index(nic, view->parent);
+	piece->mr = nic_key_index(nic, view->parent);
 	return nic_window_open(nic, view, qpn, access);
 }
 
@@ -144,7 +143,7 @@ bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 a
 		return false;
 	piece->addr = view.addr + (addr - view.iova);
 	piece->space = view.space;
-	piece->mr = nic_mr_index(nic, key);
+	piece->mr = nic_key_index(nic, key);
 	return likely(view.kind == NIC_MR_REGION) || nic_check_kind(nic, &view, qpn, access, piece);
 }
 
@@ -327,8 +326,8 @@ static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 	u8 kind = nic_load(&mw->kind);
 	u32 known = NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE | NIC_ACCESS_ZERO_BASED;
 
-	if (bind->old_rkey >> NIC_KEY_TAG_BITS != bind->new_rkey >> NIC_KEY_TAG_BITS ||
-	    !bind->new_rkey || nic_load(&mw->pdn) != qp->pdn || (bind->access & ~known))
+	if (!nic_same_but_tag(bind->old_rkey, bind->new_rkey) || !bind->new_rkey ||
+	    nic_load(&mw->pdn) != qp->pdn || (bind->access & ~known))
 		return false;
 	if (kind == NIC_MR_WINDOW_1)
 		return !(bind->access & NIC_ACCESS_ZERO_BASED);
@@ -346,14 +345,14 @@ static u32 nic_claim_of(u32 owner, u32 key)
 
 /*
  * Take a window or region for a change: its key, which is a claim from now on, or 0
- * if it cannot be had. A type 1 window is named by its present key; others, which
- * may have been invalidated and renamed, by their index.
+ * if it cannot be had. A type 1 window is named by its present key. Others may have
+ * been invalidated and got another tag, so they are named by the rest of the key.
  */
 static u32 nic_window_claim(struct nic *nic, struct nic_qp *executor, struct nic_mr *mw, u32 key)
 {
 	u32 present = nic_load(&mw->kind) == NIC_MR_WINDOW_1 ? key : nic_load(&mw->key);
 
-	if (!present || (present & NIC_KEY_CLAIMED))
+	if (!nic_is_key(present) || !nic_same_but_tag(present, key))
 		return 0;
 	/* Before the claim: see nic_key_recover(). */
 	nic_store(&executor->op_key, present);
@@ -438,8 +437,7 @@ static bool nic_registration_ok(const struct nic_mr *mr, const struct nic_qp *qp
 {
 	if (nic_load(&mr->kind) != NIC_MR_FAST || nic_load(&mr->pdn) != qp->pdn)
 		return false;
-	if (reg->old_rkey >> NIC_KEY_TAG_BITS != reg->new_rkey >> NIC_KEY_TAG_BITS ||
-	    !reg->new_rkey || !reg->length)
+	if (!nic_same_but_tag(reg->old_rkey, reg->new_rkey) || !reg->new_rkey || !reg->length)
 		return false;
 	if (reg->addr + reg->length < reg->addr ||
 	    reg->page_offset + reg->length < reg->page_offset)
@@ -456,7 +454,7 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
 
 	if (!mr || !nic_registration_ok(mr, qp, reg))
 		return VNET_WC_MW_BIND_ERR;
-	key = nic_window_claim(nic, qp, mr, 0);
+	key = nic_window_claim(nic, qp, mr, reg->old_rkey);
 	if (!key)
 		return VNET_WC_MW_BIND_ERR;
 	/* It is invalidated before it is registered again. */

@@ -199,11 +199,26 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->rq.lossy = 1;
 }
 
-/* qp_high bounds the scans of grace periods, so it is never too low. */
-static void nic_qp_count(struct nic *nic, u32 index)
+u32 nic_qp_next(const struct nic *nic, u32 i)
 {
-	if (nic_load(&nic->hdr->qp_high) <= index)
-		nic_xchg(&nic->hdr->qp_high, index + 1);
+	u64 word;
+
+	while (i < nic->max_qp) {
+		word = nic_load(&nic->made[i / 64]) >> (i % 64);
+		if (word)
+			return i + (u32)__builtin_ctzll(word);
+		i = (i | 63) + 1;
+	}
+	return nic->max_qp;
+}
+
+/*
+ * Grace periods and recovery visit only the queue pairs in this bitmap. So the bit is set
+ * before the queue pair exists, and stays set.
+ */
+static void nic_qp_note(struct nic *nic, u32 index)
+{
+	nic_fetch_or(&nic->made[index / 64], 1ull << (index % 64));
 }
 
 enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p)
@@ -212,10 +227,10 @@ enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p)
 
 	if (!nic_qp_params_ok(nic, p))
 		return NIC_EINVAL;
-	qp = &nic->qp[p->qpn & nic->qp_index_mask];
+	qp = &nic->qp[nic_qpn_index(nic, p->qpn)];
 	if (nic_load(&qp->qpn))
 		return NIC_EINUSE;
-	nic_qp_count(nic, nic_qp_index(nic, qp));
+	nic_qp_note(nic, nic_qp_index(nic, qp));
 	/* Somebody may still be leaving the one that was here before. */
 	if (!nic_lock(nic, &qp->sq_lock))
 		return NIC_BUSY;

@@ -150,10 +150,10 @@ static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 sp
 
 void nic_recover(struct nic *nic, u32 owner, u32 space)
 {
-	u32 i, high = nic_qp_high(nic);
+	u32 i;
 
 	/* Intents while the locks still say what they cover. */
-	for (i = 0; i < high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
 			nic_finish_op(nic, &nic->qp[i], owner);
 	}
@@ -176,7 +176,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 	}
 	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
-	for (i = 0; i < high; i++)
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
 		nic_recover_qp(nic, &nic->qp[i], owner, space);
 	/* Nobody is followed: all are looked at. */
 	nic_store(&nic->follow, 0);
@@ -186,9 +186,9 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 
 void nic_flush_own(struct nic *nic)
 {
-	u32 i, high = nic_qp_high(nic);
+	u32 i;
 
-	for (i = 0; i < high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		struct nic_qp *qp = &nic->qp[i];
 
 		if (!qp->qpn || nic_load(&qp->space) != nic->space)

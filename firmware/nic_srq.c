@@ -16,9 +16,9 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 {
 	struct nic_srq *srq;
 
-	if (!srqn || srqn > nic->max_srq || !nic_srq_params_ok(nic, p))
+	if (!srqn || srqn >> NIC_QPN_BITS || !nic_srq_params_ok(nic, p))
 		return NIC_EINVAL;
-	srq = &nic->srq[srqn - 1];
+	srq = &nic->srq[nic_srqn_index(nic, srqn)];
 	if (nic_load(&srq->rq.num))
 		return NIC_EINUSE;
 	if (p->tm_tags && !nic_tm_make(nic, p))

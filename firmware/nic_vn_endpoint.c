@@ -261,7 +261,7 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 
 	if (!nic->max_row)
 		return;
-	for (i = 0; i < nic_qp_high(nic); i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		struct nic_qp *qp = &nic->qp[i];
 		struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 

@@ -338,7 +338,7 @@ void nic_frames_recover(struct nic *nic, u32 owner)
 		return;
 	/* Who waits asks again. */
 	nic->hdr->want_cons = nic->hdr->want_prod;
-	for (i = 0; i < nic_qp_high(nic); i++)
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
 		nic->qp[i].wants_frame = NIC_WANT_NONE;
 	/* A frame is whose queue pair says so; the copy at home is whole till then. */
 	for (i = 0; i < nic->max_frame; i++) {

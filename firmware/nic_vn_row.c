@@ -186,7 +186,7 @@ static bool nic_row_is_connected(struct nic *nic, const struct nic_row *row)
 {
 	u32 i, n = nic_row_index(nic, row);
 
-	for (i = 0; i < nic_qp_high(nic); i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		if (nic_load(&nic->qp[i].row) == n && nic_load(&nic->qp[i].qpn))
 			return true;
 	}

@@ -15,10 +15,15 @@
 /* A bench's memory at either end; more of it is there, for who has it registered. */
 #define BYTES 2048u
 #define SLOT_BYTES (2 * 4096ull)
-#define TAG_STEP 1u
 #define NO_STATUS (~0u)
 #define BENCH_OTHERS 12
 #define BENCH_SLOTS 4
+
+/* Another key of a window, or of a region for fast registration: the next tag. */
+static inline u32 next_key(u32 key)
+{
+	return (key & ~0xffu) | ((key + 1) & 0xff);
+}
 
 /* A pair of connected queue pairs, of which only `a` posts. */
 struct bench {

@@ -44,7 +44,7 @@ static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32
 
 static void windows_of_type_1(struct bench *b)
 {
-	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_1), key = mw + TAG_STEP, other;
+	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_1), key = next_key(mw), other;
 
 	if (!mw ||
 	    !ends(b, bind(b, mw, key, 1024, 512, RIGHTS, b->key), VNET_WC_SUCCESS, "a window") ||
@@ -53,7 +53,7 @@ static void windows_of_type_1(struct bench *b)
 	/* Its region stays as long as it is open. */
 	want(b, nic_mr_destroy(&b->p->node->nic, b->key) == NIC_EINUSE,
 	     "a region with a window in it ends");
-	other = key + TAG_STEP;
+	other = next_key(key);
 	if (!ends(b, bind(b, key, other, 1536, 256, RIGHTS, b->key), VNET_WC_SUCCESS,
 		  "a window that is bound again") ||
 	    !through_window(b, other, 1536, 256, VNET_WC_SUCCESS))
@@ -91,7 +91,7 @@ out:
 
 static void windows_of_type_2(struct bench *b)
 {
-	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_2), key = mw + TAG_STEP;
+	u32 mw = alloc_mw(b->p, NIC_MR_WINDOW_2), key = next_key(mw);
 	u32 poor = reg_mr(b->p, b->here, BYTES, NIC_ACCESS_LOCAL_WRITE);
 	struct vnet_send_wqe invalidate = make_wr(VNET_WR_LOCAL_INV, 0);
 
@@ -159,7 +159,7 @@ static u32 invalidate_key(struct bench *b, u32 key)
 /* Regions that requests register, as kernels do. */
 static void fast_regions(struct bench *b)
 {
-	u32 fast = alloc_fast(b->p, b->here, BYTES), key = fast + TAG_STEP;
+	u32 fast = alloc_fast(b->p, b->here, BYTES), key = next_key(fast);
 
 	if (!fast)
 		return;

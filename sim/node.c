@@ -149,7 +149,8 @@ static void node_make(struct node *node, u32 index)
 	node->slow = 1;
 	node->tx = malloc(VNET_WIRE_MAX_FRAME + 8);
 	node->region = calloc(sim.config.nic.max_mr, sizeof(*node->region));
-	need(node->tx && node->region, "no memory for nodes");
+	node->last_qpn = calloc(sim.config.nic.max_qp, sizeof(*node->last_qpn));
+	need(node->tx && node->region && node->last_qpn, "no memory for nodes");
 	node_format(node);
 	node_ran(node);
 }
@@ -215,6 +216,7 @@ void sim_teardown(void)
 		drop_frames(node);
 		munmap(node->memory, node->memory_size);
 		free(node->region);
+		free(node->last_qpn);
 		free(node->tx);
 		free(node->bell);
 	}

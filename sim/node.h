@@ -73,6 +73,8 @@ struct node {
 	/* Next free queue memory and numbers. */
 	u64 queue_at;
 	u32 next_mr, next_cqn, next_srqn, next_qpn;
+	/* The last number drawn for each QP index. */
+	u32 *last_qpn;
 
 	/* --- the NIC's processor: busy until, and when it runs by itself. */
 	u64 busy_until;

@@ -49,9 +49,41 @@ bool command_again(struct process *p, u32 *tries)
 	return has_nic(p);
 }
 
+/* The simulator never lacks random bytes. */
+static void drawn(enum nic_result result)
+{
+	if (result != NIC_OK)
+		abort();
+}
+
+u32 new_qpn(struct node *node)
+{
+	u32 qpn, index = node->next_qpn++ & node->nic.qp_index_mask;
+
+	drawn(nic_qpn_draw(&node->nic, index, node->last_qpn[index], &qpn));
+	node->last_qpn[index] = qpn;
+	return qpn;
+}
+
+static u32 new_srqn(struct node *node)
+{
+	u32 srqn;
+
+	drawn(nic_srqn_draw(&node->nic, node->next_srqn++, 0, &srqn));
+	return srqn;
+}
+
 static u32 new_key(struct node *node)
 {
-	return node->next_mr++ << NIC_KEY_TAG_BITS | 0x5a;
+	u32 key;
+
+	drawn(nic_key_draw(&node->nic, node->next_mr++, 0, &key));
+	return key;
+}
+
+static struct region *region_of(struct node *node, u32 key)
+{
+	return &node->region[nic_key_index(&node->nic, key)];
 }
 
 u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access)
@@ -72,7 +104,7 @@ u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access)
 	params.key = new_key(node);
 	if (nic_mr_create(&node->nic, &params) != NIC_OK)
 		return 0;
-	node->region[params.key >> NIC_KEY_TAG_BITS] = (struct region){
+	*region_of(node, params.key) = (struct region){
 		.addr = params.addr,
 		.length = length,
 		.access = access,
@@ -89,7 +121,7 @@ bool dereg_mr(struct process *p, u32 key)
 
 	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
 		return false;
-	p->node->region[key >> NIC_KEY_TAG_BITS].live = false;
+	region_of(p->node, key)->live = false;
 	disown(p, 'm', key);
 	return true;
 }
@@ -101,7 +133,7 @@ bool free_mw(struct process *p, u32 key)
 
 	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
 		return false;
-	p->node->region[key >> NIC_KEY_TAG_BITS].live = false;
+	region_of(p->node, key)->live = false;
 	disown(p, 'w', key);
 	return true;
 }
@@ -111,7 +143,7 @@ u32 alloc_fast(struct process *p, u64 offset, u64 length)
 	u32 key = alloc_mw(p, NIC_MR_FAST);
 
 	if (key)
-		p->node->region[key >> NIC_KEY_TAG_BITS] = (struct region){
+		*region_of(p->node, key) = (struct region){
 			.addr = address_at(p, offset),
 			.length = length,
 			.access = ALL_ACCESS,
@@ -123,7 +155,7 @@ u32 alloc_fast(struct process *p, u64 offset, u64 length)
 
 void tear(struct process *p, u32 key)
 {
-	p->node->region[key >> NIC_KEY_TAG_BITS].torn = true;
+	region_of(p->node, key)->torn = true;
 }
 
 u32 reg_device(struct process *p, u64 length)
@@ -280,7 +312,7 @@ struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_optio
 
 	srq->process = p;
 	srq->life = node->life;
-	srq->srqn = node->next_srqn++;
+	srq->srqn = new_srqn(node);
 	srq->ring = ring_make(p, entries, params.stride_shift);
 	params.ring = srq->ring.offset;
 	if (o->tags)
@@ -373,10 +405,10 @@ static bool free_one(struct process *p, const struct owned *o)
 		return is_gone(COMMAND(p, nic_srq_destroy(nic, o->num)));
 	default:
 		if (COMMAND(p, nic_mr_destroy(nic, o->num)) != NIC_OK &&
-		    nic->mr[o->num >> NIC_KEY_TAG_BITS].kind != NIC_MR_FREE)
+		    nic->mr[nic_key_index(nic, o->num)].kind != NIC_MR_FREE)
 			return false;
 		if (!p->fatal)
-			p->node->region[o->num >> NIC_KEY_TAG_BITS].live = false;
+			region_of(p->node, o->num)->live = false;
 		return true;
 	}
 }

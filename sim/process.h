@@ -226,6 +226,8 @@ struct queue *make_cq_aside(struct process *p, u32 entries, u32 channel, u32 fla
 void channel_renew(struct process *p);
 struct srq *make_srq(struct process *p, u32 entries);
 struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_options *options);
+/* A number for a new QP. */
+u32 new_qpn(struct node *node);
 struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
 		   const struct qp_options *options);
 /* To RTS; connected ones with that peer. */

@@ -88,7 +88,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 	}
 	/* Each number is another one; its place may be taken. */
 	do {
-		params.qpn = qp->qpn = node->next_qpn++;
+		params.qpn = qp->qpn = new_qpn(node);
 		result = COMMAND(p, nic_qp_create(&node->nic, &params));
 	} while (result == NIC_EINUSE && tries++ < node->nic.max_qp);
 	if (result != NIC_OK && has_nic(p))

@@ -210,7 +210,8 @@ static void mend_lock(void *arg, u64 value)
 	    *state.stopped == NOBODY) {
 		nic_xchg(state.stopped, 0);
 		/* Who lets go of a send queue looks for new work in it. */
-		for (i = 0; i < node->nic.hdr->qp_high; i++) {
+		for (i = nic_qp_next(&node->nic, 0); i < node->nic.max_qp;
+		     i = nic_qp_next(&node->nic, i + 1)) {
 			if (state.stopped == &node->nic.qp[i].sq_lock)
 				nic_send_doorbell(&node->nic, node->nic.qp[i].qpn);
 		}
@@ -222,7 +223,10 @@ static void mend_lock(void *arg, u64 value)
 static nic_lock_t *random_lock(struct node *node)
 {
 	struct nic *nic = &node->nic;
-	u32 qps = nic->hdr->qp_high ? nic->hdr->qp_high : 1;
+	u32 qps = 1, i;
+
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
+		qps = i + 1;
 
 	switch (below(6)) {
 	case 0:
@@ -517,7 +521,7 @@ static void check_quiet(const struct node *node)
 	const struct nic *nic = &node->nic;
 	u32 i;
 
-	for (i = 0; i < nic->hdr->qp_high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		lock_is_free(node, nic->qp[i].sq_lock, "send queue", i);
 		lock_is_free(node, nic->qp[i].rq.lock, "receive queue", i);
 	}

@@ -119,7 +119,7 @@ void states_look(const struct node *node)
 
 	if (!watched)
 		return;
-	for (i = 0; i < nic->hdr->qp_high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		if (nic->qp[i].qpn)
 			look_at_qp(nic, &nic->qp[i]);
 	}

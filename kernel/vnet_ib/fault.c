@@ -25,28 +25,33 @@ static const struct vnet_fault vnet_faults[] = { NIC_EVENT_NAMES(VNET_FAULT) };
 
 /* ------------------------------------------------------------------- numbers */
 
-static u32 vnet_cq_id(struct vnet_object *obj)
+/* The firmware's number, if the resource tracker has the object under this id; else 0. */
+static u32 vnet_cq_called(struct vnet_object *obj, u32 id)
 {
-	return container_of(obj, struct vnet_cq, obj)->ibcq.res.id;
+	struct ib_cq *ibcq = &container_of(obj, struct vnet_cq, obj)->ibcq;
+
+	return ibcq->res.id == id ? vnet_cqn(ibcq) : 0;
 }
 
-static u32 vnet_srq_id(struct vnet_object *obj)
+static u32 vnet_srq_called(struct vnet_object *obj, u32 id)
 {
-	return container_of(obj, struct vnet_srq, obj)->ibsrq.res.id;
+	struct ib_srq *ibsrq = &container_of(obj, struct vnet_srq, obj)->ibsrq;
+
+	return ibsrq->res.id == id ? vnet_srqn(ibsrq) : 0;
 }
 
-/* The firmware's number of what the resource tracker calls so; 0: nothing. */
-static u32 vnet_tracked(struct vnet_numbers *numbers, u32 id, u32 (*id_of)(struct vnet_object *obj))
+/* The firmware's number of the object with this id; 0 if there is none. */
+static u32 vnet_tracked(struct vnet_numbers *numbers, u32 id,
+			u32 (*called)(struct vnet_object *obj, u32 id))
 {
 	struct vnet_object *obj;
 	u32 i, found = 0;
 
-	for (i = 0; i <= numbers->limit.max && !found; i++) {
+	for (i = 0; i < numbers->pool.places && !found; i++) {
 		obj = vnet_object_get(numbers, i);
 		if (!obj)
 			continue;
-		if (id_of(obj) == id)
-			found = i + 1;
+		found = called(obj, id);
 		vnet_object_put(obj);
 	}
 	return found;
@@ -80,9 +85,9 @@ static int vnet_raise_object(struct vnet_dev *dev, struct nic_async *async)
 		async->kind = 'q';
 	}
 	if (async->kind == 'c')
-		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_id);
+		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_called);
 	else if (async->kind == 's')
-		async->num = vnet_tracked(&dev->srqs, async->num, vnet_srq_id);
+		async->num = vnet_tracked(&dev->srqs, async->num, vnet_srq_called);
 	mutex_lock(&dev->commands);
 	result = vnet_command(dev, nic_async_raise(nic, async));
 	mutex_unlock(&dev->commands);

@@ -20,6 +20,7 @@
 #include "nic_lock.c"
 #include "nic_memory.c"
 #include "nic_mr.c"
+#include "nic_number.c"
 #include "nic_placement.c"
 #include "nic_qp.c"
 #include "nic_qp_modify.c"

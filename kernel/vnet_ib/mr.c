@@ -15,17 +15,6 @@ static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_
 				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				       IB_ZERO_BASED | VNET_ACCESS_FLUSH;
 
-/*
- * Keys differ in their tags from one use of an index to the next. A tag of 0 is
- * left to processes that bind windows by keys of their own.
- */
-static u32 vnet_key(const struct vnet_dev *dev, u32 index)
-{
-	u32 tags = (1u << NIC_KEY_TAG_BITS) - 1;
-
-	return index << NIC_KEY_TAG_BITS | (1 + dev->mrs.uses[index] % tags);
-}
-
 /* Make it known to the firmware. */
 static int vnet_mr_enter(struct vnet_dev *dev, struct vnet_object *obj,
 			 const struct nic_mr_params *p)
@@ -61,13 +50,12 @@ static struct vnet_mr *vnet_mr_new(struct ib_pd *ibpd)
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = vnet_number_get(&dev->mrs, &mr->obj);
+	err = vnet_number_draw(dev, &dev->mrs, nic_key_draw, &mr->obj, &mr->key);
 	if (err) {
 		kfree(mr);
 		return ERR_PTR(err);
 	}
 	mutex_init(&mr->lock);
-	mr->key = vnet_key(dev, mr->obj.index);
 	return mr;
 }
 
@@ -509,7 +497,7 @@ int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 static struct vnet_mr *vnet_mr_find(struct ib_pd *ibpd, u32 key, bool write)
 {
 	struct vnet_dev *dev = to_vdev(ibpd->device);
-	u32 index = key >> NIC_KEY_TAG_BITS;
+	u32 index = nic_key_index(&dev->agent.nic, key);
 	struct vnet_object *obj = vnet_object_get(&dev->mrs, index);
 	const struct nic_mr *entry;
 	struct vnet_mr *mr;
@@ -622,10 +610,9 @@ int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
 		return -EINVAL;
-	err = vnet_number_get(&dev->mrs, &mw->obj);
+	err = vnet_number_draw(dev, &dev->mrs, nic_key_draw, &mw->obj, &p.key);
 	if (err)
 		return err;
-	p.key = vnet_key(dev, mw->obj.index);
 	err = vnet_mr_enter(dev, &mw->obj, &p);
 	if (err) {
 		vnet_number_end(&dev->mrs, &mw->obj);

@@ -9,19 +9,26 @@
 
 int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count)
 {
+	u32 *fifo = kvcalloc(count, sizeof(*fifo), GFP_KERNEL);
+
 	/* Events are told of in interrupts, too. */
-	xa_init_flags(&numbers->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
-	numbers->next = first;
-	numbers->limit = XA_LIMIT(first, count - 1);
-	numbers->uses = kvcalloc(count, sizeof(*numbers->uses), GFP_KERNEL);
-	return numbers->uses ? 0 : -ENOMEM;
+	xa_init_flags(&numbers->xa, XA_FLAGS_LOCK_IRQ);
+	mutex_init(&numbers->lock);
+	numbers->first = first;
+	numbers->pool.fifo = fifo;
+	numbers->last = kvcalloc(count, sizeof(*numbers->last), GFP_KERNEL);
+	if (!fifo || !numbers->last)
+		return -ENOMEM;
+	nic_pool_init(&numbers->pool, fifo, first, count);
+	return 0;
 }
 
 void vnet_numbers_fini(struct vnet_numbers *numbers)
 {
 	WARN_ON(!xa_empty(&numbers->xa));
 	xa_destroy(&numbers->xa);
-	kvfree(numbers->uses);
+	kvfree(numbers->pool.fifo);
+	kvfree(numbers->last);
 }
 
 static void vnet_object_init(struct vnet_object *obj)
@@ -30,17 +37,54 @@ static void vnet_object_init(struct vnet_object *obj)
 	init_completion(&obj->gone);
 }
 
-int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj)
+/* Make the object known by its index. On error, the index is free again. */
+static int vnet_number_enter(struct vnet_numbers *numbers, struct vnet_object *obj)
 {
 	int err;
 
 	vnet_object_init(obj);
-	err = xa_alloc_cyclic_irq(&numbers->xa, &obj->index, obj, numbers->limit, &numbers->next,
-				  GFP_KERNEL);
-	if (err < 0)
-		return -ENOMEM;
-	numbers->uses[obj->index]++;
-	return 0;
+	err = xa_insert_irq(&numbers->xa, obj->index, obj, GFP_KERNEL);
+	if (err)
+		nic_pool_put(&numbers->pool, obj->index);
+	return err;
+}
+
+int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj)
+{
+	int err = -ENOMEM;
+
+	mutex_lock(&numbers->lock);
+	obj->index = nic_pool_take(&numbers->pool);
+	if (obj->index != NIC_NONE)
+		err = vnet_number_enter(numbers, obj);
+	mutex_unlock(&numbers->lock);
+	return err;
+}
+
+int vnet_number_draw(struct vnet_dev *dev, struct vnet_numbers *numbers, vnet_draw_fn *draw,
+		     struct vnet_object *obj, u32 *number)
+{
+	struct nic *nic = &dev->agent.nic;
+	enum nic_result result;
+	int err;
+
+	mutex_lock(&numbers->lock);
+	result = nic_pool_draw(nic, &numbers->pool, &obj->index);
+	if (result != NIC_OK) {
+		err = vnet_errno(result);
+		goto unlock;
+	}
+	result = draw(nic, obj->index, numbers->last[obj->index], number);
+	if (result != NIC_OK) {
+		nic_pool_put(&numbers->pool, obj->index);
+		err = vnet_errno(result);
+		goto unlock;
+	}
+	numbers->last[obj->index] = *number;
+	err = vnet_number_enter(numbers, obj);
+unlock:
+	mutex_unlock(&numbers->lock);
+	return err;
 }
 
 int vnet_number_claim(struct vnet_numbers *numbers, struct vnet_object *obj, u32 index)
@@ -75,4 +119,9 @@ void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj)
 	xa_erase_irq(&numbers->xa, obj->index);
 	vnet_object_put(obj);
 	wait_for_completion(&obj->gone);
+	if (obj->index < numbers->first)
+		return;
+	mutex_lock(&numbers->lock);
+	nic_pool_put(&numbers->pool, obj->index);
+	mutex_unlock(&numbers->lock);
 }

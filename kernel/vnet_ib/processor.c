@@ -172,7 +172,8 @@ static void vnet_tell_cq_error(struct vnet_dev *dev, const struct nic_async *asy
 
 static void vnet_tell_srq(struct vnet_dev *dev, const struct nic_async *async)
 {
-	struct vnet_object *obj = vnet_object_get(&dev->srqs, async->num - 1);
+	struct vnet_object *obj =
+		vnet_object_get(&dev->srqs, nic_srqn_index(&dev->agent.nic, async->num));
 	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
 	struct ib_srq *ibsrq;
 
@@ -180,7 +181,7 @@ static void vnet_tell_srq(struct vnet_dev *dev, const struct nic_async *async)
 		return;
 	ibsrq = &container_of(obj, struct vnet_srq, obj)->ibsrq;
 	event.element.srq = ibsrq;
-	if (ibsrq->event_handler)
+	if (vnet_srqn(ibsrq) == async->num && ibsrq->event_handler)
 		ibsrq->event_handler(&event, ibsrq->srq_context);
 	vnet_object_put(obj);
 }
@@ -430,6 +431,8 @@ int vnet_errno(enum nic_result result)
 		return -ENOMEM;
 	case NIC_EOPNOTSUPP:
 		return -EOPNOTSUPP;
+	case NIC_EAGAIN:
+		return -EAGAIN;
 	default:
 		return -EINVAL;
 	}

@@ -152,16 +152,6 @@ void vnet_qp_free_rings(struct vnet_qp *qp)
 		vnet_ring_free(&qp->rq.mem);
 }
 
-/* Index and generation: never 0 or 1, which are special. */
-static u32 vnet_qpn(const struct vnet_dev *dev, u32 index)
-{
-	u32 generations = (1u << NIC_QPN_BITS) / VNET_MAX_QP - 2;
-
-	return index < VNET_FIRST_QP ?
-		       index :
-		       (1 + dev->qps.uses[index] % generations) * VNET_MAX_QP + index;
-}
-
 /* What it has to do with other objects. */
 static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
 			   const struct ib_qp_init_attr *init)
@@ -273,15 +263,10 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap)
 
 int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type)
 {
-	int err;
-
-	if (type == IB_QPT_GSI)
-		err = vnet_number_claim(&dev->qps, &qp->obj, VNET_QP1);
-	else
-		err = vnet_number_get(&dev->qps, &qp->obj);
-	if (!err)
-		qp->ibqp.qp_num = vnet_qpn(dev, qp->obj.index);
-	return err;
+	if (type != IB_QPT_GSI)
+		return vnet_number_draw(dev, &dev->qps, nic_qpn_draw, &qp->obj, &qp->ibqp.qp_num);
+	qp->ibqp.qp_num = VNET_QP1;
+	return vnet_number_claim(&dev->qps, &qp->obj, VNET_QP1);
 }
 
 /*

@@ -12,7 +12,7 @@ static_assert((int)VNET_MAX_TAGS <= (int)NIC_TM_MAX_TAGS);
 static int vnet_srq_respond(const struct vnet_srq *srq, struct ib_udata *udata)
 {
 	struct vnet_create_srq_resp resp = {
-		.srqn = srq->obj.index + 1,
+		.srqn = srq->srqn,
 		.tags = srq->max_tags,
 	};
 
@@ -30,7 +30,7 @@ static void vnet_srq_leave(struct vnet_dev *dev, struct vnet_srq *srq)
 	enum nic_result result;
 
 	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_srq_destroy(&dev->agent.nic, srq->obj.index + 1));
+	result = vnet_command(dev, nic_srq_destroy(&dev->agent.nic, srq->srqn));
 	mutex_unlock(&dev->commands);
 	WARN_ON(result != NIC_OK);
 }
@@ -64,7 +64,7 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 		ibsrq->ext.xrc.srq_num = vnet_srqn(ibsrq);
 	}
 	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_srq_create(&dev->agent.nic, srq->obj.index + 1, &p));
+	result = vnet_command(dev, nic_srq_create(&dev->agent.nic, srq->srqn, &p));
 	mutex_unlock(&dev->commands);
 	return vnet_errno(result);
 }
@@ -144,7 +144,7 @@ int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 	err = vnet_srq_make_rings(srq, uc ? &uc->ibuc : NULL, init);
 	if (err)
 		return err;
-	err = vnet_number_get(&dev->srqs, &srq->obj);
+	err = vnet_number_draw(dev, &dev->srqs, nic_srqn_draw, &srq->obj, &srq->srqn);
 	if (err)
 		goto free_rings;
 	srq->view = uc ? &uc->door->view : &dev->kernel;

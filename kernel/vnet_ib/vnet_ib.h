@@ -88,6 +88,8 @@ enum vnet_spaces {
 
 /* ------------------------------------------------- number.c: named objects */
 
+struct vnet_dev;
+
 /* Part of each object that the firmware knows by a number. */
 struct vnet_object {
 	u32 index;
@@ -96,21 +98,30 @@ struct vnet_object {
 	struct completion gone;
 };
 
-/* Indices that are given out in turn, so that an old number is known as old. */
+/* The indices of one table, and the objects that have them. */
 struct vnet_numbers {
 	struct xarray xa;
-	u32 next;
-	struct xa_limit limit;
-	/* How often each index was given out. */
-	u32 *uses;
+	struct mutex lock;
+	struct nic_pool pool;
+	u32 first;
+	/* The last number drawn for each index: see vnet_number_draw(). */
+	u32 *last;
 };
+
+typedef enum nic_result vnet_draw_fn(struct nic *nic, u32 index, u32 last, u32 *number);
 
 /* Indices in [first, count); 0 or -ENOMEM. */
 int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count);
 void vnet_numbers_fini(struct vnet_numbers *numbers);
 /* Give obj an index; 0, or -ENOMEM when there is none left. May sleep. */
 int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj);
-/* The same with an index below the first; -EBUSY: it is another's. */
+/*
+ * Give obj a random index, and a random number that contains it. `draw` is nic_qpn_draw(),
+ * nic_srqn_draw() or nic_key_draw(). 0, -ENOMEM, or -EAGAIN without random bytes.
+ */
+int vnet_number_draw(struct vnet_dev *dev, struct vnet_numbers *numbers, vnet_draw_fn *draw,
+		     struct vnet_object *obj, u32 *number);
+/* The same as vnet_number_get() with an index below the first; -EBUSY: it is another's. */
 int vnet_number_claim(struct vnet_numbers *numbers, struct vnet_object *obj, u32 index);
 /* Nobody finds it any more; returns when nobody uses it. May sleep. */
 void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj);
@@ -595,6 +606,7 @@ struct vnet_wq {
 struct vnet_srq {
 	struct ib_srq ibsrq;
 	struct vnet_object obj;
+	u32 srqn;
 	struct vnet_wq rq;
 	/* Where tags are matched: operations on them, and the firmware's list, which is not mapped. */
 	struct vnet_ring_mem ops, tags;
@@ -610,7 +622,7 @@ static inline struct vnet_srq *to_vsrq(struct ib_srq *ibsrq)
 
 static inline u32 vnet_srqn(struct ib_srq *ibsrq)
 {
-	return to_vsrq(ibsrq)->obj.index + 1;
+	return to_vsrq(ibsrq)->srqn;
 }
 
 int vnet_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
@@ -655,7 +667,7 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap);
 int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-/* A number for one of this type: 0 or -ENOMEM; -EBUSY: there is a queue pair 1. */
+/* A number for one of this type: 0, -ENOMEM or -EAGAIN; -EBUSY: there is a queue pair 1. */
 int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type);
 /* The firmware knows it no more; what it has counted stays. */
 void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp);

@@ -60,8 +60,8 @@ static uint32_t any_key(const struct rings *r)
 	case 4:
 		return r->s[0].mr->lkey ^ 1u << random_below(32);
 	default:
-		/* Somebody's, by the way that keys are made. */
-		return random_below(64) << NIC_KEY_TAG_BITS | (1 + random_below(8));
+		/* An existing region's, with other bits above the tag. */
+		return r->s[random_below(2)].mr->rkey ^ random_below(1u << 16) << NIC_KEY_TAG_BITS;
 	}
 }
 

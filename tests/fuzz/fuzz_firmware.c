@@ -245,7 +245,7 @@ static void no_lock_is_left(void)
 	u32 i;
 
 #define FREE(lock) MUST(!(lock) || &(lock) == s.stopped)
-	for (i = 0; i < nic->hdr->qp_high; i++) {
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		FREE(nic->qp[i].sq_lock);
 		FREE(nic->qp[i].rq.lock);
 	}

@@ -120,8 +120,8 @@ static uint32_t any_number(struct hostile *h)
 {
 	switch (random_below(5)) {
 	case 0:
-		/* Others', by the way that numbers are made. */
-		return any_side(h)->qp->qp_num - 8 + random_below(16);
+		/* An existing one's, with other bits in the index or above it. */
+		return any_side(h)->qp->qp_num ^ random_below(16) << (toss(2) ? 0 : 13);
 	case 1:
 		return random_below(64);
 	case 2:

@@ -94,6 +94,7 @@ static void attach_checks(void **state)
 		offsetof(struct nic_header, off_channel),
 		offsetof(struct nic_header, off_client),
 		offsetof(struct nic_header, off_pending),
+		offsetof(struct nic_header, off_made),
 		offsetof(struct nic_header, off_async),
 		offsetof(struct nic_header, off_queue),
 		offsetof(struct nic_header, total_size),

@@ -35,7 +35,7 @@ static void create_checks(void **state)
 	(void)state;
 	p = good, p.key = 0;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
-	p = good, p.key = w.config.max_mr << NIC_KEY_TAG_BITS;
+	p = good, p.key |= NIC_KEY_CLAIMED;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.kind = NIC_MR_FREE;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
@@ -143,8 +143,9 @@ static void domain_and_tag_must_match(void **state)
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	assert_false(nic_check_key(&w.agent, p.key, 2, 0, LOCAL, 0x10000, 1, &piece));
 	assert_false(check(p.key ^ 1, LOCAL, 0x10000, 1));
-	/* An index beyond the table does not come round. */
+	/* The bits above the index are compared, too. */
 	assert_false(check(p.key + (w.config.max_mr << NIC_KEY_TAG_BITS), LOCAL, 0x10000, 1));
+	assert_false(check(p.key | NIC_KEY_CLAIMED, LOCAL, 0x10000, 1));
 }
 
 static void translation(void **state)
@@ -544,6 +545,25 @@ static u32 make_fast(u32 *pdn)
 	return p.key;
 }
 
+/* A key of an earlier region in the same entry: other bits above the index. */
+static void key_of_another_life(void **state)
+{
+	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
+	struct vnet_wqe_bind bind = bind_all(&win, READ);
+	struct vnet_wqe_bind reg = { .length = 1 };
+	struct nic_qp *qp = frame(win.qp);
+	struct nic *nic = &win.qp->p->nic;
+	u32 lives = w.config.max_mr << NIC_KEY_TAG_BITS, key = make_fast(&qp->pdn);
+
+	(void)state;
+	bind.old_rkey ^= lives;
+	bind.new_rkey ^= lives;
+	assert_int_equal(nic_bind_window(nic, qp, &bind), VNET_WC_MW_BIND_ERR);
+	reg.old_rkey = reg.new_rkey = key ^ lives;
+	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
+	assert_int_equal(nic_invalidate_key(nic, qp, qp, key ^ lives), VNET_WC_MW_BIND_ERR);
+}
+
 static void registered_by_request(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
@@ -831,6 +851,7 @@ int main(void)
 		TEST(half_invalidated_region),
 		TEST(region_with_windows_stays),
 		TEST(registered_by_request),
+		TEST(key_of_another_life),
 		TEST(registration_checks),
 		TEST(invalidation_waits),
 		TEST(destroyed_window_is_unbound),

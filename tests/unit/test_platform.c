@@ -207,19 +207,24 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 	return (u8 *)tp.memory + offset;
 }
 
-/* Not random at all, so that a test can be repeated; no two answers are equal. */
+/* The same in every run, so that a test can be repeated (SplitMix64). */
 bool plat_random(struct nic *nic, void *bytes, u32 length)
 {
-	static u64 drawn;
+	static u64 counter;
+	u64 word = 0;
 	u8 *at = bytes;
 
 	(void)nic;
 	for (u32 i = 0; i < length; i++) {
-		if (i % sizeof(drawn) == 0)
-			drawn += 0x9e3779b97f4a7c15ull;
-		at[i] = (u8)(drawn >> i % sizeof(drawn) * 8);
+		if (i % sizeof(word) == 0) {
+			word = counter += 0x9e3779b97f4a7c15ull;
+			word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9ull;
+			word = (word ^ word >> 27) * 0x94d049bb133111ebull;
+			word ^= word >> 31;
+		}
+		at[i] = (u8)(word >> i % sizeof(word) * 8);
 	}
-	return true;
+	return !tp.no_random;
 }
 
 u64 plat_clock(void)

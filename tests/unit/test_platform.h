@@ -56,6 +56,8 @@ struct tp {
 	u64 clock;
 	/* The clock is the machine's. */
 	bool real_time;
+	/* plat_random() has nothing. */
+	bool no_random;
 	struct tp_space space[TP_MAX_SPACES];
 	/* With check_regions: all that copies may touch. */
 	struct tp_region region[TP_MAX_REGIONS];

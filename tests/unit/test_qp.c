@@ -221,7 +221,9 @@ static void all_frames(void **state)
 		p.qpn = i;
 		assert_int_equal(nic_qp_create(&w.agent, &p), NIC_OK);
 	}
-	assert_int_equal(w.agent.hdr->qp_high, w.config.max_qp);
+	for (i = 0; i < w.config.max_qp; i++)
+		assert_int_equal(nic_qp_next(&w.agent, i), i);
+	assert_int_equal(nic_qp_next(&w.agent, i), w.config.max_qp);
 	for (i = 1; i <= w.config.max_qp; i++)
 		assert_int_equal(nic_qp_destroy(&w.agent, i), NIC_OK);
 }

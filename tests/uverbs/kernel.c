@@ -267,16 +267,16 @@ void kernel_check_empty(void)
 	const struct device_alloc *alloc = device->alloc;
 	const struct uv_block *first = alloc->heap.after;
 
-	assert_int_equal(alloc->qp.free, device->nic.max_qp);
-	assert_int_equal(alloc->cq.free, device->nic.max_cq);
-	assert_int_equal(alloc->srq.free, device->nic.max_srq);
-	assert_int_equal(alloc->mr.free, device->nic.max_mr - 1);
-	assert_int_equal(alloc->channel.free, device->nic.max_channel);
-	assert_int_equal(alloc->pd.free, UV_MAX_PD);
-	assert_int_equal(alloc->ah.free, UV_MAX_AH);
-	assert_int_equal(alloc->table.free, UV_MAX_TABLES);
-	assert_int_equal(alloc->flow.free, NIC_MAX_FLOWS);
-	assert_int_equal(alloc->counters.free, NIC_MAX_FLOW_COUNTERS);
+	assert_int_equal(alloc->qp.pool.free, device->nic.max_qp);
+	assert_int_equal(alloc->cq.pool.free, device->nic.max_cq);
+	assert_int_equal(alloc->srq.pool.free, device->nic.max_srq);
+	assert_int_equal(alloc->mr.pool.free, device->nic.max_mr - 1);
+	assert_int_equal(alloc->channel.pool.free, device->nic.max_channel);
+	assert_int_equal(alloc->pd.pool.free, UV_MAX_PD);
+	assert_int_equal(alloc->ah.pool.free, UV_MAX_AH);
+	assert_int_equal(alloc->table.pool.free, UV_MAX_TABLES);
+	assert_int_equal(alloc->flow.pool.free, NIC_MAX_FLOWS);
+	assert_int_equal(alloc->counters.pool.free, NIC_MAX_FLOW_COUNTERS);
 	assert_true(first->free && first->size == device->nic.queue_bytes);
 	assert_int_equal(alloc->dm_bytes, 0);
 	assert_null(alloc->contexts);
@@ -609,6 +609,13 @@ struct uv_cq *cq_of(u32 handle)
 struct uv_srq *srq_of(u32 handle)
 {
 	return UV_CAST(struct uv_srq, object_of(UVERBS_OBJECT_SRQ, handle));
+}
+
+struct nic_srq *srq_entry(u32 handle)
+{
+	struct nic *nic = &kernel.device.nic;
+
+	return &nic->srq[nic_srqn_index(nic, srq_of(handle)->srqn)];
 }
 
 struct uv_mr *mr_of(u32 handle)

@@ -145,6 +145,8 @@ int destroy(u32 command, u32 handle);
 struct uv_qp *qp_of(u32 handle);
 struct uv_cq *cq_of(u32 handle);
 struct uv_srq *srq_of(u32 handle);
+/* Of NIC memory. */
+struct nic_srq *srq_entry(u32 handle);
 struct uv_mr *mr_of(u32 handle);
 
 #endif /* KERNEL_H */

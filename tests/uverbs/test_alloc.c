@@ -2,9 +2,11 @@
 /*
  * Numbers and queue memory, by themselves.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "../unit/test_platform.h"
 #include "kernel.h"
 
 static void numbers(void **state)
@@ -27,41 +29,93 @@ static void numbers(void **state)
 	assert_int_equal(uv_number_get(&n, &owner), 3);
 	assert_int_equal(uv_number_use(&n, 3), 1);
 	assert_int_equal(uv_number_use(&n, 4), 0);
+	assert_false(uv_number_claim(&n, 4, &owner));
+	assert_true(uv_number_claim(&n, 2, &owner));
+	assert_ptr_equal(uv_number_owner(&n, 2), &owner);
 	assert_null(uv_number_owner(&n, 5));
 	assert_null(uv_number_owner(&n, ~0u));
 	uv_numbers_fini(&n);
 }
 
-static void qpn_generations(void **state)
-{
-	struct device *device = &kernel.device;
-	u32 mask = device->nic.qp_index_mask, i, qpn, last = 0;
+typedef int new_fn(struct device *device, void *owner, u32 *number);
+typedef void end_fn(struct device *device, u32 number);
 
-	(void)state;
-	/* Around the end of all generations: never 0, 1 or the multicast QP. */
-	for (i = 0; i < 3u << (NIC_QPN_BITS - 4); i++) {
-		device->alloc->qp.uses[15] = i;
-		qpn = uv_qpn(device, 15);
-		if ((qpn & mask) != 15 || qpn >> NIC_QPN_BITS || qpn >> 4 == 0 || qpn == last ||
-		    qpn == 0xffffff)
-			fail_msg("generation %u has number %x", i, qpn);
-		last = qpn;
-	}
-	device->alloc->qp.uses[15] = 0;
+static void key_end(struct device *device, u32 key)
+{
+	uv_number_put(&device->alloc->mr, nic_key_index(&device->nic, key));
 }
 
-static void key_tags(void **state)
+#define MANY 12u
+
+static u32 difference(const u32 *number, u32 i)
+{
+	return number[i] - number[i - 1];
+}
+
+/*
+ * Of many that exist at the same time, the values of the bits from `shift` on differ,
+ * and neither they nor the whole numbers are those of a counter.
+ */
+static void check_unpredictable(new_fn *make, end_fn *end, u32 shift)
 {
 	struct device *device = &kernel.device;
-	u32 i, key;
+	u32 number[MANY], i, same = 0, equal = 0;
+	int owner;
+
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(make(device, &owner, &number[i]), 0);
+	for (i = 2; i < MANY; i++) {
+		same += difference(number, i) == difference(number, i - 1);
+		equal += number[i] >> shift == number[i - 1] >> shift;
+	}
+	assert_true(same <= 1 && equal <= 1);
+	for (i = 0; i < MANY; i++)
+		end(device, number[i]);
+}
+
+/* A number that was given back is not the next one's, nor one of many that follow. */
+static void check_not_at_once(new_fn *make, end_fn *end)
+{
+	struct device *device = &kernel.device;
+	u32 first, next, i;
+	int owner;
+
+	assert_int_equal(make(device, &owner, &first), 0);
+	end(device, first);
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(make(device, &owner, &next), 0);
+		assert_int_not_equal(next, first);
+		end(device, next);
+	}
+}
+
+static void unpredictable(void **state)
+{
+	u32 qp = uv_ceil_log2(kernel.device.nic.max_qp);
+	u32 mr = uv_ceil_log2(kernel.device.nic.max_mr) + NIC_KEY_TAG_BITS;
 
 	(void)state;
-	for (i = 0; i < 1000; i++) {
-		device->alloc->mr.uses[7] = i;
-		key = uv_key(device, 7);
-		assert_int_equal(key >> NIC_KEY_TAG_BITS, 7);
-		assert_int_not_equal(key & 0xff, 0);
-	}
+	check_unpredictable(uv_qpn_new, uv_qpn_end, qp);
+	check_unpredictable(uv_key_new, key_end, mr);
+	check_not_at_once(uv_qpn_new, uv_qpn_end);
+	check_not_at_once(uv_srqn_new, uv_srqn_end);
+	check_not_at_once(uv_key_new, key_end);
+}
+
+static void no_randomness(void **state)
+{
+	struct device *device = &kernel.device;
+	u32 number;
+	int owner;
+
+	(void)state;
+	tp.no_random = true;
+	assert_int_equal(uv_qpn_new(device, &owner, &number), -EAGAIN);
+	assert_int_equal(uv_srqn_new(device, &owner, &number), -EAGAIN);
+	assert_int_equal(uv_key_new(device, &owner, &number), -EAGAIN);
+	tp.no_random = false;
+	/* Nothing is lost. */
+	assert_int_equal(device->alloc->qp.pool.free, device->nic.max_qp);
 }
 
 static void log2s(void **state)
@@ -181,7 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers), cmocka_unit_test(log2s), cmocka_unit_test(slots),
-		TEST(qpn_generations),     TEST(key_tags),          TEST(memory_returns_zeroed),
+		TEST(unpredictable),       TEST(no_randomness),     TEST(memory_returns_zeroed),
 		TEST(heap_shuffled),
 	};
 

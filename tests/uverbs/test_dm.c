@@ -123,7 +123,7 @@ static void regions(void **state)
 	(void)state;
 	mr = reg(pd, dm, 8, 500, LOCAL | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_true(mr >= 0);
-	entry = &kernel.device.nic.mr[last_key >> NIC_KEY_TAG_BITS];
+	entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, last_key)];
 	assert_int_equal(entry->kind, NIC_MR_DEVICE);
 	assert_int_equal(entry->space, NIC_SPACE_DEVICE);
 	assert_int_equal(entry->addr, place.mmap_offset + 8);

@@ -430,7 +430,7 @@ static void flows(void **state)
 	cmd.head.flow_attr.size = 2 * sizeof(cmd.spec[0].eth);
 	memcpy((u8 *)cmd.spec + sizeof(cmd.spec[0].eth), cmd.spec, sizeof(cmd.spec[0].eth));
 	assert_int_equal(create_flow(&cmd), -EINVAL);
-	assert_int_equal(kernel.device.alloc->flow.free, NIC_MAX_FLOWS);
+	assert_int_equal(kernel.device.alloc->flow.pool.free, NIC_MAX_FLOWS);
 
 	flow = create_flow(&good);
 	assert_true(flow >= 0);
@@ -442,7 +442,7 @@ static void flows(void **state)
 	while ((flow = create_flow(&good)) >= 0)
 		;
 	assert_int_equal(flow, -ENOMEM);
-	assert_int_equal(kernel.device.alloc->flow.free, 0);
+	assert_int_equal(kernel.device.alloc->flow.pool.free, 0);
 }
 
 /* -------------------------------------------------------------------- counters */

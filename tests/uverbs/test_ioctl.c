@@ -240,15 +240,15 @@ static void fault_in_answer(void **state)
 	u32 free;
 
 	(void)state;
-	free = alloc->qp.free;
+	free = alloc->qp.pool.free;
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM)->data = 8;
 	assert_int_equal(ioctl_run(&qp.call), -EFAULT);
-	assert_int_equal(alloc->qp.free, free);
+	assert_int_equal(alloc->qp.pool.free, free);
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_out(&qp.call, UVERBS_ATTR_UHW_OUT, (void *)8, 56);
 	assert_int_equal(ioctl_run(&qp.call), -EFAULT);
-	assert_int_equal(alloc->qp.free, free);
+	assert_int_equal(alloc->qp.pool.free, free);
 }
 
 static void driver_part(void **state)

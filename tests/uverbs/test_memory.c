@@ -75,7 +75,7 @@ static void placement_rights(void **state)
 
 	(void)state;
 	assert_int_equal(reg_at(area, 64, LOCAL | NIC_ACCESS_FLUSH_GLOBAL), 0);
-	entry = &kernel.device.nic.mr[made.rkey >> NIC_KEY_TAG_BITS];
+	entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, made.rkey)];
 	assert_int_equal(entry->access, LOCAL | NIC_ACCESS_FLUSH_GLOBAL);
 	assert_int_equal(reg_at(area, 64, NIC_ACCESS_FLUSH_GLOBAL), 0);
 	assert_int_equal(reg_at(area, 64, LOCAL | NIC_ACCESS_FLUSH_PERSISTENT), -EOPNOTSUPP);
@@ -157,7 +157,7 @@ static void keys(void **state)
 
 	(void)state;
 	handle = make_mr(pd, area, 64, LOCAL, &first);
-	assert_int_not_equal(first >> NIC_KEY_TAG_BITS, 0);
+	assert_int_not_equal(nic_key_index(&kernel.device.nic, first), 0);
 	for (i = 0; i < kernel.device.nic.max_mr; i++) {
 		assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
 		handle = make_mr(pd, area, 64, LOCAL, &second);
@@ -217,7 +217,7 @@ static void reregister(void **state)
 {
 	u32 pd = make_pd(), other = make_pd(), key;
 	u32 handle = make_mr(pd, area, 64, LOCAL, &key);
-	const struct nic_mr *entry = &kernel.device.nic.mr[key >> NIC_KEY_TAG_BITS];
+	const struct nic_mr *entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, key)];
 
 	(void)state;
 	assert_int_equal(rereg(handle, 0, NULL, 0, 0, 0), -EINVAL);
@@ -254,7 +254,8 @@ static void windows(void **state)
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
 	cmd.mw_type = IBV_MW_TYPE_2;
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
-	assert_int_equal(kernel.device.nic.mr[resp.rkey >> NIC_KEY_TAG_BITS].kind, NIC_MR_WINDOW_2);
+	assert_int_equal(kernel.device.nic.mr[nic_key_index(&kernel.device.nic, resp.rkey)].kind,
+			 NIC_MR_WINDOW_2);
 	/* Regions and windows are not mistaken for each other. */
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, resp.mw_handle), -EINVAL);
 	assert_int_equal(reg_at(area, 64, LOCAL), 0);
@@ -279,11 +280,11 @@ static void region_in_use(void **state)
 
 	(void)state;
 	make_mw(pd, IBV_MW_TYPE_1, &window);
-	nic->mr[key >> NIC_KEY_TAG_BITS].windows = 1;
-	nic->mr[window >> NIC_KEY_TAG_BITS].parent = key;
+	nic->mr[nic_key_index(nic, key)].windows = 1;
+	nic->mr[nic_key_index(nic, window)].parent = key;
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), -EBUSY);
-	nic->mr[window >> NIC_KEY_TAG_BITS].parent = 0;
-	nic->mr[key >> NIC_KEY_TAG_BITS].windows = 0;
+	nic->mr[nic_key_index(nic, window)].parent = 0;
+	nic->mr[nic_key_index(nic, key)].windows = 0;
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
 }
 
@@ -298,7 +299,7 @@ static void on_demand(void **state)
 
 	(void)state;
 	assert_int_equal(reg_at(area, 3 * PAGE, ON_DEMAND), 0);
-	assert_int_equal(kernel.device.nic.mr[made.lkey >> NIC_KEY_TAG_BITS].flags,
+	assert_int_equal(kernel.device.nic.mr[nic_key_index(&kernel.device.nic, made.lkey)].flags,
 			 NIC_MR_ON_DEMAND);
 	assert_int_equal(reg_at(area + 3 * PAGE, PAGE, ON_DEMAND), 0);
 	assert_int_equal(reg_at(area, 0, ON_DEMAND), -EINVAL);

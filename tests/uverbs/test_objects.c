@@ -271,9 +271,9 @@ static void destroy_waits(void **state)
 	entry->lock = 0;
 	assert_int_equal(DESTROY(DESTROY_CQ, cq), 0);
 
-	nic->srq[srq_of(srq)->srqn - 1].rq.lock = STRANGER;
+	srq_entry(srq)->rq.lock = STRANGER;
 	assert_int_equal(DESTROY(DESTROY_SRQ, srq), PARKED);
-	nic->srq[srq_of(srq)->srqn - 1].rq.lock = 0;
+	srq_entry(srq)->rq.lock = 0;
 	assert_int_equal(DESTROY(DESTROY_SRQ, srq), 0);
 }
 
@@ -287,7 +287,7 @@ static void create_waits(void **state)
 		nic->qp[i].sq_lock = STRANGER;
 	for (i = 0; i < 100; i++)
 		assert_int_equal(try_qp(pd, cq), PARKED);
-	assert_int_equal(kernel.device.alloc->qp.free, nic->max_qp);
+	assert_int_equal(kernel.device.alloc->qp.pool.free, nic->max_qp);
 	for (i = 0; i < nic->max_qp; i++)
 		nic->qp[i].sq_lock = 0;
 	assert_int_equal(try_qp(pd, cq), 0);

@@ -146,7 +146,7 @@ static void fault_in_response(void **state)
 							.out = half,
 							.out_length = 4 }),
 			 -EFAULT);
-	assert_int_equal(kernel.device.alloc->pd.free, UV_MAX_PD);
+	assert_int_equal(kernel.device.alloc->pd.pool.free, UV_MAX_PD);
 	assert_int_equal(plain_command(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
 				       &(struct parts){ .in = &channel,
 							.in_length = sizeof(channel),
@@ -154,7 +154,7 @@ static void fault_in_response(void **state)
 							.out_length = 4 }),
 			 -EFAULT);
 	assert_int_equal(kernel.result.nfds, 0);
-	assert_int_equal(kernel.device.alloc->channel.free, kernel.device.nic.max_channel);
+	assert_int_equal(kernel.device.alloc->channel.pool.free, kernel.device.nic.max_channel);
 }
 
 /* What we do not know must be zero; what they do not know is cut. */
@@ -269,7 +269,7 @@ static void invoked(void **state)
 			 -EFAULT);
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd), (void *)8, 4),
 			 -EFAULT);
-	assert_int_equal(kernel.device.alloc->pd.free, UV_MAX_PD);
+	assert_int_equal(kernel.device.alloc->pd.pool.free, UV_MAX_PD);
 }
 
 int main(void)

@@ -221,8 +221,8 @@ static void shared_queues(void **state)
 	assert_int_equal(try_srq(pd, pd, cq), -EINVAL);
 	assert_int_equal(try_srq(pd, domain, domain), -EINVAL);
 	srq = (u32)try_srq(pd, domain, cq);
-	assert_int_equal(kernel.device.nic.srq[srq_of(srq)->srqn - 1].xrcdn, domain_number(domain));
-	assert_int_equal(kernel.device.nic.srq[srq_of(srq)->srqn - 1].cqn, cq_of(cq)->cqn);
+	assert_int_equal(srq_entry(srq)->xrcdn, domain_number(domain));
+	assert_int_equal(srq_entry(srq)->cqn, cq_of(cq)->cqn);
 	/* What it is made of stays. */
 	assert_int_equal(close_domain(domain), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_CQ, cq), -EBUSY);

@@ -227,7 +227,7 @@ static void leaving_waits_for_copies_under_way(void)
 	int status;
 
 	child_start(&child, then_leave);
-	hdr->qp_high = 8;
+	*(u64 *)(void *)((char *)hdr + hdr->off_made) = 0xff;
 	qp[4].sq_lock = 1000;
 	child_go(&child);
 	usleep(30000);

@@ -317,7 +317,6 @@ const char *devices_stuck(struct daemon *daemon)
 /* The words of the header that change, but for those that are about us. */
 static void renew_header(struct nic_header *hdr)
 {
-	nic_store(&hdr->qp_high, 0);
 	nic_store(&hdr->async_any, 0);
 	nic_store(&hdr->pending_summary, 0);
 	memset(hdr->atomic_lock, 0, sizeof(hdr->atomic_lock));

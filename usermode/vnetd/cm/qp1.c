@@ -253,34 +253,24 @@ static enum nic_result create(struct cm_qp1 *qp1)
 	return result;
 }
 
-/* The index that number 1 has: nobody else gets it. */
-static bool reserve_index(struct device *device)
-{
-	struct uv_numbers *numbers = &device->alloc->qp;
-	u32 first = uv_number_get(numbers, NULL), second;
-
-	if (first == QP1)
-		return true;
-	second = uv_number_get(numbers, NULL);
-	uv_number_put(numbers, first);
-	return second == QP1;
-}
-
 static int reserve(struct cm_qp1 *qp1)
 {
 	struct device *device = qp1->device;
 	u32 cq = uv_number_get(&device->alloc->cq, NULL);
-	u32 mr = uv_number_get(&device->alloc->mr, NULL);
+	int err;
 
 	qp1->pdn = uv_number_get(&device->alloc->pd, NULL);
 	qp1->cqn = cq + 1;
-	qp1->key = uv_key(device, mr);
+	err = uv_key_new(device, NULL, &qp1->key);
+	if (err)
+		return err;
 	qp1->send = uv_ring_get(device, SEND_ENTRIES, SEND_SHIFT);
 	qp1->receive = uv_ring_get(device, RECEIVES, RECEIVE_SHIFT);
 	qp1->cq = uv_ring_get(device, CQ_ENTRIES, (u32)__builtin_ctz(VNET_CQE_SIZE));
 	qp1->memory = uv_heap_get(device, RECEIVES * ROOM);
-	if (cq == NIC_NONE || mr == NIC_NONE || qp1->pdn == NIC_NONE || !qp1->send ||
-	    !qp1->receive || !qp1->cq || !qp1->memory || !reserve_index(device))
+	/* Index 1 is that of QP number 1, so no other queue pair gets it. */
+	if (cq == NIC_NONE || qp1->pdn == NIC_NONE || !qp1->send || !qp1->receive || !qp1->cq ||
+	    !qp1->memory || !uv_number_claim(&device->alloc->qp, QP1, NULL))
 		return -ENOMEM;
 	return 0;
 }

@@ -17,7 +17,8 @@
 static int find_region(struct uv_request *req, const struct uv_object *pd, u32 key, bool write,
 		       const struct uv_mr **out)
 {
-	const struct uv_mr *mr = uv_number_owner(&req->device->alloc->mr, key >> NIC_KEY_TAG_BITS);
+	const struct uv_mr *mr =
+		uv_number_owner(&req->device->alloc->mr, nic_key_index(&req->device->nic, key));
 
 	if (!mr || !mr->obj.live || mr->obj.dying || mr->params.key != key)
 		return -ENOENT;

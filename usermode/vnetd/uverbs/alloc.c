@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Numbers with generations, and queue memory by the page.
+ * Numbers of objects, and queue memory by the page.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,52 +13,55 @@
 
 #define HEAP_PAGE 4096u
 
-/* ---------------------------------------------------------------- numbers */
+/* ---------------------------------------------------------------- indices */
 
 int uv_numbers_init(struct uv_numbers *numbers, u32 first, u32 count)
 {
-	u32 i;
+	u32 *fifo = calloc(count, sizeof(*fifo));
 
-	*numbers = (struct uv_numbers){ .count = count, .free = count - first };
-	numbers->fifo = calloc(count, sizeof(*numbers->fifo));
+	*numbers = (struct uv_numbers){ .count = count, .pool.fifo = fifo };
 	numbers->uses = calloc(count, sizeof(*numbers->uses));
+	numbers->last = calloc(count, sizeof(*numbers->last));
 	numbers->owner = calloc(count, sizeof(*numbers->owner));
-	if (!numbers->fifo || !numbers->uses || !numbers->owner) {
+	if (!fifo || !numbers->uses || !numbers->last || !numbers->owner) {
 		uv_numbers_fini(numbers);
 		return -ENOMEM;
 	}
-	for (i = first; i < count; i++)
-		numbers->fifo[i - first] = i;
+	nic_pool_init(&numbers->pool, fifo, first, count);
 	return 0;
 }
 
 void uv_numbers_fini(struct uv_numbers *numbers)
 {
-	free(numbers->fifo);
+	free(numbers->pool.fifo);
 	free(numbers->uses);
+	free(numbers->last);
 	free(numbers->owner);
 	*numbers = (struct uv_numbers){ 0 };
 }
 
 u32 uv_number_get(struct uv_numbers *numbers, void *owner)
 {
-	u32 index;
+	u32 index = nic_pool_take(&numbers->pool);
 
-	if (!numbers->free)
-		return NIC_NONE;
-	index = numbers->fifo[numbers->head];
-	numbers->head = (numbers->head + 1) % numbers->count;
-	numbers->free--;
-	numbers->owner[index] = owner;
+	if (index != NIC_NONE)
+		numbers->owner[index] = owner;
 	return index;
+}
+
+bool uv_number_claim(struct uv_numbers *numbers, u32 index, void *owner)
+{
+	if (!nic_pool_claim(&numbers->pool, index))
+		return false;
+	numbers->owner[index] = owner;
+	return true;
 }
 
 void uv_number_put(struct uv_numbers *numbers, u32 index)
 {
 	numbers->owner[index] = NULL;
 	numbers->uses[index]++;
-	numbers->fifo[(numbers->head + numbers->free) % numbers->count] = index;
-	numbers->free++;
+	nic_pool_put(&numbers->pool, index);
 }
 
 u32 uv_number_use(const struct uv_numbers *numbers, u32 index)
@@ -76,25 +79,52 @@ void *uv_number_owner(const struct uv_numbers *numbers, u32 index)
 	return index < numbers->count ? numbers->owner[index] : NULL;
 }
 
-/*
- * Generations run from 1, so that neither 0 nor 1 (the management QP) is a QP's
- * number, and stop short of the last, which would allow the multicast QP.
- */
-u32 uv_qpn(const struct device *device, u32 index)
-{
-	u32 bits = uv_ceil_log2(device->nic.max_qp);
-	u32 generations = (1u << (NIC_QPN_BITS - bits)) - 2;
-	u32 generation = 1 + uv_number_use(&device->alloc->qp, index) % generations;
+/* ---------------------------------------------------------------- numbers */
 
-	return generation << bits | index;
+typedef enum nic_result number_draw_fn(struct nic *nic, u32 index, u32 last, u32 *number);
+
+static int number_new(struct device *device, struct uv_numbers *numbers, number_draw_fn *draw,
+		      void *owner, u32 *number)
+{
+	enum nic_result result;
+	u32 index;
+
+	result = nic_pool_draw(&device->nic, &numbers->pool, &index);
+	if (result != NIC_OK)
+		return uv_result(result);
+	result = draw(&device->nic, index, numbers->last[index], number);
+	if (result != NIC_OK) {
+		nic_pool_put(&numbers->pool, index);
+		return uv_result(result);
+	}
+	numbers->last[index] = *number;
+	numbers->owner[index] = owner;
+	return 0;
 }
 
-/* A tag of 0 is left to processes that bind windows by keys of their own. */
-u32 uv_key(const struct device *device, u32 index)
+int uv_qpn_new(struct device *device, void *owner, u32 *qpn)
 {
-	u32 tags = (1u << NIC_KEY_TAG_BITS) - 1;
+	return number_new(device, &device->alloc->qp, nic_qpn_draw, owner, qpn);
+}
 
-	return index << NIC_KEY_TAG_BITS | (1 + uv_number_use(&device->alloc->mr, index) % tags);
+int uv_srqn_new(struct device *device, void *owner, u32 *srqn)
+{
+	return number_new(device, &device->alloc->srq, nic_srqn_draw, owner, srqn);
+}
+
+int uv_key_new(struct device *device, void *owner, u32 *key)
+{
+	return number_new(device, &device->alloc->mr, nic_key_draw, owner, key);
+}
+
+void uv_qpn_end(struct device *device, u32 qpn)
+{
+	uv_number_put(&device->alloc->qp, nic_qpn_index(&device->nic, qpn));
+}
+
+void uv_srqn_end(struct device *device, u32 srqn)
+{
+	uv_number_put(&device->alloc->srq, nic_srqn_index(&device->nic, srqn));
 }
 
 /* ----------------------------------------------------------- queue memory */
@@ -300,9 +330,10 @@ int uverbs_device_init(struct device *device)
 	struct device_alloc *alloc;
 	int err;
 
-	/* Room for at least a few generations of QP numbers and for keys' tags. */
-	if (nic->max_qp > 1u << (NIC_QPN_BITS - 2) || nic->max_mr < 2 ||
-	    nic->max_mr > 1u << (32 - NIC_KEY_TAG_BITS) || nic->off_queue % HEAP_PAGE)
+	/* Numbers and keys have something beside the index. */
+	if (nic->max_qp > 1u << (NIC_QPN_BITS - 2) || nic->max_srq > 1u << (NIC_QPN_BITS - 2) ||
+	    nic->max_mr < 2 || nic->max_mr >= NIC_KEY_CLAIMED >> NIC_KEY_TAG_BITS ||
+	    nic->off_queue % HEAP_PAGE)
 		return -EINVAL;
 	alloc = calloc(1, sizeof(*alloc));
 	if (!alloc)

@@ -8,17 +8,14 @@
 
 #include "../vnetd.h"
 
-/*
- * Indices below `count`. A freed one is the last to be used again, and each use
- * has another generation, so that an old number is recognised as old.
- */
+/* Indices below `count`, and the objects that have them. */
 struct uv_numbers {
 	u32 count;
-	/* Free indices, oldest at `head`. */
-	u32 free;
-	u32 head;
-	u32 *fifo;
+	struct nic_pool pool;
+	/* How often each index was freed. */
 	u32 *uses;
+	/* The last number drawn for each index: see uv_qpn_new(). */
+	u32 *last;
 	/* What has the index now, NULL if it is free. */
 	void **owner;
 };
@@ -26,6 +23,8 @@ struct uv_numbers {
 /* Indices below `first` are never given. */
 int uv_numbers_init(struct uv_numbers *numbers, u32 first, u32 count);
 void uv_numbers_fini(struct uv_numbers *numbers);
+/* Take this index; false if it is in use. */
+bool uv_number_claim(struct uv_numbers *numbers, u32 index, void *owner);
 /* NIC_NONE if there is none left. */
 u32 uv_number_get(struct uv_numbers *numbers, void *owner);
 void uv_number_put(struct uv_numbers *numbers, u32 index);
@@ -67,8 +66,14 @@ struct uv_block *uv_heap_get(struct device *device, u64 size);
 /* Give back; whatever was in it is gone. Nobody may use it any more. */
 void uv_heap_put(struct device *device, struct uv_block *block);
 
-/* Numbers as the NIC knows them, of an index that has just been given out. */
-u32 uv_qpn(const struct device *device, u32 index);
-u32 uv_key(const struct device *device, u32 index);
+/*
+ * Random numbers of new objects, which a peer cannot predict from other numbers. 0,
+ * -ENOMEM if no index is free, or -EAGAIN without random bytes.
+ */
+int uv_qpn_new(struct device *device, void *owner, u32 *qpn);
+int uv_srqn_new(struct device *device, void *owner, u32 *srqn);
+int uv_key_new(struct device *device, void *owner, u32 *key);
+void uv_qpn_end(struct device *device, u32 qpn);
+void uv_srqn_end(struct device *device, u32 srqn);
 
 #endif /* UVERBS_ALLOC_H */

@@ -258,12 +258,13 @@ static struct uv_object *event_object(struct device *device, const struct nic_as
 
 	switch (event->kind) {
 	case 'q':
-		obj = uv_number_owner(&alloc->qp, event->num & device->nic.qp_index_mask);
+		obj = uv_number_owner(&alloc->qp, nic_qpn_index(&device->nic, event->num));
 		return obj && queue_number(obj) == event->num ? obj : NULL;
 	case 'c':
 		return uv_number_owner(&alloc->cq, event->num - 1);
 	case 's':
-		return uv_number_owner(&alloc->srq, event->num - 1);
+		obj = uv_number_owner(&alloc->srq, nic_srqn_index(&device->nic, event->num));
+		return obj && UV_CAST(struct uv_srq, obj)->srqn == event->num ? obj : NULL;
 	default:
 		return NULL;
 	}

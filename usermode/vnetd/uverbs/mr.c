@@ -71,21 +71,23 @@ int uv_mr_new(struct uv_request *req, const struct uv_class *class, struct uv_ob
 {
 	struct uv_object *obj;
 	struct uv_mr *mr;
+	u32 key;
 	int err;
 
 	err = uv_object_new(req, class, &obj);
 	if (err)
 		return err;
 	mr = UV_CAST(struct uv_mr, obj);
-	mr->index = uv_number_get(&req->device->alloc->mr, mr);
-	if (mr->index == NIC_NONE) {
+	err = uv_key_new(req->device, mr, &key);
+	if (err) {
 		uv_object_drop(obj);
-		return -ENOMEM;
+		return err;
 	}
+	mr->index = nic_key_index(&req->device->nic, key);
 	mr->pd = UV_CAST(struct uv_pd, pd);
 	uv_use(pd);
 	mr->params = *params;
-	mr->params.key = uv_key(req->device, mr->index);
+	mr->params.key = key;
 	mr->params.pdn = mr->pd->pdn;
 	mr->params.space = req->client->space;
 	req->created = obj;

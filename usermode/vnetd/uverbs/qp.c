@@ -108,7 +108,7 @@ static void qp_release(struct uv_object *obj)
 	uv_ring_put(obj, qp->sq);
 	if (qp->rq)
 		uv_ring_put(obj, qp->rq);
-	uv_number_put(&device->alloc->qp, qp->params.qpn & device->nic.qp_index_mask);
+	uv_qpn_end(device, qp->params.qpn);
 	unuse_others(qp);
 }
 
@@ -266,16 +266,14 @@ static int qp_reserve_rings(struct device *device, struct uv_qp *qp)
 
 static int qp_reserve(struct device *device, struct uv_qp *qp)
 {
-	u32 index;
 	int err;
 
-	index = uv_number_get(&device->alloc->qp, qp);
-	if (index == NIC_NONE)
-		return -ENOMEM;
-	qp->params.qpn = uv_qpn(device, index);
+	err = uv_qpn_new(device, qp, &qp->params.qpn);
+	if (err)
+		return err;
 	err = qp_reserve_rings(device, qp);
 	if (err)
-		uv_number_put(&device->alloc->qp, index);
+		uv_qpn_end(device, qp->params.qpn);
 	return err;
 }
 

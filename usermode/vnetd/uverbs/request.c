@@ -96,6 +96,8 @@ int uv_result(enum nic_result result)
 		return -ENOMEM;
 	case NIC_EOPNOTSUPP:
 		return -EOPNOTSUPP;
+	case NIC_EAGAIN:
+		return -EAGAIN;
 	case NIC_EINVAL:
 		break;
 	}

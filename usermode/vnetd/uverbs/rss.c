@@ -45,19 +45,19 @@ int uv_rss_new(struct uv_request *req, struct uv_qp *qp, struct uv_table *table,
 	       const struct nic_rss *rss)
 {
 	struct device *device = req->device;
-	u32 i, index;
+	u32 i;
+	int err;
 
 	qp->spread = uv_heap_get(device, sizeof(*rss));
 	if (!qp->spread)
 		return -ENOMEM;
-	index = uv_number_get(&device->alloc->qp, qp);
-	if (index == NIC_NONE) {
+	err = uv_qpn_new(device, qp, &qp->params.qpn);
+	if (err) {
 		uv_heap_put(device, qp->spread);
-		return -ENOMEM;
+		return err;
 	}
 	qp->params.type = NIC_QPT_RAW_PACKET;
 	qp->params.pdn = qp->pd->pdn;
-	qp->params.qpn = uv_qpn(device, index);
 	qp->rss = *rss;
 	qp->rss.log_size = table->log_size;
 	for (i = 0; i < 1u << table->log_size; i++)
@@ -89,7 +89,7 @@ void uv_rss_release(struct uv_qp *qp)
 	struct device *device = qp->obj.device;
 
 	uv_heap_put(device, qp->spread);
-	uv_number_put(&device->alloc->qp, qp->params.qpn & device->nic.qp_index_mask);
+	uv_qpn_end(device, qp->params.qpn);
 	uv_unuse(&qp->table->obj);
 	uv_unuse(&qp->pd->obj);
 }

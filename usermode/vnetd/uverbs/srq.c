@@ -49,7 +49,7 @@ static void srq_release(struct uv_object *obj)
 	uv_events_detach(obj);
 	uv_ring_put(obj, srq->ring);
 	uv_tm_release(srq);
-	uv_number_put(&obj->device->alloc->srq, srq->srqn - 1);
+	uv_srqn_end(obj->device, srq->srqn);
 	uv_unuse(&srq->pd->obj);
 	if (srq->xrcd)
 		uv_unuse(&srq->xrcd->obj);
@@ -106,17 +106,16 @@ static void srq_use_others(struct uv_srq *srq)
 
 static int srq_reserve(struct device *device, struct uv_srq *srq)
 {
-	u32 index;
+	int err;
 
 	srq->ring = uv_ring_get(device, srq->params.entries, srq->params.stride_shift);
 	if (!srq->ring)
 		return -ENOMEM;
-	index = uv_number_get(&device->alloc->srq, srq);
-	if (index == NIC_NONE) {
+	err = uv_srqn_new(device, srq, &srq->srqn);
+	if (err) {
 		uv_heap_put(device, srq->ring);
-		return -ENOMEM;
+		return err;
 	}
-	srq->srqn = index + 1;
 	srq->params.ring = srq->ring->offset;
 	return 0;
 }
@@ -131,7 +130,7 @@ static int srq_reserve_all(struct device *device, struct uv_srq *srq, const stru
 		return err;
 	err = uv_tm_reserve(device, srq, args->max_tags);
 	if (err) {
-		uv_number_put(&device->alloc->srq, srq->srqn - 1);
+		uv_srqn_end(device, srq->srqn);
 		uv_heap_put(device, srq->ring);
 	}
 	return err;

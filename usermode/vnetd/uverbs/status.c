@@ -167,7 +167,8 @@ static void print_cq(const struct uv_object *obj, FILE *out)
 static void print_srq(const struct uv_object *obj, FILE *out)
 {
 	const struct uv_srq *srq = UV_CAST(const struct uv_srq, obj);
-	const struct nic_srq *entry = &obj->device->nic.srq[srq->srqn - 1];
+	const struct nic *nic = &obj->device->nic;
+	const struct nic_srq *entry = &nic->srq[nic_srqn_index(nic, srq->srqn)];
 
 	fprintf(out, "{\"srqn\": %u, \"pid\": %d, \"entries\": %u, \"limit\": %u}", srq->srqn,
 		(int)obj->client->pid, srq->params.entries, nic_load(&entry->rq.limit));

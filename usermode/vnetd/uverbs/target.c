@@ -14,19 +14,16 @@
 static int target_reserve(struct device *device, struct uv_target *target, struct uv_qp *qp)
 {
 	struct nic_qp_params *params = &target->params;
-	u32 index;
+	int err;
 
 	target->sq = uv_ring_get(device, params->sq_entries, params->sq_stride_shift);
 	if (!target->sq)
 		return -ENOMEM;
 	params->sq_ring = target->sq->offset;
-	index = uv_number_get(&device->alloc->qp, qp);
-	if (index == NIC_NONE) {
+	err = uv_qpn_new(device, qp, &params->qpn);
+	if (err)
 		uv_heap_put(device, target->sq);
-		return -ENOMEM;
-	}
-	params->qpn = uv_qpn(device, index);
-	return 0;
+	return err;
 }
 
 /* From here on the queue pair holds it. */
@@ -111,7 +108,7 @@ static void target_end(struct device *device, struct uv_target *target)
 	}
 	/* No process has it mapped. */
 	uv_heap_put(device, target->sq);
-	uv_number_put(&device->alloc->qp, target->params.qpn & device->nic.qp_index_mask);
+	uv_qpn_end(device, target->params.qpn);
 	free(target);
 }
 
@@ -125,7 +122,7 @@ void uv_target_leave(struct uv_qp *qp)
 		place = &(*place)->next_opened;
 	*place = qp->next_opened;
 	if (target->opened)
-		uv_number_own(&device->alloc->qp, target->params.qpn & device->nic.qp_index_mask,
+		uv_number_own(&device->alloc->qp, nic_qpn_index(&device->nic, target->params.qpn),
 			      target->opened);
 	else
 		target_end(device, target);

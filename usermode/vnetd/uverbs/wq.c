@@ -58,7 +58,7 @@ static void wq_release(struct uv_object *obj)
 	/* No process has that one mapped. */
 	uv_heap_put(device, wq->sq);
 	uv_ring_put(obj, wq->rq);
-	uv_number_put(&device->alloc->qp, wq->params.qpn & device->nic.qp_index_mask);
+	uv_qpn_end(device, wq->params.qpn);
 	uv_unuse(&wq->cq->obj);
 	uv_unuse(&wq->pd->obj);
 }
@@ -104,16 +104,14 @@ static int wq_reserve_rings(struct device *device, struct uv_wq *wq)
 
 static int wq_reserve(struct device *device, struct uv_wq *wq)
 {
-	u32 index;
 	int err;
 
-	index = uv_number_get(&device->alloc->qp, wq);
-	if (index == NIC_NONE)
-		return -ENOMEM;
-	wq->params.qpn = uv_qpn(device, index);
+	err = uv_qpn_new(device, wq, &wq->params.qpn);
+	if (err)
+		return err;
 	err = wq_reserve_rings(device, wq);
 	if (err)
-		uv_number_put(&device->alloc->qp, index);
+		uv_qpn_end(device, wq->params.qpn);
 	return err;
 }
 
