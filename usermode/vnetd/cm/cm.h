@@ -231,7 +231,6 @@ struct cm {
 	struct cm_id *bound;
 	struct cm_conn *conns;
 	struct cm_absence *absent;
-	u32 last_local_id;
 	u32 last_group;
 	u16 last_port;
 	/* When something in conns is due. */
@@ -284,8 +283,8 @@ int cm_cmd_get_event(const struct cm_call *call);
 
 /* --------------------------------------------------------------------- id.c */
 
-/* NULL: no memory, or too many. */
-struct cm_id *cm_id_new(struct cm_file *file, u16 ps, u8 qp_type);
+/* 0; -ENOMEM, also for too many; -EAGAIN without random bytes. */
+int cm_id_new(struct cm_file *file, u16 ps, u8 qp_type, struct cm_id **made);
 /* Tell the peer, and forget it; unread events are dropped. */
 void cm_id_destroy(struct cm_id *id);
 int cm_cmd_create_id(const struct cm_call *call);
@@ -388,8 +387,10 @@ int cm_cmd_notify(const struct cm_call *call);
 
 /* 4.096 µs << n, in nanoseconds. */
 u64 cm_interval(u32 exponent);
-/* A connection of this id, or (NULL) of nobody yet; NULL: no memory. */
-struct cm_conn *cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path);
+/* Fill with random bytes; false if there are none at present. */
+bool cm_random(void *bytes, size_t length);
+/* A connection of this id, or (NULL) without one. 0; -ENOMEM; -EAGAIN without random bytes. */
+int cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path, struct cm_conn **made);
 /* Nobody names it any more. */
 void cm_conn_close(struct cm_conn *conn);
 /* The program lets go of it: say so to the peer. quiet: as if it had never been. */

@@ -93,9 +93,9 @@ static int send_req(struct cm_id *id, const struct rdma_ucm_connect *cmd)
 
 	if (param->private_data_len > REQ_PRIVATE_SIZE - cm_ip_header_size(id))
 		return -EINVAL;
-	conn = cm_conn_new(id->cm, id, &id->path);
-	if (!conn)
-		return -ENOMEM;
+	err = cm_conn_new(id->cm, id, &id->path, &conn);
+	if (err)
+		return err;
 	conn->active = true;
 	conn->service_id = cm_service_id(id, &id->dst);
 	conn->local_qpn = id->qpn;

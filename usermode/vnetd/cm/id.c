@@ -4,7 +4,6 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "../uverbs/uverbs.h"
 #include "cm.h"
@@ -52,33 +51,29 @@ static void give_handle(struct cm *cm, u32 handle)
 
 /* -------------------------------------------------------------------- life */
 
-static u32 random_psn(void)
+int cm_id_new(struct cm_file *file, u16 ps, u8 qp_type, struct cm_id **made)
 {
+	struct cm_id *id;
 	u32 psn;
 
-	if (getrandom(&psn, sizeof(psn), GRND_NONBLOCK) != sizeof(psn))
-		psn = (u32)(clock_now() * 0x9e3779b97f4a7c15ull >> 32);
-	return psn & 0xffffff;
-}
-
-struct cm_id *cm_id_new(struct cm_file *file, u16 ps, u8 qp_type)
-{
-	struct cm_id *id = calloc(1, sizeof(*id));
-
+	if (!cm_random(&psn, sizeof(psn)))
+		return -EAGAIN;
+	id = calloc(1, sizeof(*id));
 	if (!id)
-		return NULL;
+		return -ENOMEM;
 	id->cm = file->cm;
 	id->file = file;
 	id->ps = ps;
 	id->qp_type = qp_type;
-	id->psn = random_psn();
+	id->psn = psn & 0xffffff;
 	if (!take_handle(file->cm, id)) {
 		free(id);
-		return NULL;
+		return -ENOMEM;
 	}
 	id->next = file->ids;
 	file->ids = id;
-	return id;
+	*made = id;
+	return 0;
 }
 
 void cm_id_destroy(struct cm_id *id)
@@ -134,9 +129,9 @@ int cm_cmd_create_id(const struct cm_call *call)
 		err = qp_type_of(&cmd, &type);
 	if (err)
 		return err;
-	id = cm_id_new(call->file, cmd.ps, type);
-	if (!id)
-		return -ENOMEM;
+	err = cm_id_new(call->file, cmd.ps, type, &id);
+	if (err)
+		return err;
 	id->uid = cmd.uid;
 	id->pid = call->client->pid;
 	cm_will_write(id);

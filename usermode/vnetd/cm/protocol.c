@@ -29,32 +29,48 @@ static void set_due(struct cm_conn *conn, u64 due)
 
 /* -------------------------------------------------------------------- life */
 
-static u32 new_local_id(struct cm *cm)
+bool cm_random(void *bytes, size_t length)
 {
-	const struct cm_conn *other;
-
-	if (!cm->last_local_id &&
-	    getrandom(&cm->last_local_id, sizeof(cm->last_local_id), GRND_NONBLOCK) < 0)
-		cm->last_local_id = (u32)clock_now();
-again:
-	cm->last_local_id++;
-	for (other = cm->conns; other; other = other->next)
-		if (other->local_id == cm->last_local_id)
-			goto again;
-	return cm->last_local_id;
+	return getrandom(bytes, length, GRND_NONBLOCK) == (ssize_t)length;
 }
 
-struct cm_conn *cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path)
+static bool is_local_id(const struct cm *cm, u32 id)
+{
+	const struct cm_conn *conn;
+
+	for (conn = cm->conns; conn; conn = conn->next)
+		if (conn->local_id == id)
+			return true;
+	return false;
+}
+
+/*
+ * The communication id (for SIDR, the request id) and the transaction id are random. So
+ * nobody can forge a message of a connection without having seen one.
+ */
+static bool choose_names(struct cm_conn *conn)
+{
+	if (!cm_random(&conn->local_id, sizeof(conn->local_id)) ||
+	    !cm_random(&conn->tid, sizeof(conn->tid)))
+		return false;
+	while (!conn->local_id || is_local_id(conn->cm, conn->local_id))
+		conn->local_id++;
+	return true;
+}
+
+int cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path, struct cm_conn **made)
 {
 	struct cm_conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
-		return NULL;
+		return -ENOMEM;
 	conn->cm = cm;
 	conn->id = id;
 	conn->path = *path;
-	conn->local_id = new_local_id(cm);
-	conn->tid = (u64)conn->local_id << 32 | (u32)clock_now();
+	if (!choose_names(conn)) {
+		free(conn);
+		return -EAGAIN;
+	}
 	conn->response_timeout = RESPONSE_TIMEOUT;
 	conn->most_retries = MOST_RETRIES;
 	conn->due = NEVER;
@@ -62,7 +78,8 @@ struct cm_conn *cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_pat
 	cm->conns = conn;
 	if (id)
 		id->conn = conn;
-	return conn;
+	*made = conn;
+	return 0;
 }
 
 /* Freed by cm_conns_run(): whoever walks the list may go on. */

@@ -86,8 +86,7 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 
 	if (!listener->backlog || !cm_arrival_path(arrival, &path) || cm_path_complete(&path))
 		return NULL;
-	id = cm_id_new(listener->file, listener->ps, listener->qp_type);
-	if (!id)
+	if (cm_id_new(listener->file, listener->ps, listener->qp_type, &id))
 		return NULL;
 	id->pid = listener->pid;
 	id->path = path;
@@ -272,8 +271,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	id = cm_request_id(owner, arrival, &src, &dst, service_id);
 	if (!id)
 		return;
-	conn = cm_conn_new(cm, id, &id->path);
-	if (!conn) {
+	if (cm_conn_new(cm, id, &id->path, &conn)) {
 		cm_id_destroy(id);
 		return;
 	}

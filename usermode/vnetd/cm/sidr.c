@@ -28,12 +28,13 @@ int cm_sidr_connect(struct cm_id *id, const struct rdma_ucm_conn_param *param)
 {
 	struct cm_conn *conn;
 	struct mad *mad;
+	int err;
 
 	if (param->private_data_len > SIDR_REQ_PRIVATE_SIZE - cm_ip_header_size(id))
 		return -EINVAL;
-	conn = cm_conn_new(id->cm, id, &id->path);
-	if (!conn)
-		return -ENOMEM;
+	err = cm_conn_new(id->cm, id, &id->path, &conn);
+	if (err)
+		return err;
 	conn->active = true;
 	conn->service_id = cm_service_id(id, &id->dst);
 	mad = &conn->last;
@@ -194,8 +195,7 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	id = cm_request_id(owner, arrival, &src, &dst, service_id);
 	if (!id)
 		return;
-	conn = cm_conn_new(cm, id, &id->path);
-	if (!conn) {
+	if (cm_conn_new(cm, id, &id->path, &conn)) {
 		cm_id_destroy(id);
 		return;
 	}

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "../uverbs/uverbs.h"
@@ -46,14 +47,23 @@ static bool is_taken(const struct device *device, const struct umad_agent *wante
 	return false;
 }
 
-/* Of the upper halves that went before; 0 is nobody's. */
-static u32 next_tid_high(void)
+static bool is_tid_high(u32 tid_high)
 {
-	static u32 last;
+	for (const struct umad_file *file = files; file; file = file->next)
+		for (u32 i = 0; i < UMAD_AGENTS; i++)
+			if (file->agent[i].used && file->agent[i].tid_high == tid_high)
+				return true;
+	return false;
+}
 
-	if (!++last)
-		last = 1;
-	return last;
+/* The upper half of an agent's transaction ids: random, not 0, and no other agent's. */
+static bool choose_tid_high(u32 *tid_high)
+{
+	if (getrandom(tid_high, sizeof(*tid_high), GRND_NONBLOCK) != sizeof(*tid_high))
+		return false;
+	while (!*tid_high || is_tid_high(*tid_high))
+		++*tid_high;
+	return true;
 }
 
 static int register_agent(struct umad_file *file, const struct vnet_umad_ioctl *ioctl, u32 *id)
@@ -78,7 +88,8 @@ static int register_agent(struct umad_file *file, const struct vnet_umad_ioctl *
 	for (u32 i = 0; i < UMAD_AGENTS; i++) {
 		if (file->agent[i].used)
 			continue;
-		agent.tid_high = next_tid_high();
+		if (!choose_tid_high(&agent.tid_high))
+			return -EAGAIN;
 		file->agent[i] = agent;
 		if (!file->registered && ioctl->with_pkeys)
 			file->pkeys = true;
