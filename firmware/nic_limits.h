@@ -37,6 +37,11 @@ enum nic_limits {
 };
 
 #define NIC_MAX_MSG 0x80000000ull
+/*
+ * Set in controlled Q_Keys. In a send request it selects the queue pair's own Q_Key (IB
+ * vol 1, 10.2.5). The host decides which queue pairs may have a controlled Q_Key.
+ */
+#define NIC_QKEY_CONTROLLED 0x80000000u
 /* No object: CQ, SRQ, channel numbers. */
 #define NIC_NONE 0xffffffffu
 

@@ -410,7 +410,7 @@ static enum vnet_wc_status nic_takes_datagram(struct nic_request *r, const struc
 		return VNET_WC_REM_OP_ERR;
 	}
 	/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
-	if (qkey & 0x80000000u)
+	if (qkey & NIC_QKEY_CONTROLLED)
 		qkey = r->qp->attr.qkey;
 	if (qkey != peer->attr.qkey) {
 		nic_fetch_add(&count->drop_qkey, 1);

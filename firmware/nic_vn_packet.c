@@ -118,7 +118,7 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	}
 	if (datagram) {
 		/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
-		op->read_len = nic_to_le32(qkey & 0x80000000u ? s->qp->attr.qkey : qkey);
+		op->read_len = nic_to_le32(qkey & NIC_QKEY_CONTROLLED ? s->qp->attr.qkey : qkey);
 		op->sl = nic_to_le32(wqe->ud.sl & 15);
 		if (unlikely(tx->flags & NIC_TX_GROUP)) {
 			memcpy(op->group_high, wqe->ud.dgid, 8);

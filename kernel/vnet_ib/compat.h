@@ -31,6 +31,16 @@ typedef struct uverbs_attr_bundle vnet_reg_dmabuf_input;
 typedef struct ib_udata vnet_reg_dmabuf_input;
 #endif
 
+/*
+ * Since 6.7 the core checks CAP_NET_RAW when a process sets a controlled Q_Key, unless the
+ * administrator has allowed it to everybody.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#define VNET_CHECKS_QKEYS 0
+#else
+#define VNET_CHECKS_QKEYS 1
+#endif
+
 /* Whoever maps a dma-buf holds its lock since 6.2, or has it taken. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define vnet_dma_buf_vmap dma_buf_vmap_unlocked

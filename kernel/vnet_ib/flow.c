@@ -129,6 +129,9 @@ struct ib_flow *vnet_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	struct vnet_flow *flow;
 	int err;
 
+	/* Checked again: another process may have created the queue pair. */
+	if (!capable(CAP_NET_RAW))
+		return ERR_PTR(-EPERM);
 	err = vnet_flow_check(ibqp, attr);
 	if (!err)
 		err = vnet_flow_fill(&params, ibqp, attr);

@@ -81,6 +81,9 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 
 	if (init->create_flags || !vnet_qp_type_ok(init->qp_type, is_user))
 		return -EOPNOTSUPP;
+	/* The core checks this, too. Here it holds for every command that creates one. */
+	if (init->qp_type == IB_QPT_RAW_PACKET && !capable(CAP_NET_RAW))
+		return -EPERM;
 	if (init->rwq_ind_tbl)
 		return vnet_qp_check_spreading(init);
 	if (!vnet_qp_has_cqs(init))

@@ -47,6 +47,14 @@ static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct ni
 	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
 }
 
+/* For a process (udata), a controlled Q_Key is a privilege: with it, it can send to QP 1. */
+static bool vnet_qkey_allowed(const struct ib_qp_attr *attr, int mask, const struct ib_udata *udata)
+{
+	if (!VNET_CHECKS_QKEYS || !udata || !(mask & IB_QP_QKEY))
+		return true;
+	return !(attr->qkey & NIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
+}
+
 /* Which transition may set what is the firmware's to check. */
 int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
@@ -64,6 +72,8 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	/* Path migration is InfiniBand's alone. */
 	if (mask & IB_QP_ALT_PATH)
 		return -EINVAL;
+	if (!vnet_qkey_allowed(attr, mask, udata))
+		return -EPERM;
 	err = vnet_qp_attributes(attr, mask, &nic);
 	if (err)
 		return err;

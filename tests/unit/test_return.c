@@ -123,6 +123,25 @@ static void wrong_key(void **state)
 	comes_back(&pair, &wqe, 10, VNET_WC_REM_ACCESS_ERR);
 }
 
+/* A request with a controlled Q_Key sends the queue pair's own Q_Key. */
+static void own_key(void **state)
+{
+	struct pair pair = pair_that_returns();
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	u32 *of_a = &frame(pair.a)->attr.qkey, *of_b = &frame(pair.b)->attr.qkey;
+	struct sge from = sge(&w.p[0], FROM, 10), to = sge(&w.p[1], TO, 140);
+
+	(void)state;
+	post_recv(pair.b, 9, &to, 1);
+	*of_b = wqe.ud.remote_qkey = 0x80010000;
+	comes_back(&pair, &wqe, 10, VNET_WC_REM_ACCESS_ERR);
+	*of_a = 0x80010000;
+	send_one(pair.a, &wqe, &from);
+	run_for(LONG);
+	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 9, VNET_WC_SUCCESS);
+}
+
 static void no_receive(void **state)
 {
 	struct pair pair = pair_that_returns();
@@ -270,7 +289,7 @@ int main(void)
 		TEST(nobody_there),      TEST(not_ready),         TEST(wrong_key),
 		TEST(no_receive),        TEST(receive_too_small), TEST(bad_receive),
 		TEST(no_room),           TEST(in_order),          TEST(own_mistakes),
-		TEST(who_has_not_asked), TEST(other_types),
+		TEST(who_has_not_asked), TEST(other_types),       TEST(own_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

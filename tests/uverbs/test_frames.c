@@ -4,6 +4,7 @@
  * flows and counters, and what each of them refuses.
  */
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -528,15 +529,31 @@ static void set_effective(u32 set, u32 clear)
 	assert_int_equal(syscall(SYS_capset, &hdr, data), 0);
 }
 
+/* To INIT, by either command. */
+static int give_qkey(u32 qp, u32 qkey, bool extended)
+{
+	struct ib_uverbs_ex_modify_qp cmd = {
+		.base = { .qp_handle = qp,
+			  .attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+			  .qp_state = IBV_QPS_INIT,
+			  .port_num = 1,
+			  .qkey = qkey },
+	};
+	struct ib_uverbs_ex_modify_qp_resp resp;
+
+	return extended ? EX(MODIFY_QP, &cmd, &resp) : PLAIN_IN(MODIFY_QP, &cmd.base);
+}
+
 static void rights(void **state)
 {
 	struct ib_uverbs_create_qp cmd;
 	struct ib_uverbs_create_qp_resp resp;
 	struct flow_command flow;
-	u32 qp;
+	u32 qp, ud;
 
 	(void)state;
 	set_stage();
+	ud = make_qp(IB_UVERBS_QPT_UD, stage.pd, stage.cq, -1);
 	qp = make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1);
 	flow = good_flow(qp);
 	cmd = (struct ib_uverbs_create_qp){ .pd_handle = stage.pd,
@@ -546,8 +563,15 @@ static void rights(void **state)
 	set_effective(0, 1u << CAP_NET_RAW);
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), -EPERM);
 	assert_int_equal(create_flow(&flow), -EPERM);
+	assert_int_equal(create_counters(), -EPERM);
+	/* Controlled Q_Keys, and others. */
+	assert_int_equal(give_qkey(ud, 0x80010000, false), -EPERM);
+	assert_int_equal(give_qkey(ud, 0x80010000, true), -EPERM);
+	assert_int_equal(give_qkey(ud, 0x7fffffff, false), 0);
 	set_effective(1u << CAP_NET_RAW, 0);
 	assert_true(create_flow(&flow) >= 0);
+	assert_int_equal(give_qkey(ud, 0x80010000, true), 0);
+	assert_int_equal(give_qkey(ud, 0x80010000, false), 0);
 }
 
 /* ------------------------------------------------------------------ moderation */

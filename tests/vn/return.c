@@ -134,6 +134,29 @@ static void test_reasons(void)
 	world_free();
 }
 
+static u32 *qkey_of(const struct end *e)
+{
+	struct nic *nic = &e->side->nic;
+
+	return &nic->qp[nic_qpn_index(nic, e->qpn)].attr.qkey;
+}
+
+/* A request with a controlled Q_Key sends the queue pair's own Q_Key. */
+static void test_own_key(void)
+{
+	struct vnet_send_wqe w;
+
+	make_world(5);
+	w = datagram(1);
+	*qkey_of(b) = w.ud.remote_qkey = 0x80010000;
+	comes_back(&w, VNET_WC_REM_ACCESS_ERR);
+	*qkey_of(a) = 0x80010000;
+	end_recv(b, 1001, HALF, SLOT);
+	end_send(a, &w, 0, LENGTH);
+	ends_with(1, VNET_WC_SUCCESS);
+	world_free();
+}
+
 /* The receive is wrong by itself: it fails, and has taken the message with it. */
 static void test_bad_receive(void)
 {
@@ -351,6 +374,7 @@ static void test_stream(u32 lose)
 int main(void)
 {
 	test_reasons();
+	test_own_key();
 	test_bad_receive();
 	test_others();
 	test_silence();

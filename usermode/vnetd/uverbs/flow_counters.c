@@ -37,7 +37,10 @@ int uv_ioctl_create_counters(struct uv_request *req)
 	u32 index;
 	int err;
 
-	err = uv_object_new(req, &counters_class, &obj);
+	/* There are few, and only processes that may create flows can use them. */
+	err = uv_check_raw(req);
+	if (!err)
+		err = uv_object_new(req, &counters_class, &obj);
 	if (err)
 		return err;
 	index = uv_number_get(&req->device->alloc->counters, obj);

@@ -32,6 +32,14 @@ static int check_address(const struct device *device, const struct ib_uverbs_mod
 	return 0;
 }
 
+/* A controlled Q_Key is a privilege: with it, a process can send to management QPs. */
+static int check_qkey(const struct uv_request *req, const struct ib_uverbs_modify_qp *cmd)
+{
+	if (!(cmd->attr_mask & IBV_QP_QKEY) || !(cmd->qkey & NIC_QKEY_CONTROLLED))
+		return 0;
+	return uv_check_raw(req);
+}
+
 static int check_modify(const struct device *device, const struct ib_uverbs_modify_qp *cmd)
 {
 	u32 mask = cmd->attr_mask;
@@ -104,6 +112,8 @@ static int qp_modify(struct uv_request *req, const struct ib_uverbs_ex_modify_qp
 	if (uv_qp_spreads(UV_CAST(struct uv_qp, obj)))
 		return -EOPNOTSUPP;
 	err = check_modify(req->device, cmd);
+	if (!err)
+		err = check_qkey(req, cmd);
 	if (err)
 		return err;
 	return uv_result(nic_qp_modify(&req->device->nic, UV_CAST(struct uv_qp, obj)->params.qpn,
