@@ -115,6 +115,8 @@ sub read_unit {	# HANDLE
 		}
 		push @{$unit{macros}{$1}}, [$file, $line, $ours, defined $2, $3]
 			if $row =~ /^#\s*define\s+(\w+)(\([^)]*\))?\s*(.*)/;
+		# From then on it stands for itself, as the C library has its constants.
+		$unit{macros}{$1} = [] if $row =~ /^#\s*define\s+(\w+)\s+\1\s*$/;
 		# What a file of ours undefines, or the one that defined it, was meant for a while.
 		forget_macro(\%unit, $1, $file, $ours) if $row =~ /^#\s*undef\s+(\w+)/;
 		$line++;
