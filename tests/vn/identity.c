@@ -485,6 +485,12 @@ static void test_addressed(void)
 	head->dst_row = nic_to_le32(side[1].nic.row[i].id);
 	arrives_from(0, length);
 	CHECK(!is_written());
+	/* By the right NIC, and by another queue pair of it. */
+	length = make_write(64);
+	((struct vnet_frame_op *)(head + 1))->src_qpn ^= nic_to_le32(1);
+	arrives_from(0, length);
+	nic_receive_end(&side[1].nic);
+	CHECK(!is_written());
 	still_works();
 	world_free();
 }
