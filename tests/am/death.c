@@ -175,13 +175,16 @@ static void killed_deaf(void)
 {
 	if (rank != SENDER) {
 		serve_until(rank == VICTIM ? &shared->sends : &shared->done);
+		if (rank == VICTIM)
+			tell(&shared->gone);
 		while (rank == VICTIM)
 			pause();
 		return;
 	}
 	connect_both();
 	tell(&shared->sends);
-	/* The victim may still answer some: those that it does not are CREDITS at the end. */
+	/* Until it is deaf it may answer, even all that there are. */
+	POLL_UNTIL(look(&shared->gone));
 	while (open_requests(VICTIM) < CREDITS)
 		send_one(VICTIM);
 	tell(&shared->asked);
