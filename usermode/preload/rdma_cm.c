@@ -49,6 +49,10 @@ static long ask(const struct fd_entry *entry, struct session *session, u32 type,
 
 	if (ret)
 		return ret;
+	/* The event may be that a NIC refuses us. */
+	for (u32 i = 0; i < session->nnics; i++)
+		if (session->nic[i]->link)
+			link_tell_refusals(&session->nic[i]->host);
 	control_drop_fds(&reply);
 	return reply.result.error ? -(long)reply.result.error : reply.result.value;
 }

@@ -110,10 +110,13 @@ static int bring(const struct host *host, const struct nic_piece *piece, u64 len
 	return client ? pager_bring(client, piece->addr, length, since, 0) : 0;
 }
 
-static void log_refused(struct host *host, const u8 *gid, u32 why)
+static void on_refused(struct host *host, const u8 *gid, u32 why)
 {
 	struct device *device = container_of(host, struct device, host);
 	char name[INET6_ADDRSTRLEN] = "";
+
+	if (device->daemon->cm)
+		cm_refused(device->daemon->cm, device, gid);
 
 	(void)inet_ntop(AF_INET6, gid, name, sizeof(name));
 	log_line("%s: %s %s: give both nodes a key (--key)", device->name,
@@ -146,7 +149,7 @@ static int start_firmware(struct nic_device *made)
 	device->host.get_space = get_space;
 	device->host.get_channel = get_channel;
 	device->host.bring = bring;
-	device->host.refused = log_refused;
+	device->host.refused = on_refused;
 	return host_init(&device->host, &device->nic);
 }
 

@@ -290,6 +290,8 @@ void cm_file_settle(struct file *file);
 void cm_renew(struct daemon *daemon);
 /* Deliver, repeat, give up: answers when to come back. */
 u64 cm_run(struct daemon *daemon, u64 now);
+/* The NIC of this GID refuses a device's, or is refused: its answers are not waited for. */
+void cm_refused(struct cm *cm, const struct device *device, const u8 *gid);
 /*
  * "cm_ids": [{"id": 0, "pid": 4711, "ps": "TCP", "state": "listen", "src": "0.0.0.0",
  *             "src_port": 7471, "dst": "", "dst_port": 0, "qpn": 0}, ...]

@@ -3,10 +3,11 @@
  * Addresses: of IPv4, IPv6 and of InfiniBand, which are GIDs of ports that have
  * LIDs; which are ours, and which GIDs stand for them. Every address of
  * the machine is the first device's, loopback too, unless another NIC has it as
- * its own.
+ * its own, or another user's node is there.
  */
 #include <arpa/inet.h>
 #include <endian.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <unistd.h>
@@ -237,6 +238,26 @@ static bool is_others(const struct daemon *daemon, const u8 *gid)
 	return readlink(path, text, sizeof(text)) > 0;
 }
 
+/* A link is at this address of the machine, which is not ours: a node of another user. */
+static bool is_taken(const struct daemon *daemon, const u8 *gid)
+{
+	union cm_address address;
+	bool taken;
+	int sock;
+
+	cm_address_of_gid(gid, &address);
+	if (address.any.sa_family == AF_INET)
+		address.in.sin_port = htons((u16)daemon->options.port);
+	else
+		address.in6.sin6_port = htons((u16)daemon->options.port);
+	sock = socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return false;
+	taken = bind(sock, &address.any, cm_address_size(&address)) < 0 && errno == EADDRINUSE;
+	close(sock);
+	return taken;
+}
+
 /* 127.0.0.1 and ::1 are everybody's own. */
 static bool is_localhost(const u8 *gid)
 {
@@ -252,8 +273,8 @@ bool cm_address_local(struct daemon *daemon, const union cm_address *address,
 	*device = cm_gid_device(daemon, gid, gid_index);
 	if (*device)
 		return true;
-	if (!is_localhost(gid) &&
-	    ((!is_loopback(gid) && !is_machines(gid)) || is_others(daemon, gid)))
+	if (!is_localhost(gid) && ((!is_loopback(gid) && !is_machines(gid)) ||
+				   is_others(daemon, gid) || is_taken(daemon, gid)))
 		return false;
 	*device = &daemon->device[0]->device;
 	*gid_index = cm_address_source(*device, gid);

@@ -282,6 +282,20 @@ static void act(struct cm_conn *conn, u64 now)
 	cm_transmit(conn->cm, &conn->path, &conn->last);
 }
 
+void cm_refused(struct cm *cm, const struct device *device, const u8 *gid)
+{
+	struct cm_conn *conn;
+
+	for (conn = cm->conns; conn; conn = conn->next) {
+		if (conn->state != CM_REQ_SENT && conn->state != CM_SIDR_REQ_SENT)
+			continue;
+		if (conn->path.device != device || memcmp(conn->path.dgid, gid, 16) != 0)
+			continue;
+		conn->retries_left = 0;
+		set_due(conn, 0);
+	}
+}
+
 u64 cm_conns_run(struct cm *cm, u64 now)
 {
 	struct cm_conn **place = &cm->conns, *conn;
