@@ -40,12 +40,14 @@ static void recv_doorbell(__u64 cookie, __u32 num, int is_srq)
 
 static void idle(__u64 cookie, __u32 cqn)
 {
+	struct ibv_cq *cq;
+
 	assert_int_equal(cookie, FAKE_COOKIE);
 	assert_int_equal(cqn, FAKE_CQN);
 	__atomic_fetch_add(&agent.idles, 1, __ATOMIC_RELAXED);
-	if (agent.idle_completes)
-		fake_complete(agent.idle_completes, &(struct vnet_cqe){ .wr_id = FAKE_IDLE_WR });
-	agent.idle_completes = NULL;
+	cq = __atomic_exchange_n(&agent.idle_completes, NULL, __ATOMIC_RELAXED);
+	if (cq)
+		fake_complete(cq, &(struct vnet_cqe){ .wr_id = FAKE_IDLE_WR });
 }
 
 static void cq_doorbell(__u64 cookie, __u32 cqn)
