@@ -269,11 +269,21 @@ static int connect_again(struct session *session)
 	return ret;
 }
 
+/*
+ * From now on the daemon writes no answer into the program's memory, which is about to be
+ * used for something else. A close is not enough: forked processes may have the socket.
+ */
+static void hang_up(int sock)
+{
+	(void)sys(SYS_shutdown, sock, SHUT_RDWR);
+}
+
 /* Too many threads ask at once: a connection for one request. */
 static int request_once(int sock, const struct iovec *iov, int niov, struct reply *reply)
 {
 	int ret = control_exchange(sock, iov, niov, -1, reply);
 
+	hang_up(sock);
 	sys_close(sock);
 	return ret;
 }
@@ -303,6 +313,7 @@ static int request(struct session *session, const struct iovec *iov, int niov, s
 	c = &session->connection[place];
 	ret = exchange(c->fd, true, iov, niov, -1, reply);
 	if (is_spoilt(ret)) {
+		hang_up(c->fd);
 		fdtable_drop(c->fd);
 		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
 		return ret;

@@ -5,6 +5,7 @@
  * copied: a page that is not may be a file's whose server does not answer.
  */
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "../platform/presence.h"
@@ -46,6 +47,17 @@ int user_bring(struct client *client, u64 addr, u64 length)
 	return err == -EAGAIN ? UV_PARK : err;
 }
 
+/*
+ * A caller that has given up hangs up first. What it gave as room for the answer may be
+ * another function's stack by now.
+ */
+bool user_waits(const struct client *client)
+{
+	struct pollfd look = { .fd = client->call_sock, .events = POLLRDHUP };
+
+	return poll(&look, 1, 0) == 0;
+}
+
 int user_read(struct client *client, void *dst, u64 addr, size_t length)
 {
 	u8 *to = dst;
@@ -73,7 +85,7 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 {
 	const u8 *from = src;
 
-	if (client->dead || !in_range(addr, length))
+	if (client->dead || !in_range(addr, length) || !user_waits(client))
 		return -EFAULT;
 	/* What cannot be brought is copied: that fails as soon as it comes to it. */
 	if (user_bring(client, addr, length) == UV_PARK)

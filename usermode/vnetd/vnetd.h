@@ -100,8 +100,9 @@ struct client {
 	int pagemap_fd;
 	/* A page that was in memory when the call at hand looked; NO_PAGE. */
 	u64 present_page;
-	/* When that call was first tried (plat_clock()). */
+	/* When that call was first tried (plat_clock()), and the socket that it came by. */
 	u64 call_since;
+	int call_sock;
 	bool dead;
 	/* Control connections, and objects that still name this client. */
 	u32 refs;
@@ -189,11 +190,14 @@ void client_put(struct client *client);
 /*
  * copy_from_user, copy_to_user, by the client's mem descriptor: 0, -EFAULT, or UV_PARK
  * (uverbs/uverbs.h) while pages are brought: the call is tried again when they are there.
+ * Nothing is written for a caller that does not wait any more (-EFAULT).
  */
 int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
 /* The pages of a range are there (0), are being brought (UV_PARK), or cannot be (-EFAULT). */
 int user_bring(struct client *client, u64 addr, u64 length);
+/* Does the caller wait for the answer of the call at hand? */
+bool user_waits(const struct client *client);
 
 /*
  * A program is about to receive from groups, or to send to them; or the same of Ethernet
