@@ -146,8 +146,10 @@ int main(int argc, char **argv)
 	struct record *records = calloc(count + 1, sizeof(*records));
 	char line[16];
 
-	if (!count || !records)
+	if (!count || !records) {
+		free(records);
 		return 2;
+	}
 	open_interface(argv[1]);
 	puts("ready");
 	fflush(stdout);

@@ -7,8 +7,8 @@
 #include "raw.h"
 
 #define PAGE_IS_PRESENT (1ull << 63)
-/* Entries that are read at a time: 2 MiB of pages of 4 KiB. */
-#define ENTRIES 512
+/* Entries that are read at a time: 512 KiB of pages of 4 KiB. */
+#define ENTRIES 128
 
 int presence_open(u32 pid)
 {
@@ -22,7 +22,7 @@ bool presence_of(int pagemap, u64 addr, u64 length)
 {
 	u64 size = (u64)sysconf(_SC_PAGESIZE);
 	u64 page = addr / size, end = length ? (addr + length - 1) / size + 1 : page;
-	u64 entry[ENTRIES];
+	u64 entry[ENTRIES] = { 0 };
 
 	while (page < end) {
 		u64 n = end - page < ENTRIES ? end - page : ENTRIES;
