@@ -203,7 +203,8 @@ judge_ibstat() {	# FILE PROGRAM OPTIONS...
 	local file=$1 lid=0 pattern wanted
 	shift
 
-	[[ $LINK_LAYER == Ethernet ]] || lid='[1-9]'
+	# In hexadecimal or decimal, and not 0.
+	[[ $LINK_LAYER == Ethernet ]] || lid='[1-9a-f]'
 	if [[ $1 == ibstatus ]]; then
 		wanted=("^Infiniband device '$DEVICE' port 1 status:" 'default gid:.*fe80:' "base lid:[[:space:]]*0x$lid"
 			'[^_]state:[[:space:]]*4: ACTIVE' 'phys state:[[:space:]]*5: LinkUp' "link_layer:[[:space:]]*$LINK_LAYER")
