@@ -105,6 +105,16 @@ static void say_refused(struct host *host, const u8 *gid, u32 why)
 		say("no key for the node of %s (give both nodes one: --key FILE)", name);
 }
 
+/* The refusal may have been the last that the program heard of the device. */
+static __attribute__((destructor)) void tell_at_exit(void)
+{
+	struct session *s = session_current();
+
+	for (u32 i = 0; s && i < s->nnics; i++)
+		if (s->nic[i]->link)
+			link_tell_refusals(&s->nic[i]->host);
+}
+
 /* Takes the kick descriptor; the memory's stays the caller's. */
 static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int kick_fd)
 {
