@@ -229,8 +229,9 @@ enum nic_mr_flags {
 	 */
 	NIC_MR_ON_DEMAND = 1 << 2,
 	/*
-	 * Pages of a file that is not in memory for good: whoever has them may never bring
-	 * them (a server that does not answer), and who asks for one waits for it.
+	 * Some pages belong to a file. An access to an absent page waits for the file's
+	 * server (FUSE, NFS), which may never answer: the platform copies only what is
+	 * present, and has the rest brought (plat_fetch()).
 	 */
 	NIC_MR_FILE = 1 << 3,
 };
@@ -238,8 +239,8 @@ enum nic_mr_flags {
 /*
  * Translation and protection: memory regions and windows. A key has, from its lowest
  * bit on: a tag, the entry's index, random bits that stay the same until the entry is
- * destroyed, and a 0. An unbound window has parent and length 0 and keeps a key, which names it and
- * gives access to nothing.
+ * destroyed, and a 0. An unbound window has parent and length 0 and keeps a key, which
+ * names it and gives access to nothing.
  *
  * Written by the agent, and by the firmware for windows: whoever exchanges a
  * window's key for a claim may change it, counts version on, and stores the key

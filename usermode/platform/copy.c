@@ -259,8 +259,8 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 /* ------------------------------------------------------------- bringing pages */
 
 /*
- * The pages of a file that other processes' pieces lack. A process that lacks pages of its
- * own waits for them in its own copies, as in any other access to its memory.
+ * Has absent pages brought of pieces in files of other processes. For its own absent pages
+ * a process waits in the copy, as in any other access to its memory.
  */
 static enum nic_copy_result fetch_side(struct nic *nic, const struct nic_piece *piece, u32 n,
 				       u64 length, u64 since, bool write)
@@ -275,7 +275,7 @@ static enum nic_copy_result fetch_side(struct nic *nic, const struct nic_piece *
 		if (is_near(nic, &piece[i]) || !(checks_pages(nic, &piece[i]) & NIC_MR_FILE) ||
 		    transfer_is_present(nic->host, piece[i].space, piece[i].addr, span))
 			continue;
-		/* The NIC processor has them brought, when it looks after who waits. */
+		/* Only vnetd brings pages: it retries the queue pair as the NIC processor. */
 		err = host->bring ? host->bring(host, &piece[i], span, since) : -EAGAIN;
 		if (err == -EAGAIN)
 			return write ? NIC_COPY_DST_LATER : NIC_COPY_SRC_LATER;

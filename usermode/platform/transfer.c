@@ -207,8 +207,9 @@ static bool mem_is_alive(const struct space *space, u64 far)
 /* -------------------------------------------------------------------- choice */
 
 /*
- * Where the process does not answer for its pid, its pages cannot be asked for. Those of a
- * process that is gone may be there as long as somebody waits for one of them.
+ * The pid may be that of another process unless the token was verified: then the page map is
+ * not read, and the pages count as present. A process that has exited counts as absent: its
+ * address space may still exist, for a copy that waits for one of its pages.
  */
 static bool far_is_present(const struct space *space, const struct transfer *t)
 {
@@ -257,7 +258,7 @@ static size_t run_open(struct space *space, struct transfer *t, enum transfer_fa
 	return run_mem(space, t, fault);
 }
 
-/* Only what is in memory, and of who lives. */
+/* As run_open(), if the process lives and all pages of the transfer are in memory. */
 static size_t run_present(const struct host *host, struct space *space, struct transfer *t,
 			  enum transfer_fault *fault)
 {

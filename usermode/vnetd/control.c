@@ -435,7 +435,7 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	conn->client->call_since = conn->call_since;
 	conn->client->call_sock = conn->source.fd;
 	conn->client->present_page = NO_PAGE;
-	/* Who has given up does not know what the call would do, and must not be surprised. */
+	/* The program was told that a call failed that its thread gave up: do not carry it out. */
 	if (!user_waits(conn->client))
 		return reply_error(conn, msg, ECANCELED);
 	if (run_call(&call, msg->type) == CALL_DONE && !may_come_free(conn, &call)) {
