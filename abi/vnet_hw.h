@@ -495,7 +495,10 @@ struct vnet_gate {
 	 * sender is inside just now.
 	 */
 	void (*tag_doorbell)(__u64 cookie, __u32 srqn);
-	/* "Completion queue cqn is armed for entries that it has already": an event. */
+	/*
+	 * "Completion queue cqn is armed, and has entries already": an event, if one of
+	 * them is such as it is armed for.
+	 */
 	void (*cq_doorbell)(__u64 cookie, __u32 cqn);
 };
 #endif

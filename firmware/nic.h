@@ -55,6 +55,15 @@ struct nic {
 	u32 space;
 	/* QP to be run after the queue at hand: nic_follow(). */
 	u32 follow;
+	/* Index of the QP that is next to have its turn, of those that are pending. */
+	u32 hand;
+	/* The NIC processor's sweep (nic_wait.c): QPs that are left, whose turns; since when. */
+	u32 sweep_left;
+	bool sweep_quick;
+	bool sweep_more;
+	u64 swept_at;
+	/* The longest stretch of this view that was noted: nic_stretch_note(). */
+	u64 longest;
 	/*
 	 * The host's copies reach every region, and processes enter by a trap: so
 	 * no message waits in a completion queue entry for its receiver to place
@@ -215,7 +224,6 @@ struct nic_srq_params {
 	u8 max_sge;
 	u32 pdn;
 	u32 space;
-	u32 limit;
 	/* Of extended reliable connections: domain, not 0, and CQ; else 0. */
 	u32 xrcdn;
 	u32 cqn;
@@ -371,7 +379,10 @@ void nic_send_doorbell(struct nic *nic, u32 qpn);
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
 /* "This SRQ has new tag operations", or may still have them. */
 void nic_tm_doorbell(struct nic *nic, u32 srqn);
-/* "This CQ is armed", for whatever entry, "and has unpolled ones": they make the event. */
+/*
+ * "This CQ is armed, and has unpolled entries": they make the event, if they are such as it
+ * is armed for and no event of it is unread.
+ */
 void nic_cq_doorbell(struct nic *nic, u32 cqn);
 /* A process polled an empty CQ: run what waits of its own QPs. */
 void nic_idle(struct nic *nic);
@@ -438,9 +449,12 @@ void nic_link_check(struct nic *nic);
 /* ---------------------------------------------------------- NIC processor */
 
 /*
- * One round of the NIC processor over pending endpoints, at most `budget`
- * work requests each. Answers whether anything is still pending; *next is then
- * the clock time of the nearest timer (at most 1 ms away).
+ * One round of the NIC processor: pending endpoints have their turn, one after the other,
+ * of at most `budget` work requests each, then timers and events that are due. A round is
+ * at most a stretch (NIC_STRETCH_REQUESTS); the next begins with the endpoint whose turn
+ * it would have been. Answers whether anything is still pending; *next is then the clock
+ * time of the nearest timer (at most 1 ms away), or not after the present time if there
+ * are endpoints that could go on at once.
  */
 bool nic_run(struct nic *nic, u32 budget, u64 *next);
 /* The budget that is set: 1 to 4096, whatever somebody has written there. */

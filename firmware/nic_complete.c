@@ -75,6 +75,9 @@ static void nic_fill(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe,
 	if (unlikely(cq->flags & VNET_CREATE_CQ_TIMESTAMP))
 		cqe->timestamp = plat_clock();
 	cq->completions++;
+	/* A failure counts as solicited; nic_cq_doorbell() looks at it without the lock. */
+	if (unlikely(wc->status | wc->solicited))
+		nic_store(&cq->solicited, cq->prod + 1);
 	if (unlikely(wc->status)) {
 		cq->errors++;
 		nic_fetch_add(&nic->hdr->completions[wc->status % VNET_WC_STATUS_MAX], 1);

@@ -101,35 +101,40 @@ u32 nic_slice(const struct nic_piece *piece, u32 n, u64 offset, u64 length, stru
 	return made;
 }
 
+/* How far the head request has come, to this receive. */
+static u64 nic_moved(const struct nic_qp_counters *c, u32 of, u64 to, u64 length)
+{
+	return c->moved_of == of && c->moved_to == to && c->moved < length ? c->moved : 0;
+}
+
 /*
- * Not all of it has to be there at once: there may be less memory than that. Nor is all of
- * it looked at each time.
+ * Of memory that is paged on demand, not all has to be there at once: there may be less
+ * memory than that.
  */
-enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
-				     const struct nic_piece *dst, u32 ndst,
-				     const struct nic_piece *src, u32 nsrc, u64 length)
+enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to,
+				    const struct nic_piece *dst, u32 ndst,
+				    const struct nic_piece *src, u32 nsrc, u64 length)
 {
 	struct nic_qp_counters *c = &by.qp->counters;
 	struct nic_piece into[VNET_MAX_SGE + 2] NIC_SCRATCH;
 	struct nic_piece from[VNET_MAX_SGE + 2] NIC_SCRATCH;
-	enum nic_copy_result result = NIC_COPY_OK;
-	u64 begin = 0, at, n;
+	u64 begin = nic_moved(c, by.what, to, length);
+	u64 n = length - begin < NIC_PIECE_BYTES ? length - begin : NIC_PIECE_BYTES;
+	enum nic_copy_result result;
 
-	if (c->moved_of == by.what && c->moved < length)
-		begin = c->moved;
-	at = begin;
-	for (; at < length; at += n) {
-		n = length - at < NIC_LONG_BLOCK ? length - at : NIC_LONG_BLOCK;
-		result = nic_copy(nic, by, into, nic_slice(dst, ndst, at, n, into), from,
-				  nic_slice(src, nsrc, at, n, from), n);
-		if (result != NIC_COPY_OK)
-			break;
+	result = nic_copy(nic, by, into, nic_slice(dst, ndst, begin, n, into), from,
+			  nic_slice(src, nsrc, begin, n, from), n);
+	if (result == NIC_COPY_OK && begin + n < length) {
+		begin += n;
+		result = NIC_COPY_PART;
+		/* It goes on: what is waited for from now on is something else. */
+		nic_store(&by.qp->wait, NIC_WAIT_TURN);
+	} else if (!nic_is_later(result)) {
+		begin = 0;
 	}
 	c->moved_of = by.what;
-	c->moved = nic_is_later(result) ? at : 0;
-	/* It goes on: what is waited for from now on is something else. */
-	if (at > begin && by.qp->wait == NIC_WAIT_PEER_PAGES)
-		nic_store(&by.qp->wait, NIC_WAIT_NONE);
+	c->moved_to = to;
+	c->moved = begin;
 	return result;
 }
 

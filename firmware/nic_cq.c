@@ -59,6 +59,7 @@ enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_para
 	cq->event_count = 0;
 	cq->event_period = 0;
 	cq->ev_prod = 0;
+	cq->solicited = 0;
 	nic_store(&cq->ev_due, 0);
 	cq->completions = 0;
 	cq->errors = 0;

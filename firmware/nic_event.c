@@ -181,8 +181,7 @@ static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *r
 		nic_channel_append(nic, ch, (u32)(cq - nic->cq));
 	plat_step(40);
 	nic_store_release(&ring->arm, VNET_CQ_DISARMED);
-	if (was_empty)
-		plat_channel_ready(nic, channel);
+	plat_channel_ready(nic, channel, was_empty);
 	plat_step(41);
 	if (unlikely(cq->event_count | cq->event_period)) {
 		cq->ev_prod = nic_load(&cq->prod);
@@ -218,6 +217,57 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	nic_unlock_release(&ch->lock);
 	return true;
 }
+
+/* ------------------------------------------------- armed after the entry came */
+
+/* Does the queue, as it is armed, have entries that the process has not polled? */
+static bool nic_cq_owes(const struct nic_cq *cq, const struct vnet_ring *ring)
+{
+	u32 arm = nic_load(&ring->arm);
+	u32 end = arm == VNET_CQ_ARM_SOLICITED ? nic_load(&cq->solicited) : nic_load(&cq->prod);
+
+	return arm != VNET_CQ_DISARMED && (s32)(end - nic_load(&ring->cons)) > 0;
+}
+
+/* false: the channel is locked by another. */
+static bool nic_cq_armed_late(struct nic *nic, struct nic_cq *cq)
+{
+	u32 channel = nic_load(&cq->channel);
+	struct vnet_ring *ring;
+	struct nic_channel *ch;
+
+	if (channel >= nic->max_channel)
+		return true;
+	ch = &nic->channel[channel];
+	if (!nic_lock(nic, &ch->lock))
+		return false;
+	ring = nic_cq_ring(nic, cq);
+	/* An event that is unread is enough. */
+	if (ring && cq->channel == channel && ch->generation && !cq->ev_pending &&
+	    nic_cq_owes(cq, ring) &&
+	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
+		nic_cq_event(nic, cq, ring, channel);
+	nic_unlock_release(&ch->lock);
+	return true;
+}
+
+/*
+ * The channel's lock is held for an instant; whoever has it longer was stopped, or
+ * died, and whoever waits for the event does so as if the entry had come too early.
+ */
+#define NIC_CQ_DOORBELL_TRIES 100
+
+void nic_cq_doorbell(struct nic *nic, u32 cqn)
+{
+	struct nic_cq *cq = nic_find_cq(nic, cqn);
+	int i;
+
+	for (i = 0; cq && i < NIC_CQ_DOORBELL_TRIES; i++)
+		if (nic_cq_armed_late(nic, cq))
+			return;
+}
+
+/* ---------------------------------------------------------- events that wait */
 
 /* Its event, if that is due: false if it is to be looked at again. */
 static bool nic_cq_run_one(struct nic *nic, struct nic_cq *cq, u64 now, u64 *next)
@@ -284,26 +334,6 @@ enum nic_result nic_cq_moderate(struct nic *nic, u32 cqn, u32 count, u32 period)
 	cq->ev_prod = nic_load(&cq->prod);
 	nic_unlock_release(&ch->lock);
 	return NIC_OK;
-}
-
-/*
- * The channel's lock is held for an instant; whoever has it longer was stopped, or
- * died, and whoever waits for the event does so as if the entry had come too early.
- */
-#define NIC_CQ_DOORBELL_TRIES 100
-
-void nic_cq_doorbell(struct nic *nic, u32 cqn)
-{
-	struct nic_cq *cq = nic_find_cq(nic, cqn);
-	const struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
-	int i;
-
-	/* Numbers are the process' word: no event without an entry. */
-	if (!ring || nic_load(&ring->prod) == nic_load(&ring->cons))
-		return;
-	for (i = 0; i < NIC_CQ_DOORBELL_TRIES; i++)
-		if (nic_cq_notify(nic, cq, false))
-			return;
 }
 
 enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
@@ -376,5 +406,5 @@ void nic_channel_rebuild(struct nic *nic, u32 channel)
 	}
 	/* Once too often does no harm: draining takes all there is. */
 	if (ch->head != NIC_NONE)
-		plat_channel_ready(nic, channel);
+		plat_channel_ready(nic, channel, true);
 }

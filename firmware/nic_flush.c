@@ -144,7 +144,7 @@ static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 	return done;
 }
 
-void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
+void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
 	struct nic_flush d = { .nic = nic, .qp = qp, .rq = &qp->rq };
 
@@ -174,8 +174,14 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp)
 			nic_store(&qp->flush_rq, 1);
 			nic_pend(nic, qp);
 		}
-		while (nic_flush_one(&d))
-			plat_turn(nic, 1);
+		while (nic_flush_one(&d)) {
+			nic_stretch_add(s, 0);
+			if (likely(!nic_stretch_is_over(s)) || nic_stretch_next(nic, s))
+				continue;
+			nic_store(&qp->flush_rq, 1);
+			nic_pend(nic, qp);
+			break;
+		}
 	}
 	nic_unlock_release(&qp->rq.lock);
 }

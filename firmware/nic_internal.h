@@ -117,6 +117,8 @@ void nic_channel_rebuild(struct nic *nic, u32 channel);
 void nic_pend(struct nic *nic, struct nic_qp *qp);
 /* The same of a QP that the caller runs itself, once its own queue is unlocked. */
 void nic_follow(struct nic *nic, struct nic_qp *qp);
+/* The same of work that could be done at once: not at the next tick of a processor that dozes. */
+void nic_pend_now(struct nic *nic, struct nic_qp *qp);
 /* The QP does not exist any more. */
 void nic_unpend(struct nic *nic, struct nic_qp *qp);
 /*
@@ -184,21 +186,22 @@ static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_asker by
 }
 
 /*
- * The same for all data of a request that may be long, and goes to or comes from where it
- * says itself: what was moved, before pages were missing, is not moved again.
+ * The same for all data of the head request of by.qp, which may be long: then one piece of
+ * it, the next after what was moved before. NIC_COPY_PART: there are more, and the request
+ * waits for its next turn (NIC_WAIT_TURN). to: which receive it goes to, so that what went
+ * to another one does not count; 0 if it goes where it says itself.
  */
-#define NIC_LONG_BLOCK (4ull << 20)
-NIC_COLD enum nic_copy_result nic_copy_blocks(struct nic *nic, struct nic_asker by,
-					      const struct nic_piece *dst, u32 ndst,
-					      const struct nic_piece *src, u32 nsrc, u64 length);
+NIC_COLD enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to,
+					     const struct nic_piece *dst, u32 ndst,
+					     const struct nic_piece *src, u32 nsrc, u64 length);
 
-static inline enum nic_copy_result nic_copy_long(struct nic *nic, struct nic_asker by,
+static inline enum nic_copy_result nic_copy_long(struct nic *nic, struct nic_asker by, u64 to,
 						 const struct nic_piece *dst, u32 ndst,
 						 const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	if (likely(length <= NIC_LONG_BLOCK) || !nic_fetches(nic))
+	if (likely(length <= NIC_PIECE_BYTES))
 		return nic_copy(nic, by, dst, ndst, src, nsrc, length);
-	return nic_copy_blocks(nic, by, dst, ndst, src, nsrc, length);
+	return nic_copy_piece(nic, by, to, dst, ndst, src, nsrc, length);
 }
 
 /* Bytes [offset, offset + length) of these: how many pieces. */
@@ -224,6 +227,8 @@ struct nic_completion {
 	u8 status;
 	u8 flags;
 	u8 payload_len;
+	/* The sender asked for an event. */
+	bool solicited;
 	/* Of a tagged buffer: vnet_ring.ended of its list, and what it is from then on. */
 	u32 *ended;
 	u32 ended_with;
@@ -302,6 +307,8 @@ struct nic_message {
 #define NIC_EXEC_BUSY 0x103u
 /* Memory that is paged on demand is being brought. */
 #define NIC_EXEC_PAGES 0x104u
+/* A piece of it was moved: NIC_COPY_PART. */
+#define NIC_EXEC_PART 0x105u
 /*
  * Lost on the way or refused: added to the status that tells why, which an unreliable
  * requester learns only where it has asked for it (nic_fate()).
@@ -367,8 +374,10 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 
 /* -- nic_flush.c: queue pairs in error */
 
-/* Complete all receives of a QP in error; caller holds sq_lock. */
-void nic_flush_receives(struct nic *nic, struct nic_qp *qp);
+struct nic_stretch;
+
+/* Complete all receives of a QP in error, as far as s goes; caller holds sq_lock. */
+void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s);
 /*
  * Put a QP into the error state, by a holder of its sq_lock or rq.lock; event
  * < 0: none. What is queued is flushed later.
@@ -463,12 +472,66 @@ u8 nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length,
 
 /* -- nic_send.c: the requester */
 
+/* A stretch: see NIC_STRETCH_REQUESTS. */
+struct nic_stretch {
+	/* Requests that may be executed, in it and in later ones; a long one counts as several. */
+	u32 budget;
+	/* The caller has other things to do when it is over. */
+	bool once;
+	/* What was executed in it: bytes, and requests above. */
+	u64 work;
+};
+
+#define NIC_STRETCH_REQUEST (1ull << 40)
+/* Both bounds are powers of two, and may be reached by what is executed next. */
+#define NIC_STRETCH_OVER                                                                           \
+	(~(NIC_STRETCH_REQUESTS * NIC_STRETCH_REQUEST - 1) |                                       \
+	 (NIC_STRETCH_REQUEST - (NIC_STRETCH_BYTES - NIC_PIECE_BYTES)))
+static_assert(!(NIC_STRETCH_REQUESTS & (NIC_STRETCH_REQUESTS - 1)), "a mask tells");
+static_assert(!((NIC_STRETCH_BYTES - NIC_PIECE_BYTES) & (NIC_STRETCH_BYTES - NIC_PIECE_BYTES - 1)),
+	      "a mask tells");
+
+static inline u32 nic_stretch_requests(const struct nic_stretch *s)
+{
+	return (u32)(s->work / NIC_STRETCH_REQUEST);
+}
+
+static inline bool nic_stretch_is_over(const struct nic_stretch *s)
+{
+	return s->work & NIC_STRETCH_OVER;
+}
+
+/* It is over, or the budget is spent; true: the host had its turn, and another one begins. */
+NIC_COLD bool nic_stretch_next(struct nic *nic, struct nic_stretch *s);
+/* Nothing more is executed in it: how long it was. */
+NIC_COLD void nic_stretch_note(struct nic *nic, const struct nic_stretch *s);
+static inline void nic_stretch_end(struct nic *nic, const struct nic_stretch *s)
+{
+	if (unlikely(s->work > nic_load(&nic->longest) || nic_stretch_is_over(s)))
+		nic_stretch_note(nic, s);
+}
+
+/* A request, or a packet, of so many bytes was executed, or a piece of one. */
+static inline void nic_stretch_add(struct nic_stretch *s, u64 bytes)
+{
+	s->work +=
+		NIC_STRETCH_REQUEST + (likely(bytes <= NIC_PIECE_BYTES) ? bytes : NIC_PIECE_BYTES);
+}
+
 /*
  * Run the send queue (and the flush of the receive queue) as far as it goes, at
- * most `budget` requests. The caller holds nothing. false: somebody else has
- * its lock, who may have looked at it for the last time already.
+ * most `budget` requests, in as many stretches as that takes. The caller holds
+ * nothing. false: somebody else has its lock, who may have looked at it for the last
+ * time already.
  */
 bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
+/* The same, in one stretch, which the caller has begun, at most. */
+bool nic_qp_run_stretch(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s);
+/*
+ * The same by who does not owe it to the queue's owner: a turn of at most `budget` requests,
+ * of one stretch; what is left, the NIC processor has at once.
+ */
+bool nic_qp_run_turn(struct nic *nic, struct nic_qp *qp, u32 budget);
 
 /* Without the lock: whether there is something to run now. */
 bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp);

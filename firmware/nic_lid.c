@@ -30,16 +30,36 @@ u16 nic_gid_lid(const u8 *gid)
 	return nic_lid_is_unicast(lid) ? lid : 0;
 }
 
+/* Both ends of a path: GIDs, or what stands for LIDs. */
+static void nic_path_ends(const struct nic *nic, const struct nic_qp_attr *attr, u8 *gid, u8 *own)
+{
+	if (nic->hdr->lid) {
+		nic_lid_gid(attr->dlid, gid);
+		nic_lid_gid((u16)nic->hdr->lid, own);
+	} else {
+		memcpy(gid, attr->dgid, 16);
+		memcpy(own, nic->hdr->gid[attr->sgid_index % NIC_MAX_GIDS], 16);
+	}
+}
+
 u32 nic_path_row(struct nic *nic, const struct nic_qp_attr *attr)
 {
 	u8 gid[16], own[16];
 
-	if (!nic->hdr->lid)
-		return nic_row_find(nic, attr->dgid,
-				    nic->hdr->gid[attr->sgid_index % NIC_MAX_GIDS]);
-	nic_lid_gid(attr->dlid, gid);
-	nic_lid_gid((u16)nic->hdr->lid, own);
+	nic_path_ends(nic, attr, gid, own);
 	return nic_row_find(nic, gid, own);
+}
+
+bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr)
+{
+	struct nic_address address;
+	u8 gid[16], own[16];
+
+	nic_path_ends(nic, attr, gid, own);
+	if (plat_resolve(nic, gid, &address))
+		return true;
+	plat_unknown(nic, gid);
+	return false;
 }
 
 /* A path that the agent itself uses may be without LIDs. */
@@ -60,9 +80,21 @@ bool nic_is_own_datagram(const struct nic *nic, const struct vnet_wqe_ud *ud)
 
 u32 nic_datagram_row(struct nic *nic, const struct vnet_wqe_ud *ud)
 {
-	const struct nic_qp_attr attr = { .dlid = ud->dlid };
+	const u8 *own = nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS];
+	u8 lid[16];
+	const u8 *gid = ud->dgid;
+	u32 row;
 
-	if (!nic_goes_by_lid(nic, ud))
-		return nic_row_find(nic, ud->dgid, nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS]);
-	return nic_lid_is_unicast(ud->dlid) ? nic_path_row(nic, &attr) : NIC_NONE;
+	if (nic_goes_by_lid(nic, ud)) {
+		if (!nic_lid_is_unicast(ud->dlid))
+			return NIC_NONE;
+		nic_lid_gid(ud->dlid, lid);
+		gid = lid;
+		row = nic_path_row(nic, &(const struct nic_qp_attr){ .dlid = ud->dlid });
+	} else {
+		row = nic_row_find(nic, gid, own);
+	}
+	if (unlikely(row == NIC_NONE))
+		plat_unknown(nic, gid);
+	return row;
 }

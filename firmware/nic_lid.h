@@ -33,6 +33,8 @@ static inline bool nic_is_own_path(const struct nic *nic, const struct nic_qp_at
 }
 
 u32 nic_path_row(struct nic *nic, const struct nic_qp_attr *attr);
+/* Is there an address for it? Otherwise it leads to nobody. */
+bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr);
 
 /* Where a datagram goes: to a group, to this NIC, or by that row; or nowhere (NIC_NONE). */
 bool nic_is_group_datagram(const struct nic *nic, const struct vnet_wqe_ud *ud);

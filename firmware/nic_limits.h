@@ -38,6 +38,21 @@ enum nic_limits {
 
 #define NIC_MAX_MSG 0x80000000ull
 /*
+ * A stretch: what one call executes, or one round of nic_run(), before the host has its
+ * turn (plat_turn()). At most so many requests, and so many bytes copied by them; a longer
+ * request is moved in pieces, and others may have their turn after each.
+ */
+#ifndef NIC_TEST_STEPS
+#define NIC_STRETCH_REQUESTS 256u
+#define NIC_STRETCH_BYTES (2ull << 20)
+#define NIC_PIECE_BYTES (1ull << 20)
+#else
+/* Small, so that tests need no gigabytes to see many. */
+#define NIC_STRETCH_REQUESTS 64u
+#define NIC_STRETCH_BYTES (72ull << 10)
+#define NIC_PIECE_BYTES (8ull << 10)
+#endif
+/*
  * Set in controlled Q_Keys. In a send request it selects the queue pair's own Q_Key (IB
  * vol 1, 10.2.5). The host decides which queue pairs may have a controlled Q_Key.
  */

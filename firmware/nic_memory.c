@@ -7,7 +7,6 @@
 /* So that no size below can wrap: the tables need less than 2^40 bytes. */
 #define NIC_MAX_TABLE (1u << 20)
 #define NIC_MAX_KEYS (NIC_KEY_CLAIMED >> NIC_KEY_TAG_BITS)
-#define NIC_MAX_ROWS (1u << 16)
 #define NIC_MAX_CLIENTS (1u << 16)
 #define NIC_MAX_QUEUE_BYTES (1ull << 46)
 

@@ -18,7 +18,7 @@
 #include "../abi/vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 9
+#define NIC_LAYOUT_VERSION 10
 
 /*
  * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
@@ -113,7 +113,13 @@ struct nic_rq {
 	u32 lossy;
 	/* Under lock. Copy of the ring's prod, refreshed when the receives seem used up. */
 	u32 prod_seen;
-	u64 rsvd1[2];
+	/*
+	 * Under lock. SRQ: the QP whose long message is being moved to the next receive in
+	 * pieces, or 0; see nic_is_claimed().
+	 */
+	u32 claimed;
+	u32 rsvd1;
+	u64 rsvd2;
 };
 static_assert(sizeof(struct nic_rq) == 64, "one line");
 
@@ -162,7 +168,9 @@ struct nic_cq {
 	u32 event_count;
 	u32 event_period;
 	u32 ev_prod;
-	u32 rsvd0[2];
+	/* Under lock: index behind the newest entry that was solicited, or failed. */
+	u32 solicited;
+	u32 rsvd0;
 	/* Under the channel's lock: events made and not yet read; read so far. */
 	u32 ev_pending;
 	u32 ev_delivered;
@@ -318,6 +326,8 @@ enum nic_wait {
 	/* Memory that is paged on demand is brought: its own, or the peer's. */
 	NIC_WAIT_PAGES,
 	NIC_WAIT_PEER_PAGES,
+	/* For nothing: a piece of a long request was moved, and others have their turn. */
+	NIC_WAIT_TURN,
 };
 
 /* Attributes as modify_qp() sets them (only what the NIC keeps). */
@@ -390,13 +400,14 @@ struct nic_qp_counters {
 	/* As fetch_since[]: for what, as struct nic_asker has it. */
 	u32 fetch_for[2];
 	/*
-	 * Under sq_lock. Of a long request whose pages come bit by bit: bytes that were
-	 * moved, and of which request (nic_copy_long()).
+	 * Under sq_lock. Of a long request, which is moved in pieces: bytes that were moved,
+	 * of which request (nic_copy_long()), and to which receive (nic_goal()).
 	 */
 	u64 moved;
 	u32 moved_of;
 	u32 rsvd2;
-	u64 rsvd1[2];
+	u64 moved_to;
+	u64 rsvd1;
 };
 static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 
@@ -630,7 +641,10 @@ struct nic_counters {
 	/* REFUSE frames that were sent, and that came for a call. */
 	u64 refusals_sent;
 	u64 refusals;
-	u64 rsvd[3];
+	/* The longest stretch (NIC_STRETCH_REQUESTS): requests, and bytes of one. */
+	u64 longest_requests;
+	u64 longest_bytes;
+	u64 rsvd;
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 
@@ -693,12 +707,13 @@ struct nic_header {
 	u64 off_queue;
 	u64 total_size;
 
-	/* GIDs of port 1, by index; ngids are in use. */
+	/* GIDs of port 1, by index, below ngids; those that went are zero. */
 	u32 ngids;
 	u32 port_up;
 	/* Its LID, if its link layer is InfiniBand; 0: it is Ethernet. */
 	u32 lid;
-	u32 rsvd;
+	/* Index of the link's own address among the GIDs; 0: it is the last. */
+	u32 link_gid;
 	u8 gid[NIC_MAX_GIDS][16];
 
 	/*
@@ -756,6 +771,11 @@ struct nic_header {
 	u64 row_active;
 	/* Some process looks at the link itself: NIC clock of its last look. */
 	u64 link_polled;
+	/*
+	 * How patience is counted (nic_patience()): in the low 24 bits, when timers were looked
+	 * at last; above, how much of the NIC clock does not count. Both in ms.
+	 */
+	u64 patience;
 
 	/* --- multicast groups: members there ever were are below this. */
 	u32 member_high __attribute__((aligned(64)));

@@ -47,7 +47,7 @@ struct nic_tx {
 	/* NIC clock, ns: when it is sent again; when it was sent first. */
 	u64 due;
 	u64 since;
-	/* When the receiver was last heard of this packet, or `since`. */
+	/* When the receiver was last heard of this packet, or `since`; by nic_patience(). */
 	u64 answered;
 	/* How many times its timer has run out since the receiver was heard of it. */
 	u32 backoff;
@@ -96,6 +96,9 @@ struct nic_rx {
 	u32 member_since;
 };
 static_assert(sizeof(struct nic_rx) == 40, "receiver's end of a channel");
+
+/* The most rows that a NIC may have. */
+#define NIC_MAX_ROWS (1u << 12)
 
 /* All that is known of one other NIC: written under lock. */
 struct nic_row {
@@ -254,7 +257,7 @@ struct nic_endpoint {
 	u32 read_end;
 	/* No channel can be had since, because the other NIC is not known; 0: no. */
 	u64 waits_since;
-	/* When the peer of a connection was last heard of packets, NIC clock, ns. */
+	/* When the peer of a connection was last heard of packets. Both by nic_patience(). */
 	u64 answered;
 	/* Unreliable messages stall for a receive since, NIC clock, ns; 0: no. */
 	u64 stalled;

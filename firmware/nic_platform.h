@@ -46,6 +46,8 @@ enum nic_copy_result {
 	/* Paged on demand, and not there yet: see plat_fetch(). */
 	NIC_COPY_SRC_LATER = 5,
 	NIC_COPY_DST_LATER = 6,
+	/* Never by plat_copy(): a piece of it was moved, and more is to follow. */
+	NIC_COPY_PART = 7,
 };
 
 static inline bool nic_is_later(enum nic_copy_result result)
@@ -87,10 +89,11 @@ u64 plat_clock(void);
 void plat_kick(struct nic *nic);
 
 /*
- * Completion channel `channel` became readable: wake those who wait for it.
- * Called with the channel's lock held.
+ * Completion channel `channel` became readable: wake those who wait for it. Not `first`:
+ * it was, and has one event more, of which those learn who wait for edges. Called with the
+ * channel's lock held.
  */
-void plat_channel_ready(struct nic *nic, u32 channel);
+void plat_channel_ready(struct nic *nic, u32 channel, bool first);
 
 /*
  * The link: frames to and from other NICs (abi/vnet_wire.h). Where the host has
@@ -129,6 +132,8 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
  * tell the user.
  */
 void plat_refused(struct nic *nic, const u8 *gid, u32 why);
+/* A program names this GID as a peer, and plat_resolve() knows no place for it: tell the user. */
+void plat_unknown(struct nic *nic, const u8 *gid);
 /* CRC32C of `length` more bytes, begun with 0, as iSCSI has it. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length);
 
@@ -141,17 +146,21 @@ bool plat_random(struct nic *nic, void *bytes, u32 length);
 /* One turn of a spin loop. */
 void plat_relax(void);
 /*
- * Between two pieces of work of which there may be thousands, this one worth so many
- * requests: whoever must not keep others waiting for long lets them have their turn.
- * Locks may be held.
+ * A stretch of work (NIC_STRETCH_REQUESTS, NIC_STRETCH_BYTES) ends: a host whose threads
+ * cannot be preempted here lets others run, and looks for fatal signals. false: the caller
+ * must return; what is left is pending. Locks may be held.
  */
-void plat_turn(struct nic *nic, u32 requests);
+bool plat_turn(struct nic *nic);
 
 /*
  * Numbered places between taking and releasing locks. Nothing, but in test
  * builds (NIC_TEST_STEPS), where the host may end or stop the process there.
  */
 #ifdef NIC_TEST_STEPS
+/* Places to which only the NIC processor comes, and no process, have names. */
+enum nic_step_name {
+	NIC_STEP_TICK = 100,
+};
 void plat_step(int step);
 #else
 #define plat_step(step) ((void)0)

@@ -400,6 +400,7 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 	enum nic_result result = NIC_EINVAL;
+	struct nic_qp_attr before;
 	u8 from, to;
 
 	if (!qp || !nic_values_ok(nic, attr, mask))
@@ -415,9 +416,13 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 	/* Attributes of a path cannot change under the request that uses it. */
 	if (from == NIC_QPS_SQD && to == NIC_QPS_SQD && qp->sq_draining)
 		goto unlock;
+	before = qp->attr;
 	nic_set_attr(&qp->attr, attr, mask);
-	nic_vn_configure(nic, qp, mask & NIC_QP_AV, from, to);
-	result = nic_enter(nic, qp, to, attr, mask);
+	result = nic_vn_configure(nic, qp, mask & NIC_QP_AV, from, to);
+	if (result == NIC_OK)
+		result = nic_enter(nic, qp, to, attr, mask);
+	else
+		qp->attr = before;
 unlock:
 	nic_qp_unlock_all(nic, qp);
 	return result;

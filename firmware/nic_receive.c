@@ -149,6 +149,13 @@ static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
 	return nic_copy_again(d->nic, member, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
 }
 
+/* Which receive, or tagged buffer, a long message goes to: what its pieces have in common. */
+static NIC_COLD u64 nic_goal(const struct nic_delivery *d)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): nic_deliver_tm() sets it */
+	return nic_rq_is_tm(d->rq) && d->tagged ? d->tagged : 1 + (u64)d->rq->cons;
+}
+
 /* Move the message to its receive: status for the receiver. */
 static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result *result)
 {
@@ -159,6 +166,9 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 		return VNET_WC_SUCCESS;
 	if (unlikely(msg->group))
 		*result = nic_copy_to_member(d);
+	else if (unlikely(msg->length > NIC_PIECE_BYTES && !msg->arrival))
+		*result = nic_copy_piece(d->nic, nic_delivery_asker(d), nic_goal(d), d->dst,
+					 d->ndst, msg->src, msg->nsrc, msg->length);
 	else
 		*result = nic_copy(d->nic, nic_delivery_asker(d), d->dst, d->ndst, msg->src,
 				   msg->nsrc, msg->length);
@@ -167,20 +177,43 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	return VNET_WC_LOC_PROT_ERR;
 }
 
+/* A piece of a long message was moved. Until it is whole, nobody else has its receive. */
+static NIC_COLD u32 nic_moved_piece(struct nic_delivery *d)
+{
+	if (d->rq->is_srq)
+		d->rq->claimed = d->qp->qpn;
+	nic_delivery_unlock(d);
+	return NIC_EXEC_PART;
+}
+
+/* Another message has the receive: until that is whole. */
+static NIC_COLD u32 nic_claim_wait(struct nic_delivery *d)
+{
+	nic_delivery_unlock(d);
+	if (d->msg->arrival)
+		return NIC_EXEC_BUSY;
+	(void)nic_wait_on(d->nic, d->qp, NIC_WAIT_LOCK, 0);
+	return NIC_EXEC_WAIT;
+}
+
 /* Before what a completion tells of a match. */
 static bool nic_fits_before_info(const struct nic_message *msg)
 {
 	return msg->wc_opcode >= VNET_WC_TM_RECV && msg->length <= VNET_CQE_TM_PAYLOAD;
 }
 
-/* Does it fit into the entry, for the receiver to place when it polls? */
+/*
+ * Does it fit into the entry, for the receiver to place when it polls? Only in memory of
+ * its own: a region that it imported is another process'.
+ */
 static bool nic_fits_cqe(const struct nic_delivery *d)
 {
 	const struct nic_message *msg = d->msg;
 
 	return msg->length <= VNET_CQE_PAYLOAD && msg->length && d->ndst == 1 &&
 	       (msg->wc_opcode == VNET_WC_RECV || nic_fits_before_info(msg)) &&
-	       d->dst[0].space != d->nic->space && !d->nic->direct &&
+	       d->dst[0].space != d->nic->space && d->dst[0].space == d->rq->space &&
+	       !d->nic->direct &&
 	       (likely(!(msg->wc_flags & VNET_WC_IMM64)) || msg->length <= VNET_CQE_PAYLOAD_IMM64);
 }
 
@@ -215,6 +248,7 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	wc->status = (u8)status;
 	wc->flags = msg->wc_flags;
 	wc->payload_len = 0;
+	wc->solicited = msg->solicited;
 	wc->ended = NULL;
 	if (unlikely(msg->datagram && msg->slid)) {
 		wc->flags |= VNET_WC_LID;
@@ -384,6 +418,8 @@ u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 		at_receiver = nic_move(d, &result);
 	if (unlikely(nic_is_later(result)))
 		return nic_no_pages(d, result);
+	if (unlikely(result == NIC_COPY_PART))
+		return nic_moved_piece(d);
 	plat_step(4);
 	d->cq = nic_find_cq(nic, d->peer->recv_cqn);
 	if (unlikely(!d->cq))
@@ -422,8 +458,10 @@ u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	d->peer->counters.got_bytes += d->msg->length;
 	d->qp->op_status = (u8)nic_requester_status(d, at_receiver);
 	nic_commit_receive(nic, d->qp, d->take, d->cq, slot, &wc);
-	if (d->rq->is_srq)
+	if (d->rq->is_srq) {
+		d->rq->claimed = 0;
 		nic_srq_taken(d);
+	}
 	return nic_delivered(d, at_receiver);
 }
 
@@ -507,10 +545,13 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	is_peer = nic_is_peer(&d);
 	if (unlikely(!d.ring || !is_peer)) {
 		if (is_peer && nic_rq_is_tm(d.rq))
-			return nic_deliver_tm(&d);
+			return unlikely(nic_is_claimed(&d)) ? nic_claim_wait(&d) :
+							      nic_deliver_tm(&d);
 		nic_delivery_unlock(&d);
 		return nic_lock_wait(nic, qp, msg);
 	}
+	if (unlikely(d.rq->claimed) && nic_is_claimed(&d))
+		return nic_claim_wait(&d);
 	if (unlikely(msg->opened)) {
 		available = 0;
 		d.take = NULL;

@@ -68,6 +68,10 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	d.dst[0].addr = 0;
 	if (!nic_delivery_lock(&d))
 		return NIC_EXEC_BUSY;
+	if (unlikely(nic_is_claimed(&d))) {
+		nic_delivery_unlock(&d);
+		return NIC_EXEC_BUSY;
+	}
 	d.ring = nic_rq_ring(nic, d.rq);
 	if (!d.ring) {
 		if (nic_rq_is_tm(d.rq))

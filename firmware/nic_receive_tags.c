@@ -188,6 +188,7 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 	/* cppcheck-suppress autoVariables */
 	d->msg = &tm.msg;
 	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
+	d->tagged = tm.match.kind >= NIC_TM_EAGER && !whole->opened ? nic_tm_goal(&tm.match) : 0;
 	/* Too many rendezvous are under way: as if there were no receive. */
 	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
 		d->msg = whole;

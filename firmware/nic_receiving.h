@@ -27,6 +27,8 @@ struct nic_delivery {
 	u32 ndst;
 	/* Receives that were posted, this one included. */
 	u32 available;
+	/* Of a queue that matches tags: nic_tm_goal(), or 0 if it goes to an ordinary receive. */
+	u64 tagged;
 };
 
 /* Those that a message may have: none while the NIC starves. */
@@ -37,6 +39,21 @@ static inline u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq,
 }
 
 /* -- nic_receive.c: a message in one piece */
+
+/*
+ * With the SRQ's lock: another QP's long message has the next receive, and its next piece
+ * comes by itself. What its QP waits for meanwhile, nobody else waits for.
+ */
+static inline bool nic_is_claimed(const struct nic_delivery *d)
+{
+	struct nic_qp *other;
+
+	if (likely(!d->rq->claimed || d->rq->claimed == d->qp->qpn || d->msg->opened))
+		return false;
+	other = nic_find_qp(d->nic, d->rq->claimed);
+	return other && nic_load(&other->wait) == NIC_WAIT_TURN &&
+	       nic_load(&other->counters.moved_to);
+}
 
 /* The locks of d->peer's receive queue, which d->rq is then. false: one was not had. */
 bool nic_delivery_lock(struct nic_delivery *d);

@@ -215,10 +215,9 @@ static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_
 
 bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof)
 {
+	u32 unused, at = nic_replay_find(replay, proof, &unused);
 	u64 now = (plat_clock() >> NIC_REPLAY_COARSE) + NIC_REPLAY_FIRST;
-	u32 at, unused;
 
-	at = nic_replay_find(replay, proof, &unused);
 	if (unlikely(at == NIC_NONE))
 		at = nic_replay_add(nic, replay, proof, now);
 	if (at == NIC_NONE)

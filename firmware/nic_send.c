@@ -242,6 +242,8 @@ static u32 nic_copy_status(struct nic_request *r, enum nic_copy_result result, b
 	switch (result) {
 	case NIC_COPY_OK:
 		return VNET_WC_SUCCESS;
+	case NIC_COPY_PART:
+		return NIC_EXEC_PART;
 	case NIC_COPY_SRC_LATER:
 	case NIC_COPY_DST_LATER:
 		return nic_await_pages(r->nic, r->qp, (result == NIC_COPY_SRC_LATER) == dst_remote);
@@ -269,7 +271,7 @@ static u32 nic_do_write(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &remote, 1,
+	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), 0, &remote, 1,
 			       r->local, r->nlocal, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, true);
@@ -320,7 +322,7 @@ static u32 nic_do_read(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local,
+	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), 0, r->local,
 			       r->nlocal, &remote, 1, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, false);
@@ -703,8 +705,16 @@ void nic_drained(struct nic *nic, struct nic_qp *qp)
 		nic_raise_qp(nic, qp, NIC_EVENT_SQ_DRAINED);
 }
 
-/* The head request, as far as it goes: false if it has to wait. */
-static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
+enum nic_step {
+	/* It has to wait. */
+	NIC_STEP_WAITS,
+	/* A piece of it was moved, and the next may be. */
+	NIC_STEP_PART,
+	NIC_STEP_DONE,
+};
+
+/* The head request, as far as it goes. */
+static enum nic_step nic_step_head(struct nic_request *r, enum nic_turn turn)
 {
 	struct nic_qp *qp = r->qp;
 	u32 status = VNET_WC_WR_FLUSH_ERR;
@@ -712,7 +722,9 @@ static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
 	if (likely(turn == NIC_TURN_EXECUTE))
 		status = nic_execute(r);
 	if (status == NIC_EXEC_WAIT || unlikely(status == NIC_EXEC_MORE))
-		return false;
+		return NIC_STEP_WAITS;
+	if (unlikely(status == NIC_EXEC_PART))
+		return NIC_STEP_PART;
 	status = nic_fate(qp, status);
 	if (likely(status == VNET_WC_SUCCESS)) {
 		qp->counters.sent_msgs++;
@@ -723,9 +735,9 @@ static bool nic_step_head(struct nic_request *r, enum nic_turn turn)
 	qp->op_status = (u8)status;
 	/* The receiver's event is still owed: nic_resume() goes on from there. */
 	if (unlikely(qp->op_phase == NIC_OP_NOTIFY))
-		return false;
+		return NIC_STEP_WAITS;
 	nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
-	return true;
+	return NIC_STEP_DONE;
 }
 
 /* Finish what an earlier round had to leave half done; false: still so. */
@@ -756,22 +768,65 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
  * A long request counts as several: who runs the queue, and who waits for its
  * lock, are busy with it for so much longer.
  */
-static u32 nic_spend(u32 budget, u64 length)
+static NIC_COLD void nic_spend_long(struct nic_stretch *s, u64 length)
 {
-	u64 cost = 1 + (length >> NIC_BUDGET_SHIFT);
+	u64 cost = length >> NIC_BUDGET_SHIFT;
 
-	return cost < budget ? budget - (u32)cost : 0;
+	s->budget = cost < s->budget ? s->budget - (u32)cost : 0;
+	s->work += NIC_PIECE_BYTES;
+}
+
+/* A request of this length was executed, or the last piece of it. */
+static inline void nic_spend(struct nic_stretch *s, u64 length)
+{
+	s->budget--;
+	s->work += NIC_STRETCH_REQUEST;
+	if (likely(length <= NIC_PIECE_BYTES))
+		s->work += length;
+	else
+		nic_spend_long(s, length);
+}
+
+void nic_stretch_note(struct nic *nic, const struct nic_stretch *s)
+{
+	u64 bytes = s->work % NIC_STRETCH_REQUEST, requests = nic_stretch_requests(s);
+	struct nic_counters *c = &nic->hdr->counters;
+
+	/* Of two who are longer than all before, one may be lost. */
+	if (requests > nic_load(&c->longest_requests))
+		nic_store(&c->longest_requests, requests);
+	if (bytes > nic_load(&c->longest_bytes))
+		nic_store(&c->longest_bytes, bytes);
+	/* Of stretches that are not over, those with more requests are noted. */
+	nic_store(&nic->longest,
+		  nic_load(&c->longest_requests) * NIC_STRETCH_REQUEST + (NIC_STRETCH_REQUEST - 1));
+}
+
+bool nic_stretch_next(struct nic *nic, struct nic_stretch *s)
+{
+	if (!s->budget || s->once)
+		return false;
+	nic_stretch_note(nic, s);
+	s->work = 0;
+	return plat_turn(nic);
+}
+
+/* Another request may be executed in this call. */
+static inline bool nic_goes_on(struct nic *nic, struct nic_stretch *s)
+{
+	return (likely(s->budget && !nic_stretch_is_over(s))) || nic_stretch_next(nic, s);
 }
 
 /*
  * With sq_lock held: as far as it goes. false: what stays undone is pending,
  * and it is no use to try again at once.
  */
-static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
+static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
 	struct nic_request r NIC_SCRATCH;
 	enum nic_turn turn;
+	enum nic_step step;
 	u32 waiting;
 
 	if (unlikely(!ring || !qp->qpn))
@@ -788,11 +843,14 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 		/* Once, so that whoever decides has seen the same requests. */
 		waiting = nic_sq_waiting(qp, ring);
 		if (unlikely(nic_vn_concerns(nic, qp)) && nic_vn_wants(nic, qp, ring, waiting)) {
-			if (nic_vn_run(nic, qp, ring, &budget))
+			if (nic_vn_run(nic, qp, ring, s))
 				return true;
 			waiting = nic_sq_waiting(qp, ring);
-			if (nic_vn_wants(nic, qp, ring, waiting))
+			if (nic_vn_wants(nic, qp, ring, waiting)) {
+				if (nic_stretch_is_over(s) && nic_stretch_next(nic, s))
+					continue;
 				return false;
+			}
 		}
 		turn = nic_turn(qp);
 		if (!waiting || turn == NIC_TURN_REST)
@@ -802,15 +860,20 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, u32 budget)
 			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
 			return false;
 		}
-		if (!budget)
+		if (unlikely(!nic_goes_on(nic, s)))
 			goto later;
 		r.length = 0;
 		nic_fetch(&r, ring, qp->sq_cons);
 		plat_step(30);
-		if (!nic_step_head(&r, turn))
-			break;
+		step = nic_step_head(&r, turn);
+		if (unlikely(step != NIC_STEP_DONE)) {
+			if (step == NIC_STEP_WAITS)
+				break;
+			nic_stretch_add(s, NIC_PIECE_BYTES);
+			continue;
+		}
 		plat_step(31);
-		budget = nic_spend(budget, r.length);
+		nic_spend(s, r.length);
 		if (!nic_retire(nic, qp, &r.wqe))
 			goto later;
 		plat_step(32);
@@ -828,17 +891,19 @@ later:
 bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
+	u8 wait;
 
 	if (unlikely(nic_vn_concerns(nic, qp)) && nic_turn(qp) != NIC_TURN_FLUSH &&
 	    (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
 		return nic_vn_has_work(nic, qp, ring);
-	if (!ring || nic_load(&qp->wait) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
+	wait = nic_load(&qp->wait);
+	if (!ring || (wait && wait != NIC_WAIT_TURN) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
 	    nic_turn(qp) == NIC_TURN_REST)
 		return false;
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
 
-static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, u32 budget)
+static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
 	u32 rounds = NIC_RUN_ROUNDS;
 	bool done;
@@ -847,9 +912,9 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, u32 budget)
 		/* Whoever has the lock looks for new work after releasing it. */
 		if (!nic_trylock(nic, &qp->sq_lock))
 			return false;
-		done = nic_run_queue(nic, qp, budget);
+		done = nic_run_queue(nic, qp, s);
 		if (unlikely(nic_load(&qp->flush_rq)) && qp->op_phase == NIC_OP_IDLE)
-			nic_flush_receives(nic, qp);
+			nic_flush_receives(nic, qp, s);
 		nic_unlock(&qp->sq_lock);
 		/*
 		 * A full barrier lies between the unlock and this look; another
@@ -872,20 +937,51 @@ static NIC_COLD void nic_run_followers(struct nic *nic)
 
 	for (n = 0; nic_load(&nic->follow); n++) {
 		struct nic_qp *qp = nic_find_qp(nic, nic_xchg(&nic->follow, 0));
+		struct nic_stretch s = { .budget = nic_budget(nic), .once = true };
 
-		if (qp && (n == NIC_RUN_FOLLOWERS || !nic_qp_run_one(nic, qp, qp->sq_mask + 1)))
+		if (qp && (n == NIC_RUN_FOLLOWERS || !nic_qp_run_one(nic, qp, &s)))
 			nic_pend(nic, qp);
+		nic_stretch_end(nic, &s);
 		if (n == NIC_RUN_FOLLOWERS)
 			return;
 	}
 }
 
-bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+bool nic_qp_run_stretch(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
-	bool ran = nic_qp_run_one(nic, qp, budget);
+	bool ran = nic_qp_run_one(nic, qp, s);
 
 	if (ran && unlikely(nic_load(&nic->follow)))
 		nic_run_followers(nic);
+	return ran;
+}
+
+/* nic_qp_run(); in one with the doorbell, which is all that most requests know of it. */
+static inline __attribute__((__always_inline__)) bool nic_qp_run_all(struct nic *nic,
+								     struct nic_qp *qp, u32 budget)
+{
+	struct nic_stretch s = { .budget = budget };
+	bool ran = nic_qp_run_one(nic, qp, &s);
+
+	if (ran && unlikely(nic_load(&nic->follow)))
+		nic_run_followers(nic);
+	nic_stretch_end(nic, &s);
+	return ran;
+}
+
+bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	return nic_qp_run_all(nic, qp, budget);
+}
+
+bool nic_qp_run_turn(struct nic *nic, struct nic_qp *qp, u32 budget)
+{
+	struct nic_stretch s = { .budget = budget, .once = true };
+	bool ran = nic_qp_run_stretch(nic, qp, &s);
+
+	nic_stretch_end(nic, &s);
+	if (ran && (!s.budget || nic_stretch_is_over(&s)) && nic_qp_has_work(nic, qp))
+		nic_pend_now(nic, qp);
 	return ran;
 }
 
@@ -896,13 +992,13 @@ void nic_send_doorbell(struct nic *nic, u32 qpn)
 	/* A process runs the queues of its own QPs; the agent anybody's. */
 	if (unlikely(!qp || (nic->space != NIC_SPACE_POINTER && qp->space != nic->space)))
 		return;
-	nic_qp_run(nic, qp, qp->sq_mask + 1);
+	nic_qp_run_all(nic, qp, qp->sq_mask + 1);
 }
 
 void nic_qp_unlock(struct nic *nic, struct nic_qp *qp)
 {
 	nic_unlock(&qp->sq_lock);
 	if ((nic_qp_has_work(nic, qp) || unlikely(nic_load(&qp->flush_rq))) &&
-	    !nic_qp_run(nic, qp, qp->sq_mask + 1))
+	    !nic_qp_run_turn(nic, qp, nic_budget(nic)))
 		nic_pend(nic, qp);
 }

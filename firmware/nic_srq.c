@@ -4,7 +4,7 @@
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
 {
-	return p->limit <= p->entries && p->max_sge <= VNET_MAX_SGE && p->xrcdn <= 0xffff &&
+	return p->max_sge <= VNET_MAX_SGE && p->xrcdn <= 0xffff &&
 	       (!p->xrcdn && !p->tm_tags) == !p->cqn && !(p->xrcdn && p->tm_tags) &&
 	       (!p->cqn || nic_find_cq(nic, p->cqn)) &&
 	       nic_slot_holds(p->stride_shift, VNET_RECV_HDR_SIZE,
@@ -35,7 +35,8 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->rq.is_srq = 1;
 	srq->rq.pdn = p->pdn;
 	srq->rq.space = p->space;
-	srq->rq.limit = p->limit;
+	/* Armed by nic_srq_set_limit() alone: what is asked for at creation is ignored. */
+	srq->rq.limit = 0;
 	srq->rq.lossy = 1;
 	srq->xrcdn = p->xrcdn;
 	srq->cqn = p->cqn;

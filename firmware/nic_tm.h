@@ -124,6 +124,12 @@ struct nic_tm_message {
 	struct nic_tm_match match;
 };
 
+/* The tagged buffer that was matched, as long as it is in the list: see nic_copy_piece(). */
+static inline u64 nic_tm_goal(const struct nic_tm_match *match)
+{
+	return 1ull << 63 | (u64)match->index << 32 | match->list.tm->tag[match->index].added;
+}
+
 static inline bool nic_rq_is_tm(const struct nic_rq *rq)
 {
 	return rq->shift & NIC_RQ_TM;

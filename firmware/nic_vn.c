@@ -6,6 +6,13 @@
 #define NIC_QUIET_NS 20000000ull
 /* It does not come sooner than so: who polls is faster, who sleeps need not be. */
 #define NIC_VN_SOON_NS 200000ull
+/*
+ * Timers are looked at each millisecond while anything is under way. A longer pause than
+ * this, ms, is our own: of the rest of it nobody else knows.
+ */
+#define NIC_PATIENCE_GAP 5u
+/* Who read the clock before others did may come so much after them, ms. */
+#define NIC_PATIENCE_LATE 60000u
 /* A process that polls looks at timers so often. */
 #define NIC_VN_LOOK_NS 20000ull
 
@@ -22,7 +29,7 @@ static void nic_run_answered(struct nic *nic, const struct nic_answered *answere
 	for (i = 0; i < answered->n; i++) {
 		struct nic_qp *qp = nic_find_qp(nic, answered->qpn[i]);
 
-		if (qp && !nic_qp_run(nic, qp, nic->hdr->settings.loiter))
+		if (qp && !nic_qp_run_turn(nic, qp, nic->hdr->settings.loiter))
 			nic_pend(nic, qp);
 	}
 }
@@ -99,6 +106,23 @@ void nic_link_renew(struct nic *nic, u64 incarnation)
 
 /* -------------------------------------------------------------------- time */
 
+void nic_patience_look(struct nic *nic, u64 now)
+{
+	const u32 mask = (1u << NIC_PATIENCE_BITS) - 1;
+	u64 next, state = nic_load(&nic->hdr->patience);
+	u32 ms = (u32)(now / 1000000), gap = (ms - (u32)state) & mask;
+
+	/* Somebody has looked later. */
+	if ((-gap & mask) <= NIC_PATIENCE_LATE)
+		return;
+	next = (state & ~(u64)mask) | (ms & mask);
+	if (gap > NIC_PATIENCE_GAP)
+		next += (u64)(gap - NIC_PATIENCE_GAP) << NIC_PATIENCE_BITS;
+	/* Whoever is faster has done it. */
+	(void)__atomic_compare_exchange_n(&nic->hdr->patience, &state, next, false,
+					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* Without the row's lock: a look, after which who has it decides. */
 static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 {
@@ -146,15 +170,22 @@ bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 	/* A process may end in the midst of this: it forgets nothing for others. */
 	bool agent = nic->space == NIC_SPACE_POINTER;
 	u64 still = 0;
-	u32 i, high = nic_load(&nic->hdr->row_high);
+	u32 i, high;
 
 	if (!active)
 		return false;
+	/* Somebody looks at timers: the patience clock goes on. */
+	(void)nic_patience(nic, now);
+	plat_step(NIC_STEP_TICK);
+	/*
+	 * Before the rows are looked at; nic_row_activate() does the reverse. Those that became
+	 * active since the look above are looked at, too: nobody else will tell of them.
+	 */
+	if (agent)
+		active |= nic_xchg(&nic->hdr->row_active, 0);
+	high = nic_load(&nic->hdr->row_high);
 	if (high > nic->max_row)
 		high = nic->max_row;
-	/* Before the rows are looked at; nic_row_activate() does the reverse. */
-	if (agent)
-		nic_xchg(&nic->hdr->row_active, 0);
 	for (i = 0; i < high; i++) {
 		if (!(active & 1ull << (i % 64)) || nic_load(&nic->row[i].state) == NIC_ROW_FREE)
 			continue;

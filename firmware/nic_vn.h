@@ -210,6 +210,27 @@ static inline void nic_grow_lonely(u32 *lonely)
 /* What waits for a copy to a group waits for all its receivers: not for long. */
 #define NIC_GROUP_HASTE 2u
 
+/*
+ * The clock that patience with a peer is counted by, ns: the NIC clock without the times
+ * in which nobody of this NIC had a processor to look at its timers. Frames that arrive
+ * then are not looked at, either, and on the same machine the peer fares no better.
+ */
+#define NIC_PATIENCE_BITS 24u
+/* When it begins, so that who has read the clock a while ago is not before its beginning. */
+#define NIC_PATIENCE_EPOCH (1ull << 40)
+NIC_COLD void nic_patience_look(struct nic *nic, u64 now);
+
+static inline u64 nic_patience(struct nic *nic, u64 now)
+{
+	u64 state = nic_load(&nic->hdr->patience);
+
+	if (unlikely(((u32)(now / 1000000) ^ (u32)state) & ((1u << NIC_PATIENCE_BITS) - 1))) {
+		nic_patience_look(nic, now);
+		state = nic_load(&nic->hdr->patience);
+	}
+	return NIC_PATIENCE_EPOCH + now - (state >> NIC_PATIENCE_BITS) * 1000000;
+}
+
 /* How long an unreliable packet waits for anybody, ns. */
 static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
 {
@@ -217,7 +238,7 @@ static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
 }
 
 /* Nobody has answered the packet, or its connection, for longer than that waits. */
-bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
+bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now);
 /* It is given up, with the row's lock held: as failed or (unreliable) lost. */
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
@@ -248,6 +269,12 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 		    bool data, struct nic_answered *out);
 /* Are these answers that their packets may have? The lock is held; false: counted. */
 bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
+/*
+ * An answer has come for which there is no time now, as its QP is in use: it will come again.
+ * Its connection's peer was heard all the same.
+ */
+NIC_COLD void nic_tx_hear(struct nic *nic, struct nic_row *row,
+			  const struct nic_arrived_frame *frame);
 /* Free the channels of a QP in this row. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /*
@@ -307,7 +334,8 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
  * goes for now; false: it is pending, or (nic_vn_wants() says no) the head
  * request is for this NIC itself.
  */
-bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget);
+bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
+		struct nic_stretch *stretch);
 /* The oldest packet is done, and its request perhaps to be retired. */
 static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 {
@@ -418,8 +446,11 @@ void nic_frames_recover(struct nic *nic, u32 owner);
 /* A QP's state of the wire, in its frame or at home; sq_lock is held. */
 struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp);
 
-/* A transition's attributes are set: where the peer is, and where counting begins. */
-void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
+/*
+ * A transition's attributes are set: where the peer is, and where counting begins. Nothing
+ * has changed where it fails: NIC_BUSY, call again; NIC_ENOMEM: there is no row for the peer.
+ */
+enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
 /*
  * Nothing of it is under way any more, and its endpoint is as new; all its locks
  * are held. false: a row's lock could not be had; ask again.

@@ -76,8 +76,8 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	/* Nobody was silent while it was not sent. */
 	if (unlikely(tx->flags & NIC_TX_KEPT) && (s32)(nic_us(now) - tx->timestamp) > 0) {
 		tx->answered += (nic_us(now) - tx->timestamp) * 1000ull;
-		if (tx->answered > now)
-			tx->answered = now;
+		if (tx->answered > nic_patience(s->nic, now))
+			tx->answered = nic_patience(s->nic, now);
 	}
 	status = nic_given_up(s, tx, now);
 	if (status) {

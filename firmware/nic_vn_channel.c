@@ -152,7 +152,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	if (unlikely(packet->group))
 		tx->flags |= NIC_TX_GROUP;
 	tx->since = now;
-	tx->answered = now;
+	tx->answered = nic_patience(nic, now);
 	tx->due = now;
 	row->unacked++;
 	row->unacked_bytes += packet->length;
@@ -244,7 +244,7 @@ void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct
 	}
 	/* That may take for ever: neither the channel nor a frame is held for it. */
 	nic_store(&ep->kept, 1);
-	nic_store(&ep->answered, now);
+	nic_store(&ep->answered, nic_patience(nic, now));
 	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
 	nic_tx_free(nic, row, tx);
 	nic_pend(nic, qp);
@@ -288,13 +288,14 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 
 /* --------------------------------------------------------------- giving up */
 
-bool nic_tx_is_silent(const struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
+bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now)
 {
 	/* Of a connection, by whatever channel: its packets change these. */
 	u64 answered = nic_is_unordered(qp->type) ? tx->answered : nic_load(&ep->answered);
+	u64 at = nic_patience(nic, now);
 	/* A hold for a receive may be longer; an answer may have come since `now`. */
-	u64 silence = now > answered ? now - answered : 0;
+	u64 silence = at > answered ? at - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
 	if (qp->type == NIC_QPT_RC)
@@ -434,7 +435,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 		nic_store(&ep->hold_until, 0);
 		if (ep->allowed < NIC_WINDOW)
 			nic_store(&ep->allowed, ep->allowed * 2);
-		nic_store(&ep->answered, row->heard);
+		nic_store(&ep->answered, nic_patience(nic, row->heard));
 		nic_store(&ep->lonely, 0);
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
@@ -490,9 +491,9 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		wait = NIC_LONGEST_HOLD_NS;
 	/* Who is busy may be so for hours: it is not heard of. */
 	if (ack->code != VNET_NACK_BUSY) {
-		tx->answered = now + wait;
+		tx->answered = nic_patience(nic, now) + wait;
 		if (ep && ep->qpn == tx->qpn)
-			nic_store(&ep->answered, now + wait);
+			nic_store(&ep->answered, tx->answered);
 	}
 	/* Of an earlier transmission: the latest may have been taken. */
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
@@ -635,6 +636,24 @@ static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 	default:
 		return !(tx->flags & NIC_TX_UNORDERED);
 	}
+}
+
+void nic_tx_hear(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	const struct nic_tx *tx;
+	struct nic_endpoint *ep;
+	struct nic_qp *qp;
+
+	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
+		return;
+	if (nic_row_is_alive(nic, row, f) && nic_tx_check(nic, row, f)) {
+		tx = nic_tx_answered(row, &f->ack[0]);
+		qp = tx ? nic_find_qp(nic, tx->qpn) : NULL;
+		ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+		if (ep && ep->qpn == tx->qpn)
+			nic_store(&ep->answered, nic_patience(nic, plat_clock()));
+	}
+	nic_unlock(&row->lock);
 }
 
 bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)

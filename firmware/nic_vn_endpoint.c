@@ -31,33 +31,63 @@ struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
 	return ep && ep->qpn == qp->qpn ? ep : nic_backing_of(nic, qp);
 }
 
+/* The row of a path; NIC_NONE for our own, and for one that leads to nobody. */
+static enum nic_result nic_vn_find(struct nic *nic, const struct nic_qp *qp, u32 *n)
+{
+	u32 tries;
+
+	*n = NIC_NONE;
+	if (nic_is_own_path(nic, &qp->attr))
+		return NIC_OK;
+	/* Twice, as the lock may have become free between both looks. */
+	for (tries = 0; tries < 2; tries++) {
+		*n = nic_path_row(nic, &qp->attr);
+		if (likely(*n != NIC_NONE) || !nic_path_is_known(nic, &qp->attr))
+			return NIC_OK;
+		/* Its owner may be stopped. */
+		if (!nic_lock(nic, &nic->hdr->row_lock))
+			return NIC_BUSY;
+		nic_unlock(&nic->hdr->row_lock);
+	}
+	return NIC_ENOMEM;
+}
+
 /*
  * The row of a connection's path. It is set before it is found once more: a row that is
  * being given to another NIC is not found, and one that is found later is not given away.
  */
-static void nic_vn_connect(struct nic *nic, struct nic_qp *qp)
+static enum nic_result nic_vn_connect(struct nic *nic, struct nic_qp *qp)
 {
+	enum nic_result result;
 	u32 tries, n;
 
 	for (tries = 0; tries < NIC_ROW_TRIES; tries++) {
-		n = nic_is_own_path(nic, &qp->attr) ? NIC_NONE : nic_path_row(nic, &qp->attr);
-		if (n == qp->row)
-			return;
-		nic_store(&qp->row, n);
+		result = nic_vn_find(nic, qp, &n);
+		if (result == NIC_OK && n == qp->row)
+			return NIC_OK;
+		/* What it was set to before may be another's by now. */
+		if (result == NIC_OK || tries)
+			nic_store(&qp->row, n);
+		if (result != NIC_OK)
+			return result;
 		/* Pairs with that in nic_row_take(). */
 		nic_barrier();
 	}
 	nic_store(&qp->row, NIC_NONE);
+	return NIC_BUSY;
 }
 
-void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to)
+enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to)
 {
+	enum nic_result result = NIC_OK;
 	struct nic_endpoint *ep;
 
 	if (!nic->max_row)
-		return;
+		return NIC_OK;
 	if (path && !nic_is_unordered(qp->type))
-		nic_vn_connect(nic, qp);
+		result = nic_vn_connect(nic, qp);
+	if (result != NIC_OK)
+		return result;
 	ep = nic_endpoint_any(nic, qp);
 	if (to == NIC_QPS_RTR && from == NIC_QPS_INIT) {
 		memset(ep, 0, sizeof(*ep));
@@ -73,6 +103,7 @@ void nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8
 		ep->sq_next = qp->sq_cons;
 		ep->failed_status = 0;
 	}
+	return NIC_OK;
 }
 
 static bool nic_row_cancel(struct nic *nic, u32 n, u32 qpn)

@@ -113,8 +113,9 @@ static struct vnet_frame_hello *nic_hello_begin(struct nic *nic, struct vnet_fra
 
 #define NIC_HELLO_LENGTH (u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_hello))
 
-/* With the row's lock held. */
-static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, const u8 *nonce)
+/* To the peer's row of this number; the row's lock is held. */
+static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, __le32 peer_row,
+			  const u8 *nonce)
 {
 	struct vnet_frame *frame = nic_frame_begin(nic, row, kind);
 	struct vnet_frame_hello *hello;
@@ -122,6 +123,7 @@ static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, const u
 
 	if (!frame)
 		return;
+	frame->dst_row = peer_row;
 	hello = nic_hello_begin(nic, frame, row->gid, row->own_gid, nonce);
 	memcpy(hello->share, row->share, sizeof(hello->share));
 	if (kind == VNET_FRAME_HELLO)
@@ -149,7 +151,7 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 	nic_store(&row->calls, row->calls + 1);
 	nic_store(&row->refused, 0);
 	row->call_at = now + (NIC_CALL_FIRST_NS << shift);
-	nic_row_greet(nic, row, VNET_FRAME_HELLO, row->nonce);
+	nic_row_greet(nic, row, VNET_FRAME_HELLO, nic_to_le32(row->peer_row), row->nonce);
 }
 
 /* To a caller that does not know our life, or has no cookie: both, and no state of ours. */
@@ -271,6 +273,23 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 	nic_store(&row->state, NIC_ROW_UP);
 }
 
+/*
+ * In the same life it calls from another row than the one that is known. It began anew, or
+ * the call is a late one, of a row that it had before: had we begun anew for that, what has
+ * arrived already would be taken once more.
+ */
+static bool nic_row_is_other(const struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	return row->peer_row != NIC_NONE && row->peer_row != nic_le32(f->head->src_row);
+}
+
+/* Which row it has: its answer is of this moment, and settles that. */
+static void nic_row_inquire(struct nic *nic, struct nic_row *row)
+{
+	nic_row_activate(nic, row);
+	nic_row_probe(nic, row, plat_clock());
+}
+
 /* --------------------------------------------------------------- what arrives */
 
 /* The row of a caller that has brought a cookie: found, or made. */
@@ -300,7 +319,7 @@ static bool nic_row_again(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_row_knows(row, f);
 	if (known) {
 		nic_row_agree(nic, row, f);
-		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->hello->nonce);
+		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, f->hello->nonce);
 	}
 	nic_unlock(&row->lock);
 	return known;
@@ -331,8 +350,11 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 	/* It may be another one's by now. */
 	if (nic_row_is_between(row, hello->src_gid, hello->dst_gid) &&
 	    nic_row_admits(nic, row, f)) {
-		nic_row_agree(nic, row, f);
-		nic_row_greet(nic, row, VNET_FRAME_WELCOME, hello->nonce);
+		if (unlikely(nic_row_is_other(row, f)))
+			nic_row_inquire(nic, row);
+		else
+			nic_row_agree(nic, row, f);
+		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, hello->nonce);
 	}
 	nic_unlock(&row->lock);
 	/* Not under a lock: it is a call of the system's, in which one may be stopped. */
@@ -439,24 +461,21 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
 void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_called(nic, f);
-	u8 gid[16];
 	bool first;
 
 	if (!row)
 		return;
 	first = nic_is_answer(row, f) && row->state == NIC_ROW_CALLING && !row->incarnation;
-	memcpy(gid, row->gid, sizeof(gid));
 	if (first) {
-		nic_store(&row->refused, nic_le32(f->hello->flags));
+		/* The user is told before a request can fail of it, which may be the program's end. */
+		plat_refused(nic, row->gid, nic_le32(f->hello->flags));
+		nic_store_release(&row->refused, nic_le32(f->hello->flags));
 		nic_row_activate(nic, row);
+		nic_count(nic, refusals);
+	} else {
+		nic_count(nic, bad_row);
 	}
 	nic_unlock(&row->lock);
-	if (!first) {
-		nic_count(nic, bad_row);
-		return;
-	}
-	nic_count(nic, refusals);
-	plat_refused(nic, gid, nic_le32(f->hello->flags));
 }
 
 /* ----------------------------------------------------------------- other keys */

@@ -5,9 +5,9 @@
 
 #include "nic_vn.h"
 
-/* Rows that are tried, before a call finds none to reclaim; and those of the largest table. */
+/* Rows that are tried, before a call finds none to reclaim; and a bit for each of the largest table. */
 #define NIC_RECLAIM_TRIES 3u
-#define NIC_TRIED_WORDS 64u
+#define NIC_TRIED_WORDS (NIC_MAX_ROWS / 64)
 
 /* GIDs, secrets, cookies: in as many steps wherever they differ. */
 static inline bool nic_equal16(const u8 *a, const u8 *b)

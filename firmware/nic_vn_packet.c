@@ -308,8 +308,12 @@ bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arr
 
 	if (!qp)
 		nic_count(nic, stale_answers);
-	if (!qp || !nic_lock(nic, &qp->sq_lock))
+	if (!qp)
 		return false;
+	if (!nic_lock(nic, &qp->sq_lock)) {
+		nic_tx_hear(nic, row, f);
+		return false;
+	}
 	nic_sending_begin(&s, nic, qp, row);
 	placed = nic_read_place(&s, f);
 	nic_qp_unlock(nic, qp);

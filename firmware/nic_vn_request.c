@@ -200,7 +200,8 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 	struct nic_endpoint *ep = s->ep;
 	const struct nic_qp *qp = s->qp;
 	u32 *lonely = nic_lonely(s->row, qp, ep);
-	u64 now = plat_clock(), patience = nic_lonely_patience(s->nic, lonely);
+	u64 now = nic_patience(s->nic, plat_clock());
+	u64 patience = nic_lonely_patience(s->nic, lonely);
 
 	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
 		return nic_sent_wait(ep);
@@ -208,8 +209,8 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 		ep->waits_since = now;
 	if (qp->type == NIC_QPT_RC)
 		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
-	/* Who has refused the call will not answer. */
-	if (!nic_load(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
+	/* Who has refused the call will not answer. Acquire: pairs with nic_row_refused(). */
+	if (!nic_load_acquire(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
 	if (qp->type != NIC_QPT_RC)
@@ -271,7 +272,7 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 	}
 	ep->waits_since = 0;
 	if (first || unlikely(ep->kept))
-		nic_store(&ep->answered, now);
+		nic_store(&ep->answered, nic_patience(s->nic, now));
 	nic_store(&ep->kept, 0);
 	ep->index[i] = packet->sq_index;
 	ep->offset[i] = packet->offset;
@@ -683,7 +684,19 @@ bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	return nic_vn_retire(&s, ring);
 }
 
-bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 *budget)
+/* What was copied for the packet that was made last, at most. */
+static u64 nic_packet_bytes(const struct nic_sending *s)
+{
+	u64 piece = s->row ? nic_row_payload(s->row) : 0;
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): nic_fetch() sets it */
+	if (READS & OP(s->r.wqe.opcode & 31))
+		return 0;
+	return s->r.length < piece ? s->r.length : piece;
+}
+
+bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
+		struct nic_stretch *stretch)
 {
 	struct nic_sending s NIC_SCRATCH;
 	enum nic_sent sent = NIC_SENT;
@@ -714,9 +727,12 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring, u32 
 		}
 		/* Before the look: what is posted after it is new. */
 		prod = nic_load_acquire(&ring->prod);
-		if (*budget) {
-			(*budget)--;
+		if (stretch->budget && !nic_stretch_is_over(stretch)) {
 			sent = nic_send_next(&s, ring);
+			if (sent == NIC_SENT) {
+				stretch->budget--;
+				nic_stretch_add(stretch, nic_packet_bytes(&s));
+			}
 		} else if (nic_load(&s.ep->again) || prod != s.ep->sq_next) {
 			goto later;
 		} else {

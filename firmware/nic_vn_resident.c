@@ -73,7 +73,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	struct nic_row *row = nic_row_at(nic, qp->row);
-	u64 busy, again = 0, now = plat_clock();
+	u64 busy, again = 0, now = nic_patience(nic, plat_clock());
 	bool all = true;
 
 	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))

@@ -124,12 +124,15 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 
 /* ------------------------------------------------------------------ reclaiming */
 
-/* A look, with the row's lock or without: nobody has anything under way by it. */
+/*
+ * A look, with the row's lock or without: nobody has anything under way by it. Who stands in
+ * its queue while no channel is busy may be gone, or finds another row.
+ */
 static bool nic_row_is_unused(const struct nic_row *row)
 {
 	u32 i;
 
-	if (nic_load(&row->busy) || nic_load(&row->owed) || nic_load(&row->queued))
+	if (nic_load(&row->busy) || nic_load(&row->owed))
 		return false;
 	for (i = 0; i < VNET_WIRE_CHANNELS; i++) {
 		if (nic_load(&row->rx[i].busy))
@@ -179,6 +182,19 @@ static struct nic_row *nic_row_quietest(struct nic *nic, const struct nic_addres
 			best = row;
 	}
 	return best;
+}
+
+/* Rows that connections lead to, a bit for each: they are nobody else's while those last. */
+static void nic_rows_connected(struct nic *nic, u64 *rows)
+{
+	u32 i;
+
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
+		u32 n = nic_load(&nic->qp[i].row);
+
+		if (n < nic->max_row && nic_load(&nic->qp[i].qpn))
+			rows[n / 64 % NIC_TRIED_WORDS] |= 1ull << n % 64;
+	}
 }
 
 /* A connection leads there: see nic_vn_configure(), which does the reverse. */
@@ -236,6 +252,7 @@ static struct nic_row *nic_row_reclaim(struct nic *nic, const struct nic_address
 	struct nic_row *row;
 	u32 i, n;
 
+	nic_rows_connected(nic, tried);
 	for (i = 0; i < NIC_RECLAIM_TRIES; i++) {
 		row = nic_row_quietest(nic, address, tried);
 		if (!row)
@@ -298,13 +315,13 @@ u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid)
 
 void nic_meet(struct nic *nic, const u8 *gid)
 {
-	u32 n, last = nic->hdr->ngids - 1;
+	u32 n, link_gid = nic->hdr->link_gid ? nic->hdr->link_gid : nic->hdr->ngids - 1;
 	u8 own[16];
 
 	if (!nic->max_row)
 		return;
-	/* The link's own address comes last, and is what others most likely know us by. */
-	memcpy(own, nic->hdr->gid[last < NIC_MAX_GIDS ? last : 0], sizeof(own));
+	/* The link's own address is what others most likely know us by. */
+	memcpy(own, nic->hdr->gid[link_gid < NIC_MAX_GIDS ? link_gid : 0], sizeof(own));
 	if (nic->hdr->lid)
 		nic_lid_gid((u16)nic->hdr->lid, own);
 	/* Of those who may be there; half of the table is for those who are spoken to. */

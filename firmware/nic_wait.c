@@ -60,6 +60,17 @@ void nic_pend(struct nic *nic, struct nic_qp *qp)
 	}
 }
 
+void nic_pend_now(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_header *hdr = nic->hdr;
+
+	nic_mark(nic, qp);
+	if (nic_load(&hdr->processor_sleeps) && nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
+		nic_fetch_add(&hdr->counters.kicks, 1);
+		plat_kick(nic);
+	}
+}
+
 void nic_follow(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
@@ -165,103 +176,231 @@ static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
 	return weight > 1 ? budget * weight : budget;
 }
 
+/* A round over pending QPs: of the NIC processor, or of a process that polls. */
+struct nic_round {
+	struct nic *nic;
+	/* Whose QPs: NIC_SPACE_POINTER: everybody's. */
+	u32 space;
+	u32 budget;
+	struct nic_stretch stretch;
+	/* NIC clock, once it was looked at. */
+	u64 now;
+	/* Only those that can go on at once: the others had their turn in this tick. */
+	bool quick;
+	/* Some QP could go on at once. */
+	bool more;
+};
+
+static bool nic_is_processor(const struct nic_round *round)
+{
+	return round->space == NIC_SPACE_POINTER;
+}
+
 /*
  * The NIC processor's turn at an endpoint: at most its share, and a while for the
  * process to post more. false: somebody else has the queue's lock.
  */
-static bool nic_serve(struct nic *nic, struct nic_qp *qp, u32 budget)
+static bool nic_serve(struct nic_round *round, struct nic_qp *qp)
 {
+	struct nic *nic = round->nic;
 	u32 linger = nic_load(&nic->hdr->settings.linger);
 
 	/* Whoever wrote that there: others have their turn. */
 	if (linger > NIC_MOST_LINGER)
 		linger = NIC_MOST_LINGER;
-	budget = nic_share(nic, qp, budget);
-	if (!nic_qp_run(nic, qp, budget))
+	round->stretch.budget = nic_share(nic, qp, round->budget);
+	if (!nic_qp_run_stretch(nic, qp, &round->stretch))
 		return false;
 	for (; unlikely(linger); linger--) {
 		plat_relax();
-		if (nic_qp_has_work(nic, qp) && !nic_qp_run(nic, qp, budget))
+		round->stretch.budget = nic_share(nic, qp, round->budget);
+		if (nic_qp_has_work(nic, qp) && !nic_qp_run_stretch(nic, qp, &round->stretch))
 			return false;
 	}
 	return true;
 }
 
-/* Of the pending QPs in one word, try those of one space that are due (or all). */
-static void nic_run_word(struct nic *nic, u32 word, u32 space, u32 budget)
+/* A pending QP has its turn. */
+static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
 {
-	u64 bits = nic_load(&nic->pending[word]);
-	u64 now = 0;
+	u64 before = round->stretch.work;
+	struct nic *nic = round->nic;
+	bool served;
+
+	round->stretch.budget = round->budget;
+	served = nic_is_processor(round) ? nic_serve(round, qp) :
+					   nic_qp_run_stretch(nic, qp, &round->stretch);
+	/* The holder of its lock may have set its bit just before we cleared it. */
+	if (!served)
+		nic_pend(nic, qp);
+	if (round->stretch.work == before)
+		round->stretch.work += NIC_STRETCH_REQUEST;
+	else if (nic_is_processor(round) && nic_qp_has_work(nic, qp))
+		round->more = true;
+}
+
+/* Should it have its turn now? */
+static bool nic_round_wants(struct nic_round *round, const struct nic_qp *qp)
+{
+	u8 wait;
+
+	if (!nic_is_processor(round))
+		return nic_is_due(qp, round->space, &round->now);
+	wait = unlikely(round->quick) ? nic_load(&qp->wait) : NIC_WAIT_NONE;
+	return likely(wait == NIC_WAIT_NONE || wait == NIC_WAIT_TURN);
+}
+
+/* Of the pending QPs in one word, those that mask names. false: the round is over. */
+static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
+{
+	struct nic *nic = round->nic;
+	u64 bits = nic_load(&nic->pending[word]) & mask;
 
 	while (bits) {
 		u32 i = word * 64 + (u32)__builtin_ctzll(bits);
 		struct nic_qp *qp = &nic->qp[i];
 
 		bits &= bits - 1;
-		if (space != NIC_SPACE_POINTER && !nic_is_due(qp, space, &now))
+		if (!nic_round_wants(round, qp))
 			continue;
+		if (unlikely(nic_stretch_is_over(&round->stretch))) {
+			nic_store(&nic->hand, i);
+			return false;
+		}
 		/* Before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
-		/* The holder of its lock may have set it just before us. */
-		if (nic_load(&qp->qpn) &&
-		    !(space == NIC_SPACE_POINTER ? nic_serve(nic, qp, budget) :
-						   nic_qp_run(nic, qp, budget)))
-			nic_pend(nic, qp);
-		plat_turn(nic, budget);
+		if (nic_load(&qp->qpn))
+			nic_round_visit(round, qp);
 	}
+	return true;
 }
 
-static void nic_run_pending(struct nic *nic, u32 space, u32 budget)
+/* QPs [from, to) of those that bit `bit` of the summary stands for. false: the round is over. */
+static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
 {
-	u32 stride = nic_pending_stride(nic);
-	u64 summary = nic_load(&nic->hdr->pending_summary);
+	struct nic *nic = round->nic;
+	u32 word, first = bit * nic_pending_stride(nic), end = first + nic_pending_stride(nic);
+	bool goes_on = true, left = false;
 
-	while (summary) {
-		u32 bit = (u32)__builtin_ctzll(summary);
-		u32 word = bit * stride;
-		u32 end = word + stride;
-		bool left = false;
+	/*
+	 * Cleared before the words are read: see nic_memory.h. By the NIC
+	 * processor alone, which must not find the summary empty and fall
+	 * asleep because somebody else is just looking through the words.
+	 */
+	if (nic_is_processor(round))
+		nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
+	for (word = from / 64; word * 64 < to && goes_on; word++) {
+		u64 mask = ~0ull;
 
-		summary &= summary - 1;
-		if (end > nic_pending_words(nic))
-			end = nic_pending_words(nic);
-		/*
-		 * Cleared before the words are read: see nic_memory.h. By the NIC
-		 * processor alone, which must not find the summary empty and fall
-		 * asleep because somebody else is just looking through the words.
-		 */
-		if (space == NIC_SPACE_POINTER)
-			nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
-		for (; word < end; word++) {
-			nic_run_word(nic, word, space, budget);
-			left = left || nic_load(&nic->pending[word]);
-		}
-		if (left && space == NIC_SPACE_POINTER)
-			nic_fetch_or(&nic->hdr->pending_summary, 1ull << bit);
+		if (word == from / 64)
+			mask <<= from % 64;
+		if (to - word * 64 < 64)
+			mask &= (1ull << (to - word * 64)) - 1;
+		goes_on = nic_round_word(round, word, mask);
 	}
+	if (!nic_is_processor(round))
+		return goes_on;
+	for (word = first; word < end && word < nic_pending_words(nic); word++)
+		left = left || nic_load(&nic->pending[word]);
+	if (left)
+		nic_fetch_or(&nic->hdr->pending_summary, 1ull << bit);
+	return goes_on;
+}
+
+/* The pending QPs in [from, to) have their turn. false: the round is over before. */
+static bool nic_round_range(struct nic_round *round, u32 from, u32 to)
+{
+	u32 end, each = 64 * nic_pending_stride(round->nic);
+	u64 summary = nic_load(&round->nic->hdr->pending_summary);
+
+	for (; from < to; from = end) {
+		u32 bit = from / each;
+
+		end = (bit + 1) * each < to ? (bit + 1) * each : to;
+		if (summary >> bit & 1 && !nic_round_group(round, bit, from, end))
+			return false;
+	}
+	return true;
+}
+
+/* From the hand on, of so many QPs. false: the round is over before; the hand is where it was. */
+static bool nic_round_run(struct nic_round *round, u32 n)
+{
+	struct nic *nic = round->nic;
+	u32 hand = nic_load(&nic->hand) & (nic->max_qp - 1);
+	u32 here = n < nic->max_qp - hand ? n : nic->max_qp - hand;
+
+	return nic_round_range(round, hand, hand + here) && nic_round_range(round, 0, n - here);
 }
 
 void nic_idle(struct nic *nic)
 {
+	struct nic_round round;
+
 	if (unlikely(nic->max_row))
 		nic_vn_idle(nic);
 	if (likely(!nic_load(&nic->hdr->pending_summary)))
 		return;
-	nic_run_pending(nic, nic->space, NIC_IDLE_BUDGET);
+	round = (struct nic_round){ .nic = nic,
+				    .space = nic->space,
+				    .budget = NIC_IDLE_BUDGET,
+				    .stretch = { .once = true } };
+	(void)nic_round_run(&round, nic->max_qp);
+	nic_stretch_end(nic, &round.stretch);
+}
+
+/*
+ * A sweep: every pending QP has its turn once, in as many rounds as that takes. Those that
+ * wait for something have theirs once in a tick, or when the processor was woken. Who has
+ * used up its budget has its next turn in the next sweep, which follows at once.
+ */
+static void nic_sweep_begin(struct nic *nic, u64 now)
+{
+	u32 bits = nic_pending_words(nic) / nic_pending_stride(nic);
+
+	/* Those that stand for no words: whoever wrote that there. */
+	if (unlikely(bits < 64 && nic_load(&nic->hdr->pending_summary) >> bits))
+		nic_fetch_and(&nic->hdr->pending_summary, (1ull << bits) - 1);
+	nic->sweep_left = nic->max_qp;
+	nic->sweep_quick = nic->sweep_more && now - nic->swept_at < NIC_TICK_NS;
+	nic->sweep_more = false;
+	if (!nic->sweep_quick)
+		nic->swept_at = now;
+}
+
+/* One round of it; false: there is nothing more to do at once. */
+static bool nic_sweep(struct nic *nic, u32 budget)
+{
+	struct nic_round round = { .nic = nic,
+				   .space = NIC_SPACE_POINTER,
+				   .budget = budget,
+				   .stretch = { .once = true } };
+	u32 hand = nic->hand & (nic->max_qp - 1);
+
+	if (!nic->sweep_left)
+		nic_sweep_begin(nic, plat_clock());
+	round.quick = nic->sweep_quick;
+	if (nic_round_run(&round, nic->sweep_left))
+		nic->sweep_left = 0;
+	else
+		nic->sweep_left -= (nic->hand - hand) & (nic->max_qp - 1);
+	nic_stretch_end(nic, &round.stretch);
+	nic->sweep_more |= round.more;
+	return nic->sweep_left || nic->sweep_more;
 }
 
 bool nic_run(struct nic *nic, u32 budget, u64 *next)
 {
-	u64 now;
-	bool wire = false;
+	bool wire = false, more = nic_sweep(nic, budget);
+	u64 now = plat_clock();
 
-	nic_run_pending(nic, NIC_SPACE_POINTER, budget);
-	now = plat_clock();
 	*next = now + NIC_TICK_NS;
 	if (nic->max_row)
 		wire = nic_vn_tick(nic, now, next);
 	if (nic_load(&nic->hdr->cq_due))
 		nic_cq_run_due(nic, now, next);
+	if (more)
+		*next = now;
 	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
 }
 

@@ -136,6 +136,8 @@ struct sim {
 	void (*after_step)(struct node *node);
 	/* Called for a copy before it is made; false: it is refused. */
 	u64 copies, copied;
+	/* Stretches of work that ended. */
+	u64 turns;
 	/* Processes that stopped inside of the firmware, and that were killed. */
 	u64 stops, deaths;
 	/* For pages that come and go. */

@@ -190,10 +190,12 @@ void plat_kick(struct nic *nic)
 	node_wake(node, event_now());
 }
 
-void plat_channel_ready(struct nic *nic, u32 channel)
+void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	struct node *node = nic->host;
 
+	if (!first)
+		return;
 	process_step(STEP_CHANNEL);
 	if (channel < SIM_MAX_CHANNELS)
 		node->readable[channel] = true;
@@ -204,11 +206,11 @@ void plat_relax(void)
 {
 }
 
-/* Others run when time passes. */
-void plat_turn(struct nic *nic, u32 requests)
+/* Now and then its caller has to leave, as one that is told to end. */
+bool plat_turn(struct nic *nic)
 {
 	(void)nic;
-	(void)requests;
+	return ++sim.turns % 3;
 }
 
 /* The frame that this thread makes. */
@@ -301,6 +303,12 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	(void)gid;
 	violated("node %u is refused, %u", node_of(nic)->index, why);
+}
+
+void plat_unknown(struct nic *nic, const u8 *gid)
+{
+	(void)nic;
+	(void)gid;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)

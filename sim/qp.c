@@ -158,6 +158,19 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 	return attr;
 }
 
+/* All rows may be in use for a while. */
+static enum nic_result connect_step(struct qp *qp, const struct nic_qp_attr *attr, u32 mask, u8 to)
+{
+	struct process *p = qp->process;
+	enum nic_result result;
+	u32 tries = 0;
+
+	do
+		result = COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, attr, mask, 0, to));
+	while (result == NIC_ENOMEM && command_again(p, &tries));
+	return result;
+}
+
 void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 {
 	static const u8 path[] = { NIC_QPS_INIT, NIC_QPS_RTR, NIC_QPS_RTS };
@@ -172,9 +185,7 @@ void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *o)
 			break;
 		if (path[i] == NIC_QPS_RTS && o->rate_limit)
 			mask |= M_RATE_LIMIT;
-		if (COMMAND(p, nic_qp_modify(&p->node->nic, qp->qpn, &attr, mask, 0, path[i])) !=
-			    NIC_OK &&
-		    has_nic(p))
+		if (connect_step(qp, &attr, mask, path[i]) != NIC_OK && has_nic(p))
 			violated("node %u: QP %u does not go to state %u", p->node->index, qp->qpn,
 				 path[i]);
 		trace(TRACE_QP, p->node->index, qp->qpn, path[i], qpn);

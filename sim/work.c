@@ -241,10 +241,18 @@ bool poll_cq(struct queue *cq, struct wc *wc)
 
 void arm_cq(struct queue *cq, bool solicited)
 {
-	if (is_lost(cq->process, cq->life))
+	struct process *p = cq->process;
+
+	if (is_lost(p, cq->life))
 		return;
 	nic_store(&cq->ring.hdr->arm, solicited ? VNET_CQ_ARM_SOLICITED : VNET_CQ_ARM_NEXT);
 	nic_barrier();
+	if (!queue_has(cq, cq->cons))
+		return;
+	p->inside = true;
+	nic_cq_doorbell(&p->view, cq->cqn);
+	p->inside = false;
+	node_ran(p->node);
 }
 
 struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id)

@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 6
+#define VNET_PROTO_VERSION 8
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Largest message; uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -49,7 +49,8 @@ enum vnet_msg_type {
 	VNET_MSG_LINK = 64,
 	/*
 	 * First message on a CONTROL connection. Request: struct
-	 * vnet_msg_hello, with /proc/self/mem attached when space is 0. Reply:
+	 * vnet_msg_hello, with files of /proc/self attached when space is 0, in any
+	 * order: mem, and as far as they can be had pagemap, maps and status. Reply:
 	 * struct vnet_msg_welcome, with (for a new space) attached, in order:
 	 * memory of NIC 0, kick eventfd of NIC 0, and where `links` says so its
 	 * link's memory and socket; memory of NIC 1, ...
@@ -63,7 +64,9 @@ enum vnet_msg_type {
 	/*
 	 * On a FILE connection found in a process that did not open it: one
 	 * message with a nonce, no reply. Then VNET_MSG_WHICH on CONTROL names
-	 * the nonce and gets the same answer as VNET_MSG_OPEN.
+	 * the nonce, with the descriptor attached, and gets the same answer as
+	 * VNET_MSG_OPEN. Files with events are known by the descriptor alone:
+	 * nothing can be said there once an edge was made of an event.
 	 */
 	VNET_MSG_ADOPT,
 	VNET_MSG_WHICH,
@@ -103,7 +106,15 @@ enum vnet_msg_type {
 	 * in if events are unread. → vnet_msg_result
 	 */
 	VNET_MSG_SETTLE,
+	/*
+	 * A socket is attached (SOCK_SEQPACKET, one end of a pair): from now on it is a
+	 * connection of this process, as if it had been accepted. No reply.
+	 */
+	VNET_MSG_CONNECT,
 };
+
+/* The most descriptors that a message to the daemon brings. */
+#define VNET_MSG_FDS 4
 
 struct vnet_msg {
 	__u32 type;
@@ -170,6 +181,8 @@ struct vnet_msg_open {
 	 * SOCK_RAW or SOCK_DGRAM, which is `number` of the file then.
 	 */
 	__u32 minor;
+	/* SO_COOKIE of the program's end, by which VNET_MSG_WHICH knows it; 0: not known. */
+	__u64 cookie;
 };
 
 struct vnet_msg_opened {
@@ -236,6 +249,14 @@ struct vnet_msg_call {
 	__u32 other_file;
 	/* VNET_MSG_WRITE, VNET_MSG_IOCTL: user address of the bytes that follow. */
 	__aligned_u64 user_addr;
+	/*
+	 * Descriptors that the command names are attached once the daemon has asked for
+	 * them (`wants_fd` of the result): how many, and which numbers they have in the
+	 * process, in order.
+	 */
+	__u32 nfds;
+	__s32 fd[VNET_MSG_FDS];
+	__u32 rsvd;
 };
 
 enum vnet_netlink_op {
@@ -322,6 +343,12 @@ struct vnet_msg_result {
 	/* Descriptors attached, described by fd[]. */
 	__u32 nfds;
 	struct vnet_msg_fd fd[VNET_RESULT_FDS];
+	/*
+	 * Non-zero: nothing was done yet. The command names descriptor `wanted_fd` of the
+	 * process: the same request again, with that attached, too.
+	 */
+	__u32 wants_fd;
+	__s32 wanted_fd;
 };
 
 #endif /* VNET_PROTO_H */

@@ -49,6 +49,8 @@ enum vnet_stat {
 	VNET_STAT_DROP_ADDRESS,
 	VNET_STAT_DROP_NO_FLOW,
 	VNET_STAT_KICKS,
+	VNET_STAT_LONGEST_REQUESTS,
+	VNET_STAT_LONGEST_BYTES,
 	VNET_STAT_ODP_YIELDS,
 	VNET_STAT_ODP_WAITS,
 	VNET_STAT_ODP_NO_ROOM,
@@ -116,6 +118,8 @@ static struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_DROP_ADDRESS].name = "drop_address",
 	[VNET_STAT_DROP_NO_FLOW].name = "drop_no_flow",
 	[VNET_STAT_KICKS].name = "nic_kicks",
+	[VNET_STAT_LONGEST_REQUESTS].name = "longest_stretch_requests",
+	[VNET_STAT_LONGEST_BYTES].name = "longest_stretch_bytes",
 	[VNET_STAT_ODP_YIELDS].name = "odp_yields",
 	[VNET_STAT_ODP_WAITS].name = "odp_waits",
 	[VNET_STAT_ODP_NO_ROOM].name = "odp_no_room",
@@ -175,6 +179,8 @@ int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 por
 	value[VNET_STAT_DROP_ADDRESS] = nic_load(&c->drop_address);
 	value[VNET_STAT_DROP_NO_FLOW] = nic_load(&c->drop_no_flow);
 	value[VNET_STAT_KICKS] = nic_load(&c->kicks);
+	value[VNET_STAT_LONGEST_REQUESTS] = nic_load(&c->longest_requests);
+	value[VNET_STAT_LONGEST_BYTES] = nic_load(&c->longest_bytes);
 	value[VNET_STAT_ODP_YIELDS] = atomic64_read(&dev->odp_counters.yields);
 	value[VNET_STAT_ODP_WAITS] = atomic64_read(&dev->odp_counters.waits);
 	value[VNET_STAT_ODP_NO_ROOM] = atomic64_read(&dev->odp_counters.no_room);

@@ -10,10 +10,13 @@
 
 #include "vnet_ib.h"
 
+/* Queues of a page that have their turn by the look at it. */
+#define VNET_DOOR_TURNS 8
+
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
 	vnet_enter();
-	vnet_run_all(view, qpn);
+	nic_send_doorbell(&view->nic, qpn);
 	vnet_leave();
 	vnet_tell(dev);
 }
@@ -25,10 +28,8 @@ void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool
 	/* Datagrams, and shared queues, have many. */
 	if (is_srq || nic_load(&qp->qpn) != num || nic_load(&qp->space) != view->nic.space)
 		return;
-	if (as->may_sleep)
-		vnet_run_all(as, nic_load(&qp->attr.dest_qpn));
-	else
-		vnet_run_some(as, nic_load(&qp->attr.dest_qpn));
+	/* They are the sender's own: the poster carries out some, as it has just woken them. */
+	vnet_run_turn(as, nic_load(&qp->attr.dest_qpn), nic_budget(&as->nic));
 }
 
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq)
@@ -126,8 +127,12 @@ struct file *vnet_door_file(struct vnet_door *door)
 
 /* -------------------------------------------------------------------- pages */
 
-/* The queues of one word of the page, which the process writes at will. */
-static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *page, u32 word)
+/*
+ * The queues of one word of the page, which the process writes at will. After so many turns
+ * the others are pending, and have theirs with everybody else's.
+ */
+static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *page, u32 word,
+			   u32 *turns)
 {
 	struct nic *nic = &door->view.nic;
 	u64 bits = nic_xchg(&page->word[word], 0);
@@ -136,9 +141,13 @@ static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *pa
 		u32 index = word * 64 + __ffs64(bits);
 
 		bits &= bits - 1;
-		/* It checks that there is such a queue and that it is this process'. */
 		vnet_enter();
-		vnet_run_all(&door->view, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
+		/* Both check that there is such a queue and that it is this process'. */
+		if (++*turns <= VNET_DOOR_TURNS)
+			vnet_run_turn(&door->view, nic_load(&nic->qp[index % VNET_MAX_QP].qpn),
+				      NIC_STRETCH_REQUESTS);
+		else
+			vnet_run_later(&door->view, nic_load(&nic->qp[index % VNET_MAX_QP].qpn));
 		vnet_leave();
 	}
 }
@@ -146,8 +155,8 @@ static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *pa
 static bool vnet_door_run(struct vnet_door *door)
 {
 	struct vnet_doorbell_page *page = (void *)door->page.ring;
+	u32 i, word, turns = 0;
 	bool any = false;
-	u32 i, word;
 	u64 bits;
 
 	for (i = 0; i < ARRAY_SIZE(page->summary); i++) {
@@ -157,7 +166,8 @@ static bool vnet_door_run(struct vnet_door *door)
 		/* Before the words, whose bits are set before the summary's. */
 		for (bits = nic_xchg(&page->summary[i], 0); bits; bits &= bits - 1) {
 			word = i * 64 + __ffs64(bits);
-			vnet_door_word(door, page, word);
+			vnet_door_word(door, page, word, &turns);
+			cond_resched();
 		}
 	}
 	return any;

@@ -111,6 +111,11 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 		"the device with GID %pI6 has another key: give both the same (use_key)\n", gid);
 }
 
+/* Programs may name whatever they like: nothing for the log of the system. */
+void plat_unknown(struct nic *nic, const u8 *gid)
+{
+}
+
 /* A link-local address is one of that net device alone. */
 static bool vnet_is_local6(struct net *net, const struct sockaddr_in6 *address)
 {

@@ -365,9 +365,12 @@ static int vnet_send_to(struct vnet_link *link, const struct vnet_port *port,
 static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batch, u32 first, u32 n,
 			   u32 total)
 {
-	struct vnet_port *port = vnet_port_at(link, batch->frame[first].to.port);
+	const union vnet_address *to = &batch->frame[first].to;
+	struct vnet_port *port = vnet_port_at(link, to->port);
 
-	if (!port || vnet_send_to(link, port, batch, first, n, total))
+	/* The GID's index may be another address' by now, of the other family. */
+	if (!port || port->own.any.sa_family != to->any.sa_family ||
+	    vnet_send_to(link, port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 

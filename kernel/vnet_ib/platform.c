@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "vnet_ib.h"
 
@@ -21,8 +22,6 @@
 /* Nor for more bytes of shorter ones, of which there may be thousands; each is worth some. */
 #define VNET_COPY_MANY (1u << 20)
 #define VNET_COPY_COST 512u
-/* What else is worth a request: 512 of them, as VNET_TASK_SLICE is. */
-#define VNET_REQUEST_COST (VNET_COPY_MANY / 512)
 /* The end of a copy becomes visible last. */
 #define VNET_TAIL 8
 
@@ -340,11 +339,13 @@ void plat_kick(struct nic *nic)
 }
 
 /* Each CQ has a channel of its own: its consumer is told when this is left. */
-void plat_channel_ready(struct nic *nic, u32 channel)
+void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	const struct vnet_view *view = nic->host;
 
-	vnet_cq_ready(view->dev, channel);
+	/* Who is told takes all events there are. */
+	if (first)
+		vnet_cq_ready(view->dev, channel);
 }
 
 void plat_relax(void)
@@ -352,14 +353,15 @@ void plat_relax(void)
 	cpu_relax();
 }
 
-void plat_turn(struct nic *nic, u32 requests)
+/* false: the task is being killed, or it may not sleep: the NIC processor goes on. */
+bool plat_turn(struct nic *nic)
 {
 	const struct vnet_view *view = nic->host;
-	u32 cost = min(requests, VNET_COPY_MANY / VNET_REQUEST_COST) * VNET_REQUEST_COST;
 
-	if (!view->may_sleep || this_cpu_add_return(vnet_copied, cost) < VNET_COPY_MANY)
-		return;
+	if (!view->may_sleep)
+		return false;
 	vnet_leave();
 	cond_resched();
 	vnet_enter();
+	return !fatal_signal_pending(current);
 }

@@ -203,7 +203,7 @@ static int vnet_post_sends(struct vnet_qp *qp, const struct ib_send_wr *wr,
 	/* Between the store of prod and the look at the firmware's lock. */
 	smp_mb();
 	idx = srcu_read_lock(&vnet_inside);
-	vnet_run_some(&dev->kernel, qp->ibqp.qp_num);
+	vnet_run_turn(&dev->kernel, qp->ibqp.qp_num, nic_budget(&dev->kernel.nic));
 	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell_later(dev);
 	return err;

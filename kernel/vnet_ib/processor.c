@@ -18,12 +18,6 @@
 #define VNET_POLL_NS (50 * NSEC_PER_USEC)
 #define VNET_POLL_MAX_NS NSEC_PER_MSEC
 
-/*
- * Requests of one queue after which a task gives others their turn. Those that copy count
- * by what they copy, too: plat_copy().
- */
-#define VNET_TASK_SLICE 512u
-
 /* ------------------------------------------------------- completion events */
 
 static void vnet_drained(void *arg)
@@ -200,15 +194,7 @@ static void vnet_tell_async(struct vnet_dev *dev)
 	}
 }
 
-/* ------------------------------------------------------------------- rests */
-
-/* Moves on with each request that ends, and each packet that is made. */
-static u32 vnet_progress(struct nic *nic, const struct nic_qp *qp)
-{
-	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
-
-	return nic_load(&qp->sq_cons) + (ep ? nic_load(&ep->next) : 0);
-}
+/* --------------------------------------------------------------- doorbells */
 
 /* As by a doorbell: the agent runs anybody's, others their own. */
 static struct nic_qp *vnet_qp_of(struct vnet_view *view, u32 qpn)
@@ -221,88 +207,20 @@ static struct nic_qp *vnet_qp_of(struct vnet_view *view, u32 qpn)
 	return qp;
 }
 
-/*
- * At most `budget` requests of a queue; true: there are more. They, and what waits for
- * something, are pending.
- */
-static bool vnet_run_slice(struct vnet_view *view, u32 qpn, u32 budget)
+void vnet_run_turn(struct vnet_view *view, u32 qpn, u32 budget)
 {
-	struct nic *nic = &view->nic;
 	struct nic_qp *qp = vnet_qp_of(view, qpn);
-	u32 before;
 
-	if (!qp)
-		return false;
-	before = vnet_progress(nic, qp);
-	return nic_qp_run(nic, qp, budget) && nic_qp_has_work(nic, qp) &&
-	       vnet_progress(nic, qp) != before;
-}
-
-void vnet_run_all(struct vnet_view *view, u32 qpn)
-{
-	/* After as many as the queue has, the rest is the NIC processor's: it is pending. */
-	u32 left = nic_load(&view->nic.qp[qpn % VNET_MAX_QP].sq_mask) + 1;
-	struct nic_qp *qp;
-
-	for (; left > VNET_TASK_SLICE; left -= VNET_TASK_SLICE) {
-		if (!vnet_run_slice(view, qpn, VNET_TASK_SLICE))
-			return;
-		vnet_leave();
-		cond_resched();
-		vnet_enter();
-	}
-	qp = vnet_qp_of(view, qpn);
 	if (likely(qp))
-		nic_qp_run(&view->nic, qp, left);
+		nic_qp_run_turn(&view->nic, qp, budget);
 }
 
-/* With a reference, which is the list's, or is put if it is there already. */
-static void vnet_add_rest(struct vnet_dev *dev, struct vnet_qp *qp)
+void vnet_run_later(struct vnet_view *view, u32 qpn)
 {
-	if (test_and_set_bit(0, &qp->rests))
-		vnet_object_put(&qp->obj);
-	else
-		llist_add(&qp->rest, &dev->rests);
-}
+	struct nic_qp *qp = vnet_qp_of(view, qpn);
 
-void vnet_run_some(struct vnet_view *view, u32 qpn)
-{
-	struct vnet_dev *dev = view->dev;
-	struct vnet_object *obj;
-
-	if (likely(!vnet_run_slice(view, qpn, nic_budget(&view->nic))))
-		return;
-	obj = vnet_object_get(&dev->qps, qpn % VNET_MAX_QP);
-	if (!obj)
-		return;
-	vnet_add_rest(dev, container_of(obj, struct vnet_qp, obj));
-	plat_kick(&view->nic);
-}
-
-/* One slice of each: others have their turn between. */
-static void vnet_run_rests(struct vnet_dev *dev)
-{
-	struct llist_node *list = llist_del_all(&dev->rests);
-	struct vnet_qp *qp, *next;
-	bool more;
-	int idx;
-
-	llist_for_each_entry_safe(qp, next, list, rest)
-	{
-		/* Before its requests are looked at: who has more queues it again. */
-		clear_bit(0, &qp->rests);
-		smp_mb__after_atomic();
-		idx = srcu_read_lock(&vnet_inside);
-		vnet_enter();
-		more = vnet_run_slice(&dev->agent, qp->ibqp.qp_num, nic_budget(&dev->agent.nic));
-		vnet_leave();
-		srcu_read_unlock(&vnet_inside, idx);
-		if (more)
-			vnet_add_rest(dev, qp);
-		else
-			vnet_object_put(&qp->obj);
-		cond_resched();
-	}
+	if (qp)
+		nic_pend_now(&view->nic, qp);
 }
 
 /* ---------------------------------------------------------------- the thread */
@@ -319,7 +237,7 @@ static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
 	smp_mb();
 	if (vnet_doors_sleep(dev, true) || atomic_xchg(&dev->kicked, 0) ||
 	    nic_load(&hdr->async_any) || (!pending && nic_has_work(&dev->agent.nic)) ||
-	    !llist_empty(&dev->ready) || !llist_empty(&dev->rests) || kthread_should_stop())
+	    !llist_empty(&dev->ready) || kthread_should_stop())
 		goto awake;
 	if (pending)
 		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
@@ -370,10 +288,11 @@ static int vnet_processor(void *arg)
 		if (!list_empty(&dev->doors))
 			vnet_poll_doors(dev);
 		pending = vnet_run(dev, &next);
-		vnet_run_rests(dev);
 		vnet_tell(dev);
 		vnet_tell_async(dev);
-		vnet_processor_sleep(dev, pending, next);
+		/* What can go on at once does, when others had their turn. */
+		if (!pending || next > plat_clock())
+			vnet_processor_sleep(dev, pending, next);
 		cond_resched();
 	}
 	return 0;
@@ -384,7 +303,6 @@ int vnet_processor_start(struct vnet_dev *dev)
 	struct task_struct *task;
 
 	init_llist_head(&dev->ready);
-	init_llist_head(&dev->rests);
 	init_irq_work(&dev->tell, vnet_tell_work);
 	task = kthread_create(vnet_processor, dev, "vnet_nic");
 	if (IS_ERR(task))

@@ -17,7 +17,12 @@
 /* With memory that is paged on demand, as in user mode. */
 #define VNET_ODP_UD (IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV)
 #define VNET_ODP_UC (VNET_ODP_UD | IB_ODP_SUPPORT_WRITE)
-#define VNET_ODP_RC (VNET_ODP_UC | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC)
+/* Flushes and atomic writes: IBV_ODP_SUPPORT_FLUSH and _ATOMIC_WRITE of newer libraries. */
+#define VNET_ODP_FLUSH (VNET_DEVICE_FLUSH ? BIT(6) : 0)
+#define VNET_ODP_ATOMIC_WRITE BIT(7)
+#define VNET_ODP_RC                                                                                \
+	(VNET_ODP_UC | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC | VNET_ODP_FLUSH |              \
+	 VNET_ODP_ATOMIC_WRITE)
 /* IB_DEVICE_ATOMIC_WRITE, which the core has a name for since 6.2. */
 #define VNET_DEVICE_ATOMIC_WRITE BIT_ULL(40)
 
@@ -55,7 +60,8 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.max_qp = VNET_MAX_QP - VNET_FIRST_QP,
 		.max_qp_wr = VNET_MAX_QP_WR,
 		.device_cap_flags = IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_CURR_QP_STATE_MOD |
-				    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+				    IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID |
+				    IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC |
 				    IB_DEVICE_MANAGED_FLOW_STEERING | VNET_DEVICE_FLUSH |

@@ -46,7 +46,6 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 		.max_sge = srq->rq.max_sge,
 		.pdn = vnet_pdn(ibsrq->pd),
 		.space = space,
-		.limit = attr->srq_limit,
 	};
 	enum nic_result result;
 
@@ -88,8 +87,7 @@ static int vnet_srq_check(const struct ib_srq_init_attr *init, bool is_user)
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (!attr->max_wr || attr->max_wr > VNET_MAX_SRQ_WR || attr->max_sge > VNET_MAX_SGE ||
-	    attr->srq_limit > attr->max_wr)
+	if (!attr->max_wr || attr->max_wr > VNET_MAX_SRQ_WR || attr->max_sge > VNET_MAX_SGE)
 		return -EINVAL;
 	return 0;
 }

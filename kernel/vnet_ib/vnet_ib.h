@@ -147,7 +147,7 @@ DECLARE_PER_CPU(u32, vnet_copied);
 /*
  * A task is in the firmware, and holds locks of it for moments, and no softirq of its
  * processor finds them held. For a long copy, or many, this ends: see plat_copy(); and
- * between requests of a long queue, or queues: see vnet_run_all() and plat_turn().
+ * after a stretch of requests: see plat_turn().
  */
 static inline void vnet_enter(void)
 {
@@ -205,8 +205,6 @@ struct vnet_dev {
 
 	/* CQs with completion events that nobody was told of yet. */
 	struct llist_head ready;
-	/* Queue pairs whose requests somebody had no time for: vnet_run_some(). */
-	struct llist_head rests;
 	/* Tells consumers where they cannot be called at once. */
 	struct irq_work tell;
 	struct task_struct *processor;
@@ -238,12 +236,13 @@ void vnet_crc_choose(void);
 int vnet_processor_start(struct vnet_dev *dev);
 void vnet_processor_stop(struct vnet_dev *dev);
 /*
- * Like nic_send_doorbell(), for callers that nobody can interrupt: after some requests
- * the others are the NIC processor's. The caller is inside.
+ * Like nic_send_doorbell(), for callers that nobody can interrupt, or that do it for
+ * somebody else: after some requests the others are the NIC processor's. The caller is
+ * inside.
  */
-void vnet_run_some(struct vnet_view *view, u32 qpn);
-/* The same for tasks, by vnet_enter(), which ends for moments: all requests, by and by. */
-void vnet_run_all(struct vnet_view *view, u32 qpn);
+void vnet_run_turn(struct vnet_view *view, u32 qpn, u32 budget);
+/* All of them are. */
+void vnet_run_later(struct vnet_view *view, u32 qpn);
 /*
  * The firmware was left by a task, or by a softirq that has interrupted no consumer:
  * tell of completion events. Handlers are called here, so the caller holds nothing.
@@ -645,9 +644,6 @@ struct vnet_qp {
 	struct vnet_ring_mem spread;
 	/* Of a process: the entry by which it rings. */
 	struct vnet_view *view;
-	struct llist_node rest;
-	/* Bit 0: it is on the list of those that have one. */
-	unsigned long rests;
 };
 
 static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)

@@ -7,6 +7,14 @@
 
 #include "vnet_ib.h"
 
+/* SGEs that are granted of a slot with this room: what is asked for, or a little more. */
+static inline u32 vnet_grant_sges(u32 sges, u32 room)
+{
+	u32 most = min_t(u32, VNET_MAX_SGE, room / sizeof(struct vnet_sge));
+
+	return min_t(u32, roundup_pow_of_two(max(sges, 1u)), most);
+}
+
 static inline int vnet_recv_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucontext, u32 wrs,
 				    u32 sges)
 {
@@ -15,12 +23,11 @@ static inline int vnet_recv_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucon
 
 	spin_lock_init(&wq->lock);
 	wq->prod = 0;
-	wq->max_sge = min_t(u32, VNET_MAX_SGE,
-			    ((1u << shift) - VNET_RECV_HDR_SIZE) / sizeof(struct vnet_sge));
+	wq->max_sge = vnet_grant_sges(sges, (1u << shift) - VNET_RECV_HDR_SIZE);
 	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
 }
 
-/* *max_inline: what is asked for, and then what there is. */
+/* *max_inline: what is asked for, and then what is granted: as much as SGEs take, at least. */
 static inline int vnet_send_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucontext, u32 wrs,
 				    u32 sges, u32 *max_inline)
 {
@@ -30,8 +37,9 @@ static inline int vnet_send_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucon
 
 	spin_lock_init(&wq->lock);
 	wq->prod = 0;
-	wq->max_sge = min_t(u32, VNET_MAX_SGE, room / sizeof(struct vnet_sge));
-	*max_inline = min_t(u32, VNET_MAX_INLINE, room);
+	wq->max_sge = vnet_grant_sges(sges, room);
+	*max_inline = min_t(u32, VNET_MAX_INLINE,
+			    max_t(u32, *max_inline, wq->max_sge * sizeof(struct vnet_sge)));
 	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
 }
 

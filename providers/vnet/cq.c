@@ -136,6 +136,8 @@ static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_i
 	cq->cookie = ctx->gate_cookie;
 	cq->cqn = reply.vnet.cqn;
 	cq->in_nic = ctx->cq_read_ns;
+	/* Whatever comes before it is polled at all has had no event. */
+	cq->seen_empty = true;
 	cq->ignores_overrun = cmd.vnet.flags & VNET_CREATE_CQ_IGNORE_OVERRUN;
 	enlist(ctx, cq);
 	return cq;
@@ -191,6 +193,21 @@ struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 
 /* ------------------------------------------------------- changing and ending */
 
+/*
+ * A batch reads its completion at hand from the ring, which is about to be another's. The
+ * batch's own thread goes on with a copy; for another thread's batch this waits, because
+ * that thread may be reading just now. The lock is held.
+ */
+static void settle_batch(struct vnet_cq *cq)
+{
+	if (!cq->lock.skip)
+		vnet_cq_await_batch(cq);
+	if (!vnet_cq_in_batch(cq))
+		return;
+	cq->kept = *cq->cur;
+	cq->cur = &cq->kept;
+}
+
 /* 0 or an errno value; the lock is held. */
 static int resize_locked(struct vnet_cq *cq, int cqe)
 {
@@ -200,6 +217,7 @@ static int resize_locked(struct vnet_cq *cq, int cqe)
 	struct vnet_ring_map map;
 	int ret;
 
+	settle_batch(cq);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &reply.ibv, sizeof(reply));
 	if (ret)
 		return ret;
@@ -284,6 +302,7 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	uint32_t disarmed = VNET_CQ_DISARMED;
 
 	vnet_lock(&cq->lock);
+	cq->uses_events = true;
 	/* Asking for less does not take back that more was asked for. */
 	if (solicited_only)
 		__atomic_compare_exchange_n(&cq->ring->arm, &disarmed, VNET_CQ_ARM_SOLICITED, false,
@@ -291,8 +310,9 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	else
 		__atomic_exchange_n(&cq->ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!solicited_only)
-		tell_of_unpolled(cq);
+	/* Whatever comes from here on finds the queue armed. */
+	cq->armed_at = __atomic_load_n(&cq->ring->prod, __ATOMIC_RELAXED);
+	tell_of_unpolled(cq);
 	vnet_unlock(&cq->lock);
 	return 0;
 }

@@ -147,6 +147,12 @@ int vnet_dealloc_td(struct ibv_td *ibtd)
 }
 
 /*
+ * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, which newer headers have: in a
+ * confidential guest, memory may be taken that devices can reach. This one reaches all.
+ */
+#define PARENT_DOMAIN_UNPROTECTED_MEMORY (1u << 2)
+
+/*
  * Allocators are accepted and never asked: queues stand in the device's memory,
  * and the rest is a few hundred bytes of bookkeeping.
  */
@@ -154,7 +160,8 @@ struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
 					struct ibv_parent_domain_init_attr *attr)
 {
 	const uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
+			       PARENT_DOMAIN_UNPROTECTED_MEMORY;
 	struct vnet_pd *parent;
 
 	if (!attr->pd || attr->pd->context != context || to_vpd(attr->pd)->contained ||

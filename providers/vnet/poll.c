@@ -5,9 +5,16 @@
  *
  * The entries between `cons` and what the NIC makes next belong to the process
  * until it stores the ring's cons.
+ *
+ * The CQ's lock is never held when a function returns to the program. A batch of
+ * extended polling (ibv_start_poll() to ibv_end_poll()) keeps other pollers out by
+ * the flag `in_batch`; whoever ends a region or a queue pair, or arms the queue,
+ * takes the lock alone, so it may do so within a batch. The entries from the ring's cons
+ * to the CQ's are the batch's, and nobody else changes them.
  */
 #include <endian.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -77,14 +84,27 @@ static inline void give_back(struct vnet_cq *cq)
 }
 
 /*
- * Lock the CQ for polling. Without a lock, remember who polls, so that the same
- * thread may look at the entries for another purpose.
+ * Lock the CQ for polling, outside of other threads' batches. Without a lock, remember
+ * who polls, so that the same thread may look at the entries for another purpose.
  */
 static inline void begin(struct vnet_cq *cq)
 {
-	if (cq->lock.skip)
+	if (cq->lock.skip) {
 		cq->poller = pthread_self();
+		return;
+	}
 	vnet_lock(&cq->lock);
+	if (unlikely(vnet_cq_in_batch(cq)))
+		vnet_cq_await_batch(cq);
+}
+
+void vnet_cq_await_batch(struct vnet_cq *cq)
+{
+	while (vnet_cq_in_batch(cq) && !pthread_equal(cq->poller, pthread_self())) {
+		vnet_unlock(&cq->lock);
+		sched_yield();
+		vnet_lock(&cq->lock);
+	}
 }
 
 /*
@@ -273,7 +293,21 @@ static inline void show(struct vnet_cq *cq, const struct vnet_cqe *cqe)
 	cq->vcq.cq_ex.wr_id = cqe->wr_id;
 }
 
-/* On success the lock is held until end_poll(). */
+/*
+ * The first batch after arming ends with the entries that were there when the queue was
+ * armed. What came later has an event, and is to be found when that event is read: an
+ * adapter takes so long for a request posted within the batch that its completion comes too
+ * late for the batch, but here it may be there before ibv_post_send() returns. Some
+ * programs take an event without a completion for an error. The lock is held.
+ */
+static __attribute__((cold, noinline)) void bound_batch(struct vnet_cq *cq)
+{
+	/* The batch's first entry has been taken. */
+	cq->bounded = (int32_t)(cq->armed_at - cq->cons) >= 0;
+	cq->batch_end = cq->armed_at;
+}
+
+/* On success there is a batch until end_poll(). */
 static inline bool start_now(struct vnet_cq *cq)
 {
 	const struct vnet_cqe *cqe;
@@ -284,12 +318,15 @@ static inline bool start_now(struct vnet_cq *cq)
 	cqe = take(cq);
 	if (likely(cqe)) {
 		show(cq, cqe);
-		return true;
-	}
-	if (cq->cons != start)
+		if (unlikely(cq->uses_events))
+			bound_batch(cq);
+		cq->poller = pthread_self();
+		__atomic_store_n(&cq->in_batch, true, __ATOMIC_RELAXED);
+	} else if (cq->cons != start) {
 		give_back(cq);
+	}
 	vnet_unlock(&cq->lock);
-	return false;
+	return cqe;
 }
 
 static __attribute__((noinline)) int start_idle(struct vnet_cq *cq)
@@ -314,20 +351,29 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	struct vnet_cq *cq = to_vcq_ex(ibcq);
-	const struct vnet_cqe *cqe = take(cq);
+	const struct vnet_cqe *cqe;
 
-	if (!cqe)
+	if (unlikely(cq->bounded) && (int32_t)(cq->batch_end - cq->cons) <= 0) {
+		/* Only once: the program may wait within the batch. */
+		cq->bounded = false;
 		return ENOENT;
-	show(cq, cqe);
-	return 0;
+	}
+	/* A region that ends in another thread looks at what is taken here. */
+	vnet_lock(&cq->lock);
+	cqe = take(cq);
+	if (cqe)
+		show(cq, cqe);
+	vnet_unlock(&cq->lock);
+	return cqe ? 0 : ENOENT;
 }
 
+/* Release: pairs with the acquire in vnet_cq_in_batch(). */
 static void end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct vnet_cq *cq = to_vcq_ex(ibcq);
 
 	give_back(cq);
-	vnet_unlock(&cq->lock);
+	__atomic_store_n(&cq->in_batch, false, __ATOMIC_RELEASE);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)

@@ -107,16 +107,24 @@ struct vnet_cq {
 	const struct vnet_cqe *cur;
 	void (*idle)(__u64 cookie, __u32 cqn);
 	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
-	uint64_t cookie;
 	uint32_t cqn;
+	/* Extended polling: between start and end. */
+	bool in_batch;
+	/* It was armed once; the batch at hand ends at batch_end. */
+	bool uses_events;
+	bool bounded;
 	/* An overrun loses the oldest entries, and nothing else. */
 	bool ignores_overrun;
 	/* It stands in NIC memory, as VNET_CQ_MEMORY has it. */
 	bool in_nic;
 	/* It was polled empty after its last event. */
 	bool seen_empty;
-	/* Polled last by; kept only where the lock is skipped. */
+	uint64_t cookie;
+	/* Whose batch it is; where the lock is skipped, polled last by. */
 	pthread_t poller;
+	uint32_t batch_end;
+	/* Entries that there were when it was armed last. */
+	uint32_t armed_at;
 
 	struct vnet_ring_map map;
 	struct vnet_cq *next;
@@ -129,6 +137,8 @@ struct vnet_cq {
 	/* In NIC memory: what polls it, apart from the time that takes. */
 	int (*start_poll)(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr);
 	int (*next_poll)(struct ibv_cq_ex *ibcq);
+	/* The batch's completion at hand, after the ring was exchanged. */
+	struct vnet_cqe kept;
 };
 
 struct vnet_srq {
@@ -356,6 +366,17 @@ void vnet_cq_event(struct ibv_cq *ibcq);
 /* -- poll.c: taking completions */
 
 int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+/*
+ * Somebody is between ibv_start_poll() and ibv_end_poll(). Acquire: pairs with the
+ * release in end_poll(); what the batch did is seen once it is over.
+ */
+static inline bool vnet_cq_in_batch(const struct vnet_cq *cq)
+{
+	return __atomic_load_n(&cq->in_batch, __ATOMIC_ACQUIRE);
+}
+
+/* Wait for the end of another thread's batch. The lock is held, and given up meanwhile. */
+void vnet_cq_await_batch(struct vnet_cq *cq);
 /* Extended polling for a CQ made with these IBV_WC_EX_* flags. */
 void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags);
 /* vnetdv_poll_cq() of a CQ in host memory. */

@@ -51,6 +51,21 @@ void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
 		snprintf(name + (size_t)(2 * i), 3, "%02x", gid[i]);
 }
 
+/* No other node is here. */
+bool link_has_given_key(const struct link_memory *link, const union link_address *peer)
+{
+	(void)link;
+	(void)peer;
+	return false;
+}
+
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why)
+{
+	(void)memory;
+	(void)gid;
+	(void)why;
+}
+
 /* One port has none. */
 bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 {
@@ -427,4 +442,52 @@ void node_about(struct mad *mad, enum cm_attribute attribute, u32 local_id, u32 
 	mad_begin(mad, attribute, 1);
 	mad_put32(mad, CM_LOCAL_ID, local_id);
 	mad_put32(mad, CM_REMOTE_ID, remote_id);
+}
+
+/* ------------------------------------------------------------ expectations */
+
+int node_begin(void **state)
+{
+	(void)state;
+	node_start();
+	return 0;
+}
+
+int node_finish(void **state)
+{
+	(void)state;
+	node_end();
+	return 0;
+}
+
+struct rdma_ucm_event_resp expect_event(u32 which, u32 type)
+{
+	struct rdma_ucm_event_resp event;
+
+	assert_int_equal(node_event(which, &event), 0);
+	assert_int_equal(event.event, type);
+	return event;
+}
+
+void expect_no_event(u32 which)
+{
+	struct rdma_ucm_event_resp event;
+
+	assert_int_equal(node_event(which, &event), -EAGAIN);
+}
+
+struct mad expect_said(enum cm_attribute attribute)
+{
+	struct mad mad;
+
+	assert_true(node_said(&mad));
+	assert_int_equal(mad_attribute(&mad), attribute);
+	return mad;
+}
+
+void expect_silence(void)
+{
+	struct mad mad;
+
+	assert_false(node_said(&mad));
 }

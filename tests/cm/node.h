@@ -37,6 +37,10 @@ void node_start(void);
 /* Files are closed, connections end by themselves, and then nothing is left. */
 void node_end(void);
 
+/* The same, as set-up and tear-down of a test. */
+int node_begin(void **state);
+int node_finish(void **state);
+
 void node_open(u32 which);
 void node_close(u32 which);
 /* A write() of a command with `in` bytes: 0 or -errno. */
@@ -86,5 +90,14 @@ void node_req(struct mad *mad, u16 port, u32 local_id, u32 qpn);
 void node_sidr_req(struct mad *mad, u16 port, u32 id);
 /* Any other message about a connection. */
 void node_about(struct mad *mad, enum cm_attribute attribute, u32 local_id, u32 remote_id);
+
+/* -- what a test expects */
+
+/* The next event of this file. */
+struct rdma_ucm_event_resp expect_event(u32 which, u32 type);
+void expect_no_event(u32 which);
+/* The next message that left: node_said(). */
+struct mad expect_said(enum cm_attribute attribute);
+void expect_silence(void);
 
 #endif /* NODE_H */

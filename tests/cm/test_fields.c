@@ -50,15 +50,6 @@ static int end(void **state)
 	return 0;
 }
 
-static struct rdma_ucm_event_resp expect_event(u32 type)
-{
-	struct rdma_ucm_event_resp event;
-
-	assert_int_equal(node_event(0, &event), 0);
-	assert_int_equal(event.event, type);
-	return event;
-}
-
 static struct cm_id *id_of(int handle)
 {
 	assert_true(handle >= 0);
@@ -140,8 +131,8 @@ static void connect_all(u8 qp_type)
 	struct rdma_ucm_conn_param *param = &cmd.conn_param;
 	struct cm_id *id = id_of(handle);
 
-	expect_event(CM_EVENT_ADDR_RESOLVED);
-	expect_event(CM_EVENT_ROUTE_RESOLVED);
+	expect_event(0, CM_EVENT_ADDR_RESOLVED);
+	expect_event(0, CM_EVENT_ROUTE_RESOLVED);
 	id->qp_type = qp_type;
 	id->psn = PSN;
 	id->path.traffic_class = TRAFFIC_CLASS;
@@ -330,7 +321,7 @@ static u32 receive_request(void)
 
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	hear_req(0x01060000 | PORT);
-	event = expect_event(CM_EVENT_CONNECT_REQUEST);
+	event = expect_event(0, CM_EVENT_CONNECT_REQUEST);
 	check_request_event(&event);
 	check_request(only_conn());
 	return event.id;
@@ -372,7 +363,7 @@ static void reads_transport_of_req(void **state)
 		layout_hear(&heard);
 		assert_int_equal(node_said(&mad), wanted != asked);
 		if (wanted == asked)
-			expect_event(CM_EVENT_CONNECT_REQUEST);
+			expect_event(0, CM_EVENT_CONNECT_REQUEST);
 	}
 }
 
@@ -439,7 +430,7 @@ static void become_established_by_rtu(void)
 	accept_all(receive_request());
 	expect_rep();
 	hear_ids(LAYOUT_RTU);
-	expect_event(CM_EVENT_ESTABLISHED);
+	expect_event(0, CM_EVENT_ESTABLISHED);
 }
 
 static void writes_rep_and_reads_rtu(void **state)
@@ -474,7 +465,7 @@ static void hear_rep(void)
 
 static void check_response(void)
 {
-	struct rdma_ucm_event_resp event = expect_event(CM_EVENT_CONNECT_RESPONSE);
+	struct rdma_ucm_event_resp event = expect_event(0, CM_EVENT_CONNECT_RESPONSE);
 	const struct rdma_ucm_conn_param *param = &event.param.conn;
 	const struct cm_conn *conn = only_conn();
 
@@ -548,7 +539,7 @@ static void writes_dreq_and_reads_drep(void **state)
 	layout_expect(&said, "remote QPN", REMOTE_QPN);
 	expect_no_data(&said);
 	hear_ids(LAYOUT_DREP);
-	expect_event(CM_EVENT_DISCONNECTED);
+	expect_event(0, CM_EVENT_DISCONNECTED);
 	assert_int_equal(only_conn()->state, CM_TIMEWAIT);
 }
 
@@ -572,7 +563,7 @@ static void reads_dreq_and_writes_drep(void **state)
 	hear_dreq(TID + 1, REMOTE_QPN);
 	assert_int_equal(node_event(0, &event), -EAGAIN);
 	hear_dreq(TID + 1, QPN);
-	expect_event(CM_EVENT_DISCONNECTED);
+	expect_event(0, CM_EVENT_DISCONNECTED);
 	assert_int_equal(node_simple(0, RDMA_USER_CM_CMD_DISCONNECT, id), 0);
 	expect_drep(TID + 1);
 }
@@ -795,7 +786,7 @@ static void reads_rej(void **state)
 	layout_set(&heard, "reason", 0x1234);
 	layout_set_bytes(&heard, "private data", remote_data);
 	layout_hear(&heard);
-	event = expect_event(CM_EVENT_REJECTED);
+	event = expect_event(0, CM_EVENT_REJECTED);
 	assert_int_equal(event.status, 0x1234);
 	check_data(event.param.conn.private_data, event.param.conn.private_data_len, 148);
 }
@@ -829,7 +820,7 @@ static void reads_rej_of_timeout(void **state)
 	hear_timeout(REMOTE_GUID, REMOTE_ID + 1);
 	assert_int_equal(node_event(0, &event), -EAGAIN);
 	hear_timeout(REMOTE_GUID, REMOTE_ID);
-	assert_int_equal(expect_event(CM_EVENT_REJECTED).status, 4);
+	assert_int_equal(expect_event(0, CM_EVENT_REJECTED).status, 4);
 }
 
 /* --------------------------------------------------------------------- SIDR */
@@ -840,8 +831,8 @@ static void connect_datagram(void)
 	struct rdma_ucm_connect cmd = { .id = (u32)id };
 
 	assert_true(id >= 0);
-	expect_event(CM_EVENT_ADDR_RESOLVED);
-	expect_event(CM_EVENT_ROUTE_RESOLVED);
+	expect_event(0, CM_EVENT_ADDR_RESOLVED);
+	expect_event(0, CM_EVENT_ROUTE_RESOLVED);
 	cmd.conn_param.qp_num = QPN;
 	cmd.conn_param.valid = 1;
 	cmd.conn_param.private_data_len = 180;
@@ -886,7 +877,7 @@ static u32 receive_question(void)
 
 	assert_true(node_listen(0, RDMA_PS_UDP, PORT, 4) >= 0);
 	hear_sidr_req();
-	event = expect_event(CM_EVENT_CONNECT_REQUEST);
+	event = expect_event(0, CM_EVENT_CONNECT_REQUEST);
 	check_data(event.param.ud.private_data, event.param.ud.private_data_len, 180);
 	conn = only_conn();
 	assert_int_equal(conn->remote_id, REMOTE_ID);
@@ -972,7 +963,7 @@ static void reads_sidr_rep(void **state)
 	(void)state;
 	connect_datagram();
 	hear_sidr_rep(0);
-	event = expect_event(CM_EVENT_ESTABLISHED);
+	event = expect_event(0, CM_EVENT_ESTABLISHED);
 	assert_int_equal(event.status, 0);
 	assert_int_equal(param->qp_num, REMOTE_QPN);
 	assert_int_equal(param->qkey, 0x71625344);
@@ -987,7 +978,7 @@ static void reads_sidr_rep_of_refusal(void **state)
 	(void)state;
 	connect_datagram();
 	hear_sidr_rep(0x35);
-	event = expect_event(CM_EVENT_UNREACHABLE);
+	event = expect_event(0, CM_EVENT_UNREACHABLE);
 	assert_int_equal(event.status, 0x35);
 	check_data(event.param.ud.private_data, event.param.ud.private_data_len, 136);
 }

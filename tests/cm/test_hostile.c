@@ -6,44 +6,12 @@
 
 #define PORT 7000
 
-static int start(void **state)
-{
-	(void)state;
-	node_start();
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	node_end();
-	return 0;
-}
-
 static void hear_req(u32 local_id, u32 qpn)
 {
 	struct mad mad;
 
 	node_req(&mad, PORT, local_id, qpn);
 	node_hear(&mad);
-}
-
-static struct rdma_ucm_event_resp expect_event(u32 which, u32 type)
-{
-	struct rdma_ucm_event_resp event;
-
-	assert_int_equal(node_event(which, &event), 0);
-	assert_int_equal(event.event, type);
-	return event;
-}
-
-static struct mad expect_said(enum cm_attribute attribute)
-{
-	struct mad mad;
-
-	assert_true(node_said(&mad));
-	assert_int_equal(mad_attribute(&mad), attribute);
-	return mad;
 }
 
 /* The program ends, and has not read of a request: both go, once. */
@@ -169,20 +137,6 @@ static void hear_sidr_req(u64 space, u32 id)
 	node_sidr_req(&mad, PORT, id);
 	mad_put64(&mad, SIDR_REQ_SERVICE_ID, space << 16 | PORT);
 	node_hear(&mad);
-}
-
-static void expect_silence(void)
-{
-	struct mad mad;
-
-	assert_false(node_said(&mad));
-}
-
-static void expect_no_event(u32 which)
-{
-	struct rdma_ucm_event_resp event;
-
-	assert_int_equal(node_event(which, &event), -EAGAIN);
 }
 
 static void expect_unsupported(u32 id)
@@ -329,6 +283,15 @@ static void asks_early_who_migrates(void **state)
 	expect_silence();
 }
 
+static void stranger_says(struct mad *mad)
+{
+	node_arrive(&(struct node_datagram){ .sgid = node_stranger,
+					     .dgid = node_own,
+					     .from = 1,
+					     .length = MAD_SIZE,
+					     .bytes = mad });
+}
+
 /* The peer gives up: it asked for nothing. Nobody else can say that for it. */
 static void asks_early_and_gives_up(void **state)
 {
@@ -344,17 +307,66 @@ static void asks_early_and_gives_up(void **state)
 	node_hear(&mad);
 	node_about(&mad, CM_REJ, 78, 0);
 	mad_put16(&mad, REJ_REASON, CM_REJ_TIMEOUT);
-	node_arrive(&(struct node_datagram){ .sgid = node_stranger,
-					     .dgid = node_own,
-					     .from = 1,
-					     .length = MAD_SIZE,
-					     .bytes = &mad });
+	stranger_says(&mad);
 	assert_int_equal(listens(id), 0);
 	assert_int_equal(expect_event(0, CM_EVENT_CONNECT_REQUEST).param.conn.qp_num, 6);
 	expect_no_event(0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+/* A message about the connection of both ids, which is right but for where it comes from. */
+static void says_for_the_peer(u32 local_id, u32 qpn, enum cm_attribute attribute)
+{
+	struct mad mad;
+
+	node_about(&mad, attribute, 77, local_id);
+	if (attribute == CM_MRA)
+		mad.byte[MRA_MESSAGE] = CM_ABOUT_REP << 6;
+	if (attribute == CM_REJ)
+		mad_put16(&mad, REJ_REASON, 28);
+	if (attribute == CM_DREQ)
+		mad_put24(&mad, DREQ_QPN, qpn);
+	stranger_says(&mad);
+	expect_no_event(0);
+}
+
+/* Another node of the group has read the ids of a connection: it neither makes nor ends it. */
+static void speaks_for_the_peer(void **state)
+{
+	static const enum cm_attribute messages[] = { CM_MRA, CM_RTU, CM_REJ, CM_DREP, CM_DREQ };
+	u32 i, local_id, id, qpn;
+	struct mad mad;
+
+	(void)state;
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
+	hear_req(77, 5);
+	id = expect_event(0, CM_EVENT_CONNECT_REQUEST).id;
+	assert_int_equal(node_accept(0, id, 9), 0);
+	mad = expect_said(CM_REP);
+	local_id = mad_get32(&mad, CM_LOCAL_ID);
+	qpn = mad_get24(&mad, REP_QPN);
+	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		says_for_the_peer(local_id, qpn, messages[i]);
+	/* Who asks about what there is not is told that it has ended. */
+	expect_said(CM_DREP);
+	node_about(&mad, CM_RTU, 77, local_id);
+	node_hear(&mad);
+	expect_event(0, CM_EVENT_ESTABLISHED);
+	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		says_for_the_peer(local_id, qpn, messages[i]);
+	expect_said(CM_DREP);
+	/* Its request by the peer's ids and queue pair is one of its own: nothing is stale. */
+	node_req(&mad, PORT, 77, 5);
+	memcpy(&mad.byte[REQ_PRIVATE + IP_HEADER_SOURCE + 12], node_stranger + 12, 4);
+	stranger_says(&mad);
+	expect_event(0, CM_EVENT_CONNECT_REQUEST);
+	expect_silence();
+	node_about(&mad, CM_DREQ, 77, local_id);
+	mad_put24(&mad, DREQ_QPN, qpn);
+	node_hear(&mad);
+	expect_event(0, CM_EVENT_DISCONNECTED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
 
 int main(void)
 {
@@ -372,6 +384,7 @@ int main(void)
 		TEST(asks_early_who_connects),
 		TEST(asks_early_who_migrates),
 		TEST(asks_early_and_gives_up),
+		TEST(speaks_for_the_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,38 +11,6 @@
 #define SERVICE_TIME 68719476736ull
 #define LONGEST (15 * SERVICE_TIME)
 
-static int start(void **state)
-{
-	(void)state;
-	node_start();
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	node_end();
-	return 0;
-}
-
-static struct rdma_ucm_event_resp expect_event(u32 which, u32 type)
-{
-	struct rdma_ucm_event_resp event;
-
-	assert_int_equal(node_event(which, &event), 0);
-	assert_int_equal(event.event, type);
-	return event;
-}
-
-static struct mad expect_said(enum cm_attribute attribute)
-{
-	struct mad mad;
-
-	assert_true(node_said(&mad));
-	assert_int_equal(mad_attribute(&mad), attribute);
-	return mad;
-}
-
 static void expect_nothing(u32 which)
 {
 	struct rdma_ucm_event_resp event;
@@ -248,7 +216,7 @@ static void waits_for_rtu(void **state)
 	expect_event(0, CM_EVENT_ESTABLISHED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
 
 int main(void)
 {

@@ -175,7 +175,10 @@ static void create_srq(void)
 	};
 
 	for (size_t i = 0; i < COUNT(wrong); i++) {
-		struct ibv_srq_init_attr a = { .attr = { .max_wr = 8, .max_sge = 1 } };
+		/* The limit is ignored. */
+		struct ibv_srq_init_attr a = {
+			.attr = { .max_wr = 8, .max_sge = 1, .srq_limit = UINT32_MAX }
+		};
 
 		spoil(&a, &wrong[i]);
 		judge("create_srq", wrong[i].what, ERRNO_OF(ibv_create_srq(bench.pd, &a)),

@@ -683,6 +683,8 @@ static void check_capabilities(struct ibv_context *context)
 		      IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
 
 	CHECK_EQ(ibv_query_device_ex(context, NULL, &attr), 0);
+	/* Atomic writes, and flushes where the device offers them, by their bits of newer headers. */
+	rc |= 1 << 7 | (attr.device_cap_flags_ex & 1ull << 38 ? 1 << 6 : 0);
 	CHECK_EQ(attr.odp_caps.general_caps, IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
 	CHECK_EQ(attr.odp_caps.per_transport_caps.rc_odp_caps, rc);
 }

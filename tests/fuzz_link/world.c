@@ -81,10 +81,10 @@ void plat_relax(void)
 {
 }
 
-void plat_turn(struct nic *of, u32 requests)
+bool plat_turn(struct nic *of)
 {
 	(void)of;
-	(void)requests;
+	return true;
 }
 
 void plat_step(int step)
@@ -92,10 +92,11 @@ void plat_step(int step)
 	(void)step;
 }
 
-void plat_channel_ready(struct nic *of, u32 channel)
+void plat_channel_ready(struct nic *of, u32 channel, bool first)
 {
 	(void)of;
 	(void)channel;
+	(void)first;
 	abort();
 }
 

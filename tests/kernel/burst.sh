@@ -13,7 +13,7 @@ set_up
 BURST=$1
 # A little more than it is to be: bytes, and requests.
 MOST_BYTES=$((2 << 20))
-MOST_REQUESTS=$((2 * 512))
+MOST_REQUESTS=$((2 * 256))
 
 fail() {
 	echo "burst: $*" >&2

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -170,29 +171,29 @@ static void channels(void)
 	world_init();
 	descriptors = open_descriptors();
 	/* No such channel, or none yet. */
-	plat_channel_ready(&nic, WORLD_CHANNELS);
-	plat_channel_ready(&nic, 5);
+	plat_channel_ready(&nic, WORLD_CHANNELS, true);
+	plat_channel_ready(&nic, 5, true);
 	CHECK_EQUAL(world_asked, 0);
 
 	for (u32 generation = 1; generation < 5; generation++) {
 		fd = make_channel(5, generation);
 		for (u32 i = 0; i < 3; i++)
-			plat_channel_ready(&nic, 5);
+			plat_channel_ready(&nic, 5, true);
 		CHECK_EQUAL(ready(fd), 3);
 		CHECK_EQUAL(world_asked, generation);
 		/* The program closes its end: no signal, and ours does not stay. */
 		close(fd);
-		plat_channel_ready(&nic, 5);
+		plat_channel_ready(&nic, 5, true);
 		destroy_channel(5);
 		CHECK_EQUAL(open_descriptors(), descriptors);
 	}
 
 	/* A new generation in the same place while the last is still cached. */
 	(void)make_channel(6, 1);
-	plat_channel_ready(&nic, 6);
+	plat_channel_ready(&nic, 6, true);
 	destroy_channel(6);
 	fd = make_channel(6, 2);
-	plat_channel_ready(&nic, 6);
+	plat_channel_ready(&nic, 6, true);
 	CHECK_EQUAL(ready(fd), 1);
 	host_fini(&host);
 }
@@ -205,8 +206,47 @@ static void full_channel(void)
 	world_init();
 	fd = make_channel(1, 1);
 	for (u32 i = 0; i < 20000; i++)
-		plat_channel_ready(&nic, 1);
+		plat_channel_ready(&nic, 1, true);
 	CHECK(ready(fd) > 0);
+}
+
+/* Each event makes an edge, though no byte is queued but for the first. */
+static void edges(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int fd, epoll;
+
+	world_init();
+	fd = make_channel(1, 1);
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	CHECK(epoll >= 0 && !epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	for (u32 i = 0; i < 100000; i++) {
+		plat_channel_ready(&nic, 1, !i);
+		CHECK_EQUAL(epoll_wait(epoll, &event, 1, 0), 1);
+		CHECK_EQUAL(event.events, EPOLLIN);
+		CHECK_EQUAL(epoll_wait(epoll, &event, 1, 0), 0);
+	}
+	CHECK_EQUAL(ready(fd), 1);
+	plat_channel_ready(&nic, 1, true);
+	CHECK_EQUAL(epoll_wait(epoll, &event, 1, 0), 1);
+	CHECK_EQUAL(ready(fd), 1);
+	close(epoll);
+}
+
+/* Channels that others made and ended leave nothing behind here. */
+static void ended_channels(void)
+{
+	u32 descriptors;
+
+	world_init();
+	descriptors = open_descriptors();
+	for (u32 i = 0; i < 8; i++) {
+		close(make_channel(i, i + 1));
+		plat_channel_ready(&nic, i, false);
+		destroy_channel(i);
+	}
+	/* Of the last one at most. */
+	CHECK(open_descriptors() <= descriptors + 1);
 }
 
 /* What cannot be woken from here is left to the agent. */
@@ -217,7 +257,7 @@ static void no_channel(void)
 	world_init();
 	nic_store(&nic.channel[1].generation, 1);
 	world_channel[1] = -1;
-	plat_channel_ready(&nic, 1);
+	plat_channel_ready(&nic, 1, true);
 	CHECK(read(host.kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks));
 	CHECK_EQUAL(kicks, 1);
 }
@@ -269,9 +309,16 @@ static void clock_moves(void)
 }
 
 static const struct test_case cases[] = {
-	{ "come_and_go", come_and_go },   { "vacated", vacated },         { "channels", channels },
-	{ "full_channel", full_channel }, { "no_channel", no_channel },   { "kicks", kicks },
-	{ "queue_memory", queue_memory }, { "clock_moves", clock_moves },
+	{ "come_and_go", come_and_go },
+	{ "vacated", vacated },
+	{ "channels", channels },
+	{ "full_channel", full_channel },
+	{ "edges", edges },
+	{ "ended_channels", ended_channels },
+	{ "no_channel", no_channel },
+	{ "kicks", kicks },
+	{ "queue_memory", queue_memory },
+	{ "clock_moves", clock_moves },
 };
 
 int main(int argc, char **argv)

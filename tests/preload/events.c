@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool readable(int fd)
@@ -67,8 +68,87 @@ static void reading(void)
 	pair_end(&pair);
 }
 
-/* As programs do that poll until there is nothing, arm, and sleep. */
-static void arming_late(void)
+/* Who waits for edges learns of each event, also of those that come before any is read. */
+static void edges(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(0), i, many = 1000;
+	unsigned long long name;
+	struct pair pair;
+
+	pair_make(&pair);
+	set_waiting(pair.channel->fd, false);
+	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, pair.channel->fd, &event));
+	for (i = 0; i < many; i++) {
+		make_event(&pair);
+		EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
+		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
+	}
+	for (i = 0; i < many; i++)
+		EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
+	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == -1 && errno == EAGAIN);
+	make_event(&pair);
+	EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
+	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
+	ibv_ack_cq_events(pair.cq, (unsigned int)many + 1);
+	pair_end(&pair);
+	close(epoll);
+}
+
+/* The same of asynchronous events. */
+static void asynchronous_edges(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_qp_attr init_attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	int epoll = epoll_create1(0), i, many = 1000, fd;
+	static struct ibv_qp *qp[1000];
+	struct ibv_async_event told;
+	struct ibv_srq *srq;
+	struct pair pair;
+
+	pair_make(&pair);
+	fd = pair.context->async_fd;
+	set_waiting(fd, false);
+	srq = ibv_create_srq(pair.pd, &srq_attr);
+	EXPECT(srq && epoll >= 0);
+	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	for (i = 0; i < many; i++) {
+		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+						 .send_cq = pair.cq,
+						 .recv_cq = pair.cq,
+						 .srq = srq,
+						 .cap = { .max_send_wr = 1, .max_send_sge = 1 } };
+
+		qp[i] = ibv_create_qp(pair.pd, &init);
+		EXPECT(qp[i] && !ibv_modify_qp(qp[i], &init_attr,
+					       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						       IBV_QP_ACCESS_FLAGS));
+		EXPECT(!ibv_modify_qp(qp[i], &attr, IBV_QP_STATE));
+		EXPECT(epoll_wait(epoll, &event, 1, 10000) == 1);
+		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
+	}
+	for (i = 0; i < many; i++) {
+		EXPECT(!ibv_get_async_event(pair.context, &told));
+		EXPECT(told.event_type == IBV_EVENT_QP_LAST_WQE_REACHED &&
+		       told.element.qp == qp[i]);
+		ibv_ack_async_event(&told);
+	}
+	EXPECT(ibv_get_async_event(pair.context, &told) == -1 && errno == EAGAIN);
+	EXPECT(!readable(fd));
+	for (i = 0; i < many; i++)
+		EXPECT(!ibv_destroy_qp(qp[i]));
+	EXPECT(!ibv_destroy_srq(srq));
+	pair_end(&pair);
+	close(epoll);
+}
+
+/*
+ * As programs do that poll until there is nothing, arm, and sleep; or that have never polled
+ * the queue.
+ */
+static void arming_late(bool polls)
 {
 	struct pair pair;
 	struct ibv_wc wc;
@@ -76,13 +156,16 @@ static void arming_late(void)
 
 	pair_make(&pair);
 	fd = pair.channel->fd;
-	EXPECT(!ibv_poll_cq(pair.cq, 1, &wc));
+	if (polls)
+		EXPECT(!ibv_poll_cq(pair.cq, 1, &wc));
 	pair_post(&pair, 100);
 	EXPECT(!readable(fd));
 	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
 	EXPECT(readable(fd));
 	pair_end(&pair);
 }
+
+/* -------------------------------------------------------------- interruption */
 
 static volatile sig_atomic_t interrupted;
 
@@ -93,8 +176,9 @@ static void on_signal(int sig)
 }
 
 struct reader {
-	struct pair *pair;
+	int fd;
 	pthread_t thread;
+	volatile pid_t tid;
 	volatile long ret;
 	volatile int error;
 	volatile bool done;
@@ -103,21 +187,43 @@ struct reader {
 static void *read_one(void *arg)
 {
 	struct reader *reader = arg;
-	unsigned long long name;
+	/* Room for either kind of event. */
+	unsigned long long event[2];
 
-	reader->ret = read(reader->pair->channel->fd, &name, sizeof(name));
+	reader->tid = gettid();
+	reader->ret = read(reader->fd, event, sizeof(event));
 	reader->error = errno;
 	reader->done = true;
 	return NULL;
 }
 
-static void start_reader(struct reader *reader, struct pair *pair)
+/* It waits, or has ended: a signal that comes before it waits ends no call. */
+static bool has_settled(const struct reader *reader)
+{
+	char path[64], text[512] = "";
+	const char *state;
+	int fd;
+
+	if (reader->done || !reader->tid)
+		return reader->done;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)reader->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return reader->done;
+	EXPECT(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+static void start_reader(struct reader *reader, int fd)
 {
 	memset(reader, 0, sizeof(*reader));
-	reader->pair = pair;
+	reader->fd = fd;
 	interrupted = 0;
 	EXPECT(!pthread_create(&reader->thread, NULL, read_one, reader));
 	usleep(20000);
+	AWAIT(has_settled(reader));
 	EXPECT(!reader->done);
 }
 
@@ -126,32 +232,103 @@ static void interrupt(const struct reader *reader)
 	EXPECT(!pthread_kill(reader->thread, SIGUSR1));
 	AWAIT(interrupted);
 	usleep(20000);
+	AWAIT(has_settled(reader));
 }
 
-/* As the handler was installed: read() fails, or is not seen to stop. */
+static void handle_with(int sig, int flags)
+{
+	struct sigaction act = { .sa_handler = on_signal, .sa_flags = flags };
+
+	EXPECT(!sigaction(sig, &act, NULL));
+}
+
+static void handle_plain(void)
+{
+	handle_with(SIGUSR1, 0);
+}
+
+static void handle_restarting(void)
+{
+	handle_with(SIGUSR1, SA_RESTART);
+}
+
+/* Beside another signal's handler, which has not run, that asks for the opposite. */
+static void handle_restarting_beside(void)
+{
+	handle_with(SIGUSR1, SA_RESTART);
+	handle_with(SIGUSR2, 0);
+}
+
+static void handle_by_siginterrupt(void)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+	EXPECT(signal(SIGUSR1, on_signal) != SIG_ERR && !siginterrupt(SIGUSR1, 1));
+#pragma GCC diagnostic pop
+}
+
+/* By a system call, which no library sees. */
+static void handle_unseen(void)
+{
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} act;
+
+	handle_with(SIGUSR1, SA_RESTART);
+	EXPECT(!syscall(SYS_rt_sigaction, SIGUSR1, NULL, &act, sizeof(act.mask)));
+	act.flags &= ~(unsigned long)SA_RESTART;
+	EXPECT(!syscall(SYS_rt_sigaction, SIGUSR1, &act, NULL, sizeof(act.mask)));
+}
+
+/* As the handler that ran was installed: read() fails, or is not seen to stop. */
+static void interruption_of(int fd)
+{
+	static const struct {
+		void (*install)(void);
+		bool ends;
+	} ways[] = {
+		{ handle_plain, true },           { handle_restarting, false },
+		{ handle_by_siginterrupt, true }, { handle_restarting_beside, false },
+		{ handle_unseen, true },
+	};
+	struct reader reader;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		ways[i].install();
+		start_reader(&reader, fd);
+		interrupt(&reader);
+		if (!ways[i].ends) {
+			EXPECT(!reader.done);
+			handle_plain();
+			interrupt(&reader);
+		}
+		EXPECT(!pthread_join(reader.thread, NULL));
+		EXPECT(reader.ret == -1 && reader.error == EINTR);
+		handle_with(SIGUSR2, SA_RESTART);
+	}
+}
+
 static void interruption(void)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct reader reader;
 	struct pair pair;
 
 	pair_make(&pair);
-	EXPECT(!sigaction(SIGUSR1, &act, NULL));
-	start_reader(&reader, &pair);
-	interrupt(&reader);
-	EXPECT(!pthread_join(reader.thread, NULL));
-	EXPECT(reader.ret == -1 && reader.error == EINTR);
+	interruption_of(pair.channel->fd);
+	interruption_of(pair.context->async_fd);
 
-	act.sa_flags = SA_RESTART;
-	EXPECT(!sigaction(SIGUSR1, &act, NULL));
-	start_reader(&reader, &pair);
+	handle_restarting();
+	start_reader(&reader, pair.channel->fd);
 	interrupt(&reader);
 	EXPECT(!reader.done);
 	make_event(&pair);
 	EXPECT(!pthread_join(reader.thread, NULL) && reader.ret == 8);
 
 	/* A thread that waits for an event can be cancelled. */
-	start_reader(&reader, &pair);
+	start_reader(&reader, pair.channel->fd);
 	EXPECT(!pthread_cancel(reader.thread) && !pthread_join(reader.thread, NULL));
 	EXPECT(!reader.done);
 	ibv_ack_cq_events(pair.cq, 1);
@@ -168,7 +345,7 @@ static void destroyed(int unread)
 
 	pair_make(&pair);
 	if (!unread)
-		start_reader(&reader, &pair);
+		start_reader(&reader, pair.channel->fd);
 	for (i = 0; i < unread; i++)
 		make_event(&pair);
 	for (i = 0; i < 2; i++)
@@ -220,7 +397,10 @@ static void asynchronous(void)
 int main(void)
 {
 	reading();
-	arming_late();
+	edges();
+	asynchronous_edges();
+	arming_late(true);
+	arming_late(false);
 	interruption();
 	destroyed(0);
 	destroyed(1);

@@ -29,6 +29,14 @@ static void send_fds(int sock, const int *fds)
 	EXPECT(sendmsg(sock, &msg, 0) == 1);
 }
 
+static void expect_event(int sock, const struct pair *pair)
+{
+	unsigned long long event = 0;
+
+	EXPECT(read(sock, &event, sizeof(event)) == sizeof(event));
+	EXPECT(event == (uintptr_t)pair->cq);
+}
+
 static void receive_fds(int sock, int *fds)
 {
 	union control control;
@@ -44,7 +52,10 @@ static void receive_fds(int sock, int *fds)
 	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&msg)), 2 * sizeof(int));
 }
 
-/* The receiver: uses both, and reads the sender's event. */
+/* Of two events that nobody has read the second makes an edge. */
+#define EVENTS 2
+
+/* The receiver: uses both, and reads the sender's events. */
 static int receiver(int sock)
 {
 	struct ibv_context *context;
@@ -55,6 +66,10 @@ static int receiver(int sock)
 	context = ibv_import_device(fds[0]);
 	EXPECT(context);
 	expect_alive(context);
+	for (int i = 0; i < EVENTS; i++) {
+		EXPECT(read(fds[1], &event, sizeof(event)) == sizeof(event));
+		EXPECT(write(sock, &event, sizeof(event)) == sizeof(event));
+	}
 	EXPECT(write(sock, "r", 1) == 1);
 	EXPECT(read(fds[1], &event, sizeof(event)) == sizeof(event));
 	EXPECT(write(sock, &event, sizeof(event)) == sizeof(event));
@@ -63,7 +78,6 @@ static int receiver(int sock)
 
 int main(int argc, char **argv)
 {
-	unsigned long long event = 0;
 	struct pair pair;
 	char number[16], byte;
 	int socks[2];
@@ -83,14 +97,19 @@ int main(int argc, char **argv)
 	}
 	close(socks[1]);
 	pair_make(&pair);
-	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
+	for (int i = 0; i < EVENTS; i++) {
+		EXPECT(!ibv_req_notify_cq(pair.cq, 0));
+		expect_traffic(&pair);
+	}
 	send_fds(socks[0], (int[]){ pair.context->cmd_fd, pair.channel->fd });
+	for (int i = 0; i < EVENTS; i++)
+		expect_event(socks[0], &pair);
 	EXPECT(read(socks[0], &byte, 1) == 1);
+	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
 	expect_traffic(&pair);
-	EXPECT(read(socks[0], &event, sizeof(event)) == sizeof(event));
-	EXPECT(event == (uintptr_t)pair.cq);
+	expect_event(socks[0], &pair);
 	expect_exit(pid, 0);
-	ibv_ack_cq_events(pair.cq, 1);
+	ibv_ack_cq_events(pair.cq, EVENTS + 1);
 	pair_end(&pair);
 	return 0;
 }

@@ -120,6 +120,49 @@ static void in_handler(void)
 	EXPECT(caught == 1);
 }
 
+static jmp_buf unmasked_back;
+
+static void on_fault_jump(int sig)
+{
+	caught = sig;
+	longjmp(unmasked_back, 1);
+}
+
+/*
+ * A handler that is left by longjmp() leaves its signal blocked, as ever: the program sees
+ * that, and a fault of its own ends it. The device's copies are none of that.
+ */
+static void DELIBERATE left_blocked(void)
+{
+	struct sigaction act = { .sa_handler = on_fault_jump };
+	sigset_t now;
+	int status;
+	pid_t pid;
+
+	EXPECT(!sigaction(SIGSEGV, &act, NULL));
+	caught = 0;
+	if (!setjmp(unmasked_back))
+		*nowhere = 1;
+	EXPECT(caught == SIGSEGV);
+	EXPECT(!pthread_sigmask(SIG_BLOCK, NULL, &now) && sigismember(&now, SIGSEGV) == 1);
+	write_to_nothing();
+	pid = fork();
+	if (pid == 0) {
+		if (!setjmp(unmasked_back))
+			*nowhere = 1;
+		_exit(0);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	sigemptyset(&now);
+	sigaddset(&now, SIGSEGV);
+	EXPECT(!pthread_sigmask(SIG_UNBLOCK, &now, NULL));
+	caught = 0;
+	if (!setjmp(unmasked_back))
+		*nowhere = 1;
+	EXPECT(caught == SIGSEGV && !pthread_sigmask(SIG_UNBLOCK, &now, NULL));
+}
+
 /* Without a handler a fault ends the program, as ever. */
 static void DELIBERATE default_ends(void)
 {
@@ -141,6 +184,7 @@ int main(void)
 	handler_after();
 	blocked();
 	in_handler();
+	left_blocked();
 	default_ends();
 	return 0;
 }

@@ -239,7 +239,58 @@ static void command(void)
 	EXPECT(!ibv_close_device(context));
 }
 
-static void open_device(pid_t daemon)
+/* A handler leaves such a call by a jump, more often than a session has connections. */
+static void left_command(void)
+{
+	struct ibv_context *context = open_first();
+	volatile int turns = 0;
+
+	take_turn();
+	handle(jump, 0);
+	if (!sigsetjmp(back, 1) || ++turns < 40) {
+		(void)ibv_alloc_pd(context);
+		EXPECT(!"the call came back");
+	}
+	handle(SIG_IGN, 0);
+	stack_is_ours(context);
+	expect_alive(context);
+	EXPECT(!ibv_close_device(context));
+}
+
+/* The handler jumps, and goes on where it was: the call that it interrupted fails. */
+static void jump_within(int sig)
+{
+	(void)sig;
+	handled++;
+	if (!sigsetjmp(back, 1))
+		siglongjmp(back, 1);
+}
+
+static void kept_command(void)
+{
+	struct ibv_context *context = open_first();
+
+	take_turn();
+	handle(jump_within, 0);
+	errno = 0;
+	EXPECT(!ibv_alloc_pd(context) && errno == EIO && handled > 0);
+	handle(SIG_IGN, 0);
+	stack_is_ours(context);
+	expect_alive(context);
+	EXPECT(!ibv_close_device(context));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	const char *limit;
+} commands[] = {
+	{ "command", command, BRIEFLY },
+	{ "left_command", left_command, FOR_EVER },
+	{ "kept_command", kept_command, FOR_EVER },
+};
+
+static void open_device(pid_t daemon, size_t i)
 {
 	int to[2], from[2];
 	pid_t pid;
@@ -249,8 +300,8 @@ static void open_device(pid_t daemon)
 	pid = fork();
 	if (!pid) {
 		EXPECT(dup2(to[0], STDIN_FILENO) == 0 && dup2(from[1], STDOUT_FILENO) == 1);
-		EXPECT(!setenv("VNET_ANSWER_TIMEOUT", BRIEFLY, 1));
-		execl("/proc/self/exe", "unanswered", "command", NULL);
+		EXPECT(!setenv("VNET_ANSWER_TIMEOUT", commands[i].limit, 1));
+		execl("/proc/self/exe", "unanswered", commands[i].name, NULL);
 		_exit(127);
 	}
 	EXPECT(read(from[0], &byte, 1) == 1);
@@ -267,8 +318,9 @@ static int run_case(const char *name)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!strcmp(name, cases[i].name))
 			cases[i].run();
-	if (!strcmp(name, "command"))
-		command();
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(name, commands[i].name))
+			commands[i].run();
 	return 0;
 }
 
@@ -286,7 +338,8 @@ int main(int argc, char **argv)
 		first_touch(i);
 	EXPECT(!kill(daemon, SIGCONT));
 	expect_alive(context);
-	open_device(daemon);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		open_device(daemon, i);
 	EXPECT(!ibv_close_device(context));
 	return 0;
 }

@@ -403,6 +403,6 @@ void fake_complete(struct ibv_cq *ibcq, const struct vnet_cqe *cqe)
 	whole.seq = slot->seq;
 	memcpy(slot, &whole, offsetof(struct vnet_cqe, seq));
 	memcpy(slot->payload, whole.payload, sizeof(whole) - offsetof(struct vnet_cqe, payload));
-	cq->ring->prod = index + 1;
+	__atomic_store_n(&cq->ring->prod, index + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->seq, index + 1, __ATOMIC_RELEASE);
 }

@@ -314,11 +314,51 @@ static void waiting(void)
 	close(ep);
 }
 
+/*
+ * Who waits for edges learns of each event, also of those that come before any is read; and
+ * the descriptor still works where it is not known, as after it was handed over.
+ */
+static void edges(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	static struct rdma_cm_id *id[1000];
+	struct rdma_cm_event *told;
+	int epoll = epoll_create1(0), many = 1000, i;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EXPECT(channel && epoll >= 0);
+	EXPECT(!fcntl(channel->fd, F_SETFL, O_NONBLOCK));
+	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, channel->fd, &event));
+	for (i = 0; i < many; i++) {
+		EXPECT(!rdma_create_id(channel, &id[i], NULL, RDMA_PS_TCP));
+		EXPECT(!rdma_resolve_addr(id[i], NULL, (struct sockaddr *)&address, 1000));
+		EXPECT(epoll_wait(epoll, &event, 1, 10000) == 1);
+		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
+	}
+	for (i = 0; i < many; i++) {
+		EXPECT(!rdma_get_cm_event(channel, &told));
+		EXPECT(told->event == RDMA_CM_EVENT_ADDR_RESOLVED && told->id == id[i]);
+		EXPECT(!rdma_ack_cm_event(told));
+	}
+	EXPECT(rdma_get_cm_event(channel, &told) == -1 && errno == EAGAIN);
+	EXPECT(!is_readable(channel));
+	EXPECT(!rdma_resolve_route(id[0], 1000));
+	EXPECT(epoll_wait(epoll, &event, 1, 10000) >= 0 && is_readable(channel));
+	for (i = 0; i < many; i++)
+		EXPECT(!rdma_destroy_id(id[i]));
+	EXPECT(!is_readable(channel));
+	rdma_destroy_event_channel(channel);
+	close(epoll);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (u_int8_t)(i * 7 + 1);
 	unknown_address();
+	edges();
 	whole_life();
 	destroyed();
 	rejected();

@@ -104,3 +104,18 @@ int peers_heard(struct rdma_event_channel *channel, enum rdma_cm_event_type type
 	EXPECT(!rdma_ack_cm_event(event));
 	return status;
 }
+
+void peers_join(struct peers *peers)
+{
+	struct rdma_cm_event *event;
+
+	peers_resolve(peers, RDMA_PS_TCP);
+	EXPECT(!peers_connect(peers->client, NULL, 0));
+	event = peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	peers->server = event->id;
+	EXPECT(!rdma_ack_cm_event(event));
+	EXPECT(!peers_accept(peers->server, NULL, 0));
+	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
+	EXPECT(!rdma_establish(peers->client));
+	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
+}

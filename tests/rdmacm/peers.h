@@ -30,4 +30,7 @@ struct rdma_cm_event *peers_event(struct rdma_event_channel *channel, enum rdma_
 /* The same, acknowledged: its status. */
 int peers_heard(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
 
+/* To the listener: a client and its server, connected. */
+void peers_join(struct peers *peers);
+
 #endif /* PEERS_H */

@@ -67,18 +67,8 @@ static void hear(struct rdma_event_channel *channel, struct rdma_cm_id **ids, si
 
 static void connect_both(struct peers *peers)
 {
-	struct rdma_cm_event *event;
-
 	peers_listen(peers, RDMA_PS_TCP, 4);
-	peers_resolve(peers, RDMA_PS_TCP);
-	EXPECT(!peers_connect(peers->client, NULL, 0));
-	event = peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-	peers->server = event->id;
-	EXPECT(!rdma_ack_cm_event(event));
-	EXPECT(!peers_accept(peers->server, NULL, 0));
-	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
-	EXPECT(!rdma_establish(peers->client));
-	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
+	peers_join(peers);
 }
 
 /* A request that its program has read of, and answered nothing. */

@@ -764,6 +764,22 @@ static void nonsense_in_the_receive_ring(void **state)
 	assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
 }
 
+/* Whose peer is of another transport has none. */
+static void peer_of_another_transport(void **state)
+{
+	struct cq *cq[2] = { make_cq(&w.p[0], 16, 0), make_cq(&w.p[1], 16, 0) };
+	struct qp *a = make_qp(&w.p[0], NIC_QPT_RC, cq[0], cq[0]);
+	struct qp *b = make_qp(&w.p[1], NIC_QPT_UC, cq[1], cq[1]);
+	struct sge from = sge(a->p, FROM, 64), to = sge(b->p, TO, 64);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
+
+	(void)state;
+	connect(a, b);
+	post_recv(b, 1, &to, 1);
+	send_one(a, &wqe, &from);
+	expect_none(cq[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -788,6 +804,7 @@ int main(void)
 		TEST(bind_refused),
 		TEST(receive_too_short_uc),
 		TEST(datagram_longer_than_the_mtu),
+		TEST(peer_of_another_transport),
 		TEST(nonsense_in_the_send_ring),
 		TEST(nonsense_in_the_receive_ring),
 	};

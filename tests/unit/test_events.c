@@ -76,6 +76,28 @@ static void one_event_for_one_arm(void **state)
 	assert_int_equal(tp.readied[CHANNEL], 1);
 }
 
+/* Who waits for edges learns of each event, read or not, of one queue or of several. */
+static void an_edge_for_each_event(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	u64 handle;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+		send_with(&pair, 0);
+		assert_int_equal(tp.readied[CHANNEL], 1);
+		assert_int_equal(tp.edges[CHANNEL], i);
+	}
+	for (i = 0; i < 3; i++)
+		assert_true(take(&w.p[1], &handle));
+	assert_true(no_event(&w.p[1]));
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, 0);
+	assert_int_equal(tp.readied[CHANNEL], 2);
+}
+
 static void solicited_only(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
@@ -166,6 +188,81 @@ static void immediate_data_too(void **state)
 		/* Of 64 bits as of 32. */
 		wqe.flags |= VNET_WR_IMM64;
 	}
+}
+
+/* ------------------------------------------------- armed after the entry came */
+
+/* One message that its receiver does not poll. */
+static void leave_unpolled(struct pair *pair, u8 flags)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	wqe.flags |= flags;
+	post_recv(pair->b, 2, NULL, 0);
+	send_one(pair->a, &wqe, NULL);
+	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
+}
+
+/* As ibv_req_notify_cq() of a queue that has entries. */
+static void arm_late(struct cq *cq, u32 how)
+{
+	arm(cq, how);
+	nic_cq_doorbell(&w.p[1].nic, cq->cqn);
+}
+
+static void unpolled_entries_make_the_event(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	leave_unpolled(&pair, 0);
+	arm_late(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
+	/* It is unread: that is enough, but what comes next has its own. */
+	arm_late(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	assert_true(one_event(&w.p[1], 99));
+	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_ARM_NEXT);
+	leave_unpolled(&pair, 0);
+	assert_true(one_event(&w.p[1], 99));
+}
+
+static void unpolled_and_solicited(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	leave_unpolled(&pair, 0);
+	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	assert_true(no_event(&w.p[1]));
+	leave_unpolled(&pair, VNET_WR_SOLICITED);
+	assert_true(one_event(&w.p[1], 99));
+	expect_next(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+
+	/* It came before, and another one behind it that is not. */
+	leave_unpolled(&pair, VNET_WR_SOLICITED);
+	leave_unpolled(&pair, 0);
+	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	assert_true(one_event(&w.p[1], 99));
+	/* And is polled: the other one alone is not what is asked for. */
+	expect_next(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	run_for(150 * MS);
+	assert_true(no_event(&w.p[1]));
+}
+
+static void unpolled_and_failed(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	struct sge from = sge(&w.p[0], 0, 10);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+
+	(void)state;
+	post_recv(pair.b, 2, NULL, 0); /* too short */
+	send_one(pair.a, &wqe, &from);
+	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
+	assert_true(one_event(&w.p[1], 99));
+	expect(pair.b->rcq, 2, VNET_WC_LOC_LEN_ERR);
 }
 
 /* The channel is locked by one who is stopped: the event comes later. */
@@ -463,10 +560,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_event_for_one_arm),
+		TEST(an_edge_for_each_event),
 		TEST(solicited_only),
 		TEST(errors_are_solicited),
 		TEST(events_of_the_sender),
 		TEST(immediate_data_too),
+		TEST(unpolled_entries_make_the_event),
+		TEST(unpolled_and_solicited),
+		TEST(unpolled_and_failed),
 		TEST(event_deferred),
 		TEST(event_of_the_sender_deferred),
 		TEST(settle),

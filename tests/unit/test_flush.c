@@ -59,25 +59,6 @@ static void error_flushes_both_queues_in_order(void **state)
 	no_async();
 }
 
-/* Others have their turn between the receives of a queue, and between the queues. */
-static void others_have_their_turn(void **state)
-{
-	struct cq *cq = make_cq(&w.p[0], 64, 0);
-	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
-	u32 i, before;
-	u64 next;
-
-	(void)state;
-	bring_up(qp, qp->qpn + 1);
-	for (i = 0; i < 10; i++)
-		post_recv(qp, i, NULL, 0);
-	before = tp.turns;
-	assert_int_equal(to_state(qp, NIC_QPS_ERR, 0), NIC_OK);
-	nic_run(&w.agent, 8, &next);
-	expect_flushed(cq, 0, 10);
-	assert_true(tp.turns - before >= 10 + 8);
-}
-
 /* What is posted in the error state is flushed too, by the poster's doorbell. */
 static void posted_in_error(void **state)
 {
@@ -443,7 +424,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(error_flushes_both_queues_in_order),
-		TEST(others_have_their_turn),
 		TEST(posted_in_error),
 		TEST(posted_just_before),
 		TEST(failure_then_flush),

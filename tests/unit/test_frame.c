@@ -479,6 +479,26 @@ static void rate_limit(void **state)
 	assert_int_equal(sent, 10);
 }
 
+/* What follows the header of a later fragment are no ports, and those of the first are. */
+static void fragments(void **state)
+{
+	const u8 *bytes = mem(&w.p[0], FRAME);
+	struct nic_frame_key key;
+
+	(void)state;
+	set_stage();
+	make_frame(9, 0, 1766);
+	nic_frame_parse_key(bytes, LENGTH, &key);
+	assert_true(key.layers & NIC_LAYER_UDP);
+	((u8 *)(uintptr_t)bytes)[20] = 0x20;
+	nic_frame_parse_key(bytes, LENGTH, &key);
+	assert_true(key.layers & NIC_LAYER_UDP);
+	((u8 *)(uintptr_t)bytes)[21] = 1;
+	nic_frame_parse_key(bytes, LENGTH, &key);
+	assert_true(key.layers & NIC_LAYER_IPV4);
+	assert_false(key.layers & NIC_LAYER_UDP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,7 +507,7 @@ int main(void)
 		TEST(what_is_left_over), TEST(no_wrong_flows),
 		TEST(toeplitz),          TEST(spread),
 		TEST(rate_limit),        TEST(event_deferred),
-		TEST(none_twice),
+		TEST(none_twice),        TEST(fragments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

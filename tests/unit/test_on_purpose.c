@@ -85,13 +85,28 @@ static void a_starving_nic_finds_no_receive(void **state)
 	expect(pair.b->rcq, 3, VNET_WC_WR_FLUSH_ERR);
 }
 
+/* Several of one object, which are all told. */
+static void several(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct nic_async event = { .kind = 'q', .num = pair.a->qpn }, async;
+	u32 seen = 0;
+
+	(void)state;
+	event.event = NIC_EVENT_COMM_EST;
+	assert_int_equal(nic_async_raise(&w.agent, &event), NIC_OK);
+	event.event = NIC_EVENT_SQ_DRAINED;
+	assert_int_equal(nic_async_raise(&w.agent, &event), NIC_OK);
+	while (nic_async_take(&w.agent, &async))
+		seen |= 1u << async.event;
+	assert_int_equal(seen, 1u << NIC_EVENT_COMM_EST | 1u << NIC_EVENT_SQ_DRAINED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(events_of_each_kind),
-		TEST(nobody_is_told_of_nothing),
-		TEST(a_failed_qp_is_flushed),
-		TEST(a_starving_nic_finds_no_receive),
+		TEST(events_of_each_kind),    TEST(nobody_is_told_of_nothing),       TEST(several),
+		TEST(a_failed_qp_is_flushed), TEST(a_starving_nic_finds_no_receive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

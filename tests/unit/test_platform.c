@@ -229,8 +229,13 @@ bool plat_random(struct nic *nic, void *bytes, u32 length)
 
 u64 plat_clock(void)
 {
+	void (*f)(void) = tp.on_clock;
 	struct timespec now;
 
+	if (f) {
+		tp.on_clock = NULL;
+		f();
+	}
 	if (!tp.real_time)
 		return tp.clock;
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -243,13 +248,13 @@ void plat_kick(struct nic *nic)
 	nic_fetch_add(&tp.kicks, 1);
 }
 
-void plat_channel_ready(struct nic *nic, u32 channel)
+void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	(void)nic;
-	if (channel < TP_MAX_CHANNELS) {
-		nic_store_release(&tp.readable[channel], true);
-		nic_fetch_add(&tp.readied[channel], 1);
-	}
+	if (channel >= TP_MAX_CHANNELS)
+		return;
+	nic_store_release(&tp.readable[channel], true);
+	nic_fetch_add(first ? &tp.readied[channel] : &tp.edges[channel], 1);
 }
 
 void plat_relax(void)
@@ -258,10 +263,11 @@ void plat_relax(void)
 		tp.on_relax();
 }
 
-void plat_turn(struct nic *nic, u32 requests)
+bool plat_turn(struct nic *nic)
 {
 	(void)nic;
-	nic_fetch_add(&tp.turns, requests);
+	nic_fetch_add(&tp.turns, 1);
+	return !tp.leaves;
 }
 
 /* No link here. */
@@ -308,6 +314,12 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 	(void)nic;
 	(void)gid;
 	(void)why;
+}
+
+void plat_unknown(struct nic *nic, const u8 *gid)
+{
+	(void)nic;
+	(void)gid;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)

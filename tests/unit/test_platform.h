@@ -82,12 +82,17 @@ struct tp {
 	/* As a descriptor: readable or not; how often it was made so. */
 	bool readable[TP_MAX_CHANNELS];
 	u32 readied[TP_MAX_CHANNELS];
+	/* More events of what was readable. */
+	u32 edges[TP_MAX_CHANNELS];
 	/* Called at each numbered step, with its number. */
 	void (*on_step)(int step);
+	/* Called once, by who looks at the clock next. */
+	void (*on_clock)(void);
 	/* Called in each turn of a spin loop. */
 	void (*on_relax)(void);
-	/* Requests' worth of work after which others could have had their turn. */
+	/* Stretches of work after which others had their turn, and whether callers are to leave. */
 	u32 turns;
+	bool leaves;
 };
 
 extern struct tp tp;

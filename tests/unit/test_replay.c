@@ -108,6 +108,23 @@ static void senders_are_apart(void **state)
 	}
 }
 
+/* A frame is being taken when its sender loses its place: it is not, as nothing is known of it. */
+static void others_come(void)
+{
+	tp.clock += 10 * MS;
+	for (u32 i = 1; i <= NIC_REPLAY_SENDERS; i++)
+		assert_true(take(i, 7));
+}
+
+static void its_place_goes_meanwhile(void **state)
+{
+	(void)state;
+	assert_true(take(0, 7));
+	tp.on_clock = others_come;
+	assert_false(take(0, 8));
+	assert_null(tp.on_clock);
+}
+
 /* Where there is no room, that goes of which nothing new was heard for longest. */
 static void the_oldest_goes(void **state)
 {
@@ -262,6 +279,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(numbers_may_be_large, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(senders_are_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(its_place_goes_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keys_have_their_share, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keys_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(death_while_room_is_made, set_up, tear_down),

@@ -116,6 +116,25 @@ static void send_within_one_process(void **state)
 	assert_true(filled(&w.p[0], TO, 40, 1));
 }
 
+/* The receiver has imported another process' region: its own poll has nothing to place there. */
+static void receive_into_an_imported_region(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct sge from = sge(&w.p[0], FROM, 40), to = sge(&w.p[2], TO, 40);
+	u32 pdn = w.p[2].pdn;
+
+	(void)state;
+	fill(&w.p[0], FROM, 40, 1);
+	w.p[2].pdn = w.p[1].pdn;
+	to.lkey = reg_mr(&w.p[2], 0, SPACE_BYTES, NIC_ACCESS_LOCAL_WRITE);
+	w.p[2].pdn = pdn;
+	post_recv(pair.b, 2, &to, 1);
+	send_one(pair.a, &wqe, &from);
+	assert_int_equal(expect(pair.b->rcq, 2, VNET_WC_SUCCESS).payload_len, 0);
+	assert_true(filled(&w.p[2], TO, 40, 1));
+}
+
 /* Long and short pieces, empty ones among them, at both ends. */
 static void gather_and_scatter(void **state)
 {
@@ -789,6 +808,7 @@ int main(void)
 		TEST(send_uc),
 		TEST(send_with_immediate),
 		TEST(send_within_one_process),
+		TEST(receive_into_an_imported_region),
 		TEST(gather_and_scatter),
 		TEST(inline_data),
 		TEST(unsignaled),

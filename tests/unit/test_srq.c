@@ -13,7 +13,6 @@ static void create_checks(void **state)
 		.max_sge = 7,
 		.pdn = 1,
 		.space = 1,
-		.limit = 3,
 	}, p;
 	u32 limit;
 
@@ -30,14 +29,12 @@ static void create_checks(void **state)
 	assert_int_equal(nic_srq_create(&w.agent, 1, &p), NIC_EINVAL);
 	p = good, p.stride_shift = 64;
 	assert_int_equal(nic_srq_create(&w.agent, 1, &p), NIC_EINVAL);
-	p = good, p.limit = 9;
-	assert_int_equal(nic_srq_create(&w.agent, 1, &p), NIC_EINVAL);
 	p = good, p.ring = tp.off_queue + tp.queue_bytes;
 	assert_int_equal(nic_srq_create(&w.agent, 1, &p), NIC_EINVAL);
 	assert_int_equal(nic_srq_create(&w.agent, 1, &good), NIC_OK);
 	assert_int_equal(nic_srq_create(&w.agent, 1, &good), NIC_EINUSE);
 	assert_int_equal(nic_srq_get_limit(&w.agent, 1, &limit), NIC_OK);
-	assert_int_equal(limit, 3);
+	assert_int_equal(limit, 0);
 }
 
 static void limit_checks(void **state)

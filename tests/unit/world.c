@@ -598,7 +598,9 @@ void run_for(u64 ns)
 	u64 next;
 
 	while (nic_run(&w.agent, 64, &next)) {
-		assert_true(next > tp.clock && next <= tp.clock + MS);
+		assert_true(next <= tp.clock + MS);
+		if (next <= tp.clock)
+			continue;
 		if (tp.clock >= end)
 			return;
 		tp.clock = next < end ? next : end;

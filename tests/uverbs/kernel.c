@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -157,6 +159,14 @@ struct file *file_create(struct daemon *daemon, struct device *device, enum vnet
 	return file;
 }
 
+void file_tell(struct file *file, bool first)
+{
+	if (first)
+		(void)!send(file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		(void)shutdown(file->sock, SHUT_RD);
+}
+
 struct file *kernel_file(u32 id)
 {
 	struct file *file;
@@ -244,6 +254,8 @@ int kernel_start(void **state)
 	kernel.client.pid = getpid();
 	kernel.client.space = 0x10001;
 	kernel.client.owner = 2;
+	kernel.client.maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	kernel.client.status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	device_start(&kernel.device);
 	kernel.file = kernel_open();
 	return 0;
@@ -296,6 +308,8 @@ int kernel_stop(void **state)
 		close(kernel.made_fd[--kernel.made]);
 	kernel_check_empty();
 	uverbs_device_fini(device);
+	close(kernel.client.maps_fd);
+	close(kernel.client.status_fd);
 	munmap(device->memory, device->memory_size);
 	close(device->memory_fd);
 	return 0;
@@ -318,26 +332,44 @@ static int answer(const struct call *call, enum call_outcome outcome)
 	return call->result.error ? -(int)call->result.error : 0;
 }
 
+/*
+ * As the preload library does it: a call is repeated with the descriptors that it turns out
+ * to name.
+ */
+static int run_call(enum call_outcome (*run)(struct call *), struct file *file, const void *bytes,
+		    u32 length)
+{
+	s32 fd[VNET_MSG_FDS];
+	u32 nfds = 0;
+
+	for (;;) {
+		struct call call = { .client = &kernel.client,
+				     .file = file,
+				     .data = bytes,
+				     .length = length,
+				     .user_addr = (uintptr_t)bytes,
+				     .fd_number = fd,
+				     .fd_attached = fd,
+				     .nfds = nfds };
+		enum call_outcome outcome = run(&call);
+
+		if (!call.result.wants_fd)
+			return answer(&call, outcome);
+		if (fcntl(call.result.wanted_fd, F_GETFD) < 0)
+			return -EBADF;
+		assert_true(nfds < VNET_MSG_FDS);
+		fd[nfds++] = call.result.wanted_fd;
+	}
+}
+
 int sys_write(struct file *file, const void *bytes, u32 length)
 {
-	struct call call = { .client = &kernel.client,
-			     .file = file,
-			     .data = bytes,
-			     .length = length,
-			     .user_addr = (uintptr_t)bytes };
-
-	return answer(&call, uverbs_write(&call));
+	return run_call(uverbs_write, file, bytes, length);
 }
 
 int sys_ioctl(struct file *file, const void *bytes, u32 length)
 {
-	struct call call = { .client = &kernel.client,
-			     .file = file,
-			     .data = bytes,
-			     .length = length,
-			     .user_addr = (uintptr_t)bytes };
-
-	return answer(&call, uverbs_ioctl(&call));
+	return run_call(uverbs_ioctl, file, bytes, length);
 }
 
 int sys_read_async(struct file *file, struct ib_uverbs_async_event_desc *event)

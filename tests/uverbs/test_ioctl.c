@@ -30,6 +30,30 @@ static void header(void **state)
 	assert_int_equal(ioctl_run(&call), -ENOENT);
 }
 
+/* No more than a page, as in the kernel. */
+static void longest(void **state)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[255];
+	} call = { .hdr = { .length = sizeof(call),
+			    .object_id = UVERBS_OBJECT_PD,
+			    .method_id = UVERBS_METHOD_PD_DESTROY,
+			    .num_attrs = 255 } };
+
+	(void)state;
+	static_assert(sizeof(call) > 4096, "longer");
+	/* Each is unknown, and need not be known, but for one. */
+	for (u32 i = 1; i < 255; i++)
+		call.attr[i].attr_id = 100;
+	call.attr[0].attr_id = DESTROY_HANDLE;
+	call.attr[0].data = 99;
+	assert_int_equal(sys_ioctl(kernel.file, &call, sizeof(call)), -EINVAL);
+	call.hdr.num_attrs = 254;
+	call.hdr.length = sizeof(call) - sizeof(call.attr[0]);
+	assert_int_equal(sys_ioctl(kernel.file, &call, call.hdr.length), -ENOENT);
+}
+
 static void unknown_methods(void **state)
 {
 	static const u16 absent[][2] = {
@@ -396,6 +420,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(header, kernel_start_context, kernel_stop),
+		cmocka_unit_test_setup_teardown(longest, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(unknown_methods, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(attributes, kernel_start_context, kernel_stop),
 		cmocka_unit_test_setup_teardown(lengths, kernel_start_context, kernel_stop),

@@ -134,12 +134,14 @@ static void large_region(void **state)
 /* A process whose map may not be read: both ends are looked at. */
 static void map_is_secret(void **state)
 {
+	int maps = kernel.client.maps_fd;
+
 	(void)state;
-	kernel.client.pid = 0x7fffffff;
+	kernel.client.maps_fd = -1;
 	assert_int_equal(reg_at(area, 2 * PAGE, LOCAL), 0);
 	assert_int_equal(reg_at(area + 3 * PAGE, 1, 0), -EFAULT);
 	assert_int_equal(reg_at(area, 3 * PAGE + 1, 0), -EFAULT);
-	kernel.client.pid = getpid();
+	kernel.client.maps_fd = maps;
 }
 
 /* A buffer on the stack that was never used yet. */
@@ -237,6 +239,10 @@ static void reregister(void **state)
 	assert_int_equal(rereg(handle, 1, area + 128, 32, 0, 0), 0);
 	assert_int_equal(entry->addr, (uintptr_t)area + 128);
 	assert_int_equal(entry->length, 32);
+	/* Of what is another process's memory nothing can be asked here. */
+	kernel.client.space++;
+	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EINVAL);
+	kernel.client.space--;
 	/* A page that may only be read cannot become writable by this. */
 	assert_int_equal(rereg(handle, 1 | 4, area + PAGE, 32, 0, 0), 0);
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EFAULT);

@@ -87,7 +87,7 @@ static void everything(void **state)
 	text = status();
 	check_json(text);
 	expect(text, "\"state\": \"RTS\"");
-	expect(text, "\"dest_qpn\": 99, \"dest_gid\": \"::ffff:192.0.2.1\"");
+	expect(text, "\"dest_qpn\": 99, \"dest_gid\": \"::ffff:192.0.2.1\", \"dest_lid\": 0");
 	expect(text, "\"waits\": \"rnr\", \"holder\": 4711");
 	expect(text, "\"sent_msgs\": 12345");
 	expect(text, "\"type\": \"UD\"");
@@ -96,6 +96,18 @@ static void everything(void **state)
 		 (int)getpid());
 	expect(text, what);
 	free(text);
+	/* On a port of InfiniBand, without a global route and with one. */
+	kernel.device.lid = 7;
+	frame->attr.dlid = 18;
+	text = status();
+	check_json(text);
+	expect(text, "\"dest_qpn\": 99, \"dest_gid\": \"\", \"dest_lid\": 18");
+	free(text);
+	frame->attr.is_global = 1;
+	text = status();
+	expect(text, "\"dest_qpn\": 99, \"dest_gid\": \"::ffff:192.0.2.1\", \"dest_lid\": 18");
+	free(text);
+	kernel.device.lid = 0;
 	frame->sq_lock = 0;
 	kernel.device.host.client = NULL;
 }

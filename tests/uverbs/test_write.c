@@ -222,6 +222,10 @@ static void extended_headers(void **state)
 	bytes.ex.cmd_hdr_reserved = 0;
 	bytes.ex.provider_in_words = 1;
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), -EINVAL);
+	/* The words that the command should have are the driver's. */
+	bytes.hdr.in_words = 0;
+	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), -ENOSPC);
+	bytes.hdr.in_words = 1;
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes.hdr) + 8), -EINVAL);
 }
 
@@ -252,6 +256,10 @@ static void invoked(void **state)
 	struct ib_uverbs_dealloc_pd dealloc;
 
 	(void)state;
+	/* All but the end of a request. */
+	assert_int_equal(invoke(IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd) - 1, &resp,
+				sizeof(resp)),
+			 -ENOSPC);
 	/* libibverbs' probe: the request is missing. */
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_QUERY_DEVICE, NULL, 0, NULL, 0), -ENOSPC);
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_POLL_CQ, &cmd, sizeof(cmd), &resp, sizeof(resp)),

@@ -7,19 +7,6 @@
 #include "nic_vn.h"
 #include "world.h"
 
-static const struct nic_config config = {
-	.max_qp = 16,
-	.max_cq = 16,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 4,
-	.max_frame = 8,
-	.queue_bytes = 8 << 20,
-	.stall_ns = 1000000,
-};
-
 #define LENGTH 256u
 #define PLACE 4096u
 #define CODE(n) (1ull << (n))
@@ -96,7 +83,7 @@ static struct nic_tx *post(const struct kind *kind)
 	u32 length = kind->codes & CODE(VNET_ACK_RESULT) ? 8 : LENGTH;
 	struct nic_row *row;
 
-	world_make(1, &config);
+	world_make(1, &world_small);
 	row = &side[0].nic.row[0];
 	a = end_make(&side[0], kind->type, false);
 	b = end_make(&side[1], kind->type, false);
@@ -314,7 +301,7 @@ static void test_old_requests(u8 type)
 	u64 before, sent;
 	u32 length[3], i;
 
-	world_make(2, &config);
+	world_make(2, &world_small);
 	a = end_make(&side[0], type, false);
 	b = end_make(&side[1], type, false);
 	end_connect(a, b);
@@ -367,7 +354,7 @@ static void test_nobody(u8 type)
 	u64 start, before;
 	u32 i;
 
-	world_make(3, &config);
+	world_make(3, &world_small);
 	a = end_make(&side[0], type, false);
 	b = end_make(&side[1], type, false);
 	end_connect(a, b);
@@ -411,7 +398,7 @@ static void test_gone(u8 opcode, u32 length)
 	struct vnet_send_wqe w = { .opcode = opcode, .flags = VNET_WR_SIGNALED };
 	struct vnet_cqe cqe;
 
-	world_make(4, &config);
+	world_make(4, &world_small);
 	a = end_make(&side[0], NIC_QPT_RC, false);
 	b = end_make(&side[1], NIC_QPT_RC, false);
 	end_connect(a, b);
@@ -439,7 +426,7 @@ static void test_busy_for_ever(void)
 	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
 	u64 start;
 
-	world_make(5, &config);
+	world_make(5, &world_small);
 	a = end_make(&side[0], NIC_QPT_RC, false);
 	b = end_make(&side[1], NIC_QPT_RC, false);
 	end_connect(a, b);

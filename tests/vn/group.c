@@ -153,6 +153,7 @@ static void test_pages(void)
 /* Each has it once, though two rows lead there; the sender's own NIC as well. */
 static void test_all(void)
 {
+	struct vnet_send_wqe w = datagram(8);
 	u32 i;
 
 	make_world(1);
@@ -185,6 +186,12 @@ static void test_all(void)
 	CHECK(COUNTED(1, drop_no_qp) == 0);
 	send_one(7);
 	CHECK(COUNTED(1, drop_no_qp) == 1);
+	/* A queue pair is not reached by a group that it is in. */
+	w.ud.remote_qpn = near->qpn;
+	end_recv(near, 9, HALF, SLOT);
+	end_send(sender, &w, 0, LENGTH);
+	(void)end_wait(sender);
+	has_nothing(near);
 	world_free();
 }
 

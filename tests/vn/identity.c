@@ -405,6 +405,104 @@ static void test_rows(void)
 	world_free();
 }
 
+/* A new queue pair of side 1, in INIT, becomes ready to receive from a peer with this GID. */
+static enum nic_result connect_to(const struct end *e, const u8 *gid)
+{
+	/* IBV_QP_STATE, AV, PATH_MTU, DEST_QPN and RQ_PSN. */
+	const u32 mask = 1 | 128 | 256 | 1 << 20 | 1 << 12;
+	struct nic_qp_attr attr = { .port = 1, .path_mtu = 5, .is_global = 1, .dest_qpn = 77 };
+
+	memcpy(attr.dgid, gid, sizeof(attr.dgid));
+	return nic_qp_modify(&side[1].nic, e->qpn, &attr, mask, 0, NIC_QPS_RTR);
+}
+
+/* As it was before the attempt. */
+static bool is_untouched(const struct nic_qp *qp)
+{
+	return qp->state == NIC_QPS_INIT && !qp->attr.dest_qpn && !qp->attr.dgid[0] &&
+	       qp->row == NIC_NONE;
+}
+
+/*
+ * A connection needs a row. While the owner of the table's lock is stopped the command waits,
+ * and it fails where all rows are in use: it never leads to nobody instead.
+ */
+static void test_paths(void)
+{
+	struct nic *nic = &side[1].nic;
+	const struct nic_qp *qp;
+	struct end *e[3];
+	struct caller c;
+	u8 gid[16];
+	u32 i;
+
+	begin(12, NIC_QPT_RC);
+	for (i = 0; i < 3; i++) {
+		e[i] = end_make(&side[1], NIC_QPT_UC, false);
+		end_state(e[i], NIC_QPS_INIT, NULL);
+	}
+	qp = nic_find_qp(nic, e[0]->qpn);
+	/* Another NIC's, at an address that has no row yet. */
+	memcpy(gid, side[1].nic.hdr->gid[0], sizeof(gid));
+	gid[13] = 200;
+
+	nic->hdr->row_lock = nic->self + 1;
+	CHECK(connect_to(e[0], gid) == NIC_BUSY && is_untouched(qp));
+	nic->hdr->row_lock = 0;
+
+	c = caller_of(0, ELSEWHERE, 5000);
+	for (i = 1; i < nic->max_row; i++) {
+		c.gid[13] = (u8)i;
+		call_with_cookie(&c);
+		nic->row[i].owed = 1;
+		pass(MS);
+		if (i < 3)
+			CHECK(connect_to(e[i], c.gid) == NIC_OK);
+	}
+	CHECK(connect_to(e[0], gid) == NIC_ENOMEM && is_untouched(qp));
+	/*
+	 * Who stands in a queue without a busy channel keeps no row. And those that connections
+	 * lead to may all have been quiet for longer.
+	 */
+	nic->row[1].owed = 0;
+	nic->row[2].owed = 0;
+	nic->row[3].owed = 0;
+	nic->row[3].queue[0] = 12345;
+	nic->row[3].queued = 1;
+	CHECK(connect_to(e[0], gid) == NIC_OK && qp->row == 3 && qp->state == NIC_QPS_RTR);
+	/* An address that nobody knows is no error: requests find out. */
+	end_reset(e[0]);
+	end_state(e[0], NIC_QPS_INIT, NULL);
+	gid[15] = 99;
+	CHECK(connect_to(e[0], gid) == NIC_OK && qp->row == NIC_NONE);
+	still_works();
+	world_free();
+}
+
+/*
+ * A call of a row that the peer had before comes late. It is asked which row it has, and
+ * nothing begins anew: else what had arrived and comes again would be taken twice.
+ */
+static void test_late_call(void)
+{
+	struct nic_row *row;
+	struct caller c;
+	u32 peer_row, seq;
+
+	begin(13, NIC_QPT_UD);
+	row = row_of(1);
+	peer_row = row->peer_row;
+	seq = row->rx[0].seq;
+	CHECK(peer_row != 5 && seq);
+	c = caller_of(0, 0, row->incarnation);
+	call_with_cookie(&c);
+	CHECK(row->peer_row == peer_row && row->rx[0].seq == seq && row->calls);
+	pass(50 * MS);
+	CHECK(row->peer_row == peer_row && row->rx[0].seq == seq);
+	datagrams(connected[0], connected[1], 4);
+	world_free();
+}
+
 /* -------------------------------------------------------------------- groups */
 
 /* A member of another group says that it is side 0, and sends what side 0 has sent. */
@@ -640,12 +738,13 @@ static void test_keys(void)
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "proofs", test_proofs }, { "cookies", test_cookies },
-		{ "claims", test_claims }, { "restart", test_restart },
-		{ "moved", test_moved },   { "rows", test_rows },
-		{ "groups", test_groups }, { "addressed", test_addressed },
-		{ "limits", test_limits }, { "refusal", test_refusal },
-		{ "keys", test_keys },
+		{ "proofs", test_proofs },       { "cookies", test_cookies },
+		{ "claims", test_claims },       { "restart", test_restart },
+		{ "moved", test_moved },         { "rows", test_rows },
+		{ "groups", test_groups },       { "addressed", test_addressed },
+		{ "limits", test_limits },       { "refusal", test_refusal },
+		{ "late-call", test_late_call }, { "keys", test_keys },
+		{ "paths", test_paths },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

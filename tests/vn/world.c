@@ -24,6 +24,7 @@ bool memory_gone;
 void (*on_frame)(u32 i, const void *frame, u32 length);
 void (*on_step)(int step);
 u32 runs;
+void (*on_copy)(void);
 
 struct flying {
 	u64 at;
@@ -121,6 +122,8 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	bool no_src = misses(src, nsrc), no_dst = !no_src && misses(dst, ndst);
 	u64 d = 0, s = 0;
 
+	if (on_copy)
+		on_copy();
 	(void)nic;
 	if (is_gone(src, nsrc))
 		return NIC_COPY_SRC_GONE;
@@ -191,10 +194,11 @@ void plat_kick(struct nic *nic)
 	(void)nic;
 }
 
-void plat_channel_ready(struct nic *nic, u32 channel)
+void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	(void)nic;
 	(void)channel;
+	(void)first;
 }
 
 void plat_relax(void)
@@ -206,10 +210,10 @@ void plat_relax(void)
 		f();
 }
 
-void plat_turn(struct nic *nic, u32 requests)
+bool plat_turn(struct nic *nic)
 {
 	(void)nic;
-	(void)requests;
+	return true;
 }
 
 void plat_step(int step)
@@ -302,6 +306,12 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 	(void)gid;
 	(void)why;
 	refused++;
+}
+
+void plat_unknown(struct nic *nic, const u8 *gid)
+{
+	(void)nic;
+	(void)gid;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
@@ -450,6 +460,19 @@ static void side_make(u32 i, const struct nic_config *config)
 					     .length = world_data_bytes,
 				     }) == NIC_OK);
 }
+
+const struct nic_config world_small = {
+	.max_qp = 16,
+	.max_cq = 16,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 4,
+	.max_frame = 8,
+	.queue_bytes = 8 << 20,
+	.stall_ns = 1000000,
+};
 
 void world_make(u32 seed, const struct nic_config *config)
 {

@@ -93,7 +93,11 @@ extern u32 ends_tags;
 /* At each step of the firmware, of the NIC of side[runs]. */
 extern void (*on_step)(int step);
 extern u32 runs;
+/* At each copy. */
+extern void (*on_copy)(void);
 
+/* NICs with few of everything. */
+extern const struct nic_config world_small;
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);
 /* Frames travel and timers run, for so long. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +119,42 @@ static void only_the_process_itself_joins(void)
 	expect(in_child(join, &welcome) == EPERM);
 	close(second);
 	close(sock);
+}
+
+/* A process is so many clients, and each has so many connections; then it is told. */
+static int so_many(const struct welcome *none)
+{
+	enum { MOST_CLIENTS = 8, MOST_CONNECTIONS = 256 };
+	static int sock[MOST_CLIENTS + MOST_CONNECTIONS + 2];
+	struct rlimit limit;
+	struct welcome welcome, again;
+	int error = 0, clients, n = 0;
+
+	(void)none;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < 4096)
+		return 0;
+	sock[n++] = client_enter(&welcome);
+	for (int i = 0; i < MOST_CONNECTIONS && !error; i++) {
+		sock[n] = vnetd_connect();
+		expect(sock[n] >= 0);
+		error = hello(sock[n++], welcome.msg.space, welcome.msg.cookie, -2, &again);
+	}
+	expect(error == EMFILE && n <= MOST_CONNECTIONS + 1);
+	clients = 0;
+	for (error = 0; clients <= MOST_CLIENTS && !error; clients++) {
+		sock[n] = vnetd_connect();
+		expect(sock[n] >= 0);
+		error = hello(sock[n++], 0, 0, -1, &again);
+		for (u32 i = 0; !error && i < again.nfds; i++)
+			close(again.fd[i]);
+	}
+	expect(error == EMFILE);
+	while (n)
+		close(sock[--n]);
+	return 0;
 }
 
 /* ------------------------------------------------------------------- files */
@@ -253,6 +290,7 @@ int main(void)
 	files_open_by_minor();
 	an_inherited_file_is_recognised();
 	calls_need_a_file();
+	expect(in_child(so_many, NULL) == 0);
 	other_devices_are_made_way_for();
 	return 0;
 }

@@ -208,8 +208,8 @@ static void unasked_descriptors_are_closed(void)
 	}
 	close(sock);
 	close(file);
-	/* This process lives on as a client: a pidfd, its memory and its page map. */
-	before.count += 3;
+	/* This process lives on as a client: a pidfd, its memory, page map and map. */
+	before.count += 4;
 	expect(wait_until(has_no_more, &before));
 }
 

@@ -45,12 +45,16 @@ What Split-C's operations cost, by either mapping, beside verbs and Active Messa
 ${BOLD}vnet bench tags${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME]
 
 What matching tags by the device costs, and how much of a large transfer it hides.
+
+${BOLD}vnet bench fairness${PLAIN} [--json] [--runs N] [--queues N] [--bytes N] [--processes N]
+
+What a ping-pong costs beside a process that keeps thousands of queue pairs busy.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sweep | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags) ;;
+	peers | kernel | nodes | sweep | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags | fairness) ;;
 	--help | -h)
 		help_bench
 		return

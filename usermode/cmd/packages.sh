@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Debian packages that are needed: packages.txt says which, and why.
+# shellcheck source=usermode/cmd/lines.sh
+. "$VNET_SRC/usermode/cmd/lines.sh"
 
 have_package() {	# NAME COMMAND
 	if [[ $2 != - ]]; then
@@ -48,7 +50,7 @@ need_packages() {	# install|tell GROUP...
 	local how=$1 missing
 	shift
 
-	mapfile -t missing < <(missing_packages "$@")
+	lines_of missing missing_packages "$@"
 	[[ ${#missing[@]} -gt 0 ]] || return 0
 	if [[ $how == install && $EUID == 0 ]] && command -v apt-get >/dev/null; then
 		install_packages "${missing[@]}"

@@ -92,7 +92,7 @@ server_listens() {
 			awk '$4 == "0A" { print "socket:[" $10 "]" }')
 		[[ -n $listening ]] || continue
 		sockets_of "$pid" | grep -vxFf "$pair_dir/inherited" |
-			grep -qxFf <(echo "$listening") && return 0
+			grep -qxF -e "$listening" && return 0
 	done
 	return 1
 }
@@ -107,7 +107,7 @@ server_listens_by_cm() {
 	local pids
 
 	pids=$(server_node | sed -n 's/^ {"id": .*"pid": \([0-9]*\), .*"state": "listen".*/\1/p')
-	[[ -n $pids ]] && processes_of "$server" | grep -qxFf <(echo "$pids")
+	[[ -n $pids ]] && processes_of "$server" | grep -qxF -e "$pids"
 }
 
 # Names of this machine mean the client's own node there: the server's has another.
@@ -166,12 +166,13 @@ start_side() {	# server|client CMD...
 
 # Its exit status, as the shell tells it; says so when a signal ended it.
 reap() {	# server|client PID
-	local status
+	local status signal
 
 	wait "$2" 2>/dev/null
 	status=$?
-	if ((status > 128)) && [[ ! -e $pair_dir/told.$1 ]]; then
-		warn "the $1 was ended by signal $(kill -l "$status" 2>/dev/null)"
+	# Beyond the signals it is a status of the program's own: 255 above all.
+	if ((status > 128)) && [[ ! -e $pair_dir/told.$1 ]] && signal=$(kill -l "$status" 2>/dev/null); then
+		warn "the $1 was ended by signal $signal"
 	fi
 	return "$status"
 }

@@ -8,9 +8,9 @@
 # Sets elf_kind ("class machine"), elf_interpreter and elf_static of an ELF
 # file; fails for anything else.
 read_elf() {	# FILE
-	local file=$1 b phoff phentsize phnum segment offset size
+	local file=$1 b phoff phentsize phnum segments segment offset size
 
-	mapfile -t b < <(od -An -v -tu1 -w1 -N64 -- "$file" 2>/dev/null)
+	lines_of b od -An -v -tu1 -w1 -N64 -- "$file" 2>/dev/null
 	b=("${b[@]// /}")
 	# Magic, and little-endian as every machine that this runs on.
 	[[ "${b[*]:0:4}" == "127 69 76 70" && ${b[5]} == 1 && ${#b[@]} == 64 ]] || return 1
@@ -27,6 +27,7 @@ read_elf() {	# FILE
 	[[ $phentsize -ge 32 && $phnum -gt 0 ]] || return 0
 
 	# A PT_INTERP (3) segment names the loader.
+	segments=$(od -An -v -tu4 "-w$phentsize" -j "$phoff" -N "$((phentsize * phnum))" -- "$file")
 	while read -r -a segment; do
 		[[ ${segment[0]} == 3 ]] || continue
 		elf_static=no
@@ -36,14 +37,15 @@ read_elf() {	# FILE
 			offset=${segment[2]} size=${segment[8]}
 		fi
 		elf_interpreter=$(tail -c "+$((offset + 1))" -- "$file" | head -c "$((size - 1))")
-	done < <(od -An -v -tu4 "-w$phentsize" -j "$phoff" -N "$((phentsize * phnum))" -- "$file")
+	done <<<"$segments"
 }
 
 # The interpreter of a script: the program of "#!/usr/bin/env program" too.
 script_interpreter() {	# FILE
 	local line words word
 
-	IFS= read -r line < <(head -c 256 -- "$1" 2>/dev/null | tr '\0' '\n') || return 1
+	line=$(head -c 256 -- "$1" 2>/dev/null | tr '\0' '\n')
+	line=${line%%$'\n'*}
 	[[ $line == '#!'* ]] || return 1
 	read -r -a words <<<"${line#'#!'}"
 	[[ ${#words[@]} -gt 0 ]] || return 1

@@ -25,6 +25,10 @@ help_run_options() {
                            (a node that runs keeps its address, port, keys, settings and
                            faults: vnet key, settings and fault change them)
   --with-host-devices      show the machine's own RDMA devices, too
+  --allow-ptrace           let all of your processes trace the programs where Yama forbids it:
+                           large transfers between processes are faster there
+  --unlimited-memlock      show programs no limit of locked memory: for those that will not
+                           start under a low one (the device pins nothing)
 EOF
 }
 
@@ -117,6 +121,14 @@ parse_run_option() {	# ARGS...
 		;;
 	--with-host-devices)
 		export VNET_WITH_HOST_DEVICES=1
+		run_taken=1
+		;;
+	--allow-ptrace)
+		export VNET_ALLOW_PTRACE=1
+		run_taken=1
+		;;
+	--unlimited-memlock)
+		export VNET_UNLIMITED_MEMLOCK=1
 		run_taken=1
 		;;
 	*)

@@ -109,7 +109,7 @@ build_tree() {	# PRESET TREE WHAT
 	progress "configuring"
 	(cd -- "$VNET_SRC" && cmake --preset "$preset" -B "$tree" "${options[@]}") >"$log" 2>&1 ||
 		build_failed "$log"
-	mapfile -t targets < <(build_targets "$what")
+	lines_of targets build_targets "$what"
 	run_ninja "$tree" "${targets[@]}" 3>>"$log" || build_failed "$log"
 	progress_end
 	[[ $what == all ]] && cp -p -- "$tree/.building" "$tree/.built-bench"

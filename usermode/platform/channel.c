@@ -18,16 +18,45 @@ static long send_byte(int fd)
 			   0, 0);
 }
 
+/*
+ * An edge of what is readable already, as epoll(7) knows them: the system tells who waits for
+ * a socket that its peer has shut down, and again each time. Nothing is queued for that, so
+ * there is no end to the events that nobody reads; and nothing comes from there anyway.
+ */
+static long make_edge(int fd)
+{
+	return raw_syscall(SYS_shutdown, fd, SHUT_RD, 0, 0, 0, 0);
+}
+
+static long wake(int fd, bool first)
+{
+	return first ? send_byte(fd) : make_edge(fd);
+}
+
+/* Sockets of channels that are gone: whoever ended them, nobody tells us. */
+static void drop_ended(struct host *host)
+{
+	const struct nic *nic = host->nic;
+
+	for (u32 i = 0; i < nic->max_channel; i++) {
+		u32 generation = host_fd_key(&host->channel[i]);
+
+		if (generation && generation != nic_load(&nic->channel[i].generation))
+			(void)host_fd_clear(&host->channel[i]);
+	}
+}
+
 /* The first event for this channel from this process. */
-static bool ready_slow(struct host *host, u32 channel, u32 generation)
+static bool ready_slow(struct host *host, u32 channel, u32 generation, bool first)
 {
 	struct host_fd *cached = &host->channel[channel];
 	int fd;
 
 	pthread_mutex_lock(&host->lock);
+	drop_ended(host);
 	fd = host->get_channel(host, channel, generation);
 	if (fd >= 0) {
-		(void)send_byte(fd);
+		(void)wake(fd, first);
 		if (host_fd_clear(cached))
 			host_fd_set(cached, generation, fd);
 		else
@@ -49,7 +78,7 @@ static void forget(struct host *host, u32 channel, u32 generation, bool stolen)
 	pthread_mutex_unlock(&host->lock);
 }
 
-void plat_channel_ready(struct nic *nic, u32 channel)
+void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	struct host *host = nic->host;
 	u32 generation;
@@ -64,11 +93,11 @@ void plat_channel_ready(struct nic *nic, u32 channel)
 	fd = host_fd_pin(&host->channel[channel], generation);
 	if (unlikely(fd < 0)) {
 		/* The agent can send the byte, if we cannot get hold of the socket. */
-		if (!ready_slow(host, channel, generation))
+		if (!ready_slow(host, channel, generation, first))
 			plat_kick(nic);
 		return;
 	}
-	ret = send_byte(fd);
+	ret = wake(fd, first);
 	host_fd_unpin(&host->channel[channel]);
 	if (unlikely(ret == -EPIPE || ret == -ECONNRESET))
 		forget(host, channel, generation, false);

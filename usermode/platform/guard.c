@@ -5,8 +5,10 @@
  * The handler here stands in front for good. A fault within guard_copy_raw()
  * is repaired by continuing at its fixup. Everything else is the program's: it
  * sees a handler called with the stack, mask and flags that it asked for,
- * because the system is told of these as if the handler were its own; only
- * SA_RESETHAND is done by hand, since the system would reset the guard.
+ * because the system is told of these as if the handler were its own. By hand go
+ * SA_RESETHAND, since the system would reset the guard, and what the program blocks
+ * of these two signals: they are never blocked, and a handler that is left by a jump
+ * would leave them so.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -194,6 +196,30 @@ static bool is_function(const struct sigaction *act)
 	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
 }
 
+/* Which of SIGSEGV and SIGBUS this thread blocks as far as its program knows: guard_bit(). */
+static __thread u8 blocked __attribute__((tls_model("initial-exec")));
+
+static u8 guard_bit(int sig)
+{
+	return sig == SIGSEGV ? HOST_GUARD_SEGV : HOST_GUARD_BUS;
+}
+
+u8 host_guard_bits(const sigset_t *set)
+{
+	return (u8)((sigismember(set, SIGSEGV) == 1 ? HOST_GUARD_SEGV : 0) |
+		    (sigismember(set, SIGBUS) == 1 ? HOST_GUARD_BUS : 0));
+}
+
+u8 host_guard_blocked(void)
+{
+	return blocked;
+}
+
+void host_guard_block(u8 bits)
+{
+	blocked = bits;
+}
+
 /* Tell the system: the guard, under the conditions of the program's handler. */
 static void guard_install(int sig, const struct sigaction *act)
 {
@@ -203,8 +229,9 @@ static void guard_install(int sig, const struct sigaction *act)
 	if (is_function(act))
 		guard = *act;
 	guard.sa_sigaction = guard_handler;
-	guard.sa_flags |= SA_SIGINFO;
+	guard.sa_flags |= SA_SIGINFO | SA_NODEFER;
 	guard.sa_flags &= ~(int)SA_RESETHAND;
+	host_guard_filter_mask(&guard.sa_mask);
 	to_raw(&raw, &guard);
 	raw_sigaction(sig, &raw, NULL);
 }
@@ -249,18 +276,23 @@ static void reset_handler(int sig)
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	struct sigaction act;
+	u8 before = blocked;
 
 	disposition_read(disposition_of(sig), &act);
 	/* The system does not let a fault be ignored: it kills. */
 	if (act.sa_handler == SIG_IGN && !is_synchronous(sig, info))
 		return;
-	if (!is_function(&act)) {
+	/* Nor does it let a fault wait: a blocked one kills, too. */
+	if (!is_function(&act) || (before & guard_bit(sig) && is_synchronous(sig, info))) {
 		die_by(sig, info);
 		return;
 	}
 	if (act.sa_flags & (int)SA_RESETHAND)
 		reset_handler(sig);
+	blocked = before | host_guard_bits(&act.sa_mask) |
+		  (act.sa_flags & SA_NODEFER ? 0 : guard_bit(sig));
 	act.sa_sigaction(sig, info, context);
+	blocked = before;
 }
 
 static void guard_handler(int sig, siginfo_t *info, void *context)

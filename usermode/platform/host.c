@@ -83,11 +83,11 @@ void plat_relax(void)
 #endif
 }
 
-/* Nobody waits for us: threads have their turn whenever the system wants. */
-void plat_turn(struct nic *nic, u32 requests)
+/* Threads are preempted, and hear signals, whenever the system wants. */
+bool plat_turn(struct nic *nic)
 {
 	(void)nic;
-	(void)requests;
+	return true;
 }
 
 /* ------------------------------------------------------------ begin and end */

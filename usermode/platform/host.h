@@ -172,5 +172,15 @@ int host_guard_sigaction(int sig, const struct sigaction *act, struct sigaction 
  * faults with its signal blocked, whatever handler there is.
  */
 void host_guard_filter_mask(sigset_t *set);
+/*
+ * Which of SIGSEGV and SIGBUS the calling thread blocks as far as its program knows, as
+ * bits. In truth neither is ever blocked. A handler of the program's blocks what it was
+ * installed with, until it returns, or leaves by a jump that restores a mask.
+ */
+#define HOST_GUARD_SEGV 1
+#define HOST_GUARD_BUS 2
+u8 host_guard_bits(const sigset_t *set);
+u8 host_guard_blocked(void);
+void host_guard_block(u8 bits);
 
 #endif /* HOST_H */

@@ -164,11 +164,25 @@ struct link_counters {
 	u64 rsvd[2];
 };
 
+enum link_refusal_why {
+	/* We have no key for its address. */
+	LINK_NO_KEY,
+	/* It has no key of ours. */
+	LINK_OTHER_KEY,
+	/* Nothing says where the GID is. */
+	LINK_UNKNOWN,
+	/*
+	 * Nobody listens at the address on this node; the address is also that of the node with
+	 * this GID, which is none of this runtime directory.
+	 */
+	LINK_ELSEWHERE,
+};
+
 /* Somebody was refused, or has refused us: what a person is to be told. */
 struct link_refusal {
 	/* How many there were; the rest is about the last one. */
 	u32 count;
-	/* enum vnet_refusal; 0: we have no key for its address. */
+	/* enum link_refusal_why */
 	u32 why;
 	u8 gid[16];
 };
@@ -294,6 +308,8 @@ const struct link_key *link_first_key(const struct link_keys *keys,
 				      const struct link_network *peers);
 /* Is there a key for this peer? */
 bool link_has_key(const struct link_memory *link, const union link_address *peer);
+/* And is it one that was given, not the common one of the runtime directory? */
+bool link_has_given_key(const struct link_memory *link, const union link_address *peer);
 /*
  * Make the frame prove itself as it says (vnet_frame.proof): append a trailer with a MAC, or
  * fill in the CRC. The new length; 0: it may not go there.
@@ -342,8 +358,11 @@ bool link_gid_parse(const char *name, u8 *gid);
 #define LINK_ADDRESS_TEXT (2 * sizeof(struct nic_address) + 1)
 void link_address_text(const struct nic_address *address, char text[LINK_ADDRESS_TEXT]);
 bool link_is_loopback(const union link_address *address);
-/* Note for the user that this NIC is not spoken with; why: as in struct link_refusal. */
-void link_refused(struct link_memory *memory, const u8 *gid, u32 why);
+/* For people: the LID, where it is one that the GID stands for. */
+#define LINK_GID_TEXT INET6_ADDRSTRLEN
+void link_gid_text(const u8 *gid, char text[LINK_GID_TEXT]);
+/* Note for the user that this NIC is not spoken with. */
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why);
 
 static inline u32 link_address_length(const union link_address *address)
 {

@@ -115,6 +115,17 @@ bool link_has_key(const struct link_memory *link, const union link_address *peer
 	return key_of(keys, ip);
 }
 
+bool link_has_given_key(const struct link_memory *link, const union link_address *peer)
+{
+	const struct link_keys *keys = link_keys(link);
+	const struct link_key *key;
+	u8 ip[16];
+
+	link_ip(peer, ip);
+	key = key_of(keys, ip);
+	return key && key != &keys->common;
+}
+
 bool link_key_equal(const struct link_key *a, const struct link_key *b)
 {
 	return a->id == b->id && !memcmp(a->bytes, b->bytes, sizeof(a->bytes));

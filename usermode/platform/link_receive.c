@@ -21,9 +21,13 @@
 /* Datagrams that one call takes, and room for the longest. */
 #define INBOX_MESSAGES 8
 #define INBOX_ROOM 65536
-/* Batches that a process takes before it polls its queue again. */
+/*
+ * Batches that a process takes before it polls its queue again, and looks at timers; after
+ * it has slept, or had no processor, more may have arrived.
+ */
 #define IDLE_TURNS 1
 #define WOKEN_TURNS 4
+#define LATE_TURNS 32
 /* The time of a look is stored only when it differs by so much, ns. */
 #define STALE_NS (LINK_FRESH_NS / 8)
 
@@ -280,17 +284,21 @@ static bool is_armed(struct nic *nic, u32 cqn)
 void link_idle(struct nic *nic, u32 cqn)
 {
 	const struct host *host = nic->host;
-	u64 now = plat_clock();
+	u64 polled, now = plat_clock();
+	u32 turns = IDLE_TURNS;
 
 	if (unlikely(is_armed(nic, cqn)) && !nic_load(&host->link.waits)) {
 		(void)link_poll(nic, IDLE_TURNS);
 		link_hand_back(nic);
 		return;
 	}
-	if (now - nic_load(&nic->hdr->link_polled) > STALE_NS) {
+	polled = nic_load(&nic->hdr->link_polled);
+	if (now - polled > STALE_NS) {
 		if (!link_check(nic->host))
 			return;
 		nic_store(&nic->hdr->link_polled, now);
+		if (now - polled > LINK_FRESH_NS)
+			turns = LATE_TURNS;
 	}
-	(void)link_poll(nic, IDLE_TURNS);
+	(void)link_poll(nic, turns);
 }

@@ -4,10 +4,13 @@
  * symbolic link for each GID, which one system call reads; a GID that is not
  * there and contains an address is at that address.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "link.h"
+#include "../../firmware/nic_lid.h"
 #include "raw.h"
 
 static const char digits[] = "0123456789abcdef";
@@ -44,6 +47,17 @@ static bool from_hex(const char *text, u8 *bytes, u32 n)
 void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
 {
 	to_hex(gid, 16, name);
+}
+
+void link_gid_text(const u8 *gid, char text[LINK_GID_TEXT])
+{
+	u16 lid = nic_gid_lid(gid);
+
+	text[0] = '\0';
+	if (lid)
+		snprintf(text, LINK_GID_TEXT, "LID %u", lid);
+	else
+		(void)inet_ntop(AF_INET6, gid, text, LINK_GID_TEXT);
 }
 
 bool link_gid_parse(const char *name, u8 *gid)
@@ -121,22 +135,24 @@ static bool take_apart(const struct link_memory *memory, const u8 *gid, union li
 	       (memcmp(gid, nothing, sizeof(nothing)) != 0 || gid[15] == 1);
 }
 
+/* Where the GID is, if our socket can send there: it has one address family. */
+static bool find_place(const struct link_memory *memory, const u8 *gid, union link_address *to)
+{
+	memset(to, 0, sizeof(*to));
+	return (look_up(memory, gid, to) || take_apart(memory, gid, to)) &&
+	       to->any.sa_family == memory->own.any.sa_family;
+}
+
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
 	const struct host *host = nic->host;
 	const struct link_memory *memory = host->link.memory;
 	union link_address address;
 
-	if (nic_load(&host->link.fd) < 0)
-		return false;
-	memset(&address, 0, sizeof(address));
-	if (!look_up(memory, gid, &address) && !take_apart(memory, gid, &address))
-		return false;
-	/* One socket speaks one language. */
-	if (address.any.sa_family != memory->own.any.sa_family)
+	if (nic_load(&host->link.fd) < 0 || !find_place(memory, gid, &address))
 		return false;
 	if (unlikely(!link_has_key(memory, &address))) {
-		link_refused(host->link.memory, gid, 0);
+		link_refused(host->link.memory, gid, LINK_NO_KEY);
 		return false;
 	}
 	*to = address.nic;
@@ -145,7 +161,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 
 /* -------------------------------------------------------------------- refusals */
 
-void link_refused(struct link_memory *memory, const u8 *gid, u32 why)
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why)
 {
 	struct link_refusal *refusal = &memory->refusal;
 
@@ -155,9 +171,23 @@ void link_refused(struct link_memory *memory, const u8 *gid, u32 why)
 	(void)__atomic_fetch_add(&refusal->count, 1, __ATOMIC_RELEASE);
 }
 
+/* There is one reason by the wire; a peer cannot invent others. */
 void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	const struct host *host = nic->host;
 
-	link_refused(host->link.memory, gid, why);
+	(void)why;
+	link_refused(host->link.memory, gid, LINK_OTHER_KEY);
+}
+
+/* Where a key was missing, plat_resolve() has said so. */
+void plat_unknown(struct nic *nic, const u8 *gid)
+{
+	static const u8 none[16];
+	const struct host *host = nic->host;
+	union link_address address;
+
+	if (nic_load(&host->link.fd) >= 0 && memcmp(gid, none, sizeof(none)) != 0 &&
+	    !find_place(host->link.memory, gid, &address))
+		link_refused(host->link.memory, gid, LINK_UNKNOWN);
 }

@@ -38,7 +38,7 @@ static struct nic *channel_nic(const struct fd_entry *entry, struct session **se
 static int wait_for_event(int fd, const struct fd_entry *entry, struct nic *nic,
 			  struct session *session)
 {
-	int ret = wait_readable(fd, session);
+	int ret = wait_readable(fd, session, true);
 
 	if (ret)
 		return ret;

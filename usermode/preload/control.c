@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "fdtable.h"
+#include "own_files.h"
 #include "patience.h"
 #include "settings.h"
 #include "start.h"
@@ -21,12 +22,21 @@ enum connection_state {
 
 /* --------------------------------------------------------------- one exchange */
 
-static int send_message(int sock, const struct iovec *iov, int niov, int attach)
+/* Descriptors that go with a message. */
+struct attached {
+	const int *fd;
+	u32 n;
+};
+
+static const struct attached nothing;
+
+static int send_message(int sock, const struct iovec *iov, int niov,
+			const struct attached *attached)
 {
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(VNET_MSG_FDS * sizeof(int))];
 		struct cmsghdr header;
-	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
+	} control = { .header = { .cmsg_len = CMSG_LEN(attached->n * sizeof(int)),
 				  .cmsg_level = SOL_SOCKET,
 				  .cmsg_type = SCM_RIGHTS } };
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
@@ -34,10 +44,10 @@ static int send_message(int sock, const struct iovec *iov, int niov, int attach)
 	u64 deadline = 0;
 	long ret;
 
-	if (attach >= 0) {
-		memcpy(CMSG_DATA(&control.header), &attach, sizeof(attach));
+	if (attached->n) {
+		memcpy(CMSG_DATA(&control.header), attached->fd, attached->n * sizeof(int));
 		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
+		msg.msg_controllen = CMSG_SPACE(attached->n * sizeof(int));
 	}
 	/* One at a time goes to and fro, so there is room but on a new connection. */
 	while ((ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) == -EAGAIN) {
@@ -122,13 +132,13 @@ static void daemon_orders(void)
 #endif
 }
 
-static int exchange(int sock, bool timed, const struct iovec *iov, int niov, int attach,
-		    struct reply *reply)
+static int exchange(int sock, bool timed, const struct iovec *iov, int niov,
+		    const struct attached *attached, struct reply *reply)
 {
 	int ret;
 
 	daemon_orders();
-	ret = send_message(sock, iov, niov, attach);
+	ret = send_message(sock, iov, niov, attached);
 	if (!ret)
 		ret = receive_reply(sock, timed, reply);
 	daemon_orders();
@@ -137,9 +147,9 @@ static int exchange(int sock, bool timed, const struct iovec *iov, int niov, int
 	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
 }
 
-int control_exchange(int sock, const struct iovec *iov, int niov, int attach, struct reply *reply)
+int control_exchange(int sock, const struct iovec *iov, int niov, struct reply *reply)
 {
-	return exchange(sock, false, iov, niov, attach, reply);
+	return exchange(sock, false, iov, niov, &nothing, reply);
 }
 
 void control_drop_fds(struct reply *reply)
@@ -179,18 +189,19 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 		.cookie = session->cookie,
 	};
 	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
-	int ret, mem = -1;
+	struct own_files files = { .n = 0 };
+	struct attached attached;
+	int ret = 0;
 
 	describe(hello.command, sizeof(hello.command));
 	memcpy(hello.devices, settings()->devices, sizeof(hello.devices));
 	memcpy(hello.link_layer, settings()->link_layer, sizeof(hello.link_layer));
-	if (!session->space) {
-		mem = sys_open("/proc/self/mem", O_RDWR);
-		if (mem < 0)
-			return mem;
-	}
-	ret = control_exchange(sock, &iov, 1, mem, reply);
-	sys_close(mem);
+	if (!session->space)
+		ret = own_files_open(&files);
+	attached = (struct attached){ .fd = files.fd, .n = files.n };
+	if (!ret)
+		ret = exchange(sock, false, &iov, 1, &attached, reply);
+	own_files_close(&files);
 	if (ret)
 		return ret;
 	if (reply->length < sizeof(reply->welcome) || reply->msg.type != VNET_MSG_HELLO)
@@ -254,11 +265,45 @@ static int pool_take(struct session *session)
 	return -1;
 }
 
+/*
+ * A pair of sockets is made here, and the daemon given one of them. That needs no answer, so
+ * any number of threads, and handlers, may do so at once by the one connection that is kept
+ * for it, and which carries nothing else.
+ */
+static int connect_by_session(struct session *session)
+{
+	struct vnet_msg connect = { .type = VNET_MSG_CONNECT, .length = sizeof(connect) };
+	struct iovec iov = { .iov_base = &connect, .iov_len = sizeof(connect) };
+	struct attached attached = { .n = 1 };
+	int ret, pair[2];
+
+	ret = (int)sys(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	if (ret)
+		return ret;
+	attached.fd = &pair[1];
+	ret = send_message(session->door_fd, &iov, 1, &attached);
+	sys_close(pair[1]);
+	if (!ret)
+		return pair[0];
+	sys_close(pair[0]);
+	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
+}
+
+int control_connect(struct session *session)
+{
+	int sock = daemon_connect();
+
+	if (sock >= 0 || sock == -ETIMEDOUT || sock == -ECANCELED || !session_alive(session))
+		return sock;
+	/* This process has another user by now, or another root directory. */
+	return connect_by_session(session);
+}
+
 /* Another connection of this session: a socket. */
 static int connect_again(struct session *session)
 {
 	struct reply reply;
-	int ret, sock = daemon_connect();
+	int ret, sock = control_connect(session);
 
 	if (sock < 0)
 		return sock;
@@ -278,14 +323,50 @@ static void hang_up(int sock)
 	(void)sys(SYS_shutdown, sock, SHUT_RDWR);
 }
 
-/* Too many threads ask at once: a connection for one request. */
-static int request_once(int sock, const struct iovec *iov, int niov, struct reply *reply)
-{
-	int ret = control_exchange(sock, iov, niov, -1, reply);
+/* --------------------------------------------------------------- the requests */
 
-	hang_up(sock);
-	sys_close(sock);
-	return ret;
+/* A request of this thread that waits for its answer; in the frame of who waits. */
+struct waiting {
+	int sock;
+	/* Its place in the pool; NULL: a connection for one request. */
+	struct connection *place;
+	/* A handler interrupted that one, and asks itself. */
+	struct waiting *outer;
+	bool given_up;
+};
+
+static __thread struct waiting *innermost __attribute__((tls_model("initial-exec")));
+
+/* The connection ends, and its place is free. */
+static void end_connection(const struct waiting *w)
+{
+	hang_up(w->sock);
+	if (!w->place) {
+		sys_close(w->sock);
+		return;
+	}
+	fdtable_drop(w->sock);
+	__atomic_store_n(&w->place->state, CONNECTION_NONE, __ATOMIC_RELEASE);
+}
+
+void control_give_up(void)
+{
+	struct waiting *w = innermost;
+
+	if (likely(!w) || session_borrowed())
+		return;
+	innermost = NULL;
+	for (; w; w = w->outer) {
+		if (w->given_up)
+			continue;
+		w->given_up = true;
+		end_connection(w);
+	}
+}
+
+void control_forked(void)
+{
+	innermost = NULL;
 }
 
 /* Its answer may still come, and would be taken for that to the next request. */
@@ -294,39 +375,65 @@ static bool is_spoilt(int ret)
 	return ret == -EIO || ret == -ETIMEDOUT || ret == -ECANCELED;
 }
 
-static int request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
+/* The request is made, and the connection is free for the next, or gone. */
+static int ask(struct waiting *w, const struct iovec *iov, int niov,
+	       const struct attached *attached, struct reply *reply)
 {
-	struct connection *c;
-	int ret, place, sock;
+	int ret;
+
+	w->outer = innermost;
+	/* Handlers of this thread find it before anything is sent. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	innermost = w;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ret = exchange(w->sock, w->place != NULL, iov, niov, attached, reply);
+	innermost = w->outer;
+	/* From here on no handler gives it up. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (w->given_up)
+		return -EIO;
+	if (!w->place || is_spoilt(ret))
+		end_connection(w);
+	else
+		__atomic_store_n(&w->place->state, CONNECTION_IDLE, __ATOMIC_RELEASE);
+	return ret;
+}
+
+static int request(struct session *session, const struct iovec *iov, int niov,
+		   const struct attached *attached, struct reply *reply)
+{
+	struct waiting w = { .sock = -1 };
+	int place;
 
 	if (!session_alive(session))
 		return -EIO;
 	place = pool_take(session);
 	if (place < 0) {
-		sock = connect_again(session);
-		if (sock < 0)
-			return session_alive(session) ? sock : -EIO;
-		place = pool_add(session, sock, CONNECTION_BUSY);
-		if (place < 0)
-			return request_once(sock, iov, niov, reply);
+		w.sock = connect_again(session);
+		if (w.sock < 0)
+			return session_alive(session) ? w.sock : -EIO;
+		place = pool_add(session, w.sock, CONNECTION_BUSY);
 	}
-	c = &session->connection[place];
-	ret = exchange(c->fd, true, iov, niov, -1, reply);
-	if (is_spoilt(ret)) {
-		hang_up(c->fd);
-		fdtable_drop(c->fd);
-		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
-		return ret;
+	/* Otherwise too many threads ask at once: a connection for one request. */
+	if (place >= 0) {
+		w.place = &session->connection[place];
+		w.sock = w.place->fd;
 	}
-	__atomic_store_n(&c->state, CONNECTION_IDLE, __ATOMIC_RELEASE);
+	return ask(&w, iov, niov, attached, reply);
+}
+
+int control_request_with(struct session *session, const struct iovec *iov, int niov, const int *fd,
+			 u32 nfds, struct reply *reply)
+{
+	struct attached attached = { .fd = fd, .n = nfds };
+	int ret = request(session, iov, niov, &attached, reply);
+
+	if (ret == -ETIMEDOUT)
+		patience_exhausted(session->agent);
 	return ret;
 }
 
 int control_request(struct session *session, const struct iovec *iov, int niov, struct reply *reply)
 {
-	int ret = request(session, iov, niov, reply);
-
-	if (ret == -ETIMEDOUT)
-		patience_exhausted(session->agent);
-	return ret;
+	return control_request_with(session, iov, niov, NULL, 0, reply);
 }

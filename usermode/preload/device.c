@@ -44,8 +44,12 @@ static int exchange_open(struct session *s, int sock, u32 type, u32 minor, struc
 		.minor = minor,
 	};
 	struct iovec iov = { .iov_base = &open, .iov_len = sizeof(open) };
-	int ret = control_exchange(sock, &iov, 1, -1, reply);
+	socklen_t size = sizeof(open.cookie);
+	int ret;
 
+	if (sys(SYS_getsockopt, sock, SOL_SOCKET, SO_COOKIE, &open.cookie, &size))
+		open.cookie = 0;
+	ret = control_exchange(sock, &iov, 1, reply);
 	if (ret == -ETIMEDOUT)
 		patience_exhausted(s->agent);
 	if (ret)
@@ -111,7 +115,7 @@ static int make_file(u32 type, u32 minor, int flags)
 	s = session_get(&ret);
 	if (!s)
 		return ret;
-	sock = daemon_connect();
+	sock = control_connect(s);
 	if (sock < 0)
 		return sock;
 	if (type == VNET_MSG_OPEN && minor == VNET_RDMA_CM_MINOR)
@@ -184,6 +188,8 @@ static pid_t daemon_process(void)
 
 	if (s && session_alive(s))
 		return s->agent;
+	if (!session_borrowed())
+		node_place_renew();
 	sock = daemon_connect();
 	if (sock < 0)
 		return 0;
@@ -200,7 +206,7 @@ static bool is_daemons(int fd)
 	return pid > 0 && pid == daemon_process();
 }
 
-/* Ask the daemon about the descriptor on which it finds this number. */
+/* Ask the daemon about the descriptor, on which it finds this number if that can be sent. */
 static int ask_which(struct session *s, int fd, struct reply *reply)
 {
 	struct vnet_msg_adopt adopt = {
@@ -208,15 +214,15 @@ static int ask_which(struct session *s, int fd, struct reply *reply)
 	};
 	struct iovec iov = { .iov_base = &adopt, .iov_len = sizeof(adopt) };
 	struct timespec pause = { .tv_nsec = 1000000 };
-	int attempt, ret;
+	int attempt, ret, attempts = ADOPT_ATTEMPTS;
 
 	if (sys(SYS_getrandom, &adopt.nonce, sizeof(adopt.nonce), 0) != (long)sizeof(adopt.nonce))
 		return -EIO;
 	if (sys(SYS_sendto, fd, &adopt, sizeof(adopt), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return -EIO;
+		attempts = 1;
 	adopt.msg.type = VNET_MSG_WHICH;
-	for (attempt = 0; attempt < ADOPT_ATTEMPTS; attempt++) {
-		ret = control_request(s, &iov, 1, reply);
+	for (attempt = 0; attempt < attempts; attempt++) {
+		ret = control_request_with(s, &iov, 1, &fd, 1, reply);
 		if (ret)
 			return ret;
 		take_opened(s, reply);

@@ -18,14 +18,14 @@ static const char *const folders[] = {
 
 static bool merged_path(const char *folder, const char *name, char *buffer)
 {
-	return snprintf(buffer, PATH_MAX, "%s/merged/%s%s%s", settings()->node_dir, folder,
+	return snprintf(buffer, PATH_MAX, "%s/merged/%s%s%s", node_place()->node_dir, folder,
 			*name ? "/" : "", name) < PATH_MAX;
 }
 
 static void make_folders(const char *path)
 {
 	char part[PATH_MAX];
-	const char *p = path + strlen(settings()->node_dir);
+	const char *p = path + strlen(node_place()->node_dir);
 
 	while (*p) {
 		p = strchrnul(p + 1, '/');
@@ -87,7 +87,7 @@ void merged_update(void)
 		make_folders(path);
 		unlink_dangling(folders[i]);
 		/* Vnet's first: of two with the same name, that one is seen. */
-		snprintf(path, sizeof(path), "%s/%s", settings()->node_dir, folders[i]);
+		snprintf(path, sizeof(path), "%s/%s", node_place()->node_dir, folders[i]);
 		link_all(path, folders[i]);
 		snprintf(path, sizeof(path), "/%s", folders[i]);
 		link_all(path, folders[i]);

@@ -101,6 +101,8 @@ static char *do_realpath(const char *path, char *resolved)
 	const char *to = lead(path);
 	char *answer = real()->realpath(to, resolved);
 
+	if (!answer && to != path)
+		answer = paths_real(to, resolved);
 	if (answer && to != path)
 		paths_restore(answer);
 	return answer;

@@ -13,6 +13,9 @@
 #include "settings.h"
 #include "sys.h"
 
+/* Where the system shows what this process' descriptors are. */
+#define HELD_FOLDERS "/proc/self/fd/"
+
 enum owner {
 	NOT_OURS,
 	/* Of RDMA devices: never the machine's own, unless they are wanted. */
@@ -121,40 +124,118 @@ static const char *lead_nowhere(const char *path, char *buffer)
 
 	if (s->host_devices)
 		return path;
-	n = snprintf(buffer, PATH_MAX, "%s/none/%s", s->node_dir, skip_slashes(path));
+	n = snprintf(buffer, PATH_MAX, "%s/none/%s", node_place()->node_dir, skip_slashes(path));
 	return n < PATH_MAX ? buffer : path;
+}
+
+/* Does its name lead this process to the folder that it holds? */
+static bool is_reachable(const char *name, int fd)
+{
+	char path[PATH_MAX];
+	struct identity held = { 0 };
+	struct stat st = { 0 };
+
+	if (snprintf(path, sizeof(path), "%s/%s", node_place()->node_dir, name) >=
+		    (int)sizeof(path) ||
+	    sys_identity(fd, &held))
+		return true;
+	return !sys_stat(path, &st) && st.st_dev == held.dev && st.st_ino == held.ino;
+}
+
+/*
+ * By the folder that the session holds, where its name does not lead there any more: the
+ * process has another user or root directory than when it was opened.
+ */
+static bool lead_by_held(const char *path, char *buffer)
+{
+	bool dev = !strncmp(path, "dev", 3);
+	int fd = session_tree(dev ? TREE_DEV : TREE_SYS);
+	const char *rest = path + 3;
+
+	if (fd < 0 || is_reachable(dev ? "dev" : "sys", fd))
+		return false;
+	return snprintf(buffer, PATH_MAX, HELD_FOLDERS "%d/%s", fd, skip_slashes(rest)) < PATH_MAX;
 }
 
 const char *paths_lead(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
 	enum owner owner = path_owner(path);
+	bool led;
 	int n;
 
 	if (owner == OURS && !tree_is_true())
 		return lead_nowhere(path, buffer);
 	renew_counters(path);
-	if (s->host_devices && merged_lead(skip_slashes(path), buffer))
+	led = lead_by_held(skip_slashes(path), buffer);
+	if (!led && s->host_devices && merged_lead(skip_slashes(path), buffer))
 		return buffer;
-	n = snprintf(buffer, PATH_MAX, "%s/%s", s->node_dir, skip_slashes(path));
-	if (n >= PATH_MAX)
-		return path;
+	if (!led) {
+		n = snprintf(buffer, PATH_MAX, "%s/%s", node_place()->node_dir, skip_slashes(path));
+		if (n >= PATH_MAX)
+			return path;
+	}
 	if ((owner == OURS_IF_PRESENT || s->host_devices) && !exists(buffer))
 		return path;
 	return buffer;
 }
 
-/* Without links, as the C library resolves it. */
+/*
+ * The node's directory without links, by the name that the system has for the folder which
+ * the session holds. Room for `dir`: PATH_MAX.
+ */
+static bool find_node_dir(char *dir)
+{
+	int fd = session_tree(TREE_SYS);
+	char link[32];
+	long n;
+
+	if (fd < 0)
+		return real()->realpath(node_place()->node_dir, dir);
+	snprintf(link, sizeof(link), HELD_FOLDERS "%d", fd);
+	n = sys(SYS_readlinkat, AT_FDCWD, link, dir, PATH_MAX - 1);
+	if (n < 4)
+		return false;
+	/* Without "/sys". */
+	dir[n - 4] = '\0';
+	return true;
+}
+
+/* The node's directory, found once for each place. */
 static const char *real_node_dir(void)
 {
 	static char dir[PATH_MAX];
+	static const struct node_place *of;
 	static struct lock lock;
 	raw_sigset_t saved = lock_take(&lock);
 
-	if (!dir[0] && !real()->realpath(settings()->node_dir, dir))
-		dir[0] = '\0';
+	if (of != node_place() || !dir[0]) {
+		if (!find_node_dir(dir))
+			dir[0] = '\0';
+		of = node_place();
+	}
 	lock_release(&lock, saved);
 	return dir;
+}
+
+char *paths_real(const char *led, char *resolved)
+{
+	char name[PATH_MAX], link[32];
+	int fd;
+	long n;
+
+	if (strncmp(led, HELD_FOLDERS, strlen(HELD_FOLDERS)) != 0)
+		return NULL;
+	fd = sys_open(led, O_PATH);
+	if (fd < 0)
+		return NULL;
+	snprintf(link, sizeof(link), HELD_FOLDERS "%d", fd);
+	n = sys(SYS_readlinkat, AT_FDCWD, link, name, sizeof(name) - 1);
+	sys_close(fd);
+	if (n < 0)
+		return NULL;
+	name[n] = '\0';
+	return resolved ? strcpy(resolved, name) : strdup(name);
 }
 
 void paths_restore(char *path)

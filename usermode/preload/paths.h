@@ -18,6 +18,12 @@ bool paths_candidate(const char *path);
  */
 const char *paths_lead(const char *path, char *buffer);
 
+/*
+ * realpath() of where paths_lead() led, where the C library cannot tell it as it may not look
+ * at all folders of the name: NULL if that is not so.
+ */
+char *paths_real(const char *led, char *resolved);
+
 /* A name in the tree, as the program knows it: in place; others are kept. */
 void paths_restore(char *path);
 

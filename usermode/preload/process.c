@@ -8,6 +8,7 @@
 #include <stdarg.h>
 
 #include "control.h"
+#include "limits.h"
 #include "real.h"
 
 static int tell(struct session *s, u32 type)
@@ -49,8 +50,9 @@ static bool runnable(const char *path)
 static int do_execve(const char *path, char *const argv[], char *const env[])
 {
 	struct session *left = session_exists() && runnable(path) ? leave() : NULL;
+	char *room[limits_room(env)];
 
-	return stay(left, real()->execve(path, argv, env));
+	return stay(left, real()->execve(path, argv, limits_environment(env, room)));
 }
 
 INTERPOSED int execve(const char *path, char *const argv[], char *const env[])
@@ -66,8 +68,9 @@ INTERPOSED int execv(const char *path, char *const argv[])
 static int do_execvpe(const char *file, char *const argv[], char *const env[])
 {
 	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
 
-	return stay(left, real()->execvpe(file, argv, env));
+	return stay(left, real()->execvpe(file, argv, limits_environment(env, room)));
 }
 
 INTERPOSED int execvpe(const char *file, char *const argv[], char *const env[])
@@ -83,16 +86,19 @@ INTERPOSED int execvp(const char *file, char *const argv[])
 INTERPOSED int fexecve(int fd, char *const argv[], char *const env[])
 {
 	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
 
-	return stay(left, real()->fexecve(fd, argv, env));
+	return stay(left, real()->fexecve(fd, argv, limits_environment(env, room)));
 }
 
 INTERPOSED int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
 			int flags)
 {
 	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
 
-	return stay(left, real()->execveat(dirfd, path, argv, env, flags));
+	return stay(left,
+		    real()->execveat(dirfd, path, argv, limits_environment(env, room), flags));
 }
 
 /* ------------------------------------------------- arguments one after the other */

@@ -150,7 +150,7 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 			return last_event(entry, command);
 		ret = device_session(entry, &session);
 		if (!ret)
-			ret = wait_readable(fd, session);
+			ret = wait_readable(fd, session, false);
 		if (ret)
 			return ret;
 		/* Its number may be another file's by now. */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -24,6 +26,9 @@
 #include <unistd.h>
 
 #include "result.h"
+
+/* As the headers declare it for programs that check their calls. */
+void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
 /* 64-bit twins (open64, ...) are the same functions on 64-bit machines. */
 /* clang-format off */
@@ -36,7 +41,8 @@
 	X(dup) X(dup2) X(dup3) X(close_range) X(closefrom) X(clone) X(execve) \
 	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
 	X(pthread_sigmask) X(socket) X(bind) X(connect) X(getsockname) X(getpeername) \
-	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recvfrom) X(recvmsg)
+	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recvfrom) X(recvmsg) \
+	X(prctl) X(getrlimit) X(setrlimit) X(prlimit) X(longjmp) X(_longjmp) X(siglongjmp) X(__longjmp_chk)
 /* clang-format on */
 
 struct real {

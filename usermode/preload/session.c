@@ -14,7 +14,9 @@
 #include "entries.h"
 #include "fdtable.h"
 #include "merged.h"
+#include "own_files.h"
 #include "patience.h"
+#include "provider.h"
 #include "real.h"
 #include "say.h"
 #include "settings.h"
@@ -88,21 +90,37 @@ static bool was_told(const u8 *gid)
 	return false;
 }
 
-/* A NIC has no key of ours, or we none for it. */
+/* A NIC that this one cannot speak with: why, and what helps. */
 static void say_refused(struct host *host, const u8 *gid, u32 why)
 {
-	char name[INET6_ADDRSTRLEN] = "";
+	char name[LINK_GID_TEXT];
 
 	(void)host;
 	if (was_told(gid))
 		return;
-	(void)inet_ntop(AF_INET6, gid, name, sizeof(name));
-	if (why == VNET_REFUSAL_KEY)
+	link_gid_text(gid, name);
+	switch (why) {
+	case LINK_OTHER_KEY:
 		say("the node of %s refuses this one: it has another key "
 		    "(give both nodes one: --key FILE)",
 		    name);
-	else
+		break;
+	case LINK_UNKNOWN:
+		say("no node is known to have %s. One of another user or VNET_RUNTIME_DIR is "
+		    "found by a GID with its IP address, or by --peers; give both nodes one "
+		    "key: --key FILE",
+		    name);
+		break;
+	case LINK_ELSEWHERE:
+		say("nobody listens there on this node. The node of %s is another user's, or "
+		    "of another VNET_RUNTIME_DIR; if it was meant, give both nodes one key: "
+		    "--key FILE",
+		    name);
+		break;
+	default:
 		say("no key for the node of %s (give both nodes one: --key FILE)", name);
+		break;
+	}
 }
 
 /* The refusal may have been the last that the program heard of the device. */
@@ -218,7 +236,7 @@ static int read_minor(const char *class, const char *name, u32 *minor)
 	long n;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/sys/class/%s/%s/dev", settings()->node_dir, class,
+	if (snprintf(path, sizeof(path), "%s/sys/class/%s/%s/dev", node_place()->node_dir, class,
 		     name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = sys_open(path, O_RDONLY);
@@ -238,7 +256,7 @@ static void add_file(struct session *s, const char *name, u32 minor)
 	char path[PATH_MAX];
 	struct stat st = { 0 };
 
-	if (snprintf(path, sizeof(path), "%s/dev/infiniband/%s", settings()->node_dir, name) >=
+	if (snprintf(path, sizeof(path), "%s/dev/infiniband/%s", node_place()->node_dir, name) >=
 		    (int)sizeof(path) ||
 	    sys_stat(path, &st))
 		return;
@@ -277,7 +295,7 @@ static void add_class(struct session *s, const char *class, const char *prefix)
 	};
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s/sys/class/%s", settings()->node_dir, class) <
+	if (snprintf(path, sizeof(path), "%s/sys/class/%s", node_place()->node_dir, class) <
 	    (int)sizeof(path))
 		(void)entries_each(path, add_node, &adding);
 }
@@ -289,6 +307,23 @@ static void find_nodes(struct session *s)
 	add_file(s, "rdma_cm", VNET_RDMA_CM_MINOR);
 }
 
+/* Held: the program may change its user or root directory, and use the device still. */
+static void open_tree(struct session *s)
+{
+	static const char *const folder[TREE_FOLDERS] = { [TREE_SYS] = "sys", [TREE_DEV] = "dev" };
+	char path[PATH_MAX];
+	int fd;
+	u32 i;
+
+	for (i = 0; i < TREE_FOLDERS; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", node_place()->node_dir, folder[i]) >=
+		    (int)sizeof(path))
+			continue;
+		fd = sys_open(path, O_PATH | O_DIRECTORY);
+		s->tree_fd[i] = fd < 0 ? -1 : fdtable_keep(fd, false);
+	}
+}
+
 /* ----------------------------------------------------------------- the session */
 
 static void drop_connections(struct session *s)
@@ -298,9 +333,14 @@ static void drop_connections(struct session *s)
 	for (i = 0; i < SESSION_CONNECTIONS; i++)
 		if (__atomic_exchange_n(&s->connection[i].state, 0, __ATOMIC_ACQUIRE))
 			fdtable_drop(s->connection[i].fd);
-	if (s->watch_fd >= 0)
-		fdtable_drop(s->watch_fd);
-	s->watch_fd = -1;
+	if (s->door_fd >= 0)
+		fdtable_drop(s->door_fd);
+	s->door_fd = -1;
+	for (i = 0; i < TREE_FOLDERS; i++) {
+		if (s->tree_fd[i] >= 0)
+			fdtable_drop(s->tree_fd[i]);
+		s->tree_fd[i] = -1;
+	}
 }
 
 /* One that never came about: nobody knows of it. */
@@ -345,10 +385,7 @@ static int hello(struct session *s, struct reply *reply)
 			sys_close(sock);
 			continue;
 		}
-		s->watch_fd = (int)sys(SYS_fcntl, sock, F_DUPFD_CLOEXEC, 0);
-		if (s->watch_fd >= 0)
-			s->watch_fd = fdtable_keep(s->watch_fd, false);
-		control_keep(s, sock);
+		s->door_fd = fdtable_keep(sock, false);
 	}
 	if (!ret && reply->welcome.other_devices)
 		say("the running daemon (process %d) has other devices than %s, and is in use: "
@@ -379,8 +416,7 @@ static int session_begin(struct session *s)
 
 	if (ret)
 		return ret;
-	/* Where yama forbids it, peers may still copy to and from us. */
-	(void)sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	own_files_allow_ptrace();
 	ret = host_guard_init();
 	if (ret) {
 		control_drop_fds(&reply);
@@ -397,18 +433,24 @@ static int session_make(struct session **out)
 {
 	struct session *s = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u32 i;
 	int ret;
 
 	if (!s)
 		return -ENOMEM;
 	s->pid = sys_getpid();
-	s->watch_fd = -1;
+	s->door_fd = -1;
+	for (i = 0; i < TREE_FOLDERS; i++)
+		s->tree_fd[i] = -1;
+	node_place_renew();
 	ret = session_begin(s);
 	if (ret) {
 		session_drop(s);
 		return ret;
 	}
 	find_nodes(s);
+	open_tree(s);
+	provider_load();
 	if (settings()->host_devices)
 		merged_update();
 	*out = s;
@@ -553,6 +595,13 @@ const struct device_node *session_node_of(u32 minor)
 	return NULL;
 }
 
+int session_tree(enum tree_folder folder)
+{
+	const struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	return s ? s->tree_fd[folder] : -1;
+}
+
 void session_vacate(int fd)
 {
 	struct session *s = current;
@@ -570,8 +619,11 @@ void session_fd_moved(int from, int to)
 	for (i = 0; s && i < SESSION_CONNECTIONS; i++)
 		if (s->connection[i].state && s->connection[i].fd == from)
 			s->connection[i].fd = to;
-	if (s && s->watch_fd == from)
-		s->watch_fd = to;
+	if (s && s->door_fd == from)
+		s->door_fd = to;
+	for (i = 0; s && i < TREE_FOLDERS; i++)
+		if (s->tree_fd[i] == from)
+			s->tree_fd[i] = to;
 	for (i = 0; s && i < s->nnics; i++) {
 		if (s->nic[i]->host.kick_fd == from)
 			s->nic[i]->host.kick_fd = to;
@@ -591,8 +643,10 @@ static void forked(void)
 	struct session *s = current;
 	u32 i;
 
+	own_files_forked();
 	fdtable_forked();
 	turn_forked(&making);
+	control_forked();
 	failed_with = 0;
 	for (i = 0; s && i < s->nnics; i++)
 		s->nic[i]->foreign = true;

@@ -45,6 +45,12 @@ struct device_node {
 
 #define SESSION_CONNECTIONS 32
 
+enum tree_folder {
+	TREE_SYS,
+	TREE_DEV,
+	TREE_FOLDERS,
+};
+
 /* A control connection; see control.c. */
 struct connection {
 	/* 0: nothing here; 1: free to use; 2: in use. */
@@ -67,8 +73,13 @@ struct session {
 	/* Of each NIC, for verbs and for datagrams, and the connection manager's. */
 	struct device_node node[2 * VNET_MAX_NICS + 1];
 	struct connection connection[SESSION_CONNECTIONS];
-	/* Hangs up when the daemon dies; -1: none. */
-	int watch_fd;
+	/*
+	 * The first control connection: hangs up when the daemon dies, and others are made by
+	 * it (VNET_MSG_CONNECT). It carries no requests. -1: none.
+	 */
+	int door_fd;
+	/* The folders sys and dev of the daemon's tree, whoever may come there by name. */
+	int tree_fd[TREE_FOLDERS];
 	/* Its end has been acted on (session_ended). */
 	bool ended;
 	/* Of ids of rdma_cm, and what became of each since the end; see will.c. NULL: none. */
@@ -105,6 +116,8 @@ bool session_same_agent(const struct session *a, const struct session *b);
 const struct device_node *session_node(const struct stat *st);
 /* By its number. */
 const struct device_node *session_node_of(u32 minor);
+/* A folder of its daemon's tree, held; -1. Also in a child of vfork(). */
+int session_tree(enum tree_folder folder);
 /*
  * The program wants this number of ours: what can be had anew is closed. The
  * rest is moved, and we are told of it.

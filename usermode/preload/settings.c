@@ -70,36 +70,11 @@ static const char *variable(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
-static bool usable_xdg_dir(const char *dir)
+static void find_node(struct settings *s)
 {
-	struct stat st = { 0 };
-
-	return dir && dir[0] == '/' && sys_stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
-	       st.st_uid == geteuid();
-}
-
-/* As vnetd and vnet-status have it. */
-static void find_runtime_dir(struct settings *s)
-{
-	const char *dir = variable("VNET_RUNTIME_DIR", NULL);
-	const char *xdg = variable("XDG_RUNTIME_DIR", NULL);
-	int n;
-
-	if (dir)
-		n = snprintf(s->runtime_dir, sizeof(s->runtime_dir), "%s", dir);
-	else if (usable_xdg_dir(xdg))
-		n = snprintf(s->runtime_dir, sizeof(s->runtime_dir), "%s/vnet", xdg);
-	else
-		n = snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/vnet-%u",
-			     (unsigned int)geteuid());
-	if (n >= (int)sizeof(s->runtime_dir))
-		s->off = true;
-
 	snprintf(s->node, sizeof(s->node), "%s", variable("VNET_NODE", DEFAULT_NODE));
 	if (strchr(s->node, '/') || s->node[0] == '.')
 		strcpy(s->node, DEFAULT_NODE);
-	snprintf(s->node_dir, sizeof(s->node_dir), "%s/%s", s->runtime_dir, s->node);
 }
 
 /* In a build tree, as installed: bin/vnetd beside the folder of this library. */
@@ -133,6 +108,81 @@ static void find_answer_timeout(struct settings *s)
 		s->answer_timeout = (unsigned int)value;
 }
 
+/* ------------------------------------------------------------- the user's place */
+
+static struct node_place first_place;
+static struct node_place *current_place = &first_place;
+
+/* As it was at the start: programs change their environment. */
+static const char *remembered(const struct settings *s, const char *name)
+{
+	size_t i, length = strlen(name);
+
+	for (i = 0; s->environment[i]; i++)
+		if (!strncmp(s->environment[i], name, length) && s->environment[i][length] == '=' &&
+		    s->environment[i][length + 1])
+			return s->environment[i] + length + 1;
+	return NULL;
+}
+
+static bool is_users_dir(const char *dir, uid_t uid)
+{
+	struct stat st = { 0 };
+
+	return sys_stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
+}
+
+/*
+ * As vnetd and vnet-status have it. XDG_RUNTIME_DIR may be another user's, after su: then it
+ * is not for us. VNET_RUNTIME_DIR was meant for the user who started the program; another one
+ * that the program has become has it only if that is its directory already, so that nobody
+ * makes a directory, or puts a daemon there, where the first user expects its own.
+ */
+static bool find_place(const struct settings *s, struct node_place *place, uid_t uid, bool first)
+{
+	const char *dir = remembered(s, "VNET_RUNTIME_DIR");
+	const char *xdg = remembered(s, "XDG_RUNTIME_DIR");
+	size_t size = sizeof(place->runtime_dir);
+	int n;
+
+	place->uid = uid;
+	if (dir && (first || is_users_dir(dir, uid)))
+		n = snprintf(place->runtime_dir, size, "%s", dir);
+	else if (xdg && xdg[0] == '/' && is_users_dir(xdg, uid))
+		n = snprintf(place->runtime_dir, size, "%s/vnet", xdg);
+	else
+		n = snprintf(place->runtime_dir, size, "/tmp/vnet-%u", uid);
+	snprintf(place->node_dir, sizeof(place->node_dir), "%s/%s", place->runtime_dir, s->node);
+	return n < (int)size;
+}
+
+const struct node_place *node_place(void)
+{
+	(void)settings();
+	return __atomic_load_n(&current_place, __ATOMIC_ACQUIRE);
+}
+
+/* Others may read the old one at this time, so it stays. Programs change users seldom. */
+void node_place_renew(void)
+{
+	const struct node_place *old = node_place();
+	uid_t uid = (uid_t)sys(SYS_geteuid);
+	struct node_place *place;
+
+	if (uid == old->uid)
+		return;
+	place = &first_place;
+	if (uid != first_place.uid) {
+		place = sys_mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (!place || !find_place(settings(), place, uid, false))
+			return;
+	}
+	__atomic_store_n(&current_place, place, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------ all of it */
+
 static void read_settings(void)
 {
 	struct settings *s = &the_settings;
@@ -147,10 +197,13 @@ static void read_settings(void)
 		s->off = true;
 	snprintf(s->link_layer, sizeof(s->link_layer), "%s", variable("VNET_LINK_LAYER", ""));
 	s->host_devices = !strcmp(variable("VNET_WITH_HOST_DEVICES", "0"), "1");
-	find_runtime_dir(s);
+	s->allow_ptrace = !strcmp(variable("VNET_ALLOW_PTRACE", "0"), "1");
+	find_node(s);
 	find_vnetd(s);
 	find_answer_timeout(s);
 	copy_environment(s);
+	if (!find_place(s, &first_place, (uid_t)sys(SYS_geteuid), true))
+		s->off = true;
 }
 
 const struct settings *settings(void)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "signals.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 
 #include "../platform/host.h"
@@ -20,8 +21,6 @@ sighandler_t bsd_signal(int sig, sighandler_t handler);
 static bool guarded;
 /* Signals whose handler interrupts system calls for good: bit sig - 1. */
 static u64 interrupting;
-/* What this thread believes to block: bit 0 SIGSEGV, bit 1 SIGBUS. */
-static __thread u8 believed __attribute__((tls_model("initial-exec")));
 
 void signals_guarded(void)
 {
@@ -135,6 +134,18 @@ INTERPOSED sighandler_t ssignal(int sig, sighandler_t handler)
 	return bsd(sig, handler);
 }
 
+/* The C library's is looked up at each call: it is deprecated, and rarely called. */
+INTERPOSED int siginterrupt(int sig, int flag)
+{
+	int (*next)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "siginterrupt");
+	struct sigaction now;
+	int ret = next(sig, flag);
+
+	if (!ret && !real()->sigaction(sig, NULL, &now))
+		remember(sig, &now);
+	return ret;
+}
+
 INTERPOSED sighandler_t __sysv_signal(int sig, sighandler_t handler)
 {
 	return do_signal(sig, handler, (int)(SA_RESETHAND | SA_NODEFER));
@@ -147,19 +158,15 @@ INTERPOSED sighandler_t sysv_signal(int sig, sighandler_t handler)
 
 /* ----------------------------------------------------------------------- masks */
 
-static u8 bits_of(const sigset_t *set)
+static u8 blocked_after(int how, u8 bits)
 {
-	return (u8)((sigismember(set, SIGSEGV) == 1 ? 1 : 0) |
-		    (sigismember(set, SIGBUS) == 1 ? 2 : 0));
-}
+	u8 before = host_guard_blocked();
 
-static u8 believed_after(int how, u8 bits)
-{
 	switch (how) {
 	case SIG_BLOCK:
-		return believed | bits;
+		return before | bits;
 	case SIG_UNBLOCK:
-		return believed & (u8)~bits;
+		return before & (u8)~bits;
 	default:
 		return bits;
 	}
@@ -168,23 +175,23 @@ static u8 believed_after(int how, u8 bits)
 static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how,
 		       const sigset_t *set, sigset_t *old)
 {
-	u8 before = believed, after = before;
+	u8 before = host_guard_blocked(), after = before;
 	sigset_t ours;
 	int ret;
 
 	if (set) {
 		ours = *set;
-		after = believed_after(how, bits_of(set));
+		after = blocked_after(how, host_guard_bits(set));
 		if (how != SIG_UNBLOCK)
 			unblock_guarded(&ours);
 	}
 	ret = change(how, set ? &ours : NULL, old);
 	if (ret)
 		return ret;
-	believed = after;
-	if (old && (before & 1))
+	host_guard_block(after);
+	if (old && (before & HOST_GUARD_SEGV))
 		sigaddset(old, SIGSEGV);
-	if (old && (before & 2))
+	if (old && (before & HOST_GUARD_BUS))
 		sigaddset(old, SIGBUS);
 	return 0;
 }

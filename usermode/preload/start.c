@@ -41,13 +41,12 @@
 
 static int socket_address(struct sockaddr_un *address)
 {
-	const struct settings *s = settings();
 	int n;
 
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
 	n = snprintf(address->sun_path, sizeof(address->sun_path), "%s/" VNET_SOCKET_NAME,
-		     s->node_dir);
+		     node_place()->node_dir);
 	return n < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
@@ -165,6 +164,18 @@ static int default_descriptors(int ready)
 	return 0;
 }
 
+/*
+ * A program may have changed its effective user only, to change back. The daemon is that
+ * user's, and can never become the other.
+ */
+static void settle_user(void)
+{
+	long uid = sys(SYS_geteuid), gid = sys(SYS_getegid);
+
+	(void)sys(SYS_setresgid, gid, gid, gid);
+	(void)sys(SYS_setresuid, uid, uid, uid);
+}
+
 static int run_daemon(void *arg)
 {
 	const struct child *child = arg;
@@ -176,6 +187,7 @@ static int run_daemon(void *arg)
 	(void)sys(SYS_setsid);
 	(void)sys(SYS_chdir, "/");
 	default_limits();
+	settle_user();
 	ret = default_descriptors(child->ready);
 	sys_restore_signals(0);
 	if (!ret)
@@ -254,7 +266,7 @@ static int spawn(struct child *child)
 static int start_daemon(void)
 {
 	const struct settings *s = settings();
-	const char *const argv[] = { s->vnetd,   "--runtime-dir", s->runtime_dir,
+	const char *const argv[] = { s->vnetd,   "--runtime-dir", node_place()->runtime_dir,
 				     "--node",   s->node,         "--devices",
 				     s->devices, "--ready-fd",    READY_STRING,
 				     NULL };
@@ -279,24 +291,24 @@ static int start_daemon(void)
 
 int daemon_connect_or_start(void)
 {
-	const struct settings *s = settings();
+	const struct node_place *place = node_place();
 	int attempt, ret, sock = -ECONNREFUSED;
 
-	if (s->node_dir[0] != '/') {
-		say("no RDMA device: not an absolute path: %s", s->runtime_dir);
+	if (place->node_dir[0] != '/') {
+		say("no RDMA device: not an absolute path: %s", place->runtime_dir);
 		return -EINVAL;
 	}
 	for (attempt = 0; attempt < START_ATTEMPTS; attempt++) {
 		sock = daemon_connect();
 		if (sock == -ENAMETOOLONG)
 			say("no RDMA device: too long a name for a runtime directory: %s",
-			    s->node_dir);
+			    place->node_dir);
 		else if (sock == -EPERM)
-			say("no RDMA device: %s is another user's", s->node_dir);
+			say("no RDMA device: %s is another user's", place->node_dir);
 		else if (sock == -ETIMEDOUT && patience_lost())
 			say("no RDMA device: the daemon in %s takes in nobody; is it stopped? "
 			    "\"vnet stop\" ends it",
-			    s->node_dir);
+			    place->node_dir);
 		if (sock != -ENOENT && sock != -ECONNREFUSED)
 			return sock;
 		ret = start_daemon();

@@ -64,7 +64,7 @@ long umad_read(int fd, const struct fd_entry *entry, void *buffer, size_t count)
 	for (;;) {
 		ret = device_session(entry, &session);
 		if (!ret)
-			ret = wait_readable(fd, session);
+			ret = wait_readable(fd, session, false);
 		if (ret)
 			return ret;
 		ret = next_size(fd);

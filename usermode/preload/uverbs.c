@@ -102,6 +102,15 @@ struct command {
 	size_t head_length;
 };
 
+/* Nothing was done yet: the daemon wants to see a descriptor that the command names. */
+static bool wants_more(struct vnet_msg_call *call, const struct reply *reply)
+{
+	if (!reply->result.wants_fd || call->nfds == VNET_MSG_FDS)
+		return false;
+	call->fd[call->nfds++] = reply->result.wanted_fd;
+	return true;
+}
+
 static long forward(const struct fd_entry *entry, const struct command *command)
 {
 	struct vnet_msg_call call = {
@@ -120,8 +129,11 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 	int ret;
 
 	ret = device_session(entry, &s);
-	if (!ret)
-		ret = control_request(s, iov, 3, &reply);
+	while (!ret) {
+		ret = control_request_with(s, iov, 3, call.fd, call.nfds, &reply);
+		if (ret || !wants_more(&call, &reply))
+			break;
+	}
 	/* The command may have been to connect to a NIC that there is no key for. */
 	if (!ret && entry->nic < s->nnics && s->nic[entry->nic]->link)
 		link_tell_refusals(&s->nic[entry->nic]->host);

@@ -61,29 +61,35 @@ static void hand_back_links(struct session *session)
 }
 
 /*
- * Frames that come meanwhile are taken by who sleeps here: waking the daemon, so
- * that it wakes us, would take twice as long.
+ * In a call that the system restarts behind a handler, or ends, as that handler asks for,
+ * however it was installed. Nothing is held: the thread may be cancelled here, as in read().
+ * When the daemon ends, so does the other end of the socket, by its guardian if need be.
  */
-int wait_readable(int fd, struct session *session)
+static int wait_on(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK) < 0 && errno != EAGAIN ? -errno : 0;
+}
+
+/*
+ * Frames that come meanwhile are taken by who sleeps here: waking the daemon, so
+ * that it wakes us, would take twice as long. The system restarts no call that waits for
+ * several descriptors, so here it is known only what the program's own calls have asked for.
+ */
+static int wait_with_links(int fd, struct session *session)
 {
 	struct nic *nic[VNET_MAX_NICS];
 	struct pollfd pfd[2 + VNET_MAX_NICS] = {
 		{ .fd = fd, .events = POLLIN },
-		{ .fd = session->watch_fd },
+		{ .fd = session->door_fd },
 	};
-	nfds_t i, links;
+	nfds_t i, links = add_links(session, pfd + 2, nic);
 
-	if (!session_alive(session))
-		return 0;
-	if (never_waits(fd)) {
-		if (is_readable(fd))
-			return 0;
-		hand_back_links(session);
-		return is_readable(fd) ? 0 : -EAGAIN;
-	}
-	links = add_links(session, pfd + 2, nic);
+	if (!links)
+		return wait_on(fd);
 	for (;;) {
-		/* Nothing is held: the thread may be cancelled here, as in read(). */
+		/* Nothing is held here, either. */
 		if (poll(pfd, 2 + links, -1) < 0) {
 			if (errno != EINTR)
 				return -errno;
@@ -102,9 +108,21 @@ int wait_readable(int fd, struct session *session)
 	}
 }
 
+int wait_readable(int fd, struct session *session, bool frames)
+{
+	if (!session_alive(session))
+		return 0;
+	if (!never_waits(fd))
+		return frames ? wait_with_links(fd, session) : wait_on(fd);
+	if (is_readable(fd))
+		return 0;
+	hand_back_links(session);
+	return is_readable(fd) ? 0 : -EAGAIN;
+}
+
 int wait_for_end(struct session *session)
 {
-	struct pollfd pfd = { .fd = session->watch_fd };
+	struct pollfd pfd = { .fd = session->door_fd };
 
 	while (session_alive(session) && poll(&pfd, 1, -1) < 0) {
 		if (errno != EINTR)

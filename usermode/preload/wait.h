@@ -11,8 +11,9 @@
  * Wait as a read() of this event descriptor would: 0 when it is readable or
  * hung up, or the daemon is gone; -EAGAIN at once where the program asked not
  * to wait; -EINTR when a signal's handler asks for that. A cancellation point.
+ * frames: what makes it readable may come by the links of this node.
  */
-int wait_readable(int fd, struct session *session);
+int wait_readable(int fd, struct session *session, bool frames);
 /*
  * What a system call waits on was closed under it: nothing comes any more, but it
  * waits on. -EIO: the daemon is gone; -EINTR as above.

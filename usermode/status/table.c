@@ -98,7 +98,10 @@ static void print_peer(FILE *out, const struct json *qp)
 {
 	char text[TEXT + 64] = "-";
 
-	if (json_number(qp, "dest_qpn"))
+	if (json_number(qp, "dest_lid"))
+		snprintf(text, sizeof(text), "%llu@LID %llu", json_number(qp, "dest_qpn"),
+			 json_number(qp, "dest_lid"));
+	else if (json_number(qp, "dest_qpn"))
 		snprintf(text, sizeof(text), "%llu@%s", json_number(qp, "dest_qpn"),
 			 json_text(qp, "dest_gid"));
 	fprintf(out, " %-28s", text);

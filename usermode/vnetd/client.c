@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -30,6 +31,15 @@
 #define LEAVE_TIME (100 * NSEC_PER_MSEC)
 /* Copies of the preload library in one process; so that none takes all slots. */
 #define MOST_OF_A_PROCESS 8
+
+/* Of struct client_files. */
+enum client_file {
+	CLIENT_MEM,
+	CLIENT_PAGEMAP,
+	CLIENT_MAPS,
+	CLIENT_STATUS,
+	CLIENT_FILES,
+};
 
 /* What the core adds to struct client. */
 struct nic_client {
@@ -111,6 +121,13 @@ bool client_table_sane(struct daemon *daemon)
 
 /* -------------------------------------------------------------------- death */
 
+static void drop_file(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /*
  * First nobody can reach its memory, then its locks are free, and only then do
  * the verbs objects learn of it: they can be destroyed without waiting for it.
@@ -132,11 +149,10 @@ static void bury(struct client *client)
 	}
 	uverbs_client_dead(client);
 
-	close(client->mem_fd);
-	client->mem_fd = -1;
-	if (client->pagemap_fd >= 0)
-		close(client->pagemap_fd);
-	client->pagemap_fd = -1;
+	drop_file(&client->mem_fd);
+	drop_file(&client->pagemap_fd);
+	drop_file(&client->maps_fd);
+	drop_file(&client->status_fd);
 	loop_remove(&daemon->loop, pidfd, NULL);
 	if (pidfd->fd >= 0)
 		close(pidfd->fd);
@@ -265,22 +281,98 @@ int client_memory(struct client *client)
 
 /* ---------------------------------------------------------------- newcomers */
 
-/* Is this a /proc/PID/mem, of somebody who lives? */
-static int check_memory(int mem_fd)
+/* A process' folder: which /proc, and its name there. */
+struct proc_folder {
+	dev_t dev;
+	char name[64];
+};
+
+/* The folder of what is called NAME there; false: it is not of any process. */
+static bool find_folder(int fd, const char *name, struct proc_folder *folder)
 {
-	char path[32], target[64];
+	size_t length = strlen(name) + 1;
+	char path[32];
 	struct statfs fs;
+	struct stat st;
 	ssize_t n;
 
-	if (mem_fd < 0)
-		return EBADF;
-	if (fstatfs(mem_fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
-		return EINVAL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", mem_fd);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 4 || memcmp(target + n - 4, "/mem", 4) != 0)
-		return EINVAL;
-	return memory_gone(mem_fd) ? ESRCH : 0;
+	memset(folder, 0, sizeof(*folder));
+	if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC || fstat(fd, &st) < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, folder->name, sizeof(folder->name) - 1);
+	if (n <= (ssize_t)length || folder->name[(size_t)n - length] != '/' ||
+	    strcmp(folder->name + (size_t)n - length + 1, name) != 0)
+		return false;
+	folder->name[(size_t)n - length] = '\0';
+	folder->dev = st.st_dev;
+	return true;
+}
+
+/* Its memory may be shown by another /proc; its privileges by ours alone, where we know its pid. */
+static bool is_of_client(const struct proc_folder *folder, u32 kind, pid_t pid)
+{
+	char own[32];
+
+	snprintf(own, sizeof(own), "/proc/%d", (int)pid);
+	return kind != CLIENT_STATUS || (pid > 0 && !strcmp(folder->name, own));
+}
+
+/* All of one process, so that none shows another's privileges or pages in place of its own. */
+void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid)
+{
+	static const char *const name[CLIENT_FILES] = {
+		[CLIENT_MEM] = "mem",
+		[CLIENT_PAGEMAP] = "pagemap",
+		[CLIENT_MAPS] = "maps",
+		[CLIENT_STATUS] = "status",
+	};
+	struct proc_folder memory = { .dev = 0 }, folder;
+
+	files->given = n;
+	for (u32 kind = 0; kind < CLIENT_FILES; kind++) {
+		files->fd[kind] = -1;
+		for (u32 i = 0; i < n && files->fd[kind] < 0; i++) {
+			if (fd[i] < 0 || !find_folder(fd[i], name[kind], &folder))
+				continue;
+			if (kind == CLIENT_MEM)
+				memory = folder;
+			if (folder.dev != memory.dev || strcmp(folder.name, memory.name) != 0 ||
+			    !is_of_client(&folder, kind, pid))
+				continue;
+			files->fd[kind] = fd[i];
+			fd[i] = -1;
+		}
+	}
+}
+
+/*
+ * What it has not shown is opened by its pid: without its map and page map we would wait
+ * for its pages (usermem.c).
+ */
+static void open_others(struct client_files *files, pid_t pid)
+{
+	char path[32];
+
+	if (pid <= 0)
+		return;
+	if (files->fd[CLIENT_PAGEMAP] < 0)
+		files->fd[CLIENT_PAGEMAP] = presence_open((u32)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (files->fd[CLIENT_MAPS] < 0)
+		files->fd[CLIENT_MAPS] = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Is its memory there, and of somebody who lives? */
+static int check_memory(struct client_files *files, pid_t pid)
+{
+	if (files->fd[CLIENT_MEM] < 0)
+		return files->given ? EINVAL : EBADF;
+	open_others(files, pid);
+	/* Of another PID namespace, all have to be shown. */
+	if (pid <= 0 && (files->fd[CLIENT_PAGEMAP] < 0 || files->fd[CLIENT_MAPS] < 0))
+		return EACCES;
+	return memory_gone(files->fd[CLIENT_MEM]) ? ESRCH : 0;
 }
 
 /* A slot that nothing names; 0: there is none. Slot 0 is the daemon's. */
@@ -358,24 +450,26 @@ static u32 count_of(struct daemon *daemon, pid_t pid)
 	return count;
 }
 
-struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const char *command,
-			  int *error)
+struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files *files,
+			  const char *command, int *error)
 {
 	struct client *client = NULL;
 
-	*error = check_memory(mem_fd);
+	*error = check_memory(files, pid);
 	/* Processes of other PID namespaces are all the same one to us. */
 	if (!*error && pid > 0 && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
 		*error = EMFILE;
 	if (!*error)
 		client = admit(daemon, pid, error);
 	if (!client) {
-		if (mem_fd >= 0)
-			close(mem_fd);
+		for (u32 i = 0; i < CLIENT_FILES; i++)
+			drop_file(&files->fd[i]);
 		return NULL;
 	}
-	client->mem_fd = mem_fd;
-	client->pagemap_fd = presence_open((u32)pid);
+	client->mem_fd = files->fd[CLIENT_MEM];
+	client->pagemap_fd = files->fd[CLIENT_PAGEMAP];
+	client->maps_fd = files->fd[CLIENT_MAPS];
+	client->status_fd = files->fd[CLIENT_STATUS];
 	memcpy(client->command, command, sizeof(client->command));
 	if (getrandom(&client->cookie, sizeof(client->cookie), GRND_NONBLOCK) < 0)
 		client->cookie = clock_now() * 0x9e3779b97f4a7c15ull;
@@ -385,7 +479,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const ch
 	daemon->watch_at = earlier(daemon->watch_at, clock_now() + WATCH_INTERVAL);
 	publish(client, true);
 	/* Its number was its own until the pidfd was open: see check_memory(). */
-	if (memory_gone(mem_fd)) {
+	if (memory_gone(client->mem_fd)) {
 		bury(client);
 		*error = ESRCH;
 		return NULL;

@@ -15,14 +15,23 @@
 
 /* How long a newcomer may take to say what it wants. */
 #define GREETING_TIME (10 * NSEC_PER_SEC)
-/* The most that any reply carries: memory and eventfd of each NIC. */
-#define MAX_SENT_FDS (2 * VNET_MAX_NICS)
+/* The most that any reply carries: memory and eventfd of each NIC, and of its link. */
+#define MAX_SENT_FDS (4 * VNET_MAX_NICS)
 
 /* One message at a time, so one buffer; aligned for any message. */
 static u8 buffer[VNET_MSG_MAX] __attribute__((aligned(16)));
 
+static void close_attached(struct conn *conn)
+{
+	for (u32 i = 0; i < conn->nattached; i++)
+		if (conn->attached[i] >= 0)
+			close(conn->attached[i]);
+	conn->nattached = 0;
+}
+
 static void drop_message(struct conn *conn)
 {
+	close_attached(conn);
 	free(conn->message);
 	conn->message = NULL;
 	if (conn->file)
@@ -117,7 +126,7 @@ bool conn_send(struct conn *conn, const void *message, u32 length, const int *fd
 
 /* ---------------------------------------------------------------- receiving */
 
-/* The first descriptor that came is the message's, any others nobody's. */
+/* What has no room here, a message has no use for. */
 static void take_descriptors(struct conn *conn, struct msghdr *msg)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -129,8 +138,8 @@ static void take_descriptors(struct conn *conn, struct msghdr *msg)
 	count = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	for (i = 0; i < count; i++) {
 		memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
-		if (i == 0)
-			conn->attached = fd;
+		if (conn->nattached < VNET_MSG_FDS)
+			conn->attached[conn->nattached++] = fd;
 		else
 			close(fd);
 	}
@@ -140,7 +149,7 @@ static void take_descriptors(struct conn *conn, struct msghdr *msg)
 static u32 receive(struct conn *conn)
 {
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(VNET_MSG_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { .iov_base = buffer, .iov_len = sizeof(buffer) };
@@ -158,7 +167,7 @@ static u32 receive(struct conn *conn)
 		conn_close(conn);
 		return 0;
 	}
-	/* What had no room (alignment leaves it for two), the system closed. */
+	/* What had no room, the system closed. */
 	take_descriptors(conn, &msg);
 	if (msg.msg_flags & MSG_TRUNC)
 		return sizeof(buffer) + 1;
@@ -178,7 +187,7 @@ static enum call_outcome retry(struct parked *parked)
 	return CALL_DONE;
 }
 
-/* Keep the message, and hear no other one until it is answered. */
+/* Keep the message and what is attached, and hear no other one until it is answered. */
 static void park(struct conn *conn, u32 length)
 {
 	conn->message = malloc(length);
@@ -204,7 +213,6 @@ static void conn_ready(struct source *source, u32 events)
 			conn_close(conn);
 		return;
 	}
-	conn->attached = -1;
 	length = receive(conn);
 	if (!length)
 		return;
@@ -213,10 +221,9 @@ static void conn_ready(struct source *source, u32 events)
 		conn_close(conn);
 	} else if (control_message(conn, msg) == CALL_PARK) {
 		park(conn, length);
+		return;
 	}
-	if (conn->attached >= 0)
-		close(conn->attached);
-	conn->attached = -1;
+	close_attached(conn);
 }
 
 /* ---------------------------------------------------------------- newcomers */
@@ -231,7 +238,6 @@ void conn_new(struct daemon *daemon, int fd, pid_t pid)
 	}
 	conn->daemon = daemon;
 	conn->pid = pid;
-	conn->attached = -1;
 	conn->greet_by = clock_now() + GREETING_TIME;
 	conn->parked.retry = retry;
 	conn->source.fd = fd;

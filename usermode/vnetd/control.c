@@ -5,7 +5,9 @@
  * connection or the client.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -186,14 +188,14 @@ static u32 join(struct conn *conn, const struct vnet_msg_hello *hello)
 
 static u32 enter(struct conn *conn, const struct vnet_msg_hello *hello)
 {
+	struct client_files files;
 	char command[sizeof(hello->command)];
-	int mem_fd = conn->attached;
 	int error = 0;
 
 	memcpy(command, hello->command, sizeof(command));
 	command[sizeof(command) - 1] = '\0';
-	conn->attached = -1;
-	conn->client = client_new(conn->daemon, conn->pid, mem_fd, command, &error);
+	client_files_take(&files, conn->attached, conn->nattached, conn->pid);
+	conn->client = client_new(conn->daemon, conn->pid, &files, command, &error);
 	if (conn->client)
 		client_conn_added(conn->client);
 	return (u32)error;
@@ -331,7 +333,7 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 		error = EPROTO;
 	else if (!device && (kind == VNET_FILE_UVERBS || kind == VNET_FILE_UMAD))
 		error = ENXIO;
-	file = error ? NULL : file_accept(daemon, device, kind, sock);
+	file = error ? NULL : file_accept(daemon, device, kind, sock, open->cookie);
 	if (!file) {
 		reply_opened(sock, type, NULL, error ? error : ENOMEM);
 		close(sock);
@@ -415,6 +417,12 @@ static bool takes_calls(const struct file *file, u32 type)
 	}
 }
 
+/* How many descriptors came with their numbers. */
+static u32 named_fds(const struct conn *conn, const struct vnet_msg_call *request)
+{
+	return request->nfds < conn->nattached ? request->nfds : conn->nattached;
+}
+
 static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
@@ -424,9 +432,13 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 		.file = file,
 		.user_addr = request->user_addr,
 		.other_file = request->other_file,
+		.fd_number = request->fd,
+		.fd_attached = conn->attached,
+		.nfds = named_fds(conn, request),
 		.data = (const u8 *)(request + 1),
 		.length = msg->length - (u32)sizeof(*request),
 	};
+	enum call_outcome outcome;
 
 	if (!file || !takes_calls(file, msg->type))
 		return reply_error(conn, msg, EBADF);
@@ -438,7 +450,8 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	/* The program was told that a call failed that its thread gave up: do not carry it out. */
 	if (!user_waits(conn->client))
 		return reply_error(conn, msg, ECANCELED);
-	if (run_call(&call, msg->type) == CALL_DONE && !may_come_free(conn, &call)) {
+	outcome = run_call(&call, msg->type);
+	if (call.result.wants_fd || (outcome == CALL_DONE && !may_come_free(conn, &call))) {
 		answer_call(conn, &call, msg->type);
 		return CALL_DONE;
 	}
@@ -483,12 +496,16 @@ static enum call_outcome on_netlink(struct conn *conn, const struct vnet_msg *ms
 static enum call_outcome on_which(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_adopt *which = (const struct vnet_msg_adopt *)msg;
-	struct file *file = file_by_nonce(conn->daemon, which->nonce);
-
-	struct vnet_msg_opened opened = opened_message(msg->type, file, file ? 0 : ENOENT);
+	struct file *file =
+		file_by_descriptor(conn->daemon, conn->nattached ? conn->attached[0] : -1);
+	struct vnet_msg_opened opened;
+	u32 nfds;
 	int fd;
-	u32 nfds = opened_fd(file, &fd);
 
+	if (!file)
+		file = file_by_nonce(conn->daemon, which->nonce);
+	opened = opened_message(msg->type, file, file ? 0 : ENOENT);
+	nfds = opened_fd(file, &fd);
 	conn_send(conn, &opened, sizeof(opened), &fd, nfds);
 	return CALL_DONE;
 }
@@ -515,6 +532,31 @@ static enum call_outcome on_get_channel(struct conn *conn, const struct vnet_msg
 		return reply_error(conn, msg, ENOENT);
 	fd = dup(file->sock);
 	return reply_fd(conn, msg, fd < 0 ? -errno : fd);
+}
+
+static bool is_seqpacket(int fd)
+{
+	socklen_t length = sizeof(int);
+	int domain = 0, type = 0;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) && domain == AF_UNIX &&
+	       !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) && type == SOCK_SEQPACKET;
+}
+
+/*
+ * A process may not come by the socket's name any more: it has another user or root
+ * directory than when it said hello. As with a device file, what it was given once it
+ * may use; and the connection that it makes is its own, whoever it has become.
+ */
+static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *msg)
+{
+	int fd = conn->nattached ? conn->attached[0] : -1;
+
+	if (fd < 0 || !is_seqpacket(fd) || fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return violation(conn, msg);
+	conn->attached[0] = -1;
+	conn_new(conn->daemon, fd, conn->pid);
+	return CALL_DONE;
 }
 
 /* ----------------------------------------------------------- life and status */
@@ -594,6 +636,7 @@ static const struct {
 	[VNET_MSG_SOCKET] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
 	[VNET_MSG_COUNTERS] = { on_counters, EXACTLY(vnet_msg), CLIENT },
 	[VNET_MSG_SETTLE] = { on_settle, EXACTLY(vnet_msg_call), CLIENT },
+	[VNET_MSG_CONNECT] = { on_connect, EXACTLY(vnet_msg), CLIENT },
 	[VNET_MSG_NETLINK] = { on_netlink, AT_LEAST(vnet_msg_netlink), CLIENT },
 #undef EXACTLY
 #undef AT_LEAST

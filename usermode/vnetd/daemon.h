@@ -193,6 +193,8 @@ struct daemon {
 
 	/* signals.c */
 	struct source signals;
+	/* Tells that the machine's addresses changed: identity.c. */
+	struct source addresses;
 
 	/* cm/wire.c */
 	struct cm *cm;
@@ -233,6 +235,8 @@ struct nic_device {
 	/* processor.c: more to do at this time; NEVER. */
 	u64 run_at;
 	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
+	/* Which of them is the link's own address; 0: none. */
+	u32 link_gid;
 	/* link.c: its socket, or -1; memory that it shares with clients. */
 	struct source link;
 	int link_memory_fd;
@@ -316,8 +320,9 @@ struct conn {
 	struct client *client;
 	/* When the first message is due; NEVER once it came. */
 	u64 greet_by;
-	/* The descriptor that came with the message being handled, or -1. */
-	int attached;
+	/* Descriptors that came with the message being handled, or parked; -1: taken. */
+	int attached[VNET_MSG_FDS];
+	u32 nattached;
 	/* When the call at hand was first tried (plat_clock()). */
 	u64 call_since;
 	/* Message of the parked call. */
@@ -354,9 +359,22 @@ enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg)
 
 /* ----------------------------------------------------------------- client.c */
 
-/* Takes mem_fd (-1: none came) in any case. NULL: *error is an errno value. */
-struct client *client_new(struct daemon *daemon, pid_t pid, int mem_fd, const char *command,
-			  int *error);
+/*
+ * Files of a process' own folder in /proc, as it opened them: -1 where one did not come. We
+ * do not open them by its PID: those of a process that has changed its user, or of another
+ * PID or user namespace, are closed to us.
+ */
+struct client_files {
+	int fd[4];
+	/* How many descriptors came, of whatever kind. */
+	u32 given;
+};
+
+/* Which of these n descriptors are such files; they are taken, and become -1. */
+void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid);
+/* Takes the files in any case. NULL: *error is an errno value. */
+struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files *files,
+			  const char *command, int *error);
 /* It hung up before it was welcome: its process may say hello anew. */
 void client_gave_up(struct client *client);
 /* A control connection of it came or went. */
@@ -377,11 +395,16 @@ bool client_table_sane(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- file.c */
 
-/* A FILE or NETLINK connection: takes sock; NULL: errno is set. */
+/*
+ * A FILE or NETLINK connection: takes sock; cookie: of the program's end, or 0. NULL: errno is
+ * set.
+ */
 struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
-			 int sock);
+			 int sock, u64 cookie);
 /* Call netlink_room() when there is room in the socket, or do not. */
 void file_want_room(struct file *file, bool want);
+/* The file whose program's end this is; NULL: it is not known. */
+struct file *file_by_descriptor(struct daemon *daemon, int fd);
 /* A file that holds this nonce (VNET_MSG_ADOPT); NULL. */
 struct file *file_by_nonce(struct daemon *daemon, u64 nonce);
 /* Calls under way keep a file from being closed. */
@@ -406,6 +429,8 @@ void guardian_forget(struct daemon *daemon, int fd);
 /* Make all devices that the options ask for. */
 int devices_init(struct daemon *daemon);
 struct device *device_by_minor(struct daemon *daemon, u32 minor);
+/* A GID, or how many there are, has changed: the NIC learns of it. */
+void device_set_gid(struct nic_device *made, u32 index);
 /* The port goes up or down; false: it is so already. */
 bool device_set_port(struct nic_device *made, bool up);
 /* NULL: all headers are as they were made; else what is wrong. */
@@ -426,6 +451,8 @@ void devices_fatal(struct daemon *daemon);
 
 /* GUID, LID, GIDs and their net devices. */
 int identity_init(struct nic_device *device);
+/* From now on, GIDs come and go with the machine's addresses. */
+int identity_watch(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- life.c */
 
@@ -457,6 +484,8 @@ void processor_awake(struct daemon *daemon);
 int sysfs_init(struct daemon *daemon);
 /* Let its counters say what is counted by now. */
 int sysfs_counters(struct daemon *daemon);
+/* A GID of a port has come or gone. */
+void sysfs_gid(const struct nic_device *made, u32 index);
 /* The files of a device's port say whether it is up. */
 void sysfs_port(struct daemon *daemon, const struct device *device, bool up);
 

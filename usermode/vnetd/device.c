@@ -113,15 +113,20 @@ static int bring(const struct host *host, const struct nic_piece *piece, u64 len
 static void on_refused(struct host *host, const u8 *gid, u32 why)
 {
 	struct device *device = container_of(host, struct device, host);
-	char name[INET6_ADDRSTRLEN] = "";
+	static const char *const what[] = {
+		[LINK_NO_KEY] = "no key for the node of",
+		[LINK_OTHER_KEY] = "another key has the node of",
+		[LINK_UNKNOWN] = "no node is known to have",
+		[LINK_ELSEWHERE] =
+			"another user's, or of another runtime directory, is the node of",
+	};
+	char name[LINK_GID_TEXT];
 
-	if (device->daemon->cm)
+	if (device->daemon->cm && why != LINK_ELSEWHERE)
 		cm_refused(device->daemon->cm, device, gid);
-
-	(void)inet_ntop(AF_INET6, gid, name, sizeof(name));
+	link_gid_text(gid, name);
 	log_line("%s: %s %s: give both nodes a key (--key)", device->name,
-		 why == VNET_REFUSAL_KEY ? "another key has the node of" : "no key for the node of",
-		 name);
+		 why < sizeof(what) / sizeof(what[0]) ? what[why] : "refused:", name);
 }
 
 /* ------------------------------------------------------------------- making */
@@ -171,6 +176,7 @@ static int format(struct nic_device *made)
 	hdr = device->memory;
 	hdr->ngids = device->ngids;
 	hdr->port_up = 1;
+	hdr->link_gid = made->link_gid;
 	memcpy(hdr->gid, device->gid, sizeof(hdr->gid));
 	hdr->lid = device->lid;
 	memcpy(made->header, hdr, sizeof(made->header));
@@ -271,6 +277,19 @@ const char *devices_damage(struct daemon *daemon)
 	if (!client_table_sane(daemon))
 		return "the client table was overwritten";
 	return life_damage(daemon);
+}
+
+void device_set_gid(struct nic_device *made, u32 index)
+{
+	const struct device *device = &made->device;
+	struct nic_header *hdr = device->nic.hdr;
+
+	memcpy(hdr->gid[index], device->gid[index], sizeof(hdr->gid[index]));
+	/* Release: who sees the number sees the GID. */
+	nic_store_release(&hdr->ngids, device->ngids);
+	memcpy(made->header + offsetof(struct nic_header, gid), device->gid, sizeof(hdr->gid));
+	memcpy(made->header + offsetof(struct nic_header, ngids), &device->ngids,
+	       sizeof(hdr->ngids));
 }
 
 bool device_set_port(struct nic_device *made, bool up)

@@ -14,6 +14,11 @@
 
 #define NONCES 16
 #define EVENTS (EPOLLIN | EPOLLRDHUP)
+/*
+ * Of a completion channel, its hang-up, of which epoll tells in any case. For who makes edges
+ * of its events shuts down what the program says (usermode/platform/channel.c).
+ */
+#define CHANNEL_EVENTS 0
 
 /* What the core adds to struct file. */
 struct nic_file {
@@ -23,6 +28,10 @@ struct nic_file {
 	struct parked parked;
 	/* CHANNEL: the guardian has been told of it. */
 	bool guarded;
+	/* Of the program's end, by which the system knows it; 0: not told by who opened it. */
+	u64 cookie;
+	/* Its events have made edges. */
+	bool edged;
 	/* Calls that are parked and name this file. */
 	u32 calls;
 	/* The latest of VNET_MSG_ADOPT: several processes may ask at once. */
@@ -184,6 +193,22 @@ static void file_ready(struct source *source, u32 events)
 		netlink_room(&file->file);
 }
 
+void file_tell(struct file *file, bool first)
+{
+	struct nic_file *told = nic_file(file);
+
+	if (first) {
+		/* A full socket is readable already, a closed one nobody reads. */
+		(void)!send(file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		return;
+	}
+	/* As of completion channels: what the program says is shut down, which is no hang-up. */
+	if (!told->edged)
+		loop_change(&file->daemon->loop, &told->source, CHANNEL_EVENTS);
+	told->edged = true;
+	(void)shutdown(file->sock, SHUT_RD);
+}
+
 void file_want_room(struct file *file, bool want)
 {
 	loop_change(&file->daemon->loop, &nic_file(file)->source,
@@ -215,6 +240,25 @@ struct file *file_by_nonce(struct daemon *daemon, u64 nonce)
 
 /* ------------------------------------------------------------------- making */
 
+static u64 socket_cookie(int sock)
+{
+	socklen_t size = sizeof(u64);
+	u64 cookie = 0;
+
+	return getsockopt(sock, SOL_SOCKET, SO_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
+struct file *file_by_descriptor(struct daemon *daemon, int fd)
+{
+	u64 cookie = fd < 0 ? 0 : socket_cookie(fd);
+
+	for (u32 i = 0; cookie && i < FILE_BUCKETS; i++)
+		for (struct file *file = daemon->files[i]; file; file = file->next)
+			if (!file->closing && nic_file(file)->cookie == cookie)
+				return file;
+	return NULL;
+}
+
 static u32 new_id(struct daemon *daemon)
 {
 	do
@@ -234,7 +278,8 @@ static struct file *make(struct daemon *daemon, struct device *device, enum vnet
 	made->parked.retry = try_close;
 	made->source.fd = sock;
 	made->source.ready = file_ready;
-	if (loop_add(&daemon->loop, &made->source, EVENTS) < 0) {
+	if (loop_add(&daemon->loop, &made->source,
+		     kind == VNET_FILE_CHANNEL ? CHANNEL_EVENTS : EVENTS) < 0) {
 		free(made);
 		return NULL;
 	}
@@ -253,9 +298,13 @@ static struct file *make(struct daemon *daemon, struct device *device, enum vnet
 }
 
 struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
-			 int sock)
+			 int sock, u64 cookie)
 {
-	return make(daemon, device, kind, NULL, sock);
+	struct file *file = make(daemon, device, kind, NULL, sock);
+
+	if (file)
+		nic_file(file)->cookie = cookie;
+	return file;
 }
 
 struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
@@ -274,6 +323,7 @@ struct file *file_create(struct daemon *daemon, struct device *device, enum vnet
 		errno = ENOMEM;
 		return NULL;
 	}
+	nic_file(file)->cookie = socket_cookie(fds[1]);
 	*peer_fd = fds[1];
 	return file;
 }

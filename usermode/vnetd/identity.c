@@ -2,13 +2,17 @@
 /*
  * What a device is called on the network: a GUID that stays the same for this
  * machine, user, runtime directory, node and device name; and the GIDs of a RoCE port: link-local
- * first, then the machine's IPv4 addresses (127.0.0.1 if it has no other), then
- * its IPv6 ones.
+ * first, then the machine's IPv4 addresses (127.0.0.1 if it has no other), then its IPv6
+ * ones. They follow the machine's addresses from then on.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lid.h"
@@ -66,15 +70,21 @@ static void make_guid(struct device *device, const struct options *options)
 	guid[7] = (u8)h;
 }
 
+/* Its index, or NIC_NONE. */
+static u32 find_gid(const struct device *device, const u8 *gid)
+{
+	for (u32 i = 0; i < device->ngids; i++)
+		if (!memcmp(device->gid[i], gid, 16))
+			return i;
+	return NIC_NONE;
+}
+
 static void add_gid(struct nic_device *made, const u8 gid[16], const char *ifname)
 {
 	struct device *device = &made->device;
 	u32 n = device->ngids;
 
-	for (u32 i = 0; i < n; i++)
-		if (!memcmp(device->gid[i], gid, 16))
-			return;
-	if (n == NIC_MAX_GIDS)
+	if (n == NIC_MAX_GIDS || find_gid(device, gid) != NIC_NONE)
 		return;
 	memcpy(device->gid[n], gid, 16);
 	device->gid_ifindex[n] = if_nametoindex(ifname);
@@ -82,25 +92,62 @@ static void add_gid(struct nic_device *made, const u8 gid[16], const char *ifnam
 	device->ngids++;
 }
 
-static void add_ipv4(struct nic_device *made, const struct in_addr *addr, const char *ifname)
+/* The machine's addresses, as GIDs. One entry is for the NIC's own name, one for its link. */
+#define MOST_MACHINE (NIC_MAX_GIDS - 2)
+
+struct machine {
+	u32 n;
+	u8 gid[MOST_MACHINE][16];
+	char ndev[MOST_MACHINE][IF_NAMESIZE];
+};
+
+static bool has(const struct machine *machine, const u8 *gid)
+{
+	for (u32 i = 0; i < machine->n; i++)
+		if (!memcmp(machine->gid[i], gid, 16))
+			return true;
+	return false;
+}
+
+static void note_gid(struct machine *machine, const u8 gid[16], const char *ifname)
+{
+	if (machine->n == MOST_MACHINE || has(machine, gid))
+		return;
+	memcpy(machine->gid[machine->n], gid, 16);
+	snprintf(machine->ndev[machine->n], IF_NAMESIZE, "%s", ifname);
+	machine->n++;
+}
+
+static void note_ipv4(struct machine *machine, const struct in_addr *addr, const char *ifname)
 {
 	u8 gid[16] = { [10] = 0xff, [11] = 0xff };
 
 	memcpy(gid + 12, addr, 4);
-	add_gid(made, gid, ifname);
+	note_gid(machine, gid, ifname);
 }
 
-/* An address that others may use: its interface is up, and not the loopback. */
+/* 127/8 and ::1 are everybody's; others are the machine's, on whichever interface. */
+static bool is_everybodys(const struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const void *)addr;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+
+	if (addr->sa_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* An address that others may use: its interface is up. */
 static bool usable(const struct ifaddrs *ifa, int family)
 {
 	return ifa->ifa_addr && ifa->ifa_addr->sa_family == family && (ifa->ifa_flags & IFF_UP) &&
-	       !(ifa->ifa_flags & IFF_LOOPBACK);
+	       !is_everybodys(ifa->ifa_addr);
 }
 
 static const char *first_interface(const struct ifaddrs *list)
 {
 	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next)
-		if (usable(ifa, AF_INET))
+		if (usable(ifa, AF_INET) && !(ifa->ifa_flags & IFF_LOOPBACK))
 			return ifa->ifa_name;
 	return "lo";
 }
@@ -113,40 +160,48 @@ static void add_link_local(struct nic_device *made, const char *ifname)
 	add_gid(made, gid, ifname);
 }
 
-static void add_machine(struct nic_device *made, const struct ifaddrs *list)
+static void note_ipv6(struct machine *machine, const struct ifaddrs *list, bool link_local)
 {
-	const struct ifaddrs *ifa;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+		const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
 
-	for (ifa = list; ifa; ifa = ifa->ifa_next) {
+		if (usable(ifa, AF_INET6) && !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) != link_local)
+			note_gid(machine, in6->sin6_addr.s6_addr, ifa->ifa_name);
+	}
+}
+
+/* IPv4 first (127.0.0.1 if there is no other), then IPv6, link-local ones last. */
+static void find_machine(struct machine *machine, const struct ifaddrs *list)
+{
+	const struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
+
+	machine->n = 0;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
 		const struct sockaddr_in *in = (const void *)ifa->ifa_addr;
 
 		if (usable(ifa, AF_INET))
-			add_ipv4(made, &in->sin_addr, ifa->ifa_name);
+			note_ipv4(machine, &in->sin_addr, ifa->ifa_name);
 	}
-	if (made->device.ngids == 1) {
-		const struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
-
-		add_ipv4(made, &loopback, "lo");
-	}
-	for (ifa = list; ifa; ifa = ifa->ifa_next) {
-		const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
-
-		if (usable(ifa, AF_INET6) && !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
-			add_gid(made, in6->sin6_addr.s6_addr, ifa->ifa_name);
-	}
+	if (!machine->n)
+		note_ipv4(machine, &loopback, "lo");
+	note_ipv6(machine, list, false);
+	note_ipv6(machine, list, true);
 }
 
 /* What other nodes reach the NIC by. */
 static void add_own(struct nic_device *made)
 {
 	const union link_address *own = &made->link_memory->own;
+	u8 gid[16] = { [10] = 0xff, [11] = 0xff };
 
 	if (made->link.fd < 0)
 		return;
 	if (own->any.sa_family == AF_INET)
-		add_ipv4(made, &own->in.sin_addr, made->link_ndev);
+		memcpy(gid + 12, &own->in.sin_addr, 4);
 	else
-		add_gid(made, own->in6.sin6_addr.s6_addr, made->link_ndev);
+		memcpy(gid, &own->in6.sin6_addr, 16);
+	add_gid(made, gid, made->link_ndev);
+	made->link_gid = find_gid(&made->device, gid);
 }
 
 /*
@@ -163,28 +218,157 @@ static bool is_machine(const struct nic_device *made)
 		made->link_memory->own.in.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
 }
 
-/* Nodes of the loopback network find them at the node that has them: link_resolve.c. */
-static void note_machine(struct nic_device *made, const struct ifaddrs *list)
+/*
+ * Nodes of the loopback network find them at the node that has them: link_resolve.c. Clients
+ * read the list meanwhile: what stays keeps its place.
+ */
+static void tell_clients(struct nic_device *made, const struct machine *machine)
 {
 	struct link_memory *memory = made->link_memory;
-	u32 first = made->device.ngids;
+	u32 n = memory->nmachine, i, at;
 
-	add_machine(made, list);
-	for (u32 i = first; i < made->device.ngids && !made->device.daemon->options.listen; i++)
-		memcpy(memory->machine[memory->nmachine++], made->device.gid[i], 16);
-	if (!is_machine(made))
-		made->device.ngids = first;
+	if (made->device.daemon->options.listen)
+		return;
+	for (i = 0; i < n; i++)
+		if (!has(machine, memory->machine[i]))
+			memset(memory->machine[i], 0, 16);
+	for (i = 0; i < machine->n; i++) {
+		for (at = 0; at < n && memcmp(memory->machine[at], machine->gid[i], 16) != 0;)
+			at++;
+		if (at < n)
+			continue;
+		for (at = 0; at < n && !gid_is_none(memory->machine[at]);)
+			at++;
+		if (at == NIC_MAX_GIDS)
+			return;
+		memcpy(memory->machine[at], machine->gid[i], 16);
+		if (at == n)
+			nic_store_release(&memory->nmachine, ++n);
+	}
 }
+
+/* ------------------------------------------------------------------- addresses change */
+
+static void drop_gid(struct nic_device *made, u32 index)
+{
+	struct device *device = &made->device;
+
+	link_untell_gid(made, device->gid[index]);
+	memset(device->gid[index], 0, 16);
+	device->gid_ifindex[index] = 0;
+	made->gid_ndev[index][0] = '\0';
+	device_set_gid(made, index);
+	sysfs_gid(made, index);
+}
+
+/*
+ * An index that had another GID may still be in queue pairs: the next one that was never in
+ * use, if there is one. 0: the table is full.
+ */
+static u32 free_index(struct device *device)
+{
+	if (device->ngids < NIC_MAX_GIDS)
+		return device->ngids++;
+	for (u32 i = 1; i < NIC_MAX_GIDS; i++)
+		if (gid_is_none(device->gid[i]))
+			return i;
+	return 0;
+}
+
+static bool put_gid(struct nic_device *made, const u8 *gid, const char *ifname)
+{
+	struct device *device = &made->device;
+	u32 index = free_index(device);
+
+	if (!index)
+		return false;
+	memcpy(device->gid[index], gid, 16);
+	device->gid_ifindex[index] = if_nametoindex(ifname);
+	snprintf(made->gid_ndev[index], IF_NAMESIZE, "%s", ifname);
+	if (!device->lid)
+		device->gids_shown = device->ngids;
+	device_set_gid(made, index);
+	sysfs_gid(made, index);
+	link_tell_gid(made, gid);
+	return true;
+}
+
+/* GIDs that stay keep their index. */
+static void follow(struct nic_device *made, const struct machine *machine)
+{
+	struct device *device = &made->device;
+	bool changed = false;
+
+	for (u32 i = 1; i < device->ngids; i++) {
+		if (i == made->link_gid || gid_is_none(device->gid[i]) ||
+		    has(machine, device->gid[i]))
+			continue;
+		drop_gid(made, i);
+		changed = true;
+	}
+	for (u32 i = 0; i < machine->n; i++)
+		if (find_gid(device, machine->gid[i]) == NIC_NONE)
+			changed |= put_gid(made, machine->gid[i], machine->ndev[i]);
+	if (changed && !device->lid)
+		uverbs_device_event(device, DEVICE_EVENT_GID_CHANGE, 1);
+}
+
+static void addresses_ready(struct source *source, u32 events)
+{
+	struct daemon *daemon = container_of(source, struct daemon, addresses);
+	struct ifaddrs *list = NULL;
+	struct machine machine;
+	char text[4096];
+
+	(void)events;
+	/* What it says is looked up; where messages were lost (ENOBUFS), too. */
+	while (recv(source->fd, text, sizeof(text), MSG_DONTWAIT) >= 0 || errno != EAGAIN)
+		;
+	if (getifaddrs(&list) < 0)
+		return;
+	find_machine(&machine, list);
+	freeifaddrs(list);
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		tell_clients(daemon->device[i], &machine);
+		if (is_machine(daemon->device[i]))
+			follow(daemon->device[i], &machine);
+	}
+}
+
+/* Where there is no such socket (a sandbox), addresses stay what they were. */
+int identity_watch(struct daemon *daemon)
+{
+	const struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
+					    .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
+							 RTMGRP_IPV6_IFADDR };
+	struct source *source = &daemon->addresses;
+
+	source->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (source->fd < 0)
+		return 0;
+	if (bind(source->fd, (const struct sockaddr *)&groups, sizeof(groups)) < 0) {
+		close(source->fd);
+		return 0;
+	}
+	source->ready = addresses_ready;
+	return loop_add(&daemon->loop, source, EPOLLIN);
+}
+
+/* ------------------------------------------------------------------------- beginning */
 
 int identity_init(struct nic_device *made)
 {
 	struct ifaddrs *list = NULL;
+	struct machine machine;
 
 	make_guid(&made->device, &made->device.daemon->options);
 	if (getifaddrs(&list) < 0)
 		list = NULL;
 	add_link_local(made, first_interface(list));
-	note_machine(made, list);
+	find_machine(&machine, list);
+	tell_clients(made, &machine);
+	for (u32 i = 0; i < machine.n && is_machine(made); i++)
+		add_gid(made, machine.gid[i], machine.ndev[i]);
 	add_own(made);
 	if (list)
 		freeifaddrs(list);

@@ -427,6 +427,16 @@ static void link_ready(struct source *source, u32 events)
 	device->run_at = 0;
 }
 
+void link_look(struct nic_device *device)
+{
+	struct nic *nic = &device->device.nic;
+
+	/* While it is in the loop's set, the loop has looked just now. */
+	if (device->link.fd >= 0 && device->link_at != NEVER && nic_is_wired(nic) &&
+	    !link_is_polled(nic, plat_clock()))
+		(void)link_poll(nic, TURNS);
+}
+
 static u64 run_device(struct nic_device *device, u64 now)
 {
 	struct daemon *daemon = device->device.daemon;

@@ -18,12 +18,17 @@ int link_start(struct nic_device *device);
 void link_renew(struct nic_device *device);
 /* Take the socket back from clients that poll no more: when to come back. */
 u64 link_run(struct daemon *daemon, u64 now);
+/* Frames that have arrived are taken, unless a client does that. */
+void link_look(struct nic_device *device);
 
 /* -------------------------------------------------------------- link_place.c */
 
 /* Tell others of the same user where our GIDs are; and no longer. */
 void link_tell(struct nic_device *device);
 void link_untell(struct daemon *daemon);
+/* One GID of it, that comes or goes while the node is told of. */
+void link_tell_gid(const struct nic_device *made, const u8 *gid);
+void link_untell_gid(const struct nic_device *made, const u8 *gid);
 /* Peers that the options name. */
 int link_peers(struct daemon *daemon);
 /*
@@ -84,6 +89,7 @@ enum {
 	/* enum ibv_event_type */
 	DEVICE_EVENT_PORT_ACTIVE = 9,
 	DEVICE_EVENT_PORT_ERR = 10,
+	DEVICE_EVENT_GID_CHANGE = 18,
 };
 
 /*

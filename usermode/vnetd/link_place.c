@@ -112,6 +112,26 @@ void link_tell(struct nic_device *made)
 	close(fd);
 }
 
+void link_tell_gid(const struct nic_device *made, const u8 *gid)
+{
+	char text[LINK_ADDRESS_TEXT];
+
+	if (made->link.fd < 0)
+		return;
+	link_address_text(&made->link_memory->own.nic, text);
+	put_entry(made->device.daemon, gid, text);
+}
+
+void link_untell_gid(const struct nic_device *made, const u8 *gid)
+{
+	char text[LINK_ADDRESS_TEXT];
+
+	if (made->link.fd < 0)
+		return;
+	link_address_text(&made->link_memory->own.nic, text);
+	remove_entry(made->device.daemon, gid, text);
+}
+
 void link_untell(struct daemon *daemon)
 {
 	char text[LINK_ADDRESS_TEXT];

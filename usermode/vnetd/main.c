@@ -59,6 +59,8 @@ static void become_the_one(struct daemon *daemon)
 	give_up(daemon);
 }
 
+/* One a line. */
+/* clang-format off */
 static const struct {
 	const char *what;
 	int (*init)(struct daemon *daemon);
@@ -73,8 +75,10 @@ static const struct {
 	{ "NIC processor", processor_init },
 	{ "connection manager", cm_init },
 	{ "folder tree", sysfs_init },
+	{ "addresses", identity_watch },
 	{ "socket", listen_open },
 };
+/* clang-format on */
 
 static void init(struct daemon *daemon)
 {

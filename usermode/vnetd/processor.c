@@ -6,9 +6,12 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
-#include "daemon.h"
+#include "link.h"
 
-/* Time for everything else, however much is pending. */
+/*
+ * Between two rounds, however much is pending: for everything else in the loop, and for a
+ * process that polls, and carries its own requests out faster than we can.
+ */
 #define LEAST_PAUSE (50 * NSEC_PER_USEC)
 
 /*
@@ -51,12 +54,14 @@ static void run_pending(struct nic_device *device, u64 now)
 	if (device->run_at != NEVER && device->run_at > now)
 		return;
 	device->run_at = NEVER;
+	/* What has arrived comes before what timers say about it. */
+	link_look(device);
 	if (nic_run(nic, nic_budget(nic), &next)) {
 		/* `next` is by the NIC's clock. */
-		u64 pause = next - plat_clock();
+		u64 at = plat_clock(), pause = next > at ? next - at : 0;
 
 		if (pause > NSEC_PER_MSEC)
-			pause = next > plat_clock() ? NSEC_PER_MSEC : 0;
+			pause = NSEC_PER_MSEC;
 		device->run_at = clock_now() + (pause > LEAST_PAUSE ? pause : LEAST_PAUSE);
 	}
 }

@@ -12,10 +12,12 @@ static void put_counters(const struct nic_counters *c, FILE *out)
 	fprintf(out,
 		"\"counters\": {\"drop_no_qp\": %llu, \"drop_qkey\": %llu, "
 		"\"drop_no_receive\": %llu, \"drop_length\": %llu, \"drop_address\": %llu, "
-		"\"kicks\": %llu, \"recovered\": %llu}",
+		"\"kicks\": %llu, \"recovered\": %llu, \"longest_stretch_requests\": %llu, "
+		"\"longest_stretch_bytes\": %llu}",
 		nic_load(&c->drop_no_qp), nic_load(&c->drop_qkey), nic_load(&c->drop_no_receive),
 		nic_load(&c->drop_length), nic_load(&c->drop_address), nic_load(&c->kicks),
-		nic_load(&c->recovered));
+		nic_load(&c->recovered), nic_load(&c->longest_requests),
+		nic_load(&c->longest_bytes));
 }
 
 /* Of live CQs and of those that are gone, by the names of ibv_wc_status. */

@@ -283,6 +283,30 @@ void sysfs_port(struct daemon *daemon, const struct device *device, bool up)
 	tree_replace(daemon->dir_fd, path, "%s\n", up ? "5: LinkUp" : "3: Disabled");
 }
 
+void sysfs_gid(const struct nic_device *made, u32 index)
+{
+	static const char *const attribute[] = { "types", "ndevs" };
+	const struct device *device = &made->device;
+	char address[ADDRESS_LENGTH], path[PATH_MAX], text[64];
+	struct daemon *daemon = device->daemon;
+
+	if (device->lid)
+		return;
+	pci_address(address, device);
+	groups(text, device->gid[index], 16);
+	snprintf(path, sizeof(path), PORT_FOLDER "/gids/%u", address, device->name, index);
+	tree_replace(daemon->dir_fd, path, "%s\n", text);
+	for (u32 i = 0; i < ARRAY_SIZE(attribute); i++) {
+		snprintf(path, sizeof(path), PORT_FOLDER "/gid_attrs/%s/%u", address, device->name,
+			 attribute[i], index);
+		if (gid_is_none(device->gid[index]))
+			tree_remove(daemon->dir_fd, path);
+		else
+			tree_replace(daemon->dir_fd, path, "%s\n",
+				     i ? made->gid_ndev[index] : "RoCE v2");
+	}
+}
+
 static int make_port(struct daemon *daemon, const struct nic_device *made)
 {
 	const struct device *device = &made->device;

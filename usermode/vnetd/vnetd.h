@@ -77,6 +77,15 @@ struct device {
 	u64 cleared[MOST_COUNTERS];
 };
 
+/* No GID: of an address that went, or that never was. */
+static inline bool gid_is_none(const u8 *gid)
+{
+	u64 half[2];
+
+	memcpy(half, gid, sizeof(half));
+	return !(half[0] | half[1]);
+}
+
 static inline u32 device_cap_mask(const struct device *device)
 {
 	return DEVICE_CAP_CM |
@@ -96,8 +105,10 @@ struct client {
 	int pidfd;
 	/* Its /proc/self/mem; -1 once it is gone. */
 	int mem_fd;
-	/* Its page map; -1: it cannot be seen. */
+	/* Its page map, map and status; -1: it cannot be seen. */
 	int pagemap_fd;
+	int maps_fd;
+	int status_fd;
 	/* A page that was in memory when the call at hand looked; NO_PAGE. */
 	u64 present_page;
 	/* When that call was first tried (plat_clock()), and the socket that it came by. */
@@ -156,6 +167,10 @@ struct call {
 	u64 user_addr;
 	/* RDMA_CM: the file whose descriptor the command names; 0: none. */
 	u32 other_file;
+	/* Other descriptors that it names and that came along: their numbers, and ours. */
+	const s32 *fd_number;
+	const int *fd_attached;
+	u32 nfds;
 	/* The bytes of the write() or ioctl(), in the daemon's memory. */
 	const u8 *data;
 	u32 length;
@@ -235,8 +250,8 @@ void uverbs_device_event(struct device *device, u32 event, u64 element);
 /*
  * Objects of this device as JSON members, with no comma before or after:
  *   "qps": [{"qpn": 17, "type": "RC", "state": "RTS", "pid": 4711,
- *            "dest_qpn": 18, "dest_gid": "::ffff:192.0.2.1", "waits": "rnr",
- *            "holder": 0, "queued": 0, "sent_msgs": 0, "sent_bytes": 0,
+ *            "dest_qpn": 18, "dest_gid": "::ffff:192.0.2.1", "dest_lid": 0,
+ *            "waits": "rnr", "holder": 0, "queued": 0, "sent_msgs": 0, "sent_bytes": 0,
  *            "send_errors": 0, "rnr_waits": 0, "retries": 0, "got_msgs": 0,
  *            "got_bytes": 0, "dropped": 0}, ...],
  *   "cqs": [{"cqn": 1, "pid": 4711, "entries": 256, "completions": 0,
@@ -245,7 +260,8 @@ void uverbs_device_event(struct device *device, u32 event, u64 element);
  *   "wqs": [{"wqn": 19, "pid": 4711, "entries": 16, "state": "RDY"}, ...],
  *   "mrs": [{"key": 256, "kind": "region", "pid": 4711, "addr": 0,
  *            "length": 4096, "access": 7}, ...]
- * "waits": why its send queue waits ("", rnr, stall, peer or lock); "holder":
+ * "dest_lid": on a port of InfiniBand the peer's LID, by which frames go, else 0; "dest_gid"
+ * is empty there unless the peer has a global route. "waits": why its send queue waits ("", rnr, stall, peer or lock); "holder":
  * process id of who holds a lock of it just now (0: nobody).
  */
 void uverbs_status(struct device *device, FILE *out);
@@ -294,6 +310,11 @@ void cm_file_settle(struct file *file);
 void cm_renew(struct daemon *daemon);
 /* Deliver, repeat, give up: answers when to come back. */
 u64 cm_run(struct daemon *daemon, u64 now);
+/*
+ * A file (ASYNC, RDMA_CM) has an unread event, the first or one more: the program's end is
+ * readable, and who waits there for edges has one.
+ */
+void file_tell(struct file *file, bool first);
 /* The NIC of this GID refuses a device's, or is refused: its answers are not waited for. */
 void cm_refused(struct cm *cm, const struct device *device, const u8 *gid);
 /*

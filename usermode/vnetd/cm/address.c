@@ -187,7 +187,7 @@ u8 cm_address_source(const struct device *device, const u8 *dgid)
 	bool mapped = is_mapped(dgid);
 
 	for (u32 i = 1; i < device->ngids; i++)
-		if (is_mapped(device->gid[i]) == mapped)
+		if (is_mapped(device->gid[i]) == mapped && !gid_is_none(device->gid[i]))
 			return (u8)i;
 	return 0;
 }
@@ -201,8 +201,7 @@ static bool is_loopback(const u8 *gid)
 	return is_mapped(gid) ? gid[12] == 127 : !memcmp(gid, one, sizeof(one));
 }
 
-/* Of an interface of this machine. */
-static bool is_machines(const u8 *gid)
+bool cm_gid_is_machines(const u8 *gid)
 {
 	struct ifaddrs *list = NULL;
 	bool found = false;
@@ -227,8 +226,7 @@ static bool is_machines(const u8 *gid)
 	return found;
 }
 
-/* Another node of this user tells that it has it. */
-static bool is_others(const struct daemon *daemon, const u8 *gid)
+bool cm_gid_is_told(const struct daemon *daemon, const u8 *gid)
 {
 	char path[PATH_MAX], name[LINK_GID_NAME], text[LINK_ADDRESS_TEXT];
 
@@ -238,8 +236,7 @@ static bool is_others(const struct daemon *daemon, const u8 *gid)
 	return readlink(path, text, sizeof(text)) > 0;
 }
 
-/* A link is at this address of the machine, which is not ours: a node of another user. */
-static bool is_taken(const struct daemon *daemon, const u8 *gid)
+bool cm_gid_is_taken(const struct daemon *daemon, const u8 *gid)
 {
 	union cm_address address;
 	bool taken;
@@ -258,8 +255,7 @@ static bool is_taken(const struct daemon *daemon, const u8 *gid)
 	return taken;
 }
 
-/* 127.0.0.1 and ::1 are everybody's own. */
-static bool is_localhost(const u8 *gid)
+bool cm_gid_is_localhost(const u8 *gid)
 {
 	return is_loopback(gid) && (!is_mapped(gid) || (!gid[13] && !gid[14] && gid[15] == 1));
 }
@@ -273,8 +269,9 @@ bool cm_address_local(struct daemon *daemon, const union cm_address *address,
 	*device = cm_gid_device(daemon, gid, gid_index);
 	if (*device)
 		return true;
-	if (!is_localhost(gid) && ((!is_loopback(gid) && !is_machines(gid)) ||
-				   is_others(daemon, gid) || is_taken(daemon, gid)))
+	if (!cm_gid_is_localhost(gid) &&
+	    ((!is_loopback(gid) && !cm_gid_is_machines(gid)) || cm_gid_is_told(daemon, gid) ||
+	     cm_gid_is_taken(daemon, gid)))
 		return false;
 	*device = &daemon->device[0]->device;
 	*gid_index = cm_address_source(*device, gid);

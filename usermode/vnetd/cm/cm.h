@@ -327,10 +327,30 @@ void cm_address_of_gid(const u8 *gid, union cm_address *address);
 /* Our device that has this GID, and where in its table; NULL. */
 struct device *cm_gid_device(struct daemon *daemon, const u8 *gid, u8 *index);
 
+/* 127.0.0.1 or ::1: everybody's own. */
+bool cm_gid_is_localhost(const u8 *gid);
+/* Of an interface of this machine. */
+bool cm_gid_is_machines(const u8 *gid);
+/* Another node of this runtime directory tells that it has it. */
+bool cm_gid_is_told(const struct daemon *daemon, const u8 *gid);
+/* A link is at this address of the machine, which is not ours: a node of another user. */
+bool cm_gid_is_taken(const struct daemon *daemon, const u8 *gid);
+
+/* -------------------------------------------------------------- neighbour.c */
+
+/*
+ * Where the machine's addresses are another user's node's, too: does that serve what
+ * the id asks for? It has a given key with us, and nobody of ours listens there.
+ */
+bool cm_neighbour_serves(const struct cm_id *id, const struct device *device);
+/* A request of our own finds nobody: tell the user of the node that he may have meant. */
+void cm_neighbour_tell(struct cm *cm, const struct cm_arrival *arrival,
+		       const union cm_address *dst);
+
 /* ------------------------------------------------------------------- port.c */
 
-/* Take the port of id->src, or (0) any. */
-int cm_port_take(struct cm_id *id);
+/* Take the port of id->src, or (0) any; for this client, if it has chosen the port. */
+int cm_port_take(struct cm_id *id, const struct client *client);
 /* May it listen on the port that it has? */
 int cm_port_may_listen(const struct cm_id *id);
 void cm_port_give_back(struct cm_id *id);
@@ -359,7 +379,8 @@ void cm_path_group_ah(const struct cm_path *path, const struct lid_port *group, 
 
 /* ---------------------------------------------------------------- resolve.c */
 
-int cm_bind(struct cm_id *id, const union cm_address *address);
+/* For this client, which may be NULL if the address has no port. */
+int cm_bind(struct cm_id *id, const union cm_address *address, const struct client *client);
 int cm_cmd_bind_ip(const struct cm_call *call);
 int cm_cmd_bind(const struct cm_call *call);
 int cm_cmd_resolve_ip(const struct cm_call *call);
@@ -438,6 +459,8 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 			    u64 service_id);
 /* Where answers to that go. */
 bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path);
+/* It comes from where the connection leads: nobody else speaks for the peer, whatever ids he knows. */
+bool cm_is_peers(const struct cm_conn *conn, const struct cm_arrival *arrival);
 void cm_on_req(struct cm *cm, const struct cm_arrival *arrival);
 /* Answers, with a CM_REJ_*, for a request that nobody will hear of. */
 void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason);

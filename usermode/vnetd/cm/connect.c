@@ -155,7 +155,7 @@ int cm_cmd_listen(const struct cm_call *call)
 	if (!err)
 		err = cm_call_id(call, cmd.id, &id);
 	if (!err && id->state == CM_ID_IDLE)
-		err = cm_bind(id, &any);
+		err = cm_bind(id, &any, NULL);
 	if (err)
 		return err;
 	if (id->state != CM_ID_BOUND)

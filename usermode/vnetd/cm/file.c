@@ -6,15 +6,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "cm.h"
-
-static void make_readable(const struct cm_file *cm_file)
-{
-	/* A full socket is readable already, a closed one nobody reads. */
-	(void)!send(cm_file->file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
 
 /* ------------------------------------------------------------------ events */
 
@@ -46,8 +39,7 @@ void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 	event->resp = *resp;
 	event->resp.uid = group ? group->uid : id->uid;
 	event->resp.id = request ? request->handle : group ? group->handle : id->handle;
-	if (!id->file->head)
-		make_readable(id->file);
+	file_tell(id->file->file, !id->file->head);
 	append(id->file, event);
 }
 
@@ -107,7 +99,7 @@ int cm_cmd_get_event(const struct cm_call *call)
 	size = size < sizeof(event->resp) ? size : (u32)sizeof(event->resp);
 	err = cm_put(call, cmd.response, &event->resp, size);
 	if (err) {
-		make_readable(call->file);
+		file_tell(call->file->file, true);
 		return err;
 	}
 	if (event->request) {
@@ -116,7 +108,7 @@ int cm_cmd_get_event(const struct cm_call *call)
 	}
 	call->file->head = event->next;
 	if (event->next)
-		make_readable(call->file);
+		file_tell(call->file->file, true);
 	else
 		call->file->tail = &call->file->head;
 	event->id->events_reported++;
@@ -160,7 +152,7 @@ static void migrate(struct cm_id *id, struct cm_file *to)
 			move_id(event->request, to);
 	}
 	if (was_empty && to->head)
-		make_readable(to);
+		file_tell(to->file, true);
 }
 
 int cm_cmd_migrate_id(const struct cm_call *call)
@@ -223,5 +215,5 @@ void cm_file_settle(struct file *file)
 	const struct cm_file *cm_file = file->priv;
 
 	if (cm_file->head)
-		make_readable(cm_file);
+		file_tell(cm_file->file, true);
 }

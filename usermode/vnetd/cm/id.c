@@ -169,7 +169,7 @@ int cm_cmd_destroy_id(const struct cm_call *call)
 
 static int set_reuseaddr(struct cm_id *id, bool on)
 {
-	if (id->state != CM_ID_IDLE && (!on || id->state != CM_ID_BOUND))
+	if (id->state != CM_ID_IDLE && (!on || id->state == CM_ID_LISTEN))
 		return -EINVAL;
 	id->reuseaddr = on;
 	return 0;

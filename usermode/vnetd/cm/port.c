@@ -5,15 +5,18 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "../uverbs/process.h"
 #include "cm.h"
 
 /* Those that are given where none is asked for. */
 #define FIRST_PORT 32768u
 #define LAST_PORT 60999u
-/* Below, only the administrator's processes may bind; checked in port_allowed(). */
+/* Below, processes need CAP_NET_BIND_SERVICE, if the system does not say where. */
 #define FIRST_FREE_PORT 1024u
 
 /* ------------------------------------------------------------ service ids */
@@ -115,7 +118,20 @@ static int choose(struct cm_id *id, u16 space)
 	return -EADDRNOTAVAIL;
 }
 
-int cm_port_take(struct cm_id *id)
+/* Below it, a port is for privileged processes, as the kernel's rdma_cm has it. */
+static u32 first_free(void)
+{
+	FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
+	u32 port;
+
+	if (!file || fscanf(file, "%u", &port) != 1)
+		port = FIRST_FREE_PORT;
+	if (file)
+		fclose(file);
+	return port;
+}
+
+int cm_port_take(struct cm_id *id, const struct client *client)
 {
 	u16 port, space = id->ps;
 	int err;
@@ -125,8 +141,7 @@ int cm_port_take(struct cm_id *id)
 	if (!space)
 		return -EPROTONOSUPPORT;
 	port = cm_address_port(&id->src);
-	/* Clients are the daemon's own user's processes, so its rights are theirs. */
-	if (port && port < FIRST_FREE_PORT && geteuid() != 0)
+	if (port && port < first_free() && !uv_process_capable(client, CAP_NET_BIND_SERVICE))
 		return -EACCES;
 	err = port ? check(id, space, port) : choose(id, space);
 	if (err)

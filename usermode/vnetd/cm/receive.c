@@ -3,14 +3,16 @@
 #include "cm.h"
 
 /* By our id, which the peer says, and the peer's own, if we know it. */
-static struct cm_conn *find(struct cm *cm, const struct mad *mad)
+static struct cm_conn *find(struct cm *cm, const struct cm_arrival *arrival)
 {
+	const struct mad *mad = &arrival->mad;
 	u32 local_id = mad_get32(mad, CM_REMOTE_ID), remote_id = mad_get32(mad, CM_LOCAL_ID);
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn; conn = conn->next)
 		if (conn->local_id == local_id && conn->state <= CM_TIMEWAIT &&
-		    (conn->state == CM_REQ_SENT || conn->remote_id == remote_id))
+		    (conn->state == CM_REQ_SENT || conn->remote_id == remote_id) &&
+		    cm_is_peers(conn, arrival))
 			return conn;
 	return NULL;
 }
@@ -36,9 +38,10 @@ static void tell_rep(struct cm_conn *conn, const struct mad *mad)
 	cm_event(conn->id, NULL, NULL, &resp);
 }
 
-static void on_rep(struct cm *cm, const struct mad *mad)
+static void on_rep(struct cm *cm, const struct cm_arrival *arrival)
 {
-	struct cm_conn *conn = find(cm, mad);
+	struct cm_conn *conn = find(cm, arrival);
+	const struct mad *mad = &arrival->mad;
 
 	if (!conn || !conn->active)
 		return;
@@ -67,9 +70,9 @@ static void on_rep(struct cm *cm, const struct mad *mad)
 	tell_rep(conn, mad);
 }
 
-static void on_rtu(struct cm *cm, const struct mad *mad)
+static void on_rtu(struct cm *cm, const struct cm_arrival *arrival)
 {
-	struct cm_conn *conn = find(cm, mad);
+	struct cm_conn *conn = find(cm, arrival);
 
 	if (!conn || conn->state != CM_REP_SENT)
 		return;
@@ -81,14 +84,15 @@ static void on_rtu(struct cm *cm, const struct mad *mad)
 /* ------------------------------------------------------------- MRA and REJ */
 
 /* An MRA for a REQ is the first that is heard of the peer's id; for a REP, it is known. */
-static struct cm_conn *find_delayed(struct cm *cm, const struct mad *mad)
+static struct cm_conn *find_delayed(struct cm *cm, const struct cm_arrival *arrival)
 {
+	const struct mad *mad = &arrival->mad;
 	u32 local_id = mad_get32(mad, CM_REMOTE_ID), remote_id = mad_get32(mad, CM_LOCAL_ID);
 	u32 about = mad->byte[MRA_MESSAGE] >> 6;
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn; conn = conn->next) {
-		if (conn->local_id != local_id)
+		if (conn->local_id != local_id || !cm_is_peers(conn, arrival))
 			continue;
 		if (conn->state == CM_REQ_SENT && about == CM_ABOUT_REQ)
 			return conn;
@@ -100,13 +104,13 @@ static struct cm_conn *find_delayed(struct cm *cm, const struct mad *mad)
 }
 
 /* The peer needs more time to answer. */
-static void on_mra(struct cm *cm, const struct mad *mad)
+static void on_mra(struct cm *cm, const struct cm_arrival *arrival)
 {
-	struct cm_conn *conn = find_delayed(cm, mad);
+	struct cm_conn *conn = find_delayed(cm, arrival);
 
 	if (!conn)
 		return;
-	conn->due = clock_now() + cm_interval(mad->byte[MRA_TIMEOUT] >> 3) +
+	conn->due = clock_now() + cm_interval(arrival->mad.byte[MRA_TIMEOUT] >> 3) +
 		    cm_interval(conn->response_timeout);
 	cm->due = earlier(cm->due, conn->due);
 }
@@ -115,20 +119,23 @@ static void on_mra(struct cm *cm, const struct mad *mad)
  * Whose answers to us were lost names itself by its GUID and its own id; who
  * refuses a request does not have one yet.
  */
-static struct cm_conn *find_rejected(struct cm *cm, const struct mad *mad)
+static struct cm_conn *find_rejected(struct cm *cm, const struct cm_arrival *arrival)
 {
+	const struct mad *mad = &arrival->mad;
 	u32 remote_id = mad_get32(mad, CM_LOCAL_ID), local_id = mad_get32(mad, CM_REMOTE_ID);
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn; conn = conn->next) {
+		bool named = conn->local_id == local_id &&
+			     (conn->state == CM_REQ_SENT || conn->remote_id == remote_id);
+
 		if (conn->state >= CM_TIMEWAIT)
 			continue;
 		/* Of whom we asked and did not hear yet, no name is known. */
-		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT && conn->state != CM_REQ_SENT &&
-		    conn->remote_id == remote_id && conn->remote_guid == mad_get64(mad, REJ_INFO))
-			return conn;
-		if (conn->local_id == local_id &&
-		    (conn->state == CM_REQ_SENT || conn->remote_id == remote_id))
+		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT && conn->state != CM_REQ_SENT)
+			named |= conn->remote_id == remote_id &&
+				 conn->remote_guid == mad_get64(mad, REJ_INFO);
+		if (named && cm_is_peers(conn, arrival))
 			return conn;
 	}
 	return NULL;
@@ -149,7 +156,7 @@ static void tell_rejected(struct cm_id *id, const struct mad *mad)
 static void on_rej(struct cm *cm, const struct cm_arrival *arrival)
 {
 	const struct mad *mad = &arrival->mad;
-	struct cm_conn *conn = find_rejected(cm, mad);
+	struct cm_conn *conn = find_rejected(cm, arrival);
 	struct cm_id *id;
 
 	if (!conn) {
@@ -187,7 +194,7 @@ static void answer_unknown(struct cm *cm, const struct cm_arrival *arrival)
 
 static void on_dreq(struct cm *cm, const struct cm_arrival *arrival)
 {
-	struct cm_conn *conn = find(cm, &arrival->mad);
+	struct cm_conn *conn = find(cm, arrival);
 	bool both;
 
 	if (!conn) {
@@ -218,9 +225,9 @@ static void on_dreq(struct cm *cm, const struct cm_arrival *arrival)
 		cm_send_drep(conn);
 }
 
-static void on_drep(struct cm *cm, const struct mad *mad)
+static void on_drep(struct cm *cm, const struct cm_arrival *arrival)
 {
-	struct cm_conn *conn = find(cm, mad);
+	struct cm_conn *conn = find(cm, arrival);
 
 	if (!conn || (conn->state != CM_DREQ_SENT && conn->state != CM_DREQ_RECEIVED))
 		return;
@@ -241,22 +248,22 @@ void cm_receive(struct cm *cm, const struct cm_arrival *arrival)
 		cm_on_req(cm, arrival);
 		break;
 	case CM_MRA:
-		on_mra(cm, mad);
+		on_mra(cm, arrival);
 		break;
 	case CM_REJ:
 		on_rej(cm, arrival);
 		break;
 	case CM_REP:
-		on_rep(cm, mad);
+		on_rep(cm, arrival);
 		break;
 	case CM_RTU:
-		on_rtu(cm, mad);
+		on_rtu(cm, arrival);
 		break;
 	case CM_DREQ:
 		on_dreq(cm, arrival);
 		break;
 	case CM_DREP:
-		on_drep(cm, mad);
+		on_drep(cm, arrival);
 		break;
 	case CM_SIDR_REQ:
 		cm_on_sidr_req(cm, arrival);

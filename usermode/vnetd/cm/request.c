@@ -77,6 +77,17 @@ bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path)
 	return true;
 }
 
+bool cm_is_peers(const struct cm_conn *conn, const struct cm_arrival *arrival)
+{
+	struct lid_port port;
+
+	if (!conn->path.device->lid)
+		return memcmp(conn->path.dgid, arrival->sgid, sizeof(arrival->sgid)) == 0;
+	/* A port has several GIDs. */
+	return lid_find(conn->path.device->daemon, arrival->sgid, &port) &&
+	       port.lid == conn->path.port.lid;
+}
+
 struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arrival,
 			    const union cm_address *src, const union cm_address *dst,
 			    u64 service_id)
@@ -136,16 +147,16 @@ static bool over(const struct cm_conn *conn)
 	return conn->state > CM_TIMEWAIT;
 }
 
-/* The same request once more: what was said is said again. */
-static bool is_repeated(struct cm *cm, const struct mad *mad)
+/* The same request once more, from the same peer: what was said is said again. */
+static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 {
-	u32 remote_id = mad_get32(mad, CM_LOCAL_ID);
-	u64 guid = mad_get64(mad, REQ_CA_GUID);
+	u32 remote_id = mad_get32(&arrival->mad, CM_LOCAL_ID);
+	u64 guid = mad_get64(&arrival->mad, REQ_CA_GUID);
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn; conn = conn->next) {
 		if (conn->active || over(conn) || conn->remote_id != remote_id ||
-		    conn->remote_guid != guid)
+		    conn->remote_guid != guid || !cm_is_peers(conn, arrival))
 			continue;
 		if (conn->state == CM_REQ_RECEIVED)
 			cm_send_mra(conn);
@@ -156,16 +167,19 @@ static bool is_repeated(struct cm *cm, const struct mad *mad)
 	return false;
 }
 
-/* The peer's queue pair has been connected to us before, and we did not hear of its end. */
-static bool is_stale(struct cm *cm, const struct mad *mad)
+/*
+ * The peer's queue pair has been connected to us before, and we did not hear of its end. GUID
+ * and number are the message's word: another node that names them ends nothing.
+ */
+static bool is_stale(struct cm *cm, const struct cm_arrival *arrival)
 {
-	u32 qpn = mad_get24(mad, REQ_QPN);
-	u64 guid = mad_get64(mad, REQ_CA_GUID);
+	u32 qpn = mad_get24(&arrival->mad, REQ_QPN);
+	u64 guid = mad_get64(&arrival->mad, REQ_CA_GUID);
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn && qpn; conn = conn->next) {
 		if (over(conn) || conn->state == CM_REQ_SENT || conn->remote_qpn != qpn ||
-		    conn->remote_guid != guid)
+		    conn->remote_guid != guid || !cm_is_peers(conn, arrival))
 			continue;
 		if (conn->state == CM_ESTABLISHED)
 			cm_send_dreq(conn);
@@ -243,9 +257,9 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	struct cm_conn *conn;
 	bool by_ip, fit;
 
-	if (is_repeated(cm, mad))
+	if (is_repeated(cm, arrival))
 		return;
-	if (is_stale(cm, mad)) {
+	if (is_stale(cm, arrival)) {
 		cm_refuse_req(cm, arrival, CM_REJ_STALE_CONN);
 		return;
 	}
@@ -260,6 +274,8 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	if (owner ? fit && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
 	if (!fit || owner->state != CM_ID_LISTEN) {
+		if (!owner && by_ip)
+			cm_neighbour_tell(cm, arrival, &dst);
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}

@@ -28,7 +28,7 @@ static int find_device(struct daemon *daemon, const union cm_address *address,
 	return *device && (*device)->lid && *index == 0 ? 0 : -ENODEV;
 }
 
-int cm_bind(struct cm_id *id, const union cm_address *address)
+int cm_bind(struct cm_id *id, const union cm_address *address, const struct client *client)
 {
 	struct device *device = NULL;
 	u8 index = 0;
@@ -45,7 +45,7 @@ int cm_bind(struct cm_id *id, const union cm_address *address)
 	id->src = *address;
 	if (!id->afonly_set)
 		id->afonly = address->any.sa_family == AF_INET;
-	err = cm_port_take(id);
+	err = cm_port_take(id, client);
 	if (err) {
 		memset(&id->src, 0, sizeof(id->src));
 		return err;
@@ -70,7 +70,7 @@ int cm_cmd_bind_ip(const struct cm_call *call)
 	if (!cm_address_copy(&address, &cmd.addr, sizeof(cmd.addr)))
 		return -EINVAL;
 	err = cm_call_id(call, cmd.id, &id);
-	return err ? err : cm_bind(id, &address);
+	return err ? err : cm_bind(id, &address, call->client);
 }
 
 int cm_cmd_bind(const struct cm_call *call)
@@ -88,19 +88,20 @@ int cm_cmd_bind(const struct cm_call *call)
 	    cmd.addr_size != cm_address_size(&address))
 		return -EINVAL;
 	err = cm_call_id(call, cmd.id, &id);
-	return err ? err : cm_bind(id, &address);
+	return err ? err : cm_bind(id, &address, call->client);
 }
 
 /* ---------------------------------------------------------------- addresses */
 
 /* The id is bound, if only to any address of that family. */
-static int bind_source(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
+static int bind_source(struct cm_id *id, const union cm_address *src, const union cm_address *dst,
+		       const struct client *client)
 {
 	union cm_address any = { .any.sa_family = dst->any.sa_family };
 	int err = 0;
 
 	if (id->state == CM_ID_IDLE)
-		err = cm_bind(id, src ? src : &any);
+		err = cm_bind(id, src ? src : &any, client);
 	else if (id->state != CM_ID_BOUND)
 		err = -EINVAL;
 	if (!err && id->src.any.sa_family != dst->any.sa_family)
@@ -147,8 +148,10 @@ static int find_path(struct cm_id *id)
 	struct device *first = &id->cm->daemon->device[0]->device, *device;
 	struct nic_address at;
 	u8 index, gid[16];
+	int err;
 
-	if (cm_address_local(id->cm->daemon, &id->dst, &device, &index)) {
+	if (cm_address_local(id->cm->daemon, &id->dst, &device, &index) &&
+	    !cm_neighbour_serves(id, device)) {
 		memcpy(id->path.dgid, device->gid[index], sizeof(id->path.dgid));
 		cm_address_gid(&id->dst, gid);
 		if (!id->path.device)
@@ -158,12 +161,18 @@ static int find_path(struct cm_id *id)
 	}
 	cm_address_gid(&id->dst, id->path.dgid);
 	device = id->path.device ? id->path.device : first;
-	if (!plat_resolve(&device->nic, id->path.dgid, &at))
+	if (!plat_resolve(&device->nic, id->path.dgid, &at)) {
+		plat_unknown(&device->nic, id->path.dgid);
 		return -EHOSTUNREACH;
+	}
 	if (!id->path.device)
 		use_device(id, device, cm_address_source(device, id->path.dgid));
 	fill_source(id, id->path.device->gid[id->path.sgid_index]);
-	return cm_path_complete(&id->path);
+	err = cm_path_complete(&id->path);
+	/* A node is there, perhaps, whose LID nobody knows. */
+	if (err)
+		link_refused(device->host.link.memory, id->path.dgid, LINK_UNKNOWN);
+	return err;
 }
 
 /* ------------------------------------------------------ addresses of InfiniBand */
@@ -233,9 +242,10 @@ static bool lacks_route(struct cm_id *id)
 
 /* ------------------------------------------------------------------ resolving */
 
-static int resolve(struct cm_id *id, const union cm_address *src, const union cm_address *dst)
+static int resolve(struct cm_id *id, const union cm_address *src, const union cm_address *dst,
+		   const struct client *client)
 {
-	int err = bind_source(id, src, dst);
+	int err = bind_source(id, src, dst, client);
 
 	if (err)
 		return err;
@@ -278,7 +288,7 @@ int cm_cmd_resolve_ip(const struct cm_call *call)
 	    !cm_address_copy(&dst, &cmd.dst_addr, sizeof(cmd.dst_addr)))
 		return -EINVAL;
 	err = cm_call_id(call, cmd.id, &id);
-	return err ? err : resolve(id, has_src ? &src : NULL, &dst);
+	return err ? err : resolve(id, has_src ? &src : NULL, &dst, call->client);
 }
 
 int cm_cmd_resolve_addr(const struct cm_call *call)
@@ -298,7 +308,7 @@ int cm_cmd_resolve_addr(const struct cm_call *call)
 	    cmd.dst_size != cm_address_size(&dst))
 		return -EINVAL;
 	err = cm_call_id(call, cmd.id, &id);
-	return err ? err : resolve(id, cmd.src_size ? &src : NULL, &dst);
+	return err ? err : resolve(id, cmd.src_size ? &src : NULL, &dst, call->client);
 }
 
 /* ------------------------------------------------------------------- routes */

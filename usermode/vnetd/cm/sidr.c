@@ -59,7 +59,7 @@ void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival)
 
 	for (conn = cm->conns; conn; conn = conn->next)
 		if (conn->state == CM_SIDR_REQ_SENT &&
-		    conn->local_id == mad_get32(mad, SIDR_REP_ID))
+		    conn->local_id == mad_get32(mad, SIDR_REP_ID) && cm_is_peers(conn, arrival))
 			break;
 	if (!conn)
 		return;
@@ -189,6 +189,8 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	if (owner ? fits && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
 		return;
 	if (!fits || owner->state != CM_ID_LISTEN) {
+		if (!owner && by_ip)
+			cm_neighbour_tell(cm, arrival, &dst);
 		cm_refuse_sidr(cm, arrival, CM_SIDR_UNSUPPORTED);
 		return;
 	}

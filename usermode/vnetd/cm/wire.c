@@ -17,7 +17,7 @@ static void queue(struct cm *cm, struct device *device, const struct cm_path *pa
 	if (!arrival)
 		return;
 	arrival->device = device;
-	memcpy(arrival->sgid, path->device->gid[path->sgid_index], sizeof(arrival->sgid));
+	memcpy(arrival->sgid, cm_path_sgid(path), sizeof(arrival->sgid));
 	memcpy(arrival->dgid, path->dgid, sizeof(arrival->dgid));
 	arrival->mad = *mad;
 	*cm->tail = arrival;

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ioctl.h"
@@ -128,7 +127,7 @@ int uv_events_find(struct uv_request *req, s64 fd, struct uv_object **out)
 	u64 inode;
 	int err;
 
-	err = uv_process_socket(req->client, fd, &inode);
+	err = uv_process_socket(req->call, fd, &inode);
 	if (err)
 		return err;
 	for (events = req->ctx->events; events; events = events->next)
@@ -184,12 +183,6 @@ void uv_events_detach(struct uv_object *obj)
 
 /* ---------------------------------------------------------------- records */
 
-static void make_readable(const struct uv_events *events)
-{
-	/* A full socket is readable already, a closed one nobody reads. */
-	(void)!send(events->file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static void add_record(struct uv_events *events, struct uv_object *obj, u64 element, u32 event)
 {
 	u32 *unread = obj ? &obj->events_unread : &events->device_unread;
@@ -203,8 +196,7 @@ static void add_record(struct uv_events *events, struct uv_object *obj, u64 elem
 	record->obj = obj;
 	record->desc.element = element;
 	record->desc.event_type = event;
-	if (!events->head)
-		make_readable(events);
+	file_tell(events->file, !events->head);
 	*events->tail = record;
 	events->tail = &record->next;
 	++*unread;
@@ -222,7 +214,7 @@ enum call_outcome uverbs_async_read(struct call *call)
 		return uv_answer(call, -EAGAIN, 0);
 	events->head = record->next;
 	if (events->head)
-		make_readable(events);
+		file_tell(events->file, true);
 	else
 		events->tail = &events->head;
 	if (record->obj) {

@@ -111,7 +111,7 @@ int uv_channel_find(struct uv_request *req, s64 fd, struct uv_object **out)
 	u64 inode;
 	int err;
 
-	err = uv_process_socket(req->client, fd, &inode);
+	err = uv_process_socket(req->call, fd, &inode);
 	if (err)
 		return err;
 	for (channel = req->ctx->channels; channel; channel = channel->next)

@@ -62,6 +62,8 @@ u32 counters_read(const struct device *device, struct counter counters[MOST_COUN
 		{ "drop_address", nic_load(&nic->drop_address) },
 		{ "drop_no_flow", nic_load(&nic->drop_no_flow) },
 		{ "nic_kicks", nic_load(&nic->kicks) },
+		{ "longest_stretch_requests", nic_load(&nic->longest_requests) },
+		{ "longest_stretch_bytes", nic_load(&nic->longest_bytes) },
 	};
 
 	static_assert(UV_ARRAY_SIZE(all) <= MOST_COUNTERS, "room for all");

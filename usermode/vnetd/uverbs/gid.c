@@ -11,7 +11,8 @@
 
 bool uv_gid_valid(const struct device *device, u32 index)
 {
-	return index < device->gids_shown && index < NIC_MAX_GIDS;
+	return index < device->gids_shown && index < NIC_MAX_GIDS &&
+	       !gid_is_none(device->gid[index]);
 }
 
 static void fill_entry(const struct device *device, u32 index, struct ib_uverbs_gid_entry *entry)
@@ -25,26 +26,32 @@ static void fill_entry(const struct device *device, u32 index, struct ib_uverbs_
 	memcpy(entry->gid, device->gid[index], sizeof(entry->gid));
 }
 
-/* Entries of the process may be shorter or longer than ours. */
-static void fill_table(const struct device *device, u8 *table, u64 entry_size, u32 count)
+/*
+ * Entries of the process may be shorter or longer than ours; those that went have none.
+ * Answers how many there are.
+ */
+static u32 fill_table(const struct device *device, u8 *table, u64 entry_size)
 {
 	size_t known = sizeof(struct ib_uverbs_gid_entry);
 	struct ib_uverbs_gid_entry entry;
-	u32 i;
+	u32 i, n = 0;
 
 	if (entry_size < known)
 		known = entry_size;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < device->gids_shown; i++) {
+		if (!uv_gid_valid(device, i))
+			continue;
 		fill_entry(device, i, &entry);
-		memcpy(table + i * entry_size, &entry, known);
+		memcpy(table + n++ * entry_size, &entry, known);
 	}
+	return n;
 }
 
 int uv_ioctl_query_gid_table(struct uv_request *req)
 {
 	u32 room = uv_attr_length(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
 	u32 count = req->device->gids_shown;
-	u64 entry_size, total = count;
+	u64 entry_size, total;
 	u32 flags;
 	u8 *table;
 	int err;
@@ -61,8 +68,8 @@ int uv_ioctl_query_gid_table(struct uv_request *req)
 	table = calloc(1, room);
 	if (!table)
 		return -ENOMEM;
-	fill_table(req->device, table, entry_size, count);
-	err = uv_attr_put(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, table, count * entry_size);
+	total = fill_table(req->device, table, entry_size);
+	err = uv_attr_put(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, table, total * entry_size);
 	if (!err)
 		err = uv_attr_put(req, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &total,
 				  sizeof(total));

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "uverbs.h"
 
 /* A line of a map: addresses, rights, and a path of up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384
@@ -105,21 +106,16 @@ static int first_uncovered(const struct client *client, u64 start, u64 end, bool
 			   u64 *next, bool *file)
 {
 	struct coverage cover = { .next = start, .end = end, .writable = writable };
-	char path[32];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)client->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (lseek(client->maps_fd, 0, SEEK_SET) < 0)
 		return -EACCES;
-	cover_from(&cover, fd);
-	close(fd);
+	cover_from(&cover, client->maps_fd);
 	*next = cover.next;
 	*file |= cover.file;
 	return 0;
 }
 
-/* Where the map cannot be read (a process that is not dumpable): both ends. */
+/* Where the map cannot be read (the process could not open it): both ends. */
 static int probe_ends(struct client *client, u64 start, u64 end)
 {
 	u8 byte;
@@ -194,46 +190,106 @@ bool uv_process_huge(const struct client *client, u64 address)
 	return huge;
 }
 
-int uv_process_socket(const struct client *client, s64 fd, u64 *inode)
+/*
+ * A descriptor of our own for the one of this number that the call names. It is not looked
+ * up in /proc/PID/fd: that is closed to us where the process has changed its user, or is of
+ * another PID or user namespace.
+ */
+static int find_attached(struct call *call, s64 fd, int *attached)
 {
-	char path[48], target[64];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)client->pid, (int64_t)fd);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
+	if (fd < 0 || fd > INT32_MAX)
 		return -EBADF;
-	target[length] = '\0';
-	return sscanf(target, "socket:[%llu]", inode) == 1 ? 0 : -EBADF;
+	for (u32 i = 0; i < call->nfds; i++)
+		if (call->fd_number[i] == fd) {
+			*attached = call->fd_attached[i];
+			return 0;
+		}
+	if (call->nfds == VNET_MSG_FDS)
+		return -EBADF;
+	call->result.wants_fd = 1;
+	call->result.wanted_fd = (s32)fd;
+	return UV_PARK;
 }
 
-int uv_process_file(const struct client *client, s64 fd)
+int uv_process_socket(struct call *call, s64 fd, u64 *inode)
 {
-	char path[48];
-	int file;
+	struct stat st;
+	int attached, err;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)client->pid, (int64_t)fd);
-	file = open(path, O_PATH | O_CLOEXEC);
-	if (file >= 0)
-		return file;
+	err = find_attached(call, fd, &attached);
+	if (err)
+		return err;
+	if (fstat(attached, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return -EBADF;
+	*inode = st.st_ino;
+	return 0;
+}
+
+/* By its name alone: the program's locks and offsets of the file are none of ours. */
+int uv_process_file(struct call *call, s64 fd, int *file)
+{
+	char path[32];
+	int attached, err;
+
+	err = find_attached(call, fd, &attached);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", attached);
+	*file = open(path, O_PATH | O_CLOEXEC);
+	if (*file >= 0)
+		return 0;
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EBADF;
+}
+
+/* The whole of a small file; -1. */
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size);
+
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/*
+ * Capabilities of another user namespace are power over that alone. Where the namespace may not
+ * be looked at, as its process has more of them than the daemon, the map of users tells: only
+ * who rules the outer namespace can make an inner one with the same.
+ */
+static bool shares_user_namespace(const struct client *client)
+{
+	char path[40], text[2][1024];
+	struct stat own, its;
+	ssize_t n[2];
+
+	if (client->pid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)client->pid);
+	if (stat("/proc/self/ns/user", &own) == 0 && stat(path, &its) == 0)
+		return own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)client->pid);
+	n[0] = read_file("/proc/self/uid_map", text[0], sizeof(text[0]));
+	n[1] = read_file(path, text[1], sizeof(text[1]));
+	return n[0] > 0 && n[0] == n[1] && n[0] < (ssize_t)sizeof(text[0]) &&
+	       !memcmp(text[0], text[1], (size_t)n[0]);
 }
 
 bool uv_process_capable(const struct client *client, u32 capability)
 {
 	unsigned long long effective = 0;
-	char path[32], line[256];
-	FILE *status;
+	char text[4096];
+	const char *line;
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)client->pid);
-	status = fopen(path, "re");
-	if (!status)
+	n = client->dead ? -1 : pread(client->status_fd, text, sizeof(text) - 1, 0);
+	if (n < 0)
 		return false;
-	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "CapEff: %llx", &effective) == 1)
-			break;
-	(void)fclose(status);
-	return effective >> capability & 1;
+	text[n] = '\0';
+	line = strstr(text, "\nCapEff:");
+	if (!line || sscanf(line, " CapEff: %llx", &effective) != 1)
+		return false;
+	return (effective >> capability & 1) && shares_user_namespace(client);
 }
 
 int uv_socket_inode(int fd, u64 *inode)

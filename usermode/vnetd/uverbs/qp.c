@@ -207,8 +207,8 @@ static void fill_send_queue(struct nic_qp_params *params, const struct ib_uverbs
 
 	params->sq_entries = 1u << uv_ceil_log2(cap->max_send_wr);
 	params->sq_stride_shift = (u8)shift;
-	params->max_send_sge = (u8)uv_send_sges(shift);
-	params->max_inline = (u16)uv_send_inline(shift);
+	params->max_send_sge = (u8)uv_send_sges(cap->max_send_sge, shift);
+	params->max_inline = (u16)uv_send_inline(cap->max_send_sge, cap->max_inline_data, shift);
 }
 
 static void fill_recv_queue(struct nic_qp_params *params, const struct ib_uverbs_qp_cap *cap)
@@ -217,7 +217,7 @@ static void fill_recv_queue(struct nic_qp_params *params, const struct ib_uverbs
 
 	params->rq_entries = uv_recv_entries(cap->max_recv_wr, UV_MAX_QP_WR);
 	params->rq_stride_shift = (u8)shift;
-	params->max_recv_sge = (u8)uv_recv_sges(shift);
+	params->max_recv_sge = (u8)uv_recv_sges(cap->max_recv_sge, shift);
 }
 
 static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)

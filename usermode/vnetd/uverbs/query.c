@@ -41,7 +41,11 @@ enum {
 	ODP_READ = 1 << 3,
 	ODP_ATOMIC = 1 << 4,
 	ODP_SRQ_RECV = 1 << 5,
-	ODP_ALL = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
+	/* Newer headers have names for these. */
+	ODP_FLUSH = 1 << 6,
+	ODP_ATOMIC_WRITE = 1 << 7,
+	ODP_ALL = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV |
+		  ODP_FLUSH | ODP_ATOMIC_WRITE,
 };
 
 /*

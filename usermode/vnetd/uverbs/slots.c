@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Slots of send and receive queues: a header, then SGEs or inline data, in all a
- * power of two. What a slot has room for is granted, up to the device's limits.
+ * power of two. Granted is what is asked for, or a little more, as adapters do: there
+ * are programs with arrays of their own that are not much longer.
  */
 #include "uverbs.h"
 
@@ -27,14 +28,24 @@ u32 uv_send_stride_shift(u32 sges, u32 inline_data)
 	return uv_ceil_log2(VNET_WQE_HDR_SIZE + (bytes > inline_data ? bytes : inline_data));
 }
 
-u32 uv_send_sges(u32 stride_shift)
+/* Of a slot with this room, the next power of two. */
+static u32 grant_sges(u32 sges, u32 room)
 {
-	return smaller(((1u << stride_shift) - VNET_WQE_HDR_SIZE) / SGE_SIZE, VNET_MAX_SGE);
+	u32 most = smaller(room / SGE_SIZE, VNET_MAX_SGE);
+
+	return smaller(1u << uv_ceil_log2(sges ? sges : 1), most);
 }
 
-u32 uv_send_inline(u32 stride_shift)
+u32 uv_send_sges(u32 sges, u32 stride_shift)
 {
-	return smaller((1u << stride_shift) - VNET_WQE_HDR_SIZE, VNET_MAX_INLINE);
+	return grant_sges(sges, (1u << stride_shift) - VNET_WQE_HDR_SIZE);
+}
+
+u32 uv_send_inline(u32 sges, u32 inline_data, u32 stride_shift)
+{
+	u32 bytes = uv_send_sges(sges, stride_shift) * SGE_SIZE;
+
+	return smaller(bytes > inline_data ? bytes : inline_data, VNET_MAX_INLINE);
 }
 
 u32 uv_recv_stride_shift(u32 sges)
@@ -42,9 +53,9 @@ u32 uv_recv_stride_shift(u32 sges)
 	return uv_ceil_log2(VNET_RECV_HDR_SIZE + sge_bytes(sges));
 }
 
-u32 uv_recv_sges(u32 stride_shift)
+u32 uv_recv_sges(u32 sges, u32 stride_shift)
 {
-	return smaller(((1u << stride_shift) - VNET_RECV_HDR_SIZE) / SGE_SIZE, VNET_MAX_SGE);
+	return grant_sges(sges, (1u << stride_shift) - VNET_RECV_HDR_SIZE);
 }
 
 /*

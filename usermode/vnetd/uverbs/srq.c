@@ -23,7 +23,6 @@ struct srq_args {
 	u64 type;
 	u32 max_wr;
 	u32 max_sge;
-	u32 limit;
 	/* Tag matching: size of the list. */
 	u32 max_tags;
 };
@@ -76,7 +75,7 @@ static int srq_check(const struct srq_args *args)
 		return -EINVAL;
 	if (!args->max_wr || args->max_wr > UV_MAX_SRQ_WR || args->max_sge > VNET_MAX_SGE)
 		return -EINVAL;
-	return args->limit > args->max_wr ? -EINVAL : 0;
+	return 0;
 }
 
 static void srq_fill_params(struct uv_request *req, struct uv_srq *srq, const struct srq_args *args)
@@ -86,10 +85,9 @@ static void srq_fill_params(struct uv_request *req, struct uv_srq *srq, const st
 	srq->params = (struct nic_srq_params){
 		.entries = uv_recv_entries(args->max_wr, UV_MAX_SRQ_WR),
 		.stride_shift = (u8)shift,
-		.max_sge = (u8)uv_recv_sges(shift),
+		.max_sge = (u8)uv_recv_sges(args->max_sge, shift),
 		.pdn = srq->pd->pdn,
 		.space = req->client->space,
-		.limit = args->limit,
 		.xrcdn = srq->xrcd ? srq->xrcd->domain->number : 0,
 		.cqn = srq->cq ? srq->cq->cqn : 0,
 	};
@@ -211,7 +209,6 @@ int uv_create_srq(struct uv_request *req)
 		.type = IB_UVERBS_SRQT_BASIC,
 		.max_wr = cmd.max_wr,
 		.max_sge = cmd.max_sge,
-		.limit = cmd.srq_limit,
 	};
 	return write_create(req, &args);
 }
@@ -233,7 +230,6 @@ int uv_create_xsrq(struct uv_request *req)
 		.type = cmd.srq_type,
 		.max_wr = cmd.max_wr,
 		.max_sge = cmd.max_sge,
-		.limit = cmd.srq_limit,
 		.max_tags = cmd.max_num_tags,
 	};
 	return write_create(req, &args);
@@ -259,9 +255,6 @@ static int get_ioctl_args(struct uv_request *req, struct srq_args *args)
 	if (!err)
 		err = uv_attr_get(req, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &args->max_sge,
 				  sizeof(args->max_sge));
-	if (!err)
-		err = uv_attr_get(req, UVERBS_ATTR_CREATE_SRQ_LIMIT, &args->limit,
-				  sizeof(args->limit));
 	if (!err && uv_attr_present(req, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS))
 		err = uv_attr_get(req, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS, &args->max_tags,
 				  sizeof(args->max_tags));

@@ -100,17 +100,22 @@ static u32 queued(const struct uv_qp *qp, const struct nic_qp *frame)
 
 static void print_peer(FILE *out, const struct uv_qp *qp, const struct nic_qp *frame)
 {
+	const struct nic_qp_attr *attr = &frame->attr;
 	char gid[INET6_ADDRSTRLEN] = "";
+	u32 i, qpn = 0, lid = 0;
 	u8 raw[16];
-	u32 i, qpn = 0;
 
 	if (qp->params.type != NIC_QPT_UD && nic_load(&frame->state) >= NIC_QPS_RTR) {
 		for (i = 0; i < sizeof(raw); i++)
-			raw[i] = nic_load(&frame->attr.dgid[i]);
-		inet_ntop(AF_INET6, raw, gid, sizeof(gid));
-		qpn = nic_load(&frame->attr.dest_qpn);
+			raw[i] = nic_load(&attr->dgid[i]);
+		qpn = nic_load(&attr->dest_qpn);
+		/* Without a global route, what stands for a GID means nothing. */
+		if (qp->obj.device->lid)
+			lid = nic_load(&attr->dlid);
+		if (!lid || nic_load(&attr->is_global))
+			inet_ntop(AF_INET6, raw, gid, sizeof(gid));
 	}
-	fprintf(out, ", \"dest_qpn\": %u, \"dest_gid\": \"%s\"", qpn, gid);
+	fprintf(out, ", \"dest_qpn\": %u, \"dest_gid\": \"%s\", \"dest_lid\": %u", qpn, gid, lid);
 }
 
 static void print_counters(FILE *out, const struct nic_qp_counters *counters)

@@ -58,10 +58,10 @@ enum uv_limits {
 #define UV_MAX_MR_SIZE (1ull << 47)
 #define UV_DEVICE_CAPS                                                                             \
 	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                     \
-	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS |                       \
-	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B | IB_UVERBS_DEVICE_XRC |                              \
-	 IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING)
+	 IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |                    \
+	 IB_UVERBS_DEVICE_RC_RNR_NAK_GEN | IB_UVERBS_DEVICE_MEM_WINDOW |                           \
+	 IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B |               \
+	 IB_UVERBS_DEVICE_XRC | IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING)
 
 struct uv_request;
 struct uv_events;
@@ -636,14 +636,14 @@ u32 uv_ceil_log2(u32 n);
 /* Whatever is sent and received beside the transports asks for this right (-EPERM). */
 int uv_check_raw(const struct uv_request *req);
 
-/* Slots of send and receive queues: their size, and what one of that size holds. */
+/* Slots of send and receive queues: their size, and what is granted of that. */
 u32 uv_send_stride_shift(u32 sges, u32 inline_data);
-u32 uv_send_sges(u32 stride_shift);
-u32 uv_send_inline(u32 stride_shift);
+u32 uv_send_sges(u32 sges, u32 stride_shift);
+u32 uv_send_inline(u32 sges, u32 inline_data, u32 stride_shift);
 u32 uv_recv_stride_shift(u32 sges);
 /* Slots of a queue for so many receives; `most`: the limit of that. */
 u32 uv_recv_entries(u32 receives, u32 most);
-u32 uv_recv_sges(u32 stride_shift);
+u32 uv_recv_sges(u32 sges, u32 stride_shift);
 
 /* A type's structure from its first member. */
 #define UV_CAST(type, object) ((type *)(object))

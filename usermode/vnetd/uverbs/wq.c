@@ -127,7 +127,7 @@ static void wq_fill(struct uv_request *req, struct uv_wq *wq, const struct wq_ar
 		.sq_entries = 1,
 		.rq_stride_shift = (u8)shift,
 		.rq_entries = 1u << uv_ceil_log2(args->max_wr),
-		.max_recv_sge = (u8)uv_recv_sges(shift),
+		.max_recv_sge = (u8)uv_recv_sges(args->max_sge, shift),
 		.pdn = wq->pd->pdn,
 		.send_cqn = wq->cq->cqn,
 		.recv_cqn = wq->cq->cqn,

@@ -81,11 +81,11 @@ static int domain_open(struct uv_request *req, s32 fd, u32 oflags, struct uv_dom
 {
 	struct uv_domain *domain;
 	struct stat st;
-	int file;
+	int err, file;
 
-	file = uv_process_file(req->client, fd);
-	if (file < 0)
-		return file;
+	err = uv_process_file(req->call, fd, &file);
+	if (err)
+		return err;
 	if (fstat(file, &st) < 0) {
 		close(file);
 		return -EBADF;

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Rules of the connection manager: whose id, in which state, of which length, from whom. */
+#include <arpa/inet.h>
+
+#include "node.h"
+
+#define PORT 7000
+#define PEERS_ID 77u
+#define PEERS_QPN 5u
+
+static void hear_about(enum cm_attribute attribute, u32 local_id, u32 remote_id, u32 qpn)
+{
+	struct mad mad;
+
+	node_about(&mad, attribute, local_id, remote_id);
+	if (attribute == CM_DREQ)
+		mad_put24(&mad, DREQ_QPN, qpn);
+	node_hear(&mad);
+}
+
+/* A connection that the peer asked for, as file 0's program has it: the program's id. */
+static u32 accepted(struct mad *rep)
+{
+	struct rdma_ucm_event_resp event;
+	struct mad mad;
+
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
+	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
+	node_hear(&mad);
+	event = expect_event(0, CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(node_accept(0, event.id, 1), 0);
+	*rep = expect_said(CM_REP);
+	return event.id;
+}
+
+static u32 established(u32 *local_id, u32 *qpn)
+{
+	struct mad rep;
+	u32 id = accepted(&rep);
+
+	*local_id = mad_get32(&rep, CM_LOCAL_ID);
+	*qpn = mad_get24(&rep, REP_QPN);
+	hear_about(CM_RTU, PEERS_ID, *local_id, 0);
+	expect_event(0, CM_EVENT_ESTABLISHED);
+	return id;
+}
+
+/* ---------------------------------------------------------------------- programs */
+
+/* An id is of the file that made it. */
+static void others_ids(void **state)
+{
+	int id = node_create(0, RDMA_PS_TCP, 1);
+
+	(void)state;
+	assert_true(id >= 0);
+	assert_int_equal(node_destroy(1, (u32)id), -EINVAL);
+	assert_int_equal(node_simple(1, RDMA_USER_CM_CMD_RESOLVE_ROUTE, (u32)id), -EINVAL);
+	assert_int_equal(node_destroy(0, (u32)id), 0);
+}
+
+static int raw_command(u32 command, u16 in, u32 length)
+{
+	u8 *bytes = node_memory + sizeof(node_memory) / 2;
+	const struct rdma_ucm_cmd_hdr hdr = { .cmd = command, .in = in };
+	struct call call = { .client = &kernel.client,
+			     .file = &node.file[0],
+			     .data = bytes,
+			     .length = length,
+			     .user_addr = (uintptr_t)bytes };
+
+	memset(bytes, 0, sizeof(node_memory) / 2);
+	memcpy(bytes, &hdr, sizeof(hdr));
+	assert_int_equal(cm_write(&call), CALL_DONE);
+	return call.result.error ? -(int)call.result.error : 0;
+}
+
+/* A command is one that there is, and as long as it says. */
+static void headers(void **state)
+{
+	u32 listen = sizeof(struct rdma_ucm_listen), header = sizeof(struct rdma_ucm_cmd_hdr);
+
+	(void)state;
+	assert_int_equal(raw_command(RDMA_USER_CM_CMD_LISTEN, (u16)listen, header + listen),
+			 -ENOENT);
+	assert_int_equal(raw_command(RDMA_USER_CM_CMD_LISTEN, (u16)(listen + 1), header + listen),
+			 -EINVAL);
+	assert_int_equal(raw_command(RDMA_USER_CM_CMD_LISTEN, (u16)listen, header - 1), -EINVAL);
+	for (u32 command = RDMA_USER_CM_CMD_JOIN_MCAST + 1; command < 4096; command++)
+		assert_int_equal(raw_command(command, (u16)listen, header + listen), -EINVAL);
+}
+
+/* What a program says beside fits into the message. */
+static void private_data(void **state)
+{
+	struct rdma_ucm_connect connect = { .conn_param = { .qp_num = 42, .valid = 1 } };
+	struct rdma_ucm_accept accept = { .conn_param = { .qp_num = 43, .valid = 1 } };
+	struct rdma_ucm_event_resp event;
+	struct mad mad;
+	int id = node_resolve(1, RDMA_PS_TCP, node_peer, PORT);
+
+	(void)state;
+	assert_true(id >= 0);
+	connect.id = (u32)id;
+	connect.conn_param.private_data_len = REQ_PRIVATE_SIZE - IP_HEADER_SIZE + 1;
+	assert_int_equal(node_command(1, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0),
+			 -EINVAL);
+	expect_silence();
+	connect.conn_param.private_data_len--;
+	assert_int_equal(node_command(1, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0),
+			 0);
+	expect_said(CM_REQ);
+	/* And once is enough. */
+	assert_int_equal(node_command(1, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0),
+			 -EINVAL);
+	expect_silence();
+
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
+	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
+	node_hear(&mad);
+	event = expect_event(0, CM_EVENT_CONNECT_REQUEST);
+	accept.id = event.id;
+	accept.conn_param.private_data_len = REP_PRIVATE_SIZE + 1;
+	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_ACCEPT, &accept, sizeof(accept), 0),
+			 -EINVAL);
+	/* Nothing goes on with a request that could not be accepted. */
+	expect_said(CM_REJ);
+}
+
+/* ------------------------------------------------------------------------- peers */
+
+/* RTU once, and before it nothing else makes a connection. */
+static void ready_twice(void **state)
+{
+	u32 local_id, qpn;
+
+	(void)state;
+	established(&local_id, &qpn);
+	hear_about(CM_RTU, PEERS_ID, local_id, 0);
+	expect_no_event(0);
+}
+
+/* Messages with another id, or about another queue pair, end nothing. */
+static void wrong_numbers(void **state)
+{
+	u32 local_id, qpn;
+
+	(void)state;
+	established(&local_id, &qpn);
+	hear_about(CM_DREQ, PEERS_ID + 1, local_id, qpn);
+	expect_no_event(0);
+	/* Of such a connection nothing is known, which is said. */
+	expect_said(CM_DREP);
+	hear_about(CM_DREQ, PEERS_ID, local_id, qpn + 1);
+	expect_no_event(0);
+	expect_silence();
+	hear_about(CM_DREQ, PEERS_ID, local_id, qpn);
+	expect_event(0, CM_EVENT_DISCONNECTED);
+}
+
+/* Who was asked is not answered. */
+static void answers_unasked(void **state)
+{
+	u32 local_id, qpn;
+
+	(void)state;
+	established(&local_id, &qpn);
+	hear_about(CM_REP, PEERS_ID, local_id, 0);
+	expect_silence();
+	expect_no_event(0);
+}
+
+/* What is over is not rejected. */
+static void rejects_after_the_end(void **state)
+{
+	u32 local_id, qpn, id;
+	struct mad mad;
+
+	(void)state;
+	id = established(&local_id, &qpn);
+	assert_int_equal(node_simple(0, RDMA_USER_CM_CMD_DISCONNECT, id), 0);
+	expect_said(CM_DREQ);
+	hear_about(CM_DREP, PEERS_ID, local_id, 0);
+	expect_event(0, CM_EVENT_DISCONNECTED);
+	node_about(&mad, CM_REJ, PEERS_ID, local_id);
+	mad_put16(&mad, REJ_REASON, CM_REJ_CONSUMER_DEFINED);
+	node_hear(&mad);
+	expect_no_event(0);
+}
+
+static void arrives(const struct mad *mad, u32 from, u32 length)
+{
+	node_arrive(&(struct node_datagram){ .sgid = node_peer,
+					     .dgid = node_own,
+					     .from = from,
+					     .length = length,
+					     .bytes = mad });
+}
+
+/* A message comes from queue pair 1, is as long as one, and of the right class. */
+static void no_messages(void **state)
+{
+	struct mad mad;
+
+	(void)state;
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
+	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
+	arrives(&mad, 2, MAD_SIZE);
+	expect_no_event(0);
+	arrives(&mad, 1, MAD_SIZE - 1);
+	expect_no_event(0);
+	arrives(&mad, 1, 0);
+	expect_no_event(0);
+	mad.byte[MAD_CLASS] ^= 8;
+	arrives(&mad, 1, MAD_SIZE);
+	expect_no_event(0);
+	mad.byte[MAD_CLASS] ^= 8;
+	arrives(&mad, 1, MAD_SIZE);
+	expect_event(0, CM_EVENT_CONNECT_REQUEST);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(others_ids),
+		TEST(headers),
+		TEST(private_data),
+		TEST(ready_twice),
+		TEST(wrong_numbers),
+		TEST(answers_unasked),
+		TEST(rejects_after_the_end),
+		TEST(no_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

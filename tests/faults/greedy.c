@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A process that asks for too much: many queue pairs, each with several writes of 2 GiB.
+ * What the device executes without giving others their turn stays within its bounds, timers
+ * of others fire meanwhile, and the process ends when it is killed.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "side.h"
+
+#define QUEUES 48
+#define THREADS 4
+#define DEPTH 8
+#define LENGTH (2ull << 30)
+/* It is the same memory, many times over. */
+#define REAL (2ull << 20)
+/* As firmware/nic_limits.h has it. */
+#define MOST_REQUESTS 256
+#define MOST_BYTES (2u << 20)
+
+static struct ibv_context *context;
+static struct ibv_mr *mr;
+static struct ibv_qp *qps[QUEUES];
+static int ready;
+
+static uint64_t counter(const char *name)
+{
+	char path[256], text[32] = "";
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 ibv_get_device_name(context->device), name);
+	file = open(path, O_RDONLY);
+	CHECK(file >= 0);
+	CHECK(read(file, text, sizeof(text) - 1) > 0);
+	close(file);
+	return strtoull(text, NULL, 10);
+}
+
+/* ------------------------------------------------------------- the greedy one */
+
+static uint8_t *alias(void)
+{
+	int file = memfd_create("greedy", 0);
+	uint8_t *all =
+		mmap(NULL, LENGTH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(file >= 0 && !ftruncate(file, REAL) && all != MAP_FAILED);
+	for (uint64_t at = 0; at < LENGTH; at += REAL)
+		CHECK(mmap(all + at, REAL, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+			   0) != MAP_FAILED);
+	close(file);
+	return all;
+}
+
+/* Connected to itself. */
+static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = DEPTH,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = 1,
+				    .qp_access_flags = SIDE_ACCESS };
+
+	CHECK(qp);
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				       IBV_QP_ACCESS_FLAGS),
+		 0);
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = qp->qp_num,
+		.max_dest_rd_atomic = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 1 } },
+	};
+	CHECK_EQ(ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid), 0);
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER),
+		 0);
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .max_rd_atomic = 1
+	};
+	CHECK_EQ(ibv_modify_qp(qp, &attr,
+			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+		 0);
+	return qp;
+}
+
+/* Never ends by itself, or only when gigabytes were moved. */
+static void *post(void *arg)
+{
+	unsigned int first = (unsigned int)(uintptr_t)arg;
+	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr,
+			       .length = (uint32_t)LENGTH,
+			       .lkey = mr->lkey };
+	struct ibv_send_wr wr[DEPTH], *bad;
+
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		wr[i] = (struct ibv_send_wr){ .next = i + 1 < DEPTH ? &wr[i + 1] : NULL,
+					      .sg_list = &sge,
+					      .num_sge = 1,
+					      .opcode = IBV_WR_RDMA_WRITE };
+		wr[i].wr.rdma.remote_addr = sge.addr;
+		wr[i].wr.rdma.rkey = mr->rkey;
+	}
+	for (unsigned int i = first; i < QUEUES; i += THREADS) {
+		if (i == first)
+			CHECK(write(ready, "", 1) == 1);
+		CHECK_EQ(ibv_post_send(qps[i], wr, &bad), 0);
+	}
+	return NULL;
+}
+
+static void greedy(int sock, void *arg)
+{
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	pthread_t thread[THREADS];
+
+	(void)arg;
+	ready = sock;
+	context = open_device();
+	pd = ibv_alloc_pd(context);
+	cq = ibv_create_cq(context, QUEUES * DEPTH, NULL, NULL, 0);
+	CHECK(pd && cq);
+	mr = ibv_reg_mr(pd, alias(), LENGTH, SIDE_ACCESS);
+	CHECK(mr);
+	for (unsigned int i = 0; i < QUEUES; i++)
+		qps[i] = make_qp(pd, cq);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&thread[i], NULL, post, (void *)i), 0);
+	for (;;)
+		pause();
+}
+
+/* ------------------------------------------------------------------ beside it */
+
+/* The receiver never has a receive: its sender's timer tells. */
+static void timer_fires(void)
+{
+	const struct wish wish = { .no_rnr_retry = true, .min_rnr_timer = 12 };
+	struct side s[2];
+
+	pair_open(s, &wish);
+	side_post(&s[0], IBV_WR_SEND, 1, 0, 64);
+	(void)side_expect(&s[0], 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	pair_close(s);
+}
+
+static void messages_pass(void)
+{
+	const struct wish wish = { 0 };
+	struct side s[2];
+
+	pair_open(s, &wish);
+	for (unsigned int i = 0; i < 100; i++) {
+		side_receive(&s[1], i, 0, 64);
+		side_post(&s[0], IBV_WR_SEND, i, 0, 64);
+		(void)side_expect(&s[0], i, IBV_WC_SUCCESS);
+		(void)side_expect(&s[1], i, IBV_WC_SUCCESS);
+	}
+	pair_close(s);
+}
+
+static void check_bounds(void)
+{
+	uint64_t requests, bytes, since = now_ns();
+
+	/* The kernel's core keeps counters for some milliseconds. */
+	do {
+		bytes = counter("longest_stretch_bytes");
+		requests = counter("longest_stretch_requests");
+		CHECK(!is_past(since, PATIENCE * 1000000000ull));
+	} while (bytes < MOST_BYTES / 2);
+	note("the longest stretch: %llu requests, %llu bytes", (unsigned long long)requests,
+	     (unsigned long long)bytes);
+	CHECK(bytes <= MOST_BYTES);
+	CHECK(requests && requests <= MOST_REQUESTS);
+}
+
+int main(void)
+{
+	struct helper h;
+	uint64_t since;
+	char byte;
+
+	helper_start(&h, "greedy", greedy, NULL);
+	for (unsigned int i = 0; i < THREADS; i++)
+		hear(h.sock, &byte, 1);
+	context = open_device();
+	timer_fires();
+	messages_pass();
+	check_bounds();
+	since = now_ns();
+	helper_kill(&h);
+	/* Its end takes a few stretches; all that it has posted would take minutes. */
+	CHECK(!is_past(since, PATIENCE * 1000000000ull / 3));
+	note("killed, it ended after %llu ms", (unsigned long long)(now_ns() - since) / 1000000);
+	messages_pass();
+	check_bounds();
+	ibv_close_device(context);
+	return 0;
+}

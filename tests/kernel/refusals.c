@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the driver refuses by itself, before the firmware is asked: doorbells that there are
+ * not, mappings of another length or kind, and contexts for another version.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../faults/check.h"
+#include "vnet-abi.h"
+#include "vnet_hw.h"
+
+#define PAGE 4096ul
+
+static struct ibv_context *open_first(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context;
+
+	CHECK(list && list[0]);
+	context = ibv_open_device(list[0]);
+	CHECK(context);
+	ibv_free_device_list(list);
+	return context;
+}
+
+/* ---------------------------------------------------------------------- doorbells */
+
+static int find_doorbell(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	char target[128];
+	int fd = -1;
+	ssize_t n;
+
+	CHECK(dir);
+	while ((entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		if (strstr(target, "[vnet-doorbell]"))
+			fd = atoi(entry->d_name);
+	}
+	closedir(dir);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static void doorbells(void)
+{
+	static const unsigned long commands[] = { 0, 0x75ff, 0x7606, 0x7fff, ~0u };
+	int fd = find_doorbell();
+
+	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		errno = 0;
+		CHECK_EQ(ioctl(fd, commands[i], 1), -1);
+		CHECK_EQ(errno, ENOTTY);
+	}
+	CHECK_EQ(ioctl(fd, VNET_DOORBELL_SEND, 0xffffff), 0);
+}
+
+/* ----------------------------------------------------------------------- mappings */
+
+static void cannot_map(int fd, size_t length, int flags, off_t offset)
+{
+	void *at;
+
+	errno = 0;
+	at = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, fd, offset);
+	CHECK(at == MAP_FAILED);
+	CHECK_EQ(errno, EINVAL);
+}
+
+/* As the process has some of the device's memory, it could have all of it again. */
+static void mappings(struct ibv_context *context)
+{
+	unsigned long from = 0, to = 0, offset = 0;
+	FILE *file = fopen("/proc/self/maps", "re");
+	char line[512];
+	void *at;
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, "[vnet-memory]") &&
+		    sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && to - from > PAGE)
+			break;
+		from = to = 0;
+	}
+	fclose(file);
+	CHECK(to > from);
+	at = mmap(NULL, to - from, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd,
+		  (off_t)offset);
+	CHECK(at != MAP_FAILED);
+	munmap(at, to - from);
+	cannot_map(context->cmd_fd, to - from + PAGE, MAP_SHARED, (off_t)offset);
+	cannot_map(context->cmd_fd, to - from, MAP_PRIVATE, (off_t)offset);
+	cannot_map(context->cmd_fd, to - from, MAP_SHARED, (off_t)(1ul << 40));
+}
+
+/* ----------------------------------------------------------------------- contexts */
+
+/* The command by which a context is made, with so much of a driver's part: 0 or errno. */
+static int get_context(const struct vnet_alloc_ucontext_req *req, size_t length, unsigned int tail)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_get_context cmd;
+		uint8_t driver[sizeof(*req) + 64];
+	} command = { .hdr.command = IB_USER_VERBS_CMD_GET_CONTEXT };
+	struct {
+		struct ib_uverbs_get_context_resp core;
+		uint8_t driver[256];
+	} resp;
+	size_t size = sizeof(command.hdr) + sizeof(command.cmd) + length;
+	int fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC), error = 0;
+
+	CHECK(fd >= 0);
+	memcpy(command.driver, req, sizeof(*req));
+	command.driver[sizeof(*req)] = (uint8_t)tail;
+	command.cmd.response = (uintptr_t)&resp;
+	command.hdr.in_words = (uint16_t)(size / 4);
+	command.hdr.out_words = sizeof(resp) / 4;
+	if (write(fd, &command, size) != (ssize_t)size)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static void contexts(void)
+{
+	struct vnet_alloc_ucontext_req req = { .hw_version = VNET_HW_VERSION };
+
+	CHECK_EQ(get_context(&req, sizeof(req), 0), 0);
+	CHECK_EQ(get_context(&req, sizeof(req) - 4, 0), EINVAL);
+	/* A longer one, of which the rest is zero, or is not. */
+	CHECK_EQ(get_context(&req, sizeof(req) + 8, 0), 0);
+	CHECK_EQ(get_context(&req, sizeof(req) + 8, 1), EINVAL);
+	req.hw_version++;
+	CHECK_EQ(get_context(&req, sizeof(req), 0), EPROTONOSUPPORT);
+	req.hw_version--;
+	((uint8_t *)&req)[sizeof(req) - 1] = 1;
+	CHECK_EQ(get_context(&req, sizeof(req), 0), EPROTONOSUPPORT);
+}
+
+int main(void)
+{
+	struct ibv_context *context = open_first();
+	struct ibv_cq *cq = ibv_create_cq(context, 1000, NULL, NULL, 0);
+
+	CHECK(cq);
+	/* Contexts that end leave the doorbells of theirs. */
+	doorbells();
+	mappings(context);
+	contexts();
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_close_device(context), 0);
+	return 0;
+}

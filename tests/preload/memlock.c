@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RLIMIT_MEMLOCK under --unlimited-memlock: none, by every function, also in children and
+ * after exec, until the program sets one; the system's own follows as far as it may.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SYSTEMS 65536
+#define SET 32768
+
+static void expect_limit(rlim_t soft, rlim_t hard)
+{
+	struct rlimit limit = { 0 };
+	struct rlimit64 limit64 = { 0 };
+
+	EXPECT(!getrlimit(RLIMIT_MEMLOCK, &limit));
+	EXPECT(limit.rlim_cur == soft && limit.rlim_max == hard);
+	EXPECT(!getrlimit64(RLIMIT_MEMLOCK, &limit64));
+	EXPECT(limit64.rlim_cur == soft && limit64.rlim_max == hard);
+	memset(&limit, 0, sizeof(limit));
+	EXPECT(!prlimit(0, RLIMIT_MEMLOCK, NULL, &limit));
+	EXPECT(limit.rlim_cur == soft && limit.rlim_max == hard);
+	memset(&limit64, 0, sizeof(limit64));
+	EXPECT(!prlimit64(getpid(), RLIMIT_MEMLOCK, NULL, &limit64));
+	EXPECT(limit64.rlim_cur == soft && limit64.rlim_max == hard);
+}
+
+static void expect_systems(rlim_t soft, rlim_t hard)
+{
+	struct rlimit limit = { 0 };
+
+	EXPECT(!syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit));
+	EXPECT(limit.rlim_cur == soft && limit.rlim_max == hard);
+}
+
+static void expect_child(const char *what)
+{
+	char *argv[] = { "memlock", (char *)(uintptr_t)what, NULL };
+	int status = -1;
+	pid_t pid;
+
+	EXPECT(!posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ));
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	pid = fork();
+	if (!pid) {
+		execv("/proc/self/exe", argv);
+		_exit(1);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+}
+
+static void set_here(void)
+{
+	struct rlimit limit = { SET, RLIM_INFINITY }, old = { 0 };
+
+	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	expect_limit(SET, RLIM_INFINITY);
+	expect_systems(SET, SYSTEMS);
+	expect_child("set");
+	limit.rlim_cur = RLIM_INFINITY;
+	limit.rlim_max = 2 * SYSTEMS;
+	EXPECT(setrlimit(RLIMIT_MEMLOCK, &limit) == -1 && errno == EINVAL);
+	limit.rlim_cur = 2 * SYSTEMS;
+	EXPECT(!prlimit(0, RLIMIT_MEMLOCK, &limit, &old));
+	EXPECT(old.rlim_cur == SET && old.rlim_max == RLIM_INFINITY);
+	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
+	expect_systems(SYSTEMS, SYSTEMS);
+	/* A hard limit is not raised again. */
+	limit.rlim_max = RLIM_INFINITY;
+	EXPECT(setrlimit(RLIMIT_MEMLOCK, &limit) == -1 && errno == EPERM);
+	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit limit;
+	struct pair pair;
+
+	if (argc > 1 && !strcmp(argv[1], "none")) {
+		expect_limit(RLIM_INFINITY, RLIM_INFINITY);
+		return 0;
+	}
+	if (argc > 1) {
+		expect_limit(SET, RLIM_INFINITY);
+		return 0;
+	}
+	expect_systems(SYSTEMS, SYSTEMS);
+	expect_limit(RLIM_INFINITY, RLIM_INFINITY);
+	/* Of others it is the system's. */
+	EXPECT(!prlimit(getppid(), RLIMIT_MEMLOCK, NULL, &limit) && limit.rlim_max == SYSTEMS);
+	pair_make(&pair);
+	expect_traffic(&pair);
+	pair_end(&pair);
+	expect_child("none");
+	set_here();
+	return 0;
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Nobody keeps the others waiting for long: what a call executes before the host has its
+ * turn is bounded, a long request is moved in pieces, and pending queue pairs have their
+ * turns one after the other.
+ */
+#include <string.h>
+
+#include "nic_internal.h"
+#include "world.h"
+
+#define FROM 0x1000
+#define TO 0x80000
+/* Longer than any stretch. */
+#define LONG 0x60000
+static_assert(LONG > 2 * NIC_STRETCH_BYTES, "several stretches");
+#define QUEUE 16
+
+/* Whatever happened: no stretch was longer. */
+static void assert_bounded(void)
+{
+	const struct nic_counters *c = &w.agent.hdr->counters;
+
+	assert_true(c->longest_requests && c->longest_requests <= NIC_STRETCH_REQUESTS);
+	assert_true(c->longest_bytes <= NIC_STRETCH_BYTES);
+}
+
+static struct vnet_send_wqe request(u8 opcode, u64 wr_id)
+{
+	struct vnet_send_wqe wqe = wr(opcode, wr_id);
+
+	wqe.rdma.remote_addr = at(&w.p[1], TO);
+	wqe.rdma.rkey = w.p[1].key;
+	return wqe;
+}
+
+static struct sge all(u32 process)
+{
+	return sge(&w.p[process], process ? TO : FROM, LONG);
+}
+
+static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE, VNET_WR_RDMA_WRITE_IMM,
+			      VNET_WR_RDMA_READ };
+
+static bool takes_receive(u8 opcode)
+{
+	return opcode == VNET_WR_SEND || opcode == VNET_WR_RDMA_WRITE_IMM;
+}
+
+/* Post it, and what it needs; who rings has not the time for all of it. */
+static void begin(struct pair *pair, u8 opcode)
+{
+	struct vnet_send_wqe wqe = request(opcode, 1);
+	struct sge sg = all(0), to = all(1);
+	bool read = opcode == VNET_WR_RDMA_READ;
+
+	fill(&w.p[read], read ? TO : FROM, LONG, opcode);
+	if (takes_receive(opcode))
+		post_recv(pair->b, 2, &to, 1);
+	tp.leaves = true;
+	send_one(pair->a, &wqe, &sg);
+	tp.leaves = false;
+	expect_none(pair->a->scq);
+	expect_none(pair->b->rcq);
+}
+
+static void end(struct pair *pair, u8 opcode)
+{
+	bool read = opcode == VNET_WR_RDMA_READ;
+
+	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
+	if (takes_receive(opcode))
+		expect(pair->b->rcq, 2, VNET_WC_SUCCESS);
+	assert_true(filled(&w.p[!read], read ? FROM : TO, LONG, opcode));
+	memset(mem(&w.p[0], FROM), 0, LONG);
+	memset(mem(&w.p[1], TO), 0, LONG);
+	assert_bounded();
+}
+
+/* ----------------------------------------------------------------- long requests */
+
+/* Its poster executes it to the end; others have their turn in between. */
+static void long_requests(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i, before;
+
+	(void)state;
+	for (i = 0; i < sizeof(opcodes); i++) {
+		struct vnet_send_wqe wqe = request(opcodes[i], 1);
+		bool read = opcodes[i] == VNET_WR_RDMA_READ;
+		struct sge sg = all(0), to = all(1);
+
+		fill(&w.p[read], read ? TO : FROM, LONG, opcodes[i]);
+		if (takes_receive(opcodes[i]))
+			post_recv(pair.b, 2, &to, 1);
+		before = tp.turns;
+		send_one(pair.a, &wqe, &sg);
+		assert_true(tp.turns - before >= LONG / NIC_STRETCH_BYTES - 1);
+		end(&pair, opcodes[i]);
+	}
+}
+
+/* Who is told to leave does; what is left, the NIC processor does, in rounds. */
+static void the_rest_is_left(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i, rounds;
+	u64 next;
+
+	(void)state;
+	for (i = 0; i < sizeof(opcodes); i++) {
+		begin(&pair, opcodes[i]);
+		assert_int_equal(frame(pair.a)->wait, NIC_WAIT_TURN);
+		for (rounds = 1; nic_run(&w.agent, 64, &next); rounds++)
+			assert_true(next <= tp.clock);
+		assert_true(rounds >= LONG / NIC_STRETCH_BYTES - 1);
+		end(&pair, opcodes[i]);
+	}
+}
+
+/* Or its owner does, when it polls. */
+static void its_owner_goes_on(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i, polls;
+
+	(void)state;
+	for (i = 0; i < sizeof(opcodes); i++) {
+		begin(&pair, opcodes[i]);
+		for (polls = 0; frame(pair.a)->sq_cons != pair.a->sq_prod; polls++)
+			idle(&w.p[0]);
+		assert_true(polls >= LONG / NIC_STRETCH_BYTES - 1);
+		end(&pair, opcodes[i]);
+	}
+}
+
+/* A processor that sleeps, or dozes, is woken for what is left. */
+static void the_rest_wakes_the_processor(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u64 kicks;
+
+	(void)state;
+	w.agent.hdr->processor_sleeps = NIC_SLEEPS;
+	kicks = w.agent.hdr->counters.kicks;
+	begin(&pair, VNET_WR_RDMA_WRITE);
+	assert_int_equal(w.agent.hdr->counters.kicks, kicks + 1);
+	run_for(MS);
+	end(&pair, VNET_WR_RDMA_WRITE);
+
+	/* By somebody who does a turn of it, and no more. */
+	begin(&pair, VNET_WR_RDMA_WRITE);
+	w.agent.hdr->processor_sleeps = NIC_DOZES;
+	kicks = w.agent.hdr->counters.kicks;
+	assert_true(nic_qp_run_turn(&w.p[0].nic, frame(pair.a), 64));
+	assert_int_equal(w.agent.hdr->counters.kicks, kicks + 1);
+	run_for(MS);
+	end(&pair, VNET_WR_RDMA_WRITE);
+}
+
+/* What has begun ends, before the queue is drained. */
+static void drains_to_its_end(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u8 draining = 0;
+	struct nic_qp_attr attr;
+
+	(void)state;
+	begin(&pair, VNET_WR_RDMA_WRITE);
+	assert_int_equal(to_state(pair.a, NIC_QPS_SQD, 0), NIC_OK);
+	assert_int_equal(nic_qp_query(&w.agent, pair.a->qpn, &attr, &(u8){ 0 }, &draining), NIC_OK);
+	assert_true(draining);
+	run_for(MS);
+	assert_int_equal(nic_qp_query(&w.agent, pair.a->qpn, &attr, &(u8){ 0 }, &draining), NIC_OK);
+	assert_false(draining);
+	end(&pair, VNET_WR_RDMA_WRITE);
+}
+
+/* It is flushed, and nothing of it is written any more. */
+static void fails_in_between(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+
+	(void)state;
+	begin(&pair, VNET_WR_RDMA_WRITE);
+	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
+	memset(mem(&w.p[1], TO), 0, LONG);
+	run_for(MS);
+	expect(pair.a->scq, 1, VNET_WC_WR_FLUSH_ERR);
+	assert_true(untouched(&w.p[1], TO, LONG));
+}
+
+/* Its memory is deregistered: keys are looked at for each piece. */
+static void memory_goes_in_between(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = request(VNET_WR_RDMA_WRITE, 1);
+	u32 key = reg_mr(&w.p[1], TO, LONG, ALL_ACCESS);
+	struct sge sg = all(0);
+
+	(void)state;
+	wqe.rdma.rkey = key;
+	tp.leaves = true;
+	send_one(pair.a, &wqe, &sg);
+	tp.leaves = false;
+	assert_int_equal(nic_mr_destroy(&w.agent, key), NIC_OK);
+	memset(mem(&w.p[1], TO), 0, LONG);
+	run_for(MS);
+	expect(pair.a->scq, 1, VNET_WC_REM_ACCESS_ERR);
+	assert_true(untouched(&w.p[1], TO, LONG));
+}
+
+/* Its executor dies between two pieces, or within one: the owner's queue goes on. */
+static void executor_dies(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_RC);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < sizeof(opcodes); i++) {
+		begin(&pair, opcodes[i]);
+		frame(pair.a)->sq_lock = w.p[2].nic.self;
+		nic_recover(&w.agent, w.p[2].nic.self, w.p[2].nic.space);
+		run_for(MS);
+		end(&pair, opcodes[i]);
+	}
+}
+
+/* ------------------------------------------------------------ shared receive queues */
+
+struct shared {
+	struct srq *srq;
+	struct cq *rcq;
+	struct pair pair[2];
+};
+
+/* Two that send to one shared receive queue. */
+static struct shared make_shared(void)
+{
+	struct qp_options options = { .sq_entries = QUEUE };
+	struct shared s;
+	u32 i;
+
+	s.srq = make_srq(&w.p[1], QUEUE);
+	options.srq = s.srq;
+	s.rcq = make_cq(&w.p[1], 2 * QUEUE, 0);
+	for (i = 0; i < 2; i++) {
+		struct cq *cq = make_cq(&w.p[0], 2 * QUEUE, 0);
+
+		s.pair[i].a = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
+		s.pair[i].b = make_qp_with(&w.p[1], NIC_QPT_RC, s.rcq, s.rcq, &options);
+		connect(s.pair[i].a, s.pair[i].b);
+	}
+	return s;
+}
+
+/* A long message of the first has begun, and a short one of the second came. */
+static struct shared contend(void)
+{
+	struct sge sg = all(0), to = all(1), short_from = sge(&w.p[0], FROM, 100);
+	struct sge short_to = sge(&w.p[1], 0x1000, 100);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct shared s = make_shared();
+
+	fill(&w.p[0], FROM, LONG, 1);
+	post_srq_recv(s.srq, 10, &to, 1);
+	post_srq_recv(s.srq, 11, &short_to, 1);
+	tp.leaves = true;
+	send_one(s.pair[0].a, &wqe, &sg);
+	tp.leaves = false;
+	wqe.wr_id = 2;
+	send_one(s.pair[1].a, &wqe, &short_from);
+	expect_none(s.pair[1].a->scq);
+	expect_none(s.rcq);
+	return s;
+}
+
+/* Between its pieces no other message has its receive. */
+static void a_receive_is_claimed(void **state)
+{
+	struct shared s = contend();
+
+	(void)state;
+	run_for(5 * MS);
+	expect(s.pair[0].a->scq, 1, VNET_WC_SUCCESS);
+	expect(s.pair[1].a->scq, 2, VNET_WC_SUCCESS);
+	expect_next(s.rcq, 10, VNET_WC_SUCCESS);
+	expect(s.rcq, 11, VNET_WC_SUCCESS);
+	assert_true(filled(&w.p[1], TO, LONG, 1));
+	assert_int_equal(frame(s.pair[1].a)->retries_used, 0);
+	assert_bounded();
+}
+
+/* The claim ends with its message, however that ends. */
+static void a_claim_ends(void **state)
+{
+	struct shared s = contend();
+
+	(void)state;
+	assert_int_equal(to_state(s.pair[0].a, NIC_QPS_ERR, 0), NIC_OK);
+	run_for(5 * MS);
+	expect(s.pair[0].a->scq, 1, VNET_WC_WR_FLUSH_ERR);
+	expect(s.pair[1].a->scq, 2, VNET_WC_SUCCESS);
+	expect(s.rcq, 10, VNET_WC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------------- fairness */
+
+#define CROWD 100
+#define EACH 8
+
+/*
+ * Many busy queue pairs, and one more that has a request: it is served before any of
+ * them has a second turn, and no round is longer than a stretch.
+ */
+static void turns_go_round(void **state)
+{
+	struct qp_options options = { .sq_entries = QUEUE, .rq_entries = 1 };
+	struct cq *cq = make_cq(&w.p[0], 8192, 0);
+	struct cq *far = make_cq(&w.p[1], 1, 0);
+	struct qp *a[CROWD];
+	u32 i, k, least, most;
+	u64 next;
+
+	(void)state;
+	for (i = 0; i < CROWD; i++) {
+		struct vnet_send_wqe wqe = request(VNET_WR_RDMA_WRITE, i);
+		struct sge sg = sge(&w.p[0], FROM, 64);
+		struct qp *b = make_qp_with(&w.p[1], NIC_QPT_RC, far, far, &options);
+
+		a[i] = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
+		connect(a[i], b);
+		for (k = 0; k < EACH; k++)
+			post_send(a[i], &wqe, &sg, 1);
+		nic_pend(&w.agent, frame(a[i]));
+	}
+	while (nic_run(&w.agent, 1, &next)) {
+		assert_true(next <= tp.clock);
+		least = EACH;
+		most = 0;
+		for (i = 0; i < CROWD; i++) {
+			u32 done = frame(a[i])->sq_cons;
+
+			least = done < least ? done : least;
+			most = done > most ? done : most;
+		}
+		assert_true(most - least <= 1);
+	}
+	for (i = 0; i < CROWD; i++)
+		assert_int_equal(frame(a[i])->sq_cons, EACH);
+	assert_bounded();
+}
+
+/* The timer of one fires while others are busy for much longer. */
+static void timers_fire_meanwhile(void **state)
+{
+	struct pair busy = make_pair(NIC_QPT_RC), late = make_pair(NIC_QPT_RC);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
+	u32 i, rounds = 0;
+	struct wc wc;
+	u64 next;
+
+	(void)state;
+	frame(late.a)->attr.rnr_retry = 0;
+	frame(late.b)->attr.min_rnr_timer = 1;
+	send_one(late.a, &wqe, NULL);
+	for (i = 0; i < 8; i++) {
+		struct vnet_send_wqe put = request(VNET_WR_RDMA_WRITE, i);
+		struct sge sg = all(0);
+
+		post_send(busy.a, &put, &sg, 1);
+	}
+	nic_pend(&w.agent, frame(busy.a));
+	/* Each round takes a while, and the tick comes in time. */
+	while (!poll(late.a->scq, &wc)) {
+		assert_true(nic_run(&w.agent, 64, &next));
+		tp.clock += MS / 10;
+		assert_true(++rounds <= 12);
+	}
+	assert_int_equal(wc.status, VNET_WC_RNR_RETRY_EXC_ERR);
+	assert_true(frame(busy.a)->sq_cons < 8);
+	run_for(10 * MS);
+	assert_int_equal(frame(busy.a)->sq_cons, 8);
+	assert_bounded();
+}
+
+/* Many that only wait do not keep the processor busy: each has a look in a tick. */
+static void waiting_costs_a_look_in_a_tick(void **state)
+{
+	struct qp_options options = { .sq_entries = 2, .rq_entries = 1 };
+	struct cq *cq = make_cq(&w.p[0], 128, 0);
+	struct cq *far = make_cq(&w.p[1], 1, 0);
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	u32 i, rounds;
+	u64 next;
+
+	(void)state;
+	for (i = 0; i < CROWD; i++) {
+		struct qp *a = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
+
+		connect(a, make_qp_with(&w.p[1], NIC_QPT_RC, far, far, &options));
+		frame(a)->attr.rnr_retry = 7;
+		send_one(a, &wqe, NULL);
+	}
+	for (i = 0; i < 5; i++) {
+		rounds = 0;
+		do {
+			assert_true(nic_run(&w.agent, 64, &next));
+			rounds++;
+		} while (next <= tp.clock);
+		assert_true(rounds <= 2 + 2 * CROWD / NIC_STRETCH_REQUESTS);
+		tp.clock = next;
+	}
+	assert_bounded();
+}
+
+/* Thousands of receives are flushed in stretches, too. */
+static void flushes_take_turns(void **state)
+{
+	struct qp_options options = { .sq_entries = 1, .rq_entries = 4096 };
+	struct cq *cq = make_cq(&w.p[0], 4096, 0);
+	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
+	u32 i, rounds;
+	u64 next;
+
+	(void)state;
+	bring_up(qp, qp->qpn + 1);
+	for (i = 0; i < 1000; i++)
+		post_recv(qp, i, NULL, 0);
+	assert_int_equal(to_state(qp, NIC_QPS_ERR, 0), NIC_OK);
+	for (rounds = 1; nic_run(&w.agent, 64, &next); rounds++)
+		tp.clock = next > tp.clock ? next : tp.clock;
+	for (i = 0; i < 1000; i++)
+		expect_next(cq, i, VNET_WC_WR_FLUSH_ERR);
+	assert_true(rounds >= 1000 / NIC_STRETCH_REQUESTS);
+	assert_bounded();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(long_requests),
+		TEST(the_rest_is_left),
+		TEST(its_owner_goes_on),
+		TEST(the_rest_wakes_the_processor),
+		TEST(drains_to_its_end),
+		TEST(fails_in_between),
+		TEST(memory_goes_in_between),
+		TEST(executor_dies),
+		TEST(a_receive_is_claimed),
+		TEST(a_claim_ends),
+		TEST(turns_go_round),
+		TEST(timers_fire_meanwhile),
+		TEST(waiting_costs_a_look_in_a_tick),
+		TEST(flushes_take_turns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

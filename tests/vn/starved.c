@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A busy machine is slow, and not broken: time in which nobody of a NIC had a processor is
+ * not counted as a peer's silence, and what has arrived meanwhile counts as heard. A peer
+ * that is dead is told of when its connection's timeout and retries say.
+ */
+#include "nic_vn.h"
+#include "world.h"
+
+#define MS 1000000ull
+#define LENGTH 4096u
+/* As end_connect() has it: timeout 14, seven retries. */
+#define PATIENCE (8 * (4096ull << 14))
+
+static struct end *a, *b;
+static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
+
+static void post(u8 opcode)
+{
+	struct vnet_send_wqe w = { .wr_id = 1, .opcode = opcode, .flags = VNET_WR_SIGNALED };
+
+	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
+	w.rdma.rkey = side[1].key;
+	end_send(a, &w, 0, LENGTH);
+}
+
+/* Two that know each other. */
+static void begin(void)
+{
+	world_make(1, &world_small);
+	a = end_make(&side[0], NIC_QPT_RC, false);
+	b = end_make(&side[1], NIC_QPT_RC, false);
+	end_connect(a, b);
+	post(VNET_WR_RDMA_WRITE);
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	pass(50 * MS);
+}
+
+static void expect_none(void)
+{
+	struct vnet_cqe cqe;
+
+	CHECK(!end_poll(a, &cqe));
+}
+
+/* A request of which nothing arrives, sent again and again; for so long. */
+static void post_in_vain(u8 opcode, u64 ns)
+{
+	faults.lose = 1000;
+	post(opcode);
+	pass(ns);
+	CHECK(side[0].nic.row[0].tx[0].retries >= 2);
+	expect_none();
+	faults.lose = 0;
+}
+
+/* Nobody runs for so long; then the requester's timers come before any frame. */
+static void stand_still(u64 ns)
+{
+	u64 next;
+
+	now_ns += ns;
+	runs = 0;
+	nic_run(&side[0].nic, 64, &next);
+}
+
+/* However long it is, it is no time in which the peer was silent. */
+static void test_pause(u8 opcode)
+{
+	u32 i;
+
+	begin();
+	post_in_vain(opcode, 100 * MS);
+	for (i = 0; i < 10; i++)
+		stand_still(PATIENCE + i * PATIENCE / 3);
+	expect_none();
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	world_free();
+}
+
+/* Each side has the processor for a moment in 50 ms, and frames were lost before. */
+static void test_slow(u8 opcode)
+{
+	u32 i;
+
+	begin();
+	faults.lose = 1000;
+	post(opcode);
+	for (i = 0; i < 12; i++) {
+		now_ns += 50 * MS;
+		pass(5000);
+	}
+	CHECK(12 * 50 * MS > PATIENCE);
+	expect_none();
+	faults.lose = 0;
+	for (i = 0; i < 20; i++) {
+		now_ns += 50 * MS;
+		pass(5000);
+	}
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	world_free();
+}
+
+/* On a machine that is not busy, dead is dead in time. */
+static void test_dead(u8 opcode)
+{
+	struct vnet_cqe cqe;
+	u64 start;
+
+	begin();
+	faults.lose = 1000;
+	start = now_ns;
+	post(opcode);
+	pass(PATIENCE - 10 * MS);
+	expect_none();
+	/* Its last retransmission's timer is no longer than a timeout. */
+	pass(20 * MS + (4096ull << 14));
+	CHECK(end_poll(a, &cqe) && cqe.status == VNET_WC_RETRY_EXC_ERR);
+	CHECK(now_ns - start >= PATIENCE);
+	faults.lose = 0;
+	world_free();
+}
+
+/* And on one that is, some day. */
+static void test_dead_and_slow(void)
+{
+	struct vnet_cqe cqe;
+	u32 i;
+
+	begin();
+	faults.lose = 1000;
+	post(VNET_WR_RDMA_WRITE);
+	for (i = 0; i < 200 && !end_poll(a, &cqe); i++) {
+		now_ns += 50 * MS;
+		pass(5000);
+	}
+	CHECK(i < 200 && cqe.status == VNET_WC_RETRY_EXC_ERR);
+	faults.lose = 0;
+	world_free();
+}
+
+/* An answer with data comes while its queue pair is in use: there was one. */
+static void test_heard_in_use(void)
+{
+	struct vnet_frame *head = (struct vnet_frame *)bytes;
+	struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(head + 1);
+	const struct nic_tx *tx;
+	struct nic_qp *qp;
+
+	begin();
+	tx = &side[0].nic.row[0].tx[0];
+	qp = nic_find_qp(&side[0].nic, a->qpn);
+	post_in_vain(VNET_WR_RDMA_READ, PATIENCE * 9 / 10);
+	faults.lose = 1000;
+	memset(bytes, 0, sizeof(bytes));
+	sign_for(0, head);
+	head->kind = VNET_FRAME_ACK;
+	head->nacks = 1;
+	head->payload_len = LENGTH;
+	*ack = (struct vnet_frame_ack){ .seq = tx->seq,
+					.timestamp = tx->timestamp,
+					.code = VNET_ACK_DONE };
+	head->crc = plat_crc32c(0, bytes, sizeof(*head) + sizeof(*ack) + LENGTH);
+	qp->sq_lock = 99;
+	inject(0, bytes, sizeof(*head) + sizeof(*ack) + LENGTH);
+	qp->sq_lock = 0;
+	pass(PATIENCE / 2);
+	expect_none();
+	faults.lose = 0;
+	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
+	world_free();
+}
+
+/* Who has read the clock, and lost the processor before it looks, changes nothing. */
+static void test_late_look(void)
+{
+	u64 before;
+
+	begin();
+	before = nic_patience(&side[0].nic, now_ns);
+	CHECK(nic_patience(&side[0].nic, now_ns - 500 * MS) <= before);
+	CHECK(nic_patience(&side[0].nic, now_ns) == before);
+	/* A pause counts for little; time that is looked at, as it is. */
+	CHECK(nic_patience(&side[0].nic, now_ns + 3000 * MS) <= before + 6 * MS);
+	CHECK(nic_patience(&side[0].nic, now_ns + 3004 * MS) >= before + 4 * MS);
+	world_free();
+}
+
+/* Somebody sends to another peer while the NIC processor begins to look at timers. */
+static void activate_within(int step)
+{
+	struct nic *nic = &side[0].nic;
+
+	if (step != NIC_STEP_TICK)
+		return;
+	on_step = NULL;
+	nic->row[1].state = NIC_ROW_CALLING;
+	nic->hdr->row_high = 2;
+	nic_row_activate(nic, &nic->row[1]);
+}
+
+/* It is not forgotten: the processor is the only one to look at its timers. */
+static void test_active_meanwhile(void)
+{
+	u64 next;
+
+	begin();
+	post_in_vain(VNET_WR_RDMA_WRITE, 100 * MS);
+	on_step = activate_within;
+	nic_run(&side[0].nic, 64, &next);
+	CHECK(!on_step);
+	CHECK(nic_load(&side[0].nic.hdr->row_active) & 1ull << 1);
+	world_free();
+}
+
+int main(void)
+{
+	static const u8 opcodes[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ };
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		test_pause(opcodes[i]);
+		test_slow(opcodes[i]);
+		test_dead(opcodes[i]);
+	}
+	test_dead_and_slow();
+	test_heard_in_use();
+	test_late_look();
+	test_active_meanwhile();
+	return 0;
+}
