@@ -478,7 +478,7 @@ void expect_no_event(u32 which)
 
 struct mad expect_said(enum cm_attribute attribute)
 {
-	struct mad mad;
+	struct mad mad = { 0 };
 
 	assert_true(node_said(&mad));
 	assert_int_equal(mad_attribute(&mad), attribute);
