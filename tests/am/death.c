@@ -26,6 +26,7 @@ enum { TAKE = 5, TAKE_DATA, GOT };
 #define CREDITS 8
 #define BYTES 1000
 #define SHARED_FD 200
+#define PATIENCE 30 /* seconds for one scenario */
 
 /* What the processes tell each other. */
 struct shared {
@@ -35,6 +36,8 @@ struct shared {
 	int gone; /* the victim, or its endpoint */
 	int done; /* all is over */
 	int sends; /* the sender is at it */
+	/* The sender's count: each request that was made, by what became of it. */
+	int sent[PROCESSES], answered[PROCESSES], returned[PROCESSES];
 };
 
 static struct shared *shared;
@@ -50,8 +53,7 @@ static void tell(int *flag)
 	__atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
 }
 
-/* The sender's count: each request that was made, by what became of it. */
-static int sent[PROCESSES], answered[PROCESSES], returned[PROCESSES];
+/* Of the sender: requests with an answer, and those that came back. */
 static bool settled[PROCESSES][100000]; /* by number */
 static int status_wanted[2];
 
@@ -69,7 +71,7 @@ static void take_data(void *token, void *buf, int nbytes, int32_t to, int32_t nu
 
 static void settle(int to, int number)
 {
-	CHECK(to > 0 && to < PROCESSES && number >= 0 && number < sent[to]);
+	CHECK(to > 0 && to < PROCESSES && number >= 0 && number < shared->sent[to]);
 	CHECK(!settled[to][number]);
 	settled[to][number] = true;
 }
@@ -78,7 +80,7 @@ static void got(void *token, int32_t to, int32_t number)
 {
 	(void)token;
 	settle(to, number);
-	answered[to]++;
+	shared->answered[to]++;
 }
 
 static void came(int status, op_t opcode, void *argblock)
@@ -95,7 +97,7 @@ static void came(int status, op_t opcode, void *argblock)
 		IS(a->handler, TAKE);
 	else
 		CHECK(a->nbytes == BYTES && filled(a->source, BYTES, (uint32_t)a->args[1]));
-	returned[a->args[0]]++;
+	shared->returned[a->args[0]]++;
 }
 
 static void new_endpoint(void)
@@ -125,7 +127,7 @@ static void begin(void)
 static void send_one(int to)
 {
 	uint8_t bytes[BYTES];
-	int number = sent[to]++;
+	int number = shared->sent[to]++;
 
 	CHECK((size_t)number < sizeof(settled[0]));
 	fill(bytes, BYTES, (uint32_t)number);
@@ -137,7 +139,7 @@ static void send_one(int to)
 
 static int open_requests(int to)
 {
-	return sent[to] - answered[to] - returned[to];
+	return shared->sent[to] - shared->answered[to] - shared->returned[to];
 }
 
 /* After all, the bystander is as well as before, and the victim is still dead. */
@@ -146,15 +148,15 @@ static void send_rest(void)
 	int before;
 
 	POLL_UNTIL(!open_requests(VICTIM));
-	before = returned[VICTIM];
+	before = shared->returned[VICTIM];
 	for (int i = 0; i < 20; i++) {
 		send_one(VICTIM);
 		send_one(BYSTANDER);
 	}
 	POLL_UNTIL(!open_requests(VICTIM) && !open_requests(BYSTANDER));
-	IS(returned[VICTIM], before + 20);
-	IS(returned[BYSTANDER], 0);
-	IS(answered[BYSTANDER], sent[BYSTANDER]);
+	IS(shared->returned[VICTIM], before + 20);
+	IS(shared->returned[BYSTANDER], 0);
+	IS(shared->answered[BYSTANDER], shared->sent[BYSTANDER]);
 	OK(AM_UnMap(ep, VICTIM));
 }
 
@@ -199,7 +201,7 @@ static void killed_busy(void)
 	}
 	connect_both();
 	tell(&shared->asked);
-	while (!returned[VICTIM]) {
+	while (!shared->returned[VICTIM]) {
 		send_one(VICTIM);
 		send_one(BYSTANDER);
 	}
@@ -223,7 +225,7 @@ static void freed(void)
 	}
 	connect_both();
 	tell(&shared->sends);
-	while (!returned[VICTIM]) {
+	while (!shared->returned[VICTIM]) {
 		send_one(VICTIM);
 		send_one(BYSTANDER);
 	}
@@ -274,9 +276,9 @@ static const struct scenario {
 	{ "killed-deaf", killed_deaf, true, { EUNREACHABLE, 0 }, "10000" },
 	{ "killed-busy", killed_busy, true, { EUNREACHABLE, 0 }, "10000" },
 	{ "freed", freed, false, { EUNREACHABLE, EBADENDPOINT }, "10000" },
-	{ "ended", ended, false, { EUNREACHABLE, 0 }, "300" },
-	{ "killed", killed, true, { EUNREACHABLE, 0 }, "300" },
-	{ "deaf", deaf, false, { EUNREACHABLE, 0 }, "300" },
+	{ "ended", ended, false, { EUNREACHABLE, 0 }, "1500" },
+	{ "killed", killed, true, { EUNREACHABLE, 0 }, "1500" },
+	{ "deaf", deaf, false, { EUNREACHABLE, 0 }, "1500" },
 };
 
 static const struct scenario *find(const char *name)
@@ -332,11 +334,27 @@ static pid_t start(const struct scenario *s, int number)
 	_exit(127);
 }
 
-static void ended_well(pid_t pid)
+static void too_late(int number)
 {
-	int status;
+	fprintf(stderr, "death: process %d has not ended after %d s\n", number, PATIENCE);
+	for (int i = 0; i < PROCESSES; i++)
+		fprintf(stderr, "  %d: ready %d, sent %d, answered %d, returned %d\n", i,
+			look(&shared->ready[i]), look(&shared->sent[i]), look(&shared->answered[i]),
+			look(&shared->returned[i]));
+	fprintf(stderr, "  asked %d, gone %d, done %d\n", look(&shared->asked), look(&shared->gone),
+		look(&shared->done));
+	exit(1);
+}
 
-	IS(waitpid(pid, &status, 0), pid);
+static void ended_well(const pid_t *pid, int number)
+{
+	int status = -1;
+
+	for (int ms = 0; !waitpid(pid[number], &status, WNOHANG); ms++) {
+		if (ms == PATIENCE * 1000)
+			too_late(number);
+		usleep(1000);
+	}
 	IS(status, 0);
 }
 
@@ -364,13 +382,13 @@ static void play(const struct scenario *s)
 		CHECK(WIFSIGNALED(status));
 		tell(&shared->gone);
 	} else if (s->run == ended) {
-		ended_well(pid[VICTIM]);
+		ended_well(pid, VICTIM);
 		tell(&shared->gone);
 	}
-	ended_well(pid[SENDER]);
-	ended_well(pid[BYSTANDER]);
+	ended_well(pid, SENDER);
+	ended_well(pid, BYSTANDER);
 	if (!s->kill && s->run != ended)
-		ended_well(pid[VICTIM]);
+		ended_well(pid, VICTIM);
 }
 
 int main(int argc, char **argv)
