@@ -23,6 +23,8 @@ struct node {
 	struct file file[NODE_FILES];
 	/* Of the send queue of queue pair 1, what was looked at. */
 	u32 seen;
+	/* The call of getrandom() that fails, counted from the next; 0: none. */
+	u32 random_calls;
 };
 
 extern struct node node;

@@ -219,6 +219,30 @@ static void no_messages(void **state)
 	expect_event(0, CM_EVENT_CONNECT_REQUEST);
 }
 
+/* A request that the node cannot take leaves its place in the backlog to the next. */
+static void lost_requests(void **state)
+{
+	struct mad mad;
+
+	(void)state;
+	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 1) >= 0);
+	assert_true(node_listen(1, RDMA_PS_UDP, PORT, 1) >= 0);
+	/* The id has its PSN, the connection has no names. */
+	node.random_calls = 2;
+	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
+	node_hear(&mad);
+	expect_no_event(0);
+	node_hear(&mad);
+	expect_event(0, CM_EVENT_CONNECT_REQUEST);
+
+	node.random_calls = 2;
+	node_sidr_req(&mad, PORT, PEERS_ID);
+	node_hear(&mad);
+	expect_no_event(1);
+	node_hear(&mad);
+	expect_event(1, CM_EVENT_CONNECT_REQUEST);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
 
 int main(void)
@@ -232,6 +256,7 @@ int main(void)
 		TEST(answers_unasked),
 		TEST(rejects_after_the_end),
 		TEST(no_messages),
+		TEST(lost_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -457,6 +457,8 @@ bool cm_get_addresses(const struct cm_arrival *arrival, u32 at, u64 service_id,
 struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arrival,
 			    const union cm_address *src, const union cm_address *dst,
 			    u64 service_id);
+/* The request comes to nothing: the listener's backlog has room for another. */
+void cm_request_drop(struct cm_id *listener, struct cm_id *id);
 /* Where answers to that go. */
 bool cm_arrival_path(const struct cm_arrival *arrival, struct cm_path *path);
 /* It comes from where the connection leads: nobody else speaks for the peer, whatever ids he knows. */

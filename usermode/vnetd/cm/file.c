@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../uverbs/uverbs.h"
 #include "cm.h"
 
 /* ------------------------------------------------------------------ events */
@@ -177,6 +178,9 @@ int cm_cmd_migrate_id(const struct cm_call *call)
 	err = cm_call_id(&there, cmd.id, &id);
 	if (err)
 		return err;
+	/* Once it has moved, the same call would not find it. */
+	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
+		return UV_PARK;
 	if (id->file != call->file)
 		migrate(id, call->file);
 	resp.events_reported = id->events_reported;

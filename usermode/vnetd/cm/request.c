@@ -118,6 +118,12 @@ struct cm_id *cm_request_id(struct cm_id *listener, const struct cm_arrival *arr
 	return id;
 }
 
+void cm_request_drop(struct cm_id *listener, struct cm_id *id)
+{
+	listener->backlog++;
+	cm_id_destroy(id);
+}
+
 /* --------------------------------------------------------------------- REQ */
 
 void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
@@ -288,7 +294,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	if (!id)
 		return;
 	if (cm_conn_new(cm, id, &id->path, &conn)) {
-		cm_id_destroy(id);
+		cm_request_drop(owner, id);
 		return;
 	}
 	take_req(conn, mad);

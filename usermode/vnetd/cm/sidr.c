@@ -198,7 +198,7 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	if (!id)
 		return;
 	if (cm_conn_new(cm, id, &id->path, &conn)) {
-		cm_id_destroy(id);
+		cm_request_drop(owner, id);
 		return;
 	}
 	conn->remote_id = mad_get32(mad, SIDR_REQ_ID);
