@@ -448,7 +448,7 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	conn->client->call_sock = conn->source.fd;
 	conn->client->present_page = NO_PAGE;
 	/* The program was told that a call failed that its thread gave up: do not carry it out. */
-	if (!user_waits(conn->client))
+	if (!user_waits(conn->source.fd))
 		return reply_error(conn, msg, ECANCELED);
 	outcome = run_call(&call, msg->type);
 	if (call.result.wants_fd || (outcome == CALL_DONE && !may_come_free(conn, &call))) {
@@ -563,6 +563,9 @@ static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *ms
 
 static enum call_outcome on_leave(struct conn *conn, const struct vnet_msg *msg)
 {
+	/* Who gave up may have stayed, and does not say so. */
+	if (!user_waits(conn->source.fd))
+		return reply_error(conn, msg, ECANCELED);
 	if (client_leave(conn->client) == CALL_PARK)
 		return CALL_PARK;
 	return reply_error(conn, msg, 0);

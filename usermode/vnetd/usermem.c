@@ -51,9 +51,9 @@ int user_bring(struct client *client, u64 addr, u64 length)
  * A caller that has given up hangs up first. What it gave as room for the answer may be
  * another function's stack by now.
  */
-bool user_waits(const struct client *client)
+bool user_waits(int sock)
 {
-	struct pollfd look = { .fd = client->call_sock, .events = POLLRDHUP };
+	struct pollfd look = { .fd = sock, .events = POLLRDHUP };
 
 	return poll(&look, 1, 0) == 0;
 }
@@ -85,7 +85,7 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 {
 	const u8 *from = src;
 
-	if (client->dead || !in_range(addr, length) || !user_waits(client))
+	if (client->dead || !in_range(addr, length) || !user_waits(client->call_sock))
 		return -EFAULT;
 	/* What cannot be brought is copied: that fails as soon as it comes to it. */
 	if (user_bring(client, addr, length) == UV_PARK)

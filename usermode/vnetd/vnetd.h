@@ -211,8 +211,8 @@ int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
 /* The pages of a range are there (0), are being brought (UV_PARK), or cannot be (-EFAULT). */
 int user_bring(struct client *client, u64 addr, u64 length);
-/* Does the caller wait for the answer of the call at hand? */
-bool user_waits(const struct client *client);
+/* Does the caller at the other end of this connection wait for the answer to its call? */
+bool user_waits(int sock);
 
 /*
  * A program is about to receive from groups, or to send to them; or the same of Ethernet
