@@ -335,6 +335,30 @@ static void interruption(void)
 	pair_end(&pair);
 }
 
+/*
+ * Another thread closes the descriptor that is being read: the call ends, at the latest with
+ * what would have ended it, and does not go on with a number that may be another file's.
+ */
+static void closed_elsewhere(void)
+{
+	struct reader reader;
+	struct pair pair;
+	int fd;
+
+	pair_make(&pair);
+	fd = dup(pair.channel->fd);
+	EXPECT(fd >= 0);
+	handle_restarting();
+	start_reader(&reader, fd);
+	EXPECT(!close(fd));
+	interrupt(&reader);
+	if (!reader.done)
+		make_event(&pair);
+	EXPECT(!pthread_join(reader.thread, NULL));
+	EXPECT(reader.ret == -1 && reader.error == EBADF);
+	pair_end(&pair);
+}
+
 /* With events of it unread, and a thread that waits for more. */
 static void destroyed(int unread)
 {
@@ -394,14 +418,21 @@ static void asynchronous(void)
 	pair_end(&pair);
 }
 
-int main(void)
+/* "wired": what differs where another node is known, whose frames are waited for, too. */
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "wired")) {
+		closed_elsewhere();
+		destroyed(0);
+		return 0;
+	}
 	reading();
 	edges();
 	asynchronous_edges();
 	arming_late(true);
 	arming_late(false);
 	interruption();
+	closed_elsewhere();
 	destroyed(0);
 	destroyed(1);
 	destroyed(5);

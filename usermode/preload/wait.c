@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "fdtable.h"
 #include "signals.h"
 
 /* How long a program that does not wait is kept by a lock: turns. */
@@ -108,16 +109,26 @@ static int wait_with_links(int fd, struct session *session)
 	}
 }
 
-int wait_readable(int fd, struct session *session, bool frames)
+static int wait_open(int fd, struct session *session, bool frames)
 {
-	if (!session_alive(session))
-		return 0;
 	if (!never_waits(fd))
 		return frames ? wait_with_links(fd, session) : wait_on(fd);
 	if (is_readable(fd))
 		return 0;
 	hand_back_links(session);
 	return is_readable(fd) ? 0 : -EAGAIN;
+}
+
+int wait_readable(int fd, struct session *session, bool frames)
+{
+	enum fd_kind kind = fdtable_hint(fd);
+	int ret;
+
+	if (!session_alive(session))
+		return 0;
+	ret = kind == FD_NONE ? -EBADF : wait_open(fd, session, frames);
+	/* The number may be another file's by now. */
+	return ret || fdtable_hint(fd) == kind ? ret : -EBADF;
 }
 
 int wait_for_end(struct session *session)

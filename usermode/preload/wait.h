@@ -10,7 +10,8 @@
 /*
  * Wait as a read() of this event descriptor would: 0 when it is readable or
  * hung up, or the daemon is gone; -EAGAIN at once where the program asked not
- * to wait; -EINTR when a signal's handler asks for that. A cancellation point.
+ * to wait; -EINTR when a signal's handler asks for that; -EBADF when another thread has
+ * closed it. A cancellation point.
  * frames: what makes it readable may come by the links of this node.
  */
 int wait_readable(int fd, struct session *session, bool frames);
