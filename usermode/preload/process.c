@@ -44,7 +44,10 @@ static int stay(struct session *left, int ret)
 /* What cannot be run anyway is not worth leaving for. */
 static bool runnable(const char *path)
 {
-	return !sys(SYS_faccessat, AT_FDCWD, path, X_OK);
+	long ret = sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
+
+	/* A system that does not know the call refuses it for other reasons. */
+	return ret != -ENOENT && ret != -ENOTDIR && ret != -EACCES;
 }
 
 static int do_execve(const char *path, char *const argv[], char *const env[])
