@@ -9,6 +9,8 @@
 
 #include "am_mapping.h"
 
+#define BOARD_LOOKS 100000u
+
 struct am_segment am_segment_mine(const struct am_ep *ep)
 {
 	struct am_segment s = { .before = ep->segment_version,
@@ -23,13 +25,16 @@ struct am_segment am_segment_mine(const struct am_ep *ep)
 	return s;
 }
 
-/* The board is written as one piece of a cache line, but nobody promises that. */
+/*
+ * The board is written as one piece of a cache line, but nobody promises that. One that
+ * stays half written is that of a peer that died in the midst of it: no segment.
+ */
 struct am_segment am_segment_of(const struct am_conn *conn)
 {
 	const volatile struct am_segment *board = conn->board;
 	struct am_segment s = { .goodbye = 0 };
 
-	do {
+	for (unsigned int i = 0; i < BOARD_LOOKS; i++) {
 		s.after = __atomic_load_n(&board->after, __ATOMIC_ACQUIRE);
 		s.address = board->address;
 		s.length = board->length;
@@ -37,8 +42,10 @@ struct am_segment am_segment_of(const struct am_conn *conn)
 		s.tag = board->tag;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		s.before = __atomic_load_n(&board->before, __ATOMIC_RELAXED);
-	} while (s.before != s.after);
-	return s;
+		if (s.before == s.after)
+			return s;
+	}
+	return (struct am_segment){ .goodbye = 0 };
 }
 
 static int tell(struct am_conn *conn, bool goodbye)
