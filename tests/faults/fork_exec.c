@@ -158,6 +158,27 @@ static void fork_children_anew(void)
 	FAIL("exec failed");
 }
 
+/* It execs with our memory, and is not the process that has the device. */
+static void vfork_and_exec(void)
+{
+	char *const argv[] = { (char *)"true", NULL };
+	char question[128];
+	pid_t pid = vfork();
+
+	/* NOLINTBEGIN(clang-analyzer-unix.Vfork) */
+	if (pid == 0) {
+		execv("/bin/true", argv);
+		_exit(1);
+	}
+	/* NOLINTEND(clang-analyzer-unix.Vfork) */
+	CHECK(pid > 0);
+	expect_status(pid, 0);
+	snprintf(question, sizeof(question),
+		 ".clients | map(select(.state == \"alive\" and .pid == %d)) | length",
+		 (int)getpid());
+	await_status(question, "1");
+}
+
 /* vfork() and posix_spawn(): the child has our memory, and execs. */
 static void spawn_children(void)
 {
@@ -172,6 +193,8 @@ static void spawn_children(void)
 		expect_status(pid, 0);
 		exercise(s);
 		CHECK_EQ(system("exit 0"), 0);
+		exercise(s);
+		vfork_and_exec();
 		exercise(s);
 	}
 	/* What cannot be executed leaves everything as it was. */
