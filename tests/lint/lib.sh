@@ -34,11 +34,11 @@ files() {	# PATTERN...
 }
 
 shell_files() {
-	local file
+	local file first shebang='^#!.*[/ ](ba)?sh( |$)'
 
 	files . | while IFS= read -r file; do
-		[[ $file == *.sh ]] || head -n 1 -- "$file" | grep -qaE '^#!.*\b(ba)?sh\b' || continue
-		printf '%s\n' "$file"
+		{ IFS= read -r first <"$file"; } 2>/dev/null
+		[[ $file == *.sh || $first =~ $shebang ]] && printf '%s\n' "$file"
 	done
 }
 
