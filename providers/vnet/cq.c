@@ -276,9 +276,13 @@ void vnet_cq_event(struct ibv_cq *ibcq)
 }
 
 /*
- * An entry came between the poll that found none and the arming. By the letter, it
- * makes no event, and the program is to poll once more; adapters make one, and
- * programs rely on it (UCX polls, arms and sleeps).
+ * An entry that came before the arming, and of which no event told, makes an event now. By the
+ * letter it makes none, and the program is to poll once more; mlx5 compares its producer index
+ * with the consumer index that comes with the arming, and programs rely on that (UCX polls,
+ * arms and sleeps).
+ * An entry of which the last event told makes no other one before it is polled. perftest takes
+ * each event for a completion ("ib_send_lat -e" polls once after it, and sends); an event more
+ * makes it overrun its send queue.
  */
 static void tell_of_unpolled(const struct vnet_cq *cq)
 {
