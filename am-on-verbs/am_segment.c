@@ -9,7 +9,7 @@
 
 #include "am_mapping.h"
 
-#define BOARD_LOOKS 100000u
+#define BOARD_LOOKS 100000u /* reads of a board that is being written */
 
 struct am_segment am_segment_mine(const struct am_ep *ep)
 {
@@ -26,8 +26,8 @@ struct am_segment am_segment_mine(const struct am_ep *ep)
 }
 
 /*
- * The board is written as one piece of a cache line, but nobody promises that. One that
- * stays half written is that of a peer that died in the midst of it: no segment.
+ * The peer writes its board with one RDMA write of a cache line, which need not be atomic. A
+ * board that stays inconsistent is that of a peer that died during the write: no segment.
  */
 struct am_segment am_segment_of(const struct am_conn *conn)
 {

@@ -158,7 +158,7 @@ static void fork_children_anew(void)
 	FAIL("exec failed");
 }
 
-/* It execs with our memory, and is not the process that has the device. */
+/* A child of vfork() that execs does not end the session of its parent. */
 static void vfork_and_exec(void)
 {
 	char *const argv[] = { (char *)"true", NULL };

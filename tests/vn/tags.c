@@ -595,7 +595,7 @@ static void die(int step)
 	int status;
 	pid_t child;
 
-	/* Between two ticks nothing is under way that the last step did not have. */
+	/* Ticks are frequent, and the state at a tick is that of the step before it. */
 	if (runs != dies || step == NIC_STEP_TICK)
 		return;
 	child = fork();

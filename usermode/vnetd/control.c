@@ -563,9 +563,11 @@ static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *ms
 
 static enum call_outcome on_leave(struct conn *conn, const struct vnet_msg *msg)
 {
-	/* Who gave up may have stayed, and does not say so. */
-	if (!user_waits(conn->source.fd))
+	/* A caller that has given up sends no STAY if its exec fails. This call may have parked. */
+	if (!user_waits(conn->source.fd)) {
+		client_stay(conn->client);
 		return reply_error(conn, msg, ECANCELED);
+	}
 	if (client_leave(conn->client) == CALL_PARK)
 		return CALL_PARK;
 	return reply_error(conn, msg, 0);
