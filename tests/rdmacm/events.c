@@ -6,6 +6,9 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -353,6 +356,83 @@ static void edges(void)
 	close(epoll);
 }
 
+/* ------------------------------------------------------ closed while it is waited for */
+
+struct waiter {
+	struct rdma_event_channel channel;
+	pthread_t thread;
+	volatile pid_t tid;
+	volatile bool done;
+};
+
+static volatile sig_atomic_t held, let_go;
+
+static void hold(int sig)
+{
+	(void)sig;
+	held = 1;
+	while (!let_go)
+		sched_yield();
+}
+
+static void *wait_for_event(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct rdma_cm_event *event;
+
+	waiter->tid = gettid();
+	(void)rdma_get_cm_event(&waiter->channel, &event);
+	waiter->done = true;
+	return NULL;
+}
+
+static bool sleeps_or_is_done(const struct waiter *waiter)
+{
+	char path[64], text[512] = "";
+	const char *state;
+	int fd;
+
+	if (waiter->done || !waiter->tid)
+		return waiter->done;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)waiter->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	EXPECT(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+/*
+ * rping's main thread closes the channel at which its other thread waits, just when an event
+ * has come. As in the kernel, that call waits on: it neither fails, nor reads what has that
+ * number now.
+ */
+static void closed_elsewhere(void)
+{
+	struct sigaction act = { .sa_handler = hold, .sa_flags = SA_RESTART };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct waiter waiter = { 0 };
+	struct rdma_cm_id *id;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EXPECT(channel && !rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	EXPECT(!sigaction(SIGUSR1, &act, NULL));
+	waiter.channel = *channel;
+	EXPECT(!pthread_create(&waiter.thread, NULL, wait_for_event, &waiter));
+	AWAIT(sleeps_or_is_done(&waiter));
+	EXPECT(!pthread_kill(waiter.thread, SIGUSR1));
+	AWAIT(held);
+	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&address, 1000));
+	AWAIT(is_readable(channel));
+	rdma_destroy_event_channel(channel);
+	let_go = 1;
+	AWAIT(sleeps_or_is_done(&waiter));
+	EXPECT(!waiter.done);
+	EXPECT(!pthread_cancel(waiter.thread) && !pthread_join(waiter.thread, NULL));
+	EXPECT(!waiter.done);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(data); i++)
@@ -370,5 +450,6 @@ int main(void)
 	datagrams();
 	waiting();
 	backlog();
+	closed_elsewhere();
 	return 0;
 }

@@ -151,11 +151,11 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 		ret = device_session(entry, &session);
 		if (!ret)
 			ret = wait_readable(fd, session, false);
+		/* Its number may be another file's by now. */
+		if ((!ret || ret == -EBADF) && is_closed(fd, entry))
+			return waits ? wait_for_end(session) : -EBADF;
 		if (ret)
 			return ret;
-		/* Its number may be another file's by now. */
-		if (is_closed(fd, entry))
-			return waits ? wait_for_end(session) : -EBADF;
 		/* All out before asking: the daemon announces what is left anew. */
 		wait_drain(fd);
 		ret = ask(entry, session, VNET_MSG_WRITE, command);
