@@ -12,6 +12,8 @@
 #           [OPTIONS <option>...]          more of libFuzzer's
 #           [CMOCKA])                      the sources assert by it
 #
+# Every target has the firmware in it, whose sources need not be named.
+#
 # fuzz.<what> makes the same n runs each time (where addresses can be kept from
 # being random), so that it shows what a change did. What nobody has thought of yet
 # is for fuzz.<what>-long, which is another one each time, and takes ten minutes.
@@ -30,6 +32,40 @@ function(fuzz_files variable)
   endforeach()
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
+
+set(VNET_FUZZ_FLAGS -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
+  -Wno-gnu-variable-sized-type-not-at-end -fno-strict-aliasing
+  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+  -DNIC_TEST_STEPS "-DVNET_VERSION=\"${PROJECT_VERSION}\"")
+set(VNET_FUZZ_FIRMWARE "${CMAKE_CURRENT_BINARY_DIR}/libfuzz_firmware.a")
+
+# The firmware, compiled once for all fuzz targets.
+function(fuzz_firmware)
+  fuzz_files(sources firmware/nic_*.c)
+  fuzz_files(headers abi/*.h firmware/*.h)
+  set(objects "")
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    set(object "${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.o")
+    add_custom_command(OUTPUT "${object}"
+      COMMAND "${VNET_CLANG}" ${VNET_FUZZ_FLAGS} "-I${PROJECT_SOURCE_DIR}/firmware"
+        "-I${PROJECT_SOURCE_DIR}/abi" -c "${source}" -o "${object}"
+      DEPENDS "${source}" ${headers}
+      COMMENT "Building ${name}.c for the fuzz targets"
+      VERBATIM)
+    list(APPEND objects "${object}")
+  endforeach()
+  add_custom_command(OUTPUT "${VNET_FUZZ_FIRMWARE}"
+    COMMAND "${CMAKE_COMMAND}" -E rm -f "${VNET_FUZZ_FIRMWARE}"
+    COMMAND "${CMAKE_AR}" rcs "${VNET_FUZZ_FIRMWARE}" ${objects}
+    DEPENDS ${objects}
+    VERBATIM)
+  add_custom_target(fuzz_firmware_archive DEPENDS "${VNET_FUZZ_FIRMWARE}")
+endfunction()
+
+if(VNET_CLANG AND NOT VNET_SANITIZE)
+  fuzz_firmware()
+endif()
 
 function(fuzz_runs name program corpus)
   set(start "mkdir -p \"$VNET_TEST_DIR/found\" && exec \"$0\" \"$@\" \"$VNET_TEST_DIR/found\" ${corpus}")
@@ -65,15 +101,13 @@ function(fuzz_test)
     list(APPEND libraries "${CMOCKA_LIBRARY}")
   endif()
   add_custom_command(OUTPUT "${program}"
-    COMMAND "${VNET_CLANG}" -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
-      -Wno-gnu-variable-sized-type-not-at-end -fno-strict-aliasing
-      -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-      -DNIC_TEST_STEPS "-DVNET_VERSION=\"${PROJECT_VERSION}\""
-      ${F_INCLUDES} ${sources} -o "${program}" ${libraries}
-    DEPENDS ${sources} ${headers}
+    COMMAND "${VNET_CLANG}" ${VNET_FUZZ_FLAGS}
+      ${F_INCLUDES} ${sources} "${VNET_FUZZ_FIRMWARE}" -o "${program}" ${libraries}
+    DEPENDS ${sources} ${headers} "${VNET_FUZZ_FIRMWARE}"
     COMMENT "Building the fuzz target ${F_PROGRAM}"
     VERBATIM)
   add_custom_target(${F_PROGRAM}_program ALL DEPENDS "${program}")
+  add_dependencies(${F_PROGRAM}_program fuzz_firmware_archive)
 
   set(corpus "")
   if(F_CORPUS)
