@@ -41,17 +41,18 @@ set(VNET_FUZZ_FIRMWARE "${CMAKE_CURRENT_BINARY_DIR}/libfuzz_firmware.a")
 
 # The firmware, compiled once for all fuzz targets.
 function(fuzz_firmware)
-  fuzz_files(sources firmware/nic_*.c)
-  fuzz_files(headers abi/*.h firmware/*.h)
+  fuzz_files(sources firmware/*/*.c)
+  fuzz_files(headers abi/*.h firmware/*.h firmware/*/*.h)
   set(objects "")
   foreach(source IN LISTS sources)
-    get_filename_component(name "${source}" NAME_WE)
+    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/firmware" "${source}")
+    string(MAKE_C_IDENTIFIER "${name}" name)	# two rooms may have a file of one name
     set(object "${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.o")
     add_custom_command(OUTPUT "${object}"
       COMMAND "${VNET_CLANG}" ${VNET_FUZZ_FLAGS} "-I${PROJECT_SOURCE_DIR}/firmware"
         "-I${PROJECT_SOURCE_DIR}/abi" -c "${source}" -o "${object}"
       DEPENDS "${source}" ${headers}
-      COMMENT "Building ${name}.c for the fuzz targets"
+      COMMENT "Building ${source} for the fuzz targets"
       VERBATIM)
     list(APPEND objects "${object}")
   endforeach()

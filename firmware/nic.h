@@ -17,7 +17,7 @@
 #ifndef NIC_H
 #define NIC_H
 
-#include "nic_memory.h"
+#include "layout/memory.h"
 #include "nic_platform.h"
 
 #define NIC_TOUCHED 8
@@ -57,7 +57,7 @@ struct nic {
 	u32 follow;
 	/* Index of the QP that is next to have its turn, of those that are pending. */
 	u32 hand;
-	/* The NIC processor's sweep (nic_wait.c): QPs that are left, whose turns; since when. */
+	/* The NIC processor's sweep (processor/wait.c): QPs that are left, whose turns; since when. */
 	u32 sweep_left;
 	bool sweep_quick;
 	bool sweep_more;

@@ -5,7 +5,7 @@
 #ifndef NIC_INTERNAL_H
 #define NIC_INTERNAL_H
 
-#include "nic_lock.h"
+#include "layout/lock.h"
 
 /* -- look-ups: NULL for a number that is out of range or not in use */
 
@@ -94,7 +94,7 @@ static inline bool nic_slot_holds(u8 shift, u32 header, u32 bytes)
 /* The compiler must not read a second time what a process may change. */
 #define nic_read_once_barrier() __asm__ __volatile__("" ::: "memory")
 
-/* -- nic_event.c: completion channels and asynchronous events */
+/* -- completion/event.c: completion channels and asynchronous events */
 
 /* Raise an event of an object. Any locks may be held. */
 void nic_raise_qp(struct nic *nic, struct nic_qp *qp, enum nic_event event);
@@ -111,7 +111,7 @@ void nic_cq_run_due(struct nic *nic, u64 now, u64 *next);
 /* The holder of the channel's lock died: make the list what the CQs say. */
 void nic_channel_rebuild(struct nic *nic, u32 channel);
 
-/* -- nic_wait.c: pending endpoints */
+/* -- processor/wait.c: pending endpoints */
 
 /* Mark the QP as having work for the NIC processor, and wake that if needed. */
 void nic_pend(struct nic *nic, struct nic_qp *qp);
@@ -124,7 +124,7 @@ void nic_unpend(struct nic *nic, struct nic_qp *qp);
 /*
  * The head request cannot go on for this reason. Starts or continues its
  * timer; VNET_WC_SUCCESS: it waits (and the QP is pending); else the status
- * with which it fails now. patience: see nic_wait.c.
+ * with which it fails now. patience: see processor/wait.c.
  */
 enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
 				u64 patience);
@@ -133,7 +133,7 @@ u64 nic_peer_patience(const struct nic_qp *qp);
 /* Patience with a responder that is not ready. */
 u64 nic_rnr_patience(const struct nic_qp *responder);
 
-/* -- nic_copy.c: memory that is paged on demand */
+/* -- memory/copy.c: memory that is paged on demand */
 
 /* Is there memory at all that is? */
 static inline bool nic_fetches(const struct nic *nic)
@@ -214,7 +214,7 @@ static inline void nic_fetched(struct nic_qp *executor, enum nic_role role)
 		nic_store(&executor->counters.fetch_since[role], 0);
 }
 
-/* -- nic_complete.c: completion queue entries, with their intent */
+/* -- completion/complete.c: completion queue entries, with their intent */
 
 struct nic_completion {
 	u64 wr_id;
@@ -264,7 +264,7 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 /* The rest of it in NIC_OP_RETIRE_NOTIFY: the event that op_cqn may be owed. */
 bool nic_retire_notify(struct nic *nic, struct nic_qp *qp);
 
-/* -- nic_receive.c: the responder */
+/* -- responder/receive.c: the responder */
 
 /* What arrives at a receive queue. */
 struct nic_message {
@@ -353,7 +353,7 @@ static inline u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg);
 
-/* -- nic_receive_pieces.c: the responder, of messages in pieces */
+/* -- responder/pieces.c: the responder, of messages in pieces */
 
 /*
  * The first piece of a message: take the receive, or the tagged buffer, that it will
@@ -372,7 +372,7 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_receive *open,
 		  u64 offset, const struct nic_piece *src, u64 left);
 
-/* -- nic_flush.c: queue pairs in error */
+/* -- recovery/flush.c: queue pairs in error */
 
 struct nic_stretch;
 
@@ -384,7 +384,7 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *
  */
 void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event);
 
-/* -- nic_group.c: multicast groups */
+/* -- objects/group.c: multicast groups */
 
 /* Number of a QP that all members of a group have (IB vol 1, 10.5). */
 #define NIC_GROUP_QPN VNET_WIRE_GROUP_QPN
@@ -424,7 +424,7 @@ bool nic_group_is_joined(struct nic *nic, const u8 *gid);
 /* The QP is no more. */
 void nic_members_leave(struct nic *nic, u32 qpn);
 
-/* -- nic_frame.c: Ethernet frames */
+/* -- ether/frame.c: Ethernet frames */
 
 static inline bool nic_is_ether_length(u64 length)
 {
@@ -436,7 +436,7 @@ void nic_frame_parse_key(const u8 *frame, u32 length, struct nic_frame_key *key)
 /* The address is this port's own. */
 bool nic_is_own_mac(const struct nic *nic, const u8 *mac);
 
-/* -- nic_flow.c: what Ethernet frames are for whom */
+/* -- ether/flow.c: what Ethernet frames are for whom */
 
 /* Flows, a bit for each. */
 struct nic_flow_set {
@@ -460,17 +460,17 @@ void nic_flow_count(struct nic *nic, u32 i, u64 bytes);
 /* The QP is no more. */
 void nic_flows_leave(struct nic *nic, u32 qpn);
 
-/* -- nic_rss.c */
+/* -- ether/rss.c */
 
 /* The work queue of a frame, of those that *rss names. */
 u32 nic_rss_wqn(const struct nic_rss *rss, const struct nic_frame_key *key);
 
-/* -- nic_grh.c */
+/* -- address/grh.c */
 
 /* The header in front of a datagram of `length` bytes, if it has one: VNET_WC_GRH*. */
 u8 nic_make_grh(const struct nic *nic, const struct vnet_wqe_ud *ud, u64 length, u8 *grh);
 
-/* -- nic_send.c: the requester */
+/* -- requester/send.c: the requester */
 
 /* A stretch: see NIC_STRETCH_REQUESTS. */
 struct nic_stretch {
@@ -541,7 +541,7 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp);
  */
 void nic_qp_unlock(struct nic *nic, struct nic_qp *qp);
 
-/* -- nic_grace.c: waiting for operations under way */
+/* -- memory/grace.c: waiting for operations under way */
 
 /*
  * The executor of qp, between two operations: nothing that it looked up before
@@ -556,7 +556,7 @@ static inline void nic_grace_point(struct nic *nic, struct nic_qp *qp)
 		nic_store_release(&qp->grace_seen, epoch);
 }
 
-/* -- nic_qp.c */
+/* -- objects/qp.c */
 
 /* All locks under which a QP executes or is delivered to; all or none. */
 bool nic_qp_lock_all(struct nic *nic, struct nic_qp *qp);
@@ -567,12 +567,12 @@ void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp);
  */
 bool nic_qp_seal(struct nic *nic, struct nic_qp *qp);
 
-/* -- nic_cq.c */
+/* -- objects/cq.c */
 
 /* A ring of 1 << shift byte slots, a power of two of them, in queue memory. */
 struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shift);
 
-/* -- nic_placement.c */
+/* -- memory/placement.c */
 
 /* What a flush is of. */
 struct nic_placement {
@@ -591,7 +591,7 @@ bool nic_placement_read(u64 operand, struct nic_placement *p);
 enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, u32 pdn,
 				      const struct nic_placement *p);
 
-/* -- nic_mr.c: keys */
+/* -- memory/keys.c: keys */
 
 /*
  * Check that key names memory of pdn with the wanted rights (enum nic_access)
@@ -619,7 +619,7 @@ u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct ni
  */
 void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner);
 
-/* -- nic_vn_settings.c */
+/* -- vn/settings.c */
 
 void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wanted);
 

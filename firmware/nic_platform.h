@@ -8,8 +8,8 @@
 #ifndef NIC_PLATFORM_H
 #define NIC_PLATFORM_H
 
-#include "nic_types.h"
-#include "../abi/vnet_wire.h"
+#include "layout/types.h"
+#include "vnet_wire.h"
 
 struct nic;
 struct nic_mr;

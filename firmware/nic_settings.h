@@ -6,7 +6,7 @@
 #ifndef NIC_SETTINGS_H
 #define NIC_SETTINGS_H
 
-#include "nic_memory_wire.h"
+#include "layout/wire.h"
 
 /* X(field, least, most); how much frames carry and links hold is for agents to know. */
 #define NIC_SETTINGS(X)                                                                            \

@@ -8,7 +8,7 @@
 
 #include "chore.h"
 #include "event.h"
-#include "nic_tm.h"
+#include "tags/tm.h"
 #include "trace.h"
 
 /* The list goes around, with not many of them. */

@@ -6,7 +6,7 @@
 #ifndef SIM_COST_H
 #define SIM_COST_H
 
-#include "nic_types.h"
+#include "layout/types.h"
 
 struct cost {
 	/* Host processor, ns. */

@@ -3,7 +3,7 @@
 #ifndef SIM_CRC32C_H
 #define SIM_CRC32C_H
 
-#include "nic_types.h"
+#include "layout/types.h"
 
 /* Of `length` more bytes; begun with 0. */
 u32 crc32c(u32 crc, const void *data, u64 length);

@@ -6,7 +6,7 @@
 #ifndef SIM_EVENT_H
 #define SIM_EVENT_H
 
-#include "nic_types.h"
+#include "layout/types.h"
 
 typedef void event_fn(void *arg, u64 value);
 

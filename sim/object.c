@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "event.h"
-#include "nic_tm.h"
+#include "tags/tm.h"
 
 /* A command that finds a lock taken is repeated after so long. */
 #define BUSY_NS 20000

@@ -7,7 +7,7 @@
 
 #include "crc32c.h"
 #include "event.h"
-#include "nic_lid.h"
+#include "address/lid.h"
 #include "node.h"
 #include "process.h"
 #include "rules.h"

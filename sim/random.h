@@ -7,7 +7,7 @@
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
 
-#include "nic_types.h"
+#include "layout/types.h"
 
 struct random {
 	u64 s[4];

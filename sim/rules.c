@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "crc32c.h"
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "node.h"
 #include "process.h"
 #include "rules.h"

@@ -6,7 +6,7 @@
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
-#include "nic_types.h"
+#include "layout/types.h"
 
 enum trace_kind {
 	TRACE_SEND,

@@ -10,7 +10,7 @@
  */
 #include <linux/string.h>
 
-#include "nic_event_names.h"
+#include "completion/event_names.h"
 #include "vnet_ib.h"
 
 struct vnet_fault {

@@ -9,7 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "link.h"
-#include "nic_vn.h"
+#include "vn/vn.h"
 
 /*
  * How long it goes on reading doorbell pages after the last that was rung; and

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "../../firmware/nic_internal.h"
+#include "nic_internal.h"
 #include "../../usermode/vnetd/lid.h"
 #include "../unit/test_platform.h"
 #include "node.h"

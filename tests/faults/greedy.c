@@ -20,7 +20,7 @@
 #define LENGTH (2ull << 30)
 /* It is the same memory, many times over. */
 #define REAL (2ull << 20)
-/* As firmware/nic_limits.h has it. */
+/* As firmware/layout/limits.h has it. */
 #define MOST_REQUESTS 256
 #define MOST_BYTES (2u << 20)
 

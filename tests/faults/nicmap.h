@@ -6,7 +6,7 @@
 #ifndef NICMAP_H
 #define NICMAP_H
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 
 #include "side.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 
 static long long bytes_in_use(int fd)
 {

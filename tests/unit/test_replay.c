@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nic_replay.h"
+#include "recovery/replay.h"
 #include "world.h"
 
 #define OTHER 3u

@@ -4,7 +4,7 @@
  * believed only where its code is one that such a request can have, and what is dropped
  * is counted and changes nothing.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "world.h"
 
 #define LENGTH 256u

@@ -4,7 +4,7 @@
  * the sender's NIC and on the other, also where wire frames are lost, doubled and reordered;
  * who is not there for it holds up nobody for long; and what a peer lies about is dropped.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "world.h"
 
 #define HALF (2u << 20)

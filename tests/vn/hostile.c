@@ -5,8 +5,8 @@
  */
 #include <setjmp.h>
 
-#include "nic_replay.h"
-#include "nic_vn_handshake.h"
+#include "recovery/replay.h"
+#include "vn/handshake.h"
 #include "streams.h"
 
 #define MS 1000000ull

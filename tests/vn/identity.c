@@ -3,7 +3,7 @@
  * Who a NIC believes: frames that do not prove their sender, calls without cookies, and
  * members of the key's group that say that they are somebody else.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "streams.h"
 
 #define MS 1000000ull

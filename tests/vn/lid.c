@@ -3,7 +3,7 @@
  * Ports of InfiniBand: queue pairs and datagrams that are addressed by LID alone, on
  * one NIC and between two, and LIDs that nobody has.
  */
-#include "nic_lid.h"
+#include "address/lid.h"
 #include "world.h"
 
 #define LID(i) ((u16)((i) + 1))

@@ -3,7 +3,7 @@
  * Memory that is paged on demand, between two NICs: what waits for pages holds up nobody,
  * and counts for nothing against anybody's patience.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "streams.h"
 
 /* Memory is paged on demand from here on: missing where `pages_gone` says, else there. */

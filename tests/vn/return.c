@@ -4,7 +4,7 @@
  * says nothing, is the status with which that ends; in order, and also where frames
  * are lost, doubled and reordered.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "world.h"
 
 #define QKEY 0x1234

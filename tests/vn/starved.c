@@ -4,7 +4,7 @@
  * not counted as a peer's silence, and what has arrived meanwhile counts as heard. A peer
  * that is dead is told of when its connection's timeout and retries say.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "world.h"
 
 #define MS 1000000ull

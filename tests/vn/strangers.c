@@ -3,7 +3,7 @@
  * Frames that come otherwise than a peer sends them: spoiled, made up, of another life,
  * twice, or late; and into how many frames their answers go.
  */
-#include "nic_vn.h"
+#include "vn/vn.h"
 #include "streams.h"
 
 /* ------------------------------------------------------------------- strangers */

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nic_tm.h"
-#include "nic_vn.h"
+#include "tags/tm.h"
+#include "vn/vn.h"
 #include "world.h"
 
 static struct nic_config config = {

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 #include "../../usermode/platform/host.h"
 #include "client.h"
 

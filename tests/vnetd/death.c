@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 #include "../../usermode/platform/host.h"
 #include "client.h"
 

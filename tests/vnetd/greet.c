@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 #include "client.h"
 
 static void welcome_brings_the_nics(void)

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../firmware/nic_memory.h"
+#include "layout/memory.h"
 #include "client.h"
 
 static uint64_t seed;

@@ -5,7 +5,7 @@
 #ifndef GUARD_H
 #define GUARD_H
 
-#include "../../firmware/nic_types.h"
+#include "layout/types.h"
 
 /* In two registers: how it ended, and (after a fault) at which address. */
 struct guard_result {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 
 struct link_memory;
 struct link_batch;

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "../../firmware/nic_types.h"
+#include "layout/types.h"
 
 /* The page map of a process, or -errno (-ENOENT: it is gone). The caller closes it. */
 int presence_open(u32 pid);

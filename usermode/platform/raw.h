@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "../../firmware/nic_types.h"
+#include "layout/types.h"
 
 #if defined(__x86_64__)
 static inline long raw_syscall(long number, long a, long b, long c, long d, long e, long f)

@@ -8,7 +8,7 @@
 #ifndef TOKEN_H
 #define TOKEN_H
 
-#include "../../firmware/nic_types.h"
+#include "layout/types.h"
 
 struct token_page {
 	u64 magic;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "../../firmware/nic_types.h"
+#include "layout/types.h"
 
 /*
  * Functions that stand in front of the C library's. A program may call them as

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "link.h"
-#include "nic_event_names.h"
+#include "completion/event_names.h"
 
 #define NAMED_EVENT(name, event, kind) { name, event, kind },
 

@@ -3,7 +3,7 @@
 #ifndef VNETD_LID_H
 #define VNETD_LID_H
 
-#include "../../firmware/nic_lid.h"
+#include "address/lid.h"
 #include "link.h"
 
 enum {

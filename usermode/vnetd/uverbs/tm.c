@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "../../../firmware/nic_tm.h"
+#include "tags/tm.h"
 #include "uverbs.h"
 
 static_assert((int)UV_MAX_TAGS <= (int)NIC_TM_MAX_TAGS, "what the firmware takes");

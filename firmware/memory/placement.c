@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Placement (IB vol 1, annex A19): a flush ends when all that its queue pair has written
+ * before is where it asks for it to be. A responder carries requests out in their order,
+ * and the data of each before the next, so what is left to do is to let all processors
+ * see it, and to check that this one may ask.
+ */
+#include "requester/request.h"
+
+bool nic_placement_read(u64 operand, struct nic_placement *p)
+{
+	u8 type = (u8)operand, level = (u8)(operand >> 8);
+
+	if (operand != vnet_flush_operand(type, level) || !type || type & ~VNET_FLUSH_TYPES ||
+	    level > VNET_FLUSH_MR)
+		return false;
+	p->access = (type & VNET_FLUSH_GLOBAL ? NIC_ACCESS_FLUSH_GLOBAL : 0) |
+		    (type & VNET_FLUSH_PERSISTENT ? NIC_ACCESS_FLUSH_PERSISTENT : 0);
+	p->whole = level == VNET_FLUSH_MR;
+	return true;
+}
+
+u32 nic_gather_flush(struct nic_request *r)
+{
+	struct nic_placement p;
+
+	r->nlocal = 0;
+	r->length = 0;
+	if (r->wqe.num_sge || r->wqe.flags & VNET_WR_INLINE ||
+	    !nic_placement_read(r->wqe.rdma.swap, &p))
+		return VNET_WC_LOC_QP_OP_ERR;
+	return VNET_WC_SUCCESS;
+}
+
+enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, u32 pdn,
+				      const struct nic_placement *p)
+{
+	if (!qp->attr.max_dest_rd_atomic || (p->access & ~qp->attr.access))
+		return VNET_WC_REM_INV_REQ_ERR;
+	if (!nic_check_placement(nic, pdn, qp->qpn, p))
+		return VNET_WC_REM_ACCESS_ERR;
+	/* Whoever wrote it had the send queue's lock before us. */
+	nic_barrier();
+	return VNET_WC_SUCCESS;
+}

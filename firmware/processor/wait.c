@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Endpoints that wait, and the NIC processor that retries them.
+ *
+ * A request that cannot go on leaves its QP in the pending bitmap. It is tried
+ * again by the process that owns it, when that polls an empty CQ; by the NIC
+ * processor, every millisecond while anything is pending; and when a receive
+ * is posted that the NIC processor is known to wait for. Any try may find the
+ * cause gone; only the passing of time counts as a retry.
+ */
+#include "vn/vn.h"
+
+#define NIC_TICK_NS 1000000ull
+#define NIC_MOST_LINGER 1000u
+/*
+ * A process that polls looks again so often. Looking takes lines away from the
+ * receiver, and is better rewarded when that has posted several receives.
+ */
+#define NIC_LOOK_NS 3000ull
+/* Requests that an idle process executes for one QP before it polls again. */
+#define NIC_IDLE_BUDGET 64
+
+/* Words of the bitmap per bit of the summary. */
+static u32 nic_pending_stride(const struct nic *nic)
+{
+	return nic->max_qp > 64 * 64 ? nic->max_qp / (64 * 64) : 1;
+}
+
+static u32 nic_pending_words(const struct nic *nic)
+{
+	return (nic->max_qp + 63) / 64;
+}
+
+static void nic_mark(struct nic *nic, const struct nic_qp *qp)
+{
+	struct nic_header *hdr = nic->hdr;
+	u32 i = nic_qp_index(nic, qp);
+	u64 bit = 1ull << (i % 64);
+
+	/*
+	 * Full barrier: who clears this bit afterwards sees why it was set. And
+	 * a summary that is still set now has not been scanned since.
+	 */
+	nic_fetch_or(&nic->pending[i / 64], bit);
+	bit = 1ull << (i / 64 / nic_pending_stride(nic));
+	if (!(nic_load(&hdr->pending_summary) & bit))
+		nic_fetch_or(&hdr->pending_summary, bit);
+}
+
+void nic_pend(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_header *hdr = nic->hdr;
+
+	nic_mark(nic, qp);
+	/* A dozing processor finds it at its next tick. */
+	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
+	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
+		nic_fetch_add(&hdr->counters.kicks, 1);
+		plat_kick(nic);
+	}
+}
+
+void nic_pend_now(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_header *hdr = nic->hdr;
+
+	nic_mark(nic, qp);
+	if (nic_load(&hdr->processor_sleeps) && nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
+		nic_fetch_add(&hdr->counters.kicks, 1);
+		plat_kick(nic);
+	}
+}
+
+void nic_follow(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
+
+	nic_mark(nic, qp);
+	/* Another thread's, which may have come too late to run it. */
+	if (unlikely(other && other != qp))
+		nic_pend(nic, other);
+}
+
+void nic_unpend(struct nic *nic, struct nic_qp *qp)
+{
+	u32 i = nic_qp_index(nic, qp);
+
+	nic_fetch_and(&nic->pending[i / 64], ~(1ull << (i % 64)));
+}
+
+/* ---------------------------------------------------------------- patience */
+
+u64 nic_peer_patience(const struct nic_qp *qp)
+{
+	u8 timeout = qp->attr.timeout & 31;
+
+	/* 4.096 us times two to the power of timeout (IB vol 1, 9.7.6.1.3). */
+	return timeout ? 4096ull << timeout : 0;
+}
+
+u64 nic_rnr_patience(const struct nic_qp *responder)
+{
+	/* RNR NAK timer field, in 10 us (IB vol 1, table 45); 0 is the longest. */
+	static const u32 timer[32] = {
+		65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+		48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+		2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	};
+
+	return timer[responder->attr.min_rnr_timer & 31] * 10000ull;
+}
+
+/* A period of waiting is over: fail, or give it another one? */
+static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason)
+{
+	if (reason == NIC_WAIT_RNR) {
+		qp->counters.rnr_waits++;
+		if (qp->attr.rnr_retry == 7)
+			return VNET_WC_SUCCESS;
+		if (qp->rnr_used >= qp->attr.rnr_retry)
+			return VNET_WC_RNR_RETRY_EXC_ERR;
+		qp->rnr_used++;
+		return VNET_WC_SUCCESS;
+	}
+	if (reason == NIC_WAIT_STALL || reason == NIC_WAIT_PEER_PAGES)
+		return VNET_WC_GENERAL_ERR;
+	if (qp->retries_used >= qp->attr.retry_cnt)
+		return VNET_WC_RETRY_EXC_ERR;
+	qp->counters.retries++;
+	qp->retries_used++;
+	return VNET_WC_SUCCESS;
+}
+
+enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
+				u64 patience)
+{
+	u64 now = plat_clock();
+	enum vnet_wc_status status = VNET_WC_SUCCESS;
+
+	if (qp->wait != reason) {
+		/* A responder that says "not ready" is alive. */
+		if (reason == NIC_WAIT_RNR)
+			qp->retries_used = 0;
+		nic_store(&qp->wait, reason);
+		qp->deadline = patience ? now + patience : 0;
+	} else if (qp->deadline && now >= qp->deadline) {
+		status = nic_wait_over(qp, reason);
+		qp->deadline = now + patience;
+	}
+	nic_store(&qp->look_at, reason == NIC_WAIT_LOCK ? now : now + NIC_LOOK_NS);
+	if (status == VNET_WC_SUCCESS)
+		nic_pend(nic, qp);
+	return status;
+}
+
+/*
+ * Is this pending QP one that a process of `space` should try? *now is the time, or 0:
+ * who polls while others wait needs none.
+ */
+static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
+{
+	if (nic_load(&qp->space) != space)
+		return false;
+	if (!*now)
+		*now = plat_clock();
+	return nic_load(&qp->look_at) <= *now;
+}
+
+/* ---------------------------------------------------- who tries them again */
+
+/* Of `budget`, its share. */
+static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
+{
+	u8 weight = nic->hdr->settings.weight[qp->attr.sl & 15];
+
+	return weight > 1 ? budget * weight : budget;
+}
+
+/* A round over pending QPs: of the NIC processor, or of a process that polls. */
+struct nic_round {
+	struct nic *nic;
+	/* Whose QPs: NIC_SPACE_POINTER: everybody's. */
+	u32 space;
+	u32 budget;
+	struct nic_stretch stretch;
+	/* NIC clock, once it was looked at. */
+	u64 now;
+	/* Only those that can go on at once: the others had their turn in this tick. */
+	bool quick;
+	/* Some QP could go on at once. */
+	bool more;
+};
+
+static bool nic_is_processor(const struct nic_round *round)
+{
+	return round->space == NIC_SPACE_POINTER;
+}
+
+/*
+ * The NIC processor's turn at an endpoint: at most its share, and a while for the
+ * process to post more. false: somebody else has the queue's lock.
+ */
+static bool nic_serve(struct nic_round *round, struct nic_qp *qp)
+{
+	struct nic *nic = round->nic;
+	u32 linger = nic_load(&nic->hdr->settings.linger);
+
+	/* Whoever wrote that there: others have their turn. */
+	if (linger > NIC_MOST_LINGER)
+		linger = NIC_MOST_LINGER;
+	round->stretch.budget = nic_share(nic, qp, round->budget);
+	if (!nic_qp_run_stretch(nic, qp, &round->stretch))
+		return false;
+	for (; unlikely(linger); linger--) {
+		plat_relax();
+		round->stretch.budget = nic_share(nic, qp, round->budget);
+		if (nic_qp_has_work(nic, qp) && !nic_qp_run_stretch(nic, qp, &round->stretch))
+			return false;
+	}
+	return true;
+}
+
+/* A pending QP has its turn. */
+static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
+{
+	u64 before = round->stretch.work;
+	struct nic *nic = round->nic;
+	bool served;
+
+	round->stretch.budget = round->budget;
+	served = nic_is_processor(round) ? nic_serve(round, qp) :
+					   nic_qp_run_stretch(nic, qp, &round->stretch);
+	/* The holder of its lock may have set its bit just before we cleared it. */
+	if (!served)
+		nic_pend(nic, qp);
+	if (round->stretch.work == before)
+		round->stretch.work += NIC_STRETCH_REQUEST;
+	else if (nic_is_processor(round) && nic_qp_has_work(nic, qp))
+		round->more = true;
+}
+
+/* Should it have its turn now? */
+static bool nic_round_wants(struct nic_round *round, const struct nic_qp *qp)
+{
+	u8 wait;
+
+	if (!nic_is_processor(round))
+		return nic_is_due(qp, round->space, &round->now);
+	wait = unlikely(round->quick) ? nic_load(&qp->wait) : NIC_WAIT_NONE;
+	return likely(wait == NIC_WAIT_NONE || wait == NIC_WAIT_TURN);
+}
+
+/* Of the pending QPs in one word, those that mask names. false: the round is over. */
+static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
+{
+	struct nic *nic = round->nic;
+	u64 bits = nic_load(&nic->pending[word]) & mask;
+
+	while (bits) {
+		u32 i = word * 64 + (u32)__builtin_ctzll(bits);
+		struct nic_qp *qp = &nic->qp[i];
+
+		bits &= bits - 1;
+		if (!nic_round_wants(round, qp))
+			continue;
+		if (unlikely(nic_stretch_is_over(&round->stretch))) {
+			nic_store(&nic->hand, i);
+			return false;
+		}
+		/* Before the try, which sets it again if the QP still waits. */
+		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
+		if (nic_load(&qp->qpn))
+			nic_round_visit(round, qp);
+	}
+	return true;
+}
+
+/* QPs [from, to) of those that bit `bit` of the summary stands for. false: the round is over. */
+static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
+{
+	struct nic *nic = round->nic;
+	u32 word, first = bit * nic_pending_stride(nic), end = first + nic_pending_stride(nic);
+	bool goes_on = true, left = false;
+
+	/*
+	 * Cleared before the words are read: see layout/memory.h. By the NIC
+	 * processor alone, which must not find the summary empty and fall
+	 * asleep because somebody else is just looking through the words.
+	 */
+	if (nic_is_processor(round))
+		nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
+	for (word = from / 64; word * 64 < to && goes_on; word++) {
+		u64 mask = ~0ull;
+
+		if (word == from / 64)
+			mask <<= from % 64;
+		if (to - word * 64 < 64)
+			mask &= (1ull << (to - word * 64)) - 1;
+		goes_on = nic_round_word(round, word, mask);
+	}
+	if (!nic_is_processor(round))
+		return goes_on;
+	for (word = first; word < end && word < nic_pending_words(nic); word++)
+		left = left || nic_load(&nic->pending[word]);
+	if (left)
+		nic_fetch_or(&nic->hdr->pending_summary, 1ull << bit);
+	return goes_on;
+}
+
+/* The pending QPs in [from, to) have their turn. false: the round is over before. */
+static bool nic_round_range(struct nic_round *round, u32 from, u32 to)
+{
+	u32 end, each = 64 * nic_pending_stride(round->nic);
+	u64 summary = nic_load(&round->nic->hdr->pending_summary);
+
+	for (; from < to; from = end) {
+		u32 bit = from / each;
+
+		end = (bit + 1) * each < to ? (bit + 1) * each : to;
+		if (summary >> bit & 1 && !nic_round_group(round, bit, from, end))
+			return false;
+	}
+	return true;
+}
+
+/* From the hand on, of so many QPs. false: the round is over before; the hand is where it was. */
+static bool nic_round_run(struct nic_round *round, u32 n)
+{
+	struct nic *nic = round->nic;
+	u32 hand = nic_load(&nic->hand) & (nic->max_qp - 1);
+	u32 here = n < nic->max_qp - hand ? n : nic->max_qp - hand;
+
+	return nic_round_range(round, hand, hand + here) && nic_round_range(round, 0, n - here);
+}
+
+void nic_idle(struct nic *nic)
+{
+	struct nic_round round;
+
+	if (unlikely(nic->max_row))
+		nic_vn_idle(nic);
+	if (likely(!nic_load(&nic->hdr->pending_summary)))
+		return;
+	round = (struct nic_round){ .nic = nic,
+				    .space = nic->space,
+				    .budget = NIC_IDLE_BUDGET,
+				    .stretch = { .once = true } };
+	(void)nic_round_run(&round, nic->max_qp);
+	nic_stretch_end(nic, &round.stretch);
+}
+
+/*
+ * A sweep: every pending QP has its turn once, in as many rounds as that takes. Those that
+ * wait for something have theirs once in a tick, or when the processor was woken. Who has
+ * used up its budget has its next turn in the next sweep, which follows at once.
+ */
+static void nic_sweep_begin(struct nic *nic, u64 now)
+{
+	u32 bits = nic_pending_words(nic) / nic_pending_stride(nic);
+
+	/* Those that stand for no words: whoever wrote that there. */
+	if (unlikely(bits < 64 && nic_load(&nic->hdr->pending_summary) >> bits))
+		nic_fetch_and(&nic->hdr->pending_summary, (1ull << bits) - 1);
+	nic->sweep_left = nic->max_qp;
+	nic->sweep_quick = nic->sweep_more && now - nic->swept_at < NIC_TICK_NS;
+	nic->sweep_more = false;
+	if (!nic->sweep_quick)
+		nic->swept_at = now;
+}
+
+/* One round of it; false: there is nothing more to do at once. */
+static bool nic_sweep(struct nic *nic, u32 budget)
+{
+	struct nic_round round = { .nic = nic,
+				   .space = NIC_SPACE_POINTER,
+				   .budget = budget,
+				   .stretch = { .once = true } };
+	u32 hand = nic->hand & (nic->max_qp - 1);
+
+	if (!nic->sweep_left)
+		nic_sweep_begin(nic, plat_clock());
+	round.quick = nic->sweep_quick;
+	if (nic_round_run(&round, nic->sweep_left))
+		nic->sweep_left = 0;
+	else
+		nic->sweep_left -= (nic->hand - hand) & (nic->max_qp - 1);
+	nic_stretch_end(nic, &round.stretch);
+	nic->sweep_more |= round.more;
+	return nic->sweep_left || nic->sweep_more;
+}
+
+bool nic_run(struct nic *nic, u32 budget, u64 *next)
+{
+	bool wire = false, more = nic_sweep(nic, budget);
+	u64 now = plat_clock();
+
+	*next = now + NIC_TICK_NS;
+	if (nic->max_row)
+		wire = nic_vn_tick(nic, now, next);
+	if (nic_load(&nic->hdr->cq_due))
+		nic_cq_run_due(nic, now, next);
+	if (more)
+		*next = now;
+	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
+}
+
+u32 nic_budget(const struct nic *nic)
+{
+	u32 budget = nic_load(&nic->hdr->settings.budget);
+
+	return budget - 1 < NIC_MOST_BUDGET ? budget : NIC_DEFAULT_BUDGET;
+}
+
+bool nic_has_work(const struct nic *nic)
+{
+	const struct nic_header *hdr = nic->hdr;
+
+	return nic_load(&hdr->pending_summary) || nic_load(&hdr->row_active) ||
+	       nic_load(&hdr->cq_due);
+}
+
+/* To a queue pair in error: what is posted comes back at once. */
+static bool nic_recv_in_error(struct nic *nic, struct nic_qp *qp)
+{
+	if (!qp || nic_load(&qp->state) != NIC_QPS_ERR)
+		return false;
+	nic_store(&qp->flush_rq, 1);
+	if (!nic_qp_run(nic, qp, NIC_IDLE_BUDGET))
+		nic_pend(nic, qp);
+	return true;
+}
+
+void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
+{
+	struct nic_rq *rq = nic_find_rq(nic, num, is_srq);
+	struct vnet_ring *ring;
+	struct nic_qp *qp;
+
+	if (!rq || (nic->space != NIC_SPACE_POINTER && nic_load(&rq->space) != nic->space))
+		return;
+	qp = is_srq ? NULL : nic_find_qp(nic, num);
+	if (nic_recv_in_error(nic, qp))
+		return;
+	ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
+	if (!ring)
+		return;
+	/*
+	 * It may fail just now. Either we see that behind this barrier, or who flushes it sees
+	 * that the doorbell is not asked for any more: nic_flush_receives().
+	 */
+	(void)nic_xchg(&ring->need_doorbell, 0);
+	if (nic_recv_in_error(nic, qp))
+		return;
+	if (nic_xchg(&nic->hdr->processor_sleeps, NIC_AWAKE))
+		plat_kick(nic);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A queue pair in error: its receives come back to the program, in order, each with a
+ * completion that says so (IB vol 1, 10.3.1). Its requests do by nic_run_queue().
+ */
+#include "objects/rq.h"
+#include "tags/tm.h"
+#include "vn/vn.h"
+
+/* The queue whose receives are flushed, with its lock held. */
+struct nic_flush {
+	struct nic *nic;
+	struct nic_qp *qp;
+	struct nic_rq *rq;
+	struct vnet_ring *ring;
+	struct nic_cq *cq;
+};
+
+void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
+{
+	u8 before = nic_load(&qp->state);
+
+	/* In RESET there is nothing to flush, and it may be on its way out. */
+	if (before == NIC_QPS_ERR || before == NIC_QPS_RESET)
+		return;
+	nic_store(&qp->state, NIC_QPS_ERR);
+	nic_store(&qp->flush_rq, 1);
+	if (event >= 0)
+		nic_raise_qp(nic, qp, (enum nic_event)event);
+	/* Not where requests name the SRQ: no QP has an end of that. */
+	if (qp->srqn && qp->srqn != NIC_SRQ_NAMED)
+		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
+	nic_pend(nic, qp);
+}
+
+/* One receive, flushed. false: a lock could not be had, or nothing is left. */
+static bool nic_flush_one(struct nic_flush *d)
+{
+	struct nic_completion wc = { .qp_num = d->qp->qpn,
+				     .opcode = VNET_WC_RECV,
+				     .status = VNET_WC_WR_FLUSH_ERR };
+	const u8 *entry =
+		(const u8 *)(d->ring + 1) + ((u64)(d->rq->cons & d->rq->mask) << d->rq->shift);
+	struct vnet_cqe *slot;
+
+	if (!nic_rq_posted(d->rq, d->ring))
+		return false;
+	if (!nic_lock(d->nic, &d->cq->lock)) {
+		nic_store(&d->qp->flush_rq, 1);
+		nic_pend(d->nic, d->qp);
+		return false;
+	}
+	slot = nic_cq_slot(d->nic, d->cq);
+	if (!slot) {
+		nic_unlock(&d->cq->lock);
+		return false;
+	}
+	memcpy(&wc.wr_id, entry + offsetof(struct vnet_recv_wqe, wr_id), sizeof(wc.wr_id));
+	/* No request's, should we die before that is told. */
+	d->qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
+	d->qp->op_status = VNET_WC_WR_FLUSH_ERR;
+	nic_commit_receive(d->nic, d->qp, d->rq, d->cq, slot, &wc);
+	if (nic_retire_notify(d->nic, d->qp))
+		return true;
+	nic_store(&d->qp->flush_rq, 1);
+	nic_pend(d->nic, d->qp);
+	return false;
+}
+
+/*
+ * The receive of a message whose last piece will not come. false: call again. With
+ * the SRQ locked that it is of, if there is one: where requests name that, or it
+ * matches tags.
+ */
+static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, const struct nic_srq *srq,
+				u32 cqn)
+{
+	/* It may have left its frame with the message half received. */
+	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
+	struct nic_completion wc = { .qp_num = qp->qpn,
+				     .opcode = VNET_WC_RECV,
+				     .status = VNET_WC_WR_FLUSH_ERR };
+	struct nic_cq *cq = nic_find_cq(nic, cqn);
+	struct vnet_cqe *slot;
+
+	if (likely(!ep || !ep->receive.open || !cq))
+		return true;
+	if (!nic_lock(nic, &cq->lock))
+		return false;
+	slot = nic_cq_slot(nic, cq);
+	if (srq)
+		nic_tm_intend_loss(nic, qp, srq, &ep->receive);
+	if (!slot) {
+		ep->receive.open = 0;
+		nic_unlock(&cq->lock);
+		if (qp->op_tm)
+			nic_tm_apply(nic, qp);
+		return true;
+	}
+	wc.wr_id = ep->receive.wr_id;
+	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
+	qp->op_status = VNET_WC_WR_FLUSH_ERR;
+	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
+	/* Behind it, so that a death loses no receive. */
+	ep->receive.open = 0;
+	if (qp->op_tm)
+		nic_tm_apply(nic, qp);
+	return nic_retire_notify(nic, qp);
+}
+
+/* Is its SRQ to be locked: it may go, or what is counted there changes? */
+static bool nic_flush_wants_srq(struct nic *nic, const struct nic_qp *qp)
+{
+	const struct nic_srq *srq;
+
+	if (likely(qp->srqn != NIC_SRQ_NAMED)) {
+		srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
+		return srq && nic_rq_is_tm(&srq->rq);
+	}
+	return true;
+}
+
+static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep;
+	struct nic_srq *srq;
+	bool done = true;
+
+	if (likely(!nic_flush_wants_srq(nic, qp)))
+		return nic_flush_opened_to(nic, qp, NULL, qp->recv_cqn);
+	ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
+	if (!ep || !ep->receive.open)
+		return true;
+	srq = nic_srq_of(nic, qp, ep->receive.srqn);
+	if (srq && !nic_lock(nic, &srq->rq.lock))
+		return false;
+	if (srq && nic_open_is_there(nic, qp, &ep->receive))
+		done = nic_flush_opened_to(nic, qp, srq,
+					   nic_rq_is_tm(&srq->rq) ? qp->recv_cqn : srq->cqn);
+	else
+		ep->receive.open = 0;
+	if (srq)
+		nic_unlock_release(&srq->rq.lock);
+	return done;
+}
+
+void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
+{
+	struct nic_flush d = { .nic = nic, .qp = qp, .rq = &qp->rq };
+
+	if (unlikely(!nic_flush_opened(nic, qp))) {
+		nic_pend(nic, qp);
+		return;
+	}
+	if (qp->srqn || !qp->rq.num) {
+		nic_store(&qp->flush_rq, 0);
+		return;
+	}
+	d.cq = nic_find_cq(nic, qp->recv_cqn);
+	d.ring = nic_rq_ring(nic, d.rq);
+	if (!d.cq || !d.ring)
+		return;
+	if (!nic_lock(nic, &qp->rq.lock)) {
+		nic_pend(nic, qp);
+		return;
+	}
+	nic_store(&qp->flush_rq, 0);
+	if (nic_load(&qp->state) == NIC_QPS_ERR) {
+		/*
+		 * From now on posting rings the doorbell. One more round follows
+		 * for a receive whose writer did not see that yet.
+		 */
+		if (!nic_xchg(&d.ring->need_doorbell, 1)) {
+			nic_store(&qp->flush_rq, 1);
+			nic_pend(nic, qp);
+		}
+		while (nic_flush_one(&d)) {
+			nic_stretch_add(s, 0);
+			if (likely(!nic_stretch_is_over(s)) || nic_stretch_next(nic, s))
+				continue;
+			nic_store(&qp->flush_rq, 1);
+			nic_pend(nic, qp);
+			break;
+		}
+	}
+	nic_unlock_release(&qp->rq.lock);
+}
+
+void nic_recv_fault(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp || nic_load(&qp->space) != nic->space)
+		return;
+	nic_qp_fail(nic, qp, -1);
+	nic_qp_run(nic, qp, qp->sq_mask + 1);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Repair after a death. A process may die at any instruction with locks held;
+ * what it had recorded (enum nic_op_phase) tells whether its operation had
+ * happened, so it is either finished for it or as if it never began.
+ */
+#include "tags/tm.h"
+#include "vn/vn.h"
+
+static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
+{
+	struct vnet_ring *ring = nic_cq_ring(nic, cq);
+
+	return ring ? &((struct vnet_cqe *)(ring + 1))[index & cq->mask] : NULL;
+}
+
+/* The entry op_cq_idx exists from here on. The CQ is still locked by owner. */
+static void nic_finish_cqe(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
+	struct vnet_cqe *cqe;
+	struct vnet_ring *ring;
+
+	if (!cq || cq->lock != owner)
+		return;
+	cqe = nic_recover_cqe(nic, cq, qp->op_cq_idx);
+	ring = nic_cq_ring(nic, cq);
+	if (!cqe)
+		return;
+	cq->prod = qp->op_cq_idx + 1;
+	nic_store(&ring->prod, cq->prod);
+	nic_store_release(&cqe->seq, cq->prod);
+}
+
+static void nic_finish_receive(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct nic_rq *rq = nic_find_rq(nic, qp->op_rq, qp->op_rq_is_srq);
+	struct vnet_ring *ring;
+
+	if (rq && rq->lock == owner) {
+		ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
+		rq->cons = qp->op_rq_idx + 1;
+		if (ring)
+			nic_store_release(&ring->cons, rq->cons);
+	}
+	nic_finish_cqe(nic, qp, owner);
+}
+
+static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
+
+	nic_store(&qp->sq_cons, qp->op_rq_idx + 1);
+	if (ring)
+		nic_store_release(&ring->cons, qp->sq_cons);
+	nic_finish_cqe(nic, qp, owner);
+}
+
+/* The flush of a receive that a message in pieces had: see nic_flush_opened_to(). */
+static void nic_finish_opened(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
+
+	if (ep && qp->op_arrival == NIC_ARRIVAL_DATAGRAM && !qp->op_rq)
+		ep->receive.open = 0;
+}
+
+/* The operation that the dead owner had under way on this QP. */
+static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
+{
+	u8 phase = qp->op_phase;
+
+	switch (phase) {
+	case NIC_OP_COMMIT:
+		nic_finish_receive(nic, qp, owner);
+		nic_vn_arrived(nic, qp);
+		nic_finish_opened(nic, qp);
+		nic_store(&qp->op_phase, qp->op_arrival ? NIC_OP_RETIRE_NOTIFY : NIC_OP_NOTIFY);
+		break;
+	case NIC_OP_RETIRE_NOTIFY:
+		nic_vn_arrived(nic, qp);
+		nic_finish_opened(nic, qp);
+		break;
+	case NIC_OP_RETIRE:
+		nic_finish_retire(nic, qp, owner);
+		nic_store(&qp->op_phase, NIC_OP_RETIRE_NOTIFY);
+		break;
+	case NIC_OP_IDLE:
+		qp->op_arrival = NIC_ARRIVAL_NONE;
+		qp->group &= (u8)~NIC_GROUP_MEMBER;
+		break;
+	default:
+		break;
+	}
+	/* Its entry is there, so this is. */
+	if (qp->op_tm && phase != NIC_OP_IDLE)
+		nic_tm_apply(nic, qp);
+	qp->op_tm = 0;
+	nic_atomic_recover(nic, qp, owner);
+	nic_key_recover(nic, qp, owner);
+	nic_fetch_add(&nic->hdr->counters.recovered, 1);
+}
+
+static void nic_release(nic_lock_t *lock, u32 owner)
+{
+	if (nic_load(lock) == owner)
+		nic_unlock(lock);
+}
+
+/* Events last: they need channels whose locks are free again. */
+static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
+
+	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
+		return;
+	/* Held by a live process: that one makes the event after its entry. */
+	if (cq)
+		nic_cq_notify(nic, cq, true);
+}
+
+static void nic_silence(struct nic *nic, struct nic_qp *qp)
+{
+	nic_store(&qp->state, NIC_QPS_ERR);
+	nic_store(&qp->flush_rq, 0);
+	nic_unpend(nic, qp);
+}
+
+static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 space)
+{
+	bool own = qp->qpn && space != NIC_SPACE_POINTER && qp->space == space;
+
+	nic_release(&qp->rq.lock, owner);
+	if (own)
+		nic_silence(nic, qp);
+	if (nic_load(&qp->sq_lock) == owner) {
+		nic_finish_notify(nic, qp);
+		/* It may have been about to flush the receives. */
+		if (!own && qp->state == NIC_QPS_ERR)
+			nic_store(&qp->flush_rq, 1);
+		nic_unlock(&qp->sq_lock);
+	}
+	/*
+	 * Who found it locked has left its requests to the holder; who is dead may have
+	 * noted an answer for it, and not come to run it.
+	 */
+	if (qp->qpn && !own)
+		nic_pend(nic, qp);
+}
+
+void nic_recover(struct nic *nic, u32 owner, u32 space)
+{
+	u32 i;
+
+	/* Intents while the locks still say what they cover. */
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
+		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
+			nic_finish_op(nic, &nic->qp[i], owner);
+	}
+	for (i = 0; i < nic->max_channel; i++) {
+		if (nic_load(&nic->channel[i].lock) != owner)
+			continue;
+		nic_channel_rebuild(nic, i);
+		nic_unlock(&nic->channel[i].lock);
+	}
+	/* While locks say what was being done. */
+	nic_vn_recover(nic, owner);
+	for (i = 0; i < nic->max_cq; i++)
+		nic_release(&nic->cq[i].lock, owner);
+	for (i = 0; i < nic->max_srq; i++) {
+		if (nic_load(&nic->srq[i].rq.lock) != owner)
+			continue;
+		if (nic->srq[i].tm)
+			nic_tm_rebuild(nic, &nic->srq[i]);
+		nic_unlock(&nic->srq[i].rq.lock);
+	}
+	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
+		nic_release(&nic->hdr->atomic_lock[i], owner);
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
+		nic_recover_qp(nic, &nic->qp[i], owner, space);
+	/* Nobody is followed: all are looked at. */
+	nic_store(&nic->follow, 0);
+}
+
+/* ----------------------------------------------------- death of the agent */
+
+void nic_flush_own(struct nic *nic)
+{
+	u32 i;
+
+	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
+		struct nic_qp *qp = &nic->qp[i];
+
+		if (!qp->qpn || nic_load(&qp->space) != nic->space)
+			continue;
+		nic_qp_fail(nic, qp, -1);
+		nic_qp_run(nic, qp, qp->sq_mask + 1);
+	}
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder, where messages have tags: which tagged buffer a message goes to, or
+ * which ordinary receive if there is none, and what of it goes there.
+ */
+#include "responder/receiving.h"
+
+/* Without the first `skip` bytes, which are there. */
+static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 skip)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < msg->nsrc; i++) {
+		struct nic_piece piece = msg->src[i];
+		u64 here = piece.length < skip ? piece.length : skip;
+
+		skip -= here;
+		piece.addr += here;
+		piece.length -= here;
+		if (piece.length)
+			to[n++] = piece;
+	}
+	msg->src = to;
+	msg->nsrc = n;
+}
+
+/* Where the message goes in the tagged buffer. */
+static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
+					    const struct nic_tm_buffer *buffer, u64 need)
+{
+	u32 i;
+
+	d->ndst = 0;
+	for (i = 0; i < buffer->num_sge && need; i++) {
+		struct vnet_sge sge = buffer->sge[i];
+
+		if (sge.length > need)
+			sge.length = (u32)need;
+		if (!sge.length)
+			continue;
+		if (!nic_check_key(d->nic, sge.lkey, d->rq->pdn, d->peer->qpn,
+				   NIC_ACCESS_LOCAL_WRITE, sge.addr, sge.length, &d->dst[d->ndst]))
+			return VNET_WC_LOC_PROT_ERR;
+		need -= sge.length;
+		d->ndst++;
+	}
+	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
+}
+
+/* It goes to the buffer that it matches, as far as it does now. */
+static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm_message *tm,
+					   struct nic_piece *src)
+{
+	struct nic_tm_match *match = &tm->match;
+	u64 room = nic_tm_room(&match->buffer);
+
+	d->take = NULL;
+	d->wqe.wr_id = match->buffer.wr_id;
+	tm->msg.wc_opcode = VNET_WC_TM_RECV;
+	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
+	if (match->kind == NIC_TM_EAGER) {
+		nic_skip_pieces(&tm->msg, src, NIC_TMH_SIZE);
+		tm->msg.length -= NIC_TMH_SIZE;
+		return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
+	}
+	/* Its data is read later; the headers are what the process reads it by itself with. */
+	tm->msg.length = 0;
+	if (room < match->length) {
+		match->kind = NIC_TM_INCOMPLETE;
+		tm->msg.length = nic_tm_kept(&match->buffer);
+	}
+	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
+}
+
+/* The queue as it is for ordinary receives, and their ring. */
+static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
+{
+	*plain = *d->rq;
+	plain->shift = (u8)(plain->shift & ~NIC_RQ_TM);
+	d->ring = nic_rq_ring(d->nic, plain);
+	return d->ring;
+}
+
+/*
+ * EMP has no place for what was not expected: it is dropped, and its sender brings it
+ * again. Here that is to find no receive; so its sender's patience is what it set.
+ */
+static bool nic_is_dropped(const struct nic_delivery *d, const struct nic_tm_match *match)
+{
+	return match->kind == NIC_TM_UNEXPECTED && nic_load(&d->nic->hdr->settings.drop_unexpected);
+}
+
+/* It goes to an ordinary receive of the queue, of which there is one. */
+static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
+					  struct nic_rq *plain)
+{
+	bool has_data = tm->msg.wc_opcode == VNET_WC_RECV;
+	enum vnet_wc_status status;
+
+	d->take = d->rq;
+	d->rq->lossy = 0;
+	d->rq = plain;
+	status = nic_fetch_receive(d, has_data ? tm->msg.length : 0);
+	d->rq = d->take;
+	if (has_data)
+		tm->msg.wc_opcode = tm->match.kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG :
+								     VNET_WC_TM_RECV;
+	return status ? status : tm->msg.broken;
+}
+
+/* The last piece is here, or one that could not be written: what the first matched. */
+static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm_message *tm)
+{
+	struct nic_tm_match *match = &tm->match;
+
+	nic_tm_reopen(tm->msg.opened, match);
+	d->take = NULL;
+	d->ndst = 0;
+	d->wqe.wr_id = match->buffer.wr_id;
+	tm->msg.wc_opcode = match->kind == NIC_TM_PLAIN ? VNET_WC_TM_NO_TAG : VNET_WC_TM_RECV;
+	if (match->kind < NIC_TM_EAGER)
+		return tm->msg.broken;
+	tm->msg.wc_flags |= VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID;
+	if (match->kind == NIC_TM_EAGER)
+		tm->msg.length -= NIC_TMH_SIZE;
+	else
+		tm->msg.length = match->kind == NIC_TM_INCOMPLETE ? nic_tm_kept(&match->buffer) : 0;
+	return tm->msg.broken;
+}
+
+u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain)
+{
+	u32 status =
+		nic_tm_judge(d->nic, d->qp, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
+
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return nic_no_pages(d, NIC_COPY_SRC_LATER);
+	if (status) {
+		nic_delivery_unlock(d);
+		return status;
+	}
+	if (tm->match.kind >= NIC_TM_EAGER)
+		return VNET_WC_SUCCESS;
+	if (!nic_find_plain(d, plain)) {
+		nic_delivery_unlock(d);
+		return nic_lock_wait(d->nic, d->qp, d->msg);
+	}
+	d->available = nic_rq_available(d->nic, d->rq, d->ring);
+	if (!d->available || nic_is_dropped(d, &tm->match))
+		return nic_no_receive(d);
+	return VNET_WC_SUCCESS;
+}
+
+enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_message *tm,
+				   struct nic_rq *plain, struct nic_piece *src)
+{
+	enum vnet_wc_status status;
+
+	if (tm->match.kind < NIC_TM_EAGER)
+		return nic_take_plain(d, tm, plain);
+	status = nic_take_tagged(d, tm, src);
+	if (likely(!status))
+		status = tm->msg.broken;
+	/* Nothing is fetched for it. */
+	if (status && tm->match.kind == NIC_TM_RENDEZVOUS)
+		tm->match.kind = NIC_TM_INCOMPLETE;
+	return status;
+}
+
+/* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
+u32 nic_deliver_tm(struct nic_delivery *d)
+{
+	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
+	const struct nic_message *whole = d->msg;
+	struct nic_piece src[VNET_MAX_SGE + 2] NIC_SCRATCH;
+	enum vnet_wc_status at_receiver;
+	struct nic_tm_message tm;
+	struct nic_rq plain;
+	u32 status;
+
+	tm.msg = *whole;
+	tm.msg.wc_flags &= (u8)~VNET_WC_IMM64;
+	d->available = 0;
+	status = whole->opened ? VNET_WC_SUCCESS : nic_match(d, &tm, &plain);
+	if (status)
+		return status;
+	/* Until we return. */
+	/* cppcheck-suppress autoVariables */
+	d->msg = &tm.msg;
+	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
+	d->tagged = tm.match.kind >= NIC_TM_EAGER && !whole->opened ? nic_tm_goal(&tm.match) : 0;
+	/* Too many rendezvous are under way: as if there were no receive. */
+	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
+		d->msg = whole;
+		if (nic_find_plain(d, &plain))
+			return nic_no_receive(d);
+		nic_delivery_unlock(d);
+		return nic_lock_wait(d->nic, d->qp, whole);
+	}
+	/* Last, as it is not done twice. */
+	if (unlikely(whole->invalidate && !at_receiver)) {
+		if (!nic_close_key(d, &at_receiver)) {
+			d->msg = whole;
+			nic_store(&d->qp->op_tm, 0);
+			nic_delivery_unlock(d);
+			return nic_lock_wait(d->nic, d->qp, whole);
+		}
+		if (at_receiver && tm.match.kind == NIC_TM_RENDEZVOUS) {
+			tm.match.kind = NIC_TM_INCOMPLETE;
+			(void)nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match);
+		}
+	}
+	status = nic_place(d, at_receiver);
+	d->msg = whole;
+	/* Unless it was committed, and done with that. */
+	nic_store(&d->qp->op_tm, 0);
+	return status;
+}

@@ -1,0 +1,843 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The sender's ends of the logical channels to one NIC: stop and wait on each,
+ * as many of them in use as loss and refusals allow.
+ *
+ * There is one mechanism of retransmission, the packet's timer. A refusal tells
+ * only that the receiver is alive; an answer to a packet that was sent later makes
+ * the timer end as soon as nobody believes that they overtook each other. So that
+ * there is such an answer, the newest packet is sent again when nothing is heard
+ * (both as in RFC 8985).
+ */
+#include "vn/vn.h"
+
+#define NIC_CREDIT_ONE 256u
+#define NIC_FEWEST 4u
+/* Bits of how a round trip's average and deviation follow a sample. */
+#define NIC_RTT_SHIFT 3
+#define NIC_DEVIATION_SHIFT 2
+/*
+ * Packets may overtake each other by so much, us, or a quarter of a round trip, or
+ * what was seen. Of one that was refused, it is how soon it may ask again.
+ */
+#define NIC_SLACK_US 20u
+#define NIC_SLACK_MOST_US 20000u
+#define NIC_ASK_US 50u
+/* Nothing was heard for two round trips and so long, us: a probe. */
+#define NIC_PROBE_US 100u
+#define NIC_BACKOFF_MAX 8u
+/* Who is not there is asked for again after twice so long, then twice that, so many times. */
+#define NIC_NOBODY_NS 500000ull
+#define NIC_NOBODY_SHIFT 6u
+#define NIC_SOON_NS 1000000ull
+/* How soon what has to wait for own memory is tried again, ns. */
+#define NIC_KEPT_NS 200000ull
+/* After a long frame was lost there are none for so long, ms; twice as long each time. */
+#define NIC_SHORT_MS 1000u
+#define NIC_SHORT_MOST_MS 30000u
+/* How fast that is forgotten, by long frames that arrive. */
+#define NIC_SHORT_DECAY 64u
+/* So long a channel is kept for who is next. */
+#define NIC_TURN_NS 500000ull
+/* A responder cannot ask for a longer wait than IB's longest RNR timer. */
+#define NIC_LONGEST_HOLD_NS 655360000ull
+
+/* ------------------------------------------------------- taking and freeing */
+
+static u32 nic_row_limit(const struct nic *nic, const struct nic_row *row)
+{
+	u32 most = nic->hdr->settings.channels;
+
+	if (most > VNET_WIRE_CHANNELS)
+		most = VNET_WIRE_CHANNELS;
+	if (nic->hdr->settings.adaptive && row->credit / NIC_CREDIT_ONE < most)
+		most = row->credit / NIC_CREDIT_ONE;
+	return most ? most : 1;
+}
+
+static u32 nic_row_queued(const struct nic_row *row)
+{
+	return row->queued < NIC_ROW_QUEUE ? row->queued : NIC_ROW_QUEUE;
+}
+
+/* The first of those who wait had its turn, or did not come for it. */
+static void nic_row_dequeue(struct nic_row *row, u64 now)
+{
+	u32 i, n = nic_row_queued(row);
+
+	for (i = 1; i < n; i++)
+		row->queue[i - 1] = row->queue[i];
+	row->queued = n ? n - 1 : 0;
+	row->queue_since = now;
+}
+
+static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
+{
+	u32 i, n = nic_row_queued(row);
+
+	for (i = 0; i < n; i++) {
+		if (row->queue[i] == qpn)
+			return;
+	}
+	if (n == NIC_ROW_QUEUE)
+		return;
+	if (!n)
+		row->queue_since = now;
+	row->queue[n] = qpn;
+	row->queued = n + 1;
+}
+
+/* Its endpoint is in a frame, and it sends: who does not cannot come for a channel. */
+static bool nic_can_come(struct nic *nic, u32 qpn)
+{
+	const struct nic_qp *qp = nic_find_qp(nic, qpn);
+	const struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u8 state = qp ? nic_load(&qp->state) : NIC_QPS_RESET;
+
+	return ep && nic_load(&ep->qpn) == qpn && (state == NIC_QPS_RTS || state == NIC_QPS_SQD);
+}
+
+/* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
+static bool nic_row_turn(struct nic *nic, struct nic_row *row, u32 qpn, u64 now)
+{
+	if (likely(!row->queued) || row->queue[0] == qpn)
+		return true;
+	while (row->queued && row->queue[0] != qpn && !nic_can_come(nic, row->queue[0]))
+		nic_row_dequeue(row, now);
+	/* Who comes late comes all the same, as long as nobody else did. */
+	if (now - row->queue_since > NIC_TURN_NS)
+		nic_row_dequeue(row, now);
+	return !row->queued || row->queue[0] == qpn;
+}
+
+static bool nic_row_has_room(const struct nic *nic, const struct nic_row *row, u32 length)
+{
+	if (row->unacked >= nic_row_limit(nic, row) || !~row->busy)
+		return false;
+	return !row->unacked || row->unacked_bytes + length <= row->window;
+}
+
+struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
+			   u64 now)
+{
+	struct nic_tx *tx;
+	u32 n;
+
+	if (row->state != NIC_ROW_UP)
+		return NULL;
+	if (!nic_row_has_room(nic, row, packet->length)) {
+		nic_row_enqueue(row, packet->qpn, now);
+		/* Nobody's turn passes while there is no channel. */
+		row->queue_since = now;
+		return NULL;
+	}
+	if (!nic_row_turn(nic, row, packet->qpn, now)) {
+		nic_row_enqueue(row, packet->qpn, now);
+		return NULL;
+	}
+	if (unlikely(row->queued))
+		nic_row_dequeue(row, now);
+	n = (u32)__builtin_ctzll(~row->busy);
+	tx = &row->tx[n];
+	tx->seq++;
+	nic_store(&tx->qpn, packet->qpn);
+	tx->sq_index = packet->sq_index;
+	tx->psn = packet->psn;
+	tx->offset = packet->offset;
+	tx->length = packet->length;
+	tx->opcode = packet->opcode;
+	tx->retries = 0;
+	tx->backoff = 0;
+	tx->flags = packet->unordered ? NIC_TX_UNORDERED : 0;
+	if (unlikely(packet->group))
+		tx->flags |= NIC_TX_GROUP;
+	tx->since = now;
+	tx->answered = nic_patience(nic, now);
+	tx->due = now;
+	row->unacked++;
+	row->unacked_bytes += packet->length;
+	/* Last: what recovery counts by. */
+	nic_store_release(&row->busy, row->busy | 1ull << n);
+	return tx;
+}
+
+/*
+ * With one bit of sequence, the next packet must differ from the last one that was
+ * taken: until it is known whether this one was, the channel is nobody's.
+ */
+static bool nic_tx_forsake(struct nic_tx *tx)
+{
+	if (tx->flags & NIC_TX_NACKED) {
+		/* By the latest word: on a link that keeps order, it was not taken. */
+		tx->seq--;
+		return false;
+	}
+	if (tx->flags & NIC_TX_ANSWERED)
+		return false;
+	nic_store(&tx->qpn, 0);
+	return true;
+}
+
+void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
+{
+	if (unlikely(nic->hdr->settings.sequence_bits == 1) && nic_tx_forsake(tx))
+		return;
+	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
+	nic_store(&tx->qpn, 0);
+	row->unacked--;
+	row->unacked_bytes -= tx->length;
+}
+
+/* Retransmission timeout, ns. */
+static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 backoff)
+{
+	const struct nic_settings *set = &nic->hdr->settings;
+	u64 us = row->rtt + 4ull * row->rtt_deviation;
+
+	if (us < set->rto_min)
+		us = set->rto_min;
+	us <<= backoff < NIC_BACKOFF_MAX ? backoff : NIC_BACKOFF_MAX;
+	if (us > set->rto_max)
+		us = set->rto_max;
+	return us * 1000;
+}
+
+/* How long nothing is heard before the newest packet is sent again, ns. */
+static u64 nic_row_probe_ns(const struct nic_row *row)
+{
+	return (2ull * row->rtt + 4ull * row->rtt_deviation + NIC_PROBE_US) * 1000;
+}
+
+static void nic_row_due(struct nic_row *row, u64 due)
+{
+	if (!row->due || due < row->due)
+		nic_store(&row->due, due);
+}
+
+void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest)
+{
+	u64 rto = nic_row_rto(nic, row, tx->backoff);
+
+	/* Who waits for so long without an answer is to have asked more than once. */
+	if (longest && rto > longest) {
+		rto = nic_row_rto(nic, row, 0);
+		rto = rto > longest ? rto : longest;
+	}
+	tx->timestamp = nic_us(now);
+	tx->flags &= NIC_TX_UNORDERED | NIC_TX_GROUP;
+	tx->nobody = 0;
+	tx->due = now + rto;
+	nic_row_due(row, tx->due);
+	if (!tx->retries && !row->probed)
+		nic_row_due(row, now + nic_row_probe_ns(row));
+	nic_row_activate(nic, row);
+}
+
+void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct nic_endpoint *ep,
+		 struct nic_tx *tx, u64 now)
+{
+	if (tx->flags & NIC_TX_UNORDERED) {
+		tx->flags |= NIC_TX_KEPT;
+		tx->due = now + NIC_KEPT_NS;
+		nic_row_due(row, tx->due);
+		return;
+	}
+	/* That may take for ever: neither the channel nor a frame is held for it. */
+	nic_store(&ep->kept, 1);
+	nic_store(&ep->answered, nic_patience(nic, now));
+	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_tx_free(nic, row, tx);
+	nic_pend(nic, qp);
+}
+
+void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
+{
+	u64 busy = row->busy;
+
+	(void)nic;
+	while (busy) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		busy &= busy - 1;
+		if (tx->qpn == qpn)
+			nic_tx_free(nic, row, tx);
+	}
+}
+
+/* Sent again, a datagram that had arrived would come twice. */
+void nic_tx_renew(struct nic *nic, struct nic_row *row)
+{
+	u64 busy;
+
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+		struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+		struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+
+		if (tx->qpn && !(tx->flags & NIC_TX_UNORDERED))
+			continue;
+		if (ep && ep->qpn == tx->qpn) {
+			/* The life that may have taken it is over. */
+			nic_vn_done(ep, tx->psn, VNET_WC_RETRY_EXC_ERR);
+			nic_pend(nic, qp);
+		}
+		tx->flags = NIC_TX_ANSWERED;
+		nic_tx_free(nic, row, tx);
+	}
+}
+
+/* --------------------------------------------------------------- giving up */
+
+bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
+		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now)
+{
+	/* Of a connection, by whatever channel: its packets change these. */
+	u64 answered = nic_is_unordered(qp->type) ? tx->answered : nic_load(&ep->answered);
+	u64 at = nic_patience(nic, now);
+	/* A hold for a receive may be longer; an answer may have come since `now`. */
+	u64 silence = at > answered ? at - answered : 0;
+	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+
+	if (qp->type == NIC_QPT_RC)
+		return patience && silence > patience;
+	return silence > nic_lonely_patience(nic, nic_lonely(row, qp, ep)) >>
+	       (tx->flags & NIC_TX_GROUP ? NIC_GROUP_HASTE : 0);
+}
+
+void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
+		    struct nic_endpoint *ep, struct nic_tx *tx, u32 status)
+{
+	nic_count(nic, unreachable);
+	if (qp->type == NIC_QPT_RC)
+		nic_vn_fail(ep, tx->psn, status);
+	else
+		nic_vn_done(ep, tx->psn, status);
+	if (qp->type != NIC_QPT_RC)
+		nic_grow_lonely(nic_lonely(row, qp, ep));
+	nic_tx_free(nic, row, tx);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+static void nic_row_sample(struct nic_row *row, u32 us)
+{
+	s32 error = (s32)us - (s32)row->rtt;
+	u32 size = (u32)(error < 0 ? -error : error);
+
+	row->rtt = (u32)((s32)row->rtt + error / (1 << NIC_RTT_SHIFT));
+	row->rtt_deviation = (u32)((s32)row->rtt_deviation + ((s32)size - (s32)row->rtt_deviation) /
+								     (1 << NIC_DEVIATION_SHIFT));
+}
+
+/* One more for each answer until the first loss, later one per round. */
+static void nic_row_grow(struct nic_row *row)
+{
+	u32 credit = row->credit ? row->credit : 1;
+
+	row->credit = credit +
+		      (row->cut_at ? NIC_CREDIT_ONE * NIC_CREDIT_ONE / credit + 1 : NIC_CREDIT_ONE);
+	if (row->credit > VNET_WIRE_CHANNELS * NIC_CREDIT_ONE)
+		row->credit = VNET_WIRE_CHANNELS * NIC_CREDIT_ONE;
+}
+
+/* Fewer, once a round trip. */
+static void nic_row_shrink(struct nic_row *row, u32 now)
+{
+	if (row->cut_at && now - row->cut_at < row->rtt)
+		return;
+	row->cut_at = now ? now : 1;
+	row->credit -= row->credit / 4;
+	/* With fewer, a loss is seen only by the timer: nothing later is answered. */
+	if (row->credit < NIC_FEWEST * NIC_CREDIT_ONE)
+		row->credit = NIC_FEWEST * NIC_CREDIT_ONE;
+}
+
+static u32 nic_row_slack(const struct nic_row *row)
+{
+	u32 slack = row->rtt / 4 > NIC_SLACK_US ? row->rtt / 4 : NIC_SLACK_US;
+
+	return row->slack > slack ? row->slack : slack;
+}
+
+/* An earlier transmission had arrived after all, or the latest was needed. */
+static void nic_row_learn(struct nic_row *row, bool needed)
+{
+	if (needed)
+		row->slack -= row->slack / 16;
+	else if (row->slack < NIC_SLACK_MOST_US)
+		row->slack = 2 * nic_row_slack(row);
+}
+
+u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now)
+{
+	u32 fit = nic->hdr->settings.fit, payload = nic_row_payload(row);
+
+	if (fit < VNET_WIRE_MIN_PAYLOAD || fit >= payload || now >= row->short_until)
+		return payload;
+	return fit;
+}
+
+/*
+ * A long frame has arrived, or it was lost: all of it, by any of the pieces that the
+ * network has cut it into. The others occupy the receiver's memory for a while (30 s,
+ * with Linux), so where frames are lost there must not be many of these.
+ */
+static void nic_row_long(struct nic_row *row, bool lost, u64 now)
+{
+	if (!lost) {
+		row->short_for -= (row->short_for + NIC_SHORT_DECAY - 1) / NIC_SHORT_DECAY;
+	} else if (now >= row->short_until) {
+		row->short_for = row->short_for > NIC_SHORT_MOST_MS / 2 ? NIC_SHORT_MOST_MS :
+									  2 * row->short_for;
+		if (row->short_for < NIC_SHORT_MS)
+			row->short_for = NIC_SHORT_MS;
+		row->short_until = now + row->short_for * 1000000ull;
+	}
+}
+
+static void nic_answered_add(struct nic_answered *out, u32 qpn)
+{
+	u32 i;
+
+	for (i = 0; i < out->n; i++) {
+		if (out->qpn[i] == qpn)
+			return;
+	}
+	if (out->n < VNET_WIRE_ACKS + NIC_ROW_QUEUE)
+		out->qpn[out->n++] = qpn;
+}
+
+/* Of a datagram that its receiver has refused for good: why. */
+static u32 nic_ack_fate(const struct vnet_frame_ack *ack)
+{
+	u64 status = nic_le64(ack->result);
+
+	if (ack->code < VNET_RETURN_FIRST)
+		return VNET_WC_SUCCESS;
+	return status >= VNET_WC_REM_INV_REQ_ERR && status <= VNET_WC_RNR_RETRY_EXC_ERR ?
+		       (u32)status :
+		       VNET_WC_REM_OP_ERR;
+}
+
+/*
+ * The packet is where it belongs, or a datagram is not and never will be. The endpoint
+ * is resident while it is under way.
+ */
+static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			const struct vnet_frame_ack *ack)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u32 una = ep ? nic_load(&ep->una) : 0;
+
+	/* Not one that was sent twice and is retired. */
+	if (likely(ep && ep->qpn == tx->qpn && tx->psn - una < nic_load(&ep->next) - una)) {
+		nic_store(&ep->hold_until, 0);
+		if (ep->allowed < NIC_WINDOW)
+			nic_store(&ep->allowed, ep->allowed * 2);
+		nic_store(&ep->answered, nic_patience(nic, row->heard));
+		nic_store(&ep->lonely, 0);
+		if (ack->code == VNET_ACK_RESULT)
+			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
+		nic_vn_done(ep, tx->psn, nic_ack_fate(ack));
+	}
+	tx->flags = NIC_TX_ANSWERED;
+	nic_tx_free(nic, row, tx);
+}
+
+static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			    const struct vnet_frame_ack *ack)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 status = nic_le64(ack->result);
+
+	nic_count(nic, returned);
+	if (status == VNET_WC_SUCCESS || status >= VNET_WC_STATUS_MAX)
+		status = VNET_WC_REM_OP_ERR;
+	if (ep && ep->qpn == tx->qpn)
+		nic_vn_fail(ep, tx->psn, (u32)status);
+	tx->flags = NIC_TX_ANSWERED;
+	nic_tx_free(nic, row, tx);
+}
+
+/*
+ * Of what cannot be taken now only the oldest packet keeps its channel, to ask again; the
+ * others leave theirs to other queue pairs, and are sent when it is done.
+ */
+static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_endpoint *ep,
+			     struct nic_tx *tx, struct nic_answered *out)
+{
+	if (tx->psn == nic_load(&ep->una))
+		return;
+	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_store(&ep->gate, nic_load(&ep->una));
+	nic_store(&ep->gated, 1);
+	nic_tx_free(nic, row, tx);
+	nic_answered_add(out, ep->qpn);
+}
+
+static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			   const struct vnet_frame_ack *ack, u64 now, struct nic_answered *out)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 again = nic_le64(ack->result), wait = again;
+
+	nic_count(nic, nacks_received);
+	if (ack->code != VNET_NACK_RNR)
+		wait = 0;
+	if (wait > NIC_LONGEST_HOLD_NS)
+		wait = NIC_LONGEST_HOLD_NS;
+	/* Who is busy may be so for hours: it is not heard of. */
+	if (ack->code != VNET_NACK_BUSY) {
+		tx->answered = nic_patience(nic, now) + wait;
+		if (ep && ep->qpn == tx->qpn)
+			nic_store(&ep->answered, tx->answered);
+	}
+	/* Of an earlier transmission: the latest may have been taken. */
+	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
+		return;
+	tx->flags |= NIC_TX_NACKED;
+	if (ack->code != VNET_NACK_BUSY)
+		tx->flags |= NIC_TX_HEARD;
+	/* It has arrived: so will the next, which need not be late. */
+	tx->backoff = 0;
+	if (tx->due > now + nic_row_rto(nic, row, 0)) {
+		tx->due = now + nic_row_rto(nic, row, 0);
+		nic_row_due(row, tx->due);
+	}
+	/* Who is absent may know how soon it will not be. */
+	if (ack->code == VNET_NACK_ABSENT && again && tx->due > now + again) {
+		tx->due = now + again;
+		nic_row_due(row, tx->due);
+	}
+	if (ack->code == VNET_NACK_BUSY)
+		nic_row_shrink(row, nic_us(now));
+	if (!ep || ep->qpn != tx->qpn)
+		return;
+	/* Who is too early is welcome when what is missing has come; others feel their way. */
+	if (ack->code != VNET_NACK_EARLY)
+		nic_store(&ep->allowed, 1);
+	else if (!ep->allowed)
+		nic_store(&ep->allowed, NIC_WINDOW);
+	if (!(tx->flags & NIC_TX_UNORDERED))
+		nic_tx_step_back(nic, row, ep, tx, out);
+	if (ack->code != VNET_NACK_RNR)
+		return;
+	if (!tx->qpn) {
+		if (ep->hold_until < now + wait)
+			nic_store(&ep->hold_until, now + wait);
+		return;
+	}
+	tx->due = now + wait;
+	nic_row_due(row, tx->due);
+	if (ep->hold_until < tx->due)
+		nic_store(&ep->hold_until, tx->due);
+	tx->flags |= NIC_TX_RNR;
+}
+
+/*
+ * Nobody there: as good as no answer for a connection, whose retries go on until
+ * its patience ends. That is seen here, too: an endpoint that is often paged out
+ * and in has its packets taken back before their timers end.
+ */
+static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
+			  struct nic_answered *out)
+{
+	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
+	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+	u64 wait;
+
+	tx->flags |= NIC_TX_NACKED;
+	tx->nobody = 1;
+	if (tx->backoff < NIC_NOBODY_SHIFT)
+		tx->backoff++;
+	wait = NIC_NOBODY_NS << (tx->backoff < NIC_NOBODY_SHIFT ? tx->backoff : NIC_NOBODY_SHIFT);
+	if (tx->due > now + wait) {
+		tx->due = now + wait;
+		nic_row_due(row, tx->due);
+	}
+	if (!ep || ep->qpn != tx->qpn)
+		return;
+	if (nic_tx_is_silent(nic, row, qp, ep, tx, now)) {
+		nic_answered_add(out, tx->qpn);
+		nic_tx_give_up(nic, row, qp, ep, tx, VNET_WC_RETRY_EXC_ERR);
+		return;
+	}
+	nic_store(&ep->allowed, 1);
+	nic_tx_step_back(nic, row, ep, tx, out);
+}
+
+/* The fate of a packet that nobody asks for any more is known: see nic_tx_forsake(). */
+static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+			  const struct vnet_frame_ack *ack, bool latest)
+{
+	if (ack->code < VNET_NACK_FIRST || ack->code > VNET_RETURN_NOBODY)
+		tx->flags = NIC_TX_ANSWERED;
+	else if (latest)
+		tx->flags = NIC_TX_NACKED;
+	else
+		return;
+	nic_tx_free(nic, row, tx);
+}
+
+/* The packet that it is about; NULL: it is under way no more. */
+static struct nic_tx *nic_tx_answered(struct nic_row *row, const struct vnet_frame_ack *ack)
+{
+	struct nic_tx *tx = &row->tx[ack->channel];
+
+	return row->busy & 1ull << ack->channel && tx->seq == nic_le32(ack->seq) ? tx : NULL;
+}
+
+static bool nic_is_atomic(u8 opcode)
+{
+	return opcode == VNET_WR_ATOMIC_CMP_SWP || opcode == VNET_WR_ATOMIC_FETCH_ADD ||
+	       opcode == VNET_WR_ATOMIC_WRITE;
+}
+
+static bool nic_is_one_sided(u8 opcode)
+{
+	return opcode == VNET_WR_RDMA_WRITE || opcode == VNET_WR_RDMA_READ ||
+	       opcode == VNET_WR_FLUSH || nic_is_atomic(opcode);
+}
+
+/* A copy that whoever gets it may ask for again, when there is a receive: a frame. */
+static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
+{
+	const struct nic_qp *qp;
+
+	if (!(tx->flags & NIC_TX_GROUP))
+		return true;
+	qp = nic_find_qp(nic, tx->qpn);
+	return !qp || qp->type == NIC_QPT_RAW_PACKET;
+}
+
+/* Is this an answer that a responder gives to such a packet? */
+static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
+{
+	const struct nic_qp *qp;
+
+	/* Nobody's any more: another packet may have asked for it. */
+	if (unlikely(!tx->qpn))
+		return true;
+	if (likely(code == VNET_ACK_DONE || code == VNET_ACK_RESULT))
+		return nic_is_atomic(tx->opcode) == (code == VNET_ACK_RESULT);
+	switch (code) {
+	case VNET_NACK_ABSENT:
+		return !(tx->flags & NIC_TX_GROUP);
+	case VNET_NACK_BUSY:
+		return true;
+	case VNET_NACK_RNR:
+		return nic_tx_may_stall(nic, tx) && !nic_is_one_sided(tx->opcode);
+	case VNET_RETURN_DROPPED:
+		qp = tx->flags & NIC_TX_UNORDERED ? NULL : nic_find_qp(nic, tx->qpn);
+		return !qp || qp->type != NIC_QPT_RC;
+	default:
+		return !(tx->flags & NIC_TX_UNORDERED);
+	}
+}
+
+void nic_tx_hear(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	const struct nic_tx *tx;
+	struct nic_endpoint *ep;
+	struct nic_qp *qp;
+
+	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
+		return;
+	if (nic_row_is_alive(nic, row, f) && nic_tx_check(nic, row, f)) {
+		tx = nic_tx_answered(row, &f->ack[0]);
+		qp = tx ? nic_find_qp(nic, tx->qpn) : NULL;
+		ep = qp ? nic_endpoint_at(nic, qp) : NULL;
+		if (ep && ep->qpn == tx->qpn)
+			nic_store(&ep->answered, nic_patience(nic, plat_clock()));
+	}
+	nic_unlock(&row->lock);
+}
+
+bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->nacks; i++) {
+		const struct nic_tx *tx = nic_tx_answered(row, &f->ack[i]);
+
+		if (unlikely(tx && !nic_tx_fits(nic, tx, f->ack[i].code))) {
+			nic_count(nic, bad_field);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *ack,
+			  bool data, u64 now, struct nic_answered *out)
+{
+	struct nic_tx *tx = nic_tx_answered(row, ack);
+	bool latest;
+	u32 trip;
+
+	if (!tx) {
+		nic_count(nic, stale_answers);
+		return;
+	}
+	latest = nic_le32(ack->timestamp) == tx->timestamp;
+	/* Of whichever transmission: else what is sent again too soon is never known. */
+	trip = nic_us(now) - nic_le32(ack->timestamp);
+	if (trip <= nic_us(now) - nic_us(tx->since))
+		nic_row_sample(row, trip);
+	if (unlikely(!tx->qpn)) {
+		nic_tx_settle(nic, row, tx, ack, latest);
+		return;
+	}
+	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
+		nic_tx_refused(nic, row, tx, ack, now, out);
+		return;
+	}
+	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED)) {
+		if (latest)
+			nic_tx_nobody(nic, row, tx, now, out);
+		else
+			nic_count(nic, stale_answers);
+		return;
+	}
+	/* A read is done by its data; this is of another time that it was asked for. */
+	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST) {
+		nic_count(nic, stale_answers);
+		return;
+	}
+	nic_answered_add(out, tx->qpn);
+	nic_row_grow(row);
+	if (tx->retries)
+		nic_row_learn(row, latest);
+	if (nic->hdr->settings.fit && tx->length > nic->hdr->settings.fit)
+		nic_row_long(row, tx->retries && latest, now);
+	if (ack->code == VNET_RETURN_ERROR && !(tx->flags & NIC_TX_UNORDERED))
+		nic_tx_returned(nic, row, tx, ack);
+	else
+		nic_tx_done(nic, row, tx, ack);
+}
+
+/* What was sent well before something that has arrived is lost, or was refused. */
+static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
+{
+	u32 slack = nic_row_slack(row);
+	u64 busy = row->busy;
+
+	while (busy) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+		s32 left = (s32)(tx->timestamp - newest);
+		u64 due = now;
+
+		busy &= busy - 1;
+		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->nobody || tx->retries > 2)
+			continue;
+		left += (s32)(tx->flags & NIC_TX_NACKED && slack < NIC_ASK_US ? NIC_ASK_US : slack);
+		if (left > 0)
+			due += (u32)left * 1000ull;
+		if (tx->due <= due)
+			continue;
+		tx->due = due;
+		tx->flags |= NIC_TX_SOONER;
+		nic_row_due(row, due);
+	}
+}
+
+void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f,
+		    bool data, struct nic_answered *out)
+{
+	const struct vnet_frame_ack *acks = f->ack;
+	u64 now = plat_clock();
+	u32 i, newest;
+
+	nic_store(&row->heard, now);
+	nic_store(&row->lonely, 0);
+	row->probed = 0;
+	nic_store(&row->calls, 0);
+	/* Before those that were answered, who may want their channels again. */
+	for (i = 0; i < nic_row_queued(row); i++)
+		nic_answered_add(out, row->queue[i]);
+	newest = nic_le32(acks[0].timestamp);
+	for (i = 0; i < f->nacks; i++) {
+		nic_tx_answer(nic, row, &acks[i], data && !i, now, out);
+		if ((s32)(nic_le32(acks[i].timestamp) - newest) > 0)
+			newest = nic_le32(acks[i].timestamp);
+	}
+	if (row->busy)
+		nic_row_overtaken(row, newest, now);
+}
+
+/* ------------------------------------------------------------------- timers */
+
+/*
+ * Nothing was heard for a while: an answer to the newest packet tells about all
+ * others. Once; then each has its own timer. NULL: not now, but look at *next.
+ */
+static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
+{
+	struct nic_tx *newest = NULL;
+	u64 busy, quiet;
+
+	if (row->probed)
+		return NULL;
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
+
+		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_KEPT)) &&
+		    (!newest || tx->since > newest->since))
+			newest = tx;
+	}
+	if (!newest)
+		return NULL;
+	quiet = (row->heard > newest->since ? row->heard : newest->since) + nic_row_probe_ns(row);
+	if (quiet <= now)
+		return newest;
+	if (!*next || quiet < *next)
+		*next = quiet;
+	return NULL;
+}
+
+void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
+{
+	u32 seq[VNET_WIRE_CHANNELS];
+	u64 busy, due = 0, next = 0;
+	struct nic_tx *probe;
+	bool lost = false;
+
+	if (!nic_lock(nic, &row->lock))
+		return;
+	nic_row_call(nic, row, now);
+	probe = nic_row_probe_tx(row, now, &next);
+	if (probe && probe->due > now) {
+		probe->due = now;
+		probe->flags |= NIC_TX_SOONER;
+		row->probed = 1;
+	}
+	for (busy = row->busy; busy; busy &= busy - 1) {
+		u32 n = (u32)__builtin_ctzll(busy);
+		struct nic_tx *tx = &row->tx[n];
+
+		if (tx->due <= now) {
+			seq[n] = tx->seq;
+			due |= 1ull << n;
+			lost = lost || !(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT) || tx == probe);
+			/* Unless it is sent, because its QP is in use: look again soon. */
+			tx->due = now + NIC_SOON_NS;
+		}
+		if (!next || tx->due < next)
+			next = tx->due;
+	}
+	nic_store(&row->due, next);
+	if (lost)
+		nic_row_shrink(row, nic_us(now));
+	/* Is it still the NIC that it was? Not heard of for long: ask. */
+	if (due && row->state == NIC_ROW_UP && now > row->heard + NIC_SILENCE_NS)
+		nic_row_probe(nic, row, now);
+	nic_unlock(&row->lock);
+	for (; due; due &= due - 1) {
+		u32 n = (u32)__builtin_ctzll(due);
+
+		nic_vn_again(nic, row, n, seq[n], now);
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Ethernet frames, between NICs. All that know of each other are one segment, a hub: the
+ * sender makes a copy for each, as of a datagram to a group (vn/group.c), whatever address
+ * it is to. Who gets one gives it to those of its own whose flows it belongs to, and to
+ * no other NIC.
+ */
+#include "vn/vn.h"
+
+/*
+ * Nobody's here: that is a loss only of what was for this port. All segments carry what is
+ * for others.
+ */
+static void nic_ether_is_lost(struct nic *nic, const struct nic_frame_key *key)
+{
+	if (key->dst_mac[0] & 1 || nic_is_own_mac(nic, key->dst_mac))
+		nic_count(nic, drop_no_flow);
+}
+
+/* Of several, nobody's receives hold up the others. */
+static enum nic_patience nic_ether_patience(const struct nic *nic, const struct nic_rx *rx,
+					    const struct vnet_frame_op *op,
+					    const struct nic_flow_set *set, u32 i)
+{
+	if (set->count > 1)
+		return NIC_WAITS_NOT;
+	return nic_member_may_wait(nic, rx, op, i) ? NIC_WAITS : NIC_WAITED;
+}
+
+enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
+				      const struct vnet_frame_op *op, struct nic_message *msg)
+{
+	const u8 *frame = (const u8 *)(unsigned long)msg->src->addr;
+	enum nic_member_fate fate;
+	struct nic_frame_key key;
+	struct nic_flow_set set;
+	struct nic_qp *qp;
+	u32 i;
+
+	nic_frame_parse_key(frame, (u32)msg->length, &key);
+	nic_flow_find(nic, &key, &set);
+	if (!set.count)
+		nic_ether_is_lost(nic, &key);
+	msg->datagram = true;
+	msg->group = true;
+	for (i = nic_member_turn(rx, op); i < nic_flow_high(nic); i++) {
+		if (!nic_flow_is_in(&set, i))
+			continue;
+		qp = nic_flow_receiver(nic, i, &key);
+		nic_flow_show(nic, i, msg);
+		fate = qp ? nic_member_arrive(nic, qp, op, msg,
+					      nic_ether_patience(nic, rx, op, &set, i)) :
+			    NIC_MEMBER_DONE;
+		if (fate != NIC_MEMBER_DONE && nic_member_wait(nic, rx, op, i))
+			return fate;
+		nic_flow_count(nic, i, msg->length);
+	}
+	return NIC_MEMBER_DONE;
+}

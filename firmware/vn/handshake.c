@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The handshake between two NICs (doc/protocol.md, "Handshake"). Its frames are sealed with
+ * a key that both have, and nothing is made, or changed, for a NIC that has not shown that
+ * it receives where it says it is:
+ *
+ *  - who is called makes no state for a caller that does not bring a cookie, which was sent
+ *    to the address that it calls from;
+ *  - who calls believes an answer only if it brings the nonce of the call back, from where
+ *    the call was sent;
+ *  - a NIC that is known is taken for another one (a later life, or the same elsewhere) only
+ *    if that answers at the address that is known, or nobody has answered there for the
+ *    dead-peer time (setting `unreachable`).
+ *
+ * The cookie is WireGuard's idea (J. Donenfeld, NDSS 2017, 5.4.7), and that of IKE before.
+ */
+#include "vn/handshake.h"
+
+#define NIC_CALL_FIRST_NS 1000000ull
+/* Calls are repeated at intervals that double up to 2^8 times the first. */
+#define NIC_CALL_SHIFT_MAX 8u
+/* A cookie counts in the period in which it was made, and in the next. */
+#define NIC_COOKIE_NS 8000000000ull
+/* Calls that a NIC must have left unanswered before another may stand in its place. */
+#define NIC_DOUBT_CALLS 4u
+/* Who doubted a NIC so long after the last call begins anew. */
+#define NIC_DOUBT_REST_NS 1000000000ull
+
+/* ------------------------------------------------------------------- secrets */
+
+/* What a cookie is made of. */
+struct nic_cookie_text {
+	struct nic_address from;
+	u8 src_gid[16];
+	u8 dst_gid[16];
+	u8 nonce[VNET_WIRE_NONCE_SIZE];
+	u64 life;
+	u64 period;
+};
+static_assert(sizeof(struct nic_cookie_text) % 16 == 0, "plat_secret() takes whole blocks");
+
+static bool nic_cookie_make(struct nic *nic, const struct nic_arrived_frame *f, u64 period,
+			    u8 cookie[VNET_WIRE_COOKIE_SIZE])
+{
+	struct nic_cookie_text text = { .from = *f->from };
+
+	memcpy(text.src_gid, f->hello->src_gid, sizeof(text.src_gid));
+	memcpy(text.dst_gid, f->hello->dst_gid, sizeof(text.dst_gid));
+	memcpy(text.nonce, f->hello->nonce, sizeof(text.nonce));
+	text.life = nic_le64(f->head->src_incarnation);
+	text.period = period;
+	return plat_secret(nic, NULL, 0, &text, sizeof(text), cookie);
+}
+
+static bool nic_cookie_ok(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	u64 period = plat_clock() / NIC_COOKIE_NS;
+	u8 cookie[VNET_WIRE_COOKIE_SIZE];
+
+	return (nic_cookie_make(nic, f, period, cookie) && nic_equal16(cookie, f->hello->cookie)) ||
+	       (nic_cookie_make(nic, f, period - 1, cookie) &&
+		nic_equal16(cookie, f->hello->cookie));
+}
+
+/* Of frames in one direction: of the key that their sender seals with, and both shares. */
+static bool nic_derive(struct nic *nic, const struct nic_row *row, u32 key, const u8 *from,
+		       const u8 *to, u8 secret[VNET_WIRE_SECRET_SIZE])
+{
+	u8 text[2 * VNET_WIRE_NONCE_SIZE];
+
+	memcpy(text, from, VNET_WIRE_NONCE_SIZE);
+	memcpy(text + VNET_WIRE_NONCE_SIZE, to, VNET_WIRE_NONCE_SIZE);
+	return plat_secret(nic, &row->address, key, text, sizeof(text), secret);
+}
+
+/* What the peer has said in f, and both have, are the secrets from now on. */
+static void nic_row_share(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	u8 in[VNET_WIRE_SECRET_SIZE], out[VNET_WIRE_SECRET_SIZE];
+
+	memcpy(row->peer_share, f->hello->share, sizeof(row->peer_share));
+	row->peer_key = f->proof->key;
+	if (!(nic_le32(f->hello->flags) & VNET_HELLO_LOCAL) ||
+	    !nic_derive(nic, row, row->peer_key, row->peer_share, row->share, in) ||
+	    !nic_derive(nic, row, 0, row->share, row->peer_share, out)) {
+		nic_store(&row->local, 0);
+		return;
+	}
+	/* Frames under the former one may be on their way. */
+	if (row->local && !nic_equal16(in, row->secret_in))
+		memcpy(row->secret_was, row->secret_in, sizeof(row->secret_was));
+	memcpy(row->secret_in, in, sizeof(row->secret_in));
+	memcpy(row->secret_out, out, sizeof(row->secret_out));
+	nic_store_release(&row->local, 1);
+}
+
+/* -------------------------------------------------------------------- frames */
+
+/* A frame with a hello's body, from own_gid to gid. */
+static struct vnet_frame_hello *nic_hello_begin(struct nic *nic, struct vnet_frame *frame,
+						const u8 *gid, const u8 *own_gid, const u8 *nonce)
+{
+	struct vnet_frame_hello *hello = (struct vnet_frame_hello *)(frame + 1);
+
+	memset(hello, 0, sizeof(*hello));
+	memcpy(hello->src_gid, own_gid, sizeof(hello->src_gid));
+	memcpy(hello->dst_gid, gid, sizeof(hello->dst_gid));
+	memcpy(hello->nonce, nonce, sizeof(hello->nonce));
+	hello->payload = nic_to_le32(nic->hdr->settings.payload);
+	hello->window = nic_to_le32(nic->hdr->settings.window);
+	return hello;
+}
+
+#define NIC_HELLO_LENGTH (u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_hello))
+
+/* To the peer's row of this number; the row's lock is held. */
+static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, __le32 peer_row,
+			  const u8 *nonce)
+{
+	struct vnet_frame *frame = nic_frame_begin(nic, row, kind);
+	struct vnet_frame_hello *hello;
+	u8 secret[VNET_WIRE_SECRET_SIZE];
+
+	if (!frame)
+		return;
+	frame->dst_row = peer_row;
+	hello = nic_hello_begin(nic, frame, row->gid, row->own_gid, nonce);
+	memcpy(hello->share, row->share, sizeof(hello->share));
+	if (kind == VNET_FRAME_HELLO)
+		memcpy(hello->cookie, row->cookie, sizeof(hello->cookie));
+	if (nic_derive(nic, row, 0, row->share, row->share, secret))
+		hello->flags = nic_to_le32(VNET_HELLO_LOCAL);
+	nic_frame_send(nic, &row->address, NIC_HELLO_LENGTH);
+}
+
+void nic_row_call(struct nic *nic, struct nic_row *row, u64 now)
+{
+	if (row->state == NIC_ROW_CALLING)
+		nic_row_probe(nic, row, now);
+}
+
+void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
+{
+	u32 shift = row->calls < NIC_CALL_SHIFT_MAX ? row->calls : NIC_CALL_SHIFT_MAX;
+
+	if (now < row->call_at)
+		return;
+	/* Answers to calls of an earlier series prove nothing about this moment. */
+	if (!row->calls && !plat_random(nic, row->nonce, sizeof(row->nonce)))
+		return;
+	nic_store(&row->calls, row->calls + 1);
+	nic_store(&row->refused, 0);
+	row->call_at = now + (NIC_CALL_FIRST_NS << shift);
+	nic_row_greet(nic, row, VNET_FRAME_HELLO, nic_to_le32(row->peer_row), row->nonce);
+}
+
+/* To a caller that does not know our life, or has no cookie: both, and no state of ours. */
+static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct vnet_frame *frame = nic_frame_begin(nic, NULL, VNET_FRAME_WELCOME);
+	struct vnet_frame_hello *hello;
+
+	if (!frame)
+		return;
+	frame->dst_incarnation = f->head->src_incarnation;
+	frame->dst_row = f->head->src_row;
+	hello = nic_hello_begin(nic, frame, f->hello->src_gid, f->hello->dst_gid, f->hello->nonce);
+	if (!nic_cookie_make(nic, f, plat_clock() / NIC_COOKIE_NS, hello->cookie))
+		return;
+	nic_frame_send(nic, f->from, NIC_HELLO_LENGTH);
+	plat_flush(nic);
+}
+
+/* ------------------------------------------------------------------ who it is */
+
+/* Who has proven to be of one group of nodes does not speak for another's. */
+static bool nic_speaks_for(struct nic *nic, const struct nic_address *from, const u8 *gid)
+{
+	struct nic_address at;
+
+	return plat_same_key_group(nic, from, plat_resolve(nic, gid, &at) ? &at : NULL);
+}
+
+static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	if (likely(nic_speaks_for(nic, f->from, f->hello->src_gid)))
+		return true;
+	nic_count(nic, bad_gid);
+	return false;
+}
+
+/* A new life of the peer, or another one in its place. */
+static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation,
+			   const struct nic_address *address)
+{
+	if (row->incarnation)
+		nic_row_renew(nic, row);
+	nic_store(&row->incarnation, incarnation);
+	row->address = *address;
+}
+
+/*
+ * Somebody says that he is the NIC of this row, who is not where that is. Has nobody
+ * answered there for the dead-peer time? It is asked meanwhile.
+ */
+static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
+{
+	u64 patience = nic->hdr->settings.unreachable * 1000000ull;
+
+	if (!row->doubted_since || now > row->call_at + NIC_DOUBT_REST_NS) {
+		row->doubted_since = now;
+		nic_store(&row->calls, 0);
+		row->call_at = 0;
+	}
+	nic_row_activate(nic, row);
+	nic_row_probe(nic, row, now);
+	return now - row->doubted_since > patience && row->calls >= NIC_DOUBT_CALLS;
+}
+
+/*
+ * May the caller, which has our cookie, be the NIC of this row from now on? It has shown
+ * that it receives where it calls from. A later life at the address that is known is the
+ * NIC itself; anything else only where that is deserted. The lock is held.
+ */
+static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	u64 life = nic_le64(f->head->src_incarnation);
+	bool here = nic_address_equal(&row->address, f->from);
+
+	if (!life) {
+		nic_count(nic, bad_incarnation);
+		return false;
+	}
+	if (row->incarnation && !(here && life >= row->incarnation) &&
+	    !nic_row_is_deserted(nic, row, plat_clock())) {
+		nic_count(nic, bad_claim);
+		return false;
+	}
+	if (life != row->incarnation || !here)
+		nic_row_become(nic, row, life, f->from);
+	return true;
+}
+
+/* It is a call of a peer that is known, and nothing has changed: as good as a cookie. */
+static bool nic_row_knows(struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	return row->state == NIC_ROW_UP && row->incarnation == nic_le64(f->head->src_incarnation) &&
+	       row->peer_row == nic_le32(f->head->src_row) &&
+	       nic_equal16(row->peer_share, f->hello->share) &&
+	       nic_address_equal(&row->address, f->from);
+}
+
+static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	u32 payload = nic_le32(f->hello->payload);
+	u32 window = nic_le32(f->hello->window);
+	u32 peer_row = nic_le32(f->head->src_row);
+
+	if (payload > nic->hdr->settings.payload)
+		payload = nic->hdr->settings.payload;
+	row->payload = payload < NIC_MAX_PAYLOAD ? payload : NIC_MAX_PAYLOAD;
+	row->window = window > payload ? window : payload;
+	/* Its channels begin at 0 where its row began anew, and so do ours. */
+	if (row->peer_row != NIC_NONE && row->peer_row != peer_row)
+		nic_row_restart(nic, row);
+	nic_store(&row->peer_row, peer_row);
+	nic_row_share(nic, row, f);
+	nic_store(&row->calls, 0);
+	nic_store(&row->heard, plat_clock());
+	nic_store(&row->lonely, 0);
+	row->doubted_since = 0;
+	nic_store(&row->refused, 0);
+	nic_store(&row->state, NIC_ROW_UP);
+}
+
+/*
+ * In the same life it calls from another row than the one that is known. It began anew, or
+ * the call is a late one, of a row that it had before: had we begun anew for that, what has
+ * arrived already would be taken once more.
+ */
+static bool nic_row_is_other(const struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	return row->peer_row != NIC_NONE && row->peer_row != nic_le32(f->head->src_row);
+}
+
+/* Which row it has: its answer is of this moment, and settles that. */
+static void nic_row_inquire(struct nic *nic, struct nic_row *row)
+{
+	nic_row_activate(nic, row);
+	nic_row_probe(nic, row, plat_clock());
+}
+
+/* --------------------------------------------------------------- what arrives */
+
+/* The row of a caller that has brought a cookie: found, or made. */
+static struct nic_row *nic_row_admit(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	return nic_row_at(nic, nic_row_make(nic, f->hello->src_gid, f->hello->dst_gid, f->from, 1));
+}
+
+static bool nic_hello_proves(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	return nic_le64(f->head->dst_incarnation) == nic_load(&nic->hdr->incarnation) &&
+	       nic_cookie_ok(nic, f);
+}
+
+/* A peer that is known says that it is still there: true: it was answered. */
+static bool nic_row_again(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
+	bool known;
+
+	if (!row || nic_load(&row->id) != nic_le32(f->head->dst_row) ||
+	    nic_le64(f->head->dst_incarnation) != nic_load(&nic->hdr->incarnation) ||
+	    !nic_lock(nic, &row->lock))
+		return false;
+	known = row->id == nic_le32(f->head->dst_row) &&
+		nic_row_is_between(row, f->hello->src_gid, f->hello->dst_gid) &&
+		nic_row_knows(row, f);
+	if (known) {
+		nic_row_agree(nic, row, f);
+		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, f->hello->nonce);
+	}
+	nic_unlock(&row->lock);
+	return known;
+}
+
+void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	const struct vnet_frame_hello *hello = f->hello;
+	struct nic_row *row;
+
+	if (!nic_may_be(nic, f))
+		return;
+	if (!nic_is_own_gid(nic, hello->dst_gid)) {
+		nic_count(nic, drop_address);
+		return;
+	}
+	if (nic_row_again(nic, f)) {
+		plat_flush(nic);
+		return;
+	}
+	if (!nic_hello_proves(nic, f)) {
+		nic_tell_life(nic, f);
+		return;
+	}
+	row = nic_row_admit(nic, f);
+	if (!row || !nic_row_lock(nic, &row->lock, 1))
+		return;
+	/* It may be another one's by now. */
+	if (nic_row_is_between(row, hello->src_gid, hello->dst_gid) &&
+	    nic_row_admits(nic, row, f)) {
+		if (unlikely(nic_row_is_other(row, f)))
+			nic_row_inquire(nic, row);
+		else
+			nic_row_agree(nic, row, f);
+		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, hello->nonce);
+	}
+	nic_unlock(&row->lock);
+	/* Not under a lock: it is a call of the system's, in which one may be stopped. */
+	plat_flush(nic);
+}
+
+/* The answer to this row's present series of calls, from where they went. The lock is held. */
+static bool nic_is_answer(const struct nic_row *row, const struct nic_arrived_frame *f)
+{
+	return row->id == nic_le32(f->head->dst_row) &&
+	       nic_row_is_between(row, f->hello->src_gid, f->hello->dst_gid) && row->calls &&
+	       nic_equal16(row->nonce, f->hello->nonce) &&
+	       nic_address_equal(&row->address, f->from);
+}
+
+/* The row's lock is held. */
+static void nic_row_answered(struct nic *nic, struct nic_row *row,
+			     const struct nic_arrived_frame *f)
+{
+	u64 life = nic_le64(f->head->src_incarnation);
+
+	if (life != row->incarnation)
+		nic_row_become(nic, row, life, f->from);
+	else if (f->head->src_row != nic_to_le32(NIC_NONE)) {
+		nic_row_agree(nic, row, f);
+		return;
+	}
+	/* Now that its life is known, it can be asked to be our peer. */
+	row->doubted_since = 0;
+	memcpy(row->cookie, f->hello->cookie, sizeof(row->cookie));
+	row->call_at = 0;
+	nic_row_probe(nic, row, plat_clock());
+}
+
+/* The row that an answer to a call names; NULL: there is none (counted). */
+static struct nic_row *nic_row_called(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
+
+	if (nic_le64(f->head->dst_incarnation) != nic_load(&nic->hdr->incarnation)) {
+		nic_count(nic, bad_incarnation);
+		return NULL;
+	}
+	if (!row) {
+		nic_count(nic, bad_row);
+		return NULL;
+	}
+	return nic_row_lock(nic, &row->lock, 1) ? row : NULL;
+}
+
+void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct nic_row *row;
+
+	if (!nic_may_be(nic, f))
+		return;
+	row = nic_row_called(nic, f);
+	if (!row)
+		return;
+	if (!nic_is_answer(row, f))
+		nic_count(nic, bad_row);
+	else if (!f->head->src_incarnation)
+		nic_count(nic, bad_incarnation);
+	else
+		nic_row_answered(nic, row, f);
+	nic_unlock(&row->lock);
+	plat_flush(nic);
+}
+
+/* ------------------------------------------------------------------- refusals */
+
+void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const void *bytes,
+		       u32 length)
+{
+	const struct vnet_frame *head = bytes;
+	const struct vnet_frame_hello *call = (const struct vnet_frame_hello *)(head + 1);
+	struct vnet_frame_hello *hello;
+	struct vnet_frame *frame;
+
+	/* Nothing but a call, so that nobody answers answers; and no longer than it. */
+	if (!nic->max_row || length < NIC_HELLO_LENGTH ||
+	    head->magic != nic_to_le16(VNET_WIRE_MAGIC) || head->version != VNET_WIRE_VERSION ||
+	    head->kind != VNET_FRAME_HELLO || head->nacks || !nic_is_own_gid(nic, call->dst_gid))
+		return;
+	frame = nic_frame_begin(nic, NULL, VNET_FRAME_REFUSE);
+	if (!frame)
+		return;
+	frame->proof = VNET_PROOF_NONE;
+	/* What our life is, strangers need not know. */
+	frame->src_incarnation = 0;
+	frame->dst_incarnation = head->src_incarnation;
+	frame->dst_row = head->src_row;
+	hello = nic_hello_begin(nic, frame, call->src_gid, call->dst_gid, call->nonce);
+	hello->flags = nic_to_le32(VNET_REFUSAL_KEY);
+	nic_count(nic, refusals_sent);
+	nic_frame_send(nic, from, NIC_HELLO_LENGTH);
+	plat_flush(nic);
+}
+
+/*
+ * The nonce says that it is from who has had our call. Of a peer that has answered before
+ * it changes nothing: whoever else is at its address now has no say.
+ */
+void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
+{
+	struct nic_row *row = nic_row_called(nic, f);
+	bool first;
+
+	if (!row)
+		return;
+	first = nic_is_answer(row, f) && row->state == NIC_ROW_CALLING && !row->incarnation;
+	if (first) {
+		/* The user is told before a request can fail of it, which may be the program's end. */
+		plat_refused(nic, row->gid, nic_le32(f->hello->flags));
+		nic_store_release(&row->refused, nic_le32(f->hello->flags));
+		nic_row_activate(nic, row);
+		nic_count(nic, refusals);
+	} else {
+		nic_count(nic, bad_row);
+	}
+	nic_unlock(&row->lock);
+}
+
+/* ----------------------------------------------------------------- other keys */
+
+/* Is the key that its frames prove themselves by still one of those for it? */
+static bool nic_row_has_key(struct nic *nic, const struct nic_row *row)
+{
+	u8 secret[VNET_WIRE_SECRET_SIZE];
+
+	return !row->local ||
+	       nic_derive(nic, row, row->peer_key, row->peer_share, row->share, secret);
+}
+
+/*
+ * What was believed of where it is counts no more, nor what life it has; else it is called,
+ * so that its secrets follow from the keys that count now.
+ */
+static void nic_row_check(struct nic *nic, struct nic_row *row)
+{
+	if (nic_load(&row->state) != NIC_ROW_UP || !nic_lock(nic, &row->lock))
+		return;
+	if (row->state != NIC_ROW_UP)
+		goto unlock;
+	memset(row->secret_was, 0, sizeof(row->secret_was));
+	if (!nic_speaks_for(nic, &row->address, row->gid) || !nic_row_has_key(nic, row)) {
+		nic_row_renew(nic, row);
+		nic_store(&row->incarnation, 0);
+		(void)plat_resolve(nic, row->gid, &row->address);
+	} else if (row->local) {
+		nic_store(&row->calls, 0);
+		row->call_at = 0;
+		nic_row_probe(nic, row, plat_clock());
+	}
+unlock:
+	nic_unlock(&row->lock);
+}
+
+void nic_link_check(struct nic *nic)
+{
+	u32 i;
+
+	for (i = 0; i < nic_row_high(nic); i++)
+		nic_row_check(nic, &nic->row[i]);
+	plat_flush(nic);
+}

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The requester: work requests are cut into packets, up to NIC_WINDOW of these
+ * are under way at once, and requests are retired in order as theirs are done.
+ * A packet is not kept: every transmission gathers it again from the request,
+ * which stays in the send queue until it is retired.
+ */
+#include "address/lid.h"
+#include "vn/sending.h"
+
+/* Turns in which a frame may be taken from its endpoint before that uses it again. */
+#define NIC_LEAVING_ROUNDS 3
+
+void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
+{
+	if (ep->failed_status && (s32)(psn - ep->failed_psn) >= 0)
+		return;
+	ep->failed_psn = psn;
+	nic_store_release(&ep->failed_status, status);
+}
+
+void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate)
+{
+	u32 i = psn % NIC_WINDOW;
+
+	nic_store(&ep->fate[ep->index[i] % NIC_WINDOW], (u8)fate);
+	/* Last, and a full barrier: who finds the bit finds the fate. */
+	nic_fetch_or(&ep->done, 1ull << i);
+}
+
+void nic_vn_done_all(struct nic_endpoint *ep, u64 bits)
+{
+	for (; bits; bits &= bits - 1)
+		nic_vn_done(ep, (u32)__builtin_ctzll(bits), VNET_WC_RETRY_EXC_ERR);
+}
+
+/* ------------------------------------------------------------------- retiring */
+
+/* The request at sq_next has all its packets. */
+static void nic_request_cut(struct nic_endpoint *ep)
+{
+	nic_store_release(&ep->sq_next, ep->sq_next + 1);
+	nic_store(&ep->cut, 0);
+}
+
+/* Packets that are done, from the oldest on. */
+static void nic_window_advance(struct nic_endpoint *ep)
+{
+	while (ep->una != ep->next) {
+		u64 bit = 1ull << (ep->una % NIC_WINDOW);
+
+		/* Pairs with the exchange by who got the answer. */
+		if (!(nic_load_acquire(&ep->done) & bit))
+			return;
+		/* First: a bit that a death leaves behind is outside of the window. */
+		nic_store_release(&ep->una, ep->una + 1);
+		nic_fetch_and(&ep->done, ~bit);
+	}
+}
+
+/* What came back goes where it belongs: a status, or NIC_EXEC_PAGES. */
+static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
+{
+	u64 old = s->ep->result[psn % NIC_WINDOW];
+	struct nic_piece here = { .addr = (u64)(unsigned long)&old,
+				  .length = 8,
+				  .space = NIC_SPACE_POINTER };
+	u32 status = nic_gather(&s->r, NIC_ACCESS_LOCAL_WRITE);
+	enum nic_copy_result result;
+
+	if (status)
+		return status;
+	if (s->r.length != 8)
+		return VNET_WC_LOC_LEN_ERR;
+	s->qp->op_bytes = 8;
+	result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), s->r.local,
+			  s->r.nlocal, &here, 1, 8);
+	if (unlikely(nic_is_later(result)))
+		return NIC_EXEC_PAGES;
+	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
+}
+
+/* The head request is over: with this status. false: call again. */
+static bool nic_head_over(struct nic_sending *s, u32 status)
+{
+	struct nic_qp *qp = s->qp;
+
+	if (status == VNET_WC_SUCCESS) {
+		qp->counters.sent_msgs++;
+		qp->counters.sent_bytes += s->r.length;
+	} else {
+		nic_send_failed(s->nic, qp, status);
+	}
+	qp->op_status = (u8)status;
+	nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
+	if (!nic_retire(s->nic, qp, &s->r.wqe))
+		return false;
+	nic_drained(s->nic, qp);
+	return true;
+}
+
+/* Retire what is done, and the first that failed: false: not all, call again. */
+static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_qp *qp = s->qp;
+	u32 status, failed, retired = 0;
+	bool fate;
+
+	nic_window_advance(ep);
+	while (qp->sq_cons != ep->sq_next || ep->cut) {
+		bool whole = qp->sq_cons != ep->sq_next;
+		u32 last = whole ? ep->last[qp->sq_cons % NIC_WINDOW] : ep->next - 1;
+
+		/* More than can have been under way: these are not indices. */
+		if (unlikely(retired++ > NIC_WINDOW))
+			return false;
+		fate = false;
+		failed = nic_load_acquire(&ep->failed_status);
+		status = VNET_WC_SUCCESS;
+		if (failed && (s32)(ep->failed_psn - last) <= 0)
+			status = failed;
+		else if (whole && ((s32)(ep->una - last) > 0 || plat_broken(NIC_RULE_RETIRE)))
+			fate = qp->returns;
+		else
+			return true;
+		nic_fetch(&s->r, ring, qp->sq_cons);
+		s->r.length = 0;
+		/* Of a datagram to a group, each copy has its own. */
+		if (unlikely(fate) && !nic_is_group_datagram(s->nic, &s->r.wqe.ud))
+			status = ep->fate[qp->sq_cons % NIC_WINDOW];
+		if (!status && (ATOMICS & ~ATOMIC_WRITE & OP(s->r.wqe.opcode & 31)))
+			status = nic_retire_atomic(s, last);
+		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
+			qp->op_bytes = (u32)s->r.length;
+		if (unlikely(status == NIC_EXEC_PAGES)) {
+			if (nic_turn(qp) != NIC_TURN_FLUSH)
+				return false;
+			/* Nobody waits for what it has brought. */
+			status = VNET_WC_WR_FLUSH_ERR;
+		}
+		if (status && !nic_is_returned(qp, status)) {
+			/* What was sent after it will not be asked for. */
+			ep->failed_status = 0;
+			if (!whole)
+				nic_request_cut(ep);
+		}
+		if (!nic_head_over(s, status))
+			return false;
+		if (status && !nic_is_returned(qp, status))
+			return true;
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------- sending */
+
+enum nic_sent {
+	/* A packet was sent, or made; go on. */
+	NIC_SENT,
+	/* Nothing to do until an answer comes, or the process posts. */
+	NIC_SENT_REST,
+	/* Not now, and nobody will call: leave it pending. */
+	NIC_SENT_LATER,
+	/* The head request is not for the wire. */
+	NIC_SENT_LOCAL,
+};
+
+/*
+ * A request without a packet: it has failed, or is done once those before it are, as a
+ * datagram that was dropped (NIC_EXEC_DROPPED and why). It takes no packet number: the
+ * responder waits for each of these.
+ */
+static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
+{
+	u32 fate = status & NIC_EXEC_DROPPED ? status & ~NIC_EXEC_DROPPED : VNET_WC_SUCCESS;
+
+	if (status & NIC_EXEC_DROPPED)
+		status = VNET_WC_SUCCESS;
+	nic_store(&ep->fate[ep->sq_next % NIC_WINDOW], (u8)fate);
+	ep->last[ep->sq_next % NIC_WINDOW] = status ? ep->next : ep->next - 1;
+	if (status)
+		nic_vn_fail(ep, ep->next, status);
+	nic_request_cut(ep);
+	return NIC_SENT;
+}
+
+/* Until an answer comes; without any to come, the NIC processor tries again. */
+static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
+{
+	return ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LATER;
+}
+
+/*
+ * The other NIC does not even say who it is, so no packet is under way whose timer
+ * would end: the oldest request has its patience all the same.
+ */
+static enum nic_sent nic_wait_for_row(struct nic_sending *s)
+{
+	struct nic_endpoint *ep = s->ep;
+	const struct nic_qp *qp = s->qp;
+	u32 *lonely = nic_lonely(s->row, qp, ep);
+	u64 now = nic_patience(s->nic, plat_clock());
+	u64 patience = nic_lonely_patience(s->nic, lonely);
+
+	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
+		return nic_sent_wait(ep);
+	if (!ep->waits_since)
+		ep->waits_since = now;
+	if (qp->type == NIC_QPT_RC)
+		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+	/* Who has refused the call will not answer. Acquire: pairs with nic_row_refused(). */
+	if (!nic_load_acquire(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
+		return NIC_SENT_LATER;
+	nic_count(s->nic, unreachable);
+	if (qp->type != NIC_QPT_RC)
+		nic_grow_lonely(lonely);
+	ep->waits_since = 0;
+	if (ep->una == ep->next && !ep->cut)
+		return nic_packet_skip(ep, qp->type == NIC_QPT_RC ?
+						   VNET_WC_RETRY_EXC_ERR :
+						   NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR);
+	if (qp->type == NIC_QPT_RC)
+		nic_vn_fail(ep, ep->una, VNET_WC_RETRY_EXC_ERR);
+	else
+		nic_vn_done_all(ep, ep->again);
+	nic_store(&ep->again, 0);
+	return NIC_SENT;
+}
+
+/* The lock is held: a NIC that is not known yet has to be called. */
+static void nic_row_wake(struct nic *nic, struct nic_row *row)
+{
+	if (likely(row->state != NIC_ROW_CALLING))
+		return;
+	nic_row_activate(nic, row);
+	nic_row_call(nic, row, plat_clock());
+}
+
+/* The next piece of the request at sq_next is on its way. */
+static void nic_packet_made(struct nic_sending *s, const struct nic_packet *packet)
+{
+	struct nic_endpoint *ep = s->ep;
+
+	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
+	/* First: should we die, a NIC has no copy rather than two. */
+	if (unlikely(packet->group))
+		nic_store(&ep->cut, nic_group_mark(ep->sq_next, nic_row_index(s->nic, s->row) + 1));
+	nic_store(&ep->next, ep->next + 1);
+	if (READS & OP(packet->opcode))
+		ep->read_end = ep->next;
+	if (unlikely(packet->group))
+		return;
+	if (!packet->unordered)
+		nic_store(&ep->cut, ep->cut + packet->length);
+	if (packet->unordered || ep->cut >= s->r.length)
+		nic_request_cut(ep);
+}
+
+/* Give it to a channel, of the row whose lock is held, and released; false: to none. */
+static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u64 now)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_row *row = s->row;
+	u32 i = packet->psn % NIC_WINDOW;
+	bool first = ep->una == ep->next;
+	struct nic_tx *tx = nic_tx_take(s->nic, row, packet, now);
+
+	if (!tx) {
+		nic_unlock(&row->lock);
+		return false;
+	}
+	ep->waits_since = 0;
+	if (first || unlikely(ep->kept))
+		nic_store(&ep->answered, nic_patience(s->nic, now));
+	nic_store(&ep->kept, 0);
+	ep->index[i] = packet->sq_index;
+	ep->offset[i] = packet->offset;
+	ep->length[i] = packet->length;
+	ep->sent++;
+	if (packet->psn == ep->next)
+		nic_packet_made(s, packet);
+	else
+		nic_fetch_and(&ep->again, ~(1ull << i));
+	nic_transmit(s, tx, now);
+	return true;
+}
+
+static u32 nic_bits(u64 word)
+{
+	u32 n;
+
+	for (n = 0; word; n++)
+		word &= word - 1;
+	return n;
+}
+
+/* The bits of packets that are made and not retired. */
+static u64 nic_window(const struct nic_endpoint *ep)
+{
+	u32 n = ep->next - ep->una, first = ep->una % NIC_WINDOW;
+	u64 bits = n < NIC_WINDOW ? (1ull << n) - 1 : ~0ull;
+
+	return first ? bits << first | bits >> (NIC_WINDOW - first) : bits;
+}
+
+/* Packets that are on some channel. */
+static u32 nic_under_way(const struct nic_endpoint *ep)
+{
+	u64 off = (nic_load(&ep->again) | nic_load(&ep->done)) & nic_window(ep);
+
+	return ep->next - ep->una - nic_bits(off);
+}
+
+/* It was, unless its memory has gone since it was looked at: not at once again. */
+static enum nic_sent nic_sent(const struct nic_endpoint *ep)
+{
+	return unlikely(ep->kept) ? NIC_SENT_LATER : NIC_SENT;
+}
+
+/* The oldest packet that was taken back goes out again. */
+static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_packet packet = { .qpn = s->qp->qpn, .psn = ep->una };
+	u32 i, status;
+
+	for (i = 0; i < NIC_WINDOW && !(nic_load(&ep->again) & 1ull << (packet.psn % NIC_WINDOW));
+	     i++)
+		packet.psn++;
+	i = packet.psn % NIC_WINDOW;
+	/* Who noted it died before its channel was free, by which it was done all the same. */
+	if (unlikely(packet.psn - ep->una >= ep->next - ep->una)) {
+		nic_fetch_and(&ep->again, ~(1ull << i));
+		return NIC_SENT;
+	}
+	/* The others are refused as long as the oldest is. */
+	if (packet.psn != ep->una && nic_load(&ep->gated) &&
+	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
+		return NIC_SENT_REST;
+	packet.sq_index = ep->index[i];
+	packet.offset = ep->offset[i];
+	packet.length = ep->length[i];
+	nic_fetch(&s->r, ring, packet.sq_index);
+	packet.opcode = s->r.wqe.opcode;
+	status = packet.opcode <= VNET_WR_MAX ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
+	if (!status && !(ATOMICS & OP(packet.opcode)) &&
+	    (u64)packet.offset + packet.length > s->r.length)
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (unlikely(!s->row))
+		status = status ? status : VNET_WC_LOC_QP_OP_ERR;
+	if (!status)
+		status = nic_sending_fetch(s, packet.offset);
+	if (unlikely(status == NIC_EXEC_PAGES)) {
+		nic_store(&ep->kept, 1);
+		return NIC_SENT_LATER;
+	}
+	if (status) {
+		nic_fetch_and(&ep->again, ~(1ull << i));
+		nic_vn_fail(ep, packet.psn, status);
+		return NIC_SENT;
+	}
+	if (!nic_lock(s->nic, &s->row->lock))
+		return NIC_SENT_LATER;
+	nic_row_wake(s->nic, s->row);
+	if (nic_launch(s, &packet, plat_clock()))
+		return nic_sent(ep);
+	return nic_wait_for_row(s) == NIC_SENT ? NIC_SENT : NIC_SENT_LATER;
+}
+
+static enum nic_sent nic_send_packet(struct nic_sending *s)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_row *row = s->row;
+	bool unordered = nic_is_unordered(s->qp->type);
+	u32 cut = unordered ? 0 : ep->cut;
+	u64 left = s->r.length - cut, now = plat_clock();
+	struct nic_packet packet = {
+		.qpn = s->qp->qpn,
+		.sq_index = ep->sq_next,
+		.psn = ep->next,
+		.offset = cut,
+		.opcode = s->r.wqe.opcode,
+		.unordered = unordered,
+		.group = s->group,
+	};
+	u32 piece;
+
+	if (!nic_lock(s->nic, &row->lock))
+		return NIC_SENT_LATER;
+	/* It may have been given to another NIC since it was found. */
+	if (unordered && !s->group &&
+	    unlikely(s->reclaimed != nic_load(&s->nic->hdr->counters.reclaimed))) {
+		nic_unlock(&row->lock);
+		return NIC_SENT_LATER;
+	}
+	nic_row_wake(s->nic, row);
+	/* Of a message all are of one length: see nic_arrive_early(). */
+	if (!cut)
+		ep->piece = nic_row_piece(s->nic, row, now);
+	piece = ep->piece && ep->piece < nic_row_payload(row) ? ep->piece : nic_row_payload(row);
+	packet.length = (u32)(left < piece || unordered ? left : piece);
+	if (ATOMICS & OP(s->r.wqe.opcode))
+		packet.length = 8;
+	if (nic_launch(s, &packet, now))
+		return nic_sent(ep);
+	/* Who does not answer a call is passed over, soon: nic_group_next(). */
+	if (unlikely(s->group))
+		return nic_load(&row->state) == NIC_ROW_UP ? nic_sent_wait(ep) : NIC_SENT_LATER;
+	return nic_wait_for_row(s);
+}
+
+/* Requests on keys change what others do: they have the queue for themselves. */
+static enum nic_sent nic_send_local(struct nic_sending *s)
+{
+	u32 status;
+
+	if (s->ep->una != s->ep->next)
+		return NIC_SENT_REST;
+	status = nic_do_local(&s->r);
+	if (status == NIC_EXEC_WAIT) {
+		nic_store(&s->qp->wait, NIC_WAIT_NONE);
+		return NIC_SENT_LATER;
+	}
+	return nic_packet_skip(s->ep, status);
+}
+
+/* To those of its group who are on this NIC: as nic_do_datagram(). */
+static u32 nic_serve_group(struct nic_sending *s)
+{
+	u32 status = nic_gather(&s->r, 0);
+
+	if (!status && s->r.length > NIC_MTU)
+		status = VNET_WC_LOC_LEN_ERR;
+	if (!status && nic_group_is_joined(s->nic, s->r.wqe.ud.dgid))
+		return nic_do_datagram(&s->r);
+	nic_group_forget(s->qp);
+	return status;
+}
+
+/* To those of this NIC whom it is for, too: true: all had their turn; else *sent. */
+static bool nic_serve_own(struct nic_sending *s, enum nic_sent *sent)
+{
+	struct nic_endpoint *ep = s->ep;
+	u32 status = s->qp->type == NIC_QPT_UD ? nic_serve_group(s) : nic_do_frame(&s->r);
+
+	if (status == NIC_EXEC_WAIT || status == NIC_EXEC_MORE) {
+		*sent = NIC_SENT_LATER;
+		return false;
+	}
+	if (status) {
+		*sent = nic_packet_skip(ep, status);
+		return false;
+	}
+	nic_store(&ep->cut, nic_group_mark(ep->sq_next, 0));
+	return true;
+}
+
+/* One to a group, or a frame: the next of the copies that others get; else *sent. */
+static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
+{
+	struct nic_endpoint *ep = s->ep;
+	u32 row;
+
+	if (!nic_copies_leave(s->nic, s->qp, &s->r.wqe)) {
+		*sent = ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
+		return false;
+	}
+	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_serve_own(s, sent))
+		return false;
+	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
+	if (row == NIC_NONE) {
+		/* All are made; who died in making one may have noted it, and not made it. */
+		ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
+		nic_request_cut(ep);
+		*sent = NIC_SENT;
+		return false;
+	}
+	s->row = nic_row_at(s->nic, row);
+	s->group = true;
+	return true;
+}
+
+/* Where a datagram or a frame goes: true: s->row is set; else *sent says what instead. */
+static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
+{
+	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
+	u32 row;
+
+	s->group = false;
+	if (s->qp->type == NIC_QPT_RAW_PACKET || nic_is_group_datagram(s->nic, ud))
+		return nic_route_copy(s, sent);
+	nic_group_forget(s->qp);
+	if (nic_is_own_datagram(s->nic, ud)) {
+		*sent = s->ep->una != s->ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
+		return false;
+	}
+	s->reclaimed = nic_load(&s->nic->hdr->counters.reclaimed);
+	row = nic_datagram_row(s->nic, ud);
+	if (row == NIC_NONE) {
+		nic_count(s->nic, drop_address);
+		*sent = nic_packet_skip(s->ep, NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	s->row = nic_row_at(s->nic, row);
+	return true;
+}
+
+/* One of those whose copies leave has begun on this NIC, and waits there for somebody. */
+static bool nic_head_waits(const struct nic_sending *s)
+{
+	return nic_is_unordered(s->qp->type) && nic_load(&s->qp->wait) &&
+	       s->ep->sq_next == s->qp->sq_cons;
+}
+
+/* May the request at sq_next, or what is left of it, be sent now? */
+static bool nic_may_send(const struct nic_sending *s)
+{
+	const struct nic_endpoint *ep = s->ep;
+	u8 state = nic_load(&s->qp->state);
+
+	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && (ep->cut || nic_head_waits(s))))
+		return false;
+	return ep->next - ep->una < NIC_WINDOW && ep->sq_next - s->qp->sq_cons < NIC_WINDOW &&
+	       !ep->failed_status;
+}
+
+/* Frames are none of the transports', of whose operations they know one. */
+static bool nic_can_request(const struct nic_qp *qp, u8 opcode)
+{
+	u32 able = qp->kind == NIC_QPT_RAW_PACKET ? OP(VNET_WR_SEND) : nic_opcodes_of(qp->kind);
+
+	return opcode <= VNET_WR_MAX && able & OP(opcode);
+}
+
+/* Until then; who gets answers, under the row's lock, moves it. */
+static bool nic_is_held(const struct nic_endpoint *ep)
+{
+	u64 until = nic_load(&ep->hold_until);
+
+	return until && plat_clock() < until;
+}
+
+static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring)
+{
+	struct nic_endpoint *ep = s->ep;
+	struct nic_qp *qp = s->qp;
+	enum nic_sent sent;
+	u32 status, queued = nic_load_acquire(&ring->prod) - qp->sq_cons;
+	u8 opcode;
+
+	if (queued > qp->sq_mask + 1) {
+		nic_qp_fail(s->nic, qp, NIC_EVENT_QP_FATAL);
+		return NIC_SENT_LATER;
+	}
+	/* A later request that failed waits for those before it. */
+	if (nic_load(&ep->again))
+		return nic_is_held(ep) ? NIC_SENT_LATER : nic_send_again(s, ring);
+	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
+		return NIC_SENT_REST;
+	if (nic_is_held(ep))
+		return nic_sent_wait(ep);
+	/*
+	 * Another endpoint wants the frame; this one comes back when it can. Or it
+	 * goes on, if nobody took it in a whole round of those that wait.
+	 */
+	if (ep->leaving && (ep->una != ep->next || ep->leaving++ < NIC_LEAVING_ROUNDS))
+		return NIC_SENT_LATER;
+	if (ep->leaving) {
+		ep->leaving = 0;
+		ep->sent = 0;
+	}
+	nic_fetch(&s->r, ring, ep->sq_next);
+	opcode = s->r.wqe.opcode;
+	if (!nic_can_request(qp, opcode))
+		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
+	if (KEYS & OP(opcode))
+		return nic_send_local(s);
+	if ((s->r.wqe.flags & VNET_WR_FENCE) && (s32)(ep->read_end - ep->una) > 0 &&
+	    !plat_broken(NIC_RULE_FENCE))
+		return NIC_SENT_REST;
+	if ((READS & OP(opcode)) && !qp->attr.max_rd_atomic)
+		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
+	/* The responder remembers the results of so many packets. */
+	if ((ATOMICS & OP(opcode)) && ep->next - ep->una >= NIC_RESULTS)
+		return NIC_SENT_REST;
+	if (nic_is_unordered(qp->type) && !nic_route_datagram(s, &sent))
+		return sent;
+	status = nic_sending_gather(s);
+	/* The process may have changed a request that is half sent. */
+	if (!status && !nic_is_unordered(qp->type) && ep->cut > s->r.length)
+		status = VNET_WC_LOC_QP_OP_ERR;
+	/* Who connects has a row, unless somebody wrote where there was nothing to write. */
+	if (unlikely(!s->row))
+		status = VNET_WC_LOC_QP_OP_ERR;
+	if (!status)
+		status = nic_sending_fetch(s, nic_is_unordered(qp->type) ? 0 : ep->cut);
+	if (unlikely(status == NIC_EXEC_PAGES))
+		return NIC_SENT_LATER;
+	if (status)
+		return nic_packet_skip(ep, status);
+	return nic_send_packet(s);
+}
+
+/* ------------------------------------------------------------------- the queue */
+
+/* The datagram or frame at the head of the queue is for another NIC; apart, as few are asked. */
+static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
+							      const struct vnet_ring *ring)
+{
+	struct nic_request r NIC_SCRATCH;
+
+	r.nic = nic;
+	r.qp = qp;
+	if (qp->type == NIC_QPT_RAW_PACKET)
+		return nic_is_wired(nic);
+	nic_fetch(&r, ring, qp->sq_cons);
+	if (nic_is_group_datagram(nic, &r.wqe.ud))
+		return nic_copies_leave(nic, qp, &r.wqe);
+	return !nic_is_own_datagram(nic, &r.wqe.ud);
+}
+
+/* It is one whose copies go to other NICs; apart, too. */
+static __attribute__((__noinline__)) bool nic_has_copies(struct nic *nic, struct nic_qp *qp,
+							 const struct vnet_ring *ring)
+{
+	struct nic_request r = { .nic = nic, .qp = qp };
+
+	if (!nic_is_unordered(qp->type))
+		return false;
+	nic_fetch(&r, ring, qp->sq_cons);
+	return nic_copies_leave(nic, qp, &r.wqe);
+}
+
+bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)
+{
+	u8 state = nic_load(&qp->state);
+
+	if (nic_vn_is_busy(nic, qp))
+		return true;
+	/* While a queue drains, no request begins; one that waits here has its copies to follow. */
+	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && waiting && nic_load(&qp->wait) &&
+				      nic_has_copies(nic, qp, ring)))
+		return false;
+	if (!nic_is_unordered(qp->type) && qp->row == NIC_NONE)
+		return false;
+	/* Who has nothing to send needs no frame. */
+	if (!waiting)
+		return false;
+	return !nic_is_unordered(qp->type) || nic_datagram_leaves(nic, qp, ring);
+}
+
+bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
+{
+	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
+
+	if (!ring || nic_load(&qp->op_phase) != NIC_OP_IDLE)
+		return false;
+	if (!ep || nic_load(&ep->qpn) != nic_load(&qp->qpn))
+		return nic_load(&qp->state) == NIC_QPS_RTS &&
+		       nic_load_acquire(&ring->prod) != nic_load(&qp->sq_cons);
+	if (nic_vn_is_answered(ep))
+		return true;
+	if (nic_load(&ep->failed_status))
+		return true;
+	return nic_load_acquire(&ring->prod) != nic_load(&ep->sq_next) &&
+	       nic_load(&qp->state) == NIC_QPS_RTS && !nic_load(&ep->resting);
+}
+
+bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+{
+	struct vnet_ring *ring = nic_sq_ring(nic, qp);
+	struct nic_sending s NIC_SCRATCH;
+
+	if (!ring || nic_turn(qp) == NIC_TURN_FLUSH)
+		return false;
+	nic_sending_begin(&s, nic, qp, NULL);
+	s.ep = ep;
+	/* There may be room for more now. */
+	nic_store(&ep->resting, 0);
+	/* Who finds nothing left to retire does not look for what waited for that. */
+	if (nic_load(&ep->again))
+		nic_pend(nic, qp);
+	return nic_vn_retire(&s, ring);
+}
+
+/* What was copied for the packet that was made last, at most. */
+static u64 nic_packet_bytes(const struct nic_sending *s)
+{
+	u64 piece = s->row ? nic_row_payload(s->row) : 0;
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): nic_fetch() sets it */
+	if (READS & OP(s->r.wqe.opcode & 31))
+		return 0;
+	return s->r.length < piece ? s->r.length : piece;
+}
+
+bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
+		struct nic_stretch *stretch)
+{
+	struct nic_sending s NIC_SCRATCH;
+	enum nic_sent sent = NIC_SENT;
+	u32 prod = 0;
+	bool flush;
+
+	nic_sending_begin(&s, nic, qp, NULL);
+	/* What has only to be flushed is so where it is, and takes nobody's frame. */
+	flush = nic_turn(qp) == NIC_TURN_FLUSH;
+	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);
+	if (!s.ep)
+		goto later;
+	if (!nic_is_unordered(qp->type))
+		s.row = nic_row_at(nic, qp->row);
+	nic_store(&s.ep->resting, 0);
+	/* Datagrams to this NIC itself went another way meanwhile. */
+	if ((s32)(qp->sq_cons - s.ep->sq_next) > 0)
+		nic_store(&s.ep->sq_next, qp->sq_cons);
+	while (sent == NIC_SENT) {
+		nic_grace_point(nic, qp);
+		if (!nic_vn_retire(&s, ring))
+			goto later;
+		if (flush || nic_turn(qp) == NIC_TURN_FLUSH) {
+			if (!nic_vn_cancel(nic, qp, s.ep))
+				goto later;
+			plat_flush(nic);
+			return false;
+		}
+		/* Before the look: what is posted after it is new. */
+		prod = nic_load_acquire(&ring->prod);
+		if (stretch->budget && !nic_stretch_is_over(stretch)) {
+			sent = nic_send_next(&s, ring);
+			if (sent == NIC_SENT) {
+				stretch->budget--;
+				nic_stretch_add(stretch, nic_packet_bytes(&s));
+			}
+		} else if (nic_load(&s.ep->again) || prod != s.ep->sq_next) {
+			goto later;
+		} else {
+			/* Nothing is left: nobody has to come back for it. */
+			sent = NIC_SENT_REST;
+		}
+	}
+	plat_flush(nic);
+	if (sent == NIC_SENT_REST) {
+		/* New requests alone do not change that, if there are some. */
+		nic_store(&s.ep->resting, prod != s.ep->sq_next);
+		return true;
+	}
+	if (sent == NIC_SENT_LOCAL)
+		return false;
+later:
+	plat_flush(nic);
+	nic_store(&qp->look_at, 0);
+	nic_pend(nic, qp);
+	return false;
+}

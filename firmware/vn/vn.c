@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The vn transport's entries: frames that arrive, and time that passes. */
+#include "vn/vn.h"
+
+/* The NIC processor keeps looking at a row that is quiet for so long. */
+#define NIC_QUIET_NS 20000000ull
+/* It does not come sooner than so: who polls is faster, who sleeps need not be. */
+#define NIC_VN_SOON_NS 200000ull
+/*
+ * Timers are looked at each millisecond while anything is under way. A longer pause than
+ * this, ms, is our own: of the rest of it nobody else knows.
+ */
+#define NIC_PATIENCE_GAP 5u
+/* Who read the clock before others did may come so much after them, ms. */
+#define NIC_PATIENCE_LATE 60000u
+/* A process that polls looks at timers so often. */
+#define NIC_VN_LOOK_NS 20000ull
+
+bool nic_is_wired(const struct nic *nic)
+{
+	return nic->max_row && nic_load(&nic->hdr->row_high);
+}
+
+/* QPs whose packets were answered retire them, and may send more. */
+static void nic_run_answered(struct nic *nic, const struct nic_answered *answered)
+{
+	u32 i;
+
+	for (i = 0; i < answered->n; i++) {
+		struct nic_qp *qp = nic_find_qp(nic, answered->qpn[i]);
+
+		if (qp && !nic_qp_run_turn(nic, qp, nic->hdr->settings.loiter))
+			nic_pend(nic, qp);
+	}
+}
+
+/* false: one of them is none that its packet may have, so the frame is dropped. */
+static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
+			     const struct nic_arrived_frame *f)
+{
+	struct nic_answered answered = { .n = 0 };
+	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
+	bool fits = true;
+
+	/* Data first: with its answer, the request may complete. */
+	if (data && !nic_vn_read_data(nic, row, f))
+		return true;
+	/* An answer that is dropped costs a retransmission. */
+	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
+		return true;
+	if (nic_row_is_alive(nic, row, f)) {
+		fits = nic_tx_check(nic, row, f);
+		if (likely(fits))
+			nic_tx_answers(nic, row, f, data, &answered);
+	}
+	nic_unlock(&row->lock);
+	nic_run_answered(nic, &answered);
+	return fits;
+}
+
+void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
+		 const struct nic_proof *proof)
+{
+	struct nic_arrived_frame f;
+	struct nic_row *row;
+
+	if (!nic->max_row)
+		return;
+	nic_fetch_add(&nic->hdr->counters.frames_received, 1);
+	nic_fetch_add(&nic->hdr->counters.bytes_received, length);
+	if (!nic_frame_parse(nic, frame, length, proof, &f))
+		return;
+	f.from = from;
+	if (f.head->kind == VNET_FRAME_HELLO) {
+		nic_row_hello(nic, &f);
+		return;
+	}
+	if (f.head->kind == VNET_FRAME_WELCOME) {
+		nic_row_welcome(nic, &f);
+		return;
+	}
+	if (f.head->kind == VNET_FRAME_REFUSE) {
+		nic_row_refused(nic, &f);
+		return;
+	}
+	row = nic_row_of_frame(nic, &f);
+	if (!row)
+		return;
+	if (f.nacks && !nic_receive_acks(nic, row, &f))
+		return;
+	if (f.op) {
+		nic_acks_touch(nic, nic_row_index(nic, row));
+		nic_vn_respond(nic, row, &f);
+		nic_acks_owed(nic, row);
+	}
+}
+
+void nic_link_renew(struct nic *nic, u64 incarnation)
+{
+	u32 i;
+
+	nic_store(&nic->hdr->incarnation, incarnation);
+	for (i = 0; i < nic_row_high(nic); i++)
+		nic_row_renew(nic, &nic->row[i]);
+}
+
+/* -------------------------------------------------------------------- time */
+
+void nic_patience_look(struct nic *nic, u64 now)
+{
+	const u32 mask = (1u << NIC_PATIENCE_BITS) - 1;
+	u64 next, state = nic_load(&nic->hdr->patience);
+	u32 ms = (u32)(now / 1000000), gap = (ms - (u32)state) & mask;
+
+	/* Somebody has looked later. */
+	if ((-gap & mask) <= NIC_PATIENCE_LATE)
+		return;
+	next = (state & ~(u64)mask) | (ms & mask);
+	if (gap > NIC_PATIENCE_GAP)
+		next += (u64)(gap - NIC_PATIENCE_GAP) << NIC_PATIENCE_BITS;
+	/* Whoever is faster has done it. */
+	(void)__atomic_compare_exchange_n(&nic->hdr->patience, &state, next, false,
+					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* Without the row's lock: a look, after which who has it decides. */
+static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
+{
+	return !nic_load(&row->busy) && !nic_load(&row->owed) &&
+	       nic_load(&row->state) != NIC_ROW_CALLING &&
+	       now > nic_load(&row->heard) + NIC_QUIET_NS;
+}
+
+/* What was kept back may have found no data to travel with, and too few others. */
+static void nic_row_tell(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
+{
+	const struct nic_settings *set = &nic->hdr->settings;
+	u64 end;
+
+	if (!nic_load(&row->owed))
+		return;
+	end = nic_load(&row->owed_since) + set->ack_delay * 1000ull + 1;
+	if (now >= end)
+		nic_acks_send(nic, row);
+	else if (nic_load(&set->ack_unit) && end < *next)
+		*next = end;
+}
+
+/* Whether the row needs to be looked at again; without its lock, too. */
+static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
+{
+	u64 due = nic_load(&row->due);
+
+	if (nic_load(&row->state) == NIC_ROW_CALLING || (due && due <= now))
+		nic_row_timers(nic, row, now);
+	nic_row_tell(nic, row, now, next);
+	due = nic_load(&row->due);
+	if (due && nic_load(&row->busy) && due < *next)
+		*next = due > now + NIC_VN_SOON_NS ? due : now + NIC_VN_SOON_NS;
+	/* A call nobody waits for ends some day. */
+	if (nic_load(&row->state) == NIC_ROW_CALLING && nic_load(&row->calls) > 64 &&
+	    !nic_load(&row->busy))
+		return false;
+	return !nic_row_is_quiet(row, now);
+}
+
+bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
+{
+	u64 active = nic_load(&nic->hdr->row_active);
+	/* A process may end in the midst of this: it forgets nothing for others. */
+	bool agent = nic->space == NIC_SPACE_POINTER;
+	u64 still = 0;
+	u32 i, high;
+
+	if (!active)
+		return false;
+	/* Somebody looks at timers: the patience clock goes on. */
+	(void)nic_patience(nic, now);
+	plat_step(NIC_STEP_TICK);
+	/*
+	 * Before the rows are looked at; nic_row_activate() does the reverse. Those that became
+	 * active since the look above are looked at, too: nobody else will tell of them.
+	 */
+	if (agent)
+		active |= nic_xchg(&nic->hdr->row_active, 0);
+	high = nic_load(&nic->hdr->row_high);
+	if (high > nic->max_row)
+		high = nic->max_row;
+	for (i = 0; i < high; i++) {
+		if (!(active & 1ull << (i % 64)) || nic_load(&nic->row[i].state) == NIC_ROW_FREE)
+			continue;
+		if (nic_row_tick(nic, &nic->row[i], now, next))
+			still |= 1ull << (i % 64);
+	}
+	plat_flush(nic);
+	if (still && agent)
+		nic_fetch_or(&nic->hdr->row_active, still);
+	return still != 0;
+}
+
+void nic_vn_idle(struct nic *nic)
+{
+	u64 now, next = ~0ull;
+
+	if (likely(!nic_load(&nic->hdr->row_active) && !nic_load(&nic->ntouched)))
+		return;
+	now = plat_clock();
+	if (nic_load(&nic->ntouched) &&
+	    now - nic_load(&nic->touched_since) > nic->hdr->settings.ack_delay * 1000ull) {
+		nic_acks_flush(nic);
+		plat_flush(nic);
+	}
+	if (now - nic_load(&nic->looked) < NIC_VN_LOOK_NS)
+		return;
+	nic_store(&nic->looked, now);
+	nic_vn_tick(nic, now, &next);
+}
