@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the vnet device defines: the layout of the queues that it shares with
- * a process (work queue entries, completion queue entries, ring headers) and
- * the gate by which a process may enter the firmware.
+ * Hardware interface of the vnet device: layout of the shared queues, and the gate to the firmware.
+ * The queues consist of ring headers, work queue entries and completion queue entries.
  *
- * The law of this file:
- *  - fixed-width types, explicit padding, every size and offset asserted (vnet_layout.h);
- *  - reserved fields are zero when written and ignored when read;
- *  - rings never leave the machine, so they are in host byte order; immediate
- *    data is carried as the application gave it (big endian by convention);
- *  - a side never trusts what the other may write: indices are masked, and an
- *    entry is copied once before it is checked and used.
+ * Rules of this file:
+ *   - Types have fixed widths, padding is explicit, and vnet_layout.h asserts each size and offset.
+ *   - Reserved fields are zero when written, and ignored when read.
+ *   - Rings never leave the machine, so they are in host byte order. Immediate data is carried as
+ *     the application gave it (big endian by convention).
+ *   - Neither side trusts what the other can write: indices are masked, and an entry is copied once
+ *     before it is checked and used.
  */
 #ifndef VNET_HW_H
 #define VNET_HW_H
@@ -28,9 +27,9 @@
 #endif
 
 /*
- * Raised whenever the layout of anything in this file changes; not by what stands
- * in reserved fields and is used only after a bit of enum vnet_ucontext_caps told
- * that both sides know it.
+ * Incremented whenever the layout of anything in this file changes. Not for fields in reserved
+ * space that are used only after a bit of enum vnet_ucontext_caps has shown that both sides support
+ * them.
  */
 #define VNET_HW_VERSION 2
 
@@ -44,8 +43,8 @@ enum vnet_hw_limits {
 	VNET_CQE_PAYLOAD = 80,
 	VNET_CQE_PAYLOAD_IMM64 = VNET_CQE_PAYLOAD - 4,
 	/*
-	 * A matched message of so many bytes may stand in vnet_cqe.payload; where its tag
-	 * is then: see vnet_cqe_tm_info().
+	 * Limit of a matched message in vnet_cqe.payload, and of one whose tag is in the first line
+	 * of the entry: see vnet_cqe_tm_info().
 	 */
 	VNET_CQE_TM_PAYLOAD = 64,
 	VNET_CQE_TM_NEAR = 12,
@@ -56,44 +55,45 @@ enum vnet_hw_limits {
 /* ------------------------------------------------------------------ rings */
 
 /*
- * Header of every ring; the entries follow at VNET_RING_HDR_SIZE.
+ * Header of a ring; the entries follow at VNET_RING_HDR_SIZE.
  *
- * Indices run freely over 32 bits; entry i is in slot (i & (entries - 1)).
- * Each line has one writer. Send, receive and shared receive queues: the
- * process produces, the NIC consumes. Completion queue: the NIC produces (and
- * publishes each entry by its own vnet_cqe.seq, so prod is only advisory), the
- * process consumes. When a QP goes to RESET, the NIC sets cons = prod in both
- * of its rings: indices run on.
+ * Indices are free-running, 32 bits; entry i is in slot (i & (entries - 1)). Each cache line has
+ * one writer. Send, receive and shared receive queues: the process is the producer, the NIC the
+ * consumer. Completion queues: the NIC is the producer, the process the consumer; each entry is
+ * published by its own vnet_cqe.seq, so prod is only advisory. When a QP goes to RESET, the NIC
+ * sets cons = prod in both rings; indices are not reset.
  */
 struct vnet_ring {
-	/* Written by the producer: entries made so far. */
+	/* Written by the producer: number of entries produced. */
 	__u32 prod;
 	__u32 rsvd0[15];
 
-	/* Written by the consumer: entries taken so far. */
+	/* Written by the consumer: number of entries consumed. */
 	__u32 cons;
 	/*
-	 * Rings of tag operations: tags added that are in the list no more, so that what
-	 * was added and is not among them counts for the list's size.
+	 * Rings of tag operations: number of added tags that are not in the list any more. The tags
+	 * added, minus this number, count for the limit of the list.
 	 */
 	__u32 ended;
 	__u32 rsvd1[14];
 
 	/*
-	 * Receive rings, written by the NIC: non-zero asks the process to ring
-	 * the receive doorbell after it has posted, because a sender waits, or
-	 * because the QP is in the error state and receives are to be flushed.
-	 * May be missed in a race: the NIC's timer finds the receive then.
-	 * Rings of tag operations: the process has something to carry out itself.
+	 * Receive rings, written by the NIC: non-zero asks the process to ring the receive doorbell
+	 * after posting, because a sender waits, or because the QP is in the error state and its
+	 * receives must be flushed. A race may hide it; then the NIC's timer finds the receive.
+	 * Rings of tag operations: the process must execute operations itself.
 	 */
 	__u32 need_doorbell;
-	/* Receive rings: moves on when a message finds no receive; zero where nobody counts. */
+	/*
+	 * Receive rings: changes when a message finds no receive; stays 0 with agents that do not
+	 * count.
+	 */
 	__u32 no_receive;
 	__u32 rsvd2[14];
 
 	/*
-	 * Completion rings: enum vnet_cq_arm, stored by the process
-	 * (ibv_req_notify_cq) and cleared by the NIC when it makes an event.
+	 * Completion rings: enum vnet_cq_arm, stored by the process (ibv_req_notify_cq), cleared by
+	 * the NIC when it makes an event.
 	 */
 	__u32 arm;
 	__u32 rsvd3[15];
@@ -125,39 +125,38 @@ enum vnet_wr_opcode {
 	VNET_WR_BIND_MW = 8,
 	VNET_WR_SEND_INV = 9,
 	/*
-	 * Register a region (bind part: old_rkey and new_rkey its keys, lkey 0);
-	 * for queues that the kernel itself posts to.
+	 * Register a region (in the bind part: its keys in old_rkey and new_rkey, lkey 0). Only for
+	 * queues of the kernel's own.
 	 */
 	VNET_WR_REG_MR = 10,
 	/*
-	 * Ends when all that this queue pair has written before is placed. It has no data;
-	 * in vnet_wqe_rdma compare_add is the length of the range, and swap is
-	 * vnet_flush_operand(): neither has a meaning of its own here.
+	 * Completes when all earlier writes of this queue pair are placed. Has no data. In
+	 * vnet_wqe_rdma, compare_add is the length of the range, and swap is vnet_flush_operand().
 	 */
 	VNET_WR_FLUSH = 14,
-	/* Eight bytes, written at once. */
+	/* Writes eight bytes atomically. */
 	VNET_WR_ATOMIC_WRITE = 15,
 	VNET_WR_MAX = VNET_WR_ATOMIC_WRITE,
 };
 
-/* Where it is to be placed, one or both: the values of enum ibv_placement_type. */
+/* Placement types, one or both: the values of enum ibv_placement_type. */
 enum vnet_flush_type {
-	/* Where all processors and devices of the responder see it. */
+	/* Visible to all processors and devices of the responder. */
 	VNET_FLUSH_GLOBAL = 1 << 0,
-	/* Where it outlives a loss of power. */
+	/* Preserved over a loss of power. */
 	VNET_FLUSH_PERSISTENT = 1 << 1,
 	VNET_FLUSH_TYPES = VNET_FLUSH_GLOBAL | VNET_FLUSH_PERSISTENT,
 };
 
-/* What is to be placed: the values of enum ibv_selectivity_level. */
+/* Range of a flush: the values of enum ibv_selectivity_level. */
 enum vnet_flush_level {
-	/* From remote_addr on, so many bytes; it must be the region's, if it is none at all. */
+	/* A range from remote_addr, of the given length; within the region even if it is empty. */
 	VNET_FLUSH_RANGE = 0,
-	/* All of the region; address and length mean nothing. */
+	/* The whole region; address and length are ignored. */
 	VNET_FLUSH_MR = 1,
 };
 
-/* Both, as a request and a frame have them; other bits are 0. */
+/* Type and level as encoded in requests and frames; other bits are 0. */
 static inline __u64 vnet_flush_operand(__u8 type, __u8 level)
 {
 	return type | (__u64)level << 8;
@@ -167,13 +166,13 @@ enum vnet_wr_flags {
 	VNET_WR_FENCE = 1 << 0,
 	VNET_WR_SIGNALED = 1 << 1,
 	VNET_WR_SOLICITED = 1 << 2,
-	/* inline_len bytes of data stand in the entry instead of SGEs. */
+	/* inline_len bytes of data follow instead of SGEs. */
 	VNET_WR_INLINE = 1 << 3,
-	/* A read of the NIC's own, whose completion is of a tagged buffer. */
+	/* A read of the NIC's own; its completion is that of a tagged buffer. */
 	VNET_WR_TM = 1 << 4,
 	/*
-	 * With VNET_WR_SEND_IMM and VNET_WR_RDMA_WRITE_IMM: the immediate data has 64
-	 * bits, see vnet_send_wqe.imm.
+	 * With VNET_WR_SEND_IMM and VNET_WR_RDMA_WRITE_IMM: the immediate data has 64 bits, see
+	 * vnet_send_wqe.imm.
 	 */
 	VNET_WR_IMM64 = 1 << 7,
 };
@@ -184,19 +183,19 @@ struct vnet_sge {
 	__u32 lkey;
 };
 
-/* A remote memory location, and the operands of atomic operations and of VNET_WR_FLUSH. */
+/* Remote address and key; operands of atomic operations and of VNET_WR_FLUSH. */
 struct vnet_wqe_rdma {
 	__u64 remote_addr;
 	__u32 rkey;
 	__u32 rsvd;
 	__u64 compare_add;
 	__u64 swap;
-	/* VNET_WR_IMM64: also of a send, whose other words here mean nothing. */
+	/* Upper half with VNET_WR_IMM64; also for sends, which do not use the other words here. */
 	__u32 imm_high;
 	__u32 rsvd2;
 };
 
-/* Address vector of a datagram; flags and lengths as in struct ibv_ah_attr. */
+/* Address vector of a datagram; fields as in struct ibv_ah_attr. */
 struct vnet_wqe_ud {
 	__u8 dgid[16];
 	__u32 remote_qpn;
@@ -206,35 +205,35 @@ struct vnet_wqe_ud {
 	__u8 hop_limit;
 	__u8 traffic_class;
 	__u8 sl;
-	/* VNET_WR_IMM64, where vnet_wqe_rdma has it. */
+	/* Upper half with VNET_WR_IMM64, at the same offset as in vnet_wqe_rdma. */
 	__u32 imm_high;
-	/* Ports of InfiniBand: the LID, and non-zero: there is no more, no GRH is sent. */
+	/* InfiniBand ports: destination LID; no_grh non-zero: sent without a GRH. */
 	__u16 dlid;
 	__u8 no_grh;
 	__u8 rsvd;
 };
 
-/* Bind a memory window; length 0 unbinds. Access bits as ibv_access_flags. */
+/* Bind a memory window; length 0 unbinds. Access bits as in ibv_access_flags. */
 struct vnet_wqe_bind {
 	__u64 addr;
 	__u64 length;
 	/*
-	 * The window's key as it was allocated or bound any time: its tag (the
-	 * low 8 bits) does not count, because the process may not know the last.
+	 * A key that the window has had since its allocation. Its tag (the low 8 bits) is ignored,
+	 * because the process may not know the present one.
 	 */
 	__u32 old_rkey;
-	/* The key that it has from now on (its low 8 bits may differ). */
+	/* The window's key from now on; its low 8 bits may differ. */
 	__u32 new_rkey;
-	/* The region in which the window opens. */
+	/* lkey of the region to bind to. */
 	__u32 lkey;
 	__u32 access;
-	/* Registering: how far into its first page the region begins. */
+	/* VNET_WR_REG_MR: offset of the region in its first page. */
 	__u64 page_offset;
 };
 
 /*
- * A send queue entry: this header, then num_sge SGEs or inline_len bytes.
- * Its slot is (1 << sq_stride_shift) bytes, told when the QP is made.
+ * A send queue entry: this header, then num_sge SGEs or inline_len bytes. Its slot has (1 <<
+ * stride_shift) bytes, as reported when the QP is created (vnet_ring_info).
  */
 struct vnet_send_wqe {
 	__u64 wr_id;
@@ -243,13 +242,13 @@ struct vnet_send_wqe {
 	__u8 num_sge;
 	__u8 rsvd;
 	/*
-	 * Immediate data (as given), or the rkey to invalidate. With VNET_WR_IMM64 the
-	 * lower half of a number, big endian as the others are by convention; the upper
-	 * one is imm_high, in host byte order.
+	 * Immediate data (as given), or the rkey to invalidate. With VNET_WR_IMM64 the lower half
+	 * of a 64-bit number, big endian as immediate data is by convention; the upper half is
+	 * imm_high, in host byte order.
 	 */
 	__u32 imm;
 	__u32 inline_len;
-	/* Extended reliable connection: the peer's SRQ that the request is for. */
+	/* XRC: number of the peer's SRQ. */
 	__u32 srqn;
 	union {
 		struct vnet_wqe_rdma rdma;
@@ -291,20 +290,20 @@ enum vnet_tm_op_flags {
 };
 
 /*
- * An operation on the tags of a shared receive queue: an entry of a ring of its own.
- * They are carried out in their order. One that adds a tag and is not signaled needs no
- * doorbell: who delivers a message takes it from the ring. All others are carried out
- * by their own process, by vnet_gate.tag_doorbell. A tag with one SGE is in one line.
+ * An operation on the tags of a shared receive queue, in a ring of its own; executed in order. An
+ * unsignaled operation that adds a tag needs no doorbell: the thread that delivers a message takes
+ * it from the ring. All others are executed by their own process, in vnet_gate.tag_doorbell. A tag
+ * with one SGE fits into one cache line.
  */
 struct vnet_tm_op {
 	__u64 wr_id;
-	/* Add: the buffer's wr_id, and what it matches. */
+	/* Add: the buffer's wr_id, and tag and mask to match. */
 	__u64 recv_wr_id;
 	__u64 tag;
 	__u64 mask;
-	/* The process' name for the tag. */
+	/* The process' handle of the tag. */
 	__u32 handle;
-	/* Unexpected messages that the process has seen. */
+	/* Number of unexpected messages that the process has seen. */
 	__u32 unexpected;
 	__u8 opcode;
 	__u8 flags;
@@ -350,7 +349,7 @@ enum vnet_wc_opcode {
 	VNET_WC_LOCAL_INV = 6,
 	VNET_WC_FLUSH = 8,
 	VNET_WC_ATOMIC_WRITE = 9,
-	/* Not one of ibv's: only for the kernel's queues. */
+	/* Not a value of enum ibv_wc_opcode: only for the kernel's queues. */
 	VNET_WC_REG_MR = 10,
 	VNET_WC_RECV = 128,
 	VNET_WC_RECV_RDMA_WITH_IMM = 129,
@@ -361,42 +360,39 @@ enum vnet_wc_opcode {
 	VNET_WC_TM_NO_TAG = 134,
 };
 
-/* Completion flags: the values of enum ibv_wc_flags, and some of our own. */
+/* Completion flags: the values of enum ibv_wc_flags, and additional ones. */
 enum vnet_wc_flags {
 	VNET_WC_GRH = 1 << 0,
 	VNET_WC_WITH_IMM = 1 << 1,
 	/*
-	 * A datagram at a port of InfiniBand: it shares byte_len with the sender's LID,
-	 * which is the upper half, and src_qp with its service level (from bit 24 on).
+	 * A datagram on an InfiniBand port: the upper half of byte_len is the sender's LID, and
+	 * src_qp has the service level from bit 24 on.
 	 */
 	VNET_WC_LID = 1 << 2,
 	VNET_WC_WITH_INV = 1 << 3,
-	/* A frame whose flow has a tag. (Of opcodes from VNET_WC_TM_ADD on: TM_SYNC_REQ.) */
+	/* A frame whose flow has a tag. (For opcodes from VNET_WC_TM_ADD on: TM_SYNC_REQ.) */
 	VNET_WC_FLOW_TAG = 1 << 4,
 	/*
-	 * With WITH_IMM: of 64 bits, of which vnet_cqe.imm is the lower half; the upper
-	 * one stands at vnet_cqe_imm_high() of payload[]. Only in completion queues made
-	 * with VNET_CREATE_CQ_IMM64.
+	 * With WITH_IMM: the immediate data has 64 bits; vnet_cqe.imm is the lower half, and the
+	 * upper half is at vnet_cqe_imm_high() in payload[]. Only in CQs with VNET_CREATE_CQ_IMM64.
 	 */
 	VNET_WC_IMM64 = 1 << 6,
-	/* With GRH: it is an IPv4 header, in the last 20 of the 40 bytes. */
+	/* With GRH: an IPv4 header, in the last 20 of the 40 bytes. */
 	VNET_WC_GRH_IPV4 = 1 << 7,
-	/* Of opcodes from VNET_WC_TM_ADD on; the last is IMM64 in others. */
+	/* For opcodes from VNET_WC_TM_ADD on; the last one's bit is IMM64 for others. */
 	VNET_WC_TM_SYNC_REQ = 1 << 4,
-	/* tag (64 bits) and user data (32) from the header stand at vnet_cqe_tm_info(). */
+	/* Tag (64 bits) and user data (32) of the header are at vnet_cqe_tm_info() in payload[]. */
 	VNET_WC_TM_MATCH = 1 << 5,
 	VNET_WC_TM_DATA_VALID = 1 << 6,
 };
 
 /*
- * A completion queue entry. It is valid when seq == index + 1, where index is
- * the free-running index of the entry; the NIC stores seq last (release) and
- * the process loads it first (acquire).
+ * A completion queue entry. It is valid if seq == index + 1, where index is the free-running index
+ * of the entry. The NIC stores seq last (release), and the process loads it first (acquire).
  *
- * payload_len > 0: so many bytes of the message stand in payload[] and the
- * process copies them to scatter_addr when it polls the entry (the receive
- * request's keys, bounds and rights have been checked). With VNET_WC_IMM64 these
- * are at most VNET_CQE_PAYLOAD_IMM64.
+ * payload_len > 0: this number of bytes of the message is in payload[], and the process copies them
+ * to scatter_addr when it polls the entry. Keys, bounds and rights of the receive have been
+ * checked. With VNET_WC_IMM64 the limit is VNET_CQE_PAYLOAD_IMM64.
  */
 struct vnet_cqe {
 	__u64 wr_id;
@@ -404,10 +400,7 @@ struct vnet_cqe {
 	__u32 byte_len;
 	__u32 qp_num;
 	__u32 src_qp;
-	/*
-	 * Immediate data, invalidated rkey or tag of a flow, as the flags say; vendor error
-	 * where status != 0.
-	 */
+	/* By flags: immediate data, invalidated rkey, or flow tag; vendor error if status != 0. */
 	__u32 imm;
 	__u8 opcode;
 	__u8 status;
@@ -416,8 +409,8 @@ struct vnet_cqe {
 	__u32 seq;
 	__u8 payload[VNET_CQE_PAYLOAD];
 	/*
-	 * NIC clock at completion, nanoseconds (CQs made with timestamps). On
-	 * the process' machine that clock is CLOCK_MONOTONIC.
+	 * NIC clock at completion, ns, in CQs with timestamps. On the process' own machine that is
+	 * CLOCK_MONOTONIC.
 	 */
 	__u64 timestamp;
 };
@@ -428,9 +421,8 @@ enum vnet_cqe_lid {
 };
 
 /*
- * Where in payload[] the upper half of 64 bits of immediate data is (32 bits, host
- * byte order, aligned): behind a message that may stand there, so that both are in
- * as few cache lines as there can be.
+ * Offset in payload[] of the upper half of 64-bit immediate data (32 bits, host byte order,
+ * aligned): behind a message in payload[], so that both are in as few cache lines as possible.
  */
 static inline __u32 vnet_cqe_imm_high(__u32 byte_len)
 {
@@ -438,8 +430,8 @@ static inline __u32 vnet_cqe_imm_high(__u32 byte_len)
 }
 
 /*
- * Where in payload[] a matched message's tag and user data are: behind a message that
- * stands there, and in the entry's first line with a short one.
+ * Offset in payload[] of a matched message's tag and user data: behind a message in payload[]; with
+ * a short one, in the first cache line of the entry.
  */
 static inline __u32 vnet_cqe_tm_info(__u32 byte_len)
 {
@@ -452,52 +444,48 @@ static inline __u32 vnet_cqe_tm_info(__u32 byte_len)
 
 #ifndef __KERNEL__
 /*
- * Firmware entry points in the process' own address space, as a vDSO offers
- * system calls: an agent whose firmware can run in the calling thread tells
- * the address of this table when a context is opened (vnet_alloc_ucontext_resp
- * .gate); other agents tell 0, and the provider traps instead.
+ * Entry points of the firmware in the process' own address space, like system calls in a vDSO. An
+ * agent whose firmware can run in the calling thread returns the address of this table when a
+ * context is opened (vnet_alloc_ucontext_resp.gate). Other agents return 0, and the provider makes
+ * a system call instead.
  *
- * Every function may be called from any thread, never blocks on another
- * process, and takes the gate_cookie of the context as its first argument.
- * Numbers come from the process and are checked.
+ * Each function may be called from any thread, and never blocks on another process. Its first
+ * argument is the context's gate_cookie. Numbers come from the process, and are checked.
  */
 struct vnet_gate {
-	/* sizeof(struct vnet_gate) as the agent knows it; grows at the end. */
+	/* sizeof(struct vnet_gate) of the agent; the table grows at its end. */
 	__u32 size;
 	__u32 rsvd;
-	/* "QP qpn has new send work." Work is done, or queued, on return. */
+	/*
+	 * QP qpn has new send requests. On return they are executed, or left to the NIC processor.
+	 */
 	void (*send_doorbell)(__u64 cookie, __u32 qpn);
 	/*
-	 * "Receive queue num has new receives"; only needed where
-	 * vnet_ring.need_doorbell is set. is_srq: num is a shared receive
-	 * queue's number, else a QP's.
+	 * The receive queue has new receives; only needed if vnet_ring.need_doorbell is set. num:
+	 * number of a shared receive queue (is_srq), or of a QP.
 	 */
 	void (*recv_doorbell)(__u64 cookie, __u32 num, int is_srq);
-	/* A completion queue was polled and found empty: work that waits runs. */
+	/* A CQ was polled empty: executes requests of this process that wait. */
 	void (*idle)(__u64 cookie, __u32 cqn);
-	/*
-	 * memcpy() that answers -1 where a page of dst cannot be written, and 0
-	 * otherwise; used for vnet_cqe.payload.
-	 */
+	/* memcpy() for vnet_cqe.payload. Returns 0, or -1 if a page of dst cannot be written. */
 	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
 	/* Such a copy failed: QP qpn goes to the error state. */
 	void (*recv_fault)(__u64 cookie, __u32 qpn);
 	/*
-	 * Where the ring at this offset (vnet_ring_info) is in the process
-	 * already, for its whole life; NULL if it is not: then mmap() maps it.
-	 * (Programs hook mmap() for registration caches, so that it may not
-	 * reach an agent that has to see it.)
+	 * Address of the ring at this offset (vnet_ring_info), if it is mapped in the process
+	 * already, for its whole life. NULL: it is not, use mmap(). (Programs hook mmap() for
+	 * registration caches, so a call may not reach an agent that must see it.)
 	 */
 	void *(*ring)(__u64 cookie, __u64 mmap_offset, __u64 mmap_size);
 	/*
-	 * "Shared receive queue num has tag operations that the process has to carry
-	 * out itself (struct vnet_tm_op), or may still have": they are done, unless a
-	 * sender is inside just now.
+	 * The shared receive queue has, or may still have, tag operations that the process must
+	 * execute itself (struct vnet_tm_op). They are executed, unless a sender holds the queue's
+	 * lock.
 	 */
 	void (*tag_doorbell)(__u64 cookie, __u32 srqn);
 	/*
-	 * "Completion queue cqn is armed, and has entries already": an event, if one of
-	 * them is such as it is armed for.
+	 * The CQ was armed while it has unpolled entries: makes an event, if one of the entries is
+	 * of the kind for which it is armed.
 	 */
 	void (*cq_doorbell)(__u64 cookie, __u32 cqn);
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Where every member of what vnet's sides share stands: a structure that moves
- * does not build. A new member is told here, at the end of its structure; whatever
- * else has to change here is another version of the header that it is in.
+ * Assertions of all offsets and sizes in the headers of abi/. A new member is added here, at the
+ * end of its structure. Any other change here needs a new version of the header concerned.
  */
 #ifndef VNET_LAYOUT_H
 #define VNET_LAYOUT_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What passes between vnet trace and the provider in the programs that it traces:
- * a variable of the environment, a file of counters, and a hook.
+ * Interface between `vnet trace` and the provider in the traced programs. It consists of
+ * environment variables, a file of counters, and a hook.
  *
- * The counters are a file that every traced process maps, so that they are right
- * to the last request whatever end a process meets.
+ * All traced processes map the file of counters, so the counts are complete however a process ends.
  */
 #ifndef VNET_TRACE_H
 #define VNET_TRACE_H
@@ -16,37 +15,37 @@ extern "C" {
 #endif
 
 /*
- * Tracing is on where this variable is set and not empty. Its value is a list with
- * commas between:
+ * Tracing is enabled if this variable is set and not empty. Its value is a list of words, separated
+ * by commas:
  *
- *   text, json       how a line looks (text)
+ *   text, json       format of a line (default: text)
  *   colour           with colours
- *   warnings         no lines but warnings
- *   summary          no lines: counters alone
- *   epoch=NS         CLOCK_MONOTONIC where times begin (the first context's opening)
- *   pid=PID          the process whose lines do not name it
+ *   warnings         only warnings
+ *   summary          no lines, only counters
+ *   epoch=NS         CLOCK_MONOTONIC of time 0 (default: the first context is opened)
+ *   pid=PID          lines of this process do not name it
  *
  * Unknown words are ignored.
  */
 #define VNET_TRACE_ENV "VNET_TRACE"
-/* Where lines are appended; without it they go to what is stderr at the beginning. */
+/* File that lines are appended to; without it they go to the stderr of the process' start. */
 #define VNET_TRACE_FILE_ENV "VNET_TRACE_FILE"
-/* A file of struct vnet_trace_counters. */
+/* File of struct vnet_trace_counters. */
 #define VNET_TRACE_COUNTERS_ENV "VNET_TRACE_COUNTERS"
 
 enum vnet_trace_rows {
-	/* By opcode of a send request, then VNET_TRACE_RECV and operations on tags. */
+	/* One row per opcode of a send request, then VNET_TRACE_RECV and tag operations. */
 	VNET_TRACE_OPERATIONS = 20,
 	VNET_TRACE_WARNINGS = 28,
 	VNET_TRACE_NAME = 32,
 };
 
-/* The traced processes write the names, too: who prints need not know them. */
+/* The traced processes write the names, so the program that prints need not know them. */
 struct vnet_trace_row {
 	char name[VNET_TRACE_NAME];
-	/* Operations: posted. Warnings: how often it was the case. */
+	/* Operations: number posted. Warnings: number of occurrences. */
 	uint64_t count;
-	/* Operations alone: completed, failed, and bytes of them. */
+	/* Operations only: number completed, number failed, bytes. */
 	uint64_t completed;
 	uint64_t failed;
 	uint64_t bytes;
@@ -58,10 +57,9 @@ struct vnet_trace_counters {
 };
 
 /*
- * What a preloaded library exports under this name, so that the provider can put
- * there whom to tell that the caller is about to sleep: until a descriptor is
- * readable, `alone` meaning until nothing else. libibverbs tells providers of events,
- * not of the wait for them.
+ * A preloaded library exports a variable under this name. The provider stores a function there,
+ * which the library calls before the caller sleeps until descriptor fd is readable; alone: it waits
+ * for nothing else. libibverbs tells providers of events, but not of waits for them.
  */
 #define VNET_TRACE_WAIT_HOOK vnet_trace_wait_hook
 #define VNET_TRACE_WAIT_HOOK_NAME "vnet_trace_wait_hook"

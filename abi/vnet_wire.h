@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Frames between two vnet NICs: what stands in a datagram of the link below.
- * doc/protocol.md tells what they are for; this is where their bytes are.
+ * Frames between two vnet NICs: layout of a datagram of the link below. doc/protocol.md describes
+ * their use.
  *
- * A frame is a struct vnet_frame, then `nacks` of struct vnet_frame_ack, then,
- * by its kind, a struct vnet_frame_hello or a struct vnet_frame_op, then
- * payload_len bytes of payload, and nothing else.
+ * A frame is a struct vnet_frame, then `nacks` of struct vnet_frame_ack, then, by its kind, a
+ * struct vnet_frame_hello or a struct vnet_frame_op, then payload_len bytes of payload, and nothing
+ * else.
  *
- * The law of this file:
- *  - little-endian, whatever the machine; immediate data and payload are carried
- *    as the application gave them;
- *  - everything is naturally aligned from the start of the frame, padding is
- *    named, and every size and offset asserted (vnet_layout.h);
- *  - reserved fields are zero when sent and ignored when received;
- *  - every frame proves who sent it (enum vnet_frame_proof); one that does not, or
- *    that fails any check of a field, is counted and dropped, and changes nothing;
- *  - with a MAC, struct vnet_wire_trailer follows the frame, and the CRC is 0 when sent
- *    and ignored when received; without, the CRC is over the whole frame with the crc
- *    field 0.
+ * Rules of this file:
+ *   - All fields are little-endian; immediate data and payload are carried as the application gave
+ *     them.
+ *   - Everything is naturally aligned from the start of the frame, padding is named, and
+ *     vnet_layout.h asserts each size and offset.
+ *   - Reserved fields are zero when sent, and ignored when received.
+ *   - Each frame proves its sender (enum vnet_frame_proof). A frame without its proof, or with an
+ *     invalid field, is counted and dropped, and changes nothing.
+ *   - With a MAC, struct vnet_wire_trailer follows the frame, and the CRC is 0 when sent and
+ *     ignored when received. Without one, the CRC covers the whole frame, with the crc field 0.
  */
 #ifndef VNET_WIRE_H
 #define VNET_WIRE_H
@@ -25,26 +24,26 @@
 #include <linux/types.h>
 #include "vnet_hw.h"
 
-/* Raised whenever the meaning or layout of anything here changes. */
+/* Incremented whenever the meaning or layout of anything here changes. */
 #define VNET_WIRE_VERSION 9
 #define VNET_WIRE_MAGIC 0x6e76 /* "vn" */
 
-/* UDP port of the link, unless it is told another one. */
+/* Default UDP port of the link. */
 #define VNET_WIRE_PORT 4790
 
 enum vnet_wire_limits {
-	/* Logical channels of a pair of NICs, in each direction. */
+	/* Channels of a pair of NICs, in each direction. */
 	VNET_WIRE_CHANNELS = 64,
-	/* Acknowledgements in one frame. */
+	/* Limit of acknowledgements in a frame. */
 	VNET_WIRE_ACKS = 64,
-	/* The longest frame: what a UDP datagram holds, less room for a MAC. */
+	/* Limit of a frame: the payload of a UDP datagram, less room for a MAC. */
 	VNET_WIRE_MAX_FRAME = 65440,
 	/*
-	 * A frame is at most so much longer than the payload limit that was agreed,
-	 * headers and acknowledgements together.
+	 * A frame is at most this much longer than the agreed payload limit; for headers and
+	 * acknowledgements.
 	 */
 	VNET_WIRE_SLACK = 224,
-	/* The shortest payload limit that a NIC may ask for. */
+	/* Minimum of the payload limit that a NIC may announce. */
 	VNET_WIRE_MIN_PAYLOAD = 256,
 	VNET_WIRE_GID_SIZE = 16,
 	VNET_WIRE_KEY_SIZE = 32,
@@ -54,45 +53,45 @@ enum vnet_wire_limits {
 	VNET_WIRE_NONCE_SIZE = 16,
 	VNET_WIRE_COOKIE_SIZE = 16,
 	/*
-	 * Number of a queue pair that all members of a multicast group have (IB vol 1, 10.5);
-	 * and all who may have an Ethernet frame.
+	 * QP number of all members of a multicast group (IB vol 1, 10.5), and of all receivers of
+	 * Ethernet frames.
 	 */
 	VNET_WIRE_GROUP_QPN = 0xffffff,
 };
 
 enum vnet_frame_kind {
 	/*
-	 * The handshake. Without the receiver's incarnation and a cookie of its: "who are
-	 * you?"; answered by WELCOME with both, and no state. With them: "be my peer";
-	 * WELCOME then names the row, too.
+	 * The handshake. A HELLO without the receiver's incarnation and cookie asks for both;
+	 * WELCOME returns them, and keeps no state. A HELLO with them asks to be a peer; WELCOME
+	 * then names the row, too.
 	 */
 	VNET_FRAME_HELLO = 1,
 	VNET_FRAME_WELCOME = 2,
-	/* A packet on a logical channel. */
+	/* A packet on a channel. */
 	VNET_FRAME_DATA = 3,
 	/*
-	 * Acknowledgements alone; a payload belongs to the first of them (data of
-	 * an RDMA read).
+	 * Acknowledgements only; a payload is the data of an RDMA read, and belongs to the first
+	 * one.
 	 */
 	VNET_FRAME_ACK = 4,
 	/*
-	 * To a HELLO under a key that the receiver does not have: a HELLO's body with its
-	 * nonce, and enum vnet_refusal in place of the flags. It proves nothing: who gets
-	 * it stops waiting for the first answer of that NIC, and believes nothing else.
+	 * Answer to a HELLO under a key that the receiver does not have: body of a HELLO with its
+	 * nonce, and enum vnet_refusal in the place of the flags. It has no proof: it only ends the
+	 * wait for the first answer of that NIC.
 	 */
 	VNET_FRAME_REFUSE = 5,
 };
 
-/* What a frame proves that its sender is the one that it says it is. */
+/* How a frame proves its sender. */
 enum vnet_frame_proof {
-	/* The MAC in the trailer. HELLO and WELCOME always have one. */
+	/* MAC in the trailer. Required for HELLO and WELCOME. */
 	VNET_PROOF_MAC = 0,
 	/*
-	 * The secret that both ends derived from their key in the handshake, one for each
-	 * direction: DATA and ACK, between NICs of one machine that agreed on it.
+	 * Secret that both ends derived from their key in the handshake, one for each direction.
+	 * For DATA and ACK between NICs of one machine that agreed on it.
 	 */
 	VNET_PROOF_SECRET = 1,
-	/* None: REFUSE. */
+	/* None: only REFUSE. */
 	VNET_PROOF_NONE = 2,
 };
 
@@ -100,7 +99,7 @@ enum vnet_refusal {
 	VNET_REFUSAL_KEY = 1,
 };
 
-/* Before everything else. */
+/* Header of each frame. */
 struct vnet_frame {
 	__le16 magic;
 	__u8 version;
@@ -109,14 +108,14 @@ struct vnet_frame {
 	/* CRC32C (Castagnoli), as in iSCSI; 0 in a frame with a MAC. */
 	__le32 crc;
 	/*
-	 * Which life of the sending NIC this is, and which of the receiving one it
-	 * is for: a later life has a greater number. 0: not known.
+	 * Incarnations of the sender and of the addressed receiver; a later one has a greater
+	 * number. 0: not known.
 	 */
 	__le64 src_incarnation;
 	__le64 dst_incarnation;
 	/*
-	 * Row of the channel tables at the receiver, as that one told; at the sender. A row
-	 * that begins anew has another number, so frames of before it are for nobody.
+	 * Number of the row at the receiver, as learned from the receiver; and of the row at the
+	 * sender. A row that restarts has another number, so older frames do not match.
 	 */
 	__le32 dst_row;
 	__le32 src_row;
@@ -125,47 +124,47 @@ struct vnet_frame {
 	/* enum vnet_frame_proof */
 	__u8 proof;
 	__u8 rsvd[4];
-	/* VNET_PROOF_SECRET; 0 in others. */
+	/* With VNET_PROOF_SECRET; else 0. */
 	__u8 secret[VNET_WIRE_SECRET_SIZE];
 };
 
 enum vnet_ack_code {
-	/* Written into the destination endpoint. */
+	/* The packet was executed. */
 	VNET_ACK_DONE = 0,
-	/* With `result`: the word before an atomic operation. */
+	/* The same for an atomic operation; `result` is the former value. */
 	VNET_ACK_RESULT = 1,
 
-	/* Not now; the packet is sent again by its timer. */
+	/* Refused for now; the sender's timer sends the packet again. */
 	VNET_NACK_FIRST = 16,
 	/*
-	 * The endpoint is not resident; or memory that is paged on demand is not there:
-	 * `result` is how soon it may be, ns, or 0.
+	 * The endpoint is not resident, or memory that is paged on demand is not present. `result`:
+	 * when to try again, ns, or 0.
 	 */
 	VNET_NACK_ABSENT = 16,
-	/* Somebody is inside, or a table is full. */
+	/* A lock is held by another, or a table is full. */
 	VNET_NACK_BUSY = 17,
-	/* No receive: `result` is the wait that the responder asks for, ns. */
+	/* No receive; `result`: wait that the responder asks for, ns. */
 	VNET_NACK_RNR = 18,
-	/* Packets of this queue pair before it are missing. */
+	/* Earlier packets of the queue pair are missing. */
 	VNET_NACK_EARLY = 19,
 
-	/* Never: the packet goes back to its sender. */
+	/* Refused for good. */
 	VNET_RETURN_FIRST = 32,
-	/* No such queue pair, or not for us: nobody answers. */
+	/* No such queue pair, or not for this sender. */
 	VNET_RETURN_NOBODY = 32,
-	/* `result` is the enum vnet_wc_status that the requester completes with. */
+	/* Fails the request; `result`: its enum vnet_wc_status. */
 	VNET_RETURN_ERROR = 33,
 	/*
-	 * A datagram that is refused: `result` is the enum vnet_wc_status that tells why.
-	 * Its sender learns that where it has asked to (return to sender).
+	 * A refused datagram; `result`: enum vnet_wc_status, the reason. The program learns of it
+	 * only with return to sender.
 	 */
 	VNET_RETURN_DROPPED = 34,
 };
 
-/* What became of the packet with sequence number seq on a channel. */
+/* Answer to the packet with sequence number seq on a channel. */
 struct vnet_frame_ack {
 	__le32 seq;
-	/* Of the transmission that is answered. */
+	/* Timestamp of the transmission that is answered. */
 	__le32 timestamp;
 	__u8 channel;
 	/* enum vnet_ack_code */
@@ -176,28 +175,28 @@ struct vnet_frame_ack {
 
 enum vnet_hello_flags {
 	/*
-	 * The peer's address is one of this machine, where nobody reads frames on their way:
-	 * secrets may stand for MACs, if both ends say so.
+	 * The peer's address is on this machine, where nobody else can read frames on their way.
+	 * Secrets are used instead of MACs if both ends set this flag.
 	 */
 	VNET_HELLO_LOCAL = 1 << 0,
 };
 
-/* HELLO, WELCOME and REFUSE. */
+/* Body of HELLO, WELCOME and REFUSE. */
 struct vnet_frame_hello {
 	__u8 src_gid[VNET_WIRE_GID_SIZE];
 	__u8 dst_gid[VNET_WIRE_GID_SIZE];
-	/* The most payload that the sender takes in a frame. */
+	/* Limit of the payload in a frame that the sender of this one accepts. */
 	__le32 payload;
-	/* Bytes that its receive buffer holds before it drops. */
+	/* Bytes that its receive buffer holds. */
 	__le32 window;
-	/* Fresh for each series of calls; WELCOME and REFUSE bring back the HELLO's. */
+	/* Drawn for each series of calls; WELCOME and REFUSE return that of the HELLO. */
 	__u8 nonce[VNET_WIRE_NONCE_SIZE];
 	/*
-	 * WELCOME without a row: by whose sender alone it can be made and checked, for the
-	 * address that the HELLO came from. HELLO: that of the last WELCOME, or 0.
+	 * WELCOME without a row: a value that only its sender can make and check, for the address
+	 * of the HELLO's sender. HELLO: the cookie of the last WELCOME, or 0.
 	 */
 	__u8 cookie[VNET_WIRE_COOKIE_SIZE];
-	/* The sender's part of what the secrets are derived from; fresh for each row. */
+	/* The sender's part of the secrets' derivation; drawn for each row. */
 	__u8 share[VNET_WIRE_NONCE_SIZE];
 	/* enum vnet_hello_flags, or enum vnet_refusal */
 	__le32 flags;
@@ -208,23 +207,23 @@ enum vnet_op_flags {
 	VNET_OP_FIRST = 1 << 0,
 	VNET_OP_LAST = 1 << 1,
 	VNET_OP_SOLICITED = 1 << 2,
-	/* The payload begins with a VNET_GRH_SIZE byte header, which is IPv4's. */
+	/* The payload begins with an IPv4 header in VNET_GRH_SIZE bytes. */
 	VNET_OP_GRH_IPV4 = 1 << 3,
-	/* Of opcodes with immediate data: it has 64 bits. */
+	/* The immediate data has 64 bits. */
 	VNET_OP_IMM64 = 1 << 4,
 	/*
-	 * The VNET_GRH_SIZE bytes with which the payload begins are no header: the
-	 * datagram was sent by LID alone.
+	 * The first VNET_GRH_SIZE bytes of the payload are undefined: the datagram was sent by LID
+	 * only.
 	 */
 	VNET_OP_NO_GRH = 1 << 5,
-	/* All there are. */
+	/* All defined flags. */
 	VNET_OP_FLAGS = (1 << 6) - 1,
 };
 
-/* A DATA frame's operation, or the piece of one. */
+/* Operation of a DATA frame, or a piece of it. */
 struct vnet_frame_op {
 	__le32 seq;
-	/* The sender's clock at this transmission, us. */
+	/* Clock of the sender at this transmission, us. */
 	__le32 timestamp;
 	__u8 channel;
 	/* enum vnet_wr_opcode */
@@ -232,75 +231,77 @@ struct vnet_frame_op {
 	/* enum vnet_op_flags */
 	__u8 flags;
 	/*
-	 * enum ibv_qp_type of both ends, or (XRC_SEND) of the requester. RAW_PACKET: a SEND
-	 * whose payload is an Ethernet frame, whole, to VNET_WIRE_GROUP_QPN.
+	 * enum ibv_qp_type of both ends, or for XRC of the requester (XRC_SEND). RAW_PACKET: a SEND
+	 * whose payload is one Ethernet frame, to VNET_WIRE_GROUP_QPN.
 	 */
 	__u8 qp_type;
 	__le32 src_qpn;
 	__le32 dst_qpn;
-	/* Connected: the place among all packets of the queue pair, from 0. */
+	/* Connections: packet number of the queue pair, from its starting PSN on; 32 bits. */
 	__le32 psn;
-	/* Where in the message this piece is, and how long the message is. */
+	/* Offset of this piece in the message, and length of the message. */
 	__le32 offset;
 	__le32 msg_len;
 	/*
-	 * Immediate data as given (VNET_OP_IMM64: its lower half, big endian), or (le32)
-	 * the key to invalidate.
+	 * Immediate data as given (with VNET_OP_IMM64 the lower half, big endian), or the key to
+	 * invalidate (le32).
 	 */
 	__u32 imm;
-	/* Read: bytes wanted. Datagram: its Q_Key. */
+	/* Read: bytes requested. Datagram: Q_Key. */
 	__le32 read_len;
 	union {
-		/* Of this piece. */
+		/* Remote address of this piece. */
 		__le64 remote_addr;
-		/* Datagram to a group (dst_qpn VNET_WIRE_GROUP_QPN): half of its GID, as it is. */
+		/*
+		 * Multicast datagram (dst_qpn VNET_WIRE_GROUP_QPN): first half of the group's GID.
+		 */
 		__u8 group_high[8];
 	};
 	union {
 		__le32 rkey;
-		/* Datagram: its service level. */
+		/* Datagram: service level. */
 		__le32 sl;
 	};
 	union {
-		/* Connected: packets before this one are not under way any more. */
+		/* Connections: all packets before this one are done, or given up. */
 		__le32 floor;
-		/* XRC_SEND: the SRQ that the request names. */
+		/* XRC: number of the SRQ. */
 		__le32 srqn;
 	};
 	union {
-		/* VNET_WR_FLUSH: the length of the range. */
+		/* Atomic operand; VNET_WR_FLUSH: length of the range. */
 		__le64 compare_add;
-		/* The other half. */
+		/* Multicast datagram: second half of the GID. */
 		__u8 group_low[8];
 	};
 	union {
-		/* Compare and swap; VNET_WR_FLUSH: vnet_flush_operand(). */
+		/* Compare and swap: operand; VNET_WR_FLUSH: vnet_flush_operand(). */
 		__le64 swap;
-		/* VNET_OP_IMM64: the upper half. */
+		/* VNET_OP_IMM64: upper half of the immediate data. */
 		__le32 imm_high;
 	};
 };
 
-/* What follows a frame where keys are used; doc/protocol-link.md has its making. */
+/* Trailer of a frame with a MAC; doc/protocol-link.md describes how it is made. */
 struct vnet_wire_trailer {
 	__le32 key_id;
 	__u8 rsvd[4];
 	/*
-	 * Together the nonce, which a key is used with once: a random number that the
-	 * sender has made for itself, and how many frames it has sealed.
+	 * Salt and number form the nonce, which is used only once with a key: a random number that
+	 * the sender has drawn for itself, and the number of frames that it has sealed.
 	 */
 	__u8 salt[VNET_WIRE_SALT_SIZE];
 	__le64 number;
 	__u8 mac[VNET_WIRE_MAC_SIZE];
 };
 
-/* What the MAC is over, before the frame; IPv4 addresses are mapped. */
+/* Covered by the MAC, before the frame; IPv4 addresses are mapped to IPv6. */
 struct vnet_wire_prefix {
 	__u8 from[16];
 	__u8 to[16];
 	__be16 from_port;
 	__be16 to_port;
-	/* Of the frame. */
+	/* Length of the frame. */
 	__le32 length;
 	__u8 rsvd[8];
 };

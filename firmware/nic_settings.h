@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What of struct nic_settings people may change while a NIC runs, by name: agents make
- * their tables and files from this list.
+ * Names and limits of the settings that can be changed while a NIC runs. Agents make their tables
+ * and files from this list.
  */
 #ifndef NIC_SETTINGS_H
 #define NIC_SETTINGS_H
 
 #include "layout/wire.h"
 
-/* X(field, least, most); how much frames carry and links hold is for agents to know. */
+/* X(field, minimum, maximum). Agents handle payload, window and fit themselves. */
 #define NIC_SETTINGS(X)                                                                            \
 	X(ack_unit, 0, VNET_WIRE_ACKS)                                                             \
 	X(ack_delay, 0, 1000000)                                                                   \
@@ -24,7 +24,7 @@
 	X(piggyback, 0, 1)                                                                         \
 	X(drop_unexpected, 0, 1)
 
-/* What is wrong with values that are each within their limits: NULL, or why they do not fit. */
+/* Check values that are each within their limits: NULL, or why they contradict each other. */
 const char *nic_settings_problem(const struct nic_settings *settings);
 
 #endif /* NIC_SETTINGS_H */

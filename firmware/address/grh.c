@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The 40 bytes in front of a datagram: its global routing header, or what
- * stands for it with RoCE v2 over IPv4, an IPv4 header in the last 20 bytes
- * (InfiniBand Architecture, annex 17, A17.4.5.2). On InfiniBand there may be none:
- * then they mean nothing.
+ * The GRH of datagrams: the 40 bytes in front of the data. RoCE v2 over IPv4 has an IPv4 header in
+ * the last 20 bytes instead (InfiniBand Architecture, annex 17, A17.4.5.2). On InfiniBand there may
+ * be no GRH; then the bytes are undefined.
  */
 #include "nic_internal.h"
 
 /* UDP (8), BTH (12), DETH (8) and ICRC (4) around the data. */
 #define NIC_ROCE_OVERHEAD 32
-/* The same without UDP, on InfiniBand. */
+/* The same for InfiniBand, without UDP. */
 #define NIC_IB_OVERHEAD 24
 #define NIC_PROTO_UDP 17
 #define NIC_PROTO_IBA 0x1b
@@ -32,7 +31,7 @@ static void nic_put16(u8 *at, u64 value)
 	at[1] = (u8)value;
 }
 
-/* The receiver tells the two kinds of header apart by this being right. */
+/* Receivers recognise an IPv4 header by its valid checksum. */
 static u16 nic_ipv4_checksum(const u8 *header)
 {
 	u32 i, sum = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ports of InfiniBand: frames go by LID there, and a GRH is a header for the
- * receiver to read. A NIC has one LID (nic_header.lid; 0: its port is an Ethernet
- * one, which has none). Below queue pairs all is by GID, so a LID has a GID that
- * stands for it: of the link, by which no program can name it.
+ * LIDs of InfiniBand ports: paths and datagrams by LID. On such a port the LID gives the
+ * destination, and a GRH is only information for the receiver. A NIC has one LID (nic_header.lid;
+ * 0: an Ethernet port). The vn transport uses GIDs only, so each LID is represented by a link-local
+ * GID that no program can use.
  */
 #include "address/lid.h"
 
-/* fe80::4c:4944:0, and the LID: not the identifier of any port. */
+/* fe80::4c:4944:0, with the LID in the low bits; it is not the GID of any port. */
 static const u8 nic_lid_prefix[14] = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'L', 'I', 'D' };
 
 void nic_lid_gid(u16 lid, u8 *gid)
@@ -30,7 +30,7 @@ u16 nic_gid_lid(const u8 *gid)
 	return nic_lid_is_unicast(lid) ? lid : 0;
 }
 
-/* Both ends of a path: GIDs, or what stands for LIDs. */
+/* Both ends of a path: its GIDs, or those that represent LIDs. */
 static void nic_path_ends(const struct nic *nic, const struct nic_qp_attr *attr, u8 *gid, u8 *own)
 {
 	if (nic->hdr->lid) {
@@ -62,7 +62,7 @@ bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr)
 	return false;
 }
 
-/* A path that the agent itself uses may be without LIDs. */
+/* The agent itself may use paths without LIDs. */
 static bool nic_goes_by_lid(const struct nic *nic, const struct vnet_wqe_ud *ud)
 {
 	return unlikely(nic->hdr->lid) && (ud->dlid || ud->no_grh);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queue entries, made so that a death at any instruction leaves
- * something that can be finished or forgotten (see enum nic_op_phase): the body
- * is written while nobody looks at it, then the intent, then the indices, and
- * the entry's seq, which makes it valid, last.
+ * Completion queue entries, written so that recovery can finish or discard them. A process may die
+ * at any instruction (see enum nic_op_phase). The order is: the body, which nobody reads yet; the
+ * intent; the indices; and last the entry's seq, which makes it valid.
  */
 #include "nic_internal.h"
 
@@ -20,8 +19,8 @@ static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *
 }
 
 /*
- * The entries that come after the next one: a receiver that has nothing to do looks at
- * the next one all the time, and would have it back before it is written.
+ * Distance of the entry that is prefetched. An idle receiver polls the next entry all the time, and
+ * would take its line back before it is written.
  */
 #define NIC_ENTRIES_AHEAD 2
 
@@ -34,7 +33,7 @@ void nic_cq_expect(struct nic *nic, u32 cqn)
 		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod) + NIC_ENTRIES_AHEAD));
 }
 
-/* The process' consumer index decides; a nonsensical one counts as full. */
+/* Full by the process' consumer index; an invalid index counts as full. */
 static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
 {
 	if (likely(cq->prod - cq->cons_seen <= cq->mask))
@@ -50,7 +49,7 @@ struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
 
 	if (unlikely(!ring || cq->error))
 		return NULL;
-	/* With IGNORE_OVERRUN the oldest entry gives way to the newest. */
+	/* With IGNORE_OVERRUN, the newest entry overwrites the oldest. */
 	if (unlikely(nic_cq_full(ring, cq) && !(cq->flags & VNET_CREATE_CQ_IGNORE_OVERRUN))) {
 		cq->error = 1;
 		nic_raise_cq(nic, cq, NIC_EVENT_CQ_ERR);
@@ -75,7 +74,7 @@ static void nic_fill(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe,
 	if (unlikely(cq->flags & VNET_CREATE_CQ_TIMESTAMP))
 		cqe->timestamp = plat_clock();
 	cq->completions++;
-	/* A failure counts as solicited; nic_cq_doorbell() looks at it without the lock. */
+	/* Failures count as solicited. nic_cq_doorbell() reads this without the lock. */
 	if (unlikely(wc->status | wc->solicited))
 		nic_store(&cq->solicited, cq->prod + 1);
 	if (unlikely(wc->status)) {
@@ -84,13 +83,13 @@ static void nic_fill(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe,
 	}
 }
 
-/* Index first, for a process that looks at it; then the entry becomes valid. */
+/* First the index, for processes that read it; then seq, which makes the entry valid. */
 static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe)
 {
 	u32 next = cq->prod + 1;
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
 
-	/* nic_cq_expect() looks at it without the lock. */
+	/* nic_cq_expect() reads this without the lock. */
 	nic_store(&cq->prod, next);
 	nic_store(&ring->prod, next);
 	plat_step(13);
@@ -99,9 +98,8 @@ static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe
 }
 
 /*
- * After an entry was made. nic_cq_notify() needs the full barrier, so that either it
- * finds the queue armed or who arms it finds the entry; where there is no channel it
- * does not look.
+ * Unlock after an entry was written. nic_cq_notify() needs the full barrier, so that it finds the
+ * CQ armed, or the process that arms it finds the entry. Without a channel there are no events.
  */
 static void nic_cq_unlock(struct nic_cq *cq)
 {
@@ -115,9 +113,9 @@ void nic_take_receive(struct nic *nic, struct nic_rq *rq)
 {
 	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
 
-	/* nic_expect() looks at it without the lock. */
+	/* nic_expect() reads this without the lock. */
 	nic_store(&rq->cons, rq->cons + 1);
-	/* The process may reuse the receive's slot from here on. */
+	/* The process may reuse the slot from here on. */
 	if (likely(ring))
 		nic_store_release(&ring->cons, rq->cons);
 }
@@ -132,13 +130,13 @@ void nic_commit_receive(struct nic *nic, struct nic_qp *qp, struct nic_rq *rq, s
 	qp->op_cqn = cq->num;
 	qp->op_cq_idx = cq->prod;
 	plat_step(10);
-	/* Before the indices; recovery runs after the process is dead. */
+	/* Stored before the indices. Recovery reads it after the process is dead. */
 	nic_store_release(&qp->op_phase, NIC_OP_COMMIT);
 	plat_step(11);
 	if (likely(rq))
 		nic_take_receive(nic, rq);
 	else if (wc->ended)
-		/* Who sees the entry may add a tag in its place. */
+		/* A process that sees the entry may add a tag in its place. */
 		nic_store_release(wc->ended, wc->ended_with);
 	plat_step(12);
 	nic_publish(nic, cq, slot);
@@ -157,7 +155,7 @@ void nic_complete_alone(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *slo
 	nic_publish(nic, cq, slot);
 }
 
-/* ------------------------------------------------------ the requester's end */
+/* ---------------------------------------------- completions of send requests */
 
 static u8 nic_send_opcode(u8 wr_opcode)
 {
@@ -180,7 +178,7 @@ static u8 nic_send_opcode(u8 wr_opcode)
 	return wr_opcode < sizeof(opcode) ? opcode[wr_opcode] : VNET_WC_SEND;
 }
 
-/* The head request is no more: the process may reuse its slot. */
+/* The head request is retired: the process may reuse its slot. */
 static void nic_advance(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
@@ -193,7 +191,7 @@ static void nic_advance(struct nic *nic, struct nic_qp *qp)
 static void nic_end_op(struct nic_qp *qp)
 {
 	if (unlikely(qp->op_arrival)) {
-		/* Nothing of the head request's has changed. */
+		/* An arrival leaves the state of the head request unchanged. */
 		qp->op_arrival = NIC_ARRIVAL_NONE;
 		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
 		return;
@@ -210,7 +208,7 @@ bool nic_retire_notify(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
 
-	/* Only a failed request is solicited on the sender's side. */
+	/* On the send side, only failed requests are solicited. */
 	if (cq && !nic_cq_notify(nic, cq, qp->op_status != VNET_WC_SUCCESS))
 		return false;
 	nic_end_op(qp);
@@ -218,8 +216,8 @@ bool nic_retire_notify(struct nic *nic, struct nic_qp *qp)
 }
 
 /*
- * From here on recovery retires the head request, whichever of its indices have been
- * moved: with entry op_cq_idx of CQ op_cqn, or (0) without a completion.
+ * From here on, recovery retires the head request, whichever indices have been stored: with entry
+ * op_cq_idx of CQ op_cqn, or (cqn 0) without a completion.
  */
 static void nic_retire_begin(struct nic_qp *qp, u32 cqn, u32 cq_idx)
 {
@@ -231,7 +229,7 @@ static void nic_retire_begin(struct nic_qp *qp, u32 cqn, u32 cq_idx)
 	plat_step(21);
 }
 
-/* The head request goes without a completion. */
+/* Retire the head request without a completion. */
 static void nic_retire_silently(struct nic *nic, struct nic_qp *qp)
 {
 	nic_retire_begin(qp, 0, 0);
@@ -240,7 +238,7 @@ static void nic_retire_silently(struct nic *nic, struct nic_qp *qp)
 	nic_end_op(qp);
 }
 
-/* Of a request that failed, or of the NIC's own. */
+/* Completion fields of failed requests, and of the NIC's own reads (tag matching). */
 static void nic_completion_special(const struct nic_qp *qp, const struct vnet_send_wqe *wqe,
 				   struct nic_completion *wc)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion channels and asynchronous events: both are kept as state of the
- * objects that they are about, so that nothing can overflow and everything can
- * be rebuilt when whoever was recording an event dies.
+ * Completion events and asynchronous events. Both are stored as state of their objects, so no queue
+ * can overflow, and recovery can rebuild everything if the process that was recording an event
+ * dies.
  */
 #include "nic_internal.h"
 
@@ -14,7 +14,7 @@ static void nic_wake_processor(struct nic *nic)
 
 static void nic_raise(struct nic *nic, u32 *pending, u64 *bitmap, u32 index, enum nic_event event)
 {
-	/* Seen in the opposite order by nic_async_take(). */
+	/* nic_async_take() clears in the reverse order. */
 	nic_fetch_or(pending, 1u << event);
 	nic_fetch_or(&bitmap[index / 64], 1ull << (index % 64));
 	nic_xchg(&nic->hdr->async_any, 1);
@@ -53,7 +53,7 @@ static bool nic_take_bit(u64 *bitmap, u32 bits, u32 *index)
 	return false;
 }
 
-/* One event of an object; the others, if any, are raised again. */
+/* Take one event of an object; further ones are raised again. */
 static bool nic_take_event(u32 *pending, u64 *bitmap, u32 index, u32 *event)
 {
 	u32 seen = nic_xchg(pending, 0);
@@ -98,7 +98,10 @@ bool nic_async_take(struct nic *nic, struct nic_async *out)
 {
 	if (!nic_load(&nic->hdr->async_any))
 		return false;
-	/* Before the scan: what is raised during it is found by the next. */
+	/*
+	 * Cleared before the scan: events that are raised during the scan are found by the next
+	 * one.
+	 */
 	nic_xchg(&nic->hdr->async_any, 0);
 	if (!nic_async_scan(nic, out))
 		return false;
@@ -144,7 +147,10 @@ static bool nic_armed_for(const struct vnet_ring *ring, bool solicited)
 	return arm == VNET_CQ_ARM_NEXT || (arm == VNET_CQ_ARM_SOLICITED && solicited);
 }
 
-/* The channel is locked. An event of a CQ is due at a time: have somebody look then. */
+/*
+ * A moderated event has a due time: have the NIC processor look then. The caller holds the
+ * channel's lock.
+ */
 static void nic_cq_set_due(struct nic *nic, struct nic_cq *cq, u64 due)
 {
 	/* In this order: see nic_channel_rebuild(). */
@@ -154,7 +160,10 @@ static void nic_cq_set_due(struct nic *nic, struct nic_cq *cq, u64 due)
 		nic_wake_processor(nic);
 }
 
-/* The channel is locked. Does the event wait for more entries, or for time to pass? */
+/*
+ * Moderation: must the event wait for more entries, or for time? The caller holds the channel's
+ * lock.
+ */
 static NIC_COLD bool nic_cq_holds_back(struct nic *nic, struct nic_cq *cq)
 {
 	u32 made = nic_load(&cq->prod) - cq->ev_prod;
@@ -170,13 +179,13 @@ static NIC_COLD bool nic_cq_holds_back(struct nic *nic, struct nic_cq *cq)
 	return now < cq->ev_due;
 }
 
-/* The channel is locked, and the CQ armed for it. */
+/* Make an event of a CQ that is armed for it. The caller holds the channel's lock. */
 static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *ring, u32 channel)
 {
 	struct nic_channel *ch = &nic->channel[channel];
 	bool was_empty = ch->head == NIC_NONE;
 
-	/* Recorded before it is disarmed: a death between repeats it. */
+	/* Recorded before the CQ is disarmed: a death in between repeats the event. */
 	if (!cq->ev_pending++)
 		nic_channel_append(nic, ch, (u32)(cq - nic->cq));
 	plat_step(40);
@@ -190,9 +199,9 @@ static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *r
 }
 
 /*
- * The load of arm comes after the full barrier of the CQ's unlock; the process
- * stores arm, has a full barrier, and polls. So either it finds the entry, or
- * we find the queue armed.
+ * Lost wake-ups are excluded as follows. `arm` is loaded here after the full barrier of the CQ's
+ * unlock. The process stores `arm`, executes a full barrier, and polls. So either the process finds
+ * the entry, or this function finds the CQ armed.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 {
@@ -200,7 +209,7 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	struct vnet_ring *ring;
 	struct nic_channel *ch;
 
-	/* Nothing of it was looked at: there was no barrier, see nic_cq_unlock(). */
+	/* Without a channel nothing is checked, and nic_cq_unlock() has no full barrier. */
 	if (likely(channel >= nic->max_channel))
 		return true;
 	ring = nic_cq_ring(nic, cq);
@@ -209,7 +218,10 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	ch = &nic->channel[channel];
 	if (!nic_lock(nic, &ch->lock))
 		return false;
-	/* A resize moves the ring, with both locks held; channels end so too. */
+	/*
+	 * Check again: a resize moves the ring, and the destruction of a channel ends its CQs'
+	 * events, both under this lock.
+	 */
 	ring = nic_cq_ring(nic, cq);
 	if (ring && cq->channel == channel && ch->generation && nic_armed_for(ring, solicited) &&
 	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
@@ -218,9 +230,9 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	return true;
 }
 
-/* ------------------------------------------------- armed after the entry came */
+/* --------------------------------------------------- armed with unpolled entries */
 
-/* Does the queue, as it is armed, have entries that the process has not polled? */
+/* Does the CQ have unpolled entries of the kind for which it is armed? */
 static bool nic_cq_owes(const struct nic_cq *cq, const struct vnet_ring *ring)
 {
 	u32 arm = nic_load(&ring->arm);
@@ -229,7 +241,7 @@ static bool nic_cq_owes(const struct nic_cq *cq, const struct vnet_ring *ring)
 	return arm != VNET_CQ_DISARMED && (s32)(end - nic_load(&ring->cons)) > 0;
 }
 
-/* false: the channel is locked by another. */
+/* false: another holds the channel's lock. */
 static bool nic_cq_armed_late(struct nic *nic, struct nic_cq *cq)
 {
 	u32 channel = nic_load(&cq->channel);
@@ -242,7 +254,7 @@ static bool nic_cq_armed_late(struct nic *nic, struct nic_cq *cq)
 	if (!nic_lock(nic, &ch->lock))
 		return false;
 	ring = nic_cq_ring(nic, cq);
-	/* An event that is unread is enough. */
+	/* One unread event is enough. */
 	if (ring && cq->channel == channel && ch->generation && !cq->ev_pending &&
 	    nic_cq_owes(cq, ring) &&
 	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
@@ -252,8 +264,8 @@ static bool nic_cq_armed_late(struct nic *nic, struct nic_cq *cq)
 }
 
 /*
- * The channel's lock is held for an instant; whoever has it longer was stopped, or
- * died, and whoever waits for the event does so as if the entry had come too early.
+ * The channel's lock is held for an instant, unless its holder was stopped or died. In that case
+ * the event is not made, as if the entry had arrived before the CQ was armed.
  */
 #define NIC_CQ_DOORBELL_TRIES 100
 
@@ -267,9 +279,9 @@ void nic_cq_doorbell(struct nic *nic, u32 cqn)
 			return;
 }
 
-/* ---------------------------------------------------------- events that wait */
+/* ----------------------------------------------------------- moderated events */
 
-/* Its event, if that is due: false if it is to be looked at again. */
+/* Make the CQ's event, if it is due. false: look at the CQ again. */
 static bool nic_cq_run_one(struct nic *nic, struct nic_cq *cq, u64 now, u64 *next)
 {
 	u32 channel = nic_load(&cq->channel);
@@ -320,13 +332,13 @@ enum nic_result nic_cq_moderate(struct nic *nic, u32 cqn, u32 count, u32 period)
 	if (!cq)
 		return NIC_EINVAL;
 	channel = nic_load(&cq->channel);
-	/* No events, nothing that could wait. */
+	/* No channel: there are no events to moderate. */
 	if (channel >= nic->max_channel)
 		return NIC_OK;
 	ch = &nic->channel[channel];
 	if (!nic_lock(nic, &ch->lock))
 		return NIC_BUSY;
-	/* An event that waits, perhaps for good, comes now. */
+	/* A moderated event is made now; under the new values it might wait forever. */
 	if ((cq->event_count | cq->event_period) && nic_load(&cq->prod) != cq->ev_prod)
 		nic_cq_set_due(nic, cq, plat_clock());
 	cq->event_count = count;
@@ -362,7 +374,7 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 	ch->head = cq->ev_next;
 	if (ch->head == NIC_NONE)
 		ch->tail = NIC_NONE;
-	/* Several events of one CQ: it queues again behind the others. */
+	/* The CQ has more events: append it behind the others. */
 	if (cq->ev_pending)
 		nic_channel_append(nic, ch, first);
 	if (ch->head == NIC_NONE)
@@ -400,11 +412,11 @@ void nic_channel_rebuild(struct nic *nic, u32 channel)
 
 		if (cq->num && cq->channel == channel && cq->ev_pending)
 			nic_channel_append(nic, ch, i);
-		/* It may have come no further than to say when. */
+		/* The holder may have died after storing ev_due, and before setting this bit. */
 		if (cq->num && cq->channel == channel && cq->ev_due)
 			nic_fetch_or(&nic->hdr->cq_due, 1ull << (i % 64));
 	}
-	/* Once too often does no harm: draining takes all there is. */
+	/* One notification too many does no harm: draining takes all that are there. */
 	if (ch->head != NIC_NONE)
 		plat_channel_ready(nic, channel, true);
 }

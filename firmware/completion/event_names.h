@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Asynchronous events by the names under which agents raise them on purpose: all those
- * of enum ibv_event_type (IB vol 1, 11.6.3). What each is about: a queue pair 'q', a
- * completion queue 'c', a shared receive queue 's', a work queue 'w', or the device or
- * its port 'd', of which the firmware knows nothing.
+ * Names by which agents inject asynchronous events: all those of enum ibv_event_type (IB vol 1,
+ * 11.6.3). Kinds: a queue pair 'q', a completion queue 'c', a shared receive queue 's', a work
+ * queue 'w'; the device or its port 'd', which the firmware does not handle.
  *
- *   X(name, value in enum ibv_event_type, kind)
+ *     X(name, value in enum ibv_event_type, kind)
  */
 #ifndef NIC_EVENT_NAMES_H
 #define NIC_EVENT_NAMES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flows: which Ethernet frames are for whom. Commands write the table, one at a
- * time; who sends reads it without a lock.
+ * Flows: find the receivers of an Ethernet frame. Commands write the table, one at a time; senders
+ * read it without a lock.
  */
 #include "nic_internal.h"
 
@@ -30,26 +30,26 @@ static bool nic_flow_fits(const struct nic_flow *flow, const struct nic_frame_ke
 	return !differs;
 }
 
-/* Of a flow that is there, whether the frame fits it: its queue pair, or 0. */
+/* The QP number of a flow that matches the frame, or 0. */
 static u32 nic_flow_owner(const struct nic_flow *flow, const struct nic_frame_key *key)
 {
 	u32 qpn = nic_load_acquire(&flow->qpn);
 
 	if (!qpn || !nic_flow_fits(flow, key))
 		return 0;
-	/* Another one may have come into its place meanwhile. */
+	/* The entry may have been reused meanwhile. */
 	nic_barrier();
 	return nic_load(&flow->qpn) == qpn ? qpn : 0;
 }
 
-/* What a frame belongs to by its flows: those that fit, and who comes first. */
+/* Matching flows of a frame, and their priorities. */
 struct nic_flow_judgement {
 	u32 owner[NIC_MAX_FLOWS];
-	/* Flows that were looked at: there may be more since. */
+	/* Flows that were checked; there may be more by now. */
 	u32 high;
-	/* Of the first normal flow that keeps the frame from later ones. */
+	/* Priority of the first normal flow that keeps the frame from flows of lower priority. */
 	u32 trapped_at;
-	/* Some normal flow fits. */
+	/* A normal flow matches. */
 	bool steered;
 };
 
@@ -73,7 +73,7 @@ static void nic_flow_look(const struct nic *nic, const struct nic_frame_key *key
 	}
 }
 
-/* Of a flow that fits. */
+/* Does a matching flow get the frame? */
 static bool nic_flow_counts(const struct nic_flow *flow, const struct nic_frame_key *key,
 			    const struct nic_flow_judgement *judge)
 {
@@ -91,7 +91,7 @@ static bool nic_flow_counts(const struct nic_flow *flow, const struct nic_frame_
 	}
 }
 
-/* By a flow before this one. */
+/* Does the receiver get the frame by an earlier flow already? */
 static bool nic_flow_has(const struct nic_flow_set *set, const struct nic_flow_judgement *judge,
 			 u32 i)
 {
@@ -119,7 +119,7 @@ void nic_flow_find(const struct nic *nic, const struct nic_frame_key *key, struc
 	}
 }
 
-/* Ready for frames? */
+/* The receiver, if it is in a state to receive. */
 static struct nic_qp *nic_frame_receiver(struct nic *nic, u32 qpn, u8 kind)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
@@ -160,7 +160,7 @@ void nic_flow_count(struct nic *nic, u32 i, u64 bytes)
 
 /* ----------------------------------------------------------------- commands */
 
-/* One with work queues has a number that is no queue pair's. */
+/* A flow with RSS has a number that no queue pair has. */
 static bool nic_flow_ok(struct nic *nic, const struct nic_flow *flow)
 {
 	const struct nic_qp *qp = nic_find_qp(nic, flow->qpn);
@@ -192,7 +192,7 @@ enum nic_result nic_flow_create(struct nic *nic, u32 index, const struct nic_flo
 	nic_store(&entry->rss, flow->rss);
 	entry->value = flow->value;
 	entry->mask = flow->mask;
-	/* Pairs with the acquire by who sends. */
+	/* Pairs with the acquire by senders. */
 	nic_store_release(&entry->qpn, flow->qpn);
 	if (index >= nic_flow_high(nic))
 		nic_store_release(&nic->hdr->flow_high, index + 1);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A flow's specifications: which fields of which headers, and what its frames are marked
- * with. Agents find them in different places; they mean the same everywhere.
+ * Specifications of flows: header fields to match, and tags. Hosts parse them from different
+ * commands.
  */
 #include "nic_internal.h"
 
-/* Headers that are named once each, besides those of enum nic_frame_layers. */
+/* Flags for specifications that may occur once, besides enum nic_frame_layers. */
 #define NIC_NAMED_ETH (1u << 31)
 #define NIC_NAMED_TAG (1u << 30)
-/* As many bits of a tag as adapters have. */
+/* Limit of a flow tag: 24 bits, as with adapters. */
 #define NIC_FLOW_TAG_END (1u << 24)
-/* What is looked at of a filter; no header has more. */
+/* Length of a filter that is evaluated; no header has more. */
 #define NIC_FILTER_MAX 40u
 #define NIC_FILTER_FIELDS 6
 
-/* From a filter into a frame's key. */
+/* A field: its place in a filter, and in a frame's key. */
 struct nic_filter_field {
 	u8 from;
 	u8 to;
@@ -26,7 +26,7 @@ struct nic_filter_field {
 		from, offsetof(struct nic_frame_key, member),                                      \
 			sizeof(((struct nic_frame_key *)0)->member)                                \
 	}
-/* Of IPv4 an address has four bytes. */
+/* An IPv4 address has four bytes. */
 #define NIC_FIELD_IPV4(from, member)                                                               \
 	{                                                                                          \
 		from, offsetof(struct nic_frame_key, member), 4                                    \
@@ -34,10 +34,10 @@ struct nic_filter_field {
 
 struct nic_filter {
 	u32 type;
-	/* The header by its own name; and those that a frame has in its place. */
+	/* Flag of this header, and of those that exclude it. */
 	u32 name;
 	u32 others;
-	/* Bytes that have a meaning. */
+	/* Bytes of the filter that have a meaning. */
 	u32 known;
 	struct nic_filter_field field[NIC_FILTER_FIELDS];
 };
@@ -72,7 +72,7 @@ static const struct nic_filter nic_filters[] = {
 	  .field = { NIC_FIELD(0, dst_port), NIC_FIELD(2, src_port) } },
 };
 
-/* There are such, of other devices or of what a tunnel carries. */
+/* A known type that is not supported: of other devices, or inside a tunnel. */
 static bool nic_spec_is_foreign(u32 type)
 {
 	switch (type & ~(u32)NIC_SPEC_INNER) {
@@ -98,7 +98,7 @@ static const struct nic_filter *nic_filter_of(u32 type)
 	return NULL;
 }
 
-/* The frame must have this header, and not another one in its place. */
+/* The frame must have this header; false: it was named before, or one that excludes it. */
 static bool nic_name_header(struct nic_flow_specs *specs, u32 name, u32 others)
 {
 	u8 layer = (u8)name;
@@ -111,7 +111,7 @@ static bool nic_name_header(struct nic_flow_specs *specs, u32 name, u32 others)
 	return true;
 }
 
-/* Shorter filters are zero beyond. */
+/* Bytes behind the end of a short filter are zero. */
 static void nic_filter_fill(struct nic_frame_key *key, const struct nic_filter *filter,
 			    const u8 *bytes, u32 length)
 {

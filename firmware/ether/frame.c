@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Raw packets: Ethernet frames that programs make themselves. A frame is for all
- * whose flows it belongs to, on this NIC and (vn/ether.c) on others.
+ * Raw packets: parses Ethernet frames, and delivers them to the receivers of their flows.
+ * vn/ether.c sends them to other NICs.
  */
 #include "requester/request.h"
 
-/* As much of a frame as flows can look at: two tags, IPv6 and ports, or IPv4 with options. */
+/*
+ * Length of the headers that flows can match: two VLAN tags, IPv6 and ports, or IPv4 with options.
+ */
 #define NIC_FRAME_HEAD 128
-/* A queue pair with a rate limit may be ahead of it by so much. */
+/* A queue pair with a rate limit may be ahead of it by this time. */
 #define NIC_PACE_BURST_NS 1000000ull
 
 enum nic_ether_types {
@@ -27,11 +29,11 @@ enum nic_ip_protocols {
 struct nic_frame_head {
 	const u8 *bytes;
 	u32 length;
-	/* What has been understood. */
+	/* Bytes that have been parsed. */
 	u32 at;
 };
 
-/* The next so many bytes, or NULL if the frame ends before. */
+/* The next `length` bytes; NULL: the frame is shorter. */
 static const u8 *nic_head_next(struct nic_frame_head *head, u32 length)
 {
 	const u8 *start = &head->bytes[head->at];
@@ -97,7 +99,7 @@ static void nic_parse_ipv6(struct nic_frame_head *head, struct nic_frame_key *ke
 	nic_parse_ports(head, key);
 }
 
-/* The tags that stand before the type of what follows. */
+/* Parse VLAN tags; returns the EtherType behind them. */
 static u32 nic_parse_tags(struct nic_frame_head *head, struct nic_frame_key *key, u32 type)
 {
 	const u8 *tag;
@@ -136,7 +138,7 @@ void nic_frame_parse_key(const u8 *frame, u32 length, struct nic_frame_key *key)
 		nic_parse_ipv6(&head, key);
 }
 
-/* A port has a link-local GID that is made of its address (modified EUI-64). */
+/* A port has a link-local GID that is derived from its MAC address (modified EUI-64). */
 static bool nic_is_gid_of_mac(const u8 *gid, const u8 *mac)
 {
 	static const u8 prefix[8] = { 0xfe, 0x80 };
@@ -182,8 +184,8 @@ static u32 nic_frame_read_key(struct nic_request *r, struct nic_frame_key *key)
 }
 
 /*
- * It begins, and counts for the rate limit, in kilobits a second, once. false: that does not
- * allow it now.
+ * Begin a frame, and count it for the rate limit (kbit/s), once. false: the limit does not permit
+ * it now.
  */
 static bool nic_frame_begin_one(struct nic_request *r)
 {
@@ -203,8 +205,7 @@ static bool nic_frame_begin_one(struct nic_request *r)
 }
 
 /*
- * To all of the flows' receivers, one after the other. Only for the one receiver that there
- * is, it is waited for a receive.
+ * Deliver to the receivers of all flows, one after the other. Only a single receiver is waited for.
  */
 static u32 nic_deliver_frame(struct nic_request *r, const struct nic_frame_key *key,
 			     const struct nic_flow_set *set)
@@ -255,7 +256,7 @@ NIC_COLD u32 nic_do_frame(struct nic_request *r)
 	if (status)
 		return status;
 	nic_flow_find(r->nic, &key, &set);
-	/* What others may have is not lost. */
+	/* A frame that other NICs may receive is not lost. */
 	if (!set.count && (!nic_is_wired(r->nic) || nic_is_own_mac(r->nic, key.dst_mac)))
 		nic_fetch_add(&r->nic->hdr->counters.drop_no_flow, 1);
 	status = nic_deliver_frame(r, &key, &set);

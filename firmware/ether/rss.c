@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive side scaling: frames are spread over work queues by the Toeplitz hash of
- * their addresses and ports, so that those of one conversation stay together.
+ * Receive side scaling: selects the work queue of a frame by the Toeplitz hash of its addresses and
+ * ports. So the frames of one connection stay together.
  */
 #include "nic_internal.h"
 
-/* Addresses of IPv6, and two ports. */
+/* Two IPv6 addresses, and two ports. */
 #define NIC_RSS_INPUT 36
 
 struct nic_rss_input {
@@ -46,10 +46,7 @@ static void nic_rss_add_ports(const struct nic_rss *rss, const struct nic_frame_
 		nic_rss_add(input, key->dst_port, sizeof(key->dst_port));
 }
 
-/*
- * For each bit of the input that is set, the 32 bits of the key from that bit on are
- * added (modulo 2).
- */
+/* For each bit of the input that is set, XOR the 32 bits of the key that begin at that bit. */
 static u32 nic_toeplitz(const u8 *key, const struct nic_rss_input *input)
 {
 	u32 window = (u32)key[0] << 24 | (u32)key[1] << 16 | (u32)key[2] << 8 | key[3];

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What NIC memory holds of Ethernet frames (see layout/memory.h): which of them are for
- * which raw packet or work queue.
- */
+/* Ethernet frames in NIC memory (layout/memory.h): flows, their counters, and RSS. */
 #ifndef NIC_MEMORY_FRAMES_H
 #define NIC_MEMORY_FRAMES_H
 
 #include "layout/limits.h"
 
-/* What a frame has, as far as it was understood. */
+/* Headers that were recognised in a frame. */
 enum nic_frame_layers {
 	NIC_LAYER_VLAN = 1 << 0,
 	NIC_LAYER_IPV4 = 1 << 1,
@@ -17,14 +14,14 @@ enum nic_frame_layers {
 	NIC_LAYER_UDP = 1 << 4,
 };
 
-/* What flows look at: from a frame's headers, in network order; 0 where there is none. */
+/* Header fields that flows match, in network byte order; 0 if the frame lacks the header. */
 struct nic_frame_key {
 	u8 dst_mac[6];
 	u8 src_mac[6];
-	/* What follows the last VLAN tag; and that of the first one. */
+	/* EtherType after the last VLAN tag; the first VLAN tag. */
 	u8 ether_type[2];
 	u8 vlan_tag[2];
-	/* Of IPv4 the first four bytes. */
+	/* IPv4 uses the first four bytes. */
 	u8 src_ip[16];
 	u8 dst_ip[16];
 	u8 flow_label[4];
@@ -49,13 +46,13 @@ enum nic_flow_type {
 };
 
 enum nic_flow_flags {
-	/* Flows of lower priority get the frame as well. */
+	/* The frame also goes to flows of lower priority. */
 	NIC_FLOW_DONT_TRAP = 1 << 0,
-	/* Nobody gets it by this flow. */
+	/* Drop the frames of this flow. */
 	NIC_FLOW_DROP = 1 << 1,
 };
 
-/* The values of enum ibv_flow_spec_type: headers, and what becomes of a frame. */
+/* The values of enum ibv_flow_spec_type: headers, and actions. */
 enum nic_flow_spec_type {
 	NIC_SPEC_ETH = 0x20,
 	NIC_SPEC_IPV4 = 0x30,
@@ -66,7 +63,7 @@ enum nic_flow_spec_type {
 	NIC_SPEC_VXLAN = 0x50,
 	NIC_SPEC_GRE = 0x51,
 	NIC_SPEC_MPLS = 0x60,
-	/* With one of these: of what a tunnel carries. */
+	/* Flag: a header inside a tunnel. */
 	NIC_SPEC_INNER = 0x100,
 	NIC_SPEC_ACTION_TAG = 0x1000,
 	NIC_SPEC_ACTION_DROP = 0x1001,
@@ -74,25 +71,25 @@ enum nic_flow_spec_type {
 	NIC_SPEC_ACTION_COUNT = 0x1003,
 };
 
-/* Frames that belong to a flow are for a queue pair, or spread over work queues. */
+/* A flow directs matching frames to a queue pair, or spreads them over work queues. */
 struct nic_flow {
-	/* enum nic_flow_type and _flags; the lowest priority comes first. */
+	/* enum nic_flow_type and enum nic_flow_flags; a lower value is a higher priority. */
 	u8 type;
 	u8 flags;
 	u16 priority;
-	/* Written last; 0: none here. */
+	/* Stored last; 0: the entry is free. */
 	u32 qpn;
-	/* Where in queue memory its struct nic_rss is; 0: it has none. */
+	/* Offset of its struct nic_rss in queue memory; 0: none. */
 	u64 rss;
 	/* Counter, or NIC_NONE. */
 	u32 counter;
-	/* What completions say of its frames; 0: nothing. */
+	/* Tag that completions report; 0: none. */
 	u32 tag;
 	struct nic_frame_key value;
 	struct nic_frame_key mask;
 };
 
-/* Atomically advanced. */
+/* Atomically incremented. */
 struct nic_flow_counter {
 	u64 packets;
 	u64 bytes;
@@ -111,7 +108,7 @@ enum nic_rss_fields {
 	NIC_RSS_KNOWN = (1 << 8) - 1,
 };
 
-/* How frames are spread: by the Toeplitz hash of these fields. */
+/* RSS: work queues, and the Toeplitz hash of these fields that selects one. */
 struct nic_rss {
 	u32 fields;
 	u32 log_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The slow side of the locks of NIC memory. */
+/* Slow path of the locks of NIC memory. */
 #include "layout/lock.h"
 
 bool nic_lock_slow(struct nic *nic, nic_lock_t *lock)
@@ -8,7 +8,7 @@ bool nic_lock_slow(struct nic *nic, nic_lock_t *lock)
 
 	for (turn = 0; turn < NIC_LOCK_SPINS; turn++) {
 		plat_relax();
-		/* Look before trying, so that the line stays with its holder. */
+		/* Load before trying, so that the cache line stays with the lock's holder. */
 		if (!nic_load(lock) && nic_trylock(nic, lock))
 			return true;
 	}

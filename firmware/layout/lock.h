@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Locks of NIC memory. A lock is only ever tried: after a brief spin the
- * caller gives up and comes back later, because the holder may be stopped, in
- * a debugger, or dead.
+ * Locks of NIC memory. A lock is only tried: after a brief spin the caller gives up and comes back
+ * later, because the holder may be stopped, in a debugger, or dead.
  *
- * Order: send queue, receive queue, completion queue, channel. Atomic-operation
- * locks are leaves, taken with the send queue held.
+ * Order: send queue, receive queue, completion queue, channel. The locks of atomic operations are
+ * leaves, taken with the send queue's lock held.
  */
 #ifndef NIC_LOCK_H
 #define NIC_LOCK_H
 
 #include "nic.h"
 
-/* Turns before giving up: some microseconds, several times a long hold. */
+/* Spins before giving up: some microseconds, several times a long hold. */
 #define NIC_LOCK_SPINS 2000
 
 bool nic_lock_slow(struct nic *nic, nic_lock_t *lock);
@@ -26,7 +25,7 @@ static inline bool nic_trylock(struct nic *nic, nic_lock_t *lock)
 					   __ATOMIC_RELAXED);
 }
 
-/* Try with a brief spin. */
+/* Try, with a brief spin. false: the lock is held by another. */
 static inline bool nic_lock(struct nic *nic, nic_lock_t *lock)
 {
 	if (likely(nic_trylock(nic, lock)))
@@ -35,16 +34,16 @@ static inline bool nic_lock(struct nic *nic, nic_lock_t *lock)
 }
 
 /*
- * Full barrier, so that what the caller looks at afterwards (new work of the
- * send queue, an armed completion queue) is seen if it was stored before its
- * writer found the lock taken, or looked at the queue.
+ * Unlock with a full barrier. Another process stores new work and then finds the lock taken (or
+ * stores `arm` and then looks at the CQ); what the caller loads after this unlock includes that
+ * store.
  */
 static inline void nic_unlock(nic_lock_t *lock)
 {
 	nic_xchg(lock, 0);
 }
 
-/* Where nothing is looked at afterwards. Pairs with the acquire of a try. */
+/* Unlock if nothing is checked afterwards. Release pairs with the acquire of a try. */
 static inline void nic_unlock_release(nic_lock_t *lock)
 {
 	nic_store_release(lock, 0);

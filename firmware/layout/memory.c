@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Laying out NIC memory, and finding one's way in memory laid out before. */
+/* Layout of NIC memory: formatting, and attaching with validation. */
 #include "nic_internal.h"
 #include "vnet_layout.h"
 
 #define NIC_PAGE 4096ull
-/* So that no size below can wrap: the tables need less than 2^40 bytes. */
+/* Limits that keep the sizes below from overflowing: the tables need less than 2^40 bytes. */
 #define NIC_MAX_TABLE (1u << 20)
 #define NIC_MAX_KEYS (NIC_KEY_CLAIMED >> NIC_KEY_TAG_BITS)
 #define NIC_MAX_CLIENTS (1u << 16)
 #define NIC_MAX_QUEUE_BYTES (1ull << 46)
 
-/* Where everything is, and the size of it all. */
+/* Offsets of all parts, and the total size. */
 struct nic_layout {
 	u64 qp, cq, srq, mr, channel, client, pending, made, async;
 	u64 row, hash, frame, backing, want, queue, total;
@@ -48,7 +48,7 @@ static u64 nic_claim(u64 *at, u64 bytes)
 	return start;
 }
 
-/* Tables that a NIC without a wire does not have. */
+/* Tables for the link; a NIC without a link does not have them. */
 static void nic_lay_out_wire(const struct nic_config *c, struct nic_layout *l, u64 *at)
 {
 	u64 endpoints = c->max_row ? c->max_qp : 0;
@@ -124,7 +124,7 @@ enum nic_result nic_format(void *memory, u64 size, const struct nic_config *conf
 		channel[i].head = NIC_NONE;
 		channel[i].tail = NIC_NONE;
 	}
-	/* Last: memory without it is not a NIC yet. */
+	/* Stored last: memory without it is not a NIC yet. */
 	nic_store_release(&hdr->magic, NIC_MAGIC);
 	return NIC_OK;
 }
@@ -169,7 +169,7 @@ enum nic_result nic_attach(struct nic *nic, void *memory, u64 size)
 	if (size < sizeof(*hdr) || nic_load_acquire(&hdr->magic) != NIC_MAGIC ||
 	    hdr->layout_version != NIC_LAYOUT_VERSION || hdr->hw_version != VNET_HW_VERSION)
 		return NIC_EINVAL;
-	/* Copied before it is checked: others can write there. */
+	/* Copied before it is checked, because other processes can write there. */
 	config = *(const volatile struct nic_config *)&hdr->config;
 	if (!nic_lay_out(&config, &l) || size < l.total || !nic_layout_is(hdr, &l))
 		return NIC_EINVAL;

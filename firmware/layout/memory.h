@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Layout of NIC memory: all state of a NIC, in one region, named by index or
- * offset. Several processes map it at different addresses, so it holds no
- * pointers. It is nobody's ABI: agents and firmware are built together, and
- * NIC_LAYOUT_VERSION keeps an old agent from a new memory.
+ * Layout of NIC memory: the state of one NIC, in one region that several processes map. They map it
+ * at different addresses, so objects are named by index or offset, and there are no pointers. The
+ * layout is not an ABI: agents and firmware are built together, and NIC_LAYOUT_VERSION keeps an old
+ * agent from attaching to newer memory.
  *
- * Who writes what is said per group; "under X" means with that lock held.
+ * Each group says who writes it; "under X" means with that lock held.
  */
 #ifndef NIC_MEMORY_H
 #define NIC_MEMORY_H
@@ -21,9 +21,9 @@
 #define NIC_LAYOUT_VERSION 10
 
 /*
- * Type of a QP: the values of enum ibv_qp_type. The two ends of an extended reliable
- * connection are of different types, and its receives are those of a shared queue
- * that each request names. A work queue is a QP that only receives: no value of ibv's.
+ * QP type as created: the values of enum ibv_qp_type. The two ends of an XRC connection have
+ * different types, and take receives from the SRQ that each request names. A work queue (not in
+ * enum ibv_qp_type) is a QP that only receives.
  */
 enum nic_qp_type {
 	NIC_QPT_RC = 2,
@@ -35,9 +35,9 @@ enum nic_qp_type {
 	NIC_QPT_XRC_TGT = 10,
 };
 
-/* In nic_qp.srqn: each request names the shared receive queue. */
+/* nic_qp.srqn of an XRC target: each request names the SRQ. */
 #define NIC_SRQ_NAMED NIC_NONE
-/* In nic_qp.mate. */
+/* nic_qp.mate of an XRC QP: the peer has another type. */
 #define NIC_NO_MATE 0xff
 
 /* The values of enum ibv_qp_state. */
@@ -59,9 +59,11 @@ enum nic_access {
 	NIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
 	NIC_ACCESS_MW_BIND = 1 << 4,
 	NIC_ACCESS_ZERO_BASED = 1 << 5,
-	/* Nothing was looked at when it was registered: each access finds out. */
+	/* Pages are not checked at registration; each access finds out whether they are valid. */
 	NIC_ACCESS_ON_DEMAND = 1 << 6,
-	/* Of a flush, by what it asks for. No region has the second: no memory is persistent. */
+	/*
+	 * Rights for flushes by placement type. No region has the second: no memory is persistent.
+	 */
 	NIC_ACCESS_FLUSH_GLOBAL = 1 << 8,
 	NIC_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 };
@@ -84,17 +86,19 @@ enum nic_event {
 /* ---------------------------------------------------------------- queues */
 
 /*
- * Consumer side of a receive queue, a QP's own or a shared one. The ring is in
- * host queue memory; cons here is the truth, the ring's a published copy.
+ * Consumer side of a receive queue, of a QP or shared. The ring is in host queue memory. `cons`
+ * here is authoritative; the ring's is a published copy.
  */
 struct nic_rq {
 	/* Under lock. */
 	nic_lock_t lock;
 	u32 cons;
-	/* Set when made, constant while num != 0. */
+	/* Set at creation, constant while num != 0. */
 	u64 ring;
 	u32 mask;
-	/* With NIC_RQ_TM it is none, so that such a queue goes by ways of its own. */
+	/*
+	 * With NIC_RQ_TM it is out of range, so that the ordinary path does not use such a queue.
+	 */
 	u8 shift;
 	u8 max_sge;
 	u8 is_srq;
@@ -102,20 +106,20 @@ struct nic_rq {
 	/* QP number or SRQ number; 0: none here. */
 	u32 num;
 	u32 pdn;
-	/* Address space of the process that made it. */
+	/* Address space of the process that created it. */
 	u32 space;
-	/* Under lock. SRQ: limit event at fewer than so many receives; 0 unarmed. */
+	/* Under lock. SRQ: raise the limit event if fewer receives are left; 0: not armed. */
 	u32 limit;
 	/*
-	 * Under lock. Unreliable senders do not stall for this queue when it is
-	 * empty: it never had a receive, or they have stalled in vain.
+	 * Under lock. Unreliable senders do not stall when this queue is empty: it never had a
+	 * receive, or a stall has ended without one.
 	 */
 	u32 lossy;
-	/* Under lock. Copy of the ring's prod, refreshed when the receives seem used up. */
+	/* Under lock. Copy of the ring's prod, refreshed when all known receives are taken. */
 	u32 prod_seen;
 	/*
-	 * Under lock. SRQ: the QP whose long message is being moved to the next receive in
-	 * pieces, or 0; see nic_is_claimed().
+	 * Under lock. SRQ: the QP whose long message is being copied to the next receive in pieces,
+	 * or 0; see nic_is_claimed().
 	 */
 	u32 claimed;
 	u32 rsvd1;
@@ -123,19 +127,21 @@ struct nic_rq {
 };
 static_assert(sizeof(struct nic_rq) == 64, "one line");
 
-/* Added to nic_rq.shift: the queue matches tags. */
+/* Flag in nic_rq.shift: the queue matches tags. */
 #define NIC_RQ_TM 0x80u
 
 struct nic_srq {
 	struct nic_rq rq;
-	/* Atomic: 1 << enum nic_event, raised and not yet taken by the agent. */
+	/*
+	 * Atomic: bits 1 << enum nic_event of events that were raised and not taken by the agent.
+	 */
 	u32 async_pending;
-	/* Of extended reliable connections: its domain (else 0), and the CQ. */
+	/* XRC: its domain (else 0) and its CQ. Tag matching: the CQ. */
 	u32 xrcdn;
 	u32 cqn;
-	/* How often the number was used before. */
+	/* Incremented at each creation: tells this SRQ from earlier ones of the entry. */
 	u32 use;
-	/* Tag matching: where in NIC memory its struct nic_tm is, else 0; of so many tags. */
+	/* Tag matching: offset of its struct nic_tm in NIC memory (else 0), and number of tags. */
 	u64 tm;
 	u32 tm_tags;
 	u32 rsvd[9];
@@ -157,45 +163,45 @@ struct nic_cq {
 	u32 num;
 	/* Completion channel, or NIC_NONE. */
 	u32 channel;
-	/* Non-zero after an overrun: nothing more is delivered. */
+	/* Non-zero after an overrun: no more entries are written. */
 	u32 error;
 	/* Atomic, as in nic_srq. */
 	u32 async_pending;
 	/*
-	 * Under the channel's lock. An event waits for so many entries since the last
-	 * one, which was made at ev_prod, or for so many microseconds; 0, 0: it does not.
+	 * Under the channel's lock. Moderation: an event waits for this number of entries since the
+	 * last event (at ev_prod), or for this number of microseconds; 0, 0: no moderation.
 	 */
 	u32 event_count;
 	u32 event_period;
 	u32 ev_prod;
-	/* Under lock: index behind the newest entry that was solicited, or failed. */
+	/* Under lock: index after the newest entry that was solicited or failed. */
 	u32 solicited;
 	u32 rsvd0;
-	/* Under the channel's lock: events made and not yet read; read so far. */
+	/* Under the channel's lock: events that are unread; events that were read. */
 	u32 ev_pending;
 	u32 ev_delivered;
 	/* Under the channel's lock: next CQ with ev_pending in the channel's list. */
 	u32 ev_next;
-	/* Entries by outcome, under lock: for status. */
+	/* Statistics, under lock: all entries, and failed ones. */
 	u32 rsvd1;
 	u64 completions;
 	u64 errors;
-	/* What a completion event says: the process' own name for the CQ. */
+	/* The process' name for the CQ, reported with completion events. */
 	u64 user_handle;
-	/* Under the channel's lock: NIC clock, when the event that waits is due; or 0. */
+	/* Under the channel's lock: NIC clock at which a moderated event is due; 0: none. */
 	u64 ev_due;
 	u64 rsvd2[2];
 };
 static_assert(sizeof(struct nic_cq) == 128, "cq");
 
 /*
- * A completion channel: a list of CQs that have unread events, linked by CQ
- * index through ev_next. The descriptor that makes it readable is the
- * platform's; it is readable just while the list is not empty.
+ * A completion channel: a list of the CQs that have unread events, linked by CQ index through
+ * ev_next. The platform keeps its descriptor, which is readable exactly while the list is not
+ * empty.
  */
 struct nic_channel {
 	nic_lock_t lock;
-	/* Non-zero while the channel exists; changes with every use of the slot. */
+	/* Non-zero while the channel exists; differs for each use of the entry. */
 	u32 generation;
 	/* CQ indices, or NIC_NONE. */
 	u32 head;
@@ -212,50 +218,46 @@ enum nic_mr_kind {
 	NIC_MR_WINDOW_1 = 2,
 	NIC_MR_WINDOW_2 = 3,
 	/*
-	 * A region of the kernel's own, which work requests register and
-	 * invalidate (length 0); its pages are named by the host.
+	 * A region of the kernel's own, which work requests register and invalidate (length 0); the
+	 * host translates its pages.
 	 */
 	NIC_MR_FAST = 4,
 	/*
-	 * A region of device memory: addr is an offset in NIC memory (queue memory),
-	 * space NIC_SPACE_DEVICE. No windows are bound in it.
+	 * Device memory: addr is an offset in NIC memory (queue memory), space is NIC_SPACE_DEVICE.
+	 * No windows can be bound to it.
 	 */
 	NIC_MR_DEVICE = 5,
 };
 
 enum nic_mr_flags {
 	/*
-	 * The process changed its mapping's protection under the region: the
-	 * platform must check rights page by page (no forced access).
+	 * The process has changed the protection of its mapping: the platform must check the rights
+	 * of each page (no forced access).
 	 */
 	NIC_MR_CHECK_PAGES = 1 << 0,
-	/* Being destroyed: nobody may find or bind it any more. */
+	/* Being destroyed: it is not found or bound any more. */
 	NIC_MR_DYING = 1 << 1,
-	/*
-	 * Paged on demand: the platform respects its pages' rights wherever it has
-	 * the means to.
-	 */
+	/* Paged on demand: the platform respects the rights of pages where it can. */
 	NIC_MR_ON_DEMAND = 1 << 2,
 	/*
-	 * Some pages belong to a file. An access to an absent page waits for the file's
-	 * server (FUSE, NFS), which may never answer: the platform copies only what is
-	 * present, and has the rest brought (plat_fetch()).
+	 * Some pages belong to a file. An access to an absent page waits for the file's server
+	 * (FUSE, NFS), which may never answer. So the platform copies only present pages, and has
+	 * the others brought by plat_fetch().
 	 */
 	NIC_MR_FILE = 1 << 3,
 };
 
 /*
- * Translation and protection: memory regions and windows. A key has, from its lowest
- * bit on: a tag, the entry's index, random bits that stay the same until the entry is
- * destroyed, and a 0. An unbound window has parent and length 0 and keeps a key, which
- * names it and gives access to nothing.
+ * Translation and protection: memory regions and windows. A key consists of, from its lowest bit: a
+ * tag, the entry's index, random bits that stay the same until the entry is destroyed, and a 0 bit.
+ * An unbound window has parent 0 and length 0. It keeps a key, which names it and gives no access.
  *
- * Written by the agent, and by the firmware for windows: whoever exchanges a
- * window's key for a claim may change it, counts version on, and stores the key
- * last. Readers take no lock: they look at key and version before and after.
+ * Written by the agent; windows and fast registrations also by the firmware. To change one, an
+ * executor exchanges its key for a claim, increments the version, and stores the key last. Readers
+ * take no lock: they compare key and version before and after.
  */
 struct nic_mr {
-	/* Valid key, used as lkey and rkey; 0: invalid; or NIC_KEY_CLAIMED, by whom, and its tag. */
+	/* Valid key, used as lkey and rkey; 0: invalid; or NIC_KEY_CLAIMED with owner and tag. */
 	u32 key;
 	/* enum nic_mr_kind */
 	u8 kind;
@@ -264,73 +266,73 @@ struct nic_mr {
 	u16 rsvd0;
 	u32 access;
 	u32 pdn;
-	/* First address as work requests name it, and where it is. */
+	/* First address as work requests name it, and in the address space. */
 	u64 iova;
 	u64 addr;
 	u64 length;
 	u32 space;
-	/* Windows: key of the region in which it is open; 0: unbound. */
+	/* Windows: key of the region that it is bound to; 0: unbound. */
 	u32 parent;
-	/* Type 2 windows: the QP through which it was bound. */
+	/* Type 2 windows: QP by which it was bound. */
 	u32 qpn;
-	/* Regions, atomic: windows open in it; never too low. */
+	/* Regions, atomic: number of bound windows; may be too high, never too low. */
 	u32 windows;
 	u32 version;
-	/* NIC_MR_DYING: epoch that every busy QP must have seen (memory/grace.c). */
+	/* NIC_MR_DYING: epoch that each busy QP must have seen (memory/grace.c). */
 	u32 grace;
 };
 static_assert(sizeof(struct nic_mr) == 64, "mr");
 
-/* In nic_mr.key: the entry is being changed. No key has this bit. */
+/* In nic_mr.key: the entry is being changed. No valid key has this bit. */
 #define NIC_KEY_CLAIMED 0x80000000u
 
 /* ------------------------------------------------------------ queue pairs */
 
-/* Where the work request at the head of a send queue stands. */
+/* State of the request at the head of a send queue, as intent for recovery. */
 enum nic_op_phase {
-	/* Nothing done that anybody could have seen. */
+	/* Nothing has happened that others could see. */
 	NIC_OP_IDLE = 0,
 	/*
-	 * About to take receive op_rq_idx of op_rq and make CQE op_cq_idx in
-	 * op_cqn, whose body is already written. Recovery completes it.
+	 * Consumes receive op_rq_idx of op_rq, and publishes CQE op_cq_idx of op_cqn, whose body is
+	 * written. From here on, recovery completes both.
 	 */
 	NIC_OP_COMMIT,
-	/* Done at the peer; op_cqn may be owed an event. Recovery looks. */
+	/* Done at the peer; a completion event for op_cqn may be due. Recovery makes it. */
 	NIC_OP_NOTIFY,
-	/* Executed with op_status; its own completion is still to be made. */
+	/* Executed with op_status; the requester's completion is not made yet. */
 	NIC_OP_EXECUTED,
-	/* About to make CQE op_cq_idx in the send CQ and retire the request. */
+	/* Publishes CQE op_cq_idx of the send CQ, and retires the request. */
 	NIC_OP_RETIRE,
-	/* Retired; the send CQ may be owed an event. */
+	/* Retired; a completion event for the send CQ may be due. */
 	NIC_OP_RETIRE_NOTIFY,
 };
 
 enum nic_arrival {
 	NIC_ARRIVAL_NONE = 0,
-	/* It has its place among the packets of the queue pair. */
+	/* A packet of a connection, in order. */
 	NIC_ARRIVAL_ORDERED,
 	NIC_ARRIVAL_DATAGRAM,
 };
 
-/* Why a send queue waits; 0: it does not. */
+/* Wait state: why the request at the head of a send queue does not continue. */
 enum nic_wait {
 	NIC_WAIT_NONE = 0,
-	/* Receiver not ready: until a receive is there or the RNR timer ends. */
+	/* Receiver not ready: until a receive is posted, or the RNR timer expires. */
 	NIC_WAIT_RNR,
-	/* Unreliable and no receive: bounded stall. */
+	/* Unreliable, no receive: bounded stall. */
 	NIC_WAIT_STALL,
-	/* The peer does not answer: until the transport's retries are used up. */
+	/* The peer does not answer: until the transport retries are used up. */
 	NIC_WAIT_PEER,
-	/* Somebody holds a lock that is needed. */
+	/* A lock is held by another. */
 	NIC_WAIT_LOCK,
-	/* Memory that is paged on demand is brought: its own, or the peer's. */
+	/* Pages of the own process, or of the peer's, are being brought. */
 	NIC_WAIT_PAGES,
 	NIC_WAIT_PEER_PAGES,
-	/* For nothing: a piece of a long request was moved, and others have their turn. */
+	/* Nothing: a piece of a long request was executed, and other QPs have their turn. */
 	NIC_WAIT_TURN,
 };
 
-/* Attributes as modify_qp() sets them (only what the NIC keeps). */
+/* Attributes as set by modify_qp(), as far as the NIC keeps them. */
 struct nic_qp_attr {
 	u32 qkey;
 	u32 rq_psn;
@@ -348,7 +350,7 @@ struct nic_qp_attr {
 	u8 rnr_retry;
 	u8 en_sqd_async_notify;
 	u8 path_mig_state;
-	/* Address vector, as struct ibv_ah_attr. */
+	/* Address vector, as in struct ibv_ah_attr. */
 	u8 dgid[16];
 	u32 flow_label;
 	u8 sgid_index;
@@ -369,15 +371,17 @@ struct nic_qp_attr {
 };
 static_assert(sizeof(struct nic_qp_attr) == 80, "qp attributes");
 
-/* As what a QP copies: for its requests, or for what came by the wire. */
+/* Role in which a QP copies, and may wait for pages. */
 enum nic_role {
 	NIC_REQUESTS = 0,
 	NIC_ARRIVALS = 1,
-	/* A packet before its turn, which will come again: that is not kept. */
+	/*
+	 * A packet that is executed before its turn, and arrives again: the wait is not recorded.
+	 */
 	NIC_EARLY = 2,
 };
 
-/* Counters of one QP, a line for each who writes. */
+/* Counters and progress of one QP; each writer has its own cache line. */
 struct nic_qp_counters {
 	/* Under sq_lock. */
 	u64 sent_msgs;
@@ -385,23 +389,23 @@ struct nic_qp_counters {
 	u64 send_errors;
 	u64 rnr_waits;
 	u64 retries;
-	/* Raw packets with a rate limit: NIC clock, when the next one is due. */
+	/* Raw packets with a rate limit: NIC clock at which the next one may be sent. */
 	u64 paced_until;
 	/*
-	 * By enum nic_role, NIC clock: pages that are paged on demand are asked for
-	 * since; 0: none are (memory/copy.c). What is NIC_ARRIVALS' has its receive queue's
-	 * lock, where a receive waits.
+	 * By enum nic_role: NIC clock since which the operation waits for pages; 0: it does not
+	 * (memory/copy.c). The entry of NIC_ARRIVALS is under the receive queue's lock if it is a
+	 * receive that waits.
 	 */
 	u64 fetch_since[2];
 	/* Under the receive queue's lock. */
 	u64 got_msgs;
 	u64 got_bytes;
 	u64 dropped;
-	/* As fetch_since[]: for what, as struct nic_asker has it. */
+	/* As fetch_since[]: the operation, nic_asker.what. */
 	u32 fetch_for[2];
 	/*
-	 * Under sq_lock. Of a long request, which is moved in pieces: bytes that were moved,
-	 * of which request (nic_copy_long()), and to which receive (nic_goal()).
+	 * Under sq_lock. Progress of a long request, which is copied in pieces: bytes moved, the
+	 * request (nic_copy_long()), and its receive (nic_goal()).
 	 */
 	u64 moved;
 	u32 moved_of;
@@ -411,40 +415,37 @@ struct nic_qp_counters {
 };
 static_assert(sizeof(struct nic_qp_counters) == 128, "qp counters");
 
-/* An atomic operation, so that whoever does it again after a death does it once. */
+/* Intent of an atomic operation: if its executor dies, it is still executed only once. */
 struct nic_intent {
-	/* Which request or packet it is, and NIC_INTENT_*; 0: none. */
+	/* Number of the request or packet, and NIC_INTENT_*; 0: none. */
 	u64 key;
-	/* What the word was before. */
+	/* The word's value before the operation. */
 	u64 old;
 };
 #define NIC_INTENT_BEGUN (1ull << 32)
 #define NIC_INTENT_DONE (1ull << 33)
 
 enum nic_intent_of {
-	/* Of a request in the send queue. */
+	/* The request at the head of the send queue. */
 	NIC_INTENT_REQUEST = 0,
-	/* Of a packet that came by the wire. */
+	/* A packet from another NIC. */
 	NIC_INTENT_PACKET = 1,
 };
 
 /*
- * A line of this is written by the requester, or by those who deliver to the
- * responder, or by neither: each of them looks at the other's QP for every
- * message, and must not find its line taken away each time.
+ * Each cache line is written by the requester, or by those who deliver to the responder, or by
+ * neither. Both sides read the other's QP for every message, and must not lose the line to a writer
+ * each time.
  */
 struct nic_qp {
-	/* --- who it is: written by commands, and when it fails. */
-	/* Full number; 0: none here. */
+	/* --- identity: written by commands; state also when the QP fails. */
+	/* Full number; 0: the entry is free. */
 	u32 qpn;
-	/*
-	 * Its transport: enum nic_qp_type, of extended reliable connections RC, and of
-	 * all that is about Ethernet frames RAW_PACKET.
-	 */
+	/* Transport, as enum nic_qp_type: RC also for XRC, RAW_PACKET also for work queues. */
 	u8 type;
 	/*
-	 * enum nic_qp_state: commands write it under sq_lock and rq.lock both;
-	 * whoever holds one of the two may set ERR (and SQE under sq_lock).
+	 * enum nic_qp_state. Commands write it with both sq_lock and rq.lock held. The holder of
+	 * either lock may set ERR, and the holder of sq_lock SQE.
 	 */
 	u8 state;
 	u8 sq_sig_all;
@@ -459,76 +460,73 @@ struct nic_qp {
 	u32 srqn;
 	u16 max_inline;
 	u8 max_send_sge;
-	/* The kernel's own: its requests may register memory. */
+	/* The kernel's own QP: its requests may register memory. */
 	u8 privileged;
 	u32 owner_pid;
 	/* Atomic, as in nic_srq. */
 	u32 async_pending;
-	/* Deferred: flush of the receive queue is due (atomic flag). */
+	/* Atomic flag: the receive queue must be flushed. */
 	u32 flush_rq;
-	/* First message arrived in RTR: COMM_EST was raised. */
+	/* COMM_EST was raised for the first message in RTR. */
 	u32 comm_est;
-	/* enum nic_qp_type; and of which its peer must be, if that is the same. */
+	/* enum nic_qp_type as created; and the type that the peer must have, or NIC_NO_MATE. */
 	u8 kind;
 	u8 mate;
-	/* Target of extended reliable connections: its domain. */
+	/* XRC target: its domain. */
 	u16 xrcdn;
 
 	/* --- requester: under sq_lock. */
 	nic_lock_t sq_lock;
 	u32 sq_cons;
-	/* enum nic_op_phase, and what follows from it. */
+	/* enum nic_op_phase, and the status of the executed operation. */
 	u8 op_phase;
 	u8 op_status;
 	/* enum nic_wait */
 	u8 wait;
-	/* Transport (0: no timer) and RNR retries used by the head request. */
+	/* Retries of the head request: transport (none if there is no timer) and RNR. */
 	u8 retries_used;
 	u8 rnr_used;
 	/*
-	 * enum nic_arrival: op_phase is about a message that came by the wire for
-	 * this QP, packet op_psn, and not about the head request.
+	 * enum nic_arrival: op_phase is about a message from another NIC (packet op_psn), or a
+	 * flushed receive, and not about the head request.
 	 */
 	u8 op_arrival;
-	/*
-	 * Set when made, of datagrams: a request ends with what became of its message
-	 * (see nic_is_returned()).
-	 */
+	/* Set at creation, datagrams: return to sender, see nic_is_returned(). */
 	u8 returns;
 	/* enum nic_group_bit */
 	u8 group;
 	u32 vendor_err;
-	/* Epoch of the NIC that the executor saw between two operations. */
+	/* NIC epoch that the executor saw between two operations. */
 	u32 grace_seen;
-	/* Receive queue: QP number, or SRQ number with op_rq_is_srq. */
+	/* Receive queue of the operation: QP number, or SRQ number if op_rq_is_srq. */
 	u32 op_rq;
 	u32 op_rq_is_srq;
 	u32 op_rq_idx;
 	u32 op_cqn;
 	u32 op_cq_idx;
-	/* Set while SQD waits for the head request to end. */
+	/* Set in SQD until the outstanding requests end. */
 	u32 sq_draining;
-	/* Bytes moved by the head request (for its CQE). */
+	/* Bytes that the head request has brought back, for its CQE. */
 	u32 op_bytes;
-	/* Atomic word that the executing operation holds (index + 1), or 0. */
+	/* Index + 1 of the atomic_lock that the operation holds, or 0. */
 	u32 op_atomic;
 	u32 op_psn;
 	union {
-		/* The SRQ that the executing request names, if requests do. */
+		/* XRC: the SRQ that the executing request names. */
 		u32 op_srqn;
 		/*
-		 * Whose turn it is of a group, or of the flows, that the executing datagram or
-		 * frame is for, with a part of the request's number: nic_group_mark().
+		 * Progress over the members or flows that the executing datagram or frame is for:
+		 * nic_group_mark().
 		 */
 		u32 op_member;
 	};
 
-	/* NIC clock, ns: the wait ends in failure; its process looks again. */
+	/* NIC clock, ns: end of the waiting period; next try by its own process. */
 	u64 deadline;
 	u64 look_at;
 	/*
-	 * The last atomic operation that it requested, and that came for it by the
-	 * wire; and of the one that is executing, the word and what it will be.
+	 * Last atomic operation as requester and as responder; and for the one that is executing,
+	 * the address and the new value of the word.
 	 */
 	struct nic_intent intent[2];
 	u64 op_word;
@@ -539,21 +537,21 @@ struct nic_qp {
 
 	/* --- written by commands. */
 	struct nic_qp_attr attr;
-	/* Row of the peer's NIC, if that is another one; else NIC_NONE. */
+	/* Row of the peer's NIC; NIC_NONE: the peer is on this NIC. */
 	u32 row;
 	/*
-	 * Endpoint frame in which its state of the wire is, or NIC_NONE: it is in
-	 * host memory (vn/resident.c).
+	 * Endpoint frame with its vn state, or NIC_NONE: the state is in host memory
+	 * (vn/resident.c).
 	 */
 	u32 frame;
-	/* enum nic_want: it waits for one in the queue of those that do. */
+	/* enum nic_want: the QP waits in the queue for a frame. */
 	u32 wants_frame;
-	/* Of op_word, as in struct nic_piece. */
+	/* Address space and region of op_word, as in struct nic_piece. */
 	u32 op_word_space;
 	u32 op_word_mr;
 	/*
-	 * Under sq_lock. What comes with the commitment that op_phase tells of
-	 * (tags/tm.c); 0: nothing.
+	 * Under sq_lock. Tag matching: what to do when the operation is committed (tags/tm.c); 0:
+	 * nothing.
 	 */
 	u32 op_tm;
 	u32 op_tm_srqn;
@@ -562,8 +560,8 @@ struct nic_qp {
 	u32 op_tm_qpn;
 	u32 op_tm_prod;
 	/*
-	 * Under sq_lock. The last key that it claimed, or was about to: who dies with a
-	 * claim is found by it.
+	 * Under sq_lock. The last key that the executor claimed, or was about to claim: recovery
+	 * finds the claim of a dead executor by it.
 	 */
 	u32 op_key;
 
@@ -578,29 +576,31 @@ static_assert(sizeof(struct nic_qp) == 512, "qp");
 
 /* ------------------------------------------------------------- the header */
 
-/* How the NIC processor sleeps, so what deserves a kick. */
+/* Sleep state of the NIC processor: which events must kick it. */
 enum nic_sleep {
 	NIC_AWAKE = 0,
-	/* Until it is kicked: new pending work and events must kick it. */
+	/* Until it is kicked, by any new pending work or event. */
 	NIC_SLEEPS = 1,
-	/* Until its next tick, because work is pending: only a receive that */
-	/* somebody waits for, and events, must kick it. */
+	/*
+	 * Until its next tick, because work is pending: kicked only by events, by work that can
+	 * continue at once (nic_pend_now()), and by a receive for which a doorbell was requested.
+	 */
 	NIC_DOZES = 2,
 };
 
 struct nic_counters {
-	/* Datagrams and frames that nobody could take, by reason. */
+	/* Dropped datagrams and Ethernet frames, by reason. */
 	u64 drop_no_qp;
 	u64 drop_qkey;
 	u64 drop_no_receive;
 	u64 drop_length;
 	u64 drop_address;
-	/* Atomically advanced. */
+	/* Atomically incremented. */
 	u64 kicks;
 	u64 recovered;
 	u64 drop_no_flow;
 
-	/* The wire: frames and bytes, as they went and came. */
+	/* Frames and bytes on the link. */
 	u64 frames_sent;
 	u64 bytes_sent;
 	u64 frames_received;
@@ -609,76 +609,79 @@ struct nic_counters {
 	u64 nacks_sent;
 	u64 nacks_received;
 	u64 retransmitted;
-	/* Packets that came again, or later than one that was sent after them. */
+	/* Repeated packets, and late ones. */
 	u64 duplicates;
 	u64 returned;
 	u64 unreachable;
-	/* Frames that were dropped, by reason. */
+	/* Dropped frames, by reason. */
 	u64 bad_length;
 	u64 bad_version;
 	u64 bad_crc;
 	u64 bad_field;
 	u64 bad_incarnation;
 	u64 bad_row;
-	/* Their senders are not of the group of nodes that they speak for. */
+	/* The sender's node group does not match the GID that it claims. */
 	u64 bad_gid;
-	/* Endpoints: messages for one that is not resident, loads, evictions. */
+	/* Endpoint frames: uses of an endpoint that was not resident, loads, evictions. */
 	u64 faults;
 	u64 loads;
 	u64 evictions;
-	/* Answers to what is not under way any more, or to another time that it was sent. */
+	/* Acknowledgements of packets, or transmissions, that are not outstanding any more. */
 	u64 stale_answers;
-	/* Calls, and requests, of NICs for which the channel tables have no row left. */
+	/* No free row for a caller or a request. */
 	u64 no_row;
-	/* Frames for a row that somebody keeps for too long: what they bring comes again. */
+	/* A row's lock was held for too long; the frame is sent again. */
 	u64 drop_busy;
-	/* Frames that do not prove who sent them. */
+	/* Frames without the required proof of their sender. */
 	u64 bad_proof;
-	/* HELLOs of who says that he is a NIC that is known, and is somewhere else, or is older. */
+	/*
+	 * HELLOs that claim a known NIC's identity from another address, or with an earlier
+	 * incarnation.
+	 */
 	u64 bad_claim;
-	/* Rows of NICs that were quiet, given to others. */
+	/* Rows of quiet NICs that were reclaimed for others. */
 	u64 reclaimed;
-	/* REFUSE frames that were sent, and that came for a call. */
+	/* REFUSE frames that were sent, and those received for a call. */
 	u64 refusals_sent;
 	u64 refusals;
-	/* The longest stretch (NIC_STRETCH_REQUESTS): requests, and bytes of one. */
+	/* The longest stretch (NIC_STRETCH_REQUESTS): in requests, and in bytes. */
 	u64 longest_requests;
 	u64 longest_bytes;
 	u64 rsvd;
 };
 static_assert(sizeof(struct nic_counters) % 64 == 0, "whole lines");
 
-/* Sizes that the agent chooses when it makes a NIC; all powers of two. */
+/* Sizes that the agent chooses for a new NIC; tables are powers of two, except max_frame. */
 struct nic_config {
 	u32 max_qp;
 	u32 max_cq;
 	u32 max_srq;
 	u32 max_mr;
 	u32 max_channel;
-	/* Owner ids and address spaces are below this (platform's table). */
+	/* Limit of owner ids and address spaces (the host's client table). */
 	u32 max_client;
-	/* Other NICs that can be known at once; 0: there is no wire. */
+	/* Limit of other NICs that are known at the same time; 0: no link. */
 	u32 max_row;
-	/* Endpoint frames: endpoints that can use the wire at once. */
+	/* Endpoint frames: limit of endpoints that use the link at the same time. */
 	u32 max_frame;
-	/* Bytes of host queue memory that follow the tables. */
+	/* Bytes of host queue memory after the tables. */
 	u64 queue_bytes;
-	/* How long unreliable senders stall for a receive, ns. */
+	/* Time for which unreliable senders stall for a receive, ns. */
 	u64 stall_ns;
 	u64 node_guid;
 	struct nic_settings settings;
 };
 
-/* Of a queue pair of datagrams, or of frames (nic_qp.group). */
+/* In nic_qp.group, for datagrams and raw packets. */
 enum nic_group_bit {
-	/* op_phase is about one of those to whom a request goes, not about the request. */
+	/* op_phase is about the delivery to one of several receivers, not about the request. */
 	NIC_GROUP_MEMBER = 1 << 0,
 };
 
 /* A queue pair that is attached to a multicast group. */
 struct nic_member {
 	u8 gid[16];
-	/* Written last; 0: nobody. */
+	/* Stored last; 0: the entry is free. */
 	u32 qpn;
 	u32 rsvd;
 };
@@ -688,7 +691,7 @@ struct nic_header {
 	u32 layout_version;
 	u32 hw_version;
 	struct nic_config config;
-	/* Offsets of the tables from the header, and the whole size. */
+	/* Offsets of the tables from the header, and the total size. */
 	u64 off_qp;
 	u64 off_cq;
 	u64 off_srq;
@@ -696,7 +699,7 @@ struct nic_header {
 	u64 off_channel;
 	u64 off_client;
 	u64 off_pending;
-	/* One bit per QP index: set when a QP with it is created, and never cleared. */
+	/* A bit per QP index: set when a QP is first created there, and never cleared. */
 	u64 off_made;
 	u64 off_async;
 	u64 off_row;
@@ -707,81 +710,80 @@ struct nic_header {
 	u64 off_queue;
 	u64 total_size;
 
-	/* GIDs of port 1, by index, below ngids; those that went are zero. */
+	/* GIDs of port 1, entries below ngids; removed ones are zero. */
 	u32 ngids;
 	u32 port_up;
-	/* Its LID, if its link layer is InfiniBand; 0: it is Ethernet. */
+	/* LID of an InfiniBand port; 0: an Ethernet port. */
 	u32 lid;
-	/* Index of the link's own address among the GIDs; 0: it is the last. */
+	/* Index of the link's own address among the GIDs; 0: the last one. */
 	u32 link_gid;
 	u8 gid[NIC_MAX_GIDS][16];
 
 	/*
-	 * The agent's life: a robust futex word that holds the agent's thread
-	 * id, and in which the system sets FUTEX_OWNER_DIED when it dies.
+	 * Liveness of the agent: a robust futex word with the agent's thread id, in which the
+	 * system sets FUTEX_OWNER_DIED when the agent dies.
 	 */
 	u32 agent_life __attribute__((aligned(64)));
 	/* Non-zero: the device has failed for good. */
 	u32 fatal;
-	/* A fault on purpose, no receive is found: nic_starve(). */
+	/* Fault injection, nic_starve(): messages find no receive. */
 	u32 starves;
-	/* Advanced when something is taken away that operations use. */
+	/* Advanced after an object was revoked that operations may be using. */
 	u32 grace_epoch;
-	/* Regions with NIC_MR_FILE. */
+	/* Number of regions with NIC_MR_FILE. */
 	u32 fetches;
 
-	/* enum nic_sleep; stored by the NIC processor, before it looks a last time. */
+	/* enum nic_sleep; stored by the NIC processor before its last check for work. */
 	u32 processor_sleeps __attribute__((aligned(64)));
-	/* Non-zero: some async_pending word is set. */
+	/* Non-zero: an async_pending word is set. */
 	u32 async_any;
-	/* CQs with an event that is due at a time, a bit per index % 64. */
+	/* CQs with a moderated event that has a due time; a bit per index % 64. */
 	u64 cq_due;
 	/*
-	 * Send and receive queues that wait, one bit per QP index in the pending
-	 * bitmap (off_pending). Bit b of the summary stands for words
-	 * [b * n, (b + 1) * n), n = max(1, words / 64): set after the word's bit,
-	 * cleared (exchanged) before the words are scanned, set again if any
-	 * stays non-zero.
+	 * Summary of the bitmap of pending QPs (off_pending), which has one bit per QP index.
+	 * Summary bit b stands for the words [b * n, (b + 1) * n), n = max(1, words / 64). It is
+	 * set after the bit in a word, cleared (exchanged) before the words are scanned, and set
+	 * again if any of them stays non-zero.
 	 */
 	u64 pending_summary __attribute__((aligned(64)));
 
 	nic_lock_t atomic_lock[NIC_ATOMIC_LOCKS] __attribute__((aligned(64)));
 	struct nic_counters counters __attribute__((aligned(64)));
 	/*
-	 * Completions by enum vnet_wc_status, atomically advanced: failures as
-	 * they come, successes of a CQ when it is destroyed.
+	 * Completions by enum vnet_wc_status, atomic: failures when they happen, successes of a CQ
+	 * when it is destroyed.
 	 */
 	u64 completions[VNET_WC_STATUS_MAX];
 
-	/* --- the wire. This NIC's life; see nic_link_renew(). */
+	/* --- vn. Incarnation of this NIC, see nic_link_renew(). */
 	u64 incarnation __attribute__((aligned(64)));
 	struct nic_settings settings;
-	/* Rows in use are below this. */
+	/* All rows in use are below this index. */
 	u32 row_high;
-	/* Rows to come into or leave the chains, and endpoints their frames. */
+	/* row_lock protects the rows' hash chains, frame_lock the assignment of endpoint frames. */
 	nic_lock_t row_lock;
 	nic_lock_t frame_lock;
 	u32 frame_hand;
-	/* Free-running ends of the queue of QPs that wait for a frame (off_want). */
+	/* Free-running indices of the queue of QPs that wait for a frame (off_want). */
 	u32 want_prod;
 	u32 want_cons;
-	/* An endpoint is kept for a packet until then at the latest; NIC clock, ns. */
+	/* Until then at most, an endpoint is kept in its frame for a packet; NIC clock, ns. */
 	u64 awaited_until;
-	/* Rows with something that is due at a time, a bit per row % 64. */
+	/* Rows that need looks at their timers; a bit per row % 64. */
 	u64 row_active;
-	/* Some process looks at the link itself: NIC clock of its last look. */
+	/* NIC clock of the last look at the link by a process. */
 	u64 link_polled;
 	/*
-	 * How patience is counted (nic_patience()): in the low 24 bits, when timers were looked
-	 * at last; above, how much of the NIC clock does not count. Both in ms.
+	 * The patience clock (nic_patience()): in the low 24 bits the last time at which timers
+	 * were checked, above them the time that does not count; both in ms.
 	 */
 	u64 patience;
 
-	/* --- multicast groups: members there ever were are below this. */
+	/* --- multicast groups: all members are below this index. */
 	u32 member_high __attribute__((aligned(64)));
 	struct nic_member member[NIC_MAX_MEMBERS];
 
-	/* --- flows: those there ever were are below this. */
+	/* --- flows: all flows are below this index. */
 	u32 flow_high __attribute__((aligned(64)));
 	struct nic_flow flow[NIC_MAX_FLOWS];
 	struct nic_flow_counter flow_counter[NIC_MAX_FLOW_COUNTERS];

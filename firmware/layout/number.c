@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Allocation of QP numbers, SRQ numbers and memory keys: a random index in the object's
- * table, and random bits beside it, so that no number can be predicted from others.
+ * Allocation of unpredictable QP numbers, SRQ numbers and memory keys. A number contains a random
+ * index of the object's table, and random bits beside it, so it cannot be predicted from others.
  * Hosts call this when they create an object. A look-up is one mask and one comparison.
  */
 #include "nic_internal.h"

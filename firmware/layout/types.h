@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The few words that the firmware needs of its compiler and nothing else of
- * its host: integer types, atomics, branch hints. Freestanding in user mode,
- * and the kernel's own types under __KERNEL__.
+ * Types, atomics and compiler attributes of the firmware. In user mode it is freestanding; with
+ * __KERNEL__ the types are the kernel's.
  */
 #ifndef NIC_TYPES_H
 #define NIC_TYPES_H
@@ -21,20 +20,20 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
-/* The compiler may call these two by itself, so every host has them. */
+/* Compilers may call these two implicitly, so each host has them. */
 void *memcpy(void *dst, const void *src, size_t n);
 void *memset(void *dst, int c, size_t n);
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/* What plain traffic never does: kept out of its way, and out of its registers. */
+/* For functions off the fast path: keeps their code and registers out of it. */
 #define NIC_COLD __attribute__((__noinline__, __cold__))
 
 /*
- * Large, on the stack, and written before it is read: not cleared first where the compiler
- * has to clear what functions begin with, as the kernel's does. That took longer than all
- * else that a short request takes.
+ * For large local variables that are written before they are read: exempts them where the compiler
+ * initialises all local variables, as the kernel's does. That took longer than all other work of a
+ * short request.
  */
 #ifndef __has_attribute
 #define NIC_SCRATCH
@@ -44,18 +43,21 @@ void *memset(void *dst, int c, size_t n);
 #define NIC_SCRATCH
 #endif
 
-/* Lines that are wanted soon: they travel while others are waited for. */
+/* Prefetch cache lines, so that they travel at the same time as others. */
 #define nic_prefetch(p) __builtin_prefetch((p), 0)
 #ifdef __x86_64__
-/* By its name: compilers make it one for reading, as the oldest processors know no other. */
+/*
+ * In assembler, because compilers emit a read prefetch for the oldest processors, which lack this
+ * one.
+ */
 #define nic_prefetch_write(p) __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)(p)))
 #else
 #define nic_prefetch_write(p) __builtin_prefetch((p), 1)
 #endif
 
 /*
- * Atomics on words of NIC memory. Each use says which other use it pairs
- * with. Exchanges and read-modify-writes are full barriers.
+ * Atomics on words of NIC memory. Each use names the use that it pairs with. Exchanges and
+ * read-modify-writes are full barriers.
  */
 #define nic_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define nic_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)

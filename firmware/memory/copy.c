@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies to and from memory that is paged on demand, where the host has to bring its
- * pages: that takes a while, and nobody waits for it in here. A requester's request
- * waits as for a receive, a responder refuses the packet, and it is all done again.
+ * Copies of memory that is paged on demand: missing pages are requested, and the copy is repeated.
  *
- * Not every failure to bring them is this operation's: the memory may have come after
- * another one failed. So each queue pair knows since when it asks, as a requester and
- * as a responder, and what failed before counts for nothing. It does so until it has
- * carried out what it was about, which may take more than one copy. Another operation
- * asks for itself. Of requests that is the oldest of those that wait; a younger one has
- * its pages asked for, and may fail when it is the oldest.
+ * Bringing pages takes time, and the firmware never waits for it. A request waits as it waits for a
+ * receive, a responder refuses the packet, and the whole operation is executed again later.
+ *
+ * A failure to bring pages may be older than the operation, and the memory may be valid by now. So
+ * a QP records, as requester and as responder, since when its operation waits for pages, and only
+ * later failures count. The record lasts until the operation has been executed, which may take
+ * several copies. Another operation starts a record of its own. Of the requests in a send queue,
+ * the oldest that waits has the record. Younger requests have their pages requested, too, and may
+ * fail when they are the oldest.
  */
 #include "nic_internal.h"
 
-/* Since when it has asked; 0: it has not. */
+/* Time since which this operation waits for pages; 0: it does not. */
 static u64 nic_asked_since(const struct nic_asker *by)
 {
 	const struct nic_qp_counters *c = &by->qp->counters;
@@ -23,7 +24,7 @@ static u64 nic_asked_since(const struct nic_asker *by)
 	return nic_load(&c->fetch_since[by->role]);
 }
 
-/* An older request waits, which has not ended. */
+/* Does an older request of the send queue, which has not ended, wait for pages? */
 static bool nic_asks_after(const struct nic_asker *by)
 {
 	const struct nic_qp_counters *c = &by->qp->counters;
@@ -72,7 +73,7 @@ enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
 
 	if (result != NIC_COPY_OK)
 		return result;
-	/* They have come meanwhile; and may have gone again. */
+	/* The pages have arrived meanwhile, and may have been evicted again. */
 	result = plat_copy(nic, dst, ndst, src, nsrc, length);
 	if (nic_is_later(result) && !nic_asked_since(&by))
 		nic_asks(&by, plat_clock());
@@ -101,15 +102,15 @@ u32 nic_slice(const struct nic_piece *piece, u32 n, u64 offset, u64 length, stru
 	return made;
 }
 
-/* How far the head request has come, to this receive. */
+/* Bytes of the request that were moved to this receive so far. */
 static u64 nic_moved(const struct nic_qp_counters *c, u32 of, u64 to, u64 length)
 {
 	return c->moved_of == of && c->moved_to == to && c->moved < length ? c->moved : 0;
 }
 
 /*
- * Of memory that is paged on demand, not all has to be there at once: there may be less
- * memory than that.
+ * Moves one piece of a long request. Its other pages need not be present at the same time, as
+ * memory may be smaller than the request.
  */
 enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to,
 				    const struct nic_piece *dst, u32 ndst,
@@ -127,7 +128,7 @@ enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to
 	if (result == NIC_COPY_OK && begin + n < length) {
 		begin += n;
 		result = NIC_COPY_PART;
-		/* It goes on: what is waited for from now on is something else. */
+		/* The request made progress, so its next wait is a new one. */
 		nic_store(&by.qp->wait, NIC_WAIT_TURN);
 	} else if (!nic_is_later(result)) {
 		begin = 0;

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Grace periods: when a key is taken away, operations that looked it up before
- * may still be copying. They run under the lock of a send queue, and between
- * two of them their executor notes the NIC's epoch in the QP. So a moment after
- * which a QP's lock was free, or its epoch no longer old, is the end of every
- * operation of that QP that began before. Constant traffic cannot delay it: no
- * lock needs to be caught, and all QPs are waited for at once.
+ * Grace periods: the end of all operations that began before a key was revoked.
  *
- * A process may be stopped in the midst of an operation, for hours. Memory waits
- * for that only if the operation is one of its own protection domain's.
+ * An operation that looked up the key earlier may still be copying. Each operation runs under the
+ * lock of a send queue, and between two operations the executor stores the NIC's epoch in the QP.
+ * So the operations of a QP that began before the epoch was advanced have ended once its lock is
+ * seen free, or its stored epoch is seen to be new. Constant traffic cannot delay this: no lock has
+ * to be taken, and all QPs are waited for at the same time.
+ *
+ * A process may be stopped in the middle of an operation for hours. Memory waits for that operation
+ * only if it can use memory of the same protection domain.
  */
 #include "nic_internal.h"
 
 u32 nic_grace_begin(struct nic *nic)
 {
 	/*
-	 * A full barrier between what was taken away and the look at the locks;
-	 * pairs with that of taking a lock before anything is looked up.
+	 * Full barrier between the revocation and the look at the locks. It pairs with the one of
+	 * taking a lock before anything is looked up.
 	 */
 	return nic_fetch_add(&nic->hdr->grace_epoch, 1) + 1;
 }
 
 static bool nic_grace_passed(const struct nic_qp *qp, u32 ticket)
 {
-	/* Acquire: what the operation wrote is seen by who frees its memory. */
+	/* Acquire: the caller, which frees the memory, sees what the operation wrote. */
 	if (!nic_load_acquire(&qp->sq_lock))
 		return true;
 	return (s32)(nic_load_acquire(&qp->grace_seen) - ticket) >= 0;
 }
 
 /*
- * May the operation of this QP, which is locked, use memory of the domain? Its
- * own domain and its peer's do not change while it is: the peer is destroyed,
- * and set to RESET, only when nobody is in the midst of an operation with it.
+ * Can the operation that holds this QP's lock use memory of the domain? The domains of the QP and
+ * of its peer do not change while it is locked: the peer is destroyed, or set to RESET, only when
+ * no operation with it is under way.
  */
 static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn)
 {
@@ -42,10 +43,13 @@ static bool nic_grace_concerns(struct nic *nic, const struct nic_qp *qp, u32 pdn
 	if (nic_load(&qp->pdn) == pdn || nic_load(&qp->type) == NIC_QPT_UD ||
 	    nic_load(&qp->type) == NIC_QPT_RAW_PACKET)
 		return true;
-	/* Each request may name another SRQ, and with it another domain. */
+	/* Each request may name another SRQ, and with it another protection domain. */
 	if (nic_is_extended(nic_load(&qp->kind)))
 		return true;
-	/* What comes by the wire is written by the queue pair's own executor. */
+	/*
+	 * Packets that arrive for this QP are executed under its lock, and may write to its SRQ's
+	 * receives.
+	 */
 	srq = nic_load(&qp->srqn) ? nic_find_srq(nic, qp->srqn) : NULL;
 	if (srq && nic_load(&srq->rq.pdn) == pdn)
 		return true;
@@ -64,7 +68,7 @@ bool nic_grace_over(struct nic *nic, u32 ticket, u32 pdn)
 	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		struct nic_qp *qp = &nic->qp[i];
 
-		/* Most operations end within the turns of all together. */
+		/* Most operations end within this number of spins, which all QPs share. */
 		for (; !nic_grace_passed(qp, ticket) && turns; turns--)
 			plat_relax();
 		if (!turns && !nic_grace_passed(qp, ticket) &&

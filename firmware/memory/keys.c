@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions and windows: which keys name which memory.
+ * Memory regions and windows: look-up of keys, creation, binding, invalidation.
  *
- * Readers take no lock. A region's entry is constant while its key is valid. A
- * window's entry is changed by whoever exchanged its key for a claim; a reader looks
- * at the key and the version before and after, and refuses what changed
- * meanwhile. A window also names its region by key, and gives access only
- * while that is still valid, so an open window never outlives its region,
- * whoever died while opening it.
+ * Readers take no lock. A region's entry is constant while its key is valid. A window's entry is
+ * changed by the executor that has exchanged its key for a claim; a reader compares key and version
+ * before and after, and fails if they changed. A window names its region by key, and gives access
+ * only while that key is valid. So a bound window never outlives its region, even if its executor
+ * died half-way.
  */
 #include "nic_internal.h"
 
 #define NIC_ACCESS_REMOTE                                                                          \
 	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC |             \
 	 NIC_ACCESS_FLUSH_GLOBAL)
-/* Rights that ask for the right to write locally. */
+/* Rights that require the right of local write. */
 #define NIC_ACCESS_CHANGES                                                                         \
 	(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)
 
-/* What the look-ups need of an entry, as it was at one moment. */
+/* Consistent copy of an entry, for look-ups. */
 struct nic_mr_view {
 	u8 kind;
 	u32 access;
@@ -31,13 +30,13 @@ struct nic_mr_view {
 	u32 qpn;
 };
 
-/* The entry of a key, which may be another key's by now; NULL if this cannot be a key. */
+/* The entry that a key names, which may have another key by now; NULL: not a key. */
 static struct nic_mr *nic_mr_entry(struct nic *nic, u32 key)
 {
 	return nic_is_key(key) ? &nic->mr[nic_key_index(nic, key)] : NULL;
 }
 
-/* Equal except for the tag: keys of the same window or region. */
+/* Equal except for the tag: keys of the same entry. */
 static bool nic_same_but_tag(u32 a, u32 b)
 {
 	return !((a ^ b) >> NIC_KEY_TAG_BITS);
@@ -63,12 +62,12 @@ static inline bool nic_mr_look(struct nic *nic, u32 key, struct nic_mr_view *vie
 	view->space = nic_load(&mr->space);
 	view->parent = nic_load(&mr->parent);
 	view->qpn = nic_load(&mr->qpn);
-	/* The loads above are not later than those below. */
+	/* Orders the loads above before those below. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return nic_load(&mr->key) == key && nic_load(&mr->version) == version;
 }
 
-/* Does [addr, addr + length) lie in it? No sum, so nothing can wrap. */
+/* Is [addr, addr + length) within the entry's range? Computes no sums, so nothing can overflow. */
 static bool nic_mr_covers(const struct nic_mr_view *view, u64 addr, u64 length)
 {
 	u64 offset = addr - view->iova;
@@ -76,7 +75,7 @@ static bool nic_mr_covers(const struct nic_mr_view *view, u64 addr, u64 length)
 	return addr >= view->iova && offset <= view->length && length <= view->length - offset;
 }
 
-/* Made by the agent, and as it was made until it is destroyed. */
+/* Is the entry constant from creation to destruction? */
 static bool nic_is_region(u8 kind)
 {
 	return kind == NIC_MR_REGION || kind == NIC_MR_DEVICE;
@@ -87,7 +86,7 @@ static bool nic_is_window(u8 kind)
 	return kind == NIC_MR_WINDOW_1 || kind == NIC_MR_WINDOW_2;
 }
 
-/* A window opens nothing locally, and nothing without its region. */
+/* Does the window give access? Never local access, and none without its region. */
 static bool nic_window_open(struct nic *nic, const struct nic_mr_view *view, u32 qpn, u32 access)
 {
 	if (!view->parent || !(access & NIC_ACCESS_REMOTE))
@@ -98,8 +97,8 @@ static bool nic_window_open(struct nic *nic, const struct nic_mr_view *view, u32
 }
 
 /*
- * Device memory is a part of every process that executes: a piece of this one's own
- * space (and so no message for it waits in a completion queue entry for another).
+ * Device memory is mapped in each executing process, so the piece gets this process' own space.
+ * (Thus no payload for it is left in a CQE for another process to copy.)
  */
 static bool nic_device_piece(struct nic *nic, struct nic_piece *piece)
 {
@@ -114,7 +113,7 @@ static bool nic_device_piece(struct nic *nic, struct nic_piece *piece)
 	return true;
 }
 
-/* What is not an ordinary region. */
+/* Checks for entries that are not ordinary regions. */
 static bool nic_check_kind(struct nic *nic, const struct nic_mr_view *view, u32 qpn, u32 access,
 			   struct nic_piece *piece)
 {
@@ -203,8 +202,8 @@ enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p)
 }
 
 /*
- * Whether windows are open in a region. The count is never too low, but whoever
- * died while binding may have left it too high: then it is counted again.
+ * Are windows bound to the region? The count is never too low, but too high if an executor died
+ * while it was binding; so a non-zero count is verified.
  */
 static bool nic_mr_has_windows(struct nic *nic, struct nic_mr *mr, u32 key)
 {
@@ -219,7 +218,7 @@ static bool nic_mr_has_windows(struct nic *nic, struct nic_mr *mr, u32 key)
 	return false;
 }
 
-/* The window let go of the region with this key. */
+/* The region has one bound window less. */
 static void nic_region_close(struct nic *nic, u32 key)
 {
 	struct nic_mr *region = key ? nic_find_mr(nic, key) : NULL;
@@ -234,7 +233,7 @@ static enum nic_result nic_region_kill(struct nic *nic, struct nic_mr *mr, u32 k
 		return NIC_EINVAL;
 	if (nic_mr_has_windows(nic, mr, key))
 		return NIC_EINUSE;
-	/* A full barrier; pairs with that of nic_region_open(). */
+	/* Full barrier; pairs with that of nic_region_open(). */
 	nic_xchg(&mr->key, 0);
 	if (nic_mr_has_windows(nic, mr, key)) {
 		nic_store_release(&mr->key, key);
@@ -244,10 +243,10 @@ static enum nic_result nic_region_kill(struct nic *nic, struct nic_mr *mr, u32 k
 	return NIC_OK;
 }
 
-/* Last step for what requests change, when nobody does so any more. */
+/* Last step for windows and fast registrations, when no executor can be changing them any more. */
 static bool nic_window_close(struct nic *nic, struct nic_mr *mr)
 {
-	/* Made valid by who was binding it when it was taken away. */
+	/* An executor that was binding it has made its key valid again. */
 	if (nic_xchg(&mr->key, 0))
 		return false;
 	nic_region_close(nic, mr->parent);
@@ -289,7 +288,7 @@ enum nic_result nic_mr_destroy(struct nic *nic, u32 key)
 
 /* ------------------------------------------------------- windows: binding */
 
-/* May this window be opened so in this region (IB vol 1, 10.6.6.2)? */
+/* Can the window be bound so to this region (IB vol 1, 10.6.6.2)? */
 static bool nic_bind_fits(const struct nic_mr_view *region, const struct nic_qp *qp,
 			  const struct vnet_wqe_bind *bind)
 {
@@ -302,7 +301,7 @@ static bool nic_bind_fits(const struct nic_mr_view *region, const struct nic_qp 
 	return nic_mr_covers(region, bind->addr, bind->length);
 }
 
-/* Count a window in; the region cannot be destroyed until it is counted out. */
+/* Count a window of the region; it cannot be destroyed until nic_region_close(). */
 static bool nic_region_open(struct nic *nic, const struct nic_qp *qp,
 			    const struct vnet_wqe_bind *bind, struct nic_mr_view *view)
 {
@@ -310,7 +309,10 @@ static bool nic_region_open(struct nic *nic, const struct nic_qp *qp,
 
 	if (!region)
 		return false;
-	/* A full barrier: either we find it invalid, or destroy finds us. */
+	/*
+	 * Full barrier: either this thread finds the key invalid, or nic_region_kill() finds the
+	 * count.
+	 */
 	nic_fetch_add(&region->windows, 1);
 	if (nic_mr_look(nic, bind->lkey, view) && nic_bind_fits(view, qp, bind))
 		return true;
@@ -319,7 +321,7 @@ static bool nic_region_open(struct nic *nic, const struct nic_qp *qp,
 	return false;
 }
 
-/* What does not depend on the region. */
+/* Conditions that do not depend on the region. */
 static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 			     const struct vnet_wqe_bind *bind)
 {
@@ -331,22 +333,22 @@ static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 		return false;
 	if (kind == NIC_MR_WINDOW_1)
 		return !(bind->access & NIC_ACCESS_ZERO_BASED);
-	/* Type 2 is closed by invalidation only. */
+	/* Type 2 windows are unbound only by invalidation. */
 	return kind == NIC_MR_WINDOW_2 && bind->length;
 }
 
 #define NIC_KEY_TAG ((1u << NIC_KEY_TAG_BITS) - 1)
 
-/* What stands in place of a key that this owner has claimed. */
+/* Value that replaces a key that this owner has claimed. */
 static u32 nic_claim_of(u32 owner, u32 key)
 {
 	return NIC_KEY_CLAIMED | owner << NIC_KEY_TAG_BITS | (key & NIC_KEY_TAG);
 }
 
 /*
- * Take a window or region for a change: its key, which is a claim from now on, or 0
- * if it cannot be had. A type 1 window is named by its present key. Others may have
- * been invalidated and got another tag, so they are named by the rest of the key.
+ * Claim a window or fast registration for a change. Returns its present key, which the claim has
+ * replaced; 0: not available. A type 1 window is named by its present key. The tag of others may
+ * have changed since, so they are named by the rest of the key.
  */
 static u32 nic_window_claim(struct nic *nic, struct nic_qp *executor, struct nic_mr *mw, u32 key)
 {
@@ -354,7 +356,7 @@ static u32 nic_window_claim(struct nic *nic, struct nic_qp *executor, struct nic
 
 	if (!nic_is_key(present) || !nic_same_but_tag(present, key))
 		return 0;
-	/* Before the claim: see nic_key_recover(). */
+	/* Stored before the claim: see nic_key_recover(). */
 	nic_store(&executor->op_key, present);
 	if (!__atomic_compare_exchange_n(&mw->key, &present, nic_claim_of(nic->self, present),
 					 false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -362,7 +364,7 @@ static u32 nic_window_claim(struct nic *nic, struct nic_qp *executor, struct nic
 	return present;
 }
 
-/* Let go of a window, which has this key from now on. */
+/* End the claim: the window has this key from now on. */
 static void nic_window_release(struct nic_mr *mw, u32 key)
 {
 	nic_store_release(&mw->key, key);
@@ -373,7 +375,7 @@ static void nic_window_set(struct nic_mr *mw, const struct nic_qp *qp,
 			   const struct vnet_wqe_bind *bind, const struct nic_mr_view *region)
 {
 	nic_store(&mw->version, mw->version + 1);
-	/* The version is seen before any of what follows. */
+	/* The new version is visible before any of the following stores. */
 	nic_barrier();
 	nic_store(&mw->access, bind->access & (NIC_ACCESS_REMOTE | NIC_ACCESS_ZERO_BASED));
 	nic_store(&mw->iova, bind->access & NIC_ACCESS_ZERO_BASED ? 0 : bind->addr);
@@ -424,7 +426,7 @@ close_region:
 static void nic_region_set(struct nic_mr *mr, const struct vnet_wqe_bind *reg)
 {
 	nic_store(&mr->version, mr->version + 1);
-	/* The version is seen before any of what follows. */
+	/* The new version is visible before any of the following stores. */
 	nic_barrier();
 	nic_store(&mr->access, reg->access);
 	nic_store(&mr->iova, reg->addr);
@@ -457,7 +459,7 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
 	key = nic_window_claim(nic, qp, mr, reg->old_rkey);
 	if (!key)
 		return VNET_WC_MW_BIND_ERR;
-	/* It is invalidated before it is registered again. */
+	/* It must be invalidated before it is registered again. */
 	if (nic_load(&mr->length)) {
 		nic_window_release(mr, key);
 		return VNET_WC_MW_BIND_ERR;
@@ -468,8 +470,8 @@ enum vnet_wc_status nic_register(struct nic *nic, struct nic_qp *qp,
 }
 
 /*
- * The kernel takes the memory back when the request is completed: so that comes
- * after all operations that may have begun before. Until then it is repeated.
+ * The kernel reuses the memory when the request completes, so that must come after all operations
+ * that may have begun before. Until then, the request is repeated.
  */
 static u32 nic_region_invalidate(struct nic *nic, struct nic_qp *executor, const struct nic_qp *qp,
 				 struct nic_mr *mr, u32 key)
@@ -519,9 +521,9 @@ u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct ni
 }
 
 /*
- * What was half changed is closed, whether it was to be opened or closed: an
- * invalidation that is repeated finds its key, and that nothing is left to do. The
- * count of windows in a region may stay too high: see nic_mr_has_windows().
+ * A half-changed object is closed, whether it was to be opened or closed. A repeated invalidation
+ * then finds its key, and nothing left to do. The region's count of windows may remain too high:
+ * see nic_mr_has_windows().
  */
 void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner)
 {
@@ -535,7 +537,7 @@ void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner)
 		return;
 	if (nic_load(&mr->kind) == NIC_MR_FAST) {
 		nic_region_set(mr, &closed);
-		/* It may be in use by the old key still. */
+		/* Operations that looked up the old key may still use it. */
 		mr->grace = nic_grace_begin(nic);
 	} else {
 		nic_window_set(mr, executor, &closed, &nowhere);

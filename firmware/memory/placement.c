@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Placement (IB vol 1, annex A19): a flush ends when all that its queue pair has written
- * before is where it asks for it to be. A responder carries requests out in their order,
- * and the data of each before the next, so what is left to do is to let all processors
- * see it, and to check that this one may ask.
+ * Flush operations (IB vol 1, annex A19): complete when earlier writes are placed. A responder
+ * executes requests in order, and completely. So a flush only has to check the access rights, and
+ * to make the data visible to all processors.
  */
 #include "requester/request.h"
 
@@ -39,7 +38,7 @@ enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, 
 		return VNET_WC_REM_INV_REQ_ERR;
 	if (!nic_check_placement(nic, pdn, qp->qpn, p))
 		return VNET_WC_REM_ACCESS_ERR;
-	/* Whoever wrote it had the send queue's lock before us. */
+	/* The earlier writers held the send queue's lock before this executor. */
 	nic_barrier();
 	return VNET_WC_SUCCESS;
 }

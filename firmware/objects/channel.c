@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion channels: commands. Their events are made in completion/event.c. */
+/* Completion channels: commands. completion/event.c makes their events. */
 #include "nic_internal.h"
 
 enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation)
@@ -11,7 +11,7 @@ enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation)
 	ch = &nic->channel[channel];
 	if (ch->generation)
 		return NIC_EINUSE;
-	/* Somebody may still be leaving the one that was here before. */
+	/* An earlier channel of this entry may still have a lock holder. */
 	if (!nic_lock(nic, &ch->lock))
 		return NIC_BUSY;
 	ch->head = NIC_NONE;
@@ -21,7 +21,7 @@ enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation)
 	return NIC_OK;
 }
 
-/* CQs may outlive their channel; they have no events from then on. */
+/* CQs may outlive their channel, and have no events then. */
 enum nic_result nic_channel_destroy(struct nic *nic, u32 channel)
 {
 	struct nic_channel *ch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues: commands. Entries are made in completion/complete.c. */
+/* Completion queues: commands. completion/complete.c writes their entries. */
 #include "nic_internal.h"
 
 #define NIC_MAX_RING_ENTRIES (1u << 24)
@@ -42,7 +42,7 @@ enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_para
 	cq = &nic->cq[cqn - 1];
 	if (nic_load(&cq->num))
 		return NIC_EINUSE;
-	/* Somebody may still be leaving the one that was here before. */
+	/* An earlier CQ of this entry may still have a lock holder. */
 	if (!nic_lock(nic, &cq->lock))
 		return NIC_BUSY;
 	cq->prod = 0;
@@ -69,7 +69,7 @@ enum nic_result nic_cq_create(struct nic *nic, u32 cqn, const struct nic_cq_para
 	return NIC_OK;
 }
 
-/* Lock a CQ and its channel, if it has one, as their order asks. */
+/* Lock a CQ and its channel (if any), in lock order. */
 static bool nic_cq_lock_all(struct nic *nic, struct nic_cq *cq, struct nic_channel **channel)
 {
 	if (!nic_lock(nic, &cq->lock))
@@ -95,7 +95,7 @@ static struct vnet_cqe *nic_cqe_of(struct vnet_ring *ring, u32 index, u32 mask)
 	return (struct vnet_cqe *)(ring + 1) + (index & mask);
 }
 
-/* Entries [cons, prod) keep their indices; all other slots are invalid. */
+/* Copy entries [cons, prod) to the same indices; all other slots become invalid. */
 static void nic_cq_move(struct vnet_ring *to, u32 to_mask, struct vnet_ring *from, u32 from_mask,
 			u32 cons, u32 prod)
 {
@@ -103,7 +103,10 @@ static void nic_cq_move(struct vnet_ring *to, u32 to_mask, struct vnet_ring *fro
 
 	for (i = cons; i != prod; i++)
 		*nic_cqe_of(to, i, to_mask) = *nic_cqe_of(from, i, from_mask);
-	/* As the round before would have left it: an index may be ~0 soon. */
+	/*
+	 * Set seq as the previous round would have left it. A constant could equal the seq of a
+	 * future entry.
+	 */
 	for (; i != cons + to_mask + 1; i++)
 		nic_cqe_of(to, i, to_mask)->seq = i - to_mask;
 	to->prod = prod;
@@ -122,14 +125,14 @@ enum nic_result nic_cq_resize(struct nic *nic, u32 cqn, u64 ring, u32 entries)
 
 	if (!cq || !to)
 		return NIC_EINVAL;
-	/* The channel's lock keeps those away who look at the ring's arm. */
+	/* Code that reads the ring's `arm` holds the channel's lock. */
 	if (!nic_cq_lock_all(nic, cq, &channel))
 		return NIC_BUSY;
 	from = nic_ring_check(nic, cq->ring, cq->mask + 1, NIC_CQE_SHIFT);
 	if (!from)
 		goto unlock;
 	cons = nic_load_acquire(&from->cons);
-	/* The process' index may be nonsense. */
+	/* The process' index may be invalid. */
 	if (cq->prod - cons > cq->mask + 1 || cq->prod - cons > entries)
 		goto unlock;
 	nic_cq_move(to, entries - 1, from, cq->mask, cons, cq->prod);
@@ -144,14 +147,14 @@ unlock:
 
 /* ----------------------------------------------------------------- destroy */
 
-/* Take a CQ out of its channel's list; the channel is locked. */
+/* Remove a CQ from its channel's list; the caller holds the channel's lock. */
 static void nic_channel_unlink(struct nic *nic, struct nic_channel *channel, struct nic_cq *cq)
 {
 	u32 index = (u32)(cq - nic->cq);
 	u32 at = channel->head, before = NIC_NONE;
 	u32 steps;
 
-	/* Others can write there: no endless list, no wild index. */
+	/* NIC memory may be corrupted: bound the loop and the index. */
 	for (steps = 0; at != index; steps++) {
 		if (at >= nic->max_cq || steps >= nic->max_cq)
 			return;
@@ -175,7 +178,7 @@ enum nic_result nic_cq_destroy(struct nic *nic, u32 cqn, u32 *events)
 		return NIC_EINVAL;
 	if (!nic_cq_lock_all(nic, cq, &channel))
 		return NIC_BUSY;
-	/* From here on nobody finds it, and nobody is inside. */
+	/* From here on the CQ is not found, and no one holds its lock. */
 	nic_store(&cq->num, 0);
 	if (channel && cq->ev_pending)
 		nic_channel_unlink(nic, channel, cq);

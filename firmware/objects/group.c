@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast groups: which queue pairs of this NIC are attached to which. Commands
- * write the table, one at a time; who sends reads it without a lock.
+ * Multicast groups: the table of queue pairs that are attached. Commands write the table, one at a
+ * time; senders read it without a lock.
  */
 #include "nic_internal.h"
 
@@ -42,12 +42,12 @@ struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid)
 
 	if (!qpn || !nic_same_gid(member->gid, gid))
 		return NULL;
-	/* Another one may have come into its place meanwhile. */
+	/* The entry may have been reused meanwhile. */
 	nic_barrier();
 	return nic_load(&member->qpn) == qpn ? nic_find_qp(nic, qpn) : NULL;
 }
 
-/* NIC_NONE: there is none. */
+/* Returns NIC_NONE if there is none. */
 static u32 nic_member_index(const struct nic *nic, u32 qpn, const u8 *gid)
 {
 	u32 i;
@@ -86,7 +86,7 @@ enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid)
 	if (i == NIC_MAX_MEMBERS)
 		return NIC_ENOMEM;
 	memcpy(nic->hdr->member[i].gid, gid, sizeof(nic->hdr->member[i].gid));
-	/* Pairs with the acquire by who sends. */
+	/* Pairs with the acquire by senders. */
 	nic_store_release(&nic->hdr->member[i].qpn, qpn);
 	if (i >= nic_member_high(nic))
 		nic_store_release(&nic->hdr->member_high, i + 1);

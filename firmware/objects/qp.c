@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: commands, but for modify (objects/qp_modify.c). */
+/* Queue pairs: create, query and destroy. objects/qp_modify.c has modify. */
 #include "vn/vn.h"
 
 static struct nic_srq *nic_qp_srq(struct nic *nic, const struct nic_qp *qp)
@@ -33,7 +33,7 @@ void nic_qp_unlock_all(struct nic *nic, struct nic_qp *qp)
 	nic_unlock(&qp->sq_lock);
 }
 
-/* The QP whose one-sided operations reach this one's memory; or NULL. */
+/* The QP whose one-sided operations access this QP's memory; or NULL. */
 static struct nic_qp *nic_qp_connected(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
@@ -53,8 +53,8 @@ bool nic_qp_seal(struct nic *nic, struct nic_qp *qp)
 	if (!peer)
 		return true;
 	/*
-	 * Operations without a receive take no lock of ours. Their executor
-	 * takes its own, and then looks at our state; we do the reverse.
+	 * One-sided operations take no lock of this QP. Their executor takes its own lock and then
+	 * checks this QP's state; this is the reverse order.
 	 */
 	nic_barrier();
 	for (turns = 0; turns < NIC_LOCK_SPINS; turns++) {
@@ -141,7 +141,7 @@ static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
 	       nic_qp_sq_ok(nic, p) && nic_qp_rq_ok(nic, p);
 }
 
-/* All of a frame but its two lock words, which are held. */
+/* Clear all but the two lock words, which are held. */
 static void nic_qp_wipe(struct nic_qp *qp)
 {
 	const size_t rq_lock = offsetof(struct nic_qp, rq.lock);
@@ -183,7 +183,9 @@ static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 	qp->row = NIC_NONE;
 	qp->frame = NIC_NONE;
 	if (p->type == NIC_QPT_XRC_TGT) {
-		/* Memory is that of the domain of each request's SRQ. */
+		/*
+		 * XRC: protection domain and receives are those of the SRQ that each request names.
+		 */
 		qp->srqn = NIC_SRQ_NAMED;
 		qp->pdn = NIC_NONE;
 	}
@@ -231,7 +233,7 @@ enum nic_result nic_qp_create(struct nic *nic, const struct nic_qp_params *p)
 	if (nic_load(&qp->qpn))
 		return NIC_EINUSE;
 	nic_qp_note(nic, nic_qp_index(nic, qp));
-	/* Somebody may still be leaving the one that was here before. */
+	/* An earlier QP of this entry may still have a lock holder. */
 	if (!nic_lock(nic, &qp->sq_lock))
 		return NIC_BUSY;
 	if (!nic_lock(nic, &qp->rq.lock)) {
@@ -255,7 +257,7 @@ enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr,
 
 	if (!qp)
 		return NIC_EINVAL;
-	/* Commands alone write attributes, and one runs at a time. */
+	/* Only commands write attributes, and one runs at a time. */
 	*attr = qp->attr;
 	*state = nic_load(&qp->state);
 	*sq_draining = *state == NIC_QPS_SQD && nic_load(&qp->sq_draining);
@@ -269,9 +271,9 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 	if (!qp)
 		return NIC_EINVAL;
 	/*
-	 * Its own executor holds sq_lock, who delivers to it rq.lock: with both
-	 * nobody is inside but a peer that reads or writes; with the number gone
-	 * nobody comes in.
+	 * Executors of this QP hold sq_lock, those that deliver to it rq.lock. With both locks
+	 * held, only a peer's one-sided operation can be under way (nic_qp_seal()). Without its
+	 * number, no new operation finds the QP.
 	 */
 	if (!nic_qp_lock_all(nic, qp))
 		return NIC_BUSY;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The queue pair state machine: which transitions there are, which attributes
- * each of them must and may set (IB vol 1, 10.3.1 and 11.2.5.2), what values
- * these may have, and what a transition does to the queues.
+ * The queue pair state machine: transitions, their attributes and their effects. A table has the
+ * required and optional attributes of each transition (IB vol 1, 10.3.1 and 11.2.5.2).
  */
 #include "address/lid.h"
 #include "vn/vn.h"
@@ -38,7 +37,10 @@ enum nic_attr_limits {
 	NIC_MIN_PATH_MTU = 1,
 	NIC_MAX_PATH_MTU = 5,
 	NIC_MIG_MIGRATED = 0,
-	/* ibv_access_flags that name rights or modes of a QP; optional ones. */
+	/*
+	 * Access flags that a QP may have, including the optional range
+	 * (IBV_ACCESS_OPTIONAL_RANGE).
+	 */
 	NIC_QP_ACCESS_KNOWN = 0x3ff | 0x3ff00000,
 };
 
@@ -46,7 +48,7 @@ enum nic_attr_limits {
 
 /* ---------------------------------------------------------- the transitions */
 
-/* Attributes that a transition must and may set; 0, 0 for no transition. */
+/* Required and optional attributes of a transition. */
 struct nic_rule {
 	u16 types;
 	u8 from;
@@ -69,15 +71,15 @@ struct nic_rule {
 	(NIC_QP_CUR_STATE | NIC_QP_ACCESS_FLAGS | NIC_QP_ALT_PATH | NIC_QP_PATH_MIG_STATE)
 
 /*
- * From any state but RESET to ERR, and from any to RESET: not listed, no
- * attributes. Alternate paths are in their places, and refused by value.
+ * Not listed: any state but RESET to ERR, and any state to RESET, both without attributes.
+ * Alternate paths are listed, but nic_values_ok() refuses them.
  */
 static const struct nic_rule nic_rules[] = {
 	{ CONNECTED, NIC_QPS_RESET, NIC_QPS_INIT,
 	  NIC_QP_PKEY_INDEX | NIC_QP_PORT | NIC_QP_ACCESS_FLAGS, 0 },
 	{ UD, NIC_QPS_RESET, NIC_QPS_INIT, NIC_QP_PKEY_INDEX | NIC_QP_PORT | NIC_QP_QKEY, 0 },
 	{ RAW, NIC_QPS_RESET, NIC_QPS_INIT, NIC_QP_PORT, 0 },
-	/* Ready, as a work queue has it. */
+	/* A work queue that is ready. */
 	{ WQ, NIC_QPS_RESET, NIC_QPS_RTR, 0, 0 },
 
 	{ CONNECTED, NIC_QPS_INIT, NIC_QPS_INIT, 0,
@@ -92,7 +94,7 @@ static const struct nic_rule nic_rules[] = {
 	  NIC_QP_AV | NIC_QP_PATH_MTU | NIC_QP_DEST_QPN | NIC_QP_RQ_PSN |
 		  NIC_QP_MAX_DEST_RD_ATOMIC | NIC_QP_MIN_RNR_TIMER,
 	  NIC_QP_ALT_PATH | NIC_QP_ACCESS_FLAGS | NIC_QP_PKEY_INDEX },
-	/* Programs set what both ends of such a connection have alike, for either. */
+	/* Programs set the attributes of both ends on either end. */
 	{ INI, NIC_QPS_INIT, NIC_QPS_RTR,
 	  NIC_QP_AV | NIC_QP_PATH_MTU | NIC_QP_DEST_QPN | NIC_QP_RQ_PSN,
 	  NIC_QP_ALT_PATH | NIC_QP_ACCESS_FLAGS | NIC_QP_PKEY_INDEX | NIC_QP_MAX_DEST_RD_ATOMIC |
@@ -196,14 +198,14 @@ static bool nic_gid_is_zero(const u8 *gid)
 	return !half[0] && !half[1];
 }
 
-/* A global route, from an address that this port has. */
+/* Is there a global route, from a valid GID of this port? */
 static bool nic_grh_ok(const struct nic_header *hdr, const struct nic_qp_attr *attr)
 {
 	return attr->sgid_index < NIC_MAX_GIDS && attr->sgid_index < hdr->ngids &&
 	       !nic_gid_is_zero(hdr->gid[attr->sgid_index]) && !nic_gid_is_zero(attr->dgid);
 }
 
-/* RoCE: always with a global route; InfiniBand: always to the LID of a port. */
+/* RoCE requires a global route, InfiniBand the LID of a port. */
 static bool nic_av_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 {
 	const struct nic_header *hdr = nic->hdr;
@@ -247,7 +249,7 @@ static bool nic_limits_ok(const struct nic_qp_attr *attr, u32 mask)
 
 static bool nic_values_ok(const struct nic *nic, const struct nic_qp_attr *attr, u32 mask)
 {
-	/* No automatic path migration: there is no second port to go to. */
+	/* No automatic path migration, because there is no second port. */
 	if (mask & NIC_QP_ALT_PATH)
 		return false;
 	if ((mask & NIC_QP_ACCESS_FLAGS) && (attr->access & ~(u32)NIC_QP_ACCESS_KNOWN))
@@ -268,7 +270,7 @@ static bool nic_cur_state_ok(u8 cur_state, u8 state)
 static void nic_set_av(struct nic_qp_attr *to, const struct nic_qp_attr *from)
 {
 	memcpy(to->dgid, from->dgid, sizeof(to->dgid));
-	/* Programs set all bits of it; the header has room for 20. */
+	/* Programs may set all bits; the header has 20. */
 	to->flow_label = from->flow_label & 0xfffff;
 	to->sgid_index = from->sgid_index;
 	to->hop_limit = from->hop_limit;
@@ -299,7 +301,7 @@ static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from,
 	SET(NIC_QP_MAX_RD_ATOMIC, max_rd_atomic);
 	SET(NIC_QP_MIN_RNR_TIMER, min_rnr_timer);
 	SET(NIC_QP_SQ_PSN, sq_psn);
-	/* Programs give any 32 bits; a packet has 24. */
+	/* Programs may set 32 bits; a PSN has 24. */
 	to->rq_psn &= NIC_U24_MAX;
 	to->sq_psn &= NIC_U24_MAX;
 	SET(NIC_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
@@ -311,7 +313,7 @@ static void nic_set_attr(struct nic_qp_attr *to, const struct nic_qp_attr *from,
 		nic_set_av(to, from);
 }
 
-/* Its entries are forgotten, and indices run on: the new consumer index. */
+/* Discard the entries of a ring; indices continue. Returns the new consumer index. */
 static u32 nic_ring_reset(struct nic *nic, u64 offset)
 {
 	struct vnet_ring *ring = plat_queue(nic, offset, VNET_RING_HDR_SIZE);
@@ -325,7 +327,7 @@ static u32 nic_ring_reset(struct nic *nic, u64 offset)
 	return prod;
 }
 
-/* As it was made: queues empty, no attributes, nothing under way. */
+/* As after creation: empty queues, no attributes, nothing outstanding. */
 static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 {
 	nic_store(&qp->sq_cons, nic_ring_reset(nic, qp->sq_ring));
@@ -354,7 +356,7 @@ static void nic_to_reset(struct nic *nic, struct nic_qp *qp)
 	nic_unpend(nic, qp);
 }
 
-/* A request that has begun ends; then, or at once, the queue is drained. */
+/* Requests under way are finished. The queue is drained then, or at once. */
 static void nic_to_sqd(struct nic *nic, struct nic_qp *qp, const struct nic_qp_attr *attr, u32 mask)
 {
 	qp->attr.en_sqd_async_notify = (mask & NIC_QP_EN_SQD_ASYNC_NOTIFY) &&
@@ -366,8 +368,8 @@ static void nic_to_sqd(struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 }
 
 /*
- * What the transition does besides setting attributes; all locks are held.
- * NIC_BUSY: it has begun, and goes on when it is asked for again.
+ * Effects of a transition besides attributes; the caller holds all locks. NIC_BUSY: the transition
+ * has begun, and continues with the next call.
  */
 static enum nic_result nic_enter(struct nic *nic, struct nic_qp *qp, u8 to,
 				 const struct nic_qp_attr *attr, u32 mask)
@@ -388,7 +390,7 @@ static enum nic_result nic_enter(struct nic *nic, struct nic_qp *qp, u8 to,
 	if (to == NIC_QPS_SQD && from == NIC_QPS_RTS) {
 		nic_to_sqd(nic, qp, attr, mask);
 	} else if (to == NIC_QPS_RTS && from != NIC_QPS_RTS) {
-		/* Requests may be queued since. */
+		/* Requests may have been posted before. */
 		qp->sq_draining = 0;
 		nic_pend(nic, qp);
 	}
@@ -413,7 +415,7 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 		goto unlock;
 	if (!nic_transition_ok(qp, from, to, mask))
 		goto unlock;
-	/* Attributes of a path cannot change under the request that uses it. */
+	/* The path must not change while a request uses it. */
 	if (from == NIC_QPS_SQD && to == NIC_QPS_SQD && qp->sq_draining)
 		goto unlock;
 	before = qp->attr;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A receive queue's ring, with its lock held. */
+/* The ring of a receive queue; callers hold its lock. */
 #ifndef NIC_RQ_H
 #define NIC_RQ_H
 
 #include "nic_internal.h"
 
-/* NULL: its ring is not to be had. */
+/* NULL: the ring is not valid queue memory. */
 static inline struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
 {
 	if (!nic_slot_holds(rq->shift, VNET_RECV_HDR_SIZE, 0))
@@ -13,14 +13,14 @@ static inline struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq
 	return plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE + (((u64)rq->mask + 1) << rq->shift));
 }
 
-/* Receives that are posted and not taken; 0 for a nonsensical index too. */
+/* Posted receives, read from the ring; 0 also if the producer index is invalid. */
 static inline u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
 {
 	u32 n;
 
 	/*
-	 * Pairs with the release of prod by the process that wrote the entry. Kept for
-	 * who has the lock next, and for nic_expect(), which does not.
+	 * Pairs with the release of prod by the process that wrote the entry. Stored for the next
+	 * holder of the lock, and for nic_expect(), which takes no lock.
 	 */
 	nic_store(&rq->prod_seen, nic_load_acquire(&ring->prod));
 	n = rq->prod_seen - rq->cons;
@@ -28,8 +28,8 @@ static inline u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
 }
 
 /*
- * The same; those that are known, as long as there are any: the receiver writes that
- * line whenever it posts. Who is to tell when few are left has to know.
+ * Posted receives, from the last known index while there are any: the receiver writes the ring's
+ * line whenever it posts. A queue with a limit needs the exact number.
  */
 static inline u32 nic_rq_posted(struct nic_rq *rq, const struct vnet_ring *ring)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Shared receive queues: commands. Receives are taken in responder/receive.c. */
+/* Shared receive queues: commands. responder/receive.c takes their receives. */
 #include "tags/tm.h"
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
@@ -23,7 +23,7 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 		return NIC_EINUSE;
 	if (p->tm_tags && !nic_tm_make(nic, p))
 		return NIC_EINVAL;
-	/* Somebody may still be leaving the one that was here before. */
+	/* An earlier SRQ of this entry may still have a lock holder. */
 	if (!nic_lock(nic, &srq->rq.lock))
 		return NIC_BUSY;
 	srq->rq.cons = 0;
@@ -35,7 +35,7 @@ enum nic_result nic_srq_create(struct nic *nic, u32 srqn, const struct nic_srq_p
 	srq->rq.is_srq = 1;
 	srq->rq.pdn = p->pdn;
 	srq->rq.space = p->space;
-	/* Armed by nic_srq_set_limit() alone: what is asked for at creation is ignored. */
+	/* Armed only by nic_srq_set_limit(); a limit given at creation is ignored. */
 	srq->rq.limit = 0;
 	srq->rq.lossy = 1;
 	srq->xrcdn = p->xrcdn;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoints that wait, and the NIC processor that retries them.
+ * Waiting queue pairs, and the rounds of the NIC processor that retry them.
  *
- * A request that cannot go on leaves its QP in the pending bitmap. It is tried
- * again by the process that owns it, when that polls an empty CQ; by the NIC
- * processor, every millisecond while anything is pending; and when a receive
- * is posted that the NIC processor is known to wait for. Any try may find the
- * cause gone; only the passing of time counts as a retry.
+ * A QP whose head request cannot continue is set in the pending bitmap. It is retried by its own
+ * process, when that polls an empty CQ; by the NIC processor, each millisecond while any QP is
+ * pending; and when a receive is posted for which a doorbell was requested. A try may find the
+ * cause gone at any time. Retries are counted by time, not by the number of tries.
  */
 #include "vn/vn.h"
 
 #define NIC_TICK_NS 1000000ull
 #define NIC_MOST_LINGER 1000u
 /*
- * A process that polls looks again so often. Looking takes lines away from the
- * receiver, and is better rewarded when that has posted several receives.
+ * Interval at which a polling process retries a waiting QP. Each try takes cache lines away from
+ * the receiver, and gains more if that has posted several receives.
  */
 #define NIC_LOOK_NS 3000ull
 /* Requests that an idle process executes for one QP before it polls again. */
@@ -38,8 +37,8 @@ static void nic_mark(struct nic *nic, const struct nic_qp *qp)
 	u64 bit = 1ull << (i % 64);
 
 	/*
-	 * Full barrier: who clears this bit afterwards sees why it was set. And
-	 * a summary that is still set now has not been scanned since.
+	 * Full barrier: whoever clears this bit afterwards sees why it was set. If the summary's
+	 * bit is still set after the barrier, the word has not been scanned since.
 	 */
 	nic_fetch_or(&nic->pending[i / 64], bit);
 	bit = 1ull << (i / 64 / nic_pending_stride(nic));
@@ -52,7 +51,7 @@ void nic_pend(struct nic *nic, struct nic_qp *qp)
 	struct nic_header *hdr = nic->hdr;
 
 	nic_mark(nic, qp);
-	/* A dozing processor finds it at its next tick. */
+	/* A dozing processor finds the bit at its next tick. */
 	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
 	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
 		nic_fetch_add(&hdr->counters.kicks, 1);
@@ -76,7 +75,7 @@ void nic_follow(struct nic *nic, struct nic_qp *qp)
 	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
 
 	nic_mark(nic, qp);
-	/* Another thread's, which may have come too late to run it. */
+	/* The QP was named by another thread, which may not look at nic->follow again. */
 	if (unlikely(other && other != qp))
 		nic_pend(nic, other);
 }
@@ -110,7 +109,7 @@ u64 nic_rnr_patience(const struct nic_qp *responder)
 	return timer[responder->attr.min_rnr_timer & 31] * 10000ull;
 }
 
-/* A period of waiting is over: fail, or give it another one? */
+/* A period of waiting is over. Returns VNET_WC_SUCCESS for another one, or the error. */
 static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason)
 {
 	if (reason == NIC_WAIT_RNR) {
@@ -138,7 +137,7 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 	enum vnet_wc_status status = VNET_WC_SUCCESS;
 
 	if (qp->wait != reason) {
-		/* A responder that says "not ready" is alive. */
+		/* A responder that sends RNR NAKs is alive. */
 		if (reason == NIC_WAIT_RNR)
 			qp->retries_used = 0;
 		nic_store(&qp->wait, reason);
@@ -154,8 +153,8 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 }
 
 /*
- * Is this pending QP one that a process of `space` should try? *now is the time, or 0:
- * who polls while others wait needs none.
+ * Should a process of `space` try this pending QP now? *now: the clock, or 0 if it has not been
+ * read yet; it is read only when needed.
  */
 static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
 {
@@ -166,9 +165,9 @@ static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
 	return nic_load(&qp->look_at) <= *now;
 }
 
-/* ---------------------------------------------------- who tries them again */
+/* ------------------------------------------------------------------ rounds */
 
-/* Of `budget`, its share. */
+/* The QP's part of `budget`, by the weight of its service level. */
 static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
 {
 	u8 weight = nic->hdr->settings.weight[qp->attr.sl & 15];
@@ -179,13 +178,13 @@ static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
 /* A round over pending QPs: of the NIC processor, or of a process that polls. */
 struct nic_round {
 	struct nic *nic;
-	/* Whose QPs: NIC_SPACE_POINTER: everybody's. */
+	/* Address space whose QPs are visited; NIC_SPACE_POINTER: all. */
 	u32 space;
 	u32 budget;
 	struct nic_stretch stretch;
-	/* NIC clock, once it was looked at. */
+	/* NIC clock, read when first needed; 0: not yet. */
 	u64 now;
-	/* Only those that can go on at once: the others had their turn in this tick. */
+	/* Skip QPs that wait for something: they had their turn in this tick. */
 	bool quick;
 	/* Some QP could go on at once. */
 	bool more;
@@ -197,15 +196,15 @@ static bool nic_is_processor(const struct nic_round *round)
 }
 
 /*
- * The NIC processor's turn at an endpoint: at most its share, and a while for the
- * process to post more. false: somebody else has the queue's lock.
+ * Turn of one QP at the NIC processor: up to its part of the budget, then `linger` more looks for
+ * new requests. false: another thread has the lock of the queue.
  */
 static bool nic_serve(struct nic_round *round, struct nic_qp *qp)
 {
 	struct nic *nic = round->nic;
 	u32 linger = nic_load(&nic->hdr->settings.linger);
 
-	/* Whoever wrote that there: others have their turn. */
+	/* NIC memory may be corrupted: do not starve the other QPs. */
 	if (linger > NIC_MOST_LINGER)
 		linger = NIC_MOST_LINGER;
 	round->stretch.budget = nic_share(nic, qp, round->budget);
@@ -220,7 +219,7 @@ static bool nic_serve(struct nic_round *round, struct nic_qp *qp)
 	return true;
 }
 
-/* A pending QP has its turn. */
+/* Give a pending QP its turn. */
 static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
 {
 	u64 before = round->stretch.work;
@@ -230,7 +229,7 @@ static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
 	round->stretch.budget = round->budget;
 	served = nic_is_processor(round) ? nic_serve(round, qp) :
 					   nic_qp_run_stretch(nic, qp, &round->stretch);
-	/* The holder of its lock may have set its bit just before we cleared it. */
+	/* The holder of its lock may have set the pending bit just before it was cleared here. */
 	if (!served)
 		nic_pend(nic, qp);
 	if (round->stretch.work == before)
@@ -239,7 +238,7 @@ static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
 		round->more = true;
 }
 
-/* Should it have its turn now? */
+/* Should the QP have its turn in this round? */
 static bool nic_round_wants(struct nic_round *round, const struct nic_qp *qp)
 {
 	u8 wait;
@@ -250,7 +249,7 @@ static bool nic_round_wants(struct nic_round *round, const struct nic_qp *qp)
 	return likely(wait == NIC_WAIT_NONE || wait == NIC_WAIT_TURN);
 }
 
-/* Of the pending QPs in one word, those that mask names. false: the round is over. */
+/* Visit the pending QPs of one word that mask selects. false: the stretch is over. */
 static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
 {
 	struct nic *nic = round->nic;
@@ -267,7 +266,7 @@ static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
 			nic_store(&nic->hand, i);
 			return false;
 		}
-		/* Before the try, which sets it again if the QP still waits. */
+		/* Cleared before the try, which sets it again if the QP still waits. */
 		nic_fetch_and(&nic->pending[word], ~(1ull << (i % 64)));
 		if (nic_load(&qp->qpn))
 			nic_round_visit(round, qp);
@@ -275,7 +274,9 @@ static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
 	return true;
 }
 
-/* QPs [from, to) of those that bit `bit` of the summary stands for. false: the round is over. */
+/*
+ * Visit the pending QPs in [from, to), which summary bit `bit` covers. false: the stretch is over.
+ */
 static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
 {
 	struct nic *nic = round->nic;
@@ -283,9 +284,9 @@ static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
 	bool goes_on = true, left = false;
 
 	/*
-	 * Cleared before the words are read: see layout/memory.h. By the NIC
-	 * processor alone, which must not find the summary empty and fall
-	 * asleep because somebody else is just looking through the words.
+	 * Cleared before the words are read: see layout/memory.h. Only the NIC processor clears it. If
+	 * a process cleared it while it scans the words, the NIC processor could find the summary
+	 * empty and fall asleep.
 	 */
 	if (nic_is_processor(round))
 		nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));
@@ -307,7 +308,7 @@ static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
 	return goes_on;
 }
 
-/* The pending QPs in [from, to) have their turn. false: the round is over before. */
+/* Visit the pending QPs in [from, to). false: the stretch is over. */
 static bool nic_round_range(struct nic_round *round, u32 from, u32 to)
 {
 	u32 end, each = 64 * nic_pending_stride(round->nic);
@@ -323,7 +324,10 @@ static bool nic_round_range(struct nic_round *round, u32 from, u32 to)
 	return true;
 }
 
-/* From the hand on, of so many QPs. false: the round is over before; the hand is where it was. */
+/*
+ * Visit the pending QPs of the n from nic->hand on. false: the stretch is over, at the new
+ * nic->hand.
+ */
 static bool nic_round_run(struct nic_round *round, u32 n)
 {
 	struct nic *nic = round->nic;
@@ -350,15 +354,15 @@ void nic_idle(struct nic *nic)
 }
 
 /*
- * A sweep: every pending QP has its turn once, in as many rounds as that takes. Those that
- * wait for something have theirs once in a tick, or when the processor was woken. Who has
- * used up its budget has its next turn in the next sweep, which follows at once.
+ * Begin a sweep: each pending QP has its turn once, in as many rounds as needed. QPs that wait for
+ * something have theirs once in a tick, or when the processor was woken. A QP that used up its
+ * budget has its next turn in the next sweep, which follows at once.
  */
 static void nic_sweep_begin(struct nic *nic, u64 now)
 {
 	u32 bits = nic_pending_words(nic) / nic_pending_stride(nic);
 
-	/* Those that stand for no words: whoever wrote that there. */
+	/* Bits that stand for no words, if NIC memory is corrupted, would never be cleared. */
 	if (unlikely(bits < 64 && nic_load(&nic->hdr->pending_summary) >> bits))
 		nic_fetch_and(&nic->hdr->pending_summary, (1ull << bits) - 1);
 	nic->sweep_left = nic->max_qp;
@@ -368,7 +372,7 @@ static void nic_sweep_begin(struct nic *nic, u64 now)
 		nic->swept_at = now;
 }
 
-/* One round of it; false: there is nothing more to do at once. */
+/* One round of a sweep. false: nothing more can be done at once. */
 static bool nic_sweep(struct nic *nic, u32 budget)
 {
 	struct nic_round round = { .nic = nic,
@@ -419,7 +423,7 @@ bool nic_has_work(const struct nic *nic)
 	       nic_load(&hdr->cq_due);
 }
 
-/* To a queue pair in error: what is posted comes back at once. */
+/* If the QP is in error, flush what was posted. false: it is not. */
 static bool nic_recv_in_error(struct nic *nic, struct nic_qp *qp)
 {
 	if (!qp || nic_load(&qp->state) != NIC_QPS_ERR)
@@ -445,8 +449,8 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 	if (!ring)
 		return;
 	/*
-	 * It may fail just now. Either we see that behind this barrier, or who flushes it sees
-	 * that the doorbell is not asked for any more: nic_flush_receives().
+	 * The QP may fail at this moment. Either this thread sees that after the barrier, or
+	 * nic_flush_receives() sees that no doorbell is requested any more.
 	 */
 	(void)nic_xchg(&ring->need_doorbell, 0);
 	if (nic_recv_in_error(nic, qp))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A queue pair in error: its receives come back to the program, in order, each with a
- * completion that says so (IB vol 1, 10.3.1). Its requests do by nic_run_queue().
+ * Flushing of receives: a QP in error returns its receives, in order, with a flush error. See IB
+ * vol 1, 10.3.1. Send requests are flushed by nic_run_queue().
  */
 #include "objects/rq.h"
 #include "tags/tm.h"
 #include "vn/vn.h"
 
-/* The queue whose receives are flushed, with its lock held. */
+/* A flush of receives; the lock of rq is held. */
 struct nic_flush {
 	struct nic *nic;
 	struct nic_qp *qp;
@@ -20,20 +20,20 @@ void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
 {
 	u8 before = nic_load(&qp->state);
 
-	/* In RESET there is nothing to flush, and it may be on its way out. */
+	/* In RESET there is nothing to flush, and the QP may be under destruction. */
 	if (before == NIC_QPS_ERR || before == NIC_QPS_RESET)
 		return;
 	nic_store(&qp->state, NIC_QPS_ERR);
 	nic_store(&qp->flush_rq, 1);
 	if (event >= 0)
 		nic_raise_qp(nic, qp, (enum nic_event)event);
-	/* Not where requests name the SRQ: no QP has an end of that. */
+	/* Not if requests name the SRQ (XRC): the event is defined for a QP with one SRQ only. */
 	if (qp->srqn && qp->srqn != NIC_SRQ_NAMED)
 		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
 	nic_pend(nic, qp);
 }
 
-/* One receive, flushed. false: a lock could not be had, or nothing is left. */
+/* Flush one receive. false: no receive is left, or no completion can be made now. */
 static bool nic_flush_one(struct nic_flush *d)
 {
 	struct nic_completion wc = { .qp_num = d->qp->qpn,
@@ -56,7 +56,7 @@ static bool nic_flush_one(struct nic_flush *d)
 		return false;
 	}
 	memcpy(&wc.wr_id, entry + offsetof(struct vnet_recv_wqe, wr_id), sizeof(wc.wr_id));
-	/* No request's, should we die before that is told. */
+	/* Recovery must not take this completion for one of the head request. */
 	d->qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
 	d->qp->op_status = VNET_WC_WR_FLUSH_ERR;
 	nic_commit_receive(d->nic, d->qp, d->rq, d->cq, slot, &wc);
@@ -68,14 +68,14 @@ static bool nic_flush_one(struct nic_flush *d)
 }
 
 /*
- * The receive of a message whose last piece will not come. false: call again. With
- * the SRQ locked that it is of, if there is one: where requests name that, or it
- * matches tags.
+ * Flush the receive of a message whose last piece will not arrive. srq: its SRQ, locked by the
+ * caller, if requests name the SRQ or it matches tags; else NULL. Returns false if a lock is held
+ * by another: call again.
  */
 static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, const struct nic_srq *srq,
 				u32 cqn)
 {
-	/* It may have left its frame with the message half received. */
+	/* The endpoint may have been evicted from its frame with the message half received. */
 	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
 	struct nic_completion wc = { .qp_num = qp->qpn,
 				     .opcode = VNET_WC_RECV,
@@ -101,14 +101,14 @@ static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, const struct
 	qp->op_arrival = NIC_ARRIVAL_DATAGRAM;
 	qp->op_status = VNET_WC_WR_FLUSH_ERR;
 	nic_commit_receive(nic, qp, NULL, cq, slot, &wc);
-	/* Behind it, so that a death loses no receive. */
+	/* After the completion, so that the receive is not lost if the process dies in between. */
 	ep->receive.open = 0;
 	if (qp->op_tm)
 		nic_tm_apply(nic, qp);
 	return nic_retire_notify(nic, qp);
 }
 
-/* Is its SRQ to be locked: it may go, or what is counted there changes? */
+/* Must the SRQ be locked? It may be destroyed (XRC), or its counters change (tag matching). */
 static bool nic_flush_wants_srq(struct nic *nic, const struct nic_qp *qp)
 {
 	const struct nic_srq *srq;
@@ -167,8 +167,8 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *
 	nic_store(&qp->flush_rq, 0);
 	if (nic_load(&qp->state) == NIC_QPS_ERR) {
 		/*
-		 * From now on posting rings the doorbell. One more round follows
-		 * for a receive whose writer did not see that yet.
+		 * From now on, posting a receive rings the doorbell. One more round follows for
+		 * receives that were posted before the process saw this.
 		 */
 		if (!nic_xchg(&d.ring->need_doorbell, 1)) {
 			nic_store(&qp->flush_rq, 1);

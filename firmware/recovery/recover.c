@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Repair after a death. A process may die at any instruction with locks held;
- * what it had recorded (enum nic_op_phase) tells whether its operation had
- * happened, so it is either finished for it or as if it never began.
+ * Recovery after the death of a process, which may have died at any instruction with locks held.
+ * Its recorded intents (enum nic_op_phase) show whether an operation was committed. A committed
+ * operation is finished, any other one is undone.
  */
 #include "tags/tm.h"
 #include "vn/vn.h"
@@ -14,7 +14,7 @@ static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 
 	return ring ? &((struct vnet_cqe *)(ring + 1))[index & cq->mask] : NULL;
 }
 
-/* The entry op_cq_idx exists from here on. The CQ is still locked by owner. */
+/* The entry op_cq_idx is valid from here on, if the owner still holds the CQ's lock. */
 static void nic_finish_cqe(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
 	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
@@ -56,7 +56,7 @@ static void nic_finish_retire(struct nic *nic, struct nic_qp *qp, u32 owner)
 	nic_finish_cqe(nic, qp, owner);
 }
 
-/* The flush of a receive that a message in pieces had: see nic_flush_opened_to(). */
+/* Finish the flush of a receive of a message in pieces: see nic_flush_opened_to(). */
 static void nic_finish_opened(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_endpoint *ep = nic->max_row ? nic_endpoint_any(nic, qp) : NULL;
@@ -65,7 +65,7 @@ static void nic_finish_opened(struct nic *nic, struct nic_qp *qp)
 		ep->receive.open = 0;
 }
 
-/* The operation that the dead owner had under way on this QP. */
+/* Finish or undo the operation that the dead owner was executing on this QP. */
 static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
 	u8 phase = qp->op_phase;
@@ -92,7 +92,7 @@ static void nic_finish_op(struct nic *nic, struct nic_qp *qp, u32 owner)
 	default:
 		break;
 	}
-	/* Its entry is there, so this is. */
+	/* The CQE exists, so its effects on tag matching must, too. */
 	if (qp->op_tm && phase != NIC_OP_IDLE)
 		nic_tm_apply(nic, qp);
 	qp->op_tm = 0;
@@ -107,14 +107,16 @@ static void nic_release(nic_lock_t *lock, u32 owner)
 		nic_unlock(lock);
 }
 
-/* Events last: they need channels whose locks are free again. */
+/* Completion events come last, because they need the channels' locks to be free. */
 static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_cq *cq = nic_find_cq(nic, qp->op_cqn);
 
 	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
 		return;
-	/* Held by a live process: that one makes the event after its entry. */
+	/*
+	 * Fails if a live process holds the channel's lock; a QP that is still in use is run again.
+	 */
 	if (cq)
 		nic_cq_notify(nic, cq, true);
 }
@@ -135,14 +137,14 @@ static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 sp
 		nic_silence(nic, qp);
 	if (nic_load(&qp->sq_lock) == owner) {
 		nic_finish_notify(nic, qp);
-		/* It may have been about to flush the receives. */
+		/* The owner may have been about to flush the receives. */
 		if (!own && qp->state == NIC_QPS_ERR)
 			nic_store(&qp->flush_rq, 1);
 		nic_unlock(&qp->sq_lock);
 	}
 	/*
-	 * Who found it locked has left its requests to the holder; who is dead may have
-	 * noted an answer for it, and not come to run it.
+	 * Others that found the queue locked have left their requests to the dead holder. And it
+	 * may have recorded an answer without running the QP.
 	 */
 	if (qp->qpn && !own)
 		nic_pend(nic, qp);
@@ -152,7 +154,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 {
 	u32 i;
 
-	/* Intents while the locks still say what they cover. */
+	/* Intents first, while the locks show what they cover. */
 	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1)) {
 		if (nic->qp[i].qpn && nic_load(&nic->qp[i].sq_lock) == owner)
 			nic_finish_op(nic, &nic->qp[i], owner);
@@ -163,7 +165,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 		nic_channel_rebuild(nic, i);
 		nic_unlock(&nic->channel[i].lock);
 	}
-	/* While locks say what was being done. */
+	/* Also while the locks show what was being done. */
 	nic_vn_recover(nic, owner);
 	for (i = 0; i < nic->max_cq; i++)
 		nic_release(&nic->cq[i].lock, owner);
@@ -178,7 +180,7 @@ void nic_recover(struct nic *nic, u32 owner, u32 space)
 		nic_release(&nic->hdr->atomic_lock[i], owner);
 	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
 		nic_recover_qp(nic, &nic->qp[i], owner, space);
-	/* Nobody is followed: all are looked at. */
+	/* All QPs were visited, so none needs to follow. */
 	nic_store(&nic->follow, 0);
 }
 

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that have come before. Who takes one marks its number by a single exchange, so
- * that nobody has to be waited for, and a death in between leaves nothing half done. Only
- * a sender that is new has to be made room for, under a lock.
+ * Replay protection: drops frames that have arrived before. A thread that takes a frame marks its
+ * number by one compare-and-exchange, so no thread waits for another, and a death leaves nothing
+ * half done. Only an entry for a new sender is made under a lock.
  */
 #include "layout/lock.h"
 #include "recovery/replay.h"
 
-/* In nic_replay_sender.used; times are later than that. */
+/* Values of nic_replay_sender.used; times are >= NIC_REPLAY_FIRST. */
 #define NIC_REPLAY_FILLING 1u
 #define NIC_REPLAY_FIRST 2u
-/* Bits of the clock that do not matter to who was heard least recently: about 1 ms. */
+/*
+ * Low bits of the clock that are ignored when the sender heard least recently is chosen: about 1
+ * ms.
+ */
 #define NIC_REPLAY_COARSE 20u
 
-/* How many numbers there are room for in a word, beside the bits. */
+/* Largest block number that fits into a word beside the bits. */
 #define NIC_REPLAY_LAST_BLOCK (~0ull >> NIC_REPLAY_BLOCK)
 
 static bool nic_replay_mark(u64 *word, u64 number)
@@ -43,8 +46,8 @@ static bool nic_replay_is(const struct nic_replay_sender *sender, const struct n
 }
 
 /*
- * Places are looked at from one on that the name tells, up to one that was never used: none
- * becomes free again. unused: that one, or NIC_NONE.
+ * Find a sender's place. The search begins at a place that follows from the name, and ends at one
+ * that was never used, because no place becomes free again. *unused: that place, or NIC_NONE.
  */
 static u32 nic_replay_find(const struct nic_replay *replay, const struct nic_proof *proof,
 			   u32 *unused)
@@ -65,16 +68,19 @@ static u32 nic_replay_find(const struct nic_replay *replay, const struct nic_pro
 	return NIC_NONE;
 }
 
-/* ----------------------------------------------------------------- making room */
+/* -------------------------------------------------------------------- new senders */
 
-/* How many places the senders by each key have. */
+/* Number of places that the senders of each key have. */
 struct nic_replay_shares {
 	u32 n;
 	u32 key[NIC_REPLAY_KEYS];
 	u32 places[NIC_REPLAY_KEYS];
 };
 
-/* 0: it may go first. The lock is held: who is still filling a place has died. */
+/*
+ * Key of a sender; 0: its place is given away first. The caller holds the lock, so whoever was
+ * still filling the place has died.
+ */
 static u32 nic_replay_key(const struct nic_replay_sender *sender)
 {
 	return nic_load(&sender->used) < NIC_REPLAY_FIRST ? 0 : nic_load(&sender->key);
@@ -109,7 +115,10 @@ static void nic_replay_count(const struct nic_replay *replay, struct nic_replay_
 	}
 }
 
-/* The senders of which key make room: by one that is in use no more, or who has most. */
+/*
+ * Key whose senders must give up a place: one that is not in use any more (0), else the one with
+ * the most places.
+ */
 static u32 nic_replay_giver(const struct nic_replay *replay)
 {
 	struct nic_replay_shares shares;
@@ -126,8 +135,9 @@ static u32 nic_replay_giver(const struct nic_replay *replay)
 }
 
 /*
- * Where all places are somebody's, that goes which was heard least recently of the giver's:
- * so whoever makes up senders takes places from its own, once these are as many as others'.
+ * All places are used: replace the sender of the giving key that was heard least recently. So a
+ * peer that invents senders replaces its own ones, once they have as many places as those of other
+ * keys.
  */
 static u32 nic_replay_room(const struct nic_replay *replay)
 {
@@ -145,7 +155,7 @@ static u32 nic_replay_room(const struct nic_replay *replay)
 	return room;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void nic_replay_fill(struct nic_replay *replay, u32 at, const struct nic_proof *proof,
 			    u64 now)
 {
@@ -153,7 +163,7 @@ static void nic_replay_fill(struct nic_replay *replay, u32 at, const struct nic_
 	u32 i;
 
 	nic_xchg(&sender->used, NIC_REPLAY_FILLING);
-	/* Who still sees the former name afterwards sees this, too. */
+	/* Whoever still sees the former name after this sees NIC_REPLAY_FILLING, too. */
 	nic_barrier();
 	for (i = 0; i < NIC_REPLAY_WORDS; i++)
 		nic_store(&replay->word[at][i], 0);
@@ -188,7 +198,7 @@ void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n)
 
 		for (k = 0; k < n && keys[k] != key; k++)
 			;
-		/* Unless its place is just becoming another's. */
+		/* Fails if the place is just being given to another sender. */
 		if (k == n)
 			(void)__atomic_compare_exchange_n(&replay->sender[i].key, &key, 0, false,
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -203,11 +213,11 @@ static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_
 	u64 used = nic_load(&sender->used);
 	u32 none = 0;
 
-	/* A key that was in use no more is again. */
+	/* The key was not in use, and is again. */
 	if (unlikely(!nic_load(&sender->key)))
 		(void)__atomic_compare_exchange_n(&sender->key, &none, proof->key, false,
 						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	/* Unless its place is just becoming another's. */
+	/* Fails if the place is just being given to another sender. */
 	if (used >= NIC_REPLAY_FIRST && used != now)
 		(void)__atomic_compare_exchange_n(&sender->used, &used, now, false,
 						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -225,10 +235,10 @@ bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct ni
 	if (!nic_replay_mark(&replay->word[at][proof->number / NIC_REPLAY_BLOCK % NIC_REPLAY_WORDS],
 			     proof->number))
 		return false;
-	/* Its place may be another's meanwhile: then nothing is known of it. */
+	/* If the place was given away meanwhile, nothing is known of the sender. */
 	if (!nic_replay_is(&replay->sender[at], proof))
 		return false;
-	/* What was there before does not keep a place. */
+	/* Replayed frames do not count as signs of life of the sender. */
 	nic_replay_heard(&replay->sender[at], proof, now);
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Atomic operations: atomic among the operations of this NIC (IBV_ATOMIC_HCA),
- * for which words are locked by address.
+ * Atomic operations, atomic among the operations of this NIC (IBV_ATOMIC_HCA). Words are locked by
+ * address.
  */
 #include "requester/request.h"
 
@@ -14,7 +14,7 @@ static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
 	return old == wqe->rdma.compare_add ? wqe->rdma.swap : old;
 }
 
-/* The word as it is named for all processes, in device memory not by its pointer. */
+/* Address of the word that is the same for all processes; for device memory not the pointer. */
 static u64 nic_word_addr(const struct nic *nic, const struct nic_piece *word)
 {
 	if (likely(!(word->mr & NIC_PIECE_DEVICE)))
@@ -22,7 +22,7 @@ static u64 nic_word_addr(const struct nic *nic, const struct nic_piece *word)
 	return word->addr - (u64)(unsigned long)nic->hdr;
 }
 
-/* A word by that name, of a process that is gone; false: it cannot be had any more. */
+/* Find a word by this address, for recovery. false: its address space no longer exists. */
 static bool nic_word_find(struct nic *nic, struct nic_piece *word)
 {
 	u64 skew = word->addr % sizeof(u64);
@@ -39,8 +39,8 @@ static bool nic_word_find(struct nic *nic, struct nic_piece *word)
 }
 
 /*
- * Read, modify and write the remote word, under its lock. What it will be is told
- * before: who dies in between is found to have written it or not.
+ * Read, modify and write the remote word, under its lock. The new value is recorded before the
+ * write, so that recovery can find out whether it was written.
  */
 static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *executor,
 						struct nic_intent *intent, u64 key,
@@ -70,7 +70,7 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 		nic_store_release(&intent->key, key | NIC_INTENT_BEGUN);
 		here.addr = (u64)(unsigned long)&new_value;
 		result = nic_copy(nic, by, remote, 1, &here, 1, 8);
-		/* Both sides of this copy are the remote one to our caller. */
+		/* Both copies access the remote word, so the caller gets the error of a source. */
 		if (result == NIC_COPY_DST_GONE)
 			return NIC_COPY_SRC_GONE;
 		if (result == NIC_COPY_DST_LATER)
@@ -86,7 +86,7 @@ bool nic_atomic(struct nic *nic, struct nic_qp *executor, enum nic_intent_of wha
 		const struct vnet_send_wqe *wqe, const struct nic_piece *remote, u64 *old,
 		enum nic_copy_result *result)
 {
-	/* Where the word is, not what it is called: keys may differ. */
+	/* By its address, because the word may be accessed by several keys. */
 	u32 n = (u32)(nic_word_addr(nic, remote) >> 3) % NIC_ATOMIC_LOCKS;
 	nic_lock_t *lock = &nic->hdr->atomic_lock[n];
 	struct nic_intent *intent = &executor->intent[what];
@@ -131,7 +131,7 @@ void nic_atomic_recover(struct nic *nic, struct nic_qp *executor, u32 owner)
 
 		if (!(intent->key & NIC_INTENT_BEGUN))
 			continue;
-		/* Nobody else has changed it since: its lock is still held. */
+		/* No one else has changed the word since, because its lock is still held. */
 		if (found && plat_copy(nic, &here, 1, &remote, 1, 8) == NIC_COPY_OK &&
 		    word == executor->op_new)
 			intent->key = (u32)intent->key | NIC_INTENT_DONE;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requester: work requests of a send queue, one after the other, each
- * copied once, checked, carried out at both ends and completed. Cut-through:
- * the thread that rang the doorbell is the NIC.
+ * The requester for peers on the same NIC: executes the requests of a send queue in order. Each WQE
+ * is copied once and checked before use, then executed at both ends and completed. The thread that
+ * rings the doorbell executes it (cut-through). Requests to other NICs are handed to nic_vn_run().
  */
 #include "address/lid.h"
 #include "requester/opcodes.h"
 #include "requester/request.h"
 #include "vn/vn.h"
 
-/* Bytes for which a request counts as one more, as a power of two. */
+/* log2 of the bytes for which a long request costs one more unit of the budget. */
 #define NIC_BUDGET_SHIFT 20
-/* How often a queue that was emptied is looked at again. */
+/* Limit of rounds in which one call runs a queue that keeps getting new requests. */
 #define NIC_RUN_ROUNDS 64
-/* What messages ask for is done by who has the data, of so many queues. */
+/* Limit of QPs named by nic_follow() that one call runs; the NIC processor runs the others. */
 #define NIC_RUN_FOLLOWERS 8u
 
-/* What each transport can do (IB vol 1, table 37). */
+/* Operations of each transport (IB vol 1, table 37). */
 u32 nic_opcodes_of(u8 type)
 {
 	switch (type) {
@@ -97,7 +97,7 @@ NIC_COLD u32 nic_gather_word(struct nic_request *r)
 
 /* ---------------------------------------------------------------- the peer */
 
-/* With the loop transport, whoever has one of this NIC's own GIDs. */
+/* Does the GID name this NIC? On an InfiniBand port, a GID made from its LID does, too. */
 bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 {
 	u64 want[2], have[2];
@@ -112,7 +112,7 @@ bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 	return nic->hdr->lid && nic_gid_lid(gid) == nic->hdr->lid;
 }
 
-/* The connected peer, if it is there to answer. */
+/* The connected peer on this NIC; NULL if it does not exist or is not ready to receive. */
 static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
 {
 	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
@@ -136,7 +136,10 @@ void nic_established(struct nic *nic, struct nic_qp *peer)
 		nic_raise_qp(nic, peer, NIC_EVENT_COMM_EST);
 }
 
-/* Nobody answers: retries for a reliable QP, silence for others. */
+/*
+ * The peer does not answer: a reliable QP waits, or fails after its last retry; others lose the
+ * message.
+ */
 static u32 nic_no_answer(struct nic_request *r)
 {
 	enum vnet_wc_status status;
@@ -148,8 +151,9 @@ static u32 nic_no_answer(struct nic_request *r)
 }
 
 /*
- * The responder refuses: it goes to the error state and says why; so does the
- * requester, if it is reliable (IB vol 1, 9.9.3, class C).
+ * The responder refuses the request: its QP goes to the error state. The requester's QP follows
+ * when the request completes with `status` (IB vol 1, 9.9.3, class C). An unreliable request is
+ * lost without an error at either end.
  */
 static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 {
@@ -168,7 +172,7 @@ static u32 nic_refused(struct nic_request *r, enum vnet_wc_status status)
 
 /* --------------------------------------------------------------- operations */
 
-/* Its immediate data: flags of the completion that shows it. */
+/* Set the immediate data of the message; returns the flags of its completion. */
 static u8 nic_set_imm(const struct nic_request *r, struct nic_message *msg)
 {
 	msg->imm = r->wqe.imm;
@@ -199,7 +203,7 @@ static u32 nic_do_send(struct nic_request *r)
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
-/* The domain of memory that a request names: its SRQ's, where it names one. */
+/* Protection domain of the rkey: that of the SRQ that an XRC request names, else the peer's. */
 static u32 nic_remote_pdn(const struct nic_request *r)
 {
 	const struct nic_srq *srq;
@@ -210,7 +214,7 @@ static u32 nic_remote_pdn(const struct nic_request *r)
 	return srq ? srq->rq.pdn : NIC_NONE;
 }
 
-/* Memory of a request that names an SRQ is of that one's domain. */
+/* XRC: check the rkey in the protection domain of the SRQ that the request names. */
 static NIC_COLD bool nic_check_named(struct nic_request *r, u32 access, u64 length,
 				     struct nic_piece *piece)
 {
@@ -219,7 +223,7 @@ static NIC_COLD bool nic_check_named(struct nic_request *r, u32 access, u64 leng
 			     r->wqe.rdma.remote_addr, length, piece);
 }
 
-/* Check the remote side of a one-sided operation. */
+/* Check the access rights and the rkey of a one-sided operation. */
 static inline __attribute__((__always_inline__)) u32 nic_check_remote(struct nic_request *r,
 								      u32 access, u64 length,
 								      struct nic_piece *piece)
@@ -236,7 +240,10 @@ static inline __attribute__((__always_inline__)) u32 nic_check_remote(struct nic
 	return VNET_WC_SUCCESS;
 }
 
-/* What a failed copy means where dst is remote, or src is. */
+/*
+ * Convert the result of a copy. dst_remote: the destination is the peer's memory; else the source
+ * is.
+ */
 static u32 nic_copy_status(struct nic_request *r, enum nic_copy_result result, bool dst_remote)
 {
 	switch (result) {
@@ -278,7 +285,6 @@ static u32 nic_do_write(struct nic_request *r)
 	return VNET_WC_SUCCESS;
 }
 
-/* The data is written again if the receive was not there: as by hardware. */
 static u32 nic_do_write_imm(struct nic_request *r)
 {
 	struct nic_message msg = {
@@ -289,7 +295,7 @@ static u32 nic_do_write_imm(struct nic_request *r)
 	};
 	u32 status;
 
-	/* While it waits for a receive, its data is in place already. */
+	/* A retry for lack of a receive does not write the data again. */
 	if (r->qp->wait != NIC_WAIT_RNR && r->qp->wait != NIC_WAIT_STALL) {
 		status = nic_do_write(r);
 		if (status)
@@ -299,7 +305,7 @@ static u32 nic_do_write_imm(struct nic_request *r)
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
 }
 
-/* Of a rendezvous: the request that announced it has not ended (tags/tm.c). */
+/* Rendezvous read: the request that announced the data has not been retired yet (tags/tm.c). */
 static bool nic_is_too_early(const struct nic_request *r)
 {
 	return r->wqe.rdma.compare_add && nic_load(&r->peer->sq_cons) == (u32)r->wqe.rdma.swap;
@@ -400,7 +406,7 @@ static NIC_COLD u32 nic_do_placement(struct nic_request *r)
 
 /* ----------------------------------------------------------------- datagrams */
 
-/* Is the QP in a state for a datagram with this Q_Key, or why not? Refusals are counted. */
+/* Is the QP in a state to take this datagram, with this Q_Key? Refusals are counted. */
 static enum vnet_wc_status nic_takes_datagram(struct nic_request *r, const struct nic_qp *peer)
 {
 	struct nic_counters *count = &r->nic->hdr->counters;
@@ -411,7 +417,7 @@ static enum vnet_wc_status nic_takes_datagram(struct nic_request *r, const struc
 		nic_fetch_add(&count->drop_no_qp, 1);
 		return VNET_WC_REM_OP_ERR;
 	}
-	/* The high bit asks for the sender's own key (IB vol 1, 10.2.5). */
+	/* A controlled Q_Key selects the sender's own Q_Key (IB vol 1, 10.2.5). */
 	if (qkey & NIC_QKEY_CONTROLLED)
 		qkey = r->qp->attr.qkey;
 	if (qkey != peer->attr.qkey) {
@@ -421,7 +427,10 @@ static enum vnet_wc_status nic_takes_datagram(struct nic_request *r, const struc
 	return VNET_WC_SUCCESS;
 }
 
-/* Who gets a datagram: r->peer, NULL if it is for a group; or why nobody does (counted). */
+/*
+ * Find the receiver of a datagram: r->peer, NULL for a group. Otherwise returns why there is none
+ * (counted).
+ */
 static enum vnet_wc_status nic_datagram_peer(struct nic_request *r)
 {
 	const struct vnet_wqe_ud *ud = &r->wqe.ud;
@@ -447,7 +456,7 @@ NIC_COLD u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct 
 	nic_store_release(&qp->group, qp->group | NIC_GROUP_MEMBER);
 	msg->dest = peer->qpn;
 	status = nic_deliver(r->nic, qp, peer, msg);
-	/* Its event is owed still: nic_resume() goes on from there. */
+	/* The member's completion event is still to be made: nic_resume() continues there. */
 	if (qp->op_phase == NIC_OP_NOTIFY)
 		return NIC_EXEC_MORE;
 	nic_store_release(&qp->op_phase, NIC_OP_IDLE);
@@ -456,11 +465,11 @@ NIC_COLD u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct 
 		nic_store(&qp->op_member, nic_group_mark(r->index, i));
 	else
 		nic_store(&qp->wait, NIC_WAIT_NONE);
-	/* One of many who misses it does not make it undeliverable. */
+	/* A member that loses the datagram does not make the request fail. */
 	return status & NIC_EXEC_DROPPED ? VNET_WC_SUCCESS : status;
 }
 
-/* To all who are attached to the group here, one after the other. */
+/* Deliver to all members of the group on this NIC; qp->op_member records the progress. */
 static NIC_COLD u32 nic_do_group(struct nic_request *r, struct nic_message *msg)
 {
 	u32 status, i = nic_group_at(r->qp->op_member, r->index);
@@ -525,8 +534,8 @@ u32 nic_do_datagram(struct nic_request *r)
 /* ----------------------------------------------------------------- dispatch */
 
 /*
- * The target of an extended reliable connection, and in its domain the SRQ that the
- * request names: VNET_WC_SUCCESS; or what the request comes to without.
+ * Find the XRC target QP, and in its domain the SRQ that the request names. Otherwise returns how
+ * the request ends, or NIC_EXEC_WAIT.
  */
 static NIC_COLD u32 nic_find_target(struct nic_request *r)
 {
@@ -577,8 +586,9 @@ static u32 nic_do_connected(struct nic_request *r)
 }
 
 /*
- * What keys come to is not to be done twice, as it would be after a death within: it is
- * left to who does not leave the queue pair's owner behind, its own process or the agent.
+ * Key operations (bind, register, invalidate) are not idempotent. If the executing process died
+ * half-way, recovery would run them again. So only the queue pair's own process, or the agent,
+ * executes them.
  */
 static bool nic_may_do_keys(const struct nic *nic, const struct nic_qp *qp)
 {
@@ -604,7 +614,7 @@ u32 nic_do_local(struct nic_request *r)
 	return status;
 }
 
-/* What a request has on this side. */
+/* Collect the local memory of a request. */
 static u32 nic_gather_local(struct nic_request *r)
 {
 	u32 opcode = r->wqe.opcode;
@@ -616,13 +626,15 @@ static u32 nic_gather_local(struct nic_request *r)
 				     0);
 }
 
-/* Completion status of the request, or NIC_EXEC_WAIT. */
+/* Returns the completion status of the request, or one of NIC_EXEC_*. */
 static u32 nic_execute(struct nic_request *r)
 {
 	u8 opcode = r->wqe.opcode;
 	u32 status;
 
-	/* Raw packets are none of the transports', and have no opcodes here. */
+	/*
+	 * Raw packet QPs are not in the table of transports: nic_do_frame() checks their opcodes.
+	 */
 	if (unlikely(opcode > VNET_WR_MAX || !(nic_opcodes_of(r->qp->kind) & OP(opcode))))
 		return r->qp->kind == NIC_QPT_RAW_PACKET ? nic_do_frame(r) : VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(KEYS & OP(opcode)))
@@ -645,7 +657,7 @@ struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
 			  VNET_RING_HDR_SIZE + (((u64)qp->sq_mask + 1) << qp->sq_shift));
 }
 
-/* Requests that are queued. */
+/* Number of requests in the send queue. */
 static u32 nic_sq_waiting(const struct nic_qp *qp, const struct vnet_ring *ring)
 {
 	/* Pairs with the release of prod by the process that wrote the entry. */
@@ -663,7 +675,7 @@ void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index)
 	r->tail = slot + VNET_WQE_HDR_SIZE;
 }
 
-/* What becomes of the QP (IB vol 1, 10.3.1 and 10.8.2). */
+/* Set the QP's state after a failed request (IB vol 1, 10.3.1 and 10.8.2). */
 void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
 {
 	qp->counters.send_errors++;
@@ -695,7 +707,7 @@ enum nic_turn nic_turn(const struct nic_qp *qp)
 	}
 }
 
-/* A request ended: it may have been the one that draining waits for. */
+/* A request ended. If the queue drains (SQD) and nothing is outstanding, draining is complete. */
 void nic_drained(struct nic *nic, struct nic_qp *qp)
 {
 	if (likely(!qp->sq_draining || qp->state != NIC_QPS_SQD) || nic_vn_is_busy(nic, qp))
@@ -706,14 +718,14 @@ void nic_drained(struct nic *nic, struct nic_qp *qp)
 }
 
 enum nic_step {
-	/* It has to wait. */
+	/* The request has to wait. */
 	NIC_STEP_WAITS,
-	/* A piece of it was moved, and the next may be. */
+	/* A piece of the request was executed; the next may follow at once. */
 	NIC_STEP_PART,
 	NIC_STEP_DONE,
 };
 
-/* The head request, as far as it goes. */
+/* Execute or flush the head request, as far as possible. */
 static enum nic_step nic_step_head(struct nic_request *r, enum nic_turn turn)
 {
 	struct nic_qp *qp = r->qp;
@@ -733,14 +745,14 @@ static enum nic_step nic_step_head(struct nic_request *r, enum nic_turn turn)
 		nic_send_failed(r->nic, qp, status);
 	}
 	qp->op_status = (u8)status;
-	/* The receiver's event is still owed: nic_resume() goes on from there. */
+	/* The receiver's completion event is still to be made: nic_resume() continues there. */
 	if (unlikely(qp->op_phase == NIC_OP_NOTIFY))
 		return NIC_STEP_WAITS;
 	nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
 	return NIC_STEP_DONE;
 }
 
-/* Finish what an earlier round had to leave half done; false: still so. */
+/* Finish the operation that op_phase records. false: a lock is held by another, call again. */
 static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring)
 {
 	struct nic_request r = { .nic = nic, .qp = qp };
@@ -753,7 +765,7 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 		nic_store_release(&qp->op_phase, NIC_OP_EXECUTED);
 	}
 	if (qp->op_phase == NIC_OP_EXECUTED && unlikely(qp->group & NIC_GROUP_MEMBER)) {
-		/* That was one of them; nothing of the request's. */
+		/* This was the delivery to one of several receivers, not the end of the request. */
 		nic_store_release(&qp->op_phase, NIC_OP_IDLE);
 		nic_store(&qp->group, qp->group & ~NIC_GROUP_MEMBER);
 		nic_store(&qp->wait, NIC_WAIT_NONE);
@@ -765,8 +777,8 @@ static bool nic_resume(struct nic *nic, struct nic_qp *qp, struct vnet_ring *rin
 }
 
 /*
- * A long request counts as several: who runs the queue, and who waits for its
- * lock, are busy with it for so much longer.
+ * A long request costs several units of the budget: it keeps the executor, and those who wait for
+ * the lock, busy for as long as several short ones.
  */
 static NIC_COLD void nic_spend_long(struct nic_stretch *s, u64 length)
 {
@@ -792,12 +804,12 @@ void nic_stretch_note(struct nic *nic, const struct nic_stretch *s)
 	u64 bytes = s->work % NIC_STRETCH_REQUEST, requests = nic_stretch_requests(s);
 	struct nic_counters *c = &nic->hdr->counters;
 
-	/* Of two who are longer than all before, one may be lost. */
+	/* If two threads store at the same time, one of the values is lost. */
 	if (requests > nic_load(&c->longest_requests))
 		nic_store(&c->longest_requests, requests);
 	if (bytes > nic_load(&c->longest_bytes))
 		nic_store(&c->longest_bytes, bytes);
-	/* Of stretches that are not over, those with more requests are noted. */
+	/* From now on, a stretch that is not over is noted only if it has more requests. */
 	nic_store(&nic->longest,
 		  nic_load(&c->longest_requests) * NIC_STRETCH_REQUEST + (NIC_STRETCH_REQUEST - 1));
 }
@@ -811,15 +823,15 @@ bool nic_stretch_next(struct nic *nic, struct nic_stretch *s)
 	return plat_turn(nic);
 }
 
-/* Another request may be executed in this call. */
+/* May this call execute another request? */
 static inline bool nic_goes_on(struct nic *nic, struct nic_stretch *s)
 {
 	return (likely(s->budget && !nic_stretch_is_over(s))) || nic_stretch_next(nic, s);
 }
 
 /*
- * With sq_lock held: as far as it goes. false: what stays undone is pending,
- * and it is no use to try again at once.
+ * Execute the send queue as far as possible. The caller holds sq_lock. Returns false if another try
+ * at once is of no use; what is left to do is pending.
  */
 static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
@@ -840,7 +852,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch
 	r.qp = qp;
 	for (;;) {
 		nic_grace_point(nic, qp);
-		/* Once, so that whoever decides has seen the same requests. */
+		/* Read once, so that all decisions below see the same requests. */
 		waiting = nic_sq_waiting(qp, ring);
 		if (unlikely(nic_vn_concerns(nic, qp)) && nic_vn_wants(nic, qp, ring, waiting)) {
 			if (nic_vn_run(nic, qp, ring, s))
@@ -856,7 +868,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch
 		if (!waiting || turn == NIC_TURN_REST)
 			return true;
 		if (unlikely(waiting > qp->sq_mask + 1)) {
-			/* Not an index: the queue cannot be believed any more. */
+			/* The producer index is invalid: the process has corrupted the ring. */
 			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
 			return false;
 		}
@@ -879,7 +891,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch
 		plat_step(32);
 		nic_drained(nic, qp);
 	}
-	/* What waits for something is pending already. */
+	/* nic_wait_on() has marked the QP of a waiting request as pending. */
 	if (qp->op_phase == NIC_OP_IDLE)
 		return false;
 later:
@@ -887,7 +899,7 @@ later:
 	return false;
 }
 
-/* Without the lock: whoever has it now, if anybody, looks again after us. */
+/* The caller does not hold the lock: a current holder looks for new work after its release. */
 bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 {
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
@@ -909,7 +921,7 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretc
 	bool done;
 
 	do {
-		/* Whoever has the lock looks for new work after releasing it. */
+		/* The holder of the lock looks for new work after releasing it. */
 		if (!nic_trylock(nic, &qp->sq_lock))
 			return false;
 		done = nic_run_queue(nic, qp, s);
@@ -917,19 +929,22 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretc
 			nic_flush_receives(nic, qp, s);
 		nic_unlock(&qp->sq_lock);
 		/*
-		 * A full barrier lies between the unlock and this look; another
-		 * between the store of prod and the look at the lock.
+		 * The unlock is a full barrier before this check. The poster has another one
+		 * between its store of prod and its try to lock. So one of the two sees the new
+		 * request.
 		 */
 	} while (done && nic_qp_has_work(nic, qp) && --rounds);
-	/* Somebody posts faster than we work: others have their turn. */
+	/*
+	 * Requests are posted faster than they are executed: leave the rest to the NIC processor.
+	 */
 	if (unlikely(!rounds))
 		nic_pend(nic, qp);
 	return true;
 }
 
 /*
- * What messages of ours ask other QPs to do: by who has the data, if it can. Other
- * threads may ask for more and more meanwhile: that is for the processor.
+ * Run the QPs that messages of this call have given work to (nic_follow()), while their data is in
+ * this processor's cache. Other threads may name further QPs meanwhile, so the number is limited.
  */
 static NIC_COLD void nic_run_followers(struct nic *nic)
 {
@@ -956,7 +971,7 @@ bool nic_qp_run_stretch(struct nic *nic, struct nic_qp *qp, struct nic_stretch *
 	return ran;
 }
 
-/* nic_qp_run(); in one with the doorbell, which is all that most requests know of it. */
+/* nic_qp_run(), inlined into the doorbell, which is the most frequent caller. */
 static inline __attribute__((__always_inline__)) bool nic_qp_run_all(struct nic *nic,
 								     struct nic_qp *qp, u32 budget)
 {
@@ -989,7 +1004,7 @@ void nic_send_doorbell(struct nic *nic, u32 qpn)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 
-	/* A process runs the queues of its own QPs; the agent anybody's. */
+	/* A process runs only the queues of its own QPs; the agent runs any. */
 	if (unlikely(!qp || (nic->space != NIC_SPACE_POINTER && qp->space != nic->space)))
 		return;
 	nic_qp_run_all(nic, qp, qp->sq_mask + 1);

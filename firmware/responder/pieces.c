@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder of messages that come in pieces: the first takes the receive that
- * all of them fill, and the last completes it as a message in one piece.
+ * The responder for messages of several packets. The first packet takes the receive that all of
+ * them fill, and the last completes it like a message of one packet.
  */
 #include "responder/receiving.h"
 
-/* rq: the queue, as it is for ordinary receives. */
+/* Record the receive at the head. rq: the queue, as it is for ordinary receives. */
 static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *rq,
 			     struct nic_open_receive *open)
 {
@@ -19,17 +19,17 @@ static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *
 	open->tm_kind = NIC_TM_PLAIN;
 }
 
-/* From here on it is taken: see nic_vn_recover(). */
+/* From here on, the receive counts as taken: see nic_vn_recover(). */
 static void nic_keep(const struct nic_delivery *d, struct nic_open_receive *open)
 {
 	open->srqn = d->qp->op_srqn;
 	open->srq_use = d->rq->is_srq ? (u16)((const struct nic_srq *)d->rq)->use : 0;
 	nic_store_release(&open->open, 1);
-	/* As where a message in one piece is committed. */
+	/* The same step as the commitment of a message in one packet. */
 	plat_step(11);
 }
 
-/* The first piece matches for the message, as its headers are there. */
+/* Tag matching: the first packet has the headers, and decides for the whole message. */
 static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
 						     struct nic_open_receive *open)
 {
@@ -108,8 +108,8 @@ bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
 }
 
 /*
- * Where bytes [offset, offset + need) of it go: VNET_WC_SUCCESS and *n pieces, or why they
- * cannot go there.
+ * Find the memory of bytes [offset, offset + need) of the receive: VNET_WC_SUCCESS and *n pieces,
+ * or the error.
  */
 static enum vnet_wc_status nic_open_pieces(struct nic *nic, const struct nic_qp *qp,
 					   const struct nic_open_receive *open, u64 offset,
@@ -157,7 +157,7 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 		return status;
 	result = nic_copy(nic, nic_asker(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
 			  piece.length);
-	/* Not its memory is at fault, but its process is at its end. */
+	/* The process is exiting; its memory is not at fault. */
 	if (unlikely(result == NIC_COPY_DST_GONE))
 		return NIC_EXEC_BUSY;
 	if (likely(!nic_is_later(result)))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder: what happens to a message that needs a receive. It is
- * executed by whoever runs the requester, under the receive queue's lock, and
- * takes effect for the responder at one instant (nic_commit_receive).
+ * The responder for messages that take a receive. The executor of the requester runs it under the
+ * lock of the receive queue; for messages from other NICs, the executor is the responder's QP
+ * itself. A message takes effect for the responder at one instant (nic_commit_receive()).
  */
 #include "responder/receiving.h"
 #include "vn/vn.h"
 
-/* So many receives before one is taken, its line is sent for. */
+/* A receive WQE is prefetched this many receives before it is taken. */
 #define NIC_RECEIVES_AHEAD 4
 
 void nic_starve(struct nic *nic, bool starves)
@@ -82,14 +82,14 @@ u32 nic_no_receive(struct nic_delivery *d)
 	bool lossy = d->rq->lossy;
 	enum vnet_wc_status status;
 
-	/* Not how many: one message may look again and again. */
+	/* Not a count of messages: each try of a waiting message advances it. */
 	nic_store(&d->ring->no_receive, nic_load(&d->ring->no_receive) + 1);
 	if (d->msg->arrival) {
 		nic_delivery_unlock(d);
 		return NIC_EXEC_NO_RECEIVE;
 	}
 
-	/* The NIC processor asks to be told; a process just looks again. */
+	/* The NIC processor requests a doorbell; a process just looks again. */
 	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
 	if (qp->type == NIC_QPT_RC) {
@@ -130,8 +130,9 @@ static struct nic_asker nic_delivery_asker(const struct nic_delivery *d)
 }
 
 /*
- * To one of a group, who does not wait for its pages: each message finds them missing, so
- * it is the receive that asks, until they are there or cannot be had.
+ * Copy to a member of a group, whose pages are not waited for. Each message finds them missing
+ * anew, so the wait for pages is recorded for the receive, until they are present or cannot be
+ * brought.
  */
 static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
 {
@@ -149,14 +150,14 @@ static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
 	return nic_copy_again(d->nic, member, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
 }
 
-/* Which receive, or tagged buffer, a long message goes to: what its pieces have in common. */
+/* Identifies the receive, or tagged buffer, that all pieces of a long message go to. */
 static NIC_COLD u64 nic_goal(const struct nic_delivery *d)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.*): nic_deliver_tm() sets it */
 	return nic_rq_is_tm(d->rq) && d->tagged ? d->tagged : 1 + (u64)d->rq->cons;
 }
 
-/* Move the message to its receive: status for the receiver. */
+/* Copy the message to its receive; returns the receiver's status. */
 static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result *result)
 {
 	const struct nic_message *msg = d->msg;
@@ -177,7 +178,7 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	return VNET_WC_LOC_PROT_ERR;
 }
 
-/* A piece of a long message was moved. Until it is whole, nobody else has its receive. */
+/* A piece of a long message was moved. Its receive is not given to others before it is complete. */
 static NIC_COLD u32 nic_moved_piece(struct nic_delivery *d)
 {
 	if (d->rq->is_srq)
@@ -186,7 +187,7 @@ static NIC_COLD u32 nic_moved_piece(struct nic_delivery *d)
 	return NIC_EXEC_PART;
 }
 
-/* Another message has the receive: until that is whole. */
+/* Another message has claimed the receive: wait until that message is complete. */
 static NIC_COLD u32 nic_claim_wait(struct nic_delivery *d)
 {
 	nic_delivery_unlock(d);
@@ -196,15 +197,15 @@ static NIC_COLD u32 nic_claim_wait(struct nic_delivery *d)
 	return NIC_EXEC_WAIT;
 }
 
-/* Before what a completion tells of a match. */
+/* The payload fits in front of the tag-matching information in the CQE. */
 static bool nic_fits_before_info(const struct nic_message *msg)
 {
 	return msg->wc_opcode >= VNET_WC_TM_RECV && msg->length <= VNET_CQE_TM_PAYLOAD;
 }
 
 /*
- * Does it fit into the entry, for the receiver to place when it polls? Only in memory of
- * its own: a region that it imported is another process'.
+ * Does the payload fit into the CQE, for the receiver to copy when it polls? Only if the buffer is
+ * in the receiving process: an imported region is memory of another one.
  */
 static bool nic_fits_cqe(const struct nic_delivery *d)
 {
@@ -257,7 +258,7 @@ static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status 
 	}
 }
 
-/* A match; so long, VNET_WC_TM_DATA_VALID has only said that there is one. */
+/* Fill in a match. So far, VNET_WC_TM_DATA_VALID has only marked that there is one. */
 static void nic_fill_match(const struct nic_tm_message *tm, struct vnet_cqe *slot,
 			   struct nic_completion *wc)
 {
@@ -269,7 +270,9 @@ static void nic_fill_match(const struct nic_tm_message *tm, struct vnet_cqe *slo
 		wc->flags &= (u8)~VNET_WC_TM_DATA_VALID;
 }
 
-/* The upper half of the immediate data, for who asked for it; the others have the lower. */
+/*
+ * Upper half of the immediate data, for CQs that have asked for it; others get the lower half only.
+ */
 static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slot,
 			      struct nic_completion *wc)
 {
@@ -285,7 +288,7 @@ static void nic_fill_imm_high(const struct nic_delivery *d, struct vnet_cqe *slo
 		memcpy(slot->payload + vnet_cqe_imm_high((u32)d->msg->length), &high, sizeof(high));
 }
 
-/* What the requester learns of a failure at the responder. */
+/* Completion status of the requester for a failure at the responder. */
 static u32 nic_requester_status(const struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	const struct nic_qp *qp = d->qp;
@@ -299,14 +302,14 @@ static u32 nic_requester_status(const struct nic_delivery *d, enum vnet_wc_statu
 	return at_receiver == VNET_WC_LOC_LEN_ERR ? VNET_WC_REM_INV_REQ_ERR : VNET_WC_REM_OP_ERR;
 }
 
-/* As nic_delivered(), of one that came by the wire: nothing of our own is executed by it. */
+/* nic_delivered() for a message from another NIC: no request of the executor's is concerned. */
 static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
 	struct nic_qp *qp = d->qp;
 	u32 status = qp->op_status;
 
 	nic_vn_arrived(d->nic, qp);
-	/* As nic_retire_notify() wants to know whether it is solicited. */
+	/* nic_retire_notify() takes an error for a solicited completion. */
 	qp->op_status = d->msg->solicited || at_receiver ? VNET_WC_GENERAL_ERR : VNET_WC_SUCCESS;
 	if (unlikely(!nic_retire_notify(d->nic, qp)))
 		nic_pend(d->nic, qp);
@@ -315,8 +318,8 @@ static u32 nic_arrival_delivered(struct nic_delivery *d, enum vnet_wc_status at_
 }
 
 /*
- * The event that a committed receive may owe. With the receive queue's lock
- * held, so that neither the responder nor its CQ goes away meanwhile.
+ * Make the completion event that a committed receive may require. The lock of the receive queue is
+ * held, so neither the responder nor its CQ is destroyed meanwhile.
  */
 static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 {
@@ -335,7 +338,7 @@ static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver
 	return status;
 }
 
-/* The responder cannot complete: its CQ overran. It is dead to the world. */
+/* The responder's CQ overran, so it cannot complete: its QP fails. */
 static u32 nic_no_room(struct nic_delivery *d)
 {
 	nic_unlock(&d->cq->lock);
@@ -364,8 +367,7 @@ u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *
 }
 
 /*
- * The responder's process is dead, which the agent has not noticed yet: nobody
- * answers, as after that.
+ * The responder's process is dead, and the agent has not noticed yet: no answer, as after recovery.
  */
 static u32 nic_responder_gone(struct nic_delivery *d)
 {
@@ -397,7 +399,7 @@ u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result result)
 	return nic_await_pages(d->nic, d->qp, own);
 }
 
-/* Where requests name the SRQ, that has the CQ, as long as it is locked. */
+/* XRC: the CQ is that of the named SRQ, whose lock is held. */
 static NIC_COLD struct nic_cq *nic_named_cq(const struct nic_delivery *d)
 {
 	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
@@ -465,7 +467,7 @@ u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	return nic_delivered(d, at_receiver);
 }
 
-/* With the receive queue locked: is it still the QP that was looked up? */
+/* With the receive queue locked: is this still the QP that was looked up, and ready to receive? */
 static bool nic_is_peer(const struct nic_delivery *d)
 {
 	const struct nic_qp *peer = d->peer;
@@ -477,9 +479,9 @@ static bool nic_is_peer(const struct nic_delivery *d)
 }
 
 /*
- * The lines that the receiver wrote last, and the one that it will read: each
- * takes as long to come as all of our own work, so they come together. Looked
- * up without locks: a wrong guess costs a line.
+ * Prefetch the lines that the receiver wrote last, and the one that it will read. Each takes as
+ * long as all other work of a delivery, so they are fetched together. Read without locks: a wrong
+ * guess costs one line.
  */
 static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 {
@@ -506,7 +508,7 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	known = nic_load(&rq->prod_seen) - cons;
 	if (!known)
 		nic_prefetch(ring);
-	/* What the next messages will take, too, but no slot that may be written just now. */
+	/* The receive of a later message, but no slot that the process may be writing. */
 	if (known > NIC_RECEIVES_AHEAD)
 		cons += NIC_RECEIVES_AHEAD;
 	nic_prefetch(ring + VNET_RING_HDR_SIZE + ((u64)(cons & rq->mask) << rq->shift));
@@ -541,7 +543,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	if (unlikely(!nic_delivery_lock(&d)))
 		return nic_lock_wait(nic, qp, msg);
 	d.ring = nic_rq_ring(nic, d.rq);
-	/* It may have been destroyed, replaced or reset before its lock was had. */
+	/* The QP may have been destroyed, replaced or reset before its lock was taken. */
 	is_peer = nic_is_peer(&d);
 	if (unlikely(!d.ring || !is_peer)) {
 		if (is_peer && nic_rq_is_tm(d.rq))
@@ -565,7 +567,10 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 			return nic_no_receive(&d);
 		d.rq->lossy = 0;
 		status = nic_fetch_receive(&d, msg->wc_opcode == VNET_WC_RECV ? msg->length : 0);
-		/* Another receive than the one that could not hold it. */
+		/*
+		 * Not the receive that could not hold the message: this one completes with that
+		 * error.
+		 */
 		if (unlikely(!status && msg->broken))
 			status = msg->broken;
 	}
@@ -575,8 +580,8 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	}
 	if (unlikely(status == VNET_WC_LOC_LEN_ERR && msg->datagram)) {
 		/*
-		 * A datagram that does not fit is lost, and nothing else. A receive
-		 * that is wrong by itself fails as for any other message.
+		 * A datagram that does not fit is dropped without a completion. A receive that is
+		 * invalid itself fails, as for any other message.
 		 */
 		d.peer->counters.dropped++;
 		nic_delivery_unlock(&d);

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A message that gets a receive, with the locks that this takes: what
- * nic_receive{,_tags,_pieces}.c share.
- */
+/* Delivery of a message to a receive: what nic_receive{,_tags,_pieces}.c share. */
 #ifndef NIC_RECEIVING_H
 #define NIC_RECEIVING_H
 
 #include "objects/rq.h"
 #include "tags/tm.h"
 
-/* The locks that a delivery holds. */
+/* A message under delivery; the locks of peer's receive queue are held. */
 struct nic_delivery {
 	struct nic *nic;
-	/* Executor, and the one who gets the message. */
+	/* Executor, and the QP that receives the message. */
 	struct nic_qp *qp;
 	struct nic_qp *peer;
 	const struct nic_message *msg;
 	struct nic_rq *rq;
-	/* Where a receive is taken; NULL: it was before, or a tagged buffer is. */
+	/*
+	 * Queue that a receive is taken from; NULL: it was taken before, or a tagged buffer is
+	 * used.
+	 */
 	struct nic_rq *take;
 	struct vnet_ring *ring;
 	struct nic_cq *cq;
-	/* The receive, copied once. */
+	/* The receive WQE, copied once. */
 	struct vnet_recv_wqe wqe;
 	struct nic_piece dst[VNET_MAX_SGE];
 	u32 ndst;
-	/* Receives that were posted, this one included. */
+	/* Number of posted receives, this one included. */
 	u32 available;
-	/* Of a queue that matches tags: nic_tm_goal(), or 0 if it goes to an ordinary receive. */
+	/* Of a queue that matches tags: nic_tm_goal(), or 0 for an ordinary receive. */
 	u64 tagged;
 };
 
-/* Those that a message may have: none while the NIC starves. */
+/* Number of receives that messages may take: none during nic_starve(). */
 static inline u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq,
 				   const struct vnet_ring *ring)
 {
@@ -41,8 +41,9 @@ static inline u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq,
 /* -- responder/receive.c: a message in one piece */
 
 /*
- * With the SRQ's lock: another QP's long message has the next receive, and its next piece
- * comes by itself. What its QP waits for meanwhile, nobody else waits for.
+ * Has another QP's long message claimed the next receive? The caller holds the SRQ's lock. A claim
+ * counts only while the other QP can continue at once: if it waits for something, the receive is
+ * not kept for it.
  */
 static inline bool nic_is_claimed(const struct nic_delivery *d)
 {
@@ -55,43 +56,46 @@ static inline bool nic_is_claimed(const struct nic_delivery *d)
 	       nic_load(&other->counters.moved_to);
 }
 
-/* The locks of d->peer's receive queue, which d->rq is then. false: one was not had. */
+/* Take the locks of d->peer's receive queue, and set d->rq. false: not available, none is held. */
 bool nic_delivery_lock(struct nic_delivery *d);
 void nic_delivery_unlock(struct nic_delivery *d);
 /*
- * Copy the receive at the head, check the keys of as much of it as the message
- * fills, and tell where that is.
+ * Copy the receive WQE at the head, check the keys of as much of it as the message fills, and set
+ * d->dst.
  */
 enum vnet_wc_status nic_fetch_receive(struct nic_delivery *d, u64 need);
-/* What a SEND with invalidate closes where it arrives, or *status; false: it has to wait. */
+/*
+ * Invalidate the key of a SEND with invalidate. *status: the error, if it fails; false: it has to
+ * wait.
+ */
 NIC_COLD bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status);
 /*
- * The receive is known good for the message, or bad by this status: move it and complete.
- * The locks are free then, as they are after all that follows.
+ * Deliver the message, whose receive is valid or has the error at_receiver: copy it, and complete
+ * the receive. Releases the locks, as nic_no_receive() and nic_no_pages() do.
  */
 u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver);
-/* No receive: RNR for a reliable sender; others stall for a while, then lose. */
+/* No receive: RNR for a reliable sender; others stall for a limited time, then lose the message. */
 u32 nic_no_receive(struct nic_delivery *d);
 /*
- * Pages that the copy needs are being brought. Nothing was taken yet. For one of a group
- * nobody waits, as when it has no receive.
+ * The pages that the copy needs are being brought; no receive was taken yet. A member of a group is
+ * not waited for, and loses the message.
  */
 NIC_COLD u32 nic_no_pages(struct nic_delivery *d, enum nic_copy_result result);
-/* A lock was not had, or nothing is as it was looked up; none is held. */
+/* A lock is held by another, or the peer has changed since its look-up; none is held. */
 u32 nic_lock_wait(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg);
-/* An event for a receive taken from an SRQ below its limit; the locks are held. */
+/* Raise the limit event, if an SRQ fell below its limit; the locks are held. */
 void nic_srq_taken(struct nic_delivery *d);
 
 /* -- responder/tags.c: a queue that matches tags, which d->rq is */
 
-/* As nic_deliver(), from where the locks are held. */
+/* nic_deliver() from the point where the locks are held. */
 __attribute__((__noinline__)) u32 nic_deliver_tm(struct nic_delivery *d);
 /*
- * What the message matches, and the queue as it is for ordinary receives, if it goes
- * to one. Not VNET_WC_SUCCESS: nowhere, or not now, and the locks are free.
+ * Find the match of a message. *plain: the queue as it is for ordinary receives, if the message
+ * goes to one. Other than VNET_WC_SUCCESS: not delivered, or not now, and the locks are released.
  */
 u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain);
-/* What the message, or the first piece of it, goes to, and its status there. */
+/* Prepare the match for the message, or for its first piece; returns the receiver's status. */
 enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_message *tm,
 				   struct nic_rq *plain, struct nic_piece *src);
 

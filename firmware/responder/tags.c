@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder, where messages have tags: which tagged buffer a message goes to, or
- * which ordinary receive if there is none, and what of it goes there.
+ * The responder for queues that match tags: selects the tagged buffer, or the ordinary receive, of
+ * a message.
  */
 #include "responder/receiving.h"
 
-/* Without the first `skip` bytes, which are there. */
+/* Skip the first `skip` bytes of the message, which all are at hand. */
 static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 skip)
 {
 	u32 i, n = 0;
@@ -24,7 +24,7 @@ static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 s
 	msg->nsrc = n;
 }
 
-/* Where the message goes in the tagged buffer. */
+/* Find the memory of the tagged buffer that the message fills. */
 static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
 					    const struct nic_tm_buffer *buffer, u64 need)
 {
@@ -47,7 +47,7 @@ static enum vnet_wc_status nic_fetch_tagged(struct nic_delivery *d,
 	return need ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
 }
 
-/* It goes to the buffer that it matches, as far as it does now. */
+/* Prepare the delivery to the matched buffer. Of a rendezvous only the completion, if any. */
 static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm_message *tm,
 					   struct nic_piece *src)
 {
@@ -63,7 +63,10 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 		tm->msg.length -= NIC_TMH_SIZE;
 		return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
 	}
-	/* Its data is read later; the headers are what the process reads it by itself with. */
+	/*
+	 * Rendezvous: the data is read later. If the buffer is too small, it gets the headers, by
+	 * which the process can read the data itself.
+	 */
 	tm->msg.length = 0;
 	if (room < match->length) {
 		match->kind = NIC_TM_INCOMPLETE;
@@ -72,7 +75,7 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
 }
 
-/* The queue as it is for ordinary receives, and their ring. */
+/* The queue as it is for ordinary receives; sets d->ring. false: its ring is invalid. */
 static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
 {
 	*plain = *d->rq;
@@ -82,15 +85,15 @@ static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
 }
 
 /*
- * EMP has no place for what was not expected: it is dropped, and its sender brings it
- * again. Here that is to find no receive; so its sender's patience is what it set.
+ * Setting drop_unexpected: as in EMP, an unexpected message is refused, and sent again. The
+ * sender's QP takes it for a missing receive (RNR), so its own retry limits apply.
  */
 static bool nic_is_dropped(const struct nic_delivery *d, const struct nic_tm_match *match)
 {
 	return match->kind == NIC_TM_UNEXPECTED && nic_load(&d->nic->hdr->settings.drop_unexpected);
 }
 
-/* It goes to an ordinary receive of the queue, of which there is one. */
+/* Prepare the delivery to an ordinary receive, which is available. */
 static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_message *tm,
 					  struct nic_rq *plain)
 {
@@ -108,7 +111,7 @@ static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_
 	return status ? status : tm->msg.broken;
 }
 
-/* The last piece is here, or one that could not be written: what the first matched. */
+/* The last packet of a message, or one that failed: complete what the first one matched. */
 static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm_message *tm)
 {
 	struct nic_tm_match *match = &tm->match;
@@ -161,13 +164,13 @@ enum vnet_wc_status nic_take_match(struct nic_delivery *d, struct nic_tm_message
 	status = nic_take_tagged(d, tm, src);
 	if (likely(!status))
 		status = tm->msg.broken;
-	/* Nothing is fetched for it. */
+	/* Its data is not read. */
 	if (status && tm->match.kind == NIC_TM_RENDEZVOUS)
 		tm->match.kind = NIC_TM_INCOMPLETE;
 	return status;
 }
 
-/* The queue matches tags: by its lock, messages of all its queue pairs are in order. */
+/* The SRQ's lock keeps the order of messages of all its QPs. */
 u32 nic_deliver_tm(struct nic_delivery *d)
 {
 	const struct nic_srq *srq = (const struct nic_srq *)d->rq;
@@ -184,12 +187,12 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 	status = whole->opened ? VNET_WC_SUCCESS : nic_match(d, &tm, &plain);
 	if (status)
 		return status;
-	/* Until we return. */
+	/* Restored before this function returns. */
 	/* cppcheck-suppress autoVariables */
 	d->msg = &tm.msg;
 	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
 	d->tagged = tm.match.kind >= NIC_TM_EAGER && !whole->opened ? nic_tm_goal(&tm.match) : 0;
-	/* Too many rendezvous are under way: as if there were no receive. */
+	/* The peer's send queue is full of rendezvous: treated like a missing receive. */
 	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
 		d->msg = whole;
 		if (nic_find_plain(d, &plain))
@@ -197,7 +200,7 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 		nic_delivery_unlock(d);
 		return nic_lock_wait(d->nic, d->qp, whole);
 	}
-	/* Last, as it is not done twice. */
+	/* Last, because it cannot be done twice. */
 	if (unlikely(whole->invalidate && !at_receiver)) {
 		if (!nic_close_key(d, &at_receiver)) {
 			d->msg = whole;
@@ -212,7 +215,7 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 	}
 	status = nic_place(d, at_receiver);
 	d->msg = whole;
-	/* Unless it was committed, and done with that. */
+	/* If the message was committed, nic_tm_apply() has done this. */
 	nic_store(&d->qp->op_tm, 0);
 	return status;
 }

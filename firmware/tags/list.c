@@ -2,15 +2,13 @@
 /*
  * The list of tags of a shared receive queue, and the operations that change it.
  *
- * A process adds tags by writing them to a ring, and nothing else. Who delivers a
- * message takes them from there, once no tag that was taken before fits: so the list
- * and the lock over it stay with those who deliver. Operations that complete, and
- * those that fail, are the process' own: who dies in making its entry of the
- * completion queue takes nobody else's along.
+ * A process adds tags by writing them to a ring. The thread that delivers a message takes them from
+ * the ring when none of the earlier tags matches, so the list and its lock stay in the cache of the
+ * delivering processor. Operations with a completion, and those that fail, are executed by the
+ * process itself: if it dies while it writes the CQE, the CQ is its own.
  *
- * The list is a copy of what each tag says of itself, so that whoever dies while
- * changing it leaves something to make it anew from. An operation has been taken from
- * the ring once a tag says that it came by it.
+ * The list is derived from the tags, so that recovery can rebuild it. An operation counts as taken
+ * from the ring when a tag records it.
  */
 #include "tags/tm.h"
 
@@ -18,7 +16,7 @@
 
 bool nic_tm_open(struct nic *nic, const struct nic_srq *srq, struct nic_tm_list *l)
 {
-	/* Read once each: what stands in NIC memory may be anything. */
+	/* Read once each: NIC memory may be corrupted. */
 	u32 tags = nic_load(&srq->tm_tags), mask;
 
 	if (!tags || tags > NIC_TM_MAX_TAGS)
@@ -67,7 +65,7 @@ static struct nic_tag *nic_tag_at(const struct nic_tm_list *l, u32 index)
 	return index < l->tags ? &l->tm->tag[index] : NULL;
 }
 
-/* The one after it; so many times, however the links go around. */
+/* Next tag in the list; the number of steps is bounded, even if the links are circular. */
 static struct nic_tag *nic_tag_next(const struct nic_tm_list *l, const struct nic_tag *tag, u32 *n)
 {
 	return ++*n < l->tags ? nic_tag_at(l, nic_load(&tag->next)) : NULL;
@@ -84,11 +82,11 @@ static void nic_tag_append(const struct nic_tm_list *l, u32 index)
 	else
 		tm->head = index;
 	tm->tail = index;
-	/* nic_tm_expect() looks at it, and at `taken`, without the lock. */
+	/* nic_tm_expect() reads this, and `taken`, without the lock. */
 	nic_store(&tm->used, tm->used + 1);
 }
 
-/* prev: before it in the list, or NULL. */
+/* prev: predecessor in the list, or NULL. */
 static void nic_tag_unlink(const struct nic_tm_list *l, struct nic_tag *prev, struct nic_tag *tag)
 {
 	struct nic_tm *tm = l->tm;
@@ -104,7 +102,7 @@ static void nic_tag_unlink(const struct nic_tm_list *l, struct nic_tag *prev, st
 	nic_store(&tm->used, tm->used - 1);
 }
 
-/* For the process: how much of the ring and of the list it may use again. */
+/* Publish to the process how much of the ring and of the list it can use again. */
 static void nic_tm_tell(const struct nic_tm_list *l)
 {
 	nic_store_release(&l->ring->ended, l->tm->added - l->tm->used);
@@ -135,7 +133,7 @@ void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u3
 	if (!nic_tm_open(nic, srq, &l))
 		return;
 	tag = nic_tag_at(&l, index);
-	/* The list is made anew next. */
+	/* nic_tm_rebuild() follows, and builds the list without it. */
 	if (tag && tag->added == added)
 		nic_store_release(&tag->state, NIC_TAG_FREE);
 }
@@ -153,7 +151,7 @@ void nic_tm_activate(const struct nic_tm_list *l)
 	}
 }
 
-/* The tag that was added first of those after `after`; NIC_NONE: there is none. */
+/* The tag that was added next after `after`; NIC_NONE: none. */
 static u32 nic_tag_find_after(const struct nic_tm_list *l, u64 after)
 {
 	u64 least = ~0ull;
@@ -191,7 +189,7 @@ void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq)
 		last = tm->tag[i].seq;
 		if (last <= tm->taken)
 			continue;
-		/* The operation that it came by has been taken, too. */
+		/* The operation that added the tag was taken, too. */
 		nic_store(&tm->taken, last);
 		tm->added = tm->tag[i].added;
 	}
@@ -201,7 +199,7 @@ void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq)
 
 /* --------------------------------------------------------------- operations */
 
-/* Operations that are posted and not taken; 0 for a nonsensical index, too. */
+/* Operations in the ring; 0 also if the producer index is invalid. */
 static u32 nic_tm_waiting(const struct nic_tm_list *l)
 {
 	/* Pairs with the release of prod by the process that wrote the entry. */
@@ -210,7 +208,7 @@ static u32 nic_tm_waiting(const struct nic_tm_list *l)
 	return n <= l->mask + 1 ? n : 0;
 }
 
-/* `to` is of VNET_TM_MAX_SGE: most have one, which costs no call. */
+/* `to` has room for VNET_TM_MAX_SGE. Most buffers have one SGE, which is copied inline. */
 static inline void nic_tm_copy_sges(struct vnet_sge *to, const struct vnet_sge *from, u32 n)
 {
 	memcpy(to, from, sizeof(*to));
@@ -218,7 +216,7 @@ static inline void nic_tm_copy_sges(struct vnet_sge *to, const struct vnet_sge *
 		memcpy(to + 1, from + 1, (VNET_TM_MAX_SGE - 1) * sizeof(*to));
 }
 
-/* The oldest one, copied once; most have no second line. false: it says nonsense. */
+/* Copy the oldest operation once; most need only their first line. false: it is invalid. */
 static bool nic_tm_fetch(const struct nic_tm_list *l, struct vnet_tm_op *op)
 {
 	const struct vnet_tm_op *slot = (const struct vnet_tm_op *)nic_tm_slot(l, l->tm->taken);
@@ -232,7 +230,7 @@ static bool nic_tm_fetch(const struct nic_tm_list *l, struct vnet_tm_op *op)
 	return true;
 }
 
-/* One that is free; NIC_NONE: none is. */
+/* A free tag; NIC_NONE: none. */
 static u32 nic_tag_find_free(const struct nic_tm_list *l)
 {
 	u32 n, i = nic_load(&l->tm->next);
@@ -246,7 +244,7 @@ static u32 nic_tag_find_free(const struct nic_tm_list *l)
 	return NIC_NONE;
 }
 
-/* Take the operation, which adds a tag. false: there is no room for that. */
+/* Execute an operation that adds a tag. false: the list is full. */
 static bool nic_tm_add(const struct nic_tm_list *l, const struct vnet_tm_op *op)
 {
 	u32 i = nic_tag_find_free(l);
@@ -265,7 +263,7 @@ static bool nic_tm_add(const struct nic_tm_list *l, const struct vnet_tm_op *op)
 	tag->num_sge = op->num_sge;
 	nic_tm_copy_sges(tag->sge, op->sge, op->num_sge);
 	plat_step(71);
-	/* From here on it is taken: see nic_tm_rebuild(). */
+	/* From here on the operation counts as taken: see nic_tm_rebuild(). */
 	nic_store_release(&tag->state,
 			  tm->handled == tm->unexpected ? NIC_TAG_ACTIVE : NIC_TAG_PARKED);
 	plat_step(72);
@@ -299,15 +297,15 @@ static void nic_tm_sync(const struct nic_tm_list *l, const struct vnet_tm_op *op
 	nic_tm_activate(l);
 }
 
-/* ---------------------------------------------------- ... taken by who delivers */
+/* -------------------------------------------- ... taken by the delivering thread */
 
-/* Without a completion, and without its process. */
+/* An operation without a completion, which its process need not execute. */
 static bool nic_tm_is_silent(const struct vnet_tm_op *op)
 {
 	return op->opcode == VNET_TM_OP_ADD && !(op->flags & VNET_TM_OP_SIGNALED);
 }
 
-/* As many as there are up to one that its process has to carry out: whether there are. */
+/* Take operations up to the first that its process must execute; returns whether there were any. */
 static bool nic_tm_draw(const struct nic_tm_list *l)
 {
 	u32 n, waiting = nic_tm_waiting(l);
@@ -329,7 +327,7 @@ static bool nic_tm_draw(const struct nic_tm_list *l)
 	return n;
 }
 
-/* From this tag of the list on. */
+/* Search the list from this tag on. */
 static bool nic_tm_search(const struct nic_tm_list *l, u32 from, struct nic_tm_match *match)
 {
 	const struct nic_tag *tag;
@@ -356,8 +354,8 @@ bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match)
 	const struct nic_tag *tail;
 
 	/*
-	 * What was added before comes first, so the ring need not be looked at: unless
-	 * what stands there may say that tags of the list match from now on.
+	 * Earlier tags come first, so the ring is looked at only if none matches; or if an
+	 * operation in it may activate parked tags of the list.
 	 */
 	if (likely(l->tm->handled == l->tm->unexpected)) {
 		if (nic_tm_search(l, from, match))
@@ -391,9 +389,9 @@ void nic_tm_expect(struct nic *nic, const struct nic_srq *srq)
 	nic_prefetch(slots + ((u64)((taken + 1) & mask) << VNET_TM_OP_SHIFT));
 }
 
-/* ------------------------------------------------ ... carried out by their process */
+/* ------------------------------------------- ... executed by their own process */
 
-/* false: it fails, and has changed nothing. Else it is taken. */
+/* Execute an operation. false: it failed, and has changed nothing. Otherwise it is taken. */
 static bool nic_tm_do(const struct nic_tm_list *l, const struct vnet_tm_op *op)
 {
 	switch (op->opcode) {
@@ -412,7 +410,7 @@ static bool nic_tm_do(const struct nic_tm_list *l, const struct vnet_tm_op *op)
 	return true;
 }
 
-/* It fails: it is taken, and a tag that it was to add has ended. */
+/* The operation failed: it is taken, and a tag that it would have added counts as ended. */
 static void nic_tm_refuse(struct nic_tm *tm, const struct vnet_tm_op *op)
 {
 	nic_store(&tm->taken, tm->taken + 1);
@@ -432,7 +430,7 @@ static u8 nic_tm_wc_opcode(u8 opcode)
 	}
 }
 
-/* With the locks of the SRQ and of the completion queue. */
+/* The caller holds the locks of the SRQ and of the CQ. */
 static void nic_tm_complete(struct nic *nic, struct nic_tm *tm, struct nic_cq *cq,
 			    const struct vnet_tm_op *op, bool done)
 {
@@ -450,8 +448,8 @@ static void nic_tm_complete(struct nic *nic, struct nic_tm *tm, struct nic_cq *c
 }
 
 /*
- * The oldest operation, with the SRQ's lock. Only what completes needs the lock of the
- * completion queue, which senders want; false: it cannot be had.
+ * Execute the oldest operation; the caller holds the SRQ's lock. The CQ's lock, for which senders
+ * compete, is taken only for a completion. false: it is held by another.
  */
 static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic_cq *cq)
 {
@@ -465,7 +463,7 @@ static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic
 	if (sound)
 		nic_tm_sync(l, &op);
 	done = sound && nic_tm_do(l, &op);
-	/* What fails has changed nothing, and can be tried again. */
+	/* A failed operation has changed nothing, and can be repeated. */
 	if (!done && !told && !nic_lock(nic, &cq->lock))
 		return false;
 	if (!done)
@@ -491,7 +489,7 @@ static void nic_tm_run(struct nic *nic, const struct nic_srq *srq, struct nic_cq
 	}
 	if (l.tm->notify && nic_cq_notify(nic, cq, false))
 		l.tm->notify = 0;
-	/* Something is left, or an event owed still: the process comes again. */
+	/* If something is left, or an event not made, the process must call again. */
 	again = left || l.tm->notify;
 	if (nic_load(&l.ring->need_doorbell) != again)
 		nic_store(&l.ring->need_doorbell, again);
@@ -502,11 +500,11 @@ void nic_tm_doorbell(struct nic *nic, u32 srqn)
 	struct nic_srq *srq = nic_find_srq(nic, srqn);
 	struct nic_cq *cq;
 
-	/* Only its own process: who dies here takes nobody else's entries along. */
+	/* Only its own process: if it dies here, the CQ that it writes to is its own. */
 	if (!srq || !nic_load(&srq->tm) ||
 	    (nic->space != NIC_SPACE_POINTER && srq->rq.space != nic->space))
 		return;
-	/* Locked by a sender: the next doorbell or empty poll finds it. */
+	/* The lock is held by a sender: the next doorbell or empty poll tries again. */
 	if (!nic_lock(nic, &srq->rq.lock))
 		return;
 	cq = nic_find_cq(nic, srq->cqn);

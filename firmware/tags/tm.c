@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching: a shared receive queue whose messages go to the first tagged buffer
- * that fits, in the order in which those were posted, or else to an ordinary receive.
- * What a large message announces is fetched by requests that the NIC itself posts to
- * the send queue of the queue pair that it came by.
+ * Tag matching: headers, rendezvous, and the intents of a matched message.
  *
- * The list of tags is tags/list.c.
+ * A message goes to the first tagged buffer that matches, in posting order, else to an ordinary
+ * receive. For a rendezvous, the NIC posts requests of its own to the send queue of the QP by which
+ * the announcement arrived. tags/list.c has the list of tags.
  */
 #include "tags/tm.h"
 
@@ -24,11 +23,11 @@ enum {
 	TM_TAKES_TAG = 1 << 0,
 	TM_COUNTS = 1 << 1,
 	TM_POSTS = 1 << 2,
-	/* Nothing of the others, but there is something. */
+	/* Always set, so that op_tm is not 0. */
 	TM_ANY = 1 << 3,
 };
 
-/* Requests of a rendezvous: the read, and what tells the sender of its end. */
+/* Requests of a rendezvous: the read, and the message (FIN) that tells the sender of its end. */
 #define TM_RENDEZVOUS_REQUESTS 2
 
 static u32 nic_be32(const u8 *p)
@@ -54,13 +53,13 @@ static void nic_tm_parse(struct nic_tm_match *match)
 	match->length = nic_be32(h + NIC_TMH_SIZE + 12);
 }
 
-/* How much of the message is at hand: all, or its first piece. */
+/* Bytes of the message at hand: all of it, or its first packet. */
 static u64 nic_tm_here(const struct nic_message *msg)
 {
 	return msg->arrival && msg->length > msg->src[0].length ? msg->src[0].length : msg->length;
 }
 
-/* As many as there are: a status, or NIC_EXEC_PAGES. */
+/* Copy the headers that the message has; returns a status, or NIC_EXEC_PAGES. */
 static u32 nic_tm_read_headers(struct nic *nic, struct nic_qp *executor,
 			       const struct nic_message *msg, u64 length, u8 *headers)
 {
@@ -123,7 +122,7 @@ void nic_tm_fill_ended(const struct nic_tm_match *match, struct nic_completion *
 {
 	const struct nic_tm *tm = match->list.tm;
 
-	/* That of a message in pieces ended with the first. */
+	/* For a message in pieces, the tag ended with the first packet. */
 	if (match->opened)
 		return;
 	wc->ended = &match->list.ring->ended;
@@ -132,7 +131,7 @@ void nic_tm_fill_ended(const struct nic_tm_match *match, struct nic_completion *
 
 /* -------------------------------------------------------------- rendezvous */
 
-/* Of the buffer, as much as is to be read. */
+/* SGEs for the bytes that are to be read. */
 static u8 nic_tm_scatter(const struct nic_tm_match *match, struct vnet_sge *sges)
 {
 	u32 i, need = match->length;
@@ -159,7 +158,7 @@ static void nic_tm_write_read(const struct nic_tm_match *match, const struct nic
 	wqe.num_sge = nic_tm_scatter(match, sges);
 	wqe.rdma.remote_addr = match->va;
 	wqe.rdma.rkey = match->rkey;
-	/* The sender hears of its request's end before it hears of the data's. */
+	/* The announcement must be completed before its data is read: nic_is_too_early(). */
 	wqe.rdma.compare_add = !executor->op_arrival;
 	wqe.rdma.swap = nic_load(&executor->sq_cons);
 	memcpy(slot, &wqe, sizeof(wqe));
@@ -167,8 +166,8 @@ static void nic_tm_write_read(const struct nic_tm_match *match, const struct nic
 }
 
 /*
- * The headers as they came, but that they tell of the end: behind a fence, as a read whose
- * data is lost is carried out again, and finds what the sender has there by then.
+ * The FIN message: the headers of the announcement, with the opcode changed. It is fenced, because
+ * a read whose data was lost is executed again, and the sender may have reused the memory by then.
  */
 static void nic_tm_write_fin(const struct nic_tm_match *match, u8 *slot)
 {
@@ -182,7 +181,7 @@ static void nic_tm_write_fin(const struct nic_tm_match *match, u8 *slot)
 	slot[sizeof(wqe)] = TMH_FIN;
 }
 
-/* Write them behind what is posted; *prod is what publishes them. */
+/* Write the requests of a rendezvous behind those that are posted; *prod publishes them. */
 static bool nic_tm_post(struct nic *nic, struct nic_qp *executor, struct nic_qp *qp,
 			const struct nic_tm_match *match, u32 *prod)
 {
@@ -223,7 +222,7 @@ bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer
 		what |= TM_COUNTS;
 	}
 	executor->op_tm_srqn = srq->rq.num;
-	/* Believed only once the operation is committed. */
+	/* Valid only when the operation is committed. */
 	nic_store_release(&executor->op_tm, what);
 	return true;
 }
@@ -241,7 +240,7 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 			nic_tm_take(&l, executor->op_tm_tag);
 		if (what & TM_COUNTS) {
 			l.tm->unexpected = executor->op_tm_unexpected;
-			/* It may be one less. */
+			/* Recovery or a lost message may have lowered the count. */
 			nic_tm_activate(&l);
 		}
 	}
@@ -328,7 +327,9 @@ void nic_tm_clip(const struct nic_open_receive *open, u64 *offset, struct nic_pi
 		*offset += skip - NIC_TMH_SIZE;
 		return;
 	}
-	/* Of an announcement, which may have anything behind it, the process gets nothing. */
+	/*
+	 * The announcement itself is not stored, except in a buffer that is too small for its data.
+	 */
 	if (open->tm_kind == NIC_TM_INCOMPLETE) {
 		nic_tm_reopen(open, &match);
 		keep = nic_tm_kept(&match.buffer);

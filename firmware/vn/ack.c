@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers to packets that arrived: collected, and sent along with data, or alone
- * when enough of them are owed or nothing else goes that way for a while.
+ * Acknowledgements of arrived packets: collected, and sent with data or alone. Alone they are sent
+ * when enough of them are owed, or when no data goes to that NIC for a while.
  */
 #include "vn/vn.h"
 
-/* Where it is not said how many: a process that may have data of its own collects so many. */
+/* With ack_unit 0, a process that may soon send data of its own collects this many. */
 #define NIC_USUAL_UNIT 16
 
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most)
@@ -62,7 +62,7 @@ void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_fra
 	for (i = 0; i < n; i++) {
 		u32 channel = acks[i].channel;
 
-		/* Unless there is a newer one. */
+		/* Not if a newer one has been recorded meanwhile. */
 		if (row->rx[channel].answer_seq == nic_le32(acks[i].seq))
 			nic_acks_owe(row, channel);
 	}
@@ -96,9 +96,8 @@ void nic_acks_send(struct nic *nic, struct nic_row *row)
 }
 
 /*
- * The list is the process' own, but several of its threads may be here: whatever
- * they do to each other, an index stays one. Rows that are lost from it are the
- * NIC processor's.
+ * The list belongs to this process, and several of its threads may use it without a lock. The bound
+ * keeps indices valid; the NIC processor sends what is lost from the list.
  */
 static u32 nic_touched(const struct nic *nic)
 {
@@ -121,7 +120,10 @@ void nic_acks_touch(struct nic *nic, u32 row)
 	nic_store(&nic->ntouched, n + 1);
 }
 
-/* true: some are kept back. */
+/*
+ * Send to the rows that are owed `least` or more. Returns true if some acknowledgements are
+ * delayed.
+ */
 static bool nic_touched_send(struct nic *nic, u32 least)
 {
 	u32 i, n = nic_touched(nic), kept = 0;
@@ -159,7 +161,7 @@ bool nic_receive_end(struct nic *nic)
 	u32 unit = nic_load(&set->ack_unit);
 	bool kept = false;
 
-	/* A process that got something may soon have an answer of its own. */
+	/* A process that received a packet will probably answer with data. */
 	if (!unit)
 		unit = nic->space != NIC_SPACE_POINTER && set->piggyback ? NIC_USUAL_UNIT : 1;
 	if (nic_load(&nic->ntouched))

@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The sender's ends of the logical channels to one NIC: stop and wait on each,
- * as many of them in use as loss and refusals allow.
+ * Sending ends of the channels to one NIC: packets, acknowledgements, timers, congestion control.
+ * Each channel is stop-and-wait; losses and refusals limit the number of channels in use.
  *
- * There is one mechanism of retransmission, the packet's timer. A refusal tells
- * only that the receiver is alive; an answer to a packet that was sent later makes
- * the timer end as soon as nobody believes that they overtook each other. So that
- * there is such an answer, the newest packet is sent again when nothing is heard
- * (both as in RFC 8985).
+ * The packet's timer is the only mechanism of retransmission. A NACK only shows that the receiver
+ * is alive. The acknowledgement of a later packet shortens the timer, to the time after which
+ * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again
+ * when nothing is heard. Both follow RFC 8985 (RACK-TLP).
  */
 #include "vn/vn.h"
 
 #define NIC_CREDIT_ONE 256u
 #define NIC_FEWEST 4u
-/* Bits of how a round trip's average and deviation follow a sample. */
+/* Weights, as shifts, of a sample in the averages of the round trip and its deviation. */
 #define NIC_RTT_SHIFT 3
 #define NIC_DEVIATION_SHIFT 2
 /*
- * Packets may overtake each other by so much, us, or a quarter of a round trip, or
- * what was seen. Of one that was refused, it is how soon it may ask again.
+ * Assumed reordering, us: at least this, a quarter of a round trip, or what was observed.
+ * NIC_ASK_US is the minimum delay before a refused packet is sent again.
  */
 #define NIC_SLACK_US 20u
 #define NIC_SLACK_MOST_US 20000u
 #define NIC_ASK_US 50u
-/* Nothing was heard for two round trips and so long, us: a probe. */
+/* A probe is sent after two round trips and this time, us, without any frame. */
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
-/* Who is not there is asked for again after twice so long, then twice that, so many times. */
+/* Retry interval after VNET_RETURN_NOBODY: twice this, doubling NIC_NOBODY_SHIFT - 1 times. */
 #define NIC_NOBODY_NS 500000ull
 #define NIC_NOBODY_SHIFT 6u
 #define NIC_SOON_NS 1000000ull
-/* How soon what has to wait for own memory is tried again, ns. */
+/* Retry interval of a packet whose local pages are not present, ns. */
 #define NIC_KEPT_NS 200000ull
-/* After a long frame was lost there are none for so long, ms; twice as long each time. */
+/* After the loss of a long frame none are sent for this time, ms, doubling with each loss. */
 #define NIC_SHORT_MS 1000u
 #define NIC_SHORT_MOST_MS 30000u
-/* How fast that is forgotten, by long frames that arrive. */
+/* That time decays by this fraction with each long frame that arrives. */
 #define NIC_SHORT_DECAY 64u
-/* So long a channel is kept for who is next. */
+/* Time for which a free channel is reserved for the next QP in the queue. */
 #define NIC_TURN_NS 500000ull
-/* A responder cannot ask for a longer wait than IB's longest RNR timer. */
+/* Upper limit of the wait that a responder can ask for: IB's longest RNR timer. */
 #define NIC_LONGEST_HOLD_NS 655360000ull
 
 /* ------------------------------------------------------- taking and freeing */
@@ -60,7 +59,7 @@ static u32 nic_row_queued(const struct nic_row *row)
 	return row->queued < NIC_ROW_QUEUE ? row->queued : NIC_ROW_QUEUE;
 }
 
-/* The first of those who wait had its turn, or did not come for it. */
+/* Remove the first QP of the queue: it had its turn, or did not use it. */
 static void nic_row_dequeue(struct nic_row *row, u64 now)
 {
 	u32 i, n = nic_row_queued(row);
@@ -87,7 +86,7 @@ static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
 	row->queued = n + 1;
 }
 
-/* Its endpoint is in a frame, and it sends: who does not cannot come for a channel. */
+/* Can the QP use a channel? Its endpoint must be resident, and its state one that sends. */
 static bool nic_can_come(struct nic *nic, u32 qpn)
 {
 	const struct nic_qp *qp = nic_find_qp(nic, qpn);
@@ -97,14 +96,17 @@ static bool nic_can_come(struct nic *nic, u32 qpn)
 	return ep && nic_load(&ep->qpn) == qpn && (state == NIC_QPS_RTS || state == NIC_QPS_SQD);
 }
 
-/* Is it this QP's turn? A channel that becomes free is for who has waited longest. */
+/* Is it this QP's turn? A free channel is offered to the QP that has waited longest. */
 static bool nic_row_turn(struct nic *nic, struct nic_row *row, u32 qpn, u64 now)
 {
 	if (likely(!row->queued) || row->queue[0] == qpn)
 		return true;
 	while (row->queued && row->queue[0] != qpn && !nic_can_come(nic, row->queue[0]))
 		nic_row_dequeue(row, now);
-	/* Who comes late comes all the same, as long as nobody else did. */
+	/*
+	 * The turn of the first QP is over. This is checked only when another QP asks, so a QP that
+	 * comes late can still send if no other does.
+	 */
 	if (now - row->queue_since > NIC_TURN_NS)
 		nic_row_dequeue(row, now);
 	return !row->queued || row->queue[0] == qpn;
@@ -127,7 +129,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 		return NULL;
 	if (!nic_row_has_room(nic, row, packet->length)) {
 		nic_row_enqueue(row, packet->qpn, now);
-		/* Nobody's turn passes while there is no channel. */
+		/* The time of a turn begins only when a channel is free. */
 		row->queue_since = now;
 		return NULL;
 	}
@@ -156,19 +158,23 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	tx->due = now;
 	row->unacked++;
 	row->unacked_bytes += packet->length;
-	/* Last: what recovery counts by. */
+	/* Stored last: recovery counts outstanding packets by this mask. */
 	nic_store_release(&row->busy, row->busy | 1ull << n);
 	return tx;
 }
 
 /*
- * With one bit of sequence, the next packet must differ from the last one that was
- * taken: until it is known whether this one was, the channel is nobody's.
+ * One-bit sequence numbers: the next packet must differ from the last one that was accepted. So the
+ * channel stays in use, without a QP, until it is known whether this packet was. false: it is
+ * known, and the channel can be freed.
  */
 static bool nic_tx_forsake(struct nic_tx *tx)
 {
 	if (tx->flags & NIC_TX_NACKED) {
-		/* By the latest word: on a link that keeps order, it was not taken. */
+		/*
+		 * NACK of the latest transmission: on a link that keeps the order, the packet was
+		 * not accepted.
+		 */
 		tx->seq--;
 		return false;
 	}
@@ -202,7 +208,7 @@ static u64 nic_row_rto(const struct nic *nic, const struct nic_row *row, u32 bac
 	return us * 1000;
 }
 
-/* How long nothing is heard before the newest packet is sent again, ns. */
+/* Time without any answer after which the newest packet is sent again, ns. */
 static u64 nic_row_probe_ns(const struct nic_row *row)
 {
 	return (2ull * row->rtt + 4ull * row->rtt_deviation + NIC_PROBE_US) * 1000;
@@ -218,7 +224,7 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 {
 	u64 rto = nic_row_rto(nic, row, tx->backoff);
 
-	/* Who waits for so long without an answer is to have asked more than once. */
+	/* A packet is to be transmitted more than once within its transport timeout. */
 	if (longest && rto > longest) {
 		rto = nic_row_rto(nic, row, 0);
 		rto = rto > longest ? rto : longest;
@@ -242,7 +248,7 @@ void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct
 		nic_row_due(row, tx->due);
 		return;
 	}
-	/* That may take for ever: neither the channel nor a frame is held for it. */
+	/* Pages may take arbitrarily long: hold neither a channel nor a frame meanwhile. */
 	nic_store(&ep->kept, 1);
 	nic_store(&ep->answered, nic_patience(nic, now));
 	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
@@ -264,7 +270,9 @@ void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn)
 	}
 }
 
-/* Sent again, a datagram that had arrived would come twice. */
+/*
+ * Outstanding datagrams end here: if one had arrived, its retransmission would be delivered twice.
+ */
 void nic_tx_renew(struct nic *nic, struct nic_row *row)
 {
 	u64 busy;
@@ -277,7 +285,7 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 		if (tx->qpn && !(tx->flags & NIC_TX_UNORDERED))
 			continue;
 		if (ep && ep->qpn == tx->qpn) {
-			/* The life that may have taken it is over. */
+			/* The incarnation that may have accepted it is over. */
 			nic_vn_done(ep, tx->psn, VNET_WC_RETRY_EXC_ERR);
 			nic_pend(nic, qp);
 		}
@@ -291,10 +299,10 @@ void nic_tx_renew(struct nic *nic, struct nic_row *row)
 bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now)
 {
-	/* Of a connection, by whatever channel: its packets change these. */
+	/* A connection counts answers to all its packets, on whatever channel. */
 	u64 answered = nic_is_unordered(qp->type) ? tx->answered : nic_load(&ep->answered);
 	u64 at = nic_patience(nic, now);
-	/* A hold for a receive may be longer; an answer may have come since `now`. */
+	/* `answered` may be in the future (RNR wait), or later than `now`. */
 	u64 silence = at > answered ? at - answered : 0;
 	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
 
@@ -329,7 +337,7 @@ static void nic_row_sample(struct nic_row *row, u32 us)
 								     (1 << NIC_DEVIATION_SHIFT));
 }
 
-/* One more for each answer until the first loss, later one per round. */
+/* Slow start until the first loss: one channel more for each answer; later one per round trip. */
 static void nic_row_grow(struct nic_row *row)
 {
 	u32 credit = row->credit ? row->credit : 1;
@@ -340,14 +348,16 @@ static void nic_row_grow(struct nic_row *row)
 		row->credit = VNET_WIRE_CHANNELS * NIC_CREDIT_ONE;
 }
 
-/* Fewer, once a round trip. */
+/* Reduce the number of channels, at most once per round trip. */
 static void nic_row_shrink(struct nic_row *row, u32 now)
 {
 	if (row->cut_at && now - row->cut_at < row->rtt)
 		return;
 	row->cut_at = now ? now : 1;
 	row->credit -= row->credit / 4;
-	/* With fewer, a loss is seen only by the timer: nothing later is answered. */
+	/*
+	 * With fewer channels, only the timer detects a loss, because no later packet is answered.
+	 */
 	if (row->credit < NIC_FEWEST * NIC_CREDIT_ONE)
 		row->credit = NIC_FEWEST * NIC_CREDIT_ONE;
 }
@@ -359,7 +369,7 @@ static u32 nic_row_slack(const struct nic_row *row)
 	return row->slack > slack ? row->slack : slack;
 }
 
-/* An earlier transmission had arrived after all, or the latest was needed. */
+/* Adapt the reordering time: a retransmission was needed, or the original had arrived after all. */
 static void nic_row_learn(struct nic_row *row, bool needed)
 {
 	if (needed)
@@ -378,9 +388,9 @@ u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now)
 }
 
 /*
- * A long frame has arrived, or it was lost: all of it, by any of the pieces that the
- * network has cut it into. The others occupy the receiver's memory for a while (30 s,
- * with Linux), so where frames are lost there must not be many of these.
+ * A frame longer than `fit` arrived, or was lost. The network has cut it into fragments, and losing
+ * one of them loses the frame. The receiver's kernel keeps the other fragments for a while (Linux:
+ * 30 s), so few long frames may be sent while frames are lost.
  */
 static void nic_row_long(struct nic_row *row, bool lost, u64 now)
 {
@@ -407,7 +417,7 @@ static void nic_answered_add(struct nic_answered *out, u32 qpn)
 		out->qpn[out->n++] = qpn;
 }
 
-/* Of a datagram that its receiver has refused for good: why. */
+/* Return-to-sender status of a datagram. */
 static u32 nic_ack_fate(const struct vnet_frame_ack *ack)
 {
 	u64 status = nic_le64(ack->result);
@@ -420,8 +430,8 @@ static u32 nic_ack_fate(const struct vnet_frame_ack *ack)
 }
 
 /*
- * The packet is where it belongs, or a datagram is not and never will be. The endpoint
- * is resident while it is under way.
+ * The packet was accepted, or a datagram was refused for good. Its endpoint is resident as long as
+ * it is outstanding.
  */
 static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			const struct vnet_frame_ack *ack)
@@ -430,7 +440,7 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
 	u32 una = ep ? nic_load(&ep->una) : 0;
 
-	/* Not one that was sent twice and is retired. */
+	/* Ignore a packet that was sent twice and whose request is retired. */
 	if (likely(ep && ep->qpn == tx->qpn && tx->psn - una < nic_load(&ep->next) - una)) {
 		nic_store(&ep->hold_until, 0);
 		if (ep->allowed < NIC_WINDOW)
@@ -462,8 +472,8 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
 }
 
 /*
- * Of what cannot be taken now only the oldest packet keeps its channel, to ask again; the
- * others leave theirs to other queue pairs, and are sent when it is done.
+ * Of a QP's refused packets only the oldest keeps its channel, and is sent again. The others free
+ * theirs for other QPs, and are sent when the oldest is accepted.
  */
 static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_endpoint *ep,
 			     struct nic_tx *tx, struct nic_answered *out)
@@ -489,25 +499,25 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		wait = 0;
 	if (wait > NIC_LONGEST_HOLD_NS)
 		wait = NIC_LONGEST_HOLD_NS;
-	/* Who is busy may be so for hours: it is not heard of. */
+	/* A lock may be held for hours (a stopped process), so BUSY is no sign of life. */
 	if (ack->code != VNET_NACK_BUSY) {
 		tx->answered = nic_patience(nic, now) + wait;
 		if (ep && ep->qpn == tx->qpn)
 			nic_store(&ep->answered, tx->answered);
 	}
-	/* Of an earlier transmission: the latest may have been taken. */
+	/* NACK of an earlier transmission: the latest one may have been accepted. */
 	if (nic_le32(ack->timestamp) != tx->timestamp && !plat_broken(NIC_RULE_LATEST))
 		return;
 	tx->flags |= NIC_TX_NACKED;
 	if (ack->code != VNET_NACK_BUSY)
 		tx->flags |= NIC_TX_HEARD;
-	/* It has arrived: so will the next, which need not be late. */
+	/* The packet has arrived, so the next transmission probably will: no backoff. */
 	tx->backoff = 0;
 	if (tx->due > now + nic_row_rto(nic, row, 0)) {
 		tx->due = now + nic_row_rto(nic, row, 0);
 		nic_row_due(row, tx->due);
 	}
-	/* Who is absent may know how soon it will not be. */
+	/* An absent endpoint may say when to try again. */
 	if (ack->code == VNET_NACK_ABSENT && again && tx->due > now + again) {
 		tx->due = now + again;
 		nic_row_due(row, tx->due);
@@ -516,7 +526,10 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		nic_row_shrink(row, nic_us(now));
 	if (!ep || ep->qpn != tx->qpn)
 		return;
-	/* Who is too early is welcome when what is missing has come; others feel their way. */
+	/*
+	 * After EARLY the window stays open, because only a missing packet is waited for; after
+	 * other refusals it restarts at one packet.
+	 */
 	if (ack->code != VNET_NACK_EARLY)
 		nic_store(&ep->allowed, 1);
 	else if (!ep->allowed)
@@ -538,9 +551,9 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 }
 
 /*
- * Nobody there: as good as no answer for a connection, whose retries go on until
- * its patience ends. That is seen here, too: an endpoint that is often paged out
- * and in has its packets taken back before their timers end.
+ * No such QP: treated like silence of a connection, which retries until its patience ends. The
+ * silence is also checked here, because an endpoint that is evicted often has its packets taken
+ * back before their timers expire.
  */
 static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
 			  struct nic_answered *out)
@@ -569,7 +582,7 @@ static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *t
 	nic_tx_step_back(nic, row, ep, tx, out);
 }
 
-/* The fate of a packet that nobody asks for any more is known: see nic_tx_forsake(). */
+/* The fate of a packet whose QP is gone is known: see nic_tx_forsake(). */
 static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			  const struct vnet_frame_ack *ack, bool latest)
 {
@@ -582,7 +595,7 @@ static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *t
 	nic_tx_free(nic, row, tx);
 }
 
-/* The packet that it is about; NULL: it is under way no more. */
+/* The outstanding packet that is acknowledged; NULL: it is not outstanding any more. */
 static struct nic_tx *nic_tx_answered(struct nic_row *row, const struct vnet_frame_ack *ack)
 {
 	struct nic_tx *tx = &row->tx[ack->channel];
@@ -602,7 +615,7 @@ static bool nic_is_one_sided(u8 opcode)
 	       opcode == VNET_WR_FLUSH || nic_is_atomic(opcode);
 }
 
-/* A copy that whoever gets it may ask for again, when there is a receive: a frame. */
+/* Can the packet get an RNR NACK? Of copies to a group, only Ethernet frames can. */
 static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
 {
 	const struct nic_qp *qp;
@@ -613,12 +626,12 @@ static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
 	return !qp || qp->type == NIC_QPT_RAW_PACKET;
 }
 
-/* Is this an answer that a responder gives to such a packet? */
+/* Can a responder answer such a packet with this code? */
 static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 {
 	const struct nic_qp *qp;
 
-	/* Nobody's any more: another packet may have asked for it. */
+	/* The QP is gone: nic_ask() has sent another packet with this sequence number. */
 	if (unlikely(!tx->qpn))
 		return true;
 	if (likely(code == VNET_ACK_DONE || code == VNET_ACK_RESULT))
@@ -683,7 +696,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		return;
 	}
 	latest = nic_le32(ack->timestamp) == tx->timestamp;
-	/* Of whichever transmission: else what is sent again too soon is never known. */
+	/* Sample any transmission: otherwise a timer that is too short would never be corrected. */
 	trip = nic_us(now) - nic_le32(ack->timestamp);
 	if (trip <= nic_us(now) - nic_us(tx->since))
 		nic_row_sample(row, trip);
@@ -702,7 +715,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 			nic_count(nic, stale_answers);
 		return;
 	}
-	/* A read is done by its data; this is of another time that it was asked for. */
+	/* A read is completed by its data; this acknowledges another transmission of it. */
 	if (tx->opcode == VNET_WR_RDMA_READ && tx->length && !data && ack->code < VNET_NACK_FIRST) {
 		nic_count(nic, stale_answers);
 		return;
@@ -719,7 +732,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		nic_tx_done(nic, row, tx, ack);
 }
 
-/* What was sent well before something that has arrived is lost, or was refused. */
+/* Shorten the timers of packets that were sent well before one that has arrived: they are lost. */
 static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
 {
 	u32 slack = nic_row_slack(row);
@@ -755,7 +768,10 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	nic_store(&row->lonely, 0);
 	row->probed = 0;
 	nic_store(&row->calls, 0);
-	/* Before those that were answered, who may want their channels again. */
+	/*
+	 * QPs that wait for a channel come before those that were answered and may want theirs
+	 * again.
+	 */
 	for (i = 0; i < nic_row_queued(row); i++)
 		nic_answered_add(out, row->queue[i]);
 	newest = nic_le32(acks[0].timestamp);
@@ -771,8 +787,8 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 /* ------------------------------------------------------------------- timers */
 
 /*
- * Nothing was heard for a while: an answer to the newest packet tells about all
- * others. Once; then each has its own timer. NULL: not now, but look at *next.
+ * The packet to send as a probe: the newest one, once, if nothing was heard for a while. Its
+ * acknowledgement shows which of the others are lost. NULL: none now; *next: when to look again.
  */
 static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
 {
@@ -822,7 +838,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 			seq[n] = tx->seq;
 			due |= 1ull << n;
 			lost = lost || !(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT) || tx == probe);
-			/* Unless it is sent, because its QP is in use: look again soon. */
+			/* If its QP is in use, it is not sent now: look again soon. */
 			tx->due = now + NIC_SOON_NS;
 		}
 		if (!next || tx->due < next)
@@ -831,7 +847,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 	nic_store(&row->due, next);
 	if (lost)
 		nic_row_shrink(row, nic_us(now));
-	/* Is it still the NIC that it was? Not heard of for long: ask. */
+	/* Nothing heard for long: ask whether the peer still has the same incarnation. */
 	if (due && row->state == NIC_ROW_UP && now > row->heard + NIC_SILENCE_NS)
 		nic_row_probe(nic, row, now);
 	nic_unlock(&row->lock);

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * A QP's endpoint, its state of the wire: what begins and ends with transitions of
- * the QP, and what a process leaves behind that dies while it is at it.
- */
+/* Endpoints at state transitions of their QP, and recovery of the vn state after a death. */
 #include "address/lid.h"
 #include "tags/tm.h"
 #include "vn/vn.h"
 
 /* ---------------------------------------------------------- a QP's own life */
 
-/* With the lock, or for a look, after which who has it looks again. */
+/* Under sq_lock; without it, callers check again under the lock. */
 bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp)
 {
 	const struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 
 	if (!ep || nic_load(&ep->qpn) != nic_load(&qp->qpn)) {
-		/* What was taken back is under way all the same. */
+		/* Packets that were taken back are outstanding, too. */
 		if (!nic->max_row || nic_load(&qp->row) == NIC_NONE)
 			return false;
 		ep = nic_backing_of(nic, qp);
@@ -31,7 +28,7 @@ struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp)
 	return ep && ep->qpn == qp->qpn ? ep : nic_backing_of(nic, qp);
 }
 
-/* The row of a path; NIC_NONE for our own, and for one that leads to nobody. */
+/* Find the row of a path. NIC_NONE: the path leads to this NIC, or has no known address. */
 static enum nic_result nic_vn_find(struct nic *nic, const struct nic_qp *qp, u32 *n)
 {
 	u32 tries;
@@ -39,12 +36,12 @@ static enum nic_result nic_vn_find(struct nic *nic, const struct nic_qp *qp, u32
 	*n = NIC_NONE;
 	if (nic_is_own_path(nic, &qp->attr))
 		return NIC_OK;
-	/* Twice, as the lock may have become free between both looks. */
+	/* Twice, because the lock may have become free between the two attempts. */
 	for (tries = 0; tries < 2; tries++) {
 		*n = nic_path_row(nic, &qp->attr);
 		if (likely(*n != NIC_NONE) || !nic_path_is_known(nic, &qp->attr))
 			return NIC_OK;
-		/* Its owner may be stopped. */
+		/* The lock's owner may be stopped. */
 		if (!nic_lock(nic, &nic->hdr->row_lock))
 			return NIC_BUSY;
 		nic_unlock(&nic->hdr->row_lock);
@@ -53,8 +50,8 @@ static enum nic_result nic_vn_find(struct nic *nic, const struct nic_qp *qp, u32
 }
 
 /*
- * The row of a connection's path. It is set before it is found once more: a row that is
- * being given to another NIC is not found, and one that is found later is not given away.
+ * Set the row of a connection's path. The row is stored before it is looked up once more: a row
+ * that is being reclaimed is not found then, and one that is found is not reclaimed any more.
  */
 static enum nic_result nic_vn_connect(struct nic *nic, struct nic_qp *qp)
 {
@@ -65,12 +62,12 @@ static enum nic_result nic_vn_connect(struct nic *nic, struct nic_qp *qp)
 		result = nic_vn_find(nic, qp, &n);
 		if (result == NIC_OK && n == qp->row)
 			return NIC_OK;
-		/* What it was set to before may be another's by now. */
+		/* The row that was set before may have been reclaimed meanwhile. */
 		if (result == NIC_OK || tries)
 			nic_store(&qp->row, n);
 		if (result != NIC_OK)
 			return result;
-		/* Pairs with that in nic_row_take(). */
+		/* Pairs with the barrier in nic_row_take(). */
 		nic_barrier();
 	}
 	nic_store(&qp->row, NIC_NONE);
@@ -149,7 +146,10 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 	if (!nic->max_row)
 		return true;
 	if (ep && ep->qpn == qp->qpn) {
-		/* All of it or nothing: what is cancelled must not be sent again. */
+		/*
+		 * The endpoint must not be evicted half-way: cancelled packets must not be sent
+		 * again.
+		 */
 		if (!nic_trylock(nic, &nic->hdr->frame_lock))
 			return false;
 		if (!nic_vn_cancel(nic, qp, ep)) {
@@ -170,7 +170,7 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 
 /* ---------------------------------------------------------------------- death */
 
-/* Counts are what the tables say, and all timers end soon. */
+/* Recompute the counts from the tables, and let all timers expire. */
 static void nic_row_repair(struct nic_row *row)
 {
 	u64 busy, now = plat_clock();
@@ -194,7 +194,7 @@ static void nic_row_recover(struct nic *nic, struct nic_row *row, u32 owner)
 {
 	u32 i;
 
-	/* A packet that it was writing comes again, and is known if it was written. */
+	/* A packet that the owner was writing is repeated, and recognised if it was written. */
 	for (i = 0; i < VNET_WIRE_CHANNELS; i++) {
 		if (nic_load(&row->rx[i].busy) == owner)
 			nic_store(&row->rx[i].busy, 0);
@@ -202,15 +202,15 @@ static void nic_row_recover(struct nic *nic, struct nic_row *row, u32 owner)
 	if (nic_load(&row->lock) != owner)
 		return;
 	nic_row_repair(row);
-	/* It was about to be given to another NIC, and was not. */
+	/* The row was being reclaimed; that did not complete. */
 	if (row->state == NIC_ROW_FREE)
 		nic_row_renew(nic, row);
 	nic_unlock(&row->lock);
 }
 
 /*
- * Half way through launching a packet: as if it was not, so that the same piece goes
- * out with the same number. The row's lock is free, or still the dead owner's.
+ * Undo a packet whose launch was interrupted, so that the same piece is sent with the same packet
+ * number. The row's lock is free, or still held by the dead owner.
  */
 static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep,
 			       struct nic_row *row)
@@ -228,14 +228,14 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 		if (tx->qpn == qp->qpn && tx->psn == ep->next)
 			nic_tx_free(nic, row, tx);
 	}
-	/* Bits outside of the windows are of packets that were counted already. */
+	/* Bits outside of the windows belong to packets that were counted already. */
 	if (ep->next - ep->una < NIC_WINDOW)
 		nic_fetch_and(&ep->done, nic_window_bits(ep->una, ep->next));
 	nic_fetch_and(&ep->again, nic_window_bits(ep->una, ep->next));
 	ep->ahead &= ~(1ull << ((ep->expected - 1) % NIC_WINDOW));
 }
 
-/* Of datagrams, in the row that it held, if it did. */
+/* The same for datagrams, in the rows whose locks the owner held. */
 static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep,
 				 u32 owner)
 {
@@ -245,12 +245,12 @@ static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_
 		if (nic_load(&nic->row[i].lock) == owner)
 			nic_launch_recover(nic, qp, ep, &nic->row[i]);
 	}
-	/* Of a request that has all its packets: see nic_request_cut(). */
+	/* Stale progress of a request that has all its packets: see nic_request_cut(). */
 	if (ep->cut && nic_group_at(ep->cut, ep->sq_next) == NIC_NONE)
 		ep->cut = 0;
 }
 
-/* The same where the queue matches tags. */
+/* nic_open_recover() for a queue that matches tags. */
 static void nic_open_recover_tm(struct nic *nic, struct nic_srq *srq,
 				const struct nic_open_receive *open)
 {
@@ -267,7 +267,7 @@ static void nic_open_recover_tm(struct nic *nic, struct nic_srq *srq,
 	nic_take_receive(nic, &srq->rq);
 }
 
-/* A receive that it was taking for a message in pieces. */
+/* Finish taking the receive of a message in pieces. */
 static void nic_open_recover(struct nic *nic, struct nic_qp *qp, u32 owner)
 {
 	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
@@ -310,7 +310,7 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 		nic_row_recover(nic, &nic->row[i], owner);
 	if (nic_load(&nic->hdr->row_lock) == owner)
 		nic_unlock(&nic->hdr->row_lock);
-	/* Whatever it had begun to look at. */
+	/* Whatever rows the owner had begun to look at. */
 	if (high)
 		nic_xchg(&nic->hdr->row_active, ~0ull);
 	nic_frames_recover(nic, owner);

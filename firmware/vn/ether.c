@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ethernet frames, between NICs. All that know of each other are one segment, a hub: the
- * sender makes a copy for each, as of a datagram to a group (vn/group.c), whatever address
- * it is to. Who gets one gives it to those of its own whose flows it belongs to, and to
- * no other NIC.
+ * Ethernet frames between NICs. All NICs that know each other form one segment, with a hub: the
+ * sender sends a copy to each of them, as of a multicast datagram (vn/group.c), whatever the
+ * destination address. The receiving NIC delivers it to the receivers of its own flows, and never
+ * forwards it.
  */
 #include "vn/vn.h"
 
 /*
- * Nobody's here: that is a loss only of what was for this port. All segments carry what is
- * for others.
+ * No flow matches: counted only if the frame was for this port. Other frames are not lost, as each
+ * segment carries frames for others.
  */
 static void nic_ether_is_lost(struct nic *nic, const struct nic_frame_key *key)
 {
@@ -17,7 +17,7 @@ static void nic_ether_is_lost(struct nic *nic, const struct nic_frame_key *key)
 		nic_count(nic, drop_no_flow);
 }
 
-/* Of several, nobody's receives hold up the others. */
+/* A single receiver is waited for. Of several, none may delay the others. */
 static enum nic_patience nic_ether_patience(const struct nic *nic, const struct nic_rx *rx,
 					    const struct vnet_frame_op *op,
 					    const struct nic_flow_set *set, u32 i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames: written with all their fields, and read with all of these checked, so
- * that nobody else has to look at a frame that is not whole.
+ * Encoding and validation of frames. All fields are checked here, so other files see only valid
+ * frames.
  */
 #include "vn/vn.h"
 
@@ -63,7 +63,7 @@ bool nic_frame_is_whole(void *bytes, u32 length)
 
 /* ------------------------------------------------------------------ checks */
 
-/* By its kind, it has to prove itself so; whether a secret is right its row knows. */
+/* Does the frame have the proof that its kind requires? A secret is checked later, by its row. */
 static bool nic_proof_ok(const struct vnet_frame *head, const struct nic_proof *proof)
 {
 	switch (head->kind) {
@@ -100,7 +100,7 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length,
 	return true;
 }
 
-/* One of enum vnet_ack_code; whether the packet may have it is nic_tx_fits()'s. */
+/* Is it in enum vnet_ack_code? nic_tx_fits() checks whether the packet can have it. */
 static bool nic_code_ok(u8 code)
 {
 	return code <= VNET_ACK_RESULT || (code >= VNET_NACK_FIRST && code <= VNET_NACK_EARLY) ||
@@ -118,7 +118,7 @@ static bool nic_acks_ok(const struct vnet_frame_ack *ack, u32 n)
 	return true;
 }
 
-/* A piece lies within its message, and says of itself what its place says. */
+/* Does the piece lie within its message, with the flags that its place requires? */
 static bool nic_piece_ok(const struct vnet_frame_op *op, u32 length)
 {
 	u64 end = (u64)nic_le32(op->offset) + length;
@@ -129,7 +129,7 @@ static bool nic_piece_ok(const struct vnet_frame_op *op, u32 length)
 	       !(op->flags & VNET_OP_LAST) == (end != total);
 }
 
-/* What a requester of this type may ask for. */
+/* Can a requester of this type send this operation? */
 static bool nic_type_ok(const struct vnet_frame_op *op)
 {
 	switch (op->qp_type) {
@@ -161,7 +161,7 @@ static bool nic_flags_ok(const struct vnet_frame_op *op)
 	       (op->qp_type == NIC_QPT_UD && header != (VNET_OP_GRH_IPV4 | VNET_OP_NO_GRH));
 }
 
-/* What is sent in one piece is as long as it may be. */
+/* Check the lengths of a send; datagrams and Ethernet frames are one packet. */
 static bool nic_send_ok(const struct vnet_frame_op *op, u32 payload_len)
 {
 	if (!nic_piece_ok(op, payload_len))
@@ -194,7 +194,7 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	case VNET_WR_ATOMIC_CMP_SWP:
 	case VNET_WR_ATOMIC_FETCH_ADD:
 	case VNET_WR_ATOMIC_WRITE:
-		/* They are no pieces of anything. */
+		/* Atomic operations are not pieces of a message. */
 		return !payload_len && !op->offset && !op->msg_len &&
 		       !(op->flags & (VNET_OP_FIRST | VNET_OP_LAST));
 	case VNET_WR_FLUSH:
@@ -205,7 +205,7 @@ static bool nic_op_ok(const struct vnet_frame_op *op, u32 payload_len)
 	}
 }
 
-/* What follows the acknowledgements, by kind: how long it is; NIC_NONE: no kind. */
+/* Size of the part between acknowledgements and payload; NIC_NONE: unknown kind. */
 static u32 nic_body_size(u8 kind)
 {
 	switch (kind) {
@@ -254,7 +254,7 @@ bool nic_frame_parse(struct nic *nic, void *frame, u32 length, const struct nic_
 		if (!nic_op_ok(out->op, out->payload_len))
 			goto bad_field;
 	} else if (head->kind == VNET_FRAME_ACK) {
-		/* What a read brings, by its first answer. */
+		/* The data of a read belongs to the first acknowledgement. */
 		if (out->payload_len && (!out->nacks || out->ack[0].code != VNET_ACK_DONE))
 			goto bad_field;
 	} else {

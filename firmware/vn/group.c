@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to multicast groups, between NICs. A link joins two NICs, so the sender makes
- * the copies: a packet for each NIC that it knows of, one after the other, beside those
- * who are attached to the group on its own (objects/group.c). Who gets such a packet gives
- * it to whoever is attached there. Nobody waits for long for anybody: a group has no
- * receiver that could be to blame. Ethernet frames go the same way (vn/ether.c).
+ * Multicast datagrams between NICs: the sender's copies, and their delivery to members. A link
+ * connects two NICs, so after the members on its own NIC (objects/group.c) the sender serves each other
+ * known NIC with a packet. The receiving NIC delivers it to its members. Waits are short, because
+ * no receiver can be held responsible. Ethernet frames use the same way (vn/ether.c).
  */
 #include "address/lid.h"
 #include "vn/vn.h"
 
-/* Who has not answered so many calls (255 ms) is not waited for any more. */
+/* A NIC that has not answered this number of calls (255 ms) gets no copies. */
 #define NIC_GROUP_CALLS 8u
 
 /* ----------------------------------------------------------------- the sender */
@@ -22,7 +21,7 @@ bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
 		(qp->type == NIC_QPT_UD && wqe->ud.remote_qpn == NIC_GROUP_QPN));
 }
 
-/* Who has several GIDs may have several rows. */
+/* A NIC with several GIDs may have several rows. */
 static bool nic_is_same_nic(const struct nic_row *a, const struct nic_row *b)
 {
 	u64 x[4], y[4], life = nic_load(&a->incarnation);
@@ -35,7 +34,9 @@ static bool nic_is_same_nic(const struct nic_row *a, const struct nic_row *b)
 	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
 }
 
-/* It leads to another NIC; of a port of InfiniBand by its LID, for receivers to see. */
+/*
+ * Does the row lead to another NIC? On an InfiniBand port, by LID, so that receivers see the LID.
+ */
 static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
 {
 	return nic_load(&row->state) != NIC_ROW_FREE && !nic_is_own_gid(nic, row->gid) &&
@@ -43,8 +44,8 @@ static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
 }
 
 /*
- * What it is worth as a way to its NIC: 0 where nobody hears, lately, or answers calls;
- * 2 where somebody does.
+ * Rank of a row as the way to its NIC: 2: the NIC answers; 1: it is being called; 0: it does not
+ * answer.
  */
 static u32 nic_row_worth(const struct nic_row *row)
 {
@@ -53,7 +54,7 @@ static u32 nic_row_worth(const struct nic_row *row)
 	return nic_load(&row->calls) <= NIC_GROUP_CALLS;
 }
 
-/* Of the rows to one NIC, copies go by the first of those that are worth most. */
+/* Of the rows of one NIC, copies use the first one with the highest rank. */
 static bool nic_row_is_elected(const struct nic *nic, u32 n)
 {
 	const struct nic_row *row = &nic->row[n];
@@ -69,7 +70,7 @@ static bool nic_row_is_elected(const struct nic *nic, u32 n)
 	return true;
 }
 
-/* Who was silent lately gets no copies until it is heard again, for which it is called. */
+/* Call a silent NIC. It gets no copies until it is heard again. */
 static void nic_row_ask(struct nic *nic, struct nic_row *row)
 {
 	if (!nic_lock(nic, &row->lock))
@@ -92,13 +93,13 @@ u32 nic_group_next(struct nic *nic, u32 row)
 	return NIC_NONE;
 }
 
-/* A request that has not ended, begun or not, is for other NICs. */
+/* Does the queue have a request, begun or not, with copies for other NICs? */
 static bool nic_sq_has_copies(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
 {
 	struct nic_request r = { .nic = nic, .qp = qp };
 	u32 i = nic_load(&qp->sq_cons), n = nic_load_acquire(&ring->prod) - i;
 
-	/* Whoever has written prod may have written anything. */
+	/* The producer index may be corrupted. */
 	if (n > qp->sq_mask + 1)
 		n = qp->sq_mask + 1;
 	for (; n; i++, n--) {
@@ -133,7 +134,7 @@ bool nic_group_of(const struct vnet_frame_op *op, u8 *gid)
 	return nic_is_group_gid(gid);
 }
 
-/* Is it in a state to take this? */
+/* Is the queue pair of the right type, in a state to receive, and with the right Q_Key? */
 static bool nic_member_takes(struct nic *nic, const struct nic_qp *qp,
 			     const struct vnet_frame_op *op)
 {
@@ -149,7 +150,7 @@ static bool nic_member_takes(struct nic *nic, const struct nic_qp *qp,
 	return false;
 }
 
-/* Where it takes its receives. */
+/* The queue that the member takes its receives from. */
 static struct nic_rq *nic_member_rq(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_srq *srq = qp->srqn ? nic_find_srq(nic, qp->srqn) : NULL;
@@ -157,7 +158,7 @@ static struct nic_rq *nic_member_rq(struct nic *nic, struct nic_qp *qp)
 	return srq ? &srq->rq : &qp->rq;
 }
 
-/* There is no receive: whether it is lost, or may be waited for one. */
+/* No receive: wait for one, or lose the packet? */
 static enum nic_member_fate nic_member_is_hungry(struct nic_rq *rq, enum nic_patience patience)
 {
 	if (patience == NIC_WAITS && !nic_load(&rq->lossy))
@@ -167,7 +168,7 @@ static enum nic_member_fate nic_member_is_hungry(struct nic_rq *rq, enum nic_pat
 	return NIC_MEMBER_DONE;
 }
 
-/* With sq_lock held, by the member itself. */
+/* The caller holds the member's sq_lock; the member is executor and receiver. */
 static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *qp,
 					       const struct nic_message *msg,
 					       enum nic_patience patience)
@@ -189,7 +190,7 @@ static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *q
 		return NIC_MEMBER_BUSY;
 	if (status == NIC_EXEC_NO_RECEIVE)
 		fate = nic_member_is_hungry(nic_member_rq(nic, qp), patience);
-	/* For its pages nobody waits, either. */
+	/* Missing pages of a member are not waited for, either. */
 	if ((status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) &&
 	    fate == NIC_MEMBER_DONE) {
 		qp->counters.dropped++;
@@ -259,7 +260,7 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
 		    nic_member_wait(nic, rx, op, i))
 			return false;
 	}
-	/* Who sends does not know who has joined. */
+	/* The sender does not know which NICs have members. */
 	if (!members)
 		nic_count(nic, drop_no_qp);
 	return true;

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The handshake between two NICs (doc/protocol.md, "Handshake"). Its frames are sealed with
- * a key that both have, and nothing is made, or changed, for a NIC that has not shown that
- * it receives where it says it is:
+ * The handshake between two NICs (doc/protocol.md, "Handshake"). Its frames carry the MAC of a
+ * common key. State is created or changed only for a NIC that has proven to receive at its address:
  *
- *  - who is called makes no state for a caller that does not bring a cookie, which was sent
- *    to the address that it calls from;
- *  - who calls believes an answer only if it brings the nonce of the call back, from where
- *    the call was sent;
- *  - a NIC that is known is taken for another one (a later life, or the same elsewhere) only
- *    if that answers at the address that is known, or nobody has answered there for the
- *    dead-peer time (setting `unreachable`).
+ *   - The called NIC keeps no state before the caller returns a cookie, which was sent to the
+ *     caller's address.
+ *   - The caller accepts an answer only from the address that it called, and only with the
+ *     nonce of its call.
+ *   - A known NIC is replaced by another incarnation, or found at another address, only if that
+ *     NIC answers at the known address, or nobody has answered there for the dead-peer time
+ *     (setting `unreachable`).
  *
- * The cookie is WireGuard's idea (J. Donenfeld, NDSS 2017, 5.4.7), and that of IKE before.
+ * The cookie is as in WireGuard (J. Donenfeld, NDSS 2017, 5.4.7), and in IKE before.
  */
 #include "vn/handshake.h"
 
 #define NIC_CALL_FIRST_NS 1000000ull
-/* Calls are repeated at intervals that double up to 2^8 times the first. */
+/* The interval of calls doubles, up to 2^8 times the first one. */
 #define NIC_CALL_SHIFT_MAX 8u
-/* A cookie counts in the period in which it was made, and in the next. */
+/* A cookie is valid in the period in which it was made, and in the next one. */
 #define NIC_COOKIE_NS 8000000000ull
-/* Calls that a NIC must have left unanswered before another may stand in its place. */
+/* Unanswered calls before another address or incarnation may replace a NIC. */
 #define NIC_DOUBT_CALLS 4u
-/* Who doubted a NIC so long after the last call begins anew. */
+/* A doubt starts again if this time has passed since its last call was due to be repeated. */
 #define NIC_DOUBT_REST_NS 1000000000ull
 
 /* ------------------------------------------------------------------- secrets */
 
-/* What a cookie is made of. */
+/* Input of the cookie's MAC. */
 struct nic_cookie_text {
 	struct nic_address from;
 	u8 src_gid[16];
@@ -62,7 +61,7 @@ static bool nic_cookie_ok(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_equal16(cookie, f->hello->cookie));
 }
 
-/* Of frames in one direction: of the key that their sender seals with, and both shares. */
+/* Derive the secret of one direction from the sender's key and both shares. */
 static bool nic_derive(struct nic *nic, const struct nic_row *row, u32 key, const u8 *from,
 		       const u8 *to, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
@@ -73,7 +72,7 @@ static bool nic_derive(struct nic *nic, const struct nic_row *row, u32 key, cons
 	return plat_secret(nic, &row->address, key, text, sizeof(text), secret);
 }
 
-/* What the peer has said in f, and both have, are the secrets from now on. */
+/* Derive the row's secrets from the peer's share in f, if both ends agree to use them. */
 static void nic_row_share(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	u8 in[VNET_WIRE_SECRET_SIZE], out[VNET_WIRE_SECRET_SIZE];
@@ -86,7 +85,7 @@ static void nic_row_share(struct nic *nic, struct nic_row *row, const struct nic
 		nic_store(&row->local, 0);
 		return;
 	}
-	/* Frames under the former one may be on their way. */
+	/* Frames with the former secret may still arrive. */
 	if (row->local && !nic_equal16(in, row->secret_in))
 		memcpy(row->secret_was, row->secret_in, sizeof(row->secret_was));
 	memcpy(row->secret_in, in, sizeof(row->secret_in));
@@ -96,7 +95,7 @@ static void nic_row_share(struct nic *nic, struct nic_row *row, const struct nic
 
 /* -------------------------------------------------------------------- frames */
 
-/* A frame with a hello's body, from own_gid to gid. */
+/* Fill the body of a HELLO, WELCOME or REFUSE frame, from own_gid to gid. */
 static struct vnet_frame_hello *nic_hello_begin(struct nic *nic, struct vnet_frame *frame,
 						const u8 *gid, const u8 *own_gid, const u8 *nonce)
 {
@@ -113,7 +112,7 @@ static struct vnet_frame_hello *nic_hello_begin(struct nic *nic, struct vnet_fra
 
 #define NIC_HELLO_LENGTH (u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_hello))
 
-/* To the peer's row of this number; the row's lock is held. */
+/* Send HELLO or WELCOME to the peer's row of this number. The caller holds the row's lock. */
 static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, __le32 peer_row,
 			  const u8 *nonce)
 {
@@ -145,7 +144,7 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 
 	if (now < row->call_at)
 		return;
-	/* Answers to calls of an earlier series prove nothing about this moment. */
+	/* A new nonce for each series of calls: answers to an earlier series are not accepted. */
 	if (!row->calls && !plat_random(nic, row->nonce, sizeof(row->nonce)))
 		return;
 	nic_store(&row->calls, row->calls + 1);
@@ -154,7 +153,7 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 	nic_row_greet(nic, row, VNET_FRAME_HELLO, nic_to_le32(row->peer_row), row->nonce);
 }
 
-/* To a caller that does not know our life, or has no cookie: both, and no state of ours. */
+/* Answer a caller without a valid cookie with our incarnation and a cookie; keeps no state. */
 static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct vnet_frame *frame = nic_frame_begin(nic, NULL, VNET_FRAME_WELCOME);
@@ -171,9 +170,9 @@ static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f)
 	plat_flush(nic);
 }
 
-/* ------------------------------------------------------------------ who it is */
+/* --------------------------------------------------------------------- identity */
 
-/* Who has proven to be of one group of nodes does not speak for another's. */
+/* A node that has proven the key of one group cannot speak for a NIC of another group. */
 static bool nic_speaks_for(struct nic *nic, const struct nic_address *from, const u8 *gid)
 {
 	struct nic_address at;
@@ -189,7 +188,7 @@ static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
 	return false;
 }
 
-/* A new life of the peer, or another one in its place. */
+/* The row's peer is another incarnation, or at another address, from now on. */
 static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation,
 			   const struct nic_address *address)
 {
@@ -200,8 +199,8 @@ static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation
 }
 
 /*
- * Somebody says that he is the NIC of this row, who is not where that is. Has nobody
- * answered there for the dead-peer time? It is asked meanwhile.
+ * A frame claims to be from the row's NIC, but from another address or incarnation. Has nobody
+ * answered at the known address for the dead-peer time? That address is called meanwhile.
  */
 static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
 {
@@ -218,9 +217,9 @@ static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
 }
 
 /*
- * May the caller, which has our cookie, be the NIC of this row from now on? It has shown
- * that it receives where it calls from. A later life at the address that is known is the
- * NIC itself; anything else only where that is deserted. The lock is held.
+ * May the caller, which has proven its address by a cookie, be the row's NIC from now on? A later
+ * incarnation at the known address is accepted; anything else only if nobody answers at the known
+ * address. The caller holds the row's lock.
  */
 static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
@@ -241,7 +240,7 @@ static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct ni
 	return true;
 }
 
-/* It is a call of a peer that is known, and nothing has changed: as good as a cookie. */
+/* A call of a known peer, with nothing changed: no cookie is needed. */
 static bool nic_row_knows(struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return row->state == NIC_ROW_UP && row->incarnation == nic_le64(f->head->src_incarnation) &&
@@ -260,7 +259,7 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 		payload = nic->hdr->settings.payload;
 	row->payload = payload < NIC_MAX_PAYLOAD ? payload : NIC_MAX_PAYLOAD;
 	row->window = window > payload ? window : payload;
-	/* Its channels begin at 0 where its row began anew, and so do ours. */
+	/* If the peer's row has restarted, its channels start at 0, and so must ours. */
 	if (row->peer_row != NIC_NONE && row->peer_row != peer_row)
 		nic_row_restart(nic, row);
 	nic_store(&row->peer_row, peer_row);
@@ -274,25 +273,24 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 }
 
 /*
- * In the same life it calls from another row than the one that is known. It began anew, or
- * the call is a late one, of a row that it had before: had we begun anew for that, what has
- * arrived already would be taken once more.
+ * The call is from another row of the same incarnation. Either the peer's row restarted, or this is
+ * an old call of a former row. Restarting the channels for an old call would execute packets twice.
  */
 static bool nic_row_is_other(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return row->peer_row != NIC_NONE && row->peer_row != nic_le32(f->head->src_row);
 }
 
-/* Which row it has: its answer is of this moment, and settles that. */
+/* Call the peer: its answer names its present row. */
 static void nic_row_inquire(struct nic *nic, struct nic_row *row)
 {
 	nic_row_activate(nic, row);
 	nic_row_probe(nic, row, plat_clock());
 }
 
-/* --------------------------------------------------------------- what arrives */
+/* ------------------------------------------------------------ arriving frames */
 
-/* The row of a caller that has brought a cookie: found, or made. */
+/* Find or create the row of a caller that has a valid cookie. */
 static struct nic_row *nic_row_admit(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	return nic_row_at(nic, nic_row_make(nic, f->hello->src_gid, f->hello->dst_gid, f->from, 1));
@@ -304,7 +302,7 @@ static bool nic_hello_proves(struct nic *nic, const struct nic_arrived_frame *f)
 	       nic_cookie_ok(nic, f);
 }
 
-/* A peer that is known says that it is still there: true: it was answered. */
+/* A known peer calls to check that this NIC is still there. true: it was answered. */
 static bool nic_row_again(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
@@ -347,7 +345,7 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 	row = nic_row_admit(nic, f);
 	if (!row || !nic_row_lock(nic, &row->lock, 1))
 		return;
-	/* It may be another one's by now. */
+	/* The row may have been reclaimed before its lock was taken. */
 	if (nic_row_is_between(row, hello->src_gid, hello->dst_gid) &&
 	    nic_row_admits(nic, row, f)) {
 		if (unlikely(nic_row_is_other(row, f)))
@@ -357,11 +355,11 @@ void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
 		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, hello->nonce);
 	}
 	nic_unlock(&row->lock);
-	/* Not under a lock: it is a call of the system's, in which one may be stopped. */
+	/* Outside of the lock: sending is a system call, in which a process may be stopped. */
 	plat_flush(nic);
 }
 
-/* The answer to this row's present series of calls, from where they went. The lock is held. */
+/* Does the frame answer the row's present series of calls, from the address called? Lock held. */
 static bool nic_is_answer(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return row->id == nic_le32(f->head->dst_row) &&
@@ -382,14 +380,14 @@ static void nic_row_answered(struct nic *nic, struct nic_row *row,
 		nic_row_agree(nic, row, f);
 		return;
 	}
-	/* Now that its life is known, it can be asked to be our peer. */
+	/* The peer's incarnation is known now: call again, with its cookie. */
 	row->doubted_since = 0;
 	memcpy(row->cookie, f->hello->cookie, sizeof(row->cookie));
 	row->call_at = 0;
 	nic_row_probe(nic, row, plat_clock());
 }
 
-/* The row that an answer to a call names; NULL: there is none (counted). */
+/* Find and lock the row that an answer is for; NULL: none, counted. */
 static struct nic_row *nic_row_called(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
@@ -434,7 +432,10 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
 	struct vnet_frame_hello *hello;
 	struct vnet_frame *frame;
 
-	/* Nothing but a call, so that nobody answers answers; and no longer than it. */
+	/*
+	 * Answers only calls, with a frame that is not longer, so that it can neither loop nor
+	 * amplify.
+	 */
 	if (!nic->max_row || length < NIC_HELLO_LENGTH ||
 	    head->magic != nic_to_le16(VNET_WIRE_MAGIC) || head->version != VNET_WIRE_VERSION ||
 	    head->kind != VNET_FRAME_HELLO || head->nacks || !nic_is_own_gid(nic, call->dst_gid))
@@ -443,7 +444,7 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
 	if (!frame)
 		return;
 	frame->proof = VNET_PROOF_NONE;
-	/* What our life is, strangers need not know. */
+	/* Our incarnation is not told to strangers. */
 	frame->src_incarnation = 0;
 	frame->dst_incarnation = head->src_incarnation;
 	frame->dst_row = head->src_row;
@@ -455,8 +456,8 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
 }
 
 /*
- * The nonce says that it is from who has had our call. Of a peer that has answered before
- * it changes nothing: whoever else is at its address now has no say.
+ * A REFUSE frame has no proof; its nonce shows that the sender has received our call. It is ignored
+ * if the peer has answered before: another node at its address must have no influence.
  */
 void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 {
@@ -467,7 +468,7 @@ void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 		return;
 	first = nic_is_answer(row, f) && row->state == NIC_ROW_CALLING && !row->incarnation;
 	if (first) {
-		/* The user is told before a request can fail of it, which may be the program's end. */
+		/* Tell the user before a request can fail, which may end the program. */
 		plat_refused(nic, row->gid, nic_le32(f->hello->flags));
 		nic_store_release(&row->refused, nic_le32(f->hello->flags));
 		nic_row_activate(nic, row);
@@ -478,9 +479,9 @@ void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 	nic_unlock(&row->lock);
 }
 
-/* ----------------------------------------------------------------- other keys */
+/* --------------------------------------------------------------- changed keys */
 
-/* Is the key that its frames prove themselves by still one of those for it? */
+/* Is the key that the peer's frames prove still one of the keys for its address? */
 static bool nic_row_has_key(struct nic *nic, const struct nic_row *row)
 {
 	u8 secret[VNET_WIRE_SECRET_SIZE];
@@ -490,8 +491,8 @@ static bool nic_row_has_key(struct nic *nic, const struct nic_row *row)
 }
 
 /*
- * What was believed of where it is counts no more, nor what life it has; else it is called,
- * so that its secrets follow from the keys that count now.
+ * The keys have changed. If the peer does not have a valid key for its address, the row starts
+ * again; else the peer is called, so that the secrets are derived from the present keys.
  */
 static void nic_row_check(struct nic *nic, struct nic_row *row)
 {

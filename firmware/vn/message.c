@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder: what needs a receive. A message in one piece, one whose pieces fill a
- * receive that stays open meanwhile, a datagram.
+ * The responder for messages from other NICs that take a receive: sends and datagrams. A message of
+ * several packets fills a receive that stays open until the last one.
  */
 #include "address/lid.h"
 #include "vn/responding.h"
@@ -14,7 +14,10 @@ static struct nic_rq *nic_arrival_rq(struct nic_arrival_op *a)
 	return srq ? &srq->rq : &a->qp->rq;
 }
 
-/* No receive: a reliable sender tries again; others stall for a while, then lose. */
+/*
+ * No receive: RNR NACK for a reliable sender; others stall for a limited time, then lose the
+ * message.
+ */
 static void nic_no_receive_yet(struct nic_arrival_op *a)
 {
 	struct nic_rq *rq = nic_arrival_rq(a);
@@ -71,7 +74,7 @@ void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_message *msg
 	struct nic_qp *qp = a->qp;
 	u32 status;
 
-	/* What is delivered is what came. */
+	/* The announced length must be that of the payload. */
 	if (msg->wc_opcode == VNET_WC_RECV && !msg->opened && !msg->broken &&
 	    msg->length != a->data.length) {
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
@@ -106,7 +109,7 @@ void nic_arrival_deliver(struct nic_arrival_op *a, const struct nic_message *msg
 	}
 }
 
-/* A piece of a message whose receive is open, or the first that opens it. */
+/* Execute a packet of a message of several packets; the first one opens the receive. */
 static void nic_arrive_piece(struct nic_arrival_op *a)
 {
 	struct nic_endpoint *ep = a->ep;
@@ -131,7 +134,9 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 			return;
 		}
 		if (status) {
-			/* As a whole, it completes a receive with its error. */
+			/*
+			 * Deliver it as a whole message, which completes a receive with this error.
+			 */
 			msg.broken = (enum vnet_wc_status)status;
 			nic_arrival_deliver(a, &msg);
 			return;
@@ -140,7 +145,7 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 	if (ep->got_at == ep->expected)
 		ep->got = ep->got_next;
 	if (!ep->receive.open || ep->got != nic_le32(op->offset)) {
-		/* Of an unreliable message whose beginning was lost. */
+		/* The first packet of an unreliable message was lost. */
 		nic_refuse(a, VNET_WC_REM_INV_REQ_ERR);
 		if (a->code == VNET_ACK_DONE)
 			nic_endpoint_advance(ep);
@@ -150,7 +155,7 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 		nic_fill_open(a->nic, a->qp, &ep->receive, ep->got, &a->data, nic_message_left(op));
 	if (unlikely(status == NIC_EXEC_PAGES)) {
 		nic_no_pages_yet(a);
-		/* Lost: its receive serves the next message. */
+		/* The message is lost; its receive serves the next one. */
 		if (a->code == VNET_RETURN_DROPPED)
 			nic_endpoint_advance(ep);
 		return;
@@ -165,7 +170,7 @@ static void nic_arrive_piece(struct nic_arrival_op *a)
 		nic_arrival_deliver(a, &msg);
 		return;
 	}
-	/* Told before the packet counts as come, and believed only then. */
+	/* Recorded before `expected` advances, and valid only after that (got_at). */
 	ep->got_next = ep->got + (u32)a->data.length;
 	ep->got_at = ep->expected + 1;
 	ep->stalled = 0;
@@ -177,7 +182,7 @@ void nic_arrive_send(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
 
-	/* A receive that is open, of a message that was lost, serves the next. */
+	/* The open receive of an unreliable message that was lost serves the next one. */
 	if (a->ep->receive.open ||
 	    (a->op->flags & (VNET_OP_FIRST | VNET_OP_LAST)) != (VNET_OP_FIRST | VNET_OP_LAST)) {
 		nic_arrive_piece(a);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * One packet of the requester: gathered from its request, which stays in the send
- * queue, and transmitted; and the data that the answer to one of a read brings.
- */
+/* Packets of the requester: gathers and transmits them, and places the data of reads. */
 #include "address/lid.h"
 #include "vn/sending.h"
 
@@ -46,7 +43,7 @@ u32 nic_sending_gather(struct nic_sending *s)
 	return VNET_WC_SUCCESS;
 }
 
-/* What else may be missing, nic_transmit() finds. */
+/* Request the pages of the block at `offset`. If others are missing, nic_transmit() finds out. */
 static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 {
 	struct nic_piece piece[VNET_MAX_SGE + 1] NIC_SCRATCH;
@@ -66,8 +63,8 @@ static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 }
 
 /*
- * What was there for the first packet of a block still is for the others, as a rule: who
- * looks for each of them looks at all of its pages for each.
+ * Checks the pages of a whole block with its first packet only. Usually they are still present for
+ * the block's other packets, and checking all of them for each packet would be slow.
  */
 u32 nic_sending_fetch(struct nic_sending *s, u64 offset)
 {
@@ -138,7 +135,7 @@ static void nic_op_fill(const struct nic_sending *s, struct vnet_frame_op *op,
 	op->swap = nic_to_le64(wqe->rdma.swap);
 }
 
-/* Its memory cannot be read; the row's lock is held. */
+/* Local memory of the packet cannot be read: it fails. The caller holds the row's lock. */
 static void nic_tx_fail(struct nic_sending *s, struct nic_tx *tx)
 {
 	nic_vn_fail(s->ep, tx->psn, VNET_WC_LOC_PROT_ERR);
@@ -146,8 +143,8 @@ static void nic_tx_fail(struct nic_sending *s, struct nic_tx *tx)
 }
 
 /*
- * A packet that was to be sent, and cannot be made, nor the answers go along with it; the
- * row's lock is not held. An answer to what was sent of it before may have come meanwhile.
+ * The packet cannot be transmitted, nor the acknowledgements in its frame. The caller does not hold
+ * the row's lock, so an earlier transmission may have been acknowledged meanwhile.
  */
 static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 seq,
 				  const struct vnet_frame *frame, enum nic_copy_result why, u64 now)
@@ -162,7 +159,7 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 		return;
 	}
 	if (nic_is_later(why)) {
-		/* Of a new one nothing has gone out: nobody has to be asked for it. */
+		/* A new packet was never transmitted, so nobody has to be asked for its fate. */
 		if (tx->since == now && !tx->retries)
 			tx->flags |= NIC_TX_NACKED;
 		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
@@ -173,8 +170,8 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 }
 
 /*
- * Before a packet that has room for so many answers: those to what its endpoint has taken
- * are in it, or in frames before it.
+ * Put the acknowledgements of packets that this endpoint has accepted into its next frame, if they
+ * fit (room), else send them before it.
  */
 static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u32 room, u64 now)
 {
@@ -183,7 +180,7 @@ static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u3
 	nic_acks_owe_again(s->row, s->ep);
 	if (s->row->nowed > room)
 		nic_acks_send_locked(s->nic, s->row);
-	/* What is sent once more may be overtaken by what is new, and leaves it to that, too. */
+	/* A retransmission may be overtaken by a new packet, so that must carry them, too. */
 	if (tx->since == now)
 		s->ep->taken = 0;
 }
@@ -209,7 +206,7 @@ void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 		return;
 	}
 	length += (u32)dst.length;
-	/* A datagram goes in one piece, however long. */
+	/* A datagram is one frame, however long. */
 	room = nic_row_payload(row) + VNET_WIRE_SLACK;
 	room = room > length ? room - length : 0;
 	room /= (u32)sizeof(struct vnet_frame_ack);
@@ -242,7 +239,7 @@ void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 
 /* ------------------------------------------------------------ data of reads */
 
-/* sq_lock is held. false: it is not what this channel waits for. */
+/* The caller holds sq_lock. false: drop the acknowledgement that brought the data. */
 static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame *f)
 {
 	const struct vnet_frame_ack *ack = &f->ack[0];
@@ -287,7 +284,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	if (!nic_lock(s->nic, &s->row->lock))
 		return false;
 	if (unlikely(later)) {
-		/* It is asked for again, when there is somewhere for it. */
+		/* Retry the read when the pages are present. */
 		kept = &s->row->tx[ack->channel];
 		if (s->row->busy & 1ull << ack->channel && kept->seq == tx.seq &&
 		    kept->qpn == tx.qpn)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder: one-sided operations, which need no receive but a key of this NIC's
- * memory. Writes, reads, whose data is in the answer, atomic operations, whose results
- * are kept for those that come again, and flushes of what was written.
+ * The responder for one-sided operations from other NICs: writes, reads, atomics, flushes. The data
+ * of a read is in the answer. The results of atomic operations are stored for repeated packets.
  */
 #include "vn/responding.h"
 
-/* The domain of memory that a packet names: its SRQ's, where it names one. */
+/*
+ * Protection domain of the rkey: that of the SRQ that an XRC packet names, else the queue pair's.
+ */
 static u32 nic_arrival_pdn(const struct nic_arrival_op *a)
 {
 	const struct nic_srq *srq;
@@ -17,7 +18,7 @@ static u32 nic_arrival_pdn(const struct nic_arrival_op *a)
 	return srq ? srq->rq.pdn : NIC_NONE;
 }
 
-/* false: refused, which is answered already. */
+/* Check access rights and rkey. false: refused, the answer is set. */
 static bool nic_arrival_memory(struct nic_arrival_op *a, u32 access, u64 length,
 			       struct nic_piece *piece)
 {
@@ -35,7 +36,7 @@ static bool nic_arrival_memory(struct nic_arrival_op *a, u32 access, u64 length,
 	return true;
 }
 
-/* What a failed copy to or from our own memory means; false: it failed. */
+/* Handle the result of a copy to or from local memory. false: failed, the answer is set. */
 static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result result)
 {
 	if (likely(result == NIC_COPY_OK))
@@ -50,8 +51,8 @@ static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result re
 }
 
 /*
- * The rest of the message, or as much as is asked for at a time: where it is. false: there
- * is no more, or not there.
+ * Find the memory of the message's rest, up to NIC_FETCH_BLOCK, to request its pages early. false:
+ * there is no more, or its key is not valid.
  */
 static NIC_COLD bool nic_arrival_ahead(struct nic_arrival_op *a, u32 access,
 				       struct nic_piece *piece)
@@ -98,7 +99,10 @@ void nic_arrive_write(struct nic_arrival_op *a)
 	if (nic_arrive_data(a) && op->opcode == VNET_WR_RDMA_WRITE_IMM &&
 	    (op->flags & VNET_OP_LAST) && !a->ep->lacks) {
 		nic_message_of(a, &msg);
-		/* That of a message that was lost serves the next which needs one. */
+		/*
+		 * The open receive of a message that was lost serves the next one that needs a
+		 * receive.
+		 */
 		if (a->ep->receive.open)
 			msg.opened = &a->ep->receive;
 		nic_arrival_deliver(a, &msg);
@@ -111,7 +115,7 @@ void nic_arrive_write(struct nic_arrival_op *a)
 		nic_endpoint_advance(a->ep);
 }
 
-/* The answer carries the data; a packet that comes again is answered anew. */
+/* The answer carries the data. A repeated packet is executed again. */
 void nic_arrive_read(struct nic_arrival_op *a)
 {
 	const struct vnet_frame_op *op = a->op;
@@ -181,7 +185,7 @@ void nic_arrive_atomic(struct nic_arrival_op *a)
 	nic_answer(a, VNET_ACK_RESULT, old);
 }
 
-/* What came before it has been carried out, whole: it is its turn. */
+/* The earlier packets have been executed completely, as this one is in order. */
 void nic_arrive_flush(struct nic_arrival_op *a)
 {
 	const struct vnet_frame_op *op = a->op;

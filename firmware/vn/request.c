@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requester: work requests are cut into packets, up to NIC_WINDOW of these
- * are under way at once, and requests are retired in order as theirs are done.
- * A packet is not kept: every transmission gathers it again from the request,
- * which stays in the send queue until it is retired.
+ * The requester for other NICs: cuts requests into packets, and retires them in order. Up to
+ * NIC_WINDOW packets are outstanding. A packet is not stored: each transmission gathers it again
+ * from the request, which stays in the send queue until it is retired.
  */
 #include "address/lid.h"
 #include "vn/sending.h"
 
-/* Turns in which a frame may be taken from its endpoint before that uses it again. */
+/* Turns for which an endpoint that is to leave its frame sends nothing new. */
 #define NIC_LEAVING_ROUNDS 3
 
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
@@ -24,7 +23,7 @@ void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate)
 	u32 i = psn % NIC_WINDOW;
 
 	nic_store(&ep->fate[ep->index[i] % NIC_WINDOW], (u8)fate);
-	/* Last, and a full barrier: who finds the bit finds the fate. */
+	/* Last, and a full barrier: whoever sees the bit sees the fate. */
 	nic_fetch_or(&ep->done, 1ull << i);
 }
 
@@ -36,29 +35,31 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits)
 
 /* ------------------------------------------------------------------- retiring */
 
-/* The request at sq_next has all its packets. */
+/* All packets of the request at sq_next have been made. */
 static void nic_request_cut(struct nic_endpoint *ep)
 {
 	nic_store_release(&ep->sq_next, ep->sq_next + 1);
 	nic_store(&ep->cut, 0);
 }
 
-/* Packets that are done, from the oldest on. */
+/* Advance `una` over the packets that are done. */
 static void nic_window_advance(struct nic_endpoint *ep)
 {
 	while (ep->una != ep->next) {
 		u64 bit = 1ull << (ep->una % NIC_WINDOW);
 
-		/* Pairs with the exchange by who got the answer. */
+		/* Pairs with the fetch_or in nic_vn_done(). */
 		if (!(nic_load_acquire(&ep->done) & bit))
 			return;
-		/* First: a bit that a death leaves behind is outside of the window. */
+		/*
+		 * Stored first: if the process dies here, the stale bit is outside of the window.
+		 */
 		nic_store_release(&ep->una, ep->una + 1);
 		nic_fetch_and(&ep->done, ~bit);
 	}
 }
 
-/* What came back goes where it belongs: a status, or NIC_EXEC_PAGES. */
+/* Store the result of an atomic operation; returns a status, or NIC_EXEC_PAGES. */
 static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 {
 	u64 old = s->ep->result[psn % NIC_WINDOW];
@@ -80,7 +81,7 @@ static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
 }
 
-/* The head request is over: with this status. false: call again. */
+/* End the head request with `status`. false: a lock is held by another, call again. */
 static bool nic_head_over(struct nic_sending *s, u32 status)
 {
 	struct nic_qp *qp = s->qp;
@@ -99,7 +100,7 @@ static bool nic_head_over(struct nic_sending *s, u32 status)
 	return true;
 }
 
-/* Retire what is done, and the first that failed: false: not all, call again. */
+/* Retire completed requests, up to the first that failed. false: not all, call again. */
 static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -112,7 +113,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		bool whole = qp->sq_cons != ep->sq_next;
 		u32 last = whole ? ep->last[qp->sq_cons % NIC_WINDOW] : ep->next - 1;
 
-		/* More than can have been under way: these are not indices. */
+		/* More than can be outstanding: the indices are corrupted. */
 		if (unlikely(retired++ > NIC_WINDOW))
 			return false;
 		fate = false;
@@ -126,7 +127,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			return true;
 		nic_fetch(&s->r, ring, qp->sq_cons);
 		s->r.length = 0;
-		/* Of a datagram to a group, each copy has its own. */
+		/* A multicast datagram has no single fate: each copy has its own. */
 		if (unlikely(fate) && !nic_is_group_datagram(s->nic, &s->r.wqe.ud))
 			status = ep->fate[qp->sq_cons % NIC_WINDOW];
 		if (!status && (ATOMICS & ~ATOMIC_WRITE & OP(s->r.wqe.opcode & 31)))
@@ -136,11 +137,11 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		if (unlikely(status == NIC_EXEC_PAGES)) {
 			if (nic_turn(qp) != NIC_TURN_FLUSH)
 				return false;
-			/* Nobody waits for what it has brought. */
+			/* The queue is flushed: its result is not needed. */
 			status = VNET_WC_WR_FLUSH_ERR;
 		}
 		if (status && !nic_is_returned(qp, status)) {
-			/* What was sent after it will not be asked for. */
+			/* The answers to later packets are not needed. */
 			ep->failed_status = 0;
 			if (!whole)
 				nic_request_cut(ep);
@@ -156,20 +157,20 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 /* -------------------------------------------------------------------- sending */
 
 enum nic_sent {
-	/* A packet was sent, or made; go on. */
+	/* A packet was sent, or the request advanced; go on. */
 	NIC_SENT,
 	/* Nothing to do until an answer comes, or the process posts. */
 	NIC_SENT_REST,
-	/* Not now, and nobody will call: leave it pending. */
+	/* Not possible now, and nothing will trigger it: leave the QP pending. */
 	NIC_SENT_LATER,
-	/* The head request is not for the wire. */
+	/* The head request is for this NIC. */
 	NIC_SENT_LOCAL,
 };
 
 /*
- * A request without a packet: it has failed, or is done once those before it are, as a
- * datagram that was dropped (NIC_EXEC_DROPPED and why). It takes no packet number: the
- * responder waits for each of these.
+ * End a request without sending a packet: it has failed, or (NIC_EXEC_DROPPED) is a datagram that
+ * was lost for this reason. It completes after the requests before it. It takes no packet number,
+ * because the responder waits for each of these.
  */
 static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 {
@@ -185,15 +186,15 @@ static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 	return NIC_SENT;
 }
 
-/* Until an answer comes; without any to come, the NIC processor tries again. */
+/* Wait for an answer; if none is outstanding, the NIC processor tries again. */
 static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
 {
 	return ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LATER;
 }
 
 /*
- * The other NIC does not even say who it is, so no packet is under way whose timer
- * would end: the oldest request has its patience all the same.
+ * The handshake with the other NIC is not complete, so no packet is outstanding whose timer would
+ * expire. The oldest request is given up after the same patience.
  */
 static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 {
@@ -209,7 +210,7 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 		ep->waits_since = now;
 	if (qp->type == NIC_QPT_RC)
 		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
-	/* Who has refused the call will not answer. Acquire: pairs with nic_row_refused(). */
+	/* A peer that refused the call will not answer. Acquire pairs with nic_row_refused(). */
 	if (!nic_load_acquire(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
@@ -228,7 +229,7 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 	return NIC_SENT;
 }
 
-/* The lock is held: a NIC that is not known yet has to be called. */
+/* Call a NIC that is not known yet. The caller holds the row's lock. */
 static void nic_row_wake(struct nic *nic, struct nic_row *row)
 {
 	if (likely(row->state != NIC_ROW_CALLING))
@@ -237,13 +238,13 @@ static void nic_row_wake(struct nic *nic, struct nic_row *row)
 	nic_row_call(nic, row, plat_clock());
 }
 
-/* The next piece of the request at sq_next is on its way. */
+/* Record that the next packet of the request at sq_next is made. */
 static void nic_packet_made(struct nic_sending *s, const struct nic_packet *packet)
 {
 	struct nic_endpoint *ep = s->ep;
 
 	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
-	/* First: should we die, a NIC has no copy rather than two. */
+	/* Stored first: if the process dies here, a NIC gets no copy rather than two. */
 	if (unlikely(packet->group))
 		nic_store(&ep->cut, nic_group_mark(ep->sq_next, nic_row_index(s->nic, s->row) + 1));
 	nic_store(&ep->next, ep->next + 1);
@@ -257,7 +258,7 @@ static void nic_packet_made(struct nic_sending *s, const struct nic_packet *pack
 		nic_request_cut(ep);
 }
 
-/* Give it to a channel, of the row whose lock is held, and released; false: to none. */
+/* Transmit the packet on a free channel; false: there is none. Releases the row's lock. */
 static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u64 now)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -295,7 +296,7 @@ static u32 nic_bits(u64 word)
 	return n;
 }
 
-/* The bits of packets that are made and not retired. */
+/* Bits of the packets in [una, next). */
 static u64 nic_window(const struct nic_endpoint *ep)
 {
 	u32 n = ep->next - ep->una, first = ep->una % NIC_WINDOW;
@@ -304,7 +305,7 @@ static u64 nic_window(const struct nic_endpoint *ep)
 	return first ? bits << first | bits >> (NIC_WINDOW - first) : bits;
 }
 
-/* Packets that are on some channel. */
+/* Number of packets that occupy a channel. */
 static u32 nic_under_way(const struct nic_endpoint *ep)
 {
 	u64 off = (nic_load(&ep->again) | nic_load(&ep->done)) & nic_window(ep);
@@ -312,13 +313,13 @@ static u32 nic_under_way(const struct nic_endpoint *ep)
 	return ep->next - ep->una - nic_bits(off);
 }
 
-/* It was, unless its memory has gone since it was looked at: not at once again. */
+/* If local pages vanished while the packet was gathered, do not try again at once. */
 static enum nic_sent nic_sent(const struct nic_endpoint *ep)
 {
 	return unlikely(ep->kept) ? NIC_SENT_LATER : NIC_SENT;
 }
 
-/* The oldest packet that was taken back goes out again. */
+/* Send again the oldest packet that was taken back. */
 static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -329,12 +330,15 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	     i++)
 		packet.psn++;
 	i = packet.psn % NIC_WINDOW;
-	/* Who noted it died before its channel was free, by which it was done all the same. */
+	/*
+	 * A process died between setting this bit and freeing the channel; the packet was
+	 * acknowledged.
+	 */
 	if (unlikely(packet.psn - ep->una >= ep->next - ep->una)) {
 		nic_fetch_and(&ep->again, ~(1ull << i));
 		return NIC_SENT;
 	}
-	/* The others are refused as long as the oldest is. */
+	/* While the oldest packet is refused, the others would be, too. */
 	if (packet.psn != ep->una && nic_load(&ep->gated) &&
 	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
 		return NIC_SENT_REST;
@@ -388,14 +392,14 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 
 	if (!nic_lock(s->nic, &row->lock))
 		return NIC_SENT_LATER;
-	/* It may have been given to another NIC since it was found. */
+	/* The row may have been reclaimed for another NIC since it was found. */
 	if (unordered && !s->group &&
 	    unlikely(s->reclaimed != nic_load(&s->nic->hdr->counters.reclaimed))) {
 		nic_unlock(&row->lock);
 		return NIC_SENT_LATER;
 	}
 	nic_row_wake(s->nic, row);
-	/* Of a message all are of one length: see nic_arrive_early(). */
+	/* All packets of a message have the same length: see nic_arrive_early(). */
 	if (!cut)
 		ep->piece = nic_row_piece(s->nic, row, now);
 	piece = ep->piece && ep->piece < nic_row_payload(row) ? ep->piece : nic_row_payload(row);
@@ -404,13 +408,13 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		packet.length = 8;
 	if (nic_launch(s, &packet, now))
 		return nic_sent(ep);
-	/* Who does not answer a call is passed over, soon: nic_group_next(). */
+	/* A NIC that does not answer calls is soon skipped: nic_group_next(). */
 	if (unlikely(s->group))
 		return nic_load(&row->state) == NIC_ROW_UP ? nic_sent_wait(ep) : NIC_SENT_LATER;
 	return nic_wait_for_row(s);
 }
 
-/* Requests on keys change what others do: they have the queue for themselves. */
+/* Key operations affect other requests: execute them only when no packets are outstanding. */
 static enum nic_sent nic_send_local(struct nic_sending *s)
 {
 	u32 status;
@@ -425,7 +429,7 @@ static enum nic_sent nic_send_local(struct nic_sending *s)
 	return nic_packet_skip(s->ep, status);
 }
 
-/* To those of its group who are on this NIC: as nic_do_datagram(). */
+/* Deliver to the group's members on this NIC, as nic_do_datagram() does. */
 static u32 nic_serve_group(struct nic_sending *s)
 {
 	u32 status = nic_gather(&s->r, 0);
@@ -438,7 +442,9 @@ static u32 nic_serve_group(struct nic_sending *s)
 	return status;
 }
 
-/* To those of this NIC whom it is for, too: true: all had their turn; else *sent. */
+/*
+ * Deliver to the receivers on this NIC first. true: all had their turn; else *sent is the result.
+ */
 static bool nic_serve_own(struct nic_sending *s, enum nic_sent *sent)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -456,7 +462,7 @@ static bool nic_serve_own(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* One to a group, or a frame: the next of the copies that others get; else *sent. */
+/* Multicast or raw packet: select the row of the next copy. false: *sent is the result. */
 static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 {
 	struct nic_endpoint *ep = s->ep;
@@ -470,7 +476,7 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 		return false;
 	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
 	if (row == NIC_NONE) {
-		/* All are made; who died in making one may have noted it, and not made it. */
+		/* The last copy exists (or, after a death, was recorded and not sent). */
 		ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
 		nic_request_cut(ep);
 		*sent = NIC_SENT;
@@ -481,7 +487,7 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* Where a datagram or a frame goes: true: s->row is set; else *sent says what instead. */
+/* Select the row of a datagram or frame. true: s->row is set; else *sent is the result. */
 static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 {
 	const struct vnet_wqe_ud *ud = &s->r.wqe.ud;
@@ -506,14 +512,14 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	return true;
 }
 
-/* One of those whose copies leave has begun on this NIC, and waits there for somebody. */
+/* The request at sq_next waits for a receiver on this NIC; its copies to others will follow. */
 static bool nic_head_waits(const struct nic_sending *s)
 {
 	return nic_is_unordered(s->qp->type) && nic_load(&s->qp->wait) &&
 	       s->ep->sq_next == s->qp->sq_cons;
 }
 
-/* May the request at sq_next, or what is left of it, be sent now? */
+/* May the request at sq_next, or the rest of it, be sent now? */
 static bool nic_may_send(const struct nic_sending *s)
 {
 	const struct nic_endpoint *ep = s->ep;
@@ -525,7 +531,7 @@ static bool nic_may_send(const struct nic_sending *s)
 	       !ep->failed_status;
 }
 
-/* Frames are none of the transports', of whose operations they know one. */
+/* Raw packet QPs have a single operation, and no entry in nic_opcodes_of(). */
 static bool nic_can_request(const struct nic_qp *qp, u8 opcode)
 {
 	u32 able = qp->kind == NIC_QPT_RAW_PACKET ? OP(VNET_WR_SEND) : nic_opcodes_of(qp->kind);
@@ -533,7 +539,7 @@ static bool nic_can_request(const struct nic_qp *qp, u8 opcode)
 	return opcode <= VNET_WR_MAX && able & OP(opcode);
 }
 
-/* Until then; who gets answers, under the row's lock, moves it. */
+/* RNR wait. The thread that gets an answer changes the time under the row's lock. */
 static bool nic_is_held(const struct nic_endpoint *ep)
 {
 	u64 until = nic_load(&ep->hold_until);
@@ -553,7 +559,7 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		nic_qp_fail(s->nic, qp, NIC_EVENT_QP_FATAL);
 		return NIC_SENT_LATER;
 	}
-	/* A later request that failed waits for those before it. */
+	/* A later request that has failed waits for those before it. */
 	if (nic_load(&ep->again))
 		return nic_is_held(ep) ? NIC_SENT_LATER : nic_send_again(s, ring);
 	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
@@ -561,8 +567,8 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 	if (nic_is_held(ep))
 		return nic_sent_wait(ep);
 	/*
-	 * Another endpoint wants the frame; this one comes back when it can. Or it
-	 * goes on, if nobody took it in a whole round of those that wait.
+	 * Another endpoint wants the frame: send nothing new. If nobody has taken the frame after a
+	 * few rounds, this endpoint continues.
 	 */
 	if (ep->leaving && (ep->una != ep->next || ep->leaving++ < NIC_LEAVING_ROUNDS))
 		return NIC_SENT_LATER;
@@ -581,16 +587,16 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return NIC_SENT_REST;
 	if ((READS & OP(opcode)) && !qp->attr.max_rd_atomic)
 		return nic_packet_skip(ep, VNET_WC_LOC_QP_OP_ERR);
-	/* The responder remembers the results of so many packets. */
+	/* The responder keeps the results of NIC_RESULTS atomic operations. */
 	if ((ATOMICS & OP(opcode)) && ep->next - ep->una >= NIC_RESULTS)
 		return NIC_SENT_REST;
 	if (nic_is_unordered(qp->type) && !nic_route_datagram(s, &sent))
 		return sent;
 	status = nic_sending_gather(s);
-	/* The process may have changed a request that is half sent. */
+	/* The process may have changed a request of which a part was sent. */
 	if (!status && !nic_is_unordered(qp->type) && ep->cut > s->r.length)
 		status = VNET_WC_LOC_QP_OP_ERR;
-	/* Who connects has a row, unless somebody wrote where there was nothing to write. */
+	/* A connection has a row, unless NIC memory is corrupted. */
 	if (unlikely(!s->row))
 		status = VNET_WC_LOC_QP_OP_ERR;
 	if (!status)
@@ -604,7 +610,9 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 
 /* ------------------------------------------------------------------- the queue */
 
-/* The datagram or frame at the head of the queue is for another NIC; apart, as few are asked. */
+/*
+ * Is the datagram or frame at the head of the queue for another NIC? Not inlined: few requests ask.
+ */
 static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
 							      const struct vnet_ring *ring)
 {
@@ -620,7 +628,7 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 	return !nic_is_own_datagram(nic, &r.wqe.ud);
 }
 
-/* It is one whose copies go to other NICs; apart, too. */
+/* Does the head request need copies to other NICs? Not inlined, either. */
 static __attribute__((__noinline__)) bool nic_has_copies(struct nic *nic, struct nic_qp *qp,
 							 const struct vnet_ring *ring)
 {
@@ -638,13 +646,16 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 
 	if (nic_vn_is_busy(nic, qp))
 		return true;
-	/* While a queue drains, no request begins; one that waits here has its copies to follow. */
+	/*
+	 * While the queue drains, no request begins. One that waits for a local receiver still
+	 * sends its copies.
+	 */
 	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && waiting && nic_load(&qp->wait) &&
 				      nic_has_copies(nic, qp, ring)))
 		return false;
 	if (!nic_is_unordered(qp->type) && qp->row == NIC_NONE)
 		return false;
-	/* Who has nothing to send needs no frame. */
+	/* A QP with nothing to send needs no endpoint frame. */
 	if (!waiting)
 		return false;
 	return !nic_is_unordered(qp->type) || nic_datagram_leaves(nic, qp, ring);
@@ -676,15 +687,18 @@ bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 		return false;
 	nic_sending_begin(&s, nic, qp, NULL);
 	s.ep = ep;
-	/* There may be room for more now. */
+	/* The window may have room for more packets now. */
 	nic_store(&ep->resting, 0);
-	/* Who finds nothing left to retire does not look for what waited for that. */
+	/*
+	 * The answers may allow packets that were taken back to be sent; nothing else triggers
+	 * that.
+	 */
 	if (nic_load(&ep->again))
 		nic_pend(nic, qp);
 	return nic_vn_retire(&s, ring);
 }
 
-/* What was copied for the packet that was made last, at most. */
+/* Upper limit of the bytes that were copied for the last packet. */
 static u64 nic_packet_bytes(const struct nic_sending *s)
 {
 	u64 piece = s->row ? nic_row_payload(s->row) : 0;
@@ -704,7 +718,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 	bool flush;
 
 	nic_sending_begin(&s, nic, qp, NULL);
-	/* What has only to be flushed is so where it is, and takes nobody's frame. */
+	/* A queue that is only flushed needs no endpoint frame. */
 	flush = nic_turn(qp) == NIC_TURN_FLUSH;
 	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);
 	if (!s.ep)
@@ -712,7 +726,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 	if (!nic_is_unordered(qp->type))
 		s.row = nic_row_at(nic, qp->row);
 	nic_store(&s.ep->resting, 0);
-	/* Datagrams to this NIC itself went another way meanwhile. */
+	/* Datagrams to this NIC were executed elsewhere meanwhile. */
 	if ((s32)(qp->sq_cons - s.ep->sq_next) > 0)
 		nic_store(&s.ep->sq_next, qp->sq_cons);
 	while (sent == NIC_SENT) {
@@ -725,7 +739,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 			plat_flush(nic);
 			return false;
 		}
-		/* Before the look: what is posted after it is new. */
+		/* Read before the check: what is posted later rings the doorbell again. */
 		prod = nic_load_acquire(&ring->prod);
 		if (stretch->budget && !nic_stretch_is_over(stretch)) {
 			sent = nic_send_next(&s, ring);
@@ -736,13 +750,13 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 		} else if (nic_load(&s.ep->again) || prod != s.ep->sq_next) {
 			goto later;
 		} else {
-			/* Nothing is left: nobody has to come back for it. */
+			/* Nothing is left to send: the QP need not be pending. */
 			sent = NIC_SENT_REST;
 		}
 	}
 	plat_flush(nic);
 	if (sent == NIC_SENT_REST) {
-		/* New requests alone do not change that, if there are some. */
+		/* If requests are left, new ones do not change that only an answer helps. */
 		nic_store(&s.ep->resting, prod != s.ep->sq_next);
 		return true;
 	}

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoints come into the frames of the NIC and leave them. A frame is needed for
- * as long as packets of the queue pair are under way, and while it sends or takes
- * packets; the rest of the time its state is in host memory.
+ * Endpoint frames: loading, eviction, and turns. An endpoint needs a frame while its packets are
+ * outstanding, and while it sends or receives packets; otherwise its state is in host memory.
  *
- * Who leaves is chosen by a clock with a second chance. A busy endpoint is asked
- * to leave once it has had its turn: it sends nothing new, and goes when nothing
- * of it is under way, or all that is has been refused by the latest word of its
- * receiver (such packets are taken back and sent again when it returns).
+ * A clock algorithm with a second chance chooses the endpoint to evict. A busy endpoint leaves
+ * after its turn: it sends nothing new, and is evicted when nothing of it is outstanding, or all
+ * its packets were refused at their latest transmission. These are taken back, and sent again when
+ * it returns.
  *
- * Who comes is whose turn it is: those that find no frame wait in a queue, for
- * else whoever asks most often would have them all.
+ * Endpoints that find no free frame wait in a queue, because otherwise the one that asks most often
+ * would get all frames.
  */
 #include "vn/vn.h"
 
-/* Frames that are looked at for one that can be had. */
+/* Limit of frames that one search looks at. */
 #define NIC_MOST_LOOKS 128u
-/* A turn in a frame, ns; and who is not used for so long has ended its own. */
+/* Length of a turn in a frame, ns; a shorter time without use ends it. */
 #define NIC_TURN_LENGTH_NS 1000000ull
 #define NIC_UNUSED_NS 200000ull
 /*
- * Who has come for a packet waits for its sender to try again, which takes the
- * shortest timeout and an odd time, ns; one of them for several of these, so that
- * NICs which refuse each other's packets do not go on in step for ever.
+ * An endpoint that was loaded for an arrived packet is kept until the sender's retransmission: for
+ * the shortest timeout and a random time, ns. One endpoint at a time is kept for several timeouts.
+ * Otherwise two NICs that refuse each other's packets could stay in step forever.
  */
 #define NIC_KEEP_TIMEOUTS 4u
 #define NIC_KEEP_ODD 0xfffffu
@@ -30,9 +29,8 @@
 /* ------------------------------------------------------------------ leaving */
 
 /*
- * Datagrams that were refused by the latest word are given up, as they may be: two
- * NICs would else hold on to their frames for ever, for each other's sake. false:
- * others are under way.
+ * Give up datagrams that were refused at their latest transmission: otherwise two NICs could hold
+ * all their frames for datagrams that the other refuses. false: other packets are outstanding.
  */
 static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct nic_endpoint *ep)
 {
@@ -56,7 +54,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 				all = false;
 				continue;
 			}
-			/* An earlier transmission may still be on its way. */
+			/* RETRY_EXC, because an earlier transmission may still arrive. */
 			nic_vn_done(ep, tx->psn, VNET_WC_RETRY_EXC_ERR);
 			nic_tx_free(nic, row, tx);
 			nic_count(nic, unreachable);
@@ -67,8 +65,8 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 }
 
 /*
- * Packets that were refused by the latest word are taken back; false: others are
- * under way. The QP's sq_lock is held.
+ * Take back packets that were refused at their latest transmission. false: other packets are
+ * outstanding. The caller holds the QP's sq_lock.
  */
 static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
@@ -90,8 +88,8 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 		if (tx->qpn != qp->qpn)
 			continue;
 		/*
-		 * Nobody answers: it may be written after all, and is then known by
-		 * its number when it comes again.
+		 * No answer for `unreachable`: the packet may still be accepted later. The peer
+		 * then recognises its repetition by the packet number.
 		 */
 		all = all && ((tx->flags & NIC_TX_NACKED) ||
 			      (now > tx->answered &&
@@ -106,7 +104,7 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 	return all;
 }
 
-/* The endpoint in this frame goes, if it can; frame_lock is held. */
+/* Evict the endpoint in this frame, if possible; the caller holds frame_lock. */
 static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 {
 	struct nic_qp *qp = nic_find_qp(nic, ep->qpn);
@@ -116,7 +114,7 @@ static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 		ep->qpn = 0;
 		return true;
 	}
-	/* Tried, never waited for: its holder may be waiting for frame_lock. */
+	/* Only tried: the holder of sq_lock may be waiting for frame_lock. */
 	if (!nic_trylock(nic, &qp->sq_lock))
 		return false;
 	if (ep->qpn == qp->qpn && qp->op_phase == NIC_OP_IDLE && nic_take_back(nic, qp, ep)) {
@@ -132,12 +130,12 @@ static bool nic_frame_evict(struct nic *nic, struct nic_endpoint *ep)
 		ep->leaving = 1;
 	}
 	nic_unlock(&qp->sq_lock);
-	/* It may have work, for which it will come back. */
+	/* The QP may have work, for which it must be loaded again. */
 	nic_pend(nic, qp);
 	return gone;
 }
 
-/* ------------------------------------------------------------ whose turn it is */
+/* -------------------------------------------------------- the queue for frames */
 
 static bool nic_is_resident(struct nic *nic, const struct nic_qp *qp)
 {
@@ -153,7 +151,7 @@ static bool nic_takes_packets(const struct nic_qp *qp)
 	return state >= NIC_QPS_RTR && state != NIC_QPS_ERR;
 }
 
-/* It waits for a frame, behind those that do; frame_lock is held, here and below. */
+/* Queue the QP for a frame. The caller holds frame_lock, here and below. */
 static void nic_want_frame(struct nic *nic, struct nic_qp *qp, enum nic_want what)
 {
 	struct nic_header *hdr = nic->hdr;
@@ -163,14 +161,14 @@ static void nic_want_frame(struct nic *nic, struct nic_qp *qp, enum nic_want wha
 		qp->wants_frame = what;
 	if (waits)
 		return;
-	/* More than there are: not what we wrote there. */
+	/* More entries than QPs: NIC memory is corrupted. */
 	if (hdr->want_prod - hdr->want_cons >= nic->max_qp)
 		hdr->want_cons = hdr->want_prod;
 	nic->want[hdr->want_prod & nic->qp_index_mask] = nic_qp_index(nic, qp);
 	hdr->want_prod++;
 }
 
-/* Who is next; NULL: nobody waits. */
+/* The next QP in the queue; NULL: none. */
 static struct nic_qp *nic_frame_next(struct nic *nic)
 {
 	struct nic_header *hdr = nic->hdr;
@@ -188,12 +186,12 @@ static struct nic_qp *nic_frame_next(struct nic *nic)
 	return NULL;
 }
 
-/* -------------------------------------------------------------------- coming */
+/* -------------------------------------------------------------------- loading */
 
-/* A free frame, or one that can be freed. */
+/* Find a free frame, or free one. */
 static struct nic_endpoint *nic_frame_find(struct nic *nic, u64 now)
 {
-	/* Twice round a few frames; of many, some are always free or idle. */
+	/* Two rounds of the clock. Of many frames, some are always free or idle. */
 	u32 i, looks = 2 * nic->max_frame;
 
 	if (looks > NIC_MOST_LOOKS)
@@ -218,7 +216,7 @@ static struct nic_endpoint *nic_frame_find(struct nic *nic, u64 now)
 	return NULL;
 }
 
-/* The QP's endpoint comes into this frame; its sq_lock is held. */
+/* Load the QP's endpoint into this frame; the caller holds the QP's sq_lock. */
 static void nic_frame_load(struct nic *nic, struct nic_endpoint *ep, struct nic_qp *qp, u64 now)
 {
 	*ep = *nic_backing_of(nic, qp);
@@ -233,7 +231,7 @@ static void nic_frame_load(struct nic *nic, struct nic_endpoint *ep, struct nic_
 	nic_count(nic, loads);
 }
 
-/* It has come before it is asked for again: until then it stays. */
+/* The endpoint was loaded before it is needed again: keep it until then. */
 static void nic_frame_keep(struct nic *nic, struct nic_endpoint *ep, enum nic_want what, u64 now)
 {
 	struct nic_header *hdr = nic->hdr;
@@ -250,7 +248,7 @@ static void nic_frame_keep(struct nic *nic, struct nic_endpoint *ep, enum nic_wa
 	ep->kept_until = now + timeout + (now & NIC_KEEP_ODD);
 }
 
-/* It is used: its turn begins, and another may be kept as long. */
+/* The endpoint is used: its turn begins, and another one may be kept long. */
 static void nic_frame_used(struct nic *nic, struct nic_endpoint *ep)
 {
 	if (ep->kept_for == NIC_WANT_PACKET)
@@ -260,13 +258,13 @@ static void nic_frame_used(struct nic *nic, struct nic_endpoint *ep)
 	ep->kept_for = NIC_WANT_NONE;
 }
 
-/* The frame goes to who is next; false: it is in use just now. */
+/* Give the frame to the next QP of the queue. false: that QP is locked. */
 static bool nic_frame_give(struct nic *nic, struct nic_endpoint *ep, struct nic_qp *next, u64 now)
 {
-	/* Tried, never waited for: its holder may be waiting for frame_lock. */
+	/* Only tried: the holder of sq_lock may be waiting for frame_lock. */
 	if (!nic_trylock(nic, &next->sq_lock))
 		return false;
-	/* Otherwise the frame is free, and its want is seen to be over. */
+	/* Otherwise the frame stays free, and nic_frame_next() skips this QP. */
 	if (nic_takes_packets(next) && !nic_is_resident(nic, next)) {
 		nic_frame_load(nic, ep, next, now);
 		nic_frame_keep(nic, ep, next->wants_frame, now);
@@ -336,11 +334,14 @@ void nic_frames_recover(struct nic *nic, u32 owner)
 
 	if (nic_load(&nic->hdr->frame_lock) != owner)
 		return;
-	/* Who waits asks again. */
+	/* QPs that wait for a frame ask again. */
 	nic->hdr->want_cons = nic->hdr->want_prod;
 	for (i = nic_qp_next(nic, 0); i < nic->max_qp; i = nic_qp_next(nic, i + 1))
 		nic->qp[i].wants_frame = NIC_WANT_NONE;
-	/* A frame is whose queue pair says so; the copy at home is whole till then. */
+	/*
+	 * A frame belongs to a QP only if qp->frame names it; until then the copy in host memory is
+	 * valid.
+	 */
 	for (i = 0; i < nic->max_frame; i++) {
 		struct nic_endpoint *ep = &nic->frame[i];
 		struct nic_qp *qp = ep->qpn ? nic_find_qp(nic, ep->qpn) : NULL;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder: what happens to a packet that arrived. The channel (vn/rx.c)
- * tells whether it is new; the queue pair's packet number whether it is its turn. What
- * must be in order (messages, and the last piece of a write) waits for what is missing by
- * being refused; the other pieces of a write are written wherever they belong.
+ * The responder for other NICs: order, refusal and dispatch of packets. The channel (vn/rx.c)
+ * recognises repeated packets; the packet number of the queue pair gives the order. A packet that
+ * must be executed in order (a message, the last piece of a write) is refused while an earlier one
+ * is missing; the other pieces of a write are written when they arrive.
  */
 #include "vn/responding.h"
 
-/* How soon what waits for memory that is paged on demand tries again, ns. */
+/* Retry interval of a packet whose pages are being brought, ns. */
 #define NIC_PAGES_TRY_NS 200000ull
 
 void nic_vn_arrived(struct nic *nic, struct nic_qp *qp)
@@ -54,8 +54,8 @@ void nic_no_pages_yet(struct nic_arrival_op *a)
 }
 
 /*
- * Is the SRQ there that the packet names? The pieces of a message have that in which
- * the first opened a receive. false: refused.
+ * XRC: does the SRQ that the packet names exist? The pieces of a message use the SRQ in which the
+ * first one opened a receive. false: the packet was refused.
  */
 static bool nic_arrival_srq(struct nic_arrival_op *a)
 {
@@ -66,7 +66,7 @@ static bool nic_arrival_srq(struct nic_arrival_op *a)
 			a->qp->op_srqn = open->srqn;
 			return true;
 		}
-		/* Whose receive it was does not ask for it any more. */
+		/* The SRQ of the open receive was destroyed, and the receive with it. */
 		open->open = 0;
 	} else if (nic_srq_of(a->nic, a->qp, a->qp->op_srqn)) {
 		return true;
@@ -101,7 +101,7 @@ static void nic_arrive_expected(struct nic_arrival_op *a)
 	}
 }
 
-/* Packets before it are missing: only the inner pieces of a write do not mind. */
+/* Earlier packets are missing. Only the inner pieces of a write are executed before their turn. */
 static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
 {
 	const struct vnet_frame_op *op = a->op;
@@ -111,8 +111,8 @@ static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
 		return;
 	}
 	/*
-	 * What is missing must be of the same message: data of a later one never is
-	 * where that of an earlier one has still to be written.
+	 * The missing packets must belong to the same message: data of a later message is never
+	 * written before that of an earlier one.
 	 */
 	if (!a->data.length || distance > nic_le32(op->offset) / a->data.length ||
 	    (op->flags & VNET_OP_LAST && !plat_broken(NIC_RULE_LAST)) ||
@@ -127,8 +127,8 @@ static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
 }
 
 /*
- * What an unreliable sender has given up will not come: go on after it. A message
- * of which a piece is missing is lost; its receive serves the next one.
+ * Unreliable connection: the sender has given up the packets before `floor`, so go on after them. A
+ * message that lacks a piece is lost; its receive serves the next message.
  */
 static void nic_pass_over(struct nic_endpoint *ep, u32 floor)
 {
@@ -173,7 +173,7 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 		else
 			nic_answer(a, VNET_ACK_DONE, 0);
 	} else if (distance >= NIC_WINDOW - 1) {
-		/* The last of the window has the bit that a death may leave behind. */
+		/* The last packet of the window may have a stale bit in `ahead` after a death. */
 		nic_answer(a, VNET_NACK_EARLY, 0);
 	} else if (a->ep->ahead & 1ull << (psn % NIC_WINDOW)) {
 		nic_answer(a, VNET_ACK_DONE, 0);
@@ -182,7 +182,7 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 	}
 }
 
-/* Is this the queue pair that the packet is for, in a state to take it? */
+/* Is this the queue pair that the packet is for, in a state to receive it? */
 static bool nic_is_addressed(const struct nic_arrival_op *a)
 {
 	const struct nic_qp *qp = a->qp;
@@ -205,15 +205,16 @@ static void nic_nobody(struct nic_arrival_op *a)
 }
 
 /*
- * The answers that came before this packet are told of before it: who has them may not have
- * had the queue yet. false: not now, or the connection is over by them.
+ * Retire the requests that were acknowledged before this packet arrived. The program must learn of
+ * their completion before it learns of the reply, but the queue may have been in use when the
+ * acknowledgement came. false: not possible now, or the connection has failed.
  */
 static NIC_COLD bool nic_settled(struct nic_arrival_op *a)
 {
 	return nic_vn_settle(a->nic, a->qp, a->ep) && nic_is_addressed(a);
 }
 
-/* With sq_lock held: carry it out. */
+/* Execute the packet; the caller holds sq_lock. */
 static void nic_arrive_locked(struct nic_arrival_op *a)
 {
 	struct nic_qp *qp = a->qp;
@@ -254,7 +255,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_fetched(qp, NIC_ARRIVALS);
 }
 
-/* To a group, whoever of it is here: its sender learns no more than that it came. */
+/* Multicast: deliver to the members on this NIC. The sender only learns that the copy arrived. */
 static void nic_arrive_group(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
@@ -266,7 +267,7 @@ static void nic_arrive_group(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
-/* A frame, in the same way; but for a receive its sender waits as it does with datagrams. */
+/* Ethernet frame: like multicast, but a single receiver without a receive WQE is waited for. */
 static void nic_arrive_ether(struct nic_arrival_op *a)
 {
 	struct nic_message msg;
@@ -286,7 +287,7 @@ static void nic_arrive_ether(struct nic_arrival_op *a)
 	nic_rx_end(a);
 }
 
-/* See nic_acks_owe_again(). */
+/* Record the accepted packet for nic_acks_owe_again(). */
 static void nic_taken(const struct nic_arrival_op *a)
 {
 	u32 psn = nic_le32(a->op->psn), floor = nic_le32(a->op->floor);
@@ -294,7 +295,7 @@ static void nic_taken(const struct nic_arrival_op *a)
 
 	if (!ep || a->op->qp_type != NIC_QPT_RC || a->reply || a->code >= VNET_NACK_FIRST)
 		return;
-	/* Of those before it the peer has the answers. */
+	/* The peer has the acknowledgements of all packets before `floor`. */
 	if ((s32)(floor - ep->taken_floor) > 0) {
 		ep->taken &= ~nic_window_bits(ep->taken_floor, floor);
 		ep->taken_floor = floor;
@@ -329,7 +330,7 @@ static void nic_arrive(struct nic_arrival_op *a)
 	nic_arrive_locked(a);
 	nic_rx_end(a);
 	nic_taken(a);
-	/* Before anything else uses the buffer in which it was begun. */
+	/* Sent before the frame buffer of this thread is used for anything else. */
 	if (a->reply)
 		nic_send_reply(a);
 	nic_qp_unlock(a->nic, a->qp);

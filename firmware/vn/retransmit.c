@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Once more: a packet whose answer did not come is transmitted again, given up, or,
- * where nobody wants to know any more, asked after.
+ * Retransmission of packets whose timer expired. The packet is transmitted again, or its request
+ * fails. If its queue pair no longer exists, the peer is only asked whether it accepted the packet.
  */
 #include "vn/sending.h"
 
-/* However short the timeout: a packet is not given up before so many retries. */
+/*
+ * Retransmissions before RETRY_EXC_ERR, however short the timeout; fewer if retry_cnt is smaller.
+ */
 #define NIC_FEW_RETRIES 2
-/* Of no queue pair: only datagrams go there. */
+/* A QP number that no connected queue pair has: only datagrams and frames are sent to it. */
 #define NIC_NO_QPN NIC_GROUP_QPN
 
 /*
- * Was it sent often enough to say so? A timeout may be shorter than a timer's turn; as may be
- * what who refused it asked for. Times that somebody was busy are not counted: it is as long
- * as they would take.
+ * Was the packet transmitted often enough to report RETRY_EXC_ERR? The transport timeout may be
+ * shorter than the retransmission timer, or than the delay that a NACK asked for. A refused packet
+ * counts no retries; instead, it must have been outstanding for as long as those retries would
+ * take.
  */
 static bool nic_tried(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
 {
@@ -26,7 +29,7 @@ static bool nic_tried(const struct nic_sending *s, const struct nic_tx *tx, u64 
 	       now - tx->since > few * s->nic->hdr->settings.rto_min * 1000ull;
 }
 
-/* Nobody has answered for so long; 0: it may go on. */
+/* Returns the completion status with which the packet fails now; 0: transmit it again. */
 static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
 {
 	struct nic_qp *qp = s->qp;
@@ -54,7 +57,7 @@ static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
 	}
 }
 
-/* sq_lock is held. */
+/* The caller holds sq_lock. */
 static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 now)
 {
 	struct nic_row *row = s->row;
@@ -69,11 +72,14 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	if (!nic_tx_is(row, tx, seq, s->qp->qpn))
 		goto unlock;
 	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
-		/* Nobody asks for it any more. */
+		/* The queue pair is flushed or not resident: nobody needs the answer. */
 		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}
-	/* Nobody was silent while it was not sent. */
+	/*
+	 * The time in which the packet waited for local pages does not count as silence of the
+	 * peer.
+	 */
 	if (unlikely(tx->flags & NIC_TX_KEPT) && (s32)(nic_us(now) - tx->timestamp) > 0) {
 		tx->answered += (nic_us(now) - tx->timestamp) * 1000ull;
 		if (tx->answered > nic_patience(s->nic, now))
@@ -84,7 +90,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		nic_tx_give_up(s->nic, row, s->qp, s->ep, tx, status);
 		goto unlock;
 	}
-	/* An answer that was lost, and came after all? */
+	/* The packet was acknowledged by another transmission, and its request is retired. */
 	if (tx->psn - s->ep->una >= s->ep->next - s->ep->una) {
 		nic_tx_free(s->nic, row, tx);
 		goto unlock;
@@ -115,8 +121,10 @@ unlock:
 }
 
 /*
- * Nobody asks for this packet any more, but was it taken? A packet for no queue
- * pair, sent as it was, is refused if not (see nic_tx_forsake()).
+ * The queue pair was destroyed, but with one-bit sequence numbers the channel cannot be reused
+ * before the packet's fate is known (nic_tx_forsake()). Send a packet with the same sequence number
+ * to a QP that does not exist: the peer acknowledges it if the original was accepted, and refuses
+ * it otherwise. The caller holds the row's lock.
  */
 static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
 {
@@ -156,7 +164,7 @@ void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u6
 		nic_unlock(&row->lock);
 		return;
 	}
-	/* Somebody is inside; the timer comes round. */
+	/* Another thread executes the queue pair; the timer will expire again. */
 	if (!nic_trylock(nic, &qp->sq_lock))
 		return;
 	nic_sending_begin(&s, nic, qp, row);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rows of the channel tables: one for each other NIC that there is traffic with. They are
- * found by a hash of both GIDs, or by the number that frames carry. When the table is full,
- * the row of a NIC that is quiet is given to the next one (nic_row_reclaim()).
+ * Rows of the channel tables, one for each other NIC with traffic: look-up, creation, reclaiming. A
+ * row is found by a hash of both GIDs, or by the number in a frame. If the table is full, the row
+ * of a quiet NIC is reclaimed for the new one (nic_row_reclaim()).
  */
 #include "address/lid.h"
 #include "vn/handshake.h"
 
-/* Frames that a row may have under way before any of them was answered. */
+/* Initial congestion window of a row, in channels (NIC_CREDIT_ONE each). */
 #define NIC_FIRST_CREDIT (8u << 8)
 
 static u32 nic_gid_hash(const struct nic *nic, const u8 *gid, const u8 *own_gid)
@@ -37,8 +37,8 @@ bool nic_address_equal(const struct nic_address *a, const struct nic_address *b)
 }
 
 /*
- * Chains are read without a lock: a row that is reclaimed meanwhile may lead into another
- * chain, and hide those behind it. Whoever finds nothing looks again under row_lock.
+ * Chains are read without a lock. A row that is reclaimed meanwhile may lead into another chain,
+ * which hides the rows behind it, so a caller that finds nothing must look again under row_lock.
  */
 static u32 nic_row_search(struct nic *nic, const u8 *gid, const u8 *own_gid)
 {
@@ -56,7 +56,7 @@ static u32 nic_row_search(struct nic *nic, const u8 *gid, const u8 *own_gid)
 
 /* ------------------------------------------------------------- begin and end */
 
-/* false: the host has no randomness, and the row stays what it was. */
+/* Draw the row's random numbers. false: the host has no random bytes, the row is unchanged. */
 static bool nic_row_draw(struct nic *nic, struct nic_row *row)
 {
 	u8 share[VNET_WIRE_NONCE_SIZE];
@@ -65,7 +65,7 @@ static bool nic_row_draw(struct nic *nic, struct nic_row *row)
 	if (!plat_random(nic, &generation, sizeof(generation)) ||
 	    !plat_random(nic, share, sizeof(share)))
 		return false;
-	/* Not the number that it has, nor one that could be NIC_NONE. */
+	/* Not the present number, and never NIC_NONE. */
 	if (generation == row->id >> NIC_ROW_ID_SHIFT || generation == 0xffff)
 		generation = (u16)((row->id >> NIC_ROW_ID_SHIFT) ^ 1);
 	nic_store(&row->id, (u32)generation << NIC_ROW_ID_SHIFT | nic_row_index(nic, row));
@@ -99,7 +99,7 @@ void nic_row_restart(struct nic *nic, struct nic_row *row)
 
 	memset(row->rx, 0, sizeof(row->rx));
 	nic_tx_renew(nic, row);
-	/* It counts from the beginning, too. */
+	/* The peer's channels start again, too. */
 	for (i = 0; i < VNET_WIRE_CHANNELS; i++)
 		row->tx[i].seq = row->busy & 1ull << i ? 1 : 0;
 	nic_store(&row->owed, 0);
@@ -125,8 +125,8 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 /* ------------------------------------------------------------------ reclaiming */
 
 /*
- * A look, with the row's lock or without: nobody has anything under way by it. Who stands in
- * its queue while no channel is busy may be gone, or finds another row.
+ * Is nothing outstanding by this row? With its lock, or as a look without. QPs in its queue do not
+ * count: while no channel is busy, they are gone, or will find another row.
  */
 static bool nic_row_is_unused(const struct nic_row *row)
 {
@@ -141,7 +141,7 @@ static bool nic_row_is_unused(const struct nic_row *row)
 	return true;
 }
 
-/* Rows of NICs at this address; a NIC has one for each pair of GIDs. */
+/* Number of rows at this address; a NIC has one for each pair of GIDs. */
 static u32 nic_rows_at(const struct nic *nic, const struct nic_address *address)
 {
 	u32 i, n = 0;
@@ -151,7 +151,7 @@ static u32 nic_rows_at(const struct nic *nic, const struct nic_address *address)
 	return n;
 }
 
-/* When its NIC was heard last, or brought something; NIC clock, ns. */
+/* When its NIC was last heard, or its packets were last accepted; NIC clock, ns. */
 static u64 nic_row_used_at(const struct nic_row *row)
 {
 	u64 heard = nic_load(&row->heard), owed = nic_load(&row->owed_since);
@@ -160,8 +160,8 @@ static u64 nic_row_used_at(const struct nic_row *row)
 }
 
 /*
- * That whose NIC was not heard for longest, and nothing is under way by; of an address that
- * has a quarter of the table, one of its own, so that who invents GIDs takes no more.
+ * The unused row whose NIC was quiet for longest. An address that has a quarter of the table loses
+ * one of its own rows, so that a peer which invents GIDs cannot take more.
  */
 static struct nic_row *nic_row_quietest(struct nic *nic, const struct nic_address *address,
 					const u64 *tried)
@@ -184,7 +184,7 @@ static struct nic_row *nic_row_quietest(struct nic *nic, const struct nic_addres
 	return best;
 }
 
-/* Rows that connections lead to, a bit for each: they are nobody else's while those last. */
+/* Set the bits of rows that connections use; these are not reclaimed. */
 static void nic_rows_connected(struct nic *nic, u64 *rows)
 {
 	u32 i;
@@ -197,7 +197,7 @@ static void nic_rows_connected(struct nic *nic, u64 *rows)
 	}
 }
 
-/* A connection leads there: see nic_vn_configure(), which does the reverse. */
+/* Does a connection use the row? nic_vn_connect() does the reverse. */
 static bool nic_row_is_connected(struct nic *nic, const struct nic_row *row)
 {
 	u32 i, n = nic_row_index(nic, row);
@@ -223,7 +223,7 @@ static void nic_row_unlink(struct nic *nic, struct nic_row *row)
 	}
 }
 
-/* false: it is in use after all. row_lock is held; the row is FREE, and in no chain, then. */
+/* Take an unused row out of its chain. false: it is in use after all. The caller holds row_lock. */
 static bool nic_row_take(struct nic *nic, struct nic_row *row)
 {
 	u32 state;
@@ -232,7 +232,7 @@ static bool nic_row_take(struct nic *nic, struct nic_row *row)
 		return false;
 	state = row->state;
 	nic_store(&row->state, NIC_ROW_FREE);
-	/* Pairs with that in nic_vn_configure(): one of both sees the other. */
+	/* Pairs with the barrier in nic_vn_connect(): one of the two sees the other's store. */
 	nic_barrier();
 	if (!nic_row_is_unused(row) || nic_row_is_connected(nic, row)) {
 		nic_store(&row->state, state);
@@ -245,7 +245,7 @@ static bool nic_row_take(struct nic *nic, struct nic_row *row)
 	return true;
 }
 
-/* A row for a NIC at this address; NULL: all are in use. row_lock is held. */
+/* Reclaim a row for a NIC at this address; NULL: all are in use. The caller holds row_lock. */
 static struct nic_row *nic_row_reclaim(struct nic *nic, const struct nic_address *address)
 {
 	u64 tried[NIC_TRIED_WORDS] = { 0 };
@@ -289,7 +289,7 @@ u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 	if (row && nic_row_fill(nic, row, gid, own_gid, address)) {
 		n = nic_row_index(nic, row);
 		row->hash_next = *chain;
-		/* Found by what is in it, once it is whole. */
+		/* Stored when the row is complete: look-ups find it by its contents. */
 		nic_store_release(&row->state, NIC_ROW_CALLING);
 		if (n >= nic_load(&nic->hdr->row_high))
 			nic_store_release(&nic->hdr->row_high, n + 1);
@@ -320,11 +320,11 @@ void nic_meet(struct nic *nic, const u8 *gid)
 
 	if (!nic->max_row)
 		return;
-	/* The link's own address is what others most likely know us by. */
+	/* Peers most likely know this NIC by the link's own address. */
 	memcpy(own, nic->hdr->gid[link_gid < NIC_MAX_GIDS ? link_gid : 0], sizeof(own));
 	if (nic->hdr->lid)
 		nic_lid_gid((u16)nic->hdr->lid, own);
-	/* Of those who may be there; half of the table is for those who are spoken to. */
+	/* Half of the table is reserved for NICs with traffic. */
 	if (nic_row_search(nic, gid, own) == NIC_NONE && nic_row_high(nic) >= nic->max_row / 2)
 		return;
 	n = nic_row_find(nic, gid, own);
@@ -341,7 +341,7 @@ void nic_row_activate(struct nic *nic, const struct nic_row *row)
 		nic_fetch_or(&hdr->row_active, bit);
 	else
 		nic_barrier();
-	/* Awake or dozing, the NIC processor sees it at its next tick. */
+	/* If it is awake or dozing, the NIC processor sees the bit at its next tick. */
 	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
 	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
 		nic_count(nic, kicks);
@@ -349,7 +349,7 @@ void nic_row_activate(struct nic *nic, const struct nic_row *row)
 	}
 }
 
-/* ------------------------------------------------- whose frame it is that arrived */
+/* ------------------------------------------------------- the sender of a frame */
 
 static bool nic_secret_is_any(const u8 *secret)
 {
@@ -358,7 +358,7 @@ static bool nic_secret_is_any(const u8 *secret)
 	return !nic_equal16(secret, none);
 }
 
-/* Its MAC was right; or it has the secret of this row's peer, present or former. */
+/* Is the frame proven by a MAC, or by the present or former secret of this row? */
 static bool nic_row_is_proven(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	const u8 *secret = f->head->secret;
@@ -370,7 +370,7 @@ static bool nic_row_is_proven(const struct nic_row *row, const struct nic_arrive
 		(nic_secret_is_any(secret) && nic_equal16(row->secret_was, secret)));
 }
 
-/* Without the row's lock, a look: what depends on it asks again. */
+/* A look without the row's lock: callers check again under the lock before they rely on it. */
 static bool nic_row_is_up(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return nic_load(&row->state) == NIC_ROW_UP &&
@@ -387,7 +387,10 @@ bool nic_row_is_alive(struct nic *nic, const struct nic_row *row, const struct n
 	return false;
 }
 
-/* Without the row's lock, too: an address in the midst of a change is asked about once more. */
+/*
+ * Without the row's lock. If the address is just being changed, the frame is dropped and sent
+ * again.
+ */
 static bool nic_is_from(struct nic *nic, const struct nic_row *row,
 			const struct nic_arrived_frame *f)
 {

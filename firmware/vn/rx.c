@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The receiver's ends of channels: which packet is new on its channel, who is carrying it
- * out, and the answer to it.
+ * Receiving ends of channels: new and repeated packets, their executor, and their acknowledgements.
  */
 #include "vn/responding.h"
 
 enum nic_rx_verdict { NIC_RX_DROP, NIC_RX_NEW, NIC_RX_AGAIN };
 
-/* Was it refused, the last time that it came? */
+/* Was the packet with this sequence number refused when it arrived last? */
 static bool nic_rx_refused(const struct nic_rx *rx, u32 seq)
 {
 	return rx->answer_seq == seq && rx->code >= VNET_NACK_FIRST &&
@@ -18,18 +17,20 @@ static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct ni
 {
 	s32 ahead = (s32)(seq - rx->seq);
 
-	/* Alternating bit: right only where packets cannot overtake each other. */
+	/* Alternating bit: only correct if packets cannot overtake each other. */
 	if (nic->hdr->settings.sequence_bits == 1)
 		ahead &= 1;
 	if (ahead)
 		return ahead > 0 ? NIC_RX_NEW : NIC_RX_DROP;
-	/* A read that was carried out, and then was refused: the next may have its number. */
+	/*
+	 * A read that was executed once and then refused: the next packet may have the same number.
+	 */
 	return nic_rx_refused(rx, seq) ? NIC_RX_NEW : NIC_RX_AGAIN;
 }
 
 /*
- * It was accepted, and nobody came to say how that ended. Of a datagram nothing else
- * tells, either: who delivered it may have died before it had.
+ * The packet was accepted, but its executor died before it recorded the outcome. A connection finds
+ * out by the packet number; the delivery of a datagram remains unknown.
  */
 static void nic_rx_forgot(struct nic_rx *rx, const struct vnet_frame_op *op)
 {
@@ -60,16 +61,19 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 	verdict = nic_load(&rx->busy) ? NIC_RX_DROP : nic_rx_compare(nic, rx, seq);
 	go = verdict == NIC_RX_NEW;
 	*counted = !go;
-	/* Also while it is being carried out. */
+	/* Counted also while the packet is being executed. */
 	if (!go)
 		nic_count(nic, duplicates);
 	if (verdict == NIC_RX_AGAIN) {
-		/* A read is answered by its data, which is nowhere kept; till it can be. */
+		/*
+		 * A repeated read is executed again, because its data is not stored; but not if it
+		 * failed for good.
+		 */
 		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NOBODY;
 		if (!go) {
 			/*
-			 * While the answer to the first of them is still to be sent, it
-			 * tells that this one was not needed.
+			 * While the first answer is not sent yet, its timestamp tells the sender
+			 * that the repetition was not needed.
 			 */
 			if (rx->answer_seq != seq || !(row->owed & 1ull << op->channel))
 				rx->timestamp = nic_le32(op->timestamp);
@@ -81,10 +85,10 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 	}
 	if (go)
 		nic_store(&rx->busy, nic->self);
-	/* Of datagrams nothing else tells, should we die, that this one was delivered. */
+	/* If this process dies, nothing but `seq` can tell that a datagram was delivered. */
 	if (verdict == NIC_RX_NEW && nic_is_unordered(op->qp_type)) {
 		rx->seq = seq;
-		/* Nor does an earlier refusal of it. */
+		/* An earlier refusal of the packet is void. */
 		rx->answer_seq = seq - 1;
 	}
 	nic_unlock(&row->lock);
@@ -98,12 +102,14 @@ void nic_rx_end(const struct nic_arrival_op *a)
 	struct nic_rx *rx = &row->rx[a->op->channel];
 
 	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES)) {
-		/* It comes again, and the queue pair knows that it had it. */
+		/*
+		 * The packet is sent again, and the queue pair recognises it by its packet number.
+		 */
 		nic_store(&rx->busy, 0);
 		return;
 	}
 	nic_store(&rx->busy, 0);
-	/* It may have begun a new life meanwhile. */
+	/* The row may have restarted for another incarnation meanwhile. */
 	if (row->incarnation == a->life) {
 		rx->answer_seq = nic_le32(a->op->seq);
 		rx->timestamp = nic_le32(a->op->timestamp);
@@ -112,7 +118,7 @@ void nic_rx_end(const struct nic_arrival_op *a)
 		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
 			rx->seq = rx->answer_seq;
 		else if (nic_is_unordered(a->op->qp_type))
-			/* It has not been taken. */
+			/* The datagram was refused: the channel expects it again. */
 			rx->seq = rx->answer_seq - 1;
 		if (!a->reply)
 			nic_acks_owe(row, a->op->channel);

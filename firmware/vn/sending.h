@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A packet that the requester is about: what nic_vn_{request,packet,again}.c share. */
+/* State of the request whose packets are sent; shared by nic_vn_{request,packet,again}.c. */
 #ifndef NIC_VN_SENDING_H
 #define NIC_VN_SENDING_H
 
 #include "requester/opcodes.h"
 #include "vn/vn.h"
 
-/* What is under way, as it stands in the send queue. */
+/* A request of the send queue, whose packets are sent. */
 struct nic_sending {
 	struct nic *nic;
 	struct nic_qp *qp;
@@ -15,13 +15,13 @@ struct nic_sending {
 	struct nic_request r;
 	u8 grh[VNET_GRH_SIZE];
 	u8 op_flags;
-	/* It is a datagram to a group, and this the copy for s->row. */
+	/* Send one of several copies (multicast datagram, Ethernet frame), to s->row. */
 	bool group;
-	/* nic_counters.reclaimed before the row of a datagram was found. */
+	/* nic_counters.reclaimed before the row of a datagram was looked up. */
 	u64 reclaimed;
 };
 
-/* Nothing of a request yet. row: where it goes, or NULL if that is found out later. */
+/* Initialise without a request. row: destination, or NULL if it is found later. */
 static inline void nic_sending_begin(struct nic_sending *s, struct nic *nic, struct nic_qp *qp,
 				     struct nic_row *row)
 {
@@ -38,18 +38,18 @@ static inline void nic_sending_begin(struct nic_sending *s, struct nic *nic, str
 }
 
 /*
- * Find the request's memory again; a datagram has its header in front. A status, or
- * NIC_EXEC_PAGES: what an atomic operation writes cannot be read yet.
+ * Collect the request's local memory again; a datagram gets its GRH in front. Returns a status, or
+ * NIC_EXEC_PAGES if the operand of an atomic write is not present.
  */
 u32 nic_sending_gather(struct nic_sending *s);
 /*
- * Before a packet of a request that was gathered is made, at `offset` of it: is the memory
- * there that is paged on demand? A status, or NIC_EXEC_PAGES.
+ * Check that memory which is paged on demand is present, before the packet at `offset` of a
+ * gathered request is made. Returns a status, or NIC_EXEC_PAGES.
  */
 u32 nic_sending_fetch(struct nic_sending *s, u64 offset);
 /*
- * Transmit the packet of a channel, whose request is gathered; it fails if local
- * memory cannot be read. The row's lock is held, and released.
+ * Transmit the packet of a channel whose request is gathered. The packet fails if local memory
+ * cannot be read. The caller holds the row's lock, which is released.
  */
 void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now);
 

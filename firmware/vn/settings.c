@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How the vn transport behaves unless it is told otherwise. */
+/* Default settings of the vn transport, and their validation. */
 #include "nic_internal.h"
 #include "nic_settings.h"
 
@@ -20,7 +20,7 @@ static const struct nic_settings nic_vn_defaults = {
 
 void nic_vn_settings_init(struct nic_settings *to, const struct nic_settings *wanted)
 {
-	/* What is not named (payload 0) is as usual, all of it. */
+	/* Payload 0 means that all settings are defaults. */
 	*to = wanted->payload ? *wanted : nic_vn_defaults;
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The vn transport's entries: frames that arrive, and time that passes. */
+/* Entry points of the vn transport: arriving frames, and timers. */
 #include "vn/vn.h"
 
-/* The NIC processor keeps looking at a row that is quiet for so long. */
+/* A row that was quiet for this time needs no more looks by the NIC processor. */
 #define NIC_QUIET_NS 20000000ull
-/* It does not come sooner than so: who polls is faster, who sleeps need not be. */
+/* Minimum interval of the NIC processor's looks. Polling processes look more often. */
 #define NIC_VN_SOON_NS 200000ull
 /*
- * Timers are looked at each millisecond while anything is under way. A longer pause than
- * this, ms, is our own: of the rest of it nobody else knows.
+ * Timers are checked each millisecond while packets are outstanding. In a gap longer than this, ms,
+ * no thread of this NIC had a processor; the rest of the gap does not count as silence of peers.
  */
 #define NIC_PATIENCE_GAP 5u
-/* Who read the clock before others did may come so much after them, ms. */
+/* Tolerance for a clock that was read before another thread stored a later one, ms. */
 #define NIC_PATIENCE_LATE 60000u
-/* A process that polls looks at timers so often. */
+/* Interval at which a polling process checks timers. */
 #define NIC_VN_LOOK_NS 20000ull
 
 bool nic_is_wired(const struct nic *nic)
@@ -21,7 +21,7 @@ bool nic_is_wired(const struct nic *nic)
 	return nic->max_row && nic_load(&nic->hdr->row_high);
 }
 
-/* QPs whose packets were answered retire them, and may send more. */
+/* Run the QPs whose packets were answered: they retire requests, and may send more. */
 static void nic_run_answered(struct nic *nic, const struct nic_answered *answered)
 {
 	u32 i;
@@ -34,7 +34,7 @@ static void nic_run_answered(struct nic *nic, const struct nic_answered *answere
 	}
 }
 
-/* false: one of them is none that its packet may have, so the frame is dropped. */
+/* Process the acknowledgements of a frame. false: one is invalid, drop the frame. */
 static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 			     const struct nic_arrived_frame *f)
 {
@@ -42,10 +42,10 @@ static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 	bool data = f->head->kind == VNET_FRAME_ACK && f->payload_len;
 	bool fits = true;
 
-	/* Data first: with its answer, the request may complete. */
+	/* Data first: with its acknowledgement, the request may complete. */
 	if (data && !nic_vn_read_data(nic, row, f))
 		return true;
-	/* An answer that is dropped costs a retransmission. */
+	/* A dropped acknowledgement costs a retransmission. */
 	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
 		return true;
 	if (nic_row_is_alive(nic, row, f)) {
@@ -112,18 +112,18 @@ void nic_patience_look(struct nic *nic, u64 now)
 	u64 next, state = nic_load(&nic->hdr->patience);
 	u32 ms = (u32)(now / 1000000), gap = (ms - (u32)state) & mask;
 
-	/* Somebody has looked later. */
+	/* Another thread has stored a later time. */
 	if ((-gap & mask) <= NIC_PATIENCE_LATE)
 		return;
 	next = (state & ~(u64)mask) | (ms & mask);
 	if (gap > NIC_PATIENCE_GAP)
 		next += (u64)(gap - NIC_PATIENCE_GAP) << NIC_PATIENCE_BITS;
-	/* Whoever is faster has done it. */
+	/* If another thread was faster, its update has the same effect. */
 	(void)__atomic_compare_exchange_n(&nic->hdr->patience, &state, next, false,
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Without the row's lock: a look, after which who has it decides. */
+/* A look without the row's lock: callers that act on it check again under the lock. */
 static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 {
 	return !nic_load(&row->busy) && !nic_load(&row->owed) &&
@@ -131,7 +131,7 @@ static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 	       now > nic_load(&row->heard) + NIC_QUIET_NS;
 }
 
-/* What was kept back may have found no data to travel with, and too few others. */
+/* Send delayed acknowledgements when their time is over; *next: when that is. */
 static void nic_row_tell(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
 {
 	const struct nic_settings *set = &nic->hdr->settings;
@@ -146,7 +146,7 @@ static void nic_row_tell(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 		*next = end;
 }
 
-/* Whether the row needs to be looked at again; without its lock, too. */
+/* Check one row's timers, without its lock. Returns whether the row must be looked at again. */
 static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
 {
 	u64 due = nic_load(&row->due);
@@ -157,7 +157,7 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 	due = nic_load(&row->due);
 	if (due && nic_load(&row->busy) && due < *next)
 		*next = due > now + NIC_VN_SOON_NS ? due : now + NIC_VN_SOON_NS;
-	/* A call nobody waits for ends some day. */
+	/* A call that no packet waits for ends after a while. */
 	if (nic_load(&row->state) == NIC_ROW_CALLING && nic_load(&row->calls) > 64 &&
 	    !nic_load(&row->busy))
 		return false;
@@ -167,19 +167,19 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 {
 	u64 active = nic_load(&nic->hdr->row_active);
-	/* A process may end in the midst of this: it forgets nothing for others. */
+	/* A process may die during this function, so only the agent clears bits of row_active. */
 	bool agent = nic->space == NIC_SPACE_POINTER;
 	u64 still = 0;
 	u32 i, high;
 
 	if (!active)
 		return false;
-	/* Somebody looks at timers: the patience clock goes on. */
+	/* Timers are being checked: advance the patience clock. */
 	(void)nic_patience(nic, now);
 	plat_step(NIC_STEP_TICK);
 	/*
-	 * Before the rows are looked at; nic_row_activate() does the reverse. Those that became
-	 * active since the look above are looked at, too: nobody else will tell of them.
+	 * Cleared before the rows are looked at; nic_row_activate() does the reverse. Bits that
+	 * were set since the load above must be included, because they are lost from the mask.
 	 */
 	if (agent)
 		active |= nic_xchg(&nic->hdr->row_active, 0);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The vn transport, between its own files and to the rest of the firmware;
- * grouped by the file that implements them. doc/protocol.md tells the whole.
+ * Internal interface of the vn transport, grouped by implementing file. doc/protocol.md describes
+ * the protocol.
  *
- * Lock order: a QP's sq_lock, then a row's lock, then row_lock. frame_lock comes
- * after a QP's sq_lock, and the rows' after it.
+ * Lock order: a QP's sq_lock, then frame_lock, then a row's lock, then row_lock.
  */
 #ifndef NIC_VN_H
 #define NIC_VN_H
@@ -12,8 +11,8 @@
 #include "requester/request.h"
 
 /*
- * Frames are little-endian: what stands in one, and what is to stand there; and, either way,
- * a word that is not always a number, as immediate data is not.
+ * Byte order of frames (little-endian): conversions from and to a frame. nic_le32_word() converts,
+ * in either direction, a word that is not always a number, such as immediate data.
  */
 #ifdef __KERNEL__
 #define nic_le16(x) le16_to_cpu(x)
@@ -46,9 +45,9 @@ static inline u32 nic_le32_word(u32 word)
 #define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)
 
 /*
- * A lock that what a frame brought needs: a row's, or row_lock. false: somebody else has it,
- * so many tries long; then the frame is dropped, and counted. Nobody waits for locks where
- * frames come in, and a frame that is dropped is one that comes again.
+ * Take a lock to process a frame: a row's lock, or row_lock. Returns false after `tries` failed
+ * attempts; the caller then drops the frame, which is counted here. Frame processing never waits
+ * for a lock: the sender retransmits what is dropped.
  */
 static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
 {
@@ -60,56 +59,56 @@ static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
 	return false;
 }
 
-/* Tries where a frame that is dropped is a packet that is sent once more. */
+/* Attempts where dropping the frame costs the retransmission of a packet. */
 #define NIC_ROW_TRIES 8u
 
-/* Patience with a silent peer is halved so many times at most. */
+/* Limit of halvings of the patience with a silent peer: nic_lonely_patience(). */
 #define NIC_LONELIEST 4u
 
-/* Of datagrams or of Ethernet frames: each is a packet, in no order, that may be lost. */
+/* Datagrams and Ethernet frames: each is one packet, without order, that may be lost. */
 static inline bool nic_is_unordered(u8 type)
 {
 	return type == NIC_QPT_UD || type == NIC_QPT_RAW_PACKET;
 }
 
-/* Timestamps of frames. */
+/* Converts ns to the timestamps of frames, us. */
 static inline u32 nic_us(u64 ns)
 {
 	return (u32)(ns / 1000);
 }
 
-/* A frame that arrived, its fields checked. */
+/* A frame that arrived, with all its fields checked. */
 struct nic_arrived_frame {
 	const struct nic_address *from;
 	const struct nic_proof *proof;
 	const struct vnet_frame *head;
 	const struct vnet_frame_ack *ack;
 	u32 nacks;
-	/* NULL where the kind has none. */
+	/* NULL if this kind of frame has none. */
 	const struct vnet_frame_op *op;
 	const struct vnet_frame_hello *hello;
 	const u8 *payload;
 	u32 payload_len;
 };
 
-/* -- vn/frame.c: what is in a frame */
+/* -- vn/frame.c: encoding and validation of frames */
 
 /* Begin a frame to the row's NIC in plat_frame()'s buffer; NULL: no link. */
 struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u8 kind);
 /* Complete it, and give it to the link. */
 void nic_frame_send(struct nic *nic, const struct nic_address *to, u32 length);
-/* Check everything about a frame that does not depend on a row; false: counted. */
+/* Check all that does not depend on a row. false: the frame is invalid, and was counted. */
 bool nic_frame_parse(struct nic *nic, void *frame, u32 length, const struct nic_proof *proof,
 		     struct nic_arrived_frame *out);
 
-/* -- vn/row.c: other NICs */
+/* -- vn/row.c: rows, the state of other NICs */
 
 static inline struct nic_row *nic_row_at(struct nic *nic, u32 row)
 {
 	return row < nic->max_row ? &nic->row[row] : NULL;
 }
 
-/* A row's number in frames: its index, and random bits above. */
+/* A row's number in frames: its index in the low bits, random bits above. */
 #define NIC_ROW_ID_SHIFT 16u
 
 static inline u32 nic_row_index_of(u32 id)
@@ -122,7 +121,7 @@ static inline u32 nic_row_index(const struct nic *nic, const struct nic_row *row
 	return (u32)(row - nic->row);
 }
 
-/* Payload of a frame to it: within what a frame can hold, whoever wrote it there. */
+/* Payload limit of frames to this NIC; bounded, because NIC memory may be corrupted. */
 static inline u32 nic_row_payload(const struct nic_row *row)
 {
 	u32 payload = nic_load(&row->payload);
@@ -137,35 +136,35 @@ static inline u32 nic_row_high(const struct nic *nic)
 	return high < nic->max_row ? high : nic->max_row;
 }
 
-/* Row for frames from own_gid to gid, made if there is none: NIC_NONE: no way there. */
+/* Find or create the row for frames from own_gid to gid. NIC_NONE: no address, or no free row. */
 u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid);
-/* Row's timers are to be looked at. */
+/* Make the NIC processor look at the row's timers. */
 void nic_row_activate(struct nic *nic, const struct nic_row *row);
-/* One of both begins a new life: nothing that was counted counts any more. */
+/* A new incarnation of either end: restart the handshake and the channels. */
 void nic_row_renew(struct nic *nic, struct nic_row *row);
-/* The row that a frame of an established peer belongs to, and proves to be of; NULL: counted. */
+/* Find the row of a DATA or ACK frame, and check its proof. NULL: invalid, counted. */
 struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame *frame);
 /*
- * Whether it still is the row of the frame; its lock is held. It may have begun anew since
- * nic_row_of_frame() found it, and with it sequence numbers.
+ * Does the row still match the frame? The caller holds the row's lock. The row, and with it its
+ * sequence numbers, may have restarted since nic_row_of_frame() found it.
  */
 bool nic_row_is_alive(struct nic *nic, const struct nic_row *row,
 		      const struct nic_arrived_frame *frame);
 
-/* -- vn/handshake.c: two NICs make themselves known */
+/* -- vn/handshake.c: the handshake */
 
-/* A peer that does not know us yet, or has not answered: call it, if it is time. */
+/* Call (HELLO) a peer that has not completed the handshake, if its next call is due. */
 void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
-/* The same, for one that was known and has been silent for NIC_SILENCE_NS. */
+/* The same for a known peer, of which nothing was heard for NIC_SILENCE_NS. */
 #define NIC_SILENCE_NS 30000000ull
 void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
 void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
 void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
 void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *frame);
 
-/* -- vn/channel.c: the sender's ends */
+/* -- vn/channel.c: sending ends of channels */
 
-/* What a packet is, for the channel that carries it. */
+/* A packet, as its channel records it. */
 struct nic_packet {
 	u32 qpn;
 	u32 sq_index;
@@ -174,25 +173,25 @@ struct nic_packet {
 	u32 length;
 	u8 opcode;
 	bool unordered;
-	/* A copy of a datagram to a group. */
+	/* A copy of a datagram to a group, or of an Ethernet frame. */
 	bool group;
 };
 
-/* Take a channel for it, with the row's lock held: NULL: none is to be had now. */
+/* Take a free channel for the packet; NULL: none now. The caller holds the row's lock. */
 struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct nic_packet *packet,
 			   u64 now);
-/* Free a channel, with the row's lock held. */
+/* Free a channel. The caller holds the row's lock. */
 void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx);
 /*
- * It is being transmitted (again), with the row's lock held: its timer, which is no
- * longer than `longest` ns (0: any) unless round trips are.
+ * Start the timer of a packet that is being transmitted. longest: upper limit of the timeout, ns,
+ * unless round trips take longer; 0: none. The caller holds the row's lock.
  */
 void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest);
 
 /*
- * What was given up since anything was heard: of a connection, or of the NIC that
- * datagrams go to. Whose packets were given up before has less patience with the next,
- * so that a queue of them does not wait for each in turn.
+ * Counter of packets that were given up since the peer was last heard: for a connection its own,
+ * for datagrams that of the destination NIC. It shortens the patience with the next packets, so
+ * that a queue of packets to a dead peer does not wait the full time for each.
  */
 static inline u32 *nic_lonely(struct nic_row *row, const struct nic_qp *qp, struct nic_endpoint *ep)
 {
@@ -207,16 +206,16 @@ static inline void nic_grow_lonely(u32 *lonely)
 		nic_store(lonely, n + 1);
 }
 
-/* What waits for a copy to a group waits for all its receivers: not for long. */
+/* log2 of the divisor of the patience for copies to a group, which keep other receivers waiting. */
 #define NIC_GROUP_HASTE 2u
 
 /*
- * The clock that patience with a peer is counted by, ns: the NIC clock without the times
- * in which nobody of this NIC had a processor to look at its timers. Frames that arrive
- * then are not looked at, either, and on the same machine the peer fares no better.
+ * The patience clock, ns: the NIC clock without the times in which no thread of this NIC had a
+ * processor to look at timers. In those times arriving frames are not processed either, and a peer
+ * on the same machine is in the same situation.
  */
 #define NIC_PATIENCE_BITS 24u
-/* When it begins, so that who has read the clock a while ago is not before its beginning. */
+/* Start value, so that times read shortly before the first one are not negative. */
 #define NIC_PATIENCE_EPOCH (1ull << 40)
 NIC_COLD void nic_patience_look(struct nic *nic, u64 now);
 
@@ -231,16 +230,16 @@ static inline u64 nic_patience(struct nic *nic, u64 now)
 	return NIC_PATIENCE_EPOCH + now - (state >> NIC_PATIENCE_BITS) * 1000000;
 }
 
-/* How long an unreliable packet waits for anybody, ns. */
+/* Time for which an unreliable packet waits for any answer, ns. */
 static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
 {
 	return nic->hdr->settings.unreachable * 1000000ull >> (nic_load(lonely) & 7);
 }
 
-/* Nobody has answered the packet, or its connection, for longer than that waits. */
+/* Was nothing heard of the packet, or of its connection, for longer than its patience? */
 bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now);
-/* It is given up, with the row's lock held: as failed or (unreliable) lost. */
+/* Give a packet up: its request fails, or (unreliable) is lost. The caller holds the row's lock. */
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 		    struct nic_endpoint *ep, struct nic_tx *tx, u32 status);
 
@@ -249,49 +248,52 @@ static inline u32 nic_tx_channel(const struct nic_row *row, const struct nic_tx 
 	return (u32)(tx - row->tx);
 }
 
-/* Is it that packet's still? The lock was not held all the time since it was seen. */
+/* Does the channel still carry this packet? To check after the lock was released and retaken. */
 static inline bool nic_tx_is(const struct nic_row *row, const struct nic_tx *tx, u32 seq, u32 qpn)
 {
 	return row->busy & 1ull << nic_tx_channel(row, tx) && tx->seq == seq && tx->qpn == qpn;
 }
 
-/* QPs whose packets were answered, and who waits, to be run without the row's lock. */
+/*
+ * QPs to run after the row's lock is released: their packets were answered, or they wait for a
+ * channel.
+ */
 struct nic_answered {
 	u32 qpn[VNET_WIRE_ACKS + NIC_ROW_QUEUE];
 	u32 n;
 };
 
 /*
- * Acknowledgements of a frame, the row's lock is held. data: what came with the
- * first of them is where it belongs.
+ * Process the acknowledgements of a frame. data: the payload that belongs to the first of them was
+ * placed. The caller holds the row's lock.
  */
 void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame,
 		    bool data, struct nic_answered *out);
-/* Are these answers that their packets may have? The lock is held; false: counted. */
+/* Can the packets have these answers? false: invalid, counted. The caller holds the row's lock. */
 bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
 /*
- * An answer has come for which there is no time now, as its QP is in use: it will come again.
- * Its connection's peer was heard all the same.
+ * An answer is dropped because its QP is in use; the peer will repeat it. Record it as a sign of
+ * life of the connection's peer.
  */
 NIC_COLD void nic_tx_hear(struct nic *nic, struct nic_row *row,
 			  const struct nic_arrived_frame *frame);
-/* Free the channels of a QP in this row. */
+/* Free all channels of a QP in this row. The caller holds the row's lock. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /*
- * Own memory, which is paged on demand, is not there for what it carries or has brought,
- * with sq_lock and the row's lock held: it is sent again when it is, and nobody is late.
- * Its channel is free then, but for a datagram's.
+ * Local memory of the packet, which is paged on demand, is not present: transmit the packet later,
+ * without counting the time against the peer. The packet is taken back and its channel is freed,
+ * except for a datagram. The caller holds sq_lock and the row's lock.
  */
 NIC_COLD void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 			  struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
-/* The row begins a new life: packets that nothing but their channels knew are over. */
+/* The row restarts: give up the packets whose fate only their channels know. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
-/* How long the packets of a message that begins now may be. */
+/* Length of the packets of a message that begins now. */
 u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now);
-/* Packets of this row whose time has come, and how the row goes on. */
+/* Handle the row's timers: calls, probes, and packets that are due. */
 void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now);
 
-/* Packets [from, to), of which a window is the most, in a mask by number. */
+/* Bit mask of the packets [from, to), at most a window, by number % NIC_WINDOW. */
 static inline u64 nic_window_bits(u32 from, u32 to)
 {
 	u64 bits = to - from < NIC_WINDOW ? (1ull << (to - from)) - 1 : ~0ull;
@@ -300,120 +302,129 @@ static inline u64 nic_window_bits(u32 from, u32 to)
 	return by ? bits << by | bits >> (NIC_WINDOW - by) : bits;
 }
 
-/* -- vn/ack.c: the receiver's answers */
+/* -- vn/ack.c: acknowledgements */
 
-/* As many answers that are owed as fit behind a frame's header: how many. */
+/* Write up to `most` owed acknowledgements to acks[]; returns their number. */
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most);
-/* With the row's lock: a packet of this channel is to be answered. */
+/* An acknowledgement for this channel is owed. The caller holds the row's lock. */
 void nic_acks_owe(struct nic_row *row, u32 channel);
 /*
- * With the row's lock: answers to packets that ep took go along with what ep sends next,
- * also if another's frame has them, which may still wait in that one's batch: who has what
- * was said in return is to know that he was heard.
+ * Owe again the acknowledgements of packets that ep has accepted, so that they travel with its next
+ * data. They may be in a batch of another process that is not sent yet, and the peer must learn
+ * that its request arrived before it gets the reply. The caller holds the row's lock.
  */
 void nic_acks_owe_again(struct nic_row *row, const struct nic_endpoint *ep);
-/* The frame does not go: those that it took are owed again. */
+/* A frame is not sent: owe its acknowledgements again. */
 NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
 			      const struct vnet_frame_ack *acks, u32 n);
-/* Send what is owed; with the row's lock, or without. */
+/* Send what is owed; with the row's lock held, or without. */
 void nic_acks_send_locked(struct nic *nic, struct nic_row *row);
 void nic_acks_send(struct nic *nic, struct nic_row *row);
-/* Send what this process owes and has kept back. */
+/* Send what this process has delayed. */
 void nic_acks_flush(struct nic *nic);
-/* Send them if there are as many as were asked for, without a wait for more frames. */
+/* Send at once if ack_unit acknowledgements are owed. */
 void nic_acks_owed(struct nic *nic, struct nic_row *row);
-/* This thread has got a frame from row: remember for nic_receive_end(). */
+/* This thread received a frame of `row`: remember the row for nic_receive_end(). */
 void nic_acks_touch(struct nic *nic, u32 row);
 
 /* -- vn/request.c: the requester */
 
-/* Is the send queue, with so many requests, to be run by nic_vn_run()? sq_lock is held. */
+/* Must nic_vn_run() run the send queue, which has `waiting` requests? The caller holds sq_lock. */
 bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting);
 /*
- * Retire what is done and send what can be; sq_lock is held. true: as far as it
- * goes for now; false: it is pending, or (nic_vn_wants() says no) the head
- * request is for this NIC itself.
+ * Retire completed requests, and send packets; the caller holds sq_lock. Returns true if all is
+ * done for now. false: the QP is pending, or (nic_vn_wants() returns false) the head request is for
+ * this NIC.
  */
 bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 		struct nic_stretch *stretch);
-/* The oldest packet is done, and its request perhaps to be retired. */
+/* Is the oldest packet acknowledged, so that a request can perhaps be retired? */
 static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 {
 	return nic_load(&ep->done) & 1ull << (nic_load(&ep->una) % NIC_WINDOW);
 }
-/* Retire what is done, and no more; sq_lock is held. false: not now, not all. */
+/* Only retire completed requests; the caller holds sq_lock. false: not possible now, or not all. */
 bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
-/* Without the lock: is there something to retire or to send? */
+/* Called without the lock: is there something to retire or to send? */
 bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
-/* Send a packet again, or give it up; none of the locks is held. */
+/* Retransmit a packet, or give it up; the caller holds no lock. */
 void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
-/* Data of an RDMA read came with the answer of this channel: false: try again. */
-bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
-/* The packet `psn` of an endpoint failed; its row's lock is held. */
-void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
 /*
- * Packet `psn`, which is under way, is done: a datagram with this fate (enum
- * vnet_wc_status), for who wants to know it.
+ * Place the data of an RDMA read that came with an acknowledgement. false: drop the
+ * acknowledgement.
  */
+bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
+/* Packet `psn` failed with `status`; the caller holds the row's lock or sq_lock. */
+void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
+/* Packet `psn` is done. fate: of a datagram, the enum vnet_wc_status for its return to sender. */
 void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate);
-/* The same of all packets of these bits: given up, nobody knows whether they arrived. */
+/* All packets of these bits are given up; whether they arrived is unknown. */
 void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 
-/* -- vn/group.c: datagrams to groups, between NICs */
+/* -- vn/group.c: multicast datagrams between NICs */
 
-/* The request of datagrams to groups, or of frames, is for other NICs, too. */
+/* Does the request, to a group or of raw packets, also need copies to other NICs? */
 bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
 		      const struct vnet_send_wqe *wqe);
-/* The first row from this one on whose NIC gets a copy; or NIC_NONE. */
+/* First row >= `row` whose NIC gets a copy; NIC_NONE: none. */
 u32 nic_group_next(struct nic *nic, u32 row);
-/* It is for a group; copies its GID (16 bytes). */
+/* Is the packet for a multicast group? Copies the group's GID (16 bytes). */
 bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);
 /*
- * It arrived: to all who are attached here, from member rx->member on if it came before;
- * false: it is to come again.
+ * Deliver a datagram to all members on this NIC, beginning at rx->member if the packet was refused
+ * before. false: refuse it (BUSY).
  */
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg);
-/* What a receiver without a receive means: never waited for; waited for; was for long. */
+/*
+ * How a receiver without a receive WQE is treated: not waited for; waited for; no longer waited
+ * for.
+ */
 enum nic_patience { NIC_WAITS_NOT, NIC_WAITS, NIC_WAITED };
-/* It was served, or lost it; somebody is inside; it has no receive, and is waited for. */
+/* Delivery to one receiver: done or lost; locked by another; no receive, and worth a wait. */
 enum nic_member_fate { NIC_MEMBER_DONE, NIC_MEMBER_BUSY, NIC_MEMBER_HUNGRY };
-/* Of such a copy, or a frame, to one of its receivers. */
+/* Deliver a multicast datagram or an Ethernet frame to one receiver. */
 enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
 				       const struct vnet_frame_op *op, struct nic_message *msg,
 				       enum nic_patience patience);
-/* Which of them is the first whose turn it is. */
+/* First receiver that has not had its turn for this packet. */
 u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op);
-/* May receiver i still be waited for, if it does not have it now? */
+/* Is the time for which receiver i may be waited for not over yet? */
 bool nic_member_may_wait(const struct nic *nic, const struct nic_rx *rx,
 			 const struct vnet_frame_op *op, u32 i);
-/* It did not: the same, and it is, from then on. false: it loses this one. */
+/*
+ * Receiver i could not take the packet: record it. Returns true to wait, false if it loses the
+ * packet.
+ */
 bool nic_member_wait(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op, u32 i);
 
-/* -- vn/ether.c: Ethernet frames, between NICs */
+/* -- vn/ether.c: Ethernet frames between NICs */
 
-/* It is a frame. */
+/* Is the payload an Ethernet frame? */
 static inline bool nic_is_ether(const struct vnet_frame_op *op)
 {
 	return op->qp_type == NIC_QPT_RAW_PACKET;
 }
-/* It arrived: to all whose flows it belongs to. Not DONE: not now. */
+/* Deliver an Ethernet frame to the receivers of its flows. Other than DONE: refuse it for now. */
 enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
 				      const struct vnet_frame_op *op, struct nic_message *msg);
 
 /* -- vn/respond.c: the responder */
 
 void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
-/* The message with op_psn that op_arrival tells of was written. Idempotent. */
+/* Advance the endpoint after the message op_psn of op_arrival was delivered. Idempotent. */
 void nic_vn_arrived(struct nic *nic, struct nic_qp *qp);
 
 /* -- vn/resident.c: endpoint frames */
 
-/* Its endpoint, if that is resident or can be made so now; sq_lock is held. */
+/* The QP's endpoint, loaded into a frame if possible, else NULL; the caller holds sq_lock. */
 struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp);
-/* The same, for a packet that arrived; in its turn it is loaded and kept for the next. */
+/*
+ * The same for an arrived packet: if it must wait for a frame, it is kept there for the next
+ * packet.
+ */
 struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp);
-/* The same, of one that is resident. */
+/* The frame that the QP's endpoint is in; the caller compares its qpn. */
 static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct nic_qp *qp)
 {
 	u32 frame = nic_load(&qp->frame);
@@ -422,8 +433,8 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
 }
 
 /*
- * Can anything of this QP be on the wire? A look: of a connection to this NIC itself nothing
- * is, which is all that its every request has to ask.
+ * Can anything of this QP be on the wire? A cheap check, without a lock, for each request. It is
+ * false for a connection to a QP of the same NIC.
  */
 static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *qp)
 {
@@ -432,42 +443,44 @@ static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *q
 		nic_is_unordered(qp->type));
 }
 
-/* Its place in host memory. */
+/* The endpoint's place in host memory. */
 static inline struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
 {
 	return &nic->backing[nic_qp_index(nic, qp)];
 }
 
-/* The frames' lock, and what it guards, of a dead owner. */
+/* Release frame_lock of a dead owner, and repair what it protects. */
 void nic_frames_recover(struct nic *nic, u32 owner);
 
-/* -- vn/endpoint.c: a QP's coming and going */
+/* -- vn/endpoint.c: endpoints at QP transitions, and recovery */
 
-/* A QP's state of the wire, in its frame or at home; sq_lock is held. */
+/* The QP's endpoint, in its frame or in host memory; the caller holds sq_lock. */
 struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp);
 
 /*
- * A transition's attributes are set: where the peer is, and where counting begins. Nothing
- * has changed where it fails: NIC_BUSY, call again; NIC_ENOMEM: there is no row for the peer.
+ * Set up the endpoint for a QP transition; path: the path has changed. Changes nothing on failure:
+ * NIC_BUSY, call again; NIC_ENOMEM, there is no row for the peer.
  */
 enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
 /*
- * Nothing of it is under way any more, and its endpoint is as new; all its locks
- * are held. false: a row's lock could not be had; ask again.
+ * End all outstanding packets, and reset the endpoint. The caller holds all locks of the QP. false:
+ * a row's lock is not available, call again.
  */
 bool nic_vn_leave(struct nic *nic, struct nic_qp *qp);
-/* Its packets are taken off the channels. false: not all of them; ask again. */
+/* Take the QP's packets off their channels. false: not all of them, call again. */
 bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
-/* Packets are under way. */
+/* Are packets outstanding? */
 bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp);
-/* Locks and half-done work of a dead owner. */
+/* Recover the vn state of a dead owner: its locks, and its unfinished operations. */
 void nic_vn_recover(struct nic *nic, u32 owner);
 
 /* -- vn/vn.c: timers, for nic_run() and nic_idle() */
 
-/* true: packets are under way or answers owed; *next: nearest time to look again. */
+/*
+ * Run timers. true: call again by *next, because packets are outstanding or acknowledgements owed.
+ */
 bool nic_vn_tick(struct nic *nic, u64 now, u64 *next);
-/* A process polls: what is cheap, and due. */
+/* Called by a polling process: cheap checks of what is due. */
 void nic_vn_idle(struct nic *nic);
 
 #endif /* NIC_VN_H */
