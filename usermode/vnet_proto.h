@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the preload library and vnetd say to each other: SOCK_SEQPACKET unix
- * sockets at <runtime directory>/<node>/vnetd.sock. Both come from one build;
- * the version catches a daemon that outlived an upgrade.
+ * The protocol between the preload library and vnetd. It uses SOCK_SEQPACKET Unix sockets at
+ * <runtime directory>/<node>/vnetd.sock. Library and daemon come from one build; the version
+ * number detects a daemon that outlived an upgrade.
  *
- * A connection is one of
- *  - CONTROL: requests and replies, one at a time. Private to a process
- *    (close-on-exec, closed in forked children).
- *  - FILE: an opened device file. The program holds this very socket as its
- *    descriptor. After VNET_MSG_OPEN it carries nothing but VNET_MSG_ADOPT; when
- *    its last copy is closed, the daemon frees all that the file owned.
- *  - NETLINK: a FILE that stands for a NETLINK_RDMA socket. It carries netlink
- *    datagrams to the program; what the program sends goes by CONTROL, so that
- *    answers are there when send() returns, as they would be.
+ * Each connection has one of these roles:
+ * - CONTROL: requests and replies, one at a time. Private to a process (close-on-exec, closed in
+ *   forked children).
+ * - FILE: an open device file. The program holds this socket itself as its descriptor. After
+ *   VNET_MSG_OPEN, the program sends nothing but VNET_MSG_ADOPT on it. When the last copy of the
+ *   descriptor is closed, the daemon frees everything that the file owned.
+ * - NETLINK: a FILE that stands for a NETLINK_RDMA socket. It carries netlink datagrams to the
+ *   program. Datagrams from the program go by CONTROL, so that the answers are available when
+ *   send() returns, as with the kernel.
  *
  * Every message starts with struct vnet_msg; the daemon checks each length.
  *
- * Starting: whoever finds no socket, or is refused or reset before the first
- * reply (the daemon was just ending), runs "vnetd --ready-fd FD" and connects
- * again when the line "ready" comes there. Any number may do so at once: one
- * becomes the daemon, all are told when it listens. Another line says why there
- * is no daemon.
+ * Starting the daemon: a client that finds no socket, or whose connection is refused or reset
+ * before the first reply (the daemon was about to end), runs "vnetd --ready-fd FD" and connects
+ * again when FD delivers the line "ready". Several clients may do so at once: one of the started
+ * processes becomes the daemon, and all starters are told when it listens. Any other line is the
+ * reason why there is no daemon.
  *
- * VNET_MSG_STATUS and VNET_MSG_STOP need no HELLO before them.
+ * VNET_MSG_STATUS, VNET_MSG_STOP and VNET_MSG_LINK need no HELLO before them.
  */
 #ifndef VNET_PROTO_H
 #define VNET_PROTO_H
@@ -31,42 +31,41 @@
 
 #define VNET_PROTO_VERSION 8
 #define VNET_SOCKET_NAME "vnetd.sock"
-/* Largest message; uverbs commands are far smaller. */
+/* Size of the largest message. uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
 #define VNET_MAX_NICS 16
-/* uverbs device numbers that vnet's devices use: major, first minor. */
+/* Device numbers of vnet's uverbs files: major, and first minor. */
 #define VNET_UVERBS_MAJOR 231
 #define VNET_UVERBS_FIRST_MINOR 192
-/* Those of umad devices, of the same major: a NIC's index. */
+/* Minor numbers of umad files are below this: the NIC's index. The major is that of uverbs. */
 #define VNET_UMAD_MINORS VNET_MAX_NICS
-/* The rdma_cm file's: a miscellaneous device. */
+/* Device number of the rdma_cm file, a miscellaneous device. */
 #define VNET_RDMA_CM_MAJOR 10
 #define VNET_RDMA_CM_MINOR 59
 #define VNET_RDMA_CM_ABI_VERSION 4
 
 enum vnet_msg_type {
-	/* vnet_msg_link, of anybody → vnet_msg_result, then a memfd with JSON text. */
+	/* vnet_msg_link → vnet_msg_result with a memfd of JSON text attached. Needs no HELLO. */
 	VNET_MSG_LINK = 64,
 	/*
-	 * First message on a CONTROL connection. Request: struct
-	 * vnet_msg_hello, with files of /proc/self attached when space is 0, in any
-	 * order: mem, and as far as they can be had pagemap, maps and status. Reply:
-	 * struct vnet_msg_welcome, with (for a new space) attached, in order:
-	 * memory of NIC 0, kick eventfd of NIC 0, and where `links` says so its
-	 * link's memory and socket; memory of NIC 1, ...
+	 * First message on a CONTROL connection. Request: struct vnet_msg_hello. If `space` is 0,
+	 * files of /proc/self are attached, in any order: mem, and pagemap, maps and status as far
+	 * as the process can open them. Reply: struct vnet_msg_welcome. For a new space, these
+	 * descriptors are attached for each NIC, in order: its memory, its kick eventfd, and, if
+	 * its bit in `links` is set, the memory and the socket of its link.
 	 */
 	VNET_MSG_HELLO = 1,
 	/*
-	 * First message on a FILE connection: vnet_msg_open → vnet_msg_opened; with
-	 * the memory of struct vnet_cm_wills attached where the file is rdma_cm's.
+	 * First message on a FILE connection: vnet_msg_open → vnet_msg_opened. For the rdma_cm
+	 * file, the memory of struct vnet_cm_wills is attached.
 	 */
 	VNET_MSG_OPEN,
 	/*
-	 * On a FILE connection found in a process that did not open it: one
-	 * message with a nonce, no reply. Then VNET_MSG_WHICH on CONTROL names
-	 * the nonce, with the descriptor attached, and gets the same answer as
-	 * VNET_MSG_OPEN. Files with events are known by the descriptor alone:
-	 * nothing can be said there once an edge was made of an event.
+	 * ADOPT and WHICH identify a FILE descriptor in a process that did not open it. The process
+	 * sends ADOPT with a nonce on the FILE connection; there is no reply. It then sends WHICH
+	 * with that nonce and the descriptor attached on CONTROL; the reply is that of
+	 * VNET_MSG_OPEN. Files with events are identified by the attached descriptor alone: once
+	 * the daemon has made an edge of an event, it no longer receives on that socket.
 	 */
 	VNET_MSG_ADOPT,
 	VNET_MSG_WHICH,
@@ -78,47 +77,47 @@ enum vnet_msg_type {
 	 */
 	VNET_MSG_IOCTL,
 	/*
-	 * vnet_msg_call: take the oldest event of this async file → its struct
-	 * ib_uverbs_async_event_desc follows vnet_msg_result; error EAGAIN.
-	 * file_id is the async file's own.
+	 * vnet_msg_call: take the oldest event of this async file. struct
+	 * ib_uverbs_async_event_desc follows vnet_msg_result; the error is EAGAIN if there is no
+	 * event. file_id is that of the async file.
 	 */
 	VNET_MSG_ASYNC_READ,
 	/* vnet_msg_get → result with the space's mem descriptor attached. */
 	VNET_MSG_GET_SPACE,
 	/* vnet_msg_get → result with the agent's end of the channel's socket. */
 	VNET_MSG_GET_CHANNEL,
-	/* The process is about to exec: its space ends now. → vnet_msg_result */
+	/* The process is about to call exec(): its space ends now. → vnet_msg_result */
 	VNET_MSG_LEAVE,
-	/* exec failed after VNET_MSG_LEAVE: the space lives on. */
+	/* exec() failed after VNET_MSG_LEAVE: the space continues. → vnet_msg_result */
 	VNET_MSG_STAY,
 	/* → vnet_msg_result, then a memfd with JSON text attached. */
 	VNET_MSG_STATUS,
-	/* End the daemon. → vnet_msg_result */
+	/* The daemon ends. → vnet_msg_result */
 	VNET_MSG_STOP,
 	/* First message on a NETLINK connection: vnet_msg_open → vnet_msg_opened. */
 	VNET_MSG_SOCKET,
 	/* vnet_msg_netlink, and for VNET_NETLINK_SEND a datagram → vnet_msg_result */
 	VNET_MSG_NETLINK,
-	/* Somebody reads counters in the tree: write what they are. → vnet_msg_result */
+	/* The program will read counters in the sysfs tree: update them. → vnet_msg_result */
 	VNET_MSG_COUNTERS,
 	/*
-	 * vnet_msg_call: all bytes were taken out of this rdma_cm file's socket; put one
-	 * in if events are unread. → vnet_msg_result
+	 * vnet_msg_call: the program has read all bytes from the socket of this rdma_cm file. The
+	 * daemon sends a byte if events are unread. → vnet_msg_result
 	 */
 	VNET_MSG_SETTLE,
 	/*
-	 * A socket is attached (SOCK_SEQPACKET, one end of a pair): from now on it is a
+	 * One end of a SOCK_SEQPACKET socket pair is attached. The daemon treats it as a new
 	 * connection of this process, as if it had been accepted. No reply.
 	 */
 	VNET_MSG_CONNECT,
 };
 
-/* The most descriptors that a message to the daemon brings. */
+/* Limit of descriptors that are attached to a message to the daemon. */
 #define VNET_MSG_FDS 4
 
 struct vnet_msg {
 	__u32 type;
-	/* Bytes, this header included. */
+	/* Length of the message in bytes, with this header. */
 	__u32 length;
 };
 
@@ -126,48 +125,48 @@ struct vnet_msg {
 #define VNET_LINK_LAYER_MAX 16
 
 /*
- * A daemon that nobody else uses, but is of another version or has other devices or
- * another link layer than are wanted, ends in favour of a new one: the connection is reset
+ * If the daemon has another version, other devices or another link layer than this message asks
+ * for, and no other process uses it, it ends in favour of a new daemon: it resets the connection
  * without an answer.
  */
 struct vnet_msg_hello {
 	struct vnet_msg msg;
-	/* So far the message is the same in every version. */
+	/* The message is the same in every version up to here. */
 	__u32 version;
-	/* 0: new; else add this connection to an existing space. */
+	/* 0: create a space. Otherwise: add this connection to this space. */
 	__u32 space;
 	__aligned_u64 cookie;
-	/* For status: what runs. */
+	/* Name of the program, for `vnet status`. */
 	char command[64];
-	/* Devices that are wanted, as vnetd --devices; empty: whichever. */
+	/* Devices that the program needs, in the form of vnetd --devices; empty: any. */
 	char devices[VNET_DEVICES_MAX];
-	/* The link layer that is wanted, as vnetd --link-layer; empty: whichever. */
+	/* Link layer that the program needs, as in vnetd --link-layer; empty: any. */
 	char link_layer[VNET_LINK_LAYER_MAX];
 };
 
 struct vnet_msg_welcome {
 	struct vnet_msg msg;
-	/* errno value, 0 if all is well. */
+	/* errno value, 0 on success. */
 	__u32 error;
 	__u32 version;
-	/* Address space id: (generation << 16 | slot); also nic.space. */
+	/* Space id: generation << 16 | slot. The process stores it in nic.space. */
 	__u32 space;
-	/* Owner id for locks: slot + 1. */
+	/* Owner id for lock words: slot + 1. */
 	__u32 owner;
 	__aligned_u64 cookie;
 	__u32 nics;
-	/* Non-zero: a device that is wanted is not among them. */
+	/* Non-zero: the daemon lacks a device that the program needs. */
 	__u32 other_devices;
 	__aligned_u64 memory_size[VNET_MAX_NICS];
-	/* NICs that have a link to others: bit by bit. */
+	/* Bit i: NIC i has a link to other nodes. */
 	__u32 links;
-	/* Non-zero: another link layer is wanted. */
+	/* Non-zero: the daemon has another link layer than the program needs. */
 	__u32 other_link_layer;
 };
 
 #define VNET_LINK_TEXT 1024
 
-/* "fault ...", "key ...", "settings ...", "show": see vnetd/link_command.c. */
+/* "fault ...", "device ...", "key ...", "settings ...", or "show": see vnetd/link_command.c. */
 struct vnet_msg_link {
 	struct vnet_msg msg;
 	char text[VNET_LINK_TEXT];
@@ -177,11 +176,11 @@ struct vnet_msg_open {
 	struct vnet_msg msg;
 	__u32 version;
 	/*
-	 * Minor number of the device file, as sysfs tells it. VNET_MSG_SOCKET:
-	 * SOCK_RAW or SOCK_DGRAM, which is `number` of the file then.
+	 * Minor number of the device file, as in sysfs. With VNET_MSG_SOCKET: SOCK_RAW or
+	 * SOCK_DGRAM, which becomes the file's `number`.
 	 */
 	__u32 minor;
-	/* SO_COOKIE of the program's end, by which VNET_MSG_WHICH knows it; 0: not known. */
+	/* SO_COOKIE of the program's end, by which VNET_MSG_WHICH finds the file; 0: unknown. */
 	__u64 cookie;
 };
 
@@ -206,33 +205,33 @@ enum vnet_file_kind {
 	VNET_FILE_ASYNC = 3,
 	/* NETLINK_RDMA socket; `number` is its type. */
 	VNET_FILE_NETLINK = 4,
-	/* The connection manager's. */
+	/* The rdma_cm file. */
 	VNET_FILE_RDMA_CM = 5,
-	/* Management datagrams'; those that come are read from its socket. */
+	/* A umad file. The program reads received datagrams from its socket. */
 	VNET_FILE_UMAD = 6,
 };
 
 enum vnet_umad_op {
-	/* The answer is the agent's number. */
+	/* The result is the agent's id. */
 	VNET_UMAD_REGISTER = 1,
 	VNET_UMAD_UNREGISTER,
 	VNET_UMAD_ENABLE_PKEYS,
 };
 
-/* An ioctl() of a umad file, of whichever form. */
+/* An ioctl() of a umad file: all request codes use this form. */
 struct vnet_umad_ioctl {
 	/* enum vnet_umad_op */
 	__u32 op;
-	/* VNET_UMAD_UNREGISTER: the agent; the rest is VNET_UMAD_REGISTER's. */
+	/* VNET_UMAD_UNREGISTER: the agent's id. VNET_UMAD_REGISTER uses the fields below. */
 	__u32 id;
 	__u32 qpn;
 	__u8 mgmt_class;
 	__u8 class_version;
 	__u8 rmpp_version;
-	/* Of IB_USER_MAD_REGISTER_AGENT2, by which headers have partitions. */
+	/* From IB_USER_MAD_REGISTER_AGENT2: the headers of its MADs contain a P_Key index. */
 	__u8 with_pkeys;
 	__aligned_u64 method_mask[2];
-	/* Of the vendor whose class it is: 24 bits. */
+	/* 24-bit OUI of a vendor class. */
 	__u32 oui;
 	__u32 rsvd;
 };
@@ -245,14 +244,13 @@ struct vnet_msg_adopt {
 struct vnet_msg_call {
 	struct vnet_msg msg;
 	__u32 file_id;
-	/* rdma_cm: the file of the descriptor that the command names, or 0. */
+	/* rdma_cm: id of the file whose descriptor the command names, or 0. */
 	__u32 other_file;
 	/* VNET_MSG_WRITE, VNET_MSG_IOCTL: user address of the bytes that follow. */
 	__aligned_u64 user_addr;
 	/*
-	 * Descriptors that the command names are attached once the daemon has asked for
-	 * them (`wants_fd` of the result): how many, and which numbers they have in the
-	 * process, in order.
+	 * Number of descriptors that are attached because the daemon asked for them (`wants_fd` of
+	 * the result), and their numbers in the process, in the order in which they are attached.
 	 */
 	__u32 nfds;
 	__s32 fd[VNET_MSG_FDS];
@@ -260,16 +258,16 @@ struct vnet_msg_call {
 };
 
 enum vnet_netlink_op {
-	/*
-	 * `argument` is the port id that a socket which has none would like;
-	 * result: bytes taken.
-	 */
+	/* `argument` is the preferred port id for a socket that has none. Result: bytes taken. */
 	VNET_NETLINK_SEND = 1,
-	/* `argument` as above, or (with a `value`) that one or none. */
+	/*
+	 * Assign a port id. `argument` is the preferred one; if `value` is non-zero, fail rather
+	 * than choose another.
+	 */
 	VNET_NETLINK_BIND,
-	/* Result: the port id; 0: it has none. */
+	/* Result: the port id, 0 if the socket has none. */
 	VNET_NETLINK_NAME,
-	/* `argument` is an option of SOL_NETLINK; its value is, or becomes, `value`. */
+	/* `argument` is an option of SOL_NETLINK. GET returns its value, SET stores `value`. */
 	VNET_NETLINK_GET_OPTION,
 	VNET_NETLINK_SET_OPTION,
 };
@@ -292,9 +290,9 @@ struct vnet_msg_get {
 	__u32 rsvd;
 };
 
-/* A descriptor attached to a result, that becomes a number in the program. */
+/* A descriptor that is attached to a result, and of which the program receives the number. */
 struct vnet_msg_fd {
-	/* Where the shim stores the number, and how many bytes (4 or 8). */
+	/* Address at which the shim stores the number, and its size (4 or 8 bytes). */
 	__aligned_u64 user_addr;
 	__u32 user_size;
 	/* enum vnet_file_kind */
@@ -308,22 +306,22 @@ struct vnet_msg_fd {
 
 #define VNET_CM_MAX_IDS 65536
 
-/* What the program of an id of rdma_cm is told when the daemon is gone. */
+/* State of an rdma_cm id, which the preload library reads after the daemon's death. */
 struct vnet_cm_will {
-	/* The program's name for it; 0: it has none yet, and hears nothing. */
+	/* The program's uid for the id. 0: it has none yet, and receives no event. */
 	__aligned_u64 uid;
-	/* Of the file that the id is of; 0: there is no such id. Written last. */
+	/* File id of the rdma_cm file that owns the id. 0: entry not in use. Written last. */
 	__u32 file_id;
-	/* As DESTROY_ID would answer. */
+	/* Value that DESTROY_ID would return. */
 	__u32 events_reported;
-	/* It is bound to a device, which is gone, too. */
+	/* The id is bound to a device, which is lost with the daemon. */
 	__u32 has_device;
 	__u32 rsvd;
 };
 
-/* By handle. The daemon writes, nobody else can. */
+/* Table indexed by the id's handle. Only the daemon can write it. */
 struct vnet_cm_wills {
-	/* There are none from here on. */
+	/* All entries in use have a lower index. */
 	__u32 high;
 	__u32 rsvd;
 	struct vnet_cm_will id[VNET_CM_MAX_IDS];
@@ -335,17 +333,17 @@ struct vnet_msg_result {
 	struct vnet_msg msg;
 	/* errno value, or 0. */
 	__u32 error;
-	/* Return value where error is 0 (write: bytes taken). */
+	/* Return value if `error` is 0 (write: bytes taken). */
 	__s32 value;
-	/* vnet_alloc_ucontext_resp was written here: add gate and cookie. */
+	/* Address of a vnet_alloc_ucontext_resp, to which the shim adds gate and cookie; or 0. */
 	__aligned_u64 ucontext_addr;
 	__u32 ucontext_nic;
-	/* Descriptors attached, described by fd[]. */
+	/* Number of attached descriptors; fd[] describes them. */
 	__u32 nfds;
 	struct vnet_msg_fd fd[VNET_RESULT_FDS];
 	/*
-	 * Non-zero: nothing was done yet. The command names descriptor `wanted_fd` of the
-	 * process: the same request again, with that attached, too.
+	 * Non-zero: the daemon has not executed the command, which names descriptor `wanted_fd` of
+	 * the process. The shim repeats the request with that descriptor attached as well.
 	 */
 	__u32 wants_fd;
 	__s32 wanted_fd;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Clients: processes as address spaces and owners of locks, and their death.
+ * Client processes as address spaces and lock owners, and the detection of their death.
  *
- * A slot of the client table is an owner id (slot + 1); a space id adds a
- * generation. A slot is given away again when nothing names the client any
- * more, the one that was free for longest first.
+ * A slot of the client table determines the owner id (slot + 1); the space id adds a generation.
+ * A slot is reused when no object refers to the client any more. Slots are searched round-robin,
+ * so that a freed slot is reused as late as possible.
  *
- * Three signs of death: the pidfd becomes readable (the process has ended); its
- * memory descriptor reads nothing although the process lives (it has exec'd);
- * for the latter we look whenever a control connection closes, which an exec
- * does, and once a second at those who have none or no pidfd.
+ * The daemon detects the end of a client in two ways. If the process exits, its pidfd becomes
+ * readable. If the process calls exec(), it lives on, but reads from its memory descriptor return
+ * nothing. The daemon probes the memory descriptor when a control connection closes, as exec()
+ * closes them, and once a second for clients without connections or without a pidfd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,12 +27,12 @@
 #include "daemon.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
-/* How long an exec waits for peers that are copying: a large copy's time. */
+/* How long LEAVE waits for peers that copy into the space: the time of a large copy. */
 #define LEAVE_TIME (100 * NSEC_PER_MSEC)
-/* Copies of the preload library in one process; so that none takes all slots. */
+/* Limit of clients (copies of the preload library) per process: none can take all slots. */
 #define MOST_OF_A_PROCESS 8
 
-/* Of struct client_files. */
+/* Indices into client_files.fd. */
 enum client_file {
 	CLIENT_MEM,
 	CLIENT_PAGEMAP,
@@ -41,15 +41,15 @@ enum client_file {
 	CLIENT_FILES,
 };
 
-/* What the core adds to struct client. */
+/* struct client, with the private part of this file. */
 struct nic_client {
 	struct client client;
-	/* fd -1 where the system gives none. */
+	/* fd is -1 if the kernel has no pidfds. */
 	struct source pidfd;
 	u32 conns;
-	/* Between LEAVE and exec, or STAY. */
+	/* LEAVE was received, and neither exec() nor STAY followed yet. */
 	bool left;
-	/* While LEAVE waits, and until when: grace tickets of all NICs. */
+	/* LEAVE is parked, until leave_by at the latest, for these grace periods of all NICs. */
 	bool waiting;
 	u64 leave_by;
 	u32 ticket[VNET_MAX_NICS];
@@ -93,15 +93,15 @@ void client_put(struct client *client)
 	loop_remove(&daemon->loop, &nic_client(client)->pidfd, nic_client(client));
 }
 
-/* -------------------------------------------------- the table that all can see */
+/* --------------------------------------------------------- shared client table */
 
-/* Its memory can be reached from now on, or not any more. */
+/* Publishes in the shared client table whether peers may access the client's memory. */
 static void publish(struct client *client, bool reachable)
 {
 	struct host_client *entry = &client->daemon->table[slot_of(client)];
 
 	entry->pid = reachable ? (u32)client->pid : 0;
-	/* Release: who reads the space reads this pid. */
+	/* Release: a process that reads the new space id also reads this pid. */
 	nic_store_release(&entry->space, reachable ? client->space : 0);
 }
 
@@ -129,8 +129,9 @@ static void drop_file(int *fd)
 }
 
 /*
- * First nobody can reach its memory, then its locks are free, and only then do
- * the verbs objects learn of it: they can be destroyed without waiting for it.
+ * Handles the death of a client; idempotent. The order matters. First the client table no longer
+ * names the space, so that no peer starts a copy. Then nic_recover() releases the client's locks.
+ * Only then uverbs destroys its objects, which must not wait for those locks.
  */
 static void bury(struct client *client)
 {
@@ -168,7 +169,7 @@ static void pidfd_ready(struct source *source, u32 events)
 	bury(&container_of(source, struct nic_client, pidfd)->client);
 }
 
-/* Reading a gone address space gives nothing; a hole in a living one, EIO. */
+/* Reads of an ended address space return 0 bytes; those of unmapped pages fail with EIO. */
 static bool memory_gone(int mem_fd)
 {
 	char byte;
@@ -210,7 +211,7 @@ bool client_left(const struct client *client)
 	return container_of(client, const struct nic_client, client)->left;
 }
 
-/* Nothing would tell us of its exec or end. */
+/* Neither a pidfd nor a closing connection would show that this client calls exec() or exits. */
 static bool needs_watch(const struct nic_client *client)
 {
 	return !client->client.dead && (client->pidfd.fd < 0 || !client->conns);
@@ -250,9 +251,9 @@ enum call_outcome client_leave(struct client *client)
 			leaver->ticket[i] = nic_grace_begin(&daemon->device[i]->device.nic);
 	}
 	/*
-	 * Peers that found the space before may be copying into it. One that is
-	 * stopped would keep us for ever, and can do no harm: whichever way it
-	 * goes, it reaches this very address space or nothing.
+	 * Peers that read the table before may still copy into the space. A stopped peer would
+	 * delay exec() without limit, so the wait is bounded. A late copy does no harm: its
+	 * descriptor is bound to this address space, and after exec() it reaches nothing.
 	 */
 	for (u32 i = 0; i < daemon->ndevices; i++)
 		if (!nic_grace_over(&daemon->device[i]->device.nic, leaver->ticket[i], NIC_NONE) &&
@@ -279,15 +280,15 @@ int client_memory(struct client *client)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---------------------------------------------------------------- newcomers */
+/* -------------------------------------------------------------- new clients */
 
-/* A process' folder: which /proc, and its name there. */
+/* A process' folder in /proc: the device number of that proc mount, and the folder's path. */
 struct proc_folder {
 	dev_t dev;
 	char name[64];
 };
 
-/* The folder of what is called NAME there; false: it is not of any process. */
+/* Finds the /proc folder of `fd`. Returns false if `fd` is no file `name` in a proc mount. */
 static bool find_folder(int fd, const char *name, struct proc_folder *folder)
 {
 	size_t length = strlen(name) + 1;
@@ -309,7 +310,10 @@ static bool find_folder(int fd, const char *name, struct proc_folder *folder)
 	return true;
 }
 
-/* Its memory may be shown by another /proc; its privileges by ours alone, where we know its pid. */
+/*
+ * mem, pagemap and maps may come from another proc mount. The status file decides about
+ * privileges, so it must be the one of `pid` in the daemon's own /proc.
+ */
 static bool is_of_client(const struct proc_folder *folder, u32 kind, pid_t pid)
 {
 	char own[32];
@@ -318,7 +322,10 @@ static bool is_of_client(const struct proc_folder *folder, u32 kind, pid_t pid)
 	return kind != CLIENT_STATUS || (pid > 0 && !strcmp(folder->name, own));
 }
 
-/* All of one process, so that none shows another's privileges or pages in place of its own. */
+/*
+ * All accepted files must be of one process, so that a client cannot pass another process'
+ * privileges or page map as its own.
+ */
 void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid)
 {
 	static const char *const name[CLIENT_FILES] = {
@@ -346,10 +353,7 @@ void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid)
 	}
 }
 
-/*
- * What it has not shown is opened by its pid: without its map and page map we would wait
- * for its pages (usermem.c).
- */
+/* Opens missing files by pid: without them, the daemon could block on pages (usermem.c). */
 static void open_others(struct client_files *files, pid_t pid)
 {
 	char path[32];
@@ -363,19 +367,19 @@ static void open_others(struct client_files *files, pid_t pid)
 		files->fd[CLIENT_MAPS] = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Is its memory there, and of somebody who lives? */
+/* Checks that the files include the memory of a living process. Returns 0 or an errno value. */
 static int check_memory(struct client_files *files, pid_t pid)
 {
 	if (files->fd[CLIENT_MEM] < 0)
 		return files->given ? EINVAL : EBADF;
 	open_others(files, pid);
-	/* Of another PID namespace, all have to be shown. */
+	/* A client of another PID namespace must pass these files itself. */
 	if (pid <= 0 && (files->fd[CLIENT_PAGEMAP] < 0 || files->fd[CLIENT_MAPS] < 0))
 		return EACCES;
 	return memory_gone(files->fd[CLIENT_MEM]) ? ESRCH : 0;
 }
 
-/* A slot that nothing names; 0: there is none. Slot 0 is the daemon's. */
+/* Returns an unused slot, or 0 if there is none. Slot 0 is the daemon's. */
 static u32 find_slot(struct daemon *daemon)
 {
 	u32 slot = daemon->last_slot;
@@ -388,7 +392,10 @@ static u32 find_slot(struct daemon *daemon)
 	return 0;
 }
 
-/* -1: this system gives no pidfds, so we do without. */
+/*
+ * Returns -1 if the kernel has no pidfds (*error stays 0) or if the process is gone or
+ * descriptors ran out (*error is set).
+ */
 static int open_pidfd(pid_t pid, int *error)
 {
 	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -420,7 +427,7 @@ static struct client *admit(struct daemon *daemon, pid_t pid, int *error)
 		*error = ENOMEM;
 		goto err;
 	}
-	/* Generation 0 would make a space id that looks like a slot. */
+	/* Generation 0 would make a space id that looks like a slot number. */
 	if (!++daemon->generation[slot])
 		daemon->generation[slot] = 1;
 	newcomer->client.space = (u32)daemon->generation[slot] << HOST_SPACE_SLOT_BITS | slot;
@@ -432,8 +439,8 @@ err:
 }
 
 /*
- * How many clients this process is already; the earlier life of one that has
- * exec'd ends here at the latest.
+ * Counts the living clients of this process. Also ends the client of the program that the process
+ * ran before its last exec().
  */
 static u32 count_of(struct daemon *daemon, pid_t pid)
 {
@@ -456,7 +463,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files 
 	struct client *client = NULL;
 
 	*error = check_memory(files, pid);
-	/* Processes of other PID namespaces are all the same one to us. */
+	/* Processes of other PID namespaces all have pid 0 here, so they are not counted. */
 	if (!*error && pid > 0 && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
 		*error = EMFILE;
 	if (!*error)
@@ -478,7 +485,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files 
 	daemon->nclients++;
 	daemon->watch_at = earlier(daemon->watch_at, clock_now() + WATCH_INTERVAL);
 	publish(client, true);
-	/* Its number was its own until the pidfd was open: see check_memory(). */
+	/* The pid could have been reused before the pidfd was opened: check again. */
 	if (memory_gone(client->mem_fd)) {
 		bury(client);
 		*error = ESRCH;

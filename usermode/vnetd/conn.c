@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections: receiving messages, checking what every message must be, and
- * sending replies. One message is handled per turn of the loop, so that nobody
- * can keep the daemon from the others; and nothing waits for a peer to read.
+ * Connections: receive and validate messages, and send replies. Each turn of the event loop
+ * handles one message per connection, so that no client can monopolise the daemon. No function
+ * waits for a peer to read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 #include "daemon.h"
 
-/* How long a newcomer may take to say what it wants. */
+/* Time limit for the first message of a new connection. */
 #define GREETING_TIME (10 * NSEC_PER_SEC)
-/* The most that any reply carries: memory and eventfd of each NIC, and of its link. */
+/* Descriptors of the largest reply: for each NIC, memory, eventfd, link memory and socket. */
 #define MAX_SENT_FDS (4 * VNET_MAX_NICS)
 
-/* One message at a time, so one buffer; aligned for any message. */
+/* Shared receive buffer: the daemon handles one message at a time. Aligned for any message. */
 static u8 buffer[VNET_MSG_MAX] __attribute__((aligned(16)));
 
 static void close_attached(struct conn *conn)
@@ -39,7 +39,7 @@ static void drop_message(struct conn *conn)
 	conn->file = NULL;
 }
 
-/* Out of the list, watched no more, memory on its way; the socket stays open. */
+/* Unlinks the connection and schedules its memory to be freed. The socket stays open. */
 static void forget(struct conn *conn)
 {
 	struct daemon *daemon = conn->daemon;
@@ -126,7 +126,7 @@ bool conn_send(struct conn *conn, const void *message, u32 length, const int *fd
 
 /* ---------------------------------------------------------------- receiving */
 
-/* What has no room here, a message has no use for. */
+/* Stores attached descriptors in conn->attached, and closes those beyond its size. */
 static void take_descriptors(struct conn *conn, struct msghdr *msg)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -145,7 +145,7 @@ static void take_descriptors(struct conn *conn, struct msghdr *msg)
 	}
 }
 
-/* Bytes of the message in `buffer`; 0: nothing to handle (conn may be gone). */
+/* Receives into `buffer`. Returns the length; 0: nothing to handle, conn may be closed. */
 static u32 receive(struct conn *conn)
 {
 	union {
@@ -167,7 +167,7 @@ static u32 receive(struct conn *conn)
 		conn_close(conn);
 		return 0;
 	}
-	/* What had no room, the system closed. */
+	/* The kernel has closed descriptors that did not fit into the control buffer. */
 	take_descriptors(conn, &msg);
 	if (msg.msg_flags & MSG_TRUNC)
 		return sizeof(buffer) + 1;
@@ -187,7 +187,7 @@ static enum call_outcome retry(struct parked *parked)
 	return CALL_DONE;
 }
 
-/* Keep the message and what is attached, and hear no other one until it is answered. */
+/* Keeps the message and its descriptors; receives no other until it is answered. */
 static void park(struct conn *conn, u32 length)
 {
 	conn->message = malloc(length);
@@ -208,7 +208,7 @@ static void conn_ready(struct source *source, u32 events)
 	u32 length;
 
 	if (conn->message) {
-		/* Nobody waits for the answer; objects go with their file. */
+		/* The caller is gone. Objects are freed when their file is closed. */
 		if (events & (EPOLLHUP | EPOLLERR))
 			conn_close(conn);
 		return;
@@ -226,7 +226,7 @@ static void conn_ready(struct source *source, u32 events)
 	close_attached(conn);
 }
 
-/* ---------------------------------------------------------------- newcomers */
+/* ---------------------------------------------------------- new connections */
 
 void conn_new(struct daemon *daemon, int fd, pid_t pid)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The messages of a connection, one function each. A message may be handed in
- * several times (see vnetd.h), so handlers keep what they must remember in the
- * connection or the client.
+ * Handlers for the messages of connections, one function for each type. A parked message is
+ * handled again (see vnetd.h), so handlers keep their state in the connection or the client.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +11,10 @@
 
 #include "link.h"
 
-/* Control connections of one client; the preload library uses far fewer. */
+/* Limit of control connections of one client. The preload library uses far fewer. */
 #define MOST_CONNECTIONS 256
 
-/* A message breaks the protocol: no reply could help. */
+/* The message violates the protocol: close the connection without a reply. */
 static enum call_outcome violation(struct conn *conn, const struct vnet_msg *msg)
 {
 	log_line("process %d: message %u of %u bytes is not allowed here", conn->pid, msg->type,
@@ -40,7 +39,7 @@ static enum call_outcome reply_error(struct conn *conn, const struct vnet_msg *m
 	return CALL_DONE;
 }
 
-/* Attach fd, and close it; or an error, where it is a negative errno. */
+/* Replies with fd attached and closes it; if fd is a negative errno, replies with that error. */
 static enum call_outcome reply_fd(struct conn *conn, const struct vnet_msg *msg, int fd)
 {
 	struct vnet_msg_result result = { 0 };
@@ -52,15 +51,15 @@ static enum call_outcome reply_fd(struct conn *conn, const struct vnet_msg *msg,
 	return CALL_DONE;
 }
 
-/* ---------------------------------------------------------------- greetings */
+/* ----------------------------------------------------------- hello and open */
 
-/* Nobody would lose anything by our end but the one who asks. */
+/* Whether this connection is the only user of the daemon. */
 static bool nobody_else(const struct daemon *daemon)
 {
 	return daemon->nconns == 1 && !daemon->nfiles && !daemon->nclients;
 }
 
-/* Does the list (with commas between) have this name? */
+/* Whether the comma-separated list contains this name. */
 static bool lists(const char *list, const char *name, size_t length)
 {
 	for (;;) {
@@ -74,7 +73,7 @@ static bool lists(const char *list, const char *name, size_t length)
 	}
 }
 
-/* Some device that is wanted is not ours. */
+/* Whether the comma-separated list `wanted` names a device that this daemon lacks. */
 static bool lacks_device(const struct daemon *daemon, const char *wanted)
 {
 	for (;;) {
@@ -89,8 +88,9 @@ static bool lacks_device(const struct daemon *daemon, const char *wanted)
 }
 
 /*
- * A new daemon will do better: the client hears nothing, and starts one. By then
- * it must not find us listening: it would take us for the one to be used.
+ * Ends this daemon in favour of a new one. The client gets no reply, and starts a daemon.
+ * listen_close() comes first: otherwise the new daemon could find this one still listening, and
+ * take it as the one to use.
  */
 static enum call_outcome make_way(struct conn *conn, const char *why)
 {
@@ -105,7 +105,7 @@ static const char *link_layer(const struct daemon *daemon)
 	return daemon->options.infiniband ? "infiniband" : "ethernet";
 }
 
-/* What a client wants of the devices, with an end to each text. */
+/* Requested devices and link layer from HELLO, null-terminated. */
 struct wishes {
 	char devices[VNET_DEVICES_MAX + 1];
 	char link_layer[VNET_LINK_LAYER_MAX + 1];
@@ -123,7 +123,7 @@ static bool lacks_link_layer(const struct daemon *daemon, const struct wishes *w
 	return wishes->link_layer[0] && strcmp(wishes->link_layer, link_layer(daemon)) != 0;
 }
 
-/* What somebody else wants, and would not be found here; NULL. */
+/* Returns a reason if the client needs other devices or another link layer; else NULL. */
 static const char *wants_another(const struct daemon *daemon, const struct wishes *wishes)
 {
 	if (wishes->devices[0] && strcmp(wishes->devices, daemon->options.devices) != 0)
@@ -131,7 +131,7 @@ static const char *wants_another(const struct daemon *daemon, const struct wishe
 	return lacks_link_layer(daemon, wishes) ? "another link layer is wanted" : NULL;
 }
 
-/* false: nobody hears it, and the connection is closed. */
+/* Returns false if the reply could not be sent; the connection is closed then. */
 static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
 			  const struct wishes *wishes)
 {
@@ -169,14 +169,17 @@ static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
 	return conn_send(conn, &welcome, sizeof(welcome), fds, nfds);
 }
 
-/* Another connection of a process that has a space: the cookie proves it. */
+/*
+ * Adds this connection to an existing client. The cookie proves that the process owns the space.
+ * Returns 0 or an errno value.
+ */
 static u32 join(struct conn *conn, const struct vnet_msg_hello *hello)
 {
 	struct client *client = client_find(conn->daemon, hello->space);
 
 	if (!client || client->dead)
 		return ESRCH;
-	/* A forked child knows the cookie, but is not that process. */
+	/* A forked child knows the cookie, but has another address space. */
 	if (client->cookie != hello->cookie || client->pid != conn->pid)
 		return EPERM;
 	if (client_conns(client) >= MOST_CONNECTIONS)
@@ -225,7 +228,10 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 		return make_way(conn, another);
 	error = hello->space ? join(conn, hello) : enter(conn, hello);
 	entered = !error && !hello->space ? conn->client : NULL;
-	/* It gave up waiting: it does not know that it is our client, and may try again. */
+	/*
+	 * The process is gone or has given up. It does not know its space, and may send HELLO
+	 * again.
+	 */
 	if (!reply_welcome(conn, error, entered, &wishes) && entered)
 		client_gave_up(entered);
 	return CALL_DONE;
@@ -256,7 +262,7 @@ static struct vnet_msg_opened opened_message(u32 type, const struct file *file, 
 	return opened;
 }
 
-/* What comes with that: how many descriptors, one at most. */
+/* Returns the number of descriptors to attach to the reply (0 or 1). */
 static u32 opened_fd(const struct file *file, int *fd)
 {
 	if (!file || file->kind != VNET_FILE_RDMA_CM)
@@ -265,14 +271,14 @@ static u32 opened_fd(const struct file *file, int *fd)
 	return 1;
 }
 
-/* The connection is a file now, or refused. */
+/* Replies to OPEN on a bare socket: the connection has become a file, or was refused. */
 static void reply_opened(int sock, u32 type, const struct file *file, u32 error)
 {
 	struct vnet_msg_opened opened = opened_message(type, file, error);
 	int fd;
 	u32 nfds = opened_fd(file, &fd);
 
-	/* If it cannot be sent, the hang-up is soon to follow. */
+	/* An error needs no handling: the hang-up that follows closes the file. */
 	socket_send(sock, &opened, sizeof(opened), &fd, nfds);
 }
 
@@ -299,7 +305,7 @@ static enum vnet_file_kind kind_to_open(const struct vnet_msg_open *open)
 	return open->minor < VNET_UMAD_MINORS ? VNET_FILE_UMAD : VNET_FILE_UVERBS;
 }
 
-/* The device whose file it is; NULL: there is none, or it is no device's. */
+/* Returns the device of the file to open; NULL: none, or the minor number is invalid. */
 static struct device *device_to_open(struct daemon *daemon, enum vnet_file_kind kind, u32 minor)
 {
 	struct device *device;
@@ -346,7 +352,7 @@ static enum call_outcome on_open(struct conn *conn, const struct vnet_msg *msg)
 	return CALL_DONE;
 }
 
-/* ---------------------------------------------------------- device files' calls */
+/* -------------------------------------------------------- calls on device files */
 
 static enum call_outcome run_write(struct call *call)
 {
@@ -384,20 +390,21 @@ static void answer_call(struct conn *conn, struct call *call, u32 type)
 	reply.result.msg.length = sizeof(reply.result) + call->record_length;
 	memcpy(reply.record, call->record, call->record_length);
 	conn_send(conn, &reply, reply.result.msg.length, call->fd, nfds);
-	/* What could not be sent hangs up, and so closes its file. */
+	/* If the reply was not sent, this closes the last copy, and the hang-up closes the file. */
 	for (u32 i = 0; i < nfds; i++)
 		close(call->fd[i]);
 }
 
 /*
- * The program may just have closed what had the last of something: a descriptor
- * that it closes is heard of after its next call. So hear first, and look again.
+ * Whether the call failed for lack of something that a descriptor freed which the program has
+ * just closed. The daemon may receive that hang-up after this call. In this case the call is
+ * parked once, so that pending hang-ups are handled before the second attempt.
  */
 static bool may_come_free(const struct conn *conn, const struct call *call)
 {
 	u32 error = call->result.error;
 
-	/* What another agent answers for is an invalid argument. */
+	/* umad returns EINVAL if another agent has the class and method. */
 	if (call->file->kind == VNET_FILE_UMAD && error == EINVAL)
 		return !conn->message;
 	return !conn->message && (error == ENOMEM || error == EMFILE || error == ENFILE ||
@@ -417,7 +424,7 @@ static bool takes_calls(const struct file *file, u32 type)
 	}
 }
 
-/* How many descriptors came with their numbers. */
+/* Number of attached descriptors for which the request has a number. */
 static u32 named_fds(const struct conn *conn, const struct vnet_msg_call *request)
 {
 	return request->nfds < conn->nattached ? request->nfds : conn->nattached;
@@ -447,7 +454,9 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	conn->client->call_since = conn->call_since;
 	conn->client->call_sock = conn->source.fd;
 	conn->client->present_page = NO_PAGE;
-	/* The program was told that a call failed that its thread gave up: do not carry it out. */
+	/*
+	 * The caller has given up, and its program was told of an error: do not execute the call.
+	 */
 	if (!user_waits(conn->source.fd))
 		return reply_error(conn, msg, ECANCELED);
 	outcome = run_call(&call, msg->type);
@@ -462,7 +471,7 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	return CALL_PARK;
 }
 
-/* The answer to a request: no more than that it was heard. */
+/* The reply contains no data; it only confirms that the request was handled. */
 static enum call_outcome on_settle(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
@@ -544,9 +553,10 @@ static bool is_seqpacket(int fd)
 }
 
 /*
- * A process may not come by the socket's name any more: it has another user or root
- * directory than when it said hello. As with a device file, what it was given once it
- * may use; and the connection that it makes is its own, whoever it has become.
+ * A process sends this when it can no longer connect by the socket's path, because it has changed
+ * its user or its root directory since HELLO. As with an open device file, access that was
+ * granted once remains valid. The connection belongs to the same process, whatever its user is
+ * now.
  */
 static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *msg)
 {
@@ -559,11 +569,11 @@ static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *ms
 	return CALL_DONE;
 }
 
-/* ----------------------------------------------------------- life and status */
+/* ------------------------------------------------------- leave, status, stop */
 
 static enum call_outcome on_leave(struct conn *conn, const struct vnet_msg *msg)
 {
-	/* A caller that has given up sends no STAY if its exec fails. This call may have parked. */
+	/* A caller that has given up sends no STAY if its exec() fails: take the LEAVE back. */
 	if (!user_waits(conn->source.fd)) {
 		client_stay(conn->client);
 		return reply_error(conn, msg, ECANCELED);
@@ -584,7 +594,7 @@ static enum call_outcome on_status(struct conn *conn, const struct vnet_msg *msg
 	return reply_fd(conn, msg, status_make(conn->daemon));
 }
 
-/* Faults, keys, and how the link fares. */
+/* Fault injection, keys, settings, and link statistics: see link_command(). */
 static enum call_outcome on_link(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_link *link = (const struct vnet_msg_link *)msg;
@@ -608,9 +618,9 @@ static enum call_outcome on_stop(struct conn *conn, const struct vnet_msg *msg)
 
 /* ----------------------------------------------------------------- dispatch */
 
-/* Who may send it. */
+/* Connections that may send a message. */
 enum sender {
-	/* As the first message. */
+	/* As the first message of a connection. */
 	STRANGER = 1 << 0,
 	/* After HELLO. */
 	CLIENT = 1 << 1,

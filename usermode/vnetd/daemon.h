@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The daemon's core, between its own files; grouped by the file that implements
- * them. Functions that answer int give 0 or -errno unless they say otherwise.
+ * Internal interface of the daemon's core, grouped by implementing file. Functions that return
+ * int return 0 or -errno unless their comment says otherwise.
  */
 #ifndef DAEMON_H
 #define DAEMON_H
@@ -35,35 +35,35 @@ static inline u64 earlier(u64 a, u64 b)
 struct options {
 	const char *runtime_dir;
 	const char *node;
-	/* Names with commas between. */
+	/* Comma-separated names. */
 	const char *devices;
 	bool foreground;
-	/* Told when the daemon can be reached; -1: nobody to tell. */
+	/* Receives a line when the daemon can be reached, or the reason why not; -1: none. */
 	int ready_fd;
 	/* Nanoseconds; 0: never. */
 	u64 idle_exit;
-	/* The link: addresses, key files and peers, with commas between; or NULL. */
+	/* The link's addresses, key files, peers (comma-separated), faults, settings; or NULL. */
 	const char *listen;
 	const char *key;
 	const char *peers;
 	const char *faults;
 	const char *settings;
 	u32 port;
-	/* The ports' link layer; else it is Ethernet. */
+	/* Link layer of the ports is InfiniBand; else Ethernet. */
 	bool infiniband;
 };
 
-/* Ends the program for --help, --version and mistakes. */
+/* Exits for --help, --version and invalid arguments. */
 void options_parse(struct options *options, int argc, char **argv);
 
 /* ------------------------------------------------------------------- loop.c */
 
-/* A descriptor that is watched. Part of a larger structure. */
+/* A descriptor in the epoll set. Embedded in a larger structure. */
 struct source {
 	int fd;
-	/* NULL once it is removed: events of the same turn are dropped. */
+	/* NULL after removal: events that are already in the current batch are dropped. */
 	void (*ready)(struct source *source, u32 events);
-	/* Removed in this turn; what to free at its end. */
+	/* Removed in this turn: list and memory that are freed at its end. */
 	bool garbage;
 	struct source *next_garbage;
 	void *memory;
@@ -79,32 +79,33 @@ struct loop {
 u64 clock_now(void);
 int loop_init(struct loop *loop);
 int loop_add(struct loop *loop, struct source *source, u32 events);
-/* Level-triggered EPOLLIN on or off; hang-ups are always told. */
+/* Switches level-triggered EPOLLIN on or off. Hang-ups are always reported. */
 void loop_listen(struct loop *loop, struct source *source, bool on);
-/* Other events than it was added with. */
+/* Replaces the events to watch. */
 void loop_change(struct loop *loop, struct source *source, u32 events);
 /*
- * Stop watching, if that is not done yet; free(memory), which contains the
- * source, after this turn (NULL: it stays).
+ * Stops watching the source (idempotent). `memory`, which contains the source, is freed at the
+ * end of this turn; NULL: nothing is freed.
  */
 void loop_remove(struct loop *loop, struct source *source, void *memory);
-/* Wait for events until `deadline`, and dispatch them. */
+/* Waits for events until `deadline`, and dispatches them. */
 void loop_turn(struct loop *loop, u64 deadline);
 
 /* ------------------------------------------------------------------ pager.c */
 
 /*
- * Have pages of a client brought by a process of their own. 0: they are there; -EAGAIN:
- * not yet, after wait_ms, and the NIC processors are woken when they are; -EFAULT: they
- * could not be, now or when that was tried at `since` (plat_clock()) or after.
+ * Makes pages of a client resident, by a separate process so that the daemon does not block.
+ * Returns 0 if they are resident; -EAGAIN if they are not after wait_ms, in which case the NIC
+ * processors are woken when they are; -EFAULT if an attempt that began at `since` (plat_clock())
+ * or later failed.
  */
 int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
 
 /* ------------------------------------------------------------------- park.c */
 
-/* Something to be tried again until it is done. */
+/* An operation that is retried until it completes. */
 struct parked {
-	/* CALL_DONE: it is taken out of the list. */
+	/* Returning CALL_DONE removes it from the list. */
 	enum call_outcome (*retry)(struct parked *parked);
 	u64 since;
 	u64 due;
@@ -119,9 +120,9 @@ struct park {
 void park_init(struct park *park);
 void park_add(struct park *park, struct parked *parked);
 void park_remove(struct parked *parked);
-/* Has anything waited for so long? */
+/* Whether any operation has been parked for at least `time`. */
 bool park_waits(const struct park *park, u64 now, u64 time);
-/* Try what is due; answers when to come back. */
+/* Retries operations that are due. Returns the time of the next call. */
 u64 park_run(struct park *park, u64 now);
 
 /* --------------------------------------------------------------- the daemon */
@@ -130,9 +131,9 @@ u64 park_run(struct park *park, u64 now);
 
 struct conn;
 
-/* Receives are not found for so long, once or in each period (0: once); ns. */
+/* Injected fault: queue pairs find no receives for `on` ns, once (period 0) or in each period. */
 struct storm {
-	/* 0: not at all. */
+	/* 0: fault is off. */
 	u64 on;
 	u64 period;
 	u64 change_at;
@@ -143,11 +144,11 @@ struct daemon {
 	struct options options;
 	struct loop loop;
 	struct park park;
-	/* Why the daemon ends; NULL: it does not. */
+	/* Reason why the daemon ends; NULL: it continues. */
 	const char *stop;
-	/* When to look next whether what is parked can ever be done. */
+	/* When to check next whether parked operations wait for a lock without a living owner. */
 	u64 stuck_at;
-	/* Why it cannot begin: failed(). */
+	/* Why the start failed: see failed(). */
 	char problem[512];
 	u64 started;
 
@@ -161,7 +162,7 @@ struct daemon {
 	int reserve_fd;
 	u64 resume_at;
 	u64 idle_since;
-	/* Nobody came since NIC memory was made as new. */
+	/* No client has connected since NIC memory was reset. */
 	bool renewed;
 
 	/* conn.c */
@@ -172,14 +173,14 @@ struct daemon {
 
 	/* client.c */
 	struct client *clients;
-	/* Those that live. */
+	/* Number of living clients. */
 	u32 nclients;
-	/* When to look after those that nothing tells us of. */
+	/* When to probe next the clients without a pidfd or a connection. */
 	u64 watch_at;
 	u32 last_slot;
 	struct client *slot[HOST_MAX_CLIENTS];
 	u16 generation[HOST_MAX_CLIENTS];
-	/* Shared with every process; device 0's client table. */
+	/* Device 0's client table, in NIC memory that all clients map. */
 	struct host_client *table;
 
 	/* file.c */
@@ -193,13 +194,13 @@ struct daemon {
 
 	/* signals.c */
 	struct source signals;
-	/* Tells that the machine's addresses changed: identity.c. */
+	/* rtnetlink socket that reports changes of the host's addresses: identity.c. */
 	struct source addresses;
 
 	/* cm/wire.c */
 	struct cm *cm;
 
-	/* guardian.c: fd -1 where there is none. */
+	/* guardian.c: fd is -1 if there is no guardian. */
 	struct source guardian;
 
 	/* link_place.c, link_keys.c, link_faults.c */
@@ -215,7 +216,7 @@ struct daemon {
 	struct pagers {
 		struct pager *running;
 		u32 nrunning;
-		/* The latest that ended without their pages. */
+		/* Ring of the most recent pagers that ended without bringing their pages. */
 		u32 failures;
 		struct pager_failure {
 			u32 space;
@@ -225,28 +226,28 @@ struct daemon {
 	} pagers;
 };
 
-/* What the core adds to struct device. */
+/* struct device, with the core's private part. */
 struct nic_device {
 	struct device device;
-	/* Kicks arrive here; watched edge-triggered and never read. */
+	/* eventfd that kicks write to; watched edge-triggered. */
 	struct source kick;
-	/* Header as it was made, up to the words that change. */
+	/* Copy of the NIC's header up to the words that may change, to detect overwriting. */
 	u8 header[offsetof(struct nic_header, agent_life)];
-	/* processor.c: more to do at this time; NEVER. */
+	/* processor.c: when the firmware has to run next; NEVER. */
 	u64 run_at;
 	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
-	/* Which of them is the link's own address; 0: none. */
+	/* Index of the GID that is the link's own address; 0: none. */
 	u32 link_gid;
-	/* link.c: its socket, or -1; memory that it shares with clients. */
+	/* link.c: socket (fd -1: no link), and memory shared with clients. */
 	struct source link;
 	int link_memory_fd;
 	struct link_memory *link_memory;
 	char link_ndev[IF_NAMESIZE];
-	/* Why it has none. */
+	/* Why the NIC has no link. */
 	const char *link_problem;
-	/* Of its transport, as the NIC has them in each of its lives. */
+	/* Transport settings, which are kept when NIC memory is reset. */
 	struct nic_settings settings;
-	/* Clients poll: look again at this time; NEVER: we wake up for frames. */
+	/* When to check that clients still poll the socket. NEVER: the daemon watches it. */
 	u64 link_at;
 };
 
@@ -257,41 +258,41 @@ static inline struct nic_device *nic_device(struct device *device)
 
 /* ------------------------------------------------------------------- main.c */
 
-/* Note what went wrong, for whoever started us; answers -error. */
+/* Stores a message for the starting process in daemon->problem. Returns -error. */
 int failed(struct daemon *daemon, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* ----------------------------------------------------------------- rundir.c */
 
 /*
- * Make or check <runtime directory>/<node>/, and take the node's lock
- * (-EWOULDBLOCK: another daemon has it).
+ * rundir_open() creates or checks <runtime directory>/<node>/. rundir_lock() takes the node's
+ * lock; -EWOULDBLOCK: another daemon holds it.
  */
 int rundir_open(struct daemon *daemon);
 int rundir_lock(struct daemon *daemon);
-/* Is anybody listening at the node's socket? */
+/* Whether a daemon listens on the node's socket. */
 bool rundir_answers(const struct daemon *daemon);
 
 /* -------------------------------------------------------------- daemonise.c */
 
 /*
- * Fork, unless in the foreground. The parent stays until ready_tell() or
- * ready_fail() and exits with the daemon's success.
+ * Forks, unless in the foreground. The parent waits for ready_tell() or ready_fail(), and exits
+ * with status 0 or 1.
  */
 int daemonise(struct daemon *daemon);
-/* The daemon can be reached. */
+/* Reports to the starting processes that the daemon can be reached. */
 void ready_tell(struct daemon *daemon);
-/* It cannot: daemon->problem says why. */
+/* Reports daemon->problem to the starting processes. */
 void ready_fail(struct daemon *daemon);
-/* Close everything that the daemon did not open; call before opening. */
+/* Closes all inherited descriptors but stdio and `keep`. Call before opening any. */
 void close_inherited(int keep);
-/* Descriptors [first, last], which others may have opened. */
+/* Closes descriptors first to last, open or not. */
 void close_all_between(unsigned int first, unsigned int last);
 void raise_descriptor_limit(void);
 
 /* -------------------------------------------------------------------- log.c */
 
-/* Write to <dir>/vnetd.log from now on, in place of stderr. */
+/* Redirects the log from stderr to <dir>/vnetd.log. */
 int log_open(int dir_fd);
 
 /* ---------------------------------------------------------------- signals.c */
@@ -301,11 +302,11 @@ int signals_init(struct daemon *daemon);
 /* ----------------------------------------------------------------- listen.c */
 
 int listen_open(struct daemon *daemon);
-/* Take the socket away, so that nobody comes any more. */
+/* Removes the listening socket, so that no more clients connect. */
 void listen_close(struct daemon *daemon);
 /*
- * Idle exit, and accepting again after exhaustion: answers when to come back.
- * Sets daemon->stop.
+ * Handles idle exit, and resumes accepting after descriptors ran out. Returns the time of the
+ * next call. May set daemon->stop.
  */
 u64 listen_run(struct daemon *daemon, u64 now);
 
@@ -316,195 +317,195 @@ struct conn {
 	struct source source;
 	struct parked parked;
 	pid_t pid;
-	/* After HELLO. */
+	/* The client; NULL before HELLO. */
 	struct client *client;
-	/* When the first message is due; NEVER once it came. */
+	/* Deadline for the first message; NEVER once it has arrived. */
 	u64 greet_by;
-	/* Descriptors that came with the message being handled, or parked; -1: taken. */
+	/* Descriptors attached to the message at hand or parked; -1: taken by a handler. */
 	int attached[VNET_MSG_FDS];
 	u32 nattached;
-	/* When the call at hand was first tried (plat_clock()). */
+	/* When the current call was first tried (plat_clock()). */
 	u64 call_since;
 	/* Message of the parked call. */
 	struct vnet_msg *message;
-	/* The parked call counts among this file's. */
+	/* File whose count of parked calls includes this one. */
 	struct file *file;
 	struct conn *prev, *next;
 };
 
-/* Takes fd, an accepted connection of our own user. */
+/* Takes ownership of fd, an accepted connection of the daemon's own user. */
 void conn_new(struct daemon *daemon, int fd, pid_t pid);
 void conn_close(struct conn *conn);
-/* Drop those that never said what they want; answers when to come back. */
+/* Closes connections that sent no first message in time. Returns the time of the next call. */
 u64 conn_run(struct daemon *daemon, u64 now);
-/* Close all connections of a process that is gone. */
+/* Closes all connections of a dead client. */
 void conn_close_client(struct daemon *daemon, struct client *client);
 /*
- * Send a message with descriptors, without waiting. A peer that does not read
- * its replies, or is gone, loses the connection: false.
+ * Sends a message with descriptors, without waiting. On failure (the peer is gone, or does not
+ * read its replies) closes the connection and returns false.
  */
 bool conn_send(struct conn *conn, const void *message, u32 length, const int *fds, u32 nfds);
-/* The same on a bare socket. */
+/* Sends likewise on a bare socket, and closes nothing. */
 bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 nfds);
-/* The connection is a file now: hand over its socket and forget it. */
+/* Frees the connection without closing its socket, which is returned: it becomes a file. */
 int conn_release(struct conn *conn);
 
 /* ---------------------------------------------------------------- control.c */
 
 /*
- * One message. CALL_PARK: the same message again later. The connection may be
- * gone afterwards, where it answers CALL_DONE.
+ * Handles one message. CALL_PARK: the caller passes the same message again later. CALL_DONE: the
+ * connection may have been closed.
  */
 enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg);
 
 /* ----------------------------------------------------------------- client.c */
 
 /*
- * Files of a process' own folder in /proc, as it opened them: -1 where one did not come. We
- * do not open them by its PID: those of a process that has changed its user, or of another
- * PID or user namespace, are closed to us.
+ * Files of a process' folder in /proc, opened by the process itself; -1 if not passed. The daemon
+ * cannot always open them by PID: access fails if the process has changed its user, or is in
+ * another PID or user namespace.
  */
 struct client_files {
 	int fd[4];
-	/* How many descriptors came, of whatever kind. */
+	/* Number of descriptors that were attached, of any kind. */
 	u32 given;
 };
 
-/* Which of these n descriptors are such files; they are taken, and become -1. */
+/* Moves those of the n descriptors that are such files into `files`; they become -1 in `fd`. */
 void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid);
-/* Takes the files in any case. NULL: *error is an errno value. */
+/* Creates a client; always takes the files. Returns NULL on failure, with an errno in *error. */
 struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files *files,
 			  const char *command, int *error);
-/* It hung up before it was welcome: its process may say hello anew. */
+/* Ends a client that did not receive its WELCOME. Its process may send HELLO again. */
 void client_gave_up(struct client *client);
-/* A control connection of it came or went. */
+/* Count control connections of a client. A close also probes whether its space has ended. */
 void client_conn_added(struct client *client);
 void client_conn_closed(struct client *client);
-/* Its space ends, because it is about to exec (CALL_PARK: not yet); or not. */
+/* Ends a client's space before exec() (CALL_PARK: peers still copy), or takes that back. */
 enum call_outcome client_leave(struct client *client);
 void client_stay(struct client *client);
-/* A new descriptor of the space's memory, or -errno. */
+/* Returns a new descriptor of the space's memory, or -errno. */
 int client_memory(struct client *client);
 u32 client_conns(const struct client *client);
-/* About to exec: its space is nobody's just now. */
+/* Whether the client has sent LEAVE: its space is not valid at present. */
 bool client_left(const struct client *client);
-/* Look after those without connections; answers when to come back. */
+/* Probes clients without a pidfd or a connection. Returns the time of the next call. */
 u64 client_run(struct daemon *daemon, u64 now);
-/* The table that processes see is what we wrote. */
+/* Whether the shared client table has the values that the daemon wrote. */
 bool client_table_sane(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- file.c */
 
 /*
- * A FILE or NETLINK connection: takes sock; cookie: of the program's end, or 0. NULL: errno is
- * set.
+ * Makes a file of an accepted FILE or NETLINK connection; takes sock if it succeeds. cookie:
+ * SO_COOKIE of the program's end, or 0. Returns NULL on failure, and the caller closes sock.
  */
 struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
 			 int sock, u64 cookie);
-/* Call netlink_room() when there is room in the socket, or do not. */
+/* Switches on or off the calls of netlink_room() when the socket has room. */
 void file_want_room(struct file *file, bool want);
-/* The file whose program's end this is; NULL: it is not known. */
+/* Returns the file that has `fd` as the program's end of its socket, or NULL. */
 struct file *file_by_descriptor(struct daemon *daemon, int fd);
-/* A file that holds this nonce (VNET_MSG_ADOPT); NULL. */
+/* Returns the file that received this nonce (VNET_MSG_ADOPT), or NULL. */
 struct file *file_by_nonce(struct daemon *daemon, u64 nonce);
-/* Calls under way keep a file from being closed. */
+/* Counts parked calls on a file, which delay its closing. */
 void file_call_begin(struct file *file);
 void file_call_end(struct file *file);
 
-/* The guardian has room again. Are all channels with it now? */
+/* Sends channels to the guardian that it does not have yet. Returns true when it has all. */
 bool files_guard(struct daemon *daemon);
 
 /* --------------------------------------------------------------- guardian.c */
 
 int guardian_start(struct daemon *daemon);
 /*
- * Have this socket of ours hung up when we are gone. false: there is no room
- * just now, and files_guard() will be called when there is.
+ * Has the guardian shut down this socket when the daemon dies. Returns false if the guardian's
+ * socket is full; files_guard() is called when there is room.
  */
 bool guardian_keep(struct daemon *daemon, int fd);
 void guardian_forget(struct daemon *daemon, int fd);
 
 /* ----------------------------------------------------------------- device.c */
 
-/* Make all devices that the options ask for. */
+/* Creates all devices that the options name. */
 int devices_init(struct daemon *daemon);
 struct device *device_by_minor(struct daemon *daemon, u32 minor);
-/* A GID, or how many there are, has changed: the NIC learns of it. */
+/* Copies GID `index` and the number of GIDs to the NIC's header. */
 void device_set_gid(struct nic_device *made, u32 index);
-/* The port goes up or down; false: it is so already. */
+/* Sets the port's state in the NIC's header. Returns false if it was so already. */
 bool device_set_port(struct nic_device *made, bool up);
-/* NULL: all headers are as they were made; else what is wrong. */
+/* Returns NULL if the NICs' headers and the client table are intact, else what is wrong. */
 const char *devices_damage(struct daemon *daemon);
-/* NULL, or what keeps calls waiting that nobody will ever end. */
+/* Returns NULL, or a reason why parked calls can never complete. */
 const char *devices_stuck(struct daemon *daemon);
-/* A NIC has met others by its link since it was new. */
+/* Whether a NIC has exchanged frames with other NICs since its memory was reset. */
 bool devices_spoke(const struct daemon *daemon);
 /*
- * Nobody is here: NIC memory as new, so that whatever somebody left in it, by
- * mistake or by malice, meets nobody.
+ * Resets NIC memory while there is no client, so that data that a client left there, by error or
+ * malice, cannot affect the next.
  */
 void devices_renew(struct daemon *daemon);
-/* Tell every process that the devices are gone for good. */
+/* Sets the fatal flag of all NICs, which tells all processes that the devices are lost. */
 void devices_fatal(struct daemon *daemon);
 
 /* --------------------------------------------------------------- identity.c */
 
-/* GUID, LID, GIDs and their net devices. */
+/* Sets the device's GUID, LID, GIDs and their net devices. */
 int identity_init(struct nic_device *device);
-/* From now on, GIDs come and go with the machine's addresses. */
+/* Starts to follow changes of the host's addresses. */
 int identity_watch(struct daemon *daemon);
 
 /* ------------------------------------------------------------------- life.c */
 
-/* The agent_life words get our thread id, and OWNER_DIED when we are gone. */
+/* Sets the agent_life words. The kernel sets FUTEX_OWNER_DIED in them when the daemon ends. */
 int life_init(struct daemon *daemon);
-/* NULL, or what is wrong with the words. */
+/* Returns NULL, or a message if an agent_life word was overwritten. */
 const char *life_damage(struct daemon *daemon);
 
 /* ---------------------------------------------------------------- netlink.c */
 
-/* A file becomes a NETLINK_RDMA socket of this type; and ends. */
+/* Initialises and frees the NETLINK_RDMA part of a file; type is SOCK_RAW or SOCK_DGRAM. */
 int netlink_open(struct file *file, u32 type);
 void netlink_close(struct file *file);
-/* A request of the process that has it; *value is a part of the answer. */
+/* Executes a VNET_MSG_NETLINK request; *value is returned to the program. */
 int netlink_call(struct file *file, const struct vnet_msg_netlink *call, u32 *value);
-/* There is room in the socket for what waits. */
+/* Sends queued answers when the socket has room again. */
 void netlink_room(struct file *file);
 
 /* -------------------------------------------------------------- processor.c */
 
 int processor_init(struct daemon *daemon);
-/* Run what is due; then sleep flags are set for a wait until the answer. */
+/* Runs the firmware. Returns the time of the next call; the sleep flags are set until then. */
 u64 processor_run(struct daemon *daemon, u64 now);
 void processor_awake(struct daemon *daemon);
 
 /* ------------------------------------------------------------------ sysfs.c */
 
-/* The tree below <dir>/sys and <dir>/dev. */
+/* Writes the tree below <dir>/sys and <dir>/dev. */
 int sysfs_init(struct daemon *daemon);
-/* Let its counters say what is counted by now. */
+/* Writes the current values of counters into the tree. */
 int sysfs_counters(struct daemon *daemon);
-/* A GID of a port has come or gone. */
+/* Updates the tree after a GID was added or removed. */
 void sysfs_gid(const struct nic_device *made, u32 index);
-/* The files of a device's port say whether it is up. */
+/* Writes the state of a device's port into the tree. */
 void sysfs_port(struct daemon *daemon, const struct device *device, bool up);
 
 /* ------------------------------------------------------------------- tree.c */
 
-/* Paths are relative to dir_fd; missing folders are made. */
+/* Paths are relative to dir_fd. Missing parent folders are created. */
 int tree_dir(int dir_fd, const char *path);
 int tree_file(int dir_fd, const char *path, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A file in place of the one that is there; who has that one open reads on in it. */
+/* Replaces a file by rename; processes that have the old file open continue to read that one. */
 int tree_replace(int dir_fd, const char *path, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int tree_link(int dir_fd, const char *path, const char *target);
-/* Remove with all that is below; absence is success. */
+/* Removes a path recursively; absence is success. */
 int tree_remove(int dir_fd, const char *path);
 
 /* ----------------------------------------------------------------- status.c */
 
-/* A descriptor with the JSON text, positioned at its start; or -errno. */
+/* Returns a descriptor of the JSON text, positioned at its start; or -errno. */
 int status_make(struct daemon *daemon);
 
 #endif /* DAEMON_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Becoming a daemon, and telling whoever started it how that went: the parent
- * process, by a pipe of ours, and the holder of --ready-fd's other end.
+ * Forks into the background and reports the result of the start. The report goes to the parent
+ * process through a pipe, and to the holder of the other end of --ready-fd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define READY_WORD "ready\n"
 
-/* Where the parent listens; -1: nobody does. */
+/* Write end of the pipe to the parent; -1: none. */
 static int parent_fd = -1;
 
 void close_all_between(unsigned int first, unsigned int last)
@@ -25,7 +25,7 @@ void close_all_between(unsigned int first, unsigned int last)
 
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	/* An old kernel, or a filter that does not know it. */
+	/* No close_range(): an old kernel, or a seccomp filter. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && last > limit.rlim_cur)
 		last = (unsigned int)limit.rlim_cur;
 	for (unsigned int fd = first; fd <= last; fd++)
@@ -36,7 +36,7 @@ void close_inherited(int keep)
 {
 	int fd;
 
-	/* Nothing that we open may become standard output. */
+	/* Occupy descriptors 0 to 2, so that no later open() gets one of them. */
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);
@@ -86,7 +86,7 @@ void ready_fail(struct daemon *daemon)
 	tell(&daemon->options.ready_fd, line);
 }
 
-/* What the child said, and the exit status that stands for it. */
+/* Runs in the parent: reads the child's report, and exits with the status that it implies. */
 static int __attribute__((noreturn)) wait_for_child(int fd)
 {
 	char text[sizeof(((struct daemon *)0)->problem) + 1];

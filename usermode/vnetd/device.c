@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Devices: the memory of each NIC, its firmware as it runs here, and whether
- * what clients could scribble over is still what it was.
+ * Devices: creates the memory of each NIC, attaches the firmware, and checks the memory for
+ * damage. Clients map NIC memory and can overwrite it.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -41,7 +41,7 @@ struct device *device_by_minor(struct daemon *daemon, u32 minor)
 
 /* ------------------------------------------------------------------- memory */
 
-/* Sparse memory of that size, which nobody can make smaller: 0 or -errno. */
+/* Maps a sparse memfd of `size` bytes, sealed against truncation. Returns 0 or -errno. */
 static int map_memory(struct device *device, u64 size)
 {
 	void *memory;
@@ -68,7 +68,7 @@ err:
 	return error;
 }
 
-/* As much queue memory as limits of size and address space leave. */
+/* Maps NIC memory with as much queue memory as RLIMIT_FSIZE and RLIMIT_AS permit. */
 static int make_memory(struct device *device, struct nic_config *config)
 {
 	int error = -ENOMEM;
@@ -82,7 +82,7 @@ static int make_memory(struct device *device, struct nic_config *config)
 	return error;
 }
 
-/* ----------------------------------------------- what the platform asks of us */
+/* -------------------------------------------------- callbacks of the platform */
 
 static int get_space(struct host *host, u32 space)
 {
@@ -106,7 +106,7 @@ static int bring(const struct host *host, const struct nic_piece *piece, u64 len
 	const struct device *device = container_of(host, struct device, host);
 	struct client *client = client_find(device->daemon, piece->space);
 
-	/* Of who is gone the copy tells. */
+	/* If the client is gone, the copy itself will fail. */
 	return client ? pager_bring(client, piece->addr, length, since, 0) : 0;
 }
 
@@ -129,7 +129,7 @@ static void on_refused(struct host *host, const u8 *gid, u32 why)
 		 why < sizeof(what) / sizeof(what[0]) ? what[why] : "refused:", name);
 }
 
-/* ------------------------------------------------------------------- making */
+/* ----------------------------------------------------------------- creation */
 
 static int start_firmware(struct nic_device *made)
 {
@@ -209,12 +209,12 @@ static int make_device(struct daemon *daemon, const char *name, size_t length, u
 		error = link_start(made);
 	if (!error)
 		error = uverbs_device_init(device);
-	/* The daemon ends where this fails, so nothing is taken back. */
+	/* No clean-up on errors: the daemon exits then. */
 	daemon->device[daemon->ndevices++] = made;
 	return error;
 }
 
-/* One more than the highest N of the machine's own devices whose names end in it. */
+/* Returns 1 + the highest N of entries in `class` that are named <prefix>N, or 0. */
 static u32 next_number(const char *class, const char *prefix)
 {
 	DIR *dir = opendir(class);
@@ -235,7 +235,7 @@ static u32 next_number(const char *class, const char *prefix)
 	return next;
 }
 
-/* The first N such that the machine itself has no uverbsN, umadN or higher. */
+/* Returns the lowest N above all uverbsN and umadN of the host. */
 static u32 first_free_number(void)
 {
 	u32 verbs = next_number("/sys/class/infiniband_verbs", "uverbs");
@@ -247,7 +247,7 @@ static u32 first_free_number(void)
 int devices_init(struct daemon *daemon)
 {
 	const char *name = daemon->options.devices;
-	/* A client that wants to see the machine's own devices too sees both. */
+	/* With --with-host-devices, programs also see the host's devices: use other numbers. */
 	u32 number = first_free_number();
 
 	for (;;) {
@@ -285,7 +285,7 @@ void device_set_gid(struct nic_device *made, u32 index)
 	struct nic_header *hdr = device->nic.hdr;
 
 	memcpy(hdr->gid[index], device->gid[index], sizeof(hdr->gid[index]));
-	/* Release: who sees the number sees the GID. */
+	/* Release: a reader of the new count also reads the GID. */
 	nic_store_release(&hdr->ngids, device->ngids);
 	memcpy(made->header + offsetof(struct nic_header, gid), device->gid, sizeof(hdr->gid));
 	memcpy(made->header + offsetof(struct nic_header, ngids), &device->ngids,
@@ -300,7 +300,7 @@ bool device_set_port(struct nic_device *made, bool up)
 	return nic_xchg(&made->device.nic.hdr->port_up, value) != value;
 }
 
-/* Lock words name who may be inside: somebody who lives, and not us just now. */
+/* Whether a lock is free or held by a living client. The daemon itself holds none now. */
 static bool owner_lives(const struct daemon *daemon, nic_lock_t *lock)
 {
 	u32 owner = nic_load(lock);
@@ -336,7 +336,7 @@ const char *devices_stuck(struct daemon *daemon)
 	return NULL;
 }
 
-/* The words of the header that change, but for those that are about us. */
+/* Resets the header's variable words, except those that describe the daemon. */
 static void renew_header(struct nic_header *hdr)
 {
 	nic_store(&hdr->async_any, 0);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * What goes wrong with a device on purpose: queue pairs that fail, asynchronous
- * events, receives that are not found, and the end of the NIC.
- */
+/* Injected device faults: asynchronous events, missing receives (RNR), and a NIC reset. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +16,11 @@ static const struct {
 	char kind;
 } events[] = { NIC_EVENT_NAMES(NAMED_EVENT) };
 
-/* A fault takes this long to be asked for again where a lock is held. */
+/* Retries and pause if the object's lock is held. */
 #define BUSY_TRIES 1000
 #define BUSY_NS (NSEC_PER_MSEC / 10)
 
-/* ------------------------------------------------------------------ starving */
+/* ---------------------------------------------------------- missing receives */
 
 static void starve(struct daemon *daemon, bool starves)
 {
@@ -58,7 +55,7 @@ u64 device_faults_run(struct daemon *daemon, u64 now)
 	return storm->change_at;
 }
 
-/* "5ms": once; "5ms/20ms": the first 5 ms of each 20; "off". */
+/* Parses "5ms" (once), "5ms/20ms" (the first 5 ms of each 20), or "off". */
 static bool parse_storm(struct daemon *daemon, char *text)
 {
 	char *slash = strchr(text, '/');
@@ -90,7 +87,7 @@ static bool parse_object(const char *text, u32 *num)
 	return isdigit((unsigned char)*text) && !*end && !errno && value <= 0xffffffffu;
 }
 
-/* Somebody is in it, who will soon be out. */
+/* Raises an event; retries while the object's lock is held. Returns NULL, or what is wrong. */
 static const char *raise_event(struct device *device, const struct nic_async *event)
 {
 	const struct timespec pause = { .tv_nsec = BUSY_NS };
@@ -145,7 +142,7 @@ static const char *parse_event(struct device *device, char *text)
 	return "there is no such event";
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ------------------------------------------------------------------ parsing */
 
 static struct device *find_device(struct daemon *daemon, const char *name)
 {

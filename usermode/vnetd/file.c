@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Files: opened device files, completion channels, async event files, sockets. The
- * program's descriptor is the other end of our socket, so the system counts its
- * copies for us, and a hang-up means that the last one is closed.
+ * Files: open device files, completion channels, async event files, and netlink sockets. The
+ * program's descriptor is the other end of the daemon's socket. So the kernel counts its copies,
+ * and a hang-up means that the last copy is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,26 +15,27 @@
 #define NONCES 16
 #define EVENTS (EPOLLIN | EPOLLRDHUP)
 /*
- * Of a completion channel, its hang-up, of which epoll tells in any case. For who makes edges
- * of its events shuts down what the program says (usermode/platform/channel.c).
+ * Completion channels are watched for hang-up only, which epoll always reports. EPOLLIN and
+ * EPOLLRDHUP would be reported as soon as make_edge() (usermode/platform/channel.c) has shut down
+ * the receiving side of the daemon's end.
  */
 #define CHANNEL_EVENTS 0
 
-/* What the core adds to struct file. */
+/* struct file, with the private part of this file. */
 struct nic_file {
 	struct file file;
 	struct source source;
-	/* Closing is under way. */
+	/* Retries the close while file.closing is set. */
 	struct parked parked;
-	/* CHANNEL: the guardian has been told of it. */
+	/* CHANNEL: the guardian holds a copy of the socket. */
 	bool guarded;
-	/* Of the program's end, by which the system knows it; 0: not told by who opened it. */
+	/* SO_COOKIE of the program's end; 0: not known. */
 	u64 cookie;
-	/* Its events have made edges. */
+	/* file_tell() has shut down the receiving side of `sock` to make an edge. */
 	bool edged;
-	/* Calls that are parked and name this file. */
+	/* Number of parked calls on this file. */
 	u32 calls;
-	/* The latest of VNET_MSG_ADOPT: several processes may ask at once. */
+	/* The latest nonces of VNET_MSG_ADOPT: several processes may send one at once. */
 	u64 nonce[NONCES];
 	u32 next_nonce;
 };
@@ -106,7 +107,7 @@ static enum call_outcome try_close(struct parked *parked)
 {
 	struct nic_file *closing = container_of(parked, struct nic_file, parked);
 
-	/* As the kernel does: a call under way keeps what it works on. */
+	/* As in the kernel, a call in progress keeps its file open. */
 	if (closing->calls || give_back(&closing->file) == CALL_PARK)
 		return CALL_PARK;
 	file_destroy(&closing->file);
@@ -135,7 +136,7 @@ void file_call_end(struct file *file)
 	nic_file(file)->calls--;
 }
 
-/* ----------------------------------------------------------------- guarding */
+/* ----------------------------------------------------------------- guardian */
 
 static bool guard(struct nic_file *file)
 {
@@ -159,7 +160,7 @@ bool files_guard(struct daemon *daemon)
 
 /* ---------------------------------------------------------------- messages */
 
-/* Anything else that comes this way is noise from the program. */
+/* Receives a message; stores its nonce if it is an ADOPT. Returns false if there was none. */
 static bool read_nonce(struct nic_file *file)
 {
 	struct vnet_msg_adopt adopt;
@@ -198,11 +199,11 @@ void file_tell(struct file *file, bool first)
 	struct nic_file *told = nic_file(file);
 
 	if (first) {
-		/* A full socket is readable already, a closed one nobody reads. */
+		/* If the socket is full, the program's end is readable anyway. */
 		(void)!send(file->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 		return;
 	}
-	/* As of completion channels: what the program says is shut down, which is no hang-up. */
+	/* Makes an edge as for completion channels. The shutdown must not count as a hang-up. */
 	if (!told->edged)
 		loop_change(&file->daemon->loop, &told->source, CHANNEL_EVENTS);
 	told->edged = true;
@@ -215,7 +216,10 @@ void file_want_room(struct file *file, bool want)
 		    want ? EVENTS | EPOLLOUT : EVENTS);
 }
 
-/* The nonce may not have been read yet: it came by another connection. */
+/*
+ * Looks for the nonce in all files. Reads pending messages first: ADOPT and WHICH arrive on
+ * different sockets, so the nonce may still be unread.
+ */
 struct file *file_by_nonce(struct daemon *daemon, u64 nonce)
 {
 	struct file *file;
@@ -238,7 +242,7 @@ struct file *file_by_nonce(struct daemon *daemon, u64 nonce)
 	return NULL;
 }
 
-/* ------------------------------------------------------------------- making */
+/* ----------------------------------------------------------------- creation */
 
 static u64 socket_cookie(int sock)
 {
@@ -313,7 +317,10 @@ struct file *file_create(struct daemon *daemon, struct device *device, enum vnet
 	struct file *file;
 	int fds[2];
 
-	/* Only our own calls on it say that they do not wait: the program may. */
+	/*
+	 * No SOCK_NONBLOCK: it would apply to the program's end, too, where reads may block. The
+	 * daemon's calls pass MSG_DONTWAIT.
+	 */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return NULL;
 	file = make(daemon, device, kind, priv, fds[0]);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The guardian: a process that outlives us for an instant, to hang up the
- * completion channels. A program may sleep on a channel in a poll() of its own,
- * where nothing but its descriptor can wake it, and that hangs up only when
- * nobody holds our end of it any more; but peers keep it, to wake the program.
- * So the guardian keeps it too, and shuts it down when we are gone, however that
- * happened.
+ * The guardian process, which shuts down completion channels when the daemon dies. A program may
+ * sleep on a channel in its own poll(), where only that descriptor can wake it. The descriptor
+ * hangs up when the daemon's end has no holder, but peers hold that end, too, to wake the
+ * program. So the guardian keeps a copy of each such socket, and shuts it down after the daemon's
+ * death, whatever its cause.
  *
- * It sleeps on a socket to us and learns of our end by its hang-up. What it keeps
- * has the same number among its descriptors as among ours, so neither of us needs
- * a table; its own end of that socket has the number of ours.
+ * The guardian sleeps on a socket to the daemon, and learns of the death by its hang-up. Each
+ * socket has the same descriptor number in both processes, so neither needs a table. The
+ * guardian's end of the socket between them has the number of the daemon's end.
  *
- * Nothing else depends on it: where it is killed, such a sleeper stays asleep.
+ * Nothing else depends on the guardian. If it is killed, programs that sleep in this way are not
+ * woken.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 
 #define NAME "vnetd-guardian"
 
-/* Keep the descriptor that is attached; none: forget it. */
+/* A message to the guardian: keep the attached descriptor, or, without one, close `number`. */
 struct order {
-	/* Our number of it. */
+	/* The daemon's number of the descriptor. */
 	int number;
 };
 
@@ -39,7 +39,7 @@ union one_fd {
 
 /* ------------------------------------------------------------- the guardian */
 
-/* Answers what is attached, or -1. */
+/* Returns the attached descriptor, or -1. */
 static int attached_fd(struct msghdr *msg)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -52,7 +52,10 @@ static int attached_fd(struct msghdr *msg)
 	return fd;
 }
 
-/* What had this number before is forgotten in any case. */
+/*
+ * Moves fd to `number`, or only closes `number` if fd is -1. The previous descriptor `number` is
+ * closed even if dup3() fails.
+ */
 static void follow(int number, int fd)
 {
 	if (fd == number)
@@ -66,7 +69,7 @@ static void follow(int number, int fd)
 	close(fd);
 }
 
-/* One order: its number; 0: there are no more; or -errno. */
+/* Receives and executes one order. Returns its number, 0 at end of file, or -errno. */
 static int hear(int sock)
 {
 	struct order order = { 0 };
@@ -94,14 +97,19 @@ static void __attribute__((noreturn)) guard(int sock)
 
 	while ((number = hear(sock)) > 0)
 		highest = number > highest ? number : highest;
-	/* The sign of our life (life.c) is out by now: who wakes sees that. */
+	/*
+	 * FUTEX_OWNER_DIED is already set in agent_life (life.c), so woken programs see the death.
+	 */
 	for (int fd = STDERR_FILENO + 1; !number && fd <= highest; fd++)
 		if (fd != sock)
 			shutdown(fd, SHUT_RDWR);
 	_exit(number ? 1 : 0);
 }
 
-/* Nothing of ours is kept, and signals are for us: it goes when we are gone. */
+/*
+ * Becomes the guardian. Keeps none of the daemon's descriptors, and blocks all signals: the
+ * guardian ends when the daemon does.
+ */
 static void __attribute__((noreturn)) be_guardian(const int fds[2])
 {
 	sigset_t all;
@@ -117,7 +125,7 @@ static void __attribute__((noreturn)) be_guardian(const int fds[2])
 	guard(fds[0]);
 }
 
-/* ----------------------------------------------------------------- our side */
+/* -------------------------------------------------------- the daemon's side */
 
 static void leave(struct daemon *daemon, const char *why)
 {
@@ -137,7 +145,7 @@ static void guardian_ready(struct source *source, u32 events)
 		loop_change(&daemon->loop, source, 0);
 }
 
-/* -EAGAIN: there is no room just now. */
+/* Returns 0 or -errno; -EAGAIN if the socket is full. */
 static int send_order(int sock, int number, bool attach)
 {
 	struct order order = { .number = number };
@@ -171,14 +179,16 @@ bool guardian_keep(struct daemon *daemon, int fd)
 	return true;
 }
 
-/* Where there is no room for it, another channel will have the number some day. */
+/*
+ * If the socket is full, the guardian keeps the descriptor until another channel gets its number.
+ */
 void guardian_forget(struct daemon *daemon, int fd)
 {
 	if (daemon->guardian.fd >= 0)
 		(void)send_order(daemon->guardian.fd, fd, false);
 }
 
-/* So that whoever looks when we can be reached sees who is who. */
+/* Forks with the child's name already set, so that it never appears as a second vnetd. */
 static pid_t fork_as(const char *name)
 {
 	char ours[16];
@@ -192,7 +202,7 @@ static pid_t fork_as(const char *name)
 	return pid;
 }
 
-/* Early: it keeps our memory as it is now. */
+/* Called early: the child keeps a copy of the daemon's memory as of now. */
 int guardian_start(struct daemon *daemon)
 {
 	struct source *guardian = &daemon->guardian;
@@ -202,7 +212,7 @@ int guardian_start(struct daemon *daemon)
 	guardian->fd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return -errno;
-	/* Should somebody kill it, nothing of it stays. */
+	/* If the guardian is killed, it must not remain a zombie. */
 	signal(SIGCHLD, SIG_IGN);
 	pid = fork_as(NAME);
 	if (!pid)

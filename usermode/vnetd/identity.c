@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a device is called on the network: a GUID that stays the same for this
- * machine, user, runtime directory, node and device name; and the GIDs of a RoCE port: link-local
- * first, then the machine's IPv4 addresses (127.0.0.1 if it has no other), then its IPv6
- * ones. They follow the machine's addresses from then on.
+ * Identity of a device: its node GUID and its GIDs. The GUID is a hash of machine, user, runtime
+ * directory, node and device name, so it stays the same. The GIDs of a RoCE port are a link-local
+ * one, then the host's IPv4 addresses (127.0.0.1 if there is no other), then its IPv6 addresses.
+ * They follow changes of the host's addresses.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static u64 hash_machine(u64 state)
 	return hash(state, text, strlen(text));
 }
 
-/* As of a locally administered Ethernet address: modified EUI-64. */
+/* Makes a modified EUI-64, as for a locally administered Ethernet address. */
 static void make_guid(struct device *device, const struct options *options)
 {
 	const char *node = options->node;
@@ -55,10 +55,10 @@ static void make_guid(struct device *device, const struct options *options)
 	h = hash(h, &uid, sizeof(uid));
 	h = hash(h, node, strlen(node) + 1);
 	h = hash(h, device->name, strlen(device->name));
-	/* The same node on other hosts, or in other network namespaces. */
+	/* Distinguishes nodes of the same name on other hosts or in other network namespaces. */
 	if (options->listen)
 		h = hash(h, options->listen, strlen(options->listen));
-	/* Or of another runtime directory, which has another key for as long as it is there. */
+	/* Another runtime directory has another key. */
 	h = hash(h, &device->daemon->keys.common.id, sizeof(device->daemon->keys.common.id));
 	guid[0] = 0;
 	guid[1] = (u8)(h >> 32);
@@ -70,7 +70,7 @@ static void make_guid(struct device *device, const struct options *options)
 	guid[7] = (u8)h;
 }
 
-/* Its index, or NIC_NONE. */
+/* Returns the GID's index, or NIC_NONE. */
 static u32 find_gid(const struct device *device, const u8 *gid)
 {
 	for (u32 i = 0; i < device->ngids; i++)
@@ -92,7 +92,7 @@ static void add_gid(struct nic_device *made, const u8 gid[16], const char *ifnam
 	device->ngids++;
 }
 
-/* The machine's addresses, as GIDs. One entry is for the NIC's own name, one for its link. */
+/* Two entries of the GID table are for the link-local GID and the link's address. */
 #define MOST_MACHINE (NIC_MAX_GIDS - 2)
 
 struct machine {
@@ -126,7 +126,7 @@ static void note_ipv4(struct machine *machine, const struct in_addr *addr, const
 	note_gid(machine, gid, ifname);
 }
 
-/* 127/8 and ::1 are everybody's; others are the machine's, on whichever interface. */
+/* Loopback addresses (127/8 and ::1) do not identify a host. */
 static bool is_everybodys(const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -137,7 +137,7 @@ static bool is_everybodys(const struct sockaddr *addr)
 	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-/* An address that others may use: its interface is up. */
+/* Whether peers may use the address: it is no loopback address, and its interface is up. */
 static bool usable(const struct ifaddrs *ifa, int family)
 {
 	return ifa->ifa_addr && ifa->ifa_addr->sa_family == family && (ifa->ifa_flags & IFF_UP) &&
@@ -170,7 +170,7 @@ static void note_ipv6(struct machine *machine, const struct ifaddrs *list, bool 
 	}
 }
 
-/* IPv4 first (127.0.0.1 if there is no other), then IPv6, link-local ones last. */
+/* Collects addresses in order: IPv4 (127.0.0.1 if there is no other), IPv6, link-local IPv6. */
 static void find_machine(struct machine *machine, const struct ifaddrs *list)
 {
 	const struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
@@ -188,7 +188,7 @@ static void find_machine(struct machine *machine, const struct ifaddrs *list)
 	note_ipv6(machine, list, true);
 }
 
-/* What other nodes reach the NIC by. */
+/* Adds the address of the NIC's link, by which other nodes reach it. */
 static void add_own(struct nic_device *made)
 {
 	const union link_address *own = &made->link_memory->own;
@@ -205,8 +205,9 @@ static void add_own(struct nic_device *made)
 }
 
 /*
- * The machine's addresses are those of the default node's first NIC alone, so that
- * they name it; where the addresses are chosen, there are no others.
+ * Whether the host's addresses are GIDs of this NIC. With links on the loopback network, only the
+ * first NIC of the default node has them, so that each GID names one NIC. With --listen, no NIC
+ * that has a link has them.
  */
 static bool is_machine(const struct nic_device *made)
 {
@@ -219,8 +220,9 @@ static bool is_machine(const struct nic_device *made)
 }
 
 /*
- * Nodes of the loopback network find them at the node that has them: link_resolve.c. Clients
- * read the list meanwhile: what stays keeps its place.
+ * Publishes the host's addresses for clients, which resolve them to this host's default node
+ * (link_resolve.c). Clients read the list at the same time, so an entry that stays keeps its
+ * index.
  */
 static void tell_clients(struct nic_device *made, const struct machine *machine)
 {
@@ -247,7 +249,7 @@ static void tell_clients(struct nic_device *made, const struct machine *machine)
 	}
 }
 
-/* ------------------------------------------------------------------- addresses change */
+/* -------------------------------------------------------------------- address changes */
 
 static void drop_gid(struct nic_device *made, u32 index)
 {
@@ -262,8 +264,8 @@ static void drop_gid(struct nic_device *made, u32 index)
 }
 
 /*
- * An index that had another GID may still be in queue pairs: the next one that was never in
- * use, if there is one. 0: the table is full.
+ * Returns a free index, 0 if the table is full. Queue pairs may still use the index of a removed
+ * GID, so indices that were never in use come first.
  */
 static u32 free_index(struct device *device)
 {
@@ -293,7 +295,7 @@ static bool put_gid(struct nic_device *made, const u8 *gid, const char *ifname)
 	return true;
 }
 
-/* GIDs that stay keep their index. */
+/* Removes and adds GIDs to match the host's addresses. GIDs that stay keep their index. */
 static void follow(struct nic_device *made, const struct machine *machine)
 {
 	struct device *device = &made->device;
@@ -321,7 +323,7 @@ static void addresses_ready(struct source *source, u32 events)
 	char text[4096];
 
 	(void)events;
-	/* What it says is looked up; where messages were lost (ENOBUFS), too. */
+	/* Messages only trigger a look-up, also if some were lost (ENOBUFS): drain them. */
 	while (recv(source->fd, text, sizeof(text), MSG_DONTWAIT) >= 0 || errno != EAGAIN)
 		;
 	if (getifaddrs(&list) < 0)
@@ -335,7 +337,7 @@ static void addresses_ready(struct source *source, u32 events)
 	}
 }
 
-/* Where there is no such socket (a sandbox), addresses stay what they were. */
+/* Without rtnetlink (in a sandbox), the GIDs do not change. */
 int identity_watch(struct daemon *daemon)
 {
 	const struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
@@ -354,7 +356,7 @@ int identity_watch(struct daemon *daemon)
 	return loop_add(&daemon->loop, source, EPOLLIN);
 }
 
-/* ------------------------------------------------------------------------- beginning */
+/* -------------------------------------------------------------------- initialisation */
 
 int identity_init(struct nic_device *made)
 {

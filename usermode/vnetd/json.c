@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Strings as JSON: what processes say of themselves may be any bytes. */
+/* JSON strings from arbitrary bytes, as in names of client processes. */
 #include <string.h>
 
 #include "daemon.h"
 
-/* Length of the UTF-8 sequence at `s`; 0: it is none (Unicode table 3-7). */
+/* Returns the length of the UTF-8 sequence at `s`, 0 if it is invalid (Unicode table 3-7). */
 static size_t utf8_length(const u8 *s)
 {
 	size_t length = s[0] < 0x80 ? 1 :
@@ -17,7 +17,7 @@ static size_t utf8_length(const u8 *s)
 	for (size_t i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* Overlong forms, surrogates, and what lies beyond the last plane. */
+	/* Overlong forms, surrogates, and code points above U+10FFFF. */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;

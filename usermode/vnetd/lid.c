@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * LIDs of NICs whose link layer is InfiniBand: what a subnet manager would do. A
- * NIC's LID follows from its address; where another node of the user has that one,
- * it is the next. Who has which stands where GIDs are told of (link_place.c), under
- * the GID that stands for the LID, and is written there by whoever is first.
+ * Assignment of LIDs to InfiniBand ports, in place of a subnet manager. A NIC's LID is a hash of
+ * its address. If another node of the user has that LID, the next one is tried. A LID is claimed
+ * by an entry in the GID directory (link_place.c), under the GID that stands for the LID; the
+ * first to create it has the LID.
  */
 #include "lid.h"
 
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Addresses that meet at one LID are few; more than this is a folder full of rubbish. */
+/* Limit of LIDs that are tried. Collisions are rare unless the directory has stale entries. */
 #define ATTEMPTS 1024u
 
 /* FNV-1a. */
@@ -25,7 +25,7 @@ static u32 hash(const void *data, size_t length)
 	return (u32)(h ^ h >> 32);
 }
 
-/* The nth of a NIC that has the address; the subnet manager's is nobody's. */
+/* Returns the nth LID to try for this NIC. LIDs start after the subnet manager's. */
 static u16 nth_lid(const struct nic_device *made, u32 n)
 {
 	const union link_address *own = &made->link_memory->own;
@@ -64,7 +64,7 @@ int lid_claim(struct nic_device *made)
 		      made->device.name, daemon->gids_dir);
 }
 
-/* Of our own: without the folder, which has none where there is no link. */
+/* Looks among the node's own ports, which have no directory entries if they have no link. */
 static bool find_own(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 {
 	for (u32 d = 0; d < daemon->ndevices; d++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* LIDs of NICs whose link layer is InfiniBand, and of those that they talk to. */
+/* Assignment and look-up of LIDs of InfiniBand ports. */
 #ifndef VNETD_LID_H
 #define VNETD_LID_H
 
@@ -7,21 +7,21 @@
 #include "link.h"
 
 enum {
-	/* The subnet manager's, who is at no node. */
+	/* LID of the subnet manager, which no node has. */
 	LID_SUBNET_MANAGER = NIC_LID_FIRST,
 	LID_FIRST_NODE,
 };
 
-/* What a path record says of an end. */
+/* A port as path records describe it. */
 struct lid_port {
 	u16 lid;
-	/* Zero: it is not known. */
+	/* Zero: unknown. */
 	u8 gid[16];
 };
 
-/* Give a NIC that has its link a LID: 0, -errno or failed(). */
+/* Assigns a LID to a NIC, after link_open(). Returns 0, -errno or failed(). */
 int lid_claim(struct nic_device *made);
-/* The port that has this GID, an address's among them. false: it has no LID. */
+/* Finds the port with this GID, also of an IP address. Returns false if it has no LID. */
 bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port);
 
 #endif /* VNETD_LID_H */

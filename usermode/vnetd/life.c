@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The agent's life: each NIC has a word with our thread id, in which the system
- * sets FUTEX_OWNER_DIED when we end, however that happens. It does so by the
- * thread's robust list, whose entries must not stand where clients can write
- * (the system follows their pointers), yet all words must be equally far from
- * their entries. So here is one range of addresses with pages by turns: a
- * private one with an entry, and the page of NIC memory with the word.
+ * The robust futex words by which clients notice the daemon's death. The header of each NIC has a
+ * word with the daemon's thread id, in which the kernel sets FUTEX_OWNER_DIED when the daemon
+ * ends for any reason. The kernel finds the words by the thread's robust list. It follows the
+ * pointers in that list, so the entries must not be in memory that clients can write. But all
+ * words must have the same distance from their entries. So the daemon maps one range in which
+ * private pages with an entry alternate with the NIC's page that has the word.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -52,7 +52,7 @@ int life_init(struct daemon *daemon)
 	}
 	*link = &head.list;
 	head.futex_offset = (long)(page + (WORD_OFFSET & (page - 1)));
-	/* In place of libc's: this thread has no robust mutexes. */
+	/* Replaces libc's list: this thread uses no robust mutexes. */
 	return syscall(SYS_set_robust_list, &head, sizeof(head)) < 0 ? -errno : 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The link of each NIC: its socket and address, and who looks at it. The daemon
- * wakes up for frames only where no client polls: then it takes the socket out of
- * its set, and looks at the clock each millisecond instead.
+ * The UDP link of each NIC: its socket, its address, and the choice of its receiver. If no client
+ * polls the link, the socket is in the daemon's epoll set. If a client polls, the daemon removes
+ * it from there, and checks periodically (LINK_FRESH_NS) that the client still polls.
  */
 #include "link.h"
 
@@ -26,21 +26,21 @@
 #define UDP_GRO 104
 #endif
 
-/* What a receiver may be behind by; the system may give less. */
+/* Requested size of socket buffers; the kernel may give less. */
 #define SOCKET_BUFFER (8 << 20)
-/* Addresses of the loopback network that are tried. */
+/* Number of addresses of the loopback network that are tried. */
 #define ATTEMPTS 64
-/* Batches in a turn of the loop, so that other things have theirs. */
+/* Batches of frames per turn of the event loop. */
 #define TURNS 4
-/* Headers below a frame. */
+/* IP and UDP headers. */
 #define HEADERS_IPV4 28u
 #define HEADERS_IPV6 48u
-/* In a frame beside its payload, acknowledgements by the way included. */
+/* Bytes of a frame besides the payload, with piggybacked acknowledgements. */
 #define FRAME_OVERHEAD                                                                             \
 	((u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op) +                          \
 	       4 * sizeof(struct vnet_frame_ack) + sizeof(struct vnet_wire_trailer)))
 #define MOST_PAYLOAD 16384u
-/* While frames are kept back on purpose, a look at them so often, ns. */
+/* Poll interval while fault injection holds frames back, ns. */
 #define HELD_LOOK (200 * NSEC_PER_USEC)
 
 static const struct nic_config rows = { .max_row = 256, .max_frame = 1024 };
@@ -57,7 +57,7 @@ static u64 hash(u64 state, const void *data, size_t length)
 	return state;
 }
 
-/* The nth address of the loopback network for this user, node and device. */
+/* Returns the nth address to try on the loopback network, for this user, node and device. */
 static struct in_addr loopback_address(const struct nic_device *device, u32 n)
 {
 	const char *node = device->device.daemon->options.node;
@@ -75,7 +75,7 @@ static struct in_addr loopback_address(const struct nic_device *device, u32 n)
 				       (u32)(h >> 8 & 0xff) << 8 | (1 + (u32)(h >> 16) % 253)) };
 }
 
-/* The item of a list with commas that is for this device; false: there is none. */
+/* Copies item `index` of a comma-separated list. Returns false if there is none. */
 static bool pick(const char *list, u32 index, char *item, size_t size)
 {
 	size_t length;
@@ -94,7 +94,7 @@ static bool pick(const char *list, u32 index, char *item, size_t size)
 	return true;
 }
 
-/* The address that was asked for. */
+/* Parses and validates an address of --listen. */
 static int parse_listen(struct nic_device *device, const char *text, union link_address *address)
 {
 	struct daemon *daemon = device->device.daemon;
@@ -124,7 +124,7 @@ static int parse_listen(struct nic_device *device, const char *text, union link_
 
 static void set(int fd, int level, int name, int value)
 {
-	/* All of these are wishes. */
+	/* All of these options are optional. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
@@ -138,7 +138,7 @@ static int make_socket(const union link_address *address)
 		return -errno;
 	if (family == AF_INET6)
 		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	/* A frame that is too long for some network on the way goes in pieces. */
+	/* Permit IP fragmentation of frames that exceed the path MTU. */
 	if (family == AF_INET6)
 		set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	else
@@ -155,7 +155,7 @@ static int make_socket(const union link_address *address)
 	return error;
 }
 
-/* The first address that is free. */
+/* Binds to the first free address of the loopback network. */
 static int open_loopback(struct nic_device *device, union link_address *address)
 {
 	int fd = -EADDRINUSE;
@@ -177,7 +177,7 @@ static int open_wanted(struct nic_device *device, const char *text, union link_a
 
 	if (fd < 0)
 		return fd;
-	/* In both, the port is at the same place. */
+	/* sin_port and sin6_port have the same offset. */
 	address->in.sin_port = htons((u16)daemon->options.port);
 	fd = make_socket(address);
 	if (fd < 0)
@@ -222,7 +222,7 @@ static bool same_host(const struct sockaddr *a, const union link_address *b)
 		       &b->in6.sin6_addr, sizeof(b->in6.sin6_addr));
 }
 
-/* The interface that has the address, and its MTU. */
+/* Finds the interface with this address, "lo" if none. Returns its MTU, 1500 if unknown. */
 static u32 find_interface(int fd, const union link_address *address, char name[IF_NAMESIZE])
 {
 	struct ifaddrs *list = NULL;
@@ -262,7 +262,7 @@ static void fill_memory(struct nic_device *device, const union link_address *add
 	nic_store_release(&memory->magic, LINK_MAGIC);
 }
 
-/* What a frame may carry so that it fits, and what the socket has room for. */
+/* Sets payload and window so that frames fit the MTU, and the window fits the socket buffer. */
 static void fit_settings(const struct nic_device *device, struct nic_settings *settings)
 {
 	int room = 0;
@@ -275,13 +275,13 @@ static void fit_settings(const struct nic_device *device, struct nic_settings *s
 	settings->payload = payload & ~63u;
 	if (getsockopt(device->link.fd, SOL_SOCKET, SO_RCVBUF, &room, &length) < 0 || room <= 0)
 		return;
-	/* The system counts what frames occupy, which is more than they are long. */
+	/* The kernel charges the memory of each datagram, which exceeds its length. */
 	settings->window = (u32)room / 4;
 }
 
-/* ------------------------------------------------------------ begin and end */
+/* ---------------------------------------------------------- start and reset */
 
-/* A text that lasts. */
+/* Returns a static string. */
 static const char *why_no_link(int error)
 {
 	const char *text = strerrordesc_np(-error);
@@ -333,7 +333,7 @@ void link_configure(const struct nic_device *device, struct nic_config *config)
 		return;
 	config->max_row = rows.max_row;
 	config->max_frame = rows.max_frame;
-	/* What else is said there, and whether it is right, is for choose_settings(). */
+	/* Only `frames` is used here. choose_settings() uses and validates the others. */
 	if (settings)
 		(void)link_settings_parse(&ignored, &config->max_frame, settings);
 }
@@ -355,7 +355,7 @@ static void begin_life(struct nic_device *device)
 {
 	struct timespec ts;
 
-	/* Later than any life before, on this machine, whatever happened to it. */
+	/* The incarnation must exceed all earlier ones on this host: use the real-time clock. */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	device->device.nic.hdr->settings = device->settings;
 	nic_link_renew(&device->device.nic, (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec);
@@ -396,7 +396,7 @@ void link_renew(struct nic_device *device)
 	begin_life(device);
 }
 
-/* ----------------------------------------------------------- who looks at it */
+/* ----------------------------------------------------------------- receiving */
 
 static void listen_no_more(struct nic_device *device, u64 now)
 {
@@ -423,7 +423,9 @@ static void link_ready(struct source *source, u32 events)
 		return;
 	}
 	(void)link_poll(&device->device.nic, TURNS);
-	/* What came may have to be answered, or have made work. */
+	/*
+	 * Received frames may require answers, or have made queue pairs runnable: run the firmware.
+	 */
 	device->run_at = 0;
 }
 
@@ -431,7 +433,7 @@ void link_look(struct nic_device *device)
 {
 	struct nic *nic = &device->device.nic;
 
-	/* While it is in the loop's set, the loop has looked just now. */
+	/* If the socket is in the epoll set (link_at is NEVER), link_ready() receives from it. */
 	if (device->link.fd >= 0 && device->link_at != NEVER && nic_is_wired(nic) &&
 	    !link_is_polled(nic, plat_clock()))
 		(void)link_poll(nic, TURNS);
@@ -451,7 +453,7 @@ static u64 run_device(struct nic_device *device, u64 now)
 	} else if (device->link_at <= now) {
 		device->link_at = now + LINK_FRESH_NS;
 	}
-	/* Frames that are kept back wait for somebody to come by. */
+	/* Frames that fault injection holds back are released by link_poll(). */
 	if (nic_load(&device->link_memory->nheld)) {
 		(void)link_poll(&device->device.nic, TURNS);
 		if (nic_load(&device->link_memory->nheld))

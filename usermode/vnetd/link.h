@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The link of each NIC as the daemon has it: grouped by who implements what. */
+/*
+ * Internal interface for the NICs' links, their settings and faults, grouped by implementing
+ * file.
+ */
 #ifndef VNETD_LINK_H
 #define VNETD_LINK_H
 
@@ -8,56 +11,56 @@
 
 /* ------------------------------------------------------------------- link.c */
 
-/* Before the NIC is made: a socket and an address of its own, if it can be had. */
+/* Opens the link's socket and memory, before NIC memory is created. It may get no socket. */
 int link_open(struct nic_device *device);
-/* What the NIC needs for it. */
+/* Sets the sizes of the NIC's tables that the link needs. */
 void link_configure(const struct nic_device *device, struct nic_config *config);
-/* With its memory made: let frames come. */
+/* Starts to receive frames, after NIC memory was created. */
 int link_start(struct nic_device *device);
-/* NIC memory was made as new. */
+/* Resets the link's state after NIC memory was reset. */
 void link_renew(struct nic_device *device);
-/* Take the socket back from clients that poll no more: when to come back. */
+/* Takes the socket back when clients no longer poll it. Returns the time of the next call. */
 u64 link_run(struct daemon *daemon, u64 now);
-/* Frames that have arrived are taken, unless a client does that. */
+/* Receives frames, unless a client polls or the epoll set reports them. */
 void link_look(struct nic_device *device);
 
 /* -------------------------------------------------------------- link_place.c */
 
-/* Tell others of the same user where our GIDs are; and no longer. */
+/* Adds and removes the entries of all our GIDs in the user's GID directory. */
 void link_tell(struct nic_device *device);
 void link_untell(struct daemon *daemon);
-/* One GID of it, that comes or goes while the node is told of. */
+/* Adds and removes the entry of one GID while the node runs. */
 void link_tell_gid(const struct nic_device *made, const u8 *gid);
 void link_untell_gid(const struct nic_device *made, const u8 *gid);
-/* Peers that the options name. */
+/* Adds the entries of --peers. */
 int link_peers(struct daemon *daemon);
 /*
- * Nobody else is told of by this GID (-EEXIST), and we are, at the address in text,
- * until link_untell() if the GID is the device's.
+ * Claims a GID exclusively for the address in `text`. Returns 0, -EEXIST if another node has it,
+ * or failed(). link_untell() removes the entry if the GID is one of the device's.
  */
 int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text);
-/* Is it at that address? */
+/* Whether the directory says that this GID is at the address in `text`. */
 bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text);
-/* The folder in which it is told; peers that the options name go there. */
+/* Creates the GID directory, and adds the entries of --peers. */
 int link_place_init(struct daemon *daemon);
 
 /* --------------------------------------------------------------- link_keys.c */
 
-/* Those that the options name. */
+/* Reads the keys of --key. */
 int link_keys_init(struct daemon *daemon);
-/* From now on, these. */
+/* Replaces the keys in use. */
 void link_keys_use(struct daemon *daemon, const struct link_keys *keys);
-/* Read the key files (names with commas between): 0, or failed(). */
+/* Reads key files (comma-separated names). Returns 0 or failed(). */
 int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys);
-/* Read them again, and use what is there from now on. */
+/* Reads the key files again, and uses their present keys. */
 void link_keys_again(struct daemon *daemon);
 
 /* ----------------------------------------------------------- link_settings.c */
 
 /*
- * Change settings as text says, all or none; frames: how many endpoint frames a NIC
- * is made with, NULL where it is made already. NULL, or what is wrong (a text that
- * lasts until the next call).
+ * Applies the settings in `text`, all or none. `frames`: number of endpoint frames, which can be
+ * set only before the NIC is created; NULL afterwards. Returns NULL, or what is wrong (valid
+ * until the next call).
  */
 const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text);
 void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
@@ -65,22 +68,22 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 /* ------------------------------------------------------------- link_faults.c */
 
 /*
- * "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
- * rate=1gbit,down,up,seed=7,direction=out" onto what is set already; "off": none.
- * What comes after "peer=ADDRESS" is for the frames of that peer, which then has these
- * alone; until "off" is the last of them. All, or none where something is wrong.
- * NULL, or what is wrong (a text that lasts until the next call).
+ * Parses "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
+ * rate=1gbit,down,up,seed=7,direction=out", on top of the faults that are set; "off" removes
+ * them. Items after "peer=ADDRESS" set the faults of that peer only; they replace the general
+ * ones for it, until "off" is its last item. Applies all items, or none if one is wrong. Returns
+ * NULL, or what is wrong (valid until the next call).
  */
 const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
 			      const char *text);
-/* Has a place in the list of peers; the address 0 marks those that nobody has. */
+/* Whether this entry of the list of peers is in use: address 0 marks unused entries. */
 bool link_is_somebody(const u8 ip[16]);
-/* Those that the options name. */
+/* Parses --fault. */
 int link_faults_init(struct daemon *daemon);
 void link_faults_set(struct link_memory *link, const struct link_faults *all,
 		     const struct link_faulty_peers *peers);
 
-/* Microseconds, from "5ms", "20us", "1s". */
+/* Parses a time such as "5ms", "20us" or "1s" into microseconds. */
 bool link_parse_time(const char *text, u32 *us);
 
 /* ----------------------------------------------------------- device_faults.c */
@@ -93,20 +96,20 @@ enum {
 };
 
 /*
- * "device=vnet0,event=qp-fatal:17,event=port-err,rnr=5ms/20ms,reset": done at once,
- * one after the other. NULL, or what is wrong with the first that could not be.
+ * Executes the faults in "device=vnet0,event=qp-fatal:17,event=port-err,rnr=5ms/20ms,reset" one
+ * after the other. Returns NULL, or what is wrong with the first that failed.
  */
 const char *device_faults(struct daemon *daemon, const char *text);
-/* Begins and ends storms; answers when to be called next. */
+/* Switches the RNR fault on and off. Returns the time of the next call. */
 u64 device_faults_run(struct daemon *daemon, u64 now);
-/* The node's ports go up or down, and programs hear of it. */
+/* Sets the state of the node's ports, and raises the port events. */
 void device_port(struct daemon *daemon, bool up);
 
 /* ------------------------------------------------------------ link_command.c */
 
-/* What `vnet fault` and `vnet key` ask: a descriptor with JSON, or -errno. */
+/* Executes a command of `vnet fault` or `vnet key`. Returns a JSON descriptor, or -errno. */
 int link_command(struct daemon *daemon, const char *text);
-/* "link": {...} of a device. */
+/* Writes the member "link": {...} of a device. */
 void link_status(const struct nic_device *device, FILE *out);
 
 #endif /* VNETD_LINK_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What people ask of the link while it runs: faults, keys; and how it fares. */
+/* Commands on the running link: faults, keys, settings, and its status as JSON. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -220,7 +220,7 @@ static const char *set_keys(struct daemon *daemon, const char *files)
 		return copy ? daemon->problem : "no memory";
 	}
 	link_keys_use(daemon, &keys);
-	/* Kept for good: the options' own text is nobody's to free. */
+	/* Never freed: options.key may also point to the command line. */
 	daemon->options.key = copy;
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Faults as people write them. */
+/* Parser for link faults, and their transfer to the links. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "link.h"
 
-/* "1%", "0.01": of 2^32. */
+/* Parses "1%" or "0.01" into a fraction of 2^32. */
 static bool parse_share(const char *text, u32 *share)
 {
 	char *end;
@@ -56,7 +56,7 @@ bool link_parse_time(const char *text, u32 *us)
 	return true;
 }
 
-/* Bytes a second. */
+/* Parses a rate into bytes per second. */
 static bool parse_rate(const char *text, u64 *rate)
 {
 	static const struct unit units[] = {
@@ -137,7 +137,7 @@ static bool set_value(struct link_faults *f, const char *name, const char *value
 	return false;
 }
 
-/* What is wrong with it, for people: `value` may be NULL. */
+/* Returns an error message for an item; `value` may be NULL. */
 static const char *mistake(const char *name, const char *value)
 {
 	static const struct {
@@ -169,7 +169,7 @@ static const char *mistake(const char *name, const char *value)
 	return text;
 }
 
-/* ------------------------------------------------------------------- whose they are */
+/* ----------------------------------------------------------- faults of single peers */
 
 static const u8 nobody[16];
 
@@ -186,7 +186,10 @@ static struct link_peer_faults *place_of(struct link_faulty_peers *peers, const 
 	return NULL;
 }
 
-/* The peer's own, made where there are none yet: @spare where no place is. NULL: no address. */
+/*
+ * Returns the faults of this peer, in a new entry if it has none. Returns `spare` if the table is
+ * full, NULL if `text` is no address.
+ */
 static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const char *text,
 					  struct link_faults *spare)
 {
@@ -214,7 +217,10 @@ static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const
 	return &place->faults;
 }
 
-/* Who was told to have none has those of all again, and needs no place. False: there is none. */
+/*
+ * Ends the items of one peer. If its last item was "off", frees its entry: the general faults
+ * apply to the peer again. Returns false if the peer needs an entry and the table was full.
+ */
 static bool peer_is_done(struct link_faulty_peers *peers, const struct link_faults *faults,
 			 const struct link_faults *spare, bool off)
 {
@@ -277,7 +283,7 @@ const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers 
 	return NULL;
 }
 
-/* ----------------------------------------------------------------- for a link to do */
+/* --------------------------------------------------------------- transfer to a link */
 
 static bool does_something(const struct link_faults *f)
 {
@@ -285,7 +291,7 @@ static bool does_something(const struct link_faults *f)
 				 f->jitter || f->rate || f->down);
 }
 
-/* Another seed, another sequence, from its beginning. */
+/* A new seed restarts the sequence of random decisions. */
 static void set_one(struct link_faults *to, struct link_course *course, const struct link_faults *f)
 {
 	if (to->seed != f->seed)
@@ -293,7 +299,7 @@ static void set_one(struct link_faults *to, struct link_course *course, const st
 	*to = *f;
 }
 
-/* A place may be another peer's now: who comes begins anew, who has been there goes on. */
+/* An entry with a new peer starts with new counters and a new random sequence. */
 static void set_peers(struct link_memory *link, const struct link_faulty_peers *peers)
 {
 	struct link_faulty_peers *to = &link->faulty_peers;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Key files, each for all peers, or for those of a network. Of those for a peer, the
- * first one's key is for sending, all are accepted; so a key is changed under traffic
- * by giving every node the new one beside the old, then first, then alone. A file that
- * has changed when it is read again is accepted for what it was, too, until it changes
- * once more.
+ * Key files of the link, each for all peers or for those of a network. Of the keys for a peer,
+ * the first is used to send, and all are accepted. So a key can be changed under traffic: give
+ * every node the new key in addition to the old, then as the first, then alone. If a file has a
+ * new key when it is read again, its former key is still accepted, until the file changes again.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,11 +18,11 @@
 
 #define LEAST_KEY 16
 #define MOST_KEY 4096
-/* Of the user's nodes, in the runtime directory. */
+/* Common key of the user's nodes, in the runtime directory. */
 #define COMMON_KEY_NAME ".key"
 #define COMMON_KEY_SIZE 32
 
-/* For nobody else to read: whoever knows the key is a node. */
+/* Checks that only the owner has access to a key file: whoever knows the key can act as a node. */
 static int check_file(struct daemon *daemon, int fd, const char *path)
 {
 	struct stat st;
@@ -43,13 +42,13 @@ static int check_file(struct daemon *daemon, int fd, const char *path)
 	return 0;
 }
 
-/* path: as the user knows it. */
+/* Reads the key file `name` in `dir`; `path` is for messages. */
 static int read_key(struct daemon *daemon, int dir, const char *name, const char *path,
 		    struct link_key *key)
 {
 	u8 secret[MOST_KEY];
 	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	/* Where a user may put a link, ours is no place for one. */
+	/* A user's key file may be a symbolic link; the common key may not. */
 	int fd = openat(dir, name, dir == AT_FDCWD ? flags : flags | O_NOFOLLOW);
 	ssize_t n = 0;
 	int error;
@@ -69,7 +68,7 @@ static int read_key(struct daemon *daemon, int dir, const char *name, const char
 	return error;
 }
 
-/* Bits of an address beyond those that count are nobody's. */
+/* Clears the address bits beyond the prefix length. */
 static void clear_rest(struct link_network *network)
 {
 	for (u32 bit = network->bits; bit < 128; bit++)
@@ -77,8 +76,8 @@ static void clear_rest(struct link_network *network)
 }
 
 /*
- * ADDRESS or ADDRESS/BITS. Answers 1 for a network, 0 if it does not begin with an
- * address (and is part of a file's name then), or failed().
+ * Parses ADDRESS or ADDRESS/BITS. Returns 1 for a network, 0 if the text does not begin with an
+ * address (and is part of a file name), or failed().
  */
 static int parse_network(struct daemon *daemon, const char *text, struct link_network *network)
 {
@@ -111,7 +110,7 @@ static int parse_network(struct daemon *daemon, const char *text, struct link_ne
 	return 1;
 }
 
-/* FILE, or FILE@NETWORK, which may well be a name. */
+/* Reads an entry FILE or FILE@NETWORK. A file name may contain '@', too. */
 static int read_entry(struct daemon *daemon, char *entry, struct link_key *key)
 {
 	struct link_network peers = { .bits = 0 };
@@ -161,7 +160,10 @@ static bool has_key(const struct link_keys *keys, const struct link_key *key)
 	return false;
 }
 
-/* Peers that have not read theirs again may still use it: of those before, `key`. */
+/*
+ * Whether `key`, one of the keys `before`, is still accepted beside the new `keys`, for peers
+ * that have not read their files again yet.
+ */
 static bool is_kept(const struct link_keys *keys, const struct link_keys *before,
 		    const struct link_key *key)
 {
@@ -170,7 +172,7 @@ static bool is_kept(const struct link_keys *keys, const struct link_keys *before
 
 	if (has_key(keys, key))
 		return false;
-	/* Nothing changed for them: what was kept stays. */
+	/* The first key for these peers is unchanged: keep the former keys. */
 	if (first && link_key_equal(first, was))
 		return key->former;
 	return key == was;
@@ -213,7 +215,7 @@ void link_keys_again(struct daemon *daemon)
 
 /* ------------------------------------------------- the key of the runtime directory */
 
-/* A key that nobody has seen, in a file that appears whole or not at all. */
+/* Creates the common key file with a random key. link() makes it appear complete or not at all. */
 static int make_common(struct daemon *daemon, int dir, const char *path)
 {
 	u8 secret[COMMON_KEY_SIZE];
@@ -228,7 +230,7 @@ static int make_common(struct daemon *daemon, int dir, const char *path)
 		return failed(daemon, errno, "%s: %s", path, strerror(errno));
 	if (write(fd, secret, sizeof(secret)) != (ssize_t)sizeof(secret))
 		error = failed(daemon, EIO, "%s cannot be written", path);
-	/* Another node of ours may have been first: then it is its key. */
+	/* Another node of this user may have created the file first; its key is used then. */
 	else if (linkat(dir, fresh, dir, COMMON_KEY_NAME, 0) < 0 && errno != EEXIST)
 		error = failed(daemon, errno, "%s: %s", path, strerror(errno));
 	close(fd);
@@ -237,7 +239,10 @@ static int make_common(struct daemon *daemon, int dir, const char *path)
 	return error;
 }
 
-/* The directory is ours alone (rundir.c); the file has to be, too. */
+/*
+ * Reads the common key, and creates it if it is missing. Only this user can write the directory
+ * (rundir.c); the file is checked, too.
+ */
 static int read_common(struct daemon *daemon)
 {
 	char path[PATH_MAX];
@@ -259,7 +264,7 @@ int link_keys_init(struct daemon *daemon)
 {
 	int error;
 
-	/* Chooses what is fastest here. */
+	/* Also selects the fastest implementation for this CPU. */
 	if (sodium_init() < 0)
 		return failed(daemon, EIO, "libsodium cannot be used");
 	error = read_common(daemon);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whom multicast groups and Ethernet frames reach: a NIC makes copies for those that it
- * knows of. These are who has spoken with it; and, once a program joins a group or names one
- * as the place where datagrams go, or makes a queue pair or a flow of frames, all that are told
- * of in the folder of GIDs (link_place.c), the user's nodes and --peers. Who comes later does
- * the same, and is known by that.
+ * Peer discovery for multicast and Ethernet frames. A NIC sends copies of those to all NICs that
+ * it knows, which are those that it has exchanged frames with. When a program joins a multicast
+ * group, names one as a destination, or creates a raw packet queue pair or a flow, the NIC
+ * contacts all NICs in the GID directory (link_place.c): the user's nodes and --peers. A NIC that
+ * starts later does the same, and becomes known by that.
  */
 #include <dirent.h>
 #include <string.h>
@@ -18,7 +18,10 @@ struct peer {
 	u8 gid[16];
 };
 
-/* A NIC has an entry for each of its GIDs: one of them is enough, the same at all times. */
+/*
+ * Adds a peer. A NIC has a directory entry for each of its GIDs; keep the smallest, so that the
+ * choice is always the same. Returns the number of peers.
+ */
 static u32 add(struct peer *peers, u32 n, const struct nic_address *address, const u8 *gid)
 {
 	u32 i = 0;
@@ -34,7 +37,7 @@ static u32 add(struct peer *peers, u32 n, const struct nic_address *address, con
 	return i == n ? n + 1 : n;
 }
 
-/* Of the names of a NIC, one that the port's frames go by. */
+/* Whether frames of this port's link layer can use this GID. */
 static bool is_of_port(const struct device *device, const u8 *gid)
 {
 	return !device->lid == !nic_gid_lid(gid);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where nodes are: <runtime directory>/.gids has a symbolic link for each GID of
- * the user's nodes, named by the GID, that says at which address frames for it
- * are taken (platform/link_resolve.c reads it); <node>/link says it for people.
+ * The GID directory, by which nodes of one user find each other. <runtime directory>/.gids has a
+ * symbolic link for each GID of the user's nodes. Its name is the GID, its target the address
+ * that receives frames for it (platform/link_resolve.c reads it). <node>/link has the same
+ * information for people.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static void entry_path(const struct daemon *daemon, const u8 *gid, char *path, s
 	snprintf(path, size, "%s/%s", daemon->gids_dir, name);
 }
 
-/* Others see the old one or the new one, never none. */
+/* Replaces an entry atomically. */
 static void put_entry(const struct daemon *daemon, const u8 *gid, const char *text)
 {
 	char path[PATH_MAX], fresh[PATH_MAX + 16];
@@ -75,11 +76,11 @@ int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text)
 		return 0;
 	if (errno != EEXIST)
 		return failed(daemon, errno, "%s: %s", path, strerror(errno));
-	/* Left by who had our address before, who can have been nobody but we. */
+	/* An entry with our own address was left by an earlier daemon of this node. */
 	return link_place_is(daemon, gid, text) ? 0 : -EEXIST;
 }
 
-/* Another daemon may have taken the place meanwhile. */
+/* Removes an entry, unless another daemon has replaced it. */
 static void remove_entry(const struct daemon *daemon, const u8 *gid, const char *text)
 {
 	char path[PATH_MAX];
@@ -152,7 +153,7 @@ void link_untell(struct daemon *daemon)
 	(void)unlinkat(daemon->dir_fd, FILE_NAME, 0);
 }
 
-/* Of a port of InfiniBand, its LID is as good a name as a GID. */
+/* Parses a GID, or the LID of an InfiniBand port. */
 static bool parse_name(const char *text, struct in6_addr *gid)
 {
 	char *end;
@@ -169,7 +170,7 @@ static bool parse_name(const char *text, struct in6_addr *gid)
 	return true;
 }
 
-/* GID=ADDRESS or GID=ADDRESS/PORT, or with a LID for the GID. */
+/* Adds an entry from GID=ADDRESS[/PORT], where GID may be a LID. */
 static int put_peer(struct daemon *daemon, char *item)
 {
 	char *at = strchr(item, '='), *slash = strchr(item, '/'), *end = NULL;

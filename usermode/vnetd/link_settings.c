@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How the vn transport behaves: settings by name, as "name=value,...". All can be
- * changed under traffic but "frames", which a NIC is made with.
+ * Settings of the vn transport, parsed from "name=value,...". All can be changed under traffic
+ * except "frames", which is fixed when the NIC is created.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static u32 *field(struct nic_settings *to, size_t i)
 	return (u32 *)(void *)((char *)to + settings[i].offset);
 }
 
-/* Words are joined by dashes in names that people type. */
+/* Returns the setting's name for the user, with dashes for underscores. */
 static const char *name_of(size_t i)
 {
 	static char name[32];
@@ -60,7 +60,7 @@ static bool number(const char *text, u32 least, u32 most, u32 *value)
 	return true;
 }
 
-/* "weight3=8": of service level 3. */
+/* Parses "weight3=8", the weight of service level 3. */
 static const char *set_weight(struct nic_settings *to, const char *name, const char *value)
 {
 	u32 level, weight;
@@ -120,7 +120,9 @@ const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char
 	}
 	if (!problem)
 		problem = nic_settings_problem(&wanted);
-	/* All of them, or none; and not a whole at once, for those who read it meanwhile. */
+	/*
+	 * Apply all or none. Each word is stored by itself, as the firmware reads them meanwhile.
+	 */
 	for (size_t i = 0; !problem && i < ARRAY_SIZE(settings); i++)
 		nic_store(field(to, i), *field(&wanted, i));
 	for (size_t i = 0; !problem && i < sizeof(wanted.weight); i++)

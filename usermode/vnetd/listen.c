@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The listening socket, who may connect to it, and the end of an idle daemon.
- */
+/* The listening socket, access control by user, and the exit of an idle daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,10 +12,10 @@
 
 #define ACCEPTS_A_TURN 16
 #define EXHAUSTED_PAUSE (100 * NSEC_PER_MSEC)
-/* Peers ask again for so long for an answer that was lost. */
+/* Time in which a peer may retransmit a packet whose answer was lost. */
 #define PEERS_LINGER (3 * NSEC_PER_SEC)
 
-/* Descriptors ran out: accept with the spare one, only to hang up. */
+/* Descriptors ran out: accepts one connection with the spare descriptor, and closes it. */
 static bool refuse_one(struct daemon *daemon)
 {
 	int fd;
@@ -33,7 +31,7 @@ static bool refuse_one(struct daemon *daemon)
 	return fd >= 0;
 }
 
-/* Answers how many connections it took. */
+/* Accepts pending connections. Returns their number; errno says why it stopped. */
 static u32 accept_some(struct daemon *daemon)
 {
 	u32 count = 0;
@@ -66,7 +64,7 @@ static void listener_ready(struct source *source, u32 events)
 		return;
 	if (refuse_one(daemon))
 		return;
-	/* Not even that: look again later, rather than spin. */
+	/* Nothing could be accepted: retry later instead of spinning. */
 	loop_listen(&daemon->loop, source, false);
 	daemon->resume_at = clock_now() + EXHAUSTED_PAUSE;
 }
@@ -82,7 +80,7 @@ int listen_open(struct daemon *daemon)
 	if (listener->fd < 0)
 		return -errno;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", daemon->dir, VNET_SOCKET_NAME);
-	/* We hold the lock, so whoever made this socket is gone. */
+	/* The lock is held, so a socket file here is stale. */
 	unlinkat(daemon->dir_fd, VNET_SOCKET_NAME, 0);
 	if (bind(listener->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(listener->fd, SOMAXCONN) < 0) {
@@ -110,11 +108,11 @@ static bool in_use(const struct daemon *daemon)
 }
 
 /*
- * End because nobody needs us. Somebody may connect at this very moment: first
- * the name goes, so that newcomers start a daemon of their own (which waits for
- * our lock); then whoever came before is let in, and we stay after all. One
- * that found the name and did not get into the queue yet is reset when the
- * socket closes, and tries again.
+ * Ends the daemon because it is idle. A client may connect at the same time. So the socket's name
+ * is removed first; later clients start a new daemon, which waits for the lock. Then pending
+ * connections are accepted; if there are any, the daemon opens a new socket and continues. A
+ * client that has opened the name but is not in the queue yet gets a reset when the socket is
+ * closed, and tries again.
  */
 static void retire(struct daemon *daemon)
 {
@@ -129,9 +127,9 @@ static void retire(struct daemon *daemon)
 }
 
 /*
- * Unused NICs begin anew. One that has spoken to others stays what it was for a
- * while: the last answer to a peer may be on its way yet, or lost, and that peer
- * asks once more. Returns when to come back.
+ * Resets NIC memory when there is no client. If a NIC has exchanged frames, waits PEERS_LINGER
+ * first: a peer may not have received its last answer, and retransmits. Returns the time of the
+ * next call.
  */
 static u64 renew_unused(struct daemon *daemon, u64 now)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The log: stderr, which is <dir>/vnetd.log in a daemon. Bounded in size (the
- * older half is kept as vnetd.log.old) and in rate.
+ * The log: writes lines to stderr, in a daemon <dir>/vnetd.log. Its size is limited (an older
+ * half is kept as vnetd.log.old), and so is its rate.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #define LOG_NAME "vnetd.log"
 #define LOG_OLD_NAME "vnetd.log.old"
 #define LOG_MAX_BYTES (128 * 1024)
-/* So many lines at once, and one more each 100 ms. */
+/* Rate limit: a burst of 50 lines, and one more each 100 ms. */
 #define LOG_BURST 50
 #define LOG_INTERVAL (100 * NSEC_PER_MSEC)
 
 static struct {
-	/* -1: stderr is not ours to rotate. */
+	/* -1: stderr is not a log file, and is not rotated. */
 	int dir_fd;
 	off_t bytes;
 	u32 tokens;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Waiting: one epoll set, one timer. A source may be removed by the handler of
- * another one while its own event is in hand already, so memory is freed only
- * when all events of a turn have been dispatched.
+ * The event loop: one epoll set and one timer. A handler may remove a source whose event is in
+ * the same batch. So memory is freed only after all events of a turn have been dispatched.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ u64 clock_now(void)
 	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
 }
 
-/* The timer only ends the wait: everybody looks at the clock afterwards. */
+/* The timer only ends the wait; the caller of loop_turn() checks the deadlines. */
 static void timer_ready(struct source *source, u32 events)
 {
 	struct loop *loop = container_of(source, struct loop, timer);
@@ -66,7 +65,7 @@ void loop_listen(struct loop *loop, struct source *source, bool on)
 	loop_change(loop, source, on ? EPOLLIN : 0);
 }
 
-/* Explicitly: a copy of the descriptor in another process keeps it in the set. */
+/* EPOLL_CTL_DEL is required: close() removes nothing while other processes have copies. */
 void loop_remove(struct loop *loop, struct source *source, void *memory)
 {
 	if (source->ready && source->fd >= 0)
@@ -98,7 +97,7 @@ static void arm(struct loop *loop, u64 deadline)
 	if (deadline == loop->armed)
 		return;
 	if (deadline != NEVER) {
-		/* Time 0 would disarm it. */
+		/* A zero time would disarm the timer. */
 		deadline = deadline ? deadline : 1;
 		spec.it_value.tv_sec = (time_t)(deadline / NSEC_PER_SEC);
 		spec.it_value.tv_nsec = (long)(deadline % NSEC_PER_SEC);

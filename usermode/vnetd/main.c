@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* vnetd: from start to end. */
+/* Main program of vnetd: start, main loop, and end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 #include "daemon.h"
 #include "link.h"
 
-/* For another starter to become the daemon, or for the last one to end. */
+/* Time limit for another vnetd to start or to end. */
 #define WINNER_TIME (10 * NSEC_PER_SEC)
 #define WINNER_POLL_USEC 5000
-/* After so much waiting, see whether there is somebody to wait for. */
+/* When an operation has been parked for so long, check whether the lock's owner lives. */
 #define STUCK_TIME (100 * NSEC_PER_MSEC)
 
 int failed(struct daemon *daemon, int error, const char *format, ...)
@@ -37,7 +37,7 @@ static int __attribute__((noreturn)) give_up(struct daemon *daemon)
 	exit(1);
 }
 
-/* Returns in the one process that is to be the daemon. */
+/* Takes the node's lock. Exits if another daemon answers, or if the lock stays taken. */
 static void become_the_one(struct daemon *daemon)
 {
 	u64 give_up_at = clock_now() + WINNER_TIME;
@@ -59,7 +59,7 @@ static void become_the_one(struct daemon *daemon)
 	give_up(daemon);
 }
 
-/* One a line. */
+/* One step per line. */
 /* clang-format off */
 static const struct {
 	const char *what;
@@ -98,7 +98,10 @@ static void init(struct daemon *daemon)
 	}
 }
 
-/* What a living process holds is waited for, however long it takes. */
+/*
+ * Returns a reason if parked operations wait for a lock without a living owner. There is no time
+ * limit for locks of living processes.
+ */
 static const char *stuck(struct daemon *daemon, u64 now)
 {
 	if (now < daemon->stuck_at || !park_waits(&daemon->park, now, STUCK_TIME))
@@ -144,7 +147,7 @@ int main(int argc, char **argv)
 	int error;
 
 	options_parse(&daemon.options, argc, argv);
-	/* What is private says so; programs find the rest as under /sys. */
+	/* Private files have an explicit mode; the sysfs tree is readable as under /sys. */
 	umask(022);
 	close_inherited(daemon.options.ready_fd);
 	if (rundir_open(&daemon) < 0)
@@ -167,7 +170,7 @@ int main(int argc, char **argv)
 
 	run(&daemon);
 
-	/* Nobody new; and those who are here see it at once. */
+	/* Refuse new clients, and let present ones see the end at once. */
 	log_line("ends: %s", daemon.stop);
 	listen_close(&daemon);
 	link_untell(&daemon);

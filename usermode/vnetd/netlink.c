@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * NETLINK_RDMA sockets: port ids, options, and answers on their way. The
- * program reads from the other end of our socket; what has no room there is
- * kept until it has read.
+ * NETLINK_RDMA sockets: port ids, options, and the queue of answers. The program reads from the
+ * other end of the file's socket. Answers that do not fit there are kept until the program has
+ * read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 #include "netlink.h"
 
-/* Ports that nobody asked for by number are above this, as the kernel's are. */
+/* Port ids that are not requested by number are above this, as in the kernel. */
 #define FIRST_OWN_PORT 0x80000000u
-/* So much unread, and further requests are dropped. */
+/* If more bytes are unread, further requests are dropped. */
 #define MOST_UNREAD (256u << 10)
 
 struct answer {
@@ -28,7 +28,7 @@ struct netlink {
 	u32 port;
 	/* A bit for each option that is on. */
 	u32 options;
-	/* What has found no room in the socket, the oldest first. */
+	/* Answers that did not fit into the socket, oldest first. */
 	struct answer *head;
 	struct answer **tail;
 	u32 unread;
@@ -56,7 +56,7 @@ bool netlink_crowded(const struct netlink *netlink)
 
 /* ---------------------------------------------------------------- sending */
 
-/* Gone, or no room: false, where there is none just now. */
+/* Sends a datagram. Returns false if the socket is full; other errors count as sent. */
 static bool pass_on(const struct netlink *netlink, const void *data, u32 length)
 {
 	return send(netlink->file->sock, data, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
@@ -125,7 +125,7 @@ static bool port_taken(struct daemon *daemon, u32 port)
 	return false;
 }
 
-/* One that nobody has; the wish, if it is free. */
+/* Assigns a free port id: `wish`, if it is set and free. */
 static void choose_port(struct daemon *daemon, struct netlink *netlink, u32 wish)
 {
 	u32 port = wish;
@@ -150,7 +150,7 @@ static int bind_port(struct daemon *daemon, struct netlink *netlink, u32 port, b
 
 /* ---------------------------------------------------------------- options */
 
-/* Those that are on or off. Where nothing here depends on one, it is kept. */
+/* Boolean options of SOL_NETLINK. Some have no effect here; their value is stored. */
 static bool is_switch(u32 option)
 {
 	switch (option) {
@@ -168,7 +168,7 @@ static bool is_switch(u32 option)
 
 static int set_option(struct netlink *netlink, u32 option, bool on)
 {
-	/* No group has anything to tell, and an ordinary user may join none. */
+	/* There are no multicast groups, and an unprivileged user may join none. */
 	if (option == NETLINK_ADD_MEMBERSHIP || option == NETLINK_DROP_MEMBERSHIP)
 		return -EPERM;
 	if (!is_switch(option))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * NETLINK_RDMA, between its files: messages as they are written, requests as
- * they were read, sockets. Functions that answer int give 0 or a negative errno
- * value, which the kernel would give in that place.
+ * Internal interface of NETLINK_RDMA: sockets, requests, and messages. Functions that return int
+ * return 0 or the negative errno value that the kernel would return.
  */
 #ifndef NETLINK_H
 #define NETLINK_H
@@ -12,27 +11,24 @@
 
 #include "daemon.h"
 
-/*
- * What a datagram holds: the kernel fills a page, less what it needs itself,
- * and programs have room for that.
- */
+/* Limit of a datagram: a page, less the kernel's overhead, as programs expect. */
 #define NETLINK_ROOM 3776
 
 /* -------------------------------------------------------- netlink_message.c */
 
-/* A datagram in the making. */
+/* A datagram that is being built. */
 struct netlink_message {
-	/* Where the message that was begun last starts. */
+	/* Offset of the current message. */
 	u32 start;
 	u32 length;
-	/* Something found no room, and is not in it. */
+	/* Data that did not fit was left out. */
 	bool full;
 	u8 bytes[NETLINK_ROOM] __attribute__((aligned(8)));
 };
 
 void netlink_begin(struct netlink_message *message, u32 type, u32 flags, u32 seq, u32 port);
 void netlink_end(struct netlink_message *message);
-/* Forget what was written since, and that it found no room. */
+/* Truncates the datagram to `length`, and clears `full`. */
 void netlink_cut(struct netlink_message *message, u32 length);
 
 void netlink_put(struct netlink_message *message, u32 type, const void *data, u32 length);
@@ -40,7 +36,7 @@ void netlink_put_u8(struct netlink_message *message, u32 type, u8 value);
 void netlink_put_u32(struct netlink_message *message, u32 type, u32 value);
 void netlink_put_u64(struct netlink_message *message, u32 type, u64 value);
 void netlink_put_string(struct netlink_message *message, u32 type, const char *text);
-/* Attributes until the end are inside of this one. */
+/* Attributes up to netlink_nest_end() are nested in this one. */
 u32 netlink_nest(struct netlink_message *message, u32 type);
 void netlink_nest_end(struct netlink_message *message, u32 nest);
 
@@ -48,7 +44,7 @@ void netlink_nest_end(struct netlink_message *message, u32 nest);
 
 struct netlink;
 
-/* A request that is in hand, and what answers it. */
+/* The current request and its answer. */
 struct netlink_request {
 	struct daemon *daemon;
 	struct netlink *netlink;
@@ -56,24 +52,24 @@ struct netlink_request {
 	/* enum rdma_nldev_command */
 	u32 command;
 	bool dump;
-	/* By type; those that are there are long enough. */
+	/* Attributes by type. Those present have been checked for their minimum length. */
 	const struct nlattr *attr[RDMA_NLDEV_ATTR_MAX];
 	struct netlink_message answer;
 };
 
-/* Carry out what is in a datagram; answers are queued. */
+/* Executes the requests in a datagram; queues the answers. */
 void netlink_receive(struct daemon *daemon, struct netlink *netlink, const u8 *data, u32 length);
 
 bool netlink_has(const struct netlink_request *request, u32 type);
 u32 netlink_get_u32(const struct netlink_request *request, u32 type);
-/* The device that is asked for; NULL: none, or there is no such. */
+/* Returns the device that the request names, or NULL. */
 struct device *netlink_device(const struct netlink_request *request);
-/* The port, 0 if none is asked for: -EINVAL where there is no such. */
+/* Stores the requested port, 0 if there is none. -EINVAL: there is no such port. */
 int netlink_port(const struct netlink_request *request, u32 *port);
 
 /*
- * Begin a message of the answer, with what names the device; and put it on its
- * way. -EMSGSIZE: it had no room.
+ * netlink_answer() begins a message of the answer, with the device's index and name.
+ * netlink_answer_end() queues it; -EMSGSIZE: it did not fit.
  */
 void netlink_answer(struct netlink_request *request, u32 command, const struct device *device);
 int netlink_answer_end(struct netlink_request *request);
@@ -90,21 +86,21 @@ int netlink_stat_status(struct netlink_request *request);
 /* -------------------------------------------------------- netlink_objects.c */
 
 int netlink_summary(struct netlink_request *request);
-/* Objects of the kind that the command names. */
+/* Lists objects of the kind that the command names. */
 int netlink_objects(struct netlink_request *request);
-/* Memory regions, with what is counted for each (nothing is). */
+/* Lists memory regions with their counters, of which there are none. */
 int netlink_stat_regions(struct netlink_request *request);
 
 /* ---------------------------------------------------------------- netlink.c */
 
-/* Port id, and an option of SOL_NETLINK that is on. */
+/* The socket's port id; whether an option of SOL_NETLINK is on. */
 u32 netlink_port_id(const struct netlink *netlink);
 bool netlink_option(const struct netlink *netlink, u32 option);
-/* Nothing that was answered waits for the program. */
+/* Whether all answers have been passed to the socket. */
 bool netlink_idle(const struct netlink *netlink);
-/* The program does not read, and has enough to read. */
+/* Whether more than the limit is queued because the program does not read. */
 bool netlink_crowded(const struct netlink *netlink);
-/* Queue a datagram, a copy. No memory: the answer is lost, as it may be. */
+/* Sends or queues a copy of a datagram. It is lost if there is no memory, as netlink permits. */
 void netlink_send(struct netlink *netlink, const void *data, u32 length);
 
 #endif /* NETLINK_H */

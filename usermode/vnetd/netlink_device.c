@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Answers of NETLINK_RDMA: devices, ports, device files and counters. */
+/* NETLINK_RDMA commands about devices, ports, device files and counters. */
 #include <errno.h>
 #include <rdma/ib_user_mad.h>
 #include <rdma/ib_user_verbs.h>
@@ -59,7 +59,7 @@ int netlink_get(struct netlink_request *request)
 	return device ? send_device(request, device) : -EINVAL;
 }
 
-/* What only ports of InfiniBand have. */
+/* Attributes that only InfiniBand ports have. */
 static void put_lids(struct netlink_message *message, const struct device *device)
 {
 	netlink_put_u64(message, RDMA_NLDEV_ATTR_CAP_FLAGS, device_cap_mask(device));
@@ -69,7 +69,7 @@ static void put_lids(struct netlink_message *message, const struct device *devic
 	netlink_put_u8(message, RDMA_NLDEV_ATTR_LMC, 0);
 }
 
-/* The one port of a device; one that is asked for must be that. */
+/* Reports the device's only port. A request that is no dump must name it. */
 int netlink_port_get(struct netlink_request *request)
 {
 	struct device *device = netlink_device(request);
@@ -82,7 +82,7 @@ int netlink_port_get(struct netlink_request *request)
 	if (!request->dump && (netlink_port(request, &port) || !port))
 		return -EINVAL;
 	up = nic_load(&device->nic.hdr->port_up);
-	/* One answer tells of its device's command, not of its own: so they do. */
+	/* The kernel uses the type of CMD_GET in the answer to a single PORT_GET. */
 	netlink_answer(request, request->dump ? RDMA_NLDEV_CMD_PORT_GET : RDMA_NLDEV_CMD_GET,
 		       device);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
@@ -105,12 +105,12 @@ int netlink_sys_get(struct netlink_request *request)
 	netlink_answer(request, RDMA_NLDEV_CMD_SYS_GET, NULL);
 	/* Shared by all network namespaces. */
 	netlink_put_u8(message, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
-	/* The NIC reaches memory by address: a parent's stays its own after fork. */
+	/* The NIC accesses memory by virtual address: fork() does not change the parent's. */
 	netlink_put_u8(message, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
 	return netlink_answer_end(request);
 }
 
-/* A device number as it is passed in 64 bits. */
+/* Encodes a device number in 64 bits, like the kernel's huge_encode_dev(). */
 static u64 device_number(u64 major, u64 minor)
 {
 	return (minor & 0xff) | major << 8 | (minor & ~0xffull) << 12;
@@ -122,7 +122,7 @@ struct chardev {
 	u64 abi;
 };
 
-/* Of a device: its files for verbs, and for management datagrams where there are any. */
+/* Fills in the uverbs or umad file of a device. Returns false if it has none of this type. */
 static bool device_chardev(const struct device *device, const char *type, char name[32],
 			   struct chardev *chardev)
 {
@@ -182,7 +182,7 @@ static void put_counter(struct netlink_message *message, const char *name, u64 v
 	netlink_nest_end(message, entry);
 }
 
-/* No queue pair has counters of its own in this sense. */
+/* Queue pairs have no bound counters: the mode is always "none". */
 static int send_mode(struct netlink_request *request, const struct device *device)
 {
 	u32 port;
@@ -198,7 +198,7 @@ static int send_mode(struct netlink_request *request, const struct device *devic
 	return netlink_answer_end(request);
 }
 
-/* Of the port. */
+/* Sends the counters of the port. */
 static int send_counters(struct netlink_request *request, struct device *device)
 {
 	struct netlink_message *message = &request->answer;
@@ -235,7 +235,7 @@ int netlink_stat_get(struct netlink_request *request)
 	}
 }
 
-/* Which counters there are; none of them can be switched off. */
+/* Lists the port's counters. None of them is optional. */
 int netlink_stat_status(struct netlink_request *request)
 {
 	struct device *device = netlink_device(request);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Netlink messages and attributes, written into a datagram. */
+/* Encoder for netlink messages and attributes. */
 #include <string.h>
 
 #include "netlink.h"
 
-/* Zeroed room for so many bytes; NULL: there is none. */
+/* Reserves zeroed bytes in the datagram. Returns NULL if they do not fit. */
 static void *reserve(struct netlink_message *message, u32 length)
 {
 	u32 whole = NLMSG_ALIGN(length);

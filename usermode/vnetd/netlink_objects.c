@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers of NETLINK_RDMA: the objects of a device. Which there are is known
- * from private memory; states and attributes of queue pairs are read from the
- * NIC's.
+ * NETLINK_RDMA commands that list a device's objects. The list comes from the daemon's private
+ * memory; states and attributes of queue pairs come from NIC memory.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "netlink.h"
 #include "uverbs/uverbs.h"
 
-/* Ranges of queue pairs that are told of a shared receive queue: no more fit. */
+/* Limit of ranges of queue pairs per shared receive queue: no more fit into a datagram. */
 #define MOST_RANGES 128
 
-/* One object of some kind: a context where obj is NULL. */
+/* An object, or, if obj is NULL, a context. */
 struct entry {
 	const struct uctx *ctx;
 	const struct uv_object *obj;
@@ -22,26 +21,26 @@ struct entry {
 
 struct kind {
 	const char *name;
-	/* enum uverbs_default_objects; NO_OBJECT: contexts. */
+	/* enum uverbs_default_objects; NO_OBJECT: contexts; NOTHING: never matches. */
 	u32 type;
 	u32 table, entry, id;
-	/* It belongs to a port, which one that is asked for must name. */
+	/* Objects belong to a port; a request for one object must name it. */
 	bool per_port;
 	u32 (*number)(const struct entry *entry);
-	/* per_port: which; 0: none yet. */
+	/* per_port: the object's port; 0: none yet. */
 	u32 (*port)(const struct entry *entry);
 	void (*put)(struct netlink_message *message, const struct entry *entry);
 };
 
-/* Not one of enum uverbs_default_objects. */
+/* Values outside enum uverbs_default_objects. */
 #define NO_OBJECT 0xffff
 #define NOTHING 0xfffe
 
-/* ---------------------------------------------------------- what all have */
+/* ------------------------------------------------------ common attributes */
 
 static void put_pid(struct netlink_message *message, pid_t pid)
 {
-	/* Of another namespace, or gone. */
+	/* 0: the process is of another PID namespace, or gone. */
 	if (pid > 0)
 		netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_PID, (u32)pid);
 }
@@ -73,7 +72,7 @@ static void put_context_entry(struct netlink_message *message, const struct entr
 		put_pid(message, peer.pid);
 }
 
-/* ---------------------------------------------------------------- domains */
+/* ----------------------------------------------------- protection domains */
 
 static u32 pd_number(const struct entry *entry)
 {
@@ -113,7 +112,7 @@ static u32 mr_number(const struct entry *entry)
 	return UV_CAST(const struct uv_mr, entry->obj)->index;
 }
 
-/* Whoever asks may look into the memory itself: the keys are no secret. */
+/* The keys are not secret from the reader: a process of this user can access the memory anyway. */
 static void put_mr(struct netlink_message *message, const struct entry *entry)
 {
 	const struct uv_mr *mr = UV_CAST(const struct uv_mr, entry->obj);
@@ -138,7 +137,7 @@ static u32 qp_number(const struct entry *entry)
 	return UV_CAST(const struct uv_qp, entry->obj)->params.qpn;
 }
 
-/* What a query tells; the number itself may be overwritten in NIC memory. */
+/* Reads attributes and state. The number is the private copy: NIC memory may be damaged. */
 static u8 query_qp(const struct uv_qp *qp, struct nic_qp_attr *attr)
 {
 	u8 state = NIC_QPS_RESET, draining;
@@ -148,7 +147,7 @@ static u8 query_qp(const struct uv_qp *qp, struct nic_qp_attr *attr)
 	return state;
 }
 
-/* It has a port once it is initialized. */
+/* Returns the queue pair's port, 0 before INIT. */
 static u32 qp_port(const struct entry *entry)
 {
 	struct nic_qp_attr attr;
@@ -182,7 +181,7 @@ static void put_qp(struct netlink_message *message, const struct entry *entry)
 	if (port)
 		netlink_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, port);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_LQPN, qp->params.qpn);
-	/* A target is of no domain of protection. */
+	/* An XRC target has no protection domain. */
 	if (qp->pd)
 		netlink_put_u32(message, RDMA_NLDEV_ATTR_RES_PDN, qp->pd->pdn);
 	put_owner(message, entry);
@@ -209,7 +208,7 @@ static void put_range(struct netlink_message *message, u32 first, u32 last)
 	netlink_nest_end(message, nest);
 }
 
-/* The queue pairs that take their receives from it, all of the same context. */
+/* Lists queue pairs of this context that use the shared receive queue, as ranges of numbers. */
 static void put_srq_qps(struct netlink_message *message, const struct entry *entry)
 {
 	u32 nest = netlink_nest(message, RDMA_NLDEV_ATTR_RES_QP | NLA_F_NESTED);
@@ -279,7 +278,7 @@ static const struct kind kinds[KINDS] = {
 		      .number = qp_number,
 		      .port = qp_port,
 		      .put = put_qp },
-	/* There is no connection manager. */
+	/* rdma_cm ids are not listed: the answer is always empty. */
 	[KIND_CM_ID] = { .name = "cm_id",
 			 .type = NOTHING,
 			 ATTRIBUTES(CM_ID),
@@ -333,12 +332,12 @@ static const struct kind *kind_of(u32 command)
 	}
 }
 
-/* ---------------------------------------------------------------- walking */
+/* -------------------------------------------------------------- iteration */
 
-/* Objects of a device, one kind after the other context's. */
+/* Iterator over a device's objects of one kind, context by context. */
 struct walk {
 	const struct kind *kind;
-	/* Those of this port alone; 0: all. */
+	/* Only objects of this port; 0: all. */
 	u32 port;
 	struct entry entry;
 	u32 next;
@@ -362,7 +361,7 @@ static bool is_one(const struct walk *walk)
 	       (!walk->port || walk->kind->port(&walk->entry) == walk->port);
 }
 
-/* The next one in walk->entry; false: that was the last. */
+/* Advances to the next object. Returns false after the last. */
 static bool walk_next(struct walk *walk)
 {
 	const struct uctx *ctx;
@@ -429,7 +428,7 @@ int netlink_summary(struct netlink_request *request)
 
 /* ---------------------------------------------------------------- objects */
 
-/* Into the table; false: it has no room for another one. */
+/* Adds an object to the table. Returns false, and adds nothing, if it does not fit. */
 static bool put_entry(struct netlink_message *message, const struct walk *walk)
 {
 	u32 length = message->length;
@@ -443,7 +442,7 @@ static bool put_entry(struct netlink_message *message, const struct walk *walk)
 	return false;
 }
 
-/* All of them, as many messages as it takes. */
+/* Sends all objects, in as many messages as needed. */
 static int send_all(struct netlink_request *request, const struct device *device,
 		    const struct kind *kind, u32 port)
 {
@@ -469,7 +468,7 @@ static int send_all(struct netlink_request *request, const struct device *device
 	return 0;
 }
 
-/* The one with this number. */
+/* Sends the object with the requested number. */
 static int send_one(struct netlink_request *request, const struct device *device,
 		    const struct kind *kind, u32 port)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Requests of NETLINK_RDMA: what is a good one, which command answers it, and
- * how it is said that it was not good. Errors are those of the kernel.
- */
+/* Parser and dispatcher for NETLINK_RDMA requests, with the kernel's error codes. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +11,7 @@
 
 /* ------------------------------------------------------------- attributes */
 
-/* The least that an attribute which we look at must have; 0: we do not. */
+/* Minimum length of an attribute that the commands use; 0: it is not used. */
 static u32 least_payload(u32 type)
 {
 	switch (type) {
@@ -49,14 +46,14 @@ static bool well_formed(u32 type, const struct nlattr *attr)
 
 	if (length < least_payload(type))
 		return false;
-	/* A string ends where it says. */
+	/* A string must be null-terminated. */
 	return type != RDMA_NLDEV_ATTR_CHARDEV_TYPE ||
 	       memchr((const u8 *)attr + NLA_HDRLEN, '\0', length);
 }
 
 /*
- * Attributes by type; of two, the later one counts. What comes behind one that
- * goes beyond the message is not looked at.
+ * Stores the request's attributes by type; the last of equal types counts. Stops at an attribute
+ * that exceeds the message, like the kernel. Returns 0 or -EINVAL.
  */
 static int parse(struct netlink_request *request)
 {
@@ -140,7 +137,7 @@ int netlink_answer_end(struct netlink_request *request)
 	return 0;
 }
 
-/* The last message of a dump, with what became of it. */
+/* Sends NLMSG_DONE with the dump's result. */
 static void send_done(struct netlink_request *request, int error)
 {
 	struct {
@@ -158,7 +155,7 @@ static void send_done(struct netlink_request *request, int error)
 	netlink_send(request->netlink, &done, sizeof(done));
 }
 
-/* An error, with the request that it is of; or that there was none. */
+/* Sends NLMSG_ERROR: an error with the request, or an acknowledgement (error 0). */
 static void send_acknowledgement(struct netlink *netlink, const struct nlmsghdr *request, int error)
 {
 	static struct {
@@ -185,14 +182,14 @@ static void send_acknowledgement(struct netlink *netlink, const struct nlmsghdr 
 
 typedef int (*netlink_handler)(struct netlink_request *request);
 
-/* What only an administrator of the kernel's devices can do, and nobody here. */
+/* Commands that would configure the kernel's devices. */
 static int not_here(struct netlink_request *request)
 {
 	(void)request;
 	return -EOPNOTSUPP;
 }
 
-/* As the kernel answers where the driver has no form of its own for objects. */
+/* The kernel returns this if the driver has no raw format for the object. */
 static int no_raw_form(struct netlink_request *request)
 {
 	(void)request;
@@ -200,7 +197,7 @@ static int no_raw_form(struct netlink_request *request)
 }
 
 static const struct {
-	/* One answer; any number of them. NULL: it cannot be asked for so. */
+	/* Handlers for a single answer, and for a dump. NULL: not supported in that form. */
 	netlink_handler get, dump;
 } commands[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = { netlink_get, netlink_get },
@@ -228,14 +225,14 @@ static const struct {
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = { netlink_stat_status, NULL },
 };
 
-/* A dump's answer is its messages, and the end that says whether all is well. */
+/* Executes a dump. Its result is in NLMSG_DONE, so only errors before the start are returned. */
 static int run_dump(struct netlink_request *request, netlink_handler dump)
 {
 	int error;
 
 	if (!dump)
 		return -EINVAL;
-	/* The one before is not read yet. */
+	/* The previous dump has not been read yet. */
 	if (!netlink_idle(request->netlink))
 		return -EBUSY;
 	error = parse(request);
@@ -252,7 +249,7 @@ static int run_get(struct netlink_request *request, netlink_handler get)
 
 static void run(struct daemon *daemon, struct netlink *netlink, const struct nlmsghdr *header)
 {
-	/* A page: not on the stack of every request. */
+	/* As large as a page: too large for the stack. */
 	static struct netlink_request request;
 	u32 type = header->nlmsg_type, command = TYPE_COMMAND(type);
 	bool acknowledge = header->nlmsg_flags & NLM_F_ACK;
@@ -272,7 +269,7 @@ static void run(struct daemon *daemon, struct netlink *netlink, const struct nlm
 			error = run_dump(&request, commands[command].dump);
 		else
 			error = run_get(&request, commands[command].get);
-		/* A dump that began has its own end. */
+		/* A dump that has started ends with NLMSG_DONE, not with an acknowledgement. */
 		acknowledge = acknowledge && (!request.dump || error);
 	}
 	if (error || acknowledge)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The command line. What it does not say is taken from the environment that
- * "vnet run" passes on, then from defaults.
+ * Command-line options of vnetd. Defaults come from environment variables that "vnet run" passes
+ * on.
  */
 #include <ctype.h>
 #include <getopt.h>
@@ -54,7 +54,7 @@ static void __attribute__((noreturn)) mistake(const char *what, const char *valu
 	exit(2);
 }
 
-/* A file name that hides nothing: no slash, no leading dot. */
+/* Whether this is a valid file name without a slash or a leading dot. */
 static bool good_name(const char *name, size_t length, size_t max)
 {
 	if (length == 0 || length > max || name[0] == '.')
@@ -76,7 +76,7 @@ static bool good_devices(const char *list)
 			return false;
 		if (++count > VNET_MAX_NICS)
 			return false;
-		/* The same name again, further on? */
+		/* Refuse duplicate names. */
 		for (const char *other = list + length; *other; other += strcspn(other, ",")) {
 			other++;
 			if (strcspn(other, ",") == length && !strncmp(list, other, length))
@@ -126,7 +126,10 @@ static u32 port(const char *option, const char *text)
 	return (u32)value;
 }
 
-/* The daemon's folder is another one than ours. */
+/*
+ * Makes the paths of a comma-separated list absolute, as the daemon changes its working
+ * directory. Returns NULL for an empty list.
+ */
 static const char *absolute_paths(const char *list)
 {
 	char *all = strdup("");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pages of clients that are not in memory. Whoever asks for a page of a file waits until
- * its server has sent it, and neither a signal nor the client's death ends that: so the
- * daemon, which has one thread, never asks. It starts a process that reads a byte of each
- * page, and keeps none of the daemon's descriptors but the client's memory, so that nobody
- * waits for it while it waits. A byte in a pipe says that all are there; its
- * end without one, that they cannot be had.
+ * Brings absent pages of clients into memory. A thread that touches a page of a file blocks until
+ * the file's server has sent the page; neither a signal nor the death of the page's owner ends
+ * that. So the daemon, which has one thread, never touches such a page. It starts a process,
+ * vnetd-pager, that reads one byte of each page. Of the daemon's descriptors, this process keeps
+ * only the client's memory, so no other process waits for it while it blocks. The pager writes a
+ * byte to a pipe when all pages are present; end of file without a byte means that they cannot be
+ * brought.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +22,10 @@
 #include "daemon.h"
 
 #define NAME "vnetd-pager"
-/* Processes at once, of all clients and of one. */
+/* Limits of concurrent pagers: in total, and for one client. */
 #define MOST 32
 #define MOST_OF_ONE 4
-/* So much of a range at a time. */
+/* Limit of bytes that one pager brings. */
 #define BLOCK (64ull << 20)
 
 /* A process that brings pages. */
@@ -40,9 +41,10 @@ struct pager {
 /* ------------------------------------------------------------- the process */
 
 /*
- * By process_vm_readv(), which lets go of the process' map while it waits, so that the
- * process may change it; where that is refused, by the descriptor, which keeps it. A pid
- * that is another process' by now costs a useless look.
+ * Reads one byte of a page. process_vm_readv() comes first: it does not hold the client's mmap
+ * lock while it waits, so the client can change its mappings. pread() on the descriptor holds
+ * that lock, and is used if process_vm_readv() is refused. If the pid was reused, the first call
+ * reads a byte of another process, which is discarded.
  */
 static bool touch(pid_t pid, int mem, u64 addr)
 {
@@ -65,7 +67,7 @@ bring_pages(pid_t pid, int mem, int report, u64 start, u64 end)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, NAME);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Both where nothing else is. */
+	/* Move both descriptors to 0 and 1, and close all others. */
 	mem = fcntl(mem, F_DUPFD, STDERR_FILENO + 1);
 	if (mem < 0 || dup2(report, STDOUT_FILENO) < 0 || dup2(mem, STDIN_FILENO) < 0)
 		_exit(1);
@@ -76,7 +78,7 @@ bring_pages(pid_t pid, int mem, int report, u64 start, u64 end)
 	_exit(write(STDOUT_FILENO, &byte, 1) == 1 ? 0 : 1);
 }
 
-/* ---------------------------------------------------------------- our side */
+/* ------------------------------------------------------- the daemon's side */
 
 static void remember_failure(struct daemon *daemon, const struct pager *pager)
 {
@@ -90,14 +92,16 @@ static void remember_failure(struct daemon *daemon, const struct pager *pager)
 	};
 }
 
-/* What waits for pages is looked at again. */
+/* Lets the firmware retry queue pairs that wait for pages. */
 static void wake_processors(struct daemon *daemon)
 {
 	for (u32 i = 0; i < daemon->ndevices; i++)
 		daemon->device[i]->run_at = 0;
 }
 
-/* 0: it has brought them; -EFAULT: it could not. The pager is gone then. */
+/*
+ * Ends a pager that has finished and frees it. Returns 0 if it brought the pages, -EFAULT if not.
+ */
 static int end_pager(struct pager *pager)
 {
 	struct daemon *daemon = pager->daemon;
@@ -166,7 +170,7 @@ static struct pager *start_pager(const struct client *client, u64 start, u64 end
 	return pager;
 }
 
-/* One that brings some of these already, or as many of this client as there may be. */
+/* Whether a pager is at work on part of this range, or the limits are reached. */
 static bool is_busy(const struct client *client, u64 start, u64 end)
 {
 	const struct pagers *pagers = &client->daemon->pagers;

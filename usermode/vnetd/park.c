@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What cannot be done yet, because somebody holds a lock that it needs: tried
- * again soon, and less often the longer it takes, so that a stopped process
- * costs next to nothing.
+ * Parked operations, which cannot complete yet and are retried. They wait for a lock that a
+ * client process holds, or for pages. Retries become less frequent with time, so that a stopped
+ * process costs little.
  */
 #include "daemon.h"
 
@@ -15,7 +15,7 @@ void park_init(struct park *park)
 	park->head.next = &park->head;
 }
 
-/* Again after a quarter of the time that it has waited so far. */
+/* The next retry is after a quarter of the time that the operation has waited so far. */
 static u64 next_try(const struct parked *parked, u64 now)
 {
 	u64 wait = (now - parked->since) / 4;
@@ -49,7 +49,7 @@ void park_remove(struct parked *parked)
 	parked->next->prev = parked->prev;
 }
 
-/* New ones go to the end, so the first has waited longest. */
+/* New entries are appended, so the first has waited longest. */
 bool park_waits(const struct park *park, u64 now, u64 time)
 {
 	const struct parked *first = park->head.next;
@@ -58,8 +58,8 @@ bool park_waits(const struct park *park, u64 now, u64 time)
 }
 
 /*
- * One retry may remove any other entry (a client that turns out to be dead
- * takes its connections along), so the walk starts over after each success.
+ * A retry may remove any other entry (the end of a client closes its connections), so the walk
+ * restarts after each success.
  */
 u64 park_run(struct park *park, u64 now)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters of a port that every RDMA device has (InfiniBand architecture specification,
- * volume 1, 16.1.3): by their names in sysfs, data in units of four bytes. What peers
- * write and read is counted where it was asked for: as sent, nowhere as received. What
- * only a cable or a switch could count is zero.
+ * Port counters that every RDMA device has (IB vol 1, 16.1.3), by their sysfs names. Data
+ * counters are in units of four bytes. RDMA writes and reads count as sent at the requester, and
+ * nowhere as received. Counters of cables and switches are zero.
  */
 #include <string.h>
 
 #include "daemon.h"
 
-/* What was counted from the beginning, and the bits that a counter has, at whose most it stays. */
+/* A counter's value since the start, and its width, at whose maximum it saturates. */
 struct raw {
 	const char *name;
 	u64 value;
@@ -58,7 +57,7 @@ u64 counter_saturated(u64 value, u32 bits)
 	return value < most ? value : most;
 }
 
-/* Programs could write to the NIC's memory, where some of them are. */
+/* The value may have decreased: some counters are in NIC memory, which clients can write. */
 static u64 since_cleared(const struct raw *raw, u64 cleared)
 {
 	return raw->value >= cleared ? raw->value - cleared : raw->value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The NIC processor: endpoints that wait, and asynchronous events. It works
- * when it is kicked and while something is pending; else it sleeps for good.
+ * The NIC processor: runs the firmware for pending queue pairs and collects asynchronous events.
+ * It runs when it is kicked and while work is pending; otherwise it sleeps without a timeout.
  */
 #include <sys/epoll.h>
 #include <sys/uio.h>
@@ -9,15 +9,15 @@
 #include "link.h"
 
 /*
- * Between two rounds, however much is pending: for everything else in the loop, and for a
- * process that polls, and carries its own requests out faster than we can.
+ * Shortest pause between two rounds, however much is pending. It leaves time for other sources of
+ * the loop, and for processes that poll and execute their own requests faster.
  */
 #define LEAST_PAUSE (50 * NSEC_PER_USEC)
 
 /*
- * Each kick is an edge, so it is heard without being read; it is read all the
- * same, because a full counter takes no more kicks. Never waiting: processes
- * share the descriptor, and may have made it a blocking one.
+ * A kick raises an edge, so reading the eventfd is not required. It is read all the same, because
+ * a full counter takes no more kicks. RWF_NOWAIT, because clients share the file description and
+ * can clear O_NONBLOCK.
  */
 static void kicked(struct source *source, u32 events)
 {
@@ -54,10 +54,10 @@ static void run_pending(struct nic_device *device, u64 now)
 	if (device->run_at != NEVER && device->run_at > now)
 		return;
 	device->run_at = NEVER;
-	/* What has arrived comes before what timers say about it. */
+	/* Receive frames first: an acknowledgement may have arrived before its timer is handled. */
 	link_look(device);
 	if (nic_run(nic, nic_budget(nic), &next)) {
-		/* `next` is by the NIC's clock. */
+		/* `next` is in units of the NIC's clock. */
 		u64 at = plat_clock(), pause = next > at ? next - at : 0;
 
 		if (pause > NSEC_PER_MSEC)
@@ -66,14 +66,17 @@ static void run_pending(struct nic_device *device, u64 now)
 	}
 }
 
-/* false: something came up meanwhile. Pairs with nic_pend() and nic_raise_*(). */
+/*
+ * Sets the sleep flag. Returns false if work or events have appeared meanwhile. Pairs with
+ * nic_pend() and nic_raise_*().
+ */
 static bool go_to_sleep(struct nic_device *device)
 {
 	const struct nic *nic = &device->device.nic;
 	bool dozes = device->run_at != NEVER;
 
 	nic_store(&nic->hdr->processor_sleeps, dozes ? NIC_DOZES : NIC_SLEEPS);
-	/* The flag before the last look; they set their bit before they look. */
+	/* Store the flag before the last check. Posters set their bit before they read the flag. */
 	nic_barrier();
 	return !nic_load(&nic->hdr->async_any) && (dozes || !nic_has_work(nic));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The runtime directory: private to its owner, because whoever can reach the
- * socket can map the NICs. The lock in it decides who is the daemon; its file
- * is never removed, so that two starters cannot lock different files.
+ * The runtime directory and the node's lock. The directory is private to its owner, because a
+ * process that can reach the socket can map the NICs. The holder of the lock is the daemon. The
+ * lock file is never removed, so that two starting daemons cannot lock different files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,9 @@
 
 #define LOCK_NAME "vnetd.lock"
 
-/* A folder that is ours and nobody else's: its descriptor, or -errno. */
+/*
+ * Creates or opens a directory that only this user can access. Returns its descriptor, or -errno.
+ */
 static int open_private(struct daemon *daemon, int at, const char *name, const char *path)
 {
 	struct stat st;
@@ -96,7 +98,7 @@ bool rundir_answers(const struct daemon *daemon)
 	if (fd < 0)
 		return false;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", daemon->dir, VNET_SOCKET_NAME);
-	/* EAGAIN: it listens, and is busy. */
+	/* EAGAIN: it listens, but its backlog is full. */
 	answers = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 || errno == EAGAIN;
 	close(fd);
 	return answers;

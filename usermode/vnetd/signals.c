@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Signals: a request to end is an event like others; the rest is ignored. */
+/* Signals: SIGTERM and SIGINT end the daemon, SIGHUP reads the keys again. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -26,13 +26,13 @@ int signals_init(struct daemon *daemon)
 {
 	sigset_t set;
 
-	/* Writing to a peer that is gone, or past a file size limit, is an errno. */
+	/* Writing to a closed socket, or beyond a file size limit, returns an error instead. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGHUP, SIG_DFL);
 
 	sigemptyset(&set);
-	/* At a terminal it is a request to end; else keys are read again. */
+	/* In the foreground, SIGHUP ends the daemon. */
 	if (!daemon->options.foreground)
 		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGTERM);
@@ -43,7 +43,9 @@ int signals_init(struct daemon *daemon)
 	if (daemon->signals.fd < 0)
 		return -errno;
 	daemon->signals.ready = signals_ready;
-	/* NIC memory may turn out to have no page behind it. */
+	/*
+	 * Handle SIGSEGV and SIGBUS of guarded copies: the system may lack a page for NIC memory.
+	 */
 	if (host_guard_init() < 0)
 		return -EINVAL;
 	return loop_add(&daemon->loop, &daemon->signals, EPOLLIN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the daemon knows, as one JSON object in a memfd of its own. */
+/* The state of the daemon as a JSON object in a memfd, for `vnet status`. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static void put_counters(const struct nic_counters *c, FILE *out)
 		nic_load(&c->longest_bytes));
 }
 
-/* Of live CQs and of those that are gone, by the names of ibv_wc_status. */
+/* Completions of all CQs, also of destroyed ones, by the names of ibv_wc_status. */
 static void put_completions(const struct nic *nic, FILE *out)
 {
 	static const char *const names[VNET_WC_STATUS_MAX] = {
@@ -96,7 +96,7 @@ static void put_device(struct nic_device *made, FILE *out)
 	putc('}', out);
 }
 
-/* Those too that are gone, while objects still name them. */
+/* Dead clients are listed, too, while objects refer to them. */
 static void put_clients(const struct daemon *daemon, FILE *out)
 {
 	const struct client *client;
@@ -143,7 +143,7 @@ static void put_files(const struct daemon *daemon, FILE *out)
 	putc(']', out);
 }
 
-/* Calls that wait for somebody to let go of a lock. */
+/* Lists parked calls. */
 static void put_waiting(const struct daemon *daemon, FILE *out)
 {
 	const struct conn *conn;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The folder tree that programs see as /sys/class/infiniband* and
- * /dev/infiniband: laid out as the kernel's, so that relative links, realpath()
- * and ".." lead where programs expect. The device looks like a PCI function in a
- * domain of its own, where no machine has another. Its device/net/ has the
- * interface whose addresses the first GIDs are.
+ * The directory tree that programs see as /sys/class/infiniband* and /dev/infiniband. Its layout
+ * is the kernel's, so that relative links, realpath() and ".." work. The device appears as a PCI
+ * function in a PCI domain that no machine uses. Its net/ has the network interface that owns the
+ * first GIDs.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +17,7 @@
 #define PCI_ROOT "pci766e:00"
 #define PCI_CLASS 0x020700
 
-/* One folder of the tree, in which files are made; the first error stays. */
+/* A directory of the tree in which files are created. `error` keeps the first error. */
 struct folder {
 	int dir_fd;
 	int error;
@@ -44,7 +43,7 @@ static void folder_open(struct folder *folder, const struct daemon *daemon, cons
 static void put(struct folder *folder, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A file with one line, as nearly all of them are. */
+/* Creates a file with one line. */
 static void put(struct folder *folder, const char *name, const char *format, ...)
 {
 	char path[PATH_MAX], text[512];
@@ -77,7 +76,7 @@ static void put_numbered(struct folder *folder, const char *dir, u32 number, con
 	put(folder, name, "%s", text);
 }
 
-/* ----------------------------------------------------------------- text forms */
+/* --------------------------------------------------------------- text formats */
 
 #define ADDRESS_LENGTH 16
 
@@ -86,7 +85,7 @@ static void pci_address(char *text, const struct device *device)
 	snprintf(text, ADDRESS_LENGTH, "766e:00:%02x.0", device->index);
 }
 
-/* Groups of four digits with colons between: GUIDs and GIDs. */
+/* Formats GUIDs and GIDs: groups of four hex digits, separated by colons. */
 static void groups(char *text, const u8 *bytes, u32 length)
 {
 	for (u32 i = 0; i < length; i += 2)
@@ -110,7 +109,7 @@ static void put_pci_links(struct folder *folder)
 	put_link(folder, "driver", "../../../bus/pci/drivers/vnet");
 }
 
-/* What the machine says of all its processors, without the end of line. */
+/* Copies the first line of a file of the host's sysfs, "0" if it cannot be read. */
 static void copy_line(char *text, size_t size, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -122,7 +121,7 @@ static void copy_line(char *text, size_t size, const char *path)
 		fclose(file);
 }
 
-/* An interface that has an address; not its files, which the machine has. */
+/* Links the network interface of the GIDs to that of the host's sysfs. */
 static void put_net(struct folder *folder, const struct nic_device *made)
 {
 	char name[16 + IF_NAMESIZE], target[64 + IF_NAMESIZE];
@@ -180,14 +179,14 @@ static void put_gids(struct folder *folder, const struct nic_device *made)
 	const struct device *device = &made->device;
 	char text[64];
 
-	/* All of the table reads as GIDs; the rest only for those in use. */
+	/* All entries of the table have a GID file; only those in use have attributes. */
 	for (u32 i = 0; i < NIC_MAX_GIDS; i++) {
 		groups(text, i < device->gids_shown ? device->gid[i] : none, 16);
 		put_numbered(folder, "gids", i, text);
 	}
 	for (u32 i = 0; i < device->gids_shown; i++) {
 		put_numbered(folder, "gid_attrs/types", i, device->lid ? "IB/RoCE v1" : "RoCE v2");
-		/* In the kernel, the file is there, and cannot be read. */
+		/* On InfiniBand, the kernel has this file, but it cannot be read. */
 		if (!device->lid)
 			put_numbered(folder, "gid_attrs/ndevs", i, made->gid_ndev[i]);
 	}
@@ -198,14 +197,14 @@ static void put_gids(struct folder *folder, const struct nic_device *made)
 #define PORT_FOLDER "sys/devices/" PCI_ROOT "/%s/infiniband/%s/ports/1"
 #define MOST_FILES (2 * MOST_COUNTERS)
 
-/* A file and what it says. */
+/* A counter file and its value. */
 struct line {
 	const char *folder;
 	const char *name;
 	u64 value;
 };
 
-/* What the files of each device say now. */
+/* Present contents of each device's counter files. */
 static struct line told[VNET_MAX_NICS][MOST_FILES];
 
 static u32 port_counters(const struct device *device, struct line *lines)
@@ -242,7 +241,7 @@ static void put_counters(struct folder *folder, const struct device *device)
 	}
 }
 
-/* Files that say something else by now are replaced. */
+/* Replaces the files of counters whose value has changed. */
 static int renew_counters(const struct daemon *daemon, const struct device *device)
 {
 	struct line *old = told[device->index], lines[MOST_FILES];
@@ -367,7 +366,7 @@ static int make_ibdev(struct daemon *daemon, const struct device *device)
 	return folder.error;
 }
 
-/* A device file of a device: of which class, by which name and number; and what else is told of it. */
+/* A device file: its class, name and minor number, and one more sysfs attribute. */
 struct chardev {
 	const char *class;
 	const char *prefix;
@@ -405,7 +404,7 @@ static int make_chardev(struct daemon *daemon, const struct device *device,
 	if (folder.error)
 		return folder.error;
 
-	/* What an open() of the device file finds; the preload library does the rest. */
+	/* Target of open() on the device file. The preload library does the rest. */
 	folder_open(&folder, daemon, "dev/infiniband");
 	put(&folder, name, "%d:%u", VNET_UVERBS_MAJOR, chardev->minor);
 	return folder.error;
@@ -419,7 +418,7 @@ static int make_uverbs(struct daemon *daemon, const struct device *device)
 	return make_chardev(daemon, device, &uverbs);
 }
 
-/* Only where there are management datagrams that a program could ask for: on InfiniBand. */
+/* Only InfiniBand ports have a umad file. */
 static int make_umad(struct daemon *daemon, const struct device *device)
 {
 	const struct chardev umad = { "infiniband_mad", "umad", device->index, "port", 1 };
@@ -427,7 +426,7 @@ static int make_umad(struct daemon *daemon, const struct device *device)
 	return device->lid ? make_chardev(daemon, device, &umad) : 0;
 }
 
-/* The connection manager's file is no device's: a miscellaneous one. */
+/* rdma_cm is a miscellaneous device, which belongs to no RDMA device. */
 static int make_rdma_cm(struct daemon *daemon)
 {
 	struct folder folder;
@@ -445,7 +444,7 @@ static int make_rdma_cm(struct daemon *daemon)
 	return folder.error;
 }
 
-/* ABI versions of the interfaces as such. */
+/* Creates the class directories, with the ABI versions of the classes. */
 static int make_classes(struct daemon *daemon)
 {
 	struct folder folder;
@@ -464,7 +463,7 @@ static int make_classes(struct daemon *daemon)
 
 int sysfs_init(struct daemon *daemon)
 {
-	/* "merged": the preload library's, of our tree and the machine's own. */
+	/* "merged" is the preload library's union of this tree and the host's. */
 	static const char *const stale[] = { "sys", "dev", "merged" };
 	int error = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Trees of folders, small files and links. */
+/* Creates and removes trees of directories, small files and symbolic links. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ int tree_dir(int dir_fd, const char *path)
 	return 0;
 }
 
-/* The folder that `path` lies in. */
+/* Creates the parent directory of `path`. */
 static int make_parent(int dir_fd, const char *path)
 {
 	char parent[PATH_MAX];
@@ -73,7 +73,7 @@ int tree_replace(int dir_fd, const char *path, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* Left by a daemon that died at it. */
+	/* May be left by a daemon that died here. */
 	unlinkat(dir_fd, fresh, 0);
 	error = tree_file(dir_fd, fresh, "%s", text);
 	if (error)

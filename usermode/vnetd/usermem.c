@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * copy_from_user() and copy_to_user(), by a client's own memory descriptor:
- * bound to its address space, and no permission asked. Only what is in memory is
- * copied: a page that is not may be a file's whose server does not answer.
+ * Copies from and to client memory, like copy_from_user() and copy_to_user(). They use the
+ * client's /proc/self/mem descriptor, which is bound to its address space and needs no permission
+ * check. Only resident pages are copied: an absent page may belong to a file whose server does
+ * not answer.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,17 +13,17 @@
 #include "daemon.h"
 #include "uverbs/uverbs.h"
 
-/* Most pages come in this time; a call that needs others is parked. */
+/* Most pages are brought in this time; if not, the call is parked. */
 #define SHORT_WAIT_MS 2
 #define PAGE_OFFSET_BITS 12
 
-/* Addresses beyond are negative offsets, which the calls refuse. */
+/* Higher addresses would be negative file offsets, which pread() and pwrite() refuse. */
 static bool in_range(u64 addr, size_t length)
 {
 	return addr <= INT64_MAX && length <= INT64_MAX - addr;
 }
 
-/* Structures of one call are mostly on one page, which is looked for once. */
+/* Whether a range is resident. Remembers the last page, as calls often use one page. */
 static bool is_present(struct client *client, u64 addr, u64 length)
 {
 	u64 page = addr >> PAGE_OFFSET_BITS;
@@ -48,8 +49,8 @@ int user_bring(struct client *client, u64 addr, u64 length)
 }
 
 /*
- * A caller that has given up hangs up first. What it gave as room for the answer may be
- * another function's stack by now.
+ * Whether the caller still waits. A caller that gives up closes its connection first. The memory
+ * that it passed for the answer may be in use for something else by then.
  */
 bool user_waits(int sock)
 {
@@ -64,7 +65,7 @@ int user_read(struct client *client, void *dst, u64 addr, size_t length)
 
 	if (client->dead || !in_range(addr, length))
 		return -EFAULT;
-	/* What cannot be brought is copied: that fails as soon as it comes to it. */
+	/* If pages cannot be brought, the copy fails at the first of them. */
 	if (user_bring(client, addr, length) == UV_PARK)
 		return UV_PARK;
 	while (length) {
@@ -87,7 +88,7 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 
 	if (client->dead || !in_range(addr, length) || !user_waits(client->call_sock))
 		return -EFAULT;
-	/* What cannot be brought is copied: that fails as soon as it comes to it. */
+	/* If pages cannot be brought, the copy fails at the first of them. */
 	if (user_bring(client, addr, length) == UV_PARK)
 		return UV_PARK;
 	while (length) {

@@ -15,7 +15,7 @@ const char *where_variable(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* XDG_RUNTIME_DIR may be another user's, after su: then it is not for us. */
+/* After su, XDG_RUNTIME_DIR may belong to another user; it is ignored then. */
 static bool usable_xdg_dir(const char *dir)
 {
 	struct stat st;

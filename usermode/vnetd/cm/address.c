@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses: of IPv4, IPv6 and of InfiniBand, which are GIDs of ports that have
- * LIDs; which are ours, and which GIDs stand for them. Every address of
- * the machine is the first device's, loopback too, unless another NIC has it as
- * its own, or another user's node is there.
+ * rdma_cm addresses (IPv4, IPv6, AF_IB), their GIDs, and the local device that has them. An AF_IB
+ * address is the GID of an InfiniBand port. Every address of the host, also a loopback one,
+ * belongs to the first device, unless it is the link address of another NIC, or a node of another
+ * user is there.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -68,7 +68,7 @@ bool cm_address_is_multicast(const union cm_address *address)
 	return address->any.sa_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&address->in6.sin6_addr);
 }
 
-/* The last bytes of a service id are the port. */
+/* The last two bytes of a service id are the port. */
 u16 cm_address_port(const union cm_address *address)
 {
 	switch (address->any.sa_family) {
@@ -181,7 +181,7 @@ struct device *cm_gid_device(struct daemon *daemon, const u8 *gid, u8 *index)
 	return NULL;
 }
 
-/* The first of the same family, else the first of all. */
+/* The first GID of the same address family, else GID 0. */
 u8 cm_address_source(const struct device *device, const u8 *dgid)
 {
 	bool mapped = is_mapped(dgid);
@@ -192,7 +192,7 @@ u8 cm_address_source(const struct device *device, const u8 *dgid)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- which are ours */
+/* --------------------------------------------------------------- local addresses */
 
 static bool is_loopback(const u8 *gid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The write interface of the rdma_cm file: which command it is, and its memory. */
+/* The write() interface of the rdma_cm file: dispatch, and access to command memory. */
 #include <errno.h>
 
 #include "../uverbs/uverbs.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands that make, refuse and end connections. */
+/* rdma_cm commands that establish, refuse and end connections. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 
 #include "cm.h"
 
-/* Beside the SL in a REQ. */
+/* Flag in the byte of the SL in a REQ. */
 #define SUBNET_LOCAL (1 << 3)
 #define MOST_BACKLOG 1024u
 
-/* Service types of REQ; an extended one says what is reserved there. */
+/* Transport service types of a REQ; EXTENDED: see the extended transport field. */
 enum transport { TRANSPORT_RC, TRANSPORT_UC, TRANSPORT_EXTENDED = 3 };
 #define EXTENDED_XRC 1
 
@@ -123,7 +123,7 @@ int cm_cmd_connect(const struct cm_call *call)
 
 	if (call->in_length < least)
 		return -EINVAL;
-	/* Older programs do not know of `ece`. */
+	/* Older programs pass a structure without `ece`. */
 	err = cm_get(call, &cmd, call->in_length < size ? least : size);
 	if (err)
 		return err;
@@ -203,7 +203,7 @@ static int send_rep(struct cm_id *id, const struct rdma_ucm_accept *cmd)
 	return 0;
 }
 
-/* The peer has answered, and our queue pair is ready. */
+/* Sends the RTU: the peer's REP has arrived, and the local queue pair is ready. */
 static int acknowledge(struct cm_id *id)
 {
 	if (!id->conn || id->conn->state != CM_REP_RECEIVED)
@@ -221,7 +221,7 @@ static int accept_with(struct cm_id *id, const struct rdma_ucm_accept *cmd)
 	id->qpn = cmd->conn_param.qp_num & 0xffffff;
 	id->srq = cmd->conn_param.srq;
 	err = id->qp_type == IBV_QPT_UD ? cm_sidr_accept(id, &cmd->conn_param) : send_rep(id, cmd);
-	/* Nothing goes on with a request that could not be accepted. */
+	/* A request whose acceptance fails is rejected. */
 	if (err && id->conn->state == CM_REQ_RECEIVED) {
 		cm_send_rej(id->conn, CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		cm_conn_close(id->conn);
@@ -252,7 +252,7 @@ int cm_cmd_accept(const struct cm_call *call)
 	return cmd.conn_param.valid ? accept_with(id, &cmd) : acknowledge(id);
 }
 
-/* --------------------------------------------------------------- no, and no more */
+/* --------------------------------------------------------- reject and disconnect */
 
 static int reject(struct cm_id *id, const struct rdma_ucm_reject *cmd)
 {
@@ -304,7 +304,7 @@ int cm_cmd_disconnect(const struct cm_call *call)
 		return err;
 	if (id->state != CM_ID_CONNECT && id->state != CM_ID_DISCONNECT)
 		return -EINVAL;
-	/* It may be over by itself already, which is what is wanted. */
+	/* The connection may have ended already. */
 	if (!id->conn)
 		return 0;
 	if (id->conn->state == CM_ESTABLISHED)
@@ -316,7 +316,7 @@ int cm_cmd_disconnect(const struct cm_call *call)
 
 /* -------------------------------------------------------------------- notify */
 
-/* Something came by the queue pair, so the connection is there. */
+/* A message on the queue pair shows that the peer has established the connection (COMM_EST). */
 static int established(struct cm_id *id)
 {
 	struct cm_conn *conn = id->conn;

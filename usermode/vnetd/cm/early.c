@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that come before their listener listens: for a connection (REQ), or about a
- * datagram service (SIDR_REQ). There are programs that tell their peer which port they are bound
- * to, and listen then: the peer needs a while on a network, and none here. So the first
- * request of each peer waits for that; when it is repeated, and nobody listens yet, it is
- * refused as any other.
+ * Keeps connection requests (REQ, SIDR_REQ) that arrive before a program listens. Some programs
+ * tell their peer the port as soon as they are bound, and listen afterwards. On a network the
+ * request takes long enough; here it does not. So the first request of each peer is kept for a
+ * bound id. If it is repeated and there is still no listener, it is refused.
  *
- * Others, perftest among them, give up the listener of their first connection, and by that one
- * tell the peer to come again, to the next listener. So what comes for a port that was
- * listened at until lately waits for a while, too, whichever the port space.
+ * Other programs, perftest among them, destroy the listener of their first connection, over which
+ * they ask the peer to connect to the next listener. So a request for a port whose listener was
+ * destroyed recently is kept for a while, in any port space.
  */
 #include <stdlib.h>
 
 #include "cm.h"
 
-/* As many of one id; peers do as they like. */
+/* Limit of requests kept for one id. */
 #define MOST_KEPT 16
-/* Until nobody comes back to a port that was given up; before the peer repeats its request. */
+/* How long requests are kept for a port without its listener; less than a peer's timeout. */
 #define ABSENCE (400 * NSEC_PER_MSEC)
 #define MOST_ABSENT 64
 
-/* A port whose listener went. */
+/* A port whose listener was destroyed, and the requests kept for it. */
 struct cm_absence {
 	struct cm_absence *next;
 	u16 port;
@@ -116,7 +115,7 @@ static void refuse(struct cm *cm, const struct cm_arrival *arrival)
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
 }
 
-/* Each is the id's no more before something is done with it. */
+/* Passes all kept requests to `handle`, each after it was removed from the list. */
 static void let_go(struct cm *cm, struct cm_arrival **early,
 		   void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Opened rdma_cm files and their events. A byte is in the program's socket while
- * there are unread ones: it is sent with the first, and after each read that
- * leaves some. The program's side takes all bytes out before it asks.
+ * Open rdma_cm files and their events. A byte is in the program's socket while events are unread.
+ * It is sent with the first event, and after each read that leaves events. The preload library
+ * reads all bytes before it asks for an event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 {
 	struct cm_event *event;
 
-	/* Of a request that was not accepted yet, only the request is told. */
+	/* An id that is not accepted yet gets no events; only its listener gets the request. */
 	if (!request && !id->uid)
 		return;
 	event = calloc(1, sizeof(*event));
@@ -51,7 +51,7 @@ void cm_plain_event(struct cm_id *id, u32 event, int status)
 	cm_event(id, NULL, NULL, &resp);
 }
 
-/* Out of the list: those of an id (and group), or of requests of it. */
+/* Takes the events of an id, or of one of its groups, out of the file's queue. */
 static struct cm_event *take_out(struct cm_file *cm_file, const struct cm_id *id,
 				 const struct cm_group *group)
 {
@@ -134,12 +134,12 @@ static void move_id(struct cm_id *id, struct cm_file *to)
 	id->next = to->ids;
 	to->ids = id;
 	id->file = to;
-	/* One that the program has not read of is nobody's yet. */
+	/* An id whose request the program has not read has no record yet. */
 	if (!id->unread)
 		cm_will_write(id);
 }
 
-/* With its events, and the requests among them, in order. */
+/* Moves an id to another file, with its events and the ids of requests among these, in order. */
 static void migrate(struct cm_id *id, struct cm_file *to)
 {
 	struct cm_event *event = take_out(id->file, id, NULL), *next;
@@ -178,7 +178,7 @@ int cm_cmd_migrate_id(const struct cm_call *call)
 	err = cm_call_id(&there, cmd.id, &id);
 	if (err)
 		return err;
-	/* Once it has moved, the same call would not find it. */
+	/* Park before the id moves: a retry would not find it. */
 	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
 		return UV_PARK;
 	if (id->file != call->file)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ids: their life, their handles and their options. */
+/* rdma_cm ids: creation and destruction, handles, and options. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -27,7 +27,7 @@ static bool grow(struct cm *cm)
 	return true;
 }
 
-/* The lowest that is free: programs have tables of 65536. */
+/* Assigns the lowest free handle: librdmacm's tables have 65536 entries. */
 static bool take_handle(struct cm *cm, struct cm_id *id)
 {
 	u32 handle = cm->lowest_free;
@@ -156,7 +156,7 @@ int cm_cmd_destroy_id(const struct cm_call *call)
 		err = cm_call_id(call, cmd.id, &id);
 	if (err)
 		return err;
-	/* What is gone could not be destroyed again with the call. */
+	/* Park before the id is destroyed: a retry would not find it. */
 	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
 		return UV_PARK;
 	resp.events_reported = id->events_reported;
@@ -188,7 +188,7 @@ static int set_ack_timeout(struct cm_id *id, u8 timeout)
 {
 	if (id->qp_type != IBV_QPT_RC && id->qp_type != IBV_QPT_XRC_SEND)
 		return -EINVAL;
-	/* Five bits. */
+	/* The field has five bits. */
 	if (timeout > 31)
 		return -EINVAL;
 	id->ack_timeout = timeout;
@@ -221,7 +221,7 @@ static int set_id_option(struct cm_id *id, u32 name, const u8 *value, u32 length
 	}
 }
 
-/* A path that the program brings; on Ethernet, only that there is one counts. */
+/* Handles a path record that the program supplies. On Ethernet its contents are not used. */
 static int set_ib_path(struct cm_id *id, const u8 *value, u32 length)
 {
 	struct ib_path_rec_data path;
@@ -246,7 +246,7 @@ int cm_cmd_set_option(const struct cm_call *call)
 	err = cm_get(call, &cmd, sizeof(cmd));
 	if (err)
 		return err;
-	/* As much as a page, in the kernel; ours are far smaller. */
+	/* The kernel's limit is a page; valid options are far shorter. */
 	if (cmd.optlen > 4096)
 		return -EINVAL;
 	err = cm_call_id(call, cmd.id, &id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The header that all management datagrams of the connection manager have. */
+/* The common header of CM messages. */
 #include "mad.h"
 
 void mad_begin(struct mad *mad, enum cm_attribute attribute, u64 tid)

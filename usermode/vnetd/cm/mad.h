@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Management datagrams of the connection manager (InfiniBand architecture
- * specification, volume 1, chapter 12; annex A11 for the header that carries IP
- * addresses): where each field is, and how messages are begun.
- */
+/* Layout of CM messages (IB vol 1, chapter 12; annex A11 for the IP addressing header). */
 #ifndef CM_MAD_H
 #define CM_MAD_H
 
@@ -24,7 +20,7 @@ enum cm_attribute {
 	CM_SIDR_REP,
 };
 
-/* What MRA and REJ are about. */
+/* Message that an MRA or REJ refers to. */
 enum cm_message { CM_ABOUT_REQ, CM_ABOUT_REP, CM_ABOUT_OTHER };
 
 enum cm_reject_reason {
@@ -38,7 +34,7 @@ enum cm_reject_reason {
 
 enum cm_sidr_status { CM_SIDR_SUCCESS, CM_SIDR_UNSUPPORTED, CM_SIDR_REJECT };
 
-/* In all but SIDR. */
+/* In all messages but SIDR. */
 enum { CM_LOCAL_ID = 24, CM_REMOTE_ID = 28 };
 
 /* Fields of REQ and REP that are always zero (Q_Key, flow label, packet rate) are left out. */
@@ -128,7 +124,7 @@ enum cm_sidr_rep {
 	SIDR_REP_PRIVATE_SIZE = 136,
 };
 
-/* The header before the user's private data in REQ and SIDR_REQ. */
+/* IP addressing header, before the user's private data in REQ and SIDR_REQ. */
 enum cm_ip_header {
 	IP_HEADER_VERSION = 0,
 	/* High four bits. */
@@ -139,9 +135,9 @@ enum cm_ip_header {
 	IP_HEADER_SIZE = 36,
 };
 
-/* An empty message of that kind. */
+/* Initialises an empty CM message. */
 void mad_begin(struct mad *mad, enum cm_attribute attribute, u64 tid);
-/* Is it a message of the connection manager that we could know? */
+/* Whether it is a CM message of a known attribute. */
 bool mad_is_cm(const struct mad *mad);
 
 static inline enum cm_attribute mad_attribute(const struct mad *mad)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast groups: nobody has to be asked to join one, so joining
- * says which group an address means; the queue pair is attached by verbs.
+ * rdma_cm multicast. Joining needs no subnet administrator: it only tells the program which group
+ * an address means. The program attaches its queue pair by verbs.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -66,7 +66,7 @@ static int check(const struct cm_id *id, const union cm_address *address)
 	if (!id->path.device || id->qp_type != IBV_QPT_UD ||
 	    (id->state != CM_ID_BOUND && id->state != CM_ID_ADDR_RESOLVED))
 		return -EINVAL;
-	/* A GID of a group is one where groups are GIDs. */
+	/* AF_IB group addresses exist only on InfiniBand. */
 	if (address->any.sa_family == CM_AF_IB &&
 	    (!id->path.device->lid || !cm_address_is_multicast(address)))
 		return -EINVAL;
@@ -162,7 +162,7 @@ int cm_cmd_leave_mcast(const struct cm_call *call)
 		return -ENOENT;
 	if (group->id->file != call->file)
 		return -EINVAL;
-	/* What is gone could not be destroyed again with the call. */
+	/* Park before the group is left: a retry would not find it. */
 	if (user_bring(call->client, cmd.response, sizeof(resp)) == UV_PARK)
 		return UV_PARK;
 	resp.events_reported = group->events_reported;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Neighbours: nodes of other users or runtime directories that share this machine's
- * addresses. An address of the machine means the program's own node to rdma_cm; where
- * nobody listens there, a neighbour may have been meant.
+ * Neighbours: nodes of other users or runtime directories that share this host's addresses. For
+ * rdma_cm, an address of the host means the program's own node. If no id listens there, the
+ * program may have meant a neighbour.
  */
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 static const u8 localhost[16] = { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 };
 static const u8 localhost6[16] = { [15] = 1 };
 
-/* An address that several nodes of this machine take for theirs. */
+/* Whether several nodes of this host may use the address. */
 static bool is_shared(struct daemon *daemon, const u8 *gid)
 {
 	u8 index;
@@ -24,7 +24,7 @@ static bool is_shared(struct daemon *daemon, const u8 *gid)
 	       (cm_gid_device(daemon, gid, &index) || !cm_gid_is_told(daemon, gid));
 }
 
-/* A neighbour is at 127.0.0.1: frames for GIDs of the machine's addresses go to it. */
+/* Whether a neighbour has 127.0.0.1, and so receives frames for the host's addresses. */
 static bool has_first(struct daemon *daemon)
 {
 	u8 index;
@@ -58,13 +58,13 @@ bool cm_neighbour_serves(const struct cm_id *id, const struct device *device)
 	if (!has_given_key(device))
 		return false;
 	cm_address_gid(&id->dst, gid);
-	/* No GID is ::1. */
+	/* ::1 is never a GID. */
 	if (!memcmp(gid, localhost6, sizeof(gid)))
 		return false;
 	return is_shared(daemon, gid) && !is_heard(id, device) && has_first(daemon);
 }
 
-/* Any at our port: the kernel's list of UDP sockets says where they are. */
+/* Finds a neighbour's address: a UDP socket at the link's port in the kernel's list. */
 static bool find(struct daemon *daemon, u8 *gid)
 {
 	FILE *list = fopen("/proc/net/udp", "re");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Paths as programs hear of them. On Ethernet a path is two GIDs, which are
- * addresses. On InfiniBand it is two ports and their LIDs: what IPoIB and the subnet
- * administrator would tell of an address follows from where its node is.
+ * Paths as programs see them. On Ethernet, a path is two GIDs, which stand for addresses. On
+ * InfiniBand, it is the GIDs and LIDs of two ports, which IPoIB and the subnet administrator
+ * would provide; here they follow from the node that has the address.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,10 +14,10 @@ enum {
 	MGID_TRANSIENT_LINK_LOCAL = 0x12,
 	MGID_IPV4 = 0x40,
 	MGID_IPV6 = 0x60,
-	/* The last byte of the signature: of IPoIB, and of rdma_cm's own groups. */
+	/* Last byte of the signature: IPoIB, or groups of rdma_cm. */
 	MGID_IPOIB = 0x1b,
 	MGID_RDMA_CM = 0x01,
-	/* An IPv6 address that is such a GID itself. */
+	/* An IPv6 address that is such an MGID itself. */
 	MGID_ASSIGNED = 0xa0,
 };
 
@@ -38,7 +38,7 @@ const u8 *cm_path_dgid(const struct cm_path *path)
 	return path->device && path->device->lid ? path->port.gid : path->dgid;
 }
 
-/* Within a subnet of InfiniBand nothing is routed. */
+/* There is no routing within an InfiniBand subnet. */
 u8 cm_path_hops(const struct cm_path *path)
 {
 	return path->device->lid ? 0 : path->hop_limit;
@@ -82,7 +82,7 @@ static void make_mgid(u8 *gid, u16 ps, const union cm_address *address)
 	gid[1] = MGID_TRANSIENT_LINK_LOCAL;
 	gid[2] = ipv4 ? MGID_IPV4 : MGID_IPV6;
 	gid[3] = ps == RDMA_PS_UDP ? MGID_RDMA_CM : MGID_IPOIB;
-	/* The partition. */
+	/* P_Key. */
 	gid[4] = gid[5] = 0xff;
 	if (ipv4) {
 		memcpy(gid + 12, &address->in.sin_addr, 4);
@@ -92,7 +92,7 @@ static void make_mgid(u8 *gid, u16 ps, const union cm_address *address)
 	}
 }
 
-/* Different groups may share one; the first is that of IPoIB's broadcasts. */
+/* Hashes an MGID to an MLID. The lowest MLID is left to the IPoIB broadcast group. */
 static u16 make_mlid(const u8 *gid)
 {
 	u32 h = 0x811c9dc5;
@@ -120,7 +120,7 @@ void cm_path_group_ah(const struct cm_path *path, const struct lid_port *group, 
 	memset(ah, 0, sizeof(*ah));
 	memcpy(ah->grh.dgid, group->gid, sizeof(ah->grh.dgid));
 	ah->grh.sgid_index = path->device->lid ? 0 : path->sgid_index;
-	/* Groups reach no further than the link. */
+	/* Groups are link-local. */
 	ah->grh.hop_limit = 1;
 	ah->grh.traffic_class = tos;
 	ah->dlid = group->lid;

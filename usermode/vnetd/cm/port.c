@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ports: each port space has its own; who may share one, and who listens there.
- * A port is free again with its last id, whoever held it.
+ * rdma_cm ports: allocation and sharing per port space, and look-up of listeners. A port is free
+ * when its last id is destroyed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "../uverbs/process.h"
 #include "cm.h"
 
-/* Those that are given where none is asked for. */
+/* Range of ports that are chosen automatically. */
 #define FIRST_PORT 32768u
 #define LAST_PORT 60999u
-/* Below, processes need CAP_NET_BIND_SERVICE, if the system does not say where. */
+/* Lower ports need CAP_NET_BIND_SERVICE, if the sysctl cannot be read. */
 #define FIRST_FREE_PORT 1024u
 
 /* ------------------------------------------------------------ service ids */
@@ -38,8 +38,8 @@ u64 cm_service_id(const struct cm_id *id, const union cm_address *address)
 }
 
 /*
- * The port space that an InfiniBand service id means, as far as its mask says;
- * the address has a port in it from then on. 0: none that the id may be in.
+ * Returns the port space that an AF_IB service id belongs to, as far as its mask determines it,
+ * and completes the service id in the address. Returns 0 if the id may not use any.
  */
 static u16 ib_port_space(const struct cm_id *id, union cm_address *address)
 {
@@ -62,9 +62,9 @@ static u16 ib_port_space(const struct cm_id *id, union cm_address *address)
 	return 0;
 }
 
-/* ------------------------------------------------------------------- taking */
+/* --------------------------------------------------------------- allocation */
 
-/* May both have the port? As the kernel answers. */
+/* Whether two ids may share a port: 0, or the kernel's error. */
 static int share(const struct cm_id *id, const struct cm_id *other)
 {
 	if (other->state != CM_ID_LISTEN && id->reuseaddr && other->reuseaddr)
@@ -118,7 +118,7 @@ static int choose(struct cm_id *id, u16 space)
 	return -EADDRNOTAVAIL;
 }
 
-/* Below it, a port is for privileged processes, as the kernel's rdma_cm has it. */
+/* Lowest unprivileged port, by the sysctl that the kernel's rdma_cm uses, too. */
 static u32 first_free(void)
 {
 	FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
@@ -165,7 +165,7 @@ void cm_port_give_back(struct cm_id *id)
 	id->has_port = false;
 }
 
-/* Addresses that were shared may be listened at by one only. */
+/* Of ids that share an address by REUSEADDR, only one may listen. */
 int cm_port_may_listen(const struct cm_id *id)
 {
 	struct cm_id strict = *id;
@@ -189,7 +189,10 @@ static bool hears(const struct cm_id *id, const union cm_address *address,
 {
 	if (id->path.device && id->path.device != device)
 		return false;
-	/* A port's address says no more than the device does; and no address of IP is one. */
+	/*
+	 * An AF_IB listener's address means its device, which is checked above. An IP listener does
+	 * not match an AF_IB destination.
+	 */
 	if (!address || id->src.any.sa_family == CM_AF_IB)
 		return true;
 	if (address->any.sa_family == CM_AF_IB)

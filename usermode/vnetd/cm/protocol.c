@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections: their life, the messages that need nothing but the connection, and
- * time. A message that wants an answer is kept and repeated; a connection that the
- * program let go of ends by itself, after the peer has been told.
+ * CM connections: creation and end, their messages without addresses, and timers. A message that
+ * requires an answer is kept and resent. A connection whose id is destroyed ends by itself after
+ * the peer has been told.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 #include "cm.h"
 
-/* Until a message is repeated, 4.096 µs << n (0.5 s); and how often it is. */
+/* Retransmission timeout, 4.096 µs << n (0.5 s); and retry limit. */
 #define RESPONSE_TIMEOUT 17
 #define MOST_RETRIES 15
-/* The service timeout of an MRA: so long may the program think, likewise (69 s). */
+/* Service timeout in an MRA: how long the program may take to answer, likewise (69 s). */
 #define SERVICE_TIMEOUT 24
 
 u64 cm_interval(u32 exponent)
@@ -45,8 +45,8 @@ static bool is_local_id(const struct cm *cm, u32 id)
 }
 
 /*
- * The communication id (for SIDR, the request id) and the transaction id are random. So
- * nobody can forge a message of a connection without having seen one.
+ * Draws the communication id (for SIDR, the request id) and the transaction id at random, so that
+ * a node that has seen no message of a connection cannot forge one.
  */
 static bool choose_names(struct cm_conn *conn)
 {
@@ -82,7 +82,7 @@ int cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path, str
 	return 0;
 }
 
-/* Freed by cm_conns_run(): whoever walks the list may go on. */
+/* Does not free the connection: the caller may iterate over the list. cm_conns_run() frees it. */
 void cm_conn_close(struct cm_conn *conn)
 {
 	if (conn->id)
@@ -132,11 +132,11 @@ void cm_send_rej(struct cm_conn *conn, u32 reason, const void *data, u32 length)
 
 	begin(conn, &mad, CM_REJ);
 	mad.byte[REJ_MESSAGE] = (u8)(about(conn) << 6);
-	/* Before an answer, the peer knows neither of our ids. */
+	/* The peer does not know the local id before REP. */
 	if (conn->state == CM_REQ_RECEIVED)
 		mad_put32(&mad, CM_LOCAL_ID, 0);
 	mad_put16(&mad, REJ_REASON, reason);
-	/* Whose request it was that timed out. */
+	/* GUID of the CA whose REQ timed out. */
 	if (reason == CM_REJ_TIMEOUT) {
 		mad.byte[REJ_INFO_LENGTH] = 8 << 1;
 		memcpy(&mad.byte[REJ_INFO], conn->path.device->node_guid, 8);
@@ -178,9 +178,9 @@ void cm_send_mra(struct cm_conn *conn)
 	cm_transmit(conn->cm, &conn->path, &mad);
 }
 
-/* ---------------------------------------------------------------- endings */
+/* -------------------------------------------------------------------- end */
 
-/* Packets of the connection may be under way for so long. */
+/* Waits while packets of the connection may still be in flight. */
 void cm_conn_timewait(struct cm_conn *conn)
 {
 	conn->state = CM_TIMEWAIT;
@@ -247,7 +247,7 @@ static void gave_up(struct cm_conn *conn)
 		cm_conn_timewait(conn);
 		return;
 	case CM_REQ_SENT:
-		/* It may be that only the answers were lost. */
+		/* The peer may have answered, and only the answers were lost. */
 		cm_send_rej(conn, CM_REJ_TIMEOUT, NULL, 0);
 		break;
 	case CM_REP_SENT:

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pair 1, by which management datagrams leave the node and come from others:
- * a datagram queue pair of each NIC that has a link, posted to by the daemon
- * itself. Receives are in device memory, so that whichever process takes a frame
- * from the link can deliver it. No completion event is asked for: the daemon wakes
- * up for frames, or looks at the clock while processes take them, and then polls.
+ * Queue pair 1 of each NIC, which carries MADs between nodes. It is a UD queue pair that the
+ * daemon posts to. Its receive buffers are in device memory, so that any process that receives a
+ * frame from the link can deliver it. The daemon arms no completion event. It wakes up for
+ * frames, or periodically while clients poll the link, and polls the CQ then.
  *
- * The rings are shared with all processes: nothing of them is believed but that
- * some entry was completed; the message is copied before it is looked at.
+ * The rings are shared with all clients. The daemon trusts only that an entry was completed, and
+ * copies each message before it checks it.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -23,10 +22,10 @@
 #define SEND_ENTRIES 64u
 #define RECEIVES 64u
 #define CQ_ENTRIES 256u
-/* A message inline, and its header. */
+/* A WQE header with an inline MAD. */
 #define SEND_SHIFT 9
 #define RECEIVE_SHIFT 6
-/* A datagram's room: headers of the network, and the message. */
+/* Size of a receive buffer: GRH and MAD. */
 #define ROOM 512u
 
 static_assert(VNET_WQE_HDR_SIZE + MAD_SIZE <= 1u << SEND_SHIFT, "a message has room");
@@ -36,7 +35,7 @@ struct cm_qp1 {
 	struct device *device;
 	u32 pdn, cqn, key;
 	struct uv_block *send, *receive, *cq, *memory;
-	/* Entries made and taken so far. */
+	/* Counts of WQEs posted and CQEs polled. */
 	u32 sent, posted, polled;
 };
 
@@ -66,7 +65,7 @@ static void post_receive(struct cm_qp1 *qp1, u32 buffer)
 	memcpy(place, &wqe, sizeof(wqe));
 	memcpy(place + sizeof(wqe), &sge, sizeof(sge));
 	qp1->posted++;
-	/* Release: who sees the count sees the entry. */
+	/* Release: a reader of the new index also reads the entry. */
 	nic_store_release(&header(qp1, qp1->receive)->prod, qp1->posted);
 }
 
@@ -83,7 +82,7 @@ static void get_gids(const u8 *grh, bool ipv4, struct cm_arrival *arrival)
 	}
 }
 
-/* The connection manager's are by GID; those by LID are for who looks at ports. */
+/* Dispatches a MAD: CM messages to the connection manager, others with a LID to umad. */
 static void dispatch(struct cm *cm, struct cm_qp1 *qp1, const struct vnet_cqe *cqe,
 		     const u8 *datagram)
 {
@@ -127,7 +126,7 @@ static void poll(struct cm *cm, struct cm_qp1 *qp1)
 			qp1, qp1->cq, qp1->polled % CQ_ENTRIES, __builtin_ctz(VNET_CQE_SIZE));
 		struct vnet_cqe cqe;
 
-		/* Acquire: pairs with the firmware's, which stores it last. */
+		/* Acquire: pairs with the firmware's release of seq, which is stored last. */
 		if (nic_load_acquire(&place->seq) != qp1->polled + 1)
 			return;
 		cqe = *place;
@@ -152,7 +151,7 @@ static void post_send(struct cm_qp1 *qp1, const struct vnet_wqe_ud *to, const st
 	struct vnet_send_wqe wqe = { .opcode = VNET_WR_SEND, .flags = VNET_WR_INLINE, .ud = *to };
 	u8 *place;
 
-	/* No link, or no room: lost, and repeated later. */
+	/* Without a link or room in the ring, the MAD is lost; the sender will repeat it. */
 	if (!qp1 || qp1->sent - nic_load(&header(qp1, qp1->send)->cons) >= SEND_ENTRIES)
 		return;
 	wqe.inline_len = MAD_SIZE;
@@ -185,7 +184,7 @@ void cm_qp1_send_lid(struct cm *cm, struct device *device, u16 lid, const struct
 	post_send(cm->qp1[device->index], &to, mad);
 }
 
-/* ------------------------------------------------------------------- making */
+/* ----------------------------------------------------------------- creation */
 
 static enum nic_result to_rts(struct nic *nic)
 {
@@ -203,7 +202,7 @@ static enum nic_result to_rts(struct nic *nic)
 	return result;
 }
 
-/* In NIC memory that is as new. */
+/* Creates the queue pair and its objects in newly formatted NIC memory. */
 static enum nic_result create(struct cm_qp1 *qp1)
 {
 	struct nic *nic = &qp1->device->nic;
@@ -268,14 +267,14 @@ static int reserve(struct cm_qp1 *qp1)
 	qp1->receive = uv_ring_get(device, RECEIVES, RECEIVE_SHIFT);
 	qp1->cq = uv_ring_get(device, CQ_ENTRIES, (u32)__builtin_ctz(VNET_CQE_SIZE));
 	qp1->memory = uv_heap_get(device, RECEIVES * ROOM);
-	/* Index 1 is that of QP number 1, so no other queue pair gets it. */
+	/* QP number 1 has index 1; claim it, so that no other queue pair gets it. */
 	if (cq == NIC_NONE || qp1->pdn == NIC_NONE || !qp1->send || !qp1->receive || !qp1->cq ||
 	    !qp1->memory || !uv_number_claim(&device->alloc->qp, QP1, NULL))
 		return -ENOMEM;
 	return 0;
 }
 
-/* The daemon ends where this fails, so nothing is taken back. */
+/* No clean-up on errors: the daemon exits then. */
 int cm_qp1_open(struct cm *cm, struct device *device)
 {
 	struct cm_qp1 *qp1;

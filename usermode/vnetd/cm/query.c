@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What an id knows: addresses, GIDs, paths, and attributes for its queue pair. */
+/* rdma_cm queries of an id: addresses, GIDs, paths, and queue pair attributes. */
 #include <endian.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -9,7 +9,7 @@
 #include "cm.h"
 
 #define RATE_100_GBPS 16
-/* Selectors of path records: exactly. */
+/* Selector in path records: exact value. */
 #define EXACTLY 2
 
 /* ------------------------------------------------------------------- route */
@@ -33,7 +33,7 @@ static void fill_path(struct ib_user_path_rec *rec, const struct cm_path *path)
 	rec->packet_life_time = path->life_time;
 }
 
-/* No route yet: what the addresses say. */
+/* Without a route yet: only the GIDs. */
 static void fill_gids(struct ib_user_path_rec *rec, const struct cm_id *id)
 {
 	if (id->path.device->lid) {
@@ -219,7 +219,7 @@ static u32 access_of(const struct cm_conn *conn)
 	return access;
 }
 
-/* Before there is a connection, and for datagrams. */
+/* Attributes for INIT without a connection, and for UD. */
 static int init_unconnected(const struct cm_id *id, struct ib_uverbs_qp_attr *attr)
 {
 	if (attr->qp_state != IBV_QPS_INIT && id->qp_type != IBV_QPT_UD)
@@ -276,7 +276,7 @@ static int init_connected(const struct cm_id *id, struct ib_uverbs_qp_attr *attr
 
 	if (state > CM_ESTABLISHED)
 		return -EINVAL;
-	/* The peer is not known before it has answered. */
+	/* Before REP, the peer's queue pair is not known. */
 	if (state == CM_REQ_SENT && attr->qp_state != IBV_QPS_INIT)
 		return -EINVAL;
 	switch (attr->qp_state) {

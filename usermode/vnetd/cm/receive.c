@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Messages about connections that exist. What fits no state of one is dropped. */
+/*
+ * Handlers for CM messages on existing connections. A message that does not fit the state is
+ * dropped.
+ */
 #include "cm.h"
 
-/* By our id, which the peer says, and the peer's own, if we know it. */
+/* Finds the connection by both communication ids; the remote id is not known yet in REQ_SENT. */
 static struct cm_conn *find(struct cm *cm, const struct cm_arrival *arrival)
 {
 	const struct mad *mad = &arrival->mad;
@@ -52,7 +55,7 @@ static void on_rep(struct cm *cm, const struct cm_arrival *arrival)
 		cm_send_mra(conn);
 		return;
 	case CM_ESTABLISHED:
-		/* The peer has not heard that we did. */
+		/* The RTU was lost: send it again. */
 		cm_transmit(cm, &conn->path, &conn->last);
 		return;
 	default:
@@ -83,7 +86,10 @@ static void on_rtu(struct cm *cm, const struct cm_arrival *arrival)
 
 /* ------------------------------------------------------------- MRA and REJ */
 
-/* An MRA for a REQ is the first that is heard of the peer's id; for a REP, it is known. */
+/*
+ * Finds the connection of an MRA. Before REP, the peer's id is not known; for an MRA of a REP, it
+ * must match.
+ */
 static struct cm_conn *find_delayed(struct cm *cm, const struct cm_arrival *arrival)
 {
 	const struct mad *mad = &arrival->mad;
@@ -103,7 +109,7 @@ static struct cm_conn *find_delayed(struct cm *cm, const struct cm_arrival *arri
 	return NULL;
 }
 
-/* The peer needs more time to answer. */
+/* Extends the timeout: the peer needs more time to answer. */
 static void on_mra(struct cm *cm, const struct cm_arrival *arrival)
 {
 	struct cm_conn *conn = find_delayed(cm, arrival);
@@ -116,8 +122,9 @@ static void on_mra(struct cm *cm, const struct cm_arrival *arrival)
 }
 
 /*
- * Whose answers to us were lost names itself by its GUID and its own id; who
- * refuses a request does not have one yet.
+ * Finds the connection of a REJ, usually by communication ids. A REJ of a request has no remote
+ * id yet. A REJ for a timeout may lack the local id, because the answers were lost; the peer
+ * identifies itself by its GUID and its own id.
  */
 static struct cm_conn *find_rejected(struct cm *cm, const struct cm_arrival *arrival)
 {
@@ -131,7 +138,7 @@ static struct cm_conn *find_rejected(struct cm *cm, const struct cm_arrival *arr
 
 		if (conn->state >= CM_TIMEWAIT)
 			continue;
-		/* Of whom we asked and did not hear yet, no name is known. */
+		/* Before the first answer, GUID and id of the peer are not known. */
 		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT && conn->state != CM_REQ_SENT)
 			named |= conn->remote_id == remote_id &&
 				 conn->remote_guid == mad_get64(mad, REJ_INFO);
@@ -160,7 +167,7 @@ static void on_rej(struct cm *cm, const struct cm_arrival *arrival)
 	struct cm_id *id;
 
 	if (!conn) {
-		/* The peer will not wait for who listens later. */
+		/* The peer has given up: drop a request that is kept for a later listener. */
 		if (mad_get16(mad, REJ_REASON) == CM_REJ_TIMEOUT)
 			cm_early_forget(cm, arrival, CM_REQ);
 		return;
@@ -176,9 +183,9 @@ static void on_rej(struct cm *cm, const struct cm_arrival *arrival)
 		tell_rejected(id, mad);
 }
 
-/* ---------------------------------------------------------------- the end */
+/* ------------------------------------------------------------- disconnect */
 
-/* Nothing is known of it any more: the peer need not ask on. */
+/* Answers a DREQ for an unknown connection, so that the peer stops resending. */
 static void answer_unknown(struct cm *cm, const struct cm_arrival *arrival)
 {
 	struct cm_path path;
@@ -220,7 +227,9 @@ static void on_dreq(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	cm_disconnected(conn, 0);
-	/* Our program has said so, too, or has nothing more to say. */
+	/*
+	 * Send the DREP now if the local program has disconnected as well, or has destroyed the id.
+	 */
 	if (both || !conn->id)
 		cm_send_drep(conn);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Requests that come: who listens, and the id that is made for them. */
+/* Handles received connection requests: finds the listener, and creates the new id. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <infiniband/verbs.h>
@@ -83,7 +83,7 @@ bool cm_is_peers(const struct cm_conn *conn, const struct cm_arrival *arrival)
 
 	if (!conn->path.device->lid)
 		return memcmp(conn->path.dgid, arrival->sgid, sizeof(arrival->sgid)) == 0;
-	/* A port has several GIDs. */
+	/* A port has several GIDs: compare LIDs. */
 	return lid_find(conn->path.device->daemon, arrival->sgid, &port) &&
 	       port.lid == conn->path.port.lid;
 }
@@ -139,7 +139,7 @@ void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason)
 	cm_transmit(cm, &path, &mad);
 }
 
-/* It came from the other link layer, whose ports have no LIDs. */
+/* Whether the sender's port has no LID, as it is of the other link layer. */
 static bool lacks_lid(const struct cm_arrival *arrival)
 {
 	struct cm_path path;
@@ -147,13 +147,13 @@ static bool lacks_lid(const struct cm_arrival *arrival)
 	return cm_arrival_path(arrival, &path) && cm_path_complete(&path);
 }
 
-/* Or nothing that REQ could be about. */
+/* Whether the connection has ended, or is one of SIDR. */
 static bool over(const struct cm_conn *conn)
 {
 	return conn->state > CM_TIMEWAIT;
 }
 
-/* The same request once more, from the same peer: what was said is said again. */
+/* Whether this is a repeated REQ. If so, repeats the answer to it. */
 static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 {
 	u32 remote_id = mad_get32(&arrival->mad, CM_LOCAL_ID);
@@ -174,8 +174,9 @@ static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 }
 
 /*
- * The peer's queue pair has been connected to us before, and we did not hear of its end. GUID
- * and number are the message's word: another node that names them ends nothing.
+ * Whether the peer's queue pair is still connected to this node by another connection, whose end
+ * was not received. Ends that connection. GUID and queue pair number are claims of the message,
+ * so cm_is_peers() keeps other nodes from ending a connection.
  */
 static bool is_stale(struct cm *cm, const struct cm_arrival *arrival)
 {
@@ -228,7 +229,7 @@ static void take_req(struct cm_conn *conn, const struct mad *mad)
 	conn->ack_timeout = mad->byte[REQ_ACK_TIMEOUT] >> 3;
 	conn->path.life_time = conn->ack_timeout ? (u8)(conn->ack_timeout - 1) : 0;
 	conn->path.traffic_class = mad->byte[REQ_TCLASS];
-	/* So long the peer waits for our answers, and so often it asks. */
+	/* The peer's timeout and retry limit also apply to our answers. */
 	conn->response_timeout = mad->byte[REQ_RETRY] >> 3;
 	conn->most_retries = mad->byte[REQ_CM_RETRIES] >> 4;
 }
@@ -240,7 +241,7 @@ static void tell_request(struct cm_id *listener, struct cm_id *id, const struct 
 	u32 header = cm_ip_header_size(listener), length = REQ_PRIVATE_SIZE - header;
 
 	param->qp_num = mad_get24(mad, REQ_QPN);
-	/* As they are for our end. */
+	/* From the passive side's view, the values are swapped. */
 	param->responder_resources = mad->byte[REQ_INITIATOR_DEPTH];
 	param->initiator_depth = mad->byte[REQ_RESPONDER_RESOURCES];
 	param->flow_control = mad->byte[REQ_TRANSPORT] & 1;
@@ -289,7 +290,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_LID);
 		return;
 	}
-	/* No room: the peer asks again. */
+	/* The backlog is full or memory is short: drop the REQ, which the peer will resend. */
 	id = cm_request_id(owner, arrival, &src, &dst, service_id);
 	if (!id)
 		return;
@@ -298,7 +299,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	take_req(conn, mad);
-	/* The queue pair is made ready before the request is accepted. */
+	/* The program needs the PSN before it accepts: it sets up its queue pair first. */
 	conn->rq_psn = id->psn;
 	id->path = conn->path;
 	conn->state = CM_REQ_RECEIVED;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* From an address to a path: binding, resolving, and what events tell of it. */
+/* rdma_cm bind, address resolution and route resolution. */
 #include <errno.h>
 
 #include "../link.h"
 #include "cm.h"
 
 #define DEFAULT_HOPS 64
-/* A packet's life, 4.096 µs << n; ACK timeouts are made of it. */
+/* Packet life time, 4.096 µs << n, from which ACK timeouts are derived. */
 #define LIFE_TIME 16
 
 /* ----------------------------------------------------------------- binding */
@@ -17,13 +17,13 @@ static void use_device(struct cm_id *id, struct device *device, u8 gid_index)
 	id->path.sgid_index = gid_index;
 }
 
-/* Which device has it: 0, or as the kernel answers. */
+/* Finds the device that has the address. Returns 0 or the kernel's error. */
 static int find_device(struct daemon *daemon, const union cm_address *address,
 		       struct device **device, u8 *index)
 {
 	if (address->any.sa_family != CM_AF_IB)
 		return cm_address_local(daemon, address, device, index) ? 0 : -EADDRNOTAVAIL;
-	/* The GIDs of IP addresses beside are ours only, and ports of Ethernet have no LIDs. */
+	/* Other GIDs are those of IP addresses. Ethernet ports have no AF_IB address. */
 	*device = cm_gid_device(daemon, address->ib.gid, index);
 	return *device && (*device)->lid && *index == 0 ? 0 : -ENODEV;
 }
@@ -93,7 +93,7 @@ int cm_cmd_bind(const struct cm_call *call)
 
 /* ---------------------------------------------------------------- addresses */
 
-/* The id is bound, if only to any address of that family. */
+/* Binds the id if it is not bound yet, to src or to any address of dst's family. */
 static int bind_source(struct cm_id *id, const union cm_address *src, const union cm_address *dst,
 		       const struct client *client)
 {
@@ -109,7 +109,7 @@ static int bind_source(struct cm_id *id, const union cm_address *src, const unio
 	return err;
 }
 
-/* Our end, where the program did not choose one: its port stays. */
+/* Sets the source address if the program has not chosen one; keeps the port. */
 static void fill_source(struct cm_id *id, const u8 *gid)
 {
 	u16 port = cm_address_port(&id->src);
@@ -118,14 +118,14 @@ static void fill_source(struct cm_id *id, const u8 *gid)
 	if (!cm_address_is_any(&id->src))
 		return;
 	cm_address_of_gid(gid, &address);
-	/* Only a name for us: this family has no address of its own. */
+	/* The GID stands for no address of this family. */
 	if (address.any.sa_family != id->src.any.sa_family)
 		return;
 	id->src = address;
 	cm_address_set_port(&id->src, port);
 }
 
-/* To any address means to ourselves. */
+/* The unspecified address as a destination means this host. */
 static void loop_back(union cm_address *dst)
 {
 	u16 port = cm_address_port(dst);
@@ -142,7 +142,10 @@ static void loop_back(union cm_address *dst)
 	cm_address_set_port(dst, port);
 }
 
-/* An end of ours talks to one of ours: by the GID that stands for it. */
+/*
+ * Finds device, GIDs and source address for id->dst. A local destination is reached by the GID of
+ * the device that has the address.
+ */
 static int find_path(struct cm_id *id)
 {
 	struct device *first = &id->cm->daemon->device[0]->device, *device;
@@ -169,7 +172,7 @@ static int find_path(struct cm_id *id)
 		use_device(id, device, cm_address_source(device, id->path.dgid));
 	fill_source(id, id->path.device->gid[id->path.sgid_index]);
 	err = cm_path_complete(&id->path);
-	/* A node is there, perhaps, whose LID nobody knows. */
+	/* The destination's node may exist, but its LID is not known. */
 	if (err)
 		link_refused(device->host.link.memory, id->path.dgid, LINK_UNKNOWN);
 	return err;
@@ -177,7 +180,7 @@ static int find_path(struct cm_id *id)
 
 /* ------------------------------------------------------ addresses of InfiniBand */
 
-/* A port that has a LID, on the subnet of that GID if there is one. */
+/* Finds a local InfiniBand port, on the subnet of `gid` unless that is zero. */
 static struct device *find_port(struct daemon *daemon, const u8 *gid)
 {
 	static const u8 any[16];
@@ -196,12 +199,12 @@ static void told_address(struct cm_id *id)
 {
 	id->state = CM_ID_ADDR_RESOLVED;
 	cm_will_write(id);
-	/* It asks others from now on. */
+	/* An id that connects will not listen. */
 	cm_early_refuse(id);
 	cm_plain_event(id, CM_EVENT_ADDR_RESOLVED, 0);
 }
 
-/* Nobody is asked for a GID's whereabouts before its route is resolved. */
+/* Resolves an AF_IB address. The destination is looked up only when the route is resolved. */
 static int resolve_port(struct cm_id *id, const union cm_address *dst)
 {
 	struct device *device = id->path.device;
@@ -230,7 +233,7 @@ static int resolve_port(struct cm_id *id, const union cm_address *dst)
 	return 0;
 }
 
-/* true: there is none, which its program is told of. */
+/* Returns true, having queued ROUTE_ERROR, if the AF_IB destination has no route. */
 static bool lacks_route(struct cm_id *id)
 {
 	if (id->state != CM_ID_ADDR_RESOLVED || id->dst.any.sa_family != CM_AF_IB ||

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagram services: which queue pair and key serve a service id (SIDR). There is
- * no connection afterwards, but the asker's address is known to the one who was
- * asked.
+ * SIDR: finds the queue pair number and Q_Key of a datagram service. No connection results, but
+ * the passive side knows the requester's address afterwards.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
 
 #include "cm.h"
 
-/* Of the id, once it is known. */
+/* Sets the Q_Key of the id, unless it has another one already. */
 static int set_qkey(struct cm_id *id, u32 qkey)
 {
-	/* Programs say it with addresses of InfiniBand only. */
+	/* The program's value is used with AF_IB addresses only. */
 	if (id->src.any.sa_family != CM_AF_IB)
 		qkey = 0;
 	if (id->qkey && qkey && id->qkey != qkey)
@@ -22,7 +21,7 @@ static int set_qkey(struct cm_id *id, u32 qkey)
 	return 0;
 }
 
-/* --------------------------------------------------------------- asking */
+/* ---------------------------------------------------------- active side */
 
 int cm_sidr_connect(struct cm_id *id, const struct rdma_ucm_conn_param *param)
 {
@@ -79,7 +78,7 @@ void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival)
 	cm_event(id, NULL, NULL, &resp);
 }
 
-/* ------------------------------------------------------------- answering */
+/* ---------------------------------------------------------- passive side */
 
 static void begin_reply(struct mad *mad, u64 tid, u32 request_id, u64 service_id,
 			enum cm_sidr_status status)
@@ -102,7 +101,7 @@ void cm_sidr_reply(struct cm_conn *conn, enum cm_sidr_status status, const void 
 	if (length)
 		memcpy(&mad->byte[SIDR_REP_PRIVATE], data, length);
 	cm_transmit(conn->cm, &conn->path, mad);
-	/* Kept for a while: the question may come again. */
+	/* Kept for a while, to answer repeated requests. */
 	cm_conn_timewait(conn);
 	conn->state = CM_SIDR_ANSWERED;
 }

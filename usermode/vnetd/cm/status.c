@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ids as JSON: whose they are, what they are bound to, and how far they are. */
+/* rdma_cm ids as JSON, for `vnet status`. */
 #include <arpa/inet.h>
 
 #include "cm.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Wills: what the programs of ids are told when this daemon is gone, however that came.
- * It cannot say so itself then, so it is always written already, where the programs'
- * preload libraries read it: each id that is bound to a device hears of its removal, and
- * all can be destroyed.
+ * Shared record of all rdma_cm ids, by which programs learn of the daemon's death. The daemon
+ * cannot send events after its death, so the record is always up to date. The preload library
+ * reads it: it reports DEVICE_REMOVAL for each id that is bound to a device, and lets programs
+ * destroy ids.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ int cm_will_init(struct cm *cm)
 			 MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (cm->wills == MAP_FAILED)
 		goto err;
-	/* From now on, nobody else writes there. */
+	/* From now on, only the existing mapping can be written. */
 	if (fcntl(fd, F_ADD_SEALS,
 		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
 		goto err;
@@ -48,13 +48,13 @@ int cm_will_fd(const struct daemon *daemon)
 	return daemon->cm->wills_fd;
 }
 
-/* Acquire: what is changed next is not seen with the file that was named before. */
+/* Acquire: later changes of the entry become visible only after file_id is 0. */
 void cm_will_forget(const struct cm_id *id)
 {
 	(void)__atomic_exchange_n(&id->cm->wills->id[id->handle].file_id, 0, __ATOMIC_ACQUIRE);
 }
 
-/* Nobody reads while we live; but we may die at any point. */
+/* Updates an entry. It is read only after the daemon's death, which can occur at any point here. */
 void cm_will_write(const struct cm_id *id)
 {
 	struct vnet_cm_wills *wills = id->cm->wills;
@@ -66,6 +66,6 @@ void cm_will_write(const struct cm_id *id)
 	will->has_device = id->path.device != NULL;
 	if (id->handle >= wills->high)
 		wills->high = id->handle + 1;
-	/* Release: with will_of() of the preload library. */
+	/* Release: pairs with will_of() of the preload library. */
 	__atomic_store_n(&will->file_id, id->file->file->id, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams on their way. To a GID of our own they go through memory: queued, and
- * handled in the next turn of the loop, as if they had come by the wire.
+ * Sends CM messages: to other nodes by queue pair 1, to GIDs of this node through a queue. Queued
+ * messages are handled in the next turn of the loop, as if they had been received.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void queue(struct cm *cm, struct device *device, const struct cm_path *pa
 {
 	struct cm_arrival *arrival = calloc(1, sizeof(*arrival));
 
-	/* Lost, as one may be on a wire. */
+	/* The message is lost, as it may be on a network. */
 	if (!arrival)
 		return;
 	arrival->device = device;
@@ -58,7 +58,7 @@ int cm_init(struct daemon *daemon)
 	return 0;
 }
 
-/* What handlers send meanwhile is handled, too: an exchange ends by itself. */
+/* Also handles messages that handlers send meanwhile; every exchange is finite. */
 static void deliver(struct cm *cm)
 {
 	struct cm_arrival *arrival;

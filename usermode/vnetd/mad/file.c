@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Opened umad files, and the agents that programs register with them. What comes for
- * a program goes into its socket, from which it reads as from the device file.
+ * Open umad files and their registered agents. Received MADs are sent to the file's socket, from
+ * which the program reads them.
  */
 #include "umad.h"
 
@@ -12,18 +12,18 @@
 
 #include "../uverbs/uverbs.h"
 
-/* The shortest datagram: the header of a class with segments. */
+/* Shortest MAD that can be written: up to the RMPP header. */
 #define SHORTEST 36u
 #define MOST_METHODS 128u
 #define CLASS_VERSIONS 8u
-/* In a vendor's datagrams. */
+/* Offset of the OUI in MADs of vendor classes. */
 #define VENDOR_OUI 37u
 
 static struct umad_file *files;
 
 /* -------------------------------------------------------------------- agents */
 
-/* Whose datagrams say of which vendor they are. */
+/* Vendor classes with an OUI. */
 static bool is_vendor_class(u8 class)
 {
 	return class >= 0x30 && class <= 0x4f;
@@ -35,7 +35,7 @@ static bool overlaps(const struct umad_agent *a, const struct umad_agent *b)
 	       (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]);
 }
 
-/* Somebody answers for some of it already: another program, or the connection manager. */
+/* Whether another agent, or the connection manager, receives some of these methods already. */
 static bool is_taken(const struct device *device, const struct umad_agent *wanted)
 {
 	if (wanted->class == MAD_CLASS_CM && (wanted->methods[0] || wanted->methods[1]))
@@ -56,7 +56,7 @@ static bool is_tid_high(u32 tid_high)
 	return false;
 }
 
-/* The upper half of an agent's transaction ids: random, not 0, and no other agent's. */
+/* Draws the upper half of an agent's transaction ids: random, non-zero and unique. */
 static bool choose_tid_high(u32 *tid_high)
 {
 	if (getrandom(tid_high, sizeof(*tid_high), GRND_NONBLOCK) != sizeof(*tid_high))
@@ -109,7 +109,7 @@ static int unregister_agent(struct umad_file *file, u32 id)
 	return 0;
 }
 
-/* Before anything is registered: headers have one size. */
+/* Allowed only before an agent is registered, because it changes the size of headers. */
 static int enable_pkeys(struct umad_file *file)
 {
 	if (file->registered)
@@ -146,7 +146,7 @@ enum call_outcome umad_ioctl(struct call *call)
 	return uv_answer(call, error, (s32)id);
 }
 
-/* ----------------------------------------------------------- datagrams, both ways */
+/* ---------------------------------------------------------- sending and receiving */
 
 static int write_one(struct call *call)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Management datagrams (InfiniBand architecture specification, volume 1, 13.4): where
- * the fields are that all have, and how numbers are read and written, which stand
- * there in network order. Offsets are from the start of the datagram.
+ * Layout of management datagrams (IB vol 1, 13.4), and access to fields in network order. Offsets
+ * are from the start of the MAD.
  */
 #ifndef MAD_MAD_H
 #define MAD_MAD_H
@@ -41,7 +40,7 @@ enum mad_method {
 	MAD_METHOD_SEND = 0x03,
 	MAD_METHOD_TRAP_REPRESS = 0x07,
 	MAD_METHOD_GET_RESPONSE = 0x81,
-	/* Set in all that answer. */
+	/* Response bit. */
 	MAD_METHOD_RESPONSE = 0x80,
 };
 
@@ -93,7 +92,7 @@ static inline void mad_put64(struct mad *mad, u32 at, u64 value)
 	mad_put32(mad, at + 4, (u32)value);
 }
 
-/* Those of queue pair 0. */
+/* Classes of queue pair 0 (SMPs). */
 static inline bool mad_is_subnet(u8 class)
 {
 	return class == MAD_CLASS_SUBNET || class == MAD_CLASS_DIRECTED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A port's counters, as perfquery asks for them and clears them (InfiniBand architecture
- * specification, volume 1, 16.1). They are those of sysfs.
+ * The performance management class: reads and clears port counters (IB vol 1, 16.1). They are
+ * those of sysfs.
  */
 #include "umad.h"
 
@@ -14,7 +14,7 @@ enum attribute {
 	PORT_COUNTERS_EXTENDED = 0x1d,
 };
 
-/* What ClassPortInfo says that there is. */
+/* Capability mask of ClassPortInfo. */
 enum {
 	CAPABLE_OF_ALL_PORTS = 1 << 8,
 	CAPABLE_OF_EXTENDED = 1 << 9,
@@ -23,13 +23,13 @@ enum {
 /* Fields of both counter attributes. */
 enum { PORT_SELECT = 1, COUNTER_SELECT = 2 };
 
-/* Where a counter stands, how wide, and the bit that selects it to be cleared. */
+/* A counter's offset, width, and its bit in CounterSelect. */
 struct place {
 	const char *name;
 	u32 at, bits, select;
 };
 
-/* What shares a byte (of links and buffers that there are not) is zero. */
+/* Counters that share a byte are always zero, and are left out. */
 static const struct place plain[] = {
 	{ "symbol_error", 4, 16, 0 },
 	{ "link_error_recovery", 6, 8, 1 },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where management datagrams go: to this port, or by queue pair 1 to another node's.
- * Those of queue pair 0 reach this port only: between nodes there is no switch that
- * would carry them. Who asks is told when nobody has answered in time.
+ * Routes MADs to this port, or by queue pair 1 to a port of another node. MADs of queue pair 0
+ * reach this port only, as there is no switch between nodes. A request without an answer is
+ * resent, and then returned to the program as timed out.
  */
 #include <endian.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "../cm/cm.h"
 #include "umad.h"
 
-/* What a file may wait for at a time. */
+/* Limit of requests of a file that await an answer. */
 #define MOST_REQUESTS 256u
 
-/* In directed routes: how many hops there are. */
+/* Offset of the hop count in directed-route SMPs. */
 enum { DIRECTED_HOPS = 7 };
 
 struct request {
@@ -22,13 +22,13 @@ struct request {
 	struct umad_file *file;
 	struct ib_user_mad_hdr hdr;
 	struct mad mad;
-	/* Repeat it, or give up. */
+	/* When to resend or time out. */
 	u64 due;
 };
 
 static struct request *requests;
 
-/* ------------------------------------------------------------------ on the way */
+/* --------------------------------------------------------------------- sending */
 
 static bool goes_here(const struct device *device, u16 lid, const struct mad *mad)
 {
@@ -60,7 +60,7 @@ static void end(struct request **place)
 	free(request);
 }
 
-/* Of an agent; numbers of transactions are told from each other by that alone. */
+/* Whether a request of this agent with the same transaction id awaits an answer. */
 static bool is_under_way(const struct umad_file *file, u32 agent, const struct mad *mad)
 {
 	for (const struct request *r = requests; r; r = r->next)
@@ -97,7 +97,7 @@ int umad_send(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const s
 	struct mad message = *mad;
 	int error;
 
-	/* Who answers keeps the number. */
+	/* A response keeps the transaction id of its request. */
 	if (!mad_is_response(mad)) {
 		mad_put32(&message, MAD_TID, agent->tid_high);
 		error = hdr->timeout_ms ? await(file, hdr, &message) : 0;
@@ -120,7 +120,7 @@ void umad_forget(struct umad_file *file, u32 agent)
 	}
 }
 
-/* One that is due. What it is answered at once ends it. */
+/* Resends a request. If it is answered at once, it is freed. */
 static void repeat(struct request *request)
 {
 	const struct umad_file *file = request->file;
@@ -130,7 +130,7 @@ static void repeat(struct request *request)
 		 &request->mad);
 }
 
-/* Whose program does not read is told later. */
+/* Returns a request to the program as timed out. false: its socket is full, retry later. */
 static bool give_up(struct request *request)
 {
 	request->hdr.status = ETIMEDOUT;
@@ -162,7 +162,7 @@ u64 umad_run(u64 now)
 	return next;
 }
 
-/* -------------------------------------------------------------------- arriving */
+/* ------------------------------------------------------------------- receiving */
 
 static struct request **asked(const struct device *device, const struct mad *answer)
 {
@@ -191,7 +191,10 @@ static bool give(struct umad_file *file, u32 agent, u16 from, const struct mad *
 	return umad_give(file, &hdr, mad, MAD_SIZE);
 }
 
-/* Where the program has not read others yet, it may ask again. */
+/*
+ * Passes an answer to the program, and ends the request. If the program's socket is full, the
+ * request remains, and is resent or times out.
+ */
 static void end_of(struct device *device, u16 from, const struct mad *answer)
 {
 	struct request **request = asked(device, answer);
@@ -200,7 +203,7 @@ static void end_of(struct device *device, u16 from, const struct mad *answer)
 		end(request);
 }
 
-/* What the port itself answers for: false: nothing of this class. */
+/* Builds the port's own answer. Returns false if it serves no such class. */
 static bool answer_here(struct device *device, struct mad *mad)
 {
 	if (mad_is_subnet(mad->byte[MAD_CLASS]))
@@ -212,7 +215,7 @@ static bool answer_here(struct device *device, struct mad *mad)
 	return true;
 }
 
-/* An answer that says that the port does not know: perhaps a program does. */
+/* Whether the port does not support what was asked for. An agent may. */
 static bool knows_not(const struct mad *answer)
 {
 	switch (mad_get16(answer, MAD_STATUS) & ~(u32)UMAD_STATUS_DIRECTION) {

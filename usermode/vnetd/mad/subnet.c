@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a port tells of itself and of its node, to who manages the subnet or asks as if
- * (InfiniBand architecture specification, volume 1, chapter 14). Nothing can be set:
- * what a subnet manager would, vnetd has done.
+ * The subnet management class: attributes of the node and its port (IB vol 1, chapter 14).
+ * Nothing can be set: vnetd has configured what a subnet manager would.
  */
 #include <unistd.h>
 
@@ -40,13 +39,13 @@ static void put_guid(struct mad *mad, u32 at, const u8 guid[8])
 	memcpy(mad->byte + UMAD_DATA + at, guid, 8);
 }
 
-/* Of the port: the second half of its first GID. */
+/* Port GUID: the second half of GID 0. */
 static const u8 *port_guid(const struct device *device)
 {
 	return device->gid[0] + 8;
 }
 
-/* As in sysfs; what has no room is left off. */
+/* As in sysfs, truncated. */
 static u32 node_description(const struct device *device, struct mad *mad)
 {
 	char text[DATA_SIZE + 2 + sizeof(device->name)] = "localhost";
@@ -74,7 +73,7 @@ static u32 node_info(const struct device *device, struct mad *mad)
 	put16(mad, 28, DEVICE_PKEYS);
 	put16(mad, 30, DEVICE_PART_ID);
 	put32(mad, 32, DEVICE_HW_REV);
-	/* The port that was asked, and 24 bits of who made it. */
+	/* Port number, and 24-bit vendor id. */
 	put32(mad, 36, 1u << 24 | DEVICE_VENDOR_ID);
 	return 0;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Advice on memory that is paged on demand: what is to be there soon.
- */
+/* ADVISE_MR: prefetching of on-demand paging regions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,8 @@
 #include "uverbs.h"
 
 /*
- * A region by key, as the kernel's drivers say what is wrong with it. Keys are the
- * whole device's, and so are these answers.
+ * Finds a region by key, with the error codes of the kernel's drivers. Keys are per device, so a
+ * key of another context gives the same answers.
  */
 static int find_region(struct uv_request *req, const struct uv_object *pd, u32 key, bool write,
 		       const struct uv_mr **out)
@@ -44,7 +42,7 @@ static int prefetch(struct uv_request *req, const struct uv_mr *mr, u64 advice,
 	if (sge->addr < params->iova || offset > params->length ||
 	    sge->length > params->length - offset)
 		return -EFAULT;
-	/* What another process registered is not ours to look at. */
+	/* Only memory of the calling process can be checked and brought. */
 	if (advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || !sge->length ||
 	    params->space != req->client->space)
 		return 0;
@@ -53,7 +51,7 @@ static int prefetch(struct uv_request *req, const struct uv_mr *mr, u64 advice,
 	return err ? err : user_bring(req->client, at, sge->length);
 }
 
-/* All keys are good before anything is done; ranges count only for who waits. */
+/* Validates all keys first. Errors of ranges are returned only if the caller waits (FLUSH). */
 static int advise(struct uv_request *req, u64 advice, bool waits, const struct ib_uverbs_sge *sge,
 		  u32 count)
 {

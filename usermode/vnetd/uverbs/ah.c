@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Address handles. The provider keeps the address itself; here it is only
- * checked and counted.
- */
+/* Address handles: validates and counts them. The provider keeps the address itself. */
 #include <errno.h>
 
 #include "../lid.h"
@@ -46,8 +43,8 @@ static int ah_new(struct uv_request *req, struct uv_pd *pd, struct uv_ah **out)
 }
 
 /*
- * On Ethernet, addresses are global. On InfiniBand there is always a LID, and the
- * one of a group only with a global route to it (IB vol 1, 9.6.1.2 and 11.2.2.1).
+ * On Ethernet, addresses are global. On InfiniBand, an address has a LID; the LID of a group
+ * requires a global route to that group (IB vol 1, 9.6.1.2 and 11.2.2.1).
  */
 static bool ah_attr_valid(const struct device *device, const struct ib_uverbs_ah_attr *attr)
 {

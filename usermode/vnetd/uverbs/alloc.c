@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Numbers of objects, and queue memory by the page.
- */
+/* Allocation of object numbers and of queue memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +151,7 @@ static void block_insert_after(struct uv_block *place, struct uv_block *block)
 	place->after = block;
 }
 
-/* Join a block with the free one that follows it in memory. */
+/* Merges a block with the free block that follows it. */
 static void block_absorb_next(struct uv_block *block)
 {
 	struct uv_block *next = block->after;
@@ -224,7 +222,7 @@ struct uv_block *uv_heap_get(struct device *device, u64 size)
 	return block;
 }
 
-/* The hole makes the memory free for others and zero for the next user. */
+/* Punches a hole, which returns the pages to the system and zeroes the range. */
 static void block_clear(struct device *device, const struct uv_block *block)
 {
 	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
@@ -306,7 +304,7 @@ static void numbers_fini_all(struct device_alloc *alloc)
 	uv_numbers_fini(&alloc->counters);
 }
 
-/* PD and XRCD numbers begin at 1; memory region 0 could have a key of 0, which means none. */
+/* PD and XRCD numbers start at 1. Region index 0 could have key 0, which means none. */
 static int numbers_init_all(struct device_alloc *alloc, const struct nic *nic)
 {
 	if (uv_numbers_init(&alloc->qp, 0, nic->max_qp) ||
@@ -330,7 +328,7 @@ int uverbs_device_init(struct device *device)
 	struct device_alloc *alloc;
 	int err;
 
-	/* Numbers and keys have something beside the index. */
+	/* Queue pair numbers, SRQ numbers and keys need random bits above the index. */
 	if (nic->max_qp > 1u << (NIC_QPN_BITS - 2) || nic->max_srq > 1u << (NIC_QPN_BITS - 2) ||
 	    nic->max_mr < 2 || nic->max_mr >= NIC_KEY_CLAIMED >> NIC_KEY_TAG_BITS ||
 	    nic->off_queue % HEAP_PAGE)

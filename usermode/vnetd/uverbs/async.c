@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asynchronous events. The NIC raises them in its memory; here they become
- * records of the event file that the object named when it was made, in daemon
- * memory, until the program reads them.
+ * Asynchronous events. The NIC raises them in NIC memory. The daemon moves them to the event file
+ * that the object named at its creation, and keeps them in private memory until the program reads
+ * them.
  *
- * Readiness: a byte is sent to the program's end when the first record comes,
- * and after each read that leaves some. The program's side takes all bytes out
- * before it asks for a record, so none is missed; one byte too many costs a
- * read that finds nothing.
+ * A byte in the program's socket shows unread events: see file_tell(). It is sent with the first
+ * event, and after each read that leaves events. The preload library reads all bytes before it
+ * asks for an event, so no event is missed; a spurious byte costs one read that finds none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,15 +17,15 @@
 #include "process.h"
 #include "uverbs.h"
 
-/* A work queue has no other. The value of enum ibv_event_type. */
+/* IBV_EVENT_WQ_FATAL, the only event of work queues. */
 #define EVENT_WQ_FATAL 19u
 
-/* Events taken from NIC memory in one go; a process may raise them faster. */
+/* Limit of events per call: a process may raise them faster than they are taken. */
 #define MAX_COLLECT 4096
 
 struct uv_record {
 	struct uv_record *next;
-	/* NULL: the device itself. */
+	/* NULL: event of the device. */
 	struct uv_object *obj;
 	struct ib_uverbs_async_event_desc desc;
 };
@@ -117,7 +116,7 @@ int uv_ioctl_alloc_events(struct uv_request *req)
 		return err;
 	req->fd_addr = uv_attr_data_addr(req, id);
 	req->fd_size = sizeof(u64);
-	/* The program's side puts the number in place of this. */
+	/* The preload library replaces this by the descriptor's number. */
 	return uv_attr_put_handle(req, id, 0);
 }
 
@@ -236,7 +235,7 @@ static bool is_wq(const struct uv_object *obj)
 	return obj->class->type == UVERBS_OBJECT_WQ;
 }
 
-/* Of a queue pair or work queue. */
+/* Number of a queue pair or work queue. */
 static u32 queue_number(const struct uv_object *obj)
 {
 	return is_wq(obj) ? UV_CAST(const struct uv_wq, obj)->params.qpn :
@@ -268,7 +267,7 @@ static void tell(struct uv_object *obj, u32 event)
 		add_record(obj->events, obj, obj->user_handle, event);
 }
 
-/* All who opened a target. */
+/* Adds the event to all queue pair objects that have opened an XRC target. */
 static void tell_all(struct uv_target *target, u32 event)
 {
 	struct uv_qp *qp;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion channels: a socket pair whose other end the program holds, and a
- * channel of the NIC. Whichever goes first, program or CQs, the channel lives
- * until both have let go of it.
+ * Completion channels: a socket pair, whose other end the program holds, and a channel of the
+ * NIC. A channel is destroyed when the program has closed it and no CQ uses it.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 #include "process.h"
 #include "uverbs.h"
 
-/* The program's descriptor goes with the answer. */
 void uv_give_fd(struct uv_request *req, int fd, const struct vnet_msg_fd *about)
 {
 	struct vnet_msg_result *result = &req->call->result;
@@ -90,7 +88,7 @@ static int channel_new(struct uv_request *req)
 int uv_create_comp_channel(struct uv_request *req)
 {
 	struct ib_uverbs_create_comp_channel cmd;
-	/* The program's side puts the number in place of this. */
+	/* The preload library replaces this by the descriptor's number. */
 	struct ib_uverbs_create_comp_channel_resp resp = { .fd = 0 };
 	int err;
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Which write commands the device has.
- */
+/* Table of the write commands that the device supports. */
 #include <errno.h>
 
 #include "write.h"
 
 #define REQUEST(type) .request = sizeof(struct ib_uverbs_##type)
 #define RESPONSE(type) .response = sizeof(struct ib_uverbs_##type##_resp), .responds = true
-/* Extended commands: at least up to these members. */
+/* Extended commands: minimum length is up to the end of this member. */
 #define REQUEST_TO(type, last) .request = UV_UP_TO(struct ib_uverbs_##type, last)
 #define RESPONSE_TO(type, last)                                                                    \
 	.response = UV_UP_TO(struct ib_uverbs_##type##_resp, last), .responds = true
@@ -64,7 +62,7 @@ static const struct uv_command plain[] = {
 	[IB_USER_VERBS_CMD_OPEN_XRCD] = { uv_open_xrcd, REQUEST(open_xrcd), RESPONSE(open_xrcd),
 					  .driver_part = true },
 	[IB_USER_VERBS_CMD_CLOSE_XRCD] = { uv_close_xrcd, REQUEST(close_xrcd) },
-	/* The last number that the interface knows. */
+	/* The last command of the ABI. */
 	[IB_USER_VERBS_CMD_OPEN_QP] = { uv_open_qp, REQUEST(open_qp), RESPONSE(create_qp),
 					.driver_part = true },
 };
@@ -106,7 +104,7 @@ static const struct uv_command extended[] = {
 						       REQUEST_TO(ex_destroy_rwq_ind_table,
 								  ind_tbl_handle),
 						       .extended = true },
-	/* The last number that the interface knows. */
+	/* The last extended command of the ABI. */
 	[IB_USER_VERBS_EX_CMD_MODIFY_CQ] = { uv_modify_cq, REQUEST_TO(ex_modify_cq, reserved),
 					     .extended = true },
 };

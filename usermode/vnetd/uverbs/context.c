@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Device files, and the context that each of them may open once.
- */
+/* uverbs files, and the context that each may open once. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* Optional access flags of memory regions are understood. */
+/* The core accepts optional access flags of memory regions. */
 #define CORE_SUPPORT ((u64)IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS)
 
 static const struct vnet_alloc_ucontext_resp any_response = {
@@ -32,10 +30,7 @@ static struct vnet_alloc_ucontext_resp context_resp(const struct device *device)
 	return resp;
 }
 
-/*
- * The process' preload library adds the gate, whose addresses only it knows:
- * tell it where, if there is room for it.
- */
+/* Tells the preload library where to add the gate, if the response has room for it. */
 static void expect_gate(struct uv_request *req, u64 addr, u32 room)
 {
 	if (room < UV_UP_TO(struct vnet_alloc_ucontext_resp, gate_cookie))
@@ -44,7 +39,7 @@ static void expect_gate(struct uv_request *req, u64 addr, u32 room)
 	req->call->result.ucontext_nic = req->device->index;
 }
 
-/* What provider and driver agree on when a context is opened. */
+/* Handles the driver-specific part of opening a context. */
 static int exchange_driver_part(struct uv_request *req)
 {
 	struct vnet_alloc_ucontext_resp resp = context_resp(req->device);
@@ -112,7 +107,7 @@ int uv_ioctl_get_context(struct uv_request *req)
 	return exchange_driver_part(req);
 }
 
-/* For a context that another process opened, and that is imported into this one. */
+/* For a context that another process has opened and this one imports. */
 int uv_ioctl_query_context(struct uv_request *req)
 {
 	struct vnet_alloc_ucontext_resp resp = context_resp(req->device);
@@ -149,7 +144,7 @@ int uverbs_file_open(struct file *file)
 	return 0;
 }
 
-/* Channels and event files that the program still holds live on without it. */
+/* Detaches channels and event files, which live on while the program holds them. */
 static void disown_files(struct uctx *ctx)
 {
 	struct uv_channel *channel;
@@ -194,16 +189,17 @@ enum call_outcome uverbs_file_close(struct file *file)
 	case VNET_FILE_NETLINK:
 	case VNET_FILE_RDMA_CM:
 	case VNET_FILE_UMAD:
-		/* Not ours. */
+		/* Closed by other modules. */
 		break;
 	}
 	return CALL_DONE;
 }
 
 /*
- * Objects belong to files, which another process may hold on: they go when the
- * file is closed. Regions of a dead process fail by their address space, its
- * QPs have been silenced by the firmware.
+ * Only frees rings that the process could still have mapped. Objects belong to files, which
+ * another process may hold open; they are destroyed when the file is closed. Until then, regions
+ * of the dead process fail as its address space is gone, and nic_recover() has disabled its queue
+ * pairs.
  */
 void uverbs_client_dead(struct client *client)
 {

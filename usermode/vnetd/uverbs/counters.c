@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters of a device's port: what queue pairs have counted, those that are
- * gone among them, and what the NIC has.
+ * hw_counters of the port: sums over all queue pairs, also destroyed ones, and counters of the
+ * NIC.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ void uv_counters_retire(struct device *device, u32 qpn)
 	nic_counters_add(&device->retired, counters_of(device, qpn));
 }
 
-/* A target counts once, however many opened it; who spreads frames, not at all. */
+/* Whether to count it: an XRC target only for one opener; RSS queue pairs have no counters. */
 static bool counts(const struct uv_qp *qp)
 {
 	return !uv_qp_spreads(qp) && (!qp->target || qp->target->opened == qp);

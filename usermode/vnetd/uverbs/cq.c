@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Completion queues.
- */
+/* Completion queues. */
 #include <errno.h>
 
 #include "ioctl.h"
@@ -11,13 +9,13 @@
 #define DRIVER_FLAGS                                                                               \
 	((u32)(VNET_CREATE_CQ_TIMESTAMP | VNET_CREATE_CQ_IGNORE_OVERRUN | VNET_CREATE_CQ_IMM64))
 
-/* Both ways to ask for a flag use the same bits. */
+/* The command and the driver-specific part use the same bits. */
 static_assert((u32)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION == (u32)VNET_CREATE_CQ_TIMESTAMP,
 	      "flags");
 static_assert((u32)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN == (u32)VNET_CREATE_CQ_IGNORE_OVERRUN,
 	      "flags");
 
-/* The value of IBV_CQ_ATTR_MODERATE. */
+/* Value of IBV_CQ_ATTR_MODERATE. */
 #define CQ_MODERATE 1u
 
 #define CQE_SHIFT 7
@@ -27,7 +25,7 @@ struct cq_args {
 	u64 user_handle;
 	u32 cqe;
 	u32 comp_vector;
-	/* The command's, and the provider's. */
+	/* Flags of the command, and of its driver-specific part. */
 	u32 flags;
 	u32 driver_flags;
 	/* Completion channel and event file, or NULL. */
@@ -91,8 +89,8 @@ static int cq_reserve(struct device *device, struct uv_cq *cq, const struct cq_a
 	u32 shift = uv_ceil_log2(args->cqe), index;
 
 	/*
-	 * Devices round up, and programs that ask for one entry may have two for an
-	 * instant: the next request's, before they have polled the last one's.
+	 * Adapters round up. A program that asks for one entry may have two for a moment: the next
+	 * request completes before it has polled the last completion.
 	 */
 	if (shift < LEAST_CQE_SHIFT)
 		shift = LEAST_CQE_SHIFT;
@@ -111,7 +109,7 @@ static int cq_reserve(struct device *device, struct uv_cq *cq, const struct cq_a
 	return 0;
 }
 
-/* Answers the provider's part of the response too. */
+/* Creates the object, and writes the driver-specific part of the response. */
 static int cq_new(struct uv_request *req, const struct cq_args *args, struct uv_cq **out)
 {
 	struct vnet_create_cq_resp driver = { .cqn = 0 };
@@ -144,7 +142,7 @@ static int cq_new(struct uv_request *req, const struct cq_args *args, struct uv_
 	return uv_respond_driver(req, &driver, sizeof(driver));
 }
 
-/* Flags come by the command and by the provider. */
+/* Reads the flags of the driver-specific part. */
 static int get_driver_flags(struct uv_request *req, u32 *flags)
 {
 	struct vnet_create_cq_req driver;
@@ -298,7 +296,7 @@ static int cq_resize(struct uv_request *req, struct uv_cq *cq, u32 entries)
 	return 0;
 }
 
-/* Does an unreliable send stall, for want of a receive at its peer? */
+/* Whether a send on an unreliable queue pair of this CQ waits for a receive at its peer. */
 static bool sends_stall(const struct uctx *ctx, const struct uv_cq *cq)
 {
 	const struct nic *nic = &ctx->device->nic;
@@ -319,9 +317,9 @@ static bool sends_stall(const struct uctx *ctx, const struct uv_cq *cq)
 }
 
 /*
- * Sends that stall would have completed long ago on a wire, which loses what
- * nobody receives. Before a CQ is made smaller than it is, their completions are
- * waited for, since they may not fit.
+ * Whether a resize must wait for stalled sends. On a network, a send without a receive would have
+ * been lost and completed long ago. Here it may complete later, and not fit into a smaller CQ.
+ * The wait is bounded.
  */
 static bool must_settle(const struct uctx *ctx, struct uv_cq *cq)
 {

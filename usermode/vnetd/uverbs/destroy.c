@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Destroying commands that are alike: what they ask, and what they tell of events. */
+/* Common code of destroy commands: decodes the handle, and reports the number of events. */
 #include <errno.h>
 
 #include "ioctl.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Device memory: a part of queue memory, which processes map and register.
- */
+/* Device memory (DM): parts of queue memory that processes map and register. */
 #include <errno.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* It begins at a page. */
+/* Blocks are page-aligned. */
 #define MAX_LOG_ALIGN 12
 #define ACCESS_DM                                                                                  \
 	((u32)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                      \
@@ -106,7 +104,7 @@ struct dm_range {
 	u32 access;
 };
 
-/* In the kernel's order, and then a driver's. */
+/* Validates in the order of the kernel, then of a driver. */
 static int get_range(struct uv_request *req, const struct uv_dm *dm, struct dm_range *range)
 {
 	int err;
@@ -127,7 +125,7 @@ static int get_range(struct uv_request *req, const struct uv_dm *dm, struct dm_r
 		return err;
 	if (range->offset > dm->length || range->length > dm->length - range->offset)
 		return -EINVAL;
-	/* Those that may be left out, are. */
+	/* Optional access flags are ignored. */
 	return range->access & ~(ACCESS_DM | IB_UVERBS_ACCESS_OPTIONAL_RANGE) ? -EINVAL : 0;
 }
 

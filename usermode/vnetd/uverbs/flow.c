@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Flows: which Ethernet frames a queue pair gets.
- */
+/* Flows: rules that steer Ethernet frames to queue pairs. */
 #include <errno.h>
 #include <string.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* The values of enum ibv_flow_flags. */
+/* Values of enum ibv_flow_flags. */
 enum {
 	FLAG_DONT_TRAP = 1 << 1,
 	FLAG_EGRESS = 1 << 2,
@@ -110,7 +108,7 @@ static int flow_new(struct uv_request *req, const struct uv_flow *like, struct u
 	return 0;
 }
 
-/* What stands behind the command is the specifications, and nothing else. */
+/* Reads the command. Only the specifications, and then zeros, may follow it. */
 static int get_command(const struct uv_request *req, struct ib_uverbs_create_flow *cmd)
 {
 	u32 i;
@@ -147,7 +145,7 @@ int uv_create_flow(struct uv_request *req)
 	err = flow_new(req, &like, &flow);
 	if (err)
 		return err;
-	/* Who sends frames is to know that we are there. */
+	/* Senders of frames must know this NIC. */
 	peers_meet(req->device);
 	resp.flow_handle = flow->obj.handle;
 	return uv_respond(req, &resp, sizeof(resp));

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters objects: what belonged to the flows that they are attached to. Read, they
- * are always frames and bytes, in this order; what a program calls them is the
- * provider's.
+ * Counters objects: packets and bytes of the flows that they are attached to. A read always
+ * returns both, in this order; the provider maps them to the program's descriptions.
  */
 #include <errno.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* The value of enum ib_uverbs_read_counters_flags: all of them are current. */
+/* Flag of enum ib_uverbs_read_counters_flags; the values are always current. */
 #define PREFER_CACHED 1u
 
 static int counters_start(struct uv_request *req, struct uv_object *obj)
@@ -37,7 +36,7 @@ int uv_ioctl_create_counters(struct uv_request *req)
 	u32 index;
 	int err;
 
-	/* There are few, and only processes that may create flows can use them. */
+	/* Counters are few, so only processes that may create flows can allocate them. */
 	err = uv_check_raw(req);
 	if (!err)
 		err = uv_object_new(req, &counters_class, &obj);
@@ -71,7 +70,7 @@ int uv_ioctl_read_counters(struct uv_request *req)
 	err = uv_attr_flags(req, UVERBS_ATTR_READ_COUNTERS_FLAGS, PREFER_CACHED, &flags);
 	if (err)
 		return err;
-	/* Nothing is counted. */
+	/* Not attached to any flow. */
 	if (!obj->uses || uv_attr_length(req, UVERBS_ATTR_READ_COUNTERS_BUFF) % sizeof(u64))
 		return -EINVAL;
 	err = uv_result(nic_flow_counter_read(

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * A flow's specifications, as a process gives them. What those of headers mean is the
- * firmware's to say.
- */
+/* Parser for the specifications of a flow. The firmware interprets those that match headers. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The port's table of GIDs.
- */
+/* Queries of the port's GID table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +25,8 @@ static void fill_entry(const struct device *device, u32 index, struct ib_uverbs_
 }
 
 /*
- * Entries of the process may be shorter or longer than ours; those that went have none.
- * Answers how many there are.
+ * Writes the valid GIDs as entries of entry_size bytes, which may differ from the size known
+ * here. Returns the number of entries.
  */
 static u32 fill_table(const struct device *device, u8 *table, u64 entry_size)
 {

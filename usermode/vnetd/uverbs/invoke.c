@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Write commands inside an ioctl: the parts of the command are attributes, and
- * the response's address in the request does not count.
+ * INVOKE_WRITE: write commands inside an ioctl. The parts of the command are attributes; the
+ * response address in the request is ignored.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The ioctl interface: parsing of attributes by the kernel's rules, and their
- * values for the handlers.
- */
+/* The ioctl interface: parses attributes by the kernel's rules, and passes them to handlers. */
 #include <errno.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdlib.h>
@@ -10,12 +7,12 @@
 
 #include "ioctl.h"
 
-/* The kernel takes a page of header and attributes. */
+/* Limit of the kernel: a page of header and attributes. */
 #define MAX_IOCTL_LENGTH 4096
 
 /* ----------------------------------------------------------------- values */
 
-/* Values of up to eight bytes stand in the attribute itself. */
+/* Values of up to eight bytes are stored in the attribute itself. */
 static bool is_inline(const struct uv_attr *attr)
 {
 	return attr->length <= sizeof(attr->data);
@@ -42,7 +39,7 @@ static const struct uv_attr *find_attr(const struct uv_request *req, u16 id)
 	return attr->present ? attr : NULL;
 }
 
-/* Where an attribute of the ioctl stands in the process' memory. */
+/* Address of an attribute in the process' memory. */
 static u64 attr_addr(const struct uv_request *req, u16 position)
 {
 	return req->call->user_addr + offsetof(struct ib_uverbs_ioctl_hdr, attrs) +
@@ -193,7 +190,7 @@ static bool user_is_zero(struct uv_request *req, u64 addr, u32 length)
 	return true;
 }
 
-/* Are the bytes that we do not know zero? */
+/* Whether the bytes beyond the known length are zero. */
 static bool tail_is_zero(struct uv_request *req, const struct uv_attr *attr, u16 known)
 {
 	u64 unknown;
@@ -273,8 +270,9 @@ static int parse_attr(struct uv_request *req, const struct ib_uverbs_attr *user,
 }
 
 /*
- * All pages that the call reads or writes are there before anything is done: those of the
- * attributes themselves, which are told what was written, and of what they point to.
+ * Brings all pages that the call reads or writes before it has an effect: those of the
+ * attributes, whose flags are written, and those that they point to. Otherwise a call could park
+ * after its effect, and be repeated.
  */
 static int bring_attrs(const struct uv_request *req, const struct ib_uverbs_ioctl_hdr *hdr,
 		       const u8 *bytes)
@@ -371,7 +369,9 @@ static int run_method(struct uv_request *req)
 		err = run_with_driver_part(req);
 	else
 		err = req->method->handler(req);
-	/* That code says that the method itself is not there. */
+	/*
+	 * -EPROTONOSUPPORT means that the method does not exist, so a handler must not return it.
+	 */
 	return err == -EPROTONOSUPPORT ? -EINVAL : err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The ioctl interface: objects have methods, methods have attributes. Tables in
- * methods.c say which; the parser in ioctl.c applies them.
+ * The ioctl interface: objects have methods, and methods have attributes. The tables are in
+ * methods.c, the parser is in ioctl.c.
  */
 #ifndef UVERBS_IOCTL_H
 #define UVERBS_IOCTL_H
@@ -9,9 +9,9 @@
 #include "uverbs.h"
 
 enum uv_attr_type {
-	/* Bytes from the process; up to eight stand in the attribute itself. */
+	/* Bytes from the process; up to eight are stored in the attribute itself. */
 	UV_ATTR_IN,
-	/* Room for bytes to the process. */
+	/* Buffer for bytes to the process. */
 	UV_ATTR_OUT,
 	/* An object by its handle. */
 	UV_ATTR_HANDLE,
@@ -20,10 +20,10 @@ enum uv_attr_type {
 };
 
 enum uv_attr_access {
-	/* Handles and descriptors: look it up, or it is made by the method. */
+	/* Handles and descriptors: find the object, or the method creates it. */
 	UV_ATTR_READ,
 	UV_ATTR_NEW,
-	/* Look it up to destroy it. */
+	/* Find the object in order to destroy it. */
 	UV_ATTR_DESTROY,
 };
 
@@ -44,7 +44,7 @@ struct uv_method {
 	u16 object;
 	u16 id;
 	u16 attrs;
-	/* Has UVERBS_ATTR_UHW_IN and _OUT: what provider and driver exchange. */
+	/* Has the attributes UVERBS_ATTR_UHW_IN and _OUT for driver-specific data. */
 	bool driver_part;
 	const struct uv_attr_spec *attr;
 	int (*handler)(struct uv_request *req);
@@ -52,40 +52,40 @@ struct uv_method {
 
 /* -- methods.c */
 
-/* NULL: this device has no such object, or the object no such method. */
+/* Returns NULL if the device has no such object or method. */
 const struct uv_method *uv_method_find(u16 object, u16 id);
 bool uv_method_has_object(u64 object);
 
-/* -- ioctl.c: attributes of the request under way, by id */
+/* -- ioctl.c: attributes of the current request, by id */
 
 bool uv_attr_present(const struct uv_request *req, u16 id);
-/* Length of an attribute; 0 where it is absent. */
+/* Length of an attribute; 0 if absent. */
 u32 uv_attr_length(const struct uv_request *req, u16 id);
-/* Copy a value: what the process did not send is zero. -ENOENT: absent. */
+/* Copies a value, zero-padded. -ENOENT: absent. */
 int uv_attr_get(struct uv_request *req, u16 id, void *dst, size_t size);
-/* The whole value in new memory, NULL for none; the caller frees it on errors too. */
+/* Copies a value into new memory (NULL if empty), which the caller frees, also on errors. */
 int uv_attr_copy(struct uv_request *req, u16 id, u8 **bytes, u32 *length);
-/* A constant of 64 bits that must not be above max. */
+/* Reads a 64-bit constant, which must not exceed max. */
 int uv_attr_const(struct uv_request *req, u16 id, u64 max, u64 *value);
-/* Flags of 32 or 64 bits; absent means none. -EINVAL for others than these. */
+/* Reads 32 or 64 bits of flags; 0 if absent. -EINVAL: flags that are not allowed. */
 int uv_attr_flags(struct uv_request *req, u16 id, u64 allowed, u32 *flags);
-/* NULL where it is absent. */
+/* The object of a handle or descriptor; NULL if absent. */
 struct uv_object *uv_attr_object(const struct uv_request *req, u16 id);
 /*
- * Write a value, cut to the process' room, and mark it as written. Absent is
- * all right. _or_zero: room beyond it is filled with zeros.
+ * Writes a value, truncated to the process' buffer, and marks it as written. Succeeds if the
+ * attribute is absent. _or_zero: fills the rest of the buffer with zeros.
  */
 int uv_attr_put(struct uv_request *req, u16 id, const void *src, size_t size);
 int uv_attr_put_or_zero(struct uv_request *req, u16 id, const void *src, size_t size);
-/* Mark as written what was written by other means. */
+/* Marks an attribute as written that was written by other means. */
 int uv_attr_written(struct uv_request *req, u16 id);
-/* Tell the handle of a new object. */
+/* Writes the handle of a new object. */
 int uv_attr_put_handle(struct uv_request *req, u16 id, u32 handle);
-/* Where an attribute's value stands in the process' memory. */
+/* Address of an attribute's value in the process' memory. */
 u64 uv_attr_data_addr(const struct uv_request *req, u16 id);
-/* Address that an attribute of type UV_ATTR_OUT gives; 0 where it is absent. */
+/* Buffer address of an attribute of type UV_ATTR_OUT; 0 if absent. */
 u64 uv_attr_out_addr(const struct uv_request *req, u16 id);
-/* uv_respond() has written the response of a write command inside an ioctl. */
+/* Called by uv_respond(): marks the response of INVOKE_WRITE as written. */
 int uv_attr_responded(struct uv_request *req);
 
 /* -- invoke.c: write commands inside an ioctl */

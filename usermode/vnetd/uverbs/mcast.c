@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Multicast groups: queue pairs are attached to them, and detached.
- */
+/* Attaches queue pairs to multicast groups and detaches them. */
 #include <errno.h>
 
 #include "../lid.h"
@@ -12,7 +10,7 @@ static struct uv_qp *find_qp(struct uv_request *req, u32 handle)
 	return UV_CAST(struct uv_qp, uv_object_read(req, UVERBS_OBJECT_QP, handle));
 }
 
-/* On Ethernet a LID means nothing; on InfiniBand a group has one (IB vol 1, 4.1.3). */
+/* Whether the LID can be a group's (IB vol 1, 4.1.3). It is ignored on Ethernet. */
 static bool is_group(const struct device *device, u16 mlid)
 {
 	return !device->lid || (mlid > NIC_LID_LAST && mlid != NIC_LID_PERMISSIVE);
@@ -32,9 +30,9 @@ int uv_attach_mcast(struct uv_request *req)
 	if (!qp || !is_group(req->device, cmd.mlid))
 		return -EINVAL;
 	result = nic_mcast_attach(&req->device->nic, qp->params.qpn, cmd.gid);
-	/* Who sends to the group is to know that we are there. */
+	/* Senders to the group must know this NIC. */
 	peers_meet(req->device);
-	/* Once is enough. */
+	/* Attached already. */
 	if (result == NIC_EINUSE)
 		return 0;
 	if (result == NIC_OK)

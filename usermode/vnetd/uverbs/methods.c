@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which objects, methods and attributes the device has: as the kernel declares
- * them for a driver without the optional ones.
+ * Tables of ioctl objects, methods and attributes. They are those of a kernel driver without
+ * optional ones.
  */
 #include "ioctl.h"
 
@@ -14,18 +14,18 @@
 		.id = name, .type = UV_ATTR_OUT, .min_length = min, .max_length = max, __VA_ARGS__ \
 	}
 
-/* A value of just this type. */
+/* A value of exactly this type. */
 #define IN(name, ctype, ...) BYTES_IN(name, sizeof(ctype), sizeof(ctype), __VA_ARGS__)
 #define OUT(name, ctype, ...) BYTES_OUT(name, sizeof(ctype), sizeof(ctype), __VA_ARGS__)
-/* A structure that has grown since `last`, and may grow on. */
+/* A structure whose first version ended with `last`, and which may grow. */
 #define STRUCT_IN(name, ctype, last, ...)                                                          \
 	BYTES_IN(name, UV_UP_TO(ctype, last), sizeof(ctype), .zero_tail = true, __VA_ARGS__)
 #define STRUCT_OUT(name, ctype, last, ...)                                                         \
 	BYTES_OUT(name, UV_UP_TO(ctype, last), sizeof(ctype), .zero_tail = true, __VA_ARGS__)
-/* Any length from `min` on. */
+/* At least `min` bytes. */
 #define MIN_IN(name, min, ...) BYTES_IN(name, min, 0xffff, __VA_ARGS__)
 #define MIN_OUT(name, min, ...) BYTES_OUT(name, min, 0xffff, __VA_ARGS__)
-/* A constant, always of 64 bits; flags of 32 or 64. */
+/* A constant has 64 bits; flags have 32 or 64. */
 #define CONST_IN(name, ...) IN(name, u64, __VA_ARGS__)
 #define FLAGS_IN(name, ...) BYTES_IN(name, sizeof(u32), sizeof(u64), __VA_ARGS__)
 #define HANDLE(name, what, how, ...)                                                               \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions. Access is checked when they are made: what the process could
- * not write, or read, cannot be registered for it.
+ * Memory regions. Registration fails if the process itself lacks the requested access to the
+ * memory.
  */
 #include <errno.h>
 
@@ -10,15 +10,15 @@
 #include "uverbs.h"
 
 #define PAGE_OFFSET_MASK 4095ull
-/* Rights that the region's memory must have for writing, as the kernel's ib_umem. */
+/* Access flags that require writable memory, as in the kernel's ib_umem. */
 #define ACCESS_WRITES                                                                              \
 	((u32)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                      \
 	       IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND))
-/* Rights that include the right to write locally. */
+/* Access flags that require local write access. */
 #define ACCESS_REMOTE_WRITES ((u32)(IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC))
 #define ACCESS_KNOWN                                                                               \
 	((u32)((NIC_ACCESS_FLUSH_PERSISTENT << 1) - 1) | (u32)IB_UVERBS_ACCESS_OPTIONAL_RANGE)
-/* What the firmware has to know; the rest are hints. */
+/* Flags that the firmware needs; the others are hints. */
 #define ACCESS_NIC                                                                                 \
 	((u32)(NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ |         \
 	       NIC_ACCESS_REMOTE_ATOMIC | NIC_ACCESS_MW_BIND | NIC_ACCESS_ZERO_BASED |             \
@@ -42,7 +42,7 @@ int uv_mr_stop(struct uv_object *obj)
 {
 	struct uv_mr *mr = UV_CAST(struct uv_mr, obj);
 
-	/* Between the halves of a change that failed, the NIC has no such region. */
+	/* After a failed reregistration, the NIC has no such region. */
 	if (!mr->params.key)
 		return 0;
 	return uv_result(nic_mr_destroy(&obj->device->nic, mr->params.key));
@@ -103,17 +103,17 @@ int uv_mr_check_access(u32 access)
 		return -EINVAL;
 	if (access & ~ACCESS_KNOWN)
 		return -EINVAL;
-	/* No memory of a process is known to outlive a loss of power. */
+	/* No process memory is known to be persistent. */
 	return access & NIC_ACCESS_FLUSH_PERSISTENT ? -EOPNOTSUPP : 0;
 }
 
-/* All memory that the process has or will have, which is paged on demand. */
+/* Whether it is an implicit ODP region, which covers the whole address space. */
 static bool is_implicit(u64 start, u64 length, u32 access)
 {
 	return access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == ~0ull;
 }
 
-/* The same place in a page, as devices with page tables need it. */
+/* Validates a range. As with page tables, address and IOVA have the same page offset. */
 static int check_range(u64 start, u64 length, u64 hca_va, u32 access)
 {
 	if (is_implicit(start, length, access))
@@ -122,7 +122,7 @@ static int check_range(u64 start, u64 length, u64 hca_va, u32 access)
 		return -EINVAL;
 	if (!length || length > UV_MAX_MR_SIZE)
 		return -EINVAL;
-	/* Up to the last page, and not around the end of all addresses. */
+	/* Neither range may wrap around. */
 	if (start + length + PAGE_OFFSET_MASK < start || hca_va + length < hca_va)
 		return -EINVAL;
 	return 0;
@@ -136,8 +136,8 @@ static void set_range(struct nic_mr_params *params, u64 start, u64 length, u64 h
 }
 
 /*
- * Is the memory there, with the rights that are asked? Of what is paged on demand
- * each access finds that out.
+ * Checks that the memory is mapped with the required rights, and sets NIC_MR_FILE if a part of it
+ * belongs to a file. For on-demand paging, each access checks that instead.
  */
 static int check_memory(struct uv_request *req, u64 start, u64 length, u32 access, u8 *flags)
 {
@@ -151,7 +151,7 @@ static int check_memory(struct uv_request *req, u64 start, u64 length, u32 acces
 			*flags = NIC_MR_FILE;
 		return err;
 	}
-	/* The size of its pages is that of those where it begins. */
+	/* The page size is that of the first mapping. */
 	if (access & IB_UVERBS_ACCESS_HUGETLB && !uv_process_huge(req->client, start))
 		return -EINVAL;
 	return 0;
@@ -206,7 +206,7 @@ static int check_rereg(const struct ib_uverbs_rereg_mr *cmd, const struct uv_mr 
 	return err;
 }
 
-/* What the region is to be. */
+/* Applies the requested changes to the parameters. */
 static void rereg_params(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
 			 const struct uv_pd *pd, struct nic_mr_params *params)
 {
@@ -219,13 +219,13 @@ static void rereg_params(struct uv_request *req, const struct ib_uverbs_rereg_mr
 	}
 }
 
-/* Does the process still have the memory, if the change concerns it? */
+/* Checks the memory again, if the change concerns it. */
 static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
 			struct nic_mr_params *params)
 {
 	if (!(cmd->flags & (REREG_TRANSLATION | REREG_ACCESS)))
 		return 0;
-	/* Its memory may be that of another process, which cannot be asked here. */
+	/* The region may be in another process' memory, which cannot be checked here. */
 	if (params->space != req->client->space)
 		return -EINVAL;
 	return check_memory(req, params->addr, params->length,
@@ -233,7 +233,7 @@ static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr 
 			    &params->flags);
 }
 
-/* The key stays: the region is taken away for the moment of the change. */
+/* Destroys the region and creates it again with the same key. */
 static int mr_change(struct uv_request *req, struct uv_mr *mr, const struct nic_mr_params *params)
 {
 	int err;
@@ -287,7 +287,7 @@ int uv_rereg_mr(struct uv_request *req)
 	if (err)
 		return err;
 	mr = UV_CAST(struct uv_mr, obj);
-	/* Device memory stays where it is. */
+	/* A device memory region cannot be changed. */
 	err = mr->dm ? -EINVAL : check_rereg(&cmd, mr);
 	if (err)
 		return err;

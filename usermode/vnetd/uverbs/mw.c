@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows: entries of the table of regions that processes open and close
- * themselves, through their queue pairs.
+ * Memory windows. They are entries of the region table that processes bind and invalidate through
+ * their queue pairs.
  */
 #include <errno.h>
 

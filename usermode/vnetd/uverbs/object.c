@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Objects of a context: handles, look-up, destruction in the order that
- * dependences ask.
- */
+/* Objects of a context: handles, look-up, and destruction in the order of dependencies. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -183,7 +180,7 @@ static int destroy_all_of(struct uctx *ctx, u16 type)
 
 int uv_object_destroy_all(struct uctx *ctx)
 {
-	/* Whatever names another object goes before it. */
+	/* Objects are destroyed before those that they refer to. */
 	static const u16 order[] = {
 		UVERBS_OBJECT_FLOW,        UVERBS_OBJECT_COUNTERS, UVERBS_OBJECT_QP,
 		UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_OBJECT_WQ,       UVERBS_OBJECT_MW,

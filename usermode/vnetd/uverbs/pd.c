@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Protection domains: a number that regions, windows and queues share.
- */
+/* Protection domains: numbers that regions, windows and queues share. */
 #include <errno.h>
 
 #include "ioctl.h"

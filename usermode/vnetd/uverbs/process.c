@@ -12,24 +12,24 @@
 #include "process.h"
 #include "uverbs.h"
 
-/* A line of a map: addresses, rights, and a path of up to PATH_MAX bytes. */
+/* Buffer size for lines of /proc/PID/maps, whose paths have up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384
 #define PAGE_BYTES 4096u
 
-/* Reads a map file, as far as needed, to see how far a range is covered. */
+/* State of reading a map file to check that a range is mapped. */
 struct coverage {
 	u64 next;
 	u64 end;
 	bool writable;
-	/* The range, or what can be had of it, has been passed. */
+	/* Reading can stop: the range is covered, or has a gap. */
 	bool done;
-	/* Some of it is a file's that is not in memory for good. */
+	/* A part belongs to a file, whose pages may be absent. */
 	bool file;
 };
 
 /*
- * After the addresses: rights, offset, device, inode, path. Memory that is shared has an
- * inode, too, and no server.
+ * Whether a line of the map is of a file whose server could delay pages. `rest` starts after the
+ * addresses: rights, offset, device, inode, path. Shared memory has an inode, but no server.
  */
 static bool is_file(const char *rest)
 {
@@ -66,7 +66,7 @@ static void cover_line(struct coverage *cover, const char *line)
 	cover->file |= is_file(rest);
 }
 
-/* Lines that are whole; answers how many bytes they were. */
+/* Handles complete lines. Returns the number of bytes consumed. */
 static size_t cover_lines(struct coverage *cover, char *text, size_t length)
 {
 	size_t used = 0;
@@ -101,7 +101,7 @@ static void cover_from(struct coverage *cover, int fd)
 	}
 }
 
-/* Answers the first address that is not covered, or the end. */
+/* Stores the first address that is not covered, or the end. Returns 0 or -EACCES. */
 static int first_uncovered(const struct client *client, u64 start, u64 end, bool writable,
 			   u64 *next, bool *file)
 {
@@ -115,7 +115,7 @@ static int first_uncovered(const struct client *client, u64 start, u64 end, bool
 	return 0;
 }
 
-/* Where the map cannot be read (the process could not open it): both ends. */
+/* Without a map (the process could not open it), probes the first and the last byte. */
 static int probe_ends(struct client *client, u64 start, u64 end)
 {
 	u8 byte;
@@ -137,7 +137,7 @@ int uv_process_mapped(struct client *client, u64 start, u64 length, bool writabl
 	if (first_uncovered(client, start, end, writable, &next, &found))
 		return probe_ends(client, start, end);
 	if (next < end) {
-		/* The main thread's stack grows when it is touched. */
+		/* A stack grows when it is touched: touch it, and read the map again. */
 		err = user_read(client, &byte, next, 1);
 		if (err)
 			return err;
@@ -150,7 +150,7 @@ int uv_process_mapped(struct client *client, u64 start, u64 length, bool writabl
 	return 0;
 }
 
-/* A mapping's first line in its detailed map, as in the plain one. */
+/* Whether this is the first line of the mapping of `address` in smaps. */
 static bool line_covers(const char *line, u64 address)
 {
 	unsigned long long start, end;
@@ -158,7 +158,7 @@ static bool line_covers(const char *line, u64 address)
 	return sscanf(line, "%llx-%llx ", &start, &end) == 2 && start <= address && address < end;
 }
 
-/* Of the mapping whose first line was read. */
+/* Whether the mapping whose first line was just read has huge pages. */
 static bool is_huge(FILE *map)
 {
 	char line[512];
@@ -191,9 +191,9 @@ bool uv_process_huge(const struct client *client, u64 address)
 }
 
 /*
- * A descriptor of our own for the one of this number that the call names. It is not looked
- * up in /proc/PID/fd: that is closed to us where the process has changed its user, or is of
- * another PID or user namespace.
+ * Finds the attached copy of descriptor `fd` of the process. If it is not attached, asks the
+ * process for it and returns UV_PARK. The daemon does not use /proc/PID/fd: access to it fails if
+ * the process has changed its user, or is in another PID or user namespace.
  */
 static int find_attached(struct call *call, s64 fd, int *attached)
 {
@@ -225,7 +225,7 @@ int uv_process_socket(struct call *call, s64 fd, u64 *inode)
 	return 0;
 }
 
-/* By its name alone: the program's locks and offsets of the file are none of ours. */
+/* Opens the file with O_PATH, so that the daemon shares no locks or offset with the program. */
 int uv_process_file(struct call *call, s64 fd, int *file)
 {
 	char path[32];
@@ -241,7 +241,7 @@ int uv_process_file(struct call *call, s64 fd, int *file)
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EBADF;
 }
 
-/* The whole of a small file; -1. */
+/* Reads a small file. Returns its length, or -1. */
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -253,9 +253,10 @@ static ssize_t read_file(const char *path, char *text, size_t size)
 }
 
 /*
- * Capabilities of another user namespace are power over that alone. Where the namespace may not
- * be looked at, as its process has more of them than the daemon, the map of users tells: only
- * who rules the outer namespace can make an inner one with the same.
+ * Whether the process is in the daemon's user namespace; capabilities in another one do not
+ * count. The namespace file may be unreadable, if the process has more capabilities than the
+ * daemon. Then the uid_map must be equal: only a process that is privileged in the outer
+ * namespace can create an inner one with the same map.
  */
 static bool shares_user_namespace(const struct client *client)
 {

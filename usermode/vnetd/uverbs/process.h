@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What the system tells of a client process: its memory map, its descriptors.
- */
+/* Information about a client process: memory map, descriptors, and capabilities. */
 #ifndef UVERBS_PROCESS_H
 #define UVERBS_PROCESS_H
 
 #include "../vnetd.h"
 
 /*
- * Is all of [start, start + length) mapped, readable, and writable if asked?
- * 0 or -EFAULT. No page is touched, but where a stack may grow. *file (or NULL): is some
- * of it a file's that is not in memory for good?
+ * Checks that [start, start + length) is mapped readable, and, if asked, writable. Returns 0 or
+ * -EFAULT. Touches no page, except where a stack may grow. *file (or NULL): set if a part belongs
+ * to a file whose pages may be absent.
  */
 int uv_process_mapped(struct client *client, u64 start, u64 length, bool writable, bool *file);
 
-/* Does the mapping at this address have huge pages? */
+/* Whether the mapping at this address has huge pages. */
 bool uv_process_huge(const struct client *client, u64 address);
 /*
- * Inode of the socket behind a descriptor of the process: 0 or -EBADF; UV_PARK: the
- * process is asked for the descriptor, and repeats the call.
+ * Stores the inode of the socket behind a descriptor of the process. Returns 0, -EBADF, or
+ * UV_PARK: the process is asked to repeat the call with the descriptor attached.
  */
 int uv_process_socket(struct call *call, s64 fd, u64 *inode);
-/*
- * Any file behind a descriptor of the process: 0, and one of our own that holds it,
- * -EBADF, or UV_PARK as above.
- */
+/* Likewise for any file: stores an O_PATH descriptor of it. */
 int uv_process_file(struct call *call, s64 fd, int *file);
-/* Has the process this capability (CAP_...) in the user namespace of the daemon? */
+/* Whether the process has this capability (CAP_...) in the daemon's user namespace. */
 bool uv_process_capable(const struct client *client, u32 capability);
-/* Inode of a socket of our own. */
+/* Stores the inode of one of the daemon's own sockets. */
 int uv_socket_inode(int fd, u64 *inode);
 
 #endif /* UVERBS_PROCESS_H */

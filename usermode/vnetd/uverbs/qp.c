@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Queue pairs: made and destroyed; their attributes are in qp_attr.c.
- */
+/* Creation and destruction of queue pairs. Their attributes are in qp_attr.c. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,11 +12,11 @@ struct qp_args {
 	struct uv_object *pd, *send_cq, *recv_cq;
 	/* NULL without one. */
 	struct uv_object *srq;
-	/* Of a target, which has none of those above. */
+	/* XRC target: its domain; it has none of the above. */
 	struct uv_object *xrcd;
-	/* Work queues over which it spreads frames, and does nothing else: or NULL. */
+	/* Indirection table of work queues that receive the frames (RSS); or NULL. */
 	struct uv_object *table;
-	/* Number of a target that is there; 0: it is to be made. */
+	/* Number of an existing XRC target to open; 0: create one. */
 	u32 open_qpn;
 	struct uv_object *events;
 	struct ib_uverbs_qp_cap cap;
@@ -27,7 +25,7 @@ struct qp_args {
 	u32 create_flags;
 };
 
-/* What the device posts itself: rendezvous that are under way at a time, twice. */
+/* Send queue of tag matching, for the device: two requests for each rendezvous. */
 static const struct ib_uverbs_qp_cap tm_sends = { .max_send_wr = 128,
 						  .max_send_sge = VNET_TM_MAX_SGE,
 						  .max_inline_data = 32 };
@@ -43,13 +41,16 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
 }
 
-/* By the groups that it is a member of. */
+/* A queue pair that is attached to multicast groups cannot be destroyed. */
 static bool qp_is_held(const struct uv_object *obj)
 {
 	return UV_CAST(const struct uv_qp, obj)->groups;
 }
 
-/* What is to go to groups on other NICs, or is a frame, still has a while for that. */
+/*
+ * Whether destruction must wait, for a limited time, for multicast messages and frames that are
+ * still to be sent to other NICs. Hardware would have sent them by then.
+ */
 static bool qp_lingers(struct uv_qp *qp)
 {
 	struct nic *nic = &qp->obj.device->nic;
@@ -121,7 +122,7 @@ static const struct uv_class qp_class = {
 	.release = qp_release,
 };
 
-/* ------------------------------------------------------------------ parts */
+/* ----------------------------------------------- parameters and resources */
 
 static int check_type(u64 type)
 {
@@ -140,7 +141,7 @@ static int check_type(u64 type)
 	}
 }
 
-/* One end of an extended reliable connection only sends; work queues have their own. */
+/* An XRC initiator only sends, and an indirection table receives through its work queues. */
 static bool has_receives(const struct qp_args *args)
 {
 	return args->type != IB_UVERBS_QPT_XRC_INI && !args->table;
@@ -156,7 +157,7 @@ bool uv_qp_sends_itself(const struct uv_qp *qp)
 	return qp->target || (qp->srq && uv_srq_is_tm(qp->srq));
 }
 
-/* It has no queue of its own. */
+/* Checks a queue pair with an indirection table, which has no queue of its own. */
 static int check_spreading(const struct qp_args *args)
 {
 	const struct ib_uverbs_qp_cap *cap = &args->cap;
@@ -184,10 +185,10 @@ static int qp_check(const struct qp_args *args)
 		return check_spreading(args);
 	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
 		return -EINVAL;
-	/* Receives of its queue are for extended reliable connections. */
+	/* Receives of an XRC shared receive queue are for XRC targets only. */
 	if (args->srq && UV_CAST(struct uv_srq, args->srq)->xrcd)
 		return -EINVAL;
-	/* The send queue of who matches is the device's. */
+	/* With tag matching, only the device uses the send queue. */
 	if (is_tm(args) && (args->type != IB_UVERBS_QPT_RC || cap->max_send_wr))
 		return -EINVAL;
 	if (args->create_flags)
@@ -233,7 +234,10 @@ static void qp_fill_params(struct uv_request *req, struct uv_qp *qp, const struc
 		.owner_pid = (u32)req->client->pid,
 	};
 	if (qp->srq && uv_srq_is_tm(qp->srq)) {
-		/* All completions are the shared queue's, and only those that it wants. */
+		/*
+		 * All completions go to the shared receive queue's CQ, and only if it requests
+		 * them.
+		 */
 		qp->params.sq_sig_all = 0;
 		qp->params.send_cqn = qp->srq->cq->cqn;
 		qp->params.recv_cqn = qp->srq->cq->cqn;
@@ -298,7 +302,7 @@ static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
 	return uv_respond_driver(req, &driver, sizeof(driver));
 }
 
-/* The driver's part, where there is no hash: flags, which are of datagrams alone. */
+/* Reads the flags of the driver-specific part, without RSS. Only UD has any. */
 static int qp_get_flags(struct uv_request *req, const struct qp_args *args, u32 *flags)
 {
 	static const struct vnet_create_qp_req none;
@@ -315,7 +319,7 @@ static int qp_get_flags(struct uv_request *req, const struct qp_args *args, u32 
 	return *flags && args->type != IB_UVERBS_QPT_UD ? -EOPNOTSUPP : 0;
 }
 
-/* What it is made of, and what it needs of the device. */
+/* Sets up a queue pair with queues of its own, and reserves its resources. */
 static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
 {
 	u32 flags;
@@ -350,7 +354,7 @@ static int qp_make_spreading(struct uv_request *req, struct uv_qp *qp, const str
 	return uv_rss_new(req, qp, UV_CAST(struct uv_table, args->table), &rss);
 }
 
-/* A target: a new one, or (with a number) one that is there. */
+/* Creates an XRC target, or opens an existing one. */
 static int qp_make_target(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
 {
 	int err;
@@ -362,7 +366,7 @@ static int qp_make_target(struct uv_request *req, struct uv_qp *qp, const struct
 	return err;
 }
 
-/* Answers the provider's part of the response too. */
+/* Creates the object, and writes the driver-specific part of the response. */
 static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_qp **out)
 {
 	struct uv_object *obj;
@@ -370,7 +374,7 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	int err = 0;
 
 	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
-		/* Their packets are Ethernet frames. */
+		/* Raw packets are Ethernet frames. */
 		err = req->device->lid ? -EOPNOTSUPP : uv_check_raw(req);
 	if (!err)
 		err = qp_check(args);
@@ -394,7 +398,7 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	uv_events_attach(obj, args->events);
 	req->created = obj;
 	*out = qp;
-	/* Its frames are for all. */
+	/* Its frames go to all NICs. */
 	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
 		peers_meet(req->device);
 	return respond_driver(req, qp);
@@ -419,7 +423,7 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 	struct uv_qp *qp;
 	int err;
 
-	/* In its place. */
+	/* An XRC target passes its domain in pd_handle. */
 	if (cmd->qp_type == IB_UVERBS_QPT_XRC_TGT)
 		args.xrcd = uv_object_read(req, UVERBS_OBJECT_XRCD, cmd->pd_handle);
 	else if (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI) {
@@ -432,7 +436,7 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 			uv_object_read(req, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle);
 		if (!args.table)
 			return -EINVAL;
-		/* Their handles mean nothing. */
+		/* With a table, the CQ handles are ignored. */
 		args.send_cq = NULL;
 		args.recv_cq = NULL;
 	}
@@ -543,7 +547,7 @@ static int get_ioctl_flags(struct uv_request *req, struct qp_args *args)
 	return err;
 }
 
-/* Just those that the type has. */
+/* Checks that exactly the objects are present that the type requires. */
 static int check_ioctl_objects(const struct qp_args *args)
 {
 	if (args->type == IB_UVERBS_QPT_XRC_TGT) {
@@ -639,8 +643,8 @@ int uv_ioctl_destroy_qp(struct uv_request *req)
 /* --------------------------------------------------------------- doorbell */
 
 /*
- * Without work requests it is the doorbell of a provider that cannot run the
- * firmware itself. Requests inside the command are for devices without rings.
+ * POST_SEND without work requests is the doorbell of a provider that cannot run the firmware
+ * itself. Work requests inside the command are not supported: the rings hold them.
  */
 int uv_post_send(struct uv_request *req)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Attributes of queue pairs: modify and query. Which transition may set what is
- * the firmware's to check; here is what the kernel checks before its driver.
+ * Modify and query of queue pairs. Makes the checks that the kernel makes before it calls its
+ * driver; the firmware checks which attributes a transition may set.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -9,14 +9,14 @@
 
 #include "uverbs.h"
 
-/* The attributes that the plain command knows. */
+/* Attributes of the non-extended command. */
 #define STANDARD_MASK ((u32)(IBV_QP_RATE_LIMIT - 1) & ((1u << 21) - 1))
 
 /* ----------------------------------------------------------------- modify */
 
 /*
- * An address with a port of its own: that of the QP, or both change together
- * where a path may be changed (SQD).
+ * Validates an address vector. Its port must be that of the queue pair; both may change together
+ * if the path can change (SQD).
  */
 static int check_address(const struct device *device, const struct ib_uverbs_modify_qp *cmd)
 {
@@ -32,7 +32,7 @@ static int check_address(const struct device *device, const struct ib_uverbs_mod
 	return 0;
 }
 
-/* A controlled Q_Key is a privilege: with it, a process can send to management QPs. */
+/* A controlled Q_Key requires CAP_NET_RAW: with it, a process can send to management QPs. */
 static int check_qkey(const struct uv_request *req, const struct ib_uverbs_modify_qp *cmd)
 {
 	if (!(cmd->attr_mask & IBV_QP_QKEY) || !(cmd->qkey & NIC_QKEY_CONTROLLED))
@@ -46,7 +46,7 @@ static int check_modify(const struct device *device, const struct ib_uverbs_modi
 
 	if (mask & IBV_QP_PORT && cmd->port_num != 1)
 		return -EINVAL;
-	/* Path migration is InfiniBand's alone. */
+	/* No alternate paths. */
 	if (mask & IBV_QP_ALT_PATH)
 		return -EINVAL;
 	if (mask & IBV_QP_CUR_STATE && cmd->cur_qp_state > IBV_QPS_ERR)
@@ -108,7 +108,7 @@ static int qp_modify(struct uv_request *req, const struct ib_uverbs_ex_modify_qp
 	obj = uv_object_read(req, UVERBS_OBJECT_QP, cmd->qp_handle);
 	if (!obj)
 		return -EINVAL;
-	/* Its work queues have states. */
+	/* The states are those of its work queues. */
 	if (uv_qp_spreads(UV_CAST(struct uv_qp, obj)))
 		return -EOPNOTSUPP;
 	err = check_modify(req->device, cmd);
@@ -228,7 +228,7 @@ int uv_query_qp(struct uv_request *req)
 	resp.qp_state = state;
 	resp.cur_qp_state = state;
 	resp.sq_draining = draining;
-	/* Nobody can post to a target. */
+	/* An XRC target has no queues to post to. */
 	if (!qp->target)
 		fill_capacity(&resp, params);
 	fill_attributes(&resp, &attr);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * What the device and its port say of themselves.
- */
+/* Queries of device and port attributes. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
+/* Major, minor and sub-minor version of 16 bits, as ibv_devinfo prints them. */
 #define FW_VER (0ull << 32 | 1ull << 16 | 0ull)
 #define PAGE_SIZES 0xfffff000ull
 
@@ -41,17 +39,14 @@ enum {
 	ODP_READ = 1 << 3,
 	ODP_ATOMIC = 1 << 4,
 	ODP_SRQ_RECV = 1 << 5,
-	/* Newer headers have names for these. */
+	/* Only newer headers define these. */
 	ODP_FLUSH = 1 << 6,
 	ODP_ATOMIC_WRITE = 1 << 7,
 	ODP_ALL = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV |
 		  ODP_FLUSH | ODP_ATOMIC_WRITE,
 };
 
-/*
- * Beyond 32 bits: IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_ATOMIC_WRITE, which older headers
- * of the kernel lack.
- */
+/* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_ATOMIC_WRITE, which older kernel headers lack. */
 #define DEVICE_FLUSH_GLOBAL (1ull << 38)
 #define DEVICE_ATOMIC_WRITE (1ull << 40)
 
@@ -73,7 +68,7 @@ static void fill_device(const struct device *device, struct ib_uverbs_query_devi
 		.max_sge_rd = VNET_MAX_SGE,
 		.max_cq = nic->max_cq,
 		.max_cqe = UV_MAX_CQE,
-		/* One table for both; its first entry is not used. */
+		/* Both share a table, whose entry 0 is not used. */
 		.max_mr = nic->max_mr - 1,
 		.max_mw = nic->max_mr - 1,
 		.max_pd = UV_MAX_PD,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests and responses: the rules by which either may be longer or shorter
- * than we know them, and how a command ends.
+ * Decodes requests, encodes responses, and completes commands. Lengths may differ from those
+ * known here.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -21,7 +21,7 @@ static bool all_zero(const u8 *bytes, size_t length)
 	return true;
 }
 
-/* Answers false where bytes that we do not know are not zero. */
+/* Copies a request, zero-padded. Returns false if bytes beyond `size` are not zero. */
 static bool copy_in(void *dst, size_t size, const u8 *src, size_t length)
 {
 	size_t known = length < size ? length : size;

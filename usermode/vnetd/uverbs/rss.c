@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs that spread Ethernet frames over the work queues of an indirection
- * table. They have a number and no queue: the NIC knows them by their flows.
+ * RSS queue pairs, which spread Ethernet frames over the work queues of an indirection table.
+ * They have a number but no queues: the NIC knows them by their flows only.
  */
 #include <errno.h>
 #include <string.h>
@@ -73,7 +73,10 @@ int uv_rss_start(struct uv_qp *qp)
 	return uv_result(nic_rss_create(&qp->obj.device->nic, qp->spread->offset, &qp->rss));
 }
 
-/* Its flows are gone; who has found one of them before may still look at the table. */
+/*
+ * Stops an RSS queue pair. Its flows are destroyed, but a process that has found one before may
+ * still read the table: wait for a grace period.
+ */
 int uv_rss_stop(struct uv_qp *qp)
 {
 	struct nic *nic = &qp->obj.device->nic;

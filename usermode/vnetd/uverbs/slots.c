@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Slots of send and receive queues: a header, then SGEs or inline data, in all a
- * power of two. Granted is what is asked for, or a little more, as adapters do: there
- * are programs with arrays of their own that are not much longer.
+ * Sizes of queue slots: a header, then SGEs or inline data, rounded up to a power of two. The
+ * capacity granted is the one requested or a little more, as with adapters: some programs have
+ * arrays that are hardly longer.
  */
 #include "uverbs.h"
 
 #define SGE_SIZE ((u32)sizeof(struct vnet_sge))
-/* A receive queue of so many is there for streams of messages. */
+/* Receive queues of this size are for streams of messages. */
 #define MANY_RECEIVES 64
 
 static u32 smaller(u32 a, u32 b)
@@ -15,7 +15,7 @@ static u32 smaller(u32 a, u32 b)
 	return a < b ? a : b;
 }
 
-/* At least one SGE: a work request without any is of little use. */
+/* At least one SGE. */
 static u32 sge_bytes(u32 sges)
 {
 	return (sges ? sges : 1) * SGE_SIZE;
@@ -28,7 +28,7 @@ u32 uv_send_stride_shift(u32 sges, u32 inline_data)
 	return uv_ceil_log2(VNET_WQE_HDR_SIZE + (bytes > inline_data ? bytes : inline_data));
 }
 
-/* Of a slot with this room, the next power of two. */
+/* Number of SGEs granted: the next power of two, as far as the slot has room. */
 static u32 grant_sges(u32 sges, u32 room)
 {
 	u32 most = smaller(room / SGE_SIZE, VNET_MAX_SGE);
@@ -59,9 +59,9 @@ u32 uv_recv_sges(u32 sges, u32 stride_shift)
 }
 
 /*
- * A process that keeps its queue full has to look at the NIC's index whenever it posts,
- * and takes that line from the sender each time; with half as many slots more, only
- * once for so many. Short queues are as short as they are asked for.
+ * Slots of a receive queue. A process that keeps its queue full reads the NIC's index at every
+ * post, which takes the cache line from the sender. With half as many slots more, it reads the
+ * index only once for so many posts. Short queues get only what is requested.
  */
 u32 uv_recv_entries(u32 receives, u32 most)
 {

@@ -16,14 +16,14 @@ enum {
 struct srq_args {
 	u64 user_handle;
 	struct uv_object *pd;
-	/* Of extended reliable connections; else ignored. */
+	/* XRC domain; ignored for other types. */
 	struct uv_object *xrcd;
 	struct uv_object *cq;
 	struct uv_object *events;
 	u64 type;
 	u32 max_wr;
 	u32 max_sge;
-	/* Tag matching: size of the list. */
+	/* Tag matching: size of the tag list. */
 	u32 max_tags;
 };
 
@@ -118,7 +118,7 @@ static int srq_reserve(struct device *device, struct uv_srq *srq)
 	return 0;
 }
 
-/* The same, with what matching needs. */
+/* Likewise, with the memory for tag matching. */
 static int srq_reserve_all(struct device *device, struct uv_srq *srq, const struct srq_args *args)
 {
 	int err;
@@ -134,7 +134,7 @@ static int srq_reserve_all(struct device *device, struct uv_srq *srq, const stru
 	return err;
 }
 
-/* Answers the provider's part of the response too. */
+/* Creates the object, and writes the driver-specific part of the response. */
 static int srq_new(struct uv_request *req, const struct srq_args *args, struct uv_srq **out)
 {
 	struct vnet_create_srq_resp driver = { .srqn = 0 };
@@ -297,7 +297,7 @@ static int srq_modify(struct uv_request *req, const struct uv_srq *srq,
 {
 	if (cmd->attr_mask & ~(u32)(SRQ_MAX_WR | SRQ_LIMIT))
 		return -EINVAL;
-	/* The device tells that it cannot resize them. */
+	/* The device does not report IBV_DEVICE_SRQ_RESIZE. */
 	if (cmd->attr_mask & SRQ_MAX_WR)
 		return -EOPNOTSUPP;
 	if (!(cmd->attr_mask & SRQ_LIMIT))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Status of a device's objects, as JSON members. Which objects there are is
- * known here; counters and states are read from NIC memory, as they are.
+ * Status of a device's objects as JSON members. The list comes from private memory, counters and
+ * states from NIC memory.
  */
 #include <arpa/inet.h>
 
 #include "uverbs.h"
 
-/* A list of the objects of some types (bits), each as `print` prints it. */
+/* Prints a list of the objects of these types (a bit mask). */
 static void print_list(const struct device *device, FILE *out, const char *member, u32 types,
 		       void (*print)(const struct uv_object *obj, FILE *out))
 {
@@ -77,7 +77,7 @@ static const char *wait_name(u32 wait)
 
 /* ------------------------------------------------------------ queue pairs */
 
-/* The process behind a lock owner's id. */
+/* Process id of a lock owner; 0: none. */
 static u32 owner_pid(const struct device *device, u32 owner)
 {
 	const struct host_client *clients = device->host.client;
@@ -85,7 +85,7 @@ static u32 owner_pid(const struct device *device, u32 owner)
 	return owner && owner <= HOST_MAX_CLIENTS && clients ? clients[owner - 1].pid : 0;
 }
 
-/* Work requests that the process has posted and the NIC has not retired. */
+/* Number of posted work requests that the NIC has not retired. */
 static u32 queued(const struct uv_qp *qp, const struct nic_qp *frame)
 {
 	const u8 *memory = qp->obj.device->memory;
@@ -109,7 +109,7 @@ static void print_peer(FILE *out, const struct uv_qp *qp, const struct nic_qp *f
 		for (i = 0; i < sizeof(raw); i++)
 			raw[i] = nic_load(&attr->dgid[i]);
 		qpn = nic_load(&attr->dest_qpn);
-		/* Without a global route, what stands for a GID means nothing. */
+		/* Without a global route, the GID only stands for a LID. */
 		if (qp->obj.device->lid)
 			lid = nic_load(&attr->dlid);
 		if (!lid || nic_load(&attr->is_global))
@@ -130,7 +130,7 @@ static void print_counters(FILE *out, const struct nic_qp_counters *counters)
 		nic_load(&counters->got_bytes), nic_load(&counters->dropped));
 }
 
-/* Whoever spreads frames has none, and so nothing to tell. */
+/* State in NIC memory; RSS queue pairs have none. */
 static const struct nic_qp *frame_of(const struct nic *nic, const struct uv_qp *qp)
 {
 	static const struct nic_qp nothing;
@@ -208,7 +208,7 @@ static void print_mr(const struct uv_object *obj, FILE *out)
 	struct nic_mr_params now = mr->params;
 	const struct nic_mr *entry = &obj->device->nic.mr[mr->index];
 
-	/* Windows are opened and closed by their processes. */
+	/* Windows are bound and invalidated by their processes. */
 	if (now.kind != NIC_MR_REGION && now.kind != NIC_MR_DEVICE) {
 		now.addr = nic_load(&entry->addr);
 		now.length = nic_load(&entry->length);

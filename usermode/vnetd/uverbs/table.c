@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Indirection tables: which work queue gets the frames of which hash.
- */
+/* Indirection tables, which map hash values of frames to work queues. */
 #include <errno.h>
 #include <string.h>
 
@@ -44,7 +42,7 @@ static int table_new(struct uv_request *req, u32 log_size, struct uv_table **out
 	return 0;
 }
 
-/* The handles behind the command: `count` of them, and then nothing but zeros. */
+/* Reads `count` handles that follow the command; zeros may follow them. */
 static int get_handles(const struct uv_request *req, u32 *handles, u32 count)
 {
 	const u32 start = offsetof(struct ib_uverbs_ex_create_rwq_ind_table, wq_handles);
@@ -80,7 +78,7 @@ int uv_create_table(struct uv_request *req)
 	struct uv_table *table;
 	int err;
 
-	/* comp_mask and log_ind_tbl_size, which the command has at least. */
+	/* comp_mask and log_ind_tbl_size: the minimum length of the command. */
 	memcpy(head, req->in, sizeof(head));
 	if (head[0])
 		return -EOPNOTSUPP;

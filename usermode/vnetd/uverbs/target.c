@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Targets of extended reliable connections: queue pairs that belong to a domain, and
- * to all who opened them. The last of these ends it.
+ * XRC target queue pairs. A target belongs to an XRC domain and is shared by all that have opened
+ * it; it is destroyed with the last of these.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "uverbs.h"
 
-/* Nobody posts to it, but it has a send queue, as every queue pair. */
+/* The send queue is not used, but every queue pair of the NIC has one. */
 #define ENTRIES 1
 
 static int target_reserve(struct device *device, struct uv_target *target, struct uv_qp *qp)
@@ -26,7 +26,7 @@ static int target_reserve(struct device *device, struct uv_target *target, struc
 	return err;
 }
 
-/* From here on the queue pair holds it. */
+/* Adds a queue pair object to the openers of a target. */
 static void target_join(struct uv_target *target, struct uv_qp *qp)
 {
 	qp->target = target;
@@ -49,7 +49,7 @@ int uv_target_new(struct uv_request *req, struct uv_qp *qp)
 		.sq_entries = ENTRIES,
 		.sq_stride_shift = (u8)uv_send_stride_shift(0, 0),
 		.xrcdn = (u16)target->domain->number,
-		/* No process' death ends it. */
+		/* The target outlives its creator. */
 		.space = NIC_SPACE_POINTER,
 		.owner_pid = (u32)req->client->pid,
 	};
@@ -66,7 +66,7 @@ int uv_target_start(struct device *device, struct uv_target *target)
 {
 	int err;
 
-	/* It was there, and is opened once more. */
+	/* An existing target is opened once more. */
 	if (target->live)
 		return 0;
 	err = uv_created(device, nic_qp_create(&device->nic, &target->params));
@@ -85,7 +85,7 @@ int uv_target_open(struct uv_qp *qp, u32 qpn)
 	for (target = qp->xrcd->domain->targets; target; target = target->next)
 		if (target->params.qpn == qpn)
 			break;
-	/* Whoever had it last is ending it. */
+	/* Its last opener is destroying it. */
 	if (!target || target->opened->obj.dying)
 		return -EINVAL;
 	target_join(target, qp);
@@ -106,7 +106,7 @@ static void target_end(struct device *device, struct uv_target *target)
 			place = &(*place)->next;
 		*place = target->next;
 	}
-	/* No process has it mapped. */
+	/* No process has mapped it. */
 	uv_heap_put(device, target->sq);
 	uv_qpn_end(device, target->params.qpn);
 	free(target);

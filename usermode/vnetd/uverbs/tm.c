@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Tag matching: what such a shared receive queue needs of the device.
- */
+/* Tag matching: memory and capabilities of shared receive queues of this type. */
 #include <errno.h>
 
 #include "tags/tm.h"
@@ -10,7 +8,7 @@
 static_assert((int)UV_MAX_TAGS <= (int)NIC_TM_MAX_TAGS, "what the firmware takes");
 
 enum {
-	/* As struct ibv_tm_caps has them: two headers, and some of the sender's own. */
+	/* Limit in struct ibv_tm_caps: two headers, and some data of the sender's. */
 	MAX_RNDV_HDR = 64,
 	CAP_RC = 1 << 0,
 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The uverbs server's inner contract: requests, objects, numbers, and one
- * implementation of each operation for both front ends (write and ioctl).
+ * Internal interface of uverbs: requests, objects, and the operations of both front ends (write
+ * and ioctl).
  *
- * Functions that can fail answer 0, a negative errno value, or UV_PARK: call
- * the handler again later, nothing has changed that matters.
+ * Functions that can fail return 0, a negative errno value, or UV_PARK: call the handler again
+ * later; it has had no effect that matters.
  *
- * The life of an object: a handler validates, reserves (handle, numbers, queue
- * memory), writes its whole answer into the process' memory, and leaves the
- * object in uv_request.created. Only then the front end tells the NIC of it
- * (uv_class.start), which is the last thing that can fail: so nothing ever has
- * to be taken back from the NIC, and a repeated handler starts afresh.
+ * Creation of an object: a handler validates the request, reserves resources (handle, numbers,
+ * queue memory), writes the complete response into the process' memory, and stores the object in
+ * uv_request.created. Only then the front end creates it in the NIC (uv_class.start), which is
+ * the last step that can fail. So nothing is ever undone in the NIC, and a repeated handler
+ * starts afresh.
  */
 #ifndef UVERBS_H
 #define UVERBS_H
@@ -28,7 +28,7 @@
 /* Bytes of a structure up to the end of a member. */
 #define UV_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
-/* Limits that query_device tells, and that are enforced. */
+/* Limits that query_device reports and that are enforced. */
 enum uv_limits {
 	UV_MAX_QP_WR = 16384,
 	UV_MAX_SRQ_WR = 16384,
@@ -37,23 +37,23 @@ enum uv_limits {
 	UV_MAX_PD = 1 << 15,
 	UV_MAX_AH = 1 << 16,
 	UV_MAX_XRCD = 1 << 12,
-	/* Of work queues, to spread frames over. */
+	/* Indirection tables of work queues. */
 	UV_MAX_TABLES = 1 << 10,
 	UV_COMP_VECTORS = 1,
-	/* Entries, and microseconds, that a completion event may wait for. */
+	/* CQ moderation: completions, and microseconds. */
 	UV_MAX_EVENT_COUNT = 0xffff,
 	UV_MAX_EVENT_PERIOD = 0xffff,
 	UV_PORTS = 1,
-	/* Of a shared receive queue that matches. */
+	/* Tag matching: tags per shared receive queue, and slots for operations. */
 	UV_MAX_TAGS = 1024,
 	UV_TAG_OPS = 256,
 	/* Unread asynchronous events kept for one object or device. */
 	UV_MAX_UNREAD = 64,
 };
 
-/* Nanoseconds: completion timestamps are NIC clock. */
+/* Completion timestamps are in nanoseconds of the NIC clock. */
 #define UV_CLOCK_KHZ 1000000
-/* Device memory of all processes together. */
+/* Limit of device memory (DM) of all processes. */
 #define UV_MAX_DM_SIZE (1ull << 20)
 #define UV_MAX_MR_SIZE (1ull << 47)
 #define UV_DEVICE_CAPS                                                                             \
@@ -73,16 +73,16 @@ struct uv_object;
 struct uv_class {
 	/* enum uverbs_default_objects */
 	u16 type;
-	/* Has no handle: the process knows it by descriptor. */
+	/* The object has a descriptor instead of a handle. */
 	bool is_file;
 	size_t size;
-	/* Tell the NIC (or the core) of it; the answer has been written. */
+	/* Creates the object in the NIC or the core, after the response was written. */
 	int (*start)(struct uv_request *req, struct uv_object *obj);
-	/* No command may destroy it now, which the end of its process may; NULL: any may. */
+	/* Whether destroy commands are refused; closing the file ignores this. NULL: never. */
 	bool (*is_held)(const struct uv_object *obj);
-	/* Take it from the NIC; repeated until it does not answer UV_PARK. */
+	/* Removes the object from the NIC; called again while it returns UV_PARK. */
 	int (*stop)(struct uv_object *obj);
-	/* Give back what it reserved, but for its memory. */
+	/* Frees the object's resources, except its own memory. */
 	void (*release)(struct uv_object *obj);
 };
 
@@ -90,18 +90,18 @@ struct uv_object {
 	const struct uv_class *class;
 	struct uctx *ctx;
 	struct device *device;
-	/* Whose address space it belongs to; NULL for files. */
+	/* Client in whose address space the object was created; NULL for files. */
 	struct client *client;
 	u32 handle;
-	/* Other objects that name this one. */
+	/* References by other objects. */
 	u32 uses;
-	/* The NIC knows it: look-ups find it. */
+	/* Created in the NIC; only live objects are found by look-ups. */
 	bool live;
-	/* Its destruction is under way, and parked. */
+	/* Destruction has begun, and is parked. */
 	bool dying;
-	/* The process' own name for it, for events. */
+	/* The process' user_handle, for events. */
 	u64 user_handle;
-	/* Where its asynchronous events go; may be NULL. */
+	/* Receives its asynchronous events; may be NULL. */
 	struct uv_events *events;
 	u32 events_unread;
 	u32 events_reported;
@@ -120,24 +120,24 @@ struct uv_ah {
 
 struct uv_channel {
 	struct uv_object obj;
-	/* NULL once the program has closed it: it lives on while CQs use it. */
+	/* NULL once the program has closed it; the channel is kept while CQs use it. */
 	struct file *file;
-	/* Inode of the program's end, by which its descriptor is recognised. */
+	/* Inode of the program's end, which identifies its descriptor. */
 	u64 inode;
 	u32 index;
 	u32 generation;
 	struct uv_channel *next;
 };
 
-/* An asynchronous event file: records not read yet. */
+/* An asynchronous event file, and its unread events. */
 struct uv_events {
 	struct uv_object obj;
-	/* NULL once the program has closed it: it lives on while objects use it. */
+	/* NULL once the program has closed it; the object is kept while others use it. */
 	struct file *file;
 	u64 inode;
 	struct uv_record *head;
 	struct uv_record **tail;
-	/* Records of the device itself among them. */
+	/* Number of unread events of the device. */
 	u32 device_unread;
 	struct uv_events *next;
 };
@@ -149,17 +149,17 @@ struct uv_cq {
 	u32 entries;
 	u32 flags;
 	struct uv_block *ring;
-	/* Completion events that were read in its life; known once stopped. */
+	/* Number of completion events read; valid after stop. */
 	u32 comp_events;
-	/* A resize waits so long for stalled sends (NIC clock); 0: none does. */
+	/* Deadline of a resize that waits for stalled sends (NIC clock); 0: none. */
 	u64 settled_by;
 };
 
-/* A domain of extended reliable connections, of all that opened it. */
+/* An XRC domain, shared by all that have opened it. */
 struct uv_domain {
 	u32 number;
 	u32 uses;
-	/* Descriptor of the file by which it is known, or -1. */
+	/* Descriptor of the file that identifies the domain, or -1. */
 	int file;
 	u64 dev;
 	u64 inode;
@@ -167,18 +167,18 @@ struct uv_domain {
 	struct uv_domain *next;
 };
 
-/* A context's share of one. */
+/* A context's reference to an XRC domain. */
 struct uv_xrcd {
 	struct uv_object obj;
 	struct uv_domain *domain;
 };
 
-/* A target queue pair, of all that opened it. */
+/* An XRC target queue pair, shared by all that have opened it. */
 struct uv_target {
 	struct nic_qp_params params;
 	struct uv_domain *domain;
 	struct uv_block *sq;
-	/* The NIC knows it. */
+	/* Created in the NIC. */
 	bool live;
 	struct uv_qp *opened;
 	struct uv_target *next;
@@ -187,40 +187,40 @@ struct uv_target {
 struct uv_srq {
 	struct uv_object obj;
 	struct uv_pd *pd;
-	/* Of extended reliable connections; else NULL. */
+	/* XRC domain; NULL for other types. */
 	struct uv_xrcd *xrcd;
-	/* Of those, and where tags are matched. */
+	/* CQ for XRC and tag matching; else NULL. */
 	struct uv_cq *cq;
 	struct uv_block *ring;
-	/* Tag matching; else NULL. */
+	/* Memory for tag matching; else NULL. */
 	struct uv_block *tags;
 	struct uv_block *ops;
 	struct nic_srq_params params;
 	u32 srqn;
 };
 
-/* What its type does not have is NULL. */
+/* Members that the type does not have are NULL. */
 struct uv_qp {
 	struct uv_object obj;
 	struct uv_pd *pd;
 	struct uv_cq *send_cq;
 	struct uv_cq *recv_cq;
-	/* NULL: it has a receive queue of its own, or none. */
+	/* NULL: own receive queue, or none. */
 	struct uv_srq *srq;
 	struct uv_block *sq;
 	struct uv_block *rq;
 	struct nic_qp_params params;
-	/* How many multicast groups it is attached to. */
+	/* Number of multicast groups it is attached to. */
 	u32 groups;
-	/* Where it has sent to one and ends: NIC clock; 0: it does not. */
+	/* Deadline for multicast messages to be sent before destruction (NIC clock); 0: none. */
 	u64 lingers_until;
-	/* Where the queue pair is a target: which, and who else opened it. */
+	/* XRC target: its domain, the shared target, and the next opener. */
 	struct uv_xrcd *xrcd;
 	struct uv_target *target;
 	struct uv_qp *next_opened;
 	/*
-	 * Where it only spreads frames over work queues: which, and how. The NIC knows
-	 * that by flows alone; when it ends, the grace period that it waits for.
+	 * RSS: the indirection table and the hash parameters, with their copy in NIC memory. The
+	 * NIC knows them by flows only. On destruction: the grace period to wait for.
 	 */
 	struct uv_table *table;
 	struct uv_block *spread;
@@ -229,18 +229,18 @@ struct uv_qp {
 	u32 grace;
 };
 
-/* A work queue, which the NIC has as a queue pair that only receives. */
+/* A work queue; in the NIC, a queue pair that only receives. */
 struct uv_wq {
 	struct uv_object obj;
 	struct uv_pd *pd;
 	struct uv_cq *cq;
-	/* Nobody posts to it. */
+	/* Not used. */
 	struct uv_block *sq;
 	struct uv_block *rq;
 	struct nic_qp_params params;
 };
 
-/* An indirection table: work queues, a power of two of them. */
+/* An indirection table: 2^log_size work queues. */
 struct uv_table {
 	struct uv_object obj;
 	u32 number;
@@ -256,7 +256,7 @@ struct uv_flow_counters {
 struct uv_flow {
 	struct uv_object obj;
 	struct uv_qp *qp;
-	/* NULL: it has none. */
+	/* May be NULL. */
 	struct uv_flow_counters *counters;
 	u32 index;
 	struct nic_flow params;
@@ -273,52 +273,52 @@ struct uv_dm {
 struct uv_mr {
 	struct uv_object obj;
 	struct uv_pd *pd;
-	/* Of whose memory it is a region; NULL: the process' own. */
+	/* Device memory that the region covers; NULL: process memory. */
 	struct uv_dm *dm;
 	u32 index;
 	struct nic_mr_params params;
 };
 
-/* An opened device file. */
+/* An open uverbs file. */
 struct uctx {
 	struct file *file;
 	struct device *device;
-	/* GET_CONTEXT has been done; nothing else works before. */
+	/* Set by GET_CONTEXT, which nearly all other commands require. */
 	bool open;
-	/* Objects by handle; NULL is free. */
+	/* Objects by handle; NULL: free. */
 	struct uv_object **object;
 	u32 capacity;
 	/* No handle below this one is free. */
 	u32 lowest_free;
 	struct uv_channel *channels;
 	struct uv_events *events;
-	/* For objects that do not name one. */
+	/* Used by objects that name no event file. */
 	struct uv_events *default_events;
 	struct uctx *next;
 };
 
 /* -- object.c */
 
-/* A new object with a handle, not live yet: -EINVAL without a context, -ENOMEM. */
+/* Allocates an object and its handle; it is not live yet. -EINVAL: no context; -ENOMEM. */
 int uv_object_new(struct uv_request *req, const struct uv_class *class, struct uv_object **out);
-/* Forget an object that has been released, or was never complete. */
+/* Frees an object that was released, or never completed. */
 void uv_object_drop(struct uv_object *obj);
-/* Live object by handle: -ENOENT, -EINVAL (of another type), -EBUSY (dying). */
+/* Finds a live object by handle. -ENOENT; -EINVAL: other type; -EBUSY: dying. */
 int uv_object_find(struct uctx *ctx, u16 type, u64 handle, struct uv_object **out);
-/* The same, as most write commands say it: -EINVAL whatever is wrong. */
+/* Likewise; NULL on any error, for which most write commands return -EINVAL. */
 struct uv_object *uv_object_read(struct uv_request *req, u16 type, u32 handle);
-/* For destruction: finds dying ones too. */
+/* Likewise, for destruction: also finds dying objects. */
 int uv_object_find_dying(struct uctx *ctx, u16 type, u64 handle, struct uv_object **out);
-/* Take from the NIC: -EBUSY while others use it. Then uv_object_free() it. */
+/* Removes an object from the NIC; -EBUSY while others use it. uv_object_free() follows. */
 int uv_object_stop(struct uv_object *obj);
 void uv_object_free(struct uv_object *obj);
-/* Both, and how many of its events were read. */
+/* Stops and frees an object, and stores how many of its events were read. */
 int uv_object_end(struct uctx *ctx, u16 type, u64 handle, u32 *events_reported);
-/* The same for those with nothing to report. */
+/* Likewise, for objects that report no events. */
 int uv_object_destroy(struct uctx *ctx, u16 type, u64 handle);
-/* Everything that a context holds; UV_PARK: call again. */
+/* Destroys all objects of a context; UV_PARK: call again. */
 int uv_object_destroy_all(struct uctx *ctx);
-/* Handles of live objects of a type, at most max; answers how many. */
+/* Lists handles of live objects of a type, at most max. Returns their number. */
 u32 uv_object_list(const struct uctx *ctx, u16 type, u32 *handles, u32 max);
 
 static inline void uv_use(struct uv_object *obj)
@@ -333,10 +333,10 @@ static inline void uv_unuse(struct uv_object *obj)
 
 /* --------------------------------------------------------------- requests */
 
-/* Attribute of an ioctl, as parsed; see ioctl.h. */
+/* A parsed attribute of an ioctl; see ioctl.h. */
 struct uv_attr {
 	bool present;
-	/* Which of the attributes in the process' memory. */
+	/* Index among the attributes in the process' memory. */
 	u16 position;
 	u16 flags;
 	u16 length;
@@ -348,27 +348,27 @@ struct uv_attr {
 
 struct uv_method;
 
-/* A command under way, the same for both front ends. */
+/* A command that is being executed, for both front ends. */
 struct uv_request {
 	struct call *call;
 	struct uctx *ctx;
 	struct device *device;
 	struct client *client;
-	/* The command's own part: request in our memory, response in theirs. */
+	/* The core part: request in the daemon's memory, response in the process' memory. */
 	const u8 *in;
 	u32 in_length;
 	u64 out;
 	u32 out_length;
-	/* The driver's part. */
+	/* The driver-specific part. */
 	const u8 *driver_in;
 	u32 driver_in_length;
 	u64 driver_out;
 	u32 driver_out_length;
-	/* The handler made this: to be started, or released. */
+	/* Object that the handler created: uv_finish() starts or frees it. */
 	struct uv_object *created;
 	/* The command opens the context. */
 	bool opens;
-	/* Where the number of a created descriptor goes, and its size. */
+	/* Where the preload library stores the number of a created descriptor, and its size. */
 	u64 fd_addr;
 	u32 fd_size;
 	/* ioctl only: attributes, in the order of the method's table. */
@@ -378,32 +378,29 @@ struct uv_request {
 
 /* -- request.c */
 
-/*
- * Copy the request: what the process did not send is zero, what it sent beyond
- * `size` must be (-EOPNOTSUPP).
- */
+/* Copies the request, zero-padded. Bytes beyond `size` must be zero (-EOPNOTSUPP). */
 int uv_get(struct uv_request *req, void *dst, size_t size);
-/* Write the response: cut to the process' room, or followed by zeros. */
+/* Writes the response, truncated or zero-padded to the process' buffer. */
 int uv_respond(struct uv_request *req, const void *src, size_t size);
-/* Bytes of a response of `size` that the process takes (response_length). */
+/* response_length: bytes of a response of `size` that fit the process' buffer. */
 u32 uv_response_length(const struct uv_request *req, size_t size);
-/* The same for the driver's part, where unknown bytes are -EINVAL. */
+/* Likewise for the driver-specific part, where unknown non-zero bytes give -EINVAL. */
 int uv_get_driver(struct uv_request *req, void *dst, size_t size);
 int uv_respond_driver(struct uv_request *req, const void *src, size_t size);
-/* Zeros into the process' memory. */
+/* Zeroes a range of the process' memory. */
 int uv_clear_user(struct uv_request *req, u64 addr, u64 length);
-/* The handler answered `err`: start what it created, or undo it. */
+/* After a handler returned `err`: starts the object that it created, or frees it. */
 int uv_finish(struct uv_request *req, int err);
-/* ... and make that the answer of the call. value: what success returns. */
+/* Converts a result to that of the call. value: return value on success. */
 enum call_outcome uv_answer(struct call *call, int err, s32 value);
 
 /* -- destroy.c */
 
-/* Which one, behind a mask that has to be zero; else the answer is `unknown`. */
+/* Reads a handle that follows a comp_mask. Returns `unknown` if the mask is not zero. */
 int uv_get_masked_handle(struct uv_request *req, int unknown, u32 *handle);
-/* The whole command: queue pairs and shared receive queues. */
+/* Executes DESTROY_QP or DESTROY_SRQ. */
 int uv_destroy_telling(struct uv_request *req, u16 type);
-/* The ioctl: by these attributes. */
+/* Likewise for ioctls, with these attributes. */
 int uv_ioctl_destroy_telling(struct uv_request *req, u16 handle, u16 answer);
 
 /* --------------------------------------------------- one file per subject */
@@ -421,7 +418,7 @@ int uv_ioctl_query_port(struct uv_request *req);
 int uv_ioctl_info_handles(struct uv_request *req);
 
 /* -- gid.c */
-/* Valid index into the port's table of GIDs? */
+/* Whether the index has a GID that programs see. */
 bool uv_gid_valid(const struct device *device, u32 index);
 int uv_ioctl_query_gid_table(struct uv_request *req);
 int uv_ioctl_query_gid_entry(struct uv_request *req);
@@ -442,16 +439,16 @@ int uv_rereg_mr(struct uv_request *req);
 int uv_dereg_mr(struct uv_request *req);
 int uv_ioctl_destroy_mr(struct uv_request *req);
 int uv_ioctl_query_mr(struct uv_request *req);
-/* Regions and windows alike: with a key of its own, not told to the NIC yet. */
+/* Allocates a region or window with a new key, not yet created in the NIC. */
 int uv_mr_new(struct uv_request *req, const struct uv_class *class, struct uv_object *pd,
 	      const struct nic_mr_params *params, struct uv_mr **out);
-/* Do these rights go together, and are they known? */
+/* Whether the access flags are known and consistent: 0 or an error. */
 int uv_mr_check_access(u32 access);
 extern const struct uv_class uv_mr_class;
 int uv_mr_start(struct uv_request *req, struct uv_object *obj);
 int uv_mr_stop(struct uv_object *obj);
 void uv_mr_release(struct uv_object *obj);
-/* For what the device does not have: -EOPNOTSUPP once attributes are right. */
+/* -EOPNOTSUPP, after the attributes were validated. */
 int uv_ioctl_unsupported(struct uv_request *req);
 
 /* -- advise.c */
@@ -470,31 +467,31 @@ int uv_ioctl_destroy_mw(struct uv_request *req);
 
 /* -- channel.c */
 int uv_create_comp_channel(struct uv_request *req);
-/* The context's channel that has this descriptor in the calling process. */
+/* Finds the context's channel by descriptor. */
 int uv_channel_find(struct uv_request *req, s64 fd, struct uv_object **out);
-/* A CQ let go of it. */
+/* Drops the reference of a CQ. */
 void uv_channel_put(struct uv_channel *channel);
-/* The program closed it. */
+/* The program has closed the channel. */
 void uv_channel_closed(struct uv_channel *channel);
-/* Try again to take from the NIC what could not be taken before. */
+/* Retries the destruction of channels whose lock was held. */
 void uv_channel_sweep(struct device *device);
-/* The device ends: forget those. */
+/* Frees those channels when the device is destroyed. */
 void uv_channel_forget(struct device *device);
 
-/* Attach the program's end of a new file to the answer. */
+/* Attaches the program's end of a new file to the response. */
 void uv_give_fd(struct uv_request *req, int fd, const struct vnet_msg_fd *about);
 
 /* -- async.c */
 int uv_ioctl_alloc_events(struct uv_request *req);
 int uv_events_new(struct uv_request *req, struct uv_object **out);
 int uv_events_find(struct uv_request *req, s64 fd, struct uv_object **out);
-/* Let an object's events go there, or (NULL) to the context's default. */
+/* Sets the event file of an object; NULL: the context's default. */
 void uv_events_attach(struct uv_object *obj, struct uv_object *events);
-/* The object is gone: remove what it has not told yet. */
+/* Detaches a destroyed object and drops its unread events. */
 void uv_events_detach(struct uv_object *obj);
-/* An object, or a context whose default it was, let go of it. */
+/* Drops the reference of an object, or of a context with this default. */
 void uv_events_put(struct uv_events *events);
-/* The program closed it. */
+/* The program has closed the event file. */
 void uv_events_closed(struct uv_events *events);
 
 /* -- cq.c */
@@ -522,26 +519,26 @@ int uv_ioctl_destroy_xrcd(struct uv_request *req);
 
 /* -- target.c */
 
-/* Both: the queue pair, with its domain, holds the target until it leaves. */
+/* uv_target_new() and uv_target_open() add the queue pair object to the openers of a target. */
 int uv_target_new(struct uv_request *req, struct uv_qp *qp);
-/* -EINVAL: the domain has none of this number. */
+/* -EINVAL: the domain has no target of this number. */
 int uv_target_open(struct uv_qp *qp, u32 qpn);
-/* Tell the NIC, unless it knows. */
+/* Creates the target in the NIC, unless it exists. */
 int uv_target_start(struct device *device, struct uv_target *target);
-/* Others have it open, too. */
+/* Whether it has other openers. */
 bool uv_target_is_shared(const struct uv_target *target);
 void uv_target_leave(struct uv_qp *qp);
 
-/* -- tm.c: what a shared receive queue that matches tags has besides */
+/* -- tm.c: memory for tag matching of a shared receive queue */
 int uv_tm_reserve(struct device *device, struct uv_srq *srq, u32 tags);
-/* For its owner to go: nothing where it has none. */
+/* Frees that memory, if there is any. */
 void uv_tm_release(struct uv_srq *srq);
-/* The device itself posts to the send queues of its queue pairs. */
+/* Whether it matches tags: the device posts to the send queues of its queue pairs then. */
 bool uv_srq_is_tm(const struct uv_srq *srq);
 void uv_tm_fill_caps(struct ib_uverbs_tm_caps *caps);
 
 /* -- qp.c */
-/* Nobody but the device posts to its send queue. */
+/* Whether only the device posts to the send queue. */
 bool uv_qp_sends_itself(const struct uv_qp *qp);
 int uv_create_qp(struct uv_request *req);
 int uv_open_qp(struct uv_request *req);
@@ -551,14 +548,14 @@ int uv_post_send(struct uv_request *req);
 int uv_ioctl_create_qp(struct uv_request *req);
 int uv_ioctl_destroy_qp(struct uv_request *req);
 
-/* -- rss.c: queue pairs that spread frames over work queues */
+/* -- rss.c: queue pairs with an indirection table */
 
 static inline bool uv_qp_spreads(const struct uv_qp *qp)
 {
 	return qp->table;
 }
 
-/* How, by the provider's part of the request. */
+/* Reads the hash parameters from the driver-specific part. */
 int uv_rss_get(struct uv_request *req, struct nic_rss *rss);
 int uv_rss_new(struct uv_request *req, struct uv_qp *qp, struct uv_table *table,
 	       const struct nic_rss *rss);
@@ -585,7 +582,7 @@ int uv_ioctl_destroy_flow(struct uv_request *req);
 
 /* -- flow_spec.c */
 
-/* What a flow's specifications come to; -EINVAL, -EOPNOTSUPP. */
+/* Parses a flow's specifications. Returns 0, -EINVAL or -EOPNOTSUPP. */
 int uv_flow_read_specs(struct uv_request *req, const u8 *specs, u32 length, u32 count,
 		       struct uv_flow *flow);
 
@@ -604,48 +601,47 @@ int uv_ex_modify_qp(struct uv_request *req);
 int uv_query_qp(struct uv_request *req);
 
 /* -- counters.c */
-/* The queue pair is no more: keep what it has counted. */
+/* Adds the counters of a destroyed queue pair to the device's sum. */
 void uv_counters_retire(struct device *device, u32 qpn);
 
-/* ------------------------------------------------------------ small things */
+/* ----------------------------------------------------------------- helpers */
 
-/* What the firmware answered, as this layer says it. */
+/* Converts a result of the firmware: 0, UV_PARK or -errno. */
 int uv_result(enum nic_result result);
 /*
- * The same for a command that makes something. Numbers are ours to give, so one
- * that the NIC has in use was written there by somebody else: the device fails.
+ * Likewise for creation. The daemon allocates all numbers, so NIC_EINUSE means that a client has
+ * overwritten NIC memory: marks the device as failed.
  */
 int uv_created(struct device *device, enum nic_result result);
-/* Queue memory for a ring of `entries` slots; NULL: none left. */
+/* Allocates a ring of `entries` slots; NULL if there is no memory. */
 struct uv_block *uv_ring_get(struct device *device, u32 entries, u32 stride_shift);
 /*
- * Give back the ring of an object that is no more. Where the file was closed
- * under the process (it has closed all descriptors, say), the process has the
- * ring mapped still, and may go on using it: then nobody else gets it before
- * the process is gone.
+ * Frees the ring of a destroyed object. If its file was closed while the process lives, the
+ * process may still have the ring mapped and use it. Then the ring is freed only after the
+ * process' death.
  */
 void uv_ring_put(struct uv_object *obj, struct uv_block *ring);
-/* The process is gone. */
+/* Frees such rings of a dead process. */
 void uv_rings_put_mapped(struct client *client);
-/* What the process has to know of it. */
+/* Describes a ring for the provider. */
 void uv_ring_info(const struct uv_block *block, u32 entries, u32 stride_shift,
 		  struct vnet_ring_info *info);
-/* Exponent of the smallest power of two that is not below n. */
+/* Exponent of the smallest power of two that is at least n. */
 u32 uv_ceil_log2(u32 n);
 
-/* Whatever is sent and received beside the transports asks for this right (-EPERM). */
+/* Checks for CAP_NET_RAW, which raw packets and controlled Q_Keys require: 0 or -EPERM. */
 int uv_check_raw(const struct uv_request *req);
 
-/* Slots of send and receive queues: their size, and what is granted of that. */
+/* Slots of send and receive queues: sizes, and granted capacities. */
 u32 uv_send_stride_shift(u32 sges, u32 inline_data);
 u32 uv_send_sges(u32 sges, u32 stride_shift);
 u32 uv_send_inline(u32 sges, u32 inline_data, u32 stride_shift);
 u32 uv_recv_stride_shift(u32 sges);
-/* Slots of a queue for so many receives; `most`: the limit of that. */
+/* Number of slots for this many receives; `most`: upper limit. */
 u32 uv_recv_entries(u32 receives, u32 most);
 u32 uv_recv_sges(u32 sges, u32 stride_shift);
 
-/* A type's structure from its first member. */
+/* Casts an object, the first member of its structure, to that structure. */
 #define UV_CAST(type, object) ((type *)(object))
 
 #endif /* UVERBS_H */

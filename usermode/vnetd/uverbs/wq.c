@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work queues: receives that belong to no queue pair. To the NIC each is a queue
- * pair that only receives; its send queue is nobody's.
+ * Work queues (WQ). In the NIC, each is a queue pair that only receives; its send queue is not
+ * used.
  */
 #include <errno.h>
 
 #include "ioctl.h"
 #include "uverbs.h"
 
-/* The values of enum ibv_wq_type, ibv_wq_attr_mask and ibv_wq_state. */
+/* Values of enum ibv_wq_type, ibv_wq_attr_mask and ibv_wq_state. */
 #define WQT_RQ 0u
 enum {
 	WQ_ATTR_STATE = 1 << 0,
@@ -55,7 +55,7 @@ static void wq_release(struct uv_object *obj)
 	struct device *device = obj->device;
 
 	uv_events_detach(obj);
-	/* No process has that one mapped. */
+	/* No process has mapped the send queue. */
 	uv_heap_put(device, wq->sq);
 	uv_ring_put(obj, wq->rq);
 	uv_qpn_end(device, wq->params.qpn);
@@ -77,7 +77,7 @@ static int wq_check(const struct wq_args *args)
 {
 	if (!args->pd || !args->cq || args->type != WQT_RQ)
 		return -EINVAL;
-	/* Of the device's port nothing is stripped, padded or delayed. */
+	/* No creation flags (scatter FCS, VLAN stripping, padding, delay drop) are supported. */
 	if (args->flags)
 		return -EOPNOTSUPP;
 	if (!args->max_wr || args->max_wr > UV_MAX_QP_WR || args->max_sge > VNET_MAX_SGE)
@@ -136,7 +136,7 @@ static void wq_fill(struct uv_request *req, struct uv_wq *wq, const struct wq_ar
 	};
 }
 
-/* Answers the provider's part of the response too. */
+/* Creates the object, and writes the driver-specific part of the response. */
 static int wq_new(struct uv_request *req, const struct wq_args *args, struct uv_wq **out)
 {
 	struct vnet_create_wq_resp driver = { .wqn = 0 };
@@ -258,7 +258,7 @@ static u32 wq_state(u8 state)
 	return state == NIC_QPS_ERR ? WQS_ERR : WQS_RDY;
 }
 
-/* From reset it becomes ready, from there it fails, and from anywhere it is reset. */
+/* Transitions: RESET to RDY, RDY to ERR, any to RESET. */
 static int wq_to_state(struct uv_request *req, const struct uv_wq *wq, u32 state)
 {
 	static const u8 states[] = {
@@ -286,7 +286,7 @@ static int wq_modify(struct uv_request *req, const struct uv_wq *wq,
 		return 0;
 	if (cmd->wq_state > WQS_ERR)
 		return -EINVAL;
-	/* As it is. */
+	/* No change. */
 	if (cmd->wq_state == wq_state(state) && cmd->wq_state != WQS_RESET)
 		return 0;
 	return wq_to_state(req, wq, cmd->wq_state);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The write interface: headers, and where the parts of a command are.
- */
+/* The write interface: validates headers and finds the parts of a command. */
 #include <errno.h>
 #include <string.h>
 
@@ -23,7 +21,7 @@ static int check_plain(const struct uv_command *command, const struct ib_uverbs_
 	return 0;
 }
 
-/* Its request begins with the response's address, if it has one. */
+/* Finds the parts of a plain command. Its request begins with the response address, if any. */
 static void split_plain(struct uv_request *req, const struct uv_command *command,
 			const struct ib_uverbs_cmd_hdr *hdr)
 {
@@ -47,10 +45,7 @@ static void split_plain(struct uv_request *req, const struct uv_command *command
 	}
 }
 
-/*
- * The pages of the answers are there before anything is done: what was destroyed cannot be
- * destroyed again when the call is.
- */
+/* Brings the response's pages first: after an effect, the command cannot be repeated. */
 static int bring_answers(const struct uv_request *req)
 {
 	if (user_bring(req->client, req->out, req->out_length) == UV_PARK)
@@ -83,7 +78,7 @@ static int check_extended(const struct uv_command *command, const struct ib_uver
 		return -ENOSPC;
 	if (ex->cmd_hdr_reserved)
 		return -EINVAL;
-	/* An address and lengths, or neither. */
+	/* Address and length of the response are both set, or neither. */
 	if (!ex->response != !(hdr->out_words || ex->provider_out_words))
 		return -EINVAL;
 	if (ex->response && hdr->out_words * EXTENDED_WORD < command->response)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The write interface: commands by number, with a fixed request and response,
- * then the driver's part of each.
+ * The write interface: tables of commands. Each has a fixed request and response, followed by
+ * driver-specific parts.
  */
 #ifndef UVERBS_WRITE_H
 #define UVERBS_WRITE_H
@@ -9,20 +9,20 @@
 #include "uverbs.h"
 
 struct uv_command {
-	/* NULL: the device does not have it. */
+	/* NULL: not supported. */
 	int (*handler)(struct uv_request *req);
-	/* Least sizes of the command's own parts. */
+	/* Minimum sizes of the core parts. */
 	u16 request;
 	u16 response;
-	/* The request begins with the response's address (plain commands). */
+	/* The request begins with the response address (plain commands). */
 	bool responds;
-	/* What is beyond the own parts is the driver's (plain commands). */
+	/* Bytes beyond the core parts are the driver-specific parts (plain commands). */
 	bool driver_part;
-	/* Extended header, which says the sizes of all four parts. */
+	/* Has an extended header, which contains the sizes of all four parts. */
 	bool extended;
 };
 
-/* The command of a number: 0, or why there is none. */
+/* Finds a command by number. Returns 0, -EINVAL or -EOPNOTSUPP. */
 int uv_command_find(u32 number, const struct uv_command **command);
 
 #endif /* UVERBS_WRITE_H */

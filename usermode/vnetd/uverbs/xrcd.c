@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Domains of extended reliable connections. Contexts, of several processes too,
- * share one that they open by descriptors of the same file.
+ * XRC domains. Contexts, also of different processes, share a domain by opening it with
+ * descriptors of the same file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "process.h"
 #include "uverbs.h"
 
-/* No file: a domain that nobody else can open. */
+/* No file: a private domain. */
 #define NO_FILE ((u32)-1)
 
 static void domain_put(struct device *device, struct uv_domain *domain)
@@ -43,7 +43,7 @@ static const struct uv_class xrcd_class = {
 	.release = xrcd_release,
 };
 
-/* Takes the file's descriptor of our own (or -1) if it succeeds. */
+/* Creates a domain; takes `file` (or -1) if it succeeds. */
 static struct uv_domain *domain_new(struct device *device, int file, const struct stat *st)
 {
 	struct uv_domain *domain;
@@ -76,7 +76,7 @@ static struct uv_domain *domain_of_file(const struct device *device, const struc
 	return NULL;
 }
 
-/* The domain of a file, held by a descriptor, so that its inode is not reused. */
+/* Opens the domain of a file. The domain keeps a descriptor, so that the inode is not reused. */
 static int domain_open(struct uv_request *req, s32 fd, u32 oflags, struct uv_domain **out)
 {
 	struct uv_domain *domain;
