@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* IP addresses, as rdma_cm has them, and GIDs, as names have them. */
+/* Converts between IP addresses and GIDs. */
 #include "am_address.h"
 
 #include <errno.h>

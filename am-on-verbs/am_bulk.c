@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The source of a bulk transfer that is an RDMA write: copied, or registered where it is. */
+/* Prepares the source of a bulk transfer by RDMA write: copies it, or registers it in place. */
 #include <errno.h>
 #include <string.h>
 
 #include "am_mapping.h"
 
-#define COPY_AT 128 /* behind the message in a send buffer */
+#define COPY_AT 128 /* offset in a send buffer, behind the message */
 
 static_assert(COPY_AT + AM_MAX_MEDIUM <= sizeof(((struct am_buffer *)0)->bytes),
 	      "a send buffer holds a bulk message and the data that are copied");
@@ -30,7 +30,7 @@ static int find_source(struct am_conn *conn, struct am_message *m, const struct 
 	}
 	w->region = am_region_for_copy(device, bulk->nbytes, (unsigned int)am_settings.copies);
 	if (w->region) {
-		/* A request's is given back when it is answered. */
+		/* The slot of a request holds the buffer until the answer arrives. */
 		w->waits = !bulk->slot;
 		copy_to(w, am_region_buffer(w->region), am_region_lkey(w->region), bulk);
 		return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Bundles: completion queues, and the connections by their queue pairs' numbers. */
+/* Bundles: allocation, completion queues, and a table of connections by queue pair number. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int make_lock(struct am_eb *eb)
 	pthread_mutexattr_t attr;
 	int err;
 
-	/* Handlers run under the lock, and reply. */
+	/* Recursive, because handlers run with the lock held, and reply. */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	err = pthread_mutex_init(&eb->lock, &attr);
@@ -39,7 +39,7 @@ static struct am_eb *bundle_make(struct am_device *device, bool parallel)
 	eb->channel = ibv_create_comp_channel(device->context);
 	if (!eb->channel)
 		goto free_lock;
-	/* Of two threads that wait, one gets the event. */
+	/* Non-blocking: if two threads wait, only one of them gets the event. */
 	fcntl(eb->channel->fd, F_SETFL, fcntl(eb->channel->fd, F_GETFL) | O_NONBLOCK);
 	if (eb->mapping->open_bundle(eb))
 		goto free_channel;
@@ -75,7 +75,7 @@ int AM_AllocateBundle(int type, eb_t *endb)
 
 static void acknowledge_events(struct am_eb *eb)
 {
-	/* They are counted together, and destroying wants none left of either queue. */
+	/* ibv_destroy_cq() waits until all events of the queue are acknowledged. */
 	struct am_cq_event *events = &eb->events;
 
 	if (events->send)
@@ -90,7 +90,7 @@ void am_bundle_free(struct am_eb *eb)
 {
 	struct am_returned *returned;
 
-	/* Who waits gives the lock away, and takes it again. */
+	/* The drain releases the lock while it waits, and takes it again. */
 	am_lock(eb);
 	am_bundle_drain(eb);
 	while (eb->eps)
@@ -126,7 +126,7 @@ int AM_FreeBundle(eb_t bundle)
 	return AM_OK;
 }
 
-/* Room for @more completions beside those that may come already. */
+/* Reserves @more entries, and resizes the queue if necessary. */
 static int cq_grow(struct ibv_cq *cq, unsigned int *needed, unsigned int more)
 {
 	int err;
@@ -166,8 +166,8 @@ void am_cq_room_back(struct am_eb *eb, unsigned int sends, unsigned int receives
 }
 
 /*
- * Queue pairs by number: open addressing, at most half full. Numbers of a device
- * are dense, so that their low bits spread well.
+ * Hash table by queue pair number: open addressing, at most half full. The low bits are a
+ * good hash, because devices allocate numbers densely or at random.
  */
 static struct am_qpn *qpn_place(struct am_qpn *table, unsigned int size, uint32_t qpn)
 {
@@ -214,7 +214,7 @@ struct am_conn *am_conn_by_qpn(struct am_eb *eb, uint32_t qpn)
 	return eb->by_qpn_size ? qpn_place(eb->by_qpn, eb->by_qpn_size, qpn)->conn : NULL;
 }
 
-/* Those behind it move up, so that they are still found. */
+/* Removes an entry, and reinserts those behind it, so that they are still found. */
 void am_qpn_remove(struct am_eb *eb, uint32_t qpn)
 {
 	unsigned int mask = eb->by_qpn_size - 1, at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connections: their memory, their life, and how they end. */
+/* Connections: allocation, connecting, failure, probing and draining. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "am_process.h"
 
 #define DEFAULT_CREDITS 8 /* paper 003, "chosen arbitrarily" */
-#define BOARDS 128 /* bytes: the peer's segment, and what is written on the peer's board */
+#define BOARDS 128 /* bytes: the peer's segment, and the source of writes to the peer's board */
 
 struct am_conn *am_conn_find(struct am_ep *ep, const en_t *peer)
 {
@@ -111,7 +111,7 @@ int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs)
 		conn->credits = theirs->credits;
 	if (!conn->credits)
 		return EPROTO;
-	/* So that slot 0 is the first to be taken, and the same few are used again. */
+	/* In this order, slot 0 is taken first, and the same few slots are reused. */
 	for (conn->nfree = 0; conn->nfree < conn->credits; conn->nfree++)
 		conn->free[conn->nfree] = (uint8_t)(conn->credits - 1 - conn->nfree);
 	conn->board[0] = theirs->segment;
@@ -119,8 +119,9 @@ int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs)
 }
 
 /*
- * The queue pairs complete what is left by themselves; nobody waits for it. They are
- * stopped before anything is given back that they may be reading.
+ * Breaks the connection, and returns its outstanding requests with @status. Does not wait
+ * for the queue pairs to be flushed. They are moved to the error state before any memory is
+ * released that they may be reading.
  */
 void am_conn_broken(struct am_conn *conn, int status)
 {
@@ -136,7 +137,7 @@ void am_conn_broken(struct am_conn *conn, int status)
 	}
 }
 
-/* Not linked to its endpoint any more. */
+/* The caller has removed @conn from its endpoint's list. */
 void am_conn_free(struct am_conn *conn)
 {
 	struct am_eb *eb = conn->eb;
@@ -154,7 +155,7 @@ void am_conn_free(struct am_conn *conn)
 	free(conn);
 }
 
-/* An empty write, whose completion tells that all before it has arrived. */
+/* Posts an empty RDMA write. Its completion shows that all before it has arrived. */
 static int nudge(struct am_conn *conn)
 {
 	return conn->eb->mapping->write(conn, conn->memory, 0, conn->theirs.board,
@@ -179,7 +180,10 @@ static void nudge_all(struct am_ep *ep)
 {
 	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
 		am_flush_acks(conn);
-		/* Most often all has been acknowledged, and nobody has looked. */
+		/*
+		 * Often all has been acknowledged already, but the completions have not
+		 * been polled.
+		 */
 		if (draining(conn))
 			am_drain(conn->eb);
 		if (draining(conn))
@@ -189,7 +193,10 @@ static void nudge_all(struct am_ep *ep)
 	}
 }
 
-/* Not what other threads send meanwhile, of which nothing need tell that it is done. */
+/*
+ * Whether work requests that were counted in nudge_all() are not complete. Later ones, of
+ * other threads, do not count: they may be unsignaled.
+ */
 static bool awaited(const struct am_conn *conn)
 {
 	for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++) {
@@ -214,14 +221,14 @@ static uint64_t end_of_patience(void)
 	return am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
 }
 
-/* Of all connections together: those whose peer has gone take their time to tell. */
+/* Writes to all connections first, then waits, so that timeouts of dead peers overlap. */
 void am_conns_drain(struct am_ep *ep)
 {
 	nudge_all(ep);
 	await_all(ep, end_of_patience());
 }
 
-/* Of all endpoints together. */
+/* The same for all endpoints of a bundle. */
 void am_bundle_drain(struct am_eb *eb)
 {
 	uint64_t end = end_of_patience();
@@ -239,8 +246,8 @@ static bool outstanding(const struct am_conn *conn)
 }
 
 /*
- * A process that has died answers nothing, and a request that has reached it
- * waits for ever; a write to it fails.
+ * Probes peers that have been silent for long with a request outstanding. A request to a
+ * process that has died would wait for ever, but an RDMA write to it fails.
  */
 void am_conn_probe(struct am_eb *eb)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the layer is made of: bundles hold endpoints, an endpoint holds a
- * translation table and connections; a connection joins two endpoints and is
- * carried by one of the mappings (am_mapping.h).
+ * The objects of Active Messages (bundle, endpoint, connection, slot) and the internal
+ * functions.
  *
- * All of a bundle is guarded by its lock, if it has one (AM_PAR).
+ * A bundle holds endpoints. An endpoint holds a translation table and connections. A
+ * connection joins two endpoints; a mapping (am_mapping.h) carries its messages.
+ *
+ * A bundle's lock, which only AM_PAR bundles have, guards the bundle and everything in it.
  */
 #ifndef AM_CORE_H
 #define AM_CORE_H
@@ -23,42 +25,43 @@
 struct am_mapping;
 struct am_wiring;
 
-#define AM_MAX_QPS 3 /* of a connection */
+#define AM_MAX_QPS 3 /* queue pairs of a connection */
 
-/* Where an endpoint's segment is: peers keep it up to date by RDMA write. */
+/* Location of an endpoint's segment. The endpoint updates its peers' copies by RDMA write. */
 struct am_segment {
 	_Alignas(64) uint64_t before; /* differs from @after while it is being written */
 	uint64_t address;
 	uint64_t length;
 	uint32_t rkey;
-	uint32_t goodbye; /* 1: the endpoint goes; what it owes has been sent */
+	/* 1: the endpoint is being freed; all that it had to send has been sent */
+	uint32_t goodbye;
 	uint64_t tag; /* of the endpoint */
 	uint64_t after;
 };
 
-/* What one side of a connection tells the other while it is made. */
+/* What each side of a connection tells the other during connection setup. */
 struct am_offer {
 	uint32_t qpn[AM_MAX_QPS];
 	uint32_t psn;
-	uint64_t board; /* address of the other's struct am_segment */
-	uint64_t buffers; /* of the mapping's, for RDMA writes */
+	uint64_t board; /* address of the sender's copy of the receiver's struct am_segment */
+	uint64_t buffers; /* address of the mapping's buffers for RDMA writes */
 	uint32_t board_rkey;
 	uint32_t buffers_rkey;
 	uint8_t mapping;
 	uint8_t credits;
 	uint8_t mtu; /* enum ibv_mtu */
-	uint8_t imm64; /* it takes immediates of 64 bits */
+	uint8_t imm64; /* the sender supports 64-bit immediates */
 	uint8_t unused[4];
 	struct am_segment segment;
 };
 
-/* A receive buffer, and its place in the queue of messages to be handled. */
+/* A receive buffer, linked into the queue of messages that wait for their handler. */
 struct am_buffer {
 	struct am_buffer *next;
 	struct am_conn *conn;
 	struct am_message *at; /* the message, in bytes[] */
-	uint32_t index; /* the mapping's */
-	uint64_t unused[4]; /* the bytes begin on a cache line */
+	uint32_t index; /* for the mapping's use */
+	uint64_t unused[4]; /* bytes[] begins on a cache line */
 	union {
 		struct am_message message;
 		uint8_t bytes[(AM_MESSAGE_MAX + 63) / 64 * 64];
@@ -69,67 +72,68 @@ struct am_queue {
 	struct am_buffer *first, **last;
 };
 
-/* A request slot: what is outstanding, and what must be known if it comes back. */
+/* A request slot: the outstanding request, and what is needed to return it to the program. */
 struct am_slot {
 	bool outstanding;
-	bool answered; /* a reply has come, and waits for its turn */
-	int index; /* of the translation */
+	bool answered; /* the reply has been received; its handler has not run yet */
+	int index; /* into the translation table */
 	const void *source; /* of a bulk transfer */
-	struct am_region *region; /* held until it is answered */
+	struct am_region *region; /* held until the request is answered */
 };
 
-/* Work requests that complete in their order, counted from the first. */
+/* Counts of work requests that complete in order. */
 struct am_sequence {
 	uint32_t sent, done;
-	uint32_t awaited; /* sent when it was last waited for */
+	uint32_t awaited; /* value of @sent at the last drain */
 };
 
-#define AM_MAX_SEQUENCES 4 /* of a connection; one of a single queue pair has the first */
+#define AM_MAX_SEQUENCES 4 /* per connection; a mapping with one queue pair uses only the first */
 
 enum am_conn_state { AM_CONNECTING, AM_ACCEPTED, AM_READY, AM_BROKEN };
 
 struct am_conn {
-	struct am_conn *next; /* of the endpoint's */
+	struct am_conn *next; /* next connection of the endpoint */
 	struct am_ep *ep;
 	struct am_eb *eb;
 	en_t peer;
 	enum am_conn_state state;
 	unsigned int credits; /* slots in each direction */
-	unsigned int nfree; /* slots that are free, in free[] */
+	unsigned int nfree; /* number of free slots, listed in free[] */
 	uint8_t free[AM_MAX_CREDITS];
 	struct am_slot slot[AM_MAX_CREDITS];
-	/* Requests handled without a reply, which are not acknowledged yet. */
+	/* Slots of requests that were handled without a reply and are not acknowledged yet. */
 	unsigned int nacks;
 	uint8_t ack[AM_MAX_CREDITS];
-	bool acks; /* it is one of those that the bundle will acknowledge */
-	struct am_conn *acking; /* the next of them */
-	bool replying[AM_MAX_CREDITS]; /* the other's slots that wait for an answer */
+	bool acks; /* the connection is in eb->acking */
+	struct am_conn *acking; /* next in eb->acking */
+	bool replying[AM_MAX_CREDITS]; /* the peer's slots whose request has no answer yet */
 
-	uint8_t *out; /* send buffers: of requests by slot, then of replies */
-	struct am_segment *board; /* the peer's segment */
-	struct ibv_mr *mr; /* of the memory that holds both, and the mapping's */
+	uint8_t *out; /* send buffers: one per request slot, then one per reply slot */
+	/* [0]: the peer's segment, written by the peer; [1]: source of writes to its board */
+	struct am_segment *board;
+	struct ibv_mr *mr; /* covers board, send buffers and the mapping's memory */
 	void *memory;
 	size_t memory_size;
 
 	struct am_offer mine, theirs;
-	int status; /* why it is broken */
-	bool congested; /* the peer had no room for it */
-	uint64_t wait, due; /* when to ask for the connection again, ns */
+	int status; /* EBAD..., EUNREACHABLE or ECONGESTION, if state is AM_BROKEN */
+	bool congested; /* the peer rejected an attempt for lack of resources */
+	uint64_t wait, due; /* retry interval and time of the next connection attempt, ns */
 	uint64_t deadline;
-	uint64_t cookie; /* of the attempt */
-	struct am_conn *connecting; /* next of those that the bundle watches */
-	uint64_t heard; /* eb->clock when something came */
+	uint64_t cookie; /* identifies the connection attempt */
+	struct am_conn *connecting; /* next in eb->connecting */
+	uint64_t heard; /* eb->clock when the last message arrived */
 	uint64_t probed; /* eb->clock of the last probe */
 
-	struct ibv_qp *qp[AM_MAX_QPS]; /* those that there are come first */
+	struct ibv_qp *qp[AM_MAX_QPS]; /* unused entries are NULL and come last */
 	struct am_sequence sq[AM_MAX_SEQUENCES];
 	uint32_t sq_depth;
-	bool imm64; /* both sides have immediates of 64 bits */
-	unsigned int unsignaled; /* of them, since a completion was asked for */
+	bool imm64; /* both sides support 64-bit immediates */
+	unsigned int unsignaled; /* work requests posted since the last signaled one */
 	uint32_t max_inline;
-	uint32_t rq_posted; /* receives whose completion is to come */
-	void *private; /* the mapping's */
-	void *wired; /* the wiring's */
+	uint32_t rq_posted; /* posted receives that have not completed */
+	void *private; /* for the mapping's use */
+	void *wired; /* for the wiring's use; freed with the connection */
 };
 
 struct am_entry {
@@ -141,7 +145,7 @@ struct am_entry {
 };
 
 struct am_ep {
-	struct am_ep *next; /* of the bundle's */
+	struct am_ep *next; /* next endpoint of the bundle */
 	struct am_eb *eb;
 	en_t name;
 	tag_t tag;
@@ -152,12 +156,12 @@ struct am_ep {
 	int ntranslations;
 	struct am_entry *entry;
 	struct am_conn *conns;
-	unsigned int credits; /* of connections to come */
+	unsigned int credits; /* credits of connections made later; 0: default */
 	struct am_statistics statistics;
 	am_handler_fn_t handler[AM_MaxNumHandlers()];
 };
 
-/* A message that came back, on its way to handler 0. */
+/* A message that was returned to its sender and waits for handler 0. */
 struct am_returned {
 	struct am_returned *next;
 	int status;
@@ -169,43 +173,43 @@ struct am_returned {
 enum am_running { AM_IDLE, AM_IN_REQUEST, AM_IN_REPLY, AM_IN_ERROR };
 
 struct am_eb {
-	struct am_eb *next; /* of the process's */
+	struct am_eb *next; /* next bundle of the process */
 	const struct am_mapping *mapping;
 	struct am_device *device;
 	struct am_ep *eps;
-	enum am_running running; /* the kind of handler that is running */
+	enum am_running running; /* kind of handler that is running */
 	unsigned int outstanding; /* requests of all endpoints */
-	struct am_queue requests, replies; /* that have come */
+	struct am_queue requests, replies; /* received messages whose handlers have not run */
 	struct am_returned *returned, **returned_last;
 	struct am_conn *connecting, *acking;
 
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *scq, *rcq; /* a mapping may use one for both */
+	struct ibv_cq *scq, *rcq; /* the same CQ in mappings that need only one */
 	struct ibv_srq *srq;
-	unsigned int scq_needed, rcq_needed; /* completions that may come */
+	unsigned int scq_needed, rcq_needed; /* reserved CQ entries */
 	struct am_cq_event {
 		unsigned int send, receive;
-	} events; /* got, not yet acknowledged */
+	} events; /* CQ events read, but not yet passed to ibv_ack_cq_events() */
 	const struct am_wiring *wiring;
-	void *wire; /* the wiring's */
+	void *wire; /* for the wiring's use */
 	struct am_qpn {
 		uint32_t qpn;
 		struct am_conn *conn;
-	} * by_qpn; /* open hash */
+	} * by_qpn; /* open-addressing hash table */
 	unsigned int by_qpn_size, by_qpn_used;
 
 	int event_mask;
 	bool semaphore;
-	unsigned int idle; /* polls in a row that found nothing */
-	unsigned int busy; /* polls that found something, since the last look at all else */
-	uint64_t clock; /* ns, of the last look at it */
-	void *private; /* the mapping's */
+	unsigned int idle; /* consecutive polls that found nothing */
+	unsigned int busy; /* polls that found something since the last look_at_clock() */
+	uint64_t clock; /* am_now() when it was last read */
+	void *private; /* for the mapping's use */
 
 	bool parallel;
 	pthread_mutex_t lock;
 };
 
-/* A handler's token. */
+/* The token that a handler receives. */
 struct am_token {
 	struct am_conn *conn;
 	const struct am_message *message;
@@ -213,7 +217,7 @@ struct am_token {
 	bool replied;
 };
 
-/* Whether a request is outstanding in @slot that nobody has answered. */
+/* Whether a request is outstanding in @slot and no answer has been received. */
 static inline bool am_slot_waits(const struct am_conn *conn, unsigned int slot)
 {
 	return conn->slot[slot].outstanding && !conn->slot[slot].answered;
@@ -231,7 +235,7 @@ static inline void am_unlock(struct am_eb *eb)
 		pthread_mutex_unlock(&eb->lock);
 }
 
-/* The buffer from which a request's slot, or the answer to one, is sent. */
+/* Send buffers of a slot: of the request, and of the answer to the peer's request. */
 static inline struct am_message *am_request_buffer(struct am_conn *conn, unsigned int slot)
 {
 	return (struct am_message *)(void *)(conn->out +
@@ -245,10 +249,10 @@ static inline struct am_message *am_reply_buffer(struct am_conn *conn, unsigned 
 
 uint64_t am_now(void); /* ns, monotonic */
 
-/* am_init.c: whether AM_Init() was called. */
+/* am_init.c */
 bool am_initialised(void);
 struct am_device *am_the_device(void);
-void am_drain_all(void); /* all bundles, which nobody else uses any more */
+void am_drain_all(void); /* drains all bundles; no other thread may use them any more */
 
 /* am_bundle.c */
 int am_cq_room(struct am_eb *eb, unsigned int sends, unsigned int receives);
@@ -263,7 +267,7 @@ struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer);
 int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs);
 void am_conn_broken(struct am_conn *conn, int status);
 void am_conn_free(struct am_conn *conn);
-/* Until what was sent is acknowledged, or can not be. */
+/* Wait until the peer has acknowledged all that was sent, up to connect-timeout. */
 void am_conns_drain(struct am_ep *ep);
 void am_bundle_drain(struct am_eb *eb);
 void am_conn_probe(struct am_eb *eb);
@@ -272,11 +276,12 @@ void am_conn_probe(struct am_eb *eb);
 void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length);
 void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_message *message,
 		   uint32_t length);
-int am_drain(struct am_eb *eb); /* fills the queues, runs nothing; how much was found */
-int am_progress(struct am_eb *eb); /* AM_Poll() under the lock */
-void am_yield(struct am_eb *eb); /* in a loop that waits for others */
-void am_let_others(const struct am_eb *eb); /* the same, and keeps the lock */
-void am_local_processes(int n); /* of the job, on this machine */
+/* polls, fills the queues, runs no handler; returns the number of completions */
+int am_drain(struct am_eb *eb);
+int am_progress(struct am_eb *eb); /* AM_Poll() with the lock held */
+void am_yield(struct am_eb *eb); /* for wait loops: may release the lock and call sched_yield() */
+void am_let_others(const struct am_eb *eb); /* the same without releasing the lock */
+void am_local_processes(int n); /* processes of the job on this machine */
 
 /* am_dispatch.c */
 void am_run_message(struct am_buffer *buffer);
@@ -297,13 +302,13 @@ void am_refuse(struct am_conn *conn, unsigned int slot, int status);
 
 /* am_segment.c */
 int am_segment_tell(struct am_conn *conn);
-int am_segment_goodbye(struct am_conn *conn); /* the same; its endpoint goes */
+int am_segment_goodbye(struct am_conn *conn); /* the same; the endpoint is being freed */
 struct am_segment am_segment_mine(const struct am_ep *ep);
-/* Everybody connected knows the segment and the tag before it returns. */
+/* Writes segment and tag to the boards of all connected peers, and drains these connections. */
 void am_segment_tell_all(struct am_ep *ep);
 struct am_segment am_segment_of(const struct am_conn *conn);
 
-/* am_request.c: requests of the layer itself, to an endpoint by its name. */
+/* am_request.c: requests of the library itself, which run an am_system_fn_t at the peer. */
 int am_system_request(struct am_ep *ep, int index, handler_t handler, int nargs,
 		      const int32_t *args, const void *data, size_t nbytes);
 typedef void (*am_system_fn_t)(struct am_ep *ep, const struct am_message *message,

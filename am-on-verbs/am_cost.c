@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The marks' own time, and what the counted ticks are in nanoseconds. */
+/* Reads the counted ticks in nanoseconds, and subtracts the time that the marks take. */
 #include "am_cost.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ const char *am_cost_group_name(enum am_cost_group group)
 
 __thread struct am_cost_counts am_cost_counts;
 
-/* Ticks of a pair of marks: what they count of it themselves, and the rest. */
+/* Ticks of a pair of marks: the part that the pair itself counts, and the rest. */
 static __thread struct {
 	double inside, outside;
 	double ticks_per_ns;
@@ -77,7 +77,7 @@ static double measure_ticks_per_ns(void)
 	return (double)(am_cost_ticks() - start) / ns;
 }
 
-/* The quickest of some rounds: none of them was interrupted. */
+/* Takes the minimum of several rounds, to exclude interrupted ones. */
 static void calibrate(void)
 {
 	double inside, whole;
@@ -109,7 +109,7 @@ void am_cost_reset(double limit_ns, double *own_ns)
 {
 	unsigned int depth = am_cost_counts.depth;
 
-	/* Within a step, what is measured is not known: nothing is counted of it. */
+	/* Within a step, calibration would be wrong: nothing is calibrated or counted then. */
 	if (!own.ticks_per_ns && !depth)
 		calibrate();
 	memset(&am_cost_counts, 0, sizeof(am_cost_counts));
@@ -119,7 +119,7 @@ void am_cost_reset(double limit_ns, double *own_ns)
 		*own_ns = (own.inside + own.outside) / own.ticks_per_ns;
 }
 
-/* No step takes less than no time, though the marks' own is not quite constant. */
+/* The marks' time varies a little, so the result may be negative: return 0 then. */
 static double net_ns(const struct am_cost_sum *sum)
 {
 	double ticks = (double)sum->ticks - (double)sum->calls * own.inside -

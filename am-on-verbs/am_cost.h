@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What each step of a message costs the processor: marks in the data path, which
- * are nothing unless the file is compiled with AM_COST.
+ * Marks in the data path that measure how much CPU time each step of a message takes.
  *
- * The library am_cost is am with that definition; who links it and calls
- * am_cost_reset(), sends messages and calls am_cost_read(), has the table. In the
- * data path:
+ * The marks compile to nothing unless AM_COST is defined. The library am_cost is the
+ * library am, compiled with that definition. A program links it, calls am_cost_reset(),
+ * sends messages, and calls am_cost_read() for the table. In the data path:
  *
  *	am_cost_begin(AM_COST_POST_SEND);
  *	ret = ibv_post_send(qp, &wr, &bad);
@@ -15,13 +14,12 @@
  *	n = ibv_poll_cq(cq, BATCH, wc);
  *	am_cost_end_poll(AM_COST_POLL_RECV, n);
  *
- * Marks nest: a step has the time between its begin and its end without that of
- * the steps within it. So a handler may be one step (AM_COST_ACT) though it
- * replies. Each begin needs its end on every way out of the function, in reverse
- * order. What several steps share (a batch of receives that are posted at once)
- * is one call; who reads the table divides by messages, not by calls.
+ * Marks nest: the time of a step excludes the steps within it. So a handler can be one step
+ * (AM_COST_ACT) even if it replies. Each begin needs its end on every path out of the
+ * function, in reverse order. Work that several messages share (a batch of receives that
+ * are posted at once) is one call, so divide by the number of messages, not of calls.
  *
- * The counts are the thread's own.
+ * The counts are per thread.
  */
 #ifndef AM_COST_H
 #define AM_COST_H
@@ -29,24 +27,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The steps, by group, each with what it covers. */
+/* The steps by group, and what each covers. */
 enum am_cost_step {
 	/* Verbs */
 	AM_COST_POST_SEND, /* ibv_post_send() */
 	AM_COST_POST_RECV, /* ibv_post_recv(), ibv_post_srq_recv() */
-	AM_COST_RECYCLE_SEND, /* a send is complete: its buffer and slot are free again */
-	AM_COST_RECYCLE_RECV, /* a message is done with: its buffer goes back */
+	AM_COST_RECYCLE_SEND, /* send complete: recycle buffer and slot */
+	AM_COST_RECYCLE_RECV, /* message handled: recycle its buffer */
 	AM_COST_BUILD_SEND, /* work request, scatter list, header of the message */
 	/* Event notification */
 	AM_COST_POLL_SEND, /* ibv_poll_cq() for what was sent */
 	AM_COST_POLL_RECV, /* ibv_poll_cq() for what was received */
 	/* Flow control */
-	AM_COST_SEND_BOOKKEEPING, /* credits, slots, what to retransmit or return */
-	AM_COST_PROCESS_RECEIVED, /* credits that came, checks, pushed on a queue */
+	AM_COST_SEND_BOOKKEEPING, /* credits, slots, retransmission, returned messages */
+	AM_COST_PROCESS_RECEIVED, /* credits, checks, queueing */
 	/* Semantics */
-	AM_COST_COPY_DATA, /* words and data copied, as the caller may reuse them */
-	AM_COST_READ_DATA, /* words and data taken out of the message */
-	AM_COST_ACT, /* the handler is found and called */
+	AM_COST_COPY_DATA, /* copying words and data that the caller may reuse */
+	AM_COST_READ_DATA, /* reading words and data from the message */
+	AM_COST_ACT, /* finding and calling the handler */
 	AM_COST_STEPS
 };
 
@@ -58,18 +56,18 @@ enum am_cost_group {
 	AM_COST_GROUPS
 };
 
-/* What am_cost_read() says of a step, the marks' own time taken off. */
+/* A step's measurements, without the time that the marks take. */
 struct am_cost {
-	uint64_t calls; /* of a poll: those that found something */
-	double ns; /* all of them together */
+	uint64_t calls; /* polls: only those that found something */
+	double ns; /* total time */
 	uint64_t empty; /* polls that found nothing */
 	double empty_ns;
-	uint64_t interrupted; /* left out: longer than the limit */
+	uint64_t interrupted; /* calls that exceeded the limit; not counted above */
 };
 
 /*
- * Counts from 0. A step that lasts longer than @limit_ns was interrupted and is
- * left out. @own_ns, if not NULL, is what a pair of marks costs.
+ * Resets the counts. A step that takes longer than @limit_ns counts as interrupted, and is
+ * left out. *@own_ns, if not NULL, is the time that a pair of marks takes.
  */
 void am_cost_reset(double limit_ns, double *own_ns);
 void am_cost_read(struct am_cost table[AM_COST_STEPS]);
@@ -84,8 +82,8 @@ const char *am_cost_group_name(enum am_cost_group group);
 
 struct am_cost_sum {
 	uint64_t calls;
-	uint64_t ticks; /* without those of the steps within it */
-	uint64_t within; /* steps directly within it */
+	uint64_t ticks; /* without the ticks of steps within it */
+	uint64_t within; /* number of steps directly within it */
 };
 
 struct am_cost_frame {
@@ -105,10 +103,7 @@ struct am_cost_counts {
 
 extern __thread struct am_cost_counts am_cost_counts;
 
-/*
- * Neither what comes before nor what comes after may slip over a reading, or the
- * steps would be charged with each other's work.
- */
+/* The fences keep instructions of one step from executing in another step's interval. */
 static inline uint64_t am_cost_ticks(void)
 {
 #if defined(__x86_64__)
@@ -164,7 +159,7 @@ static inline void am_cost_end(enum am_cost_step step)
 	am_cost_add(&am_cost_counts.sum[step], &am_cost_counts.interrupted[step], now);
 }
 
-/* A poll that found @n completions: those that find none are counted apart. */
+/* Ends a poll that found @n completions. Polls that find none are counted separately. */
 static inline void am_cost_end_poll(enum am_cost_step step, int n)
 {
 	uint64_t now = am_cost_ticks();

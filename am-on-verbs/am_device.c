@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Finds the device, its port and the address that others reach it by. */
+/* Opens the device, and selects its port and GID. */
 #include "am_device.h"
 
 #include <errno.h>
@@ -25,8 +25,9 @@ static int find_port(struct am_device *device, long wanted)
 }
 
 /*
- * Other nodes reach an IPv4-mapped RoCE v2 address best; a link-local one is the
- * last choice of those of that kind. InfiniBand's first address is as good as any.
+ * Ranks GIDs. IPv4-mapped RoCE v2 addresses are best, because other nodes reach them most
+ * likely; link-local addresses are the worst of RoCE v2. On InfiniBand, the first GID is
+ * used.
  */
 static int gid_rank(const struct ibv_gid_entry *entry)
 {
@@ -60,7 +61,7 @@ static int find_gid(struct am_device *device, long wanted)
 	return best ? 0 : EADDRNOTAVAIL;
 }
 
-/* Why @device is not the one, or NULL. */
+/* Tries to open a device. Returns NULL, or the reason why it cannot be used. */
 static const char *try_device(struct am_device *device, struct ibv_device *candidate,
 			      const struct am_device_choice *choice)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Runs handlers. */
+/* Runs the handlers of received and returned messages. */
 #include <stdlib.h>
 
 #include "am_cost.h"
 #include "am_mapping.h"
 
-/* @f(@first, words...): as many as the message has, as the handler expects them. */
+/* Macros that call a handler with as many words as the message has, each as its own parameter. */
 #define W(i) , int32_t
 #define T0
 #define T1 , int32_t
@@ -85,7 +85,7 @@ static void call_data(am_handler_fn_t function, void *token, void *data, int nby
 	}
 }
 
-/* Where the data of a message that has come are. NULL: not within the segment any more. */
+/* Address of the data of a received message. NULL: not within the segment (any more). */
 static void *data_of(struct am_conn *conn, struct am_message *m)
 {
 	uint64_t offset;
@@ -111,7 +111,7 @@ static void run_handler(struct am_token *token, am_handler_fn_t function, void *
 	eb->running = AM_IDLE;
 }
 
-/* Why the request in @m cannot be delivered, or 0. */
+/* The reason (EBAD...) why a request cannot be delivered, or 0. */
 static int objection(const struct am_ep *ep, const struct am_message *m)
 {
 	if (ep->tag != m->tag && ep->tag != AM_ALL)
@@ -178,7 +178,7 @@ static void run_reply(struct am_conn *conn, struct am_message *m, struct am_buff
 	am_slot_done(conn, m->slot);
 	am_cost_end(AM_COST_PROCESS_RECEIVED);
 	ep->statistics.replies_received[m->class]++;
-	/* Handler 0, or none: nobody wants to hear of it. */
+	/* A reply for handler 0 or for an unset handler is dropped. */
 	if (m->handler && ep->handler[m->handler] && (m->class == AM_SHORT || data || !m->nbytes)) {
 		am_cost_begin(AM_COST_ACT);
 		run_handler(&token, ep->handler[m->handler], data);

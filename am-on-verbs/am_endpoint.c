@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Endpoints: name, tag, handlers, and which bundle they are in. */
+/* Endpoints: allocation, name, tag, handlers, and the move to another bundle. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,7 +79,7 @@ static void unlink_endpoint(struct am_ep *ep)
 	am_endpoints_unlock();
 }
 
-/* Messages for it that nobody has looked at yet go with their connection. */
+/* Removes an endpoint's messages from a queue. Their buffers are freed with the connection. */
 static void forget_messages(struct am_queue *queue, const struct am_ep *ep)
 {
 	struct am_buffer **at = &queue->first;
@@ -120,7 +120,7 @@ void am_endpoint_free(struct am_ep *ep)
 		written |= am_wire_goodbye(conn);
 	if (written)
 		am_conns_drain(ep);
-	/* From here on nothing that comes for it is looked at. */
+	/* Messages that arrive after this are dropped. */
 	for (conn = ep->conns; conn; conn = conn->next)
 		am_conn_broken(conn, EUNREACHABLE);
 	forget_messages(&eb->requests, ep);
@@ -148,7 +148,7 @@ int AM_FreeEndpoint(ep_t ea)
 		return AM_ERR_BAD_ARG;
 	eb = ea->eb;
 	am_lock(eb);
-	/* In a handler its own message would go. */
+	/* A handler's own message would be freed. */
 	if (eb->running)
 		err = AM_ERR_BAD_ARG;
 	else
@@ -202,7 +202,10 @@ int AM_SetTag(ep_t ea, tag_t tag)
 		return AM_ERR_BAD_ARG;
 	am_lock(ea->eb);
 	ea->tag = tag;
-	/* Who knows it sends no tag with a bulk transfer that is one work request. */
+	/*
+	 * Peers compare the tag on the board before they send a bulk transfer as one work
+	 * request.
+	 */
 	am_segment_tell_all(ea);
 	am_unlock(ea->eb);
 	return AM_OK;

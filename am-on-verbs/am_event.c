@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Waiting asleep (paper 000, F4): an event when a message comes while none is
- * waiting.
+ * Waits for messages without polling (paper 000, F4).
+ *
+ * An event occurs when a message arrives while none is waiting.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ int AM_SetEventMask(eb_t eb, int mask)
 	return AM_OK;
 }
 
-/* Something to do for AM_Poll(). */
+/* Whether AM_Poll() has something to handle. */
 static bool pending(struct am_eb *eb)
 {
 	return eb->semaphore || eb->requests.first || eb->replies.first || eb->returned;
@@ -51,8 +52,8 @@ static int arm(struct am_eb *eb)
 }
 
 /*
- * ms until something is due without a message: a connection to be asked for
- * again, or a silent peer to be probed. -1: never.
+ * Time in ms until the library must act without a message: retry a connection attempt, or
+ * probe a silent peer. -1: no limit.
  */
 static int patience(const struct am_eb *eb)
 {
@@ -61,7 +62,7 @@ static int patience(const struct am_eb *eb)
 	return eb->outstanding ? (int)am_settings.keepalive : -1;
 }
 
-/* One event, which need not be there any more: another thread may have taken it. */
+/* Reads one completion event. There may be none: another thread may have read it. */
 static void take_event(struct am_eb *eb)
 {
 	struct ibv_cq *cq;
@@ -86,7 +87,7 @@ static void sleep_until_event(struct am_eb *eb)
 	am_lock(eb);
 	if (fds[0].revents)
 		take_event(eb);
-	/* The clock may have gone far. */
+	/* Much time may have passed since the last reading. */
 	eb->clock = am_now();
 	am_wire_look(eb);
 	if (eb->outstanding)
@@ -101,7 +102,7 @@ static int wait_for_message(struct am_eb *eb)
 			break;
 		if (arm(eb))
 			return AM_ERR_RESOURCE;
-		/* What came before it was armed makes no event. */
+		/* Completions that arrived before the queue was armed cause no event. */
 		if (am_drain(eb))
 			continue;
 		if (!pending(eb))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Beginning and end of the layer in this process. */
+/* Initialises and terminates the library, and lists all bundles of the process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int users;
 static struct am_device device;
 static struct am_eb *bundles;
-static uint32_t endpoints; /* numbers given */
+static uint32_t endpoints; /* last number given */
 
 uint64_t am_now(void)
 {
@@ -103,7 +103,10 @@ int AM_Terminate(void)
 	if (!am_initialised())
 		return AM_ERR_NOT_INIT;
 	if (__atomic_load_n(&users, __ATOMIC_ACQUIRE) == 1) {
-		/* Not under the lock: an endpoint that goes still listens to others. */
+		/*
+		 * Without the lock: a bundle that drains may receive a connection request,
+		 * for which am_endpoint_elsewhere() takes the lock.
+		 */
 		while ((eb = any_bundle()))
 			am_bundle_free(eb);
 		am_device_close(&device);
@@ -112,7 +115,10 @@ int AM_Terminate(void)
 	return AM_OK;
 }
 
-/* Whoever changes a bundle's list of endpoints: am_endpoint_elsewhere() looks at all. */
+/*
+ * Held to change a bundle's list of endpoints, because am_endpoint_elsewhere() reads those
+ * of all bundles.
+ */
 void am_endpoints_lock(void)
 {
 	pthread_mutex_lock(&lock);
@@ -131,7 +137,7 @@ void am_bundle_register(struct am_eb *eb)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Whether it was there. */
+/* Returns whether the bundle was in the list. */
 bool am_bundle_unregister(struct am_eb *eb)
 {
 	struct am_eb **at;
@@ -148,8 +154,8 @@ bool am_bundle_unregister(struct am_eb *eb)
 }
 
 /*
- * The endpoint of that number, if it is in a bundle of this process other than
- * @eb, and that bundle's own name. Endpoints that have been moved are found so.
+ * Finds an endpoint that has been moved to a bundle of this process other than @eb. *@now
+ * is its name there.
  */
 bool am_endpoint_elsewhere(const struct am_eb *eb, const en_t *name, en_t *now)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A message of Active Messages, as it crosses the network: a header of 16
- * bytes, the words, and what belongs to its class. Little-endian, as verbs'
- * hosts of today are.
+ * The format of an Active Message on the network.
  *
- * Requests travel in slots: their sender has as many as it has credits towards
- * the destination, and a slot's buffer keeps the message until it is answered,
- * by a reply, an acknowledgement (the handler did not reply) or a refusal.
+ * A message is a header of 16 bytes, the words, and the data of its class. All fields are
+ * little-endian, because hosts of verbs devices are.
+ *
+ * A request uses a slot: the sender has as many slots as credits for that destination. The
+ * slot's send buffer keeps the request until it is answered by a reply, an acknowledgement
+ * (the handler did not reply) or a refusal.
  */
 #ifndef AM_MESSAGE_H
 #define AM_MESSAGE_H
@@ -28,24 +29,25 @@ enum am_class { AM_SHORT, AM_MEDIUM, AM_BULK, AM_NUM_CLASSES };
 struct am_message {
 	uint8_t what; /* enum am_what */
 	uint8_t class; /* enum am_class */
-	uint8_t handler; /* of a refusal: why */
-	uint8_t nargs; /* words; of an acknowledgement: slots that it answers, in args[] */
-	uint32_t nbytes : 24; /* of medium or bulk data */
-	uint32_t slot : 8; /* the request's */
+	uint8_t handler; /* of a refusal: the reason (EBAD...) */
+	/* number of words; of an acknowledgement: number of slots in args[] that it answers */
+	uint8_t nargs;
+	uint32_t nbytes : 24; /* length of the medium or bulk data */
+	uint32_t slot : 8; /* slot of the request */
 	uint64_t tag; /* of a bulk reply: 0 */
-	int32_t args[]; /* then, from a multiple of 8: the bulk offset, or the medium data */
+	int32_t args[]; /* then, 8-byte aligned: the bulk offset, or the medium data */
 };
 
 static_assert(sizeof(struct am_message) == 16, "the smallest message is 16 bytes");
 static_assert(AM_MAX_LONG < 1 << 24, "lengths have 24 bits");
 
-/* Where what follows the words begins. */
+/* Offset of the data behind the words. */
 static inline size_t am_tail(unsigned int nargs)
 {
 	return sizeof(struct am_message) + 4 * ((nargs + 1u) & ~1u);
 }
 
-/* The words end a message of one word sooner, where nothing follows them. */
+/* Length of a message. A short one with an odd number of words has no padding at its end. */
 static inline size_t am_message_size(const struct am_message *m)
 {
 	switch (m->class) {
@@ -71,10 +73,10 @@ static inline uint64_t am_message_offset(const struct am_message *m)
 	return offset;
 }
 
-/* The longest message. */
+/* Length of the longest message. */
 #define AM_MESSAGE_MAX (sizeof(struct am_message) + 4 * AM_MAX_WORDS + AM_MAX_MEDIUM)
 
-/* Whether what came is a message: its length is its own, its fields in range. */
+/* Whether a received message is well-formed: @length matches its fields, which are in range. */
 static inline bool am_message_ok(const struct am_message *m, size_t length)
 {
 	return length >= sizeof(*m) && m->what < AM_NUM_WHATS && m->class < AM_NUM_CLASSES &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connections of one queue pair: how it is made and goes, and writes to the other's board. */
+/* Creates and frees the queue pair of a connection, and writes to the peer's board. */
 #include "am_one_qp.h"
 
 int am_one_qp_open(struct am_conn *conn, const struct am_qp_needs *needs)

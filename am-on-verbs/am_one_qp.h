@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Connections of one queue pair. Its work requests complete in the order in which
- * they were posted: conn->sq[0].sent and conn->sq[0].done count them.
+ * Helpers for mappings with one queue pair per connection (v2, v3, v4).
  *
- * Those of the mappings with two completion queues are all signaled and name
- * their connection, by am_one_qp_id(). v4 has its own way to do that.
+ * Work requests complete in the order in which they were posted. conn->sq[0].sent and
+ * conn->sq[0].done count them.
+ *
+ * v2 and v3, which have two completion queues, signal each work request, and its wr_id
+ * names the connection (am_one_qp_id()). v4 has its own scheme.
  */
 #ifndef AM_ONE_QP_H
 #define AM_ONE_QP_H
@@ -14,15 +16,21 @@
 #include "am_cost.h"
 #include "am_mapping.h"
 
-#define AM_ONE_QP_WRITES 4u /* work requests of the core's, beside messages */
+#define AM_ONE_QP_WRITES 4u /* work requests for the core's RDMA writes, in addition to messages */
 
-/* 0 or errno; the queue pair is in state INIT. */
+/* Creates conn->qp[0], in state INIT. 0 or errno. */
 int am_one_qp_open(struct am_conn *conn, const struct am_qp_needs *needs);
 int am_one_qp_connect(struct am_conn *conn);
-/* Not before all that was posted has completed: completions name the connection. */
+/*
+ * Waits until all posted work requests have completed, because completions point to @conn.
+ * Then frees the queue pair.
+ */
 void am_one_qp_close(struct am_conn *conn, const struct am_qp_needs *needs);
 
-/* The mapping's write(), and the same where there is room and completions have other names. */
+/*
+ * am_one_qp_write() implements the mapping's write(). am_one_qp_post_write() takes the
+ * wr_id from the caller, who has made sure that there is room in the send queue.
+ */
 int am_one_qp_write(struct am_conn *conn, const void *source, size_t size, uint64_t address,
 		    uint32_t rkey);
 int am_one_qp_post_write(struct am_conn *conn, uint64_t wr_id, const void *source, size_t size,
@@ -46,8 +54,8 @@ static inline void am_one_qp_sent(struct am_eb *eb, const struct ibv_wc *wc)
 }
 
 /*
- * Until there is room for @n more work requests. 0, or EIO: it is broken, and what
- * was outstanding has been returned.
+ * Waits until the send queue has room for @n more work requests. 0, or EIO if the
+ * connection is broken; its outstanding requests have been returned to the program then.
  */
 static inline int am_one_qp_room(struct am_conn *conn, unsigned int n)
 {
@@ -59,7 +67,7 @@ static inline int am_one_qp_room(struct am_conn *conn, unsigned int n)
 	return conn->state == AM_BROKEN ? EIO : 0;
 }
 
-/* Posts @wr, a list of @n. 0 or errno. */
+/* Posts the list @wr of @n work requests. 0 or errno. */
 static inline int am_one_qp_post(struct am_conn *conn, struct ibv_send_wr *wr, unsigned int n)
 {
 	int err = am_post(conn->qp[0], wr);
@@ -70,8 +78,8 @@ static inline int am_one_qp_post(struct am_conn *conn, struct ibv_send_wr *wr, u
 }
 
 /*
- * Posts @message, which brings @m, and before it the write of @bulk, if there is one.
- * There is room for both. 0 or errno.
+ * Posts @message, which sends @m, after the RDMA write of @bulk, if that is not NULL. The
+ * caller has made sure that the send queue has room for both. 0 or errno.
  */
 static inline int am_one_qp_send(struct am_conn *conn, struct am_message *m,
 				 struct ibv_send_wr *message, const struct am_bulk *bulk)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A message on its way from the program's arguments into a send buffer. */
+/* Builds a message in a send buffer from the program's arguments. */
 #ifndef AM_OUTGOING_H
 #define AM_OUTGOING_H
 
@@ -22,8 +22,8 @@ struct am_outgoing {
 };
 
 /*
- * The words are left alone: they are filled in next. (Clearing them would cost
- * as much as sending them.)
+ * o.args[] stays uninitialised here, and is filled in next. (Clearing it would cost as much
+ * as sending the words.)
  */
 static inline struct am_outgoing am_outgoing_bulk(enum am_what what, handler_t handler, int nargs,
 						  const void *source, size_t nbytes,
@@ -73,7 +73,7 @@ static inline bool am_outgoing_ok(const struct am_outgoing *o)
 	       (o->source || !o->nbytes);
 }
 
-/* Makes the message of @o in @m; its size. */
+/* Builds the message of @o in @m. Returns its length. */
 static inline size_t am_build(struct am_message *m, const struct am_outgoing *o, enum am_what what,
 			      unsigned int slot, uint64_t tag)
 {

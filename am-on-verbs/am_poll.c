@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What has come is taken from the mapping into two queues, and handled from
- * there: replies first, they free credits.
+ * Polls for messages, queues them, and runs their handlers.
+ *
+ * Replies are handled first, because they free credits.
  */
 #include <sched.h>
 
@@ -9,9 +10,9 @@
 #include "am_mapping.h"
 #include "am_process.h"
 
-#define IDLE_LOOKS 64u /* polls that find nothing between two looks at the clock */
-#define BUSY_LOOKS 4096u /* the same, of polls that find something */
-#define IDLE_YIELDS 2000u /* such polls until others get the processor */
+#define IDLE_LOOKS 64u /* consecutive empty polls per look_at_clock() */
+#define BUSY_LOOKS 4096u /* the same for polls that found something */
+#define IDLE_YIELDS 2000u /* consecutive empty polls before the CPU is yielded */
 
 static void enqueue(struct am_queue *queue, struct am_buffer *buffer)
 {
@@ -30,7 +31,7 @@ static struct am_buffer *dequeue(struct am_queue *queue)
 	return buffer;
 }
 
-/* An acknowledgement or a refusal: nothing to run. */
+/* Handles an acknowledgement or a refusal, for which no handler runs. */
 static void answered(struct am_conn *conn, const struct am_message *m)
 {
 	if (m->what == AM_REFUSAL) {
@@ -45,7 +46,7 @@ static void answered(struct am_conn *conn, const struct am_message *m)
 	}
 }
 
-/* What the other side may not say. */
+/* Whether the protocol allows the peer to send this message now. */
 static bool acceptable(struct am_conn *conn, const struct am_message *m, uint32_t length)
 {
 	if (!am_message_ok(m, length) || m->slot >= conn->credits)
@@ -110,7 +111,7 @@ static void flush_acks(struct am_eb *eb)
 	}
 }
 
-/* Who holds no lock looks at it, too (am_let_others()). */
+/* Atomic, because am_let_others() may read it without the lock. */
 static inline void set_idle(struct am_eb *eb, unsigned int idle)
 {
 	__atomic_store_n(&eb->idle, idle, __ATOMIC_RELAXED);
@@ -125,7 +126,7 @@ static void look_at_clock(struct am_eb *eb)
 		am_conn_probe(eb);
 }
 
-/* Nothing came: time for what has time. */
+/* A poll found nothing: does work of low priority. */
 static void look_around(struct am_eb *eb)
 {
 	if (eb->acking)
@@ -144,7 +145,7 @@ int am_drain(struct am_eb *eb)
 		return 0;
 	}
 	set_idle(eb, 0);
-	/* Who is never idle has to hear of connections, too. */
+	/* A bundle that is never idle must handle connection setup, too. */
 	if (__builtin_expect(++eb->busy >= BUSY_LOOKS, 0))
 		look_at_clock(eb);
 	return n;
@@ -169,12 +170,12 @@ int am_progress(struct am_eb *eb)
 {
 	int n = am_drain(eb);
 
-	/* From within a handler: its place in the order of things is not over. */
+	/* Called within a handler: no other handler may run before it returns. */
 	if (eb->running)
 		return n;
 	while (eb->replies.first)
 		am_run_message(dequeue(&eb->replies));
-	/* Handlers see no end of it if more requests come meanwhile: those are the next poll's. */
+	/* Requests that arrive while handlers run wait for the next poll, so this loop ends. */
 	while (eb->requests.first)
 		am_run_message(dequeue(&eb->requests));
 	if (__builtin_expect(!!eb->returned, 0))
@@ -183,8 +184,9 @@ int am_progress(struct am_eb *eb)
 }
 
 /*
- * Who is waited for needs a processor. Where there is one for each process of the job, to
- * offer this one lets in strangers only; but not to other threads, which want the lock.
+ * A peer that is waited for needs a CPU. If each process of the job has its own CPU,
+ * sched_yield() would only let unrelated processes run, except that other threads of this
+ * process may want the lock.
  */
 static bool crowded = true;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs as all mappings have them. */
+/* Creates, connects and stops queue pairs, for all mappings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "am_wiring.h"
 
 #define MIN_RNR_TIMER 1 /* 0.01 ms */
-#define RNR_RETRY 7 /* for ever: who is alive makes room */
+#define RNR_RETRY 7 /* no limit: a live peer reposts its receives */
 
 const struct am_mapping *am_mapping(unsigned int number)
 {
@@ -48,7 +48,7 @@ struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
 		errno = err;
 		return NULL;
 	}
-	/* What a device can have inline is told by trying only. */
+	/* Devices do not report their inline limit, so try smaller and smaller ones. */
 	for (; !qp; attr.cap.max_inline_data /= 2) {
 		attr.cap.max_send_wr = needs->max_send_wr;
 		qp = ibv_create_qp(conn->eb->device->pd, &attr);
@@ -121,7 +121,7 @@ void am_qp_free(struct am_conn *conn, struct ibv_qp *qp, const struct am_qp_need
 	am_cq_room_back(conn->eb, needs->max_send_wr, needs->max_recv_wr);
 }
 
-/* What is received no more, the other side learns from its next message. */
+/* A peer learns from its next message that this side does not receive any more. */
 void am_qp_stop(struct am_conn *conn)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };

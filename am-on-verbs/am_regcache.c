@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registered sources of bulk transfers, kept for the next one (paper 003,
- * "dynamic registration with a registration cache"; F96). A region covers whole
- * pages. One that nobody uses is forgotten when there are too many, the longest
- * unused first, and when its memory goes away (am_watch.c).
+ * Cache of memory registrations for sources of bulk transfers.
  *
- * Under the lock nothing is allocated, freed, registered or deregistered: the
- * watch would wait for the lock, and who unmaps for the watch.
+ * It implements "dynamic registration with a registration cache" of paper 003 (F96). A
+ * region covers whole pages. An unused region is freed when there are too many, least
+ * recently used first, and when its memory is unmapped (am_watch.c).
+ *
+ * With region_lock held, memory must not be allocated, freed, registered or deregistered:
+ * an unmapping thread would wait for the watch thread, which waits for the lock.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,7 +28,10 @@ static void free_list(struct am_region *list)
 	}
 }
 
-/* The end of the region that has @address, or @address; where the next one begins, or *@next. */
+/*
+ * Returns the end of a region that contains @address. If there is none, returns @address,
+ * and reduces *@next to the beginning of the next region.
+ */
 static uintptr_t covered(const struct am_device *device, uintptr_t address, uintptr_t *next)
 {
 	for (const struct am_region *r = device->regions; r; r = r->next) {
@@ -40,8 +44,8 @@ static uintptr_t covered(const struct am_device *device, uintptr_t address, uint
 }
 
 /*
- * Ends the watch over @region's memory, but for what another needs. Nothing stays
- * watched: the program may have memory there one day that nobody asked about.
+ * Ends the watch over @region's memory, except for parts that other regions cover.
+ * Otherwise, memory that the program maps there later would be watched.
  */
 static void unwatch(struct am_device *device, const struct am_region *region)
 {
@@ -58,7 +62,7 @@ static void unwatch(struct am_device *device, const struct am_region *region)
 	}
 }
 
-/* Takes the region at @at out of the cache; the lock is held. */
+/* Removes the region at @at from the cache. The caller holds region_lock. */
 static struct am_region *take(struct am_device *device, struct am_region **at)
 {
 	struct am_region *region = *at;
@@ -70,7 +74,10 @@ static struct am_region *take(struct am_device *device, struct am_region **at)
 	return region;
 }
 
-/* The one that was not used for the longest time, or NULL. */
+/*
+ * Removes the least recently used region that is not in use. Returns it, or NULL. The
+ * caller holds region_lock.
+ */
 static struct am_region *take_oldest(struct am_device *device)
 {
 	struct am_region **at, **oldest = NULL;
@@ -82,7 +89,7 @@ static struct am_region *take_oldest(struct am_device *device)
 	return oldest ? take(device, oldest) : NULL;
 }
 
-/* All whose memory has gone, and that nobody uses. */
+/* Removes all stale regions that are not in use. Returns them. The caller holds region_lock. */
 static struct am_region *take_stale(struct am_device *device)
 {
 	struct am_region **at = &device->regions, *list = NULL, *region;
@@ -100,7 +107,7 @@ static struct am_region *take_stale(struct am_device *device)
 	return list;
 }
 
-/* Frees the oldest one. Whether there was one. */
+/* Frees the least recently used region. Returns whether there was one. */
 static bool make_room(struct am_device *device)
 {
 	struct am_region *old;
@@ -130,7 +137,10 @@ static struct am_region *find(struct am_device *device, uintptr_t begin, uintptr
 	return NULL;
 }
 
-/* Into the cache, before it is registered: what goes away meanwhile is noticed. */
+/*
+ * Inserts a region before it is registered, so that unmapping during the registration is
+ * noticed.
+ */
 static void insert(struct am_device *device, struct am_region *region)
 {
 	struct am_region *old = NULL;
@@ -151,7 +161,10 @@ static struct ibv_mr *register_memory(struct am_device *device, const struct am_
 {
 	struct ibv_mr *mr;
 
-	/* What the device, or the limit of locked memory, has no room for: make room. */
+	/*
+	 * ENOMEM may mean that the device or RLIMIT_MEMLOCK is exhausted: free cached
+	 * regions, and retry.
+	 */
 	do
 		mr = ibv_reg_mr(device->pd, (void *)region->begin, region->end - region->begin,
 				region->access);
@@ -191,7 +204,10 @@ static struct am_region *make(struct am_device *device, uintptr_t begin, uintptr
 	return NULL;
 }
 
-/* The watch begins with the first region, and not where none are kept. */
+/*
+ * Starts the watch with the first region, unless caching is disabled. The caller holds
+ * region_lock.
+ */
 static void open_once(struct am_device *device)
 {
 	if (device->watch.tried || !device->max_regions)
@@ -276,7 +292,10 @@ void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
 
 void am_device_close(struct am_device *device)
 {
-	/* A child's copy of the descriptor keeps the watch going, over nothing. */
+	/*
+	 * The program may have forked: a child's copy of the descriptor keeps the
+	 * userfaultfd open, so remove all ranges from it.
+	 */
 	pthread_mutex_lock(&device->region_lock);
 	for (struct am_region *r = device->regions; r; r = r->next)
 		am_watch_remove(device, r->begin, r->end);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Replies, and what answers a request that gets none. An answer needs no credit:
- * the request's slot is its place at both ends.
+ * Replies, acknowledgements and refusals: the answers to requests.
+ *
+ * An answer needs no credit. It uses the slot of its request on both sides.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int reply(struct am_token *token, const struct am_outgoing *o)
 		bulk.address = s.address + o->offset;
 		bulk.rkey = s.rkey;
 	}
-	/* To a peer that is gone: as if it had been delivered and nobody had been there. */
+	/* A reply to a peer that is gone counts as delivered. */
 	token->replied = true;
 	conn->replying[slot] = false;
 	if (conn->state == AM_BROKEN)
@@ -95,7 +96,7 @@ int AM_ReplyXferV(void *token, uintptr_t dest_offset, handler_t handler, const v
 	return reply_checked(token, &o);
 }
 
-/* One message for all slots that are waiting for it; it travels in the place of the first. */
+/* Acknowledges all requests in conn->ack[] with one message, in the slot of the first one. */
 void am_flush_acks(struct am_conn *conn)
 {
 	struct am_message *m;
@@ -118,8 +119,9 @@ void am_flush_acks(struct am_conn *conn)
 }
 
 /*
- * So many requests share an acknowledgement; it is sent with the last poll that
- * finds nothing, too, so that nobody waits for more requests than there are.
+ * Records that the request in @slot is to be acknowledged. ack_unit requests share one
+ * acknowledgement. A poll that finds nothing sends incomplete ones, too, because the peer
+ * may send no more requests.
  */
 void am_acknowledge(struct am_conn *conn, unsigned int slot)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests: the translation, the connection, a credit, the message, and on its
- * way. While one waits, messages of others are handled (papers 002 and 003:
- * that is what prevents deadlock).
+ * Sends requests: finds the translation and connection, takes a credit, builds and sends
+ * the message.
+ *
+ * A request that waits handles messages of other endpoints meanwhile. That prevents
+ * deadlock (papers 002 and 003).
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 static const op_t request_opcode[AM_NUM_CLASSES] = { AM_REQUEST_M, AM_REQUEST_IM,
 						     AM_REQUEST_XFER_M };
 
-/* What comes back to the sender without having left. */
+/* Returns a request to the program without sending it. */
 static int come_back(struct am_ep *ep, int index, const struct am_outgoing *o, int status)
 {
 	const struct am_entry *entry = &ep->entry[index];
@@ -36,7 +38,7 @@ static int come_back(struct am_ep *ep, int index, const struct am_outgoing *o, i
 	return AM_OK;
 }
 
-/* The entry's connection, which may not be ready yet. */
+/* The connection of an entry, which may not be ready yet. NULL: out of resources. */
 static struct am_conn *connection(struct am_ep *ep, struct am_entry *entry)
 {
 	struct am_conn *conn = entry->conn;
@@ -54,8 +56,9 @@ static struct am_conn *connection(struct am_ep *ep, struct am_entry *entry)
 }
 
 /*
- * Until there is a slot, or the connection is broken. The program may change its
- * table meanwhile, in a handler: the entry is looked at again.
+ * Waits until a slot is free or the connection is broken. Runs handlers, which may change
+ * the translation table, so the caller must check the entry again. Returns AM_ERR_NOT_SENT
+ * if the request is asynchronous and would wait longer.
  */
 static int wait_for_slot(struct am_ep *ep, struct am_conn *conn, bool async)
 {
@@ -73,7 +76,7 @@ static int wait_for_slot(struct am_ep *ep, struct am_conn *conn, bool async)
 	return AM_OK;
 }
 
-/* Where @o's data go in the peer's segment, or why they cannot. */
+/* Finds the target of @o in the peer's segment. Returns 0 or an EBAD... status. */
 static int check_target(struct am_conn *conn, const struct am_outgoing *o, struct am_bulk *bulk)
 {
 	struct am_segment s = am_segment_of(conn);
@@ -117,7 +120,7 @@ static int send_request(struct am_ep *ep, int index, struct am_conn *conn,
 	size = am_build(am_request_buffer(conn, at), o, o->what, at, entry->tag);
 	err = ep->eb->mapping->send(conn, at, false, size, o->class == AM_BULK ? &bulk : NULL);
 	am_cost_end(AM_COST_BUILD_SEND);
-	/* Broken meanwhile: it has been returned with the others. */
+	/* The connection broke meanwhile, which returned this request with the others. */
 	if (err && conn->state == AM_BROKEN)
 		return AM_OK;
 	if (err) {
@@ -147,7 +150,7 @@ static int request(struct am_ep *ep, int index, const struct am_outgoing *o)
 		err = wait_for_slot(ep, conn, o->async);
 		if (err)
 			return err;
-		/* The table may be smaller, too. */
+		/* A handler may have shrunk the table. */
 		if (index >= ep->ntranslations)
 			return AM_ERR_BAD_ARG;
 		if (!ep->entry[index].inuse || ep->entry[index].conn != conn)

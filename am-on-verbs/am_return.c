@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender (paper 000, F29, F30): what could not be delivered is given to
- * handler 0 of the endpoint that sent it, by the next poll.
+ * Return to sender (paper 000, F29, F30) of undeliverable messages.
+ *
+ * The next poll passes them to handler 0 of the endpoint that sent them.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include "am_mapping.h"
 
-/* The request of @slot has been answered, or will not be. */
+/* Frees @slot: its request has been answered, or has failed. */
 void am_slot_done(struct am_conn *conn, unsigned int slot)
 {
 	struct am_slot *s = &conn->slot[slot];

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An endpoint's segment, and its tag. Every connection has a board in the peer's memory, on
- * which it writes where its endpoint's segment is: no message and no credit is
- * spent, and whoever learns by any message that the segment has been set finds
- * it on the board.
+ * An endpoint's segment and tag, and the boards that tell them to peers.
+ *
+ * Each side of a connection has a board in the peer's memory. An endpoint writes the
+ * location of its segment, and its tag, to the boards of its peers by RDMA. That needs no
+ * message and no credit. A peer that learns of the new segment by a later message finds it
+ * on the board.
  */
 #include <stdlib.h>
 
 #include "am_mapping.h"
 
-#define BOARD_LOOKS 100000u /* reads of a board that is being written */
+#define BOARD_LOOKS 100000u /* reads of an inconsistent board before giving up */
 
 struct am_segment am_segment_mine(const struct am_ep *ep)
 {
@@ -26,8 +28,9 @@ struct am_segment am_segment_mine(const struct am_ep *ep)
 }
 
 /*
- * The peer writes its board with one RDMA write of a cache line, which need not be atomic. A
- * board that stays inconsistent is that of a peer that died during the write: no segment.
+ * Reads the board. The peer writes it with one RDMA write of a cache line, which need not
+ * be atomic. If the board stays inconsistent, the peer died during the write; no segment is
+ * returned then.
  */
 struct am_segment am_segment_of(const struct am_conn *conn)
 {
@@ -50,7 +53,8 @@ struct am_segment am_segment_of(const struct am_conn *conn)
 
 static int tell(struct am_conn *conn, bool goodbye)
 {
-	struct am_segment *mine = &conn->board[1]; /* what is sent has to stay until it is */
+	/* source of the write; must not change until the write is complete */
+	struct am_segment *mine = &conn->board[1];
 
 	*mine = am_segment_mine(conn->ep);
 	mine->goodbye = goodbye;

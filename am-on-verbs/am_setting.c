@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Lists of name=value, by a table of what there is to be set. */
+/* Parses lists of name=value settings by a table. */
 #include "am_setting.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static int set_text(const struct am_setting_table *table, const struct am_settin
 	return 0;
 }
 
-/* false: it is no number that it may be. */
+/* False: @value is no valid value of @s. */
 static bool number_of(const struct am_setting *s, const char *value, long *number)
 {
 	char *end;

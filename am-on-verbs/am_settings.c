@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What can be set, with its bounds and default. */
+/* The table of settings, with bounds and defaults. */
 #include "am_settings.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What can be set: by AM_SetOption(), and by AM_SETTINGS in the environment. */
+/* The settings of the library, from AM_SetOption() and the variable AM_SETTINGS. */
 #ifndef AM_SETTINGS_H
 #define AM_SETTINGS_H
 
@@ -9,25 +9,26 @@
 enum { AM_WIRED_BY_HAND, AM_WIRED_BY_CM };
 
 struct am_settings {
-	char device[64]; /* "": the first that has an active port */
-	long port; /* 0: the first that is active */
-	long gid_index; /* -1: the best */
+	char device[64]; /* "": the first with an active port */
+	long port; /* 0: the first active one */
+	long gid_index; /* -1: the best one */
 	long mapping; /* 1 to 4 */
-	long credits; /* requests outstanding per connection; 0: as expected by the endpoint */
-	long ack_unit; /* requests without a reply that one acknowledgement answers */
-	long rnr; /* v4: 1: receiver-not-ready in place of credits */
-	long receives; /* v4: receive buffers of a bundle */
-	long signal; /* v4: one send of so many asks for a completion */
+	/* outstanding requests per connection; 0: from AM_SetExpectedResources(), or 8 */
+	long credits;
+	long ack_unit; /* requests without a reply that share one acknowledgement */
+	long rnr; /* v4: 1: a fixed number of receive buffers, and RNR NAKs instead of credits */
+	long receives; /* v4: receive buffers of a bundle, if @rnr */
+	long signal; /* v4: work requests per signaled one */
 	long connect_timeout; /* ms until an endpoint counts as unreachable */
-	long keepalive; /* ms of silence after which a request's destination is probed */
-	long timeout; /* verbs' timeout of a queue pair: 4.096 us * 2^timeout */
-	long retries; /* verbs' retry count */
-	long copy; /* bytes of bulk up to which copying beats registration */
-	long regions; /* registrations that are kept */
-	long copies; /* buffers for bulk to be copied into where none can be kept */
-	long wiring; /* how endpoints connect */
-	char address[64]; /* of the port, for rdma_cm; "": what its GID is */
-	long imm64; /* v4: use vnetdv's 64-bit immediate where the device has it */
+	long keepalive; /* ms without a message until a peer with outstanding requests is probed */
+	long timeout; /* timeout of a queue pair: 4.096 us * 2^timeout */
+	long retries; /* retry_cnt of a queue pair */
+	long copy; /* bulk transfers up to this many bytes are copied, not registered */
+	long regions; /* limit of cached registrations */
+	long copies; /* limit of copy buffers, used where registrations cannot be cached */
+	long wiring; /* AM_WIRED_BY_... */
+	char address[64]; /* IP address for rdma_cm; "": from the port's GID */
+	long imm64; /* v4: use 64-bit immediates (vnetdv) if the device has them */
 };
 
 extern struct am_settings am_settings;

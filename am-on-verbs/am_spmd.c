@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The processes of one job as endpoints that know each other. */
+/* SPMD jobs: endpoints of all processes in one translation table, barrier, all-gather and exit. */
 #include "include/am_spmd.h"
 
 #include <stdio.h>
@@ -23,12 +23,12 @@ static struct spmd {
 	int rank, size;
 	eb_t eb;
 	ep_t ep;
-	/* Of the barrier under way and of the next, which others may have begun. */
+	/* For two barriers: the current one, and the next, which other processes may have begun. */
 	unsigned int generation;
 	bool arrived[2][BARRIER_ROUNDS];
 } spmd = { .size = 1 };
 
-/* The data: the generation and the round. */
+/* Handles a barrier message. Its data are the generation and the round. */
 static void barrier_handler(struct am_ep *ep, const struct am_message *message, const void *data)
 {
 	uint32_t word[2];
@@ -51,7 +51,7 @@ int AM_SPMDNumProcs(void)
 	return spmd.size;
 }
 
-/* Those of the job in the table, at their ranks. */
+/* Maps the endpoints of all processes, with their ranks as indices. */
 static int map_all(void)
 {
 	struct spmd_name mine, *all;
@@ -110,7 +110,10 @@ int AM_SPMDStartup(int type, eb_t *eb, ep_t *ep)
 	}
 	spmd.rank = job_rank(spmd.job);
 	spmd.size = job_size(spmd.job);
-	/* Of a process that is alone nobody knows with whom it speaks. */
+	/*
+	 * A single process may communicate with processes outside of the job. Their number
+	 * is unknown, so keep the assumption that CPUs are shared.
+	 */
 	if (spmd.size > 1)
 		am_local_processes(job_local_size(spmd.job));
 	am_system_handler(BARRIER_HANDLER, barrier_handler);
@@ -125,8 +128,9 @@ int AM_SPMDStartup(int type, eb_t *eb, ep_t *ep)
 }
 
 /*
- * Dissemination: in round r each tells the one 2^r further, and waits for the one
- * 2^r before; after the last, everybody has heard of everybody.
+ * Dissemination barrier: in round r, each process notifies the one at distance 2^r, and
+ * waits for a notification from distance -2^r. After the last round, all have heard from
+ * all.
  */
 int AM_SPMDBarrier(void)
 {
@@ -177,11 +181,14 @@ void AM_SPMDExit(int exitcode)
 	if (spmd.ep) {
 		AM_SPMDBarrier();
 		am_drain_all();
-		/* What others have on the way may need the polls of this one (mapping_v1.c). */
+		/*
+		 * Messages that others are sending may need polls of this process
+		 * (mapping_v1.c).
+		 */
 		AM_SPMDBarrier();
 		am_drain_all();
 	}
-	/* Nobody leaves while others have something on the way. */
+	/* Waits until no process has messages in transit. */
 	if (spmd.job)
 		job_barrier(spmd.job);
 	if (spmd.ep)

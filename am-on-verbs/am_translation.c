@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The translation table: indices for destinations. */
+/* The translation table: maps indices to destinations. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static void bind_entry(struct am_entry *entry, const en_t *name, tag_t tag)
 	*entry = (struct am_entry){ .inuse = true, .name = *name, .tag = tag };
 }
 
-/* Entry @i, and the lock of @ea's bundle. AM_OK, or why not, and no lock. */
+/* Finds entry @i, and locks @ea's bundle. On failure, returns the reason and holds no lock. */
 static int lock_entry(ep_t ea, int i, struct am_entry **entry)
 {
 	if (!am_initialised())
@@ -29,7 +29,7 @@ static int lock_entry(ep_t ea, int i, struct am_entry **entry)
 	return AM_ERR_BAD_ARG;
 }
 
-/* A field of entry @i into @to, if it is bound. */
+/* Copies a field of entry @i to @to, if the entry is bound. */
 static int get_field(ep_t ea, int i, void *to, size_t offset, size_t size)
 {
 	struct am_entry *entry;

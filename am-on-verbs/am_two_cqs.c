@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The two completion queues of a bundle: how they are made, and go. */
+/* Creates and destroys the two completion queues of a bundle. */
 #include "am_two_cqs.h"
 
 #include <errno.h>
 
-#define FIRST_SIZE 256 /* they grow with the connections */
+#define FIRST_SIZE 256 /* am_cq_room() grows them as connections are made */
 
 int am_two_cqs_open(struct am_eb *eb)
 {

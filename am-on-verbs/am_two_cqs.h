@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Bundles with two completion queues, one of what was sent and one of what was received. */
+/* Helpers for mappings with two completion queues per bundle, one for sends, one for receives. */
 #ifndef AM_TWO_CQS_H
 #define AM_TWO_CQS_H
 
@@ -11,13 +11,16 @@
 
 typedef void am_completion_fn(struct am_eb *eb, const struct ibv_wc *wc);
 
-/* 0 or errno. */
+/* Creates both completion queues. 0 or errno. */
 int am_two_cqs_open(struct am_eb *eb);
 void am_two_cqs_close(struct am_eb *eb);
 
 /*
- * Takes completions, each to @taken, but those of the wire. How many there were.
- * It is on the path of every message: what it calls is known where it is inlined.
+ * Polls @cq and calls @taken for each completion, except those of the connection setup,
+ * which go to am_wire_completion(). Returns the number of completions.
+ *
+ * This is on the path of every message. It is always inlined, so that @taken is a direct
+ * call.
  */
 static inline __attribute__((always_inline)) int am_poll_cq(struct am_eb *eb, struct ibv_cq *cq,
 							    enum am_cost_step step,
@@ -38,7 +41,7 @@ static inline __attribute__((always_inline)) int am_poll_cq(struct am_eb *eb, st
 	return n;
 }
 
-/* One look at the head of what was sent: its buffers are recycled by the answers, not by this. */
+/* Polls each queue once. Send slots are recycled when an answer arrives, not here. */
 static inline __attribute__((always_inline)) int am_two_cqs_poll(struct am_eb *eb,
 								 am_completion_fn *received,
 								 am_completion_fn *sent)

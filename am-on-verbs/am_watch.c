@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tells when memory whose registration is kept goes away: unmapped, moved, given
- * back or mapped over, by whomever. (Paper 004, F125, has hooks in malloc for it.)
+ * Detects, by userfaultfd(2), that memory with a cached registration is unmapped or
+ * replaced.
  *
- * The kernel tells: userfaultfd(2) watches a range of addresses, and a call that
- * takes memory out of it does not return before its event has been read. That is
- * exact, and costs nothing as long as nothing goes away. Functions of the library
- * in place of munmap() and its like would not see the C library's own calls, those
- * of a library that was loaded with other symbols, or those without the C library,
- * and would have to forbid malloc to give memory back.
+ * Moved memory (mremap) and memory that is given back (madvise) count, too. Paper 004,
+ * F125, uses hooks in malloc for this. The kernel can report it: userfaultfd watches a
+ * range of addresses, and a system call that removes memory from it does not return before
+ * its event has been read. That is exact, and costs nothing while no memory is removed.
+ * Wrappers of munmap() and similar functions would miss the calls of the C library itself,
+ * of libraries that were loaded with other symbols, and direct system calls, and malloc
+ * would have to be forbidden to give memory back.
  *
- * Who unmaps sleeps until the event is read, so that only another thread can read
- * it: one that begins with the first registration that is kept, and does nothing
- * else. It reads with the lock held that guards the registrations. So whoever
- * takes that lock after memory has gone finds its registration marked. In return
- * nothing may be allocated, freed or unmapped under that lock.
+ * The thread that unmaps sleeps until the event has been read, so another thread must read
+ * it. The watch thread starts with the first cached registration, and does nothing else. It
+ * reads events with region_lock held. So a thread that takes this lock after memory was
+ * removed finds its registration marked. For the same reason, no thread may allocate, free
+ * or unmap memory with this lock held: it would wait for the watch thread, which waits for
+ * the lock.
  *
- * What cannot be watched is not kept: memory of files, memory that the program
- * watches itself, and everything where a sandbox forbids userfaultfd.
+ * Registrations of memory that cannot be watched are not cached: memory of files, memory
+ * that the program watches itself, and all memory in sandboxes that forbid userfaultfd.
  *
- * A child of fork() is not watched, and its copy of the descriptor tells nothing.
+ * A child of fork() is not watched; its copy of the descriptor reports nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +39,7 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-/* Of an event; the lock is held. */
+/* Handles an event. The caller holds region_lock. */
 static void memory_gone(struct am_device *device, const struct uffd_msg *message)
 {
 	switch (message->event) {
@@ -63,7 +65,10 @@ static void *watch(void *arg)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		pthread_mutex_lock(&device->region_lock);
-		/* Before: who unmapped goes on as soon as it is read, and may look at this only. */
+		/*
+		 * Before the event is read: the unmapping thread continues as soon as it
+		 * has been read, and may check this counter only, without the lock.
+		 */
 		__atomic_fetch_add(&device->regions_gone, 1, __ATOMIC_SEQ_CST);
 		while (read(device->watch.fd, &message, sizeof(message)) == sizeof(message))
 			memory_gone(device, &message);
@@ -72,9 +77,9 @@ static void *watch(void *arg)
 			break;
 	}
 	/*
-	 * Here, not where the device is closed: this thread gives back memory of its own
-	 * when it ends, which may be watched, and there would be nobody to read of that.
-	 * Who waits for an event to be read is let go.
+	 * The descriptor is closed here, not in am_watch_close(). When this thread exits,
+	 * it frees memory, which may be watched, and nobody would read that event. Closing
+	 * it also releases threads that wait for an event to be read.
 	 */
 	close(device->watch.fd);
 	return NULL;
@@ -85,7 +90,7 @@ static int open_userfaultfd(void)
 	struct uffdio_api api = { .api = UFFD_API,
 				  .features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMOVE |
 					      UFFD_FEATURE_EVENT_REMAP };
-	/* Faults of the kernel are not wanted, and so it needs no privilege. */
+	/* UFFD_USER_MODE_ONLY needs no privilege. Faults in kernel mode are not needed. */
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 
 	if (fd < 0)
@@ -96,7 +101,10 @@ static int open_userfaultfd(void)
 	return -1;
 }
 
-/* The thread has a small stack, and takes no signal: those are the program's. */
+/*
+ * Starts the watch thread, with a small stack, and with all signals blocked: they are for
+ * the program's threads.
+ */
 static int start_thread(struct am_device *device)
 {
 	sigset_t all, old;
@@ -142,8 +150,8 @@ void am_watch_close(struct am_device *device)
 }
 
 /*
- * To watch is to register for faults of one kind or another. Those of pages that
- * were protected by userfaultfd itself do not happen: nobody protects any.
+ * Watching needs registration for some kind of fault. Write-protect faults never occur,
+ * because no page is write-protected through this userfaultfd.
  */
 bool am_watch_add(struct am_device *device, uintptr_t begin, uintptr_t end)
 {
@@ -153,7 +161,7 @@ bool am_watch_add(struct am_device *device, uintptr_t begin, uintptr_t end)
 	return device->watch.fd >= 0 && !ioctl(device->watch.fd, UFFDIO_REGISTER, &range);
 }
 
-/* Parts that have gone are not watched any more, and need not be there. */
+/* Parts of the range may have been unmapped; they are not watched any more. */
 void am_watch_remove(struct am_device *device, uintptr_t begin, uintptr_t end)
 {
 	struct uffdio_range range = { .start = begin, .len = end - begin };

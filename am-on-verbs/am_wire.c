@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How connections come to be and how long that may take, whatever the way they are wired. */
+/* Connection setup that is common to all wirings: states, retries and time limits. */
 #include <stdio.h>
 
 #include "am_mapping.h"
 #include "am_process.h"
 #include "am_wiring.h"
 
-#define FIRST_WAIT 5000000u /* ns; then twice as long each time */
+#define FIRST_WAIT 5000000u /* ns; doubled for each retry */
 #define LAST_WAIT 500000000u
 
 int am_wire_open(struct am_eb *eb)
@@ -52,19 +52,19 @@ void am_wire_ready(struct am_conn *conn)
 {
 	conn->state = AM_READY;
 	conn->heard = conn->eb->clock;
-	/* The segment may have been set since the offer was made. */
+	/* AM_SetSeg() may have been called since the offer was made. */
 	if (conn->mine.segment.after != conn->ep->segment_version)
 		am_segment_tell(conn);
 }
 
-/* A message from the other side tells that it is ready. */
+/* Called for each message. The first one shows that the peer is ready. */
 void am_wire_heard(struct am_conn *conn)
 {
 	if (conn->state == AM_ACCEPTED)
 		am_wire_ready(conn);
 }
 
-/* With itself: the queue pairs are their own peers. */
+/* Connects an endpoint with itself: each queue pair is its own peer. */
 static void connect_itself(struct am_conn *conn)
 {
 	if (am_conn_connect(conn, &conn->mine))

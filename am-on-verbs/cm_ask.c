@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connecting by rdma_cm: the side that asks. */
+/* Connects by rdma_cm: the active side. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "wiring_cm.h"
 
 #define RESOLVE_MS 2000
-#define NO_SUCH_SERVICE 8 /* the reason to reject when nobody listens */
+#define NO_SUCH_SERVICE 8 /* reject reason if nobody listens on the port */
 
 static unsigned int index_of(const struct cm_end *end)
 {
@@ -36,7 +36,7 @@ static int resolve(struct am_conn *conn, struct cm_end *end)
 		       0;
 }
 
-/* From the beginning, with new ids. What fails is tried again when the time comes. */
+/* Starts a new attempt with new ids. If it fails at once, it is repeated later. */
 void cm_ask(struct am_conn *conn)
 {
 	struct cm_wired *wired;
@@ -58,7 +58,7 @@ void cm_ask(struct am_conn *conn)
 		cm_drop(conn);
 }
 
-/* Nothing is under way, and the other side has not begun. */
+/* Repeats the attempt unless one is in progress, by either side. */
 void cm_again(struct am_conn *conn)
 {
 	const struct cm_wired *wired = conn->wired;
@@ -95,7 +95,7 @@ int cm_request(const struct cm_end *end)
 	return rdma_connect(end->id, &param);
 }
 
-/* A message that says nothing: the other side hears that all is well. */
+/* Sends an acknowledgement of no slots, by which the peer learns that the connection works. */
 static int hello(struct am_conn *conn)
 {
 	struct am_message *m = am_reply_buffer(conn, 0);
@@ -136,7 +136,7 @@ void cm_answered(struct cm_end *end, const struct cm_event *event)
 		am_conn_broken(conn, EUNREACHABLE);
 		return;
 	}
-	/* The request had no room for it. */
+	/* The REQ had no room for the segment: make am_wire_ready() send it. */
 	conn->mine.segment.after = conn->ep->segment_version - 1;
 	am_wire_ready(conn);
 	if (hello(conn))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connecting by rdma_cm: the side that is asked. */
+/* Connects by rdma_cm: the passive side. */
 #include <string.h>
 
 #include "am_address.h"
@@ -40,7 +40,7 @@ static int accept_all(struct am_conn *conn)
 	return err;
 }
 
-/* The connection that is asked for. NULL: @status tells why not. */
+/* Returns the connection that a REQ asks for, or NULL and the reason to reject in *@status. */
 static struct am_conn *wanted(struct am_ep *ep, const en_t *from, const struct cm_request *r,
 			      int *status)
 {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * v1, the paper's first (003, section 4): three queue pairs per connection, one for
- * each class of messages, each with its own receives; a message, request or reply,
- * goes over that of its class. No RDMA for messages: bulk data travel in messages.
+ * Mapping v1 (paper 003, section 4): three queue pairs per connection, one per class of
+ * messages.
  *
- * A bulk transfer is cut into fragments of up to 4 KiB. The last travels behind the
- * message itself, which is the only one that the core sees, and has the slot's
- * credit. Those before it are the mapping's own: k of them may be under way in a
- * direction of a connection, and each half of those is acknowledged by the receiving
- * mapping, when it has copied them into the segment and posted their receives again.
- * An acknowledgement needs no credit. So the receives of a queue pair are
+ * Each queue pair has its own receives. A message, request or reply, uses the queue pair of
+ * its class. There is no RDMA for messages: bulk data are sent in messages.
  *
- *   short, medium   k requests, k answers, and one more, because a request's is posted
- *                   again only after its handler, whose reply may have brought another
- *   bulk            the same, k fragments, and two acknowledgements, as there are not
- *                   more halves of k under way
+ * A bulk transfer is cut into fragments of up to 4 KiB. The last fragment is sent behind
+ * the message itself, which has the slot's credit, and is the only one that the core sees.
+ * The fragments before it are internal to the mapping. At most k of them may be
+ * unacknowledged in each direction of a connection. The receiver acknowledges each k/2 of
+ * them, after it has copied them into the segment and reposted their receives. An
+ * acknowledgement needs no credit. With these numbers of receives, a send always finds one:
  *
- * and whatever is sent finds one.
+ *   short, medium   k requests, k answers, and one more, because a request's receive is
+ *                   reposted after its handler, whose reply may have caused another
+ *   bulk            the same, k fragments, and two acknowledgements, because k
+ *                   fragments are not more than two halves
  *
- * Unlike those of the other mappings, a transfer of more than one fragment needs the
- * polls of both sides until its last is sent. Whoever waits for that polls, in a
- * handler as well: two that wait for each other go on. But a thread that sends from
- * one of its bundles to another has to do that asynchronously, and to poll both. And
- * messages of different classes may overtake each other.
+ * A transfer of more than one fragment, unlike those of the other mappings, needs polls on
+ * both sides until its last fragment is sent. A sender that waits for that polls, even in a
+ * handler, so two processes that wait for each other make progress. But a thread that sends
+ * from one of its bundles to another must send asynchronously, and poll both. Messages of
+ * different classes may overtake each other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,19 +30,19 @@
 
 #include "am_two_cqs.h"
 
-#define WRITES 4u /* work requests of the core's */
+#define WRITES 4u /* work requests for the core's RDMA writes */
 #define FRAGMENT_MAX 4096u
-#define ACKS 2u /* under way */
-/* In a wr_id: */
-#define WR_BOARD 4u /* a write to the other side's board */
+#define ACKS 2u /* maximum in flight */
+/* Flags in a wr_id: */
+#define WR_BOARD 4u /* a write to the peer's board */
 #define WR_ACK 8u /* an acknowledgement of fragments */
 #define QUEUES AM_NUM_CLASSES
-#define SEQUENCE_ACKS (AM_BULK + 1) /* they overtake the fragments that wait for others */
+#define SEQUENCE_ACKS (AM_BULK + 1) /* separate, because they may be sent before queued fragments */
 
 static_assert((int)SEQUENCE_ACKS == (int)QUEUES && SEQUENCE_ACKS < AM_MAX_SEQUENCES,
 	      "each queue's, and that of the acknowledgements");
 
-/* What is sent over the bulk queue pair beside messages begins with one of these. */
+/* First byte of the mapping's own messages on the bulk queue pair. */
 enum own_what { OWN_FRAGMENT = 0x80, OWN_ACK };
 
 static_assert((int)OWN_FRAGMENT > (int)AM_NUM_WHATS, "it is told from a message");
@@ -50,16 +50,16 @@ static_assert((int)OWN_FRAGMENT > (int)AM_NUM_WHATS, "it is told from a message"
 struct fragment {
 	uint8_t what; /* enum own_what */
 	uint8_t slot;
-	uint8_t reply; /* 1: of the reply in that slot */
+	uint8_t reply; /* 1: part of the reply in that slot, not of the request */
 	uint8_t unused;
 	uint32_t nbytes;
-	uint64_t offset; /* in the segment */
+	uint64_t offset; /* into the segment */
 	uint8_t data[];
 };
 
-/* Its buffers begin on cache lines. */
+/* Send buffers of fragments begin on cache lines. */
 #define FRAGMENT_STRIDE ((sizeof(struct fragment) + FRAGMENT_MAX + 63) / 64 * 64)
-/* A receive buffer for short messages ends here: the longest acknowledges many slots. */
+/* Size of a receive buffer for short messages. The longest is an acknowledgement of many slots. */
 #define SHORT_BYTES 320u
 #define SHORT_STRIDE (offsetof(struct am_buffer, bytes) + SHORT_BYTES)
 
@@ -72,45 +72,47 @@ static_assert(sizeof(struct am_message) + 4 * AM_MAX_WORDS + 8 + FRAGMENT_MAX <=
 static_assert(FRAGMENT_STRIDE <= sizeof(((struct am_buffer *)0)->bytes), "a fragment does");
 
 struct queue {
-	_Alignas(16) struct am_conn *conn; /* its address has room for the flags of a wr_id */
-	uint32_t sent, done; /* work requests */
+	/* aligned, so that the low bits of its address can be flags in a wr_id */
+	_Alignas(16) struct am_conn *conn;
+	uint32_t sent, done; /* counts of work requests */
 	uint32_t depth;
-	struct am_sequence *sequence; /* of its messages; the next one is of acknowledgements */
+	/* of its messages; for the bulk queue, the next one counts acknowledgements */
+	struct am_sequence *sequence;
 };
 
-/* What is left of a bulk transfer, to be sent. */
+/* A bulk transfer that is being sent. */
 struct transfer {
 	struct transfer *next;
 	const uint8_t *source;
 	size_t left;
-	uint64_t offset; /* in the segment */
+	uint64_t offset; /* into the segment */
 	uint8_t slot;
 	bool reply;
 	bool queued;
 };
 
-/* What has come of one. */
+/* A bulk transfer that is being received. */
 struct incoming {
-	uint64_t offset; /* in the segment, of the first fragment */
-	uint32_t nbytes; /* 0: nothing */
-	bool outside; /* some of it was not within the segment */
+	uint64_t offset; /* offset of the first fragment in the segment */
+	uint32_t nbytes; /* bytes received so far */
+	bool outside; /* some data were not within the segment */
 };
 
 struct v1 {
 	struct queue queue[QUEUES];
-	unsigned int boards; /* writes of the board that have not completed */
+	unsigned int boards; /* uncompleted writes to the peer's board */
 
-	struct transfer transfer[2][AM_MAX_CREDITS]; /* requests', replies' */
-	struct transfer *first, **last; /* of those that are queued */
-	unsigned int half; /* fragments that are acknowledged together */
-	unsigned int unacknowledged; /* that were sent */
-	unsigned int next_fragment; /* whose buffer is the next */
-	uint8_t *fragments; /* buffers to send them from */
+	struct transfer transfer[2][AM_MAX_CREDITS]; /* of requests, of replies */
+	struct transfer *first, **last; /* queue of transfers to be sent */
+	unsigned int half; /* fragments per acknowledgement */
+	unsigned int unacknowledged; /* fragments sent and not acknowledged */
+	unsigned int next_fragment; /* index of the next send buffer */
+	uint8_t *fragments; /* send buffers of fragments */
 
 	struct incoming incoming[2][AM_MAX_CREDITS];
-	unsigned int taken; /* fragments, since the last acknowledgement */
-	unsigned int acks; /* that are due */
-	struct fragment *ack; /* they are all the same */
+	unsigned int taken; /* fragments received since the last acknowledgement */
+	unsigned int acks; /* acknowledgements to be sent */
+	struct fragment *ack; /* the only one: all acknowledgements have the same contents */
 };
 
 static unsigned int receives(const struct am_conn *conn, unsigned int class)
@@ -166,7 +168,7 @@ static void post_receive(struct am_conn *conn, struct am_buffer *buffer)
 	am_cost_end(AM_COST_POST_RECV);
 }
 
-/* Posts the receives of a class to buffers at @memory; what is behind them. */
+/* Posts the receives of a class, with buffers from @memory on. Returns the end of the buffers. */
 static uint8_t *post_receives(struct am_conn *conn, unsigned int class, uint8_t *memory)
 {
 	for (unsigned int i = 0; i < receives(conn, class); i++) {
@@ -180,7 +182,7 @@ static uint8_t *post_receives(struct am_conn *conn, unsigned int class, uint8_t 
 	return memory;
 }
 
-/* The first @n of them. */
+/* Frees the first @n queue pairs. */
 static void free_queues(struct am_conn *conn, unsigned int n)
 {
 	while (n--) {
@@ -285,7 +287,7 @@ static void copy(void *to, const void *from, size_t nbytes)
 	am_cost_end(AM_COST_COPY_DATA);
 }
 
-/* Its buffer was that of the fragment k before, which has been acknowledged. */
+/* Sends one fragment. Its buffer is free: the fragment k before it has been acknowledged. */
 static int send_fragment(struct am_conn *conn, struct transfer *t)
 {
 	struct v1 *v1 = conn->private;
@@ -325,7 +327,7 @@ static int send_last(struct am_conn *conn, struct transfer *t)
 	return post_message(conn, AM_BULK, 0, m, size + t->left);
 }
 
-/* The next of what is to be sent over the bulk queue pair. 0, errno, or EAGAIN: not now. */
+/* Sends the next message on the bulk queue pair. 0, errno, or EAGAIN if nothing can be sent now. */
 static int send_next(struct am_conn *conn)
 {
 	struct v1 *v1 = conn->private;
@@ -337,7 +339,7 @@ static int send_next(struct am_conn *conn)
 		v1->acks--;
 		return post_message(conn, AM_BULK, WR_ACK, v1->ack, sizeof(*v1->ack));
 	}
-	/* What was written on the board over another queue pair is there before it. */
+	/* A transfer must not overtake a write to the board, which uses another queue pair. */
 	if (!t || v1->boards)
 		return EAGAIN;
 	if (t->left <= FRAGMENT_MAX)
@@ -345,7 +347,7 @@ static int send_next(struct am_conn *conn)
 	return v1->unacknowledged < conn->credits ? send_fragment(conn, t) : EAGAIN;
 }
 
-/* Sends what can be sent; waits for nothing. */
+/* Sends all that can be sent without waiting. */
 static void pump(struct am_conn *conn)
 {
 	int err;
@@ -357,7 +359,7 @@ static void pump(struct am_conn *conn)
 		am_conn_broken(conn, EUNREACHABLE);
 }
 
-/* Whether such a transfer may come now. */
+/* Whether the protocol allows data for that slot now. */
 static bool expected(const struct am_conn *conn, unsigned int slot, bool reply)
 {
 	if (slot >= conn->credits)
@@ -365,7 +367,7 @@ static bool expected(const struct am_conn *conn, unsigned int slot, bool reply)
 	return reply ? am_slot_waits(conn, slot) : !conn->replying[slot];
 }
 
-/* Into the segment, as far as that is where the other side believes. */
+/* Copies data into the segment, if they are within it. */
 static void place(struct am_conn *conn, struct incoming *in, uint64_t offset, const void *data,
 		  size_t nbytes)
 {
@@ -418,7 +420,7 @@ static bool got_acknowledgement(struct am_conn *conn)
 	return true;
 }
 
-/* The message that ends a transfer, and the rest of the data, in @buffer. */
+/* Handles the message that ends a transfer, with the rest of the data, in @buffer. */
 static bool take_last(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
 {
 	static const uint64_t nowhere = UINT64_MAX;
@@ -436,14 +438,17 @@ static bool take_last(struct am_conn *conn, struct am_buffer *buffer, uint32_t l
 	    (in->nbytes && in->offset != am_message_offset(m)))
 		return false;
 	place(conn, in, am_message_offset(m) + in->nbytes, buffer->bytes + size, rest);
-	/* The core finds that it is nowhere in the segment, which may be another by now. */
+	/*
+	 * The core checks the offset and will refuse this one. The segment may have changed
+	 * meanwhile.
+	 */
 	if (in->outside)
 		memcpy(am_message_tail(m), &nowhere, sizeof(nowhere));
 	*in = (struct incoming){ 0 };
 	return true;
 }
 
-/* Whether @m answers a request that has not been sent to its end. */
+/* Whether @m answers a request that has not been sent completely. */
 static bool premature(const struct am_conn *conn, const struct am_message *m, uint32_t length)
 {
 	const struct v1 *v1 = conn->private;
@@ -461,7 +466,7 @@ static bool premature(const struct am_conn *conn, const struct am_message *m, ui
 	return false;
 }
 
-/* What came over the bulk queue pair. False: that cannot be. */
+/* Handles a receive of the bulk queue pair. False: the peer violates the protocol. */
 static bool take_bulk(struct am_conn *conn, struct am_buffer *buffer, uint32_t length)
 {
 	const struct fragment *f = (const struct fragment *)(const void *)buffer->bytes;
@@ -536,7 +541,7 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 		pump(conn);
 }
 
-/* Called where there is no room as well: a copy of its own for each would not be inlined. */
+/* One instance for both callers, so that the compiler inlines sent() into it. */
 static int poll_sends(struct am_eb *eb)
 {
 	return am_poll_cq(eb, eb->scq, AM_COST_POLL_SEND, sent);
@@ -549,12 +554,15 @@ static int v1_poll(struct am_eb *eb)
 	return n + poll_sends(eb);
 }
 
-/* False: it is broken, and what was outstanding has been returned. */
+/*
+ * Waits until the send queue has room. False: the connection is broken, and its outstanding
+ * requests have been returned.
+ */
 static bool wait_for_room(struct am_conn *conn, unsigned int class)
 {
 	struct v1 *v1 = conn->private;
 
-	/* What was written on the board over another queue pair is there before it. */
+	/* A message must not overtake a write to the board, which uses another queue pair. */
 	while (conn->state != AM_BROKEN &&
 	       (!has_room(&v1->queue[class]) || (class != AM_SHORT && v1->boards)))
 		poll_sends(conn->eb);
@@ -585,7 +593,7 @@ static int v1_write(struct am_conn *conn, const void *source, size_t size, uint6
 	return 0;
 }
 
-/* If it has died, it will acknowledge nothing; a write to it fails. */
+/* Writes to a silent peer. If the peer's process has died, the write fails. */
 static void probe(struct am_conn *conn)
 {
 	uint64_t silence = (uint64_t)am_settings.keepalive * 1000000u;
@@ -597,7 +605,7 @@ static void probe(struct am_conn *conn)
 	v1_write(conn, conn->memory, 0, conn->theirs.board, conn->theirs.board_rkey);
 }
 
-/* Until all of it has been copied, and posted. */
+/* Waits until all data of the transfer have been copied and posted, or the connection breaks. */
 static void wait_for_transfer(struct am_conn *conn, const struct transfer *t)
 {
 	while (t->queued && conn->state != AM_BROKEN) {
@@ -622,7 +630,7 @@ static int send_bulk(struct am_conn *conn, unsigned int slot, bool reply,
 				.queued = true };
 	*v1->last = t;
 	v1->last = &t->next;
-	/* Counted now, so that who waits for what was sent waits for what will be. */
+	/* Counted in advance, so that a drain also waits for fragments that are not yet posted. */
 	conn->sq[AM_BULK].sent += bulk->nbytes ? (uint32_t)((bulk->nbytes - 1) / FRAGMENT_MAX + 1) :
 						 1;
 	pump(conn);
@@ -665,7 +673,7 @@ static bool flushed(const struct am_conn *conn)
 	return all;
 }
 
-/* Not before all that was posted has completed: completions name the connection. */
+/* Waits until all posted work requests have completed, because completions point to @conn. */
 static void v1_close(struct am_conn *conn)
 {
 	uint64_t end = am_now() + AM_FLUSH_NS;

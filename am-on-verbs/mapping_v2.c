@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * v2, the paper's second (003, section 4): one queue pair per connection, and all
- * by RDMA write with immediate data into buffers of the receiver's that the sender
- * manages; the immediate names the buffer. A receive, which has no buffer, is
- * consumed for each, and posted again when its completion is taken; so 2k are
- * enough for k requests and k answers, and one more does no harm. Bulk data by RDMA
- * write, and the message after it.
+ * Mapping v2 (paper 003, section 4): RDMA writes with immediate into buffers that the
+ * sender manages.
  *
- * The paper's was unstable. What a sender must never do is overwrite a buffer
- * that is in use, and here it cannot:
+ * There is one queue pair per connection. The immediate names the buffer. Each message
+ * consumes a receive without a buffer, which is reposted when its completion is polled. So
+ * 2k receives are enough for k requests and k answers; there is one more than needed. Bulk
+ * data are written before the message.
  *
- * A request's slot has two buffers, taken in turn. One is not enough: a request's
- * handler may reply and go on, the other side has the reply, and the next request
- * in that slot arrives while the handler still reads the one before. But handlers
- * of a bundle run one after the other; so when that next request has been
- * answered, which its handler's turn comes before, the first handler has returned,
- * and its buffer is free for the request after the next.
+ * The paper's version was unstable. A sender must not overwrite a buffer that is in use. It
+ * does not, for these reasons:
  *
- * An answer's slot has one buffer. It is overwritten by the answer to the next
- * request in that slot, and no request is sent before the handler of this answer
- * has returned: not by itself, handlers send none, and not by another thread,
- * as the bundle's lock is held from when the slot is free until then. What runs
- * no handler is read before its slot is free.
+ * Requests: each slot has two buffers, used alternately. One is not enough. The handler of
+ * a request may reply and continue; the peer receives the reply, and sends the next request
+ * in that slot while the handler still reads the first one. But handlers of a bundle run
+ * one at a time. When the second request is answered, its handler has run, so the handler
+ * of the first one has returned, and its buffer is free for the third request.
  *
- * A peer that does not keep to it, is found by what is known of each buffer here.
+ * Answers: each slot has one buffer. The answer to the next request in that slot overwrites
+ * it. No request is sent in that slot before the handler of this answer has returned:
+ * handlers of replies send nothing, and other threads cannot, because the bundle's lock is
+ * held from the release of the slot until the handler returns. Answers without a handler
+ * are read before the slot is released.
+ *
+ * The receiver detects a peer that violates this: it tracks which buffers are in use.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,9 +33,10 @@
 #include "am_two_cqs.h"
 
 struct v2 {
-	struct am_buffer *buffer; /* of requests, two for each slot, then of answers */
-	bool busy[3 * AM_MAX_CREDITS]; /* the core has it */
-	bool second[AM_MAX_CREDITS]; /* which one the slot's next request takes, over there */
+	struct am_buffer *buffer; /* two per slot for requests, then one per slot for answers */
+	bool busy[3 * AM_MAX_CREDITS]; /* the core has this buffer */
+	/* which of the peer's two buffers the slot's next request uses */
+	bool second[AM_MAX_CREDITS];
 };
 
 static unsigned int request_index(unsigned int slot, bool second)
@@ -43,7 +44,7 @@ static unsigned int request_index(unsigned int slot, bool second)
 	return 2 * slot + second;
 }
 
-/* @credits: of the side that has the buffers. */
+/* @credits: those of the side that has the buffers. */
 static unsigned int answer_index(unsigned int credits, unsigned int slot)
 {
 	return 2 * credits + slot;
@@ -66,7 +67,7 @@ static size_t v2_memory(const struct am_conn *conn)
 
 static struct am_qp_needs needs_of(const struct am_conn *conn)
 {
-	/* A request or a reply may be two writes. */
+	/* A request or a reply may need two work requests: two writes. */
 	return (struct am_qp_needs){ .send_cq = conn->eb->scq,
 				     .recv_cq = conn->eb->rcq,
 				     .max_send_wr = 4 * conn->mine.credits + AM_ONE_QP_WRITES,
@@ -107,7 +108,7 @@ static int v2_open(struct am_conn *conn, void *memory)
 	return 0;
 }
 
-/* Whether that message may be in the buffer of that number. */
+/* Whether a message of this kind and slot belongs in buffer @index. */
 static bool belongs(const struct am_conn *conn, const struct am_message *m, unsigned int index)
 {
 	bool request = m->what == AM_REQUEST || m->what == AM_SYSTEM;
@@ -117,7 +118,7 @@ static bool belongs(const struct am_conn *conn, const struct am_message *m, unsi
 	return index == answer_index(conn->mine.credits, m->slot);
 }
 
-/* The buffer in which a message has come, or NULL: that cannot be. */
+/* The buffer into which a message was written, or NULL if the completion is invalid. */
 static struct am_buffer *written(struct am_conn *conn, const struct ibv_wc *wc)
 {
 	struct v2 *v2 = conn->private;
@@ -159,7 +160,7 @@ static int v2_poll(struct am_eb *eb)
 	return am_two_cqs_poll(eb, received, am_one_qp_sent);
 }
 
-/* The buffer over there that the message goes into. */
+/* Index of the peer's buffer for the message. */
 static unsigned int target_index(const struct am_conn *conn, unsigned int slot, bool reply)
 {
 	const struct v2 *v2 = conn->private;

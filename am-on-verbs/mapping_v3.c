@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * v3, the paper's best (003, section 4): one queue pair per connection; k credits
- * for messages of all sizes, 2k send and 2k + 1 receive buffers, the one more
- * because a buffer is given back only after its handler, whose reply may have
- * brought another request already; a send and a receive completion queue per
- * bundle; bulk data by RDMA write, and a send that tells of it.
+ * Mapping v3 (paper 003, section 4): one queue pair per connection, sends, bulk data by
+ * RDMA write.
+ *
+ * This is the paper's best version. A connection has k credits for messages of all sizes,
+ * 2k send buffers and 2k + 1 receive buffers. The additional one is needed because a
+ * receive is reposted only after the handler, whose reply may already have caused another
+ * request. A bundle has one completion queue for sends and one for receives. The message of
+ * a bulk transfer is a send after the RDMA write.
  */
 #include "am_one_qp.h"
 #include "am_two_cqs.h"
@@ -21,7 +24,7 @@ static size_t v3_memory(const struct am_conn *conn)
 
 static struct am_qp_needs needs_of(const struct am_conn *conn)
 {
-	/* A request or a reply may be a write and a send. */
+	/* A request or a reply may need two work requests: a write and a send. */
 	return (struct am_qp_needs){ .send_cq = conn->eb->scq,
 				     .recv_cq = conn->eb->rcq,
 				     .max_send_wr = 4 * conn->mine.credits + AM_ONE_QP_WRITES,
@@ -102,7 +105,7 @@ static void v3_release(struct am_conn *conn, struct am_buffer *buffer)
 	am_cost_end(AM_COST_RECYCLE_RECV);
 }
 
-/* Not before all that was posted has completed: completions name the connection. */
+/* Waits until all posted work requests have completed, because completions point to @conn. */
 static void v3_close(struct am_conn *conn)
 {
 	struct am_qp_needs needs = needs_of(conn);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * v4: what verbs allow today, for the lowest cost.
+ * Mapping v4: one queue pair per connection, and the features of today's verbs for the
+ * lowest cost.
  *
- *   one completion queue      one look tells of everything
- *   a shared receive queue    buffers belong to the bundle, not to connections;
- *                             they are given back several at a time
- *   inline data               a short message is in the work request
- *   selective signaling       one send of several asks for a completion: that a
- *                             slot's buffer is free is told by the answer
- *   64 bits of immediate      where the device has them (vnetdv): a message's header
- *                             is the immediate, so that its payload is 8 bytes less;
- *                             of a bulk transfer without words it is all there is
- *                             to say, so that this is one work request
- *   receiver not ready        with the setting "rnr" the bundle has a fixed number of
- *                             buffers, whatever its connections could send, and the
- *                             device makes senders wait (paper 003, section 8.2 b)
+ *   one completion queue      one poll finds all completions
+ *   shared receive queue      buffers belong to the bundle, not to connections, and are
+ *                             reposted several at a time
+ *   inline data               a short message is part of the work request
+ *   selective signaling       one send of several asks for a completion; the answer to a
+ *                             request frees its send buffer
+ *   64-bit immediates         if the device has them (vnetdv), the immediate is the first
+ *                             8 bytes of the header, so the payload is 8 bytes shorter. For
+ *                             a bulk transfer without words, the immediate is the whole
+ *                             message, so the transfer is a single work request
+ *   receiver not ready        with the setting "rnr", the bundle has a fixed number of
+ *                             buffers for all its connections, and RNR NAKs delay the
+ *                             senders (paper 003, section 8.2 b)
  */
 #include <errno.h>
 #include <infiniband/vnetdv.h>
@@ -26,14 +27,14 @@
 #include "am_two_cqs.h"
 
 #define SRQ_MAX 16384u
-#define CHUNK 64u /* buffers that are added at least */
-#define GIVE_BACK 8u /* receives that are posted together */
+#define CHUNK 64u /* minimum number of buffers to add */
+#define GIVE_BACK 8u /* number of receives posted together */
 #define INLINE 128u
 
 /*
- * Buffers are posted from here on: the words of a message whose header is the
- * immediate come to lie where they belong, behind it. One that has its header
- * with it begins there, and so do its words.
+ * Receives are posted with this offset. If the first 8 bytes of the header are the
+ * immediate, the rest of the message arrives where it belongs, behind them. A message with
+ * a complete header begins at this offset.
  */
 #define HEAD 8u
 
@@ -41,12 +42,12 @@ static_assert(offsetof(struct am_message, tag) == HEAD, "the immediate is all be
 static_assert(HEAD + AM_MESSAGE_MAX <= sizeof(((struct am_buffer *)0)->bytes),
 	      "a message with its header has room");
 
-/* A bulk transfer as an immediate, in place of a message's header. */
-#define BULK_FLAG 0x80u /* in the lowest byte, with what it is; then the handler, the slot */
-#define BULK_OFFSET_SHIFT 24 /* the offset into the segment */
+/* Format of an immediate that replaces the message of a bulk transfer. */
+#define BULK_FLAG 0x80u /* in the lowest byte, with enum am_what; then handler and slot */
+#define BULK_OFFSET_SHIFT 24 /* offset into the segment */
 #define BULK_OFFSET_MAX ((1ull << 40) - 1)
 
-/* Buffers of a bundle; they live as long as it. */
+/* A chunk of receive buffers. Freed with the bundle. */
 struct chunk {
 	struct chunk *next;
 	struct ibv_mr *mr;
@@ -56,18 +57,18 @@ struct chunk {
 
 struct v4 {
 	struct vnetdv_ops dv;
-	bool imm64; /* the device has immediates of 64 bits, and they are wanted */
+	bool imm64; /* the device has 64-bit immediates, and the setting allows them */
 	unsigned int capacity; /* of the shared receive queue */
-	unsigned int buffers; /* there are */
-	unsigned int wanted; /* by the connections */
+	unsigned int buffers; /* allocated buffers */
+	unsigned int wanted; /* buffers that the connections need */
 	struct chunk *chunks;
-	unsigned int nback; /* buffers to be given back */
-	/* Work requests, all but what differs from one to the next. */
-	struct ibv_recv_wr wr[GIVE_BACK]; /* each with the next behind it */
+	unsigned int nback; /* buffers waiting to be reposted */
+	/* Prepared work requests; only the fields that vary are set for each use. */
+	struct ibv_recv_wr wr[GIVE_BACK]; /* a linked list */
 	struct ibv_sge sge[GIVE_BACK];
 	struct ibv_send_wr send;
 	struct ibv_sge send_sge;
-	/* The queue pair of the last message: most often of the next, too. */
+	/* Cache of the last lookup: the next message often comes by the same queue pair. */
 	uint32_t last_qpn;
 	struct am_conn *last_conn;
 };
@@ -82,7 +83,7 @@ static void give_back(struct am_eb *eb)
 	last = &v4->wr[v4->nback - 1];
 	last->next = NULL;
 	am_cost_begin(AM_COST_POST_RECV);
-	/* There is room: the buffers were in this queue before. */
+	/* Cannot overflow: these buffers were in the queue before. */
 	ibv_post_srq_recv(eb->srq, v4->wr, &bad);
 	am_cost_end(AM_COST_POST_RECV);
 	last->next = last + 1;
@@ -137,8 +138,8 @@ free:
 }
 
 /*
- * As many buffers as all connections may fill at once. Beyond what the queue
- * holds, receiver-not-ready is what keeps messages from being lost.
+ * Adds as many buffers as all connections can fill at once, up to the capacity of the
+ * queue. Beyond that, RNR NAKs keep messages from being lost.
  */
 static int room_for(struct am_eb *eb, unsigned int more)
 {
@@ -281,7 +282,7 @@ static struct am_conn *conn_of(struct am_eb *eb, uint32_t qpn)
 	return v4->last_conn;
 }
 
-/* A send's wr_id has the number of work requests that are done with it. */
+/* The upper half of a send's wr_id is the number of work requests that are complete with it. */
 static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 {
 	struct am_conn *conn;
@@ -295,7 +296,7 @@ static void sent(struct am_eb *eb, const struct ibv_wc *wc)
 	am_cost_end(AM_COST_RECYCLE_SEND);
 }
 
-/* The message that the other side would have sent with a bulk transfer; its length. */
+/* Builds the message that an immediate stands for. Returns its length. */
 static uint32_t bulk_message(struct am_conn *conn, struct am_message *m, uint32_t nbytes,
 			     uint64_t imm)
 {
@@ -382,7 +383,10 @@ static int v4_poll(struct am_eb *eb)
 	return am_poll_cq(eb, eb->rcq, AM_COST_POLL_RECV, completed_verbs);
 }
 
-/* What has been sent since the last completion was asked for is told by the next. */
+/*
+ * Returns IBV_SEND_SIGNALED for every am_settings.signal-th work request. Its completion
+ * also covers the unsignaled ones before it.
+ */
 static unsigned int signal_now(struct am_conn *conn, unsigned int n)
 {
 	conn->unsignaled += n;
@@ -397,7 +401,7 @@ static uint64_t send_id(const struct am_conn *conn, unsigned int n)
 	return (uint64_t)(conn->sq[0].sent + n) << 32 | AM_WR_SEND;
 }
 
-/* One work request, with an immediate in place of its header. */
+/* Posts one work request whose immediate replaces the first 8 bytes of the header. */
 static int post_imm(struct am_conn *conn, struct ibv_send_wr *wr, uint64_t imm)
 {
 	const struct v4 *v4 = conn->eb->private;
@@ -413,9 +417,9 @@ static int post_imm(struct am_conn *conn, struct ibv_send_wr *wr, uint64_t imm)
 }
 
 /*
- * Whether an immediate says all of a bulk transfer. Its tag is compared here, with
- * that on the board: one that differs goes with a message, for the other side to
- * refuse.
+ * Whether an immediate can replace the message of a bulk transfer. An immediate carries no
+ * tag, so the sender compares the tag with that on the board. If it differs, the message is
+ * sent, and the peer refuses it.
  */
 static bool fits_immediate(const struct am_conn *conn, const struct am_message *m)
 {
@@ -435,7 +439,7 @@ static uint64_t bulk_immediate(const struct am_message *m)
 	       am_message_offset(m) << BULK_OFFSET_SHIFT;
 }
 
-/* The send of @m's @size bytes but the first @skip, as the last of @n work requests. */
+/* Prepares the send of @m without its first @skip bytes, as the last of @n work requests. */
 static struct ibv_send_wr *make_send(struct am_conn *conn, const struct am_message *m, size_t size,
 				     unsigned int skip, unsigned int n)
 {
@@ -453,7 +457,7 @@ static struct ibv_send_wr *make_send(struct am_conn *conn, const struct am_messa
 	return send;
 }
 
-/* The write, and the message behind it, unless an immediate tells of it. */
+/* Posts the RDMA write, followed by the message unless an immediate replaces it. */
 static int post_bulk(struct am_conn *conn, struct am_message *m, size_t size,
 		     struct ibv_send_wr *write)
 {
@@ -528,21 +532,21 @@ static void v4_release(struct am_conn *conn, struct am_buffer *buffer)
 	am_cost_end(AM_COST_RECYCLE_RECV);
 }
 
-/* What is posted in state ERR is flushed, after all that was there before. */
+/* A work request posted in the error state is flushed after all those before it. */
 static void post_last(struct am_conn *conn)
 {
 	struct ibv_send_wr last = { .wr_id = send_id(conn, 1),
 				    .opcode = IBV_WR_SEND,
 				    .send_flags = IBV_SEND_SIGNALED };
 
-	/* Where that is refused, what was not signaled is not waited for. */
+	/* If posting fails, unsignaled work requests are not waited for. */
 	if (am_one_qp_post(conn, &last, 1))
 		conn->sq[0].done = conn->sq[0].sent;
 }
 
 /*
- * Not before its completions have been taken: they tell the queue pair's number,
- * which the next one may get.
+ * Polls all completions before the queue pair is freed: completions are matched by queue
+ * pair number, which the device may reuse.
  */
 static void v4_close(struct am_conn *conn)
 {

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connecting by rdma_cm: each bundle listens at a port of its own, which its endpoints'
- * names tell, and each queue pair of a connection has an id.
+ * Connects endpoints by rdma_cm: bundles and events.
  *
- *   REQ    private data: who asks whom, and struct request's part of the offer, as there
- *          are only 56 bytes
- *   REP    the other side's offer, whole
- *   REJ    why not
+ * Each bundle listens on a port of its own, which the names of its endpoints contain. Each
+ * queue pair of a connection has its own rdma_cm_id. Private data:
  *
- * What the request has no room for, the segment and the tag, is written on the board as
- * soon as the queue pairs are connected, and an acknowledgement of nothing behind it
- * tells the other side that its own requests may go, too. So it is the asking side that
- * sends first, as iWARP wants it. Of several queue pairs none is accepted before all
- * have been asked for.
+ *   REQ    struct cm_request: names, and a part of the offer, because there are only
+ *          56 bytes
+ *   REP    struct cm_reply: the whole offer of the passive side
+ *   REJ    struct cm_rejection: the reason
  *
- * The manager repeats what gets lost. What failed and was not refused by the other side is
- * tried again from the beginning until it is too late. If both ask at the same time,
- * the smaller name's attempt is the one that counts.
+ * A REQ has no room for the segment and the tag. The active side writes them to the peer's
+ * board as soon as the queue pairs are connected. Then it sends an acknowledgement of no
+ * slots, by which the passive side learns that it may send requests, too. So the active
+ * side sends first, as iWARP requires. If a connection has several queue pairs, none is
+ * accepted before all have been requested.
  *
- * Events come by a channel that is looked at where time is, and that AM_WaitSema() sleeps
- * on, too. There is no thread.
+ * The CM retransmits lost messages. A failed attempt that the peer has not rejected is
+ * repeated from the beginning until the time limit. If both sides connect at once, the
+ * attempt of the smaller name counts.
+ *
+ * There is no thread for events. The event channel is polled from time to time, and
+ * AM_WaitSema() also sleeps on it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +36,9 @@
 #include "wiring_cm.h"
 
 #define BACKLOG 1024
-#define QUIET_NS 50000u /* between looks, while nothing is asked for */
+#define QUIET_NS 50000u /* interval of polls while no connection is being set up */
 
-/* --------------------------------------------------------------------- bundles */
+/* ---------------------------------------------------------------------- bundles */
 
 static void cm_address(const struct am_eb *eb, en_t *name)
 {
@@ -106,7 +108,7 @@ static int cm_fd(const struct am_eb *eb)
 	return ((const struct cm_wire *)eb->wire)->channel->fd;
 }
 
-/* ----------------------------------------------------------------- connections */
+/* ------------------------------------------------------------------ connections */
 
 unsigned int cm_queue_pairs(const struct am_conn *conn)
 {
@@ -117,7 +119,7 @@ unsigned int cm_queue_pairs(const struct am_conn *conn)
 	return n;
 }
 
-/* What has begun ends, and the other side is told. */
+/* Destroys the ids, which also informs the peer. */
 void cm_drop(struct am_conn *conn)
 {
 	struct cm_wired *wired = conn->wired;
@@ -153,7 +155,7 @@ static int to_state(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state 
 	if (rdma_init_qp_attr(id, &attr, &mask))
 		return errno;
 	am_qp_attributes(&attr, mask);
-	/* Of iWARP, it is nothing: the manager does it. */
+	/* iWARP: mask is 0, because the CM itself modifies the queue pair. */
 	return mask ? ibv_modify_qp(qp, &attr, mask) : 0;
 }
 
@@ -194,14 +196,14 @@ bool cm_make_wired(struct am_conn *conn)
 	return conn->wired;
 }
 
-/* ---------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------ close */
 
 static bool cm_goodbye(struct am_conn *conn)
 {
 	return !am_segment_goodbye(conn);
 }
 
-/* What it sent before has come, and counts. */
+/* Handles what the peer sent before it disconnected; its GOODBYE mark may be there already. */
 static void disconnected(struct am_conn *conn)
 {
 	while (conn->eb->mapping->poll(conn->eb) > 0)
@@ -217,7 +219,7 @@ static void failed(struct am_conn *conn)
 		cm_broken(conn, EUNREACHABLE);
 }
 
-/* --------------------------------------------------------------------- events */
+/* ----------------------------------------------------------------------- events */
 
 static void handle(struct cm_end *end, const struct cm_event *event)
 {
@@ -234,7 +236,10 @@ static void handle(struct cm_end *end, const struct cm_event *event)
 		cm_answered(end, event);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* Of iWARP it is the answer. To who was asked, the first message tells it. */
+		/*
+		 * Active side on iWARP: the answer. The passive side waits for the first
+		 * message instead.
+		 */
 		cm_answered(end, event);
 		break;
 	case RDMA_CM_EVENT_REJECTED:

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connecting by hand: datagrams to the queue pair that the other's name tells.
+ * Connects endpoints by datagrams to the UD queue pair that the peer's name contains.
  *
- *   CONNECT  from who makes the first request, until it is answered
- *   ACCEPT   the answer: the other side is ready to receive, and to reply
- *   READY    the answer to that: it may make requests of its own
- *   REJECT   why not
- *   GOODBYE  the endpoint goes; all that it sent has arrived. If this gets lost, the
- *            other side learns it by what it sends next.
+ *   CONNECT  request of the active side, repeated until it is answered
+ *   ACCEPT   answer: the passive side can receive and reply
+ *   READY    answer to ACCEPT: the passive side may send requests, too
+ *   REJECT   refusal, with a reason
+ *   GOODBYE  the endpoint is being freed; all that it sent has been acknowledged. If it
+ *            is lost, the peer's next request fails.
  *
- * Datagrams get lost: CONNECT and ACCEPT are sent again, the latter also when
- * CONNECT comes once more. If both connect at the same time, the smaller name's
- * attempt is the one that counts.
+ * Datagrams may be lost: CONNECT and ACCEPT are repeated; ACCEPT is also sent again for a
+ * repeated CONNECT. If both sides connect at once, the attempt of the smaller name counts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,20 +30,21 @@
 
 enum wire_type { WIRE_CONNECT = 1, WIRE_ACCEPT, WIRE_READY, WIRE_REJECT, WIRE_GOODBYE };
 
-#define WIRE_MOVED 255 /* a reason to reject: @to tells where the endpoint is now */
+/* reason to reject: @from contains the endpoint's current queue pair number */
+#define WIRE_MOVED 255
 
 struct wire_message {
 	uint32_t magic;
 	uint8_t version;
 	uint8_t type;
-	uint8_t status; /* of a rejection: an EBAD... of am.h */
+	uint8_t status; /* of a rejection: EBAD... of am.h, or WIRE_MOVED */
 	uint8_t unused;
-	uint64_t cookie; /* of the attempt */
+	uint64_t cookie; /* identifies the attempt */
 	en_t from, to;
 	struct am_offer offer;
 };
 
-/* The message lies where its segment has the alignment that it wants. */
+/* Padding gives the message the alignment that its segment needs. */
 struct wire_buffer {
 	uint8_t unused[64 - GRH];
 	uint8_t grh[GRH];
@@ -64,7 +64,7 @@ struct am_wire {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct wire_buffer *receive, *send;
-	unsigned int sent, done; /* send buffers are used in turn */
+	unsigned int sent, done; /* counts of sends; send buffers are used in a ring */
 	struct wire_peer *peers;
 };
 
@@ -168,7 +168,7 @@ static void hand_close(struct am_eb *eb)
 	uint64_t end = am_now() + AM_FLUSH_NS;
 	struct wire_peer *peer;
 
-	/* Goodbyes, which may be on their way to the wire. */
+	/* Waits for sends in progress, which may be GOODBYEs. */
 	while (wire->sent != wire->done && am_now() < end)
 		eb->mapping->poll(eb);
 	ibv_destroy_qp(wire->qp);
@@ -212,7 +212,7 @@ static struct wire_peer *find_peer(struct am_eb *eb, const en_t *name)
 	return peer;
 }
 
-/* Whatever keeps it from being sent, it is as if it had been lost. */
+/* If the message cannot be sent, it counts as lost. */
 static void send_message(struct am_eb *eb, const struct wire_message *message)
 {
 	struct am_wire *wire = eb->wire;
@@ -375,7 +375,7 @@ static void got_reject(struct am_conn *conn, const struct wire_message *m)
 		return;
 	}
 	if (m->status == ECONGESTION) {
-		conn->congested = true; /* it will be asked again */
+		conn->congested = true; /* the attempt will be repeated */
 		return;
 	}
 	am_wire_forget(conn);

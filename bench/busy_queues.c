@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A load: one process that keeps very many queue pairs busy with RDMA writes, each of them
- * connected to itself, until it is killed. On any verbs device.
+ * Generates load: one process keeps many queue pairs busy with RDMA writes until it is
+ * killed.
+ *
+ * Each queue pair is connected to itself. Works on any verbs device.
  *
  *   busy_queues QUEUES BYTES
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One-way time of a cache line between two processes: what no communication
- * through memory can go below.
+ * Measures the one-way latency of a cache line between two processes.
+ *
+ * It is the lower bound for communication by shared memory.
  */
 #include "measure.h"
 #include "options.h"
@@ -13,13 +14,13 @@
 
 struct lines {
 	const struct bench_options *opt;
-	/* Written by the client and by the server, on pages of their own. */
+	/* Written by the client and by the server, respectively; on separate pages. */
 	_Atomic unsigned long *ping, *pong;
 };
 
 static void await_value(_Atomic unsigned long *line, unsigned long value)
 {
-	/* Pairs with the peer's release store, as a completion's poll would. */
+	/* Pairs with the peer's release store, like polling for a completion. */
 	while (atomic_load_explicit(line, memory_order_acquire) != value)
 		;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs poll the last bytes of an RDMA write and then read the rest. Is the
- * rest there? A copy by fast string instructions, which is what the kernel's
- * copies are on x86, stores its cache lines in any order it likes; only two
- * copies in a row are ordered.
+ * Tests whether the last bytes of a copy become visible before the others.
+ *
+ * Programs poll the last bytes of an RDMA write, and then read the others. On x86, the
+ * kernel copies by fast string instructions, which may store cache lines in any order. Only
+ * two consecutive copies are ordered.
  */
 #include "options.h"
 #include "pair.h"
@@ -35,8 +36,8 @@ struct copy_order {
 	const struct bench_options *opt;
 	const struct method *method;
 	size_t words;
-	uint64_t *source, *target; /* private memory, of the client and of the server */
-	uint64_t *seen; /* shared: the round that the server has checked */
+	uint64_t *source, *target; /* private memory of the client and of the server */
+	uint64_t *seen; /* shared memory: the last round that the server has checked */
 };
 
 static void await_value(const uint64_t *word, uint64_t value)
@@ -45,7 +46,7 @@ static void await_value(const uint64_t *word, uint64_t value)
 		;
 }
 
-/* From the end, where the copy was last. */
+/* Checks from the end, which is most likely to arrive late. */
 static bool body_arrived(const struct copy_order *b, uint64_t value)
 {
 	for (size_t i = b->words - 1; i-- > 0;)

@@ -27,7 +27,7 @@ double average(const uint64_t *samples, size_t n)
 	return sum / (double)n;
 }
 
-/* A clock reading costs as much as a small copy, so batches are timed, not calls. */
+/* Measures a batch of calls, because reading the clock costs as much as a small copy. */
 static int time_batch(int (*op)(void *ctx), void *ctx, uint64_t *elapsed)
 {
 	uint64_t start = now_ns();

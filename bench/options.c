@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct {
-	unsigned int flag; /* 0: every program takes it */
+	unsigned int flag; /* 0: all programs take it */
 	char key;
 	const char *name, *arg, *help;
 } known[] = {
@@ -75,7 +75,7 @@ static void parse_cpus(const char *name, const char *arg, int cpu[2])
 		usage_error(name, "not two CPUs:", arg);
 }
 
-/* Only what the program takes: getopt then refuses the rest. */
+/* Selects the options that the program takes, so that getopt_long() rejects all others. */
 static void select_options(const struct bench_program *prog, struct option *longopts)
 {
 	for (size_t i = 0; i < N_KNOWN; i++) {

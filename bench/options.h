@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The options that a program takes; --help is always one of them. */
+/* Options that a program may take. All take --help. */
 enum {
 	BENCH_ITERS = 1 << 0,
 	BENCH_SIZE = 1 << 1,
@@ -18,7 +18,7 @@ enum {
 };
 
 struct bench_program {
-	const char *purpose; /* for --help: what is measured, what is printed */
+	const char *purpose; /* for --help: what is measured and printed */
 	unsigned int takes;
 	size_t max_size;
 };
@@ -26,14 +26,17 @@ struct bench_program {
 struct bench_options {
 	unsigned long iters;
 	size_t size;
-	int cpu[2]; /* of the client and of the server; -1: not pinned */
+	int cpu[2]; /* CPUs of client and server; -1: not pinned */
 	bool spin;
-	const char *device; /* "": the first */
-	unsigned int window; /* requests that may be outstanding */
+	const char *device; /* "": the first device */
+	unsigned int window; /* limit of outstanding requests */
 	bool curves;
 };
 
-/* Fills @opt, which holds the defaults. Exits for --help and for a wrong option. */
+/*
+ * Parses the command line into @opt, which contains the defaults. Exits for --help and for
+ * invalid options.
+ */
 void bench_parse(int argc, char **argv, const struct bench_program *prog,
 		 struct bench_options *opt);
 

@@ -42,7 +42,7 @@ static int pin(int cpu)
 	return -1;
 }
 
-/* Where yama restricts ptrace, the peer may still copy into this process. */
+/* Allows the peer to copy into this process even if Yama restricts ptrace. */
 static void allow_copies(void)
 {
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -59,8 +59,8 @@ run_server(const struct bench_options *opt, pair_fn server, struct pair *pair, v
 }
 
 /*
- * A client that spins, or sleeps in a datagram socket, would not notice that its
- * server has failed.
+ * Handler of SIGCHLD. A client that spins, or sleeps in a datagram socket, would not notice
+ * that its server has failed.
  */
 static void on_server_end(int signo, siginfo_t *info, void *context)
 {
@@ -131,6 +131,6 @@ int pair_run(const struct bench_options *opt, pair_fn server, pair_fn client, vo
 	watch_server(false);
 	if (ret)
 		kill(pid, SIGKILL);
-	close(sv[0]); /* a server that still awaits something ends now */
+	close(sv[0]); /* ends a server that still waits in pair_await() */
 	return server_status(pid) || ret;
 }

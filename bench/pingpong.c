@@ -14,12 +14,12 @@ struct pingpong {
 	const struct bench_options *opt;
 	const int *fds;
 	char *buf;
-	int flags; /* of recv: sleep or poll */
+	int flags; /* for recv(): 0, or MSG_DONTWAIT to poll */
 };
 
 static unsigned long rounds(const struct bench_options *opt)
 {
-	return opt->iters + opt->iters / 10 + 1; /* the first of them warm up */
+	return opt->iters + opt->iters / 10 + 1; /* including warm-up */
 }
 
 static int send_message(const struct pingpong *p, int fd)

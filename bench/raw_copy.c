@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The ways to copy into another process, side by side. The user-mode platform
- * chooses among them by what this program shows: by size, by whether the last
- * bytes go as a piece of their own, and by what it costs to ask first whether
- * the address space is still the one that was registered.
+ * Compares the system calls that copy into another process's memory.
+ *
+ * The user-mode platform chooses among them by these results: by size, by whether the last
+ * bytes are a separate iovec, and by the cost of checking first whether the address space
+ * is still the one that was registered.
  */
 #include "measure.h"
 #include "options.h"
@@ -18,7 +19,10 @@
 
 #define MAX_SIZE 65536
 #define PAGE 4096
-/* Methods in turn, so that a machine whose speed varies does so for all alike. */
+/*
+ * Rounds alternate between methods, so that changes in the machine's speed affect all
+ * methods equally.
+ */
 #define ROUNDS 5
 
 struct raw_copy {
@@ -79,7 +83,7 @@ static int server(struct pair *pair, void *arg)
 	return 0;
 }
 
-/* What one method took, by size and round; or why it is refused (seccomp, yama). */
+/* Times of a method by size and round, or the errno if it is not permitted (seccomp, Yama). */
 struct result {
 	uint64_t ns[N_SIZES][ROUNDS];
 	int err;

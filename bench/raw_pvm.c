@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the kernel asks for a copy into another process: the price of an RDMA write. */
+/* Measures process_vm_writev(), the system call behind an RDMA write to another process. */
 #include "measure.h"
 #include "options.h"
 #include "pair.h"
@@ -14,11 +14,11 @@
 
 struct raw_pvm {
 	const struct bench_options *opt;
-	void *local; /* the client's */
-	void *target; /* the server's, at the same address in both */
+	void *local; /* source, of the client */
+	void *target; /* destination, of the server; the same address in both processes */
 };
 
-/* Sleeps while its memory is written. */
+/* Sleeps while the client writes its memory. */
 static int server(struct pair *pair, void *arg)
 {
 	struct raw_pvm *b = arg;

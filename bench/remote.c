@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Raw system calls: the C library's wrappers for these are cancellation points,
- * which neither the NIC nor its measure wants.
+ * System calls without the C library's wrappers, which are cancellation points.
+ *
+ * The NIC does not use the wrappers either.
  */
 #include "remote.h"
 
@@ -52,7 +53,7 @@ int remote_open_mem(pid_t pid)
 	return fd;
 }
 
-/* A short copy leaves errno alone: the target went away half way. */
+/* A short copy does not set errno: the destination was unmapped half-way. */
 static int copied(long n, size_t expected)
 {
 	if (n < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* One copy into another process' memory, by each way that the kernel offers. */
+/* System calls that copy into another process's memory. */
 #ifndef VNET_BENCH_REMOTE_H
 #define VNET_BENCH_REMOTE_H
 
@@ -10,37 +10,37 @@
 #define REMOTE_SEGS 3
 
 struct remote_copy {
-	pid_t pid; /* whose memory: for process_vm_* */
-	int memfd; /* its /proc/PID/mem: for pread and pwrite */
+	pid_t pid; /* the target process, for process_vm_writev() */
+	int memfd; /* its /proc/PID/mem, for pread(), pwrite() and pwritev() */
 	size_t len;
-	/* One byte here, and where it is stored before all others: see REMOTE_PROOF. */
+	/* With REMOTE_PROOF: one byte, and where it is stored before all others. */
 	struct iovec proof_local, proof_remote;
 	struct iovec local[REMOTE_SEGS];
 	struct iovec remote[REMOTE_SEGS];
 	unsigned long local_segs, remote_segs;
 };
 
-/* How the copy is cut into iovecs; flags, but for REMOTE_WHOLE. */
+/* How the copy is split into iovecs. All but REMOTE_WHOLE are flags. */
 enum remote_split {
 	REMOTE_WHOLE = 0,
-	/* The last 8 bytes (of fewer than 9: the last half) are an iovec of their own. */
+	/* The last 8 bytes (the second half, if there are at most 8) are a separate iovec. */
 	REMOTE_SPLIT_LOCAL = 1,
 	REMOTE_SPLIT_REMOTE = 2,
-	/* A byte in front, to a page that only the right address space has. */
+	/* The first iovec is one byte, to a page that only the right address space has. */
 	REMOTE_PROOF = 4,
 };
 
-/* Aim @copy at @len bytes at @remote, to be copied from @local, cut by @split. */
+/* Prepares @copy for @len bytes from @local to @remote, split by @split. */
 void remote_aim(struct remote_copy *copy, void *local, void *remote, size_t len,
 		unsigned int split);
 
-/* Open /proc/@pid/mem, or say why not and return -1. */
+/* Opens /proc/@pid/mem. Prints an error and returns -1 if it cannot. */
 int remote_open_mem(pid_t pid);
 
-/* Each returns 0 or an errno; their form is that of time_op(). */
+/* Each returns 0 or an errno value, and can be passed to time_op(). */
 int remote_process_vm_writev(void *copy);
 int remote_pwrite(void *copy);
-int remote_pwritev(void *copy); /* its target is never split */
-int remote_probe(void *copy); /* pread of one byte: is it still there? */
+int remote_pwritev(void *copy); /* the destination must not be split */
+int remote_probe(void *copy); /* reads one byte, to check that the address space still exists */
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ping-pong by writing into the memory of a process that polls it: what an RDMA
- * write between two processes costs when all of it is the kernel's copy and the
- * cache line that the poller holds.
+ * Measures ping-pong by writes into the memory of a process that polls it.
+ *
+ * That is the cost of an RDMA write between two processes if it consists only of the
+ * kernel's copy and the transfer of the polled cache line.
  */
 #include "measure.h"
 #include "options.h"
@@ -18,7 +19,7 @@
 
 struct remote_pingpong {
 	const struct bench_options *opt;
-	unsigned long *inbox; /* private memory: each process has its own */
+	unsigned long *inbox; /* private memory of each process */
 	unsigned long *outbox;
 	const char *name;
 	int (*op)(void *copy);
@@ -43,7 +44,10 @@ static void await_value(struct remote_pingpong *b, unsigned long value)
 
 static int prepare(struct remote_pingpong *b, struct pair *pair, struct remote_copy *copy)
 {
-	/* Break the copy-on-write sharing with the peer before it may write here. */
+	/*
+	 * Ends copy-on-write sharing of these pages with the peer, before the peer writes
+	 * to them.
+	 */
 	*b->inbox = 0;
 	*b->outbox = 0;
 	copy->pid = pair->peer;

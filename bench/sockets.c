@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A socket bound to a free port of the loopback interface. */
+/* Creates a socket that is bound to a free port of the loopback interface. */
 static int bound_socket(int type, struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(*addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* One-way time between two processes over TCP on the loopback interface. */
+/* Measures the one-way latency of TCP between two processes on the loopback interface. */
 #include "pingpong.h"
 #include "sockets.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Bandwidth between two processes over TCP on the loopback interface. */
+/* Measures the bandwidth of TCP between two processes on the loopback interface. */
 #include "measure.h"
 #include "options.h"
 #include "pair.h"
@@ -49,7 +49,7 @@ static int send_message(const struct stream *s)
 	return 0;
 }
 
-/* The clock stops when the server has everything, not when the last send returns. */
+/* The measurement ends when the server has received all data, not when the last send() returns. */
 static int client(struct pair *pair, void *arg)
 {
 	const struct stream *s = arg;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a request costs the processor, with nobody else involved: one thread
- * owns both ends of a reliable connection. The figures contain no waiting and
- * no cache line that travels, so that they suit a profiler that counts
- * instructions.
+ * Measures the CPU time of a request, with both ends of a connection in one thread.
+ *
+ * The results include no waiting and no cache line transfers between CPUs. So they suit a
+ * profiler that counts instructions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define DEPTH 64
 #define MAX_SIZE (1u << 20)
 
-/* Source in its first half, destination in the second. */
+/* The first half is the source, the second half the destination. */
 static uint8_t memory[2 * MAX_SIZE];
 
 struct side {

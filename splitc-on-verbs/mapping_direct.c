@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The mapping onto RDMA: what the authors of Split-C over VI Architecture could not do
- * (paper 003, item 22). Reads, writes and atomic operations are the device's, and the
- * other processor does nothing for them. A store writes, behind its data, how many
- * bytes were stored so far, where the target can see it.
+ * The direct mapping: Split-C operations by RDMA.
  *
- * Memory that cannot be registered is reached by messages, here as in the other
- * mapping; so are atomic operations on 4 bytes, which verbs do not have.
+ * Reads, writes and atomic operations are executed by the device, without the other
+ * processor. The authors of Split-C over VI Architecture could not do that (paper 003, item
+ * 22). A store is followed by an RDMA write of the number of bytes stored so far, which the
+ * target polls.
+ *
+ * Memory that cannot be registered is accessed by messages, as in the other mapping. So are
+ * atomic operations on 4 bytes, which verbs do not have.
  */
 #include <string.h>
 
 #include "splitc_mapping.h"
 #include "am_cost.h"
 
-#define MAX_PIECE ((size_t)1 << 30) /* of an RDMA operation */
+#define MAX_PIECE ((size_t)1 << 30) /* limit per RDMA operation, in bytes */
 
-/* What is on the path of every value: worth a copy in each of the few that call it. */
+/* Functions on the path of each value are inlined into their few callers. */
 #define EVERY_VALUE inline __attribute__((always_inline))
 
 static size_t smaller(size_t a, size_t b)
@@ -28,7 +30,7 @@ static uint64_t bounce(struct sc_peer *peer)
 	return (uintptr_t)peer->bounce + (peer->posted & (sc.ring - 1)) * SC_BOUNCE;
 }
 
-/* What the next work request is for. */
+/* Records what the next work request is for. */
 static void note(struct sc_peer *peer, const char *what, uint64_t address, uint32_t length,
 		 uint32_t *pending)
 {
@@ -51,7 +53,10 @@ static void post(struct sc_peer *peer, struct ibv_send_wr *wr, uint32_t rkey, bo
 	sc_post(peer, wr);
 }
 
-/* The sge of @n bytes here, or fewer; false: they cannot be registered. */
+/*
+ * Builds the scatter/gather entry of local memory: @n bytes, or fewer if the registration
+ * ends before. False: the memory cannot be registered.
+ */
 static bool local(struct ibv_sge *sge, const void *memory, size_t n, bool write)
 {
 	uint64_t address = (uintptr_t)memory;
@@ -67,15 +72,16 @@ static bool local(struct ibv_sge *sge, const void *memory, size_t n, bool write)
 }
 
 /*
- * Whether what is counted by @pending asks for a completion of its own: who counts for
- * himself waits for it at once, and the first that everybody counts may be the only one.
+ * Whether a work request counted in @pending is signaled. If the caller has a counter of
+ * its own, it waits at once. If the counter is sc.outstanding, no other work request is
+ * outstanding, and this may be the only one.
  */
 static bool signals(const uint32_t *pending)
 {
 	return pending && (pending != &sc.outstanding || !sc.rdma);
 }
 
-/* What is short arrives beside the work request, and is copied from there. */
+/* Reads a short range into the work request's bounce buffer; the completion copies it to @to. */
 static EVERY_VALUE void read_short(struct sc_peer *peer, const struct sc_lookup *key, void *to,
 				   uint64_t address, uint32_t n, uint32_t *pending, bool signal)
 {
@@ -94,7 +100,7 @@ static EVERY_VALUE void read_short(struct sc_peer *peer, const struct sc_lookup 
 	sc_post(peer, wr);
 }
 
-/* Some of it; how much. */
+/* Starts reading a part of the range. Returns its length. */
 static size_t get(struct sc_peer *peer, void *to, uint64_t address, size_t n, uint32_t *pending)
 {
 	const struct sc_lookup *key;
@@ -143,7 +149,10 @@ static void direct_get(void *to, splitc_gptr from, size_t n, uint32_t *pending)
 		done = get(peer, at, address, n, pending);
 }
 
-/* What may be used again when it has been posted. */
+/*
+ * Prepares an RDMA write of a short range. The caller makes room before, and submits it
+ * afterwards.
+ */
 static EVERY_VALUE void write_short(struct sc_peer *peer, const struct sc_lookup *key,
 				    uint64_t address, const void *from, size_t n, const char *what,
 				    uint32_t *pending, bool signal)
@@ -156,14 +165,14 @@ static EVERY_VALUE void write_short(struct sc_peer *peer, const struct sc_lookup
 	am_cost_end(AM_COST_BUILD_SEND);
 }
 
-/* The key of all that is to be written, if that is short and its key at hand. */
+/* Returns the key if the range is short, and the key used last covers all of it; otherwise NULL. */
 static EVERY_VALUE const struct sc_lookup *short_key(const struct sc_peer *peer, uint64_t address,
 						     size_t n)
 {
 	return sc_is_short(n) ? sc_key_at_hand(peer, address, n, true) : NULL;
 }
 
-/* Some of it; how much. 0: it has to be sent. */
+/* Starts writing a part of the range. Returns its length, or 0 if it must be sent by messages. */
 static size_t write_some(struct sc_peer *peer, uint64_t address, const void *from, size_t n,
 			 const char *what, uint32_t *pending)
 {
@@ -215,7 +224,7 @@ static void direct_put(splitc_gptr to, const void *from, size_t n, bool keep, ui
 	}
 }
 
-/* Makes the next a write of a number into @peer's board, @offset bytes from its beginning. */
+/* Prepares an RDMA write of @number to offset @offset of @peer's board. */
 static void tell(struct sc_peer *peer, size_t offset, const uint64_t *number)
 {
 	note(peer, "notice", peer->board + offset, sizeof(*number), NULL);
@@ -223,7 +232,7 @@ static void tell(struct sc_peer *peer, size_t offset, const uint64_t *number)
 			sizeof(*number), false);
 }
 
-/* How much was stored at @peer, which looks there. */
+/* Prepares the RDMA write that tells @peer how many bytes have been stored there. */
 static void tell_stored(struct sc_peer *peer)
 {
 	size_t place = (sc.epoch & 1) * (size_t)splitc_procs + (size_t)splitc_my_proc;
@@ -231,7 +240,7 @@ static void tell_stored(struct sc_peer *peer)
 	tell(peer, offsetof(struct sc_board, stored) + place * sizeof(uint64_t), &peer->stored);
 }
 
-/* One list: the device is told of both at once. */
+/* Both writes are one list: a single call of the device. */
 static void store_short(struct sc_peer *peer, const struct sc_lookup *key, uint64_t address,
 			const void *from, size_t n)
 {
@@ -276,7 +285,7 @@ static void direct_store(splitc_gptr to, const void *from, size_t n)
 	}
 }
 
-/* One of those that verbs have. */
+/* An atomic operation that verbs have. Waits for the result. */
 static int64_t rdma_atomic(struct sc_peer *peer, uint64_t address, uint32_t rkey, bool add,
 			   int64_t a, int64_t b)
 {
@@ -328,8 +337,9 @@ static int64_t direct_atomic(splitc_gptr at, size_t size, enum sc_atomic_op op, 
 	if (size != sizeof(int64_t) || sc.device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		return sc_messages_atomic(at, size, op, a, b);
 	/*
-	 * Of what verbs have not, what is there is guessed until it was right. Each time
-	 * one is waited for the key may be revoked.
+	 * Other operations use compare and swap in a loop until the guess of the old value
+	 * was right. The key is looked up each time, because it may be revoked while
+	 * waiting.
 	 */
 	do {
 		key = sc_key(peer, address, size, true, "atomic operation");
@@ -351,7 +361,10 @@ static void push(int proc)
 		sc_signal_all();
 }
 
-/* What was posted before; requests of others are answered meanwhile, unsignaled. */
+/*
+ * Whether the work requests posted before flush_stores() are complete. Later ones are
+ * answers to other processors, which may be unsignaled.
+ */
 static bool all_flushed(void)
 {
 	for (int i = 0; i < splitc_procs; i++) {

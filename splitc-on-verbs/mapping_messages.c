@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The mapping onto messages, the paper's (003, items 21 to 24; F99 to F102): each
- * operation is a request to the processor whose memory it is, and that one copies.
- * There is no RDMA in it, which the authors had not for reads, and could not see
- * complete for writes.
+ * The messages mapping (paper 003, items 21 to 24; F99 to F102).
+ *
+ * Each operation is a request to the processor that has the memory, which copies the data.
+ * It uses no RDMA: the authors had no RDMA reads, and could not detect the completion of
+ * writes.
  */
 #include "splitc_mapping.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * This processor's memory, for others. Nothing is asked about an address before it is
- * used: the signal that tells that there is no memory becomes the message that ends
- * the run.
+ * Accesses this processor's memory on behalf of others.
+ *
+ * Addresses are not checked before they are used. If there is no such memory, the signal
+ * handler prints the message that ends the run.
  */
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +11,7 @@
 
 #include "splitc_core.h"
 
-/* What is being done for another, while it is. */
+/* The access that is in progress, for the signal handler. */
 static struct access {
 	volatile sig_atomic_t active;
 	const char *what;
@@ -30,8 +31,9 @@ void sc_bad_access(const char *what, uint64_t length, uint64_t address, int proc
 }
 
 /*
- * The signal came of our own copying, so that nothing was interrupted that the
- * message needs. Any other is not ours: done again, it finds who had it before.
+ * Handler of SIGSEGV and SIGBUS. During an access, the fault comes from the copy, which
+ * holds no lock, so printing the message is safe. Otherwise, the handler restores the
+ * previous one and returns; the instruction faults again and reaches that handler.
  */
 static void fault(int number, siginfo_t *info, void *context)
 {
@@ -70,7 +72,7 @@ static inline void end(void)
 	current.active = 0;
 }
 
-/* Values are read and written as a whole where they are aligned. */
+/* Copies with a constant size for values, so that aligned ones are accessed as a whole. */
 static inline void copy(void *to, const void *from, size_t n)
 {
 	switch (n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Atomic operations on others' memory, and procedures that run there. */
+/* Atomic operations on other processors' memory, and procedures that run there. */
 #include <string.h>
 
 #include "splitc_mapping.h"
@@ -44,7 +44,7 @@ long splitc_cmp_and_swap_long(splitc_gptr at, long expected, long value)
 	return atomic(at, sizeof(long), SC_COMPARE_SWAP, expected, value);
 }
 
-/* Where @function is at @proc. */
+/* Address of @function at @proc. */
 static uint64_t function_at(int proc, uintptr_t function)
 {
 	if (proc < 0 || proc >= splitc_procs)
@@ -54,7 +54,7 @@ static uint64_t function_at(int proc, uintptr_t function)
 	return function - sc.image + sc.peers[proc].image;
 }
 
-/* What comes of such a call and nobody wants to know. */
+/* Receives results of splitc_atomic_put(), which are not used. */
 static int64_t nobody_looks;
 
 static void call(splitc_atomic_fn function, splitc_gptr at, long a, long b, int64_t *result,

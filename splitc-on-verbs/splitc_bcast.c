@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Broadcast and gather: what all processors get. */
+/* Broadcast and all-gather. */
 #include <string.h>
 
 #include "splitc_collect.h"
 #include "splitc_core.h"
 
-#define SMALL 16384u /* bytes up to which they are sent, not fetched */
+#define SMALL 16384u /* bytes up to which a broadcast sends the data; larger ones are fetched */
 
-/* The place of @proc in a tree whose root is @root, and back. */
+/* Position of @proc in a binomial tree with root @root, and the inverse. */
 static int place_of(int proc, int root)
 {
 	return (proc - root + splitc_procs) % splitc_procs;
@@ -18,7 +18,7 @@ static int proc_at(int place, int root)
 	return (place + root) % splitc_procs;
 }
 
-/* The lowest bit of @place; of the root's: a power of 2 that no place has. */
+/* The lowest set bit of @place. For the root: the lowest power of two that is at least PROCS. */
 static int reach(int place)
 {
 	int step = 1;
@@ -38,7 +38,7 @@ static void pass_on(int root, const void *values, size_t n)
 	}
 }
 
-/* The children fetch it themselves, and say so. */
+/* Tells the children where the data are, and waits until they have fetched them. */
 static void offer(int root, void *values)
 {
 	int place = place_of(splitc_my_proc, root);

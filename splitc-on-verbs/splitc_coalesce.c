@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Small stores to one processor share messages, by John Nagle's rule (RFC 896). While an
- * acknowledgement of earlier ones is still to come, they are held back until their message
- * is full; otherwise they leave at once. This processor cannot know when its next store
- * comes, so whatever else it does, waiting for a credit included, sends them first: before
- * any other request to that processor, and at the beginning of each poll and of each call
- * but stores.
+ * Small stores to the same processor share messages, by Nagle's algorithm (RFC 896).
  *
- * A message that is open has its credit, but stands behind no other until it is sent.
+ * While an acknowledgement of earlier messages is outstanding, stores are held back until
+ * their message is full. Otherwise, they are sent at once. The library cannot know when the
+ * next store comes. So any other operation, including a wait for a credit, sends held
+ * stores first: before any other request to that processor, and at the beginning of each
+ * poll and of each call but stores.
+ *
+ * An open message holds its credit, but is not in the queue of messages to be acknowledged
+ * until it is sent.
  */
 #include <string.h>
 
@@ -34,7 +36,7 @@ static void open_message(struct sc_peer *peer, uint64_t address, uint32_t n)
 	}
 }
 
-/* The data of the first store of a message, or of another, with its place. */
+/* Appends a store to the open message. All but the first are preceded by their place. */
 static void append(struct sc_peer *peer, uint64_t address, const void *from, uint32_t n)
 {
 	uint32_t at = sc_place_at(peer->held);
@@ -64,7 +66,10 @@ void sc_store_small(struct sc_peer *peer, uint64_t address, const void *from, ui
 	if (!peer->held)
 		open_message(peer, address, n);
 	append(peer, address, from, n);
-	/* No acknowledgement is to come, or no value finds room: there is nothing to wait for. */
+	/*
+	 * No acknowledgement is outstanding, or the message has no room for another value:
+	 * send it.
+	 */
 	if (peer->oneways < sc.ack_unit || !has_room(peer, sizeof(uint64_t)))
 		sc_send_held(peer);
 }

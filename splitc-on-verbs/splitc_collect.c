@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Messages between processors that are in the same collective operation. Who is late
- * finds them in a queue: others may be several operations ahead.
+ * Messages between processors within a collective operation.
+ *
+ * Received messages are queued by operation number, because other processors may be several
+ * operations ahead.
  */
 #include "splitc_collect.h"
 
@@ -10,7 +12,8 @@
 
 #include "splitc_core.h"
 
-#define BARRIER_EVERY 64 /* operations, so that nobody gets ahead too far */
+/* operations between barriers, which limit how far a processor gets ahead */
+#define BARRIER_EVERY 64
 
 struct collected {
 	struct collected *next;
@@ -21,7 +24,7 @@ struct collected {
 };
 
 static struct collected *queue, **queue_end = &queue;
-static uint64_t operation; /* the number of the one under way */
+static uint64_t operation; /* number of the current operation */
 
 void sc_collect_begin(void)
 {
@@ -45,7 +48,7 @@ void sc_collected(struct sc_peer *peer, const struct sc_message *m, uint32_t nby
 	queue_end = &c->next;
 }
 
-/* The first message of this operation from @proc, or NULL. */
+/* Removes the first message of this operation from @proc from the queue. Returns it, or NULL. */
 static struct collected *take(int proc)
 {
 	for (struct collected **at = &queue, *c; (c = *at); at = &c->next) {

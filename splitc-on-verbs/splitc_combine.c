@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Reductions and scans over the processors' values. */
+/* Reductions and scans. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,10 @@ static const size_t size_of[SPLITC_NUM_TYPES] = {
 	[SPLITC_FLOAT] = sizeof(float), [SPLITC_DOUBLE] = sizeof(double),
 };
 
-/* Of @n values: @to is what was at the lower processor's. @calc: what sums are made in. */
+/*
+ * Combines @n values into @to. @left are those of the lower processor. @calc: the type used
+ * for arithmetic.
+ */
 #define EACH(type, expression)                                                                     \
 	for (size_t i = 0; i < n; i++) {                                                           \
 		type a = left[i], b = right[i];                                                    \
@@ -49,7 +52,7 @@ static const size_t size_of[SPLITC_NUM_TYPES] = {
 		}                                                                                  \
 	}
 
-/* Signed integers wrap around. */
+/* Arithmetic in the unsigned type, so that signed integers wrap around. */
 COMBINE(int, int, unsigned int, LOGIC(int))
 COMBINE(uint, unsigned int, unsigned int, LOGIC(unsigned int))
 COMBINE(long, long, unsigned long, LOGIC(long))
@@ -88,7 +91,7 @@ static void check(enum splitc_type type, enum splitc_op op)
 		sc_fail("there is no reduction %d of type %d", (int)op, (int)type);
 }
 
-/* Room for another's values: most often there are few. */
+/* A temporary buffer, on the stack if it is small. */
 struct room {
 	double few[32];
 	void *at;
@@ -108,7 +111,10 @@ static void free_room(struct room *room)
 		free(room->at);
 }
 
-/* A binomial tree: the values of more and more processors that follow this one. */
+/*
+ * Reduces by a binomial tree: this processor combines its values with those of more and
+ * more higher processors, then sends them to a lower one.
+ */
 static void reduce(enum splitc_type type, enum splitc_op op, void *values, size_t count)
 {
 	size_t n = count * size_of[type];
@@ -137,7 +143,7 @@ void splitc_all_reduce_to_one(enum splitc_type type, enum splitc_op op, void *va
 	check(type, op);
 	sc_collect_begin();
 	n = count * size_of[type];
-	/* Only processor 0's are replaced. */
+	/* The values of other processors must not change, so combine in a copy. */
 	mine = get_room(&room, n);
 	memcpy(mine, values, n);
 	reduce(type, op, mine, count);
@@ -154,7 +160,10 @@ void splitc_all_reduce_to_all(enum splitc_type type, enum splitc_op op, void *va
 	splitc_all_bcast_bulk(0, values, count * size_of[type]);
 }
 
-/* After each step this processor has the result of twice as many, the lower ones' on the left. */
+/*
+ * After each step, this processor has the result of twice as many processors, with the
+ * lower ones' values on the left.
+ */
 void splitc_all_scan(enum splitc_type type, enum splitc_op op, void *values, size_t count)
 {
 	size_t n;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What Split-C is made of: a queue pair to each processor, itself included, which
- * carries messages (splitc_message.c) and, in the direct mapping, RDMA operations;
- * and what serves the others (splitc_serve.c).
+ * Internal structures and functions of Split-C.
+ *
+ * There is a queue pair to each processor, including this one. It carries messages
+ * (splitc_message.c) and, in the direct mapping, RDMA operations. splitc_serve.c handles
+ * requests.
  */
 #ifndef SPLITC_CORE_H
 #define SPLITC_CORE_H
@@ -23,28 +25,28 @@ struct job;
 struct sc_mapping;
 struct sc_keys;
 
-/* A request under way, or a message without an answer that is not acknowledged yet. */
+/* A slot: a request in progress, or a one-way message that is not acknowledged yet. */
 struct sc_slot {
 	bool busy;
-	uint32_t length; /* of the answer's data */
-	void *to; /* where they go */
-	uint32_t *pending; /* is one less when the answer has come; NULL: nobody counts */
+	uint32_t length; /* length of the answer's data */
+	void *to; /* where the answer's data are copied */
+	uint32_t *pending; /* decremented when the answer arrives; NULL: not counted */
 };
 
-/* A work request in a send queue, and what is to be done when it is complete. */
+/* What to do when a work request in a send queue completes. */
 struct sc_sent {
-	const char *what; /* an RDMA operation, for messages; NULL: a message */
-	uint64_t address; /* of its memory there */
+	const char *what; /* an RDMA operation, for error messages; NULL: a message */
+	uint64_t address; /* remote address */
 	uint32_t length;
-	uint8_t bounced; /* bytes that go from the place of the work request to @to */
+	uint8_t bounced; /* bytes to copy from the work request's bounce buffer to @to */
 	void *to;
 	uint32_t *pending;
 };
 
-#define SC_BOUNCE 64 /* bytes of such a place */
+#define SC_BOUNCE 64 /* size of a bounce buffer, in bytes */
 #define SC_GIVE_BACK 8u /* receives that are posted together */
 
-/* A receive buffer, with the work request that gives it back. */
+/* A receive buffer, with the work request that reposts it. */
 struct sc_buffer {
 	struct sc_peer *peer;
 	struct ibv_recv_wr wr;
@@ -58,105 +60,114 @@ struct sc_buffer {
 
 static_assert(offsetof(struct sc_buffer, bytes) == 64, "a message begins on a cache line");
 
-/* Another processor, or this one. */
+/* A processor: another one, or this one. */
 struct sc_peer {
 	int proc;
 	struct ibv_qp *qp;
-	uint32_t lkey; /* of the memory of all that follows */
-	uint8_t *out; /* send buffers: of requests by slot, then of answers */
-	uint8_t *bounce; /* direct: a place for each work request */
+	uint32_t lkey; /* of the memory of all buffers below */
+	uint8_t *out; /* send buffers: one per request slot, then one per answer */
+	uint8_t *bounce; /* direct: one bounce buffer per work request */
 	struct sc_buffer *in;
-	struct ibv_recv_wr *back; /* a list: receive buffers that are to be given back */
+	struct ibv_recv_wr *back; /* receive buffers to be reposted: a list */
 	unsigned int nback;
 
-	/* Credits: slots that are free. */
+	/* Free slots. Each is a credit. */
 	unsigned int nfree;
 	uint8_t free[SC_MAX_CREDITS];
 	struct sc_slot slot[SC_MAX_CREDITS];
-	/* Slots of messages without an answer, which are acknowledged in their order. */
+	/* Slots of one-way messages, which the peer acknowledges in order: a ring. */
 	uint8_t oneway[SC_MAX_CREDITS];
 	unsigned int oneway_first, oneways;
-	/* Its messages of that kind that have come and are not acknowledged. */
+	/* One-way messages received from this peer and not acknowledged yet. */
 	unsigned int unacknowledged;
-	/* Stores that wait for others to share their message: its slot, and bytes of it; 0: none. */
+	/*
+	 * Small stores that are held back to share a message: its length (0: none), and its
+	 * slot.
+	 */
 	uint32_t held;
 	unsigned int held_slot;
-	bool holding; /* it is in sc.holding */
+	bool holding; /* the peer is in sc.holding */
 	struct sc_peer *next_holding;
 
 	/*
-	 * Of messages, and of short RDMA writes and reads, all but what differs from one to
-	 * the next.
+	 * Prepared work requests of messages, and of short RDMA writes and reads. Only the
+	 * fields that vary are set for each use.
 	 */
 	struct ibv_send_wr message, write, notice, read;
 	struct ibv_sge message_sge[2], write_sge, notice_sge, read_sge;
 
-	uint32_t posted, done; /* work requests, counted from the first */
-	uint32_t flush; /* those that splitc_all_store_sync() waits for */
-	unsigned int unsignaled; /* the last ones that ask for no completion */
-	struct sc_sent *sent; /* ring, by number */
+	uint32_t posted, done; /* counts of work requests */
+	uint32_t flush; /* value of @done that splitc_all_store_sync() waits for */
+	unsigned int unsignaled; /* work requests since the last signaled one */
+	struct sc_sent *sent; /* ring, indexed by work request number */
 
-	struct sc_keys *keys; /* to its memory: splitc_keys.c */
-	struct sc_lookup key; /* the one of them that was used last; of no bytes: none */
-	unsigned int revoked; /* how often that happened to some of them */
-	uint64_t board; /* address of its struct sc_board */
+	struct sc_keys *keys; /* keys to the peer's memory: splitc_keys.c */
+	struct sc_lookup key; /* the key used last; empty range: none */
+	unsigned int revoked; /* number of revocations by the peer */
+	uint64_t board; /* address of the peer's struct sc_board */
 	uint32_t board_rkey;
-	uint64_t stored; /* bytes of direct stores to it since the last splitc_all_store_sync() */
-	uint64_t image; /* where its program is loaded */
+	/* bytes of direct stores to the peer since the last splitc_all_store_sync() */
+	uint64_t stored;
+	uint64_t image; /* load address of the peer's program */
 };
 
-/* What others write here by RDMA. */
+/* Written by other processors by RDMA. */
 struct sc_board {
-	uint64_t arrived[2][SC_BARRIER_ROUNDS]; /* at the barrier: its number */
-	uint64_t stored[]; /* [2][processors]: bytes, by parity of splitc_all_store_sync() */
+	uint64_t arrived[2][SC_BARRIER_ROUNDS]; /* barrier numbers, by parity and round */
+	/* [2][processors]: bytes stored here, by parity of splitc_all_store_sync() */
+	uint64_t stored[];
 };
 
-/* What this process has. */
+/* State of this process. */
 struct sc {
 	struct job *job;
 	struct am_device device;
 	const struct sc_mapping *mapping;
-	bool ready; /* it can communicate */
+	bool ready; /* initialised: it can communicate */
 	struct sc_peer *peers;
 
 	struct ibv_cq *rcq, *scq;
-	struct ibv_mr *mr; /* of memory */
+	struct ibv_mr *mr; /* covers @memory */
 	uint8_t *memory;
 	size_t memory_size;
-	uint32_t depth; /* of send queues */
-	uint32_t ring; /* of struct sc_sent, a power of two above it */
+	uint32_t depth; /* length of send queues */
+	uint32_t ring; /* length of struct sc_sent rings: a power of two, at least @depth */
 	uint32_t max_inline;
-	uint32_t signal; /* one of so many work requests asks for a completion */
+	uint32_t signal; /* one of @signal work requests is signaled */
 	unsigned int credits, ack_unit;
 	unsigned int message_room; /* work requests that messages may need at once */
-	struct sc_peer *holding; /* a list: those to whom stores may be held back */
+	struct sc_peer *holding; /* list of peers with stores that may be held back */
 
-	uint32_t outstanding; /* gets and puts, counted in pieces */
-	uint32_t rdma; /* work requests that somebody waits for */
-	unsigned int idle; /* polls in a row that found nothing */
-	unsigned int looks; /* at RDMA */
-	unsigned int patience; /* such polls until others get the processor */
-	bool serving; /* a procedure of another's runs */
+	uint32_t outstanding; /* incomplete pieces of gets and puts */
+	uint32_t rdma; /* RDMA work requests that are counted in a @pending */
+	unsigned int idle; /* consecutive polls that found nothing */
+	unsigned int looks; /* counts polls while waiting for RDMA */
+	unsigned int patience; /* value of @idle from which on the CPU is yielded */
+	bool serving; /* a procedure of another processor is running */
 	bool closing;
 
-	unsigned int epoch; /* splitc_all_store_sync() calls */
-	uint64_t stored[2]; /* bytes that messages stored here, by parity */
-	uint64_t stored_taken; /* of this epoch's, by splitc_store_sync() */
+	unsigned int epoch; /* counts splitc_all_store_sync() calls */
+	uint64_t stored[2]; /* bytes that messages stored here, by parity of @epoch */
+	/* of this epoch's bytes: those that splitc_store_sync() has waited for */
+	uint64_t stored_taken;
 	struct sc_board *board;
-	uint64_t barrier; /* number of the last */
+	uint64_t barrier; /* number of the last barrier */
 
-	uintptr_t image, image_begin, image_end; /* of the program */
-	uintptr_t heap_begin, heap_end; /* spread memory */
-	unsigned int gone; /* device.regions_gone, as far as others know */
+	uintptr_t image, image_begin, image_end; /* the program: load address, range */
+	uintptr_t heap_begin, heap_end; /* range of spread memory */
+	unsigned int gone; /* value of device.regions_gone that peers have been told of */
 };
 extern struct sc sc;
 
-/* Ends all processes: splitc_error(). */
+/* Ends all processes, like splitc_error(). */
 void sc_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* The same, of processor @proc which does not answer; waits for the launcher to say so. */
+/*
+ * Ends all processes because processor @proc does not answer. First gives the launcher time
+ * to do so.
+ */
 void sc_peer_failed(int proc) __attribute__((noreturn));
 
-/* Most often it is a value. */
+/* Copies @n bytes. Faster for 8 bytes, the most frequent size. */
 static inline void sc_copy_small(void *to, const void *from, size_t n)
 {
 	if (n == 8)
@@ -165,7 +176,7 @@ static inline void sc_copy_small(void *to, const void *from, size_t n)
 		__builtin_memcpy(to, from, n);
 }
 
-/* Before anything is sent, or looked for. */
+/* Fails if a procedure of another processor is running. Called before all communication. */
 static inline void sc_not_serving(void)
 {
 	if (__builtin_expect(sc.serving, 0))
@@ -178,22 +189,19 @@ void sc_wire_close(void);
 
 /* splitc_queue.c: send queues. */
 void sc_make_room(struct sc_peer *peer, unsigned int n);
-/* Room for @n work requests; waits for completions, and serves nobody meanwhile. */
+/* Waits until the send queue has room for @n work requests. Serves no requests meanwhile. */
 static inline void sc_room(struct sc_peer *peer, unsigned int n)
 {
 	sc_not_serving();
 	if (__builtin_expect(peer->posted - peer->done + n > sc.depth, 0))
 		sc_make_room(peer, n);
 }
-/*
- * The next work request's place: what is to be done when it is complete is noted there
- * before it is posted. There is room.
- */
+/* The entry of the next work request, to be filled in before it is posted. The queue has room. */
 static inline struct sc_sent *sc_next(struct sc_peer *peer)
 {
 	return &peer->sent[peer->posted & (sc.ring - 1)];
 }
-/* There: nothing. */
+/* Fills in the next entry for a work request whose completion needs no action. */
 static inline void sc_note_nothing(struct sc_peer *peer)
 {
 	struct sc_sent *sent = sc_next(peer);
@@ -202,53 +210,53 @@ static inline void sc_note_nothing(struct sc_peer *peer)
 	sent->bounced = 0;
 	sent->pending = NULL;
 }
-/* Makes @wr the next. */
+/* Gives @wr the next number, and signals it if due. */
 void sc_number(struct sc_peer *peer, struct ibv_send_wr *wr);
-/* Posts @wr, a list of those that are the next. */
+/* Posts the list @wr of numbered work requests. */
 void sc_submit(struct sc_peer *peer, struct ibv_send_wr *wr);
-/* Both, of one. */
+/* sc_number() and sc_submit() for one work request. */
 void sc_post(struct sc_peer *peer, struct ibv_send_wr *wr);
 /*
- * Makes @wr, which is the peer's write or notice, a write of @n bytes at @from, which are
- * few and may be used again when it has been posted, and the next.
+ * Makes @wr, which is the peer's write or notice, an RDMA write of @n bytes at @from, and
+ * numbers it. sc_is_short(@n). @from may be reused when it has been posted.
  */
 void sc_number_short(struct sc_peer *peer, struct ibv_send_wr *wr, uint64_t address, uint32_t rkey,
 		     const void *from, uint32_t n, bool signal);
-/* How few they must be. */
+/* Whether @n bytes can be sent inline, or from a bounce buffer. */
 static inline bool sc_is_short(size_t n)
 {
 	return n <= sc.max_inline || n <= SC_BOUNCE;
 }
-/* Takes completions of sends. How many. */
+/* Polls the send CQ. Returns the number of completions. */
 int sc_poll_sends(void);
 void sc_signal_now(struct sc_peer *peer);
-/* Asks for a completion of all that was posted. */
+/* Makes sure that a completion will cover all posted work requests. */
 static inline void sc_signal(struct sc_peer *peer)
 {
 	if (peer->unsignaled)
 		sc_signal_now(peer);
 }
 void sc_signal_all(void);
-/* Until the other sides' devices have all that was posted. */
+/* Waits until all posted work requests are complete. */
 void sc_drain(void);
 
-/* splitc_coalesce.c: small stores, which share messages. */
-/* How many bytes they have. */
+/* splitc_coalesce.c: small stores share messages. */
+/* Whether a store of @n bytes may share a message. */
 static inline bool sc_is_small_store(size_t n)
 {
 	return n + 2 * sizeof(sc_place) <= (size_t)sc_settings.coalesce;
 }
-/* It leaves at once if there is no acknowledgement to come. */
+/* Sends it at once if no acknowledgement is outstanding, otherwise holds it back. */
 void sc_store_small(struct sc_peer *peer, uint64_t address, const void *from, uint32_t n);
 void sc_send_held(struct sc_peer *peer);
 void sc_send_all_held(void);
-/* Before anything else that @peer is asked for. */
+/* Sends stores that are held back, before any other message to @peer. */
 static inline void sc_release(struct sc_peer *peer)
 {
 	if (__builtin_expect(peer->held != 0, 0))
 		sc_send_held(peer);
 }
-/* Before this processor does anything but store. */
+/* The same for all peers, before any operation but a store. */
 static inline void sc_release_all(void)
 {
 	if (__builtin_expect(!!sc.holding, 0))
@@ -256,13 +264,13 @@ static inline void sc_release_all(void)
 }
 
 /* splitc_progress.c */
-/* Posts the receives of @peer's that are to be given back. */
+/* Reposts receives of @peer. */
 void sc_give_back(struct sc_peer *peer);
-/* Serves what has come. Whether there was something. */
+/* Polls and serves requests. Returns whether anything was found. */
 bool sc_progress(void);
-/* Nothing came: time for others, and for what has time. */
+/* Called if a poll found nothing: checks for failed processes, and yields the CPU. */
 void sc_idle(void);
-/* What was waited for before may have come by RDMA, of which no poll tells. */
+/* Resets sc.idle, because the last wait may have ended by an RDMA write, which no poll shows. */
 #define sc_wait_until(condition)                                                                   \
 	do {                                                                                       \
 		sc.idle = 0;                                                                       \
@@ -277,36 +285,39 @@ struct sc_request {
 	int proc;
 	enum sc_op op;
 	uint16_t what;
-	uint32_t length; /* of memory at @address, or what the operation says */
+	uint32_t length; /* of memory at @address, or as defined by @op */
 	uint64_t address;
-	const void *data; /* beyond the header; NULL and 0: none */
+	const void *data; /* behind the header; NULL and 0: none */
 	uint32_t nbytes;
-	void *to; /* where the answer's data go, of which there are @wanted bytes */
+	void *to; /* where the @wanted bytes of the answer are copied */
 	uint32_t wanted;
-	uint32_t *pending; /* is one less then; the caller has counted it */
-	bool keep; /* @data stay until then: they need not be copied */
+	uint32_t *pending; /* decremented when the answer arrives; the caller has incremented it */
+	bool keep; /* @data stay unchanged until then, so they need not be copied */
 };
-/* A credit, which it waits for, and its buffer. */
+/* Takes a slot, waiting for a credit. sc_slot_message() is its send buffer. */
 unsigned int sc_take_slot(struct sc_peer *peer);
 struct sc_message *sc_slot_message(struct sc_peer *peer, unsigned int slot);
-/* Sends the message without an answer that is there, which has @nbytes beyond its header. */
+/* Sends the one-way message in @slot's buffer, with @nbytes behind its header. */
 void sc_send_oneway(struct sc_peer *peer, unsigned int slot, uint32_t nbytes);
-/* Takes a credit, which it waits for. */
+/* Sends a request, waiting for a credit. */
 void sc_request(const struct sc_request *request);
-/* The same, and waits for the answer. */
+/* Sends a request and waits for the answer. */
 void sc_call(const struct sc_request *request);
-/* A place for the data of an answer to @peer's request in @slot, and the answer. */
+/* The buffer for the data of the answer to @slot of @peer, and the function that sends it. */
 void *sc_answer_data(struct sc_peer *peer, unsigned int slot);
 void sc_answer(struct sc_peer *peer, unsigned int slot, uint32_t nbytes);
-/* Something from @peer has come: @length bytes. */
+/* Handles a received message of @length bytes. */
 void sc_arrival(struct sc_peer *peer, const struct sc_message *message, uint32_t length);
-/* Until all messages without an answer to all processors have arrived and are done. */
+/* Waits until all one-way messages to all processors have been handled there. */
 void sc_flush_oneways(void);
 
-/* splitc_serve.c: a request, or a message without an answer, whose data have @nbytes. */
+/* splitc_serve.c: handles a request or one-way message with @nbytes of data. */
 void sc_serve(struct sc_peer *peer, const struct sc_message *message, uint32_t nbytes);
 
-/* splitc_access.c: this processor's memory, for others. Memory that is not there ends the run. */
+/*
+ * splitc_access.c: accesses this processor's memory for processor @by. Invalid addresses
+ * end the run.
+ */
 void sc_access_open(void);
 void sc_copy_out(void *to, uint64_t address, size_t n, int by);
 void sc_copy_in(uint64_t address, const void *from, size_t n, int by, const char *what);
@@ -324,24 +335,31 @@ void sc_arrived_at_barrier(const struct sc_message *message);
 /* splitc_spread.c */
 void sc_heap_open(void);
 
-/* splitc_exports.c: this processor's memory, registered. */
+/* splitc_exports.c: registrations of this processor's memory. */
 struct sc_export {
 	uint64_t begin, end;
 	uint32_t lkey, rkey;
 	bool writable;
-	bool ask; /* it cannot be: messages only */
+	bool ask; /* cannot be registered: access by messages only */
 };
-/* Of the @n bytes at @address, a part that begins there; NULL: there is no such memory. */
+/*
+ * The export that contains @address; it may cover less than @n bytes. NULL: there is no
+ * such memory (!*there), or it is read-only.
+ */
 const struct sc_export *sc_export(uint64_t address, size_t n, bool write, bool *there);
 void sc_lookup(struct sc_peer *peer, const struct sc_message *message);
-/* Tells everybody of memory that has gone. */
+/* Tells all peers which memory has been unmapped. */
 void sc_revoke_exports(void);
 void sc_exports_close(void);
 
-/* splitc_keys.c: others' memory. @what: for whom, if there is none. Good until the next poll. */
+/*
+ * splitc_keys.c: the key to a peer's memory at @address; may cover less than @n bytes. Ends
+ * the run, with @what in the message, if there is no such memory. Valid until the next
+ * poll.
+ */
 const struct sc_lookup *sc_key(struct sc_peer *peer, uint64_t address, size_t n, bool write,
 			       const char *what);
-/* The one used last, if it is of all of so few bytes; likewise. */
+/* The key used last, if it covers all @n bytes; otherwise NULL. Valid until the next poll. */
 static inline const struct sc_lookup *sc_key_at_hand(const struct sc_peer *peer, uint64_t address,
 						     size_t n, bool write)
 {
@@ -353,7 +371,10 @@ static inline const struct sc_lookup *sc_key_at_hand(const struct sc_peer *peer,
 }
 void sc_revoked(struct sc_peer *peer, const struct sc_message *message);
 
-/* Where something begins that others may learn of: they must not use keys of memory that has gone. */
+/*
+ * Called at the start of each operation that other processors may notice: they must first
+ * give up their keys to memory that has been unmapped.
+ */
 static inline void sc_enter_store(void)
 {
 	if (__builtin_expect(__atomic_load_n(&sc.device.regions_gone, __ATOMIC_RELAXED) != sc.gone,
@@ -361,7 +382,7 @@ static inline void sc_enter_store(void)
 		sc_revoke_exports();
 }
 
-/* The same, where stores that were held back must leave: in every call but stores. */
+/* The same, and sends stores that are held back. Called by all functions but stores. */
 static inline void sc_enter(void)
 {
 	sc_enter_store();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * This processor's memory, registered where somebody reaches for it: this processor
- * itself, for what it sends, or another, by RDMA. It is registered in large pieces,
- * and stays so until it is unmapped. Others learn of that before they can learn of
- * anything that happens here after it: at the next call of the library.
+ * Registrations of this processor's memory, made on demand.
  *
- * Memory whose end nobody would tell of is not registered. It is reached by messages.
+ * They are needed for data that this processor sends, and for RDMA by other processors.
+ * Memory is registered in large ranges, and stays registered until it is unmapped. At the
+ * next call of the library, this processor revokes the keys to unmapped memory. So other
+ * processors stop using them before they can notice anything that happened after the
+ * unmapping.
+ *
+ * Memory whose unmapping would go unnoticed is not registered, but accessed by messages.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,19 +18,19 @@
 
 #include "splitc_core.h"
 
-#define WINDOW ((uint64_t)16 << 20) /* what is registered at once */
+#define WINDOW ((uint64_t)16 << 20) /* bytes that are registered at once */
 
 struct export
 {
 	struct export *next;
 	struct sc_export is;
 	struct am_region *region;
-	bool lasting; /* nobody unmaps it */
+	bool lasting; /* the memory is never unmapped */
 };
 
 static struct export *exports;
 
-/* A mapping of this process, as /proc/self/maps tells. */
+/* A mapping of this process, from /proc/self/maps. */
 struct vma {
 	uint64_t begin, end;
 	bool readable, writable;
@@ -60,7 +63,7 @@ static bool good(const struct export *e, bool write)
 	return e->is.ask || e->lasting || !am_region_stale(&sc.device, e->region);
 }
 
-/* The recently used ones are first. */
+/* Finds a usable export that contains @address, and moves it to the front of the list. */
 static struct export *find(uint64_t address, bool write)
 {
 	for (struct export **at = &exports, *e; (e = *at); at = &e->next) {
@@ -74,7 +77,7 @@ static struct export *find(uint64_t address, bool write)
 	return NULL;
 }
 
-/* The part of @vma around @address that is not registered yet. */
+/* Sets the range of @e: the part of @vma around @address that is not registered yet. */
 static void trim(struct sc_export *e, const struct vma *vma, uint64_t address, size_t n)
 {
 	uint64_t low = address / WINDOW * WINDOW,
@@ -188,7 +191,7 @@ static void revoke(const struct export *e)
 	sc_wait_until(!pending);
 }
 
-/* The first one whose memory has gone, taken out of the list. */
+/* Removes the first export whose memory was unmapped from the list. Returns it, or NULL. */
 static struct export *take_gone(void)
 {
 	for (struct export **at = &exports, *e; (e = *at); at = &e->next) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Beginning and end of Split-C in this process, and its clocks. */
+/* Start and exit of Split-C in this process, and its clocks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "splitc_mapping.h"
 #include "job/job.h"
 
-/* Polls that find nothing until others get the processor: they may be who is waited for. */
+/* Consecutive empty polls before the CPU is yielded, with and without fewer CPUs than processes. */
 #define CROWDED 100
 #define ALONE 2000
 
@@ -106,7 +106,7 @@ void splitc_exit(int status)
 		exit(status);
 	}
 	if (sc.ready) {
-		/* Nobody leaves while others have something on the way. */
+		/* Wait until no processor has messages in transit. */
 		splitc_sync();
 		splitc_barrier();
 		sc_drain();

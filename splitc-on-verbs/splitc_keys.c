@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Keys to other processors' memory: asked for once, and kept until they are revoked. */
+/*
+ * Cache of keys to other processors' memory, which are requested on demand and kept until
+ * revoked.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +29,7 @@ static const struct sc_lookup *find(struct sc_peer *peer, uint64_t address, bool
 
 		if (!fits(key, address, write))
 			continue;
-		/* Who has it at hand does not ask what it is. */
+		/* sc_key_at_hand() does not check the result, so only store RDMA keys there. */
 		if (key->result == SC_MEMORY_KEY)
 			peer->key = *key;
 		return key;
@@ -52,7 +55,10 @@ static void keep(struct sc_peer *peer, const struct sc_lookup *key)
 	keys->key[keys->n++] = *key;
 }
 
-/* What is revoked behind the answer may have come with it: then it is not good any more. */
+/*
+ * Requests a key from @peer. If the peer revoked a key meanwhile, that may concern the
+ * answer: repeat.
+ */
 static struct sc_lookup ask(struct sc_peer *peer, uint64_t address, size_t n, bool write)
 {
 	struct sc_lookup key = { .result = SC_MEMORY_NONE };
@@ -71,7 +77,7 @@ static struct sc_lookup ask(struct sc_peer *peer, uint64_t address, size_t n, bo
 	return key;
 }
 
-/* This processor's own, which it needs for atomic operations by its device. */
+/* The key to this processor's own memory, for atomic operations by the device. */
 static struct sc_lookup own(uint64_t address, size_t n, bool write)
 {
 	struct sc_lookup key = { .result = SC_MEMORY_KEY };

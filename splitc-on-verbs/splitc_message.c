@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Messages (paper 003, items 22 to 24; F100 to F102): a request takes a credit, which
- * is a slot with a send buffer, and its answer gives it back. Messages without an
- * answer are acknowledged n at a time, n a quarter of the credits, in their order.
- * Answers take no credit: each goes from the place of its request. What serves a
- * request waits for nobody, so nobody waits for ever.
+ * Sends and receives messages (paper 003, items 22 to 24; F100 to F102).
+ *
+ * A request takes a credit, which is a slot with a send buffer. Its answer returns the
+ * credit. One-way messages are acknowledged n at a time, in order, where n is a quarter of
+ * the credits. An answer needs no credit: it uses the slot of its request. Serving a
+ * request never waits, so there is no deadlock.
  */
 #include "splitc_core.h"
 #include "am_cost.h"
@@ -19,7 +20,7 @@ static struct sc_answer *answer_buffer(struct sc_peer *peer, unsigned int slot)
 	return (struct sc_answer *)(void *)(peer->out + (size_t)(sc.credits + slot) * SC_BUFFER);
 }
 
-/* @message's @n bytes, and behind them @more, if that is not NULL. */
+/* Sends @n bytes of @message, followed by the data of @more, if that is not NULL. */
 static void send_message(struct sc_peer *peer, const void *message, uint32_t n,
 			 const struct ibv_sge *more)
 {
@@ -58,7 +59,10 @@ static void free_slot(struct sc_peer *peer, unsigned int slot)
 	peer->free[peer->nfree++] = (uint8_t)slot;
 }
 
-/* The data of a request where they are, or NULL: they are copied. */
+/*
+ * Returns the scatter/gather entry of a request's data if they can be sent in place, or
+ * NULL if they must be copied.
+ */
 static struct ibv_sge *gather(const struct sc_request *r, struct ibv_sge *sge)
 {
 	uint64_t address = (uintptr_t)r->data;
@@ -80,7 +84,7 @@ static void await_acknowledgement(struct sc_peer *peer, unsigned int slot)
 	peer->oneways++;
 }
 
-/* A credit, and what is to be done when the answer comes. */
+/* Takes a slot, waiting for a credit, and records what to do when the answer arrives. */
 static unsigned int begin_request(struct sc_peer *peer, const struct sc_request *r)
 {
 	unsigned int number = sc_take_slot(peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Polling: takes what has come, and notices who has died. */
+/* Polls completion queues, reposts receives, and detects failed processors. */
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -9,15 +9,19 @@
 #include "job/job.h"
 
 #define CQ_BATCH 16
-#define IDLE_LOOKS 64u /* polls that find nothing between two looks at the rest */
-#define OTHERS 4u /* of so many looks at RDMA, one at the others */
-#define GRACE 3000 /* ms that a launcher has to end us because another has died */
+/* consecutive empty polls per check for send completions and failed processes */
+#define IDLE_LOOKS 64u
+#define OTHERS 4u /* while waiting for RDMA, one poll of this many also polls receives */
+#define GRACE 3000 /* ms for the launcher to end this process after another one has failed */
 
 void sc_peer_failed(int proc)
 {
 	struct pollfd fd = { .fd = job_failed_fd(sc.job), .events = POLLIN };
 
-	/* Who starts us usually tells more, and ends us: then there is one message. */
+	/*
+	 * The launcher usually reports the failure and ends this process; then there is
+	 * only one message.
+	 */
 	poll(&fd, 1, GRACE);
 	if (job_failed(sc.job) >= 0) {
 		proc = job_failed(sc.job);
@@ -55,7 +59,7 @@ static void received(const struct ibv_wc *wc)
 	struct sc_buffer *buffer = (struct sc_buffer *)(uintptr_t)wc->wr_id;
 
 	if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0)) {
-		/* The send queue knows what failed, if it did. */
+		/* If a send failed, its completion has the cause. */
 		sc_poll_sends();
 		sc_peer_failed(buffer->peer->proc);
 	}
@@ -85,7 +89,10 @@ bool sc_progress(void)
 
 	sc_not_serving();
 	sc_release_all();
-	/* Who waits for RDMA looks there first, but never forgets the others. */
+	/*
+	 * While RDMA completions are waited for, poll them first, but still serve requests
+	 * regularly.
+	 */
 	if (rdma)
 		found = sc_poll_sends();
 	if (!rdma || ++sc.looks % OTHERS == 0)

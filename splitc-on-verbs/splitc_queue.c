@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Send queues: work requests are numbered, and of each is known what is to be done
- * when it is complete. Few ask for a completion; it tells of all before it, too.
+ * Send queues: numbers work requests, and completes them in order.
+ *
+ * For each work request there is a record of what to do on completion. Only some work
+ * requests are signaled; a completion covers all work requests before it, too.
  */
 #include <errno.h>
 #include <string.h>
@@ -140,7 +142,7 @@ void sc_number_short(struct sc_peer *peer, struct ibv_send_wr *wr, uint64_t addr
 	sc_number(peer, wr);
 }
 
-/* A write of nothing, which needs no memory there. */
+/* An RDMA write of 0 bytes needs no memory on either side. */
 void sc_signal_now(struct sc_peer *peer)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };

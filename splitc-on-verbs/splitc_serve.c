@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What is done for other processors: their requests, and what they send without an answer. */
+/* Serves requests and one-way messages of other processors. */
 #include <string.h>
 
 #include "splitc_core.h"
@@ -44,7 +44,7 @@ static void serve_rpc(struct sc_peer *peer, const struct sc_message *m, uint32_t
 	sc_answer(peer, m->slot, m->what);
 }
 
-/* One, or several that share the message, which ends with the last one's data. */
+/* Handles a message with one or more stores. It ends with the data of the last one. */
 static void serve_stores(struct sc_peer *peer, const struct sc_message *m, uint32_t nbytes)
 {
 	uint64_t address = m->address;

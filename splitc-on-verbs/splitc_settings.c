@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What can be set for Split-C, with its bounds and default. */
+/* The table of Split-C's settings, with bounds and defaults. */
 #include "splitc_settings.h"
 
 #include <stddef.h>

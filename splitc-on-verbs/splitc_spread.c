@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Spread memory: at the same addresses everywhere, so that the layout of an array
- * tells where each element is. All processors keep the same list of what is free,
- * as all make the same calls.
+ * Spread memory: an allocator of memory at the same addresses on all processors.
+ *
+ * So the address of each element of an array can be computed. All processors keep the same
+ * list of free memory, because all make the same calls.
  */
 #include <errno.h>
 #include <link.h>
@@ -16,7 +17,7 @@
 #define ALIGNMENT 64u
 #define GROWTH ((uintptr_t)1 << 20)
 
-/* A piece of spread memory, in the order of addresses; together they are all of it. */
+/* A range of spread memory. The list is ordered by address, and covers all of it. */
 struct piece {
 	struct piece *next;
 	uintptr_t begin, size;
@@ -24,7 +25,7 @@ struct piece {
 };
 
 static struct piece *pieces;
-static uintptr_t usable; /* the memory below it is there */
+static uintptr_t usable; /* addresses below are readable and writable */
 
 static int note_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -42,7 +43,7 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *arg)
 		if (begin + segment->p_memsz > sc.image_end)
 			sc.image_end = begin + segment->p_memsz;
 	}
-	return 1; /* the first is the program */
+	return 1; /* stop: the first object is the program */
 }
 
 static bool reserve(uintptr_t at, size_t size)
@@ -59,7 +60,7 @@ static bool reserve(uintptr_t at, size_t size)
 	return false;
 }
 
-/* Whether all of them are true. */
+/* Whether @here is true on all processors. */
 static bool everywhere(bool here)
 {
 	uint8_t mine = here, *all = calloc((size_t)splitc_procs, 1);
@@ -74,7 +75,10 @@ static bool everywhere(bool here)
 
 void sc_heap_open(void)
 {
-	/* Where most systems have nothing, sanitizers included; the first is most often free. */
+	/*
+	 * Addresses that are free on most systems, even with sanitizers; the first one most
+	 * often.
+	 */
 	static const uintptr_t places[] = { 0x7e9000000000, 0x7ea800000000, 0x600000000000,
 					    0x500000000000, 0x200000000000, 0x4000000000 };
 	size_t size = (size_t)sc_settings.heap << 20;
@@ -121,7 +125,7 @@ static void out_of_memory(size_t size)
 	sc_fail("no %zu bytes of spread memory left for each processor", size);
 }
 
-/* Makes memory of the addresses below @end. */
+/* Makes the addresses below @end readable and writable. */
 static void grow(uintptr_t end)
 {
 	end = (end + GROWTH - 1) / GROWTH * GROWTH;
@@ -134,7 +138,7 @@ static void grow(uintptr_t end)
 	usable = end;
 }
 
-/* The rest of @piece beyond @size bytes is one of its own. */
+/* Splits @piece after @size bytes. */
 static void split(struct piece *piece, uintptr_t size)
 {
 	struct piece *rest;
@@ -171,19 +175,19 @@ splitc_gptr splitc_all_spread_malloc(size_t count, size_t size)
 		out_of_memory(bytes);
 	split(piece, bytes);
 	piece->used = true;
-	/* What was used before is not zero. */
+	/* Memory that was used before must be cleared. */
 	fresh = usable;
 	grow(piece->begin + bytes);
 	if (piece->begin < fresh)
 		memset((void *)piece->begin, 0,
 		       (piece->begin + bytes < fresh ? piece->begin + bytes : fresh) -
 			       piece->begin);
-	/* Nobody reaches for what is not there yet. */
+	/* No processor may access the memory before all have allocated it. */
 	splitc_barrier();
 	return splitc_gptr_make(0, piece->begin);
 }
 
-/* With the free ones that follow it. */
+/* Merges @piece with the free ones that follow it. */
 static void join(struct piece *piece)
 {
 	struct piece *next;
@@ -201,7 +205,7 @@ void splitc_all_spread_free(splitc_gptr spread)
 
 	if (!spread)
 		return;
-	/* Others may still be at it. */
+	/* Other processors may still access the memory. */
 	splitc_barrier();
 	for (piece = pieces; piece; before = piece, piece = piece->next) {
 		if (piece->begin == splitc_gptr_address(spread) && piece->used)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* When operations are complete, and the barrier. */
+/* Completion of gets, puts and stores, and the barrier. */
 #include "splitc_mapping.h"
 
 void splitc_sync(void)
@@ -30,8 +30,9 @@ void splitc_store_sync(size_t n)
 }
 
 /*
- * Stores are counted by the parity of the number of these calls, as processors may go
- * on to the next stores while others are still in here. Nobody can be further than that.
+ * Stores are counted by the parity of the number of these calls, because a processor may
+ * start the next stores while others are still in this call. The barrier prevents it from
+ * getting further ahead.
  */
 void splitc_all_store_sync(void)
 {
@@ -59,9 +60,10 @@ void sc_arrived_at_barrier(const struct sc_message *m)
 }
 
 /*
- * Dissemination: in round r each tells the one 2^r further, and waits for the one 2^r
- * before; after the last, everybody has heard of everybody. Others may be at the next
- * barrier already, but not further: hence two places for each round.
+ * Dissemination barrier: in round r, each processor notifies the one at distance 2^r, and
+ * waits for a notification from distance -2^r. After the last round, all have heard from
+ * all. Other processors may be in the next barrier already, but not further, so there are
+ * two places for each round.
  */
 void splitc_barrier(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Read, write, get, put and store of values and of bulk: what is this processor's own
- * is done here, the rest by the mapping.
+ * Read, write, get, put and store of values and of bulk data.
+ *
+ * Operations on this processor's own memory are done here, all others by the mapping.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void bad_pointer(splitc_gptr p, const char *what, size_t n)
 		splitc_my_proc);
 }
 
-/* What no processor has. */
+/* Checks that there is such a processor. */
 static inline void check(splitc_gptr p, const char *what, size_t n)
 {
 	if (__builtin_expect(!sc.ready || splitc_gptr_proc(p) >= splitc_procs, 0))

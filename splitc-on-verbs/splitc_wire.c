@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes a queue pair to each processor, and connects them all: their numbers are
- * exchanged once, as the job begins.
+ * Creates and connects a queue pair to each processor.
+ *
+ * Their numbers are exchanged once, when the job starts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #define MAX_INLINE 256u
 #define MAX_RD_ATOMIC 16
 #define MIN_RNR_TIMER 1 /* 0.01 ms */
-#define RNR_RETRY 7 /* for ever; there is always a receive, though */
+#define RNR_RETRY 7 /* no limit, but there is always a receive */
 
 /* What a process tells all others. */
 struct card {
@@ -27,7 +28,7 @@ struct card {
 	uint8_t mtu; /* enum ibv_mtu */
 	uint8_t mapping, credits, rd_atomic;
 	uint8_t unused[6];
-	uint32_t qpn[]; /* by processor */
+	uint32_t qpn[]; /* indexed by processor */
 };
 
 static struct ibv_mr *board_mr;
@@ -40,9 +41,9 @@ static size_t card_size(void)
 static unsigned int receives(void)
 {
 	/*
-	 * Beyond what can be under way, those that are to be given back: that is only
-	 * after what a buffer brought has been answered, and the answer may have brought
-	 * a request.
+	 * In addition to all messages that can be in flight: receives that wait to be
+	 * reposted. A receive is reposted only after its message has been answered, and the
+	 * answer may cause another request.
 	 */
 	return 2 * sc.credits + SC_GIVE_BACK;
 }
@@ -148,7 +149,7 @@ static int to_init(struct ibv_qp *qp)
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-/* What a device can have inline is told by trying only. */
+/* Devices do not report their inline limit, so try smaller and smaller ones. */
 static struct ibv_qp *make_qp(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -306,7 +307,7 @@ static void connect_all(void)
 		connect_peer(&sc.peers[i], mine, (struct card *)(void *)(all + (size_t)i * size));
 	free(all);
 	free(mine);
-	/* Nobody sends to a queue pair that is not connected yet. */
+	/* No processor may send before all queue pairs are connected. */
 	if (job_barrier(sc.job))
 		sc_fail("the launcher has gone");
 }

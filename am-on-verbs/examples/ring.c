@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A token goes around all processes, and each adds its rank to it:
+ * Example: passes a token around a ring of processes, each of which adds its rank:
  *
  *	vnet run -n 4 build/release/bin/am_ring 1000
  *
- * It shows what every program does: join the job, set handlers, wait for the
- * others, send, poll, leave.
+ * It shows the steps of every program: join the job, set handlers, synchronise, send, poll,
+ * exit.
  */
 #include <am_spmd.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TOKEN 1 /* index of the handler */
+#define TOKEN 1 /* handler index */
 
 static volatile int rounds_left;
 static volatile int token_here = -1;
 
-/* Handlers send no requests, so this one only tells the main program. */
+/* A handler may not send requests, so it only stores the token for the main program. */
 static void token_handler(void *token, int32_t sum)
 {
 	(void)token;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A server whose threads sleep until a message comes: a store of values by key,
- * which clients write, read, and watch.
+ * A key-value server whose threads sleep until a message arrives.
+ *
+ * Clients write, read and watch values:
  *
  *	vnet run build/release/bin/am_server serve /tmp/store 4 &
  *	vnet run build/release/bin/am_server put /tmp/store colour green
@@ -9,11 +10,11 @@
  *	vnet run build/release/bin/am_server watch /tmp/store colour	(and put, elsewhere)
  *	vnet run build/release/bin/am_server stop /tmp/store
  *
- * It shows what ring.c does not: processes that were started one by one, threads,
- * waiting without a processor, medium and bulk messages, and a peer that dies.
+ * It shows what ring.c does not: processes that are started independently, threads, waiting
+ * without using a CPU, medium and bulk messages, and a peer that dies.
  *
- * Each thread of the server has a bundle with one endpoint, and the keys whose hash
- * is its number. So a key is the business of one thread, and there is no lock.
+ * Each thread of the server has a bundle with one endpoint, and the keys that hash to its
+ * number. Only that thread accesses these keys, so no lock is needed.
  */
 #include <am.h>
 #include <pthread.h>
@@ -26,20 +27,17 @@
 #define MAX_THREADS 64
 #define BUCKETS 1024u
 
-/*
- * Indices of handlers. They are what a message names, so that both sides have to
- * mean the same by them.
- */
+/* Indices of handlers. Messages carry them, so both sides must use the same numbers. */
 enum {
-	RETURNED, /* always 0: the error handler */
-	PUT, /* server: medium, the key and the value behind it */
-	GET, /* server: medium, the key */
-	WATCH, /* server: medium, the key */
-	STOP, /* server: short */
-	HEARD, /* server: the reply to CHANGED */
-	DONE, /* client: the reply to PUT, WATCH and STOP */
-	VALUE, /* client: the reply to GET: bulk, into the client's segment */
-	CHANGED, /* client: short: what it watches has a new value */
+	RETURNED, /* the error handler, always 0 */
+	PUT, /* server: medium message: key, followed by value */
+	GET, /* server: medium message: key */
+	WATCH, /* server: medium message: key */
+	STOP, /* server: short message */
+	HEARD, /* server: reply to CHANGED */
+	DONE, /* client: reply to PUT, WATCH and STOP */
+	VALUE, /* client: reply to GET: bulk message into the client's segment */
+	CHANGED, /* client: short message: a watched value has changed */
 };
 
 enum { OK, NO_SUCH_KEY, TOO_LONG, NO_ROOM, NONSENSE };
@@ -59,9 +57,9 @@ static void check(int err, const char *what)
 /* ---- How clients find the server -------------------------------------------- */
 
 /*
- * To send to an endpoint one needs its name and its tag. A name is plain bytes,
- * which may travel in any way. Here it is a file with a record for each thread.
- * Who can read the file can use the server: the tag is the key to the door.
+ * To send to an endpoint, a process needs its name and its tag. A name is plain bytes, and
+ * may be transferred in any way; here, in a file with a record per thread. A process that
+ * can read the file can use the server, because the tag is its credential.
  */
 struct door {
 	en_t name;
@@ -75,7 +73,7 @@ static void write_doors(const char *path, const struct door *door, int n)
 
 	snprintf(new, sizeof(new), "%s.new", path);
 	file = fopen(new, "w");
-	/* Under its own name when it is complete: nobody reads a part of it. */
+	/* Renamed when it is complete, so that no client reads a partial file. */
 	if (!file || fwrite(door, sizeof(*door), (size_t)n, file) != (size_t)n || fclose(file) ||
 	    rename(new, path)) {
 		perror(path);
@@ -130,10 +128,10 @@ struct item {
 struct watcher {
 	struct watcher *next;
 	const struct item *item;
-	int index; /* of the client in the translation table */
-	int32_t number; /* which of its watches it is, in the client's words */
-	bool changed; /* it is to be told */
-	bool told; /* and has not answered yet */
+	int index; /* of the client, in the translation table */
+	int32_t number; /* the client's number for this watch */
+	bool changed; /* the client is to be notified */
+	bool told; /* the client has been notified, and has not replied yet */
 	bool dead;
 };
 
@@ -143,11 +141,11 @@ struct shard {
 	ep_t ep;
 	struct item *bucket[BUCKETS];
 	struct watcher *watchers;
-	unsigned int handled; /* messages */
+	unsigned int handled; /* number of messages handled */
 	bool stop;
 };
 
-/* Handlers run in the thread that polls: each finds its own. */
+/* The shard of this thread. Handlers run in the thread that polls. */
 static _Thread_local struct shard *my;
 
 static struct item **place_of(const char *key, size_t length)
@@ -194,8 +192,8 @@ static int32_t set_value(struct item *item, const char *value, size_t length, bo
 }
 
 /*
- * @buf is the message's, and good until the handler returns. What it says is
- * somebody else's word: it is checked.
+ * @buf points into the message, and is valid until the handler returns. The contents come
+ * from another process, so they are checked.
  */
 static void put_handler(void *token, void *buf, int nbytes, int32_t key_length, int32_t append)
 {
@@ -215,9 +213,8 @@ static void put_handler(void *token, void *buf, int nbytes, int32_t key_length, 
 }
 
 /*
- * The value goes straight from here into the client's segment; the client's
- * handler runs when all of it is there. The reply returns when the value may be
- * changed again.
+ * The reply copies the value directly into the client's segment. The client's handler runs
+ * when all of it has arrived. AM_ReplyXfer0() returns when the value may be changed again.
  */
 static void get_handler(void *token, void *buf, int nbytes)
 {
@@ -227,13 +224,13 @@ static void get_handler(void *token, void *buf, int nbytes)
 	if (!item || !item->value)
 		check(AM_Reply1(token, DONE, NO_SUCH_KEY), "AM_Reply1");
 	else if (AM_ReplyXfer0(token, 0, VALUE, item->value, item->value_length))
-		/* The client has no segment, or a small one. */
+		/* The client has no segment, or a smaller one. */
 		check(AM_Reply1(token, DONE, TOO_LONG), "AM_Reply1");
 }
 
 /*
- * To be told, the client must be in the translation table. The message says from
- * where it comes; the tag of its own endpoint the client has sent along.
+ * To be notified, the client must be in the translation table. The token has its name; the
+ * message contains its tag.
  */
 static void watch_handler(void *token, void *buf, int nbytes, int32_t number, int32_t tag_low,
 			  int32_t tag_high)
@@ -276,10 +273,10 @@ static void heard_handler(void *token, int32_t index)
 }
 
 /*
- * A request has come back. It can only be one to a watcher, for the server makes
- * no others, and the reason hardly matters: EUNREACHABLE if the client has died,
- * EBADENDPOINT if it has left in peace. Without this handler the message would be
- * printed, and the server end.
+ * A request has been returned. The server only sends requests to watchers. The reason makes
+ * no difference here: EUNREACHABLE if the client has died, EBADENDPOINT if it has exited
+ * normally. Without this handler, the default one would print the message and abort the
+ * server.
  */
 static void returned_handler(int status, op_t opcode, void *argblock)
 {
@@ -309,11 +306,12 @@ static void remove_dead(void)
 }
 
 /*
- * Handlers send no requests: what they find out is told here. A client is told
- * again only when it has answered: one that is slow, or dead, may not use up the
- * credits towards it, and make this thread wait. Whether anything was sent.
+ * Notifies the watchers whose value has changed. A request handler may not send requests,
+ * so this is done outside of handlers. A client is notified again only after it has
+ * replied; otherwise a slow or dead client could use up the credits and block this thread.
+ * Returns whether anything was sent.
  *
- * A request may run handlers, which may put new watchers in front.
+ * A request may run handlers, which may insert watchers at the head of the list.
  */
 static bool tell_watchers(void)
 {
@@ -330,7 +328,7 @@ static bool tell_watchers(void)
 	return any;
 }
 
-/* All that is there. A poll that runs no handler has found nothing. */
+/* Polls until a poll has run no handler. */
 static void process_batch(void)
 {
 	unsigned int before;
@@ -342,10 +340,10 @@ static void process_batch(void)
 }
 
 /*
- * The life of a server's thread: asleep until a message comes while none is
- * waiting; then no more events, which would only cost, until all there is has
- * been done; then asleep again. A message between the last poll and the wait is
- * not missed: with one waiting AM_WaitSema() returns at once.
+ * Main loop of a server thread. It sleeps until a message arrives. Then it disables events,
+ * which would only cost time, until it has handled all messages. A message that arrives
+ * between the last poll and the wait is not missed: AM_WaitSema() returns at once if a
+ * message is waiting.
  */
 static void *serve(void *arg)
 {
@@ -366,7 +364,7 @@ static void *serve(void *arg)
 
 static void open_shard(struct shard *shard, struct door *door)
 {
-	/* One thread uses the bundle, so it needs no lock: AM_SEQ. */
+	/* AM_SEQ: only one thread uses the bundle, so it needs no lock. */
 	check(AM_AllocateBundle(AM_SEQ, &shard->eb), "AM_AllocateBundle");
 	check(AM_AllocateEndpoint(shard->eb, &shard->ep, &door->name), "AM_AllocateEndpoint");
 	check(AM_SetHandler(shard->ep, RETURNED, returned_handler), "AM_SetHandler");
@@ -376,7 +374,7 @@ static void open_shard(struct shard *shard, struct door *door)
 	check(AM_SetHandler(shard->ep, STOP, stop_handler), "AM_SetHandler");
 	check(AM_SetHandler(shard->ep, HEARD, heard_handler), "AM_SetHandler");
 	door->tag = random_tag();
-	/* From here on messages are taken. Until now the tag was AM_NONE. */
+	/* From here on, messages are accepted: the tag was AM_NONE. */
 	check(AM_SetTag(shard->ep, door->tag), "AM_SetTag");
 }
 
@@ -403,10 +401,11 @@ static struct client {
 	eb_t eb;
 	ep_t ep;
 	tag_t tag;
-	int servers; /* endpoints of the server: entries 0 to servers - 1 of the table */
-	char *segment; /* where values arrive */
-	int32_t status; /* of the last answer */
-	size_t length; /* of the value that it brought */
+	/* number of the server's endpoints, which are entries 0 to servers - 1 of the table */
+	int servers;
+	char *segment; /* receives values */
+	int32_t status; /* of the last reply */
+	size_t length; /* length of the value that was received */
 	bool waiting, changed;
 } client;
 
@@ -419,14 +418,14 @@ static void done_handler(void *token, int32_t status)
 
 static void value_handler(void *token, void *buf, int nbytes)
 {
-	(void)buf; /* the segment */
+	(void)buf; /* it is the segment */
 	client.length = (size_t)nbytes;
 	done_handler(token, OK);
 }
 
 static void changed_handler(void *token, int32_t number, int32_t index)
 {
-	(void)number; /* this client watches one key only */
+	(void)number; /* this client watches only one key */
 	client.changed = true;
 	check(AM_Reply1(token, HEARD, index), "AM_Reply1");
 }
@@ -462,13 +461,16 @@ static void open_client(const char *path)
 	check(AM_SetTag(client.ep, client.tag), "AM_SetTag");
 }
 
-/* Which thread of the server has the key. */
+/* The server thread that has the key. */
 static int server_of(const char *key)
 {
 	return (int)(hash(key, strlen(key)) % (unsigned int)client.servers);
 }
 
-/* A client has nothing else to do: it polls. One that has would wait, as the server does. */
+/*
+ * Waits for a reply. This client has nothing else to do, so it polls. Others would sleep,
+ * as the server does.
+ */
 static int32_t answer(void)
 {
 	client.waiting = true;
@@ -477,7 +479,7 @@ static int32_t answer(void)
 	return client.status;
 }
 
-/* A piece at a time, as a medium message has room for it: others may see the first alone. */
+/* Sends the value in pieces that fit into a medium message. Other clients may see a part of it. */
 static int32_t put(const char *key, const char *value, size_t length, bool append)
 {
 	char message[AM_MaxMedium()], *behind_key;
@@ -520,7 +522,7 @@ static int32_t print_value(const char *key)
 	return status;
 }
 
-/* Prints every value that the key gets, until it is ended: it need not say goodbye. */
+/* Prints each new value of the key until the process is killed. It need not unsubscribe. */
 static int32_t watch(const char *key)
 {
 	int32_t status;
@@ -529,7 +531,7 @@ static int32_t watch(const char *key)
 			   (int32_t)client.tag, (int32_t)(client.tag >> 32)),
 	      "AM_RequestI3");
 	status = answer();
-	print_value(key); /* what is there already, if anything */
+	print_value(key); /* the current value, if any */
 	while (status == OK) {
 		check(AM_SetEventMask(client.eb, AM_NOTEMPTY), "AM_SetEventMask");
 		while (!client.changed) {

@@ -2,42 +2,40 @@
 /*
  * Active Messages (AM-II) over verbs: the interface.
  *
- * It is that of A. Mainwaring and D. Culler, "Active Messages Applications
- * Programming Interface and Communication Subsystem Organization": endpoints
- * that hold each other's names and tags, grouped in bundles; requests, which a
- * handler at the other end takes and may answer with one reply; three classes
- * of messages:
+ * The interface is that of A. Mainwaring and D. Culler, "Active Messages Applications
+ * Programming Interface and Communication Subsystem Organization". Endpoints hold each
+ * other's names and tags, and are grouped in bundles. A request runs a handler at the
+ * destination, which may answer with one reply. There are three classes of messages:
  *
  *   short    up to AM_MaxShort() words, AM_RequestN
- *   medium   the same and up to AM_MaxMedium() bytes, for which the handler gets
- *            a pointer that is good until it returns, AM_RequestIN
- *   bulk     the same and up to AM_MaxLong() bytes, placed in the receiving
+ *   medium   the same, and up to AM_MaxMedium() bytes; the handler gets a pointer to
+ *            them, which is valid until the handler returns, AM_RequestIN
+ *   bulk     the same, and up to AM_MaxLong() bytes, placed in the receiving
  *            endpoint's segment before its handler runs, AM_RequestXferN
  *
- * It runs on any device of libibverbs. An endpoint's queue pairs are wired on
- * first use, by datagrams between the two processes or, if it is set so, by
- * rdma_cm: nothing but the other endpoint's name (en_t) must be known.
+ * The library runs on any device of libibverbs. Endpoints connect on first use, by
+ * datagrams between the two processes or, with a setting, by rdma_cm. A sender needs only
+ * the name (en_t) of the other endpoint.
  *
- * The rule that prevents deadlock: a request waits until the destination has
- * room for it, and runs other messages' handlers meanwhile; a reply never
- * waits for the other side. So a request handler may reply, once, and send no
- * request; a reply handler may send nothing.
+ * Deadlock is prevented by one rule. A request waits until the destination has room for it,
+ * and runs handlers of other messages meanwhile. A reply never waits for the other side. So
+ * the handler of a request may send one reply, and no requests. The handler of a reply may
+ * send nothing.
  *
- * Undeliverable requests come back to their sender: handler 0 of its endpoint
- * is called with the reason and the message (struct am_arguments).
+ * An undeliverable request is returned to its sender: handler 0 of the sending endpoint is
+ * called with the reason and the message (struct am_arguments).
  *
- * Nothing happens behind the program's back: messages are taken, connections
- * accepted and errors noticed while it is inside AM_Poll(), AM_WaitSema() or a
- * request that waits.
+ * The library makes progress only in calls: messages are received, connections accepted and
+ * errors detected while the program is in AM_Poll(), AM_WaitSema() or a request that waits.
  *
- * Threads: in a bundle of mode AM_PAR, all functions may be called by any
- * thread at any time; one handler of a bundle runs at a time. In mode AM_SEQ
- * the program sees to it that one thread at a time uses a bundle and what
- * belongs to it. Different bundles are independent of each other.
+ * Threads: in a bundle of mode AM_PAR, any thread may call any function at any time; one
+ * handler of a bundle runs at a time. In mode AM_SEQ, the program must ensure that only one
+ * thread at a time uses a bundle and the objects in it. Different bundles are independent
+ * of each other.
  *
- * Unless a function says otherwise it returns AM_OK, AM_ERR_NOT_INIT before
- * AM_Init(), AM_ERR_BAD_ARG for an argument that is out of range or NULL, or
- * AM_ERR_RESOURCE where memory or the device's resources are exhausted.
+ * Unless stated otherwise, a function returns AM_OK, AM_ERR_NOT_INIT before AM_Init(),
+ * AM_ERR_BAD_ARG if an argument is out of range or NULL, or AM_ERR_RESOURCE if memory or
+ * the device's resources are exhausted.
  */
 #ifndef AM_H
 #define AM_H
@@ -49,27 +47,27 @@
 extern "C" {
 #endif
 
-/* What functions return. */
+/* Return values. */
 #define AM_OK 0
 #define AM_ERR_NOT_INIT 1 /* AM_Init() has not been called */
 #define AM_ERR_BAD_ARG 2 /* an argument is invalid */
-#define AM_ERR_RESOURCE 3 /* memory, or something of the device, is exhausted */
+#define AM_ERR_RESOURCE 3 /* memory or resources of the device are exhausted */
 #define AM_ERR_NOT_SENT 4 /* an asynchronous request cannot be sent at once */
 #define AM_ERR_IN_USE 5 /* the object is in use */
 
-/* Why a message came back: the first argument of handler 0. */
+/* Why a message was returned: the first argument of handler 0. */
 #define EBADARGS 1 /* arguments of the request are invalid */
 #define EBADENTRY 2 /* the translation table has no such entry */
-#define EBADTAG 3 /* the tag is not that of the destination */
+#define EBADTAG 3 /* the tag differs from that of the destination */
 #define EBADHANDLER 4 /* the destination has no such handler */
 #define EBADSEGOFF 5 /* the offset is outside the destination's segment */
 #define EBADLENGTH 6 /* the transfer goes beyond the segment's end */
-#define EBADENDPOINT 7 /* there is no such endpoint any more */
-#define ECONGESTION 8 /* the destination did not take it in time */
+#define EBADENDPOINT 7 /* the destination endpoint does not exist any more */
+#define ECONGESTION 8 /* the destination did not accept the message in time */
 #define EUNREACHABLE 9 /* the destination does not answer */
 #define EREPLYREJECTED 10 /* the destination refused a reply */
 
-/* What it was: the second argument of handler 0. */
+/* Kind of the returned message: the second argument of handler 0. */
 #define AM_REQUEST_M 1
 #define AM_REQUEST_IM 2
 #define AM_REQUEST_XFER_M 3
@@ -77,17 +75,17 @@ extern "C" {
 #define AM_REPLY_IM 5
 #define AM_REPLY_XFER_M 6
 
-/* Tags that stand for all and for none. */
-#define AM_ALL ((tag_t)-1) /* as an endpoint's tag: takes every message */
-#define AM_NONE ((tag_t)0) /* as an endpoint's tag: takes none */
+/* Special tags of an endpoint. */
+#define AM_ALL ((tag_t)-1) /* accepts every message */
+#define AM_NONE ((tag_t)0) /* accepts no message */
 
 /* Modes of bundles. */
 enum { AM_SEQ, AM_PAR, AM_NUM_BUNDLE_MODES };
 
 /* Events, for AM_SetEventMask(). */
 enum {
-	AM_NOEVENTS, /* AM_WaitSema() is never woken */
-	AM_NOTEMPTY, /* a message came while none was waiting, or one is waiting */
+	AM_NOEVENTS, /* AM_WaitSema() cannot be used */
+	AM_NOTEMPTY, /* a message has arrived while none was waiting, or a message is waiting */
 	AM_NUMEVENTMASKS
 };
 
@@ -98,33 +96,33 @@ typedef struct am_eb *eb_t;
 typedef struct am_ep *ep_t;
 
 /*
- * An endpoint's name, good for the whole network as long as the endpoint is
- * there. It may be copied, compared by AM_NameEqual(), and sent to others in
- * any way that keeps its bytes.
+ * An endpoint's name. It is valid in the whole network as long as the endpoint exists. A
+ * program may copy it, compare it by AM_NameEqual(), and send it to other processes in any
+ * way that preserves its bytes.
  */
 typedef struct {
 	uint8_t gid[16];
-	uint32_t qpn; /* of the queue pair that takes requests to connect */
+	uint32_t qpn; /* of the queue pair that receives connection requests */
 	uint32_t endpoint;
-	uint64_t incarnation; /* of the endpoint: names are never used twice */
+	uint64_t incarnation; /* of the endpoint; names are never reused */
 	uint16_t lid;
-	uint16_t port; /* of rdma_cm, where that is what it is wired by; otherwise 0 */
+	uint16_t port; /* rdma_cm port, if the endpoint is connected by rdma_cm; otherwise 0 */
 	uint8_t unused[4]; /* 0 */
 } en_t;
 
-/* Any function: what AM_SetHandler() makes of its argument. */
+/* The generic function type to which AM_SetHandler() casts its argument. */
 typedef void (*am_handler_fn_t)(void);
 
 /*
- * What handler 0 gets as its third argument: the request that came back, as it
- * was made. @source are the bytes of a medium message, which the layer has
- * kept; of a bulk transfer it is the address that the program gave, whose
- * bytes are still those if the request was asynchronous. It and this structure
- * are good until the handler returns.
+ * The third argument of handler 0: the message that was returned, as the program sent it.
+ * For a medium message, @source points to the library's copy of the data. For a bulk
+ * transfer, @source is the address that the program gave; the bytes there are unchanged
+ * only if the request was asynchronous. @source (of a medium message) and this structure
+ * are valid until the handler returns.
  */
 struct am_arguments {
-	ep_t ep; /* the endpoint that sent it */
-	int index; /* in its translation table, or -1: a reply, or unmapped since */
+	ep_t ep; /* the endpoint that sent the message */
+	int index; /* in its translation table; -1: a reply, or unmapped since */
 	en_t destination;
 	tag_t tag;
 	handler_t handler;
@@ -137,71 +135,71 @@ struct am_arguments {
 
 typedef void (*am_error_fn_t)(int status, op_t opcode, void *argblock);
 
-/* Sizes. */
+/* Limits. */
 #define AM_MaxShort() 16 /* words of a message */
 #define AM_MaxMedium() 4096 /* bytes of a medium message */
 #define AM_MaxLong() (1 << 20) /* bytes of a bulk transfer */
 #define AM_MaxNumHandlers() 256
 
 /*
- * A setting, before AM_Init(): @name and @value as they stand in the variable
- * AM_SETTINGS of the environment ("mapping=v4,credits=16"), which is read by
- * AM_Init() and comes last. am(7) lists them. AM_ERR_BAD_ARG: there is no such
- * setting, or it cannot have that value; AM_ERR_IN_USE: after AM_Init().
+ * Changes a setting. To be called before AM_Init(). @name and @value are as in the
+ * environment variable AM_SETTINGS ("mapping=v4,credits=16"), which AM_Init() reads, and
+ * which overrides AM_SetOption(). am(7) lists the settings. AM_ERR_BAD_ARG: no such
+ * setting, or an invalid value. AM_ERR_IN_USE: after AM_Init().
  */
 int AM_SetOption(const char *name, const char *value);
 
 /*
- * Begins and ends the use of the layer. AM_Init() opens the device, and says on
- * stderr what is wrong if it cannot (AM_ERR_RESOURCE). It may be called again,
- * and must be matched. AM_Terminate() frees all bundles; requests that nobody
- * has answered are forgotten.
+ * Begin and end the use of the library. AM_Init() opens the device; if it cannot, it prints
+ * the reason to stderr (AM_ERR_RESOURCE). AM_Init() may be called more than once; each call
+ * needs its AM_Terminate(). The last AM_Terminate() frees all bundles; unanswered requests
+ * are dropped.
  */
 int AM_Init(void);
 int AM_Terminate(void);
 
 /*
- * A bundle is what is polled and waited for as one. @type: AM_SEQ or AM_PAR.
- * Freeing it frees its endpoints.
+ * A bundle is a set of endpoints that are polled and waited for together. @type: AM_SEQ or
+ * AM_PAR. Freeing a bundle frees its endpoints.
  */
 int AM_AllocateBundle(int type, eb_t *endb);
 int AM_FreeBundle(eb_t bundle);
 
 /*
- * An endpoint, with tag AM_NONE, no segment, no handlers but handler 0 and 256
- * unbound translations. *@endpoint_name is its name. Freeing it waits until what
- * it has sent is acknowledged.
+ * Allocate and free an endpoint. A new endpoint has the tag AM_NONE, no segment, no
+ * handlers except handler 0, and 256 unbound translations. *@endpoint_name is its name.
+ * AM_FreeEndpoint() waits until all that the endpoint has sent is acknowledged.
  */
 int AM_AllocateEndpoint(eb_t bundle, ep_t *endp, en_t *endpoint_name);
 int AM_FreeEndpoint(ep_t ea);
 
 /*
- * Puts an endpoint into another bundle, under its old name, as long as
- * @from_bundle exists. AM_ERR_IN_USE: it has communicated already, its queue
- * pairs are tied to the bundle's completion queues.
+ * Moves an endpoint to another bundle. Peers can use its old name as long as @from_bundle
+ * exists. AM_ERR_IN_USE: the endpoint has connections; their queue pairs use the completion
+ * queues of the old bundle.
  */
 int AM_MoveEndpoint(ep_t ea, eb_t from_bundle, eb_t to_bundle);
 
 /*
- * The segment: memory of this process into which others' bulk transfers go, at
- * offsets into it. It is registered with the device. Setting another one tells
- * all that are connected, and returns when they know; the program sees to it
- * that no transfer into the old one is under way. @nbytes 0: none.
+ * The segment: memory of this process that receives bulk transfers, at offsets into it. The
+ * library registers it with the device. AM_SetSeg() informs all connected peers, and
+ * returns when they know the new segment; the program must ensure that no transfer into the
+ * old one is in progress. @nbytes 0: no segment.
  */
 int AM_GetSeg(ep_t ea, void **addr, uintptr_t *nbytes);
 int AM_SetSeg(ep_t ea, void *addr, uintptr_t nbytes);
 int AM_MaxSegLength(uintptr_t *nbytes);
 
-/* A message is delivered if it carries the tag of the endpoint that it reaches. */
+/* An endpoint accepts messages that carry its tag. */
 int AM_GetTag(ep_t ea, tag_t *tag);
 int AM_SetTag(ep_t ea, tag_t tag);
 
 /*
- * The translation table: small integers for destinations and the tags that
- * messages to them carry. Unmapping an entry whose requests are outstanding:
- * AM_ERR_IN_USE. AM_MapAny() takes the first unbound entry.
- * AM_GetTranslationInuse() is AM_OK if entry @i is bound, and AM_ERR_RESOURCE if
- * it is not. A smaller table must not cut off bound entries (AM_ERR_IN_USE).
+ * The translation table maps small integers to destinations, and to the tags that messages
+ * to them carry. AM_MapAny() uses the first unbound entry. AM_UnMap() of an entry with
+ * outstanding requests: AM_ERR_IN_USE. AM_GetTranslationInuse() returns AM_OK if entry @i
+ * is bound, and AM_ERR_RESOURCE if it is not. Shrinking the table must not remove bound
+ * entries (AM_ERR_IN_USE).
  */
 int AM_Map(ep_t ea, int index, en_t name, tag_t tag);
 int AM_MapAny(ep_t ea, int *index, en_t name, tag_t tag);
@@ -214,20 +212,20 @@ int AM_SetNumTranslations(ep_t ep, int ntrans);
 int AM_MaxNumTranslations(int *ntrans);
 
 /*
- * How many endpoints this one will speak with, and how many requests to each
- * it will have outstanding: for connections made later, the credits, where the
- * setting "credits" does not name them. At most 64.
+ * Tells the library with how many endpoints @ea will communicate, and how many requests it
+ * will have outstanding to each. The latter becomes the credits of connections made later,
+ * unless the setting "credits" says otherwise. Limit: 64.
  */
 int AM_SetExpectedResources(ep_t ea, int n_endpoints, int n_outstanding_requests);
 
 /*
- * Handlers. Of a request or reply with n words:
+ * Handlers. The handler of a request or reply with n words is:
  *
  *   short            void handler(void *token, int32_t a0, ...)
  *   medium and bulk  void handler(void *token, void *buf, int nbytes, int32_t a0, ...)
  *
- * Handler 0 is the error handler, an am_error_fn_t; until the program sets one,
- * a message that comes back is printed, and ends the program.
+ * Handler 0 is the error handler, an am_error_fn_t. The default one prints the returned
+ * message, and aborts the program.
  */
 int AM_SetHandlerFn(ep_t ea, handler_t handler, am_handler_fn_t function);
 int AM_SetHandlerAnyFn(ep_t ea, handler_t *handler, am_handler_fn_t function);
@@ -236,51 +234,50 @@ int AM_SetHandlerAnyFn(ep_t ea, handler_t *handler, am_handler_fn_t function);
 #define AM_SetHandlerAny(ea, handler, function)                                                    \
 	AM_SetHandlerAnyFn((ea), (handler), (am_handler_fn_t)(function))
 int AM_GetNumHandlers(ep_t ep, int *nhandlers);
-int AM_SetNumHandlers(ep_t ep, int nhandlers); /* only AM_MaxNumHandlers() */
+int AM_SetNumHandlers(ep_t ep, int nhandlers); /* must be AM_MaxNumHandlers() */
 
 /*
- * Events. With mask AM_NOTEMPTY a bundle's semaphore is posted when a message
- * comes while none is waiting; AM_WaitSema() waits for it, asleep, and returns
- * at once if a message is waiting already. AM_Poll() then takes it.
- * AM_ERR_BAD_ARG from AM_WaitSema(): the mask is AM_NOEVENTS, nothing would end it.
+ * Events. With the mask AM_NOTEMPTY, a message that arrives while none is waiting posts the
+ * bundle's semaphore. AM_WaitSema() sleeps until it is posted, and returns at once if a
+ * message is already waiting. AM_Poll() then handles the message. AM_WaitSema() returns
+ * AM_ERR_BAD_ARG if the mask is AM_NOEVENTS, because nothing would wake it.
  */
 int AM_GetEventMask(eb_t eb, int *mask);
 int AM_SetEventMask(eb_t eb, int mask);
 int AM_WaitSema(eb_t eb);
 
-/* Of the message whose handler is running. */
+/* Properties of the message whose handler is running. */
 int AM_GetSourceEndpoint(void *token, en_t *gan);
 int AM_GetDestEndpoint(void *token, ep_t *endp);
 int AM_GetMsgTag(void *token, tag_t *tagp);
 
-/* Whether two names are of the same endpoint. */
+/* Whether two names denote the same endpoint. */
 int AM_NameEqual(en_t a, en_t b);
 
-/* Runs the handlers of the messages that have come. */
+/* Receives messages and runs their handlers. */
 int AM_Poll(eb_t bundle);
 
-/* What an endpoint has sent and received; all since it was allocated. */
+/* Counters of an endpoint since its allocation. */
 struct am_statistics {
 	uint64_t requests_sent[3]; /* short, medium, bulk */
 	uint64_t replies_sent[3];
 	uint64_t requests_received[3];
 	uint64_t replies_received[3];
 	uint64_t bytes_sent[3]; /* of medium and bulk data */
-	uint64_t acknowledgements_sent; /* for requests without a reply */
-	uint64_t returned; /* messages that came back */
+	uint64_t acknowledgements_sent; /* for requests that had no reply */
+	uint64_t returned; /* messages returned to the sender */
 	uint64_t credit_waits; /* requests that had to wait for a credit */
 };
 int AM_GetEndpointStatistics(ep_t ep, struct am_statistics *statistics);
 
 /*
- * Requests, to entry @index of the sender's translation table, and replies, by
- * the token of the request. The numbered forms below call these; words are
- * passed as int32_t.
+ * Requests, to entry @index of the sender's translation table, and replies, by the token of
+ * the request. The numbered forms below call these functions; words are passed as int32_t.
  *
- * They return when the source may be used again, except for the asynchronous
- * form: its source must stay as it is until the request is answered, and it
- * returns AM_ERR_NOT_SENT instead of waiting. AM_ERR_BAD_ARG from a request made
- * in a handler, from a second reply, or from a reply in a reply handler.
+ * They return when the source may be reused. The exception is the asynchronous form: its
+ * source must stay unchanged until the request is answered, and it returns AM_ERR_NOT_SENT
+ * instead of waiting. AM_ERR_BAD_ARG: a request from a handler, a second reply, or a reply
+ * from a reply handler.
  */
 int AM_RequestV(ep_t ep, int index, handler_t handler, int nargs, ...);
 int AM_RequestIV(ep_t ep, int index, handler_t handler, const void *source, size_t nbytes,

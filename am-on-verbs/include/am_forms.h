@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The numbered forms of requests and replies, AM_Request0() to AM_Request16()
- * and so on, which AM-II programs call. Included by am.h.
+ * The numbered forms of requests and replies: AM_Request0() to AM_Request16() and so on.
+ *
+ * AM-II programs call these. am.h includes this file.
  */
 #ifndef AM_FORMS_H
 #define AM_FORMS_H
 
-/* A word of a message: as if the forms were functions of int32_t. */
+/* Converts an argument to a word, as if the forms were functions with int32_t parameters. */
 #define AM_WORD(a) ((int32_t)(a))
 
 #define AM_WORDS1(a0) AM_WORD(a0)

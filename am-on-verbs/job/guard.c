@@ -18,7 +18,10 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-/* Nobody's signal ends it, and it holds nothing open for which somebody waits. */
+/*
+ * Blocks all signals, leaves the session, and closes all descriptors but @alive: others may
+ * wait for the end of a pipe that was inherited.
+ */
 static void detach(int alive)
 {
 	sigset_t all;
@@ -77,7 +80,7 @@ err_pipe:
 void guard_close(struct guard *guard)
 {
 	close(guard->alive);
-	kill(guard->pid, SIGCONT); /* should somebody have stopped it */
+	kill(guard->pid, SIGCONT); /* in case the guard was stopped */
 	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }

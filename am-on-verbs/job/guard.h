@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A process that outlives the launcher, to clean up behind it however it ends:
- * ends the process groups that still run, and removes the session's directory.
+ * The guard: a process that cleans up after the launcher, however the launcher ends.
+ *
+ * It kills the process groups that still run, and removes the session's directory.
  */
 #ifndef GUARD_H
 #define GUARD_H
@@ -12,14 +13,14 @@
 
 struct guard {
 	pid_t pid;
-	int alive; /* end of a pipe, whose closing tells the guard of our end */
-	pid_t *groups; /* MAX_RANKS; shared with the guard; 0: there is none */
+	int alive; /* write end of a pipe; the guard acts when it is closed */
+	pid_t *groups; /* MAX_RANKS process groups, shared with the guard; 0: none */
 };
 
-/* Start it, before there are other threads. 0 or an errno value. */
+/* Starts the guard. The process must not have other threads yet. 0 or an errno value. */
 int guard_open(struct guard *guard, const char *directory);
 
-/* Have it clean up, and wait until it has. */
+/* Makes the guard clean up, and waits until it has ended. */
 void guard_close(struct guard *guard);
 
 #endif

@@ -33,7 +33,10 @@ bool input_poll_fd(const struct input *input, struct pollfd *fd)
 		fd->events = POLLOUT;
 		return true;
 	}
-	/* What is typed while we are in the background is for somebody else. */
+	/*
+	 * Do not read while the launcher is in the background: that input is for other
+	 * processes.
+	 */
 	fd->fd = STDIN_FILENO;
 	fd->events = POLLIN;
 	return tcgetpgrp(STDIN_FILENO) == getpgrp();

@@ -14,19 +14,19 @@
 #include <unistd.h>
 
 struct job {
-	bool alone; /* there is no PMIx server */
-	bool launcher_tells; /* the message of job_abort() */
+	bool alone; /* no PMIx server: a job of one process */
+	bool launcher_tells; /* the launcher prints the message of job_abort() */
 	pmix_proc_t self;
 	int size;
 	int local_size;
 	unsigned int exchanges;
 	bool watching;
-	size_t watch; /* PMIx's number of our event handler */
+	size_t watch; /* PMIx's id of the event handler */
 };
 
 /*
- * PMIx takes a handler, but no argument for it; and a process is in one job at
- * most. Both outlive the job: a late event must find them.
+ * PMIx passes no argument to an event handler, and a process joins at most one job, so
+ * these are static. They outlive the job, because an event may arrive late.
  */
 static atomic_flag opened = ATOMIC_FLAG_INIT;
 static atomic_int failed_rank = -1;
@@ -48,7 +48,7 @@ static int error_of(pmix_status_t status)
 	}
 }
 
-/* What PMIx knows of the job as a whole; 0 if it does not. */
+/* An attribute of the whole job; 0 if PMIx does not have it. */
 static uint32_t job_number(const struct job *job, const char *key)
 {
 	pmix_proc_t everybody;
@@ -64,7 +64,7 @@ static uint32_t job_number(const struct job *job, const char *key)
 	return number;
 }
 
-/* Runs in PMIx's thread. */
+/* Event handler; runs in PMIx's thread. Stores the first failed rank. */
 static void process_failed(size_t handler, pmix_status_t status, const pmix_proc_t *source,
 			   pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
 			   pmix_event_notification_cbfunc_fn_t done, void *done_arg)
@@ -99,7 +99,10 @@ static void watch_registered(pmix_status_t status, size_t number, void *arg)
 	sem_post(&result->done);
 }
 
-/* Ask to be told of deaths. Where the launcher cannot, job_failed() stays -1. */
+/*
+ * Subscribes to events of failed processes. If the launcher does not support them,
+ * job_failed() stays -1.
+ */
 static void watch(struct job *job)
 {
 	pmix_status_t codes[] = { PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTED_BY_SIG,
@@ -156,8 +159,8 @@ int job_open(struct job **result)
 		goto free_job;
 	}
 	/*
-	 * Every PMIx server sets it. Without one, PMIx_Init() makes a job of one
-	 * process or fails, as its version likes, and starts a thread for it.
+	 * Each PMIx server sets it. Without a server, PMIx_Init() makes a job of one
+	 * process or fails, depending on its version, and starts a thread.
 	 */
 	job->alone = !getenv("PMIX_NAMESPACE");
 	job->size = job->local_size = 1;
@@ -208,7 +211,7 @@ static pmix_status_t publish(const char *key, const void *mine, size_t len)
 	pmix_value_t value = { .type = PMIX_BYTE_OBJECT };
 	pmix_status_t status;
 
-	/* PMIx only reads it, and has no type to say so. */
+	/* PMIx only reads from it, but its type is not const. */
 	value.data.bo.bytes = (char *)(uintptr_t)mine;
 	value.data.bo.size = len;
 	status = PMIx_Put(PMIX_GLOBAL, key, &value);
@@ -245,7 +248,7 @@ int job_exchange(struct job *job, const void *mine, size_t len, void *all)
 	memcpy((char *)all + (size_t)job_rank(job) * len, mine, len);
 	if (job->alone)
 		return 0;
-	/* A new key each time: of an old one, some processes may keep the value. */
+	/* A new key for each exchange: processes may have cached the value of an old key. */
 	snprintf(key, sizeof(key), "vnet.job.%u", job->exchanges++);
 	status = publish(key, mine, len);
 	if (status == PMIX_SUCCESS)

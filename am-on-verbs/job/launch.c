@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vnet-launch: starts the processes of one parallel program on this machine, as
- * the PMIx server by which they find each other, and ends all when one fails.
+ * vnet-launch: starts the processes of one parallel program on this machine.
+ *
+ * It is the PMIx server by which the processes find each other. If one process fails, it
+ * ends all.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -22,7 +24,7 @@
 #include "ranks.h"
 #include "server.h"
 
-/* How long those that are told to end may take, in ms. */
+/* Time from SIGTERM to SIGKILL, in ms. */
 #define GRACE 1000
 
 #define EXIT_USAGE 2
@@ -49,7 +51,7 @@ static const char usage[] =
 struct options {
 	int n;
 	bool tag;
-	char *nodes; /* with commas between, or NULL */
+	char *nodes; /* separated by commas, or NULL */
 	char **variables; /* NAME=VALUE */
 	int nvariables;
 	char **program;
@@ -60,19 +62,19 @@ struct launch {
 	char directory[256];
 	struct guard guard;
 	struct input input;
-	struct output *output; /* NULL: the processes have ours */
-	sigset_t mask; /* of signals, as it was */
+	struct output *output; /* NULL: the processes inherit stdout and stderr */
+	sigset_t mask; /* the signal mask before open_signals() */
 	int signal_fd;
 	pid_t pids[MAX_RANKS]; /* 0: ended */
-	bool strayed[MAX_RANKS]; /* ended without ever joining */
+	bool strayed[MAX_RANKS]; /* ended with status 0 without having joined the job */
 	int alive;
-	int interrupt; /* the first signal to end that came from outside, or 0 */
+	int interrupt; /* the first terminating signal that the launcher received, or 0 */
 	int status;
-	bool failed; /* some process has; all are to end */
-	long kill_at; /* when they are killed; 0: not */
+	bool failed; /* a process has failed; all are to end */
+	long kill_at; /* when to send SIGKILL; 0: not */
 };
 
-/* Our stderr, when it is no longer descriptor 2: prepare(). */
+/* The launcher's stderr. silence_library() moves it away from descriptor 2. */
 static int stderr_fd = STDERR_FILENO;
 
 static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
@@ -118,7 +120,7 @@ static char *variable(char *text)
 	return text;
 }
 
-/* Names as "vnet run --node" has them. */
+/* Node names follow the rules of "vnet run --node". */
 static char *nodes(char *list)
 {
 	for (const char *name = list;; name++) {
@@ -173,7 +175,7 @@ static void parse(struct options *options, int argc, char **argv)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			exit(EXIT_USAGE); /* getopt_long() has said why */
+			exit(EXIT_USAGE); /* getopt_long() has printed the error */
 		}
 	}
 	options->program = argv + optind;
@@ -191,7 +193,7 @@ static long now(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The name of the node that rank @rank is on; its length is left in @length. */
+/* Returns the name of the node of rank @rank (not terminated), and its length in *@length. */
 static const char *node_of(const struct launch *l, int rank, int *length)
 {
 	const char *name = l->options.nodes;
@@ -208,7 +210,7 @@ static const char *node_of(const struct launch *l, int rank, int *length)
 	return name;
 }
 
-/* "rank 3 (process 4711, node B)" */
+/* Returns a string such as "rank 3 (process 4711, node B)". */
 static const char *describe(const struct launch *l, int rank, pid_t pid)
 {
 	static char text[128];
@@ -230,7 +232,10 @@ static void signal_all(const struct launch *l, int sig)
 			kill(-l->pids[rank], sig);
 }
 
-/* The first failure decides the status; the others are told to end, then killed. */
+/*
+ * Ends the job. The first failure determines the status. The other processes get SIGTERM,
+ * and SIGKILL after GRACE.
+ */
 static void fail(struct launch *l, int status)
 {
 	if (l->failed)
@@ -239,10 +244,10 @@ static void fail(struct launch *l, int status)
 	l->status = status;
 	l->kill_at = now() + GRACE;
 	signal_all(l, SIGTERM);
-	signal_all(l, SIGCONT); /* a stopped one hears nothing else */
+	signal_all(l, SIGCONT); /* so that stopped processes handle SIGTERM */
 }
 
-/* What a process says may hold anything; a terminal should not obey it. */
+/* Replaces control characters: the text comes from a process, and may be printed on a terminal. */
 static void make_printable(char *text)
 {
 	for (; *text; text++)
@@ -279,7 +284,10 @@ static void killed_by(struct launch *l, int rank, pid_t pid, int status)
 	fail(l, 128 + sig);
 }
 
-/* Others may wait for ever for who will never join. */
+/*
+ * If some processes have joined the job and others ended without joining, the former may
+ * wait for ever: end the job.
+ */
 static void look_for_strays(struct launch *l)
 {
 	if (l->failed || !server_somebody_joined())
@@ -320,7 +328,7 @@ static void rank_ended(struct launch *l, int rank)
 
 	status = rank_reap(pid);
 	l->guard.groups[rank] = 0;
-	look_for_abort(l); /* it comes before the exit that it ends with */
+	look_for_abort(l); /* an abort counts before the exit status that it causes */
 	l->pids[rank] = 0;
 	l->alive--;
 	if (WIFSIGNALED(status))
@@ -343,12 +351,12 @@ static void reap(struct launch *l)
 		if (rank < l->options.n)
 			rank_ended(l, rank);
 		else
-			waitpid(pid, NULL, 0); /* the guard, whom somebody killed */
+			waitpid(pid, NULL, 0); /* the guard has been killed */
 	}
 	look_for_strays(l);
 }
 
-/* A signal that asks for the end: the second one gets it at once. */
+/* Handles a terminating signal: the first one is forwarded, the second one kills all processes. */
 static void interrupted(struct launch *l, int sig)
 {
 	if (l->interrupt) {
@@ -409,8 +417,8 @@ static int open_signals(struct launch *l)
 	l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->signal_fd < 0)
 		return errno;
-	sigaddset(&set, SIGPIPE); /* errors of write() are enough */
-	/* PMIx's threads inherit it. */
+	sigaddset(&set, SIGPIPE); /* write() returns EPIPE instead */
+	/* Blocked before PMIx starts its threads, which inherit the mask. */
 	return sigprocmask(SIG_BLOCK, &set, &l->mask) ? errno : 0;
 }
 
@@ -426,7 +434,7 @@ static int open_directory(struct launch *l)
 	return mkdtemp(l->directory) ? 0 : errno;
 }
 
-/* The environment that all have, and room for a variable of each rank's own. */
+/* The environment of all processes, with room for one more variable per rank. */
 static char **base_environment(const struct options *options)
 {
 	char **base;
@@ -489,7 +497,7 @@ close_null:
 	return pid;
 }
 
-/* The status to end with when a process cannot be started, as env(1) has it. */
+/* Exit status if a process cannot be started, like that of env(1). */
 static int start_status(int error)
 {
 	switch (error) {
@@ -505,7 +513,7 @@ static int start_status(int error)
 	}
 }
 
-/* 0, or the status to end with. */
+/* Starts all processes. Returns 0, or the exit status. */
 static int start_ranks(struct launch *l)
 {
 	struct rank_start start = { .argv = l->options.program, .mask = l->mask };
@@ -580,8 +588,9 @@ static void supervise(struct launch *l)
 }
 
 /*
- * From now on PMIx writes there when a process is gone to which it had something
- * to send. How the process ended says more, and comes from us.
+ * Redirects descriptor 2 to /dev/null. PMIx would write to it when a process is gone to
+ * which it had something to send. The launcher's own message about that process is more
+ * useful.
  */
 static int silence_library(void)
 {
@@ -595,7 +604,7 @@ static int silence_library(void)
 	return 0;
 }
 
-/* What there must be before any process; false: it was said why. */
+/* Sets up all that is needed before processes are started. False: failed, with a message. */
 static bool prepare(struct launch *l)
 {
 	const char *problem;
@@ -647,7 +656,7 @@ int main(int argc, char **argv)
 	if (status)
 		fail(l, status);
 	supervise(l);
-	/* From here on, signals end us as they would any program. */
+	/* From here on, signals have their default effect on the launcher. */
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	if (l->output)
 		output_close(l->output);

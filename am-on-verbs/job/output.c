@@ -11,23 +11,23 @@
 
 #include "ranks.h"
 
-/* A line that is longer is broken. */
+/* Longer lines are split. */
 #define LINE_SIZE 8192
-/* A write of so much to a pipe that has room does not wait: PIPE_BUF. */
+/* A write of this size to a pipe that is writable does not block: PIPE_BUF. */
 #define WRITE_SIZE 4096
 
-/* Where lines go: our stdout or stderr. */
+/* A destination: stdout or stderr of the launcher. */
 struct sink {
 	int fd;
 	char *text; /* not yet written */
 	size_t length;
 	size_t room;
-	bool gone; /* nobody reads it any more */
+	bool gone; /* the reader has closed it */
 };
 
-/* Where lines come from. */
+/* A source: a pipe from a process. */
 struct stream {
-	int fd; /* -1: ended */
+	int fd; /* -1: closed */
 	int rank;
 	struct sink *sink;
 	size_t length;
@@ -36,7 +36,7 @@ struct stream {
 
 struct output {
 	int ranks;
-	int width; /* of the largest rank's number */
+	int width; /* number of digits of the largest rank */
 	struct sink sinks[2];
 	struct stream streams[]; /* stdout and stderr of rank 0, of rank 1, ... */
 };
@@ -117,7 +117,7 @@ static void end_stream(const struct output *output, struct stream *stream)
 	stream->fd = -1;
 }
 
-/* False: there is nothing to read. */
+/* Reads once, and queues the complete lines. False: nothing more to read now. */
 static bool read_stream(const struct output *output, struct stream *stream)
 {
 	ssize_t n = read(stream->fd, stream->line + stream->length, LINE_SIZE - stream->length);
@@ -143,7 +143,10 @@ static bool read_stream(const struct output *output, struct stream *stream)
 	return true;
 }
 
-/* The processes get SIGPIPE, as they would if they wrote there themselves. */
+/*
+ * Closes the pipes of this sink, so that the processes get SIGPIPE, as if they wrote to it
+ * themselves.
+ */
 static void sink_gone(struct output *output, struct sink *sink)
 {
 	sink->gone = true;
@@ -202,7 +205,10 @@ void output_handle(struct output *output, const struct pollfd *fds, nfds_t n)
 			handle(output, fds[i].fd);
 }
 
-/* Somebody whom a process left behind may hold its pipe: what is there now counts. */
+/*
+ * A descendant of a process may still hold the pipe open, so read only what is there, not
+ * until EOF.
+ */
 void output_close(struct output *output)
 {
 	for (int i = 0; i < 2 * output->ranks; i++) {

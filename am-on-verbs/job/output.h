@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The processes' output, line by line, with the rank before each. Reading goes
- * on only as fast as somebody takes what is written.
+ * Output of the processes of a job, line by line, each prefixed with its rank.
+ *
+ * Output is read from the processes only as fast as it can be written.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -10,23 +11,23 @@
 
 struct output;
 
-/* For so many ranks, to stdout and to @err. NULL: no memory. */
+/* Output of @ranks processes, to stdout and to @err. NULL: out of memory. */
 struct output *output_open(int ranks, int err);
 
 /*
- * Make the pipes of one rank, whose write ends are @out and @err for the process
- * and to be closed by the caller then. 0 or an errno value.
+ * Makes the pipes of one rank. *@out and *@err are the write ends, for the process; the
+ * caller closes them afterwards. 0 or an errno value.
  */
 int output_pipes(struct output *output, int rank, int *out, int *err);
 
-/* Descriptors to poll, of which there are this many at most. */
+/* Fills in the descriptors to poll, at most OUTPUT_FDS(ranks). Returns their number. */
 #define OUTPUT_FDS(ranks) (2 * (ranks) + 2)
 nfds_t output_poll_fds(struct output *output, struct pollfd *fds);
 
-/* What poll() found of them. */
+/* Handles the result of poll() for these descriptors. */
 void output_handle(struct output *output, const struct pollfd *fds, nfds_t n);
 
-/* All processes are gone: print what they left, and wait until it is taken. */
+/* Prints the remaining output, and waits until it is written. All processes have ended. */
 void output_close(struct output *output);
 
 #endif

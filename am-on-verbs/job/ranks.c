@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 /*
- * Between fork() and exec(), with PMIx's threads in the parent: system calls
- * only. @problem gets errno, and is closed by a successful exec.
+ * Runs in the child between fork() and exec(). PMIx has threads in the parent, so only
+ * system calls are allowed. An errno value is written to @problem; a successful exec closes
+ * @problem.
  */
 static void __attribute__((noreturn))
 become(const struct rank_start *start, pid_t launcher, int problem)
@@ -19,7 +20,7 @@ become(const struct rank_start *start, pid_t launcher, int problem)
 	if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		goto err;
 	if (getppid() != launcher)
-		_exit(1); /* it died before it could take us with it */
+		_exit(1); /* the launcher died before PR_SET_PDEATHSIG was set */
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
 			goto err;
@@ -33,7 +34,7 @@ err:
 	_exit(127);
 }
 
-/* Waits until the child runs its program; its errno if it does not. */
+/* Waits until the child has called exec(). Returns 0, or the child's errno. */
 static int await_exec(int problem)
 {
 	ssize_t n;

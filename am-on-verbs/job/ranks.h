@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The processes that the launcher started: one for each rank, each in a process
- * group of its own, which dies with the launcher.
+ * Starts and reaps the processes of a job, one per rank.
+ *
+ * Each process is in a process group of its own, and is killed if the launcher dies.
  */
 #ifndef RANKS_H
 #define RANKS_H
@@ -15,23 +16,23 @@
 struct rank_start {
 	char **argv;
 	char **env;
-	int fds[3]; /* stdin, stdout, stderr of it */
-	sigset_t mask; /* of signals */
+	int fds[3]; /* its stdin, stdout and stderr */
+	sigset_t mask; /* its signal mask */
 };
 
 /*
- * Start one; its process group has the same number. -1 and errno, which is
- * execve()'s where it is the program that cannot be run.
+ * Starts a process. Its process group id is its pid. Returns the pid, or -1 and errno,
+ * which is that of execve() if the program cannot be run.
  */
 pid_t rank_start(const struct rank_start *start);
 
 /*
- * Next process that ended, 0 if there is none. It is a zombie until
- * rank_reap(), so that its number cannot be somebody else's yet.
+ * Returns the pid of the next process that has ended, or 0. The process stays a zombie
+ * until rank_reap(), so its pid cannot be reused before.
  */
 pid_t rank_next_ended(void);
 
-/* End what a process left in its group, and take its wait status. */
+/* Kills what is left of a process's group, and returns the wait status of the process. */
 int rank_reap(pid_t pid);
 
 #endif

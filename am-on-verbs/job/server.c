@@ -15,11 +15,11 @@
 
 #include "ranks.h"
 
-static pmix_nspace_t name; /* of the job, as PMIx sees it */
+static pmix_nspace_t name; /* PMIx namespace of the job */
 static int size;
 static int wake_fd = -1;
 
-/* What PMIx's thread writes and the launcher reads. */
+/* Written by PMIx's thread and read by the launcher. Guarded by @lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum member members[MAX_RANKS];
 static bool somebody_joined;
@@ -42,7 +42,7 @@ static void set_member(const pmix_proc_t *proc, enum member member)
 	eventfd_write(wake_fd, 1);
 }
 
-/* PMIx calls the following in its thread; each answers at once. */
+/* Callbacks. PMIx calls them in its thread; each completes at once. */
 
 static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
 				      size_t ninfo, pmix_op_cbfunc_t done, void *arg)
@@ -64,7 +64,7 @@ static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmi
 	return PMIX_SUCCESS;
 }
 
-/* All processes end by it, whichever the caller named. */
+/* Ends all processes, whichever of them the caller named. */
 static pmix_status_t client_aborts(const pmix_proc_t *proc, void *object, int status,
 				   const char message[], pmix_proc_t procs[], size_t nprocs,
 				   pmix_op_cbfunc_t done, void *arg)
@@ -85,7 +85,7 @@ static pmix_status_t client_aborts(const pmix_proc_t *proc, void *object, int st
 	return PMIX_SUCCESS;
 }
 
-/* All take part here, so all that was collected is all that there is. */
+/* All processes of the job are clients of this server, so the collected data are complete. */
 static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
 			   size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t done,
 			   void *arg)
@@ -121,7 +121,7 @@ static pmix_server_module_t module = {
 	.deregister_events = deregister_events,
 };
 
-/* A call of PMIx that ends in its thread. */
+/* A call of PMIx that completes in PMIx's thread. */
 struct operation {
 	sem_t done;
 	pmix_status_t status;
@@ -135,7 +135,7 @@ static void operation_done(pmix_status_t status, void *arg)
 	sem_post(&operation->done);
 }
 
-/* @status is what the call returned. */
+/* Waits for the completion. @status is the return value of the call. */
 static pmix_status_t finish(struct operation *operation, pmix_status_t status)
 {
 	if (status == PMIX_OPERATION_SUCCEEDED)
@@ -147,7 +147,7 @@ static pmix_status_t finish(struct operation *operation, pmix_status_t status)
 	return operation->status;
 }
 
-/* Variables of a server that started the launcher itself are not for its processes. */
+/* If a PMIx server started the launcher itself, its variables must not reach the processes. */
 static void forget_outer_server(void)
 {
 	char variable[256];
@@ -159,7 +159,7 @@ static void forget_outer_server(void)
 		    length < sizeof(variable)) {
 			memcpy(variable, environ[i], length);
 			variable[length] = '\0';
-			unsetenv(variable); /* the next one is at i now */
+			unsetenv(variable); /* moves the next variable to index i */
 		} else {
 			i++;
 		}
@@ -167,8 +167,8 @@ static void forget_outer_server(void)
 }
 
 /*
- * PMIx has hwloc look at the whole machine, which nobody here asks for. To leave
- * out its PCI devices halves the time that a job takes to start.
+ * PMIx lets hwloc examine the whole machine, which is not needed here. Leaving out its PCI
+ * devices halves the start-up time of a job.
  */
 static pmix_status_t init(const char *directory)
 {
@@ -191,7 +191,7 @@ static pmix_status_t init(const char *directory)
 	return status;
 }
 
-/* "0,1,2" */
+/* Returns a string such as "0,1,2". */
 static char *list_ranks(void)
 {
 	char *list = malloc((size_t)size * 4 + 1), *at = list;
@@ -201,7 +201,7 @@ static char *list_ranks(void)
 	return list;
 }
 
-/* What every process may ask about one of them. */
+/* Attributes of one rank, which each process may query. */
 static void describe_rank(pmix_info_t *info, int rank, const char *host)
 {
 	pmix_rank_t number = (pmix_rank_t)rank;
@@ -280,7 +280,7 @@ static pmix_status_t register_job(const char *directory)
 	return status;
 }
 
-/* PMIx lets a process in that belongs to our user only. */
+/* Registers a client. PMIx accepts only processes of the launcher's user. */
 static pmix_status_t register_rank(int rank)
 {
 	struct operation operation;
@@ -305,7 +305,7 @@ const char *server_open(const char *directory, int processes)
 	if (wake_fd < 0)
 		return strerror(errno);
 	forget_outer_server();
-	/* By it the processes see that the launcher prints why they aborted. */
+	/* Tells the processes that the launcher prints the messages of job_abort(). */
 	setenv("VNET_LAUNCH", name, 1);
 	status = init(directory);
 	if (status == PMIX_SUCCESS)
@@ -367,7 +367,10 @@ char **server_environment(int rank, char **base)
 
 	while (base[n])
 		n++;
-	/* PMIx adds to it by realloc(), so each is allocated by itself. */
+	/*
+	 * PMIx extends the array by realloc(), so the array and each string are separate
+	 * allocations.
+	 */
 	environment = calloc(n + 1, sizeof(*environment));
 	for (size_t i = 0; environment && i < n; i++) {
 		environment[i] = strdup(base[i]);
@@ -391,7 +394,10 @@ void server_free(char **environment)
 
 void server_tell_death(int rank)
 {
-	/* PMIx reads it until the operation ends, which nobody waits for. */
+	/*
+	 * Static, because PMIx reads it until the operation completes, and nothing waits
+	 * for that.
+	 */
 	static pmix_info_t info[2];
 	static pmix_proc_t proc;
 	bool others = true;

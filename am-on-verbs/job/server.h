@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The PMIx server of one job on one machine: tells its processes who they are
- * and carries what they exchange. PMIx calls it in a thread of its own; what
- * the launcher must know of it is asked for here, when a descriptor says so.
+ * The PMIx server of one job on one machine.
+ *
+ * It gives the processes their ranks, and transfers what they exchange. PMIx calls it in a
+ * thread of its own. The launcher polls server_fd(), and then queries the server's state by
+ * the functions below.
  */
 #ifndef SERVER_H
 #define SERVER_H
 
 #include <stdbool.h>
 
-/* How a process stands to the job. */
+/* State of a process. */
 enum member {
-	MEMBER_STRANGER, /* has not joined */
+	MEMBER_STRANGER, /* has not joined the job */
 	MEMBER_JOINED,
 	MEMBER_LEFT,
 };
@@ -23,31 +25,37 @@ struct server_abort {
 };
 
 /*
- * Start it, for a job of @size processes; its files are below @directory.
- * NULL, or what went wrong.
+ * Starts the server for a job of @size processes, with its files in @directory. Returns
+ * NULL, or an error message.
  */
 const char *server_open(const char *directory, int size);
 
-/* Readable when a process has joined or called for an abort, until looked at. */
+/* Readable when a process has joined, left or aborted the job, until server_look(). */
 int server_fd(void);
 
-/* Takes what made server_fd() readable. */
+/* Clears the event of server_fd(). */
 void server_look(void);
 
 enum member server_member(int rank);
 bool server_somebody_joined(void);
 
-/* The first call for an abort; false: there was none. */
+/* Returns the first abort in *@abort. False: no process has aborted the job. */
 bool server_aborted(struct server_abort *abort);
 
-/* The environment of rank @rank: @base with PMIx's in addition; free with server_free(). */
+/*
+ * Returns the environment of rank @rank: @base and PMIx's variables. To be freed by
+ * server_free().
+ */
 char **server_environment(int rank, char **base);
 void server_free(char **environment);
 
-/* Tell the other processes that one died. Waits for nobody. */
+/* Tells the other processes that one has failed. Does not wait. */
 void server_tell_death(int rank);
 
-/* End it, when all processes are gone. Not after a death: who dies may hold locks of PMIx's. */
+/*
+ * Ends the server after all processes have ended. Must not be called if a process has
+ * failed: it may have held a lock of PMIx.
+ */
 void server_close(void);
 
 #endif

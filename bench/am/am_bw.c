@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bandwidth of Active Messages, by size, of requests that are not answered:
+ * Measures the bandwidth of Active Messages, by size, with requests that have no reply.
  *
- *   medium   the data is in the message, up to 4 KiB
- *   bulk     the data is placed in the other's segment, and the call returns when
- *            the source may be used again
- *   async    the same, and the source is left alone until the transfer is done
+ *   medium   the data are in the message, up to 4 KiB
+ *   bulk     the data are placed in the peer's segment; the call returns when the source
+ *            may be reused
+ *   async    the same, but the source stays unchanged until the transfer is complete
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { DATA = 1, FLUSH, END, ANSWER };
 
-static uint8_t *memory; /* what is sent, or the segment */
+static uint8_t *memory; /* source of messages, or the segment */
 static unsigned long outstanding;
 static bool ended;
 
@@ -66,7 +66,10 @@ static int send_async(void *arg, size_t size)
 	return err;
 }
 
-/* Messages come in order. */
+/*
+ * Waits for the answer to a FLUSH request, which follows all messages. (Exact only where
+ * messages of different classes arrive in order: not with mapping v1.)
+ */
 static int drain(void *arg)
 {
 	struct am_side *side = arg;

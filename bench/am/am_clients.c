@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Clients of one endpoint: each has so many requests under way to the server's (paper
- * 000, E5); with one, what each takes is the round trip (E7).
+ * Several clients of one Active Messages endpoint (paper 000, E5).
+ *
+ * Each client has a window of outstanding requests. With a window of one, the time per
+ * request is the round trip (E7).
  */
 #include "clients.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * LogP of Active Messages: short requests of so many words, answered by short
- * replies. The server's handler runs while it polls, the client's while it looks
- * for answers or waits for a credit.
+ * Measures LogP of Active Messages, with short requests and short replies.
+ *
+ * The server's handlers run while it polls, the client's while it polls for answers or
+ * waits for a credit.
  */
 
 #include "am_side.h"
@@ -16,7 +17,7 @@ struct client {
 	bool one_way;
 };
 
-/* Handlers get no argument of the program's own. */
+/* Static, because handlers get no argument of the program. */
 static unsigned long outstanding;
 static bool ended;
 
@@ -80,7 +81,10 @@ static int look(void *arg)
 	return AM_Poll(c->side.bundle);
 }
 
-/* Messages come in order: who answers the last has had all. */
+/*
+ * Messages arrive in order, so an answer to one more request shows that all before it have
+ * arrived.
+ */
 static int drain(void *arg)
 {
 	struct client *c = arg;

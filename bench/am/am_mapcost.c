@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Where the time of a short request and its reply goes: the steps that the marks
- * in the layer tell apart (am_cost.h), on both sides together.
- */
+/* Measures the steps of a short request and its reply, on both sides, by the marks of am_cost.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +25,7 @@ static void on_answer(void *token, int32_t a0, int32_t a1)
 	outstanding--;
 }
 
-/* The server counts from here; within a handler, so the marks around it are lost. */
+/* Resets the server's counts. Steps that are in progress, around this handler, are not counted. */
 static void on_reset(void *token)
 {
 	am_cost_reset(STEPS_LIMIT_NS, NULL);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Virtual networks, each of a client and an endpoint of the server's, which has a thread
- * for each (paper 000, E9): wait asleep for messages, take no more events, handle what
- * there is, take events again.
+ * Virtual networks of a client and a server's endpoint, with a server thread for each
+ * (paper 000, E9).
+ *
+ * A server thread sleeps until a message arrives, disables events, handles all messages,
+ * and enables events again.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,7 +18,7 @@ struct network {
 	eb_t eb;
 };
 
-/* Of the bundle that the thread polls: handlers get no argument of the program's own. */
+/* State of the thread's bundle; thread-local, because handlers get no argument of the program. */
 static __thread unsigned long handled;
 static __thread bool ended;
 

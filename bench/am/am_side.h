@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* An endpoint of Active Messages in each of a job's two processes, which know each other. */
+/* An Active Messages endpoint in each of a job's two processes, mapped to each other. */
 #ifndef VNET_BENCH_AM_SIDE_H
 #define VNET_BENCH_AM_SIDE_H
 
@@ -7,7 +7,7 @@
 
 #include "two.h"
 
-#define AM_PEER 0 /* the other endpoint, in the translation table */
+#define AM_PEER 0 /* index of the other endpoint in the translation table */
 
 struct am_side {
 	struct two *two;
@@ -17,16 +17,16 @@ struct am_side {
 };
 
 /*
- * Device and credits are those of @opt, everything else is the environment's
- * (AM_SETTINGS). Ends the job if it cannot.
+ * Device and credits are from @opt, other settings from the environment (AM_SETTINGS). Ends
+ * the job on error.
  */
 void am_side_open(struct am_side *side, struct two *two, const struct bench_options *opt);
 void am_side_close(struct am_side *side);
 
-/* Ends the job if @err, which an AM function returned, is not AM_OK. */
+/* Ends the job if @err, the result of an AM function, is not AM_OK. */
 void am_check(struct am_side *side, const char *what, int err);
 
-/* Takes messages until *@condition. */
+/* Polls until *@condition is true. */
 void am_until(struct am_side *side, const bool *condition);
 
 #endif

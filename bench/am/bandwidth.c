@@ -6,7 +6,7 @@
 
 #include "measure.h"
 
-#define LEAST 16 /* messages of a stream */
+#define LEAST 16 /* minimum and maximum number of messages in a stream */
 #define MOST 5000
 #define STREAMS 11
 

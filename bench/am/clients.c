@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Many time slices, where more processes than CPUs take turns. */
+/* Long enough for many time slices, if there are more processes than CPUs. */
 #define RUN_MS 3000u
-/* A little more than an answer takes from a server that runs, and has nobody else. */
+/* Polling time before sleeping: a little more than an idle server needs to answer. */
 #define PATIENCE_NS 20000u
 
-/* What a client has reached. */
+/* Result of a client. */
 struct reached {
 	uint64_t requests, ns;
 };
@@ -84,8 +84,8 @@ static void on_answer(void *token, int32_t a0)
 }
 
 /*
- * Who is answered at once polls, and who is not sleeps: where there are fewer CPUs than
- * processes, a client that polls keeps the server from answering.
+ * Waits for room in the window: polls first, then sleeps. If there are fewer CPUs than
+ * processes, a client that polls keeps the server from running.
  */
 static void await_answers(struct clients *c, eb_t eb)
 {
@@ -129,7 +129,7 @@ static void clients_send(struct clients *c)
 	AM_SetHandler(ep, CLIENTS_ANSWER, on_answer);
 	clients_meet(c);
 	clients_check(c, "AM_Map", AM_Map(ep, 0, c->name[c->rank - 1], 1));
-	/* Connected before it counts. */
+	/* Connect before the measurement. */
 	outstanding++;
 	clients_check(c, "a request", AM_Request1(ep, 0, CLIENTS_REQUEST, 0));
 	while (outstanding)
@@ -138,7 +138,7 @@ static void clients_send(struct clients *c)
 	clients_check(c, "the last message", AM_Request0(ep, 0, CLIENTS_END));
 }
 
-/* Jain's index of fairness: 1 when all have the same, 1/n when one has all. */
+/* Prints rates and Jain's fairness index: 1 if all rates are equal, 1/n if one client has all. */
 static void print(const struct clients *c, const struct reached *all)
 {
 	double sum = 0, squares = 0, least = 0, most = 0, rtt = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A job of one server, rank 0, and clients: who sends to whom, and what came of it. */
+/* A job of one server, rank 0, and several clients, and the report of their request rates. */
 #ifndef VNET_BENCH_CLIENTS_H
 #define VNET_BENCH_CLIENTS_H
 
@@ -16,22 +16,25 @@ enum { CLIENTS_REQUEST = 1, CLIENTS_END, CLIENTS_ANSWER };
 
 struct clients {
 	struct job *job;
-	int rank, n; /* n clients, ranks 1 to n */
+	int rank, n; /* number of clients, which are ranks 1 to n */
 	unsigned int window;
 	uint64_t run_ns;
-	/* The server's endpoints by client; clients put theirs first. */
+	/* The server's endpoint for each client. Valid on all ranks after clients_meet(). */
 	en_t name[CLIENTS_MAX];
 };
 
 /*
- * A whole program: reads the command line, joins the job, lets the server @serve and the
- * clients send for some time, and prints what each of them has reached.
+ * The whole program: parses the command line, joins the job, runs @serve on the server,
+ * lets the clients send for some time, and prints the rate of each client.
  */
 int clients_run(int argc, char **argv, const struct bench_program *prog,
 		void (*serve)(struct clients *c));
-/* An endpoint that takes all, with handler numbers as above set by the caller. */
+/*
+ * Allocates an endpoint that accepts all messages. The caller sets its handlers, with the
+ * numbers above.
+ */
 ep_t clients_endpoint(struct clients *c, eb_t bundle, en_t *name);
-/* Everybody calls it: the server's names are everybody's then. */
+/* Collective: distributes the server's endpoint names. */
 void clients_meet(struct clients *c);
 /* Ends the job if @err is not AM_OK. */
 void clients_check(struct clients *c, const char *what, int err);

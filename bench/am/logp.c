@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A burst is M times: send a request, compute for a while, look for answers. Its
- * time ends when the last of the M is sent; what is outstanding then is waited
- * for outside of it. Per message,
+ * Measures the LogP parameters by bursts of messages.
  *
- *   few, without a delay     it is o_s: nothing has to be waited for
- *   many, without a delay    it is g: the slowest stage sets the pace
- *   a delay beyond g and     it is o_s + delay + o_r: each look finds an answer,
- *   the round trip           and nothing is waited for
+ * A burst is M times: send a request, compute for a while, poll for answers. Its time ends
+ * when the last of the M requests is sent; waiting for outstanding answers is not included.
+ * The time per message is:
  *
- * and L is what is left of half a round trip. Of each burst size there are many
- * bursts, and their median counts: it is blind to interruptions. After each of them
- * the same delays are timed by themselves and taken off.
+ *   few, without a delay     o_s: nothing is waited for
+ *   many, without a delay    g: the slowest stage determines the rate
+ *   a delay beyond g and     o_s + delay + o_r: each poll finds an answer, and nothing
+ *   the round trip           is waited for
+ *
+ * L is half a round trip minus o_s and o_r. Each burst size is measured many times; the
+ * result is the median, which interruptions do not affect. After each burst, the same
+ * delays are measured alone, and subtracted.
  */
 #include "logp.h"
 
@@ -23,29 +25,30 @@
 
 #define LEAST_BURSTS 5
 #define MOST_BURSTS 2000
-#define LONGEST_NS 500000000u /* that bursts of a kind take, where others want the processors */
-#define MANY 1024 /* messages of a long burst */
+/* time limit for bursts of one kind, if other processes use the CPUs */
+#define LONGEST_NS 500000000u
+#define MANY 1024 /* messages in a long burst */
 #define MANY_IN_CURVES 256
-#define RECEIVE_DELAYS 5 /* with which the receiving of an answer is measured */
-#define FEW 8 /* and of a short one, at most */
+#define RECEIVE_DELAYS 5 /* number of delays with which o_r is measured */
+#define FEW 8 /* maximum messages in a short burst */
 
 struct meter {
 	const struct logp_subject *subject;
 	unsigned long messages;
-	double clock_ns; /* what reading the clock adds to a time */
-	double turn_ns; /* of the loop that delays */
+	double clock_ns; /* time that reading the clock adds to a measurement */
+	double turn_ns; /* time per iteration of the delay loop */
 };
 
-/* Nanoseconds. */
+/* All in nanoseconds. */
 struct logp {
 	double rtt_half;
 	double o_s, o_r, g, l;
-	double g_one_way; /* of requests that are not answered */
+	double g_one_way; /* for requests that are not answered */
 };
 
 enum look { LOOK, DO_NOT_LOOK };
 
-/* Computation that takes time and nothing else; one copy of the loop, all take the same. */
+/* The delay loop. Not inlined, so that all callers use the same code, with the same speed. */
 static void __attribute__((noinline)) compute(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++)
@@ -78,11 +81,11 @@ static unsigned long turns_of(const struct meter *m, double ns)
 
 struct point {
 	unsigned int n; /* messages in a burst */
-	unsigned long turns; /* of the delay after each */
+	unsigned long turns; /* iterations of the delay loop after each message */
 	enum look look;
 	bool answer;
-	double delay_ns; /* what it came to */
-	double ns; /* a message, delay not included */
+	double delay_ns; /* measured delay */
+	double ns; /* time per message, without the delay */
 };
 
 static int burst(const struct meter *m, const struct point *p, uint64_t *time)
@@ -104,7 +107,7 @@ static int burst(const struct meter *m, const struct point *p, uint64_t *time)
 	return s->drain(s->arg);
 }
 
-/* The same without messages. */
+/* The time of the delays of a burst alone. */
 static uint64_t empty_burst(unsigned int n, unsigned long turns)
 {
 	uint64_t start = now_ns();
@@ -127,7 +130,7 @@ static double median(double *v, size_t n)
 	return v[n / 2];
 }
 
-/* About @messages in bursts. */
+/* Measures bursts of about @messages in total. */
 static int bursts(const struct meter *m, unsigned long messages, struct point *p)
 {
 	static double sample[MOST_BURSTS], delay[MOST_BURSTS];
@@ -143,7 +146,7 @@ static int bursts(const struct meter *m, unsigned long messages, struct point *p
 		err = burst(m, p, &time);
 		if (p->turns)
 			empty = empty_burst(p->n, p->turns);
-		/* Either has read the clock. */
+		/* Both measurements include one reading of the clock. */
 		delay[done] = p->turns ? (double)empty - m->clock_ns : 0;
 		sample[done] = (double)time - m->clock_ns - delay[done];
 	}
@@ -191,7 +194,7 @@ static int measure_gap(const struct meter *m, bool answer, double *g)
 	return err;
 }
 
-/* Where the delay is long enough, all delays give the same. */
+/* If the delay is long enough, all delays give the same result. */
 static int measure_receive(const struct meter *m, struct logp *result)
 {
 	double beyond = 2 * result->rtt_half > result->g ? 2 * result->rtt_half : result->g;
@@ -209,7 +212,7 @@ static int measure_receive(const struct meter *m, struct logp *result)
 	return err;
 }
 
-/* The curves from which all this can be read. */
+/* Prints the curves from which the parameters can be read. */
 static int print_curves(const struct meter *m, const struct logp *result)
 {
 	static const double delay_in_g[] = { 0, 0.5, 1, 2, 4, 8 };

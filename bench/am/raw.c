@@ -7,7 +7,7 @@
 
 #define TIMEOUT 14 /* 4.096 us * 2^14: 67 ms */
 #define RETRIES 7
-#define READS 16 /* that are under way at once, if the device can */
+#define READS 16 /* maximum outstanding RDMA reads, if the device supports that many */
 
 void raw_check(struct raw *raw, const char *what, int err)
 {
@@ -40,7 +40,7 @@ static void open_device(struct raw *raw, const char *name)
 	ibv_free_device_list(list);
 }
 
-/* The best of a port's GIDs: of RoCE v2 that of an IPv4 address, else the first. */
+/* Selects a GID: the first IPv4-mapped one of RoCE v2, otherwise index 0. */
 static int best_gid(struct raw *raw, const struct ibv_port_attr *attr)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -239,7 +239,7 @@ void raw_post_recv(struct raw *raw, size_t offset, uint32_t size)
 	raw_check(raw, "posting a receive", ibv_post_recv(raw->qp, &wr, &bad));
 }
 
-/* Completions are in order: each stands for all that were posted before it. */
+/* Completions are in order. wr_id is the number of sends since the last signaled one. */
 static void reap(struct raw *raw)
 {
 	struct ibv_wc wc[RAW_SIGNAL];

@@ -8,9 +8,9 @@
 
 #include "two.h"
 
-#define RAW_INLINE 64 /* bytes that are sent inline, where the device can */
+#define RAW_INLINE 64 /* bytes to send inline, if the device supports that */
 
-/* What the other process must know. */
+/* What a process sends to the other one for the connection. */
 struct raw_name {
 	uint32_t qpn;
 	uint32_t rkey;
@@ -26,50 +26,55 @@ struct raw {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *send_cq, *recv_cq;
-	struct ibv_srq
-		*srq; /* then the queue pair only receives; NULL: it has receives of its own */
+	struct ibv_srq *srq; /* the queue pair then only receives; NULL: it has a receive queue */
 	struct ibv_qp *qp;
 	uint8_t *buffer;
-	uint32_t depth; /* of either queue */
+	uint32_t depth; /* length of each queue */
 	uint32_t max_inline;
 	uint8_t port;
-	uint8_t reads; /* that may be under way at once, either way */
+	uint8_t reads; /* outstanding RDMA reads, in each direction */
 	int gid_index;
 	unsigned int in_queue; /* sends that are not known to be complete */
-	unsigned int since_signal; /* of those, after the last that asks for a completion */
+	unsigned int since_signal; /* sends since the last signaled one */
 	struct raw_name mine, theirs;
 };
 
 /*
- * Opens @device (NULL: the first), and connects a queue pair whose queues are
- * @depth long, with @size bytes of registered memory. Ends the job if it cannot.
+ * Opens @device (NULL: the first), and connects a queue pair with queues of length @depth
+ * and @size bytes of registered memory. Ends the job on error.
  */
 void raw_open(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
 /*
- * The same in two steps: raw_begin() makes all but the queue pair; then the caller may
- * put a shared receive queue in srq, and a completion queue for its receives in recv_cq.
+ * The same in two steps. raw_begin() makes all but the queue pair. Then the caller may set
+ * srq, and replace recv_cq.
  */
 void raw_begin(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
 void raw_connect(struct raw *raw);
-/* Destroys what raw_open() made; a shared receive queue and its completion queue before it. */
+/*
+ * Destroys all that raw_open() made, and recv_cq. The caller has destroyed its shared
+ * receive queue.
+ */
 void raw_close(struct raw *raw);
-/* Only the queue pair, which must go before its shared receive queue. Both sides at once. */
+/*
+ * Destroys the queue pair only, which must be done before its shared receive queue is
+ * destroyed. Both processes must call it.
+ */
 void raw_disconnect(struct raw *raw);
 
-/* Ends the job if @err, or the completion's status, is bad. */
+/* End the job if @err, or the completion's status, is an error. */
 void raw_check(struct raw *raw, const char *what, int err);
 void raw_check_wc(struct raw *raw, const struct ibv_wc *wc);
 
-/* A receive of @size bytes at @offset of the buffer, which is its wr_id. */
+/* Posts a receive of @size bytes at @offset of the buffer. Its wr_id is @offset. */
 void raw_post_recv(struct raw *raw, size_t offset, uint32_t size);
 
 /*
- * Posts a send, waiting for room in its queue; one of RAW_SIGNAL asks for a
- * completion. @wr's flags are changed.
+ * Posts a send, waiting for room in the queue. One of RAW_SIGNAL sends is signaled. Changes
+ * @wr's flags and wr_id.
  */
 #define RAW_SIGNAL 16
 void raw_post_send(struct raw *raw, struct ibv_send_wr *wr);
-/* The same of one that asks for a completion. */
+/* The same, always signaled. */
 void raw_post_signaled(struct raw *raw, struct ibv_send_wr *wr);
 
 /* Waits until all sends are complete. */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bandwidth of plain verbs, by size:
+ * Measures the bandwidth of plain verbs, by size.
  *
- *   write    RDMA writes, of which the other side hears nothing
- *   notify   each followed by a small message, as bulk data is that somebody has
- *            to be told of
- *   copy     the processor's own copy of so many bytes
+ *   write    RDMA writes, without a notification
+ *   notify   RDMA writes, each followed by a small message that notifies the receiver
+ *   copy     copies by the CPU, for comparison
  */
 #include <string.h>
 

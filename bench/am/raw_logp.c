@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * LogP of plain verbs: small messages, sent and received over a reliable
- * connection, whose completions are polled for.
- */
+/* Measures LogP of plain verbs: small messages on a reliable connection, with polling. */
 #include "logp.h"
 #include "raw_message.h"
 

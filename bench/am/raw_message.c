@@ -6,10 +6,13 @@
 #define SLOT RAW_MESSAGE_MAX
 #define BATCH 16
 
-/* What a message is, in its first byte. */
+/* Kind of a message: its first byte. */
 enum kind { ANSWER, REQUEST, ONE_WAY, HALF_WINDOW, FLUSH, END };
 
-/* A send that is not inline has a place of its own until it is complete. */
+/*
+ * Returns the buffer for a send. If it is not inline, it has a buffer of its own until it
+ * is complete.
+ */
 static uint8_t *place(struct raw_messages *m)
 {
 	if (m->wr.send_flags & IBV_SEND_INLINE)
@@ -40,7 +43,7 @@ static void take_one_way(struct raw_messages *m)
 	}
 }
 
-/* False: it was the last. */
+/* Handles a message. False: it was the last one. */
 static bool act(struct raw_messages *m, enum kind kind)
 {
 	switch (kind) {
@@ -65,7 +68,10 @@ static bool act(struct raw_messages *m, enum kind kind)
 	}
 }
 
-/* The answer first: somebody waits for it, and there are receives enough. */
+/*
+ * Answers before it reposts the receive: the peer waits for the answer, and there are
+ * enough receives.
+ */
 static bool receive(struct raw_messages *m, const struct ibv_wc *wc)
 {
 	bool on;
@@ -120,7 +126,7 @@ void raw_messages_end(struct raw_messages *m)
 void raw_messages_open(struct raw_messages *m, struct two *two, const struct bench_options *opt,
 		       size_t room)
 {
-	/* Both kinds of answers, and a flush, may be under way at once. */
+	/* Answers, acknowledgements and a flush may be in flight at the same time. */
 	uint32_t depth = 2 * opt->window + RAW_SIGNAL;
 
 	memset(m, 0, sizeof(*m));

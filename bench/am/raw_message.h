@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Small messages over plain verbs, with a window: the least that a program can do
- * that may not send more than the other side has receives for.
+ * Small messages over plain verbs with a window, the minimum that flow control needs.
  *
- * A request has a message in answer. Of messages that go one way, one tells for
- * half a window that they came.
+ * A sender must not send more messages than the peer has receives. A request is answered by
+ * a message. One-way messages are acknowledged by one message for half a window.
  */
 #ifndef VNET_BENCH_RAW_MESSAGE_H
 #define VNET_BENCH_RAW_MESSAGE_H
@@ -17,31 +16,34 @@ struct raw_messages {
 	struct raw raw;
 	uint32_t size;
 	unsigned int window;
-	unsigned int outstanding; /* requests without their answers */
-	unsigned int one_way; /* messages that are not known to have come */
-	unsigned int came; /* one-way messages that the other side is not told of */
-	size_t receives; /* where they are in the buffer; behind them the sends */
+	unsigned int outstanding; /* requests without an answer */
+	unsigned int one_way; /* one-way messages that are not acknowledged */
+	unsigned int came; /* one-way messages received and not acknowledged */
+	size_t receives; /* offset of the receive buffers in the buffer; the send buffers follow */
 	unsigned int next_send;
-	uint8_t message[RAW_MESSAGE_MAX]; /* what is sent inline */
+	uint8_t message[RAW_MESSAGE_MAX]; /* source of inline sends */
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
 };
 
-/* Messages of @opt's size and window; @room bytes of the buffer are the caller's. */
+/*
+ * Uses the message size and window of @opt. The first @room bytes of the buffer are the
+ * caller's.
+ */
 void raw_messages_open(struct raw_messages *m, struct two *two, const struct bench_options *opt,
 		       size_t room);
 void raw_messages_close(struct raw_messages *m);
 
-/* Waits for room in the window. */
+/* Sends a message, waiting for room in the window. */
 void raw_messages_send(struct raw_messages *m, bool answer);
 
-/* Takes what there is. False: the other side is at its end. */
+/* Handles all messages received. False: the peer has sent its last message. */
 bool raw_messages_take(struct raw_messages *m);
 
-/* Waits until all are answered, or known to have come. */
+/* Waits until all messages are answered or acknowledged. */
 void raw_messages_drain(struct raw_messages *m);
 
-/* Tells the other side that this was all. */
+/* Tells the peer that there are no more messages. */
 void raw_messages_end(struct raw_messages *m);
 
 #endif

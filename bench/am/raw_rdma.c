@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA by plain verbs, as quick as it gets: of writes and reads the time from posting
- * one until it is complete, and the time per operation in a stream of them. Writes are
- * inline where the device can.
+ * Measures RDMA writes and reads of plain verbs.
+ *
+ * For each, it prints the time from posting until completion, and the time per operation in
+ * a stream. Writes are inline if the device supports that.
  */
 #include <stdio.h>
 
@@ -10,10 +11,10 @@
 #include "raw.h"
 
 #define STREAMS 41
-#define STREAM 500 /* operations, at most */
+#define STREAM 500 /* maximum number of operations */
 #define DEPTH 128
 #define MAX_SIZE 4096
-#define FLAG MAX_SIZE /* where in the buffer the server is told that this was all */
+#define FLAG MAX_SIZE /* offset in the buffer of the byte that tells the server to exit */
 
 struct rdma {
 	struct raw raw;
@@ -83,7 +84,7 @@ static void tell(struct rdma *r)
 	one(r);
 }
 
-/* It polls, as servers do whose messages are measured: so its processor does nothing else. */
+/* Polls, like the servers of benchmarks with messages, so that its CPU is busy in the same way. */
 static void await_flag(const struct rdma *r)
 {
 	while (!__atomic_load_n(&r->raw.buffer[FLAG], __ATOMIC_RELAXED))

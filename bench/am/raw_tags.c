@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching by the device (paper 001, F53 to F59 and E15): how long a small message
- * takes beside one to a plain receive, and how much of a large one's transfer, which
- * the receiver's device carries out, hides behind a computation.
+ * Measures tag matching by the device (paper 001, F53 to F59 and E15).
+ *
+ * It compares the latency of small messages with that of plain receives. For large
+ * messages, which the receiver's device transfers, it measures how much of the transfer
+ * overlaps with computation.
  */
 #include <stdio.h>
 #include <stdbool.h>
@@ -12,12 +14,12 @@
 
 #define SMALL 8
 #define LARGEST (4u << 20)
-#define ROUNDS 41 /* of each size; the median counts */
+#define ROUNDS 41 /* rounds per size; the result is the median */
 
 enum { TAG_PING = 1, TAG_DATA, TAG_GO };
 
 struct bench {
-	struct raw raw; /* for what is compared */
+	struct raw raw; /* connection for plain messages */
 	struct tags tags;
 	bool client;
 };
@@ -62,7 +64,7 @@ static int plain_turn(void *arg)
 	return 0;
 }
 
-/* Of either kind there is a buffer for the next message, too, when one comes. */
+/* For both kinds of receives, one more is posted than needed when a message arrives. */
 static int tagged_turn(void *arg)
 {
 	struct bench *b = arg;
@@ -80,7 +82,7 @@ static void ping_pong(struct bench *b, const char *name, int (*turn)(void *arg),
 {
 	struct timing t;
 
-	/* As often as time_op() does. */
+	/* Both sides make the same number of calls in time_op(). */
 	if (time_op(turn, b, n, &t))
 		two_fail(b->raw.two, "no memory");
 	if (b->client)
@@ -89,7 +91,7 @@ static void ping_pong(struct bench *b, const char *name, int (*turn)(void *arg),
 
 /* ---------------------------------------------------------------- large messages */
 
-/* Something that only the processor can do, and takes long in proportion to @n. */
+/* Computes for a time that is proportional to @n. */
 static void compute(uint64_t n)
 {
 	uint64_t x = n;
@@ -108,7 +110,7 @@ static uint64_t computing_ns(uint64_t n)
 	return now_ns() - since;
 }
 
-/* Receives @size bytes, computing meanwhile: from the posting to the end of both. */
+/* Receives @size bytes while computing. Returns the time from the posting until both have ended. */
 static uint64_t receive_ns(struct bench *b, uint32_t size, uint64_t work)
 {
 	uint64_t since = now_ns();
@@ -161,7 +163,7 @@ static void serve_overlap(struct bench *b, uint32_t size)
 	}
 }
 
-/* -------------------------------------------------------------------- the program */
+/* ------------------------------------------------------------------------- program */
 
 static void open_both(struct bench *b, struct two *two, const struct bench_options *opt)
 {

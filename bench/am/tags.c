@@ -27,7 +27,10 @@ static void post_fin(struct tags *t)
 	raw_post_recv(&t->out, 0, TAGS_RENDEZVOUS);
 }
 
-/* What the other side's device says of the data that it fetched wakes us. */
+/*
+ * The CQ gets a completion channel, because the message by which the peer's device ends a
+ * rendezvous must wake this process.
+ */
 static void open_out(struct tags *t)
 {
 	struct raw *raw = &t->out;
@@ -74,7 +77,7 @@ void tags_open(struct tags *t, struct two *two, const char *device, size_t size)
 {
 	raw_begin(&t->out, two, device, DEPTH, size);
 	raw_begin(&t->in, two, device, DEPTH, size);
-	/* Both sides connect the same pair at a time. */
+	/* In each turn, both sides connect the same pair of queue pairs. */
 	for (int turn = 0; turn < 2; turn++) {
 		if (two->client == !turn)
 			open_out(t);
@@ -150,7 +153,7 @@ void tags_offer(struct tags *t, uint64_t tag, uint32_t length)
 	send_message(t, message, sizeof(message));
 }
 
-/* Takes all that has come, up to the data of a message. */
+/* Polls the CQ until it is empty or a message is complete. Returns whether one is. */
 static bool look(struct tags *t)
 {
 	struct ibv_poll_cq_attr attr = { .comp_mask = 0 };
@@ -159,7 +162,7 @@ static bool look(struct tags *t)
 	while (!complete && !ibv_start_poll(t->cq, &attr)) {
 		enum ibv_wc_status status = t->cq->status;
 
-		/* A rendezvous tells of its match before. */
+		/* A rendezvous has a completion for the match before. */
 		complete = ibv_wc_read_opcode(t->cq) == IBV_WC_TM_RECV &&
 			   ibv_wc_read_wc_flags(t->cq) & IBV_WC_TM_DATA_VALID;
 		ibv_end_poll(t->cq);
@@ -189,7 +192,7 @@ static bool look_fetched(struct tags *t)
 	return true;
 }
 
-/* Asks for an event before it looks: nothing is overslept. */
+/* Requests the event before looking, so that no completion is missed. */
 static void await_asleep(struct tags *t, bool (*look_for)(struct tags *t),
 			 struct ibv_comp_channel *channel, struct ibv_cq *cq)
 {

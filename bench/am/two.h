@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The two processes of a job, each on its CPU: rank 0, the client, measures and
- * prints, rank 1 serves.
+ * A job of two processes, each on its CPU: rank 0, the client, measures and prints; rank 1
+ * serves.
  */
 #ifndef VNET_BENCH_TWO_H
 #define VNET_BENCH_TWO_H
@@ -17,11 +17,14 @@ struct two {
 	bool client;
 };
 
-/* Reads the command line into @opt. Exits if this is not a job of two. */
+/*
+ * Parses the command line into @opt, and joins the job. Exits if the job is not of two
+ * processes.
+ */
 void two_open(struct two *two, int argc, char **argv, const struct bench_program *prog,
 	      struct bench_options *opt);
 
-/* Gives @mine to the other process and gets @theirs. Ends the job if that fails. */
+/* Exchanges @size bytes with the other process. Ends the job on error. */
 void two_swap(struct two *two, const void *mine, void *theirs, size_t size);
 
 /* Waits for the other process. */

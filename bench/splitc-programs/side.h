@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The two processors of a Split-C program that measures: 0 does so, 1 serves. */
+/* A Split-C benchmark of two processors: 0 measures, 1 serves. */
 #ifndef VNET_BENCH_SPLITC_SIDE_H
 #define VNET_BENCH_SPLITC_SIDE_H
 
@@ -8,12 +8,15 @@
 #include "options.h"
 
 /*
- * Reads the command line into @opt, begins, and runs each processor where it was
- * told. The device and the mapping are those of the environment (SPLITC_SETTINGS).
+ * Parses the command line into @opt, initialises Split-C, and pins each processor to its
+ * CPU. Device and mapping are those of the environment (SPLITC_SETTINGS).
  */
 void side_open(int argc, char **argv, const struct bench_program *prog, struct bench_options *opt);
 
-/* All: @size bytes at each processor. Those that are here, and where the other's are. */
+/*
+ * Collective: allocates @size bytes on each processor. Returns this processor's memory;
+ * *@theirs is the other one's.
+ */
 void *side_memory(size_t size, splitc_gptr *theirs);
 
 #endif

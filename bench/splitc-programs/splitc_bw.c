@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bandwidth of Split-C's bulk operations by size, of a single sender: streams of
- * puts, gets and stores, each until all of it has come.
+ * Measures the bandwidth of Split-C's bulk operations by size, from one sender.
+ *
+ * There are streams of puts, gets and stores. Each ends when all data have arrived.
  */
 #include "bandwidth.h"
 #include "side.h"
@@ -37,7 +38,7 @@ static int sync_all(void *arg)
 	return 0;
 }
 
-/* Who stores learns nothing of it, but what it reads comes behind. */
+/* A store reports no completion to its sender, but a read after it is executed behind it. */
 static int read_behind(void *arg)
 {
 	(void)arg;

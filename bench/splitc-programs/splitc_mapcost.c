@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where the time of a get of 8 bytes goes, each of which is waited for: the steps that
- * the marks in the library tell apart (am_cost.h), on both sides.
+ * Measures the steps of a get of 8 bytes, on both sides, by the marks of am_cost.h.
+ *
+ * Each get is waited for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int get(void *arg)
 	return 0;
 }
 
-/* A procedure that the server runs: it counts from here. */
+/* Runs on the server: resets its counts. */
 static long reset(void *table, long a, long b)
 {
 	(void)table, (void)a, (void)b;
@@ -66,7 +67,10 @@ int main(int argc, char **argv)
 	struct bench_options opt = { .iters = 100000, .cpu = { -1, -1 } };
 
 	side_open(argc, argv, &prog, &opt);
-	/* What the marks themselves take is measured where nothing else is. */
+	/*
+	 * Calibrates the marks. On the server, reset() runs within a step, where that is
+	 * not possible.
+	 */
 	am_cost_reset(STEPS_LIMIT_NS, NULL);
 	side_memory(sizeof(struct am_cost) * AM_COST_STEPS, &theirs);
 	splitc_on_one measure(opt.iters);

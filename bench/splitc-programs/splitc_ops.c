@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What each of Split-C's operations takes a single sender, for each type of C:
+ * Measures the time of each Split-C operation, for each C type, from one sender.
  *
  *	op NAME TYPE ns
  *
- * Reads and writes from the call to its return; gets and puts in a stream that ends
- * when the last is complete; stores in a stream that ends when the last has been
- * sent. Then, for 32 bytes, a read, and a store from the call until the other
- * processor has seen it: half of what two take, there and back.
+ * Reads and writes: from call to return. Gets and puts: a stream that ends when the last
+ * one is complete. Stores: a stream that ends when the last one has been sent. Then, for 32
+ * bytes: a read, and a store from the call until the other processor has seen it, which is
+ * half of a round trip of two stores.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 #include "side.h"
 
 #define STREAMS 41
-#define STREAM 500 /* operations, at most */
+#define STREAM 500 /* maximum number of operations */
 #define FEW_BYTES 32
-#define ROUND_TRIPS 8 /* between two readings of the clock: both processors have to be there */
+#define ROUND_TRIPS 8 /* between two readings of the clock; both processors take part */
 
 static char *mine;
 static splitc_gptr theirs;
 
-/* Where what is read and got goes. */
+/* Destination of reads and gets. */
 static union {
 	char char_;
 	short short_;
@@ -105,9 +105,9 @@ static uint64_t stream(const struct operation *o, unsigned long n)
 	if (o->kind == SPLIT_PHASE)
 		splitc_sync();
 	else
-		splitc_poll(); /* stores that wait for others leave */
+		splitc_poll(); /* sends stores that are held back */
 	time = now_ns() - start;
-	/* What was stored has gone when something behind it is back. */
+	/* A read after the stores ensures that they have arrived. */
 	if (o->kind == ONE_WAY)
 		splitc_read_char(theirs);
 	return time;
@@ -145,7 +145,7 @@ static void measure(unsigned long iters)
 	printf("op %s %s %.1f\n", few.name, few.type, time_synchronous(&few, iters));
 }
 
-/* A few bytes go there and back. */
+/* A store in each direction. */
 static void there_and_back(void)
 {
 	if (MYPROC == 0)
@@ -155,7 +155,7 @@ static void there_and_back(void)
 		splitc_bulk_store(theirs, mine, FEW_BYTES);
 }
 
-/* Both. */
+/* Collective. */
 static void measure_one_way(unsigned long iters)
 {
 	unsigned long n = iters / ROUND_TRIPS + 1;

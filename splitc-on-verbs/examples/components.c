@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The connected components of an image: which of its black points hang together.
+ * Example: the connected components of the black points of an image.
  *
  *	vnet run -n 4 build/release/bin/splitc_components --rows 200 --columns 300
  *
- * Each processor has so many rows. Points are numbered through the whole image, and
- * each has a parent: another point of its component with a lower number, or itself if
- * it is a root. In the beginning all are roots. For each two neighbours, the higher of
- * their roots gets the lower as its parent, by an atomic operation, for it may be
- * somebody else's, who gives it another parent at the same time. When all are done,
- * each component has one root, its lowest point, and its points lead there.
+ * Each processor has some rows. Points are numbered through the whole image. Each has a
+ * parent: another point of its component with a lower number, or itself if it is a root. In
+ * the beginning all are roots. For each two black neighbours, the lower one of their roots
+ * becomes the parent of the higher one. That is an atomic operation, because the root may
+ * be on another processor, and others may change it at the same time. In the end, each
+ * component has one root, its lowest point.
  */
 #include <splitc.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@
 
 static long rows = 30, columns = 60, density = 58;
 
-static long *parent; /* of this processor's points; at the same address everywhere */
+static long *parent; /* of this processor's points; the same address on all processors */
 
 static bool black(long point)
 {
 	return (long)(example_random((uint64_t)point) % 100) < density;
 }
 
-/* ---- union and find, on points of all processors ---- */
+/* ---- union-find on points of all processors ---- */
 
 static splitc_global(long) parent_of(long point)
 {
@@ -57,7 +57,7 @@ static void join(long a, long b)
 			return;
 		high = a > b ? a : b;
 		low = a > b ? b : a;
-		/* Unless it has become somebody's child meanwhile. */
+		/* Fails if @high is not a root any more. */
 		if (splitc_cmp_and_swap(parent_of(high), high, low) == high)
 			return;
 	}
@@ -77,7 +77,7 @@ static void make_roots(void)
 	splitc_barrier();
 }
 
-/* Joins it to its neighbours at the left and above. */
+/* Joins a point with its neighbours to the left and above. */
 static void join_point(long point)
 {
 	if (!black(point))
@@ -92,7 +92,10 @@ static void run(double *seconds)
 {
 	make_roots();
 	example_start();
-	/* First what concerns nobody else: then few have far to go. */
+	/*
+	 * First without the first row, whose neighbours above are on another processor:
+	 * that shortens the paths to roots.
+	 */
 	for (long i = columns; i < rows * columns; i++)
 		join_point(first_point() + i);
 	splitc_barrier();
@@ -110,9 +113,9 @@ static long count_mine(void)
 	return n;
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
-/* Labels all that hangs together with @start, which is the lowest of it. */
+/* Labels the component whose lowest point is @start. */
 static void flood(long *label, long *stack, long start)
 {
 	long depth = 0;
@@ -146,7 +149,10 @@ static void label_alone(long *label, long *stack)
 	}
 }
 
-/* Each point's parent is of its component, and only the lowest is its own. */
+/*
+ * Checks that each point's parent is in its component, and that only the lowest point is
+ * its own parent.
+ */
 static bool same(const long *label)
 {
 	size_t each = (size_t)(rows * columns);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * EM3D: electric and magnetic fields on a graph, in the versions by which the
- * authors of Split-C showed what its primitives are for:
+ * Example: EM3D, electric and magnetic fields on a graph, in six versions.
+ *
+ * The authors of Split-C used these versions to show the use of its primitives:
  *
  *	vnet run -n 4 build/release/bin/splitc_em3d --version bulk
  *
- * Nodes of a kind, E or H, depend on nodes of the other kind only. A step computes
- * all of E from H, then all of H from E. Where a node's neighbours are on other
- * processors, their values have to come over:
+ * There are nodes of two kinds, E and H. A node depends on nodes of the other kind only. A
+ * step computes all of E from H, then all of H from E. If a node's neighbours are on other
+ * processors, their values must be transferred:
  *
  *	simple	each edge reads its neighbour's value
  *	ghost	each value that is needed is read once, into a ghost of its node
- *	get	the same, all reads under way at once
- *	put	who has the value puts it into its ghosts, and waits until it is there
- *	store	the same, and only who has the ghost learns that it is there
+ *	get	like ghost, with all reads in progress at once
+ *	put	the owner of the value puts it into its ghosts, and waits for completion
+ *	store	like put, but completion is known to the processor with the ghost
  *	bulk	all values for a processor are stored at once
  */
 #include <math.h>
@@ -26,27 +27,30 @@ enum { E, H, KINDS };
 
 struct edge {
 	double weight;
-	long neighbour; /* the number of the node */
-	const double *at; /* its value: here, or in its ghost */
+	long neighbour; /* number of the node */
+	const double *at; /* address of its value, or of its ghost */
 };
 
-/* The ghosts that a processor has of another one's nodes. */
+/* The ghosts that a processor has of another processor's nodes. */
 struct ghosts {
 	splitc_global(double) value;
-	splitc_global(long) place; /* which of the other's nodes they are of */
+	splitc_global(long) place; /* indices of these nodes on the other processor */
 	long count;
 };
 
-/* What this processor has of the nodes of a kind. */
+/* This processor's nodes of a kind. */
 struct field {
-	splitc_spread(double) all; /* the value of each node; they take turns among processors */
-	double *mine; /* those that are here */
-	struct edge *edges; /* of those, so many for each */
-	/* Ghosts of others' nodes, ordered by processor, and where those of each begin. */
+	splitc_spread(double) all; /* the value of each node, distributed cyclically */
+	double *mine; /* the values on this processor */
+	struct edge *edges; /* edges of these nodes, degree for each */
+	/*
+	 * Ghosts of other processors' nodes, ordered by processor, and the first one of
+	 * each processor.
+	 */
 	double *ghost;
 	long *ghost_place;
 	long *first_ghost;
-	/* Who has ghosts of the nodes that are here: for each processor an entry. */
+	/* Ghosts that other processors have of this processor's nodes: one entry per processor. */
 	splitc_spread(struct ghosts) requests;
 	const struct ghosts *request;
 	long **place;
@@ -65,7 +69,7 @@ static uint64_t draw(int kind, long node, long edge, unsigned int which)
 	return example_random((n * (uint64_t)degree + (uint64_t)edge) * 3 + which);
 }
 
-/* Node n is the n / PROCS'th of processor n % PROCS. */
+/* Node n is node n / PROCS of processor n % PROCS. */
 static struct edge make_edge(int kind, long node, long edge)
 {
 	long place = (long)(draw(kind, node, edge, 0) % (uint64_t)nodes);
@@ -101,7 +105,7 @@ static void make_nodes(int kind)
 
 /* ---- ghosts ---- */
 
-/* Numbers the ghosts of @f's nodes: number[] is not 0 of those that need one. */
+/* Numbers the ghosts of @f's nodes. number[] is not 0 for nodes that need one. */
 static void number_ghosts(struct field *f, long *number)
 {
 	long n = 0;
@@ -121,7 +125,7 @@ static void number_ghosts(struct field *f, long *number)
 	f->ghost = example_malloc((size_t)n, sizeof(*f->ghost));
 }
 
-/* Each node of @f that edges of @user lead to has its value here, or one ghost. */
+/* Gives each node of @f to which edges of @user lead a ghost, unless it is on this processor. */
 static void make_ghosts(struct field *f, struct field *user)
 {
 	long *number = example_malloc((size_t)(nodes * PROCS), sizeof(*number));
@@ -140,7 +144,7 @@ static void make_ghosts(struct field *f, struct field *user)
 	free(number);
 }
 
-/* Tells each owner of nodes of @f where their ghosts here are, and learns the same. */
+/* Tells the owners of @f's nodes where this processor's ghosts are, and learns where theirs are. */
 static void tell_owners(struct field *f)
 {
 	f->requests = splitc_spread_malloc(struct ghosts, (size_t)PROCS * (size_t)PROCS);
@@ -168,7 +172,7 @@ static void tell_owners(struct field *f)
 	splitc_barrier();
 }
 
-/* ---- the versions: values of @f that have changed go to all who use them ---- */
+/* ---- versions: transfer changed values of @f to all processors that use them ---- */
 
 static void share_simple(struct field *f)
 {
@@ -286,7 +290,7 @@ static double run(void)
 	return example_stop();
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
 static void step_alone(double *const value[KINDS], struct edge *const edges[KINDS], int kind)
 {

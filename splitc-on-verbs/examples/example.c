@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Options, clock and verdict of the examples. */
+/* Options, pseudo-random numbers, clock, and check of results of the examples. */
 #include "example.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the examples share: their options, numbers drawn by lot, clock and verdict. */
+/* Shared code of the examples: options, pseudo-random numbers, clock, and check of results. */
 #ifndef SPLITC_EXAMPLE_H
 #define SPLITC_EXAMPLE_H
 
@@ -9,32 +9,33 @@
 
 struct example_option {
 	const char *name, *help;
-	long *value; /* the default, until another is given */
+	long *value; /* contains the default, and receives the value */
 	long min, max;
-	const char *const *words; /* if not NULL: it is given as one of these, and is its index */
+	/* if not NULL: the option is one of these words, and the value is its index */
+	const char *const *words;
 };
 
 /*
- * Takes --NAME VALUE for each of the @options, whose last has no name. Exits for
- * --help, and with 2 for what is no option or out of range. Comes before
- * splitc_init(): who asks for help needs no other processes.
+ * Parses --NAME VALUE for each of @options, which ends with an entry without a name. Exits
+ * for --help, and with status 2 for an unknown option or an invalid value. Called before
+ * splitc_init(), so that --help needs no job.
  */
 void example_options(int argc, char **argv, const char *purpose,
 		     const struct example_option *options);
 
-/* A number drawn by lot, always the same for the same @n. */
+/* A pseudo-random number, always the same for the same @n. */
 uint64_t example_random(uint64_t n);
 
 void *example_malloc(size_t count, size_t size);
 
-/* All: waits for all, and starts the clock. */
+/* Collective: waits for all, then starts the clock. */
 void example_start(void);
-/* All: waits for all; the seconds since then. */
+/* Collective: waits for all, then returns the seconds since example_start(). */
 double example_stop(void);
 
 /*
- * All: processor 0 prints both times. @right: as far as this processor can tell;
- * if one cannot, the program ends with an error.
+ * Collective: processor 0 prints both times. @right: whether this processor found the
+ * result right. If it is false on any, the program ends with an error.
  */
 void example_verdict(const char *what, double seconds, double sequential_seconds, bool right);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * C = A * B, of matrices whose blocks are spread among the processors:
+ * Example: C = A * B, for matrices whose blocks are spread over the processors.
  *
  *	vnet run -n 4 build/release/bin/splitc_matmul --blocks 8 --fetch get
  *
- * Each processor computes the blocks of C that it has. For each it fetches a row
- * of A's blocks and a column of B's: one after the other ("read"), or the next
- * two while it multiplies the last two ("get").
+ * Each processor computes its blocks of C. For each of them, it fetches a row of A's blocks
+ * and a column of B's: either each block when it is needed ("read"), or the next two while
+ * it multiplies the last two ("get").
  */
 #include <math.h>
 #include <splitc.h>
@@ -15,7 +15,7 @@
 
 #include "example.h"
 
-#define SIDE 32 /* of a block */
+#define SIDE 32 /* rows and columns of a block */
 
 typedef double block_t[SIDE][SIDE];
 typedef splitc_spread(block_t) matrix_t;
@@ -76,7 +76,7 @@ static void by_get(double *to, long i, long j)
 static void (*const ways[])(double *to, long i, long j) = { by_read, by_get };
 static const char *const way_names[] = { "read", "get", NULL };
 
-/* A block that is here. */
+/* Local address of a block of this processor. */
 static double *my_block(matrix_t matrix, long i, long j)
 {
 	return (double *)splitc_tolocal(block_of(matrix, i, j));
@@ -100,7 +100,7 @@ static double run(void)
 	return example_stop();
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
 static double *whole(unsigned int which)
 {

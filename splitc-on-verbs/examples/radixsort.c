@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Radix sort:
+ * Example: radix sort.
  *
  *	vnet run -n 4 build/release/bin/splitc_radixsort --keys 50000 --digit 8
  *
- * The keys are sorted by their lowest digit, then by the next, and so on, each time
- * keeping the order of those that have the same digit. Where a key goes is known when
- * all have counted their digits: behind all keys of lower digits, those of the same
- * digit at lower processors, and those before it here. It is stored there, alone: so
- * a radix sort is many small messages, to everywhere.
+ * The keys are sorted by their lowest digit, then by the next one, and so on. Each pass
+ * keeps the order of keys with the same digit. When all processors have counted their
+ * digits, the position of a key is known: behind all keys of lower digits, those of the
+ * same digit on lower processors, and those before it on this processor. Each key is stored
+ * there by itself, so a radix sort is many small messages to all processors.
  */
 #include <splitc.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static long digit(unsigned int key, long shift)
 	return (long)(key >> shift) & (num_digits() - 1);
 }
 
-/* A block of keys for each processor, at the same address everywhere. */
+/* Allocates a block of keys on each processor, at the same address. */
 static unsigned int *make_block(void)
 {
 	splitc_gptr blocks =
@@ -39,7 +39,7 @@ static unsigned int *make_block(void)
 	return (unsigned int *)(uintptr_t)splitc_gptr_address(blocks);
 }
 
-/* place[d]: where, of all keys, the first with digit d of this processor goes. */
+/* place[d]: position, among all keys, of this processor's first key with digit d. */
 static void find_places(const unsigned int *keys, long shift, long *place, long *all)
 {
 	size_t size = (size_t)num_digits() * sizeof(*place);
@@ -52,8 +52,8 @@ static void find_places(const unsigned int *keys, long shift, long *place, long 
 		place[d] = -all[d];
 	splitc_all_scan(SPLITC_LONG, SPLITC_ADD, all, (size_t)num_digits());
 	for (long d = 0; d < num_digits(); d++)
-		place[d] += all[d]; /* at lower processors */
-	/* The last processor's scan has everybody's. */
+		place[d] += all[d]; /* keys on lower processors */
+	/* The result of the scan on the last processor is the sum of all. */
 	splitc_all_bcast_bulk(PROCS - 1, all, size);
 	for (long d = 0; d < num_digits(); d++) {
 		place[d] += lower;
@@ -61,7 +61,7 @@ static void find_places(const unsigned int *keys, long shift, long *place, long 
 	}
 }
 
-/* From the blocks at @from to those at @to. */
+/* Moves the keys from the blocks at @from to those at @to. */
 static void sort_by_digit(const unsigned int *from, unsigned int *to, long shift, long *place,
 			  long *all)
 {
@@ -74,7 +74,7 @@ static void sort_by_digit(const unsigned int *from, unsigned int *to, long shift
 	splitc_all_store_sync();
 }
 
-/* Which of the two blocks has the result. */
+/* Returns the block that has the result. */
 static unsigned int *run(unsigned int *keys, unsigned int *other, double *seconds)
 {
 	long *place = example_malloc((size_t)num_digits(), sizeof(*place));
@@ -94,7 +94,7 @@ static unsigned int *run(unsigned int *keys, unsigned int *other, double *second
 	return keys;
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
 static int by_value(const void *left, const void *right)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sample sort:
+ * Example: sample sort.
  *
  *	vnet run -n 4 build/release/bin/splitc_samplesort --keys 100000
  *
- * Each processor sorts its own keys and shows some of them, its sample. All samples
- * together give the keys at which the whole is split into a part for each processor.
- * Then each stores what it has of a part, in one piece, into the memory of the part's
- * processor, which knows how many bytes are to come, and waits for those.
+ * Each processor sorts its own keys, and publishes some of them, its sample. All samples
+ * together determine the keys that split the whole into a part for each processor. Then
+ * each processor stores its keys of a part, in one piece, into the memory of the processor
+ * that has the part. That processor knows how many bytes to expect, and waits for them.
  */
 #include <splitc.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static unsigned int *make_keys(int proc)
 	return keys;
 }
 
-/* All: the first key of each part but the first one's. */
+/* Collective: returns the first key of each part, except the first part. */
 static unsigned int *choose_splitters(const unsigned int *keys)
 {
 	size_t each = (size_t)samples_each, all = each * (size_t)PROCS;
@@ -57,7 +57,7 @@ static unsigned int *choose_splitters(const unsigned int *keys)
 	return splitters;
 }
 
-/* Where in the sorted @keys each part begins, and the last one ends. */
+/* Index of the first key of each part in the sorted @keys, and of the end of the last part. */
 static long *find_parts(const unsigned int *keys, const unsigned int *splitters)
 {
 	long *first = example_malloc((size_t)PROCS + 1, sizeof(*first)), i = 0;
@@ -71,17 +71,17 @@ static long *find_parts(const unsigned int *keys, const unsigned int *splitters)
 	return first;
 }
 
-/* A part: the keys of one processor, in the end. */
+/* A part: the keys that a processor has in the end. */
 struct part {
 	unsigned int *keys;
 	long count;
 };
 
-/* What processor p has for this one is the p'th that is here. */
+/* Element p of those on this processor is written by processor p. */
 static splitc_spread(long) counts;
 static splitc_spread(splitc_global(unsigned int)) places;
 
-/* All tell each other how much is to come; then each says where it is wanted. */
+/* All processors tell each other how many keys to expect, and then where to store them. */
 static struct part make_room(const long *first)
 {
 	struct part part = { 0 };
@@ -109,7 +109,8 @@ static void exchange(const unsigned int *keys, const long *first, const struct p
 	splitc_global(unsigned int) *place = splitc_spread_mine(places);
 
 	for (int i = 0; i < PROCS; i++) {
-		int proc = (MYPROC + i) % PROCS; /* not all to the same at once */
+		/* start with different targets, to spread the load */
+		int proc = (MYPROC + i) % PROCS;
 
 		splitc_store_bulk(place[proc], keys + first[proc],
 				  (size_t)(first[proc + 1] - first[proc]));
@@ -136,7 +137,7 @@ static struct part run(unsigned int *keys, double *seconds)
 	return part;
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
 static bool same(const struct part *all, const unsigned int *sorted)
 {

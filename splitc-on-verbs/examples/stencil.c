@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Heat that spreads in a plate: each step, a point becomes the mean of its four
- * neighbours.
+ * Example: heat in a plate; in each step, a point becomes the mean of its four neighbours.
  *
  *	vnet run -n 4 build/release/bin/splitc_stencil --rows 100 --columns 200
  *
- * Each processor has so many rows of the plate, and a ghost of the row before its
- * first and of the one after its last. Before a step all store their outermost rows
- * into their neighbours' ghosts. There are two plates, by turns the old one and the
- * new one.
+ * Each processor has some rows of the plate, and ghosts of the row before its first and of
+ * the row after its last. Before a step, all processors store their outermost rows into
+ * their neighbours' ghosts. There are two plates, which are alternately the old and the new
+ * one.
  *
- * Why all wait for all there, and not each for two rows, by splitc_store_sync(): the
- * neighbour on one side may be a step ahead, and its next row would be taken for the
- * other neighbour's.
+ * Each step waits for all processors. Waiting for two rows by splitc_store_sync() would be
+ * wrong: the neighbour on one side may be a step ahead, and its next row would be counted
+ * as the other neighbour's.
  */
 #include <math.h>
 #include <splitc.h>
@@ -22,13 +21,13 @@
 
 static long rows = 40, columns = 100, steps = 50;
 
-/* Row @i of a plate; a processor's own are 1 to rows. */
+/* Row @i of a plate. A processor's own rows are 1 to rows. */
 static double *row(double *plate, long i)
 {
 	return plate + i * columns;
 }
 
-/* All: a plate of @rows and two ghosts at each processor, at the same address. */
+/* Collective: allocates a plate of @rows and two ghosts on each processor, at the same address. */
 static double *make_plate(void)
 {
 	size_t size = (size_t)((rows + 2) * columns) * sizeof(double);
@@ -37,7 +36,10 @@ static double *make_plate(void)
 		splitc_all_spread_malloc((size_t)PROCS, size));
 }
 
-/* The temperature of a point, and of the plate's edge for good; rows of all processors. */
+/*
+ * The initial temperature of a point, and the constant one of the edge. @i counts the rows
+ * of all processors.
+ */
 static double first_value(long i, long j)
 {
 	return (double)(example_random((uint64_t)((i + 1) * columns + j)) % 100);
@@ -71,7 +73,7 @@ static void step_row(double *to, double *plate, long i)
 		to[j] = (up[j] + down[j] + here[j - 1] + here[j + 1]) / 4;
 }
 
-/* Which of the two plates has the result. */
+/* Returns the plate that has the result. */
 static double *run(double *plate, double *other, double *seconds)
 {
 	example_start();
@@ -88,7 +90,7 @@ static double *run(double *plate, double *other, double *seconds)
 	return plate;
 }
 
-/* ---- the same by one processor ---- */
+/* ---- sequential program ---- */
 
 static bool same(double *plate, double *alone)
 {

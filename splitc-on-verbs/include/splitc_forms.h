@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The calls of splitc.h for every type: macros that find the function by the type
- * that a global or spread pointer points to. Included by splitc.h.
+ * Generic forms of the calls of splitc.h: macros that select the function by the pointer's
+ * type.
+ *
+ * splitc.h includes this file.
  */
 #ifndef SPLITC_FORMS_H
 #define SPLITC_FORMS_H
@@ -11,8 +13,8 @@
 #ifndef __cplusplus
 
 /*
- * What is 1, 2, 4 or 8 bytes long travels as an integer, whatever its type; other
- * things, such as structs, as bulk. @n is a constant where it is called.
+ * Objects of 1, 2, 4 or 8 bytes are transferred as integers, whatever their type; others,
+ * such as structs, in bulk. @n is a constant at each call.
  */
 static inline __attribute__((always_inline)) void splitc_read_n(void *to, splitc_gptr from,
 								size_t n)
@@ -99,18 +101,19 @@ static inline __attribute__((always_inline)) void splitc_get_n(void *to, splitc_
 
 SPLITC_SEND_N(write, splitc_bulk_write(to, from, n))
 SPLITC_SEND_N(store, splitc_bulk_store(to, from, n))
-/* A value that is no place of the program's has to stay where it is until it is complete. */
+/* @value of put is a temporary: in bulk, wait until the write is complete. */
 SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 #undef SPLITC_SEND_N
 
-/* Names that no other use of the same macro, perhaps in an argument of this one, has. */
+/* A unique variable name, so that uses of a macro can be nested in its own arguments. */
 #define SPLITC_NAME2(counter) splitc_value_##counter
 #define SPLITC_NAME(counter) SPLITC_NAME2(counter)
 
 /*
- * ---- the same for every type ----
- * @p is a global or spread pointer to anything but an array, @value what can be
- * assigned to what it points to, @to a pointer of the program's own.
+ * ---- generic forms ----
+ *
+ * @p is a global or spread pointer to any type but an array, @value can be assigned to that
+ * type, and @to is a local pointer.
  */
 #define SPLITC_READ(p, v)                                                                          \
 	__extension__({                                                                            \
@@ -136,7 +139,7 @@ SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 	})
 #define splitc_get(to, p) SPLITC_GET(to, p, SPLITC_NAME(__COUNTER__))
 
-/* Bulk: @n elements of what @p points to. */
+/* Bulk transfers of @n elements of the type to which @p points. */
 #define splitc_read_bulk(to, p, n)                                                                 \
 	splitc_bulk_read((to), SPLITC_BITS(p), (n) * sizeof(SPLITC_ELEMENT(p)))
 #define splitc_get_bulk(to, p, n)                                                                  \
@@ -148,7 +151,7 @@ SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 #define splitc_store_bulk(p, from, n)                                                              \
 	splitc_bulk_store(SPLITC_BITS(p), (from), (n) * sizeof(SPLITC_ELEMENT(p)))
 
-/* Atomic operations on what @p points to: int, long, or unsigned ones. */
+/* Atomic operations on an int, a long, or an unsigned one of these. */
 #define SPLITC_ATOMIC(name, p)                                                                     \
 	_Generic((SPLITC_ELEMENT(p) *)0,                                                           \
 		int *: splitc_##name##_int,                                                        \
@@ -167,10 +170,13 @@ SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 	((SPLITC_ELEMENT(p))SPLITC_ATOMIC(fetch_and_or, p)(SPLITC_BITS(p), (value)))
 #define splitc_fetch_and_xor(p, value)                                                             \
 	((SPLITC_ELEMENT(p))SPLITC_ATOMIC(fetch_and_xor, p)(SPLITC_BITS(p), (value)))
-/* What was there; then it is 1. A lock is taken by who gets 0, and given back by a write of 0. */
+/*
+ * Sets it to 1 and returns the previous value. A lock is acquired if 0 is returned, and
+ * released by a write of 0.
+ */
 #define splitc_test_and_set(p) splitc_exchange(p, 1)
 
-/* The type of @x, or, of an array, of its elements, as collective functions have it. */
+/* The enum splitc_type of @x, or of the elements of array @x. */
 #define SPLITC_TYPE(x)                                                                             \
 	_Generic((x), int                                                                          \
 		 : SPLITC_INT, unsigned int                                                        \
@@ -180,7 +186,10 @@ SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 		 : SPLITC_FLOAT, double                                                            \
 		 : SPLITC_DOUBLE)
 
-/* The result for a value: of splitc_all_reduce_to_one_*() at processor 0 only. */
+/*
+ * A collective operation on one value. splitc_all_reduce_to_one_*(): the result is valid on
+ * processor 0 only.
+ */
 #define SPLITC_COMBINE(how, op, x, v)                                                              \
 	__extension__({                                                                            \
 		__typeof__(x) v = (x);                                                             \
@@ -221,11 +230,11 @@ SPLITC_SEND_N(put, splitc_bulk_write(to, from, n))
 
 /* ---- control ---- */
 
-/* The statement that follows is for one processor, 0, or for @proc. */
+/* The following statement runs on processor 0, or on @proc, only. */
 #define splitc_on_one if (splitc_my_proc == 0)
 #define splitc_on_proc(proc) if (splitc_my_proc == (proc))
 
-/* The indices of the elements that this processor has of spread arrays [n] and [n][m]. */
+/* Loops over the elements of a spread array [n], or [n][m], that are on this processor. */
 #define splitc_for_my_1d(i, n) for (long i = splitc_my_proc; i < (long)(n); i += splitc_procs)
 #define splitc_for_my_2d(i, j, n, m)                                                               \
 	for (long i = splitc_my_proc / (long)(m), j = splitc_my_proc % (long)(m); i < (long)(n);   \

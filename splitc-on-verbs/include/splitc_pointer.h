@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Global and spread pointers of Split-C: 64 bits, of which 16 are the processor, and
- * 48 the address there. Null is 0.
+ * Global and spread pointers: 64 bits, of which 16 are the processor and 48 the address
+ * there.
  *
- * Their types must be none that C lets one look through: what is there is elsewhere.
- * So a global pointer to T is to C a pointer to a function that is never called. *p
- * is no value then, p + 1 no pointer, and a T * neither becomes one nor comes of one
- * by itself. But == and != compare, !p asks for null, p = 0 sets it to null, and typeof
- * finds T. Those of another T are other types; splitc_cast() converts.
+ * The null pointer is 0.
  *
- * Included by splitc.h.
+ * C must not allow a program to dereference these types, because the memory may be on
+ * another processor. So a global pointer to T is, to C, a pointer to a function that is
+ * never called. Then *p is not a value, p + 1 not a pointer, and there is no implicit
+ * conversion to or from T *. But == and != compare, !p tests for null, p = 0 sets it to
+ * null, and typeof finds T. Pointers to different T are different types; splitc_cast()
+ * converts.
+ *
+ * splitc.h includes this file.
  */
 #ifndef SPLITC_POINTER_H
 #define SPLITC_POINTER_H
@@ -17,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What functions take: a global or a spread pointer to anything. */
+/* The parameter type of functions: a global or spread pointer to any type. */
 typedef uint64_t splitc_gptr;
 
 #define SPLITC_ADDRESS_BITS 48
@@ -41,16 +44,16 @@ static inline uint64_t splitc_gptr_address(splitc_gptr p)
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Which processor this is, and how many there are: MYPROC and PROCS. */
+/* The variables behind MYPROC and PROCS. */
 extern int splitc_my_proc, splitc_procs;
 #ifdef __cplusplus
 }
 #endif
 
 /*
- * The element @n further of a spread array whose elements have @size bytes: elements
- * follow each other from processor to processor, and after the last processor at the
- * first one's next place. @n may be negative.
+ * The element @n positions further in a spread array of elements of @size bytes.
+ * Consecutive elements are on consecutive processors; after the last processor follows the
+ * next row on the first one. @n may be negative.
  */
 static inline splitc_gptr splitc_spread_step(splitc_gptr p, ptrdiff_t n, size_t size)
 {
@@ -64,7 +67,7 @@ static inline splitc_gptr splitc_spread_step(splitc_gptr p, ptrdiff_t n, size_t 
 	return splitc_gptr_make((int)proc, splitc_gptr_address(p) + (uint64_t)rows * size);
 }
 
-/* How many elements @p is further than @q of the same array. */
+/* The number of elements from @q to @p in the same array. */
 static inline ptrdiff_t splitc_spread_distance(splitc_gptr p, splitc_gptr q, size_t size)
 {
 	int64_t bytes = (int64_t)(splitc_gptr_address(p) - splitc_gptr_address(q));
@@ -74,8 +77,8 @@ static inline ptrdiff_t splitc_spread_distance(splitc_gptr p, splitc_gptr q, siz
 }
 
 /*
- * Negative, 0 or positive: the order of a spread array, and, of one processor's
- * pointers, that of addresses.
+ * Negative, 0 or positive. The order is that of elements of a spread array, and, for
+ * pointers to the same processor, that of addresses.
  */
 static inline int splitc_gptr_compare(splitc_gptr p, splitc_gptr q)
 {
@@ -84,7 +87,7 @@ static inline int splitc_gptr_compare(splitc_gptr p, splitc_gptr q)
 	return splitc_gptr_proc(p) - splitc_gptr_proc(q);
 }
 
-/* How many of the @n first elements of a spread array this processor has. */
+/* The number of elements on this processor, of the first @n elements of a spread array. */
 static inline size_t splitc_my_elements(size_t n)
 {
 	size_t procs = (size_t)splitc_procs, me = (size_t)splitc_my_proc;
@@ -96,27 +99,30 @@ static inline size_t splitc_my_elements(size_t n)
 
 struct splitc_is_global;
 struct splitc_is_spread;
-struct splitc_is_pointer; /* either */
+struct splitc_is_pointer; /* either of these */
 
 /*
- * The types. In Split-C: T *global p, T *spread p. T may be a type of array, too:
- * splitc_spread(double[16]) is one to blocks of 16.
+ * Pointer types. In Split-C: T *global p, T *spread p. T may be an array type:
+ * splitc_spread(double[16]) points to blocks of 16.
  */
 #define splitc_global(T) __typeof__(__typeof__(T) *(*)(struct splitc_is_global *))
 #define splitc_spread(T) __typeof__(__typeof__(T) *(*)(struct splitc_is_spread *))
 
-/* What @p, of either kind, points to: a type. */
+/* The type to which @p, of either kind, points. */
 #define SPLITC_ELEMENT(p) __typeof__(*(p)((void *)0))
 
 #define SPLITC_BITS(p) ((splitc_gptr)(uintptr_t)(p))
 
-/* A global pointer to @local at @proc, its processor, its address there. */
+/* A global pointer to @local at @proc; the processor of a pointer; its local address. */
 #define splitc_toglobal(proc, local)                                                               \
 	((splitc_global(__typeof__(*(local))))(uintptr_t)splitc_global_of((proc), (local)))
 #define splitc_toproc(p) splitc_gptr_proc(SPLITC_BITS(p))
 #define splitc_tolocal(p) ((SPLITC_ELEMENT(p) *)(uintptr_t)splitc_gptr_address(SPLITC_BITS(p)))
 
-/* Global pointers: the processor stays. splitc_diff() is for two of the same processor. */
+/*
+ * Arithmetic on global pointers: the processor stays the same, in splitc_diff() for both
+ * pointers.
+ */
 #define splitc_add(p, n)                                                                           \
 	((__typeof__(p))(uintptr_t)(SPLITC_BITS(p) +                                               \
 				    (uint64_t)((ptrdiff_t)(n) *                                    \
@@ -133,24 +139,27 @@ struct splitc_is_pointer; /* either */
 		uintptr_t)(SPLITC_BITS(p) +                                                        \
 			   (uint64_t)((ptrdiff_t)(i) *                                             \
 				      (ptrdiff_t)sizeof((*(SPLITC_ELEMENT(p) *)0)[0]))))
-/* A global pointer to a T, of the same bits as @p, which is any pointer of these kinds. */
+/* A global pointer to T with the bits of @p, which is a global or spread pointer. */
 #define splitc_cast(T, p) ((splitc_global(T))(uintptr_t)SPLITC_BITS(p))
 
-/* Spread pointers. */
+/* Arithmetic on spread pointers. */
 #define splitc_spread_add(p, n)                                                                    \
 	((__typeof__(p))(uintptr_t)splitc_spread_step(SPLITC_BITS(p), (ptrdiff_t)(n),              \
 						      sizeof(SPLITC_ELEMENT(p))))
 #define splitc_spread_diff(p, q)                                                                   \
 	splitc_spread_distance(SPLITC_BITS(p), SPLITC_BITS(q), sizeof(SPLITC_ELEMENT(p)))
-/* Element @i of the array that begins at @p, as a global pointer. */
+/* A global pointer to element @i of the spread array that begins at @p. */
 #define splitc_spread_global(p, i)                                                                 \
 	((splitc_global(SPLITC_ELEMENT(p)))(uintptr_t)splitc_spread_step(                          \
 		SPLITC_BITS(p), (ptrdiff_t)(i), sizeof(SPLITC_ELEMENT(p))))
-/* The address of the array's first element at this processor. @p is that of element 0. */
+/* The local address of this processor's first element of the array. @p points to element 0. */
 #define splitc_spread_mine(p) splitc_tolocal(p)
-/* A spread pointer to T of the bits of @p. */
+/* A spread pointer to T with the bits of @p. */
 #define splitc_spread_cast(T, p) ((splitc_spread(T))(uintptr_t)SPLITC_BITS(p))
-/* Of all processors together: @count elements of type T. splitc_spread_free() frees them. */
+/*
+ * A collective operation: allocates @count elements of type T, to be freed by
+ * splitc_spread_free().
+ */
 #define splitc_spread_malloc(T, count)                                                             \
 	((splitc_spread(T))(uintptr_t)splitc_all_spread_malloc((count), sizeof(T)))
 #define splitc_spread_free(p) splitc_all_spread_free(SPLITC_BITS(p))
