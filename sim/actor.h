@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the processes of a random schedule do, a file each; workload.c runs them. */
+/*
+ * What simulated processes do in a random schedule: receives, requests, connections. Each part
+ * is a file of its own. workload.c runs them.
+ */
 #ifndef SIM_ACTOR_H
 #define SIM_ACTOR_H
 
@@ -19,21 +22,21 @@ static inline bool chance(struct actor *a, double p)
 	return random_chance(&a->random, p);
 }
 
-/* receives.c: post what is missing. */
+/* receives.c: post receives up to the wanted number, on all queues. */
 void stock_all(struct actor *a);
 
-/* requests.c: a few, on one queue pair that has room. */
+/* requests.c: post a few requests to a queue pair that has room. */
 void post_some(struct actor *a);
 
-/* connections.c. Can requests be posted to it? */
+/* connections.c: whether requests can be posted to this end. */
 bool is_usable(const struct end *e);
-/* A process that connections can be made to. */
+/* Whether this process takes part in new connections. */
 bool can_connect(const struct actor *a);
-/* Is there room for another process? */
+/* Whether the node has room for another process. */
 bool has_room(const struct node *node);
-/* Connections to some that live, and an end for datagrams. */
+/* Connect to some living processes, and create a datagram queue pair. */
 void make_acquaintance(struct actor *a);
-/* One that failed: down with it, and a new one. false: none has. */
+/* Replace a failed connection: destroy it and make a new one. Returns false if none has failed. */
 bool repair_some(struct actor *a);
 
 #endif /* SIM_ACTOR_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Buffers: who has them, and what is in them. */
+/* Buffer pools of simulated processes, and the byte patterns of messages and buffers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static const struct {
 /* -------------------------------------------------------------------- bytes */
 
 /*
- * Words of one content are apart by an odd constant, those of another begin elsewhere:
- * that is as good as random for telling them apart, and costs an addition each.
+ * The words of one pattern differ by an odd constant, and each pattern begins at a random value.
+ * This distinguishes patterns as well as random bytes, and costs one addition for a word.
  */
 #define BYTES_STEP 0x9e3779b97f4a7c15ull
 
@@ -107,13 +107,13 @@ u64 pool_setup(struct pool *pool, struct process *p, u64 offset)
 		pool->key[i] = reg_mr(p, offset, bytes, ALL_ACCESS);
 		if (!pool->key[i])
 			violated("node %u: no region for buffers", p->node->index);
-		/* A page between them that is nobody's. */
+		/* A page between regions, which belongs to none. */
 		offset += (bytes + 8191) & ~4095ull;
 	}
 	return offset - begin;
 }
 
-/* Room for one more. What it had before is given back with the simulation's other memory. */
+/* Make room for one more entry. The old array is freed with the simulation's other memory. */
 static void pool_grow(struct pool *pool)
 {
 	struct buffer **all;
@@ -157,7 +157,7 @@ static struct buffer *buffer_of_class(struct pool *pool, u32 class)
 	if (!buffer)
 		return buffer_new(pool, class);
 	pool->free[class] = buffer->next;
-	/* Whoever had it before may have written to it since. */
+	/* A late write to its previous use may have changed it. */
 	buffer_check(buffer);
 	return buffer;
 }
@@ -167,7 +167,7 @@ struct buffer *buffer_get(struct pool *pool, u32 length)
 	struct buffer *buffer = NULL;
 	u32 class;
 
-	/* A larger one, where there is none of its class left. */
+	/* Try larger classes if the smallest one that fits is empty. */
 	for (class = 0; class < BUFFER_CLASSES && !buffer; class ++) {
 		if (classes[class].size >= length)
 			buffer = buffer_of_class(pool, class);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Buffers of simulated processes, and what is in them: each message has bytes of its
- * own, and a buffer that nobody uses has bytes of its own too (and so have the gaps
- * behind all of them), so that whatever comes too late, twice, or elsewhere shows.
+ * Buffers of simulated processes, with byte patterns that reveal wrong writes. Each message has
+ * a pattern of its own. So has each unused buffer, and the gap behind every buffer. So data that
+ * is written late, twice or to a wrong place is detected.
  */
 #ifndef SIM_BUFFER_H
 #define SIM_BUFFER_H
@@ -13,65 +13,68 @@
 #define BUFFER_GAP 64
 
 enum buffer_state {
-	/* Has its own bytes. */
+	/* Contains its own pattern. */
 	BUFFER_FREE,
 	BUFFER_USED,
-	/* A request that used it failed: its own bytes, or (all or in part) those. */
+	/*
+	 * A request that used it failed. It contains its own pattern, and bytes of one other at
+	 * most.
+	 */
 	BUFFER_TAINTED,
 };
 
 struct buffer {
 	struct buffer *next;
 	struct process *process;
-	/* Of the NIC, when its region was registered. */
+	/* Life of the NIC in which its region was registered. */
 	u64 life;
 	u64 offset;
 	u32 size;
 	u32 class;
-	/* Key of the region that it is in. */
+	/* Key of the region that contains it. */
 	u32 key;
 	enum buffer_state state;
-	/* Tainted: whose bytes may be in it, and how many. */
+	/* Tainted: id of the pattern whose bytes may be in it, and how many. */
 	u64 taint;
 	u32 taint_length;
 };
 
-/* A process' buffers, in regions one for each class. */
+/* The buffers of a process. Each size class is a region. */
 struct pool {
 	struct process *process;
 	u64 life;
 	u32 key[BUFFER_CLASSES];
 	u64 base[BUFFER_CLASSES], used[BUFFER_CLASSES], room[BUFFER_CLASSES];
 	struct buffer *free[BUFFER_CLASSES];
-	/* All that were ever used. */
+	/* All buffers ever used. */
 	struct buffer **all;
 	u32 n, space;
 };
 
 /*
- * Register regions, from `offset` of the process' memory; how much they take. Again
- * after a reset of the NIC: older buffers are not used any more.
+ * Register the regions of a pool, from `offset` of the process' memory. Returns the bytes used.
+ * Called again after a reset of the NIC: buffers of the life before are not used any more.
  */
 u64 pool_setup(struct pool *pool, struct process *p, u64 offset);
-/* NULL: there is none for so many bytes. */
+/* Returns NULL if there is no free buffer of this size. */
 struct buffer *buffer_get(struct pool *pool, u32 length);
-/* It has its own bytes again. */
+/* Free a buffer, and fill it with its own pattern. */
 void buffer_put(struct pool *pool, struct buffer *buffer);
-/* Its request failed. id: whose bytes it may get; 0: nobody's. */
+/* The request of a buffer failed. `id` is the pattern that may have been written to it, or 0. */
 void buffer_taint(struct buffer *buffer, u64 id, u32 length);
-/* No byte of it is another's. */
+/* Whether the whole buffer contains its own pattern. */
 bool buffer_is_own(const struct buffer *buffer);
-/* Its gap, and all of a free one, is as it should be; false, and told. */
+/* Check the gap, and all of a free buffer. Reports a violation and returns false if it is wrong. */
 bool buffer_check(const struct buffer *buffer);
-/* All of a pool. */
+/* Check all buffers of a pool. */
 void pool_check(const struct pool *pool);
 
-/* The bytes of message id from `from`: write them, or compare. */
+/* Write, or compare, the bytes of pattern `id` from position `from` on. */
 void bytes_fill(u8 *to, u32 length, u64 id, u64 from);
 bool bytes_are(const u8 *at, u32 length, u64 id, u64 from);
-/* Each byte of one of two. */
+/* Whether each byte is that of one pattern or of the other. */
 bool bytes_either(const u8 *at, u32 length, u64 id, u64 other);
-/* A buffer's own. */
+/* The id of a buffer's own pattern. */
 u64 buffer_id(const struct buffer *buffer);
 u8 *buffer_memory(const struct buffer *buffer);
 u64 buffer_address(const struct buffer *buffer);

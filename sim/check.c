@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: each completion against what was posted, and what is left at the end. */
+/* The oracle: checks each completion against the posted requests, and the final state. */
 #include <string.h>
 
 #include "event.h"
@@ -10,8 +10,8 @@ struct check_totals check_totals;
 bool check_strict;
 
 /*
- * Of a datagram at a port of InfiniBand: who sent it by LID and service level, which
- * must be right, and the rest as on other ports.
+ * A completion of a datagram at an InfiniBand port: check the source LID and the service level,
+ * and return it as at an Ethernet port.
  */
 static struct vnet_cqe without_lid(const struct queue *cq, const struct vnet_cqe *cqe)
 {
@@ -60,14 +60,14 @@ static void check_entry(const struct queue *cq, const struct vnet_cqe *cqe)
 }
 
 /*
- * Receives before sends: with both ends on one node, a request and what it delivers
- * complete in one step, and the delivery comes first.
+ * Check all new completions of a node, receives first: if both ends are on one node, a request
+ * and its delivery complete in the same step, and the delivery comes first.
  */
 void check_after_step(struct node *node)
 {
 	u32 i, j;
 
-	/* Nothing more is expected of it; a process of it may still have to notice. */
+	/* A dead node has no more obligations, though its processes may not have noticed yet. */
 	if (node->dead)
 		return;
 	for (i = 0; i < node->ncq; i++) {
@@ -88,7 +88,7 @@ void check_after_step(struct node *node)
 	}
 }
 
-/* ------------------------------------------------------------------ endings */
+/* ---------------------------------------------------- ends and final checks */
 
 void check_silent(struct end *e)
 {
@@ -103,7 +103,7 @@ void check_close(struct end *e)
 		struct work *w = e->work[e->done++];
 
 		w->done = true;
-		/* Until now it may have been on its way. */
+		/* Until now, its message may have been delivered. */
 		w->done_at = event_now();
 		fail(w);
 		check_totals.lost++;
@@ -120,7 +120,7 @@ void check_lost_node(u32 node)
 
 		if (node_of(e) == node && !e->gone)
 			check_close(e);
-		/* Who talks to it gets no answer for what is under way. */
+		/* Requests to that node may remain unanswered. */
 		if (e->peer && node_of(e->peer) == node)
 			e->excused = true;
 	}
@@ -135,7 +135,7 @@ void check_lost_actor(const struct actor *actor)
 
 		if (e->actor != actor)
 			continue;
-		/* If it was taking this connection down, its peer does now, even if this end is gone. */
+		/* If this process was taking the connection down, its peer has to do so now. */
 		if (e->peer)
 			e->peer->closing = false;
 		if (e->gone)
@@ -153,7 +153,7 @@ bool check_is_complete(const struct end *e)
 	if (e->gone)
 		return true;
 	for (i = e->done; i < e->nwork; i++) {
-		/* The last ones may be silent: the queue tells. */
+		/* Requests without a completion at the end are complete when the queue is empty. */
 		if (e->work[i]->signaled)
 			return false;
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The oracle: what was posted, and so what must come of it. It looks at each
- * completion in the step in which it is made, before the process can.
+ * The oracle: knows what was posted, and checks what must follow from it.
  *
- * It knows what each message contains, in which order those of a connection must
- * arrive, what each one-sided operation must have done when it completes, and which
- * failures the faults that were injected excuse.
+ * It looks at each completion in the step in which the NIC writes it, before the process polls.
+ * It knows the content of each message, the order of messages of a connection, the effect of
+ * each one-sided operation at its completion, and which failures the injected faults excuse.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -14,7 +13,7 @@
 
 #define WORK_SGE 4
 
-/* What a request is to end with, besides what faults excuse. */
+/* Expected status of a request, if no fault excuses another one. */
 enum expect {
 	EXPECT_SUCCESS,
 	EXPECT_LOC_PROT,
@@ -29,10 +28,13 @@ struct end;
 /* A send request. */
 struct work {
 	u64 id;
-	/* Whose bytes it sends; its own, but for data that a read brings. */
+	/*
+	 * Pattern of the bytes that it sends: its own id, except for data that a read has
+	 * brought.
+	 */
 	u64 content;
 	struct end *end;
-	/* Its place in the send queue. */
+	/* Position in the send queue. */
 	u32 index;
 	u8 opcode;
 	u8 nlocal;
@@ -43,33 +45,33 @@ struct work {
 	bool delivered;
 	enum expect expect;
 	u32 length;
-	/* Immediate data, should it have any; its upper half, should that be wide. */
+	/* Immediate data, if any; and the upper half of 64-bit immediate data. */
 	u32 imm, imm_high;
 	struct buffer *local[WORK_SGE];
 	u32 local_length[WORK_SGE];
-	/* Where it writes to, or reads from. */
+	/* Buffer that it writes or reads remotely. */
 	struct buffer *remote;
-	/* A read whose buffers a fenced send behind it has. */
+	/* A read whose buffers are sent by a fenced request behind it. */
 	bool relayed;
-	/* Bytes that a read finds there. */
+	/* Pattern that a read finds there. */
 	u64 remote_id;
-	/* Atomic: on a counter, or (NULL) the word of this end; what comes back. */
+	/* Atomics: the counter, or NULL for the end's own word; and the expected result. */
 	struct counter *counter;
 	u64 result;
-	/* Datagram: to whom, and whether that one could take any when it was posted. */
+	/* Datagrams: the destination, and whether it was in RTS when the request was posted. */
 	struct end *to;
 	bool to_ready;
-	/* Its sender was told that it came back, and never will be delivered. */
+	/* Completed as not delivered, so it must not be delivered later. */
 	bool returned;
 	struct work *next_datagram;
-	/* Through a window, or about one. */
+	/* Accesses memory through a window, or operates on a window. */
 	bool by_window;
 };
 
 /* A receive request. */
 struct receive {
 	u64 id;
-	/* In whose queue. */
+	/* The queue that it was posted to: of an end, or shared. */
 	struct end *end;
 	struct srq *srq;
 	u32 index;
@@ -79,7 +81,7 @@ struct receive {
 	u32 size;
 	bool done;
 	u8 status;
-	/* What came: 0 none. */
+	/* The message that was received; NULL if none. */
 	struct work *work;
 	u32 byte_len;
 };
@@ -92,16 +94,16 @@ enum window_state {
 	WINDOW_CLOSING,
 };
 
-/* A word that everybody adds to. */
+/* A word to which all processes add atomically. */
 struct counter {
 	struct buffer *buffer;
 	u64 posted, succeeded;
-	/* Results seen. */
+	/* Results seen so far, one bit each. */
 	u8 *seen;
 	u32 room;
 };
 
-/* A queue pair, as the oracle sees it. */
+/* A queue pair as the oracle knows it. */
 struct end {
 	struct qp *qp;
 	struct end *peer;
@@ -109,78 +111,84 @@ struct end {
 	u32 number;
 	u64 made_at;
 	u8 type;
-	/* Send requests in order; those before `done` are complete. */
+	/* Send requests in order. Those before `done` are complete. */
 	struct work **work;
 	u32 nwork, work_room, done;
-	/* First that may still be delivered at the peer. */
+	/* The first request that may still be delivered to the peer. */
 	u32 next_deliver;
 	/* Datagrams that were sent to this end. */
 	struct work *datagrams;
 	struct receive **receive;
 	u32 nreceive, receive_room, received;
-	/* Bytes that each of them holds; few are posted at a time. */
+	/* Bytes of each posted receive. lazy: only few receives are posted. */
 	u32 capacity;
 	bool lazy;
-	/* Datagrams: its requests end with what became of their messages. */
+	/* UD with VNET_CREATE_QP_RETURN: requests complete with the fate of their messages. */
 	bool returns;
-	/* It is in RTS, or was. */
+	/* It is or was in RTS. */
 	bool ready;
-	/* It drains, until then. */
+	/* It drains its send queue (SQD) until this time. */
 	u64 drains_until;
-	/* Requests in a row that do not tell. */
+	/* Number of unsignaled requests in a row. */
 	u32 silent;
-	/* A request failed: all later ones are flushed. */
+	/* A request failed, so all later ones are flushed. */
 	bool failed;
-	/* Somebody gave it a reason to be in the error state. */
+	/* There was a reason for it to enter the error state. */
 	bool may_fail;
-	/* Requests of it may find nobody who answers. */
+	/* Its requests may remain unanswered. */
 	bool excused;
-	/* Its receiver may let it wait too long. */
+	/* Its peer may have no receive for longer than its RNR retries. */
 	bool may_rnr;
-	/* It is to be taken down; it was seen in the error state; it is being so. */
+	/*
+	 * broken: it is to be destroyed. seen_error: it was seen in the error state. closing: it
+	 * is being destroyed.
+	 */
 	bool broken;
 	bool seen_error;
 	bool closing;
-	/* It is no more, and nothing more is expected of it. */
+	/* Destroyed. No more completions are expected. */
 	bool gone;
-	/* The word that this end's compare and swap works on, at the peer. */
+	/* The word at the peer that this end's compare-and-swap requests change. */
 	struct buffer *word;
 	u64 word_value;
 	bool word_sure;
-	/* A window of this end's own memory for its peer. */
+	/* A memory window of this end, for its peer. */
 	u32 window_key;
 	enum window_state window;
 	struct buffer *window_buffer;
-	/* Requests of the peer that use it. */
+	/* Outstanding requests of the peer that use the window. */
 	u32 window_users;
 };
 
-/* A process with all that it has. */
+/* A simulated process and its objects. */
 struct actor {
 	struct process *process;
 	struct pool pool;
 	u64 memory_used;
 	struct queue *cq[2];
 	struct srq *srq;
-	/* Receives in the SRQ that are not complete. */
+	/* Receives posted to the SRQ, and those that are complete. */
 	u32 srq_posted, srq_done;
 	struct counter *counter;
 	struct random random;
-	/* Rounds without anything to do. */
+	/* Rounds without work. */
 	u32 idle;
-	/* Connections that it is just making anew. */
+	/* Connections that it is re-establishing. */
 	u32 repairing;
-	/* Next piece of memory for chores, and those that are in use, a bit each. */
+	/* Memory for chores: the next slot to try, and a bitmap of the slots in use. */
 	u32 slot;
 	u64 slots;
-	/* A region that comes and goes: its key, or 0. */
+	/* A region that is registered and deregistered from time to time: its key, or 0. */
 	u32 spare_key;
 	u64 spare_at;
 };
 
 struct check_totals {
 	u64 works, receives, completions, delivered, failed, flushed, lost;
-	/* By chores: with a tag that matched, to members of groups, by flows. */
+	/*
+	 * By chores: messages that matched a tag, multicast copies, frames received locally and
+	 * remotely.
+	 */
 	u64 tagged, copies, frames, far_frames;
 	u64 by_opcode[16];
 	u64 by_status[VNET_WC_STATUS_MAX];
@@ -188,20 +196,20 @@ struct check_totals {
 
 extern struct check_totals check_totals;
 /*
- * A receive holds nothing but its message. Not so where somebody stops with a lock
- * held: a message may be written and then have to come again, to another receive.
+ * A receive buffer contains only its own message. This does not hold if processes stop while
+ * they hold a lock: then a message may be written to one receive and delivered again to another.
  */
 extern bool check_strict;
 
 void check_reset(void);
 struct end *check_end(struct qp *qp, struct actor *actor);
-/* About to be posted: record it. */
+/* Record a request that is about to be posted. */
 struct work *check_work(struct end *end);
-/* Has its immediate data 64 bits? Decided by its number. */
+/* Whether a request has 64-bit immediate data: if the lower half is odd. */
 bool work_is_wide(const struct work *w);
 struct receive *check_receive(struct end *end, struct srq *srq);
 struct counter *check_counter_new(struct buffer *buffer, u32 additions);
-/* The numbers by which they are known in completions. */
+/* The wr_id of requests and receives. */
 static inline u64 work_wr_id(const struct work *w)
 {
 	return w->id << 1;
@@ -212,28 +220,31 @@ static inline u64 receive_wr_id(const struct receive *r)
 	return r->id << 1 | 1;
 }
 
-/* Hook: look at what the node's NIC completed. */
+/* Hook: check the new completions of a node's NIC. */
 void check_after_step(struct node *node);
-/* The process has polled this one: its buffers can be used again. */
+/* The process has polled a completion: release the receive's buffers. */
 void check_polled(struct actor *actor, const struct wc *wc);
-/* What stands silent at the end of its queue has succeeded. */
+/* Unsignaled requests at the end of an empty queue have succeeded. */
 void check_silent(struct end *end);
-/* The node lost all: nothing more is expected there. */
+/* A node was reset or killed: nothing more is expected of its ends. */
 void check_lost_node(u32 node);
-/* So did a process, and nobody else. */
+/* The same for one process. */
 void check_lost_actor(const struct actor *actor);
-/* Nothing is expected of this end any more; of its works neither. */
+/* An end was destroyed: nothing more is expected of it or its requests. */
 void check_close(struct end *end);
-/* All that was posted has ended. */
+/* Whether all requests of an end have completed. */
 bool check_is_complete(const struct end *end);
-/* At the end of all: memory, counters, words. */
+/* At the end of a run: check memory, counters and words. */
 void check_final(struct actor **actors, u32 n);
-/* Say what is not complete. */
+/* Print what is not complete. */
 void check_incomplete(void);
 
-/* Until another is made: others make some, while a command of a host is under way. */
+/*
+ * All ends. The array is valid until a further end is created, which other processes may do
+ * during any command of the host.
+ */
 struct end **check_ends(u32 *n);
-/* One of them, at any time. */
+/* An end by its index, at any time. */
 struct end *check_end_at(u32 i);
 
 #endif /* SIM_CHECK_H */

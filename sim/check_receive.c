@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: what came to a receive, and whether it may. */
+/* The oracle: which message a receive got, and whether that is allowed. */
 #include <string.h>
 
 #include "oracle.h"
 #include "trace.h"
 
-/* The first bytes of what came. */
+/* Copy the first bytes of a received message. */
 static void first_bytes(const struct receive *r, const struct vnet_cqe *cqe, u32 skip, u8 *to,
 			u32 n)
 {
@@ -25,7 +25,7 @@ bool work_is_wide(const struct work *w)
 	return has_imm(w) && w->imm % 2;
 }
 
-/* Just the immediate data that it was sent with. */
+/* Whether the immediate data is that of the request. */
 static bool imm_ok(const struct work *w, const struct vnet_cqe *cqe)
 {
 	bool wide = work_is_wide(w);
@@ -55,7 +55,7 @@ static bool looks_like(const struct work *w, const struct receive *r, const stru
 	return bytes_are(first, n, w->content, 0);
 }
 
-/* The message that came to a connected end. */
+/* The message that a connected end must have received. */
 static struct work *next_message(struct end *from, const struct receive *r,
 				 const struct vnet_cqe *cqe)
 {
@@ -66,7 +66,10 @@ static struct work *next_message(struct end *from, const struct receive *r,
 
 		if (!consumes(w->opcode))
 			continue;
-		/* Each of a reliable connection comes; any of others. */
+		/*
+		 * A reliable connection delivers each message in order; others may lose
+		 * messages.
+		 */
 		if (from->type == NIC_QPT_RC || looks_like(w, r, cqe))
 			return w;
 	}
@@ -87,8 +90,8 @@ static struct work *datagram_to(const struct end *to, u64 not_done_before, const
 }
 
 /*
- * One that was sent to this end; or to an earlier one with its number, and was still
- * to be sent when this one began.
+ * The datagram that an end received: one sent to it, or one sent to an earlier end with its
+ * number that was not complete when this end was created.
  */
 static struct work *datagram(const struct end *e, const struct receive *r,
 			     const struct vnet_cqe *cqe)
@@ -146,10 +149,13 @@ static void check_delivery(struct end *e, struct receive *r, const struct vnet_c
 	check_totals.by_opcode[w->opcode]++;
 }
 
-/* A message that is too long, or a right that is missing, ends the receiver too. */
+/*
+ * Whether a receive may fail: a message that is too long, or a missing access right, also puts
+ * the receiver into the error state.
+ */
 static bool receive_may_fail(const struct end *e, u32 status)
 {
-	/* Of its own failure it tells afterwards, in the same step. */
+	/* The oracle learns of the end's own failure later in the same step. */
 	if (status == VNET_WC_WR_FLUSH_ERR)
 		return e->may_fail || e->failed || e->excused || e->may_rnr || links_were_cut() ||
 		       (e->peer && (e->peer->gone || e->peer->may_fail || e->peer->excused));
@@ -186,8 +192,8 @@ void check_receive_done(const struct queue *cq, const struct vnet_cqe *cqe, stru
 }
 
 /*
- * May there be more in the receive than its message? Of one that came again, or of an
- * unreliable one that was lost on its way: its receive serves the next.
+ * Whether a receive buffer may contain more than its message: after a repeated delivery, or if
+ * an unreliable message was lost on the way and its receive was used for the next one.
  */
 static bool may_hold_more(const struct receive *r)
 {
@@ -203,7 +209,10 @@ void check_polled(struct actor *actor, const struct wc *wc)
 	if (!r || !r->done)
 		return;
 	if (r->status || !r->work) {
-		/* A part of a message may be in it; if not, it serves again: receives may fail for ever. */
+		/*
+		 * It may contain a part of a message. If not, reuse it, as receives may fail
+		 * again and again.
+		 */
 		for (i = 0; i < r->nlocal; i++) {
 			if (buffer_is_own(r->local[i]))
 				put(r->local[i], r->local[i]->size);
@@ -216,7 +225,7 @@ void check_polled(struct actor *actor, const struct wc *wc)
 	if (r->work->opcode != VNET_WR_RDMA_WRITE_IMM &&
 	    !pieces_are(r->local, r->local_length, r->nlocal, r->byte_len, r->work->content, skip))
 		bad(r->work, "its bytes are wrong when they are polled");
-	/* So much of it in each, in order. */
+	/* Bytes of the message in each buffer, in order. */
 	if (r->work->opcode != VNET_WR_RDMA_WRITE_IMM)
 		left = r->byte_len;
 	for (i = 0; i < r->nlocal; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: how a send request ends, and what it must have done. */
+/* The oracle: how a send request completes, and what it must have done by then. */
 #include <string.h>
 
 #include "event.h"
@@ -58,7 +58,7 @@ static void window_done(struct work *w)
 		w->end->window = WINDOW_CLOSED;
 }
 
-/* It came, or who would tell of it is dead: the last delivery may be after the death. */
+/* Delivered; or the receiving process is dead, so that its completion may never be seen. */
 static bool may_have_come(const struct work *w)
 {
 	return w->delivered || w->end->peer->actor->process->dead;
@@ -102,9 +102,9 @@ static void succeed_reliable(struct work *w)
 }
 
 /*
- * It came to whom it was sent to. Or nobody can tell: its node or process was killed,
- * whose completions are not looked at any more; or its NIC has begun another life, in
- * which another queue pair may have the number.
+ * Delivered; or it cannot be known: the node or process of the destination was killed, and its
+ * completions are not checked any more, or its NIC was reset and the number may be another queue
+ * pair's.
  */
 static bool datagram_may_have_come(const struct work *w)
 {
@@ -128,7 +128,7 @@ static void succeed(struct work *w)
 		window_done(w);
 		return;
 	}
-	/* Sent is not delivered, unless it was to tell: it may still come. */
+	/* For UD, sent does not mean delivered, unless the queue pair reports deliveries. */
 	if (w->end->returns && !datagram_may_have_come(w))
 		bad(w, "told as delivered, and it was not");
 	release_source(w);
@@ -136,7 +136,7 @@ static void succeed(struct work *w)
 		buffer_taint(w->remote, w->id, w->length);
 }
 
-/* What a request that failed may have left behind. */
+/* Account for what a failed request may have left behind. */
 void fail(struct work *w)
 {
 	u32 i;
@@ -205,22 +205,22 @@ static bool may_fail_with(const struct work *w, u32 status)
 	}
 }
 
-/* Is it what a datagram that came back may say? */
+/* Whether a datagram may be returned with this status. */
 static bool may_be_returned(const struct work *w, u32 status)
 {
 	const struct end *to = w->to;
 
 	if (!w->end->returns)
 		return false;
-	/* Nobody has answered: where frames are lost, or endpoint frames are short. */
+	/* No answer: frames were lost, or there were not enough endpoint frames. */
 	if (status == VNET_WC_RETRY_EXC_ERR)
 		return true;
-	/* There was nobody, or is no more, or somebody else is by that number. */
+	/* The destination does not exist, not any more, or is another queue pair by now. */
 	if (!to || to->gone || is_lost(to->qp->process, to->qp->life))
 		return true;
 	switch (status) {
 	case VNET_WC_REM_OP_ERR:
-		/* A forged frame names any queue pair, and is refused in the packet's place. */
+		/* A forged frame may name any queue pair, and be refused instead of the packet. */
 		return !w->to_ready || to->closing || to->may_fail || to->failed || to->excused ||
 		       fault_counts()->forged;
 	case VNET_WC_RNR_RETRY_EXC_ERR:
@@ -239,9 +239,8 @@ static bool is_returned(const struct work *w, u32 status)
 }
 
 /*
- * A datagram has come back: its message is as it was, and it has not been delivered, nor
- * will be; but for one that nobody has answered for, or a forged frame in its place.
- * Its queue pair goes on.
+ * A datagram was returned: its data must be unchanged, and it must not have been delivered,
+ * except if there was no answer or frames were forged. Its queue pair continues.
  */
 static void come_back(struct work *w, u32 status)
 {
@@ -275,7 +274,7 @@ static const u8 wc_opcode[] = {
 	[VNET_WR_ATOMIC_WRITE] = VNET_WC_ATOMIC_WRITE,
 };
 
-/* The ones before it that were not to tell have succeeded, if this could come. */
+/* Complete the unsignaled requests before index `until`. */
 void complete_silent(struct end *e, u32 until)
 {
 	while (e->done < until) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Where requests never ended: what the firmware has of them. */
+/* Diagnosis of requests that never completed: prints the firmware's state of them. */
 #include <stdio.h>
 
 #include "oracle.h"
 
-/* What the firmware has of it. */
+/* Print the firmware's state of an end. */
 static void tell_endpoint(const struct end *e)
 {
 	const struct nic *nic = &e->qp->process->node->nic;
@@ -23,7 +23,7 @@ static void tell_endpoint(const struct end *e)
 		ep->failed_psn, (unsigned long long)ep->hold_until / 1000, ep->expected);
 }
 
-/* Who holds the endpoint frames of the NIC that is waited for. */
+/* Print the endpoint frames of the NIC of a peer that does not answer. */
 static void tell_frames(const struct end *e)
 {
 	const struct nic *nic = &e->qp->process->node->nic;
@@ -47,7 +47,7 @@ static void tell_frames(const struct end *e)
 	}
 }
 
-/* It failed, its requests are complete, and yet nobody takes it down. */
+/* An end failed and its requests are complete, but nobody destroys it. */
 static void tell_forgotten(const struct end *e, u32 *said)
 {
 	++*said;

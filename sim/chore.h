@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What chores share: a bench, which is two processes with memory and completion queues,
- * a pair of queue pairs or others, and the judgement of what comes of a request.
+ * Common code of chores: a bench (two processes with a pair of queue pairs) and checks. A bench
+ * has memory and completion queues in both processes, and further objects of a chore.
  */
 #ifndef SIM_CHORE_H
 #define SIM_CHORE_H
@@ -10,33 +10,33 @@
 
 #define US 1000ull
 #define MS 1000000ull
-/* A request is waited for so long; links may be cut for longer. */
+/* How long a chore waits for a completion; links may be cut for longer. */
 #define PATIENCE_NS (40 * MS)
-/* A bench's memory at either end; more of it is there, for who has it registered. */
+/* Memory of a bench at either end. More (SLOT_BYTES) is available to be registered. */
 #define BYTES 2048u
 #define SLOT_BYTES (2 * 4096ull)
 #define NO_STATUS (~0u)
 #define BENCH_OTHERS 12
 #define BENCH_SLOTS 4
 
-/* Another key of a window, or of a region for fast registration: the next tag. */
+/* Another key for a window or fast registration: the next tag. */
 static inline u32 next_key(u32 key)
 {
 	return (key & ~0xffu) | ((key + 1) & 0xff);
 }
 
-/* A pair of connected queue pairs, of which only `a` posts. */
+/* A pair of connected queue pairs. Only process p posts, on x. */
 struct bench {
 	struct actor *actor, *other;
 	struct process *p, *far;
 	u64 life, far_life;
 	struct queue *cq, *far_cq;
 	struct qp *x, *y;
-	/* Memory at both ends: offset in its process, and key. */
+	/* Memory at both ends: offset in the process, and key. */
 	u64 here, there;
 	u32 key, far_key;
 	u64 next_id;
-	/* More that it has: queues to be destroyed, in this order; memory to be given back. */
+	/* Further objects, to be destroyed in reverse order, and memory, to be returned. */
 	struct other {
 		struct process *p;
 		u64 life;
@@ -59,7 +59,7 @@ struct bench_options {
 	u32 cq_flags;
 	bool channel;
 	struct qp_options near, far;
-	/* 0: no pair; the chore makes its own. */
+	/* 0: no pair of queue pairs, as the chore creates its own. */
 	u8 type;
 };
 
@@ -72,34 +72,40 @@ bool bench_has_room(const struct node *node);
 bool bench_make(struct bench *b, struct actor *a, struct actor *other,
 		const struct bench_options *o);
 void bench_free(struct bench *b);
-/* They go when the bench does; the last ones first. */
+/* Objects that are destroyed with the bench, the last ones first. */
 struct qp *bench_has_qp(struct bench *b, struct qp *qp);
 struct srq *bench_has_srq(struct bench *b, struct srq *srq);
 struct queue *bench_has_cq(struct bench *b, struct queue *cq);
-/* SLOT_BYTES of memory, registered; NULL: there is none. */
+/* Register SLOT_BYTES of memory. Returns NULL if there is none. */
 struct slot *bench_memory(struct bench *b, struct actor *a);
 
-/* Both ends are what they were when this began; so is that process. */
+/* Whether both processes still live, in the same lives of their NICs; the same for one. */
 bool holds(const struct bench *b);
 bool lives(const struct process *p, u64 life);
 void wrong(const struct bench *b, const char *what, u32 got);
 void want(const struct bench *b, bool ok, const char *what);
 
-/* Of `length` bytes of `here`. */
+/* Post a request with `length` bytes at `here`. */
 void post(struct bench *b, struct vnet_send_wqe wqe, u32 length, u32 lkey);
-/* The next completion's status, and (not NULL) all of it; of x, and of any. */
+/*
+ * Wait for the next completion of x, or of any CQ, and return its status; *out, if not NULL, is
+ * the completion.
+ */
 u32 next_status(struct bench *b, struct wc *out);
 u32 next_status_of(struct bench *b, struct queue *cq, struct wc *out);
 u32 run(struct bench *b, const struct vnet_send_wqe *wqe, u32 length, u32 lkey);
-/* Faults of others are no mistake; everything else must be as it is to be. */
+/*
+ * Report a violation if the status is not the expected one and no fault excuses it. Returns
+ * whether the status is the expected one.
+ */
 bool ends(struct bench *b, u32 status, u32 expected, const char *what);
-/* To `there`. */
+/* A one-sided request to `there`. */
 struct vnet_send_wqe one_sided(const struct bench *b, u8 opcode);
 void receives(struct bench *b, u32 n);
 bool write_works(struct bench *b, u32 lkey, const char *what);
 bool comes_to_error(struct bench *b, const struct qp *qp);
 
-/* chore_*.c, a file for each kind. */
+/* The chores of each file chore_*.c. */
 void tagged_messages(struct bench *b);
 void groups(struct bench *b);
 void extended(struct bench *b);

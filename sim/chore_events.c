@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Events that wait for others, events and failures on purpose; memory of the NIC's own. */
+/* Chores: moderated completion events, injected events, RNR starvation, device memory. */
 #include <string.h>
 
 #include "chore.h"
 #include "event.h"
 #include "trace.h"
 
-/* Completion events wait for some entries, or for a while. */
+/* Completion events that are moderated by count and time. */
 void moderated_events(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -22,8 +22,8 @@ void moderated_events(struct bench *b)
 		post(b, wqe, 64, b->key);
 		ring_qp(b->x);
 		/*
-		 * Of the one or of another queue of this channel. What came at the very end of
-		 * that time may have its event later by the period.
+		 * An event of this CQ or of another one of the channel. An entry that is written
+		 * at the very end of the wait may have its event later by the moderation period.
 		 */
 		if (!wait_event(b->p, event_now() + PATIENCE_NS) && holds(b) &&
 		    queue_has(b->cq, b->cq->cons) && !wait_event(b->p, event_now() + PATIENCE_NS) &&
@@ -70,7 +70,7 @@ void events_on_purpose(struct bench *b)
 	want(b, comes_to_error(b, b->x), "who failed on purpose goes on");
 }
 
-/* Who is ready to receive hears of the first message that it is connected. */
+/* The first message tells a queue pair in RTR that its connection is established. */
 void established(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -82,7 +82,7 @@ void established(struct bench *b)
 		want(b, state_of(b->y) == NIC_QPS_RTR, "a message has its receiver send");
 }
 
-/* -------------------------------------------------------------------- starving */
+/* -------------------------------------------------------------- RNR starvation */
 
 struct hunger {
 	struct node *node;
@@ -100,7 +100,7 @@ static void feed(void *arg, u64 value)
 	node_ran(hunger->node);
 }
 
-/* A NIC that finds no receive for a while: a message comes afterwards. */
+/* A NIC finds no receives for a while. A message is delivered afterwards. */
 void starving(struct bench *b)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);

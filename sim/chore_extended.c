@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Extended reliable connections: two shared receive queues behind one target, and each
- * request says for which it is. And writes of eight bytes at once.
- */
+/* Chores: XRC connections with two shared receive queues behind one target, and atomic writes. */
 #include <string.h>
 
 #include "chore.h"
@@ -48,7 +45,7 @@ static bool connection_make(struct connection *c, struct bench *b)
 	return holds(b);
 }
 
-/* A half of the receiver's memory for each queue. */
+/* Each queue has one half of the receiver's memory. */
 static u64 place(const struct connection *c, u32 queue)
 {
 	return c->to->offset + queue * (SLOT_BYTES / QUEUES);
@@ -150,7 +147,7 @@ static bool add_to(struct connection *c, u32 queue)
 	return holds(c->b);
 }
 
-/* A queue that is none, or of another domain. */
+/* A shared receive queue that does not exist, or is of another XRC domain. */
 static void no_such_queue(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
@@ -165,7 +162,7 @@ static void no_such_queue(struct connection *c)
 	     "a queue that is none of its domain");
 }
 
-/* In the midst of a message its queue goes, or its target. */
+/* Destroy the shared receive queue, or reset or fail the target, in the middle of a message. */
 static void cut_short(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ethernet frames that a program makes itself: whose flows they belong to on its NIC, and how
- * they are spread over work queues. Each has addresses that nobody else uses. Another
- * NIC has each that comes at most once, as it was.
+ * Chores: raw packets (which flows receive them, on this and other NICs) and RSS. Each chore has
+ * a MAC address of its own. Another NIC receives each frame at most once, unchanged.
  */
 #include <string.h>
 
@@ -23,18 +22,18 @@ struct receiver {
 	struct queue *cq;
 	u32 flow;
 	u32 posted;
-	/* Is to have each frame, or none; got so many. */
+	/* has: it must receive each frame, or none. got: it has received the current frame. */
 	bool has, got;
 };
 
-/* Who is on another NIC, whose flow all frames fit. */
+/* A receiver on another NIC, with a flow that matches all frames. */
 struct neighbour {
 	struct process *p;
 	u64 life;
 	struct queue *cq;
 	struct slot *slot;
 	u32 flow;
-	/* Those that came, a bit each. */
+	/* Frames received, one bit each. */
 	u32 got;
 };
 
@@ -45,10 +44,10 @@ struct wire {
 	u8 mac[6];
 	u64 content, since;
 	u32 length;
-	/* Conversations, and the work queue that has each, from 1. */
+	/* For each conversation, the work queue that receives it, from 1. */
 	u32 home[4];
 	struct neighbour neighbour;
-	/* Those that were sent. */
+	/* Frames sent. */
 	u8 sent[FRAMES][LONGEST];
 	u32 sent_length[FRAMES], nsent;
 };
@@ -113,7 +112,7 @@ static bool wire_make(struct wire *w, struct bench *b, u8 qp_type)
 
 /* --------------------------------------------------------------------- headers */
 
-/* Of IPv6 and of IPv4. */
+/* EtherTypes of IPv6 and IPv4. */
 static const u8 type[2][2] = { { 0x86, 0xdd }, { 0x08, 0 } };
 static const u8 one_tag[] = { 0x81, 0, 0, 5 };
 static const u8 two_tags[] = { 0x88, 0xa8, 0, 5, 0x81, 0, 0, 7, 0x88, 0xb5 };
@@ -136,7 +135,7 @@ static u32 put_ipv6(u8 *at_frame, u8 proto)
 	return 40;
 }
 
-/* A frame of some kind to these addresses; the conversation is its ports. */
+/* Make a frame of random kind to this MAC address. The ports identify the conversation. */
 static void make_frame(struct wire *w, u32 conversation)
 {
 	u8 *f = frame(w), kind = (u8)bench_below(w->b, 5);
@@ -148,7 +147,7 @@ static void make_frame(struct wire *w, u32 conversation)
 	bytes_fill(f, w->length, w->content, 0);
 	memcpy(f, w->mac, 6);
 	if (kind == 4) {
-		/* Anything, in a frame with two tags. */
+		/* Two VLAN tags, with any content. */
 		memcpy(f + 12, two_tags, sizeof(two_tags));
 		return;
 	}
@@ -212,7 +211,7 @@ static void drop_flows(struct wire *w)
 	}
 }
 
-/* Who is to have what, by the rules of flows: some arrangements of them. */
+/* Choose one of several arrangements of flows, with the receivers that must get the frames. */
 static void arrange(struct wire *w)
 {
 	struct receiver *r = w->receiver;
@@ -224,7 +223,7 @@ static void arrange(struct wire *w)
 		r[0].has = true;
 		break;
 	case 1:
-		/* The first traps it; of the same priority, both have it. */
+		/* The lowest priority number gets it; both flows of the same priority do. */
 		add_flow(w, 0, NIC_FLOW_NORMAL, 2, 0);
 		add_flow(w, 1, NIC_FLOW_NORMAL, 2, 0);
 		add_flow(w, 2, NIC_FLOW_NORMAL, 5, 0);
@@ -240,7 +239,7 @@ static void arrange(struct wire *w)
 		add_flow(w, 1, NIC_FLOW_NORMAL, 5, 0);
 		break;
 	case 4:
-		/* What nobody else has; and a look at all. */
+		/* A default flow and a sniffer. */
 		add_flow(w, 0, NIC_FLOW_ALL_DEFAULT, 0, 0);
 		add_flow(w, 1, NIC_FLOW_SNIFFER, 0, 0);
 		r[0].has = r[1].has = true;
@@ -254,7 +253,7 @@ static void arrange(struct wire *w)
 	}
 }
 
-/* ------------------------------------------------------------------ what comes */
+/* ------------------------------------------------------------ receiving frames */
 
 static bool send(struct wire *w, u32 expected)
 {
@@ -290,7 +289,7 @@ static void take(struct wire *w, u32 i)
 	}
 }
 
-/* Each has a receive, and nobody stops; nor for memory that is still to be brought. */
+/* Whether delivery is certain: receives are posted, no process stops, all memory is present. */
 static bool is_certain(const struct wire *w)
 {
 	return check_strict && !sim.config.pages && w->b->p->node->starved_until < w->since;
@@ -416,12 +415,12 @@ static void keep(struct wire *w)
 	w->sent_length[w->nsent++] = w->length;
 }
 
-/* What a flow may be made of, and what not. */
+/* Valid and invalid flow specifications. */
 static void wrong_specs(struct wire *w)
 {
 	static const struct {
 		u32 type, length;
-		/* Of all bytes. */
+		/* Value of all bytes of the specification. */
 		u8 filter;
 		enum nic_result want;
 	} specs[] = {
@@ -430,12 +429,12 @@ static void wrong_specs(struct wire *w)
 		{ NIC_SPEC_INNER | NIC_SPEC_ETH, 8, 0, NIC_EOPNOTSUPP },
 		{ NIC_SPEC_TCP, 0, 0, NIC_EINVAL },
 		{ NIC_SPEC_TCP, 7, 0, NIC_EINVAL },
-		/* The tag is named with the header. */
+		/* The VLAN tag is part of the Ethernet specification. */
 		{ NIC_SPEC_ETH, 32, 0xff, NIC_OK },
 		{ NIC_SPEC_ETH, 32, 0xff, NIC_EINVAL },
 		{ NIC_SPEC_IPV4, 24, 0xff, NIC_OK },
 		{ NIC_SPEC_IPV6, 78, 0xff, NIC_EINVAL },
-		/* Longer than is known, with nothing there; and with something. */
+		/* Longer than the known structure: accepted only if the tail is zero. */
 		{ NIC_SPEC_UDP, 16, 0, NIC_OK },
 		{ NIC_SPEC_TCP, 16, 0, NIC_EINVAL },
 	};
@@ -502,7 +501,7 @@ void frames(struct bench *b)
 		wrong_frame(&w);
 }
 
-/* -------------------------------------------------------------------- spreading */
+/* -------------------------------------------------------------------------- RSS */
 
 static bool spread(struct wire *w, u64 *offset)
 {
@@ -525,7 +524,7 @@ static bool spread(struct wire *w, u64 *offset)
 	       nic_flow_create(nic, w->receiver[0].flow, &flow) == NIC_OK;
 }
 
-/* One work queue has it, and always the same one has those of a conversation. */
+/* Exactly one work queue receives a frame, the same one for all frames of a conversation. */
 static void judge_spread(struct wire *w, u32 conversation)
 {
 	u32 i, n = 0, who = 0;
@@ -558,7 +557,7 @@ void spread_frames(struct bench *b)
 		conversation = bench_below(b, 4);
 		ipv6 = conversation & 1;
 		make_frame(&w, conversation);
-		/* One conversation is of one protocol, and has the same addresses. */
+		/* Frames of one conversation have one protocol and the same addresses. */
 		memcpy(frame(&w) + 12, type[!ipv6], 2);
 		if (ipv6)
 			put_ipv6(frame(&w) + 14, conversation & 2 ? 6 : 17);

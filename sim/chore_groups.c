@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to a group whose members are on several NICs: each gets each message at most
- * once, with the right bytes, and nobody else gets any. Members beside the sender get
- * all of them, where nobody stops.
+ * Chore: multicast to groups with members on several NICs. Each member receives each message at
+ * most once, with the right bytes; others receive none. Members on the sender's node receive all
+ * of them, if no process stops.
  */
 #include <string.h>
 
@@ -23,12 +23,12 @@ struct member {
 	struct queue *cq;
 	struct qp *qp;
 	struct slot *slot;
-	/* It is to hear nothing; being of another group. */
+	/* deaf: it must receive nothing. elsewhere: because it is in another group. */
 	bool deaf, elsewhere;
 	bool attached;
-	/* Those that came, a bit each; those that were sent when it had left. */
+	/* Messages received, one bit each; and messages sent after it had left the group. */
 	u32 got, late;
-	/* Receives that went to what was for it alone. */
+	/* Receives consumed by messages that were sent to this queue pair only. */
 	u32 strays;
 };
 
@@ -42,7 +42,7 @@ struct group {
 	u64 content[MESSAGES];
 };
 
-/* One that no other chore has. */
+/* A group address that no other chore uses. */
 static void name(struct bench *b, u8 *gid)
 {
 	u64 random = random_next(&b->actor->random);
@@ -100,7 +100,7 @@ static void make_member(struct group *g, struct actor *a)
 	if (!lives(p, p->node->life) || !bench_has_room(p->node))
 		return;
 	*m = (struct member){ .actor = a, .life = p->node->life };
-	/* Of another group, or with another key, or not ready. */
+	/* In another group, or with another Q_Key. */
 	deaf = g->n > 1 && !bench_below(g->b, 3);
 	m->elsewhere = deaf && bench_below(g->b, 2);
 	if (deaf && !m->elsewhere)
@@ -124,7 +124,7 @@ static void make_member(struct group *g, struct actor *a)
 		g->n++;
 }
 
-/* The sender's own process, the other one, and some. */
+/* Create members: in the receiver's process, in the sender's, and in others. */
 static bool gather(struct group *g)
 {
 	struct bench *b = g->b;
@@ -149,9 +149,9 @@ static bool gather(struct group *g)
 	return holds(b) && g->n;
 }
 
-/* ------------------------------------------------------------------ what came */
+/* ----------------------------------------------------------- receiving copies */
 
-/* Does the header of a datagram name this group? */
+/* Whether the GRH of a datagram names this group. */
 static bool names(const u8 *header, const struct wc *wc, const u8 *gid)
 {
 	if (!(wc->flags & VNET_WC_GRH))
@@ -177,10 +177,7 @@ static void came(struct group *g, struct member *m, const struct wc *wc)
 		    bytes_are(at_memory + VNET_GRH_SIZE, length, g->content[i], 0))
 			break;
 	}
-	/*
-	 * Who had the member's number before, in the NIC's earlier life, may have been sent
-	 * something that comes only now.
-	 */
+	/* A late message to the queue pair that had this number in an earlier life of the NIC. */
 	if (i == g->sent && !names(at_memory, wc, g->gid) && !names(at_memory, wc, g->other_gid)) {
 		m->strays++;
 		return;
@@ -219,8 +216,8 @@ static void listen(struct group *g)
 }
 
 /*
- * Beside the sender nothing is lost: each has a receive, and nobody stops. Unless its
- * memory is still to be brought, for which nobody waits.
+ * On the sender's node no message is lost: each has a receive, and no process stops. The
+ * exception is memory that is not present, as UD does not wait for it.
  */
 static void all_here_have(const struct group *g)
 {
@@ -249,7 +246,7 @@ static bool send(struct group *g)
 	bytes_fill(mem(b->p, b->here), g->length[i], g->content[i], 0);
 	to_group(&wqe, b->p->node->index, g->gid);
 	g->sent++;
-	/* By another number than that of groups it is for nobody. */
+	/* A QPN other than the multicast QPN reaches no member. */
 	if (!bench_below(b, 12)) {
 		wqe.ud.remote_qpn = b->x->qpn;
 		g->nobody |= 1u << i;

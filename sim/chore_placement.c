@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flushes: writes that are not to tell, and a flush which, when it has ended, tells of them
- * all; then one that has to be refused.
+ * Chore: flushes. When a flush completes, all unsignaled writes before it must have completed.
+ * The last flush of the chore must be refused.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching: messages with tags, one after the other, to a shared receive queue that
- * matches. What each must come to is known beforehand: a list of tags, in order.
+ * Chore: tag matching. Sends tagged messages, one at a time, to a shared receive queue with
+ * tags. The chore keeps a model of the list of tags, and so knows what each message must match.
  */
 #include <endian.h>
 #include <string.h>
@@ -11,25 +11,25 @@
 #include "tags/tm.h"
 #include "trace.h"
 
-/* The list goes around, with not many of them. */
+/* Few tags and buffers, so that the list wraps around. */
 #define TAGS 6u
 #define BUFFERS 4u
 #define BUFFER_BYTES 2048u
 #define ROUNDS 5u
 #define MESSAGES 4u
 #define PRIVATE 0xabcdu
-/* By these the receiver knows completions: of tagged buffers, receives, operations. */
+/* Base of the wr_id of tagged buffers, ordinary receives, and operations. */
 #define WR_TAG 1000u
 #define WR_PLAIN 2000u
 #define WR_OP 3000u
 
 enum { NO_TAG, RENDEZVOUS, FIN, EAGER };
 
-/* A tag in the list, as it must be. */
+/* A tag in the model of the list. */
 struct tag {
 	u64 tag, mask;
 	u32 number, handle;
-	/* Matches nothing before the process has caught up. */
+	/* Matches nothing until the process has synchronized (VNET_TM_OP_SYNC). */
 	bool parked;
 };
 
@@ -38,11 +38,11 @@ struct table {
 	struct srq *srq;
 	struct queue *own_cq;
 	struct slot *to, *plain, *from;
-	/* The list, in order, and what is free for more. */
+	/* The list in order, and a bitmap of free buffers. */
 	struct tag tag[TAGS];
 	u32 ntags, free;
 	u32 handle, unexpected, handled;
-	/* Receives that are posted, by number, from the first one on. */
+	/* Ordinary receives that are posted: first and next number. */
 	u32 plain_first, plain_end;
 	u64 content;
 };
@@ -82,14 +82,17 @@ static bool table_make(struct table *t, struct bench *b)
 
 /* ------------------------------------------------------------------ operations */
 
-/* The operation that was posted last ends; false: not by a fault, or as it must not. */
+/*
+ * Wait for the completion of the last operation. Returns false if it does not complete because
+ * of a fault, or after a violation.
+ */
 static bool is_done(struct table *t, u32 status, const char *what)
 {
 	u64 until = event_now() + PATIENCE_NS;
 	struct bench *b = t->b;
 	struct wc wc;
 
-	/* Who sends may be inside: then it is to be tried again. */
+	/* A sender may hold the lock of the queue. Then ring again. */
 	while (holds(b) && event_now() < until) {
 		ring_tags(t->srq);
 		if (holds(b) && poll_cq(b->far_cq, &wc)) {
@@ -104,7 +107,7 @@ static bool is_done(struct table *t, u32 status, const char *what)
 	return false;
 }
 
-/* An operation that tells how it ended. */
+/* Post an operation that makes a completion, and wait for it. */
 static bool operate(struct table *t, struct vnet_tm_op op, u32 status, const char *what)
 {
 	op.wr_id = WR_OP;
@@ -124,7 +127,10 @@ static bool catch_up(struct table *t, bool by_addition)
 	return by_addition || operate(t, op, VNET_WC_SUCCESS, "synchronising tags");
 }
 
-/* One more in the list. told: by its process, who hears of it; else whoever delivers. */
+/*
+ * Add a tag. told: the process executes the operation and gets a completion; otherwise the next
+ * sender takes it from the ring.
+ */
 static bool add_tag(struct table *t, bool told, bool syncs)
 {
 	static const u64 masks[] = { ~0ull, ~0ull, 0xff, 0xf0, 0 };
@@ -146,7 +152,7 @@ static bool add_tag(struct table *t, bool told, bool syncs)
 	op.tag = tag->tag;
 	op.recv_wr_id = WR_TAG + tag->number;
 	addr = address_at(t->b->far, t->to->offset + tag->number * (u64)BUFFER_BYTES);
-	/* In two pieces, now and then. */
+	/* Sometimes in two SGEs. */
 	op.num_sge = bench_below(t->b, 3) ? 1 : 2;
 	op.sge[0] = (struct vnet_sge){ addr, BUFFER_BYTES, t->to->key };
 	if (op.num_sge == 2) {
@@ -201,7 +207,7 @@ static bool wrong_operation(struct table *t)
 
 /* -------------------------------------------------------------------- messages */
 
-/* The first tag that fits; ntags: none. */
+/* The first tag that matches, or ntags. */
 static u32 fitting(const struct table *t, u64 value)
 {
 	u32 i;
@@ -249,7 +255,10 @@ static bool send(struct table *t, u32 length)
 	return ends(t->b, next_status(t->b, NULL), VNET_WC_SUCCESS, "a message with a tag");
 }
 
-/* The receiver's next completion: just this. false: by a fault there is none. */
+/*
+ * Wait for the receiver's next completion, which must be this one. Returns false after a fault
+ * or a violation.
+ */
 static bool comes(struct table *t, u32 wr_id, u8 opcode, u32 flags, struct wc *wc)
 {
 	u32 status = next_status_of(t->b, t->b->far_cq, wc);
@@ -265,7 +274,7 @@ static bool comes(struct table *t, u32 wr_id, u8 opcode, u32 flags, struct wc *w
 	return holds(t->b);
 }
 
-/* What the completion that was taken last tells of the header. */
+/* Check the tag information of the last completion. */
 static void tells(struct table *t, u64 value, u32 byte_len)
 {
 	const struct vnet_cqe *cqe = queue_entry(t->b->far_cq, t->b->far_cq->cons - 1);
@@ -287,7 +296,7 @@ static void holds_data(struct table *t, const struct slot *slot, u32 number, u32
 		     "a message with a tag has other bytes");
 }
 
-/* To a receive without a tag, of which there must be one. */
+/* Post an ordinary receive, for messages that match no tag. */
 static bool post_plain(struct table *t)
 {
 	struct sge sg = { address_at(t->b->far, t->plain->offset) +
@@ -343,7 +352,7 @@ static bool eager(struct table *t, u64 value)
 	return holds(t->b);
 }
 
-/* The data is fetched; its sender hears of that. */
+/* The receiver has read the data of a rendezvous, and the sender gets the FIN message. */
 static bool is_fetched(struct table *t, u32 number, u32 length)
 {
 	struct wc wc;
@@ -370,7 +379,7 @@ static bool rendezvous(struct table *t, u64 value)
 	u32 i = fitting(t, value), number = t->tag[i % TAGS].number;
 	bool fits = bench_below(t->b, 4);
 	u32 length = 1 + bench_below(t->b, BUFFER_BYTES) + (fits ? 0 : BUFFER_BYTES);
-	/* Of what may be behind an announcement, its buffer gets nothing. */
+	/* Bytes behind the headers of an announcement are not written to the tagged buffer. */
 	u32 more = bench_below(t->b, 2) ? 0 : bench_below(t->b, 1500);
 	struct sge fin = { address_at(t->b->p, t->b->here), BYTES, t->b->key };
 	struct wc wc;
@@ -395,7 +404,7 @@ static bool rendezvous(struct table *t, u64 value)
 	return holds(t->b);
 }
 
-/* No header, or one that says nothing: it is an ordinary message. */
+/* A message without a complete header, or with the opcode NO_TAG, is an ordinary message. */
 static bool untagged(struct table *t)
 {
 	u32 length = bench_below(t->b, 2) ? bench_below(t->b, NIC_TMH_SIZE) : 1000;
@@ -407,7 +416,7 @@ static bool untagged(struct table *t)
 	return send(t, length) && comes_unexpected(t, VNET_WC_TM_NO_TAG, length);
 }
 
-/* Longer than what it matches: that is the connection's end. */
+/* A message longer than the tagged buffer fails the connection. */
 static void too_long(struct table *t)
 {
 	struct bench *b = t->b;
@@ -424,7 +433,10 @@ static void too_long(struct table *t)
 	ends(b, next_status(b, NULL), VNET_WC_REM_INV_REQ_ERR, "a message longer than its buffer");
 }
 
-/* A message of several frames that is not to end: its queue pair goes, or its sender. */
+/*
+ * Interrupt a message of several frames: the receiver's or the sender's queue pair fails or is
+ * reset.
+ */
 static void cut_short(struct table *t)
 {
 	struct bench *b = t->b;
@@ -443,7 +455,10 @@ static void cut_short(struct table *t)
 	sleep_for(b->p, bench_below(b, 100000));
 }
 
-/* An operation that nobody has been told of: what comes meanwhile goes by the list. */
+/*
+ * Post an operation without ringing the doorbell. A message that arrives before that must be
+ * matched by the list as it is.
+ */
 static bool behind(struct table *t, bool (*message)(struct table *t))
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_SYNC, .flags = VNET_TM_OP_SIGNALED };

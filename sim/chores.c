@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Chores of programs, and what must come of each. */
+/* Chores: windows, fast registration, small completion queues, states, invalid requests. */
 #include <string.h>
 
 #include "chore.h"
@@ -32,7 +32,7 @@ static u32 bind(struct bench *b, u32 old_key, u32 new_key, u64 offset, u64 lengt
 
 #define RIGHTS (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ)
 
-/* Both ends are in one process: the window's key is used through the same pair. */
+/* Write through a window. Both ends are in one process, so the same pair of queue pairs is used. */
 static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32 expected)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_WRITE, 0);
@@ -50,7 +50,7 @@ static void windows_of_type_1(struct bench *b)
 	    !ends(b, bind(b, mw, key, 1024, 512, RIGHTS, b->key), VNET_WC_SUCCESS, "a window") ||
 	    !through_window(b, key, 1024, 256, VNET_WC_SUCCESS))
 		goto out;
-	/* Its region stays as long as it is open. */
+	/* A region cannot be destroyed while a window is bound to it. */
 	want(b, nic_mr_destroy(&b->p->node->nic, b->key) == NIC_EINUSE,
 	     "a region with a window in it ends");
 	other = next_key(key);
@@ -60,7 +60,7 @@ static void windows_of_type_1(struct bench *b)
 		goto out;
 	switch (below(b, 6)) {
 	case 0:
-		/* Closed. */
+		/* Unbound by a bind of length 0. */
 		if (ends(b, bind(b, other, key, 0, 0, 0, 0), VNET_WC_SUCCESS, "closing"))
 			through_window(b, key, 1536, 256, VNET_WC_REM_ACCESS_ERR);
 		break;
@@ -112,7 +112,7 @@ static void windows_of_type_2(struct bench *b)
 			     "a window of type 2 that is open");
 		break;
 	case 3:
-		/* What is no window. */
+		/* Not a window. */
 		ends(b, bind(b, b->key, b->key, 0, 64, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
 		     "a region as a window");
 		break;
@@ -121,7 +121,7 @@ static void windows_of_type_2(struct bench *b)
 		ends(b, run(b, &invalidate, 0, 0), VNET_WC_MW_BIND_ERR, "a region's end");
 		break;
 	default:
-		/* Deallocated while it is open. */
+		/* Freed while it is bound. */
 		ends(b, bind(b, mw, key, 512, 64, RIGHTS | NIC_ACCESS_ZERO_BASED, b->key),
 		     VNET_WC_SUCCESS, "a window from 0");
 		break;
@@ -142,7 +142,7 @@ static u32 register_as(struct bench *b, u32 old_key, u32 new_key, u64 length, u3
 		.old_rkey = old_key,
 		.new_rkey = new_key,
 		.access = access,
-		/* Where nothing is translated by page, that is the address. */
+		/* The simulator's region has no page list, so the offset in it is the address. */
 		.page_offset = address_at(b->p, b->here),
 	};
 	return run(b, &wqe, 0, 0);
@@ -156,7 +156,7 @@ static u32 invalidate_key(struct bench *b, u32 key)
 	return run(b, &wqe, 0, 0);
 }
 
-/* Regions that requests register, as kernels do. */
+/* Regions that are registered by work requests, as of kernel consumers. */
 static void fast_regions(struct bench *b)
 {
 	u32 fast = alloc_fast(b->p, b->here, BYTES), key = next_key(fast);
@@ -215,7 +215,7 @@ static void registration_by_others(struct bench *b)
 
 /* ----------------------------------------------------------- completion queues */
 
-/* More completions than there is room for: the queue pair ends. */
+/* More completions than the CQ has entries: the queue pair fails. */
 static void overflow_here(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -241,7 +241,7 @@ static void overflow_there(struct bench *b)
 	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver that is overrun");
 }
 
-/* The oldest give way. */
+/* With VNET_CREATE_CQ_IGNORE_OVERRUN, the oldest entries are overwritten. */
 static void overrun_ignored(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -258,7 +258,7 @@ static void overrun_ignored(struct bench *b)
 		wrong(b, "a queue that may be overrun", state_of(b->x));
 }
 
-/* Events that nobody reads end with their queue, in any order. */
+/* Unread completion events end with their CQ, in any order. */
 static void unread_events(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -305,7 +305,7 @@ static void states(struct bench *b)
 	refuse(b, NIC_QPS_ERR, NIC_NONE & 0xff, "from RESET to ERR");
 	if (set_state(b->y, NIC_QPS_RESET) != NIC_OK || !holds(b))
 		return;
-	/* Under the same numbers, with other packet numbers. */
+	/* Connect the same queue pairs again, with another PSN. */
 	{
 		struct qp_options again = { .psn = 4096 + below(b, 1u << 22) };
 
@@ -319,9 +319,9 @@ static void states(struct bench *b)
 	write_works(b, b->key, "a write after RESET");
 }
 
-/* ---------------------------------------------------------------------- mistakes */
+/* -------------------------------------------------------------- invalid requests */
 
-/* Memory that was taken away although it is registered. */
+/* Memory that was unmapped while it is registered. */
 static void torn_memory(struct bench *b)
 {
 	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ, VNET_WR_SEND,
@@ -359,7 +359,7 @@ static void wrong_request(struct bench *b)
 		ends(b, next_status(b, NULL), VNET_WC_LOC_QP_OP_ERR, "200 pieces");
 		return;
 	default:
-		/* An index that cannot be. */
+		/* A producer index beyond the ring. */
 		advance_producer(b->x, 10000);
 		ring_qp(b->x);
 		want(b, comes_to_error(b, b->x), "a producer index that cannot be");
@@ -381,7 +381,7 @@ static void wrong_receive(struct bench *b)
 		ends(b, run(b, &wqe, 1024, b->key), VNET_WC_REM_OP_ERR, "a receive that is wrong");
 }
 
-/* Rights and resources that the responder does not give. */
+/* Access rights and resources that the responder does not grant. */
 static void refused(struct bench *b)
 {
 	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ,
@@ -412,7 +412,7 @@ static void wrong_lengths(struct bench *b)
 	ends(b, run(b, &wqe, 8, b->key), VNET_WC_REM_INV_REQ_ERR, "half of a word");
 }
 
-/* The responder could not place what came in its completion. */
+/* The responder's process could not place inline data of its completion. */
 static void receive_fault(struct bench *b)
 {
 	struct process *p = b->p;
@@ -424,7 +424,7 @@ static void receive_fault(struct bench *b)
 	want(b, comes_to_error(b, b->x), "a receive that cannot be placed");
 }
 
-/* Objects that cannot be. */
+/* Invalid parameters of objects. */
 static void wrong_objects(struct bench *b)
 {
 	struct nic *nic = &b->p->node->nic;
@@ -481,7 +481,10 @@ static void datagrams(struct bench *b)
 		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS, "a datagram to nobody");
 		break;
 	case 1:
-		/* The sender's own key, and a receive that cannot hold it. */
+		/*
+		 * A remote Q_Key with the high bit set selects the sender's own Q_Key. The
+		 * receive is too short.
+		 */
 		wqe.ud.remote_qkey = 0x80000000u;
 		receives(b, 1);
 		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS, "a datagram too long");
@@ -493,12 +496,12 @@ static void datagrams(struct bench *b)
 	}
 }
 
-/* ------------------------------------------------------------------------ all */
+/* ------------------------------------------------------------ table of chores */
 
 static const struct chore {
 	void (*fn)(struct bench *b);
 	struct bench_options options;
-	/* Both ends are its own. */
+	/* Both ends are in the same process. */
 	bool alone;
 } chores[] = {
 	{ windows_of_type_1, { .type = NIC_QPT_RC }, true },
@@ -525,7 +528,7 @@ static const struct chore {
 	{ receive_fault, { .type = NIC_QPT_RC }, false },
 	{ wrong_objects, { .type = NIC_QPT_RC }, false },
 	{ datagrams, { .type = NIC_QPT_UD }, false },
-	/* Those of earlier workloads end here. */
+	/* Workloads up to version 3 have only the chores above. */
 	{ tagged_messages, { 0 }, false },
 	{ tagged_messages, { 0 }, false },
 	{ tagged_messages, { 0 }, false },
@@ -541,7 +544,7 @@ static const struct chore {
 	{ starving, { .type = NIC_QPT_RC }, false },
 	{ device_memory, { .type = NIC_QPT_RC }, false },
 	{ atomic_writes, { .type = NIC_QPT_RC }, false },
-	/* Those of workloads 4 to 6 end here. */
+	/* Workloads up to version 6 have only the chores above. */
 	{ flushes, { .type = NIC_QPT_RC }, false },
 	{ flushes, { .type = NIC_QPT_RC }, false },
 };
@@ -561,10 +564,13 @@ void chore_do(struct actor *a, struct actor *other)
 	const struct chore *chore = &chores[random_below(&a->random, known_chores())];
 	struct bench b;
 
-	/* By two ways to a NIC, one of which is found silent, a copy may come twice, or not at all. */
+	/*
+	 * If a NIC is reached by two paths, one of which is found dead, a multicast copy may
+	 * arrive twice or not at all.
+	 */
 	if (chore->fn == groups && (sim.config.names || sim.config.restless))
 		return;
-	/* Near half of the time: then no wire is between them. */
+	/* In about half of the cases both ends are on one node. */
 	if (chore->alone || random_below(&a->random, 3) == 0)
 		other = a;
 	trace(TRACE_CHORE, a->process->node->index, (u64)(chore - chores),

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Between the files of simulated processes: commands, which are repeated while a
- * lock is taken, what a process has of its NIC, and rings.
- */
+/* Internal header of simulated processes: commands of the host, objects of a process, rings. */
 #ifndef SIM_COMMAND_H
 #define SIM_COMMAND_H
 
@@ -13,23 +10,23 @@
 #define RECV_SHIFT 9
 #define CQE_SHIFT 7
 #define MAX_INLINE 256
-/* Of a send entry and a receive entry of those sizes. */
+/* Maximum number of SGEs in send and receive entries of these sizes. */
 #define MAX_SEND_SGE 32
 #define MAX_RECV_SGE 16
 
 /*
- * Its NIC is there, and the one that it had. On a node that has died nobody frees the
- * locks of who was stopped or killed: no command has to come to an end.
+ * Whether the process has its NIC, in the same life. After the death of a node, locks of stopped
+ * or killed processes are not released, so commands need not complete.
  */
 static inline bool has_nic(const struct process *p)
 {
 	return !p->fatal && !p->node->dead;
 }
 
-/* A command found a lock taken: whether to repeat it, some time later. */
+/* A command returned NIC_BUSY: wait, and return whether to repeat it. */
 bool command_again(struct process *p, u32 *tries);
 
-/* Repeat a command until it is not busy any more. */
+/* Repeat a command until it is not busy. */
 #define COMMAND(p, call)                                                                           \
 	({                                                                                         \
 		enum nic_result result_ = NIC_EINVAL;                                              \
@@ -42,14 +39,14 @@ bool command_again(struct process *p, u32 *tries);
 		result_;                                                                           \
 	})
 
-/* Something of a NIC that its process has, by kind and number (struct owned). */
+/* Record, or remove, an object that the process owns, by kind and number (struct owned). */
 void own_number(struct process *p, char kind, u32 num);
 void disown(struct process *p, char kind, u32 num);
-/* A ring in queue memory, which is never given back. */
+/* Allocate a ring in queue memory. It is never freed. */
 struct ring_view ring_make(struct process *p, u32 entries, u32 shift);
-/* The channel `*(bool *)arg` tells of is read. */
+/* Clear `*(bool *)arg`, the readable state of a channel. */
 void channel_read(void *arg);
-/* The process polled, and nothing was there. */
+/* The process has polled, and found nothing. */
 void process_polled(struct process *p);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The processes of random schedules: connections, made, given up, and made anew. */
+/* Simulated processes: making, breaking and re-establishing connections. */
 #include <string.h>
 
 #include "actor.h"
@@ -7,10 +7,10 @@
 #include "fault.h"
 #include "trace.h"
 
-/* A queue in the error state is flushed within this. */
+/* Time limit for flushing a queue pair in the error state. */
 #define FLUSH_NS (20000 * MS)
 
-/* Again with that queue pair (not NULL), which is in RESET. */
+/* Create an end, with a new queue pair, or (not NULL) with one in RESET. */
 static struct end *make_end(struct actor *a, u8 type, struct qp *again)
 {
 	struct qp_options options = {
@@ -28,14 +28,14 @@ static struct end *make_end(struct actor *a, u8 type, struct qp *again)
 	if (!again)
 		again = make_qp(a->process, type, a->cq[below(a, 2)], a->cq[below(a, 2)], &options);
 	e = check_end(again, a);
-	/* What its receives hold. */
+	/* Bytes of each posted receive. */
 	e->capacity = options.srq || type == NIC_QPT_UD ? 4160 :
 		      below(a, 4)                       ? 4160 :
 		      below(a, 4)                       ? 16384 :
 							  131072;
 	e->lazy = chance(a, 0.15);
 	e->returns = options.returns;
-	/* Less than some datagrams have. */
+	/* Too short for some datagrams. */
 	if (workload.version > 2 && type == NIC_QPT_UD && !options.srq && chance(a, 0.3))
 		e->capacity = 1064;
 	return e;
@@ -50,7 +50,7 @@ static void give_word(struct end *e)
 		memset(buffer_memory(e->word), 0, 8);
 }
 
-/* With packet numbers from psn on. */
+/* Connect ends of two processes, or (b NULL) create a datagram end. psn: first packet number. */
 static void make_ends_with(struct actor *a, struct qp *again, struct actor *b, u8 type, u32 psn)
 {
 	struct qp_options options = { .timeout = 16, .psn = psn, .ipv6 = chance(a, 0.2) };
@@ -62,7 +62,7 @@ static void make_ends_with(struct actor *a, struct qp *again, struct actor *b, u
 		x->ready = true;
 		return;
 	}
-	/* With little patience for a receiver that is not ready. */
+	/* Few RNR retries, and a short RNR timer. */
 	if (impatient) {
 		options.rnr_retry = (u8)(1 + below(a, 3));
 		options.min_rnr_timer = 1;
@@ -150,11 +150,11 @@ static void connect_ends(struct actor *a, struct actor *b, u8 type)
 }
 
 /*
- * The same queue pair for another connection. After a reset of the peer's NIC its
- * numbers may be the same, too, which must do no harm; else packet numbers differ, as
- * programs must see to themselves; and where frames are delayed, because what the old
- * connection sent to the NIC's new life may come when the new connection is there.
- * false: it stays in the error state.
+ * Use the same queue pair for another connection. After a reset of the peer's NIC the PSN may be
+ * the same as before, too, which must do no harm. Otherwise the PSN differs, as is the
+ * responsibility of programs. It also differs if frames are delayed, as frames of the old
+ * connection to the NIC's new life may arrive in the new connection. Returns false if the queue
+ * pair stays in the error state.
  */
 static bool renew(struct actor *a, struct end *e, struct actor *other)
 {
@@ -171,7 +171,7 @@ static bool renew(struct actor *a, struct end *e, struct actor *other)
 	return true;
 }
 
-/* A connection (or an end for datagrams) failed: down with it, and a new one. */
+/* Replace a failed connection, or a failed datagram end. */
 static void repair(struct actor *a, struct end *e)
 {
 	struct end *peer = e->peer;
@@ -207,7 +207,7 @@ static void repair(struct actor *a, struct end *e)
 	workload.repairs--;
 }
 
-/* Whether it is this end's process that sees to it: of the two that can, one. */
+/* Whether this end's process repairs the connection: one of the two, if both can. */
 static bool is_ours(const struct end *e)
 {
 	const struct end *peer = e->peer;
@@ -253,7 +253,6 @@ bool has_room(const struct node *node)
 	       node->next_cqn + 8 < node->nic.max_cq && node->next_srqn + 8 < node->nic.max_srq;
 }
 
-/* Connections to some that live, and an end for datagrams. */
 void make_acquaintance(struct actor *a)
 {
 	struct actor *b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The cost model and its file. */
+/* The cost model: default costs and the reader of cost files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #name, offsetof(struct cost, name), value                                          \
 	}
 
-/* sim/costs.default tells what each is, and why it is so much. */
+/* sim/costs.default explains each cost and its value. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -66,7 +66,7 @@ bool cost_set(struct cost *cost, const char *key, double value)
 		if (strcmp(cost_keys[i].name, key) != 0 || !(value >= 0 && value < 1e15))
 			continue;
 		*cost_field(cost, i) = value;
-		/* These are divided by. */
+		/* These are divisors. */
 		return cost->link_rate > 0 && cost->dma_rate > 0 && cost->taper >= 1;
 	}
 	return false;

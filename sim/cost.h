@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What things take, read from a file of "key = value" lines; sim/costs.default
- * names each, with its unit and where the figure comes from.
+ * Costs of operations in the simulator, read from a file of "key = value" lines.
+ * sim/costs.default lists all keys, with units and sources.
  */
 #ifndef SIM_COST_H
 #define SIM_COST_H
@@ -9,32 +9,38 @@
 #include "layout/types.h"
 
 struct cost {
-	/* Host processor, ns. */
+	/* Host processor, in ns. */
 	double post, post_recv, poll, poll_empty, doorbell, event;
-	/* NIC, ns: fetch of a WQE; each frame that it makes, takes, acknowledges. */
+	/*
+	 * NIC, in ns: fetch of a WQE; each frame sent and received; each acknowledgement sent
+	 * and received; one round of the NIC processor.
+	 */
 	double wqe_fetch, frame_tx, frame_rx, ack_tx, ack_rx, nic_run;
-	/* NIC's reach to host memory: ns for each DMA, bytes per us. */
+	/* DMA of the NIC: ns for each transfer, bytes per us. */
 	double dma, dma_rate;
-	/* Link: bytes per us, ns of flight, ns in a switch, bytes around a frame. */
+	/*
+	 * Link: bytes per us; ns of propagation; ns in a switch; bytes of framing for each
+	 * frame.
+	 */
 	double link_rate, wire, hop, overhead;
-	/* What RoCE adds to the flight, ns. */
+	/* Additional latency of RoCE, in ns. */
 	double roce;
 	/*
-	 * Buffers, bytes: of a switch's port that drops, of one that stalls, of a
-	 * NIC's receive side.
+	 * Buffers in bytes: output queue of a switch that drops; input buffer of a link with
+	 * back-pressure; receive buffer of a NIC.
 	 */
 	double switch_buffer, link_slack, nic_buffer;
-	/* Nodes on a single switch at most; more of them have a fat tree. */
+	/* Maximum number of nodes on a single switch. More nodes are connected by a fat tree. */
 	double star_ports;
-	/* How much thinner the tree is above its leaves. */
+	/* Oversubscription of the tree above its edge switches. */
 	double taper;
 };
 
 /* The defaults, as in sim/costs.default. */
 void cost_default(struct cost *cost);
-/* false: *line is wrong (0: the file cannot be read). */
+/* Returns false if *line is invalid, or (0) if the file cannot be read. */
 bool cost_read(struct cost *cost, const char *path, u32 *line);
-/* One "key=value". */
+/* Set one cost. Returns false if key or value is invalid. */
 bool cost_set(struct cost *cost, const char *key, double value);
 
 #endif /* SIM_COST_H */

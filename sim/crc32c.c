@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* CRC32C: by the processor's instruction where it has one, else by table. */
+/* CRC32C, by the CPU's instruction if it has one, else by a table. */
 #include "crc32c.h"
 
 #define POLYNOMIAL 0x82f63b78u

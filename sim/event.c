@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The event queue: a binary heap by time and order. */
+/* The event queue: a binary heap, ordered by time and by order of insertion. */
 #include <stdio.h>
 #include <stdlib.h>
 

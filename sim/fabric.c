@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Switches and links: queues, drops, stalls and routes. */
+/* Switches and links of the simulator: topology, queues, drops, back-pressure and routes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,43 +13,43 @@
 
 #define CELL 53
 #define CELL_PAYLOAD 48
-/* AAL5's trailer. */
+/* Bytes of the AAL5 trailer. */
 #define AAL5_TRAILER 8
 
 /*
- * A link in one direction. Its queue is at its beginning where switches drop (what
- * waits for the link), and at its end where links stall (what came over it).
+ * A link in one direction. If switches drop, its queue contains frames that wait for the link.
+ * If links have back-pressure, its queue contains frames that have arrived over it.
  */
 struct link {
 	struct frame *head, *tail;
 	u64 bytes;
 	u32 to;
 	bool busy;
-	/* Where links stall: links whose first frame wants to go on over this one. */
+	/* Back-pressure: links whose first frame is to continue over this one. */
 	struct link *waiters, *last_waiter;
 	struct link *next_waiter;
-	/* The one whose first frame is on its way over this one. */
+	/* The link whose first frame is being transmitted over this one. */
 	struct link *feeding;
-	/* Its own first frame is on its way over another one. */
+	/* Its own first frame is being transmitted over another link. */
 	bool draining;
 };
 
-/* What waits in a NIC to go out, where links stall, is a link without a wire. */
+/* With back-pressure, the transmit queue of each NIC is a link, too, without a wire. */
 static struct {
 	struct fabric_config config;
 	struct random random;
 	struct link *link;
 	u32 nlinks;
-	/* Fat tree of switches with 2 * half ports; 0: one switch. */
+	/* Fat tree of switches with 2 * half ports; 0: a single switch. */
 	u32 half;
-	/* Ports in use upwards. */
+	/* Number of uplinks in use of each switch. */
 	u32 up;
 	u64 dropped, alive, number;
-	/* All frames, wherever they are. */
+	/* List of all frames. */
 	struct frame *all;
 } fabric;
 
-/* ------------------------------------------------------------------- names */
+/* -------------------------------------------------------- names of fabrics */
 
 static const char *const fabric_names[FABRIC_KINDS] = {
 	[FABRIC_IDEAL] = "ideal",
@@ -145,7 +145,10 @@ static u32 edges(void)
 	return 2 * fabric.half * fabric.half;
 }
 
-/* First link of a class: 0 nodes up, 1 nodes down, 2 edge up ... 5 core down. */
+/*
+ * The first link of a class: 0 node up, 1 node down, 2 edge up, 3 edge down, 4 aggregation up, 5
+ * aggregation down.
+ */
 static u32 link_class(u32 class)
 {
 	u32 nodes = fabric.config.nodes;
@@ -153,7 +156,7 @@ static u32 link_class(u32 class)
 	return class < 2 ? class * nodes : 2 * nodes + (class - 2) * edges() * fabric.half;
 }
 
-/* Which link a switch sends this frame over: the source's route. */
+/* The link over which a switch sends a frame, by the source's choice of path. */
 static struct link *route(u32 entity, const struct frame *frame)
 {
 	u32 half = fabric.half, sw = entity - fabric.config.nodes;
@@ -216,7 +219,7 @@ void fabric_setup(const struct fabric_config *config)
 	fabric.config = *config;
 	random_seed(&fabric.random, config->seed, 0xfab);
 	choose_topology();
-	/* And where links stall, a queue in each NIC. */
+	/* Back-pressure needs one more queue for each NIC. */
 	fabric.link = calloc(fabric.nlinks + config->nodes, sizeof(*fabric.link));
 	if (!fabric.link) {
 		fputs("vnet-sim: no memory for links\n", stderr);
@@ -272,7 +275,7 @@ static u64 serial(u64 bytes)
 	return (u64)ceil((double)bytes * 1000 / fabric.config.cost->link_rate);
 }
 
-/* Flight over a link, and through the switch at its end. */
+/* Propagation over a link, and through the switch at its end. */
 static u64 flight(const struct link *link)
 {
 	const struct cost *cost = fabric.config.cost;
@@ -286,7 +289,7 @@ static u64 flight(const struct link *link)
 
 static void forward(void *arg, u64 entity);
 
-/* ------------------------------------------- switches that drop: output queues */
+/* -------------------------------------------------------- drops: output queues */
 
 static void start_output(struct link *link);
 
@@ -308,7 +311,7 @@ static void start_output(struct link *link)
 		return;
 	frame = pop(link);
 	time = serial(frame->wire);
-	/* A switch of cells passes on the first one before the last one is there. */
+	/* A cell switch forwards the first cell before the last one has arrived. */
 	first = fabric.config.kind == FABRIC_ATM && link->to >= fabric.config.nodes ? serial(CELL) :
 										      time;
 	link->busy = true;
@@ -320,7 +323,7 @@ static void output(struct link *link, struct frame *frame, u32 entity)
 {
 	u64 limit = (u64)fabric.config.cost->switch_buffer;
 
-	/* What a host keeps for its own NIC's link is not limited here. */
+	/* The transmit queue of a host is not limited here. */
 	if (entity >= fabric.config.nodes && link->bytes + frame->wire > limit) {
 		u64 cells = limit > link->bytes ? (limit - link->bytes) / CELL : 0;
 
@@ -328,7 +331,7 @@ static void output(struct link *link, struct frame *frame, u32 entity)
 			fabric_drop(frame, entity);
 			return;
 		}
-		/* The first ones of its cells go on, in vain. */
+		/* The first cells of the frame are forwarded in vain. */
 		frame->ruined = true;
 		frame->wire = (u32)(cells * CELL);
 	}
@@ -337,7 +340,7 @@ static void output(struct link *link, struct frame *frame, u32 entity)
 	start_output(link);
 }
 
-/* --------------------------------------------- links that stall: input buffers */
+/* ------------------------------------------------ back-pressure: input buffers */
 
 static bool has_room(const struct link *link, u32 bytes)
 {
@@ -355,7 +358,7 @@ static struct link *wanted(const struct link *input)
 
 static void start_stalling(struct link *link);
 
-/* The first frame in this buffer wants to go on. */
+/* Queue this buffer for the link by which its first frame continues. */
 static void ask(struct link *input)
 {
 	struct link *link = wanted(input);
@@ -375,7 +378,7 @@ static void stalling_done(void *arg, u64 bytes)
 
 	link->busy = false;
 	input->draining = false;
-	/* Its place in the buffer before is free, and the next one comes forward. */
+	/* The frame has left the previous buffer, so the next one there can request its link. */
 	input->bytes -= bytes;
 	if (input->head)
 		ask(input);
@@ -407,13 +410,13 @@ static void start_stalling(struct link *link)
 			 (u64)(link - fabric.link) << 32 | link->to);
 }
 
-/* Into the buffer at a link's end, or into the NIC's own queue. */
+/* Store a frame in the buffer at a link's end, or in the NIC's own queue. */
 static void input(struct link *link, struct frame *frame)
 {
 	bool first = !link->head;
 
 	push(link, frame);
-	/* If the one before it is still on its way out, it comes forward later. */
+	/* If the previous frame is still leaving, stalling_done() continues with this one. */
 	if (first && !link->draining)
 		ask(link);
 }
@@ -429,9 +432,9 @@ void fabric_taken(const struct frame *frame)
 	start_stalling(link);
 }
 
-/* ------------------------------------------------------------------ the way */
+/* -------------------------------------------------------- arrival and entry */
 
-/* A frame came to a node or a switch (and over which link, where that matters). */
+/* A frame has arrived at a node or a switch. Upper half of `at`: the link, with back-pressure. */
 static void forward(void *arg, u64 at)
 {
 	struct frame *frame = arg;
@@ -467,7 +470,7 @@ static void enter(void *arg, u64 value)
 	(void)value;
 	switch (fabric.config.kind) {
 	case FABRIC_IDEAL:
-		/* link->bytes: until when the NIC's end is busy. */
+		/* Here, link->bytes is the time until which the NIC is transmitting. */
 		if (link->bytes < event_now())
 			link->bytes = event_now();
 		link->bytes += serial(frame->wire);
@@ -490,7 +493,7 @@ void fabric_send(struct frame *frame, u64 at)
 	u32 length = frame->length;
 
 	frame->wire = length + (u32)fabric.config.cost->overhead;
-	/* By destination, so that no two permuted ones meet; or anyhow. */
+	/* Choose the path by destination, so that permutations do not collide; or at random. */
 	frame->path = fabric.half ? frame->dst % fabric.half % fabric.up +
 					    frame->dst / fabric.half % fabric.up * fabric.up :
 				    0;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The fabric: switches and links between the nodes, which take time, have finite
- * buffers, and lose or stall as their kind does.
+ * The fabric: switches and links with latency, finite buffers, and drops or back-pressure.
  *
- *   ideal     every pair has a wire of its own; only a NIC's own end is shared
+ *   ideal     a wire between each pair of nodes; only the NIC's own end is shared
  *   ethernet  store and forward, output queues, tail drop
- *   myrinet   cut through, source routes, input buffers, links that stall: FIFO
- *             and no loss
- *   atm       cells of 53 bytes, output queues, tail drop of cells: a frame that
- *             lost one is lost
+ *   myrinet   cut-through, source routes, input buffers, back-pressure: FIFO, no loss
+ *   atm       cells of 53 bytes, output queues, tail drop of cells. A frame that loses a
+ *             cell is lost
  *
- * Up to cost.star_ports nodes are on one switch; more have a fat tree of three
- * levels. Routes are computed, not stored: memory grows with nodes and links.
+ * Up to cost.star_ports nodes are on one switch, more are connected by a fat tree of three
+ * levels. Routes are computed, not stored, so memory is proportional to nodes and links.
  */
 #ifndef SIM_FABRIC_H
 #define SIM_FABRIC_H
@@ -28,19 +26,19 @@ enum fabric_kind {
 
 struct frame {
 	struct frame *next;
-	/* In the list of all. */
+	/* In the list of all frames. */
 	struct frame *after, *before;
 	u64 number;
 	u32 src;
 	u32 dst;
 	u32 length;
-	/* Bytes that links carry for it. */
+	/* Bytes on the wire. */
 	u32 wire;
-	/* Which of several paths. */
+	/* Number of the path, if there are several. */
 	u32 path;
-	/* Cells of it are missing. */
+	/* Some of its cells were lost. */
 	bool ruined;
-	/* When the NIC can have it. */
+	/* Time from which the NIC can process it. */
 	u64 ready;
 	u8 data[] __attribute__((aligned(8)));
 };
@@ -48,16 +46,16 @@ struct frame {
 struct fabric_config {
 	enum fabric_kind kind;
 	u32 nodes;
-	/* Each frame takes a path at random, and may overtake others. */
+	/* Each frame takes a random path, so frames may be reordered. */
 	bool spray;
-	/* A cell is lost by itself. */
+	/* Probability of the loss of a cell. */
 	double cell_loss;
 	const struct cost *cost;
 	u64 seed;
 };
 
 const char *fabric_name(enum fabric_kind kind);
-/* FABRIC_KINDS: there is none of this name. */
+/* Returns FABRIC_KINDS if there is none with this name. */
 enum fabric_kind fabric_named(const char *name);
 
 void fabric_setup(const struct fabric_config *config);
@@ -65,15 +63,15 @@ void fabric_reset(void);
 
 struct frame *frame_new(u32 src, u32 dst, const void *data, u32 length);
 void frame_free(struct frame *frame);
-/* Frames that exist. */
+/* Number of frames that exist. */
 u64 frames_alive(void);
 
-/* It leaves its source's NIC at `at`. Comes out at node_arrive(). */
+/* Send a frame, which leaves its source's NIC at time `at`. On arrival, node_arrive() is called. */
 void fabric_send(struct frame *frame, u64 at);
-/* The NIC has taken it from its receive buffer. */
+/* The NIC has removed the frame from its receive buffer. */
 void fabric_taken(const struct frame *frame);
 
-/* Frames that switches and NICs dropped for want of room. */
+/* Number of frames that switches and NICs dropped for lack of buffers. */
 u64 fabric_dropped(void);
 void fabric_drop(struct frame *frame, u32 where);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Loss, duplication, reordering, corruption, truncation and delay of frames. */
+/*
+ * Fault injection: loss, duplication, reordering, corruption, truncation, delay, forgery of
+ * frames.
+ */
 #include <string.h>
 
 #include "event.h"
@@ -8,14 +11,14 @@
 #include "rules.h"
 #include "trace.h"
 
-/* A frame that is reordered is late by so much at most. */
+/* Maximum delay of a reordered frame. */
 #define REORDER_NS 50000
-/* Bits that corruption flips at most. */
+/* Maximum number of flipped bits of a corrupted frame. */
 #define FLIPS 4
 
 static struct {
 	struct fault_config config;
-	/* It is so to the end: what is late comes when faults are over. */
+	/* Stays set after fault_stop(), as delayed frames arrive later. */
 	bool delays;
 	struct fault_counts counts;
 	struct random random;
@@ -72,7 +75,7 @@ static u32 any(void)
 	return (u32)random_next(&fault.random) | 0x10000;
 }
 
-/* What no NIC sends, with a checksum that is right; to be refused as a whole. */
+/* Modify an operation so that no NIC would send it, with a right checksum. It must be refused. */
 static void forge_op(struct vnet_frame_op *op)
 {
 	switch (random_below(&fault.random, 4)) {
@@ -91,7 +94,10 @@ static void forge_op(struct vnet_frame_op *op)
 	}
 }
 
-/* A stranger's call: its own, so that nobody takes the refusal for the answer to another. */
+/*
+ * A call with an unknown key. It gets a nonce of its own, so that its refusal is not taken for
+ * that of another call.
+ */
 static void forge_stranger(struct vnet_frame *head)
 {
 	static const u32 key = SIM_STRANGE_KEY;

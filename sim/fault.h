@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What goes wrong on the way: seeded, for each frame by itself. */
+/* Fault injection on frames, independently for each frame, from a seed. */
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
 
@@ -8,11 +8,11 @@
 struct node;
 
 struct fault_config {
-	/* Chances of each, for a frame. */
+	/* Probability of each fault for a frame. */
 	double loss, duplicate, reorder, corrupt, truncate, delay, forge;
-	/* How long the last one of these takes at most, ns. */
+	/* Maximum delay in ns. */
 	u64 delay_ns;
-	/* The second of two copies, too. */
+	/* Delay the second copy of duplicated frames, too. */
 	bool delay_copies;
 };
 
@@ -21,14 +21,14 @@ struct fault_counts {
 };
 
 void fault_setup(const struct fault_config *config, u64 seed);
-/* From now on nothing goes wrong any more. */
+/* End all faults. */
 void fault_stop(void);
 const struct fault_counts *fault_counts(void);
-/* Some frames are late, perhaps until after the faults. */
+/* Whether frames were to be delayed, perhaps until after fault_stop(). */
 bool fault_delays(void);
-/* The NIC's frame, which would leave it at `at`. */
+/* Pass a frame of a NIC, which leaves it at time `at`, to the fabric, subject to faults. */
 void fault_send(struct frame *frame, u64 at);
-/* The last moment before the firmware sees it. */
+/* Called just before the firmware processes a frame. */
 void fault_arrived(struct node *node, struct frame *frame);
 
 #endif /* SIM_FAULT_H */

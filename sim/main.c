@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* vnet-sim: random schedules over a simulated cluster. The vnet command starts it. */
+/* vnet-sim: runs random schedules on a simulated cluster. Started by the vnet command. */
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -314,7 +314,7 @@ static void tell_violation(const struct schedule_config *c, const struct schedul
 	trace_last(LAST_EVENTS);
 }
 
-/* Every jobs-th schedule, from the first one on; ends with the first that fails. */
+/* Run every jobs-th schedule, beginning with number `share`. Stops at the first failure. */
 static void run_share(const struct request *r, u32 share, struct summary *s)
 {
 	struct schedule_config config = r->config;
@@ -376,7 +376,7 @@ static void run_jobs(const struct request *r, struct summary *sum)
 		struct summary own;
 
 		if (read(pipes[i], &own, sizeof(own)) != sizeof(own)) {
-			/* It died: that is a failure, too. */
+			/* A crash of a job is a failure, too. */
 			fprintf(stderr, "vnet-sim: job %u of %u died\n", i, r->jobs);
 			sum->failed++;
 			continue;

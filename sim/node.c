@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Nodes: NIC memory, and the NIC's processor in virtual time. */
+/* Nodes of the simulator: NIC memory, and the NIC processor in virtual time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "trace.h"
 
 #define NEVER (~0ull)
-/* Frames that the processor takes before it looks at what else there is. */
+/* Frames that the processor takes before it does other work. */
 #define RX_BATCH 16
-/* Time for everything else, however much is pending. */
+/* Minimum time between two rounds of the processor, however much is pending. */
 #define LEAST_PAUSE 1000
 
 struct sim sim;
@@ -67,7 +67,7 @@ void node_name(u32 node, u32 which, u8 gid[16])
 	gid[12] = (u8)(gid[12] + which);
 }
 
-/* Its numbers are each another one, but not one greater than the other where clocks go back. */
+/* Each life of a node has a different incarnation. With `restless`, later ones are not greater. */
 static u64 incarnation_of(const struct node *node)
 {
 	if (sim.config.restless)
@@ -112,7 +112,7 @@ void node_rekey(struct node *node)
 	node_ran(node);
 }
 
-/* Empty NIC memory, and the NIC's names. */
+/* Format the NIC memory for a new life, and set the NIC's GIDs. */
 static void node_format(struct node *node)
 {
 	struct nic_header *hdr;
@@ -258,14 +258,14 @@ u64 sim_resident(void)
 	return sum;
 }
 
-/* ---------------------------------------------------------- the NIC's processor */
+/* ------------------------------------------------------------ NIC processor */
 
 static u64 spent(const struct node *node, double ns)
 {
 	return (u64)(ns * node->slow);
 }
 
-/* The processor is busy for so much longer. */
+/* Make the processor busy for a further time. */
 static void spend(struct node *node, double ns)
 {
 	if (node->busy_until < event_now())
@@ -290,7 +290,7 @@ void node_wake(struct node *node, u64 at)
 	event_at(at, node_work, node, ++node->work_generation);
 }
 
-/* When there is something for it to do. */
+/* Schedule the next time at which the processor has work. */
 static void look_ahead(struct node *node)
 {
 	u64 at = node->run_at;
@@ -305,7 +305,7 @@ static void look_ahead(struct node *node)
 		node_wake(node, at);
 }
 
-/* As an agent goes to sleep: the flag first, then a last look. */
+/* Go to sleep as an agent does: set the flag, then look for work a last time. */
 static void go_to_sleep(struct node *node)
 {
 	struct nic_header *hdr = node->nic.hdr;
@@ -331,7 +331,7 @@ void node_ran(struct node *node)
 	process_look(node);
 }
 
-/* The process that runs the link: the first there is. NULL: the agent does. */
+/* The process that runs the node's link: the first running one. NULL: the agent runs it. */
 static struct process *receiver(struct node *node)
 {
 	u32 i;
@@ -353,8 +353,8 @@ void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, 
 	struct nic_proof proof = { .local = true };
 
 	/*
-	 * The fabric damages frames, and forges none that prove more than they say: a right CRC
-	 * is as good as a MAC.
+	 * The fabric damages frames, but its forged frames prove no more than they claim. So a
+	 * right CRC counts as a valid MAC.
 	 */
 	if (length >= sizeof(*head) && head->proof == VNET_PROOF_MAC) {
 		proof.given = nic_frame_is_whole(bytes, length);
@@ -429,7 +429,7 @@ static void run(struct node *node)
 	node->run_at = NEVER;
 	if (!nic_run(&node->nic, nic_budget(&node->nic), &next))
 		return;
-	/* By the NIC's clock. */
+	/* Convert to virtual time. */
 	next -= plat_clock() - event_now();
 	node->run_at = next > event_now() + LEAST_PAUSE ? next : event_now() + LEAST_PAUSE;
 }
@@ -489,7 +489,7 @@ void node_arrive(struct frame *frame)
 	look_ahead(node);
 }
 
-/* What is in a frame, for the trace. */
+/* Record the contents of a frame in the trace. */
 static void trace_contents(const struct node *node, const u8 *data, u32 length)
 {
 	const struct vnet_frame *head = (const void *)data;
@@ -521,7 +521,7 @@ void node_transmit(struct node *node, u32 to, const u8 *data, u32 length)
 		return;
 	spend(node,
 	      head->kind == VNET_FRAME_ACK && !head->payload_len ? cost->ack_tx : cost->frame_tx);
-	/* Host memory is read while the processor goes on. */
+	/* DMA reads host memory while the processor continues. */
 	if (node->gather_until < node->busy_until)
 		node->gather_until = node->busy_until;
 	node->gather_until += dma_time(length);

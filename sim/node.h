@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A node: a host with its NIC, which is the firmware over memory of its own, and a
- * processor that does one thing after the other. The memory is sparse, so that a
- * node costs what it touches, not what its tables could hold.
+ * A node: a host and its NIC, which is the firmware on its own memory and a serial processor.
+ * NIC memory is sparse, so a node takes as much memory as it touches.
  */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
@@ -16,25 +15,25 @@
 #define SIM_MAX_CHANNELS 64
 #define SIM_MAX_OBJECTS 512
 #define SIM_OWNER_AGENT 1
-/* Process of space i has this owner id. */
+/* Lock owner ID of the process with this space. */
 #define SIM_OWNER(space) ((space) + 1)
-/* Number of the first key; all nodes have it, and those that are given to them later. */
+/* Number of the first key. All nodes have this key and all later ones. */
 #define SIM_KEY 1u
-/* Of a key that nobody has. */
+/* Number of a key that no node has. */
 #define SIM_STRANGE_KEY 0xdead0000u
 
-/* What the simulator itself wrote down of a memory region. */
+/* The simulator's own record of a memory region, against which copies are checked. */
 struct region {
 	u64 addr;
 	u64 length;
 	u32 access;
 	u32 space;
 	bool live;
-	/* Its memory is not there any more. */
+	/* Its memory has been unmapped. */
 	bool torn;
 };
 
-/* A process' memory: `size` bytes that it calls [start, start + size). */
+/* The memory of a process: `size` bytes at its addresses [start, start + size). */
 struct space {
 	u8 *memory;
 	u64 start;
@@ -53,34 +52,40 @@ struct queue;
 
 struct node {
 	u32 index;
-	/* The agent's view; others are the processes'. */
+	/* The agent's view of the NIC. Processes have views of their own. */
 	struct nic nic;
 	void *memory;
 	u64 memory_size;
-	/* Which life this is, from 1. */
+	/* Number of the NIC's life, from 1. */
 	u64 life;
-	/* The key that it seals with. */
+	/* Number of the key with which it seals frames. */
 	u32 key;
-	/* Which of the names that wander it has; and which node has that of this number. */
+	/*
+	 * The wandering GID that it has; and the node that has the wandering GID of its own
+	 * number.
+	 */
 	u32 wanderer, wanderer_at;
 	struct space space[SIM_MAX_SPACES];
 	struct region *region;
 	struct process *process[SIM_MAX_SPACES];
-	/* Completion queues, for whoever looks at each step. */
+	/* Completion queues that are checked after each step. */
 	struct queue *cq[SIM_MAX_OBJECTS];
 	u32 ncq;
 	bool readable[SIM_MAX_CHANNELS];
-	/* Next free queue memory and numbers. */
+	/* Next free queue memory and object numbers. */
 	u64 queue_at;
 	u32 next_mr, next_cqn, next_srqn, next_qpn;
 	/* The last number drawn for each QP index. */
 	u32 *last_qpn;
 
-	/* --- the NIC's processor: busy until, and when it runs by itself. */
+	/*
+	 * --- NIC processor: busy until; placing and gathering data until; next round of the
+	 * firmware.
+	 */
 	u64 busy_until;
 	u64 place_until, gather_until;
 	u64 run_at;
-	/* Next look, if one is due; older ones are void. */
+	/* Time of the next event of the processor. Events of older generations are ignored. */
 	u64 work_at;
 	u64 work_generation;
 	struct frame *rx_head, *rx_tail;
@@ -92,12 +97,12 @@ struct node {
 	/* --- faults */
 	bool dead;
 	u64 cut_until;
-	/* Its NIC finds no receives, or did, until then. */
+	/* The NIC finds no receives until this time. */
 	u64 starved_until;
-	/* Its NIC's processor takes so many times as long. */
+	/* Factor by which the NIC processor is slow. */
 	double slow;
 
-	/* The frame that the agent's firmware is making. */
+	/* Buffer of the frame that the agent's firmware builds. */
 	u8 *tx;
 	u64 frames_sent, frames_received;
 };
@@ -108,23 +113,23 @@ struct sim_config {
 	struct fabric_config fabric;
 	struct cost cost;
 	struct nic_config nic;
-	/* The host's copies reach everything: see nic.direct. */
+	/* Value of nic.direct: copies reach the memory of all processes. */
 	bool direct;
-	/* Doorbells are executed by the process itself, as in user mode. */
+	/* Processes execute their doorbells themselves, as in user mode. */
 	bool cut_through;
-	/* A process that polls runs its node's link, and may keep answers back. */
+	/* A process that polls runs its node's link, and may delay acknowledgements. */
 	bool polled;
-	/* In a thread of its own, which can stop in the midst of that. */
+	/* The link runs in a thread of that process, which may stop at any step. */
 	bool threads;
-	/* Ports are InfiniBand's: frames go by LID. */
+	/* Ports are InfiniBand ports, and frames are addressed by LID. */
 	bool lids;
-	/* Of so many looks at memory that is paged on demand, one misses a page; 0: none. */
+	/* On average, one of so many accesses to on-demand memory misses a page; 0: none. */
 	u32 pages;
-	/* So many more GIDs each NIC has, by which datagrams find it, too. */
+	/* Number of additional GIDs of each NIC, to which datagrams may be sent. */
 	u32 names;
 	/*
-	 * One more GID of each goes from NIC to NIC, with or without the consent of who has it;
-	 * keys are changed; and lives do not count upwards.
+	 * One further GID of each NIC moves between NICs, with or without the consent of its
+	 * owner; keys are changed; incarnations do not increase.
 	 */
 	bool restless;
 };
@@ -132,63 +137,64 @@ struct sim_config {
 struct sim {
 	struct sim_config config;
 	struct node *node;
-	/* Called after each step that ran firmware of this node. */
+	/* Called after each step that ran the firmware of a node. */
 	void (*after_step)(struct node *node);
-	/* Called for a copy before it is made; false: it is refused. */
+	/* Number of copies, and of bytes copied. */
 	u64 copies, copied;
-	/* Stretches of work that ended. */
+	/* Number of calls of plat_turn(). */
 	u64 turns;
-	/* Processes that stopped inside of the firmware, and that were killed. */
+	/* Processes that were stopped inside the firmware, and that were killed. */
 	u64 stops, deaths;
-	/* For pages that come and go. */
+	/* Decides which pages are missing. */
 	struct random pages;
-	/* What plat_random() answers. */
+	/* Source of plat_random(). */
 	struct random secrets;
 };
 
 extern struct sim sim;
 
-/* Make the nodes; what was before is gone. */
+/* Create the nodes. A previous simulation is discarded. */
 void sim_setup(const struct sim_config *config);
 void sim_teardown(void);
-/* One event and what must hold after it; false: there is none left. */
+/* Execute one event. Returns false if there is none. */
 bool sim_step(void);
-/* Step until then, or until nothing is left, or an invariant is broken. */
+/* Run until that time, or until there are no events, or an invariant is violated. */
 void sim_run_until(u64 time);
 u64 sim_now(void);
-/* A frame came by the fabric: to the firmware, with what a link would have found about it. */
+/* Pass a frame to the firmware, with the proof of its sender that a link would have found. */
 void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, u32 length);
-/* By the NICs' clock; to who only looks, as that is no step of a process. */
+/* The NICs' clock, for callers outside the firmware: unlike plat_clock(), no step of a process. */
 u64 node_clock(void);
-/* Bytes of memory that all nodes' NICs have touched. */
+/* Bytes of NIC memory that have been touched, of all nodes. */
 u64 sim_resident(void);
 
-/* A frame came in over the link. */
+/* A frame has arrived at its destination. */
 void node_arrive(struct frame *frame);
-/* A doorbell reached the NIC. */
+/* A doorbell arrives at the NIC at time `at`. */
 void node_bell(struct node *node, u8 kind, u32 num, u64 at);
-/* Have its processor look at `at`. */
+/* Let the NIC processor look for work at time `at`, or earlier if that is scheduled. */
 void node_wake(struct node *node, u64 at);
-/* Firmware ran: see what it left to do, and what it did. */
+/* Called after the firmware has run: schedules further work, and checks invariants. */
 void node_ran(struct node *node);
-/* A new life: NIC memory empty, nothing of the old one known. */
+/* Begin a new life with empty NIC memory. */
 void node_restart(struct node *node);
-/* GID by which a node is reached: RoCE's form of 10.x.y.z. */
+/* The GID of a node: IPv4-mapped, 10.x.y.z. */
 void node_gid(u32 node, u8 gid[16]);
-/* Another of its names, from 1; sim_config.names + 1: the one that wanders. */
+/* Further GIDs of a node, from 1. sim_config.names + 1: the wandering one. */
 void node_name(u32 node, u32 which, u8 gid[16]);
-/* It says that it has this name, and calls another node by a name of that. */
+/* A node takes a wandering GID, and contacts another node by a GID. */
 void node_claim(struct node *node, u32 wanderer, u32 other);
-/* It seals with another key, which all accept. */
+/* A node begins to seal with a new key, which all nodes accept. */
 void node_rekey(struct node *node);
-/* The same as node_gid(), link-local. */
+/* The LID of a node's port. */
 static inline u16 node_lid(u32 node)
 {
 	return (u16)(node + 1);
 }
 
+/* The link-local GID of a node. */
 void node_gid_ipv6(u32 node, u8 gid[16]);
-/* Take over the firmware's call as made; for the platform. */
+/* Send a frame of plat_send(). */
 void node_transmit(struct node *node, u32 to, const u8 *data, u32 length);
 
 #endif /* SIM_NODE_H */

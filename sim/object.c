@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What processes have of their NICs: regions, windows, rings, CQs, SRQs, channels. */
+/* Objects of simulated processes: regions, windows, rings, CQs, SRQs, channels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,13 +7,13 @@
 #include "event.h"
 #include "tags/tm.h"
 
-/* A command that finds a lock taken is repeated after so long. */
+/* Time after which a busy command is repeated. */
 #define BUSY_NS 20000
 #define BUSY_TRIES 100000
-/* Operations on tags that there is room for. */
+/* Entries of a ring of tag operations. */
 #define TAG_OPS 16
 
-/* Something of a NIC that its process has. */
+/* An object that a process owns. */
 struct owned {
 	struct owned *next;
 	/* 'q' QP, 's' SRQ, 'c' CQ, 'w' window, 'm' region */
@@ -49,7 +49,7 @@ bool command_again(struct process *p, u32 *tries)
 	return has_nic(p);
 }
 
-/* The simulator never lacks random bytes. */
+/* The simulator always has random bytes. */
 static void drawn(enum nic_result result)
 {
 	if (result != NIC_OK)
@@ -128,7 +128,7 @@ bool dereg_mr(struct process *p, u32 key)
 
 bool free_mw(struct process *p, u32 key)
 {
-	/* Whatever its key is now, the entry is named by this one's index. */
+	/* The firmware finds the window by the key's index, whatever its tag is by now. */
 	u64 life = p->node->life;
 
 	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
@@ -277,7 +277,7 @@ struct queue *make_cq(struct process *p, u32 entries, u32 channel)
 	return cq;
 }
 
-/* It matches tags: it has a ring of operations, and a list. */
+/* Add a ring of operations and a tag list. */
 static void add_tag_matching(struct srq *srq, struct nic_srq_params *params, u32 tags)
 {
 	struct process *p = srq->process;
@@ -359,7 +359,7 @@ bool destroy_cq(struct queue *cq)
 	if (COMMAND(p, nic_cq_destroy(&node->nic, cq->cqn, &events)) != NIC_OK)
 		return false;
 	disown(p, 'c', cq->cqn);
-	/* Of its channel, other queues may still have events. */
+	/* Other CQs of the channel may still have events. */
 	if (node->nic.channel[p->space].generation)
 		COMMAND(p, nic_channel_settle(&node->nic, p->space, channel_read,
 					      &node->readable[p->space]));
@@ -382,15 +382,15 @@ bool destroy_srq(struct srq *srq)
 	return true;
 }
 
-/* --------------------------------------------------------- what the dead leave */
+/* ------------------------------------------------ objects of dead processes */
 
-/* It may have been freed just when its process died: then there is none. */
+/* The process may have died when it had just destroyed the object. */
 static bool is_gone(enum nic_result result)
 {
 	return result == NIC_OK || result == NIC_EINVAL;
 }
 
-/* A command for a dead process: false: never. */
+/* Destroy an object of a dead process. Returns false if it cannot be destroyed. */
 static bool free_one(struct process *p, const struct owned *o)
 {
 	struct nic *nic = &p->node->nic;
@@ -431,7 +431,7 @@ static void free_all(struct process *p, char kind)
 
 void process_bury(struct process *p)
 {
-	/* Users before what they use. */
+	/* Objects in order of their dependencies. */
 	static const char order[] = "qwmsc";
 	struct node *node = p->node;
 	const char *kind;

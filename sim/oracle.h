@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the oracle's files share; the simulated hosts know only check.h. */
+/* Internal header of the oracle. Simulated hosts include only check.h. */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
 #include "check.h"
 
-/* All that was ever posted in this schedule, in order: their numbers are indices. */
+/* All that was posted in this schedule, in order. Ids are indices plus one. */
 struct posted {
 	struct work **work;
 	u32 nwork, work_room;
@@ -19,27 +19,27 @@ struct posted {
 
 extern struct posted posted;
 
-/* posted.c: NULL where a completion names none. */
+/* posted.c: return NULL if a completion refers to none. */
 struct work *work_of(u64 wr_id);
 struct receive *receive_of(u64 wr_id);
 struct end *end_of(const struct queue *cq, u32 qpn);
 u32 node_of(const struct end *e);
 
-/* check_bytes.c. The invariant that `w` has broken. */
+/* check_bytes.c: report a violation by request `w`. */
 void bad(const struct work *w, const char *what);
-/* Only its first `used` bytes were to be written. */
+/* Free a buffer of which only the first `used` bytes were to be written. */
 void put(struct buffer *buffer, u32 used);
-/* Do the pieces hold the message `id`, but for `skip` bytes of header? */
+/* Whether the pieces contain pattern `id`, behind `skip` bytes of header. */
 bool pieces_are(struct buffer *const *buffer, const u32 *length, u32 n, u32 total, u64 id,
 		u32 skip);
 struct pool *pool_of(const struct buffer *buffer);
 void release_source(struct work *w);
 void release_target(struct work *w, u64 id);
 
-/* So often that all of a connection's packets may have been lost, as long as that waits. */
+/* Whether so many frames were cut off that a connection may have exceeded its retries. */
 bool links_were_cut(void);
 
-/* check_send.c. Does it take a receive of its peer? */
+/* check_send.c: whether a request with this opcode consumes a receive. */
 bool consumes(u8 opcode);
 void check_send(const struct queue *cq, const struct vnet_cqe *cqe, struct work *w);
 void complete_silent(struct end *e, u32 until);

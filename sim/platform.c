@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The firmware's platform in the simulator. It believes nothing: a copy is made
- * only inside of what the simulator itself wrote down as registered.
+ * The platform functions of the firmware in the simulator. Copies are checked against the
+ * simulator's own record of registered regions.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "rules.h"
 #include "trace.h"
 
-/* Where a process may stop, besides the numbered steps of the firmware. */
+/* Places where a process may stop, besides the numbered steps of the firmware. */
 enum platform_step {
 	STEP_COPY = 1000,
 	STEP_COPIED,
@@ -30,7 +30,7 @@ static const struct node *node_of(const struct nic *nic)
 	return nic->host;
 }
 
-/* Where a piece is; NULL and *result if it may not, or cannot, be touched. */
+/* Address of a piece. Returns NULL, with *result, if it must not or cannot be accessed. */
 static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, u64 length,
 		    bool write, enum nic_copy_result *result)
 {
@@ -39,7 +39,7 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	const struct space *space;
 	u64 addr = piece->addr + offset;
 
-	/* Memory of the NIC is where it was said to be. */
+	/* Pointers and device memory are addresses of the simulator itself. */
 	if (piece->space == NIC_SPACE_POINTER || piece->mr & NIC_PIECE_DEVICE)
 		return (u8 *)(unsigned long)addr;
 	*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
@@ -63,7 +63,7 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	return space->memory + (addr - space->start);
 }
 
-/* Whether a page of these is missing, this time. */
+/* Whether one of these pieces misses a page this time. */
 static bool misses(const struct nic_piece *pieces, u32 n)
 {
 	u32 i;
@@ -76,7 +76,7 @@ static bool misses(const struct nic_piece *pieces, u32 n)
 	return false;
 }
 
-/* They come by themselves: the next look may find them. */
+/* Pages appear by themselves, at random. */
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
@@ -155,7 +155,7 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 
 u64 node_clock(void)
 {
-	/* 0 is "no time" to the firmware. */
+	/* The firmware uses 0 for "no time". */
 	return event_now() + 1000000000;
 }
 
@@ -165,7 +165,7 @@ u64 plat_clock(void)
 	return node_clock();
 }
 
-/* A stream of its own, so that the other draws of a seed stay what they are. */
+/* A random stream of its own, so that other random choices of a seed do not change. */
 bool plat_random(struct nic *nic, void *bytes, u32 length)
 {
 	u8 *at = bytes;
@@ -206,14 +206,14 @@ void plat_relax(void)
 {
 }
 
-/* Now and then its caller has to leave, as one that is told to end. */
+/* Sometimes the caller has to stop, as if it were being killed. */
 bool plat_turn(struct nic *nic)
 {
 	(void)nic;
 	return ++sim.turns % 3;
 }
 
-/* The frame that this thread makes. */
+/* The frame buffer of the running thread. */
 static u8 *frame_of(struct nic *nic)
 {
 	struct process *thread = process_inside();
@@ -242,7 +242,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	}
 	process_step(STEP_SEND);
-	/* In place of a trailer: under which key it would be. */
+	/* There is no trailer. The number of the key is stored in the header. */
 	frame = (struct vnet_frame *)frame_of(nic);
 	if (frame->proof == VNET_PROOF_MAC)
 		memcpy(frame->rsvd, &node_of(nic)->key, sizeof(frame->rsvd));
@@ -270,7 +270,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 		memcpy(to->bytes, &node, sizeof(node));
 		return sim.config.lids && node < sim.config.nodes;
 	}
-	/* Which of its names it is. */
+	/* Number of the node's GID. */
 	which = (u8)(gid[12] - want[12]);
 	if (node >= sim.config.nodes || which > sim.config.names + sim.config.restless)
 		return false;
@@ -280,7 +280,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	return true;
 }
 
-/* All nodes have all keys; what follows from one only has to differ as its text does. */
+/* All nodes have all keys. The secret depends on the key and the text, that is sufficient here. */
 bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {

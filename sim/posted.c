@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle's record of what was posted, and whose it is. */
+/* The oracle's record of posted requests and receives. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ struct work *check_work(struct end *e)
 	w->content = w->id;
 	w->end = e;
 	w->index = e->nwork;
-	/* The receiver's sign for it. */
+	/* By immediate data, the oracle recognizes the request. */
 	w->imm = (u32)random_mix(w->id);
 	w->imm_high = (u32)(random_mix(w->id) >> 32);
 	append(&posted.work, &posted.nwork, &posted.work_room, w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Processes: their life, what passes for time in them, stops and deaths. */
+/* Simulated processes: creation, virtual time, waiting, stops and deaths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "command.h"
 #include "event.h"
 
-/* Who may not die now is asked again after so long. */
+/* Time after which a postponed death is tried again. */
 #define UNDYING_NS 20000
 #define LOOK_AGAIN_NS 20000
 
@@ -25,7 +25,7 @@ u32 process_undying;
 
 struct block {
 	struct block *next;
-	/* Aligned for whatever stands behind it. */
+	/* Alignment of the memory behind it. */
 	u64 rsvd;
 };
 
@@ -172,7 +172,7 @@ static void resume(void *arg, u64 wake)
 
 	if (wake != p->wake || p->ended)
 		return;
-	/* All of its threads are stopped. */
+	/* A stopped process stops with all of its threads. */
 	if (p->stopped) {
 		event_at(p->stopped_until + 1, resume, p, wake);
 		return;
@@ -219,7 +219,7 @@ void process_pay(struct process *p)
 		sleep_until(p, 0);
 }
 
-/* A process whose NIC is asked by nobody else looks itself, as it polls. */
+/* An empty poll lets the process run pending work of its NIC, as providers do. */
 void process_polled(struct process *p)
 {
 	p->debt += sim.config.cost.poll_empty;
@@ -242,7 +242,7 @@ bool wait_queue(struct process *p, struct queue *cq, u64 until)
 		process_polled(p);
 		if (queue_has(cq, cq->cons))
 			break;
-		/* What waits for a lock or a receive, its process tries again. */
+		/* The process retries work that waits for a lock or a receive. */
 		if (p->view.hdr->pending_summary && event_now() + LOOK_AGAIN_NS < until)
 			again = event_now() + LOOK_AGAIN_NS;
 		p->waits_for = cq;
@@ -321,9 +321,9 @@ void process_async(struct node *node, const struct nic_async *async)
 		node->process[i]->events++;
 }
 
-/* -------------------------------------------------------------- stopping, dying */
+/* ------------------------------------------------------------- stops and deaths */
 
-/* What is completed for it from now on nobody expects. */
+/* Completions of a dead process are not checked. */
 static void unwatch_all(struct process *p)
 {
 	struct node *node = p->node;
@@ -354,7 +354,7 @@ static void die(struct process *p)
 		process_died(p);
 }
 
-/* It has not come into the firmware: so it dies where it is. */
+/* Kill a process that has not entered the firmware since process_stop(). */
 static void die_anyhow(void *arg, u64 wake)
 {
 	struct process *p = arg;
@@ -414,7 +414,7 @@ void process_step(int step)
 	p->stopped_until = event_now() + p->stop_ns;
 	trace(TRACE_STOP, p->node->index, p->space, (u64)step, p->dies);
 	event_at(p->stopped_until, go_on, p, 0);
-	/* What it did so far is seen by others. */
+	/* Others can see the effects so far. */
 	node_ran(p->node);
 	coroutine_pause();
 }
@@ -430,7 +430,7 @@ static void link_program(struct process *link, void *arg)
 		node_receive(&p->view, &link->frame_from, link->frame, link->frame_length);
 		link->inside = false;
 		if (!link->link_busy) {
-			/* It was stopped, and nobody waits for it. */
+			/* It was stopped in the meantime, so process_receive() has returned. */
 			node_ran(p->node);
 		}
 		link->link_busy = false;

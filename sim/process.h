@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Processes of simulated hosts: the host interface (objects, post, poll, events,
- * sleep) against which simulated programs are written. A program is a plain
- * function that runs as a coroutine; whatever takes time in it lets others run.
+ * Processes of simulated hosts, and the host interface of simulated programs.
  *
- * Objects live until the simulation ends. When their NIC is reset they are no more
- * (is_lost()): what is called with them then does nothing.
+ * Objects, posting, polling, events, sleeping. A program is a function that runs as a coroutine:
+ * others run when it does something that takes time.
+ *
+ * The memory of objects is valid until the simulation ends. If their NIC is reset (is_lost()),
+ * functions that are called with them have no effect.
  */
 #ifndef SIM_PROCESS_H
 #define SIM_PROCESS_H
@@ -20,7 +21,7 @@
 struct process;
 typedef void program_fn(struct process *process, void *arg);
 
-/* A ring as its process sees it. */
+/* A ring as seen by its process. */
 struct ring_view {
 	u64 offset;
 	struct vnet_ring *hdr;
@@ -36,7 +37,7 @@ struct queue {
 	u32 cqn;
 	struct ring_view ring;
 	u32 cons;
-	/* How far somebody else has looked at it (check.c). */
+	/* Number of entries that the oracle has checked (check.c). */
 	u32 looked;
 };
 
@@ -46,7 +47,7 @@ struct srq {
 	u32 srqn;
 	struct ring_view ring;
 	u32 prod;
-	/* Where it matches tags: operations on them. */
+	/* With tag matching: the ring of operations. */
 	struct ring_view ops;
 	u32 ops_prod;
 	void *user;
@@ -75,12 +76,12 @@ struct sge {
 	u32 lkey;
 };
 
-/* What a shared receive queue may be besides. */
+/* Options of shared receive queues. */
 struct srq_options {
-	/* Requests of this domain name it, and it completes there. */
+	/* XRC domain, and CQ for completions. */
 	u32 xrcdn;
 	struct queue *cq;
-	/* It matches so many tags. */
+	/* Number of tags; 0: no tag matching. */
 	u32 tags;
 };
 
@@ -88,21 +89,21 @@ struct qp_options {
 	u32 sq_entries, rq_entries;
 	struct srq *srq;
 	bool sig_all;
-	/* By link-local addresses, with IPv6 headers. */
+	/* Use link-local GIDs, with IPv6 headers. */
 	bool ipv6;
-	/* Packet numbers begin with it. */
+	/* First PSN of both directions. */
 	u32 psn;
-	/* Datagrams that cannot be delivered come back. */
+	/* UD: undeliverable messages complete with an error (VNET_CREATE_QP_RETURN). */
 	bool returns;
-	/* As the kernel's own; its peer may do nothing to memory; it may not read. */
+	/* A kernel consumer's queue pair; no remote access is granted; no outstanding reads. */
 	bool privileged, no_access, no_reads;
-	/* Target of extended connections: its domain. */
+	/* XRC domain of a target. */
 	u16 xrcdn;
-	/* Raw packets: so many kilobits a second. */
+	/* Raw packets: rate limit in kbit/s. */
 	u32 rate_limit;
 	/* It stays in RTR. */
 	bool receives_only;
-	/* 0: what is usual here. */
+	/* 0: the simulator's default. */
 	u32 qkey;
 	u8 timeout, retry_cnt, rnr_retry, min_rnr_timer;
 };
@@ -112,21 +113,21 @@ struct process {
 	struct nic view;
 	u32 space;
 	u32 pdn;
-	/* Its NIC was reset: its objects are gone. process_renew() begins anew. */
+	/* Its NIC was reset and its objects are gone, until process_renew(). */
 	bool fatal;
 	bool ended;
-	/* Killed: it runs no more, and its memory is gone. */
+	/* It was killed: it does not run any more, and its memory is gone. */
 	bool dead;
-	/* What it has of its NIC, for who must free it. */
+	/* Its objects, which the agent destroys after its death. */
 	struct owned *owned;
-	/* --- a thread: of which process; whether it is inside of the firmware. */
+	/* --- thread: the process that it belongs to, and whether it executes the firmware. */
 	struct process *of;
 	bool inside;
-	/* The frame that it makes, where several threads of a node may make some. */
+	/* Frame buffer, if several threads of a node may build frames. */
 	u8 *tx;
 	/*
-	 * --- stopping: after so many steps inside of the firmware (0: not at all),
-	 * for how long, and whether for good. The thread that stopped, and until when.
+	 * --- stopping: number of firmware steps until it stops (0: never), for how long, and
+	 * whether it dies then. The thread that has stopped, and until when.
 	 */
 	u32 stop_in;
 	u64 stop_ns;
@@ -134,15 +135,15 @@ struct process {
 	bool stopped;
 	struct process *stopped_thread;
 	u64 stopped_until;
-	/* The thread that takes the node's frames, and the one that it is taking. */
+	/* The thread that receives the node's frames, and the frame that it processes. */
 	struct process *link;
 	u8 *frame;
 	u32 frame_length;
 	struct nic_address frame_from;
 	bool link_busy;
-	/* What it still has to take for what it did. */
+	/* Cost of its operations that has not been converted to virtual time yet, in ns. */
 	double debt;
-	/* The coroutine; see program.c. */
+	/* See program.c. */
 	struct coroutine *coroutine;
 	program_fn *program;
 	void *arg;
@@ -150,47 +151,47 @@ struct process {
 	struct queue *waits_for;
 	bool waits_event;
 	void *user;
-	/* Asynchronous events seen. */
+	/* Number of asynchronous events. */
 	u32 events;
 };
 
 /* --- processes */
 
-/* With `bytes` of memory; it runs nothing yet. */
+/* Create a process with `bytes` of memory. It runs no program yet. */
 struct process *process_new(struct node *node, u64 bytes);
 void process_start(struct process *p, program_fn *program, void *arg, u64 at);
 void process_end_all(void);
 void process_renew(struct process *p);
-/* Stop it inside of the firmware, soon, for so long; `dies`: and never go on. */
+/* Stop a process after this number of firmware steps, for `ns`. `dies`: kill it then. */
 void process_stop(struct process *p, u32 steps, u64 ns, bool dies);
-/* A process was killed, and its locks are free: for who saw it live. */
+/* Called when a process was killed and its locks have been released. */
 extern void (*process_died)(struct process *p);
-/* Who makes something of several processes has them live for so long. */
+/* Greater than 0: no process may die, as something of several processes is being constructed. */
 extern u32 process_undying;
-/* A thread of the agent's, to run a program that takes time. */
+/* A thread of the agent, to run a program that takes time. */
 struct process *process_helper(struct node *node);
-/* What the agent does then: free its locks, and all that it had. Takes time. */
+/* Destroy all objects of a dead process, as the agent does. Takes time. */
 void process_bury(struct process *p);
-/* It is neither dead nor stopped. */
+/* Neither dead nor stopped. */
 static inline bool process_runs(const struct process *p)
 {
 	return !p->dead && !p->stopped && !p->ended;
 }
-/* Have its link thread take this frame; false: it stopped in the midst of it. */
+/* Let the link thread process a frame. Returns false if it was stopped meanwhile. */
 bool process_receive(struct process *p, const struct nic_address *from, const u8 *data, u32 length);
-/* How many programs have not returned. */
+/* Number of programs that have not returned. */
 u32 processes_running(void);
-/* Memory for as long as the simulation. */
+/* Allocate memory that is freed with the simulation. */
 void *sim_alloc(size_t size);
 
-/* --- by programs: what takes time */
+/* --- called by programs; these take time */
 void sleep_for(struct process *p, u64 ns);
 void sleep_until(struct process *p, u64 time);
-/* Until the queue has an entry, or that time; false: it has none. */
+/* Wait until the CQ has an entry. Returns false if it has none at that time. */
 bool wait_queue(struct process *p, struct queue *cq, u64 until);
-/* Until a completion event was read; false: that time came first. */
+/* Wait for a completion event. Returns false if there is none until that time. */
 bool wait_event(struct process *p, u64 until);
-/* Pay what posts and polls took. */
+/* Let the time pass that posts and polls have taken. */
 void process_pay(struct process *p);
 
 /* --- memory */
@@ -204,45 +205,45 @@ static inline u8 *mem(const struct process *p, u64 offset)
 	return p->node->space[p->space].memory + offset;
 }
 
-/* Keys; 0: it failed. */
+/* Registration returns a key, or 0 on failure. */
 u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access);
 bool dereg_mr(struct process *p, u32 key);
 u32 alloc_mw(struct process *p, u8 kind);
 bool free_mw(struct process *p, u32 key);
-/* A region that requests register, always for this memory. */
+/* A region for registration by work requests, always of this memory. */
 u32 alloc_fast(struct process *p, u64 offset, u64 length);
-/* A region of the NIC's own memory, from 0 on. */
+/* A region of device memory, with addresses from 0. */
 u32 reg_device(struct process *p, u64 length);
-/* So many bytes of queue memory, which is never given back. */
+/* Allocate queue memory. It is never freed. */
 u64 queue_take(struct process *p, u64 bytes);
-/* A region's memory cannot be reached any more. */
+/* Unmap a region's memory, which stays registered. */
 void tear(struct process *p, u32 key);
 
 /* --- objects */
 struct queue *make_cq(struct process *p, u32 entries, u32 channel);
-/* One that is nobody's business but its program's. flags: vnet_create_cq_flags. */
+/* A CQ that the oracle does not check. flags: enum vnet_create_cq_flags. */
 struct queue *make_cq_aside(struct process *p, u32 entries, u32 channel, u32 flags);
-/* Its completion channel ends, and there is another one. */
+/* Destroy the completion channel and create another one. */
 void channel_renew(struct process *p);
 struct srq *make_srq(struct process *p, u32 entries);
 struct srq *make_srq_with(struct process *p, u32 entries, const struct srq_options *options);
-/* A number for a new QP. */
+/* A number for a new queue pair. */
 u32 new_qpn(struct node *node);
 struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct queue *recv_cq,
 		   const struct qp_options *options);
-/* To RTS; connected ones with that peer. */
+/* Bring a queue pair to RTS, connected to that peer. */
 void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *options);
 enum nic_result set_state(struct qp *qp, u8 state);
-/* Where the program says in which state it is (0xff: nothing). */
+/* With the current state as the program knows it (0xff: not given). */
 enum nic_result set_state_from(struct qp *qp, u8 to, u8 now);
-/* A CQ with room for so many; false: they do not fit. */
+/* Resize a CQ. Returns false if the entries do not fit. */
 bool resize_cq(struct queue *cq, u32 entries);
 bool limit_srq(struct srq *srq, u32 limit);
 u8 state_of(const struct qp *qp);
 bool destroy_qp(struct qp *qp);
 bool destroy_cq(struct queue *cq);
 bool destroy_srq(struct srq *srq);
-/* Its NIC has begun another life since it was made. */
+/* Whether the NIC was reset since that life. */
 static inline bool is_lost(const struct process *p, u64 life)
 {
 	return p->node->life != life;
@@ -252,47 +253,47 @@ static inline bool is_lost(const struct process *p, u64 life)
 u32 send_room(const struct qp *qp);
 u32 recv_room(const struct qp *qp);
 u32 srq_room(const struct srq *srq);
-/* One request; false: the queue is full, or no more. The doorbell is ring_qp(). */
+/* Post one request. Returns false if the queue is full or lost. ring_qp() rings the doorbell. */
 bool post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
 bool post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
 void ring_qp(struct qp *qp);
-/* What a program can do wrong: pieces that are not there, an index that cannot be. */
+/* Errors of programs: SGEs that do not exist, an invalid producer index. */
 void post_crooked(struct qp *qp, const struct vnet_send_wqe *wqe, u32 pieces);
 void post_crooked_receive(struct qp *qp, u32 pieces);
 void advance_producer(struct qp *qp, u32 by);
 bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
 bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
-/* An operation on tags, and the doorbell for those that the process has to carry out. */
+/* Post a tag operation; ring for the operations that the process has to execute itself. */
 void post_tag(struct srq *srq, const struct vnet_tm_op *op);
 void ring_tags(struct srq *srq);
 bool poll_cq(struct queue *cq, struct wc *wc);
 void arm_cq(struct queue *cq, bool solicited);
-/* Entry number i, and whether there is one. */
+/* Entry number i, and whether it is valid. */
 struct vnet_cqe *queue_entry(const struct queue *cq, u32 i);
 bool queue_has(const struct queue *cq, u32 i);
 
-/* Plain requests; change what is special. */
+/* Requests with default values. */
 struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id);
 void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
-/* To a group, by who is on that node. */
+/* To a group, from a sender on this node. */
 void to_group(struct vnet_send_wqe *wqe, u32 from, const u8 *gid);
 void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
 
-/* --- for the node: its NIC has run; an event of it; it was reset. */
+/* --- for the node: its NIC has run; asynchronous event; completion event; reset. */
 void process_look(struct node *node);
 void process_async(struct node *node, const struct nic_async *async);
 void process_ready(struct node *node);
 void process_restarted(struct node *node);
-/* A step of the firmware: a thread may stop here. */
+/* Called at each step of the firmware. The calling thread may stop here. */
 void process_step(int step);
-/* The thread that runs the firmware now; NULL: the agent. */
+/* The thread that executes the firmware; NULL: the agent. */
 struct process *process_inside(void);
 
 /* --- program.c: coroutines */
 void coroutine_start(struct process *p);
 void coroutine_run(struct process *p);
 void coroutine_pause(void);
-/* NULL: none. */
+/* NULL: none is running. */
 struct process *coroutine_running(void);
 void coroutine_end_all(void);
 

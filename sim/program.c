@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Simulated programs as coroutines: one runs until something takes time. */
+/* Coroutines for simulated programs: one runs until it does something that takes time. */
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,16 +16,16 @@
 #define STACK_BYTES (256u << 10)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* Sanitizers follow contexts alone. */
+/* Sanitizers can follow ucontext switches, but not jumps between stacks. */
 #define SWITCHES_BY_CONTEXT 1
 #else
 #define SWITCHES_BY_CONTEXT 0
 #endif
 
 struct coroutine {
-	/* Where it begins; each switch of contexts asks the system for the mask of signals, */
+	/* Start of the coroutine. A context switch makes a system call for the signal mask, */
 	ucontext_t context;
-	/* which a jump does not: this is where it goes on. */
+	/* so after the start, _longjmp() to this place is used. */
 	jmp_buf place;
 	bool begun;
 	void *stack;
@@ -36,7 +36,7 @@ static struct {
 	ucontext_t context;
 	jmp_buf place;
 	struct process *running;
-	/* Stacks that are not in use. */
+	/* Stacks that are free. */
 	struct coroutine *spare;
 	struct coroutine *all;
 } state;
@@ -47,7 +47,7 @@ static void begin(void)
 
 	p->program(p, p->arg);
 	p->ended = true;
-	/* To the loop, for good. */
+	/* Return to the event loop for good. */
 	for (;;)
 		coroutine_pause();
 }
@@ -59,7 +59,7 @@ static struct coroutine *coroutine_new(void)
 	if (c) {
 		state.spare = c->next;
 #ifdef __SANITIZE_ADDRESS__
-		/* Who was killed has left his frames on it. */
+		/* A killed coroutine has left poisoned stack frames. */
 		__asan_unpoison_memory_region(c->stack, STACK_BYTES);
 #endif
 		return c;
@@ -90,7 +90,7 @@ void coroutine_start(struct process *p)
 	p->coroutine = c;
 }
 
-/* Until it pauses. */
+/* Run the coroutine until it pauses. */
 static void enter(struct coroutine *c)
 {
 	if (SWITCHES_BY_CONTEXT || !c->begun) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs of simulated processes: made, connected, moved between states, ended. */
+/* Queue pairs of simulated processes: creation, connection, state changes, destruction. */
 #include "command.h"
 
 /* The values of enum ibv_qp_attr_mask. */
@@ -25,7 +25,7 @@ enum mask {
 	M_RATE_LIMIT = 1 << 25,
 };
 
-/* Ends of extended connections have no receive queue, and targets nobody who posts. */
+/* XRC queue pairs have no receive queue, and nobody posts to targets. */
 static void extend(struct nic_qp_params *params, const struct qp_options *o)
 {
 	if (params->type != NIC_QPT_XRC_INI && params->type != NIC_QPT_XRC_TGT)
@@ -86,7 +86,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 		qp->rq = ring_make(p, params.rq_entries, RECV_SHIFT);
 		params.rq_ring = qp->rq.offset;
 	}
-	/* Each number is another one; its place may be taken. */
+	/* Each number is different, but its index may be in use. */
 	do {
 		params.qpn = qp->qpn = new_qpn(node);
 		result = COMMAND(p, nic_qp_create(&node->nic, &params));
@@ -158,7 +158,7 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 	return attr;
 }
 
-/* All rows may be in use for a while. */
+/* NIC_ENOMEM: all rows may be in use for a while. */
 static enum nic_result connect_step(struct qp *qp, const struct nic_qp_attr *attr, u32 mask, u8 to)
 {
 	struct process *p = qp->process;
@@ -243,6 +243,6 @@ bool destroy_qp(struct qp *qp)
 	trace(TRACE_QP, p->node->index, qp->qpn, 99, 0);
 	node_ran(p->node);
 	disown(p, 'q', qp->qpn);
-	/* Of a dead process, its agent destroys all there is; of a dead node, nobody. */
+	/* The agent destroys the objects of a dead process. On a dead node, nobody does. */
 	return result == NIC_OK || p->dead || !has_nic(p);
 }

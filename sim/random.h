@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Numbers that are random and the same for the same seed: xoshiro256** (D.
- * Blackman, S. Vigna), seeded by splitmix64. Each user has a stream of its own, so
- * that what one draws does not change what another one gets.
+ * Random numbers that are reproducible from a seed: xoshiro256**, seeded by splitmix64. By D.
+ * Blackman and S. Vigna. Each user has a stream of its own, so its numbers do not depend on what
+ * others draw.
  */
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
@@ -13,7 +13,7 @@ struct random {
 	u64 s[4];
 };
 
-/* One word from one word; different for each. */
+/* A bijective mix of one word. */
 static inline u64 random_mix(u64 x)
 {
 	x += 0x9e3779b97f4a7c15ull;
@@ -47,13 +47,13 @@ static inline u64 random_next(struct random *r)
 	return result;
 }
 
-/* Of 0 ... n - 1; n is not 0. */
+/* A number in [0, n). n must not be 0. */
 static inline u32 random_below(struct random *r, u32 n)
 {
 	return (u32)(((random_next(r) >> 32) * n) >> 32);
 }
 
-/* Of low ... high, both included. */
+/* A number in [low, high]. */
 static inline u64 random_between(struct random *r, u64 low, u64 high)
 {
 	return low + random_next(r) % (high - low + 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The processes of random schedules: receives, posted as they are used up. */
+/* Simulated processes: posting receives. */
 #include "actor.h"
 
 static bool get_receive(struct actor *a, struct receive *r, u32 size)
 {
 	u32 first = size;
 
-	/* In one piece or two; a datagram's header is in the first. */
+	/* One or two buffers. The first one can hold the GRH of a datagram. */
 	if (chance(a, 0.3))
 		first = 64;
 	r->local[0] = buffer_get(&a->pool, first);
@@ -44,13 +44,13 @@ static void stock_end(struct end *e)
 	struct receive *r;
 	struct sge sg[2];
 
-	/* In the error state they come back at once: each is posted once. */
+	/* In the error state receives are flushed at once, so each call posts a limited number. */
 	for (; want && is_usable(e) && !e->failed && e->nreceive - e->received < most &&
 	       recv_room(e->qp);
 	     want--) {
 		r = check_receive(e, NULL);
 		if (!get_receive(a, r, e->capacity)) {
-			/* It was not posted after all. */
+			/* Withdraw it: it was not posted. */
 			r->done = true;
 			e->nreceive--;
 			return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The processes of random schedules: random requests of all operations. */
+/* Simulated processes: random requests of all operations. */
 #include "actor.h"
 #include "trace.h"
 
 #define MAX_DATAGRAM 4096
 #define MAX_REQUESTS_AT_ONCE 4
-/* Silent requests in a row: the queue's room must become known. */
+/* Limit of consecutive unsignaled requests, so that free entries of the queue become known. */
 #define MAX_SILENT 4
 
 static u32 random_length(struct actor *a, u32 max)
@@ -61,7 +61,7 @@ static u8 random_opcode(struct actor *a, u8 type)
 	return unreliable[below(a, type == NIC_QPT_UC ? 4 : 2)];
 }
 
-/* Local memory in up to three pieces; false: there is not enough. */
+/* Get local buffers, up to three. Returns false if there are not enough. */
 static bool get_local(struct actor *a, struct work *w)
 {
 	u32 left = w->length, n = 1 + below(a, 3), part;
@@ -90,7 +90,7 @@ static void fill_local(struct work *w)
 	}
 }
 
-/* Not posted after all: its buffers go back. */
+/* Return the buffers of a request that was not posted. */
 static void withdraw(struct work *w)
 {
 	struct end *e = w->end;
@@ -132,7 +132,7 @@ static u32 max_length(const struct end *e, u8 opcode)
 	return opcode == VNET_WR_RDMA_READ ? 131072 : e->peer->capacity;
 }
 
-/* A message that its receiver has no room for; now and then. */
+/* Sometimes, send a message that is longer than the receive. */
 static bool overflow(struct work *w)
 {
 	struct end *e = w->end;
@@ -147,7 +147,7 @@ static bool overflow(struct work *w)
 	return true;
 }
 
-/* A reason to fail, now and then. */
+/* Sometimes, make a request that must fail. */
 static void spoil(struct actor *a, struct work *w, struct vnet_send_wqe *wqe, struct sge *sg)
 {
 	struct end *e = w->end;
@@ -181,7 +181,7 @@ static void spoil(struct actor *a, struct work *w, struct vnet_send_wqe *wqe, st
 		e->peer->may_fail = true;
 }
 
-/* The part of a request that names the peer's memory; false: it cannot be. */
+/* Get a buffer of the peer, directly or through a window. Returns false if there is none. */
 static bool get_remote(struct work *w, struct vnet_send_wqe *wqe)
 {
 	struct end *e = w->end, *peer = e->peer;
@@ -190,7 +190,7 @@ static bool get_remote(struct work *w, struct vnet_send_wqe *wqe)
 
 	if (peer->window == WINDOW_OPEN && w->length && w->length <= 512 && chance(a, 0.6) &&
 	    !peer->window_users) {
-		/* One at a time, so that each finds the window's memory its own. */
+		/* One request at a time, so that each has the window's buffer to itself. */
 		w->remote = peer->window_buffer;
 		w->by_window = true;
 		peer->window_users++;
@@ -216,7 +216,7 @@ static bool prepare_data(struct work *w, struct vnet_send_wqe *wqe)
 		w->length = random_length(a, max_length(e, w->opcode));
 	if (w->opcode == VNET_WR_ATOMIC_WRITE)
 		w->length = 8;
-	/* What may be lost must be told from others. */
+	/* Messages that may be lost must be distinguishable. */
 	if (e->type != NIC_QPT_RC && w->opcode == VNET_WR_SEND && w->length < 8)
 		w->length = 8;
 	if (w->opcode == VNET_WR_RDMA_WRITE || w->opcode == VNET_WR_RDMA_WRITE_IMM ||
@@ -260,7 +260,7 @@ static bool prepare_atomic(struct work *w, struct vnet_send_wqe *wqe)
 		wqe->rdma.compare_add = 1;
 		return true;
 	}
-	/* It is the only one who changes this word, so it knows what is there. */
+	/* Only this end changes the word, so it knows the value. */
 	w->result = e->word_value;
 	wqe->rdma.compare_add = chance(a, 0.8) ? e->word_value : e->word_value + 1;
 	wqe->rdma.swap = random_mix(w->id);
@@ -269,7 +269,7 @@ static bool prepare_atomic(struct work *w, struct vnet_send_wqe *wqe)
 	return true;
 }
 
-/* Windows: opened and closed by their end; by the peer where it invalidates. */
+/* Bind or invalidate a window. A peer may also invalidate it, by a send. */
 static bool prepare_window(struct work *w, struct vnet_send_wqe *wqe)
 {
 	struct end *e = w->end;
@@ -289,7 +289,7 @@ static bool prepare_window(struct work *w, struct vnet_send_wqe *wqe)
 	if (!e->window_buffer || is_lost(e->window_buffer->process, e->window_buffer->life))
 		return false;
 	e->window_key = (key & ~0xffu) | ((key + 1) & 0xff);
-	/* All of the buffers' region: the oracle knows what may be written. */
+	/* Bind the window to the region of the whole pool: the oracle knows what may be written. */
 	wqe->bind = (struct vnet_wqe_bind){
 		.addr = address_at(e->actor->process, e->actor->pool.base[1]),
 		.length = e->actor->pool.room[1],
@@ -326,7 +326,7 @@ static bool prepare(struct work *w, struct vnet_send_wqe *wqe)
 	}
 }
 
-/* A datagram that nobody may take; the oracle does not expect it anywhere. */
+/* An address that reaches no queue pair. The oracle expects no delivery. */
 static void misaddress(struct work *w, struct vnet_send_wqe *wqe)
 {
 	switch (below(w->end->actor, 3)) {
@@ -359,15 +359,15 @@ static bool address(struct work *w, struct vnet_send_wqe *wqe)
 		to_address_ipv6(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
 	else
 		to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
-	/* By any of the names that the NIC has. */
+	/* By any GID of the NIC. */
 	if (sim.config.names && wqe->ud.sgid_index)
 		node_name(w->to->qp->process->node->index, (u32)(w->id % (sim.config.names + 1)),
 			  wqe->ud.dgid);
 	w->to_ready = w->to->ready;
-	/* By LID alone, without a global header. */
+	/* By LID only, without a GRH. */
 	if (sim.config.lids)
 		wqe->ud.no_grh = chance(e->actor, 0.5);
-	/* Now and then to nobody: the sender learns nothing, unless it has asked to. */
+	/* The sender is only informed if its queue pair reports deliveries. */
 	if (chance(e->actor, e->returns ? 0.1 : 0.02))
 		misaddress(w, wqe);
 	return true;
@@ -430,7 +430,7 @@ static bool is_read(const struct end *e)
 	return e->nwork && e->work[e->nwork - 1]->opcode == VNET_WR_RDMA_READ;
 }
 
-/* Send what a read brings, which the fence has to wait for. */
+/* Send the data that a read brings, with a fence, which must wait for the read. */
 static bool relay(struct end *e, struct work *read)
 {
 	struct work *w;

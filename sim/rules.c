@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How each rule is broken. */
+/* Violations of protocol rules, which the oracle must detect: the implementation of each rule. */
 #include <string.h>
 
 #include "crc32c.h"
@@ -79,7 +79,7 @@ u64 rule_broken(void)
 	return state.broken;
 }
 
-/* Now and then, so that the rest of the traffic goes on. */
+/* Sometimes only, so that other traffic continues. */
 static bool one_in(u32 n)
 {
 	return !random_below(&state.random, n);
@@ -126,7 +126,7 @@ void frame_seal(struct frame *frame)
 	head->crc = crc32c(0, frame->data, frame->length);
 }
 
-/* By its number in frames; NULL: it has begun anew since, or never was. */
+/* The row with this number in frames, or NULL if it has been restarted or never existed. */
 static struct nic_row *row_at(u32 node, u32 id)
 {
 	struct nic *nic = &sim.node[node].nic;
@@ -135,9 +135,9 @@ static struct nic_row *row_at(u32 node, u32 id)
 	return i < nic->max_row && nic->row[i].id == id ? &nic->row[i] : NULL;
 }
 
-/* ------------------------------------------------------------------ on the way */
+/* ------------------------------------------------------------------ in transit */
 
-/* The packet's acknowledgement, as its receiver would make it. */
+/* Send the acknowledgement of a packet that its receiver would send. */
 static void acknowledge(const struct frame *frame, const struct parts *p)
 {
 	const struct nic_row *row = row_at(frame->src, p->head->src_row);
@@ -237,7 +237,7 @@ static bool break_op(struct frame *frame, struct parts *p)
 		if ((op->opcode != VNET_WR_SEND_IMM && op->opcode != VNET_WR_RDMA_WRITE_IMM) ||
 		    !one_in(8))
 			return false;
-		/* Of wide data the upper half: the lower is that of all. */
+		/* The upper half of 64-bit data, as the lower half is tested with other data. */
 		if (op->flags & VNET_OP_IMM64)
 			op->imm_high ^= 1;
 		else
@@ -278,7 +278,7 @@ bool rule_send(struct frame *frame)
 
 /* ------------------------------------------------------------------ on arrival */
 
-/* The receiver knows nothing of a packet on this channel with this number. */
+/* Let the receiver forget that it has received this packet. */
 static void forget(struct node *node, const struct parts *p)
 {
 	struct nic_row *row = row_at(node->index, p->head->dst_row);
@@ -305,7 +305,7 @@ static bool is_whole(struct frame *frame)
 	return sum == crc;
 }
 
-/* As if the present life had kept the row that the frame is for: its number, and secrets. */
+/* Change a frame for an earlier life as if the present life had the same row and secrets. */
 static void revive(const struct node *node, u32 from, struct vnet_frame *head)
 {
 	const struct nic *nic = &node->nic;
@@ -344,7 +344,7 @@ void rule_arrived(struct node *node, struct frame *frame)
 	}
 }
 
-/* --------------------------------------------------------- in the NIC's own work */
+/* ------------------------------------------------------ in NIC memory and copies */
 
 u64 rule_copy(u64 length)
 {

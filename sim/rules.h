@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Rules of the protocol, broken on purpose: does the checker see it? Each is
- * broken from outside, in frames on their way, in NIC memory or in the platform's
- * own work, so that the firmware is as it always is.
+ * Protocol rules that can be violated on purpose, to test whether the oracle detects it. Most
+ * are violated from outside: in frames, in NIC memory or by platform functions. The firmware is
+ * unchanged.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
@@ -14,44 +14,44 @@ struct node;
 
 enum rule {
 	RULE_NONE,
-	/* Frames are believed whatever their CRC says. */
+	/* Frames with a wrong CRC are accepted. */
 	RULE_CRC,
-	/* A packet that came before is taken for a new one. */
+	/* A duplicate packet is accepted as new. */
 	RULE_SEQUENCE,
-	/* Acknowledged before it is delivered, and then lost. */
+	/* A packet is acknowledged before it is delivered, and then lost. */
 	RULE_ACK_FIRST,
-	/* "Not now" is taken for "done". */
+	/* A NACK ("try again") is changed to an acknowledgement. */
 	RULE_NACK_IS_ACK,
-	/* "Never" is taken for "done". */
+	/* A return ("undeliverable") is changed to an acknowledgement. */
 	RULE_RETURN_IS_ACK,
-	/* A datagram's sender has it back, which was delivered. */
+	/* A delivered datagram is returned to its sender. */
 	RULE_ACK_IS_RETURN,
-	/* An old acknowledgement is taken for one of what is under way now. */
+	/* An old acknowledgement is changed to one of the outstanding packet. */
 	RULE_STALE_ACK,
-	/* Packets of a queue pair change places. */
+	/* Packets of a queue pair are reordered. */
 	RULE_ORDER,
-	/* Every piece of a message is taken for its last. */
+	/* Each packet of a message is marked as the last one. */
 	RULE_LAST,
-	/* A piece is put where another one belongs. */
+	/* A packet's data is placed at another packet's offset. */
 	RULE_OFFSET,
-	/* Data is put where nothing was to be put. */
+	/* Data is placed at a wrong address. */
 	RULE_ADDRESS,
-	/* The end of a copy is not made. */
+	/* The last byte of a copy is missing. */
 	RULE_COPY,
-	/* Nothing is sent again. */
+	/* Retransmissions are dropped. */
 	RULE_RETRANSMIT,
-	/* Frames for an earlier life of a NIC are taken for the present one's. */
+	/* Frames for an earlier life of a NIC are accepted. */
 	RULE_INCARNATION,
-	/* What an atomic operation brings back is another one's. */
+	/* The result of an atomic operation is changed. */
 	RULE_RESULT,
-	/* Immediate data of another message. */
+	/* Immediate data is changed. */
 	RULE_IMMEDIATE,
-	/* A completion is made, and then it is not there. */
+	/* A completion disappears. */
 	RULE_LOST_COMPLETION,
-	/* A completion is there twice. */
+	/* A completion is duplicated. */
 	RULE_DOUBLE_COMPLETION,
 #ifdef NIC_TEST_BREAK
-	/* Those that the firmware itself breaks when asked: enum nic_vn_rule. */
+	/* Rules that the firmware itself violates on request: enum nic_vn_rule. */
 	RULE_FIRMWARE,
 	RULE_FIRMWARE_LAST = RULE_FIRMWARE + NIC_RULE_LAST - NIC_RULE_UNLOAD,
 #endif
@@ -61,13 +61,13 @@ enum rule {
 const char *rule_name(enum rule rule);
 enum rule rule_named(const char *name);
 void rule_break(enum rule rule, u64 seed);
-/* How often it was broken. */
+/* Number of violations. */
 u64 rule_broken(void);
 
-/* Its checksum is right again. */
+/* Compute the checksum again. */
 void frame_seal(struct frame *frame);
 
-/* Where they are broken. false: the frame is lost. */
+/* Hooks at which rules are violated. rule_send() returns false to drop the frame. */
 bool rule_send(struct frame *frame);
 void rule_arrived(struct node *node, struct frame *frame);
 u64 rule_copy(u64 length);

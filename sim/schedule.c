@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A random schedule: what there is, what goes wrong, and how it must end. */
+/* A random schedule: set-up of the cluster, injection of faults, and the final checks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 
 #define US 1000ull
 #define MS 1000000ull
-/* By then all requests are posted; complete; and all is silent. */
+/* Time limits: until all requests are posted; until they are complete; until all is idle. */
 #define POST_LIMIT (60000 * MS)
 #define END_LIMIT (120000 * MS)
 #define QUIET_LIMIT (20000 * MS)
-/* Traffic without progress: most schedules take less than 100,000 steps. */
+/* Limit of steps without an end. Most schedules take less than 100,000. */
 #define STEP_LIMIT (10u << 20)
-/* More nodes: a process on each, and memory is looked at. */
+/* Larger clusters have one process for each node, and memory is measured. */
 #define SMALL_CLUSTER 64
-/* Owner of a lock whose holder is stopped: nobody. */
+/* Lock owner that stands for a stopped process. */
 #define NOBODY 77
 #define MOST_LIVES 32
 
@@ -53,7 +53,7 @@ static bool has(u32 fault)
 	return state.faults & fault;
 }
 
-/* ------------------------------------------------------------- what there is */
+/* -------------------------------------------------------------------- set-up */
 
 static u32 kinds_of_faults(void)
 {
@@ -68,7 +68,7 @@ static u32 choose_faults(const struct schedule_config *config)
 		return config->faults;
 	while (n--)
 		faults |= 1u << below(kinds_of_faults());
-	/* Three kinds at least. */
+	/* At least three kinds. */
 	while (__builtin_popcount(faults) < 3)
 		faults |= 1u << below(kinds_of_faults());
 	return faults;
@@ -79,7 +79,7 @@ static u32 one_of(const u32 *values, u32 n)
 	return values[below(n)];
 }
 
-/* What earlier workloads leave at 0. */
+/* Settings that earlier workloads leave at 0. */
 static void choose_more(struct nic_settings *s)
 {
 	static const u32 fit[] = { 0, 0, 256, 1000, 1400 };
@@ -109,7 +109,10 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.queue_bytes = 256u << 20,
 		.stall_ns = below(2) ? 0 : 2 * MS,
 	};
-	/* Nothing that is not reliable is lost for want of them. */
+	/*
+	 * With on-demand paging, unreliable messages must not be dropped while pages are
+	 * missing.
+	 */
 	if (has(SCHEDULE_PAGES))
 		nic->stall_ns = 200 * MS;
 	if (workload.version > 1) {
@@ -170,7 +173,7 @@ static void make_connections(u32 qps)
 	u32 ends = 0;
 	u8 type;
 
-	/* Some of each type, whatever the dice say. */
+	/* At least some of each type. */
 	make_ends(workload.actor[0], workload.actor[1], NIC_QPT_RC);
 	make_ends(workload.actor[below(workload.nactors)], workload.actor[2], NIC_QPT_UC);
 	make_ends(workload.actor[0], NULL, NIC_QPT_UD);
@@ -184,13 +187,13 @@ static void make_connections(u32 qps)
 			ends--;
 			continue;
 		}
-		/* Now and then both ends on one node, or in one process. */
+		/* Sometimes both ends are on one node, or in one process. */
 		make_ends(workload.actor[below(workload.nactors)],
 			  workload.actor[below(workload.nactors)], type);
 	}
 }
 
-/* ------------------------------------------------------------ what goes wrong */
+/* --------------------------------------------------------------------- faults */
 
 static void strike(void *arg, u64 value);
 
@@ -209,7 +212,7 @@ static void mend_lock(void *arg, u64 value)
 	if (state.stopped && node->life == state.stopped_life && !node->dead &&
 	    *state.stopped == NOBODY) {
 		nic_xchg(state.stopped, 0);
-		/* Who lets go of a send queue looks for new work in it. */
+		/* Whoever releases a send queue looks for new requests in it. */
 		for (i = nic_qp_next(&node->nic, 0); i < node->nic.max_qp;
 		     i = nic_qp_next(&node->nic, i + 1)) {
 			if (state.stopped == &node->nic.qp[i].sq_lock)
@@ -260,7 +263,7 @@ static void stop_somebody(struct node *node)
 	event_at(event_now() + (1 + below(300)) * US, mend_lock, NULL, 0);
 }
 
-/* In the midst of the firmware, for a while or for good. */
+/* Stop a process inside the firmware, for a while or for good. */
 static void stop_process(bool dies)
 {
 	struct process *p = workload.actor[below(workload.nactors)]->process;
@@ -296,10 +299,10 @@ static void reset_node(struct node *node)
 
 	if (node->dead)
 		return;
-	/* Each life takes memory of its processes. */
+	/* Each life needs memory of the node's processes. */
 	if (node->life >= MOST_LIVES)
 		return;
-	/* Who is stopped within its memory would go on there. */
+	/* A process that is stopped inside the firmware would continue in the new NIC memory. */
 	for (i = 1; i < SIM_MAX_SPACES && node->process[i]; i++) {
 		if (node->process[i]->stopped)
 			return;
@@ -308,7 +311,7 @@ static void reset_node(struct node *node)
 	node_restart(node);
 }
 
-/* Does anybody talk to anybody without this node? Who lost a peer for good gets no other. */
+/* Whether connections remain without this node. An end that lost its peer's node gets no other. */
 static bool is_dispensable(const struct node *node)
 {
 	struct end **ends;
@@ -331,7 +334,7 @@ static void kill_node(struct node *node)
 
 	for (i = 0; i < sim.config.nodes; i++)
 		dead += sim.node[i].dead;
-	/* Somebody has to be left. */
+	/* Some nodes must remain. */
 	if (dead >= sim.config.nodes / 4 || !is_dispensable(node))
 		return;
 	node->dead = true;
@@ -378,7 +381,7 @@ static void strike(void *arg, u64 value)
 	}
 }
 
-/* Names go from NIC to NIC, and keys are changed. */
+/* Move GIDs between NICs, and change keys. */
 static void restless(void *arg, u64 value)
 {
 	u32 node = below(sim.config.nodes), name = below(sim.config.nodes);
@@ -407,7 +410,7 @@ static void mend_all(void)
 	}
 }
 
-/* -------------------------------------------------------------- how it ends */
+/* ------------------------------------------------------------- final checks */
 
 static bool is_finished(void)
 {
@@ -422,7 +425,7 @@ static bool is_finished(void)
 	return !workload.repairs;
 }
 
-/* Run until a condition holds, looking now and then. */
+/* Run until a condition holds, which is checked from time to time. */
 static bool run_until(bool (*holds)(void), u64 limit)
 {
 	u64 end = event_now() + limit, step = 50 * US;
@@ -515,7 +518,7 @@ static void lock_is_free(const struct node *node, nic_lock_t lock, const char *w
 			 lock);
 }
 
-/* Nothing is left of what was: locks, packets under way, frames. */
+/* Check that no locks are held and no packets are outstanding. */
 static void check_quiet(const struct node *node)
 {
 	const struct nic *nic = &node->nic;
@@ -572,7 +575,7 @@ static void finish(void)
 		check_final(workload.actor, workload.nactors);
 }
 
-/* -------------------------------------------------------------------- the whole */
+/* ----------------------------------------------------------- running a schedule */
 
 static void add_counters(struct nic_counters *sum)
 {
@@ -583,7 +586,6 @@ static void add_counters(struct nic_counters *sum)
 
 		for (j = 0; j < sizeof(*sum) / 8; j++)
 			((u64 *)sum)[j] += from[j];
-		/* Each has sent its own. */
 	}
 }
 
@@ -605,15 +607,15 @@ static void setup(const struct schedule_config *config)
 		sim_config.restless = !below(4);
 	}
 	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
-	/* No dice: what they say to others stays as it was. */
+	/* Not a random choice, so that other choices of the seed do not change. */
 	sim_config.pages = has(SCHEDULE_PAGES) ? 2 + (u32)(config->seed % 40) : 0;
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;
 	/*
-	 * One bit of sequence, where nothing comes twice, late or in another order, as it does
-	 * with a process that stops with a packet in hand; and where no NIC falls silent for
-	 * good, which would be asked for ever what it has taken.
+	 * Use the alternating bit if frames are neither duplicated, delayed nor reordered. A
+	 * process that stops while it processes a packet delays it, too. And no NIC may become
+	 * silent for good, as it would be probed for ever about packets that it has received.
 	 */
 	if (workload.version > 3 && sim_config.fabric.kind == FABRIC_MYRINET &&
 	    !config->sequence_bits &&

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Random schedules: nodes, queue pairs of all types, a thousand work requests over
- * all operations and sizes, and faults, all from one seed, with the oracle looking
- * at each step. What is not told is chosen by the seed, too.
+ * Random schedules: a cluster, queue pairs of all types, work requests and faults, from a seed.
+ * The oracle checks each step. What is not configured is chosen by the seed, too.
  */
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
@@ -19,27 +18,27 @@ enum schedule_fault {
 	SCHEDULE_CORRUPT = 1 << 3,
 	SCHEDULE_TRUNCATE = 1 << 4,
 	SCHEDULE_DELAY = 1 << 5,
-	/* A node's link is cut for a while. */
+	/* The link of a node is cut for a while. */
 	SCHEDULE_CUT = 1 << 6,
-	/* Its NIC is reset: another incarnation, and all is gone. */
+	/* A NIC is reset: it has another incarnation, and all objects are gone. */
 	SCHEDULE_RESET = 1 << 7,
 	SCHEDULE_SLOW = 1 << 8,
-	/* It falls silent for good. */
+	/* A node becomes silent for good. */
 	SCHEDULE_DEAD = 1 << 9,
-	/* Somebody stops inside of the firmware, with a lock held. */
+	/* A process stops inside the firmware, while it holds a lock. */
 	SCHEDULE_STOP = 1 << 10,
-	/* Connections are taken down in the midst of traffic, and made anew. */
+	/* Connections are destroyed during traffic, and made again. */
 	SCHEDULE_TEARDOWN = 1 << 11,
-	/* A process is killed, wherever it is; others of its node go on. */
+	/* A process is killed at any place. Other processes of its node continue. */
 	SCHEDULE_KILL = 1 << 12,
-	/* Frames that no NIC sends, with right checksums. */
+	/* Frames that no NIC would send, with right checksums. */
 	SCHEDULE_FORGE = 1 << 13,
-	/* Memory is paged on demand, and its pages come and go: only where it is asked for. */
+	/* On-demand paging with missing pages. Only if requested. */
 	SCHEDULE_PAGES = 1 << 14,
 	SCHEDULE_FAULTS = 15,
-	/* How many of them the seed may choose. */
+	/* Number of faults from which the seed chooses. */
 	SCHEDULE_DICED_FAULTS = 14,
-	/* How many there were when the first workload was made. */
+	/* The same in workload 1. */
 	SCHEDULE_FIRST_FAULTS = 12,
 };
 
@@ -47,14 +46,14 @@ enum schedule_fault {
 
 struct schedule_config {
 	u64 seed;
-	/* 0: by the seed. */
+	/* 0: chosen by the seed. */
 	u32 nodes, qps, works, frames, payload;
-	/* Of enum schedule_fault. */
+	/* Set of enum schedule_fault. */
 	u32 faults;
 	bool faults_given;
-	/* Which workload: an earlier one, from 1, or the present one. */
+	/* Version of the workload, from 1 to SCHEDULE_WORKLOAD. */
 	u32 workload;
-	/* FABRIC_KINDS: by the seed. */
+	/* FABRIC_KINDS: chosen by the seed. */
 	enum fabric_kind fabric;
 	u32 sequence_bits;
 	struct cost cost;
@@ -78,7 +77,7 @@ struct schedule_result {
 };
 
 const char *schedule_fault_name(u32 i);
-/* false: an invariant does not hold, see violation(). */
+/* Returns false if an invariant was violated: see violation(). */
 bool schedule_run(const struct schedule_config *config, struct schedule_result *result);
 
 #endif /* SIM_SCHEDULE_H */

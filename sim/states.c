@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* States that were reached, by their names. */
+/* Coverage of the firmware's states: recording and printing. */
 #include <stdio.h>
 
 #include "states.h"
@@ -73,7 +73,7 @@ static void look_at_row(const struct nic_row *row)
 	}
 }
 
-/* Of the requester's end, as in doc/protocol.md; what holds more of it back comes first. */
+/* State of the requester as in doc/protocol.md. The strongest obstacle has precedence. */
 static u32 requester_state(const struct nic_endpoint *ep)
 {
 	if (ep->failed_status)
@@ -125,7 +125,7 @@ void states_look(const struct node *node)
 	}
 	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++)
 		look_at_row(&nic->row[i]);
-	/* Those that were never made; others never become free. */
+	/* Rows that were never used; others never become free. */
 	if (nic->hdr->row_high < nic->max_row)
 		reach(MACHINE_ROW, nic->row[nic->hdr->row_high].state);
 }

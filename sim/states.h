@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Which states of the firmware's machines were reached, for who wants to know. */
+/* Records which states of the firmware's state machines have been reached. */
 #ifndef SIM_STATES_H
 #define SIM_STATES_H
 
@@ -8,19 +8,19 @@
 #define STATES_MACHINES 10
 #define STATES_NAMES 9
 
-/* How often each was seen. Of several processes' schedules the sum is what they reached. */
+/* How often each state was seen. Sums over jobs can be added. */
 struct states {
 	u64 seen[STATES_MACHINES][STATES_NAMES];
 };
 
-/* Look, after each step of a node, from now on. */
+/* Begin to record the states, after each step of a node. */
 void states_watch(void);
 void states_look(const struct node *node);
-/* An answer went over the wire, of enum vnet_ack_code. */
+/* Record an answer, of enum vnet_ack_code, that a node sends. */
 void states_answer(u32 code);
-/* What this process has seen. */
+/* What this job has seen. */
 const struct states *states_seen(void);
-/* How many were not reached. */
+/* Print the states, and return the number of those that were not reached. */
 u32 states_print(const struct states *states);
 
 #endif /* SIM_STATES_H */

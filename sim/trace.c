@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The trace: its hash, its end, and the first broken invariant. */
+/* The trace: its hash, its last entries, and the first violated invariant. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static struct {
 	char violation[512];
 } state;
 
-/* How an entry reads: the name, and what its numbers are. */
+/* Names of an entry and of its numbers. */
 static const struct {
 	const char *name, *a, *b, *c;
 } trace_names[TRACE_KINDS] = {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What happened: a hash of all of it, the last of it for those who look for a
- * mistake, and every line of it where that is asked for. And failing.
- */
+/* The trace of a schedule: a hash, the last entries, optionally all entries; and violations. */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
@@ -36,18 +33,18 @@ enum trace_kind {
 	TRACE_KINDS,
 };
 
-/* node and three numbers, whose meaning the kind tells (trace.c). */
+/* Record a node and three numbers, whose meaning depends on the kind (trace.c). */
 void trace(enum trace_kind kind, u32 node, u64 a, u64 b, u64 c);
 u64 trace_hash(void);
 void trace_reset(void);
-/* Print each from now on. */
+/* Print each entry from now on. */
 void trace_loud(bool on);
-/* The last ones, to stderr. */
+/* Print the last n entries to stderr. */
 void trace_last(u32 n);
 
 /*
- * An invariant does not hold. Returns; the run ends after this step, and the
- * first message is what it failed with.
+ * Report that an invariant does not hold. Returns to the caller; the run ends after this step,
+ * and reports the first message.
  */
 void violated(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool is_violated(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Work: requests, receives, doorbells and completions of simulated processes. */
+/* Simulated processes: posting, doorbells and polling. */
 #include <string.h>
 
 #include "command.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The processes of random schedules. */
+/* Simulated processes of random schedules: their main loop, and their replacement after death. */
 #include <string.h>
 
 #include "actor.h"
@@ -22,7 +22,7 @@ static struct counter *new_counter(struct actor *a)
 	return check_counter_new(buffer, workload.total + 1);
 }
 
-/* All that a process has of its NIC; again after a reset. */
+/* Create the objects of a process. Also called after a reset of the NIC. */
 static void actor_equip(struct actor *a)
 {
 	struct process *p = a->process;
@@ -37,7 +37,7 @@ static void actor_equip(struct actor *a)
 	a->counter = new_counter(a);
 }
 
-/* With room for what many lives of a NIC need. */
+/* Memory for many lives of the NIC. */
 static u64 space_bytes(void)
 {
 	return workload.version == 1 ? FIRST_SPACE_BYTES : SPACE_BYTES;
@@ -70,7 +70,7 @@ static bool poll_all(struct actor *a)
 	return any;
 }
 
-/* A queue drains for a while, in which requests are posted and none begins. */
+/* Let a queue pair drain (SQD) for a while: requests are posted, but not executed. */
 static void drain_some(struct actor *a)
 {
 	u32 n, i;
@@ -95,7 +95,7 @@ static void drain_some(struct actor *a)
 	}
 }
 
-/* Other things that programs do now and then. */
+/* Sometimes register a region, set an SRQ limit, or resize a CQ. */
 static void potter(struct actor *a)
 {
 	struct process *p = a->process;
@@ -121,7 +121,7 @@ static void rest(struct actor *a, bool busy)
 	if (chance(a, 0.02))
 		ns = below(a, 200000);
 	a->idle = busy ? 0 : a->idle < longest ? a->idle + 1 : longest;
-	/* Nothing to do: look more and more seldom. */
+	/* Without work, look less and less often. */
 	if (a->idle > 4)
 		ns = (2 * US) << a->idle;
 	if (a->idle > 4 && chance(a, 0.3)) {
@@ -132,7 +132,7 @@ static void rest(struct actor *a, bool busy)
 	sleep_for(a->process, ns);
 }
 
-/* Are there two still, who can talk to each other? */
+/* Whether two processes on different nodes are left. */
 static bool some_are_left(void)
 {
 	const struct node *first = NULL;
@@ -150,7 +150,7 @@ static bool some_are_left(void)
 	return false;
 }
 
-/* Another process in a dead one's place, with connections to some that live. */
+/* Start a new process in place of a dead one, connected to some living ones. */
 static void replace(const struct actor *dead)
 {
 	struct node *node = dead->process->node;
@@ -178,7 +178,7 @@ static void bury_program(struct process *helper, void *arg)
 	workload.repairs--;
 }
 
-/* The daemon that buries it hears of its death, but not at once. */
+/* The daemon learns of the death a little later. */
 static u64 burial(struct actor *a)
 {
 	return event_now() + (workload.version > 4 ? below(a, 300) * US : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the processes of a random schedule do: random requests of all operations,
- * receives, polling, and what a program does about connections that failed.
+ * What the processes of a random schedule do: requests, receives, polling, repair of
+ * connections.
  */
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
@@ -14,28 +14,31 @@ struct workload {
 	struct random random;
 	struct actor *actor[MAX_ACTORS];
 	u32 nactors;
-	/* Requests that are still to be posted. */
+	/* Requests that remain to be posted. */
 	u32 left;
 	u32 total;
-	/* All is posted and complete: programs return. */
+	/* All requests are complete: programs return. */
 	bool stop;
-	/* Connections that are being taken down or made anew, and dead processes' things. */
+	/*
+	 * Connections that are being repaired, and dead processes whose objects are being
+	 * destroyed.
+	 */
 	u32 repairs;
-	/* Which one: older seeds mean what they meant. */
+	/* Version of the workload: the meaning of older seeds does not change. */
 	u32 version;
 	u32 deaths;
 };
 
 extern struct workload workload;
 
-/* A process with its queues and buffers, on this node. */
+/* Create a process with queues and buffers on this node. */
 struct actor *actor_new(struct node *node, u64 seed);
-/* A connection between two; or an end for datagrams (b NULL). */
+/* Create a connection of two processes, or (b NULL) a datagram end. */
 void make_ends(struct actor *a, struct actor *b, u8 type);
 void actor_program(struct process *p, void *arg);
-/* A process was killed: others go on, and another one comes. */
+/* A process was killed: destroy its objects, and replace it. */
 void actor_died(struct process *p);
-/* Have somebody take this connection down and make it anew. */
+/* Fail a connection, so that one of its processes repairs it. */
 void give_up(struct end *end);
 
 #endif /* SIM_WORKLOAD_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What differs between the kernels that the module is built for: 6.1 to 6.12. */
+/* Differences between the kernels that the module is built for: 6.1 to 6.12. */
 #ifndef VNET_COMPAT_H
 #define VNET_COMPAT_H
 
@@ -7,7 +7,7 @@
 #include <linux/version.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* Since 6.11, a CQ's creation is given all attributes; kernel users give none. */
+/* Since 6.11, create_cq() gets the attribute bundle, which is NULL for kernel consumers. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 typedef struct uverbs_attr_bundle vnet_create_cq_input;
 
@@ -24,7 +24,7 @@ static inline struct ib_udata *vnet_create_cq_udata(vnet_create_cq_input *input)
 }
 #endif
 
-/* Since 6.12, so is that of a region of a dma-buf. */
+/* Since 6.12, reg_user_mr_dmabuf() gets the attribute bundle, too. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 typedef struct uverbs_attr_bundle vnet_reg_dmabuf_input;
 #else
@@ -41,7 +41,7 @@ typedef struct ib_udata vnet_reg_dmabuf_input;
 #define VNET_CHECKS_QKEYS 1
 #endif
 
-/* Whoever maps a dma-buf holds its lock since 6.2, or has it taken. */
+/* Since 6.2, dma_buf_vmap() requires the reservation lock; these variants take it. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define vnet_dma_buf_vmap dma_buf_vmap_unlocked
 #define vnet_dma_buf_vunmap dma_buf_vunmap_unlocked
@@ -50,7 +50,7 @@ typedef struct ib_udata vnet_reg_dmabuf_input;
 #define vnet_dma_buf_vunmap dma_buf_vunmap
 #endif
 
-/* Flags of mappings are changed by functions since 6.3. */
+/* Since 6.3, vm_flags are changed by functions. */
 static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -60,7 +60,7 @@ static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long f
 #endif
 }
 
-/* The core has flushes, and regions that may be flushed, since 6.2; others it refuses itself. */
+/* Since 6.2, the core knows flushes and their access right. Older ones refuse both. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define VNET_ACCESS_FLUSH IB_ACCESS_FLUSH_GLOBAL
 #define VNET_DEVICE_FLUSH IB_DEVICE_FLUSH_GLOBAL
@@ -69,7 +69,7 @@ static inline void vnet_vm_flags_set(struct vm_area_struct *vma, unsigned long f
 #define VNET_DEVICE_FLUSH 0
 #endif
 
-/* crypto_memneq() has a header of its own since 6.5; the old one shadows a name. */
+/* Since 6.5, crypto_memneq() has its own header. The old header shadows a name. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <crypto/utils.h>
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a process has of the device: its context; protection domains; addresses. */
+/* User contexts, protection domains and address handles. */
 #include <linux/file.h>
 #include <linux/module.h>
 #include <rdma/ib_cache.h>
@@ -12,7 +12,7 @@
 
 /* ----------------------------------------------------------------- contexts */
 
-/* A descriptor to ring by, not yet the process'; -1 if there is none to spare. */
+/* A doorbell descriptor that is not installed yet. fd is -1 if none could be made. */
 struct vnet_new_fd {
 	int fd;
 	struct file *file;
@@ -29,11 +29,11 @@ static struct vnet_new_fd vnet_new_doorbell(struct vnet_door *door)
 		return new;
 	put_unused_fd(new.fd);
 none:
-	/* Posting goes the long way then. */
+	/* The process then rings by the uverbs write command. */
 	return (struct vnet_new_fd){ .fd = -1 };
 }
 
-/* The process was told its number, or will never know. */
+/* Install the descriptor if the process was told its number, else release it. */
 static void vnet_end_doorbell(const struct vnet_new_fd *new, bool told)
 {
 	if (new->fd < 0)
@@ -108,7 +108,7 @@ int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	uc->door = vnet_door_make(uc);
 	if (!uc->door)
 		goto end_space;
-	/* Busy: the module stays as long as somebody has the device open. */
+	/* The module cannot be unloaded while a process has the device open. */
 	__module_get(THIS_MODULE);
 	err = vnet_introduce(uc, udata);
 	if (!err)
@@ -124,7 +124,7 @@ void vnet_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct vnet_ucontext *uc = to_vuc(ibuc);
 
-	/* Its regions are gone. */
+	/* All regions of the context have ended, so no work is queued. */
 	if (uc->pagers)
 		destroy_workqueue(uc->pagers);
 	vnet_door_close(uc->door);
@@ -133,14 +133,17 @@ void vnet_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * The device goes away under the process: its rings are counted pages, which it
- * may keep; its objects are destroyed by the core.
+ * The device is removed while the process has it open. Nothing to do: mapped rings are
+ * reference-counted, and the core destroys the objects.
  */
 void vnet_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
 
-/* A context that another process, or another context, has opened. */
+/*
+ * Describe a context that was imported from another process, or opened by another library
+ * context.
+ */
 int vnet_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
 {
 	struct vnet_ucontext *uc = to_vuc(ibuc);
@@ -199,7 +202,7 @@ int vnet_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib
 	const struct rdma_ah_attr *attr = init->ah_attr;
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
-	/* An Ethernet port: addresses are global. */
+	/* The port's link layer is Ethernet, so a GRH is required. */
 	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
 		return -EINVAL;
 	memcpy(ah->av.dgid, grh->dgid.raw, sizeof(ah->av.dgid));

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Counters of a device's port: what queue pairs have counted, those that are gone
- * among them, what the NIC has, and the link.
- */
+/* Counters of a port: sums of all queue pairs, past and present, of the NIC, and of the link. */
 #include "link.h"
 
-/* --------------------------------------------------------- of queue pairs */
+/* --------------------------------------------------------- queue pairs */
 
 void vnet_retire_qp(struct vnet_dev *dev, u32 index)
 {
@@ -13,7 +10,7 @@ void vnet_retire_qp(struct vnet_dev *dev, u32 index)
 
 	mutex_lock(&dev->retired_lock);
 	nic_counters_add(&dev->retired, c);
-	/* Nobody else writes there until the next one begins; it has its number for longer. */
+	/* The QP is destroyed and its index not free yet, so nobody else writes the entry. */
 	memset(c, 0, sizeof(*c));
 	mutex_unlock(&dev->retired_lock);
 }
@@ -32,7 +29,7 @@ void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum)
 	mutex_unlock(&dev->retired_lock);
 }
 
-/* --------------------------------------------------------------- by name */
+/* -------------------------------------------------------- named counters */
 
 enum vnet_stat {
 	VNET_STAT_SENT_MESSAGES,
@@ -54,13 +51,13 @@ enum vnet_stat {
 	VNET_STAT_ODP_YIELDS,
 	VNET_STAT_ODP_WAITS,
 	VNET_STAT_ODP_NO_ROOM,
-	/* Then the wire's, in the order of vnet_wire_stats, and the link's. */
+	/* Then the firmware's, in the order of vnet_wire_stats, and the link's. */
 	VNET_STAT_WIRE,
 	VNET_STAT_LINK = VNET_STAT_WIRE + 29,
 	VNET_STATS = VNET_STAT_LINK + 10,
 };
 
-/* What is counted elsewhere, by name. */
+/* A counter by name, and its offset in the structure that contains it. */
 struct vnet_stat_at {
 	const char *name;
 	size_t offset;
@@ -102,7 +99,7 @@ static const struct vnet_stat_at vnet_link_stats[] = {
 };
 static_assert(VNET_STAT_LINK + ARRAY_SIZE(vnet_link_stats) == VNET_STATS);
 
-/* The others are named when the module begins. */
+/* The names of the others are set when the module is loaded. */
 static struct rdma_stat_desc vnet_stat_names[VNET_STATS] = {
 	[VNET_STAT_SENT_MESSAGES].name = "sent_msgs",
 	[VNET_STAT_SENT_BYTES].name = "sent_bytes",

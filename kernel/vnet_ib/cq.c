@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues: life, size, events. Kernel consumers' polling is in poll.c. */
+/* Completion queues: creation, resize and events. Kernel consumers poll in poll.c. */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -51,7 +51,7 @@ static int vnet_cq_respond(const struct vnet_cq *cq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* With its number and ring: the firmware's part. */
+/* Create the firmware's CQ. The number and the ring have been assigned. */
 static int vnet_cq_enter(struct vnet_dev *dev, struct vnet_cq *cq, u32 flags)
 {
 	struct nic_cq_params p = {
@@ -77,7 +77,7 @@ static void vnet_cq_leave(struct vnet_dev *dev, struct vnet_cq *cq)
 	result = vnet_command(dev, nic_cq_destroy(&dev->agent.nic, cq->obj.index + 1, &events));
 	mutex_unlock(&dev->commands);
 	WARN_ON(result != NIC_OK);
-	/* If it is about to be told of, that ends soon: its number waits for that. */
+	/* The list of ready CQs may hold a reference, for which vnet_number_end() will wait. */
 	vnet_tell_command(dev);
 }
 
@@ -98,8 +98,8 @@ int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return err;
 	spin_lock_init(&cq->lock);
 	/*
-	 * Devices round up, and programs that ask for one entry may have two for an
-	 * instant: the next request's, before they have polled the last one's.
+	 * At least four entries. A program that asks for one, as on devices that round up, may
+	 * have two for a moment: it posts the next request before it polls the last completion.
 	 */
 	entries = max_t(u32, roundup_pow_of_two(attr->cqe), VNET_LEAST_CQE);
 	err = vnet_ring_make(&cq->ring, vnet_udata_context(udata), entries, VNET_CQE_SHIFT);
@@ -135,7 +135,10 @@ static void vnet_cq_arm(struct vnet_cq *cq, u32 arm)
 	lockdep_assert_held(&cq->lock);
 	if (arm == VNET_CQ_ARM_NEXT || nic_load(&ring->arm) != VNET_CQ_ARM_NEXT)
 		nic_store(&ring->arm, arm);
-	/* The NIC makes an entry, has a full barrier, and looks whether it is armed. */
+	/*
+	 * Pairs with the firmware's full barrier between the store of a CQE and its look at
+	 * `arm`.
+	 */
 	smp_mb();
 }
 
@@ -148,7 +151,7 @@ static void vnet_cq_move_begin(struct vnet_cq *cq)
 	spin_unlock_irq(&cq->lock);
 }
 
-/* The other ring, if it is the queue's from now on. */
+/* `other` is the new ring if it replaces the old one, else NULL. */
 static void vnet_cq_move_end(struct vnet_cq *cq, struct vnet_ring_mem *other)
 {
 	bool tell;
@@ -169,10 +172,10 @@ static void vnet_cq_move_end(struct vnet_cq *cq, struct vnet_ring_mem *other)
 }
 
 /*
- * The entries, and all slots, take a while: there may be 128 MiB of them. So nobody is
- * kept from interrupts nor from softirqs: who wants the firmware's lock of this queue does
- * without it, as in a long copy. And a kernel consumer that polls finds none meanwhile, and
- * is told to look again if it waits for an event.
+ * Move all entries to the ring `other`: up to 128 MiB. So softirqs stay enabled: if the firmware
+ * needs the lock of this CQ meanwhile, it finds it busy, as in a long copy. A kernel consumer
+ * that polls meanwhile finds no entry; if it arms the CQ, its handler is called afterwards. The
+ * caller holds dev->commands. On success, *other is the old ring.
  */
 static enum nic_result vnet_cq_move(struct vnet_dev *dev, struct vnet_cq *cq,
 				    struct vnet_ring_mem *other)
@@ -187,7 +190,7 @@ static enum nic_result vnet_cq_move(struct vnet_dev *dev, struct vnet_cq *cq,
 	return result;
 }
 
-/* The entries move to a new ring; the process maps it and unmaps the old one. */
+/* Move the entries to a new ring. The process maps it, and unmaps the old one. */
 int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
 	struct vnet_dev *dev = to_vdev(ibcq->device);
@@ -221,14 +224,14 @@ int vnet_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	if (!err)
 		ibcq->cqe = cq->ring.entries;
 free_ring:
-	/* The new one, or by now the old one. */
+	/* The old ring, or the new one if the resize failed. */
 	vnet_ring_free(&ring);
 	return err;
 }
 
 /* --------------------------------------------------------------------- events */
 
-/* Events wait for `count` entries, or for `period` microseconds. */
+/* Delay completion events until there are `count` entries, or for `period` microseconds. */
 int vnet_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
 	struct vnet_dev *dev = to_vdev(ibcq->device);
@@ -250,8 +253,8 @@ int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	vnet_cq_leave(dev, cq);
 	vnet_number_end(&dev->cqs, &cq->obj);
 	/*
-	 * The core's polling of a kernel consumer's queue, in a softirq, gives way
-	 * to the queue's end before it arms the queue one last time.
+	 * The core polls a CQ of a kernel consumer in a softirq, which may still arm the CQ when
+	 * ib_free_cq() has disabled it. Wait for that softirq.
 	 */
 	if (!cq->ring.offered)
 		synchronize_rcu();
@@ -259,7 +262,7 @@ int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* Processes arm their queues by themselves, in the ring. */
+/* For kernel consumers. Processes arm their CQs in the ring. */
 int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;

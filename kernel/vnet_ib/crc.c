@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC32C of frames, by whichever is faster here: the instructions of the processor,
- * or tables. Where the processor is emulated, its instructions for that take ten
- * times as long; so it is measured, once.
+ * CRC32C of frames, by the CPU's instructions or by tables, whichever is faster. On emulated
+ * CPUs the instructions may take ten times as long as tables, so both are measured once, when
+ * the module is loaded.
  */
 #include <linux/crc32.h>
 #include <linux/crc32c.h>
@@ -12,13 +12,13 @@
 
 #include "vnet_ib.h"
 
-/* About a frame on an Ethernet. */
+/* About the size of a frame with an MTU of 1500. */
 #define VNET_TRIAL_SIZE 1408u
 #define VNET_TRIALS 8
 
 static DEFINE_STATIC_KEY_FALSE(vnet_crc_by_table);
 
-/* ns: of several times the shortest, in which nobody has interrupted. */
+/* Returns the shortest of several runs in ns, which was not interrupted. */
 static u64 vnet_crc_time(const u8 *data, bool by_table)
 {
 	u64 begin, took, best = U64_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Devices: made by "rdma link add", gone with their net devices. */
+/* Devices: created by "rdma link add", removed with their net devices. */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -10,10 +10,10 @@
 #include "frames.h"
 #include "link.h"
 
-/* All devices, for the end of the module. */
+/* All devices. The module's exit removes them. */
 static LIST_HEAD(vnet_devices);
 static DEFINE_MUTEX(vnet_devices_lock);
-/* Devices whose end still needs this module. */
+/* Devices that have not been freed yet. The module's exit waits for them. */
 static atomic_t vnet_live = ATOMIC_INIT(0);
 
 static unsigned int vnet_frames = VNET_MAX_FRAMES;
@@ -25,11 +25,11 @@ static const struct nic_config vnet_config = {
 	.max_cq = VNET_MAX_CQ,
 	.max_srq = VNET_MAX_SRQ,
 	.max_mr = VNET_MAX_MR,
-	/* One for each CQ. */
+	/* One channel for each CQ. */
 	.max_channel = VNET_MAX_CQ,
 	.max_client = 1,
 	.max_row = VNET_MAX_ROWS,
-	/* Rings are elsewhere, and named by their addresses. */
+	/* Rings are separate allocations, named by their addresses. */
 	.queue_bytes = PAGE_SIZE,
 	.stall_ns = VNET_STALL_NS,
 };
@@ -64,7 +64,7 @@ static int vnet_nic_make(struct vnet_dev *dev, const struct net *net)
 		result = nic_attach(nic, dev->memory, dev->memory_size);
 	if (WARN_ON(result != NIC_OK))
 		return -EINVAL;
-	/* Nobody dies inside: one name will do in the locks. */
+	/* No lock owner can die, so all owners use one ID. */
 	nic->self = 1;
 	nic->direct = true;
 	nic->fetches = (const u32 *)&dev->on_demand.counter;
@@ -78,7 +78,7 @@ static int vnet_nic_make(struct vnet_dev *dev, const struct net *net)
 
 static int vnet_make_numbers(struct vnet_dev *dev)
 {
-	/* All of them, whichever fails: vnet_dealloc() ends all. 0 or -ENOMEM. */
+	/* Initialize all of them in any case, as vnet_dealloc() ends all. Returns 0 or -ENOMEM. */
 	return vnet_numbers_init(&dev->qps, VNET_FIRST_QP, VNET_MAX_QP) |
 	       vnet_numbers_init(&dev->cqs, 1, VNET_MAX_CQ) |
 	       vnet_numbers_init(&dev->srqs, 1, VNET_MAX_SRQ) |
@@ -91,7 +91,7 @@ static int vnet_make_numbers(struct vnet_dev *dev)
 	       vnet_numbers_init(&dev->spaces, VNET_SPACE_FIRST_USER, 1 << 16);
 }
 
-/* Whatever of it was made. By then nobody uses any of it. */
+/* Free the device, also one that is partly constructed. No other thread uses it any more. */
 static void vnet_dealloc(struct ib_device *ibdev)
 {
 	struct vnet_dev *dev = to_vdev(ibdev);
@@ -99,7 +99,10 @@ static void vnet_dealloc(struct ib_device *ibdev)
 	mutex_lock(&vnet_devices_lock);
 	list_del_init(&dev->list);
 	mutex_unlock(&vnet_devices_lock);
-	/* Receivers kick the processor. It sends by itself, and calls none of them. */
+	/*
+	 * Receivers kick the processor, so they end first. The processor sends frames without
+	 * them.
+	 */
 	vnet_link_stop(dev);
 	vnet_processor_stop(dev);
 	vnet_link_end(dev);
@@ -240,17 +243,17 @@ static int vnet_register(struct vnet_dev *dev, const char *name, struct net_devi
 	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
 	if (err)
 		return err;
-	/* It lives where its net device does. */
+	/* The device is in the network namespace of its net device. */
 	write_pnet(&dev->ibdev.coredev.rdma_net, dev_net(netdev));
 	vnet_link_fit(dev);
 	err = vnet_processor_start(dev);
 	if (err)
 		return err;
-	/* No DMA device: addresses are the kernel's own. */
+	/* No DMA device: the core passes kernel virtual addresses. */
 	return ib_register_device(&dev->ibdev, name, NULL);
 }
 
-/* One device of this kind on a net device: it is this one from now on, or not. */
+/* Make netdev the device's own. Returns false if it has a vnet device already. */
 static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
 {
 	struct vnet_dev *other;
@@ -264,14 +267,14 @@ static bool vnet_claim_netdev(struct vnet_dev *dev, struct net_device *netdev)
 		}
 	}
 	dev->netdev = netdev;
-	/* The core lets go of it while the link still looks at it. */
+	/* The core drops its own reference before the link has ended. */
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	list_add_tail(&dev->list, &vnet_devices);
 	mutex_unlock(&vnet_devices_lock);
 	return true;
 }
 
-/* The net device is up, or down. */
+/* Update the port's state, and raise an event if it has changed. The caller holds RTNL. */
 static void vnet_port_changed(struct vnet_dev *dev)
 {
 	struct nic_header *hdr = dev->agent.nic.hdr;
@@ -291,8 +294,8 @@ static void vnet_port_changed(struct vnet_dev *dev)
 }
 
 /*
- * What is left to do once it is registered, unless it has ended already. The net device
- * may have changed, or gone, before there was somebody to be told.
+ * Complete the set-up of a registered device. The net device may have changed or gone before the
+ * notifier could find the device. The device itself may be gone by now.
  */
 static void vnet_complete(struct vnet_dev *dev)
 {
@@ -318,7 +321,7 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	dev = ib_alloc_device(vnet_dev, ibdev);
 	if (!dev)
 		return -ENOMEM;
-	/* From here on its end is vnet_dealloc(). */
+	/* From here on, ib_dealloc_device() cleans up, by vnet_dealloc(). */
 	atomic_inc(&vnet_live);
 	ib_set_device_ops(&dev->ibdev, &vnet_ops);
 	INIT_LIST_HEAD(&dev->list);
@@ -332,7 +335,7 @@ int vnet_newlink(const char *name, struct net_device *netdev)
 	err = -EEXIST;
 	if (!vnet_claim_netdev(dev, netdev))
 		goto err_free;
-	/* Once it is registered, anybody may end it. */
+	/* A registered device can be removed by others at any time. */
 	get_device(&dev->ibdev.dev);
 	err = vnet_register(dev, name, netdev);
 	if (!err)
@@ -355,7 +358,10 @@ void vnet_delete_all(void)
 	while (!list_empty(&vnet_devices)) {
 		dev = list_first_entry(&vnet_devices, struct vnet_dev, list);
 		list_del_init(&dev->list);
-		/* Before the lock is free: it may be going with its net device. */
+		/*
+		 * Take the reference under the lock: the device may be going with its net
+		 * device.
+		 */
 		get_device(&dev->ibdev.dev);
 		mutex_unlock(&vnet_devices_lock);
 		ib_unregister_device(&dev->ibdev);
@@ -365,8 +371,8 @@ void vnet_delete_all(void)
 	mutex_unlock(&vnet_devices_lock);
 	wait_var_event(&vnet_live, !atomic_read(&vnet_live));
 	/*
-	 * Whoever ended the last one, a worker of the core's among others, has left this
-	 * module's code: it has slept since, or is in user mode.
+	 * The task that freed the last device, such as a worker of the core, may still execute
+	 * code of this module. It has left when it has slept or is in user mode.
 	 */
 	synchronize_rcu_tasks();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: the kernel's, mapped by its process as rings are. Regions of it
- * are in mr.c; the core keeps it for as long as there are some.
+ * Device memory: kernel pages that the process maps like a ring. Regions of device memory are in
+ * mr.c. The core keeps the memory until all of its regions have ended.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -11,7 +11,7 @@
 
 #include "vnet_ib.h"
 
-/* Mappings of it outlast objects and devices. */
+/* Bytes allocated. Mappings of device memory outlive its object and the device. */
 struct vnet_dm_room {
 	struct kref kref;
 	atomic_long_t bytes;
@@ -85,7 +85,7 @@ struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 	struct vnet_dm *dm;
 	int err;
 
-	/* It begins at a page. */
+	/* The memory is page-aligned. */
 	if (!attr->length || attr->length > VNET_MAX_DM_SIZE || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL);
@@ -110,7 +110,7 @@ int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
-/* ------------------------------------------------------- for who imports it */
+/* ------------------------------------------------------------- importing */
 
 static int UVERBS_HANDLER(VNET_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {

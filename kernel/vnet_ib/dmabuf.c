@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of dma-bufs. The core's own way (ib_umem_dmabuf_get()) has a buffer mapped for a
- * device that does DMA, which this one does not: data is copied by the processor. So a
- * region is what the exporter maps for that. The buffer is the processor's, for
- * caches that its device does not see through, from the region's beginning to its end.
+ * Registration of dma-bufs. The core's ib_umem_dmabuf_get() maps a buffer for the DMA of a
+ * device. This device copies by the processor, so a region is the buffer's kernel mapping
+ * (vmap), between dma_buf_begin_cpu_access() and dma_buf_end_cpu_access().
  */
 #include <linux/dma-buf.h>
 #include <linux/module.h>
@@ -12,7 +11,7 @@
 
 MODULE_IMPORT_NS(DMA_BUF);
 
-/* Of what is open for reading alone nothing is written. */
+/* A buffer that was opened read-only cannot be registered for writing. */
 static int vnet_dmabuf_check(const struct dma_buf *buf, u64 offset, u64 length, int access)
 {
 	if (!length || offset + length < offset || offset + length > buf->size)
@@ -27,7 +26,7 @@ static int vnet_dmabuf_map(struct vnet_mr *mr, struct dma_buf *buf)
 	err = vnet_dma_buf_vmap(buf, &mr->map);
 	if (err)
 		return err == -EINVAL ? -EOPNOTSUPP : err;
-	/* Memory of a device is not copied as other memory is. */
+	/* I/O memory needs other copy functions. */
 	err = mr->map.is_iomem ? -EOPNOTSUPP : dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
 	if (err)
 		vnet_dma_buf_vunmap(buf, &mr->map);
@@ -35,8 +34,9 @@ static int vnet_dmabuf_map(struct vnet_mr *mr, struct dma_buf *buf)
 }
 
 /*
- * Attached, though nothing is mapped for a device: some exporters leave a buffer where it is
- * for that alone. Those that move it all the same, and tell who is attached, are not for us.
+ * Attach to the buffer, though it is not mapped for DMA: some exporters do not move a buffer
+ * that has an attachment. Dynamic exporters, which move it and notify the importer, are not
+ * supported.
  */
 static int vnet_dmabuf_hold(struct vnet_dev *dev, struct vnet_mr *mr, struct dma_buf *buf)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How a process enters the firmware: by the uverbs write command for posting,
- * by an ioctl of a descriptor that does nothing else, or by a page that the NIC
- * processor reads.
+ * Doorbells of processes: uverbs command, ioctl of a doorbell descriptor, or polled page of
+ * bits. The uverbs command is the one for posting. The NIC processor polls the pages.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -10,7 +9,7 @@
 
 #include "vnet_ib.h"
 
-/* Queues of a page that have their turn by the look at it. */
+/* Queues of one page that have a turn each time the page is read. */
 #define VNET_DOOR_TURNS 8
 
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
@@ -25,10 +24,10 @@ void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool
 {
 	const struct nic_qp *qp = &view->nic.qp[num % VNET_MAX_QP];
 
-	/* Datagrams, and shared queues, have many. */
+	/* Datagram and shared receive queues may have many senders. */
 	if (is_srq || nic_load(&qp->qpn) != num || nic_load(&qp->space) != view->nic.space)
 		return;
-	/* They are the sender's own: the poster carries out some, as it has just woken them. */
+	/* The requests are the sender's: the poster executes a limited number of them. */
 	vnet_run_turn(as, nic_load(&qp->attr.dest_qpn), nic_budget(&as->nic));
 }
 
@@ -128,8 +127,9 @@ struct file *vnet_door_file(struct vnet_door *door)
 /* -------------------------------------------------------------------- pages */
 
 /*
- * The queues of one word of the page, which the process writes at will. After so many turns
- * the others are pending, and have theirs with everybody else's.
+ * Run the queues that are marked in one word of the page. The process can write any bits there.
+ * After VNET_DOOR_TURNS turns, further queues become pending, and have their turn with all
+ * others.
  */
 static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *page, u32 word,
 			   u32 *turns)
@@ -142,7 +142,7 @@ static void vnet_door_word(struct vnet_door *door, struct vnet_doorbell_page *pa
 
 		bits &= bits - 1;
 		vnet_enter();
-		/* Both check that there is such a queue and that it is this process'. */
+		/* Both check that the queue exists and belongs to this process. */
 		if (++*turns <= VNET_DOOR_TURNS)
 			vnet_run_turn(&door->view, nic_load(&nic->qp[index % VNET_MAX_QP].qpn),
 				      NIC_STRETCH_REQUESTS);
@@ -163,7 +163,10 @@ static bool vnet_door_run(struct vnet_door *door)
 		if (!nic_load(&page->summary[i]))
 			continue;
 		any = true;
-		/* Before the words, whose bits are set before the summary's. */
+		/*
+		 * Clear the summary before the words are read: a process sets bits of words
+		 * first.
+		 */
 		for (bits = nic_xchg(&page->summary[i], 0); bits; bits &= bits - 1) {
 			word = i * 64 + __ffs64(bits);
 			vnet_door_word(door, page, word, &turns);
@@ -205,7 +208,10 @@ bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps)
 			continue;
 		page = (void *)door->page.ring;
 		nic_store(&page->need_wakeup, sleeps);
-		/* A process sets its bits, and then looks. */
+		/*
+		 * Pairs with the process' barrier between setting its bits and reading
+		 * need_wakeup.
+		 */
 		smp_mb();
 		any = any || nic_load(&page->summary[0]) || nic_load(&page->summary[1]);
 	}
@@ -213,7 +219,7 @@ bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps)
 	return any;
 }
 
-/* -------------------------------------------------------------------- life */
+/* -------------------------------------------------------- creation and end */
 
 struct vnet_door *vnet_door_make(struct vnet_ucontext *uc)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Faults on purpose, as user mode's "vnet fault" has them for its devices, by files in
- * the device's folder, /sys/class/infiniband/DEVICE/fault:
+ * Fault injection by sysfs files in /sys/class/infiniband/DEVICE/fault.
  *
- *   event   takes an asynchronous event, NAME or NAME:NUMBER. Queue pairs and work queues
- *           are numbered as programs see them, completion and shared receive queues as by
- *           "rdma resource".
- *   starve  1: whoever looks for a receive finds none, until it is 0 again
+ * Like "vnet fault" for devices of user mode:
+ *
+ *   event   write NAME or NAME:NUMBER to raise an asynchronous event. Numbers of queue pairs
+ *           and work queues are those that programs see, numbers of completion queues and
+ *           shared receive queues those of "rdma resource".
+ *   starve  1: no message finds a receive, until 0 is written
  */
 #include <linux/string.h>
 
@@ -25,7 +26,7 @@ static const struct vnet_fault vnet_faults[] = { NIC_EVENT_NAMES(VNET_FAULT) };
 
 /* ------------------------------------------------------------------- numbers */
 
-/* The firmware's number, if the resource tracker has the object under this id; else 0. */
+/* The firmware's number of an object if the resource tracker knows it by this id, else 0. */
 static u32 vnet_cq_called(struct vnet_object *obj, u32 id)
 {
 	struct ib_cq *ibcq = &container_of(obj, struct vnet_cq, obj)->ibcq;
@@ -66,7 +67,7 @@ static void vnet_raise_device(struct vnet_dev *dev, u8 number)
 	ib_dispatch_event(&event);
 }
 
-/* To the NIC both are queue pairs; but what is said of one is not said of the other. */
+/* The firmware has one kind of object for both; the events of each are refused for the other. */
 static bool vnet_is_work_queue(const struct nic *nic, u32 number)
 {
 	const struct nic_qp *qp = &nic->qp[number % VNET_MAX_QP];
@@ -96,7 +97,7 @@ static int vnet_raise_object(struct vnet_dev *dev, struct nic_async *async)
 	return vnet_errno(result);
 }
 
-/* text: NAME or NAME:NUMBER, which is changed. */
+/* `text` is NAME or NAME:NUMBER, and is modified. */
 static int vnet_raise(struct vnet_dev *dev, char *text)
 {
 	char *number = strchr(text, ':');
@@ -113,7 +114,7 @@ static int vnet_raise(struct vnet_dev *dev, char *text)
 	async.kind = vnet_faults[i].kind;
 	if ((async.kind == 'd') != !number)
 		return -EINVAL;
-	/* The core tells that itself, of addresses that come and go, and takes nobody's word. */
+	/* The core raises this event itself when addresses change, and ignores a driver's. */
 	if (async.kind == 'd' && async.event == IB_EVENT_GID_CHANGE)
 		return -EOPNOTSUPP;
 	if (!number) {
@@ -136,7 +137,7 @@ static ssize_t event_store(struct device *device, struct device_attribute *attri
 		return -EPERM;
 	if (strscpy(name, text, sizeof(name)) < 0)
 		return -EINVAL;
-	/* Those who would hear of it may be going. */
+	/* Clients of the device may be unregistering. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return -ENODEV;
 	err = vnet_raise(dev, strim(name));
@@ -165,7 +166,7 @@ static ssize_t starve_store(struct device *device, struct device_attribute *attr
 	if (err)
 		return err;
 	nic_starve(&dev->agent.nic, starves);
-	/* Whoever has waited for a receive finds it now. */
+	/* Resume the senders that waited for a receive. */
 	plat_kick(&dev->agent.nic);
 	return length;
 }
@@ -184,7 +185,7 @@ static const struct attribute_group vnet_fault_group = {
 
 void vnet_fault_offer(struct vnet_dev *dev)
 {
-	/* The core has room for one group of a driver's, which is the link's. */
+	/* The core creates only one attribute group of a driver. The link uses it. */
 	if (sysfs_create_group(&dev->ibdev.dev.kobj, &vnet_fault_group))
 		ibdev_warn(&dev->ibdev, "no faults can be asked for\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The firmware, in one piece, as link-time optimisation makes it one in user mode: a
- * request crosses a dozen of its files, and what is called once is best not called.
+ * The firmware as one compilation unit. A request crosses a dozen of its files; so functions
+ * with one caller are inlined across files, as link-time optimization does in user mode.
  */
 #include "requester/atomic.c"
 #include "objects/channel.c"

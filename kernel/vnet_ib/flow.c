@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Flows: which Ethernet frames a queue pair gets; and counters of what was theirs. */
+/* Flows, which direct Ethernet frames to queue pairs, and flow counters. */
 #include <linux/capability.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -13,7 +13,7 @@ struct vnet_flow_reading {
 	struct ib_counters *counters;
 };
 
-/* Value and mask stand one behind the other. */
+/* In a specification, the mask directly follows the value. */
 #define vnet_flow_match(specs, spec)                                                               \
 	nic_flow_match(specs, (spec)->type, (const u8 *)&(spec)->val,                              \
 		       sizeof((spec)->val) + sizeof((spec)->mask))
@@ -172,7 +172,7 @@ int vnet_create_counters(struct ib_counters *ibcounters, struct uverbs_attr_bund
 		container_of(ibcounters, struct vnet_flow_counters, ibcounters);
 	int err;
 
-	/* There are few, and nobody else has a use for them. */
+	/* There are few counters, and only flows use them. */
 	if (!capable(CAP_NET_RAW))
 		return -EPERM;
 	err = vnet_number_get(&dev->flow_counters, &counters->obj);
@@ -190,7 +190,7 @@ int vnet_destroy_counters(struct ib_counters *ibcounters)
 	return 0;
 }
 
-/* Always frames and bytes, in this order; what a program calls them is the provider's. */
+/* Counter 0 counts frames, counter 1 bytes. The provider maps them to those of the program. */
 int vnet_read_counters(struct ib_counters *ibcounters, struct ib_counters_read_attr *attr,
 		       struct uverbs_attr_bundle *attrs)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Ethernet frames: work queues and the tables of them over which frames are spread, flows
- * and what they count. Raw packet queue pairs themselves are as all others.
- */
+/* Raw packet queue pairs: work queues, RSS tables, flows and flow counters. */
 #ifndef VNET_FRAMES_H
 #define VNET_FRAMES_H
 
@@ -10,7 +7,7 @@
 
 /* ------------------------------------------------------------------- rwq.c */
 
-/* To the NIC it is a queue pair that only receives. */
+/* A work queue. To the firmware it is a queue pair that only receives. */
 struct vnet_work_queue {
 	struct ib_wq ibwq;
 	struct vnet_qp queue;
@@ -36,18 +33,18 @@ int vnet_destroy_table(struct ib_rwq_ind_table *ibtable);
 
 /* ------------------------------------------------------------------- rss.c */
 
-/* As enum ibv_rx_hash_function_flags has it. */
+/* The value of enum ibv_rx_hash_function_flags. */
 #define VNET_HASH_TOEPLITZ 1
 
-/* A queue pair that spreads frames has a number and no queue. */
+/* Whether a queue pair only spreads frames by RSS: it has a number, but no queue. */
 static inline bool vnet_qp_spreads(const struct vnet_qp *qp)
 {
 	return qp->ibqp.rwq_ind_tbl;
 }
 
-/* 0 or -errno: the hash that a process asks for, and the queues, into *rss. */
+/* Read the hash that the process requested, and the table, to *rss. Returns 0 or -errno. */
 int vnet_rss_get(struct ib_rwq_ind_table *ibtable, struct ib_udata *udata, struct nic_rss *rss);
-/* Where the NIC finds it: qp->spread. */
+/* Make *rss known to the firmware, in qp->spread. */
 int vnet_rss_make(struct vnet_dev *dev, struct vnet_qp *qp, const struct nic_rss *rss);
 
 /* ------------------------------------------------------------------ flow.c */

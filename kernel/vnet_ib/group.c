@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * What several queue pairs share: multicast groups; domains of extended reliable
- * connections.
- */
+/* Multicast attachment and XRC domains. */
 #include "vnet_ib.h"
 
 int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
@@ -13,7 +10,7 @@ int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	mutex_lock(&dev->commands);
 	result = vnet_command(dev, nic_mcast_attach(&dev->agent.nic, ibqp->qp_num, gid->raw));
 	mutex_unlock(&dev->commands);
-	/* Attached already: as other devices have it, that is no error. */
+	/* Attaching twice is no error, as on other devices. */
 	return result == NIC_EINUSE ? 0 : vnet_errno(result);
 }
 

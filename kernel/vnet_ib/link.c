@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The link's begin and end, and its sockets: one for each GID that is an address. */
+/* Start and end of the link, and its sockets: one for each GID that contains an IP address. */
 #include <linux/vmalloc.h>
 #include <net/addrconf.h>
 #include <net/inet_sock.h>
@@ -10,18 +10,18 @@
 
 #include "link.h"
 
-/* Headers below a frame, of IPv6 because they are longer. */
+/* IPv6 and UDP headers; those of IPv4 are shorter. */
 #define VNET_HEADERS 48u
 /*
- * Least time until a frame is taken for lost, us: as TCP's. Losses are found sooner, by
- * what is answered later; but the peer may have to wait for its processor, and
- * who repeats all that waits for it with less and less under way makes nothing faster.
+ * Minimum retransmission timeout in us, as in TCP. Acknowledgements of later frames reveal most
+ * losses sooner. The peer may be waiting for its processor; early retransmissions to it would
+ * not be faster.
  */
 #define VNET_RTO_MIN 200000
 
 /* ----------------------------------------------------------------- addresses */
 
-/* The address that a GID is, on a net device; false: it is none that a node has. */
+/* The address that a GID contains, with the port. Returns false if no node can have it. */
 static bool vnet_address_of(const u8 *gid, int scope, union vnet_address *address)
 {
 	struct in6_addr ip;
@@ -49,8 +49,8 @@ static int vnet_common_bits(const u8 *a, const u8 *b)
 }
 
 /*
- * The firmware does not say from which of our addresses: it is the one that has
- * most in common with the peer's, which is the same for all, in any context.
+ * Choose the source address, as the firmware does not name one: the GID with the longest prefix
+ * in common with the peer's. The choice is the same in every context.
  */
 static struct vnet_port *vnet_port_towards(const struct vnet_link *link, const u8 *gid, int family)
 {
@@ -82,7 +82,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 		address.port = port->own.port;
 		*to = address.nic;
 		found = vnet_has_key(link, &address);
-		/* Nobody answers there, whatever is sent. */
+		/* The peer would not answer without a key. */
 		if (!found)
 			nic_fetch_add(&link->counters.no_key, 1);
 	}
@@ -105,18 +105,18 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	const struct vnet_view *view = nic->host;
 
-	/* There is one reason (enum vnet_refusal). */
+	/* enum vnet_refusal has one reason only. */
 	ibdev_warn_ratelimited(
 		&view->dev->ibdev,
 		"the device with GID %pI6 has another key: give both the same (use_key)\n", gid);
 }
 
-/* Programs may name whatever they like: nothing for the log of the system. */
+/* Not logged, as any program could fill the system log. */
 void plat_unknown(struct nic *nic, const u8 *gid)
 {
 }
 
-/* A link-local address is one of that net device alone. */
+/* A link-local address is local on its own net device only. */
 static bool vnet_is_local6(struct net *net, const struct sockaddr_in6 *address)
 {
 	struct net_device *netdev = NULL;
@@ -153,14 +153,14 @@ static void vnet_set(struct socket *sock, int level, int name, int value)
 
 static int vnet_socket_bind(struct socket *sock, const union vnet_address *own)
 {
-	/* A GID may be there before its address is, or stay behind it. */
+	/* A GID may exist before its address is assigned, and after it is removed. */
 	if (own->any.sa_family == AF_INET) {
 		vnet_set(sock, SOL_IP, IP_FREEBIND, 1);
 	} else {
 		vnet_set(sock, SOL_IPV6, IPV6_V6ONLY, 1);
 		vnet_set(sock, SOL_IPV6, IPV6_FREEBIND, 1);
 	}
-	/* Frames that came one after the other may come as one. */
+	/* Consecutive frames may arrive joined. */
 	vnet_set(sock, SOL_UDP, UDP_GRO, 1);
 	return kernel_bind(sock, (struct sockaddr *)&own->any, vnet_address_size(own));
 }
@@ -203,7 +203,7 @@ void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr)
 	port->link = dev->link;
 	memcpy(port->gid, attr->gid.raw, sizeof(port->gid));
 	err = -EADDRNOTAVAIL;
-	/* The net device may have gone elsewhere, where the common key is another. */
+	/* In another namespace, the net device would need another common key. */
 	if (vnet_address_of(port->gid, scope, &port->own) &&
 	    dev_net(dev->netdev)->net_cookie == dev->link->net_cookie) {
 		port->own.port = attr->index;
@@ -220,19 +220,19 @@ fail:
 
 void vnet_link_del(struct vnet_dev *dev, u32 index)
 {
-	/* The core has one GID after the other come and go. */
+	/* The core serializes additions and deletions of GIDs. */
 	struct vnet_port *port = rcu_replace_pointer(dev->link->port[index], NULL, true);
 
 	if (!port)
 		return;
 	synchronize_srcu(&vnet_inside);
 	udp_tunnel_sock_release(port->sock);
-	/* Frames that were on their way through it. */
+	/* Wait for the socket's receive callbacks. */
 	synchronize_rcu();
 	kfree(port);
 }
 
-/* ------------------------------------------------------------- begin and end */
+/* ------------------------------------------------------------- start and end */
 
 void vnet_link_fit(struct vnet_dev *dev)
 {
@@ -243,15 +243,14 @@ void vnet_link_fit(struct vnet_dev *dev)
 
 	fit = clamp_t(u32, fit, VNET_WIRE_MIN_PAYLOAD, VNET_LINK_PAYLOAD);
 	/*
-	 * A net device that leaves checksums to the processor makes nothing else for
-	 * frames, either: fewer and longer ones, which IP cuts into fragments, are a
-	 * fraction of the work. Others have their own ways with many frames at once, and
-	 * none with fragments.
+	 * A net device without checksum offload has no segmentation offload either. Then long
+	 * frames in IP fragments cost much less than many short ones. Other net devices handle
+	 * many frames well, and fragments badly.
 	 */
 	nic_store(&settings->fit, fit);
 	nic_store(&settings->payload,
 		  dev->netdev->features & NETIF_F_CSUM_MASK ? fit : VNET_LINK_PAYLOAD);
-	/* Short frames occupy several times what they carry. */
+	/* The buffers of short frames are several times as large as their payload. */
 	nic_store(&settings->window, VNET_LINK_QUEUE / 8);
 }
 
@@ -269,7 +268,7 @@ int vnet_link_make(struct vnet_dev *dev, const struct net *net)
 	if (err)
 		return err;
 	dev->agent.nic.hdr->settings.rto_min = VNET_RTO_MIN;
-	/* Later than any life before, on this machine. */
+	/* The new incarnation is later than those of earlier devices on this machine. */
 	nic_link_renew(&dev->agent.nic, ktime_get_real_ns());
 	return 0;
 }
@@ -286,7 +285,7 @@ void vnet_link_stop(struct vnet_dev *dev)
 	vnet_receivers_stop(link);
 }
 
-/* Whatever of it was made; nobody is inside any more. */
+/* Free the link, also one that is partly constructed. No reader of vnet_inside is left. */
 void vnet_link_end(struct vnet_dev *dev)
 {
 	struct vnet_link *link = dev->link;

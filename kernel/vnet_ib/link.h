@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The link: a UDP socket for each address that is a GID of the device, in the
- * net device's namespace. Grouped by the file that implements it.
+ * The link: exchange of frames with other NICs, by a UDP socket for each address of the device.
  *
- * Frames leave in batches. Whoever runs the firmware has batches of its own, from
- * its first frame to plat_flush(); those who may not call the network (consumers
- * in the kernel, which may hold anything) leave theirs to a receiver. Frames that
- * arrive are queued and, when the network has no more of them, given to the firmware,
- * all by the same softirq: each processor has a receiver of its own. What they make
- * the firmware send leaves from there as well, so no task is woken for any of it.
+ * Sockets are in the net device's namespace. Declarations are grouped by the file that
+ * implements them.
  *
- * A softirq must not enter the firmware in the midst of a task's being there, on
- * whose locks it would wait in vain: tasks enter it between vnet_enter() and
- * vnet_leave().
+ * Sending: each executor of the firmware collects its frames in batches, from plat_frame() to
+ * plat_flush(). Kernel consumers may hold any lock, so they must not call the network stack, and
+ * leave their batches to a receiver.
  *
- * Who uses what: sockets and given keys are found by those inside (vnet_inside), and
- * freed when all of these have left; the network's callback is ended by its own
- * grace period before its socket is freed, and receivers after that. The common key and
- * the replay memory are there from the link's beginning to its end.
+ * Receiving: the socket's callback queues frames, and the receiver of that processor (a tasklet)
+ * passes them to the firmware after the network's softirq. The frames that the firmware sends in
+ * reply leave from there, so no task is woken. Tasks call the firmware between vnet_enter() and
+ * vnet_leave(): otherwise a tasklet could interrupt a task and wait in vain for a lock that the
+ * task holds.
+ *
+ * Lifetime: sockets and given keys are looked up under vnet_inside, and freed after a grace
+ * period. A socket is freed after an RCU grace period for its callbacks, then receivers. The
+ * common key and the replay memory exist from vnet_link_make() to vnet_link_end().
  */
 #ifndef VNET_IB_LINK_H
 #define VNET_IB_LINK_H
@@ -32,20 +32,23 @@
 #include "vnet_ib.h"
 
 enum vnet_link_limits {
-	/* The most payload in a frame; and the longest frame then, however it is made. */
+	/* Maximum payload of a frame, and the length of a frame with it. */
 	VNET_LINK_PAYLOAD = 16384,
 	VNET_LINK_FRAME = VNET_LINK_PAYLOAD + VNET_WIRE_SLACK,
-	/* Frames of a batch; and bytes, after which there is none to come. */
+	/* Limits of a batch: frames; and bytes, after which no frame is added. */
 	VNET_BATCH_FRAMES = 64,
 	VNET_BATCH_SIZE = 64 << 10,
-	/* Memory of frames that wait for a receiver; and of those that wait to leave. */
+	/*
+	 * Limits of memory, in bytes: of frames that wait for a receiver, and of frames that a
+	 * socket has in the network's queues.
+	 */
 	VNET_LINK_QUEUE = 16 << 20,
 	VNET_SEND_QUEUE = 8 << 20,
-	/* That for sending, and another that is accepted. */
+	/* Given keys, of all groups. A group has up to two. */
 	VNET_KEYS = 16,
 };
 
-/* Where frames go to, or come from, and by which of our sockets. */
+/* Address of a peer, and the index of the GID by whose socket it is reached. */
 union vnet_address {
 	struct nic_address nic;
 	struct {
@@ -60,7 +63,7 @@ union vnet_address {
 };
 static_assert(sizeof(union vnet_address) == sizeof(struct nic_address));
 
-/* One of our addresses. */
+/* A GID with its socket and address. */
 struct vnet_port {
 	struct vnet_link *link;
 	struct socket *sock;
@@ -68,7 +71,7 @@ struct vnet_port {
 	union vnet_address own;
 };
 
-/* A group of peers: those whose addresses (IPv4-mapped ones) begin with these bits. */
+/* A group of peers: all addresses with this prefix. IPv4 addresses are in IPv4-mapped form. */
 struct vnet_network {
 	struct in6_addr ip;
 	u32 bits;
@@ -78,17 +81,17 @@ struct vnet_key {
 	__le32 id;
 	u8 bytes[VNET_WIRE_KEY_SIZE];
 	struct vnet_network peers;
-	/* For sending: our salt, and what follows from both. */
+	/* For sending: our salt, and the subkey derived from key and salt. */
 	u8 salt[VNET_WIRE_SALT_SIZE];
 	u8 subkey[VNET_WIRE_KEY_SIZE];
-	/* What secrets (plat_secret()) follow from. */
+	/* The key from which secrets of plat_secret() are derived. */
 	u8 secret_key[VNET_WIRE_KEY_SIZE];
 };
 
 /*
- * Given keys. For a peer those count that have the narrowest network it is in: the first
- * of these is for sending, all of them are accepted. A peer that no network covers has the
- * link's common key if it is local, else none.
+ * Given keys. The keys of the narrowest network that contains a peer apply to it: the first of
+ * them is used for sending, and all are accepted. A peer that is in no network has the common
+ * key if it is local, else none.
  */
 struct vnet_keys {
 	u32 n;
@@ -97,9 +100,12 @@ struct vnet_keys {
 static_assert(VNET_KEYS + 1 <= NIC_REPLAY_KEYS);
 
 struct vnet_batch {
-	/* Who has it; see vnet_executor(). 0: nobody. */
+	/* Owner, by vnet_executor(); 0 if the batch is free. */
 	unsigned long owner;
-	/* Of several that one executor has, in their order: the last has the first. */
+	/*
+	 * List of the batches of one executor, oldest first. `first` is set in the last one
+	 * only.
+	 */
 	struct vnet_batch *next;
 	struct vnet_batch *first;
 	struct llist_node left;
@@ -110,41 +116,41 @@ struct vnet_batch {
 		union vnet_address to;
 		u32 offset;
 		u32 length;
-		/* It may leave this machine. */
+		/* Whether the frame may leave this machine. */
 		bool leaves;
 	} frame[VNET_BATCH_FRAMES];
 };
 
-/* Frames that came to nothing, by reason; atomically advanced. */
+/* Counters of frames that were dropped, by reason. Updated atomically. */
 struct vnet_link_counters {
 	/*
-	 * The network did not take them; there is no key for the peer, or none but the
-	 * common one for a frame that would leave the machine.
+	 * The network did not accept them. No key applies to the peer, or only the common key
+	 * applies to a frame that would leave the machine.
 	 */
 	u64 unsent;
 	u64 no_key;
-	/* All batches were somebody's. */
+	/* All batches were in use. */
 	u64 no_batch;
-	/* From elsewhere, and there is no key. */
+	/* From another machine, while there is no given key. */
 	u64 strangers;
-	/* Too many waited for a receiver; one was too long. */
+	/* Too many frames waited for a receiver; too long. */
 	u64 overrun;
 	u64 oversize;
-	/* Without a MAC, with one of an unknown key, with a wrong one. */
+	/* Without a MAC; with a MAC of an unknown key; with a wrong MAC. */
 	u64 no_mac;
 	u64 unknown_key;
 	u64 bad_mac;
-	/* With a right MAC, and not for the first time. */
+	/* With a right MAC, but received before. */
 	u64 replayed;
 };
 
-/* Of each processor: what arrived there, and who gives it to the firmware. */
+/* The receiver of one processor: frames that arrived there, and the tasklet that processes them. */
 struct vnet_receiver {
 	struct vnet_link *link;
 	struct vnet_view view;
 	struct tasklet_struct tasklet;
 	struct sk_buff_head arrived;
-	/* The frame in hand. */
+	/* Buffer of the frame that is being processed. */
 	u8 *frame;
 };
 
@@ -153,28 +159,34 @@ struct vnet_link {
 	struct vnet_receiver __percpu *receiver;
 	struct vnet_port __rcu *port[NIC_MAX_GIDS];
 
-	/* Of all devices of this machine and network namespace, which has this cookie. */
+	/*
+	 * Key shared by all devices of this machine and network namespace, and the namespace's
+	 * cookie.
+	 */
 	struct vnet_key common;
 	u64 net_cookie;
-	/* By which this NIC knows its own cookies: plat_secret() without a peer. */
+	/* Key for this NIC's own handshake cookies: plat_secret() without a peer. */
 	u8 own_secret[VNET_WIRE_KEY_SIZE];
-	/* Given keys, or NULL: changed under the mutex. */
+	/* Given keys, or NULL. Replaced under keys_lock. */
 	struct vnet_keys __rcu *keys;
 	struct mutex keys_lock;
-	/* Frames that were sealed, by whichever key: no number comes twice. */
+	/*
+	 * Number of sealed frames, with any key. It is the nonce of a frame, so it never
+	 * repeats.
+	 */
 	atomic64_t sealed;
-	/* Those with a MAC that have come. */
+	/* Numbers of the sealed frames that have arrived. */
 	struct nic_replay *replay;
 
-	/* How many batches somebody has. */
+	/* Number of batches in use. */
 	atomic_t busy;
 	u32 nbatch;
 	struct vnet_batch *batch;
-	/* Those that their owners left to a receiver; and how one is called, from anywhere. */
+	/* Batches left to a receiver, and the irq_work that starts one from any context. */
 	struct llist_head left;
 	struct irq_work call;
 
-	/* What frames occupy that have arrived. */
+	/* Memory of frames that wait for a receiver, in bytes. */
 	atomic_t waiting;
 
 	struct vnet_link_counters counters;
@@ -182,24 +194,27 @@ struct vnet_link {
 
 /* -------------------------------------------------------- link.c: addresses */
 
-/* For a net device that is in this namespace. May sleep. */
+/* `net` is the net device's namespace. Returns 0 or a negative errno. May sleep. */
 int vnet_link_make(struct vnet_dev *dev, const struct net *net);
-/* Nothing arrives any more. What leaves comes to nothing. */
+/*
+ * Close all sockets and stop the receivers. Frames that are sent from now on are lost. May
+ * sleep.
+ */
 void vnet_link_stop(struct vnet_dev *dev);
 void vnet_link_end(struct vnet_dev *dev);
-/* Frames are to fit the net device. */
+/* Adapt the payload limits to the net device's MTU and offloads. */
 void vnet_link_fit(struct vnet_dev *dev);
-/* A GID comes, which then has a socket, if it can; and goes. May sleep. */
+/* The core has added, or deletes, a GID: open or close its socket. May sleep. */
 void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr);
 void vnet_link_del(struct vnet_dev *dev, u32 index);
 
-/* The socket of a GID, for those inside; NULL: there is none any more. */
+/* The port of a GID, or NULL. The caller is in a read section of vnet_inside. */
 static inline struct vnet_port *vnet_port_at(const struct vnet_link *link, u32 index)
 {
 	return index < NIC_MAX_GIDS ? srcu_dereference(link->port[index], &vnet_inside) : NULL;
 }
 
-/* Is it an address of this machine, in the port's namespace? */
+/* Whether the address is one of this machine, in the port's namespace. */
 bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address);
 static inline u32 vnet_address_size(const union vnet_address *address)
 {
@@ -210,63 +225,71 @@ static inline u32 vnet_address_size(const union vnet_address *address)
 
 int vnet_batches_make(struct vnet_link *link);
 void vnet_batches_free(struct vnet_link *link);
-/* The firmware was left: whatever it made is on its way. */
+/*
+ * Called after the firmware has returned: send the batches of the executor, or leave them to a
+ * receiver.
+ */
 void vnet_link_leave(struct vnet_view *view);
-/* Send what others left. */
+/* Send the batches that were left. Called by a receiver. */
 void vnet_batches_send(struct vnet_link *link);
 
 /* ------------------------------------------------- link_receive.c: receivers */
 
 int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb);
 int vnet_receivers_make(struct vnet_link *link);
-/* Nothing arrives any more: when this returns, none of them runs. May sleep. */
+/* Stop all receivers: on return, none is running. The sockets are closed. May sleep. */
 void vnet_receivers_stop(struct vnet_link *link);
 void vnet_receivers_free(struct vnet_link *link);
-/* A receiver will send what was left. Any context. */
+/* Start a receiver, which sends the batches that were left. Any context. */
 void vnet_receiver_call(struct vnet_link *link);
 
 /* -------------------------------------------- link_key.c: keys, MACs and secrets */
 
 /*
- * The keys that a link has from birth, and its replay memory: 0, -ENOMEM, -EINTR. Waits
+ * Draw the link's own keys, and allocate its replay memory. Returns 0, -ENOMEM or -EINTR. Waits
  * until the kernel's random generator is seeded.
  */
 int vnet_keys_init(struct vnet_link *link, const struct net *net);
 void vnet_keys_free(struct vnet_link *link);
 /*
- * A group's key: for sending, that which was so is accepted beside; accept: the other way
- * round. The same once more: it is the only one. 0, -EINVAL (too short), -ENOSPC,
- * -ENOMEM, -EINTR.
+ * Add a key to a group. Without `accept`, the new key is used for sending, and the one used
+ * before is still accepted; with `accept`, the other way round. All further keys are forgotten.
+ * If the group sends with this key already, it becomes the group's only key. Returns 0, -EINVAL
+ * (too short), -ENOSPC, -ENOMEM, -EINTR, or an error of the hash. May sleep.
  */
 int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, const void *secret,
 		  size_t length, bool accept);
-/* A group has none any more: 0, -ENOENT, -ENOMEM. */
+/* Forget all keys of a group. Returns 0, -ENOENT or -ENOMEM. */
 int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers);
 void vnet_keys_forget_all(struct vnet_link *link);
 /*
- * Make the frame prove itself as it says (vnet_frame.proof): append a trailer with a MAC, or
- * fill in the CRC. The new length; 0: there is no such address of ours any more, or no key
- * for the peer (counted). *leaves: it may leave this machine.
+ * Complete a frame as its field `proof` says: append a trailer with a MAC, or fill in the CRC.
+ * Returns the new length, or 0 if the GID is gone or no key applies to the peer (counted).
+ * *leaves: the frame may leave this machine.
  */
 u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length,
 	      bool *leaves);
 /*
- * Check and take off the trailer, if it has one: the frame's length; 0: drop it (counted).
- * local: it is from this machine. *stranger: it is sealed with a key that there is not.
+ * Check a frame, and remove its trailer if it has one. Returns the frame's length, or 0 to drop
+ * it (counted). local: it arrived by a loopback device. *stranger: it was sealed with an unknown
+ * key.
  */
 u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
 		u32 length, struct nic_proof *proof, bool *stranger);
-/* Has a frame that gave this proof come for the first time? false: drop it (counted). */
+/*
+ * Record the number of an authenticated frame. Returns false if it was received before
+ * (counted).
+ */
 bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
-/* Is there a key for this peer? For those inside. */
+/* Whether a key applies to this peer. The caller is in a read section of vnet_inside. */
 bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer);
-/* As plat_same_key_group(), for those inside. */
+/* See plat_same_key_group(). The caller is in a read section of vnet_inside. */
 bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
 			 const union vnet_address *b);
 
 /* ---------------------------------------------------------------- link_files.c */
 
-/* For the device's folder in sysfs. */
+/* The folder `link` of the device in sysfs. */
 extern const struct attribute_group vnet_link_group;
 
 #endif /* VNET_IB_LINK_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The link's folder in the device's, /sys/class/infiniband/DEVICE/link: keys, which are
- * written and never read, settings of the transport, and how many NICs it knows.
+ * The sysfs folder /sys/class/infiniband/DEVICE/link: keys, transport settings, number of NICs.
+ * Keys can be written, but not read.
  */
 #include <linux/inet.h>
 
@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------- networks */
 
-/* ADDRESS or ADDRESS/BITS, of so many characters. */
+/* Parse ADDRESS or ADDRESS/BITS of `length` characters, IPv4 or IPv6. */
 static int vnet_network_parse(struct vnet_network *network, const char *text, size_t length)
 {
 	const char *end = text + length, *slash = memchr(text, '/', length);
@@ -42,7 +42,7 @@ static int vnet_network_parse(struct vnet_network *network, const char *text, si
 
 /* ------------------------------------------------------------------------ keys */
 
-/* Without a network: of all peers. */
+/* The group of all peers, for files that take no network. */
 static const struct vnet_network vnet_everybody;
 
 bool vnet_may_configure(const struct vnet_dev *dev)
@@ -50,7 +50,7 @@ bool vnet_may_configure(const struct vnet_dev *dev)
 	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
 }
 
-/* NULL for callers that may not. */
+/* Returns NULL if the caller may not configure the network. */
 static struct vnet_link *vnet_link_of(struct device *device)
 {
 	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);
@@ -89,7 +89,7 @@ static ssize_t forget_keys_store(struct device *device, struct device_attribute 
 }
 static DEVICE_ATTR_WO(forget_keys);
 
-/* A line with the network, then the key. */
+/* Parse a line with the network, then the key. */
 static ssize_t vnet_group_key_store(struct vnet_link *link, const char *text, size_t length,
 				    bool accept)
 {
@@ -206,7 +206,7 @@ static ssize_t weight_show(struct device *device, struct device_attribute *file,
 	ssize_t length = 0;
 	u32 i;
 
-	/* What nobody has set counts as 1. */
+	/* A weight that was never set is 0, and counts as 1. */
 	for (i = 0; i < VNET_LEVELS; i++)
 		length += sysfs_emit_at(text, length, "%u%c", nic_load(&weight[i]) ?: 1,
 					i + 1 < VNET_LEVELS ? ' ' : '\n');
@@ -232,7 +232,7 @@ static DEVICE_ATTR_RW(weight);
 
 /* ------------------------------------------------------------------------ rows */
 
-/* Of the channel tables: other NICs that were ever called, or believed. */
+/* Rows ever used: the other NICs that this device has called or accepted. */
 static ssize_t rows_show(struct device *device, struct device_attribute *file, char *text)
 {
 	struct vnet_dev *dev = rdma_device_to_drv_device(device, struct vnet_dev, ibdev);

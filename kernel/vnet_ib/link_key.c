@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys, and how frames prove their sender by them. The MAC covers the sender's and the
- * receiver's addresses and ports, then the frame: one that is repeated from elsewhere, or
- * sent back, has a wrong one. Devices of this machine and network namespace share a key from
- * birth, which no process ever sees; other keys are given to a link, by processes that may
- * configure the network, and never read.
+ * Link keys, and the MACs and secrets that are derived from them.
+ *
+ * A MAC covers the addresses and ports of sender and receiver, then the frame. So a frame that
+ * is replayed from another address, or reflected, has a wrong MAC. Devices of one machine and
+ * network namespace share a common key from their creation, which no process can read. Further
+ * keys are given to a link by processes that may configure the network.
  */
 #include <crypto/hash.h>
 #include <linux/random.h>
@@ -14,7 +15,7 @@
 #include "mac.h"
 
 #define VNET_LEAST_SECRET 16
-/* Number of the key from birth; those of given keys are hashes. */
+/* Number of the common key. Numbers of given keys are hashes. */
 #define VNET_COMMON_KEY 1u
 
 /* ------------------------------------------------------------------------ MAC */
@@ -42,9 +43,9 @@ static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_a
 	prefix->length = cpu_to_le32(length);
 }
 
-/* ------------------------------------------------------------- whose key it is */
+/* ----------------------------------------------------------- choice of a key */
 
-/* Given keys, for those inside; NULL: there is none. */
+/* Given keys, or NULL. The caller is in a read section of vnet_inside. */
 static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
 {
 	return srcu_dereference(link->keys, &vnet_inside);
@@ -60,7 +61,7 @@ static bool vnet_key_equal(const struct vnet_key *a, const struct vnet_key *b)
 	return a->id == b->id && !crypto_memneq(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* The given one for sending to a peer; NULL: none is for it. */
+/* The given key for sending to a peer, or NULL if the peer is in no network. */
 static const struct vnet_key *vnet_given_key(const struct vnet_keys *keys, const u8 ip[16])
 {
 	const struct vnet_key *best = NULL, *key;
@@ -75,7 +76,7 @@ static const struct vnet_key *vnet_given_key(const struct vnet_keys *keys, const
 	return best;
 }
 
-/* The one for sending to a peer; NULL: it has none. */
+/* The key for sending to a peer, given or common, or NULL. */
 static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
 					  const struct vnet_keys *keys,
 					  const union vnet_address *peer)
@@ -97,7 +98,7 @@ bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
 	return vnet_key_of(link, vnet_keys_of(link), peer);
 }
 
-/* The one of a peer's that has such a number; local: the peer is on this machine. */
+/* The key with number `id` among those that apply to a peer. local: the peer is on this machine. */
 static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
 					    const struct vnet_keys *keys, const u8 ip[16],
 					    bool local, __le32 id)
@@ -113,7 +114,7 @@ static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
 	return NULL;
 }
 
-/* The first key of a group; NULL: it has none. */
+/* The first key of a group, or NULL. */
 static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
 					       const struct vnet_network *peers)
 {
@@ -127,8 +128,8 @@ static const struct vnet_key *vnet_group_first(const struct vnet_keys *keys,
 }
 
 /*
- * Do all peers have the same key? Peers that no network covers have the common key, or
- * none, so either no key is given, or one is for everybody, and the others equal it.
+ * Whether all peers have the same key. Peers in no network have the common key or none. So this
+ * holds if no key is given, or if one is given for all peers and those of other groups equal it.
  */
 static bool vnet_is_one_group(const struct vnet_keys *keys)
 {
@@ -160,10 +161,10 @@ bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address 
 
 /* -------------------------------------------------------------------- secrets */
 
-/* As user mode does it. Salts are random: none is this. */
+/* Input of the derivation, as in user mode. No salt equals it, as salts are random. */
 static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
 
-/* The key that secrets shared with a local peer follow from; NULL: there is none. */
+/* The key for secrets with a peer on this machine (see plat_secret()), or NULL. */
 static const struct vnet_key *vnet_secret_key(const struct vnet_link *link,
 					      const union vnet_address *peer, u32 id)
 {
@@ -180,7 +181,10 @@ static const struct vnet_key *vnet_secret_key(const struct vnet_link *link,
 	return vnet_key_find(link, keys, ip, true, cpu_to_le32(id));
 }
 
-/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
+/*
+ * Derive a secret by a cascade of HChaCha20, which is a PRF. For it to be one, all texts under
+ * one key have the same length.
+ */
 static void vnet_secret_make(const u8 key[VNET_WIRE_KEY_SIZE], const u8 *text, u32 length,
 			     u8 secret[VNET_WIRE_SECRET_SIZE])
 {
@@ -242,7 +246,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
 	const struct vnet_key *key;
 
 	if (proof != VNET_PROOF_MAC) {
-		/* A secret is one no further than this machine. */
+		/* A proof by a shared secret is valid on this machine only. */
 		*leaves = keys && proof == VNET_PROOF_NONE;
 		nic_frame_sum(frame, length);
 		return length;
@@ -290,7 +294,7 @@ static u32 vnet_unseal_mac(struct vnet_link *link, const union vnet_address *fro
 	}
 	length -= sizeof(trailer);
 	memcpy(&trailer, frame + length, sizeof(trailer));
-	/* The address that it came to may have gone. */
+	/* The GID may have been deleted since the frame arrived. */
 	if (!port) {
 		nic_fetch_add(&link->counters.bad_mac, 1);
 		return 0;
@@ -314,7 +318,7 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	*stranger = false;
 	proof->given = false;
 	proof->local = local;
-	/* The key may have gone while it waited. */
+	/* The last given key may have been forgotten since the frame arrived. */
 	if (!local && !vnet_keys_of(link)) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		return 0;
@@ -337,7 +341,7 @@ bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_pro
 
 static const char vnet_key_purpose[] = "vnet link key 2";
 
-/* From what its owners keep, as user mode does it. */
+/* Derive key and number from the secret that nodes have in common, as in user mode. */
 static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t length)
 {
 	struct crypto_shash *tfm = crypto_alloc_shash("blake2b-512", 0, 0);
@@ -362,7 +366,10 @@ static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t leng
 	return err;
 }
 
-/* For sending. No salt comes twice, so it waits till the kernel has randomness. */
+/*
+ * Prepare a key for sending. Salts must not repeat, so wait until the kernel's random generator
+ * is seeded. Returns 0 or -EINTR.
+ */
 static int vnet_key_ready(struct vnet_key *key)
 {
 	int err = get_random_bytes_wait(key->salt, sizeof(key->salt));
@@ -374,7 +381,7 @@ static int vnet_key_ready(struct vnet_key *key)
 	return 0;
 }
 
-/* The key of this machine, for as long as the module is loaded: 0 or -EINTR. */
+/* The machine's key, drawn once for as long as the module is loaded. Returns 0 or -EINTR. */
 static int vnet_machine_key(u8 key[VNET_WIRE_KEY_SIZE])
 {
 	static u8 machine_key[VNET_WIRE_KEY_SIZE];
@@ -391,7 +398,7 @@ static int vnet_machine_key(u8 key[VNET_WIRE_KEY_SIZE])
 	return err;
 }
 
-/* Namespaces have different cookies, of which none comes twice. */
+/* Derive the common key from the machine's key and the namespace's cookie, which is unique. */
 static int vnet_common_key(struct vnet_key *key, const struct net *net)
 {
 	__le64 cookie[VNET_WIRE_SALT_SIZE / sizeof(__le64)] = { cpu_to_le64(net->net_cookie) };
@@ -419,19 +426,23 @@ int vnet_keys_init(struct vnet_link *link, const struct net *net)
 void vnet_keys_free(struct vnet_link *link)
 {
 	kfree_sensitive(rcu_replace_pointer(link->keys, NULL, true));
-	/* Senders have names that belong to their keys. */
+	/* The replay memory contains subkeys as names of senders. */
 	kvfree_sensitive(link->replay, sizeof(*link->replay));
 	link->replay = NULL;
 	memzero_explicit(&link->common, sizeof(link->common));
 	memzero_explicit(link->own_secret, sizeof(link->own_secret));
 }
 
-/* For who has the mutex, under which they change. */
+/* The caller holds keys_lock, which protects the pointer. */
 static struct vnet_keys *vnet_keys_locked(const struct vnet_link *link)
 {
 	return rcu_dereference_protected(link->keys, lockdep_is_held(&link->keys_lock));
 }
 
+/*
+ * Replace the given keys, and free the old ones after a grace period. The caller holds
+ * keys_lock. May sleep.
+ */
 static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 {
 	struct vnet_keys *old = vnet_keys_locked(link);
@@ -442,7 +453,10 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	for (n = 0; keys && n < keys->n; n++)
 		ids[n] = le32_to_cpu(keys->key[n].id);
 	ids[n++] = VNET_COMMON_KEY;
-	/* What has come is remembered over changes of keys, as their frames may come again. */
+	/*
+	 * The replay memory outlives changes of keys: frames under keys that remain may be
+	 * replayed.
+	 */
 	nic_replay_keep(link->replay, ids, n);
 	vnet_enter();
 	nic_link_check(&link->dev->agent.nic);
@@ -450,7 +464,7 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	kfree_sensitive(old);
 }
 
-/* A key in a set of its own; a key that is not yet in use, and nothing else. */
+/* A new set with one key, derived from `secret`. It cannot be used for sending yet. */
 static struct vnet_keys *vnet_keys_make(const void *secret, size_t length)
 {
 	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL);
@@ -465,7 +479,7 @@ static struct vnet_keys *vnet_keys_make(const void *secret, size_t length)
 	return ERR_PTR(err);
 }
 
-/* Those of other groups follow what there is. */
+/* Append the keys of all other groups. */
 static int vnet_keys_keep_others(struct vnet_keys *keys, const struct vnet_keys *old,
 				 const struct vnet_network *peers)
 {
@@ -482,8 +496,9 @@ static int vnet_keys_keep_others(struct vnet_keys *keys, const struct vnet_keys 
 }
 
 /*
- * Beside the new key, of its group's old ones that which is for sending. A key that is
- * for sending already is from now on the only one.
+ * Arrange the new key, keys->key[0], and the key that its group used for sending until now: the
+ * new one is first, with `accept` second. If both are equal, it is the only one. The caller
+ * holds keys_lock.
  */
 static int vnet_keys_order(struct vnet_keys *keys, const struct vnet_keys *old, bool accept)
 {
@@ -521,7 +536,6 @@ int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, cons
 	return err;
 }
 
-/* A group has none any more. */
 int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
 {
 	struct vnet_keys *keys = kzalloc(sizeof(*keys), GFP_KERNEL), *old;
@@ -534,7 +548,7 @@ int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers)
 	if (old && vnet_group_first(old, peers))
 		err = vnet_keys_keep_others(keys, old, peers);
 	if (!err) {
-		/* Without any, frames stay on the machine, as before the first. */
+		/* Without a given key, frames stay on this machine again. */
 		vnet_keys_replace(link, keys->n ? keys : NULL);
 		if (keys->n)
 			keys = NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that arrive: queued by the network, taken apart and given to the firmware by
- * a tasklet of the same processor, which the network's softirq is followed by. So
- * answers are collected for all that has arrived, and no task has to be woken. Each
- * frame is copied to where it is aligned and in one piece.
+ * Reception of frames: queued by the socket's callback, passed to the firmware by a tasklet. The
+ * tasklet runs on the same processor, after the network's softirq. So replies are collected for
+ * all frames that have arrived, and no task is woken. Each frame is copied to an aligned,
+ * contiguous buffer.
  */
 #include <linux/udp.h>
 #include <net/dst.h>
@@ -13,10 +13,10 @@
 
 #include "link.h"
 
-/* Bytes before answers go out and others have their turn. */
+/* Bytes that are processed before replies are sent and the tasklet yields. */
 #define VNET_RECEIVE_TURN (256 << 10)
 
-/* Kept in the datagram: where it came from, and whether that is this machine. */
+/* Stored in skb->cb: the sender, and whether the frame arrived by a loopback device. */
 struct vnet_arrival {
 	union vnet_address from;
 	bool local;
@@ -46,7 +46,7 @@ static void vnet_note_arrival(const struct vnet_port *port, struct sk_buff *skb,
 	*vnet_arrival(skb) = (struct vnet_arrival){ .from = from, .local = local };
 }
 
-/* In softirq, with its checksum right. */
+/* Receive callback of the sockets. Softirq; UDP has verified the checksum. Always consumes skb. */
 int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct vnet_port *port = rcu_dereference_sk_user_data(sk);
@@ -57,7 +57,7 @@ int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	if (unlikely(!port))
 		goto drop;
 	link = port->link;
-	/* Others than this machine's have no key but a given one. */
+	/* Without a given key, frames of other machines cannot be authenticated. */
 	if (!local && !rcu_access_pointer(link->keys)) {
 		nic_fetch_add(&link->counters.strangers, 1);
 		goto drop;
@@ -109,7 +109,7 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 		nic_refuse_caller(nic, &from->nic, receiver->frame, whole);
 }
 
-/* The network may have joined frames of one length. */
+/* Process all frames of a datagram. GRO may have joined frames of one length. */
 static void vnet_take(struct vnet_receiver *receiver, struct sk_buff *skb)
 {
 	u32 each = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len;
@@ -121,7 +121,7 @@ static void vnet_take(struct vnet_receiver *receiver, struct sk_buff *skb)
 	consume_skb(skb);
 }
 
-/* In softirq, on whichever processor: a receiver's tasklet is nowhere twice. */
+/* The receiver's tasklet. Softirq, on any processor, but never on two at the same time. */
 static void vnet_receive(struct tasklet_struct *tasklet)
 {
 	struct vnet_receiver *receiver = from_tasklet(receiver, tasklet, tasklet);
@@ -135,17 +135,17 @@ static void vnet_receive(struct tasklet_struct *tasklet)
 		bytes += skb->truesize;
 		vnet_take(receiver, skb);
 	}
-	/* Dozing, the processor would come for what is kept back when it is long due. */
+	/* The NIC processor may sleep until a later tick than delayed acknowledgements allow. */
 	if (bytes && nic_receive_end(&receiver->view.nic))
 		plat_kick(&receiver->view.nic);
 	srcu_read_unlock(&vnet_inside, idx);
 	vnet_tell(link->dev);
-	/* After others; whoever queues anything from now on calls us. */
+	/* Yield. Frames that are queued from now on schedule the tasklet again. */
 	if (!skb_queue_empty(&receiver->arrived))
 		tasklet_schedule(tasklet);
 }
 
-/* Softirqs are served when an interrupt ends: without a thread, wherever this is. */
+/* The tasklet runs in the softirq after this interrupt, so no thread is needed. */
 static void vnet_receiver_called(struct irq_work *work)
 {
 	struct vnet_link *link = container_of(work, struct vnet_link, call);
@@ -158,7 +158,7 @@ void vnet_receiver_call(struct vnet_link *link)
 	irq_work_queue(&link->call);
 }
 
-/* -------------------------------------------------------------------- life */
+/* -------------------------------------------------------- creation and end */
 
 int vnet_receivers_make(struct vnet_link *link)
 {

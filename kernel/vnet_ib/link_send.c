@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that leave: gathered in a batch for as long as the firmware runs, and
- * given to the network in as few calls as can be. Frames of one length that
- * follow each other to one peer go as one datagram, which the network cuts.
+ * Transmission of frames: collected in batches, and sent as few datagrams (UDP segmentation).
+ * The firmware's frames are collected until plat_flush(). Consecutive frames of one length to
+ * one peer are passed to the network as one datagram, which is segmented by the network stack or
+ * the device.
  */
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
@@ -15,15 +16,15 @@
 
 #include "link.h"
 
-/* What the network takes as one datagram to be cut: bytes. */
+/* Limit in bytes of a datagram that is to be segmented. */
 #define VNET_MOST_BYTES 65000
-/* A shorter datagram is in one piece of memory. */
+/* Shorter datagrams are linear. */
 #define VNET_LINEAR_BYTES 2048
-/* Frames begin at multiples of so many bytes. */
+/* Alignment of frames in a batch. */
 #define VNET_FRAME_ALIGN 64
-/* What plat_frame() promises, and a trailer. */
+/* The room that plat_frame() promises, and a trailer. */
 #define VNET_FRAME_ROOM (VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer))
-/* Owner of batches that are left to a receiver. */
+/* Owner of batches that are left to a receiver. No value of vnet_executor(). */
 #define VNET_LEFT 1ul
 
 /* ------------------------------------------------------------------- batches */
@@ -54,8 +55,8 @@ void vnet_batches_free(struct vnet_link *link)
 }
 
 /*
- * Who is running: a task, wherever it runs; or what has interrupted one, and is
- * through with its frames before that goes on. Even, so that it is not VNET_LEFT.
+ * Identifies the executing context: a task on any processor, or a softirq or interrupt, which
+ * sends its frames before it returns. Values are even, so different from VNET_LEFT.
  */
 static unsigned long vnet_executor(void)
 {
@@ -64,7 +65,7 @@ static unsigned long vnet_executor(void)
 	return 2 + 4ul * smp_processor_id() + (in_hardirq() ? 2 : 0);
 }
 
-/* The last of its batches; NULL: it has none. */
+/* The executor's last batch, or NULL. */
 static struct vnet_batch *vnet_batch_find(struct vnet_link *link, unsigned long owner)
 {
 	u32 i;
@@ -78,7 +79,10 @@ static struct vnet_batch *vnet_batch_find(struct vnet_link *link, unsigned long 
 	return NULL;
 }
 
-/* One more, after `last` if that is not NULL; NULL: there is none. */
+/*
+ * Take a free batch and append it to the executor's list, whose last one is `last` (or NULL).
+ * Returns NULL if all batches are in use.
+ */
 static struct vnet_batch *vnet_batch_take(struct vnet_link *link, unsigned long owner,
 					  struct vnet_batch *last)
 {
@@ -103,7 +107,7 @@ static struct vnet_batch *vnet_batch_take(struct vnet_link *link, unsigned long 
 	return NULL;
 }
 
-/* Pairs with the acquire of who takes it next. */
+/* The release pairs with the acquire of the cmpxchg in vnet_batch_take(). */
 static void vnet_batch_release(struct vnet_link *link, struct vnet_batch *batch)
 {
 	atomic_dec(&link->busy);
@@ -115,9 +119,9 @@ static bool vnet_batch_full(const struct vnet_batch *batch)
 	return batch->n == VNET_BATCH_FRAMES || batch->used > VNET_BATCH_SIZE;
 }
 
-/* ------------------------------------------------------------ to the network */
+/* -------------------------------------------------------------- transmission */
 
-/* How many frames from the first on can go as one datagram. */
+/* Number of frames from `first` on that can be sent as one datagram; *bytes: their length. */
 static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most, u32 *bytes)
 {
 	u32 length = batch->frame[first].length;
@@ -137,14 +141,14 @@ static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most,
 			break;
 		*bytes = total;
 		n++;
-		/* A shorter one is the last. */
+		/* Only the last segment may be shorter. */
 		if (next < length)
 			break;
 	}
 	return n;
 }
 
-/* All that is between a frame and its datagram. */
+/* A route to a peer, and the socket and namespace that it was looked up for. */
 struct vnet_way {
 	struct net *net;
 	struct sock *sk;
@@ -152,7 +156,7 @@ struct vnet_way {
 	u32 headers;
 };
 
-/* The way from one of our addresses to another address: 0 or -errno. */
+/* Look up the route from the port's address to another address. Returns 0 or -errno. */
 static int vnet_way_find4(struct vnet_way *way, const struct vnet_port *port,
 			  const struct sockaddr_in *to)
 {
@@ -201,7 +205,7 @@ static int vnet_way_find(struct vnet_way *way, const struct vnet_port *port,
 	return vnet_way_find6(way, port, &to->in6);
 }
 
-/* Room for so many bytes, and for all headers before them. */
+/* Allocate a datagram of `length` bytes, with headroom for all headers. */
 static struct sk_buff *vnet_skb_make(const struct vnet_way *way, u32 length)
 {
 	u32 linear = length <= VNET_LINEAR_BYTES ? length : 0;
@@ -209,7 +213,7 @@ static struct sk_buff *vnet_skb_make(const struct vnet_way *way, u32 length)
 	struct sk_buff *skb;
 	int err;
 
-	/* What qdiscs and queues of net devices may hold of our frames. */
+	/* Limit of memory that qdiscs and device queues hold for this socket. */
 	if (refcount_read(&way->sk->sk_wmem_alloc) > VNET_SEND_QUEUE)
 		return NULL;
 	skb = alloc_skb_with_frags(room + linear, length - linear, PAGE_ALLOC_COSTLY_ORDER, &err,
@@ -234,16 +238,15 @@ static void vnet_put_udp(struct sk_buff *skb, __be16 from, __be16 to)
 	udp->source = from;
 	udp->dest = to;
 	udp->len = htons(skb->len);
-	/* It is finished by whoever cuts it, or by the hardware. */
+	/* Completed by the hardware, or in segmentation. */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
 /*
- * UDP's checksum covers nothing that the frame's own CRC or MAC does not: over IPv4,
- * where there may be none, it is left out unless it costs nothing, or whoever cuts
- * the frames apart makes one for each.
+ * UDP's checksum covers nothing that the frame's CRC or MAC does not cover, and is optional with
+ * IPv4. So it is omitted, unless hardware or segmentation computes it anyway.
  */
 static bool vnet_wants_sum(const struct vnet_way *way, const struct sk_buff *skb)
 {
@@ -268,7 +271,7 @@ static int vnet_send_skb4(const struct vnet_way *way, const struct vnet_port *po
 	skb_reset_network_header(skb);
 	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
 	ip = ip_hdr(skb);
-	/* What is too long for some network on the way goes in pieces: no IP_DF. */
+	/* IP_DF is not set, so networks with a smaller MTU fragment the datagram. */
 	*ip = (struct iphdr){
 		.version = 4,
 		.ihl = sizeof(*ip) / 4,
@@ -299,14 +302,14 @@ static int vnet_send_skb6(const struct vnet_way *way, const struct vnet_port *po
 	ip->hop_limit = ip6_dst_hoplimit(way->dst);
 	ip->saddr = from->sin6_addr;
 	ip->daddr = to->sin6_addr;
-	/* Here, too, what is too long goes in pieces. */
+	/* Allow fragments, as with IPv4. */
 	skb->ignore_df = 1;
 	return ip6_local_out(way->net, way->sk, skb);
 }
 
 /*
- * As one datagram. Several frames are cut apart where it leaves, by the net device or
- * just before, so they go through the network, and are announced to the device, as one.
+ * Send `n` frames as one datagram. They pass the network stack as one, and are segmented by the
+ * net device or just before it. Returns 0 or -errno.
  */
 static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *port,
 			   const struct vnet_batch *batch, u32 first, u32 n, u32 total)
@@ -340,7 +343,10 @@ static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *p
 	return net_xmit_eval(err);
 }
 
-/* Secrets, and what only the common key has sealed, stay on this machine, by this way, too. */
+/*
+ * Whether the frames may take this route. Frames that must not leave this machine (see
+ * vnet_seal()) need a loopback device.
+ */
 static bool vnet_may_go(const struct vnet_way *way, const struct vnet_batch *batch, u32 first)
 {
 	return batch->frame[first].leaves || way->dst->dev->flags & IFF_LOOPBACK;
@@ -368,13 +374,16 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 	const union vnet_address *to = &batch->frame[first].to;
 	struct vnet_port *port = vnet_port_at(link, to->port);
 
-	/* The GID's index may be another address' by now, of the other family. */
+	/* Another address may have the GID's index by now, even one of the other family. */
 	if (!port || port->own.any.sa_family != to->any.sa_family ||
 	    vnet_send_to(link, port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 
-/* Where the network may be called; the caller is inside. */
+/*
+ * Send all frames of a batch. The caller may call the network stack, and is in a read section of
+ * vnet_inside.
+ */
 static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 {
 	u32 most = nic_load(&link->dev->agent.nic.hdr->settings.fit) + VNET_WIRE_SLACK +
@@ -413,8 +422,8 @@ void vnet_batches_send(struct vnet_link *link)
 /* ------------------------------------------------------------------ platform */
 
 /*
- * Nothing is sent here, if it can be helped: the firmware has locks of its own, for
- * which others wait that have just received something.
+ * Does not send frames if it can be avoided: the caller holds locks of the firmware that
+ * receivers may need.
  */
 void *plat_frame(struct nic *nic)
 {
@@ -469,7 +478,7 @@ void plat_flush(struct nic *nic)
 
 	for (batch = batch ? batch->first : NULL; batch; batch = next) {
 		next = batch->next;
-		/* What consumers in the kernel hold, nobody knows. */
+		/* A kernel consumer may hold locks that the network stack takes. */
 		if (batch->n && !view->may_send) {
 			vnet_batch_leave(link, batch);
 			continue;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MACs of frames: XChaCha20-Poly1305's, put together from ChaCha20's block and Poly1305.
- * A frame's own key is one block; the rest of the work is Poly1305's, which the
- * kernel does by vectors where it is given much at a time. Where the processor is
- * emulated, vectors take three times as long as plain multiplication; so it is measured,
- * once, and where that is so, frames are given to it in pieces that are too short
- * for vectors.
+ * MACs of frames: that of XChaCha20-Poly1305, built from ChaCha20 blocks and Poly1305.
+ *
+ * The key of a frame is one block of ChaCha20. Most of the work is Poly1305, which the kernel
+ * does with SIMD instructions if it is given enough data at a time. On emulated CPUs, SIMD may
+ * take three times as long as scalar code. So both are measured once, when the module is loaded;
+ * if scalar code is faster, frames are passed to Poly1305 in pieces that are too short for SIMD.
  */
 #include <crypto/chacha.h>
 #include <crypto/poly1305.h>
@@ -14,7 +14,7 @@
 
 #include "mac.h"
 
-/* Whole blocks, and less than the kernel takes vectors for. */
+/* A multiple of Poly1305's block size, below the kernel's threshold for SIMD. */
 #define VNET_MAC_PIECE 256u
 #define VNET_TRIAL_SIZE 2048u
 #define VNET_TRIALS 8
@@ -52,11 +52,14 @@ void vnet_mac_subkey(const u8 key[VNET_WIRE_KEY_SIZE], const u8 salt[VNET_WIRE_S
 	memcpy(subkey, words, sizeof(words));
 }
 
-/* The stream's first block, whose first half is the key of this one frame. */
+/* The first block of the key stream. Its first half is the Poly1305 key of this frame. */
 static void vnet_mac_block(const u8 subkey[VNET_WIRE_KEY_SIZE], __le64 number,
 			   u8 block[CHACHA_BLOCK_SIZE])
 {
-	/* The block's number, then the nonce: 12 bytes, of which the last 8 count. */
+	/*
+	 * Block counter (4 bytes, 0), then a nonce of 12 bytes, of which the last 8 are
+	 * `number`.
+	 */
 	u8 iv[CHACHA_IV_SIZE] = {};
 	u32 state[CHACHA_STATE_WORDS];
 
@@ -84,9 +87,9 @@ void vnet_mac_make(const u8 subkey[VNET_WIRE_KEY_SIZE], __le64 number,
 	poly1305_final(&poly, mac);
 }
 
-/* ------------------------------------------------------------------- which way */
+/* -------------------------------------------------------------- measurement */
 
-/* ns: of several times the shortest, in which nobody has interrupted. */
+/* Returns the shortest of several runs in ns, which was not interrupted. */
 static u64 __init vnet_mac_time(const u8 *data, u32 piece)
 {
 	struct poly1305_desc_ctx poly;

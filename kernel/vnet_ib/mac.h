@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* MACs of frames: that of XChaCha20-Poly1305 over additional data alone, in any context. */
+/* MACs of frames: XChaCha20-Poly1305 over additional data only. Usable in any context. */
 #ifndef VNET_IB_MAC_H
 #define VNET_IB_MAC_H
 
 #include "vnet_ib.h"
 
-/* Measure, once, how frames are best given to Poly1305 here. */
+/* Measure which size of pieces is fastest for Poly1305 here. Called once. */
 void vnet_mac_choose(void);
-/* What follows from a key and a sender's salt. */
+/* Derive the subkey of a sender from a key and the sender's salt. */
 void vnet_mac_subkey(const u8 key[VNET_WIRE_KEY_SIZE], const u8 salt[VNET_WIRE_SALT_SIZE],
 		     u8 subkey[VNET_WIRE_KEY_SIZE]);
 void vnet_mac_make(const u8 subkey[VNET_WIRE_KEY_SIZE], __le64 number,

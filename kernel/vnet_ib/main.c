@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The module: "rdma link add NAME type vnet netdev DEV" makes a device.
- */
+/* Module entry and exit: "rdma link add NAME type vnet netdev DEV" creates a device. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
@@ -38,11 +36,11 @@ static int __init vnet_init(void)
 
 static void __exit vnet_exit(void)
 {
-	/* No new ones; then those that there are. */
+	/* Prevent new devices, then remove all. */
 	rdma_link_unregister(&vnet_link_ops);
 	unregister_netdevice_notifier(&vnet_netdev_notifier);
 	vnet_delete_all();
-	/* Rings that are still to be freed, by this module's code. */
+	/* Wait for SRCU callbacks, which execute this module's code. */
 	srcu_barrier(&vnet_inside);
 }
 

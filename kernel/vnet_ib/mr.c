@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory regions: their pages, pinned or not, and the key by which the firmware knows them. */
+/* Memory regions and windows: their pages, pinned or on demand, and their keys. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -10,12 +10,12 @@ static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRI
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				    IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND |
 				    VNET_ACCESS_FLUSH;
-/* Of device memory and dma-bufs, in which no windows are bound. */
+/* For device memory and dma-bufs, to which no windows can be bound. */
 static const u32 vnet_dm_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 				       IB_ZERO_BASED | VNET_ACCESS_FLUSH;
 
-/* Make it known to the firmware. */
+/* Create the firmware's region or window. Its number has been assigned. */
 static int vnet_mr_enter(struct vnet_dev *dev, struct vnet_object *obj,
 			 const struct nic_mr_params *p)
 {
@@ -28,9 +28,9 @@ static int vnet_mr_enter(struct vnet_dev *dev, struct vnet_object *obj,
 }
 
 /*
- * Nobody finds it any more, and when this returns every operation that had is
- * over. -EBUSY: windows are open in it. Requests may have changed the tag of what
- * they change: that is named by its index.
+ * Destroy the firmware's region or window. On return, no operation that has found it is in
+ * progress. -EBUSY: windows are bound to the region. The firmware finds the entry by the key's
+ * index, as work requests may have changed the tag.
  */
 static int vnet_mr_leave(struct vnet_dev *dev, u32 key)
 {
@@ -70,7 +70,7 @@ static void vnet_mr_drop_memory(struct vnet_mr *mr)
 static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
 {
 	WRITE_ONCE(dev->mr[mr->obj.index], NULL);
-	/* Nor does it wait long for who has its pages brought. */
+	/* vnet_number_end() waits for prefetches: let them end early. */
 	if (mr->odp)
 		vnet_odp_stop(mr->odp);
 	vnet_number_end(&dev->mrs, &mr->obj);
@@ -78,7 +78,7 @@ static void vnet_mr_free(struct vnet_dev *dev, struct vnet_mr *mr)
 	kfree(mr);
 }
 
-/* With its pages in place. */
+/* Create the firmware's region. The region has its pages. */
 static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 				     struct nic_mr_params *p)
 {
@@ -87,7 +87,7 @@ static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 
 	p->key = mr->key;
 	p->pdn = vnet_pdn(ibpd);
-	/* With all it has: see vnet_mr_find(). */
+	/* Pairs with the address dependency of READ_ONCE() in vnet_mr_find(). */
 	if (mr->pages || mr->odp || mr->dmabuf)
 		smp_store_release(&dev->mr[mr->obj.index], mr);
 	err = vnet_mr_enter(dev, &mr->obj, p);
@@ -100,14 +100,14 @@ static struct ib_mr *vnet_mr_publish(struct ib_pd *ibpd, struct vnet_mr *mr,
 	return &mr->ibmr;
 }
 
-/* ---------------------------------------------------------- kinds of regions */
+/* -------------------------------------------------------------- registration */
 
 struct ib_mr *vnet_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct nic_mr_params p = {
 		.kind = NIC_MR_REGION,
 		.access = access & vnet_access_mask,
-		/* Addresses are the kernel's own. */
+		/* Addresses are kernel virtual addresses. */
 		.length = ~0ull,
 		.space = NIC_SPACE_POINTER,
 	};
@@ -137,8 +137,8 @@ static int vnet_mr_list_pages(struct vnet_mr *mr)
 }
 
 /*
- * Pages that stay, or, on demand, those that the process has whenever they are used. On
- * failure, what there is of it goes with the region.
+ * Pin the pages of a range, or prepare it for on-demand paging. On failure, vnet_mr_free() or
+ * vnet_mr_drop_memory() releases what has been acquired.
  */
 static int vnet_mr_get_memory(struct vnet_ucontext *uc, struct vnet_mr *mr, u64 start, u64 length,
 			      int access)
@@ -163,7 +163,7 @@ static int vnet_mr_get_memory(struct vnet_ucontext *uc, struct vnet_mr *mr, u64 
 	return vnet_mr_list_pages(mr);
 }
 
-/* All memory that the process has or will have, paged on demand. */
+/* Whether it is an implicit on-demand region: the whole address space of the process. */
 static bool vnet_is_implicit(u64 start, u64 length, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
@@ -173,14 +173,17 @@ static int vnet_check_range(u64 start, u64 length, u64 iova, int access)
 {
 	if (vnet_is_implicit(start, length, access))
 		return iova ? -EINVAL : 0;
-	/* Up to the last page, and not around the end of all addresses. */
+	/* Neither the range nor its last page wraps around. */
 	if (!length || length > VNET_MAX_MR_SIZE || iova + length < iova ||
 	    PAGE_ALIGN(start + length) < start)
 		return -EINVAL;
 	return 0;
 }
 
-/* Where it is: in its list of pages; on demand, by the process' own addresses. */
+/*
+ * Set the range in the firmware's terms: an offset in the page list, or, on demand, the process'
+ * own addresses.
+ */
 static void vnet_set_range(struct nic_mr_params *p, u64 start, u64 length, u64 iova)
 {
 	p->iova = p->access & IB_ZERO_BASED ? 0 : iova;
@@ -242,15 +245,15 @@ struct ib_mr *vnet_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64
 		vnet_mr_free(dev, mr);
 		return ERR_PTR(err);
 	}
-	/* Of regions of addresses the core keeps these itself. */
+	/* For regions of user addresses, the core sets these. */
 	mr->ibmr.length = length;
 	mr->ibmr.iova = iova;
 	return vnet_mr_publish(ibpd, mr, &p);
 }
 
-/* ------------------------------------------------------- regions made anew */
+/* ----------------------------------------------------------- reregistration */
 
-/* As the firmware knows it. */
+/* The region's parameters, read from the firmware's entry. */
 static struct nic_mr_params vnet_mr_params(const struct vnet_dev *dev, const struct vnet_mr *mr)
 {
 	const struct nic_mr *entry = &dev->agent.nic.mr[mr->obj.index];
@@ -287,8 +290,9 @@ static bool vnet_mr_has_memory(const struct vnet_mr *mr)
 }
 
 /*
- * The key stays: the region is taken away for the moment of the change. Nobody
- * changes it at the same time; the handle is locked.
+ * Exchange the memory and parameters of a region. The key stays the same: the firmware's region
+ * is destroyed and created again. uverbs has locked the handle, so there is no concurrent
+ * change. On failure, the region is as before.
  */
 static int vnet_mr_change(struct vnet_dev *dev, struct vnet_mr *mr, struct vnet_mr *memory,
 			  const struct nic_mr_params *p)
@@ -312,7 +316,7 @@ static int vnet_mr_change(struct vnet_dev *dev, struct vnet_mr *mr, struct vnet_
 	return err;
 }
 
-/* Does what it has do for these rights? */
+/* Whether the pinned pages can be kept for these access rights. */
 static bool vnet_mr_memory_fits(const struct vnet_mr *mr, int access)
 {
 	if (mr->odp || access & IB_ACCESS_ON_DEMAND)
@@ -320,7 +324,7 @@ static bool vnet_mr_memory_fits(const struct vnet_mr *mr, int access)
 	return !ib_access_writable(access) || mr->umem->writable;
 }
 
-/* It is had anew where it is another, or is to be written from now on, or no longer pinned. */
+/* Get new memory if the range changes, or if pages are to become writable, pinned or unpinned. */
 static int vnet_mr_renew_memory(struct vnet_ucontext *uc, const struct vnet_mr *mr,
 				struct vnet_mr *memory, u64 start, struct nic_mr_params *p,
 				int flags)
@@ -330,17 +334,17 @@ static int vnet_mr_renew_memory(struct vnet_ucontext *uc, const struct vnet_mr *
 		return vnet_mr_get_memory(uc, memory, start, p->length, p->access);
 	if (!(flags & IB_MR_REREG_ACCESS) || vnet_mr_memory_fits(mr, p->access))
 		return 0;
-	/* It is another process that knows what stands there. */
+	/* Only the process that registered the memory can map it again. */
 	if (mr->odp ? !vnet_odp_is_own(mr->odp) : mr->umem->owning_mm != current->mm)
 		return -EINVAL;
-	/* Not all memory there is can be pinned. */
+	/* An implicit region cannot be pinned. */
 	if (mr->length == U64_MAX && !(p->access & IB_ACCESS_ON_DEMAND))
 		return -EINVAL;
 	p->addr = p->access & IB_ACCESS_ON_DEMAND ? mr->start : offset_in_page(mr->start);
 	return vnet_mr_get_memory(uc, memory, mr->start, mr->length, p->access);
 }
 
-/* What the flags do not name stays as it is. */
+/* Properties that the flags do not name stay the same. */
 struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				 int access, struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -370,16 +374,16 @@ struct ib_mr *vnet_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 				   flags);
 	if (!err)
 		err = vnet_mr_change(dev, mr, memory, &p);
-	/* The new memory, or the old. */
+	/* The old memory, or on failure the new one. */
 	vnet_mr_drop_memory(memory);
 	kfree(memory);
-	/* NULL: it is still the same region. */
+	/* NULL: the handle continues to name the same region. */
 	return ERR_PTR(err);
 }
 
-/* ------------------------------------------------------- of device memory */
+/* ---------------------------------------------------------- device memory */
 
-/* It has at least one page, be it empty. */
+/* A region of length 0 gets a list, too, as a region without one is not published. */
 static int vnet_mr_list_dm(struct vnet_mr *mr, const struct vnet_dm *dm, u64 offset, u64 length)
 {
 	void *at = (void *)dm->mem.ring + (offset & PAGE_MASK);
@@ -395,7 +399,7 @@ static int vnet_mr_list_dm(struct vnet_mr *mr, const struct vnet_dm *dm, u64 off
 	return 0;
 }
 
-/* The core has checked that the range lies in it, and that addresses begin at 0. */
+/* The core has checked the range, and that IB_ZERO_BASED is set. */
 struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 			     struct uverbs_attr_bundle *attrs)
 {
@@ -421,9 +425,9 @@ struct ib_mr *vnet_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_d
 	return vnet_mr_publish(ibpd, mr, &p);
 }
 
-/* ------------------------------------------------------ kernel consumers' */
+/* ------------------------------------------------------- kernel consumers */
 
-/* A region whose pages vnet_map_mr_sg() names, and a request registers. */
+/* A region that is registered by a work request, with the pages of vnet_map_mr_sg(). */
 struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)
 {
 	struct nic_mr_params p = { .kind = NIC_MR_FAST, .space = VNET_SPACE_PAGES };
@@ -445,7 +449,7 @@ struct ib_mr *vnet_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg
 	return vnet_mr_publish(ibpd, mr, &p);
 }
 
-/* "DMA" addresses of a device that has none are the kernel's own. */
+/* Without a DMA device, the core's DMA addresses are kernel virtual addresses. */
 static struct page *vnet_page_of(u64 addr)
 {
 	void *at = (void *)(uintptr_t)addr;
@@ -467,8 +471,8 @@ static int vnet_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * Its owner has invalidated the region, if it was ever registered: so nobody
- * looks at its pages.
+ * The consumer has invalidated the region, if it was ever registered, so no operation reads the
+ * page list.
  */
 int vnet_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *offset)
 {
@@ -491,9 +495,12 @@ int vnet_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-/* ------------------------------------------------------------------- advice */
+/* ----------------------------------------------------------------- prefetch */
 
-/* A region by key, held for the caller; or what is wrong with it, as other drivers say it. */
+/*
+ * Look up an on-demand region by key, and take a reference. Errors: -ENOENT, -EINVAL or -EPERM,
+ * as with other drivers.
+ */
 static struct vnet_mr *vnet_mr_find(struct ib_pd *ibpd, u32 key, bool write)
 {
 	struct vnet_dev *dev = to_vdev(ibpd->device);
@@ -506,7 +513,7 @@ static struct vnet_mr *vnet_mr_find(struct ib_pd *ibpd, u32 key, bool write)
 	if (!obj)
 		return ERR_PTR(-ENOENT);
 	mr = READ_ONCE(dev->mr[index]);
-	/* A window has none, and no more has what is on its way out. */
+	/* Windows have no entry here, nor has a region that is being deregistered. */
 	if (!mr || &mr->obj != obj)
 		goto put;
 	entry = &dev->agent.nic.mr[index];
@@ -522,7 +529,10 @@ put:
 	return ERR_PTR(err);
 }
 
-/* What it is at the moment, held for the caller, and where the range is; NULL: it is not in it. */
+/*
+ * Returns the region's on-demand memory with a reference, and the process' address of the range
+ * in *at. NULL if the range is not in the region, which may have been reregistered meanwhile.
+ */
 static struct vnet_odp *vnet_mr_range(struct vnet_mr *mr, const struct ib_sge *sge, u64 *at)
 {
 	struct vnet_odp *odp = NULL;
@@ -530,7 +540,6 @@ static struct vnet_odp *vnet_mr_range(struct vnet_mr *mr, const struct ib_sge *s
 
 	mutex_lock(&mr->lock);
 	offset = sge->addr - mr->iova;
-	/* It may have been made anew meanwhile. */
 	if (mr->odp && sge->addr >= mr->iova && offset <= mr->length &&
 	    sge->length <= mr->length - offset) {
 		*at = mr->start + offset;
@@ -541,7 +550,7 @@ static struct vnet_odp *vnet_mr_range(struct vnet_mr *mr, const struct ib_sge *s
 	return odp;
 }
 
-/* One range; `waits`: until its pages are there, or it is known that they cannot be. */
+/* Prefetch one range. waits: return when its pages are present, or cannot be brought. */
 static int vnet_mr_prefetch(struct vnet_mr *mr, const struct ib_sge *sge, enum vnet_fetch how,
 			    bool waits)
 {
@@ -560,7 +569,10 @@ static int vnet_mr_prefetch(struct vnet_mr *mr, const struct ib_sge *sge, enum v
 	return err;
 }
 
-/* All keys are good before anything is done; ranges count only for who waits. */
+/*
+ * All keys are checked before any page is brought. Errors of ranges are only reported if the
+ * caller waits.
+ */
 int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		   struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
@@ -587,7 +599,7 @@ int vnet_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 		vnet_object_put(&mr->obj);
 		if (err && (waits || err == -EINTR))
 			return err;
-		/* Then once more, for what they name. */
+		/* In a second pass, prefetch the ranges. */
 		if (++i == num_sge && !does) {
 			does = true;
 			i = 0;

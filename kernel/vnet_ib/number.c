@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Numbers of objects. Events find objects by number; an object ends when nobody
- * who found it still uses it.
+ * Indices and numbers of objects, and look-up with references. An object ends when all
+ * references that were taken by look-ups have been dropped.
  */
 #include <linux/mm.h>
 
@@ -11,7 +11,7 @@ int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count)
 {
 	u32 *fifo = kvcalloc(count, sizeof(*fifo), GFP_KERNEL);
 
-	/* Events are told of in interrupts, too. */
+	/* Look-ups also happen in interrupts. */
 	xa_init_flags(&numbers->xa, XA_FLAGS_LOCK_IRQ);
 	mutex_init(&numbers->lock);
 	numbers->first = first;
@@ -37,7 +37,7 @@ static void vnet_object_init(struct vnet_object *obj)
 	init_completion(&obj->gone);
 }
 
-/* Make the object known by its index. On error, the index is free again. */
+/* Insert the object at its index. On error, the index becomes free again. */
 static int vnet_number_enter(struct vnet_numbers *numbers, struct vnet_object *obj)
 {
 	int err;
@@ -115,7 +115,7 @@ void vnet_object_put(struct vnet_object *obj)
 
 void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj)
 {
-	/* The life's reference is held until nobody can find it. */
+	/* The first reference is dropped after the object has become unfindable. */
 	xa_erase_irq(&numbers->xa, obj->index);
 	vnet_object_put(obj);
 	wait_for_completion(&obj->gone);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that is paged on demand: regions whose pages are not pinned, but those that
- * their process has at the moment. What is known of them stands in windows; what copies
- * lack there is asked for.
+ * On-demand paging: memory regions whose pages are not pinned, and the faulting in of pages. The
+ * pages that are present are recorded in windows (odp_window.c). Copies that miss pages request
+ * them (odp_fault.c).
  */
 #include <linux/hugetlb.h>
 #include <linux/memcontrol.h>
@@ -13,10 +13,10 @@
 
 #include "odp.h"
 
-/* Of so many regions of a context the system brings pages at the same time. */
+/* Regions of one context whose pages are brought at the same time. */
 #define VNET_PAGERS 16
 
-/* ------------------------------------------------------------- bringing pages */
+/* ---------------------------------------------------------- faulting in pages */
 
 static struct vnet_window *vnet_window_make(struct vnet_odp *odp, u64 start)
 {
@@ -30,8 +30,8 @@ static struct vnet_window *vnet_window_make(struct vnet_odp *odp, u64 start)
 }
 
 /*
- * Of the window that is there, or of a new one: which nobody has seen yet, and
- * which goes again if there is nothing. The process is not gone.
+ * Bring pages of one window, and create the window if necessary. A new window is published only
+ * if it has pages, else it is freed. The caller holds odp->fetching and a reference to the mm.
  */
 static int vnet_odp_fetch(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how)
 {
@@ -70,7 +70,7 @@ int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how
 	err = vnet_odp_fetch(odp, start, end, how);
 	set_active_memcg(before);
 	mem_cgroup_put(memcg);
-	/* Should we be its last user, its end is not our work. */
+	/* If this is the last user of the mm, do not tear it down here. */
 	mmput_async(odp->mm);
 unlock:
 	mutex_unlock(&odp->fetching);
@@ -87,11 +87,14 @@ int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetc
 	while (start < end && !err) {
 		u64 next = vnet_part_end(start, end);
 
-		/* Who waits for much may be killed meanwhile. */
+		/* The caller may be killed during a long prefetch. */
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		err = vnet_odp_bring(odp, start, next, how);
-		/* What the system took back again and again is had in the end; and so is room. */
+		/*
+		 * Retry if the pages were invalidated again and again (-EBUSY), or after a tick
+		 * if there is no room (-ENOSPC).
+		 */
 		if (err == -ENOSPC)
 			schedule_timeout_killable(1);
 		if (err == -ENOSPC || err == -EBUSY)
@@ -103,9 +106,9 @@ int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetc
 	return err == -EPERM ? -EFAULT : err;
 }
 
-/* ---------------------------------------------------------------------- life */
+/* ---------------------------------------------------------- creation and end */
 
-/* The size of its pages is that of those where it begins. */
+/* Whether the region begins in a mapping of huge pages. */
 static bool vnet_is_huge(u64 start)
 {
 	struct vm_area_struct *vma;
@@ -118,7 +121,7 @@ static bool vnet_is_huge(u64 start)
 	return huge;
 }
 
-/* What is slow in one process is so for itself. */
+/* A workqueue of each context, so that slow pages of one process do not delay others. */
 static struct workqueue_struct *vnet_pagers(struct vnet_ucontext *uc)
 {
 	struct workqueue_struct *wq = READ_ONCE(uc->pagers), *other;
@@ -186,7 +189,7 @@ void vnet_odp_put(struct vnet_odp *odp)
 {
 	if (!refcount_dec_and_test(&odp->refs))
 		return;
-	/* Whose windows would stay the system's business. */
+	/* Windows would still have MMU notifiers. */
 	WARN_ON_ONCE(!xa_empty(&odp->windows));
 	xa_destroy(&odp->windows);
 	mmdrop(odp->mm);
@@ -202,8 +205,8 @@ void vnet_odp_stop(struct vnet_odp *odp)
 }
 
 /*
- * The system may take pages back, which asks for the work once more, until all windows
- * are gone. No more are made: that is done with the mutex held, and looks first.
+ * Invalidations may queue the work until all windows have been freed. No new windows are
+ * created: vnet_odp_bring() checks `dying` with odp->fetching held.
  */
 void vnet_odp_free(struct vnet_odp *odp)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Memory that is paged on demand: what its windows, its users' shares, and requests for
- * its pages know of each other.
- */
+/* Private header of on-demand paging: windows, shares of users, and requests for pages. */
 #ifndef VNET_ODP_H
 #define VNET_ODP_H
 
@@ -15,14 +12,17 @@
 #define VNET_WINDOW_PAGES (1u << (VNET_WINDOW_SHIFT - PAGE_SHIFT))
 static_assert(VNET_WINDOW_PAGES * sizeof(unsigned long) == PAGE_SIZE);
 
-/* What is asked for at a time, of a region; and how it ended, if not well. */
+/*
+ * Requests for pages of one region: outstanding ones, and ended ones whose failure is
+ * remembered.
+ */
 #define VNET_FAULTS 16
 
 struct vnet_window {
 	struct mmu_interval_notifier notifier;
 	struct vnet_odp *odp;
 	u64 start;
-	/* Held by who changes entries; system locks may be held around it. */
+	/* Protects the entries. May be taken with mmap_lock and reclaim locks held. */
 	struct mutex lock;
 	u32 present;
 	unsigned long *entry;
@@ -33,33 +33,33 @@ enum vnet_fault_state {
 	VNET_FAULT_FREE,
 	VNET_FAULT_ASKED,
 	VNET_FAULT_RUNS,
-	/* These pages could not be had. */
+	/* Failed: these pages could not be brought. */
 	VNET_FAULT_LOST,
 };
 
 struct vnet_fault {
 	u64 start, end;
-	/* In which order they were asked for; when it was tried. */
+	/* `order` is when it was queued, `began` when it was last executed (ns). */
 	u64 order, began;
 	enum vnet_fault_state state;
 	bool write;
-	/* Nobody waits for it. */
+	/* Prefetch without waiting: no work request waits for it. */
 	bool advice;
 };
 
-/* What a user has of it all, by however many processes. */
+/* The windows of one user, in all processes and devices. */
 struct vnet_share {
 	struct list_head list;
 	kuid_t user;
 	u32 refs;
 	atomic_long_t windows;
-	/* Regions come and go, and are looked at. */
+	/* Protects `regions`. */
 	struct mutex lock;
 	struct list_head regions;
 };
 
 struct vnet_odp {
-	/* Its region's, and those of who prefetches. */
+	/* One reference of the region, and one of each prefetch. */
 	refcount_t refs;
 	struct vnet_dev *dev;
 	struct workqueue_struct *wq;
@@ -68,22 +68,22 @@ struct vnet_odp {
 	struct vnet_share *share;
 	struct list_head of_user;
 	struct xarray windows;
-	/* Windows come and go; pages are brought to pfns[]. */
+	/* Serializes changes of `windows`, and the use of pfns[]. */
 	struct mutex fetching;
 	unsigned long *pfns;
-	/* How many there are; and where the next one is that goes for others. */
+	/* Number of windows, and index from which the next eviction begins. */
 	unsigned long nwindows, hand;
 	spinlock_t lock;
 	struct vnet_fault fault[VNET_FAULTS];
 	u64 order;
-	/* Nothing is asked for any more, nor brought; set under the lock. */
+	/* The region is ending: request and bring no more pages. Set under `lock`. */
 	bool dying;
 	struct work_struct work;
-	/* Some window may have nothing any more; some are to go. */
+	/* Tasks for `work`: free empty windows; evict windows for another region of the user. */
 	bool reap, yields;
 };
 
-/* Where the part of [start, end) ends that is in one window. */
+/* The end of the part of [start, end) that is in the window of `start`. */
 static inline u64 vnet_part_end(u64 start, u64 end)
 {
 	return min_t(u64, end, round_down(start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
@@ -91,38 +91,39 @@ static inline u64 vnet_part_end(u64 start, u64 end)
 
 /* ------------------------------------------------------------- odp_window.c */
 
-/* The first page of [addr, end) that is not there; end: all are. */
+/* The first address in [addr, end) whose page is not present, or `end`. */
 u64 vnet_odp_missing(struct vnet_odp *odp, u64 addr, u64 end, bool write);
-/* -ENOSPC: the user has as many as it may. */
+/* Returns an ERR_PTR() on failure; -ENOSPC: the user's share is used up. */
 struct vnet_window *vnet_window_alloc(struct vnet_odp *odp, u64 start);
-/* Nobody finds it any more. */
+/* The window has been removed from odp->windows, and no copy uses it. */
 void vnet_window_free(struct vnet_window *w);
-/* Have the system bring a part of one window. */
+/* Bring pages in one window. Returns 0, -EBUSY if they were invalidated repeatedly, or -errno. */
 int vnet_window_fetch(struct vnet_window *w, u64 start, u64 end, enum vnet_fetch how);
-/* Windows go that have nothing, or all of them. */
+/* Free the windows that have no pages, or all. Takes odp->fetching. */
 void vnet_windows_end(struct vnet_odp *odp, bool all);
 /*
- * Some go, whatever they have, in turn; not more than half of them, should requests need
- * several at once. The caller holds odp->fetching.
+ * Evict some windows, in round-robin order, whether they are used or not; at most half of them,
+ * as a request may need several at once. The caller holds odp->fetching.
  */
 void vnet_windows_yield(struct vnet_odp *odp);
 
 /* -------------------------------------------------------------- odp_share.c */
 
-/* One window more; false: the user has as many as it may. */
+/* Count one more window. Returns false, without a change, if the user's share is used up. */
 bool vnet_window_charge(struct vnet_share *share);
 void vnet_window_uncharge(struct vnet_share *share);
-/* That of the calling process' user, with another region; or NULL. */
+/* The share of the current user, with a reference, or NULL. */
 struct vnet_share *vnet_share_get(void);
-/* It has nothing of it any more. */
+/* Drop a reference. */
 void vnet_share_put(struct vnet_share *share);
 void vnet_share_enter(struct vnet_share *share, struct vnet_odp *odp);
-/* Nobody wants anything of it from here on. */
+/* On return, no other region requests evictions from this one. */
 void vnet_share_leave(struct vnet_odp *odp);
 /*
- * The user has its share: that of its regions has some windows go which has most. 0: they
- * are gone; -ENOSPC: they will be; -ENOMEM: there are none. The caller holds odp->fetching,
- * and waits for no other region: that may have its pages brought by a process that waits.
+ * Make room in the user's share: evict windows of the region that has most. Returns 0 if windows
+ * of `odp` itself were evicted; -ENOSPC if another region will evict some later; -ENOMEM if the
+ * user has no windows. The caller holds odp->fetching, so it does not wait for another region:
+ * the pages of that one may be brought by a process that waits for this one.
  */
 int vnet_share_yield(struct vnet_odp *odp);
 
@@ -133,9 +134,9 @@ void vnet_odp_work(struct work_struct *work);
 /* --------------------------------------------------------------------- odp.c */
 
 /*
- * Have a part of one window brought, if the process is still there; what it takes is the
- * process' account. One window at a time: so long does the end of the process wait, or that
- * of the region.
+ * Bring pages in one window, if the process still exists. Memory is charged to the process'
+ * cgroup. The end of the region, or of the process, waits for this call, so it brings one window
+ * only. Returns 0, -EFAULT, -EINTR or another negative errno.
  */
 int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how);
 

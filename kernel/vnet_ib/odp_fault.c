@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Requests for pages of memory that is paged on demand: what copies lack is asked for, in
- * any context, and a work of the region's own has the system bring it, part by part.
- */
+/* Requests for on-demand pages: queued in any context, executed by a work item of the region. */
 #include <linux/ktime.h>
 
 #include "odp.h"
 
-/* Nobody waits long for the end of so much. */
+/* Requests of up to this length are complete soon. */
 #define VNET_FAULT_SHORT (4 * VNET_WINDOW_SIZE)
 
 static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
@@ -22,7 +19,10 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 	return oldest;
 }
 
-/* Its first part was tried. True: who waits for any of it is to look again. */
+/*
+ * Record the result of the first part of a request. Returns whether those who wait for pages
+ * should try again.
+ */
 static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 next, int err)
 {
 	lockdep_assert_held(&odp->lock);
@@ -30,15 +30,15 @@ static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 nex
 	case 0:
 		f->start = next;
 		f->state = next < f->end ? VNET_FAULT_ASKED : VNET_FAULT_FREE;
-		/* After others that wait for less. */
+		/* Queue it behind other requests. */
 		f->order = ++odp->order;
 		return true;
 	case -EBUSY:
-		/* What the system took back again and again is asked for anew. */
+		/* The pages were invalidated repeatedly. The requester asks again. */
 		f->state = VNET_FAULT_FREE;
 		return true;
 	case -ENOSPC:
-		/* So is this: from time to time. */
+		/* The requester asks again at a later tick, when there may be room. */
 		f->state = VNET_FAULT_FREE;
 		return false;
 	default:
@@ -48,7 +48,7 @@ static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 nex
 	}
 }
 
-/* A part of what was asked for; false: there is nothing. */
+/* Execute the first part of the oldest request. Returns false if there is none. */
 static bool vnet_fault_run(struct vnet_odp *odp)
 {
 	struct vnet_fault *f;
@@ -77,7 +77,7 @@ static bool vnet_fault_run(struct vnet_odp *odp)
 	return true;
 }
 
-/* Another region of the user's waits for it. */
+/* Evict windows, as another region of the user needs room. */
 static void vnet_odp_yield(struct vnet_odp *odp)
 {
 	struct vnet_odp *other;
@@ -85,7 +85,7 @@ static void vnet_odp_yield(struct vnet_odp *odp)
 	mutex_lock(&odp->fetching);
 	vnet_windows_yield(odp);
 	mutex_unlock(&odp->fetching);
-	/* Whoever it was, on whichever device. */
+	/* Any region of the user may be waiting, on any device. */
 	mutex_lock(&odp->share->lock);
 	list_for_each_entry(other, &odp->share->regions, of_user) plat_kick(&other->dev->agent.nic);
 	mutex_unlock(&odp->share->lock);
@@ -105,9 +105,9 @@ void vnet_odp_work(struct work_struct *work)
 }
 
 /*
- * Is it brought with this, and soon? What is long comes part by part: who wants little of
- * its end is served before. Who wants half of it would not be served sooner on its own;
- * so those that contain each other are few.
+ * Whether request `f` will bring the pages of `want` soon. A long request is executed part by
+ * part, so a short one for its end is queued separately and served earlier. One for half of it
+ * or more would not be served earlier, and is not queued: this limits overlapping requests.
  */
 static bool vnet_fault_brings(const struct vnet_fault *f, const struct vnet_fault *want)
 {
@@ -119,7 +119,7 @@ static bool vnet_fault_brings(const struct vnet_fault *f, const struct vnet_faul
 	       want->end - want->start >= length / 2;
 }
 
-/* May what is wanted have the place of f rather than that of `other`, which may be none? */
+/* Whether `want` should use the slot `f` rather than the slot `other`, which may be NULL. */
 static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_fault *other,
 				 const struct vnet_fault *want)
 {
@@ -127,7 +127,10 @@ static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_f
 	case VNET_FAULT_FREE:
 		return true;
 	case VNET_FAULT_LOST:
-		/* As long as there is another place, somebody may still be told of it. */
+		/*
+		 * Reuse the oldest failure, and only without a free slot: it may not have been
+		 * reported.
+		 */
 		return !other || other->state == VNET_FAULT_ASKED ||
 		       (other->state == VNET_FAULT_LOST && f->began < other->began);
 	case VNET_FAULT_ASKED:
@@ -138,7 +141,11 @@ static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_f
 	return false;
 }
 
-/* Is it being brought, or could it not be: -EFAULT; 0: neither. *slot: a place to ask. */
+/*
+ * Returns -EAGAIN if the pages are already requested, -EFAULT if they could not be brought at
+ * `since` or later, else 0 and in *slot a slot for the request, or NULL. `whole` is the first
+ * page of the range; want->start is the first missing one.
+ */
 static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, u64 whole,
 			   u64 since, struct vnet_fault **slot)
 {
@@ -193,6 +200,6 @@ int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 sin
 		queue_work(odp->wq, &odp->work);
 	}
 	spin_unlock_irqrestore(&odp->lock, flags);
-	/* Where there was no place, there will be one when others have theirs. */
+	/* Without a slot, the caller asks again after other requests have been executed. */
 	return ret ? ret : -EAGAIN;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What users have of windows on memory that is paged on demand: each has its share. */
+/* Shares of users in the windows of on-demand paging. */
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -7,15 +7,15 @@
 #include "odp.h"
 
 /*
- * No limit of a process counts them, however much it has mapped and looked at: so all of
- * them together are at most a part of the machine's memory, and those of a user at most a
- * part of what is left of that, so that there is always some for the next.
+ * No resource limit of a process counts windows. So all windows together are limited to a part
+ * of the machine's pages, and those of one user to a part of what others have left, so that
+ * there is always room for another user.
  */
 #define VNET_WINDOWS_PART 32
 #define VNET_SHARE_PART 4
 static atomic_long_t vnet_windows = ATOMIC_LONG_INIT(0);
 
-/* Shares come and go. */
+/* Protects the list and the reference counts. */
 static DEFINE_MUTEX(vnet_shares_lock);
 static LIST_HEAD(vnet_shares);
 
@@ -85,8 +85,9 @@ void vnet_share_leave(struct vnet_odp *odp)
 }
 
 /*
- * The one that has most, of those that were not asked before: these may not come to it for
- * long. Another one rather: what a request needs at once comes together in the end.
+ * The region of the user that has most windows, except regions that have been asked already,
+ * whose work may be delayed. Returns `odp` only if there is no other, so that the pages that one
+ * request needs can be present at the same time.
  */
 static struct vnet_odp *vnet_share_most(struct vnet_odp *odp)
 {
@@ -120,7 +121,7 @@ int vnet_share_yield(struct vnet_odp *odp)
 		vnet_windows_yield(odp);
 		return 0;
 	}
-	/* Those that are being filled come back, too. */
+	/* Windows that are being filled are in no region yet, but will be evictable. */
 	if (atomic_long_read(&odp->share->windows)) {
 		atomic64_inc(&odp->dev->odp_counters.waits);
 		return -ENOSPC;

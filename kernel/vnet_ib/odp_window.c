@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Windows on memory that is paged on demand: the pages that its process has there at the
- * moment, each window with a notifier by which the system takes them back. Copies read
- * windows under SRCU and never wait. Who takes a page back waits for the copies that might
- * use it.
+ * Windows of on-demand paging: which pages of the process are present, in units of 2 MiB. Each
+ * window has an MMU interval notifier, by which the kernel takes pages back. Copies read windows
+ * under SRCU and never wait. The notifier waits for the copies that may use a page.
  */
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
@@ -17,14 +16,14 @@
 #error "vnet_ib has the system bring pages: it needs a kernel with CONFIG_INFINIBAND_ON_DEMAND_PAGING"
 #endif
 
-/* Who has a share has so many go at a time, for others. */
+/* Windows that are evicted at a time. */
 #define VNET_YIELD 32
 
 DEFINE_STATIC_SRCU(vnet_copies);
 
-/* Bits of an entry, besides the page's address in the kernel. */
+/* Flags in the low bits of an entry. The rest is the page's kernel address. */
 enum vnet_entry {
-	/* Not yet taken back. */
+	/* The page is not being invalidated. */
 	VNET_ENTRY_VALID = 1 << 0,
 	VNET_ENTRY_WRITE = 1 << 1,
 };
@@ -47,8 +46,9 @@ static u32 vnet_window_page(u64 addr)
 }
 
 /*
- * checked: by this copy, since vnet_copies_lock(). Such an entry may be losing its page,
- * but has it until the copy is over.
+ * Whether a copy may use an entry. checked: this copy has found it valid since
+ * vnet_copies_lock(). Then it may use the page even if it is being invalidated, as the notifier
+ * waits for the copy.
  */
 static bool vnet_entry_fits(unsigned long entry, bool write, bool checked)
 {
@@ -95,9 +95,9 @@ bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write)
 	return vnet_odp_missing(odp, addr, addr + length, write) == addr + length;
 }
 
-/* ------------------------------------------------------- pages taken back */
+/* ----------------------------------------------------------- invalidation */
 
-/* Copies that begin now use none of these entries. */
+/* Copies that begin from now on do not use these entries. */
 static void vnet_window_close(struct vnet_window *w, u32 first, u32 end)
 {
 	u32 i;
@@ -117,7 +117,7 @@ static void vnet_window_forget(struct vnet_window *w, u32 first, u32 end)
 
 		if (!entry)
 			continue;
-		/* As the processor's own tables would have noted it. */
+		/* As the hardware marks a page that it writes by page tables. */
 		if (entry & VNET_ENTRY_WRITE)
 			set_page_dirty(virt_to_page((void *)(entry & PAGE_MASK)));
 		WRITE_ONCE(w->entry[i], 0);
@@ -132,7 +132,7 @@ static bool vnet_window_has(const struct vnet_window *w, u32 first, u32 end)
 	return first < end;
 }
 
-/* The entries that a change of the process' memory is about. */
+/* The entries of a window that a notifier range covers. */
 static void vnet_window_part(const struct vnet_window *w, const struct mmu_notifier_range *range,
 			     u32 *first, u32 *end)
 {
@@ -146,8 +146,9 @@ static void vnet_window_part(const struct vnet_window *w, const struct mmu_notif
 }
 
 /*
- * Who is short of memory wants page after page, each by itself: all that the window has goes
- * with the first, and there is no wait for the others. What is used still is there again soon.
+ * Under memory pressure, reclaim invalidates page after page. Invalidate the whole window with
+ * the first page, so that there is one wait for copies. Pages that are still in use are brought
+ * again soon. Returns whether the range was extended.
  */
 static bool vnet_window_widen(u32 *first, u32 *end)
 {
@@ -158,7 +159,7 @@ static bool vnet_window_widen(u32 *first, u32 *end)
 	return true;
 }
 
-/* Windows that have nothing go where that is likely to stay so: not for mere forks. */
+/* Free an empty window if it is likely to remain empty: after an unmap, but not after a fork. */
 static void vnet_window_emptied(struct vnet_window *w, enum mmu_notifier_event event)
 {
 	if (event != MMU_NOTIFY_UNMAP && event != MMU_NOTIFY_CLEAR)
@@ -167,7 +168,10 @@ static void vnet_window_emptied(struct vnet_window *w, enum mmu_notifier_event e
 	queue_work(w->odp->wq, &w->odp->work);
 }
 
-/* Not blockable: somebody is to die, and gets by without what takes a wait. */
+/*
+ * MMU notifier. If it must not block (as for the OOM reaper), it returns false where it would
+ * have to wait. A window without pages in the range needs no wait.
+ */
 static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
 				   const struct mmu_notifier_range *range, unsigned long seq)
 {
@@ -193,7 +197,10 @@ static bool vnet_window_invalidate(struct mmu_interval_notifier *notifier,
 		synchronize_srcu_expedited(&vnet_copies);
 		vnet_window_forget(w, first, end);
 	}
-	/* Unless that was more than was wanted: it goes with the next page. */
+	/*
+	 * After an extended invalidation, pages may come back. Then the next one frees the
+	 * window.
+	 */
 	if (!w->present && !all)
 		vnet_window_emptied(w, range->event);
 unlock:
@@ -209,7 +216,7 @@ static const struct mmu_interval_notifier_ops vnet_window_ops = {
 
 void vnet_window_free(struct vnet_window *w)
 {
-	/* While the system cannot take its pages. */
+	/* With the lock held, the notifier cannot release the pages. */
 	mutex_lock(&w->lock);
 	vnet_window_forget(w, 0, VNET_WINDOW_PAGES);
 	mutex_unlock(&w->lock);
@@ -247,7 +254,7 @@ uncharge:
 	return ERR_PTR(err);
 }
 
-/* Copies that begin now do not find it. */
+/* Remove a window from the region: copies that begin from now on do not find it. */
 static void vnet_window_erase(struct vnet_odp *odp, struct vnet_window *w, struct list_head *ended)
 {
 	lockdep_assert_held(&odp->fetching);
@@ -256,7 +263,7 @@ static void vnet_window_erase(struct vnet_odp *odp, struct vnet_window *w, struc
 	list_add(&w->ended, ended);
 }
 
-/* Nor is any of them in one of these when this returns. */
+/* Free the removed windows when no copy uses them any more. */
 static void vnet_windows_free(struct list_head *ended)
 {
 	struct vnet_window *w, *next;
@@ -301,11 +308,11 @@ void vnet_windows_yield(struct vnet_odp *odp)
 	vnet_windows_free(&ended);
 }
 
-/* ------------------------------------------------------------- bringing pages */
+/* ---------------------------------------------------------- faulting in pages */
 
 /*
- * Some memory is its process' alone: it is mapped there, and nowhere in the kernel
- * (memfd_secret(2)). Copies would find out too late.
+ * Whether the page is in the kernel's direct map. Pages of memfd_secret(2) are not, and copies
+ * could not handle a fault.
  */
 static bool vnet_page_is_ours(const void *at)
 {
@@ -324,7 +331,10 @@ static unsigned long vnet_entry(unsigned long pfn, bool writable)
 	       (pfn & HMM_PFN_WRITE && writable ? VNET_ENTRY_WRITE : 0);
 }
 
-/* What the system said is entered, unless it takes it back just now. False: not all can be. */
+/*
+ * Store the pages that hmm_range_fault() has found. The caller holds w->lock and has checked the
+ * notifier's sequence number. Returns false if a page cannot be used.
+ */
 static bool vnet_window_enter(struct vnet_window *w, u32 first, u32 n)
 {
 	const unsigned long *pfns = w->odp->pfns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The kernel's platform for the firmware: copies between pages, time, and who is
- * woken. All of it works in atomic context.
+ * The platform functions (plat_*) of the firmware in the kernel. They work in any context.
+ * Copies between pages, requests for on-demand pages, clock, random bytes, and wake-ups.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -15,32 +15,35 @@
 #error "vnet_ib reads pages by their kernel addresses: it needs a 64-bit kernel"
 #endif
 
-/* After so many bytes others get their turn, where that is possible. */
+/* Bytes after which a copy yields, if the caller may sleep. */
 #define VNET_COPY_CHUNK (1u << 20)
-/* Softirqs do not wait for longer copies than this; frames are never so long. */
+/* Softirqs are enabled for copies longer than this. Frames are shorter. */
 #define VNET_COPY_SHORT (64u << 10)
-/* Nor for more bytes of shorter ones, of which there may be thousands; each is worth some. */
+/* Softirqs are also enabled after this many bytes of shorter copies, plus a surcharge for each. */
 #define VNET_COPY_MANY (1u << 20)
 #define VNET_COPY_COST 512u
-/* The end of a copy becomes visible last. */
+/* The last bytes of a copy, which become visible after all others. */
 #define VNET_TAIL 8
 
 DEFINE_PER_CPU(u32, vnet_copied);
 
 /* ------------------------------------------------------------------ copies */
 
-/* A place in a list of pieces. */
+/* A position in a list of pieces. */
 struct vnet_cursor {
 	struct vnet_dev *dev;
 	const struct nic_piece *piece;
-	/* How much of the piece is done. */
+	/* Bytes of the current piece that are done. */
 	u64 done;
 	bool write;
-	/* What is paged on demand was found to be there; or, in the end, was not. */
+	/*
+	 * `checked`: on-demand pages were found present since vnet_copies_lock(). `absent`: the
+	 * cursor has met one that is not.
+	 */
 	bool checked, absent;
 };
 
-/* How far memory is contiguous from a page of a region, up to `want` bytes. */
+/* Contiguous bytes from an address in a page list, up to `want`. */
 static u64 vnet_run_length(const struct vnet_mr *mr, u64 addr, u64 want)
 {
 	u64 i = addr >> PAGE_SHIFT;
@@ -53,7 +56,7 @@ static u64 vnet_run_length(const struct vnet_mr *mr, u64 addr, u64 want)
 	return min(have, want);
 }
 
-/* The same of a region that has no list of pages. */
+/* Address of a position in a region without a page list: a dma-buf, or on-demand memory. */
 static void *vnet_cursor_off_list(struct vnet_cursor *at, const struct vnet_mr *mr, u64 addr,
 				  u64 *have)
 {
@@ -73,9 +76,9 @@ static const struct vnet_mr *vnet_piece_mr(const struct vnet_dev *dev,
 }
 
 /*
- * Where the cursor is, and how many bytes from there; NULL: nowhere. The
- * firmware has checked the piece against the region, and a region's pages stay
- * until every operation that could have looked it up is over.
+ * Address of the cursor and the contiguous bytes there, or NULL. The firmware has checked that
+ * the piece is in the region. The region's pages exist until all operations that may have found
+ * it have ended.
  */
 static void *vnet_cursor_at(struct vnet_cursor *at, u64 want, u64 *have)
 {
@@ -104,7 +107,7 @@ static void vnet_cursor_move(struct vnet_cursor *at, u64 bytes)
 	}
 }
 
-/* Up to eight bytes, by one store where they are aligned. */
+/* Copy up to eight bytes, by one store if they are aligned. */
 static void vnet_copy_tail(void *dst, const void *src, u64 n)
 {
 	uintptr_t both = (uintptr_t)dst | (uintptr_t)src;
@@ -122,12 +125,15 @@ static void vnet_copy_last(void *dst, const void *src, u64 n)
 	u64 body = n > VNET_TAIL ? n - VNET_TAIL : 0;
 
 	memcpy(dst, src, body);
-	/* Pairs with whatever a program has between polling the end and reading. */
+	/*
+	 * Pairs with the barrier of a program between polling the last bytes and reading the
+	 * others.
+	 */
 	smp_wmb();
 	vnet_copy_tail(dst + body, src + body, n - body);
 }
 
-/* Others have their turn: whoever wants to take pages back, too. */
+/* Yield, and let notifiers invalidate pages. */
 static void vnet_copy_pause(int *copies) __must_hold(&vnet_copies)
 {
 	vnet_copies_unlock(*copies);
@@ -135,7 +141,10 @@ static void vnet_copy_pause(int *copies) __must_hold(&vnet_copies)
 	*copies = vnet_copies_lock();
 }
 
-/* copies: as vnet_copies_lock() has it, where that is held; or NULL. */
+/*
+ * Copy `length` bytes. copies: the index of vnet_copies_lock() if that is held, else NULL.
+ * may_pause: the caller may sleep.
+ */
 static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct nic_piece *dst,
 				      const struct nic_piece *src, u64 length, bool may_pause,
 				      int *copies, bool checked)
@@ -163,7 +172,7 @@ static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct
 		vnet_cursor_move(&to, n);
 		chunk += n;
 		if (chunk >= VNET_COPY_CHUNK && may_pause) {
-			/* Lock words of the firmware are held: nobody spins on them for long. */
+			/* Locks of the firmware are held, but others spin for a short time only. */
 			if (copies)
 				vnet_copy_pause(copies);
 			else
@@ -174,7 +183,7 @@ static enum nic_copy_result vnet_copy(const struct vnet_view *view, const struct
 	return NIC_COPY_OK;
 }
 
-/* Is all of it there that is paged on demand? */
+/* Whether the on-demand pages of all pieces are present. */
 static bool vnet_pieces_are_there(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
 				  u64 length, bool write)
 {
@@ -192,7 +201,7 @@ static bool vnet_pieces_are_there(const struct vnet_dev *dev, const struct nic_p
 	return true;
 }
 
-/* There are regions that are paged on demand: whatever this is about. */
+/* Copy while any region of the device is paged on demand. */
 static enum nic_copy_result vnet_copy_on_demand(const struct vnet_view *view,
 						const struct nic_piece *dst, u32 ndst,
 						const struct nic_piece *src, u32 nsrc, u64 length,
@@ -202,7 +211,7 @@ static enum nic_copy_result vnet_copy_on_demand(const struct vnet_view *view,
 	enum nic_copy_result result;
 	int idx = vnet_copies_lock();
 
-	/* What pauses may find that pages have gone meanwhile. */
+	/* During a pause, pages may be invalidated, so each look-up checks again. */
 	if (!vnet_pieces_are_there(view->dev, src, nsrc, length, false))
 		result = NIC_COPY_SRC_LATER;
 	else if (!vnet_pieces_are_there(view->dev, dst, ndst, length, true))
@@ -228,9 +237,10 @@ static bool vnet_is_own(const struct nic_piece *pieces, u32 n)
 }
 
 /*
- * A long copy, or one of very many: all requests of a queue are carried out by whoever
- * rings. Those of frames, whose data is in the device's own memory, are neither: locks
- * are held then that everybody needs who talks to that node.
+ * Whether a task must enable softirqs for this copy: a long one, or after many short ones, as a
+ * doorbell may execute a whole queue of requests. Short copies to or from the device's own
+ * memory are not counted: they are those of frames, with locks held that all traffic with that
+ * node needs.
  */
 static bool vnet_is_much(const struct nic_piece *dst, u32 ndst, const struct nic_piece *src,
 			 u32 nsrc, u64 length)
@@ -243,9 +253,8 @@ static bool vnet_is_much(const struct nic_piece *dst, u32 ndst, const struct nic
 }
 
 /*
- * When a task copies much, softirqs and other tasks have their turn. One of them that
- * receives a frame for just the queue pair whose request this is finds its lock held,
- * and refuses the frame: it comes again.
+ * For long copies, a task enables softirqs and yields. A receiver that gets a frame for this
+ * queue pair meanwhile finds its lock held and refuses the frame, which is sent again.
  */
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
@@ -262,7 +271,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	return result;
 }
 
-/* All that these pieces lack is asked for: 0, -EAGAIN or -EFAULT. */
+/* Request the missing pages of all pieces. Returns 0 if there are none, -EAGAIN or -EFAULT. */
 static int vnet_ask_pieces(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
 			   u64 length, bool write, u64 since)
 {
@@ -304,11 +313,11 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 	return to ? NIC_COPY_DST_LATER : NIC_COPY_OK;
 }
 
-/* --------------------------------------------------------------- the rest */
+/* -------------------------------------------------------- other functions */
 
 /*
- * Rings are named by their addresses: no process can write NIC memory, where
- * the names are.
+ * Rings are named by their kernel addresses. Processes cannot write NIC memory, which contains
+ * the names.
  */
 void *plat_queue(struct nic *nic, u64 offset, u64 length)
 {
@@ -338,12 +347,12 @@ void plat_kick(struct nic *nic)
 		wake_up_process(task);
 }
 
-/* Each CQ has a channel of its own: its consumer is told when this is left. */
+/* The channel of a CQ has the CQ's index. Events are delivered after the firmware has returned. */
 void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
 	const struct vnet_view *view = nic->host;
 
-	/* Who is told takes all events there are. */
+	/* The handler takes all events, so one call is enough. */
 	if (first)
 		vnet_cq_ready(view->dev, channel);
 }
@@ -353,7 +362,7 @@ void plat_relax(void)
 	cpu_relax();
 }
 
-/* false: the task is being killed, or it may not sleep: the NIC processor goes on. */
+/* false: the task is being killed or must not sleep. The NIC processor continues. */
 bool plat_turn(struct nic *nic)
 {
 	const struct vnet_view *view = nic->host;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performance management: the port's standard counters, as managers and the core ask
- * for them, which shows them in ports/1/counters. They say what user mode's files do.
+ * Performance management (PMA): the port's standard counters, queried by MADs. The core reads
+ * them for ports/1/counters. They have the values of user mode's files.
  */
 #include <rdma/ib_pma.h>
 
 #include "vnet_ib.h"
 
 #define VNET_PMA_VERSION 1
-/* Of a port, and of all there are. */
+/* Values of PortSelect. */
 #define VNET_PMA_PORT 1
 #define VNET_PMA_ALL_PORTS 0xff
 
-/* They stay at their most. */
+/* Counters stop at their maximum. */
 static __be32 vnet_pma32(u64 value)
 {
 	return cpu_to_be32(min_t(u64, value, U32_MAX));
@@ -38,7 +38,7 @@ static void vnet_pma_class(struct ib_pma_mad *out)
 				IB_PMA_CLASS_CAP_XMIT_WAIT;
 }
 
-/* Data in units of four bytes. What only a cable or a switch could count is zero. */
+/* Data counters are in units of four bytes. Counters of physical errors remain zero. */
 static void vnet_pma_counters(struct vnet_dev *dev, struct ib_pma_mad *out)
 {
 	const struct nic_counters *c = &dev->agent.nic.hdr->counters;
@@ -70,7 +70,7 @@ static void vnet_pma_counters_ext(struct vnet_dev *dev, struct ib_pma_mad *out)
 	to->port_unicast_rcv_packets = to->port_rcv_packets;
 }
 
-/* Both kinds of counters have that there. */
+/* PortSelect and CounterSelect are at the same place in both kinds of counters. */
 static bool vnet_pma_select(const struct ib_pma_mad *in, struct ib_pma_mad *out)
 {
 	const struct ib_pma_portcounters *from = (const void *)in->data;
@@ -81,7 +81,7 @@ static bool vnet_pma_select(const struct ib_pma_mad *in, struct ib_pma_mad *out)
 	return from->port_select == VNET_PMA_PORT || from->port_select == VNET_PMA_ALL_PORTS;
 }
 
-/* A status. Nobody sets them: that would be anybody, of any node. */
+/* Returns the status of the response. Set is not supported, as any node could send it. */
 static u16 vnet_pma_answer(struct vnet_dev *dev, const struct ib_pma_mad *in,
 			   struct ib_pma_mad *out)
 {
@@ -109,7 +109,7 @@ static u16 vnet_pma_answer(struct vnet_dev *dev, const struct ib_pma_mad *in,
 	}
 }
 
-/* Is shown every datagram that arrives for the port, before all others are. */
+/* Called by ib_mad for every MAD that arrives for the port, before its agents. */
 int vnet_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 		     const struct ib_grh *grh, const struct ib_mad *mad, struct ib_mad *answer,
 		     size_t *size, u16 *pkey_index)
@@ -117,7 +117,7 @@ int vnet_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct 
 	const struct ib_pma_mad *in = (const void *)mad;
 	struct ib_pma_mad *out = (void *)answer;
 
-	/* Answers are for those who have asked. */
+	/* Responses and other classes are for agents. */
 	if (mad->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    (mad->mad_hdr.method != IB_MGMT_METHOD_GET &&
 	     mad->mad_hdr.method != IB_MGMT_METHOD_SET))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Kernel consumers' polling. Processes read their queues themselves. */
+/* poll_cq() for kernel consumers. Processes poll their queues in the ring. */
 #include "vnet_ib.h"
 
 static enum ib_wc_opcode vnet_wc_opcode(u8 opcode)
@@ -8,16 +8,16 @@ static enum ib_wc_opcode vnet_wc_opcode(u8 opcode)
 }
 
 /*
- * The consumer of a queue pair's completions keeps it while it polls; but this
- * may be an entry of one that another thread destroys just now. So what was
- * found is not looked at: the firmware, whose table stays, knows the number for
- * a part of the time only that the object can be found.
+ * Find the queue pair of a CQE. A consumer does not destroy a queue pair while it polls its
+ * completions, but this CQE may belong to one that another thread is destroying. So the object
+ * is not accessed here; the caller gets its address. The firmware's entry has the number only
+ * while the object can be found.
  */
 static struct ib_qp *vnet_wc_qp(struct vnet_dev *dev, u32 qpn)
 {
 	struct vnet_object *obj = xa_load(&dev->qps.xa, qpn % VNET_MAX_QP);
 
-	/* The look-up before the number. */
+	/* Look up the object before the number is read. */
 	smp_rmb();
 	if (!obj || nic_load(&dev->agent.nic.qp[qpn % VNET_MAX_QP].qpn) != qpn)
 		return NULL;
@@ -65,7 +65,7 @@ int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (unlikely(cq->moving)) {
-		/* As if there were none yet. */
+		/* During a resize, report an empty queue. */
 		cq->looked = true;
 		entries = 0;
 	}
@@ -73,15 +73,15 @@ int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 	while (n < entries) {
 		const struct vnet_cqe *cqe = &cqes[cq->cons & (cq->ring.entries - 1)];
 
-		/* Pairs with the firmware's release, which comes last. */
+		/* Pairs with the firmware's release store of `seq`, the last store to a CQE. */
 		if (nic_load_acquire(&cqe->seq) != cq->cons + 1)
 			break;
 		ibqp = vnet_wc_qp(dev, cqe->qp_num);
-		/* Those of a queue pair that is no more are forgotten. */
+		/* Completions of destroyed queue pairs are discarded. */
 		if (ibqp)
 			vnet_fill_wc(cqe, ibqp, &wc[n++]);
 		cq->cons++;
-		/* The slot may be written again. */
+		/* The firmware may reuse the slot. */
 		nic_store_release(&cq->ring.ring->cons, cq->cons);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);

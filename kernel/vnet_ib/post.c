@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting. Kernel consumers post here, from any context; processes write their
- * rings themselves, and come here to ring the doorbell only.
+ * Posting by kernel consumers, in any context, and the uverbs commands for posting. Processes
+ * write their rings themselves; the uverbs command only rings the doorbell.
  */
 #include "vnet_ib.h"
 
@@ -12,7 +12,7 @@ static void *vnet_slot(const struct vnet_wq *wq, u32 index)
 	return slots + ((size_t)(index & (wq->mem.entries - 1)) << wq->mem.shift);
 }
 
-/* Pairs with the firmware's release of cons after it has read the slot. */
+/* Pairs with the firmware's release store of cons after it has read a slot. */
 static bool vnet_wq_full(const struct vnet_wq *wq, u32 prod)
 {
 	return prod - nic_load_acquire(&wq->mem.ring->cons) >= wq->mem.entries;
@@ -111,12 +111,15 @@ static void vnet_put_registration(struct vnet_send_wqe *wqe, const struct ib_sen
 	wqe->bind.page_offset = reg->mr->iova & (reg->mr->page_size - 1);
 }
 
-/* What the opcode alone has. A flush has none: struct ib_send_wr cannot say what it is of. */
+/*
+ * Write the fields that depend on the opcode. A flush is not supported, as struct ib_send_wr has
+ * no fields for its range and type.
+ */
 static int vnet_put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wqe,
 			      const struct ib_send_wr *wr)
 {
 	wqe->opcode = wr->opcode;
-	/* The core has a name for it since 6.2. */
+	/* The core has a name for it since Linux 6.2. */
 	if ((u32)wr->opcode == VNET_WR_ATOMIC_WRITE) {
 		vnet_put_rdma(wqe, wr);
 		return vnet_put_data(qp, wqe, wr);
@@ -164,7 +167,7 @@ static int vnet_put_send(struct vnet_qp *qp, u32 index, const struct ib_send_wr 
 		wqe->flags |= VNET_WR_SIGNALED;
 	if (wr->send_flags & IB_SEND_SOLICITED)
 		wqe->flags |= VNET_WR_SOLICITED;
-	/* As given; or the key, which shares its place. */
+	/* The immediate data as given, or the key to invalidate, which is in the same union. */
 	wqe->imm = (__force u32)wr->ex.imm_data;
 	return vnet_put_operation(qp, wqe, wr);
 }
@@ -197,10 +200,10 @@ static int vnet_post_sends(struct vnet_qp *qp, const struct ib_send_wr *wr,
 	}
 	if (err)
 		*bad_wr = wr;
-	/* Pairs with the firmware's acquire of prod. */
+	/* Pairs with the firmware's acquire load of prod. */
 	nic_store_release(&sq->mem.ring->prod, sq->prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	/* Between the store of prod and the look at the firmware's lock. */
+	/* Order the store of prod before the attempt to lock the send queue. */
 	smp_mb();
 	idx = srcu_read_lock(&vnet_inside);
 	vnet_run_turn(&dev->kernel, qp->ibqp.qp_num, nic_budget(&dev->kernel.nic));
@@ -241,7 +244,7 @@ static void vnet_put_recv(struct vnet_wq *rq, u32 index, const struct ib_recv_wr
 	vnet_put_sges((struct vnet_sge *)(wqe + 1), wr->sg_list, wr->num_sge);
 }
 
-/* *ring: somebody waits for what was posted. */
+/* *ring: a sender waits for a receive of this queue, so the doorbell must be rung. */
 static int vnet_post_recvs(struct vnet_wq *rq, const struct ib_recv_wr *wr,
 			   const struct ib_recv_wr **bad_wr, bool *ring)
 {
@@ -261,15 +264,16 @@ static int vnet_post_recvs(struct vnet_wq *rq, const struct ib_recv_wr *wr,
 	}
 	if (err)
 		*bad_wr = wr;
-	/* Pairs with the firmware's acquire of prod. */
+	/* Pairs with the firmware's acquire load of prod. */
 	nic_store_release(&rq->mem.ring->prod, rq->prod);
 	spin_unlock_irqrestore(&rq->lock, flags);
+	/* Order the store of prod before the load of need_doorbell. */
 	smp_mb();
 	*ring = nic_load(&rq->mem.ring->need_doorbell);
 	return err;
 }
 
-/* Of processes. */
+/* Doorbell of a process, by the uverbs command. */
 static int vnet_user_recv(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 {
 	int idx = srcu_read_lock(&vnet_inside);
@@ -279,7 +283,7 @@ static int vnet_user_recv(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 	return 0;
 }
 
-/* It says as much of operations on tags. */
+/* The same for a shared receive queue. This command also announces tag operations. */
 static int vnet_user_srq_recv(struct vnet_dev *dev, const struct vnet_srq *srq, u32 srqn)
 {
 	int idx = srcu_read_lock(&vnet_inside);
@@ -291,7 +295,10 @@ static int vnet_user_srq_recv(struct vnet_dev *dev, const struct vnet_srq *srq, 
 	return 0;
 }
 
-/* Senders that are processes' are the NIC processor's: here nobody may sleep. */
+/*
+ * Doorbell of a kernel consumer, which may be in atomic context. Senders that are processes are
+ * left to the NIC processor.
+ */
 static void vnet_ring_recv_atomic(struct vnet_dev *dev, u32 num, bool is_srq)
 {
 	int idx = srcu_read_lock(&vnet_inside);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The NIC processor: a thread that carries on what waits, and tells of
- * asynchronous events. It sleeps until it is kicked, or while something waits
- * until the next tick.
+ * The NIC processor: a thread that executes waiting requests and delivers events. It sleeps
+ * until it is kicked, or, while requests are pending, until the next tick.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -12,8 +11,8 @@
 #include "vn/vn.h"
 
 /*
- * How long it goes on reading doorbell pages after the last that was rung; and
- * at most, because others wait for it who ring no page.
+ * How long doorbell pages are polled after the last doorbell, and the limit of that time, as
+ * other work waits meanwhile.
  */
 #define VNET_POLL_NS (50 * NSEC_PER_USEC)
 #define VNET_POLL_MAX_NS NSEC_PER_MSEC
@@ -38,7 +37,7 @@ void vnet_cq_ready(struct vnet_dev *dev, u32 index)
 		llist_add(&cq->ready, &dev->ready);
 }
 
-/* All events of one CQ; false: the firmware is busy with it. */
+/* Deliver all events of a CQ. Returns false if the firmware is busy with its channel. */
 static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
 {
 	enum nic_result result;
@@ -57,15 +56,16 @@ static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
 }
 
 /*
- * A handler is never called twice at once, as consumers expect: who finds it being called
- * leaves the news to its caller, who looks again.
+ * Deliver the events of a CQ. Consumers expect that a handler does not run twice at the same
+ * time: a caller that finds it running sets VNET_CQ_NEWS, and the running caller repeats.
+ * Returns false if the firmware is busy with the channel.
  */
 static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
 {
 	bool done = true;
 
 	set_bit(VNET_CQ_NEWS, &cq->state);
-	/* Either of two who come together sees the other's bit. */
+	/* Pairs with the barriers below: of two concurrent callers, one sees the other's bit. */
 	smp_mb__after_atomic();
 	while (done && test_bit(VNET_CQ_NEWS, &cq->state) &&
 	       !test_and_set_bit_lock(VNET_CQ_TELLING, &cq->state)) {
@@ -85,11 +85,11 @@ static void vnet_tell_all(struct vnet_dev *dev)
 
 	llist_for_each_entry_safe(cq, next, list, ready)
 	{
-		/* Before its events are taken: what comes later queues it again. */
+		/* Before the events are taken, so that a later event queues the CQ again. */
 		clear_bit(VNET_CQ_QUEUED, &cq->state);
 		smp_mb__after_atomic();
 		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(VNET_CQ_QUEUED, &cq->state)) {
-			/* Its reference stays with it. */
+			/* The list keeps the reference. */
 			llist_add(&cq->ready, &dev->ready);
 			plat_kick(&dev->agent.nic);
 			continue;
@@ -103,7 +103,7 @@ void vnet_tell(struct vnet_dev *dev)
 	vnet_link_leave(&dev->agent);
 	if (likely(llist_empty(&dev->ready)))
 		return;
-	/* Handlers expect what an interrupt gives them: nobody to sleep with. */
+	/* Handlers expect atomic context, as if called from an interrupt. */
 	local_bh_disable();
 	vnet_tell_all(dev);
 	local_bh_enable();
@@ -196,7 +196,10 @@ static void vnet_tell_async(struct vnet_dev *dev)
 
 /* --------------------------------------------------------------- doorbells */
 
-/* As by a doorbell: the agent runs anybody's, others their own. */
+/*
+ * Find a queue pair for a doorbell. The agent's view may run all queue pairs, others only those
+ * of their own space.
+ */
 static struct nic_qp *vnet_qp_of(struct vnet_view *view, u32 qpn)
 {
 	struct nic *nic = &view->nic;
@@ -225,7 +228,7 @@ void vnet_run_later(struct vnet_view *view, u32 qpn)
 
 /* ---------------------------------------------------------------- the thread */
 
-/* Until something comes up, or until `next` if work is pending. */
+/* Sleep until there is work, or until `next` (ns) if requests are pending. */
 static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
 {
 	struct nic_header *hdr = dev->agent.nic.hdr;
@@ -233,7 +236,7 @@ static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
 
 	set_current_state(TASK_IDLE);
 	nic_store(&hdr->processor_sleeps, pending ? NIC_DOZES : NIC_SLEEPS);
-	/* The flag before the last look; they set their bit before they look. */
+	/* Set the flag before the last check. Others set their bit before they read the flag. */
 	smp_mb();
 	if (vnet_doors_sleep(dev, true) || atomic_xchg(&dev->kicked, 0) ||
 	    nic_load(&hdr->async_any) || (!pending && nic_has_work(&dev->agent.nic)) ||
@@ -249,7 +252,7 @@ awake:
 	vnet_doors_sleep(dev, false);
 }
 
-/* Who has rung by a page will probably do so again. */
+/* Poll doorbell pages. A process that has rung by its page is likely to do so again soon. */
 static void vnet_poll_doors(struct vnet_dev *dev)
 {
 	u64 end = plat_clock() + VNET_POLL_MAX_NS;
@@ -265,7 +268,10 @@ static void vnet_poll_doors(struct vnet_dev *dev)
 	} while (until && plat_clock() < until && !kthread_should_stop());
 }
 
-/* One round over what waits. */
+/*
+ * One round of the firmware over all pending work. Returns whether more is pending, with the
+ * time of the next round in *next.
+ */
 static bool vnet_run(struct vnet_dev *dev, u64 *next)
 {
 	int idx = srcu_read_lock(&vnet_inside);
@@ -290,7 +296,7 @@ static int vnet_processor(void *arg)
 		pending = vnet_run(dev, &next);
 		vnet_tell(dev);
 		vnet_tell_async(dev);
-		/* What can go on at once does, when others had their turn. */
+		/* Work that can continue at once does so after other tasks had their turn. */
 		if (!pending || next > plat_clock())
 			vnet_processor_sleep(dev, pending, next);
 		cond_resched();
@@ -316,7 +322,7 @@ void vnet_processor_stop(struct vnet_dev *dev)
 {
 	struct task_struct *task = dev->processor;
 
-	/* It may kick the processor, which is there until nobody does any more. */
+	/* The irq_work may kick the processor. */
 	irq_work_sync(&dev->tell);
 	WRITE_ONCE(dev->processor, NULL);
 	if (task)
@@ -328,8 +334,8 @@ void vnet_processor_stop(struct vnet_dev *dev)
 void vnet_command_pause(struct vnet_dev *dev)
 {
 	/*
-	 * Whoever is inside may copy for long: others' commands go on meanwhile.
-	 * Each of them may be repeated, so nothing is torn apart here.
+	 * Another thread in the firmware may be copying for long. Let other commands continue. A
+	 * command that was refused can be repeated as a whole.
 	 */
 	lockdep_assert_held(&dev->commands);
 	mutex_unlock(&dev->commands);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: life and attributes. Kernel consumers' posting is in post.c. */
+/* Queue pairs: creation and destruction. See qp_attr.c for attributes, post.c for posting. */
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <rdma/uverbs_ioctl.h>
@@ -9,12 +9,12 @@
 
 /* ------------------------------------------------------------------ create */
 
-/* What the device posts itself for tags: rendezvous that are under way at a time, twice. */
+/* Work requests that the device posts for tag matching: two for each active rendezvous. */
 #define VNET_TM_SENDS 128
-/* Both headers of one. */
+/* Inline data of such a request: both headers of a rendezvous message. */
 #define VNET_TM_INLINE 32
 
-/* The values of ibv_qp_type, which the core's are as well. */
+/* The firmware uses the values of enum ibv_qp_type, which equal the core's. */
 static u8 vnet_qp_nic_type(enum ib_qp_type type)
 {
 	return type == IB_QPT_GSI ? NIC_QPT_UD : type;
@@ -29,10 +29,10 @@ static bool vnet_qp_type_ok(enum ib_qp_type type, bool is_user)
 		return true;
 	case IB_QPT_GSI:
 		return !is_user;
-	/* The core makes it for a process, and opens it for that one and others. */
+	/* Created for a process by the core, which also opens it for other processes. */
 	case IB_QPT_XRC_TGT:
 		return true;
-	/* Requests of the core have no room for whose queue they are for, nor frames. */
+	/* The core's work requests have no field for a remote SRQ, and none for raw packets. */
 	case IB_QPT_XRC_INI:
 	case IB_QPT_RAW_PACKET:
 		return is_user;
@@ -41,7 +41,7 @@ static bool vnet_qp_type_ok(enum ib_qp_type type, bool is_user)
 	}
 }
 
-/* One end of an extended reliable connection only sends, the other has queues of others. */
+/* XRC initiators only send. XRC targets receive to shared receive queues. */
 static bool vnet_has_receives(const struct ib_qp_init_attr *init)
 {
 	return !init->srq && init->qp_type != IB_QPT_XRC_INI && init->qp_type != IB_QPT_XRC_TGT;
@@ -64,7 +64,7 @@ static bool vnet_qp_matches(const struct ib_qp_init_attr *init)
 	return init->srq && init->srq->srq_type == IB_SRQT_TM;
 }
 
-/* Who spreads frames has no queue of its own. */
+/* A queue pair with an RSS table has no queues of its own. */
 static int vnet_qp_check_spreading(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
@@ -81,7 +81,7 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 
 	if (init->create_flags || !vnet_qp_type_ok(init->qp_type, is_user))
 		return -EOPNOTSUPP;
-	/* The core checks this, too. Here it holds for every command that creates one. */
+	/* The core has checked this for some commands. Check it for all. */
 	if (init->qp_type == IB_QPT_RAW_PACKET && !capable(CAP_NET_RAW))
 		return -EPERM;
 	if (init->rwq_ind_tbl)
@@ -90,7 +90,7 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 		return -EINVAL;
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
-	/* The send queue of who matches is the device's. */
+	/* With tag matching, only the device posts to the send queue. */
 	if (vnet_qp_matches(init) && (init->qp_type != IB_QPT_RC || cap->max_send_wr))
 		return -EINVAL;
 	if (cap->max_send_wr > VNET_MAX_QP_WR || cap->max_send_sge > VNET_MAX_SGE ||
@@ -102,7 +102,7 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 	return 0;
 }
 
-/* The driver's part of a request: flags, which are of datagrams alone. */
+/* Read the flags of the driver's part of the request. They apply to UD queue pairs only. */
 static int vnet_qp_flags(const struct ib_qp_init_attr *init, struct ib_udata *udata, u32 *flags)
 {
 	static const struct vnet_create_qp_req none;
@@ -129,7 +129,10 @@ static int vnet_qp_make_rings(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	/* A target outlives the process; it has a send queue as all have, and no use for it. */
+	/*
+	 * An XRC target may outlive the process, so its rings are not mapped. The firmware
+	 * expects a send queue, which is never used.
+	 */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return vnet_send_wq_make(&qp->sq, NULL, 0, 0, &qp->max_inline);
 	if (vnet_qp_matches(init)) {
@@ -155,7 +158,7 @@ void vnet_qp_free_rings(struct vnet_qp *qp)
 		vnet_ring_free(&qp->rq.mem);
 }
 
-/* What it has to do with other objects. */
+/* Set the numbers of the objects that the queue pair refers to. */
 static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
 			   const struct ib_qp_init_attr *init)
 {
@@ -172,7 +175,7 @@ static void vnet_qp_relate(struct nic_qp_params *p, const struct vnet_qp *qp,
 		p->srqn = vnet_srqn(init->srq);
 	if (!vnet_qp_matches(init))
 		return;
-	/* All completions are the shared queue's, and only those that it wants. */
+	/* All completions go to the CQ of the shared receive queue, and only signaled ones. */
 	p->sq_sig_all = 0;
 	p->send_cqn = vnet_cqn(init->srq->ext.cq);
 	p->recv_cqn = p->send_cqn;
@@ -211,7 +214,10 @@ static int vnet_qp_enter(struct vnet_qp *qp, struct vnet_ucontext *uc,
 	return vnet_errno(result);
 }
 
-/* What is to go to groups on other NICs, or is a frame, still has a while for that. */
+/*
+ * Before destruction, wait for a limited time until raw packets and messages to multicast groups
+ * on other NICs have been sent.
+ */
 static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(NIC_MCAST_LINGER_MS);
@@ -273,15 +279,18 @@ int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type typ
 }
 
 /*
- * The module is busy, for kernel consumers too. But not by queue pair 1, which every
- * device has for its life.
+ * Queue pairs keep the module loaded, also those of kernel consumers. Queue pair 1 does not, as
+ * each device always has it.
  */
 static bool vnet_qp_holds_module(const struct vnet_qp *qp)
 {
 	return qp->obj.index != VNET_QP1;
 }
 
-/* A target is no process' own. Nobody posts to it, whatever is rung. */
+/*
+ * The view of the owner's doorbells. An XRC target has no owner, and doorbells for it have no
+ * effect.
+ */
 static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext *uc,
 				      enum ib_qp_type type)
 {
@@ -290,7 +299,7 @@ static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext
 	return uc ? &uc->door->view : &dev->kernel;
 }
 
-/* A number, and how it spreads frames: there is no queue, for whoever rings. */
+/* Create a queue pair that only spreads frames. It has a number, but no queue to ring for. */
 static int vnet_create_spreading(struct vnet_qp *qp, struct ib_udata *udata)
 {
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
@@ -316,7 +325,7 @@ free_spread:
 	return err;
 }
 
-/* One that has queues. */
+/* Create an ordinary queue pair. */
 static int vnet_create_queues(struct vnet_qp *qp, struct ib_qp_init_attr *init,
 			      struct ib_udata *udata)
 {

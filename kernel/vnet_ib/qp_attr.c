@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: attributes and states. Their life is in qp.c. */
+/* Queue pairs: attributes and state transitions. See qp.c for creation and destruction. */
 #include <rdma/ib_cache.h>
 
 #include "frames.h"
 
-/* Ports of Ethernet have no local identifiers: a path without a GRH names nobody. */
+/* Ports with Ethernet link layer have no LIDs, so a path without a GRH is not valid. */
 static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -47,7 +47,7 @@ static int vnet_qp_attributes(const struct ib_qp_attr *attr, int mask, struct ni
 	return mask & IB_QP_AV ? vnet_qp_address(&attr->ah_attr, nic) : 0;
 }
 
-/* For a process (udata), a controlled Q_Key is a privilege: with it, it can send to QP 1. */
+/* Setting a controlled Q_Key is privileged, as it allows a process to send to QP 1. */
 static bool vnet_qkey_allowed(const struct ib_qp_attr *attr, int mask, const struct ib_udata *udata)
 {
 	if (!VNET_CHECKS_QKEYS || !udata || !(mask & IB_QP_QKEY))
@@ -55,7 +55,7 @@ static bool vnet_qkey_allowed(const struct ib_qp_attr *attr, int mask, const str
 	return !(attr->qkey & NIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
 }
 
-/* Which transition may set what is the firmware's to check. */
+/* The firmware checks which attributes a transition may set. */
 int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct vnet_dev *dev = to_vdev(ibqp->device);
@@ -66,10 +66,10 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
-	/* Its work queues have states. */
+	/* An RSS queue pair has no state; its work queues have. */
 	if (vnet_qp_spreads(qp))
 		return -EOPNOTSUPP;
-	/* Path migration is InfiniBand's alone. */
+	/* Only InfiniBand ports have path migration. */
 	if (mask & IB_QP_ALT_PATH)
 		return -EINVAL;
 	if (!vnet_qkey_allowed(attr, mask, udata))
@@ -77,7 +77,7 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	err = vnet_qp_attributes(attr, mask, &nic);
 	if (err)
 		return err;
-	/* Which port it is for was said when it was made. */
+	/* The core has set the port of queue pair 1 at its creation. */
 	if (ibqp->qp_type == IB_QPT_GSI && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT) {
 		mask |= IB_QP_PORT;
 		nic.port = 1;
@@ -121,7 +121,7 @@ int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	u8 state, draining;
 
 	if (vnet_qp_spreads(qp)) {
-		/* Tools that list queue pairs would end at an error. */
+		/* An error would end tools that list all queue pairs. */
 		*attr = (struct ib_qp_attr){ .qp_state = IB_QPS_RESET };
 		*init = (struct ib_qp_init_attr){ .qp_type = ibqp->qp_type,
 						  .rwq_ind_tbl = ibqp->rwq_ind_tbl };

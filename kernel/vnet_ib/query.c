@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the device and its port say of themselves. */
+/* Attributes of the device and its port, and the NIC's copy of the GID table. */
 #include <linux/etherdevice.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
@@ -12,21 +12,24 @@
 #define VNET_FW_VER (0ull << 32 | 1ull << 16 | 0ull)
 /* 4.096 us << 15 */
 #define VNET_ACK_DELAY 15
-/* Of a rendezvous: two headers, and some of the sender's own. */
+/* Headers of a rendezvous message, and room for private data of the sender. */
 #define VNET_MAX_RNDV_HDR 64
-/* With memory that is paged on demand, as in user mode. */
+/* Operations on on-demand memory, as in user mode. */
 #define VNET_ODP_UD (IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV)
 #define VNET_ODP_UC (VNET_ODP_UD | IB_ODP_SUPPORT_WRITE)
-/* Flushes and atomic writes: IBV_ODP_SUPPORT_FLUSH and _ATOMIC_WRITE of newer libraries. */
+/* IBV_ODP_SUPPORT_FLUSH and IBV_ODP_SUPPORT_ATOMIC_WRITE of newer libibverbs. */
 #define VNET_ODP_FLUSH (VNET_DEVICE_FLUSH ? BIT(6) : 0)
 #define VNET_ODP_ATOMIC_WRITE BIT(7)
 #define VNET_ODP_RC                                                                                \
 	(VNET_ODP_UC | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC | VNET_ODP_FLUSH |              \
 	 VNET_ODP_ATOMIC_WRITE)
-/* IB_DEVICE_ATOMIC_WRITE, which the core has a name for since 6.2. */
+/* IB_DEVICE_ATOMIC_WRITE, which the core defines since Linux 6.2. */
 #define VNET_DEVICE_ATOMIC_WRITE BIT_ULL(40)
 
-/* Its own part, for who has room: a query of the kernel's, and the old command, have none. */
+/*
+ * Write the driver's part of the response, if the caller has room for it. Kernel queries and the
+ * old command have none.
+ */
 static int vnet_query_own(struct ib_udata *udata)
 {
 	struct vnet_query_device_resp resp = {
@@ -48,7 +51,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 
 	if (err)
 		return err;
-	/* The core's own copy is filled once; here only the caller's is written. */
+	/* The core keeps its own copy from registration; this writes only the caller's. */
 	*attr = (struct ib_device_attr){
 		.fw_ver = VNET_FW_VER,
 		.sys_image_guid = ibdev->node_guid,
@@ -72,7 +75,7 @@ int vnet_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, stru
 		.max_sge_rd = VNET_MAX_SGE,
 		.max_cq = VNET_MAX_CQ - 1,
 		.max_cqe = VNET_MAX_CQE,
-		/* One table for both. */
+		/* Regions and windows share one table. */
 		.max_mr = VNET_MAX_MR - 1,
 		.max_mw = VNET_MAX_MR - 1,
 		.max_pd = VNET_MAX_PD - 1,
@@ -174,7 +177,7 @@ void vnet_fw_str(struct ib_device *ibdev, char *str)
 
 /* -------------------------------------------------------------------- GIDs */
 
-/* The NIC's own copy of the core's table: whose address is this node's. */
+/* Keep the NIC's copy of the core's GID table, by which the firmware knows its own addresses. */
 int vnet_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct nic_header *hdr = to_vdev(attr->device)->agent.nic.hdr;
@@ -182,7 +185,7 @@ int vnet_add_gid(const struct ib_gid_attr *attr, void **context)
 	if (attr->index >= NIC_MAX_GIDS)
 		return -EINVAL;
 	memcpy(hdr->gid[attr->index], attr->gid.raw, sizeof(attr->gid.raw));
-	/* Those between are zero, which is nobody's. */
+	/* Unused entries are zero, which is not a valid GID. */
 	nic_store_release(&hdr->ngids, NIC_MAX_GIDS);
 	vnet_link_add(to_vdev(attr->device), attr);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Rings: memory of the kernel, which the process that uses one maps. */
+/* Rings: kernel memory that the process that uses a ring maps. Accounting and mmap(). */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -13,11 +13,11 @@
 DEFINE_SRCU(vnet_inside);
 
 /*
- * Rings are charged to the memory cgroup of who has them made. Not everybody has
- * one that is limited: so all of them together are at most a part of the machine's.
+ * Rings are charged to the memory cgroup of their creator. Not every cgroup is limited, so all
+ * rings together are limited to this part of the machine's memory.
  */
 #define VNET_RINGS_PART 4
-/* Who asks for much is told that there is not so much: nobody is killed for it. */
+/* Large requests fail instead of invoking the OOM killer. */
 #define VNET_RINGS_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static atomic_long_t vnet_ring_bytes = ATOMIC_LONG_INIT(0);
@@ -34,7 +34,7 @@ bool vnet_reserve(atomic_long_t *taken, long bytes, long limit)
 {
 	if (vnet_try_reserve(taken, bytes, limit))
 		return true;
-	/* What was given back a moment ago is not free yet: vnet_map_put(). */
+	/* Memory that was released just now is not free yet: see vnet_map_put(). */
 	srcu_barrier(&vnet_inside);
 	return vnet_try_reserve(taken, bytes, limit);
 }
@@ -69,7 +69,10 @@ static void vnet_map_release(struct kref *kref)
 	call_srcu(&vnet_inside, &map->rcu, vnet_map_free);
 }
 
-/* It counts until it is free: nobody maps it, and nobody is inside who has found it. */
+/*
+ * Drop a reference. The memory is freed, and counted until then, after the last mapping is gone
+ * and all readers of vnet_inside have left.
+ */
 static void vnet_map_put(struct vnet_mmap *map)
 {
 	kref_put(&map->kref, vnet_map_release);
@@ -79,7 +82,7 @@ int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 
 {
 	mem->entries = entries;
 	mem->shift = shift;
-	/* Limits of entries and strides keep this far from wrapping. */
+	/* The limits of entries and shift exclude an overflow. */
 	return vnet_shared_make(mem, ucontext, VNET_RING_HDR_SIZE + ((size_t)entries << shift));
 }
 
@@ -141,9 +144,9 @@ void vnet_ring_info(const struct vnet_ring_mem *mem, struct vnet_ring_info *info
 /* ---------------------------------------------------------------- mappings */
 
 /*
- * A mapping has a file of its own: it keeps the memory, which counts for as long,
- * and the module, through forks, splits and moves, whatever becomes of the object, the
- * context and the device. The file that was asked for the mapping is not kept.
+ * Each mapping has a file of its own, instead of the device file. It keeps the memory (with its
+ * accounting) and the module, through forks, splits and moves of the mapping, also after the end
+ * of the object, the context and the device.
  */
 static int vnet_mapping_release(struct inode *inode, struct file *file)
 {
@@ -156,7 +159,7 @@ static const struct file_operations vnet_mapping_ops = {
 	.release = vnet_mapping_release,
 };
 
-/* All of its pages are there from the beginning: there is nothing to be done for one. */
+/* All pages are inserted by mmap(), so no faults need to be handled. */
 static const struct vm_operations_struct vnet_mapping_vm_ops = {};
 
 static struct file *vnet_mapping_file(struct vnet_mmap *map)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs that spread Ethernet frames over the work queues of a table: the NIC knows
- * them by their flows.
+ * RSS queue pairs, which spread Ethernet frames over the work queues of a table. The firmware
+ * finds them by their flows.
  */
 #include "frames.h"
 
@@ -42,7 +42,10 @@ int vnet_rss_make(struct vnet_dev *dev, struct vnet_qp *qp, const struct nic_rss
 	enum nic_result result;
 	int err;
 
-	/* As rings, it stays until nobody is inside who has found it by a flow. */
+	/*
+	 * Like a ring, it is freed after readers of vnet_inside, which find it by a flow, have
+	 * left.
+	 */
 	err = vnet_shared_make(&qp->spread, NULL, sizeof(*rss));
 	if (err)
 		return err;

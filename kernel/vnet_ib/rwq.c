@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work queues: receives that belong to no queue pair; and tables of them, over which
- * Ethernet frames are spread. To the NIC a work queue is a queue pair that only receives,
- * whose send queue is nobody's.
+ * Work queues and RSS indirection tables. To the firmware, a work queue is a queue pair that
+ * only receives; its send queue is never posted to.
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -17,7 +16,7 @@ static int vnet_workq_check(const struct ib_wq_init_attr *init)
 {
 	if (init->wq_type != IB_WQT_RQ)
 		return -EINVAL;
-	/* Of the device's port nothing is stripped, padded or delayed. */
+	/* The port strips no VLAN tags or FCS, adds no padding, and delays no drops. */
 	if (init->create_flags)
 		return -EOPNOTSUPP;
 	if (!init->max_wr || init->max_wr > VNET_MAX_QP_WR || init->max_sge > VNET_MAX_SGE)
@@ -66,12 +65,15 @@ static int vnet_workq_enter(struct vnet_dev *dev, struct vnet_qp *queue, struct 
 	return vnet_errno(result);
 }
 
-/* What befell the queue pair that it is to the NIC. */
+/*
+ * Event handler of the firmware's queue pair behind a work queue: report its fatal events as
+ * IB_EVENT_WQ_FATAL.
+ */
 static void vnet_workq_event(struct ib_event *event, void *context)
 {
 	struct ib_wq *ibwq = context;
 
-	/* Before that the core has no place for it. */
+	/* The core cannot deliver an event before it has set the uobject. */
 	if (!READ_ONCE(ibwq->uobject))
 		return;
 	if (event->event != IB_EVENT_QP_FATAL && event->event != IB_EVENT_QP_REQ_ERR &&
@@ -145,7 +147,7 @@ struct ib_wq *vnet_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *init,
 	}
 	wq->ibwq.wq_num = wq->queue.ibqp.qp_num;
 	wq->ibwq.state = IB_WQS_RESET;
-	/* The core leaves these to the driver. */
+	/* The core leaves it to the driver to set these fields. */
 	wq->ibwq.event_handler = init->event_handler;
 	wq->ibwq.wq_context = init->wq_context;
 	init->max_wr = wq->queue.rq.mem.entries;
@@ -162,7 +164,10 @@ static enum ib_wq_state vnet_workq_state(u8 state)
 	return state == NIC_QPS_ERR ? IB_WQS_ERR : IB_WQS_RDY;
 }
 
-/* From reset it becomes ready, from there it fails, and from anywhere it is reset. */
+/*
+ * Allowed transitions: RESET to RDY, RDY to ERR, and any state to RESET. The firmware checks
+ * them. The caller holds dev->commands.
+ */
 static enum nic_result vnet_workq_change(struct vnet_dev *dev, struct vnet_work_queue *wq,
 					 const struct ib_wq_attr *attr, u32 mask)
 {
@@ -184,7 +189,7 @@ static enum nic_result vnet_workq_change(struct vnet_dev *dev, struct vnet_work_
 	is = vnet_workq_state(state);
 	if (mask & IB_WQ_CUR_STATE && attr->curr_wq_state != is)
 		return NIC_EINVAL;
-	/* As it is. */
+	/* No change of state. */
 	if (!(mask & IB_WQ_STATE) || (attr->wq_state == is && is != IB_WQS_RESET))
 		return NIC_OK;
 	result = vnet_command(dev, nic_qp_modify(nic, wq->ibwq.wq_num, &none, IB_QP_STATE, 0,

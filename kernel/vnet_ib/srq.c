@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Shared receive queues. */
+/* Shared receive queues, also those with tag matching (IB_SRQT_TM) and of XRC domains. */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -59,7 +59,7 @@ static int vnet_srq_enter(struct ib_srq *ibsrq, const struct ib_srq_attr *attr, 
 	}
 	if (ibsrq->srq_type == IB_SRQT_XRC) {
 		p.xrcdn = vnet_xrcdn(ibsrq->ext.xrc.xrcd);
-		/* The name by which requests call it. */
+		/* XRC requests name the queue by this number. */
 		ibsrq->ext.xrc.srq_num = vnet_srqn(ibsrq);
 	}
 	mutex_lock(&dev->commands);
@@ -78,7 +78,7 @@ static int vnet_srq_check(const struct ib_srq_init_attr *init, bool is_user)
 	case IB_SRQT_XRC:
 		break;
 	case IB_SRQT_TM:
-		/* The core has no requests that add tags. */
+		/* Kernel consumers have no work requests that add tags. */
 		if (!is_user)
 			return -EOPNOTSUPP;
 		if (!tags || tags > VNET_MAX_TAGS)
@@ -101,7 +101,10 @@ static void vnet_srq_free_rings(struct vnet_srq *srq)
 		vnet_ring_free(&srq->tags);
 }
 
-/* Operations on tags are the process' to write; what became of them is not. */
+/*
+ * The process writes the ring of tag operations. The list of tags belongs to the firmware, and
+ * is not mapped.
+ */
 static int vnet_srq_make_tags(struct vnet_srq *srq, struct ib_ucontext *ucontext, u32 tags)
 {
 	int err;
@@ -171,7 +174,7 @@ int vnet_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_
 	struct vnet_dev *dev = to_vdev(ibsrq->device);
 	enum nic_result result;
 
-	/* A posted queue does not grow. */
+	/* A shared receive queue cannot be resized. */
 	if (mask & IB_SRQ_MAX_WR)
 		return -EOPNOTSUPP;
 	if (mask & ~(IB_SRQ_LIMIT | IB_SRQ_MAX_WR))

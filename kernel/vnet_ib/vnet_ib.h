@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * vnet_ib: the NIC's firmware in the kernel, as an RDMA device.
+ * Private header of vnet_ib, the RDMA driver that runs the vnet firmware in the kernel.
  *
- * Objects of the InfiniBand core, each with what the firmware calls it. NIC
- * memory is the kernel's alone; of what the firmware reads, a process can write
- * the rings of its own queues, and nothing else.
+ * Each object of the InfiniBand core is embedded in a structure of the driver that has the
+ * number by which the firmware knows it. NIC memory is not mapped by processes: of the memory
+ * that the firmware reads, a process can write the rings of its own queues only.
  *
- * Locks, outermost first:
- *   (the network's RTNL lock)
- *   vnet_devices_lock  mutex, device.c: which devices there are
- *   vnet_dev.commands  mutex: the firmware takes one command at a time
- *   vnet_wq.lock       a kernel consumer's posts to one queue
- *   vnet_cq.lock       a kernel consumer's polls of one queue
- *   vnet_dev.retired_lock  mutex: what queue pairs have counted
- *   vnet_dev.doors_lock  mutex: which processes have doorbells
- *   (the firmware's own lock words, which nobody waits for without bounds)
- *   vnet_numbers.xa    innermost
+ * Lock order, outermost first:
+ *   (RTNL)
+ *   vnet_devices_lock     mutex, device.c: the list of devices
+ *   vnet_dev.commands     mutex: one command of the firmware at a time
+ *   vnet_wq.lock          posts of a kernel consumer to one queue
+ *   vnet_cq.lock          polls of a kernel consumer of one queue
+ *   vnet_dev.retired_lock mutex: counters of destroyed queue pairs
+ *   vnet_dev.doors_lock   mutex: the list of doorbells
+ *   (lock words of the firmware, which are tried with a bounded spin)
+ *   vnet_numbers.xa       innermost
  */
 #ifndef VNET_IB_H
 #define VNET_IB_H
@@ -47,7 +47,10 @@ enum vnet_limits {
 	VNET_MAX_MR = 65536,
 	VNET_MAX_QP_WR = 16384,
 	VNET_MAX_SRQ_WR = 16384,
-	/* Of a shared receive queue that matches them; and operations on them at a time. */
+	/*
+	 * Limits of one shared receive queue with tag matching: tags, and outstanding tag
+	 * operations.
+	 */
 	VNET_MAX_TAGS = 1024,
 	VNET_TAG_OPS = 256,
 	VNET_MAX_CQE = 1 << 20,
@@ -58,30 +61,30 @@ enum vnet_limits {
 	VNET_MAX_TABLES = 1 << 14,
 	VNET_MAX_FAST_PAGES = 1024,
 	VNET_PKEYS = 1,
-	/* For management datagrams; and the first that is nobody's in particular. */
+	/* The GSI queue pair, and the first index of ordinary queue pairs. */
 	VNET_QP1 = 1,
 	VNET_FIRST_QP = 2,
-	/* Other NICs, and endpoints that talk to them at a time. */
+	/* Other NICs (rows) that a device can know at a time. */
 	VNET_MAX_ROWS = 64,
-	/* Unless the module is told otherwise; and at most. */
+	/* Endpoint frames: default and upper limit of the module parameter `frames`. */
 	VNET_MAX_FRAMES = 256,
 	VNET_MOST_FRAMES = 8192,
 	VNET_VENDOR_ID = 0x766e,
 	VNET_PART_ID = 0x6574,
 };
 
-/* Its list of pages is less than 2 GiB. */
+/* Limits the page list of a pinned region (8 bytes for each page) to 2 GiB. */
 #define VNET_MAX_MR_SIZE (1ull << 40)
-/* Of device memory, in all. */
+/* Device memory of one device, in bytes. */
 #define VNET_MAX_DM_SIZE (1l << 20)
-/* How long unreliable senders stall for a receive. */
+/* How long an unreliable sender waits for a receive before its message is dropped. */
 #define VNET_STALL_NS (50 * NSEC_PER_MSEC)
 
-/* Address spaces, as the firmware tells them apart (struct nic.space). */
+/* Values of struct nic.space. They tell the firmware what an address refers to. */
 enum vnet_spaces {
-	/* Regions: plat_copy() finds their pages by their index. */
+	/* Memory regions: plat_copy() finds the pages by the index of the region. */
 	VNET_SPACE_PAGES = 1,
-	/* Queues that kernel consumers post to; processes' are above. */
+	/* Queues of kernel consumers. Each user context has a number of its own above. */
 	VNET_SPACE_KERNEL = 1,
 	VNET_SPACE_FIRST_USER = 2,
 };
@@ -93,61 +96,74 @@ struct vnet_dev;
 /* Part of each object that the firmware knows by a number. */
 struct vnet_object {
 	u32 index;
-	/* One for its life, and one for whoever tells it of an event. */
+	/*
+	 * One reference for the object's life, and one for each event that is being delivered to
+	 * it.
+	 */
 	refcount_t refs;
 	struct completion gone;
 };
 
-/* The indices of one table, and the objects that have them. */
+/* The index allocator of one table, and the objects by index. */
 struct vnet_numbers {
 	struct xarray xa;
 	struct mutex lock;
 	struct nic_pool pool;
 	u32 first;
-	/* The last number drawn for each index: see vnet_number_draw(). */
+	/*
+	 * The last number drawn for each index, so that vnet_number_draw() draws a different
+	 * one.
+	 */
 	u32 *last;
 };
 
 typedef enum nic_result vnet_draw_fn(struct nic *nic, u32 index, u32 last, u32 *number);
 
-/* Indices in [first, count); 0 or -ENOMEM. */
+/*
+ * Manage the indices in [first, count). Returns 0 or -ENOMEM; vnet_numbers_fini() is valid after
+ * both.
+ */
 int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count);
 void vnet_numbers_fini(struct vnet_numbers *numbers);
-/* Give obj an index; 0, or -ENOMEM when there is none left. May sleep. */
+/* Assign a free index to obj. Returns 0 or -ENOMEM. May sleep. */
 int vnet_number_get(struct vnet_numbers *numbers, struct vnet_object *obj);
 /*
- * Give obj a random index, and a random number that contains it. `draw` is nic_qpn_draw(),
- * nic_srqn_draw() or nic_key_draw(). 0, -ENOMEM, or -EAGAIN without random bytes.
+ * Assign obj a random index and a random number that contains it. `draw` is nic_qpn_draw(),
+ * nic_srqn_draw() or nic_key_draw(). Returns 0, -ENOMEM, or -EAGAIN if there are no random
+ * bytes. May sleep.
  */
 int vnet_number_draw(struct vnet_dev *dev, struct vnet_numbers *numbers, vnet_draw_fn *draw,
 		     struct vnet_object *obj, u32 *number);
-/* The same as vnet_number_get() with an index below the first; -EBUSY: it is another's. */
+/* Assign a fixed index below `first`. Returns 0, -EBUSY if it is in use, or -ENOMEM. May sleep. */
 int vnet_number_claim(struct vnet_numbers *numbers, struct vnet_object *obj, u32 index);
-/* Nobody finds it any more; returns when nobody uses it. May sleep. */
+/* Make obj unfindable, wait until all references are dropped, and free its index. May sleep. */
 void vnet_number_end(struct vnet_numbers *numbers, struct vnet_object *obj);
-/* What has the index, with a reference, or NULL. Any context. */
+/* Look up an object by index and take a reference. Returns NULL if there is none. Any context. */
 struct vnet_object *vnet_object_get(struct vnet_numbers *numbers, u32 index);
 void vnet_object_put(struct vnet_object *obj);
 
 /* ------------------------------------------------------ views of the NIC */
 
-/* How somebody enters the firmware. */
+/* One way to enter the firmware: its struct nic, and what its callers may do. */
 struct vnet_view {
 	struct nic nic;
 	struct vnet_dev *dev;
-	/* In the context of a process or of the NIC processor. */
+	/* Callers are in task context: a process, or the NIC processor. */
 	bool may_sleep;
-	/* Not in that of somebody whose locks the network might want, too. */
+	/*
+	 * Callers may call the network stack. False for kernel consumers, who may hold locks
+	 * that the network stack takes.
+	 */
 	bool may_send;
 };
 
-/* Work of this processor since softirqs had their turn, in bytes that are copied. */
+/* Bytes copied on this processor since softirqs were last enabled, each copy with a surcharge. */
 DECLARE_PER_CPU(u32, vnet_copied);
 
 /*
- * A task is in the firmware, and holds locks of it for moments, and no softirq of its
- * processor finds them held. For a long copy, or many, this ends: see plat_copy(); and
- * after a stretch of requests: see plat_turn().
+ * Bracket calls of the firmware from task context. Softirqs are disabled, so that a receiver's
+ * tasklet does not interrupt a task that holds a lock of the firmware, and spin for it in vain.
+ * plat_copy() enables softirqs for long copies, plat_turn() after each stretch of requests.
  */
 static inline void vnet_enter(void)
 {
@@ -162,11 +178,11 @@ static inline void vnet_leave(void)
 
 /* ------------------------------------------------------------- the device */
 
-/* Of memory that is paged on demand: users that have their shares of what it takes. */
+/* Counters of on-demand paging, for users that have reached their share of windows. */
 struct vnet_odp_counters {
-	/* Windows that went for others of the same user. */
+	/* Windows evicted in favour of others of the same user. */
 	atomic64_t yields;
-	/* Requests that waited for that, each time; that were not served. */
+	/* Requests that had to wait for an eviction, and requests that failed. */
 	atomic64_t waits, no_room;
 };
 
@@ -178,38 +194,47 @@ struct vnet_dev {
 
 	void *memory;
 	u64 memory_size;
-	/* The NIC processor's, which runs anybody's queues; and commands'. */
+	/*
+	 * View of the NIC processor and of commands; receivers have copies. It may run all
+	 * queues.
+	 */
 	struct vnet_view agent;
-	/* That of kernel consumers, who may not sleep. */
+	/* View of kernel consumers, which may be in atomic context. */
 	struct vnet_view kernel;
 
 	struct mutex commands;
-	/* Entries of processes; changed under the mutex, read by those inside. */
+	/*
+	 * struct vnet_door of each context: added and removed under doors_lock, read under
+	 * vnet_inside.
+	 */
 	struct list_head doors;
 	struct mutex doors_lock;
 	struct vnet_numbers qps, cqs, srqs, mrs, pds, xrcds, spaces;
-	/* Of Ethernet frames: frames.h */
+	/* Objects of raw packet queue pairs: see frames.h. */
 	struct vnet_numbers tables, flows, flow_counters;
-	/* By index, for plat_copy(). */
+	/* Regions with memory, by index, for plat_copy(). */
 	struct vnet_mr **mr;
-	/* Regions that are paged on demand. */
+	/* Number of regions that are paged on demand. */
 	atomic_t on_demand;
 	struct vnet_odp_counters odp_counters;
-	/* What queue pairs have counted that are no more; each counts there or by itself. */
+	/*
+	 * Counters of destroyed queue pairs. A queue pair counts either here or in its own
+	 * entry.
+	 */
 	struct nic_qp_counters retired;
 	struct mutex retired_lock;
-	/* How often the port went down; changed under the RTNL lock. */
+	/* Transitions of the port to down. Written under RTNL. */
 	u32 downs;
-	/* Of device memory. */
+	/* Accounting of device memory. */
 	struct vnet_dm_room *dm_room;
 
-	/* CQs with completion events that nobody was told of yet. */
+	/* CQs with completion events that have not been delivered yet. */
 	struct llist_head ready;
-	/* Tells consumers where they cannot be called at once. */
+	/* Calls completion handlers if the current context must not. */
 	struct irq_work tell;
 	struct task_struct *processor;
 	atomic_t kicked;
-	/* To other NICs: link.h */
+	/* The link to other NICs: see link.h. */
 	struct vnet_link *link;
 };
 
@@ -223,38 +248,48 @@ int vnet_newlink(const char *name, struct net_device *netdev);
 void vnet_delete_all(void);
 int vnet_netdev_event(struct notifier_block *nb, unsigned long event, void *arg);
 
-/* link_files.c: whether the caller may configure the net device's network. */
+/* link_files.c: whether the caller has CAP_NET_ADMIN in the net device's namespace. */
 bool vnet_may_configure(const struct vnet_dev *dev);
 
-/* fault.c: once the device is registered; the files go with it */
+/* fault.c: create the sysfs files of a registered device. They are removed with the device. */
 void vnet_fault_offer(struct vnet_dev *dev);
 
-/* crc.c: before the first frame */
+/* crc.c: choose the CRC32C implementation. Call it before the first frame. */
 void vnet_crc_choose(void);
 
 /* processor.c */
 int vnet_processor_start(struct vnet_dev *dev);
 void vnet_processor_stop(struct vnet_dev *dev);
 /*
- * Like nic_send_doorbell(), for callers that nobody can interrupt, or that do it for
- * somebody else: after some requests the others are the NIC processor's. The caller is
- * inside.
+ * Execute up to `budget` requests of a send queue, for callers in atomic context or on behalf of
+ * another process. What is left is pending for the NIC processor. A process' view only runs
+ * queues of that process. The caller is in a read section of vnet_inside.
  */
 void vnet_run_turn(struct vnet_view *view, u32 qpn, u32 budget);
-/* All of them are. */
+/* The same, but leave all requests to the NIC processor. */
 void vnet_run_later(struct vnet_view *view, u32 qpn);
 /*
- * The firmware was left by a task, or by a softirq that has interrupted no consumer:
- * tell of completion events. Handlers are called here, so the caller holds nothing.
+ * Send the frames and deliver the completion events of the calls of the firmware so far.
+ * Completion handlers are called from here, so the caller holds no locks. Task context, or a
+ * softirq that has not interrupted a consumer.
  */
 void vnet_tell(struct vnet_dev *dev);
-/* The same for callers that may hold their consumers' locks. Any context. */
+/*
+ * The same for kernel consumers, which may hold locks: a tasklet sends the frames, and an
+ * irq_work calls the handlers. Any context.
+ */
 void vnet_tell_later(struct vnet_dev *dev);
-/* The same for commands, whose callers may hold them, too. */
+/*
+ * The same for verbs commands, whose callers may hold locks that handlers take: frames are sent
+ * at once, and an irq_work calls the handlers.
+ */
 void vnet_tell_command(struct vnet_dev *dev);
-/* The CQ with this index has something to tell of, when one of these is called next. */
+/* Queue a CQ for the next of these calls. Any context. */
 void vnet_cq_ready(struct vnet_dev *dev, u32 index);
-/* A command as often as it takes: the firmware's answer. May sleep. */
+/*
+ * Call the firmware until it does not answer NIC_BUSY; the value is its result. dev->commands is
+ * held, and is released between two attempts. May sleep.
+ */
 #define vnet_command(dev, call)                                                                    \
 	({                                                                                         \
 		enum nic_result result_;                                                           \
@@ -271,19 +306,19 @@ void vnet_cq_ready(struct vnet_dev *dev, u32 index);
 		result_;                                                                           \
 	})
 void vnet_command_pause(struct vnet_dev *dev);
-/* -errno of a firmware's answer. */
+/* Convert a result of the firmware to 0 or a negative errno. */
 int vnet_errno(enum nic_result result);
 
 /* ------------------------------------------------------------------- rings */
 
 /*
- * Whoever runs the firmware is inside, in any context: it looks at rings without
- * the locks that their destruction takes. So no ring is freed before all have
- * left who were inside when it was taken away.
+ * SRCU domain of all callers of the firmware, in any context. The firmware reads rings without
+ * the locks that their destruction takes, so the memory of a ring is freed after a grace period
+ * of this domain.
  */
 extern struct srcu_struct vnet_inside;
 
-/* A ring: kernel memory, which a process may map. */
+/* A ring in kernel memory, which a process may be allowed to map. */
 struct vnet_ring_mem {
 	struct vnet_ring *ring;
 	u32 entries;
@@ -291,39 +326,39 @@ struct vnet_ring_mem {
 	size_t size;
 	/* Owns the memory. */
 	struct vnet_mmap *mmap;
-	/* A process can map it. */
+	/* It has an mmap offset, by which the process can map it. */
 	bool offered;
 };
 
 struct vnet_mmap {
 	struct rdma_user_mmap_entry entry;
 	struct rcu_head rcu;
-	/* The object's; and each mapping's, which may outlast it. */
+	/* One reference of the object, and one of each mapping. Mappings may outlive the object. */
 	struct kref kref;
 	void *memory;
 	size_t size;
-	/* What is to be known once somebody has mapped it, or NULL. */
+	/* Set to true by the first mmap(), or NULL. */
 	bool *mapped;
-	/* Where it counts besides, or NULL. */
+	/* Accounting of device memory that it belongs to, or NULL. */
 	struct vnet_dm_room *room;
 };
 
 /*
- * So many bytes of what has a limit, or false. They are given back by subtraction,
- * once the memory is free. May sleep.
+ * Add `bytes` to *taken. Returns false, without a change, if that exceeds `limit`. The caller
+ * subtracts the bytes again when the memory has been freed. May sleep.
  */
 bool vnet_reserve(atomic_long_t *taken, long bytes, long limit);
 
-/* ucontext: of the process that will map it, or NULL. */
+/* Allocate a ring. ucontext is that of the process that will map it, or NULL. */
 int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift);
 void vnet_ring_free(struct vnet_ring_mem *mem);
 void vnet_ring_info(const struct vnet_ring_mem *mem, struct vnet_ring_info *info);
-/* As the firmware names it. */
+/* The value by which the firmware knows the ring. */
 static inline u64 vnet_ring_name(const struct vnet_ring_mem *mem)
 {
 	return (uintptr_t)mem->ring;
 }
-/* The same for `size` bytes of anything. */
+/* The same for `size` bytes of any content. */
 int vnet_shared_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, size_t size);
 int vnet_mmap(struct ib_ucontext *ucontext, struct vm_area_struct *vma);
 void vnet_mmap_free(struct rdma_user_mmap_entry *entry);
@@ -334,7 +369,10 @@ struct vnet_ucontext {
 	struct ib_ucontext ibuc;
 	struct vnet_object obj;
 	struct vnet_door *door;
-	/* Whatever brings pages to its regions; NULL as long as none is paged on demand. */
+	/*
+	 * Workqueue that faults in pages of its on-demand regions. NULL before the first such
+	 * region.
+	 */
 	struct workqueue_struct *pagers;
 };
 
@@ -344,8 +382,9 @@ static inline struct vnet_ucontext *to_vuc(struct ib_ucontext *ibuc)
 }
 
 /*
- * The driver's part of a request, which so much is known of, into zeros. A shorter one leaves
- * them; a longer one asks for nothing that is not known as long as the rest of it is zero, too.
+ * Copy the driver-specific part of a request to *req, which the caller has set to zero. A
+ * shorter request leaves the rest zero. A longer one returns -EINVAL unless its unknown tail is
+ * zero.
  */
 int vnet_copy_request(void *req, size_t size, struct ib_udata *udata);
 int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
@@ -361,7 +400,7 @@ struct vnet_pd {
 	struct vnet_object obj;
 };
 
-/* Never 0, and never an earlier one's. */
+/* Never 0. Indices are not reused soon. */
 static inline u32 vnet_pdn(struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct vnet_pd, ibpd)->obj.index;
@@ -389,7 +428,7 @@ int vnet_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 struct vnet_ah {
 	struct ib_ah ibah;
-	/* As it stands in a work request; without the peer's number and key. */
+	/* Address vector in the format of a work request, without the remote QPN and Q_Key. */
 	struct vnet_wqe_ud av;
 };
 
@@ -398,39 +437,51 @@ int vnet_destroy_ah(struct ib_ah *ibah, u32 flags);
 int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 
 /*
- * A process' entry to the firmware, for as long as its context or a descriptor
- * of its doorbell is open.
+ * A process' entry to the firmware: its doorbell descriptors and its doorbell page. It exists
+ * until the context and all doorbell descriptors are closed.
  */
 struct vnet_door {
 	struct kref kref;
-	/* Read by those inside; NULL when the context is gone. */
+	/* Read under vnet_inside. NULL after the context is closed. */
 	struct vnet_dev __rcu *dev;
 	struct vnet_view view;
-	/* In vnet_dev.doors. */
+	/* Entry in vnet_dev.doors. */
 	struct list_head list;
-	/* A page to ring by without a trap, and whether it was ever mapped. */
+	/*
+	 * Doorbell page, which is rung without a system call, and whether it has ever been
+	 * mapped.
+	 */
 	struct vnet_ring_mem page;
 	bool paged;
 };
 
 struct vnet_door *vnet_door_make(struct vnet_ucontext *uc);
-/* Nobody enters by it any more when this returns. */
+/* Called when the context ends. On return, no thread is in the firmware by this entry. */
 void vnet_door_close(struct vnet_door *door);
-/* A file that rings when it is told so by ioctl(), or ERR_PTR(). */
+/* Returns a new file whose ioctl() rings doorbells, or ERR_PTR(). */
 struct file *vnet_door_file(struct vnet_door *door);
-/* A process rings for one of its queues: runs the firmware; the caller is inside. */
+/*
+ * Run the firmware for a doorbell that a process rang for one of its queues. The caller is in a
+ * read section of vnet_inside.
+ */
 void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn);
 void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool is_srq);
 void vnet_ring_tags(struct vnet_dev *dev, struct vnet_view *view, u32 srqn);
 /*
- * Whoever waits for a receive of this queue, which is the view's, is carried on
- * by who posted it, as `as` may. Only its own peer: not whoever else waits, whose
- * requests may be many and long. The NIC processor looks after those.
+ * After a receive was posted to a queue that `view` owns: give a turn to the send queue of its
+ * connected peer, in the view `as`. Senders to shared receive queues and datagram queue pairs
+ * are left to the NIC processor: there may be many of them, with long requests.
  */
 void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool is_srq);
-/* The NIC processor: what processes have rung by their pages. Was there any? */
+/*
+ * NIC processor: run the queues that processes have marked in their doorbell pages. Returns
+ * whether any page had a mark.
+ */
 bool vnet_doors_run(struct vnet_dev *dev);
-/* Whether they are to trap, because nobody will look; true: something is there. */
+/*
+ * NIC processor: store in all doorbell pages whether a doorbell needs a system call, because
+ * pages are not polled. Returns whether any page has a mark.
+ */
 bool vnet_doors_sleep(struct vnet_dev *dev, bool sleeps);
 
 /* ------------------------------------------------------------------ memory */
@@ -441,17 +492,17 @@ struct vnet_mr {
 	struct ib_mr ibmr;
 	struct vnet_object obj;
 	u32 key;
-	/* Pages of regions; NULL for windows and for all of memory. */
+	/* Page list of a pinned region. NULL for windows, DMA keys, and other kinds of memory. */
 	struct page **pages;
 	u32 npages, max_pages;
 	struct ib_umem *umem;
-	/* Of a dma-buf: how we hold it, and where it is mapped. */
+	/* Imported dma-buf: its attachment and kernel mapping. */
 	struct dma_buf_attachment *dmabuf;
 	struct iosys_map map;
-	/* Paged on demand instead; changed under the mutex, as is what follows. */
+	/* On-demand memory, instead of a page list. `lock` protects it and the fields below. */
 	struct vnet_odp *odp;
 	struct mutex lock;
-	/* What it was registered as. */
+	/* As registered by the process. */
 	u64 start, length, iova;
 };
 
@@ -493,55 +544,67 @@ int vnet_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vnet_dealloc_mw(struct ib_mw *ibmw);
 
 /* dmabuf.c */
-/* It is mapped for the processor: 0 or -errno. */
+/* Import the dma-buf `fd` and map it for the processor. Returns 0 or a negative errno. */
 int vnet_dmabuf_get(struct vnet_dev *dev, struct vnet_mr *mr, int fd, u64 offset, u64 length,
 		    int access);
-/* NULL is none. */
+/* No effect if the region has no dma-buf. */
 void vnet_dmabuf_put(struct vnet_mr *mr);
 
-/* odp*.c: addresses are the process' own */
+/* odp*.c: on-demand paging. Addresses are those of the owning process. */
 
 enum vnet_fetch {
-	/* Only what is there. */
+	/* Only look up pages that are present. */
 	VNET_FETCH_NO_FAULT,
 	VNET_FETCH_READ,
 	VNET_FETCH_WRITE,
 };
 
-/* Of the calling process, from there on, with these rights (enum ib_access_flags). */
+/*
+ * On-demand memory of the calling process from address `start` on. access: enum ib_access_flags.
+ * Returns an ERR_PTR() on failure.
+ */
 struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u64 start,
 			       int access);
-/* Who prefetches holds it: its region may go meanwhile, or become another. */
+/*
+ * Hold a reference during a prefetch, as the region may be deregistered or reregistered
+ * meanwhile.
+ */
 void vnet_odp_get(struct vnet_odp *odp);
 void vnet_odp_put(struct vnet_odp *odp);
-/* Nothing is brought any more: it will end. */
+/* Bring no more pages: the region is about to end. */
 void vnet_odp_stop(struct vnet_odp *odp);
-/* When nobody finds it any more; NULL is none. May sleep. */
+/* End the memory, after it has become unfindable. NULL is allowed. May sleep. */
 void vnet_odp_free(struct vnet_odp *odp);
-/* Is it the calling process'? */
+/* Whether it is memory of the calling process. */
 bool vnet_odp_is_own(const struct vnet_odp *odp);
-/* 0, or -errno: -EFAULT if they cannot be had. Sleeps until they are there. */
+/*
+ * Bring the pages of a range, and wait for them. Returns 0, -EFAULT if a page cannot be brought,
+ * -EINTR if the caller is killed, or another negative errno. Sleeps.
+ */
 int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how);
 /*
- * Have pages brought, in any context: 0: they are there; -EAGAIN: not yet, and the NIC
- * processor will be woken; -EFAULT: they could not be had since then (ktime_get_ns()).
+ * Request the pages of a range. Returns 0 if they are present; -EAGAIN if not yet: then the NIC
+ * processor is woken later; -EFAULT if they could not be brought when it was tried at time
+ * `since` (ktime_get_ns()) or later. since == U64_MAX: the request is advice. Any context.
  */
 int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
 
-/* Around the look at pages and their use. */
+/* SRCU read section of a copy, from the look-up of on-demand pages to the end of their use. */
 int vnet_copies_lock(void) __acquires(&vnet_copies);
 void vnet_copies_unlock(int idx) __releases(&vnet_copies);
 bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write);
 /*
- * The memory at addr, of at most *have bytes: *have of them in one piece; NULL: it is not
- * there. checked: by vnet_odp_is_there(), since vnet_copies_lock().
+ * Returns the kernel address of the memory at `addr`, or NULL if it is not present. *have: in,
+ * the bytes wanted; out, how many of them are contiguous. `checked`: vnet_odp_is_there() has
+ * found the range present since vnet_copies_lock(); then a page that is being invalidated may
+ * still be used.
  */
 void *vnet_odp_at(struct vnet_odp *odp, u64 addr, bool write, bool checked, u64 *have);
 
 /* dm.c */
-/* How much of a device's memory is given out: for as long as any of it is, or the device. */
+/* Accounting of a device's memory. It lives as long as the device or any of the memory. */
 struct vnet_dm_room *vnet_dm_room_make(void);
-/* The device is no more. */
+/* Drop the device's reference. */
 void vnet_dm_room_end(struct vnet_dm_room *room);
 void vnet_dm_give_back(struct vnet_dm_room *room, size_t size);
 struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
@@ -551,12 +614,12 @@ int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 /* ------------------------------------------------------------------ queues */
 
 enum vnet_cq_state {
-	/* On the list of those that are ready. */
+	/* On the list vnet_dev.ready. */
 	VNET_CQ_QUEUED,
-	/* Its handler is being called; and there is something new for that. */
+	/* TELLING: a completion handler is running. NEWS: events have arrived since it began. */
 	VNET_CQ_TELLING,
 	VNET_CQ_NEWS,
-	/* Its consumer is to look, whatever happened. */
+	/* The consumer must poll again, whether there is an event or not. */
 	VNET_CQ_LOOK,
 };
 
@@ -567,10 +630,13 @@ struct vnet_cq {
 	struct llist_node ready;
 	/* Bits: enum vnet_cq_state. */
 	unsigned long state;
-	/* Kernel consumers: polls, and the entries taken so far. */
+	/* Kernel consumers: serializes polls; and the number of entries polled so far. */
 	spinlock_t lock;
 	u32 cons;
-	/* Entries move to another ring; somebody has looked for them meanwhile, and has armed it. */
+	/*
+	 * During a resize: `moving` is set. `looked`: the consumer has polled or armed the CQ
+	 * meanwhile. `arm`: the value by which it was armed, or 0.
+	 */
 	bool moving, looked;
 	u32 arm;
 };
@@ -580,7 +646,7 @@ static inline struct vnet_cq *to_vcq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct vnet_cq, ibcq);
 }
 
-/* The firmware's number of a CQ; its channel is its own, of the same index. */
+/* The firmware's number of a CQ. Its channel has the CQ's index. */
 static inline u32 vnet_cqn(struct ib_cq *ibcq)
 {
 	return to_vcq(ibcq)->obj.index + 1;
@@ -594,7 +660,7 @@ int vnet_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vnet_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int vnet_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
 
-/* A queue of requests that a kernel consumer posts to. */
+/* A work queue of a kernel consumer, which posts to it. */
 struct vnet_wq {
 	struct vnet_ring_mem mem;
 	spinlock_t lock;
@@ -607,7 +673,10 @@ struct vnet_srq {
 	struct vnet_object obj;
 	u32 srqn;
 	struct vnet_wq rq;
-	/* Where tags are matched: operations on them, and the firmware's list, which is not mapped. */
+	/*
+	 * With tag matching: the ring of operations, and the firmware's tag list, which is not
+	 * mapped.
+	 */
 	struct vnet_ring_mem ops, tags;
 	u32 max_tags;
 	/* As in struct vnet_qp. */
@@ -638,11 +707,14 @@ struct vnet_qp {
 	struct vnet_wq sq, rq;
 	u32 max_inline;
 	bool sig_all;
-	/* Nobody posts to it: what its send queue has is the device's. */
+	/*
+	 * No program posts to its send queue: XRC targets, queue pairs with tag matching, work
+	 * queues.
+	 */
 	bool unposted;
-	/* How it spreads frames, if that is all that it does: struct nic_rss. */
+	/* RSS parameters (struct nic_rss) of a queue pair that only spreads frames. */
 	struct vnet_ring_mem spread;
-	/* Of a process: the entry by which it rings. */
+	/* View by which the owner's doorbells enter the firmware. */
 	struct vnet_view *view;
 };
 
@@ -651,7 +723,7 @@ static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct vnet_qp, ibqp);
 }
 
-/* Queue pair 1 is one of datagrams, too, and ib_mad's. */
+/* The GSI queue pair is a datagram queue pair, too. */
 static inline bool vnet_is_datagram(const struct vnet_qp *qp)
 {
 	return qp->ibqp.qp_type == IB_QPT_UD || qp->ibqp.qp_type == IB_QPT_GSI;
@@ -663,12 +735,15 @@ void vnet_qp_fill_cap(const struct vnet_qp *qp, struct ib_qp_cap *cap);
 int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-/* A number for one of this type: 0, -ENOMEM or -EAGAIN; -EBUSY: there is a queue pair 1. */
+/*
+ * Assign a number to a queue pair of this type. Returns 0, -ENOMEM, -EAGAIN, or -EBUSY if there
+ * is a queue pair 1 already.
+ */
 int vnet_qp_number(struct vnet_dev *dev, struct vnet_qp *qp, enum ib_qp_type type);
-/* The firmware knows it no more; what it has counted stays. */
+/* Destroy the firmware's queue pair, and keep its counters in the port's sums. */
 void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp);
 void vnet_qp_free_rings(struct vnet_qp *qp);
-/* A queue that is reset has forgotten what was posted. */
+/* After a reset: continue at the ring's producer index, without the requests posted before. */
 void vnet_wq_forget(struct vnet_wq *wq);
 int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
@@ -689,11 +764,14 @@ int vnet_add_gid(const struct ib_gid_attr *attr, void **context);
 int vnet_del_gid(const struct ib_gid_attr *attr, void **context);
 
 /* counters.c */
-/* Of a queue pair that the firmware has ended: it goes on counting in the port's sums. */
+/*
+ * Move the counters of a destroyed queue pair to dev->retired, so that the port's sums keep
+ * them.
+ */
 void vnet_retire_qp(struct vnet_dev *dev, u32 index);
-/* Of all queue pairs, those that are no more among them. May sleep. */
+/* Sum of the counters of all queue pairs, past and present. May sleep. */
 void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum);
-/* Before the first device. */
+/* Call it before the first device is created. */
 void vnet_name_stats(void);
 struct rdma_hw_stats *vnet_alloc_stats(struct ib_device *ibdev, u32 port);
 int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Send and receive queues: the sizes of their slots, and making them. */
+/* Slot sizes and construction of send and receive queues. */
 #ifndef VNET_WQ_H
 #define VNET_WQ_H
 
@@ -7,7 +7,7 @@
 
 #include "vnet_ib.h"
 
-/* SGEs that are granted of a slot with this room: what is asked for, or a little more. */
+/* Number of SGEs granted for a slot with this room: at least the request, rounded up. */
 static inline u32 vnet_grant_sges(u32 sges, u32 room)
 {
 	u32 most = min_t(u32, VNET_MAX_SGE, room / sizeof(struct vnet_sge));
@@ -27,7 +27,10 @@ static inline int vnet_recv_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucon
 	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
 }
 
-/* *max_inline: what is asked for, and then what is granted: as much as SGEs take, at least. */
+/*
+ * *max_inline: in, the requested inline size; out, the granted one, at least the room of the
+ * SGEs.
+ */
 static inline int vnet_send_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucontext, u32 wrs,
 				    u32 sges, u32 *max_inline)
 {

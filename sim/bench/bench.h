@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The papers' experiments in the simulator: clusters of a given kind, clients and
- * servers on them, and tables of figures.
+ * Experiments of the papers in the simulator: clusters, flows of requests, and tables of
+ * results.
  */
 #ifndef SIM_BENCH_H
 #define SIM_BENCH_H
@@ -15,46 +15,46 @@
 #define MAX_COLUMNS 10
 #define MAX_ROWS 128
 
-/* What kind of cluster. */
+/* Parameters of a cluster. */
 struct cluster {
 	u32 nodes;
 	enum fabric_kind fabric;
-	/* NULL: the default. */
+	/* File of costs in the simulator's folder; NULL for the default costs. */
 	const char *costs;
 	u32 frames;
-	/* A process that polls runs the link: answers are collected. */
+	/* Processes that poll run the link, so acknowledgements are collected. */
 	bool polled;
-	/* payload 0: as the firmware has it. */
+	/* payload 0: the firmware's defaults. */
 	struct nic_settings settings;
-	/* Frames that are lost. */
+	/* Probability that a frame, or an ATM cell, is lost. */
 	double loss, cell_loss;
-	/* Changed after it was read; NULL: nothing is. */
+	/* Changes the costs after they have been read; NULL: no change. */
 	void (*tune)(struct cost *cost);
 };
 
 void cluster_make(const struct cluster *cluster);
 
 /*
- * A client that asks and a server that answers, by a connection of their own;
- * `window` requests under way. Measured between `from` and `until`.
+ * A flow: a client that sends requests to a server by a connection of its own, with up to
+ * `window` requests outstanding. Results are of the time between `from` and `until` (ns).
  */
 struct flow {
 	u32 client_node, server_node;
-	/* Bytes of the request and of the answer. 0: no answer is made. */
+	/* Bytes of request and reply. reply 0: there is no reply. */
 	u32 size, reply;
 	u32 window;
 	u64 from, until;
-	/* Flows with the same one share a server: a process and its CQ. */
+	/* Flows with the same number share a server process and its CQ. */
 	u32 server;
-	/* The server sleeps until it is asked, rather than polling. */
+	/* The server sleeps until a completion event, instead of polling. */
 	bool sleeps;
 
-	/* --- what came of it */
+	/* --- results */
 	u64 done;
 	double latency_sum;
 	u32 *latency;
 	u32 nlatency, latency_room;
-	/* Requests done in each of these slices of time. */
+	/* Requests completed in each slice of time. */
 	u32 *slice;
 	u32 nslices;
 	u64 slice_ns;
@@ -68,40 +68,43 @@ struct flow {
 	u64 *sent;
 };
 
-/* Run them all until the last one's end. */
+/* Run all flows until the last one ends. */
 void flows_run(struct flow *flows, u32 n);
 void flows_free(struct flow *flows, u32 n);
-/* Requests per second; MB/s of requests; mean and percentile of latency, us. */
+/* Requests per second; MB/s of requests; mean and percentile of latency in us. */
 double flow_rate(const struct flow *f);
 double flow_bandwidth(const struct flow *f);
 double flow_latency(const struct flow *f);
 double flow_percentile(struct flow *f, double which);
 
-/* What many clients of one server have. */
+/* Results of many clients of one server. */
 struct crowd {
-	/* Of all: requests per second, MB/s of requests. */
+	/* Sums: requests per second, and MB/s of requests. */
 	double rate, bandwidth;
-	/* Of the slowest, beside the fastest; 0: nobody was served. */
+	/*
+	 * Rate of the slowest client divided by that of the fastest; 0 if no request was
+	 * completed.
+	 */
 	double share;
-	/* Mean, us. */
+	/* Mean latency in us. */
 	double latency;
 };
 
-/* n clients like this one, each on its node, and a server on node 0; nodes need not be told. */
+/* Run n clients like `like`, on one node each, and a server on node 0. Sets cluster.nodes. */
 struct crowd crowd_run(struct cluster cluster, u32 n, const struct flow *like);
 
 /* --- reports */
 struct report {
 	const char *name;
 	const char *title;
-	/* What the paper has. */
+	/* Result of the paper. */
 	const char *published;
 	const char *column[MAX_COLUMNS];
 	u32 columns, rows;
 	double cell[MAX_ROWS][MAX_COLUMNS];
-	/* Row names, where the first column is not a number. */
+	/* Row names, if the first column is not a number. */
 	const char *label[MAX_ROWS];
-	/* Columns to plot over the first one; a verdict in words. */
+	/* Columns to plot over the first one. The verdict is a sentence. */
 	u32 plot[4], plots;
 	char verdict[512];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E16 (001, extension): how many frames one answer is for. */
+/* E16 (001, extension): collection size, the number of frames that one acknowledgement covers. */
 #include "bench.h"
 
 static double goodput(u32 unit, double loss)

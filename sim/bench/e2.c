@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * E2 (000): what each part of the protocol adds to round trip and gap.
+ * E2 (000): cost of each part of the protocol, in round-trip time and gap.
  *
- * Protection is no part of it: keys and tags are checked with each frame, and the cost
- * model has one figure for all that the NIC does to take one. Nor do answers show in the
- * round trip, as they are made and taken while the hosts poll; it is longer where they
- * travel with the next message, as a request then completes no sooner than its reply comes.
+ * Protection is not a part: keys and tags are checked with each frame, and the cost model has
+ * one cost for all processing of a received frame. Acknowledgements do not add to the round
+ * trip, as they are sent and received while the hosts poll. The round trip is longer if they are
+ * piggybacked on the next message: then a request completes no earlier than its reply arrives.
  */
 #include "bench.h"
 
 enum part {
-	/* Baseline: answers are made and taken for nothing, as if there were none. */
+	/* Baseline: acknowledgements cost nothing, and rounds of the NIC processor neither. */
 	PART_NOTHING,
 	PART_ANSWERS,
-	/* And the rounds of the NIC's processor, in which timers are looked at. */
+	/* With acknowledgements and the rounds of the NIC processor, which serve the timers. */
 	PART_TIMERS,
 };
 
@@ -47,13 +47,13 @@ static void (*const without[])(struct cost *cost) = {
 };
 
 /*
- * The gap is to be the NIC's, as AM-II's was: hosts that take no time, and no DMA, which
- * short messages do not need there. With a host's costs it is the host that is seen,
- * whatever the NIC does. It comes in two kinds: up to 15 messages under way cost 5.7 us,
- * what the host needs to post one and poll one, while the NIC sends. From 18 on it is 8.8:
- * the NIC sends what it finds in one go, then takes the answers faster than the host polls,
- * so that the host never finds its CQ empty before it has the whole window to post again,
- * and the two take turns instead of working at once.
+ * Only the NIC costs time, as the gap of AM-II was the NIC's: hosts take no time, and there is
+ * no DMA, which short messages do not need there. With the costs of a host, the host would
+ * determine the gap. It has two regimes then. Up to 15 outstanding messages, the gap is 5.7 us,
+ * the time to post and poll one message, while the NIC sends. From 18 on it is 8.8 us: the NIC
+ * sends all that it finds, then receives acknowledgements faster than the host polls them. So
+ * the host never finds its CQ empty before it can post a whole window, and NIC and host
+ * alternate instead of working in parallel.
  */
 static void only_the_nic(struct cost *cost)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E25 (002, extension): goodput and latency over loss. */
+/* E25 (002, extension): goodput and latency over the loss rate. */
 #include "bench.h"
 
 struct outcome {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E4 (000): permutations: circular shift, neighbour, bisection. */
+/* E4 (000): permutation traffic: circular shift, neighbour, bisection. */
 #include "bench.h"
 
 #define NODES 32

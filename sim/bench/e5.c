@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E5 (000): many to one, small requests. */
+/* E5 (000): many clients to one server, small requests. */
 #include "bench.h"
 
 static void measure(struct report *report, u32 n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E6 (000): many to one, bulk. */
+/* E6 (000): many clients to one server, bulk transfers. */
 #include "bench.h"
 
 #define MOST 32
@@ -31,9 +31,9 @@ static void run(struct report *r)
 	u32 i, n = sizeof(clients) / sizeof(clients[0]);
 
 	/*
-	 * Links that stall, rather than lose, share by input: each switch gives its inputs
-	 * turns, whether one client is behind it or many. What the transport does shows where
-	 * all are at one switch.
+	 * Links with back-pressure share bandwidth by input: each switch serves its inputs in
+	 * turn, regardless of the number of clients behind each. The fairness of the transport
+	 * itself shows if all clients are at one switch.
 	 */
 	r->title = "many clients to one server: bulk";
 	r->published = "sustained MB/s; each client has a fair share";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E7 (000): round trip over clients. */
+/* E7 (000): round-trip time over the number of clients. */
 #include "bench.h"
 
 static void measure(struct report *report, u32 n)

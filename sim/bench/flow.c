@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Clusters, and clients that ask servers. */
+/* Clusters for experiments, and flows of requests between clients and servers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 /* 4.096 us x 2^20 for each of eight tries: 34 s, more than any experiment lasts. */
 #define LONG_TIMEOUT 20
 
-/* A process that serves some flows. */
+/* A server process and its flows. */
 struct flow_server {
 	struct process *process;
 	struct queue *cq;
@@ -167,7 +167,10 @@ static void note(struct flow *f, u64 began)
 		f->slice[(now - f->from) / f->slice_ns]++;
 }
 
-/* Requests complete, or are answered, in order: the oldest one is over. */
+/*
+ * Client: requests complete, or are replied to, in order, so a completion is that of the oldest
+ * request.
+ */
 static void ask(struct process *p, void *arg)
 {
 	struct flow *f = arg;
@@ -232,7 +235,10 @@ static u32 queue_of(u32 window)
 
 static void flow_make(struct flow *f, struct flow_server *s)
 {
-	/* A client that others starve for as long as the flow lasts is slow, not disconnected. */
+	/*
+	 * The long timeout keeps a client connected that is starved by others during the whole
+	 * flow.
+	 */
 	struct qp_options options = { .sq_entries = queue_of(f->window),
 				      .rq_entries = queue_of(f->window),
 				      .timeout = LONG_TIMEOUT };
@@ -292,7 +298,7 @@ void flows_free(struct flow *flows, u32 n)
 	sim_teardown();
 }
 
-/* ----------------------------------------------------------------------- figures */
+/* ----------------------------------------------------------------------- results */
 
 static double seconds(const struct flow *f)
 {

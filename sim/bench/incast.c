@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many to one over a switch that drops what its queue, or the NIC behind it, has no room
- * for: what it is worth that a sender uses fewer channels when its packets are lost.
+ * Incast: many to one, over a switch that drops frames when a queue is full. Measures the effect
+ * of adaptive senders, which use fewer channels after losses.
  */
 #include "bench.h"
 

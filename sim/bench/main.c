@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* vnet-sim-bench: the papers' experiments, as text, JSON and plots. */
+/* vnet-sim-bench: runs the papers' experiments and prints text, JSON and plots. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void print_number(double x)
 		printf(" %14.*f", x < 10 ? 3 : x < 1000 ? 2 : 1, x);
 }
 
-/* A bar for each row, over the largest one. */
+/* Print a bar for each row, scaled to the largest one. */
 static void print_bars(const struct report *r, u32 column)
 {
 	double most = 0;
@@ -199,7 +199,7 @@ static void run_gnuplot(const struct report *r, const char *directory)
 
 /* ------------------------------------------------------------------------ main */
 
-/* Which experiment has this name; EXPERIMENTS: none. */
+/* Index of the experiment with this name, or EXPERIMENTS if there is none. */
 static u32 find(const char *name)
 {
 	u32 i;
@@ -219,7 +219,7 @@ static void list(void)
 		printf("%-4s %s\n", experiments[i]->name, experiments[i]->about);
 }
 
-/* What is to be done, as the arguments tell. */
+/* The command line. */
 struct orders {
 	bool wanted[EXPERIMENTS];
 	bool any;
@@ -269,7 +269,7 @@ static void conduct(const struct orders *o, const struct experiment *e, bool fir
 		print_text(&report);
 	fflush(stdout);
 	if (o->plots) {
-		/* What is wrong with it shows when files are made in it. */
+		/* An error shows when files are created in it. */
 		(void)mkdir(o->plots, 0777);
 		write_plot(&report, o->plots);
 		run_gnuplot(&report, o->plots);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* E8 to E11 (000): several virtual networks at one server, with seven frames. */
+/* E8 to E11 (000): several virtual networks at one server with seven endpoint frames. */
 #include <stdlib.h>
 
 #include "bench.h"
@@ -11,7 +11,7 @@
 
 static struct flow flows[MOST];
 
-/* single: one process polls all endpoints; else a thread for each, that sleeps. */
+/* single: one process polls all endpoints; else each endpoint has a thread, which sleeps. */
 static void serve(u32 n, bool single)
 {
 	struct cluster cluster = {
