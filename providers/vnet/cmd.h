@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Commands with vnet's own part behind the common one, as the ibv_cmd_*()
- * functions want them. Neither part may be padded.
+ * Commands and responses: the common part followed by vnet's own part. The ibv_cmd_*() functions
+ * expect this layout. There must be no padding between the parts.
  */
 #ifndef VNET_CMD_H
 #define VNET_CMD_H
@@ -20,7 +20,7 @@
 	static_assert(sizeof(struct _name) == sizeof(struct _common) + sizeof(struct _own),        \
 		      "padding in " #_name)
 
-/* The common parts end in a driver_data[] of no size: ours begins there. */
+/* The common parts end in a zero-size driver_data[], where our part begins. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end"
@@ -43,8 +43,8 @@ VNET_CMD(vnet_create_qp_reply, ib_uverbs_ex_create_qp_resp, vnet_create_qp_resp)
 #endif
 
 /*
- * The provider ABI of a later rdma-core wants more of three functions than that of 44, and
- * nothing that vnet has: each is called here, in both ways.
+ * The provider ABI of later rdma-core versions has more parameters in three functions, for features
+ * that vnet does not have. These wrappers call either version.
  */
 static inline int vnet_cmd_get_context(struct verbs_context *ctx, struct vnet_get_context_cmd *cmd,
 				       struct vnet_get_context_reply *reply)
@@ -69,7 +69,7 @@ static inline int vnet_cmd_create_cq(struct ibv_context *context,
 				    CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 }
 
-/* Of the request, so many bytes: with the provider's part, or without. */
+/* size: length of the request, with or without the provider's part. */
 static inline int vnet_cmd_create_qp(struct ibv_context *context, struct verbs_qp *qp,
 				     struct ibv_qp_init_attr_ex *attr,
 				     struct vnet_create_qp_cmd *cmd, size_t size,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues: making, resizing, arming and ending them. poll.c takes
- * completions from them.
+ * Completion queues: creating, resizing, arming and destroying them. poll.c polls them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ static const uint64_t timestamp_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 
 /* ------------------------------------------------------------------- rings */
 
-/* Have the CQ poll this ring from the entry where `cons` stands. */
+/* Poll this ring from now on, from the same entry index. */
 static void use_ring(struct vnet_cq *cq, const struct vnet_ring_map *map, uint32_t entries)
 {
 	cq->map = *map;
@@ -58,9 +57,9 @@ static void delist(struct vnet_context *ctx, struct vnet_cq *cq)
 	pthread_mutex_unlock(&ctx->cq_mutex);
 }
 
-/* ------------------------------------------------------------------- making */
+/* ----------------------------------------------------------------- creating */
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_attr(const struct vnet_context *ctx, const struct ibv_cq_init_attr_ex *attr)
 {
 	const uint64_t known_fields = IBV_WC_STANDARD_FLAGS | timestamp_flags |
@@ -109,7 +108,7 @@ static bool skips_lock(const struct vnet_context *ctx, const struct ibv_cq_init_
 	       vnet_pd_skips_locks(attr->parent_domain);
 }
 
-/* NULL with errno set on failure. */
+/* Returns NULL with errno set on failure. */
 static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
 {
 	struct vnet_context *ctx = to_vctx(context);
@@ -136,7 +135,7 @@ static struct vnet_cq *new_cq(struct ibv_context *context, const struct ibv_cq_i
 	cq->cookie = ctx->gate_cookie;
 	cq->cqn = reply.vnet.cqn;
 	cq->in_nic = ctx->cq_read_ns;
-	/* Whatever comes before it is polled at all has had no event. */
+	/* There has been no event before the first poll. */
 	cq->seen_empty = true;
 	cq->ignores_overrun = cmd.vnet.flags & VNET_CREATE_CQ_IGNORE_OVERRUN;
 	enlist(ctx, cq);
@@ -191,12 +190,12 @@ struct ibv_cq_ex *vnet_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	return &cq->vcq.cq_ex;
 }
 
-/* ------------------------------------------------------- changing and ending */
+/* --------------------------------------------------- changing and destroying */
 
 /*
- * A batch reads its completion at hand from the ring, which is about to be another's. The
- * batch's own thread goes on with a copy; for another thread's batch this waits, because
- * that thread may be reading just now. The lock is held.
+ * The current completion of a batch is in the ring that is about to be replaced. For a batch of the
+ * calling thread, keep a copy of it. A batch of another thread is waited for, because that thread
+ * may be reading. The caller holds the lock.
  */
 static void settle_batch(struct vnet_cq *cq)
 {
@@ -208,7 +207,7 @@ static void settle_batch(struct vnet_cq *cq)
 	cq->cur = &cq->kept;
 }
 
-/* 0 or an errno value; the lock is held. */
+/* Returns 0 or an errno value. The caller holds the lock. */
 static int resize_locked(struct vnet_cq *cq, int cqe)
 {
 	struct vnet_resize_cq_reply reply = {};
@@ -221,7 +220,9 @@ static int resize_locked(struct vnet_cq *cq, int cqe)
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &reply.ibv, sizeof(reply));
 	if (ret)
 		return ret;
-	/* Should this fail, the NIC writes where nobody looks: the CQ is lost. */
+	/*
+	 * If this fails, the NIC writes to a ring that is not mapped here, and the CQ is unusable.
+	 */
 	ret = map_ring(&map, ibcq->context, &reply.vnet.cq);
 	if (ret)
 		return ret;
@@ -257,7 +258,7 @@ int vnet_destroy_cq(struct ibv_cq *ibcq)
 	struct vnet_cq *cq = to_vcq(ibcq);
 	int ret;
 
-	/* First: once the agent has the ring back, it may be another's. */
+	/* Before the command: afterwards, the agent may give the ring's memory to another queue. */
 	delist(ctx, cq);
 	ret = ibv_cmd_destroy_cq(ibcq);
 	if (ret) {
@@ -269,20 +270,21 @@ int vnet_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
-/* The program was told that there are entries, and is to poll. */
+/* An event was read: the program knows that there are entries. */
 void vnet_cq_event(struct ibv_cq *ibcq)
 {
 	__atomic_store_n(&to_vcq(ibcq)->seen_empty, false, __ATOMIC_RELAXED);
 }
 
 /*
- * An entry that came before the arming, and of which no event told, makes an event now. By the
- * letter it makes none, and the program is to poll once more; mlx5 compares its producer index
- * with the consumer index that comes with the arming, and programs rely on that (UCX polls,
- * arms and sleeps).
- * An entry of which the last event told makes no other one before it is polled. perftest takes
- * each event for a completion ("ib_send_lat -e" polls once after it, and sends); an event more
- * makes it overrun its send queue.
+ * If the CQ has an unpolled entry that no event has announced, make an event now. By the
+ * specification there is no event for entries made before arming, and the program has to poll
+ * again. But mlx5 compares its producer index with the consumer index given when arming, and
+ * programs rely on that (UCX polls, arms and sleeps).
+ *
+ * An entry that the last event has announced makes no second event before it is polled. perftest
+ * takes each event for a completion ("ib_send_lat -e" polls once for each, and sends), and a
+ * further event would make it overrun its send queue.
  */
 static void tell_of_unpolled(const struct vnet_cq *cq)
 {
@@ -296,9 +298,9 @@ static void tell_of_unpolled(const struct vnet_cq *cq)
 }
 
 /*
- * The full barrier pairs with the NIC's, which stores an entry's seq, has a
- * barrier, and then looks at arm: either it sees the CQ armed and makes an
- * event, or whoever armed it sees the entry in the poll that has to follow.
+ * The full barrier pairs with the NIC's, which stores an entry's seq, executes a barrier, and then
+ * reads `arm`. Either the NIC sees the CQ armed and makes an event, or the arming thread sees the
+ * entry in the poll that has to follow.
  */
 int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -307,14 +309,14 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 	vnet_lock(&cq->lock);
 	cq->uses_events = true;
-	/* Asking for less does not take back that more was asked for. */
+	/* Arming for solicited completions does not weaken an earlier arming for all. */
 	if (solicited_only)
 		__atomic_compare_exchange_n(&cq->ring->arm, &disarmed, VNET_CQ_ARM_SOLICITED, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	else
 		__atomic_exchange_n(&cq->ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	/* Whatever comes from here on finds the queue armed. */
+	/* Entries from this index on find the CQ armed. */
 	cq->armed_at = __atomic_load_n(&cq->ring->prod, __ATOMIC_RELAXED);
 	tell_of_unpolled(cq);
 	vnet_unlock(&cq->lock);

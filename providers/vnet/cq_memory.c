@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues that stand in NIC memory, emulated: what it costs the processor to
- * look at them there. VIA devices had them so, as a DMA into host memory took longest
- * of all; the processor then reads across the bus, uncached, whether there is a
- * completion or not. Today's adapters write them into host memory, and looking at
- * an empty one finds it in the cache.
+ * Emulates completion queues in NIC memory, to measure what polling them would cost.
  *
- * Each look at an entry takes so many ns more; what the device is told (a posted
- * write) does not hold the processor up. Without the setting other functions
- * poll, and nothing of this is on their way.
+ * VIA devices had their completion queues there, because a DMA into host memory took longest of
+ * all. The processor then reads across the bus, uncached, whether there is a completion or not.
+ * Today's adapters write completions into host memory, and polling an empty CQ hits the cache.
+ *
+ * Each read of an entry takes a number of ns more. Writes to the device are posted, and do not
+ * delay the processor. Without the setting, other functions poll, and their path is not affected.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +17,9 @@
 #include "vnet.h"
 
 /*
- * A round trip over PCI Express: 64 bytes read between a Haswell server and an adapter,
- * median, by R. Neugebauer et al., "Understanding PCIe performance for end host
- * networking", SIGCOMM 2018. The paper on VIA (PCI, 33 MHz) tells of 2 us for its
- * event notification in all.
+ * A round trip over PCI Express: a read of 64 bytes between a Haswell server and an adapter,
+ * median, by R. Neugebauer et al., "Understanding PCIe performance for end host networking",
+ * SIGCOMM 2018. The paper on VIA (PCI, 33 MHz) reports 2 us for its whole event notification.
  */
 #define BUS_READ_NS 550u
 #define MOST_NS 1000000u
@@ -50,7 +48,7 @@ static uint64_t now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* So many reads, one after the other, for which the processor waits. */
+/* Delay the thread for this number of consecutive reads. */
 static void read_across_bus(const struct vnet_cq *cq, int times)
 {
 	uint64_t end = now() + (uint64_t)times * to_vctx(cq->vcq.cq.context)->cq_read_ns;
@@ -59,7 +57,10 @@ static void read_across_bus(const struct vnet_cq *cq, int times)
 		;
 }
 
-/* After the first look there was one at each further entry, and at the one that was not there. */
+/*
+ * Delay for the reads after the first one: one for each further entry found, and one for the
+ * missing entry that ended the poll.
+ */
 static void further_looks(const struct vnet_cq *cq, int found, int num_entries)
 {
 	int looks = found < num_entries ? found + 1 : found;

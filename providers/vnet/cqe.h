@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Fields of completions as programs see them: some hold more than one thing. */
+/* Decodes fields of completions that hold more than one value. */
 #ifndef CQE_H
 #define CQE_H
 
@@ -7,7 +7,7 @@
 
 static inline unsigned int wc_flags_of(const struct vnet_cqe *cqe)
 {
-	/* Of a reliable connection: no network header, and no LID. */
+	/* Tag matching is for connected queue pairs: no network header, no LID. */
 	if (unlikely(cqe->opcode >= VNET_WC_TM_ADD))
 		return cqe->flags & (unsigned int)~VNET_WC_GRH_IPV4;
 	return cqe->flags &
@@ -28,7 +28,7 @@ static inline uint32_t src_qp_of(const struct vnet_cqe *cqe)
 	return cqe->src_qp & mask;
 }
 
-/* A port of Ethernet has no LIDs. */
+/* 0 on an Ethernet port, which has no LIDs. */
 static inline uint16_t slid_of(const struct vnet_cqe *cqe)
 {
 	return cqe->flags & VNET_WC_LID ? (uint16_t)(cqe->byte_len >> VNET_CQE_LID_SHIFT) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: allocated in the NIC, mapped here, registered by offset.
+ * Device memory: allocated in the NIC, mapped into the process, registered by offset.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "vnet.h"
 
-/* The device is accessed by words of so many bytes. */
+/* Device memory is accessed in words of this size. */
 #define DM_WORD 4
 
 static bool is_inside(const struct vnet_dm *dm, uint64_t offset, size_t length)
@@ -46,7 +46,7 @@ static int map_dm(struct vnet_dm *dm, struct ibv_context *context,
 	const struct vnet_context *ctx = to_vctx(context);
 	void *addr = NULL;
 
-	/* The agent is trusted, but a version apart it would be a wild pointer. */
+	/* The agent is trusted, but an agent of another version could return a wrong layout. */
 	if (!resp->length || resp->length > resp->mmap_size)
 		return EPROTO;
 	if (ctx->gate.ring)
@@ -150,7 +150,7 @@ struct ibv_mr *vnet_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t d
 	struct verbs_mr *vmr;
 	int ret;
 
-	/* Handles count anew in each context: it would name other memory here. */
+	/* Handles are numbered per context, so this one would name another device memory. */
 	if (ibdm->context != pd->context) {
 		errno = EINVAL;
 		return NULL;

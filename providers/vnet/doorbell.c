@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbells of an agent that has no gate: its firmware runs elsewhere than in
- * this process, and is entered by a trap, or reads a page. What there is of
- * these stands in place of the gate, so that posting need not know.
+ * Doorbells for an agent without a gate, such as the kernel driver. Its firmware runs outside of
+ * this process. A doorbell is a system call, or a store to a page that the NIC processor reads.
+ * These functions take the place of the gate's, so that posting is the same for both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 #include "vnet.h"
 
-/* How to ring, as VNET_DOORBELL asks; for measuring what each costs. */
+/* Ways to ring, as VNET_DOORBELL selects them for measurements. */
 enum doorbell_way {
-	/* The cheapest that the agent has. */
+	/* ioctl() on the doorbell descriptor: the default, and the cheapest. */
 	WAY_TRAP,
 	/* The uverbs command for posting. */
 	WAY_WRITE,
@@ -33,7 +33,7 @@ static enum doorbell_way asked_for(void)
 	return WAY_TRAP;
 }
 
-/* Posting has its own answer: what the trap says must not replace errno. */
+/* The result of posting does not depend on the doorbell's, so errno is preserved. */
 static void trap(__u64 cookie, unsigned int what, uint32_t num)
 {
 	const struct vnet_context *ctx = (const struct vnet_context *)(uintptr_t)cookie;
@@ -64,8 +64,8 @@ static void trap_tag(__u64 cookie, uint32_t srqn)
 }
 
 /*
- * The read-modify-writes are full barriers: either the NIC processor finds the
- * bits in its last look before it sleeps, or we find that it needs waking.
+ * The read-modify-write operations are full barriers. Either the NIC processor sees the bits in its
+ * last look before it sleeps, or this thread sees that it must be woken.
  */
 static void page_send(__u64 cookie, uint32_t qpn)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flows of Ethernet frames, and the counters that they may have.
+ * Flows of Ethernet frames, and their counters.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 /* -------------------------------------------------------------------- flows */
 
-/* The first members of every specification. */
+/* The first members of every flow specification. */
 struct spec_header {
 	enum ibv_flow_spec_type type;
 	uint16_t size;
 };
 
-/* 0 or an errno value: counters that a specification names. */
+/* Get the counters that a specification names. Returns 0 or an errno value. */
 static int read_counters(const struct ibv_qp *qp, const uint8_t *spec,
 			 struct vnet_counters **counters)
 {
@@ -31,8 +31,8 @@ static int read_counters(const struct ibv_qp *qp, const uint8_t *spec,
 }
 
 /*
- * 0 or an errno value; the counters that the flow names, if it does. The specifications
- * stand behind the attributes, wherever that is; each says its size.
+ * Find the counters that the flow names, if any. The specifications follow the attributes in
+ * memory, at any alignment, and each contains its size. Returns 0 or an errno value.
  */
 static int find_counters(const struct ibv_qp *qp, const struct ibv_flow_attr *attr,
 			 struct vnet_counters **counters)
@@ -136,12 +136,12 @@ int vnet_destroy_counters(struct ibv_counters *ibcounters)
 	return 0;
 }
 
-/* 0 or an errno value; the mutex is held. */
+/* Returns 0 or an errno value. The caller holds the mutex. */
 static int add_point(struct vnet_counters *counters, const struct ibv_counter_attach_attr *attr)
 {
 	struct vnet_counter_point *point;
 
-	/* What is counted already cannot be read elsewhere. */
+	/* No counter may be attached once a flow uses the object. */
 	if (counters->flows)
 		return EBUSY;
 	point = realloc(counters->point, (counters->points + 1) * sizeof(*point));
@@ -162,7 +162,7 @@ int vnet_attach_counters_point_flow(struct ibv_counters *ibcounters,
 	struct vnet_counters *counters = to_vcounters(ibcounters);
 	int ret;
 
-	/* A flow names its counters when it is made. */
+	/* The counters of a flow are given when it is created. */
 	if (flow || !check_comp_mask(attr->comp_mask, 0))
 		return EOPNOTSUPP;
 	if (attr->counter_desc != IBV_COUNTER_PACKETS && attr->counter_desc != IBV_COUNTER_BYTES)
@@ -173,7 +173,7 @@ int vnet_attach_counters_point_flow(struct ibv_counters *ibcounters,
 	return ret;
 }
 
-/* 0 or an errno value; the mutex is held. */
+/* Returns 0 or an errno value. The caller holds the mutex. */
 static int read_points(struct vnet_counters *counters, uint64_t *values, uint32_t nvalues,
 		       uint32_t flags)
 {

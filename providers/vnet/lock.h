@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The lock of a queue, held for tens of nanoseconds.
+ * The spin lock of a queue, held for some tens of nanoseconds.
  *
- * An object that its creator promised to use from one thread at a time (thread
- * domain, single-threaded CQ, VNET_SINGLE_THREADED) skips it. And as long as
- * the process has one thread, taking it is a plain store: a second thread,
- * which that thread would have to start, sees the store.
+ * It is skipped for objects that their creator promised to use from one thread at a time (thread
+ * domain, single-threaded CQ, VNET_SINGLE_THREADED). While the process has only one thread, the
+ * lock is taken by a plain store. A second thread sees that store, because the first thread must
+ * have created it afterwards.
  */
 #ifndef VNET_LOCK_H
 #define VNET_LOCK_H
@@ -27,7 +27,7 @@ struct vnet_lock {
 	bool skip;
 };
 
-/* vnet.c */
+/* Implemented in vnet.c. */
 void vnet_lock_slow(struct vnet_lock *lock);
 
 static inline void vnet_lock_init(struct vnet_lock *lock, bool skip)

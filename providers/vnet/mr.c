@@ -27,7 +27,7 @@ struct ibv_mr *vnet_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_
 	return &vmr->ibv_mr;
 }
 
-/* The kernel's device takes them; vnetd, which cannot reach that memory, says EOPNOTSUPP. */
+/* Supported by the kernel driver. vnetd cannot access such memory, and returns EOPNOTSUPP. */
 struct ibv_mr *vnet_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				  int fd, int access)
 {
@@ -51,8 +51,8 @@ struct ibv_mr *vnet_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t len
 }
 
 /*
- * A message may stand in a completion that was not polled yet. On hardware it
- * would be in memory by now, and later that memory is not ours to write.
+ * Copy messages that are still in unpolled completions to the region's memory. With hardware they
+ * would be in memory by now, and later the provider must not write there any more.
  */
 static void settle(struct verbs_mr *vmr)
 {
@@ -68,7 +68,7 @@ int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr
 	struct ib_uverbs_rereg_mr_resp resp = {};
 	int ret;
 
-	/* The library checks the rest. */
+	/* libibverbs checks the rest. */
 	if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != vmr->ibv_mr.context)) {
 		errno = EINVAL;
 		return errno;
@@ -77,7 +77,7 @@ int vnet_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr
 			       &cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (ret)
 		return ret;
-	/* The library has not replaced the old address and length yet. */
+	/* libibverbs has not replaced the old address and length yet. */
 	settle(vmr);
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		vmr->access = access;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, and what only the library knows of: thread domains and
- * parent domains.
+ * Protection domains, and the library's own thread domains and parent domains.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,8 +72,9 @@ static bool is_listed(uint32_t handle, const uint32_t *list, uint32_t count)
 }
 
 /*
- * 0, or why the context has no such domain. A list that fills all the room an attribute can
- * have does not tell: then what is made in the domain will.
+ * Check that the context has a PD with this handle. Returns 0 or an errno value. If the list fills
+ * the largest possible attribute, it may be incomplete: then 0 is returned, and creating objects in
+ * the PD will fail.
  */
 static int look_for_pd(struct ibv_context *context, uint32_t handle)
 {
@@ -147,14 +147,14 @@ int vnet_dealloc_td(struct ibv_td *ibtd)
 }
 
 /*
- * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, which newer headers have: in a
- * confidential guest, memory may be taken that devices can reach. This one reaches all.
+ * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of newer headers: permits memory that
+ * devices can access in a confidential guest. This device can access all memory.
  */
 #define PARENT_DOMAIN_UNPROTECTED_MEMORY (1u << 2)
 
 /*
- * Allocators are accepted and never asked: queues stand in the device's memory,
- * and the rest is a few hundred bytes of bookkeeping.
+ * Allocators are accepted but never called: queues are in the device's memory, and the other
+ * allocations are a few hundred bytes.
  */
 struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
 					struct ibv_parent_domain_init_attr *attr)

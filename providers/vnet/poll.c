@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Taking completions: the fast path of every program. No allocation, no log,
- * and no call but the agent's copy where a message stands in its completion.
+ * Polling completions: the fast path of every program.
  *
- * The entries between `cons` and what the NIC makes next belong to the process
- * until it stores the ring's cons.
+ * No allocation, no log, and no call except to the agent: a copy if a message is in its completion,
+ * and `idle` for an empty poll. The entries from `cons` up to the next one that the NIC makes
+ * belong to the process until it stores the ring's cons.
  *
- * The CQ's lock is never held when a function returns to the program. A batch of
- * extended polling (ibv_start_poll() to ibv_end_poll()) keeps other pollers out by
- * the flag `in_batch`; whoever ends a region or a queue pair, or arms the queue,
- * takes the lock alone, so it may do so within a batch. The entries from the ring's cons
- * to the CQ's are the batch's, and nobody else changes them.
+ * The CQ's lock is never held when a function returns to the program. A batch of extended polling
+ * (ibv_start_poll() to ibv_end_poll()) excludes other pollers by the flag `in_batch`. Deregistering
+ * a region, destroying a QP and arming the CQ take only the lock, so they may run within a batch.
+ * The entries from the ring's cons to the CQ's cons belong to the batch, and no other thread
+ * changes them.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,19 +21,19 @@
 #include "cqe.h"
 #include "vnet.h"
 
-/* In vnet_cqe.opcode: an entry of a QP that is gone. The NIC never writes it. */
+/* In vnet_cqe.opcode: an entry of a destroyed or reset QP. The NIC never writes this value. */
 #define VNET_CQE_FORGOTTEN 0xff
 
 /* ------------------------------------------------------------------- entries */
 
-/* Entry `index`, or NULL where the NIC has not made it yet. */
+/* Returns entry `index`, or NULL if the NIC has not made it yet. */
 static inline struct vnet_cqe *entry_at(const struct vnet_cq *cq, uint32_t index)
 {
 	struct vnet_cqe *cqe = &cq->slots[index & cq->mask];
 
 	/*
-	 * Acquire: pairs with the NIC's release, by which it stores seq after
-	 * the rest of the entry and after the data that the entry announces.
+	 * Acquire: pairs with the NIC's release store of seq, which follows the rest of the entry
+	 * and the data that the entry announces.
 	 */
 	if (__atomic_load_n(&cqe->seq, __ATOMIC_ACQUIRE) != index + 1)
 		return NULL;
@@ -41,22 +41,22 @@ static inline struct vnet_cqe *entry_at(const struct vnet_cq *cq, uint32_t index
 }
 
 /*
- * The NIC may have gone over entries that nobody has polled: go on at the oldest
- * that is left. false: nothing was lost.
+ * The NIC may have overwritten unpolled entries: continue at the oldest one that is left. Returns
+ * false if nothing was lost.
  */
 static __attribute__((cold, noinline)) bool skip_lost(struct vnet_cq *cq)
 {
 	uint32_t seq = __atomic_load_n(&cq->slots[cq->cons & cq->mask].seq, __ATOMIC_ACQUIRE);
 
-	/* What an earlier round left there is behind. */
+	/* The entry is of an earlier round of the ring. */
 	if ((int32_t)(seq - (cq->cons + 1)) <= 0)
 		return false;
-	/* Entry seq - 1 is the newest that is known; so many fit behind it. */
+	/* Entry seq - 1 is the newest known one, and the ring holds mask + 1 entries. */
 	cq->cons = seq - (cq->mask + 1);
 	return true;
 }
 
-/* The next completion, or NULL; the caller holds the lock. */
+/* Returns the next completion or NULL. The caller holds the lock. */
 static inline struct vnet_cqe *take(struct vnet_cq *cq)
 {
 	struct vnet_cqe *cqe;
@@ -75,8 +75,8 @@ static inline struct vnet_cqe *take(struct vnet_cq *cq)
 }
 
 /*
- * Give the entries taken back to the NIC. Release: pairs with the NIC's acquire
- * of ring->cons before it writes into their slots.
+ * Return the polled entries to the NIC. Release: pairs with the NIC's acquire of ring->cons before
+ * it writes into their slots.
  */
 static inline void give_back(struct vnet_cq *cq)
 {
@@ -84,8 +84,9 @@ static inline void give_back(struct vnet_cq *cq)
 }
 
 /*
- * Lock the CQ for polling, outside of other threads' batches. Without a lock, remember
- * who polls, so that the same thread may look at the entries for another purpose.
+ * Lock the CQ for polling, outside of other threads' batches. If the lock is skipped, record the
+ * polling thread: that thread may also look at unpolled entries for another purpose
+ * (may_look_into()).
  */
 static inline void begin(struct vnet_cq *cq)
 {
@@ -108,14 +109,14 @@ void vnet_cq_await_batch(struct vnet_cq *cq)
 }
 
 /*
- * What a poll that finds nothing does for the agent. true: there may be a completion now.
- * The agent may have made it, or have let the peer run for as long as it liked: a program
- * that was told "empty" afterwards would read the peer's disconnection, which comes by
- * another way, before the message that the peer sent first.
+ * Let the agent work after an empty poll. Returns true if there may be a completion now, which the
+ * caller must look for: the agent may have made one, or may have let the peer run for any time. If
+ * the poll returned "empty" then, the program could see the peer's disconnection, which arrives by
+ * another way, before a message that the peer sent first.
  */
 static inline bool idle(struct vnet_cq *cq)
 {
-	/* By any thread: it is a hint. */
+	/* Any thread may store it: it is a hint. */
 	if (!__atomic_load_n(&cq->seen_empty, __ATOMIC_RELAXED))
 		__atomic_store_n(&cq->seen_empty, true, __ATOMIC_RELAXED);
 	if (!cq->idle)
@@ -135,7 +136,7 @@ static __attribute__((cold, noinline)) uint8_t placing_failed(const struct vnet_
 	return IBV_WC_LOC_PROT_ERR;
 }
 
-/* Put the message that stands in the entry into its buffer: the status. */
+/* Copy the message in the entry to its buffer. Returns the completion's status. */
 static inline uint8_t place(const struct vnet_cq *cq, const struct vnet_cqe *cqe)
 {
 	void *dst = (void *)(uintptr_t)cqe->scatter_addr;
@@ -160,9 +161,9 @@ static inline uint8_t settle_status(const struct vnet_cq *cq, const struct vnet_
 /* ------------------------------------------------------------------- polling */
 
 /*
- * On Ethernet, a datagram's service level says what its network header is, as completions
- * of RoCE adapters do: bit 3 for RoCE v2, and 1 for IPv6 or 2 for IPv4. Annex
- * 17 asks for that information, and struct ibv_wc has no other place for it.
+ * On Ethernet, the service level of a datagram tells the kind of its network header, as in
+ * completions of RoCE adapters: bit 3 for RoCE v2, and 1 for IPv6 or 2 for IPv4. Annex 17 requires
+ * that information, and struct ibv_wc has no other field for it.
  */
 static inline uint8_t sl_of(const struct vnet_cqe *cqe)
 {
@@ -192,7 +193,7 @@ static inline void fill_wc(const struct vnet_cq *cq, const struct vnet_cqe *cqe,
 	wc->dlid_path_bits = 0;
 }
 
-/* All of the immediate data. */
+/* All 64 bits of the immediate data. */
 static inline uint64_t imm64_of(const struct vnet_cqe *cqe)
 {
 	uint32_t high = 0;
@@ -265,7 +266,7 @@ static __attribute__((noinline)) int poll_imm64_again(struct vnet_cq *cq, int nu
 	return poll_imm64_now(cq, num_entries, wc);
 }
 
-/* It is part of its caller, where that is on the path of every message. */
+/* Inline, because a caller in this file is on the path of every message. */
 inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
 {
 	struct vnet_cq *cq = to_vcq(ibcq);
@@ -276,7 +277,7 @@ inline int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_w
 	return n;
 }
 
-/* Programs call it by its name, not through a table: so it has to ask. */
+/* Programs call it by name and not through a table, so it checks where the CQ is. */
 int vnetdv_poll_cq(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc)
 {
 	if (unlikely(to_vcq(ibcq)->in_nic))
@@ -294,20 +295,20 @@ static inline void show(struct vnet_cq *cq, const struct vnet_cqe *cqe)
 }
 
 /*
- * The first batch after arming ends with the entries that were there when the queue was
- * armed. What came later has an event, and is to be found when that event is read: an
- * adapter takes so long for a request posted within the batch that its completion comes too
- * late for the batch, but here it may be there before ibv_post_send() returns. Some
- * programs take an event without a completion for an error. The lock is held.
+ * Limit the first batch after arming to the entries that were there when the CQ was armed. Later
+ * entries have an event, and must still be there when the program reads that event. With an
+ * adapter, the completion of a request posted within the batch comes too late for the batch; here
+ * it may be there before ibv_post_send() returns. Some programs treat an event without a completion
+ * as an error. The caller holds the lock.
  */
 static __attribute__((cold, noinline)) void bound_batch(struct vnet_cq *cq)
 {
-	/* The batch's first entry has been taken. */
+	/* The batch's first entry has been taken already. */
 	cq->bounded = (int32_t)(cq->armed_at - cq->cons) >= 0;
 	cq->batch_end = cq->armed_at;
 }
 
-/* On success there is a batch until end_poll(). */
+/* Returns true if a batch has begun; it lasts until end_poll(). */
 static inline bool start_now(struct vnet_cq *cq)
 {
 	const struct vnet_cqe *cqe;
@@ -333,7 +334,7 @@ static __attribute__((noinline)) int start_idle(struct vnet_cq *cq)
 {
 	bool ready = idle(cq);
 
-	/* The time for operations on tags that could not be done at once. */
+	/* Retry tag operations that could not be executed when they were posted. */
 	if (unlikely(__atomic_load_n(&cq->matching, __ATOMIC_RELAXED)))
 		vnet_tm_flush(cq);
 	return ready && start_now(cq) ? 0 : ENOENT;
@@ -354,11 +355,11 @@ static int next_poll(struct ibv_cq_ex *ibcq)
 	const struct vnet_cqe *cqe;
 
 	if (unlikely(cq->bounded) && (int32_t)(cq->batch_end - cq->cons) <= 0) {
-		/* Only once: the program may wait within the batch. */
+		/* Report the end once only: the program may go on polling within the batch. */
 		cq->bounded = false;
 		return ENOENT;
 	}
-	/* A region that ends in another thread looks at what is taken here. */
+	/* Another thread that deregisters a region may be reading the entries. */
 	vnet_lock(&cq->lock);
 	cqe = take(cq);
 	if (cqe)
@@ -434,7 +435,7 @@ static uint8_t read_zero(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* Frames keep the VLAN tags that they come with: none has been taken off. */
+/* Received frames keep their VLAN tags, so none is reported here. */
 static uint16_t read_cvlan(struct ibv_cq_ex *ibcq)
 {
 	(void)ibcq;
@@ -453,7 +454,7 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 	return to_vcq_ex(ibcq)->cur->timestamp;
 }
 
-/* The NIC's clock is the monotonic one; how far it is from the wall, now. */
+/* The NIC's clock is the monotonic clock; add its current distance from the wall clock. */
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
 {
 	uint64_t ahead = vnet_clock_ns(CLOCK_REALTIME) - vnet_clock_ns(CLOCK_MONOTONIC);
@@ -510,7 +511,7 @@ void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
 		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
 }
 
-/* ------------------------------------------------ entries that wait, revised */
+/* ---------------------------------------------------------- unpolled entries */
 
 void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 {
@@ -529,9 +530,8 @@ void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 }
 
 /*
- * A CQ without a lock may be looked into only by the thread that polls it. From
- * another thread its entries stay as they are, and the program must not give
- * the memory away before it has polled them.
+ * Only the polling thread may look at the entries of a CQ without a lock. From another thread they
+ * stay unplaced, and the program must poll them before it reuses the memory.
  */
 static bool may_look_into(const struct vnet_cq *cq)
 {

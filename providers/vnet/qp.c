@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: making, changing and ending them. send.c, wr.c and recv.c post
- * to them.
+ * Queue pairs: creating, modifying and destroying them. send.c, wr.c and recv.c post to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #ifdef VNET_HAVE_FLUSH
 #define SEND_OPS_FLUSH IBV_QP_EX_WITH_FLUSH
 #else
-/* They are asked for by vnetdv_wr_flush() alone. */
+/* Without IBV_QP_EX_WITH_FLUSH, only vnetdv_wr_flush() builds flushes. */
 #define SEND_OPS_FLUSH 0
 #endif
 #define SEND_OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
@@ -33,7 +32,7 @@
 	(OPCODES_UC | OPCODE(VNET_WR_RDMA_READ) | OPCODE(VNET_WR_ATOMIC_CMP_SWP) |                 \
 	 OPCODE(VNET_WR_ATOMIC_FETCH_ADD) | OPCODE(VNET_WR_ATOMIC_WRITE) | OPCODE(VNET_WR_FLUSH))
 
-/* What each type of queue pair can be asked, in both ways of posting. */
+/* Operations of a QP type, for both ways of posting. */
 struct qp_abilities {
 	uint32_t opcodes;
 	uint64_t send_ops;
@@ -45,7 +44,7 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 	static const struct qp_abilities uc = { OPCODES_UC, SEND_OPS_UC };
 	static const struct qp_abilities ud = { OPCODES_SEND, SEND_OPS_UD };
 	static const struct qp_abilities raw = { OPCODE(VNET_WR_SEND), IBV_QP_EX_WITH_SEND };
-	/* It only answers. */
+	/* An XRC target QP is a responder only. */
 	static const struct qp_abilities target = { 0, 0 };
 
 	switch (type) {
@@ -66,8 +65,8 @@ static const struct qp_abilities *abilities(enum ibv_qp_type type)
 }
 
 /*
- * Handles count anew in each context: one of another context would name another
- * object here.
+ * Are all objects of this context? Handles are numbered per context, so a handle of another context
+ * would name another object.
  */
 static bool all_of(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
@@ -77,13 +76,13 @@ static bool all_of(const struct ibv_context *context, const struct ibv_qp_init_a
 	       (attr->recv_cq->context == context && (!attr->srq || attr->srq->context == context));
 }
 
-/* It has no queue of its own: frames are spread over the work queues of a table. */
+/* A QP for RSS has no queues: it spreads frames over the work queues of an indirection table. */
 static bool spreads(const struct ibv_qp_init_attr_ex *attr)
 {
 	return attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_spreading(const struct ibv_context *context,
 			   const struct ibv_qp_init_attr_ex *attr)
 {
@@ -95,13 +94,13 @@ static int check_spreading(const struct ibv_context *context,
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH) || !hash->rx_hash_key ||
 	    hash->rx_hash_key_len != sizeof(((struct vnet_create_qp_req *)NULL)->rx_hash_key))
 		return EINVAL;
-	/* It neither sends nor has receives. */
+	/* A QP for RSS does not send, and has no receives of its own. */
 	if (attr->send_cq || attr->recv_cq || attr->srq || attr->cap.max_send_wr)
 		return EINVAL;
 	return 0;
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_objects(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
@@ -118,7 +117,7 @@ static int check_objects(const struct ibv_context *context, const struct ibv_qp_
 	return all_of(context, attr) ? 0 : EINVAL;
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_attr(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
@@ -157,7 +156,7 @@ static uint32_t recv_slot(const struct ibv_qp_cap *cap)
 	return VNET_RECV_HDR_SIZE + cap->max_recv_sge * (uint32_t)sizeof(struct vnet_sge);
 }
 
-/* The two queues, as the agent made them: 0 or an errno value. */
+/* Map the two queues that the agent has made. Returns 0 or an errno value. */
 static int init_queues(struct vnet_qp *qp, const struct vnet_context *ctx,
 		       const struct ibv_qp_init_attr_ex *attr,
 		       const struct vnet_create_qp_resp *resp)
@@ -223,7 +222,10 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_qp_init_
 		errno = ret;
 		return NULL;
 	}
-	/* No flags: an agent with only the older command serves as well. */
+	/*
+	 * The flags are 0 here. Without them, libibverbs can use the older command, in case the
+	 * agent has only that.
+	 */
 	attr->comp_mask &= ~(uint32_t)IBV_QP_INIT_ATTR_CREATE_FLAGS;
 
 	qp = vnet_zalloc(sizeof(*qp));
@@ -237,12 +239,12 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_qp_init_
 	if (spreads(attr))
 		fill_hash(&cmd.vnet, &attr->rx_hash_conf);
 	cmd.vnet.flags = flags;
-	/* The provider's part of the request is about nothing else. */
+	/* The provider's part of the request contains only the hash and the flags. */
 	ret = vnet_cmd_create_qp(context, &qp->vqp, attr, &cmd,
 				 spreads(attr) || flags ? sizeof(cmd) : sizeof(cmd.ibv), &reply);
 	if (ret)
 		goto err_free;
-	/* These have neither queue. */
+	/* XRC target QPs and QPs for RSS have no queues. */
 	if (attr->qp_type != IBV_QPT_XRC_RECV && !spreads(attr))
 		ret = init_queues(qp, to_vctx(context), attr, &reply.vnet);
 	if (ret)
@@ -264,7 +266,7 @@ struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	return create_qp(context, attr, 0);
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_own_attr(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr,
 			  const struct vnetdv_qp_init_attr *own)
 {
@@ -326,7 +328,7 @@ int vnet_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init_attr, &cmd, sizeof(cmd));
 }
 
-/* Completions of a QP that was reset or is gone are of no use to anybody. */
+/* Drop the completions of a QP that was reset or destroyed. */
 static void forget_completions(struct ibv_qp *ibqp)
 {
 	vnet_cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
@@ -334,7 +336,10 @@ static void forget_completions(struct ibv_qp *ibqp)
 		vnet_cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
 }
 
-/* Enums, for which a command has one byte each: no other value may come out. */
+/*
+ * The command has one byte for each of these enums, so a larger value would be truncated to a valid
+ * one.
+ */
 static bool in_range(const struct ibv_qp_attr *attr, int mask)
 {
 	return (!(mask & IBV_QP_STATE) || attr->qp_state <= IBV_QPS_ERR) &&
@@ -343,7 +348,9 @@ static bool in_range(const struct ibv_qp_attr *attr, int mask)
 	       (!(mask & IBV_QP_PATH_MIG_STATE) || attr->path_mig_state <= IBV_MIG_ARMED);
 }
 
-/* The older command does not know of rates. 0 or an errno value. */
+/*
+ * Use the older command unless a rate is set, which it does not have. Returns 0 or an errno value.
+ */
 static int modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp = {};
@@ -355,7 +362,7 @@ static int modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	return ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex, sizeof(cmd_ex), &resp, sizeof(resp));
 }
 
-/* Bursts and packets are of any size. */
+/* Only the rate is supported, not the sizes of bursts and packets. */
 int vnet_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *attr)
 {
 	struct ibv_qp_attr qp_attr = { .qp_state = ibqp->state, .rate_limit = attr->rate_limit };
@@ -376,7 +383,7 @@ int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	ret = modify(ibqp, attr, mask);
 	if (ret)
 		return ret;
-	/* Both queues are empty now: the NIC has moved their cons to prod. */
+	/* Both queues are empty now: the NIC has set their cons to prod. */
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
 		forget_completions(ibqp);
 	return 0;
@@ -399,8 +406,8 @@ int vnet_destroy_qp(struct ibv_qp *ibqp)
 }
 
 /*
- * No: a long message is copied in whatever order the processor's copy takes, and
- * only its last bytes are sure to become visible last.
+ * Data is not placed in order: a long message is copied in the order of the processor's copy, and
+ * only its last bytes are guaranteed to become visible last.
  */
 int vnet_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

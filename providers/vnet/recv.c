@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting receive requests, to a queue pair or to a shared receive queue.
+ * Posting receive requests to queue pairs, shared receive queues and work queues.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "vnet.h"
 
-/* One request into the slot of entry `prod`: 0 or an errno value. */
+/* Write one request to the slot of entry `prod`. Returns 0 or an errno value. */
 static inline int put(struct vnet_wq *wq, uint32_t prod, const struct ibv_recv_wr *wr)
 {
 	struct vnet_recv_wqe *wqe;
@@ -31,7 +31,7 @@ static inline int put(struct vnet_wq *wq, uint32_t prod, const struct ibv_recv_w
 	return 0;
 }
 
-/* A list: those before the first bad one are posted. 0 or an errno value. */
+/* Post a list. Requests before the first bad one are posted. Returns 0 or an errno value. */
 static inline __attribute__((always_inline)) int put_all(struct vnet_wq *wq, struct ibv_recv_wr *wr,
 							 struct ibv_recv_wr **bad_wr)
 {
@@ -56,7 +56,10 @@ static __attribute__((cold, noinline)) void wq_doorbell(struct ibv_wq *ibwq)
 {
 	struct vnet_context *ctx = to_vctx(ibwq->context);
 
-	/* Agents that have such queues have it; a sender that waits looks by itself, too. */
+	/*
+	 * Agents with work queues have this doorbell. Without it, a waiting sender finds the
+	 * receive by its timer.
+	 */
 	if (ctx->gate.recv_doorbell)
 		ctx->gate.recv_doorbell(ctx->gate_cookie, ibwq->wq_num, 0);
 }
@@ -95,7 +98,7 @@ int vnet_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 	ret = put_all(&qp->rq, wr, bad_wr);
 	if (unlikely(!qp->rq.ring))
 		return ret;
-	/* In the error state the NIC has to be told, that it may flush. */
+	/* In ERR, the NIC needs a doorbell to flush the receives. */
 	if (unlikely(vnet_wq_needs_doorbell(&qp->rq) || ibqp->state == IBV_QPS_ERR))
 		qp_doorbell(ibqp);
 	return ret;

@@ -5,7 +5,10 @@
 
 #include "vnet.h"
 
-/* The agent is trusted, but a version apart it would be a wild pointer. */
+/*
+ * The agent is trusted, but an agent of another version could return a layout that leads outside of
+ * the mapping.
+ */
 static bool plausible(const struct vnet_ring_info *info)
 {
 	uint64_t slots;
@@ -18,7 +21,7 @@ static bool plausible(const struct vnet_ring_info *info)
 	return info->mmap_size >= VNET_RING_HDR_SIZE + slots;
 }
 
-/* Where the agent has the ring mapped already, or NULL. */
+/* Returns the ring's address if the agent has mapped it already, or NULL. */
 static void *ring_in_place(const struct vnet_context *ctx, const struct vnet_ring_info *info)
 {
 	if (!ctx->gate.ring)
@@ -77,7 +80,10 @@ int vnet_wq_init(struct vnet_wq *wq, const struct vnet_context *ctx,
 	wq->entries = info->entries;
 	wq->stride_shift = info->stride_shift;
 	wq->slots = (uint8_t *)wq->ring + VNET_RING_HDR_SIZE;
-	/* Its memory may have been another queue's a moment ago, of whatever thread. */
+	/*
+	 * Start at the ring's prod: its memory may have been used by another queue before, also of
+	 * another thread.
+	 */
 	wq->prod = __atomic_load_n(&wq->ring->prod, __ATOMIC_RELAXED);
 	wq->cons = wq->prod;
 	return 0;
@@ -94,8 +100,8 @@ bool vnet_wq_still_full(struct vnet_wq *wq, uint32_t prod)
 		return true;
 
 	/*
-	 * Acquire: pairs with the NIC's release of ring->cons, so that it has
-	 * read the slots that are about to be written again.
+	 * Acquire: pairs with the NIC's release of ring->cons, so that the NIC has read the slots
+	 * before they are overwritten.
 	 */
 	wq->cons = __atomic_load_n(&wq->ring->cons, __ATOMIC_ACQUIRE);
 	return prod - wq->cons >= wq->entries;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Rings shared with the NIC: mapping them, and producing into those that the
- * process fills (send, receive and shared receive queues).
+ * Rings shared with the NIC: maps them, and posts entries to the send and receive queues.
  */
 #ifndef VNET_RING_H
 #define VNET_RING_H
@@ -13,24 +12,24 @@
 #include "vnet-abi.h"
 #include "vnet_hw.h"
 
-/* A ring as it was mapped; hdr is NULL where an object has none. */
+/* A mapped ring; hdr is NULL if the object has none. */
 struct vnet_ring_map {
 	struct vnet_ring *hdr;
-	/* To be unmapped; 0 where the agent had it mapped already. */
+	/* Size for munmap(); 0 if the agent had mapped it already. */
 	size_t size;
 };
 
 struct vnet_context;
 
 /*
- * A queue that this process fills. prod runs ahead of the ring's while a batch
- * is built, under the lock; cons is the ring's as last seen.
+ * A queue to which this process posts. While a batch is being built, under the lock, prod is ahead
+ * of the ring's prod. cons is the last value read from the ring.
  */
 struct vnet_wq {
 	struct vnet_lock lock;
 	uint32_t prod;
 	uint32_t cons;
-	/* 0 where there is no ring: the queue is full at once. */
+	/* 0 if there is no ring; then the queue is always full. */
 	uint32_t entries;
 	uint32_t stride_shift;
 	uint32_t max_sge;
@@ -39,7 +38,7 @@ struct vnet_wq {
 	struct vnet_ring_map map;
 };
 
-/* ring.c: 0 or an errno value */
+/* ring.c: these return 0 or an errno value. */
 int vnet_ring_map(struct vnet_ring_map *map, const struct vnet_context *ctx,
 		  const struct vnet_ring_info *info);
 void vnet_ring_unmap(struct vnet_ring_map *map);
@@ -53,15 +52,15 @@ static inline void *vnet_wq_slot(const struct vnet_wq *wq, uint32_t index)
 	return wq->slots + ((size_t)(index & (wq->entries - 1)) << wq->stride_shift);
 }
 
-/* No slot for entry `prod`; the caller holds the queue's lock. */
+/* Is there no slot for entry `prod`? The caller holds the queue's lock. */
 static inline bool vnet_wq_full(struct vnet_wq *wq, uint32_t prod)
 {
 	return unlikely(prod - wq->cons >= wq->entries) && vnet_wq_still_full(wq, prod);
 }
 
 /*
- * Hand the entries below `prod` to the NIC. Release: pairs with the NIC's
- * acquire of ring->prod, so that it reads entries that are whole.
+ * Pass the entries below `prod` to the NIC. Release: pairs with the NIC's acquire of ring->prod, so
+ * that it reads complete entries.
  */
 static inline void vnet_wq_publish(struct vnet_wq *wq, uint32_t prod)
 {
@@ -70,8 +69,8 @@ static inline void vnet_wq_publish(struct vnet_wq *wq, uint32_t prod)
 }
 
 /*
- * A sender waits for a receive of this queue. Relaxed: the flag only shortens
- * the wait, the NIC's timer finds a receive whose doorbell was left out.
+ * Does a sender wait for a receive in this queue? A relaxed load suffices: the doorbell only
+ * shortens the wait, and the NIC's timer finds a receive without one.
  */
 static inline bool vnet_wq_needs_doorbell(const struct vnet_wq *wq)
 {

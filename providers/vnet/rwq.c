@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work queues, and the indirection tables that name them; recv.c posts to them.
+ * Receive work queues, and the indirection tables that contain them. recv.c posts to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,20 +8,20 @@
 #include "cmd.h"
 #include "vnet.h"
 
-/* What the queue's slots have to hold. */
+/* Size of the slot for a receive of max_sge SGEs. */
 static uint32_t recv_slot(uint32_t max_sge)
 {
 	return VNET_RECV_HDR_SIZE + max_sge * (uint32_t)sizeof(struct vnet_sge);
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_attr(const struct ibv_context *context, const struct ibv_wq_init_attr *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS && attr->create_flags)
 		return EOPNOTSUPP;
-	/* Handles count anew in each context. */
+	/* Handles are numbered per context. */
 	if (!attr->pd || attr->pd->context != context || !attr->cq || attr->cq->context != context)
 		return EINVAL;
 	return attr->wq_type == IBV_WQT_RQ ? 0 : EINVAL;
@@ -67,7 +67,10 @@ struct ibv_wq *vnet_create_wq(struct ibv_context *context, struct ibv_wq_init_at
 	return &wq->ibv_wq;
 
 err_destroy:
-	/* It waits for events by these, which libibverbs makes later. */
+	/*
+	 * ibv_cmd_destroy_wq() uses these to wait for events, but libibverbs initialises them
+	 * later.
+	 */
 	pthread_mutex_init(&wq->ibv_wq.mutex, NULL);
 	pthread_cond_init(&wq->ibv_wq.cond, NULL);
 	ibv_cmd_destroy_wq(&wq->ibv_wq);
@@ -79,8 +82,8 @@ err:
 }
 
 /*
- * States that there are: told of another one, Linux (6.1 to 6.12 at least) refuses it, but
- * never lets go of the queue, which can then not be destroyed.
+ * Check for valid states. Linux (6.1 to 6.12 at least) refuses an invalid state, but then leaks a
+ * reference to the work queue, so that it can never be destroyed.
  */
 static bool check_states(const struct ibv_wq_attr *attr)
 {
@@ -99,7 +102,7 @@ int vnet_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 	ret = ibv_cmd_modify_wq(ibwq, attr, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	/* It is empty now. */
+	/* The queue is empty now. */
 	if (attr->attr_mask & IBV_WQ_ATTR_STATE && attr->wq_state == IBV_WQS_RESET)
 		vnet_cq_forget_qp(ibwq->cq, ibwq->wq_num);
 	return 0;
@@ -121,10 +124,10 @@ int vnet_destroy_wq(struct ibv_wq *ibwq)
 
 /* ------------------------------------------------------------------- tables */
 
-/* As many as the kernel's interface can name, which bounds what is read here. */
+/* The limit of the kernel's ABI, which bounds what is read here. */
 #define MOST_LOG_SIZE 13
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_table(const struct ibv_context *context,
 		       const struct ibv_rwq_ind_table_init_attr *attr)
 {

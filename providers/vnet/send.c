@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting send requests, the old way; wr.c has the extended one.
+ * ibv_post_send() and ibv_bind_mw(). wr.c has the extended way of posting.
  */
 #include <errno.h>
 
@@ -13,11 +13,11 @@ void vnet_send_doorbell_trap(struct vnet_qp *qp)
 {
 	struct ibv_send_wr *bad_wr;
 
-	/* Its answer tells nothing: what is posted completes, well or not. */
+	/* The result is ignored: each posted request completes, with success or an error. */
 	ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
 }
 
-/* Gather the data into the request: its length, or -1 if it is too much. */
+/* Copy inline data into the WQE. Returns its length, or -1 if it is too long. */
 static inline int64_t put_inline(struct vnet_send_wqe *wqe, const struct ibv_send_wr *wr,
 				 uint32_t max)
 {
@@ -36,7 +36,7 @@ static inline int64_t put_inline(struct vnet_send_wqe *wqe, const struct ibv_sen
 	return len;
 }
 
-/* What the opcode alone has: 0 or an errno value. */
+/* Set the fields that depend on the opcode. Returns 0 or an errno value. */
 static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *wqe,
 				const struct ibv_send_wr *wr)
 {
@@ -70,7 +70,9 @@ static inline int put_operation(const struct vnet_qp *qp, struct vnet_send_wqe *
 	}
 }
 
-/* One request, whose opcode is known, into the slot of entry `prod`: 0 or an errno value. */
+/*
+ * Write one request of a supported opcode to the slot of entry `prod`. Returns 0 or an errno value.
+ */
 static inline __attribute__((always_inline)) int put_known(struct vnet_qp *qp, uint32_t prod,
 							   const struct ibv_send_wr *wr,
 							   uint32_t own_flags, uint32_t imm)
@@ -91,7 +93,7 @@ static inline __attribute__((always_inline)) int put_known(struct vnet_qp *qp, u
 	ret = put_operation(qp, wqe, wr);
 	if (unlikely(ret))
 		return ret;
-	/* Neither has data: their SGEs, if there are any, mean nothing. */
+	/* These operations have no data, so their SGEs are ignored. */
 	if (unlikely(OPCODE(opcode) & (OPCODE(VNET_WR_LOCAL_INV) | OPCODE(VNET_WR_BIND_MW))))
 		num_sge = 0;
 
@@ -113,8 +115,8 @@ static inline __attribute__((always_inline)) int put_known(struct vnet_qp *qp, u
 }
 
 /*
- * Of an extended reliable connection, whose requests name a shared receive queue. There is
- * no telling what a flush is of.
+ * Requests of XRC queue pairs, which name a shared receive queue. ibv_post_send() cannot express a
+ * flush.
  */
 static __attribute__((cold, noinline)) int put_extended(struct vnet_qp *qp, uint32_t prod,
 							const struct ibv_send_wr *wr,
@@ -143,14 +145,14 @@ static inline __attribute__((always_inline)) int put(struct vnet_qp *qp, uint32_
 	return put_known(qp, prod, wr, own_flags, imm);
 }
 
-/* A list: those before the first bad one are posted. 0 or an errno value. */
+/* Post a list. Requests before the first bad one are posted. Returns 0 or an errno value. */
 static inline int post(struct vnet_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	bool posted;
 	uint32_t prod;
 	int ret = 0;
 
-	/* ERR is fine: the NIC flushes. */
+	/* In ERR, the NIC flushes the requests. */
 	if (unlikely(qp->vqp.qp.state < IBV_QPS_RTS)) {
 		*bad_wr = wr;
 		return EINVAL;
@@ -158,7 +160,7 @@ static inline int post(struct vnet_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 
 	vnet_lock(&qp->sq.lock);
 	for (prod = qp->sq.prod; wr; wr = wr->next, prod++) {
-		/* Immediate data, which has the same place, or a key. */
+		/* invalidate_rkey and imm_data are one union. */
 		ret = put(qp, prod, wr, 0, wr->invalidate_rkey);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
@@ -180,7 +182,7 @@ int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	return post(to_vqp(ibqp), wr, bad_wr);
 }
 
-/* 0 or an errno value; the queue is locked. */
+/* Returns 0 or an errno value. The caller holds the send queue's lock. */
 static int post_imm64(struct vnet_qp *qp, const struct ibv_send_wr *wr, uint64_t imm)
 {
 	uint32_t prod = qp->sq.prod;
@@ -238,7 +240,7 @@ int vnet_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 	ret = post(to_vqp(ibqp), &wr, &bad_wr);
 	if (ret)
 		return ret;
-	/* From now on, as ibv_bind_mw(3) has it; its completion comes later. */
+	/* ibv_bind_mw(3): the new rkey is valid from now on, although the bind completes later. */
 	mw->rkey = wr.bind_mw.rkey;
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues; recv.c posts to them.
+ * Shared receive queues. recv.c posts to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,13 +8,16 @@
 #include "cmd.h"
 #include "vnet.h"
 
-/* What slot size a receive of so many SGEs needs. */
+/* Size of the slot for a receive of max_sge SGEs. */
 static uint32_t recv_slot(uint32_t max_sge)
 {
 	return VNET_RECV_HDR_SIZE + max_sge * (uint32_t)sizeof(struct vnet_sge);
 }
 
-/* The ring, as the agent made it: 0 or an errno value; then it is made no more. */
+/*
+ * Map the ring that the agent has made. Returns 0 or an errno value; on failure the SRQ is
+ * destroyed.
+ */
 static int init_queue(struct vnet_srq *srq, struct ibv_pd *pd, uint32_t max_sge,
 		      const struct vnet_create_srq_resp *resp)
 {
@@ -61,8 +64,8 @@ struct ibv_srq *vnet_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *att
 }
 
 /*
- * Handles count anew in each context: one of another context would name another
- * object here.
+ * Check the attributes for XRC. Handles are numbered per context, so a handle of another context
+ * would name another object.
  */
 static int check_extended(const struct ibv_context *context,
 			  const struct ibv_srq_init_attr_ex *attr)
@@ -85,13 +88,13 @@ static int check_matching(const struct ibv_context *context,
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & needed) != needed || !attr->cq || attr->cq->context != context)
 		return EINVAL;
-	/* Only extended polling tells of tags. */
+	/* Only extended polling reports tags. */
 	if (!to_vcq(attr->cq)->extended)
 		return EINVAL;
 	return attr->tm_cap.max_num_tags ? 0 : EINVAL;
 }
 
-/* 0 or an errno value */
+/* Returns 0 or an errno value. */
 static int check_attr(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
@@ -140,7 +143,7 @@ int vnet_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
 	struct ibv_modify_srq cmd = {};
 
-	/* Its ring stays as it is: the device does not claim IBV_DEVICE_SRQ_RESIZE. */
+	/* The device does not have IBV_DEVICE_SRQ_RESIZE. */
 	if (mask & IBV_SRQ_MAX_WR)
 		return EOPNOTSUPP;
 	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));

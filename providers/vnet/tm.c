@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues that match tags: posting operations on the list of tags,
- * which the NIC carries out in their order.
+ * Tag matching: posts operations on the tag list of a shared receive queue. The NIC executes them
+ * in order.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "vnet.h"
 
-/* How often an operation is tried at once while a sender is inside. */
+/* Limit of attempts to execute an operation while a sender holds the list's lock. */
 #define TRIES 64
 
 int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
@@ -33,7 +33,7 @@ int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
 	srq->cq = cq;
 	vnet_lock(&cq->lock);
 	srq->next = cq->matching;
-	/* An empty poll looks at it without the lock, and then takes that. */
+	/* Atomic, because an empty poll reads it before it takes the lock. */
 	__atomic_store_n(&cq->matching, srq, __ATOMIC_RELAXED);
 	vnet_unlock(&cq->lock);
 	return 0;
@@ -55,8 +55,8 @@ void vnet_tm_fini(struct vnet_srq *srq)
 }
 
 /*
- * Nothing is left that this process has to do itself. The ring's line of the NIC's is
- * looked at only while something may be: who delivers writes it for every message.
+ * Has this process no operations left to execute? Read the cache line with cons only while there
+ * may be some, because the NIC writes to it for every delivered message.
  */
 static bool is_done(struct vnet_srq *srq)
 {
@@ -83,7 +83,7 @@ static void ring_doorbell(struct vnet_srq *srq)
 		ctx->gate.tag_doorbell(ctx->gate_cookie, srq->srqn);
 		return;
 	}
-	/* The command for posting, without anything to post. */
+	/* The command for posting, without a request. */
 	ibv_cmd_post_srq_recv(&srq->vsrq.srq, NULL, &bad_wr);
 	errno = saved;
 }
@@ -93,7 +93,7 @@ void vnet_tm_flush(struct vnet_cq *cq)
 	struct vnet_srq *srq;
 
 	vnet_lock(&cq->lock);
-	/* Each doorbell takes a lock that senders want. */
+	/* Ring only if necessary: a doorbell takes a lock that senders need. */
 	for (srq = cq->matching; srq; srq = srq->next) {
 		if (!is_done(srq))
 			ring_doorbell(srq);
@@ -101,7 +101,7 @@ void vnet_tm_flush(struct vnet_cq *cq)
 	vnet_unlock(&cq->lock);
 }
 
-/* As many tags were added as the list holds, and not so many have ended. */
+/* Does the tag list have no room? Tags that have left the list are counted by the NIC. */
 static bool list_is_full(struct vnet_srq *srq)
 {
 	if (likely(srq->added - srq->ended < srq->tags))
@@ -125,7 +125,10 @@ static int check(struct vnet_srq *srq, const struct ibv_ops_wr *wr, uint32_t pro
 	return list_is_full(srq) ? ENOMEM : 0;
 }
 
-/* Who delivers takes it from the ring; else it completes, or is to be done at once. */
+/*
+ * An unsignaled ADD needs no doorbell: the NIC takes it from the ring when it delivers a message.
+ * All other operations make completions, or must take effect at once.
+ */
 static bool is_left_to_nic(const struct ibv_ops_wr *wr)
 {
 	return wr->opcode == IBV_WR_TAG_ADD && !(wr->flags & IBV_OPS_SIGNALED);
@@ -181,7 +184,7 @@ int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_o
 		__atomic_store_n(&srq->due, due, __ATOMIC_RELAXED);
 	vnet_unlock(&srq->ops.lock);
 
-	/* What is left is done at the next empty poll. */
+	/* Operations that could not be executed are retried at the next empty poll. */
 	for (i = 0; i < TRIES && !is_done(srq); i++)
 		ring_doorbell(srq);
 	return ret;

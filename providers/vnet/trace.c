@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tracing, switched on: other operations for a context, and who waits unarmed.
+ * Switches tracing on for a context, and warns of waits for unarmed CQs.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "trace.h"
 
-/* All contexts that are traced. Taken before the mutex of one. */
+/* Protects the list of traced contexts. Taken before a context's mutex. */
 static pthread_mutex_t traces_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct vnet_trace *traces;
 
@@ -67,7 +67,10 @@ void vnet_trace_start(struct vnet_context *ctx)
 	trace->context = &ctx->ibv_ctx.context;
 	trace->poll_cq = trace->context->ops.poll_cq;
 	ctx->trace = trace;
-	/* Its functions are called by name, past these operations: do without. */
+	/*
+	 * Their functions are called by name, so they cannot be replaced: report them as not
+	 * supported.
+	 */
 	ctx->imm64 = false;
 	ctx->returns = false;
 	verbs_set_ops(&ctx->ibv_ctx, &vnet_trace_ops);
@@ -108,7 +111,10 @@ static bool has_entry(const struct vnet_cq *cq)
 	return __atomic_load_n(&cq->slots[cons & cq->mask].seq, __ATOMIC_RELAXED) == cons + 1;
 }
 
-/* One of the CQs of this channel of which none is armed; NULL: all is well. */
+/*
+ * Returns one of the channel's CQs if none of them is armed, preferably one with entries; otherwise
+ * NULL. *unpolled: one of them has entries.
+ */
 static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd, bool *unpolled)
 {
 	struct vnet_trace_cq *tcq, *found = NULL;
@@ -128,8 +134,8 @@ static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd
 }
 
 /*
- * Whose channel this is, if that is a mistake. A channel among other descriptors may be
- * unarmed on purpose: it is told of where completions are there to be polled.
+ * Returns a CQ if waiting for its channel is a mistake. If the program waits for other descriptors,
+ * too, the CQ may be unarmed on purpose: then only unpolled completions make it a mistake.
  */
 static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int fd, bool alone,
 					   bool *unpolled)
@@ -141,10 +147,12 @@ static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int f
 	return alone || *unpolled ? tcq : NULL;
 }
 
-/* Milliseconds; once for each CQ, so that who waits so again and again is not held up. */
+/* Milliseconds. Only until the first warning for a CQ, so that repeated waits are not delayed. */
 #define PATIENCE 200
 
-/* How long an event may take to come, before that is told; negative: all is well. */
+/*
+ * Returns how long to wait for an event before the warning, in milliseconds; negative: no warning.
+ */
 static int patience_of(struct vnet_trace *trace, int fd, bool alone)
 {
 	struct vnet_trace_cq *tcq;
@@ -175,7 +183,7 @@ static void warn_mistaken(struct vnet_trace *trace, int fd, bool alone)
 	pthread_mutex_unlock(&trace->mutex);
 }
 
-/* A channel is of one context. */
+/* A channel belongs to one context. */
 static int patience_with(int fd, bool alone)
 {
 	struct vnet_trace *trace;
@@ -189,8 +197,9 @@ static int patience_with(int fd, bool alone)
 }
 
 /*
- * Whoever makes an event disarms the CQ first, and may be interrupted between: the event
- * gets a while to come. By turns, as a poll() that waits would be a wait to be looked at.
+ * The NIC disarms the CQ before it makes an event, and its thread may be preempted in between: give
+ * the event some time. Poll with sleeps, because a poll() with a timeout would call
+ * vnet_trace_wait() again.
  */
 static bool event_comes(int fd, int turns)
 {

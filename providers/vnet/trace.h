@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracing: what a program posts and polls, a line each, and warnings of what will
- * not work elsewhere or not for long.
+ * Tracing: a line for each posted request and each completion, and warnings.
  *
- * It is switched on when a context is opened, by putting other operations in the
- * place of the ordinary ones. So the ordinary ones know nothing of it.
+ * The warnings are about what fails, or what works here but not on an adapter or not for long.
+ * Tracing is switched on when a context is opened, by replacing its operations. So the ordinary
+ * operations contain no code for it.
  *
- * One mutex a context guards all of its bookkeeping. It is the last to be taken: no
- * function of another file of the provider is called while it is held.
+ * One mutex per context protects all of its bookkeeping. It is the innermost lock: no other lock of
+ * the provider is taken while it is held.
  */
 #ifndef VNET_TRACE_INTERNAL_H
 #define VNET_TRACE_INTERNAL_H
@@ -15,7 +15,7 @@
 #include "vnet.h"
 #include "vnet_trace.h"
 
-/* An opcode of a send request, or one of these. */
+/* Operations: the opcode of a send request, or one of these. */
 enum vnet_trace_operation {
 	TRACE_RECV = 16,
 	TRACE_TAG_ADD,
@@ -44,23 +44,23 @@ enum vnet_trace_warning {
 	TRACE_WARNINGS,
 };
 
-/* -- trace_line.c: a line, and where it goes */
+/* -- trace_line.c: formatting and writing lines */
 
 #define TRACE_LINE 1536
 
 struct vnet_trace_line {
 	unsigned int len;
-	/* A field found no room: the line goes as far as it came. */
+	/* A field did not fit: later fields are left out. */
 	bool full;
 	char text[TRACE_LINE];
 };
 
-/* What the environment asks for; the same for all contexts of a process. */
+/* Settings from the environment, the same for all contexts of a process. */
 struct vnet_trace_settings {
 	bool on;
 	bool json;
 	bool colour;
-	/* Lines, and those of warnings, are wanted. */
+	/* Print lines of requests and completions; print warnings. */
 	bool lines;
 	bool warnings;
 	uint64_t epoch;
@@ -70,7 +70,7 @@ struct vnet_trace_settings {
 const struct vnet_trace_settings *vnet_trace_settings(void);
 struct vnet_trace_counters *vnet_trace_counters(void);
 
-/* The value of `flag`, and its name; the last has no name. */
+/* A flag and its name; the last entry has no name. */
 struct vnet_trace_name {
 	uint32_t flag;
 	const char *name;
@@ -81,7 +81,7 @@ enum vnet_trace_colour { TRACE_PLAIN, TRACE_RED, TRACE_GREEN, TRACE_YELLOW, TRAC
 void vnet_trace_begin(struct vnet_trace_line *line, const struct ibv_context *context,
 		      const char *object, uint32_t number, const char *event,
 		      enum vnet_trace_colour colour);
-/* `label` is what a line of text has before the value, `key` what JSON has. */
+/* Append a field. `label` precedes the value in a line of text, `key` in JSON. */
 void vnet_trace_word(struct vnet_trace_line *line, const char *key, const char *label,
 		     const char *word);
 void vnet_trace_number(struct vnet_trace_line *line, const char *key, const char *label,
@@ -90,13 +90,13 @@ void vnet_trace_hex(struct vnet_trace_line *line, const char *key, const char *l
 		    uint64_t value);
 void vnet_trace_flags(struct vnet_trace_line *line, const char *key, const char *label,
 		      uint32_t flags, const struct vnet_trace_name *names);
-/* Microseconds, of nanoseconds. */
+/* A time, given in nanoseconds and printed in microseconds. */
 void vnet_trace_time(struct vnet_trace_line *line, const char *key, const char *label, uint64_t ns);
 void vnet_trace_end(struct vnet_trace_line *line);
 
-/* What is known of the objects that are traced. */
+/* The objects that are traced. */
 
-/* A request that was posted and has not been seen to complete. */
+/* A posted request whose completion has not been seen. */
 struct vnet_trace_wr {
 	uint64_t wr_id;
 	uint64_t length;
@@ -105,13 +105,13 @@ struct vnet_trace_wr {
 	uint32_t rkey;
 	uint8_t operation;
 	bool signaled;
-	/* It was refused after all. */
+	/* It was refused, or has completed out of order: skip it. */
 	bool void_;
-	/* A key of its was not known. */
+	/* An lkey that belongs to no known region; 0: none. */
 	uint32_t unknown_lkey;
 };
 
-/* Those of a queue, in order; `at` runs freely. */
+/* The requests of a queue, in order. head and tail are free-running. */
 struct vnet_trace_queue {
 	struct vnet_trace_wr *wr;
 	uint32_t size;
@@ -122,15 +122,15 @@ struct vnet_trace_queue {
 struct vnet_trace_qp {
 	struct vnet_trace_qp *next;
 	struct vnet_qp *qp;
-	/* What it was made with. */
+	/* Capabilities as granted at its creation. */
 	struct ibv_qp_cap cap;
 	struct vnet_trace_queue sq, rq;
 	uint32_t access;
 	uint32_t max_rd_atomic;
 	bool knows_rd_atomic;
-	/* Messages that found no receive, as the NIC had counted when last looked. */
+	/* The NIC's count of messages that found no receive, as last read. */
 	uint32_t no_receive;
-	/* Warnings that were printed, by bit. */
+	/* Warnings that were printed, as a bit mask. */
 	uint32_t warned;
 	int (*wr_complete)(struct ibv_qp_ex *ibqp);
 	void (*wr_set_inline_data)(struct ibv_qp_ex *ibqp, void *addr, size_t length);
@@ -141,12 +141,12 @@ struct vnet_trace_qp {
 struct vnet_trace_cq {
 	struct vnet_trace_cq *next;
 	struct vnet_cq *cq;
-	/* Completions that may come of what is posted. */
+	/* Number of posted requests that may complete here. */
 	uint32_t expected;
-	/* Events that the program has taken. */
+	/* Number of events that the program has read. */
 	uint32_t events;
 	uint32_t empty_polls;
-	/* Its ring is about to be another one: look away. */
+	/* Its ring is being replaced: do not look at it. */
 	bool resizing;
 	uint32_t warned;
 	int (*start_poll)(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr);
@@ -164,7 +164,7 @@ struct vnet_trace_srq {
 struct vnet_trace_mr {
 	struct vnet_trace_mr *next;
 	const struct ibv_mr *mr;
-	/* 0: whole, and of any access: nothing is known of it. */
+	/* 0: nothing is known of it (an imported region). */
 	uint64_t length;
 	uint64_t iova;
 	uint32_t lkey, rkey;
@@ -177,9 +177,9 @@ struct vnet_trace_mr {
 struct vnet_trace {
 	pthread_mutex_t mutex;
 	struct ibv_context *context;
-	/* What polls otherwise. */
+	/* The replaced polling function. */
 	int (*poll_cq)(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
-	/* Of all contexts, for who waits. */
+	/* List of all traced contexts, for vnet_trace_wait(). */
 	struct vnet_trace *next;
 	struct vnet_trace_qp *qp[TRACE_BUCKETS];
 	struct vnet_trace_mr *mr[TRACE_BUCKETS];
@@ -192,7 +192,7 @@ static inline struct vnet_trace *vnet_trace_of(const struct ibv_context *context
 	return container_of(context, struct vnet_context, ibv_ctx.context)->trace;
 }
 
-/* -- trace_qp.c, trace_object.c: finding them; the mutex is held; NULL where the object is none of ours. */
+/* -- trace_qp.c, trace_object.c: look-up. The caller holds the mutex. NULL: not a traced object. */
 struct vnet_trace_qp *vnet_trace_qp(const struct vnet_trace *trace, uint32_t qpn);
 struct vnet_trace_cq *vnet_trace_cq(const struct vnet_trace *trace, const struct ibv_cq *cq);
 struct vnet_trace_srq *vnet_trace_srq(const struct vnet_trace *trace, const struct ibv_srq *srq);
@@ -202,9 +202,9 @@ static inline const struct ibv_qp *vnet_trace_ibv_qp(const struct vnet_trace_qp 
 	return &tqp->qp->vqp.qp;
 }
 
-/* -- trace_qp.c, trace_object.c: making, changing and ending objects */
+/* -- trace_qp.c, trace_object.c: creating, modifying and destroying objects */
 
-/* A line of a number and what became of it. */
+/* Print a line with an object's number and an event only. */
 void vnet_trace_show_end(struct ibv_context *context, const char *object, uint32_t number,
 			 const char *event);
 
@@ -225,7 +225,7 @@ struct ibv_srq *vnet_trace_create_srq_ex(struct ibv_context *context,
 int vnet_trace_destroy_srq(struct ibv_srq *ibsrq);
 struct ibv_wq *vnet_trace_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 
-/* -- trace_mr.c: memory regions, and what may be done with them */
+/* -- trace_mr.c: memory regions, and checks of access to them */
 
 struct ibv_mr *vnet_trace_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				 int access);
@@ -241,15 +241,15 @@ struct ibv_mr *vnet_trace_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size
 void vnet_trace_forget_mrs(struct vnet_trace *trace);
 
 /*
- * What keeps `pd` from doing this with that memory by a key: text for a warning, or
- * NULL. Where the key is not known, *known is false.
+ * Returns text for a warning if `pd` may not access this memory in this way by this key, or NULL.
+ * *known: a region with this key is known.
  */
 const char *vnet_trace_check_memory(const struct vnet_trace *trace, const struct ibv_pd *pd,
 				    bool remote, uint32_t key, uint64_t addr, uint64_t length,
 				    unsigned int access, bool *known);
 extern const struct vnet_trace_name vnet_trace_access_names[];
 
-/* -- trace_queue.c: what is posted and not completed */
+/* -- trace_queue.c: requests without a completion */
 
 void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth);
 void vnet_trace_queue_fini(struct vnet_trace_queue *queue);
@@ -263,17 +263,20 @@ static inline struct vnet_trace_wr *vnet_trace_queue_at(const struct vnet_trace_
 {
 	return &queue->wr[at & (queue->size - 1)];
 }
-/* Take back what was pushed from `at` on, up to `end`: how many signaled ones. */
+/*
+ * Remove the requests from `at` up to `end`, which were refused. Returns how many of them are
+ * signaled.
+ */
 uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint32_t end);
 /*
- * A completion of this number came: the request that it is of, which goes with those
- * before it; false if there is none. *signaled: how many went that have a completion;
- * completed: how many in all, by operation.
+ * Find the request of a completion, and remove it together with those before it. Returns false if
+ * there is none. *signaled: how many signaled requests were removed; completed: how many in all, by
+ * operation.
  */
 bool vnet_trace_queue_take(struct vnet_trace_queue *queue, uint64_t wr_id, bool failed,
 			   struct vnet_trace_wr *wr, uint32_t *signaled,
 			   uint32_t completed[VNET_TRACE_OPERATIONS]);
-/* The same of a receive, which may overtake others of a shared queue. */
+/* The same for a receive, which may complete before others of a shared queue. */
 bool vnet_trace_queue_take_one(struct vnet_trace_queue *queue, uint64_t wr_id,
 			       struct vnet_trace_wr *wr);
 
@@ -288,7 +291,7 @@ int vnet_trace_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 			    struct ibv_recv_wr **bad_wr);
 int vnet_trace_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 			    struct ibv_ops_wr **bad_wr);
-/* Have the extended calls of a queue pair traced. */
+/* Replace the extended posting functions of a queue pair. */
 void vnet_trace_wr_ops(struct vnet_trace_qp *tqp);
 extern const char *const vnet_trace_operation_names[VNET_TRACE_OPERATIONS];
 
@@ -300,9 +303,9 @@ int vnet_trace_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void vnet_trace_cq_event(struct ibv_cq *ibcq);
 void vnet_trace_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
-/* -- trace.c: switching on */
+/* -- trace.c: switching tracing on */
 
-/* The caller is about to sleep until `fd` is readable. */
+/* Hook: the caller is about to sleep until `fd` is readable. alone: it waits for nothing else. */
 void vnet_trace_wait(int fd, int alone);
 
 /* -- trace_warn.c: warnings */
@@ -310,35 +313,35 @@ void vnet_trace_wait(int fd, int alone);
 extern const char *const vnet_trace_warning_names[TRACE_WARNINGS];
 
 /*
- * Counts the warning, and prints it unless *warned has its bit; warned may be NULL:
- * then it is printed each time.
+ * Count the warning. Print it unless its bit is set in *warned, and set the bit; if `warned` is
+ * NULL, always print it.
  */
 void vnet_trace_warn(const struct ibv_context *context, const char *object, uint32_t number,
 		     enum vnet_trace_warning warning, uint32_t *warned, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
-/* What there is to say of a request before it is posted. */
+/* Checks before a request is posted. */
 void vnet_trace_check_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 			   struct vnet_trace_wr *wr, const struct ibv_sge *sge, uint32_t num_sge);
 void vnet_trace_check_recv(struct vnet_trace *trace, const struct ibv_pd *pd, const char *object,
 			   uint32_t number, struct vnet_trace_wr *wr,
 			   const struct ibv_recv_wr *recv, uint32_t *warned);
-/* ... and of queues afterwards. */
+/* Checks of queues after posting. The caller holds the mutex. */
 void vnet_trace_check_depth(struct vnet_trace *trace, struct vnet_trace_qp *tqp);
 void vnet_trace_check_cq(struct vnet_trace *trace, const struct ibv_cq *cq);
 void vnet_trace_check_no_receive(struct vnet_trace *trace);
 void vnet_trace_check_no_receive_qp(struct vnet_trace_qp *tqp);
 void vnet_trace_check_no_receive_srq(struct vnet_trace_srq *tsrq);
 
-/* -- trace_why.c: why something did not go well */
+/* -- trace_why.c: reasons of refusals and failures */
 
-/* A refusal; wr may be NULL. */
+/* A request was refused; wr may be NULL. */
 void vnet_trace_refused_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp, int error,
 			     const struct ibv_send_wr *wr);
-/* A failed request; wr is NULL where it is not known. */
+/* A request has failed; wr is NULL if it is not known. */
 void vnet_trace_check_status(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 			     enum ibv_wc_status status, const struct vnet_trace_wr *wr,
 			     bool is_recv);
-/* A peer was refused something. */
+/* A request of the peer was refused for lack of access rights. */
 void vnet_trace_explain_access(struct vnet_trace *trace, uint32_t qpn);
 
 #endif /* VNET_TRACE_INTERNAL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A line of a trace: put together in memory, then written by one write(), so that
- * lines of several threads and processes do not tear each other.
+ * Formats a line of a trace, and writes it with one write(). So lines of several threads and
+ * processes are not mixed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 
 #include "trace.h"
 
-/* What the end of a line needs, whatever there is before it. */
+/* Space reserved for the end of a line. */
 #define ROOM 16
-/* Descriptors that programs do not expect to be theirs. */
+/* Above the descriptor numbers that programs usually get. */
 #define FIRST_FD 100
 
 static struct vnet_trace_settings settings;
@@ -30,12 +30,12 @@ static struct vnet_trace_counters no_file;
 static struct vnet_trace_counters *counters = &no_file;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Where lines go. Programs close descriptors that they do not know: what it was. */
+/* The output. Programs may close descriptors that they did not open, so its identity is stored. */
 static struct {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	/* A reader may go away. */
+	/* A pipe or socket: writing may raise SIGPIPE. */
 	bool has_reader;
 } out = { .fd = -1 };
 
@@ -146,12 +146,12 @@ struct vnet_trace_counters *vnet_trace_counters(void)
 	return counters;
 }
 
-/* ------------------------------------------------------------------ putting */
+/* --------------------------------------------------------------- formatting */
 
 static void put(struct vnet_trace_line *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* All of it or, where there is no room, nothing and no more. */
+/* Append text, or set `full` if it does not fit; then nothing more is appended. */
 static void put(struct vnet_trace_line *line, const char *format, ...)
 {
 	unsigned int room = TRACE_LINE - ROOM - line->len;
@@ -169,7 +169,7 @@ static void put(struct vnet_trace_line *line, const char *format, ...)
 		line->len += (unsigned int)len;
 }
 
-/* As a string of JSON. */
+/* Append a JSON string. */
 static void put_quoted(struct vnet_trace_line *line, const char *text)
 {
 	const char *c;
@@ -186,7 +186,7 @@ static void put_quoted(struct vnet_trace_line *line, const char *text)
 	put(line, "\"");
 }
 
-/* A field is there whole, or not at all: JSON stays valid. */
+/* Remove a field that did not fit, so that JSON remains valid. */
 static void finish(struct vnet_trace_line *line, unsigned int start)
 {
 	if (line->full)
@@ -228,7 +228,7 @@ void vnet_trace_number(struct vnet_trace_line *line, const char *key, const char
 	finish(line, start);
 }
 
-/* JSON's numbers are not sure to hold 64 bits. */
+/* A string, because JSON numbers may not hold 64 bits. */
 void vnet_trace_hex(struct vnet_trace_line *line, const char *key, const char *label,
 		    uint64_t value)
 {
@@ -321,7 +321,7 @@ void vnet_trace_begin(struct vnet_trace_line *line, const struct ibv_context *co
 	put(line, " %-10s", event);
 }
 
-/* A reader that went away must not take the program with it. */
+/* The end of the reader must not kill the program by SIGPIPE. */
 static ssize_t write_without_signal(const char *text, size_t len)
 {
 	const struct timespec no_time = { 0 };
@@ -345,7 +345,7 @@ static ssize_t write_without_signal(const char *text, size_t len)
 	return n;
 }
 
-/* Someone else's file may have its number by now. */
+/* Is the descriptor still the output? If not, it may be another file by now: do not use it. */
 static bool output_is_ours(void)
 {
 	struct stat st;
@@ -374,7 +374,10 @@ static void write_all(const char *text, size_t len)
 
 			poll(&full, 1, -1);
 		} else if (errno != EINTR) {
-			/* Nobody reads: the program goes on without. */
+			/*
+			 * The output has failed, for example because its reader is gone: stop
+			 * printing.
+			 */
 			close(out.fd);
 			out.fd = -1;
 			return;

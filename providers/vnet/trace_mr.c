@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of a traced program, and what may be done with them.
+ * Records the memory regions of a traced program, and checks accesses to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,10 @@ static void show(const struct ibv_mr *mr, const char *event, const struct vnet_t
 	vnet_trace_end(&line);
 }
 
-/* Without memory for it the region is not known; then nothing is said of it. */
+/*
+ * Record a region. If there is no memory for the record, the region stays unknown and is not
+ * checked.
+ */
 static void add(const struct ibv_pd *pd, const struct ibv_mr *mr, uint64_t iova, uint64_t length,
 		unsigned int access, const char *event)
 {
@@ -69,7 +72,7 @@ static void add(const struct ibv_pd *pd, const struct ibv_mr *mr, uint64_t iova,
 	pthread_mutex_unlock(&trace->mutex);
 }
 
-/* Out of the table; NULL where it is not in it. */
+/* Remove a region's record from the table and return it; NULL: there is none. */
 static struct vnet_trace_mr *take(struct vnet_trace *trace, const struct ibv_mr *mr)
 {
 	struct vnet_trace_mr **place, *known;
@@ -170,7 +173,7 @@ int vnet_trace_dereg_mr(struct verbs_mr *vmr)
 {
 	struct vnet_trace *trace = vnet_trace_of(vmr->ibv_mr.context);
 	struct ibv_mr mr = vmr->ibv_mr;
-	/* First: afterwards its key may be another's. */
+	/* Before the command: afterwards another region may have its key. */
 	struct vnet_trace_mr *known = take(trace, &vmr->ibv_mr);
 	int ret = vnet_dereg_mr(vmr);
 
@@ -241,7 +244,7 @@ const char *vnet_trace_check_memory(const struct vnet_trace *trace, const struct
 	const struct vnet_trace_mr *mr = remote ? find(trace, true, key) : find_local(trace, key);
 
 	*known = mr;
-	/* Of one that is imported, or the whole address space, nothing is known. */
+	/* Imported regions, and those of the whole address space, are not checked. */
 	if (!mr || !mr->length)
 		return NULL;
 	if (pd && mr->pd != pd->handle)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues, shared receive queues and work queues of a traced program, with
- * what tracing keeps of each.
+ * Traces completion queues, shared receive queues and work queues.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +65,7 @@ static struct vnet_trace_cq *add_cq(struct ibv_cq *ibcq)
 	return tcq;
 }
 
-/* libibverbs fills in the rest of a CQ only afterwards. */
+/* libibverbs initialises context and channel only afterwards, so set them here. */
 struct ibv_cq *vnet_trace_create_cq(struct ibv_context *context, int cqe,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completions and events of a traced program.
+ * Traces completions and events.
  */
 #include <endian.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "cqe.h"
 #include "trace.h"
 
-/* So many empty polls from one look for senders that wait to the next. */
+/* Check for messages without a receive after this many empty polls. */
 #define LOOK 1024
 
 static const struct vnet_trace_name wc_flags[] = {
@@ -139,7 +139,7 @@ static void count_sends(const struct vnet_trace_wr *wr, bool failed,
 	add(&row[wr->operation].failed, 1);
 }
 
-/* The receive that this is of; false if it is not known. */
+/* Find the receive of a completion. Returns false if it is not known. */
 static bool take_receive(struct vnet_trace *trace, struct vnet_trace_cq *tcq,
 			 struct vnet_trace_qp *tqp, const struct ibv_wc *wc,
 			 struct vnet_trace_wr *wr)
@@ -205,7 +205,7 @@ static void completed(struct vnet_trace_cq *tcq, const struct ibv_wc *wc)
 	pthread_mutex_unlock(&trace->mutex);
 }
 
-/* Whose message finds no receive may be polling in vain. */
+/* A program may poll in vain because it has no receive for a message. */
 static void polled_empty(struct vnet_trace_cq *tcq)
 {
 	struct vnet_trace *trace = vnet_trace_of(tcq->cq->vcq.cq.context);

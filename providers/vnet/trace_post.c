@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting in a traced program. A request is shown and kept before it is posted, so
- * that nobody sees its completion first; what is refused is taken back.
+ * Traces posting of send requests. A request is printed and recorded before it is posted, because
+ * another thread could see its completion at once. If it is refused, the record is removed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static const struct vnet_trace_name flush_types[] = {
 	{ 0, NULL },
 };
 
-/* A send request, whichever way it is posted. */
+/* A send request, posted by either interface. */
 struct request {
 	uint64_t wr_id;
 	uint32_t opcode;
@@ -51,10 +51,10 @@ struct request {
 	uint64_t length;
 	uint64_t remote_addr;
 	uint32_t rkey;
-	/* Immediate data, or a key. */
+	/* Immediate data, or the rkey to invalidate. */
 	uint32_t imm;
 	uint32_t remote_qpn;
-	/* Of a flush: vnet_flush_operand(). */
+	/* A flush: vnet_flush_operand(). */
 	uint64_t flush;
 };
 
@@ -144,7 +144,7 @@ static void count(uint32_t operation, int64_t change, uint64_t bytes)
 	__atomic_fetch_add(&row->bytes, change < 0 ? -bytes : bytes, __ATOMIC_RELAXED);
 }
 
-/* Show it and keep it; the mutex is held. */
+/* Print and record a request. The caller holds the mutex. */
 static void note(struct vnet_trace *trace, struct vnet_trace_qp *tqp, const struct request *r)
 {
 	const struct ibv_qp *qp = vnet_trace_ibv_qp(tqp);
@@ -171,7 +171,7 @@ static void note(struct vnet_trace *trace, struct vnet_trace_qp *tqp, const stru
 	vnet_trace_check_cq(trace, qp->send_cq);
 }
 
-/* Without looking at what will be refused unlooked at. */
+/* Do not read the fields of requests that will be refused without being read. */
 static void read_request(const struct vnet_trace_qp *tqp, const struct ibv_send_wr *wr,
 			 struct request *r)
 {
@@ -198,12 +198,15 @@ static void read_request(const struct vnet_trace_qp *tqp, const struct ibv_send_
 	} else if (qp->is_ud) {
 		r->remote_qpn = wr->wr.ud.remote_qpn;
 	}
-	/* Inline data needs no key. */
+	/* Inline data needs no lkey. */
 	if (r->flags & IBV_SEND_INLINE)
 		r->num_sge = 0;
 }
 
-/* Take back the requests from `bad` on, which were kept up to `end`. */
+/*
+ * Remove the records of the requests from `bad` on; `end` is the queue's head after they were
+ * recorded.
+ */
 static void take_back(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 		      const struct ibv_send_wr *bad, uint32_t end)
 {
@@ -306,12 +309,12 @@ static void read_wqe(const struct vnet_qp *qp, const struct vnet_send_wqe *wqe, 
 	} else if (qp->is_ud) {
 		r->remote_qpn = wqe->ud.remote_qpn;
 	}
-	/* What it is of; with all of the region this means nothing. */
+	/* The length of a range; not valid for a whole region. */
 	if (r->opcode == VNET_WR_FLUSH)
 		r->length = r->flush >> 8 == VNET_FLUSH_RANGE ? wqe->rdma.compare_add : 0;
 }
 
-/* The queue is locked since wr_start(), and the batch stands in its slots. */
+/* The send queue is locked since wr_start(), and the batch is in its slots. */
 static int wr_complete(struct ibv_qp_ex *ibqp)
 {
 	struct vnet_qp *qp = to_vqp_ex(ibqp);

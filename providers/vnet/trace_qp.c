@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of a traced program: making, changing and ending them, with what tracing
- * keeps of each.
+ * Traces queue pairs: creating, modifying and destroying them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -152,7 +151,7 @@ static void show_modify(const struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 	vnet_trace_end(&line);
 }
 
-/* In RESET both queues are empty. */
+/* In RESET, both queues are empty. The caller holds the mutex. */
 static void empty_queues(struct vnet_trace *trace, struct vnet_trace_qp *tqp)
 {
 	const struct ibv_qp *qp = vnet_trace_ibv_qp(tqp);
@@ -224,7 +223,7 @@ int vnet_trace_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct ibv_context *context = ibqp->context;
 	struct vnet_trace *trace = vnet_trace_of(context);
-	/* First: its number may be another's afterwards. */
+	/* Before the command: afterwards another queue pair may have its number. */
 	struct vnet_trace_qp *tqp = take_qp(trace, ibqp);
 	uint32_t qpn = ibqp->qp_num;
 	int ret;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is posted to a traced queue and has not been seen to complete: as adapters
- * keep it, whose slots are free again only when a completion was polled.
+ * Records requests that are posted to a traced queue and have not been seen to complete. The record
+ * behaves like the queue of an adapter, whose slots are free only after a completion was polled.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace.h"
 
-/* Beyond that the oldest are forgotten. */
+/* Limit of records; the oldest are dropped. */
 #define MOST (1u << 16)
 
 void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth)
@@ -16,7 +16,7 @@ void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth)
 	uint32_t size = 16;
 
 	memset(queue, 0, sizeof(*queue));
-	/* Twice: vnet's own slots are free earlier, so that more may be posted. */
+	/* Twice the depth: vnet frees its slots earlier, so that more requests may be posted. */
 	while (size < MOST && size / 2 < depth)
 		size *= 2;
 	queue->wr = calloc(size, sizeof(*queue->wr));
@@ -56,7 +56,7 @@ uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint
 	for (i = at; i != end; i++) {
 		struct vnet_trace_wr *wr = vnet_trace_queue_at(queue, i);
 
-		/* Forgotten meanwhile. */
+		/* The record was dropped meanwhile. */
 		if (i - queue->tail >= vnet_trace_queue_used(queue) || wr->void_)
 			continue;
 		wr->void_ = true;
@@ -68,7 +68,7 @@ uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint
 	return signaled;
 }
 
-/* Which request a completion is of: the first that it can be. */
+/* Find the request of a completion: the first that matches. */
 static bool find(const struct vnet_trace_queue *queue, uint64_t wr_id, bool failed, uint32_t *at)
 {
 	const struct vnet_trace_wr *wr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting receives, and operations on tags, in a traced program.
+ * Traces posting of receives and of tag matching operations.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "trace.h"
 
-/* A queue of receives: of a queue pair, shared, or a work queue's. */
+/* The queue to which receives are posted: of a queue pair, an SRQ, or a work queue. */
 struct receives {
 	struct vnet_trace *trace;
 	struct ibv_context *context;
@@ -17,7 +17,7 @@ struct receives {
 	uint32_t number;
 	uint32_t max_sge;
 	bool is_ud;
-	/* NULL where what is posted is not kept. */
+	/* NULL: receives of this queue are not recorded. */
 	struct vnet_trace_queue *queue;
 	struct vnet_trace_cq *tcq;
 	uint32_t *warned;
@@ -49,7 +49,7 @@ static void count(int64_t change)
 			   __ATOMIC_RELAXED);
 }
 
-/* Show it and keep it; the mutex is held. */
+/* Print and record a receive. The caller holds the mutex. */
 static void note(const struct receives *to, const struct ibv_recv_wr *recv)
 {
 	uint32_t i, num_sge = (uint32_t)recv->num_sge <= to->max_sge ? (uint32_t)recv->num_sge : 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Warnings: what a traced program does that cannot work, or works here and not on
- * an adapter.
+ * Warnings of requests that cannot work, or that work here but not on an adapter.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -65,7 +64,7 @@ static bool is_atomic(uint32_t operation)
 	       operation == IBV_WR_ATOMIC_WRITE;
 }
 
-/* Its answer is written into this side's memory. */
+/* Is data written into the requester's memory? */
 static bool reads(uint32_t operation)
 {
 	return operation == IBV_WR_RDMA_READ || operation == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -125,8 +124,8 @@ void vnet_trace_check_recv(struct vnet_trace *trace, const struct ibv_pd *pd, co
 /* -------------------------------------------------------------- full queues */
 
 /*
- * Adapters free the slots of a send queue when a completion of it was polled. Here
- * they are free as soon as the NIC has read them, which hides such mistakes.
+ * Adapters free the slots of a send queue when a completion was polled. vnet frees them as soon as
+ * the NIC has read them, which hides mistakes.
  */
 void vnet_trace_check_depth(struct vnet_trace *trace, struct vnet_trace_qp *tqp)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Why a traced program's request was refused, or has failed.
+ * Explains why a request of a traced program was refused or has failed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "trace.h"
 #include "wqe.h"
 
-/* What the peer must allow. */
+/* The access right that the peer must grant. */
 static unsigned int remote_access(uint32_t operation)
 {
 	switch (operation) {
@@ -110,7 +110,7 @@ static void explain_remote(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 	const char *problem;
 	bool known;
 
-	/* Where the peer is this process, its region is known. */
+	/* If the peer is in this context, its region is known. */
 	problem = vnet_trace_check_memory(trace, NULL, true, wr->rkey, wr->remote_addr, wr->length,
 					  access, &known);
 	vnet_trace_warn(trace->context, "qp", qp->qp_num, TRACE_REMOTE_ACCESS, &tqp->warned,
@@ -123,7 +123,7 @@ static void explain_remote(struct vnet_trace *trace, struct vnet_trace_qp *tqp,
 			wr->length);
 }
 
-/* A queue pair that does not allow an operation takes it for an invalid request. */
+/* A responder whose queue pair does not permit the operation returns "invalid request". */
 static bool is_refused_access(enum ibv_wc_status status, uint32_t operation)
 {
 	return remote_access(operation) &&
@@ -199,7 +199,7 @@ void vnet_trace_check_status(struct vnet_trace *trace, struct vnet_trace_qp *tqp
 {
 	const char *text = explanation(status, is_recv);
 
-	/* What is flushed tells of an earlier failure. */
+	/* A flushed request is the result of an earlier failure. */
 	if (!tqp || status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	if (wr && !is_recv && is_refused_access(status, wr->operation))
@@ -221,7 +221,7 @@ void vnet_trace_check_status(struct vnet_trace *trace, struct vnet_trace_qp *tqp
 				wr ? wr->wr_id : 0, text ? text : ibv_wc_status_str(status));
 }
 
-/* At the peer of who asked: what its queue pair allows. */
+/* Runs at the responder: report what its queue pair permits. */
 void vnet_trace_explain_access(struct vnet_trace *trace, uint32_t qpn)
 {
 	const struct vnet_trace_qp *tqp;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queries of the device, and address handles.
+ * Queries of the device and its port, and address handles.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 #include "cmd.h"
 #include "vnet.h"
 
-/* The structure that the caller gave reaches beyond this member. */
+/* Does the caller's structure include this member? */
 #define HAS_ATTR(_size, _member)                                                                   \
 	((_size) >= offsetof(struct ibv_device_attr_ex, _member) +                                 \
 			    sizeof(((struct ibv_device_attr_ex *)NULL)->_member))
 
-/* Capabilities that the common response has no room for. */
+/* Fill in capabilities that the common response does not have. */
 static void fill_own(struct ibv_device_attr_ex *attr, size_t attr_size,
 		     const struct vnet_query_device_resp *resp)
 {
@@ -44,10 +44,10 @@ int vnet_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
 		return ret;
 	fill_own(attr, attr_size, &resp.vnet);
 
-	/* The number in the response has no room for the name before it. */
+	/* The number in the response cannot hold the version's prefix. */
 	snprintf(orig->fw_ver, sizeof(orig->fw_ver), "%s", to_vdevice(context->device)->fw_ver);
 
-	/* The old write command says nothing of timestamps. */
+	/* The older write command does not report timestamps. */
 	if (HAS_ATTR(attr_size, completion_timestamp_mask) && !attr->completion_timestamp_mask)
 		attr->completion_timestamp_mask = UINT64_MAX;
 	if (HAS_ATTR(attr_size, hca_core_clock) && !attr->hca_core_clock)
@@ -70,7 +70,7 @@ uint64_t vnet_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* In the unit of completion timestamps, all in tv_nsec as mlx5 does it. */
+/* Like mlx5, the unit is that of completion timestamps, all in tv_nsec. */
 int vnet_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
 	uint32_t known = values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK;
@@ -99,7 +99,7 @@ static void fill_av(struct vnet_wqe_ud *av, const struct ibv_ah_attr *attr)
 	av->dlid = attr->dlid;
 }
 
-/* The LID alone; what stands in attr->grh means nothing. */
+/* Fill in the LID only; attr->grh is not valid. */
 static void fill_local_av(struct vnet_wqe_ud *av, const struct ibv_ah_attr *attr)
 {
 	av->sl = attr->sl;
@@ -113,7 +113,7 @@ struct ibv_ah *vnet_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct vnet_ah *ah;
 	int ret;
 
-	/* Where the port is Ethernet, there is no way but by GID. */
+	/* An Ethernet port has no LIDs, so a GID is required. */
 	if (!attr->is_global && !to_vctx(pd->context)->lid) {
 		errno = EINVAL;
 		return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The device: how it is recognised, opened and closed, and what it can do.
+ * The vnet device: matching, opening and closing it, and the table of its operations.
  */
 #include <errno.h>
 #include <sched.h>
@@ -23,7 +23,7 @@ void *vnet_zalloc(size_t size)
 {
 	void *p;
 
-	/* aligned_alloc() wants a multiple of the alignment. */
+	/* aligned_alloc() requires a multiple of the alignment. */
 	size = (size + VNET_CACHE_LINE - 1) & ~(size_t)(VNET_CACHE_LINE - 1);
 	p = aligned_alloc(VNET_CACHE_LINE, size);
 	if (!p)
@@ -31,7 +31,7 @@ void *vnet_zalloc(size_t size)
 	return memset(p, 0, size);
 }
 
-/* The holder may have been preempted: give it the processor after a while. */
+/* The holder may have been preempted, so yield the processor after a while. */
 void vnet_lock_slow(struct vnet_lock *lock)
 {
 	unsigned int spins = 0;
@@ -50,8 +50,8 @@ void vnet_lock_slow(struct vnet_lock *lock)
 /* ------------------------------------------------------------------ device */
 
 /*
- * A device is known by the firmware version that its agent publishes, whatever
- * its name. The name decides only where there is no version to read.
+ * The firmware version that the agent publishes identifies a device, whatever its name. The name
+ * decides only if there is no version.
  */
 static bool match_device(struct verbs_sysfs_dev *sysfs_dev)
 {
@@ -88,7 +88,7 @@ static bool asked_for_one_thread(void)
 	return value && !strcmp(value, "1");
 }
 
-/* Owns cmd_fd, as verbs_init_and_alloc_context() does. */
+/* Takes over cmd_fd, as verbs_init_and_alloc_context() does. */
 static struct vnet_context *new_context(struct ibv_device *device, int cmd_fd)
 {
 	struct vnet_context *ctx = NULL;
@@ -120,7 +120,7 @@ static void free_context(struct ibv_context *context)
 	put_context(to_vctx(context));
 }
 
-/* What the agent says about itself; 0 or an errno value. */
+/* Check and store what the agent reports about itself. Returns 0 or an errno value. */
 static int accept_agent(struct vnet_context *ctx, const struct vnet_alloc_ucontext_resp *resp)
 {
 	const struct vnet_gate *gate = (const struct vnet_gate *)(uintptr_t)resp->gate;
@@ -175,7 +175,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 	return &ctx->ibv_ctx;
 }
 
-/* A context that another context, perhaps of another process, has opened. */
+/* Import a context that another context, perhaps of another process, has opened. */
 static struct verbs_context *import_context(struct ibv_device *device, int cmd_fd)
 {
 	struct vnet_alloc_ucontext_resp resp = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The provider's objects, and the functions of its files.
+ * Objects and internal functions of the provider.
  */
 #ifndef VNET_H
 #define VNET_H
@@ -16,7 +16,7 @@
 #include "vnet-abi.h"
 #include "vnet_hw.h"
 
-/* What is exported, alone of all. */
+/* The only exported functions. */
 #pragma GCC visibility push(default)
 #include "vnetdv.h"
 #pragma GCC visibility pop
@@ -31,32 +31,35 @@ struct vnet_device {
 struct vnet_context {
 	struct verbs_context ibv_ctx;
 	/*
-	 * A copy of the agent's; where it has none, NULL but for what doorbell.c
-	 * puts there.
+	 * A copy of the agent's gate. If the agent has none, all members are NULL except those that
+	 * doorbell.c sets.
 	 */
 	struct vnet_gate gate;
 	uint64_t gate_cookie;
-	/* Where there is no gate: what to ring by; -1 and NULL if there is not. */
+	/* Doorbells of an agent without a gate: descriptor and page, -1 and NULL if it has none. */
 	int doorbell_fd;
 	struct vnet_doorbell_page *doorbell_page;
 	uint32_t clock_khz;
-	/* The agent knows 64 bits of immediate data. */
+	/* The agent supports 64 bits of immediate data. */
 	bool imm64;
-	/* ... and matches tags. */
+	/* The agent supports tag matching. */
 	bool tm;
-	/* ... and returns datagrams to their senders. */
+	/* The agent supports VNETDV_QP_CREATE_RETURN_TO_SENDER. */
 	bool returns;
-	/* ... and places what was written when it is asked to. */
+	/* The agent supports flushes. */
 	bool flush;
-	/* ... and tells more of the device. */
+	/* The agent supports the provider's part of QUERY_DEVICE. */
 	bool query_device;
-	/* The port is InfiniBand's: it has a LID. */
+	/* The port is an InfiniBand port: it has a LID. */
 	bool lid;
-	/* The user promised one thread: no locks. */
+	/*
+	 * VNET_SINGLE_THREADED=1: the user promises that there is one thread, so no locks are
+	 * taken.
+	 */
 	bool single_threaded;
-	/* How long a look at a CQ takes that is in NIC memory; 0: none is. */
+	/* Emulated time of a read from a CQ in NIC memory, ns; 0: CQs are in host memory. */
 	uint32_t cq_read_ns;
-	/* Every CQ, so that a region's end can find what is still in them. */
+	/* Protects the list of all CQs. vnet_cqs_place() searches their unpolled entries. */
 	pthread_mutex_t cq_mutex;
 	struct vnet_cq *cqs;
 	/* NULL unless this context is traced. */
@@ -65,16 +68,19 @@ struct vnet_context {
 
 struct vnet_td {
 	struct ibv_td ibv_td;
-	/* Parent domains that hold it. */
+	/* Number of parent domains that refer to it. */
 	uint32_t users;
 };
 
-/* A protection domain, or a parent domain around one. */
+/* A protection domain, or a parent domain. */
 struct vnet_pd {
 	struct ibv_pd ibv_pd;
-	/* Parent domains that hold it. */
+	/* Number of parent domains that refer to it. */
 	uint32_t users;
-	/* Parent domain: what it contains; else NULL. td may be NULL. */
+	/*
+	 * Parent domain: the protection domain it was made from, and its thread domain or NULL.
+	 * Otherwise both are NULL.
+	 */
 	struct vnet_pd *contained;
 	struct vnet_td *td;
 };
@@ -83,61 +89,67 @@ struct vnet_dm {
 	struct verbs_dm vdm;
 	uint8_t *memory;
 	uint64_t length;
-	/* To be unmapped; 0 where the agent had it mapped already. */
+	/* Size for munmap(); 0 if the agent had mapped it already. */
 	size_t mapped;
 };
 
 struct vnet_ah {
 	struct ibv_ah ibv_ah;
-	/* Ready to be copied into a send request. */
+	/* Ready to be copied into a send WQE. */
 	struct vnet_wqe_ud av;
 };
 
 struct vnet_cq {
 	struct verbs_cq vcq;
 
-	/* What polling touches. */
+	/* Used by polling. */
 	struct vnet_lock lock VNET_ALIGNED;
-	/* Next entry to take; the ring's is behind while a batch is polled. */
+	/*
+	 * Index of the next entry. During a batch of extended polling, the ring's cons is behind
+	 * it.
+	 */
 	uint32_t cons;
 	uint32_t mask;
 	struct vnet_cqe *slots;
 	struct vnet_ring *ring;
-	/* Extended polling: the completion at hand. */
+	/* Extended polling: the current completion. */
 	const struct vnet_cqe *cur;
 	void (*idle)(__u64 cookie, __u32 cqn);
 	int (*copy)(__u64 cookie, void *dst, const void *src, __u32 len);
 	uint32_t cqn;
-	/* Extended polling: between start and end. */
+	/* Extended polling: between start_poll() and end_poll(). */
 	bool in_batch;
-	/* It was armed once; the batch at hand ends at batch_end. */
+	/*
+	 * uses_events: the CQ was armed at least once. bounded: the current batch ends at
+	 * batch_end.
+	 */
 	bool uses_events;
 	bool bounded;
-	/* An overrun loses the oldest entries, and nothing else. */
+	/* IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: an overrun only loses the oldest entries. */
 	bool ignores_overrun;
-	/* It stands in NIC memory, as VNET_CQ_MEMORY has it. */
+	/* The CQ is in NIC memory (emulated, VNET_CQ_MEMORY). */
 	bool in_nic;
-	/* It was polled empty after its last event. */
+	/* The CQ was polled empty after its last event. */
 	bool seen_empty;
 	uint64_t cookie;
-	/* Whose batch it is; where the lock is skipped, polled last by. */
+	/* The thread whose batch it is. If the lock is skipped: the thread that polled last. */
 	pthread_t poller;
 	uint32_t batch_end;
-	/* Entries that there were when it was armed last. */
+	/* The ring's prod when the CQ was last armed. */
 	uint32_t armed_at;
 
 	struct vnet_ring_map map;
 	struct vnet_cq *next;
 	struct vnet_cq **prev;
-	/* Its completions are read by ibv_start_poll(). */
+	/* Created by ibv_create_cq_ex(), so it can be polled by ibv_start_poll(). */
 	bool extended;
-	/* Shared receive queues that match tags and complete here. */
+	/* Shared receive queues with tag matching that complete here. */
 	struct vnet_srq *matching;
 	struct vnet_trace_cq *trace;
-	/* In NIC memory: what polls it, apart from the time that takes. */
+	/* CQ in NIC memory: the polling functions without the emulated delay. */
 	int (*start_poll)(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr);
 	int (*next_poll)(struct ibv_cq_ex *ibcq);
-	/* The batch's completion at hand, after the ring was exchanged. */
+	/* Copy of the batch's current completion, after the ring was replaced. */
 	struct vnet_cqe kept;
 };
 
@@ -147,15 +159,18 @@ struct vnet_srq {
 	uint32_t srqn;
 
 	/*
-	 * Tag matching: operations, the list's size, the last handle given; tags that
-	 * were added, and those of them that are known to have ended.
+	 * Tag matching: the ring of operations; the size of the tag list; the last handle assigned;
+	 * the number of tags added, and of those among them that are known to have left the list.
 	 */
 	struct vnet_wq ops;
 	uint32_t tags;
 	uint32_t handle;
 	uint32_t added;
 	uint32_t ended;
-	/* Operations before this one are this process' to have done; up to here, they are. */
+	/*
+	 * This process must execute the operations before `due`. Those before `done` are known to
+	 * have been executed.
+	 */
 	uint32_t due;
 	uint32_t done;
 	struct vnet_cq *cq;
@@ -165,50 +180,51 @@ struct vnet_srq {
 struct vnet_qp {
 	struct verbs_qp vqp;
 
-	/* What posting sends touches. */
+	/* Used by posting sends. */
 	struct vnet_wq sq VNET_ALIGNED;
 	void (*send_doorbell)(__u64 cookie, __u32 qpn);
 	uint64_t cookie;
 	uint32_t qpn;
 	/*
-	 * Opcodes that its type has, by bit: all of them, and those whose requests are whole
-	 * as ibv_post_send() has them, without a shared receive queue that they name.
+	 * Opcodes of this QP type, as a bit mask. all_opcodes: all of them. opcodes: those that
+	 * ibv_post_send() can post without further fields, so without flushes, and none for XRC
+	 * (whose requests need an SRQ number).
 	 */
 	uint32_t all_opcodes;
 	uint32_t opcodes;
 	uint32_t max_inline;
-	/* VNET_WR_SIGNALED where every request is. */
+	/* VNET_WR_SIGNALED if all requests are signaled. */
 	uint8_t sig_all;
 	bool is_ud;
-	/* Its agent knows 64 bits of immediate data, and flushes. */
+	/* The agent supports 64 bits of immediate data, and flushes. */
 	bool imm64;
 	bool flush;
 
-	/* Extended posting: the batch and the request at hand (see wr.c). */
+	/* Extended posting: the batch, and the current request (see wr.c). */
 	uint32_t wr_prod;
 	int wr_error;
 	struct vnet_send_wqe *wr_wqe;
 	uint64_t wr_control;
-	/* Takes the request for which there was no slot. */
+	/* Takes a request for which the send queue has no slot. */
 	struct vnet_send_wqe *wr_spare;
 	struct vnet_trace_qp *trace;
 
 	struct vnet_wq rq VNET_ALIGNED;
 };
 
-/* A work queue: receives that belong to no queue pair. */
+/* A receive work queue without a QP (ibv_create_wq()). */
 struct vnet_work_queue {
 	struct ibv_wq ibv_wq;
 	struct vnet_wq rq VNET_ALIGNED;
 };
 
-/* What a counters object counts, and at which places the program reads it. */
+/* Kinds of counters. */
 enum { VNET_COUNTER_PACKETS, VNET_COUNTER_BYTES, VNET_COUNTERS };
 
 struct vnet_counters {
 	struct verbs_counters vcounters;
 	pthread_mutex_t mutex;
-	/* Flows that it is attached to: from the first on, the places stay as they are. */
+	/* Number of flows that use it. While there are any, no counter may be attached. */
 	uint32_t flows;
 	uint32_t points;
 	struct vnet_counter_point *point;
@@ -222,7 +238,7 @@ struct vnet_counter_point {
 
 struct vnet_flow {
 	struct ibv_flow ibv_flow;
-	/* NULL: nothing is counted. */
+	/* NULL: the flow has no counters. */
 	struct vnet_counters *counters;
 };
 
@@ -298,12 +314,15 @@ static inline struct vnet_qp *to_vqp_ex(struct ibv_qp_ex *qp)
 
 /* -- vnet.c: device and context */
 
-/* Zeroed, and aligned for what VNET_ALIGNED says; released by free(). */
+/* Returns zeroed memory aligned for VNET_ALIGNED, or NULL; released by free(). */
 void *vnet_zalloc(size_t size);
 
-/* -- trace.c: what a program does, for who asks to see it */
+/* -- trace.c: tracing */
 
-/* Does nothing unless the environment asks; after all else of a context is there. */
+/*
+ * Does nothing unless the environment asks for tracing. Call when the context is otherwise
+ * complete.
+ */
 void vnet_trace_start(struct vnet_context *ctx);
 void vnet_trace_stop(struct vnet_context *ctx);
 
@@ -327,7 +346,7 @@ struct ibv_td *vnet_alloc_td(struct ibv_context *context, struct ibv_td_init_att
 int vnet_dealloc_td(struct ibv_td *td);
 struct ibv_pd *vnet_alloc_parent_domain(struct ibv_context *context,
 					struct ibv_parent_domain_init_attr *attr);
-/* Objects made in this domain need no locks. pd may be NULL. */
+/* Do objects of this domain need no locks? pd may be NULL. */
 bool vnet_pd_skips_locks(struct ibv_pd *pd);
 
 /* -- mr.c: memory regions and windows */
@@ -352,7 +371,7 @@ void vnet_unimport_dm(struct ibv_dm *ibdm);
 struct ibv_mr *vnet_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t dm_offset,
 			      size_t length, unsigned int access);
 
-/* -- cq.c: making and ending completion queues */
+/* -- cq.c: creating and destroying completion queues */
 
 struct ibv_cq *vnet_create_cq(struct ibv_context *context, int cqe,
 			      struct ibv_comp_channel *channel, int comp_vector);
@@ -363,36 +382,45 @@ int vnet_destroy_cq(struct ibv_cq *ibcq);
 int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void vnet_cq_event(struct ibv_cq *ibcq);
 
-/* -- poll.c: taking completions */
+/* -- poll.c: polling completions */
 
 int vnet_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 /*
- * Somebody is between ibv_start_poll() and ibv_end_poll(). Acquire: pairs with the
- * release in end_poll(); what the batch did is seen once it is over.
+ * Is a thread between ibv_start_poll() and ibv_end_poll()? Acquire: pairs with the release in
+ * end_poll(), so that the batch's effects are visible once it is over.
  */
 static inline bool vnet_cq_in_batch(const struct vnet_cq *cq)
 {
 	return __atomic_load_n(&cq->in_batch, __ATOMIC_ACQUIRE);
 }
 
-/* Wait for the end of another thread's batch. The lock is held, and given up meanwhile. */
+/*
+ * Wait for the end of another thread's batch. The caller holds the CQ's lock, which is released
+ * meanwhile.
+ */
 void vnet_cq_await_batch(struct vnet_cq *cq);
-/* Extended polling for a CQ made with these IBV_WC_EX_* flags. */
+/* Set the functions of extended polling for a CQ created with these IBV_WC_EX_* flags. */
 void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags);
-/* vnetdv_poll_cq() of a CQ in host memory. */
+/* vnetdv_poll_cq() for a CQ in host memory. */
 int vnet_poll_imm64(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc);
-/* cq_memory.c: 0, or how long a look takes, by VNET_CQ_MEMORY. */
+/*
+ * cq_memory.c: the time of a read from NIC memory in ns, as VNET_CQ_MEMORY sets it; 0: CQs are in
+ * host memory.
+ */
 uint32_t vnet_cq_read_ns_asked(void);
-/* After vnet_cq_set_poll_ops(), which makes it one of extended polling. */
+/* Call after vnet_cq_set_poll_ops(), which sets the functions that this one wraps. */
 void vnet_cq_set_in_nic(struct vnet_cq *cq);
 void vnet_context_set_in_nic(struct vnet_context *ctx);
 int vnet_cq_poll_imm64_in_nic(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc);
-/* Forget the unpolled completions of a QP that is gone. cq may be NULL. */
+/* Drop the unpolled completions of a QP that was destroyed or reset. ibcq may be NULL. */
 void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn);
-/* Put payloads that wait in unpolled completions where they belong. */
+/*
+ * Copy payloads in unpolled completions to their receive buffers, as far as these are in this
+ * range.
+ */
 void vnet_cqs_place(struct vnet_context *ctx, const void *addr, size_t length);
 
-/* -- xrc.c: domains of extended reliable connections, and targets of others */
+/* -- xrc.c: XRC domains, and XRC target queue pairs opened by number */
 
 struct ibv_xrcd *vnet_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
 int vnet_close_xrcd(struct ibv_xrcd *xrcd);
@@ -407,17 +435,23 @@ int vnet_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int vnet_destroy_srq(struct ibv_srq *ibsrq);
 int vnet_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 
-/* -- tm.c: shared receive queues that match tags */
+/* -- tm.c: shared receive queues with tag matching */
 
-/* What such a queue has besides: 0 or an errno value. */
+/*
+ * Initialise the tag matching part of an SRQ. Returns 0 or an errno value; on failure the SRQ is
+ * destroyed.
+ */
 int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
 		 const struct vnet_create_srq_resp *resp);
 void vnet_tm_fini(struct vnet_srq *srq);
 int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr);
-/* Have the NIC do what it could not do when it was posted. No lock is held. */
+/*
+ * Ring doorbells for operations that could not be executed when they were posted. The caller holds
+ * no lock.
+ */
 void vnet_tm_flush(struct vnet_cq *cq);
 
-/* -- qp.c: making, changing and ending queue pairs */
+/* -- qp.c: creating, modifying and destroying queue pairs */
 
 struct ibv_qp *vnet_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *vnet_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
@@ -429,7 +463,7 @@ int vnet_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32
 
 int vnet_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *attr);
 
-/* -- rwq.c: work queues, and tables of them */
+/* -- rwq.c: work queues, and their indirection tables */
 
 struct ibv_wq *vnet_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 int vnet_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
@@ -454,7 +488,7 @@ int vnet_read_counters(struct ibv_counters *ibcounters, uint64_t *values, uint32
 
 int vnet_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int vnet_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-/* Tell the NIC of new send requests; no lock held. */
+/* Ring the doorbell for new send requests. The caller holds no lock. */
 void vnet_send_doorbell_trap(struct vnet_qp *qp);
 
 static inline void vnet_send_doorbell(struct vnet_qp *qp)
@@ -465,7 +499,7 @@ static inline void vnet_send_doorbell(struct vnet_qp *qp)
 		vnet_send_doorbell_trap(qp);
 }
 
-/* -- doorbell.c: agents without a gate */
+/* -- doorbell.c: doorbells of agents without a gate */
 
 void vnet_doorbell_init(struct vnet_context *ctx, const struct vnet_alloc_ucontext_resp *resp);
 void vnet_doorbell_fini(struct vnet_context *ctx);
@@ -476,7 +510,7 @@ int vnet_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 int vnet_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int vnet_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
-/* -- wr.c: the extended way of posting send requests */
+/* -- wr.c: posting send requests by ibv_wr_*() */
 
 void vnet_qp_set_wr_ops(struct vnet_qp *qp);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Verbs that only vnet devices have: immediate data of 64 bits, which holds a
- * pointer, and datagrams that come back if they cannot be delivered. And flushes,
- * for programs whose libibverbs has no ibv_wr_flush() yet.
- * <infiniband/vnetdv.h>; vnetdv(7) is its manual.
+ * Verbs that only vnet devices have. Installed as <infiniband/vnetdv.h>; manual: vnetdv(7).
  *
- * A program that runs on any device does not link with the provider: it looks
- * for these functions at run time, by vnetdv_open(), and does without them where
- * that says ENOTSUP.
+ * These are: immediate data of 64 bits, which can hold a pointer; datagrams that are returned to
+ * the sender if they cannot be delivered; and flushes, for programs whose libibverbs has no
+ * ibv_wr_flush() yet.
  *
- * The 64 bits are a number, in host byte order for the program at either end and
- * the same at both. Whoever polls by ordinary verbs finds IBV_WC_WITH_IMM, and in
- * imm_data the number's lower 32 bits, in network byte order.
+ * A program that is to run on any device does not link with the provider. It looks for these
+ * functions at run time with vnetdv_open(), and does without them if that returns ENOTSUP.
+ *
+ * The 64 bits are a number in host byte order, and its value is the same for the programs at both
+ * ends. Ordinary verbs report IBV_WC_WITH_IMM, and in imm_data the lower 32 bits of the number in
+ * network byte order.
  */
 #ifndef VNETDV_H
 #define VNETDV_H
@@ -29,22 +29,22 @@
 extern "C" {
 #endif
 
-/* The provider: as a plug-in of libibverbs 44, and as rdma-core builds it. */
+/* File names of the provider: as a plug-in of libibverbs 44, and as built by rdma-core. */
 #define VNETDV_PROVIDER "libvnet-rdmav34.so"
 #define VNETDV_PROVIDER_SHARED "libvnet.so.1"
 
 enum vnetdv_context_flags {
-	/* Immediate data of 64 bits is there. */
+	/* 64 bits of immediate data are supported. */
 	VNETDV_CONTEXT_IMM64 = 1 << 0,
-	/* VNETDV_QP_CREATE_RETURN_TO_SENDER is there. */
+	/* VNETDV_QP_CREATE_RETURN_TO_SENDER is supported. */
 	VNETDV_CONTEXT_RETURN_TO_SENDER = 1 << 1,
-	/* Flushes are there. */
+	/* Flushes are supported. */
 	VNETDV_CONTEXT_FLUSH = 1 << 2,
 };
 
-/* Grows at its end; what the provider does not know yet is 0. */
+/* May grow at its end; members that the provider does not know are set to 0. */
 struct vnetdv_context {
-	/* Which further members have been answered: none so far. */
+	/* Further members that are valid: none so far. */
 	uint64_t comp_mask;
 	/* enum vnetdv_context_flags */
 	uint64_t flags;
@@ -52,34 +52,36 @@ struct vnetdv_context {
 
 enum vnetdv_qp_create_flags {
 	/*
-	 * A UD queue pair whose sends end with the fate of their messages: success is
-	 * told of what has been delivered, and no earlier; what could not be delivered
-	 * fails with a status that says why, is the sender's own again, and leaves the
-	 * queue pair as it is. In the order in which they were posted:
+	 * A UD queue pair whose sends complete with the result of their delivery. Success means
+	 * that the message was delivered, and is not reported earlier. A message that could not be
+	 * delivered fails with a status that tells the reason, belongs to the sender again, and
+	 * does not change the state of the queue pair. Requests complete in the order in which they
+	 * were posted:
 	 *
 	 * IBV_WC_REM_OP_ERR		no such UD queue pair, or it is not in RTR or RTS, or
 	 *				its receive could not be completed
-	 * IBV_WC_REM_ACCESS_ERR	its Q_Key is another
-	 * IBV_WC_RNR_RETRY_EXC_ERR	it had no receive, for as long as one waits for that
+	 * IBV_WC_REM_ACCESS_ERR	the Q_Key does not match
+	 * IBV_WC_RNR_RETRY_EXC_ERR	it had no receive for as long as the NIC waits for one
 	 * IBV_WC_REM_INV_REQ_ERR	its receive was too small
-	 * IBV_WC_RETRY_EXC_ERR		nobody answered: this message may have been delivered
+	 * IBV_WC_RETRY_EXC_ERR		no answer: this message may have been delivered
 	 */
 	VNETDV_QP_CREATE_RETURN_TO_SENDER = 1 << 0,
 };
 
-/* Grows at its end. */
+/* May grow at its end. */
 struct vnetdv_qp_init_attr {
-	/* Which further members are set: none so far. */
+	/* Further members that are set: none so far. */
 	uint64_t comp_mask;
 	/* enum vnetdv_qp_create_flags */
 	uint32_t create_flags;
-	/* 0 */
+	/* Must be 0. */
 	uint32_t rsvd;
 };
 
 /*
- * What rdma-core 45 and later call IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE
- * and IBV_FLUSH_MR, IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT, and IBV_WC_FLUSH.
+ * The values of IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE and IBV_FLUSH_MR,
+ * IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT, and IBV_WC_FLUSH of rdma-core 45 and
+ * later.
  */
 enum vnetdv_flush_type {
 	VNETDV_FLUSH_GLOBAL = 1 << 0,
@@ -100,76 +102,74 @@ enum vnetdv_flush_wc_opcode {
 	VNETDV_WC_FLUSH = 8,
 };
 
-/* A completion, as vnetdv_poll_cq() fills it. */
+/* A completion, as filled in by vnetdv_poll_cq(). */
 struct vnetdv_wc {
 	struct ibv_wc wc;
 	/*
-	 * With IBV_WC_WITH_IMM in wc.wc_flags, and success: the immediate data; that of
-	 * an ordinary request as a number of 32 bits.
+	 * Valid if wc.wc_flags has IBV_WC_WITH_IMM and the status is success: the immediate data.
+	 * That of an ordinary request is a number of 32 bits.
 	 */
 	uint64_t imm64;
 };
 
-/* Is it a device of this provider? */
+/* Is this a device of this provider? */
 bool vnetdv_is_supported(struct ibv_device *device);
 
 /*
- * What an open device has of all this. attr_size: sizeof(*attr), as the program
- * was compiled. 0; ENOTSUP if it is not a vnet device.
+ * Query which of these features an open device supports. attr_size: sizeof(*attr) as the program
+ * was compiled. Returns 0, or ENOTSUP if it is not a vnet device.
  */
 int vnetdv_query_context(struct ibv_context *context, struct vnetdv_context *attr,
 			 size_t attr_size);
 
 /*
- * Build a send with 64 bits of immediate data: ibv_wr_send_imm() in all else. Only
- * between ibv_wr_start() and ibv_wr_complete(), which returns ENOTSUP where the
- * device does not have it.
+ * Build a send with 64 bits of immediate data; otherwise like ibv_wr_send_imm(). Only between
+ * ibv_wr_start() and ibv_wr_complete(), which returns ENOTSUP if the device does not support it.
  */
 void vnetdv_wr_send_imm64(struct ibv_qp_ex *qp, uint64_t imm);
 
-/* The same for an RDMA write: ibv_wr_rdma_write_imm() in all else. */
+/* The same for an RDMA write; otherwise like ibv_wr_rdma_write_imm(). */
 void vnetdv_wr_rdma_write_imm64(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
 				uint64_t imm);
 
 /*
- * Build a flush, of an RC or XRC_SEND queue pair: it ends when all that this queue pair has
- * written before is placed as `type` (enum vnetdv_flush_type, one or both) asks. Level RANGE: in
- * len bytes of the region of rkey, from remote_addr on; level MR: in all of that region. There
- * is no data to set. What ibv_wr_flush() is where libibverbs has it. ibv_wr_complete() returns
- * ENOTSUP where the device does not have it, and EINVAL for other types of queue pairs.
+ * Build a flush, for an RC or XRC_SEND queue pair. It completes when all earlier writes of this
+ * queue pair are placed as `type` asks (enum vnetdv_flush_type, one or both). Level RANGE: those in
+ * `len` bytes of the region of `rkey`, starting at remote_addr. Level MR: those in the whole
+ * region. No data is set. Equivalent to ibv_wr_flush(), where libibverbs has it. ibv_wr_complete()
+ * returns ENOTSUP if the device does not support it, and EINVAL for other types of queue pairs.
  */
 void vnetdv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
 		     uint8_t type, uint8_t level);
 
 /*
  * Post one request (next is NULL) whose opcode is IBV_WR_SEND_WITH_IMM or
- * IBV_WR_RDMA_WRITE_WITH_IMM, with imm instead of its imm_data: ibv_post_send()
- * in all else. 0 or an errno value, with *bad_wr = wr: ENOTSUP where the device
- * does not have it, EINVAL for another opcode or a list.
+ * IBV_WR_RDMA_WRITE_WITH_IMM, with `imm` instead of its imm_data; otherwise like ibv_post_send().
+ * Returns 0, or an errno value with *bad_wr = wr: ENOTSUP if the device does not support it, EINVAL
+ * for another opcode or a list.
  */
 int vnetdv_post_send_imm64(struct ibv_qp *qp, struct ibv_send_wr *wr, uint64_t imm,
 			   struct ibv_send_wr **bad_wr);
 
 /*
- * The immediate data of the completion at hand, between ibv_start_poll() and
- * ibv_end_poll(); it means something where ibv_wc_read_wc_flags() says
- * IBV_WC_WITH_IMM and the completion is a success. That of an ordinary request
- * is a number of 32 bits.
+ * The immediate data of the current completion, between ibv_start_poll() and ibv_end_poll(). Valid
+ * if ibv_wc_read_wc_flags() has IBV_WC_WITH_IMM and the completion is a success. That of an
+ * ordinary request is a number of 32 bits.
  */
 uint64_t vnetdv_wc_read_imm64(struct ibv_cq_ex *cq);
 
-/* ibv_poll_cq(), which tells of each completion its immediate data, too. */
+/* Like ibv_poll_cq(), but returns the immediate data of each completion, too. */
 int vnetdv_poll_cq(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
 
 /*
- * ibv_create_qp_ex() with attributes of vnet's own (NULL: none). NULL with errno:
- * EINVAL for attributes or flags that are not known, ENOTSUP for a flag that the
- * device does not have, or not for this type of queue pair.
+ * ibv_create_qp_ex() with attributes of vnet's own (NULL: none). Returns NULL with errno on
+ * failure: EINVAL for unknown attributes or flags, ENOTSUP for a flag that is not supported by the
+ * device or for this type of queue pair.
  */
 struct ibv_qp *vnetdv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				const struct vnetdv_qp_init_attr *vnetdv_attr);
 
-/* The functions above, as a program found them. */
+/* The functions above, as vnetdv_open() finds them. */
 struct vnetdv_ops {
 	int (*query_context)(struct ibv_context *context, struct vnetdv_context *attr,
 			     size_t attr_size);
@@ -180,15 +180,15 @@ struct vnetdv_ops {
 			       struct ibv_send_wr **bad_wr);
 	uint64_t (*wc_read_imm64)(struct ibv_cq_ex *cq);
 	int (*poll_cq)(struct ibv_cq *cq, int num_entries, struct vnetdv_wc *wc);
-	/* NULL where neither provider nor device have anything to ask for by it. */
+	/* NULL if the provider or the device does not support VNETDV_QP_CREATE_RETURN_TO_SENDER. */
 	struct ibv_qp *(*create_qp)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				    const struct vnetdv_qp_init_attr *vnetdv_attr);
-	/* The same. */
+	/* NULL if the provider or the device does not support flushes. */
 	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
 			 uint8_t type, uint8_t level);
 };
 
-/* true: there is such a function; *to is its address. */
+/* Look up a function and store its address in *to. Returns false if there is none. */
 static inline bool vnetdv_find(void *provider, const char *name, void *to)
 {
 	void *function = dlsym(provider, name);
@@ -198,10 +198,10 @@ static inline bool vnetdv_find(void *provider, const char *name, void *to)
 }
 
 /*
- * Find all of them for a device that is open: its provider has been loaded by
- * libibverbs, so that it is only looked for, and stays loaded. 0; ENOTSUP where
- * the device is not a vnet device, or does not have 64 bits of immediate data:
- * *ops is empty then. What came later is NULL where it is not there (create_qp, wr_flush).
+ * Find all of these functions for an open device. libibverbs has loaded the provider, so it is only
+ * looked up here, and stays loaded. Returns 0, or ENOTSUP if the device is not a vnet device or
+ * does not support 64 bits of immediate data; then *ops is all zero. Functions that were added
+ * later are NULL where they are missing (create_qp, wr_flush).
  */
 static inline int vnetdv_open(struct ibv_context *context, struct vnetdv_ops *ops)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Send requests as the NIC reads them, for both ways of posting.
- *
- * Words are stored whole, the way the NIC (often this very thread, a moment
- * later) loads them: a load that spans several smaller stores waits for them.
+ * Builds send WQEs, for ibv_post_send() (send.c) and ibv_wr_*() (wr.c). Fields are stored as whole
+ * words, because the NIC (often this thread itself, a moment later) loads them as words. A load
+ * that spans several smaller stores would have to wait for them.
  */
 #ifndef VNET_WQE_H
 #define VNET_WQE_H
@@ -39,16 +38,16 @@ static_assert((int)VNET_WR_INLINE == IBV_SEND_INLINE, "flags are ibv's");
 static_assert(sizeof(struct vnet_sge) == sizeof(struct ibv_sge), "SGEs are ibv's");
 static_assert(offsetof(struct vnet_sge, lkey) == offsetof(struct ibv_sge, lkey), "SGEs are ibv's");
 
-/* Opcodes by bit, as in vnet_qp.opcodes. */
+/* Bit masks of opcodes, as in vnet_qp.opcodes. */
 #define OPCODE(_op) (1u << (_op))
 
 #define OPCODES_SEND (OPCODE(VNET_WR_SEND) | OPCODE(VNET_WR_SEND_IMM))
 #define OPCODES_WRITE (OPCODE(VNET_WR_RDMA_WRITE) | OPCODE(VNET_WR_RDMA_WRITE_IMM))
-/* Inline data stands for what is read from memory here and now. */
+/* Opcodes that may have inline data: those that read local memory. */
 #define OPCODES_INLINE                                                                             \
 	(OPCODES_SEND | OPCODES_WRITE | OPCODE(VNET_WR_SEND_INV) | OPCODE(VNET_WR_ATOMIC_WRITE))
 
-/* Two neighbouring 32-bit fields as the word that they make up. */
+/* Combines two adjacent 32-bit fields into one word. */
 static inline uint64_t wqe_pair(uint32_t first, uint32_t second)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -63,7 +62,7 @@ static inline void wqe_store(void *fields, uint64_t word)
 	memcpy(fields, &word, sizeof(word));
 }
 
-/* The word of opcode, flags, number of SGEs, and imm. */
+/* The word that contains opcode, flags, number of SGEs, and imm. */
 static inline uint64_t wqe_control(uint32_t opcode, uint32_t flags, uint32_t num_sge, uint32_t imm)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -102,7 +101,7 @@ static inline void wqe_set_atomic(struct vnet_send_wqe *wqe, uint64_t compare_ad
 	wqe->rdma.swap = swap;
 }
 
-/* dlid, and what is behind it. */
+/* The word that begins at dlid. */
 static inline uint32_t wqe_lid(const struct vnet_wqe_ud *ud)
 {
 	uint32_t word;
@@ -116,25 +115,25 @@ static inline void wqe_set_address(struct vnet_send_wqe *wqe, const struct ibv_a
 {
 	const struct vnet_ah *vah = container_of(ah, struct vnet_ah, ibv_ah);
 
-	/* Behind it may stand the upper half of immediate data already. */
+	/* imm_high may have been set already, so keep it. */
 	memcpy(&wqe->ud, &vah->av, offsetof(struct vnet_wqe_ud, imm_high));
 	wqe_store(&wqe->ud.imm_high, wqe_pair(wqe->ud.imm_high, wqe_lid(&vah->av)));
 	wqe_store(&wqe->ud.remote_qpn, wqe_pair(remote_qpn, remote_qkey));
 }
 
-/* What is written here is read only with VNET_WR_IMM64. */
+/* The NIC reads imm_high only with VNET_WR_IMM64. */
 static inline void wqe_set_imm_high(struct vnet_send_wqe *wqe, uint64_t imm)
 {
 	wqe_store(&wqe->rdma.imm_high, wqe_pair((uint32_t)(imm >> 32), wqe_lid(&wqe->ud)));
 }
 
-/* What it is to vnet_send_wqe.imm, and to verbs that know 32 bits. */
+/* The lower half: the value of vnet_send_wqe.imm, and what ordinary verbs report. */
 static inline uint32_t wqe_imm_low(uint64_t imm)
 {
 	return htobe32((uint32_t)imm);
 }
 
-/* false: there is no such bind. */
+/* Returns false if the bind is invalid. */
 static inline bool wqe_set_bind(struct vnet_send_wqe *wqe, const struct ibv_mw *mw, uint32_t rkey,
 				const struct ibv_mw_bind_info *info)
 {
@@ -163,7 +162,7 @@ static inline void wqe_set_sges(struct vnet_send_wqe *wqe, const struct ibv_sge 
 		memcpy(wqe_data(wqe), sges, n * sizeof(*sges));
 }
 
-/* memcpy() that spares the call for the lengths that latency is made of. */
+/* memcpy() without a function call for short lengths, which matter for latency. */
 static inline void wqe_copy(uint8_t *dst, const uint8_t *src, size_t n)
 {
 	uint64_t head, tail;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting send requests, the extended way: ibv_wr_start(), then for each request
- * a builder (ibv_wr_send()...) and setters, then ibv_wr_complete().
+ * ibv_wr_*(): posting send requests by the extended interface.
  *
- * The send queue is locked from start to complete or abort. A builder writes its
- * request straight into the slot; nothing counts before complete publishes the
- * batch. Errors are kept until then, and end the whole batch.
+ * A program calls ibv_wr_start(), then for each request a builder (ibv_wr_send(), ...) and setters,
+ * then ibv_wr_complete(). The send queue's lock is held from start to complete or abort. A builder
+ * writes the request directly to its slot, and complete publishes the batch. Errors are stored
+ * until then, and fail the whole batch.
  */
 #include <errno.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 
 /* ------------------------------------------------------------------ builders */
 
-/* The next request; without a slot, the spare one, which leads nowhere. */
+/* Begin the next request. If there is no slot, use the spare WQE, which is never posted. */
 static inline struct vnet_send_wqe *begin_with(struct ibv_qp_ex *ibqp, uint32_t opcode,
 					       uint32_t own_flags, uint32_t imm)
 {
@@ -143,7 +143,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t 
 	wqe_set_atomic(wqe, add, 0);
 }
 
-/* As inline data, however little of that the queue pair has: a slot has room for an SGE. */
+/* Stored as inline data, even if the queue pair has less of that: a slot has room for an SGE. */
 static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr,
 			    const void *atomic_wr)
 {
@@ -274,7 +274,10 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
 	finish_inline(qp, (uint32_t)len);
 }
 
-/* The number stands beside the length of inline data. */
+/*
+ * The SRQ number shares a word with the length of inline data, which setting that length
+ * overwrites.
+ */
 static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
 {
 	to_vqp_ex(ibqp)->wr_wqe->srqn = remote_srqn;
@@ -297,7 +300,7 @@ static void wr_set_inline_data_list_xrc(struct ibv_qp_ex *ibqp, size_t num_buf,
 	wr_set_xrc_srqn(ibqp, srqn);
 }
 
-/* One table for all types: begin() refuses what a type does not have. */
+/* One table for all QP types: begin_with() fails opcodes that the type does not have. */
 void vnet_qp_set_wr_ops(struct vnet_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended reliable connections: domains, and target queue pairs that somebody else
- * made. Those of our own are made in qp.c, the queues that they fill in srq.c.
+ * XRC domains, and XRC target queue pairs that are opened by number. qp.c creates queue pairs, and
+ * srq.c the shared receive queues for XRC.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion channels: the thread that made an event wakes the waiter by itself,
- * through the agent's end of the channel's socket.
+ * Completion channels: the thread that makes an event wakes the waiter directly. It writes to the
+ * agent's end of the channel's socket.
  */
 #define _GNU_SOURCE
 #include <sys/socket.h>
@@ -13,15 +13,16 @@ static long send_byte(int fd)
 {
 	const u8 byte = 0;
 
-	/* A full socket is readable, which is all that is wanted. */
+	/* If the socket is full, it is readable, which is all that is needed. */
 	return raw_syscall(SYS_sendto, fd, (long)&byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL,
 			   0, 0);
 }
 
 /*
- * An edge of what is readable already, as epoll(7) knows them: the system tells who waits for
- * a socket that its peer has shut down, and again each time. Nothing is queued for that, so
- * there is no end to the events that nobody reads; and nothing comes from there anyway.
+ * Make a new edge (epoll(7), EPOLLET) on a channel that is readable already. shutdown(SHUT_RD) of
+ * our end makes the kernel notify waiters at the other end, again with each call. Unlike further
+ * bytes, it queues nothing, so events that the program does not read take no space. Our end never
+ * receives anything.
  */
 static long make_edge(int fd)
 {
@@ -33,7 +34,9 @@ static long wake(int fd, bool first)
 	return first ? send_byte(fd) : make_edge(fd);
 }
 
-/* Sockets of channels that are gone: whoever ended them, nobody tells us. */
+/*
+ * Close cached sockets of channels that were destroyed: this process gets no notification of that.
+ */
 static void drop_ended(struct host *host)
 {
 	const struct nic *nic = host->nic;
@@ -46,7 +49,7 @@ static void drop_ended(struct host *host)
 	}
 }
 
-/* The first event for this channel from this process. */
+/* The channel's socket is not cached: get it, wake the waiter, and cache it. */
 static bool ready_slow(struct host *host, u32 channel, u32 generation, bool first)
 {
 	struct host_fd *cached = &host->channel[channel];
@@ -66,7 +69,7 @@ static bool ready_slow(struct host *host, u32 channel, u32 generation, bool firs
 	return fd >= 0;
 }
 
-/* Nobody holds the other end: let go of this one, unless it is in use. */
+/* The other end is closed, or our descriptor is not ours any more: drop it, unless it is in use. */
 static void forget(struct host *host, u32 channel, u32 generation, bool stolen)
 {
 	struct host_fd *cached = &host->channel[channel];
@@ -92,7 +95,7 @@ void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 		return;
 	fd = host_fd_pin(&host->channel[channel], generation);
 	if (unlikely(fd < 0)) {
-		/* The agent can send the byte, if we cannot get hold of the socket. */
+		/* Let the agent send the byte if this process cannot get the socket. */
 		if (!ready_slow(host, channel, generation, first))
 			plat_kick(nic);
 		return;

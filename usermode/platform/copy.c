@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The DMA engine: walks over both lists of pieces at once and moves what lies
- * between two of their borders, or as many such spans as one call can take.
+ * The DMA engine: copies between two lists of pieces (plat_copy()). It walks both lists at once,
+ * and moves the bytes between two borders of pieces, or as many such spans as one call can take.
  */
 #include <errno.h>
 
 #include "transfer.h"
 
-/* Where a walk over pieces stands; piece[0] has bytes left unless n == 0. */
+/* Position in a list of pieces; piece[0] has bytes left unless n == 0. */
 struct cursor {
 	const struct nic_piece *piece;
 	u32 n;
@@ -39,7 +39,7 @@ static u64 cursor_room(const struct cursor *c)
 	return c->piece->length - c->done;
 }
 
-/* At most cursor_room(). */
+/* Advance by at most cursor_room(). */
 static void cursor_step(struct cursor *c, u64 length)
 {
 	c->done += length;
@@ -68,7 +68,7 @@ static bool is_near(const struct nic *nic, const struct nic_piece *piece)
 	return piece->space == NIC_SPACE_POINTER || piece->space == nic->space;
 }
 
-/* What of TRANSFER_CHECKS its region has. */
+/* Flags among TRANSFER_CHECKS of the piece's region. */
 static u8 checks_pages(const struct nic *nic, const struct nic_piece *piece)
 {
 	return piece->mr < nic->max_mr ? nic_load(&nic->mr[piece->mr].flags) & TRANSFER_CHECKS : 0;
@@ -79,7 +79,7 @@ static u64 smaller(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* What can be moved before a border of either side. */
+/* Number of bytes up to the next border of either side. */
 static u64 copy_span(const struct copy *c)
 {
 	return smaller(smaller(cursor_room(&c->dst), cursor_room(&c->src)), c->left);
@@ -107,13 +107,15 @@ static enum nic_copy_result to_result(enum transfer_fault fault, bool write)
 	return write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
 }
 
-/* Both sides in this process. */
+/* Copy a span with both sides in this process. */
 static enum nic_copy_result copy_near(struct copy *c)
 {
 	u64 length = copy_span(c);
 	enum nic_copy_result result;
 
-	/* Whatever was moved before this may be the body whose tail this is. */
+	/*
+	 * Release: this span may contain the tail, so everything before it must be visible first.
+	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	result = host_guarded_copy((void *)cursor_addr(&c->dst), (const void *)cursor_addr(&c->src),
 				   length);
@@ -122,7 +124,7 @@ static enum nic_copy_result copy_near(struct copy *c)
 	return result;
 }
 
-/* One side here, the other in one other process. */
+/* Copy spans with one side in this process and the other in one other process. */
 static enum nic_copy_result copy_far(struct copy *c, bool write)
 {
 	struct cursor near = write ? c->src : c->dst;
@@ -151,7 +153,7 @@ static enum nic_copy_result copy_far(struct copy *c, bool write)
 	return NIC_COPY_OK;
 }
 
-/* Move all of a buffer to or from one place; *moved tells how far it came. */
+/* Copy a buffer to or from a single place; *moved is the number of bytes moved. */
 static enum nic_copy_result copy_buffer(struct copy *c, bool write, u8 *buffer, u64 length,
 					u64 *moved)
 {
@@ -174,14 +176,17 @@ static enum nic_copy_result copy_buffer(struct copy *c, bool write, u8 *buffer, 
 	return NIC_COPY_OK;
 }
 
-/* Both sides in other processes: by way of here. */
+/* Copy a span with both sides in other processes, through a buffer. */
 static enum nic_copy_result copy_through(struct copy *c, u8 *buffer, size_t size)
 {
 	u64 length = smaller(copy_span(c), size);
 	enum nic_copy_result result;
 	u64 moved;
 
-	/* What can be read is written, and the fault found again, so that the side is right. */
+	/*
+	 * If not all could be read, write what was read. The next step meets the fault again and
+	 * reports the right side.
+	 */
 	result = copy_buffer(c, false, buffer, length, &moved);
 	if (!moved)
 		return result;
@@ -196,7 +201,7 @@ static enum nic_copy_result copy_bounce(struct copy *c)
 	enum nic_copy_result result;
 	u8 small[1024];
 
-	/* vnetd, which has one thread, always gets the large one. */
+	/* In vnetd, which has one thread, the large buffer is always free. */
 	if (!host->bounce || __atomic_exchange_n(&host->bounce_busy, 1, __ATOMIC_ACQUIRE))
 		return copy_through(c, small, sizeof(small));
 	result = copy_through(c, host->bounce, HOST_BOUNCE_SIZE);
@@ -221,7 +226,10 @@ static enum nic_copy_result copy_step(struct copy *c)
 	return copy_bounce(c);
 }
 
-/* The most frequent of all: one piece on each side, both here or few bytes. */
+/*
+ * Fast path for the most frequent cases: one piece on each side, and both in this process or few
+ * bytes.
+ */
 static bool copy_at_once(struct nic *nic, const struct nic_piece *dst, const struct nic_piece *src,
 			 u64 length, enum nic_copy_result *result)
 {
@@ -234,7 +242,7 @@ static bool copy_at_once(struct nic *nic, const struct nic_piece *dst, const str
 		*result = host_guarded_copy((void *)dst->addr, (const void *)src->addr, length);
 		return true;
 	}
-	/* No more than a tail, which needs no body before it. */
+	/* At most one tail, which needs no order with a body. */
 	if (length == 0 || (dst->addr & 7) + length > 8)
 		return false;
 	return is_near(nic, near) && !checks_pages(nic, far) &&
@@ -259,8 +267,8 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 /* ------------------------------------------------------------- bringing pages */
 
 /*
- * Has absent pages brought of pieces in files of other processes. For its own absent pages
- * a process waits in the copy, as in any other access to its memory.
+ * Bring absent pages of files into memory, for pieces of other processes. For its own absent pages
+ * a process waits during the copy, as in any other access to its memory.
  */
 static enum nic_copy_result fetch_side(struct nic *nic, const struct nic_piece *piece, u32 n,
 				       u64 length, u64 since, bool write)
@@ -275,7 +283,9 @@ static enum nic_copy_result fetch_side(struct nic *nic, const struct nic_piece *
 		if (is_near(nic, &piece[i]) || !(checks_pages(nic, &piece[i]) & NIC_MR_FILE) ||
 		    transfer_is_present(nic->host, piece[i].space, piece[i].addr, span))
 			continue;
-		/* Only vnetd brings pages: it retries the queue pair as the NIC processor. */
+		/*
+		 * Only vnetd brings pages; it executes the queue pair again as the NIC processor.
+		 */
 		err = host->bring ? host->bring(host, &piece[i], span, since) : -EAGAIN;
 		if (err == -EAGAIN)
 			return write ? NIC_COPY_DST_LATER : NIC_COPY_SRC_LATER;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC32C: by the processor's own instruction where it has one, else by tables.
- * The instruction takes three turns of the clock and can begin one at each, so
- * long data is taken in three lanes, whose results tables put together.
+ * CRC32C with the processor's CRC instruction where it has one, otherwise with tables. The
+ * instruction has a latency of three cycles and a throughput of one per cycle. So long data is
+ * processed in three lanes, whose results are combined with tables.
  */
 #include <string.h>
 
 #include "host.h"
 
 #define POLYNOMIAL 0x82f63b78u
-/* Bytes of a lane. */
+/* Bytes of one lane. */
 #define LANE 1360ul
 
 static u32 byte_table[8][256];
-/* What LANE zero bytes make of a CRC, by each of its four bytes. */
+/* The effect of LANE zero bytes on a CRC, for each of its four bytes. */
 static u32 lane_table[4][256];
 
 static void make_byte_tables(void)
@@ -54,7 +54,7 @@ static u32 by_tables(u32 crc, const u8 *p, u64 length)
 	return crc;
 }
 
-/* A CRC is linear: what its single bits become gives the rest. */
+/* A CRC is linear, so the results for single bits give all others. */
 static void make_lane_table(void)
 {
 	static const u8 zeros[LANE];

@@ -2,7 +2,7 @@
 #include "fd.h"
 #include "raw.h"
 
-/* A second or so, which is a copy of many gigabytes. */
+/* About one second, the time of a copy of many gigabytes. */
 #define RETIRE_TURNS 5000000
 
 void host_fd_init(struct host_fd *cached)
@@ -11,7 +11,7 @@ void host_fd_init(struct host_fd *cached)
 	nic_store(&cached->fd, -1);
 }
 
-/* Take the key away unless somebody uses the descriptor. */
+/* Clear the key unless a thread uses the descriptor. */
 static bool take_key(struct host_fd *cached)
 {
 	u64 ref = nic_load(&cached->ref);
@@ -43,7 +43,10 @@ bool host_fd_abandon(struct host_fd *cached)
 bool host_fd_retire(struct host_fd *cached)
 {
 	const u64 users = ~0u;
-	/* No new users from here on, but for those who look for another key. */
+	/*
+	 * From here on there are no new users, apart from threads that pin it for a moment, find
+	 * another key, and unpin it.
+	 */
 	u64 key = __atomic_fetch_and(&cached->ref, users, __ATOMIC_RELAXED) & ~users;
 
 	/* Acquire: pairs with the release in host_fd_unpin(). */
@@ -61,7 +64,7 @@ bool host_fd_retire(struct host_fd *cached)
 void host_fd_set(struct host_fd *cached, u32 key, int fd)
 {
 	nic_store(&cached->fd, fd);
-	/* Threads that look for another key come and go: keep their count. */
+	/* Add, because threads that look for another key may have changed the count. */
 	(void)__atomic_fetch_add(&cached->ref, (u64)key << HOST_FD_KEY_SHIFT, __ATOMIC_RELEASE);
 }
 
@@ -69,7 +72,7 @@ void host_fd_close(struct host_fd *cached)
 {
 	int fd = cached->fd;
 
-	/* Forgotten first: a child forked in between must not close it again. */
+	/* Forget it first: a child that is forked in between must not close the number again. */
 	nic_store(&cached->fd, -1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (fd >= 0)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A cached descriptor, used by many threads without a lock and yet never closed
- * under one of them: a number that somebody is about to use must not become
- * another file's.
+ * A cached descriptor that many threads use without a lock. It is never closed while a thread uses
+ * it: otherwise its number could become another file's before the thread makes its system call.
  */
 #ifndef FD_H
 #define FD_H
@@ -17,7 +16,7 @@ static inline void host_fd_unpin(struct host_fd *cached)
 	(void)__atomic_fetch_sub(&cached->ref, 1, __ATOMIC_RELEASE);
 }
 
-/* The descriptor of this key (not 0), until host_fd_unpin(); or -1. */
+/* Returns the descriptor if it belongs to this key (not 0), until host_fd_unpin(); otherwise -1. */
 static inline int host_fd_pin(struct host_fd *cached, u32 key)
 {
 	/* Acquire: pairs with the release in host_fd_set(). */
@@ -36,20 +35,20 @@ static inline u32 host_fd_key(const struct host_fd *cached)
 
 void host_fd_init(struct host_fd *cached);
 
-/* The rest with host.lock held, but for host_fd_close(). */
+/* The caller of the functions below holds host.lock, except for host_fd_close(). */
 
-/* Empty the slot, closing what it held; false: it is in use just now. */
+/* Empty the slot and close its descriptor. Returns false if it is in use. */
 bool host_fd_clear(struct host_fd *cached);
-/* The same where the number is the program's by now: nothing is closed. */
+/* The same for a number that the program has taken over: nothing is closed. */
 bool host_fd_abandon(struct host_fd *cached);
 /*
- * Empty the slot even if it is in use, waiting till that ends (which takes a
- * system call's time): false if that takes far too long.
+ * Empty the slot even if it is in use, after waiting for the users, which takes about as long as a
+ * system call. Returns false if it takes far too long.
  */
 bool host_fd_retire(struct host_fd *cached);
-/* Fill a cleared slot. */
+/* Fill an empty slot. */
 void host_fd_set(struct host_fd *cached, u32 key, int fd);
-/* Nobody else uses it any more: close, whatever state it is in. */
+/* Close the descriptor, whatever the slot's state. The caller makes sure that no thread uses it. */
 void host_fd_close(struct host_fd *cached);
 
 #endif /* FD_H */

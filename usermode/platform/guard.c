@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies that may fault, and the program's own idea of SIGSEGV and SIGBUS.
+ * Guarded copies, and the emulation of the program's SIGSEGV and SIGBUS dispositions.
  *
- * The handler here stands in front for good. A fault within guard_copy_raw()
- * is repaired by continuing at its fixup. Everything else is the program's: it
- * sees a handler called with the stack, mask and flags that it asked for,
- * because the system is told of these as if the handler were its own. By hand go
- * SA_RESETHAND, since the system would reset the guard, and what the program blocks
- * of these two signals: they are never blocked, and a handler that is left by a jump
- * would leave them so.
+ * The handler here is installed permanently. After a fault within guard_copy_raw() it continues at
+ * the fixup. Every other fault is passed to the program's handler, with the stack, mask and flags
+ * that the program asked for, because the guard's handler is installed with the same ones. Two
+ * things are emulated. One is SA_RESETHAND, because the kernel would reset the guard's handler. The
+ * other is blocking of these two signals: they are never blocked, because a handler that is left by
+ * a jump would leave them blocked.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -35,9 +34,9 @@ static bool within_pages(u64 address, u64 start, size_t length)
 }
 
 /*
- * Which side an address belongs to. Exact, but for memory that failed (whose
- * report may be rounded) and for addresses that no page can have: of those the
- * processor does not tell which it was, but they have high bits.
+ * Find the side that an address belongs to. This is exact except in two cases: for memory failures,
+ * whose address may be rounded, and for non-canonical addresses, which the processor does not
+ * report; but those have high bits set.
  */
 static enum nic_copy_result faulted_side(u64 address, u64 dst, u64 src, size_t length)
 {
@@ -61,7 +60,7 @@ enum nic_copy_result host_guarded_copy(void *dst, const void *src, size_t length
 	return faulted_side(result.address, (u64)dst, (u64)src, length);
 }
 
-/* Continue at the fixup, if it was a guarded copy that faulted. */
+/* If a guarded copy has faulted, continue at its fixup. */
 static bool repair(const siginfo_t *info, void *context)
 {
 	mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
@@ -84,7 +83,7 @@ static bool repair(const siginfo_t *info, void *context)
 	return true;
 }
 
-/* ------------------------------------------- dispositions, as the system has */
+/* --------------------------------------- dispositions in the kernel's format */
 
 struct raw_sigaction {
 	void (*handler)(int sig, siginfo_t *info, void *context);
@@ -121,11 +120,11 @@ static void from_raw(struct sigaction *act, const struct raw_sigaction *raw)
 	memcpy(&act->sa_mask, &raw->mask, sizeof(raw->mask));
 }
 
-/* ----------------------------------------- dispositions, as the program has */
+/* ----------------------------------------------- the program's dispositions */
 
 /*
- * Two copies, of which the one that generation's lowest bit names is current:
- * a handler can read it at any time, also when it interrupted the writer.
+ * Two copies, of which the lowest bit of `generation` selects the current one. So a handler can
+ * read it at any time, even if it has interrupted the writer.
  */
 static struct disposition {
 	u32 generation;
@@ -133,13 +132,13 @@ static struct disposition {
 } dispositions[2];
 
 /*
- * Writers, one at a time and with every signal blocked. In a forked child the
- * lock is free: see guard_pid.
+ * Lock of the writers, who hold it with all signals blocked. In a forked child it is reset: see
+ * guard_pid.
  */
 static u32 writing;
 /*
- * The process whose dispositions these are; 0: the guard is not installed. A
- * child of vfork() sees this memory but has dispositions of its own.
+ * The process whose dispositions these are; 0: the guard is not installed. A child of vfork() sees
+ * this memory, but has dispositions of its own.
  */
 static u32 guard_pid;
 
@@ -168,7 +167,7 @@ static void disposition_write(struct disposition *d, const struct sigaction *act
 	u32 next = d->generation + 1;
 
 	d->copy[next & 1] = *act;
-	/* Pairs with the acquire in disposition_read(). */
+	/* Release: pairs with the acquire in disposition_read(). */
 	nic_store_release(&d->generation, next);
 }
 
@@ -196,7 +195,7 @@ static bool is_function(const struct sigaction *act)
 	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
 }
 
-/* Which of SIGSEGV and SIGBUS this thread blocks as far as its program knows: guard_bit(). */
+/* Which of the two signals this thread blocks from its program's point of view (guard_bit()). */
 static __thread u8 blocked __attribute__((tls_model("initial-exec")));
 
 static u8 guard_bit(int sig)
@@ -220,7 +219,7 @@ void host_guard_block(u8 bits)
 	blocked = bits;
 }
 
-/* Tell the system: the guard, under the conditions of the program's handler. */
+/* Install the guard with the flags and mask of the program's handler. */
 static void guard_install(int sig, const struct sigaction *act)
 {
 	struct raw_sigaction raw;
@@ -243,16 +242,16 @@ static void set_default(int sig)
 	raw_sigaction(sig, &raw, NULL);
 }
 
-/* The instruction under way caused it, and will again if nothing changes. */
+/* Was it raised by the current instruction, which will raise it again if nothing changes? */
 static bool is_synchronous(int sig, const siginfo_t *info)
 {
 	return info->si_code > 0 && !(sig == SIGBUS && info->si_code == BUS_MCEERR_AO);
 }
 
 /*
- * End as without a handler, core and exit status included: by the same fault
- * when the instruction is tried again, or by the same signal sent again, which
- * arrives when this handler returns and it is no longer blocked.
+ * End the process as without a handler, including core and exit status. A fault recurs when the
+ * instruction is executed again. Other signals are sent again, and arrive when this handler returns
+ * and the signal is unblocked.
  */
 static void die_by(int sig, siginfo_t *info)
 {
@@ -262,7 +261,7 @@ static void die_by(int sig, siginfo_t *info)
 				  raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig, (long)info, 0, 0);
 }
 
-/* SA_RESETHAND: this delivery was the last. */
+/* SA_RESETHAND: this was the last delivery to the program's handler. */
 static void reset_handler(int sig)
 {
 	static const struct sigaction initial = { .sa_flags = 0 };
@@ -279,10 +278,10 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 	u8 before = blocked;
 
 	disposition_read(disposition_of(sig), &act);
-	/* The system does not let a fault be ignored: it kills. */
+	/* The kernel does not let a process ignore a fault: it kills the process. */
 	if (act.sa_handler == SIG_IGN && !is_synchronous(sig, info))
 		return;
-	/* Nor does it let a fault wait: a blocked one kills, too. */
+	/* A fault whose signal is blocked kills the process, too. */
 	if (!is_function(&act) || (before & guard_bit(sig) && is_synchronous(sig, info))) {
 		die_by(sig, info);
 		return;
@@ -306,8 +305,8 @@ static void guard_handler(int sig, siginfo_t *info, void *context)
 
 #ifdef __x86_64__
 /*
- * With "enhanced rep movsb" a string instruction is the fastest copy from about
- * a kilobyte on; without it, it may be the slowest.
+ * With "enhanced rep movsb" (ERMS), the string instruction is the fastest copy from about 1 KiB on;
+ * without it, it may be the slowest.
  */
 static void choose_string_copy(void)
 {
@@ -329,7 +328,7 @@ static void choose_string_copy(void)
 }
 #endif
 
-/* Remember what the program has, and stand in front of it. */
+/* Store the program's current disposition, and install the guard instead. */
 static void guard_adopt(int sig)
 {
 	struct raw_sigaction raw = { .handler = NULL };
@@ -360,7 +359,7 @@ int host_guard_init(void)
 	return 0;
 }
 
-/* Not (or not here) ours to stand in front of: to the system as it is. */
+/* Pass the call to the kernel: the signal is not guarded, or not in this process. */
 static int sigaction_direct(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct raw_sigaction raw_act, raw_old = { .handler = NULL };
@@ -385,7 +384,7 @@ static int sigaction_direct(int sig, const struct sigaction *act, struct sigacti
 int host_guard_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct disposition *d = disposition_of(sig);
-	/* act and old may be the same. */
+	/* act and old may be the same object. */
 	struct sigaction before;
 	raw_sigset_t saved;
 

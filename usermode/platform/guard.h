@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The part of a guarded copy that is written in assembler: guard_<machine>.S.
+ * Guarded copy: the part in assembler (guard_<machine>.S).
  */
 #ifndef GUARD_H
 #define GUARD_H
 
 #include "layout/types.h"
 
-/* In two registers: how it ended, and (after a fault) at which address. */
+/* Returned in two registers: whether the copy faulted, and then at which address. */
 struct guard_result {
 	u64 faulted;
 	u64 address;
 };
 
 /*
- * Copies; the tail, which is the bytes in the last aligned word of eight, last.
- * A fault anywhere between _begin and _end, where the stack is as at the entry,
- * continues at _fixup, which returns to the caller: the handler has filled in
- * the result.
+ * Copy, and store the tail last: the bytes in the last aligned word of eight bytes. After a fault
+ * between _begin and _end, where the stack is as on entry, the signal handler fills in the result
+ * and continues at _fixup, which returns to the caller.
  */
 struct guard_result guard_copy_raw(void *dst, const void *src, size_t length);
 
@@ -25,12 +24,12 @@ extern const char guard_copy_begin[], guard_copy_end[], guard_copy_fixup[];
 
 #ifdef __x86_64__
 /*
- * From so many bytes on, a string instruction moves them; set once, by what
- * the processor says of itself. Until then vector moves do it all.
+ * A string instruction moves copies of at least this length. Set once according to the processor's
+ * features; until then, vector moves are used for all lengths.
  */
 extern u64 guard_rep_from;
 
-/* Return from a signal handler, as the system wants it supplied. */
+/* Returns from a signal handler; the kernel requires sigaction() to supply it. */
 void guard_restore_rt(void);
 #endif
 

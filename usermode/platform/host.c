@@ -11,7 +11,7 @@
 #include "raw.h"
 #include "token.h"
 
-/* -------------------------------------------------------------- small things */
+/* ---------------------------------------------------------- simple functions */
 
 void *plat_queue(struct nic *nic, u64 offset, u64 length)
 {
@@ -36,7 +36,10 @@ bool plat_random(struct nic *nic, void *bytes, u32 length)
 	u8 *at = bytes;
 
 	(void)nic;
-	/* getrandom(2) is complete up to 256 bytes, and may be interrupted beyond that. */
+	/*
+	 * getrandom(2) returns up to 256 bytes without interruption; longer requests may be cut
+	 * short.
+	 */
 	while (length) {
 		u32 some = length < 256 ? length : 256;
 		long n = raw_syscall(SYS_getrandom, (long)at, some, 0, 0, 0, 0);
@@ -52,9 +55,9 @@ bool plat_random(struct nic *nic, void *bytes, u32 length)
 }
 
 /*
- * A program that closes descriptors behind everybody's back may have given the
- * number to a file of its own, which would take the eight bytes. Only what has
- * no inode of its own, such as an eventfd, is of no type.
+ * The program may have closed the descriptor and reused its number for a file of its own, which
+ * would get the eight bytes. A file without an inode of its own, such as an eventfd, has no file
+ * type.
  */
 static bool is_eventfd(int fd)
 {
@@ -70,7 +73,7 @@ void plat_kick(struct nic *nic)
 
 	if (!is_eventfd(host->kick_fd))
 		return;
-	/* A full counter is as good as a kick. */
+	/* EAGAIN (the counter is full) is no error: vnetd wakes up anyway. */
 	(void)raw_syscall(SYS_write, host->kick_fd, (long)&one, sizeof(one), 0, 0, 0);
 }
 
@@ -83,7 +86,7 @@ void plat_relax(void)
 #endif
 }
 
-/* Threads are preempted, and hear signals, whenever the system wants. */
+/* The kernel preempts threads and delivers signals at any time. */
 bool plat_turn(struct nic *nic)
 {
 	(void)nic;
@@ -92,7 +95,7 @@ bool plat_turn(struct nic *nic)
 
 /* ------------------------------------------------------------ begin and end */
 
-/* Read a byte of our own: does the system allow the call at all? */
+/* Does the kernel permit process_vm_readv() at all? Reads a byte of our own memory. */
 static bool probe_process_vm(void)
 {
 	u8 from = 1, to = 0;
@@ -103,8 +106,8 @@ static bool probe_process_vm(void)
 }
 
 /*
- * A kick must not wait, whatever somebody wrote into the counter. The flag is
- * the open file's, so it holds for every process.
+ * A kick must not block, even if a process has written a large value into the counter. The flag
+ * belongs to the open file, so it holds for all processes.
  */
 static int make_nonblocking(int fd)
 {
@@ -117,7 +120,7 @@ static int make_nonblocking(int fd)
 	return (int)raw_syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK, 0, 0, 0);
 }
 
-/* Zeroed, and no memory until it is used. */
+/* Zeroed memory that is not allocated until it is touched. */
 static void *map_lazily(size_t length)
 {
 	return raw_mmap(NULL, length, PROT_READ | PROT_WRITE,
@@ -129,7 +132,7 @@ static size_t channel_bytes(const struct nic *nic)
 	return nic->max_channel * sizeof(struct host_fd);
 }
 
-/* Where others look for it. */
+/* Store this process' token in the client table, where peers find it. */
 static void publish_token(struct host *host)
 {
 	u32 slot = host_space_slot(host->nic->space);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The user-mode host of the firmware: what plat_*() need to know, the same in
- * vnetd and in a client. nic.host points to one of these.
+ * The user-mode host of the firmware: the state that plat_*() need. It is the same in vnetd and in
+ * a client. nic.host points to one of these.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -27,84 +27,87 @@ static inline u32 host_space_slot(u32 space)
 }
 
 /*
- * A process, in the client table of NIC 0's memory (nic_header.off_client),
- * slot = owner id - 1. Slot 0 is vnetd. Written by vnetd, but for the token.
+ * A client process, in the client table of NIC 0's memory (nic_header.off_client); its slot is its
+ * owner id - 1. Slot 0 is vnetd. Written by vnetd, except for the token.
  */
 struct host_client {
-	/* Space id of the process that lives here; 0: none, or gone. */
+	/* Space id of the process in this slot; 0: none, or it has ended. */
 	u32 space;
 	u32 pid;
 	/*
-	 * Written by the client (host_init): address of its token page, which
-	 * tells its address space from every other; 0: it has none. What is
-	 * left of an earlier client is harmless: tokens are verified.
+	 * Written by the client (host_init): address of its token page, which distinguishes its
+	 * address space from every other; 0: none. The value of an earlier client in this slot does
+	 * no harm, because tokens are verified.
 	 */
 	u64 token;
 	u32 rsvd[12];
 };
 static_assert(sizeof(struct host_client) == 64, "client");
 
-/* A descriptor got once and kept while its space or channel lives: fd.c. */
+/* A descriptor that is cached while its space or channel exists (fd.c). */
 struct host_fd {
 	/*
-	 * Space id or channel generation that it belongs to (0: none) << 32 |
-	 * how many threads are using it just now.
+	 * Bits 63..32: space id or channel generation it belongs to (0: none). Bits 31..0: number
+	 * of threads that are using it.
 	 */
 	u64 ref;
 	int fd;
 };
 
-/* What is known of another process' address space: space.c. */
+/* What this process knows of another process' address space (space.c). */
 struct host_space {
-	/* Its memory descriptor. */
+	/* Descriptor of the process' /proc/self/mem. */
 	struct host_fd mem;
-	/* process_vm_*() reach it by this pid and token; 0: they do not. */
+	/* PID and token for process_vm_*(); token 0: these are not usable. */
 	u32 pid;
 	u64 token;
 };
 
 struct host {
-	/* --- filled by the caller before host_init(). */
-	/* Which of the node's NICs. */
+	/* --- Filled in by the caller before host_init(). */
+	/* Index of this NIC in the node. */
 	u32 nic_index;
-	/* eventfd that wakes vnetd. */
+	/* The eventfd that wakes vnetd. */
 	int kick_fd;
-	/* The client table (of NIC 0, whichever NIC this is). */
+	/* The client table, which is in NIC 0's memory for all NICs. */
 	struct host_client *client;
 	/*
-	 * How missing descriptors are got: vnetd has them, a client asks vnetd.
-	 * A new descriptor, or -1. Called with `lock` held, and with locks of
-	 * NIC memory.
+	 * Obtain a missing descriptor: vnetd has them, a client requests them from vnetd. Return a
+	 * new descriptor, or -1. Called with `lock` held, and possibly with locks of NIC memory.
 	 */
 	int (*get_space)(struct host *host, u32 space);
 	int (*get_channel)(struct host *host, u32 channel, u32 generation);
 	/*
-	 * Has pages of a file brought that a piece of another process lacks. 0: they are
-	 * there; -EAGAIN: not yet, the NIC processor is woken when they are; -EFAULT: they
-	 * could not be, when that was tried at `since` or after. vnetd's; or NULL.
+	 * Bring absent pages of a file into memory for a piece of another process. Returns 0 if
+	 * they are present; -EAGAIN if not yet, then the NIC processor is woken when they are;
+	 * -EFAULT if they could not be brought when that was tried at `since` or later. Only in
+	 * vnetd; otherwise NULL.
 	 */
 	int (*bring)(const struct host *host, const struct nic_piece *piece, u64 length, u64 since);
-	/* Tells the user that a NIC is not spoken with, for want of a key; or NULL. */
+	/*
+	 * Tell the user that this NIC cannot communicate with the NIC with this GID, and why (enum
+	 * link_refusal_why); or NULL.
+	 */
 	void (*refused)(struct host *host, const u8 *gid, u32 why);
 
-	/* --- by host_init(). */
+	/* --- Filled in by host_init(). */
 	struct nic *nic;
-	/* process_vm_*() are allowed to this process at all. */
+	/* The kernel permits this process to use process_vm_*() at all. */
 	bool process_vm;
-	/* Held while the tables below are filled, never to use what is there. */
+	/* Held while the tables below are changed; not needed for use of an entry. */
 	pthread_mutex_t lock;
-	/* By slot. */
+	/* Indexed by slot. */
 	u32 nspaces;
 	struct host_space space[HOST_MAX_CLIENTS];
-	/* By channel index; nic->max_channel of them. */
+	/* Indexed by channel; nic->max_channel entries. */
 	struct host_fd *channel;
-	/* For copies between two other processes: HOST_BOUNCE_SIZE bytes. */
+	/* Buffer for copies between two other processes: HOST_BOUNCE_SIZE bytes. */
 	u32 bounce_busy;
 	u8 *bounce;
 
-	/* The link: link.h. */
+	/* The link (link.h). */
 	struct host_link {
-		/* -1: there is none. */
+		/* The UDP socket; -1: there is no link. */
 		int fd;
 		dev_t dev;
 		ino_t ino;
@@ -112,34 +115,34 @@ struct host {
 		u64 size;
 		struct link_batch *batch;
 		struct link_inbox *inbox;
-		/* Who sleeps here sleeps on the socket, too. */
+		/* Threads that wait for events in this process also wait for the socket. */
 		bool waits;
-		/* link_refusal.count when the user was told last. */
+		/* Value of link_refusal.count when the user was told last. */
 		u32 refusals_told;
 	} link;
 };
 
 /*
- * Once for a NIC that was attached, with nic->self and nic->space set: tables,
- * locks, probing; sets nic->host. 0 or -errno.
+ * Initialise the host of an attached NIC whose nic->self and nic->space are set. Sets nic->host.
+ * Returns 0 or -errno.
  */
 int host_init(struct host *host, struct nic *nic);
 /*
- * Close every cached descriptor; the host may be initialised again. Also right
- * in a forked child, whatever other threads of the parent were doing: it takes
- * no lock. Descriptors filled in by the caller stay open.
+ * Close all cached descriptors; the host may then be initialised again. Takes no lock, so it also
+ * works in a forked child, whatever the parent's other threads were doing. Descriptors that the
+ * caller had filled in stay open.
  */
 void host_fini(struct host *host);
 
 /*
- * Somebody else (a program's dup2()) wants this number: if it is that of a cached
- * descriptor, close that and forget it. 0; -EBUSY: it is in use and stays so.
+ * The program needs descriptor number `fd` (dup2()): if it is a cached descriptor, close and forget
+ * it. Returns 0, or -EBUSY if it remains in use.
  */
 int host_vacate(struct host *host, int fd);
 
 /*
- * A space or channel is gone for good: close what is cached of it now, and not
- * when its slot is used again. For vnetd, which outlives them all.
+ * A space or channel has ended: close its cached descriptors now, not only when its slot is used
+ * again. For vnetd, which outlives all of them.
  */
 void host_drop_space(struct host *host, u32 space);
 void host_drop_channel(struct host *host, u32 channel);
@@ -147,35 +150,35 @@ void host_drop_channel(struct host *host, u32 channel);
 /* ------------------------------------------------------------- guarded copy */
 
 /*
- * memcpy() where either side may be unmapped or protected: NIC_COPY_OK, or
- * which side faulted. The last bytes (up to eight) are stored last. Needs
- * host_guard_init() once in the process, and SIGSEGV and SIGBUS not blocked in
- * the calling thread (host_guard_filter_mask).
+ * memcpy() where either side may be unmapped or protected. Returns NIC_COPY_OK, or the side that
+ * faulted. The tail (up to eight bytes) is stored last. The process must have called
+ * host_guard_init(), and the calling thread must not block SIGSEGV and SIGBUS
+ * (host_guard_filter_mask()).
  */
 enum nic_copy_result host_guarded_copy(void *dst, const void *src, size_t length);
 
 /*
- * Install the SIGSEGV and SIGBUS handlers that guarded copies need, and unblock
- * the two in this thread. Again in a forked child. 0 or -errno.
+ * Install the SIGSEGV and SIGBUS handlers for guarded copies, and unblock the two signals in this
+ * thread. To be called again in a forked child. Returns 0 or -errno.
  */
 int host_guard_init(void);
 /*
- * For a wrapper of sigaction(), with its return value and errno: SIGSEGV and
- * SIGBUS keep the guard in front, and the program's own disposition is
- * remembered, answered and obeyed for every fault that is not a guarded copy's.
- * Other signals are handed to the system as they are. Async-signal-safe.
+ * For a wrapper of sigaction(); return value and errno are those of sigaction(). For SIGSEGV and
+ * SIGBUS, the guard's handler stays installed. The program's own disposition is stored, reported by
+ * later calls, and applied to all faults outside guarded copies. Other signals are passed to the
+ * kernel unchanged. Async-signal-safe.
  */
 int host_guard_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 /*
- * For wrappers of sigprocmask() and pthread_sigmask(): takes SIGSEGV and SIGBUS
- * out of a set that is about to be blocked. The system kills a thread that
- * faults with its signal blocked, whatever handler there is.
+ * For wrappers of sigprocmask() and pthread_sigmask(): remove SIGSEGV and SIGBUS from a set that is
+ * about to be blocked. The kernel kills a thread that faults while the signal is blocked, whatever
+ * handler is installed.
  */
 void host_guard_filter_mask(sigset_t *set);
 /*
- * Which of SIGSEGV and SIGBUS the calling thread blocks as far as its program knows, as
- * bits. In truth neither is ever blocked. A handler of the program's blocks what it was
- * installed with, until it returns, or leaves by a jump that restores a mask.
+ * Which of SIGSEGV and SIGBUS the calling thread blocks from its program's point of view, as bits.
+ * In fact neither is ever blocked. While a handler of the program runs, the signals of its sa_mask
+ * count as blocked, until it returns, or leaves by a jump that restores a mask.
  */
 #define HOST_GUARD_SEGV 1
 #define HOST_GUARD_BUS 2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The link to other NICs: frames that leave. A thread gathers frames in a batch
- * of its own, and hands them to the system in one call; frames of one length that
- * follow each other to one peer as one datagram, which the system cuts.
+ * The link, sending: gathers frames in batches and sends them by one system call. A batch belongs
+ * to one thread at a time. Consecutive frames of one length to one peer are sent as one datagram,
+ * which the kernel splits (UDP_SEGMENT).
  */
 #define _GNU_SOURCE
 #include <netinet/udp.h>
@@ -18,14 +18,14 @@
 #define UDP_SEGMENT 103
 #endif
 
-/* Batches of a process: threads that send at the same time. */
+/* Batches of a process: limit of threads that send at the same time. */
 #define BATCHES 64
 #define BATCH_FRAMES 32
-/* Room for whole frames even where the largest are sent. */
+/* Room for several frames of the largest size. */
 #define ARENA_SIZE (8 * 65536)
-/* Frames begin at so many bytes from each other's end, at least. */
+/* Frames begin at multiples of this. */
 #define FRAME_ALIGN 64
-/* What the system takes as one: segments, and bytes. */
+/* Limits of one datagram to be split: segments, and bytes. */
 #define MOST_SEGMENTS 64
 #define MOST_BYTES 65000
 
@@ -43,7 +43,7 @@ struct link_batch {
 	} frame[BATCH_FRAMES];
 };
 
-/* The batch that this thread has in hand, from the first frame to the flush. */
+/* The batch of this thread, from its first frame to the flush. */
 static __thread struct link_batch *in_hand __attribute__((tls_model("initial-exec")));
 
 /* ------------------------------------------------------------ begin and end */
@@ -112,7 +112,7 @@ bool link_check(struct host *host)
 	if (raw_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) == 0 && st.st_dev == link->dev &&
 	    st.st_ino == link->ino)
 		return true;
-	/* The program closed it behind everybody's back, and it may be the program's now. */
+	/* The program has closed the socket without our notice, and may have reused the number. */
 	nic_store(&host->link.fd, -1);
 	return false;
 }
@@ -143,7 +143,7 @@ static struct link_batch *take_batch(struct host *host)
 	return NULL;
 }
 
-/* How many frames from the first on can go as one datagram. */
+/* Returns how many frames, from the first on, can be sent as one datagram. */
 static u32 count_alike(const struct link_batch *batch, u32 first, const struct link_memory *memory)
 {
 	u32 length = batch->frame[first].length;
@@ -161,7 +161,7 @@ static u32 count_alike(const struct link_batch *batch, u32 first, const struct l
 			   sizeof(struct nic_address)) != 0)
 			break;
 		n++;
-		/* A shorter one is the last. */
+		/* A shorter frame must be the last segment. */
 		if (next < length)
 			break;
 	}
@@ -195,7 +195,7 @@ static void make_message(struct link_batch *batch, u32 first, u32 n, struct msgh
 struct outgoing {
 	struct mmsghdr msg[BATCH_FRAMES];
 	struct iovec iov[BATCH_FRAMES];
-	/* Aligned, one for each message. */
+	/* Aligned for struct cmsghdr; one for each message. */
 	u64 control[BATCH_FRAMES][CMSG_SPACE(sizeof(u16)) / sizeof(u64)];
 	u32 nframes[BATCH_FRAMES];
 	u32 n;
@@ -229,7 +229,10 @@ static long send_messages(int fd, struct outgoing *out, u32 from)
 			   MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 }
 
-/* The first of `out` from `sent` on did not go: may it go another way? */
+/*
+ * Message `sent` was not accepted. If segmentation may be the reason, switch it off and return
+ * true: try again.
+ */
 static bool without_segments(struct link_memory *memory, const struct outgoing *out, u32 sent,
 			     long error)
 {
@@ -273,7 +276,7 @@ static void send_batch(struct link_batch *batch)
 	batch->used = 0;
 }
 
-/* Of this thread and host, with room for a frame; NULL: there is none. */
+/* Returns this thread's batch for the host, with room for one more frame, or NULL. */
 static struct link_batch *batch_with_room(struct host *host)
 {
 	if (unlikely(in_hand && in_hand->host != host))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Faults on purpose: the link loses, repeats, delays and damages frames, by a
- * random sequence that the seed and the number of the frame give. Frames that
- * are kept back are in memory of the link, so whoever comes by sends them.
+ * Fault injection: the link drops, duplicates, delays and corrupts frames. The decisions follow
+ * from the seed and the number of the frame. Frames that are held back are in memory of the link,
+ * so any process of the NIC can release them.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define NSEC_PER_USEC 1000ull
 #define NSEC_PER_SEC 1000000000ull
 #define NEVER (~0ull)
-/* By default, how late a frame is that others shall overtake, us. */
+/* Default of reorder_by, us. */
 #define REORDER_BY 200
 
 enum held_state {
@@ -21,7 +21,7 @@ enum held_state {
 	HELD_RELEASING,
 };
 
-/* A mixer of 64 bits, each of which depends on all (splitmix64's constants). */
+/* A 64-bit mixer in which each bit of the result depends on all bits (constants of splitmix64). */
 static u64 mix(u64 x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -40,7 +40,9 @@ static u32 roll(struct dice *dice)
 	return (u32)(mix(dice->state) >> 32);
 }
 
-/* All of them are always rolled, so that what one share is does not move the others. */
+/*
+ * Every decision draws its word, so that the probability of one fault does not affect the others.
+ */
 static bool happens(struct dice *dice, u32 share)
 {
 	return roll(dice) < share;
@@ -71,7 +73,7 @@ bool link_hold(struct link_memory *memory, enum link_direction direction,
 	return false;
 }
 
-/* When a frame may leave that the rate lets go one after the other. */
+/* Returns when a frame may leave, if the rate lets one leave after the other. */
 static u64 by_rate(const struct link_memory *memory, struct link_course *course,
 		   enum link_direction direction, u64 rate, u32 length, u64 now)
 {
@@ -82,14 +84,14 @@ static u64 by_rate(const struct link_memory *memory, struct link_course *course,
 	u64 begin;
 
 	do {
-		/* Later than all that may wait takes: it is of another rate. */
+		/* A departure later than a full queue explains belongs to an earlier rate. */
 		begin = from > now && from - now <= most ? from : now;
 	} while (!__atomic_compare_exchange_n(next, &from, begin + takes, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	return begin;
 }
 
-/* Counted for the link, and for those whose faults they are. */
+/* Count a fault for the link, and for the set of faults. */
 static void did(struct link_memory *memory, struct link_course *course, enum link_deed deed)
 {
 	link_count(&memory->counters.deeds[deed]);
@@ -115,7 +117,9 @@ static void damage(u32 bit, u8 *frame, u32 length)
 	frame[bit / 8 % length] ^= (u8)(1 << bit % 8);
 }
 
-/* Which faults a peer's frames have: 0, those for all, or its own, from 1. */
+/*
+ * Returns the index of the faults for a peer's frames: 0 for the general ones, its own from 1 on.
+ */
 static u32 faults_of(const struct link_memory *memory, const struct nic_address *peer)
 {
 	u32 n = nic_load(&memory->faulty_peers.n);
@@ -147,7 +151,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	bool corrupt, twice;
 	u32 bit;
 
-	/* A cable that is out lets nothing through, either way. */
+	/* A link that is down stops frames in both directions. */
 	if (f.down) {
 		did(memory, course, LINK_WHILE_DOWN);
 		return LINK_FATE_GONE;
@@ -168,7 +172,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	twice = happens(&dice, f.duplicate);
 	if (twice)
 		did(memory, course, LINK_DUPLICATED);
-	/* A queue that is full drops, and what it drops takes no time. */
+	/* A full queue drops the frame, which then does not count for the rate. */
 	if (f.rate && nic_load(&memory->nheld) >= LINK_HELD) {
 		did(memory, course, LINK_LIMITED);
 		return LINK_FATE_GONE;
@@ -188,7 +192,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 		(void)link_hold(memory, direction, peer, frame, length, due);
 	if (link_hold(memory, direction, peer, frame, length, due))
 		return LINK_FATE_GONE;
-	/* Somebody else has filled the queue: who is merely late is sent early. */
+	/* Other threads have filled the queue: a frame that is merely delayed is sent at once. */
 	if (!f.rate)
 		return LINK_FATE_GO;
 	did(memory, course, LINK_LIMITED);
@@ -204,7 +208,7 @@ static void release(struct nic *nic, struct link_held *held,
 	const u32 which = faults_of(memory, &held->peer);
 	u32 length = held->length;
 
-	/* It was on the way when the cable was pulled out. */
+	/* The link went down while the frame was held back. */
 	if (nic_load(&faults_at(memory, which)->down)) {
 		did(memory, &memory->course[which], LINK_WHILE_DOWN);
 		return;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keyed frames. The MAC is that of XChaCha20-Poly1305 over additional data alone:
- * the sender's and the receiver's addresses and ports, then the frame. So one that
- * is repeated from elsewhere, or sent back, has a wrong one. It is put together from
- * its parts, because prefix and frame do not lie together, and because the sender
- * has what follows from its salt once for all frames.
+ * Keyed frames: computes and checks message authentication codes, and derives secrets.
+ *
+ * The MAC is that of XChaCha20-Poly1305 over additional data alone: the sender's and the receiver's
+ * addresses and ports, then the frame. So a frame that is replayed from another address, or
+ * reflected, has a wrong MAC. It is computed step by step, because prefix and frame are not
+ * contiguous, and because the sender derives the subkey from its salt once for all frames.
  */
 #include <sodium.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "link.h"
 
 static const char key_purpose[] = "vnet link key 2";
-/* Salts are random: none is this. */
+/* Salts are random, so none is equal to this. */
 static const u8 secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
 
 void link_key_derive(struct link_key *key, const void *secret, size_t length)
@@ -72,7 +73,7 @@ static void add_address(const union link_address *address, u8 bytes[16], __be16 
 	*port = address->any.sa_family == AF_INET ? address->in.sin_port : address->in6.sin6_port;
 }
 
-/* ------------------------------------------------------------- whose key it is */
+/* -------------------------------------------------------------- keys of a peer */
 
 static bool is_in(const struct link_network *network, const u8 ip[16])
 {
@@ -91,7 +92,7 @@ static bool is_loopback_ip(const u8 ip[16])
 	       (!memcmp(ip, mapped, sizeof(mapped)) && ip[12] == 127);
 }
 
-/* The one for sending to a peer; NULL: it has none. */
+/* Returns the key for sending to a peer, or NULL. */
 static const struct link_key *key_of(const struct link_keys *keys, const u8 ip[16])
 {
 	const struct link_key *best = NULL;
@@ -147,7 +148,7 @@ const struct link_key *link_first_key(const struct link_keys *keys,
 	return NULL;
 }
 
-/* Is one of these for all of the loopback network, so that nobody has the common key? */
+/* Does one of the keys cover the whole loopback network, so that no peer uses the common key? */
 static bool covers_loopback(const struct link_keys *keys, bool ipv6)
 {
 	static const u8 first[2][16] = { { [10] = 0xff, 0xff, 127 }, { [15] = 1 } };
@@ -193,7 +194,7 @@ bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const str
 	return of_a && of_b && link_key_equal(of_a, of_b);
 }
 
-/* The one of a peer's that has such a number. */
+/* Returns the peer's key with this id, or NULL. */
 static const struct link_key *find_key(const struct link_keys *keys, const u8 ip[16], u32 id)
 {
 	const struct link_key *first = key_of(keys, ip);
@@ -227,7 +228,10 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 			return false;
 	}
 	memcpy(state, of_peer ? of_peer->secret_key : link->own_secret, sizeof(state));
-	/* A cascade of HChaCha20, of texts of one length for each key: a PRF, as that is one. */
+	/*
+	 * A cascade of HChaCha20. The texts have one length for each key, so this is a PRF because
+	 * HChaCha20 is one.
+	 */
 	for (u32 i = 0; i < length; i += 16)
 		(void)crypto_core_hchacha20(state, (const u8 *)text + i, state, NULL);
 	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
@@ -236,7 +240,7 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 
 /* ------------------------------------------------------------------------ MACs */
 
-/* The key of this one frame: the first half of the stream's first block. */
+/* The key for this frame: the first half of the stream's first block. */
 static void make_frame_key(const u8 *subkey, __le64 number, u8 frame_key[32])
 {
 	u8 nonce[crypto_stream_chacha20_ietf_NONCEBYTES] = { 0 };
@@ -279,7 +283,7 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 	const struct link_key *key;
 
 	if (likely(((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)) {
-		/* A secret is one no further than this machine. */
+		/* Secrets are for peers on this machine only. */
 		if (unlikely(!link_is_loopback(to) &&
 			     ((const struct vnet_frame *)frame)->proof == VNET_PROOF_SECRET))
 			return 0;

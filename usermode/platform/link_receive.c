@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that arrive. Whoever polls an empty queue looks at the socket itself,
- * and says when; while that is fresh the agent does not wake up for frames.
+ * The link, receiving: processes that poll empty queues read the socket themselves. They record the
+ * time of each look. While that is recent, the agent does not wait for the socket.
  */
 #define _GNU_SOURCE
 #include <netinet/udp.h>
@@ -16,24 +16,24 @@
 #define UDP_GRO 104
 #endif
 
-/* Threads of a process that look at the same time; others need not. */
+/* Limit of threads of a process that read the socket at the same time. */
 #define INBOXES 4
-/* Datagrams that one call takes, and room for the longest. */
+/* Datagrams that one call receives, and room for the longest. */
 #define INBOX_MESSAGES 8
 #define INBOX_ROOM 65536
 /*
- * Batches that a process takes before it polls its queue again, and looks at timers; after
- * it has slept, or had no processor, more may have arrived.
+ * Limits of batches that a process receives before it polls its CQ again and looks at timers. The
+ * limit is higher after it has slept, or was preempted, because more may have arrived.
  */
 #define IDLE_TURNS 1
 #define WOKEN_TURNS 4
 #define LATE_TURNS 32
-/* The time of a look is stored only when it differs by so much, ns. */
+/* The time of a look is stored only if the stored one is older than this, ns. */
 #define STALE_NS (LINK_FRESH_NS / 8)
 
 struct link_inbox {
 	u32 busy;
-	/* Messages from here on are as the system wants them. */
+	/* Messages below this index were used and must be prepared again. */
 	u32 used;
 	u8 *buffer;
 	struct mmsghdr msg[INBOX_MESSAGES];
@@ -89,7 +89,7 @@ static struct link_inbox *take_inbox(struct host *host)
 
 /* ------------------------------------------------------------- what arrived */
 
-/* No further than this machine, unless keys tell friend from stranger. */
+/* Without keys, only frames from this machine are accepted. */
 static bool is_welcome(struct link_memory *memory, const union link_address *from)
 {
 	if (likely(nic_load(&memory->reachable) || link_is_loopback(from)))
@@ -115,7 +115,7 @@ static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, 
 		nic_refuse_caller(nic, from, frame, whole);
 }
 
-/* One frame with its trailer, anywhere in a buffer that may be written to. */
+/* Handle one frame with its trailer, at any alignment in a writable buffer. */
 static void take_frame(struct nic *nic, const struct nic_address *from, u8 *frame, u32 length)
 {
 	struct host *host = nic->host;
@@ -127,7 +127,7 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 		return;
 	}
 	if ((u64)frame % sizeof(u64)) {
-		/* Frames before it are done with, so there is room. */
+		/* There is room in front: frames before it have been handled. */
 		u8 *aligned = frame - (u64)frame % sizeof(u64);
 
 		memmove(aligned, frame, length);
@@ -142,7 +142,7 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 	deliver(nic, from, frame, length);
 }
 
-/* The system joined frames of one length: how long each is. */
+/* Returns the length of each frame, if the kernel has joined several (UDP_GRO). */
 static u32 segment_of(struct msghdr *msg, u32 length)
 {
 	struct cmsghdr *cmsg;
@@ -197,7 +197,7 @@ static void prepare(struct link_inbox *inbox)
 	inbox->used = 0;
 }
 
-/* -errno, or how many datagrams there were. */
+/* Receive one batch. Returns the number of datagrams, or -errno. */
 static long take_some(struct nic *nic, struct link_inbox *inbox, u32 *nframes)
 {
 	struct host *host = nic->host;
@@ -234,20 +234,23 @@ u32 link_poll(struct nic *nic, u32 turns)
 	while (turns-- && take_some(nic, inbox, &nframes) == INBOX_MESSAGES)
 		;
 	nic_store_release(&inbox->busy, 0);
-	/* Of what is kept back, vnetd hears by its next turn, which follows, a process by its own. */
+	/*
+	 * Acknowledgements that are kept back are sent later: by vnetd in its turn, which follows,
+	 * and by a process in nic_idle().
+	 */
 	if (nframes)
 		(void)nic_receive_end(nic);
 	link_tell_refusals(host);
 	return nframes;
 }
 
-/* ----------------------------------------------------------- who looks at it */
+/* -------------------------------------------------------- polling the socket */
 
 bool link_is_polled(const struct nic *nic, u64 now)
 {
 	u64 polled = nic_load(&nic->hdr->link_polled);
 
-	/* A client's clock may be read a little later than ours. */
+	/* A client may have read the clock a little later than this thread. */
 	return polled && now - polled + LINK_FRESH_NS < 2 * LINK_FRESH_NS;
 }
 
@@ -258,7 +261,10 @@ void link_hand_back(struct nic *nic)
 	if (nic_load(&host->link.fd) < 0 || !nic_load(&nic->hdr->link_polled))
 		return;
 	nic_store(&nic->hdr->link_polled, 0);
-	/* Pairs with the barrier in the agent: it sees the store, or we see that it is deaf. */
+	/*
+	 * Pairs with the barrier in the agent: either the agent sees the store above, or this
+	 * thread sees that the agent does not listen.
+	 */
 	nic_barrier();
 	if (!nic_load(&host->link.memory->agent_listens))
 		plat_kick(nic);
@@ -270,7 +276,7 @@ void link_woken(struct nic *nic)
 	(void)link_poll(nic, WOKEN_TURNS);
 }
 
-/* Whoever armed a queue and finds it empty is about to sleep. */
+/* Is the CQ armed? Then the program is about to sleep. */
 static bool is_armed(struct nic *nic, u32 cqn)
 {
 	const struct vnet_ring *ring;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where a GID is. The nodes of a user tell of themselves in a folder, with a
- * symbolic link for each GID, which one system call reads; a GID that is not
- * there and contains an address is at that address.
+ * Resolves GIDs to socket addresses. The nodes of a user publish their GIDs in a folder, with a
+ * symbolic link for each GID, so one system call reads it. A GID that is not in the folder and
+ * contains an IP address is at that address.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ bool link_is_loopback(const union link_address *address)
 	return address->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
 }
 
-/* What the folder says. */
+/* Look the GID up in the folder. */
 static bool look_up(const struct link_memory *memory, const u8 *gid, union link_address *to)
 {
 	char path[sizeof(memory->gids) + 1 + LINK_GID_NAME];
@@ -96,7 +96,7 @@ static bool look_up(const struct link_memory *memory, const u8 *gid, union link_
 	       (to->any.sa_family == AF_INET || to->any.sa_family == AF_INET6);
 }
 
-/* The machine's own addresses are those of the node that has 127.0.0.1. */
+/* The machine's own addresses belong to the node at 127.0.0.1. */
 static bool is_machine(const struct link_memory *memory, const u8 *gid)
 {
 	for (u32 i = 0; i < memory->nmachine && i < NIC_MAX_GIDS; i++)
@@ -105,7 +105,7 @@ static bool is_machine(const struct link_memory *memory, const u8 *gid)
 	return false;
 }
 
-/* What the GID itself says. */
+/* Derive the address from the GID itself. */
 static bool take_apart(const struct link_memory *memory, const u8 *gid, union link_address *to)
 {
 	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -130,12 +130,15 @@ static bool take_apart(const struct link_memory *memory, const u8 *gid, union li
 	to->in6.sin6_family = AF_INET6;
 	to->in6.sin6_port = port;
 	memcpy(&to->in6.sin6_addr, gid, 16);
-	/* Link-local, multicast, or none at all: these are nowhere. */
+	/* Link-local, multicast and unspecified addresses cannot be reached. */
 	return gid[0] != 0xfe && gid[0] != 0xff &&
 	       (memcmp(gid, nothing, sizeof(nothing)) != 0 || gid[15] == 1);
 }
 
-/* Where the GID is, if our socket can send there: it has one address family. */
+/*
+ * Find the address of the GID. Returns false if there is none, or if it is not of our socket's
+ * address family.
+ */
 static bool find_place(const struct link_memory *memory, const u8 *gid, union link_address *to)
 {
 	memset(to, 0, sizeof(*to));
@@ -171,7 +174,10 @@ void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_w
 	(void)__atomic_fetch_add(&refusal->count, 1, __ATOMIC_RELEASE);
 }
 
-/* There is one reason by the wire; a peer cannot invent others. */
+/*
+ * The protocol has one reason only, so the peer's value is ignored: a peer cannot cause other
+ * messages.
+ */
 void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	const struct host *host = nic->host;
@@ -180,7 +186,7 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 	link_refused(host->link.memory, gid, LINK_OTHER_KEY);
 }
 
-/* Where a key was missing, plat_resolve() has said so. */
+/* If only the key was missing, plat_resolve() has recorded that. */
 void plat_unknown(struct nic *nic, const u8 *gid)
 {
 	static const u8 none[16];

@@ -7,7 +7,7 @@
 #include "raw.h"
 
 #define PAGE_IS_PRESENT (1ull << 63)
-/* Entries that are read at a time: 512 KiB of pages of 4 KiB. */
+/* Entries that are read at a time: 512 KiB of memory in pages of 4 KiB. */
 #define ENTRIES 128
 
 int presence_open(u32 pid)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * System calls for code that runs inside a program's verbs: no wrapper of any
- * preloaded library sees them, they are no cancellation points, and errno stays
- * as the program left it. Errors are values: negative errno.
+ * System calls for code that runs inside a program's verbs calls. They are made directly: no
+ * wrapper of a preloaded library sees them, they are no cancellation points, and errno does not
+ * change. Errors are returned as negative errno.
  */
 #ifndef RAW_H
 #define RAW_H
@@ -61,7 +61,7 @@ static inline long raw_pwrite(int fd, const void *buf, size_t length, u64 offset
 	return raw_syscall(SYS_pwrite64, fd, (long)buf, (long)length, (long)offset, 0, 0);
 }
 
-/* The offset's high word is for machines whose words have 32 bits. */
+/* The offset's high word is for 32-bit machines only. */
 static inline long raw_preadv(int fd, const struct iovec *iov, u32 n, u64 offset)
 {
 	return raw_syscall(SYS_preadv, fd, (long)iov, n, (long)offset, 0, 0);
@@ -101,7 +101,7 @@ static inline void raw_munmap(void *addr, size_t length)
 	(void)raw_syscall(SYS_munmap, (long)addr, (long)length, 0, 0, 0, 0);
 }
 
-/* A signal set as the system has it. */
+/* A signal set in the kernel's format. */
 typedef u64 raw_sigset_t;
 
 static inline raw_sigset_t raw_sigmask(int how, raw_sigset_t set)

@@ -8,7 +8,7 @@ bool space_is_alive(const struct host *host, u32 id)
 	return nic_load_acquire(&host->client[host_space_slot(id)].space) == id;
 }
 
-/* Close the descriptors of all that are gone. */
+/* Close the descriptors of all processes that have ended. */
 static void sweep(struct host *host)
 {
 	for (u32 slot = 0; slot < host->nspaces; slot++) {
@@ -21,9 +21,9 @@ static void sweep(struct host *host)
 }
 
 /*
- * May process_vm_*() be used? Pid and token stand where every process of this
- * user can write, and the pid may be one of another namespace; so the process
- * must answer for both.
+ * May process_vm_*() be used for this space? Every process of the user can write the PID and the
+ * token in the client table, and the PID may be one of another PID namespace. So read the token
+ * page of that process to verify both.
  */
 static void identify(const struct host *host, u32 id, struct space *space)
 {
@@ -35,7 +35,7 @@ static void identify(const struct host *host, u32 id, struct space *space)
 		space->token = 0;
 }
 
-/* Keep what was got, if the slot is not in use for another; pinned then. */
+/* Cache the descriptor, and pin it, unless the slot is in use for another space. */
 static void keep(struct host *host, u32 id, struct space *space)
 {
 	struct host_space *cached = &host->space[host_space_slot(id)];
@@ -104,7 +104,10 @@ void space_forget(struct host *host, u32 id, bool stolen)
 		return;
 	mem = &host->space[slot].mem;
 
-	/* The system sees a death before vnetd does: until then it may be asked again. */
+	/*
+	 * The kernel knows of a death before vnetd does. Until vnetd has cleared the space in the
+	 * client table, keep the entry: it might be fetched again at once.
+	 */
 	if (!stolen && space_is_alive(host, id))
 		return;
 	if (pthread_mutex_trylock(&host->lock))

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Other processes' address spaces, as this process reaches them.
+ * Access to other processes' address spaces.
  */
 #ifndef SPACE_H
 #define SPACE_H
 
 #include "fd.h"
 
-/* A space in use. */
+/* A space that is in use by this thread. */
 struct space {
-	/* The process' /proc/self/mem: bound to its address space, not to its pid. */
+	/* The process' /proc/self/mem, which is bound to its address space, not to its PID. */
 	int mem;
-	/* For process_vm_*(); token 0: not to be used. */
+	/* For process_vm_*(); token 0: do not use them. */
 	u32 pid;
 	u64 token;
-	/* Where mem is cached, or NULL: it is to be closed. */
+	/* The cache entry that mem belongs to; NULL: mem is not cached, and is to be closed. */
 	struct host_space *cached;
-	/* The program closed mem behind our back. */
+	/* The program has closed mem without our notice. */
 	bool stolen;
 };
 
-/* Fills in *space; false: its process is gone, or cannot be reached just now. */
+/* Fill in *space. Returns false if the process has ended, or cannot be reached now. */
 bool space_open_slow(struct host *host, u32 id, struct space *space);
 
 static inline bool space_open(struct host *host, u32 id, struct space *space)
@@ -51,15 +51,15 @@ static inline void space_close(struct space *space)
 		host_fd_unpin(&space->cached->mem);
 }
 
-/* Is its process still vnetd's client? */
+/* Is the process still a client of vnetd? */
 bool space_is_alive(const struct host *host, u32 id);
 
-/* process_vm_*() turned out to be refused for this space. */
+/* The kernel refuses process_vm_*() for this space: do not try them again. */
 void space_distrust(struct space *space);
 
 /*
- * After space_close(): what is cached was of no use, because the process is gone
- * or the descriptor stolen. Drop it, so that neither it nor a mistake stays.
+ * After space_close(): an access failed because the process has ended or the descriptor is stolen.
+ * Drop the cached descriptor, unless the process still counts as alive.
  */
 void space_forget(struct host *host, u32 id, bool stolen);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The firmware's numbered steps in a process under test: at one of them it is
- * killed or stopped. Part of libvnet-preload-steps.so only (NIC_TEST_STEPS).
+ * Test hook: kills or stops this process at a numbered step of the firmware.
  *
- *   VNET_TEST_STEP=STEP[:SIGNAL[:COUNT]]   SIGNAL (by default SIGKILL) to this
- *                                          process the COUNTth time it comes
- *                                          to STEP
+ * Part of libvnet-preload-steps.so only (NIC_TEST_STEPS).
+ *
+ *   VNET_TEST_STEP=STEP[:SIGNAL[:COUNT]]   send SIGNAL (by default SIGKILL) to this
+ *                                          process the COUNTth time it reaches STEP
  */
 #include <stdlib.h>
 

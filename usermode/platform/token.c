@@ -7,7 +7,9 @@
 #include "token.h"
 
 #define PAGE 4096
-/* Between the first 4 GiB and the end of every kind of user address space. */
+/*
+ * Range of addresses: above the first 4 GiB, and below the end of every kind of user address space.
+ */
 #define LOWEST (1ull << 32)
 #define HIGHEST (1ull << 46)
 
@@ -15,7 +17,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* The page, and the process that made it: forked children make their own. */
+/* The page's address, and the process that made it. A forked child makes its own. */
 static u64 own_token;
 static u32 own_pid;
 
@@ -30,7 +32,7 @@ static u64 random_page(void)
 	return address >= LOWEST ? address : 0;
 }
 
-/* One attempt; 0: the address is taken, or cannot be had. */
+/* Make one attempt. Returns 0 if the address is in use or cannot be mapped. */
 static u64 map_page(void)
 {
 	u64 address = random_page();
@@ -44,13 +46,15 @@ static u64 map_page(void)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE);
 	if (!page)
 		return 0;
-	/* Systems before 4.17 take the address as a wish. */
+	/* Kernels before 4.17 treat the address as a hint. */
 	if (page != want)
 		goto err_unmap;
 	if (raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTFORK, 0, 0, 0))
 		goto err_unmap;
 	(void)raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTDUMP, 0, 0, 0);
-	/* Sanitizers know no shadow for such an address: stores that they do not see. */
+	/*
+	 * Sanitizers have no shadow memory for such an address, so store without instrumentation.
+	 */
 	(void)guard_copy_raw(page, &content, sizeof(content));
 	return address;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A page at an address that only one address space has mapped: random, and not
- * inherited by forked children. process_vm_*() name a process by number, which
- * may since have executed another program, or be another process altogether;
- * with a byte of this page first in their vector they move nothing there.
+ * Token pages: prove that a PID still belongs to an expected address space.
+ *
+ * The page is at a random address, and forked children do not inherit it. process_vm_*() name a
+ * process by its PID, but that process may have executed another program since, or the PID may have
+ * been reused. With a byte of the token page first in their vector, they move nothing in a wrong
+ * address space.
  */
 #ifndef TOKEN_H
 #define TOKEN_H
@@ -13,16 +15,16 @@
 struct token_page {
 	u64 magic;
 	u64 address;
-	/* What others read and write. */
+	/* The byte that peers read and write. */
 	u8 byte;
 };
 
 #define TOKEN_MAGIC 0x6e656b6f54656e76ull /* "vneToken" */
 
-/* Address of this process' token page, made when first asked for; 0: none. */
+/* Returns the address of this process' token page, which the first call makes; 0: none. */
 u64 token_own(void);
 
-/* Does process pid have the token page at this address? */
+/* Does process `pid` have the token page at this address? */
 bool token_verify(u32 pid, u64 token);
 
 static inline u64 token_byte(u64 token)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two ways lead to another process' memory.
+ * Copies between this process and another one, by one of two ways.
  *
- * Its memory descriptor (/proc/self/mem as it opened it): bound to the address
- * space; takes one far range at a time, and each near piece costs a walk of its
- * own; ignores the pages' rights. The cheapest for a few bytes.
+ * The memory descriptor (/proc/self/mem, opened by the other process): it is bound to the address
+ * space. It takes one far range at a time, each near piece costs a page walk of its own, and it
+ * ignores page permissions. It is the cheapest way for a few bytes.
  *
- * process_vm_readv(), process_vm_writev(): cheaper from the second near piece
- * on, and the tail must be one of its own; obey the pages' rights; may be
- * refused by seccomp or yama; go by pid, so every call begins with the token.
+ * process_vm_readv() and process_vm_writev(): they are cheaper from the second near piece on, and
+ * the tail must be a piece of its own. They obey page permissions. seccomp or Yama may refuse them.
+ * They use the PID, so every call begins with the token.
  *
- * Both copy piece by piece, each near piece by instructions of its own, which
- * keeps the order of stores where the processor keeps it between instructions.
+ * Both copy piece by piece, each near piece with instructions of its own. So the order of stores is
+ * kept where the processor keeps it between instructions.
  */
 #include "presence.h"
 #include "raw.h"
@@ -57,13 +57,16 @@ void transfer_add(struct transfer *t, u64 near, u64 far, size_t length)
 	t->length += length;
 }
 
-/* The end of the last near and far piece. */
+/* End address of the last piece. */
 static u64 end_of(const struct iovec *iov, u32 n)
 {
 	return (u64)iov[n - 1].iov_base + iov[n - 1].iov_len;
 }
 
-/* Give the tail a near piece of its own; or leave it to the next transfer. */
+/*
+ * Make the tail a near piece of its own; where the order of pieces is not kept, leave it to the
+ * next transfer.
+ */
 static void split_tail(struct transfer *t)
 {
 	struct iovec *body = &t->near[t->nnear - 1];
@@ -87,8 +90,8 @@ static void split_tail(struct transfer *t)
 /* ------------------------------------------------------------- process_vm_*() */
 
 /*
- * With the token in front. -errno: nothing moved, and it may be the token; else
- * how many bytes moved, token not counted.
+ * Call process_vm_*() with the token in front. Returns -errno if nothing was moved, possibly
+ * because of the token; otherwise the number of bytes moved without the token.
  */
 static long call_process_vm(const struct space *space, bool write, struct iovec *near, u32 nnear,
 			    struct iovec *far, u32 nfar)
@@ -109,8 +112,8 @@ static long call_process_vm(const struct space *space, bool write, struct iovec 
 }
 
 /*
- * Nothing at the beginning could be moved: whose fault is it? The system counts
- * far bytes by page and near ones by whatever its copy moves at once.
+ * The first bytes could not be moved: find out which side faulted. The kernel counts far bytes by
+ * page, and near ones by what its copy moves at a time.
  */
 static enum transfer_fault blame(const struct space *space, const struct transfer *t)
 {
@@ -131,7 +134,7 @@ static enum transfer_fault blame(const struct space *space, const struct transfe
 								     TRANSFER_FAR_FAULT;
 }
 
-/* As transfer_run(), or -1: it does not answer for itself this way. */
+/* Like transfer_run(), or -1 if process_vm_*() do not work for this space. */
 static long run_process_vm(struct space *space, struct transfer *t, enum transfer_fault *fault)
 {
 	long ret = call_process_vm(space, t->write, t->near, t->nnear, t->far, t->nfar);
@@ -149,7 +152,7 @@ static long run_process_vm(struct space *space, struct transfer *t, enum transfe
 
 /* ---------------------------------------------------------- memory descriptor */
 
-/* Only the first far piece: cut the near ones to its length. */
+/* Use only the first far piece: cut the near ones to its length. */
 static void cut_to_first(struct transfer *t)
 {
 	size_t room = t->far[1].iov_len;
@@ -196,7 +199,7 @@ static size_t run_mem(struct space *space, struct transfer *t, enum transfer_fau
 	return 0;
 }
 
-/* Is there still an address space behind the descriptor? */
+/* Does the address space behind the descriptor still exist? */
 static bool mem_is_alive(const struct space *space, u64 far)
 {
 	u8 byte;
@@ -207,9 +210,9 @@ static bool mem_is_alive(const struct space *space, u64 far)
 /* -------------------------------------------------------------------- choice */
 
 /*
- * The pid may be that of another process unless the token was verified: then the page map is
- * not read, and the pages count as present. A process that has exited counts as absent: its
- * address space may still exist, for a copy that waits for one of its pages.
+ * Unless the token was verified, the PID may be another process': then the page map is not read,
+ * and the pages count as present. The pages of a process that has exited count as absent: its
+ * address space may still exist, and a copy would wait for one of its pages.
  */
 static bool far_is_present(const struct space *space, const struct transfer *t)
 {
@@ -241,7 +244,10 @@ bool transfer_is_present(struct host *host, u32 space_id, u64 addr, u64 length)
 
 static size_t run_open(struct space *space, struct transfer *t, enum transfer_fault *fault)
 {
-	/* So little is cheaper by the descriptor, if it is one piece and no tail is in it. */
+	/*
+	 * For one piece of at most eight bytes the descriptor is cheaper, and no tail has to be
+	 * split off.
+	 */
 	bool word = t->nnear == 2 && t->nfar == 2 && t->length <= 8;
 	long ret;
 
@@ -258,7 +264,7 @@ static size_t run_open(struct space *space, struct transfer *t, enum transfer_fa
 	return run_mem(space, t, fault);
 }
 
-/* As run_open(), if the process lives and all pages of the transfer are in memory. */
+/* Like run_open(), if the process is alive and all pages of the transfer are in memory. */
 static size_t run_present(const struct host *host, struct space *space, struct transfer *t,
 			  enum transfer_fault *fault)
 {

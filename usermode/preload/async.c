@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Asynchronous events, and the last one that every device can still tell. */
+/* Asynchronous events, including the device's failure when the daemon dies. */
 #define _GNU_SOURCE
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "device.h"
 #include "wait.h"
 
-/* enum ibv_event_type: the device has failed for good. */
+/* IBV_EVENT_DEVICE_FATAL of enum ibv_event_type. */
 #define EVENT_DEVICE_FATAL 8
 
-/* The oldest event, from the daemon; -EAGAIN: there is none. */
+/* Get the oldest event from the daemon; -EAGAIN: there is none. */
 static int ask_event(const struct fd_entry *entry, struct session *session,
 		     struct ib_uverbs_async_event_desc *event)
 {
@@ -35,7 +35,7 @@ static int ask_event(const struct fd_entry *entry, struct session *session,
 	return 0;
 }
 
-/* The daemon is dead: that is the last event, told once. */
+/* The daemon is dead: IBV_EVENT_DEVICE_FATAL is the last event, and is reported once. */
 static int last_event(const struct fd_entry *entry, struct ib_uverbs_async_event_desc *event)
 {
 	if (session_current() == entry->session)
@@ -61,7 +61,10 @@ static int next_event(int fd, const struct fd_entry *entry,
 			ret = wait_readable(fd, session, false);
 		if (ret)
 			return ret;
-		/* All out before asking: the daemon announces what is left anew. */
+		/*
+		 * Drain before asking: the daemon makes the descriptor readable again if events are
+		 * left.
+		 */
 		wait_drain(fd);
 		ret = ask_event(entry, session, event);
 	} while (ret == -EAGAIN || (ret == -EIO && !session_alive(entry->session)));

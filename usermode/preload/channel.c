@@ -13,8 +13,8 @@ static void drain(void *arg)
 }
 
 /*
- * The NIC as this process sees it. After the daemon's death the session that
- * made the entry still has its memory, and its last events.
+ * Returns the NIC whose channel this is, or NULL. After the daemon's death, the session that made
+ * the entry still has the memory with the last events.
  */
 static struct nic *channel_nic(const struct fd_entry *entry, struct session **session)
 {
@@ -34,7 +34,7 @@ static struct nic *channel_nic(const struct fd_entry *entry, struct session **se
 	return nic;
 }
 
-/* No event: wait for one. */
+/* There is no event: wait for one. */
 static int wait_for_event(int fd, const struct fd_entry *entry, struct nic *nic,
 			  struct session *session)
 {
@@ -43,11 +43,14 @@ static int wait_for_event(int fd, const struct fd_entry *entry, struct nic *nic,
 	if (ret)
 		return ret;
 	if (!session_alive(session) || session->ended) {
-		/* Own requests are flushed, which may make the last events. */
+		/* Flush this process' own requests, which may make the last events. */
 		session_ended(session);
 		return nic_load(&nic->channel[entry->number].head) == NIC_NONE ? -EIO : 0;
 	}
-	/* What was announced may be gone with its queue. */
+	/*
+	 * The announced event may have been removed with its CQ: clear the descriptor if the
+	 * channel has no event.
+	 */
 	(void)nic_channel_settle(nic, entry->number, drain, &fd);
 	return 0;
 }

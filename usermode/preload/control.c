@@ -14,7 +14,7 @@
 #include "start.h"
 
 enum connection_state {
-	/* Nothing here. */
+	/* Empty place in the pool. */
 	CONNECTION_NONE = 0,
 	CONNECTION_IDLE,
 	CONNECTION_BUSY,
@@ -22,7 +22,7 @@ enum connection_state {
 
 /* --------------------------------------------------------------- one exchange */
 
-/* Descriptors that go with a message. */
+/* Descriptors that are sent with a message. */
 struct attached {
 	const int *fd;
 	u32 n;
@@ -49,7 +49,10 @@ static int send_message(int sock, const struct iovec *iov, int niov,
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(attached->n * sizeof(int));
 	}
-	/* One at a time goes to and fro, so there is room but on a new connection. */
+	/*
+	 * A connection has one message at a time, so its socket buffer has room. Only on a new
+	 * connection, the daemon's queue may be full.
+	 */
 	while ((ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) == -EAGAIN) {
 		deadline = deadline ? deadline : patience_deadline();
 		ret = patience_poll(sock, POLLOUT, deadline);
@@ -75,7 +78,10 @@ static void take_fds(struct reply *reply, struct msghdr *msg)
 	}
 }
 
-/* By one system call. 0: it has hung up, and does so again. */
+/*
+ * Receive with the socket's own timeout, by one system call. 0: the peer has hung up; the caller's
+ * next recvmsg() sees that again.
+ */
 static long receive_timed(int sock, struct msghdr *msg)
 {
 	struct msghdr first = *msg;
@@ -85,7 +91,7 @@ static long receive_timed(int sock, struct msghdr *msg)
 	return ret == -EAGAIN ? -ETIMEDOUT : ret;
 }
 
-/* `timed`: the socket has the limit of patience_limit() itself (limit_wait). */
+/* `timed`: the socket has a receive timeout of patience_limit() (limit_wait()). */
 static int receive_reply(int sock, bool timed, struct reply *reply)
 {
 	union {
@@ -100,7 +106,10 @@ static int receive_reply(int sock, bool timed, struct reply *reply)
 	u64 deadline = patience_deadline();
 	long ret = timed && !patience_is_short() ? receive_timed(sock, &msg) : -EINTR;
 
-	/* A signal of the program's, or no limit: what is left of the time. */
+	/*
+	 * A signal has interrupted the call, or the socket has no timeout: wait for the rest of the
+	 * time.
+	 */
 	if (ret == -EINTR)
 		ret = patience_poll(sock, POLLIN, deadline);
 	if (!ret)
@@ -113,15 +122,15 @@ static int receive_reply(int sock, bool timed, struct reply *reply)
 		control_drop_fds(reply);
 		return -EIO;
 	}
-	/* What a shorter message did not fill reads as zero. */
+	/* If the message is shorter than the buffer, the rest reads as zero. */
 	memset(reply->bytes + ret, 0, sizeof(reply->bytes) - (size_t)ret);
 	return 0;
 }
 
 /*
- * The daemon orders all requests: what a thread did before its own is seen by
- * who asks later (and gets the same queue memory, say). ThreadSanitizer does
- * not see the daemon.
+ * The daemon serialises all requests: what a thread did before its request happens before later
+ * requests of other threads (which may get the same queue memory, for example). ThreadSanitizer
+ * does not see the daemon, so tell it.
  */
 static void daemon_orders(void)
 {
@@ -163,7 +172,7 @@ void control_drop_fds(struct reply *reply)
 
 /* ------------------------------------------------------------------- the pool */
 
-/* What runs here, for people: the arguments, or else the thread's name. */
+/* A description of this process for people: its arguments, or the thread's name. */
 static void describe(char *text, size_t size)
 {
 	int fd = sys_open("/proc/self/cmdline", O_RDONLY);
@@ -213,7 +222,10 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 	return ret;
 }
 
-/* Only of what the program never gets: its reads wait as long as it likes. */
+/*
+ * Set the receive timeout. Only for sockets of the library: the program's own reads may wait
+ * without limit.
+ */
 static void limit_wait(int sock)
 {
 	const struct timeval limit = { .tv_sec = (time_t)patience_limit() };
@@ -221,7 +233,7 @@ static void limit_wait(int sock)
 	(void)sys(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-/* Put a connection into the pool, in this state: its place, or -1 (no room). */
+/* Put a connection into the pool, in this state. Returns its index, or -1 if the pool is full. */
 static int pool_add(struct session *session, int sock, u32 state)
 {
 	struct connection *c;
@@ -248,7 +260,7 @@ void control_keep(struct session *session, int sock)
 		sys_close(sock);
 }
 
-/* A connection that nobody uses: its place, or -1. */
+/* Take an idle connection. Returns its index, or -1. */
 static int pool_take(struct session *session)
 {
 	struct connection *c;
@@ -266,9 +278,9 @@ static int pool_take(struct session *session)
 }
 
 /*
- * A pair of sockets is made here, and the daemon given one of them. That needs no answer, so
- * any number of threads, and handlers, may do so at once by the one connection that is kept
- * for it, and which carries nothing else.
+ * Make a socket pair, and send one end to the daemon over the session's first connection (door_fd).
+ * No answer is needed, and this connection carries nothing else, so any number of threads and
+ * signal handlers may do this at the same time.
  */
 static int connect_by_session(struct session *session)
 {
@@ -295,11 +307,11 @@ int control_connect(struct session *session)
 
 	if (sock >= 0 || sock == -ETIMEDOUT || sock == -ECANCELED || !session_alive(session))
 		return sock;
-	/* This process has another user by now, or another root directory. */
+	/* The process has changed its user or its root directory. */
 	return connect_by_session(session);
 }
 
-/* Another connection of this session: a socket. */
+/* Returns a new connection of this session, or a negative errno. */
 static int connect_again(struct session *session)
 {
 	struct reply reply;
@@ -315,8 +327,8 @@ static int connect_again(struct session *session)
 }
 
 /*
- * From now on the daemon writes no answer into the program's memory, which is about to be
- * used for something else. A close is not enough: forked processes may have the socket.
+ * Make sure that the daemon does not write an answer into the program's memory, which is about to
+ * be reused. close() would not be enough, because forked processes may have the socket, too.
  */
 static void hang_up(int sock)
 {
@@ -325,19 +337,19 @@ static void hang_up(int sock)
 
 /* --------------------------------------------------------------- the requests */
 
-/* A request of this thread that waits for its answer; in the frame of who waits. */
+/* A request that waits for its answer, in the stack frame of the waiting thread. */
 struct waiting {
 	int sock;
-	/* Its place in the pool; NULL: a connection for one request. */
+	/* Place in the pool; NULL: a connection for this request only. */
 	struct connection *place;
-	/* A handler interrupted that one, and asks itself. */
+	/* The request that a signal handler interrupted before it made this one. */
 	struct waiting *outer;
 	bool given_up;
 };
 
 static __thread struct waiting *innermost __attribute__((tls_model("initial-exec")));
 
-/* The connection ends, and its place is free. */
+/* Close the connection, and free its place in the pool. */
 static void end_connection(const struct waiting *w)
 {
 	hang_up(w->sock);
@@ -369,26 +381,26 @@ void control_forked(void)
 	innermost = NULL;
 }
 
-/* Its answer may still come, and would be taken for that to the next request. */
+/* A late answer may still arrive, and would be taken for the answer to the next request. */
 static bool is_spoilt(int ret)
 {
 	return ret == -EIO || ret == -ETIMEDOUT || ret == -ECANCELED;
 }
 
-/* The request is made, and the connection is free for the next, or gone. */
+/* Make the request. Afterwards its connection is idle, or closed. */
 static int ask(struct waiting *w, const struct iovec *iov, int niov,
 	       const struct attached *attached, struct reply *reply)
 {
 	int ret;
 
 	w->outer = innermost;
-	/* Handlers of this thread find it before anything is sent. */
+	/* Publish `w` to signal handlers of this thread before anything is sent. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	innermost = w;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	ret = exchange(w->sock, w->place != NULL, iov, niov, attached, reply);
 	innermost = w->outer;
-	/* From here on no handler gives it up. */
+	/* From here on, no signal handler can give up this request. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (w->given_up)
 		return -EIO;
@@ -414,7 +426,7 @@ static int request(struct session *session, const struct iovec *iov, int niov,
 			return session_alive(session) ? w.sock : -EIO;
 		place = pool_add(session, w.sock, CONNECTION_BUSY);
 	}
-	/* Otherwise too many threads ask at once: a connection for one request. */
+	/* If the pool is full, this connection serves one request only. */
 	if (place >= 0) {
 		w.place = &session->connection[place];
 		w.sock = w.place->fd;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Requests to the daemon: one request and its reply at a time on a connection,
- * as many connections as threads ask at once. Safe in signal handlers, and left by jumps.
+ * Requests to the daemon over a pool of control connections. A connection carries one request and
+ * its reply at a time; the pool has one connection per concurrent request. Requests may be made in
+ * signal handlers, and left by a jump (longjmp()).
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -10,7 +11,7 @@
 
 #include "session.h"
 
-/* A reply, and what may come with it: an async event's record. */
+/* A reply, possibly followed by data such as the record of an async event. */
 struct reply {
 	union {
 		struct vnet_msg msg;
@@ -19,42 +20,44 @@ struct reply {
 		struct vnet_msg_welcome welcome;
 		u8 bytes[512];
 	};
-	/* Bytes that came; descriptors that came. */
+	/* Received bytes and descriptors. */
 	u32 length;
 	u32 nfds;
 	int fd[4 * VNET_MAX_NICS];
-	/* There were more descriptors than this process may have. */
+	/* Descriptors were lost, because this process has reached its limit of descriptors. */
 	bool truncated;
 };
 
 /*
- * One message to a socket, and the reply to it: 0 or negative errno (-EIO: the
+ * Send one message on a socket and receive the reply. Returns 0 or a negative errno (-EIO: the
  * daemon is gone; -ETIMEDOUT: it does not answer).
  */
 int control_exchange(int sock, const struct iovec *iov, int niov, struct reply *reply);
-/* A request of this session. */
+/* Make a request over one of the session's pooled connections. */
 int control_request(struct session *session, const struct iovec *iov, int niov,
 		    struct reply *reply);
-/* The same, with these descriptors attached; -EBADF: one of them is none. */
+/* The same, with these descriptors attached. -EBADF: one of them is not open. */
 int control_request_with(struct session *session, const struct iovec *iov, int niov, const int *fd,
 			 u32 nfds, struct reply *reply);
 /*
- * A new connection to this session's daemon (close-on-exec): by the name of its socket, or
- * where that does not lead there any more, by the session itself. Negative errno.
+ * Returns a new connection to this session's daemon (close-on-exec), or a negative errno. It
+ * connects by the path of the daemon's socket, or through the session if that path is no longer
+ * accessible.
  */
 int control_connect(struct session *session);
-/* Say hello on a new connection for this session (space 0: a new one). */
+/* Send HELLO on a new connection of this session (space 0: make a new session). */
 int control_hello(int sock, struct session *session, struct reply *reply);
-/* Keep this connection for later requests. */
+/* Put this connection into the pool. */
 void control_keep(struct session *session, int sock);
 /*
- * This thread leaves by a jump what it waits for, if it waits: the daemon writes no answer
- * into the program's memory any more, and a call that is not left after all fails with -EIO.
+ * The calling thread is about to jump (longjmp()) out of the requests it waits for. The daemon will
+ * not write an answer into the program's memory any more. If the thread returns to the request
+ * after all, the request fails with -EIO.
  */
 void control_give_up(void);
-/* In a forked child, whose parent waits still. */
+/* Called in a forked child: requests that were under way belong to the parent. */
 void control_forked(void);
-/* Close what a reply brought. */
+/* Close the descriptors of a reply. */
 void control_drop_fds(struct reply *reply);
 
 #endif /* CONTROL_H */

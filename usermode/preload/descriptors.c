@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Functions that make and close descriptors: duplicates of the device's are the
- * device's too, and the library's own stay out of the program's way.
+ * Interposed functions that duplicate, close or receive descriptors. A duplicate of a device's
+ * descriptor belongs to the device, too. The library's own descriptors are hidden from the program.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "netlink.h"
 #include "real.h"
 
-/* `to` was made a duplicate of `from`. */
+/* `to` was made a duplicate of `from`: copy the entry. */
 static int duplicated(int from, int to)
 {
 	if (to >= 0 && to != from &&
@@ -20,7 +20,7 @@ static int duplicated(int from, int to)
 	return to;
 }
 
-/* The program wants this number for itself. */
+/* The program is about to use number `fd`: move a descriptor of the library away from it. */
 static void make_way(int fd)
 {
 	if (unlikely(fdtable_hint(fd) == FD_KEPT) && !session_borrowed() && fdtable_is_kept(fd))
@@ -77,7 +77,7 @@ INTERPOSED int fcntl64(int fd, int command, ...)
 
 /* ----------------------------------------------------------------------- close */
 
-/* To the program, the library's own are not open. */
+/* For the program, the library's own descriptors are not open. */
 INTERPOSED int close(int fd)
 {
 	if (unlikely(fdtable_hint(fd) != FD_NONE)) {
@@ -117,7 +117,7 @@ INTERPOSED void closefrom(int first)
 
 /* --------------------------------------------------------------------- arrivals */
 
-/* Descriptors of the device may come from another process. */
+/* Check all received descriptors: they may be the device's. */
 static void adopt_all(struct msghdr *msg)
 {
 	struct cmsghdr *cmsg;

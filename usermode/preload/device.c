@@ -14,7 +14,7 @@
 #include "start.h"
 #include "will.h"
 
-/* How often to ask for a descriptor whose nonce the daemon did not read yet. */
+/* Limit of requests for a descriptor whose nonce the daemon has not read yet. */
 #define ADOPT_ATTEMPTS 200
 
 void device_stat(struct stat *st, u32 minor)
@@ -28,7 +28,7 @@ void device_stat(struct stat *st, u32 minor)
 
 /* ------------------------------------------------------------------------ open */
 
-/* What came along with "opened". */
+/* Consume the descriptors of a reply to OPEN. */
 static void take_opened(struct session *s, struct reply *reply)
 {
 	if (reply->nfds == 1 && reply->opened.kind == VNET_FILE_RDMA_CM)
@@ -76,7 +76,7 @@ static void enter(struct fd_entry *entry, struct session *session,
 	};
 }
 
-/* As the program asked for it; the connection was made close-on-exec. */
+/* Apply the flags of the program's open(); the connection was made close-on-exec. */
 static void set_flags(int fd, int flags)
 {
 	if (flags & O_NONBLOCK)
@@ -86,12 +86,12 @@ static void set_flags(int fd, int flags)
 }
 
 /*
- * A program under librspreload has placeholders for its sockets: descriptors that
- * the library opens when the connection manager's, by whose numbers rsockets go,
- * may be there already. Its select() finds a socket only if no descriptor of a lower
- * number than the placeholder's has the rsocket's number, thus in none that was
- * accepted. Numbers that programs rarely reach do for that; who has few descriptors
- * gets the next one.
+ * librspreload gives a program a placeholder descriptor for each rsocket, and numbers the rsocket
+ * by the descriptor of its rdma_cm file. Its select() searches the program's descriptors in
+ * ascending order for the rsocket's number. It finds the wrong one if a descriptor below the
+ * placeholder has that number, as for accepted connections, whose rdma_cm file is opened first. So
+ * rdma_cm files get numbers that programs rarely reach. If the limit of descriptors is too low for
+ * that, the next free number is used.
  */
 #define RDMA_CM_FD_MIN 256
 
@@ -155,7 +155,7 @@ static bool is_seqpacket(int fd)
 	       type == SOCK_SEQPACKET;
 }
 
-/* A device file is connected to a daemon's socket, whatever daemon. */
+/* Is the peer's address that of a daemon's socket, whichever daemon? */
 static bool has_daemon_name(int fd)
 {
 	static const char name[] = "/" VNET_SOCKET_NAME;
@@ -179,7 +179,7 @@ static pid_t peer_process(int fd)
 	return sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ? 0 : peer.pid;
 }
 
-/* The daemon that listens, without starting one. */
+/* PID of the daemon that listens, or 0. Starts none. */
 static pid_t daemon_process(void)
 {
 	struct session *s = session_current();
@@ -198,7 +198,7 @@ static pid_t daemon_process(void)
 	return pid;
 }
 
-/* Made by our daemon? Its socket pairs have no name, but its credentials. */
+/* Was the socket made by our daemon? Its socket pairs have no name, but have its credentials. */
 static bool is_daemons(int fd)
 {
 	pid_t pid = peer_process(fd);
@@ -206,7 +206,10 @@ static bool is_daemons(int fd)
 	return pid > 0 && pid == daemon_process();
 }
 
-/* Ask the daemon about the descriptor, on which it finds this number if that can be sent. */
+/*
+ * Ask the daemon which file the descriptor is. A nonce is sent over the descriptor first, if
+ * possible, by which the daemon recognises it.
+ */
 static int ask_which(struct session *s, int fd, struct reply *reply)
 {
 	struct vnet_msg_adopt adopt = {
@@ -257,7 +260,7 @@ int device_session(const struct fd_entry *entry, struct session **session)
 	struct session *s = session_current();
 	int ret = -EIO;
 
-	/* Its daemon is gone, and no other one knows the file. */
+	/* The file's daemon is gone, and no other daemon knows the file. */
 	if (!session_alive(entry->session))
 		return -EIO;
 	if (s != entry->session) {

@@ -5,20 +5,20 @@
 
 #include "fdtable.h"
 
-/* open() of this device: a descriptor, or negative errno. */
+/* open() of this device. Returns a descriptor or a negative errno. */
 int device_open(u32 minor, int flags);
-/* socket() of NETLINK_RDMA: the same; flags as for open(). */
+/* socket() of NETLINK_RDMA. Returns a descriptor or a negative errno; flags as for open(). */
 int device_socket(u32 type, int flags);
 /*
- * A descriptor that came from another process, or in a way that we did not see:
- * is it the device's? Then it is in the table from now on.
+ * Check a descriptor that came from another process, or without our notice. If it belongs to the
+ * device, enter it in the table and return true.
  */
 bool device_adopt(int fd);
-/* What fstat() says of an opened device file. */
+/* Change the result of fstat() to that of a device file. */
 void device_stat(struct stat *st, u32 minor);
 /*
- * The session by which this process may use the file: another one than the
- * entry's where the process was forked since. 0 or negative errno.
+ * Find the session by which this process may use the file. After a fork it is another one than the
+ * entry's. Returns 0 or a negative errno.
  */
 int device_session(const struct fd_entry *entry, struct session **session);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Reading a folder without memory to allocate, as may be needed in a signal
- * handler, or in a child of a process that had several threads.
+ * Lists the entries of a folder without allocating memory. This also works in a signal handler, and
+ * in a forked child of a multi-threaded process.
  */
 #ifndef ENTRIES_H
 #define ENTRIES_H
 
-/* Calls for the name of each entry, but "." and "..". 0 or negative errno. */
+/*
+ * Calls the function for the name of each entry except "." and "..". Returns 0 or a negative errno.
+ */
 int entries_each(const char *path, void (*call)(const char *name, void *arg), void *arg);
 
 #endif /* ENTRIES_H */

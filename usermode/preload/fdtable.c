@@ -11,8 +11,8 @@
 #define PAGES (FDTABLE_SIZE / PAGE_SLOTS)
 
 /*
- * Readers take no lock: they copy an entry and look whether its sequence number
- * is even and the same before and after.
+ * A table slot is a seqlock. Readers take no lock: they copy the entry, and retry unless its
+ * sequence number is even and the same before and after.
  */
 #define ENTRY_WORDS ((sizeof(struct fd_entry) + 7) / 8)
 
@@ -29,7 +29,7 @@ union entry_words {
 u8 fdtable_kind[FDTABLE_SIZE];
 static struct slot *pages[PAGES];
 static struct lock table_lock;
-/* No entry is at a higher number. */
+/* No entry has a higher number. */
 static int highest = -1;
 
 static struct slot *slot_of(int fd)
@@ -39,7 +39,7 @@ static struct slot *slot_of(int fd)
 	return page ? &page[fd & (PAGE_SLOTS - 1)] : NULL;
 }
 
-/* The slot, made if need be; with the lock held. */
+/* Returns the slot, allocated if necessary, or NULL. The caller holds table_lock. */
 static struct slot *make_slot(int fd)
 {
 	struct slot *page;
@@ -59,7 +59,7 @@ static void set_kind(int fd, enum fd_kind kind)
 	__atomic_store_n(&fdtable_kind[fd], (u8)kind, __ATOMIC_RELEASE);
 }
 
-/* With the lock held. */
+/* The caller holds table_lock. */
 static int store(int fd, const struct fd_entry *entry)
 {
 	struct slot *slot = make_slot(fd);
@@ -70,7 +70,7 @@ static int store(int fd, const struct fd_entry *entry)
 		return -ENOMEM;
 	words.entry = *entry;
 	__atomic_store_n(&slot->seq, slot->seq + 1, __ATOMIC_RELAXED);
-	/* Release: who sees a new word sees the odd number. */
+	/* Release: a reader that sees a new word also sees the odd sequence number. */
 	for (i = 0; i < ENTRY_WORDS; i++)
 		__atomic_store_n(&slot->word[i], words.word[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->seq, slot->seq + 1, __ATOMIC_RELEASE);
@@ -114,7 +114,7 @@ bool fdtable_get(int fd, struct fd_entry *entry)
 		return false;
 	if (same_file(fd, entry))
 		return true;
-	/* Closed where we do not see it; the number is another file's. */
+	/* The number was closed without our notice, and now refers to another file. */
 	fdtable_forget(fd);
 	return false;
 }
@@ -185,7 +185,7 @@ void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry 
 
 /* ------------------------------------------------------- the library's own */
 
-/* Where programs do not look for the lowest free number, nor count to. */
+/* The library's own descriptors start at a number above those that programs get or iterate over. */
 static int keep_base(void)
 {
 	struct rlimit limit = { 0 };
@@ -262,7 +262,7 @@ void fdtable_forked(void)
 {
 	int fd, page;
 
-	/* Another thread of the parent may have been at it. */
+	/* Another thread of the parent may have held the lock at the time of the fork. */
 	table_lock.taken = 0;
 	for (page = 0; page < PAGES; page++)
 		for (fd = 0; pages[page] && fd < PAGE_SLOTS; fd++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the program's descriptors are, by number. Numbers are reused behind our
- * back (close in a library we do not see, raw system calls), so an entry counts
- * only while the number still names the very file that was entered.
+ * Table of the program's descriptors that belong to the device, by number.
  *
- * The library's own descriptors are in it too: they stand at high numbers, and
- * the program can neither close nor replace them.
+ * Numbers may be reused without our notice (close() in a library that is not intercepted, raw
+ * system calls). So an entry counts only while its number still refers to the same file as when it
+ * was entered.
+ *
+ * The table also has the library's own descriptors. They have high numbers, and the program can
+ * neither close nor replace them.
  */
 #ifndef FDTABLE_H
 #define FDTABLE_H
@@ -22,7 +24,7 @@ enum fd_kind {
 	FD_NETLINK = VNET_FILE_NETLINK,
 	FD_RDMA_CM = VNET_FILE_RDMA_CM,
 	FD_UMAD = VNET_FILE_UMAD,
-	/* The library's own. */
+	/* One of the library's own descriptors. */
 	FD_KEPT,
 };
 
@@ -33,17 +35,20 @@ struct fd_entry {
 	u32 file_id;
 	/* UVERBS, RDMA_CM, UMAD: device number. */
 	u32 minor;
-	/* CHANNEL: where its records are. NETLINK: `number` is the socket's type. */
+	/*
+	 * CHANNEL: the NIC and channel that hold its event records. NETLINK: `number` is the
+	 * socket's type.
+	 */
 	u32 nic;
 	u32 number;
 	u32 generation;
-	/* ASYNC: the event that tells the device's end was read. */
+	/* ASYNC: the event IBV_EVENT_DEVICE_FATAL for the daemon's death was read. */
 	bool told_end;
-	/* KEPT: the daemon's end of a completion channel of somebody. */
+	/* KEPT: this is the daemon's end of a completion channel. */
 	bool channel_end;
 };
 
-/* Kinds by number: all that a descriptor which is not ours costs. */
+/* Kinds by number. For a descriptor that is not ours, an intercepted call costs one load of it. */
 extern u8 fdtable_kind[FDTABLE_SIZE];
 
 static inline enum fd_kind fdtable_hint(int fd)
@@ -53,32 +58,37 @@ static inline enum fd_kind fdtable_hint(int fd)
 	return (enum fd_kind)__atomic_load_n(&fdtable_kind[fd], __ATOMIC_RELAXED);
 }
 
-/* Is it one of the program's device descriptors? Copies what it is. */
+/* Returns true and copies the entry if `fd` is one of the program's device descriptors. */
 bool fdtable_get(int fd, struct fd_entry *entry);
-/* Enter; entry->id is filled in. 0 or negative errno. */
+/* Enter a descriptor; fills in entry->id. Returns 0 or a negative errno. */
 int fdtable_set(int fd, struct fd_entry *entry);
 void fdtable_forget(int fd);
-/* `to` is a duplicate of `from` now. */
+/* `to` has become a duplicate of `from`. */
 void fdtable_copy(int from, int to);
 /*
- * The end of the device is told to whoever reads this async file, in all its
- * duplicates: false if it was told before.
+ * Mark the device's end as reported on this async file and all its duplicates. Returns false if it
+ * was reported before.
  */
 bool fdtable_tell_end(const struct fd_entry *entry);
-/* Call for every descriptor of this kind. */
+/* Call the function for every descriptor of this kind. */
 void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry *entry, void *arg),
 		  void *arg);
 
-/* Make a descriptor the library's own: its new number. */
+/* Make a descriptor the library's own and move it to a high number. Returns the new number. */
 int fdtable_keep(int fd, bool channel_end);
-/* Close one of the library's own. */
+/* Close one of the library's own descriptors. */
 void fdtable_drop(int fd);
-/* Is it one (still)? The lowest of them from `first` to `last`, or ~0. */
+/*
+ * fdtable_is_kept(): is `fd` (still) one of the library's own? fdtable_next_kept(): returns the
+ * lowest of them in [first, last], or ~0.
+ */
 bool fdtable_is_kept(int fd);
 unsigned int fdtable_next_kept(unsigned int first, unsigned int last);
-/* The program wants this number, which is one of the library's own. */
+/*
+ * The program needs number `fd`: if it is one of the library's own descriptors, move that one away.
+ */
 void fdtable_make_way(int fd);
-/* In a forked child: the library's own are the parent's, and are closed. */
+/* Called in a forked child: close the library's own descriptors, which belong to the parent. */
 void fdtable_forked(void);
 
 #endif /* FDTABLE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The data path enters here. A context that a forked child inherited names the
- * parent's NIC view: as the parent's locks and queue pairs are not the child's
- * to touch, nothing happens.
+ * The gate: the firmware's entry points for the data path of this process. A context that a forked
+ * child has inherited refers to the parent's view of the NIC. The child must not touch the parent's
+ * locks and queue pairs, so these functions do nothing there.
  */
 #include "gate.h"
 
@@ -10,11 +10,11 @@
 #include "session.h"
 #include "sys.h"
 
-/* After the daemon's death: not more often than so, ns. */
+/* Minimum time between two flushes after the daemon's death, ns. */
 #define FLUSH_PAUSE 1000000ull
-/* Empty polls of a thread, some tens of microseconds, before it yields. */
+/* Number of a thread's empty polls, some tens of microseconds, before it yields. */
 #define POLLS_PER_YIELD 2048
-/* What a look at the link counts for: it is a system call. */
+/* An empty poll that also looks at the link counts as this many: it makes a system call. */
 #define LINK_POLLS 32
 
 static inline struct client_nic *client_nic(u64 cookie)
@@ -54,7 +54,7 @@ static void gate_cq_doorbell(u64 cookie, u32 cqn)
 		nic_cq_doorbell(&cn->nic, cqn);
 }
 
-/* Again and again: a queue pair may have been locked by a peer at first. */
+/* Flush repeatedly: a peer may have held a queue pair's lock at the first attempt. */
 static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
 {
 	u64 now = plat_clock();
@@ -67,9 +67,9 @@ static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
 }
 
 /*
- * What a polling program waits for may have to run on this very processor: the
- * peer, or what makes the peer send. With a processor of its own for each, the
- * call returns at once, and is too rare to be felt.
+ * Yield the processor now and then: the peer that a polling program waits for may need this very
+ * processor. If each has a processor of its own, the call returns at once, and is too rare to cost
+ * anything noticeable.
  */
 static void give_way(u32 cost)
 {

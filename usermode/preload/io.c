@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Reading from and writing to descriptors that may be the device's. */
+/* Interposed read(), write() and ioctl() for the device's descriptors. */
 #define _GNU_SOURCE
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "umad.h"
 #include "uverbs.h"
 
-/* As <unistd.h> declares it for programs that check their calls. */
+/* Declared in <unistd.h> for programs with _FORTIFY_SOURCE. */
 ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room);
 
 static inline bool is_device(int fd)
@@ -86,7 +86,10 @@ INTERPOSED ssize_t write(int fd, const void *buffer, size_t count)
 	return real()->write(fd, buffer, count);
 }
 
-/* Device files know no vectors: the system makes a call of each element. */
+/*
+ * The device's files do not support vectors: as the kernel does for such files, make one call for
+ * each element.
+ */
 INTERPOSED ssize_t readv(int fd, const struct iovec *iov, int n)
 {
 	struct fd_entry entry;
@@ -149,7 +152,7 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 	argument = va_arg(args, void *);
 	va_end(args);
 
-	/* Requests of RDMA devices have a letter of their own. */
+	/* Requests of RDMA devices have a type letter of their own. */
 	if (likely(_IOC_TYPE(request) != RDMA_IOCTL_MAGIC))
 		return real()->ioctl(fd, request, argument);
 	if ((is_device(fd) && fdtable_get(fd, &entry)) ||

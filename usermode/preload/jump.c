@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A handler that interrupted a request to the daemon may leave by a jump. Nobody waits for
- * that request's answer any more, and what it was to be written to is used for something
- * else: so the request is given up first.
+ * longjmp() and its variants: give up requests to the daemon that the jump leaves.
  *
- * A jump within the handler gives it up, too: the call fails with EIO then.
+ * A signal handler that interrupted a request may leave it by a jump. The request's answer would
+ * then be written to memory that is in use for something else, so the request is given up first. A
+ * jump that stays within the handler also gives the request up; it then fails with EIO.
  */
 #define _GNU_SOURCE
 #include "../platform/host.h"
 #include "control.h"
 #include "real.h"
 
-/* What this thread waits for, and the handlers that it is in, are left. */
+/* Give up this thread's requests, and record the signal mask that the jump restores. */
 static void leave(const struct __jmp_buf_tag *env)
 {
 	control_give_up();
-	/* The C library gives the mask back by a call of its own. */
+	/* The C library restores the mask by a call that we do not intercept. */
 	if (env->__mask_was_saved)
 		host_guard_block(host_guard_bits((const sigset_t *)&env->__saved_mask));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Where a path of the program's leads. */
+/* lead(): the path to use for a path that the program gives. */
 #ifndef LEAD_H
 #define LEAD_H
 
@@ -7,9 +7,9 @@
 #include "result.h"
 
 /*
- * Where a path of the program's leads: mostly where it says. The room for
- * another path is the calling function's, and only taken where it is needed,
- * because programs call us on small stacks.
+ * Returns the path itself unless it is the device's. The buffer for another path is allocated in
+ * the calling function's frame, and only if it is needed, because programs may call from small
+ * stacks.
  */
 #define lead(path)                                                                                 \
 	(likely(!paths_candidate(path)) ? (path) : paths_lead(path, __builtin_alloca(PATH_MAX)))

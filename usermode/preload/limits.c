@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RLIMIT_MEMLOCK as programs see it. Registered memory is not pinned here, so the limit says
- * nothing of how much can be registered; some programs read it and refuse to start. With
- * VNET_UNLIMITED_MEMLOCK=1 the limit is infinite for the program until it sets another, which
- * the system's own then follows as far as it may.
+ * RLIMIT_MEMLOCK as the program sees it.
  *
- * What the program has set outlives exec, as limits do: it stands in that variable, "SOFT:HARD".
- * Its text is rewritten in place, so that setrlimit() allocates nothing and takes no lock; in an
- * environment of the program's own making, as shells have, exec puts it.
+ * Registered memory is not pinned, so the system's limit does not bound registrations; but some
+ * programs read the limit and refuse to start. With VNET_UNLIMITED_MEMLOCK=1 the program sees an
+ * infinite limit. If it sets another one, it sees that, and the system's limit is changed likewise
+ * as far as permitted.
+ *
+ * A limit that the program has set survives exec, as limits do: the variable then contains
+ * "SOFT:HARD". Its text is rewritten in place, so that setrlimit() allocates nothing and takes no
+ * lock. If the program passes an environment of its own to exec, as shells do, the text is put into
+ * a copy of that.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -57,7 +60,7 @@ static void __attribute__((constructor)) limits_load(void)
 	is_shown = !putenv(variable);
 }
 
-/* As the program wants it; where it may not, as much as the system's hard limit allows. */
+/* Set the system's limit as the program asks, or as close as its hard limit permits. */
 static void follow(const struct rlimit *limit)
 {
 	struct rlimit may, was = { 0 };
@@ -133,7 +136,7 @@ static int set(int resource, const struct rlimit *limit)
 	return real()->setrlimit((__rlimit_resource_t)resource, limit);
 }
 
-/* Of other processes the system knows best. */
+/* The limits of other processes are the system's. */
 static int set_and_get(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
 {
 	if (unlikely(is_ours(resource)) && (!pid || pid == (pid_t)sys(SYS_getpid)))
@@ -157,7 +160,7 @@ INTERPOSED int prlimit(pid_t pid, enum __rlimit_resource resource, const struct 
 	return set_and_get(pid, (int)resource, limit, old);
 }
 
-/* The same, as rlim_t has 64 bits here. */
+/* The variants with 64 are the same, because rlim_t has 64 bits. */
 _Static_assert(sizeof(struct rlimit) == sizeof(struct rlimit64), "limits have 64 bits");
 
 INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)

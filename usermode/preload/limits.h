@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Limits that programs see instead of the system's, beyond exec. */
+/* RLIMIT_MEMLOCK as the program sees it, and how it survives exec. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
 #include <stddef.h>
 
-/* How many pointers limits_environment() needs. */
+/* Number of pointers that limits_environment() needs in room[]. */
 size_t limits_room(char *const env[]);
-/* The environment for exec: `env`, or a copy that tells of limits that the program has set. */
+/*
+ * Returns the environment for exec: `env`, or a copy that carries limits which the program has set.
+ */
 char *const *limits_environment(char *const env[], char *room[]);
 
 #endif /* LIMITS_H */

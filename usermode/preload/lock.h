@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A lock of this process' threads for short and rare things. Signals are
- * blocked while it is held, so that a handler of the program that uses the
- * device cannot wait for the very thread that it interrupted.
+ * A spin lock between threads of this process, for short and rare sections. Signals are blocked
+ * while it is held. Otherwise a signal handler of the program that uses the device could wait for
+ * the thread that it interrupted.
  */
 #ifndef LOCK_H
 #define LOCK_H

@@ -7,7 +7,7 @@
 
 #define PAGE_MASK_OF(page) (~((u64)(page)-1))
 
-/* Queue memory only; the rest of the NIC is no business of the program's. */
+/* Is this range inside queue memory? The rest of NIC memory must not be mapped by the program. */
 static bool is_queue_memory(const struct client_nic *cn, u64 offset, u64 length)
 {
 	const struct nic *nic = &cn->nic;
@@ -17,8 +17,8 @@ static bool is_queue_memory(const struct client_nic *cn, u64 offset, u64 length)
 }
 
 /*
- * The NIC is mapped here already, so that its pages can be had once more from
- * that mapping: for no bytes of a shared mapping, mremap() makes a second one.
+ * NIC memory is already mapped here, so map its pages once more from that mapping: mremap() of a
+ * shared mapping with old size 0 makes a second mapping.
  */
 static long map_again(const struct client_nic *cn, void *address, u64 length, int prot, int flags,
 		      u64 offset)
@@ -54,7 +54,7 @@ static long device_mmap(const struct fd_entry *entry, void *address, size_t leng
 	return map_again(s->nic[entry->nic], address, length, prot, flags, (u64)offset);
 }
 
-/* Also one that came to the process in a way that we did not see. */
+/* Returns the entry of a device descriptor, also of one that the process got without our notice. */
 static bool device_entry(int fd, struct fd_entry *entry)
 {
 	enum fd_kind kind = fdtable_hint(fd);

@@ -34,13 +34,13 @@ static void make_folders(const char *path)
 	}
 }
 
-/* A folder, and where links to its entries are to be. */
+/* A folder, and the merged folder that gets links to its entries. */
 struct linking {
 	const char *from;
 	const char *folder;
 };
 
-/* A name that is there already stays. */
+/* An existing name is kept. */
 static void link_one(const char *name, void *arg)
 {
 	const struct linking *linking = arg;
@@ -86,7 +86,7 @@ void merged_update(void)
 			return;
 		make_folders(path);
 		unlink_dangling(folders[i]);
-		/* Vnet's first: of two with the same name, that one is seen. */
+		/* vnet's entries first: if a name occurs in both, vnet's is shown. */
 		snprintf(path, sizeof(path), "%s/%s", node_place()->node_dir, folders[i]);
 		link_all(path, folders[i]);
 		snprintf(path, sizeof(path), "/%s", folders[i]);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Folders in which the machine's own devices and vnet's stand side by side, for
- * programs that want both: folders of links, below the node's directory.
+ * Folders of symbolic links that show the machine's own devices beside vnet's. They are in the
+ * node's directory, for programs that want both (--with-host-devices).
  */
 #ifndef MERGED_H
 #define MERGED_H
 
 #include <stdbool.h>
 
-/* Bring the links up to date. The daemon's tree is there. */
+/* Update the links. The daemon's tree exists. */
 void merged_update(void);
 
 /*
- * Is this path (from the root, without its first slash) such a folder itself?
- * Then where it is, in `buffer` (PATH_MAX bytes).
+ * If this path (without its leading slash) is such a folder itself, write the folder's location to
+ * `buffer` (PATH_MAX bytes) and return true.
  */
 bool merged_lead(const char *path, char *buffer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The other functions that take paths: the same, of where the path leads. */
+/* Interposed functions that take paths, other than open() and stat(). */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "real.h"
 #include "session.h"
 
-/* As the headers declare them for programs that check their calls. */
+/* Declared for programs with _FORTIFY_SOURCE. */
 ssize_t __readlink_chk(const char *path, char *buffer, size_t size, size_t room);
 ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, size_t size, size_t room);
 char *__realpath_chk(const char *path, char *resolved, size_t room);
 
-/* Anybody may open a device, whatever the rights of what stands for it. */
+/* Everybody may open a device, whatever the mode of the file that represents it. */
 static int accessible(int ret, int dirfd, const char *path, int mode)
 {
 	int saved = errno;
@@ -164,7 +164,7 @@ INTERPOSED int scandirat(int dirfd, const char *path, struct dirent ***list,
 	return do_scandirat(dirfd, path, list, filter, compare);
 }
 
-/* On 64-bit machines struct dirent64 is struct dirent, glob64_t is glob_t. */
+/* On 64-bit machines struct dirent64 is struct dirent, and glob64_t is glob_t. */
 typedef int (*dirent_filter)(const struct dirent *);
 typedef int (*dirent_compare)(const struct dirent **, const struct dirent **);
 
@@ -211,7 +211,7 @@ static int glob_stat(const char *path, struct stat *st)
 	return real()->stat(lead(path), st);
 }
 
-/* The C library looks by itself, unless it is given what to look with. */
+/* The C library's glob() does not call interposed functions unless it is given functions to use. */
 static int do_glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
 {
 	if (likely(!paths_candidate(pattern)) || (flags & GLOB_ALTDIRFUNC))

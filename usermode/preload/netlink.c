@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * NETLINK_RDMA sockets. The system would name the machine's own devices, and
- * only those, so the daemon answers. Where the machine's are to be seen beside
- * ours, there is no such protocol, and libibverbs and others look into sysfs.
+ * NETLINK_RDMA sockets, answered by the daemon. The kernel would report only the machine's own
+ * devices. If these are to be shown beside vnet's (--with-host-devices), there is no emulated
+ * NETLINK_RDMA, and libibverbs and other programs fall back to sysfs.
  */
 #define _GNU_SOURCE
 #include "netlink.h"
@@ -15,7 +15,7 @@
 #include "real.h"
 #include "settings.h"
 
-/* Pieces that a message may be sent in. */
+/* Limit of iovec elements in one message. */
 #define MOST_PIECES 64
 #define MOST_BYTES (VNET_MSG_MAX - sizeof(struct vnet_msg_netlink))
 
@@ -31,7 +31,7 @@ int netlink_socket(int type)
 		return -ESOCKTNOSUPPORT;
 	static_assert(SOCK_CLOEXEC == O_CLOEXEC && SOCK_NONBLOCK == O_NONBLOCK, "as for open()");
 	ret = device_socket((u32)type, flags);
-	/* Whatever kept the daemon from starting has been said. */
+	/* The reason why the daemon did not start has already been printed. */
 	return ret < 0 && ret != -EMFILE && ret != -ENFILE ? -EPROTONOSUPPORT : ret;
 }
 
@@ -42,9 +42,12 @@ bool netlink_is(int fd)
 	return fdtable_get(fd, &entry) && entry.kind == FD_NETLINK;
 }
 
-/* ------------------------------------------------------------ the daemon's part */
+/* ------------------------------------------------------- requests to the daemon */
 
-/* iov[0] is the caller's to leave free; *value may be NULL. */
+/*
+ * Send a request with its data in iov[1...]; iov[0] is reserved for the header. *value (may be
+ * NULL) is the result.
+ */
 static int ask(const struct fd_entry *entry, struct vnet_msg_netlink *call, struct iovec *iov,
 	       int niov, u32 *value)
 {
@@ -82,7 +85,7 @@ static int ask_plain(const struct fd_entry *entry, enum vnet_netlink_op op, u32 
 
 /* ----------------------------------------------------------------- addresses */
 
-/* An address that the program gave, which must be a netlink address. */
+/* Copy and check a netlink address that the program gave. */
 static int get_address(const void *address, socklen_t length, struct sockaddr_nl *nl)
 {
 	if (length < sizeof(*nl))
@@ -91,11 +94,11 @@ static int get_address(const void *address, socklen_t length, struct sockaddr_nl
 		return -EFAULT;
 	if (nl->nl_family != AF_NETLINK)
 		return -EINVAL;
-	/* Groups are for the administrator, and there are none. */
+	/* Multicast groups need privileges, and there are none. */
 	return nl->nl_groups ? -EPERM : 0;
 }
 
-/* What is cut for want of room is told by its length. */
+/* Store an address. If it is truncated, *length tells its full length, as in the kernel. */
 static int put_address(u32 port, void *address, socklen_t *length)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_pid = port };
@@ -122,7 +125,10 @@ int netlink_bind(const struct fd_entry *entry, const void *address, socklen_t le
 			 nl.nl_pid != 0, NULL);
 }
 
-/* To the kernel, where it leads anyway; it has a port from then on. */
+/*
+ * A socket can be connected only to the kernel, where all messages go anyway. It has a port
+ * afterwards.
+ */
 int netlink_connect(const struct fd_entry *entry, const void *address, socklen_t length)
 {
 	struct sockaddr_nl nl = { 0 };
@@ -204,7 +210,7 @@ long netlink_receive(int fd, struct msghdr *msg, int flags)
 	n = real()->recvmsg(fd, &mine, flags);
 	if (n < 0)
 		return -errno;
-	/* Not a datagram without room for it, but the end of the daemon. */
+	/* An empty message without MSG_TRUNC is no datagram: the daemon is gone. */
 	if (n == 0 && !(mine.msg_flags & MSG_TRUNC))
 		return -EIO;
 	msg->msg_controllen = mine.msg_controllen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* open() and its kin, where a path leads to the device. */
+/* open() and its variants, for paths of the device. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "lead.h"
 #include "real.h"
 
-/* As <fcntl.h> declares them for programs that check their calls. */
+/* Declared in <fcntl.h> for programs with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
 int __openat64_2(int dirfd, const char *path, int flags);
 
 /*
- * A device file's name, reached by a folder that the program has opened or
- * changed to; only when the device is in use can that be.
+ * Could this be a device file's name, relative to a folder of the tree that the program has opened
+ * or changed to? That needs a session.
  */
 static bool names_device(const char *path)
 {
@@ -38,7 +38,7 @@ static int __attribute__((noinline)) open_led(int dirfd, const char *path, int f
 
 	if (paths_candidate(path))
 		to = paths_lead(path, buffer);
-	/* The tree is not the program's to write. */
+	/* The program must not create or truncate files of the tree. */
 	if (to != path)
 		flags &= ~(O_CREAT | O_EXCL | O_TRUNC);
 	if (!(flags & (O_PATH | O_DIRECTORY)) && !sys(SYS_newfstatat, dirfd, to, &st, 0) &&

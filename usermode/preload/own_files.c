@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that changes its user, as servers do that begin as root, becomes undumpable
- * (PR_SET_DUMPABLE in prctl(2)): its memory may have secrets of the earlier user, so its
- * /proc/self/mem belongs to root and the process itself cannot open it. Whoever uses the
- * device lets its daemon into its memory, though, and by the daemon all processes of that
- * user: vnet cannot work otherwise.
+ * Opening a process' own /proc files after it has changed its user.
  *
- * So the process is dumpable for the time of two calls of open(), with its signals blocked.
- * Processes of other users gain nothing by that, and those of the new user no more than the
- * daemon hands them for good. The user is told. A process that has made itself undumpable
- * wants its memory for itself alone, and is refused. So is one that has its first user yet:
- * something else keeps it from its own files.
+ * A process that changes its user, like a server that starts as root, becomes undumpable
+ * (PR_SET_DUMPABLE in prctl(2)): its memory may contain secrets of the earlier user. Its
+ * /proc/self/mem then belongs to root, and the process cannot open it. But vnet needs it: a process
+ * that uses the device gives the daemon access to its memory, and thereby all processes of the
+ * daemon's user.
+ *
+ * So the process is made dumpable for the time of a few calls of open(), with its signals blocked.
+ * Processes of other users gain no access by that, and processes of the new user gain no more than
+ * the daemon gives them permanently. A message informs the user. A process that has made itself
+ * undumpable is refused, because it does not want to share its memory. A process that still has its
+ * first user is refused, too: there, something else keeps it from its own files.
  */
 #define _GNU_SOURCE
 #include "own_files.h"
@@ -24,11 +26,11 @@
 #include "settings.h"
 #include "sys.h"
 
-/* By the program's own call of prctl(). */
+/* The program itself has called prctl(PR_SET_DUMPABLE, 0). */
 static bool hidden_by_program;
-/* It has said who may trace it. */
+/* The program itself has chosen a tracer (PR_SET_PTRACER). */
 static bool chose_tracer;
-/* Dumpable for a moment; forked children must not stay so. */
+/* The process is dumpable for a moment; a child that is forked meanwhile must not remain so. */
 static bool lifted;
 
 INTERPOSED int prctl(int option, ...)
@@ -52,10 +54,10 @@ INTERPOSED int prctl(int option, ...)
 }
 
 /*
- * Where Yama keeps processes of one user from each other (ptrace_scope 1), the daemon and peers
- * copy by the descriptors that they were given, which need no such right: so nobody gets it by
- * itself. process_vm_readv() is faster for large copies and needs it; a process can grant it to
- * one process or to all, not to its peers.
+ * If Yama keeps processes of one user from tracing each other (ptrace_scope 1), the daemon and
+ * peers copy through the descriptors they were given, which need no such right. So by default
+ * nobody gets it. process_vm_readv() is faster for large copies but needs it, and a process can
+ * grant it to one process or to all, not to its peers alone.
  */
 void own_files_allow_ptrace(void)
 {
@@ -63,7 +65,7 @@ void own_files_allow_ptrace(void)
 		(void)sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 }
 
-/* Not as the program was started. */
+/* Has the process another user or group than at its start? */
 static bool user_changed(void)
 {
 	unsigned long uid = getauxval(AT_UID), gid = getauxval(AT_GID);
@@ -91,7 +93,7 @@ void own_files_forked(void)
 		set_dumpable(false);
 }
 
-/* May the process be made dumpable for its own sake? */
+/* May the process be made dumpable for a moment? Prints a message if the program forbids it. */
 static bool may_lift(void)
 {
 	if (sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 || !user_changed())
@@ -128,7 +130,7 @@ static void open_all(struct own_files *files)
 	files->n = 0;
 	for (unsigned int i = 0; i < VNET_MSG_FDS; i++) {
 		files->fd[files->n] = sys_open(own[i].path, own[i].flags);
-		/* The others are of no use without the first. */
+		/* Without the memory file the others are useless. */
 		if (!i && files->fd[0] < 0)
 			return;
 		files->n += files->fd[files->n] >= 0;
@@ -146,8 +148,8 @@ int own_files_open(struct own_files *files)
 	set_dumpable(true);
 	open_all(files);
 	/*
-	 * What it was may have been another kind of undumpable, which a process cannot set:
-	 * this one is the strictest.
+	 * The process may have been undumpable in another way (value 2, which a process cannot
+	 * set): value 0 is the strictest.
 	 */
 	set_dumpable(false);
 	sys_restore_signals(saved);

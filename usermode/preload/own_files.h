@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * This process' own files in /proc, which the daemon gets: by them it reads and writes its
- * memory, and sees its map and its capabilities.
+ * Descriptors of this process' own /proc files, which the daemon receives. With them the daemon
+ * reads and writes the process' memory, and reads its memory map and capabilities.
  */
 #ifndef OWN_FILES_H
 #define OWN_FILES_H
@@ -13,13 +13,16 @@ struct own_files {
 	unsigned int n;
 };
 
-/* 0, or negative errno where the memory cannot be had; of the others, as many as can. */
+/*
+ * Returns 0 if the memory file could be opened, or a negative errno. The other files are opened if
+ * possible.
+ */
 int own_files_open(struct own_files *files);
 void own_files_close(struct own_files *files);
-/* In a forked child. */
+/* Called in a forked child: restore the child's dumpable flag. */
 void own_files_forked(void);
 
-/* A session begins: all of the user's processes may trace this one, if the user wants that. */
+/* Called when a session begins: let all processes trace this one, if the settings ask for it. */
 void own_files_allow_ptrace(void);
 
 #endif /* OWN_FILES_H */

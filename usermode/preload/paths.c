@@ -13,21 +13,21 @@
 #include "settings.h"
 #include "sys.h"
 
-/* Where the system shows what this process' descriptors are. */
+/* Where the kernel shows this process' descriptors. */
 #define HELD_FOLDERS "/proc/self/fd/"
 
 enum owner {
 	NOT_OURS,
-	/* Of RDMA devices: never the machine's own, unless they are wanted. */
+	/* Paths of RDMA devices. The machine's own are hidden unless they are asked for. */
 	OURS,
-	/* Ours if it is in the tree, else the machine's. */
+	/* Ours if the tree has it, otherwise the machine's. */
 	OURS_IF_PRESENT,
 };
 
 struct place {
-	/* Components that lead there, '/' between. */
+	/* The path's components, separated by '/'. */
 	const char *path;
-	/* The last component may go on (infiniband, infiniband_verbs, ...). */
+	/* The last component may have a suffix (infiniband, infiniband_verbs, ...). */
 	bool prefix;
 	enum owner owner;
 };
@@ -36,13 +36,13 @@ static const struct place places[] = {
 	{ "sys/class/infiniband", true, OURS },
 	{ "sys/class/misc/rdma_cm", false, OURS },
 	{ "dev/infiniband", false, OURS },
-	/* The PCI domain and the driver that its devices have in the tree. */
+	/* The PCI domain and the driver of the emulated devices. */
 	{ "sys/devices/pci766e:", true, OURS_IF_PRESENT },
 	{ "sys/bus/pci/devices/766e:", true, OURS_IF_PRESENT },
 	{ "sys/bus/pci/drivers/vnet", false, OURS_IF_PRESENT },
 };
 
-/* Past slashes and "." components. */
+/* Skip slashes and "." components. */
 static const char *skip_slashes(const char *p)
 {
 	while (*p == '/' || (p[0] == '.' && (p[1] == '/' || !p[1])))
@@ -50,7 +50,7 @@ static const char *skip_slashes(const char *p)
 	return p;
 }
 
-/* Does `path` lead to the place, or below it? */
+/* Is `path` the place, or below it? */
 static bool leads_to(const char *path, const struct place *place)
 {
 	const char *want = place->path;
@@ -80,7 +80,7 @@ static enum owner path_owner(const char *path)
 
 bool paths_candidate(const char *path)
 {
-	/* "/sys...", "/dev...", or written in a more roundabout way. */
+	/* "/sys...", "/dev...", or a path with extra slashes or dots. */
 	if (!path || path[0] != '/' ||
 	    (path[1] != 's' && path[1] != 'd' && path[1] != '/' && path[1] != '.'))
 		return false;
@@ -92,7 +92,7 @@ static bool exists(const char *path)
 	return sys(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
-/* Counters are files that the daemon writes when somebody looks at them. */
+/* The daemon writes counter files when somebody is about to read them: ask it to. */
 static void renew_counters(const char *path)
 {
 	struct vnet_msg renew = { .type = VNET_MSG_COUNTERS, .length = sizeof(renew) };
@@ -108,15 +108,15 @@ static void renew_counters(const char *path)
 }
 
 /*
- * The tree is there, and true, while the daemon is: one that ended leaves it. A child
- * that shares its parent's memory has no session, but the parent has.
+ * Is there a daemon for the tree? A tree without a daemon is left over and out of date. A child of
+ * vfork() has no session of its own, but its parent has.
  */
 static bool tree_is_true(void)
 {
 	return session_get(NULL) || session_borrowed();
 }
 
-/* Without a daemon there are no devices, as on a machine that never had any. */
+/* Without a daemon there are no devices: lead to a path that does not exist. */
 static const char *lead_nowhere(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
@@ -128,7 +128,7 @@ static const char *lead_nowhere(const char *path, char *buffer)
 	return n < PATH_MAX ? buffer : path;
 }
 
-/* Does its name lead this process to the folder that it holds? */
+/* Does the folder's path still lead this process to the folder that the session holds? */
 static bool is_reachable(const char *name, int fd)
 {
 	char path[PATH_MAX];
@@ -143,8 +143,9 @@ static bool is_reachable(const char *name, int fd)
 }
 
 /*
- * By the folder that the session holds, where its name does not lead there any more: the
- * process has another user or root directory than when it was opened.
+ * Write the path by the folder descriptor that the session holds, if the folder's name no longer
+ * leads to it: the process has changed its user or root directory since. Returns false if the name
+ * still works.
  */
 static bool lead_by_held(const char *path, char *buffer)
 {
@@ -181,8 +182,8 @@ const char *paths_lead(const char *path, char *buffer)
 }
 
 /*
- * The node's directory without links, by the name that the system has for the folder which
- * the session holds. Room for `dir`: PATH_MAX.
+ * Find the node's directory without symbolic links: the kernel's name of the folder that the
+ * session holds. `dir` has PATH_MAX bytes.
  */
 static bool find_node_dir(char *dir)
 {
@@ -196,12 +197,12 @@ static bool find_node_dir(char *dir)
 	n = sys(SYS_readlinkat, AT_FDCWD, link, dir, PATH_MAX - 1);
 	if (n < 4)
 		return false;
-	/* Without "/sys". */
+	/* Cut off "/sys". */
 	dir[n - 4] = '\0';
 	return true;
 }
 
-/* The node's directory, found once for each place. */
+/* The node's directory without symbolic links, found once for each place; "" if that failed. */
 static const char *real_node_dir(void)
 {
 	static char dir[PATH_MAX];

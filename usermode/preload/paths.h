@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Which paths are the device's, and where they lead: the daemon keeps a tree
- * of files below the node's directory that looks as /sys and /dev would.
+ * Maps the device's paths below /sys and /dev to the daemon's tree of files. The tree is in the
+ * node's directory and looks like /sys and /dev on a machine with the device.
  */
 #ifndef PATHS_H
 #define PATHS_H
@@ -9,22 +9,25 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Could this path be the device's? By its looks alone; cheap. */
+/* Could this path be the device's? Looks at the text only; cheap. */
 bool paths_candidate(const char *path);
 
 /*
- * Where a candidate leads: a path in `buffer` (PATH_MAX bytes), or the path
- * itself when it is not the device's after all. Starts the daemon if need be.
+ * Returns the path to use for a candidate: in `buffer` (PATH_MAX bytes), or `path` itself if it is
+ * not the device's after all. Starts the daemon if necessary.
  */
 const char *paths_lead(const char *path, char *buffer);
 
 /*
- * realpath() of where paths_lead() led, where the C library cannot tell it as it may not look
- * at all folders of the name: NULL if that is not so.
+ * realpath() of a result of paths_lead(), for paths through a held folder descriptor, where the C
+ * library fails because it may not search all folders of the name. NULL if `led` is no such path.
  */
 char *paths_real(const char *led, char *resolved);
 
-/* A name in the tree, as the program knows it: in place; others are kept. */
+/*
+ * Convert a path inside the tree to the one that the program knows, in place. Other paths are not
+ * changed.
+ */
 void paths_restore(char *path);
 
 #endif /* PATHS_H */

@@ -10,14 +10,17 @@
 #include "settings.h"
 
 #define SECOND 1000000000ull
-/* For a daemon that did not answer before. */
+/* Time limit after the daemon has failed to answer. */
 #define LITTLE_PATIENCE SECOND
-/* Others make a connection, start the daemon and wait for its answer in that time. */
+/*
+ * Limit of the wait for a turn, in multiples of the answer timeout: the holder may connect, start
+ * the daemon and wait for its answer.
+ */
 #define TURN_LIMITS 3
 #define TURN_PAUSE 1000000ull
 
 static bool silent;
-/* What this thread has of a turn: its waits are the program's signals' time. */
+/* The innermost turn this thread holds. The program's signals are handled during its waits. */
 static __thread struct hold *held __attribute__((tls_model("initial-exec")));
 
 u32 patience_limit(void)
@@ -60,9 +63,10 @@ void patience_exhausted(pid_t daemon)
 }
 
 /*
- * What this thread holds here. A handler that interrupted a wait, and what follows
- * one that jumped out of it, are no part of the turn: there not all is blocked. No
- * program blocks as much, as the C library keeps some signals for itself.
+ * Returns the turn that the calling code holds. Code that runs in a signal handler during a wait,
+ * or after a jump out of one, does not belong to the turn, although `held` is set. All signals are
+ * blocked only in the holder's own code: a program cannot block as many, because the C library
+ * keeps some signals for itself.
  */
 static const struct hold *hold_here(void)
 {
@@ -71,7 +75,7 @@ static const struct hold *hold_here(void)
 	return held && (raw_sigmask(SIG_BLOCK, 0) | never) == ~0ull ? held : NULL;
 }
 
-/* ppoll() with the signals of the program, whatever is blocked here. */
+/* ppoll() with the program's signal mask if a turn is held. */
 static long poll_once(struct pollfd *pfd, u64 ns, const struct hold *hold)
 {
 	struct timespec time = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
@@ -95,7 +99,7 @@ int patience_poll(int fd, short events, u64 deadline)
 			return 0;
 		if (ret < 0 && ret != -EINTR)
 			return (int)ret;
-		/* Signals without end do not make the wait longer. */
+		/* Check the clock here, too: repeated signals must not extend the wait. */
 		if (ret == 0 || plat_clock() >= deadline)
 			return -ETIMEDOUT;
 	}
@@ -124,7 +128,7 @@ static bool is_gone(u32 thread)
 	return sys(SYS_tgkill, sys_getpid(), thread, 0) == -ESRCH;
 }
 
-/* From nobody, from this very thread, or from one that ended with it. */
+/* Take the turn if it is free, if this thread holds it already, or if its holder has ended. */
 static bool take_owner(struct turn *turn, u32 self)
 {
 	u32 owner = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Waiting for the daemon: every wait has a time limit (VNET_ANSWER_TIMEOUT), and
- * handlers of the program's signals run meanwhile.
+ * Bounded waits for the daemon: each wait has a deadline (VNET_ANSWER_TIMEOUT). The program's
+ * signal handlers run during a wait.
  */
 #ifndef PATIENCE_H
 #define PATIENCE_H
@@ -11,54 +11,63 @@
 #include "sys.h"
 
 /*
- * Until when to wait for an answer that is asked for now, by plat_clock(). A
- * daemon that let us wait in vain gets a second from then on, until it answers.
+ * Deadline, by plat_clock(), for the answer to a request that is sent now. After a timeout the
+ * limit is one second, until the daemon answers again.
  */
 u64 patience_deadline(void);
-/* Is that so just now? */
+/* True after a timeout, until the daemon answers again. */
 bool patience_is_short(void);
-/* Whole seconds of the limit, for messages. */
+/* The time limit in whole seconds, for messages. */
 u32 patience_limit(void);
 /*
- * Wait until the descriptor has these events, or hangs up: 0. -ETIMEDOUT;
- * -ECANCELED: the turn was taken over meanwhile (turn_take).
+ * Wait until the descriptor has these events or hangs up. Returns 0, -ETIMEDOUT, or -ECANCELED if a
+ * signal handler has taken over the caller's turn meanwhile (turn_take()).
  */
 int patience_poll(int fd, short events, u64 deadline);
-/* A pause of so many nanoseconds, or less: 0 or as above. */
+/* Sleep for at most this many nanoseconds. Returns 0 or an error as above. */
 int patience_pause(u64 ns, u64 deadline);
-/* It answered; it did not. The latter is said, once until it answers again. */
+/*
+ * Record that the daemon has answered, or has not. patience_exhausted() prints a message, once
+ * until the daemon answers again.
+ */
 void patience_answered(void);
 void patience_exhausted(pid_t daemon);
-/* The same, where the caller says it: is that to be said? */
+/*
+ * Like patience_exhausted(), but the caller prints the message: returns true if it has to be
+ * printed.
+ */
 bool patience_lost(void);
 
 /*
- * A turn: what one thread does at a time and waits meanwhile. The program's
- * signals are blocked except within the waits above. A handler that interrupts
- * such a wait may take the turn from its own thread: it never returns to where it
- * interrupted if it jumps out (siglongjmp). The thread that lost its turn learns
- * of it by -ECANCELED and by turn_mine(), and leaves everything alone.
+ * A turn: mutual exclusion between threads that wait for the daemon while they hold it. The
+ * program's signals are blocked except within the waits above. A signal handler that interrupts
+ * such a wait may take the turn from its own thread, because it may leave by a jump (siglongjmp())
+ * and never return to the interrupted code. A thread that has lost its turn learns of it by
+ * -ECANCELED and turn_mine(), and must not touch what the turn protects.
  */
 struct turn {
-	/* Thread that has it; 0: nobody. */
+	/* ID of the thread that holds the turn; 0: free. */
 	u32 owner;
 	u32 number;
 };
 
-/* This thread's hold of a turn. */
+/* One acquisition of a turn, in the stack frame of the caller. */
 struct hold {
 	u32 number;
 	raw_sigset_t mask;
-	/* The one that was interrupted, if any; its frame may be gone. */
+	/* The hold that a signal handler interrupted, if any; its stack frame may be gone. */
 	struct hold *outer;
 	struct turn *turn;
 };
 
-/* 0: to be given back; -ETIMEDOUT: somebody else has it all the time. */
+/*
+ * Returns 0, with the program's signals blocked until turn_give(), or -ETIMEDOUT if another thread
+ * keeps the turn for the whole time limit.
+ */
 int turn_take(struct turn *turn, struct hold *hold);
 bool turn_mine(const struct hold *hold);
 void turn_give(struct hold *hold);
-/* In a forked child. */
+/* Called in a forked child: free the turn, whose owner exists only in the parent. */
 void turn_forked(struct turn *turn);
 
 #endif /* PATIENCE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * exec: what peers write after it would land in another program, so the daemon
- * is told before that this address space ends, and answers when no operation
- * that began earlier can still touch it.
+ * exec*(): the daemon is told before the address space ends. After exec, peers would write into
+ * another program's memory. The daemon answers VNET_MSG_LEAVE when no operation that began earlier
+ * can still touch this address space.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -23,7 +23,10 @@ static int tell(struct session *s, u32 type)
 	return ret;
 }
 
-/* NULL: there is nothing to leave (or this is a child of vfork()). */
+/*
+ * Leave the session before exec. Returns NULL if there is none to leave, also in a child of
+ * vfork(), or if the daemon cannot be told.
+ */
 static struct session *leave(void)
 {
 	struct session *s = session_current();
@@ -33,7 +36,7 @@ static struct session *leave(void)
 	return s;
 }
 
-/* exec failed. */
+/* exec failed: take the leave back. */
 static int stay(struct session *left, int ret)
 {
 	if (left)
@@ -41,12 +44,12 @@ static int stay(struct session *left, int ret)
 	return ret;
 }
 
-/* What cannot be run anyway is not worth leaving for. */
+/* Do not leave the session for a file that cannot be executed anyway. */
 static bool runnable(const char *path)
 {
 	long ret = sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
 
-	/* A system that does not know the call refuses it for other reasons. */
+	/* A kernel without faccessat2() fails with another error; then assume that it can. */
 	return ret != -ENOENT && ret != -ENOTDIR && ret != -EACCES;
 }
 
@@ -106,7 +109,7 @@ INTERPOSED int execveat(int dirfd, const char *path, char *const argv[], char *c
 
 /* ------------------------------------------------- arguments one after the other */
 
-/* How many there are, the first one included. */
+/* Number of arguments including the first. */
 static size_t count_arguments(const char *first, va_list *args)
 {
 	size_t n = 1;
@@ -118,7 +121,7 @@ static size_t count_arguments(const char *first, va_list *args)
 	return n;
 }
 
-/* The arguments from `first` on, the NULL after them included, in order. */
+/* Copy the arguments from `first` on, including the final NULL. */
 static void copy_arguments(char **argv, const char *first, va_list *args)
 {
 	size_t i = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libibverbs takes the names of providers from the environment (RDMAV_DRIVERS), but not in a
- * process whose real and effective users differ, which it takes for a set-user-id program.
- * In those that change their effective user the provider is loaded here; it registers itself.
- * Set-user-id programs do not come here: the loader does not preload this library in them.
+ * Loads the libibverbs provider in processes that have changed their effective user.
+ *
+ * libibverbs reads the names of providers from the environment (RDMAV_DRIVERS), but not in a
+ * process whose real and effective users differ: it takes that for a set-user-ID program. There,
+ * the provider is loaded here, and registers itself. Real set-user-ID programs do not get here,
+ * because the loader does not preload this library in them.
  */
 #define _GNU_SOURCE
 #include "provider.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The connection manager's file. The daemon answers each command at once but the
- * one that waits for an event: that wait is ours, on the descriptor, in which a
- * byte tells of unread events.
+ * Commands of the rdma_cm device file. The daemon answers every command at once, except GET_EVENT:
+ * the shim waits for an event on the descriptor, in which a byte shows that there are unread
+ * events.
  */
 #define _GNU_SOURCE
 #include "rdma_cm.h"
@@ -22,11 +22,11 @@ struct command {
 	const void *buffer;
 	size_t count;
 	struct rdma_ucm_cmd_hdr hdr;
-	/* The file that a descriptor in the command is; 0: none. */
+	/* File id of a descriptor inside the command; 0: none. */
 	u32 other_file;
 };
 
-/* One request, and its answer: what write() answers. */
+/* Make one request. Returns what write() returns. */
 static long ask(const struct fd_entry *entry, struct session *session, u32 type,
 		const struct command *command)
 {
@@ -39,7 +39,7 @@ static long ask(const struct fd_entry *entry, struct session *session, u32 type,
 	size_t head = command->count ? sizeof(command->hdr) : 0;
 	struct iovec iov[3] = {
 		{ .iov_base = &call, .iov_len = sizeof(call) },
-		/* What has been looked at, and not what stands there by now. */
+		/* The checked copy: the program may have changed the original since. */
 		{ .iov_base = (void *)(uintptr_t)&command->hdr, .iov_len = head },
 		{ .iov_base = (u8 *)(uintptr_t)command->buffer + head,
 		  .iov_len = command->count - head },
@@ -49,7 +49,7 @@ static long ask(const struct fd_entry *entry, struct session *session, u32 type,
 
 	if (ret)
 		return ret;
-	/* The event may be that a NIC refuses us. */
+	/* The event may report that another NIC refuses this one: print why. */
 	for (u32 i = 0; i < session->nnics; i++)
 		if (session->nic[i]->link)
 			link_tell_refusals(&session->nic[i]->host);
@@ -65,7 +65,10 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 	return ret ? ret : ask(entry, session, VNET_MSG_WRITE, command);
 }
 
-/* Unread events went with their id: nobody shall wake up for them. */
+/*
+ * Events were removed together with their id: clear the descriptor, and ask the daemon to make it
+ * readable again if other events are left.
+ */
 static void settle(int fd, const struct fd_entry *entry)
 {
 	static const struct command nothing;
@@ -77,7 +80,7 @@ static void settle(int fd, const struct fd_entry *entry)
 	(void)ask(entry, session, VNET_MSG_SETTLE, &nothing);
 }
 
-/* Another thread closed the descriptor, which keeps nobody from waiting on. */
+/* Did another thread close the descriptor? That does not wake a thread that waits on it. */
 static bool is_closed(int fd, const struct fd_entry *entry)
 {
 	struct fd_entry now;
@@ -85,9 +88,12 @@ static bool is_closed(int fd, const struct fd_entry *entry)
 	return !fdtable_get(fd, &now) || now.file_id != entry->file_id;
 }
 
-/* ------------------------------------------------------- without its daemon */
+/* ------------------------------------------------- after the daemon's death */
 
-/* Of each id that is bound to a device, that this is gone; then there is nothing more to wait for. */
+/*
+ * After the daemon's death: report RDMA_CM_EVENT_DEVICE_REMOVAL once for each id that is bound to a
+ * device, then fail with -EIO.
+ */
 static long last_event(const struct fd_entry *entry, const struct command *command)
 {
 	struct rdma_ucm_event_resp event;
@@ -142,7 +148,7 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 	struct session *session;
 	long ret;
 
-	/* Mistakes are told without waiting. */
+	/* Report an invalid command before any wait. */
 	if (command->hdr.out < offsetof(struct rdma_ucm_event_resp, reserved))
 		return -ENOSPC;
 	do {
@@ -151,12 +157,15 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 		ret = device_session(entry, &session);
 		if (!ret)
 			ret = wait_readable(fd, session, false);
-		/* Its number may be another file's by now. */
+		/* The number may refer to another file by now. */
 		if ((!ret || ret == -EBADF) && is_closed(fd, entry))
 			return waits ? wait_for_end(session) : -EBADF;
 		if (ret)
 			return ret;
-		/* All out before asking: the daemon announces what is left anew. */
+		/*
+		 * Drain before asking: the daemon makes the descriptor readable again if events are
+		 * left.
+		 */
 		wait_drain(fd);
 		ret = ask(entry, session, VNET_MSG_WRITE, command);
 		if (ret < 0 && waits && is_closed(fd, entry))

@@ -6,7 +6,7 @@
 
 struct real real_functions;
 
-/* Any number of threads may do this at once: all store the same values. */
+/* Several threads may run this at once: all store the same values. */
 void real_init(void)
 {
 #define REAL_RESOLVE(name)                                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The functions that ours stand in front of: the next ones in the program's
- * search order, which are the C library's or another preloaded library's.
+ * The functions that this library interposes on. They are the next definitions in the program's
+ * search order: the C library's, or another preloaded library's.
  */
 #ifndef REAL_H
 #define REAL_H
@@ -27,10 +27,10 @@
 
 #include "result.h"
 
-/* As the headers declare it for programs that check their calls. */
+/* Declared in <setjmp.h> only for programs with _FORTIFY_SOURCE. */
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
-/* 64-bit twins (open64, ...) are the same functions on 64-bit machines. */
+/* On 64-bit machines the variants with 64 in their name (open64, ...) are the same functions. */
 /* clang-format off */
 #define REAL_FUNCTIONS(X) \
 	X(mmap) X(mprotect) X(read) X(write) X(readv) X(writev) X(close) X(ioctl) \
@@ -54,7 +54,7 @@ struct real {
 
 extern struct real real_functions;
 
-/* Other libraries' constructors may call us before ours has run. */
+/* Called by our constructor, or earlier if another library's constructor calls us first. */
 void real_init(void);
 
 static inline const struct real *real(void)

@@ -11,7 +11,7 @@ void regions_note(u64 start, u64 length)
 
 	if (!s)
 		return;
-	/* Kept as the complement, so that 0 is its start, too. */
+	/* The complement is stored, so that zeroed memory means "nothing registered". */
 	seen = nic_load(&s->regions_not_low);
 	while (~start > seen &&
 	       !__atomic_compare_exchange_n(&s->regions_not_low, &seen, ~start, false,
@@ -25,7 +25,7 @@ void regions_note(u64 start, u64 length)
 
 static bool overlaps(const struct nic_mr *mr, u64 start, u64 end)
 {
-	/* One that is paged on demand is checked where it can be, whatever happens. */
+	/* A region that is paged on demand is always checked, where that is possible. */
 	return mr->kind == NIC_MR_REGION && !(mr->flags & NIC_MR_ON_DEMAND) && mr->addr < end &&
 	       mr->addr + mr->length > start;
 }

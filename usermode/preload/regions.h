@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions against the protection of the pages below them. Peers reach
- * this process' memory by ways that ignore PROT_READ and PROT_NONE; they look
- * page by page where they are told that a program took rights away.
+ * Tracks registered memory whose pages lose read or write permission. Peers access this process'
+ * memory in ways that ignore PROT_READ and PROT_NONE. When the program takes permissions away from
+ * a registered range, the region is marked, and peers check each page of marked regions.
  */
 #ifndef REGIONS_H
 #define REGIONS_H
 
 #include "session.h"
 
-/* The process registered this range. */
+/* The process has registered this range. */
 void regions_note(u64 start, u64 length);
-/* These pages have these rights (PROT_*) now. */
+/* These pages now have these permissions (PROT_*). */
 void regions_protected(const void *address, size_t length, int prot);
 
 #endif /* REGIONS_H */

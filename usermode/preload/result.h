@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How a function that the program called gives its answer. Inside the library
- * an error is a negative errno value; errno belongs to the program and changes
- * only when a call of its fails.
+ * Return values of functions that the program calls: -1 and errno, as in libc. Inside the library
+ * an error is a negative errno value. errno belongs to the program and changes only when a call
+ * that the program made fails.
  */
 #ifndef RESULT_H
 #define RESULT_H
@@ -12,8 +12,8 @@
 #include "layout/types.h"
 
 /*
- * Functions that stand in front of the C library's. A program may call them as
- * wrongly as it likes: the system says so then, not we.
+ * Attributes of functions that interpose on the C library's. Programs may pass invalid arguments
+ * (such as NULL where libc declares nonnull): they reach the system, which returns the error.
  */
 #define INTERPOSED                                                                                 \
 	__attribute__((visibility("default"), noinline, no_sanitize("nonnull-attribute")))

@@ -23,13 +23,13 @@
 #include "signals.h"
 #include "start.h"
 
-/* A daemon that was just ending may hang up before it says welcome. */
+/* A daemon that is about to exit may hang up before it sends WELCOME. */
 #define SESSION_ATTEMPTS 5
-/* After a failure, do not try at once again: ns. */
+/* After a failure, do not retry for this time: ns. */
 #define SESSION_PAUSE 1000000000ull
 
 static struct session *current;
-/* Who makes a session: see session_get(). */
+/* Held by the thread that makes a session; see session_get(). */
 static struct turn making;
 static u64 failed_at;
 static int failed_with;
@@ -41,7 +41,7 @@ static struct client_nic *client_nic_of(struct host *host)
 	return (struct client_nic *)(void *)((u8 *)host - offsetof(struct client_nic, host));
 }
 
-/* The descriptor that a request for one brings, as one of the library's own. */
+/* Ask the daemon for a descriptor, and keep it as one of the library's own. Returns it, or -1. */
 static int get_fd(struct host *host, u32 type, u32 number, u32 generation)
 {
 	struct client_nic *cn = client_nic_of(host);
@@ -73,7 +73,7 @@ static int get_channel(struct host *host, u32 channel, u32 generation)
 	return get_fd(host, VNET_MSG_GET_CHANNEL, channel, generation);
 }
 
-/* Calls are repeated, and refused again: of each of the last NICs the user is told once. */
+/* Programs retry refused calls: report each NIC once, for the last eight NICs. */
 static bool was_told(const u8 *gid)
 {
 	static struct {
@@ -90,7 +90,10 @@ static bool was_told(const u8 *gid)
 	return false;
 }
 
-/* A NIC that this one cannot speak with: why, and what helps. */
+/*
+ * Callback of the link: this NIC cannot talk to the NIC with this GID. Print the reason and the
+ * remedy.
+ */
 static void say_refused(struct host *host, const u8 *gid, u32 why)
 {
 	char name[LINK_GID_TEXT];
@@ -123,7 +126,10 @@ static void say_refused(struct host *host, const u8 *gid, u32 why)
 	}
 }
 
-/* The refusal may have been the last that the program heard of the device. */
+/*
+ * Report a refusal that is still unreported at exit: it may be the only explanation that the
+ * program's user gets.
+ */
 static __attribute__((destructor)) void tell_at_exit(void)
 {
 	struct session *s = session_current();
@@ -133,7 +139,7 @@ static __attribute__((destructor)) void tell_at_exit(void)
 			link_tell_refusals(&s->nic[i]->host);
 }
 
-/* Takes the kick descriptor; the memory's stays the caller's. */
+/* Consumes kick_fd; memory_fd remains the caller's. */
 static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int kick_fd)
 {
 	struct client_nic *cn = sys_mmap(NULL, sizeof(*cn), PROT_READ | PROT_WRITE,
@@ -165,7 +171,7 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	return host_init(&cn->host, &cn->nic);
 }
 
-/* Takes the socket; the memory's descriptor stays the caller's. */
+/* Consumes the socket; memory_fd remains the caller's. */
 static int attach_link(struct client_nic *cn, int memory_fd, int fd)
 {
 	cn->link_fd = fdtable_keep(fd, false);
@@ -174,12 +180,12 @@ static int attach_link(struct client_nic *cn, int memory_fd, int fd)
 	if (!cn->link)
 		return -ENOMEM;
 	(void)sys(SYS_madvise, cn->link, sizeof(*cn->link), MADV_DONTDUMP);
-	/* What was before this program is not about it. */
+	/* Refusals before this program started do not concern it. */
 	cn->host.link.refusals_told = nic_load(&cn->link->refusal.count);
 	return host_link_open(&cn->host, cn->link_fd, cn->link, sizeof(*cn->link));
 }
 
-/* The descriptors of one NIC, from *next on; what is taken becomes -1. */
+/* Attach one NIC with the reply's descriptors from *next on. Consumed descriptors become -1. */
 static int attach(struct session *s, u32 index, struct reply *reply, u32 *next)
 {
 	int *fd = &reply->fd[*next];
@@ -228,7 +234,7 @@ static int attach_nics(struct session *s, struct reply *reply)
 
 /* ----------------------------------------------------------------- device files */
 
-/* The number that a device of the class has by sysfs: "major:minor". */
+/* Read the device's minor number from sysfs ("major:minor"). */
 static int read_minor(const char *class, const char *name, u32 *minor)
 {
 	char path[PATH_MAX], text[32];
@@ -266,7 +272,7 @@ static void add_file(struct session *s, const char *name, u32 minor)
 	s->nnodes++;
 }
 
-/* The class whose devices are being added, and what their names begin with. */
+/* The class whose devices are being added, and the prefix of their names. */
 struct adding {
 	struct session *session;
 	const char *class;
@@ -307,7 +313,10 @@ static void find_nodes(struct session *s)
 	add_file(s, "rdma_cm", VNET_RDMA_CM_MINOR);
 }
 
-/* Held: the program may change its user or root directory, and use the device still. */
+/*
+ * Keep descriptors of the folders: the program may change its user or root directory, and goes on
+ * using the device.
+ */
 static void open_tree(struct session *s)
 {
 	static const char *const folder[TREE_FOLDERS] = { [TREE_SYS] = "sys", [TREE_DEV] = "dev" };
@@ -343,7 +352,7 @@ static void drop_connections(struct session *s)
 	}
 }
 
-/* One that never came about: nobody knows of it. */
+/* Free a session that was never published, so no one refers to it. */
 static void session_drop(struct session *s)
 {
 	u32 i;
@@ -365,8 +374,8 @@ static void session_drop(struct session *s)
 }
 
 /*
- * The program's signals are handled while the daemon is waited for, and nothing is
- * locked then. It may be long: it is started, or stopped.
+ * Connect, starting the daemon if necessary, and send HELLO. This may take long, so the program's
+ * signals are handled meanwhile, and no lock is held except the turn.
  */
 static int hello(struct session *s, struct reply *reply)
 {
@@ -408,7 +417,7 @@ static int hello(struct session *s, struct reply *reply)
 	return ret;
 }
 
-/* Say hello, and make the NICs usable here. */
+/* Say HELLO, and attach the NICs. */
 static int session_begin(struct session *s)
 {
 	struct reply reply;
@@ -483,7 +492,10 @@ bool session_borrowed(void)
 	return s && s->pid != sys_getpid();
 }
 
-/* For good, unless a handler of the program's has done it meanwhile, or gave up. */
+/*
+ * Publish the new session. If a signal handler has taken over the turn (and made a session, or
+ * failed), drop this one and return the handler's.
+ */
 static struct session *session_settle(struct session *made, int ret, const struct hold *hold,
 				      int *error)
 {
@@ -635,8 +647,8 @@ void session_fd_moved(int from, int to)
 /* ------------------------------------------------------------------------ fork */
 
 /*
- * The child has the parent's descriptors and memory, and is another process to
- * the daemon: whoever uses the device in it says hello anew.
+ * A forked child has copies of the parent's descriptors and memory, but is another process for the
+ * daemon: it says HELLO anew when it uses the device.
  */
 static void forked(void)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A session: this process as the daemon knows it. One address space, its NICs
- * with their memory mapped here, and the control connections. A process has
- * one at a time; a forked child starts without one, and when a daemon has died
- * the next use of the device makes another with the next daemon. Sessions are
- * never freed: contexts and descriptors of the program may name them.
+ * A session: the registration of this process with one daemon.
+ *
+ * A session is one address space, its NICs with their memory mapped here, and the control
+ * connections. A process has one session at a time. A forked child starts without one. When the
+ * daemon dies, the next use of the device makes a new session with the next daemon. Sessions are
+ * never freed, because contexts and descriptors of the program may refer to them.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -18,26 +19,26 @@
 
 struct session;
 
-/* A NIC as this process sees it; a context's gate_cookie is its address. */
+/* A NIC as mapped in this process; its address is the gate_cookie of contexts. */
 struct client_nic {
 	struct nic nic;
 	/*
-	 * Not this process' any more: it was forked since. Whoever uses an old
-	 * context in the child must not act as the parent.
+	 * True in a forked child: the NIC belongs to the parent. A context that the child has
+	 * inherited must not act for the parent.
 	 */
 	bool foreign;
-	/* Clock of the last flush after the daemon's death; 0: none. */
+	/* Time of the last flush after the daemon's death; 0: none. */
 	u64 flushed_at;
 	struct session *session;
 	struct host host;
 	u8 *memory;
 	u64 size;
-	/* Memory of the link (NULL: there is none), and its socket. */
+	/* Shared memory of the link, NULL if there is no link, and its socket. */
 	struct link_memory *link;
 	int link_fd;
 };
 
-/* A device file: the file in the daemon's tree that stands for it. */
+/* A device file, identified by the file in the daemon's tree that represents it. */
 struct device_node {
 	struct identity id;
 	u32 minor;
@@ -51,9 +52,9 @@ enum tree_folder {
 	TREE_FOLDERS,
 };
 
-/* A control connection; see control.c. */
+/* A connection of the pool of control connections (control.c). */
 struct connection {
-	/* 0: nothing here; 1: free to use; 2: in use. */
+	/* enum connection_state (control.c): 0: empty, 1: idle, 2: busy. */
 	u32 state;
 	int fd;
 };
@@ -63,64 +64,73 @@ struct session {
 	u32 space;
 	u32 owner;
 	u64 cookie;
-	/* The daemon's process. */
+	/* PID of the daemon. */
 	pid_t agent;
-	/* Memory of NIC 0: which daemon this is, once and for all. */
+	/* Identity of NIC 0's memory file, which identifies the daemon for its whole life. */
 	struct identity agent_id;
 	u32 nnics;
 	struct client_nic *nic[VNET_MAX_NICS];
 	u32 nnodes;
-	/* Of each NIC, for verbs and for datagrams, and the connection manager's. */
+	/* The uverbs and umad device of each NIC, and rdma_cm. */
 	struct device_node node[2 * VNET_MAX_NICS + 1];
 	struct connection connection[SESSION_CONNECTIONS];
 	/*
-	 * The first control connection: hangs up when the daemon dies, and others are made by
-	 * it (VNET_MSG_CONNECT). It carries no requests. -1: none.
+	 * The first control connection. It hangs up when the daemon dies, and further connections
+	 * are made through it (VNET_MSG_CONNECT). It carries no requests. -1: none.
 	 */
 	int door_fd;
-	/* The folders sys and dev of the daemon's tree, whoever may come there by name. */
+	/*
+	 * O_PATH descriptors of the folders sys and dev of the daemon's tree. They stay valid when
+	 * the path is no longer accessible.
+	 */
 	int tree_fd[TREE_FOLDERS];
-	/* Its end has been acted on (session_ended). */
+	/* session_ended() has run. */
 	bool ended;
-	/* Of ids of rdma_cm, and what became of each since the end; see will.c. NULL: none. */
+	/*
+	 * State of rdma_cm ids that the daemon has published, and what happened to each after the
+	 * daemon's death (will.c). NULL: none.
+	 */
 	const struct vnet_cm_wills *wills;
 	u8 *wills_done;
-	/* Whatever this process registered lies in [~regions_not_low, regions_high). */
+	/* All memory that this process has registered lies in [~regions_not_low, regions_high). */
 	u64 regions_not_low;
 	u64 regions_high;
 };
 
-/* The session of this process, or NULL; never starts anything. */
+/* Returns the session of this process, or NULL. Makes none. */
 struct session *session_current(void);
-/* The same, made if need be. NULL: *error (may be NULL) is a negative errno. */
+/*
+ * Returns the session of this process, and makes one if necessary. On NULL, *error (error may be
+ * NULL) is a negative errno.
+ */
 struct session *session_get(int *error);
 
-/* Is there any? One load. */
+/* Does any session exist? One load. */
 bool session_exists(void);
 /*
- * Is this a child of vfork(), which runs in its parent's memory with descriptors
- * of its own? Then nothing that we remember may change.
+ * Is the caller a child of vfork()? It runs in its parent's memory, but with its own descriptors,
+ * so the library's state must not change.
  */
 bool session_borrowed(void);
-/* Is its daemon alive, and the device well? A few loads. */
+/* Is the daemon alive, and the device not fatal? A few loads. */
 bool session_alive(struct session *session);
 /*
- * Its daemon is dead: flush what this process has, and wake those who sleep on
- * completion channels, here and in its peers. A channel would not hang up by
- * itself while some peer keeps the daemon's end of it to wake its owner.
+ * The daemon is dead: flush this process' queue pairs, and wake threads that sleep on completion
+ * channels, here and in peers. A channel does not hang up by itself while a peer holds the daemon's
+ * end of it, which peers use to wake the channel's owner.
  */
 void session_ended(struct session *session);
-/* Both with the same daemon, so that its file ids mean the same? */
+/* Do both sessions have the same daemon, so that file ids are comparable? */
 bool session_same_agent(const struct session *a, const struct session *b);
-/* Device of this file in the tree; NULL if it is none. */
+/* The device whose file in the tree this is, or NULL. */
 const struct device_node *session_node(const struct stat *st);
-/* By its number. */
+/* The device with this number, or NULL. */
 const struct device_node *session_node_of(u32 minor);
-/* A folder of its daemon's tree, held; -1. Also in a child of vfork(). */
+/* Descriptor of a folder of the daemon's tree, or -1. Also works in a child of vfork(). */
 int session_tree(enum tree_folder folder);
 /*
- * The program wants this number of ours: what can be had anew is closed. The
- * rest is moved, and we are told of it.
+ * session_vacate(): the program needs descriptor number `fd`: descriptors that can be obtained
+ * again are closed. The others are moved, which session_fd_moved() records.
  */
 void session_vacate(int fd);
 void session_fd_moved(int from, int to);

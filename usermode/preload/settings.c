@@ -13,17 +13,17 @@
 
 #define DEFAULT_NODE "default"
 #define DEFAULT_DEVICES "vnet0"
-/* Seconds. A machine that is busy, or out of memory, takes some of them. */
+/* Seconds. A machine that is busy or short of memory may need some of them. */
 #define DEFAULT_ANSWER_TIMEOUT 30
 #define MOST_ANSWER_TIMEOUT 3600
 
 static struct settings the_settings;
-/* Strings of the_settings.environment, one after the other. */
+/* Storage of the strings in the_settings.environment. */
 static char environment_text[8192];
 
 /*
- * The daemon outlives the program and serves others: it gets no more of the
- * program's environment than concerns it. Names that end in '_' are prefixes.
+ * Environment variables that the daemon inherits. The daemon outlives the program and serves other
+ * programs, so it gets only the variables that concern it. Names that end in '_' are prefixes.
  */
 static const char *const passed_on[] = {
 	"VNET_", "XDG_RUNTIME_DIR", "HOME",          "PATH",         "TMPDIR",       "LANG",
@@ -44,7 +44,10 @@ static bool is_passed_on(const char *string)
 	return false;
 }
 
-/* Copied: programs write over the memory of their first environment. */
+/*
+ * Copy the strings, because programs overwrite the memory of their initial environment
+ * (setproctitle).
+ */
 static void copy_environment(struct settings *s)
 {
 	size_t room = sizeof(environment_text), length;
@@ -77,7 +80,7 @@ static void find_node(struct settings *s)
 		strcpy(s->node, DEFAULT_NODE);
 }
 
-/* In a build tree, as installed: bin/vnetd beside the folder of this library. */
+/* Default: bin/vnetd beside the folder of this library, in a build tree as well as installed. */
 static void find_vnetd(struct settings *s)
 {
 	const char *given = variable("VNETD", NULL);
@@ -96,7 +99,7 @@ static void find_vnetd(struct settings *s)
 			 (int)(slash - info.dli_fname), info.dli_fname);
 }
 
-/* What is no number of seconds in range counts as unset. */
+/* A value that is not a number of seconds in range counts as unset. */
 static void find_answer_timeout(struct settings *s)
 {
 	const char *text = variable("VNET_ANSWER_TIMEOUT", "");
@@ -108,12 +111,12 @@ static void find_answer_timeout(struct settings *s)
 		s->answer_timeout = (unsigned int)value;
 }
 
-/* ------------------------------------------------------------- the user's place */
+/* ------------------------------------------------------------ runtime directory */
 
 static struct node_place first_place;
 static struct node_place *current_place = &first_place;
 
-/* As it was at the start: programs change their environment. */
+/* A variable's value at the program's start; programs change their environment. */
 static const char *remembered(const struct settings *s, const char *name)
 {
 	size_t i, length = strlen(name);
@@ -133,10 +136,11 @@ static bool is_users_dir(const char *dir, uid_t uid)
 }
 
 /*
- * As vnetd and vnet-status have it. XDG_RUNTIME_DIR may be another user's, after su: then it
- * is not for us. VNET_RUNTIME_DIR was meant for the user who started the program; another one
- * that the program has become has it only if that is its directory already, so that nobody
- * makes a directory, or puts a daemon there, where the first user expects its own.
+ * Choose the runtime directory. vnetd and vnet-status follow the same rules. After su,
+ * XDG_RUNTIME_DIR may be another user's; then it is ignored. VNET_RUNTIME_DIR is meant for the user
+ * who started the program. If the program has changed its user since (`first` is false), the
+ * variable counts only if the directory already belongs to the new user. Otherwise the new user
+ * would make a directory, or start a daemon, where the first user expects its own.
  */
 static bool find_place(const struct settings *s, struct node_place *place, uid_t uid, bool first)
 {
@@ -162,7 +166,10 @@ const struct node_place *node_place(void)
 	return __atomic_load_n(&current_place, __ATOMIC_ACQUIRE);
 }
 
-/* Others may read the old one at this time, so it stays. Programs change users seldom. */
+/*
+ * Another thread may be reading the old place, so it is never freed. Programs seldom change their
+ * user.
+ */
 void node_place_renew(void)
 {
 	const struct node_place *old = node_place();
@@ -181,14 +188,14 @@ void node_place_renew(void)
 	__atomic_store_n(&current_place, place, __ATOMIC_RELEASE);
 }
 
-/* ------------------------------------------------------------------------ all of it */
+/* ---------------------------------------------------------- reading the environment */
 
 static void read_settings(void)
 {
 	struct settings *s = &the_settings;
 	const char *devices = getenv("VNET_DEVICES");
 
-	/* An empty list asks for no device at all. */
+	/* An empty list: no devices. */
 	if (getauxval(AT_SECURE) || (devices && !*devices))
 		s->off = true;
 	if (!devices)

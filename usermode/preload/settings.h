@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the environment asks for, read once; and where that is for the process' user. */
+/* Settings from the environment, read once, and the user's runtime directory. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -9,38 +9,41 @@
 #include "../vnet_proto.h"
 
 struct settings {
-	/* Nothing of vnet is wanted: every function passes through. */
+	/* vnet is disabled: every function passes through. */
 	bool off;
-	/* Show the machine's own devices too. */
+	/* Show the machine's own RDMA devices, too. */
 	bool host_devices;
-	/* All of the user's processes may trace the program, though Yama would not let them. */
+	/* Let all processes of the user trace the program, even where Yama would refuse it. */
 	bool allow_ptrace;
 	char node[64];
-	/* Names, with commas between. */
+	/* Device names, separated by commas. */
 	char devices[VNET_DEVICES_MAX];
-	/* Of their ports; empty: whichever the daemon has. */
+	/* Link layer of the ports; empty: the daemon's default. */
 	char link_layer[VNET_LINK_LAYER_MAX];
-	/* How long the daemon may take to answer: seconds. */
+	/* Time limit for an answer of the daemon, in seconds. */
 	unsigned int answer_timeout;
-	/* The daemon's program. */
+	/* Path of the daemon's executable. */
 	char vnetd[PATH_MAX];
-	/* The daemon's environment: "NAME=value" strings, NULL at the end. */
+	/* Environment for the daemon: "NAME=value" strings, terminated by NULL. */
 	char *environment[32];
 };
 
 const struct settings *settings(void);
 
-/* Runtime directory of a user, and of this node below it. */
+/* Runtime directory of one user, and this node's directory below it. */
 struct node_place {
-	/* Who that is. */
+	/* The user. */
 	unsigned int uid;
 	char runtime_dir[PATH_MAX / 2];
 	char node_dir[PATH_MAX / 2 + 64];
 };
 
-/* Of the user that this process had when its session was made, or is about to be. */
+/*
+ * Directories of the user that this process had when its session was made, or has if it is about to
+ * make one.
+ */
 const struct node_place *node_place(void);
-/* There is no session: another user's, if the process has changed its user since. */
+/* Adopt the directories of the process' current user. Only while there is no session. */
 void node_place_renew(void);
 
 #endif /* SETTINGS_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Guarded copies need SIGSEGV and SIGBUS: their handlers stay in front of the
- * program's, and the two are never blocked, neither by a mask nor while another
- * handler runs. The program is told otherwise.
+ * Signal handlers and masks, with SIGSEGV and SIGBUS kept for guarded copies. The guard's handlers
+ * for these two signals run before the program's, and the signals are never blocked, neither by a
+ * mask nor while another handler runs. The program sees its own handlers and masks.
  */
 #define _GNU_SOURCE
 #include "signals.h"
@@ -13,13 +13,13 @@
 #include "../platform/host.h"
 #include "real.h"
 
-/* As <signal.h> declares them for some kinds of programs. */
+/* Declared in <signal.h> for some feature macros only. */
 int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 sighandler_t __sysv_signal(int sig, sighandler_t handler);
 sighandler_t bsd_signal(int sig, sighandler_t handler);
 
 static bool guarded;
-/* Signals whose handler interrupts system calls for good: bit sig - 1. */
+/* Signals whose handler lacks SA_RESTART: bit sig - 1. */
 static u64 interrupting;
 
 void signals_guarded(void)
@@ -32,7 +32,7 @@ bool signals_restart(void)
 	return !__atomic_load_n(&interrupting, __ATOMIC_RELAXED);
 }
 
-/* Raised by what the thread itself does: not while it waits. */
+/* Signals that a thread raises by its own instructions, so not while it waits. */
 static bool synchronous(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
@@ -50,7 +50,7 @@ static void remember(int sig, const struct sigaction *act)
 		(void)__atomic_fetch_and(&interrupting, ~bit, __ATOMIC_RELAXED);
 }
 
-/* Never blocked, whatever handler runs. */
+/* The guarded signals stay unblocked while any handler runs. */
 static void unblock_guarded(sigset_t *set)
 {
 	sigdelset(set, SIGSEGV);
@@ -99,13 +99,13 @@ static sighandler_t do_signal(int sig, sighandler_t handler, int flags)
 		errno = EINVAL;
 		return SIG_ERR;
 	}
-	/* A handler's own signal is blocked while it runs, but for System V's. */
+	/* A handler's own signal is blocked while it runs, except with System V semantics. */
 	if (!(flags & SA_NODEFER))
 		sigaddset(&act.sa_mask, sig);
 	return do_sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
 }
 
-/* By the C library's, which remembers what siginterrupt() said of the signal. */
+/* Use the C library's signal(), which knows what siginterrupt() set for this signal. */
 static sighandler_t bsd(int sig, sighandler_t handler)
 {
 	struct sigaction now;
@@ -134,7 +134,7 @@ INTERPOSED sighandler_t ssignal(int sig, sighandler_t handler)
 	return bsd(sig, handler);
 }
 
-/* The C library's is looked up at each call: it is deprecated, and rarely called. */
+/* Looked up at each call, because it is deprecated and rarely called. */
 INTERPOSED int siginterrupt(int sig, int flag)
 {
 	int (*next)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "siginterrupt");

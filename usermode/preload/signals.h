@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The program's signal handlers and masks, as far as they concern us. */
+/* Interposed functions for signal handlers and signal masks. */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
 #include <stdbool.h>
 
-/* host_guard_init() has been called: from now on its handlers stay in front. */
+/* Call after host_guard_init(): from now on the guard's handlers stay in front of the program's. */
 void signals_guarded(void);
-/* Do all handlers of the program let a system call start again? */
+/* Do all of the program's handlers have SA_RESTART? */
 bool signals_restart(void);
 
 #endif /* SIGNALS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Functions of sockets, where one of them is a NETLINK_RDMA socket. */
+/* Interposed socket functions, for NETLINK_RDMA sockets. */
 #define _GNU_SOURCE
 #include <linux/netlink.h>
 
@@ -7,11 +7,11 @@
 #include "real.h"
 #include "settings.h"
 
-/* As <sys/socket.h> declares it for programs that check their calls. */
+/* Declared in <sys/socket.h> for programs with _FORTIFY_SOURCE. */
 ssize_t __recvfrom_chk(int fd, void *buffer, size_t count, size_t room, int flags,
 		       __SOCKADDR_ARG address, socklen_t *length);
 
-/* C's headers have a union of pointers there, for any type of address. */
+/* In C, glibc declares this argument as a transparent union of address types. */
 #define POINTER(address) ((address).__sockaddr__)
 
 static inline bool is_netlink(int fd, struct fd_entry *entry)

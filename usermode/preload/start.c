@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon outlives the program that starts it and serves others, so nothing
- * of the program may show in it: no descriptor, signal disposition, limit,
- * processor affinity or terminal. Nor may it show in the program: the child is
- * made without an exit signal, which neither raises SIGCHLD nor is seen by
- * wait(), and the thread is suspended until a grandchild runs the daemon. Which
- * of two daemons that start at once stays is for them to settle; both say
- * "ready" when one listens.
+ * Connecting to the daemon, and starting it if none listens.
+ *
+ * The daemon outlives the program that starts it and serves other programs. So it must not inherit
+ * the program's descriptors, signal dispositions, limits, processor affinity or terminal. The
+ * program in turn must not notice the child: the child is made without an exit signal, so there is
+ * no SIGCHLD and wait() does not see it, and the thread is suspended until a grandchild has
+ * executed the daemon. If two daemons start at once, they decide between themselves which one
+ * stays; both say "ready" when one of them listens.
  */
 #define _GNU_SOURCE
 #include "start.h"
@@ -28,12 +29,12 @@
 #include "sys.h"
 
 #define START_STACK (64 * 1024)
-/* ns. */
+/* Nanoseconds. */
 #define START_TIMEOUT 20000000000ull
 #define START_ATTEMPTS 5
-/* Between attempts to connect, ns. */
+/* Pause between attempts to connect, in ns. */
 #define CONNECT_PAUSE 10000000ull
-/* Where the daemon finds the descriptor on which it tells that it is ready. */
+/* Descriptor on which the daemon reports that it is ready. */
 #define READY_FD 3
 #define READY_STRING "3"
 
@@ -50,7 +51,10 @@ static int socket_address(struct sockaddr_un *address)
 	return n < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
-/* In a directory that anybody can make (/tmp), it might be anybody's daemon. */
+/*
+ * Check that the daemon belongs to our user. In a directory where everybody may create files
+ * (/tmp), it could be another user's.
+ */
 static int check_peer(int sock)
 {
 	struct ucred peer = { 0 };
@@ -61,7 +65,9 @@ static int check_peer(int sock)
 	return peer.uid == (uid_t)sys(SYS_geteuid) ? 0 : -EPERM;
 }
 
-/* Where the daemon takes nobody in, the queue to it is full at last. */
+/*
+ * A stopped daemon does not accept connections, and its backlog fills up: retry until the deadline.
+ */
 static int connect_patiently(int sock, const struct sockaddr_un *address)
 {
 	u64 deadline = patience_deadline();
@@ -87,7 +93,10 @@ int daemon_connect(void)
 	ret = connect_patiently(sock, &address);
 	if (!ret)
 		ret = check_peer(sock);
-	/* The program may get this very socket: it says itself whether it waits. */
+	/*
+	 * The program may get this very socket as its device file, so remove O_NONBLOCK: the
+	 * program sets it if it wants it.
+	 */
 	if (!ret)
 		ret = (int)sys(SYS_fcntl, sock, F_SETFL, O_RDWR);
 	if (!ret)
@@ -98,19 +107,19 @@ int daemon_connect(void)
 
 /* --------------------------------------------------------------- the child */
 
-/* All made beforehand: the child shares the parent's memory. */
+/* Arguments of the child, prepared by the parent because both share their memory. */
 struct child {
 	const char *program;
 	const char *const *argv;
 	char *const *env;
 	int ready;
-	/* The grandchild's. */
+	/* Stack of the grandchild. */
 	char *stack;
 };
 
 static void default_signals(void)
 {
-	/* The system's struct sigaction, all zero: SIG_DFL. */
+	/* The kernel's struct sigaction, all zero: SIG_DFL. */
 	static const unsigned long action[4];
 	int sig;
 
@@ -140,8 +149,8 @@ static void default_limits(void)
 }
 
 /*
- * Nothing on 0 and 1; what the daemon complains of before it has a log comes to
- * us as well as what it tells READY_FD; no other.
+ * Descriptors 0 and 1 become /dev/null. stderr and READY_FD become the parent's pipe, so that the
+ * parent also gets what the daemon prints before it has a log. All other descriptors are closed.
  */
 static int default_descriptors(int ready)
 {
@@ -159,14 +168,14 @@ static int default_descriptors(int ready)
 		(void)sys(SYS_dup3, null, STDOUT_FILENO, 0);
 	(void)sys(SYS_dup3, ready, STDERR_FILENO, 0);
 	(void)sys(SYS_dup3, ready, READY_FD, 0);
-	/* What an older system cannot close here goes unless it is inherited. */
+	/* Kernels without close_range() keep the others, except those with close-on-exec. */
 	(void)sys(SYS_close_range, READY_FD + 1, ~0u, 0);
 	return 0;
 }
 
 /*
- * A program may have changed its effective user only, to change back. The daemon is that
- * user's, and can never become the other.
+ * If the program has changed only its effective user, it could change back. The daemon runs as the
+ * effective user for good.
  */
 static void settle_user(void)
 {
@@ -200,8 +209,8 @@ static int run_daemon(void *arg)
 }
 
 /*
- * In between: exec makes an ordinary child of whatever kind there was, so it is
- * a grandchild that execs, whose parent is gone then.
+ * The intermediate process. exec resets a child's exit signal to SIGCHLD, so a grandchild does the
+ * exec; its parent exits.
  */
 static int run_child(void *arg)
 {
@@ -215,7 +224,7 @@ static int run_child(void *arg)
 
 /* -------------------------------------------------------------- the parent */
 
-/* The first line of what it said, without its name. */
+/* The first line of the daemon's message, without the prefix "vnetd: ". */
 static void first_line(const char *text, char *why, size_t size)
 {
 	if (!strncmp(text, "vnetd: ", 7))
@@ -223,7 +232,10 @@ static void first_line(const char *text, char *why, size_t size)
 	snprintf(why, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* 0 when the daemon says that it, or another, listens; else why not. */
+/*
+ * Returns 0 when the daemon reports that it, or another one, listens. Otherwise a negative errno,
+ * with the reason in `why`.
+ */
 static int await_ready(int fd, char *why, size_t size)
 {
 	u64 deadline = plat_clock() + START_TIMEOUT;
@@ -249,7 +261,7 @@ static int await_ready(int fd, char *why, size_t size)
 	return -ECONNREFUSED;
 }
 
-/* One daemon is started at a time: the session's lock is held. */
+/* The stacks are static: the caller holds the turn, so one daemon is started at a time. */
 static int spawn(struct child *child)
 {
 	static char stack[2][START_STACK] __attribute__((aligned(64)));
@@ -314,7 +326,10 @@ int daemon_connect_or_start(void)
 		ret = start_daemon();
 		if (ret)
 			return ret;
-		/* It listens; or has ended again meanwhile, idle: then once more. */
+		/*
+		 * A daemon listens now, or has exited again because it was idle: try to connect
+		 * again.
+		 */
 	}
 	return sock;
 }

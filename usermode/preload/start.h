@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The way to the daemon, which is started when it is not there. */
+/* Connecting to the daemon, and starting it if none is running. */
 #ifndef START_H
 #define START_H
 
-/* A new connection to the daemon (close-on-exec), or negative errno. */
+/* Returns a new connection to the daemon (close-on-exec), or a negative errno. */
 int daemon_connect(void);
-/* The same, but starts the daemon where none listens. The caller has its turn (patience.h). */
+/*
+ * The same, but starts the daemon if none listens. The caller holds the turn of session_get()
+ * (patience.h).
+ */
 int daemon_connect_or_start(void);
 
 #endif /* START_H */

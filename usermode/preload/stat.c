@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * stat() and its kin: paths that lead to the device, and what stands for it
- * answers as a character device would. On 64-bit machines struct stat64 is
- * struct stat.
+ * stat() and its variants. Paths of the device are mapped to the daemon's tree, and files that
+ * represent a device are reported as character devices. On 64-bit machines struct stat64 is struct
+ * stat.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "lead.h"
 #include "real.h"
 
-/* Entry points of programs that were linked against an older C library. */
+/* Entry points for programs that were linked against an older C library. */
 int __xstat(int version, const char *path, struct stat *st);
 int __xstat64(int version, const char *path, struct stat64 *st);
 int __lxstat(int version, const char *path, struct stat *st);
@@ -27,7 +27,7 @@ static struct stat *as_stat(struct stat64 *st)
 	return (struct stat *)(void *)st;
 }
 
-/* A file of the daemon's tree that stands for a device. */
+/* If the file represents a device, report the device. */
 static int as_device(int ret, struct stat *st)
 {
 	const struct device_node *node;
@@ -42,7 +42,10 @@ static bool is_device_file(enum fd_kind kind)
 	return kind == FD_UVERBS || kind == FD_RDMA_CM || kind == FD_UMAD;
 }
 
-/* Is it an opened device file? Sockets are looked at, they may have been sent. */
+/*
+ * Is it an opened device file? A socket that is not in the table may have been received from
+ * another process, so check it.
+ */
 static bool opened_device(int fd, mode_t mode, struct fd_entry *entry)
 {
 	enum fd_kind kind = fdtable_hint(fd);
@@ -54,7 +57,7 @@ static bool opened_device(int fd, mode_t mode, struct fd_entry *entry)
 	return fdtable_get(fd, entry) && is_device_file(entry->kind);
 }
 
-/* The same file as stat() of its path answers. */
+/* Report the same file as stat() of the device's path. */
 static void as_opened(struct stat *st, u32 minor)
 {
 	const struct device_node *node = session_node_of(minor);
@@ -66,7 +69,7 @@ static void as_opened(struct stat *st, u32 minor)
 	device_stat(st, minor);
 }
 
-/* Does the call ask for the descriptor itself? */
+/* Does the call refer to the descriptor itself? */
 static bool asks_descriptor(const char *path, int flags)
 {
 	return (flags & AT_EMPTY_PATH) && path && !*path;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * System calls for the library's own use, as platform/raw.h makes them: not
- * seen by any wrapper (ours or another preloaded library's), no cancellation
- * points, errors as negative errno values, and errno stays as it is.
+ * System calls for the library's own use, made directly as in platform/raw.h. No wrapper sees them
+ * (ours or that of another preloaded library). They are no cancellation points, return errors as
+ * negative errno values, and do not change errno.
  */
 #ifndef SYS_H
 #define SYS_H
@@ -20,7 +20,7 @@
 	raw_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define sys(...) SYS_SIX(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
-/* Which open file a descriptor names, whatever its number. */
+/* Identity of an open file, independent of descriptor numbers. */
 struct identity {
 	dev_t dev;
 	ino_t ino;
@@ -71,7 +71,10 @@ static inline void *sys_mmap(void *addr, size_t length, int prot, int flags, int
 	return (unsigned long)ret > -4096ul ? NULL : (void *)ret;
 }
 
-/* Keep every handler of the program out of a critical section: what it was. */
+/*
+ * Block all signals, so that no handler of the program runs in a critical section. Returns the
+ * previous mask.
+ */
 static inline raw_sigset_t sys_block_signals(void)
 {
 	return raw_sigmask(SIG_SETMASK, ~0ull);

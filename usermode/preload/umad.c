@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Files of management datagrams. What comes is in the file's own socket, one datagram
- * with its header after the other; what is sent goes to the daemon as a request, so
- * that mistakes are told at once.
+ * umad device files. Received datagrams, each with its header, are messages in the file's own
+ * socket. Datagrams to send go to the daemon as requests, so that errors are returned at once.
  */
 #define _GNU_SOURCE
 #include "umad.h"
@@ -19,7 +18,7 @@
 
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
 
-/* One request, and what it answers. */
+/* Make one request. Returns its result. */
 static long ask(const struct fd_entry *entry, u32 type, const void *data, size_t length)
 {
 	struct vnet_msg_call call = {
@@ -45,7 +44,7 @@ static long ask(const struct fd_entry *entry, u32 type, const void *data, size_t
 
 /* ----------------------------------------------------------- datagrams, both ways */
 
-/* Is the next one there, and does it fit? Its size; 0: the daemon is gone. */
+/* Size of the next datagram; -EAGAIN: there is none; 0: the daemon is gone. */
 static long next_size(int fd)
 {
 	char byte;
@@ -74,7 +73,7 @@ long umad_read(int fd, const struct fd_entry *entry, void *buffer, size_t count)
 			ret = sys(SYS_recvfrom, fd, buffer, count, MSG_DONTWAIT, NULL, NULL);
 		if (!ret)
 			return -EIO;
-		/* Another thread may have been first. */
+		/* Another thread may have read the datagram first. */
 		if (ret != -EAGAIN)
 			return ret;
 	}
@@ -92,7 +91,7 @@ static long ask_ioctl(const struct fd_entry *entry, const struct vnet_umad_ioctl
 	return ask(entry, VNET_MSG_IOCTL, call, sizeof(*call));
 }
 
-/* One that the program cannot be told of is none. */
+/* Register an agent. If its id cannot be written to the program's memory, undo the registration. */
 static long make_agent(const struct fd_entry *entry, const struct vnet_umad_ioctl *call, u32 *id)
 {
 	struct vnet_umad_ioctl undo = { .op = VNET_UMAD_UNREGISTER };
@@ -124,7 +123,10 @@ static long register_agent(const struct fd_entry *entry, struct ib_user_mad_reg_
 	return make_agent(entry, &call, &argument->id);
 }
 
-/* No flag that it knows is served; which would be is told. */
+/*
+ * No flags are supported. As in the kernel, a request with flags fails, and the supported ones are
+ * reported.
+ */
 static long register_agent2(const struct fd_entry *entry, struct ib_user_mad_reg_req2 *argument)
 {
 	const u32 flags = 0;

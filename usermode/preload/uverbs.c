@@ -20,7 +20,9 @@
 
 /* ------------------------------------------------------------------------ results */
 
-/* The context's doorbells are functions of ours. */
+/*
+ * Complete the response of ALLOC_UCONTEXT: the context's doorbells are functions of this library.
+ */
 static int add_gate(struct session *s, const struct vnet_msg_result *result)
 {
 	struct vnet_alloc_ucontext_resp *resp =
@@ -37,7 +39,7 @@ static int add_gate(struct session *s, const struct vnet_msg_result *result)
 	return 0;
 }
 
-/* A descriptor that the command made: enter it, and tell the program. */
+/* The command made a descriptor: enter it, and write its number into the program's response. */
 static int add_fd(struct session *s, const struct vnet_msg_fd *made, int fd)
 {
 	struct fd_entry entry = {
@@ -53,7 +55,7 @@ static int add_fd(struct session *s, const struct vnet_msg_fd *made, int fd)
 
 	if (ret)
 		return ret;
-	/* Little-endian, so that the low half comes first. */
+	/* Little-endian: the low half comes first. */
 	return user_copy((void *)(unsigned long)made->user_addr, &number,
 			 made->user_size == sizeof(u64) ? sizeof(u64) : sizeof(u32));
 }
@@ -69,7 +71,7 @@ static int add_fds(struct session *s, struct reply *reply)
 		ret = -EPROTO;
 	for (i = 0; !ret && i < reply->nfds; i++)
 		ret = add_fd(s, &reply->result.fd[i], reply->fd[i]);
-	/* Without its descriptor, the daemon frees what was made. */
+	/* When the descriptor is closed, the daemon frees the object. */
 	if (ret)
 		control_drop_fds(reply);
 	return ret;
@@ -94,15 +96,17 @@ static long take_result(struct session *s, struct reply *reply)
 
 struct command {
 	u32 type;
-	/* Where it stands in the program's memory, and how long it is. */
+	/* Its address and length in the program's memory. */
 	const u8 *address;
 	size_t length;
-	/* Its first bytes, copied once. */
+	/* Its first bytes, copied once so that they cannot change after the check. */
 	const void *head;
 	size_t head_length;
 };
 
-/* Nothing was done yet: the daemon wants to see a descriptor that the command names. */
+/*
+ * The daemon has not executed the command: it asks for a descriptor that the command names. Add it.
+ */
 static bool wants_more(struct vnet_msg_call *call, const struct reply *reply)
 {
 	if (!reply->result.wants_fd || call->nfds == VNET_MSG_FDS)
@@ -134,15 +138,18 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 		if (ret || !wants_more(&call, &reply))
 			break;
 	}
-	/* The command may have been to connect to a NIC that there is no key for. */
+	/*
+	 * The command may have connected to a NIC for which there is no key: print why it is
+	 * refused.
+	 */
 	if (!ret && entry->nic < s->nnics && s->nic[entry->nic]->link)
 		link_tell_refusals(&s->nic[entry->nic]->host);
 	return ret ? ret : take_result(s, &reply);
 }
 
-/* -------------------------------------------------- commands of interest to us */
+/* ---------------------------------------------- commands that concern the shim */
 
-/* What a command asks for, by either way of asking. */
+/* The parts of a command that concern the shim; the command is a write() or an ioctl. */
 struct meaning {
 	bool destroys_cq;
 	bool registers;
@@ -164,7 +171,7 @@ static void understand_write(struct meaning *m, u32 command, const void *body, s
 	}
 }
 
-/* The ioctl that carries a write command. */
+/* UVERBS_METHOD_INVOKE_WRITE: an ioctl that carries a write command. */
 static void understand_invoke(struct meaning *m, const struct ib_uverbs_attr *attr, u32 n)
 {
 	const struct ib_uverbs_attr *body = NULL;

@@ -9,7 +9,7 @@
 #include "fdtable.h"
 #include "signals.h"
 
-/* How long a program that does not wait is kept by a lock: turns. */
+/* Limit of pauses that wait_for_lock() imposes on a non-blocking descriptor. */
 #define LOCK_TURNS 100
 #define LOCK_YIELDS 20
 #define LOCK_PAUSE_NS 20000
@@ -22,7 +22,7 @@ static bool never_waits(int fd)
 	return flags < 0 || (flags & O_NONBLOCK);
 }
 
-/* What poll() would say just now, without a cancellation point. */
+/* Like poll() with a timeout of 0, but no cancellation point. */
 static bool is_readable(int fd)
 {
 	char byte;
@@ -30,7 +30,10 @@ static bool is_readable(int fd)
 	return sys(SYS_recvfrom, fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) != -EAGAIN;
 }
 
-/* The sockets of links that frames may come by; each NIC's place in the list. */
+/*
+ * Add the sockets of wired NICs to the poll set. nic[] has the NIC of each. Marks the links as
+ * waited for.
+ */
 static nfds_t add_links(struct session *session, struct pollfd *pfd, struct nic **nic)
 {
 	nfds_t n = 0;
@@ -48,7 +51,7 @@ static nfds_t add_links(struct session *session, struct pollfd *pfd, struct nic 
 	return n;
 }
 
-/* Somebody else waits for the program, which does not wait for us. */
+/* A non-blocking program does not wait here, so ask the daemon to watch the links again. */
 static void hand_back_links(struct session *session)
 {
 	for (u32 i = 0; i < session->nnics; i++) {
@@ -62,9 +65,10 @@ static void hand_back_links(struct session *session)
 }
 
 /*
- * In a call that the system restarts behind a handler, or ends, as that handler asks for,
- * however it was installed. Nothing is held: the thread may be cancelled here, as in read().
- * When the daemon ends, so does the other end of the socket, by its guardian if need be.
+ * Wait in recv(), which the kernel restarts after a signal handler, or ends with EINTR, as the
+ * handler's SA_RESTART says, however it was installed. No lock is held: the thread may be cancelled
+ * here, as in read(). When the daemon dies, the other end of the socket is closed, if necessary by
+ * the guardian.
  */
 static int wait_on(int fd)
 {
@@ -74,9 +78,10 @@ static int wait_on(int fd)
 }
 
 /*
- * Frames that come meanwhile are taken by who sleeps here: waking the daemon, so
- * that it wakes us, would take twice as long. The system restarts no call that waits for
- * several descriptors, so here it is known only what the program's own calls have asked for.
+ * Wait for the event and for frames. The sleeping thread itself receives frames: if the daemon did,
+ * and woke this thread, it would take twice as long. The kernel never restarts poll(), so
+ * signals_restart() decides, which knows only handlers that were installed through intercepted
+ * calls.
  */
 static int wait_with_links(int fd, struct session *session)
 {
@@ -90,11 +95,11 @@ static int wait_with_links(int fd, struct session *session)
 	if (!links)
 		return wait_on(fd);
 	for (;;) {
-		/* Nothing is held here, either. */
+		/* No lock is held here: a cancellation point. */
 		if (poll(pfd, 2 + links, -1) < 0) {
 			if (errno != EINTR)
 				return -errno;
-			/* The system restarts read() behind most handlers, poll() never. */
+			/* Unlike read(), poll() is never restarted. */
 			if (!signals_restart())
 				return -EINTR;
 			continue;
@@ -127,7 +132,7 @@ int wait_readable(int fd, struct session *session, bool frames)
 	if (!session_alive(session))
 		return 0;
 	ret = kind == FD_NONE ? -EBADF : wait_open(fd, session, frames);
-	/* The number may be another file's by now. */
+	/* The number may refer to another file by now. */
 	return ret || fdtable_hint(fd) == kind ? ret : -EBADF;
 }
 
@@ -144,7 +149,7 @@ int wait_for_end(struct session *session)
 	return -EIO;
 }
 
-/* Mostly there is one byte; to learn that there are no more costs no call. */
+/* Usually there is one byte. recvmmsg() shows without a further call that there are no more. */
 void wait_drain(int fd)
 {
 	struct mmsghdr messages[DRAIN_AT_ONCE] = { 0 };
@@ -157,7 +162,7 @@ void wait_drain(int fd)
 		messages[i].msg_hdr.msg_iov = &iov[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
 	}
-	/* After a hang-up there are empty messages without end. */
+	/* After a hang-up, empty messages come without end. */
 	while (sys(SYS_recvmmsg, fd, messages, DRAIN_AT_ONCE, MSG_DONTWAIT, NULL) ==
 		       DRAIN_AT_ONCE &&
 	       messages[DRAIN_AT_ONCE - 1].msg_len)
@@ -168,7 +173,7 @@ int wait_for_lock(int fd, unsigned int *turns)
 {
 	struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
 
-	/* Its holder is at work, most likely. */
+	/* The holder is probably running: yield first. */
 	if (++*turns < LOCK_YIELDS) {
 		(void)sys(SYS_sched_yield);
 		return 0;

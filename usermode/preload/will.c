@@ -8,7 +8,7 @@
 /* enum rdma_cm_event_type */
 #define EVENT_DEVICE_REMOVAL 11
 
-/* What became of an id after its daemon. */
+/* Bits: what happened to an id after its daemon's death. */
 enum {
 	TOLD = 1,
 	DESTROYED = 2,
@@ -22,7 +22,7 @@ static void map(struct session *s, int fd)
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!s->wills_done)
 		return;
-	/* Release: who sees the one sees the other. */
+	/* Release: a reader that sees wills also sees wills_done. */
 	__atomic_store_n(&s->wills, sys_mmap(NULL, sizeof(*s->wills), PROT_READ, MAP_SHARED, fd, 0),
 			 __ATOMIC_RELEASE);
 }
@@ -36,7 +36,9 @@ void will_take(struct session *s, int fd)
 	lock_release(&will_lock, saved);
 }
 
-/* Acquire: with cm_will_write() of the daemon, who may have died in the midst of one. */
+/*
+ * Acquire: pairs with cm_will_write() in the daemon, which may have died in the middle of a write.
+ */
 static const struct vnet_cm_will *will_of(const struct vnet_cm_wills *wills, u32 file_id, u32 id)
 {
 	if (__atomic_load_n(&wills->id[id].file_id, __ATOMIC_ACQUIRE) != file_id)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What ids of rdma_cm still hear and answer when their daemon is gone. */
+/* Events and answers for rdma_cm ids whose daemon has died. */
 #ifndef WILL_H
 #define WILL_H
 
@@ -7,11 +7,17 @@
 
 #include "session.h"
 
-/* The memory that came with a file: mapped, if it is the first. The descriptor stays the caller's. */
+/*
+ * Map the memory of published ids that came with an rdma_cm file, unless it is mapped already. The
+ * descriptor remains the caller's.
+ */
 void will_take(struct session *session, int fd);
-/* The next id of the file that has not heard yet that its device is gone; false: all have. */
+/*
+ * Fill in RDMA_CM_EVENT_DEVICE_REMOVAL for the file's next id that has not had it. Returns false if
+ * there is none.
+ */
 bool will_removal(struct session *session, u32 file_id, struct rdma_ucm_event_resp *event);
-/* The id is destroyed: how many events of it were read in all, or -ENOENT. */
+/* Destroy an id. Returns 0, with the number of its events that were read in all, or -ENOENT. */
 int will_destroy(struct session *session, u32 file_id, u32 id, u32 *events_reported);
 
 #endif /* WILL_H */

@@ -17,7 +17,7 @@
 
 #include "../vnet_proto.h"
 
-/* A daemon answers at once, unless it was stopped. */
+/* A daemon answers at once, unless it is stopped. */
 #define PATIENCE_MS 5000
 
 static void __attribute__((format(printf, 2, 3))) trouble(struct ask *ask, const char *format, ...)
@@ -54,7 +54,7 @@ static int connect_daemon(struct ask *ask)
 		trouble(ask, "cannot make a socket: %s", strerror(errno));
 		return -1;
 	}
-	/* For connect(), too, which waits while the queue to the daemon is full. */
+	/* Also limits connect(), which waits while the daemon's backlog is full. */
 	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		ask->nobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
@@ -70,7 +70,7 @@ static int connect_daemon(struct ask *ask)
 			trouble(ask, "cannot reach %s: %s", addr.sun_path, strerror(errno));
 		goto err;
 	}
-	/* What is at the other end may only be the daemon of our own user. */
+	/* Accept only a daemon of our own user. */
 	if (peer_of(sock).uid != geteuid()) {
 		trouble(ask, "%s belongs to another user", addr.sun_path);
 		goto err;
@@ -81,7 +81,7 @@ err:
 	return -1;
 }
 
-/* The descriptor that came with the answer; -1: none, or no answer. */
+/* Receive the answer. Returns the descriptor that comes with it, or -1. */
 static int receive(struct ask *ask, int sock, struct vnet_msg_result *result)
 {
 	union {
@@ -145,7 +145,7 @@ static char *read_all(struct ask *ask, int fd, size_t *length)
 	return NULL;
 }
 
-/* A message that is answered by text in a file. */
+/* Send a message whose answer is a file with text. Returns the text, or NULL. */
 static char *ask_text(struct ask *ask, const struct vnet_msg *msg, size_t *length)
 {
 	struct vnet_msg_result result;
@@ -187,8 +187,8 @@ char *ask_link(struct ask *ask, const char *command, size_t *length)
 }
 
 /*
- * Its end; where its process cannot be had, its socket's, which is a little earlier.
- * false: not within the time.
+ * Wait for the end of the daemon's process or, if there is no pidfd, of its socket, which is closed
+ * a little earlier. Returns false after the time limit.
  */
 static bool wait_for_end(int sock, int pidfd)
 {
@@ -200,7 +200,10 @@ static bool wait_for_end(int sock, int pidfd)
 	return poll(&poll_fd, 1, PATIENCE_MS) == 1;
 }
 
-/* Asked in vain: the system ends it, stopped or not. Programs see that as any other end. */
+/*
+ * The daemon does not stop by itself, so kill it; SIGKILL also works on a stopped process. Programs
+ * see an ordinary end of the daemon.
+ */
 static bool force_end(struct ask *ask, int sock, int pidfd)
 {
 	if (pidfd < 0 || syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Asking the daemon. */
+/* Requests of vnet-status to the daemon. */
 #ifndef STATUS_ASK_H
 #define STATUS_ASK_H
 
@@ -10,17 +10,17 @@ struct ask {
 	/* Runtime directory and node. */
 	const char *dir;
 	const char *node;
-	/* Why something failed. */
+	/* Why a request failed. */
 	char problem[512];
-	/* There is just no daemon. */
+	/* It failed because no daemon runs. */
 	bool nobody;
 };
 
-/* Its status: JSON text, to be freed. NULL: ask->problem says why. */
+/* Get the daemon's status as JSON text, to be freed by the caller. NULL: ask->problem says why. */
 char *ask_status(struct ask *ask, size_t *length);
-/* A command for its links (see vnetd/link_command.c): JSON text, as above. */
+/* Execute a link command (vnetd/link_command.c). Returns JSON text as above. */
 char *ask_link(struct ask *ask, const char *command, size_t *length);
-/* End it, and wait until it is gone. */
+/* Stop the daemon, and wait until it has ended. */
 bool ask_stop(struct ask *ask);
 
 #endif /* STATUS_ASK_H */

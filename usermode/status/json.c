@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Deeper than anything that we read, shallower than any stack. */
+/* More than the daemon's nesting, and little enough for any stack. */
 #define MAX_DEPTH 32
 
 struct reader {
@@ -21,7 +21,7 @@ static void skip_space(struct reader *r)
 		r->at++;
 }
 
-/* Is this the next thing? Then it is taken. */
+/* If the text continues with this word, consume it. */
 static bool take(struct reader *r, const char *word)
 {
 	size_t length = strlen(word);
@@ -42,7 +42,7 @@ static struct json *new_json(enum json_type type)
 	return json;
 }
 
-/* The daemon escapes control characters by number; others are not needed. */
+/* The daemon writes \u escapes for control characters only; they are shown as '?'. */
 static bool read_escape(struct reader *r, char *to)
 {
 	static const char from[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -67,10 +67,10 @@ static bool read_escape(struct reader *r, char *to)
 	return true;
 }
 
-/* After the opening quote. A copy, or NULL. */
+/* Read a string after its opening quote. Returns a copy, or NULL. */
 static char *read_string(struct reader *r)
 {
-	/* What is written is never shorter than what it means. */
+	/* The escaped text is never shorter than its meaning. */
 	const char *close = r->at;
 	char *text, *to;
 
@@ -119,7 +119,7 @@ static bool read_member_name(struct reader *r, char **name)
 	return *name && take(r, ":");
 }
 
-/* After the opening bracket. */
+/* Read an array or an object after its opening bracket. */
 static struct json *read_list(struct reader *r, enum json_type type)
 {
 	const char *close = type == JSON_OBJECT ? "}" : "]";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Reading JSON into a tree, enough for what the daemon writes. */
+/* A JSON reader that builds a tree, sufficient for the daemon's output. */
 #ifndef STATUS_JSON_H
 #define STATUS_JSON_H
 
@@ -19,20 +19,20 @@ struct json {
 	enum json_type type;
 	/* In an object: the member's name. */
 	char *name;
-	/* BOOL, and NUMBER where it is an integer that fits. */
+	/* The value of BOOL, and of NUMBER if it is an integer that fits. */
 	unsigned long long number;
-	/* STRING; NUMBER as it was written. */
+	/* The value of STRING; the text of NUMBER. */
 	char *text;
-	/* ARRAY, OBJECT. */
+	/* Elements of ARRAY and OBJECT. */
 	struct json *first;
 	struct json *next;
 };
 
-/* NULL: it is not JSON, or there is no memory. */
+/* Returns NULL if the text is not JSON, or there is no memory. */
 struct json *json_read(const char *text, size_t length);
 void json_free(struct json *json);
 
-/* Accessors that answer nothing (NULL, 0, "") where nothing is. */
+/* Accessors. If the member does not exist, they return NULL, 0 or "". */
 const struct json *json_get(const struct json *object, const char *name);
 unsigned long long json_number(const struct json *object, const char *name);
 const char *json_text(const struct json *object, const char *name);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A NIC's link for people: where it is, what went over it, what is done to it. */
+/* Prints the link of a NIC: addresses, counters and injected faults. */
 #include "link.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Not among those that tell what went wrong. */
+/* Is this counter plain traffic, and no sign of a problem? */
 static bool is_traffic(const char *name)
 {
 	static const char *const names[] = {
@@ -26,7 +26,7 @@ static bool is_set(const struct json *value)
 	return value->number || (value->text && strtod(value->text, NULL) > 0);
 }
 
-/* "loss_percent": the unit stands behind the number. */
+/* "loss_percent": print the unit behind the number. */
 static void print_fault(FILE *out, const struct json *fault)
 {
 	const char *unit = strrchr(fault->name, '_');
@@ -39,7 +39,7 @@ static void print_fault(FILE *out, const struct json *fault)
 			unit ? " " : "", unit ? unit + 1 : "");
 }
 
-/* peer NULL: those of all. */
+/* peer: NULL for the counters of all peers. */
 static void print_counters(FILE *out, const struct json *of, const char *peer)
 {
 	const struct json *counter = json_first(of, "counters");
@@ -96,7 +96,7 @@ void link_print(FILE *out, const struct json *device)
 	}
 }
 
-/* As "vnet settings" takes them; of the weights those that are not 1. */
+/* In the form that "vnet settings" takes; weights only if they are not 1. */
 void link_print_settings(FILE *out, const struct json *device)
 {
 	const struct json *link = json_get(device, "link");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A device's link as text. */
+/* Prints a device's link as text. */
 #ifndef STATUS_LINK_H
 #define STATUS_LINK_H
 
@@ -7,9 +7,9 @@
 
 #include "json.h"
 
-/* Or why the device has none. */
+/* Prints the link, or why the device has none. */
 void link_print(FILE *out, const struct json *device);
-/* What is set of its transport; nothing where the device has no link. */
+/* Prints the settings of its transport; nothing if the device has no link. */
 void link_print_settings(FILE *out, const struct json *device);
 
 #endif /* STATUS_LINK_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* vnet-status: what the daemon knows, for people or programs; and its end. */
+/* vnet-status: prints the daemon's status, executes link commands, and stops the daemon. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -134,7 +134,7 @@ static double clock_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* One look. `*last` is the one before, and becomes this one. */
+/* Print the status once. `*last` is the previous status, and is replaced by this one. */
 static bool look(struct options *options, struct ask *ask, struct json **last, FILE *out)
 {
 	size_t length;
@@ -160,7 +160,7 @@ static bool look(struct options *options, struct ask *ask, struct json **last, F
 	return true;
 }
 
-/* Tell the daemon, and show what its links are like then. */
+/* Execute a link command, and print the resulting state of the links. */
 static bool command_link(struct options *options, struct ask *ask)
 {
 	size_t length;
@@ -186,7 +186,7 @@ static bool command_link(struct options *options, struct ask *ask)
 	return !ask->problem[0];
 }
 
-/* A screen at once, so that it does not flicker. */
+/* Print a whole screen at once, so that it does not flicker. */
 static void show(const char *text, size_t length)
 {
 	if (isatty(STDOUT_FILENO))
@@ -195,7 +195,7 @@ static void show(const char *text, size_t length)
 	fflush(stdout);
 }
 
-/* The way to end it, so no failure. */
+/* An interrupt is the normal way to end --watch, so the exit status is 0. */
 static void interrupted(int sig)
 {
 	(void)sig;
@@ -226,7 +226,7 @@ static int watch(struct options *options, struct ask *ask)
 		before = now;
 		ask->nobody = false;
 		if (!look(options, ask, &last, out)) {
-			/* One that comes later is shown when it is there. */
+			/* A daemon that starts later is shown when it runs. */
 			json_free(last);
 			last = NULL;
 			fprintf(out, "vnet: %s\n", ask->problem);
@@ -239,7 +239,7 @@ static int watch(struct options *options, struct ask *ask)
 	return 1;
 }
 
-/* What was not written whole is no answer: the disk is full, or nobody reads. */
+/* A write error (disk full, closed pipe) is a failure. */
 static bool written(struct ask *ask)
 {
 	if (!fflush(stdout) && !ferror(stdout))

@@ -7,7 +7,7 @@
 
 #define TEXT 32
 
-/* "12345", "12.3M": numbers as people read them, units of thousands. */
+/* "12345", "12.3M": numbers for people, with decimal prefixes. */
 static const char *amount(char text[TEXT], double value)
 {
 	static const char prefixes[] = " kMGTPE";
@@ -24,7 +24,7 @@ static const char *amount(char text[TEXT], double value)
 	return text;
 }
 
-/* Memory, in units of 1024. */
+/* Amounts of memory, in units of 1024. */
 static const char *bytes(char text[TEXT], double value)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -51,7 +51,7 @@ static const char *duration(char text[TEXT], unsigned long long ms)
 	return text;
 }
 
-/* The member of an earlier list with the same number. */
+/* Returns the entry of an earlier list with the same QP number, or NULL. */
 static const struct json *same(const struct json *list, const char *key, const struct json *item)
 {
 	const struct json *other;
@@ -76,7 +76,7 @@ static bool shown(size_t row, const struct table_options *options)
 
 /* -------------------------------------------------------------- queue pairs */
 
-/* Totals; or, between two looks, what happens each second. */
+/* Print totals or, with an earlier status, rates per second. */
 static void print_traffic(FILE *out, const struct json *qp, const struct json *before,
 			  const struct table_options *options)
 {
@@ -133,7 +133,10 @@ static void print_qps(FILE *out, const struct json *device, const struct json *b
 		fprintf(out, " %6s", amount(text, (double)json_number(qp, "retries")));
 		fprintf(out, " %6s  %s", amount(text, (double)json_number(qp, "send_errors")),
 			json_text(qp, "waits"));
-		/* Its own process is where a lock belongs. */
+		/*
+		 * A lock is usually held by the queue pair's own process, so name the holder only
+		 * if it is another.
+		 */
 		if (json_number(qp, "holder") &&
 		    json_number(qp, "holder") != json_number(qp, "pid"))
 			fprintf(out, " held by %llu", json_number(qp, "holder"));
@@ -160,7 +163,7 @@ static void print_cqs(FILE *out, const struct json *device)
 		json_count(device, "cqs"), amount(text[0], completions), amount(text[1], errors));
 }
 
-/* By status, where there were any. */
+/* Completions by status, where there were any. */
 static void print_completions(FILE *out, const struct json *device)
 {
 	const struct json *status = json_first(device, "completions");

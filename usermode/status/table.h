@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The daemon's status as tables for people. */
+/* Prints the daemon's status as tables. */
 #ifndef STATUS_TABLE_H
 #define STATUS_TABLE_H
 
@@ -8,13 +8,13 @@
 #include "json.h"
 
 struct table_options {
-	/* Rows of a long list; 0: all of them. */
+	/* Limit of rows of a long list; 0: none. */
 	size_t rows;
 	/* Seconds since `before`, for rates. */
 	double elapsed;
 };
 
-/* before: an earlier status, for rates, or NULL. */
+/* before: an earlier status, for rates; or NULL. */
 void table_print(FILE *out, const struct json *status, const struct json *before,
 		 const struct table_options *options);
 

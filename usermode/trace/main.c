@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vnet-trace: runs a program traced. What to print is told to the provider by the
- * environment; with a summary, this process waits for the end and prints it.
+ * vnet-trace: runs a program with tracing enabled. The environment tells the provider what to
+ * print. With --summary, this process waits for the program's end and prints a summary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,10 @@ static void set(const char *name, const char *value)
 		fail(name);
 }
 
-/* The program may go elsewhere before it opens a device. Where lines go: a descriptor. */
+/*
+ * Open the output file, or return stderr's descriptor. The provider gets an absolute path, because
+ * the program may change its directory before it opens a device.
+ */
 static int open_output(const struct options *options)
 {
 	char path[PATH_MAX];
@@ -72,7 +75,7 @@ static void tell_provider(const struct options *options, int fd)
 	set(VNET_TRACE_ENV, list);
 }
 
-/* To be called by the program's process: whose lines need not name it. */
+/* Called in the process that becomes the program. Its lines need not show its PID. */
 static void __attribute__((noreturn)) run(const struct options *options)
 {
 	const char *list = getenv(VNET_TRACE_ENV);
@@ -91,8 +94,8 @@ static void __attribute__((noreturn)) run(const struct options *options)
 /* ------------------------------------------------------------------- summary */
 
 /*
- * By its path in /proc: nothing is left behind, whoever is killed. The descriptor stays
- * ours; a program has no use for it.
+ * Make counters that the provider opens by a path in /proc. Nothing remains if processes are
+ * killed. The descriptor is closed in the program, which has no use for it.
  */
 static struct vnet_trace_counters *share_counters(void)
 {
@@ -105,7 +108,7 @@ static struct vnet_trace_counters *share_counters(void)
 	counters = mmap(NULL, sizeof(*counters), PROT_READ, MAP_SHARED, fd, 0);
 	if (counters == MAP_FAILED)
 		fail("counters");
-	/* A program that cuts it short must not end this process. */
+	/* The program must not be able to end this process (SIGBUS) by truncating the file. */
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
 		fail("counters");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
@@ -119,7 +122,7 @@ static void pass_on(int number)
 		kill((pid_t)child, number);
 }
 
-/* Who types Ctrl-C tells both: then the program decides. */
+/* Ctrl-C reaches both processes; the program decides what to do. */
 static void handle_signals(void)
 {
 	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -151,7 +154,7 @@ static int run_and_summarise(const struct options *options, int fd)
 	int status;
 	pid_t pid;
 
-	/* No signal between the fork and what it needs. */
+	/* No signals between the fork and the setting of child and handlers. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();

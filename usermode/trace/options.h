@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What vnet-trace is asked for. */
+/* Command line options of vnet-trace. */
 #ifndef TRACE_OPTIONS_H
 #define TRACE_OPTIONS_H
 
@@ -23,7 +23,7 @@ struct options {
 	char **program;
 };
 
-/* Ends the process where they are wrong, or ask for help. */
+/* Ends the process if the options are invalid or ask for help. */
 void options_read(int argc, char **argv, struct options *options);
 
 #endif /* TRACE_OPTIONS_H */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Programs can write into the counters: letters and the like, and an end. */
+/* Copy a name and replace unexpected characters: the traced program can write into the counters. */
 static void name_of(const struct vnet_trace_row *row, char name[VNET_TRACE_NAME])
 {
 	unsigned int i;

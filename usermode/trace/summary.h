@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The end of a trace: how much of what, and how often each warning. */
+/* Prints the summary of a trace: operations and warnings with their counts. */
 #ifndef TRACE_SUMMARY_H
 #define TRACE_SUMMARY_H
 
@@ -8,7 +8,7 @@
 
 #include "vnet_trace.h"
 
-/* Of what programs may have scribbled over. */
+/* The counters are untrusted: the traced program can write into them. */
 void summary_print(FILE *to, const struct vnet_trace_counters *counters, bool json);
 
 #endif /* TRACE_SUMMARY_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Preloaded into traced programs: tells the provider before the program sleeps until
- * an event of a completion channel comes. libibverbs tells it only of events that came.
+ * Preloaded into traced programs: reports waits for completion events to the provider. The
+ * provider's hook is called before the program sleeps. libibverbs itself informs the provider only
+ * of events that have arrived.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 struct ibv_cq;
-/* As libibverbs has it, as far as it is needed. */
+/* The part of libibverbs' structure that is needed here. */
 struct ibv_comp_channel {
 	void *context;
 	int fd;
@@ -38,7 +39,10 @@ static void tell(int fd, int alone)
 		hook(fd, alone);
 }
 
-/* The library's own, also where it was loaded for a part of the program alone. */
+/*
+ * Returns the next definition of the function, also if its library was loaded with local scope
+ * (RTLD_LOCAL).
+ */
 static void *next(const char *name, const char *library)
 {
 	void *function = dlsym(RTLD_NEXT, name), *handle;
@@ -60,7 +64,7 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 		errno = ENOSYS;
 		return -1;
 	}
-	/* Who does not wait is free to look at what is not armed. */
+	/* A non-blocking read of a channel whose CQ is not armed is no mistake. */
 	if (flags >= 0 && !(flags & O_NONBLOCK))
 		tell(channel->fd, 1);
 	return real(channel, cq, cq_context);

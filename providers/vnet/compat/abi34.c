@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Proof that compat/ lays provider ABI 34 out as libibverbs 44 does. The
- * numbers were printed by a program built against the headers of rdma-core
- * 44.0 on x86-64; aarch64 and the other LP64 systems agree. Nothing here makes
- * code.
+ * Asserts that compat/ has the layouts of libibverbs 44 (provider ABI 34). The numbers were printed
+ * by a program built against the headers of rdma-core 44.0 on x86-64; aarch64 and the other LP64
+ * systems are the same. This file generates no code.
  */
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Out-of-tree stand-in for rdma-core's private <infiniband/cmd_ioctl.h>: how a
- * provider adds attributes of its own to an ioctl that libibverbs 44 makes.
+ * Out-of-tree stand-in for rdma-core's private <infiniband/cmd_ioctl.h>. It declares what a
+ * provider needs to add its own attributes to an ioctl of libibverbs 44.
  */
 #ifndef VNET_COMPAT_CMD_IOCTL_H
 #define VNET_COMPAT_CMD_IOCTL_H
@@ -24,9 +24,9 @@
 #endif
 
 /*
- * A provider's attributes, handed to an ibv_cmd_*() function that puts them
- * behind its own. The attributes stand right behind hdr; the uhw_* members
- * belong to the old write interface and are not a provider's business.
+ * A provider's attributes, passed to an ibv_cmd_*() function, which appends them to its own. The
+ * attributes follow hdr directly. The uhw_* members belong to the older write interface and are not
+ * used by a provider.
  */
 struct ibv_command_buffer {
 	struct ibv_command_buffer *next;
@@ -56,7 +56,7 @@ static inline void vnet_compat_init_buffer(struct ibv_command_buffer *buf, uint1
 	};
 }
 
-/* An array, so that the elements after the first hold the attributes. */
+/* An array: the elements after the first provide the space for the attributes. */
 #define DECLARE_COMMAND_BUFFER(_name, _object, _method, _num)                                      \
 	struct ibv_command_buffer _name[2 + (_num) * sizeof(struct ib_uverbs_attr) /               \
 						    sizeof(struct ibv_command_buffer)];            \
@@ -85,7 +85,7 @@ static inline struct ib_uverbs_attr *fill_attr_in_obj(struct ibv_command_buffer 
 	return attr;
 }
 
-/* Small values stand in the attribute itself. */
+/* Small values are stored in the attribute itself. */
 static inline struct ib_uverbs_attr *fill_attr_const_in(struct ibv_command_buffer *cmd,
 							uint16_t attr_id, uint64_t value)
 {
@@ -95,7 +95,7 @@ static inline struct ib_uverbs_attr *fill_attr_const_in(struct ibv_command_buffe
 	return attr;
 }
 
-/* Sends one that stands alone. 0, or -1 and errno. */
+/* Execute a command buffer on its own. Returns 0, or -1 and errno. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd);
 
 #define fill_attr_out_ptr(_cmd, _attr_id, _ptr) fill_attr_out(_cmd, _attr_id, _ptr, sizeof(*(_ptr)))

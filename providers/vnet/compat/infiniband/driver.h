@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Out-of-tree stand-in for rdma-core's private <infiniband/driver.h>: what the
- * vnet provider uses of libibverbs' provider ABI 34 (rdma-core 44, the symbol
- * version IBVERBS_PRIVATE_34). No distribution packages that header; inside an
- * rdma-core tree the real one is used and this folder is not looked at.
+ * Out-of-tree stand-in for rdma-core's private <infiniband/driver.h>.
  *
- * Layouts are libibverbs' and must match to the byte: compat/abi34.c asserts
- * them. Members and functions that vnet has no use for are declared only as
- * far as they take up room.
+ * It declares what the vnet provider uses of libibverbs' provider ABI 34 (rdma-core 44, the symbol
+ * version IBVERBS_PRIVATE_34). No distribution packages that header. Inside an rdma-core tree the
+ * real one is used, and this folder is ignored.
+ *
+ * The layouts must match those of libibverbs exactly: compat/abi34.c asserts them. Members and
+ * functions that vnet does not use are declared only to take up their space.
  */
 #ifndef VNET_COMPAT_DRIVER_H
 #define VNET_COMPAT_DRIVER_H
@@ -41,7 +41,7 @@ enum {
 void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Keeps errno, so that it may be called on the way out of a failure. */
+/* Preserves errno, so it may be called on error paths. */
 #define verbs_err(_ctx, _fmt, ...)                                                                 \
 	do {                                                                                       \
 		int verbs_err_errno = errno;                                                       \
@@ -53,7 +53,7 @@ void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...
 /* ---------------------------------------------------------------- objects */
 
 enum create_cq_cmd_flags {
-	/* Timestamps alone do not call for the extended create command. */
+	/* Timestamps alone do not require the extended create command. */
 	CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX = 1 << 0,
 };
 
@@ -133,7 +133,7 @@ struct verbs_match_ent {
 	uint8_t kind;
 };
 
-/* Matches devices whose verbs name begins so. */
+/* Matches devices whose verbs name begins with the prefix. */
 #define VERBS_NAME_MATCH(_prefix, _data)                                                           \
 	{                                                                                          \
 		.driver_data = (_data), .u.modalias = "rdma_device:*N" _prefix "*",                \
@@ -160,7 +160,7 @@ struct verbs_sysfs_dev {
 	struct timespec time_created;
 };
 
-/* What a provider registers. */
+/* Operations that a provider registers. */
 struct verbs_device_ops {
 	const char *name;
 
@@ -169,10 +169,10 @@ struct verbs_device_ops {
 	const struct verbs_match_ent *match_table;
 	const struct verbs_device_ops **static_providers;
 
-	/* Asked after match_table; has the last word. */
+	/* Called after match_table; its result is final. */
 	bool (*match_device)(struct verbs_sysfs_dev *sysfs_dev);
 
-	/* These two own cmd_fd from the moment they are called. */
+	/* These two take over cmd_fd when they are called. */
 	struct verbs_context *(*alloc_context)(struct ibv_device *device, int cmd_fd,
 					       void *private_data);
 	struct verbs_context *(*import_context)(struct ibv_device *device, int cmd_fd);
@@ -192,10 +192,10 @@ struct verbs_device {
 
 /* -------------------------------------------------------------------- ops */
 
-/* Holds the place of an operation that vnet does not have. */
+/* Placeholder for an operation that vnet does not have. */
 #define VNET_COMPAT_NO_OP(_name) void (*_name)(void)
 
-/* In alphabetical order, as libibverbs has it. */
+/* In alphabetical order, as in libibverbs. */
 struct verbs_context_ops {
 	int (*advise_mr)(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 			 struct ibv_sge *sg_list, uint32_t num_sges);
@@ -298,7 +298,7 @@ struct verbs_context_ops {
 
 /* ----------------------------------------------------- device and context */
 
-/* The ABI's number is part of the name, so that another one does not link. */
+/* The ABI's number is part of the name, so that another version does not link. */
 #define IBVERBS_PABI_VERSION 34
 #define verbs_register_driver verbs_register_driver_34
 void verbs_register_driver(const struct verbs_device_ops *ops);
@@ -313,7 +313,7 @@ void verbs_register_driver(const struct verbs_device_ops *ops);
 void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t alloc_size,
 				    struct verbs_context *context_offset, uint32_t driver_id);
 
-/* The offset travels as a pointer into an object at address 0. */
+/* The macro passes the offset as a pointer to a member of an object at address 0. */
 #define verbs_init_and_alloc_context(_device, _fd, _ctx, _member, _driver_id)                      \
 	((__typeof__(_ctx))_verbs_init_and_alloc_context(                                          \
 		_device, _fd, sizeof(*(_ctx)),                                                     \

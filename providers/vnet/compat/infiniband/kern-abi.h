@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Out-of-tree stand-in for rdma-core's private <infiniband/kern-abi.h>: the
- * buffers that the ibv_cmd_*() functions of libibverbs 44 fill in and send.
- *
- * A buffer is the uverbs header, then the kernel's own structure; whatever a
- * provider has to say follows without a gap.
+ * Out-of-tree stand-in for rdma-core's private <infiniband/kern-abi.h>. It declares the buffers
+ * that the ibv_cmd_*() functions of libibverbs 44 fill in and send. A buffer is the uverbs header
+ * followed by the kernel's structure; the provider's part follows without a gap.
  */
 #ifndef VNET_COMPAT_KERN_ABI_H
 #define VNET_COMPAT_KERN_ABI_H
