@@ -6,6 +6,8 @@
 #
 # layer_test(WHAT "SANITIZERS" "SETTINGS" WORLDS PROCESSES PROGRAM [ARGS...])
 #
+# Of more than two mappings, the last one is run always and the others take turns.
+#
 # The caller's variables: mappings, all that there are; layer_test_mappings, where
 # it is only for some; layer_test_options, more of vnet_test()'s.
 function(layer_test what sanitizers settings worlds processes program)
@@ -18,8 +20,17 @@ function(layer_test what sanitizers settings worlds processes program)
   if(sanitizers)
     list(PREPEND sanitizers SANITIZERS)
   endif()
+  list(LENGTH for last)
+  math(EXPR last "${last} - 1")
   foreach(mapping IN LISTS for)
-    vnet_test(NAME ${suite}.${what}-${mapping} PROCESSORS 2 TIMEOUT 120 ${sanitizers}
+    list(FIND for "${mapping}" turn)
+    if(last LESS 2 OR turn EQUAL last)
+      set(turn "")
+    else()
+      math(EXPR turn "${turn} % 3")
+      list(PREPEND turn TURN)
+    endif()
+    vnet_test(NAME ${suite}.${what}-${mapping} PROCESSORS 2 TIMEOUT 120 ${turn} ${sanitizers}
         ${layer_test_options}
       ENVIRONMENT "${layer}_SETTINGS=${settings}"
         "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/thread-suppressions"

@@ -10,6 +10,8 @@
 #                                     processors: "vnet test" runs one test more than those
 #           [SERIAL]                  nothing else may run beside it
 #           [SOAK]                    long: only with "vnet test --soak"
+#           [TURN <0|1|2>]            varies what another test does: runs for every third commit,
+#                                     and with "vnet test --soak"
 #           [SANITIZERS address|thread ...]
 #                                     also a test of these sanitizer builds;
 #                                     without it, of the unsanitized ones only
@@ -34,7 +36,7 @@ endif()
 
 function(vnet_test)
   cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
-    "NAME;TIMEOUT;PROCESSORS" "COMMAND;SANITIZERS;ENVIRONMENT")
+    "NAME;TIMEOUT;PROCESSORS;TURN" "COMMAND;SANITIZERS;ENVIRONMENT")
   if(T_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
   endif()
@@ -60,6 +62,9 @@ function(vnet_test)
   set(labels "${suite}")
   if(T_SOAK)
     list(APPEND labels soak)
+  endif()
+  if(DEFINED T_TURN)
+    list(APPEND labels "turn-${T_TURN}")
   endif()
 
   set(command ${T_COMMAND})

@@ -22,7 +22,8 @@ kernel_headers() {	# VERSION
 link_sources() {	# TREE FOLDER
 	local folder file
 
-	for folder in abi firmware "$2"; do
+	for folder in abi firmware $(cd "$VNET_SRC" && printf '%s\n' firmware/*/) "$2"; do
+		folder=${folder%/}
 		mkdir -p -- "$1/$folder" || return
 		for file in "$VNET_SRC/$folder"/*; do
 			case ${file##*/} in

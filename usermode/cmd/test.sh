@@ -8,12 +8,14 @@ VNET_TEST_PRESETS=(release asan tsan)
 
 help_test() {
 	cat <<EOF
-${BOLD}vnet test${PLAIN} [--soak] [--filter RE] [--jobs N] [--list] [--kernel-debug]
+${BOLD}vnet test${PLAIN} [--soak] [--turn N] [--filter RE] [--jobs N] [--list] [--kernel-debug]
 
 Builds what is missing and runs the tests. As root it installs the Debian packages
 that are missing; else it names them.
 
-  --soak       the long ones, too
+  --soak       the long ones, too, and those of all turns
+  --turn N     of the tests that vary what another one does, a third is run: which, the
+               number of commits tells, or this
   --filter RE  only those whose name matches the regular expression
   --jobs N     at most N at once (default: one more than processors, as many only wait)
   --list       names them and runs none
@@ -45,8 +47,13 @@ write_test_directory() {	# DIRECTORY TREE...
 	} >"$1/CTestTestfile.cmake"
 }
 
+# How many commits led here; 0 where git does not tell.
+commits() {
+	git -c safe.directory='*' -C "$VNET_SRC" rev-list --count HEAD 2>/dev/null || echo 0
+}
+
 cmd_test() {
-	local options=() soak=no jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
+	local options=() soak=no turn jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
 
 	jobs=$(($(nproc) + 1))
 	while [[ $# -gt 0 ]]; do
@@ -56,6 +63,11 @@ cmd_test() {
 			return
 			;;
 		--soak) soak=yes ;;
+		--turn)
+			[[ ${2-} =~ ^[0-9]{1,9}$ ]] || die_usage "--turn wants a number"
+			turn=$2
+			shift
+			;;
 		--list) options+=(--show-only) ;;
 		--kernel-debug)
 			export VNET_KERNEL=debug
@@ -91,9 +103,13 @@ cmd_test() {
 
 	if [[ $soak == yes ]]; then
 		export VNET_SOAK=1
-	else
+	elif [[ ${VNET_KERNEL-} == debug ]]; then
 		unset VNET_SOAK
 		options+=(--label-exclude '^soak$')
+	else
+		unset VNET_SOAK
+		export VNET_TURN=$((${turn:-$(commits)} % 3))
+		options+=(--label-exclude "^(soak|turn-($(((VNET_TURN + 1) % 3))|$(((VNET_TURN + 2) % 3))))\$")
 	fi
 	directory=$(tree_root)/test
 	write_test_directory "$directory" "${trees[@]}"
