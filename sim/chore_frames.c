@@ -7,7 +7,7 @@
 
 #include "chore.h"
 #include "event.h"
-#include "nic_internal.h"
+#include "layout/lock.h"
 #include "trace.h"
 
 #define FRAMES 8u

@@ -8,7 +8,7 @@
 
 #include "chore.h"
 #include "event.h"
-#include "nic_internal.h"
+#include "layout/lock.h"
 #include "trace.h"
 
 #define MEMBERS 6u

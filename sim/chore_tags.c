@@ -8,7 +8,7 @@
 
 #include "chore.h"
 #include "event.h"
-#include "tags/tm.h"
+#include "tags/tags.h"
 #include "trace.h"
 
 /* Few tags and buffers, so that the list wraps around. */

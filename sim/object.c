@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "event.h"
-#include "tags/tm.h"
+#include "tags/tags.h"
 
 /* Time after which a busy command is repeated. */
 #define BUSY_NS 20000

@@ -7,7 +7,7 @@
 
 #include "crc32c.h"
 #include "event.h"
-#include "address/lid.h"
+#include "address/address.h"
 #include "node.h"
 #include "process.h"
 #include "rules.h"

@@ -4,7 +4,7 @@
  * the last 20 bytes instead (InfiniBand Architecture, annex 17, A17.4.5.2). On InfiniBand there may
  * be no GRH; then the bytes are undefined.
  */
-#include "nic_internal.h"
+#include "address/address.h"
 
 /* UDP (8), BTH (12), DETH (8) and ICRC (4) around the data. */
 #define NIC_ROCE_OVERHEAD 32

@@ -5,7 +5,7 @@
  * 0: an Ethernet port). The vn transport uses GIDs only, so each LID is represented by a link-local
  * GID that no program can use.
  */
-#include "address/lid.h"
+#include "address/address.h"
 
 /* fe80::4c:4944:0, with the LID in the low bits; it is not the GID of any port. */
 static const u8 nic_lid_prefix[14] = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'L', 'I', 'D' };
@@ -30,42 +30,33 @@ u16 nic_gid_lid(const u8 *gid)
 	return nic_lid_is_unicast(lid) ? lid : 0;
 }
 
-/* Both ends of a path: its GIDs, or those that represent LIDs. */
-static void nic_path_ends(const struct nic *nic, const struct nic_qp_attr *attr, u8 *gid, u8 *own)
+/* Does the GID name this NIC? On an InfiniBand port, a GID made from its LID does, too. */
+bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
 {
-	if (nic->hdr->lid) {
-		nic_lid_gid(attr->dlid, gid);
-		nic_lid_gid((u16)nic->hdr->lid, own);
-	} else {
-		memcpy(gid, attr->dgid, 16);
-		memcpy(own, nic->hdr->gid[attr->sgid_index % NIC_MAX_GIDS], 16);
+	u64 want[2], have[2];
+	u32 i;
+
+	memcpy(want, gid, sizeof(want));
+	for (i = 0; i < nic->hdr->ngids && i < NIC_MAX_GIDS; i++) {
+		memcpy(have, nic->hdr->gid[i], sizeof(have));
+		if (have[0] == want[0] && have[1] == want[1])
+			return have[0] | have[1];
 	}
+	return nic->hdr->lid && nic_gid_lid(gid) == nic->hdr->lid;
 }
 
-u32 nic_path_row(struct nic *nic, const struct nic_qp_attr *attr)
+bool nic_is_group_gid(const u8 *gid)
 {
-	u8 gid[16], own[16];
+	u32 i;
 
-	nic_path_ends(nic, attr, gid, own);
-	return nic_row_find(nic, gid, own);
-}
-
-bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr)
-{
-	struct nic_address address;
-	u8 gid[16], own[16];
-
-	nic_path_ends(nic, attr, gid, own);
-	if (plat_resolve(nic, gid, &address))
+	if (gid[0] == 0xff)
 		return true;
-	plat_unknown(nic, gid);
-	return false;
-}
-
-/* The agent itself may use paths without LIDs. */
-static bool nic_goes_by_lid(const struct nic *nic, const struct vnet_wqe_ud *ud)
-{
-	return unlikely(nic->hdr->lid) && (ud->dlid || ud->no_grh);
+	for (i = 0; i < 10; i++) {
+		if (gid[i])
+			return false;
+	}
+	/* 224.0.0.0/4 */
+	return gid[10] == 0xff && gid[11] == 0xff && (gid[12] & 0xf0) == 0xe0;
 }
 
 bool nic_is_group_datagram(const struct nic *nic, const struct vnet_wqe_ud *ud)
@@ -76,25 +67,4 @@ bool nic_is_group_datagram(const struct nic *nic, const struct vnet_wqe_ud *ud)
 bool nic_is_own_datagram(const struct nic *nic, const struct vnet_wqe_ud *ud)
 {
 	return nic_goes_by_lid(nic, ud) ? ud->dlid == nic->hdr->lid : nic_is_own_gid(nic, ud->dgid);
-}
-
-u32 nic_datagram_row(struct nic *nic, const struct vnet_wqe_ud *ud)
-{
-	const u8 *own = nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS];
-	u8 lid[16];
-	const u8 *gid = ud->dgid;
-	u32 row;
-
-	if (nic_goes_by_lid(nic, ud)) {
-		if (!nic_lid_is_unicast(ud->dlid))
-			return NIC_NONE;
-		nic_lid_gid(ud->dlid, lid);
-		gid = lid;
-		row = nic_path_row(nic, &(const struct nic_qp_attr){ .dlid = ud->dlid });
-	} else {
-		row = nic_row_find(nic, gid, own);
-	}
-	if (unlikely(row == NIC_NONE))
-		plat_unknown(nic, gid);
-	return row;
 }

@@ -4,7 +4,9 @@
  * at any instruction (see enum nic_op_phase). The order is: the body, which nobody reads yet; the
  * intent; the indices; and last the entry's seq, which makes it valid.
  */
-#include "nic_internal.h"
+#include "layout/lookup.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
 
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq)
 {

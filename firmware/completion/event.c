@@ -4,7 +4,8 @@
  * can overflow, and recovery can rebuild everything if the process that was recording an event
  * dies.
  */
-#include "nic_internal.h"
+#include "layout/lookup.h"
+#include "completion/completion.h"
 
 static void nic_wake_processor(struct nic *nic)
 {

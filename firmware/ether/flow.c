@@ -3,7 +3,9 @@
  * Flows: find the receivers of an Ethernet frame. Commands write the table, one at a time; senders
  * read it without a lock.
  */
-#include "nic_internal.h"
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "ether/ether.h"
 
 #define NIC_KEY_WORDS (sizeof(struct nic_frame_key) / sizeof(u64))
 /* Below every priority that a flow can have. */

@@ -3,7 +3,7 @@
  * Specifications of flows: header fields to match, and tags. Hosts parse them from different
  * commands.
  */
-#include "nic_internal.h"
+#include "layout/lock.h"
 
 /* Flags for specifications that may occur once, besides enum nic_frame_layers. */
 #define NIC_NAMED_ETH (1u << 31)

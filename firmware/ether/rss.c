@@ -3,7 +3,7 @@
  * Receive side scaling: selects the work queue of a frame by the Toeplitz hash of its addresses and
  * ports. So the frames of one connection stay together.
  */
-#include "nic_internal.h"
+#include "ether/ether.h"
 
 /* Two IPv6 addresses, and two ports. */
 #define NIC_RSS_INPUT 36

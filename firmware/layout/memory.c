@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Layout of NIC memory: formatting, and attaching with validation. */
-#include "nic_internal.h"
+#include "layout/lock.h"
+#include "layout/settings.h"
 #include "vnet_layout.h"
 
 #define NIC_PAGE 4096ull

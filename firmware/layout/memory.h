@@ -278,7 +278,7 @@ struct nic_mr {
 	/* Regions, atomic: number of bound windows; may be too high, never too low. */
 	u32 windows;
 	u32 version;
-	/* NIC_MR_DYING: epoch that each busy QP must have seen (memory/grace.c). */
+	/* NIC_MR_DYING: epoch that each busy QP must have seen (protection/grace.c). */
 	u32 grace;
 };
 static_assert(sizeof(struct nic_mr) == 64, "mr");
@@ -393,7 +393,7 @@ struct nic_qp_counters {
 	u64 paced_until;
 	/*
 	 * By enum nic_role: NIC clock since which the operation waits for pages; 0: it does not
-	 * (memory/copy.c). The entry of NIC_ARRIVALS is under the receive queue's lock if it is a
+	 * (protection/copy.c). The entry of NIC_ARRIVALS is under the receive queue's lock if it is a
 	 * receive that waits.
 	 */
 	u64 fetch_since[2];

@@ -4,7 +4,7 @@
  * index of the object's table, and random bits beside it, so it cannot be predicted from others.
  * Hosts call this when they create an object. A look-up is one mask and one comparison.
  */
-#include "nic_internal.h"
+#include "layout/lock.h"
 
 /* ------------------------------------------------------------ free indices */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion channels: commands. completion/event.c makes their events. */
-#include "nic_internal.h"
+#include "layout/lock.h"
 
 enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation)
 {

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion queues: commands. completion/complete.c writes their entries. */
-#include "nic_internal.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
 
-#define NIC_MAX_RING_ENTRIES (1u << 24)
 /* log2 of VNET_CQE_SIZE */
 #define NIC_CQE_SHIFT 7
 static_assert(1 << NIC_CQE_SHIFT == VNET_CQE_SIZE, "cqe");
-
-struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shift)
-{
-	if (!entries || entries > NIC_MAX_RING_ENTRIES || (entries & (entries - 1)) ||
-	    ring % VNET_CACHE_LINE)
-		return NULL;
-	return plat_queue(nic, ring, VNET_RING_HDR_SIZE + ((u64)entries << shift));
-}
 
 static struct nic_channel *nic_cq_channel(struct nic *nic, const struct nic_cq *cq)
 {

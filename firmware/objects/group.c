@@ -3,21 +3,9 @@
  * Multicast groups: the table of queue pairs that are attached. Commands write the table, one at a
  * time; senders read it without a lock.
  */
-#include "nic_internal.h"
-
-bool nic_is_group_gid(const u8 *gid)
-{
-	u32 i;
-
-	if (gid[0] == 0xff)
-		return true;
-	for (i = 0; i < 10; i++) {
-		if (gid[i])
-			return false;
-	}
-	/* 224.0.0.0/4 */
-	return gid[10] == 0xff && gid[11] == 0xff && (gid[12] & 0xf0) == 0xe0;
-}
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "objects/objects.h"
 
 static bool nic_same_gid(const u8 *a, const u8 *b)
 {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: create, query and destroy. objects/qp_modify.c has modify. */
-#include "vn/vn.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "transport/transport.h"
+#include "ether/ether.h"
+#include "pending/pending.h"
+#include "objects/objects.h"
 
 static struct nic_srq *nic_qp_srq(struct nic *nic, const struct nic_qp *qp)
 {

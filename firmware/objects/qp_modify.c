@@ -3,8 +3,12 @@
  * The queue pair state machine: transitions, their attributes and their effects. A table has the
  * required and optional attributes of each transition (IB vol 1, 10.3.1 and 11.2.5.2).
  */
-#include "address/lid.h"
-#include "vn/vn.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "completion/completion.h"
+#include "objects/objects.h"
 
 /* The values of enum ibv_qp_attr_mask. */
 enum nic_qp_mask {

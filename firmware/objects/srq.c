@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Shared receive queues: commands. responder/receive.c takes their receives. */
-#include "tags/tm.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "tags/tags.h"
 
 static bool nic_srq_params_ok(struct nic *nic, const struct nic_srq_params *p)
 {

@@ -4,8 +4,13 @@
  * Its recorded intents (enum nic_op_phase) show whether an operation was committed. A committed
  * operation is finished, any other one is undone.
  */
-#include "tags/tm.h"
-#include "vn/vn.h"
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
+#include "requester/requester.h"
 
 static struct vnet_cqe *nic_recover_cqe(struct nic *nic, struct nic_cq *cq, u32 index)
 {

@@ -3,7 +3,8 @@
  * Atomic operations, atomic among the operations of this NIC (IBV_ATOMIC_HCA). Words are locked by
  * address.
  */
-#include "requester/request.h"
+#include "protection/protection.h"
+#include "requester/requester.h"
 
 static u64 nic_atomic_result(const struct vnet_send_wqe *wqe, u64 old)
 {

@@ -4,10 +4,18 @@
  * is copied once and checked before use, then executed at both ends and completed. The thread that
  * rings the doorbell executes it (cut-through). Requests to other NICs are handed to nic_vn_run().
  */
-#include "address/lid.h"
-#include "requester/opcodes.h"
-#include "requester/request.h"
-#include "vn/vn.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "responder/responder.h"
+#include "objects/objects.h"
+#include "requester/requester.h"
+#include "layout/opcodes.h"
 
 /* log2 of the bytes for which a long request costs one more unit of the budget. */
 #define NIC_BUDGET_SHIFT 20
@@ -33,84 +41,7 @@ u32 nic_opcodes_of(u8 type)
 	}
 }
 
-/* --------------------------------------------------------------- gathering */
-
-static u32 nic_gather_inline(struct nic_request *r)
-{
-	if (r->wqe.inline_len > r->qp->max_inline ||
-	    !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, r->wqe.inline_len))
-		return VNET_WC_LOC_LEN_ERR;
-	r->local[0].addr = (u64)(unsigned long)r->tail;
-	r->local[0].length = r->wqe.inline_len;
-	r->local[0].space = NIC_SPACE_POINTER;
-	r->nlocal = r->wqe.inline_len != 0;
-	r->length = r->wqe.inline_len;
-	return VNET_WC_SUCCESS;
-}
-
-u32 nic_gather(struct nic_request *r, u32 access)
-{
-	const struct vnet_sge *sges = (const struct vnet_sge *)r->tail;
-	u32 i;
-
-	r->nlocal = 0;
-	r->length = 0;
-	if (r->wqe.flags & VNET_WR_INLINE)
-		return access ? VNET_WC_LOC_QP_OP_ERR : nic_gather_inline(r);
-	if (r->wqe.num_sge > r->qp->max_send_sge || r->wqe.num_sge > VNET_MAX_SGE ||
-	    !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, r->wqe.num_sge * sizeof(*sges)))
-		return VNET_WC_LOC_QP_OP_ERR;
-	for (i = 0; i < r->wqe.num_sge; i++) {
-		struct vnet_sge sge;
-
-		memcpy(&sge, &sges[i], sizeof(sge));
-		nic_read_once_barrier();
-		if (!sge.length)
-			continue;
-		if (!nic_check_key(r->nic, sge.lkey, r->qp->pdn, r->qp->qpn, access, sge.addr,
-				   sge.length, &r->local[r->nlocal]))
-			return VNET_WC_LOC_PROT_ERR;
-		r->length += sge.length;
-		r->nlocal++;
-	}
-	return r->length > NIC_MAX_MSG ? VNET_WC_LOC_LEN_ERR : VNET_WC_SUCCESS;
-}
-
-NIC_COLD u32 nic_gather_word(struct nic_request *r)
-{
-	struct nic_piece here = { .addr = (u64)(unsigned long)&r->wqe.rdma.compare_add,
-				  .length = 8,
-				  .space = NIC_SPACE_POINTER };
-	enum nic_copy_result result;
-	u32 status = nic_gather(r, 0);
-
-	if (status)
-		return status;
-	if (r->length != 8)
-		return VNET_WC_LOC_LEN_ERR;
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
-			  r->nlocal, 8);
-	if (unlikely(nic_is_later(result)))
-		return NIC_EXEC_PAGES;
-	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
-}
-
 /* ---------------------------------------------------------------- the peer */
-
-/* Does the GID name this NIC? On an InfiniBand port, a GID made from its LID does, too. */
-bool nic_is_own_gid(const struct nic *nic, const u8 *gid)
-{
-	u64 want[2], have[2];
-	u32 i;
-
-	memcpy(want, gid, sizeof(want));
-	for (i = 0; i < nic->hdr->ngids && i < NIC_MAX_GIDS; i++) {
-		memcpy(have, nic->hdr->gid[i], sizeof(have));
-		if (have[0] == want[0] && have[1] == want[1])
-			return have[0] | have[1];
-	}
-	return nic->hdr->lid && nic_gid_lid(gid) == nic->hdr->lid;
-}
 
 /* The connected peer on this NIC; NULL if it does not exist or is not ready to receive. */
 static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
@@ -647,16 +578,6 @@ static u32 nic_execute(struct nic_request *r)
 	return nic_do_connected(r);
 }
 
-/* ------------------------------------------------------------- the send queue */
-
-struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp)
-{
-	if (!nic_slot_holds(qp->sq_shift, VNET_WQE_HDR_SIZE, 0))
-		return NULL;
-	return plat_queue(nic, qp->sq_ring,
-			  VNET_RING_HDR_SIZE + (((u64)qp->sq_mask + 1) << qp->sq_shift));
-}
-
 /* Number of requests in the send queue. */
 static u32 nic_sq_waiting(const struct nic_qp *qp, const struct vnet_ring *ring)
 {
@@ -797,30 +718,6 @@ static inline void nic_spend(struct nic_stretch *s, u64 length)
 		s->work += length;
 	else
 		nic_spend_long(s, length);
-}
-
-void nic_stretch_note(struct nic *nic, const struct nic_stretch *s)
-{
-	u64 bytes = s->work % NIC_STRETCH_REQUEST, requests = nic_stretch_requests(s);
-	struct nic_counters *c = &nic->hdr->counters;
-
-	/* If two threads store at the same time, one of the values is lost. */
-	if (requests > nic_load(&c->longest_requests))
-		nic_store(&c->longest_requests, requests);
-	if (bytes > nic_load(&c->longest_bytes))
-		nic_store(&c->longest_bytes, bytes);
-	/* From now on, a stretch that is not over is noted only if it has more requests. */
-	nic_store(&nic->longest,
-		  nic_load(&c->longest_requests) * NIC_STRETCH_REQUEST + (NIC_STRETCH_REQUEST - 1));
-}
-
-bool nic_stretch_next(struct nic *nic, struct nic_stretch *s)
-{
-	if (!s->budget || s->once)
-		return false;
-	nic_stretch_note(nic, s);
-	s->work = 0;
-	return plat_turn(nic);
 }
 
 /* May this call execute another request? */

@@ -3,6 +3,13 @@
  * The responder for messages of several packets. The first packet takes the receive that all of
  * them fill, and the last completes it like a message of one packet.
  */
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
+#include "responder/responder.h"
 #include "responder/receiving.h"
 
 /* Record the receive at the head. rq: the queue, as it is for ordinary receives. */

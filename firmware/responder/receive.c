@@ -4,8 +4,16 @@
  * lock of the receive queue; for messages from other NICs, the executor is the responder's QP
  * itself. A message takes effect for the responder at one instant (nic_commit_receive()).
  */
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
+#include "responder/responder.h"
 #include "responder/receiving.h"
-#include "vn/vn.h"
 
 /* A receive WQE is prefetched this many receives before it is taken. */
 #define NIC_RECEIVES_AHEAD 4

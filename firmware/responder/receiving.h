@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Delivery of a message to a receive: what nic_receive{,_tags,_pieces}.c share. */
+/* Delivery of a message to a receive: what receive.c, tags.c and pieces.c share. */
 #ifndef NIC_RECEIVING_H
 #define NIC_RECEIVING_H
 
-#include "objects/rq.h"
-#include "tags/tm.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "tags/tags.h"
 
 /* A message under delivery; the locks of peer's receive queue are held. */
 struct nic_delivery {

@@ -3,6 +3,10 @@
  * The responder for queues that match tags: selects the tagged buffer, or the ordinary receive, of
  * a message.
  */
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "protection/protection.h"
+#include "tags/tags.h"
 #include "responder/receiving.h"
 
 /* Skip the first `skip` bytes of the message, which all are at hand. */

@@ -10,7 +10,10 @@
  * The list is derived from the tags, so that recovery can rebuild it. An operation counts as taken
  * from the ring when a tag records it.
  */
-#include "tags/tm.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
 
 /* ---------------------------------------------------------------- the memory */
 

@@ -6,9 +6,13 @@
  * receive. For a rendezvous, the NIC posts requests of its own to the send queue of the QP by which
  * the announcement arrived. tags/list.c has the list of tags.
  */
-#include "tags/tm.h"
-
-#include "requester/request.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
 
 /* enum ibv_tmh_op */
 enum {

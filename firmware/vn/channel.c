@@ -8,6 +8,9 @@
  * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again
  * when nothing is heard. Both follow RFC 8985 (RACK-TLP).
  */
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
 #include "vn/vn.h"
 
 #define NIC_CREDIT_ONE 256u

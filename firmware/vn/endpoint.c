@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Endpoints at state transitions of their QP, and recovery of the vn state after a death. */
-#include "address/lid.h"
-#include "tags/tm.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
+#include "objects/objects.h"
 #include "vn/vn.h"
 
 /* ---------------------------------------------------------- a QP's own life */

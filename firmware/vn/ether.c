@@ -5,6 +5,8 @@
  * destination address. The receiving NIC delivers it to the receivers of its own flows, and never
  * forwards it.
  */
+#include "layout/message.h"
+#include "ether/ether.h"
 #include "vn/vn.h"
 
 /*

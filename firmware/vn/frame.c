@@ -3,6 +3,9 @@
  * Encoding and validation of frames. All fields are checked here, so other files see only valid
  * frames.
  */
+#include "ether/ether.h"
+#include "protection/protection.h"
+#include "objects/objects.h"
 #include "vn/vn.h"
 
 struct vnet_frame *nic_frame_begin(struct nic *nic, const struct nic_row *row, u8 kind)

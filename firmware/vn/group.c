@@ -5,7 +5,16 @@
  * known NIC with a packet. The receiving NIC delivers it to its members. Waits are short, because
  * no receiver can be held responsible. Ethernet frames use the same way (vn/ether.c).
  */
-#include "address/lid.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "responder/responder.h"
+#include "objects/objects.h"
+#include "requester/requester.h"
 #include "vn/vn.h"
 
 /* A NIC that has not answered this number of calls (255 ms) gets no copies. */

@@ -13,6 +13,7 @@
  *
  * The cookie is as in WireGuard (J. Donenfeld, NDSS 2017, 5.4.7), and in IKE before.
  */
+#include "address/address.h"
 #include "vn/handshake.h"
 
 #define NIC_CALL_FIRST_NS 1000000ull

@@ -3,7 +3,11 @@
  * The responder for messages from other NICs that take a receive: sends and datagrams. A message of
  * several packets fills a receive that stays open until the last one.
  */
-#include "address/lid.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "pending/pending.h"
+#include "responder/responder.h"
 #include "vn/responding.h"
 
 static struct nic_rq *nic_arrival_rq(struct nic_arrival_op *a)

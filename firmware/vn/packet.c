@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Packets of the requester: gathers and transmits them, and places the data of reads. */
-#include "address/lid.h"
+#include "address/address.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "ether/ether.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "objects/objects.h"
+#include "requester/requester.h"
 #include "vn/sending.h"
 
 #define IMMS (OP(VNET_WR_SEND_IMM) | OP(VNET_WR_RDMA_WRITE_IMM))

@@ -3,6 +3,10 @@
  * The responder for one-sided operations from other NICs: writes, reads, atomics, flushes. The data
  * of a read is in the answer. The results of atomic operations are stored for repeated packets.
  */
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "protection/protection.h"
+#include "requester/requester.h"
 #include "vn/responding.h"
 
 /*

@@ -4,7 +4,15 @@
  * NIC_WINDOW packets are outstanding. A packet is not stored: each transmission gathers it again
  * from the request, which stays in the send queue until it is retired.
  */
-#include "address/lid.h"
+#include "address/address.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "objects/objects.h"
+#include "requester/requester.h"
 #include "vn/sending.h"
 
 /* Turns for which an endpoint that is to leave its frame sends nothing new. */

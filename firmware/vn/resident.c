@@ -11,6 +11,9 @@
  * Endpoints that find no free frame wait in a queue, because otherwise the one that asks most often
  * would get all frames.
  */
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
 #include "vn/vn.h"
 
 /* Limit of frames that one search looks at. */

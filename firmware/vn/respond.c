@@ -5,6 +5,14 @@
  * must be executed in order (a message, the last piece of a write) is refused while an earlier one
  * is missing; the other pieces of a write are written when they arrive.
  */
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
+#include "completion/completion.h"
+#include "responder/responder.h"
+#include "requester/requester.h"
 #include "vn/responding.h"
 
 /* Retry interval of a packet whose pages are being brought, ns. */

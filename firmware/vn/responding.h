@@ -3,6 +3,7 @@
 #ifndef NIC_VN_RESPONDING_H
 #define NIC_VN_RESPONDING_H
 
+#include "layout/message.h"
 #include "vn/vn.h"
 
 /* Retry interval that an unreliable message without a receive is told, ns. */

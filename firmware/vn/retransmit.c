@@ -3,6 +3,12 @@
  * Retransmission of packets whose timer expired. The packet is transmitted again, or its request
  * fails. If its queue pair no longer exists, the peer is only asked whether it accepted the packet.
  */
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "layout/message.h"
+#include "protection/protection.h"
+#include "objects/objects.h"
+#include "requester/requester.h"
 #include "vn/sending.h"
 
 /*

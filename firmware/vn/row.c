@@ -4,7 +4,7 @@
  * row is found by a hash of both GIDs, or by the number in a frame. If the table is full, the row
  * of a quiet NIC is reclaimed for the new one (nic_row_reclaim()).
  */
-#include "address/lid.h"
+#include "address/address.h"
 #include "vn/handshake.h"
 
 /* Initial congestion window of a row, in channels (NIC_CREDIT_ONE each). */

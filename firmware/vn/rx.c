@@ -2,6 +2,7 @@
 /*
  * Receiving ends of channels: new and repeated packets, their executor, and their acknowledgements.
  */
+#include "transport/transport.h"
 #include "vn/responding.h"
 
 enum nic_rx_verdict { NIC_RX_DROP, NIC_RX_NEW, NIC_RX_AGAIN };

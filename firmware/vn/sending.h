@@ -3,7 +3,8 @@
 #ifndef NIC_VN_SENDING_H
 #define NIC_VN_SENDING_H
 
-#include "requester/opcodes.h"
+#include "requester/requester.h"
+#include "layout/opcodes.h"
 #include "vn/vn.h"
 
 /* A request of the send queue, whose packets are sent. */

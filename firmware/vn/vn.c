@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Entry points of the vn transport: arriving frames, and timers. */
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "requester/requester.h"
 #include "vn/vn.h"
 
 /* A row that was quiet for this time needs no more looks by the NIC processor. */

@@ -8,7 +8,9 @@
 #ifndef NIC_VN_H
 #define NIC_VN_H
 
-#include "requester/request.h"
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "transport/transport.h"
 
 /*
  * Byte order of frames (little-endian): conversions from and to a frame. nic_le32_word() converts,
@@ -42,8 +44,6 @@ static inline u32 nic_le32_word(u32 word)
 #define nic_le32_word(x) nic_le32(x)
 #endif
 
-#define nic_count(nic, what) nic_fetch_add(&(nic)->hdr->counters.what, 1)
-
 /*
  * Take a lock to process a frame: a row's lock, or row_lock. Returns false after `tries` failed
  * attempts; the caller then drops the frame, which is counted here. Frame processing never waits
@@ -64,12 +64,6 @@ static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
 
 /* Limit of halvings of the patience with a silent peer: nic_lonely_patience(). */
 #define NIC_LONELIEST 4u
-
-/* Datagrams and Ethernet frames: each is one packet, without order, that may be lost. */
-static inline bool nic_is_unordered(u8 type)
-{
-	return type == NIC_QPT_UD || type == NIC_QPT_RAW_PACKET;
-}
 
 /* Converts ns to the timestamps of frames, us. */
 static inline u32 nic_us(u64 ns)
@@ -150,6 +144,15 @@ struct nic_row *nic_row_of_frame(struct nic *nic, const struct nic_arrived_frame
  */
 bool nic_row_is_alive(struct nic *nic, const struct nic_row *row,
 		      const struct nic_arrived_frame *frame);
+
+/* -- vn/path.c: rows of destinations */
+
+/* The row of the NIC that a connected QP's path leads to; NIC_NONE: see nic_row_find(). */
+u32 nic_path_row(struct nic *nic, const struct nic_qp_attr *attr);
+/* Does the path have a known address? If not, the user is told. */
+bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr);
+/* The row of the NIC that a datagram goes to; NIC_NONE, and the user is told: no address. */
+u32 nic_datagram_row(struct nic *nic, const struct vnet_wqe_ud *ud);
 
 /* -- vn/handshake.c: the handshake */
 
@@ -329,15 +332,6 @@ void nic_acks_touch(struct nic *nic, u32 row);
 
 /* -- vn/request.c: the requester */
 
-/* Must nic_vn_run() run the send queue, which has `waiting` requests? The caller holds sq_lock. */
-bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting);
-/*
- * Retire completed requests, and send packets; the caller holds sq_lock. Returns true if all is
- * done for now. false: the QP is pending, or (nic_vn_wants() returns false) the head request is for
- * this NIC.
- */
-bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
-		struct nic_stretch *stretch);
 /* Is the oldest packet acknowledged, so that a request can perhaps be retired? */
 static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 {
@@ -345,8 +339,6 @@ static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 }
 /* Only retire completed requests; the caller holds sq_lock. false: not possible now, or not all. */
 bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
-/* Called without the lock: is there something to retire or to send? */
-bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring);
 /* Retransmit a packet, or give it up; the caller holds no lock. */
 void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
 /*
@@ -412,8 +404,6 @@ enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
 /* -- vn/respond.c: the responder */
 
 void nic_vn_respond(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
-/* Advance the endpoint after the message op_psn of op_arrival was delivered. Idempotent. */
-void nic_vn_arrived(struct nic *nic, struct nic_qp *qp);
 
 /* -- vn/resident.c: endpoint frames */
 
@@ -432,17 +422,6 @@ static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct
 	return frame < nic->max_frame ? &nic->frame[frame] : NULL;
 }
 
-/*
- * Can anything of this QP be on the wire? A cheap check, without a lock, for each request. It is
- * false for a connection to a QP of the same NIC.
- */
-static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *qp)
-{
-	return nic->max_row &&
-	       (nic_load(&qp->row) != NIC_NONE || nic_load(&qp->frame) < nic->max_frame ||
-		nic_is_unordered(qp->type));
-}
-
 /* The endpoint's place in host memory. */
 static inline struct nic_endpoint *nic_backing_of(struct nic *nic, const struct nic_qp *qp)
 {
@@ -454,33 +433,7 @@ void nic_frames_recover(struct nic *nic, u32 owner);
 
 /* -- vn/endpoint.c: endpoints at QP transitions, and recovery */
 
-/* The QP's endpoint, in its frame or in host memory; the caller holds sq_lock. */
-struct nic_endpoint *nic_endpoint_any(struct nic *nic, struct nic_qp *qp);
-
-/*
- * Set up the endpoint for a QP transition; path: the path has changed. Changes nothing on failure:
- * NIC_BUSY, call again; NIC_ENOMEM, there is no row for the peer.
- */
-enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, u8 from, u8 to);
-/*
- * End all outstanding packets, and reset the endpoint. The caller holds all locks of the QP. false:
- * a row's lock is not available, call again.
- */
-bool nic_vn_leave(struct nic *nic, struct nic_qp *qp);
 /* Take the QP's packets off their channels. false: not all of them, call again. */
 bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
-/* Are packets outstanding? */
-bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp);
-/* Recover the vn state of a dead owner: its locks, and its unfinished operations. */
-void nic_vn_recover(struct nic *nic, u32 owner);
-
-/* -- vn/vn.c: timers, for nic_run() and nic_idle() */
-
-/*
- * Run timers. true: call again by *next, because packets are outstanding or acknowledgements owed.
- */
-bool nic_vn_tick(struct nic *nic, u64 now, u64 *next);
-/* Called by a polling process: cheap checks of what is due. */
-void nic_vn_idle(struct nic *nic);
 
 #endif /* NIC_VN_H */

@@ -28,7 +28,7 @@
 #include <linux/net.h>
 #include <linux/skbuff.h>
 
-#include "recovery/replay.h"
+#include "vn/replay.h"
 #include "vnet_ib.h"
 
 enum vnet_link_limits {

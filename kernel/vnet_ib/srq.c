@@ -3,7 +3,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "tags/tm.h"
+#include "tags/tags.h"
 #include "vnet_ib.h"
 #include "wq.h"
 

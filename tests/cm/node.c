@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "nic_internal.h"
+#include "layout/message.h"
+#include "responder/responder.h"
 #include "../../usermode/vnetd/lid.h"
 #include "../unit/test_platform.h"
 #include "node.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nic_internal.h"
+#include "protection/protection.h"
 #include "stage.h"
 
 struct stage s;

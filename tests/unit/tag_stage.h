@@ -6,7 +6,7 @@
 #ifndef TAG_STAGE_H
 #define TAG_STAGE_H
 
-#include "tags/tm.h"
+#include "tags/tags.h"
 #include "stage.h"
 
 #define TAGS 8

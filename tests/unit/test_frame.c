@@ -2,7 +2,7 @@
 /* Ethernet frames: what they are, whose flows they belong to, and how they are spread. */
 #include <string.h>
 
-#include "nic_internal.h"
+#include "ether/ether.h"
 #include "world.h"
 
 #define FRAME 50000u

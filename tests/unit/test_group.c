@@ -2,7 +2,7 @@
 /* Multicast groups: who is attached gets what is sent to one, each once. */
 #include <string.h>
 
-#include "nic_internal.h"
+#include "objects/objects.h"
 #include "world.h"
 
 static const u8 v6[16] = { 0xff, 0x12, [15] = 7 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Keys: bounds, rights, windows, and when a destroyed region is out of use. */
-#include "nic_internal.h"
+#include "layout/message.h"
+#include "protection/protection.h"
 #include "world.h"
 
 #define READ NIC_ACCESS_REMOTE_READ

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "nic_internal.h"
+#include "layout/lock.h"
 #include "world.h"
 
 #define FROM 0x1000

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recovery/replay.h"
+#include "vn/replay.h"
 #include "world.h"
 
 #define OTHER 3u

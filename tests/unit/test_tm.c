@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "protection/protection.h"
 #include "tag_stage.h"
 
 /* -------------------------------------------------------------------- matching */

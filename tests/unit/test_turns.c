@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "nic_internal.h"
+#include "pending/pending.h"
+#include "requester/requester.h"
 #include "world.h"
 
 #define FROM 0x1000

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "nic_internal.h"
+#include "pending/pending.h"
 #include "world.h"
 
 #define FROM 0x1000

@@ -4,6 +4,7 @@
  * the sender's NIC and on the other, also where wire frames are lost, doubled and reordered;
  * who is not there for it holds up nobody for long; and what a peer lies about is dropped.
  */
+#include "objects/objects.h"
 #include "vn/vn.h"
 #include "world.h"
 

@@ -4,6 +4,7 @@
  * the sender's NIC and on the other, also where frames are lost, doubled and reordered;
  * and whoever does not take it, or does not answer, holds up nobody for long.
  */
+#include "objects/objects.h"
 #include "vn/vn.h"
 #include "world.h"
 

@@ -5,7 +5,8 @@
  */
 #include <setjmp.h>
 
-#include "recovery/replay.h"
+#include "requester/requester.h"
+#include "vn/replay.h"
 #include "vn/handshake.h"
 #include "streams.h"
 

@@ -3,7 +3,8 @@
  * Ports of InfiniBand: queue pairs and datagrams that are addressed by LID alone, on
  * one NIC and between two, and LIDs that nobody has.
  */
-#include "address/lid.h"
+#include "address/address.h"
+#include "vn/vn.h"
 #include "world.h"
 
 #define LID(i) ((u16)((i) + 1))

@@ -3,7 +3,7 @@
  * Flushes between two NICs, and on one: what each may ask for, and that one which comes
  * before the writes that it is about does not end before them.
  */
-#include "nic_internal.h"
+#include "protection/protection.h"
 #include "world.h"
 
 #define START 4096u

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tags/tm.h"
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "tags/tags.h"
 #include "vn/vn.h"
 #include "world.h"
 

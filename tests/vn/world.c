@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The platform of two NICs in one process, and what agents and providers do. */
-#include "tags/tm.h"
+#include "tags/tags.h"
 #include "world.h"
 
 #include <sys/mman.h>

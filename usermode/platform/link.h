@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 
 #include "host.h"
-#include "recovery/replay.h"
+#include "vn/replay.h"
 
 #define LINK_MAGIC 0x356b6e696c766e76ull
 #define LINK_KEYS 16

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "link.h"
-#include "address/lid.h"
+#include "address/address.h"
 #include "raw.h"
 
 static const char digits[] = "0123456789abcdef";

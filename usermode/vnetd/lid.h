@@ -3,7 +3,7 @@
 #ifndef VNETD_LID_H
 #define VNETD_LID_H
 
-#include "address/lid.h"
+#include "address/address.h"
 #include "link.h"
 
 enum {

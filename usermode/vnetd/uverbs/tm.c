@@ -2,7 +2,7 @@
 /* Tag matching: memory and capabilities of shared receive queues of this type. */
 #include <errno.h>
 
-#include "tags/tm.h"
+#include "tags/tags.h"
 #include "uverbs.h"
 
 static_assert((int)UV_MAX_TAGS <= (int)NIC_TM_MAX_TAGS, "what the firmware takes");

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tag matching of shared receive queues: state in NIC memory, and functions for the responder. */
-#ifndef NIC_TM_H
-#define NIC_TM_H
+/*
+ * Tag matching of shared receive queues: the list of tagged buffers, the operations of its process,
+ * and the match of a message. The caller holds the SRQ's lock.
+ *
+ * Calls completion, protection and pending.
+ */
+#ifndef NIC_TAGS_H
+#define NIC_TAGS_H
 
-#include "nic_internal.h"
+#include "layout/message.h"
+#include "completion/completion.h"
 
 enum nic_tm_limits {
 	NIC_TM_MAX_TAGS = 1024,
@@ -203,4 +209,4 @@ void nic_tm_fill_info(const struct nic_tm_match *match, u32 byte_len, struct vne
 /* Set wc->ended, which tells the process how many tags have left the list. */
 void nic_tm_fill_ended(const struct nic_tm_match *match, struct nic_completion *wc);
 
-#endif /* NIC_TM_H */
+#endif /* NIC_TAGS_H */

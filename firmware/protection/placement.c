@@ -4,7 +4,7 @@
  * executes requests in order, and completely. So a flush only has to check the access rights, and
  * to make the data visible to all processors.
  */
-#include "requester/request.h"
+#include "protection/protection.h"
 
 bool nic_placement_read(u64 operand, struct nic_placement *p)
 {
@@ -17,18 +17,6 @@ bool nic_placement_read(u64 operand, struct nic_placement *p)
 		    (type & VNET_FLUSH_PERSISTENT ? NIC_ACCESS_FLUSH_PERSISTENT : 0);
 	p->whole = level == VNET_FLUSH_MR;
 	return true;
-}
-
-u32 nic_gather_flush(struct nic_request *r)
-{
-	struct nic_placement p;
-
-	r->nlocal = 0;
-	r->length = 0;
-	if (r->wqe.num_sge || r->wqe.flags & VNET_WR_INLINE ||
-	    !nic_placement_read(r->wqe.rdma.swap, &p))
-		return VNET_WC_LOC_QP_OP_ERR;
-	return VNET_WC_SUCCESS;
 }
 
 enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, u32 pdn,

@@ -12,7 +12,8 @@
  * the oldest that waits has the record. Younger requests have their pages requested, too, and may
  * fail when they are the oldest.
  */
-#include "nic_internal.h"
+#include "pending/pending.h"
+#include "protection/protection.h"
 
 /* Time since which this operation waits for pages; 0: it does not. */
 static u64 nic_asked_since(const struct nic_asker *by)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Default settings of the vn transport, and their validation. */
-#include "nic_internal.h"
+#include "layout/lock.h"
+#include "layout/settings.h"
 #include "nic_settings.h"
 
 static const struct nic_settings nic_vn_defaults = {

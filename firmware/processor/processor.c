@@ -7,150 +7,16 @@
  * pending; and when a receive is posted for which a doorbell was requested. A try may find the
  * cause gone at any time. Retries are counted by time, not by the number of tries.
  */
-#include "vn/vn.h"
+#include "layout/lookup.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "completion/completion.h"
+#include "requester/requester.h"
 
 #define NIC_TICK_NS 1000000ull
 #define NIC_MOST_LINGER 1000u
-/*
- * Interval at which a polling process retries a waiting QP. Each try takes cache lines away from
- * the receiver, and gains more if that has posted several receives.
- */
-#define NIC_LOOK_NS 3000ull
 /* Requests that an idle process executes for one QP before it polls again. */
 #define NIC_IDLE_BUDGET 64
-
-/* Words of the bitmap per bit of the summary. */
-static u32 nic_pending_stride(const struct nic *nic)
-{
-	return nic->max_qp > 64 * 64 ? nic->max_qp / (64 * 64) : 1;
-}
-
-static u32 nic_pending_words(const struct nic *nic)
-{
-	return (nic->max_qp + 63) / 64;
-}
-
-static void nic_mark(struct nic *nic, const struct nic_qp *qp)
-{
-	struct nic_header *hdr = nic->hdr;
-	u32 i = nic_qp_index(nic, qp);
-	u64 bit = 1ull << (i % 64);
-
-	/*
-	 * Full barrier: whoever clears this bit afterwards sees why it was set. If the summary's
-	 * bit is still set after the barrier, the word has not been scanned since.
-	 */
-	nic_fetch_or(&nic->pending[i / 64], bit);
-	bit = 1ull << (i / 64 / nic_pending_stride(nic));
-	if (!(nic_load(&hdr->pending_summary) & bit))
-		nic_fetch_or(&hdr->pending_summary, bit);
-}
-
-void nic_pend(struct nic *nic, struct nic_qp *qp)
-{
-	struct nic_header *hdr = nic->hdr;
-
-	nic_mark(nic, qp);
-	/* A dozing processor finds the bit at its next tick. */
-	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
-	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
-		nic_fetch_add(&hdr->counters.kicks, 1);
-		plat_kick(nic);
-	}
-}
-
-void nic_pend_now(struct nic *nic, struct nic_qp *qp)
-{
-	struct nic_header *hdr = nic->hdr;
-
-	nic_mark(nic, qp);
-	if (nic_load(&hdr->processor_sleeps) && nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
-		nic_fetch_add(&hdr->counters.kicks, 1);
-		plat_kick(nic);
-	}
-}
-
-void nic_follow(struct nic *nic, struct nic_qp *qp)
-{
-	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
-
-	nic_mark(nic, qp);
-	/* The QP was named by another thread, which may not look at nic->follow again. */
-	if (unlikely(other && other != qp))
-		nic_pend(nic, other);
-}
-
-void nic_unpend(struct nic *nic, struct nic_qp *qp)
-{
-	u32 i = nic_qp_index(nic, qp);
-
-	nic_fetch_and(&nic->pending[i / 64], ~(1ull << (i % 64)));
-}
-
-/* ---------------------------------------------------------------- patience */
-
-u64 nic_peer_patience(const struct nic_qp *qp)
-{
-	u8 timeout = qp->attr.timeout & 31;
-
-	/* 4.096 us times two to the power of timeout (IB vol 1, 9.7.6.1.3). */
-	return timeout ? 4096ull << timeout : 0;
-}
-
-u64 nic_rnr_patience(const struct nic_qp *responder)
-{
-	/* RNR NAK timer field, in 10 us (IB vol 1, table 45); 0 is the longest. */
-	static const u32 timer[32] = {
-		65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
-		48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
-		2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
-	};
-
-	return timer[responder->attr.min_rnr_timer & 31] * 10000ull;
-}
-
-/* A period of waiting is over. Returns VNET_WC_SUCCESS for another one, or the error. */
-static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason)
-{
-	if (reason == NIC_WAIT_RNR) {
-		qp->counters.rnr_waits++;
-		if (qp->attr.rnr_retry == 7)
-			return VNET_WC_SUCCESS;
-		if (qp->rnr_used >= qp->attr.rnr_retry)
-			return VNET_WC_RNR_RETRY_EXC_ERR;
-		qp->rnr_used++;
-		return VNET_WC_SUCCESS;
-	}
-	if (reason == NIC_WAIT_STALL || reason == NIC_WAIT_PEER_PAGES)
-		return VNET_WC_GENERAL_ERR;
-	if (qp->retries_used >= qp->attr.retry_cnt)
-		return VNET_WC_RETRY_EXC_ERR;
-	qp->counters.retries++;
-	qp->retries_used++;
-	return VNET_WC_SUCCESS;
-}
-
-enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
-				u64 patience)
-{
-	u64 now = plat_clock();
-	enum vnet_wc_status status = VNET_WC_SUCCESS;
-
-	if (qp->wait != reason) {
-		/* A responder that sends RNR NAKs is alive. */
-		if (reason == NIC_WAIT_RNR)
-			qp->retries_used = 0;
-		nic_store(&qp->wait, reason);
-		qp->deadline = patience ? now + patience : 0;
-	} else if (qp->deadline && now >= qp->deadline) {
-		status = nic_wait_over(qp, reason);
-		qp->deadline = now + patience;
-	}
-	nic_store(&qp->look_at, reason == NIC_WAIT_LOCK ? now : now + NIC_LOOK_NS);
-	if (status == VNET_WC_SUCCESS)
-		nic_pend(nic, qp);
-	return status;
-}
 
 /*
  * Should a process of `space` try this pending QP now? *now: the clock, or 0 if it has not been
@@ -164,8 +30,6 @@ static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
 		*now = plat_clock();
 	return nic_load(&qp->look_at) <= *now;
 }
-
-/* ------------------------------------------------------------------ rounds */
 
 /* The QP's part of `budget`, by the weight of its service level. */
 static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
@@ -457,4 +321,14 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 		return;
 	if (nic_xchg(&nic->hdr->processor_sleeps, NIC_AWAKE))
 		plat_kick(nic);
+}
+
+void nic_recv_fault(struct nic *nic, u32 qpn)
+{
+	struct nic_qp *qp = nic_find_qp(nic, qpn);
+
+	if (!qp || nic_load(&qp->space) != nic->space)
+		return;
+	nic_qp_fail(nic, qp, -1);
+	nic_qp_run(nic, qp, qp->sq_mask + 1);
 }

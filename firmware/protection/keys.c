@@ -8,7 +8,9 @@
  * only while that key is valid. So a bound window never outlives its region, even if its executor
  * died half-way.
  */
-#include "nic_internal.h"
+#include "layout/lookup.h"
+#include "layout/message.h"
+#include "protection/protection.h"
 
 #define NIC_ACCESS_REMOTE                                                                          \
 	(NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_ATOMIC |             \

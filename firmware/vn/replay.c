@@ -4,8 +4,8 @@
  * number by one compare-and-exchange, so no thread waits for another, and a death leaves nothing
  * half done. Only an entry for a new sender is made under a lock.
  */
+#include "vn/replay.h"
 #include "layout/lock.h"
-#include "recovery/replay.h"
 
 /* Values of nic_replay_sender.used; times are >= NIC_REPLAY_FIRST. */
 #define NIC_REPLAY_FILLING 1u

@@ -3,9 +3,14 @@
  * Flushing of receives: a QP in error returns its receives, in order, with a flush error. See IB
  * vol 1, 10.3.1. Send requests are flushed by nic_run_queue().
  */
-#include "objects/rq.h"
-#include "tags/tm.h"
-#include "vn/vn.h"
+#include "layout/lookup.h"
+#include "layout/ring.h"
+#include "transport/transport.h"
+#include "pending/pending.h"
+#include "completion/completion.h"
+#include "tags/tags.h"
+#include "responder/responder.h"
+#include "requester/requester.h"
 
 /* A flush of receives; the lock of rq is held. */
 struct nic_flush {
@@ -15,23 +20,6 @@ struct nic_flush {
 	struct vnet_ring *ring;
 	struct nic_cq *cq;
 };
-
-void nic_qp_fail(struct nic *nic, struct nic_qp *qp, int event)
-{
-	u8 before = nic_load(&qp->state);
-
-	/* In RESET there is nothing to flush, and the QP may be under destruction. */
-	if (before == NIC_QPS_ERR || before == NIC_QPS_RESET)
-		return;
-	nic_store(&qp->state, NIC_QPS_ERR);
-	nic_store(&qp->flush_rq, 1);
-	if (event >= 0)
-		nic_raise_qp(nic, qp, (enum nic_event)event);
-	/* Not if requests name the SRQ (XRC): the event is defined for a QP with one SRQ only. */
-	if (qp->srqn && qp->srqn != NIC_SRQ_NAMED)
-		nic_raise_qp(nic, qp, NIC_EVENT_QP_LAST_WQE_REACHED);
-	nic_pend(nic, qp);
-}
 
 /* Flush one receive. false: no receive is left, or no completion can be made now. */
 static bool nic_flush_one(struct nic_flush *d)
@@ -184,14 +172,4 @@ void nic_flush_receives(struct nic *nic, struct nic_qp *qp, struct nic_stretch *
 		}
 	}
 	nic_unlock_release(&qp->rq.lock);
-}
-
-void nic_recv_fault(struct nic *nic, u32 qpn)
-{
-	struct nic_qp *qp = nic_find_qp(nic, qpn);
-
-	if (!qp || nic_load(&qp->space) != nic->space)
-		return;
-	nic_qp_fail(nic, qp, -1);
-	nic_qp_run(nic, qp, qp->sq_mask + 1);
 }

@@ -11,7 +11,7 @@
  * A process may be stopped in the middle of an operation for hours. Memory waits for that operation
  * only if it can use memory of the same protection domain.
  */
-#include "nic_internal.h"
+#include "layout/lookup.h"
 
 u32 nic_grace_begin(struct nic *nic)
 {

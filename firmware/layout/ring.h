@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The ring of a receive queue; callers hold its lock. */
-#ifndef NIC_RQ_H
-#define NIC_RQ_H
+/*
+ * Rings of send, receive and completion queues, which processes share with the firmware: their
+ * addresses, checked at each use, and the producer index of receive queues.
+ */
+#ifndef NIC_RING_H
+#define NIC_RING_H
 
-#include "nic_internal.h"
+#include "layout/lookup.h"
+
+/* Check a ring: `entries` (a power of two) slots of 1 << shift bytes, in queue memory; or NULL. */
+struct vnet_ring *nic_ring_check(struct nic *nic, u64 ring, u32 entries, u8 shift);
+/* Ring of a send queue; NULL: it is not valid queue memory. */
+struct vnet_ring *nic_sq_ring(struct nic *nic, const struct nic_qp *qp);
+
+/* -- receive queues; the caller holds the lock */
 
 /* NULL: the ring is not valid queue memory. */
 static inline struct vnet_ring *nic_rq_ring(struct nic *nic, const struct nic_rq *rq)
@@ -40,4 +50,4 @@ static inline u32 nic_rq_posted(struct nic_rq *rq, const struct vnet_ring *ring)
 	return nic_rq_look(rq, ring);
 }
 
-#endif /* NIC_RQ_H */
+#endif /* NIC_RING_H */
