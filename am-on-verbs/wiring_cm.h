@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Definitions shared by wiring_cm.c (events), cm_ask.c (active side) and cm_asked.c
+ * Definitions shared by wiring_cm.c (events), cm_active.c (active side) and cm_passive.c
  * (passive side).
  */
 #ifndef WIRING_CM_H
@@ -90,7 +90,7 @@ bool cm_all_heard(const struct am_conn *conn);
 struct rdma_conn_param cm_parameters(const struct am_conn *conn, unsigned int index,
 				     const void *data, size_t length);
 
-/* cm_ask.c: the active side, step by step. 0, or -1 and errno, where there is a result. */
+/* cm_active.c: the active side, step by step. 0, or -1 and errno, where there is a result. */
 void cm_ask(struct am_conn *conn);
 void cm_again(struct am_conn *conn);
 int cm_resolve_route(const struct cm_end *end);
@@ -98,7 +98,7 @@ int cm_request(const struct cm_end *end);
 void cm_answered(struct cm_end *end, const struct cm_event *event);
 void cm_refused(struct am_conn *conn, const struct cm_event *event);
 
-/* cm_asked.c: handles RDMA_CM_EVENT_CONNECT_REQUEST. */
+/* cm_passive.c: handles RDMA_CM_EVENT_CONNECT_REQUEST. */
 void cm_requested(struct am_eb *eb, const struct cm_event *event);
 
 #endif

@@ -57,7 +57,7 @@ enum vnet_msg_type {
 	VNET_MSG_HELLO = 1,
 	/*
 	 * First message on a FILE connection: vnet_msg_open → vnet_msg_opened. For the rdma_cm
-	 * file, the memory of struct vnet_cm_wills is attached.
+	 * file, the memory of struct vnet_cm_orphans is attached.
 	 */
 	VNET_MSG_OPEN,
 	/*
@@ -307,7 +307,7 @@ struct vnet_msg_fd {
 #define VNET_CM_MAX_IDS 65536
 
 /* State of an rdma_cm id, which the preload library reads after the daemon's death. */
-struct vnet_cm_will {
+struct vnet_cm_orphan {
 	/* The program's uid for the id. 0: it has none yet, and receives no event. */
 	__aligned_u64 uid;
 	/* File id of the rdma_cm file that owns the id. 0: entry not in use. Written last. */
@@ -320,11 +320,11 @@ struct vnet_cm_will {
 };
 
 /* Table indexed by the id's handle. Only the daemon can write it. */
-struct vnet_cm_wills {
+struct vnet_cm_orphans {
 	/* All entries in use have a lower index. */
 	__u32 high;
 	__u32 rsvd;
-	struct vnet_cm_will id[VNET_CM_MAX_IDS];
+	struct vnet_cm_orphan id[VNET_CM_MAX_IDS];
 };
 
 #define VNET_RESULT_FDS 2

@@ -26,7 +26,7 @@ static u64 nic_asked_since(const struct nic_asker *by)
 }
 
 /* Does an older request of the send queue, which has not ended, wait for pages? */
-static bool nic_asks_after(const struct nic_asker *by)
+static bool nic_older_request_waits(const struct nic_asker *by)
 {
 	const struct nic_qp_counters *c = &by->qp->counters;
 	u32 other = c->fetch_for[NIC_REQUESTS];
@@ -39,7 +39,7 @@ static void nic_asks(const struct nic_asker *by, u64 since)
 {
 	struct nic_qp_counters *c = &by->qp->counters;
 
-	if (by->role >= NIC_EARLY || nic_asks_after(by))
+	if (by->role >= NIC_EARLY || nic_older_request_waits(by))
 		return;
 	nic_store(&c->fetch_for[by->role], by->what);
 	nic_store(&c->fetch_since[by->role], since);

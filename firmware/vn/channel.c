@@ -857,6 +857,6 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 	for (; due; due &= due - 1) {
 		u32 n = (u32)__builtin_ctzll(due);
 
-		nic_vn_again(nic, row, n, seq[n], now);
+		nic_vn_retransmit(nic, row, n, seq[n], now);
 	}
 }

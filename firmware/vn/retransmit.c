@@ -154,7 +154,7 @@ static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64
 	nic_frame_send(nic, &row->address, sizeof(*frame) + sizeof(*op));
 }
 
-void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
+void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now)
 {
 	struct nic_sending s NIC_SCRATCH;
 	u32 qpn = nic_load(&row->tx[channel].qpn);

@@ -340,7 +340,7 @@ static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 /* Only retire completed requests; the caller holds sq_lock. false: not possible now, or not all. */
 bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
 /* Retransmit a packet, or give it up; the caller holds no lock. */
-void nic_vn_again(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
+void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
 /*
  * Place the data of an RDMA read that came with an acknowledgement. false: drop the
  * acknowledgement.

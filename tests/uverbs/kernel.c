@@ -114,7 +114,7 @@ void client_put(struct client *client)
 	client->refs--;
 }
 
-void peers_meet(struct device *device)
+void discover_peers(struct device *device)
 {
 	(void)device;
 }

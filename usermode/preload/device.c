@@ -12,7 +12,7 @@
 #include "patience.h"
 #include "settings.h"
 #include "start.h"
-#include "will.h"
+#include "orphaned_ids.h"
 
 /* Limit of requests for a descriptor whose nonce the daemon has not read yet. */
 #define ADOPT_ATTEMPTS 200
@@ -32,7 +32,7 @@ void device_stat(struct stat *st, u32 minor)
 static void take_opened(struct session *s, struct reply *reply)
 {
 	if (reply->nfds == 1 && reply->opened.kind == VNET_FILE_RDMA_CM)
-		will_take(s, reply->fd[0]);
+		orphans_map(s, reply->fd[0]);
 	control_drop_fds(reply);
 }
 

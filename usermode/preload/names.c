@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "lead.h"
+#include "redirect.h"
 #include "real.h"
 #include "session.h"
 
@@ -28,42 +28,42 @@ static int accessible(int ret, int dirfd, const char *path, int mode)
 
 INTERPOSED int access(const char *path, int mode)
 {
-	const char *to = lead(path);
+	const char *to = redirect(path);
 
 	return accessible(real()->access(to, mode), AT_FDCWD, to, mode);
 }
 
 INTERPOSED int faccessat(int dirfd, const char *path, int mode, int flags)
 {
-	const char *to = lead(path);
+	const char *to = redirect(path);
 
 	return accessible(real()->faccessat(dirfd, to, mode, flags), dirfd, to, mode);
 }
 
 INTERPOSED int euidaccess(const char *path, int mode)
 {
-	const char *to = lead(path);
+	const char *to = redirect(path);
 
 	return accessible(real()->euidaccess(to, mode), AT_FDCWD, to, mode);
 }
 
 INTERPOSED int eaccess(const char *path, int mode)
 {
-	const char *to = lead(path);
+	const char *to = redirect(path);
 
 	return accessible(real()->euidaccess(to, mode), AT_FDCWD, to, mode);
 }
 
 INTERPOSED int chdir(const char *path)
 {
-	return real()->chdir(lead(path));
+	return real()->chdir(redirect(path));
 }
 
 /* ----------------------------------------------------------------------- links */
 
 static ssize_t do_readlink(const char *path, char *buffer, size_t size)
 {
-	return real()->readlink(lead(path), buffer, size);
+	return real()->readlink(redirect(path), buffer, size);
 }
 
 INTERPOSED ssize_t readlink(const char *path, char *buffer, size_t size)
@@ -73,7 +73,7 @@ INTERPOSED ssize_t readlink(const char *path, char *buffer, size_t size)
 
 static ssize_t do_readlinkat(int dirfd, const char *path, char *buffer, size_t size)
 {
-	return real()->readlinkat(dirfd, lead(path), buffer, size);
+	return real()->readlinkat(dirfd, redirect(path), buffer, size);
 }
 
 INTERPOSED ssize_t readlinkat(int dirfd, const char *path, char *buffer, size_t size)
@@ -98,7 +98,7 @@ INTERPOSED ssize_t __readlinkat_chk(int dirfd, const char *path, char *buffer, s
 
 static char *do_realpath(const char *path, char *resolved)
 {
-	const char *to = lead(path);
+	const char *to = redirect(path);
 	char *answer = real()->realpath(to, resolved);
 
 	if (!answer && to != path)
@@ -129,7 +129,7 @@ INTERPOSED char *canonicalize_file_name(const char *path)
 
 static DIR *do_opendir(const char *path)
 {
-	return real()->opendir(lead(path));
+	return real()->opendir(redirect(path));
 }
 
 INTERPOSED DIR *opendir(const char *path)
@@ -140,7 +140,7 @@ INTERPOSED DIR *opendir(const char *path)
 static int do_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
 		      int (*compare)(const struct dirent **, const struct dirent **))
 {
-	return real()->scandir(lead(path), list, filter, compare);
+	return real()->scandir(redirect(path), list, filter, compare);
 }
 
 INTERPOSED int scandir(const char *path, struct dirent ***list,
@@ -154,7 +154,7 @@ static int do_scandirat(int dirfd, const char *path, struct dirent ***list,
 			int (*filter)(const struct dirent *),
 			int (*compare)(const struct dirent **, const struct dirent **))
 {
-	return real()->scandirat(dirfd, lead(path), list, filter, compare);
+	return real()->scandirat(dirfd, redirect(path), list, filter, compare);
 }
 
 INTERPOSED int scandirat(int dirfd, const char *path, struct dirent ***list,
@@ -203,12 +203,12 @@ static void glob_closedir(void *dir)
 
 static int glob_lstat(const char *path, struct stat *st)
 {
-	return real()->lstat(lead(path), st);
+	return real()->lstat(redirect(path), st);
 }
 
 static int glob_stat(const char *path, struct stat *st)
 {
-	return real()->stat(lead(path), st);
+	return real()->stat(redirect(path), st);
 }
 
 /* The C library's glob() does not call interposed functions unless it is given functions to use. */
@@ -239,20 +239,20 @@ INTERPOSED int glob64(const char *pattern, int flags, int (*failed)(const char *
 
 INTERPOSED ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
 {
-	return real()->getxattr(lead(path), name, value, size);
+	return real()->getxattr(redirect(path), name, value, size);
 }
 
 INTERPOSED ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size)
 {
-	return real()->lgetxattr(lead(path), name, value, size);
+	return real()->lgetxattr(redirect(path), name, value, size);
 }
 
 INTERPOSED ssize_t listxattr(const char *path, char *list, size_t size)
 {
-	return real()->listxattr(lead(path), list, size);
+	return real()->listxattr(redirect(path), list, size);
 }
 
 INTERPOSED ssize_t llistxattr(const char *path, char *list, size_t size)
 {
-	return real()->llistxattr(lead(path), list, size);
+	return real()->llistxattr(redirect(path), list, size);
 }

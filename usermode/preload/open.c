@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "lead.h"
+#include "redirect.h"
 #include "real.h"
 
 /* Declared in <fcntl.h> for programs with _FORTIFY_SOURCE. */
@@ -37,7 +37,7 @@ static int __attribute__((noinline)) open_led(int dirfd, const char *path, int f
 	struct stat st;
 
 	if (paths_candidate(path))
-		to = paths_lead(path, buffer);
+		to = paths_redirect(path, buffer);
 	/* The program must not create or truncate files of the tree. */
 	if (to != path)
 		flags &= ~(O_CREAT | O_EXCL | O_TRUNC);
@@ -137,20 +137,20 @@ INTERPOSED int creat64(const char *path, mode_t mode)
 
 INTERPOSED FILE *fopen(const char *path, const char *mode)
 {
-	return real()->fopen(lead(path), mode);
+	return real()->fopen(redirect(path), mode);
 }
 
 INTERPOSED FILE *fopen64(const char *path, const char *mode)
 {
-	return real()->fopen(lead(path), mode);
+	return real()->fopen(redirect(path), mode);
 }
 
 INTERPOSED FILE *freopen(const char *path, const char *mode, FILE *stream)
 {
-	return real()->freopen(lead(path), mode, stream);
+	return real()->freopen(redirect(path), mode, stream);
 }
 
 INTERPOSED FILE *freopen64(const char *path, const char *mode, FILE *stream)
 {
-	return real()->freopen(lead(path), mode, stream);
+	return real()->freopen(redirect(path), mode, stream);
 }

@@ -117,7 +117,7 @@ static bool tree_is_true(void)
 }
 
 /* Without a daemon there are no devices: lead to a path that does not exist. */
-static const char *lead_nowhere(const char *path, char *buffer)
+static const char *redirect_nowhere(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
 	int n;
@@ -147,7 +147,7 @@ static bool is_reachable(const char *name, int fd)
  * leads to it: the process has changed its user or root directory since. Returns false if the name
  * still works.
  */
-static bool lead_by_held(const char *path, char *buffer)
+static bool redirect_by_descriptor(const char *path, char *buffer)
 {
 	bool dev = !strncmp(path, "dev", 3);
 	int fd = session_tree(dev ? TREE_DEV : TREE_SYS);
@@ -158,7 +158,7 @@ static bool lead_by_held(const char *path, char *buffer)
 	return snprintf(buffer, PATH_MAX, HELD_FOLDERS "%d/%s", fd, skip_slashes(rest)) < PATH_MAX;
 }
 
-const char *paths_lead(const char *path, char *buffer)
+const char *paths_redirect(const char *path, char *buffer)
 {
 	const struct settings *s = settings();
 	enum owner owner = path_owner(path);
@@ -166,9 +166,9 @@ const char *paths_lead(const char *path, char *buffer)
 	int n;
 
 	if (owner == OURS && !tree_is_true())
-		return lead_nowhere(path, buffer);
+		return redirect_nowhere(path, buffer);
 	renew_counters(path);
-	led = lead_by_held(skip_slashes(path), buffer);
+	led = redirect_by_descriptor(skip_slashes(path), buffer);
 	if (!led && s->host_devices && merged_lead(skip_slashes(path), buffer))
 		return buffer;
 	if (!led) {

@@ -16,10 +16,10 @@ bool paths_candidate(const char *path);
  * Returns the path to use for a candidate: in `buffer` (PATH_MAX bytes), or `path` itself if it is
  * not the device's after all. Starts the daemon if necessary.
  */
-const char *paths_lead(const char *path, char *buffer);
+const char *paths_redirect(const char *path, char *buffer);
 
 /*
- * realpath() of a result of paths_lead(), for paths through a held folder descriptor, where the C
+ * realpath() of a result of paths_redirect(), for paths through a held folder descriptor, where the C
  * library fails because it may not search all folders of the name. NULL if `led` is no such path.
  */
 char *paths_real(const char *led, char *resolved);

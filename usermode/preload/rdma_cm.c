@@ -14,7 +14,7 @@
 #include "device.h"
 #include "user.h"
 #include "wait.h"
-#include "will.h"
+#include "orphaned_ids.h"
 
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
 
@@ -104,7 +104,7 @@ static long last_event(const struct fd_entry *entry, const struct command *comma
 		session_ended(entry->session);
 	if (user_copy(&get, (const u8 *)command->buffer + sizeof(command->hdr), sizeof(get)))
 		return -EFAULT;
-	if (!will_removal(entry->session, entry->file_id, &event))
+	if (!orphan_removal(entry->session, entry->file_id, &event))
 		return -EIO;
 	if (user_copy((void *)(uintptr_t)get.response, &event, size))
 		return -EFAULT;
@@ -122,7 +122,7 @@ static long destroy_last(const struct fd_entry *entry, const struct command *com
 	if (user_copy(&destroy, (const u8 *)command->buffer + sizeof(command->hdr),
 		      sizeof(destroy)))
 		return -EFAULT;
-	ret = will_destroy(entry->session, entry->file_id, destroy.id, &resp.events_reported);
+	ret = orphan_destroy(entry->session, entry->file_id, destroy.id, &resp.events_reported);
 	if (ret)
 		return ret;
 	if (user_copy((void *)(uintptr_t)destroy.response, &resp, sizeof(resp)))

@@ -88,9 +88,9 @@ struct session {
 	bool ended;
 	/*
 	 * State of rdma_cm ids that the daemon has published, and what happened to each after the
-	 * daemon's death (will.c). NULL: none.
+	 * daemon's death (orphaned_ids.c). NULL: none.
 	 */
-	const struct vnet_cm_wills *wills;
+	const struct vnet_cm_orphans *orphans;
 	u8 *wills_done;
 	/* All memory that this process has registered lies in [~regions_not_low, regions_high). */
 	u64 regions_not_low;

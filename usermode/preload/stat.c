@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "device.h"
-#include "lead.h"
+#include "redirect.h"
 #include "real.h"
 
 /* Entry points for programs that were linked against an older C library. */
@@ -87,19 +87,19 @@ static int do_fstat(int fd, struct stat *st)
 
 static int do_stat(const char *path, struct stat *st)
 {
-	return as_device(real()->stat(lead(path), st), st);
+	return as_device(real()->stat(redirect(path), st), st);
 }
 
 static int do_lstat(const char *path, struct stat *st)
 {
-	return as_device(real()->lstat(lead(path), st), st);
+	return as_device(real()->lstat(redirect(path), st), st);
 }
 
 static int do_fstatat(int dirfd, const char *path, struct stat *st, int flags)
 {
 	if (asks_descriptor(path, flags) && dirfd >= 0)
 		return do_fstat(dirfd, st);
-	return as_device(real()->fstatat(dirfd, lead(path), st, flags), st);
+	return as_device(real()->fstatat(dirfd, redirect(path), st, flags), st);
 }
 
 INTERPOSED int fstat(int fd, struct stat *st)
@@ -209,7 +209,7 @@ INTERPOSED int statx(int dirfd, const char *path, int flags, unsigned int mask, 
 	const struct device_node *node;
 	struct fd_entry entry;
 	struct stat st;
-	int ret = real()->statx(dirfd, lead(path), flags, mask, stx);
+	int ret = real()->statx(dirfd, redirect(path), flags, mask, stx);
 
 	if (ret)
 		return ret;

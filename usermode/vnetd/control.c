@@ -267,7 +267,7 @@ static u32 opened_fd(const struct file *file, int *fd)
 {
 	if (!file || file->kind != VNET_FILE_RDMA_CM)
 		return 0;
-	*fd = cm_will_fd(file->daemon);
+	*fd = cm_orphans_fd(file->daemon);
 	return 1;
 }
 

@@ -211,8 +211,8 @@ int user_bring(struct client *client, u64 addr, u64 length);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
-/* Contacts other NICs before a program uses multicast groups or Ethernet frames: link_meet.c. */
-void peers_meet(struct device *device);
+/* Contacts other NICs before a program uses multicast groups or Ethernet frames: peer_discovery.c. */
+void discover_peers(struct device *device);
 
 /* ----------------------------------------------------------------- uverbs */
 
@@ -293,8 +293,8 @@ int cm_init(struct daemon *daemon);
 /* Initialises the rdma_cm part of an accepted FILE connection. Returns 0 or -errno. */
 int cm_file_open(struct file *file);
 void cm_file_close(struct file *file);
-/* Memory of struct vnet_cm_wills, which programs read after the daemon's death. */
-int cm_will_fd(const struct daemon *daemon);
+/* Memory of struct vnet_cm_orphans, which programs read after the daemon's death. */
+int cm_orphans_fd(const struct daemon *daemon);
 enum call_outcome cm_write(struct call *call);
 /* The program has read all bytes from its socket: sends one if events are unread. */
 void cm_file_settle(struct file *file);

@@ -236,8 +236,8 @@ struct cm {
 	u64 due;
 	struct cm_arrival *head;
 	struct cm_arrival **tail;
-	/* See will.c. */
-	struct vnet_cm_wills *wills;
+	/* See orphaned_ids.c. */
+	struct vnet_cm_orphans *orphans;
 	int wills_fd;
 	/* Queue pair 1 of each device; NULL without a link. */
 	struct cm_qp1 *qp1[VNET_MAX_NICS];
@@ -291,12 +291,12 @@ int cm_cmd_destroy_id(const struct cm_call *call);
 int cm_cmd_migrate_id(const struct cm_call *call);
 int cm_cmd_set_option(const struct cm_call *call);
 
-/* ------------------------------------------------------------------- will.c */
+/* ------------------------------------------------------------------- orphaned_ids.c */
 
-int cm_will_init(struct cm *cm);
+int cm_orphans_init(struct cm *cm);
 /* Updates the record after its contents changed: owner, device, or number of events read. */
-void cm_will_write(const struct cm_id *id);
-void cm_will_forget(const struct cm_id *id);
+void cm_orphan_write(const struct cm_id *id);
+void cm_orphan_forget(const struct cm_id *id);
 
 /* ---------------------------------------------------------------- address.c */
 

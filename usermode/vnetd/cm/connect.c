@@ -228,7 +228,7 @@ static int accept_with(struct cm_id *id, const struct rdma_ucm_accept *cmd)
 	}
 	if (!err) {
 		id->uid = cmd->uid;
-		cm_will_write(id);
+		cm_orphan_write(id);
 	}
 	return err;
 }

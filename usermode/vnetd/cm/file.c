@@ -115,9 +115,9 @@ int cm_cmd_get_event(const struct cm_call *call)
 	event->id->events_reported++;
 	if (event->group)
 		event->group->events_reported++;
-	cm_will_write(event->id);
+	cm_orphan_write(event->id);
 	if (event->request)
-		cm_will_write(event->request);
+		cm_orphan_write(event->request);
 	free(event);
 	return 0;
 }
@@ -136,7 +136,7 @@ static void move_id(struct cm_id *id, struct cm_file *to)
 	id->file = to;
 	/* An id whose request the program has not read has no record yet. */
 	if (!id->unread)
-		cm_will_write(id);
+		cm_orphan_write(id);
 }
 
 /* Moves an id to another file, with its events and the ids of requests among these, in order. */

@@ -91,7 +91,7 @@ void cm_id_destroy(struct cm_id *id)
 	while (*place != id)
 		place = &(*place)->next;
 	*place = id->next;
-	cm_will_forget(id);
+	cm_orphan_forget(id);
 	give_handle(id->cm, id->handle);
 	free(id);
 }
@@ -134,7 +134,7 @@ int cm_cmd_create_id(const struct cm_call *call)
 		return err;
 	id->uid = cmd.uid;
 	id->pid = call->client->pid;
-	cm_will_write(id);
+	cm_orphan_write(id);
 	resp.id = id->handle;
 	err = cm_put(call, cmd.response, &resp, sizeof(resp));
 	if (err)

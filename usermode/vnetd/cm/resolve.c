@@ -53,7 +53,7 @@ int cm_bind(struct cm_id *id, const union cm_address *address, const struct clie
 	if (device)
 		use_device(id, device, index);
 	id->state = CM_ID_BOUND;
-	cm_will_write(id);
+	cm_orphan_write(id);
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static struct device *find_port(struct daemon *daemon, const u8 *gid)
 static void told_address(struct cm_id *id)
 {
 	id->state = CM_ID_ADDR_RESOLVED;
-	cm_will_write(id);
+	cm_orphan_write(id);
 	/* An id that connects will not listen. */
 	cm_early_refuse(id);
 	cm_plain_event(id, CM_EVENT_ADDR_RESOLVED, 0);

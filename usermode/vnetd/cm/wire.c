@@ -47,7 +47,7 @@ int cm_init(struct daemon *daemon)
 	cm->due = NEVER;
 	cm->tail = &cm->head;
 	daemon->cm = cm;
-	error = cm_will_init(cm);
+	error = cm_orphans_init(cm);
 	if (error)
 		return error;
 	for (u32 i = 0; i < daemon->ndevices; i++) {

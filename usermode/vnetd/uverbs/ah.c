@@ -77,7 +77,7 @@ int uv_create_ah(struct uv_request *req)
 	if (err)
 		return err;
 	if (nic_is_group_gid(cmd.attr.grh.dgid))
-		peers_meet(req->device);
+		discover_peers(req->device);
 	ah->obj.user_handle = cmd.user_handle;
 	resp = (struct ib_uverbs_create_ah_resp){ .ah_handle = ah->obj.handle };
 	return uv_respond(req, &resp, sizeof(resp));

@@ -146,7 +146,7 @@ int uv_create_flow(struct uv_request *req)
 	if (err)
 		return err;
 	/* Senders of frames must know this NIC. */
-	peers_meet(req->device);
+	discover_peers(req->device);
 	resp.flow_handle = flow->obj.handle;
 	return uv_respond(req, &resp, sizeof(resp));
 }

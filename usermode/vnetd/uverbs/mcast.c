@@ -31,7 +31,7 @@ int uv_attach_mcast(struct uv_request *req)
 		return -EINVAL;
 	result = nic_mcast_attach(&req->device->nic, qp->params.qpn, cmd.gid);
 	/* Senders to the group must know this NIC. */
-	peers_meet(req->device);
+	discover_peers(req->device);
 	/* Attached already. */
 	if (result == NIC_EINUSE)
 		return 0;

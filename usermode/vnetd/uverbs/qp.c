@@ -400,7 +400,7 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	*out = qp;
 	/* Its frames go to all NICs. */
 	if (args->type == IB_UVERBS_QPT_RAW_PACKET)
-		peers_meet(req->device);
+		discover_peers(req->device);
 	return respond_driver(req, qp);
 }
 

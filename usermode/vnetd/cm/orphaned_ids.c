@@ -17,19 +17,19 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-static_assert(CM_MAX_IDS == VNET_CM_MAX_IDS, "each id has a will");
+static_assert(CM_MAX_IDS == VNET_CM_MAX_IDS, "each id has a record");
 
-int cm_will_init(struct cm *cm)
+int cm_orphans_init(struct cm *cm)
 {
-	int error, fd = memfd_create("vnet-cm-wills", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error, fd = memfd_create("vnet-cm-orphans", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, sizeof(*cm->wills)) < 0)
+	if (ftruncate(fd, sizeof(*cm->orphans)) < 0)
 		goto err;
-	cm->wills = mmap(NULL, sizeof(*cm->wills), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (cm->wills == MAP_FAILED)
+	cm->orphans = mmap(NULL, sizeof(*cm->orphans), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (cm->orphans == MAP_FAILED)
 		goto err;
 	/* From now on, only the existing mapping can be written. */
 	if (fcntl(fd, F_ADD_SEALS,
@@ -43,29 +43,29 @@ err:
 	return error;
 }
 
-int cm_will_fd(const struct daemon *daemon)
+int cm_orphans_fd(const struct daemon *daemon)
 {
 	return daemon->cm->wills_fd;
 }
 
 /* Acquire: later changes of the entry become visible only after file_id is 0. */
-void cm_will_forget(const struct cm_id *id)
+void cm_orphan_forget(const struct cm_id *id)
 {
-	(void)__atomic_exchange_n(&id->cm->wills->id[id->handle].file_id, 0, __ATOMIC_ACQUIRE);
+	(void)__atomic_exchange_n(&id->cm->orphans->id[id->handle].file_id, 0, __ATOMIC_ACQUIRE);
 }
 
 /* Updates an entry. It is read only after the daemon's death, which can occur at any point here. */
-void cm_will_write(const struct cm_id *id)
+void cm_orphan_write(const struct cm_id *id)
 {
-	struct vnet_cm_wills *wills = id->cm->wills;
-	struct vnet_cm_will *will = &wills->id[id->handle];
+	struct vnet_cm_orphans *orphans = id->cm->orphans;
+	struct vnet_cm_orphan *orphan = &orphans->id[id->handle];
 
-	cm_will_forget(id);
-	will->uid = id->uid;
-	will->events_reported = id->events_reported;
-	will->has_device = id->path.device != NULL;
-	if (id->handle >= wills->high)
-		wills->high = id->handle + 1;
-	/* Release: pairs with will_of() of the preload library. */
-	__atomic_store_n(&will->file_id, id->file->file->id, __ATOMIC_RELEASE);
+	cm_orphan_forget(id);
+	orphan->uid = id->uid;
+	orphan->events_reported = id->events_reported;
+	orphan->has_device = id->path.device != NULL;
+	if (id->handle >= orphans->high)
+		orphans->high = id->handle + 1;
+	/* Release: pairs with orphan_of() of the preload library. */
+	__atomic_store_n(&orphan->file_id, id->file->file->id, __ATOMIC_RELEASE);
 }

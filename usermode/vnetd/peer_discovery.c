@@ -43,7 +43,7 @@ static bool is_of_port(const struct device *device, const u8 *gid)
 	return !device->lid == !nic_gid_lid(gid);
 }
 
-void peers_meet(struct device *device)
+void discover_peers(struct device *device)
 {
 	struct nic_device *made = container_of(device, struct nic_device, device);
 	struct peer peers[MOST_PEERS];
