@@ -73,6 +73,8 @@ void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event);
  * event if the CQ is armed for it. false: the channel's lock is held by another, call again.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited);
+/* Recovery: let the NIC processor make the event, as the channel's lock is held by another. */
+void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq);
 /* NIC processor: make moderated events whose time is over; *next as in nic_run(). */
 void nic_cq_run_due(struct nic *nic, u64 now, u64 *next);
 /* The holder of the channel's lock died: rebuild the list from the CQs. */

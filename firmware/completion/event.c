@@ -149,8 +149,8 @@ static bool nic_armed_for(const struct vnet_ring *ring, bool solicited)
 }
 
 /*
- * A moderated event has a due time: have the NIC processor look then. The caller holds the
- * channel's lock.
+ * An event has a due time: have the NIC processor look then. The caller holds the channel's lock,
+ * or the lock's holder makes the event and resets the time.
  */
 static void nic_cq_set_due(struct nic *nic, struct nic_cq *cq, u64 due)
 {
@@ -229,6 +229,11 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 		nic_cq_event(nic, cq, ring, channel);
 	nic_unlock_release(&ch->lock);
 	return true;
+}
+
+void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq)
+{
+	nic_cq_set_due(nic, cq, plat_clock());
 }
 
 /* --------------------------------------------------- armed with unpolled entries */

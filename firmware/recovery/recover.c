@@ -119,11 +119,9 @@ static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
 
 	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
 		return;
-	/*
-	 * Fails if a live process holds the channel's lock; a QP that is still in use is run again.
-	 */
-	if (cq)
-		nic_cq_notify(nic, cq, true);
+	/* No executor may come to this QP again, so the NIC processor makes the event if need be. */
+	if (cq && !nic_cq_notify(nic, cq, true))
+		nic_cq_notify_later(nic, cq);
 }
 
 static void nic_silence(struct nic *nic, struct nic_qp *qp)
@@ -140,8 +138,10 @@ static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 sp
 	nic_release(&qp->rq.lock, owner);
 	if (own)
 		nic_silence(nic, qp);
-	if (nic_load(&qp->sq_lock) == owner) {
+	/* The QP may also wait, unlocked, for the channel's lock. */
+	if (own || nic_load(&qp->sq_lock) == owner)
 		nic_finish_notify(nic, qp);
+	if (nic_load(&qp->sq_lock) == owner) {
 		/* The owner may have been about to flush the receives. */
 		if (!own && qp->state == NIC_QPS_ERR)
 			nic_store(&qp->flush_rq, 1);

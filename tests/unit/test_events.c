@@ -307,6 +307,25 @@ static void event_of_the_sender_deferred(void **state)
 	expect(pair.b->scq, 2, VNET_WC_SUCCESS);
 }
 
+/* The sender dies while its request waits for the lock of the receiver's channel. */
+static void event_of_the_dead(void **state)
+{
+	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+
+	(void)state;
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	w.agent.channel[CHANNEL].lock = 7;
+	post_recv(pair.b, 2, NULL, 0);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
+	run_for(3 * MS);
+	w.agent.channel[CHANNEL].lock = 0;
+	run_for(3 * MS);
+	assert_true(one_event(&w.p[1], 99));
+}
+
 static void settle(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
@@ -570,6 +589,7 @@ int main(void)
 		TEST(unpolled_and_failed),
 		TEST(event_deferred),
 		TEST(event_of_the_sender_deferred),
+		TEST(event_of_the_dead),
 		TEST(settle),
 		TEST(event_against_resize),
 		TEST(overrun_ends_the_cq),
