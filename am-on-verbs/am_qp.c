@@ -41,7 +41,8 @@ struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
 						  .max_send_sge = 1,
 						  .max_recv_sge = 1,
 						  .max_inline_data = needs->max_inline } };
-	struct ibv_qp *qp = NULL;
+	uint32_t granted = needs->max_inline;
+	struct ibv_qp *qp;
 	int err = am_cq_room(conn->eb, needs->max_send_wr, needs->max_recv_wr);
 
 	if (err) {
@@ -49,15 +50,16 @@ struct ibv_qp *am_qp_make(struct am_conn *conn, const struct am_qp_needs *needs,
 		return NULL;
 	}
 	/* Devices do not report their inline limit, so try smaller and smaller ones. */
-	for (; !qp; attr.cap.max_inline_data /= 2) {
+	for (;; granted /= 2) {
 		attr.cap.max_send_wr = needs->max_send_wr;
+		attr.cap.max_inline_data = granted;
 		qp = ibv_create_qp(conn->eb->device->pd, &attr);
-		if (!qp && (errno != EINVAL || !attr.cap.max_inline_data))
+		if (qp || errno != EINVAL || !granted)
 			break;
 	}
 	if (qp && !to_init(conn, qp)) {
 		if (max_inline)
-			*max_inline = attr.cap.max_inline_data;
+			*max_inline = granted;
 		return qp;
 	}
 	if (qp)
