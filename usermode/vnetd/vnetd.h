@@ -100,7 +100,6 @@ struct client {
 	u32 owner;
 	u64 cookie;
 	pid_t pid;
-	int pidfd;
 	/* Its /proc/self/mem; -1 after its death. */
 	int mem_fd;
 	/* Its /proc/self/pagemap, maps and status; -1: not accessible. */
@@ -253,7 +252,7 @@ void uverbs_device_event(struct device *device, u32 event, u64 element);
  *            "length": 4096, "access": 7}, ...]
  * "dest_lid": on InfiniBand the peer's LID, by which frames are routed, else 0; "dest_gid" is
  * empty there unless the peer has a global route. "waits": why the send queue waits ("", rnr,
- * stall, peer, lock, pages, peer pages; "?": for its turn). "holder": process id of the present
+ * stall, peer, lock, pages, peer pages, turn). "holder": process id of the present
  * owner of one of its locks, 0: none.
  */
 void uverbs_status(struct device *device, FILE *out);

@@ -271,8 +271,10 @@ int cm_call_device_id(const struct cm_call *call, u32 handle, struct cm_id **out
 
 /* ------------------------------------------------------------------- file.c */
 
-/* Queues an event for an id, or for one of its groups; `resp` has the contents. */
-void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
+/*
+ * Queues an event for an id, or for one of its groups; `resp` has the contents. false: no memory.
+ */
+bool cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 	      const struct rdma_ucm_event_resp *resp);
 /* Queues an event with a status only. */
 void cm_plain_event(struct cm_id *id, u32 event, int status);

@@ -19,18 +19,18 @@ static void append(struct cm_file *cm_file, struct cm_event *event)
 	cm_file->tail = &event->next;
 }
 
-void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
+bool cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 	      const struct rdma_ucm_event_resp *resp)
 {
 	struct cm_event *event;
 
 	/* An id that is not accepted yet gets no events; only its listener gets the request. */
 	if (!request && !id->uid)
-		return;
+		return true;
 	event = calloc(1, sizeof(*event));
 	if (!event) {
 		log_line("no memory for an event of rdma_cm");
-		return;
+		return false;
 	}
 	event->id = id;
 	event->group = group;
@@ -42,13 +42,14 @@ void cm_event(struct cm_id *id, struct cm_group *group, struct cm_id *request,
 	event->resp.id = request ? request->handle : group ? group->handle : id->handle;
 	file_tell(id->file->file, !id->file->head);
 	append(id->file, event);
+	return true;
 }
 
 void cm_plain_event(struct cm_id *id, u32 event, int status)
 {
 	struct rdma_ucm_event_resp resp = { .event = event, .status = (u32)status };
 
-	cm_event(id, NULL, NULL, &resp);
+	(void)cm_event(id, NULL, NULL, &resp);
 }
 
 /* Takes the events of an id, or of one of its groups, out of the file's queue. */

@@ -58,7 +58,7 @@ static void tell_joined(struct cm_group *group)
 	param->qp_num = MULTICAST_QPN;
 	param->qkey = id->qkey;
 	cm_path_group_ah(&id->path, &group->port, id->tos, &param->ah_attr);
-	cm_event(id, group, NULL, &resp);
+	(void)cm_event(id, group, NULL, &resp);
 }
 
 static int check(const struct cm_id *id, const union cm_address *address)

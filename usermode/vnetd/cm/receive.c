@@ -38,7 +38,7 @@ static void tell_rep(struct cm_conn *conn, const struct mad *mad)
 	resp.ece.vendor_id = (u32)mad->byte[REP_VENDOR_HIGH] << 16 |
 			     (u32)mad->byte[REP_VENDOR_MIDDLE] << 8 | mad->byte[REP_VENDOR_LOW];
 	resp.ece.attr_mod = mad_get32(mad, MAD_MODIFIER);
-	cm_event(conn->id, NULL, NULL, &resp);
+	(void)cm_event(conn->id, NULL, NULL, &resp);
 }
 
 static void on_rep(struct cm *cm, const struct cm_arrival *arrival)
@@ -157,7 +157,7 @@ static void tell_rejected(struct cm_id *id, const struct mad *mad)
 
 	resp.param.conn.private_data_len = REJ_PRIVATE_SIZE;
 	memcpy(resp.param.conn.private_data, &mad->byte[REJ_PRIVATE], REJ_PRIVATE_SIZE);
-	cm_event(id, NULL, NULL, &resp);
+	(void)cm_event(id, NULL, NULL, &resp);
 }
 
 static void on_rej(struct cm *cm, const struct cm_arrival *arrival)

@@ -234,7 +234,7 @@ static void take_req(struct cm_conn *conn, const struct mad *mad)
 	conn->most_retries = mad->byte[REQ_CM_RETRIES] >> 4;
 }
 
-static void tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
+static bool tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
 	struct rdma_ucm_conn_param *param = &resp.param.conn;
@@ -252,7 +252,7 @@ static void tell_request(struct cm_id *listener, struct cm_id *id, const struct 
 	memcpy(param->private_data, &mad->byte[REQ_PRIVATE + header], length);
 	resp.ece.vendor_id = mad_get24(mad, REQ_VENDOR_ID);
 	resp.ece.attr_mod = mad_get32(mad, MAD_MODIFIER);
-	cm_event(listener, NULL, id, &resp);
+	return cm_event(listener, NULL, id, &resp);
 }
 
 void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
@@ -303,5 +303,6 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->rq_psn = id->psn;
 	id->path = conn->path;
 	conn->state = CM_REQ_RECEIVED;
-	tell_request(owner, id, mad);
+	if (!tell_request(owner, id, mad))
+		cm_request_drop(owner, id);
 }

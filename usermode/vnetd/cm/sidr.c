@@ -75,7 +75,7 @@ void cm_on_sidr_rep(struct cm *cm, const struct cm_arrival *arrival)
 		cm_path_ah(&conn->path, &param->ah_attr);
 	}
 	cm_conn_close(conn);
-	cm_event(id, NULL, NULL, &resp);
+	(void)cm_event(id, NULL, NULL, &resp);
 }
 
 /* ---------------------------------------------------------- passive side */
@@ -156,14 +156,14 @@ static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 	return false;
 }
 
-static void tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
+static bool tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
 	u32 header = cm_ip_header_size(listener), length = SIDR_REQ_PRIVATE_SIZE - header;
 
 	resp.param.ud.private_data_len = (u8)length;
 	memcpy(resp.param.ud.private_data, &mad->byte[SIDR_REQ_PRIVATE + header], length);
-	cm_event(listener, NULL, id, &resp);
+	return cm_event(listener, NULL, id, &resp);
 }
 
 void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
@@ -204,5 +204,6 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->tid = mad_get64(mad, MAD_TID);
 	conn->service_id = service_id;
 	conn->state = CM_SIDR_REQ_RECEIVED;
-	tell_request(owner, id, mad);
+	if (!tell_request(owner, id, mad))
+		cm_request_drop(owner, id);
 }

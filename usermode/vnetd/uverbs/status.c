@@ -70,6 +70,7 @@ static const char *wait_name(u32 wait)
 		[NIC_WAIT_LOCK] = "lock",
 		[NIC_WAIT_PAGES] = "pages",
 		[NIC_WAIT_PEER_PAGES] = "peer pages",
+		[NIC_WAIT_TURN] = "turn",
 	};
 
 	return name_of(names, UV_ARRAY_SIZE(names), wait);
