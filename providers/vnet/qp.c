@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "trace.h"
+#include "trace/trace.h"
 #include "vnet.h"
 #include "wqe.h"
 

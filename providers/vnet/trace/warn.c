@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "wqe.h"
+#include "../wqe.h"
 
 const char *const vnet_trace_warning_names[TRACE_WARNINGS] = {
 	[TRACE_UNSIGNALED_FULL] = "unsignaled-full",

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "wqe.h"
+#include "../wqe.h"
 
 const char *const vnet_trace_operation_names[VNET_TRACE_OPERATIONS] = {
 	[IBV_WR_RDMA_WRITE] = "RDMA_WRITE",

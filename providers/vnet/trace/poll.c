@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cqe.h"
+#include "../cqe.h"
 #include "trace.h"
 
 /* Check for messages without a receive after this many empty polls. */

@@ -12,7 +12,7 @@
 #ifndef VNET_TRACE_INTERNAL_H
 #define VNET_TRACE_INTERNAL_H
 
-#include "vnet.h"
+#include "../vnet.h"
 #include "vnet_trace.h"
 
 /* Operations: the opcode of a send request, or one of these. */
@@ -44,7 +44,7 @@ enum vnet_trace_warning {
 	TRACE_WARNINGS,
 };
 
-/* -- trace_line.c: formatting and writing lines */
+/* -- line.c: formatting and writing lines */
 
 #define TRACE_LINE 1536
 
@@ -192,7 +192,7 @@ static inline struct vnet_trace *vnet_trace_of(const struct ibv_context *context
 	return container_of(context, struct vnet_context, ibv_ctx.context)->trace;
 }
 
-/* -- trace_qp.c, trace_object.c: look-up. The caller holds the mutex. NULL: not a traced object. */
+/* -- qp.c, object.c: look-up. The caller holds the mutex. NULL: not a traced object. */
 struct vnet_trace_qp *vnet_trace_qp(const struct vnet_trace *trace, uint32_t qpn);
 struct vnet_trace_cq *vnet_trace_cq(const struct vnet_trace *trace, const struct ibv_cq *cq);
 struct vnet_trace_srq *vnet_trace_srq(const struct vnet_trace *trace, const struct ibv_srq *srq);
@@ -202,7 +202,7 @@ static inline const struct ibv_qp *vnet_trace_ibv_qp(const struct vnet_trace_qp 
 	return &tqp->qp->vqp.qp;
 }
 
-/* -- trace_qp.c, trace_object.c: creating, modifying and destroying objects */
+/* -- qp.c, object.c: creating, modifying and destroying objects */
 
 /* Print a line with an object's number and an event only. */
 void vnet_trace_show_end(struct ibv_context *context, const char *object, uint32_t number,
@@ -225,7 +225,7 @@ struct ibv_srq *vnet_trace_create_srq_ex(struct ibv_context *context,
 int vnet_trace_destroy_srq(struct ibv_srq *ibsrq);
 struct ibv_wq *vnet_trace_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 
-/* -- trace_mr.c: memory regions, and checks of access to them */
+/* -- mr.c: memory regions, and checks of access to them */
 
 struct ibv_mr *vnet_trace_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				 int access);
@@ -249,7 +249,7 @@ const char *vnet_trace_check_memory(const struct vnet_trace *trace, const struct
 				    unsigned int access, bool *known);
 extern const struct vnet_trace_name vnet_trace_access_names[];
 
-/* -- trace_queue.c: requests without a completion */
+/* -- queue.c: requests without a completion */
 
 void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth);
 void vnet_trace_queue_fini(struct vnet_trace_queue *queue);
@@ -280,7 +280,7 @@ bool vnet_trace_queue_take(struct vnet_trace_queue *queue, uint64_t wr_id, bool 
 bool vnet_trace_queue_take_one(struct vnet_trace_queue *queue, uint64_t wr_id,
 			       struct vnet_trace_wr *wr);
 
-/* -- trace_post.c, trace_recv.c: posting */
+/* -- post.c, recv.c: posting */
 
 int vnet_trace_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int vnet_trace_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
@@ -295,7 +295,7 @@ int vnet_trace_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 void vnet_trace_wr_ops(struct vnet_trace_qp *tqp);
 extern const char *const vnet_trace_operation_names[VNET_TRACE_OPERATIONS];
 
-/* -- trace_poll.c: completions and events */
+/* -- poll.c: completions and events */
 
 int vnet_trace_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 void vnet_trace_poll_ops(struct vnet_trace_cq *tcq);
@@ -308,7 +308,7 @@ void vnet_trace_async_event(struct ibv_context *context, struct ibv_async_event 
 /* Hook: the caller is about to sleep until `fd` is readable. alone: it waits for nothing else. */
 void vnet_trace_wait(int fd, int alone);
 
-/* -- trace_warn.c: warnings */
+/* -- warn.c: warnings */
 
 extern const char *const vnet_trace_warning_names[TRACE_WARNINGS];
 
@@ -332,7 +332,7 @@ void vnet_trace_check_no_receive(struct vnet_trace *trace);
 void vnet_trace_check_no_receive_qp(struct vnet_trace_qp *tqp);
 void vnet_trace_check_no_receive_srq(struct vnet_trace_srq *tsrq);
 
-/* -- trace_why.c: reasons of refusals and failures */
+/* -- why.c: reasons of refusals and failures */
 
 /* A request was refused; wr may be NULL. */
 void vnet_trace_refused_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp, int error,

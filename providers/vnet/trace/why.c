@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "wqe.h"
+#include "../wqe.h"
 
 /* The access right that the peer must grant. */
 static unsigned int remote_access(uint32_t operation)
