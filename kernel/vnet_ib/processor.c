@@ -8,7 +8,8 @@
 #include <linux/sched/signal.h>
 
 #include "link.h"
-#include "vn/vn.h"
+#include "pending/pending.h"
+#include "requester/requester.h"
 
 /*
  * How long doorbell pages are polled after the last doorbell, and the limit of that time, as
