@@ -15,7 +15,7 @@ that are missing; else it names them.
 
   --soak       the long ones, too, and those of all turns
   --turn N     of the tests that vary what another one does, a third is run: which, the
-               number of commits tells, or this
+               number of commits tells, or this; with --filter alone, all are
   --filter RE  only those whose name matches the regular expression
   --jobs N     at most N at once (default: one more than processors, as many only wait)
   --list       names them and runs none
@@ -103,7 +103,8 @@ cmd_test() {
 
 	if [[ $soak == yes ]]; then
 		export VNET_SOAK=1
-	elif [[ ${VNET_KERNEL-} == debug ]]; then
+	elif [[ ${VNET_KERNEL-} == debug || ("${options[*]}" == *--tests-regex* && -z ${turn-}) ]]; then
+		# A filter selects from the tests of all turns.
 		unset VNET_SOAK
 		options+=(--label-exclude '^soak$')
 	else
