@@ -13,7 +13,8 @@
 #           [TURN <0|1|2>]            varies what another test does: runs for every third commit,
 #                                     and with "vnet test --soak"
 #           [SANITIZERS address|thread ...]
-#                                     also a test of these sanitizer builds;
+#                                     also a test of these sanitizer builds, where it varies the
+#                                     unsanitized test: those without TURN are distributed evenly;
 #                                     without it, of the unsanitized ones only
 #           [SANITIZED_ONLY]          not a test of the unsanitized builds
 #           [FIXED_ADDRESSES]         without address space randomisation
@@ -48,6 +49,12 @@ function(vnet_test)
   if(VNET_TEST_SANITIZERS)
     if(NOT VNET_TEST_SANITIZERS IN_LIST T_SANITIZERS)
       return()
+    endif()
+    if(NOT DEFINED T_TURN)
+      get_property(T_TURN GLOBAL PROPERTY VNET_NEXT_TURN)
+      math(EXPR T_TURN "(0${T_TURN}) % 3")
+      math(EXPR next "(${T_TURN} + 1) % 3")
+      set_property(GLOBAL PROPERTY VNET_NEXT_TURN "${next}")
     endif()
   elseif(T_SANITIZED_ONLY)
     return()

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For tests/kernel/link.sh: the distribution's programs that connect by rdma_cm, as
-# they are, on its network: on one device, between two, and between one and a node of
-# user mode, either of which may be the one that listens.
+# For tests/kernel/link_peers.sh: the distribution's programs that connect by rdma_cm, on one
+# device, between two devices, and between a device and a node of user mode, in each direction.
 
 # The node of user mode, in the namespace c.
 CM_USER=("${IN_C[@]}" env -u RDMAV_DRIVERS VNET_RUNTIME_DIR=/run/node-c)
