@@ -25,6 +25,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # should name a line. It costs nothing at run time.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
 set(CMAKE_C_FLAGS_DEBUG "-Og -g3")
+if(VNET_SANITIZE)
+  # A report needs lines only, and the build takes a third less.
+  set(CMAKE_C_FLAGS_DEBUG "-Og -g1")
+endif()
 
 add_library(vnet_options INTERFACE)
 target_compile_options(vnet_options INTERFACE
