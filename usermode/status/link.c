@@ -19,6 +19,28 @@ static bool is_traffic(const char *name)
 	return false;
 }
 
+/* What a counter means for the user who looks for a reason; "": its name says it. */
+static const char *meaning(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} meanings[] = {
+		{ "refusals", " (calls that peers refused: they have another key; see vnet key)" },
+		{ "refusals_sent",
+		  " (calls of peers that were refused: they have another key; see vnet key)" },
+		{ "unknown_key",
+		  " (frames with a key that this node does not have; see vnet key)" },
+		{ "strangers",
+		  " (frames from other machines while this node has no key; see vnet key)" },
+		{ "no_key", " (frames not sent: there is no key for their peer; see vnet key)" },
+	};
+
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if (!strcmp(name, meanings[i].name))
+			return meanings[i].text;
+	return "";
+}
+
 static bool is_set(const struct json *value)
 {
 	if (value->type == JSON_STRING)
@@ -46,8 +68,8 @@ static void print_counters(FILE *out, const struct json *of, const char *peer)
 
 	for (; counter; counter = counter->next)
 		if (counter->number && counter->name && !is_traffic(counter->name))
-			fprintf(out, "  link %s%s%s: %llu\n", counter->name, peer ? " of " : "",
-				peer ? peer : "", counter->number);
+			fprintf(out, "  link %s%s%s: %llu%s\n", counter->name, peer ? " of " : "",
+				peer ? peer : "", counter->number, meaning(counter->name));
 }
 
 static void print_faults(FILE *out, const struct json *of, const char *peer)
