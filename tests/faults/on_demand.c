@@ -190,7 +190,7 @@ static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
-/* Pages that cannot be had are told of to who waits, and to nobody else. */
+/* Advice with FLUSH returns EFAULT for inaccessible pages; without FLUSH it returns 0. */
 static void is_advised(void)
 {
 	uint8_t *at = reserve(4 * PAGE, PROT_READ | PROT_WRITE);

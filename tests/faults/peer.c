@@ -24,7 +24,7 @@ struct answer {
 
 static struct helper helper;
 static bool elsewhere;
-/* Its side, wherever that is. */
+/* The peer's side, in this process or in the helper. */
 static struct side there;
 
 /* ------------------------------------------------------------- what it does */
@@ -85,7 +85,7 @@ static void serve(int sock, void *arg)
 
 	(void)arg;
 	do {
-		/* However long it takes: when nobody is left to give it, that is heard. */
+		/* No time limit: the call returns if the test process ends. */
 		if (recv(sock, &order, sizeof(order), 0) != sizeof(order))
 			return;
 		memset(&answer, 0, sizeof(answer));
