@@ -241,7 +241,7 @@ static void client_body(int sock, void *arg)
 	use_new_device();
 }
 
-/* ------------------------------------------------------------- the one who kills */
+/* -------------------------------------------------------------- the test process */
 
 static void connect_both(struct helper h[2])
 {

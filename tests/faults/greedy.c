@@ -151,7 +151,7 @@ static void greedy(int sock, void *arg)
 		pause();
 }
 
-/* ------------------------------------------------------------------ beside it */
+/* -------------------------------------------------------------- other clients */
 
 /* The receiver posts no receive, so the completion depends on the sender's RNR timer. */
 static void timer_fires(void)

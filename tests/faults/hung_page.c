@@ -55,7 +55,7 @@ struct scene {
 	pid_t daemon;
 };
 
-/* --------------------------------------------------------------- everybody else */
+/* -------------------------------------------------------------- other processes */
 
 static pid_t hear_pid(const struct helper *h, const char *what)
 {
@@ -527,7 +527,7 @@ static void remap(struct slow_file *file)
 	close_scene(&s);
 }
 
-/* ------------------------------------------------------------------ many of them */
+/* ----------------------------------------------------------------- many requests */
 
 /* Queue pairs transfer the pages in turn. Each queue pair alternates between write and read. */
 static enum ibv_wr_opcode opcode_of(unsigned int page)
@@ -581,7 +581,7 @@ static void many(struct slow_file *file)
 	bystanders_stop(&bystanders);
 }
 
-/* ------------------------------------------------------------------------ frame */
+/* --------------------------------------------------------------- running a case */
 
 static const struct {
 	const char *name;

@@ -158,7 +158,7 @@ static int64_t remap(const struct side *s)
 	return munmap(memory, SLOW_PAGE);
 }
 
-/* -------------------------------------------------------------- what it is told */
+/* ----------------------------------------------------------------------- orders */
 
 static void stop(void)
 {
@@ -229,7 +229,7 @@ static void body(int sock, void *arg)
 	} while (order.kind != ORDER_STOP);
 }
 
-/* ---------------------------------------------------------------- telling it to */
+/* ------------------------------------------------------------- the test process */
 
 void worker_start(struct worker *w, const char *name, const struct slow_file *file)
 {

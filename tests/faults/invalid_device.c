@@ -111,7 +111,7 @@ static void close_with_objects(void)
 	munmap(s.buffer, s.length);
 }
 
-/* ------------------------------------------------------ what there is none of */
+/* ---------------------------------------------------------- unsupported verbs */
 
 static void no_such_objects(void)
 {

@@ -81,7 +81,7 @@ static void parts(void)
 	struct ibv_qp_init_attr_ex attr = good_attr();
 
 	check_makings(wrong, COUNT(wrong));
-	/* As ibv_create_qp(3) says. */
+	/* ibv_create_qp(3): UC queue pairs cannot have an SRQ. */
 	attr.qp_type = IBV_QPT_UC;
 	attr.srq = bench.srq;
 	judge("create_qp", "UC with an SRQ", ERRNO_OF(ibv_create_qp_ex(bench.context, &attr)),

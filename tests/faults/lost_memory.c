@@ -275,7 +275,7 @@ static void run_in_threads(const struct test_case *c)
 	pair_close(s);
 }
 
-/* ------------------------------------------------------------- all of them */
+/* -------------------------------------------------------------------- main */
 
 static volatile sig_atomic_t signals;
 

@@ -264,7 +264,7 @@ static void is_secret(void)
 	note("secret memory stays so");
 }
 
-/* ------------------------------------------------------- room for what is known */
+/* ------------------------------------------------------------ limits of windows */
 
 /* The driver's table of a region has windows of this size. Each window in use takes one page. */
 #define WINDOW (2u << 20)

@@ -27,7 +27,7 @@ static bool elsewhere;
 /* The peer's side, in this process or in the helper. */
 static struct side there;
 
-/* ------------------------------------------------------------- what it does */
+/* --------------------------------------------------------- executing orders */
 
 static void do_receive(const struct order *o)
 {
@@ -94,7 +94,7 @@ static void serve(int sock, void *arg)
 	} while (order.kind != STOP);
 }
 
-/* -------------------------------------------------------------- telling it to */
+/* ------------------------------------------------------------- sending orders */
 
 static const struct answer *ask(const struct order *order)
 {

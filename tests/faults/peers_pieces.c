@@ -117,7 +117,7 @@ void slid_data(void)
 	peer_close(&here);
 }
 
-/* ---------------------------------------------- somebody's memory in the GRH */
+/* ----------------------------------------------- memory of others in the GRH */
 
 static bool is_ipv4(const union ibv_gid *gid)
 {

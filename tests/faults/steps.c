@@ -492,7 +492,7 @@ static void after_pause(struct survivor *v)
 	after_death(v);
 }
 
-/* ---------------------------------------------------------------- the plans */
+/* --------------------------------------------------------------------- main */
 
 /* Serves the victim until it was killed or stopped. Exits with NEVER_CAME_THERE if it exited. */
 static void serve_until(struct survivor *v, enum what what)

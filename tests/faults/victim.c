@@ -50,7 +50,7 @@ void victim_start(struct helper *h, struct progress **progress, const char *cons
 	close(memory);
 }
 
-/* ---------------------------------------------------------------- its life */
+/* -------------------------------------------------------------- the victim */
 
 static struct progress *done;
 static struct orders orders;
@@ -161,7 +161,7 @@ static void be_refused(struct side *s)
 		done->refused = 1;
 }
 
-/* ------------------------------------------------------------ tags, of its own */
+/* ---------------------------------------------------------------- tag matching */
 
 /* A connection within the victim: `out` sends to a queue pair whose SRQ matches tags. */
 struct tagged {

@@ -56,7 +56,7 @@ static bool toss(unsigned int one_in)
 	return !random_below(one_in);
 }
 
-/* ------------------------------------------------------------ what there is */
+/* ----------------------------------------------------------------- mappings */
 
 static void find_maps(struct hostile *h)
 {
@@ -96,7 +96,7 @@ static void find_doorbell(struct hostile *h)
 	CHECK(h->doorbell >= 0);
 }
 
-/* --------------------------------------------------------------- bad things */
+/* ------------------------------------------------------- hostile operations */
 
 static struct side *any_side(struct hostile *h)
 {
@@ -324,7 +324,7 @@ static void do_harm(struct hostile *h)
 	}
 }
 
-/* ------------------------------------------------------------ what it has */
+/* ---------------------------------------------------------------- objects */
 
 /* Writes random tag matching headers to where messages begin. */
 static void write_headers(struct side *s)

@@ -53,7 +53,7 @@ static const struct vnet_frame *const seen = (const struct vnet_frame *)seen_byt
 static bool has_seen;
 static u32 heard;
 
-/* ---------------------------------------------------------------- what is shown */
+/* --------------------------------------------------------------------- counters */
 
 static u64 number_in(const char *device, const char *folder, const char *name)
 {
@@ -210,7 +210,7 @@ static void hear_refusals(void)
 	}
 }
 
-/* ------------------------------------------------------------------------ lies */
+/* ---------------------------------------------------------------- false frames */
 
 static void begin(u8 kind, u8 proof)
 {

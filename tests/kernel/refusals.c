@@ -159,7 +159,7 @@ int main(void)
 	struct ibv_cq *cq = ibv_create_cq(context, 1000, NULL, NULL, 0);
 
 	CHECK(cq);
-	/* Before contexts(): closed contexts may leave their doorbells open. */
+	/* doorbells() comes first, because contexts() leaves doorbell descriptors open. */
 	doorbells();
 	mappings(context);
 	contexts();

@@ -89,7 +89,7 @@ static int kt_refused(struct kt_pair *p, enum kt_from from)
 	return kt_expect(p, got, IB_WC_SUCCESS);
 }
 
-/* ------------------------------------------------- a queue, while it is polled */
+/* -------------------------------------------------- destruction of a polled CQ */
 
 /* Time that the core's poll function is delayed on another processor, ms. */
 #define KT_STAY 200

@@ -227,7 +227,7 @@ static int kt_wrapping(struct kt_remote *r)
 			       IB_WC_REM_ACCESS_ERR);
 }
 
-/* ------------------------------------------------------- very many at once */
+/* ------------------------------------------------------------- a long list */
 
 #define KT_LIST 256u
 #define KT_PIECE 4096u

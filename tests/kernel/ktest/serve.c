@@ -86,7 +86,7 @@ static int kt_session_receive(struct kt_session *s)
 	return err;
 }
 
-/* ------------------------------------------------------------ its own requests */
+/* ------------------------------------------------------ the session's requests */
 
 static void kt_session_done(struct ib_cq *cq, struct ib_wc *wc)
 {
