@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Exhaustion of less common tables: XRC domains, device memory, work queues, indirection
- * tables, flows, counters and multicast groups.
+ * Exhaustion of less common tables of the device: XRC domains, device memory, work queues, and
+ * others. The others are indirection tables, flows, counters and multicast groups.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

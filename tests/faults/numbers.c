@@ -22,7 +22,7 @@ struct device {
 /* A kind of object that has a number. */
 struct kind {
 	const char *name;
-	/* Number of index bits: bits from here on are random bits above the index. */
+	/* Bits from here on are the random ones: above the index and, in a key, the tag. */
 	unsigned int shift;
 	void *(*make)(struct device *d, uint32_t *number);
 	void (*end)(void *object);

@@ -11,7 +11,7 @@ set_up
 # The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 BURST=$1
-# Limits in bytes and requests, a little above those of the firmware.
+# Limits: the firmware's limit of bytes, and twice its limit of requests.
 MOST_BYTES=$((2 << 20))
 MOST_REQUESTS=$((2 * 256))
 

@@ -89,8 +89,8 @@ make_once() {	# FILE COMMAND...	(COMMAND gets a name to write to as last argumen
 kernel_to_boot() {
 	local vmlinuz=$KERNEL_IMAGE/boot/vmlinuz-$KERNEL vmlinux key cache
 
-	# The debug kernel cannot be started so: its PVH entry code contains KASAN checks, which
-	# need memory that is not mapped yet.
+	# Not the debug kernel: the entry code that QEMU uses then contains KASAN checks, which
+	# cannot run so early.
 	[[ $KERNEL != *-vnet-debug ]] || { echo "$vmlinuz"; return; }
 	cache=$(kernel_cache) || return
 	key=$(stat -c '%n %s %Y' -- "$vmlinuz" | cksum)

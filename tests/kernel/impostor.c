@@ -166,7 +166,7 @@ static void open_sockets(void)
 	sock = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	CHECK(sock >= 0 && bind(sock, &memory.own.any, size) == 0 &&
 	      getsockname(sock, &memory.own.any, &size) == 0);
-	/* The impostor cannot bind to the peer's port. */
+	/* The impostor has the peer's address, but another port. */
 	CHECK(memory.own.in.sin_port != to.in.sin_port);
 	loopback.sll_ifindex = (int)if_nametoindex("lo");
 	sniffer = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK, htons(ETH_P_IP));

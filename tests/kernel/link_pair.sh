@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For the tests kernel.link-*: two devices in two network namespaces, joined by a veth, and a
-# third namespace for a node of user mode. LINK_TEST is the name of the test.
+# Set-up of the tests kernel.link-*: two devices in two network namespaces. They are joined by a
+# bridge, and a third namespace is for a node of user mode. LINK_TEST is the name of the test.
 #
 #   [a: va 10.9.9.1] -- sw0 -- [b: vb 10.9.9.2]
 #                        |
