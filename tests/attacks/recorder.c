@@ -7,10 +7,14 @@
  *
  * Records FRAMES IPv4 frames of the links, in both directions, and prints "recorded". Then it
  * executes the lines of standard input, and answers each with "done" and the number of frames
- * sent: "again": sends all frames unchanged to their destinations. "back": sends all frames
- * back to their senders, in the name of the other end. "bent": sends all frames with one bit
- * changed, a different one in each. Frames for the end of the cable at which it runs are left
- * out: they would leave by the other end.
+ * sent:
+ *
+ *   again   sends all frames unchanged to their destinations
+ *   back    sends all frames back to their senders, in the name of the other end
+ *   bent    sends all frames with one bit changed, a different one in each
+ *
+ * Frames for the end of the cable at which it runs are left out: they would leave by the other
+ * end.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

@@ -6,8 +6,12 @@
  *
  * Writes its address to the file OWN ("qpn gid rkey addr"), connects to the queue pair whose
  * address is in PEER, and executes the lines of standard input, each answered by "ok" or
- * "wrong". "check": is the memory unchanged? "talk": writes to the peer's memory, beyond the
- * checked part, and reads it back. Ends at the end of the input.
+ * "wrong":
+ *
+ *   check   is the memory unchanged?
+ *   talk    writes to the peer's memory, beyond the checked part, and reads it back
+ *
+ * Ends at the end of the input.
  */
 #include <arpa/inet.h>
 #include <unistd.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posts very many short requests with one doorbell. "copies": 64 KiB each. The others copy
- * nothing: requests without data, or flushed requests or receives. Prints the number of bytes,
- * or of requests.
+ * Posts very many short requests with one doorbell, and prints the number of bytes or requests.
  *
- *   burst copies|empty|flushed|receives
+ *   burst copies      writes of 64 KiB
+ *   burst empty       writes without data
+ *   burst flushed     writes that are flushed
+ *   burst receives    receives that are flushed
  */
 #include <string.h>
 
