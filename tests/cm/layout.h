@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The messages of the connection manager, field by field, as the specification prints them
+ * The layout of connection manager messages, field by field, as the specification prints it.
  * (InfiniBand architecture, volume 1, 12.6; 13.4.3 for the header; annex A11 for IP addresses
- * in private data). This code is independent of the code under test: each field has a place in
+ * in private data.) This code is independent of the code under test: each field has a place in
  * bits, and all other bits are reserved.
  */
 #ifndef LAYOUT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every field of every message of the connection manager: the node writes and reads it where
- * the specification has it, and writes zeros elsewhere.
+ * Every field of every message of the connection manager has the place that the specification
+ * gives. The node reads and writes it there, and writes zeros elsewhere.
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>

@@ -150,7 +150,7 @@ static void expect_unsupported(u32 id)
 	assert_int_equal(mad.byte[SIDR_REP_STATUS], CM_SIDR_UNSUPPORTED);
 }
 
-/* A SIDR_REQ waits in the same way, */
+/* A SIDR_REQ for a bound ID waits in the same way. */
 static void asks_for_service_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
@@ -167,7 +167,7 @@ static void asks_for_service_early(void **state)
 	expect_silence();
 }
 
-/* ... once, */
+/* A repeated SIDR_REQ is refused, and so is a waiting one when its ID is destroyed. */
 static void asks_for_service_too_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
@@ -189,7 +189,7 @@ static void asks_for_service_too_early(void **state)
 	expect_silence();
 }
 
-/* ... and not if the ID cannot serve it. */
+/* A SIDR_REQ does not wait for an ID of a connected port space. */
 static void asks_wrong_service_early(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs that take long to accept or establish a connection: the peer, which retransmits for
+ * Programs that take long to accept or establish a connection. The peer, which retransmits for
  * 8 s only, waits as long as MRA messages ask for. No real time passes.
  */
 #include "node.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Peers of the link: they record the frames that they are sent, to complete their own frames,
- * and to tell what they can know.
+ * Peers of the link, with records of the frames that the link sent to them. With these a peer
+ * completes its own frames, and the test knows which values the peer can know.
  */
 #ifndef PEER_H
 #define PEER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The two files of the link that use system calls and call the firmware, with both replaced by
- * the test.
+ * The socket and the frame reception of the link, with system calls and firmware emulated. The
+ * file includes two sources of the link, and replaces their calls.
  */
 #define _GNU_SOURCE
 #include <netinet/udp.h>

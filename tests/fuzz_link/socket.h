@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The link's socket, emulated by the test: the test supplies datagrams and their sources, and
+ * The link's socket, emulated by the test. The test supplies datagrams and their sources, and
  * nothing leaves the process.
  */
 #ifndef SOCKET_H

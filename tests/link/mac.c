@@ -334,7 +334,7 @@ static void check_secrets(void)
 	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
 	CHECK(link_has_key(&near, &elsewhere) && !secret_of(&here, &elsewhere, 0, text, two) &&
 	      !secret_of(&here, &elsewhere, keys.key[0].id, text, two));
-	/* A NIC's own secret differs from others' and does not depend on keys. */
+	/* A link's own secret differs from others', and does not depend on keys. */
 	CHECK(secret_of(&here, NULL, 0, text, one) && secret_of(&there, NULL, 0, text, two));
 	CHECK(memcmp(one, two, 16) != 0);
 	CHECK(secret_of(&here, NULL, 0, text, two) && !memcmp(one, two, 16));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Order of completions: over a reliable connection, a request's completion comes before the
- * reply to it, even if both ends sleep and other processes receive for them.
+ * Order of completions: a request's completion comes before the reply to it. This holds over a
+ * reliable connection, even if both ends sleep and other processes receive for them.
  *
  *   link_order ROUNDS COMMAND...
  * COMMAND, such as "vnet run --node B", starts the other end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Cached descriptors of address spaces and channels, used by threads while the processes behind
- * them start and end. No descriptor is left at the end.
+ * Cached descriptors of address spaces and channels. Threads use them while the processes
+ * behind them start and end. No descriptor is left at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -103,7 +103,7 @@ static void other_seed(void)
 	CHECK(memcmp(first, again, sizeof(first)) != 0);
 }
 
-/* The decisions are independent: other shares change nothing else, except for lost frames. */
+/* Each share decides by itself, and does not depend on others. A lost frame has no other fault. */
 static void shares_apart(void)
 {
 	struct link_faults other = mixed;

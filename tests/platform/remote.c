@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies between processes, by each method: exact bytes, faults with the right side, and the
- * end of the other process.
+ * Copies between processes, by each method. They are exact, faults name the right side, and the
+ * end of the other process is noticed.
  *
  * remote vm|refused|descriptor [CASE...]
  */

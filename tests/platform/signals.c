@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The program's own dispositions of SIGSEGV and SIGBUS behind the guard: a fault outside of a
+ * The program's own dispositions of SIGSEGV and SIGBUS behind the guard. A fault outside of a
  * guarded copy is handled as without the guard.
  */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The last bytes are written last: when another thread sees the last byte of a buffer change,
- * the rest is in place. VNET_SOAK=1: a million rounds of 64 KiB.
+ * The last bytes of a copy are written last. When another thread sees the last byte of a buffer
+ * change, the rest is in place. VNET_SOAK=1: a million rounds of 64 KiB.
  *
  * tail [CASE...]
  */

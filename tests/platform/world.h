@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The user-mode platform without firmware and vnetd: NIC memory, and processes that have
- * registered in its client table.
+ * The user-mode platform without firmware and vnetd. There are NIC memory, and processes that
+ * have registered in its client table.
  */
 #ifndef WORLD_H
 #define WORLD_H

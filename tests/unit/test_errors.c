@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that fail: completion status at both ends, state of both queue pairs, and no access
- * to memory outside of regions.
+ * Requests that fail: completion status at both ends, and state of both queue pairs. Memory
+ * outside of regions is never accessed.
  */
 #include <string.h>
 

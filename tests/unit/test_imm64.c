@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Immediate data of 64 bits: its place in a completion, the lower half for CQs without the
- * flag, and the use of receives.
+ * Immediate data of 64 bits: its place in a completion, and the use of receives. CQs without
+ * the flag show the lower half only.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging on one NIC, with a host that must fetch pages: requests wait for the pages
+ * On-demand paging on one NIC, with a host that must fetch pages. Requests wait for the pages
  * of either side and are executed once, or fail if the pages are lost.
  */
 #include <string.h>

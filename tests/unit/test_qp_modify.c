@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The queue pair state machine: every transition, attribute and type, against tables that were
- * written independently from the specification.
+ * The queue pair state machine: every transition and attribute of every type. It is compared
+ * with tables that were written independently from the specification.
  */
 #include <string.h>
 

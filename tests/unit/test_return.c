@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender on one NIC: a datagram that cannot be delivered completes in order, with a
- * status that says why, and its queue pair remains usable. Without return to sender it
- * completes with success.
+ * Return to sender on one NIC: the status of datagrams that cannot be delivered. They complete
+ * in order, with a status that says why, and the queue pair remains usable. Without return to
+ * sender they complete with success.
  */
 #include <string.h>
 

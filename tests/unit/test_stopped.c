@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process is stopped (SIGSTOP, a debugger) inside the firmware, at every numbered step, with
- * the locks that it holds there. Unrelated queue pairs are not affected. Queue pairs that are
- * connected to it wait, or time out. Commands of the agent that need its locks return NIC_BUSY,
- * and nic_qp_holder() names it. When the process continues, everything completes normally.
+ * A process is stopped (SIGSTOP, a debugger) inside the firmware, at every numbered step. It
+ * keeps the locks that it holds there. Unrelated queue pairs are not affected. Queue pairs that
+ * are connected to it wait, or time out. Commands of the agent that need its locks return
+ * NIC_BUSY, and nic_qp_holder() names it. When the process continues, everything completes
+ * normally.
  */
 #include <string.h>
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Tag matching: selection of the buffer, conditions under which tags do not match, rendezvous,
- * and invalid contents of shared memory.
- */
+/* Tag matching: selection of the buffer, parked tags, rendezvous, and corrupted shared memory. */
 #include <string.h>
 
 #include "protection/protection.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Turns and stretches: one call executes a bounded number of requests and bytes, a long request
- * is moved in pieces, and pending queue pairs are served in turn.
+ * Turns and stretches: limits of one call, long requests, and fairness. One call executes a
+ * bounded number of requests and bytes, a long request is moved in pieces, and pending queue
+ * pairs are served in turn.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that wait: RNR and transport timeouts, bounded stalls of unreliable senders, and the
- * processes that resume them. The test controls the clock.
+ * Requests that wait: RNR and transport timeouts, and bounded stalls of unreliable senders.
+ * Also the processes that resume them. The test controls the clock.
  */
 #include <string.h>
 
@@ -469,7 +469,7 @@ static void write_with_immediate_waits(void **state)
 	send_one(pair.a, &wqe, &from);
 	expect_none(pair.b->rcq);
 	run_for(MS);
-	/* The request is executed again after a receive is posted. */
+	/* The request completes after a receive is posted. */
 	post_recv(pair.b, 2, NULL, 0);
 	run_for(2 * MS);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ethernet frames between two NICs are delivered once to each queue pair with a matching flow.
+ * Ethernet frames between two NICs: each queue pair with a matching flow gets each frame once.
  * This includes the sender's NIC, and links that lose, duplicate and reorder frames. A receiver
  * that is not ready delays the sender for a limited time, and invalid frames are dropped.
  */

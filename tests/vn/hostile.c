@@ -354,7 +354,7 @@ static void test_known(void)
 	world_free();
 }
 
-/* Discovered nodes can have half of the rows. A known peer is met even if that half is in use. */
+/* nic_meet() fills at most half of the rows, and a known peer needs no new row. */
 static void test_meet(void)
 {
 	u8 gid[16];

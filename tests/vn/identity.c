@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How a NIC checks the identity of peers: frames without proof of their sender, HELLOs without
- * cookies, and members of the key's group that claim another NIC's identity.
+ * How a NIC checks the identity of peers. Tested are frames without proof of their sender,
+ * HELLOs without cookies, and members of the key's group that claim another NIC's identity.
  */
 #include "vn/vn.h"
 #include "streams.h"
@@ -428,8 +428,8 @@ static bool is_untouched(const struct nic_qp *qp)
 }
 
 /*
- * The transition to RTR needs a row. It returns NIC_BUSY while the lock of the row table is
- * held, and fails with ENOMEM if all rows are in use. It never succeeds without a row.
+ * The transition to RTR needs a row for a known address. It returns NIC_BUSY while the lock of
+ * the row table is held, and fails with ENOMEM if all rows are in use.
  */
 static void test_paths(void)
 {

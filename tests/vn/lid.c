@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * InfiniBand ports: queue pairs and datagrams that are addressed by LID only, on one NIC and
- * between two NICs, and unknown LIDs.
+ * InfiniBand ports: queue pairs and datagrams that are addressed by LID only. On one NIC and
+ * between two NICs, and with unknown LIDs.
  */
 #include "address/address.h"
 #include "vn/vn.h"

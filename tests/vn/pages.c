@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging between two NICs: a request that waits for pages delays no other requests,
+ * On-demand paging between two NICs. A request that waits for pages delays no other requests,
  * and its wait counts for no timeout.
  */
 #include "vn/vn.h"
@@ -397,7 +397,7 @@ static void read_again_of_what_is_lost(void)
 	end_paged();
 }
 
-/* After the death of a process, a completed packet is still marked for retransmission. */
+/* A retransmission mark that a dead process left on a completed packet has no effect. */
 static void sent_again_after_it_was_done(void)
 {
 	struct nic_endpoint *ep;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every operation between two NICs: data is intact, and completions come once and in order, on
- * good and on faulty links.
+ * Every operation between two NICs, on good and on faulty links. Data is intact, and
+ * completions come once and in order.
  */
 #include "streams.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender between two NICs: the far NIC's answer to a datagram, or its silence, gives
- * the status of the request. Completions are in order, also on links that lose, duplicate and
- * reorder frames.
+ * Return to sender between two NICs: the status of datagrams that are refused or not answered.
+ * Completions are in order, also on links that lose, duplicate and reorder frames.
  */
 #include "vn/vn.h"
 #include "world.h"

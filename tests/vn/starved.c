@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Timeouts on a busy machine: time in which a NIC had no processor does not count as silence of
+ * Timeouts on a busy machine. Time in which a NIC had no processor does not count as silence of
  * a peer, and frames that arrived meanwhile count as heard. A dead peer is reported as the
  * connection's timeout and retries say.
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching between two NICs: messages of all sizes go to the buffers with their tags, in
- * order, and the receiver's NIC fetches rendezvous data, on faulty links and after the death of
- * an executor.
+ * Tag matching between two NICs: messages of all sizes and rendezvous. Messages go to the
+ * buffers with their tags, in order, also on faulty links and after the death of an executor.
  */
 #include <endian.h>
 #include <sys/wait.h>

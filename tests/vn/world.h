@@ -109,7 +109,7 @@ void inject(u32 i, const void *frame, u32 length);
  * sender. The caller still computes the CRC.
  */
 void sign_for(u32 to, struct vnet_frame *head);
-/* What the link finds about a frame's proof; and delivery of a frame from an address. */
+/* prove(): what the link finds about a frame's proof. deliver_from(): a frame from an address. */
 struct nic_proof prove(void *frame, u32 length);
 void deliver_from(u32 to, u8 address, void *bytes, u32 length);
 /* The last frame to address i (2 and 3 have no NIC). Returns its length. */
