@@ -155,7 +155,7 @@ static void test_lengths(void)
 
 	begin(NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
-	/* A fragment that ends one byte after its message. */
+	/* A packet that ends one byte after its message. */
 	make(VNET_WR_RDMA_WRITE, 64);
 	op->msg_len = nic_to_le32(63);
 	op->flags = VNET_OP_FIRST;
@@ -372,7 +372,7 @@ static void test_meet(void)
 
 /* --------------------------------------------------------------------- windows */
 
-/* A middle fragment of a write, `distance` packets ahead of the expected PSN. */
+/* A middle packet of a write, `distance` packets ahead of the expected PSN. */
 static void make_early(u32 distance)
 {
 	make(VNET_WR_RDMA_WRITE, 64);

@@ -5,7 +5,7 @@
  */
 #include "streams.h"
 
-/* A receive that the first fragment of a message takes counts for the SRQ limit. */
+/* A receive that the first packet of a message takes counts for the SRQ limit. */
 static void limit_of_shared_receives(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 7);

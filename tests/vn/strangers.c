@@ -62,11 +62,11 @@ static const struct vnet_frame_op nonsense[] = {
 	  .flags = VNET_OP_FIRST,
 	  .swap = PLACED,
 	  .msg_len = 8 },
-	/* Fragments of operations that are never fragmented. */
+	/* First or later packets of operations that have one packet only. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .flags = VNET_OP_FIRST },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .offset = 8 },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_CMP_SWP, .msg_len = 8 },
-	/* A fragment whose flags contradict its offset or length. */
+	/* A packet whose flags contradict its offset or length. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = VNET_OP_LAST },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE, .msg_len = 8 },
 	/* An unknown channel. */

@@ -398,7 +398,7 @@ static struct nic_open_receive *opened(void)
 	return &nic_endpoint_any(&side[1].nic, qp)->receive;
 }
 
-/* Sends a message whose first fragment arrives; all later frames are lost. */
+/* Sends a message whose first packet arrives; all later frames are lost. */
 static void send_half(u64 tag)
 {
 	side[0].nic.hdr->settings.channels = 1;
