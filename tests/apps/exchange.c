@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An MPI program: a token goes round the ring, all exchange with all, one puts into
- * the memory of the next. Whatever arrives is compared; rank 0 says so.
+ * An MPI test program: a token in a ring, MPI_Alltoall(), MPI_Put() and MPI_Accumulate(). All
+ * received data is checked; rank 0 prints the result.
  *
- *   exchange [BYTES]    largest part in an exchange of all with all
+ *   exchange [BYTES]    largest part in MPI_Alltoall()
  */
 #include <mpi.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A web server for one request, whose sockets must have become rsockets: what listens
- * by TCP would be reached by TCP, too, as rsockets' library falls back to it.
+ * A web server for one request, whose sockets must be rsockets. A TCP socket would also be
+ * reached, because librspreload falls back to TCP; so the program checks its socket.
  *
  *   apps_serve_once ADDRESS PORT FILE
  */
@@ -36,7 +36,7 @@ static int listen_at(const char *address, const char *port)
 
 	if (fd < 0)
 		err(1, "socket");
-	/* An rsocket's number is that of another file. */
+	/* The descriptor of an rsocket is that of a file that is no socket. */
 	if (fstat(fd, &st) || S_ISSOCK(st.st_mode))
 		errx(1, "this is not an rsocket");
 	if (inet_pton(AF_INET, address, &at.sin_addr) != 1)
@@ -47,7 +47,7 @@ static int listen_at(const char *address, const char *port)
 	return fd;
 }
 
-/* Up to the empty line. */
+/* Receives the request, up to the empty line. */
 static void hear(int fd)
 {
 	static char request[4096];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * attack_intruder: an ordinary user with UDP sockets, against a node of another user.
+ * An attacker with UDP sockets, as an ordinary user, against a node of another user.
  *
  *   attack_intruder ATTACK VICTIM PEER GID PEER-GID QPN PEER-QPN RKEY ADDR [KEY]
  *
- * VICTIM and PEER are the link addresses of two nodes that talk, the rest is what their
- * programs tell each other. With KEY, the file of a key that the nodes have, it is a hostile
- * member of their group. Prints what came back: "<kind> <count>" lines. Exit status 0: the
- * attack was carried out, whatever became of it; 1: it could not be.
+ * VICTIM and PEER are the link addresses of two nodes that communicate. The other arguments are
+ * what their programs exchange. KEY is the file of the nodes' key: with it, the attacker is a
+ * hostile member of their group. Prints the received frames as lines "<kind> <count>". Exit
+ * status 0: the attack was executed, whatever its result; 1: it could not be.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -86,7 +86,7 @@ static void begin(u8 kind, u64 life, u64 its_life)
 	head->dst_row = htole32(~0u);
 }
 
-/* As it is made, with a CRC; or sealed, with the key of the group or one made up. */
+/* Sends the frame with a CRC or a MAC, by the group's key or a random one. */
 static void send_frame(struct attack *a, u32 length, u8 proof)
 {
 	head->crc = 0;
@@ -98,7 +98,10 @@ static void send_frame(struct attack *a, u32 length, u8 proof)
 	bytes_sent += length;
 }
 
-/* Take what came, until nothing comes for that long: the last WELCOME's in `buffer`. */
+/*
+ * Receives frames until none comes for `ms`. Copies the last WELCOME to `buffer`; returns true
+ * if there was one.
+ */
 static bool listen_for(struct attack *a, int ms)
 {
 	struct pollfd pfd = { .fd = a->sock, .events = POLLIN };
@@ -138,7 +141,7 @@ static u32 make_hello(const u8 *gid, const struct attack *a, u64 life, u64 its_l
 	return sizeof(*head) + sizeof(*hello);
 }
 
-/* Calls as this GID; true: the victim has made a row of it. */
+/* Sends HELLO with this GID. Returns true if the victim has created a row for it. */
 static bool meet(struct attack *a, const u8 *gid, u64 life)
 {
 	const struct vnet_frame_hello *answer = (const struct vnet_frame_hello *)(head + 1);
@@ -180,7 +183,7 @@ static u32 request(const struct attack *a, u8 opcode, u32 psn)
 
 /* --------------------------------------------------------------------- attacks */
 
-/* It says that it is the peer, in a later life, then writes and reads. */
+/* Claims to be the peer with a later incarnation, then sends RDMA writes and reads. */
 static void take_over(struct attack *a)
 {
 	struct timespec now;
@@ -201,7 +204,7 @@ static void take_over(struct attack *a)
 	}
 }
 
-/* Its address is the peer's own. */
+/* Tries to bind to the peer's address. */
 static void spoof(struct attack *a)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM, 0), one = 1;
@@ -213,7 +216,7 @@ static void spoof(struct attack *a)
 	close(sock);
 }
 
-/* Calls of NICs that there are not. */
+/* Sends HELLO for many NICs that do not exist. */
 static void exhaust(struct attack *a)
 {
 	u8 gid[16];
@@ -229,7 +232,7 @@ static void exhaust(struct attack *a)
 	}
 }
 
-/* Datagrams with a privileged Q_Key to queue pair 1, and a frame of Ethernet. */
+/* Sends datagrams with a controlled Q_Key to queue pair 1, and Ethernet frames. */
 static void privileged(struct attack *a)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(head + 1);
@@ -252,7 +255,7 @@ static void privileged(struct attack *a)
 	}
 }
 
-/* Whoever begins a frame is answered with no more than it sent. */
+/* The victim must not answer with more bytes than it receives. */
 static void reflect(struct attack *a)
 {
 	u32 i;

@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For attacks in user mode: two nodes of a user whose programs talk, and somebody else.
+# Functions for attacks in user mode: two nodes of a user, and an attacker.
 # shellcheck source=tests/link/lib.sh
 . "${VNET_SOURCE_DIR:?run me through tests/isolated}/tests/link/lib.sh"
 
 OTHER=65534	# nobody
 
-# As another user; who is no root is no other user, but has nothing of the nodes' either.
+# Runs a command as another user. Without root, it is the same user, but without the nodes'
+# runtime directory.
 as_other() {	# COMMAND...
 	if ((EUID == 0)); then
 		setpriv --reuid "$OTHER" --regid "$OTHER" --clear-groups --inh-caps=-all \
@@ -17,7 +18,7 @@ as_other() {	# COMMAND...
 	fi
 }
 
-# Programs are where others reach them.
+# Copies the attacker's program to a folder that other users can access.
 prepare_others() {
 	OTHERS=$(mktemp -d "${TMPDIR:-/tmp}/vnet-o.XXXXXX") || skip "no folder for others"
 	chmod 755 "$OTHERS"
@@ -27,7 +28,7 @@ prepare_others() {
 	(($? == 1)) || skip "programs of another user cannot be run"
 }
 
-# A victim at each of two nodes, connected; their input is a descriptor each.
+# Starts a victim on each of two nodes, connected. Their inputs are descriptors 5 and 7.
 start_victims() {	# OPTIONS...
 	local node
 
@@ -53,7 +54,7 @@ expect() {	# DESCRIPTOR WORD
 	read -r -t 30 -u "$1" line && [[ $line == "$2" ]]
 }
 
-# Memory is as it was, and traffic goes on, both ways.
+# Checks that memory is unchanged and that traffic works, in both directions.
 talk() {
 	local fd
 
@@ -70,7 +71,8 @@ stop_victims() {
 	wait
 }
 
-# The intruder, against A in the name of B; what it printed is in $told. `run` is as whom.
+# Runs an attack against A in the name of B. Sets $told to its output. `run` is the command that
+# selects the user.
 run=()
 intrude() {	# ATTACK [KEY]
 	local a b
@@ -84,7 +86,7 @@ intrude() {	# ATTACK [KEY]
 	after=$(link_of A .counters)
 }
 
-# How far a counter of A has come during the attack.
+# Increase of a counter of A during the attack.
 grown() {	# NAME
 	echo $(($(jq ".$1" <<<"$after") - $(jq ".$1" <<<"$before")))
 }

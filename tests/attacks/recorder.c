@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * attack_recorder: somebody on the cable between two machines, who hears all and may send
- * whatever frame of Ethernet he likes, but has no key.
+ * An attacker on the cable between two machines: records frames, and sends them again. It can
+ * send any Ethernet frame, but has no key.
  *
  *   attack_recorder INTERFACE FRAMES
  *
- * Records so many of the links' frames of IPv4, as they pass either way, prints "recorded",
- * and serves the lines of standard input, each answered by "done" and how many frames went:
- * "again": all of them once more, as they were, to where they went.
- * "back": all of them to where they came from, in the name of the other end.
- * "bent": all of them with a bit of each changed, another one in each.
- * What is for the end of the cable at which this runs does not go: it would leave by the other.
+ * Records FRAMES IPv4 frames of the links, in both directions, and prints "recorded". Then it
+ * executes the lines of standard input, and answers each with "done" and the number of frames
+ * sent:
+ *
+ *   again   sends all frames unchanged to their destinations
+ *   back    sends all frames back to their senders, in the name of the other end
+ *   bent    sends all frames with one bit changed, a different one in each
+ *
+ * Frames for the end of the cable at which it runs are left out: they would leave by the other
+ * end.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -88,7 +92,10 @@ static void record(struct record *records, size_t count)
 			stop("recv");
 		if (!is_ours(&p, length))
 			continue;
-		/* What passes a veth may have no checksum yet: none is right, too. */
+		/*
+		 * Frames on a veth may not have a checksum yet. A checksum of 0 means none, and
+		 * is valid.
+		 */
 		p.udp.uh_sum = 0;
 		records[n].length = (size_t)length;
 		records[n].packet = malloc((size_t)length);
@@ -107,14 +114,14 @@ static void turn_round(struct packet *p)
 	memcpy(hardware, p->eth.h_source, sizeof(hardware));
 	memcpy(p->eth.h_source, p->eth.h_dest, sizeof(hardware));
 	memcpy(p->eth.h_dest, hardware, sizeof(hardware));
-	/* The header's checksum is a sum: it stays right. */
+	/* The header checksum is a sum, so it remains valid. */
 	p->ip.saddr = p->ip.daddr;
 	p->ip.daddr = address;
 	p->udp.uh_sport = p->udp.uh_dport;
 	p->udp.uh_dport = port;
 }
 
-/* Somewhere in what the links made, header and trailer among it. */
+/* Flips a bit of the vnet frame, including its header and trailer. */
 static void bend(struct packet *p, size_t length, size_t i)
 {
 	size_t bytes = length - offsetof(struct packet, frame);

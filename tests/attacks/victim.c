@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * attack_victim: a program whose memory others want.
+ * The victim of attacks: a program that detects changes of its memory and connection.
  *
  *   attack_victim OWN PEER
  *
- * Writes its address to the file OWN ("qpn gid rkey addr"), connects to the one that PEER
- * tells of, and serves the lines of standard input, each answered by "ok" or "wrong":
- * "check": is the memory as it was?  "talk": writes to the peer's memory, beyond what is
- * checked, and reads it back. Ends with its input.
+ * Writes its address to the file OWN ("qpn gid rkey addr"), connects to the queue pair whose
+ * address is in PEER, and executes the lines of standard input, each answered by "ok" or
+ * "wrong":
+ *
+ *   check   is the memory unchanged?
+ *   talk    writes to the peer's memory, beyond the checked part, and reads it back
+ *
+ * Ends at the end of the input.
  */
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -37,7 +41,7 @@ static struct address read_address(const char *path)
 	char gid[INET6_ADDRSTRLEN];
 	FILE *in;
 
-	/* The other one comes when it comes; the test has a time limit. */
+	/* Waits for the peer's file. The test has a time limit. */
 	while (!(in = fopen(path, "r")))
 		usleep(10000);
 	CHECK(fscanf(in, "%u %45s %u %llu", &peer.qpn, gid, &peer.rkey, &addr) == 4);
@@ -51,7 +55,7 @@ static bool is_well(struct side *s)
 {
 	struct ibv_wc wc;
 
-	/* Nobody has sent anything either. */
+	/* Also checks that there is no completion. */
 	return is_filled(s->buffer, SECRET_BYTES, MARK) && ibv_poll_cq(s->cq, 1, &wc) == 0 &&
 	       side_state(s) == IBV_QPS_RTS;
 }

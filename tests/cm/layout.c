@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The byte and the bit, from the most significant one, at which a field begins. */
+/* The byte and bit at which a field begins; bit 0 is the most significant one. */
 struct field {
 	const char *name;
 	u32 byte, bit, bits;
@@ -27,7 +27,7 @@ static const struct field header[] = {
 /* 12.6.5. From here on, bytes are counted from the end of the header. */
 static const struct field req[] = {
 	{ "local communication id", 0, 0, 32 },
-	/* Of enhanced connection establishment, in what was reserved. */
+	/* Part of enhanced connection establishment (ECE), in a reserved place. */
 	{ "vendor id", 5, 0, 24 },
 	{ "service id", 8, 0, 64 },
 	{ "local CA GUID", 16, 0, 64 },
@@ -72,7 +72,7 @@ static const struct field req[] = {
 	{ "alternate SL", 138, 0, 4 },
 	{ "alternate subnet local", 138, 4, 1 },
 	{ "alternate local ACK timeout", 139, 0, 5 },
-	/* A11: the private data of who is named by IP addresses begins with these. */
+	/* A11: with IP addresses, the private data begins with these. */
 	{ "IP major version", 140, 0, 4 },
 	{ "IP minor version", 140, 4, 4 },
 	{ "IP version", 141, 0, 4 },
@@ -108,7 +108,7 @@ static const struct field rep[] = {
 	{ "remote communication id", 4, 0, 32 },
 	{ "local Q_Key", 8, 0, 32 },
 	{ "local QPN", 12, 0, 24 },
-	/* Of enhanced connection establishment, in three parts, in what was reserved. */
+	/* Part of ECE, in three reserved places. */
 	{ "vendor id, low", 15, 0, 8 },
 	{ "local EE context number", 16, 0, 24 },
 	{ "vendor id, middle", 19, 0, 8 },
@@ -163,7 +163,7 @@ static const struct field sidr_rep[] = {
 	{ "request id", 0, 0, 32 },
 	{ "status", 4, 0, 8 },
 	{ "additional information length", 5, 0, 8 },
-	/* Of enhanced connection establishment: all but the low byte. */
+	/* Part of ECE: all but the low byte. */
 	{ "vendor id, high", 6, 0, 16 },
 	{ "QPN", 8, 0, 24 },
 	{ "vendor id, low", 11, 0, 8 },
@@ -210,7 +210,7 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
-/* By its name: the number of its first bit, and how many there are. */
+/* Returns the number of the field's first bit, and its length in bits. */
 static u32 place(const struct layout *layout, const char *name, u32 *bits)
 {
 	const struct field *field = find(fields_of(layout->attribute), name);

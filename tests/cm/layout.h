@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The messages of the connection manager, field by field, as the specification prints
- * them (InfiniBand architecture, volume 1, 12.6; 13.4.3 for the header; annex A11 for IP
- * addresses in private data). It shares nothing with the code that it checks: each field
- * has its place in bits, and all else is reserved.
+ * The layout of connection manager messages, field by field, as the specification prints it.
+ * (InfiniBand architecture, volume 1, 12.6; 13.4.3 for the header; annex A11 for IP addresses
+ * in private data.) This code is independent of the code under test: each field has a place in
+ * bits, and all other bits are reserved.
  */
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
 #include "node.h"
 
-/* Attribute ids. */
+/* Attribute IDs. */
 enum layout_attribute {
 	LAYOUT_REQ = 0x10,
 	LAYOUT_MRA = 0x11,
@@ -23,29 +23,29 @@ enum layout_attribute {
 	LAYOUT_SIDR_REP = 0x18,
 };
 
-/* A message that is read or written, and which bits have been so far. */
+/* A message that is read or written, and the bits that were read or written so far. */
 struct layout {
 	enum layout_attribute attribute;
 	u8 bytes[256];
 	u8 done[256];
 };
 
-/* A message to be written: what is not written, reserved bits among it, is ones. */
+/* Begins a message. Bits that are not written, including reserved ones, are 1. */
 void layout_begin(struct layout *layout, enum layout_attribute attribute, u64 tid);
 void layout_set(struct layout *layout, const char *field, u64 value);
 void layout_set_bytes(struct layout *layout, const char *field, const void *bytes);
-/* It comes from node_peer. */
+/* The message arrives from node_peer. */
 void layout_hear(const struct layout *layout);
 
-/* The next message that left the node, which must be of that kind; its header is read. */
+/* Takes the next message that left the node, which must be of this kind, and checks its header. */
 void layout_said(struct layout *layout, enum layout_attribute attribute);
 u64 layout_get(struct layout *layout, const char *field);
 void layout_expect(struct layout *layout, const char *field, u64 value);
-/* The field begins with these bytes, and zeros follow. */
+/* Expects the field to contain these bytes, then zeros. */
 void layout_expect_bytes(struct layout *layout, const char *field, const void *bytes, u32 length);
-/* All whose names begin so are zero. */
+/* Expects zero in all fields whose names begin with this. */
 void layout_expect_zero(struct layout *layout, const char *fields);
-/* Every field has been read, and what is reserved is zero. */
+/* Checks that every field was read, and that all reserved bits are zero. */
 void layout_end(const struct layout *layout);
 
 #endif /* LAYOUT_H */

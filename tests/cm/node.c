@@ -14,7 +14,7 @@
 
 #define QP1 1u
 #define OWN_SPACE 1u
-/* Longer than any connection lasts that nobody holds: 15 retries of 2.4 hours, and timewait. */
+/* Longer than any connection without a program: 15 retries of 2.4 hours, and timewait. */
 #define FOR_EVER (100 * 3600 * NSEC_PER_SEC)
 
 struct node node;
@@ -26,7 +26,7 @@ u8 node_memory[4096] __attribute__((aligned(64)));
 	}
 const u8 node_own[16] = MAPPED(1), node_peer[16] = MAPPED(2), node_stranger[16] = MAPPED(3);
 
-/* ------------------------------------------------- the daemon's core, faked */
+/* ------------------------------------------------------ stubs of the daemon */
 
 u64 clock_now(void)
 {
@@ -53,7 +53,7 @@ void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
 		snprintf(name + (size_t)(2 * i), 3, "%02x", gid[i]);
 }
 
-/* No other node is here. */
+/* There is no other node. */
 bool link_has_given_key(const struct link_memory *link, const union link_address *peer)
 {
 	(void)link;
@@ -68,7 +68,7 @@ void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_w
 	(void)why;
 }
 
-/* One port has none. */
+/* This port has no LID. */
 bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 {
 	(void)daemon;
@@ -95,7 +95,7 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 	return (ssize_t)length;
 }
 
-/* The machine has no addresses but the NIC's. */
+/* The machine has no addresses except the NIC's. */
 int getifaddrs(struct ifaddrs **list)
 {
 	(void)list;
@@ -119,7 +119,7 @@ static void make_node(void)
 	kernel_lend(node_memory, sizeof(node_memory));
 	kernel_start(NULL);
 	tp.resolves = true;
-	/* Device memory is a part of the daemon's own space. */
+	/* Device memory is in the daemon's own space. */
 	kernel.device.nic.space = OWN_SPACE;
 	tp.space[OWN_SPACE] = (struct tp_space){ .memory = kernel.device.memory,
 						 .start = (uintptr_t)kernel.device.memory,
@@ -179,7 +179,7 @@ void node_end(void)
 	for (u32 i = 0; i < NODE_FILES; i++)
 		if (node.file[i].sock)
 			node_close(i);
-	/* Each turn is a step of what still goes on, or of what is still on its way. */
+	/* Each iteration advances connections and messages that are left. */
 	for (u32 i = 0; i < 100 && (cm()->conns || cm()->head); i++)
 		node_run(FOR_EVER);
 	assert_null(cm()->conns);
@@ -238,7 +238,7 @@ void node_check(void)
 
 int node_command(u32 which, u32 command, const void *body, u32 in, u32 out)
 {
-	/* Where what was given does not reach, the daemon reads on behind it. */
+	/* The daemon would read behind a command that is too short. */
 	u8 *bytes = node_memory + sizeof(node_memory) / 2;
 	const struct rdma_ucm_cmd_hdr hdr = { .cmd = command, .in = (u16)in, .out = (u16)out };
 	struct call call = { .client = &kernel.client,
@@ -406,12 +406,12 @@ bool node_said(struct mad *mad)
 		       VNET_WQE_HDR_SIZE,
 	       MAD_SIZE);
 	node.seen++;
-	/* It has left, and its entry is free. */
+	/* The message has left, and its entry is free. */
 	head->cons = node.seen;
 	return true;
 }
 
-/* --------------------------------------------------------- what others say */
+/* ------------------------------------------------- messages of other nodes */
 
 static void put_ip_header(struct mad *mad, u32 at)
 {

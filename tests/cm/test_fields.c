@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every field of every message of the connection manager: what the node writes stands where
- * the specification has it, and nothing else does; what the specification has, the node reads.
+ * Every field of every message of the connection manager has the place that the specification
+ * gives. The node reads and writes it there, and writes zeros elsewhere.
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
@@ -9,7 +9,7 @@
 #include "layout.h"
 
 #define PORT 7000
-/* Of this node, and of the other; the first two are what getrandom() of node.c gives. */
+/* Values of this node and of the other one. The first two follow from getrandom() in node.c. */
 #define LOCAL_ID 0x61718191u
 #define OWN_TID 0x2131415161718191ull
 #define REMOTE_ID 0xc1d2e3f4u
@@ -27,7 +27,7 @@
 enum { MESSAGE_REQ, MESSAGE_REP, MESSAGE_OTHER };
 
 static const u8 guid[8] = { 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38 };
-/* What programs send, and what they are sent. */
+/* Private data that programs send, and that they receive. */
 static u8 data[256], remote_data[256];
 
 static int start(void **state)
@@ -75,7 +75,7 @@ static void set_ids(struct layout *heard, u32 local_id, u32 remote_id)
 	layout_set(heard, "remote communication id", remote_id);
 }
 
-/* Nothing but the header has more than that. */
+/* A message with only a header and the two IDs. */
 static void expect_no_data(struct layout *said)
 {
 	layout_expect(said, "attribute modifier", 0);
@@ -234,7 +234,7 @@ static void writes_req_on_infiniband(void **state)
 	expect_req(0, 0);
 }
 
-/* Fields that the node does not look at have values of their own, too. */
+/* Fields that the node ignores have distinct values, too. */
 static void hear_path(struct layout *heard)
 {
 	layout_set(heard, "path packet payload MTU", 2);
@@ -314,7 +314,7 @@ static void check_request(const struct cm_conn *conn)
 	check_addresses(conn->id);
 }
 
-/* The id of the request. */
+/* Returns the ID of the request. */
 static u32 receive_request(void)
 {
 	struct rdma_ucm_event_resp event;
@@ -333,7 +333,7 @@ static void reads_req(void **state)
 	receive_request();
 }
 
-/* Each transport has ids that listen for it, and is refused by others. */
+/* A request is accepted only by a listener for its transport. */
 static void reads_transport_of_req(void **state)
 {
 	static const struct {
@@ -485,11 +485,11 @@ static void check_response(void)
 	assert_int_equal(conn->responder_resources, 0x62);
 	assert_int_equal(conn->initiator_depth, 0x51);
 	assert_int_equal(conn->rnr_retry_count, 2);
-	/* The program's own. */
+	/* The program's own value. */
 	assert_int_equal(conn->retry_count, 5);
 }
 
-/* The id. */
+/* Returns the ID. */
 static u32 become_established_by_rep(void)
 {
 	struct rdma_ucm_accept cmd = { .reserved = 0 };
@@ -559,7 +559,7 @@ static void reads_dreq_and_writes_drep(void **state)
 	u32 id = become_established_by_rep();
 
 	(void)state;
-	/* It is about the queue pair of this end. */
+	/* The DREQ must name the queue pair of this end. */
 	hear_dreq(TID + 1, REMOTE_QPN);
 	assert_int_equal(node_event(0, &event), -EAGAIN);
 	hear_dreq(TID + 1, QPN);
@@ -607,7 +607,7 @@ static void writes_mra_of_rep(void **state)
 	expect_mra(OWN_TID, MESSAGE_REP);
 }
 
-/* Each about the one message, and then about the other. */
+/* An MRA applies to one message, and not to the other. */
 static void hear_mra(u32 about, u32 service_timeout)
 {
 	struct layout heard;
@@ -713,7 +713,7 @@ static void writes_rej_of_rep(void **state)
 					.data = 148 });
 }
 
-/* What is given up says which channel adapter had asked. */
+/* The REJ of an abandoned request has the GUID of the channel adapter that requested. */
 static void writes_rej_of_timeout(void **state)
 {
 	const struct rejection timeout = { .tid = OWN_TID,
@@ -737,7 +737,7 @@ static void writes_rej_of_no_service(void **state)
 		.tid = TID, .remote_id = REMOTE_ID, .message = MESSAGE_REQ, .reason = 8 });
 }
 
-/* The peer's queue pair is connected already, to an end that this node did not hear of. */
+/* The peer's queue pair already has a connection here, and its end was lost. */
 static void writes_rej_of_stale(void **state)
 {
 	struct layout said;
@@ -753,7 +753,7 @@ static void writes_rej_of_stale(void **state)
 		.tid = 1, .remote_id = 77, .message = MESSAGE_REQ, .reason = 10 });
 }
 
-/* The peer has no LID, so it is on the other link layer. */
+/* The peer has no LID, so it has the other link layer. */
 static void writes_rej_of_lid(void **state)
 {
 	struct mad mad;
@@ -808,7 +808,7 @@ static void hear_timeout(u64 ca_guid, u32 remote_id)
 	layout_hear(&heard);
 }
 
-/* The peer does not know our id, but names itself. */
+/* The peer does not know our ID, but gives its GUID. */
 static void reads_rej_of_timeout(void **state)
 {
 	struct rdma_ucm_event_resp event;
@@ -869,7 +869,7 @@ static void hear_sidr_req(void)
 	layout_hear(&heard);
 }
 
-/* The id of the request. */
+/* Returns the ID of the request. */
 static u32 receive_question(void)
 {
 	struct rdma_ucm_event_resp event;

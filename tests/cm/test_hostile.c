@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What other nodes say, and programs do, to harm those who do nothing wrong. */
+/* Messages of other nodes and commands of programs that try to harm correct ones. */
 #include <arpa/inet.h>
 
 #include "node.h"
@@ -14,7 +14,7 @@ static void hear_req(u32 local_id, u32 qpn)
 	node_hear(&mad);
 }
 
-/* The program ends, and has not read of a request: both go, once. */
+/* A program closes its file without reading a request's event: both are destroyed once. */
 static void closes_with_request_unread(void **state)
 {
 	(void)state;
@@ -26,7 +26,7 @@ static void closes_with_request_unread(void **state)
 	expect_said(CM_REJ);
 }
 
-/* Nobody knows of a request's id before its event was read, so nobody may name it. */
+/* The ID of a request cannot be used before its event was read. */
 static void names_request_unread(void **state)
 {
 	struct rdma_ucm_event_resp event;
@@ -44,7 +44,7 @@ static void names_request_unread(void **state)
 	assert_int_equal(node_destroy(0, (u32)listener), 0);
 }
 
-/* An event that could not be delivered makes no room for more requests. */
+/* An event that could not be delivered makes no room in the backlog. */
 static void reads_to_nowhere(void **state)
 {
 	const struct rdma_ucm_get_event cmd = { .response = NODE_NOWHERE };
@@ -63,7 +63,7 @@ static void reads_to_nowhere(void **state)
 	assert_int_equal(node_event(0, &event), -EAGAIN);
 }
 
-/* "Your request timed out" is about a connection whose peer is known. */
+/* A REJ with reason timeout and no IDs does not match a connection whose peer is unknown. */
 static void rejects_without_a_name(void **state)
 {
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
@@ -90,7 +90,7 @@ static int listens(int id)
 	return node_command(0, RDMA_USER_CM_CMD_LISTEN, &listen, sizeof(listen), 0);
 }
 
-/* A request for who is bound and does not listen yet waits for that, once. */
+/* A request for a bound ID that does not listen yet waits for that, once. */
 static void asks_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -107,7 +107,10 @@ static void asks_early(void **state)
 	expect_event(0, CM_EVENT_CONNECT_REQUEST);
 }
 
-/* Whoever asks again is told; who went away has been told. */
+/*
+ * A repeated request is rejected, and later listen() finds no request. If the ID is destroyed,
+ * its waiting request is rejected.
+ */
 static void asks_too_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -147,7 +150,7 @@ static void expect_unsupported(u32 id)
 	assert_int_equal(mad.byte[SIDR_REP_STATUS], CM_SIDR_UNSUPPORTED);
 }
 
-/* Whoever asks which queue pair serves a port waits just so, */
+/* A SIDR_REQ for a bound ID waits in the same way. */
 static void asks_for_service_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
@@ -164,7 +167,7 @@ static void asks_for_service_early(void **state)
 	expect_silence();
 }
 
-/* ... once, */
+/* A repeated SIDR_REQ is refused, and so is a waiting one when its ID is destroyed. */
 static void asks_for_service_too_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
@@ -186,7 +189,7 @@ static void asks_for_service_too_early(void **state)
 	expect_silence();
 }
 
-/* ... and not for who will never serve it. */
+/* A SIDR_REQ does not wait for an ID of a connected port space. */
 static void asks_wrong_service_early(void **state)
 {
 	(void)state;
@@ -197,7 +200,7 @@ static void asks_wrong_service_early(void **state)
 	expect_silence();
 }
 
-/* Each peer waits for itself, so many of them. */
+/* Requests of several peers wait, up to a limit. */
 static void many_ask_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -210,7 +213,7 @@ static void many_ask_early(void **state)
 	hear_req(78, 6);
 	expect_silence();
 	assert_int_equal(listens(id), 0);
-	/* In order; there is room for one, so the other has to ask again. */
+	/* In order. The backlog has room for one, so the other peer has to send again. */
 	assert_int_equal(expect_event(0, CM_EVENT_CONNECT_REQUEST).param.conn.qp_num, 5);
 	expect_no_event(0);
 	hear_req(78, 6);
@@ -233,7 +236,7 @@ static void many_ask_early(void **state)
 	expect_silence();
 }
 
-/* Who asks others does not listen any more, and its peers hear that once. */
+/* An ID that resolves an address no longer listens, and its waiting peers are rejected once. */
 static void asks_early_who_connects(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -259,7 +262,7 @@ static void asks_early_who_connects(void **state)
 	expect_silence();
 }
 
-/* The id is another file's when it listens. */
+/* The ID has migrated to another file when it listens. */
 static void asks_early_who_migrates(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -269,7 +272,7 @@ static void asks_early_who_migrates(void **state)
 	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
-	/* The file of which it was is the next one. */
+	/* node_command() names the next file as the source of the migration. */
 	assert_int_equal(node_command(2, RDMA_USER_CM_CMD_MIGRATE_ID, &migrate, sizeof(migrate),
 				      sizeof(struct rdma_ucm_migrate_resp)),
 			 0);
@@ -292,7 +295,7 @@ static void stranger_says(struct mad *mad)
 					     .bytes = mad });
 }
 
-/* The peer gives up: it asked for nothing. Nobody else can say that for it. */
+/* The peer gives up, and its waiting request is removed. Only the peer itself can do that. */
 static void asks_early_and_gives_up(void **state)
 {
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
@@ -313,7 +316,7 @@ static void asks_early_and_gives_up(void **state)
 	expect_no_event(0);
 }
 
-/* A message about the connection of both ids, which is right but for where it comes from. */
+/* A message that is valid except for its source. */
 static void says_for_the_peer(u32 local_id, u32 qpn, enum cm_attribute attribute)
 {
 	struct mad mad;
@@ -329,7 +332,7 @@ static void says_for_the_peer(u32 local_id, u32 qpn, enum cm_attribute attribute
 	expect_no_event(0);
 }
 
-/* Another node of the group has read the ids of a connection: it neither makes nor ends it. */
+/* Another node of the group knows the IDs of a connection: it can neither establish nor end it. */
 static void speaks_for_the_peer(void **state)
 {
 	static const enum cm_attribute messages[] = { CM_MRA, CM_RTU, CM_REJ, CM_DREP, CM_DREQ };
@@ -346,7 +349,7 @@ static void speaks_for_the_peer(void **state)
 	qpn = mad_get24(&mad, REP_QPN);
 	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		says_for_the_peer(local_id, qpn, messages[i]);
-	/* Who asks about what there is not is told that it has ended. */
+	/* A DREQ about an unknown connection is answered with DREP. */
 	expect_said(CM_DREP);
 	node_about(&mad, CM_RTU, 77, local_id);
 	node_hear(&mad);
@@ -354,7 +357,10 @@ static void speaks_for_the_peer(void **state)
 	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		says_for_the_peer(local_id, qpn, messages[i]);
 	expect_said(CM_DREP);
-	/* Its request by the peer's ids and queue pair is one of its own: nothing is stale. */
+	/*
+	 * Its REQ with the peer's ID and QPN is a request of its own: no connection becomes
+	 * stale.
+	 */
 	node_req(&mad, PORT, 77, 5);
 	memcpy(&mad.byte[REQ_PRIVATE + IP_HEADER_SOURCE + 12], node_stranger + 12, 4);
 	stranger_says(&mad);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs that take long to accept a connection, or to establish one: the peer, which
- * retransmits for 8 s only, waits as long as MRA messages ask it to. No real time passes.
+ * Programs that take long to accept or establish a connection. The peer, which retransmits for
+ * 8 s only, waits as long as MRA messages ask for. No real time passes.
  */
 #include "node.h"
 
 #define PORT 7000
 #define STEP (100 * NSEC_PER_MSEC)
-/* What an MRA asks for, 4.096 us << 24, and the bound of 15 of them. */
+/* Service timeout of an MRA, 4.096 us << 24, and the limit of 15 of them. */
 #define SERVICE_TIME 68719476736ull
 #define LONGEST (15 * SERVICE_TIME)
 
@@ -20,7 +20,7 @@ static void expect_nothing(u32 which)
 	assert_false(node_said(&mad));
 }
 
-/* In steps, after which messages of the node to itself arrive at once, as in its loop. */
+/* In steps. After each, messages of the node to itself arrive at once, as in its main loop. */
 static void pass(u64 ns)
 {
 	for (u64 until = node.now + ns; node.now < until;) {
@@ -36,7 +36,7 @@ static void establish(u32 which, u32 id)
 	assert_int_equal(node_command(which, RDMA_USER_CM_CMD_ACCEPT, &cmd, sizeof(cmd), 0), 0);
 }
 
-/* An MRA has the two ids, what it is about (2 bits), and the service timeout (5 bits). */
+/* An MRA has both IDs, the message that it is about (2 bits), and the service timeout (5 bits). */
 static void expect_mra(const struct mad *mad, u32 remote_id, u32 about)
 {
 	assert_int_equal(mad_get32(mad, 24), node.daemon.cm->conns->local_id);
@@ -57,7 +57,7 @@ static void hear_mra(u32 local_id, u32 remote_id, u32 about, u32 exponent)
 	node_hear(&mad);
 }
 
-/* ------------------------------------------------------- a node with itself */
+/* ---------------------------------------------------- both ends on one node */
 
 static void connects_here_after(u64 ns)
 {
@@ -112,7 +112,7 @@ static void accepts_too_late(void **state)
 	assert_int_equal(node_accept(1, request, 2), -EINVAL);
 }
 
-/* ------------------------------------------------------ two nodes, each end */
+/* ------------------------------------------------------ each end on its own */
 
 /* The program of this node accepts late. */
 static void asks_for_patience(void **state)
@@ -141,7 +141,7 @@ static void asks_for_patience(void **state)
 	expect_event(0, CM_EVENT_ESTABLISHED);
 }
 
-/* The other node's does. */
+/* The program of the other node accepts late. */
 static void waits_for_accept(void **state)
 {
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
@@ -161,7 +161,7 @@ static void waits_for_accept(void **state)
 	expect_nothing(0);
 	pass(cm_interval(17) + STEP);
 	expect_said(CM_REQ);
-	/* Another node's service timeout may be another. */
+	/* Another node may use another service timeout. */
 	hear_mra(77, local_id, 0, 20);
 	pass(4 * NSEC_PER_SEC);
 	expect_nothing(0);
@@ -170,7 +170,7 @@ static void waits_for_accept(void **state)
 	expect_event(0, CM_EVENT_CONNECT_RESPONSE);
 }
 
-/* The program of this node has its answer, and takes long to make its queue pair ready. */
+/* The program of this node has the REP, and takes long to make its queue pair ready. */
 static void asks_for_patience_with_rep(void **state)
 {
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
@@ -189,7 +189,7 @@ static void asks_for_patience_with_rep(void **state)
 	expect_said(CM_RTU);
 }
 
-/* The other node's does; nobody but that node may ask for it. */
+/* The program of the other node takes long; only that node may send an MRA. */
 static void waits_for_rtu(void **state)
 {
 	struct rdma_ucm_event_resp event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Rules of the connection manager: whose id, in which state, of which length, from whom. */
+/* Rules of the connection manager: owners of IDs, states, lengths, and senders of messages. */
 #include <arpa/inet.h>
 
 #include "node.h"
@@ -18,7 +18,7 @@ static void hear_about(enum cm_attribute attribute, u32 local_id, u32 remote_id,
 	node_hear(&mad);
 }
 
-/* A connection that the peer asked for, as file 0's program has it: the program's id. */
+/* A connection that the peer requested and file 0's program accepted. Returns the program's ID. */
 static u32 accepted(struct mad *rep)
 {
 	struct rdma_ucm_event_resp event;
@@ -47,7 +47,7 @@ static u32 established(u32 *local_id, u32 *qpn)
 
 /* ---------------------------------------------------------------------- programs */
 
-/* An id is of the file that made it. */
+/* An ID can be used only through the file that created it. */
 static void others_ids(void **state)
 {
 	int id = node_create(0, RDMA_PS_TCP, 1);
@@ -75,7 +75,7 @@ static int raw_command(u32 command, u16 in, u32 length)
 	return call.result.error ? -(int)call.result.error : 0;
 }
 
-/* A command is one that there is, and as long as it says. */
+/* Unknown commands and wrong lengths are refused. */
 static void headers(void **state)
 {
 	u32 listen = sizeof(struct rdma_ucm_listen), header = sizeof(struct rdma_ucm_cmd_hdr);
@@ -90,7 +90,7 @@ static void headers(void **state)
 		assert_int_equal(raw_command(command, (u16)listen, header + listen), -EINVAL);
 }
 
-/* What a program says beside fits into the message. */
+/* Private data must fit into the message. */
 static void private_data(void **state)
 {
 	struct rdma_ucm_connect connect = { .conn_param = { .qp_num = 42, .valid = 1 } };
@@ -110,7 +110,7 @@ static void private_data(void **state)
 	assert_int_equal(node_command(1, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0),
 			 0);
 	expect_said(CM_REQ);
-	/* And once is enough. */
+	/* A second connect is refused. */
 	assert_int_equal(node_command(1, RDMA_USER_CM_CMD_CONNECT, &connect, sizeof(connect), 0),
 			 -EINVAL);
 	expect_silence();
@@ -123,13 +123,13 @@ static void private_data(void **state)
 	accept.conn_param.private_data_len = REP_PRIVATE_SIZE + 1;
 	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_ACCEPT, &accept, sizeof(accept), 0),
 			 -EINVAL);
-	/* Nothing goes on with a request that could not be accepted. */
+	/* A request that could not be accepted is rejected. */
 	expect_said(CM_REJ);
 }
 
 /* ------------------------------------------------------------------------- peers */
 
-/* RTU once, and before it nothing else makes a connection. */
+/* A second RTU has no effect. */
 static void ready_twice(void **state)
 {
 	u32 local_id, qpn;
@@ -140,7 +140,7 @@ static void ready_twice(void **state)
 	expect_no_event(0);
 }
 
-/* Messages with another id, or about another queue pair, end nothing. */
+/* Messages with another ID or queue pair number do not end the connection. */
 static void wrong_numbers(void **state)
 {
 	u32 local_id, qpn;
@@ -149,7 +149,7 @@ static void wrong_numbers(void **state)
 	established(&local_id, &qpn);
 	hear_about(CM_DREQ, PEERS_ID + 1, local_id, qpn);
 	expect_no_event(0);
-	/* Of such a connection nothing is known, which is said. */
+	/* A DREQ about an unknown connection is answered with DREP. */
 	expect_said(CM_DREP);
 	hear_about(CM_DREQ, PEERS_ID, local_id, qpn + 1);
 	expect_no_event(0);
@@ -158,7 +158,7 @@ static void wrong_numbers(void **state)
 	expect_event(0, CM_EVENT_DISCONNECTED);
 }
 
-/* Who was asked is not answered. */
+/* The passive end ignores a REP. */
 static void answers_unasked(void **state)
 {
 	u32 local_id, qpn;
@@ -170,7 +170,7 @@ static void answers_unasked(void **state)
 	expect_no_event(0);
 }
 
-/* What is over is not rejected. */
+/* A REJ after the end of the connection is ignored. */
 static void rejects_after_the_end(void **state)
 {
 	u32 local_id, qpn, id;
@@ -197,7 +197,7 @@ static void arrives(const struct mad *mad, u32 from, u32 length)
 					     .bytes = mad });
 }
 
-/* A message comes from queue pair 1, is as long as one, and of the right class. */
+/* A message must come from queue pair 1, and have the right length and class. */
 static void no_messages(void **state)
 {
 	struct mad mad;
@@ -219,7 +219,7 @@ static void no_messages(void **state)
 	expect_event(0, CM_EVENT_CONNECT_REQUEST);
 }
 
-/* A request that the node cannot take leaves its place in the backlog to the next. */
+/* A request that fails for lack of resources does not use up the backlog. */
 static void lost_requests(void **state)
 {
 	struct mad mad;
@@ -227,7 +227,7 @@ static void lost_requests(void **state)
 	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 1) >= 0);
 	assert_true(node_listen(1, RDMA_PS_UDP, PORT, 1) >= 0);
-	/* The id has its PSN, the connection has no names. */
+	/* The ID gets its PSN; the connection gets no local ID. */
 	node.random_calls = 2;
 	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
 	node_hear(&mad);

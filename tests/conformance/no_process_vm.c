@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * no_process_vm CMD...: runs CMD, and all that it starts, where the kernel
- * refuses process_vm_readv() and process_vm_writev(), as container runtimes and
- * yama do.
+ * Runs a command under a seccomp filter that refuses process_vm_readv() and
+ * process_vm_writev(). Container runtimes and Yama refuse them, too. The filter also applies to
+ * processes that the command starts.
+ *
+ *   no_process_vm CMD...
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +31,7 @@ static int refuse(void)
 	return err;
 }
 
-/* A filter that lets them pass would make every test under it worthless. */
+/* Checks that the filter works; otherwise tests would prove nothing. */
 static int is_refused(void)
 {
 	char from = 1, to = 0;

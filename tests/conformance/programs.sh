@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The programs that the tables name: what they offer, and running them.
+# Runs the programs that the tables name, and queries their options.
 
-# A table's short names: "send_bw+read_bw" is ib_send_bw+ib_read_bw.
+# Expands the short names of a table: "send_bw+read_bw" is ib_send_bw+ib_read_bw.
 program_names() {	# FAMILY NAMES
 	local names=() name result
 	IFS=+ read -ra names <<<"$2"
@@ -25,8 +25,7 @@ offers() {	# PROGRAM PATTERN
 	[[ ${HELP[$1]} == *$2* ]]
 }
 
-# The largest inline size that perftest lets one ask for: it names it when one
-# asks for more.
+# The largest inline size that perftest accepts. Its error message for a larger one names it.
 max_inline() {	# PROGRAM
 	"$1" -I 1000000000 nowhere 2>&1 | sed -n 's/.*nline should be between 0 and \([0-9]*\).*/\1/p'
 }
@@ -48,7 +47,7 @@ run_alone() {	# OUT PROGRAM ARGS...
 	run_one "$out" "${COMMAND[@]}"
 }
 
-# What is known just before the time limit ends both sides.
+# Writes the holdings to a file just before the time limit.
 watch_time() {	# OUT
 	exec >/dev/null 2>&1
 	sleep $((TIME_LIMIT - 3)) &
@@ -56,8 +55,7 @@ watch_time() {	# OUT
 	wait $! && holdings >"$1.status"
 }
 
-# The commands of both sides, as words in SERVER and COMMAND; READY is what the client
-# waits for.
+# Sets SERVER and COMMAND to the commands of both sides, and READY to what the client waits for.
 sides_of() {	# PROGRAM OPTIONS...
 	choose_port || return
 	READY=$PORT
@@ -66,7 +64,7 @@ sides_of() {	# PROGRAM OPTIONS...
 	world_side client "$@" -p "$PORT" "$SERVER_HOST"
 }
 
-# Who sends frames connects to nobody, and names the other by its address.
+# Programs of Ethernet frames have no connection; each side names the other's MAC address.
 raw_sides_of() {	# PROGRAM OPTIONS...
 	local near=02:00:00:00:00:01 far=02:00:00:00:00:02
 
@@ -94,7 +92,7 @@ run_pair_of() {	# OUT PROGRAM OPTIONS...
 	return "$result"
 }
 
-# Each pair is started when the one before it has found its port taken.
+# Runs several pairs at the same time.
 run_pairs() {	# OUT PROGRAM+PROGRAM... OPTIONS...
 	local out=$1 programs program job jobs=() number=0 bad=''
 	IFS=+ read -ra programs <<<"$2"
@@ -103,7 +101,7 @@ run_pairs() {	# OUT PROGRAM+PROGRAM... OPTIONS...
 	for program in "${programs[@]}"; do
 		number=$((number + 1))
 		(
-			# Ports do not collide, whoever is first.
+			# A different seed for each pair, so that their ports differ.
 			RANDOM=$((number + $$))
 			run_pair_of "$out.$number" "$program" "$@"
 			status=$?
@@ -119,7 +117,7 @@ run_pairs() {	# OUT PROGRAM+PROGRAM... OPTIONS...
 	[[ -z $bad ]] || fail "$bad"
 }
 
-# Starts, stays asleep, and ends when told to.
+# Runs a program that must sleep until SIGTERM ends it.
 run_watch() {	# OUT PROGRAM ARGS...
 	local out=$1 pid state before status
 	shift

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Is what a program printed a good result? Each function that judges returns 1
-# with REASON set where not, and sets FIGURE where a number was measured.
+# Checks the output of programs. A judge_* function returns 1 and sets REASON if the output is
+# wrong; it sets FIGURE to a measured number.
 export FIGURE=''
 
-# Words that a program uses only when something went wrong.
+# Words that a program prints only on errors.
 complaints() {	# FILE...
 	grep -hiE "fail|error|could ?n[o']t|unable|invalid|mismatch|not support|unsupported|vnet:" "$@"
 }
 
-# The value of an option, or nothing.
+# Prints the value of an option, or nothing.
 option() {	# OPTION ARGS...
 	local wanted=$1 last=''
 	shift
@@ -30,8 +30,8 @@ has_option() {	# OPTION ARGS...
 
 # ------------------------------------------------------------------- perftest
 
-# "size iterations value" for every line of a perftest table. Versions name the
-# unit in the column's head differently.
+# Prints "size iterations value" for every line of a perftest table. The unit in the head of a
+# column depends on perftest's version.
 perftest_table() {	# FILE COLUMN
 	awk -v column="$2" '
 		/#bytes/ {
@@ -88,7 +88,7 @@ judge_perftest() {	# OUT PROGRAM OPTIONS...
 	shift
 
 	judge_perftest_table "$out.client" "$@" || { REASON="client: $REASON"; return 1; }
-	# The server has a table of its own where it measures, too.
+	# The server prints a table, too, if it measures.
 	if has_option -b "$@" || [[ $1 =~ (ib_(send|write)|raw_ethernet)_lat ]]; then
 		judge_perftest_table "$out.server" "$@" || { REASON="server: $REASON"; return 1; }
 	fi
@@ -109,7 +109,7 @@ judge_pingpong_side() {	# FILE PROGRAM OPTIONS...
 	FIGURE="$(sed -nE 's/.* = ([0-9.]+) usec\/iter$/\1/p' "$file") us"
 }
 
-# It measures nothing.
+# ibv_xsrq_pingpong prints "success" instead of figures.
 judge_xsrq() {	# OUT PROGRAM OPTIONS...
 	local side
 
@@ -142,7 +142,7 @@ judge_pair() {	# OUT PROGRAM OPTIONS...
 
 # ---------------------------------------------------------------------- tools
 
-# Our device, only ours, with a node GUID.
+# Checks that only this device is listed, with a node GUID.
 judge_devices() {	# FILE
 	local devices
 
@@ -170,12 +170,12 @@ judge_devinfo() {	# FILE PROGRAM OPTIONS...
 	for pattern in "${wanted[@]}"; do
 		grep -qE "$pattern" "$file" || { fail "it does not show $pattern"; return; }
 	done
-	# What the device does not support it says in the same words as an error.
+	# The line on tag matching looks like an error.
 	pattern=$(complaints "$file" | grep -v 'tag matching not supported')
 	[[ -z $pattern ]] || fail "it complains: $pattern"
 }
 
-# Of the device, and of no other.
+# Checks the output of "rdma": this device and no other.
 judge_rdma() {	# FILE PROGRAM OPTIONS...
 	local file=$1 pattern
 	shift 2
@@ -198,12 +198,12 @@ judge_rdma() {	# FILE PROGRAM OPTIONS...
 	[[ $(<"$file") =~ ^$pattern\ *$ ]] || fail "it says: $(<"$file")"
 }
 
-# ibstat and ibstatus say the same of a port, each in its own words.
+# ibstat and ibstatus print the same properties in different words.
 judge_ibstat() {	# FILE PROGRAM OPTIONS...
 	local file=$1 lid=0 pattern wanted
 	shift
 
-	# In hexadecimal or decimal, and not 0.
+	# A LID in hexadecimal or decimal, not 0.
 	[[ $LINK_LAYER == Ethernet ]] || lid='[1-9a-f]'
 	if [[ $1 == ibstatus ]]; then
 		wanted=("^Infiniband device '$DEVICE' port 1 status:" 'default gid:.*fe80:' "base lid:[[:space:]]*0x$lid"

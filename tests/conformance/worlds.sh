@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The worlds in which programs run over vnet, and what they may not leave there.
+# The worlds in which programs run over vnet, and the check for left objects.
 
 PREFIX=()		# before the vnet command
 RUN_OPTIONS=()		# of vnet run
@@ -14,7 +14,7 @@ SIDE_OPTIONS=('' '')	# of vnet run, for each of them
 CLIENT_PREFIX=()	# before the vnet command of the client
 SERVER_HOST=localhost	# as the client names it
 
-# The command that runs a program with the device, as words in COMMAND.
+# Sets COMMAND to the command that runs a program with the device.
 world_command() {	# PROGRAM ARGS...
 	# shellcheck disable=SC2034	# the caller's
 	if [[ -n $KERNEL ]]; then
@@ -24,7 +24,7 @@ world_command() {	# PROGRAM ARGS...
 	fi
 }
 
-# The same for one side of a pair, where each may have a node of its own.
+# The same for one side of a pair; each side may have its own node.
 world_side() {	# server|client PROGRAM ARGS...
 	local side=$1 i extra
 	shift
@@ -37,7 +37,7 @@ world_side() {	# server|client PROGRAM ARGS...
 	[[ $side == server ]] || COMMAND=("${CLIENT_PREFIX[@]}" "${COMMAND[@]}")
 }
 
-# What the daemon, or the kernel, holds for clients, in all detail.
+# Prints all objects that the daemon, or the kernel, holds for clients.
 holdings() {
 	local kind
 
@@ -55,10 +55,10 @@ holdings() {
 	done
 }
 
-# Without --slice, the ordinary run has the cases with this letter.
+# The letter of the cases of the ordinary run, without --slice.
 world_letter() {	# NAME
 	[[ $1 != kernel-user ]] || set -- K
-	# What vnet0 is judged by, beside it.
+	# rxe0 gets the cases of vnet0.
 	[[ $1 != rxe ]] || set -- kernel
 	[[ $1 != netns ]] || set -- N
 	[[ $1 != netns-faulty ]] || set -- F
@@ -78,8 +78,8 @@ enter_seccomp() {
 	[[ -x ${PREFIX[0]} ]] || skip_world "no_process_vm is not built: libseccomp-dev is missing"
 }
 
-# What an ordinary user needs of vnet, where that user can read it: the clone
-# may be in somebody's home.
+# Copies what an ordinary user needs of vnet: the clone may be in a folder that the user cannot
+# read.
 copy_vnet() {	# DIRECTORY
 	mkdir -p "$1/usermode" "$1/bin" || return
 	cp -r "$VNET_TREE/lib" "$1/" && cp "$VNET_TREE"/bin/vnet* "$1/bin/" &&
@@ -92,7 +92,7 @@ enter_user() {
 
 	((EUID == 0)) || skip_world "only root can become another user"
 	group=$(id -gn "$user") || skip_world "there is no user $user"
-	# The runtime directory is the user's, and the way to it is free.
+	# The user owns the runtime directory, and can access its parents.
 	chmod 711 "${VNET_RUNTIME_DIR%/*}" "$VNET_TEST_DIR"
 	chown "$user:$group" "$VNET_RUNTIME_DIR"
 	copy_vnet "$VNET_TEST_DIR/vnet" || { echo "vnet cannot be copied"; exit 1; }
@@ -102,7 +102,7 @@ enter_user() {
 		env -u HOME -u XDG_RUNTIME_DIR -u VNET_TREE -u VNET_SOURCE_DIR)
 }
 
-# A device of the kernel's, for programs as they are.
+# A device of the kernel, for unmodified programs without preload.
 enter_kernel() {	# TYPE NETDEV
 	[[ ${VNET_IN_GUEST-} == 1 ]] || skip_world "this world is in guests only (tests/kernel/run --vnet)"
 	((EUID == 0)) || skip_world "only root can make devices"
@@ -122,21 +122,21 @@ enter_kernel_user() {
 		env -u XDG_RUNTIME_DIR "HOME=$VNET_GUEST_HOME")
 }
 
-# Server and client on two nodes of this machine.
+# Server and client are on two nodes of this machine.
 enter_nodes() {
 	NODES=(A B)
 }
 
-# The port is InfiniBand's: peers are addressed by LID.
+# An InfiniBand port: peers are addressed by LID.
 enter_infiniband() {
 	# shellcheck disable=SC2034	# the verdicts look at it
 	LINK_LAYER=InfiniBand
 	RUN_OPTIONS=(--link-layer infiniband)
-	# For those who are not asked: vnet pair, programs that start others.
+	# For commands without these options: vnet pair, and programs that start others.
 	export VNET_LINK_LAYER=infiniband
 }
 
-# Frames are lost, repeated, overtaken and damaged between them.
+# Frames between them are lost, duplicated, reordered and damaged.
 add_faults() {
 	local faults=loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%
 
@@ -149,11 +149,11 @@ enter_faulty() {
 	add_faults
 }
 
-# The two ends of the cable between network namespaces: what nodes listen at, and MTUs.
+# The two ends of the cable between network namespaces: addresses of the nodes, and MTUs.
 CABLE_ADDRESSES=(10.77.0.1 10.77.0.2)
 CABLE_MTUS=(1500 1500)
 
-# At once, without asking whether somebody else has it.
+# nodad: the address is usable at once, without duplicate address detection.
 add_ipv6() {	# ADDRESS [PREFIX...]
 	local address=$1
 	shift
@@ -162,8 +162,9 @@ add_ipv6() {	# ADDRESS [PREFIX...]
 	"$@" ip addr add "$address/64" dev cable nodad || skip_world "there is no IPv6 here"
 }
 
-# Each in a network namespace of its own, with a cable between; this process goes
-# to the server's. Whatever the link's addresses are, programs meet at 10.77.0.1.
+# Server and client in two network namespaces that a veth ("cable") connects. This process moves
+# to that of the server. Programs always connect to 10.77.0.1, whatever the addresses of the
+# link are.
 enter_netns() {
 	local key=$VNET_TEST_DIR/key client
 
@@ -194,8 +195,8 @@ enter_netns() {
 	SIDE_OPTIONS=("--listen ${CABLE_ADDRESSES[0]} --key $key" "--listen ${CABLE_ADDRESSES[1]} --key $key")
 }
 
-# Programs take the first device that there is. Unless the world hides the
-# others anyhow, they go.
+# Removes other devices, because programs take the first one. Not needed if the world hides the
+# others.
 be_alone() {
 	local other
 
@@ -252,7 +253,7 @@ enter_world() {	# NAME
 	esac
 }
 
-# How much is held for clients; vnetd is gone soon after them.
+# Prints the number of objects of clients. (vnetd ends soon after its last client.)
 objects() {
 	if [[ -n $KERNEL ]]; then
 		rdma -j resource show "$DEVICE" | jq ".[0] | .pd + .cq + .qp + .mr + .srq + .ctx - $OBJECTS_OF_KERNEL"
@@ -273,8 +274,8 @@ nothing_left() {
 	fail "${left:-an unknown number of} objects are left: $(holdings)"
 }
 
-# Programs with extended reliable connections name their domains by files in here,
-# and leave them behind; one user's cannot be opened by another.
+# Programs with XRC name their domains by files in this folder, and leave these behind. Another
+# user cannot open them.
 : "${JUDGE_DOMAINS:=/tmp}"
 DOMAINS_BEFORE=''
 DOMAINS_LOCK=''
@@ -283,7 +284,8 @@ domains() {
 	stat -c '%d:%i:%W %n' -- "$JUDGE_DOMAINS"/xrc_domain{,_server,_client} 2>/dev/null
 }
 
-# What came since begin_domains() is ours: until then no other judge makes any.
+# Removes the files created since begin_domains(). The lock keeps other judges from creating
+# any.
 end_domains() {
 	local file
 
@@ -298,7 +300,7 @@ end_domains() {
 begin_domains() {
 	exec {DOMAINS_LOCK}<"$JUDGE_DOMAINS" && flock "$DOMAINS_LOCK" || return
 	DOMAINS_BEFORE=$(domains)
-	# Also where we are told to end.
+	# Also on SIGTERM.
 	trap end_domains EXIT
 	trap 'exit 143' TERM
 }

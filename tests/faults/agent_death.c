@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon is killed under traffic. To every client that is the device gone:
- * it gets the event that says so, whatever it has outstanding is flushed, calls
- * that sleep return, everything can be closed, and nothing hangs or crashes. The
- * next program, this one included, finds a new device.
+ * Kills vnetd under traffic and checks what its clients see. Every client reads
+ * IBV_EVENT_DEVICE_FATAL, its outstanding requests are flushed, blocked calls return, all
+ * objects can be destroyed, and no client hangs or crashes. A device that is opened afterwards,
+ * also by the same process, is a new one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,17 +14,17 @@
 
 #include "side.h"
 
-/* What both sides do when it happens. */
+/* What the two clients do when vnetd is killed. */
 enum traffic {
-	/* One-sided operations, one after the other. */
+	/* RDMA writes, one at a time. */
 	WRITES,
-	/* Messages there and back, polled. */
+	/* Messages in both directions, completions polled. */
 	PING_PONG,
-	/* The requester waits for a receive that nobody posts. */
+	/* Each client has a request outstanding for which the peer posts no receive. */
 	RNR_WAIT,
-	/* Both sleep for completions. */
+	/* Both clients wait in ibv_get_cq_event(). */
 	ASLEEP,
-	/* Nothing under way, receives posted. */
+	/* No requests, only posted receives. */
 	QUIET,
 	TRAFFICS,
 };
@@ -39,9 +39,9 @@ struct client {
 	struct side s;
 	enum traffic traffic;
 	bool requester;
-	/* Asks libibverbs to let go of a device that is gone. */
+	/* Sets RDMAV_ALLOW_DISASSOC_DESTROY. */
 	bool lets_go;
-	/* Socket to the one who kills. */
+	/* Socket to the test process, which kills vnetd. */
 	int sock;
 	bool ready;
 	uint64_t rounds;
@@ -67,7 +67,7 @@ static bool is_flushed(const struct ibv_wc *wc)
 	return true;
 }
 
-/* In full swing: now it may happen. */
+/* Tells the test process, once, that traffic is running and vnetd may be killed. */
 static void tell_ready(struct client *c)
 {
 	char byte = 0;
@@ -110,7 +110,7 @@ static void ping_pong_until_flushed(struct client *c)
 	}
 }
 
-/* It spins on its queue, and must be told all the same. */
+/* Polls without a system call; the flush completion must arrive nevertheless. */
 static void await_flush(struct client *c)
 {
 	struct ibv_wc wc;
@@ -128,7 +128,7 @@ static void sleep_until_flushed(struct client *c)
 
 	CHECK_EQ(ibv_req_notify_cq(c->s.cq, 0), 0);
 	tell_ready(c);
-	/* The call may fail, because the device is gone, or bring an event. */
+	/* The call returns an event, or fails because the device is gone. */
 	if (!ibv_get_cq_event(c->s.channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
 	wc = side_wait(&c->s);
@@ -153,7 +153,7 @@ static void run_traffic(struct client *c)
 	case RNR_WAIT:
 		if (c->requester)
 			side_post(&c->s, IBV_WR_SEND, 1, 0, 64);
-		else /* Only something of its own can be flushed. */
+		else /* The responder needs a request of its own that can be flushed. */
 			side_post(&c->s, IBV_WR_RDMA_WRITE_WITH_IMM, 1, 0, 64);
 		await_flush(c);
 		return;
@@ -166,7 +166,10 @@ static void run_traffic(struct client *c)
 	}
 }
 
-/* All that is posted is flushed, once each; and what is posted from now on. */
+/*
+ * Checks that the remaining completions are flushes, and that a request posted now is flushed,
+ * too.
+ */
 static void check_flushed(struct client *c)
 {
 	struct ibv_wc wc;
@@ -180,8 +183,8 @@ static void check_flushed(struct client *c)
 }
 
 /*
- * Destroying says that the device is gone; or, to programs which ask libibverbs
- * for that, that all is well. Both as with hardware that was pulled out.
+ * Verbs that query or create fail with EIO. Verbs that destroy fail with EIO as well, or
+ * succeed if RDMAV_ALLOW_DISASSOC_DESTROY is set, as for hardware that was removed.
  */
 static void check_calls(struct client *c)
 {
@@ -196,14 +199,14 @@ static void check_calls(struct client *c)
 	CHECK_EQ(errno, EIO);
 	CHECK_EQ(ibv_destroy_qp(s->qp), gone);
 	CHECK_EQ(ibv_destroy_cq(s->cq), gone);
-	/* The library itself counts who uses a channel. */
+	/* libibverbs counts the CQs of a channel, and this CQ was not destroyed in the EIO case. */
 	CHECK_EQ(ibv_destroy_comp_channel(s->channel), gone ? EBUSY : 0);
 	CHECK_EQ(ibv_dereg_mr(s->mr), gone);
 	CHECK_EQ(ibv_dealloc_pd(s->pd), gone);
 	CHECK_EQ(ibv_close_device(s->context), 0);
 }
 
-/* With both ends here: whoever comes first starts a daemon. */
+/* Connects two queue pairs of this process. The first client to open the device starts a daemon. */
 static void use_new_device(void)
 {
 	struct side s[2];
@@ -238,7 +241,7 @@ static void client_body(int sock, void *arg)
 	use_new_device();
 }
 
-/* ------------------------------------------------------------- the one who kills */
+/* -------------------------------------------------------------- the test process */
 
 static void connect_both(struct helper h[2])
 {
@@ -288,7 +291,7 @@ int main(void)
 	for (unsigned int i = 0; i < n; i++)
 		for (int traffic = 0; traffic < TRAFFICS; traffic++) {
 			note("%s", traffic_names[traffic]);
-			/* The second is how it is asked to end. */
+			/* SIGTERM is the regular way to stop vnetd. */
 			one_death((enum traffic)traffic, i % 2 ? SIGTERM : SIGKILL);
 		}
 	return 0;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asynchronous events from what causes them, as a program reads them: each names its
- * object, comes once, and nothing comes beside it. And many of them, unread, when their
- * object goes.
+ * Tests each asynchronous event with its cause. The event names its object, occurs once, and no
+ * other event occurs. Also tests the destruction of an object that has many unread events.
  */
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "side.h"
 
-/* Unread events of one object: far more than a program has that reads them at all. */
+/* Unread events of one object: far more than a program that reads events has at a time. */
 #define MANY 50
 
 static void expect_qp_event(struct side *s, enum ibv_event_type type)
@@ -28,7 +27,7 @@ static void expect_no_event(struct side *s)
 	CHECK_EQ(errno, EAGAIN);
 }
 
-/* Each side has a context of its own: nobody else's events are in the way. */
+/* Each side has its own context, so that it reads only its own events. */
 static void open_pair(struct side s[2], const struct wish *wish)
 {
 	pair_open(s, wish);
@@ -43,7 +42,7 @@ static void close_pair(struct side s[2])
 	pair_close(s);
 }
 
-/* The first message before the program itself says that the connection is there. */
+/* IBV_EVENT_COMM_EST: the first message arrives while the responder is in RTR. */
 static void communication_established(void)
 {
 	struct address address[2];
@@ -69,7 +68,7 @@ static void communication_established(void)
 	close_pair(s);
 }
 
-/* Only if it was asked for. */
+/* IBV_EVENT_SQ_DRAINED occurs only if en_sqd_async_notify is set. */
 static void send_queue_drained(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
@@ -99,7 +98,7 @@ static void refused_access(void)
 	close_pair(s);
 }
 
-/* An atomic operation across words: there is no receive whose completion could tell of it. */
+/* A misaligned atomic. The responder has no receive whose completion could report the error. */
 static void refused_request(void)
 {
 	struct side s[2];
@@ -111,7 +110,10 @@ static void refused_request(void)
 	close_pair(s);
 }
 
-/* Completions that nobody polls: the queue is lost, and the queue pair with it. */
+/*
+ * A CQ overrun, by completions that are not polled, moves the CQ and its queue pair to the
+ * error state.
+ */
 static void overrun(void)
 {
 	unsigned int cq = 0, qp = 0;
@@ -123,7 +125,7 @@ static void overrun(void)
 		CHECK_EQ(side_try_post(&s[0], IBV_WR_SEND, 0, 0, 8, IBV_SEND_SIGNALED), 0);
 		(void)side_wait(&s[0]);
 	}
-	/* Nothing is said of the order of the two. */
+	/* The two events may come in either order. */
 	for (int i = 0; i < 2; i++) {
 		struct ibv_async_event event = side_event(&s[1]);
 
@@ -151,7 +153,7 @@ static void take_one(struct side s[2])
 	(void)side_expect(&s[1], 1, IBV_WC_SUCCESS);
 }
 
-/* Once for each time that the limit is set. */
+/* IBV_EVENT_SRQ_LIMIT_REACHED occurs once for each time that the limit is armed. */
 static void shared_limit(void)
 {
 	struct ibv_async_event event;
@@ -183,7 +185,7 @@ static void last_shared_receive(void)
 	close_pair(s);
 }
 
-/* None is read after its object; and the call that destroys it does not wait. */
+/* Destroying an object removes its unread events, and does not wait for them. */
 static void many_unread(void)
 {
 	struct side s[2];

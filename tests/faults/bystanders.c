@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define GUARD_BYTE 0xa5
-/* In a buffer: what comes, what goes, and an area for one-sided operations. */
+/* Layout of a buffer: received message at 0, sent message, area for RDMA writes and reads. */
 #define SEND_AT 20480
 #define AREA_AT 40960
 #define AREA_SIZE 4096
@@ -61,7 +61,7 @@ void guarded_close(struct guarded *g)
 
 #define END_LENGTH 1
 
-/* Several spin on two processors: let others have theirs. */
+/* Polls for a completion. Yields, because more processes poll than there are processors. */
 static struct ibv_wc wait_politely(struct side *s)
 {
 	uint64_t since = now_ns();
@@ -133,7 +133,7 @@ static void lead(struct guarded *g, struct watch *watch)
 	(void)wait_politely(s);
 }
 
-/* The next message may be here before the completion of our own. */
+/* Waits for the next message, and for the completion of the last send, in either order. */
 static struct ibv_wc wait_for_message(struct side *s, bool *sent)
 {
 	struct ibv_wc wc, message = { .opcode = IBV_WC_SEND };
@@ -170,7 +170,7 @@ static void follow(struct guarded *g)
 	}
 }
 
-/* The leader's connection to the follower is the helpers' own business. */
+/* One bystander. `sock` connects it to the other bystander, not to the test process. */
 struct role {
 	struct watch *watch;
 	bool leads;
@@ -191,7 +191,7 @@ static void body(int sock, void *arg)
 		lead(&g, role->watch);
 	else
 		follow(&g);
-	/* Neither takes its queue pair away before the other is done. */
+	/* A queue pair is destroyed only when the peer no longer needs it. */
 	meet(role->sock);
 	guarded_close(&g);
 }

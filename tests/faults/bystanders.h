@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two processes that have nothing to do with what goes wrong beside them: they
- * exchange data of all kinds and check every byte, and the memory around it.
+ * Bystanders: two processes that a fault does not concern and whose traffic must not be
+ * disturbed. They exchange messages, RDMA writes and reads, and check every byte and the memory
+ * around their buffers.
  */
 #ifndef BYSTANDERS_H
 #define BYSTANDERS_H
@@ -10,7 +11,7 @@
 
 struct bystanders {
 	struct helper h[2];
-	/* Shared memory: rounds that were made; and the word to stop. */
+	/* In shared memory: completed rounds, and the request to stop. */
 	struct watch {
 		uint64_t rounds;
 		uint32_t stop;
@@ -19,14 +20,14 @@ struct bystanders {
 };
 
 void bystanders_start(struct bystanders *b);
-/* Have they gone on since the last look? Dies if they do not. */
+/* Waits until a round was completed since the last check; ends the test if none is. */
 void bystanders_check(struct bystanders *b);
-/* They end well. */
+/* Ends the bystanders regularly, and checks their exit status. */
 void bystanders_stop(struct bystanders *b);
-/* The device has failed: they end as they like. */
+/* Kills the bystanders, after a failure of the device that may have ended them already. */
 void bystanders_abandon(struct bystanders *b);
 
-/* A side whose buffer lies between memory that is not registered. */
+/* A side whose buffer lies between two areas of unregistered memory. */
 struct guarded {
 	struct side s;
 	uint8_t *memory;
@@ -35,7 +36,7 @@ struct guarded {
 #define GUARD 65536
 
 void guarded_open(struct guarded *g, const struct wish *wish);
-/* Dies if anything around the buffer was written. */
+/* Ends the test if the memory around the buffer was written. */
 void guarded_check(const struct guarded *g);
 void guarded_close(struct guarded *g);
 

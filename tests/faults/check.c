@@ -196,7 +196,7 @@ const char *ask_status(const char *question)
 	size_t length;
 	FILE *pipe;
 
-	/* Programs that look at the device have no business seeing it. */
+	/* jq and the status command run without the preload library. */
 	snprintf(command, sizeof(command),
 		 "unset LD_PRELOAD; ${VNET_STATUS:-\"$VNET_TREE/bin/vnet-status\" --json} |"
 		 " jq -rc '%s'",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What every fault test needs of its own: checks that end the program, seeds
- * that are printed, how many rounds to make, and processes that work together.
+ * Helpers of all fault tests: checks, seeded random numbers, and helper processes. A failed
+ * check prints a message and ends the process.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -15,13 +15,13 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* A wait for something that must come fails after so long, in seconds. */
+/* Time limit, in seconds, of each wait for something that must happen. */
 #define PATIENCE 30
 
 #define CHECK(cond)                                                                                \
 	((cond) ? (void)0 : die(__FILE__, __LINE__, "not so: %s (errno %d)", #cond, errno))
 
-/* Both sides as numbers, shown when they differ. */
+/* Compares two integers, and prints both if they differ. */
 #define CHECK_EQ(is, want) check_equal(__FILE__, __LINE__, #is, (int64_t)(is), (int64_t)(want))
 
 #define FAIL(...) die(__FILE__, __LINE__, __VA_ARGS__)
@@ -29,17 +29,17 @@
 void die(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 void check_equal(const char *file, int line, const char *what, int64_t is, int64_t want);
-/* A line of progress, with the process' name for itself in front. */
+/* Prints a line of progress, behind the role of this process. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* "server: " and the like, in front of every line of this process. */
+/* Sets the prefix of all lines that this process prints, for example "server". */
 void set_role(const char *name);
 
-/* How many rounds to make: many with VNET_SOAK=1. */
+/* Number of rounds: `soak` if VNET_SOAK=1, otherwise `slice`. */
 unsigned int rounds(unsigned int slice, unsigned int soak);
 
-/* Random numbers by a seed that is printed; VNET_TEST_SEED repeats a run. */
+/* Seeds the random numbers, and prints the seed; VNET_TEST_SEED repeats a run. */
 void seed_random(void);
-/* In a helper, so that each has numbers of its own, and nothing is printed. */
+/* Seeds those of a helper process with its own seed, without printing. */
 void continue_random(uint64_t seed);
 uint64_t random_number(void);
 /* 0 .. limit - 1 */
@@ -47,39 +47,39 @@ uint32_t random_below(uint32_t limit);
 void random_bytes(void *dst, size_t length);
 
 uint64_t now_ns(void);
-/* Whether `ns` have passed since. */
+/* Whether more than `ns` nanoseconds have passed since `since`. */
 bool is_past(uint64_t since, uint64_t ns);
 
-/* A process of the test's own, and a socket to it. */
+/* A child process of the test, and a socket to it. */
 struct helper {
 	pid_t pid;
 	int sock;
 };
 
 /*
- * Fork; before the device is opened, so that each process has it on its own.
- * The child runs `body` and ends with status 0 when it returns.
+ * Forks a child that runs `body`, and exits with status 0 when `body` returns. To be called
+ * before the device is opened, so that each process opens its own.
  */
 void helper_start(struct helper *h, const char *role, void (*body)(int sock, void *arg), void *arg);
-/* It ends by itself, with status 0. */
+/* Waits until the child exits, and checks that its status is 0. */
 void helper_join(struct helper *h);
-/* It is ended by SIGKILL. */
+/* Kills the child, and checks that SIGKILL ended it. */
 void helper_kill(struct helper *h);
-/* Messages of a fixed size; hear() dies when none comes. */
+/* Send and receive a message of fixed size. hear() fails after PATIENCE seconds. */
 void tell(int sock, const void *message, size_t length);
 void hear(int sock, void *message, size_t length);
-/* "I am there": both sides call it. */
+/* Barrier of the two processes that share the socket. */
 void meet(int sock);
 
-/* The device is the kernel's own: tests/kernel/faults runs us. */
+/* Whether the device is that of the driver: tests/kernel/faults runs this test in a guest. */
 bool in_kernel(void);
 
 /*
- * The answer of jq to a question about "vnet status --json", or what the
- * command in VNET_STATUS prints instead; static memory.
+ * Applies a jq filter to the output of "vnet status --json", or of the command in VNET_STATUS.
+ * Returns the result in static memory.
  */
 const char *ask_status(const char *question);
-/* Ask until it answers so. */
+/* Repeats ask_status() until the result is `answer`. */
 void await_status(const char *question, const char *answer);
 
 #endif /* CHECK_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What "vnet status" counts: messages and bytes, waits for receives, retries, errors,
- * and completions by their status, each made to happen here.
+ * Tests the counters of "vnet status". Each is made to change here: messages and bytes, waits
+ * for receives, retries, errors, and completions by status.
  */
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ static void expect_counters(const struct side *s, const char *fields, const char
 	await_status(question, values);
 }
 
-/* Of the device, since it is there: nobody else uses it. */
+/* Counts of the device since its creation; only this test uses it. */
 static void expect_completions(const char *status, const char *count)
 {
 	char question[128];
@@ -27,14 +27,14 @@ static void expect_completions(const char *status, const char *count)
 	await_status(question, count);
 }
 
-/* "vnet status" has a line for the queue pair; @words stand in it, in this order. */
+/* "vnet status" prints a line for the queue pair that contains @words, in this order. */
 static void expect_line(const struct side *s, const char *words)
 {
 	char command[256];
 
 	snprintf(command, sizeof(command), "\"$VNET\" status | grep -qE '^ +%u +%s'", s->qp->qp_num,
 		 words);
-	/* Its words are the daemon's: it is the shell that puts them together. */
+	/* The shell is needed for the pipe. */
 	CHECK_EQ(system(command), 0); // NOLINT(cert-env33-c)
 }
 

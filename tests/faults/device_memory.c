@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory between processes: every operation on it at either end, atomic
- * operations of several processes on one word, and an owner that is killed.
+ * Tests device memory (ibv_alloc_dm()) shared between processes. Each operation uses it at both
+ * ends, several processes do atomic operations on one word, and an owner is killed.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -50,13 +50,13 @@ static bool dm_is_filled(struct device_memory *m, uint32_t length, uint32_t mark
 	return is_filled(bytes, length, mark);
 }
 
-/* Addresses are told by whoever owns the memory: they begin at 0. */
+/* Sends the rkey only: the region is zero-based. */
 static void dm_tell(int sock, const struct device_memory *m)
 {
 	tell(sock, &m->mr->rkey, sizeof(m->mr->rkey));
 }
 
-/* One request between our device memory and the peer's. */
+/* Executes one request between the local and the peer's device memory. */
 static void request(struct side *s, const struct device_memory *m, enum ibv_wr_opcode opcode,
 		    uint32_t length, uint32_t rkey)
 {
@@ -91,7 +91,7 @@ static const uint32_t lengths[] = { 8, 80, 81, LENGTH };
 
 #define COUNT(_table) (sizeof(_table) / sizeof((_table)[0]))
 
-/* As requests() asks for it. */
+/* Responder of requests(). */
 static void owner(int sock, void *arg)
 {
 	struct device_memory m;
@@ -103,7 +103,7 @@ static void owner(int sock, void *arg)
 	side_meet(&s, sock);
 	dm_tell(sock, &m);
 	for (uint32_t i = 0; i < COUNT(lengths); i++) {
-		/* A message small enough to wait in a completion is in its place, too. */
+		/* Also a message that is small enough for the CQE must arrive in device memory. */
 		receive(&s, &m, lengths[i]);
 		meet(sock);
 		(void)side_expect(&s, 1, IBV_WC_SUCCESS);
@@ -169,11 +169,14 @@ static void adder(int sock, void *arg)
 	for (uint32_t i = 0; i < ADDS; i++)
 		request(&s, &m, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, rkey);
 	meet(sock);
-	/* Whoever is killed from here on has added all of its own. */
+	/* The test kills this process while it waits here. */
 	hear(sock, &rkey, sizeof(rkey));
 }
 
-/* While a queue is mapped, a device of the kernel stays open: its memory is given back first. */
+/*
+ * The sides are not closed, and mapped queues keep a context of the driver open. So the device
+ * memory is freed explicitly.
+ */
 static void add_together(void)
 {
 	struct helper adders[ADDERS];
@@ -199,7 +202,7 @@ static void add_together(void)
 		meet(adders[i].sock);
 	CHECK_EQ(ibv_memcpy_from_dm(&sum, m.dm, 0, sizeof(sum)), 0);
 	CHECK_EQ(sum, ADDERS * ADDS);
-	/* Their own memory goes with them. */
+	/* Their own device memory is freed with them. */
 	for (int i = 0; i < ADDERS; i++)
 		helper_kill(&adders[i]);
 	for (int i = 1; i < ADDERS; i++)
@@ -208,7 +211,7 @@ static void add_together(void)
 	CHECK_EQ(ibv_close_device(context), 0);
 }
 
-/* All of it can be had again: nothing of the dead is held. */
+/* All device memory can be allocated again: that of dead processes was freed. */
 static void all_is_back(void)
 {
 	struct ibv_device_attr_ex attr;

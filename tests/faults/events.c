@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Destroying objects that have completion or asynchronous events: unread, read
- * and not acknowledged, none at all, with another thread inside the call that
- * reads them. It returns at once, because the count of events read is right, and
- * no event of a destroyed object is ever read.
+ * Destroys objects that have completion events or asynchronous events. The events are unread,
+ * read but not acknowledged, or there are none; another thread may be blocked in the call that
+ * reads them. The destruction returns at once if all read events are acknowledged, and no event
+ * of a destroyed object is read afterwards.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "side.h"
 
-/* Whoever waits for what never comes is ended by this, in seconds. */
+/* Time limit of a case, in seconds: SIGALRM ends a test that hangs. */
 #define HANG 20
 
 static struct ibv_context *context;
@@ -34,13 +34,13 @@ static bool readable(int fd)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-/* Two queue pairs in this process; s[1] has the events. */
+/* Opens two connected queue pairs in this process. Tests read the events of s[1]. */
 static void open_pair(struct side s[2])
 {
 	pair_open(s, &(struct wish){ .context = context, .events = true });
 }
 
-/* One completion, with an event, which stays unread. */
+/* Makes one completion with an unread event at s[1]. */
 static void make_event(struct side s[2])
 {
 	CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
@@ -82,7 +82,7 @@ static void destroy_unread(unsigned int unread, unsigned int read, bool read_fir
 	pair_close(s);
 }
 
-/* What is left of another queue on the same channel is still there, and alone. */
+/* Only the event of the second CQ remains on the channel when the first CQ is destroyed. */
 static void destroy_one_of_two(unsigned int unread)
 {
 	struct side s[2];
@@ -92,7 +92,7 @@ static void destroy_one_of_two(unsigned int unread)
 	void *cq_context;
 
 	open_pair(s);
-	/* The second pair's receiver uses the first one's channel. */
+	/* The second receiver has a CQ on the channel of the first. */
 	side_open(&second, &(struct wish){ .context = context, .events = true });
 	CHECK_EQ(ibv_destroy_qp(second.qp), 0);
 	other = ibv_create_cq(context, 16, &second, s[1].channel, 0);
@@ -112,7 +112,7 @@ static void destroy_one_of_two(unsigned int unread)
 
 	for (unsigned int i = 0; i < unread; i++)
 		make_event(s);
-	/* To itself: flushing makes an event without a peer. */
+	/* A flushed receive makes an event without a peer. */
 	CHECK_EQ(ibv_req_notify_cq(other, 0), 0);
 	side_receive(&second, 7, 0, 8);
 	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR }, IBV_QP_STATE),
@@ -153,7 +153,7 @@ static void *sleep_in_get_cq_event(void *arg)
 	return NULL;
 }
 
-/* Until that thread sleeps in the kernel. */
+/* Waits until the thread sleeps in the kernel. */
 static void await_sleep(const pid_t *tid)
 {
 	uint64_t since = now_ns();
@@ -196,7 +196,7 @@ static void destroy_while_asleep(unsigned int unread)
 	s[1].cq = NULL;
 	CHECK_EQ(pthread_tryjoin_np(thread, NULL), EBUSY);
 
-	/* It sleeps on, until another queue of the channel has an event. */
+	/* The thread continues to sleep until another CQ of the channel has an event. */
 	s[1].cq = ibv_create_cq(context, 16, &sleeper, s[1].channel, 0);
 	CHECK(s[1].cq);
 	s[1].qp = ibv_create_qp(s[1].pd, &(struct ibv_qp_init_attr){
@@ -223,7 +223,7 @@ static void destroy_while_asleep(unsigned int unread)
 /* ------------------------------------------------------- reading and destroying */
 
 struct life {
-	/* The CQ whose cq_context this is exists. */
+	/* The CQ that has this structure as its cq_context exists. */
 	bool exists;
 	uint32_t read;
 };
@@ -246,7 +246,7 @@ static void *read_events(void *arg)
 		if (poll(&pfd, 1, 1) != 1 || ibv_get_cq_event(race.channel, &cq, &cq_context))
 			continue;
 		life = cq_context;
-		/* Until it is acknowledged, its queue cannot be gone. */
+		/* ibv_destroy_cq() waits until the event is acknowledged. */
 		CHECK(__atomic_load_n(&life->exists, __ATOMIC_ACQUIRE));
 		__atomic_fetch_add(&life->read, 1, __ATOMIC_RELAXED);
 		race.events++;
@@ -255,7 +255,7 @@ static void *read_events(void *arg)
 	return NULL;
 }
 
-/* A queue pair whose receives are flushed: events without a peer. */
+/* Creates a CQ, makes up to three events by flushed receives, and destroys the CQ. */
 static void one_life(struct ibv_pd *pd, struct ibv_mr *mr, struct life *life)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = 8, .lkey = mr->lkey };
@@ -334,7 +334,7 @@ static struct ibv_async_event take_async(struct ibv_context *ctx)
 	return event;
 }
 
-/* Refused by s[1]: an event for its queue pair, and for no other. */
+/* s[1] refuses a write: IBV_EVENT_QP_ACCESS_ERR for its queue pair only. */
 static void make_access_error(struct side s[2])
 {
 	s[0].peer.rkey ^= 1;
@@ -357,10 +357,10 @@ static void destroy_qp_with_events(bool srq, enum reading reading)
 	struct ibv_async_event event;
 	struct side s[2];
 
-	/* Its own context: nobody else's events are in the way. */
+	/* A separate context, so that it reads only its own events. */
 	pair_open(s, &wish);
 	CHECK_EQ(fcntl(s[1].context->async_fd, F_SETFL, O_NONBLOCK), 0);
-	/* With an SRQ, the end of its receives is an event more. */
+	/* With an SRQ, there is also IBV_EVENT_QP_LAST_WQE_REACHED. */
 	make_access_error(s);
 	await_async(s[1].context);
 	if (reading == READ) {
@@ -382,7 +382,7 @@ static void destroy_cq_with_event(enum reading reading)
 
 	pair_open(s, NULL);
 	CHECK_EQ(fcntl(s[1].context->async_fd, F_SETFL, O_NONBLOCK), 0);
-	/* More receives than its CQ has entries, none of them polled. */
+	/* Overruns the CQ. */
 	for (int n = 0; n <= s[1].cq->cqe; n++) {
 		side_receive(&s[1], (uint64_t)n, 0, 8);
 		CHECK_EQ(side_try_post(&s[0], IBV_WR_SEND, 0, 0, 8, IBV_SEND_SIGNALED), 0);
@@ -449,7 +449,7 @@ static void *sleep_in_get_async_event(void *arg)
 	return NULL;
 }
 
-/* Another thread sleeps in ibv_get_async_event() all the while. */
+/* Destroys a queue pair while another thread sleeps in ibv_get_async_event(). */
 static void destroy_while_asleep_for_async(void)
 {
 	struct async_sleeper sleeper = { 0 };
@@ -473,7 +473,7 @@ static void destroy_while_asleep_for_async(void)
 	pair_close(s);
 }
 
-/* An event that was read must be acknowledged before its object can go. */
+/* ibv_destroy_qp() waits until events of the queue pair that were read are acknowledged. */
 static void *destroy_in_thread(void *arg)
 {
 	CHECK_EQ(ibv_destroy_qp(arg), 0);
@@ -490,7 +490,7 @@ static void destroy_waits_for_acknowledgement(void)
 	make_access_error(s);
 	event = take_async(s[1].context);
 	CHECK_EQ(pthread_create(&thread, NULL, destroy_in_thread, s[1].qp), 0);
-	/* Gone for the daemon, and yet not for the caller. */
+	/* vnetd has destroyed the queue pair, but ibv_destroy_qp() does not return. */
 	await_status("[.devices[].qps[]] | length", "1");
 	CHECK_EQ(pthread_tryjoin_np(thread, NULL), EBUSY);
 	ibv_ack_async_event(&event);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every table of the device filled to its end: the verb fails with the errno
- * that stands for that, whoever has something goes on, and when it is given back
- * there is room again.
+ * Fills every table of the device until the verb fails. The verb returns the documented errno,
+ * existing objects continue to work, and there is room again once objects are destroyed.
  *
  *   exhaustion objects|tables|descriptors|channels|daemon|clients
  */
@@ -26,7 +25,7 @@ static struct ibv_cq *cq;
 static struct ibv_device_attr limits;
 static char memory[4096];
 
-/* What is there works. */
+/* Checks that existing queue pairs work. */
 static void check_bystander(void)
 {
 	for (uint64_t n = 0; n < 10; n++) {
@@ -199,7 +198,7 @@ void exhaust(const struct kind *kind)
 	if (first < kind->room)
 		FAIL("%s: room for %d, not for %d", kind->name, first, kind->room);
 	check_bystander();
-	/* What is given back can be had again, in whatever order. */
+	/* Objects that are destroyed in the middle make room for others. */
 	for (int i = first / 2; i < first && i < first / 2 + 10; i++) {
 		CHECK_EQ(kind->end(object[i]), 0);
 		object[i] = kind->make();
@@ -215,7 +214,7 @@ void exhaust(const struct kind *kind)
 	note("%s: %d, in %.1f s", kind->name, first, (double)(now_ns() - since) / 1e9);
 }
 
-/* Others have some of them: those of the bystander, and of this test. */
+/* Upper limit of the objects that the bystander and this test themselves use. */
 #define TAKEN 16
 
 static void tables(void)
@@ -261,7 +260,7 @@ static void descriptors(void)
 		{ "contexts", make_context, end_context, 4, EMFILE },
 	};
 
-	/* What the library keeps for itself stands higher. */
+	/* The descriptors of the preload library have numbers above this limit. */
 	limit_descriptors(64);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		exhaust(&kinds[i]);
@@ -269,7 +268,7 @@ static void descriptors(void)
 	check_bystander();
 }
 
-/* The daemon's descriptors, of which the script has left it few. */
+/* The limit is that of the daemon's descriptors, which the script exhausted_daemon has lowered. */
 static void daemon_descriptors(void)
 {
 	const struct kind kinds[] = {
@@ -280,7 +279,7 @@ static void daemon_descriptors(void)
 		exhaust(&kinds[i]);
 }
 
-/* The channels of the NIC, where descriptors are plenty. */
+/* The limit is that of the NIC's table of channels, not of descriptors. */
 static void channels(void)
 {
 	const struct kind kind = { "channels of the NIC", make_channel, end_channel, 900, ENOMEM };
@@ -295,7 +294,7 @@ static void channels(void)
 
 #define CLIENTS 1100
 
-/* Open the device, say how that went (0 or errno), and stay until the end of the pipe. */
+/* Opens the device, reports 0 or errno, and stays until the pipe `stay` is closed. */
 static void client_body(int report, int stay)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -324,7 +323,7 @@ static int start_clients(int stay[2])
 			opened++;
 			continue;
 		}
-		/* The daemon refuses a process as a whole: to that there is no device. */
+		/* vnetd refuses the process as a client, so the process sees no device. */
 		CHECK_EQ(how, ENOSYS);
 		break;
 	}
@@ -352,7 +351,7 @@ static void clients(void)
 	note("%d clients", opened);
 }
 
-/* ------------------------------------------------------------------------- all */
+/* ------------------------------------------------------------------------ main */
 
 static void begin(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Filling the tables of a device, one kind of object after the other. */
+/* Fills the tables of a device with objects of one kind, until the verb fails. */
 #ifndef EXHAUSTION_H
 #define EXHAUSTION_H
 
@@ -9,22 +9,25 @@ struct kind {
 	const char *name;
 	void *(*make)(void);
 	int (*end)(void *made);
-	/* How many there must be room for, at least; and why there are no more. */
+	/* The least number that must fit, and the errno of the call that fails. */
 	int room;
 	int error;
 };
 
-/* Make as many as there can be, use the device, and give them all back. */
+/*
+ * Creates objects until the verb fails, checks that the device still works, and destroys them
+ * all.
+ */
 void exhaust(const struct kind *kind);
 
-/* What objects are made of. */
+/* Objects that others need at creation. */
 struct exhausted {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 };
 
-/* The tables of domains, device memory, work queues, flows, counters and groups. */
+/* The tables of XRC domains, device memory, work queues, flows, counters and multicast groups. */
 void exhaust_tables(const struct exhausted *e);
 
 #endif /* EXHAUSTION_H */

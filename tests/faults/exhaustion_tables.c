@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The tables that fewer programs use: XRC domains, device memory, work queues and what
- * spreads to them, flows, counters and multicast groups.
+ * Exhaustion of less common tables of the device: XRC domains, device memory, work queues, and
+ * others. The others are indirection tables, flows, counters and multicast groups.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -101,7 +101,7 @@ static int end_counters(void *made)
 	return ibv_destroy_counters(made);
 }
 
-/* The Nth group is "made" by joining it; who joins needs no object, so N stands for it. */
+/* To "make" the Nth group means to attach to it. There is no object, so N is returned instead. */
 static union ibv_gid group_of(uintptr_t n)
 {
 	return (union ibv_gid){ .raw = { 0xff, 0x0e, [14] = (uint8_t)(n >> 8), (uint8_t)n } };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What programs do to descriptors and to themselves while they have the device:
- * fork, exec, daemonise, dup2 and close_range. The parent's device lives, no
- * innocent file is touched, and a process that execs under RDMA writes is never
- * written again.
+ * Tests fork, exec, daemon(), dup2 and close_range in programs that have the device open. The
+ * parent's device continues to work, unrelated files are not touched, and memory of a process
+ * that calls exec during RDMA writes is not written after the exec.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +32,7 @@ static void expect_status(pid_t pid, int want)
 	CHECK_EQ(status, want);
 }
 
-/* Every way of a pair that the process has: sends, one-sided, events. */
+/* Uses sends, RDMA reads and completion events of a pair of queue pairs. */
 static void exercise(struct side s[2])
 {
 	static uint32_t mark;
@@ -60,7 +59,7 @@ static void exercise(struct side s[2])
 
 static const struct wish with_events = { .events = true };
 
-/* A pair that is made, used and taken down again. */
+/* Opens, uses and closes a pair. */
 static void use_device_anew(void)
 {
 	struct side s[2];
@@ -109,7 +108,7 @@ static void child_uses_device(struct side s[2])
 	use_device_anew();
 }
 
-/* The queue pairs are the parent's: nothing happens, and nothing breaks. */
+/* The child uses the parent's queue pairs. This may fail, but must not crash. */
 static void child_uses_parents(struct side s[2])
 {
 	struct ibv_device_attr attr;
@@ -133,7 +132,7 @@ static void fork_children(void)
 	CHECK_EQ(ibv_fork_init(), 0);
 	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
 		note("child %zu", i);
-		/* The last of them spoils the pair. */
+		/* child_uses_parents, the last one, makes the pair unusable. */
 		pair_open(s, &with_events);
 		exercise(s);
 		pid = fork();
@@ -151,14 +150,14 @@ static void fork_children(void)
 	use_device_anew();
 }
 
-/* In a process that has registered nothing yet, as ibv_fork_init() asks. */
+/* Runs in a new program: ibv_fork_init() must be called before memory is registered. */
 static void fork_children_anew(void)
 {
 	execl("/proc/self/exe", "fork_exec", "children", NULL);
 	FAIL("exec failed");
 }
 
-/* A child of vfork() that execs does not end the session of its parent. */
+/* A child of vfork() that calls exec does not end the session of its parent. */
 static void vfork_and_exec(void)
 {
 	char *const argv[] = { (char *)"true", NULL };
@@ -179,7 +178,7 @@ static void vfork_and_exec(void)
 	await_status(question, "1");
 }
 
-/* vfork() and posix_spawn(): the child has our memory, and execs. */
+/* posix_spawn(), system() and vfork(): the child shares the parent's memory until its exec. */
 static void spawn_children(void)
 {
 	char *const argv[] = { (char *)"fork_exec", (char *)"use", NULL };
@@ -197,7 +196,7 @@ static void spawn_children(void)
 		vfork_and_exec();
 		exercise(s);
 	}
-	/* What cannot be executed leaves everything as it was. */
+	/* An exec that fails changes nothing. */
 	execl("/nonexistent", "nonexistent", NULL);
 	exercise(s);
 	execl("/etc/passwd", "passwd", NULL);
@@ -207,7 +206,7 @@ static void spawn_children(void)
 
 /* ------------------------------------------------------------------- daemonise */
 
-/* The parent opens the device and ends; the child closes all in good order. */
+/* The parent opens the device and exits; the child destroys the objects. */
 static void inherited_by_daemon(int sock)
 {
 	pid_t pid, parent = getpid();
@@ -291,7 +290,10 @@ static bool is_used_by(const struct side s[2], int fd)
 	return false;
 }
 
-/* A program that wants all numbers but those that it got of the device itself. */
+/*
+ * The program uses all descriptor numbers except those that verbs gave to it. These include the
+ * preload library's own descriptors.
+ */
 static void dup_over_everything(void)
 {
 	struct side s[2];
@@ -317,7 +319,7 @@ static void dup_over_everything(void)
 	use_device_anew();
 }
 
-/* The device's own descriptors are replaced: the device is closed, no more. */
+/* The program replaces descriptors of the device. This closes them, and has no other effect. */
 static void dup_over_device(void)
 {
 	struct ibv_device_attr attr;
@@ -338,7 +340,7 @@ static void dup_over_device(void)
 	close(file);
 }
 
-/* Behind the C library's back. What the library kept for itself is gone, too. */
+/* System calls that bypass the preload library also close the library's own descriptors. */
 static void close_behind(bool reuse)
 {
 	struct side s[2];
@@ -354,7 +356,7 @@ static void close_behind(bool reuse)
 			if (fd != file)
 				CHECK_EQ(syscall(SYS_dup3, file, fd, 0), fd);
 	}
-	/* Nothing of this needs to work. */
+	/* These calls may fail, but must not crash or write to other files. */
 	for (int i = 0; i < 100; i++) {
 		(void)side_try_post(&s[0], IBV_WR_RDMA_WRITE, 1, 0, 4096, IBV_SEND_SIGNALED);
 		(void)side_try_post(&s[0], IBV_WR_SEND, 1, 0, 4096, IBV_SEND_SIGNALED);
@@ -366,7 +368,7 @@ static void close_behind(bool reuse)
 		check_innocent(file);
 }
 
-/* Towards another process, whose memory descriptor is a number here, too. */
+/* Peer of write_behind(). The writer holds a descriptor of the peer's memory. */
 static void echo_peer(int sock, void *arg)
 {
 	struct side s;
@@ -445,7 +447,7 @@ static uint8_t *map_target(void)
 	return target;
 }
 
-/* The program that comes after: the same addresses are its own memory now. */
+/* The program after the exec: the same addresses are memory of the new program. */
 static int watch_target(void)
 {
 	uint8_t *target = map_target();
@@ -506,13 +508,13 @@ static void target_body(int sock, void *arg)
 	side_meet(&s, sock);
 	rkey = mr->rkey;
 	tell(sock, &rkey, sizeof(rkey));
-	/* Until it is written all the time. */
+	/* Wait until RDMA writes arrive. */
 	while (!__atomic_load_n(TARGET + TARGET_SIZE - 1, __ATOMIC_RELAXED))
 		sched_yield();
 	exec_watcher(plan->how);
 }
 
-/* Writes of all sizes, until nobody is there any more. */
+/* Posts RDMA writes of several sizes until one fails, because the target has called exec. */
 static void exec_under_writes(enum how_to_exec how)
 {
 	struct target_plan plan = { .how = how };
@@ -535,7 +537,7 @@ static void exec_under_writes(enum how_to_exec how)
 		wc = side_wait(&s);
 	}
 	CHECK_EQ(wc.status, IBV_WC_RETRY_EXC_ERR);
-	/* Nor by later requests, of a queue pair that starts afresh. */
+	/* Requests of a queue pair that is connected again must not write either. */
 	side_to_reset(&s);
 	side_to_init(&s);
 	side_connect(&s, &s.peer);
@@ -545,7 +547,7 @@ static void exec_under_writes(enum how_to_exec how)
 	side_close(&s);
 }
 
-/* ------------------------------------------------------------------------- all */
+/* ------------------------------------------------------------------------ main */
 
 int main(int argc, char **argv)
 {

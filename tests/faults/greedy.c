@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that asks for too much: many queue pairs, each with several writes of 2 GiB.
- * What the device executes without giving others their turn stays within its bounds, timers
- * of others fire meanwhile, and the process ends when it is killed.
+ * Tests fairness beside a client with an excessive load: many queue pairs, each with writes of
+ * 2 GiB. Each stretch of the firmware stays within its bounds, timers of other clients fire,
+ * and the process ends when it is killed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #define THREADS 4
 #define DEPTH 8
 #define LENGTH (2ull << 30)
-/* It is the same memory, many times over. */
+/* The region maps these bytes again and again. */
 #define REAL (2ull << 20)
-/* As firmware/layout/limits.h has it. */
+/* NIC_STRETCH_REQUESTS and NIC_STRETCH_BYTES of firmware/layout/limits.h. */
 #define MOST_REQUESTS 256
 #define MOST_BYTES (2u << 20)
 
@@ -59,7 +59,7 @@ static uint8_t *alias(void)
 	return all;
 }
 
-/* Connected to itself. */
+/* Creates a queue pair that is connected to itself. */
 static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {
@@ -104,7 +104,7 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 	return qp;
 }
 
-/* Never ends by itself, or only when gigabytes were moved. */
+/* Does not return before gigabytes were moved. */
 static void *post(void *arg)
 {
 	unsigned int first = (unsigned int)(uintptr_t)arg;
@@ -151,9 +151,9 @@ static void greedy(int sock, void *arg)
 		pause();
 }
 
-/* ------------------------------------------------------------------ beside it */
+/* -------------------------------------------------------------- other clients */
 
-/* The receiver never has a receive: its sender's timer tells. */
+/* The receiver posts no receive, so the completion depends on the sender's RNR timer. */
 static void timer_fires(void)
 {
 	const struct wish wish = { .no_rnr_retry = true, .min_rnr_timer = 12 };
@@ -184,7 +184,7 @@ static void check_bounds(void)
 {
 	uint64_t requests, bytes, since = now_ns();
 
-	/* The kernel's core keeps counters for some milliseconds. */
+	/* The kernel's core caches counters for some milliseconds. */
 	do {
 		bytes = counter("longest_stretch_bytes");
 		requests = counter("longest_stretch_requests");
@@ -211,7 +211,10 @@ int main(void)
 	check_bounds();
 	since = now_ns();
 	helper_kill(&h);
-	/* Its end takes a few stretches; all that it has posted would take minutes. */
+	/*
+	 * The process ends after a few stretches. To execute all its requests would take
+	 * minutes.
+	 */
 	CHECK(!is_past(since, PATIENCE * 1000000000ull / 3));
 	note("killed, it ended after %llu ms", (unsigned long long)(now_ns() - since) / 1000000);
 	messages_pass();

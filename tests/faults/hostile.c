@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A hostile client: random bytes in its own rings, doorbells and indices, and in
- * uverbs commands. Its neighbours' traffic flows, no memory is touched that was
- * not registered, and the daemon serves on.
+ * Tests a hostile client: random bytes in its rings, doorbells and indices, and in uverbs
+ * commands. The traffic of bystanders continues, no unregistered memory is written, and vnetd
+ * continues to serve.
  *
  *   hostile rings|commands
  */
@@ -24,10 +24,10 @@
 
 static struct bystanders bystanders;
 
-/* Somebody who is connected to the hostile process, and lets it write. */
+/* A side that is connected to the hostile process, and grants it remote access. */
 static struct guarded neighbour;
 static struct address neighbour_address;
-/* Hostile process' end, and ours. */
+/* Socket: the hostile process's end, and the test's. */
 static int line_to_neighbour[2];
 
 static bool toss(unsigned int one_in)
@@ -39,7 +39,10 @@ static bool toss(unsigned int one_in)
 
 struct rings {
 	struct nic_map map;
-	/* Two of its own, connected; and one connected to the neighbour. */
+	/*
+	 * Two sides that are connected to each other, and one that is connected to the
+	 * neighbour.
+	 */
 	struct side s[3];
 	struct ibv_mr *read_only;
 };
@@ -60,7 +63,7 @@ static uint32_t any_key(const struct rings *r)
 	case 4:
 		return r->s[0].mr->lkey ^ 1u << random_below(32);
 	default:
-		/* An existing region's, with other bits above the tag. */
+		/* The key of an existing region, with other bits above the tag. */
 		return r->s[random_below(2)].mr->rkey ^ random_below(1u << 16) << NIC_KEY_TAG_BITS;
 	}
 }
@@ -86,7 +89,7 @@ static uint64_t any_address(const struct rings *r)
 		at = (uintptr_t)r->s[random_below(3)].buffer;
 		break;
 	}
-	/* At its ends, just before and just behind. */
+	/* Around the start or the end of the buffer. */
 	return at + (toss(2) ? 65536 : 0) + random_below(256) - 128;
 }
 
@@ -103,7 +106,7 @@ static struct nic_qp *own_qp(struct rings *r)
 	return nic_map_qp(&r->map, r->s[random_below(3)].qp->qp_num);
 }
 
-/* A work request that may well be executed. */
+/* Posts a WQE that is partly valid, so that it may be executed. */
 static void put_send_wqe(struct rings *r)
 {
 	struct nic_qp *qp = own_qp(r);
@@ -181,7 +184,7 @@ static uint32_t any_qpn(struct rings *r)
 	case 0:
 		return r->s[random_below(3)].qp->qp_num;
 	case 1:
-		/* Others', by the way that numbers are made. */
+		/* A number near one of its own. */
 		return r->s[0].qp->qp_num - random_below(16);
 	default:
 		return (uint32_t)random_number();
@@ -223,7 +226,7 @@ static void connect_rings(struct rings *r)
 
 static void rings_open(struct rings *r)
 {
-	/* Failures shall come at once. */
+	/* Low retry limits, so that failures come soon. */
 	struct wish wish = { .timeout = 1, .retry_cnt = 1, .rnr_retry = 1, .max_inline = 256 };
 	struct address mine;
 
@@ -269,7 +272,7 @@ static void hostile_rings(unsigned int operations)
 
 /* ----------------------------------------------------------------- commands */
 
-/* Small numbers are handles and sizes that exist. */
+/* Often a small number, which may be a valid handle or size. */
 static uint64_t any_word(void)
 {
 	switch (random_below(6)) {
@@ -298,9 +301,12 @@ static void write_command(int fd)
 	struct ib_uverbs_cmd_hdr hdr = { .command = random_below(60) };
 	uint64_t word;
 
-	/* Extended commands count words of 8 bytes, behind a header of 16 more. */
+	/*
+	 * Extended commands have a header of 16 more bytes, and count words of 8 bytes behind
+	 * it.
+	 */
 	if (toss(3)) {
-		/* Linux' own part of this one may keep the queue for ever. */
+		/* The kernel's core may leak a reference to the work queue in this command. */
 		if (in_kernel() && hdr.command == IB_USER_VERBS_EX_CMD_MODIFY_WQ)
 			return;
 		hdr.command |= IB_USER_VERBS_CMD_FLAG_EXTENDED;
@@ -330,7 +336,7 @@ static void ioctl_command(int fd)
 
 	command.hdr.object_id = (uint16_t)random_below(18);
 	command.hdr.method_id = (uint16_t)(random_below(10) | (toss(8) ? 1u << 12 : 0));
-	/* Linux 6.1's own part of it forgets a reference to the task there. */
+	/* The core of Linux 6.1 leaks a reference to the task in this method. */
 	if (in_kernel() && command.hdr.object_id == UVERBS_OBJECT_DEVICE &&
 	    command.hdr.method_id == UVERBS_METHOD_GET_CONTEXT)
 		return;
@@ -370,7 +376,7 @@ static void other_calls(int fd)
 		(void)!read(fd, playground, 64);
 		break;
 	default:
-		/* It carries nothing, says the protocol; but somebody might. */
+		/* A program must not send on this descriptor, but it can. */
 		if (!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair)) {
 			(void)send(fd, playground, random_below(4096), MSG_DONTWAIT);
 			close(pair[0]);
@@ -399,7 +405,7 @@ static void hostile_commands(unsigned int operations)
 
 /* -------------------------------------------------------------------- rounds */
 
-/* After each harm the neighbour is there again. */
+/* Reconnects the neighbour after an error, and posts receives again. */
 static void tend_neighbour(void)
 {
 	struct side *s = &neighbour.s;
@@ -420,7 +426,7 @@ static void tend_neighbour(void)
 		side_receive(s, 1, 0, 4096);
 }
 
-/* It may crash: that is its own business. It may not stay. */
+/* Runs the hostile process. It may crash, which the return value tells, but must end in time. */
 static bool run_hostile(void (*body)(unsigned int operations), unsigned int operations,
 			void (*meanwhile)(void))
 {
@@ -442,7 +448,7 @@ static bool run_hostile(void (*body)(unsigned int operations), unsigned int oper
 			FAIL("the hostile process (seed %#llx) hangs", (unsigned long long)seed);
 	}
 	bystanders_check(&bystanders);
-	/* A check of its own that fails is not what it is for. */
+	/* A failed CHECK of the hostile process is an error of the test. */
 	CHECK(!WIFEXITED(status) || !WEXITSTATUS(status));
 	return WIFSIGNALED(status);
 }

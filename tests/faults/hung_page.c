@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pages that do not come: memory of process A is mapped from a file whose server keeps back
- * its answers. Whoever copies from or to such a page sleeps in the kernel until the server
- * answers, so neither the daemon nor a peer may do that for A. Everybody else goes on:
- * process B (on other queue pairs, to A and to process C), a process that comes and goes,
- * and the daemon. What concerns the page completes when it is there.
+ * Tests pages of a registered file whose server delays its answer (FUSE). Process A registers
+ * the mapping. A copy from or to such a page sleeps in the kernel until the server answers, so
+ * neither the daemon nor a peer may make the copy for A. All others continue: process B (on
+ * other queue pairs, to A and to process C), a client that comes and goes, and the daemon.
+ * Requests that use the page complete when the page has arrived.
  *
  *   hung_page CASE
  */
@@ -22,24 +22,27 @@
 #include "bystanders.h"
 #include "hung_worker.h"
 
-/* Seconds for a case, within the slow file's life; and for the end of what it leaves. */
+/*
+ * Time limits in seconds of a case, shorter than SLOW_FILE_LIFE, and of the end of its
+ * processes.
+ */
 #define CASE_TIME 140
 #define END_TIME 15
-/* After its peer has died, a queue pair gives up in this time: timeout 14, retry_cnt 7. */
+/* Time limit of the retries after the death of the peer: timeout 14, retry_cnt 7. */
 #define GIVE_UP_TIME 60
 
-/* A's sides over the file, and B's that they are connected to, are the first. */
+/* The first sides: A's over the file, and those of B that are connected to them. */
 #define HUNG_SIDES 4
-/* Of A and B; of B and, there its first one, C. */
+/* Side of A and B on ordinary memory; side of B that is connected to C's first side. */
 #define ORDINARY_SIDE HUNG_SIDES
 #define THIRD_SIDE (HUNG_SIDES + 1)
 
-/* What transfers touch: one page of the file, not all of it. */
+/* Range of the transfers: a part of one page of the file. */
 #define THE_PAGE ((size_t)5 * SLOW_PAGE)
 #define WITHIN 512
 #define PIECE 3000
 
-/* Pages of B's buffer, and messages. */
+/* Marks of B's pages, and of messages. */
 #define B_MARK 1000
 #define MESSAGE_MARK 2000
 
@@ -52,7 +55,7 @@ struct scene {
 	pid_t daemon;
 };
 
-/* --------------------------------------------------------------- everybody else */
+/* -------------------------------------------------------------- other processes */
 
 static pid_t hear_pid(const struct helper *h, const char *what)
 {
@@ -65,7 +68,7 @@ static pid_t hear_pid(const struct helper *h, const char *what)
 	return pid;
 }
 
-/* In a process of its own, as the daemon may not answer. */
+/* Runs in its own process, because the daemon may not answer. */
 static void asker(int sock, void *arg)
 {
 	pid_t daemon = atoi(ask_status(".pid"));
@@ -102,7 +105,7 @@ static void newcomer(int sock, void *arg)
 	tell(sock, &self, sizeof(self));
 }
 
-/* Somebody opens the device, uses it, and leaves. */
+/* A new client opens the device, uses it, and closes it. */
 static void comes_and_goes(void)
 {
 	struct helper h;
@@ -186,7 +189,7 @@ static void exchange(const struct worker *a, unsigned int side_a, const struct w
 	}
 }
 
-/* The owner of the memory does nothing for it. */
+/* One-sided operations, for which the owner of the memory executes nothing. */
 static void write_and_read(const struct worker *w, unsigned int side)
 {
 	fill_buffer(w, side, 0, SLOW_PAGE, MESSAGE_MARK);
@@ -198,7 +201,7 @@ static void write_and_read(const struct worker *w, unsigned int side)
 	CHECK(is_filled(look(w, side, 0), SLOW_PAGE, MESSAGE_MARK));
 }
 
-/* A process whose own call waits for the page, or that is dead, does nothing itself. */
+/* What A can do: everything; nothing, because its own call waits for the page; it is dead. */
 enum state_of_a { A_IS_FREE, A_WAITS, A_IS_DEAD };
 
 static void others_go_on(const struct scene *s, enum state_of_a a)
@@ -248,7 +251,7 @@ static void close_scene(struct scene *s)
 	worker_stop(&s->c);
 }
 
-/* The page, or what a transfer made of it. */
+/* Checks that the page has `mark`, and in the transferred range the data of `written`. */
 static void check_page(const struct worker *w, unsigned int side, size_t offset, uint32_t mark,
 		       uint32_t written)
 {
@@ -307,7 +310,7 @@ static void control_advise(struct slow_file *file)
 	call_succeeds(&s, ORDER_ADVISE);
 }
 
-/* What the call made is given back by who does not hear of it: tests/faults/run looks. */
+/* The caller dies before the response. tests/faults/run checks that the new PD is freed. */
 static void control_kill(struct slow_file *file)
 {
 	struct scene s;
@@ -330,7 +333,7 @@ static void await_end_of(pid_t pid)
 	close(pfd.fd);
 }
 
-/* Whatever still waits for the page then has nothing that another daemon needs. */
+/* vnetd ends while its pager waits for the page. A new daemon can start all the same. */
 static void daemon_end(struct slow_file *file)
 {
 	struct scene s;
@@ -347,13 +350,13 @@ static void daemon_end(struct slow_file *file)
 	next = ask_daemon();
 	CHECK(next > 0 && next != s.daemon);
 	slow_file_release(file);
-	/* It lives in our namespaces: others are to have one outside. */
+	/* The new daemon lives in the namespaces of this test, so it must not outlive the test. */
 	CHECK_EQ(kill(next, SIGTERM), 0);
 }
 
 /* ------------------------------------------------------------------- transfers */
 
-/* B writes to, reads from, or sends to A's page. */
+/* B writes to, reads from, or sends to A's page. The request must not complete yet. */
 static void b_transfers(struct scene *s, enum ibv_wr_opcode opcode)
 {
 	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
@@ -410,7 +413,7 @@ static void receive_shared(struct slow_file *file)
 	transfer(file, IBV_WR_SEND, MAP_SHARED);
 }
 
-/* The page does not come any more: its owner is dead. */
+/* The owner of the page dies, so the request must fail. */
 static void read_kill(struct slow_file *file)
 {
 	struct order wait = { .kind = ORDER_WAIT, .seconds = GIVE_UP_TIME };
@@ -443,7 +446,7 @@ static void a_posts(const struct scene *s)
 	worker_tell(&s->a, &o);
 }
 
-/* It is A itself that touches the page, and may wait for it. */
+/* A's own call copies from the page, so A may wait for it. */
 static void a_sends(struct scene *s)
 {
 	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
@@ -474,7 +477,7 @@ static void send_shared(struct slow_file *file)
 	message_arrives(&s);
 }
 
-/* The message waits for a receive: whoever moves it then, it is not A by itself. */
+/* The send first waits for a receive. After that, it is not resumed by A's own call. */
 static void send_late(struct slow_file *file)
 {
 	struct scene s;
@@ -491,7 +494,7 @@ static void send_late(struct slow_file *file)
 	message_arrives(&s);
 }
 
-/* If A itself waits for the page, it cannot even die before it is there. */
+/* A is killed while its own call waits for the page: A dies only when the page arrives. */
 static void send_kill(struct slow_file *file)
 {
 	struct scene s;
@@ -506,8 +509,8 @@ static void send_kill(struct slow_file *file)
 }
 
 /*
- * A changes its address space while somebody brings a page of it. If that one holds the
- * address space's lock meanwhile, A waits for it, but the daemon may not.
+ * A changes its address space while the pager brings a page of it. If the pager holds mmap_lock
+ * meanwhile, A waits for it, but the daemon must not.
  */
 static void remap(struct slow_file *file)
 {
@@ -524,9 +527,9 @@ static void remap(struct slow_file *file)
 	close_scene(&s);
 }
 
-/* ------------------------------------------------------------------ many of them */
+/* ----------------------------------------------------------------- many requests */
 
-/* Each page is transferred by the queue pairs in turn, which write, then read, and so on. */
+/* Queue pairs transfer the pages in turn. Each queue pair alternates between write and read. */
 static enum ibv_wr_opcode opcode_of(unsigned int page)
 {
 	return page / HUNG_SIDES % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
@@ -564,7 +567,7 @@ static void many(struct slow_file *file)
 		fill_buffer(&s.b, page % HUNG_SIDES, (size_t)page * SLOW_PAGE, SLOW_PAGE, B_MARK);
 	slow_file_hold(file);
 	post_all(&s.b);
-	/* One page after the other, and then all that are left. */
+	/* The server delivers three pages one by one, then the rest. */
 	for (unsigned int i = 0; i < 3; i++) {
 		slow_file_await_kept(file, 1);
 		bystanders_check(&bystanders);
@@ -578,7 +581,7 @@ static void many(struct slow_file *file)
 	bystanders_stop(&bystanders);
 }
 
-/* ------------------------------------------------------------------------ frame */
+/* --------------------------------------------------------------- running a case */
 
 static const struct {
 	const char *name;
@@ -601,7 +604,7 @@ static const struct {
 	{ "many", many },
 };
 
-/* In a process group of its own, which is ended with it. */
+/* Starts the case in its own process group, so that all its processes can be killed. */
 static pid_t start_case(size_t number, struct slow_file *file)
 {
 	pid_t pid = fork();
@@ -613,12 +616,12 @@ static pid_t start_case(size_t number, struct slow_file *file)
 		cases[number].run(file);
 		_exit(0);
 	}
-	/* Whoever is first: it may have ended by now. */
+	/* Parent and child both call setpgid(). The child may have ended by now. */
 	(void)setpgid(pid, pid);
 	return pid;
 }
 
-/* false: it goes on and on. */
+/* Returns false if the case exceeds CASE_TIME. */
 static bool await_case(pid_t pid)
 {
 	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
@@ -630,7 +633,7 @@ static bool await_case(pid_t pid)
 	return n == 1;
 }
 
-/* All that the case has started: true: and each of them ended with status 0. */
+/* Waits for all processes of the case. Returns true if each ended with status 0. */
 static bool await_all(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -651,7 +654,10 @@ static bool await_all(void)
 	return well;
 }
 
-/* The server first: until it is gone, whoever waits for a page cannot end. */
+/*
+ * The server of the file is stopped first: until then, processes that wait for a page cannot
+ * die.
+ */
 static bool run_case(size_t number, struct slow_file *file)
 {
 	pid_t pid = start_case(number, file);
@@ -681,7 +687,7 @@ int main(int argc, char **argv)
 		printf("SKIP: %s\n", why);
 		return 77;
 	}
-	/* Those whose parent ends before them are ours to wait for. */
+	/* Orphaned processes of the case become children of this process. */
 	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	return run_case(i, &file) ? 0 : 1;
 }

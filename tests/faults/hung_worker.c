@@ -17,7 +17,7 @@ static struct side sides[WORKER_SIDES];
 
 /* --------------------------------------------------------------------- verbs */
 
-/* The side's buffer becomes a mapping of the slow file. */
+/* Replaces the side's buffer and region by a mapping of the slow file. */
 static void lay_over_file(struct side *s, int flags)
 {
 	int access = SIDE_ACCESS | (s->wish.on_demand ? IBV_ACCESS_ON_DEMAND : 0);
@@ -44,7 +44,7 @@ static void wait_for_completion(struct side *s, unsigned int seconds, struct ans
 	do {
 		n = ibv_poll_cq(s->cq, 1, &a->wc);
 		CHECK(n >= 0);
-		/* More processes may wait than there are processors. */
+		/* More processes may poll than there are processors. */
 		sched_yield();
 	} while (!n && !is_past(since, seconds * 1000000000ull));
 	a->completed = n;
@@ -68,7 +68,10 @@ static int64_t dealloc_pd(int fd, uint32_t handle)
 	return write(fd, &command, sizeof(command)) == sizeof(command) ? 0 : errno;
 }
 
-/* The handle that comes is of a domain, and nothing behind it was written. */
+/*
+ * Allocates a PD with the response on `page`. Checks that only the response was written, and
+ * deallocates the PD.
+ */
 static int64_t alloc_pd_on(int fd, uint8_t *page)
 {
 	struct ib_uverbs_alloc_pd_resp *resp = (struct ib_uverbs_alloc_pd_resp *)(void *)page;
@@ -93,7 +96,7 @@ static int64_t alloc_pd_on(int fd, uint8_t *page)
 	return dealloc_pd(fd, resp->pd_handle);
 }
 
-/* The page holds what IB_USER_VERBS_CMD_QUERY_PORT wants. */
+/* Executes IB_USER_VERBS_CMD_QUERY_PORT with its input on `page`. */
 static int64_t query_port_from(const struct side *s, uint8_t *page)
 {
 	struct ib_uverbs_query_port_resp resp = { 0 };
@@ -141,7 +144,7 @@ static int64_t advise_of(const struct side *s, uint8_t *page)
 			     1);
 }
 
-/* The address space changes, and the daemon looks at it. */
+/* Changes the address space, and registers memory, so that vnetd reads the process's maps. */
 static int64_t remap(const struct side *s)
 {
 	void *memory =
@@ -155,7 +158,7 @@ static int64_t remap(const struct side *s)
 	return munmap(memory, SLOW_PAGE);
 }
 
-/* -------------------------------------------------------------- what it is told */
+/* ----------------------------------------------------------------------- orders */
 
 static void stop(void)
 {
@@ -217,7 +220,7 @@ static void body(int sock, void *arg)
 
 	slow_file = arg;
 	do {
-		/* However long it takes: when nobody is left to give it, that is heard. */
+		/* No time limit: the call returns if the test process ends. */
 		if (recv(sock, &order, sizeof(order), 0) != sizeof(order))
 			_exit(1);
 		memset(&answer, 0, sizeof(answer));
@@ -226,7 +229,7 @@ static void body(int sock, void *arg)
 	} while (order.kind != ORDER_STOP);
 }
 
-/* ---------------------------------------------------------------- telling it to */
+/* ------------------------------------------------------------- the test process */
 
 void worker_start(struct worker *w, const char *name, const struct slow_file *file)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Processes that do as they are told, on memory of a slow file or on ordinary memory. The
- * one who tells them waits for an answer only so long: a process that waits for a page
- * does not answer, and no signal ends it.
+ * Worker processes that execute orders, on memory of a slow file or on ordinary memory. The
+ * test process waits for each answer with a time limit: a worker that waits for a page does not
+ * answer, and no signal ends it.
  */
 #ifndef HUNG_WORKER_H
 #define HUNG_WORKER_H
@@ -11,30 +11,39 @@
 #include "slow_file.h"
 
 #define WORKER_SIDES 8
-/* Seconds for what must not wait for the page: a call to post; anything else. */
+/* Time limits in seconds of calls that must not wait for the page: posting, and all others. */
 #define POST_TIME 5
 #define OTHER_TIME 10
-/* Bytes of each side's buffer, as many as of the slow file. */
+/* Size of each side's buffer, and of the slow file. */
 #define HUNG_PAGES 16
 #define HUNG_LENGTH ((size_t)HUNG_PAGES * SLOW_PAGE)
 
 enum order_kind {
-	/* A side over the slow file, mapped with `flags`; 0: over ordinary memory. */
+	/*
+	 * Opens a side whose buffer is a mapping of the slow file with `flags`; 0: ordinary
+	 * memory.
+	 */
 	ORDER_OPEN,
 	ORDER_CONNECT,
-	/* wr_id, offset and length of the request; ibv_post_send() answers with `value`. */
+	/*
+	 * Posts a request with opcode, wr_id, offset and length; `value` is ibv_post_send()'s
+	 * result.
+	 */
 	ORDER_POST,
 	ORDER_RECEIVE,
-	/* The next completion, if one comes in `seconds`. */
+	/* Polls for a completion for up to `seconds`. */
 	ORDER_WAIT,
-	/* All of the buffer, or a page of it. */
+	/* Fills the range, or returns the page at `offset`. */
 	ORDER_FILL,
 	ORDER_LOOK,
-	/* A command whose response, input, or range, is on the page at `offset`: 0 or errno. */
+	/*
+	 * A command whose response, input, or range is on the page at `offset`; `value` is 0 or
+	 * errno.
+	 */
 	ORDER_RESPONSE,
 	ORDER_INPUT,
 	ORDER_ADVISE,
-	/* Memory is mapped, registered and unmapped. */
+	/* Maps, registers, deregisters and unmaps memory. */
 	ORDER_REMAP,
 	ORDER_STOP,
 };
@@ -67,22 +76,22 @@ struct worker {
 };
 
 void worker_start(struct worker *w, const char *name, const struct slow_file *file);
-/* Its sides are closed, and it ends. */
+/* Closes all sides of the worker, and waits for its end. */
 void worker_stop(struct worker *w);
-/* It may take as long as it likes; worker_answer() is to follow. */
+/* Sends an order without waiting; worker_answer() must follow. */
 void worker_tell(const struct worker *w, const struct order *o);
-/* Dies when none comes in so many seconds. */
+/* Ends the test if no answer comes in `seconds`. Returns static memory. */
 const struct answer *worker_answer(const struct worker *w, const char *what, unsigned int seconds);
-/* Both. */
+/* worker_tell(), then worker_answer(). */
 const struct answer *worker_ask(const struct worker *w, const char *what, const struct order *o,
 				unsigned int seconds);
 
-/* A side of each, connected. */
+/* Opens one side in each worker, and connects the two. */
 void workers_connect(const struct worker *a, const struct order *open_a, const struct worker *b,
 		     const struct order *open_b);
-/* Its next completion is of this request, and a success. */
+/* Checks that the next completion is a successful one of request `wr_id`. */
 void worker_completes(const struct worker *w, unsigned int side, uint64_t wr_id);
-/* There is none yet. */
+/* Checks that there is no completion yet. */
 void worker_is_silent(const struct worker *w, unsigned int side);
 
 #endif /* HUNG_WORKER_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Invalid arguments: what every family of verbs finds ready, how its tables say
- * what is wrong, and how an answer is judged.
+ * Interface of the tests of invalid arguments: valid objects, tables of invalid values, and
+ * checks.
  */
 #ifndef INVALID_H
 #define INVALID_H
 
 #include "side.h"
 
-/* Valid objects, to be combined with one that is not. */
+/* Valid objects, which are combined with one invalid argument. */
 struct bench {
 	struct ibv_context *context;
 	struct ibv_device_attr limits;
@@ -17,11 +17,11 @@ struct bench {
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
-	/* Two pages, all of which mr covers. */
+	/* Two pages, all covered by mr. */
 	uint8_t *memory;
 	size_t length;
 	union ibv_gid gid;
-	/* The same of another context, where handles count from the same number. */
+	/* Objects of another context, in which handles start at the same number. */
 	struct side other;
 };
 
@@ -34,11 +34,11 @@ struct wrong {
 	size_t size;
 	uint64_t value;
 	int want;
-	/* In the kernel, what may be said before the device is asked; or 0. */
+	/* errno that the kernel's core may return before it calls the driver; or 0. */
 	int early;
 };
 
-/* The errno that is right, as close to `is` as may be. */
+/* Returns the expected errno: `is` itself if it is wrong->early in the kernel. */
 int wanted(const struct wrong *wrong, int is);
 
 #define WRONG_EARLY(_type, _member, _value, _want, _early)                                         \
@@ -52,23 +52,22 @@ int wanted(const struct wrong *wrong, int is);
 
 #define COUNT(_table) (sizeof(_table) / sizeof((_table)[0]))
 
-/* Make the argument wrong in this way. */
+/* Sets the member of the argument to its invalid value. */
 void spoil(void *argument, const struct wrong *wrong);
 
 /* errno of a verb that returns an object: 0 if it made one. */
 #define ERRNO_OF(_call) (errno = 0, (_call) ? 0 : errno)
 
-/* Dies unless the verb answered so. `what` names the argument. */
+/* Ends the test unless the verb returned `want`. `what` names the argument. */
 void judge(const char *verb, const char *what, int is, int want);
 
 /*
- * A verb was asked everything that it must refuse: whoever is beside it exchanges
- * messages, and the daemon holds what it held at the last look. Prints how many
- * answers were judged since then.
+ * Called after a family of verbs: checks that bystanders still exchange messages, and that
+ * vnetd holds the same objects as before. Prints the number of results since the last call.
  */
 void look_around(const char *verbs);
 
-/* The families, one for each file. */
+/* The families of verbs. */
 void invalid_device(void);
 void invalid_domains(void);
 void invalid_memory(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every verb with every kind of invalid argument that its man page names: it
- * answers with the right errno, nothing changes, and nobody else notices.
+ * Calls every verb with every kind of invalid argument that its man page names. The verb
+ * returns the right errno, nothing changes, and other processes are not affected.
  *
  *   invalid_arguments objects|queues|posts
  */
@@ -53,7 +53,7 @@ void judge(const char *verb, const char *what, int is, int want)
 		     strerror(want));
 }
 
-/* Objects; not the counters, which the bystanders drive. */
+/* Counts objects only: the traffic of bystanders changes counters. */
 static const char holdings[] =
 	"(.files | length), (.devices[0] | .qps, .cqs, .srqs, .mrs | length)";
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invalid arguments to verbs that ask about the device, and to those that make
- * what other objects live in: contexts, domains, address handles; and verbs for
- * which there is no such thing on this device.
+ * Invalid arguments to queries, and to verbs on contexts, protection domains and address
+ * handles. Also verbs that this device does not support.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,7 +20,7 @@ static void query_device(void)
 
 	judge("query_device_ex", "unknown comp_mask",
 	      ibv_query_device_ex(bench.context, &input, &attr), EINVAL);
-	/* It says by comp_mask what it could tell. */
+	/* The returned comp_mask tells which values are valid. */
 	judge("query_rt_values_ex", "unknown comp_mask",
 	      ibv_query_rt_values_ex(bench.context, &values), 0);
 	CHECK_EQ(values.comp_mask, 0);
@@ -65,7 +64,7 @@ static void query_index(void)
 	      EINVAL);
 }
 
-/* Entries as a return value, or the negative errno. */
+/* ibv_query_gid_table() returns the number of entries or a negative errno. */
 static void query_gid_table(void)
 {
 	struct ibv_gid_entry entries[64];
@@ -97,8 +96,8 @@ static void import(void)
 }
 
 /*
- * Whatever was made in it goes with it; what is left here is only memory. The
- * kernel keeps a context until the last queue of it is unmapped.
+ * Closing a context destroys its objects; the test frees memory only. Left out in the kernel,
+ * where a context lives until its last queue is unmapped.
  */
 static void close_with_objects(void)
 {
@@ -112,7 +111,7 @@ static void close_with_objects(void)
 	munmap(s.buffer, s.length);
 }
 
-/* ------------------------------------------------------ what there is none of */
+/* ---------------------------------------------------------- unsupported verbs */
 
 static void no_such_objects(void)
 {
@@ -130,7 +129,7 @@ static void no_such_methods(void)
 	struct ibv_flow_attr flow = { .type = IBV_FLOW_ATTR_NORMAL,
 				      .size = sizeof(flow),
 				      .port = 1 };
-	/* Raw packets, of which its queue pair is not, are a privilege. */
+	/* The queue pair is not for raw packets. Without the privilege, EPERM comes first. */
 	int no_flow = geteuid() ? EPERM : EINVAL;
 	struct ibv_sge sge = { .addr = (uintptr_t)bench.memory, .length = 8 };
 	struct ibv_ops_wr wr = { .opcode = IBV_WR_TAG_SYNC }, *bad;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invalid arguments to verbs of Ethernet frames: work queues, indirection tables, queue
- * pairs that spread, flows and counters. Queue pairs of raw packets, and so flows, are a
- * privilege; the rest is anybody's.
+ * Invalid arguments to the verbs of raw packets: work queues, RSS, flows and counters. Raw
+ * packet queue pairs, and so flows, need a privilege; the other objects do not.
  */
 #include <assert.h>
 
@@ -60,7 +59,7 @@ static void changed_work_queues(void)
 		WRONG(struct ibv_wq_attr, attr_mask, 1 << 9, EINVAL),
 		WRONG(struct ibv_wq_attr, wq_state, IBV_WQS_UNKNOWN, EINVAL),
 		WRONG(struct ibv_wq_attr, wq_state, 1000, EINVAL),
-		/* From reset it becomes ready first. */
+		/* RESET to ERR is no valid transition. */
 		WRONG(struct ibv_wq_attr, wq_state, IBV_WQS_ERR, EINVAL),
 		WRONG(struct ibv_wq_attr, curr_wq_state, IBV_WQS_RDY, EINVAL),
 		WRONG(struct ibv_wq_attr, attr_mask, IBV_WQ_ATTR_FLAGS, EOPNOTSUPP),
@@ -81,7 +80,7 @@ static void changed_work_queues(void)
 	CHECK_EQ(ibv_destroy_wq(wq), 0);
 }
 
-/* Receives of a work queue: too many SGEs, more than it has room for. */
+/* Posts a receive with too many SGEs, and more receives than fit. */
 static void posted_work(void)
 {
 	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
@@ -190,7 +189,10 @@ static void spreading_pairs(void)
 
 /* ---------------------------------------------------------------------- flows */
 
-/* A flow of frames to one address, and what it counts, which is as it comes to lie. */
+/*
+ * A flow for one destination address, with a counter action. The action is a byte array,
+ * because it follows without padding.
+ */
 struct rule {
 	struct ibv_flow_attr attr;
 	struct ibv_flow_spec_eth eth;
@@ -328,7 +330,7 @@ static void attach(struct ibv_counters *counters, uint32_t index, int want)
 	      ibv_attach_counters_point_flow(counters, &attr, NULL), want);
 }
 
-/* What is in use stays; what is not counted cannot be read. */
+/* Counters in use cannot be changed or destroyed, and counters without a flow cannot be read. */
 static void counted_flows(struct ibv_qp *qp)
 {
 	struct ibv_counters *counters = make_counters(bench.context);

@@ -78,7 +78,7 @@ static void rights(void)
 	check_registrations(wrong, COUNT(wrong));
 }
 
-/* All addresses are a region of their own kind. */
+/* Implicit on-demand paging: the region of all addresses. */
 static void implicit(void)
 {
 	static const struct wrong wrong[] = {
@@ -145,7 +145,10 @@ static void advice(void)
 	CHECK(mr);
 	right.lkey = mr->lkey;
 	check_advice(&right, wrong, COUNT(wrong));
-	/* Handles of another context are this one's, too; keys are not. */
+	/*
+	 * A PD of another context, in which handles have the same numbers: the key is not in
+	 * that PD.
+	 */
 	right.pd = bench.other.pd;
 	check_advice(&right, &(struct wrong)WRONG(struct advice, lkey, mr->lkey, EPERM), 1);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -153,7 +156,7 @@ static void advice(void)
 	check_advice(&right, &(struct wrong)WRONG(struct advice, lkey, right.lkey, ENOENT), 1);
 }
 
-/* Memory that is not there, or not to be written. */
+/* Memory that is unmapped or not accessible. */
 static void memory_kinds(void)
 {
 	void *gone = pages(PROT_READ | PROT_WRITE), *constant = pages(PROT_READ);
@@ -165,7 +168,7 @@ static void memory_kinds(void)
 	judge("reg_mr", "unmapped", ERRNO_OF(ibv_reg_mr(bench.pd, gone, 4096, 0)), EFAULT);
 	judge("reg_mr", "NULL", ERRNO_OF(ibv_reg_mr(bench.pd, NULL, 4096, write)), EFAULT);
 	mr = ibv_reg_mr(bench.pd, closed, 4096, 0);
-	/* Older kernels take such memory by force where it is only read. */
+	/* Older kernels pin such memory for reading. */
 	if (!mr || !in_kernel())
 		judge("reg_mr", "no access", mr ? 0 : errno, EFAULT);
 	else
@@ -181,7 +184,7 @@ static void memory_kinds(void)
 	munmap(closed, 4096);
 }
 
-/* User mode has none: processes reach no memory of each other's that has no pages of theirs. */
+/* User mode has no dma-buf: other processes cannot read the mappings of exporters. */
 static void dmabuf(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -269,7 +272,7 @@ static void device_memory(void)
 
 /* --------------------------------------------------------------- re-register */
 
-/* As mr was, and is. */
+/* Checks that a failed ibv_rereg_mr() left the region unchanged. */
 static void check_region(struct ibv_mr *mr)
 {
 	struct ibv_mr before = *mr;
@@ -293,7 +296,7 @@ struct change {
 #define REREG_ALL                                                                                  \
 	(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS)
 
-/* errno says more than the return value, which tells whether the old one is there. */
+/* errno has the cause; the return value tells whether the old registration is still valid. */
 static void rereg(void)
 {
 	const struct wrong wrong[] = {
@@ -338,7 +341,7 @@ void invalid_memory(void)
 
 /* ------------------------------------------------------------------- windows */
 
-/* Two sides of this context, and windows of the first. */
+/* Two connected sides of the bench's context. */
 static struct side pair[2];
 static struct ibv_mr *region;
 
@@ -368,7 +371,7 @@ static int bind(struct ibv_mw *mw, struct ibv_mr *mr, const uint8_t *addr, size_
 	return ibv_bind_mw(pair[0].qp, mw, &b);
 }
 
-/* Refused before it is posted. */
+/* Binds that ibv_bind_mw() refuses. */
 static void binds_at_once(void)
 {
 	struct ibv_mw *one = make_window(pair[0].pd, IBV_MW_TYPE_1);
@@ -399,7 +402,7 @@ static void start_anew(void)
 	CHECK(side_try_anew(&pair[1], &a[0]));
 }
 
-/* Refused when it is carried out: the completion tells. */
+/* Binds that are refused when they are executed: the completion has the error. */
 static void binds_later(void)
 {
 	struct ibv_mr *plain = pair[0].mr;
@@ -432,7 +435,7 @@ static void binds_later(void)
 		status = side_wait(&pair[0]).status;
 		if (status != IBV_WC_MW_BIND_ERR)
 			FAIL("bind_mw, %s: %s", binds[i].what, ibv_wc_status_str(status));
-		/* As ibv_bind_mw(3) asks of programs. */
+		/* ibv_bind_mw(3): after a failed bind, the program restores the rkey. */
 		mw->rkey = rkey;
 		CHECK_EQ(side_state(&pair[0]), IBV_QPS_ERR);
 		start_anew();

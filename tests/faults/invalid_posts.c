@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invalid work requests, posted one by one, in lists, and by builders: which are
- * refused, that those before them are carried out, and none of those behind.
+ * Invalid work requests: posted alone, in lists, and by the ibv_wr_*() builders. In a list, the
+ * requests before the invalid one are executed, and those behind it are not.
  */
 #define _GNU_SOURCE
 #include "invalid.h"
@@ -34,10 +34,10 @@ static void close_pair(void)
 
 /* ------------------------------------------------------------------- sending */
 
-/* SGEs enough for whatever a request claims to have; each of eight bytes. */
+/* More SGEs than any request here claims to have. */
 static struct ibv_sge sges[64];
 
-/* Without data, and what its type's opcodes need of addresses. */
+/* A valid request without data for this type of queue pair. */
 static struct ibv_send_wr good_wr(enum ibv_qp_type type, uint64_t wr_id)
 {
 	struct ibv_send_wr wr = {
@@ -58,7 +58,7 @@ static struct ibv_send_wr good_wr(enum ibv_qp_type type, uint64_t wr_id)
 	return wr;
 }
 
-/* In the middle of a list: the first is carried out, the last is not. */
+/* Posts the invalid request in the middle of a list: the first is executed, the last is not. */
 static void check_in_list(enum ibv_qp_type type, const struct wrong *wrong, uint32_t sge_length)
 {
 	struct ibv_send_wr list[3], *bad = NULL;
@@ -122,7 +122,7 @@ static void check_type(enum ibv_qp_type type, const struct wrong *own, size_t co
 	close_pair();
 }
 
-/* Two lengths whose sum is small again. */
+/* Two lengths whose 32-bit sum is small. */
 static void inline_sum(void)
 {
 	struct ibv_send_wr wr = good_wr(IBV_QPT_RC, 0), *bad;
@@ -136,7 +136,7 @@ static void inline_sum(void)
 	sges[1].length = 8;
 }
 
-/* What cannot come out of a request, or has no data. */
+/* Opcodes that have no inline data. */
 static void inline_opcodes(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
@@ -192,7 +192,7 @@ static void early_states(void)
 	side_expect_silence(&pair[0], 1000000);
 }
 
-/* More than fit, while the queue stands still. */
+/* Posts more requests than fit, in SQD. */
 static void full_send_queue(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
@@ -242,7 +242,7 @@ static void receive_lists(void)
 		judge(verb, "number of SGEs", post_receives(list, &bad), EINVAL);
 		CHECK(bad == &list[1]);
 	}
-	/* Those before them are there, and no others. */
+	/* Only the receives before the invalid ones were posted. */
 	for (size_t i = 0; i < COUNT(counts); i++) {
 		side_post(&pair[1], IBV_WR_SEND, i, 0, 0);
 		(void)side_expect(&pair[1], i, IBV_WC_SUCCESS);
@@ -388,7 +388,7 @@ static const struct {
 	{ "more than fit", too_many_requests, ENOMEM },
 };
 
-/* The whole batch is refused; the next one is as ever. */
+/* The whole batch is refused, and the next batch works. */
 static void check_batch(const char *what, void (*build)(void), int want)
 {
 	ibv_wr_start(qpx);
@@ -407,7 +407,7 @@ static void check_batch(const char *what, void (*build)(void), int want)
 	(void)side_expect(&pair[0], 2, IBV_WC_SUCCESS);
 }
 
-/* A queue pair that can be posted to both ways, in place of the side's own. */
+/* Replaces the side's queue pair by one that can be used as struct ibv_qp_ex, too. */
 static void open_extended(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -442,7 +442,7 @@ static void aborted(void)
 	write_well();
 	ibv_wr_abort(qpx);
 	side_expect_silence(&pair[0], 200000);
-	/* A setter without a request leads nowhere. */
+	/* A setter without a request has no effect. */
 	ibv_wr_start(qpx);
 	ibv_wr_set_sge(qpx, pair[0].mr->lkey, (uintptr_t)pair[0].buffer, 8);
 	judge("wr_complete", "without a request", ibv_wr_complete(qpx), 0);

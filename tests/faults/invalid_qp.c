@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invalid arguments to the verbs that make queue pairs and change them.
+ * Invalid arguments to the verbs that create and modify queue pairs.
  */
 #define _GNU_SOURCE
 #include "invalid.h"
@@ -27,7 +27,7 @@ static void check_makings(const struct wrong *wrong, size_t count)
 		spoil(&attr, &wrong[i]);
 		judge("create_qp_ex", wrong[i].what,
 		      ERRNO_OF(ibv_create_qp_ex(bench.context, &attr)), wrong[i].want);
-		/* The plain verb takes what the two have in common. */
+		/* ibv_create_qp() has no comp_mask. */
 		if (attr.comp_mask != IBV_QP_INIT_ATTR_PD || !attr.pd)
 			continue;
 		judge("create_qp", wrong[i].what,
@@ -81,14 +81,14 @@ static void parts(void)
 	struct ibv_qp_init_attr_ex attr = good_attr();
 
 	check_makings(wrong, COUNT(wrong));
-	/* As ibv_create_qp(3) says. */
+	/* ibv_create_qp(3): UC queue pairs cannot have an SRQ. */
 	attr.qp_type = IBV_QPT_UC;
 	attr.srq = bench.srq;
 	judge("create_qp", "UC with an SRQ", ERRNO_OF(ibv_create_qp_ex(bench.context, &attr)),
 	      EINVAL);
 }
 
-/* A mask, and the member that it announces. */
+/* comp_mask with bits, or with members, that are not supported. */
 static void extensions(void)
 {
 	static const struct {
@@ -127,7 +127,7 @@ static void extensions(void)
 	}
 }
 
-/* What a type cannot send. */
+/* Operations that a type of queue pair does not have. */
 static void operations(void)
 {
 	static const struct {
@@ -184,7 +184,7 @@ static const int types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	 IBV_QP_PKEY_INDEX | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE)
 #define UC_SQD (IBV_QP_AV | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MIG_STATE)
 
-/* IB vol 1, 11.2.5.2: attributes that a transition needs, and may have. */
+/* IB vol 1, 11.2.5.2: required and optional attributes of a transition. */
 struct transition {
 	enum ibv_qp_state from, to;
 	struct {
@@ -231,7 +231,7 @@ static const struct transition transitions[] = {
 	{ IBV_QPS_SQD,
 	  IBV_QPS_SQD,
 	  { { 0, RC_SQD }, { 0, UC_SQD }, { 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY } } },
-	/* Reliable ones are never there. */
+	/* RC queue pairs are never in SQE. */
 	{ IBV_QPS_SQE,
 	  IBV_QPS_RTS,
 	  { { 0, 0 },
@@ -239,12 +239,12 @@ static const struct transition transitions[] = {
 	    { 0, IBV_QP_CUR_STATE | IBV_QP_QKEY } } },
 };
 
-/* All that have a place in struct ibv_qp_attr. */
+/* Number of attribute mask bits of struct ibv_qp_attr. */
 #define ATTRIBUTES 26
 
 static struct side qp_side;
 
-/* Valid for whichever transition. */
+/* Attribute values that are valid for all transitions. */
 static struct ibv_qp_attr good_values(enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	return (struct ibv_qp_attr){
@@ -273,7 +273,7 @@ static const struct transition *find_transition(enum ibv_qp_state from, enum ibv
 	return NULL;
 }
 
-/* From RTS: a request whose own key is no key. */
+/* In RTS: posts a send with an invalid lkey, which fails. */
 static void fail_a_send(void)
 {
 	struct ibv_sge sge = side_sge(&qp_side, 0, 8);
@@ -324,7 +324,7 @@ static bool same_bytes(const void *a, const void *b, size_t length)
 	return !memcmp(a, b, length);
 }
 
-/* It is refused, and not a bit of the queue pair changes. */
+/* Checks that ibv_modify_qp() refuses the change, and that no attribute changes. */
 static void check_refused(const char *what, struct ibv_qp_attr *attr, int mask, int want)
 {
 	struct ibv_qp_attr before, after;
@@ -340,7 +340,7 @@ static void check_refused(const char *what, struct ibv_qp_attr *attr, int mask, 
 	CHECK_EQ(qp_side.qp->state, before.qp_state);
 }
 
-/* Others than the standard ones there are none, but for the rate of raw packets. */
+/* errno for an attribute that is not allowed: bits above 20 are unknown, except the rate limit. */
 static int refusal_of(int bit)
 {
 	if (1 << bit == IBV_QP_RATE_LIMIT)
@@ -348,7 +348,7 @@ static int refusal_of(int bit)
 	return bit > 20 ? EOPNOTSUPP : EINVAL;
 }
 
-/* An attribute that is missing or has no place, one at a time. */
+/* Omits each required attribute, and adds each attribute that is not allowed, one at a time. */
 static void check_attributes(const struct transition *t, size_t type)
 {
 	int required = t->type[type].required, known = required | t->type[type].optional;
@@ -367,7 +367,7 @@ static void check_attributes(const struct transition *t, size_t type)
 	}
 }
 
-/* Without a state: as from the present one to itself. */
+/* Attributes without IBV_QP_STATE: as in a transition from the present state to itself. */
 static void check_attributes_alone(enum ibv_qp_state state, size_t type)
 {
 	const struct transition *t = find_transition(state, state);
@@ -408,7 +408,7 @@ static void check_transitions_from(enum ibv_qp_state from, size_t type)
 			check_refused(what, &attr, IBV_QP_STATE, EINVAL);
 	}
 	check_attributes_alone(from, type);
-	/* Somewhere else than it is. */
+	/* IBV_QP_CUR_STATE with another state than the present one. */
 	attr = good_values(from == IBV_QPS_RTS ? IBV_QPS_SQD : IBV_QPS_RTS, IBV_QPS_RTS);
 	check_refused("another present state", &attr, IBV_QP_STATE | IBV_QP_CUR_STATE, EINVAL);
 }
@@ -431,7 +431,7 @@ static void change_states(void)
 
 struct value {
 	enum ibv_qp_state from, to;
-	/* The attribute that has it: of the types of queue pair that have that. */
+	/* Mask bit of the attribute. Types of queue pair without this attribute are left out. */
 	int bit;
 	struct wrong wrong;
 };
@@ -501,7 +501,7 @@ static void change_values(void)
 	}
 }
 
-/* A packet number has 24 bits; programs give whatever 32 they have. */
+/* A PSN has 24 bits; the upper 8 bits of the attribute are ignored. */
 static void packet_numbers(void)
 {
 	struct ibv_qp_init_attr init;

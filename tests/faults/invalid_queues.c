@@ -9,7 +9,7 @@
 
 /* ---------------------------------------------------------- completion queues */
 
-/* What ibv_create_cq_ex() is asked; ibv_create_cq() takes a part of it. */
+/* Calls ibv_create_cq_ex() with each invalid member, and ibv_create_cq() if plain_too. */
 static void check_cqs(const struct wrong *wrong, size_t count, bool plain_too)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ static void create_cq(void)
 		WRONG(struct ibv_cq_init_attr_ex, wc_flags, 1ull << 40, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, comp_mask, 1 << 2, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, comp_mask, 1u << 31, EOPNOTSUPP),
-		/* With no domain given. */
+		/* The mask is set, but parent_domain is NULL. */
 		WRONG(struct ibv_cq_init_attr_ex, comp_mask, IBV_CQ_INIT_ATTR_MASK_PD, EINVAL),
 		WRONG(struct ibv_cq_init_attr_ex, flags, 1 << 2, EOPNOTSUPP),
 		WRONG(struct ibv_cq_init_attr_ex, flags, 1u << 31, EOPNOTSUPP),
@@ -60,7 +60,7 @@ static void create_cq(void)
 	      ERRNO_OF(ibv_create_cq_ex(bench.context, &plain_pd)), EINVAL);
 }
 
-/* Five messages of the side's own, unpolled. */
+/* Leaves five completions of `s` unpolled. */
 static void leave_completions(struct side *s, struct side *peer)
 {
 	for (uint64_t n = 0; n < 5; n++) {
@@ -105,9 +105,9 @@ static void poll_cq(void)
 	judge("poll_cq", "0 entries", ibv_poll_cq(bench.cq, 0, &wc), 0);
 	judge("poll_cq", "-1 entries", ibv_poll_cq(bench.cq, -1, &wc), 0);
 	judge("start_poll", "unknown comp_mask", ibv_start_poll(cq, &unknown), EINVAL);
-	/* It is not locked by that. */
+	/* The failed call has not left the CQ locked. */
 	judge("start_poll", "empty", ibv_start_poll(cq, &known), ENOENT);
-	/* Nobody will ever hear of it. */
+	/* Without a channel, the call has no effect. */
 	judge("req_notify_cq", "without channel", ibv_req_notify_cq(bench.cq, 0), 0);
 	judge("req_notify_cq", "without channel", ibv_req_notify_cq(bench.cq, 1), 0);
 	ibv_ack_cq_events(bench.cq, 0);
@@ -134,7 +134,7 @@ static void do_not_block(int fd)
 	CHECK(flags >= 0 && !fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
-/* Asking for what has not happened. */
+/* There are no events, so a call on a non-blocking descriptor returns EAGAIN. */
 static void no_events(void)
 {
 	struct ibv_async_event event;

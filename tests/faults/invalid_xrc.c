@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Invalid arguments to the verbs of extended reliable connections, and of multicast groups. */
+/* Invalid arguments to the verbs of XRC, and of multicast groups. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs poll the last byte of an RDMA write and then use the rest of it: so
- * the last bytes must become visible last, whatever the size, the alignment and
- * the number of pieces that the data is gathered from.
+ * Tests that the last byte of an RDMA write becomes visible last. Programs poll that byte, and
+ * then use all data. This must hold for all sizes, alignments and numbers of SGEs.
  *
  *   last_bytes processes|threads
  */
@@ -12,7 +11,7 @@
 #include "side.h"
 
 #define LARGE 65536
-/* The answer to each write stands behind the data. */
+/* Offset of the byte that answers each write. */
 #define ANSWER LARGE
 #define ROOM (LARGE + 4096)
 
@@ -25,7 +24,7 @@ struct message {
 	unsigned int pieces;
 };
 
-/* Both sides think of the same message in every round. */
+/* Both sides compute the same message for a round. */
 static struct message message_of(unsigned int round, const struct plan *plan)
 {
 	uint64_t x = (round + 1) * 0x9e3779b97f4a7c15ull;
@@ -40,7 +39,7 @@ static struct message message_of(unsigned int round, const struct plan *plan)
 	return m;
 }
 
-/* No two rounds in a row use the same byte, and memory is zero at first. */
+/* Consecutive rounds have different marks; 0, the initial content, is no mark. */
 static uint8_t mark_of(unsigned int round)
 {
 	return (uint8_t)(1 + round % 251);
@@ -76,7 +75,7 @@ static void await_byte(const uint8_t *place, uint8_t value)
 	while (__atomic_load_n(place, __ATOMIC_ACQUIRE) != value) {
 		if (++turns % (1 << 14))
 			continue;
-		/* Others need the processor as well: the writer, perhaps. */
+		/* The writer may need this processor. */
 		sched_yield();
 		since = since ? since : now_ns();
 		if (is_past(since, PATIENCE * 1000000000ull))
@@ -108,8 +107,8 @@ static void write_side(struct side *s, const struct plan *plan)
 }
 
 /*
- * Marks come again, and the next last byte may have had its mark since long ago:
- * not when the writer begins.
+ * Clears the last byte of the next round before the writer starts. Marks repeat, so the byte
+ * could still have that mark from an earlier round.
  */
 static void clear_next(struct side *s, unsigned int round, const struct plan *plan)
 {

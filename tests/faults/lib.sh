@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For fault tests: the daemon's state before and after, seeds, and perftest pairs
-# of which one half may die.
+# Functions of fault tests: the daemon's holdings, seeds, and perftest pairs.
 
 set -u -o pipefail
 export LC_ALL=C
@@ -11,8 +10,7 @@ unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
 
 LIMIT=30	# seconds for anything that must happen
 
-# Where the server of a pair runs, and where its client: the node without a name, unless
-# a test has two.
+# Nodes of the server and of the client of a pair; empty: the node without a name.
 SERVER_NODE='' CLIENT_NODE=''
 
 two_nodes() {
@@ -38,15 +36,14 @@ show_log() {
 	done
 }
 
-# "nap SECONDS" without a process of its own; only between two looks, or to let
-# a random instant come.
+# "nap SECONDS" sleeps without a child process. Only between two checks, or for a random delay.
 exec {never}<> <(:)
 nap() {
-	# It always times out, which is no failure of whoever waited.
+	# read always times out.
 	read -r -t "$1" -u "$never" _ || :
 }
 
-# await WHAT COMMAND...: until it succeeds.
+# await WHAT COMMAND...: waits until the command succeeds.
 await() {
 	local what=$1 end=$((SECONDS + LIMIT))
 	shift
@@ -68,7 +65,7 @@ rounds() {	# SLICE SOAK
 	soak && echo "$2" || echo "$1"
 }
 
-# RANDOM of bash repeats by seed.
+# The seed determines the values of RANDOM.
 seed_random() {
 	RANDOM=${VNET_TEST_SEED:=$((SRANDOM % 32768))}
 	echo "seed: VNET_TEST_SEED=$VNET_TEST_SEED"
@@ -76,7 +73,7 @@ seed_random() {
 
 # ---------------------------------------------------------------------- state
 
-# Of all nodes: the filter sees a list.
+# Status of all nodes: the input of the jq filter is a list.
 status_of() {	# JQ
 	local node
 
@@ -94,7 +91,7 @@ nothing_left() {
 	[[ $(objects) == 0 ]]
 }
 
-# Daemons that have served somebody, and serve nobody now.
+# Starts the daemons by a first client, and waits until they hold nothing of it.
 warm_up() {
 	local node
 
@@ -109,7 +106,7 @@ warm_up() {
 	await "the daemon rests" rests
 }
 
-# It holds what it did just before, queue pair 1's memory at least: nobody has just left.
+# Whether the holdings do not change any more. They include the memory of queue pair 1.
 rests() {
 	local before
 
@@ -125,7 +122,7 @@ running() {	# PID
 	[[ ${stat##*) } != [ZX]* ]]
 }
 
-# What the daemons hold, beside their tables: descriptors, and bytes of queue memory.
+# Prints what the daemons hold besides tables: descriptors, and bytes of queue memory.
 holdings() {
 	local daemon bytes=0 fds=()
 
@@ -136,7 +133,8 @@ holdings() {
 	echo "${#fds[@]} descriptors, $bytes bytes"
 }
 
-# No more than before: then, the one who asked for its status may have been there still.
+# Whether the daemons hold no more than before. The earlier count of descriptors may include a
+# "vnet status".
 holds() {	# HOLDINGS
 	local now
 
@@ -144,7 +142,7 @@ holds() {	# HOLDINGS
 	[[ ${now#*, } == "${1#*, }" ]] && ((${now%% *} <= ${1%% *}))
 }
 
-# Their tables are empty, and they hold what they held before.
+# Waits until the daemons have no objects, and hold what they held before.
 everything_back() {	# HOLDINGS
 	local end=$((SECONDS + LIMIT)) daemon
 
@@ -198,7 +196,7 @@ server_ready() {
 	listens "$PORT" || ! running "$SERVER"
 }
 
-# What they have said, and their state.
+# Prints the last output of both sides, and the status.
 show_pair() {
 	local side
 
@@ -210,7 +208,7 @@ show_pair() {
 	status_of .
 }
 
-# It must end by itself.
+# Waits for a process that must end by itself.
 await_end_of() {	# PID WHAT
 	local end=$((SECONDS + LIMIT))
 
@@ -223,14 +221,14 @@ await_end_of() {	# PID WHAT
 	done
 }
 
-# Its status is the process's.
+# Ends the process, and returns its exit status.
 stop_process() {	# PID
 	kill -TERM "$1" 2>/dev/null
 	kill -CONT "$1" 2>/dev/null
 	wait "$1" 2>/dev/null
 }
 
-# A short exchange from start to end.
+# Checks that a short run of ib_send_lat works.
 works() {	# [AFTER-WHAT]
 	choose_port
 	"$VNET" pair ${SERVER_NODE:+--nodes "$SERVER_NODE,$CLIENT_NODE"} --quiet --timeout "$LIMIT" \

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that was registered and is not there any more, or not as it was:
- * unmapped, truncated, protected. Whoever meets it gets an error completion,
- * and nobody a signal. The kernel pins what is not paged on demand, and all goes well.
+ * Tests registered memory that is later unmapped, truncated or protected. Requests that use it
+ * fail with an error completion, and no process gets a signal. The driver pins memory that is
+ * not paged on demand, so there all requests succeed.
  *
  *   lost_memory processes|threads [on-demand]
  *
- * Where the two sides live, and whether their memory is paged on demand, which
- * makes no difference in user mode.
+ * The arguments select where the two sides live, and whether their memory is paged on demand,
+ * which makes no difference in user mode.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -29,7 +29,7 @@ static const char *const harm_names[HARMS] = {
 struct operation {
 	const char *name;
 	enum ibv_wr_opcode opcode;
-	/* Which side reads its memory; the other one writes. */
+	/* The requester reads its own memory, and the responder's is written; or the reverse. */
 	bool requester_reads;
 	bool has_receive;
 };
@@ -48,7 +48,7 @@ struct test_case {
 	struct operation op;
 	uint32_t size;
 	enum harm harm;
-	/* Whose memory is harmed. */
+	/* The requester's memory is harmed, not the responder's. */
 	bool at_requester;
 };
 
@@ -60,7 +60,7 @@ static bool on_demand;
 
 /* -------------------------------------------------------------------- harm */
 
-/* The last page of what the operation uses ends where the buffer ends. */
+/* The operation uses the end of the buffer. */
 static size_t offset_of(const struct test_case *c)
 {
 	return LENGTH - c->size;
@@ -115,12 +115,12 @@ static void responder_prepare(struct side *s, const struct test_case *c)
 		do_harm(s, c->harm);
 }
 
-/* After the requester's completion. */
+/* To be called after the requester's completion. */
 static struct outcome responder_look(struct side *s, const struct test_case *c)
 {
 	struct outcome o = { .recv_status = -1 };
 
-	/* A receive may be left where the requester failed. */
+	/* If the requester failed locally, the receive is not consumed. */
 	if (c->op.has_receive && !c->at_requester)
 		o.recv_status = (int)side_wait(s).status;
 	o.in_error = side_state(s) == IBV_QPS_ERR;
@@ -153,13 +153,13 @@ static void responder_process(int sock, void *arg)
 
 /* --------------------------------------------------------------- verdicts */
 
-/* Small messages wait in the completion until the receiver polls it. */
+/* A small message is stored in the CQE until the receiver polls it, so its send may succeed. */
 static bool may_succeed_at_sender(const struct test_case *c, bool processes)
 {
 	return processes && c->op.opcode == IBV_WR_SEND && !c->at_requester && c->size <= 80;
 }
 
-/* A write with immediate data places its data before it needs the receive. */
+/* A write with immediate fails before it consumes the receive, which is then flushed. */
 static int wanted_at_receiver(const struct test_case *c)
 {
 	return c->op.opcode == IBV_WR_SEND ? IBV_WC_LOC_PROT_ERR : IBV_WC_WR_FLUSH_ERR;
@@ -174,7 +174,7 @@ static bool right_at_requester(const struct test_case *c, int status, bool proce
 	return status == IBV_WC_REM_OP_ERR || status == IBV_WC_REM_ACCESS_ERR;
 }
 
-/* Memory that is pinned stays what it was for as long as the region is there. */
+/* Pinned memory remains valid as long as the region exists. */
 static bool right_if_pinned(const struct test_case *c, int status, const struct outcome *o)
 {
 	bool received = c->op.has_receive && !c->at_requester;
@@ -233,7 +233,7 @@ static int request(struct side *s, const struct test_case *c)
 	CHECK_EQ(wc.wr_id, REQUEST);
 	if (wc.status == IBV_WC_SUCCESS)
 		return 0;
-	/* What follows is flushed. */
+	/* Later requests are flushed. */
 	CHECK_EQ(side_state(s), IBV_QPS_ERR);
 	CHECK_EQ(ibv_post_send(s->qp, &wr, &bad), 0);
 	(void)side_expect(s, REQUEST, IBV_WC_WR_FLUSH_ERR);
@@ -275,7 +275,7 @@ static void run_in_threads(const struct test_case *c)
 	pair_close(s);
 }
 
-/* ------------------------------------------------------------- all of them */
+/* -------------------------------------------------------------------- main */
 
 static volatile sig_atomic_t signals;
 
@@ -301,7 +301,7 @@ static unsigned int run_all(int sock)
 				};
 				if (!applies(&c))
 					continue;
-				/* By default a signal ends us; else we would notice. */
+				/* Alternates: a signal ends the process, or is counted. */
 				signal(SIGSEGV, n % 2 ? on_signal : SIG_DFL);
 				signal(SIGBUS, n % 2 ? on_signal : SIG_DFL);
 				if (sock < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion events that wait for more entries, or for time to pass (ibv_modify_cq(3)):
- * where nothing else happens, time passes all the same.
+ * Tests the moderation of completion events by count and by time (ibv_modify_cq(3)). An event
+ * that is due by time must also come if nothing else happens on the device.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ static void send_one(struct side s[2], uint64_t n)
 	(void)side_expect(&s[0], n, IBV_WC_SUCCESS);
 }
 
-/* One entry, and nothing more: its event comes, and not before its time. */
+/* One completion, fewer than the count: its event comes, but not before the period has passed. */
 static void by_time(struct side s[2], uint64_t count)
 {
 	uint64_t since;
@@ -57,7 +57,7 @@ static void by_time(struct side s[2], uint64_t count)
 	}
 }
 
-/* As many as it waits for. */
+/* The event comes with the third completion, as moderate() asks. */
 static void by_number(struct side s[2])
 {
 	moderate(&s[1], 3, 0);

@@ -6,7 +6,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <unistd.h>
 
-/* The library of the device has all of it mapped, from its start. */
+/* The preload library maps the whole NIC memory file, from offset 0. */
 static void find_memory(struct nic_map *map)
 {
 	unsigned long long start, end, offset;
@@ -74,6 +74,6 @@ void nic_map_find(struct nic_map *map)
 	find_memory(map);
 	CHECK_EQ(raw_get_context(fd, &map->gate, &map->cookie), 0);
 	CHECK(map->gate);
-	/* The door stays what it is while the process has the device. */
+	/* The gate remains valid as long as the process has a session with vnetd. */
 	close(fd);
 }

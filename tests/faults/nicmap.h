@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * NIC memory as a process has it mapped that wants to do harm, and the door to
- * the firmware in it.
+ * NIC memory as a client process has it mapped, for tests that write to it. Also the gate, by
+ * which the process calls the firmware.
  */
 #ifndef NICMAP_H
 #define NICMAP_H
@@ -18,7 +18,7 @@ struct nic_map {
 	uint64_t cookie;
 };
 
-/* Dies where the process does not have the device open. */
+/* Ends the test if the process does not have the device open. */
 void nic_map_find(struct nic_map *map);
 
 static inline struct nic_qp *nic_map_qp(const struct nic_map *map, uint32_t qpn)
@@ -33,9 +33,9 @@ static inline struct nic_cq *nic_map_cqs(const struct nic_map *map)
 	return (struct nic_cq *)(void *)(map->base + map->hdr->off_cq);
 }
 
-/* A descriptor of the device on which nothing was said yet. */
+/* Opens the device file, without a command on it. */
 int open_raw_device(void);
-/* Make a context on it. 0 or errno; gate and cookie may be NULL. */
+/* Sends GET_CONTEXT on the descriptor. Returns 0 or errno; gate and cookie may be NULL. */
 int raw_get_context(int fd, const struct vnet_gate **gate, uint64_t *cookie);
 
 #endif /* NICMAP_H */

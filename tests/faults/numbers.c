@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Numbers of queue pairs, shared receive queues and memory regions cannot be predicted
- * from others, and are not reused soon. "print": only print some of each in hexadecimal,
- * to compare two devices.
+ * Numbers of queue pairs, SRQs and memory regions are unpredictable and not reused soon. The
+ * argument "print" only prints some of each in hexadecimal, to compare two devices.
  */
 #include <fcntl.h>
 
@@ -10,7 +9,7 @@
 #include "side.h"
 
 #define MANY 64
-/* So many objects are created and destroyed without reuse of an earlier number. */
+/* Objects that are created and destroyed before the first number may be used again. */
 #define AFTER 500
 
 struct device {
@@ -23,7 +22,7 @@ struct device {
 /* A kind of object that has a number. */
 struct kind {
 	const char *name;
-	/* The bits from here on are above the index. */
+	/* Bits from here on are the random ones: above the index and, in a key, the tag. */
 	unsigned int shift;
 	void *(*make)(struct device *d, uint32_t *number);
 	void (*end)(void *object);
@@ -114,7 +113,7 @@ static void check_order(const struct kind *kind, const uint32_t number[MANY])
 		if (i > 1)
 			steady += number[i] - number[i - 1] == number[i - 1] - number[i - 2];
 	}
-	/* At least 7 bits: some are equal by chance. */
+	/* There are at least 7 upper bits, so some are equal by chance. */
 	if (steady > 1 || equal > MANY / 8)
 		FAIL("%s: %u times the same step, %u times the same upper bits", kind->name, steady,
 		     equal);

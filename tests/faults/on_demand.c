@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that is paged on demand: there when it is used, and not before; all
- * addresses as one region; advice about it; memory that is the process' alone; a process
- * that forks; and regions that end while their pages come and go.
+ * Tests on-demand paging. Memory that is mapped only after its registration, implicit regions,
+ * advice, secret memory, fork, and regions that end while their pages change.
  *
  *   on_demand processes|threads    where the peer lives
- *   on_demand hoard                have as much looked after as there is room for, until
- *                                  there is no more input
- *   on_demand little               what is to work meanwhile, for another user
+ *   on_demand hoard                use as many windows as one user may have, until the
+ *                                  end of the standard input
+ *   on_demand little               what must work meanwhile for another user
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,7 +31,7 @@ static uint8_t *reserve(size_t length, int protection)
 	return at;
 }
 
-/* Transfer between memory here and the peer's buffer, and tell how it ended. */
+/* Transfers between local memory and the peer's buffer. Reconnects after an error. */
 static enum ibv_wc_status transfer(enum ibv_wr_opcode opcode, const uint8_t *at, uint32_t length,
 				   uint32_t key)
 {
@@ -53,7 +52,7 @@ static enum ibv_wc_status transfer(enum ibv_wr_opcode opcode, const uint8_t *at,
 	return wc.status;
 }
 
-/* Addresses are registered before anything is there. */
+/* Addresses are registered while they are inaccessible. */
 static void comes_later(void)
 {
 	static const uint32_t lengths[] = { 8, 64, PAGE, 3 * PAGE };
@@ -74,7 +73,7 @@ static void comes_later(void)
 		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, lengths[i], mr->lkey), IBV_WC_SUCCESS);
 		CHECK_EQ(at[lengths[i] - 1], i + 1);
 	}
-	/* Other memory at the same addresses is what the region is from then on. */
+	/* If other memory is mapped at the addresses, the region uses that memory. */
 	CHECK(mmap(at, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		   -1, 0) == at);
 	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, PAGE, mr->lkey), IBV_WC_SUCCESS);
@@ -105,14 +104,14 @@ static void is_everything(void)
 			       &sge, 1),
 		 EFAULT);
 	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, PAGE, mr->lkey), IBV_WC_LOC_PROT_ERR);
-	/* Nothing is there, and nothing can be. */
+	/* Addresses at which nothing can be mapped. */
 	CHECK_EQ(transfer(IBV_WR_RDMA_READ, (const uint8_t *)~0xfffull, 64, mr->lkey),
 		 IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, NULL, 64, mr->lkey), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/* Pages become copies when either process writes: the device's are the parent's. */
+/* Copy on write after fork: the device uses the parent's pages. */
 static void forks(void)
 {
 	uint8_t *at = reserve(PAGE, PROT_READ | PROT_WRITE);
@@ -160,7 +159,7 @@ static const enum ibv_advise_mr_advice advices[] = {
 #define ADVICES (sizeof(advices) / sizeof(advices[0]))
 #define FLUSH IBV_ADVISE_MR_FLAG_FLUSH
 
-/* What is wrong with the key, or the call, is told whoever waits. */
+/* Errors of the key or of the arguments are returned with and without FLUSH. */
 static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
 {
 	struct ibv_mr *pinned = ibv_reg_mr(here.pd, at, PAGE, SIDE_ACCESS);
@@ -191,7 +190,7 @@ static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
-/* Pages that cannot be had are told of to who waits, and to nobody else. */
+/* Advice with FLUSH returns EFAULT for inaccessible pages; without FLUSH it returns 0. */
 static void is_advised(void)
 {
 	uint8_t *at = reserve(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -228,7 +227,7 @@ static void is_advised(void)
 	munmap(at, 4 * PAGE);
 }
 
-/* The kernel has it nowhere either: what it cannot read it must not try to. */
+/* Memory of memfd_secret(2) is not in the kernel's direct map, so the driver must refuse it. */
 static void is_secret(void)
 {
 	int file = (int)syscall(SYS_memfd_secret, 0);
@@ -244,7 +243,7 @@ static void is_secret(void)
 	CHECK(at != MAP_FAILED);
 	mr = ibv_reg_mr(here.pd, at, 2 * PAGE, ACCESS);
 	CHECK(mr);
-	/* One page is there, the other is not yet. */
+	/* One page is present, the other is not. */
 	memset(at, 1, PAGE);
 	CHECK_EQ(advise(here.pd, advices[2], FLUSH, at, 2 * PAGE, mr->lkey), 0);
 	for (size_t i = 0; i < 2; i++)
@@ -265,9 +264,9 @@ static void is_secret(void)
 	note("secret memory stays so");
 }
 
-/* ------------------------------------------------------- room for what is known */
+/* ------------------------------------------------------------ limits of windows */
 
-/* In the driver each has a page of its own that says what is there. */
+/* The driver's table of a region has windows of this size. Each window in use takes one page. */
 #define WINDOW (2u << 20)
 
 static uint8_t *reserve_much(size_t length)
@@ -280,13 +279,16 @@ static uint8_t *reserve_much(size_t length)
 	return at;
 }
 
-/* More windows than there may be in all. */
+/* More windows than the limit for the whole machine. */
 static size_t too_many_windows(void)
 {
 	return (size_t)sysconf(_SC_PHYS_PAGES) / 32 + 256;
 }
 
-/* The first page of each is brought, which is no memory of anybody's: 0 or errno. */
+/*
+ * Prefetches the first page of each window, which is the zero page and takes no memory. Returns
+ * 0 or errno.
+ */
 static int look_at_windows(const struct ibv_mr *mr, const uint8_t *at, size_t windows)
 {
 	struct ibv_sge sge[64];
@@ -306,7 +308,7 @@ static int look_at_windows(const struct ibv_mr *mr, const uint8_t *at, size_t wi
 	return err;
 }
 
-/* What the device has counted; until a moment ago. */
+/* A counter of the device. The kernel's core caches it for some milliseconds. */
 static uint64_t counted(const char *name)
 {
 	char path[256], text[32] = "";
@@ -329,7 +331,7 @@ static void await_count(const char *name)
 		CHECK(!is_past(since, 10000000000ull));
 }
 
-/* However much others have: nothing of this process' goes for what it looks at besides. */
+/* However many windows another user has, this process loses none of its own. */
 static void has_room(void)
 {
 	const size_t windows = 1000;
@@ -347,7 +349,7 @@ static void has_room(void)
 	munmap(at, windows * WINDOW);
 }
 
-/* Who has all that one user may have gets more, and has something go: in any region. */
+/* A user at the limit gets further windows, and loses others of its own, in any region. */
 static void gives_way_to_itself(void)
 {
 	size_t i, windows = too_many_windows(), others = 64;
@@ -375,7 +377,7 @@ static void gives_way_to_itself(void)
 	munmap(there, others * WINDOW);
 }
 
-/* Until it is told to end. */
+/* Uses the windows until standard input is closed. */
 static void hoard(void)
 {
 	size_t windows = too_many_windows();
@@ -404,7 +406,10 @@ static bool is_there(uint8_t *at)
 	return there & 1;
 }
 
-/* A little at its end, while much is being brought: true: it was there before the rest. */
+/*
+ * A transfer at the end of a range that is being prefetched. Returns true if the transfer was
+ * served before the rest of the prefetch.
+ */
 static bool overtakes_advice(const struct ibv_mr *mr, uint8_t *at, uint32_t length)
 {
 	CHECK_EQ(madvise(at, length, MADV_DONTNEED), 0);
@@ -413,7 +418,10 @@ static bool overtakes_advice(const struct ibv_mr *mr, uint8_t *at, uint32_t leng
 	return !is_there(at + length - 2 * WINDOW);
 }
 
-/* More advice than is followed at a time: true: what somebody waits for has its place. */
+/*
+ * A transfer while there is more advice than is served at a time. Returns true if the transfer
+ * was served first.
+ */
 static bool takes_the_place_of_advice(uint8_t *at, uint8_t *other)
 {
 	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
@@ -440,7 +448,7 @@ static void is_served_before_advice(void)
 	unsigned int i;
 
 	CHECK(mr);
-	/* Should it all be there before this process had its turn again. */
+	/* Retry: the prefetch may be complete before this process runs again. */
 	for (i = 0; !overtakes_advice(mr, at, length); i++)
 		CHECK(i < 5);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -450,7 +458,7 @@ static void is_served_before_advice(void)
 	munmap(other, PAGE);
 }
 
-/* What the system has put elsewhere comes back, where it has a place for it. */
+/* Pages that were swapped out come back. (Without swap space, none are.) */
 static void is_swapped(void)
 {
 	const size_t length = 3 * WINDOW;
@@ -480,7 +488,7 @@ static void is_swapped(void)
 	munmap(at, length);
 }
 
-/* So much address space that the guest has no room to remember that nothing is there. */
+/* So many windows without pages that a guest could not store a table for each. */
 static void is_advised_of_nothing(void)
 {
 	const size_t piece = 2ull << 30, pieces = 36;
@@ -500,7 +508,7 @@ static void is_advised_of_nothing(void)
 	munmap(other, PAGE);
 }
 
-/* A region that is made anew: elsewhere, pinned, and on demand again. */
+/* ibv_rereg_mr(): pinned, on demand again, and at another address. */
 static void is_made_anew(void)
 {
 	uint8_t *at = reserve(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -526,7 +534,7 @@ static void is_made_anew(void)
 
 static bool traffic_over;
 
-/* Whatever the process has becomes a copy's, again and again. */
+/* Forks again and again, so that all pages become copy-on-write. */
 static void *fork_on(void *arg)
 {
 	unsigned int *forked = arg;
@@ -583,7 +591,7 @@ struct changed {
 	unsigned int times;
 };
 
-/* All of it is other memory, again and again. */
+/* Maps new memory over the range again and again. */
 static void *replace_memory(void *arg)
 {
 	struct changed *c = arg;
@@ -596,7 +604,7 @@ static void *replace_memory(void *arg)
 	return NULL;
 }
 
-/* More regions than are served at a time, whose pages are still to come when they end. */
+/* Deregisters more regions than are served at a time while they still wait for pages. */
 static void end_regions(uint8_t *at)
 {
 	struct ibv_mr *mr[REGIONS];
@@ -634,7 +642,7 @@ static void ends_while_it_changes(void)
 	munmap(c.at, WINDOWS * WINDOW);
 }
 
-/* The range may be the region's, or not, and its memory may go meanwhile. */
+/* The advised range may be within the region or not, because another thread moves the region. */
 static void *advise_on(void *arg)
 {
 	struct changed *c = arg;
@@ -659,7 +667,7 @@ static void is_advised_while_it_changes(void)
 	CHECK(c.mr);
 	changes_over = false;
 	CHECK_EQ(pthread_create(&thread, NULL, advise_on, &c), 0);
-	/* It ends where it began. */
+	/* The last change moves the region back to where it began. */
 	for (i = 1;
 	     i <= most || i % 2 == 0 || __atomic_load_n(&c.times, __ATOMIC_RELAXED) < most / 10;
 	     i++)
@@ -683,7 +691,7 @@ static void check_capabilities(struct ibv_context *context)
 		      IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
 
 	CHECK_EQ(ibv_query_device_ex(context, NULL, &attr), 0);
-	/* Atomic writes, and flushes where the device offers them, by their bits of newer headers. */
+	/* Bits of newer headers: atomic write, and flush if the device supports it. */
 	rc |= 1 << 7 | (attr.device_cap_flags_ex & 1ull << 38 ? 1 << 6 : 0);
 	CHECK_EQ(attr.odp_caps.general_caps, IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
 	CHECK_EQ(attr.odp_caps.per_transport_caps.rc_odp_caps, rc);

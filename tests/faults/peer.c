@@ -24,10 +24,10 @@ struct answer {
 
 static struct helper helper;
 static bool elsewhere;
-/* Its side, wherever that is. */
+/* The peer's side, in this process or in the helper. */
 static struct side there;
 
-/* ------------------------------------------------------------- what it does */
+/* --------------------------------------------------------- executing orders */
 
 static void do_receive(const struct order *o)
 {
@@ -85,7 +85,7 @@ static void serve(int sock, void *arg)
 
 	(void)arg;
 	do {
-		/* However long it takes: when nobody is left to give it, that is heard. */
+		/* No time limit: the call returns if the test process ends. */
 		if (recv(sock, &order, sizeof(order), 0) != sizeof(order))
 			return;
 		memset(&answer, 0, sizeof(answer));
@@ -94,7 +94,7 @@ static void serve(int sock, void *arg)
 	} while (order.kind != STOP);
 }
 
-/* -------------------------------------------------------------- telling it to */
+/* ------------------------------------------------------------- sending orders */
 
 static const struct answer *ask(const struct order *order)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Bounds of regions and windows, and sums and products that they are compared with. */
+/* Bounds checks of regions and windows, and integer overflows in them. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 
 /* ----------------------------------------- a failed check, completed with success */
 
-/* Eight bytes that are partly, or wholly, outside the region; atomics aligned. */
+/* Eight bytes that are partly or wholly outside the region. */
 static void bounds_of_one(enum ibv_wr_opcode opcode)
 {
 	static const int64_t offsets[] = { -8, -1, (int64_t)LENGTH - 7, LENGTH, LENGTH + 4096 };
@@ -61,7 +61,7 @@ struct range {
 	uint32_t length;
 };
 
-/* Sums of address and length that begin anew at 0, into the region or before it. */
+/* Ranges whose address + length wraps around 64 bits. */
 static void check_ranges(const struct range *ranges, size_t count, uint32_t lkey, uint32_t rkey)
 {
 	struct ibv_send_wr wr;
@@ -82,7 +82,7 @@ static void check_ranges(const struct range *ranges, size_t count, uint32_t lkey
 	}
 }
 
-/* A region whose addresses begin at `iova`, used by the local side. */
+/* A local region whose addresses begin at `iova`. */
 static void check_iova(uint64_t iova, const struct range *ranges, size_t count)
 {
 	struct ibv_mr *mr = ibv_reg_mr_iova(here.pd, here.buffer, 4096, iova, SIDE_ACCESS);
@@ -155,7 +155,7 @@ void wrapped_windows(void)
 
 #define GIB (1ull << 30)
 
-/* Pieces whose lengths add up to little in 32 bits. */
+/* SGEs whose sum of lengths is small modulo 2^32. */
 static void long_sums(struct ibv_mr *mr)
 {
 	static const uint32_t lengths[][4] = {
@@ -180,7 +180,7 @@ static void long_sums(struct ibv_mr *mr)
 	}
 }
 
-/* A receive with room for more than 32 bits can tell has room for little. */
+/* A receive whose SGEs have 4 GiB, which is 0 modulo 2^32, accepts a short message. */
 static void roomy_receive(struct ibv_mr *mr)
 {
 	struct ibv_sge sges[2] = { { (uintptr_t)mr->addr, 1u << 31, mr->lkey },
@@ -189,7 +189,7 @@ static void roomy_receive(struct ibv_mr *mr)
 	struct side pair[2];
 
 	pair_open(pair, &(struct wish){ .context = here.context });
-	/* Regions belong to domains: this side sends to one in the region's. */
+	/* The receiving queue pair must be in the PD of the region. */
 	CHECK_EQ(ibv_destroy_qp(pair[1].qp), 0);
 	pair[1].qp = ibv_create_qp(here.pd, &(struct ibv_qp_init_attr){
 						    .qp_type = IBV_QPT_RC,
@@ -232,7 +232,7 @@ void large_region(void)
 	munmap(memory, 4 * GIB + 4096);
 }
 
-/* Numbers whose product with the size of an entry is little in 32 bits. */
+/* Queue sizes whose product with the size of an entry is small modulo 2^32. */
 void large_counts(void)
 {
 	static const uint32_t numbers[] = { 1u << 22, 1u << 25, 1u << 26,  1u << 28,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands that fail when half of what they make is there. */
+/* Commands that fail after they have created a part of an object. */
 #define _GNU_SOURCE
 #include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------- objects half built */
 
-/* A command by hand, so that its response can be where nothing is. */
+/* A raw write command, so that its response can be at an unmapped address. */
 struct raw {
 	struct ib_uverbs_cmd_hdr hdr;
 	union {
@@ -21,7 +21,7 @@ struct raw {
 		struct ib_uverbs_create_srq srq;
 		struct ib_uverbs_create_qp qp;
 		struct ib_uverbs_create_comp_channel channel;
-		/* Driver's parts, which are 0, follow. */
+		/* The driver-specific part follows, which is zero. */
 		uint8_t room[128];
 	};
 };
@@ -31,7 +31,7 @@ struct raw {
 static void check_raw(struct ibv_context *context, uint32_t number, struct raw *raw, size_t length,
 		      void *response, size_t response_length)
 {
-	/* The response's address is the first member of every command. */
+	/* The response address is the first member of each command. */
 	raw->pd.response = (uintptr_t)response;
 	raw->hdr = (struct ib_uverbs_cmd_hdr){ .command = number,
 					       .in_words = (uint16_t)(length / 4),
@@ -70,7 +70,7 @@ static void commands_without_response(void *response)
 	      .qp_type = IBV_QPT_RC });
 }
 
-/* All of the response missing, or its second half. */
+/* The whole response is unmapped, or all but its first four bytes. */
 static void responses_nowhere(void)
 {
 	uint8_t *pages =
@@ -102,7 +102,7 @@ static struct ibv_qp *make_large_qp(const struct ibv_device_attr *limits)
 			 });
 }
 
-/* All queue memory that is left, in ever smaller rings. */
+/* Allocates all remaining queue memory, by smaller and smaller CQs. */
 static unsigned int fill_heap(struct ibv_cq **cqs, unsigned int most, int largest)
 {
 	unsigned int count = 0;
@@ -115,10 +115,10 @@ static unsigned int fill_heap(struct ibv_cq **cqs, unsigned int most, int larges
 	return count;
 }
 
-/* As large as one ring of the largest queue pair. */
+/* Entries of a CQ that is as large as one ring of the largest queue pair. */
 #define ONE_RING 131072
 
-/* There is room for one of its two rings, and not for the other. */
+/* There is room for one of the queue pair's two rings only. */
 static void second_ring_missing(void)
 {
 	static struct ibv_cq *cqs[4096];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Defects that other software devices had to fix, each provoked here.
+ * Provokes defects that other software RDMA devices had.
  *
  *   peers_defects threads|processes [NAME]    where the peer lives
  */

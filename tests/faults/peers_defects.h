@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of peers_defects share: this side of the connection, and requests. */
+/* Shared by the files of peers_defects: the local side of the connection, and requests. */
 #ifndef FAULTS_PEERS_DEFECTS_H
 #define FAULTS_PEERS_DEFECTS_H
 
@@ -7,7 +7,7 @@
 
 #define COUNT(_table) (sizeof(_table) / sizeof((_table)[0]))
 #define LENGTH 65536u
-/* What nobody wrote. */
+/* Value of bytes that must not be written. */
 #define UNTOUCHED 0xa5
 
 extern struct side here;
@@ -17,16 +17,19 @@ extern const enum ibv_wr_opcode one_sided[ONE_SIDED];
 
 bool all_are(const uint8_t *bytes, size_t length, uint8_t value);
 
-/* A request of any kind; where it has a remote side, `remote` there. */
+/* Builds a request; `remote` and `rkey` are used by one-sided operations. */
 struct ibv_send_wr request(enum ibv_wr_opcode opcode, struct ibv_sge *sges, int count,
 			   uint64_t remote, uint32_t rkey);
-/* A datagram to the peer. */
+/* Builds a datagram to the peer. */
 struct ibv_send_wr datagram(struct ibv_ah *ah, struct ibv_sge *sge);
-/* To this node's own address. */
+/* Creates an address handle with this node's own GID as destination. */
 struct ibv_ah *address_handle(uint8_t sgid_index);
 
 void post_here(struct ibv_send_wr *wr);
-/* It fails so, although it did not ask to hear of success; then start anew. */
+/*
+ * Posts a request, checks that it fails with `status` (also if it is unsignaled), and
+ * reconnects.
+ */
 void check_fails(const char *what, struct ibv_send_wr *wr, enum ibv_wc_status status);
 
 /* The defects, by the file that provokes them. */

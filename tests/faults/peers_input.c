@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a requester may get wrong, and what a peer may make of it. */
+/* Invalid keys, rights and lengths of requests, and invalid input from a peer. */
 #include "peers_defects.h"
 
 /* ------------------------------------------------------- a bad key, and no CQE */
@@ -25,7 +25,7 @@ static void bad_local_keys(void)
 	peer_close(&here);
 }
 
-/* The requester's, of which the responder hears nothing. */
+/* An invalid lkey of the requester: UC and UD queue pairs enter SQE. */
 static void bad_keys_unreliable(enum ibv_qp_type type)
 {
 	struct ibv_send_wr wr;
@@ -45,7 +45,7 @@ static void bad_keys_unreliable(enum ibv_qp_type type)
 	peer_close(&here);
 }
 
-/* The responder's: it has a completion too, whatever the type. */
+/* An invalid lkey in a receive: the receive completes with an error, for each type. */
 static void bad_receive_keys(enum ibv_qp_type type)
 {
 	static const struct piece bad = { .length = 100, .key_offset = 1u << 8 };
@@ -94,13 +94,13 @@ static void random_keys(void)
 	}
 }
 
-/* Rights that the peer's queue pair, or its region, does not give. */
+/* Requests that the peer's protection checks refuse, and atomics of a wrong size. */
 static void rights(void)
 {
 	struct ibv_sge sge = side_sge(&here, 0, 8);
 	struct ibv_send_wr wr;
 
-	/* Our own region, which is in another domain than the peer. */
+	/* The rkey of the local region, which is in another PD than the peer's queue pair. */
 	wr = request(IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)here.buffer, here.mr->rkey);
 	check_fails("another domain's rkey", &wr, IBV_WC_REM_ACCESS_ERR);
 	wr = request(IBV_WR_ATOMIC_FETCH_AND_ADD, &sge, 1, here.peer.addr + 4, here.peer.rkey);
@@ -110,7 +110,7 @@ static void rights(void)
 	check_fails("atomic of four bytes", &wr, IBV_WC_LOC_LEN_ERR);
 }
 
-/* More than the receive has room for: not a byte behind it is written. */
+/* Messages longer than the receive: no byte behind the receive is written. */
 static void long_messages(void)
 {
 	static const struct piece room = { .length = 100 };
@@ -127,7 +127,7 @@ static void long_messages(void)
 	}
 }
 
-/* What a message asks to invalidate is not a window of that connection. */
+/* SEND_WITH_INV with an rkey that is not a window of this queue pair. */
 static void foreign_invalidation(void)
 {
 	static const struct piece room = { .length = 100 };
@@ -143,12 +143,12 @@ static void foreign_invalidation(void)
 		CHECK(peer_wait().status != IBV_WC_SUCCESS);
 		peer_anew(&here);
 	}
-	/* The peer's region is as it was. */
+	/* The peer's region is still valid. */
 	side_post(&here, IBV_WR_RDMA_WRITE, 1, 0, 8);
 	(void)side_expect(&here, 1, IBV_WC_SUCCESS);
 }
 
-/* Immediate data is the receiver's to interpret, and nobody else's. */
+/* All values of immediate data are delivered unchanged. */
 static void any_immediate(void)
 {
 	static const uint32_t values[] = { 0, 1, 0x80000000, UINT32_MAX, 0x12345678 };
@@ -171,7 +171,7 @@ static void any_immediate(void)
 	}
 }
 
-/* A connection to somebody who is not connected to us. */
+/* Connects to queue pairs that do not exist, or that are not connected to this one. */
 static void foreign_numbers(void)
 {
 	struct address wrong = here.peer, right = here.peer;
@@ -206,7 +206,7 @@ static void trusted_peer(void)
 	peer_close(&here);
 }
 
-/* Of a datagram, number and key: what does not fit is lost, and nothing else. */
+/* Datagrams with a wrong QPN or Q_Key, or that exceed the receive, are dropped without effect. */
 static void trusted_datagrams(void)
 {
 	static const struct piece room = { .length = 100 }, small = { .length = 47 };

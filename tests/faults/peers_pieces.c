@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Where the bytes of a message go, and what stands before a datagram. */
+/* Gather and scatter lists with empty or invalid SGEs, and the GRH of datagrams. */
 #include "peers_defects.h"
 
 /* ------------------------------------------------ an SGE skipped, and data slid */
 
-/* Lists with empty pieces, of 32 bytes each; 0 and 0 is an empty one. */
+/* Lists of 32 bytes in total, with empty SGEs. */
 static const struct piece gathers[][PEER_PIECES] = {
 	{ { 0, 8, 0 }, { 0, 0, 0 }, { 100, 8, 0 }, { 0, 0, 0 }, { 200, 16, 0 } },
 	{ { 0, 0, 0 }, { 0, 0, 0 }, { 300, 32, 0 } },
 	{ { 400, 31, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 500, 1, 0 }, { 0, 0, 0 } },
-	/* The key of nothing does not matter. */
+	/* The lkey of an empty SGE is not checked. */
 	{ { 600, 5, 0 }, { 0, 0, 77 }, { 700, 27, 0 }, { 0, 0, 1u << 31 } },
 };
 
@@ -22,7 +22,7 @@ static unsigned int make_sges(const struct piece *pieces, struct ibv_sge *sges)
 	return PEER_PIECES;
 }
 
-/* What a list gathers, or what it was scattered to. */
+/* Copies the bytes that the list describes. */
 static void collect(const struct piece *pieces, const uint8_t *bytes, uint8_t *out)
 {
 	for (unsigned int i = 0; i < PEER_PIECES; i++) {
@@ -73,7 +73,7 @@ static void check_slide_one_sided(const struct piece *list)
 	CHECK(!memcmp(sent, got, sizeof(sent)));
 }
 
-/* A bad piece: what lies before it may have come, what lies behind it has not. */
+/* An SGE with an invalid lkey. Data before it may be written, but none from it on. */
 static void check_bad_piece(unsigned int which)
 {
 	struct piece list[] = { { 0, 8, 0 }, { 100, 8, 0 }, { 200, 8, 0 } };
@@ -117,7 +117,7 @@ void slid_data(void)
 	peer_close(&here);
 }
 
-/* ---------------------------------------------- somebody's memory in the GRH */
+/* ----------------------------------------------- memory of others in the GRH */
 
 static bool is_ipv4(const union ibv_gid *gid)
 {
@@ -126,7 +126,7 @@ static bool is_ipv4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-/* Of an IPv4 header, with the checksum in its place. */
+/* One's complement sum of an IPv4 header with its checksum. */
 static uint32_t ones_sum(const uint8_t *header)
 {
 	uint32_t sum = 0;
@@ -136,7 +136,7 @@ static uint32_t ones_sum(const uint8_t *header)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-/* UDP, BTH, DETH and ICRC around the data. */
+/* Size of UDP, BTH, DETH and ICRC. */
 #define ROCE_OVERHEAD 32
 
 static void check_ipv4(const uint8_t *grh, const union ibv_gid *gid, uint32_t length)
@@ -166,7 +166,7 @@ static void check_ipv6(const uint8_t *grh, const union ibv_gid *gid, uint32_t le
 
 static void check_grh(uint8_t sgid_index, uint32_t length)
 {
-	/* In one piece, split within, and with the data by itself. */
+	/* In one SGE, split within the GRH, and with the data in another SGE. */
 	static const struct piece lists[][3] = {
 		{ { 0, 1000, 0 }, { 0, 0, 0 }, { 0, 0, 0 } },
 		{ { 0, 13, 0 }, { 13, 14, 0 }, { 27, 973, 0 } },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queues with many users, and queues that end while something waits in them. */
+/* Queue pairs that many threads use, and queue pairs that are destroyed while requests wait. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static struct {
 	unsigned int total;
 } popped;
 
-/* Of each thread's requests, those that this poller sees come in order. */
+/* A poller sees the requests of each thread in order, and no request completes twice. */
 static void note_completion(const struct ibv_wc *wc, int64_t last[THREADS])
 {
 	uint32_t thread = (uint32_t)(wc->wr_id >> 32), n = (uint32_t)wc->wr_id;
@@ -77,7 +77,7 @@ static void popped_by_many(void)
 
 void unlocked_pop(void)
 {
-	/* Often full. */
+	/* A small depth, so that the queue is often full. */
 	peer_open(&here, &(struct wish){ .depth = 16 });
 	for (unsigned int i = 0; i < rounds(5, in_kernel() ? 50 : 200); i++)
 		popped_by_many();
@@ -86,7 +86,7 @@ void unlocked_pop(void)
 
 /* ----------------------------------------------- ended while its timer runs */
 
-/* For how long a request waits before its queue pair goes. */
+/* Lets a request wait for a random time. */
 static void linger(void)
 {
 	uint64_t since = now_ns(), ns = random_below(200000);
@@ -115,13 +115,13 @@ static void end_with_timer(const struct wish *wish, void (*make_it_wait)(struct 
 
 	pair_open(pair, wish);
 	make_it_wait(pair);
-	/* Either may go first: who waits, or who is waited for. */
+	/* Destroys the waiting queue pair first, or its peer. */
 	side_close(&pair[first]);
 	linger();
 	side_close(&pair[1 - first]);
 }
 
-/* What takes their numbers next hears of nothing, and works. */
+/* Later queue pairs have no completions of earlier ones, and work. */
 static void check_successor(struct ibv_context *context)
 {
 	struct side pair[2];

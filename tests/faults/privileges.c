@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Without CAP_NET_RAW, a process cannot set a controlled Q_Key, and so cannot send to
- * queue pair 1; and it cannot create raw packet queue pairs or flows. If the program has
- * the capability, it first shows that all of that works, and then drops it.
+ * Tests the verbs that need CAP_NET_RAW. Without it, a process cannot set a controlled Q_Key,
+ * and so cannot send to queue pair 1; and it cannot create raw packet queue pairs or flows. If
+ * the program has the capability, it first checks that all of that works, and then drops it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -139,7 +139,7 @@ static uint64_t dropped(void)
 	return strtoull(text, NULL, 10);
 }
 
-/* The kernel's core keeps counters for some milliseconds. */
+/* Waits, because the kernel's core caches counters for some milliseconds. */
 static void await_dropped(uint64_t count)
 {
 	uint64_t since = now_ns();
@@ -164,7 +164,7 @@ static void keys_are_refused(void)
 	CHECK_EQ(ud_modify(&ud, IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_QKEY, QP1_QKEY), EPERM);
 	CHECK_EQ(ud_modify(&ud, IBV_QPS_RTS, IBV_QP_SQ_PSN, 0), 0);
 	CHECK_EQ(ud_modify(&ud, IBV_QPS_RTS, IBV_QP_QKEY, QP1_QKEY), EPERM);
-	/* Any that is not controlled, such as rdma_cm's. */
+	/* A Q_Key that is not controlled, such as that of rdma_cm. */
 	CHECK_EQ(ud_modify(&ud, IBV_QPS_RTS, IBV_QP_QKEY, 0x01234567), 0);
 	ud_end(&ud);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fault_queue_memory PID: how many bytes of queue memory (rings) the NICs of
- * this vnetd have in use, by the holes of the files behind them.
+ * Prints how many bytes of queue memory (rings) the NICs of a vnetd have allocated. The
+ * argument is the daemon's PID. Bytes are counted as the data (not holes) of the memory files.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events that "vnet fault" raises, as the program that owns the object reads them:
- * each event there is, of the right object, once, and by nobody else; and what became
- * of the object.
+ * Tests the asynchronous events that "vnet fault" raises. The program that owns the object
+ * reads each event once, for the right object; other contexts do not read it. The object has
+ * the state that belongs to the event.
  *
- *   raised [COMMAND]    which raises events, NAME or NAME:NUMBER; with one of its own,
- *                       the device is the kernel's, which has not all of them
+ *   raised [COMMAND]    COMMAND raises events, NAME or NAME:NUMBER. If it is given, the
+ *                       device is the driver's, which does not have all events.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 
 #include "side.h"
 
-/* What an event is about. */
+/* The kind of object that an event belongs to. */
 enum element { DEVICE, PAIR, COMPLETIONS, SHARED, WORK };
 
 static const struct {
 	const char *name;
 	enum ibv_event_type type;
 	enum element element;
-	/* What receives is in error from then on. */
+	/* The queue pair or work queue is in the error state afterwards. */
 	bool fails;
 } raised[] = {
 	{ "device-fatal", IBV_EVENT_DEVICE_FATAL, DEVICE, false },
@@ -49,13 +49,13 @@ static const struct {
 
 #define WORK_DEPTH 4
 
-/* A work queue, and its completion queue, which in user mode nobody else has. */
+/* A work queue and its CQ. In user mode, no other object uses that CQ. */
 struct work {
 	struct ibv_cq *cq;
 	struct ibv_wq *wq;
 };
 
-/* How events are raised, and whether the device is the kernel's. */
+/* Command that raises events; and whether the device is that of the driver. */
 static const char *raise_command = "\"$VNET\" fault --event";
 static bool is_kernel;
 
@@ -71,8 +71,8 @@ static void run_fault(const char *event, uint32_t number)
 }
 
 /*
- * The number that the status has for our object of this list and size; the kernel's knows
- * no sizes, and numbers in turn: it is the last that was made.
+ * Number of this process's object in the status, by list and size. The kernel's status has no
+ * sizes, but numbers in order of creation; there, the last object is meant.
  */
 static uint32_t number_of(const char *list, const char *member, uint32_t entries)
 {
@@ -97,7 +97,7 @@ static uint32_t size_of_shared(struct ibv_srq *srq)
 	return attr.max_wr;
 }
 
-/* Each side has a context of its own; queues of each kind differ in size. */
+/* Each side has its own context. Queues of the same kind differ in size, to tell them apart. */
 static void open_each(struct side s[2], struct work *work)
 {
 	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ,
@@ -107,7 +107,7 @@ static void open_each(struct side s[2], struct work *work)
 	struct address address[2];
 
 	for (int i = 0; i < 2; i++) {
-		/* Whoever sends to a queue pair in error shall not take long to notice. */
+		/* Low limits, so that a send to a queue pair in error fails soon. */
 		side_open(&s[i], &(struct wish){ .srq = true,
 						 .depth = i ? 16 : 64,
 						 .timeout = 10,
@@ -117,7 +117,7 @@ static void open_each(struct side s[2], struct work *work)
 	}
 	for (int i = 0; i < 2; i++)
 		side_connect(&s[i], &address[!i]);
-	/* There a completion queue is found as the process' last one. */
+	/* In the kernel, the test finds s[1].cq as the last CQ of the process. */
 	work->cq = is_kernel ? s[1].cq : ibv_create_cq(s[1].context, 4, NULL, NULL, 0);
 	CHECK(work->cq);
 	init.pd = s[1].pd;
@@ -153,7 +153,7 @@ static uint32_t number(enum element element, const struct side *s, const struct 
 	case SHARED:
 		return number_of("srqs", "srqn", size_of_shared(s->srq));
 	case WORK:
-		/* "rdma resource" lists none. */
+		/* "rdma resource" does not list work queues. */
 		return is_kernel ? work->wq->wq_num : number_of("wqs", "wqn", WORK_DEPTH);
 	default:
 		return 0;
@@ -177,7 +177,7 @@ static bool is_of(const struct ibv_async_event *event, enum element element, con
 	}
 }
 
-/* A receive of the work queue comes back at once, if it fails. */
+/* Posts a receive to the work queue: it is flushed at once if the work queue failed. */
 static void look_at_work(struct work *work, const struct side *s, bool fails)
 {
 	struct ibv_sge sge = side_sge(s, 0, 8);
@@ -193,7 +193,7 @@ static void look_at_work(struct work *work, const struct side *s, bool fails)
 	CHECK(wc.wr_id == 5 && wc.status == IBV_WC_WR_FLUSH_ERR);
 }
 
-/* It works, or it does not, and its peer hears of it. */
+/* Checks that the connection works, or that both sides see its failure. */
 static void look_at_pair(struct side s[2], bool fails)
 {
 	CHECK_EQ(side_state(&s[1]), fails ? IBV_QPS_ERR : IBV_QPS_RTS);
@@ -227,7 +227,7 @@ static void one(size_t i)
 	look_at_work(&work, &s[1], element == WORK && raised[i].fails);
 	look_at_pair(s, element == PAIR && raised[i].fails);
 	for (int side = 0; side < 2; side++) {
-		/* In error, both take nothing more from what they share. */
+		/* A queue pair with an SRQ that enters the error state has this event, too. */
 		if (element == PAIR && raised[i].fails)
 			CHECK_EQ(side_event(&s[side]).event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
 		expect_no_event(&s[side]);
@@ -235,7 +235,7 @@ static void one(size_t i)
 	close_each(s, &work);
 }
 
-/* It tells of GIDs itself. */
+/* The kernel's core itself raises GID_CHANGE. */
 static bool kernel_has(size_t i)
 {
 	return raised[i].type != IBV_EVENT_GID_CHANGE;

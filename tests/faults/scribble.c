@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Random bytes anywhere in NIC memory, under traffic, from a process that has it
- * mapped as every client has. What becomes of the clients is nobody's concern:
- * the script hostile_memory looks at the daemon.
+ * Writes random bytes anywhere in NIC memory, under traffic, as any client process can. Clients
+ * may fail; the script hostile_memory checks the daemon.
  *
  *   scribble PLACE     header, qp, cq, srq, mr, channel, client, bits, queue, all
  */
@@ -18,7 +17,7 @@ struct area {
 	const char *name;
 	uint64_t offset;
 	uint64_t length;
-	/* Of one entry; the first ones are in use. */
+	/* Size of an entry. Writes prefer the first 64 entries. */
 	uint64_t entry;
 };
 
@@ -45,7 +44,7 @@ static struct area find_area(const struct nic_map *map, const char *name)
 	FAIL("there is no place %s", name);
 }
 
-/* Small numbers, pointers of a kind, and anything. */
+/* A small number, a large one, a multiple of 4096, or any. */
 static uint64_t any_value(void)
 {
 	switch (random_below(4)) {
@@ -71,7 +70,7 @@ static void scribble_word(const struct nic_map *map, const struct area *area)
 	memcpy(map->base + at, &value, size);
 }
 
-/* Requests that wait, so that the NIC processor is at work. */
+/* Posts requests that wait, so that the NIC processor has work. */
 static void open_waiting(struct side s[2])
 {
 	pair_open(s, &(struct wish){ .events = true });
@@ -101,7 +100,7 @@ static void scribble(const char *place)
 		(void)side_try_post(&s[1], IBV_WR_SEND, 1, 0, 8, IBV_SEND_SIGNALED);
 		(void)ibv_poll_cq(s[0].cq, 1, &wc);
 	}
-	/* The daemon takes down what it finds. */
+	/* Half of the time, leave all objects to the daemon's recovery. */
 	if (random_below(2))
 		_exit(0);
 	(void)ibv_destroy_qp(s[0].qp);
@@ -128,7 +127,7 @@ int main(int argc, char **argv)
 		scribble(argv[1]);
 		_exit(0);
 	}
-	/* It, too, may hang in a verb of a device that it has ruined. */
+	/* The child may hang in a verb, because it has destroyed the device's state. */
 	for (since = now_ns(); !waitpid(pid, NULL, WNOHANG);)
 		if (is_past(since, 2000000000ull)) {
 			kill(pid, SIGKILL);

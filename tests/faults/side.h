@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One side of a connection, with everything that it owns; and what tests do
- * with it most.
+ * One side of a connection with all its objects, and common operations on it.
  */
 #ifndef SIDE_H
 #define SIDE_H
@@ -10,7 +9,7 @@
 
 #include "check.h"
 
-/* What a side is to be; zero: as side_open() finds it best. */
+/* Parameters of a side. Zero selects the default, which the comments give. */
 struct wish {
 	/* RC */
 	enum ibv_qp_type type;
@@ -21,10 +20,10 @@ struct wish {
 	/* SGEs of each request: 4 */
 	uint32_t sge;
 	uint32_t max_inline;
-	/* As ibv_modify_qp(3): 14, 7 */
+	/* As in ibv_modify_qp(3): 14, 7 */
 	uint8_t timeout;
 	uint8_t retry_cnt;
-	/* 0 is a value: set no_rnr_retry for that. 7 (for ever) */
+	/* 7 (no limit). Set no_rnr_retry for 0. */
 	uint8_t rnr_retry;
 	bool no_rnr_retry;
 	/* 1 (10 us) */
@@ -33,15 +32,15 @@ struct wish {
 	bool events;
 	/* With a shared receive queue. */
 	bool srq;
-	/* Every request completes visibly. */
+	/* sq_sig_all */
 	bool sig_all;
-	/* The buffer is a file of its own, side.file, mapped. */
+	/* The buffer is a mapping of a memory file, side.file. */
 	bool file;
 	/* The buffer is paged on demand. */
 	bool on_demand;
-	/* Index of its GID: 0 */
+	/* GID index: 0 */
 	uint8_t gid_index;
-	/* Use this context and not one of its own; not closed with the side. */
+	/* Context to use, which side_close() does not close; NULL: the side opens its own. */
 	struct ibv_context *context;
 };
 
@@ -72,60 +71,62 @@ struct side {
 	 IBV_ACCESS_REMOTE_ATOMIC)
 #define SIDE_QKEY 0x1234567u
 
-/* The first device; dies if there is none. */
+/* Opens the first device; ends the test if there is none. */
 struct ibv_context *open_device(void);
 
-/* Its queue pair is in INIT. */
+/* Creates all objects. The queue pair is in INIT afterwards. */
 void side_open(struct side *s, const struct wish *wish);
-/* Everything must be destroyable. */
+/* Destroys all objects, and checks that each call succeeds. */
 void side_close(struct side *s);
 struct address side_address(const struct side *s);
-/* From INIT to RTS (UD: the peer is only remembered). */
+/* Moves the queue pair from INIT to RTS (UD: only stores the peer's address). */
 void side_connect(struct side *s, const struct address *peer);
-/* Transitions one by one. */
+/* Single transitions. */
 void side_to_reset(struct side *s);
 void side_to_init(struct side *s);
 void side_to_rtr(struct side *s, const struct address *peer);
 void side_to_rts(struct side *s);
-/* From any state by RESET to RTS; false: a peer was in the way with an error. */
+/*
+ * Moves the queue pair from any state through RESET to RTS. Returns false if a transition
+ * failed.
+ */
 bool side_try_anew(struct side *s, const struct address *peer);
-/* Exchange addresses with the process behind the socket, and connect. */
+/* Exchanges addresses with the process at the other end of the socket, and connects. */
 void side_meet(struct side *s, int sock);
-/* Two sides in this process, connected. */
+/* Two connected sides in this process. */
 void pair_open(struct side s[2], const struct wish *wish);
 void pair_close(struct side s[2]);
 
 enum ibv_qp_state side_state(const struct side *s);
 
-/* A piece of the side's own buffer. */
+/* An SGE for a part of the side's buffer. */
 struct ibv_sge side_sge(const struct side *s, size_t offset, size_t length);
 
 /*
- * Post one request on buffer [offset, offset + length); where it has a remote
- * side, at the same offset of the peer's buffer. wr_id is what the completion
- * says. 0 or errno, as ibv_post_send() has it.
+ * Posts a request on buffer [offset, offset + length); one-sided operations use the same offset
+ * of the peer's buffer. Returns the result of ibv_post_send(): 0 or errno.
  */
 int side_try_post(struct side *s, enum ibv_wr_opcode opcode, uint64_t wr_id, size_t offset,
 		  size_t length, unsigned int flags);
-/* Signaled, and it must be taken. */
+/* Posts a signaled request, and checks that ibv_post_send() succeeds. */
 void side_post(struct side *s, enum ibv_wr_opcode opcode, uint64_t wr_id, size_t offset,
 	       size_t length);
 void side_receive(struct side *s, uint64_t wr_id, size_t offset, size_t length);
 
-/* The next completion; dies when none comes. */
+/* Wait for the next completion; end the test if none comes in PATIENCE seconds. */
 struct ibv_wc side_wait(struct side *s);
 struct ibv_wc cq_wait(struct ibv_cq *cq);
-/* It must be of this request, with this status. */
+/* side_wait(), and checks wr_id and status. */
 struct ibv_wc side_expect(struct side *s, uint64_t wr_id, enum ibv_wc_status status);
-/* Poll this long and see nothing. */
+/* Polls for `ns` nanoseconds, and checks that no completion comes. */
 void side_expect_silence(struct side *s, uint64_t ns);
 
-/* The next asynchronous event of its context, acknowledged; dies when none comes. */
+/* Waits for the next asynchronous event of the context, and acknowledges it. */
 struct ibv_async_event side_event(struct side *s);
 
-/* Bytes that tell who wrote them. */
+/* Fills memory with a pattern that depends on `mark`. */
 void fill(void *dst, size_t length, uint32_t mark);
-/* Whether they are those. */
+/* Whether the memory has the pattern of `mark`. */
 bool is_filled(const void *src, size_t length, uint32_t mark);
 
 #endif /* SIDE_H */

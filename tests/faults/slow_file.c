@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The FUSE server speaks the kernel's protocol itself, so that no library is needed: a
- * root directory with one regular file in it, which the page cache is used for.
+ * The FUSE server of a slow file: implements the kernel's protocol itself, without libfuse. It
+ * serves a root directory with one regular file, which uses the page cache.
  */
 #define _GNU_SOURCE
 #include "slow_file.h"
@@ -23,18 +23,18 @@
 
 #define FILE_NODE (FUSE_ROOT_ID + 1)
 #define FILE_NAME "file"
-/* The kernel may keep what it knows of names and attributes: nothing changes. */
+/* The kernel may cache names and attributes: they do not change. */
 #define VALID_SECONDS 3600
 #define MOST_KEPT 256
 #define MOST_WRITTEN 65536
 #define ROOM (MOST_WRITTEN + SLOW_PAGE)
 
-/* Between the test and the server. */
+/* Shared by the test and the server. */
 struct slow_control {
 	uint32_t holding;
-	/* How many of the requests that are kept back are to be answered now. */
+	/* Requests that the server is to answer now. */
 	uint32_t pass;
-	/* How many are kept back. */
+	/* Requests that are held back. */
 	uint32_t kept;
 };
 
@@ -42,7 +42,7 @@ struct slow_control {
 
 struct request {
 	const struct fuse_in_header *header;
-	/* What follows the header. */
+	/* What follows the header in the request. */
 	const void *body;
 };
 
@@ -54,13 +54,13 @@ struct kept_read {
 
 struct server {
 	const struct slow_file *file;
-	/* /dev/fuse: no other process has it, so the connection ends with this one. */
+	/* /dev/fuse. Only the server has it open, so the connection ends with the server. */
 	int device;
 	struct kept_read kept[MOST_KEPT];
 	unsigned int count;
 };
 
-/* The kernel may have given up a request: then there is nobody to answer. */
+/* Fails harmlessly if the kernel has aborted the request. */
 static void answer(const struct server *s, uint64_t unique, int error, const void *data,
 		   size_t length)
 {
@@ -90,7 +90,7 @@ static void on_init(const struct server *s, const struct request *r)
 		.major = FUSE_KERNEL_VERSION,
 		.minor = in->minor < FUSE_KERNEL_MINOR_VERSION ? in->minor :
 								 FUSE_KERNEL_MINOR_VERSION,
-		/* Each page is asked for on its own. */
+		/* One read request for each page. */
 		.max_readahead = 0,
 		.max_write = MOST_WRITTEN,
 		.time_gran = 1,
@@ -134,7 +134,7 @@ static void on_lookup(const struct server *s, const struct request *r)
 		answer(s, r->header->unique, 0, &out, sizeof(out));
 }
 
-/* Of GETATTR and SETATTR: what is to be set makes no difference. */
+/* GETATTR and SETATTR. Attributes do not change. */
 static void on_attributes(const struct server *s, const struct request *r)
 {
 	struct fuse_attr_out out = {
@@ -147,7 +147,7 @@ static void on_attributes(const struct server *s, const struct request *r)
 
 static void on_open(const struct server *s, const struct request *r)
 {
-	/* No FOPEN_DIRECT_IO: mappings go by the page cache. */
+	/* No FOPEN_DIRECT_IO: mappings use the page cache. */
 	struct fuse_open_out out = { .open_flags = FOPEN_KEEP_CACHE };
 
 	answer(s, r->header->unique, 0, &out, sizeof(out));
@@ -226,9 +226,9 @@ static void serve_request(struct server *s, const struct request *r)
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
-		/* Nobody waits for an answer. */
+		/* These have no answer. */
 	case FUSE_INTERRUPT:
-		/* Whoever is to be interrupted goes on waiting: that is what we are for. */
+		/* Ignored, so that the interrupted process continues to wait. */
 		break;
 	default:
 		answer_error(s, r, ENOSYS);
@@ -252,12 +252,12 @@ static void receive_request(struct server *s)
 		return;
 	}
 	CHECK((size_t)n >= sizeof(*r.header));
-	/* An end for names. */
+	/* Terminates names. */
 	bytes[n] = '\0';
 	serve_request(s, &r);
 }
 
-/* As many as the test lets go, the oldest first. */
+/* Answers as many held-back requests as the test has released, the oldest first. */
 static void answer_kept(struct server *s)
 {
 	struct slow_control *control = s->file->control;
@@ -319,7 +319,7 @@ static bool write_file(const char *path, const char *text)
 	return written;
 }
 
-/* The same ids as outside, so that files and processes stay ours. */
+/* Maps the user and group to themselves, so that files and processes remain accessible. */
 static const char *enter_user_namespace(void)
 {
 	unsigned int uid = getuid(), gid = getgid();
@@ -327,7 +327,7 @@ static const char *enter_user_namespace(void)
 
 	if (unshare(CLONE_NEWUSER) < 0)
 		return why_not("no user namespace is to be had");
-	/* The kernel wants this before an ordinary user maps groups. */
+	/* The kernel requires this before an ordinary user maps groups. */
 	if (!write_file("/proc/self/setgroups", "deny"))
 		return why_not("setgroups cannot be denied");
 	snprintf(text, sizeof(text), "%u %u 1", uid, uid);
@@ -347,7 +347,7 @@ static const char *enter_namespaces(void)
 		return why;
 	if (unshare(CLONE_NEWNS) < 0)
 		return why_not("no mount namespace is to be had");
-	/* Nobody outside gets to see what we mount. */
+	/* The mounts must not propagate. */
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return why_not("mounts cannot be made private");
 	return NULL;
@@ -387,7 +387,7 @@ static void start_server(struct slow_file *f, int device)
 	CHECK(f->server >= 0);
 	if (!f->server)
 		serve(f, device, parent);
-	/* Of the connection, the server's end must be the only one. */
+	/* The server must be the only process that has the connection open. */
 	close(device);
 }
 
@@ -406,7 +406,7 @@ const char *slow_file_start(struct slow_file *f, size_t length)
 	why = enter_namespaces();
 	if (why)
 		return why;
-	/* Mounted by the user namespace that opened it. */
+	/* To be opened in the user namespace that mounts it. */
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (device < 0)
 		return why_not("/dev/fuse cannot be opened");
@@ -434,7 +434,7 @@ uint8_t *slow_file_map(const struct slow_file *f, int flags)
 	uint8_t *map = mmap(NULL, f->length, PROT_READ | PROT_WRITE, flags, f->fd, 0);
 
 	CHECK(map != MAP_FAILED);
-	/* Nothing around a page that is touched. */
+	/* No pages around a page that is touched. */
 	CHECK_EQ(madvise(map, f->length, MADV_RANDOM), 0);
 	return map;
 }

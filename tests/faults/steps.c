@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process dies or stops in the middle of its work: at a numbered step between
- * taking and releasing a lock in the firmware (libvnet-preload-steps.so), or at
- * a random instant. Its peer looks whether anything is lost, doubled or stuck.
+ * Kills or stops a process in the middle of an operation, and checks its peer. The process is
+ * stopped at a numbered step between taking and releasing a lock in the firmware
+ * (libvnet-preload-steps.so), or at a random instant. Its peer checks that nothing is lost,
+ * duplicated or blocked.
  *
- *   steps kill|stop|resume STEP COUNT   at that step, the COUNTth time it comes there
+ *   steps kill|stop|resume STEP COUNT   when the process reaches the step the COUNTth time
  *   steps kill|stop|resume random N     at N random instants
  *
- * Status 3: the process came to its end without coming there so often.
+ * Status 3: the process ended before it reached the step so often.
  *
- * stop: everything is destroyed under the stopped process; resume: it goes on as
- * if nothing had happened.
+ * stop: all objects are destroyed while the process is stopped; resume: the process continues,
+ * and all of its requests succeed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,17 +22,17 @@
 
 #include "victim.h"
 
-/* 4.2 ms, three times. */
+/* 4.2 ms for each of three attempts. */
 #define TIMEOUT 10
 #define RETRY_CNT 2
 #define STEP_MESSAGES 24
 #define RESUMED_MESSAGES 400
-/* Many more than can be sent before a random instant, a few ms after the first. */
+/* Many more than can be sent in the few ms before the random instant. */
 #define RANDOM_MESSAGES 10000
-/* A request whose retries take 13 ms ends long before, ns. */
+/* In ns; the retries of a request take 13 ms. */
 #define END_OF_RETRIES 500000000ull
 
-/* Exit status. */
+/* Exit status: the process ended before it reached the step. */
 #define NEVER_CAME_THERE 3
 
 enum what { KILL, STOP, RESUME };
@@ -40,12 +41,12 @@ struct survivor {
 	struct side s[SIDES];
 	struct ibv_mr *window_mr;
 	struct ibv_mw *window;
-	/* Messages that came, and receives that were posted. */
+	/* Messages received, and receives posted. */
 	uint32_t got[QUEUES];
 	uint32_t posted[QUEUES];
 	struct helper victim;
 	struct progress *progress;
-	/* How many the victim sends to each queue; 0: without end. */
+	/* Messages that the victim sends to each queue; 0: no limit. */
 	uint32_t messages;
 };
 
@@ -80,7 +81,7 @@ static void bind_window(struct survivor *v)
 	v->window->rkey = wr.bind_mw.rkey;
 }
 
-/* A window of ours, for the victim to invalidate from afar. */
+/* Opens a window of the survivor, which the victim invalidates by SEND_WITH_INV. */
 static void open_window(struct survivor *v)
 {
 	struct side *s = &v->s[PLAIN];
@@ -124,7 +125,10 @@ static void survivor_begin(struct survivor *v, uint32_t messages, const char *co
 		CHECK_EQ(ibv_req_notify_cq(v->s[i].cq, 0), 0);
 }
 
-/* Our window is closed by the victim's first message: tell it which, to begin. */
+/*
+ * Sends the rkey of the window, which the victim's first message invalidates: the signal to
+ * start.
+ */
 static void survivor_go(struct survivor *v)
 {
 	tell(v->victim.sock, &v->window->rkey, sizeof(v->window->rkey));
@@ -159,7 +163,7 @@ static unsigned int drain(struct survivor *v, int queue)
 	return n;
 }
 
-/* Looks into a queue only when an event says so: none may be missing. */
+/* Polls a CQ only after an event, so a missing event is noticed. */
 static bool serve_queue(struct survivor *v, int queue)
 {
 	struct side *s = &v->s[queue];
@@ -193,7 +197,7 @@ static void await_burial(void)
 	await_status(".clients | length", "1");
 }
 
-/* As many as the victim has seen completed, and perhaps the one under way. */
+/* Checks that the count is what the victim has seen, or one more: the operation in progress. */
 static void check_count(const char *what, uint32_t is, uint32_t known)
 {
 	if (is != known && is != known + 1)
@@ -211,7 +215,10 @@ static void check_messages(struct survivor *v)
 	}
 }
 
-/* Open, closed or just being closed when the victim died: we can close and open it. */
+/*
+ * The window may be bound, invalid or being invalidated when the victim dies. The survivor must
+ * be able to invalidate and bind it again.
+ */
 static void check_window(struct survivor *v)
 {
 	struct side *s = &v->s[PLAIN];
@@ -227,7 +234,7 @@ static void check_window(struct survivor *v)
 	bind_window(v);
 }
 
-/* All receives that are left are flushed, in order, none missing. */
+/* Checks that all remaining receives are flushed in order. */
 static void check_flush(struct survivor *v)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -239,7 +246,7 @@ static void check_flush(struct survivor *v)
 	side_expect_silence(s, 1000000);
 }
 
-/* Another queue pair draws from the shared receive queue where it stands. */
+/* Another queue pair uses the shared receive queue, from its present position on. */
 static void check_shared(struct survivor *v)
 {
 	struct side *s = &v->s[SHARED], sender;
@@ -273,7 +280,7 @@ static void check_shared(struct survivor *v)
 	side_close(&sender);
 }
 
-/* Others can still use the word that the victim used. */
+/* Other queue pairs can still do atomics on the victim's word. */
 static void check_word(struct survivor *v)
 {
 	struct side *s = &v->s[PLAIN], adder[2];
@@ -322,7 +329,7 @@ static void after_death(struct survivor *v)
 
 /* --------------------------------------------------------------------- stop */
 
-/* A pair that has nothing to do with it. */
+/* Traffic of a pair that is not connected to the victim. */
 static void check_unrelated(struct side pair[2])
 {
 	for (uint64_t n = 0; n < 200; n++) {
@@ -333,7 +340,7 @@ static void check_unrelated(struct side pair[2])
 	}
 }
 
-/* It holds a lock of this queue pair, says status. */
+/* Whether "vnet status" says that the process holds a lock of this queue pair. */
 static bool holds_lock_of(pid_t pid, const struct side *s)
 {
 	char question[256];
@@ -344,8 +351,9 @@ static bool holds_lock_of(pid_t pid, const struct side *s)
 }
 
 /*
- * The completion of one of our own requests, among those of messages. false: it
- * cannot be had, because the stopped process is just putting one into our CQ.
+ * Waits for the completion of a request of the survivor, and takes messages meanwhile. Returns
+ * false if the completion cannot come, because the stopped process holds a lock of this queue
+ * pair.
  */
 static bool own_completion(struct survivor *v, int queue, struct ibv_wc *wc)
 {
@@ -366,13 +374,13 @@ static bool own_completion(struct survivor *v, int queue, struct ibv_wc *wc)
 	}
 }
 
-/* How long a request to somebody who is silent goes on, at least (InfiniBand 11.6.2). */
+/* The least time after which a request without an answer fails, in ns (InfiniBand 11.6.2). */
 static uint64_t all_retries(const struct side *s)
 {
 	return (4096ull << s->wish.timeout) * (s->wish.retry_cnt + 1u);
 }
 
-/* As its timer asked, a request ends: well, or because its retries are used up. */
+/* Requests to the stopped process succeed, or fail with RETRY_EXC_ERR, but not too early. */
 static void check_connected(struct survivor *v)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND };
@@ -401,7 +409,7 @@ static void *end_in_thread(void *arg)
 	return NULL;
 }
 
-/* Whether somebody waits, and whether it is told for whom. */
+/* Whether "vnet status" lists a waiting command, and names the process as the holder. */
 static bool waits_for(pid_t pid)
 {
 	char question[256];
@@ -413,7 +421,10 @@ static bool waits_for(pid_t pid)
 	return !strcmp(ask_status(question), "true");
 }
 
-/* What the stopped process stands in the way of waits, and status says so. */
+/*
+ * Destroys all objects while the process is stopped. A destruction that needs its locks waits,
+ * and "vnet status" names it. Then the process is resumed.
+ */
 static void destroy_under(struct survivor *v)
 {
 	uint64_t since = now_ns();
@@ -435,7 +446,7 @@ static void destroy_under(struct survivor *v)
 		CHECK_EQ(kill(v->victim.pid, SIGCONT), 0);
 }
 
-/* It ends by itself, with status 0. */
+/* Waits until the victim exits with status 0. */
 static void await_end(struct survivor *v)
 {
 	uint64_t since = now_ns();
@@ -466,7 +477,7 @@ static void after_stop(struct survivor *v)
 	await_burial();
 }
 
-/* Nothing was lost, and nothing failed. */
+/* Resumes the process, and checks that no message was lost and no request failed. */
 static void after_pause(struct survivor *v)
 {
 	struct side pair[2];
@@ -481,9 +492,9 @@ static void after_pause(struct survivor *v)
 	after_death(v);
 }
 
-/* ---------------------------------------------------------------- the plans */
+/* --------------------------------------------------------------------- main */
 
-/* Until it has died or stopped, as it should; else it came to its end. */
+/* Serves the victim until it was killed or stopped. Exits with NEVER_CAME_THERE if it exited. */
 static void serve_until(struct survivor *v, enum what what)
 {
 	uint64_t since = now_ns();
@@ -545,7 +556,7 @@ static void at_random_instant(enum what what)
 
 	survivor_begin(&v, what == RESUME ? RANDOM_MESSAGES : 0, NULL);
 	survivor_go(&v);
-	/* Sometimes early, mostly in full swing. */
+	/* A quarter of the time, during the first operations. */
 	delay = random_below(4) ? random_below(5000000) : random_below(200000);
 	for (since = now_ns(); !is_past(since, delay);)
 		(void)serve(&v);

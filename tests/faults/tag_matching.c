@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching between processes: messages of all sizes find their buffers, large
- * ones are fetched by the device, senders die at any moment; and what a program may
- * get wrong. Prints how long a small matched message takes beside a plain one.
+ * Tests tag matching between processes. Messages of all sizes match, rendezvous data is read by
+ * the device, senders die at any moment, and invalid arguments are refused. Prints the time of
+ * a small matched message, and of one without a tag.
  *
- * fault_tag_matching between COMMAND...: this command, such as "vnet run --node B", starts
- * the sender; and nobody dies.
+ * fault_tag_matching between COMMAND...: this command, such as "vnet run --node B", starts the
+ * sender; and no sender is killed.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -59,7 +59,7 @@ static struct ibv_srq_init_attr_ex srq_attr(void)
 	};
 }
 
-/* knows_tags: completions are asked for their tags, too. */
+/* knows_tags: the CQ has IBV_WC_EX_WITH_TM_INFO. */
 static void open_receiver_that(bool knows_tags)
 {
 	struct ibv_cq_init_attr_ex cq = { .cqe = 1024, .wc_flags = IBV_WC_STANDARD_FLAGS };
@@ -106,7 +106,7 @@ static void close_receiver(void)
 	munmap(r.memory, SIZE);
 }
 
-/* A sender process, and the queue pair for it. */
+/* Connects the receiver's queue pair to a sender process. */
 static void meet_sender(int sock)
 {
 	struct side s = { .context = r.context, .qp = r.qp, .mr = r.mr, .buffer = r.memory };
@@ -211,8 +211,9 @@ static void write_headers(struct side *s, const struct order *o)
 }
 
 /*
- * ... and fetched, if it was announced: of another node, an answer that was lost comes
- * after the end of the data.
+ * Waits until the message was sent and, for a rendezvous message, until its FIN has arrived.
+ * Between nodes, the FIN may come before the completion of the send, if an acknowledgement is
+ * lost.
  */
 static void await_sent(struct side *s, bool announced)
 {
@@ -227,7 +228,7 @@ static void await_sent(struct side *s, bool announced)
 	}
 }
 
-/* Does as it is told, until it is told nothing. */
+/* Executes orders, until one has the count 0. */
 static void sender(int sock, void *arg)
 {
 	struct order o;
@@ -253,7 +254,7 @@ static void sender(int sock, void *arg)
 		}
 		if (o.opcode == IBV_TMH_RNDV) {
 			CHECK_EQ(s.buffer[4096], IBV_TMH_FIN);
-			/* What was announced is not needed any more. */
+			/* After the FIN, the receiver no longer reads the data. */
 			memset(s.buffer + ANNOUNCED, 0, o.length);
 		}
 		if (!o.silent)
@@ -264,7 +265,7 @@ static void sender(int sock, void *arg)
 
 #define WORDS 16
 
-/* This program, and the words before it that start the sender; or NULL. */
+/* This program, and the command that starts the sender; or NULL. */
 static const char *self;
 static char **starter;
 
@@ -338,7 +339,7 @@ static void in_order(const struct helper *h)
 	(void)expect(1, IBV_WC_TM_RECV, WHOLE);
 	order(h, IBV_TMH_EAGER, 5, 64);
 	(void)expect(3, IBV_WC_TM_RECV, WHOLE);
-	/* It was taken. */
+	/* The match has removed this tag. */
 	del.tm.handle = handle;
 	CHECK_EQ(ibv_post_srq_ops(r.srq, &del, &bad), 0);
 	CHECK_EQ(await().status, IBV_WC_TM_ERR);
@@ -357,7 +358,7 @@ static void unexpected(const struct helper *h)
 	post_plain(20, 0, 4096);
 	post_plain(21, 4096, 4096);
 	order(h, IBV_TMH_EAGER, 50, 1000);
-	/* Not known yet to have come: what is posted now has to wait for that. */
+	/* unexpected_cnt does not count that message yet, so this tag does not match yet. */
 	(void)add(1, 51, ~0ull, 8192, 4096);
 	order(h, IBV_TMH_EAGER, 51, 1000);
 	CHECK_EQ(expect(20, IBV_WC_TM_RECV, 0).length, 1000 + sizeof(struct ibv_tmh));
@@ -391,7 +392,7 @@ static void rendezvous(const struct helper *h)
 	}
 }
 
-/* How long `ROUNDS` messages take, each of which is awaited. */
+/* Time of `ROUNDS` messages, one at a time. */
 static uint64_t time_of(const struct helper *h, bool tagged)
 {
 	struct order o = { .opcode = tagged ? IBV_TMH_EAGER : IBV_TMH_NO_TAG,
@@ -412,7 +413,7 @@ static uint64_t time_of(const struct helper *h, bool tagged)
 	return now_ns() - since;
 }
 
-/* A list that is full all the time: whose completion is there, its place is free. */
+/* The list is always full: a tag can be added as soon as another one's completion was polled. */
 static void place_by_place(const struct helper *h)
 {
 	struct order o = {
@@ -466,7 +467,7 @@ static void all_is_well(void)
 	close_receiver();
 }
 
-/* What it is, and whether data are there, any extended queue tells. */
+/* A CQ without IBV_WC_EX_WITH_TM_INFO still reports the opcodes and flags of tag matching. */
 static void without_information(void)
 {
 	struct ibv_ops_wr del = { .wr_id = 7, .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED },
@@ -498,7 +499,7 @@ static void without_information(void)
 
 /* ------------------------------------------------------------- senders that die */
 
-/* A tag for each message that comes, until nobody sends any more. */
+/* Adds a tag for each message that arrives, for `ns`; then kills the sender. */
 static void feed(const struct helper *h, uint64_t ns)
 {
 	uint64_t since = now_ns();
@@ -516,7 +517,7 @@ static void feed(const struct helper *h, uint64_t ns)
 	kill(h->pid, SIGKILL);
 }
 
-/* Exactly the tags that are left match, one by one. */
+/* Checks that exactly `tags` messages match. */
 static void count_tags(const struct helper *h, uint32_t tags)
 {
 	for (uint32_t i = 0; i < tags; i++) {
@@ -546,7 +547,7 @@ static void die_once(uint32_t delay)
 	tell(victim.sock, &o, sizeof(o));
 	feed(&victim, delay);
 	helper_kill(&victim);
-	/* What it had under way is done with, or undone. */
+	/* Recovery has finished or undone the victim's operations. */
 	await_status(".clients | length", "2");
 	while (take(&got))
 		left -= got.opcode == IBV_WC_TM_RECV;

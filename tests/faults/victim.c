@@ -50,12 +50,12 @@ void victim_start(struct helper *h, struct progress **progress, const char *cons
 	close(memory);
 }
 
-/* ---------------------------------------------------------------- its life */
+/* -------------------------------------------------------------- the victim */
 
 static struct progress *done;
 static struct orders orders;
 
-/* Where a peer is gone, it is over for us, too. */
+/* The victim exits if its peer no longer answers. */
 static void expect_success(const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_SUCCESS)
@@ -66,7 +66,7 @@ static void expect_success(const struct ibv_wc *wc)
 	_exit(0);
 }
 
-/* Sleep until the event of the completion comes, for which the CQ is armed. */
+/* Waits in ibv_get_cq_event(); the CQ is armed. */
 static void wait_asleep(struct side *s)
 {
 	struct ibv_cq *cq;
@@ -105,7 +105,7 @@ static void send_message(struct side *s, uint32_t number, bool invalidate)
 
 static void one_sided(struct side *s)
 {
-	/* One that goes without a completion, and is over by that of the next. */
+	/* An unsignaled request, which is complete when the next one is. */
 	CHECK_EQ(side_try_post(s, IBV_WR_RDMA_WRITE, 0, AREA_AT, AREA_SIZE, 0), 0);
 	side_post(s, IBV_WR_RDMA_WRITE, 0, AREA_AT, AREA_SIZE);
 	wait_awake(s);
@@ -116,7 +116,7 @@ static void one_sided(struct side *s)
 	done->added++;
 }
 
-/* Bind a window in our own memory and close it again. */
+/* Binds a window to the victim's own memory, and invalidates it. */
 static void use_window(struct side *s, struct ibv_mr *mr, struct ibv_mw *mw)
 {
 	struct ibv_send_wr wr = {
@@ -147,7 +147,7 @@ static void use_window(struct side *s, struct ibv_mr *mr, struct ibv_mw *mw)
 	wait_awake(s);
 }
 
-/* A request for memory that nobody has registered: both ends fail. */
+/* A write with an invalid rkey: both queue pairs enter the error state. */
 static void be_refused(struct side *s)
 {
 	struct ibv_wc wc;
@@ -161,9 +161,9 @@ static void be_refused(struct side *s)
 		done->refused = 1;
 }
 
-/* ------------------------------------------------------------ tags, of its own */
+/* ---------------------------------------------------------------- tag matching */
 
-/* What it sends by `out` comes to a queue of its own that matches tags. */
+/* A connection within the victim: `out` sends to a queue pair whose SRQ matches tags. */
 struct tagged {
 	struct side out;
 	struct ibv_cq_ex *cq;
@@ -203,7 +203,7 @@ static void open_tagged(struct tagged *t)
 	side_connect(&t->out, &to);
 }
 
-/* Posted, found in the ring by the message, and gone again. */
+/* Adds a tag, sends a message that matches it, and polls the completion. */
 static void use_tag(struct tagged *t)
 {
 	const struct ibv_tmh header = { .opcode = IBV_TMH_EAGER, .tag = htobe64(5) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The process that dies or stops in the middle: it sends numbered messages to
- * two queue pairs of a survivor, one of which has a shared receive queue, and
- * does whatever else takes locks. It tells in shared memory how far it came.
+ * The process that is killed or stopped during its operations (the victim). It sends numbered
+ * messages to two queue pairs of the survivor, one of which has a shared receive queue, and
+ * uses other operations that take locks. It counts completed operations in shared memory.
  */
 #ifndef VICTIM_H
 #define VICTIM_H
@@ -11,36 +11,36 @@
 
 #define SLOTS 64
 #define SLOT_SIZE 8192
-/* Behind the receives: a word to add to, and an area to write and read. */
+/* Behind the receive buffers: a word for atomics, and an area for RDMA writes and reads. */
 #define WORD_AT (SLOTS * SLOT_SIZE)
 #define AREA_AT (WORD_AT + 4096)
 #define AREA_SIZE 8192
 #define SURVIVOR_SIZE (AREA_AT + AREA_SIZE)
 
-/* The two for messages, and one on which the survivor refuses something. */
+/* The two queue pairs for messages, and one on which a request is refused. */
 enum { PLAIN, SHARED, QUEUES, REFUSED = QUEUES, SIDES };
 
-/* What it knows to have happened: completions that it has seen. */
+/* Numbers of completions that the victim has polled. */
 struct progress {
 	uint32_t sent[QUEUES];
 	uint32_t added;
 	uint32_t refused;
 };
 
-/* From the survivor, beside the addresses. */
+/* Sent by the survivor to the victim, beside the addresses. */
 struct orders {
 	/*
-	 * Of a window of the survivor's, which the first message invalidates;
-	 * told last of all, as the word to begin.
+	 * rkey of a window of the survivor, which the first message invalidates. It is sent
+	 * last, as the signal to start.
 	 */
 	uint32_t window_rkey;
-	/* 0: until something fails. */
+	/* Number of messages; 0: until a request fails. */
 	uint32_t messages;
 	uint8_t timeout;
 	uint8_t retry_cnt;
 };
 
-/* Each message has a length of its own: in the CQE, small, large. */
+/* Lengths vary: data in the CQE, small, large. */
 static inline uint32_t message_length(uint32_t number)
 {
 	static const uint32_t lengths[] = { 8, 100, 5000, 80 };
@@ -49,11 +49,11 @@ static inline uint32_t message_length(uint32_t number)
 }
 
 /*
- * Start it, with these environment strings "NAME=value" (NULL ends them) in
- * addition to ours, and exchange nothing yet.
+ * Starts the victim with additional environment strings "NAME=value" (terminated by NULL). Does
+ * not exchange addresses yet.
  */
 void victim_start(struct helper *h, struct progress **progress, const char *const *environment);
-/* What main() does with the arguments that victim_start() gave. */
+/* main() of the victim, with the arguments that victim_start() has given. */
 int victim_main(int argc, char **argv);
 
 #endif /* VICTIM_H */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A hostile process against the firmware. The input is a sequence of what such
- * a process can do: any bytes in its own rings, any doorbells, any commands for
- * its own objects; with threads of others stopped inside, and time passing.
+ * A libFuzzer target: a hostile process against the firmware. The input is a sequence of
+ * actions that such a process can take: any bytes in its own rings, any doorbells, any commands
+ * for its own objects. Other threads may be stopped inside the firmware, and time passes.
  *
- * What must hold after each: no access outside of what was registered, and with
- * the rights that were given; no lock left; a third party's memory, queues and
- * traffic untouched. The compiler's sanitizers watch the firmware itself.
+ * Invariants after each input: no access outside of registered memory, or without the access
+ * rights; no lock is held; memory, queues and traffic of third parties are not affected.
+ * Sanitizers check the firmware itself.
  *
- * If the first byte is odd the process also scribbles over all of NIC memory.
- * Then the firmware has only to survive, wherever it is running.
+ * If the first byte is odd, the process also writes to all of NIC memory. Then the firmware
+ * only has to survive.
  *
- * Process 0 is hostile. Process 1 is its peer by one QP of each type. Processes
- * 1 and 2 talk to each other besides.
+ * Process 0 is hostile. Process 1 is its peer, with one QP of each type. Processes 1 and 2 also
+ * communicate with each other (the third party).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +20,15 @@
 
 #include "world.h"
 
-/* Part of each space that is used, and put back for each input. */
+/* The used part of each space, which is cleared for each input. */
 #define USED 0x8000
-/* Regions of the peer, and what they are for. */
+/* Regions of the peer, named by their use. */
 #define REMOTE_WRITE 0x1000
 #define REMOTE_READ 0x2000
 #define RECEIVE 0x3000
 #define ATOMIC 0x4000
 #define REGION 0x1000
-/* Where the third party's data lie, in processes 1 and 2. */
+/* Data of the third party, in processes 1 and 2. */
 #define THIRD 0x5000
 
 #define TYPES 3
@@ -80,17 +80,17 @@ static u64 quad(void)
 
 /* ------------------------------------------------------------------- stage */
 
-/* Others than the hostile process are in the firmware, and do not die there. */
+/* A process other than the hostile one runs the firmware. It does not die there. */
 static bool innocent;
 
-/* Queue memory that the agent gives to the hostile process' objects. */
+/* Queue memory that the agent assigns to the hostile process' objects. */
 struct area {
 	struct ring ring;
 	bool used;
 };
 
 static struct stage {
-	/* Hostile, and its peers. */
+	/* QPs of the hostile process, and their peers. */
 	struct qp *mine[TYPES];
 	struct qp *peer[TYPES];
 	struct cq *cq;
@@ -98,15 +98,15 @@ static struct stage {
 	struct srq *srq;
 	struct qp *sharing;
 	u32 mw[2];
-	/* Third party. */
+	/* The third party. */
 	struct qp *u, *v;
 	u32 third_key[PROCESSES];
-	/* What the hostile process made on the way: numbers, or 0. */
+	/* Numbers of objects that the hostile process created; 0: none. */
 	u32 made_qp[SLOTS], made_cq[SLOTS], made_srq[SLOTS], made_mr[SLOTS];
 	struct area area[3 * SLOTS];
 	u32 generation;
 	bool scribbling;
-	/* Somebody stopped inside: a lock that is held by nobody here. */
+	/* A lock that a stopped process, outside of this test, holds. */
 	nic_lock_t *stopped;
 } s;
 
@@ -147,10 +147,10 @@ static void make_stage(void)
 	world_queue_bytes = 448u << 10;
 	world_setup(NULL);
 	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
-	/* The regions over all of each space are no part of this. */
+	/* Destroys the default regions over whole spaces. */
 	for (i = 0; i < PROCESSES; i++)
 		assert_int_equal(nic_mr_destroy(&w.agent, w.p[i].key), NIC_OK);
-	/* What it does to its own memory is its own affair. */
+	/* The hostile process may access its own memory in any way. */
 	tp_allow(w.p[0].nic.space, 0, ~0ull, TP_READ | TP_WRITE);
 	w.p[0].key = reg_mr(&w.p[0], 0, USED, ALL_ACCESS);
 	s.cq = make_cq_channel(&w.p[0], 64, CHANNEL, 7);
@@ -229,7 +229,7 @@ static void begin_anew(void)
 		memset(mem(&w.p[i], 0), 0, USED);
 }
 
-/* ------------------------------------------------------------------ oracle */
+/* ------------------------------------------------------------------ checks */
 
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
@@ -260,7 +260,7 @@ static void no_lock_is_left(void)
 #undef FREE
 }
 
-/* One message each way, at once, whatever the hostile process did. */
+/* One message in each direction completes at once, whatever the hostile process did. */
 static void third_party_runs_on(void)
 {
 	struct qp *way[2][2] = { { s.u, s.v }, { s.v, s.u } };
@@ -303,7 +303,7 @@ static void check(void)
 	third_party_is_untouched();
 }
 
-/* ------------------------------------------------------- what it can do: data */
+/* -------------------------------------------------------------- actions: data */
 
 static struct ring *any_ring(u8 which)
 {
@@ -348,7 +348,7 @@ static void set_index(void)
 	*index[how % 4] = how & 0x40 ? word() : *index[how % 4] + (how >> 2) % 16;
 }
 
-/* Mostly good, so that the data path is reached. */
+/* Mostly valid, to reach the data path. */
 static void some_sge(struct process *p, struct vnet_sge *entry)
 {
 	u8 how = byte();
@@ -368,7 +368,7 @@ static u32 some_key(void)
 {
 	u8 how = byte();
 
-	/* Keys of this stage, with their tag, or any. */
+	/* A key of an existing object with its tag, or any key. */
 	return how & 0x80 ? word() : (u32)(how % 16) << NIC_KEY_TAG_BITS | 0x5a;
 }
 
@@ -428,7 +428,7 @@ static void post_some_send(void)
 		nic_send_doorbell(&w.p[0].nic, qp->qpn);
 }
 
-/* For the hostile process by itself, or a plain one for its peer. */
+/* A receive of the hostile process, or a valid one of its peer. */
 static void post_some_recv(void)
 {
 	u8 which = byte();
@@ -487,7 +487,10 @@ static void doorbells(void)
 		innocent = false;
 		break;
 	case 5:
-		/* Only when it believes that the agent is dead; hurts itself. */
+		/*
+		 * A client calls this only if it believes that the agent is dead; it affects
+		 * only itself.
+		 */
 		nic_flush_own(nic);
 		break;
 	}
@@ -520,14 +523,14 @@ static void poll_some(void)
 	cq->ring.hdr->cons += cq == s.peer_cq ? 0 : n;
 	if (cq == s.cq)
 		return;
-	/* The peer is a good program. */
+	/* The peer polls correctly. */
 	while (n-- &&
 	       nic_load(&((struct vnet_cqe *)(void *)cq->ring.slots)[cq->cons & cq->ring.mask]
 				 .seq) == cq->cons + 1)
 		nic_store(&cq->ring.hdr->cons, ++cq->cons);
 }
 
-/* --------------------------------------------------- what it can do: commands */
+/* ---------------------------------------------------------- actions: commands */
 
 static struct qp *own_qp(u8 which)
 {
@@ -562,7 +565,7 @@ static struct area *free_area(void)
 	return NULL;
 }
 
-/* The agent decides on numbers and memory; the rest may be asked for. */
+/* The agent chooses numbers and memory; the other parameters come from the request. */
 static void create_qp(u32 slot)
 {
 	static const struct qp_options plain = { .sq_entries = 8, .rq_entries = 8 };
@@ -596,7 +599,7 @@ static void create_qp(u32 slot)
 		p.srqn = s.srq->srqn, p.rq_entries = 0;
 	if (how & 128)
 		p.type = byte();
-	/* It cannot have others' completion queues. */
+	/* The agent does not let it use CQs of other processes. */
 	if (p.send_cqn == s.peer_cq->cqn || p.send_cqn == s.u->scq->cqn ||
 	    p.send_cqn == s.v->scq->cqn)
 		return;
@@ -621,7 +624,7 @@ static void destroy_qp(u32 slot)
 	}
 }
 
-/* Registers any range of its own space; whether it is there is seen later. */
+/* Registers any range of its own space; accesses find out whether memory is there. */
 static void create_mr(u32 slot)
 {
 	struct nic_mr_params p = {
@@ -690,7 +693,7 @@ static void commands(void)
 	}
 }
 
-/* ------------------------------------------------------------- circumstances */
+/* ------------------------------------------------------ actions: environment */
 
 static void agent_works(void)
 {
@@ -706,7 +709,7 @@ static void agent_works(void)
 	innocent = false;
 }
 
-/* Somebody who is none of these stops inside, or goes on. */
+/* A process outside of the test stops while it holds a lock, or continues. */
 static void stop_or_continue(void)
 {
 	u8 which = byte();
@@ -739,7 +742,7 @@ static void trouble_with_memory(void)
 	space->gone = how == 0x55;
 }
 
-/* Over anything in NIC memory, the program's own view of it excepted. */
+/* Overwrites any NIC memory. */
 static void scribble(void)
 {
 	u64 offset = word() % tp.memory_size;
@@ -767,7 +770,7 @@ static void repair(void)
 		nic_recover(&w.agent, byte(), byte() % 8);
 }
 
-/* The process will die in the firmware, at the n-th step from now. */
+/* The process dies in the firmware, at the n-th step from now. */
 static jmp_buf afterlife;
 static u32 countdown;
 
@@ -801,7 +804,7 @@ static void act(void)
 	acts[byte() % (sizeof(acts) / sizeof(acts[0]))]();
 }
 
-/* It is over: the agent takes away all that the process had. */
+/* The process has ended: the agent destroys all of its objects. */
 static void clean_up(void)
 {
 	u32 i, events;
@@ -821,7 +824,7 @@ static void clean_up(void)
 	MUST(nic_cq_destroy(&w.agent, s.cq->cqn, &events) == NIC_OK);
 	for (i = 0; i < 2; i++)
 		MUST(nic_mr_destroy(&w.agent, s.mw[i]) == NIC_OK);
-	/* Windows before the regions that they may be open in. */
+	/* Windows first, then the regions that they may be bound to. */
 	for (i = 0; i < 2 * SLOTS; i++)
 		destroy_mr(i % SLOTS);
 	for (i = 0; i < SLOTS; i++)

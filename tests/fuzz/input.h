@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A fuzz target's input, taken from its front; beyond its end all is zero. */
+/* Reads the input of a fuzz target from its front; behind its end, all bytes are 0. */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Hostile nodes and hostile programs against the connection manager, for libFuzzer.
- * Messages of all kinds come to queue pair 1, such as fit what this node said
- * before, with bytes changed, in any order and at any time; meanwhile programs give
- * the commands of the rdma_cm file, good ones and others. After each step all that
- * is known of ids, events and connections must agree; in the end nothing may be left.
+ * A libFuzzer target: hostile nodes and programs against the connection manager. Messages of
+ * all kinds arrive on queue pair 1: answers to what this node sent, with bytes changed, in any
+ * order and at any time. Meanwhile programs write valid and invalid commands to the rdma_cm
+ * file. After each step, IDs, events and connections must be consistent; in the end, nothing
+ * may be left.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ static u32 take_file(void)
 	return take8() % NODE_FILES;
 }
 
-/* Handles are small, mostly. */
+/* Mostly small handles. */
 static u32 take_id(void)
 {
 	u8 value = take8();
@@ -76,9 +76,9 @@ static u64 take_addr(void)
 	return take8() < 0xf0 ? (uintptr_t)node_memory : take32();
 }
 
-/* -------------------------------------------------------------- what others know */
+/* ------------------------------------------------------ knowledge of other nodes */
 
-/* Messages that this node sent of late. */
+/* The latest messages that this node sent. */
 static struct mad heard[REMEMBERED];
 static u32 nheard;
 
@@ -103,7 +103,7 @@ static u32 take_name(void)
 	return 1 + take8() % 4;
 }
 
-/* An answer to something said, or a question that stands alone. */
+/* An answer to a message, or an independent request. */
 static void compose(struct mad *mad)
 {
 	const struct mad *said = remember();
@@ -177,7 +177,7 @@ static void message(void)
 	send_it(&mad);
 }
 
-/* What should be said to what was heard last. */
+/* The regular answer to the last message. */
 static void answer(void)
 {
 	const struct mad *said = remember();
@@ -206,7 +206,7 @@ static void answer(void)
 	send_it(&mad);
 }
 
-/* What this node says itself, said to it. */
+/* A message of this node itself, returned to it. */
 static void echo(void)
 {
 	struct mad mad = *remember();
@@ -241,7 +241,7 @@ static void any_command(void)
 	node_command(take_file(), take8() % 24, body, in, take8());
 }
 
-/* Most of a connection's parameters are as they may be. */
+/* Mostly valid connection parameters. */
 static void take_param(struct rdma_ucm_conn_param *param)
 {
 	memset(param, 0, sizeof(*param));
@@ -253,7 +253,7 @@ static void take_param(struct rdma_ucm_conn_param *param)
 	take(param->private_data, 4);
 }
 
-/* Of IPv6, or of InfiniBand. */
+/* An IPv6 or an AF_IB address. */
 static void take_long_address(void *to, size_t room)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(take_port()) };
@@ -326,7 +326,7 @@ static void read_event(void)
 		     sizeof(struct rdma_ucm_event_resp));
 }
 
-/* As a program does that means well. */
+/* Reacts to an event like a correct program. */
 static void react(void)
 {
 	struct rdma_ucm_event_resp event;
@@ -375,7 +375,7 @@ static void reject(void)
 	node_command(take_file(), RDMA_USER_CM_CMD_REJECT, &cmd, sizeof(cmd), 0);
 }
 
-/* Commands of an id alone, or of one and a number. */
+/* Commands with only an ID, or with an ID and a number. */
 static void simple_command(void)
 {
 	static const u8 commands[] = {
@@ -389,7 +389,7 @@ static void simple_command(void)
 	node_command(take_file(), commands[take8() % sizeof(commands)], cmd, sizeof(cmd), 0);
 }
 
-/* Those that answer: an address first, then an id and a number. */
+/* Commands with a response: its address, then an ID and a number. */
 static void asking_command(void)
 {
 	static const u8 commands[] = {
@@ -479,7 +479,7 @@ static void set_option(void)
 
 	cmd.optlen = take8() & 1 ? 4 : take8() & 1 ? 1 : take32() % 5000;
 	take(node_memory, 8);
-	/* A path: which it is, and what. */
+	/* Path records, with the path's kind in their flags. */
 	if (cmd.level == RDMA_OPTION_IB && take8() & 7) {
 		cmd.optname = RDMA_OPTION_IB_PATH;
 		cmd.optlen = (u32)sizeof(path) * (1 + take8() % 20);
@@ -490,7 +490,7 @@ static void set_option(void)
 	node_command(take_file(), RDMA_USER_CM_CMD_SET_OPTION, &cmd, sizeof(cmd), 0);
 }
 
-/* ---------------------------------------------------------- what else may happen */
+/* ----------------------------------------------------------------- other actions */
 
 static void close_or_open(void)
 {
@@ -565,7 +565,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	input = data;
 	left = size;
 	nheard = 0;
-	/* Ports of InfiniBand have LIDs. */
+	/* InfiniBand ports have LIDs. */
 	kernel.device.lid = take8() & 1 ? 3 : 0;
 	for (u32 count = 0; left && count < MAX_STEPS; count++) {
 		steps[take8() % ARRAY_SIZE(steps)]();

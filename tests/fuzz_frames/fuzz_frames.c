@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A hostile link against the firmware. The input is a sequence of frames, some of
- * them any bytes, most of them right but for what the input changes, between
- * posts, time passing and queue pairs that come and go.
+ * A libFuzzer target: a hostile link against the firmware. The input is a sequence of frames,
+ * some random, most of them valid except for what the input changes. In between, requests are
+ * posted, time passes, and queue pairs are reset and connected again.
  *
- * What must hold: no access outside of what was registered (regions are blocks of
- * their own, which the sanitizer watches), no lock left; what does not prove that it is
- * from the peer is dropped, and changes nothing of what is known of that; and afterwards,
- * if all others were such, honest traffic on a fresh pair of queue pairs still arrives.
+ * Invariants: no access outside of registered memory (regions are separate heap blocks, checked
+ * by the sanitizer); no lock is held; a frame without proof of its sender is dropped, and
+ * changes no state of the peer. If no frame was forged, valid traffic on a fresh pair of queue
+ * pairs still works at the end.
  */
 #include "world.h"
 
 #define REGION 65536u
 #define TYPES 4
 #define FRAME 1024
-/* Where nothing that post() sends is from or for: it may still be under way. */
+/* An offset that post() does not use, since its requests may still be outstanding. */
 #define HONEST 32768u
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -33,9 +33,9 @@ static const struct nic_config config = {
 	.stall_ns = 1000000,
 };
 
-/* As from a peer: it may talk its way into anything, but memory. */
+/* A frame with valid proofs may have changed any state except memory. */
 static bool forged;
-/* Of side 1, for who calls from side 0's address with this nonce; as it has told it last. */
+/* Side 1's latest cookie for a caller at side 0's address with this nonce. */
 static u8 cookie[VNET_WIRE_COOKIE_SIZE];
 static const u8 nonce[VNET_WIRE_NONCE_SIZE] = "of the crafted";
 static const u8 *in;
@@ -60,7 +60,7 @@ static u8 byte(void)
 	return b;
 }
 
-/* What the input does not change is as the receiver wants it. */
+/* Fields that are set to the values that the receiver expects. */
 enum repair {
 	LIFE = 1 << 0,
 	ROW = 1 << 1,
@@ -76,7 +76,7 @@ static const u8 codes[] = { VNET_ACK_DONE,      VNET_ACK_RESULT,   VNET_NACK_ABS
 			    VNET_NACK_BUSY,     VNET_NACK_RNR,     VNET_NACK_EARLY,
 			    VNET_RETURN_NOBODY, VNET_RETURN_ERROR, VNET_RETURN_DROPPED };
 
-/* An answer that no packet can have, or not the one that is under way. */
+/* A code that no packet can have, or that the outstanding packet cannot have. */
 static bool is_wrong(const struct vnet_frame_ack *ack)
 {
 	const struct nic_row *row = &side[1].nic.row[0];
@@ -102,7 +102,7 @@ static u64 dropped(void)
 	       c->bad_proof + c->bad_claim;
 }
 
-/* All that there are, and others. */
+/* All valid flush operands, and invalid ones. */
 static u64 some_flush(u8 n)
 {
 	return vnet_flush_operand(n % 4, n / 4 % 3);
@@ -150,7 +150,7 @@ static void repair_op(struct vnet_frame_op *op, u8 what, u32 payload)
 	}
 }
 
-/* Somebody at side 0's address has called, and hears the answer. */
+/* Records the cookie in WELCOME frames to a caller at side 0's address. */
 static void overhear(u32 i, const void *bytes, u32 length)
 {
 	const struct vnet_frame *frame = bytes;
@@ -161,7 +161,7 @@ static void overhear(u32 i, const void *bytes, u32 length)
 		memcpy(cookie, hello->cookie, sizeof(cookie));
 }
 
-/* The row that a frame for side 1 is for; NULL: none. */
+/* The row that a frame to side 1 names; NULL: none. */
 static const struct nic_row *row_of(const struct vnet_frame *f)
 {
 	u32 i = f->dst_row & 0xffff;
@@ -181,7 +181,7 @@ static bool has_secret(const struct vnet_frame *f)
 		 !memcmp(row->secret_was, f->secret, sizeof(f->secret))));
 }
 
-/* A MAC is the CRC here, which is right. */
+/* The CRC stands for the MAC, and is right. */
 static bool proves_itself(const struct vnet_frame *f)
 {
 	switch (f->kind) {
@@ -196,7 +196,7 @@ static bool proves_itself(const struct vnet_frame *f)
 	}
 }
 
-/* As the peer would have it, mostly. */
+/* Mostly the proof that the peer would give. */
 static void repair_proof(struct vnet_frame *f, u8 how)
 {
 	const struct nic_row *row = row_of(f);
@@ -212,7 +212,7 @@ static void repair_proof(struct vnet_frame *f, u8 how)
 	if (!row || !row->local || how % 8 == 0)
 		return;
 	f->proof = VNET_PROOF_SECRET;
-	/* Its own of the other direction proves nothing. */
+	/* The secret of the other direction proves nothing. */
 	memcpy(f->secret,
 	       how % 8 == 1 ? row->secret_out :
 	       how % 8 == 2 ? row->secret_was :
@@ -220,7 +220,7 @@ static void repair_proof(struct vnet_frame *f, u8 how)
 	       sizeof(f->secret));
 }
 
-/* The answer to the call that is under way, or a call with the cookie that was told. */
+/* The answer to the outstanding HELLO, or a HELLO with the recorded cookie. */
 static void repair_hello(struct vnet_frame *f, struct vnet_frame_hello *hello, u8 what)
 {
 	const struct nic_row *row = &side[1].nic.row[0];
@@ -240,13 +240,13 @@ static void repair_hello(struct vnet_frame *f, struct vnet_frame_hello *hello, u
 		hello->flags = f->kind == VNET_FRAME_REFUSE ? VNET_REFUSAL_KEY : VNET_HELLO_LOCAL;
 }
 
-/* What it says may count: then traffic need not go on as before. */
+/* The frame may be accepted as the peer's, so later traffic may fail. */
 static bool is_forgery(const struct vnet_frame *f, u8 what)
 {
 	const struct vnet_frame_hello *hello = (const void *)(f + 1);
 
 	if (f->kind == VNET_FRAME_REFUSE) {
-		/* Who is not on the way does not know this. */
+		/* An attacker that does not see the traffic does not know the nonce. */
 		hello = (const void *)((const struct vnet_frame_ack *)(f + 1) + f->nacks);
 		for (u32 i = 0; i < config.max_row; i++)
 			if (!memcmp(side[1].nic.row[i].nonce, hello->nonce, sizeof(nonce)))
@@ -256,7 +256,7 @@ static bool is_forgery(const struct vnet_frame *f, u8 what)
 	return proves_itself(f) && (f->kind < VNET_FRAME_DATA || what & LIFE);
 }
 
-/* One that has the right magic and CRC at least. */
+/* A frame with valid magic and CRC. */
 static void crafted_frame(void)
 {
 	static u64 space[(FRAME + sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op) +
@@ -325,10 +325,10 @@ static void crafted_frame(void)
 	if (!proven)
 		CHECK(dropped() == before + 1 && !memcmp(&then, side[1].nic.row, sizeof(then)));
 	nic_receive_end(&side[1].nic);
-	/* Data that nobody waits for any more is looked at no further. */
+	/* Read data that nobody waits for is not examined further. */
 	if (f->kind == VNET_FRAME_ACK && payload)
 		before -= side[1].nic.hdr->counters.stale_answers - stale;
-	/* As a whole: what else it brings is not for us, either. */
+	/* The whole frame is dropped, with everything else in it. */
 	CHECK(!wrong || f->kind < VNET_FRAME_DATA ||
 	      (dropped() == before + 1 && side[1].nic.row[0].busy == busy));
 }
@@ -401,7 +401,7 @@ static void renew(void)
 	end_connect(near[i], far[i]);
 }
 
-/* Frames are for all, at both ends. */
+/* A flow for all frames, at both ends. */
 static void steer(struct end *e)
 {
 	const struct nic_flow flow = { .type = NIC_FLOW_SNIFFER, .qpn = e->qpn };
@@ -446,7 +446,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	left = size;
 	forged = false;
 	world_data_bytes = REGION;
-	/* By some inputs both are on other machines. */
+	/* In some inputs, both sides are on different machines. */
 	macs = byte() & 1;
 	memset(cookie, 0, sizeof(cookie));
 	on_frame = overhear;

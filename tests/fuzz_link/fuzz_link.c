@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Hostile datagrams against the user-mode link, for libFuzzer: frames of peers and of
- * strangers, with MACs that are right, wrong, another's, or repeated, joined and cut in
- * any way, between changes of keys and faults on purpose.
+ * A libFuzzer target: hostile datagrams against the user-mode link. Frames of peers and
+ * strangers have MACs that are valid, invalid, another node's, or repeated. They are coalesced
+ * and truncated in any way, between changes of keys and injected faults.
  *
- * Each frame must come to what another reading of the documentation says (judge.c), and
- * be counted for one reason; where none is taken, nothing of the NIC may have changed but
- * counters, nor may anything have left. In the end a peer is heard as ever.
+ * The verdict on each frame must agree with an independent implementation of the documentation
+ * (judge.c), and be counted for one reason. If no frame is accepted, nothing in the NIC may
+ * change except counters, and nothing may be sent. At the end, a valid peer must be accepted.
  */
 #include <sodium.h>
 #include <string.h>
@@ -20,10 +20,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 #define MAX_STEPS 200
 #define SALTS 4u
 #define REMEMBERED 8u
-/* The longest frame that is crafted, but for those that are too long. */
+/* The longest crafted frame, except frames that are too long. */
 #define ROOM 1024u
 
-/* A frame as it left its sender, and from where. */
+/* A frame as its sender sent it, and the number of the sender's address. */
 struct remembered {
 	u32 from;
 	u32 length;
@@ -32,9 +32,9 @@ struct remembered {
 
 static struct remembered past[REMEMBERED];
 static u32 npast;
-/* Numbers that senders have used. */
+/* Next frame number of each sender. */
 static u64 numbers[JUDGE_SECRETS][SALTS];
-/* The datagram that is being made; and where it is from. */
+/* The datagram under construction; the number of its sender; the length of its first frame. */
 static struct datagram *made;
 static u32 made_from, made_first;
 
@@ -71,7 +71,7 @@ static void append(const u8 *bytes, u32 length)
 		made_first = made->length;
 }
 
-/* Joined frames are as long as the first, mostly. */
+/* Coalesced frames mostly have the length of the first one. */
 static void end_datagram(void)
 {
 	u8 how;
@@ -80,7 +80,7 @@ static void end_datagram(void)
 	how = take8();
 	made->joined = how < 160 || how >= 224;
 	made->segment = how < 160 ? (int)made_first : (int)take32() >> how % 32;
-	/* All such pieces together are too many to judge. */
+	/* Too many short segments would take too long to judge. */
 	if (made->segment > 0 && made->segment < 8 && made->length > 512)
 		made->length = 512;
 	socket_arrive();
@@ -130,8 +130,8 @@ static u32 make_acks(struct vnet_frame *frame)
 }
 
 /*
- * What its kind has to prove itself by, or whatever the input says. Not all peers of the
- * loopback network have a secret, before the handshake.
+ * Mostly the proof that the frame's kind requires. A peer of the loopback network has no secret
+ * before the handshake.
  */
 static u8 choose_proof(u8 kind, u32 from)
 {
@@ -152,7 +152,7 @@ static u8 choose_proof(u8 kind, u32 from)
 	}
 }
 
-/* Well made, but for what the input changes; without CRC and MAC. */
+/* A valid frame except for what the input changes, still without CRC and MAC. */
 static u32 make_frame(struct vnet_frame *frame, u32 from)
 {
 	u8 what = take8(), kind = take8();
@@ -172,7 +172,7 @@ static u32 make_frame(struct vnet_frame *frame, u32 from)
 		length = make_acks(frame);
 	else
 		length = make_hello(frame, from);
-	/* Mostly as somebody says it who has had the link's answers. */
+	/* Mostly with the values that a peer knows from the link's answers. */
 	if (kind < 0xd0) {
 		frame->dst_incarnation = htole64(WORLD_INCARNATION);
 		peer_complete(from, frame);
@@ -184,7 +184,7 @@ static u32 make_frame(struct vnet_frame *frame, u32 from)
 	return length;
 }
 
-/* Numbers go up by one, mostly. */
+/* Mostly the next number. */
 static u64 choose_number(u64 *next)
 {
 	u8 how = take8();
@@ -198,7 +198,7 @@ static u64 choose_number(u64 *next)
 	return (*next)++;
 }
 
-/* How a frame is sealed: as the peer should, or as the input says. */
+/* Mostly the peer's key, sometimes another one. */
 static void choose_seal(struct seal *seal, u32 from)
 {
 	u8 how = take8();
@@ -231,7 +231,7 @@ static u32 finish(u8 *bytes, u32 length, u32 from)
 	return length + TRAILER;
 }
 
-/* On the way, by whoever is there. */
+/* Damages a frame in transit. */
 static u32 spoil(u8 *bytes, u32 length)
 {
 	switch (take8() % 16) {
@@ -282,7 +282,7 @@ static void add_bytes(void)
 	append(bytes, length);
 }
 
-/* As long as a datagram may be, or a little less. */
+/* Fills the datagram to the maximum length, or slightly less. */
 static void add_much(void)
 {
 	u32 length;
@@ -295,7 +295,7 @@ static void add_much(void)
 	made->length = length;
 }
 
-/* What was recorded, from where it came or from elsewhere. */
+/* A recorded frame, from its original sender or from another one. */
 static void add_again(void)
 {
 	const struct remembered *then;
@@ -308,7 +308,7 @@ static void add_again(void)
 	append(then->bytes, then->length);
 }
 
-/* What the link has sent itself comes back. */
+/* The last frame that the link sent, reflected to it. */
 static void add_reflected(void)
 {
 	begin_datagram(take8());
@@ -347,7 +347,7 @@ static void choose_faults(void)
 	faults.delay = which & 16 ? 50 : 0;
 	faults.jitter = which & 32 ? 100 : 0;
 	faults.down = which >= 0xf0;
-	/* By some seeds one peer's alone. */
+	/* For some seeds, the faults apply to one peer only. */
 	world_faults(&faults, faults.seed < WORLD_ADDRESSES ? &world_address[faults.seed] : NULL);
 }
 
@@ -388,8 +388,8 @@ static void step(void)
 }
 
 /*
- * Keys change, or faults begin: rarely, and not while something is on the way. Who had keys
- * is never without any again.
+ * Changes keys or faults: rarely, and with no datagram in transit. Once keys were given, there
+ * are always some.
  */
 static void change(void)
 {
@@ -404,7 +404,7 @@ static void change(void)
 		choose_faults();
 }
 
-/* A HELLO of this peer comes, and is answered with WELCOME. */
+/* Sends a HELLO of this peer, which must be answered with WELCOME. */
 static void say_hello(u32 from, struct seal *seal, struct vnet_frame *frame)
 {
 	u64 taken = world_taken();
@@ -426,7 +426,7 @@ static bool last_is(u8 kind)
 	return ((const struct vnet_frame *)(const void *)world_last)->kind == kind;
 }
 
-/* Does the NIC believe that this peer is somewhere else, as another of its group has said? */
+/* Whether another member of the group has claimed this peer's GID for another address. */
 static bool is_impersonated(u32 who)
 {
 	u8 gid[16];
@@ -439,7 +439,7 @@ static bool is_impersonated(u32 who)
 	return false;
 }
 
-/* It is the NIC's peer: in an acknowledgement that answers nothing is nothing wrong. */
+/* The peer is accepted: an acknowledgement frame without acknowledgements is not dropped. */
 static void honest_ack(u32 from, struct seal *seal)
 {
 	static u64 space[256];
@@ -471,10 +471,7 @@ static void honest_ack(u32 from, struct seal *seal)
 	CHECK(world_taken() == taken + 1 && world_dropped() == bad);
 }
 
-/*
- * Somebody whom the link has to hear asks who we are, is told, asks to be our peer, and is
- * that.
- */
+/* A valid peer completes the handshake. */
 static void honest_peer(void)
 {
 	static u64 space[256];
@@ -490,7 +487,7 @@ static void honest_peer(void)
 	frame->magic = htole16(VNET_WIRE_MAGIC);
 	frame->version = VNET_WIRE_VERSION;
 	frame->kind = VNET_FRAME_HELLO;
-	/* Later than any that an input can have told of. */
+	/* Later than any incarnation in an input. */
 	frame->src_incarnation = htole64(~0ull);
 	make_hello(frame, from);
 	peer_complete(from, frame);

@@ -6,15 +6,15 @@
 #include "judge.h"
 
 #define LONGEST_DATAGRAM 65536
-/* Numbers that have come, of all senders. */
+/* Limit of accepted frame numbers that are stored. */
 #define MOST_COME 4096
-/* As documented: numbers of a block, and blocks of which a later one hides an earlier. */
+/* As documented: numbers per block, and the number of blocks in the window. */
 #define BLOCK 16u
 #define BLOCKS 512u
 
 struct group {
 	u32 secret;
-	/* The peers' addresses begin so. */
+	/* Prefix of the peers' addresses. */
 	u8 address[16];
 	u32 bits;
 };
@@ -35,7 +35,7 @@ static const char *const secrets[JUDGE_SECRETS] = { "the first secret of the tes
 						    "the third secret of the test",
 						    "the runtime directory's" };
 
-/* Sets of keys that are given: none, one, two for everybody, for networks, and for few alone. */
+/* Sets of given keys: none, one, two for all peers, for networks, and for few peers only. */
 static const struct {
 	u32 n;
 	struct group group[4];
@@ -110,7 +110,7 @@ static bool is_member(const struct group *group, const union link_address *peer)
 	return true;
 }
 
-/* Of the narrowest network that the peer is in; -1: it is in none. */
+/* Prefix length of the narrowest network with the peer; -1: none. */
 static int bits_of(const union link_address *peer)
 {
 	int best = -1;
@@ -124,7 +124,7 @@ static int bits_of(const union link_address *peer)
 	return best;
 }
 
-/* By its bytes, as keys have it: of IPv4, though by IPv6, too. */
+/* By address bytes, like the scopes of keys: includes IPv4-mapped IPv6 addresses. */
 static bool is_loopback(const union link_address *address)
 {
 	static const u8 loopback6[16] = { [15] = 1 };
@@ -146,7 +146,7 @@ u32 judge_secret_of(const union link_address *peer)
 	return is_loopback(peer) ? JUDGE_COMMON : JUDGE_SECRETS;
 }
 
-/* Of the peer's, that which has such a number. */
+/* The secret of the peer's keys that has this number. */
 static u32 accepted_secret(const union link_address *peer, u32 number)
 {
 	int bits = bits_of(peer);
@@ -219,7 +219,7 @@ static __be16 port_of(const union link_address *address)
 	return address->any.sa_family == AF_INET6 ? address->in6.sin6_port : address->in.sin_port;
 }
 
-/* The additional data of a MAC; answers how long it is. */
+/* Makes the additional data of a MAC, and returns its length. */
 static u32 mac_data(const union link_address *from, const union link_address *to, const u8 *frame,
 		    u32 length, u8 *data)
 {
@@ -235,7 +235,7 @@ static u32 mac_data(const union link_address *from, const union link_address *to
 	return 48 + length;
 }
 
-/* The whole construction at once, of no text. */
+/* The whole AEAD construction in one call, with an empty text. */
 static void make_mac(const struct seal *seal, const u8 *frame, u32 length, u8 *mac)
 {
 	static u8 data[48 + LONGEST_DATAGRAM];
@@ -269,7 +269,7 @@ static bool mac_is_right(const struct seal *seal, const struct vnet_wire_trailer
 	return !memcmp(mac, trailer->mac, sizeof(mac));
 }
 
-/* ------------------------------------------------------------------ what came */
+/* ------------------------------------------------------------ arriving frames */
 
 void judge_begin(const union link_address *own)
 {
@@ -294,7 +294,7 @@ bool judge_is_stranger(const union link_address *from)
 	return !judge_has_keys() && !judge_is_local(from);
 }
 
-/* Has it come, or one of its sender so much later that nobody knows any more? */
+/* Whether the number was accepted before, or is behind its sender's window. */
 static bool is_repeated(const struct seal *seal)
 {
 	u64 block = seal->number / BLOCK;
@@ -335,7 +335,7 @@ enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *l
 	*proven = false;
 	if (*length > VNET_WIRE_MAX_FRAME + TRAILER)
 		return OVERSIZE;
-	/* Whether it proves anything else the firmware says. */
+	/* Other proofs are checked by the firmware. */
 	if (*length >= sizeof(struct vnet_frame) && proof_of(frame) != VNET_PROOF_MAC)
 		return TAKEN;
 	if (*length < sizeof(struct vnet_frame) + TRAILER)
@@ -371,7 +371,7 @@ bool judge_is_call(const u8 *frame, u32 length)
 	       head.kind == VNET_FRAME_HELLO && !head.nacks && !memcmp(hello.dst_gid, own, 16);
 }
 
-/* ------------------------------------------------------------------ what left */
+/* ----------------------------------------------------------- departing frames */
 
 static void judge_sum(const u8 *frame, u32 length)
 {
@@ -385,7 +385,7 @@ static void judge_sum(const u8 *frame, u32 length)
 	CHECK(le32toh(sum) == plat_crc32c(0, copy, length));
 }
 
-/* A CRC in place of a MAC: only of these kinds, and a secret no further than this machine. */
+/* A CRC instead of a MAC is allowed for these kinds only, and a secret on this machine only. */
 static void judge_plain(const union link_address *to, const struct vnet_frame *frame, u32 length)
 {
 	judge_sum((const u8 *)frame, length);
@@ -415,7 +415,7 @@ void judge_sent(const union link_address *to, const u8 *frame, u32 length)
 	memcpy(seal.salt, trailer.salt, sizeof(seal.salt));
 	seal.number = le64toh(trailer.number);
 	CHECK(mac_is_right(&seal, &trailer, frame, length - TRAILER));
-	/* Numbers begin with 0, and go up whatever key is used. */
+	/* Numbers begin with 0 and increase, with whatever key. */
 	CHECK(seal.number + 1 > last_sent);
 	last_sent = seal.number + 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What frames must come to, worked out from the documentation and libsodium's own
- * construction, and not as the link does it. It makes MACs as well, for peers.
+ * An independent implementation of the link's rules for frames, from the documentation and
+ * libsodium. It also makes MACs for peers.
  */
 #ifndef JUDGE_H
 #define JUDGE_H
@@ -20,7 +20,7 @@
 	} while (0)
 
 #define TRAILER ((u32)sizeof(struct vnet_wire_trailer))
-/* Those that are given, and that of the runtime directory. */
+/* The given secrets, and that of the runtime directory (JUDGE_COMMON). */
 #define JUDGE_SECRETS 4u
 #define JUDGE_COMMON 3u
 #define JUDGE_SETS 6u
@@ -36,7 +36,7 @@ enum verdict {
 	VERDICTS,
 };
 
-/* Who sealed a frame, as if between these two. */
+/* Parameters of a MAC, for a frame between these addresses. */
 struct seal {
 	u32 secret;
 	u8 salt[VNET_WIRE_SALT_SIZE];
@@ -45,34 +45,34 @@ struct seal {
 	const union link_address *to;
 };
 
-/* Nothing has come yet; frames are for this address. */
+/* Forgets all frames. The link's own address is `own`. */
 void judge_begin(const union link_address *own);
-/* These keys count from now on: one of JUDGE_SETS; what the link is to be given for it. */
+/* Uses this set of keys (below JUDGE_SETS) from now on, and returns it for the link. */
 void judge_use_keys(u32 set, struct link_keys *keys);
-/* Any beside that of the runtime directory? */
+/* Whether keys are given in addition to that of the runtime directory. */
 bool judge_has_keys(void);
-/* The secret with which this peer speaks; JUDGE_SECRETS: it has none. */
+/* The secret that this peer uses; JUDGE_SECRETS: none. */
 u32 judge_secret_of(const union link_address *peer);
-/* At this machine, and by the loopback network of its own language. */
+/* Whether the address is in the loopback network of its own address family. */
 bool judge_is_local(const union link_address *address);
-/* What frames of one direction prove themselves by; JUDGE_SECRETS: zeros. */
+/* The secret of frames in one direction. `secret` JUDGE_SECRETS gives zeros. */
 void judge_secret(u32 secret, const u8 *share, const u8 *other, u8 *made);
 bool judge_is_secret(const u8 *share, const u8 *other, const u8 *claimed);
-/* Append a trailer. */
+/* Appends a trailer. */
 void judge_seal(const struct seal *seal, u8 *frame, u32 length);
 
 bool judge_is_stranger(const union link_address *from);
 /*
- * One frame that came, with its trailer; *length is the frame's where it is taken. *proven:
- * by a MAC.
+ * The verdict on an arriving frame with its trailer. If it is TAKEN, *length becomes the
+ * frame's own length, and *proven tells whether it has a MAC.
  */
 enum verdict judge_frame(const union link_address *from, const u8 *frame, u32 *length,
 			 bool *proven);
-/* Is a frame under a key that is not known to be answered with REFUSE? */
+/* Whether a frame under an unknown key must be answered with REFUSE. */
 bool judge_is_call(const u8 *frame, u32 length);
 /*
- * One frame that left: it must have a MAC by the right key, and a nonce of its own; or a
- * CRC, where it needs no MAC.
+ * Checks a departing frame: it must have a MAC with the right key and a fresh nonce, or a CRC
+ * if it needs no MAC.
  */
 void judge_sent(const union link_address *to, const u8 *frame, u32 length);
 

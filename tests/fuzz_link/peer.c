@@ -6,18 +6,18 @@
 
 #define MOST_HEARD 1024
 
-/* Cookies, or nonces, without the same twice. */
+/* A set of cookies or nonces. */
 struct heard {
 	u32 n;
 	u8 what[MOST_HEARD][16];
 };
 
 static struct peer {
-	/* From the last WELCOME: its cookie; or the row, and the NIC's share. */
+	/* From the latest WELCOME: the cookie, or the row and the NIC's key share. */
 	u8 cookie[VNET_WIRE_COOKIE_SIZE];
 	u32 row;
 	u8 share[VNET_WIRE_NONCE_SIZE];
-	/* From the last HELLO. */
+	/* From the latest HELLO. */
 	u8 nonce[VNET_WIRE_NONCE_SIZE];
 	u32 calling_row;
 	struct heard cookies, nonces;
@@ -69,7 +69,7 @@ void peer_heard(u32 who, const u8 *bytes, u32 length)
 	}
 }
 
-/* Each has one row, and begins no other. */
+/* Each peer has one row and one key share. */
 static void own_share(u32 who, u8 share[VNET_WIRE_NONCE_SIZE])
 {
 	memset(share, 0x30 + (int)who, VNET_WIRE_NONCE_SIZE);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is at the addresses around the link: who writes down what it is sent, so that it can
- * say what a peer would, and so that it is known what it can have learnt.
+ * Peers of the link, with records of the frames that the link sent to them. With these a peer
+ * completes its own frames, and the test knows which values the peer can know.
  */
 #ifndef PEER_H
 #define PEER_H
 
 #include "judge.h"
 
-/* Nobody has been sent anything yet. */
+/* Clears all records. */
 void peers_begin(void);
-/* The link has sent this to the address with this number. */
+/* Records a frame that the link sent to the address with this number. */
 void peer_heard(u32 who, const u8 *frame, u32 length);
-/* A frame with its kind, life and body: what a peer with a memory would have said. */
+/* Completes a frame that has its kind, incarnation and body with the values that the peer knows. */
 void peer_complete(u32 who, struct vnet_frame *frame);
-/* Has this address been sent this cookie, or (of a HELLO) this nonce? */
+/* Whether this address was sent this cookie, or (in a HELLO) this nonce. */
 bool peer_has_cookie(u32 who, const u8 *cookie);
 bool peer_was_called(u32 who, const u8 *nonce);
-/* What the row that its last WELCOME named is: NIC_NONE: there was none. */
+/* The row in the latest WELCOME with a row; NIC_NONE: none. */
 u32 peer_row(u32 who);
 
 #endif /* PEER_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The two files of the link that speak to the system, with the test in place of it and
- * of the firmware.
+ * The socket and the frame reception of the link, with system calls and firmware emulated. The
+ * file includes two sources of the link, and replaces their calls.
  */
 #define _GNU_SOURCE
 #include <netinet/udp.h>
@@ -17,7 +17,7 @@
 #define DESCRIPTOR 1000
 
 static struct datagram way[SOCKET_DATAGRAMS];
-/* Of way, free-running. */
+/* Free-running indices of way[]. */
 static u32 way_first, way_end;
 
 static long fuzz_syscall(long number, long a, long b, long c, long d, long e, long f);
@@ -57,7 +57,7 @@ void socket_clear(void)
 	way_first = way_end;
 }
 
-/* As the system: how long joined frames are, where it says so. */
+/* Gives the segment length of coalesced frames, like the kernel. */
 static void tell_segment(struct msghdr *msg, const struct datagram *datagram)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -73,7 +73,7 @@ static void tell_segment(struct msghdr *msg, const struct datagram *datagram)
 	msg->msg_controllen = CMSG_SPACE(sizeof(datagram->segment));
 }
 
-/* Nobody reads beyond what came. */
+/* Memory behind the datagram is poisoned, so that reads of it are found. */
 static void fill(struct mmsghdr *message, const struct datagram *datagram)
 {
 	struct msghdr *msg = &message->msg_hdr;
@@ -98,7 +98,7 @@ static long fuzz_recvmmsg(struct mmsghdr *message, u32 n)
 	return i ? (long)i : -EAGAIN;
 }
 
-/* The link has a frame in each piece. */
+/* Each element of the I/O vector is a frame of the link. */
 static void depart(const struct msghdr *msg)
 {
 	union link_address to;

@@ -9,7 +9,7 @@
 #include "world.h"
 
 #define PORT 4790
-/* Frames of one look, whose verdicts are remembered. */
+/* Limit of frames in one world_look(). */
 #define MOST_FRAMES (SOCKET_DATAGRAMS * 65536u)
 
 struct nic nic;
@@ -40,10 +40,10 @@ static u8 *nic_memory, *nic_before;
 static u64 nic_size;
 static bool faulty;
 
-/* Frames by what they must come to; and those that came at all. */
+/* Number of frames by their verdicts, and of all frames. */
 static u64 verdicts[VERDICTS];
 static u64 came;
-/* Those that the firmware must be given next, in their order. */
+/* Frames that the firmware must get next, in order. */
 static struct due {
 	const u8 *bytes;
 	u32 length;
@@ -51,7 +51,7 @@ static struct due {
 } * due;
 static u32 ndue, due_at;
 
-/* Calls under a key that is not known; and answers to these. */
+/* HELLO frames under an unknown key, and REFUSE frames. */
 static u64 strange_calls, refused;
 static u64 now_drawn;
 
@@ -60,7 +60,7 @@ static u64 now_drawn;
 bool plat_random(struct nic *of, void *bytes, u32 length)
 {
 	(void)of;
-	/* No two are one, and each run of an input draws the same. */
+	/* All results differ, and are the same in each run of an input. */
 	memset(bytes, 0x5a, length);
 	now_drawn++;
 	memcpy(bytes, &now_drawn, length < sizeof(now_drawn) ? length : sizeof(now_drawn));
@@ -108,7 +108,7 @@ void *plat_queue(struct nic *of, u64 offset, u64 length)
 	return NULL;
 }
 
-/* There is no queue pair, so no memory is anybody's. */
+/* There is no queue pair, so no memory of clients is accessed. */
 enum nic_copy_result plat_copy(struct nic *of, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
 {
@@ -128,9 +128,9 @@ enum nic_copy_result plat_fetch(struct nic *of, const struct nic_piece *dst, u32
 	return plat_copy(of, dst, ndst, src, nsrc, length);
 }
 
-/* ------------------------------------------------------------------ the sodium */
+/* -------------------------------------------------- libsodium's random numbers */
 
-/* Each run of an input is the same: bytes that are new each time, and no more. */
+/* Results differ from each other, and are the same in each run of an input. */
 static u64 drawn;
 
 static const char *random_name(void)
@@ -156,7 +156,7 @@ static struct randombytes_implementation randomness = {
 	.buf = random_bytes,
 };
 
-/* --------------------------------------------------------------------- judging */
+/* -------------------------------------------------------------------- verdicts */
 
 void on_arrival(const struct datagram *datagram)
 {
@@ -174,7 +174,7 @@ void on_arrival(const struct datagram *datagram)
 		bool proven;
 
 		came++;
-		/* What faults make of it is not known yet. */
+		/* Faults may still change the frames. */
 		if (faulty) {
 			verdicts[OVERSIZE] += length > VNET_WIRE_MAX_FRAME + TRAILER;
 			continue;
@@ -188,7 +188,7 @@ void on_arrival(const struct datagram *datagram)
 	}
 }
 
-/* Frames that the firmware has dropped. */
+/* Number of frames that the firmware has dropped. */
 u64 world_dropped(void)
 {
 	const struct nic_counters *c = &nic.hdr->counters;
@@ -214,7 +214,7 @@ static void check_due(const struct nic_address *from, const u8 *frame, u32 lengt
 	due_at++;
 }
 
-/* What the NIC believes of another: of it nothing changes without a reason. */
+/* State of a peer in the NIC, which must not change without a valid reason. */
 struct belief {
 	u32 id, state, peer_row, refused, local;
 	u64 incarnation;
@@ -252,7 +252,7 @@ static u32 number_of(const union link_address *address)
 	return i;
 }
 
-/* Its sender has shown that it receives at this address: by what was sent there. */
+/* Whether the sender has proved that it receives at this address, by data that was sent there. */
 static bool may_change_beliefs(u32 who, const struct vnet_frame *frame, bool proven)
 {
 	const struct vnet_frame_hello *hello = (const void *)(frame + 1);
@@ -271,7 +271,7 @@ static bool may_change_beliefs(u32 who, const struct vnet_frame *frame, bool pro
 	}
 }
 
-/* By the row that it names, as it was before; data changes nothing of that. */
+/* Checked with the secret of the row that the frame names. */
 static bool is_proven(const struct vnet_frame *frame, const union link_address *from)
 {
 	const struct nic_row *row = &nic.row[le32toh(frame->dst_row) & 0xffff];
@@ -312,7 +312,7 @@ void on_frame(struct nic *of, const struct nic_address *from, u8 *frame, u32 len
 	note_beliefs(then);
 	nic_receive(of, from, frame, length, proof);
 	note_beliefs(now);
-	/* For one reason, if at all. */
+	/* A frame is dropped for at most one reason. */
 	CHECK(world_dropped() <= before + 1 &&
 	      (!proof->given || nic.hdr->counters.bad_crc == bad_crc));
 	if (length >= sizeof(*head) && world_dropped() == before && !proof->given)
@@ -337,9 +337,9 @@ void on_departure(const union link_address *to, const u8 *frame, u32 length)
 	memcpy(world_last, frame, world_last_length);
 }
 
-/* -------------------------------------------------------------- what must hold */
+/* ------------------------------------------------------------------ invariants */
 
-/* Each frame came to what it must; where faults were, to one thing. */
+/* Each frame has its verdict; with faults, each frame is counted once. */
 static void check_counters(void)
 {
 	const struct link_counters *c = &link_memory->counters;
@@ -349,7 +349,10 @@ static void check_counters(void)
 	if (!faulty)
 		CHECK(c->no_mac == verdicts[NO_MAC] && c->unknown_key == verdicts[UNKNOWN_KEY] &&
 		      c->bad_mac == verdicts[BAD_MAC] && c->replayed == verdicts[REPLAYED]);
-	/* A cable that is out counts frames that leave, too; and so many are kept back at most. */
+	/*
+	 * A cable that is down also counts departing frames; and the number of held frames is
+	 * limited.
+	 */
 	if (!c->deeds[LINK_WHILE_DOWN] && (!faulty || came < LINK_HELD / 2))
 		CHECK(came + c->deeds[LINK_DUPLICATED] ==
 		      verdicts[TAKEN] + c->oversize + c->no_mac + c->unknown_key + c->bad_mac +
@@ -357,8 +360,8 @@ static void check_counters(void)
 }
 
 /*
- * All but the counters of the NIC; and of the link, whom it knows, unless somebody has
- * proven who he is, with a number that is none.
+ * Nothing changes but the NIC's counters. The link's list of senders changes only if a MAC was
+ * valid and the number was not.
  */
 static void check_unchanged(const struct nic_replay_sender *senders, bool proven)
 {
@@ -378,7 +381,7 @@ void world_look(void)
 	u64 sent, calls = strange_calls, answers = refused;
 	u64 unknown = link_memory->counters.unknown_key;
 
-	/* What is owed leaves now, and is no answer to what comes. */
+	/* Acknowledgements that are owed leave before the new datagrams arrive. */
 	(void)nic_receive_end(&nic);
 	plat_flush(&nic);
 	sent = world_sent;
@@ -392,7 +395,7 @@ void world_look(void)
 		check_unchanged(senders, link_memory->counters.replayed != repeated);
 		CHECK(world_sent - sent == refused - answers);
 	}
-	/* Calls under other keys are refused, each once; and nothing else is. */
+	/* Each HELLO under another key is refused once, and nothing else is. */
 	if (faulty)
 		CHECK(refused - answers <= link_memory->counters.unknown_key - unknown);
 	else
@@ -406,7 +409,7 @@ void world_settle(void)
 	world_look();
 	if (!faulty)
 		return;
-	/* Later than all that is kept back. */
+	/* Later than all held frames are due. */
 	now_ns += 20000000000ull;
 	link_memory->faulty_peers.n = 0;
 	world_faults(&none, NULL);
@@ -459,7 +462,7 @@ static void make_addresses(bool ipv6)
 		world_address[i] = address(ipv6, text[ipv6][i]);
 }
 
-/* Once: hosts and what they map stay. */
+/* Once: hosts and their mappings stay. */
 static void make_memory(void)
 {
 	if (nic_memory)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A hostile client of the uverbs server, for libFuzzer: commands and ioctls of
- * random bytes, and well-formed ones of random contents, with the client's
- * memory as a small arena; locks held by nobody, and NIC memory scribbled on.
- * Afterwards the file is closed, and nothing may be left.
+ * A libFuzzer target: a hostile client of the uverbs server. Commands and ioctls have random
+ * bytes, or are well-formed with random contents. The client's memory is a small arena. Locks
+ * may be held by nobody, and NIC memory may be overwritten. At the end the file is closed, and
+ * nothing may be left.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -19,14 +19,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 #define ARENA_SIZE 16384u
 #define MAX_STEPS 60
-/* Nothing waits that often once all locks are free. */
+/* More attempts than any command needs once all locks are free. */
 #define MAX_TRIES 100
 
 static u8 arena[ARENA_SIZE] __attribute__((aligned(4096)));
 static FILE *nowhere;
 static bool scribbled;
 
-/* Somewhere in the arena, mostly. */
+/* Mostly in the arena. */
 static u64 take_addr(void)
 {
 	u32 value = take32();
@@ -36,7 +36,7 @@ static u64 take_addr(void)
 	return (uintptr_t)arena + value % ARENA_SIZE;
 }
 
-/* Handles and lengths are small, mostly. */
+/* Mostly small handles and lengths. */
 static u32 take_small(void)
 {
 	u8 value = take8();
@@ -63,7 +63,7 @@ static void raw_ioctl(void)
 	sys_ioctl(kernel.file, arena, length);
 }
 
-/* Handles stand in different places, so a few words are made likely ones. */
+/* Handles are in different places, so a few words get likely values. */
 static void likely_words(u32 *words, u32 count)
 {
 	u8 picks = take8();
@@ -113,7 +113,7 @@ static void extended(void)
 			  8u * (cmd.hdr.in_words + cmd.ex.provider_in_words));
 }
 
-/* A descriptor that a command made, mostly. */
+/* Mostly a descriptor that a command created. */
 static u64 take_fd(void)
 {
 	u8 pick = take8();
@@ -163,15 +163,15 @@ static void any_ioctl(void)
 	for (i = 0; i < count; i++) {
 		call->attr[i] = (struct ib_uverbs_attr){ .flags = 0 };
 		fill_attr(&call->attr[i]);
-		/* Mostly each of them once. */
+		/* Mostly each attribute once. */
 		call->attr[i].attr_id = take8() & 7 ? i : take8() & 1 ? 0x1000 : 0x1001;
 	}
 	sys_ioctl(kernel.file, call, call->hdr.length);
 }
 
-/* ------------------------------------------------------------------- by the tables */
+/* ----------------------------------------------------------- by the command tables */
 
-/* Half of the arena as small numbers, for what is read from there. */
+/* Fills part of the arena with small numbers, for attributes that are read from there. */
 static u8 *small_words(void)
 {
 	u32 *words = (u32 *)(void *)(arena + ARENA_SIZE / 2), i;
@@ -181,7 +181,7 @@ static u8 *small_words(void)
 	return (u8 *)words;
 }
 
-/* A command of the right sizes, and small numbers in it. */
+/* A command of the right size with small numbers. */
 static void command_by_table(void)
 {
 	const struct uv_command *command;
@@ -236,11 +236,11 @@ static void attr_by_spec(struct ib_uverbs_attr *attr, const struct uv_attr_spec 
 	}
 }
 
-/* A method with its own attributes, one of which may be wrong. */
+/* A method with its own attributes, one of which may be invalid. */
 static void ioctl_by_table(void)
 {
 	u16 object = take8() % 17, id = take8() % 8;
-	/* The last one is the device's own. */
+	/* The last one is vnet's own method. */
 	const struct uv_method *method = uv_method_find(object, id < 7 ? id : VNET_METHOD_DM_QUERY);
 	struct ioctl_call *call = (void *)arena;
 	u8 oddity = take8(), *words = small_words();
@@ -264,7 +264,7 @@ static void ioctl_by_table(void)
 	sys_ioctl(kernel.file, call, call->hdr.length);
 }
 
-/* --------------------------------------------------------- objects worth having */
+/* --------------------------------------------------------------- useful objects */
 
 static void open_context(void)
 {
@@ -318,7 +318,7 @@ static void create_queues(void)
 			      .in = &qp, .in_length = sizeof(qp), .out = arena, .out_length = 32 });
 }
 
-/* Answers the handle that an extended command's response has, or what stood there before. */
+/* Returns the handle in an extended command's response, or what was in memory before. */
 static u32 create_extended(u32 command, const void *in, u32 length, const void *driver,
 			   u32 driver_length)
 {
@@ -336,7 +336,7 @@ static u32 create_extended(u32 command, const void *in, u32 length, const void *
 	return handle;
 }
 
-/* Queues of domains of extended connections, of tags, and ordinary ones. */
+/* SRQs with XRC, with tag matching, and basic ones. */
 static void create_shared_queue(void)
 {
 	struct ib_uverbs_open_xrcd domain = { .fd = (u32)-1, .oflags = 0100 };
@@ -368,7 +368,7 @@ static void create_window(void)
 								   .out_length = 8 });
 }
 
-/* A work queue, which may become ready; a table of it; and who spreads frames over that. */
+/* A work queue, which may become ready; an indirection table; and a QP with RSS. */
 static void create_spreading(void)
 {
 	struct ib_uverbs_ex_create_wq wq = { .pd_handle = take_small(),
@@ -398,7 +398,7 @@ static void create_spreading(void)
 	create_extended(IB_USER_VERBS_EX_CMD_CREATE_QP, &qp, sizeof(qp), &driver, sizeof(driver));
 }
 
-/* Of raw packets, and a flow to it whose specifications are whatever there is. */
+/* A raw packet queue pair, and a flow to it with any specifications. */
 static void create_flow(void)
 {
 	struct ib_uverbs_create_qp qp = { .pd_handle = take_small(),
@@ -426,7 +426,7 @@ static void create_flow(void)
 							       .num_of_specs = take8() % 6,
 							       .port = 1,
 							       .flags = take8() & 3 } };
-	/* Each header's type, one of those there are, and its size, mostly. */
+	/* Mostly a valid header type and size. */
 	for (at = 0; at + 4 < 64 && take8() < 250; at += cmd.spec[at + 2] / 2u) {
 		static const u32 types[] = { 0x20, 0x30, 0x31, 0x34,   0x40,   0x41,
 					     0x50, 0x51, 0x60, 0x1000, 0x1001, 0x1003 };
@@ -481,7 +481,7 @@ static void change_memory(void)
 								   .out_length = 8 });
 }
 
-/* A step of the state machine, with attributes that RC, UC or UD need for it. */
+/* A state transition with the attributes that RC, UC or UD requires. */
 static void modify_queue_pair(void)
 {
 	static const u32 masks[][3] = {
@@ -520,7 +520,7 @@ static void ask_for_channels(void)
 	uverbs_device_event(&kernel.device, take8(), 1);
 }
 
-/* ---------------------------------------------------------- what else may happen */
+/* ----------------------------------------------------------------- other actions */
 
 static void close_some_file(void)
 {
@@ -589,7 +589,7 @@ static void toggle_lock(void)
 	*lock = *lock ? 0 : STRANGER;
 }
 
-/* Anything in the tables, as a process could. */
+/* Overwrites any table of NIC memory, like a hostile client. */
 static void scribble(void)
 {
 	struct device *device = &kernel.device;
@@ -625,7 +625,7 @@ static void close_all(void)
 {
 	u32 tries = 0;
 
-	/* What was scribbled on is of no use; the daemon would start anew. */
+	/* Corrupted NIC memory cannot be used any more; the daemon would restart. */
 	if (scribbled)
 		kernel_format();
 	scribbled = false;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One doorbell for very many requests, none of them long, or none of which copies
- * anything: they have no data, or are flushed. Prints how many bytes, or requests,
- * there are in all.
+ * Posts very many short requests with one doorbell, and prints the number of bytes or requests.
  *
- *   burst copies|empty|flushed|receives
+ *   burst copies      writes of 64 KiB
+ *   burst empty       writes without data
+ *   burst flushed     writes that are flushed
+ *   burst receives    receives that are flushed
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 #define COPIES 2048
 #define LENGTH (64u << 10)
-/* As many as a queue can have. */
+/* The size of the largest queue. */
 #define REQUESTS 16384
 
 static struct ibv_send_wr *writes(const struct side *s, unsigned int n, struct ibv_sge *sge)
@@ -73,7 +74,7 @@ static void no_copies(bool flushed)
 	printf("%d\n", REQUESTS);
 }
 
-/* The far side's receives, of which none is used. */
+/* Flushes the responder's receives. */
 static void receives(void)
 {
 	const struct wish wish = { .depth = REQUESTS };

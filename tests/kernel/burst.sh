@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: softirqs have their turn while one doorbell's requests are carried out. The
-# kernel's own probes tell how much a task copies from one turn to the next, and how many
-# requests it carries out that copy nothing.
+# In a guest: softirqs run while the driver executes the requests of one doorbell. Kernel probes
+# count the bytes that a task copies between two turns of softirqs, and the requests that it
+# executes without copies.
 #
 #   burst.sh BURST
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# The first device is the one that is tested.
+# The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 BURST=$1
-# A little more than it is to be: bytes, and requests.
+# Limits: the firmware's limit of bytes, and twice its limit of requests.
 MOST_BYTES=$((2 << 20))
 MOST_REQUESTS=$((2 * 256))
 
@@ -33,7 +33,8 @@ unprobe() {
 	echo >"$TRACE/kprobe_events"
 }
 
-# As the process that this is; and the NIC processor, which may carry out a part.
+# Traces this process, which becomes the program, and the NIC processor, which may execute a
+# part.
 burst() {	# EVENT WHAT
 	local event
 
@@ -46,7 +47,7 @@ burst() {	# EVENT WHAT
 		--clear-groups "$BURST" "$2"
 }
 
-# In all; the most of it by one of them without a turn; and for how long there is none, in us.
+# Prints the total, the most by one task without a turn of softirqs, and the longest time in us.
 counted() {	# EVENT
 	awk -v event=" $1: " '
 		function time() {

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For tests/kernel/link_peers.sh: the distribution's programs that connect by rdma_cm, on one
-# device, between two devices, and between a device and a node of user mode, in each direction.
+# Functions of link_peers.sh: the distribution's rdma_cm programs in several topologies. On one
+# device, between two devices, and between a device and a node of user mode in each direction.
 
-# The node of user mode, in the namespace c.
+# A node of user mode, in the namespace c.
 CM_USER=("${IN_C[@]}" env -u RDMAV_DRIVERS VNET_RUNTIME_DIR=/run/node-c)
 CM_RUN=("${CM_USER[@]}" "$VNET" run --listen 10.9.9.3 --key "$KEYS/two")
 
@@ -16,7 +16,7 @@ cm_user_listens() {
 	cm_user_ids 'any(.cm_ids[]; .state == "listen")'
 }
 
-# The last server's ids end a moment after it.
+# The ids of a server disappear a moment after its end.
 cm_user_rests() {
 	cm_user_ids '.cm_ids == []'
 }
@@ -49,8 +49,8 @@ cm_side() {	# a|b|c
 	esac
 }
 
-# A program, which is its own client but where $CM_CALLER is, and options of both; and what
-# only the client is told. A server that serves for ever ends with its client.
+# Runs a server and a client: PROGRAM, or $CM_CALLER as the client, with options of both, then
+# options of the client. With "ever", the server runs until it is killed, after its client.
 cm_pair() {	# ends|ever PROGRAM OPTIONS... -- OPTIONS...
 	local kind=$1 options=() serve=() start=$SECONDS server status client=0
 	shift
@@ -77,7 +77,7 @@ cm_pair() {	# ends|ever PROGRAM OPTIONS... -- OPTIONS...
 	die "${options[*]} fails: the server with $status, the client with $client"
 }
 
-# Of each place what it has for itself; all of them everywhere take a while.
+# Some programs for each place; all programs in a soak run.
 cm_programs() {	# own|two|from-user|to-user
 	local slice
 

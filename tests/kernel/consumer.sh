@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, with vnet_ktest.ko: a consumer in the kernel, and a process that
-# talks to it. rxe shows that the test asks for nothing but what is right.
+# In a guest, with vnet_ktest.ko: a kernel consumer, and a process that communicates with it.
+# The same runs over rxe, which shows that the test itself is right.
 #
 #   consumer.sh KTEST_USER
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"

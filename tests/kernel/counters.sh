@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: what the port counts. Queue pairs that are gone count, too; and the files of
-# standard names say what those of the device's own do, and are the same as in user mode.
+# In a guest: counters of the port. They include destroyed queue pairs; and the files with
+# standard names have the values of the device's own counters, and are those of user mode.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 PORT=/sys/class/infiniband/vnet0/ports/1
@@ -13,13 +13,13 @@ fail() {
 	exit 1
 }
 
-# What a file says, when it is read again: the core looks every 10 ms.
+# Reads a counter. The kernel's core caches it for 10 ms.
 counter() {	# FILE
 	nap 0.02
 	echo "$(<"$PORT/$1")"
 }
 
-# Both sides send as many as they receive; both queue pairs end.
+# Both sides send and receive MESSAGES messages, then both queue pairs are destroyed.
 traffic() {
 	pair as_user ibv_rc_pingpong -d vnet0 -g 1 -n "$MESSAGES" -s "$SIZE" >/dev/null ||
 		fail "no traffic"
@@ -49,7 +49,7 @@ ended_queue_pairs() {
 	done
 }
 
-# User mode's, of a device of its own.
+# Names of the counters of a device of user mode.
 user_mode() {
 	local VNET_RUNTIME_DIR
 
@@ -100,7 +100,7 @@ is_in_state() {	# STATE
 	[[ $(<"$PORT/state") == "$1" ]]
 }
 
-# The net device goes down, and comes back: one more time that the port was down.
+# Sets the net device down or up: link_downed counts one.
 goes() {	# down|up STATE
 	ip link set d0 "$1" || fail "d0 does not go $1"
 	await 5 is_in_state "$2" || fail "d0 is $1, and the port $(<"$PORT/state")"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of dma-bufs: what another queue pair writes there is what the exporter's own
- * mapping shows, and the other way round; what is no such buffer, or not of it, is refused.
+ * Tests memory regions of dma-bufs. Data that a queue pair writes is visible in the exporter's
+ * mapping, and the reverse. Descriptors that are no dma-buf, and ranges outside of one, are
+ * refused.
  *
  *   dmabuf vgem|heap|udmabuf...    with each of these exporters
  */
@@ -16,7 +17,7 @@
 #include "../faults/side.h"
 
 #define SIZE (256u << 10)
-/* Neither begins where a page does, at the same place within one. */
+/* Neither is page-aligned, and both have the same offset in a page. */
 #define OFFSET 4160u
 #define IOVA (0x700000000000u + OFFSET)
 #define LENGTH (SIZE - OFFSET - 100)
@@ -24,7 +25,7 @@
 
 /* ---------------------------------------------------------------- exporters */
 
-/* A display that is none (vgem); what is needed of its interface (drm_mode.h, drm.h). */
+/* vgem, a DRM device without a display; parts of its interface (drm_mode.h, drm.h). */
 struct dumb_buffer {
 	uint32_t height, width, bpp, flags, handle, pitch;
 	uint64_t size;
@@ -65,7 +66,7 @@ static int heap_buffer(int flags)
 	return (int)data.fd;
 }
 
-/* Of memory of a process'; always to be written. */
+/* udmabuf: memory of the process, always writable. */
 static int memory_buffer(int flags)
 {
 	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = SIZE };
@@ -126,7 +127,7 @@ static void to_and_fro(struct side s[2], uint8_t *memory, const struct ibv_mr *m
 	CHECK(is_filled(memory + OFFSET + PART, PART, 4));
 }
 
-/* Up to its last byte, and no further. */
+/* Writes up to the last byte of the region succeed; writes beyond it fail. */
 static void its_end(struct side s[2], uint8_t *memory)
 {
 	s[0].peer.addr = IOVA + LENGTH - 8;
@@ -156,12 +157,12 @@ static void refusals(struct side *s, int fd)
 	refused(s, SIZE, 4096, 0, fd, EINVAL);
 	refused(s, 4096, UINT64_MAX - 4095, 0, fd, EINVAL);
 	refused(s, 0, 0, 0, fd, EINVAL);
-	/* The same place within a page. */
+	/* Offset and IOVA differ in their offset in a page. */
 	refused(s, 64, 4096, 0, fd, EINVAL);
 	close(null);
 }
 
-/* What was not opened for that is not written. */
+/* A read-only descriptor cannot be registered for writing. */
 static void read_only(struct side *s, const struct exporter *e)
 {
 	int fd = e->make(O_RDONLY | O_CLOEXEC);
@@ -174,7 +175,7 @@ static void read_only(struct side *s, const struct exporter *e)
 	close(fd);
 }
 
-/* Who opens it anew is told as much. */
+/* An imported region has the same properties. */
 static void imported(struct side *s, struct ibv_mr *mr)
 {
 	struct ibv_mr *again = ibv_import_mr(s->pd, mr->handle);
@@ -183,7 +184,7 @@ static void imported(struct side *s, struct ibv_mr *mr)
 	ibv_unimport_mr(again);
 }
 
-/* It stays what it is. */
+/* ibv_rereg_mr() is refused. */
 static void made_anew(struct side *s, struct ibv_mr *mr)
 {
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, s->pd, NULL, 0, IBV_ACCESS_LOCAL_WRITE));
@@ -209,7 +210,7 @@ static void try(const struct exporter *e)
 		read_only(&s[1], e);
 	made_anew(&s[1], mr);
 	imported(&s[1], mr);
-	/* The region keeps the buffer. */
+	/* The region holds a reference to the buffer. */
 	close(fd);
 	to_and_fro(s, memory, mr);
 	its_end(s, memory);
@@ -226,7 +227,7 @@ static const struct exporter *exporter(const char *name)
 	FAIL("%s exports nothing", name);
 }
 
-/* Whoever ends leaves a region to the kernel. */
+/* The process exits without deregistration, so the kernel must free the region. */
 static void leave_one(const struct exporter *e)
 {
 	struct side *s = calloc(1, sizeof(*s));

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: a process that asks for too much does not keep others waiting, and ends when it
-# is killed.
+# In a guest: a process with an excessive load does not delay others, and ends when it is
+# killed.
 #
 #   greedy.sh FAULT_GREEDY
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# The first device is the one that is tested.
+# The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 
 "$1" || exit 1

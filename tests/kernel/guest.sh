@@ -1,34 +1,32 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For scripts that tests/kernel/run runs in a guest: devices, and pairs of
-# programs. Such a script begins with
+# Functions for scripts that tests/kernel/run runs in a guest. Such a script begins with
 #
 #   . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 #   set_up
 #
-# after which there are vnet0 (on the net device d0, 192.168.77.1; only where a
-# module was given by --module) and rxe0 (on d1, 192.168.78.1).
+# Then there are vnet0 (on the net device d0, 192.168.77.1; only if a module was given by
+# --module) and rxe0 (on d1, 192.168.78.1).
 
 [[ ${VNET_IN_GUEST-} == 1 ]] || { echo "this is for tests/kernel/run" >&2; exit 2; }
 
-# The provider, which libibverbs looks for by this name.
+# The provider, for libibverbs.
 export RDMAV_DRIVERS=$VNET_TREE/lib/libvnet
-# Times are so many times as long where the kernel looks at all it does: as those of
-# tests/kernel/run.
+# Factor of time limits: 6 with the debug kernel, as in tests/kernel/run.
 SLOWNESS=1
 [[ $(uname -r) != *-vnet-debug ]] || SLOWNESS=6
-# How long a pair of programs may take.
+# Time limit of a pair of programs, in seconds.
 PAIR_TIMEOUT=${PAIR_TIMEOUT:-60}
 
-# "nap SECONDS" without a process of its own: a start of one takes longer, here.
+# "nap SECONDS" sleeps without a child process, whose start would take longer here.
 exec {never}<> <(:)
 nap() {
-	# It always times out, which is no failure of whoever waited.
+	# read always times out.
 	read -r -t "$1" -u "$never" _ || :
 }
 
-# await SECONDS COMMAND...: until COMMAND succeeds; fails when it never does.
+# await SECONDS COMMAND...: waits until COMMAND succeeds; fails after SECONDS.
 await() {
 	local end=$((SECONDS + $1 * SLOWNESS + 1))
 	shift
@@ -39,12 +37,12 @@ await() {
 	done
 }
 
-# The rights that flushes take are in the kernel's core since 6.2.
+# The kernel's core has the access rights of flushes since 6.2.
 core_has_flushes() {
 	printf '%s\n' 6.2 "$(uname -r)" | sort -C -V
 }
 
-# Runs a command as an ordinary user, who has this shell's limits.
+# Runs a command as an ordinary user, with the limits of this shell.
 as_user() {	# COMMAND...
 	if [[ $EUID == 0 ]]; then
 		HOME=$VNET_GUEST_HOME setpriv --reuid "$VNET_GUEST_UID" --regid "$VNET_GUEST_UID" --clear-groups "$@"
@@ -53,27 +51,28 @@ as_user() {	# COMMAND...
 	fi
 }
 
-# The kernel's own probes can be used, below $TRACE. The names of tasks are not recorded, nor
-# are events chosen by set_event_pid: either changes the scheduler's code while that runs, and
-# an emulated processor may go on for ever with what was there for an instant.
+# Prepares tracefs below $TRACE for kprobes. Task names are not recorded, and events are not
+# selected by set_event_pid: both make the kernel patch the scheduler's code while it runs, and
+# an emulated processor may continue to execute an intermediate state of that code.
 TRACE=/sys/kernel/tracing
 may_trace() {
 	[[ -e $TRACE/kprobe_events ]] || mount -t tracefs tracefs "$TRACE" || return
 	echo 0 >"$TRACE/options/record-cmd"
 }
 
-# Before frames come. The first ingress queue has the kernel change the code that all of them
-# pass, and an emulated processor may go on for ever with what was there for an instant.
+# To be called before frames arrive. The first ingress qdisc makes the kernel patch the receive
+# path, and an emulated processor may continue to execute an intermediate state of that code.
 ready_to_hold() {
 	modprobe sch_ingress && tc qdisc add dev lo ingress
 }
 
-# What others' connection managers say to queue pair 1 comes half a second late. perftest's server
-# does not listen for a while between its two connections, for which its client waits a second;
-# an emulated processor may need more.
+# Delays management datagrams to queue pair 1 by half a second. perftest's server does not
+# listen for a while between its two connections. Its client waits one second for that, which
+# may be too short for an emulated processor.
 hold_requests() {	# NETDEV; after ready_to_hold
 	modprobe -a ifb sch_netem sch_ingress cls_u32 act_mirred || return
-	# By the frame's kind, and the queue pair that it is for (abi/vnet_wire.h), after IP and UDP.
+	# Selects frames by kind and destination queue pair (abi/vnet_wire.h), behind IP and
+	# UDP.
 	ip link add held type ifb && ip link set held up && tc qdisc add dev held root netem delay 500ms &&
 		tc qdisc add dev "$1" ingress &&
 		tc filter add dev "$1" parent ffff: protocol ip u32 match ip protocol 17 0xff \
@@ -85,7 +84,7 @@ held_some() {
 	tc -s qdisc show dev held | grep -q 'Sent [0-9]* bytes [1-9]'
 }
 
-# Inserts the modules of --module, in their order, each after what it needs.
+# Inserts the modules of --module in order, each after its dependencies.
 load_modules() {
 	local file depends
 
@@ -109,14 +108,14 @@ has_gid() {	# DEVICE INDEX
 		[[ $gid == *[1-9a-f]* ]]
 }
 
-# Is nothing left on a device of vnet's but what the kernel has there for the device's life:
-# queue pair 1 with its completion queue and protection domain?
+# Whether a vnet device has no objects but those of the kernel for the device's life: queue pair
+# 1 with its completion queue and protection domain.
 nothing_held() {	# DEVICE
 	rdma -j resource show "$1" |
 		jq -e '.[0] | .pd == 1 and .cq == 1 and .qp == 1 and .mr + .ctx + .srq == 0' >/dev/null
 }
 
-# Makes an RDMA device; there are GIDs when this returns.
+# Creates an RDMA device, and waits for its GIDs.
 add_device() {	# NAME TYPE NETDEV
 	rdma link add "$1" type "$2" netdev "$3" || return
 	await 10 has_gid "$1" 1 && return
@@ -133,7 +132,7 @@ set_up_devices() {
 	touch /run/vnet-set-up
 }
 
-# Ends the script where it fails.
+# Sets up the devices; ends the script on failure.
 set_up() {
 	[[ ! -e /run/vnet-set-up ]] || return 0
 	set_up_devices && return
@@ -141,8 +140,7 @@ set_up() {
 	exit 1
 }
 
-# Does a process of that group listen, for TCP or with rdma_cm?
-# Whoever it is, and by whatever it listens.
+# Whether any process listens on the port, for TCP or with rdma_cm.
 port_listens() {	# PORT
 	[[ -n $(ss -Hltn "sport = :$1") ]] ||
 		rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1( |\$)"
@@ -167,11 +165,11 @@ listens_or_gone() {	# PGID
 	group_listens "$1" || ! kill -0 -- "-$1" 2>/dev/null
 }
 
-# pair SERVER... -- CLIENT...: starts the server, waits until it listens, runs the
-# client; prints what the client prints and, when one of them fails, what the
-# server said. Without a client, that is the server's command and "localhost".
-# Both may be functions. The server has 5 s more than a client that ended well, and
-# 1 s more than one that failed; a server that must be told to end has not failed.
+# pair SERVER... -- CLIENT...: starts the server, waits until it listens, and runs the client.
+# Prints the output of the client and, if one of them fails, that of the server. Without a
+# client, it is the server's command and "localhost". Both may be functions. After a successful
+# client, the server has 5 s to end, otherwise 1 s; a server that must be terminated has not
+# failed.
 pair() {
 	local server=() client out pid client_pid timer status=0 server_status ended
 	local limit=$((PAIR_TIMEOUT * SLOWNESS))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, which has RDMA devices of its own: user mode's vnet shows only its
-# own device, and the machine's too when it is asked for them; all of them work
-# in one process, the two vnets by the same provider.
+# In a guest with RDMA devices of the kernel: "vnet run" shows only its own device by default.
+# With --with-host-devices it shows the others, too; all of them work in one process, both vnets
+# by the same provider.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 PROVIDER=$RDMAV_DRIVERS

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that does its worst to a device in the kernel: random bytes in all
- * that it can map (rings, their headers, the doorbell page), doorbells of all
- * kinds for its own queues and others', messages, tags and Ethernet frames that say
- * anything. Beside it, two processes exchange data and check it, and nobody's memory is
- * written that was not registered.
+ * Tests a hostile client of the driver. It writes random bytes to all that it can map (rings,
+ * their headers, the doorbell page), rings doorbells of its own queues and of others, and posts
+ * random messages, tags and Ethernet frames. Two bystanders exchange data and check it, and no
+ * unregistered memory is written.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,18 +20,18 @@
 
 #define MAX_MAPS 64
 #define SIDES 3
-/* The one whose shared receive queue matches tags, which are few. */
+/* The side whose SRQ matches tags, and the number of different tags. */
 #define MATCHES 2
 #define TAGS 4
-/* Of a buffer, what messages begin in. */
+/* The part of a buffer in which messages begin. */
 #define HEADERS 8192
 #define OPERATIONS 3000
-/* A provider that reads nonsense may look for its end for ever. */
+/* The provider may loop endlessly on invalid rings, so SIGALRM ends the process. */
 #define HOSTILE_SECONDS 10
 
 static struct bystanders bystanders;
 
-/* Of Ethernet frames: who sends them, and over whose queues they are spread. */
+/* Objects for Ethernet frames: a raw packet queue pair, and one for RSS with its work queues. */
 struct frames {
 	struct ibv_qp *raw, *spread;
 	struct ibv_wq *wq[2];
@@ -40,9 +39,9 @@ struct frames {
 };
 
 struct hostile {
-	/* Its own; the first is connected with one of the others. */
+	/* The process's sides. The first is connected to one of the others. */
 	struct guarded g[SIDES];
-	/* What of the device is mapped. */
+	/* Mappings of device memory. */
 	struct map {
 		uint8_t *at;
 		size_t length;
@@ -57,7 +56,7 @@ static bool toss(unsigned int one_in)
 	return !random_below(one_in);
 }
 
-/* ------------------------------------------------------------ what there is */
+/* ----------------------------------------------------------------- mappings */
 
 static void find_maps(struct hostile *h)
 {
@@ -97,7 +96,7 @@ static void find_doorbell(struct hostile *h)
 	CHECK(h->doorbell >= 0);
 }
 
-/* --------------------------------------------------------------- bad things */
+/* ------------------------------------------------------- hostile operations */
 
 static struct side *any_side(struct hostile *h)
 {
@@ -120,7 +119,7 @@ static uint32_t any_number(struct hostile *h)
 {
 	switch (random_below(5)) {
 	case 0:
-		/* An existing one's, with other bits in the index or above it. */
+		/* An existing number, with other bits in the index or above it. */
 		return any_side(h)->qp->qp_num ^ random_below(16) << (toss(2) ? 0 : 13);
 	case 1:
 		return random_below(64);
@@ -145,7 +144,7 @@ static uint32_t any_handle(struct hostile *h)
 static void scribble(struct hostile *h)
 {
 	const struct map *map = &h->map[random_below(h->maps)];
-	/* Where most is decided: headers, and the first slots. */
+	/* Mostly in headers and the first slots. */
 	size_t within = toss(2) ? 256 : toss(2) ? 4096 : map->length;
 	size_t n = 1 + random_below(32), at = random_below((uint32_t)within);
 
@@ -153,7 +152,7 @@ static void scribble(struct hostile *h)
 		random_bytes(map->at + at, n);
 }
 
-/* An index that runs ahead, or back, a little. */
+/* Moves a ring index forward or back. */
 static void move_index(struct hostile *h)
 {
 	uint32_t *index =
@@ -162,7 +161,7 @@ static void move_index(struct hostile *h)
 	__atomic_fetch_add(index, random_below(toss(4) ? 100000 : 5) - 1, __ATOMIC_SEQ_CST);
 }
 
-/* Its own index may be nonsense: then there is no room. */
+/* The call may fail, because the process's own index may be invalid. */
 static void receive_anything(struct side *s)
 {
 	struct ibv_sge sge = side_sge(s, random_below(1000), random_below(64000));
@@ -196,7 +195,7 @@ static void tag_anything(struct side *s)
 	(void)ibv_post_srq_ops(s->srq, &wr, &bad);
 }
 
-/* A flow of everything, for whoever it is, comes and goes. */
+/* Replaces a flow that matches all frames. */
 static void flow_again(struct hostile *h)
 {
 	struct ibv_flow_attr attr = {
@@ -259,7 +258,7 @@ static void ring(struct hostile *h)
 	(void)ioctl(h->doorbell, VNET_DOORBELL_SEND + random_below(6), any_number(h));
 }
 
-/* The generic way. */
+/* The generic write command that rings the doorbell. */
 static void ring_by_write(struct hostile *h)
 {
 	struct {
@@ -325,9 +324,9 @@ static void do_harm(struct hostile *h)
 	}
 }
 
-/* ------------------------------------------------------------ what it has */
+/* ---------------------------------------------------------------- objects */
 
-/* What a queue that matches tags understands, where messages begin, by chance. */
+/* Writes random tag matching headers to where messages begin. */
 static void write_headers(struct side *s)
 {
 	struct {
@@ -347,7 +346,7 @@ static void write_headers(struct side *s)
 	}
 }
 
-/* In place of the queues that it has. */
+/* Replaces the side's queues by a CQ, SRQ and queue pair that match tags. */
 static void match_tags(struct side *s)
 {
 	struct ibv_cq_init_attr_ex cq = { .cqe = 256, .wc_flags = IBV_WC_EX_WITH_TM_INFO };
@@ -436,7 +435,7 @@ static void open_frames(struct hostile *h)
 
 static void be_hostile(void)
 {
-	/* Failures shall come at once. */
+	/* Low retry limits, so that failures come soon. */
 	struct wish wish = { .timeout = 1, .retry_cnt = 1, .rnr_retry = 1, .max_inline = 256 };
 	struct hostile h = { .maps = 0 };
 
@@ -454,14 +453,14 @@ static void be_hostile(void)
 			connect_again(&h);
 		do_harm(&h);
 	}
-	/* Not around its own memory either. */
+	/* Memory around the process's own buffers must not be written either. */
 	for (int i = 0; i < SIDES; i++)
 		guarded_check(&h.g[i]);
 }
 
 /* ------------------------------------------------------------------- rounds */
 
-/* It may crash: that is its own business. */
+/* Runs the hostile process. It may crash, which the return value tells, but must end in time. */
 static bool run_hostile(void)
 {
 	uint64_t since = now_ns(), seed = random_number();

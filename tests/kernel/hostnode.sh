@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# At one of two ends of a tap, programs between the two: in a guest, whose kernel's vnet0
-# is on eth0, or outside of it, where vnet0 is a node of user mode. Each is the server of
-# some; then the same where both ends' frames are lost, damaged, repeated and overtaken.
+# Runs programs between the two ends of a tap: a guest with the driver, and a node of user mode.
+# In the guest, vnet0 is on eth0. Each end is the server of some programs; then again while both
+# ends lose, damage, duplicate and reorder frames.
 #
 #   hostnode.sh guest|host DIRECTORY
 role=$1 dir=$2
@@ -11,7 +11,7 @@ HOST=192.168.91.1 GUEST=192.168.91.2
 HOST6=fd91::1 GUEST6=fd91::2
 PERFTEST=(-d vnet0 -x 1 -F -u 18)
 PINGPONG=(-d vnet0 -g 1)
-# What each end does to the frames that it sends: words of netem, and of vnet fault.
+# Faults of the frames that each end sends, in words of netem and of vnet fault.
 MESSY=(loss 2% duplicate 1% corrupt 1% reorder 5% delay 1ms)
 
 die() {
@@ -51,9 +51,9 @@ fi
 
 # shellcheck source=tests/kernel/told.sh
 . "$VNET_SOURCE_DIR/tests/kernel/told.sh"
-# Each has servers of its own.
+# Both ends have servers.
 TOLD=$dir/told TELLER=$peer
-# Addresses of what is tried next.
+# The address that the next programs use.
 here=$own
 
 set_up_end() {
@@ -71,14 +71,14 @@ disturb() {
 		tc qdisc add dev eth0 root netem "${MESSY[@]}"
 		return
 	fi
-	# The node that runs, and the next, if this one ends because it is idle for too long.
+	# For the running node, and for the next one, if this one ends because it is idle.
 	read -ra options < <(printf -- '--%s %s ' "${MESSY[@]}")
 	VNET_FAULT=$(printf '%s=%s,' "${MESSY[@]}")
 	export VNET_FAULT
 	"$VNET" fault "${options[@]}" >/dev/null
 }
 
-# A node of user mode has one, and begins anew with another.
+# A node of user mode has one address, so it is restarted for another one.
 use_address() {	# 4|6
 	if [[ $1 == 6 ]]; then
 		network=ipv6. here=$own6 peer=$peer6 gid=$peer6
@@ -91,7 +91,7 @@ use_address() {	# 4|6
 	"${RUN[@]}" ibv_devices >/dev/null
 }
 
-# Each end says so of its own, when all is done.
+# Checks at the end that faults occurred.
 check_disturbed() {
 	local lost
 
@@ -105,7 +105,7 @@ check_disturbed() {
 	[[ $role == host ]] || check_damaged
 }
 
-# The host damages frames that have their MAC, and the checksums of the network are made after.
+# The host damages frames after their MAC is computed, and before the UDP checksum is.
 check_damaged() {
 	local damaged
 
@@ -115,7 +115,7 @@ check_damaged() {
 	((damaged > 0)) || die "no damaged frame was known by its MAC"
 }
 
-# mckey does not listen: it is attached to its group, and has its receives.
+# mckey does not listen. When it prints this, it has joined its group and posted receives.
 receives() {
 	grep -q '^receiving data transfers' "$dir/out"
 }
@@ -141,7 +141,8 @@ ask() {	# NAME PROGRAM OPTIONS...
 		END { print name ": " (figure ? figure : "done") ", " s " s" }' "$dir/out"
 }
 
-# A program, and options of both ends. Of some, one end has options of its own.
+# Runs a program with the given options at both ends. Some programs need further options at one
+# end.
 step() {	# SERVER PROGRAM OPTIONS...
 	local who=$1 name=$network$1.$2 program=("${@:2}") serves=() asks=("$peer")
 
@@ -160,7 +161,7 @@ step() {	# SERVER PROGRAM OPTIONS...
 	fi
 }
 
-# perftest's server in the guest needs its client's requests to come late.
+# perftest's server in the guest needs its client's requests delayed.
 step_cm() {	# SERVER
 	if [[ $1 == host ]]; then
 		step host ib_write_bw -R -n 20 -s 65536
@@ -175,7 +176,7 @@ set_up_end || die "no device"
 mkdir "$TOLD" || die "no place for what is told"
 python3 -m http.server 8000 --bind "$own" --directory "$TOLD" >/dev/null 2>&1 &
 web_server=$!
-# The last server is the host: when the guest has ended, so has everything.
+# The host is the last server, so all programs have ended when the guest ends.
 network=
 for server in guest host; do
 	step "$server" ibv_rc_pingpong -n 50 -c

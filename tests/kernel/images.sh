@@ -1,15 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Kernels for guests: where they are, how one gets them, and the initramfs that
-# brings one as far as the host's files. Sourced by tests/kernel/run and by the
-# vnet command; needs VNET_SRC, tree.sh and say.sh.
+# Finds and fetches kernels for guests, and makes their initramfs. Sourced by tests/kernel/run
+# and by the vnet command; needs VNET_SRC, tree.sh and say.sh.
 #
-# An image is a directory as dpkg -x leaves one of Debian's packages
-# linux-image-VERSION: boot/vmlinuz-VERSION and lib/modules/VERSION. The host
-# itself is one, where such a package is installed.
+# An image is a directory with the contents of one of Debian's packages linux-image-VERSION:
+# boot/vmlinuz-VERSION and lib/modules/VERSION. The host itself is one, if such a package is
+# installed.
 
-# What a guest needs to reach the host's files and the channels.
+# Modules that a guest needs to reach the host's files and the channels.
 KERNEL_BOOT_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console)
 
 # Images and initramfs are kept with the builds.
@@ -21,8 +20,8 @@ kernel_cache() {
 	echo "$root/kernel"
 }
 
-# Prints "VERSION DIRECTORY" of each image that can be used, newest last. Those
-# of the clone's owner serve everybody.
+# Prints "VERSION DIRECTORY" of each usable image, newest last. All users may use those of the
+# clone's owner.
 kernel_images() {
 	local directory vmlinuz version
 
@@ -35,9 +34,9 @@ kernel_images() {
 	done | sort -u | sort -s -V -k 1,1
 }
 
-# Sets KERNEL and KERNEL_IMAGE to the newest that WANTED names: a version like
-# 6.1.0-56-amd64, the beginning of one like 6.1, or debug. Only kernels for which
-# CONDITION, a command that gets the version, succeeds.
+# Sets KERNEL and KERNEL_IMAGE to the newest image that matches WANTED: a version like
+# 6.1.0-56-amd64, the beginning of one like 6.1, or debug. If CONDITION is given, that command
+# must succeed with the version as argument.
 find_kernel() {	# WANTED [CONDITION]
 	local version directory
 
@@ -55,8 +54,8 @@ find_kernel() {	# WANTED [CONDITION]
 	[[ -n $KERNEL ]]
 }
 
-# The kernel's payload, uncompressed: QEMU starts that directly, which saves
-# the guest the seconds that it would take to unpack itself under emulation.
+# Unpacks the kernel's payload. QEMU starts it directly, which saves the guest the seconds of
+# unpacking under emulation.
 unpack_vmlinuz() {	# VMLINUZ FILE
 	local setup offset length magic unpack
 
@@ -70,12 +69,12 @@ unpack_vmlinuz() {	# VMLINUZ FILE
 	" 1f 8b"*) unpack=gzip ;;
 	*) return 1 ;;
 	esac
-	# Behind the payload, its size in four bytes, which gzip has anyway.
+	# Four bytes with the size follow the payload; in gzip they are part of the format.
 	[[ $unpack == gzip ]] || length=$((length - 4))
 	head -c "$((offset + length))" -- "$1" | tail -c "+$((offset + 1))" | "$unpack" -dc >"$2" 2>/dev/null
 }
 
-# Writes FILE anew by COMMAND unless it is there; two at once do no harm.
+# Makes FILE by COMMAND unless it exists. Safe if two run at once.
 make_once() {	# FILE COMMAND...	(COMMAND gets a name to write to as last argument)
 	local file=$1 part=$1.$BASHPID
 	shift
@@ -86,11 +85,12 @@ make_once() {	# FILE COMMAND...	(COMMAND gets a name to write to as last argumen
 	return 1
 }
 
-# Prints what QEMU is to start: the unpacked kernel, or what it was unpacked from.
+# Prints the kernel for QEMU: the unpacked one, or vmlinuz.
 kernel_to_boot() {
 	local vmlinuz=$KERNEL_IMAGE/boot/vmlinuz-$KERNEL vmlinux key cache
 
-	# KASAN's checks stand in the debug kernel's entry for that, too early for them.
+	# Not the debug kernel: the entry code that QEMU uses then contains KASAN checks, which
+	# cannot run so early.
 	[[ $KERNEL != *-vnet-debug ]] || { echo "$vmlinuz"; return; }
 	cache=$(kernel_cache) || return
 	key=$(stat -c '%n %s %Y' -- "$vmlinuz" | cksum)
@@ -122,7 +122,7 @@ pack_initramfs() {	# FILE
 	return "$1"
 }
 
-# Prints the initramfs for KERNEL; it is made anew when something in it changed.
+# Prints the initramfs for KERNEL, which is rebuilt if one of its parts has changed.
 kernel_initramfs() {
 	local key cache file
 
@@ -135,8 +135,8 @@ kernel_initramfs() {
 	echo "$file"
 }
 
-# Packages of the image WANTED that apt could give, best first: the one whose
-# headers are installed, because modules are built against those.
+# Prints the packages of image WANTED that apt knows, best first: those with installed headers,
+# because modules are built against these.
 kernel_packages() {	# WANTED
 	local pattern="${1//[.+]/\\&}([.-][^ ]*)?-amd64"
 
@@ -150,7 +150,7 @@ kernel_packages() {	# WANTED
 		grep -E -- '-[0-9]+\.[0-9]+\.[0-9]+' | sort -V -r | sort -s -r -k 2,2 | awk '!seen[$1]++ { print $1 }'
 }
 
-# Gets the image WANTED from Debian and unpacks it; nothing is installed.
+# Downloads the image WANTED from Debian and unpacks it, without installing it.
 fetch_kernel() {	# WANTED
 	local cache directory package version
 

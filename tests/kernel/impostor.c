@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * kernel_impostor: an ordinary user's UDP socket speaks to a device in the name of another
- * device of this machine, before these two talk and while they do. No frame is believed, no
- * row is made or moved, memory and traffic stay right, and each frame is counted by what
- * gives it away.
+ * An ordinary user's UDP socket sends frames to a device in the name of another device. Both
+ * devices are on this machine; the frames come before these two communicate, and while they do.
+ * The device accepts no frame, creates or changes no row, keeps memory and traffic intact, and
+ * counts each frame by the reason of its rejection.
  *
  *   kernel_impostor DEVICE PEER
  *
- * CAP_NET_RAW, if the caller has it, serves to read one frame of the peer's: the impostor
- * then knows lives, rows and sequence numbers, and lacks nothing but the secret.
+ * If the caller has CAP_NET_RAW, the impostor reads one frame of the peer. It then knows
+ * incarnations, rows and sequence numbers, and lacks the secret only.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -24,14 +24,14 @@
 #include "../../usermode/platform/link.h"
 #include "../faults/side.h"
 
-/* How often each lie is told at a time. */
+/* Frames of each kind that are sent in a row. */
 #define TIMES 40
 #define GID_INDEX 1
 #define SECRET_BYTES 4096u
 #define TALK 8192u
 #define VICTIM_MARK 0x5ec4e7u
 #define PEER_MARK 0x0eeeu
-/* The number of the key that devices have from birth: kernel/vnet_ib/link_key.c */
+/* ID of the key that devices of one machine share: kernel/vnet_ib/link_key.c */
 #define COMMON_KEY 1u
 
 struct party {
@@ -45,7 +45,7 @@ static union link_address to;
 static struct link_memory memory;
 static int sock, sniffer;
 
-/* The frame in the making; and one of the peer's, if one was read. */
+/* The frame that is being built; and a frame of the peer, if one was read. */
 static u64 bytes[VNET_WIRE_MAX_FRAME / sizeof(u64)];
 static struct vnet_frame *const head = (struct vnet_frame *)bytes;
 static u64 seen_bytes[64];
@@ -53,7 +53,7 @@ static const struct vnet_frame *const seen = (const struct vnet_frame *)seen_byt
 static bool has_seen;
 static u32 heard;
 
-/* ---------------------------------------------------------------- what is shown */
+/* --------------------------------------------------------------------- counters */
 
 static u64 number_in(const char *device, const char *folder, const char *name)
 {
@@ -166,7 +166,7 @@ static void open_sockets(void)
 	sock = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	CHECK(sock >= 0 && bind(sock, &memory.own.any, size) == 0 &&
 	      getsockname(sock, &memory.own.any, &size) == 0);
-	/* The peer's own port is the peer's. */
+	/* The impostor has the peer's address, but another port. */
 	CHECK(memory.own.in.sin_port != to.in.sin_port);
 	loopback.sll_ifindex = (int)if_nametoindex("lo");
 	sniffer = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK, htons(ETH_P_IP));
@@ -174,7 +174,7 @@ static void open_sockets(void)
 		CHECK_EQ(bind(sniffer, (struct sockaddr *)&loopback, sizeof(loopback)), 0);
 }
 
-/* One of the peer's packets, as it passed by. */
+/* Reads a data frame of the peer from the loopback device. */
 static void sniff(void)
 {
 	static u8 packet[65536] __attribute__((aligned(8)));
@@ -193,7 +193,10 @@ static void sniff(void)
 	}
 }
 
-/* What came back: nothing but refusals, which tell nothing, and are no longer than a call. */
+/*
+ * Checks the answers of the device: only refusals, which contain no incarnation and are not
+ * longer than a HELLO.
+ */
 static void hear_refusals(void)
 {
 	static struct vnet_frame answer[2];
@@ -207,7 +210,7 @@ static void hear_refusals(void)
 	}
 }
 
-/* ------------------------------------------------------------------------ lies */
+/* ---------------------------------------------------------------- false frames */
 
 static void begin(u8 kind, u8 proof)
 {
@@ -221,7 +224,7 @@ static void begin(u8 kind, u8 proof)
 	head->src_row = htole32(0x10000);
 }
 
-/* With the lives and rows of the peer's packet. */
+/* With the incarnations and rows of the frame that was read. */
 static void begin_as_seen(u8 kind, u8 proof)
 {
 	begin(kind, proof);
@@ -243,7 +246,7 @@ static u32 hello(void)
 	return sizeof(*head) + sizeof(*body);
 }
 
-/* A write into the memory that is checked, as the peer's next packet. */
+/* An RDMA write to the victim's memory, with the sequence number of the peer's next packet. */
 static u32 packet(u32 i)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(head + 1);
@@ -309,7 +312,7 @@ static u32 tell_packet_blind(u32 i)
 	return packet(i);
 }
 
-/* The random bits of its number are other ones. */
+/* The row number has other random bits. */
 static u32 tell_packet_astray(u32 i)
 {
 	begin_as_seen(VNET_FRAME_DATA, VNET_PROOF_SECRET);
@@ -350,11 +353,11 @@ static u32 tell_refusal(u32 i)
 }
 
 enum sealing {
-	/* The CRC is right, whatever the frame says of its proof. */
+	/* A valid CRC, whatever proof the frame announces. */
 	SEAL_CRC,
-	/* With a key of the impostor's own. */
+	/* A MAC by a key of the impostor, with another ID. */
 	SEAL_OWN,
-	/* With one that has the number of the devices' own key. */
+	/* A MAC by a key of the impostor, with the ID of the devices' common key. */
 	SEAL_NUMBER,
 };
 
@@ -362,9 +365,9 @@ static const struct lie {
 	const char *what;
 	u32 (*tell)(u32 i);
 	enum sealing sealing;
-	/* It takes a frame of the peer's. */
+	/* Needs a frame of the peer. */
 	bool seen;
-	/* What the device counts it as. */
+	/* The counter that the frame increases. */
 	const char *counter;
 } lies[] = {
 	{ "a call with a CRC", tell_call, SEAL_CRC, false, "link_unknown_key" },

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, two devices of the driver: programs have the same results with packet loss,
-# duplicates, corruption and delays, with memory that is paged on demand, with large and unequal
-# MTUs, and with fewer endpoint frames than busy queue pairs.
+# In a guest, two devices of the driver: programs succeed in spite of faults of the link. Packet
+# loss, duplicates, corruption and delays; on-demand paging; large and unequal MTUs; fewer
+# endpoint frames than busy queue pairs.
 LINK_TEST=link_faults
 # shellcheck source=tests/kernel/link_pair.sh
 . "$VNET_SOURCE_DIR/tests/kernel/link_pair.sh"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, two devices of the driver: no frame passes without a key or with another key; frames
-# of strangers are counted by reason and change nothing; keys change under traffic; and the link's
-# settings are checked, and apply under traffic.
+# In a guest, two devices of the driver: keys, frames of strangers, and settings of the link. No
+# frame passes without a key or with another key; frames of strangers are counted by reason and
+# change nothing; keys change under traffic; and the link's settings are checked, and apply
+# under traffic.
 LINK_TEST=link_keys
 # shellcheck source=tests/kernel/link_pair.sh
 . "$VNET_SOURCE_DIR/tests/kernel/link_pair.sh"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For the tests kernel.link-*: two devices in two network namespaces, joined by a veth, and a
-# third namespace for a node of user mode. LINK_TEST is the name of the test.
+# Set-up of the tests kernel.link-*: two devices in two network namespaces. They are joined by a
+# bridge, and a third namespace is for a node of user mode. LINK_TEST is the name of the test.
 #
 #   [a: va 10.9.9.1] -- sw0 -- [b: vb 10.9.9.2]
 #                        |
@@ -23,7 +23,7 @@ die() {
 # shellcheck disable=SC2034	# used by the tests
 IN_A=(ip netns exec a) IN_B=(ip netns exec b) IN_C=(ip netns exec c)
 
-# A peer may be silent for seconds, where a guest has a part of a processor.
+# -u 18: a peer may not answer for seconds if the guest has only a part of a processor.
 PERFTEST=(-x 1 -F -u 18)
 GID=1
 
@@ -38,7 +38,7 @@ has_gid_in() {	# NAME
 	ip netns exec "$1" grep -q ':0a09:09' "/sys/class/infiniband/v$1/ports/1/gids/1" 2>/dev/null
 }
 
-# The index of a GID, by what its text begins with.
+# Prints the index of the GID that begins with TEXT.
 gid_of() {	# NAME TEXT
 	ip netns exec "$1" grep -l "^$2" -r "/sys/class/infiniband/v$1/ports/1/gids" 2>/dev/null |
 		sed 's,.*/,,' | sort -n | sed -n 1p
@@ -66,7 +66,7 @@ set_key() {	# NAME FILE KEY
 	ip netns exec "$1" dd bs=4096 status=none if="$KEYS/$3" of="/sys/class/infiniband/v$1/link/$2"
 }
 
-# By the command, which has a line with the network before the key.
+# Sets a key by "vnet kernel key".
 vnet_key() {	# NAME ARGS...
 	ip netns exec "$1" "$VNET" kernel key --device "v$1" "${@:2}"
 }

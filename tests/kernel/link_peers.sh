@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, two devices of the driver and a node of user mode: IPv6, Ethernet frames, programs
-# that connect by rdma_cm in each direction; and devices, namespaces and the module are removed
-# under traffic.
+# In a guest, two devices of the driver and a node of user mode: traffic between them, and
+# removal. IPv6, Ethernet frames, programs that connect by rdma_cm in each direction; and
+# devices, namespaces and the module are removed under traffic.
 LINK_TEST=link_peers
 # shellcheck source=tests/kernel/link_pair.sh
 . "$VNET_SOURCE_DIR/tests/kernel/link_pair.sh"

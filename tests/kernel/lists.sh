@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, with vnet_ktest.ko: a consumer in the kernel that posts a long list, perhaps
-# with interrupts off, gets away soon: the NIC processor carries out the rest. The kernel's
-# own probes tell how many copies there are in one call.
+# In a guest, with vnet_ktest.ko: a kernel consumer that posts a long list returns soon. It may
+# post with interrupts off; the NIC processor executes the rest of the list. Kernel probes count
+# the copies in one call.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# Of 256; one call may come in the midst of another.
+# Limit for a list of 256 requests. One call may interrupt another.
 MOST=$((2 * 64))
 
 fail() {
@@ -31,8 +31,8 @@ unprobe() {
 	echo >"$TRACE/kprobe_events"
 }
 
-# In all, and the most of one call. Of a task, not of a processor: the NIC's thread may take
-# that in the midst of a call.
+# Prints the total of copies, and the most in one call. They are counted for each task, not for
+# each processor, because the NIC's thread may preempt a call.
 copied() {
 	awk '
 		{

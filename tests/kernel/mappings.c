@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory of the device that a process keeps mapped after the object is gone.
+ * Tests memory of the device that a process keeps mapped after the object was destroyed.
  *
- *   limit   it counts until the last mapping of it ends, whosever that is
- *   keep    one that outlasts its context: says "kept", and looks after a line of input
- *   make N  a completion queue of N entries: says whether there is one, and waits likewise
+ *   limit   the memory counts until the last mapping of it ends, in whichever process
+ *   keep    a mapping outlives its context: prints "kept", and checks it after a line of input
+ *   make N  creates a CQ of N entries: prints "made" or "none", and waits for input
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -16,15 +16,15 @@
 #include "vnet-abi.h"
 #include "vnet_hw.h"
 
-/* Of a completion queue: 128 MiB, and 32 KiB. */
+/* CQ entries: 128 MiB, and 32 KiB. */
 #define MANY (1u << 20)
 #define FEW 256u
-/* A part of the machine's memory is for rings. */
+/* Rings may use a quarter of the machine's memory. */
 #define RINGS_PART 4
 #define MAX_HELD 64
-/* So many bytes of each say whose it is. */
+/* Bytes of each mapping that have its mark. */
 #define MARKED 64u
-/* Of device memory, all that there is. */
+/* All device memory of a device. */
 #define DM_SIZE ((size_t)1 << 20)
 
 struct held {
@@ -61,7 +61,7 @@ static bool is_held(const struct keeper *k, const void *at)
 	return false;
 }
 
-/* Where in the device's file that is which the provider has mapped just now. */
+/* Offset in the device file of the ring that the provider has just mapped. */
 static off_t find_offset(const struct keeper *k, size_t size)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
@@ -79,7 +79,7 @@ static off_t find_offset(const struct keeper *k, size_t size)
 	return (off_t)offset;
 }
 
-/* Once more; and a mark in it. */
+/* Maps the ring again, and writes a mark. */
 static void hold(struct keeper *k, size_t size)
 {
 	struct held *h = &k->held[k->n];
@@ -106,7 +106,7 @@ static void release(struct keeper *k)
 	k->n = 0;
 }
 
-/* The queue is gone, and its memory is mapped; or there is no memory for it. */
+/* Creates a CQ, maps its ring again, and destroys it. Returns false if there is no memory. */
 static bool hold_ring(struct keeper *k, uint32_t entries)
 {
 	struct ibv_cq *cq = ibv_create_cq(k->context, (int)entries, NULL, NULL, 0);
@@ -128,7 +128,7 @@ static size_t ring_limit(void)
 	return info.totalram * info.mem_unit / RINGS_PART;
 }
 
-/* Queues that are gone, one after the other: no more of them than there could be at once. */
+/* Holds rings of destroyed CQs up to the limit, which counts as if the CQs existed. */
 static void hold_all(struct keeper *k)
 {
 	size_t limit = ring_limit(), size = ring_size(MANY);
@@ -137,7 +137,7 @@ static void hold_all(struct keeper *k)
 		if (k->n * size > limit)
 			FAIL("%u rings are held, of which %zu may be", k->n, limit / size);
 	}
-	/* Others have rings, too, which are small. */
+	/* Other rings exist, which are small. */
 	CHECK((k->n + 2) * size > limit);
 	for (unsigned int i = 0; i < k->n; i++)
 		CHECK(is_marked(&k->held[i]));
@@ -152,7 +152,7 @@ static bool may_have_another(struct keeper *k)
 	return may;
 }
 
-/* A part of a mapping keeps all of it, wherever it is moved. */
+/* A remaining part of a mapping keeps all of the ring, also after mremap(). */
 static void check_parts(struct keeper *k)
 {
 	struct held *h = &k->held[0];
@@ -172,7 +172,7 @@ static void check_parts(struct keeper *k)
 	CHECK(may_have_another(k));
 }
 
-/* So does that of a child. */
+/* A child's mapping keeps the ring, too. */
 static void check_fork(struct keeper *k)
 {
 	unsigned int n = k->n;

@@ -1,13 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: memory of the device that processes have mapped counts, and for as long
-# as they have it.
+# In a guest: memory of the device counts against limits as long as processes have it mapped.
 #
 #   mappings.sh MAPPINGS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# The first device is the one that is tested.
+# The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 MAPPINGS=$1
 CGROUP=/sys/fs/cgroup/mappings
@@ -24,7 +23,7 @@ nothing_left() {
 	nothing_held vnet0
 }
 
-# Until it is told to go on.
+# Starts a program, which prints WORD and waits for a line.
 start() {	# WORD ARGS...
 	local word=$1 line=''
 
@@ -40,7 +39,7 @@ go_on() {
 	wait "$pid" || fail "the program failed"
 }
 
-# ---------------------------------------------------------- whose memory it is
+# -------------------------------------------------------------- memory cgroups
 
 in_cgroup() {	# COMMAND...
 	echo "$BASHPID" >"$CGROUP/cgroup.procs" || fail "no control group"
@@ -52,7 +51,7 @@ bytes_charged() {
 	sed -n 's/^vmalloc //p' "$CGROUP/memory.stat"
 }
 
-# What nobody has any more is freed by and by.
+# Freed memory is uncharged with a delay.
 is_freed() {
 	(($(bytes_charged) < BYTES / 8))
 }
@@ -66,7 +65,7 @@ charged() {
 	((bytes >= BYTES)) || fail "$bytes bytes of a ring of $BYTES are charged"
 }
 
-# It hears that there is no memory, and lives.
+# The creation fails with ENOMEM, and no process is killed.
 refused() {
 	await 20 is_freed || fail "$(bytes_charged) bytes are still charged"
 	echo $((BYTES / 2)) >"$CGROUP/memory.max"
@@ -85,7 +84,7 @@ groups() {
 	echo -memory >/sys/fs/cgroup/cgroup.subtree_control
 }
 
-# ------------------------------------------------------------- how long it lasts
+# ---------------------------------------------------------------------- lifetime
 
 module_stays() {
 	local file module=

@@ -1,10 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Building vnet's kernel modules, outside of the source tree. Needs VNET_SRC,
-# tree.sh and images.sh.
+# Builds kernel modules outside of the source tree. Needs VNET_SRC, tree.sh and images.sh.
 
-# Prints where the headers of a kernel are.
+# Prints the folder of a kernel's headers.
 kernel_headers() {	# VERSION
 	local directory
 
@@ -17,8 +16,7 @@ kernel_headers() {	# VERSION
 	return 1
 }
 
-# Kbuild puts objects beside their sources. So it gets a tree of its own, in
-# which every source is a link.
+# Kbuild puts objects beside their sources, so it gets a tree of links to the sources.
 link_sources() {	# TREE FOLDER
 	local folder file
 
@@ -41,8 +39,8 @@ make_module() {	# TREE FOLDER HEADERS [VARIABLE=VALUE...]
 		make -j "$(nproc)" -C "$3" M="$1/$2" "${@:4}" modules >"$1/log" 2>&1
 }
 
-# Builds the module whose sources are in a folder of the source tree, for the
-# kernel VERSION, and sets MODULE to it. One at a time; the second finds it built.
+# Builds the module of a folder of the source tree for the kernel VERSION, and sets MODULE to
+# its file. Under a lock, so that a second caller finds it built.
 build_module() {	# FOLDER VERSION
 	local folder=${1%/} headers tree lock status
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: a device lives where its net device does, in shared and in exclusive
-# mode, has that one's addresses, works there, and goes with it.
+# In a guest: a device is in the network namespace of its net device, in shared and in exclusive
+# mode. It has that net device's addresses, works there, and is removed with it.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 
@@ -47,7 +47,7 @@ make_namespace || die "no vnet1 in a namespace"
 works_there
 end_namespace
 
-# Only where there is no other namespace can the mode be changed.
+# The mode can be changed only while there is no other namespace.
 await 10 rdma system set netns exclusive 2>/dev/null || die "no exclusive mode"
 make_namespace || die "no vnet1 in a namespace, in exclusive mode"
 works_there

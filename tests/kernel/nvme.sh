@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: the kernel's own nvme-rdma to its own nvmet-rdma over vnet0: a file system
-# on it, what was written is what is read, by fio as well; it is disconnected under load,
-# and its device deleted under load.
+# In a guest: nvme-rdma with nvmet-rdma over vnet0. A file system and fio read back what they
+# wrote. The disk is disconnected under load, and its RDMA device is deleted under load.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 ADDRESS=192.168.77.1
@@ -65,7 +64,7 @@ has_no_disk() {
 	! has_disk
 }
 
-# It is to make no file where the disk was.
+# fio must not create a file if the disk is gone.
 fio_on_disk() {	# OPTIONS...
 	fio --allow_file_create=0 --name=vnet --filename="$DISK" --size=8M --bs=16k --ioengine=libaio --iodepth=16 --direct=1 "$@" >/run/fio 2>&1
 }
@@ -76,7 +75,7 @@ write_file() {
 		umount /run/disk && blockdev --flushbufs "$DISK" && mount "$DISK" /run/disk
 }
 
-# What was written by way of a file system, and what fio finds to be what it wrote.
+# Checks data through a file system, and by fio.
 check_data() {
 	head -c 8M /dev/urandom >/dev/shm/data
 	write_file || die "no file system"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the driver refuses by itself, before the firmware is asked: doorbells that there are
- * not, mappings of another length or kind, and contexts for another version.
+ * Tests what the driver refuses before it calls the firmware. Unknown doorbells, mappings of a
+ * wrong length or kind, and contexts with another interface version.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -82,7 +82,7 @@ static void cannot_map(int fd, size_t length, int flags, off_t offset)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* As the process has some of the device's memory, it could have all of it again. */
+/* A process may map its own queue memory again, but only with the same length, and shared. */
 static void mappings(struct ibv_context *context)
 {
 	unsigned long from = 0, to = 0, offset = 0;
@@ -110,7 +110,7 @@ static void mappings(struct ibv_context *context)
 
 /* ----------------------------------------------------------------------- contexts */
 
-/* The command by which a context is made, with so much of a driver's part: 0 or errno. */
+/* Sends GET_CONTEXT with `length` bytes of driver data. Returns 0 or errno. */
 static int get_context(const struct vnet_alloc_ucontext_req *req, size_t length, unsigned int tail)
 {
 	struct {
@@ -143,7 +143,7 @@ static void contexts(void)
 
 	CHECK_EQ(get_context(&req, sizeof(req), 0), 0);
 	CHECK_EQ(get_context(&req, sizeof(req) - 4, 0), EINVAL);
-	/* A longer one, of which the rest is zero, or is not. */
+	/* Longer driver data, whose tail is zero or not. */
 	CHECK_EQ(get_context(&req, sizeof(req) + 8, 0), 0);
 	CHECK_EQ(get_context(&req, sizeof(req) + 8, 1), EINVAL);
 	req.hw_version++;
@@ -159,7 +159,7 @@ int main(void)
 	struct ibv_cq *cq = ibv_create_cq(context, 1000, NULL, NULL, 0);
 
 	CHECK(cq);
-	/* Contexts that end leave the doorbells of theirs. */
+	/* doorbells() comes first, because contexts() leaves doorbell descriptors open. */
 	doorbells();
 	mappings(context);
 	contexts();

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: what the driver refuses by itself, of an ordinary user.
+# In a guest: requests of an ordinary user that the driver refuses before it calls the firmware.
 #
 #   refusals.sh REFUSALS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"

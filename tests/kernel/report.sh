@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For tests/report, in a guest: what the judges say of the kernel's device, and of
-# rdma_rxe beside it.
+# For tests/report, in a guest: results of the judges for vnet0 and for rdma_rxe.
 set -u -o pipefail
 
 # shellcheck source=tests/kernel/guest.sh
@@ -12,7 +11,8 @@ ISOLATED=("$VNET_SOURCE_DIR/tests/isolated" --timeout 7000)
 CONFORMANCE=$VNET_SOURCE_DIR/tests/conformance
 APPS=$VNET_SOURCE_DIR/tests/apps
 
-# Programs that connect by rdma_cm, both sides on this world's device, as the judges print theirs.
+# Runs a program that connects by rdma_cm, both sides on one device. Prints the result in the
+# judges' format.
 cm_case() {	# WORLD SERVER... -- CLIENT...
 	local world=$1 bad=
 	shift
@@ -41,7 +41,7 @@ cm_programs() {	# WORLD ADDRESS
 	done
 }
 
-# Each takes the other's device away, and makes its own.
+# Each world removes the device of the other, and creates its own.
 for world in kernel rxe; do
 	"${ISOLATED[@]}" "$CONFORMANCE/judge" --world "$world" --slice k \
 		"$CONFORMANCE"/{tools,pingpong,perftest}.cases
@@ -53,5 +53,5 @@ for world in kernel rxe; do
 	[[ $world == kernel ]] || address=192.168.78.1
 	cm_programs "$world" "$address"
 done
-# What fails there is what is to be told.
+# Failures are part of the report.
 true

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, with vnet_ktest.ko: the entries of a completion queue that gets another size
-# move with interrupts and softirqs on, of a process' as of a kernel consumer's; and no
-# event is lost by it. The kernel's own probes tell.
+# In a guest, with vnet_ktest.ko: a CQ resize moves entries with interrupts and softirqs
+# enabled. For CQs of a process and of a kernel consumer; no event is lost. Checked by kernel
+# probes.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# Of a processor's flags: interrupts are on.
+# The interrupt flag of the processor's flags register.
 INTERRUPTS=0x200
 
 fail() {
@@ -29,8 +29,8 @@ unprobe() {
 	echo >"$TRACE/kprobe_events"
 }
 
-# How often; how often with interrupts off, or softirqs (which the kernel shows itself); the
-# most entries; and the longest time, in us.
+# Prints the number of resizes, the number with interrupts or softirqs off (which the trace
+# shows), the most entries, and the longest time in us.
 resized() {
 	awk -v on="$((INTERRUPTS))" '
 		function time() {
@@ -56,7 +56,7 @@ resized() {
 		END { printf "%d %d %d %.0f\n", n, off, most, longest }' "$TRACE/trace"
 }
 
-# The largest that there is.
+# Resizes a CQ of a process to the largest size.
 process() {
 	as_user /usr/bin/python3 - <<-'END'
 		from pyverbs.device import Context

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: two devices of one network namespace reach each other and themselves; the
-# system tells whose a queue pair is, and in which state; in exclusive mode one of them
-# goes to another namespace and comes back, by command and when that namespace ends.
+# In a guest: two devices of one network namespace reach each other and themselves. "rdma
+# resource" shows the owner and the state of queue pairs. In exclusive mode, one device is moved
+# to another namespace and comes back, by command and when that namespace ends.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 
@@ -22,7 +22,8 @@ frames() {	# DEVICE
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/frames_sent"
 }
 
-# Programs of the one device, and of the other; frames have gone between these, or not.
+# Runs a program between two devices, or within one, and checks that frames were sent only
+# between two.
 work() {	# SERVER CLIENT PROGRAM...
 	local before after from=$2 to=$1
 	shift 2
@@ -46,7 +47,7 @@ work_together() {
 
 # ---------------------------------------------------------------- whose they are
 
-# Queue pairs of a device, if it is here, that processes have: "pid number peer type state".
+# Queue pairs of processes on a device: "pid number peer type state".
 queue_pairs() {	# DEVICE
 	rdma -j resource show qp link "$1/1" 2>/dev/null |
 		jq -r '.[] | select(.pid) | "\(.pid) \(.lqpn) \(.rqpn) \(.type) \(.state)"'
@@ -56,12 +57,12 @@ has_queue_pair() {	# DEVICE PID STATE
 	queue_pairs "$1" | grep -qxE "$2 [0-9]+ [0-9]+ RC $3"
 }
 
-# Who only is written to sends nothing.
+# The side that is only written to stays in RTR.
 both_run() {
 	has_queue_pair vnet0 "$listener" RTR && has_queue_pair vnet1 "$caller" RTS
 }
 
-# Starts programs that go on until they are told to end; sets listener and caller.
+# Starts programs that run until they are killed; sets listener and caller.
 start_traffic() {
 	ib_write_bw -d vnet0 -x 1 --run_infinitely >/run/listener 2>&1 </dev/null &
 	listener=$!
@@ -111,7 +112,7 @@ is_ready_here() {
 	is_here && has_gid vnet1 1
 }
 
-# Beside this one, which gets a name; there are only others' devices there: none.
+# Creates a second namespace, without devices, and names this one.
 make_other() {
 	ip netns attach here $$ || die "no name for this namespace"
 	{ ip netns add other && in_other ip link set lo up; } || die "no namespace"
@@ -134,7 +135,7 @@ works_there() {	# PROGRAM...
 		die "$*: vnet1 does not work where it went"
 }
 
-# Who has it open hears that it is gone, as of one that ends.
+# Programs that have the device open read IBV_EVENT_DEVICE_FATAL.
 goes_under_traffic() {
 	local watches
 
@@ -160,7 +161,7 @@ survives_its_namespace() {
 	await 10 is_ready_here || die "vnet1 has ended with a namespace that it was lent to"
 }
 
-# The first device is the one that is tested.
+# The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 { add_netdev d2 10.9.8.1/24 && add_device vnet1 vnet d2; } || die "no second device"
 work_together

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, with vnet_ktest.ko: whatever can end in the midst of traffic does, once
-# (100 times with VNET_SOAK=1). Afterwards nothing is left of it.
+# In a guest, with vnet_ktest.ko: processes, devices, net devices and the module end under
+# traffic. Each once, or 100 times with VNET_SOAK=1. No object remains.
 #
 #   teardown.sh TRAFFIC KTEST_USER
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
-# The first device is the one that is tested.
+# The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 TRAFFIC=$1 KTEST_USER=$2
 ROUNDS=1
@@ -27,8 +27,8 @@ no_device() {
 	[[ ! -e /sys/class/infiniband/vnet0 ]]
 }
 
-# Lets what was started come before this shell no more than it must: all of it
-# spins, on two processors.
+# Starts a command with low priority: the programs poll, on two processors, and must not starve
+# this shell.
 in_background() {	# COMMAND...
 	set -m
 	nice -n 10 setpriv --reuid "$VNET_GUEST_UID" --clear-groups "$@" &
@@ -43,7 +43,7 @@ what_it_said() {	# FD
 	done
 }
 
-# Until it says so. What it looks at itself has 30 s.
+# Waits until the program prints "flows". The program's own limit is 30 s.
 await_flow() {	# FD
 	local line=''
 
@@ -52,7 +52,7 @@ await_flow() {	# FD
 	done
 }
 
-# Between processes.
+# Traffic between processes.
 start_flow() {
 	exec {said}<> <(:)
 	in_background "$TRAFFIC" >&"$said" 2>&1
@@ -60,14 +60,14 @@ start_flow() {
 	await_flow "$said"
 }
 
-# From now on.
+# Checks that the traffic continues from now on.
 check_flow() {
 	kill -USR1 "$traffic" || fail "there is no traffic: $(what_it_said "$said")"
 	await_flow "$said"
 	kill -0 "$user" 2>/dev/null || fail "the traffic with the kernel has ended: $(what_it_said "$user_said")"
 }
 
-# And between one and the kernel, by events as well.
+# Traffic between processes, and between a process and a kernel consumer with events.
 start_traffic() {
 	local kernel_user
 
@@ -116,7 +116,7 @@ netdev_deleted() {
 	check_clean "deleted net device"
 }
 
-# All of it goes on.
+# The traffic continues while the net device is stopped and renamed.
 netdev_changed() {
 	local name netdev=d0
 

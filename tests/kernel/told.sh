@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Two ends that no file system joins: each tells what it is ready for by files below
-# $TOLD, where a web server shows them; the other asks there, at the address $TELLER.
+# Synchronizes two machines that share no file system. Each announces what it is ready for by
+# files below $TOLD, which a web server serves; the other asks at the address $TELLER.
 
 tell() {	# WHAT
 	: >"$TOLD/$1"

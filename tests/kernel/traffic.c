@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Traffic of all kinds, checked, until it is killed. Says when it flows; and when it is
- * told SIGUSR1, once it has gone on since, or ends if it does not.
+ * Runs the bystanders' traffic until the process is killed. Prints "flows" at the start. After
+ * each SIGUSR1, prints it again when the traffic has continued; the program ends if it does not
+ * continue.
  */
 #include <signal.h>
 
@@ -24,7 +25,10 @@ int main(void)
 		note("flows");
 		CHECK_EQ(sigwait(&asked, &signal), 0);
 		for (int i = 0; i < PAIRS; i++) {
-			/* What has been until now; and what comes. */
+			/*
+			 * The first check consumes earlier rounds, the second waits for a new
+			 * one.
+			 */
 			bystanders_check(&b[i]);
 			bystanders_check(&b[i]);
 		}

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In one of two guests that a wire joins: vnet0 and rxe0 on eth0, and programs
-# between the two, in turn; then vnet0 alone, also by rdma_cm, and where the wire
-# loses, repeats and overtakes.
+# In one of two guests that are connected by a wire: compares vnet0 with rxe0, both on eth0. The
+# programs run in turn; then over vnet0 alone, also by rdma_cm, and while the wire loses,
+# duplicates and reorders frames.
 #
 #   wire.sh server|client ROUNDS
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
@@ -11,11 +11,11 @@
 . "$VNET_SOURCE_DIR/tests/kernel/told.sh"
 role=$1 rounds=$2
 SERVER=192.168.90.1 CLIENT=192.168.90.2
-# The server tells, the client asks.
+# The server announces, the client asks.
 TOLD=/run/told TELLER=$SERVER
 COMMON=(-x 1 -F -u 18)
-# vnet0's median by rxe0's: what is asked, and what is aimed at. Both guests may have a part of
-# a processor only, so a run may miss it: it is told, and fails nothing.
+# Ratio of the medians of vnet0 and rxe0: limit and goal. A miss is reported but is no failure,
+# because both guests may have only a part of a processor.
 LEAST=1.5 GOAL=3
 
 die() {
@@ -70,7 +70,7 @@ step() {
 	if [[ $role == server ]]; then serve "$@"; else ask "$@"; fi
 }
 
-# Programs whose server and client are told apart by options.
+# Programs whose server and client have different options.
 step_rping() {	# NAME
 	local COMMON=(-s)
 
@@ -99,7 +99,7 @@ done
 [[ $role == server ]] || compare
 step write_lat.vnet0 ib_write_lat -d vnet0 -n 50
 step write_lat.rxe0 ib_write_lat -d rxe0 -n 50
-# rdma_cm chooses the device by the address, which both have.
+# rdma_cm selects the device by address, and both have the same one.
 rdma link delete rxe0 || die "rxe0 stays"
 step_rping cm.rping
 step_rstream cm.rstream

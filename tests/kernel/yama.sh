@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest whose kernel lets no process at another's memory, or only at those of its
-# children or whoever said so (Yama's ptrace_scope, which Ubuntu sets): an ordinary
-# user's programs work over user mode's vnet, with content checked.
+# In a guest with Yama's ptrace_scope set: programs of an ordinary user work over vnet of user
+# mode. The kernel refuses access to the memory of other processes, of all or of those that are
+# no children and have not allowed it (as Ubuntu sets it). Data is checked.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 unset RDMAV_DRIVERS	# vnet run names it
 VNET=$VNET_SOURCE_DIR/vnet
@@ -26,7 +26,7 @@ works() {	# SCOPE PROGRAM...
 }
 
 [[ -e $SCOPE ]] || die "the kernel has no Yama"
-# Of two processes that are no relatives, neither may look at the other.
+# Check that an unrelated process cannot read another one's memory.
 echo 1 >"$SCOPE"
 as_user sleep 1000 &
 sleeper=$!

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For tests of the link: nodes of this machine, and what they tell of themselves.
+# Functions for tests of the link: start of nodes, and their status and counters.
 set -u -o pipefail
 export LC_ALL=C
 SCRATCH=${VNET_TEST_DIR:?run me through tests/isolated}
@@ -24,7 +24,7 @@ skip() {
 	exit 77
 }
 
-# Starts a node's daemon, which stays.
+# Starts a daemon that does not exit when it is idle.
 start_node() {	# NAME OPTIONS...
 	local node=$1
 	shift
@@ -36,7 +36,7 @@ stop_node() {	# NAME
 	"$VNET" stop --node "$1" >/dev/null 2>&1
 }
 
-# What a node's status says of its link.
+# A value of the link in a node's status.
 link_of() {	# NODE JQ-FILTER
 	"$VNET" status --node "$1" --json | jq -r ".devices[0].link | $2"
 }
@@ -49,7 +49,7 @@ counts() {	# NODE NAME NUMBER: so many, or more
 	(($(counter "$1" "$2") >= $3))
 }
 
-# Waits till a condition holds, 20 s at most.
+# Waits until the command succeeds, at most 20 s.
 await() {	# COMMAND...
 	local end=$((SECONDS + 20))
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sealed frames: the MAC is what libsodium's XChaCha20-Poly1305 makes of the same bytes,
- * no nonce comes twice, and a frame of which any bit differs, or that came from
- * elsewhere, is none. A peer has the keys of the narrowest network that it is in, or, in
- * the loopback network, the common one. Secrets follow from keys, and stay on the machine.
+ * MACs, keys and secrets of the link. The MAC is libsodium's XChaCha20-Poly1305 of the same
+ * bytes, and no nonce is used twice. A frame with a changed bit or another source is dropped. A
+ * peer has the keys of the narrowest network that contains it, or, in the loopback network, the
+ * common key. Secrets follow from keys, and do not leave the machine.
  */
 #include <sodium.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void add_key(const char *secret)
 	link_key_derive(&keys.key[keys.n++], secret, strlen(secret));
 }
 
-/* 127.0.0.0/bits. */
+/* A key for 127.0.0.0/bits. */
 static void add_key_of(const char *secret, u32 bits)
 {
 	static const u8 start[16] = { [10] = 0xff, 0xff, 0x7f };
@@ -70,7 +70,7 @@ static struct vnet_wire_trailer trailer_of(u32 length)
 	return trailer;
 }
 
-/* What the documentation says, by the library's own construction. */
+/* The documented construction, by the library's own function. */
 static bool is_standard(u32 length)
 {
 	static u8 data[sizeof(struct vnet_wire_prefix) + LONGEST];
@@ -113,7 +113,7 @@ static u32 unseal(u32 length, bool *proven)
 	u32 n = link_unseal(&far, &near.own, frame, length, &proof, &stranger);
 
 	*proven = proof.given;
-	/* It says of itself why it is dropped. */
+	/* A dropped frame gives the reason. */
 	CHECK(!(n && stranger) && proof.local == link_is_loopback(&near.own));
 	return n;
 }
@@ -144,7 +144,7 @@ static void check_nonces(void)
 	second = trailer_of(64);
 	CHECK(!memcmp(first.salt, second.salt, sizeof(first.salt)));
 	CHECK(first.number != second.number);
-	/* The same key, set once more. */
+	/* The same key, set again. */
 	link_keys_set(&near, &keys);
 	seal(64);
 	other = trailer_of(64);
@@ -164,9 +164,8 @@ static void check_spoilt(void)
 		dropped = far.counters.bad_mac + unknown;
 		frame[i / 8] ^= (u8)(1u << i % 8);
 		/*
-		 * What is reserved is not looked at; nor is the MAC of a frame that says that
-		 * it has none: the firmware is told that nothing is proven, and the trailer is
-		 * too much of it.
+		 * Reserved bits are ignored. A frame that says that it has no MAC is passed on
+		 * as not proven, with its trailer.
 		 */
 		if (i / 8 >= 104 && i / 8 < 108)
 			CHECK(unseal(length, &proven) == 100 && proven);
@@ -182,12 +181,12 @@ static void check_spoilt(void)
 	for (i = 0; i < length; i++)
 		CHECK(!unseal(i, &proven) && !proven);
 	CHECK(far.counters.no_mac);
-	/* Back to where it came from; and as if from there. */
+	/* Returned to its sender; and from its receiver's own address. */
 	CHECK(!link_unseal(&near, &far.own, frame, length, &proof, &stranger) && !stranger);
 	CHECK(!link_unseal(&far, &far.own, frame, length, &proof, &stranger) && !stranger);
 }
 
-/* The other proofs: a CRC in place of the MAC, and secrets no further than this machine. */
+/* Other proofs: a CRC instead of the MAC, and secrets on this machine only. */
 static void check_proofs(void)
 {
 	union link_address elsewhere = far.own;
@@ -204,7 +203,7 @@ static void check_proofs(void)
 		((struct vnet_frame *)frame)->crc = 0;
 		CHECK(link_seal(&near, &elsewhere, frame, 100) ==
 		      (how == VNET_PROOF_SECRET ? 0 : 100));
-		/* What came from there is not of this machine, whatever it says. */
+		/* A frame from that address is not local, whatever it says. */
 		CHECK(link_unseal(&far, &elsewhere, frame, 100, &proof, &stranger) == 100);
 		CHECK(!proof.given && !proof.local && !stranger);
 	}
@@ -222,13 +221,13 @@ static void check_keys(void)
 	add_key("a key of the test");
 	link_keys_set(&far, &keys);
 	CHECK(unseal(length, &proven) == 100 && proven);
-	/* None given: that of the runtime directory counts, which is another one. */
+	/* Without given keys, the different key of the runtime directory applies. */
 	keys.n = 0;
 	link_keys_set(&far, &keys);
 	CHECK(!unseal(length, &proven) && !proven && stranger);
 }
 
-/* Peers of the loopback network that no given key is for have the common one; others none. */
+/* Loopback peers without a given key have the common key; other peers have none. */
 static void check_common(void)
 {
 	union link_address address = far.own;
@@ -241,12 +240,12 @@ static void check_common(void)
 	CHECK(!near.reachable && link_has_key(&near, &far.own));
 	length = seal(100);
 	CHECK(unseal(length, &proven) == 100 && proven && proof.key == keys.common.id);
-	/* Another user's. */
+	/* The common key of another user. */
 	link_key_derive(&keys.common, "another runtime directory", 25);
 	link_keys_set(&far, &keys);
 	CHECK(!unseal(length, &proven) && stranger);
 	common_key();
-	/* A given key for others only. */
+	/* A given key for other peers only. */
 	add_key_of("of another", 32);
 	keys.key[0].peers.address[12] = 10;
 	link_keys_set(&near, &keys);
@@ -259,7 +258,7 @@ static void check_common(void)
 	CHECK(!link_has_key(&near, &address));
 	fill(100, VNET_PROOF_MAC);
 	CHECK(!link_seal(&near, &address, frame, 100));
-	/* What is for this peer hides the common key, at either end. */
+	/* A given key for this peer hides the common key, at either end. */
 	keys.n = 0;
 	add_key("a key of the test");
 	link_keys_set(&far, &keys);
@@ -294,7 +293,7 @@ static bool secret_of(struct side *side, const union link_address *peer, u32 key
 	return plat_secret(&side->nic, peer ? &peer->nic : NULL, key, text, TEXT, secret);
 }
 
-/* What both ends derive is one and the same, and nothing else is that. */
+/* Both ends derive the same secret, and other inputs give other secrets. */
 static void check_secrets(void)
 {
 	u8 text[TEXT], back[TEXT], one[16], two[16];
@@ -313,14 +312,14 @@ static void check_secrets(void)
 	CHECK(secret_of(&here, &far.own, 0, text, one));
 	CHECK(secret_of(&there, &near.own, keys.common.id, text, two) && !memcmp(one, two, 16));
 	CHECK(secret_of(&there, &near.own, 0, text, two) && !memcmp(one, two, 16));
-	/* The other direction; and any bit. */
+	/* The other direction, and each changed bit. */
 	CHECK(secret_of(&here, &far.own, 0, back, two) && memcmp(one, two, 16) != 0);
 	for (i = 0; i < 8 * sizeof(text); i++) {
 		text[i / 8] ^= (u8)(1u << i % 8);
 		CHECK(secret_of(&here, &far.own, 0, text, two) && memcmp(one, two, 16) != 0);
 		text[i / 8] ^= (u8)(1u << i % 8);
 	}
-	/* A key that nobody has given; one that was; and both of a change. */
+	/* An unknown key, a key that was given before, and both keys during a change. */
 	CHECK(!secret_of(&here, &far.own, keys.common.id + 1, text, two));
 	add_key("a key of the test");
 	link_keys_set(&near, &keys);
@@ -331,11 +330,11 @@ static void check_secrets(void)
 	link_keys_set(&near, &keys);
 	CHECK(secret_of(&here, &far.own, 0, text, two) && !memcmp(one, two, 16));
 	CHECK(secret_of(&here, &far.own, keys.key[1].id, text, two) && memcmp(one, two, 16) != 0);
-	/* Not beyond this machine, though there is a key. */
+	/* Not for other machines, even with a key. */
 	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
 	CHECK(link_has_key(&near, &elsewhere) && !secret_of(&here, &elsewhere, 0, text, two) &&
 	      !secret_of(&here, &elsewhere, keys.key[0].id, text, two));
-	/* One's own is nobody else's, and no key's. */
+	/* A link's own secret differs from others', and does not depend on keys. */
 	CHECK(secret_of(&here, NULL, 0, text, one) && secret_of(&there, NULL, 0, text, two));
 	CHECK(memcmp(one, two, 16) != 0);
 	CHECK(secret_of(&here, NULL, 0, text, two) && !memcmp(one, two, 16));
@@ -344,7 +343,7 @@ static void check_secrets(void)
 	CHECK(secret_of(&here, NULL, 0, back, two) && memcmp(one, two, 16) != 0);
 }
 
-/* Far's keys, near being whom they are for; what is sealed with the key of the test. */
+/* Uses the keys for far, with near as the peer; near seals with "a key of the test". */
 static bool is_taken(void)
 {
 	bool proven = false;
@@ -362,12 +361,12 @@ static bool is_taken(void)
 static void check_groups(void)
 {
 	keys.n = 0;
-	/* 127.0.0.1 is in 127.0.0.0/31, and not in /32. */
+	/* 127.0.0.1 is in 127.0.0.0/31, and not in 127.0.0.0/32. */
 	add_key_of("a key of the test", 31);
 	CHECK(is_taken());
 	add_key_of("a key of the test", 32);
 	CHECK(!is_taken());
-	/* The narrowest counts, wherever it stands, and nothing beside it. */
+	/* Only the narrowest network counts, in any position of the list. */
 	add_key("a key of the test");
 	add_key_of("another key of the test", 24);
 	CHECK(!is_taken());
@@ -375,7 +374,7 @@ static void check_groups(void)
 	add_key("another key of the test");
 	add_key_of("another key of the test", 16);
 	CHECK(is_taken());
-	/* Those of one network are all accepted. */
+	/* All keys of one network are accepted. */
 	add_key_of("another key of the test", 24);
 	add_key_of("a key of the test", 24);
 	CHECK(is_taken());
@@ -384,7 +383,7 @@ static void check_groups(void)
 	CHECK(!is_taken());
 }
 
-/* Who has another key is another sender, whatever salt and numbers it chooses. */
+/* A sender with another key is another sender, even with the same salt and numbers. */
 static void check_senders(void)
 {
 	struct nic_proof first;
@@ -396,7 +395,7 @@ static void check_senders(void)
 		add_key(i ? "another key of the test" : "a key of the test");
 		link_keys_set(&near, &keys);
 		link_keys_set(&far, &keys);
-		/* Where it is looked up. */
+		/* The place in which senders are looked up. */
 		memset(near.keys[near.keys_in_use].salt, 0x5a, 16);
 		(void)crypto_core_hchacha20(near.keys[near.keys_in_use].key[0].subkey,
 					    near.keys[near.keys_in_use].salt, keys.key[0].bytes,
@@ -412,14 +411,14 @@ static void check_senders(void)
 	CHECK(memcmp(proof.sender, first.sender, sizeof(first.sender)) != 0);
 }
 
-/* Nodes are of one group if the same keys count for both. */
+/* Nodes are in one key group if the same keys apply to them. */
 static void check_mates(void)
 {
 	struct host host = { .link.memory = &near };
 	struct nic nic = { .host = &host };
 	union link_address other = near.own;
 
-	/* 127.0.0.2, which far has, and 127.0.0.5. */
+	/* 127.0.0.2, which is far's address, and 127.0.0.5. */
 	other.in.sin_addr.s_addr = htonl(0x7f000005);
 	keys.n = 0;
 	link_keys_set(&near, &keys);
@@ -428,19 +427,19 @@ static void check_mates(void)
 	add_key_of("another key of the test", 24);
 	link_keys_set(&near, &keys);
 	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
-	/* Others of the loopback network have the common key. */
+	/* Other loopback peers have the common key. */
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
 	keys.key[0].peers.bits = keys.key[1].peers.bits = 96 + 8;
 	link_keys_set(&near, &keys);
 	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
 	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
-	/* 127.0.0.0/30 has its own. */
+	/* 127.0.0.0/30 has its own key. */
 	add_key_of("of a narrower network", 30);
 	link_keys_set(&near, &keys);
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, &other.nic));
 	CHECK(plat_same_key_group(&nic, &far.own.nic, &near.own.nic));
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
-	/* One secret for two networks. */
+	/* The same secrets for two networks. */
 	keys.n = 0;
 	add_key_of("a key of the test", 30);
 	add_key_of("another key of the test", 30);
@@ -449,7 +448,7 @@ static void check_mates(void)
 	link_keys_set(&near, &keys);
 	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
 	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
-	/* Two that no given key is for have the common one; and so has who is nowhere known. */
+	/* Two peers without a given key have the common key, and so has an unknown one. */
 	keys.n = 0;
 	add_key_of("of this node", 32);
 	add_key_of("of few", 31);
@@ -457,11 +456,11 @@ static void check_mates(void)
 	CHECK(plat_same_key_group(&nic, &far.own.nic, &other.nic));
 	CHECK(!plat_same_key_group(&nic, &near.own.nic, &other.nic));
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
-	/* But not where they are elsewhere. */
+	/* But not if they are on other machines. */
 	far.own.in.sin_addr.s_addr = htonl(0x0a000002);
 	other.in.sin_addr.s_addr = htonl(0x0a000005);
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, &other.nic));
-	/* One given key that is for others than the loopback network: two groups. */
+	/* One given key for peers outside of the loopback network: two groups. */
 	keys.n = 0;
 	add_key_of("a key of the test", 8);
 	keys.key[0].peers.address[12] = 10;
@@ -470,7 +469,7 @@ static void check_mates(void)
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
 	far.own.in.sin_addr.s_addr = htonl(0x7f000002);
 	CHECK(!plat_same_key_group(&nic, &far.own.nic, NULL));
-	/* One for a part of the loopback network; and for all of it. */
+	/* A key for a part of the loopback network, and for all of it. */
 	keys.n = 0;
 	add_key_of("a key of the test", 9);
 	link_keys_set(&near, &keys);
@@ -480,7 +479,7 @@ static void check_mates(void)
 	CHECK(plat_same_key_group(&nic, &far.own.nic, NULL));
 }
 
-/* The first of the narrowest network's is for sending; without any nothing is sent. */
+/* The first key of the narrowest network seals frames; without a key nothing is sent. */
 static void check_sending(void)
 {
 	struct link_keys other = { .n = 0 };
@@ -499,7 +498,7 @@ static void check_sending(void)
 	CHECK(unseal(seal(100), &proven) == 100 && proven);
 	CHECK(link_has_key(&near, &far.own));
 	keys.n = 0;
-	/* For 127.0.0.2 there is none of these, and so it has the common key. */
+	/* None of these is for 127.0.0.2, so it has the common key. */
 	add_key_of("of another", 32);
 	link_keys_set(&near, &keys);
 	link_keys_set(&far, &(struct link_keys){ .common = keys.common });

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who has an answer has been told before that its request was received: over a
- * reliable connection the acknowledgement comes first, and so does its completion,
- * also where both ends sleep and others work for them.
+ * Order of completions: a request's completion comes before the reply to it. This holds over a
+ * reliable connection, even if both ends sleep and other processes receive for them.
  *
  *   link_order ROUNDS COMMAND...
- *
  * COMMAND, such as "vnet run --node B", starts the other end.
  */
 #define _GNU_SOURCE
@@ -33,7 +31,7 @@ static void open_end(int sock)
 	side_meet(&side, sock);
 }
 
-/* The next completion; till it comes, this process sleeps. */
+/* Returns the next completion; this process sleeps until it comes. */
 static struct ibv_wc next(void)
 {
 	struct pollfd channel = { .fd = side.channel->fd, .events = POLLIN };
@@ -61,7 +59,7 @@ static void send_one(void)
 	side_post(&side, IBV_WR_SEND, SENT, (size_t)RECEIVES * BYTES, BYTES);
 }
 
-/* A message has come: the next may. */
+/* Posts the receive of a message again. */
 static void received(uint64_t slot)
 {
 	CHECK(slot < RECEIVES);
@@ -86,7 +84,7 @@ static void ask(uint32_t turns)
 		     turns);
 }
 
-/* Does not count on the order in which it is told, which is the other's to judge. */
+/* Does not depend on the order of completions, which the other end checks. */
 static void answer(uint32_t turns)
 {
 	uint32_t asked = 0, sent = 0;

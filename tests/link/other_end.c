@@ -23,7 +23,7 @@ void become_other_end(int sock, char *const *command, char *const *program)
 	size_t n = append(words, 0, command);
 
 	n = append(words, n, program);
-	/* Without the flag that closes it. */
+	/* Without the close-on-exec flag. */
 	sock = dup(sock);
 	CHECK(sock >= 0);
 	snprintf(number, sizeof(number), "%d", sock);

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many queue pairs between two nodes, each of which runs as fast as it can: how much
- * each has done when the first is done, and whether all come to their end.
+ * Fairness: many queue pairs between two nodes send as fast as they can. Checks how much each
+ * has sent when the first one is done, and that all finish.
  *
  *   link_share PAIRS MESSAGES one|both SHARE COMMAND...
- *
- * COMMAND, such as "vnet run --node B", starts the other end. One end sends or both do,
- * and all messages say which they are. SHARE is the least that the slowest may have
- * beside the fastest.
+ * COMMAND, such as "vnet run --node B", starts the other end. One end or both send, and each
+ * message has its number. SHARE is the least allowed ratio of the slowest to the fastest.
  */
 #include "other_end.h"
 #include "side.h"
 
 #define MOST_PAIRS 256u
-/* Under way at a time, and received at a time, by each queue pair. */
+/* Outstanding sends and receives of each queue pair. */
 #define WINDOW 8u
 #define RECEIVES 16u
 #define BYTES 1024u
-/* Of a message's words: the first and the last tell whose it is. */
+/* Words of a message. The first and the last identify it. */
 #define WORDS (BYTES / sizeof(uint32_t))
-/* Words of the command line before the COMMAND. */
+/* Words of the command line before COMMAND. */
 #define OPTIONS 5
 
 static struct side sides[MOST_PAIRS];
@@ -27,7 +25,7 @@ static struct {
 	uint32_t posted, sent, received;
 } done[MOST_PAIRS];
 static uint32_t pairs;
-/* Of each queue pair, that this end sends, and that it gets. */
+/* Messages that each queue pair of this end sends and receives. */
 static uint32_t to_send, to_receive;
 static double least_share;
 
@@ -70,7 +68,7 @@ static void take(uint32_t i, const struct ibv_wc *wc)
 	receive_one(i, (uint32_t)wc->wr_id - WINDOW);
 }
 
-/* What the slowest has sent now. */
+/* Number of messages that the slowest queue pair has sent. */
 static uint32_t least(void)
 {
 	uint32_t n = to_send;
@@ -80,7 +78,7 @@ static uint32_t least(void)
 	return n;
 }
 
-/* false: none has one. */
+/* Polls all CQs; returns false if all were empty. */
 static bool look(void)
 {
 	struct ibv_wc wc[4];
@@ -159,7 +157,7 @@ static void one_end(const char *who, int sock)
 		for (uint32_t slot = 0; slot < WINDOW && to_send; slot++)
 			send_one(i, slot);
 	run(who);
-	/* Who goes at once might take the answers that the other waits for along. */
+	/* If one end left at once, acknowledgements that the other waits for might be lost. */
 	meet(sock);
 	for (uint32_t i = 0; i < pairs; i++)
 		side_close(&sides[i]);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * link_stranger: sends one frame to a node's link, well made but for what is asked.
+ * link_stranger: sends one frame to a node's link, valid except for one error.
  *
  *   link_stranger FROM TO PORT WHAT [KEY [TIMES]]
- *
- * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, old (an earlier
- * one), crc, field, code (of an answer), hello, welcome, data, group, ack, truncated. With
- * KEY, a key file (empty: none), the frame gets a MAC by it; WHAT may then be mac (a wrong
- * MAC), or moved (as if it came from another address). Without, all but calls and their
- * answers say that they have a secret, which is 0. The same bytes are sent TIMES times (1).
+ * FROM and TO are IPv4 addresses; WHAT: empty, short, garbage, version, old (an earlier one),
+ * crc, field, code (of an acknowledgement), hello, welcome, data, group, ack, truncated. With
+ * KEY, a key file (empty: none), the frame gets a MAC by it; WHAT may then also be mac (a wrong
+ * MAC), or moved (as if it came from another address). Without KEY, all kinds except hello and
+ * welcome claim the secret 0. The same bytes are sent TIMES times (1).
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ static void gid_of(const union link_address *address, u8 gid[16])
 	memcpy(gid + 12, &address->in.sin_addr, 4);
 }
 
-/* A packet, to a queue pair or a group. */
+/* A packet to a queue pair or a group. */
 static u32 make_data(struct vnet_frame *frame, bool group)
 {
 	frame->kind = VNET_FRAME_DATA;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What those see who spoke with a node that is killed under traffic. This program
- * kills it: its vnetd, and the program there that it spoke with.
+ * Behaviour of queue pairs whose peer node is killed under traffic. This program kills the
+ * node's vnetd, and the program there.
  *
  *   link_survivor PID COMMAND...
- *
- * PID is of the node's vnetd; COMMAND, such as "vnet run --node B", starts a program
+ * PID is that of the node's vnetd; COMMAND, such as "vnet run --node B", starts a program
  * there.
  */
 #define _GNU_SOURCE
@@ -18,21 +17,21 @@
 
 #define DEPTH 32u
 #define BYTES 512u
-/* How long nobody answers before an error: 4.096 us * 2^13 * (3 + 1). */
+/* Time without an answer before an error: 4.096 us * 2^13 * (3 + 1). */
 #define TIMEOUT 13
 #define RETRIES 3
 #define LEAST_NS ((4096ull << TIMEOUT) * (RETRIES + 1))
-/* Messages of each stream before the node is killed, and of datagrams after. */
+/* Messages of each stream before the node is killed, and datagrams afterwards. */
 #define BEFORE 300u
 #define AFTER 200u
 
 /*
- * Ends of five connections: one that is written through, one that rests till the node
- * is gone, one that only receives, and the unreliable ones.
+ * Five connections: one with a stream of writes, one that is idle until the node is dead, one
+ * that only receives, and two unreliable ones.
  */
 enum { WRITER, RESTING, WAITER, UC, UD, SIDES };
 
-/* Posts of a side, and when each was. */
+/* Number of posted and completed requests, and the time of each post. */
 struct stream {
 	uint32_t posted, done;
 	uint64_t when[DEPTH];
@@ -75,7 +74,7 @@ static void close_sides(void)
 	CHECK_EQ(ibv_close_device(context), 0);
 }
 
-/* -------------------------------------------------------------- who is killed */
+/* ----------------------------------------------------------------- the victim */
 
 static void victim(int sock)
 {
@@ -132,7 +131,7 @@ static void kill_node(pid_t agent, pid_t program, pid_t child)
 			FAIL("the node is not gone");
 }
 
-/* ----------------------------------------------------------------- who stays */
+/* -------------------------------------------------------------- the survivor */
 
 static void post(int i)
 {
@@ -166,7 +165,7 @@ static void post_all(int i)
 		post(i);
 }
 
-/* The next completion of a stream: that of the request whose turn it is. */
+/* Waits for the next completion of a stream, which must be in order. */
 static struct ibv_wc next(int i)
 {
 	struct ibv_wc wc = side_wait(&sides[i]);
@@ -190,8 +189,8 @@ static void succeed(int i, uint32_t count)
 }
 
 /*
- * What has been posted ends: some were done before (if all were, one more is posted),
- * one has had no answer for as long as it waits for one, and the rest is flushed.
+ * Requests that were executed complete with success (if all were, one more is posted). The next
+ * one fails when its timeout and retries are used up, and the rest is flushed.
  */
 static void expect_failure(int i, const char *what)
 {
@@ -227,7 +226,7 @@ static void make_way(void)
 	CHECK(way);
 }
 
-/* Nothing has come to who only waits, and nothing has become of its connection. */
+/* A side that only waits has no completion, and its connection is still in RTS. */
 static void expect_nothing(int i)
 {
 	struct ibv_wc wc;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What the lint checks share. Each runs in the root of the source tree.
+# Functions of the lint checks. Each check runs in the root of the source tree.
 
 set -u -o pipefail
 export LC_ALL=C
@@ -22,8 +22,8 @@ need() {	# COMMAND...
 	done
 }
 
-# The project's files: those that git knows, and new ones that it would not
-# ignore. The clone may belong to another user.
+# Prints the project's files: those in git, and new ones that are not ignored. The clone may
+# belong to another user.
 files() {	# PATTERN...
 	local file
 
@@ -42,7 +42,7 @@ shell_files() {
 	done
 }
 
-# verdict TEXT: nothing to say is good.
+# verdict TEXT: passes if the text is empty, otherwise prints it and fails.
 verdict() {
 	[[ -z $1 ]] && exit 0
 	printf '%s\n' "$1"

@@ -1,17 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Finds names that hide others in preprocessed C. Reads translation units as "gcc -E -dD"
-# prints them, each with a line "#end" behind it; the arguments are the folders whose files
-# it judges.
+# Finds names that hide others in preprocessed C. Reads translation units in the format of "gcc
+# -E -dD", each followed by a line "#end". The arguments are the folders whose files are
+# checked.
 #
-# A macro hides another name where both are in one translation unit. Preprocessed text has
-# the name of a macro in it only where it was something else: an enumerator, a function, a
-# member, and so on, that was declared before the macro was defined. So no declaration need
-# be understood for that. (What stands for itself, as in "#define stdin stdin", hides nothing.)
+# A macro hides another name if both are in the same translation unit. In preprocessed text, the
+# name of a macro occurs only where it was something else: an enumerator, a function, a member,
+# and so on, that was declared before the macro was defined. So declarations need not be parsed
+# for that. (A macro that stands for itself, as in "#define stdin stdin", hides nothing.)
 #
-# A variable or a parameter that hides a function is what gcc's -Wshadow does not tell of,
-# unless it is a pointer to a function; all other kinds it does.
+# gcc's -Wshadow does not report a variable or parameter that hides a function, unless it is a
+# pointer to a function. It reports all other kinds.
 use strict;
 use warnings;
 
@@ -35,7 +35,7 @@ sub short {	# FILE
 
 # ------------------------------------------------------------------ reading
 
-# Names in text of the system's headers, by the text; and all of them.
+# Names in text of system headers, by text; and the set of all of them.
 my (%known, %system_names);
 
 sub names_of {	# TEXT
@@ -53,7 +53,7 @@ sub names_of {	# TEXT
 	};
 }
 
-# The same of our own text, by where it stands: tokens with their places; and of each name the
+# The same for the project's text, by place: tokens with their places; and for each name its
 # first place, alone and with an argument list.
 my (%read, %own_names);
 
@@ -88,7 +88,7 @@ sub forget_macro {	# UNIT NAME FILE OURS
 	@$macros = grep { !$ours && $_->[0] ne $file } @$macros;
 }
 
-# A translation unit: macros, our own text, and names of others.
+# Reads a translation unit: macros, the project's text, and names in other text.
 sub read_unit {	# HANDLE
 	my $in = shift;
 	my ($file, $line, $start, $ours, $text) = ('', 0, 0, 0, '');
@@ -115,9 +115,9 @@ sub read_unit {	# HANDLE
 		}
 		push @{$unit{macros}{$1}}, [$file, $line, $ours, defined $2, $3]
 			if $row =~ /^#\s*define\s+(\w+)(\([^)]*\))?\s*(.*)/;
-		# From then on it stands for itself, as the C library has its constants.
+		# From here on the macro stands for itself, as for constants of the C library.
 		$unit{macros}{$1} = [] if $row =~ /^#\s*define\s+(\w+)\s+\1\s*$/;
-		# What a file of ours undefines, or the one that defined it, was meant for a while.
+		# A macro that the project, or the file that defined it, undefines is temporary.
 		forget_macro(\%unit, $1, $file, $ours) if $row =~ /^#\s*undef\s+(\w+)/;
 		$line++;
 	}
@@ -150,7 +150,7 @@ sub judge_macro {	# UNIT NAME MACRO
 		if $ours && grep { ($_->{$name} // 0) & $use } @{$unit->{others}};
 }
 
-# Most have a name that was never seen in any text.
+# Most macros have a name that occurs in no text.
 sub judge_macros {	# UNIT
 	my $unit = shift;
 	my $macros = $unit->{macros};
@@ -196,7 +196,7 @@ sub past_attributes {	# TOKENS INDEX
 	return $i;
 }
 
-# If declaration specifiers stand there, the index after them; otherwise 0.
+# The index after the declaration specifiers that begin at this index; 0 if there are none.
 sub past_specifiers {	# TOKENS INDEX
 	my ($tokens, $i) = @_;
 	my $has_type = 0;
@@ -218,7 +218,7 @@ sub past_specifiers {	# TOKENS INDEX
 			$has_type = 1 if $text !~ /^(const|static|volatile|extern|inline|register)$/;
 		} elsif (!$has_type && $text =~ /^[A-Za-z_]/ && !$statement{$text} &&
 			 $tokens->[$i + 1][0] =~ /^([A-Za-z_]|\*)/) {
-			# The name of a type: an identifier, or pointers, follow.
+			# The name of a type: an identifier or "*" follows.
 			$has_type = 1;
 		} else {
 			return $has_type ? $i : 0;
@@ -244,7 +244,7 @@ sub declarator {	# TOKENS INDEX
 	return ($name, $i);
 }
 
-# The names that a declaration declares, which begins there; none: it is no declaration.
+# The names that the declaration at this index declares; none if it is no declaration.
 sub declared {	# TOKENS INDEX
 	my ($tokens, $start) = @_;
 	my $i = past_specifiers($tokens, $start);
@@ -255,7 +255,7 @@ sub declared {	# TOKENS INDEX
 		my $name;
 
 		($name, $i) = declarator($tokens, $i);
-		# A product, as in "a * b" at the start of a statement, is none.
+		# A product, as in "a * b" at the start of a statement, is no declaration.
 		return if !$name || !$tokens->[$i] || $tokens->[$i][0] !~ /^([=,;:)]|__attribute__)$/;
 		push @names, $name;
 		while ($tokens->[$i] && $tokens->[$i][0] !~ /^[,;)]$/) {
@@ -267,7 +267,7 @@ sub declared {	# TOKENS INDEX
 	return @names;
 }
 
-# Parameters of a function whose list begins there.
+# The parameters in the list that begins at this index.
 sub parameters {	# TOKENS INDEX
 	my ($tokens, $i) = @_;
 	my $end = past($tokens, $i) - 1;
@@ -284,7 +284,7 @@ sub parameters {	# TOKENS INDEX
 	return @names;
 }
 
-# What is declared in the body between these brackets.
+# The variables that are declared between these brackets.
 sub locals {	# TOKENS FIRST LAST
 	my ($tokens, $first, $last) = @_;
 	my @names;
@@ -304,8 +304,8 @@ sub locals {	# TOKENS FIRST LAST
 	return @names;
 }
 
-# The function whose name stands there: where it ends, and the variables that it declares;
-# undef where it has no body. It is known from before if its tokens are the same.
+# The function whose name is at this index: the index of its end, and its variables; undef if it
+# has no body. A function with the same tokens is read only once.
 my %functions_read;
 
 sub read_function {	# TOKENS INDEX

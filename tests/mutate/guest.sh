@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest, whose module has all mutations of the driver: runs each one's test, after it
-# has passed without a mutation, and prints "KILLED number test" or "SURVIVED number test".
+# In a guest whose module contains all mutations of the driver: runs the test of each. The test
+# must first pass without a mutation. Prints "KILLED number test" or "SURVIVED number test".
 #
 #   guest.sh LIST     lines of a number and its test
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"

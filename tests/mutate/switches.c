@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies a source tree, and puts the switches of tests/mutate/mutations into the copy:
+ * Copies a source tree, and inserts the switches of tests/mutate/mutations into the copy.
  *
  *   switches LIST SOURCE DESTINATION <PATHS
  *
- * PATHS are files of SOURCE, one in a line. A file without mutations is copied as it is. In
- * one that has some, each original expression becomes
+ * PATHS are files of SOURCE, one in each line. A file without mutations is copied unchanged. In
+ * a file with mutations, each original expression becomes
  *
  *   (vnet_mutant(N) ? (mutated) : (original))
  *
- * and each original statement (it ends with ; or }) becomes
+ * and each original statement (which ends with ; or }) becomes
  *
  *   { if (vnet_mutant(N)) { mutated } else { original } }
  *
- * so that one build has all mutations. A file of DESTINATION is only written if it differs,
- * and lines keep their numbers. Status 1: an original is not there exactly once in its
- * function, or overlaps another one; every such mutation is told.
+ * so that one build contains all mutations. A file of DESTINATION is written only if it
+ * differs. Line numbers do not change. Status 1: an original does not occur exactly once in its
+ * function, or overlaps another one; each such mutation is reported.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -92,7 +92,7 @@ static const char parameter[] = "\n"
 				"int vnet_mutant_selected;\n"
 				"module_param_named(mutant, vnet_mutant_selected, int, 0644);\n";
 
-/* The file with the module's parameters. */
+/* The file that gets the module parameter. */
 #define DRIVER_MAIN "kernel/vnet_ib/main.c"
 
 static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...)
@@ -207,7 +207,10 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Blanks count nowhere, so that code may be wrapped otherwise. NULL: it is not here. */
+/*
+ * Matches the pattern at this place, ignoring blanks, so that code may be wrapped differently.
+ * Returns the end of the match, or NULL.
+ */
 static const char *match(const char *text, const char *pattern)
 {
 	const char *p = pattern, *t = text;
@@ -231,7 +234,7 @@ static const char *match(const char *text, const char *pattern)
 	return is_word(last) && is_word(*t) ? NULL : t;
 }
 
-/* The end of the function whose definition begins at this line; NULL: there is none. */
+/* Returns the end of the function if its definition begins at this line, otherwise NULL. */
 static const char *definition(const char *line, const char *name, const char **body)
 {
 	const char *end = strchr(line, '\n'), *open, *semicolon;
@@ -276,7 +279,10 @@ static int find_between(struct mutation *m, const char *text, const char *from, 
 	return found;
 }
 
-/* Function "-": anywhere in the file, such as in a macro or a table. */
+/*
+ * Finds the original in its function, or for "-" anywhere in the file, such as in a macro or
+ * table.
+ */
 static void find(struct mutation *m, const char *text, size_t size)
 {
 	const char *line = text, *body, *end;
@@ -337,7 +343,7 @@ static void put_flat(FILE *out, const char *text)
 		fputc(*text == '\n' ? ' ' : *text, out);
 }
 
-/* text[from, to) with the switches of the n mutations, which all lie in it, in order. */
+/* Writes text[from, to) with the switches of its n mutations, which are sorted by_place(). */
 static void put(FILE *out, const char *text, size_t from, size_t to, struct mutation **m, int n)
 {
 	int i, same, inner;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Cached descriptors of address spaces and channels: threads that use them while
- * the processes behind them come and go; and what is left in the end.
+ * Cached descriptors of address spaces and channels. Threads use them while the processes
+ * behind them start and end. No descriptor is left at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,12 +22,12 @@
 #define FIRST_SLOT 2
 #define WORDS 600
 
-/* Which space lives in a slot; 0: none. */
+/* The space in each slot; 0: none. */
 static u32 current[SLOTS];
 static u32 stop;
 static u64 *own_words;
 
-/* Nobody but who means this very process may have written here. */
+/* These words contain only values for this process. */
 static void check_own_words(struct target *self)
 {
 	idle_target(self);
@@ -73,7 +73,7 @@ static void come_and_go(void)
 	for (u32 round = 0; round < rounds; round++) {
 		u32 i = random_below(SLOTS);
 
-		/* Threads may go on to write there for a while. */
+		/* Threads may still write to the old space for a while. */
 		if (round % 2)
 			target_end(&t[i]);
 		else
@@ -87,7 +87,7 @@ static void come_and_go(void)
 	for (u32 i = 0; i < SLOTS; i++)
 		target_end(&t[i]);
 
-	/* Meeting another process, we let go of those that are gone. */
+	/* When a new space is opened, descriptors of ended ones are closed. */
 	target_start(&t[0], 20, 1, check_own_words);
 	CHECK_EQUAL(copy(t[0].space, own_words + 1, nic.space, own_words, 8), NIC_COPY_OK);
 	CHECK_EQUAL(open_descriptors(), descriptors + 3);
@@ -97,8 +97,8 @@ static void come_and_go(void)
 }
 
 /*
- * The program takes our number for a file of its own while threads copy: not a
- * byte gets there.
+ * The program takes our descriptor number for a file of its own while threads copy: nothing is
+ * written to that file.
  */
 static void vacated(void)
 {
@@ -123,7 +123,7 @@ static void vacated(void)
 			continue;
 		}
 		CHECK_EQUAL(host_vacate(&host, fd), 0);
-		/* Unless another thread was faster. */
+		/* Unless another thread took the number first. */
 		number = fcntl(file, F_DUPFD_CLOEXEC, fd);
 		taken += number == fd;
 		usleep(round % 8);
@@ -154,7 +154,7 @@ static void destroy_channel(u32 channel)
 	close(world_channel[channel]);
 }
 
-/* How many bytes are waiting. */
+/* Number of bytes in the socket. */
 static u32 ready(int fd)
 {
 	char bytes[16];
@@ -170,7 +170,7 @@ static void channels(void)
 
 	world_init();
 	descriptors = open_descriptors();
-	/* No such channel, or none yet. */
+	/* No such channel, or not created yet. */
 	plat_channel_ready(&nic, WORLD_CHANNELS, true);
 	plat_channel_ready(&nic, 5, true);
 	CHECK_EQUAL(world_asked, 0);
@@ -181,14 +181,14 @@ static void channels(void)
 			plat_channel_ready(&nic, 5, true);
 		CHECK_EQUAL(ready(fd), 3);
 		CHECK_EQUAL(world_asked, generation);
-		/* The program closes its end: no signal, and ours does not stay. */
+		/* The program closes its end: no signal is raised, and our descriptor is closed. */
 		close(fd);
 		plat_channel_ready(&nic, 5, true);
 		destroy_channel(5);
 		CHECK_EQUAL(open_descriptors(), descriptors);
 	}
 
-	/* A new generation in the same place while the last is still cached. */
+	/* A new generation in the same place, while the old one is still cached. */
 	(void)make_channel(6, 1);
 	plat_channel_ready(&nic, 6, true);
 	destroy_channel(6);
@@ -198,7 +198,7 @@ static void channels(void)
 	host_fini(&host);
 }
 
-/* More than it holds: nobody waits, and it stays readable. */
+/* A full socket: the call does not block, and the descriptor stays readable. */
 static void full_channel(void)
 {
 	int fd;
@@ -210,7 +210,7 @@ static void full_channel(void)
 	CHECK(ready(fd) > 0);
 }
 
-/* Each event makes an edge, though no byte is queued but for the first. */
+/* Each event makes an edge, although only the first one queues a byte. */
 static void edges(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -233,7 +233,7 @@ static void edges(void)
 	close(epoll);
 }
 
-/* Channels that others made and ended leave nothing behind here. */
+/* Channels that other processes created and destroyed leave no descriptors. */
 static void ended_channels(void)
 {
 	u32 descriptors;
@@ -245,11 +245,11 @@ static void ended_channels(void)
 		plat_channel_ready(&nic, i, false);
 		destroy_channel(i);
 	}
-	/* Of the last one at most. */
+	/* At most that of the last one. */
 	CHECK(open_descriptors() <= descriptors + 1);
 }
 
-/* What cannot be woken from here is left to the agent. */
+/* A channel that cannot be woken from here is left to the agent. */
 static void no_channel(void)
 {
 	u64 kicks;
@@ -262,7 +262,7 @@ static void no_channel(void)
 	CHECK_EQUAL(kicks, 1);
 }
 
-/* --------------------------------------------------------------- small things */
+/* ------------------------------------------------------------ other functions */
 
 static void kicks(void)
 {
@@ -274,7 +274,7 @@ static void kicks(void)
 	CHECK_EQUAL(poll(&poll_fd, 1, 0), 0);
 	plat_kick(&nic);
 	CHECK_EQUAL(poll(&poll_fd, 1, 0), 1);
-	/* However full it is. */
+	/* However large its counter is. */
 	CHECK(write(host.kick_fd, &most, sizeof(most)) != 0);
 	plat_kick(&nic);
 	plat_kick(&nic);

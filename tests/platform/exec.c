@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that executes another program under RDMA writes, by a bare system
- * call that nobody could announce: the new program has memory at the very same
- * address, and not a byte of it may change.
+ * A process executes another program during RDMA writes, by a direct system call. The new
+ * program maps memory at the same address, and no byte of it may change.
  *
  * exec [CASE...]
  */
@@ -31,7 +30,7 @@ static int executed(const char *address, const char *sock)
 	u8 *p = mmap(want, LENGTH, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	/* Something else is there this time. */
+	/* The address is in use this time. */
 	if (p != want) {
 		target_tell(&self, 's');
 		return 0;
@@ -65,7 +64,7 @@ static long long microseconds(void)
 	return ts.tv_sec * 1000000ll + ts.tv_nsec / 1000;
 }
 
-/* All sizes, and so all methods, twice or for a while; answers how many arrived. */
+/* All lengths, and so all methods, at least twice, for this time. Returns how many arrived. */
 static u32 write_for(const struct target *t, long long us)
 {
 	static const u32 length[] = { 2, 8, 9, 4096, LENGTH };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Guarded copies: right bytes and no others for every length and alignment; a
- * page that cannot be touched, at each edge, is a result that names the side.
+ * Guarded copies are exact for every length and alignment. A page that cannot be accessed, at
+ * either edge, gives a result that names the side.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "world.h"
 
-/* A copy of each path of the assembler, and some more. */
+/* Covers each path of the assembler code. */
 #define LONGEST 300
 
 static void all_lengths(void)
@@ -54,8 +54,8 @@ static void long_copies(void)
 }
 
 /*
- * One side has `room` good bytes, then a bad page; or, backwards, a bad page and
- * then good bytes, of which the copy begins `room` too early.
+ * The copy begins `room` bytes before a bad page; and it begins in a bad page, `room` bytes
+ * before good memory.
  */
 static void edges(u8 *after_good, u8 *before_good, bool is_src, size_t length)
 {
@@ -80,7 +80,7 @@ static void edges(u8 *after_good, u8 *before_good, bool is_src, size_t length)
 
 #define GOOD (17 * PAGE)
 
-/* Good memory with a bad page before and after. */
+/* Good memory with a bad page before and after it. */
 static void edges_of(u8 *good, bool src, bool dst)
 {
 	static const size_t lengths[] = { 1,  2,   3,   4,    7,    8,    9,    12,       15, 16,
@@ -119,7 +119,7 @@ static void read_only(void)
 	CHECK(is_all(good + GOOD, PAGE, 0));
 }
 
-/* SIGBUS: a file that ends where its mapping goes on. */
+/* SIGBUS: a file that ends within its mapping. */
 static void truncated(void)
 {
 	static u8 other[2 * PAGE];
@@ -172,7 +172,7 @@ static void errno_stays(void)
 	CHECK_EQUAL(errno, 4711);
 }
 
-/* Each stored once: who has seen the last byte may take it back at once. */
+/* Each byte is stored once: a thread that sees the last byte may overwrite it at once. */
 static void *reset_what_is_seen(void *arg)
 {
 	u8 *polled = arg;

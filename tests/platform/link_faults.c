@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Faults of the link, decided frame by frame: what a seed makes sure of, whose frames
- * faults are for, and how long frames are kept back.
- */
+/* Faults of the link, frame by frame: reproducibility by seed, selection of frames, and delays. */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,14 +14,14 @@
 static struct link_memory memory;
 static struct nic_address peer;
 
-/* What was decided of one frame. */
+/* Decisions about one frame. */
 struct decision {
 	u32 lost, twice, corrupted, reordered;
-	/* Which bytes of a frame of zeros are none. */
+	/* A frame of zeros, with its corrupted bytes. */
 	u8 frame[LENGTH];
 };
 
-/* A link at its beginning, as the agent makes it. */
+/* A new link, as the agent makes it. */
 static void begin(const struct link_faults *faults)
 {
 	memset(&memory, 0, sizeof(memory));
@@ -86,7 +83,7 @@ static const struct link_faults mixed = {
 
 static struct decision first[FRAMES], again[FRAMES];
 
-/* The same seed and faults: the same for the frame of the same number, bit by bit. */
+/* With the same seed and faults, each frame gets the same decisions, bit by bit. */
 static void same_seed(void)
 {
 	decide_all(first, &mixed);
@@ -106,7 +103,7 @@ static void other_seed(void)
 	CHECK(memcmp(first, again, sizeof(first)) != 0);
 }
 
-/* Each by itself: what the other shares are moves nothing, but what is lost is nothing else. */
+/* Each share decides by itself, and does not depend on others. A lost frame has no other fault. */
 static void shares_apart(void)
 {
 	struct link_faults other = mixed;
@@ -127,7 +124,7 @@ static void shares_apart(void)
 	}
 }
 
-/* Frames that faults are not for have no number: who comes between moves nothing. */
+/* Frames that faults do not apply to are not numbered, so they do not shift decisions. */
 static void not_numbered(void)
 {
 	struct link_faults out = mixed;
@@ -167,7 +164,7 @@ static void directions(void)
 	}
 }
 
-/* ------------------------------------------------------------------------ times */
+/* ----------------------------------------------------------------------- delays */
 
 static u32 taken;
 
@@ -178,7 +175,7 @@ static void take(struct nic *n, const struct nic_address *from, u8 *frame, u32 l
 	taken++;
 }
 
-/* The next frame is kept back by at least so much from now, and by little more. */
+/* The next frame is held for this time, and not much longer. */
 static void kept_back(u64 least)
 {
 	u64 before = plat_clock(), after;
@@ -205,7 +202,7 @@ static void reorder_by(void)
 	kept_back(5 * NSEC_PER_MSEC);
 }
 
-/* One that waits is overtaken by the next. */
+/* A held frame is overtaken by the next one. */
 static void overtaken(void)
 {
 	const struct link_faults faults = { .reorder = ~0u,
@@ -224,7 +221,7 @@ static void overtaken(void)
 	CHECK_EQUAL(taken, 1);
 }
 
-/* The frame at this place of the queue is due, after the one before, no sooner than ... */
+/* The next frame gets this place in the queue, and is due at least so long after the one before. */
 static void due_after(u32 place, u64 least)
 {
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
@@ -232,7 +229,7 @@ static void due_after(u32 place, u64 least)
 	CHECK(!place || memory.held[place].due >= memory.held[place - 1].due + least);
 }
 
-/* One after the other, each as long as the rate takes for it: here 2 s. */
+/* Frames leave one after the other, each after the time that the rate gives: here 2 s. */
 static void rate(void)
 {
 	const struct link_faults faults = { .rate = LENGTH / 2, .directions = LINK_IN };
@@ -246,13 +243,13 @@ static void rate(void)
 		due_after(i, takes);
 	CHECK(memory.held[0].due >= begun + takes);
 	CHECK_EQUAL(memory.counters.deeds[LINK_DELAYED], LINK_HELD);
-	/* Each direction has a cable of its own. */
+	/* Each direction has its own rate limit. */
 	forget_held();
 	memory.faults.directions = LINK_OUT;
 	CHECK_EQUAL(one_frame(LINK_OUT), LINK_FATE_GO);
 }
 
-/* More than are kept are lost, and those do not take the time of others. */
+/* Frames beyond the limit are lost, and do not use up time of others. */
 static void rate_too_low(void)
 {
 	const struct link_faults faults = { .rate = LENGTH, .directions = LINK_IN };
@@ -273,7 +270,7 @@ static void rate_too_low(void)
 	CHECK_EQUAL(only_held()->due, last + 1000 * NSEC_PER_MSEC);
 }
 
-/* What a lower rate has left behind does not hold up those of a higher one. */
+/* The backlog of a lower rate does not delay frames at a higher one. */
 static void other_rate(void)
 {
 	const struct link_faults faults = { .rate = 1, .directions = LINK_IN };
@@ -308,7 +305,7 @@ static enum link_fate frame_of(u8 last)
 	return link_fault(&host, LINK_OUT, &address.nic, frame, LENGTH);
 }
 
-/* Who has faults of its own has these, and none of those for all, and others the others. */
+/* A peer with its own faults has only these; other peers have the general ones. */
 static void of_peers(void)
 {
 	const struct link_faults all = { .duplicate = SHARE(100), .directions = LINK_OUT };
@@ -322,21 +319,21 @@ static void of_peers(void)
 	CHECK_EQUAL(frame_of(2), LINK_FATE_GO);
 	CHECK_EQUAL(frame_of(3), LINK_FATE_GONE);
 	CHECK_EQUAL(memory.counters.deeds[LINK_WHILE_DOWN], 1);
-	/* Each counts what was done to its own, and the link all of it. */
+	/* Each peer has its own counters, and the link counts all. */
 	CHECK_EQUAL(memory.course[0].deeds[LINK_WHILE_DOWN], 0);
 	CHECK_EQUAL(memory.course[2].deeds[LINK_WHILE_DOWN], 1);
 	CHECK_EQUAL(memory.counters.deeds[LINK_DUPLICATED], 1);
 	CHECK_EQUAL(memory.course[0].deeds[LINK_DUPLICATED], 1);
-	/* Each numbers its own frames, of those that a cable lets through. */
+	/* Frames are numbered for each peer, except those that a cable that is down drops. */
 	CHECK_EQUAL(memory.course[0].considered, 1);
 	CHECK_EQUAL(memory.course[1].considered, 1);
 	CHECK_EQUAL(memory.course[2].considered, 0);
-	/* What somebody wrote into shared memory leads nowhere else. */
+	/* An invalid count in shared memory leads to no other memory. */
 	memory.faulty_peers.n = ~0u;
 	CHECK_EQUAL(frame_of(4), LINK_FATE_TWICE);
 }
 
-/* A place that somebody has left is nobody's, and those after it are found. */
+/* A free entry belongs to no peer, and later entries are found. */
 static void left_by_a_peer(void)
 {
 	const struct link_faults all = { .loss = SHARE(100), .directions = LINK_OUT };
@@ -366,7 +363,7 @@ static void ipv6_peer(void)
 	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_FATE_GO);
 }
 
-/* What becomes of a peer's frames is by its own seed and number, whoever comes between. */
+/* Decisions for a peer depend on its own seed and numbers, and not on other peers' frames. */
 static void seed_of_a_peer(void)
 {
 	const struct link_faults all = { .loss = SHARE(30), .seed = 5, .directions = LINK_OUT };
@@ -387,7 +384,7 @@ static void seed_of_a_peer(void)
 	}
 }
 
-/* What is on its way to a peer is lost by that peer's cable. */
+/* A held frame is lost if the cable of its peer is down. */
 static void on_the_way_to_a_peer(void)
 {
 	const struct link_faults none = { .directions = LINK_OUT };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies between processes, by each method: right bytes and no others, faults
- * with the right side, and the end of the other process.
+ * Copies between processes, by each method. They are exact, faults name the right side, and the
+ * end of the other process is noticed.
  *
  * remote vm|refused|descriptor [CASE...]
  */
@@ -39,7 +39,7 @@ static void start(struct target *t, u32 slot, void (*act)(struct target *))
 		host.client[slot].token = 0;
 }
 
-/* What was meant to be tested was. */
+/* Checks that the intended method was used. */
 static void check_method(const struct target *t)
 {
 	bool by_vm = host.space[t->slot].token != 0;
@@ -47,7 +47,7 @@ static void check_method(const struct target *t)
 	CHECK_EQUAL(by_vm, method == METHOD_VM);
 }
 
-/* ---------------------------------------------------------------- right bytes */
+/* ---------------------------------------------------------------- exact bytes */
 
 #define AREA (1u << 20)
 
@@ -86,7 +86,7 @@ static void lengths(void)
 	target_end(&t);
 }
 
-/* ------------------------------------------------------------ gather, scatter */
+/* --------------------------------------------------------- gather and scatter */
 
 #define SPACES 3
 #define MOST_PIECES 60
@@ -107,7 +107,7 @@ static u32 random_length(void)
 	return random_below(below[random_below(ARRAY_SIZE(below))]);
 }
 
-/* Pieces that do not overlap, in `spaces` of the areas; answers their bytes. */
+/* Pieces that do not overlap, in the first `spaces` areas. Returns their total length. */
 static u64 random_pieces(struct nic_piece *piece, u32 n, u32 spaces, bool dst)
 {
 	u64 total = 0, at = 0;
@@ -134,7 +134,7 @@ static struct area *area_of(const struct nic_piece *piece)
 	CHECK(false);
 }
 
-/* The same by memcpy(). */
+/* The same copy by memcpy(). */
 static void model(const struct nic_piece *dst, u32 ndst, const struct nic_piece *src, u32 nsrc,
 		  u64 length)
 {
@@ -196,7 +196,7 @@ static void lists(void)
 	}
 }
 
-/* The agent's thread, to which every space is another process'. */
+/* The agent's thread: every space is another process'. */
 static void agent(void)
 {
 	u8 *far_a = shared_memory(AREA), *far_b = shared_memory(AREA);
@@ -224,7 +224,7 @@ static void agent(void)
 /* --------------------------------------------------------------------- faults */
 
 #define GOOD (18 * PAGE)
-/* GOOD bytes, after and before a page that the other process loses. */
+/* GOOD bytes between two pages that the other process unmaps or protects. */
 static u8 *edge;
 
 static void lose_by_unmapping(struct target *self)
@@ -242,19 +242,19 @@ static void lose_by_protecting(struct target *self)
 	idle_target(self);
 }
 
-/* Region in which faults are looked for. */
+/* The region of the copies in the fault tests. */
 static u32 mr;
 
 static const size_t fault_length[] = { 1, 2, 7, 8, 9, 16, 100, 4096, 5000, 65536 + 100 };
 
-/* Copies that begin or end in a bad page or touch it, at `start`, in this process or far. */
+/* Copies that touch a bad page, in this process or in the other one, in both directions. */
 static void both_ways(const struct target *t, u8 *bad, bool bad_is_far, size_t length)
 {
 	static u8 here[GOOD];
 	static u8 *there;
 	u8 *near = bad_is_far ? here : bad, *far;
 
-	/* A place that is good on the other side, too. */
+	/* Memory that is good on the other side. */
 	if (!there)
 		there = edge;
 	far = bad_is_far ? bad : there;
@@ -299,7 +299,7 @@ static void far_unmapped(void)
 	far_faults(lose_by_unmapping, 0);
 }
 
-/* The descriptor ignores what pages allow, so the region has to say that it matters. */
+/* The descriptor ignores page protection, so the region needs the flag to check pages. */
 static void far_protected(void)
 {
 	far_faults(lose_by_protecting, CHECKED_MR);
@@ -317,7 +317,7 @@ static void near_faults(void)
 	target_end(&t);
 }
 
-/* Private memory that the other process makes read-only: no copy is to force its way. */
+/* Private memory that the other process makes read-only: a copy must not write to it. */
 static u8 *private;
 
 static void protect_private(struct target *self)
@@ -350,7 +350,7 @@ static void checked_pages(void)
 
 		dst.addr = (u64) private;
 		CHECK_EQUAL(plat_copy(&nic, &dst, 1, &src, 1, length[i]), NIC_COPY_DST_FAULT);
-		/* Without process_vm_*() nothing of such a region can be reached. */
+		/* Without process_vm_*() such a region cannot be reached at all. */
 		dst.addr = (u64)(private + 4 * PAGE);
 		result = plat_copy(&nic, &dst, 1, &src, 1, length[i]);
 		CHECK_EQUAL(result, method == METHOD_VM ? NIC_COPY_OK : NIC_COPY_DST_FAULT);
@@ -384,7 +384,7 @@ static void impossible(void)
 	target_end(&t);
 }
 
-/* ------------------------------------------------------------------------ end */
+/* ------------------------------------------------------- the end of a process */
 
 static void gone(void)
 {
@@ -406,7 +406,7 @@ static void gone(void)
 		CHECK_EQUAL(copy(nic.space, near, t.space, far, length[i]), NIC_COPY_SRC_GONE);
 	}
 	CHECK(is_all(far, AREA, 0) && is_all(near, sizeof(near), 1));
-	/* When the agent knows, too, the descriptor goes, and nobody is asked any more. */
+	/* When the agent knows of the end, the descriptor is closed, and nobody is asked again. */
 	target_notice(&t);
 	CHECK_EQUAL(copy(t.space, far, nic.space, near, 8), NIC_COPY_DST_GONE);
 	CHECK_EQUAL(open_descriptors(), descriptors);
@@ -425,7 +425,7 @@ static void never_there(void)
 	CHECK_EQUAL(world_asked, 0);
 }
 
-/* The space of an earlier process in the same slot is not that of a later one. */
+/* The space of an earlier process is not that of a later one in the same slot. */
 static void slot_reused(void)
 {
 	u8 *far = shared_memory(PAGE);
@@ -446,13 +446,13 @@ static void slot_reused(void)
 		CHECK_EQUAL(copy(t.space, far, nic.space, near, 100), NIC_COPY_OK);
 		CHECK_EQUAL(copy(before, far, nic.space, near, 8), NIC_COPY_DST_GONE);
 		CHECK_EQUAL(copy(t.space, far, nic.space, near, 8), NIC_COPY_OK);
-		/* Agent's descriptor, its socket, and the cached one. */
+		/* The agent's descriptor, its socket, and the cached descriptor. */
 		CHECK_EQUAL(open_descriptors(), descriptors + 3);
 		target_end(&t);
 	}
 }
 
-/* A program closed our descriptor: it does not answer once, then another is got. */
+/* A program closed our descriptor: one copy fails, and the next one gets a new descriptor. */
 static void descriptor_stolen(void)
 {
 	u8 *far = shared_memory(PAGE);
@@ -482,7 +482,7 @@ static void in_the_child(struct target *self)
 	idle_target(self);
 }
 
-/* A forked child starts with tables of its own. */
+/* A forked child starts with its own tables. */
 static void forked(void)
 {
 	struct target a, b;

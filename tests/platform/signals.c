@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The program's own dispositions of SIGSEGV and SIGBUS, with the guard in front:
- * each fault that is not a guarded copy's ends where it would without.
+ * The program's own dispositions of SIGSEGV and SIGBUS behind the guard. A fault outside of a
+ * guarded copy is handled as without the guard.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 static u8 *bad;
 static volatile sig_atomic_t calls;
 
-/* A fault that no sanitizer sees coming. */
+/* A fault that sanitizers do not detect. */
 static void fault(void)
 {
 #if defined(__x86_64__)
@@ -63,7 +63,7 @@ static void set(int sig, void (*handler)(int), int flags)
 	CHECK_EQUAL(host_guard_sigaction(sig, &act, NULL), 0);
 }
 
-/* How a child ends that does this. */
+/* Exit status of a child that executes this function. */
 static int status_of(void (*act)(void))
 {
 	const struct rlimit none = { 0, 0 };
@@ -175,7 +175,7 @@ static void on_fault_info(int sig, siginfo_t *info, void *context)
 
 	CHECK_EQUAL(sig, SIGSEGV);
 	CHECK(info->si_addr == bad);
-	/* Unwinders find their way out of the signal frame. */
+	/* Unwinders find the frames below the signal frame. */
 #if defined(__x86_64__)
 	CHECK(is_frame((void *)m->gregs[REG_RIP]));
 #else
@@ -214,7 +214,7 @@ static void reset_hand(void)
 }
 
 static sigset_t seen_mask;
-/* Of the guarded signals: what the system blocks, and what the program sees of that. */
+/* Guarded signals that are really blocked, and those that the program sees as blocked. */
 static bool really_blocked;
 static u8 seen_bits;
 
@@ -297,7 +297,7 @@ static void jump_out(void)
 			fault();
 			CHECK(false);
 		}
-		/* Left by a jump: copies work, and the mask is what the jump says. */
+		/* After a jump out of the handler, copies work, and the jump sets the mask. */
 		guard_works();
 		CHECK_EQUAL(host_guard_blocked(), HOST_GUARD_SEGV);
 		host_guard_block(0);
@@ -312,7 +312,7 @@ static void copy_in_handler(int sig)
 	open_page();
 }
 
-/* A handler that faults under guard itself; the signal must not be blocked. */
+/* A handler that makes a guarded copy which faults; the signal must not be blocked. */
 static void guarded_in_handler(void)
 {
 	set(SIGSEGV, copy_in_handler, SA_NODEFER);
@@ -359,7 +359,7 @@ static void other_signals(void)
 	CHECK(sigismember(&seen_mask, SIGUSR1));
 }
 
-/* Dispositions of a vfork()ed child are its own, its memory is not. */
+/* A vfork()ed child has its own dispositions, but shares memory. */
 static void vforked_child(void)
 {
 	const struct sigaction act = { .sa_handler = SIG_DFL };
@@ -389,7 +389,7 @@ static void forked_child(void)
 	CHECK(survives(own_handler));
 }
 
-/* What was there before the guard came, which a runtime may have put there. */
+/* Dispositions that a runtime set before the guard was installed. */
 static void adopted(void)
 {
 	struct sigaction act = { .sa_handler = on_fault };
@@ -436,7 +436,7 @@ static void blocked_at_start(void)
 	guard_works();
 }
 
-/* Readers in handlers, writers beside them. */
+/* Handlers read the dispositions while a thread changes them. */
 static void *change_dispositions(void *arg)
 {
 	u32 *stop = arg;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Last bytes last: another thread polls the last byte of a buffer and, as soon
- * as that changes, finds all of the rest in place. VNET_SOAK=1: a million rounds
- * of 64 KiB.
+ * The last bytes of a copy are written last. When another thread sees the last byte of a buffer
+ * change, the rest is in place. VNET_SOAK=1: a million rounds of 64 KiB.
  *
  * tail [CASE...]
  */
@@ -13,14 +12,14 @@
 #include "world.h"
 
 #define LARGEST 65536
-/* Where the buffer ends: in the middle of a word and of a line of the cache, too. */
+/* The buffer also ends in the middle of a word and of a cache line. */
 #define SPARE 192
 
 struct test {
-	/* Written by the observer: rounds that it has seen. */
+	/* Written by the observer: number of rounds that it has seen. */
 	u32 seen;
 	u32 rsvd0[15];
-	/* Written by the writer, before the first round of a size; 0: the end. */
+	/* Written by the writer before the first round of a size; 0: the end. */
 	u32 length;
 	u32 end;
 	u32 rsvd1[14];
@@ -34,7 +33,7 @@ static u8 value_of(u32 round)
 	return (u8)(1 + round % 255);
 }
 
-/* What is last in memory is looked at first: it was the last to come. */
+/* The end of memory is checked first, because it arrived last. */
 static void check_value(const u8 *start, u32 length, u8 value)
 {
 	static u8 wanted[PAGE];
@@ -49,7 +48,7 @@ static void check_value(const u8 *start, u32 length, u8 value)
 	}
 }
 
-/* All of a length's rounds; every byte of a round has the same value. */
+/* Observes all rounds of a length; every byte of a round has the same value. */
 static void observe(u32 rounds)
 {
 	u32 length = nic_load(&shared->length);

@@ -91,7 +91,7 @@ u8 *shared_memory(size_t length)
 	return p;
 }
 
-/* What vnetd knows of its clients; it has one thread, these tests have more. */
+/* The state that vnetd has of its clients. vnetd has one thread, these tests have more. */
 static pthread_mutex_t agent_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	u32 space;
@@ -125,7 +125,7 @@ static u32 make_space(u32 slot, u32 generation)
 	return generation << HOST_SPACE_SLOT_BITS | slot;
 }
 
-/* As vnetd does when a process says hello, or (space 0) is gone. */
+/* What vnetd does when a process connects, or (space 0) has ended. */
 static void announce(u32 slot, u32 space, pid_t pid)
 {
 	nic_store(&host.client[slot].pid, (u32)pid);
@@ -301,7 +301,7 @@ u8 *fenced_memory(size_t length, bool fence_after)
 	return fence_after ? p + pages - length : p;
 }
 
-/* Neighbours differ, and so do bytes a page apart. */
+/* Adjacent bytes differ, and so do bytes a page apart. */
 static u8 pattern(size_t i, u8 seed)
 {
 	return (u8)(seed + i * 7 + (i >> 8) * 31);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The user-mode platform without firmware and without vnetd: a piece of NIC
- * memory, and processes that have announced themselves in its client table.
+ * The user-mode platform without firmware and vnetd. There are NIC memory, and processes that
+ * have registered in its client table.
  */
 #ifndef WORLD_H
 #define WORLD_H
@@ -16,7 +16,7 @@
 #define WORLD_CLIENTS 64
 #define WORLD_CHANNELS 16
 #define WORLD_MRS 16
-/* Region whose pages are to be checked; the others are not. */
+/* The region whose pages are checked. */
 #define CHECKED_MR 3
 #define WORLD_QUEUE 65536
 #define PAGE 4096u
@@ -47,27 +47,27 @@ struct test_case {
 };
 
 /*
- * Each case in a process of its own. Status 1 if one of them does not end well,
- * else 77 if all of them were skipped. Arguments: names of cases to run.
+ * Runs each case in its own process. Returns 1 if a case fails, 77 if all were skipped,
+ * otherwise 0. Arguments: names of cases to run.
  */
 int run_cases(const struct test_case *cases, size_t n, int argc, char **argv);
-/* Leave out the rest of this case. */
+/* Skips the rest of this case. */
 void skip(const char *reason) __attribute__((noreturn));
 
 /* ---------------------------------------------------------------- the world */
 
 extern struct nic nic;
 extern struct host host;
-/* Agent's ends of channels. */
+/* The agent's ends of channels. */
 extern int world_channel[WORLD_CHANNELS];
-/* How often a descriptor was asked for. */
+/* How often a descriptor was requested. */
 extern int world_asked;
 
-/* NIC memory, and this process in slot 1 of its table. */
+/* Makes NIC memory, with this process in slot 1 of its table. */
 void world_init(void);
-/* The system refuses process_vm_*() to this process from now on. */
+/* From now on, the system refuses process_vm_*() to this process. */
 void refuse_process_vm(void);
-/* How many descriptors this process has. */
+/* Number of open descriptors of this process. */
 u32 open_descriptors(void);
 
 /* ----------------------------------------------------------- other processes */
@@ -76,43 +76,43 @@ struct target {
 	pid_t pid;
 	u32 slot;
 	u32 space;
-	/* Bytes in both directions. */
+	/* For bytes in both directions. */
 	int sock;
 };
 
-/* A child that announces itself, runs act(), and ends. */
+/* Starts a child that registers itself, runs act(), and exits. */
 void target_start(struct target *t, u32 slot, u32 generation, void (*act)(struct target *self));
-/* Tell the other side; await what it tells. */
+/* Send a byte to the other side; wait for a byte from it. */
 void target_tell(const struct target *t, char what);
 char target_hear(const struct target *t);
-/* Await its end, which must be a good one, and remove it from the table. */
+/* Waits for its successful end, and removes it from the table. */
 void target_end(struct target *t);
-/* The same for one that does not end by itself. */
+/* The same for a process that does not end by itself: kills it. */
 void target_kill(struct target *t);
-/* Kill it, but let the table say for a while that it lives. */
+/* Kills it; it stays in the table until target_notice(). */
 void target_kill_unnoticed(struct target *t);
 void target_notice(struct target *t);
 
-/* Does nothing until it is told to end. */
+/* Waits until it is told to end. */
 void idle_target(struct target *self);
 
 /* -------------------------------------------------------------------- memory */
 
-/* Shared with children that are started later, at the same address. */
+/* Memory that is shared with children that are started later, at the same address. */
 u8 *shared_memory(size_t length);
-/* `length` bytes whose end (or beginning) borders on a page without access. */
+/* `length` bytes that end (or begin) at a page without access. */
 u8 *fenced_memory(size_t length, bool fence_after);
 void fill(u8 *p, size_t length, u8 seed);
 bool is_filled(const u8 *p, size_t length, u8 seed);
 bool is_all(const u8 *p, size_t length, u8 value);
 
-/* In a loop that waits for another thread, which may need this processor. */
+/* To be called in a loop that waits for another thread, which may need this processor. */
 void wait_a_bit(u32 turns);
 
-/* At least 0, less than n. */
+/* From 0 to n - 1. */
 u32 random_below(u32 n);
 
-/* One piece to one piece; and both in this region. */
+/* Copies one piece to one piece; copy_in() gives both this region. */
 enum nic_copy_result copy(u32 dst_space, const void *dst, u32 src_space, const void *src,
 			  u64 length);
 enum nic_copy_result copy_in(u32 mr, u32 dst_space, const void *dst, u32 src_space, const void *src,

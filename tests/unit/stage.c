@@ -24,7 +24,7 @@ void set_stage(u8 type, bool with_srq)
 	s.armed = true;
 }
 
-/* A receive in two pieces, or in one (so that the entry can carry it). */
+/* Posts a receive with one SGE or two. (With one, the CQE can carry the payload.) */
 void expect_message(u32 length, u32 pieces, u32 seed)
 {
 	u32 i = s.receives++;
@@ -64,7 +64,7 @@ static void doorbell(void)
 	ring_send(s.a);
 }
 
-/* ----------------------------------------------------------- what must hold */
+/* --------------------------------------------------------------- invariants */
 
 void check_cq(const struct cq *cq)
 {
@@ -84,7 +84,7 @@ void check_rq(const struct nic_rq *rq, const struct ring *ring)
 	assert_in_range(ring->hdr->prod - rq->cons, 0, ring->mask + 1);
 }
 
-/* Every receive that was taken has one completion, in order, with its data. */
+/* Every consumed receive has one completion, in order, with its data. */
 void check_receives(void)
 {
 	const struct ring *ring = s.srq ? &s.srq->ring : &s.b->rq;
@@ -119,7 +119,7 @@ static void drain(void *arg)
 	drained++;
 }
 
-/* Who waits for the CQ is woken if it got anything since it was armed. */
+/* The channel has an event if the CQ got a completion since it was armed. */
 void check_events(void)
 {
 	u64 handle;
@@ -209,7 +209,7 @@ static void writes_with_immediate(void)
 	}
 }
 
-/* b fails: its completion, its state and its flush. */
+/* b fails: completion, state change and flush. */
 static void too_long(void)
 {
 	set_stage(NIC_QPT_RC, false);
@@ -238,7 +238,7 @@ static void receiver_overruns(void)
 
 	set_stage(NIC_QPT_RC, false);
 	cq = &w.agent.cq[s.cb->cqn - 1];
-	/* Room for one more. */
+	/* The CQ has room for one more entry. */
 	cq->prod = cq->cons_seen = s.cb->cons = 0;
 	cq->mask = s.cb->ring.mask = 0;
 	for (i = 0; i < 3; i++) {
@@ -268,7 +268,7 @@ static void atomic(void)
 	post_send(s.a, &wqe, &to, 1);
 }
 
-/* a's own queues, in the error state. */
+/* Both queues of a, in the error state. */
 static void own_flush(void)
 {
 	u32 i;
@@ -297,7 +297,7 @@ static void post_bind(struct qp *qp, u32 old_tag, u32 new_tag)
 	post_send(qp, &wqe, NULL, 0);
 }
 
-/* Bind, rebind and unbind a window of type 1. */
+/* Bind and rebind a window of type 1. */
 static void windows_1(void)
 {
 	set_stage(NIC_QPT_RC, false);
@@ -324,7 +324,7 @@ static void check_window(void)
 	assert_int_equal(nic_mr_destroy(&w.agent, s.window), NIC_OK);
 }
 
-/* b's window, invalidated by the one who dies. */
+/* The process that dies invalidates a window of b. */
 static void remote_invalidate(void)
 {
 	struct vnet_send_wqe inv = wr(VNET_WR_SEND_INV, 2);
@@ -345,14 +345,17 @@ static void check_remote_window(void)
 {
 	struct nic_qp *b = frame(s.b);
 
-	/* Whoever died while closing it: it can be closed, and so be opened again. */
+	/*
+	 * Even if a process died during the invalidation, the key can be invalidated, and the
+	 * region freed.
+	 */
 	assert_int_equal(nic_invalidate_key(&w.p[1].nic, b, b, s.window + 1), VNET_WC_SUCCESS);
 	assert_int_equal(nic_mr_destroy(&w.agent, s.window), NIC_OK);
 	assert_int_equal(nic_mr_destroy(&w.agent, w.p[1].key), NIC_OK);
 	w.p[1].key = reg_mr(&w.p[1], 0, SPACE_BYTES, ALL_ACCESS);
 }
 
-/* The receiver waits, so the sender looks again and again. */
+/* No receive is posted, so the sender retries. */
 static void waits(void)
 {
 	set_stage(NIC_QPT_RC, false);
@@ -366,7 +369,7 @@ static void idle_of_a(void)
 	idle(&w.p[0]);
 }
 
-/* A reader of a channel that others use too (after fork) dies. */
+/* A process that shares the channel (after fork) dies while it reads an event. */
 static void two_events(void)
 {
 	u32 i;
@@ -397,7 +400,7 @@ static void examine_channel(void)
 		assert_int_equal(handle, STAGE_HANDLE);
 		left++;
 	}
-	/* Two were made; the dead one read at most one. */
+	/* There were two events, and the dead process read at most one. */
 	assert_in_range(left, 1, 2);
 	assert_int_equal(w.agent.channel[STAGE_CHANNEL].head, NIC_NONE);
 	assert_int_equal(w.agent.channel[STAGE_CHANNEL].tail, NIC_NONE);
@@ -439,7 +442,7 @@ const struct scenario scenarios[] = {
 
 const u32 scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 
-/* ---------------------------------------------------------- aside and back */
+/* -------------------------------------------------------- save and restore */
 
 static struct {
 	void *memory;

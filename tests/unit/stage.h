@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A stage for tests in which a process dies or stops inside the firmware:
- * process 0 sends by QP a, process 1 receives by QP b, whose CQ has a channel
- * and is armed. Scenarios, what must hold after each, and a way to put all of
- * it aside and back.
+ * Scenarios for tests in which a process dies or stops inside the firmware. Process 0 sends by
+ * QP a; process 1 receives by QP b, whose CQ is armed and has a channel. Also the invariants to
+ * check after a scenario, and functions that save and restore the whole state.
  */
 #ifndef STAGE_H
 #define STAGE_H
@@ -31,12 +30,12 @@ struct stage {
 	struct qp *b;
 	struct srq *srq;
 	u32 window;
-	/* Receives posted for b, in order, and the message that each would get. */
+	/* Receives posted for b, in order, and the message that each one should get. */
 	struct receive receive[MAX_RECEIVES];
 	u32 receives;
-	/* Completions of receives that were polled. */
+	/* Number of receive completions that were polled. */
 	u32 completed;
-	/* ... and of what b sent itself, with wr_id STAGE_ANSWER. */
+	/* Number of completions of b's own sends, which have wr_id STAGE_ANSWER. */
 	u32 answers;
 	bool armed;
 };
@@ -44,18 +43,18 @@ struct stage {
 extern struct stage s;
 
 void set_stage(u8 type, bool with_srq);
-/* A receive for b, in two pieces or in one (so that the entry can carry it). */
+/* Posts a receive for b with one SGE or two. (With one, the CQE can carry the payload.) */
 void expect_message(u32 length, u32 pieces, u32 seed);
-/* A request of a, whose memory is filled by seed. */
+/* Posts a request of a, with data that depends on seed. */
 void queue_send(u8 opcode, u32 length, u32 seed);
 
-/* --- what must hold, whatever happened to process 0 */
+/* --- invariants that hold even if process 0 died */
 
 void check_cq(const struct cq *cq);
 void check_rq(const struct nic_rq *rq, const struct ring *ring);
-/* Every receive that was taken has one completion, in order, with its data. */
+/* Every consumed receive has one completion, in order, with its data. */
 void check_receives(void);
-/* Who waits for the CQ is woken if it got anything since it was armed. */
+/* The channel has an event if the CQ got a completion since it was armed. */
 void check_events(void);
 
 /* --- scenarios */
@@ -64,7 +63,7 @@ struct scenario {
 	const char *what;
 	void (*prepare)(void);
 	void (*act)(void);
-	/* Besides the above; or instead. */
+	/* An additional check, or one that replaces all others. */
 	void (*check)(void);
 	void (*examine)(void);
 	bool receiver_is_lost;
@@ -73,7 +72,7 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const u32 scenario_count;
 
-/* The whole world, and test objects made later are forgotten. */
+/* Save and restore the whole world. Objects that a test makes in between are forgotten. */
 void put_aside(void);
 void put_back(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A queue that matches tags, operations on them, and messages for it. */
+/* An SRQ with tag matching, its operations, and messages to it. */
 #include <endian.h>
 
 #include "tag_stage.h"
@@ -59,7 +59,7 @@ int tag_start(void **state)
 	return 0;
 }
 
-/* Into the ring, and nobody is told. */
+/* Writes an operation to the ring without a doorbell. */
 void put_op(const struct vnet_tm_op *op)
 {
 	memcpy(tags.ops.slots + ((size_t)(tags.prod & tags.ops.mask) << tags.ops.shift), op,
@@ -86,7 +86,7 @@ struct wc operate(struct vnet_tm_op op, u32 status)
 	return expect_next(s.cb, 1000, status);
 }
 
-/* A buffer of 1000 bytes at TO + 1000 times its number. */
+/* A buffer of 1000 bytes at TO + 1000 * number. */
 struct vnet_tm_op tag_buffer(u32 number, u64 tag, u64 mask)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_ADD,
@@ -100,14 +100,14 @@ struct vnet_tm_op tag_buffer(u32 number, u64 tag, u64 mask)
 	return op;
 }
 
-/* Carried out by its process; its handle. */
+/* Adds a tag by the doorbell of its process. Returns its handle. */
 u32 add_tag(u32 number, u64 tag, u64 mask)
 {
 	operate(tag_buffer(number, tag, mask), VNET_WC_SUCCESS);
 	return tags.handle;
 }
 
-/* Left in the ring for who delivers. */
+/* Leaves an operation in the ring for a sender to execute. */
 u32 leave_tag(u32 number, u64 tag)
 {
 	struct vnet_tm_op op = tag_buffer(number, tag, ALL);
@@ -122,7 +122,7 @@ struct wc synchronise(u32 seen)
 		       VNET_WC_SUCCESS);
 }
 
-/* Headers, then so many bytes of a pattern. */
+/* Writes the headers, then `length` bytes of a pattern. */
 void write_message(u8 opcode, u64 tag, u32 length)
 {
 	u8 *header = mem(&w.p[0], FROM);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A stage for tests of tag matching: process 1 receives by a queue that matches tags,
- * process 0 sends to it. Tagged buffers have 1000 bytes each.
+ * Helpers for tests of tag matching: process 0 sends to an SRQ with tags of process 1. Tagged
+ * buffers have 1000 bytes each.
  */
 #ifndef TAG_STAGE_H
 #define TAG_STAGE_H
@@ -11,7 +11,7 @@
 
 #define TAGS 8
 #define ALL (~0ull)
-/* Of process 0, whence messages come, and of process 1. */
+/* Offsets in the memory of process 0 (source of messages and of rendezvous data) and process 1. */
 #define FROM 0x1000u
 #define DATA 0x20000u
 #define TO 0x40000u
@@ -22,7 +22,7 @@
 
 enum { NO_TAG, RNDV, FIN, EAGER };
 
-/* The ring of operations, how many were put there, and the last one's handle. */
+/* The ring of tag operations, the number of posted operations, and the last handle. */
 struct tags {
 	struct ring ops;
 	u32 prod, handle;
@@ -35,31 +35,31 @@ struct nic_srq *srq_frame(void);
 /* The list of tags in NIC memory. */
 struct nic_tm *tag_list(void);
 
-/* An operation into the ring, and nobody is told; the telling; both. */
+/* Write an operation to the ring; ring the doorbell; do both. */
 void put_op(const struct vnet_tm_op *op);
 void ring_tags(void);
 void post_op(const struct vnet_tm_op *op);
-/* ... and its completion, with this status. */
+/* Posts an operation, and returns its completion, which must have this status. */
 struct wc operate(struct vnet_tm_op op, u32 status);
-/* To add buffer `number`, at TO + 1000 times that. */
+/* An operation that adds buffer `number`, at TO + 1000 * number. */
 struct vnet_tm_op tag_buffer(u32 number, u64 tag, u64 mask);
-/* Carried out by its process; its handle. */
+/* Adds a tag by the doorbell of its process. Returns its handle. */
 u32 add_tag(u32 number, u64 tag, u64 mask);
-/* Left in the ring for who delivers; its handle. */
+/* Leaves an operation in the ring for a sender to execute. Returns its handle. */
 u32 leave_tag(u32 number, u64 tag);
-/* So many unexpected messages are known of. */
+/* Reports that the program has seen this many unexpected messages. */
 struct wc synchronise(u32 seen);
 
-/* Headers, then so many bytes of a pattern, at FROM. */
+/* Writes a message at FROM: headers, then `length` bytes of a pattern. */
 void write_message(u8 opcode, u64 tag, u32 length);
-/* An announcement of so many bytes at DATA. */
+/* Writes the announcement of `length` bytes at DATA. */
 void write_rendezvous(u64 tag, u32 length);
-/* What is written is sent; not awaited. */
+/* Sends the message at FROM, and does not wait for the completion. */
 void post_message(u32 length);
-/* Written, sent, and taken. */
+/* Writes and sends a message, and polls the sender's completion. */
 void send_tagged(u8 opcode, u64 tag, u32 length);
 
-/* An ordinary receive of the queue. */
+/* Posts an ordinary receive. */
 void post_plain(u32 number);
 struct wc expect_match(u32 number, u32 flags);
 

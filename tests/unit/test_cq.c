@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues and channels: create, resize, destroy. */
+/* Completion queues and completion channels: creation, resizing and destruction. */
 #include <string.h>
 
 #include "world.h"
@@ -73,7 +73,7 @@ static void held_lock_is_busy(void **state)
 	assert_int_equal(frame_cq->num, cq->cqn);
 	frame_cq->lock = 0;
 	assert_int_equal(nic_cq_destroy(&w.agent, cq->cqn, &events), NIC_OK);
-	/* A late visitor of the old one keeps the slot. */
+	/* A late holder of the old CQ's lock keeps the table entry in use. */
 	frame_cq->lock = w.p[1].nic.self;
 	assert_int_equal(nic_cq_create(&w.agent, cq->cqn, &p), NIC_BUSY);
 	frame_cq->lock = 0;
@@ -81,7 +81,7 @@ static void held_lock_is_busy(void **state)
 
 /* ------------------------------------------------------------------ resize */
 
-/* A QP of process 0 that talks to itself completes into cq. */
+/* A QP of process 0 that is connected to itself and completes into cq. */
 static struct qp *loop_qp(struct cq *cq)
 {
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
@@ -90,7 +90,7 @@ static struct qp *loop_qp(struct cq *cq)
 	return qp;
 }
 
-/* n completions with wr_ids from first. */
+/* Makes n completions with consecutive wr_ids from `first`. */
 static void complete(struct qp *qp, u64 first, u32 n)
 {
 	u32 i;
@@ -145,7 +145,7 @@ static void resize_checks(void **state)
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn, cq->ring.offset, 12), NIC_EINVAL);
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn, 4096, 16), NIC_EINVAL);
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn + 1, cq->ring.offset, 16), NIC_EINVAL);
-	/* A consumer index that cannot be. */
+	/* An impossible consumer index. */
 	cq->ring.hdr->cons = 77;
 	resize_to(cq, 16, NIC_EINVAL);
 	cq->ring.hdr->cons = 0;
@@ -161,7 +161,7 @@ static void resize_keeps_arm(void **state)
 	assert_int_equal(cq->ring.hdr->arm, VNET_CQ_ARM_SOLICITED);
 }
 
-/* Put a CQ at indices just before they wrap. */
+/* Sets the indices of a CQ to values just before they wrap around. */
 static void age(struct cq *cq, u32 index)
 {
 	struct nic_cq *c = &w.agent.cq[cq->cqn - 1];
@@ -185,7 +185,7 @@ static void resize_where_indices_wrap(void **state)
 	(void)state;
 	age(cq, 0xfffffffau);
 	complete(qp, 0, 3);
-	/* Slot of index 0xffffffff, whose valid seq is 0, is empty memory now. */
+	/* The slot for index 0xffffffff, whose valid seq is 0, is zeroed memory now. */
 	resize_to(cq, 16, NIC_OK);
 	for (i = 0; i < 3; i++)
 		expect_next(cq, i, VNET_WC_SUCCESS);
@@ -223,7 +223,7 @@ static void take(u32 channel, u64 handle, bool last)
 	assert_int_equal(tp.readable[channel], !last);
 }
 
-/* Arm and complete, n times. */
+/* Arms the CQ and makes a completion, n times. */
 static void make_events(struct cq *cq, struct qp *qp, u32 n)
 {
 	while (n--) {
@@ -275,7 +275,7 @@ static void events_in_order(void **state)
 	take(channel, 102, true);
 }
 
-/* Destroy with 0, 1 and many unread events, wherever it stands in the list. */
+/* Destroys CQs with 0, 1 and several unread events, at each position of the list. */
 static void destroy_reports_what_was_read(void **state)
 {
 	struct cq *cq[4];
@@ -292,7 +292,7 @@ static void destroy_reports_what_was_read(void **state)
 		make_events(cq[i], qp[i], 3);
 	take(channel, 100, false);
 	take(channel, 101, false);
-	/* The order is 2 3 0 1 now; the first, one between, the last. */
+	/* The order is now 2 3 0 1: destroy the first, a middle one, and the last. */
 	assert_int_equal(nic_cq_destroy(&w.agent, cq[2]->cqn, &events), NIC_OK);
 	assert_int_equal(events, 0);
 	assert_int_equal(nic_cq_destroy(&w.agent, cq[0]->cqn, &events), NIC_OK);
@@ -336,7 +336,7 @@ static void scribbled_list_ends(void **state)
 		qp[i] = loop_qp(cq[i]);
 		make_events(cq[i], qp[i], 1);
 	}
-	/* A circle that does not contain the one that is looked for. */
+	/* A circular list that does not contain the CQ that is destroyed. */
 	w.agent.cq[cq[0]->cqn - 1].ev_next = cq[0]->cqn - 1;
 	assert_int_equal(nic_cq_destroy(&w.agent, cq[1]->cqn, &events), NIC_OK);
 	w.agent.cq[cq[0]->cqn - 1].ev_next = 0x7fffffff;
@@ -360,7 +360,7 @@ static void cq_outlives_channel(void **state)
 	cq->ring.hdr->arm = VNET_CQ_ARM_NEXT;
 	complete(qp, 0, 1);
 	expect(cq, 0, VNET_WC_SUCCESS);
-	/* Not an event of the new channel. */
+	/* This is not an event of the new channel. */
 	assert_int_equal(tp.readied[0], 0);
 	assert_int_equal(w.agent.channel[0].head, NIC_NONE);
 	assert_int_equal(nic_cq_destroy(&w.agent, cq->cqn, &events), NIC_OK);

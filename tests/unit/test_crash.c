@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process dies inside the firmware: at every numbered step, or at every
- * instruction. After nic_recover() no receive is lost, no completion is half
- * made, no index is astray, no lock is left, and the survivors go on.
+ * A process dies inside the firmware, at every numbered step or at every instruction. After
+ * nic_recover() no receive is lost, no completion is incomplete, all indices are valid, no lock
+ * is held, and the survivors can continue.
  *
- * Process 0 dies, process 1 survives. Death is what memory looks like at that
- * moment: it is put aside, repaired and examined, and put back; then the one
- * who died lives on to the next place.
+ * Process 0 dies, process 1 survives. A death is simulated: at each place the state of memory
+ * is saved, recovered, examined and restored, and then the process continues to the next place.
  *
- * test_crash [--instructions STRIDE]: single-step by the processor's trap flag,
- * and die at every STRIDE-th instruction.
+ * test_crash [--instructions STRIDE]: single-step by the processor's trap flag, and die at
+ * every STRIDE-th instruction.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,10 +20,10 @@
 static u32 stride; /* 0: numbered steps */
 
 static const struct scenario *scenario;
-/* Deaths so far; instructions passed. */
+/* Number of deaths so far, and of instructions executed. */
 static u32 deaths, places;
 
-/* The rest of the receives serve a new process. */
+/* The remaining receives serve a new process. */
 static void check_survivor_goes_on(void)
 {
 	struct cq *cc = make_cq(&w.p[2], 16, 0);
@@ -32,7 +31,7 @@ static void check_survivor_goes_on(void)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct wc wc;
 
-	/* A QP of the survivor that went into the error state begins anew. */
+	/* A survivor's QP in the error state is reset and used again. */
 	if (state_of(s.b) == NIC_QPS_ERR) {
 		run_for(5 * MS);
 		while (poll(s.cb, &wc))
@@ -58,7 +57,7 @@ static void check_survivor_goes_on(void)
 		assert_int_equal(wc.wr_id, s.receive[s.completed].wr_id);
 }
 
-/* What the daemon does for the dead: all at once, nothing is busy. */
+/* What the daemon does for a dead process: nothing is busy any more. */
 static void check_clean_up(void)
 {
 	u32 events;
@@ -96,7 +95,7 @@ static void examine(void)
 		return;
 	}
 	check_all();
-	/* Once more does nothing more. */
+	/* A second recovery has no effect. */
 	recover();
 	check_all();
 	if (scenario->check)
@@ -125,7 +124,7 @@ static void die_at_step(int step)
 #define CAN_SINGLE_STEP 1
 #define TRAP_FLAG 0x100
 
-/* The flag is clear in here, and set again on return. */
+/* The trap flag is clear in the handler, and set again on return. */
 static void on_trap(int sig)
 {
 	(void)sig;
@@ -133,7 +132,7 @@ static void on_trap(int sig)
 		die();
 }
 
-/* Beyond the 128 bytes below the stack that the function may be using. */
+/* Skips the red zone: 128 bytes below the stack pointer that the function may use. */
 static void single_step(bool on)
 {
 	if (on)
@@ -173,7 +172,7 @@ static void die_everywhere(void **state)
 	if (stride)
 		single_step(false);
 	tp.on_step = NULL;
-	/* It lived. */
+	/* The process survived. */
 	examine();
 	assert_true(deaths > 0);
 	print_message("  %s: died at %u places\n", scenario->what, deaths);

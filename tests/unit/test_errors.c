@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that fail: the status at both ends, what becomes of the two queue
- * pairs, and that memory outside of regions is never touched.
+ * Requests that fail: completion status at both ends, and state of both queue pairs. Memory
+ * outside of regions is never accessed.
  */
 #include <string.h>
 
@@ -19,13 +19,13 @@ static struct vnet_send_wqe rdma(u8 opcode, u64 wr_id, struct process *target, u
 	return wqe;
 }
 
-/* The state that an unsuccessful request leaves a QP in. */
+/* State of a QP after a failed request. */
 static u8 failed_state(u8 type)
 {
 	return type == NIC_QPT_RC ? NIC_QPS_ERR : NIC_QPS_SQE;
 }
 
-/* ------------------------------------------------- the requester's own fault */
+/* --------------------------------------------------- errors of the requester */
 
 struct local_error {
 	const char *what;
@@ -120,7 +120,7 @@ static const struct local_error local_errors[] = {
 	{ "atomic into inline", VNET_WR_ATOMIC_CMP_SWP, VNET_WC_LOC_QP_OP_ERR, any_inline },
 };
 
-/* A good receive and a request that is wrong in one way. */
+/* Posts a valid receive, and a request with one error. */
 static void local_error(const struct local_error *e)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -139,7 +139,7 @@ static void local_error(const struct local_error *e)
 	expect(pair.a->scq, 1, e->status);
 	expect_none(pair.b->rcq);
 	assert_int_equal(state_of(pair.a), NIC_QPS_ERR);
-	/* The peer notices nothing. */
+	/* The peer is not affected. */
 	assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
 	assert_true(untouched(&w.p[1], TO, 100));
 	nic_qp_destroy(&w.agent, pair.a->qpn);
@@ -171,7 +171,7 @@ static void read_into_read_only_memory(void **state)
 	assert_true(untouched(&w.p[0], FROM, 64));
 }
 
-/* What a transport cannot do, by table 37 of the specification. */
+/* Opcodes that a transport does not have, by table 37 of the specification. */
 static void opcodes_by_type(void **state)
 {
 	static const struct {
@@ -219,7 +219,7 @@ static void messages_of_two_gigabytes(void **state)
 		.access = ALL_ACCESS,
 		.pdn = w.p[0].pdn,
 		.length = 1ull << 40,
-		.space = 7, /* gone */
+		.space = 7, /* does not exist */
 	};
 	struct sge from[3] = {
 		{ 0, 0x80000000u, huge.key },
@@ -229,7 +229,7 @@ static void messages_of_two_gigabytes(void **state)
 
 	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &huge), NIC_OK);
-	/* One byte more than a message may have; sums are not cut to 32 bits. */
+	/* One byte more than the maximum message length; the sum is not truncated to 32 bits. */
 	post_send(pair.a, &wqe, from, 2);
 	ring_send(pair.a);
 	expect(pair.a->scq, 1, VNET_WC_LOC_LEN_ERR);
@@ -242,7 +242,10 @@ static void messages_of_two_gigabytes(void **state)
 	expect(pair.a->scq, 1, VNET_WC_LOC_LEN_ERR);
 }
 
-/* Memory that vanished after registration is a completion, not a signal. */
+/*
+ * An access to memory that was unmapped after registration leads to an error completion, not to
+ * a signal.
+ */
 static void source_unmapped(void **state)
 {
 	static const struct {
@@ -268,7 +271,7 @@ static void source_unmapped(void **state)
 		post_recv(pair.b, 2, &to, 1);
 		send_one(pair.a, &wqe, &from);
 		expect(pair.a->scq, 1, VNET_WC_LOC_PROT_ERR);
-		/* The receive was not used. */
+		/* The receive was not consumed. */
 		expect_none(pair.b->rcq);
 		assert_int_equal(pair.b->rq.hdr->cons, 0);
 		assert_int_equal(state_of(pair.a), NIC_QPS_ERR);
@@ -297,9 +300,9 @@ static void target_of_a_read_unmapped(void **state)
 	}
 }
 
-/* ---------------------------------------------------- the responder's memory */
+/* --------------------------------------------------- memory of the responder */
 
-/* A receive that cannot hold what comes: both ends learn it. */
+/* A receive that is shorter than the message: both ends get an error. */
 static void receive_too_short(void **state)
 {
 	static const u32 have[] = { 0, 1, 99, 79 };
@@ -362,13 +365,13 @@ static void recv_too_many(struct sge *sg, u32 *n)
 	*n = 33;
 }
 
-/* The receiver learns, whatever the type; the sender, if it is reliable. */
+/* The receiver gets an error with every transport, the sender with RC only. */
 static void bad_receive(const struct receive_error *error, u8 type)
 {
 	bool reliable = type == NIC_QPT_RC;
 	struct pair pair = make_pair(type);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-	/* With a header of 40 bytes in front or not, it needs two pieces. */
+	/* With or without a GRH of 40 bytes, the message needs two SGEs. */
 	struct sge from = sge(&w.p[0], FROM, type == NIC_QPT_UD ? 30 : 70), to[33];
 	u32 i, n = 2;
 
@@ -410,7 +413,7 @@ static void bad_receives(void **state)
 	}
 }
 
-/* Of a long list only as much is checked as the message fills. */
+/* Only the SGEs that the message fills are checked. */
 static void unused_pieces_do_not_matter(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -441,7 +444,7 @@ static void receive_memory_unmapped(void **state)
 	assert_int_equal(state_of(pair.b), NIC_QPS_ERR);
 }
 
-/* The receiver finds that out itself where the payload came in the entry. */
+/* If the payload is in the CQE, the receiver itself finds that it cannot be placed. */
 static void payload_that_cannot_be_placed(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -453,7 +456,7 @@ static void payload_that_cannot_be_placed(void **state)
 	post_recv(pair.b, 3, &to, 1);
 	send_one(pair.a, &wqe, &from);
 	assert_true(expect(pair.b->rcq, 2, VNET_WC_SUCCESS).payload_len > 0);
-	nic_recv_fault(&w.p[0].nic, pair.b->qpn); /* not his */
+	nic_recv_fault(&w.p[0].nic, pair.b->qpn); /* not the owner */
 	nic_recv_fault(&w.p[1].nic, 0);
 	assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
 	nic_recv_fault(&w.p[1].nic, pair.b->qpn);
@@ -461,7 +464,7 @@ static void payload_that_cannot_be_placed(void **state)
 	expect(pair.b->rcq, 3, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* ------------------------------------------------------- one-sided, refused */
+/* --------------------------------------------- refused one-sided operations */
 
 struct remote_error {
 	const char *what;
@@ -574,7 +577,7 @@ static void remote_error(const struct remote_error *e, u8 type)
 		run_for(2 * MS);
 		expect(pair.b->rcq, 2, VNET_WC_WR_FLUSH_ERR);
 	} else {
-		/* Unreliable: dropped, and nobody is told. */
+		/* Unreliable: dropped without an error at either end. */
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 		expect_none(pair.b->rcq);
 		assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
@@ -606,7 +609,7 @@ static void remote_errors_uc(void **state)
 	}
 }
 
-/* Without data there is nothing to protect: any key will do. */
+/* A write of length 0 does not check its rkey. */
 static void empty_write_with_any_key(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -653,7 +656,7 @@ static void remote_memory_unmapped(void **state)
 	}
 }
 
-/* An address space that ended (exec) does not answer. */
+/* A space that has ended (exec) gives no answer. */
 static void remote_space_gone(void **state)
 {
 	static const u8 opcodes[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ,
@@ -705,7 +708,7 @@ static void bind_refused(void **state)
 	assert_int_equal(state_of(pair.a), NIC_QPS_SQE);
 }
 
-/* Unreliable, connected: the receiver alone learns. */
+/* Unreliable connection: only the receiver gets an error. */
 static void receive_too_short_uc(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_UC);
@@ -735,7 +738,7 @@ static void datagram_longer_than_the_mtu(void **state)
 	expect_none(pair.b->rcq);
 }
 
-/* The producer index of a process is no index: the QP ends, and no more. */
+/* An invalid producer index puts this QP into the error state, and has no other effect. */
 static void nonsense_in_the_send_ring(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -764,7 +767,7 @@ static void nonsense_in_the_receive_ring(void **state)
 	assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
 }
 
-/* Whose peer is of another transport has none. */
+/* A peer of another transport type gets nothing. */
 static void peer_of_another_transport(void **state)
 {
 	struct cq *cq[2] = { make_cq(&w.p[0], 16, 0), make_cq(&w.p[1], 16, 0) };

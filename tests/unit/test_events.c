@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion events and asynchronous events: when, and how often. */
+/* Completion events and asynchronous events: conditions, and number of events. */
 #include <string.h>
 
 #include "world.h"
@@ -16,7 +16,7 @@ static bool take(struct process *p, u64 *handle)
 	return nic_channel_take(&p->nic, CHANNEL, handle, nothing, NULL) == NIC_OK;
 }
 
-/* Whether exactly one event, of the CQ with this handle, is there. */
+/* Whether there is exactly one event, of the CQ with this handle. */
 static bool one_event(struct process *p, u64 want)
 {
 	u64 handle;
@@ -76,7 +76,7 @@ static void one_event_for_one_arm(void **state)
 	assert_int_equal(tp.readied[CHANNEL], 1);
 }
 
-/* Who waits for edges learns of each event, read or not, of one queue or of several. */
+/* Edge-triggered waiters are notified of each event, even if earlier ones are unread. */
 static void an_edge_for_each_event(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
@@ -109,13 +109,13 @@ static void solicited_only(void **state)
 	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_ARM_SOLICITED);
 	send_with(&pair, VNET_WR_SOLICITED);
 	assert_true(one_event(&w.p[1], 99));
-	/* Armed for any, a solicited one is one of them. */
+	/* Armed for the next completion, a solicited one counts, too. */
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	send_with(&pair, VNET_WR_SOLICITED);
 	assert_true(one_event(&w.p[1], 99));
 }
 
-/* A completion in error counts as solicited, on either side. */
+/* A completion with error counts as solicited, on either side. */
 static void errors_are_solicited(void **state)
 {
 	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC };
@@ -133,7 +133,7 @@ static void errors_are_solicited(void **state)
 		expect(pair.b->rcq, 2, VNET_WC_LOC_LEN_ERR);
 		assert_true(one_event(&w.p[1], 99));
 
-		/* Flushed, for the rest. */
+		/* The next one is flushed. */
 		arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 		post_recv(pair.b, 3, NULL, 0);
 		run_for(3 * MS);
@@ -164,7 +164,7 @@ static void events_of_the_sender(void **state)
 	wqe.flags = VNET_WR_SIGNALED;
 	send_one(pair.b, &wqe, NULL);
 	assert_true(one_event(&w.p[1], 99));
-	/* A good completion of a send is never solicited. */
+	/* A successful completion of a send is never solicited. */
 	arm(pair.b->scq, VNET_CQ_ARM_SOLICITED);
 	wqe.flags |= VNET_WR_SOLICITED;
 	send_one(pair.b, &wqe, NULL);
@@ -185,14 +185,14 @@ static void immediate_data_too(void **state)
 		send_one(pair.a, &wqe, NULL);
 		expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 		assert_true(one_event(&w.p[1], 99));
-		/* Of 64 bits as of 32. */
+		/* The same for 64-bit immediate data. */
 		wqe.flags |= VNET_WR_IMM64;
 	}
 }
 
-/* ------------------------------------------------- armed after the entry came */
+/* ----------------------------------------------- armed with entries in the CQ */
 
-/* One message that its receiver does not poll. */
+/* Sends one message that its receiver does not poll. */
 static void leave_unpolled(struct pair *pair, u8 flags)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
@@ -203,7 +203,7 @@ static void leave_unpolled(struct pair *pair, u8 flags)
 	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
 }
 
-/* As ibv_req_notify_cq() of a queue that has entries. */
+/* Like ibv_req_notify_cq() of a CQ with entries. */
 static void arm_late(struct cq *cq, u32 how)
 {
 	arm(cq, how);
@@ -218,7 +218,7 @@ static void unpolled_entries_make_the_event(void **state)
 	leave_unpolled(&pair, 0);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
-	/* It is unread: that is enough, but what comes next has its own. */
+	/* While the event is unread there is no second one, but the next completion makes one. */
 	arm_late(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	assert_true(one_event(&w.p[1], 99));
 	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_ARM_NEXT);
@@ -239,12 +239,12 @@ static void unpolled_and_solicited(void **state)
 	expect_next(pair.b->rcq, 2, VNET_WC_SUCCESS);
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 
-	/* It came before, and another one behind it that is not. */
+	/* A solicited entry, and one behind it that is not. */
 	leave_unpolled(&pair, VNET_WR_SOLICITED);
 	leave_unpolled(&pair, 0);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 	assert_true(one_event(&w.p[1], 99));
-	/* And is polled: the other one alone is not what is asked for. */
+	/* The solicited entry is polled: the other one alone makes no event. */
 	expect_next(pair.b->rcq, 2, VNET_WC_SUCCESS);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 	run_for(150 * MS);
@@ -265,7 +265,7 @@ static void unpolled_and_failed(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_LOC_LEN_ERR);
 }
 
-/* The channel is locked by one who is stopped: the event comes later. */
+/* A stopped process holds the channel's lock: the event comes later. */
 static void event_deferred(void **state)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
@@ -276,7 +276,7 @@ static void event_deferred(void **state)
 	w.agent.channel[CHANNEL].lock = 7;
 	post_recv(pair.b, 2, NULL, 0);
 	send_one(pair.a, &wqe, NULL);
-	/* The receiver has it; the sender's request is not over. */
+	/* The receiver has the completion; the sender's request is not complete. */
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 	expect_none(pair.a->scq);
 	run_for(3 * MS);
@@ -343,7 +343,7 @@ static void settle(void **state)
 	assert_true(one_event(&w.p[1], 99));
 }
 
-/* While somebody waits for the channel's lock, the CQ gets another ring. */
+/* While a process spins on the channel's lock, the CQ is resized. */
 static struct pair resized;
 
 static void resize_now(void)
@@ -369,7 +369,7 @@ static void event_against_resize(void **state)
 	w.agent.channel[CHANNEL].lock = 7;
 	tp.on_relax = resize_now;
 	send_one(resized.a, &wqe, NULL);
-	/* The old ring may be somebody else's memory by now. */
+	/* The old ring may already be memory of another queue. */
 	assert_int_equal(old->arm, VNET_CQ_ARM_NEXT);
 	assert_int_equal(resized.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
 	assert_true(one_event(&w.p[1], 99));
@@ -402,7 +402,7 @@ static void overrun_ends_the_cq(void **state)
 	assert_true(async_event('c', small->cqn, NIC_EVENT_CQ_ERR));
 	expect(ca, 3, VNET_WC_REM_OP_ERR);
 	assert_int_equal(state_of(b), NIC_QPS_ERR);
-	/* What was there can still be read; nothing is overwritten or added. */
+	/* Earlier entries can still be polled; nothing is overwritten or added. */
 	for (i = 0; i < 4; i++)
 		expect_next(small, 10 + i, VNET_WC_SUCCESS);
 	assert_false(poll(small, &wc));
@@ -448,7 +448,7 @@ static void overrun_ignored_on_request(void **state)
 	no_async();
 	assert_int_equal(state_of(qp), NIC_QPS_RTS);
 	assert_int_equal(qp->sq.hdr->cons, 9);
-	/* The newest are there, each in its place. */
+	/* The newest entries are there, each in its slot. */
 	small->cons = 9 - 4;
 	for (i = 5; i < 9; i++)
 		expect_next(small, i, VNET_WC_SUCCESS);
@@ -474,7 +474,7 @@ static void established_once(void **state)
 	no_async();
 }
 
-/* Several events of several objects: each once, none lost. */
+/* Several events of several objects: each is delivered once. */
 static void many_events(void **state)
 {
 	struct pair pair[3];
@@ -545,7 +545,7 @@ static void moderated_by_count(void **state)
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	send_to(&pair, 2);
 	assert_true(no_event(pair.b->p));
-	/* Without it, what waits does no longer. */
+	/* Without moderation, a delayed event is delivered. */
 	assert_int_equal(nic_cq_moderate(&w.agent, cqn, 0, 0), NIC_OK);
 	run_for(5 * MS);
 	assert_true(one_event(pair.b->p, 99));
@@ -567,7 +567,7 @@ static void moderated_by_time(void **state)
 	assert_true(no_event(pair.b->p));
 	run_for(6 * MS);
 	assert_true(one_event(pair.b->p, 99));
-	/* Enough of them do not wait. */
+	/* When the count is reached, the event is not delayed. */
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	send_to(&pair, 4);
 	assert_true(one_event(pair.b->p, 99));

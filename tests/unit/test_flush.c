@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Queues that stop: flushing in order, the send queue in error, the send queue
- * drained, and how each of them goes on.
- */
+/* Flushing of queues in order, the states SQE and SQD, and the ways back to RTS. */
 #include <string.h>
 
 #include "world.h"
@@ -43,7 +40,7 @@ static void error_flushes_both_queues_in_order(void **state)
 	for (i = 0; i < 10; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, i);
 
-		wqe.flags = 0; /* flushed ones complete all the same */
+		wqe.flags = 0; /* flushed requests complete anyway */
 		post_send(a, &wqe, NULL, 0);
 		post_recv(a, 100 + i, NULL, 0);
 	}
@@ -55,11 +52,11 @@ static void error_flushes_both_queues_in_order(void **state)
 	assert_int_equal(a->sq.hdr->cons, 10);
 	assert_int_equal(a->rq.hdr->cons, 10);
 	assert_int_equal(state_of(b), NIC_QPS_RTS);
-	/* No event: the program asked for it. */
+	/* No event, because the program requested the transition. */
 	no_async();
 }
 
-/* What is posted in the error state is flushed too, by the poster's doorbell. */
+/* Requests posted in the error state are flushed by the doorbell. */
 static void posted_in_error(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -76,7 +73,7 @@ static void posted_in_error(void **state)
 	expect(pair.a->rcq, 3, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* A receive whose writer did not see yet that a doorbell is wanted. */
+/* A receive whose poster did not see yet that a doorbell is needed. */
 static void posted_just_before(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -85,14 +82,14 @@ static void posted_just_before(void **state)
 	(void)state;
 	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 	nic_run(&w.agent, 64, &next);
-	pair.a->rq.hdr->need_doorbell = 0; /* as he read it before */
+	pair.a->rq.hdr->need_doorbell = 0; /* as the poster read it before */
 	post_recv(pair.a, 2, NULL, 0);
 	pair.a->rq.hdr->need_doorbell = 1;
 	run_for(3 * MS);
 	expect(pair.a->rcq, 2, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* A failed request is the first to complete, then those behind it. */
+/* A failed request completes first, then those behind it are flushed. */
 static void failure_then_flush(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -119,7 +116,7 @@ static void failure_then_flush(void **state)
 	expect_flushed(pair.a->rcq, 50, 8);
 }
 
-/* Two that fail each other at once: each flushes its own, nobody waits. */
+/* Two queue pairs put each other into the error state: each flushes its own queues. */
 static void crossing_errors(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -141,7 +138,7 @@ static void crossing_errors(void **state)
 	expect(pair.b->scq, 2, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* The CQ is locked by one who is stopped: the flush goes on afterwards. */
+/* A stopped process holds the CQ's lock: the flush continues afterwards. */
 static void flush_deferred(void **state)
 {
 	struct cq *tx = make_cq(&w.p[0], 64, 0), *rx = make_cq(&w.p[0], 64, 0);
@@ -218,13 +215,13 @@ static void send_queue_error(u8 type)
 	expect(pair.a->scq, 2, VNET_WC_WR_FLUSH_ERR);
 	expect(pair.b->rcq, 10, VNET_WC_SUCCESS);
 	assert_int_equal(state_of(pair.a), NIC_QPS_SQE);
-	/* Its receive queue lives. */
+	/* The receive queue is still usable. */
 	send_one(pair.b, &back, NULL);
 	expect_next(pair.b->scq, 5, VNET_WC_SUCCESS);
 	expect(pair.a->rcq, 11, VNET_WC_SUCCESS);
 	send_one(pair.a, &good, NULL);
 	expect(pair.a->scq, 2, VNET_WC_WR_FLUSH_ERR);
-	/* And the send queue again when asked. */
+	/* The send queue is usable after the transition to RTS. */
 	assert_int_equal(to_state(pair.a, NIC_QPS_RTS, 0), NIC_OK);
 	post_recv(pair.b, 12, &to_b, 1);
 	send_one(pair.a, &good, NULL);
@@ -273,7 +270,7 @@ static void drained_at_once(void **state)
 	assert_int_equal(drain(pair.a, true), NIC_OK);
 	assert_true(async_event('q', pair.a->qpn, NIC_EVENT_SQ_DRAINED));
 	assert_int_equal(draining(pair.a), 0);
-	/* Nothing begins; what comes is still received. */
+	/* No request begins; messages are still received. */
 	send_one(pair.a, &wqe, NULL);
 	run_for(5 * MS);
 	expect_none(pair.a->scq);
@@ -296,12 +293,12 @@ static void drained_without_event(void **state)
 	assert_int_equal(to_state(pair.a, NIC_QPS_RTS, 0), NIC_OK);
 	assert_int_equal(drain(pair.a, false), NIC_OK);
 	assert_int_equal(to_state(pair.a, NIC_QPS_RTS, 0), NIC_OK);
-	/* Not asked for this time. */
+	/* This time the program did not request the event. */
 	assert_int_equal(to_state(pair.a, NIC_QPS_SQD, 0), NIC_OK);
 	no_async();
 }
 
-/* The request under way ends, the next does not begin. */
+/* The outstanding request completes, and the next one does not begin. */
 static void drains_what_is_under_way(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -318,7 +315,7 @@ static void drains_what_is_under_way(void **state)
 	run_for(5 * MS);
 	assert_int_equal(draining(pair.a), 1);
 	no_async();
-	/* The path is in use: no changes. */
+	/* The path is in use and cannot be changed. */
 	assert_int_equal(modify(pair.a, &attr, M_STATE | M_TIMEOUT, NIC_QPS_SQD), NIC_EINVAL);
 	post_recv(pair.b, 11, NULL, 0);
 	post_recv(pair.b, 12, NULL, 0);
@@ -337,7 +334,7 @@ static void drains_what_is_under_way(void **state)
 	expect(pair.b->rcq, 12, VNET_WC_SUCCESS);
 }
 
-/* Done at the peer, but its own completion is late. */
+/* Executed at the peer, but the requester's completion is late. */
 static void drains_a_late_completion(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -391,7 +388,7 @@ static void back_to_rts_before_it_is_drained(void **state)
 	no_async();
 }
 
-/* --------------------------------------------------- the death of the agent */
+/* ------------------------------------------------------- death of the agent */
 
 static void flush_own(void **state)
 {
@@ -410,10 +407,10 @@ static void flush_own(void **state)
 	expect_next(pair.a->scq, 1, VNET_WC_WR_FLUSH_ERR);
 	expect(pair.a->rcq, 2, VNET_WC_WR_FLUSH_ERR);
 	expect(other.a->rcq, 3, VNET_WC_WR_FLUSH_ERR);
-	/* Others flush theirs themselves. */
+	/* Other processes flush their own queues. */
 	expect_none(pair.b->rcq);
 	assert_int_equal(state_of(pair.b), NIC_QPS_RTS);
-	/* What is posted later, too. */
+	/* Requests that are posted later are flushed, too. */
 	send_one(other.a, &wqe, NULL);
 	expect(other.a->scq, 1, VNET_WC_WR_FLUSH_ERR);
 	post_recv(other.a, 5, NULL, 0);

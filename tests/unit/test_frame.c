@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ethernet frames: what they are, whose flows they belong to, and how they are spread. */
+/* Ethernet frames on one NIC: parsing, selection of flows, RSS, and rate limits. */
 #include <string.h>
 
 #include "ether/ether.h"
@@ -37,7 +37,7 @@ static void post_one(struct qp *qp, u64 wr_id)
 	post_recv(qp, wr_id, &to, 1);
 }
 
-/* A frame of IPv4 and UDP, to this MAC address (its last byte) and port. */
+/* Makes an IPv4 UDP frame to the MAC address with this last byte, and to this port. */
 static void make_frame(u8 mac, u8 first, u16 port)
 {
 	static const u8 head[] = {
@@ -64,7 +64,7 @@ static void send_frame(struct qp *qp, u32 length)
 	send_one(qp, &wqe, &from);
 }
 
-/* The flow of these frames: by the last byte of the address, if that is not 0. */
+/* Creates a flow for the MAC address with this last byte; 0: for all frames. */
 static void make_flow(u32 index, const struct qp *qp, u8 type, u16 priority, u8 mac, u8 flags)
 {
 	struct nic_flow flow = {
@@ -88,7 +88,7 @@ static void to_a_tagged_flow(void **state)
 	to = make_raw(1);
 	flow.qpn = to->qpn;
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
-	/* In the same place, another one. */
+	/* A second flow at the same index. */
 	for (int i = 0; i < 2; i++) {
 		make_frame(9, 0, 1766);
 		post_one(to, 1);
@@ -175,7 +175,7 @@ static void lengths(void **state)
 	expect(cq[0], 5, VNET_WC_LOC_QP_OP_ERR);
 }
 
-/* Whether this one got a frame; the sender's completion is taken. */
+/* Whether this queue pair received a frame. Posts the receive again. */
 static bool got(struct qp *qp, u64 wr_id)
 {
 	struct wc wc;
@@ -214,17 +214,17 @@ static void who_comes_first(void **state)
 	make_flow(1, first, NIC_FLOW_NORMAL, 2, 0, 0);
 	send_quietly(from);
 	assert_true(got(first, 1) && !got(second, 2));
-	/* Of the same priority, both. */
+	/* Flows of the same priority both receive the frame. */
 	make_flow(2, second, NIC_FLOW_NORMAL, 2, 9, 0);
 	send_quietly(from);
 	assert_true(got(first, 1) && got(second, 2));
 	nic_flow_destroy(&w.agent, 2);
-	/* Who does not trap lets later ones have it. */
+	/* A flow that does not trap leaves the frame to later flows, too. */
 	nic_flow_destroy(&w.agent, 1);
 	make_flow(1, first, NIC_FLOW_NORMAL, 2, 0, NIC_FLOW_DONT_TRAP);
 	send_quietly(from);
 	assert_true(got(first, 1) && got(second, 2));
-	/* Who drops it traps it. */
+	/* A drop flow traps the frame. */
 	make_flow(3, first, NIC_FLOW_NORMAL, 0, 9, NIC_FLOW_DROP);
 	send_quietly(from);
 	assert_true(!got(first, 1) && !got(second, 2));
@@ -254,7 +254,10 @@ static void what_is_left_over(void **state)
 	make_frame(9, 0, 1766);
 	send_quietly(from);
 	assert_true(!got(first, 1) && got(second, 2));
-	/* Steered: it is nobody's by default. The sniffer has it all the same, once. */
+	/*
+	 * A frame with a normal flow does not match default flows. A sniffer receives it as
+	 * well, once.
+	 */
 	make_flow(2, from, NIC_FLOW_NORMAL, 0, 9, 0);
 	make_flow(3, second, NIC_FLOW_SNIFFER, 0, 0, 0);
 	make_flow(4, second, NIC_FLOW_SNIFFER, 0, 0, 0);
@@ -264,7 +267,10 @@ static void what_is_left_over(void **state)
 	assert_false(got(second, 2));
 }
 
-/* The event of one of several waits for a lock: the others have theirs, too. */
+/*
+ * The completion event of one receiver waits for a lock: the other receivers get the frame
+ * later.
+ */
 static void event_deferred(void **state)
 {
 	struct qp *from, *first, *second;
@@ -294,7 +300,7 @@ static void event_deferred(void **state)
 	assert_true(counted(0) == 1 && counted(1) == 1);
 }
 
-/* Somebody holds the lock of one of them: it waits, and serves nobody twice. */
+/* One receiver is locked: the frame waits for it, and nobody receives it twice. */
 static void none_twice(void **state)
 {
 	struct qp *from, *to[3];
@@ -358,9 +364,9 @@ static void no_wrong_flows(void **state)
 		assert_int_equal(w.agent.hdr->flow[i].qpn, 0);
 }
 
-/* ------------------------------------------------------------------ spreading */
+/* ------------------------------------------------------------------------ RSS */
 
-/* The key and the results that everybody verifies this hash with. */
+/* The commonly used key and results for verification of the Toeplitz hash. */
 static void toeplitz(void **state)
 {
 	static const u8 secret[NIC_RSS_KEY] = {
@@ -383,7 +389,7 @@ static void toeplitz(void **state)
 	assert_int_equal(nic_rss_wqn(&rss, &key), 0x323e8fc2u & 127);
 	rss.fields |= NIC_RSS_SRC_PORT_TCP | NIC_RSS_DST_PORT_TCP;
 	assert_int_equal(nic_rss_wqn(&rss, &key), 0x51ccc178u & 127);
-	/* What a frame does not have does not count. */
+	/* Fields that a frame does not have do not count. */
 	key.layers = NIC_LAYER_IPV4 | NIC_LAYER_UDP;
 	assert_int_equal(nic_rss_wqn(&rss, &key), 0x323e8fc2u & 127);
 	key.layers = NIC_LAYER_IPV6;
@@ -406,7 +412,7 @@ static void spread(void **state)
 	for (i = 0; i < 2; i++) {
 		to[i] = make_qp(&w.p[1], NIC_QPT_WQ, cq[1], cq[1]);
 		rss.wqn[i] = to[i]->qpn;
-		/* Not ready: what is for it is lost. */
+		/* The work queue is not ready: its frames are lost. */
 		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTS), NIC_EINVAL);
 	}
 	for (i = 0; i < NIC_RSS_KEY; i++)
@@ -443,14 +449,14 @@ static void spread(void **state)
 	rss.log_size = 1;
 	rss.fields = 1 << 8;
 	assert_int_equal(nic_rss_create(&w.agent, flow.rss, &rss), NIC_EINVAL);
-	/* Receives of one that fails are flushed. */
+	/* Receives of a work queue in the error state are flushed. */
 	post_one(to[0], 1);
 	assert_int_equal(modify(to[0], &attr, M_STATE, NIC_QPS_ERR), NIC_OK);
 	run_for(5 * MS);
 	expect(cq[1], 1, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* A burst, and then no more than the limit allows. */
+/* A burst passes, then the rate limit applies. */
 static void rate_limit(void **state)
 {
 	struct nic_qp_attr attr = { .rate_limit = 800 };
@@ -463,7 +469,7 @@ static void rate_limit(void **state)
 	from = make_raw(0);
 	assert_int_equal(modify(from, &attr, M_RATE, NIC_QPS_RTS), NIC_OK);
 	make_frame(9, 0, 1);
-	/* 100 bytes are a millisecond each. */
+	/* At this rate, 100 bytes take one millisecond. */
 	for (i = 0; i < 10; i++)
 		send_frame(from, LENGTH);
 	while (poll(cq[0], &wc))
@@ -479,7 +485,7 @@ static void rate_limit(void **state)
 	assert_int_equal(sent, 10);
 }
 
-/* What follows the header of a later fragment are no ports, and those of the first are. */
+/* Ports are parsed in the first fragment of a datagram, and not in later ones. */
 static void fragments(void **state)
 {
 	const u8 *bytes = mem(&w.p[0], FRAME);

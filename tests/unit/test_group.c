@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Multicast groups: who is attached gets what is sent to one, each once. */
+/* Multicast groups on one NIC: each attached queue pair receives each datagram once. */
 #include <string.h>
 
 #include "objects/objects.h"
@@ -67,7 +67,7 @@ static void arguments(void **state)
 	assert_int_equal(nic_mcast_detach(&w.agent, qp->qpn, v6), NIC_EINVAL);
 }
 
-/* All there is room for; what leaves makes some. */
+/* Attaches the maximum number of members; a detached one makes room. */
 static void exhaustion(void **state)
 {
 	struct qp *qp;
@@ -102,7 +102,7 @@ static void to_all(const u8 *gid)
 
 	set_stage();
 	for (i = 0; i < 4; i++) {
-		/* The sender is one of them. */
+		/* The sender is a member, too. */
 		qp[i] = make_member(i % 3);
 		post_one(qp[i], i);
 		assert_int_equal(nic_mcast_attach(&w.agent, qp[i]->qpn, gid), NIC_OK);
@@ -138,7 +138,7 @@ static void to_all_v4(void **state)
 	to_all(v4);
 }
 
-/* One without a receive, one with another key, one in another state, one detached. */
+/* Members without a receive, with another Q_Key, in another state, or detached. */
 static void who_does_not_take_it(void **state)
 {
 	struct qp *sender, *qp[5];
@@ -152,7 +152,10 @@ static void who_does_not_take_it(void **state)
 	sender = make_member(0);
 	for (i = 0; i < 5; i++) {
 		qp[i] = make_member(1);
-		/* It had one, so that a datagram of its own would wait for the next. */
+		/*
+		 * It had a receive before, so a datagram to it alone would wait for the next
+		 * one.
+		 */
 		post_one(qp[i], i);
 		assert_int_equal(nic_mcast_attach(&w.agent, qp[i]->qpn, v6), NIC_OK);
 	}
@@ -166,7 +169,7 @@ static void who_does_not_take_it(void **state)
 	assert_int_equal(to_state(qp[2], NIC_QPS_RESET, 0), NIC_OK);
 	assert_int_equal(nic_mcast_detach(&w.agent, qp[3]->qpn, v6), NIC_OK);
 	send_one(sender, &wqe, &data);
-	/* Nobody waits for the first. */
+	/* The datagram does not wait for the first member. */
 	expect(cq[0], 50, VNET_WC_SUCCESS);
 	expect(cq[1], 4, VNET_WC_SUCCESS);
 
@@ -180,7 +183,7 @@ static void who_does_not_take_it(void **state)
 	expect_none(cq[1]);
 }
 
-/* Somebody holds a member's lock: it waits, and serves nobody twice. */
+/* A member is locked: the datagram waits for it, and nobody receives it twice. */
 static void none_twice(void **state)
 {
 	struct qp *sender, *qp[3];
@@ -209,7 +212,7 @@ static void none_twice(void **state)
 	expect(cq[1], 2, VNET_WC_SUCCESS);
 }
 
-/* How far a request has come is noted with a part of its number, which comes again. */
+/* The progress of a request is stored with the low bits of its number, which repeat. */
 static void numbers_come_again(void **state)
 {
 	struct vnet_send_wqe wqe = datagram(v6, 50), single = datagram(v6, 50);
@@ -226,7 +229,7 @@ static void numbers_come_again(void **state)
 	send_one(qp[0], &wqe, &data);
 	expect(cq[0], 50, VNET_WC_SUCCESS);
 	expect(cq[1], 1, VNET_WC_SUCCESS);
-	/* Nobody is attached to the one; the others are for nobody. */
+	/* One group has no members; the other datagrams go to an unknown QPN. */
 	wqe.ud.dgid[14] = 1;
 	single.ud.remote_qpn = 0xfffffe;
 	for (i = 1; i < 1u << (NIC_MARK_BITS - 1); i++) {

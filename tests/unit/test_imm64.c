@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Immediate data of 64 bits: where a completion has it, who is shown its lower half
- * alone, and that the receive is used as by ordinary immediate data.
+ * Immediate data of 64 bits: its place in a completion, and the use of receives. CQs without
+ * the flag show the lower half only.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ static struct vnet_send_wqe request(u8 type, u8 opcode, const struct qp *to)
 	return wqe;
 }
 
-/* What a provider that knows of it finds in the entry polled last. */
+/* The upper half, in the place where the provider reads it, of the entry polled last. */
 static u32 high_of(const struct cq *cq)
 {
 	const struct vnet_cqe *cqes = (const struct vnet_cqe *)cq->ring.slots;
@@ -80,7 +80,7 @@ static void one_message(struct pair *pair, u8 type, u8 opcode, u32 length, struc
 	assert_int_equal(wc.imm, LOW);
 	assert_int_equal(high_of(pair->b->rcq), HIGH);
 	assert_int_equal(wc.byte_len, length + grh);
-	/* With the message beside it, as long as both fit. */
+	/* The CQE also carries the payload, if both fit. */
 	assert_int_equal(wc.payload_len,
 			 !write && length + grh <= VNET_CQE_PAYLOAD_IMM64 ? length + grh : 0);
 	assert_true(filled(&w.p[1], TO + grh, length, length));
@@ -130,7 +130,7 @@ static void inline_data(void **state)
 	assert_true(filled(&w.p[1], TO, 30, 3));
 }
 
-/* A queue whose owner knows 32 bits. */
+/* A CQ that was created for 32 bits only. */
 static void others_see_the_lower_half(void **state)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND_IMM, VNET_WR_RDMA_WRITE_IMM };
@@ -166,7 +166,7 @@ static void ordinary_immediate_data_stays(void **state)
 	assert_int_equal(wc.imm, LOW);
 }
 
-/* The bit means nothing where there is no immediate data. */
+/* The flag is ignored for operations without immediate data. */
 static void other_operations_ignore_it(void **state)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ };
@@ -201,7 +201,7 @@ static void nothing_in_a_failure(void **state)
 	assert_int_equal(wc.imm, 0);
 }
 
-/* No receive: it waits as any other, and is whole afterwards. */
+/* Without a receive the request waits like any other, and is intact afterwards. */
 static void it_waits_for_a_receive(void **state)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND_IMM, VNET_WR_RDMA_WRITE_IMM };

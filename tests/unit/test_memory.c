@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The layout of NIC memory: what can be made, and what is believed. */
+/* The layout of NIC memory: valid sizes, and checks of an existing header. */
 #include <stdlib.h>
 #include <string.h>
 

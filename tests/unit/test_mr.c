@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Keys: bounds, rights, windows, and when a destroyed region is out of use. */
+/* Memory keys: bounds, access rights, memory windows, and destruction of regions in use. */
 #include "layout/message.h"
 #include "protection/protection.h"
 #include "world.h"
@@ -82,7 +82,7 @@ static void bounds(void **state)
 		{ 0x10fff, ~0ull - 0x10ffd, false }, /* ... and to 1 */
 		{ ~0ull, 0x10002, false },
 		{ 0x8000000000010000ull, 1, false },
-		/* Nothing is touched. */
+		/* An access of length 0 needs no valid key. */
 		{ 0, 0, true },
 		{ ~0ull, 0, true },
 	};
@@ -205,7 +205,7 @@ static void destroy_waits_for_operations(void **state)
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	qp->sq_lock = 7;
 	assert_int_equal(nic_mr_destroy(&w.agent, p.key), NIC_BUSY);
-	/* Nobody begins to use it, and the entry is not free yet. */
+	/* No operation can begin to use it, and the entry is not free yet. */
 	assert_false(check(p.key, LOCAL, 0x10000, 1));
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINUSE);
 	assert_int_equal(nic_mr_destroy(&w.agent, p.key), NIC_BUSY);
@@ -214,7 +214,7 @@ static void destroy_waits_for_operations(void **state)
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 }
 
-/* The lock is never seen free, but operations end: that is enough. */
+/* The lock is never seen free, but each operation ends: that is sufficient. */
 static void destroy_ends_under_constant_traffic(void **state)
 {
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
@@ -230,7 +230,7 @@ static void destroy_ends_under_constant_traffic(void **state)
 	qp->sq_lock = 0;
 }
 
-/* A later destroy does not shorten an earlier one's wait, nor the reverse. */
+/* Two destructions do not shorten each other's grace period. */
 static void destroys_side_by_side(void **state)
 {
 	struct nic_mr_params a = region(0x10000, 0x1000, LOCAL);
@@ -349,7 +349,7 @@ static void bind_type_1(void **state)
 	assert_false(open_to(&win, 1234, READ, win.addr + 0x100, 0x201));
 	assert_false(open_to(&win, 1234, READ, win.addr + 0xff, 1));
 	assert_false(open_to(&win, 1234, WRITE, win.addr + 0x100, 1));
-	/* Not a local key, and not the key that it had. */
+	/* The key is not a local key, and the previous key is invalid. */
 	assert_false(open_to(&win, 1234, 0, win.addr + 0x100, 1));
 	assert_false(open_to(&win, 1234, LOCAL, win.addr + 0x100, 1));
 	assert_false(nic_check_key(&w.agent, first, 1, 0, READ, win.addr + 0x100, 1, &piece));
@@ -376,7 +376,7 @@ static void rebind_and_unbind_type_1(void **state)
 	assert_int_equal(windows_in(other), 1);
 	assert_true(open_to(&win, 1, READ, bind.addr, 0x1000));
 	assert_false(open_to(&win, 1, READ, win.addr, 1));
-	/* The old key does not bind any more. */
+	/* The old key cannot be used to bind. */
 	bind.old_rkey ^= 0x11;
 	bind.old_rkey ^= 0x22;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
@@ -452,7 +452,7 @@ static void bind_needs_its_domain(void **state)
 	bind.old_rkey = window;
 	bind.new_rkey = window ^ 1;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
-	/* Windows and regions are not each other. */
+	/* A window cannot replace a region, nor a region a window. */
 	bind = bind_all(&win, READ);
 	bind.lkey = win.rkey;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
@@ -476,7 +476,7 @@ static void type_2_belongs_to_its_qp(void **state)
 	assert_true(open_to(&win, win.qp->qpn, WRITE, win.addr, 0x1000));
 	assert_false(open_to(&win, win.qp->qpn + 1, WRITE, win.addr, 0x1000));
 	assert_false(open_to(&win, win.qp->qpn + w.config.max_qp, WRITE, win.addr, 0x1000));
-	/* Bound is not free: only invalidation frees it. */
+	/* A bound window of type 2 cannot be bound again before it is invalidated. */
 	bind = bind_all(&win, READ);
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
 	assert_true(open_to(&win, win.qp->qpn, WRITE, win.addr, 0x1000));
@@ -520,13 +520,13 @@ static void invalidate(void **state)
 	assert_false(open_to(&win, win.qp->qpn, READ, win.addr, 1));
 	assert_false(open_to(&win, win.qp->qpn, READ, 0, 1));
 	assert_int_equal(windows_in(win.region), 0);
-	/* Free again, whatever tag the process thinks it has. */
+	/* Free again, whatever tag the process uses. */
 	bind = bind_all(&win, READ);
 	bind.old_rkey ^= 0x44;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	assert_true(open_to(&win, win.qp->qpn, READ, win.addr, 1));
 
-	/* Neither type 1 nor a region can be invalidated. */
+	/* Neither a window of type 1 nor a region can be invalidated. */
 	bind = bind_all(&one, READ);
 	assert_int_equal(do_bind(&one, &bind), VNET_WC_SUCCESS);
 	assert_false(closes(one.qp, one.rkey));
@@ -546,7 +546,7 @@ static u32 make_fast(u32 *pdn)
 	return p.key;
 }
 
-/* A key of an earlier region in the same entry: other bits above the index. */
+/* A key of an earlier region in the same entry has other bits above the index. */
 static void key_of_another_life(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
@@ -580,7 +580,7 @@ static void registered_by_request(void **state)
 	reg.access = READ;
 	assert_false(check(key, READ, 0x5123, 1));
 	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
-	/* Registered once, under the new key, in its bounds and rights. */
+	/* It can be registered once, and is valid under the new key, in its bounds and rights. */
 	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
 	assert_false(check(key, READ, 0x5123, 1));
 	assert_true(nic_check_key(nic, key ^ 1, 1, 0, READ, 0x5124, 0x1fff, &piece));
@@ -625,7 +625,7 @@ static void registration_checks(void **state)
 	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
 }
 
-/* An invalidation completes after whatever may still copy by the old key. */
+/* An invalidation completes after all copies that may use the old key. */
 static void invalidation_waits(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
@@ -656,7 +656,7 @@ static void die(int step)
 		longjmp(death, 1);
 }
 
-/* By a thread of this process, which does not come further than to that step. */
+/* Process p begins an invalidation, and dies at this step. */
 static void invalidate_until(struct process *p, struct qp *qp, u32 key, int step)
 {
 	frame(qp)->sq_lock = p->nic.self;
@@ -674,7 +674,10 @@ static void bury(const struct process *p)
 	nic_recover(&w.agent, p->nic.self, p->nic.space);
 }
 
-/* Who invalidates a window for others dies within: who repeats that finds it closed. */
+/*
+ * A process dies while it invalidates a window for another one: a repeated invalidation
+ * succeeds.
+ */
 static void invalidation_is_repeated(void **state)
 {
 	int step;
@@ -697,7 +700,7 @@ static void invalidation_is_repeated(void **state)
 	}
 }
 
-/* What a living one is changing is left to it. */
+/* A key that a living process is changing cannot be changed by others. */
 static void claims_are_ones_own(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
@@ -711,14 +714,14 @@ static void claims_are_ones_own(void **state)
 	assert_true(claim & NIC_KEY_CLAIMED);
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
 	assert_false(closes(win.qp, win.rkey));
-	/* Another one of the same NIC dies, who had come to it too late. */
+	/* Another process of this NIC dies, which had not got the claim. */
 	frame(win.qp)->sq_lock = w.p[2].nic.self;
 	bury(&w.p[2]);
 	assert_int_equal(mr->key, claim);
 	assert_int_equal(nic_mr_destroy(&w.agent, win.rkey), NIC_OK);
 }
 
-/* The same of a region: who may copy by its key is waited for. */
+/* The same for a region: the invalidation waits for copies that may use the key. */
 static void half_invalidated_region(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
@@ -732,7 +735,7 @@ static void half_invalidated_region(void **state)
 	busy->pdn = qp->pdn;
 	reg.old_rkey = reg.new_rkey = key;
 	assert_int_equal(nic_register(&w.p[2].nic, qp, &reg), VNET_WC_SUCCESS);
-	/* It dies between taking it and closing it. */
+	/* The process dies between the claim and the invalidation. */
 	mr->key = NIC_KEY_CLAIMED | dead << NIC_KEY_TAG_BITS |
 		  (key & ((1u << NIC_KEY_TAG_BITS) - 1));
 	qp->sq_lock = dead;
@@ -767,7 +770,7 @@ static void destroyed_window_is_unbound(void **state)
 	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	frame(win.qp)->sq_lock = 7;
-	/* The agent knows it by the key that it was allocated with. */
+	/* The agent knows the window by the key that it was allocated with. */
 	assert_int_equal(nic_mr_destroy(&w.agent, allocated), NIC_BUSY);
 	assert_false(open_to(&win, 0, READ, win.addr, 1));
 	bind = bind_all(&win, READ);
@@ -778,7 +781,7 @@ static void destroyed_window_is_unbound(void **state)
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
 }
 
-/* Who was just binding it makes it valid once more; it still goes. */
+/* A concurrent bind makes the window valid again; it is still destroyed. */
 static void destroy_against_a_bind(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
@@ -801,7 +804,7 @@ static void destroy_against_a_bind(void **state)
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
 }
 
-/* A count that a dead process left too high does not keep a region. */
+/* A window count that a dead process left too high does not keep the region. */
 static void region_with_a_wrong_count_goes(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
@@ -811,7 +814,7 @@ static void region_with_a_wrong_count_goes(void **state)
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
 }
 
-/* A window whose region vanished all the same (scribbled) opens nothing. */
+/* A window whose region is gone (after memory corruption) gives no access. */
 static void window_never_outlives_its_region(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);

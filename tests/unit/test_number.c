@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Allocation of numbers: they are random outside of the index, contain the index, and are
- * not reused soon.
+ * Allocation of object numbers and keys. Numbers contain the index, are random in the other
+ * bits, and are not reused soon.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static void taken_in_order(void **state)
 	assert_int_equal(nic_pool_take(&pool), NIC_NONE);
 }
 
-/* Each index once, and not in ascending order. */
+/* Each index is drawn once, and not in ascending order. */
 static void drawn_each_once(void **state)
 {
 	struct nic_pool pool;
@@ -51,7 +51,7 @@ static void drawn_each_once(void **state)
 	assert_true(in_order < PLACES / 4);
 }
 
-/* As long as none has been in use, the first index may be any. */
+/* While no index has been used, the first one is random. */
 static void drawn_from_all(void **state)
 {
 	struct nic_pool pool;
@@ -66,7 +66,7 @@ static void drawn_from_all(void **state)
 	assert_true(upper > 400 && upper < 600);
 }
 
-/* A freed index is not drawn before half of the others. */
+/* A freed index is not drawn again before half of the others. */
 static void freed_index_waits(void **state)
 {
 	struct nic_pool pool;
@@ -89,7 +89,7 @@ static void freed_index_waits(void **state)
 
 typedef enum nic_result draw_fn(struct nic *nic, u32 index, u32 last, u32 *number);
 
-/* Consecutive numbers of an index: no constant step, and no constant bit. */
+/* Consecutive numbers of an index have no constant difference and no constant bit. */
 static void check_spread(draw_fn *draw, u32 index, u32 lowest_random, u32 highest_random)
 {
 	u32 first, number, last = 0, ones[32] = { 0 }, i, bit, constant = 0, difference = 0;
@@ -124,7 +124,7 @@ static void qpns_are_random(void **state)
 
 		assert_int_equal(nic_qpn_draw(&w.agent, index, 0, &qpn), NIC_OK);
 		assert_int_equal(nic_qpn_index(&w.agent, qpn), index);
-		/* 24 bits, and not 0, 1 (management) or 0xffffff (multicast). */
+		/* 24 bits; not 0 and 1 (management) or 0xffffff (multicast). */
 		assert_true(qpn >= w.config.max_qp && qpn < 0xffffff);
 	}
 }

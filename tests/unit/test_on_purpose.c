@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Faults on purpose: events that are asked for, QPs that fail, receives that are not found. */
+/* Injected faults: async events, failed QPs, and receives that are not found. */
 #include "world.h"
 
 static bool raised(char kind, u32 num, u32 event)
@@ -39,7 +39,7 @@ static void nobody_is_told_of_nothing(void **state)
 	assert_int_equal(frame(pair.a)->state, NIC_QPS_RTS);
 }
 
-/* What it had is flushed, and the peer gets no answer any more. */
+/* A QP that fails is flushed, and does not answer its peer any more. */
 static void a_failed_qp_is_flushed(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -54,11 +54,11 @@ static void a_failed_qp_is_flushed(void **state)
 	send_one(pair.a, &wqe, NULL);
 	run_for(0);
 	expect_none(pair.a->scq);
-	/* Once is enough. */
+	/* The event cannot be injected a second time. */
 	assert_false(raised('q', pair.b->qpn, NIC_EVENT_QP_FATAL));
 }
 
-/* Receives are there all the time, for flushing, too. */
+/* A starving NIC finds no receives for messages, but flushes them. */
 static void a_starving_nic_finds_no_receive(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -85,7 +85,7 @@ static void a_starving_nic_finds_no_receive(void **state)
 	expect(pair.b->rcq, 3, VNET_WC_WR_FLUSH_ERR);
 }
 
-/* Several of one object, which are all told. */
+/* Several events of one object are all delivered. */
 static void several(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);

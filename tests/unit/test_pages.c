@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that is paged on demand, on a host that has to bring its pages: requests wait
- * for these, on either side, and are then done once; or fail where they cannot be had.
+ * On-demand paging on one NIC, with a host that must fetch pages. Requests wait for the pages
+ * of either side and are executed once, or fail if the pages are lost.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define LENGTH 600
 #define STALL_NS (50 * MS)
 
-/* The host's copies reach everything, as the kernel's do. */
+/* Copies of the host reach all memory, like the kernel's. */
 static void reach_everything(bool everything)
 {
 	u32 i;
@@ -37,18 +37,18 @@ static void bring(u32 i)
 	tp.space[i + 1].absent_len = 0;
 }
 
-/* They could not be had just now. */
+/* The last attempt to fetch the pages has just failed. */
 static void lose(u32 i)
 {
 	tp.space[i + 1].lost_at = tp.clock;
 }
 
-/* What a request does, by its opcode. */
+/* Properties of an operation. */
 struct operation {
 	u8 opcode;
 	u32 length;
 	bool takes_receive;
-	/* It writes to its own memory. */
+	/* It writes to the requester's memory. */
 	bool reads;
 };
 
@@ -78,7 +78,7 @@ static struct vnet_send_wqe request(const struct operation *op, u64 wr_id)
 	return wqe;
 }
 
-/* The memory on both sides, as it is before. */
+/* Sets the memory of both sides to its initial state. */
 static void prepare(const struct operation *op)
 {
 	u64 five = 5;
@@ -132,7 +132,7 @@ static void check_done(const struct operation *op)
 	}
 }
 
-/* Each operation waits for pages of side `which`, without end, and is then done once. */
+/* Each operation waits for pages of side `which` without a limit, and is then executed once. */
 static void waits_for(u32 which)
 {
 	u32 i;
@@ -169,7 +169,7 @@ static void operations_wait_for_own_pages(void **state)
 	(void)state;
 	reach_everything(true);
 	waits_for(0);
-	/* What the receiver's process places itself. */
+	/* The receiver's process places the payload itself. */
 	reach_everything(false);
 	waits_for(0);
 }
@@ -181,7 +181,7 @@ static void operations_wait_for_the_peers_pages(void **state)
 	waits_for(1);
 }
 
-/* An atomic operation is done, and cannot tell what was there: not twice. */
+/* An executed atomic operation whose result cannot be stored yet is not executed again. */
 static void atomic_results_wait(void **state)
 {
 	const struct operation *op = &operations[6];
@@ -202,7 +202,7 @@ static void atomic_results_wait(void **state)
 	check_done(op);
 }
 
-/* What could not be had before a request asked for it is not its failure. */
+/* A fetch that failed before the request asked does not fail the request. */
 static void fails_where_pages_cannot_be_had(void **state)
 {
 	u32 i, which;
@@ -216,7 +216,7 @@ static void fails_where_pages_cannot_be_had(void **state)
 
 			prepare(op);
 			take_away(which, which ? TO : FROM);
-			/* Somebody else's, before this one asks. */
+			/* An earlier fetch of another request fails. */
 			lose(which);
 			tp.clock++;
 			post(&pair, op);
@@ -242,7 +242,10 @@ static void fails_where_pages_cannot_be_had(void **state)
 	}
 }
 
-/* What is not reliable does not wait for ever for another process, but for its own. */
+/*
+ * An unreliable message waits for pages of the receiver for a limited time, and for its own
+ * without a limit.
+ */
 static void unreliable_ones_stall(void **state)
 {
 	static const u8 types[] = { NIC_QPT_UC, NIC_QPT_UD };
@@ -274,7 +277,7 @@ static void unreliable_ones_stall(void **state)
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 		expect_none(pair.b->rcq);
 		bring(1);
-		/* The receive is there for the next one. */
+		/* The receive is still there for the next message. */
 		wqe.wr_id = 3;
 		send_one(pair.a, &wqe, &sg);
 		expect(pair.a->scq, 3, VNET_WC_SUCCESS);
@@ -282,7 +285,7 @@ static void unreliable_ones_stall(void **state)
 	}
 }
 
-/* Data that is in place is not a receive; data that is not, neither. */
+/* The write's data waits for pages, and the completion for a receive. */
 static void writes_with_immediate_wait_for_both(void **state)
 {
 	const struct operation *op = &operations[4];
@@ -308,7 +311,7 @@ static void writes_with_immediate_wait_for_both(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
-/* For one of many, whose pages are missing, the others do not wait. */
+/* Other members of a group do not wait for a member whose pages are missing. */
 static void groups_do_not_wait(void **state)
 {
 	static const u8 group[16] = { 0xff, 0x12, [15] = 7 };
@@ -336,7 +339,7 @@ static void groups_do_not_wait(void **state)
 	expect_none(pair.b->rcq);
 	assert_true(tp.space[2].fetches > 0);
 	assert_int_equal(frame(pair.b)->counters.dropped, 1);
-	/* It is the same memory that the next one lacks: which cannot be had. */
+	/* The next datagram lacks the same memory, which is lost now. */
 	lose(1);
 	tp.clock++;
 	wqe.wr_id = 4;
@@ -360,7 +363,7 @@ static void enlarge(struct process *p, u32 i)
 	p->key = reg_mr(p, 0, BLOCKS * BLOCK, ALL_ACCESS);
 }
 
-/* There may be less memory than a request has: some of it comes, and some of it goes. */
+/* There may be less memory than a request has: pages of a long request come and go. */
 static void long_ones_go_on(void **state)
 {
 	static const u32 any = 1;
@@ -390,7 +393,7 @@ static void long_ones_go_on(void **state)
 		send_one(pair.a, &wqe, &sg);
 		run_for(2 * MS);
 		expect_none(pair.a->scq);
-		/* What is done is not needed any more. */
+		/* Pages of the part that was moved are no longer needed. */
 		take_away(which, BLOCK + 8192);
 		run_for(2 * MS);
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -401,7 +404,7 @@ static void long_ones_go_on(void **state)
 	assert_int_equal(frame(pair.a)->counters.moved, 0);
 }
 
-/* Nobody waits for an unreliable one for ever; but for as long as it goes on. */
+/* A long unreliable request may wait as long as it makes progress. */
 static void long_unreliable_ones_go_on(void **state)
 {
 	static const u32 any = 1;
@@ -436,7 +439,7 @@ static void long_unreliable_ones_go_on(void **state)
 				take_away(1, (u64)k * BLOCK + 4096);
 		}
 		if (i) {
-			/* No more: it is lost. */
+			/* No more progress: the message is lost. */
 			run_for(STALL_NS / 2);
 			expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 			bring(1);
@@ -451,7 +454,7 @@ static void long_unreliable_ones_go_on(void **state)
 	}
 }
 
-/* Whoever comes after it does not know of the wait. */
+/* A reset clears the state of the wait. */
 static void reset_forgets(void **state)
 {
 	const struct operation *op = &operations[3];
@@ -467,7 +470,7 @@ static void reset_forgets(void **state)
 	expect_none(pair.a->scq);
 }
 
-/* Whatever is missing when, each is done once. */
+/* Pages are missing at random: each operation is executed once. */
 static void many_pages_come_and_go(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);

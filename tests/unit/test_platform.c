@@ -50,7 +50,7 @@ static bool tp_overlaps(u64 addr, u64 length, u64 bad, u64 bad_len)
 	return bad_len && addr < bad + bad_len && bad < addr + length;
 }
 
-/* Where a piece is: NULL and a result if it cannot be used. */
+/* Returns a pointer to a range of a piece, or NULL and sets *result if it cannot be accessed. */
 static u8 *tp_piece(const struct nic_piece *piece, u64 offset, u64 length, bool write,
 		    enum nic_copy_result *result)
 {
@@ -93,7 +93,7 @@ static u32 tp_below(u32 n)
 	return (u32)(((u64)(tp.random >> 8) * n) >> 24);
 }
 
-/* Whether a page of these is missing, this time. */
+/* Decides at random whether a page of these pieces is missing. */
 static bool tp_misses(const struct nic_piece *pieces, u32 n)
 {
 	u32 i;
@@ -118,7 +118,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 
 	(void)nic;
 	nic_fetch_add(&tp.copies, 1);
-	/* Some of what is long may be moved all the same. */
+	/* A prefix of a long copy may be moved although a page is missing. */
 	if (no_src || no_dst)
 		left = length <= 4096 ? length : length - length / (1 + tp_below(3));
 	while (length > left) {
@@ -126,7 +126,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		u8 *to, *from;
 
 		if (!ndst || !nsrc) {
-			/* The caller promised that both are long enough. */
+			/* The caller promises that both lists are long enough. */
 			tp.violated = true;
 			return NIC_COPY_DST_FAULT;
 		}
@@ -176,7 +176,7 @@ static bool tp_fetch(const struct nic_piece *piece, u64 since, bool *lost)
 	return false;
 }
 
-/* As if somebody brought them: a test says when they have come, or cannot. */
+/* The test decides when absent pages become resident, or are lost. */
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
@@ -270,7 +270,7 @@ bool plat_turn(struct nic *nic)
 	return !tp.leaves;
 }
 
-/* No link here. */
+/* There is no link. */
 void *plat_frame(struct nic *nic)
 {
 	(void)nic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: create, query, destroy, and who stands in the way. */
+/* Creation, query and destruction of queue pairs, and locks and peers that delay them. */
 #include <string.h>
 
 #include "world.h"
@@ -102,7 +102,7 @@ static void query_tells_what_was_set(void **state)
 	assert_memory_equal(&attr, &want, sizeof(attr));
 }
 
-/* A frame is used again: nothing of its last QP is left. */
+/* A table entry is used again: no state of its last QP is left. */
 static void reuse_of_a_frame(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -127,7 +127,7 @@ static void reuse_of_a_frame(void **state)
 	assert_int_equal(nic_qp_create(&w.agent, &p), NIC_OK);
 	fresh.qpn = fresh.rq.num = p.qpn;
 	assert_memory_equal(f, &fresh, sizeof(fresh));
-	/* Doorbells for the dead number do nothing. */
+	/* Doorbells for the old number do nothing. */
 	nic_send_doorbell(&w.p[0].nic, old);
 	nic_recv_doorbell(&w.p[0].nic, old, false);
 	assert_memory_equal(f, &fresh, sizeof(fresh));
@@ -156,7 +156,7 @@ static void destroy_waits_for_who_is_inside(void **state)
 	assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 0);
 }
 
-/* A peer in the midst of a write: its memory is written until that ends. */
+/* The peer is executing a write: destruction waits until it ends. */
 static void destroy_waits_for_the_peer(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -165,14 +165,14 @@ static void destroy_waits_for_the_peer(void **state)
 	frame(pair.a)->sq_lock = 5;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
 	assert_int_equal(nic_qp_holder(&w.agent, pair.b->qpn), 5);
-	/* Sealed: nothing more begins. */
+	/* The QP is sealed: no new operation begins. */
 	assert_int_equal(state_of(pair.b), NIC_QPS_RESET);
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
 	frame(pair.a)->sq_lock = 0;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
 }
 
-/* Who only claims to be connected keeps nobody waiting. */
+/* A QP that is not connected back does not delay destruction. */
 static void destroy_does_not_wait_for_others(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC), other = make_pair(NIC_QPT_RC);
@@ -216,7 +216,7 @@ static void all_frames(void **state)
 	u32 i;
 
 	(void)state;
-	/* Index 0 exists too, from its second generation on. */
+	/* Index 0 is used, too, from its second generation on. */
 	for (i = 1; i <= w.config.max_qp; i++) {
 		p.qpn = i;
 		assert_int_equal(nic_qp_create(&w.agent, &p), NIC_OK);
@@ -228,7 +228,7 @@ static void all_frames(void **state)
 		assert_int_equal(nic_qp_destroy(&w.agent, i), NIC_OK);
 }
 
-/* A destroyed QP does not answer: its peer learns that by its own timer. */
+/* A destroyed QP does not answer: its peer runs into its timeout. */
 static void peer_of_a_destroyed_qp(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);

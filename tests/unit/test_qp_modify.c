@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The queue pair state machine: every pair of states, every attribute, every
- * type, against tables written down a second time from the specification.
+ * The queue pair state machine: every transition and attribute of every type. It is compared
+ * with tables that were written independently from the specification.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define STATES 7
 
-/* What InfiniBand vol 1, table 91 says, less alternate paths' values. */
+/* InfiniBand vol 1, table 91, without alternate paths. */
 static const struct rule {
 	u8 type;
 	u8 from;
@@ -57,7 +57,7 @@ static const struct rule {
 	{ NIC_QPT_UD, NIC_QPS_SQE, NIC_QPS_RTS, 0, M_CUR_STATE | M_QKEY },
 };
 
-/* The rule of a transition; false if there is none. */
+/* The rule of a transition; returns false if the transition does not exist. */
 static bool find_rule(u8 type, u8 from, u8 to, u32 *required, u32 *optional)
 {
 	u32 i;
@@ -75,7 +75,7 @@ static bool find_rule(u8 type, u8 from, u8 to, u32 *required, u32 *optional)
 	return false;
 }
 
-/* By the shortest way; SQE comes of errors, which others test. */
+/* By the shortest path. SQE is set directly; other tests reach it by errors. */
 static void put_into(struct qp *qp, u8 state)
 {
 	assert_int_equal(to_state(qp, NIC_QPS_RESET, 0), NIC_OK);
@@ -135,7 +135,7 @@ static void try_all_masks(struct qp *qp, u8 from, u8 to)
 		else
 			try(qp, from, to, M_STATE | required | bit, false);
 	}
-	/* Everything at once. */
+	/* All optional attributes at once. */
 	try(qp, from, to, M_STATE | required | (optional & ~M_ALT_PATH), true);
 }
 
@@ -169,7 +169,7 @@ static void transitions_ud(void **state)
 	all_transitions(NIC_QPT_UD);
 }
 
-/* Without IBV_QP_STATE the state stays, and its own rule decides. */
+/* Without IBV_QP_STATE, the rule for a transition to the same state applies. */
 static void without_state(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
@@ -201,7 +201,7 @@ static void current_state_must_match(void **state)
 					       NIC_QPS_RTS),
 				 cur == NIC_QPS_SQE ? NIC_OK : NIC_EINVAL);
 	}
-	/* Not even the right one where it cannot be in doubt. */
+	/* M_CUR_STATE is refused where the state cannot be in doubt, even with the right value. */
 	put_into(qp, NIC_QPS_INIT);
 	assert_int_equal(nic_qp_modify(&w.agent, qp->qpn, &attr, M_STATE | M_CUR_STATE,
 				       NIC_QPS_INIT, NIC_QPS_INIT),
@@ -274,8 +274,10 @@ static void each_value_is_checked(void **state)
 	}
 }
 
-/* What is not in the mask is neither checked nor set. */
-/* Wider than what a packet carries: accepted, as adapters do, and cut. */
+/*
+ * Values that are wider than their field in a packet are accepted, like adapters do, and
+ * truncated.
+ */
 static void values_are_cut(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
@@ -294,6 +296,7 @@ static void values_are_cut(void **state)
 	assert_int_equal(frame(qp)->attr.rq_psn, 0xffffff);
 }
 
+/* An attribute that is not in the mask is neither checked nor set. */
 static void values_outside_the_mask(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
@@ -328,7 +331,7 @@ static void gid_must_be_there(void **state)
 	memset(attr.dgid, 0, sizeof(attr.dgid));
 	assert_int_equal(modify(qp, &attr, mask, NIC_QPS_RTR), NIC_EINVAL);
 	attr.dgid[0] = 0xfe;
-	/* A header that was scribbled over does not lead out of it. */
+	/* A corrupted header does not lead to accesses outside of it. */
 	w.agent.hdr->ngids = ~0u;
 	attr.sgid_index = 200;
 	assert_int_equal(modify(qp, &attr, mask, NIC_QPS_RTR), NIC_EINVAL);
@@ -374,10 +377,10 @@ static void reset_empties_both_queues(void **state)
 	post_recv(qp, 5, &none, 1);
 	post_send(qp, &wqe, &none, 1);
 	ring_send(qp);
-	post_send(qp, &wqe, &none, 1); /* left there */
+	post_send(qp, &wqe, &none, 1); /* not executed */
 	expect(cq, 1, VNET_WC_SUCCESS);
 	assert_int_equal(to_state(qp, NIC_QPS_RESET, 0), NIC_OK);
-	/* Indices run on. */
+	/* Indices are not reset. */
 	assert_int_equal(qp->sq.hdr->prod, 2);
 	assert_int_equal(qp->sq.hdr->cons, 2);
 	assert_int_equal(qp->rq.hdr->prod, 1);
@@ -390,7 +393,7 @@ static void reset_empties_both_queues(void **state)
 	expect(cq, 9, VNET_WC_SUCCESS);
 }
 
-/* After RESET no peer writes any more, so RESET waits for one that does. */
+/* No peer writes after RESET, so RESET waits for a peer that is writing. */
 static void reset_waits_for_the_peer(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -449,7 +452,7 @@ static void unknown_qp(void **state)
 	(void)state;
 	assert_int_equal(nic_qp_modify(&w.agent, 0, &attr, M_STATE, 0, 0), NIC_EINVAL);
 	assert_int_equal(nic_qp_modify(&w.agent, qpn + 1, &attr, M_STATE, 0, 0), NIC_EINVAL);
-	/* Another generation of the same frame. */
+	/* Another generation of the same table entry. */
 	assert_int_equal(nic_qp_modify(&w.agent, qpn + w.config.max_qp, &attr, M_STATE, 0, 0),
 			 NIC_EINVAL);
 	assert_int_equal(nic_qp_modify(&w.agent, qpn, &attr, M_STATE, 0, 0), NIC_OK);

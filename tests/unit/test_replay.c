@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Frames that have come before: each number of each sender is taken once, in any order. */
+/* Replay protection: each frame number of each sender is accepted once, in any order. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "world.h"
 
 #define OTHER 3u
-/* Keys. */
+/* Link keys. */
 #define ONE 11u
 #define TWO 12u
 #define THREE 13u
@@ -18,7 +18,7 @@
 
 static struct nic_replay *replay;
 
-/* Names are all different, and four that lie together are for one place. */
+/* All sender names differ, but groups of four hash to the same place. */
 static bool take_by(u32 key, u32 sender, u64 number)
 {
 	struct nic_proof proof = {
@@ -58,7 +58,7 @@ static void each_is_taken_once(void **state)
 		assert_true(take(1, n));
 		assert_false(take(1, n));
 	}
-	/* Lately, and long ago. */
+	/* Recent numbers, and old ones. */
 	for (n = 0; n < 5 * NUMBERS; n++)
 		assert_false(take(1, n));
 }
@@ -68,12 +68,12 @@ static void others_may_overtake(void **state)
 	u64 n, base = 1000 * NUMBERS;
 
 	(void)state;
-	/* Backwards. */
+	/* In descending order. */
 	for (n = NUMBERS; n--;)
 		assert_true(take(1, base + n));
 	for (n = 0; n < NUMBERS; n++)
 		assert_false(take(1, base + n));
-	/* All that it may be overtaken by, and one more. */
+	/* By as much as the window allows, and by one more. */
 	assert_true(take(2, base + NUMBERS - 1));
 	assert_true(take(2, base));
 	assert_true(take(2, base + NUMBERS + NIC_REPLAY_BLOCK));
@@ -89,7 +89,7 @@ static void numbers_may_be_large(void **state)
 	assert_true(take(1, last - 1));
 	assert_true(take(1, last));
 	assert_false(take(1, last));
-	/* There is no word for these: they never pass. */
+	/* Numbers that are too large for the table are never accepted. */
 	assert_false(take(1, last + 1));
 	assert_false(take(1, ~0ull));
 	assert_false(take(1, 1ull << 52 | (last - 16)));
@@ -108,7 +108,10 @@ static void senders_are_apart(void **state)
 	}
 }
 
-/* A frame is being taken when its sender loses its place: it is not, as nothing is known of it. */
+/*
+ * The sender of a frame loses its place while the frame is checked: the frame is not accepted,
+ * because nothing is known of its sender.
+ */
 static void others_come(void)
 {
 	tp.clock += 10 * MS;
@@ -125,7 +128,7 @@ static void its_place_goes_meanwhile(void **state)
 	assert_null(tp.on_clock);
 }
 
-/* Where there is no room, that goes of which nothing new was heard for longest. */
+/* If the table is full, the sender without a new frame for the longest time is replaced. */
 static void the_oldest_goes(void **state)
 {
 	u32 i;
@@ -138,7 +141,7 @@ static void the_oldest_goes(void **state)
 		if (i != 77)
 			assert_true(take(i, 8));
 	}
-	/* Somebody repeats what it said. */
+	/* A replayed frame does not count as new. */
 	tp.clock += 10 * MS;
 	assert_false(take(77, 7));
 	tp.clock += 10 * MS;
@@ -148,13 +151,13 @@ static void the_oldest_goes(void **state)
 			assert_false(take(i, 8));
 	}
 	assert_false(take(1000, 7));
-	/* Its place is as new: nothing is left of whose it was. */
+	/* The new sender's place has no numbers of the old one. */
 	tp.clock += 10 * MS;
 	assert_true(take(1000, 6));
 	assert_true(take(1000, NUMBERS + 7));
 }
 
-/* Who makes up senders takes no places from those by other keys that have fewer. */
+/* Senders of one key take no places from keys that have fewer. */
 static void keys_have_their_share(void **state)
 {
 	u32 half = NIC_REPLAY_SENDERS / 2, i;
@@ -168,7 +171,7 @@ static void keys_have_their_share(void **state)
 	}
 	for (i = 0; i < 9; i++)
 		assert_false(take_by(TWO, i, 7));
-	/* A key that comes later takes from the one that has most, until it has as many. */
+	/* A new key takes places from the key with the most, until it has as many. */
 	for (i = 0; i < 4 * NIC_REPLAY_SENDERS; i++) {
 		tp.clock += 10 * MS;
 		assert_true(take_by(THREE, i, 7));
@@ -181,7 +184,7 @@ static void keys_have_their_share(void **state)
 		assert_false(take_by(TWO, i, 7));
 }
 
-/* A key that is in use no more keeps no place; one that is again, does. */
+/* A key that is no longer in use loses its places; a key that is added again gets places. */
 static void keys_come_and_go(void **state)
 {
 	static const u32 two[] = { TWO, THREE };
@@ -192,7 +195,7 @@ static void keys_come_and_go(void **state)
 		assert_true(take(i, 7));
 	assert_true(take_by(TWO, 0, 7));
 	nic_replay_keep(replay, two, 2);
-	/* Frames that were on their way. */
+	/* Frames that were sent before the key was removed. */
 	assert_false(take(5, 7));
 	tp.clock += 10 * MS;
 	assert_true(take(6, 8));
@@ -205,7 +208,7 @@ static void keys_come_and_go(void **state)
 	assert_false(take(6, 8));
 }
 
-/* Whose first word that is. */
+/* The place whose first word has this value. */
 static u32 place_with(u64 word)
 {
 	u32 i;
@@ -218,7 +221,7 @@ static u32 place_with(u64 word)
 	return 0;
 }
 
-/* Who makes room for a sender has stopped, or died: others go on. */
+/* A process that makes room for a new sender has stopped or died: known senders continue. */
 static void death_while_room_is_made(void **state)
 {
 	u32 i;
@@ -233,7 +236,7 @@ static void death_while_room_is_made(void **state)
 	nic_replay_recover(replay, OTHER);
 	assert_true(take(2, 8));
 	assert_false(take(2, 8));
-	/* A place that was half filled is nobody's, whatever it says; it is the next one's. */
+	/* A half-initialized place belongs to no sender, and is used next. */
 	for (i = 3; i <= NIC_REPLAY_SENDERS; i++)
 		assert_true(take(i, 7));
 	i = place_with(1u << 7 | 1u << 8);
@@ -253,7 +256,7 @@ static void *race(void *arg)
 	return (void *)(unsigned long)taken;
 }
 
-/* Everybody has all the frames: together they take each once. */
+/* All threads check the same frames: each frame is accepted once. */
 static void many_take_at_once(void **state)
 {
 	pthread_t thread[THREADS];

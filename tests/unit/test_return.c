@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender, on one NIC: a datagram that cannot be delivered ends with a status
- * that says why, in its turn, and its queue pair goes on; who has not asked for that
- * learns nothing.
+ * Return to sender on one NIC: the status of datagrams that cannot be delivered. They complete
+ * in order, with a status that says why, and the queue pair remains usable. Without return to
+ * sender they complete with success.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define FROM 0x1000
 #define TO 0x20000
-/* Longer than who sends datagrams stalls for a receive. */
+/* Longer than a sender of datagrams stalls for a receive. */
 #define LONG (5000 * MS)
 
 static struct pair pair_that_returns(void)
@@ -38,7 +38,7 @@ static struct vnet_send_wqe datagram(u64 wr_id, const struct qp *to)
 	return wqe;
 }
 
-/* It comes back with this status, and is as it was; the queue pair still sends. */
+/* The datagram completes with this status, its data is intact, and the queue pair stays in RTS. */
 static void comes_back(const struct pair *pair, const struct vnet_send_wqe *wqe, u32 length,
 		       u32 status)
 {
@@ -84,7 +84,7 @@ static void nobody_there(void **state)
 	wqe = datagram(3, pair.b);
 	wqe.ud.dgid[15]++;
 	comes_back(&pair, &wqe, 10, VNET_WC_RETRY_EXC_ERR);
-	/* A group has a number that is no queue pair's. */
+	/* A group GID with the number of a queue pair. */
 	wqe = datagram(4, pair.b);
 	wqe.ud.dgid[0] = 0xff;
 	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
@@ -148,10 +148,10 @@ static void no_receive(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 
 	(void)state;
-	/* One that never had any is not waited for. */
+	/* A queue that never had a receive is not waited for. */
 	comes_back(&pair, &wqe, 10, VNET_WC_RNR_RETRY_EXC_ERR);
 	arrives(&pair, 2);
-	/* This one is, and in vain. */
+	/* This queue is waited for, without success. */
 	comes_back(&pair, &wqe, 10, VNET_WC_RNR_RETRY_EXC_ERR);
 	arrives(&pair, 3);
 }
@@ -167,7 +167,7 @@ static void receive_too_small(void **state)
 	comes_back(&pair, &wqe, 100, VNET_WC_REM_INV_REQ_ERR);
 }
 
-/* A receive that is wrong by itself ends in failure, and the message is not delivered. */
+/* An invalid receive completes with an error, and the message is lost. */
 static void bad_receive(void **state)
 {
 	struct pair pair = pair_that_returns();
@@ -184,7 +184,7 @@ static void bad_receive(void **state)
 	assert_int_equal(state_of(pair.a), NIC_QPS_RTS);
 }
 
-/* Its completion queue overran. */
+/* The receiver's CQ has overrun. */
 static void no_room(void **state)
 {
 	const struct qp_options options = { .returns = true };
@@ -207,7 +207,7 @@ static void no_room(void **state)
 	assert_int_equal(state_of(pair.a), NIC_QPS_RTS);
 }
 
-/* Of a batch each has its own fate, in the order in which they were posted. */
+/* Each request of a batch has its own status, in posting order. */
 static void in_order(void **state)
 {
 	struct pair pair = pair_that_returns();
@@ -221,7 +221,7 @@ static void in_order(void **state)
 		good = datagram(2 * i, pair.b);
 		bad = datagram(2 * i + 1, pair.b);
 		bad.ud.remote_qkey++;
-		/* What fails is told, whether it was asked for or not. */
+		/* Failed requests complete even if they are not signaled. */
 		bad.flags = 0;
 		post_send(pair.a, &good, NULL, 0);
 		post_send(pair.a, &bad, NULL, 0);
@@ -235,7 +235,7 @@ static void in_order(void **state)
 	expect_none(pair.b->rcq);
 }
 
-/* What is wrong at home ends the queue, as ever. */
+/* A local error still puts the queue pair into SQE. */
 static void own_mistakes(void **state)
 {
 	struct pair pair = pair_that_returns();

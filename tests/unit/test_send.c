@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What each request does where all is well: opcodes, types, gather and scatter. */
+/* Successful requests on one NIC: opcodes, transports, gather and scatter. */
 #include <string.h>
 
 #include "world.h"
@@ -109,14 +109,20 @@ static void send_within_one_process(void **state)
 	fill(&w.p[0], FROM, 40, 1);
 	post_recv(qp, 2, &to, 1);
 	send_one(qp, &wqe, &from);
-	/* No need to carry the payload: the memory is here. */
+	/*
+	 * Within one process the CQE does not carry the payload, because the memory is
+	 * accessible.
+	 */
 	wc = expect_next(cq, 2, VNET_WC_SUCCESS);
 	assert_int_equal(wc.payload_len, 0);
 	expect(cq, 1, VNET_WC_SUCCESS);
 	assert_true(filled(&w.p[0], TO, 40, 1));
 }
 
-/* The receiver has imported another process' region: its own poll has nothing to place there. */
+/*
+ * The receive is in an imported region of another process, so the receiver's poll places no
+ * payload.
+ */
 static void receive_into_an_imported_region(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -135,7 +141,7 @@ static void receive_into_an_imported_region(void **state)
 	assert_true(filled(&w.p[2], TO, 40, 1));
 }
 
-/* Long and short pieces, empty ones among them, at both ends. */
+/* Long, short and empty SGEs at both ends. */
 static void gather_and_scatter(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -226,7 +232,7 @@ static void all_signaled_by_the_queue(void **state)
 	expect(cq, 5, VNET_WC_SUCCESS);
 }
 
-/* Many in one doorbell, in order, over ends of rings and of 32 bits. */
+/* Many requests per doorbell, in order, with ring and 32-bit indices that wrap around. */
 static void batches_in_order(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -261,7 +267,7 @@ static void batches_in_order(void **state)
 	}
 }
 
-/* The other direction at the same time, and many QPs into one CQ. */
+/* Both directions at the same time, and several QPs with one CQ. */
 static void both_ways_into_one_cq(void **state)
 {
 	struct cq *cq[2] = { make_cq(&w.p[0], 64, 0), make_cq(&w.p[1], 64, 0) };
@@ -374,7 +380,7 @@ static void write_with_immediate(void **state)
 		assert_int_equal(wc.byte_len, 50);
 		assert_int_equal(wc.payload_len, 0);
 		assert_true(filled(&w.p[1], TO, 50, 3 + i));
-		/* The receive's own memory is not used. */
+		/* The memory of the receive is not used. */
 		assert_true(untouched(&w.p[1], 0x90000, 10));
 	}
 }
@@ -410,13 +416,13 @@ static void atomics(void **state)
 	assert_int_equal(*word(&w.p[0], FROM), 3);
 	assert_int_equal(*word(&w.p[1], TO), 0x1234567890ull);
 
-	/* Not equal: nothing is swapped, the old value is told. */
+	/* Compare fails: the word is unchanged, and the old value is returned. */
 	send_one(pair.a, &wqe, &result);
 	expect(pair.a->scq, 2, VNET_WC_SUCCESS);
 	assert_int_equal(*word(&w.p[0], FROM), 0x1234567890ull);
 	assert_int_equal(*word(&w.p[1], TO), 0x1234567890ull);
 
-	/* The result in two pieces. */
+	/* The result is scattered to two SGEs. */
 	{
 		struct sge halves[2] = { sge(&w.p[0], FROM + 100, 3), sge(&w.p[0], FROM + 103, 5) };
 
@@ -427,7 +433,7 @@ static void atomics(void **state)
 	}
 }
 
-/* One word has one lock, by whatever name it is reached. */
+/* A word has one lock, whichever region it is accessed by. */
 static u32 locks_held[2];
 static u32 round_of_atomics;
 
@@ -474,7 +480,7 @@ static void atomic_names(void **state)
 	assert_int_equal(locks_held[0], locks_held[1]);
 }
 
-/* A fence asks for order that is always kept: results are there before. */
+/* A fence is satisfied: the result of the read is there before the write. */
 static void fence(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -493,7 +499,7 @@ static void fence(void **state)
 	assert_true(filled(&w.p[1], TO + 1000, 100, 8));
 }
 
-/* One call of the platform for a write: only so can it place the end last. */
+/* A write is one call of plat_copy(), which places the last bytes last. */
 static void one_copy_for_a_write(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -538,7 +544,7 @@ static void datagram_sizes(void **state)
 	}
 }
 
-/* What ibv_init_ah_from_wc() reads: an IPv4 or an IPv6 header. */
+/* The GRH that ibv_init_ah_from_wc() reads: IPv4 or IPv6. */
 static void datagram_headers(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_UD);
@@ -592,7 +598,7 @@ static void datagram_immediate_and_inline(void **state)
 	assert_true(filled(&w.p[1], TO + 40, 30, 3));
 }
 
-/* With as many pieces as there can be, besides the header's. */
+/* The maximum number of SGEs, in addition to the GRH. */
 static void datagram_in_many_pieces(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_UD);
@@ -658,7 +664,7 @@ static void datagrams_to_nobody(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
-/* A key with the high bit set stands for the sender's own. */
+/* A Q_Key with the high bit set selects the sender's own Q_Key. */
 static void controlled_qkey(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_UD);
@@ -689,14 +695,14 @@ static void datagram_too_long_for_its_receive(void **state)
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	expect_none(pair.b->rcq);
 	assert_int_equal(w.agent.hdr->counters.drop_length, 1);
-	/* The receive is still there for one that fits. */
+	/* The receive is still there for a datagram that fits. */
 	post_recv(pair.b, 3, &enough, 1);
 	from.length = 99;
 	send_one(pair.a, &wqe, &from);
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
-/* ----------------------------------------------------- windows and their keys */
+/* ------------------------------------------------------------- memory windows */
 
 static void window_by_requests(void **state)
 {
@@ -763,7 +769,7 @@ static void timestamps(void **state)
 	expect(cq, 1, VNET_WC_SUCCESS);
 }
 
-/* Others' doorbells do not run a queue; numbers are checked. */
+/* A doorbell is accepted from the owner and the agent only, and its QPN is checked. */
 static void whose_doorbell(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);

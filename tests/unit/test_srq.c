@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Shared receive queues: commands, sharing, the limit event. */
+/* Shared receive queues: commands, use by several QPs, and the limit event. */
 #include <string.h>
 
 #include "world.h"
@@ -59,7 +59,7 @@ static void limit_checks(void **state)
 	assert_int_equal(nic_srq_destroy(&w.agent, srq->srqn), NIC_EINVAL);
 }
 
-/* Two QPs of process 1 on one SRQ; their peers in process 0. */
+/* Two QPs of process 1 with one SRQ, and their peers in process 0. */
 struct shared {
 	struct srq *srq;
 	struct cq *tx;
@@ -134,7 +134,7 @@ static void limit_event_once(void **state)
 	assert_int_equal(limit, 0);
 	send_one(s.from[0], &wqe, NULL);
 	no_async();
-	/* Armed while it is below already: the next receive taken tells. */
+	/* Armed while below the limit: the next consumed receive raises the event. */
 	assert_int_equal(nic_srq_set_limit(&w.agent, s.srq->srqn, 3), NIC_OK);
 	no_async();
 	send_one(s.from[1], &wqe, NULL);
@@ -142,7 +142,7 @@ static void limit_event_once(void **state)
 	no_async();
 }
 
-/* A QP that fails takes no receives with it and says that it is the last. */
+/* A QP that fails takes no receives of the SRQ, and raises LAST_WQE_REACHED. */
 static void last_wqe_reached(void **state)
 {
 	struct shared s = make_shared(NIC_QPT_RC);
@@ -158,7 +158,7 @@ static void last_wqe_reached(void **state)
 	expect_none(s.rx);
 	send_one(s.from[1], &wqe, NULL);
 	expect(s.rx, 5, VNET_WC_SUCCESS);
-	/* Again to the same state: no second event. */
+	/* A second transition to the error state raises no second event. */
 	assert_int_equal(to_state(s.to[0], NIC_QPS_ERR, 0), NIC_OK);
 	no_async();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process is stopped (SIGSTOP, a debugger) inside the firmware, at every
- * numbered step, with whatever locks it has there. Unrelated queue pairs run
- * on; those connected to it wait, or time out as they asked; what the agent is
- * asked to take away waits, and names the holder; and when the process goes on
- * everything ends as if nothing had been.
+ * A process is stopped (SIGSTOP, a debugger) inside the firmware, at every numbered step. It
+ * keeps the locks that it holds there. Unrelated queue pairs are not affected. Queue pairs that
+ * are connected to it wait, or time out. Commands of the agent that need its locks return
+ * NIC_BUSY, and nic_qp_holder() names it. When the process continues, everything completes
+ * normally.
  */
 #include <string.h>
 
@@ -17,11 +17,11 @@
 static const struct scenario *scenario;
 static u32 countdown;
 static bool stopped;
-/* How long the agent and the others go on meanwhile. */
+/* How long the agent and other processes run meanwhile. */
 static u64 duration;
-/* Two processes that have nothing to do with the stopped one. */
+/* Two processes that are not concerned. */
 static struct pair others;
-/* Its peer sends to it meanwhile. */
+/* The peer sends to the stopped process meanwhile. */
 static bool answered;
 
 static void set_others(void)
@@ -33,7 +33,7 @@ static void set_others(void)
 	connect(others.a, others.b);
 }
 
-/* A round trip that completes at once. */
+/* A round trip completes at once. */
 static void others_run_on(void)
 {
 	struct pair back = { others.b, others.a };
@@ -67,7 +67,7 @@ static bool windows_open(void)
 	return w.agent.mr[w.p[1].key >> NIC_KEY_TAG_BITS].windows;
 }
 
-/* What may wait for the stopped one: it answers at once, done or busy. */
+/* Commands that may need the stopped process return at once, with NIC_OK or NIC_BUSY. */
 static void commands_wait(void)
 {
 	u32 i, events;
@@ -87,7 +87,7 @@ static void commands_wait(void)
 		case 3:
 			if (windows_open())
 				break;
-			/* It may be copying there. */
+			/* The stopped process may be copying to this memory. */
 			assert_int_equal(nic_mr_destroy(&w.agent, w.p[1].key),
 					 frame(s.a)->sq_lock ? NIC_BUSY : NIC_OK);
 			break;
@@ -101,7 +101,7 @@ static void commands_wait(void)
 	}
 }
 
-/* Whether b can send to a while a's process stands still. */
+/* Whether b can send to a while a's process is stopped. */
 static bool may_answer(void)
 {
 	return s.a->type == NIC_QPT_RC && state_of(s.a) == NIC_QPS_RTS &&
@@ -127,7 +127,7 @@ static void stop(int step)
 	others_run_on();
 	commands_wait();
 	answer();
-	/* Its peer polls, the agent ticks. */
+	/* The peer polls, and the agent's timer runs. */
 	idle(&w.p[1]);
 	run_for(duration);
 	others_run_on();
@@ -146,7 +146,7 @@ static void stop_at(u32 n)
 	tp.on_step = stop;
 	scenario->act();
 	tp.on_step = NULL;
-	/* SIGCONT: it has gone on to the end of its doorbell. */
+	/* SIGCONT: the process has finished its doorbell call. */
 	run_for(LONG);
 	assert_locks_free(0);
 	check_cq(s.ca);
@@ -165,7 +165,7 @@ static void stop_everywhere(void **state)
 
 	scenario = *state;
 	do {
-		/* For a moment, and until every timer has run out. */
+		/* A short stop, and one that is longer than every timer. */
 		duration = 20 * MS;
 		stop_at(n);
 		duration = LONG;

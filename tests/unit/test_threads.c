@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Threads of several processes in the firmware at once, with an agent that
- * really sleeps: nothing is lost, doubled or torn, and nobody waits for ever,
- * whoever was to wake him: his own polls, the NIC processor, a doorbell, or a
- * completion event. For the thread sanitizer, too.
+ * Threads of several processes run the firmware concurrently, with an agent that sleeps. No
+ * message is lost, duplicated or torn. Every waiting thread is woken, by its own polls, the NIC
+ * processor, a doorbell or a completion event. Also for ThreadSanitizer.
  *
  *	process 0                      process 1
  *	thread 0  QP --- RC, polls ---  QP  thread 2
@@ -20,7 +19,7 @@
 
 #define THREADS 4
 #define DEPTH 4
-/* A slot of memory for each request under way. */
+/* Memory of each outstanding request. */
 #define SLOT 512
 #define AREA 0x10000
 
@@ -31,7 +30,7 @@ struct worker {
 	pthread_t thread;
 	struct process *p;
 	struct qp *qp;
-	/* Waits for events instead of polling; never runs its own pending work. */
+	/* Waits for events instead of polling; never executes its own pending work. */
 	bool events;
 	u32 channel;
 	u32 sent, acked, got;
@@ -85,10 +84,10 @@ static bool shares(const struct worker *me)
 	return srq && me->p == srq->p;
 }
 
-/* Fewer than both peers together send, so that these wait. */
+/* Fewer than both peers together send, so the peers have to wait. */
 #define SHARED_RECEIVES (DEPTH + 1)
 
-/* Whoever takes it, its place is in its wr_id. */
+/* The wr_id is the address of the buffer, for whichever worker receives it. */
 static void share_receive(u64 addr)
 {
 	struct sge to = { addr, SLOT, srq->p->key };
@@ -133,7 +132,7 @@ static void post_sends(struct worker *me)
 	ring_send(me->qp);
 }
 
-/* What one completion says; false: there is none. */
+/* Handles one completion; returns false if there is none. */
 static bool reap(struct worker *me)
 {
 	struct wc wc;
@@ -162,7 +161,7 @@ static void drain(void *arg)
 	nic_store(&tp.readable[*(u32 *)arg], false);
 }
 
-/* As ibv_req_notify_cq(), a last poll, ibv_get_cq_event(). */
+/* Like ibv_req_notify_cq(), a last poll, and ibv_get_cq_event(). */
 static void sleep_until_event(struct worker *me)
 {
 	u64 handle;
@@ -190,7 +189,7 @@ static void *work(void *arg)
 			any = true;
 		if (any)
 			continue;
-		/* Nobody would post them while this one sleeps. */
+		/* No other thread would post them while this one sleeps. */
 		if (wants_receives(me))
 			continue;
 		if (me->events) {
@@ -203,7 +202,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Sleeps until it is kicked; ticks only while something is pending. */
+/* The agent sleeps until it is kicked, and ticks only while work is pending. */
 static void *agent(void *arg)
 {
 	u32 kicks;
@@ -228,7 +227,7 @@ static void *agent(void *arg)
 	return NULL;
 }
 
-/* Regions come and go beside the traffic; each goes in the end. */
+/* Creates and destroys a region during the traffic; each destruction succeeds in the end. */
 static void *registrar(void *arg)
 {
 	struct nic_mr_params p = {

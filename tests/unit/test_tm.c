@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Tag matching: which buffer a message goes to, when tags do not match, what a
- * rendezvous does, and what a hostile process writes.
- */
+/* Tag matching: selection of the buffer, parked tags, rendezvous, and corrupted shared memory. */
 #include <string.h>
 
 #include "protection/protection.h"
@@ -27,7 +24,7 @@ static void first_that_fits(void **state)
 		assert_int_equal(wc.byte_len, lengths[i]);
 		assert_true(filled(&w.p[1], TO + 1000 * i, lengths[i], 5));
 	}
-	/* The wild card, and it is in its place. */
+	/* The wildcard tag matches in its position of the list. */
 	add_tag(6, 0x123, ALL);
 	send_tagged(EAGER, 0x123, 10);
 	expect_match(5, WHOLE);
@@ -47,7 +44,7 @@ static void to_plain_receives(void **state)
 	post_plain(2);
 	post_plain(3);
 	add_tag(4, 5, ALL);
-	/* No tag: the whole message, and nothing is counted. */
+	/* NO_TAG: the whole message is received, and nothing is counted. */
 	send_tagged(NO_TAG, 5, 100);
 	wc = expect_next(s.cb, 1, VNET_WC_SUCCESS);
 	assert_int_equal(wc.opcode, VNET_WC_TM_NO_TAG);
@@ -61,7 +58,7 @@ static void to_plain_receives(void **state)
 	assert_int_equal(tag_list()->unexpected, 1);
 }
 
-/* Shorter than a header, or a rendezvous that says not where. */
+/* Messages shorter than their headers count as NO_TAG. */
 static void headers_that_are_none(void **state)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
@@ -92,14 +89,14 @@ static void waits_for_a_receive(void **state)
 	expect_none(s.ca);
 	run_for(2 * MS);
 	expect_none(s.ca);
-	/* A tag will do, too. */
+	/* A new tag also ends the wait. */
 	add_tag(1, 5, ALL);
 	run_for(20 * MS);
 	expect(s.ca, 7, VNET_WC_SUCCESS);
 	expect_match(1, WHOLE);
 }
 
-/* A tagged message waits for its tag, and for nothing else. */
+/* With drop_unexpected, a tagged message waits for its tag, and takes no ordinary receive. */
 static void unexpected_is_dropped(void **state)
 {
 	(void)state;
@@ -118,10 +115,10 @@ static void unexpected_is_dropped(void **state)
 	expect(s.ca, 7, VNET_WC_SUCCESS);
 	expect_match(3, WHOLE);
 	assert_true(filled(&w.p[1], TO + 3000, 100, 5));
-	/* What has no tag goes to a receive as ever. */
+	/* A message without a tag still takes an ordinary receive. */
 	send_tagged(NO_TAG, 5, 100);
 	assert_int_equal(expect_next(s.cb, 1, VNET_WC_SUCCESS).opcode, VNET_WC_TM_NO_TAG);
-	/* From one message to the next it is otherwise. */
+	/* The setting can change between two messages. */
 	post_plain(4);
 	write_message(EAGER, 5, 100);
 	post_message(100);
@@ -155,7 +152,7 @@ static bool is_open(u32 key)
 			     at(&w.p[1], TO), 1, &piece);
 }
 
-/* A window of the receiver's over its first bytes; its key. */
+/* Binds a window of the receiver over its first bytes. Returns its key. */
 static u32 open_window(void)
 {
 	u32 key = alloc_mw(&w.p[1], NIC_MR_WINDOW_2) + 1;
@@ -184,7 +181,7 @@ static void post_invalidation(u32 key, u32 length)
 	send_one(s.a, &wqe, &data);
 }
 
-/* As with any other queue, wherever the message goes. */
+/* Send with invalidate works as with other queues, whether or not the message matches. */
 static void closes_a_key(void **state)
 {
 	u32 key = open_window();
@@ -213,7 +210,7 @@ static void closes_a_key_of_what_is_unexpected(void **state)
 	assert_false(is_open(key));
 }
 
-/* Nothing is fetched, as it failed. */
+/* The invalidation fails, so no data is fetched. */
 static void has_no_key_to_close(void **state)
 {
 	(void)state;
@@ -248,7 +245,7 @@ static void parked_until_seen(void **state)
 	add_tag(3, 5, ALL);
 	send_tagged(EAGER, 6, 10);
 	expect_match(1, 0);
-	/* It has not been seen: what is posted now does not match, what was does. */
+	/* The program has not seen it: tags posted from now on do not match, earlier ones do. */
 	assert_int_equal(synchronise(0).flags, VNET_WC_TM_SYNC_REQ);
 	add_tag(4, 7, ALL);
 	send_tagged(EAGER, 7, 10);
@@ -297,17 +294,17 @@ static void wrong_operations(void **state)
 	operate(op, VNET_WC_TM_ERR);
 	op.opcode = 3;
 	operate(op, VNET_WC_TM_ERR);
-	/* Nobody else's to do, and no such queue. */
+	/* A doorbell by another process, and unknown queues. */
 	nic_tm_doorbell(&w.p[0].nic, s.srq->srqn);
 	nic_tm_doorbell(&w.p[1].nic, 0);
 	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn + 1);
-	/* An index that cannot be. */
+	/* An impossible index. */
 	nic_store(&tags.ops.hdr->prod, tags.prod + 9);
 	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);
 	expect_none(s.cb);
 }
 
-/* A sender is inside: later. */
+/* A lock is held: the operation is executed later. */
 static void done_later(void **state)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_SYNC, .wr_id = 3, .flags = 1 };
@@ -339,7 +336,7 @@ static void rendezvous(void **state)
 	post_message(NIC_RVH_SIZE);
 	expect_next(s.ca, 7, VNET_WC_SUCCESS);
 	expect_match(1, VNET_WC_TM_MATCH);
-	/* By who announced them: nobody else has run. */
+	/* The announcing process fetches the data itself; no other process has run. */
 	wc = expect_match(1, VNET_WC_TM_DATA_VALID);
 	assert_int_equal(wc.byte_len, 900);
 	assert_true(filled(&w.p[1], TO + 1000, 900, 5));
@@ -364,7 +361,7 @@ static void rendezvous_that_does_not_fit(void **state)
 	expect_none(s.cb);
 }
 
-/* What was announced may not be read. */
+/* The announced memory cannot be read. */
 static void rendezvous_refused(void **state)
 {
 	u32 wrong = 0;
@@ -388,7 +385,7 @@ static void ask_again(int step)
 	nic_store(&w.p[0].nic.follow, s.b->qpn);
 }
 
-/* Another thread asks again and again for what ours is to do when it is done: that ends. */
+/* Another thread requests follow-up work again and again: this ends after a limit. */
 static void asked_without_end(void **state)
 {
 	(void)state;
@@ -416,7 +413,7 @@ static void links_go_around(void **state)
 	post_plain(4);
 	send_tagged(EAGER, 5, 10);
 	expect_match(4, 0);
-	/* A list that is too large is none. */
+	/* A list with an impossible size is not used. */
 	srq_frame()->tm_tags = ~0u;
 	post_plain(5);
 	send_tagged(EAGER, 5, 10);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Tag matching: a sender may die at any step. */
+/* Tag matching: a sender dies at any step of the firmware. */
 #include "tag_stage.h"
 
-/* Tags are left in the ring for who delivers. */
+/* Tags are left in the ring for the sender's executor. */
 static bool tags_left;
 
 static u32 deaths;
-/* What the message is. */
+/* The type of the message. */
 static u8 kind;
 
 static u32 tags_there(void)
@@ -18,7 +18,7 @@ static u32 tags_there(void)
 	return n;
 }
 
-/* All of it has happened, or nothing. */
+/* The message was delivered completely, or not at all. */
 static void examine(void)
 {
 	struct nic_tm *tm = tag_list();
@@ -28,7 +28,7 @@ static void examine(void)
 	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
 	assert_locks_free(0);
 	came = poll(s.cb, &wc);
-	/* What was not taken from the ring is there still. */
+	/* Operations that were not taken from the ring are still there. */
 	if (tags_left)
 		ring_tags();
 	assert_int_equal(tags.ops.hdr->cons, tags.prod);
@@ -38,13 +38,13 @@ static void examine(void)
 	assert_int_equal(tm->unexpected, came && kind == FIN);
 	if (kind == RNDV && came) {
 		assert_int_equal(s.b->sq.hdr->prod, 2);
-		/* Who announced them may have written them, too. */
+		/* The announcing process may have transferred the data, too. */
 		if (poll(s.cb, &data))
 			assert_int_equal(data.wr_id, 1);
 	} else {
 		assert_int_equal(s.b->sq.hdr->prod, 0);
 	}
-	/* The others are in their order. */
+	/* The other tags are in order. */
 	add_tag(4, 5, ALL);
 	assert_int_equal(tm->tag[tm->tail].wr_id, 4);
 	assert_int_equal(tm->tag[tm->head].wr_id, came && kind > NO_TAG && kind != FIN ? 2 : 1);
@@ -108,7 +108,7 @@ static void dies_untagged(void **state)
 	dies_with(NO_TAG, false);
 }
 
-/* FIN stands for a tag that none fits. */
+/* FIN stands for a message whose tag matches no buffer. */
 static void dies_unexpected(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Tag matching: tags that their process leaves in the ring, for who delivers to take. */
+/* Tag matching: tags that the process leaves in the ring, and that the sender's executor takes. */
 #include <string.h>
 
 #include "tag_stage.h"
@@ -12,7 +12,7 @@ static void in_the_order_of_the_ring(void **state)
 	add_tag(0, 5, ALL);
 	for (i = 1; i < 4; i++)
 		leave_tag(i, 5);
-	/* As long as one that was taken fits, nobody looks at the ring. */
+	/* While a tag in the list matches, the ring is not read. */
 	send_tagged(EAGER, 5, 10);
 	expect_match(0, WHOLE);
 	assert_int_equal(tags.ops.hdr->cons, 1);
@@ -29,7 +29,7 @@ static void in_the_order_of_the_ring(void **state)
 	expect_none(s.cb);
 }
 
-/* The ring is full, and the index goes over its end. */
+/* Full rings, and indices that wrap around. */
 static void whole_rings(void **state)
 {
 	u32 i, round, taken = 0u - 12;
@@ -52,7 +52,7 @@ static void whole_rings(void **state)
 	expect_none(s.cb);
 }
 
-/* What completes is the process' own to do, and all behind that waits for it. */
+/* A signaled operation is executed by its own process, and later operations wait for it. */
 static void behind_a_signaled_one(void **state)
 {
 	struct vnet_tm_op op = tag_buffer(1, 5, ALL);
@@ -71,7 +71,7 @@ static void behind_a_signaled_one(void **state)
 	assert_int_equal(tags.ops.hdr->need_doorbell, 0);
 	assert_int_equal(tags.ops.hdr->cons, 2);
 	expect_next(s.cb, 1000, VNET_WC_SUCCESS);
-	/* An unexpected message came before them. */
+	/* An unexpected message arrived before these operations. */
 	assert_int_equal(synchronise(1).flags, 0);
 	send_tagged(EAGER, 6, 10);
 	expect_match(2, WHOLE);
@@ -79,7 +79,7 @@ static void behind_a_signaled_one(void **state)
 	expect_match(1, WHOLE);
 }
 
-/* One that is in the ring still, one that was never added, one that was taken. */
+/* Deletion of a tag that is still in the ring, of an unknown one, and of one that was matched. */
 static void deleted_from_the_ring(void **state)
 {
 	struct vnet_tm_op del = { .opcode = VNET_TM_OP_DEL };
@@ -104,7 +104,10 @@ static void deleted_from_the_ring(void **state)
 	assert_int_equal(tag_list()->used, 0);
 }
 
-/* What is in the ring says that all was seen: what was parked comes first, as it came first. */
+/*
+ * An operation in the ring reports that all unexpected messages were seen: parked tags become
+ * active before it, in their order.
+ */
 static void parked_before_the_ring(void **state)
 {
 	struct vnet_tm_op op;
@@ -130,7 +133,7 @@ static void parked_before_the_ring(void **state)
 	expect_match(2, WHOLE);
 }
 
-/* It says that more was seen than there was, and takes that back. */
+/* The process reports more unexpected messages than there were, and corrects that. */
 static void out_of_step_for_a_while(void **state)
 {
 	static const u32 seen[] = { 7, 0 };
@@ -151,7 +154,7 @@ static void out_of_step_for_a_while(void **state)
 	expect_none(s.cb);
 }
 
-/* More than the list holds: the process is to hear of it, and does. */
+/* The list is full: the process is asked for a doorbell, and gets an error completion. */
 static void more_than_the_list_holds(void **state)
 {
 	u32 i;
@@ -173,7 +176,7 @@ static void more_than_the_list_holds(void **state)
 	assert_int_equal(tag_list()->used, TAGS);
 }
 
-/* Indices that cannot be, and an entry that says nonsense. */
+/* Impossible indices, and an invalid operation. */
 static void hostile_rings(void **state)
 {
 	static const u32 wrong[] = { 9, 1u << 31, ~0u };
@@ -198,7 +201,7 @@ static void hostile_rings(void **state)
 	assert_int_equal(tags.ops.hdr->cons, 0);
 	assert_int_equal(tags.ops.hdr->need_doorbell, 1);
 	assert_int_equal(tag_list()->handled, 0);
-	/* What the NIC tells is not what it goes by. */
+	/* The NIC does not read back the indices that it publishes. */
 	memset(&tags.ops.hdr->cons, 0xff, 8);
 	ring_tags();
 	assert_int_equal(expect_next(s.cb, 0, VNET_WC_TM_ERR).opcode, VNET_WC_TM_ADD);
@@ -227,7 +230,7 @@ static void is_told_in_time(int step)
 	steps++;
 }
 
-/* Whoever sees the entry may add a tag in the place of the one that it is of. */
+/* `ended` is published before the completion, since the program may then add another tag. */
 static void told_before_the_entry(void **state)
 {
 	(void)state;
@@ -242,7 +245,7 @@ static void told_before_the_entry(void **state)
 	expect_match(1, WHOLE);
 }
 
-/* The tag and the user data, wherever they stand. */
+/* The tag and the user data in a completion, at each possible offset. */
 static void what_completions_tell(void **state)
 {
 	static const u32 lengths[] = { 0, 1, 8, 12, 13, 64, 65, 900 };
@@ -263,7 +266,7 @@ static void what_completions_tell(void **state)
 		assert_int_equal(tag, 300 + i);
 		assert_int_equal(priv, 0xabcd);
 		assert_in_range(info + 12 - cqe->payload, 12, VNET_CQE_PAYLOAD);
-		/* With a short one, in the entry's first line. */
+		/* For a short message, in the first cache line of the entry. */
 		assert_true(lengths[i] > 12 || (size_t)(info + 12 - (const u8 *)cqe) <= 64);
 		expect_match(i, WHOLE);
 		assert_true(filled(&w.p[1], TO + 1000 * i, lengths[i], 300 + i));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Nobody keeps the others waiting for long: what a call executes before the host has its
- * turn is bounded, a long request is moved in pieces, and pending queue pairs have their
- * turns one after the other.
+ * Turns and stretches: limits of one call, long requests, and fairness. One call executes a
+ * bounded number of requests and bytes, a long request is moved in pieces, and pending queue
+ * pairs are served in turn.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 static_assert(LONG > 2 * NIC_STRETCH_BYTES, "several stretches");
 #define QUEUE 16
 
-/* Whatever happened: no stretch was longer. */
+/* No stretch was longer than the limits. */
 static void assert_bounded(void)
 {
 	const struct nic_counters *c = &w.agent.hdr->counters;
@@ -48,7 +48,7 @@ static bool takes_receive(u8 opcode)
 	return opcode == VNET_WR_SEND || opcode == VNET_WR_RDMA_WRITE_IMM;
 }
 
-/* Post it, and what it needs; who rings has not the time for all of it. */
+/* Posts a long request and its receive; the doorbell call leaves after one stretch. */
 static void begin(struct pair *pair, u8 opcode)
 {
 	struct vnet_send_wqe wqe = request(opcode, 1);
@@ -80,7 +80,7 @@ static void end(struct pair *pair, u8 opcode)
 
 /* ----------------------------------------------------------------- long requests */
 
-/* Its poster executes it to the end; others have their turn in between. */
+/* The posting process executes the whole request, and calls plat_turn() between stretches. */
 static void long_requests(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -102,7 +102,7 @@ static void long_requests(void **state)
 	}
 }
 
-/* Who is told to leave does; what is left, the NIC processor does, in rounds. */
+/* If plat_turn() ends the call, the NIC processor does the rest, in several rounds. */
 static void the_rest_is_left(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -120,7 +120,7 @@ static void the_rest_is_left(void **state)
 	}
 }
 
-/* Or its owner does, when it polls. */
+/* Or the owner does, when it polls. */
 static void its_owner_goes_on(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -136,7 +136,7 @@ static void its_owner_goes_on(void **state)
 	}
 }
 
-/* A processor that sleeps, or dozes, is woken for what is left. */
+/* The NIC processor is woken for the rest, whether it sleeps or dozes. */
 static void the_rest_wakes_the_processor(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -150,7 +150,7 @@ static void the_rest_wakes_the_processor(void **state)
 	run_for(MS);
 	end(&pair, VNET_WR_RDMA_WRITE);
 
-	/* By somebody who does a turn of it, and no more. */
+	/* Also by a process that executes one turn of the queue. */
 	begin(&pair, VNET_WR_RDMA_WRITE);
 	w.agent.hdr->processor_sleeps = NIC_DOZES;
 	kicks = w.agent.hdr->counters.kicks;
@@ -160,7 +160,7 @@ static void the_rest_wakes_the_processor(void **state)
 	end(&pair, VNET_WR_RDMA_WRITE);
 }
 
-/* What has begun ends, before the queue is drained. */
+/* A request that has begun is completed before the queue is drained. */
 static void drains_to_its_end(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -178,7 +178,7 @@ static void drains_to_its_end(void **state)
 	end(&pair, VNET_WR_RDMA_WRITE);
 }
 
-/* It is flushed, and nothing of it is written any more. */
+/* The request is flushed, and no more data is written. */
 static void fails_in_between(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -192,7 +192,7 @@ static void fails_in_between(void **state)
 	assert_true(untouched(&w.p[1], TO, LONG));
 }
 
-/* Its memory is deregistered: keys are looked at for each piece. */
+/* Its memory is deregistered: keys are checked again for each piece. */
 static void memory_goes_in_between(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -212,7 +212,7 @@ static void memory_goes_in_between(void **state)
 	assert_true(untouched(&w.p[1], TO, LONG));
 }
 
-/* Its executor dies between two pieces, or within one: the owner's queue goes on. */
+/* The executor dies between or within pieces: the owner's queue continues. */
 static void executor_dies(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -236,7 +236,7 @@ struct shared {
 	struct pair pair[2];
 };
 
-/* Two that send to one shared receive queue. */
+/* Two connections to one shared receive queue. */
 static struct shared make_shared(void)
 {
 	struct qp_options options = { .sq_entries = QUEUE };
@@ -256,7 +256,7 @@ static struct shared make_shared(void)
 	return s;
 }
 
-/* A long message of the first has begun, and a short one of the second came. */
+/* A long message on the first connection has begun, then a short one arrives on the second. */
 static struct shared contend(void)
 {
 	struct sge sg = all(0), to = all(1), short_from = sge(&w.p[0], FROM, 100);
@@ -277,7 +277,7 @@ static struct shared contend(void)
 	return s;
 }
 
-/* Between its pieces no other message has its receive. */
+/* No other message takes the receive between the pieces. */
 static void a_receive_is_claimed(void **state)
 {
 	struct shared s = contend();
@@ -293,7 +293,7 @@ static void a_receive_is_claimed(void **state)
 	assert_bounded();
 }
 
-/* The claim ends with its message, however that ends. */
+/* The claim ends with the message, even if the message fails. */
 static void a_claim_ends(void **state)
 {
 	struct shared s = contend();
@@ -312,8 +312,8 @@ static void a_claim_ends(void **state)
 #define EACH 8
 
 /*
- * Many busy queue pairs, and one more that has a request: it is served before any of
- * them has a second turn, and no round is longer than a stretch.
+ * Many busy queue pairs: each is served before any of them has a second turn, and no round is
+ * longer than a stretch.
  */
 static void turns_go_round(void **state)
 {
@@ -353,7 +353,7 @@ static void turns_go_round(void **state)
 	assert_bounded();
 }
 
-/* The timer of one fires while others are busy for much longer. */
+/* A timer of one queue pair expires while another one is busy for much longer. */
 static void timers_fire_meanwhile(void **state)
 {
 	struct pair busy = make_pair(NIC_QPT_RC), late = make_pair(NIC_QPT_RC);
@@ -373,7 +373,7 @@ static void timers_fire_meanwhile(void **state)
 		post_send(busy.a, &put, &sg, 1);
 	}
 	nic_pend(&w.agent, frame(busy.a));
-	/* Each round takes a while, and the tick comes in time. */
+	/* Each round takes some time, and the tick is on time. */
 	while (!poll(late.a->scq, &wc)) {
 		assert_true(nic_run(&w.agent, 64, &next));
 		tp.clock += MS / 10;
@@ -386,7 +386,7 @@ static void timers_fire_meanwhile(void **state)
 	assert_bounded();
 }
 
-/* Many that only wait do not keep the processor busy: each has a look in a tick. */
+/* Many waiting queue pairs do not keep the NIC processor busy: each is checked once in a tick. */
 static void waiting_costs_a_look_in_a_tick(void **state)
 {
 	struct qp_options options = { .sq_entries = 2, .rq_entries = 1 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that wait: receiver not ready, peers that do not answer, stalls of
- * unreliable senders, and who tries them again. The clock is the test's.
+ * Requests that wait: RNR and transport timeouts, and bounded stalls of unreliable senders.
+ * Also the processes that resume them. The test controls the clock.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static struct vnet_send_wqe plain_or_datagram(struct pair *pair, u64 wr_id)
 	return wqe;
 }
 
-/* When a posted request completes, in ns from now; with its status. */
+/* Returns the time in ns until a posted request completes, and checks its status. */
 static u64 completes_after(struct cq *cq, u32 status, u64 limit)
 {
 	u64 start = tp.clock, next;
@@ -120,7 +120,7 @@ static void rnr_without_end(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
-/* The budget is the request's, not the queue's. */
+/* RNR retries are counted for each request, not for the queue. */
 static void rnr_budget_is_per_request(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -134,7 +134,7 @@ static void rnr_budget_is_per_request(void **state)
 	}
 	ring_send(pair.a);
 	for (i = 0; i < 5; i++) {
-		run_for(RNR_12 * 2 + RNR_12 / 2); /* of three */
+		run_for(RNR_12 * 2 + RNR_12 / 2); /* 2.5 of 3 waits */
 		expect_none(pair.a->scq);
 		post_recv(pair.b, 10 + i, NULL, 0);
 		run_for(0);
@@ -144,7 +144,7 @@ static void rnr_budget_is_per_request(void **state)
 	}
 }
 
-/* The owner's empty poll finds the receive at once, without the daemon. */
+/* The owner's empty poll resumes the request at once, without the daemon. */
 static void idle_poll_resumes(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -155,7 +155,7 @@ static void idle_poll_resumes(void **state)
 	idle(&w.p[0]);
 	expect_none(pair.a->scq);
 	post_recv(pair.b, 2, NULL, 0);
-	idle(&w.p[1]); /* not his */
+	idle(&w.p[1]); /* not the owner */
 	idle(&w.p[2]);
 	expect_none(pair.a->scq);
 	idle(&w.p[0]);
@@ -163,7 +163,7 @@ static void idle_poll_resumes(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
-/* Where the NIC processor tried, posting a receive wakes it. */
+/* After an attempt by the NIC processor, posting a receive wakes it. */
 static void receive_doorbell_wakes_the_processor(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -196,7 +196,7 @@ static void pending_work_wakes_the_processor(void **state)
 	w.agent.hdr->processor_sleeps = NIC_SLEEPS;
 	send_one(pair.a, &wqe, NULL);
 	assert_int_equal(tp.kicks, 1);
-	/* Awake, or with a tick ahead, it needs no kick. */
+	/* A NIC processor that is awake, or has a tick due, needs no kick. */
 	idle(&w.p[0]);
 	assert_int_equal(tp.kicks, 1);
 	w.agent.hdr->processor_sleeps = NIC_DOZES;
@@ -217,7 +217,7 @@ static void nothing_pending_nothing_to_do(void **state)
 	assert_int_equal(w.agent.hdr->pending_summary, 0);
 }
 
-/* ------------------------------------------------------ peers without answer */
+/* -------------------------------------------------------------- silent peers */
 
 static void is_destroyed(struct qp *b)
 {
@@ -254,7 +254,7 @@ static void (*const ways_to_be_silent[])(struct qp *b) = {
 	is_destroyed, is_in_reset, is_in_init, is_in_error, talks_to_another, died,
 };
 
-/* timeout * (retry_cnt + 1), then RETRY_EXC, then flush. */
+/* RETRY_EXC after timeout * (retry_cnt + 1), then flush. */
 static void silent_peers(void **state)
 {
 	u64 period = 4096ull << 8;
@@ -308,7 +308,7 @@ static void timeout_zero_is_for_ever(void **state)
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 }
 
-/* The peer is not up yet when the first message comes: nothing is lost. */
+/* The peer becomes ready after the first message was sent: nothing is lost. */
 static void peer_comes_up_late(void **state)
 {
 	struct cq *ca = make_cq(&w.p[0], 16, 0), *cb = make_cq(&w.p[1], 16, 0);
@@ -334,7 +334,7 @@ static void peer_comes_up_late(void **state)
 	assert_true(async_event('q', b->qpn, NIC_EVENT_COMM_EST));
 }
 
-/* A frame that belongs to another QP now is not the peer. */
+/* A new QP in the table entry of the old peer is not the peer. */
 static void next_user_of_the_peers_frame(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -357,7 +357,7 @@ static void next_user_of_the_peers_frame(void **state)
 
 static struct qp *replaced, *replacement;
 
-/* ... nor if that happens while a lock is waited for. */
+/* ... even if it is replaced while the sender spins on a lock. */
 static void replace_the_peer(void)
 {
 	u32 qpn = replaced->qpn;
@@ -397,7 +397,7 @@ static void stall_then_drop(u8 type)
 	struct sge to = sge(&w.p[1], TO, 100);
 	u64 ns, dropped = w.agent.hdr->counters.drop_no_receive;
 
-	/* Whoever never posted a receive does not listen. */
+	/* A queue pair that never had a receive is not waited for. */
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	assert_int_equal(w.agent.hdr->counters.drop_no_receive, ++dropped);
@@ -411,13 +411,13 @@ static void stall_then_drop(u8 type)
 	ns = completes_after(pair.a->scq, VNET_WC_SUCCESS, 200 * MS);
 	assert_in_range(ns, 50 * MS, 51 * MS);
 	assert_int_equal(w.agent.hdr->counters.drop_no_receive, dropped + 1);
-	/* That queue is known to be empty: the next ones do not stall. */
+	/* The queue is known to be empty: the next messages do not stall. */
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 	assert_int_equal(frame(pair.b)->counters.dropped, 4);
-	/* Until it gets a receive again. */
+	/* After a new receive, messages wait again. */
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -456,7 +456,7 @@ static void unreliable_to_nobody(void **state)
 	expect(pair.a->scq, 2, VNET_WC_SUCCESS);
 }
 
-/* While the receive is missing, a write's data is there but not announced. */
+/* While a receive is missing, a write's data is in place but not signaled. */
 static void write_with_immediate_waits(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -469,7 +469,7 @@ static void write_with_immediate_waits(void **state)
 	send_one(pair.a, &wqe, &from);
 	expect_none(pair.b->rcq);
 	run_for(MS);
-	/* The program may not change its memory, but if it does: no harm. */
+	/* The request completes after a receive is posted. */
 	post_recv(pair.b, 2, NULL, 0);
 	run_for(2 * MS);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -511,7 +511,7 @@ static void a_crowd_waits(void **state)
 	assert_int_equal(w.agent.hdr->pending_summary, 0);
 }
 
-/* A budget cuts long queues into rounds, and loses nothing. */
+/* A budget splits long queues into rounds, and loses nothing. */
 static void budget(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -540,7 +540,7 @@ static void budget(void **state)
 	expect_none(pair.a->scq);
 }
 
-/* Whoever holds the lock may have marked the QP just before: keep the mark. */
+/* The holder of the lock may have marked the QP just before: the mark stays. */
 static void pending_stays_while_locked(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -567,8 +567,7 @@ static void summary_is_not_empty(int step)
 	assert_int_not_equal(w.agent.hdr->pending_summary, 0);
 }
 
-/* While one process tries its own, the daemon must not think that was all. */
-/* It does not take the receiver's lines away with every poll. */
+/* Not every empty poll looks at the receiver's queue, to avoid cache misses there. */
 static void idle_poll_looks_now_and_then(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -585,6 +584,7 @@ static void idle_poll_looks_now_and_then(void **state)
 	tp.on_step = NULL;
 }
 
+/* While a process executes its own requests, the daemon still sees pending work. */
 static void idle_hides_nothing_from_the_processor(void **state)
 {
 	struct pair one = make_pair(NIC_QPT_RC), two = make_pair(NIC_QPT_RC);
@@ -601,7 +601,7 @@ static void idle_hides_nothing_from_the_processor(void **state)
 
 /* -------------------------------------------------- the NIC processor's turns */
 
-/* Requests that wait for the NIC processor, as many as the queue holds. */
+/* Posts as many requests as the queue holds, to be executed by the NIC processor. */
 static void leave_work(struct qp *qp)
 {
 	struct vnet_send_wqe wqe = put(1);
@@ -698,7 +698,7 @@ static void the_budget_has_bounds(void **state)
 	assert_int_equal(nic_budget(&w.agent), 1);
 	w.agent.hdr->settings.budget = NIC_MOST_BUDGET;
 	assert_int_equal(nic_budget(&w.agent), NIC_MOST_BUDGET);
-	/* Whoever wrote that there. */
+	/* Invalid values, whoever wrote them, are replaced by the default. */
 	w.agent.hdr->settings.budget = NIC_MOST_BUDGET + 1;
 	assert_int_equal(nic_budget(&w.agent), 64);
 	w.agent.hdr->settings.budget = 0;

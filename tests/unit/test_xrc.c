@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended reliable connections on one NIC: messages go to the shared receive queue
- * that each request names, of the target's domain, and complete where that says.
+ * Extended reliable connections on one NIC. A message goes to the SRQ of the target's XRC
+ * domain that its request names, and completes on the CQ of that SRQ.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define DOMAIN 5
 #define OTHER_DOMAIN 6
 
-/* A connection of process 0, and two queues of processes 1 and 2 behind its target. */
+/* A connection of process 0, and two SRQs of processes 1 and 2 in the target's domain. */
 struct stage {
 	struct qp *ini;
 	struct qp *tgt;
@@ -173,7 +173,7 @@ static void create_checks(void **state)
 	p.rq_entries = 0, p.send_cqn = 0;
 	assert_int_equal(nic_qp_create(&w.agent, &p), NIC_EINVAL);
 
-	/* Its receives are not for other queue pairs. */
+	/* An SRQ of an XRC domain cannot be used by other queue pairs. */
 	p = qp_params(&w.p[0], NIC_QPT_RC, cq, cq, &with_srq);
 	p.sq_ring = ring_make(16, 10).offset;
 	assert_int_equal(nic_qp_create(&w.agent, &p), NIC_EINVAL);
@@ -197,7 +197,7 @@ static void to_the_queue_that_it_names(void **state)
 
 		wqe.imm = 77 + i;
 		post_srq_recv(s.srq[i % 2], 100 + i, &to, 1);
-		/* Once in the entry, once beside it. */
+		/* Once with the payload in the CQE, once without. */
 		data.length = i < 2 ? 40 : 3000;
 		send_one(s.ini, &wqe, &data);
 		expect(s.ini->scq, i, VNET_WC_SUCCESS);
@@ -239,7 +239,7 @@ static void memory_of_the_queues_domain(void **state)
 	expect(s.ini->scq, 1, VNET_WC_SUCCESS);
 	assert_int_equal(*(u64 *)mem(&w.p[1], 1024), 5);
 
-	/* Memory of process 1 by the queue of process 2. */
+	/* Memory of process 1 through the SRQ of process 2. */
 	wqe.opcode = VNET_WR_RDMA_WRITE;
 	wqe.srqn = s.srq[1]->srqn;
 	send_one(s.ini, &wqe, &data);
@@ -262,7 +262,7 @@ static void not_ready(void **state)
 	run_for(5 * MS);
 	expect(s.ini->scq, 3, VNET_WC_SUCCESS);
 	expect(s.cq[0], 4, VNET_WC_SUCCESS);
-	/* And in the end it is given up. */
+	/* Without a receive, the request fails in the end. */
 	send_one(s.ini, &wqe, &data);
 	run_for(1000 * MS);
 	expect(s.ini->scq, 3, VNET_WC_RNR_RETRY_EXC_ERR);
@@ -306,7 +306,7 @@ static void no_such_queue(void **state)
 	}
 }
 
-/* Neither end talks to a plain connection, or to one like itself. */
+/* Neither end communicates with an RC queue pair, or with another one of its own type. */
 static void wrong_peers(void **state)
 {
 	struct sge data = sge(&w.p[0], 0, 8), to = sge(&w.p[1], 0, 8);
@@ -371,7 +371,7 @@ static void try_path(struct nic_qp_params params, struct cq *cq, const struct st
 				assert_int_equal(modify(qp, &attr, M_STATE | good[j].mask,
 							good[j].to),
 						 NIC_OK);
-			/* Each is needed. */
+			/* Each attribute is required. */
 			assert_int_equal(modify(qp, &attr, M_STATE | (good[i].mask & ~bit),
 						good[i].to),
 					 NIC_EINVAL);
@@ -403,9 +403,9 @@ static void transitions(void **state)
 	try_path(target_params(DOMAIN), NULL, tgt);
 }
 
-/* ---------------------------------------------------------------------- deaths */
+/* ----------------------------------------------------------------------- death */
 
-/* Whoever made the target dies: it is nobody's, and goes on. */
+/* The process that created the target dies: the target has no owner, and remains. */
 static void target_outlives_its_maker(void **state)
 {
 	struct sge data = sge(&w.p[0], 0, 64), to = sge(&w.p[2], 0, 64);

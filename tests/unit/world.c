@@ -11,7 +11,7 @@
 struct world w;
 u64 world_queue_bytes = 8u << 20;
 
-/* Whatever tests allocate, freed with the world. */
+/* Memory of test objects, freed with the world. */
 static void *blocks[256];
 static u32 nblocks;
 
@@ -610,7 +610,7 @@ void run_for(u64 ns)
 
 void idle(struct process *p)
 {
-	/* Longer than it leaves a receiver in peace. */
+	/* Longer than the interval at which an idle process retries. */
 	if (!tp.real_time)
 		tp.clock += 5000;
 	nic_idle(&p->nic);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A NIC with some processes on it, for tests: what the agent and the provider
- * would do, in few lines. Process i has owner id i + 2 and space i + 1; the
- * agent is owner 1.
+ * A NIC with some processes, for unit tests, with short versions of what the agent and the
+ * provider do. Process i has owner ID i + 2 and space i + 1; the agent is owner 1.
  */
 #ifndef WORLD_H
 #define WORLD_H
@@ -59,11 +58,11 @@ struct ring {
 };
 
 struct process {
-	/* Its view of the NIC. */
+	/* The process' view of the NIC. */
 	struct nic nic;
 	u32 index;
 	u32 pdn;
-	/* Key of a region over all of its space. */
+	/* Key of a region over its whole space. */
 	u32 key;
 };
 
@@ -94,7 +93,7 @@ struct qp {
 	u32 rq_prod;
 };
 
-/* A completion, as polled. */
+/* A polled completion. */
 struct wc {
 	u64 wr_id;
 	u32 status;
@@ -112,36 +111,36 @@ struct world {
 	struct nic agent;
 	struct nic_config config;
 	struct process p[PROCESSES];
-	/* Next free queue memory, key, numbers. */
+	/* Next free queue memory, key and object numbers. */
 	u64 queue_at;
 	u32 next_mr, next_cqn, next_srqn, next_qpn;
 };
 
 extern struct world w;
-/* Queue memory of the next worlds. */
+/* Size of queue memory in worlds that are made from now on. */
 extern u64 world_queue_bytes;
 
 int world_setup(void **state);
-/* Also fails the test if a lock was left, or memory touched out of bounds. */
+/* Also fails the test if a lock is still held, or memory was accessed out of bounds. */
 int world_teardown(void **state);
-/* No lock is held by anybody (but, if not 0, by `but`). */
+/* Fails if any lock is held, except by owner `but` (if not 0). */
 void assert_locks_free(u32 but);
 
-/* Zeroed, of objects of tests; it goes with the world. */
+/* Zeroed memory for objects of tests, which world_teardown() frees. */
 void *test_alloc(size_t size);
-/* Forget what was allocated (objects of tests) since a mark. */
+/* world_release() frees what was allocated since the mark. */
 u32 world_mark(void);
 void world_release(u32 mark);
 
-/* Test cases of a program. */
+/* A test case with world_setup() and world_teardown(). */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 /* --- memory */
 
-/* Address of a byte of a process' space, and the byte itself. */
+/* Address of a byte in a process' space, and a pointer to it. */
 u64 at(const struct process *p, u64 offset);
 u8 *mem(const struct process *p, u64 offset);
-/* Fill with a pattern that depends on seed; check for it. */
+/* Fill memory with a pattern that depends on seed; check for it. */
 void fill(const struct process *p, u64 offset, u64 length, u32 seed);
 bool filled(const struct process *p, u64 offset, u64 length, u32 seed);
 bool untouched(const struct process *p, u64 offset, u64 length);
@@ -150,7 +149,7 @@ u32 new_key(void);
 u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access);
 u32 alloc_mw(struct process *p, u8 kind);
 
-/* --- objects; they must succeed */
+/* --- objects; creation must succeed */
 
 u64 queue_alloc(u64 bytes);
 struct ring ring_make(u32 entries, u32 shift);
@@ -162,10 +161,10 @@ struct qp_options {
 	u32 sq_entries;
 	u32 rq_entries;
 	bool sig_all;
-	/* Datagrams that cannot be delivered come back. */
+	/* With return to sender. */
 	bool returns;
 	struct srq *srq;
-	/* 0: what the table allows. */
+	/* 0: the maximum. */
 	u8 max_send_sge;
 	u8 max_recv_sge;
 };
@@ -176,17 +175,17 @@ struct qp *make_qp(struct process *p, u8 type, struct cq *scq, struct cq *rcq);
 struct qp *make_qp_with(struct process *p, u8 type, struct cq *scq, struct cq *rcq,
 			const struct qp_options *options);
 
-/* Good attributes for every transition; dest: where it is connected. */
+/* Valid attributes for every transition, with destination QPN dest. */
 struct nic_qp_attr good_attr(u32 dest);
 u32 needed(u8 type, u8 to);
 enum nic_result modify(struct qp *qp, const struct nic_qp_attr *attr, u32 mask, u8 to);
-/* With what it needs, and good attributes. */
+/* Modifies with the required attributes, and valid values. */
 enum nic_result to_state(struct qp *qp, u8 to, u32 dest);
-/* INIT, RTR, RTS. */
+/* Modifies to INIT, RTR and RTS. */
 void bring_up(struct qp *qp, u32 dest);
 void connect(struct qp *a, struct qp *b);
 u8 state_of(struct qp *qp);
-/* Attribute that fails otherwise: straight into the frame. */
+/* The QP's entry in NIC memory, for access to fields without the API. */
 struct nic_qp *frame(struct qp *qp);
 
 /* Two connected QPs of processes 0 and 1, each with a CQ. */
@@ -205,34 +204,34 @@ struct sge {
 	u32 lkey;
 };
 
-/* A plain request; change what is special. */
+/* A plain signaled request, to be completed by the caller. */
 struct vnet_send_wqe wr(u8 opcode, u64 wr_id);
 struct sge sge(struct process *p, u64 offset, u32 length);
 
 void post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
 void post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
 void ring_send(struct qp *qp);
-/* Post one entry and ring. */
+/* Posts one request, and rings the doorbell. */
 void send_one(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg);
 
-/* Ring the doorbell too, where need_doorbell asks for it. */
+/* Post a receive, and ring the doorbell if need_doorbell is set. */
 void post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
 void post_srq_recv(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
 
-/* false: the CQ is empty. Payloads are placed as the provider does. */
+/* Returns false if the CQ is empty. Places payloads like the provider. */
 bool poll(struct cq *cq, struct wc *wc);
-/* One completion with this outcome, and it was the only one. */
+/* Polls one completion with this wr_id and status; there must be no other one. */
 struct wc expect(struct cq *cq, u64 wr_id, u32 status);
-/* The next one; others may follow. */
+/* Polls the next completion; others may follow. */
 struct wc expect_next(struct cq *cq, u64 wr_id, u32 status);
 void expect_none(struct cq *cq);
 
-/* Let the NIC processor run until it has nothing to do, or `ns` are over. */
+/* Runs the NIC processor until it has nothing to do, or `ns` have passed. */
 void run_for(u64 ns);
 /* The owner polls an empty CQ. */
 void idle(struct process *p);
 
-/* The raised async event, if any: kind and number must match. */
+/* Takes an async event, which must have this kind and number. */
 bool async_event(char kind, u32 num, u32 event);
 void no_async(void);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers, and packets, that a right NIC does not send or that come too late: an answer is
- * believed only where its code is one that such a request can have, and what is dropped
- * is counted and changes nothing.
+ * Acknowledgements and packets that are invalid or late. An acknowledgement is accepted only if
+ * its code is one that the request can have. A dropped frame is counted, and changes nothing.
  */
 #include "vn/vn.h"
 #include "world.h"
@@ -13,10 +12,10 @@
 #define NOT_NOW (CODE(VNET_NACK_ABSENT) | CODE(VNET_NACK_BUSY) | CODE(VNET_NACK_EARLY))
 #define NEVER (CODE(VNET_RETURN_NOBODY) | CODE(VNET_RETURN_ERROR))
 
-/* Every kind of request, and the answers that the protocol has for it. */
+/* Every kind of request, and the acknowledgement codes that it can have. */
 static const struct kind {
 	u8 type, opcode;
-	/* CODE(n) of each; none is greater than 63. */
+	/* CODE(n) of each code n, which is at most 63. */
 	u64 codes;
 } kinds[] = {
 	{ NIC_QPT_RC, VNET_WR_SEND, CODE(VNET_ACK_DONE) | NOT_NOW | CODE(VNET_NACK_RNR) | NEVER },
@@ -51,7 +50,7 @@ static bool has(const struct kind *kind, u32 code)
 	return code < 64 && kind->codes & CODE(code);
 }
 
-/* All that an answer to a could change. */
+/* All state that an acknowledgement to `a` could change. */
 struct sight {
 	struct nic_row row;
 	struct nic_endpoint ep;
@@ -76,7 +75,7 @@ static struct sight look(void)
 	return s;
 }
 
-/* A request of this kind is under way from a to b, and nothing arrives from now on. */
+/* Posts a request of this kind from a to b. From now on, all frames are lost. */
 static struct nic_tx *post(const struct kind *kind)
 {
 	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
@@ -93,7 +92,7 @@ static struct nic_tx *post(const struct kind *kind)
 		w.ud.remote_qpn = b->qpn;
 		w.ud.remote_qkey = 0x1234;
 	}
-	/* So that the two NICs know each other. */
+	/* Completes the handshake of the two NICs. */
 	end_recv(b, 1, PLACE, PLACE);
 	end_send(a, &w, 0, LENGTH);
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
@@ -114,7 +113,7 @@ static struct nic_tx *post(const struct kind *kind)
 	return &row->tx[0];
 }
 
-/* From side 1 to side 0, one answer, to what is under way on a channel. */
+/* A frame from side 1 to side 0 with one acknowledgement for `channel`. Returns its length. */
 static u32 begin_frame(u8 kind, u32 channel, u32 code)
 {
 	const struct nic_tx *tx = &side[0].nic.row[0].tx[channel];
@@ -137,7 +136,7 @@ static void arrives(u32 length)
 	inject(0, bytes, length);
 }
 
-/* It is counted by this one counter, and nothing else has changed. */
+/* The frame increments this counter, and changes nothing else. */
 static void changes_nothing(u32 length, const u64 *counter)
 {
 	struct sight before = look(), after;
@@ -147,12 +146,12 @@ static void changes_nothing(u32 length, const u64 *counter)
 	arrives(length);
 	after = look();
 	CHECK(*counter == counted + 1);
-	/* That something was heard is not told by what is wrong. */
+	/* This includes the time at which the peer was last heard. */
 	CHECK(!memcmp(&before, &after, sizeof(before)));
 	CHECK(!end_poll(a, &cqe));
 }
 
-/* A message for a, along with an answer. */
+/* Adds a message for `a` to the frame. */
 static u32 add_message(u32 length)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + length);
@@ -169,7 +168,7 @@ static u32 add_message(u32 length)
 	return length + sizeof(*op);
 }
 
-/* Every code that such a request cannot have. */
+/* A frame with a code that such a request cannot have is dropped. */
 static void refuse_codes(const struct kind *kind)
 {
 	const struct nic_counters *c;
@@ -187,7 +186,7 @@ static void refuse_codes(const struct kind *kind)
 	world_free();
 }
 
-/* And each that it can: it is taken. */
+/* A frame with a code that it can have is accepted. */
 static void take_codes(const struct kind *kind)
 {
 	u32 code, length;
@@ -216,7 +215,7 @@ static void take_codes(const struct kind *kind)
 	}
 }
 
-/* Data of a read comes with DONE, for a read; wrong, it is not written. */
+/* Read data is accepted only for a read, in full length, with ACK_DONE; else it is not written. */
 static void test_data(void)
 {
 	static const struct kind read = { NIC_QPT_RC, VNET_WR_RDMA_READ, 0 };
@@ -233,7 +232,7 @@ static void test_data(void)
 		head->payload_len = code ? LENGTH : LENGTH - 1;
 		changes_nothing(length + head->payload_len, &c->bad_field);
 	}
-	/* A second answer, to a packet that cannot have it. */
+	/* A second acknowledgement in the frame has a code that its packet cannot have. */
 	end_send(a, &w, LENGTH, LENGTH);
 	CHECK(side[0].nic.row[0].busy == 3);
 	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE) + sizeof(*ack);
@@ -254,7 +253,7 @@ static void test_data(void)
 	world_free();
 }
 
-/* To what is not under way any more: known by its sequence number. */
+/* Late acknowledgements are recognised by their sequence numbers. */
 static void test_stale(void)
 {
 	const struct nic_counters *c;
@@ -271,7 +270,7 @@ static void test_stale(void)
 	begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
 	arrives(length);
 	CHECK(c->stale_answers == before + 1 && !side[0].nic.row[0].busy);
-	/* The same again; and one of a channel that never was in use. */
+	/* The same one again, and one for a channel that was never used. */
 	arrives(length);
 	CHECK(c->stale_answers == before + 2);
 	ack->channel = 63;
@@ -279,7 +278,7 @@ static void test_stale(void)
 	CHECK(c->stale_answers == before + 3 && !c->bad_field);
 	world_free();
 
-	/* A read's, with data and without, of before it was asked for. */
+	/* For a read: without data, and with data and an earlier sequence number. */
 	post(&kinds[5]);
 	c = &side[0].nic.hdr->counters;
 	length = begin_frame(VNET_FRAME_ACK, 0, VNET_ACK_DONE);
@@ -291,7 +290,7 @@ static void test_stale(void)
 	world_free();
 }
 
-/* Each packet of one channel once more: the last is answered, the others are not; all count. */
+/* Repeats each packet of a channel: all count as duplicates, only the last is acknowledged. */
 static void test_old_requests(u8 type)
 {
 	static u8 old[3][VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -313,7 +312,7 @@ static void test_old_requests(u8 type)
 	for (i = 0; i < 3; i++) {
 		end_recv(b, i, i * 1024, 1024);
 		end_send(a, &w, 0, LENGTH);
-		/* The first has to wait for a row. */
+		/* The first one waits for the handshake. */
 		while (!side[0].nic.row[0].busy)
 			pass(5000);
 		length[i] = last_frame(1, old[i]);
@@ -331,7 +330,7 @@ static void test_old_requests(u8 type)
 		CHECK(c->acks_sent == sent + (i == 2));
 		CHECK(!end_poll(b, &cqe));
 	}
-	/* While it is carried out, by somebody else. */
+	/* The same while another process executes the packet. */
 	side[1].nic.row[0].rx[0].busy = 3;
 	before = c->duplicates;
 	inject(1, old[2], length[2]);
@@ -340,11 +339,12 @@ static void test_old_requests(u8 type)
 	world_free();
 }
 
-/* ---------------------------------------------------------------------- nobody */
+/* --------------------------------------------------------- missing queue pairs */
 
 /*
- * A connection's peer is gone: its packets are sent again now and then, one for all, and
- * others between the same NICs do not wait for them.
+ * The peer of a connection does not exist any more: only one packet of the connection is
+ * retransmitted, at increasing intervals, and other connections between the same NICs are not
+ * delayed.
  */
 static void test_nobody(u8 type)
 {
@@ -363,7 +363,7 @@ static void test_nobody(u8 type)
 	end_connect(other[0], other[1]);
 	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 	w.rdma.rkey = side[1].key;
-	/* The row's credit grows, so that many are under way at a time. */
+	/* Raises the row's limit of outstanding packets. */
 	for (i = 0; i < 200; i++) {
 		end_send(a, &w, 0, LENGTH);
 		end_wait(a);
@@ -381,7 +381,7 @@ static void test_nobody(u8 type)
 		CHECK(end_wait(other[0]).status == VNET_WC_SUCCESS);
 	}
 	CHECK(now_ns - start < 20000000 && c->retransmitted - before < 200);
-	/* What its timeout and retries say; who is unreliable goes on. */
+	/* RC fails after its timeout and retries; UC continues. */
 	CHECK(end_wait(a).status == (type == NIC_QPT_RC ? VNET_WC_RETRY_EXC_ERR : VNET_WC_SUCCESS));
 	for (i = 1; i < 40; i++)
 		end_wait(a);
@@ -390,8 +390,8 @@ static void test_nobody(u8 type)
 }
 
 /*
- * The process of a connection's peer is at its end, and its NIC does not know yet: that is
- * no failure of a request. When it knows, nobody answers.
+ * The process of the peer has ended, and its NIC has not noticed: the request does not fail.
+ * After the NIC resets the queue pair, the requester gets no answer and fails with RETRY_EXC.
  */
 static void test_gone(u8 opcode, u32 length)
 {
@@ -418,8 +418,8 @@ static void test_gone(u8 opcode, u32 length)
 }
 
 /*
- * Somebody is within the peer's queue pair for ever: its requester has no answer but that, and
- * gives up when its timeout, so often as it retries, is over.
+ * Another process never releases the lock of the peer's queue pair: the requester gets only
+ * BUSY, and fails when its timeout and retries are used up.
  */
 static void test_busy_for_ever(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ethernet frames between two NICs: each is for those whose flows it belongs to, once, on
- * the sender's NIC and on the other, also where wire frames are lost, doubled and reordered;
- * who is not there for it holds up nobody for long; and what a peer lies about is dropped.
+ * Ethernet frames between two NICs: each queue pair with a matching flow gets each frame once.
+ * This includes the sender's NIC, and links that lose, duplicate and reorder frames. A receiver
+ * that is not ready delays the sender for a limited time, and invalid frames are dropped.
  */
 #include "objects/objects.h"
 #include "vn/vn.h"
@@ -27,7 +27,7 @@ static const struct nic_config config = {
 	.stall_ns = 50 * MS,
 };
 
-/* A port's own address, and its GID. */
+/* The MAC address of the far port, and the GID that is derived from it. */
 static const u8 mac[6] = { 2, 0, 0, 1, 2, 3 };
 static const u8 mac_gid[16] = { 0xfe, 0x80, [8] = 0, [11] = 0xff, 0xfe, 1, 2, 3 };
 
@@ -43,7 +43,7 @@ static struct end *make_raw(struct side *s)
 	return e;
 }
 
-/* The far NIC has two GIDs, of which one tells its address. */
+/* The far NIC has two GIDs; one is derived from its MAC address. */
 static void make_world(u32 seed)
 {
 	struct nic *there;
@@ -66,7 +66,7 @@ static void meet(void)
 	CHECK(side[0].nic.hdr->row_high == 1 && side[0].nic.row[0].state == NIC_ROW_UP);
 }
 
-/* The flow of frames to this type, or of all if that is 0; its counter has its number. */
+/* A flow for this Ethernet type; 0: for all types. Its counter has the flow's number. */
 static void flow_for(struct end *e, u32 index, u8 kind, u16 type)
 {
 	struct nic_flow flow = {
@@ -88,7 +88,7 @@ static u64 packets(u32 i, u32 counter)
 	return count.packets;
 }
 
-/* To the far port. */
+/* Makes a frame to the far port. */
 static void fill(u8 *frame, u32 length, u16 type, u8 content)
 {
 	memset(frame, content, length);
@@ -156,7 +156,7 @@ static u64 counted(u32 i, u64 offset)
 
 #define COUNTED(i, what) counted(i, offsetof(struct nic_counters, what))
 
-/* --------------------------------------------------------------------- whom */
+/* ---------------------------------------------------------------- receivers */
 
 static void test_all(void)
 {
@@ -182,12 +182,12 @@ static void test_all(void)
 		has_nothing(far[i]);
 	CHECK(packets(0, 0) == 1 && packets(1, 0) == 1 && packets(1, 1) == 1 && !packets(1, 2));
 	CHECK(!COUNTED(0, drop_no_flow) && !COUNTED(1, drop_no_flow));
-	/* It has gone no further: nothing is sent back. */
+	/* The far NIC does not forward the frame or send it back. */
 	CHECK(side[1].nic.hdr->row_high == 1 && !side[1].nic.row[0].tx[0].seq);
 	world_free();
 }
 
-/* As long as any, and longer than the payload that was agreed; and as short. */
+/* The longest frame, one longer than the agreed payload, and the shortest one. */
 static void test_lengths(void)
 {
 	static const u32 lengths[] = { NIC_MAX_ETHER, 1501, NIC_ETHER_HEADER };
@@ -217,7 +217,7 @@ static void test_lengths(void)
 	world_free();
 }
 
-/* One work queue of those that a flow spreads over. */
+/* A flow with RSS: one of its work queues receives the frame. */
 static void test_spread(void)
 {
 	struct nic_rss rss = { .log_size = 1, .fields = NIC_RSS_SRC_IPV4 };
@@ -239,14 +239,14 @@ static void test_spread(void)
 	CHECK(nic_rss_create(there, flow.rss, &rss) == NIC_OK);
 	CHECK(nic_flow_create(there, 0, &flow) == NIC_OK);
 	send_one(5);
-	/* No IPv4, so that its hash is 0. */
+	/* The frame is not IPv4, so its hash is 0. */
 	has(wq[0], 0, 4);
 	has_nothing(wq[1]);
 	CHECK(packets(1, 4) == 1);
 	world_free();
 }
 
-/* Only what was for it is lost to a NIC that has no flow for it. */
+/* A NIC without a matching flow counts a drop only for frames that are addressed to it. */
 static void test_no_flow(void)
 {
 	make_world(4);
@@ -267,7 +267,7 @@ static void test_no_flow(void)
 
 /* ------------------------------------------------------------------- refused */
 
-/* The only one is waited for a receive, a while; and not again until it has one. */
+/* A single receiver without a receive delays the sender once, up to a limit. */
 static void test_receives(void)
 {
 	u64 since;
@@ -295,7 +295,7 @@ static void test_receives(void)
 	expect(far[0], 2);
 	send_one(9);
 	has(far[0], 2, 0);
-	/* Of several, none is. */
+	/* A frame for several receivers does not wait. */
 	flow_for(far[1], 1, NIC_FLOW_NORMAL, 0x88b5);
 	expect(far[1], 3);
 	since = now_ns;
@@ -305,7 +305,7 @@ static void test_receives(void)
 	world_free();
 }
 
-/* Somebody is inside of one of them: it is waited for, a while, and none has it twice. */
+/* A locked receiver delays the frame, up to a limit; nobody receives the frame twice. */
 static void test_busy(void)
 {
 	struct nic_qp *qp;
@@ -339,7 +339,7 @@ static void test_busy(void)
 	world_free();
 }
 
-/* Who is not ready, or reset, has none. */
+/* A queue pair in RESET receives nothing. */
 static void test_not_ready(void)
 {
 	make_world(7);
@@ -354,7 +354,7 @@ static void test_not_ready(void)
 	world_free();
 }
 
-/* Nobody answers: what is sent ends soon, and goes out again when somebody does. */
+/* A silent peer: requests complete soon, and frames arrive again when the peer answers. */
 static void test_silent(void)
 {
 	u64 since, i;
@@ -435,9 +435,9 @@ static void test_stream(u32 seed)
 	world_free();
 }
 
-/* --------------------------------------------------------------------- pace */
+/* --------------------------------------------------------------- rate limit */
 
-/* A frame counts for its rate limit once, however often it is tried. */
+/* A frame counts once for the rate limit, even if it is tried several times. */
 static void test_pace(void)
 {
 	struct nic_qp *qp;
@@ -456,7 +456,7 @@ static void test_pace(void)
 		fill(side[0].data, LENGTH, 0x88b5, 7);
 		post(i, LENGTH);
 	}
-	/* 100 bytes are a millisecond each. */
+	/* At this rate, 100 bytes take one millisecond. */
 	since = now_ns;
 	for (i = 0; i < 10; i++) {
 		CHECK(end_wait(sender).wr_id == i);
@@ -467,7 +467,7 @@ static void test_pace(void)
 	world_free();
 }
 
-/* One that waits for its rate limit when its queue is drained has begun: others have it, too. */
+/* At a transition to SQD, a frame that waits for the rate limit is still sent to all receivers. */
 static void test_drained(void)
 {
 	const struct nic_qp_attr none = { .rate_limit = 0 };
@@ -494,14 +494,14 @@ static void test_drained(void)
 	CHECK(end_wait(sender).wr_id == 1);
 	has(near, 1, 0);
 	has(far[0], 1, 0);
-	/* No other begins. */
+	/* The next request does not begin. */
 	pass(200 * MS);
 	has_nothing(far[0]);
 	CHECK(qp->sq_cons == 2);
 	world_free();
 }
 
-/* Requests that have not ended are under way, as who destroys the queue pair asks. */
+/* Incomplete requests are reported as under way to the destruction of the queue pair. */
 static void test_under_way(void)
 {
 	make_world(10);
@@ -519,7 +519,10 @@ static void test_under_way(void)
 
 /* --------------------------------------------------------------------- death */
 
-/* Who took a frame dies before it had anything of it: nobody has it twice, nor waits. */
+/*
+ * The process that accepted a frame dies before it delivers the frame: the frame is delivered
+ * once, and the sender is not blocked.
+ */
 static void test_death(void)
 {
 	struct nic *there = &side[1].nic;
@@ -546,7 +549,7 @@ static void test_death(void)
 	world_free();
 }
 
-/* ---------------------------------------------------------------------- lies */
+/* ------------------------------------------------------------ invalid frames */
 
 static void lie(u8 type, u32 qpn, u8 flags, u32 payload)
 {

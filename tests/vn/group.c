@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to multicast groups, between two NICs: whoever is attached has each once, on
- * the sender's NIC and on the other, also where frames are lost, doubled and reordered;
- * and whoever does not take it, or does not answer, holds up nobody for long.
+ * Multicast datagrams between two NICs: each attached queue pair receives each datagram once.
+ * This includes the sender's NIC, and links that lose, duplicate and reorder frames. A receiver
+ * that refuses a datagram or does not answer delays others for a limited time only.
  */
 #include "objects/objects.h"
 #include "vn/vn.h"
@@ -47,7 +47,7 @@ static void attach(struct end *e, const u8 *gid)
 	CHECK(nic_mcast_attach(&e->side->nic, e->qpn, gid) == NIC_OK);
 }
 
-/* The far NIC has a GID more, and is known by both. */
+/* The far NIC has two GIDs, so the sender has two rows for it. */
 static void make_world(u32 seed)
 {
 	struct nic *there;
@@ -126,7 +126,10 @@ static u64 counted(u32 i, u64 offset)
 
 /* -------------------------------------------------------------------- pages */
 
-/* Whose memory is being brought misses them; a receive whose cannot be ends with that. */
+/*
+ * A datagram whose receive buffer is not resident is dropped. If the page cannot be brought in,
+ * the receive completes with an error.
+ */
 static void test_pages(void)
 {
 	struct vnet_cqe cqe;
@@ -149,9 +152,9 @@ static void test_pages(void)
 	world_free();
 }
 
-/* --------------------------------------------------------------------- whom */
+/* ---------------------------------------------------------------- receivers */
 
-/* Each has it once, though two rows lead there; the sender's own NIC as well. */
+/* Each receiver on both NICs gets the datagram once, though two rows lead to the far NIC. */
 static void test_all(void)
 {
 	struct vnet_send_wqe w = datagram(8);
@@ -181,13 +184,13 @@ static void test_all(void)
 	has(near, 6, 0);
 	for (i = 0; i < 2; i++)
 		has(far[i], 6, i);
-	/* Nobody is attached any more. */
+	/* No queue pair is attached any more. */
 	for (i = 0; i < 2; i++)
 		CHECK(nic_mcast_detach(&side[1].nic, far[i]->qpn, group) == NIC_OK);
 	CHECK(COUNTED(1, drop_no_qp) == 0);
 	send_one(7);
 	CHECK(COUNTED(1, drop_no_qp) == 1);
-	/* A queue pair is not reached by a group that it is in. */
+	/* A datagram to a group GID with the number of a member is not delivered. */
 	w.ud.remote_qpn = near->qpn;
 	end_recv(near, 9, HALF, SLOT);
 	end_send(sender, &w, 0, LENGTH);
@@ -196,7 +199,7 @@ static void test_all(void)
 	world_free();
 }
 
-/* Without anybody on the sender's NIC; and a number that is not the group's. */
+/* No receiver on the sender's NIC; and a QPN other than the group's. */
 static void test_far_only(void)
 {
 	struct vnet_send_wqe w = datagram(3);
@@ -211,7 +214,10 @@ static void test_far_only(void)
 	end_recv(far[0], 0, HALF, SLOT);
 	send_one(5);
 	has(far[0], 5, 0);
-	/* No receive: it does not come back to a sender who would have it, either. */
+	/*
+	 * It is dropped for lack of a receive, and not returned to a sender that would accept
+	 * it.
+	 */
 	send_one(6);
 	CHECK(COUNTED(1, drop_no_receive) == 1);
 	end_recv(far[0], 0, HALF, SLOT);
@@ -223,7 +229,7 @@ static void test_far_only(void)
 	world_free();
 }
 
-/* Each that does not take it is passed over, and the next has it. */
+/* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
 	struct nic *there = &side[1].nic;
@@ -249,7 +255,7 @@ static void test_refused(void)
 	world_free();
 }
 
-/* Somebody is inside of one of them: it is waited for, a while, and none has it twice. */
+/* A locked receiver delays the datagram, up to a limit; nobody receives it twice. */
 static void test_busy(void)
 {
 	struct nic *there = &side[1].nic;
@@ -293,9 +299,9 @@ static void test_busy(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------- silence */
+/* -------------------------------------------------------------- silent peers */
 
-/* Nobody answers by any way: what is sent ends, and what is sent after it at once. */
+/* No row gets an answer: outstanding requests complete, and later ones complete at once. */
 static void silent(u64 longest, u32 ways)
 {
 	u64 since = now_ns, i;
@@ -310,7 +316,7 @@ static void silent(u64 longest, u32 ways)
 	CHECK(now_ns - since < MS);
 	has_nothing(far[0]);
 	faults.lose = 0;
-	/* It is asked for, and heard again. */
+	/* The peer is probed, and then receives again. */
 	for (i = 0; i < 20; i++) {
 		send_one(8);
 		pass(100 * MS);
@@ -331,7 +337,7 @@ static void test_silent(void)
 
 	make_world(2);
 	meet();
-	/* What becomes of a copy is not the request's, even of one who would be told. */
+	/* The fate of a copy does not change the request's status, even with return to sender. */
 	ends_return = true;
 	sender = make_member(&side[0]);
 	ends_return = false;
@@ -387,8 +393,8 @@ static void test_stream(u32 seed, bool loopback)
 /* --------------------------------------------------------------------- death */
 
 /*
- * Whoever ran the sender's queue is gone, before it had counted the copy that it was
- * about to send: that one goes out once.
+ * The sender's executor dies before it has noted the copy that it took a channel for: the copy
+ * is sent once.
  */
 static void test_death(void)
 {
@@ -423,7 +429,7 @@ static void test_death(void)
 	CHECK(!qp->sq_lock && !row->lock && !row->busy);
 	send_one(6);
 	has(far[0], 6, 0);
-	/* Noted, and not made: nobody has it, and the request ends. */
+	/* The copy was noted but not made: nobody receives it, and the request completes. */
 	ep->last[ep->sq_next % NIC_WINDOW] = ep->next;
 	ep->cut = nic_group_mark(ep->sq_next, 99);
 	send_one(7);
@@ -432,7 +438,7 @@ static void test_death(void)
 	world_free();
 }
 
-/* One way to a NIC is dead: copies go by the other, until that is heard again. */
+/* One of two rows to a NIC is dead: copies use the other one until the first one recovers. */
 static void test_dead_way(void)
 {
 	struct nic_row *row;

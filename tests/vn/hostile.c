@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames of a member that has the key, and its row's secret, and keeps to no rule: each is
- * refused or dropped, and changes nothing. And races with who rewrites what is under way.
+ * Invalid frames from a peer that has the key and the row's secret. Each is refused or dropped,
+ * and changes nothing. Also races with a program that rewrites posted requests.
  */
 #include <setjmp.h>
 
@@ -12,7 +12,7 @@
 
 #define MS 1000000ull
 #define ELSEWHERE 2
-/* A channel that the streams before have not used. */
+/* A channel that the preceding traffic did not use. */
 #define CHANNEL 40
 
 static u64 space[VNET_WIRE_MAX_FRAME / sizeof(u64) + 1];
@@ -59,7 +59,7 @@ static void begin(u8 type)
 	pass(50 * MS);
 }
 
-/* A packet of side 0's queue pair, whose turn it is, with so many bytes of data. */
+/* Makes the next packet in sequence of side 0's queue pair, with `length` bytes of data. */
 static void make(u8 opcode, u32 length)
 {
 	memset(space, 0, sizeof(*head) + sizeof(*op));
@@ -99,7 +99,7 @@ static bool is_written(void)
 	return side[1].data[0] == 0xee;
 }
 
-/* It is dropped, by what is counted here. */
+/* The frame is dropped, and increments this counter. */
 static void is_dropped(const u64 *count)
 {
 	u64 before = *count;
@@ -108,7 +108,7 @@ static void is_dropped(const u64 *count)
 	CHECK(*count == before + 1 && !is_written());
 }
 
-/* The answer to what has just arrived: it stands in `space` then. */
+/* Returns the code of the acknowledgement of the last frame, which is then in `space`. */
 static u8 answer(void)
 {
 	(void)last_frame(0, space);
@@ -121,9 +121,9 @@ static void still_works(void)
 	stream_sends(connected[0], connected[1], 20, 4, false);
 }
 
-/* ------------------------------------------------------------------------ heads */
+/* ---------------------------------------------------------------------- headers */
 
-/* Numbers that do not belong together: of an earlier life, or of another row. */
+/* A header whose incarnation or row number does not match. */
 static void test_heads(void)
 {
 	begin(NIC_QPT_RC);
@@ -148,14 +148,14 @@ static void test_heads(void)
 
 /* --------------------------------------------------------------------- lengths */
 
-/* One byte more than there may be, of everything that has a length. */
+/* Each length field exceeds its limit by one byte. */
 static void test_lengths(void)
 {
 	u32 i;
 
 	begin(NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
-	/* A piece that ends one byte behind its message. */
+	/* A packet that ends one byte after its message. */
 	make(VNET_WR_RDMA_WRITE, 64);
 	op->msg_len = nic_to_le32(63);
 	op->flags = VNET_OP_FIRST;
@@ -166,7 +166,7 @@ static void test_lengths(void)
 	op->read_len = nic_to_le32(65);
 	op->flags = VNET_OP_FIRST;
 	is_dropped(&counters(1)->bad_field);
-	/* Bytes behind the frame's end, and too few. */
+	/* One byte more, and one less, than the frame has by its payload length. */
 	for (i = 0; i < 2; i++) {
 		u64 before = counters(1)->bad_length;
 
@@ -174,7 +174,7 @@ static void test_lengths(void)
 		arrives_from(0, (u32)(sizeof(*head) + sizeof(*op)) + (i ? 63 : 65));
 		CHECK(counters(1)->bad_length == before + 1 && !is_written());
 	}
-	/* More acknowledgements than a frame has. */
+	/* More acknowledgements than a frame can have. */
 	memset(space, 0, sizeof(*head) + 65 * sizeof(*ack));
 	sign_for(1, head);
 	head->kind = VNET_FRAME_ACK;
@@ -187,7 +187,7 @@ static void test_lengths(void)
 		arrives_from(0, (u32)(sizeof(*head) + 65 * sizeof(*ack)));
 		CHECK(counters(1)->bad_field == before + 1);
 	}
-	/* Data of a read without an acknowledgement, and with one that says no. */
+	/* Read data without an acknowledgement, and with a NACK. */
 	for (i = 0; i < 2; i++) {
 		u64 before = counters(1)->bad_field;
 
@@ -201,7 +201,7 @@ static void test_lengths(void)
 		arrives_from(0, (u32)(sizeof(*head) + i * sizeof(*ack) + 64));
 		CHECK(counters(1)->bad_field == before + 1);
 	}
-	/* A frame that is longer than the longest. */
+	/* A frame that is longer than the maximum. */
 	{
 		static u64 long_frame[VNET_WIRE_MAX_FRAME / 8 + 2];
 		struct vnet_frame *longest = (struct vnet_frame *)long_frame;
@@ -229,7 +229,7 @@ static void test_lengths(void)
 	op->read_len = nic_to_le32(0x1234);
 	op->rkey = 0;
 	is_dropped(&counters(1)->bad_field);
-	/* And one with a service level that there is not. */
+	/* A datagram with an invalid service level. */
 	make(VNET_WR_SEND, VNET_GRH_SIZE + 8);
 	op->read_len = nic_to_le32(0x1234);
 	op->sl = nic_to_le32(16);
@@ -237,7 +237,7 @@ static void test_lengths(void)
 	world_free();
 }
 
-/* A read of more than the agreed payload is refused; one of as much is not. */
+/* A read of more than the agreed payload is refused, a read of exactly that length is not. */
 static void test_reads(void)
 {
 	u32 i;
@@ -254,7 +254,7 @@ static void test_reads(void)
 	}
 }
 
-/* ----------------------------------------------------------------------- calls */
+/* ----------------------------------------------------------------------- HELLO */
 
 static void make_call(u64 life, u64 its_life, const u8 *cookie)
 {
@@ -278,7 +278,7 @@ static void make_call(u64 life, u64 its_life, const u8 *cookie)
 
 #define HELLO_LENGTH ((u32)(sizeof(*head) + sizeof(*hello)))
 
-/* Callers that are nobody, or call somebody else. */
+/* HELLO without an incarnation, for another NIC's GID, or with an invalid payload limit. */
 static void test_calls(void)
 {
 	u8 cookie[VNET_WIRE_COOKIE_SIZE];
@@ -287,7 +287,7 @@ static void test_calls(void)
 
 	begin(NIC_QPT_RC);
 	high = side[1].nic.hdr->row_high;
-	/* One without a life, that brings its cookie back. */
+	/* Incarnation 0, with a valid cookie. */
 	make_call(0, 0, NULL);
 	arrives_from(ELSEWHERE, HELLO_LENGTH);
 	CHECK(last_frame(ELSEWHERE, space) == HELLO_LENGTH);
@@ -298,13 +298,13 @@ static void test_calls(void)
 	arrives_from(ELSEWHERE, HELLO_LENGTH);
 	CHECK(counters(1)->bad_incarnation == before + 1);
 	CHECK(side[1].nic.row[high].state != NIC_ROW_UP);
-	/* One that calls a GID which is not side 1's. */
+	/* A GID that is not side 1's. */
 	before = counters(1)->drop_address;
 	make_call(5000, 0, NULL);
 	hello->dst_gid[12] ^= 1;
 	arrives_from(ELSEWHERE, HELLO_LENGTH);
 	CHECK(counters(1)->drop_address == before + 1);
-	/* One that takes too little. */
+	/* A payload limit below the minimum. */
 	before = counters(1)->bad_field;
 	make_call(5000, 0, NULL);
 	hello->payload = nic_to_le32(VNET_WIRE_MIN_PAYLOAD - 1);
@@ -313,7 +313,7 @@ static void test_calls(void)
 	world_free();
 }
 
-/* A call in the name of a peer that is known, with its numbers, and no cookie. */
+/* A HELLO with the identity and numbers of a known peer, but without a cookie. */
 static void make_peers_call(void)
 {
 	const struct nic_row *row = row_of(1);
@@ -335,17 +335,17 @@ static void test_known(void)
 	faults.lose = 1000;
 	memcpy(share, row_of(1)->peer_share, sizeof(share));
 	payload = row_of(1)->payload;
-	/* Another share would end what the secret was made of. */
+	/* Another key share would invalidate the secret that both have derived. */
 	make_peers_call();
 	hello->share[0] ^= 1;
 	arrives_from(0, HELLO_LENGTH);
 	CHECK(!memcmp(row_of(1)->peer_share, share, sizeof(share)));
 	CHECK(row_of(1)->payload == payload);
-	/* And from elsewhere nobody says how much it takes. */
+	/* A HELLO from another address does not change the payload limit. */
 	make_peers_call();
 	arrives_from(ELSEWHERE, HELLO_LENGTH);
 	CHECK(row_of(1)->payload == payload);
-	/* The peer does. */
+	/* A HELLO from the peer's address does. */
 	make_peers_call();
 	arrives_from(0, HELLO_LENGTH);
 	CHECK(row_of(1)->payload == 1024);
@@ -354,7 +354,7 @@ static void test_known(void)
 	world_free();
 }
 
-/* Discovered nodes have half of the rows; who is known is met all the same. */
+/* nic_meet() fills at most half of the rows, and a known peer needs no new row. */
 static void test_meet(void)
 {
 	u8 gid[16];
@@ -372,7 +372,7 @@ static void test_meet(void)
 
 /* --------------------------------------------------------------------- windows */
 
-/* An inner piece of a write, so many packets before its turn. */
+/* A middle packet of a write, `distance` packets ahead of the expected PSN. */
 static void make_early(u32 distance)
 {
 	make(VNET_WR_RDMA_WRITE, 64);
@@ -382,7 +382,7 @@ static void make_early(u32 distance)
 	op->msg_len = nic_to_le32(64 * 200);
 }
 
-/* The window has one place less than bits: the last one is what a death may leave behind. */
+/* The window is one less than the bits: the last bit may be stale after a death. */
 static void test_window(void)
 {
 	u32 expected;
@@ -395,12 +395,12 @@ static void test_window(void)
 	make_early(NIC_WINDOW - 2);
 	arrives();
 	CHECK(answer() == VNET_ACK_DONE && is_written());
-	/* It was taken, and is not once more. */
+	/* A repetition is acknowledged, and not written again. */
 	memset(side[1].data, 0, 64);
 	make_early(NIC_WINDOW - 2);
 	arrives();
 	CHECK(answer() == VNET_ACK_DONE && !is_written());
-	/* Not with data of a message that begins behind what is missing. */
+	/* A packet of a message that begins after the missing packet is refused. */
 	expected = endpoint_of(connected[1])->expected;
 	make_early(5);
 	op->offset = nic_to_le32(64 * 4);
@@ -410,7 +410,7 @@ static void test_window(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------ requests rewritten */
+/* ------------------------------------------------------------ rewritten requests */
 
 static void *slot_of(const struct end *e, u32 index)
 {
@@ -429,7 +429,7 @@ static void set_length(const struct end *e, u32 index, u32 length)
 	sge->length = length;
 }
 
-/* A program rewrites what has been sent once and is to be sent again: it fails. */
+/* The program rewrites a request before its retransmission: the request fails. */
 static void test_again(void)
 {
 	u32 i;
@@ -458,7 +458,7 @@ static void test_again(void)
 
 static u32 rewrite;
 
-/* The data is on its way to side 0. */
+/* Called when the read's data is on its way to side 0. */
 static void on_data(u32 to, const void *frame, u32 length)
 {
 	const struct vnet_frame *f = frame;
@@ -472,7 +472,7 @@ static void on_data(u32 to, const void *frame, u32 length)
 		set_opcode(connected[0], connected[0]->sq_prod - 1, VNET_WR_RDMA_WRITE);
 }
 
-/* A program rewrites a read before its data comes: that goes nowhere. */
+/* The program rewrites a read before its data arrives: the data is not written anywhere. */
 static void test_read_data(void)
 {
 	for (rewrite = 0; rewrite < 2; rewrite++) {
@@ -492,9 +492,9 @@ static void test_read_data(void)
 	}
 }
 
-/* -------------------------------------------------------------- a reused number */
+/* --------------------------------------------------------------- reused numbers */
 
-/* The SRQ of a message that is half received goes, and another one has its number. */
+/* The SRQ of a partly received message is replaced by one with its number: the rest is refused. */
 static void test_reused(void)
 {
 	struct nic_srq_params p = {
@@ -530,7 +530,7 @@ static void test_reused(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------------ deaths */
+/* ------------------------------------------------------------------------- death */
 
 static jmp_buf death;
 static int dies_at;
@@ -542,8 +542,8 @@ static void die(int step)
 }
 
 /*
- * Who delivers a datagram dies when it is delivered, and nothing is said of it: when it comes
- * again it is not delivered once more.
+ * The process that delivers a datagram dies after the delivery and before the acknowledgement:
+ * the retransmitted datagram is not delivered again.
  */
 static void test_datagram_death(void)
 {
@@ -577,7 +577,7 @@ static void test_datagram_death(void)
 	world_free();
 }
 
-/* The row begins anew while its packet is carried out: the new life is owed nothing for it. */
+/* The row is renewed while its packet is executed: the new incarnation gets no acknowledgement. */
 static void begin_anew(int step)
 {
 	if (step != 16)
@@ -601,7 +601,7 @@ static void test_new_life(void)
 	world_free();
 }
 
-/* Two at once have the same packet: one of them carries it out. */
+/* A packet that another process is executing is not executed a second time. */
 static void test_twice(void)
 {
 	begin(NIC_QPT_RC);
@@ -617,9 +617,9 @@ static void test_twice(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------- what is allowed */
+/* ----------------------------------------------------------------------- permissions */
 
-/* A packet to a queue pair that does not allow it, or cannot do it: refused, nothing is done. */
+/* A packet that the queue pair does not permit or support is refused, and has no effect. */
 static void is_refused(u8 opcode, u64 status)
 {
 	arrives();
@@ -634,7 +634,7 @@ static void test_rights(void)
 	const struct nic_qp *qp;
 	u32 access;
 
-	/* A queue pair that allows no writes; none has resources for reads and atomics. */
+	/* A queue pair without remote write permission, and one without responder resources. */
 	begin(NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	qp_of(connected[1])->attr.access = NIC_ACCESS_REMOTE_READ;
@@ -645,14 +645,14 @@ static void test_rights(void)
 	make(VNET_WR_RDMA_READ, 0);
 	op->msg_len = op->read_len = nic_to_le32(8);
 	is_refused(VNET_WR_RDMA_READ, VNET_WC_REM_INV_REQ_ERR);
-	/* An atomic operation of a word that is none. */
+	/* An atomic operation on a misaligned address. */
 	begin(NIC_QPT_RC);
 	make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 	op->flags = 0;
 	op->remote_addr = nic_to_le64((u64)(unsigned long)side[1].data + 4);
 	op->compare_add = nic_to_le64(~0ull);
 	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
-	/* One without the right for it. */
+	/* An atomic operation without permission. */
 	begin(NIC_QPT_RC);
 	access = NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE;
 	qp_of(connected[1])->attr.access = (u8)access;
@@ -661,7 +661,7 @@ static void test_rights(void)
 	op->compare_add = nic_to_le64(0xee);
 	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
 
-	/* Nobody is there for another transport, nor in the error state. */
+	/* Another transport type, or a queue pair in the error state, gets RETURN_NOBODY. */
 	begin(NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	qp = qp_of(connected[1]);
@@ -676,7 +676,7 @@ static void test_rights(void)
 	world_free();
 }
 
-/* An atomic operation whose result is kept no more is not answered by another one's. */
+/* A repeated atomic operation whose result is no longer stored is refused. */
 static void test_results(void)
 {
 	u32 expected, i;
@@ -708,7 +708,7 @@ static void test_results(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------ unreliable ones */
+/* ------------------------------------------------------------ unreliable transports */
 
 static void make_piece(u8 opcode, u32 psn, u32 offset, u32 length)
 {
@@ -720,7 +720,7 @@ static void make_piece(u8 opcode, u32 psn, u32 offset, u32 length)
 	op->flags = (u8)((offset ? 0 : VNET_OP_FIRST) | (offset + 64 == length ? VNET_OP_LAST : 0));
 }
 
-/* Of a message in three pieces the second is given up: no receive is completed with it. */
+/* The second of three packets of a message is given up: the message does not complete a receive. */
 static void test_lacking(void)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE_IMM };
@@ -738,7 +738,7 @@ static void test_lacking(void)
 		make_piece(opcodes[i], psn + 2, 128, 192);
 		arrives();
 		CHECK(!end_poll(connected[1], &cqe));
-		/* The next, which is whole, is. */
+		/* The next message is complete, and takes the receive. */
 		make_piece(opcodes[i], psn + 3, 0, 64);
 		arrives();
 		CHECK(end_poll(connected[1], &cqe) && cqe.status == VNET_WC_SUCCESS &&
@@ -747,7 +747,7 @@ static void test_lacking(void)
 	}
 }
 
-/* A datagram that found no receive is taken when it comes again, whatever was said of it. */
+/* A datagram that was refused for lack of a receive is accepted when it is retransmitted. */
 static void test_datagram_again(void)
 {
 	const u32 length = (u32)(sizeof(*head) + sizeof(*op)) + VNET_GRH_SIZE + 8;
@@ -770,9 +770,9 @@ static void test_datagram_again(void)
 	world_free();
 }
 
-/* ---------------------------------------------------------------------- the requester */
+/* -------------------------------------------------------------------------- requester */
 
-/* Its index says that more is queued than there are slots. */
+/* A producer index that is further ahead than the ring has slots. */
 static void test_index(void)
 {
 	begin(NIC_QPT_RC);
@@ -783,7 +783,7 @@ static void test_index(void)
 	world_free();
 }
 
-/* What its transport does not have is not sent. */
+/* An operation that the transport type does not support is not transmitted. */
 static void test_transport(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_READ, 5);
@@ -800,7 +800,7 @@ static void test_transport(void)
 	world_free();
 }
 
-/* Nobody asks for more atomic operations than have their results kept, nor for a wider window. */
+/* The requester limits outstanding atomics to NIC_RESULTS, and packets to NIC_WINDOW. */
 static void test_under_way(void)
 {
 	struct vnet_send_wqe w;
@@ -830,7 +830,7 @@ static void test_under_way(void)
 	world_free();
 }
 
-/* A request is made shorter than what has been sent of it. */
+/* The program shortens a request of which more bytes were already transmitted. */
 static void test_half_sent(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
@@ -842,15 +842,15 @@ static void test_half_sent(void)
 	row_of(0)->credit = 2 << 8;
 	end_send(connected[0], &w, 0, 1000000);
 	CHECK(endpoint_of(connected[0])->cut);
-	/* All of that arrives. */
+	/* All transmitted packets arrive. */
 	set_length(connected[0], connected[0]->sq_prod - 1, 100);
 	CHECK(end_wait(connected[0]).status == VNET_WC_LOC_QP_OP_ERR);
 	world_free();
 }
 
-/* ---------------------------------------------------------------------------- answers */
+/* ------------------------------------------------------------------- acknowledgements */
 
-/* An answer of side 1 to what its channel 0 has now. */
+/* An acknowledgement from side 1 for the packet on side 0's channel 0. */
 static void make_answer(u8 code, u64 result)
 {
 	memset(space, 0, sizeof(*head) + sizeof(*ack));
@@ -882,14 +882,14 @@ static void send_lost(void)
 	CHECK(row_of(0)->busy == 1);
 }
 
-/* What an answer says is what a responder may say, or is taken as something like it. */
+/* Invalid values in acknowledgements are replaced by valid ones. */
 static void test_answers(void)
 {
 	static const u64 statuses[] = { VNET_WC_SUCCESS, VNET_WC_STATUS_MAX, 0x100000000ull };
 	struct vnet_cqe cqe;
 	u32 i;
 
-	/* A refusal with a status that is none. */
+	/* RETURN_ERROR with an invalid completion status. */
 	for (i = 0; i < 3; i++) {
 		begin(NIC_QPT_RC);
 		send_lost();
@@ -898,13 +898,13 @@ static void test_answers(void)
 		CHECK(end_wait(connected[0]).status == VNET_WC_REM_OP_ERR);
 		world_free();
 	}
-	/* A receiver that asks for a longer wait than there is. */
+	/* An RNR NACK with a wait above the maximum. */
 	begin(NIC_QPT_RC);
 	send_lost();
 	make_answer(VNET_NACK_RNR, ~0ull >> 1);
 	answers();
 	CHECK(row_of(0)->tx[0].due <= now_ns + 700 * MS);
-	/* Its retries end, if they are counted. */
+	/* RNR retries are limited by rnr_retry. */
 	qp_of(connected[0])->attr.rnr_retry = 2;
 	for (i = 0; i < 10 && !end_poll(connected[0], &cqe); i++) {
 		pass(i ? 10 * MS : 700 * MS);
@@ -915,7 +915,7 @@ static void test_answers(void)
 	world_free();
 }
 
-/* A packet that was sent twice is answered twice: the second answer completes nothing. */
+/* The second acknowledgement of a packet that was sent on two channels completes nothing. */
 static void test_late_answer(void)
 {
 	struct nic_endpoint *ep;
@@ -926,7 +926,7 @@ static void test_late_answer(void)
 	send_lost();
 	ep = endpoint_of(connected[0]);
 	tx = &row_of(0)->tx[0];
-	/* As if another channel had carried it, and it is retired. */
+	/* As if another channel had carried the packet, and it were retired. */
 	tx->psn--;
 	make_answer(VNET_ACK_DONE, 0);
 	answers();
@@ -936,7 +936,7 @@ static void test_late_answer(void)
 
 /* ---------------------------------------------------------------------- local checks */
 
-/* One SGE more than the queue allows, in a slot that has room for it. */
+/* One SGE more than the queue's limit, in a slot that has room for it. */
 static void test_sges(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
@@ -971,7 +971,7 @@ static void test_sges(void)
 	world_free();
 }
 
-/* A window of another protection domain is not invalidated, whether it is bound or not. */
+/* LOCAL_INV of an unbound memory window of another protection domain fails. */
 static void test_others_window(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_LOCAL_INV, 3);
@@ -989,7 +989,7 @@ static void test_others_window(void)
 
 static u32 first_psn;
 
-/* Of side 0's packets the first is lost, however often it is sent. */
+/* Loses every transmission of side 0's packet `first_psn`. */
 static void lose_first(u32 to, const void *frame, u32 length)
 {
 	const struct vnet_frame *f = frame;
@@ -1001,7 +1001,7 @@ static void lose_first(u32 to, const void *frame, u32 length)
 		to == 1 && f->kind == VNET_FRAME_DATA && nic_le32(o->psn) == first_psn ? 1000 : 0;
 }
 
-/* Packets that are done behind one that is lost do not make the window wider. */
+/* Acknowledged packets behind a lost one do not extend the window. */
 static void test_wide(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 3);
@@ -1029,7 +1029,7 @@ static void test_wide(void)
 	world_free();
 }
 
-/* Two requests are refused by one frame: the first fails with what was said of it. */
+/* One frame refuses two requests: the first completes with its status, the second is flushed. */
 static void test_first_failure(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
@@ -1060,7 +1060,7 @@ static void test_first_failure(void)
 	world_free();
 }
 
-/* A packet that is retired by now is not sent once more by the channel that had it. */
+/* A channel does not retransmit a packet that is already retired. */
 static void test_retired(void)
 {
 	u64 again;
@@ -1074,7 +1074,7 @@ static void test_retired(void)
 	world_free();
 }
 
-/* A datagram comes back with why, which is one of the statuses that there are for it. */
+/* Returned datagrams complete with a status that is valid for them. */
 static void test_returned(void)
 {
 	static const u64 statuses[] = { 0x100, VNET_WC_SUCCESS, VNET_WC_WR_FLUSH_ERR,
@@ -1100,7 +1100,7 @@ static void test_returned(void)
 	}
 }
 
-/* ----------------------------------------------------------------- more deaths */
+/* ---------------------------------------------------------- death of executors */
 
 static void dies(void (*doing)(void), u32 who)
 {
@@ -1120,7 +1120,7 @@ static void atomic_arrives(void)
 	arrives();
 }
 
-/* The second copy writes the word: who dies then has not written it. */
+/* The second copy writes the word, so a process that dies there has not written it. */
 static u32 copies_left;
 
 static void die_in_copy(void)
@@ -1130,8 +1130,8 @@ static void die_in_copy(void)
 }
 
 /*
- * Who carries out an atomic operation dies with it written, and not: either way it is done
- * once, when its packet comes again.
+ * The executor of an atomic operation dies before or after it writes the word: in both cases,
+ * the retransmission leads to exactly one execution.
  */
 static void test_atomic_death(void)
 {
@@ -1164,7 +1164,7 @@ static void passes(void)
 	pass(100 * MS);
 }
 
-/* Who retires a request for its owner dies in the midst: it completes once. */
+/* A process that retires a request dies half-way: the request completes exactly once. */
 static void test_retire_death(void)
 {
 	static const int steps[] = { 21, 22, 23 };
@@ -1188,7 +1188,7 @@ static void test_retire_death(void)
 	}
 }
 
-/* Requests that were left to who has the queue are carried out when that one has died. */
+/* Requests left to the holder of the send queue's lock are executed after the holder's death. */
 static void test_left(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
@@ -1204,7 +1204,7 @@ static void test_left(void)
 	world_free();
 }
 
-/* A refusal of a peer that has answered before, and is called again, changes nothing. */
+/* A REFUSE from a peer that has answered before is ignored, even while the row is CALLING. */
 static void test_refused(void)
 {
 	begin(NIC_QPT_RC);
@@ -1226,7 +1226,7 @@ static void test_refused(void)
 	world_free();
 }
 
-/* Key operations are for the queue pair's own process, or the agent, and wait for it. */
+/* Key operations are executed by the queue pair's own process or the agent only. */
 static void test_own_keys(void)
 {
 	struct nic *nic = &side[0].nic;
@@ -1250,7 +1250,7 @@ static void test_own_keys(void)
 	world_free();
 }
 
-/* No more bytes are under way than the peer takes at a time. */
+/* The outstanding bytes do not exceed the window that the peer announced. */
 static void test_bytes(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);

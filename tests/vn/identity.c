@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who a NIC believes: frames that do not prove their sender, calls without cookies, and
- * members of the key's group that say that they are somebody else.
+ * How a NIC checks the identity of peers. Tested are frames without proof of their sender,
+ * HELLOs without cookies, and members of the key's group that claim another NIC's identity.
  */
 #include "vn/vn.h"
 #include "streams.h"
 
 #define MS 1000000ull
-/* Addresses at which nobody is but the test. */
+/* Addresses without a NIC; the test receives their frames. */
 #define ELSEWHERE 2
 #define NOWHERE 3
 
@@ -43,7 +43,7 @@ static void still_works(void)
 	stream_sends(connected[0], connected[1], 20, 4, false);
 }
 
-/* What stands in `space` comes to side 1. */
+/* Delivers the frame in `space` to side 1. */
 static void arrives_from(u8 address, u32 length)
 {
 	head->crc = 0;
@@ -51,9 +51,9 @@ static void arrives_from(u8 address, u32 length)
 	deliver_from(1, address, space, length);
 }
 
-/* ------------------------------------------------------------------ a caller */
+/* -------------------------------------------------------------------- caller */
 
-/* A member of the group that calls side 1, and what it was told last. */
+/* A member of the group that sends HELLO to side 1, and the contents of the last WELCOME to it. */
 struct caller {
 	u8 gid[16];
 	u8 address;
@@ -90,7 +90,7 @@ static void call(const struct caller *c, u8 kind)
 	arrives_from(c->address, HELLO_LENGTH);
 }
 
-/* The last frame to the caller, which it takes as a WELCOME; false: it is none. */
+/* Reads the last frame to the caller as a WELCOME. Returns false if it is not one. */
 static bool is_welcome(struct caller *c)
 {
 	u32 length = last_frame(c->address, space);
@@ -104,7 +104,10 @@ static bool is_welcome(struct caller *c)
 	return true;
 }
 
-/* As NICs do: ask, and come back with the cookie. Who has that address does not hear of it. */
+/*
+ * Sends HELLO, and again with the cookie of the WELCOME, as NICs do. If the address is side
+ * 0's, frames to it are lost meanwhile.
+ */
 static void call_with_cookie(struct caller *c)
 {
 	u32 lose = faults.lose;
@@ -155,7 +158,7 @@ static bool is_written(void)
 	return side[1].data[0] == 0xee && side[1].data[63] == 0xee;
 }
 
-/* It is dropped for want of a proof, and nothing is written. */
+/* The frame is dropped for lack of a proof, and nothing is written. */
 static void proves_nothing(u8 address, u32 length)
 {
 	u64 before = counters(1)->bad_proof;
@@ -165,8 +168,9 @@ static void proves_nothing(u8 address, u32 length)
 }
 
 /*
- * What a process sends that has no key: it knows all numbers, and sends from where it likes.
- * The last one has the secret as well, and is taken: so it was for the secret alone.
+ * Frames of a process without the key that knows all numbers, and sends from any address. The
+ * last frame has the right secret, and is accepted: the others were dropped for their secrets
+ * only.
  */
 static void test_proofs(void)
 {
@@ -185,7 +189,7 @@ static void test_proofs(void)
 	length = make_write(64);
 	memset(head->secret, 0, sizeof(head->secret));
 	proves_nothing(0, length);
-	/* What goes the other way is seen by who gets the address of a NIC that has ended. */
+	/* The secret of the other direction: the next user of a NIC's address sees it. */
 	length = make_write(64);
 	memcpy(head->secret, row_of(1)->secret_out, sizeof(head->secret));
 	proves_nothing(0, length);
@@ -195,12 +199,12 @@ static void test_proofs(void)
 	length = make_write(64);
 	head->proof = 77;
 	proves_nothing(0, length);
-	/* From another machine a secret is none: somebody may have seen it. */
+	/* A secret from another machine is no proof, because others may have seen it. */
 	length = make_write(64);
 	macs = true;
 	proves_nothing(0, length);
 	macs = false;
-	/* Nor does a handshake without a MAC count. */
+	/* A HELLO without a MAC is not accepted. */
 	memset(space, 0, HELLO_LENGTH);
 	sign_for(1, head);
 	head->kind = VNET_FRAME_HELLO;
@@ -213,7 +217,7 @@ static void test_proofs(void)
 
 /* ------------------------------------------------------------------- cookies */
 
-/* Calls that do not bring what was sent to where they come from make no row. */
+/* A HELLO without the cookie that was sent to its address creates no row. */
 static void test_cookies(void)
 {
 	struct caller c, other;
@@ -229,7 +233,7 @@ static void test_cookies(void)
 		call(&c, VNET_FRAME_HELLO);
 	}
 	CHECK(side[1].nic.hdr->row_high == high);
-	/* A cookie is for one address, GID and life, and soon over. */
+	/* A cookie is valid for one address, GID and incarnation, and for a limited time. */
 	call(&c, VNET_FRAME_HELLO);
 	CHECK(is_welcome(&c));
 	other = c;
@@ -253,7 +257,7 @@ static void test_cookies(void)
 
 /* -------------------------------------------------------------------- claims */
 
-/* Who is known stays who he is, as long as he answers. */
+/* A known peer keeps its identity as long as it answers. */
 static void test_claims(void)
 {
 	struct nic_row *row;
@@ -265,7 +269,7 @@ static void test_claims(void)
 	row = row_of(1);
 	life = row->incarnation;
 	id = row->id;
-	/* A later life without a cookie, from the right address and from another one. */
+	/* A later incarnation without a cookie, from the peer's address and from another one. */
 	c = caller_of(0, 0, life + 1000);
 	faults.lose = 1000;
 	c.its_life = side[1].nic.hdr->incarnation;
@@ -275,7 +279,7 @@ static void test_claims(void)
 	call(&c, VNET_FRAME_WELCOME);
 	faults.lose = 0;
 	CHECK(row->incarnation == life && row->id == id);
-	/* With one, from elsewhere, for far longer than anybody is waited for. */
+	/* With a cookie, from another address, for much longer than the `unreachable` time. */
 	claims = counters(1)->bad_claim;
 	for (i = 0; i < 100; i++) {
 		call_with_cookie(&c);
@@ -284,7 +288,7 @@ static void test_claims(void)
 	CHECK(row->incarnation == life && row->id == id && !row->address.bytes[0]);
 	CHECK(counters(1)->bad_claim == claims + 100);
 	still_works();
-	/* The same life elsewhere, and an earlier one, from there or from where it was. */
+	/* The same incarnation elsewhere, and an earlier one, there and at the peer's address. */
 	c.life = life;
 	call_with_cookie(&c);
 	c.life = life - 1;
@@ -293,14 +297,14 @@ static void test_claims(void)
 	call_with_cookie(&c);
 	CHECK(row->incarnation == life && row->id == id && !row->address.bytes[0]);
 	still_works();
-	/* A later one where it was is the NIC itself. */
+	/* A later incarnation with a cookie at the peer's address is accepted. */
 	c.life = life + 1;
 	call_with_cookie(&c);
 	CHECK(row->incarnation == life + 1 && row->id != id && row->state == NIC_ROW_UP);
 	world_free();
 }
 
-/* A NIC that begins anew where it was speaks with its peers within 100 ms, whoever begins. */
+/* Traffic resumes within 100 ms of a restart at the same address, whichever side begins. */
 static void test_restart(void)
 {
 	u64 since;
@@ -324,8 +328,8 @@ static void test_restart(void)
 }
 
 /*
- * A NIC that has gone from its address: who has its GID elsewhere is believed when nobody
- * has answered there for the dead-peer time, and no sooner.
+ * A NIC has left its address. Another address with its GID is accepted after nobody has
+ * answered at the old one for the `unreachable` time, and not earlier.
  */
 static void test_moved(void)
 {
@@ -337,7 +341,7 @@ static void test_moved(void)
 	row = row_of(1);
 	c = caller_of(0, ELSEWHERE, row->incarnation - 500);
 	patience = side[1].nic.hdr->settings.unreachable * MS;
-	/* Nothing gets to side 0, or from it. */
+	/* All frames to and from side 0 are lost. */
 	faults.lose = 1000;
 	since = now_ns;
 	while (row->address.bytes[0] != ELSEWHERE) {
@@ -367,8 +371,8 @@ static bool has_row(u8 number, u8 address)
 }
 
 /*
- * More NICs than there are rows for: the quietest goes, but never one that a connection
- * needs; and who invents NICs at one address loses his own.
+ * More NICs than rows: the row that was quiet for longest is reclaimed, but never one that a
+ * connection needs. An address with many NICs replaces its own rows.
  */
 static void test_rows(void)
 {
@@ -386,7 +390,7 @@ static void test_rows(void)
 		pass(MS);
 	}
 	CHECK(side[1].nic.hdr->row_high == most && counters(1)->reclaimed == 17);
-	/* Somebody else comes, and is not pushed out by as many again. */
+	/* A NIC at another address keeps its row while the first address adds more. */
 	c.address = NOWHERE;
 	c.gid[13] = 100;
 	call_with_cookie(&c);
@@ -398,14 +402,14 @@ static void test_rows(void)
 		CHECK(has_row((u8)i, ELSEWHERE) && has_row(100, NOWHERE));
 		pass(MS);
 	}
-	/* The one that a connection needs was there all the time. */
+	/* The row of the connection was never reclaimed. */
 	CHECK(row_of(1)->state == NIC_ROW_UP && !row_of(1)->address.bytes[0]);
 	still_works();
 	CHECK(!counters(1)->no_row);
 	world_free();
 }
 
-/* A new queue pair of side 1, in INIT, becomes ready to receive from a peer with this GID. */
+/* Moves a queue pair of side 1 from INIT to RTR, with a peer at this GID. */
 static enum nic_result connect_to(const struct end *e, const u8 *gid)
 {
 	/* IBV_QP_STATE, AV, PATH_MTU, DEST_QPN and RQ_PSN. */
@@ -416,7 +420,7 @@ static enum nic_result connect_to(const struct end *e, const u8 *gid)
 	return nic_qp_modify(&side[1].nic, e->qpn, &attr, mask, 0, NIC_QPS_RTR);
 }
 
-/* As it was before the attempt. */
+/* The failed modify had no effect. */
 static bool is_untouched(const struct nic_qp *qp)
 {
 	return qp->state == NIC_QPS_INIT && !qp->attr.dest_qpn && !qp->attr.dgid[0] &&
@@ -424,8 +428,8 @@ static bool is_untouched(const struct nic_qp *qp)
 }
 
 /*
- * A connection needs a row. While the owner of the table's lock is stopped the command waits,
- * and it fails where all rows are in use: it never leads to nobody instead.
+ * The transition to RTR needs a row for a known address. It returns NIC_BUSY while the lock of
+ * the row table is held, and fails with ENOMEM if all rows are in use.
  */
 static void test_paths(void)
 {
@@ -442,7 +446,7 @@ static void test_paths(void)
 		end_state(e[i], NIC_QPS_INIT, NULL);
 	}
 	qp = nic_find_qp(nic, e[0]->qpn);
-	/* Another NIC's, at an address that has no row yet. */
+	/* A GID that has no row yet. */
 	memcpy(gid, side[1].nic.hdr->gid[0], sizeof(gid));
 	gid[13] = 200;
 
@@ -461,8 +465,8 @@ static void test_paths(void)
 	}
 	CHECK(connect_to(e[0], gid) == NIC_ENOMEM && is_untouched(qp));
 	/*
-	 * Who stands in a queue without a busy channel keeps no row. And those that connections
-	 * lead to may all have been quiet for longer.
+	 * A queue pair that waits in a row without a busy channel does not keep the row in use.
+	 * Rows of connections are kept even if they were quiet for longer.
 	 */
 	nic->row[1].owed = 0;
 	nic->row[2].owed = 0;
@@ -470,7 +474,7 @@ static void test_paths(void)
 	nic->row[3].queue[0] = 12345;
 	nic->row[3].queued = 1;
 	CHECK(connect_to(e[0], gid) == NIC_OK && qp->row == 3 && qp->state == NIC_QPS_RTR);
-	/* An address that nobody knows is no error: requests find out. */
+	/* An unknown address is no error here: the requests will fail. */
 	end_reset(e[0]);
 	end_state(e[0], NIC_QPS_INIT, NULL);
 	gid[15] = 99;
@@ -480,8 +484,8 @@ static void test_paths(void)
 }
 
 /*
- * A call of a row that the peer had before comes late. It is asked which row it has, and
- * nothing begins anew: else what had arrived and comes again would be taken twice.
+ * A late HELLO with an earlier row number of the peer. Side 1 asks the peer for its row, and
+ * restarts no channel: otherwise packets that had arrived would be accepted a second time.
  */
 static void test_late_call(void)
 {
@@ -503,9 +507,9 @@ static void test_late_call(void)
 	world_free();
 }
 
-/* -------------------------------------------------------------------- groups */
+/* ---------------------------------------------------------------- key groups */
 
-/* A member of another group says that it is side 0, and sends what side 0 has sent. */
+/* A member of another key group claims the identity of side 0, and repeats frames of side 0. */
 static void test_groups(void)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -530,11 +534,11 @@ static void test_groups(void)
 	call(&c, VNET_FRAME_WELCOME);
 	deliver_from(1, ELSEWHERE, bytes, length);
 	CHECK(count->bad_gid == 3 && !count->duplicates && row->incarnation == life);
-	/* A mate, by an address of its own. */
+	/* A member of the same group, from an address of its own. */
 	deliver_from(1, 1, bytes, length);
 	CHECK(count->bad_gid == 3 && count->duplicates == 1);
 	still_works();
-	/* What was believed when there were no groups does not outlast that. */
+	/* A row that was accepted before there were groups is checked again. */
 	groups = false;
 	row->address.bytes[0] = ELSEWHERE;
 	groups = true;
@@ -550,9 +554,9 @@ static void test_groups(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------ addressed */
+/* ----------------------------------------------------------------- addressing */
 
-/* A member with a row of its own writes to a queue pair that is connected to another NIC. */
+/* A member with its own row writes to a queue pair that is connected to another NIC. */
 static void test_addressed(void)
 {
 	const struct vnet_frame_ack *ack = (const struct vnet_frame_ack *)(head + 1);
@@ -567,7 +571,7 @@ static void test_addressed(void)
 	i = side[1].nic.hdr->row_high - 1;
 	CHECK(side[1].nic.row[i].state == NIC_ROW_UP);
 	length = make_write(64);
-	/* In a frame of its own, with a right MAC. */
+	/* In its own frame, with a valid MAC. */
 	head->proof = VNET_PROOF_MAC;
 	memset(head->secret, 0, sizeof(head->secret));
 	head->src_incarnation = nic_to_le64(c.life);
@@ -578,12 +582,12 @@ static void test_addressed(void)
 	CHECK(!is_written());
 	(void)last_frame(ELSEWHERE, space);
 	CHECK(head->kind == VNET_FRAME_ACK && head->nacks == 1 && ack->code == VNET_RETURN_NOBODY);
-	/* With the numbers of another row than the one whose secret it has. */
+	/* With the numbers of another row than the one whose secret the frame has. */
 	length = make_write(64);
 	head->dst_row = nic_to_le32(side[1].nic.row[i].id);
 	arrives_from(0, length);
 	CHECK(!is_written());
-	/* By the right NIC, and by another queue pair of it. */
+	/* From the right NIC, but from another queue pair. */
 	length = make_write(64);
 	((struct vnet_frame_op *)(head + 1))->src_qpn ^= nic_to_le32(1);
 	arrives_from(0, length);
@@ -595,7 +599,7 @@ static void test_addressed(void)
 
 /* --------------------------------------------------------------------- limits */
 
-/* What a member may say of itself has bounds here; and what it names is there. */
+/* Values that a member announces are limited, and channel numbers are checked. */
 static void test_limits(void)
 {
 	struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(head + 1);
@@ -610,7 +614,7 @@ static void test_limits(void)
 	call_with_cookie(&c);
 	i = side[1].nic.hdr->row_high - 1;
 	CHECK(side[1].nic.row[i].payload == 1024);
-	/* The same, which takes frames of any length. */
+	/* The same with a payload limit above the maximum. */
 	c.gid[13] = 4;
 	memset(c.cookie, 0, sizeof(c.cookie));
 	call(&c, VNET_FRAME_HELLO);
@@ -623,7 +627,7 @@ static void test_limits(void)
 	for (i = 0; i < side[1].nic.hdr->row_high; i++)
 		CHECK(side[1].nic.row[i].payload <= 2048 || i == 0);
 	CHECK(side[1].nic.row[side[1].nic.hdr->row_high - 1].payload == 2048);
-	/* Answers by channels that there are not: the first, the last, and some between. */
+	/* Acknowledgements for invalid channels: the first number, the last, and some between. */
 	for (channel = VNET_WIRE_CHANNELS; channel < 256; channel += 1 + channel % 7) {
 		memset(space, 0, sizeof(*head) + sizeof(*ack));
 		sign_for(1, head);
@@ -652,7 +656,7 @@ static void on_hello(u32 to, const void *bytes, u32 length)
 	seen_hello++;
 }
 
-/* A NIC that has another key says so, and whoever waits for it waits no longer. */
+/* A NIC with another key refuses a HELLO, and requests that wait for the handshake complete. */
 static void test_refusal(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
@@ -670,11 +674,11 @@ static void test_refusal(void)
 	while (!seen_hello)
 		pass(MS);
 	on_frame = NULL;
-	/* By side 0, which cannot read what it got: it is told to whom it would be. */
+	/* Side 0 cannot verify the HELLO, and is told the address to refuse. */
 	nic_refuse_caller(&side[0].nic, &from, space, HELLO_LENGTH);
 	CHECK(counters(0)->refusals_sent == 1);
 	CHECK(last_frame(0, space) == HELLO_LENGTH && head->kind == VNET_FRAME_REFUSE);
-	/* Whoever has not seen the call cannot refuse it. */
+	/* A REFUSE without the HELLO's nonce, or from another address, is ignored. */
 	memcpy(nonce, hello->nonce, sizeof(nonce));
 	hello->nonce[0] ^= 1;
 	arrives_from(0, HELLO_LENGTH);
@@ -686,7 +690,7 @@ static void test_refusal(void)
 	CHECK(refused == 1 && counters(1)->refusals == 1);
 	CHECK(end_wait(connected[1]).status == VNET_WC_RETRY_EXC_ERR);
 	CHECK(now_ns - since < 10 * MS);
-	/* Nobody refuses anything but a call. */
+	/* Only a HELLO can be refused. */
 	arrives_from(0, HELLO_LENGTH);
 	nic_refuse_caller(&side[1].nic, &from, space, HELLO_LENGTH);
 	head->kind = VNET_FRAME_WELCOME;
@@ -695,7 +699,7 @@ static void test_refusal(void)
 	faults.lose = 0;
 	world_free();
 
-	/* Of a NIC that has answered before, it changes nothing. */
+	/* A REFUSE from a NIC that has answered before is ignored. */
 	begin(12, NIC_QPT_RC);
 	memset(space, 0, HELLO_LENGTH);
 	sign_for(1, head);
@@ -717,7 +721,7 @@ static void test_refusal(void)
 
 /* ----------------------------------------------------------------------- keys */
 
-/* Another key, on both sides: traffic goes on, by secrets that follow from it. */
+/* Both sides change to another key: traffic continues with secrets that are derived from it. */
 static void test_keys(void)
 {
 	u8 before[VNET_WIRE_SECRET_SIZE];

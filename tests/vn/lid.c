@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ports of InfiniBand: queue pairs and datagrams that are addressed by LID alone, on
- * one NIC and between two, and LIDs that nobody has.
+ * InfiniBand ports: queue pairs and datagrams that are addressed by LID only. On one NIC and
+ * between two NICs, and with unknown LIDs.
  */
 #include "address/address.h"
 #include "vn/vn.h"
@@ -35,7 +35,7 @@ static void make_world(void)
 		side[i].nic.hdr->lid = LID(i);
 }
 
-/* ------------------------------------------------------------------ the map */
+/* -------------------------------------------------- mapping of LIDs to GIDs */
 
 static void test_map(void)
 {
@@ -98,7 +98,7 @@ static void test_connected(u8 type)
 	world_free();
 }
 
-/* Whose LID nobody has does not answer. */
+/* A request to a LID that no port has fails with RETRY_EXC. */
 static void test_nobody(void)
 {
 	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
@@ -146,7 +146,7 @@ static void test_addresses(void)
 	CHECK(connect_to(e, 0, true) == NIC_EINVAL);
 	CHECK(connect_to(e, GROUP, false) == NIC_EINVAL);
 	CHECK(connect_to(e, 0xffff, false) == NIC_EINVAL);
-	/* On Ethernet a LID means nothing. */
+	/* On an Ethernet port a LID is not an address. */
 	side[0].nic.hdr->lid = 0;
 	CHECK(connect_to(e, LID(1), false) == NIC_EINVAL);
 	CHECK(connect_to(e, 0, true) == NIC_OK);
@@ -176,7 +176,7 @@ static void send_datagram(struct end *a, const struct vnet_send_wqe *w)
 	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == w->wr_id);
 }
 
-/* What the receiver learns of the sender. */
+/* Checks the completion and the GRH of a datagram. */
 static void take_datagram(struct end *a, struct end *b, bool grh)
 {
 	u8 *header = b->side->data + HALF;
@@ -197,7 +197,7 @@ static void exchange(struct end *a, struct end *b)
 	end_recv(b, 1, HALF, 200);
 	send_datagram(a, &w);
 	take_datagram(a, b, false);
-	/* With a global route, too, it is the LID that tells where. */
+	/* Even with a GRH, the LID selects the destination. */
 	w.ud.no_grh = 0;
 	w.ud.dgid[0] = 0xfe;
 	w.ud.dgid[15] = 99;
@@ -236,7 +236,7 @@ static void test_datagrams(void)
 	world_free();
 }
 
-/* What no NIC sends is dropped where it comes. */
+/* Frames with invalid datagram fields are dropped. */
 static void test_frames(void)
 {
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8];

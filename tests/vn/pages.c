@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that is paged on demand, between two NICs: what waits for pages holds up nobody,
- * and counts for nothing against anybody's patience.
+ * On-demand paging between two NICs. A request that waits for pages delays no other requests,
+ * and its wait counts for no timeout.
  */
 #include "vn/vn.h"
 #include "streams.h"
 
-/* Memory is paged on demand from here on: missing where `pages_gone` says, else there. */
+/* Memory is paged on demand from now on. Only pages of side `pages_gone` are missing. */
 static void begin_paged(u32 seed)
 {
 	pages_miss = 1000000;
@@ -23,8 +23,8 @@ static void end_paged(void)
 }
 
 /*
- * A packet was lost, and the memory that it is to be made of again is not there for longer
- * than its peer might be silent: nobody is to blame for that.
+ * A packet is lost, and the memory for its retransmission is missing for longer than the
+ * connection's timeout: the request does not fail.
  */
 static void missing_for_long(u8 opcode, u32 length)
 {
@@ -52,7 +52,7 @@ static void missing_for_long(u8 opcode, u32 length)
 	end_paged();
 }
 
-/* The same of a datagram, which nobody answers but for itself. */
+/* The same for a datagram. */
 static void datagram_missing_for_long(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
@@ -82,7 +82,7 @@ static void datagram_missing_for_long(void)
 	end_paged();
 }
 
-/* What an atomic operation brought waits for pages: its queue pair is flushed all the same. */
+/* The result of an atomic operation waits for pages: the queue pair can be flushed. */
 static void flushed_while_missing(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_ATOMIC_FETCH_ADD, 1);
@@ -104,10 +104,7 @@ static void flushed_while_missing(void)
 	end_paged();
 }
 
-/*
- * A request waits for memory, and so does a later one: what could not be had before the
- * later one asked for it is not its failure.
- */
+/* A failed fetch does not fail a later request, which asked for pages after it. */
 static void each_asks_for_itself(void)
 {
 	u32 i;
@@ -137,7 +134,7 @@ static void each_asks_for_itself(void)
 	end_paged();
 }
 
-/* For the packets of a long message it is not looked again and again; nor for nothing. */
+/* A long message causes few fetches, and memory that is not paged causes none. */
 static void asked_by_the_block(void)
 {
 	u32 i;
@@ -160,7 +157,7 @@ static void asked_by_the_block(void)
 	pages_miss = 0;
 }
 
-/* A read is under way, for which there was memory. */
+/* Posts a read whose memory is present. */
 static void read_begin(u32 length)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_READ, 1);
@@ -179,10 +176,7 @@ static void read_ends(u32 length)
 	end_paged();
 }
 
-/*
- * Where a read goes is not there for ever: others have its channels, and its frame. What
- * it would bring is not asked for meanwhile.
- */
+/* A read whose destination is missing keeps no channel or endpoint frame, and is not resent. */
 static void missing_holds_nothing(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 2);
@@ -216,14 +210,14 @@ static void missing_holds_nothing(void)
 	read_ends(100000);
 }
 
-/* Pages come when they are looked for, and are gone when they are needed: it is not hurried. */
+/* Pages that go as soon as they are fetched are not fetched in a busy loop. */
 static void missing_again_and_again(u32 sequence_bits)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
 
 	pages_miss = 1000000;
 	world_make(36, &config);
-	/* With one, whether a packet was taken has to be known; not of what was never sent. */
+	/* With one bit, the requester must know whether a sent packet was accepted. */
 	side[0].nic.hdr->settings.sequence_bits = sequence_bits;
 	side[1].nic.hdr->settings.sequence_bits = sequence_bits;
 	connect_two(NIC_QPT_RC, false);
@@ -252,7 +246,7 @@ static void be_impatient(u8 timeout)
 	qp->attr.retry_cnt = 0;
 }
 
-/* No retries, and the shortest timeout: who waits for own pages uses up neither. */
+/* With no retries and the shortest timeout, a wait for local pages uses up neither. */
 static void impatient_for_own_pages(void)
 {
 	begin_paged(37);
@@ -263,7 +257,7 @@ static void impatient_for_own_pages(void)
 	CHECK(pages_missed && !side[0].nic.hdr->counters.unreachable);
 	read_ends(5000);
 
-	/* And has all of its time, 8 ms, when they have come. */
+	/* After the pages have come, the whole timeout of 8 ms is available. */
 	begin_paged(38);
 	be_impatient(11);
 	read_begin(5000);
@@ -276,7 +270,7 @@ static void impatient_for_own_pages(void)
 	read_ends(5000);
 }
 
-/* What a read brings, and nobody can place yet, is a word from the other all the same. */
+/* Read data that cannot be placed yet shows that the peer is alive. */
 static void heard_while_missing(void)
 {
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
@@ -304,7 +298,7 @@ static void heard_while_missing(void)
 	end_paged();
 }
 
-/* The same where it had been refused, as another was lost before it, and came back so. */
+/* The same for a packet that was refused because an earlier packet was lost. */
 static void impatient_after_a_refusal(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
@@ -333,7 +327,7 @@ static void impatient_after_a_refusal(void)
 	end_paged();
 }
 
-/* The same of the other's pages, though the NIC processor is late. */
+/* The same for pages of the peer, even if the NIC processor runs late. */
 static void impatient_for_the_peers_pages(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
@@ -355,7 +349,7 @@ static void impatient_for_the_peers_pages(void)
 	end_paged();
 }
 
-/* A read that comes again does not take a packet's wait for its own, whose turn it is. */
+/* A repeated read does not take over the fetch time of the packet that is expected. */
 static void turn_keeps_its_wait(u32 length)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 2);
@@ -384,7 +378,7 @@ static void turn_keeps_its_wait(u32 length)
 	end_paged();
 }
 
-/* Where nobody else waits, it does: what cannot be had is told. */
+/* If no other packet waits, a repeated read does: lost memory is reported. */
 static void read_again_of_what_is_lost(void)
 {
 	begin_paged(41);
@@ -403,7 +397,7 @@ static void read_again_of_what_is_lost(void)
 	end_paged();
 }
 
-/* A death may leave behind that a packet is to be sent again, which is done. */
+/* A retransmission mark that a dead process left on a completed packet has no effect. */
 static void sent_again_after_it_was_done(void)
 {
 	struct nic_endpoint *ep;
@@ -423,10 +417,7 @@ static void sent_again_after_it_was_done(void)
 	world_free();
 }
 
-/*
- * All memory is paged on demand, and comes and goes: everything arrives as ever, and what
- * waits for pages counts for nothing against anybody's patience.
- */
+/* With memory that comes and goes, everything arrives, and page waits count for no timeout. */
 int main(void)
 {
 	static const u32 often[] = { 2, 5, 50 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Every operation between two NICs: data arrives as it was, completions come once
- * and in order, whatever the link does.
+ * Every operation between two NICs, on good and on faulty links. Data is intact, and
+ * completions come once and in order.
  */
 #include "streams.h"
 
-/* A receive taken by the first of many pieces counts as any other. */
+/* A receive that the first packet of a message takes counts for the SRQ limit. */
 static void limit_of_shared_receives(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 7);
@@ -32,13 +32,13 @@ static void test_clean(void)
 	world_make(1, &config);
 	everything(200);
 	print_counters();
-	/* Only what waited for a receive is sent again. */
+	/* Only packets that waited for a receive are retransmitted. */
 	CHECK(side[0].nic.hdr->counters.retransmitted <= side[0].nic.hdr->counters.nacks_received);
 	world_free();
 	limit_of_shared_receives();
 }
 
-/* What names no SRQ of the target's domain is refused, and ends the connection. */
+/* A request that names no SRQ of the target's XRC domain is refused, and fails the connection. */
 static void refuse_named(u32 srqn, u8 opcode)
 {
 	struct vnet_send_wqe w = request(opcode, 5);
@@ -65,7 +65,7 @@ static void test_named(void)
 	refuse_named(15, VNET_WR_RDMA_WRITE);
 	refuse_named(basic->srqn, VNET_WR_RDMA_READ);
 
-	/* It goes in the midst of a message of many packets. */
+	/* The SRQ is destroyed during a message of many packets. */
 	connect_extended();
 	end_recv(connected[1], 1, 0, 1000000);
 	end_send(connected[0], &w, 0, 1000000);
@@ -77,7 +77,7 @@ static void test_named(void)
 	CHECK(cqe.status == VNET_WC_REM_INV_REQ_ERR);
 	CHECK(!end_poll(connected[1], &cqe));
 
-	/* The target fails instead: what had been received so far is flushed. */
+	/* The target goes to the error state instead: the partly filled receive is flushed. */
 	connect_extended();
 	end_recv(connected[1], 2, 0, 1000000);
 	end_send(connected[0], &w, 0, 1000000);

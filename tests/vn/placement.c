@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flushes between two NICs, and on one: what each may ask for, and that one which comes
- * before the writes that it is about does not end before them.
+ * Flushes between two NICs and on one NIC: access rights, limits, and order after earlier
+ * writes.
  */
 #include "protection/protection.h"
 #include "world.h"
@@ -26,7 +26,7 @@ static const struct nic_config config = {
 
 static struct end *a, *b;
 
-/* Of side 1's memory from START on. */
+/* Registers side 1's memory from START on. */
 static u32 region(u32 access, u32 pdn)
 {
 	struct nic_mr_params p = {
@@ -46,13 +46,13 @@ static u32 region(u32 access, u32 pdn)
 struct flush {
 	const char *what;
 	u64 operand;
-	/* From the region's first byte. */
+	/* Offset from the region's first byte. */
 	s64 from;
 	u64 length;
 	u32 key_bits;
 	u32 region_access;
 	u32 region_pdn;
-	/* Rights of the responder's queue pair that are taken away. */
+	/* Access rights to remove from the responder's queue pair. */
 	u32 withheld;
 	u32 status;
 };
@@ -153,7 +153,7 @@ static void test_rights(u32 near, u8 type)
 	}
 }
 
-/* It needs a responder's resource, as reads do, and takes no data along. */
+/* A flush needs a responder resource, as reads do, and has no data. */
 static void test_limits(u32 near)
 {
 	struct vnet_send_wqe w;
@@ -185,7 +185,7 @@ static void test_limits(u32 near)
 	world_free();
 }
 
-/* A window opens for it what it is bound with. */
+/* A memory window permits a flush only if it was bound with that right. */
 static void test_window(u32 near, u32 access, u32 status)
 {
 	struct nic_mr_params p = { .key = 6u << NIC_KEY_TAG_BITS,
@@ -228,8 +228,8 @@ static void see(u32 i, const void *bytes, u32 length)
 }
 
 /*
- * The write's only packet is lost, and the flush behind it arrives: it is refused until
- * the write has come again.
+ * The write's only packet is lost, and the flush arrives before its retransmission: the flush
+ * is refused until the write has arrived.
  */
 static void test_order(void)
 {
@@ -240,7 +240,7 @@ static void test_order(void)
 	make(0, NIC_QPT_RC);
 	key = region(FLUSHABLE, 1);
 	flush = flush_of(&flushes[0], key);
-	/* So that the two NICs know each other. */
+	/* Completes the handshake of the two NICs. */
 	end_send(a, &flush, 0, 0);
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	pass(20000000);
@@ -256,7 +256,7 @@ static void test_order(void)
 	end_send(a, &flush, 0, 0);
 	CHECK(flush_frames == 1);
 	pass(100000);
-	/* Refused: neither has ended. */
+	/* The flush was refused, and neither request has completed. */
 	CHECK(!end_poll(a, &cqe) && !b->side->data[START]);
 	cqe = end_wait(a);
 	on_frame = NULL;
@@ -266,7 +266,7 @@ static void test_order(void)
 	world_free();
 }
 
-/* One that comes again, because its answer was lost, is answered as it was. */
+/* A flush that is retransmitted because its acknowledgement was lost is acknowledged again. */
 static void test_again(void)
 {
 	struct vnet_send_wqe flush;
@@ -281,11 +281,11 @@ static void test_again(void)
 	on_frame = see;
 	flush_frames = 0;
 	end_send(a, &flush, 0, 0);
-	/* It is under way; what answers it is not to come back. */
+	/* Loses the acknowledgement of the outstanding flush. */
 	faults.lose = 1000;
 	pass(1000000);
 	faults.lose = 0;
-	/* Whether it was carried out does not depend on the region any more. */
+	/* The repetition does not need the region. */
 	CHECK(nic_mr_destroy(&side[1].nic, 5u << NIC_KEY_TAG_BITS) == NIC_OK);
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	on_frame = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender, between two NICs: what the far one says of a datagram, or that it
- * says nothing, is the status with which that ends; in order, and also where frames
- * are lost, doubled and reordered.
+ * Return to sender between two NICs: the status of datagrams that are refused or not answered.
+ * Completions are in order, also on links that lose, duplicate and reorder frames.
  */
 #include "vn/vn.h"
 #include "world.h"
@@ -98,7 +97,7 @@ static void arrives(u64 wr_id)
 	end_recv(b, 1000 + wr_id, HALF, SLOT);
 	end_send(a, &w, 0, LENGTH);
 	ends_with(wr_id, VNET_WC_SUCCESS);
-	/* It has come before its sender is told. */
+	/* The datagram was delivered before its sender completes. */
 	CHECK(end_poll(b, &cqe));
 	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == 1000 + wr_id && cqe.imm == wr_id);
 }
@@ -119,7 +118,7 @@ static void test_reasons(void)
 	w = datagram(3);
 	comes_back(&w, VNET_WC_RNR_RETRY_EXC_ERR);
 	arrives(4);
-	/* This one is waited for. */
+	/* The far NIC waits a limited time for a receive for this one. */
 	w = datagram(5);
 	comes_back(&w, VNET_WC_RNR_RETRY_EXC_ERR);
 	end_recv(b, 6, HALF, LENGTH + VNET_GRH_SIZE - 1);
@@ -157,7 +156,7 @@ static void test_own_key(void)
 	world_free();
 }
 
-/* The receive is wrong by itself: it fails, and has taken the message with it. */
+/* The receive itself is invalid: it fails, and the message is lost. */
 static void test_bad_receive(void)
 {
 	struct vnet_send_wqe w;
@@ -173,7 +172,7 @@ static void test_bad_receive(void)
 	world_free();
 }
 
-/* Who has not asked for it is told nothing, as ever. */
+/* A queue pair without return to sender completes with success as usual. */
 static void test_others(void)
 {
 	struct vnet_send_wqe w;
@@ -189,9 +188,9 @@ static void test_others(void)
 	world_free();
 }
 
-/* -------------------------------------------------------------------- silence */
+/* --------------------------------------------------------------- silent peers */
 
-/* Nothing is told before it is known, and nobody's silence is success. */
+/* A request does not complete before its fate is known; silence is never success. */
 static void test_silence(void)
 {
 	struct vnet_send_wqe w;
@@ -212,7 +211,7 @@ static void test_silence(void)
 	faults.lose = 1000;
 	w = datagram(3);
 	comes_back(&w, VNET_WC_RETRY_EXC_ERR);
-	/* A NIC that never says who it is, and an address that is none. */
+	/* A NIC that never completes the handshake, and an invalid address. */
 	faults.lose = 0;
 	arrives(4);
 	w = datagram(5);
@@ -230,8 +229,8 @@ static void test_silence(void)
 }
 
 /*
- * A queue of datagrams to a NIC that is silent: only the first one waits as long as
- * that is settled, or who has others to talk to as well would stand for minutes.
+ * A queue of datagrams to a silent NIC: only the first one waits for the full `unreachable`
+ * time. Otherwise datagrams to other NICs would be delayed for minutes.
  */
 static void test_lonely(void)
 {
@@ -248,16 +247,16 @@ static void test_lonely(void)
 	}
 	for (i = 0; i < 12; i++)
 		ends_with(i, VNET_WC_RETRY_EXC_ERR);
-	/* 3 s, and half of that, and so on; not 12 times 3 s. */
+	/* 3 s, then half of that, and so on; not 12 times 3 s. */
 	CHECK(now_ns - begin > 3000000000 && now_ns - begin < 9000000000);
-	/* Nobody is silent for ever. */
+	/* The row recovers when the peer answers again. */
 	faults.lose = 0;
 	arrives(100);
 	CHECK(!side[0].nic.row[0].lonely);
 	world_free();
 }
 
-/* The far NIC begins a new life: what was for the earlier one is nobody's. */
+/* The far NIC restarts: a datagram to its earlier incarnation is lost. */
 static void test_new_life(void)
 {
 	struct vnet_send_wqe w;
@@ -281,8 +280,8 @@ static void test_new_life(void)
 }
 
 /*
- * Who was delivering it died at that: it counts as taken, so that it never comes twice,
- * and its sender is not told that it has arrived.
+ * The process that delivered the datagram died: the datagram counts as accepted, so it is not
+ * delivered twice, and the sender is not told that it arrived.
  */
 static void test_death_within(void)
 {
@@ -310,7 +309,7 @@ static void test_death_within(void)
 
 /* ---------------------------------------------------------------------- order */
 
-/* Every third for nobody, every fifth with a wrong key, some for this NIC itself. */
+/* Every third to an unknown QPN, every fifth with a wrong Q_Key, some to this NIC itself. */
 static u32 post_one(u32 i, const struct end *near)
 {
 	struct vnet_send_wqe w = datagram(i);
@@ -331,7 +330,7 @@ static u32 post_one(u32 i, const struct end *near)
 	return status;
 }
 
-/* All of them are told in order, each with its own fate; what is told is what was. */
+/* Completions are in order, each with its own status, and each status is true. */
 static void test_stream(u32 lose)
 {
 	static u32 status[STREAM], came[STREAM];

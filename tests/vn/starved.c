@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A busy machine is slow, and not broken: time in which nobody of a NIC had a processor is
- * not counted as a peer's silence, and what has arrived meanwhile counts as heard. A peer
- * that is dead is told of when its connection's timeout and retries say.
+ * Timeouts on a busy machine. Time in which a NIC had no processor does not count as silence of
+ * a peer, and frames that arrived meanwhile count as heard. A dead peer is reported as the
+ * connection's timeout and retries say.
  */
 #include "vn/vn.h"
 #include "world.h"
 
 #define MS 1000000ull
 #define LENGTH 4096u
-/* As end_connect() has it: timeout 14, seven retries. */
+/* The attributes of end_connect(): timeout 14, seven retries. */
 #define PATIENCE (8 * (4096ull << 14))
 
 static struct end *a, *b;
@@ -24,7 +24,7 @@ static void post(u8 opcode)
 	end_send(a, &w, 0, LENGTH);
 }
 
-/* Two that know each other. */
+/* Connects two queue pairs, and completes the handshake. */
 static void begin(void)
 {
 	world_make(1, &world_small);
@@ -43,7 +43,7 @@ static void expect_none(void)
 	CHECK(!end_poll(a, &cqe));
 }
 
-/* A request of which nothing arrives, sent again and again; for so long. */
+/* Posts a request whose packets are all lost for this time. */
 static void post_in_vain(u8 opcode, u64 ns)
 {
 	faults.lose = 1000;
@@ -54,7 +54,7 @@ static void post_in_vain(u8 opcode, u64 ns)
 	faults.lose = 0;
 }
 
-/* Nobody runs for so long; then the requester's timers come before any frame. */
+/* Nobody runs for this time; then the requester's timers run before any frame arrives. */
 static void stand_still(u64 ns)
 {
 	u64 next;
@@ -64,7 +64,7 @@ static void stand_still(u64 ns)
 	nic_run(&side[0].nic, 64, &next);
 }
 
-/* However long it is, it is no time in which the peer was silent. */
+/* A pause of any length does not count as silence of the peer. */
 static void test_pause(u8 opcode)
 {
 	u32 i;
@@ -78,7 +78,7 @@ static void test_pause(u8 opcode)
 	world_free();
 }
 
-/* Each side has the processor for a moment in 50 ms, and frames were lost before. */
+/* Each side runs for a moment every 50 ms, and earlier frames were lost. */
 static void test_slow(u8 opcode)
 {
 	u32 i;
@@ -101,7 +101,7 @@ static void test_slow(u8 opcode)
 	world_free();
 }
 
-/* On a machine that is not busy, dead is dead in time. */
+/* On a machine that is not busy, a dead peer is reported in time. */
 static void test_dead(u8 opcode)
 {
 	struct vnet_cqe cqe;
@@ -113,7 +113,7 @@ static void test_dead(u8 opcode)
 	post(opcode);
 	pass(PATIENCE - 10 * MS);
 	expect_none();
-	/* Its last retransmission's timer is no longer than a timeout. */
+	/* The timer of the last retransmission is at most one timeout. */
 	pass(20 * MS + (4096ull << 14));
 	CHECK(end_poll(a, &cqe) && cqe.status == VNET_WC_RETRY_EXC_ERR);
 	CHECK(now_ns - start >= PATIENCE);
@@ -121,7 +121,7 @@ static void test_dead(u8 opcode)
 	world_free();
 }
 
-/* And on one that is, some day. */
+/* On a busy machine, a dead peer is reported later, but it is. */
 static void test_dead_and_slow(void)
 {
 	struct vnet_cqe cqe;
@@ -139,7 +139,7 @@ static void test_dead_and_slow(void)
 	world_free();
 }
 
-/* An answer with data comes while its queue pair is in use: there was one. */
+/* Read data arrives while its queue pair is locked: it counts as an answer. */
 static void test_heard_in_use(void)
 {
 	struct vnet_frame *head = (struct vnet_frame *)bytes;
@@ -171,7 +171,7 @@ static void test_heard_in_use(void)
 	world_free();
 }
 
-/* Who has read the clock, and lost the processor before it looks, changes nothing. */
+/* A thread that calls nic_patience() with an old time does not change the patience clock. */
 static void test_late_look(void)
 {
 	u64 before;
@@ -180,13 +180,13 @@ static void test_late_look(void)
 	before = nic_patience(&side[0].nic, now_ns);
 	CHECK(nic_patience(&side[0].nic, now_ns - 500 * MS) <= before);
 	CHECK(nic_patience(&side[0].nic, now_ns) == before);
-	/* A pause counts for little; time that is looked at, as it is. */
+	/* A pause counts for little; later time counts in full. */
 	CHECK(nic_patience(&side[0].nic, now_ns + 3000 * MS) <= before + 6 * MS);
 	CHECK(nic_patience(&side[0].nic, now_ns + 3004 * MS) >= before + 4 * MS);
 	world_free();
 }
 
-/* Somebody sends to another peer while the NIC processor begins to look at timers. */
+/* A request to another peer activates a row while the NIC processor begins to look at timers. */
 static void activate_within(int step)
 {
 	struct nic *nic = &side[0].nic;
@@ -199,7 +199,7 @@ static void activate_within(int step)
 	nic_row_activate(nic, &nic->row[1]);
 }
 
-/* It is not forgotten: the processor is the only one to look at its timers. */
+/* That row stays active; only the NIC processor looks at its timers. */
 static void test_active_meanwhile(void)
 {
 	u64 next;

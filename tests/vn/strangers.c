@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames that come otherwise than a peer sends them: spoiled, made up, of another life,
- * twice, or late; and into how many frames their answers go.
+ * Frames that a valid peer does not send: damaged, forged, of an earlier incarnation,
+ * duplicated, or late. Also how acknowledgements are collected into frames.
  */
 #include "vn/vn.h"
 #include "streams.h"
 
-/* ------------------------------------------------------------------- strangers */
+/* -------------------------------------------------------------- invalid frames */
 
 static u64 dropped(const struct nic_counters *c)
 {
@@ -23,32 +23,32 @@ static void reseal(u8 *bytes, u32 length)
 }
 
 #define WHOLE (VNET_OP_FIRST | VNET_OP_LAST)
-/* The operand of a flush that there is. */
+/* A valid flush operand. */
 #define PLACED ((u64)VNET_FLUSH_GLOBAL)
 
-/* Operations that nobody sends. */
+/* Operations that no NIC sends. */
 static const struct vnet_frame_op nonsense[] = {
-	/* 64 bits of immediate data, and none of it. */
+	/* 64-bit immediate data announced for an operation without immediate data. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_IMM64 },
-	/* A flag that there is not. */
+	/* Unknown flags. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | 1 << 6 },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | 1 << 7 },
-	/* Who is connected has no header, nor lacks one. */
+	/* GRH flags on a connected queue pair. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_GRH_IPV4 },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE | VNET_OP_NO_GRH },
-	/* Types that request nothing, or are none. */
+	/* Queue pair types that send no requests, and unknown types. */
 	{ .qp_type = NIC_QPT_XRC_TGT, .opcode = VNET_WR_SEND, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_RAW_PACKET, .opcode = VNET_WR_SEND, .flags = WHOLE },
 	{ .qp_type = 0, .opcode = VNET_WR_SEND, .flags = WHOLE },
 	{ .qp_type = 200, .opcode = VNET_WR_SEND, .flags = WHOLE },
-	/* What is no operation of the wire's, or not of this type's. */
+	/* Opcodes that are not on the wire, or not of this type. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_LOCAL_INV, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_RC, .opcode = 255, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_RDMA_READ, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_ATOMIC_WRITE },
 	{ .qp_type = NIC_QPT_UC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED },
 	{ .qp_type = NIC_QPT_UD, .opcode = VNET_WR_RDMA_WRITE, .flags = WHOLE },
-	/* A flush of nothing, by bits or to a level that there is not, or with data. */
+	/* Flushes without a type, with an unknown type or level, or with data. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED | 4 },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_FLUSH, .flags = WHOLE, .swap = PLACED | 2 << 8 },
@@ -62,21 +62,21 @@ static const struct vnet_frame_op nonsense[] = {
 	  .flags = VNET_OP_FIRST,
 	  .swap = PLACED,
 	  .msg_len = 8 },
-	/* Pieces of what has none. */
+	/* First or later packets of operations that have one packet only. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .flags = VNET_OP_FIRST },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_FETCH_ADD, .offset = 8 },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_ATOMIC_CMP_SWP, .msg_len = 8 },
-	/* A piece that is not where it says. */
+	/* A packet whose flags contradict its offset or length. */
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = VNET_OP_LAST },
 	{ .qp_type = NIC_QPT_RC, .opcode = VNET_WR_SEND, .flags = WHOLE, .msg_len = 8 },
-	/* No such channel. */
+	/* An unknown channel. */
 	{ .qp_type = NIC_QPT_RC,
 	  .opcode = VNET_WR_SEND,
 	  .flags = WHOLE,
 	  .channel = VNET_WIRE_CHANNELS },
 };
 
-/* The i-th, in a frame like that. */
+/* Makes the frame with the i-th operation. */
 static void nonsense_of(u32 i, u8 *bytes)
 {
 	struct vnet_frame *frame = (struct vnet_frame *)bytes;
@@ -105,7 +105,7 @@ static void test_strangers(void)
 	stream_sends(connected[0], connected[1], 20, 4, false);
 	c = &side[1].nic.hdr->counters;
 	length = last_frame(1, frame);
-	/* Cut anywhere, and with any bit turned. */
+	/* Truncated at each length, and with each single bit inverted. */
 	for (i = 0; i < length; i++) {
 		before = dropped(c);
 		inject(1, frame, i);
@@ -118,7 +118,7 @@ static void test_strangers(void)
 		inject(1, copy, length);
 		CHECK(dropped(c) == before + 1);
 	}
-	/* An older NIC's, and what says that it has what it cannot have. */
+	/* A frame of an older version, and frames with invalid operations. */
 	memcpy(copy, frame, length);
 	((struct vnet_frame *)copy)->version = VNET_WIRE_VERSION - 1;
 	reseal(copy, length);
@@ -136,11 +136,11 @@ static void test_strangers(void)
 	world_free();
 }
 
-/* ----------------------------------------------------------------------- lives */
+/* ---------------------------------------------------------------- incarnations */
 
 /*
- * Side `waiting` looks at a frame while the other one begins a new life, of which it
- * hears between its first look at the frame's sender and when it has the row's lock.
+ * Side `waiting` processes a frame while the other side begins a new incarnation. It learns of
+ * that between its first look-up of the frame's sender and its acquisition of the row's lock.
  */
 static u32 waiting;
 
@@ -150,13 +150,13 @@ static void begin_new_life(void)
 
 	side[waiting].nic.row[0].lock = 0;
 	nic_link_renew(other, nic_load(&other->hdr->incarnation) + 1000);
-	/* It calls; its peer knows its new life then. */
+	/* The HELLO tells its peer of the new incarnation. */
 	nic_row_activate(other, &other->row[0]);
 	while (side[waiting].nic.row[0].incarnation != other->hdr->incarnation)
 		pass(1000000);
 }
 
-/* What comes last from an earlier life. */
+/* Delivers a frame of the earlier incarnation. */
 static void inject_late(u32 to, u8 *bytes, u32 length)
 {
 	struct nic_counters *c = &side[to].nic.hdr->counters;
@@ -170,7 +170,7 @@ static void inject_late(u32 to, u8 *bytes, u32 length)
 	CHECK(!on_relax && c->bad_incarnation > before);
 }
 
-/* An answer of an earlier life is none to what is sent in a new one. */
+/* An acknowledgement of an earlier incarnation does not acknowledge a packet to the new one. */
 static void late_answer(void)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -194,7 +194,7 @@ static void late_answer(void)
 	world_free();
 }
 
-/* Packets of an earlier life move no sequence of a new one; those of datagrams would at once. */
+/* Packets of an earlier incarnation do not advance the new one's sequence numbers. */
 static void late_packet(void)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -220,9 +220,9 @@ static void test_lives(void)
 	late_packet();
 }
 
-/* ----------------------------------------------------------------------- again */
+/* ----------------------------------------------------------------- repetitions */
 
-/* At side 1; the link may have more. */
+/* Delivers a frame to side 1; the link may have more frames. */
 static void arrive(u8 *bytes, u32 length)
 {
 	reseal(bytes, length);
@@ -230,8 +230,9 @@ static void arrive(u8 *bytes, u32 length)
 }
 
 /*
- * A packet comes, and its repetition before it is answered: the answer tells of the first,
- * so its sender learns that nothing was lost. Later ones are answered as themselves.
+ * A packet and its repetition arrive before the acknowledgement is sent: the acknowledgement
+ * has the timestamp of the first, so the sender learns that nothing was lost. A later
+ * repetition is acknowledged with its own timestamp.
  */
 static void test_again(void)
 {
@@ -265,9 +266,9 @@ static void test_again(void)
 	world_free();
 }
 
-/* ---------------------------------------------------------------------- latest */
+/* --------------------------------------------------------- latest transmission */
 
-/* A request is made, and its frame is not seen by side 1: it is here instead. */
+/* Posts a request, and returns the frame instead of delivering it. */
 static u32 keep_request(struct end *e, u8 *bytes)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
@@ -276,7 +277,7 @@ static u32 keep_request(struct end *e, u8 *bytes)
 	return last_frame(1, bytes);
 }
 
-/* It comes as it was sent last. */
+/* Delivers the frame with the timestamp of its latest transmission. */
 static void arrive_again(u8 *bytes, u32 length)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(bytes + sizeof(struct vnet_frame));
@@ -287,9 +288,9 @@ static void arrive_again(u8 *bytes, u32 length)
 }
 
 /*
- * A packet came too early, was sent again, and taken; only then its sender hears of the
- * refusal. Should it believe that, it would give the channel to another packet, with the
- * one bit of sequence that was taken: that one would count as a repetition, and be lost.
+ * A packet was refused as too early, retransmitted, and accepted; only then does its sender get
+ * the refusal. If the sender believed it, the channel would be given to another packet with the
+ * same sequence bit. That packet would count as a repetition, and be lost.
  */
 static void test_latest(void)
 {
@@ -331,7 +332,7 @@ static void test_latest(void)
 	inject(0, refusal, refusal_length);
 	faults.lose = 0;
 
-	/* Another connection, whose packet would have that channel. */
+	/* A packet of another connection would get that channel. */
 	connect_two(NIC_QPT_RC, false);
 	end_recv(connected[1], 2, HALF, 100);
 	end_send(connected[0], &w, 0, 100);
@@ -342,9 +343,9 @@ static void test_latest(void)
 	world_free();
 }
 
-/* ------------------------------------------------------------------ collected */
+/* ------------------------------------------------- collected acknowledgements */
 
-/* Side 0 sends so many packets, which come at side 1 one by one, and two before a pause. */
+/* Side 0 sends n packets. They arrive at side 1 one by one, with a pause after every second one. */
 static void arrive_some(u32 n)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -363,7 +364,7 @@ static void arrive_some(u32 n)
 	}
 }
 
-/* The frames into which the answers to so many packets go, but for those that are kept. */
+/* Returns the number of frames with the acknowledgements of n packets; `kept` of them stay owed. */
 static u32 answered(u32 unit, u32 n, u32 kept)
 {
 	const struct nic_row *row = &side[1].nic.row[0];
@@ -374,7 +375,7 @@ static u32 answered(u32 unit, u32 n, u32 kept)
 	arrive_some(n);
 	frames = side[1].nic.hdr->counters.frames_sent - frames;
 	CHECK(row->nowed == kept);
-	/* No longer than they may be. */
+	/* They are sent when ack_delay has passed. */
 	pass(65000);
 	CHECK(!row->owed);
 	for (i = 0; i < n; i++) {
@@ -384,7 +385,7 @@ static u32 answered(u32 unit, u32 n, u32 kept)
 	return (u32)frames;
 }
 
-/* One frame of answers for so many packets, whoever takes them, and however they come. */
+/* One frame of acknowledgements per `ack_unit` packets, for an agent and for a process. */
 static void test_collected(void)
 {
 	struct nic *nic = &side[1].nic;
@@ -397,10 +398,10 @@ static void test_collected(void)
 		CHECK(answered(1, 12, 0) == 12);
 		CHECK(answered(3, 12, 0) == 4);
 		CHECK(answered(5, 12, 2) == 2);
-		/* What has come; a process may have data for all that is in its hands. */
+		/* A process keeps acknowledgements back, because it may soon send data. */
 		CHECK(answered(0, 12, nic->space ? 12 : 0) == (nic->space ? 0 : 6));
 	}
-	/* An agent is told until when it may keep some. */
+	/* nic_run() tells an agent how long it may keep acknowledgements back. */
 	nic->space = NIC_SPACE_POINTER;
 	nic->hdr->settings.ack_unit = 5;
 	arrive_some(1);
@@ -409,7 +410,7 @@ static void test_collected(void)
 	world_free();
 }
 
-/* -------------------------------------------------------------------- told first */
+/* -------------------------------------------------- acknowledgement before reply */
 
 static void expect_opcode(struct end *e, u8 opcode)
 {
@@ -419,7 +420,7 @@ static void expect_opcode(struct end *e, u8 opcode)
 	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.opcode == opcode);
 }
 
-/* A request that another process has taken, whose answer it has not sent yet; and what is sent back. */
+/* A request whose receiver has not sent its acknowledgement yet, and the reply to it. */
 static void ask_and_reply(u8 *reply, u32 *reply_length, u8 *ack, u32 *ack_length)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -440,9 +441,9 @@ static void ask_and_reply(u8 *reply, u32 *reply_length, u8 *ack, u32 *ack_length
 }
 
 /*
- * Who has what was said in return has been told that its request was received: though the
- * answer of whoever took that is still on its way; and though nobody could look at the
- * queue when it came.
+ * The requester's send completes before the reply is delivered, even if the acknowledgement of
+ * the process that received the request is still on its way, and even if the queue pair was
+ * locked when the acknowledgement arrived.
  */
 static void test_told_first(void)
 {
@@ -478,7 +479,7 @@ static void test_told_first(void)
 	world_free();
 }
 
-/* Frames that are kept, in both directions. */
+/* Frames that were captured, in both directions. */
 static struct {
 	u32 to, length;
 	u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -493,7 +494,7 @@ static void keep_frame(u32 to, const void *frame, u32 length)
 	memcpy(kept[nkept++].bytes, frame, length);
 }
 
-/* Those kept from the i-th on arrive. */
+/* Delivers the captured frames from the i-th on. */
 static void arrive_kept(u32 i, u32 to)
 {
 	u32 n = nkept;
@@ -506,9 +507,9 @@ static void arrive_kept(u32 i, u32 to)
 }
 
 /*
- * The same of n requests of so many bytes, each in several packets, and of a reply; all are
- * taken by the process itself, which has not answered yet; or by another one, whose answers
- * are still to leave.
+ * The same for n requests of several packets each, and a reply. They are received by the
+ * process itself, which has not sent acknowledgements yet; or, with `other`, by another
+ * process, whose acknowledgements are still on their way.
  */
 static void all_told_first(u32 n, u32 length, u32 reply, bool other)
 {
@@ -527,7 +528,7 @@ static void all_told_first(u32 n, u32 length, u32 reply, bool other)
 	on_frame = keep_frame;
 	for (i = 0; i < n; i++)
 		end_send(connected[0], &w, 0, length);
-	/* A process may keep answers back. */
+	/* A process may keep acknowledgements back. */
 	side[1].nic.space = 5;
 	nic_find_qp(&side[1].nic, connected[1]->qpn)->space = 5;
 	arrive_kept(0, 1);
@@ -549,7 +550,7 @@ static void test_all_told_first(void)
 {
 	all_told_first(1, 40000, 100, true);
 	all_told_first(3, 100, 100, true);
-	/* No frame has room for so many answers beside so much. */
+	/* No frame has room for all acknowledgements beside so much data. */
 	all_told_first(1, 100000, 16384, false);
 	all_told_first(6, 100, 16384, false);
 }

@@ -48,7 +48,7 @@ static u32 some_length(void)
 	return sizes[below(10)];
 }
 
-/* Every other one has 64 bits of immediate data. */
+/* Sets immediate data: 64 bits for even i, 32 bits for odd i. */
 static void set_imm(struct vnet_send_wqe *w, u32 i)
 {
 	w->imm = 0x55000000u + i;
@@ -136,7 +136,7 @@ static void one_writes_and_reads(struct end *a, struct end *b, u32 rounds)
 	}
 }
 
-/* With a receive for each, that tells when the data is there. */
+/* A receive for each write shows when the data is there. */
 static void writes_with_immediate(struct end *a, struct end *b, u32 rounds)
 {
 	u32 i;
@@ -210,7 +210,7 @@ static void atomic_writes(struct end *a, struct end *b, u32 rounds)
 	}
 }
 
-/* By the time that the flush ends, the writes before it are there, whole. */
+/* When the flush completes, the data of all earlier writes is in place. */
 static void flushes(struct end *a, struct end *b, u32 rounds)
 {
 	u32 i, j;

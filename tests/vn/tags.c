@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tag matching between two NICs: messages of all sizes, in their order, to the buffers
- * whose tags they have, and data that is fetched by the receiver's NIC, whatever the
- * link does and whoever dies.
+ * Tag matching between two NICs: messages of all sizes and rendezvous. Messages go to the
+ * buffers with their tags, in order, also on faulty links and after the death of an executor.
  */
 #include <endian.h>
 #include <sys/wait.h>
@@ -29,11 +28,11 @@ static struct nic_config config = {
 
 #define TAGS 64
 #define ALL (~0ull)
-/* Of the sender: headers and what follows them, and what is announced. */
+/* Offsets in the sender's memory: headers and eager data come first, then rendezvous data. */
 #define ANNOUNCED (2u << 20)
-/* ... and where it is told that this has been fetched. */
+/* ... and the messages that end a rendezvous (FIN). */
 #define FINS (3u << 20)
-/* Of the receiver: tagged buffers, and ordinary receives. */
+/* Offset in the receiver's memory: tagged buffers come first, then ordinary receives. */
 #define PLAIN (2u << 20)
 #define ROOM 120000u
 
@@ -134,7 +133,7 @@ static void post_message(u64 wr_id, u32 offset, u32 length)
 	end_send(from, &w, offset, NIC_TMH_SIZE + length);
 }
 
-/* Of so many bytes behind its header. */
+/* Sends a message with `length` bytes behind its header. */
 static void send(u64 wr_id, u8 opcode, u64 tag, u32 offset, u32 length)
 {
 	write_headers(offset, opcode, tag);
@@ -142,7 +141,7 @@ static void send(u64 wr_id, u8 opcode, u64 tag, u32 offset, u32 length)
 	post_message(wr_id, offset, length);
 }
 
-/* With so many bytes behind it. */
+/* Announces rendezvous data; `behind` more bytes follow the header. */
 static void announce(u64 wr_id, u64 tag, u32 offset, u32 data, u32 length, u32 behind)
 {
 	u64 va = htobe64((u64)(unsigned long)(from->side->data + data));
@@ -204,7 +203,7 @@ static void expect_fin(u64 wr_id, u64 tag)
 	check_fin(&cqe, wr_id, tag);
 }
 
-/* The answer to the announcement may be lost, and be later than the end of the data. */
+/* The acknowledgement of the announcement may be lost, and come later than the FIN. */
 static void expect_sent_and_fin(u64 wr_id, u64 fin, u64 tag)
 {
 	struct vnet_cqe one = end_wait(from), other = end_wait(from);
@@ -223,7 +222,7 @@ static void expect_nothing(void)
 	CHECK(!end_poll(from, &cqe) && !end_poll(to, &cqe));
 }
 
-/* ------------------------------------------------------------------- one by one */
+/* -------------------------------------------------------------- single messages */
 
 static void eager_of_any_size(void)
 {
@@ -245,7 +244,7 @@ static void eager_of_any_size(void)
 	world_free();
 }
 
-/* Pieces of the buffer end where no frame does. */
+/* The buffer's SGEs end within frames. */
 static void eager_to_several_pieces(void)
 {
 	static const u32 at[VNET_TM_MAX_SGE + 1] = { 0, 1, 17000, 17003, 60000 };
@@ -284,7 +283,7 @@ static void too_long(u32 room, u32 length)
 	world_free();
 }
 
-/* Nothing fits it, and nothing is said of one: to ordinary receives, and whole. */
+/* Messages without a matching tag or without any tag go whole to ordinary receives. */
 static void to_plain_receives(void)
 {
 	struct vnet_cqe cqe;
@@ -333,7 +332,7 @@ static void rendezvous(u32 behind)
 	world_free();
 }
 
-/* Who hears of the end may use the memory for something else: all has been read. */
+/* When the sender has the FIN, all data has been read, and the sender may reuse its memory. */
 static void rendezvous_over_loss(u32 seed)
 {
 	struct vnet_cqe cqe;
@@ -371,7 +370,7 @@ static void rendezvous_that_does_not_fit(u32 behind, u32 room)
 	world_free();
 }
 
-/* ----------------------------------------------- what was not expected is dropped */
+/* ------------------------------------------------ unexpected messages are dropped */
 
 static void dropped(u32 length)
 {
@@ -390,7 +389,7 @@ static void dropped(u32 length)
 	world_free();
 }
 
-/* ------------------------------------------------------------------ half a message */
+/* ---------------------------------------------------------------- partial messages */
 
 static struct nic_open_receive *opened(void)
 {
@@ -399,7 +398,7 @@ static struct nic_open_receive *opened(void)
 	return &nic_endpoint_any(&side[1].nic, qp)->receive;
 }
 
-/* Its first piece has come, and no more does. */
+/* Sends a message whose first packet arrives; all later frames are lost. */
 static void send_half(u64 tag)
 {
 	side[0].nic.hdr->settings.channels = 1;
@@ -417,7 +416,10 @@ static void half_unexpected(void)
 	end_recv(to, 1, PLAIN, ROOM);
 	end_recv(to, 2, PLAIN, ROOM);
 	send_half(5);
-	/* It has no tag, whatever is added from now on, and what is waits until it is seen. */
+	/*
+	 * The message stays unexpected. A tag that is added now waits until the program has
+	 * seen it.
+	 */
 	CHECK(list()->unexpected == 1);
 	add(3, 5, 0, ROOM);
 	faults.lose = 0;
@@ -429,7 +431,7 @@ static void half_unexpected(void)
 	world_free();
 }
 
-/* What will not come is not waited for: tags match again. */
+/* If the rest of a message will not come, tags match again. */
 static void half_and_reset(u8 state, u64 tag)
 {
 	struct vnet_cqe cqe;
@@ -440,7 +442,7 @@ static void half_and_reset(u8 state, u64 tag)
 	send_half(tag);
 	CHECK(list()->unexpected == (tag == 5) && to->ops.hdr->ended == (tag == 6));
 	if (tag == 5) {
-		/* This one is for the message that is not known to have come. */
+		/* This tag is parked until the program has seen the unexpected message. */
 		add(2, 5, ROOM, ROOM);
 		nic_tm_doorbell(&side[1].nic, to->srqn);
 		CHECK(list()->tag[list()->tail].state == NIC_TAG_PARKED);
@@ -453,12 +455,12 @@ static void half_and_reset(u8 state, u64 tag)
 	}
 	CHECK(!end_poll(to, &cqe) && !opened()->open);
 	CHECK(list()->unexpected == 0 && list()->used == (tag == 5 ? 2 : 0));
-	/* It will not come: the tag is for the next. */
+	/* The message will not come: the tag is active for the next one. */
 	CHECK(tag == 6 || list()->tag[list()->tail].state == NIC_TAG_ACTIVE);
 	world_free();
 }
 
-/* ----------------------------------------------------------------------- the link */
+/* ------------------------------------------------------------------- faulty links */
 
 #define BATCH 4
 
@@ -485,7 +487,7 @@ static void send_batch(u32 round, u32 seen)
 		batch[i].length = sizes[below(7)];
 		batch[i].tag = 10ull * round + i;
 	}
-	/* Tags in another order than messages. */
+	/* Adds tags in another order than the messages. */
 	for (i = BATCH; i-- > 0;) {
 		if (batch[i].tagged)
 			add(i, batch[i].tag, i * ROOM, ROOM);
@@ -503,7 +505,7 @@ static void send_batch(u32 round, u32 seen)
 	}
 }
 
-/* In the order of the messages, but for the data of announcements. */
+/* Completions are in the order of the messages, except those of rendezvous data. */
 static void take_batch(u32 *seen)
 {
 	u32 next = 0, fetched = 0, announced = 0, i;
@@ -552,11 +554,11 @@ static void stream(u32 seed, struct link_faults how)
 /* -------------------------------------------------------------------------- death */
 
 static u32 deaths;
-/* Whose NIC's executor dies, and what the message is. */
+/* The side whose executor dies, and the type of the message. */
 static u32 dies;
 static u8 kind;
 
-/* Once, and to the right buffer; the next message is matched, too. */
+/* The message is received once, in the right buffer, and the next message is matched, too. */
 static void examine(void)
 {
 	struct vnet_tm_op sync = { .opcode = VNET_TM_OP_SYNC };
@@ -578,7 +580,7 @@ static void examine(void)
 		CHECK(!memcmp(to->side->data + PLAIN, from->side->data, cqe.byte_len));
 	}
 	CHECK(list()->unexpected == (kind == FIN));
-	/* What is still in the ring is carried out, and what matches again is. */
+	/* Operations that are still in the ring are executed, and matching works again. */
 	sync.unexpected = kind == FIN;
 	post_tag(&sync);
 	nic_tm_doorbell(&side[1].nic, to->srqn);
@@ -591,7 +593,7 @@ static void examine(void)
 	expect_nothing();
 }
 
-/* Another life goes on from here: in it who ran this NIC is dead. */
+/* Forks a world in which the executor of this NIC is dead, and continues there. */
 static void die(int step)
 {
 	int status;
@@ -616,7 +618,7 @@ static void die(int step)
 	deaths++;
 }
 
-/* FIN stands for a tag that none fits. */
+/* FIN stands for a message whose tag matches no buffer. */
 static void dies_with(u32 who, u8 what)
 {
 	make(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The platform of two NICs in one process, and what agents and providers do. */
+/* The platform functions of two NICs in one process, and the work of agents and providers. */
 #include "tags/tags.h"
 #include "world.h"
 
@@ -49,7 +49,7 @@ u32 below(u32 n)
 
 /* --------------------------------------------------------------- the platform */
 
-/* Whose registered memory it is; 2: nobody's. */
+/* Returns the side whose registered memory contains the piece; 2: neither. */
 static u32 owner_of(const struct nic_piece *piece)
 {
 	u32 i;
@@ -78,7 +78,7 @@ static bool misses(const struct nic_piece *pieces, u32 n)
 	return false;
 }
 
-/* What could not be had, and was asked for before that. */
+/* True if the test has declared this memory lost, for a fetch that began before that. */
 static bool is_lost(const struct nic_piece *pieces, u32 n, u64 since)
 {
 	u32 i;
@@ -110,7 +110,7 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 	return misses(dst, ndst) ? NIC_COPY_DST_LATER : NIC_COPY_OK;
 }
 
-/* Not of a frame, which is nobody's memory. */
+/* False for a frame's own buffer, which is not memory of a process. */
 static bool is_gone(const struct nic_piece *pieces, u32 n)
 {
 	return memory_gone && n && owner_of(pieces) == 1;
@@ -129,7 +129,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		return NIC_COPY_SRC_GONE;
 	if (is_gone(dst, ndst))
 		return NIC_COPY_DST_GONE;
-	/* Some of what is long may be moved all the same. */
+	/* A prefix of a long copy may be moved although a page is missing. */
 	if (no_src || no_dst)
 		length = length > 4096 ? length / (1 + below(3)) : 0;
 	while (length) {
@@ -139,7 +139,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		n = dst->length - d < src->length - s ? dst->length - d : src->length - s;
 		if (n > length)
 			n = length;
-		/* Who sends to itself may name the same memory twice. */
+		/* Source and destination overlap if a queue pair sends to itself. */
 		memmove((u8 *)(unsigned long)(dst->addr + d),
 			(const u8 *)(unsigned long)(src->addr + s), n);
 		length -= n;
@@ -169,7 +169,7 @@ void *plat_queue(struct nic *nic, u64 offset, u64 length)
 	return (u8 *)nic->hdr + offset;
 }
 
-/* Not random at all, so that a test can be repeated; no two answers are equal. */
+/* Not random, so that tests can be repeated; but no two results are equal. */
 bool plat_random(struct nic *nic, void *bytes, u32 length)
 {
 	static u64 drawn;
@@ -252,7 +252,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	nic_frame_sum(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
 	last_length[i] = length;
-	/* Nobody is there, but for a test that plays somebody. */
+	/* No NIC has these addresses; a test may act as their NIC. */
 	if (i >= 2)
 		return;
 	if (on_frame)
@@ -279,7 +279,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	return gid[0] == 0xfe && gid[15] >= 1 && gid[15] <= 2;
 }
 
-/* The cookies' key is each side's own. Addresses are local, if `macs` is not set. */
+/* Each side has its own key for cookies. Addresses are local unless `macs` is set. */
 bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
@@ -320,7 +320,7 @@ bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const str
 	return !groups || (b && a->bytes[0] / 2 == b->bytes[0] / 2);
 }
 
-/* By a table: fuzzing spends its time here, where each step is watched. */
+/* Computed by a table, because fuzzers spend much time here under instrumentation. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length)
 {
 	static u32 table[256];
@@ -337,7 +337,7 @@ u32 plat_crc32c(u32 crc, const void *data, u64 length)
 	return ~crc;
 }
 
-/* ------------------------------------------------------------------- the world */
+/* ----------------------------------------------------------------------- world */
 
 void sign_for(u32 to, struct vnet_frame *head)
 {
@@ -353,7 +353,7 @@ void sign_for(u32 to, struct vnet_frame *head)
 	memcpy(head->secret, row->secret_out, sizeof(head->secret));
 }
 
-/* A MAC is the CRC here: whoever made the frame had the key. */
+/* The CRC stands for the MAC: the maker of a valid frame had the key. */
 struct nic_proof prove(void *frame, u32 length)
 {
 	const struct vnet_frame *head = frame;
@@ -496,7 +496,7 @@ void world_free(void)
 	}
 }
 
-/* ------------------------------------------------------------------- the ends */
+/* ---------------------------------------------------------------- queue pairs */
 
 static struct queue queue_make(struct side *s, u32 entries, u32 shift)
 {
@@ -509,7 +509,7 @@ static struct queue queue_make(struct side *s, u32 entries, u32 shift)
 	return q;
 }
 
-/* With tags, if there are to be any. */
+/* With tag matching if ends_tags is set. */
 static void srq_make(struct end *e, bool named)
 {
 	struct side *s = e->side;
@@ -569,7 +569,7 @@ struct end *end_make(struct side *s, u8 type, bool srq)
 	p.recv_cqn = ini || tgt ? 0 : e->cqn;
 	p.xrcdn = tgt ? 3 : 0;
 	p.returns = ends_return;
-	/* What tells of the end of a rendezvous is inline. */
+	/* The message that ends a rendezvous is sent inline. */
 	p.max_inline = e->ops.hdr ? NIC_TM_HEADERS : 0;
 	CHECK(nic_qp_create(&s->nic, &p) == NIC_OK);
 	return e;

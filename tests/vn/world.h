@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two NICs, each with one process, and a link between them; time passes when the
- * test lets it. Addresses of regions are pointers of this process.
+ * Two NICs in one process, with a link between them. The test controls the link and the clock.
+ * Addresses of regions are pointers of this process.
  */
 #ifndef VN_WORLD_H
 #define VN_WORLD_H
@@ -20,7 +20,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* Out of 1000 frames. */
+/* Probabilities per 1000 frames. */
 struct link_faults {
 	u32 lose, twice, reorder, spoil;
 };
@@ -38,7 +38,7 @@ struct side {
 	void *memory;
 	u64 queue_at;
 	u32 next_qp, next_cq, next_srq, next_mr;
-	/* Memory that is registered under this key, all of it. */
+	/* Registered memory of this side, and its key. */
 	u8 *data;
 	u32 key;
 };
@@ -46,11 +46,11 @@ struct side {
 struct end {
 	struct side *side;
 	u32 qpn, cqn, srqn;
-	/* That requests name, of the peer. */
+	/* Number of the peer's SRQ, which XRC requests name. */
 	u32 named;
 	u8 type;
 	struct queue sq, rq, cq;
-	/* Operations on the tags of its shared receive queue. */
+	/* Ring of tag operations of its SRQ. */
 	struct queue ops;
 	u32 sq_prod, rq_prod, cq_cons, ops_prod;
 };
@@ -60,56 +60,59 @@ struct end {
 extern struct side side[2];
 extern struct link_faults faults;
 extern u64 now_ns;
-/* Called once, by who waits for a lock. */
+/* Called once, at the next plat_relax() (a wait for a lock), and then cleared. */
 extern void (*on_relax)(void);
 /*
- * Registered memory is paged on demand, if not 0: of so many copies, one finds a page
- * missing, and so does each look whether it has come; how many did, and how often pages
- * were asked for.
+ * If pages_miss is not 0, registered memory is paged on demand: each piece of a copy or fetch
+ * is missing with probability 1 / pages_miss. The counters: how many were missing, and calls of
+ * plat_fetch().
  */
 extern u32 pages_miss, pages_missed, pages_asked;
-/* Of this side, all are missing; 2: of none. */
+/* All memory of this side is missing; 2: of neither side. */
 extern u32 pages_gone;
-/* And are gone again whenever they were looked for, and have come. */
+/* plat_fetch() reports pages as present that the next copy misses again. */
 extern bool pages_flee;
-/* Those of it from this offset on could not be brought then. */
+/* Fetches of pages_gone's memory from this offset on fail, if they began by this time. */
 extern u64 pages_lost_at, pages_lost_from;
-/* The process of side 1 is at its end: there is no memory of it any more. */
+/* The memory of side 1's process no longer exists. */
 extern bool memory_gone;
-/* Sees each frame that is given to the link for side i. */
+/* Called for each frame that is given to the link for side i. */
 extern void (*on_frame)(u32 i, const void *frame, u32 length);
-/* Addresses are of groups, two in each: the sides' are 0 and 1. */
+/* Addresses belong to key groups of two: both sides (0 and 1) are in the first one. */
 extern bool groups;
-/* Peers are on other machines: frames prove themselves by MACs alone. */
+/* Peers are on other machines: frames are proved by MACs only. */
 extern bool macs;
-/* Number of the key that both sides have; how often a side was told that it is refused. */
+/* Number of the key of both sides; number of calls of plat_refused(). */
 extern u32 world_key, refused;
-/* Of the next worlds. */
+/* Size of registered memory in worlds that are made from now on. */
 extern u32 world_data_bytes;
-/* The next ends, of datagrams, have those back that cannot be delivered. */
+/* Datagram queue pairs that are made from now on have return to sender. */
 extern bool ends_return;
-/* The shared receive queues of the next ends match so many tags, if not 0. */
+/* If not 0: SRQs that are made from now on have tag matching with this many tags. */
 extern u32 ends_tags;
-/* At each step of the firmware, of the NIC of side[runs]. */
+/* Called at each step of the firmware; side[runs] is the NIC that executes. */
 extern void (*on_step)(int step);
 extern u32 runs;
-/* At each copy. */
+/* Called at each copy. */
 extern void (*on_copy)(void);
 
-/* NICs with few of everything. */
+/* A configuration with small tables. */
 extern const struct nic_config world_small;
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);
-/* Frames travel and timers run, for so long. */
+/* Advances the clock by ns; frames are delivered, and both NIC processors run. */
 void pass(u64 ns);
-/* A frame as it is, from nowhere, to side i. */
+/* Delivers a frame to side i as if the other side had sent it. */
 void inject(u32 i, const void *frame, u32 length);
-/* It is from the other side to side `to`, and proves that; the CRC is still to be made. */
+/*
+ * Fills in the header as the other side does for a frame to side `to`, with its proof of
+ * sender. The caller still computes the CRC.
+ */
 void sign_for(u32 to, struct vnet_frame *head);
-/* What the link finds about such a frame; and one that comes from there. */
+/* prove(): what the link finds about a frame's proof. deliver_from(): a frame from an address. */
 struct nic_proof prove(void *frame, u32 length);
 void deliver_from(u32 to, u8 address, void *bytes, u32 length);
-/* The last frame that was given to the link for side i, or address 2 or 3, where nobody is. */
+/* The last frame to address i (2 and 3 have no NIC). Returns its length. */
 u32 last_frame(u32 i, void *frame);
 u32 below(u32 n);
 
@@ -119,9 +122,9 @@ void end_state(struct end *e, u8 state, const struct end *peer);
 void end_connect(struct end *a, struct end *b);
 void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length);
 void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length);
-/* false: there is none. */
+/* Returns false if there is no completion. */
 bool end_poll(struct end *e, struct vnet_cqe *cqe);
-/* Lets time pass until there is one. */
+/* Advances the clock until there is a completion. */
 struct vnet_cqe end_wait(struct end *e);
 
 #endif

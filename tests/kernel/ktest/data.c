@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Data that moves: messages, datagrams, and what one side does alone. */
+/* Tests of messages, inline data, datagrams and shared receive queues. */
 #include "ktest.h"
 
-/* Where in the buffers. */
+/* Offsets in the buffers. */
 #define SEND_AT 0u
 #define RECV_AT 32768u
 #define GRH 40u
@@ -52,7 +52,7 @@ static int kt_inline(struct kt_pair *p, enum kt_from from)
 {
 	struct kt_request *sent = kt_request(p), *got = kt_request(p);
 	u8 bytes[60];
-	/* The data is at the kernel's own address, and taken at once. */
+	/* Inline data has a kernel virtual address, and is copied by the post. */
 	struct ib_sge sge = { .addr = (uintptr_t)bytes, .length = sizeof(bytes) };
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND,
@@ -71,7 +71,7 @@ static int kt_inline(struct kt_pair *p, enum kt_from from)
 	return 0;
 }
 
-/* The receive comes after the message, which waits for it. */
+/* The receive is posted after the send, which waits for it. */
 static int kt_late_receive(struct kt_pair *p, enum kt_from from)
 {
 	struct kt_request *sent = kt_request(p), *got = kt_request(p);
@@ -113,7 +113,7 @@ static int kt_rally_receive(struct kt_rally *rally, int end)
 	return ib_post_recv(rally->p->end[end].qp, &wr, NULL);
 }
 
-/* Every 8th is signaled, so that there is room again. */
+/* Every 8th send is signaled, so that its completion frees the slots. */
 static int kt_rally_send(struct kt_rally *rally, int end)
 {
 	struct ib_sge sge = kt_sge(rally->p, end, SEND_AT, 200);
@@ -181,7 +181,7 @@ static int kt_rally(struct kt_pair *p, enum kt_from from)
 		cond_resched();
 		err = time_after(jiffies, until) ? -ETIMEDOUT : 0;
 	}
-	/* What is posted still refers to what is on this stack. */
+	/* Posted requests refer to `rally` on this stack. */
 	for (i = 0; i < 2; i++)
 		ib_drain_qp(p->end[i].qp);
 	KT_TRY(err);
@@ -218,7 +218,7 @@ static int kt_datagram(struct kt_pair *p, enum kt_from from, struct ib_ah *ah, u
 	KT_CHECK(got->wc.byte_len == GRH + length && (got->wc.wc_flags & IB_WC_GRH));
 	KT_CHECK(got->wc.src_qp == p->end[0].qp->qp_num);
 	KT_CHECK(kt_is_filled(at + GRH, length, 77) && at[GRH + length] == 0xee);
-	/* RoCE v2 over IPv4: its header in the last 20 bytes. */
+	/* RoCE v2 over IPv4: the IPv4 header is in the last 20 bytes of the GRH. */
 	KT_CHECK(at[20] == 0x45);
 	return 0;
 }
@@ -236,7 +236,7 @@ static int kt_datagrams(struct kt_pair *p, enum kt_from from)
 	rdma_put_gid_attr(gid);
 	if (err)
 		return err;
-	/* Addresses are made where nobody may sleep, too. */
+	/* Address handles can be created in atomic context. */
 	local_bh_disable();
 	ah = rdma_create_ah(p->pd, &attr, 0);
 	local_bh_enable();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How requests end that do not end well, and queues. */
+/* Tests failed and flushed requests, and the destruction of a polled completion queue. */
 #include <linux/delay.h>
 #include <linux/smp.h>
 #include <linux/version.h>
 
 #include "ktest.h"
 
-/* rxe has a name of its own for it, and in 6.12 flushes that request as well. */
+/* rxe uses another status, and in Linux 6.12 flushes the failed request, too. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define KT_RXE_BAD_KEY IB_WC_LOC_QP_OP_ERR
 #else
@@ -15,7 +15,7 @@
 
 #define KT_POSTED 8
 
-/* Sends that nobody receives, and receives to which nobody sends. */
+/* ib_drain_qp() flushes sends without a receive, and receives without a send. */
 static int kt_drain(struct kt_pair *p, enum kt_from from)
 {
 	struct kt_request *sent[KT_POSTED], *got[KT_POSTED];
@@ -43,7 +43,7 @@ static int kt_drain(struct kt_pair *p, enum kt_from from)
 	return 0;
 }
 
-/* One fails; those behind it are flushed, and so is what is posted later. */
+/* A failed request flushes those behind it, and those that are posted later. */
 static int kt_flush(struct kt_pair *p, enum kt_from from)
 {
 	struct kt_request *sent[3], *got = kt_request(p), *late = kt_request(p);
@@ -54,7 +54,7 @@ static int kt_flush(struct kt_pair *p, enum kt_from from)
 	int i;
 
 	KT_TRY(kt_post_recv(from, p, 0, 0, 100, got));
-	/* Nobody's key. That the request asks for no completion does not count. */
+	/* An invalid key. Failed requests complete even if they are unsignaled. */
 	sge.lkey = 0xffffff77;
 	for (i = 0; i < 3; i++) {
 		sent[i] = kt_request(p);
@@ -68,7 +68,7 @@ static int kt_flush(struct kt_pair *p, enum kt_from from)
 	return kt_expect(p, late, IB_WC_WR_FLUSH_ERR);
 }
 
-/* What does not fit is refused, and nothing else. */
+/* Requests with too many SGEs are refused; later requests work. */
 static int kt_refused(struct kt_pair *p, enum kt_from from)
 {
 	struct ib_sge sge[64];
@@ -89,9 +89,9 @@ static int kt_refused(struct kt_pair *p, enum kt_from from)
 	return kt_expect(p, got, IB_WC_SUCCESS);
 }
 
-/* ------------------------------------------------- a queue, while it is polled */
+/* -------------------------------------------------- destruction of a polled CQ */
 
-/* How long the core's polling stays on another processor, ms. */
+/* Time that the core's poll function is delayed on another processor, ms. */
 #define KT_STAY 200
 
 static struct kt_stay {
@@ -101,7 +101,7 @@ static struct kt_stay {
 	bool freed, outlived;
 } kt_stay;
 
-/* In place of the device's: the last thing that the core's polling does. */
+/* Replaces the device's req_notify_cq, which the core's poll function calls last. */
 static int kt_notify_late(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 {
 	int i;
@@ -116,7 +116,7 @@ static int kt_notify_late(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 	return kt_stay.outlived ? 0 : kt_stay.notify(cq, flags);
 }
 
-/* Has it polled, as the device does. */
+/* Makes the core poll the CQ, as the device does. */
 static void kt_stay_poll(void *arg)
 {
 	struct ib_cq *cq = arg;
@@ -137,7 +137,7 @@ static int kt_free_polled(unsigned int cpu)
 	return 0;
 }
 
-/* The core's polling has left a queue when that is gone. (rdma_rxe's has not.) */
+/* ib_free_cq() returns only after the core's polling of the CQ has ended. (Not with rdma_rxe.) */
 static int kt_polled_end(struct kt_pair *p, enum kt_from from)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, get_cpu());

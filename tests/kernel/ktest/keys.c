@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Regions that requests register and invalidate, and remote access to them. */
+/* Tests of fast registration, invalidation and remote access to such regions. */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 
 #include "ktest.h"
 
 #define LENGTH 20000u
-/* Not at the beginning of a page. */
+/* Not page-aligned. */
 #define AREA_AT 4196u
 
 int kt_region_make(struct ib_pd *pd, struct kt_region *region, const struct kt_buffer *buffer)
@@ -134,7 +134,7 @@ static int kt_atomics(struct kt_remote *r)
 	return 0;
 }
 
-/* Both ways, and what lies around is as it was. */
+/* Writes and reads the area; bytes around it must not change. */
 static int kt_write_and_read(struct kt_remote *r)
 {
 	u8 *here = r->p->end[0].buffer.at + AREA_AT, *there = r->p->end[1].buffer.at + AREA_AT;
@@ -164,7 +164,7 @@ static int kt_invalidate(struct kt_remote *r)
 	return 0;
 }
 
-/* Registered, used, invalidated, twice; then nobody may. */
+/* Registers, uses and invalidates the region twice; then access must fail. */
 static int kt_invalidated_locally(struct kt_remote *r)
 {
 	u8 *there = r->p->end[1].buffer.at + AREA_AT;
@@ -182,7 +182,7 @@ static int kt_invalidated_locally(struct kt_remote *r)
 	return 0;
 }
 
-/* The peer says that it needs the region no more. */
+/* The peer invalidates the region by SEND_WITH_INV. */
 static int kt_invalidated_remotely(struct kt_remote *r)
 {
 	struct kt_request *got = kt_request(r->p), *sent = kt_request(r->p);
@@ -206,7 +206,7 @@ static int kt_invalidated_remotely(struct kt_remote *r)
 	return kt_one_sided(r, IB_WR_RDMA_READ, 100, IB_WC_REM_ACCESS_ERR);
 }
 
-/* A queue pair fails with the first, so there is one a connection. */
+/* Access behind the region. The failure ends the connection, so each case has its own. */
 static int kt_behind(struct kt_remote *r)
 {
 	KT_TRY(kt_register(r));
@@ -219,7 +219,7 @@ static int kt_before(struct kt_remote *r)
 	return kt_one_sided_at(r, IB_WR_RDMA_READ, -1, 100, IB_WC_REM_ACCESS_ERR);
 }
 
-/* The address and the length together wrap to something inside. */
+/* Address + length wraps around 64 bits. */
 static int kt_wrapping(struct kt_remote *r)
 {
 	KT_TRY(kt_register(r));
@@ -227,7 +227,7 @@ static int kt_wrapping(struct kt_remote *r)
 			       IB_WC_REM_ACCESS_ERR);
 }
 
-/* ------------------------------------------------------- very many at once */
+/* ------------------------------------------------------------- a long list */
 
 #define KT_LIST 256u
 #define KT_PIECE 4096u
@@ -237,7 +237,7 @@ struct kt_list {
 	struct ib_sge sge[KT_LIST];
 };
 
-/* Each piece of the peer's buffer several times. */
+/* Fills the list with writes that cover the peer's buffer several times. */
 static void kt_list_fill(struct kt_list *list, const struct kt_remote *r)
 {
 	struct ib_rdma_wr *wr;
@@ -290,7 +290,7 @@ static int kt_with_region(struct kt_pair *p, enum kt_from from, int (*body)(stru
 	err = kt_region_make(p->pd, &r.region, &p->end[1].buffer);
 	if (!err)
 		err = body(&r);
-	/* Nobody uses the region any more. */
+	/* No request uses the region after this. */
 	for (i = 0; i < 2; i++)
 		ib_drain_qp(p->end[i].qp);
 	kt_region_free(&r.region);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A consumer of RDMA devices in the kernel, for tests. */
+/* Interface between the files of vnet_ktest, a kernel consumer of RDMA devices for tests. */
 #ifndef KTEST_H
 #define KTEST_H
 
@@ -52,54 +52,54 @@ struct kt_request {
 	struct ib_wc wc;
 };
 
-/* Two queue pairs of one device, and what they need. */
+/* Two connected queue pairs of one device, with their resources. */
 struct kt_pair {
 	struct ib_device *dev;
 	enum ib_poll_context poll;
 	enum ib_qp_type type;
 	bool with_srq;
-	/* Of its send queues. */
+	/* Depth of the send queues. */
 	u32 depth;
 	struct ib_pd *pd;
 	struct kt_end end[2];
 	atomic_t srq_events;
-	/* Requests, given out in turn: they live until both are drained. */
+	/* Requests, allocated in turn. They remain valid until both queue pairs are drained. */
 	struct kt_request requests[4 * KT_DEPTH];
 	unsigned int next;
 };
 
-/* A GID of RoCE v2 and IPv4, with a reference; or ERR_PTR(). */
+/* Returns a RoCE v2 GID with an IPv4 address, with a reference; or ERR_PTR(). */
 const struct ib_gid_attr *kt_gid(struct ib_device *dev);
 int kt_buffer_make(struct ib_device *dev, struct kt_buffer *buffer);
 void kt_buffer_free(struct ib_device *dev, struct kt_buffer *buffer);
-/* The address of a peer on the same device; rdma_destroy_ah_attr() ends it. */
+/* The address of a peer on the same device; release it by rdma_destroy_ah_attr(). */
 int kt_address(struct ib_device *dev, const union ib_gid *gid, struct rdma_ah_attr *attr);
 int kt_to_init(struct ib_qp *qp);
-/* From INIT to RTS; UD needs no peer. */
+/* Moves a queue pair from INIT to RTS. UD needs no peer. */
 int kt_to_rts(struct ib_qp *qp, u32 dest_qpn, const union ib_gid *gid);
-/* Connected, in RTS. Whatever comes of it, kt_pair_close() ends it. */
+/* Opens and connects the queue pairs. Call kt_pair_close() also after a failure. */
 int kt_pair_open(struct kt_pair *p);
 void kt_pair_close(struct kt_pair *p);
 
 /* --------------------------------------------------------------- request.c */
 
-/* Where requests are posted from. */
+/* Context from which requests are posted. */
 enum kt_from { KT_TASK, KT_TIMER, KT_IRQS_OFF, KT_FROMS };
 
 extern const char *const kt_from_names[KT_FROMS];
 
 struct kt_request *kt_request(struct kt_pair *p);
-/* Call fn(arg) from there; its answer. */
+/* Calls fn(arg) from that context, and returns its result. */
 int kt_call(enum kt_from from, int (*fn)(void *arg), void *arg);
-/* Post; wr->wr_cqe is set. */
+/* Sets wr->wr_cqe, and posts the request. */
 int kt_post_send(enum kt_from from, struct ib_qp *qp, struct ib_send_wr *wr, struct kt_request *r);
-/* To the end's buffer, at an offset. */
+/* Posts a receive for a range of the end's buffer. */
 int kt_post_recv(enum kt_from from, struct kt_pair *p, int end, u32 offset, u32 length,
 		 struct kt_request *r);
-/* Until it has completed with this status. */
+/* Waits for the completion, and checks its status. May sleep. */
 int kt_expect(struct kt_pair *p, struct kt_request *r, enum ib_wc_status status);
 struct ib_sge kt_sge(const struct kt_pair *p, int end, u32 offset, u32 length);
-/* Bytes that tell who wrote them; are they those? */
+/* Write, and check, a pattern that depends on `mark`. */
 void kt_fill(u8 *at, u32 length, u8 mark);
 bool kt_is_filled(const u8 *at, u32 length, u8 mark);
 
@@ -110,7 +110,7 @@ struct kt_test {
 	int (*run)(struct kt_pair *p, enum kt_from from);
 	enum ib_qp_type type;
 	bool with_srq;
-	/* KT_DEPTH, unless it is more. */
+	/* Depth of the send queues; at least KT_DEPTH. */
 	u32 depth;
 };
 
@@ -119,7 +119,7 @@ extern const struct kt_test kt_data_tests[], kt_list_tests[], kt_key_tests[], kt
 
 /* keys.c */
 
-/* A region over a buffer, which requests register and invalidate. */
+/* A fast-registration region over a buffer. */
 struct kt_region {
 	struct ib_mr *mr;
 	struct scatterlist sg;
@@ -127,7 +127,7 @@ struct kt_region {
 
 int kt_region_make(struct ib_pd *pd, struct kt_region *region, const struct kt_buffer *buffer);
 void kt_region_free(struct kt_region *region);
-/* The request that registers it; with a new key each time. */
+/* Builds the REG_MR request, with a new key. */
 void kt_region_register(struct kt_region *region, struct ib_reg_wr *wr);
 
 /* ----------------------------------------------------------------- serve.c */
@@ -135,9 +135,9 @@ void kt_region_register(struct kt_region *region, struct ib_reg_wr *wr);
 struct kt_session;
 
 struct vnet_ktest_connect;
-/* A queue pair that answers a process; or ERR_PTR(). */
+/* Opens a queue pair that answers a process's queue pair. Returns ERR_PTR() on failure. */
 struct kt_session *kt_session_open(struct ib_device *dev, struct vnet_ktest_connect *connect);
-/* A queue pair that does nothing. */
+/* Opens a queue pair that stays unconnected. */
 struct kt_session *kt_session_hold(struct ib_device *dev);
 int kt_session_copy(struct kt_session *s, bool write);
 bool kt_session_is_on(const struct kt_session *s, const struct ib_device *dev);

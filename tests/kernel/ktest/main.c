@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module's one device file, by which it is told what to do, and the RDMA
- * devices that it may do it with.
+ * The module's device file, and its list of RDMA devices.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -29,7 +28,7 @@ struct kt_file {
 	struct kt_session *session;
 };
 
-/* Guards all of them, and is held by whoever uses a device. */
+/* Protects the lists and sessions. Held while a device is used, so that it is not removed. */
 static DEFINE_MUTEX(kt_lock);
 static LIST_HEAD(kt_devices);
 static LIST_HEAD(kt_files);
@@ -126,7 +125,7 @@ static int kt_run_one(struct ib_device *dev, const struct kt_test *test, enum ib
 	return err;
 }
 
-/* Each way to poll and to post, at least once; all of them together, at length. */
+/* Uses each way to poll and to post at least once; all combinations if at_length. */
 static int kt_run_all(struct ib_device *dev, const struct kt_test *test, bool at_length)
 {
 	static const enum ib_poll_context polls[] = { IB_POLL_DIRECT, IB_POLL_SOFTIRQ,
@@ -185,7 +184,7 @@ static int kt_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-/* Of the file, which has none yet. */
+/* Sets the session of a file, which has none yet. */
 static int kt_set_session(struct kt_file *file, struct kt_session *session)
 {
 	if (IS_ERR(session))

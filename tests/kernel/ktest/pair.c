@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Two queue pairs of one device, connected by hand. */
+/* Creates and connects two queue pairs of one device, without rdma_cm. */
 #include <linux/gfp.h>
 #include <net/ipv6.h>
 
@@ -59,13 +59,13 @@ int kt_address(struct ib_device *dev, const union ib_gid *gid, struct rdma_ah_at
 	memset(attr, 0, sizeof(*attr));
 	attr->type = rdma_ah_find_type(dev, 1);
 	rdma_ah_set_port_num(attr, 1);
-	/* The peer is behind the same net device. */
+	/* The peer uses the same net device. */
 	err = rdma_read_gid_l2_fields(own, NULL, attr->roce.dmac);
 	if (err) {
 		rdma_put_gid_attr(own);
 		return err;
 	}
-	/* Takes the reference. */
+	/* Takes over the reference to `own`. */
 	rdma_move_grh_sgid_attr(attr, &dgid, 0, 64, 0, own);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Requests: posted from every context, and waited for. */
+/* Posts requests from task, timer and interrupts-off context, and waits for their completions. */
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/timer.h>

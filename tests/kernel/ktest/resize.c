@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues that get another size while requests complete. */
+/* Tests resizing of completion queues while requests complete. */
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
@@ -7,9 +7,9 @@
 
 #define KT_LENGTH 100u
 #define KT_RECV_AT 32768u
-/* Slots that are many enough for a change to take a while. */
+/* Large enough for a resize to take a while. */
 #define KT_LARGE (1 << 16)
-/* Changes that are to be seen, and messages meanwhile at most. */
+/* Number of resizes to wait for, and the limit of messages meanwhile. */
 #define KT_CHANGES 8
 #define KT_MOST_MESSAGES 20000
 
@@ -52,7 +52,7 @@ static int kt_message_through(struct kt_pair *p, enum kt_from from)
 	return kt_expect(p, got, IB_WC_SUCCESS);
 }
 
-/* No completion is lost, nor one told twice, nor the event of one that is waited for. */
+/* No completion is lost or reported twice, and no event is lost. */
 static int kt_resized(struct kt_pair *p, enum kt_from from)
 {
 	struct kt_resizer r = { .p = p };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A queue pair in the kernel that answers one of a process. */
+/* A queue pair in the kernel that answers a process's queue pair. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -19,12 +19,12 @@ struct kt_session {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
-	/* Messages; and memory that the process may write. */
+	/* Buffer of messages, and memory that the process may write and read. */
 	struct kt_buffer messages, memory;
 	struct kt_region region;
 	struct vnet_ktest_end peer;
 	struct kt_slot slot[VNET_KTEST_DEPTH];
-	/* The request of kt_session_wait(). */
+	/* State of the request of kt_session_wait(). */
 	struct ib_cqe cqe;
 	struct completion ended;
 	enum ib_wc_status status;
@@ -41,7 +41,7 @@ static int kt_slot_receive(struct kt_slot *slot)
 	return ib_post_recv(s->qp, &wr, NULL);
 }
 
-/* In softirq. */
+/* Completion handler of a receive, in softirq: returns the message with its bits inverted. */
 static void kt_slot_got(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kt_slot *slot = container_of(wc->wr_cqe, struct kt_slot, recv);
@@ -86,7 +86,7 @@ static int kt_session_receive(struct kt_session *s)
 	return err;
 }
 
-/* ------------------------------------------------------------ its own requests */
+/* ------------------------------------------------------ the session's requests */
 
 static void kt_session_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -107,7 +107,7 @@ static int kt_session_wait(struct kt_session *s, struct ib_send_wr *wr)
 	err = ib_post_send(s->qp, wr, NULL);
 	if (err)
 		return err;
-	/* It completes: the peer answers, or its silence ends it. */
+	/* No time limit: without an answer, the request fails when its retries are used up. */
 	wait_for_completion(&s->ended);
 	return s->status ? -EIO : 0;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process' queue pair, connected with one of vnet_ktest.ko's in the kernel:
- * messages there and back, and each side's memory written and read by the other.
+ * Connects a process's queue pair to one of vnet_ktest.ko, and exchanges data with it. Messages
+ * in both directions, and writes and reads of each side's memory by the other.
  *
  *   ktest_user DEVICE ROUNDS
  *
- * After the first eight it says that it flows.
+ * Prints "it flows" after the first eight rounds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static void open_queues(void)
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 }
 
-/* The one that is an IPv4 address. */
+/* Index of the RoCE v2 GID with an IPv4 address. */
 static int gid_index(union ibv_gid *gid)
 {
 	static const uint8_t ipv4[12] = { [10] = 0xff, [11] = 0xff };
@@ -188,7 +188,7 @@ static void post(enum ibv_wr_opcode opcode, uint32_t offset, uint32_t length)
 	CHECK(!ibv_post_send(qp, &wr, &bad));
 }
 
-/* Sleep until there is one. */
+/* Waits for a completion by events. */
 static void sleep_for_completion(struct ibv_wc *wc)
 {
 	struct ibv_cq *from;
@@ -245,7 +245,7 @@ static void message(uint32_t length, uint32_t mark, bool sleeps)
 		CHECK((buffer[back_at + i] ^ byte_of(i, mark)) == 0xff);
 }
 
-/* The kernel's memory, written and read by us. */
+/* The process writes and reads the kernel's memory. */
 static void kernel_memory(uint32_t mark)
 {
 	uint32_t length = SIZE / 2;
@@ -261,7 +261,7 @@ static void kernel_memory(uint32_t mark)
 		CHECK(buffer[length + i] == byte_of(i, mark));
 }
 
-/* Ours, read and written by the kernel. */
+/* The kernel reads and writes the process's memory. */
 static void own_memory(uint32_t mark)
 {
 	for (uint32_t i = 0; i < SIZE; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What user.c and the module say to each other by /dev/vnet_ktest. */
+/* Interface of /dev/vnet_ktest, between user.c or scripts and the module. */
 #ifndef VNET_KTEST_H
 #define VNET_KTEST_H
 
@@ -7,14 +7,14 @@
 #include <linux/types.h>
 
 /*
- * write("run DEVICE") tests a device, and fails with the first failure; "soak
- * DEVICE" does so at length;
- * write("lists DEVICE") and write("resize DEVICE") do so in part;
- * write("hold DEVICE") keeps a queue pair there until the file is closed.
+ * write("run DEVICE") runs all tests on a device, and fails with the first failure;
+ * "soak DEVICE" does so at length;
+ * write("lists DEVICE") and write("resize DEVICE") run some of the tests;
+ * write("hold DEVICE") keeps a queue pair open until the file is closed.
  */
 #define VNET_KTEST_DEVICE "/dev/vnet_ktest"
 
-/* One end of a connection; memory that the other may write and read. */
+/* One end of a connection, with memory that the other end may write and read. */
 struct vnet_ktest_end {
 	__u8 gid[16];
 	__u32 qpn;
@@ -24,15 +24,15 @@ struct vnet_ktest_end {
 	__u32 rsvd;
 };
 
-/* In: the process' end, in state INIT. Out: the module's, in state RTS. */
+/* In: the process's end, in state INIT. Out: the module's end, in state RTS. */
 struct vnet_ktest_connect {
 	char device[64];
 	struct vnet_ktest_end end;
 };
 
-/* Each message comes back with its bits turned over. */
+/* Connects. The module returns each message with its bits inverted. */
 #define VNET_KTEST_CONNECT _IOWR('v', 1, struct vnet_ktest_connect)
-/* The module writes its memory to the process', and reads it back, as told. */
+/* The module copies its memory to the process's memory, or reads it back. */
 #define VNET_KTEST_WRITE _IO('v', 2)
 #define VNET_KTEST_READ _IO('v', 3)
 
