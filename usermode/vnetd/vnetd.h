@@ -12,12 +12,27 @@
 #define VNETD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 #include "../../abi/vnet-abi.h"
 #include "../platform/host.h"
 #include "../vnet_proto.h"
+
+#define container_of(ptr, type, member) ((type *)((uintptr_t)(ptr)-offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define NEVER UINT64_MAX
+#define NSEC_PER_USEC 1000ull
+#define NSEC_PER_MSEC 1000000ull
+#define NSEC_PER_SEC 1000000000ull
+
+static inline u64 earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
 
 struct daemon;
 struct uctx;
@@ -71,7 +86,7 @@ struct device {
 	struct nic_qp_counters retired;
 	/* How often the port went down. */
 	u32 downs;
-	/* Values of the port's counters when they were cleared: port_counters.c. */
+	/* Values of the port's counters when they were cleared: sysfs/port_counters.c. */
 	u64 cleared[MOST_COUNTERS];
 };
 
@@ -143,7 +158,7 @@ struct file {
 	 */
 	u32 number;
 	u32 generation;
-	/* Private data of uverbs/ (context, channel or async state), netlink.c, cm/, or mad/. */
+	/* Private data of uverbs/ (context, channel or async state), netlink/, cm/, or mad/. */
 	void *priv;
 	struct file *next;
 };
@@ -210,7 +225,7 @@ int user_bring(struct client *client, u64 addr, u64 length);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
-/* Contacts other NICs before a program uses multicast groups or Ethernet frames: peer_discovery.c. */
+/* Contacts other NICs before a program uses multicast groups or Ethernet frames: link/peer_discovery.c. */
 void discover_peers(struct device *device);
 
 /* ----------------------------------------------------------------- uverbs */

@@ -23,8 +23,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../platform/presence.h"
+#include "../../platform/presence.h"
+#include "clients.h"
 #include "daemon.h"
+#include "loop/loop.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
 /* How long LEAVE waits for peers that copy into the space: the time of a large copy. */

@@ -11,7 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "daemon.h"
+#include "loop/loop.h"
 
 /* Time limit for the first message of a new connection. */
 #define GREETING_TIME (10 * NSEC_PER_SEC)

@@ -10,7 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "daemon.h"
+#include "loop/loop.h"
+#include "netlink/server.h"
+#include "process/process.h"
 
 #define NONCES 16
 #define EVENTS (EPOLLIN | EPOLLRDHUP)

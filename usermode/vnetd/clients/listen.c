@@ -8,7 +8,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "daemon.h"
+#include "devices/devices.h"
+#include "loop/loop.h"
 
 #define ACCEPTS_A_TURN 16
 #define EXHAUSTED_PAUSE (100 * NSEC_PER_MSEC)

@@ -19,7 +19,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "daemon.h"
+#include "loop/loop.h"
+#include "process/process.h"
 
 #define NAME "vnetd-pager"
 /* Limits of concurrent pagers: in total, and for one client. */

@@ -9,8 +9,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "../platform/presence.h"
-#include "daemon.h"
+#include "../../platform/presence.h"
+#include "clients.h"
 #include "uverbs/uverbs.h"
 
 /* Most pages are brought in this time; if not, the call is parked. */

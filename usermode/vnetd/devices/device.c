@@ -14,8 +14,11 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 
+#include "clients/clients.h"
 #include "daemon.h"
-#include "link.h"
+#include "devices.h"
+#include "link/link.h"
+#include "process/process.h"
 
 #define MOST_QUEUE_BYTES (4ull << 30)
 #define LEAST_QUEUE_BYTES (64ull << 20)

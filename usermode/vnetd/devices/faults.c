@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link.h"
 #include "completion/event_names.h"
+#include "daemon.h"
+#include "devices.h"
+#include "link/link.h"
+#include "loop/loop.h"
+#include "sysfs/sysfs.h"
 
 #define NAMED_EVENT(name, event, kind) { name, event, kind },
 

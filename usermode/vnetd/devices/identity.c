@@ -15,7 +15,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lid.h"
+#include "daemon.h"
+#include "devices.h"
+#include "link/lid.h"
+#include "link/link.h"
+#include "loop/loop.h"
+#include "process/process.h"
+#include "sysfs/sysfs.h"
 
 /* FNV-1a, 64 bits. */
 static u64 hash(u64 state, const void *data, size_t length)

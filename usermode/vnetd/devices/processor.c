@@ -6,7 +6,10 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
-#include "link.h"
+#include "daemon.h"
+#include "devices.h"
+#include "link/link.h"
+#include "loop/loop.h"
 
 /*
  * Shortest pause between two rounds, however much is pending. It leaves time for other sources of

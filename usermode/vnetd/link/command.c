@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon.h"
+#include "devices/devices.h"
 #include "link.h"
 
 static double percent(u32 share)

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon.h"
 #include "link.h"
+#include "process/process.h"
 
 /* Parses "1%" or "0.01" into a fraction of 2^32. */
 static bool parse_share(const char *text, u32 *share)

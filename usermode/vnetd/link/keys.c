@@ -12,9 +12,12 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon.h"
 #include "link.h"
+#include "process/process.h"
 
 #define LEAST_KEY 16
 #define MOST_KEY 4096

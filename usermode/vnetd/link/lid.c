@@ -2,10 +2,14 @@
 /*
  * Assignment of LIDs to InfiniBand ports, in place of a subnet manager. A NIC's LID is a hash of
  * its address. If another node of the user has that LID, the next one is tried. A LID is claimed
- * by an entry in the GID directory (link_place.c), under the GID that stands for the LID; the
+ * by an entry in the GID directory (place.c), under the GID that stands for the LID; the
  * first to create it has the LID.
  */
+#include "daemon.h"
+#include "devices/devices.h"
 #include "lid.h"
+#include "link.h"
+#include "process/process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,9 @@
 #define VNETD_LID_H
 
 #include "address/address.h"
-#include "link.h"
+#include "vnetd.h"
+
+struct nic_device;
 
 enum {
 	/* LID of the subnet manager, which no node has. */

@@ -4,7 +4,11 @@
  * polls the link, the socket is in the daemon's epoll set. If a client polls, the daemon removes
  * it from there, and checks periodically (LINK_FRESH_NS) that the client still polls.
  */
+#include "daemon.h"
+#include "devices/devices.h"
 #include "link.h"
+#include "loop/loop.h"
+#include "process/process.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

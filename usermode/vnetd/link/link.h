@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Internal interface for the NICs' links, their settings and faults, grouped by implementing
- * file.
+ * The links of the NICs to other nodes: sockets, keys, the GID directory, settings, injected faults,
+ * and LIDs. Functions that return int return 0 or -errno unless their comment says otherwise.
  */
 #ifndef VNETD_LINK_H
 #define VNETD_LINK_H
 
-#include "../platform/link.h"
-#include "daemon.h"
+#include <stdio.h>
+
+#include "../../platform/link.h"
+#include "devices/devices.h"
+#include "vnetd.h"
 
 /* ------------------------------------------------------------------- link.c */
 
@@ -24,7 +27,7 @@ u64 link_run(struct daemon *daemon, u64 now);
 /* Receives frames, unless a client polls or the epoll set reports them. */
 void link_look(struct nic_device *device);
 
-/* -------------------------------------------------------------- link_place.c */
+/* ------------------------------------------------------------------------------- place.c */
 
 /* Adds and removes the entries of all our GIDs in the user's GID directory. */
 void link_tell(struct nic_device *device);
@@ -44,7 +47,7 @@ bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text)
 /* Creates the GID directory, and adds the entries of --peers. */
 int link_place_init(struct daemon *daemon);
 
-/* --------------------------------------------------------------- link_keys.c */
+/* -------------------------------------------------------------------------------- keys.c */
 
 /* Reads the keys of --key. */
 int link_keys_init(struct daemon *daemon);
@@ -55,7 +58,7 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 /* Reads the key files again, and uses their present keys. */
 void link_keys_again(struct daemon *daemon);
 
-/* ----------------------------------------------------------- link_settings.c */
+/* ---------------------------------------------------------------------------- settings.c */
 
 /*
  * Applies the settings in `text`, all or none. `frames`: number of endpoint frames, which can be
@@ -65,7 +68,7 @@ void link_keys_again(struct daemon *daemon);
 const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text);
 void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 
-/* ------------------------------------------------------------- link_faults.c */
+/* ------------------------------------------------------------------------------ faults.c */
 
 /*
  * Parses "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,
@@ -86,26 +89,7 @@ void link_faults_set(struct link_memory *link, const struct link_faults *all,
 /* Parses a time such as "5ms", "20us" or "1s" into microseconds. */
 bool link_parse_time(const char *text, u32 *us);
 
-/* ----------------------------------------------------------- device_faults.c */
-
-enum {
-	/* enum ibv_event_type */
-	DEVICE_EVENT_PORT_ACTIVE = 9,
-	DEVICE_EVENT_PORT_ERR = 10,
-	DEVICE_EVENT_GID_CHANGE = 18,
-};
-
-/*
- * Executes the faults in "device=vnet0,event=qp-fatal:17,event=port-err,rnr=5ms/20ms,reset" one
- * after the other. Returns NULL, or what is wrong with the first that failed.
- */
-const char *device_faults(struct daemon *daemon, const char *text);
-/* Switches the RNR fault on and off. Returns the time of the next call. */
-u64 device_faults_run(struct daemon *daemon, u64 now);
-/* Sets the state of the node's ports, and raises the port events. */
-void device_port(struct daemon *daemon, bool up);
-
-/* ------------------------------------------------------------ link_command.c */
+/* ----------------------------------------------------------------------------- command.c */
 
 /* Executes a command of `vnet fault` or `vnet key`. Returns a JSON descriptor, or -errno. */
 int link_command(struct daemon *daemon, const char *text);

@@ -3,13 +3,15 @@
  * Peer discovery for multicast and Ethernet frames. A NIC sends copies of those to all NICs that
  * it knows, which are those that it has exchanged frames with. When a program joins a multicast
  * group, names one as a destination, or creates a raw packet queue pair or a flow, the NIC
- * contacts all NICs in the GID directory (link_place.c): the user's nodes and --peers. A NIC that
+ * contacts all NICs in the GID directory (place.c): the user's nodes and --peers. A NIC that
  * starts later does the same, and becomes known by that.
  */
 #include <dirent.h>
 #include <string.h>
 
-#include "lid.h"
+#include "address/address.h"
+#include "daemon.h"
+#include "devices/devices.h"
 
 #define MOST_PEERS 256u
 

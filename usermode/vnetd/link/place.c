@@ -11,9 +11,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lid.h"
+#include "address/address.h"
+#include "daemon.h"
+#include "devices/devices.h"
+#include "link.h"
+#include "process/process.h"
 
 #define GIDS_NAME ".gids"
 #define FILE_NAME "link"

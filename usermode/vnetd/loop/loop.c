@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "loop.h"
 
 #define EVENTS_A_TURN 64
 

@@ -4,7 +4,7 @@
  * client process holds, or for pages. Retries become less frequent with time, so that a stopped
  * process costs little.
  */
-#include "daemon.h"
+#include "loop.h"
 
 #define SHORTEST_WAIT (50 * NSEC_PER_USEC)
 #define LONGEST_WAIT (5 * NSEC_PER_MSEC)

@@ -5,7 +5,9 @@
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 
-#include "lid.h"
+#include "daemon.h"
+#include "devices/devices.h"
+#include "link/lid.h"
 #include "netlink.h"
 #include "uverbs/uverbs.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "daemon.h"
 #include "netlink.h"
 #include "uverbs/uverbs.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon.h"
 #include "netlink.h"
 
 #define TYPE_CLIENT(type) ((type) >> 10)

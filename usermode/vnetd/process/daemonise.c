@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "process.h"
 
 #define READY_WORD "ready\n"
 

@@ -22,7 +22,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients/clients.h"
 #include "daemon.h"
+#include "loop/loop.h"
+#include "process.h"
 
 #define NAME "vnetd-guardian"
 

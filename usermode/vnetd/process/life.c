@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "process.h"
 
 #define WORD_OFFSET offsetof(struct nic_header, agent_life)
 

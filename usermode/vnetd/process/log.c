@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "loop/loop.h"
+#include "process.h"
 
 #define LOG_NAME "vnetd.log"
 #define LOG_OLD_NAME "vnetd.log.old"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon.h"
+#include "process.h"
 #include "where.h"
 
 #define DEFAULT_IDLE_EXIT (30 * NSEC_PER_SEC)

@@ -6,7 +6,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "daemon.h"
+#include "link/link.h"
+#include "loop/loop.h"
+#include "process.h"
 
 static void signals_ready(struct source *source, u32 events)
 {

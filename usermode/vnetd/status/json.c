@@ -2,7 +2,7 @@
 /* JSON strings from arbitrary bytes, as in names of client processes. */
 #include <string.h>
 
-#include "daemon.h"
+#include "vnetd.h"
 
 /* Returns the length of the UTF-8 sequence at `s`, 0 if it is invalid (Unicode table 3-7). */
 static size_t utf8_length(const u8 *s)

@@ -3,9 +3,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "clients/clients.h"
+#include "daemon.h"
+#include "devices/devices.h"
+#include "link/link.h"
+#include "loop/loop.h"
+#include "status.h"
 
 static void put_counters(const struct nic_counters *c, FILE *out)
 {

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "daemon.h"
+#include "vnetd.h"
 
 /* A counter's value since the start, and its width, at whose maximum it saturates. */
 struct raw {

@@ -12,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lid.h"
+#include "daemon.h"
+#include "devices/devices.h"
+#include "link/lid.h"
+#include "sysfs.h"
 
 #define PCI_ROOT "pci766e:00"
 #define PCI_CLASS 0x020700

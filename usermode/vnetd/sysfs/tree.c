@@ -6,9 +6,10 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "sysfs.h"
 
 int tree_dir(int dir_fd, const char *path)
 {
