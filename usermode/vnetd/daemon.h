@@ -3,8 +3,9 @@
 #ifndef DAEMON_H
 #define DAEMON_H
 
+#include <net/if.h>
+
 #include "../platform/link.h"
-#include "devices/devices.h"
 #include "loop/loop.h"
 #include "process/process.h"
 #include "vnetd.h"
@@ -12,6 +13,15 @@
 #define FILE_BUCKETS 256
 
 struct conn;
+
+/* Injected fault: queue pairs find no receives for `on` ns, once (period 0) or in each period. */
+struct storm {
+	/* 0: fault is off. */
+	u64 on;
+	u64 period;
+	u64 change_at;
+	bool starves;
+};
 
 struct daemon {
 	struct options options;
@@ -65,7 +75,7 @@ struct daemon {
 	struct nic_device *device[VNET_MAX_NICS];
 	u32 ndevices;
 
-	/* process/signals.c */
+	/* signals.c */
 	struct source signals;
 	/* rtnetlink socket that reports changes of the host's addresses: devices/identity.c. */
 	struct source addresses;
@@ -73,7 +83,7 @@ struct daemon {
 	/* cm/wire.c */
 	struct cm *cm;
 
-	/* process/guardian.c: fd is -1 if there is no guardian. */
+	/* clients/guardian.c: fd is -1 if there is no guardian. */
 	struct source guardian;
 
 	/* link/place.c, keys.c, faults.c */
@@ -98,5 +108,47 @@ struct daemon {
 		} failure[16];
 	} pagers;
 };
+
+/* struct device, with the core's private part. */
+struct nic_device {
+	struct device device;
+	/* eventfd that kicks write to; watched edge-triggered. */
+	struct source kick;
+	/* Copy of the NIC's header up to the words that may change, to detect overwriting. */
+	u8 header[offsetof(struct nic_header, agent_life)];
+	/* processor.c: when the firmware has to run next; NEVER. */
+	u64 run_at;
+	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
+	/* Index of the GID that is the link's own address; 0: none. */
+	u32 link_gid;
+	/* link/link.c: socket (fd -1: no link), and memory shared with clients. */
+	struct source link;
+	int link_memory_fd;
+	struct link_memory *link_memory;
+	char link_ndev[IF_NAMESIZE];
+	/* Why the NIC has no link. */
+	const char *link_problem;
+	/* Transport settings, which are kept when NIC memory is reset. */
+	struct nic_settings settings;
+	/* When to check that clients still poll the socket. NEVER: the daemon watches it. */
+	u64 link_at;
+};
+
+static inline struct nic_device *nic_device(struct device *device)
+{
+	return container_of(device, struct nic_device, device);
+}
+
+/* signals.c: calls the rooms that signals concern. */
+int signals_init(struct daemon *daemon);
+
+/* control.c: passes messages of clients to the rooms. */
+
+struct vnet_msg;
+/*
+ * Handles one message. CALL_PARK: the caller passes the same message again later. CALL_DONE: the
+ * connection may have been closed.
+ */
+enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg);
 
 #endif /* DAEMON_H */

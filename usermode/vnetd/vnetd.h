@@ -194,7 +194,7 @@ struct call {
 	u32 record_length;
 };
 
-/* ------------------------------------------------------------ daemon core */
+/* ------------------------------------------------ clients (for all rooms) */
 
 /* Creates a CHANNEL or ASYNC file; *peer_fd is the program's end. Returns NULL and errno. */
 struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
@@ -207,8 +207,15 @@ struct file *file_find(struct daemon *daemon, u32 id);
  */
 void file_destroy(struct file *file);
 
+/* Switches on or off the calls of netlink_room() when the socket has room. */
+void file_want_room(struct file *file, bool want);
+
 /* Finds a client by space id; NULL if it is gone. */
 struct client *client_find(struct daemon *daemon, u32 space);
+/* Whether the shared client table has the values that the daemon wrote. */
+bool client_table_sane(struct daemon *daemon);
+/* Returns a new descriptor of the space's memory, or -errno. */
+int client_memory(struct client *client);
 /* A reference keeps the structure and its slot, not the process: see `dead`. */
 struct client *client_get(struct client *client);
 void client_put(struct client *client);
@@ -222,6 +229,13 @@ int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
 /* Makes the pages of a range resident: 0, UV_PARK while they are brought, or -EFAULT. */
 int user_bring(struct client *client, u64 addr, u64 length);
+/*
+ * Makes pages of a client resident, by a separate process so that the daemon does not block.
+ * Returns 0 if they are resident; -EAGAIN if they are not after wait_ms, in which case the NIC
+ * processors are woken when they are; -EFAULT if an attempt that began at `since` (plat_clock())
+ * or later failed.
+ */
+int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
@@ -300,6 +314,16 @@ enum call_outcome umad_write(struct call *call);
 enum call_outcome umad_ioctl(struct call *call);
 /* Resends or ends requests whose timeout has expired. Returns the time of the next call. */
 u64 umad_run(u64 now);
+
+/* -------------------------------------------------------------- NETLINK_RDMA */
+
+/* Initialises and frees the NETLINK_RDMA part of a file; type is SOCK_RAW or SOCK_DGRAM. */
+int netlink_open(struct file *file, u32 type);
+void netlink_close(struct file *file);
+/* Executes a VNET_MSG_NETLINK request; *value is returned to the program. */
+int netlink_call(struct file *file, const struct vnet_msg_netlink *call, u32 *value);
+/* Sends queued answers when the socket has room again. */
+void netlink_room(struct file *file);
 
 /* ----------------------------------------------------- connection manager */
 

@@ -61,14 +61,6 @@ bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 
 /* Frees the connection without closing its socket, which is returned: it becomes a file. */
 int conn_release(struct conn *conn);
 
-/* ------------------------------------------------------------------------------ control.c */
-
-/*
- * Handles one message. CALL_PARK: the caller passes the same message again later. CALL_DONE: the
- * connection may have been closed.
- */
-enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg);
-
 /* ------------------------------------------------------------------------------- client.c */
 
 /*
@@ -95,15 +87,11 @@ void client_conn_closed(struct client *client);
 /* Ends a client's space before exec() (CALL_PARK: peers still copy), or takes that back. */
 enum call_outcome client_leave(struct client *client);
 void client_stay(struct client *client);
-/* Returns a new descriptor of the space's memory, or -errno. */
-int client_memory(struct client *client);
 u32 client_conns(const struct client *client);
 /* Whether the client has sent LEAVE: its space is not valid at present. */
 bool client_left(const struct client *client);
 /* Probes clients without a pidfd or a connection. Returns the time of the next call. */
 u64 client_run(struct daemon *daemon, u64 now);
-/* Whether the shared client table has the values that the daemon wrote. */
-bool client_table_sane(struct daemon *daemon);
 
 /* --------------------------------------------------------------------------------- file.c */
 
@@ -113,8 +101,6 @@ bool client_table_sane(struct daemon *daemon);
  */
 struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
 			 int sock, u64 cookie);
-/* Switches on or off the calls of netlink_room() when the socket has room. */
-void file_want_room(struct file *file, bool want);
 /* Returns the file that has `fd` as the program's end of its socket, or NULL. */
 struct file *file_by_descriptor(struct daemon *daemon, int fd);
 /* Returns the file that received this nonce (VNET_MSG_ADOPT), or NULL. */
@@ -126,14 +112,14 @@ void file_call_end(struct file *file);
 /* Sends channels to the guardian that it does not have yet. Returns true when it has all. */
 bool files_guard(struct daemon *daemon);
 
-/* -------------------------------------------------------------------------------- pager.c */
+/* ----------------------------------------------------------------------------- guardian.c */
 
+int guardian_start(struct daemon *daemon);
 /*
- * Makes pages of a client resident, by a separate process so that the daemon does not block.
- * Returns 0 if they are resident; -EAGAIN if they are not after wait_ms, in which case the NIC
- * processors are woken when they are; -EFAULT if an attempt that began at `since` (plat_clock())
- * or later failed.
+ * Has the guardian shut down this socket when the daemon dies. Returns false if the guardian's
+ * socket is full; files_guard() is called when there is room.
  */
-int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
+bool guardian_keep(struct daemon *daemon, int fd);
+void guardian_forget(struct daemon *daemon, int fd);
 
 #endif /* VNETD_CLIENTS_H */

@@ -13,8 +13,6 @@
 #include "clients.h"
 #include "daemon.h"
 #include "loop/loop.h"
-#include "netlink/server.h"
-#include "process/process.h"
 
 #define NONCES 16
 #define EVENTS (EPOLLIN | EPOLLRDHUP)

@@ -19,7 +19,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "clients.h"
 #include "daemon.h"
 #include "loop/loop.h"
 #include "process/process.h"

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 
-#include "clients/clients.h"
 #include "daemon.h"
 #include "devices.h"
 #include "link/link.h"

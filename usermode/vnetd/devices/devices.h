@@ -7,41 +7,9 @@
 #ifndef VNETD_DEVICES_H
 #define VNETD_DEVICES_H
 
-#include <net/if.h>
-
-#include "../../platform/link.h"
-#include "loop/loop.h"
 #include "vnetd.h"
 
-/* struct device, with the core's private part. */
-struct nic_device {
-	struct device device;
-	/* eventfd that kicks write to; watched edge-triggered. */
-	struct source kick;
-	/* Copy of the NIC's header up to the words that may change, to detect overwriting. */
-	u8 header[offsetof(struct nic_header, agent_life)];
-	/* processor.c: when the firmware has to run next; NEVER. */
-	u64 run_at;
-	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
-	/* Index of the GID that is the link's own address; 0: none. */
-	u32 link_gid;
-	/* link/link.c: socket (fd -1: no link), and memory shared with clients. */
-	struct source link;
-	int link_memory_fd;
-	struct link_memory *link_memory;
-	char link_ndev[IF_NAMESIZE];
-	/* Why the NIC has no link. */
-	const char *link_problem;
-	/* Transport settings, which are kept when NIC memory is reset. */
-	struct nic_settings settings;
-	/* When to check that clients still poll the socket. NEVER: the daemon watches it. */
-	u64 link_at;
-};
-
-static inline struct nic_device *nic_device(struct device *device)
-{
-	return container_of(device, struct nic_device, device);
-}
+struct nic_device;
 
 /* ------------------------------------------------------------------------------- device.c */
 
@@ -81,15 +49,6 @@ u64 processor_run(struct daemon *daemon, u64 now);
 void processor_awake(struct daemon *daemon);
 
 /* ------------------------------------------------------------------------------- faults.c */
-
-/* Injected fault: queue pairs find no receives for `on` ns, once (period 0) or in each period. */
-struct storm {
-	/* 0: fault is off. */
-	u64 on;
-	u64 period;
-	u64 change_at;
-	bool starves;
-};
 
 enum {
 	/* enum ibv_event_type */

@@ -6,7 +6,6 @@
  * first to create it has the LID.
  */
 #include "daemon.h"
-#include "devices/devices.h"
 #include "lid.h"
 #include "link.h"
 #include "process/process.h"

@@ -5,7 +5,6 @@
  * it from there, and checks periodically (LINK_FRESH_NS) that the client still polls.
  */
 #include "daemon.h"
-#include "devices/devices.h"
 #include "link.h"
 #include "loop/loop.h"
 #include "process/process.h"

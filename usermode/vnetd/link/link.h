@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 #include "../../platform/link.h"
-#include "devices/devices.h"
 #include "vnetd.h"
+
+struct nic_device;
 
 /* ------------------------------------------------------------------- link.c */
 
@@ -88,12 +89,5 @@ void link_faults_set(struct link_memory *link, const struct link_faults *all,
 
 /* Parses a time such as "5ms", "20us" or "1s" into microseconds. */
 bool link_parse_time(const char *text, u32 *us);
-
-/* ----------------------------------------------------------------------------- command.c */
-
-/* Executes a command of `vnet fault` or `vnet key`. Returns a JSON descriptor, or -errno. */
-int link_command(struct daemon *daemon, const char *text);
-/* Writes the member "link": {...} of a device. */
-void link_status(const struct nic_device *device, FILE *out);
 
 #endif /* VNETD_LINK_H */

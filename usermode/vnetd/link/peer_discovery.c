@@ -11,7 +11,6 @@
 
 #include "address/address.h"
 #include "daemon.h"
-#include "devices/devices.h"
 
 #define MOST_PEERS 256u
 

@@ -16,7 +16,6 @@
 
 #include "address/address.h"
 #include "daemon.h"
-#include "devices/devices.h"
 #include "link.h"
 #include "process/process.h"
 

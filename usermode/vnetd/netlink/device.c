@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "daemon.h"
-#include "devices/devices.h"
 #include "link/lid.h"
 #include "netlink.h"
 #include "uverbs/uverbs.h"

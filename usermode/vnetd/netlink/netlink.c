@@ -9,10 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clients/clients.h"
 #include "daemon.h"
 #include "netlink.h"
-#include "server.h"
 
 /* Port ids that are not requested by number are above this, as in the kernel. */
 #define FIRST_OWN_PORT 0x80000000u

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The process of the daemon: its options, runtime directory, start, log and signals, and the
- * guardian, a process that shuts sockets down when the daemon has died. Functions that return int
- * return 0 or -errno unless their comment says otherwise.
+ * The process of the daemon: its options, runtime directory, start and log. Functions that return
+ * int return 0 or -errno unless their comment says otherwise.
  */
 #ifndef VNETD_PROCESS_H
 #define VNETD_PROCESS_H
 
 #include <stdbool.h>
+
 #include "vnetd.h"
 
 /* ------------------------------------------------------------------------------ options.c */
@@ -77,20 +77,6 @@ void raise_descriptor_limit(void);
 
 /* Redirects the log from stderr to <dir>/vnetd.log. */
 int log_open(int dir_fd);
-
-/* ------------------------------------------------------------------------------ signals.c */
-
-int signals_init(struct daemon *daemon);
-
-/* ----------------------------------------------------------------------------- guardian.c */
-
-int guardian_start(struct daemon *daemon);
-/*
- * Has the guardian shut down this socket when the daemon dies. Returns false if the guardian's
- * socket is full; files_guard() is called when there is room.
- */
-bool guardian_keep(struct daemon *daemon, int fd);
-void guardian_forget(struct daemon *daemon, int fd);
 
 /* --------------------------------------------------------------------------------- life.c */
 

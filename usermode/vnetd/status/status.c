@@ -8,8 +8,6 @@
 
 #include "clients/clients.h"
 #include "daemon.h"
-#include "devices/devices.h"
-#include "link/link.h"
 #include "loop/loop.h"
 #include "status.h"
 

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "daemon.h"
-#include "devices/devices.h"
 #include "link/lid.h"
 #include "sysfs.h"
 

@@ -9,7 +9,8 @@
 
 #include "daemon.h"
 #include "devices/devices.h"
-#include "link.h"
+#include "link/link.h"
+#include "status.h"
 
 static double percent(u32 share)
 {

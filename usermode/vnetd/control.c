@@ -9,11 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clients.h"
+#include "clients/clients.h"
 #include "daemon.h"
 #include "devices/devices.h"
-#include "link/link.h"
-#include "netlink/server.h"
 #include "status/status.h"
 #include "sysfs/sysfs.h"
 

@@ -9,7 +9,6 @@
 #include "daemon.h"
 #include "link/link.h"
 #include "loop/loop.h"
-#include "process.h"
 
 static void signals_ready(struct source *source, u32 events)
 {

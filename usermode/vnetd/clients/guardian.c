@@ -22,10 +22,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clients/clients.h"
+#include "clients.h"
 #include "daemon.h"
 #include "loop/loop.h"
-#include "process.h"
+#include "process/process.h"
 
 #define NAME "vnetd-guardian"
 
