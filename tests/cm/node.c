@@ -8,7 +8,7 @@
 
 #include "layout/message.h"
 #include "responder/responder.h"
-#include "../../usermode/vnetd/lid.h"
+#include "../../usermode/vnetd/link/lid.h"
 #include "../unit/test_platform.h"
 #include "node.h"
 

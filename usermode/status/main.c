@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../vnetd/where.h"
+#include "../vnetd/process/where.h"
 #include "ask.h"
 #include "link.h"
 #include "table.h"

@@ -9,7 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "clients/clients.h"
+#include "daemon.h"
+#include "devices/devices.h"
+#include "status/status.h"
+#include "sysfs/sysfs.h"
 
 /* Limit of control connections of one client. The preload library uses far fewer. */
 #define MOST_CONNECTIONS 256

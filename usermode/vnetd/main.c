@@ -8,8 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clients/clients.h"
 #include "daemon.h"
-#include "link.h"
+#include "devices/devices.h"
+#include "link/link.h"
+#include "loop/loop.h"
+#include "process/process.h"
+#include "sysfs/sysfs.h"
 
 /* Time limit for another vnetd to start or to end. */
 #define WINNER_TIME (10 * NSEC_PER_SEC)

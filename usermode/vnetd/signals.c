@@ -6,7 +6,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "daemon.h"
+#include "link/link.h"
+#include "loop/loop.h"
 
 static void signals_ready(struct source *source, u32 events)
 {

@@ -12,12 +12,27 @@
 #define VNETD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 #include "../../abi/vnet-abi.h"
 #include "../platform/host.h"
 #include "../vnet_proto.h"
+
+#define container_of(ptr, type, member) ((type *)((uintptr_t)(ptr)-offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define NEVER UINT64_MAX
+#define NSEC_PER_USEC 1000ull
+#define NSEC_PER_MSEC 1000000ull
+#define NSEC_PER_SEC 1000000000ull
+
+static inline u64 earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
 
 struct daemon;
 struct uctx;
@@ -71,7 +86,7 @@ struct device {
 	struct nic_qp_counters retired;
 	/* How often the port went down. */
 	u32 downs;
-	/* Values of the port's counters when they were cleared: port_counters.c. */
+	/* Values of the port's counters when they were cleared: sysfs/port_counters.c. */
 	u64 cleared[MOST_COUNTERS];
 };
 
@@ -143,7 +158,7 @@ struct file {
 	 */
 	u32 number;
 	u32 generation;
-	/* Private data of uverbs/ (context, channel or async state), netlink.c, cm/, or mad/. */
+	/* Private data of uverbs/ (context, channel or async state), netlink/, cm/, or mad/. */
 	void *priv;
 	struct file *next;
 };
@@ -179,7 +194,7 @@ struct call {
 	u32 record_length;
 };
 
-/* ------------------------------------------------------------ daemon core */
+/* ------------------------------------------------ clients (for all rooms) */
 
 /* Creates a CHANNEL or ASYNC file; *peer_fd is the program's end. Returns NULL and errno. */
 struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
@@ -192,8 +207,15 @@ struct file *file_find(struct daemon *daemon, u32 id);
  */
 void file_destroy(struct file *file);
 
+/* Switches on or off the calls of netlink_room() when the socket has room. */
+void file_want_room(struct file *file, bool want);
+
 /* Finds a client by space id; NULL if it is gone. */
 struct client *client_find(struct daemon *daemon, u32 space);
+/* Whether the shared client table has the values that the daemon wrote. */
+bool client_table_sane(struct daemon *daemon);
+/* Returns a new descriptor of the space's memory, or -errno. */
+int client_memory(struct client *client);
 /* A reference keeps the structure and its slot, not the process: see `dead`. */
 struct client *client_get(struct client *client);
 void client_put(struct client *client);
@@ -207,10 +229,17 @@ int user_read(struct client *client, void *dst, u64 addr, size_t length);
 int user_write(struct client *client, u64 addr, const void *src, size_t length);
 /* Makes the pages of a range resident: 0, UV_PARK while they are brought, or -EFAULT. */
 int user_bring(struct client *client, u64 addr, u64 length);
+/*
+ * Makes pages of a client resident, by a separate process so that the daemon does not block.
+ * Returns 0 if they are resident; -EAGAIN if they are not after wait_ms, in which case the NIC
+ * processors are woken when they are; -EFAULT if an attempt that began at `since` (plat_clock())
+ * or later failed.
+ */
+int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
-/* Contacts other NICs before a program uses multicast groups or Ethernet frames: peer_discovery.c. */
+/* Contacts other NICs before a program uses multicast groups or Ethernet frames: link/peer_discovery.c. */
 void discover_peers(struct device *device);
 
 /* ----------------------------------------------------------------- uverbs */
@@ -285,6 +314,16 @@ enum call_outcome umad_write(struct call *call);
 enum call_outcome umad_ioctl(struct call *call);
 /* Resends or ends requests whose timeout has expired. Returns the time of the next call. */
 u64 umad_run(u64 now);
+
+/* -------------------------------------------------------------- NETLINK_RDMA */
+
+/* Initialises and frees the NETLINK_RDMA part of a file; type is SOCK_RAW or SOCK_DGRAM. */
+int netlink_open(struct file *file, u32 type);
+void netlink_close(struct file *file);
+/* Executes a VNET_MSG_NETLINK request; *value is returned to the program. */
+int netlink_call(struct file *file, const struct vnet_msg_netlink *call, u32 *value);
+/* Sends queued answers when the socket has room again. */
+void netlink_room(struct file *file);
 
 /* ----------------------------------------------------- connection manager */
 

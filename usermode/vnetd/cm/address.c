@@ -12,8 +12,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "../link.h"
 #include "cm.h"
+#include "daemon.h"
 
 u32 cm_address_size(const union cm_address *address)
 {

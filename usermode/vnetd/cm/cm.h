@@ -14,7 +14,8 @@
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "../lid.h"
+#include "daemon.h"
+#include "link/lid.h"
 #include "mad.h"
 
 /* Values of librdmacm's enum rdma_cm_event_type. */

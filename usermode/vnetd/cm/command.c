@@ -2,7 +2,7 @@
 /* The write() interface of the rdma_cm file: dispatch, and access to command memory. */
 #include <errno.h>
 
-#include "../uverbs/uverbs.h"
+#include "uverbs/uverbs.h"
 #include "cm.h"
 
 static int (*const commands[])(const struct cm_call *call) = {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../uverbs/uverbs.h"
+#include "uverbs/uverbs.h"
 #include "cm.h"
 
 /* ------------------------------------------------------------------ events */

@@ -5,7 +5,7 @@
 #include <rdma/ib_user_sa.h>
 #include <stdlib.h>
 
-#include "../uverbs/uverbs.h"
+#include "uverbs/uverbs.h"
 #include "cm.h"
 
 /* ----------------------------------------------------------------- handles */

@@ -3,7 +3,7 @@
 #ifndef CM_MAD_H
 #define CM_MAD_H
 
-#include "../mad/mad.h"
+#include "mad/mad.h"
 
 #define MAD_DATA 24
 #define MAD_CM_VERSION 2

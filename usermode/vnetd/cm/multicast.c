@@ -7,7 +7,7 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 
-#include "../uverbs/uverbs.h"
+#include "uverbs/uverbs.h"
 #include "cm.h"
 
 #define MULTICAST_QPN 0xffffff

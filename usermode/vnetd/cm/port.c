@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "../uverbs/process.h"
+#include "uverbs/process.h"
 #include "cm.h"
 
 /* Range of ports that are chosen automatically. */

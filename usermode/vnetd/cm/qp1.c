@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../mad/umad.h"
-#include "../uverbs/uverbs.h"
+#include "mad/umad.h"
+#include "uverbs/uverbs.h"
 #include "cm.h"
 
 #define QP1 1u

@@ -2,8 +2,8 @@
 /* rdma_cm bind, address resolution and route resolution. */
 #include <errno.h>
 
-#include "../link.h"
 #include "cm.h"
+#include "daemon.h"
 
 #define DEFAULT_HOPS 64
 /* Packet life time, 4.096 µs << n, from which ACK timeouts are derived. */

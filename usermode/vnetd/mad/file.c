@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "../uverbs/uverbs.h"
+#include "uverbs/uverbs.h"
 
 /* Shortest MAD that can be written: up to the RMPP header. */
 #define SHORTEST 36u

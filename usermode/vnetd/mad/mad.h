@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../vnetd.h"
+#include "vnetd.h"
 
 #define MAD_SIZE 256
 #define MAD_BASE_VERSION 1

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../cm/cm.h"
+#include "cm/cm.h"
 #include "umad.h"
 
 /* Limit of requests of a file that await an answer. */

@@ -5,7 +5,8 @@
  */
 #include <unistd.h>
 
-#include "../lid.h"
+#include "daemon.h"
+#include "link/lid.h"
 #include "umad.h"
 
 #define DATA_SIZE 64u

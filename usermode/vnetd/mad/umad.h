@@ -8,7 +8,7 @@
 
 #include <rdma/ib_user_mad.h>
 
-#include "../daemon.h"
+#include "daemon.h"
 #include "mad.h"
 
 /* The kernel's limit of agents per file. */

@@ -2,7 +2,7 @@
 /* Address handles: validates and counts them. The provider keeps the address itself. */
 #include <errno.h>
 
-#include "../lid.h"
+#include "address/address.h"
 #include "ioctl.h"
 #include "uverbs.h"
 

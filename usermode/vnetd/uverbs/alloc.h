@@ -6,7 +6,7 @@
 #ifndef UVERBS_ALLOC_H
 #define UVERBS_ALLOC_H
 
-#include "../vnetd.h"
+#include "vnetd.h"
 
 /* A set of indices below `count`, and the objects that own them. */
 struct uv_numbers {

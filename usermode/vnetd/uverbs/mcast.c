@@ -2,7 +2,7 @@
 /* Attaches queue pairs to multicast groups and detaches them. */
 #include <errno.h>
 
-#include "../lid.h"
+#include "address/address.h"
 #include "uverbs.h"
 
 static struct uv_qp *find_qp(struct uv_request *req, u32 handle)

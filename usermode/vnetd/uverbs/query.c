@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lid.h"
 #include "ioctl.h"
+#include "link/lid.h"
 #include "uverbs.h"
 
 /* Major, minor and sub-minor version of 16 bits, as ibv_devinfo prints them. */

@@ -19,8 +19,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "../vnetd.h"
 #include "alloc.h"
+#include "vnetd.h"
 
 #define UV_PARK 1
 
