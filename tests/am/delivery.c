@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests which messages are delivered and which are returned, depending on tags, handlers, segments
- * and translations. Each process sends to the next one. Barriers separate changes from messages.
+ * Tests which messages are delivered and which are returned. This depends on tags, handlers,
+ * segments and translations. Each process sends to the next one. Barriers separate changes from
+ * messages.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests that AM_SetTag() returns only after the peers know the new tag, even while bulk transfers
- * are acknowledged. AM_SetSeg() waits in the same way.
+ * Tests that AM_SetTag() returns only after the peers know the new tag. This must hold even while
+ * bulk transfers are acknowledged. AM_SetSeg() waits in the same way.
  *
  * The test withholds the completion of the RDMA write that sends the tag, until further transfers
  * are complete.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests endpoints of one process in bundles that the test polls, so that the order of events is the
- * same each time.
+ * Tests endpoints of one process in bundles that the test polls. So the order of events is the same
+ * each time.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests all forms of requests and replies, with all numbers of words and with sizes at which the
- * implementation changes. Each message must arrive once, in order, with its words and data.
+ * Tests all forms of requests and replies, with all numbers of words and critical sizes. Each
+ * message must arrive once, in order, with its words and data.
  */
 #include <stdlib.h>
 #include <string.h>

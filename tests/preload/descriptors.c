@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of descriptors of the device: duplicates, numbers that are reused for other files, and the
- * library's own descriptors. The program cannot damage those, and they never get in the way of the
- * program's files.
+ * Tests of descriptors of the device, their duplicates, and reused numbers. The program cannot
+ * damage the library's own descriptors, and those never get in the way of the program's files.
  */
 #define _GNU_SOURCE
 #include "check.h"

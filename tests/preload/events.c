@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of completion channels and async files as descriptors: blocking and non-blocking reads,
- * poll and epoll, interruption by signals, and unread events when a queue is destroyed.
+ * Tests of completion channels and async files as descriptors. Covers blocking and non-blocking
+ * reads, poll and epoll, interruption by signals, and unread events when a queue is destroyed.
  */
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of exec(): a failed call changes nothing. After a successful one, a device file without
- * close-on-exec is still the device.
+ * Tests of exec() in a process that uses the device. A failed call changes nothing. After a
+ * successful one, a device file without close-on-exec is still the device.
  */
 #define _GNU_SOURCE
 #include "check.h"

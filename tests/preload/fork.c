@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of child processes. Whatever a child does with inherited descriptors and memory, the
- * parent's device keeps working. A child may use inherited device files, or open its own.
+ * Tests of child processes of a process that uses the device. Whatever a child does with inherited
+ * descriptors and memory, the parent's device keeps working. A child may use inherited device
+ * files, or open its own.
  */
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of the daemon's guardian: it keeps each completion channel while that exists, ends with the
- * daemon, and may be stopped or killed without effect on clients.
+ * Tests of the daemon's guardian process. It keeps each completion channel while that exists, ends
+ * with the daemon, and may be stopped or killed without effect on clients.
  *
  * death.c tests that sleeping clients wake up.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of SIGSEGV and SIGBUS. The program's own handlers and masks work as without the device, and
- * the device works whatever they are.
+ * Tests of the program's SIGSEGV and SIGBUS handlers and masks. They work as without the device,
+ * and the device works whatever they are.
  */
 #define _GNU_SOURCE
 #include "check.h"

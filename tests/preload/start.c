@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests that starting the daemon leaves no traces in the program, and that the daemon inherits
- * nothing of the program.
+ * Tests that starting the daemon leaves no traces in the program. The daemon must not inherit
+ * anything of the program either.
  */
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Stress test with several threads: some open and use devices, some duplicate and close
- * descriptors, and one forks.
+ * Stress test of the preload library with several threads. Some open and use devices, some
+ * duplicate and close descriptors, and one forks.
  */
 #define _GNU_SOURCE
 #include "check.h"

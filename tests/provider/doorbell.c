@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of doorbells without a gate: which way the provider rings, depending on the capabilities of
- * the agent and on VNET_DOORBELL.
+ * Tests of doorbells without a gate. The provider chooses the way to ring by the capabilities of
+ * the agent and by VNET_DOORBELL.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of vnet's own verbs (vnetdv): 64 bits of immediate data, returning queue pairs, flushes,
- * and their refusal if the agent does not support them.
+ * Tests of vnet's own verbs (vnetdv) in the provider. Covers 64 bits of immediate data, returning
+ * queue pairs, flushes, and their refusal if the agent does not support them.
  */
 #include <endian.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of polling with ibv_poll_cq() and ibv_start_poll(), and of unpolled completions when a
- * queue pair is reset, a region deregistered, or the ring resized.
+ * Tests of polling with ibv_poll_cq() and ibv_start_poll(). Also tests what happens to unpolled
+ * completions when a queue pair is reset, a region deregistered, or the ring resized.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of ibv_post_send(), ibv_post_recv() and ibv_post_srq_recv(): the WQEs that the NIC reads,
- * and the requests that are refused.
+ * Tests of ibv_post_send(), ibv_post_recv() and ibv_post_srq_recv(). Checks the WQEs that the NIC
+ * reads, and the requests that are refused.
  */
 #include <errno.h>
 #include <string.h>

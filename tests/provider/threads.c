@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Stress test: several threads post to one queue pair and poll one completion queue, while another
- * thread plays the NIC. No completion may be lost, duplicated or torn. Also run with
- * ThreadSanitizer.
+ * Stress test of posting and polling by several threads, while another thread plays the NIC. No
+ * completion may be lost, duplicated or torn. Also run with ThreadSanitizer.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of commands that the rdma_cm file refuses, and with which errno: malformed commands, wrong
- * states, addresses and limits.
+ * Tests of commands that the rdma_cm file refuses, and with which errno. Covers malformed commands,
+ * wrong states, addresses and limits.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of coalesced stores. They must be sent at the processor's next operation other than a
- * store, even if it never calls the library again. Contents, counts and order must be those of
- * single stores. There must be fewer messages, unless a setting forbids that.
+ * Tests of stores that are coalesced into fewer messages. They must be sent at the processor's next
+ * operation other than a store, even if it never calls the library again. Contents, counts and
+ * order must be those of single stores. There must be fewer messages, unless a setting forbids
+ * that.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -255,7 +256,7 @@ static void everywhere(void)
 	splitc_all_store_sync();
 }
 
-/* ---- how many messages ---- */
+/* ---- number of messages ---- */
 
 static bool set_to(const char *setting)
 {
@@ -264,7 +265,7 @@ static bool set_to(const char *setting)
 	return settings && strstr(settings, setting);
 }
 
-/* With one credit, nothing can follow what is unacknowledged. */
+/* With one credit, each store waits for the previous acknowledgement, so none are coalesced. */
 static void count(void)
 {
 	unsigned long before, messages;
@@ -290,7 +291,7 @@ int main(void)
 {
 	sigset_t set;
 
-	/* In all threads, those that the library or a device may begin included. */
+	/* Before splitc_init(), so that threads of the library inherit the mask. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);

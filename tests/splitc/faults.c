@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes a mistake that must end the run. The script checks the message.
+ * Makes a mistake in the use of Split-C that must end the run. The script checks the message.
  *
  *	splitc_test_faults OPERATION [KIND]	processor 0 accesses memory of the last one
  *	splitc_test_faults wait			all print "ready", and wait forever

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of spread arrays: layout, address arithmetic, allocation at equal addresses, and memory
- * that is unmapped and replaced.
+ * Tests of spread arrays: layout, address arithmetic and allocation. Memory is allocated at equal
+ * addresses. Also tests memory that is unmapped and replaced.
  */
 #include <errno.h>
 #include <sys/mman.h>

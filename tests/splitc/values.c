@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of values of all types with all primitives, in static, heap, stack and spread memory, on
- * another processor and on this one. Also tests when operations are complete.
+ * Tests of values of all types with all primitives, and of their completion. Values are in static,
+ * heap, stack and spread memory, on another processor and on this one.
  */
 #include "check.h"
 

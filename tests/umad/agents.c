@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of umad files: agents, requests and their responses, timeouts, refused calls, and the
+ * Tests of umad files: agents, requests, responses, timeouts and refused calls. Also tests the
  * responses of the port itself.
  */
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of completion channels and asynchronous events: when files are readable, and the event
- * counts that destruction reports.
+ * Tests of completion channels and asynchronous events. Checks when files are readable, and the
+ * event counts that destruction reports.
  */
 #include <infiniband/verbs.h>
 #include <poll.h>

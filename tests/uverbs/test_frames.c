@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of raw packet queue pairs, work queues, indirection tables, flows and flow counters, and of
- * the arguments that each of them refuses.
+ * Tests of raw packet queue pairs, work queues, indirection tables, flows and flow counters. Also
+ * tests the arguments that each of them refuses.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>

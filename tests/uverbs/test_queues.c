@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of completion queues, shared receive queues and queue pairs: granted sizes, refused
- * arguments, attributes.
+ * Tests of completion queues, shared receive queues and queue pairs. Checks granted sizes, refused
+ * arguments and attributes.
  */
 #include <infiniband/verbs.h>
 

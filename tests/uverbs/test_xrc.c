@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of XRC: domains by file, targets that several contexts open, shared receive queues, and
- * refused arguments.
+ * Tests of XRC domains, targets that several contexts open, and XRC shared receive queues. Domains
+ * are identified by file.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

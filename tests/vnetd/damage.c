@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests overwritten NIC memory: the daemon notices it, ends and disconnects its clients, and the
- * next daemon starts with fresh memory.
+ * Tests that the daemon notices overwritten NIC memory. It must end and disconnect its clients, and
+ * the next daemon must start with fresh memory.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of HELLO and of opened files: which clients are accepted, what they receive, and which
- * files they can use.
+ * Tests of HELLO and of opened files. Checks which clients are accepted, what they receive, and
+ * which files they can use.
  */
 #define _GNU_SOURCE
 #include <errno.h>

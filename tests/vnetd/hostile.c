@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Tests of clients that violate the protocol. The daemon must keep serving others. */
+/*
+ * Tests of clients that violate the protocol, and of a shortage of descriptors. The daemon must
+ * keep serving others.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

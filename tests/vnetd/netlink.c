@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of the daemon's RDMA netlink: correct requests and their answers, malformed requests of all
- * kinds, and clients that do not read.
+ * Tests of the daemon's RDMA netlink: correct and malformed requests. Also tests clients that do
+ * not read their answers.
  */
 #define _GNU_SOURCE
 #include <errno.h>

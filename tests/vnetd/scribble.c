@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests random bytes in NIC memory. A client writes them and wakes the daemon, which must survive
- * or end by its own decision. The next daemon starts with fresh memory.
+ * Tests that the daemon survives random bytes in NIC memory, or ends by its own decision. A client
+ * writes them and wakes the daemon. The next daemon must start with fresh memory.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of flushes between two processes: the access rights that they need, and that earlier writes
- * are visible to the peer when a flush is complete.
+ * Tests of flushes between two processes. Checks the access rights that they need, and that earlier
+ * writes are visible to the peer when a flush is complete.
  *
  * Both processes execute the same steps, and synchronize by a socket before each step.
  */

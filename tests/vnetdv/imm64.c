@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of 64-bit immediate data between two processes: all QP types, operations, ways to post and
- * to poll, and many lengths, alternating with ordinary immediate data.
+ * Tests of 64-bit immediate data between two processes. Covers all QP types, operations, ways to
+ * post and to poll, and many lengths, alternating with ordinary immediate data.
  *
  * Both processes execute the same steps, and synchronize by a socket before each step.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests vnetdv_open() without vnet's provider, with an older one, with the device of another
- * provider, and with the current one.
+ * Tests vnetdv_open() without vnet's provider, with an older one, and with the current one. Also
+ * tests the device of another provider.
  *
  *	open STUB OLD-STUB STUB-WITHOUT-QP
  */
