@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests the death of a process with rdma_cm connections: its peer gets DISCONNECTED, and its port
- * becomes free.
+ * Tests the death of a process that has rdma_cm connections. Its peer gets DISCONNECTED, and its
+ * port becomes free.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -130,7 +130,7 @@ static void kinds(void)
 	free(on_heap);
 }
 
-/* Many outstanding operations, whose results are used after splitc_sync() only. */
+/* Many outstanding operations, whose results are used only after completion. */
 static void outstanding(void)
 {
 	splitc_global(long) p = splitc_toglobal(NEXT, many);

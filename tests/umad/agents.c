@@ -186,8 +186,8 @@ static void answered_by_others(void)
 	datagram_read(fd, &d);
 	EXPECT((int)d.hdr.id == agent && !d.hdr.status && d.mad[100] == 43);
 	/*
-	 * The port answers what it supports, even if a program has registered for it. Other
-	 * requests go to that program.
+	 * The port itself answers what it supports, even if a program has registered for that
+	 * class. Other requests go to the program.
 	 */
 	answers = umad_register(server, CLASS_SUBNET, 1u << GET);
 	agent = umad_register(fd, CLASS_SUBNET, 0);

@@ -3,7 +3,7 @@
  * Tests of datagrams that are returned to their sender, between two processes.
  *
  * For each reason, the peer's queue pair cannot take the datagram; deliveries in between must
- * succeed. A queue pair without this flag is told nothing.
+ * succeed. The same datagram from a queue pair without the flag completes with success.
  */
 #include <errno.h>
 #include <string.h>
