@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Tests that using the device permits nobody to trace the process, unless --allow-ptrace is given.
- * Then the process is left alone if it has set its own tracer. A system call filter kills processes
- * that call prctl(PR_SET_PTRACER).
+ * Even with that option, a tracer that the process has set itself is kept. A system call filter
+ * kills processes that call prctl(PR_SET_PTRACER).
  */
 #define _GNU_SOURCE
 #include "check.h"

@@ -92,7 +92,7 @@ static void every_field_of_a_completion(void **state)
 	assert_int_equal(wc.src_qp, 0x456);
 	assert_int_equal(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
 	assert_int_equal(wc.pkey_index | wc.slid | wc.dlid_path_bits, 0);
-	/* The flag for a GRH that contains an IPv6 header. */
+	/* On Ethernet, the SL tells the network header: RoCE v2 (8) and IPv6 (1). */
 	assert_int_equal(wc.sl, 8 | 1);
 	assert_int_equal(ring_of(cq)->cons, 1);
 
