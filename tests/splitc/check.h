@@ -52,7 +52,7 @@ static inline bool filled(const void *bytes, size_t n, uint32_t seed)
 	return true;
 }
 
-/* Packets that this node's port has sent, including RDMA; 0 if there is no such counter. */
+/* Messages sent by this node's port, including RDMA; 0 if there is no such counter. */
 static inline unsigned long messages_sent(void)
 {
 	FILE *file = fopen("/sys/class/infiniband/vnet0/ports/1/counters/port_xmit_packets", "re");
