@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The marks that time the steps of a message. Nothing here depends on how fast
- * the machine is, or on whether it interrupts.
+ * Tests of the marks that time the steps of a message. The results do not depend on the speed of
+ * the machine, or on interruptions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "am_cost.h"
 
-#define NEVER 1e12 /* no step lasts so long */
+#define NEVER 1e12 /* no step takes so long */
 
 static double now_ns(void)
 {
@@ -53,7 +53,10 @@ static void test_counts(void **state)
 	assert_int_equal(table[AM_COST_POST_SEND].calls, 0);
 }
 
-/* What is within a step is not the step's: both together are no more than the clock says. */
+/*
+ * The time of a nested step is not counted for the outer one. The sum must not exceed the elapsed
+ * time.
+ */
 static void test_nesting(void **state)
 {
 	struct am_cost table[AM_COST_STEPS];
@@ -93,7 +96,7 @@ static void test_interrupted(void **state)
 	assert_int_equal(table[AM_COST_ACT].interrupted, 1);
 }
 
-/* Deeper than there is room for: the times are wrong, but nothing else. */
+/* If marks are nested too deep, times are wrong, but nothing else. */
 static void test_depth(void **state)
 {
 	struct am_cost table[AM_COST_STEPS];

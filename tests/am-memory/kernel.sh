@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: the same over devices that pin the pages of a registration, where one
-# that is kept too long sends what was there before.
+# Runs the test in a kernel guest, over devices that pin registered pages. There, a registration
+# that is kept too long sends old data.
 #
 #   kernel.sh AM_MEMORY
 # shellcheck source=tests/kernel/guest.sh
@@ -15,7 +15,7 @@ for device in rxe0 vnet0; do
 	[[ -e /sys/class/infiniband/$device ]] || continue
 	for option in '' --unwatched; do
 		echo "$device $option"
-		# The option may be none.
+		# The option may be empty.
 		# shellcheck disable=SC2086
 		as_user env AM_SETTINGS="device=$device" "$program" $option || ((++failures))
 	done

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registrations of bulk sources are kept as long as their memory is there, and
- * not longer. An endpoint sends to itself; how often the library registers memory
- * is counted by a function in the place of the device's.
+ * Tests that registrations of bulk sources are kept as long as their memory exists, and no longer.
+ * An endpoint sends to itself, and wrappers of ibv_reg_mr() count the registrations.
  *
- *   memory [--unwatched | --copied]
+ *	memory [--unwatched | --copied]
  *
- * --unwatched: without userfaultfd, as in sandboxes that forbid it. Everything
- * must arrive as well, and nothing be kept.
- * --copied: likewise, and sources are copied where that is quicker: nothing of the
- * program's is registered, but with the first transfer, which finds that out.
+ * --unwatched: userfaultfd is forbidden, as in some sandboxes. All data must arrive, and no
+ * registration may be kept.
+ *
+ * --copied: likewise, but with copies of sources where they are faster. After the first transfers,
+ * no memory of the program may be registered.
  */
 #include <am.h>
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 	return next(pd, address, length, access);
 }
 
-/* What libibverbs makes of the former where it does not know the access. */
+/* libibverbs' macro calls this one unless the access flags are a constant without optional flags. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				unsigned int access)
 {
@@ -97,7 +97,7 @@ static void fill(uint8_t *memory, uint8_t seed)
 		memory[i] = (uint8_t)(seed + i * 7 + (i >> 12));
 }
 
-/* Sends what is at @source. How many registrations that took. */
+/* Sends SIZE bytes at @source. Returns the number of registrations. */
 static unsigned int send_bytes(const void *source)
 {
 	unsigned int before = registrations;
@@ -111,7 +111,7 @@ static unsigned int send_bytes(const void *source)
 	return registrations - before;
 }
 
-/* What the program reads there is what arrives; @kept: without a new registration. */
+/* The data must arrive as the program sees them. @kept: no new registration is needed. */
 static void transfer(const void *source, bool kept, const char *what)
 {
 	unsigned int n = send_bytes(source);
@@ -218,7 +218,7 @@ static void moved(void)
 	munmap(there, SIZE);
 }
 
-/* The end of the heap, as malloc gives it back, too. */
+/* The end of the heap, which malloc() may give back by sbrk(). */
 static void broken(void)
 {
 	intptr_t size = (intptr_t)SIZE + 4096;
@@ -253,7 +253,10 @@ static void allocated(void)
 	}
 }
 
-/* A file may be truncated by anybody, and nothing tells: not kept. The C library's is one. */
+/*
+ * Registrations of file mappings are not kept, because truncation of a file is not reported. The C
+ * library serves as the file.
+ */
 static void of_a_file(void)
 {
 	struct statfs fs;
@@ -279,7 +282,7 @@ static void of_a_file(void)
 	close(fd);
 }
 
-/* More than are kept: the longest unused is forgotten. */
+/* If more sources are used than are kept, the least recently used one is dropped. */
 static void many(void)
 {
 	size_t n = strtoul(KEEP, NULL, 10) + 1;
@@ -295,7 +298,7 @@ static void many(void)
 	munmap(memory, n * SIZE);
 }
 
-/* Whether userfaultfd watches any of [@begin, @end). */
+/* True if userfaultfd watches any page in [@begin, @end). */
 static bool is_watched(const uint8_t *begin, const uint8_t *end)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");
@@ -314,7 +317,7 @@ static bool is_watched(const uint8_t *begin, const uint8_t *end)
 	return found;
 }
 
-/* What is kept twice is watched until both are forgotten, and not longer. */
+/* A range in two registrations is watched until both are dropped, and no longer. */
 static void overlapping(void)
 {
 	size_t n = strtoul(KEEP, NULL, 10);
@@ -347,7 +350,7 @@ static void forked(void)
 	child = fork();
 	must(child >= 0, "fork");
 	if (!child) {
-		/* The child's own memory: nobody's business, and nothing to wait for. */
+		/* This changes only the child's memory. Nothing may wait for the parent. */
 		munmap(memory, SIZE);
 		_exit(map_at(memory, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)[0]);
 	}
@@ -358,7 +361,7 @@ static void forked(void)
 
 static bool stop;
 
-/* Maps and unmaps all the time, where others register. */
+/* Maps and unmaps memory while the other thread registers. */
 static void *unmapper(void *arg)
 {
 	(void)arg;
@@ -399,13 +402,13 @@ static void start(const char *keep)
 	must(!AM_SetTag(ep, AM_ALL) && !AM_Map(ep, 0, name, 1), "AM_Map");
 	must(!AM_SetHandler(ep, BULK, bulk_handler), "AM_SetHandler");
 	must(!AM_SetSeg(ep, segment, SIZE), "AM_SetSeg");
-	/* So that the connection is there, and has registered what it needs. */
+	/* Connects the endpoint, which registers the library's own memory. */
 	must(!AM_RequestXfer0(ep, 0, 0, BULK, segment, 0), "AM_RequestXfer0");
 	for (arrived = -1; arrived < 0;)
 		must(!AM_Poll(eb), "AM_Poll");
 }
 
-/* Nobody waits for what is over. */
+/* After AM_Terminate(), munmap() must not wait for the library. */
 static void ended(void)
 {
 	uint8_t *memory = map();
@@ -458,7 +461,7 @@ static void run_all(void)
 	threads();
 	ended();
 
-	/* Where none shall be kept. */
+	/* No registrations are kept at all. */
 	watched = false;
 	must(!AM_SetOption("copies", "0"), "AM_SetOption");
 	start("0");
@@ -466,14 +469,16 @@ static void run_all(void)
 	ended();
 }
 
-/* More sources than are kept, and as many transfers under way as there are slots. */
+/* 100 transfers, one after the other, that copy the source. */
 static void copies(void)
 {
 	uint8_t *memory = map();
 	unsigned int before;
 
 	fill(memory, 1);
-	/* That nothing can be kept is found; then buffers are made. */
+	/*
+	 * The first transfer finds that nothing can be kept; later ones allocate the copy buffers.
+	 */
 	for (int i = 0; i < 20; i++)
 		transfer(memory, false, "one of the first");
 	before = registrations;
@@ -485,7 +490,7 @@ static void copies(void)
 	munmap(memory, SIZE);
 }
 
-/* The source may change as soon as the call returns, and the asynchronous form too. */
+/* The source may be changed when the call returns, even with asynchronous requests. */
 static void copies_at_once(void)
 {
 	uint8_t *memory = map(), *same = map();

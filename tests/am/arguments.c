@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What functions say to arguments that they cannot take, before AM_Init() and after
- * it: each with the error that the header names, and without any other effect.
+ * Tests that functions refuse invalid arguments, before AM_Init() and after it. Each returns the
+ * error that the header names, and has no other effect.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void nothing(void *token)
 	(void)token;
 }
 
-/* Everything that there is, with the arguments given: whatever it says first. */
+/* Calls every function with these arguments; each must return `wanted`. */
 static void every_call(eb_t b, ep_t e, int wanted)
 {
 	struct am_statistics statistics;
@@ -195,7 +195,7 @@ static void handlers(ep_t e)
 	IS(AM_SetNumHandlers(e, -1), AM_ERR_BAD_ARG);
 	IS(AM_SetNumHandlers(e, 17), AM_ERR_RESOURCE);
 	OK(AM_SetNumHandlers(e, AM_MaxNumHandlers()));
-	/* All but handler 0 can be had; then there are no more. */
+	/* All handler indices but 0 can be allocated. */
 	for (int i = 1; i < AM_MaxNumHandlers(); i++)
 		OK(AM_SetHandlerAny(e, &handler, nothing));
 	IS(AM_SetHandlerAny(e, &handler, nothing), AM_ERR_RESOURCE);
@@ -239,7 +239,7 @@ static void translations(ep_t e)
 	IS(AM_GetTranslationName(e, 3, NULL), AM_ERR_BAD_ARG);
 	IS(AM_GetNumTranslations(e, NULL), AM_ERR_BAD_ARG);
 
-	/* A table that grows and shrinks around its entries. */
+	/* The table of translations grows and shrinks, but never below its entries. */
 	IS(AM_SetNumTranslations(e, 0), AM_ERR_BAD_ARG);
 	IS(AM_SetNumTranslations(e, -1), AM_ERR_BAD_ARG);
 	IS(AM_SetNumTranslations(e, 3), AM_ERR_IN_USE);
@@ -262,7 +262,7 @@ static void translations(ep_t e)
 	IS(tag, 5);
 }
 
-/* Requests that are wrong are not sent; nothing of them comes back either. */
+/* An invalid request is not sent, and not returned either. */
 static void requests(ep_t e)
 {
 	struct am_statistics s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the tests of Active Messages share. */
+/* Helpers for tests of Active Messages. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -86,7 +86,10 @@ int thread_id(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* In poll(2), as the kernel tells: "NUMBER ARGUMENTS", or "running". */
+/*
+ * /proc/.../syscall contains the number and arguments of the system call, or "running". True if the
+ * thread is in poll().
+ */
 bool asleep(int thread)
 {
 	char path[64], text[32] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests of Active Messages share. A program that ends is one whose
- * claims all held: the first that does not ends the process, and its job.
+ * Helpers for tests of Active Messages. The first check that fails ends the process, and with it
+ * its job.
  */
 #ifndef AM_TEST_CHECK_H
 #define AM_TEST_CHECK_H
@@ -29,13 +29,16 @@ void check_failed(const char *file, int line, const char *what, long got, long w
 
 #define OK(call) IS(call, AM_OK)
 
-/* The job's endpoint, and the one that this process sends to: the next rank. */
+/*
+ * The job's bundle and endpoint, this process' rank, and the rank that it sends to, which is the
+ * next one.
+ */
 extern eb_t eb;
 extern ep_t ep;
 extern int rank, size, peer;
 
 void job_begin(int type);
-/* As many as VNET_SOAK wants: @slice, or @soak. */
+/* Returns @soak if VNET_SOAK is set, otherwise @slice. */
 int how_many(int slice, int soak);
 
 #define POLL_UNTIL(condition)                                                                      \
@@ -44,13 +47,13 @@ int how_many(int slice, int soak);
 			OK(AM_Poll(eb));                                                           \
 	} while (0)
 
-/* Bytes that differ with @seed and place. */
+/* Fills or checks a buffer with bytes that depend on @seed and position. */
 void fill(void *bytes, size_t n, uint32_t seed);
 bool filled(const void *bytes, size_t n, uint32_t seed);
 
 /*
- * The error handler that keeps the last message that came back, and counts them
- * by status.
+ * keep_returned() is an error handler that keeps the last returned message, and counts messages by
+ * status.
  */
 extern struct came_back {
 	int count, by_status[EREPLYREJECTED + 1];
@@ -61,7 +64,7 @@ extern struct came_back {
 } came_back;
 void keep_returned(int status, op_t opcode, void *argblock);
 
-/* Of the calling thread, and waiting until another one sleeps in poll() or *@flag. */
+/* thread_id() returns the calling thread's ID; asleep() tells whether a thread sleeps in poll(). */
 int thread_id(void);
 bool asleep(int thread);
 

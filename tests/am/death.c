@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Peers that go: killed, ended, deaf, or with their endpoint taken away. The processes
- * are no job, whose launcher would end them all: this one starts them, and tells and
- * is told by memory that all share.
+ * Tests of peers that end: killed, terminated, not polling, or with their endpoint freed.
+ *
+ * A launcher would end all processes of a job, so this program starts the processes itself. They
+ * communicate by shared memory.
  *
  *	am_test_death SCENARIO...
  *
- * In all of them, process 0 sends to process 1, the victim, and to process 2, whom
- * nothing happens to. Each request is answered or comes back, with its payload.
+ * In all scenarios, process 0 sends to process 1, the victim, and to process 2, the bystander. Each
+ * request is answered, or returned with its payload.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,15 +29,15 @@ enum { TAKE = 5, TAKE_DATA, GOT };
 #define SHARED_FD 200
 #define PATIENCE 30 /* seconds for one scenario */
 
-/* What the processes tell each other. */
+/* Memory that all processes share. */
 struct shared {
 	en_t name[PROCESSES];
-	int ready[PROCESSES]; /* its name is there */
-	int asked; /* of the parent: to end the victim */
-	int gone; /* the victim, or its endpoint */
-	int done; /* all is over */
-	int sends; /* the sender is at it */
-	/* The sender's count: each request that was made, by what became of it. */
+	int ready[PROCESSES]; /* its name is valid */
+	int asked; /* the parent is asked to kill the victim */
+	int gone; /* the victim, or its endpoint, has ended */
+	int done; /* the scenario is over */
+	int sends; /* the sender sends */
+	/* The sender's counts of requests: made, answered, returned. */
 	int sent[PROCESSES], answered[PROCESSES], returned[PROCESSES];
 };
 
@@ -53,7 +54,7 @@ static void tell(int *flag)
 	__atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Of the sender: requests with an answer, and those that came back. */
+/* The sender's record of requests that were answered or returned. */
 static bool settled[PROCESSES][100000]; /* by number */
 static int status_wanted[2];
 
@@ -142,7 +143,7 @@ static int open_requests(int to)
 	return shared->sent[to] - shared->answered[to] - shared->returned[to];
 }
 
-/* After all, the bystander is as well as before, and the victim is still dead. */
+/* Afterwards, requests to the bystander are answered, and those to the victim returned. */
 static void send_rest(void)
 {
 	int before;
@@ -172,7 +173,7 @@ static void serve_until(const int *flag)
 	POLL_UNTIL(look(flag));
 }
 
-/* Killed while it has requests that it has not looked at: all come back. */
+/* The victim is killed with requests in its queue, all of which must be returned. */
 static void killed_deaf(void)
 {
 	if (rank != SENDER) {
@@ -183,16 +184,19 @@ static void killed_deaf(void)
 	}
 	connect_both();
 	tell(&shared->sends);
-	/* The victim may still answer some: those that it does not are CREDITS at the end. */
+	/* The victim may still answer some. In the end, CREDITS requests are unanswered. */
 	while (open_requests(VICTIM) < CREDITS)
 		send_one(VICTIM);
 	tell(&shared->asked);
-	/* All that its last poll did not answer come back; killed_busy() waits for one that does. */
+	/*
+	 * The requests that the victim's last poll has not answered are returned; there may be
+	 * none. killed_busy() waits until one is returned.
+	 */
 	POLL_UNTIL(!open_requests(VICTIM));
 	send_rest();
 }
 
-/* Killed at any moment. */
+/* The victim is killed at any moment. */
 static void killed_busy(void)
 {
 	if (rank != SENDER) {
@@ -208,7 +212,7 @@ static void killed_busy(void)
 	send_rest();
 }
 
-/* It took its endpoint away in the midst of everything, and has another one. */
+/* The victim frees its endpoint while requests are sent, and makes another one. */
 static void freed(void)
 {
 	if (rank == BYSTANDER) {
@@ -232,7 +236,7 @@ static void freed(void)
 	send_rest();
 }
 
-/* Gone before anybody has spoken with it: in peace, or not. */
+/* The victim has ended before it was connected: by itself, or killed. */
 static void ended(void)
 {
 	if (rank != SENDER) {
@@ -252,7 +256,7 @@ static void killed(void)
 	ended();
 }
 
-/* There, but it never looks. */
+/* The victim is alive but never polls. */
 static void deaf(void)
 {
 	if (rank == VICTIM) {
@@ -269,9 +273,9 @@ static void deaf(void)
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
-	bool kill; /* the victim, when the sender asks for it */
-	int status[2]; /* why requests come back */
-	const char *timeout; /* ms for connecting */
+	bool kill; /* the parent kills the victim when the sender asks for it */
+	int status[2]; /* permitted statuses of returned requests */
+	const char *timeout; /* limit for connecting, in ms */
 } scenarios[] = {
 	{ "killed-deaf", killed_deaf, true, { EUNREACHABLE, 0 }, "10000" },
 	{ "killed-busy", killed_busy, true, { EUNREACHABLE, 0 }, "10000" },
@@ -291,7 +295,7 @@ static const struct scenario *find(const char *name)
 	exit(2);
 }
 
-/* One of the processes: death SCENARIO NUMBER. */
+/* Runs one of the processes: death SCENARIO NUMBER. */
 static int be(const struct scenario *s, const char *number)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD, 0);
@@ -309,7 +313,7 @@ static int be(const struct scenario *s, const char *number)
 	return 0;
 }
 
-/* On the nodes of AM_TEST_NODES, by turns. */
+/* Starts a process, alternately on the two nodes of AM_TEST_NODES. */
 static pid_t start(const struct scenario *s, int number)
 {
 	const char *nodes = getenv("AM_TEST_NODES"), *comma;
@@ -358,7 +362,7 @@ static void ended_well(const pid_t *pid, int number)
 	IS(status, 0);
 }
 
-/* As what is told is told by flags in memory, somebody has to look at them. */
+/* Waits for a flag that another process sets. The sender must not end meanwhile. */
 static void wait_while(const int *flag, pid_t sender)
 {
 	while (!look(flag)) {

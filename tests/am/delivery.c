@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is delivered and what comes back: tags, handlers, segments, entries of the
- * table. Each process sends to the next one; between two barriers nothing changes.
+ * Tests which messages are delivered and which are returned. This depends on tags, handlers,
+ * segments and translations. Each process sends to the next one. Barriers separate changes from
+ * messages.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #define TAKE 5
 #define TAKE_DATA 6
-#define NOWHERE 7 /* no handler */
+#define NOWHERE 7 /* has no handler */
 #define BYTES 3000
 
 static int taken, taken_bytes, wanted, wanted_bytes;
@@ -32,7 +33,10 @@ static void take_data(void *token, void *buf, int nbytes, int32_t seed)
 	taken++;
 }
 
-/* Everybody has taken what it was to take, and nobody goes on before all have. */
+/*
+ * Checks that all expected messages were delivered. The barriers ensure that no process continues
+ * before.
+ */
 static void agree(void)
 {
 	OK(AM_SPMDBarrier());
@@ -41,7 +45,7 @@ static void agree(void)
 	OK(AM_SPMDBarrier());
 }
 
-/* The peer's, for which it was given, in the order of ranks. */
+/* Exchanges tags; returns the peer's. */
 static tag_t peers_tag(tag_t mine)
 {
 	tag_t *all = calloc((size_t)size, sizeof(*all)), tag;
@@ -63,7 +67,7 @@ static void remap(tag_t tag)
 	OK(AM_Map(ep, peer, peer_name, tag));
 }
 
-/* The last that came back is the message that was sent. */
+/* The last returned message must be the one that was sent. */
 static void is_returned(op_t opcode, int status, handler_t handler, int index)
 {
 	const struct am_arguments *a = &came_back.arguments;
@@ -100,7 +104,7 @@ static void medium_comes_back(int index, handler_t handler, int status)
 
 	fill(source, BYTES, 9);
 	OK(AM_RequestI1(ep, index, handler, source, BYTES, 9));
-	memset(source, 0, BYTES); /* the layer has its copy */
+	memset(source, 0, BYTES); /* the library has a copy */
 	POLL_UNTIL(came_back.count > before);
 	is_returned(AM_REQUEST_IM, status, handler, index);
 	IS(came_back.arguments.nbytes, BYTES);
@@ -167,7 +171,10 @@ static void tags(void)
 	remap(theirs);
 	all_are_taken();
 
-	/* One that takes all, with whatever tag; one that takes none, not even its own. */
+	/*
+	 * AM_ALL as the endpoint's tag accepts all messages; AM_NONE accepts none, not even those
+	 * with that tag.
+	 */
 	OK(AM_SetTag(ep, AM_ALL));
 	OK(AM_SPMDBarrier());
 	all_are_taken();
@@ -210,7 +217,7 @@ static void entries(void)
 
 	OK(AM_Map(ep, index, peer_name, 0));
 	IS(AM_Map(ep, index, peer_name, 0), AM_ERR_IN_USE);
-	OK(AM_Request2(ep, index, TAKE, 1, 41)); /* the tag is wrong */
+	OK(AM_Request2(ep, index, TAKE, 1, 41)); /* with a wrong tag */
 	IS(AM_UnMap(ep, index), AM_ERR_IN_USE);
 	POLL_UNTIL(AM_UnMap(ep, index) != AM_ERR_IN_USE);
 	IS(came_back.status, EBADTAG);
@@ -238,10 +245,10 @@ static void segment_of(void *addr, size_t nbytes)
 	OK(AM_SPMDBarrier());
 }
 
-/* The segment is set anew while everybody is connected. */
+/* Changes the segment while peers are connected. */
 static void segments(void)
 {
-	/* As large as it is, and no byte larger. */
+	/* Up to the size of the segment, and beyond it. */
 	segment_of(segment, BYTES - 1);
 	one_taken(0, BYTES - 1);
 	one_taken(BYTES - 2, 1);
@@ -263,7 +270,7 @@ static void segments(void)
 	one_taken(BYTES, BYTES);
 }
 
-/* What a handler may not do, and that it has not been done. */
+/* Calls that are not permitted in handlers. */
 #define TRY 8
 #define TRY_REPLY 9
 #define DONE 10
@@ -280,7 +287,7 @@ static void may_not(void)
 	IS(AM_FreeBundle(eb), AM_ERR_BAD_ARG);
 	IS(AM_SetSeg(ep, segment, 1), AM_ERR_BAD_ARG);
 	IS(AM_WaitSema(eb), AM_ERR_BAD_ARG);
-	/* It may poll; then no other handler runs before this one is over. */
+	/* A handler may poll, but no other handler runs before it returns. */
 	for (int i = 0; i < 100; i++)
 		OK(AM_Poll(eb));
 }
@@ -297,7 +304,7 @@ static void try_reply(void *token)
 static void try(void *token)
 {
 	may_not();
-	/* Replies that are wrong are none. */
+	/* An invalid reply is not sent, and does not count as the reply. */
 	IS(AM_ReplyV(token, TRY_REPLY, 17), AM_ERR_BAD_ARG);
 	IS(AM_ReplyV(token, TRY_REPLY, -1), AM_ERR_BAD_ARG);
 	IS(AM_ReplyI0(token, TRY_REPLY, source, AM_MaxMedium() + 1), AM_ERR_BAD_ARG);
@@ -330,7 +337,7 @@ static void try_error(int status, op_t opcode, void *argblock)
 	errors_tried++;
 }
 
-/* A reply to a handler that is not there is nothing, and answers the request. */
+/* A reply without a handler is dropped, but answers the request. */
 static void silent(void *token)
 {
 	OK(AM_Reply0(token, NOWHERE));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many endpoints in one bundle of each process. Each speaks with some of the next
- * process's endpoints, and what arrives is what was sent to just this one.
+ * Tests many endpoints in one bundle per process. Each sends to some endpoints of the next process,
+ * and each message must arrive at its destination.
  *
  *	am_test_endpoints ENDPOINTS PARTNERS ROUNDS
  */
@@ -18,7 +18,7 @@ struct member {
 	tag_t tag;
 };
 
-static struct member *mine, *theirs; /* of the next process */
+static struct member *mine, *theirs; /* endpoints of the next process */
 static ep_t *eps;
 static int *taken, *answered; /* by endpoint */
 static int n, partners, rounds;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Everybody sends to everybody, itself included, as fast as the credits allow:
+ * Stress test: each process sends to all processes, itself included, as fast as credits permit.
  *
  *	am_test_flood COUNT [PARTNERS]
  *
- * COUNT requests to each, or to the PARTNERS next ranks. All requests arrive, once,
- * with their data, one handler at a time; those that are replied to are so once.
+ * COUNT requests are sent to each process, or to the PARTNERS next ranks. All must arrive once,
+ * with their data. Handlers must run one at a time, and each reply must arrive once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +45,14 @@ static void enter(void)
 
 static void leave(void)
 {
-	/* Some look after others while they run: those handlers wait. */
+	/* Some handlers poll. Further handlers must not run before they return. */
 	if (rand() % 16 == 0)
 		OK(AM_Poll(eb));
 	CHECK(in_handler);
 	in_handler = false;
 }
 
-/* Once, but in whatever order: that is not promised. */
+/* Marks a message as received, which must happen once. The order is not defined. */
 static void once(bool *list, int from, int number)
 {
 	CHECK(from >= 0 && from < size && number >= 0 && number < count);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A tag that is set while bulk data come: AM_SetTag() returns when the peers know it,
- * and so does AM_SetSeg(), however much else is acknowledged meanwhile. The completion
- * of the write that tells them is held back here, until transfers have come and gone.
+ * Tests that AM_SetTag() returns only after the peers know the new tag. This must hold even while
+ * bulk transfers are acknowledged. AM_SetSeg() waits in the same way.
+ *
+ * The test withholds the completion of the RDMA write that sends the tag, until further transfers
+ * are complete.
  */
 #include <pthread.h>
 #include <string.h>
@@ -13,15 +15,15 @@
 enum { ASK = 5, ANSWER };
 
 #define TRANSFERS 4
-#define BYTES 65536 /* what v1 acknowledges in several parts */
+#define BYTES 65536 /* v1 acknowledges them in several parts */
 #define HELD 64
 
 static int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 
-/* Completions of the queue pair that has written, from the write on, in their order. */
+/* Completions of the queue pair that has written the tag, from that write on, in order. */
 static struct {
-	bool on; /* under the bundle's lock, like all of it */
-	uint32_t qpn; /* 0: none has */
+	bool on; /* withholding is active; under the bundle's lock, like all of it */
+	uint32_t qpn; /* 0: no write yet */
 	struct ibv_wc wc[HELD];
 	int n;
 } held;
@@ -32,10 +34,10 @@ static int answers;
 static bool begun, released;
 static uint8_t memory[BYTES], data[BYTES];
 
-/* Whether it is to be held. */
+/* Returns true if the completion is to be withheld. */
 static bool hold(const struct ibv_wc *wc)
 {
-	if (!held.on || !(wc->wr_id & 1)) /* what was received */
+	if (!held.on || !(wc->wr_id & 1)) /* of a receive */
 		return false;
 	if (!held.qpn && wc->opcode == IBV_WC_RDMA_WRITE)
 		held.qpn = wc->qp_num;
@@ -94,7 +96,7 @@ static void transfer(void)
 		OK(AM_Poll(served));
 }
 
-/* When the write has been held; lets it go afterwards. */
+/* Makes transfers while the write's completion is withheld, and then releases that. */
 static void *transfer_meanwhile(void *arg)
 {
 	bool now = false;
@@ -117,7 +119,7 @@ static void *transfer_meanwhile(void *arg)
 	return NULL;
 }
 
-/* Handlers run while another thread waits for the tag to be known. */
+/* Runs handlers while another thread waits in AM_SetTag(). */
 static void *poll_meanwhile(void *arg)
 {
 	bool end = false;
@@ -148,7 +150,7 @@ int main(void)
 	pthread_t poller, sender;
 	en_t name, unused;
 
-	/* Completions come by ibv_poll_cq() then, in all mappings. */
+	/* Without 64-bit immediate data, all mappings poll with ibv_poll_cq(). */
 	OK(AM_SetOption("imm64", "0"));
 	OK(AM_Init());
 	OK(AM_AllocateBundle(AM_PAR, &eb));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoints of one process, in bundles that are polled when the test wants it: what
- * depends on who has looked at what is the same each time.
+ * Tests endpoints of one process in bundles that the test polls. So the order of events is the same
+ * each time.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct side {
 	en_t name;
 };
 
-static int type; /* of the bundles */
+static int type; /* AM_SEQ or AM_PAR */
 static int counted, answered;
 static ep_t counted_at;
 static struct side a, b;
@@ -66,7 +66,7 @@ static void new_side(struct side *s)
 	new_endpoint(s);
 }
 
-/* Two bundles with an endpoint each; b's is entry 0 of a's. */
+/* Creates two bundles with an endpoint each. Entry 0 of a's table is b. */
 static void begin(void)
 {
 	counted = 0;
@@ -89,7 +89,7 @@ static void poll_both(void)
 	OK(AM_Poll(b.eb));
 }
 
-/* An asynchronous request waits for no connection: others are polled meanwhile. */
+/* Sends an asynchronous request, and polls the bundles until the connection exists. */
 static void send_while(struct side *from, int index, eb_t third)
 {
 	int err;
@@ -114,7 +114,7 @@ static void connect_them(void)
 	memset(&came_back, 0, sizeof(came_back));
 }
 
-/* As many asynchronous requests as there are credits; the next one is not sent. */
+/* Asynchronous requests use up the credits; the next one is not sent. */
 static void credits(void)
 {
 	static uint8_t from[4][65536], to[4 * 65536];
@@ -135,7 +135,7 @@ static void credits(void)
 		poll_both();
 	for (int i = 0; i < 3; i++)
 		CHECK(filled(to + i * 65536, 65536, (uint32_t)i));
-	/* One that could not be sent has left no trace, and can be made again. */
+	/* The request that was not sent has had no effect, and can be made again. */
 	send_while(&a, 0, NULL);
 	while (AM_UnMap(a.ep, 0) == AM_ERR_IN_USE)
 		poll_both();
@@ -144,7 +144,7 @@ static void credits(void)
 	end();
 }
 
-/* A thread that waits for the semaphore. */
+/* A thread in AM_WaitSema(). */
 struct waiter {
 	pthread_t thread;
 	eb_t eb;
@@ -184,7 +184,7 @@ static void is_woken(struct waiter *w)
 	CHECK(w->woken);
 }
 
-/* From empty to not empty, only: of two messages there is one event. */
+/* An event is made only when the bundle becomes non-empty, so two messages make one event. */
 static void event_edge(void)
 {
 	struct waiter w;
@@ -202,10 +202,10 @@ static void event_edge(void)
 	is_asleep(&w);
 	OK(AM_Request0(a.ep, 0, COUNT));
 	is_woken(&w);
-	IS(counted, 0); /* it is AM_Poll() that takes it */
+	IS(counted, 0); /* AM_Poll() has not run */
 	OK(AM_Request0(a.ep, 0, COUNT));
 	OK(AM_Request0(a.ep, 0, COUNT));
-	/* It waits still, and so do the others: no need to sleep. */
+	/* Messages are still unread, so AM_WaitSema() returns at once. */
 	OK(AM_WaitSema(b.eb));
 	IS(counted, 0);
 	while (counted < 3)
@@ -219,7 +219,7 @@ static void event_edge(void)
 	end();
 }
 
-/* What comes while events are off is told when they are on again. */
+/* A message that comes while events are off makes its event when they are on again. */
 static void event_off(void)
 {
 	begin();
@@ -234,7 +234,7 @@ static void event_off(void)
 	end();
 }
 
-/* A reply and a message that comes back wake as well as a request does. */
+/* A reply, and a returned message, make events like a request. */
 static void event_kinds(void)
 {
 	struct waiter w;
@@ -261,7 +261,7 @@ static void event_kinds(void)
 	IS(came_back.count, 0);
 	OK(AM_Poll(a.eb));
 	IS(came_back.status, EBADHANDLER);
-	/* One that does not even leave. */
+	/* A request that is returned without being sent. */
 	OK(AM_Request0(a.ep, 9, COUNT));
 	OK(AM_WaitSema(a.eb));
 	OK(AM_Poll(a.eb));
@@ -269,7 +269,7 @@ static void event_kinds(void)
 	end();
 }
 
-/* Who waits for a message accepts a connection meanwhile. */
+/* A thread in AM_WaitSema() accepts a connection. */
 static void event_connect(void)
 {
 	struct waiter w;
@@ -285,7 +285,7 @@ static void event_connect(void)
 	end();
 }
 
-/* Moved before it has communicated, an endpoint is found under its old name. */
+/* An endpoint that was moved before its first communication is found by its old name. */
 static void move(void)
 {
 	eb_t third;
@@ -312,7 +312,7 @@ static void move(void)
 	}
 	CHECK(counted_at == b.ep);
 
-	/* To one that was moved, and is in the sender's own bundle now; and from it. */
+	/* Messages between two endpoints of one bundle, one of which was moved there. */
 	there = b.ep;
 	new_endpoint(&b);
 	OK(AM_Map(a.ep, 1, b.name, 1));
@@ -328,7 +328,7 @@ static void move(void)
 	end();
 }
 
-/* An endpoint that is gone while its process lives, and was never connected. */
+/* The endpoint is freed before it was ever connected. Its process is alive. */
 static void freed_before(void)
 {
 	begin();
@@ -337,7 +337,7 @@ static void freed_before(void)
 	while (!came_back.count)
 		poll_both();
 	IS(came_back.status, EBADENDPOINT);
-	/* The entry stays what it was, also for another endpoint in its bundle. */
+	/* The entry stays unusable, also if there is a new endpoint in the bundle. */
 	new_endpoint(&b);
 	OK(AM_RequestXferAsync0(a.ep, 0, 0, COUNT, NULL, 0));
 	while (came_back.count < 2)
@@ -351,7 +351,7 @@ static void freed_before(void)
 	end();
 }
 
-/* The same, connected, and with requests in its queue: all come back. */
+/* The endpoint is freed while it is connected and has requests in its queue. All are returned. */
 static void freed_after(void)
 {
 	static uint8_t bytes[300];
@@ -377,7 +377,7 @@ static void freed_after(void)
 	end();
 }
 
-/* An endpoint goes with messages that nobody has looked at, and with some on their way. */
+/* Both endpoints are freed with unread messages and messages under way. */
 static void freed_unread(void)
 {
 	begin();
@@ -393,7 +393,7 @@ static void freed_unread(void)
 	end();
 }
 
-/* With itself, one credit and many. */
+/* An endpoint sends to itself, with one credit and with many. */
 static void oneself(void)
 {
 	for (int k = 1; k <= 64; k *= 8) {
@@ -427,7 +427,7 @@ static void names(void)
 	end();
 }
 
-/* What is left when the program ends the use of the layer. */
+/* AM_Terminate() with connections and unread messages. */
 static void left_over(void)
 {
 	begin();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connecting by rdma_cm, where it fails: strangers knock at an endpoint's port with
- * requests that are none, and requests go to names that nobody has. What cannot
- * be comes back, and who is there is reached as before.
+ * Tests failures of wiring by rdma_cm. Strangers send invalid connection requests to an endpoint's
+ * port, and requests go to endpoints that do not exist. They must be rejected or returned, and
+ * valid endpoints must stay reachable.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ static void poll_both(void)
 	OK(AM_Poll(served));
 }
 
-/* The next event of @channel, while the endpoint looks, too. */
+/* Returns the next event of @channel, and polls the bundles meanwhile. */
 static struct rdma_cm_event *event(enum rdma_cm_event_type wanted)
 {
 	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
@@ -52,7 +52,10 @@ static struct rdma_cm_event *event(enum rdma_cm_event_type wanted)
 	return e;
 }
 
-/* What the endpoint says to these @length bytes of private data: the status of its rejection. */
+/*
+ * Sends a connection request with this private data. Returns the status in the endpoint's
+ * rejection.
+ */
 static int knock(const void *data, size_t length)
 {
 	struct sockaddr_storage none = { .ss_family = AF_UNSPEC }, to;
@@ -106,7 +109,7 @@ static void knock_all(void)
 	IS(knock(&r, sizeof(r)), EBADENDPOINT);
 }
 
-/* A request that does not wait, as both sides are this thread's. Whether it went. */
+/* Sends an asynchronous request, as this thread polls both sides. Returns true if it was sent. */
 static bool sent(ep_t from, int index)
 {
 	int err = AM_RequestXferAsync0(from, index, 0, ASK, NULL, 0);
@@ -117,7 +120,7 @@ static bool sent(ep_t from, int index)
 	return !err;
 }
 
-/* Of a request to @to, as it comes back. */
+/* Returns the status with which a request to @to is returned. */
 static int returned(en_t to)
 {
 	int before = came_back.count;
@@ -137,11 +140,11 @@ static void send_astray(void)
 
 	to.incarnation++;
 	IS(returned(to), EBADENDPOINT);
-	/* Nobody listens there. */
+	/* No listener at that port. */
 	to.incarnation++;
 	to.port = htons(1);
 	IS(returned(to), EUNREACHABLE);
-	/* Wired by hand. */
+	/* A name without a port: not wired by rdma_cm. */
 	to.incarnation++;
 	to.port = 0;
 	IS(returned(to), EUNREACHABLE);
@@ -151,7 +154,7 @@ static void send_astray(void)
 	IS(returned(to), EUNREACHABLE);
 }
 
-/* Both ask at once, and are connected. */
+/* Both endpoints connect to each other at the same time. */
 static void ask_both(const en_t *mine)
 {
 	bool asked[2] = { false, false };
@@ -165,7 +168,7 @@ static void ask_both(const en_t *mine)
 	}
 }
 
-/* Who goes says so, and it is no failure. */
+/* An endpoint that is freed tells its peer, which is no failure. */
 static void say_goodbye(void)
 {
 	int before = came_back.count;

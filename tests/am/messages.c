@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * All forms of requests and replies, with all numbers of words and the sizes at
- * which something changes: what is sent to the next process arrives, words, data
- * and all, once, and in order.
+ * Tests all forms of requests and replies, with all numbers of words and critical sizes. Each
+ * message must arrive once, in order, with its words and data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +11,24 @@
 
 enum form { SHORT, MEDIUM, BULK, ASYNC, NUM_FORMS };
 
-/* Indices of handlers; each with 17 for the numbers of words. */
+/* First handler indices. Each range has 17 handlers, for 0 to 16 words. */
 #define REQUEST_SHORT 10
 #define REQUEST_DATA 40
 #define REPLY_SHORT 70
 #define REPLY_DATA 100
 
-/* The segment: requests go into its first half, replies into the second. */
+/* Requests are written to the first half of the segment, replies to the second half. */
 #define AREA ((size_t)AM_MaxLong() + 4096)
-#define GUARD 8 /* bytes before and after a transfer that must stay as they are */
+#define GUARD 8 /* bytes around a transfer that must stay unchanged */
 
 static uint8_t *segment, *source;
 
-/* What message @number is, the same at both ends. */
+/* Contents of message @number. Both ends compute them. */
 struct spec {
 	enum form form;
 	int nargs;
 	size_t nbytes;
-	uintptr_t offset; /* in its area */
+	uintptr_t offset; /* in its half */
 	uint32_t seed;
 };
 
@@ -66,7 +65,7 @@ static struct spec reply_spec(int number)
 	return s;
 }
 
-/* Words, data, and their place. */
+/* Checks words, data, and the place of the data. */
 static void verify(const struct spec *s, const void *data, int nbytes, int nargs, const int32_t *w)
 {
 	uint8_t *place = segment + s->offset;
@@ -155,7 +154,7 @@ static void token_tells(void *token, const en_t *sender)
 	CHECK(tag == mine);
 }
 
-/* Two in three are answered by a reply, the others by an acknowledgement. */
+/* Two of three requests are answered by a reply, the others by an acknowledgement. */
 static bool wants_reply(int number)
 {
 	return number % 3 != 1;
@@ -173,7 +172,10 @@ static void got_request(void *token, bool data, void *buf, int nbytes, int nargs
 	if (!wants_reply(number))
 		return;
 	words_of(&r, words);
-	/* The source of a request of our own may be under way: replies have another. */
+	/*
+	 * An own asynchronous request may still use its source, so replies have a source of their
+	 * own.
+	 */
 	fill(source + AREA, r.nbytes, r.seed);
 	OK(reply_forms[r.nargs](token, &r, source + AREA, words));
 	memset(source + AREA, 0xdd, r.nbytes);
@@ -237,7 +239,7 @@ static void set_up(void)
 	OK(AM_GetTranslationName(ep, (rank + size - 1) % size, &pred_name));
 }
 
-/* Outstanding no more: then it can be unmapped, was it not. */
+/* Waits until no request is outstanding, which is when the entry can be unmapped. Maps it again. */
 static void await_answers(void)
 {
 	tag_t tag;
@@ -261,14 +263,14 @@ static void send_one(int number)
 	while ((err = request_forms[s.nargs](&s, words)) == AM_ERR_NOT_SENT && s.form == ASYNC)
 		OK(AM_Poll(eb));
 	OK(err);
-	/* Only the asynchronous form's source has to stay. */
+	/* Only asynchronous requests need their source after the call. */
 	if (s.form != ASYNC)
 		memset(source, 0xdd, s.nbytes);
 	await_answers();
 	IS(replies > number || !wants_reply(number), true);
 }
 
-/* Sums over the three classes. */
+/* Sum over short, medium and bulk messages. */
 static uint64_t total(const uint64_t n[3])
 {
 	return n[0] + n[1] + n[2];

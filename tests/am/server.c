@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An event-driven server with threads (paper 000, F37): rank 0 has some endpoints,
- * a bundle and a thread each. A thread sleeps until there is something, handles all
- * that there is without being told of more, and sleeps again. The others are its
- * clients, who speak with all endpoints; the tags keep strangers out.
+ * Tests an event-driven server with threads (paper 000, F37). Rank 0 has several endpoints, with a
+ * bundle and a thread each. A thread sleeps until there is a message, handles all messages with
+ * events off, and sleeps again.
+ *
+ * The other ranks are clients of all endpoints. Messages with a wrong tag must be returned.
  *
  *	am_test_server THREADS REQUESTS
  */
@@ -26,7 +27,7 @@ struct service {
 	pthread_t thread;
 	eb_t eb;
 	ep_t ep;
-	int requests, byes; /* taken */
+	int requests, byes; /* received */
 	int wakes;
 };
 
@@ -119,7 +120,10 @@ static void be_server(void)
 	for (int i = 0; i < threads; i++) {
 		IS(pthread_join(services[i].thread, NULL), 0);
 		total += services[i].requests;
-		/* It was woken for messages, once for many or for each, but not for nothing else. */
+		/*
+		 * One wake-up may be for one or several messages, but there is none without a
+		 * message.
+		 */
 		CHECK(services[i].wakes <= services[i].requests + services[i].byes);
 	}
 	IS(total, (size - 1) * threads * requests);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A parallel bundle, and all functions at once: threads that send and wait for
- * their answers, by polling or asleep; threads that come and go with endpoints,
- * tags and entries. One handler of the bundle runs at a time: what they count, they
- * count without any lock.
+ * Stress test of a parallel bundle with all functions. Threads send and wait for their answers, by
+ * polling or asleep; others change endpoints, tags and translations.
+ *
+ * Handlers of a bundle run one at a time, so their counters need no lock.
  *
  *	am_test_threads SENDERS REQUESTS
  */
@@ -14,12 +14,12 @@
 
 enum { ASK = 5, ANSWER };
 
-#define TABLE 300 /* entries, beside the job's */
+#define TABLE 300 /* translations, more than the job's */
 
 static int senders, requests;
-static int asked, answered; /* no lock, no atomics: handlers are alone */
+static int asked, answered; /* no lock, no atomics: handlers run one at a time */
 static bool in_handler;
-static int *got; /* by sender; it looks at it while others handle */
+static int *got; /* by sender, which reads it while handlers run */
 static bool stop;
 
 static void enter(void)
@@ -51,8 +51,8 @@ static int got_by(int who)
 }
 
 /*
- * One of them sleeps while it waits: a post of the semaphore is for one. Whoever else
- * takes the message, it is woken.
+ * One thread waits asleep; more would not work, because an event wakes one thread only. It is woken
+ * even if another thread takes the message.
  */
 #define SLEEPER 1
 
@@ -78,7 +78,7 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
-/* With the polls of others, it changes what does not concern them. */
+/* Creates and changes objects that other threads do not use, while they poll. */
 static void *meddle(void *arg)
 {
 	struct am_statistics s;
@@ -114,7 +114,7 @@ static void *meddle(void *arg)
 	return NULL;
 }
 
-/* Another bundle comes and goes: it is nobody else's business. */
+/* Creates and frees other bundles. */
 static void *other_bundles(void *arg)
 {
 	en_t name;
@@ -134,7 +134,7 @@ static void *other_bundles(void *arg)
 	return NULL;
 }
 
-/* Connections to endpoints that are not there make the layer look for them elsewhere. */
+/* Requests to endpoints that do not exist make the library look for them. */
 static void look_for_strangers(void)
 {
 	en_t name;
@@ -159,7 +159,7 @@ static void returned(int status, op_t opcode, void *argblock)
 	const struct am_arguments *a = argblock;
 
 	(void)opcode;
-	/* Not one of those to the peer, which is there. */
+	/* No request to the peer is returned. */
 	IS(a->index < size, false);
 	IS(status, EBADENDPOINT);
 	__atomic_add_fetch(&came_back.count, 1, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* For all that has a form for each number of words: lists, and once for each. */
+/* Macros for functions that exist once for each number of words. */
 #ifndef AM_TEST_WORDS_H
 #define AM_TEST_WORDS_H
 
@@ -79,7 +79,7 @@
 	M(15)                                                                                      \
 	M(16)
 
-/* A macro, of arguments that are expanded first. */
+/* Calls a macro whose arguments are expanded first. */
 #define CALL(macro, ...) macro(__VA_ARGS__)
 
 #endif

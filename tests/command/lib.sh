@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# For tests of commands: run one, look at its status and at what it said.
+# Helpers for tests of commands: run a command, and check its exit status and output.
 
 set -u -o pipefail
 export LC_ALL=C
 SCRATCH=${VNET_TEST_DIR:?run me through tests/isolated}
 export SOURCE=${VNET_SOURCE_DIR:?}
-# Whatever the person who tests has set is not part of the test.
+# Settings of the user who runs the tests must have no effect.
 unset LD_PRELOAD RDMAV_DRIVERS VNETD VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES VNET_UNLIMITED_MEMLOCK VNET_BUILD_DIR \
 	VNET_PRESET CI
 failures=0
@@ -44,7 +44,7 @@ err_is() {	# TEXT
 	[[ $(<"$SCRATCH/err") == "$1" ]] || fail "stderr is not: $1"
 }
 
-# A build tree with everything in it that vnet looks for, and nothing behind it.
+# Creates a build tree with all files that vnet looks for, without contents.
 fake_tree() {	# DIRECTORY
 	mkdir -p "$1/bin" "$1/lib"
 	printf '#!/bin/sh\n' >"$1/bin/vnetd"
@@ -53,7 +53,7 @@ fake_tree() {	# DIRECTORY
 	cp "$1/lib/libvnet-preload.so" "$1/lib/libvnet-rdmav34.so"
 }
 
-# Run a command as an ordinary user; fails the test run where that cannot be.
+# Runs a command as an ordinary user. The test must run as root.
 as_nobody() {	# COMMAND...
 	setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$SCRATCH/home" "$@"
 }

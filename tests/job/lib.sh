@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What the tests of jobs share.
+# Helpers for tests of jobs.
 # shellcheck source=tests/command/lib.sh
 . "$SOURCE_OF_TESTS/command/lib.sh"
 
 member=$VNET_TREE/bin/job-member
 launch=$VNET_TREE/bin/vnet-launch
-# So that what is left of a session can be found.
+# A TMPDIR of its own, so that leftover session directories can be found.
 export TMPDIR=$SCRATCH/tmp
 mkdir "$TMPDIR"
 
-# Processes of this test's jobs: all name its scratch directory, or carry it.
+# Prints the processes of this test's jobs, which have its scratch directory in their environment.
 job_processes() {
 	grep -lzsxF "VNET_TEST_DIR=$SCRATCH" /proc/[0-9]*/environ | grep -oE '[0-9]+' |
 		while read -r pid; do
@@ -19,7 +19,7 @@ job_processes() {
 		done
 }
 
-# Waits for a condition; tests/isolated knows how long at most.
+# Waits for a condition; tests/isolated limits the time.
 await() {	# COMMAND...
 	until "$@"; do sleep 0.02; done
 }
@@ -28,7 +28,7 @@ nothing_left() {
 	[[ -z $(job_processes) && -z $(ls -A "$TMPDIR") ]]
 }
 
-# Every test ends so.
+# All tests end with this.
 finish_job() {
 	await nothing_left
 	finish

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One process of a job, for the tests: does what its arguments say, and exits
- * with 0 if all was as it must be.
+ * A process of a job, for tests. It does what its arguments say, and exits with 0 if all checks
+ * succeed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +28,7 @@
 static struct job *job;
 static int rank, size;
 
-/* Different in each byte, for each rank and each time. */
+/* Bytes that depend on rank, time and position. */
 static uint8_t pattern(int whose, int time, size_t i)
 {
 	return (uint8_t)(whose * 31 + time * 7 + (int)i);
@@ -51,7 +51,7 @@ static void exchange_once(int time, size_t len)
 	free(all);
 }
 
-/* exchange SIZE TIMES: the job has so many processes */
+/* exchange SIZE TIMES: exchanges data in a job of SIZE processes */
 static void exchange(char **args)
 {
 	int times = atoi(args[1]);
@@ -65,7 +65,7 @@ static void exchange(char **args)
 	CHECK(job_failed(job) == -1);
 }
 
-/* lengths: rank 0 gives another one than the others */
+/* lengths: rank 0 gives another length than the others */
 static void lengths(char **args)
 {
 	char mine[16] = "", *all = malloc((size_t)size * sizeof(mine));
@@ -85,14 +85,14 @@ static const char *mark(const char *directory, int round, int who)
 	return path;
 }
 
-/* barrier DIRECTORY: nobody is beyond it before all have come */
+/* barrier DIRECTORY: no process leaves the barrier before all have entered it */
 static void barrier(char **args)
 {
 	struct stat st;
 
 	for (int round = 0; round < 10; round++) {
 		CHECK(!mkdir(mark(args[0], round, rank), 0700));
-		/* The last one to come is another one each time, and late. */
+		/* Another process is late in each round. */
 		if (round % size == rank)
 			for (int i = 0; i < 100; i++)
 				sched_yield();
@@ -108,7 +108,7 @@ static void wait_for_end(void)
 		pause();
 }
 
-/* For one that is gone: in a barrier, unless the launcher cannot bear that. */
+/* Waits for a process that has ended: in a barrier, unless the launcher cannot handle that. */
 static void wait_in_vain(void)
 {
 	if (!getenv("JOB_IDLE"))
@@ -116,7 +116,7 @@ static void wait_in_vain(void)
 	wait_for_end();
 }
 
-/* wait DIRECTORY: says that it is there, and waits */
+/* wait DIRECTORY: makes a mark in DIRECTORY, and waits */
 static void wait_there(char **args)
 {
 	CHECK(job_barrier(job) == 0);
@@ -124,7 +124,7 @@ static void wait_there(char **args)
 	wait_for_end();
 }
 
-/* die RANK SIGNAL: while the others wait for it */
+/* die RANK SIGNAL: the rank kills itself while the others wait for it */
 static void die(char **args)
 {
 	CHECK(job_barrier(job) == 0);
@@ -133,7 +133,7 @@ static void die(char **args)
 	wait_in_vain();
 }
 
-/* stubborn RANK: the same, and the others ignore SIGTERM */
+/* stubborn RANK: the rank kills itself, and the others ignore SIGTERM */
 static void stubborn(char **args)
 {
 	signal(SIGTERM, SIG_IGN);
@@ -143,7 +143,7 @@ static void stubborn(char **args)
 	wait_for_end();
 }
 
-/* watch RANK: it dies, and the others are told */
+/* watch RANK: the rank kills itself, and the others are told */
 static void watch(char **args)
 {
 	struct pollfd fd = { job_failed_fd(job), POLLIN, 0 };
@@ -158,7 +158,7 @@ static void watch(char **args)
 	printf("rank %d knows that rank %d is dead\n", rank, job_failed(job));
 }
 
-/* exit RANK STATUS: without a word to the others, which wait for it */
+/* exit RANK STATUS: the rank exits without leaving the job, while the others wait for it */
 static void leave(char **args)
 {
 	CHECK(job_barrier(job) == 0);
@@ -167,7 +167,7 @@ static void leave(char **args)
 	wait_in_vain();
 }
 
-/* abort RANK STATUS MESSAGE */
+/* abort RANK STATUS MESSAGE: the rank ends the job */
 static void abort_job(char **args)
 {
 	CHECK(job_barrier(job) == 0);
@@ -176,7 +176,7 @@ static void abort_job(char **args)
 	wait_in_vain();
 }
 
-/* early: a rank that is done need not wait for the others */
+/* early: rank 0 leaves the job without waiting for the others */
 static void early(char **args)
 {
 	(void)args;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * capable yes|no: may this process create a raw packet queue pair (CAP_NET_RAW), and bind an id
- * of rdma_cm to port 99 (CAP_NET_BIND_SERVICE)?
+ * Checks whether this process may create a raw packet queue pair and bind an rdma_cm id to a low
+ * port.
+ *
+ * `capable yes|no`: the queue pair needs CAP_NET_RAW, and port 99 needs CAP_NET_BIND_SERVICE.
  */
 #define _GNU_SOURCE
 #include "check.h"

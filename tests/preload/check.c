@@ -51,7 +51,7 @@ static void connect_qp(struct ibv_qp *qp, unsigned int to)
 	attr.min_rnr_timer = 12;
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
-	/* Of a port of InfiniBand. */
+	/* For an InfiniBand port. */
 	attr.ah_attr.dlid = port.lid;
 	EXPECT(!ibv_query_gid(qp->context, 1, 0, &attr.ah_attr.grh.dgid));
 	EXPECT(!ibv_modify_qp(qp, &attr,
@@ -113,7 +113,7 @@ void pair_join(struct pair *pair, int sock)
 	EXPECT(read(sock, &number, sizeof(number)) == sizeof(number));
 	EXPECT(!ibv_modify_qp(pair->qp[0], &attr, IBV_QP_STATE));
 	connect_qp(pair->qp[0], number);
-	/* Neither begins before the other is ready. */
+	/* Neither process continues before both queue pairs are connected. */
 	EXPECT(write(sock, "r", 1) == 1);
 	EXPECT(read(sock, &byte, 1) == 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What a test of the preload library expects, and what it needs of a device. */
+/* Helpers for tests of the preload library: expectations, and connected pairs of queue pairs. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -20,7 +20,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* For what a sanitizer would rightly complain of. */
+/* Functions that access memory in a way that a sanitizer would report. */
 #define DELIBERATE __attribute__((no_sanitize("undefined"), no_sanitize("address")))
 
 /* Two RC queue pairs of one process, connected to each other. */
@@ -28,7 +28,7 @@ struct pair {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	/* Completions of both; events go to the channel. */
+	/* The CQ of both queue pairs, with events to the channel. */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp[2];
 	struct ibv_mr *mr;
@@ -37,28 +37,31 @@ struct pair {
 
 #define PAIR_BUFFER 8192
 
-/* The first device, opened. */
+/* Opens the first device. */
 struct ibv_context *open_first(void);
-/* Does it still answer? */
+/* Expects that the device carries out a command. */
 void expect_alive(struct ibv_context *context);
 void pair_make(struct pair *pair);
 /* The same with a completion queue of this size. */
 void pair_make_small(struct pair *pair, int entries);
 void pair_end(struct pair *pair);
-/* Connect the first queue pair to another process' first, over this socket. */
+/*
+ * Connects the first queue pair to the first one of another process, which calls this at the other
+ * end of the socket.
+ */
 void pair_join(struct pair *pair, int sock);
-/* Send `length` bytes from the buffer's first half to its second. */
+/* Sends `length` bytes from the first half of the buffer to the second. */
 void pair_post(struct pair *pair, unsigned int length);
-/* The next completion's status; waits. */
+/* Waits for the next completion, and returns its status. */
 enum ibv_wc_status pair_poll(struct pair *pair);
-/* One message across, with both completions. */
+/* Sends one message, and expects both completions. */
 void expect_traffic(struct pair *pair);
 
-/* The daemon's process, and its socket's path. */
+/* Returns the process ID of the daemon. */
 pid_t daemon_pid(void);
-/* Wait for a child that must end with this status. */
+/* Waits for a child, which must exit with this status. */
 void expect_exit(pid_t pid, int status);
-/* Wait until a condition holds; fails after some seconds. */
+/* Waits until the condition holds; fails after ten seconds or more. */
 #define AWAIT(condition)                                                                           \
 	do {                                                                                       \
 		int await_turn = 0;                                                                \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon is killed: who polls gets flushed completions, who sleeps wakes,
- * every async file tells the end once, and the device can be opened again.
+ * Tests of the death of the daemon: a polling client gets flushed completions, and a sleeping one
+ * wakes up. Each async file reports the fatal event once, and the device can be opened again.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What nobody waits longer for: milliseconds. */
+/* Limit of all waits, in milliseconds. */
 #define PATIENCE 10000
 
 static void end_daemon(int sig)
@@ -40,7 +40,7 @@ static void expect_fatal(struct ibv_context *context)
 	EXPECT(ibv_get_async_event(context, &event) == -1 && errno == EIO);
 }
 
-/* Commands fail, and say why. */
+/* Commands fail with EIO. */
 static void expect_dead(struct ibv_context *context)
 {
 	EXPECT(!ibv_alloc_pd(context) && errno == EIO);
@@ -50,7 +50,7 @@ static void expect_flushed(struct pair *pair)
 {
 	struct ibv_recv_wr recv = { 0 }, *bad;
 
-	/* Posted before and after. */
+	/* A receive that was posted before the death, and one posted after it. */
 	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
 	EXPECT(!ibv_post_recv(pair->qp[1], &recv, &bad));
 	EXPECT(pair_poll(pair) == IBV_WC_WR_FLUSH_ERR);
@@ -70,7 +70,7 @@ static void polling(void)
 	expect_dead(pair.context);
 }
 
-/* Another process that sends to us keeps what would wake us; it sleeps, too. */
+/* Waits for one completion event. */
 static void *sleep_on_channel(void *arg)
 {
 	struct pair *pair = arg;
@@ -96,14 +96,17 @@ static void sleeping(void)
 	EXPECT(!pthread_create(&thread, NULL, sleep_on_channel, &pair));
 	usleep(50000);
 	kill_daemon();
-	/* The flushed receive is a completion, and that an event. */
+	/* The flushed receive makes a completion, and that makes an event. */
 	EXPECT(!pthread_join(thread, NULL));
 	EXPECT(pair_poll(&pair) == IBV_WC_WR_FLUSH_ERR);
 	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == -1 && errno == EIO);
 	expect_fatal(pair.context);
 }
 
-/* An event of each at the other, so that each keeps what wakes the other. */
+/*
+ * Each process gets an event from the other one, so that each holds the other end of the peer's
+ * channel.
+ */
 static void exchange(struct pair *pair, int sock)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
@@ -121,7 +124,7 @@ static void exchange(struct pair *pair, int sock)
 	EXPECT(pair_poll(pair) == IBV_WC_SUCCESS && pair_poll(pair) == IBV_WC_SUCCESS);
 }
 
-/* Ways to sleep until the channel can be read, without a call of ours. */
+/* Ways to wait until the channel is readable, without calls of libibverbs. */
 static void sleep_in_read(int fd)
 {
 	(void)fd;
@@ -154,7 +157,7 @@ static void sleep_in_select(int fd)
 	EXPECT(select(fd + 1, &set, NULL, NULL, &timeout) == 1 && FD_ISSET(fd, &set));
 }
 
-/* Sleeps for a message that never comes. */
+/* Waits for a message that never comes, until the daemon is dead. */
 static void sleep_until_death(struct pair *pair, int ready, void (*sleep_on)(int fd))
 {
 	struct ibv_recv_wr recv = { 0 }, *bad;
@@ -183,7 +186,10 @@ static bool is_asleep(pid_t pid)
 	return strstr(line, ") S ");
 }
 
-/* Two processes that sleep, each with the means to wake the other. */
+/*
+ * Two sleeping processes, each of which holds the other end of the peer's channel. Both must wake
+ * up.
+ */
 static void both_asleep(int sig, void (*one)(int fd), void (*other)(int fd))
 {
 	struct pair pair;
@@ -238,7 +244,7 @@ static void sleeping_async(void)
 	ibv_close_device(other);
 }
 
-/* A child of before has the file, and no daemon. */
+/* A child that was forked before the death has the file but no daemon. It can open a new device. */
 static void forked(void)
 {
 	struct ibv_context *context = open_first();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Descriptors of the device by whatever number, numbers that are another file's
- * meanwhile, and the library's own, which the program cannot hurt and which
- * cannot hurt the program's files.
+ * Tests of descriptors of the device, their duplicates, and reused numbers. The program cannot
+ * damage the library's own descriptors, and those never get in the way of the program's files.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -16,7 +15,7 @@
 #include <unistd.h>
 
 #define CDEV "/dev/infiniband/uverbs0"
-/* No number of the library's own is above. */
+/* Limit of descriptor numbers, above those of the library's own. */
 #define NUMBERS 2048
 
 static bool is_device(int fd)
@@ -26,7 +25,7 @@ static bool is_device(int fd)
 	bool by_stat = !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev != 0 &&
 		       (st.st_rdev >> 8) == 231;
 
-	/* A command that is too short is refused; a file would take it. */
+	/* The device refuses a command that is too short; another file would accept the bytes. */
 	EXPECT(!by_stat || (write(fd, &hdr, 4) == -1 && errno == EINVAL));
 	return by_stat;
 }
@@ -66,7 +65,7 @@ static void duplicates(void)
 	}
 }
 
-/* Duplicates that were made where the library does not see it. */
+/* Duplicates made by system calls, which the library does not intercept. */
 static void unseen_duplicates(void)
 {
 	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
@@ -78,7 +77,10 @@ static void unseen_duplicates(void)
 	close(copy);
 }
 
-/* The number becomes another file's, seen and unseen: that gets its bytes. */
+/*
+ * The number of a device file is reused for another file, by intercepted functions and by system
+ * calls. Then writes go to that file.
+ */
 static void other_file(void)
 {
 	int fd, file = scratch_file();
@@ -113,14 +115,14 @@ static void vectors(void)
 	void *volatile nowhere = (void *)16;
 	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
 
-	/* Each element is a command of its own: too short. */
+	/* Each element of the vector is a command of its own, and too short. */
 	EXPECT(writev(fd, iov, 2) == -1 && errno == EINVAL);
 	EXPECT(readv(fd, iov, 2) == -1 && errno == EINVAL);
 	EXPECT(write(fd, nowhere, 64) == -1 && errno == EFAULT);
 	close(fd);
 }
 
-/* A program that closes everything which it does not know. */
+/* A program that closes all descriptors that it does not know. */
 static void closes_all(void)
 {
 	struct pair pair;
@@ -139,7 +141,7 @@ static void closes_all(void)
 	pair_end(&pair);
 }
 
-/* A program that puts its own file on every number. */
+/* A program that replaces all descriptors with a file of its own. */
 static void takes_all(void)
 {
 	struct pair pair;
@@ -166,7 +168,7 @@ static void takes_all(void)
 	close(file);
 }
 
-/* What the program opens gets the lowest numbers, as ever. */
+/* Files that the program opens get the lowest free numbers. */
 static void low_numbers(void)
 {
 	struct ibv_context *context = open_first();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion channels and async files as descriptors: reading, waiting, not
- * waiting, being interrupted, and what is left when a queue is destroyed.
+ * Tests of completion channels and async files as descriptors. Covers blocking and non-blocking
+ * reads, poll and epoll, interruption by signals, and unread events when a queue is destroyed.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -53,7 +53,7 @@ static void reading(void)
 	EXPECT(readable(fd) && epoll_wait(epoll, &event, 1, 0) == 1);
 	EXPECT(read(fd, &name, 7) == -1 && errno == EINVAL);
 	EXPECT(write(fd, &name, sizeof(name)) == -1 && errno == EINVAL);
-	/* One record a call, whatever the room. */
+	/* A read returns one record, however large the buffer is. */
 	EXPECT(read(fd, more, sizeof(more)) == sizeof(name) && more[0] == (uintptr_t)pair.cq);
 	EXPECT(!readable(fd) && epoll_wait(epoll, &event, 1, 0) == 0);
 	ibv_ack_cq_events(pair.cq, 1);
@@ -68,7 +68,7 @@ static void reading(void)
 	pair_end(&pair);
 }
 
-/* Who waits for edges learns of each event, also of those that come before any is read. */
+/* An edge-triggered waiter sees an edge for each event, even if earlier ones are unread. */
 static void edges(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -95,7 +95,7 @@ static void edges(void)
 	close(epoll);
 }
 
-/* The same of asynchronous events. */
+/* The same for asynchronous events. */
 static void asynchronous_edges(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -145,8 +145,8 @@ static void asynchronous_edges(void)
 }
 
 /*
- * As programs do that poll until there is nothing, arm, and sleep; or that have never polled
- * the queue.
+ * A program that arms the CQ after the completion has come: after it has polled the CQ empty, or
+ * without ever polling.
  */
 static void arming_late(bool polls)
 {
@@ -187,7 +187,7 @@ struct reader {
 static void *read_one(void *arg)
 {
 	struct reader *reader = arg;
-	/* Room for either kind of event. */
+	/* Large enough for both kinds of events. */
 	unsigned long long event[2];
 
 	reader->tid = gettid();
@@ -197,7 +197,10 @@ static void *read_one(void *arg)
 	return NULL;
 }
 
-/* It waits, or has ended: a signal that comes before it waits ends no call. */
+/*
+ * True if the reader sleeps in read(), or has ended. A signal that comes before the reader sleeps
+ * would not interrupt the call.
+ */
 static bool has_settled(const struct reader *reader)
 {
 	char path[64], text[512] = "";
@@ -252,7 +255,7 @@ static void handle_restarting(void)
 	handle_with(SIGUSR1, SA_RESTART);
 }
 
-/* Beside another signal's handler, which has not run, that asks for the opposite. */
+/* The handler of another signal, without SA_RESTART, must not have an effect. */
 static void handle_restarting_beside(void)
 {
 	handle_with(SIGUSR1, SA_RESTART);
@@ -267,7 +270,7 @@ static void handle_by_siginterrupt(void)
 #pragma GCC diagnostic pop
 }
 
-/* By a system call, which no library sees. */
+/* The handler is changed by a system call, which the library does not intercept. */
 static void handle_unseen(void)
 {
 	struct {
@@ -283,7 +286,9 @@ static void handle_unseen(void)
 	EXPECT(!syscall(SYS_rt_sigaction, SIGUSR1, &act, NULL, sizeof(act.mask)));
 }
 
-/* As the handler that ran was installed: read() fails, or is not seen to stop. */
+/*
+ * As with the kernel's files, read() fails or is restarted as the handler that ran was installed.
+ */
 static void interruption_of(int fd)
 {
 	static const struct {
@@ -327,7 +332,7 @@ static void interruption(void)
 	make_event(&pair);
 	EXPECT(!pthread_join(reader.thread, NULL) && reader.ret == 8);
 
-	/* A thread that waits for an event can be cancelled. */
+	/* A thread that waits in read() can be cancelled. */
 	start_reader(&reader, pair.channel->fd);
 	EXPECT(!pthread_cancel(reader.thread) && !pthread_join(reader.thread, NULL));
 	EXPECT(!reader.done);
@@ -336,8 +341,8 @@ static void interruption(void)
 }
 
 /*
- * Another thread closes the descriptor that is being read: the call ends, at the latest with
- * what would have ended it, and does not go on with a number that may be another file's.
+ * Another thread closes the descriptor while it is being read. The read must end at the next signal
+ * or event at the latest, and must not continue with a reused number.
  */
 static void closed_elsewhere(void)
 {
@@ -359,7 +364,7 @@ static void closed_elsewhere(void)
 	pair_end(&pair);
 }
 
-/* With events of it unread, and a thread that waits for more. */
+/* Destroys a CQ with unread events, or while a thread waits for events of its channel. */
 static void destroyed(int unread)
 {
 	struct ibv_cq *cq;
@@ -376,7 +381,7 @@ static void destroyed(int unread)
 		EXPECT(!ibv_destroy_qp(pair.qp[i]));
 	EXPECT(readable(pair.channel->fd) == (unread > 0));
 	EXPECT(!ibv_destroy_cq(pair.cq));
-	/* What was to be read is gone, and the channel works on. */
+	/* The unread events are removed, and the channel still works. */
 	EXPECT(!readable(pair.channel->fd));
 	if (!unread) {
 		EXPECT(!reader.done);
@@ -389,7 +394,7 @@ static void destroyed(int unread)
 	free(pair.buffer);
 }
 
-/* A queue overruns: its event can be read, once. */
+/* A CQ overrun is reported by one asynchronous event. */
 static void asynchronous(void)
 {
 	struct ibv_async_event event;
@@ -407,7 +412,7 @@ static void asynchronous(void)
 		pair_post(&pair, 8);
 	AWAIT(readable(fd));
 	EXPECT(read(fd, &event, 8) == -1 && errno == EINVAL);
-	/* Its queue pairs have something to tell, too. */
+	/* There are events of the queue pairs, too. */
 	for (i = 0; i < 10 && told < 1; i++) {
 		AWAIT(readable(fd));
 		EXPECT(!ibv_get_async_event(pair.context, &event));
@@ -418,7 +423,10 @@ static void asynchronous(void)
 	pair_end(&pair);
 }
 
-/* "wired": what differs where another node is known, whose frames are waited for, too. */
+/*
+ * "wired" runs the tests that differ on a node that knows another one. There, the sleeper waits for
+ * frames, too.
+ */
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "wired")) {

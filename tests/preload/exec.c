@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * exec: one that fails changes nothing; in one that succeeds, a device file
- * that was not close-on-exec is still the device.
+ * Tests of exec() in a process that uses the device. A failed call changes nothing. After a
+ * successful one, a device file without close-on-exec is still the device.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -12,7 +12,7 @@
 
 static const char garbage[] = "\177ELF and no more";
 
-/* A file that may be run and cannot be. */
+/* Makes an executable file with invalid contents. */
 static void make_garbage(char *path)
 {
 	const char *dir = getenv("VNET_TEST_DIR");
@@ -30,7 +30,7 @@ static void failures(void)
 	char *argv[] = { path, NULL };
 	struct pair pair;
 
-	/* Folders that we may not look into would be another error. */
+	/* Folders in PATH without permission would change errno. */
 	EXPECT(!setenv("PATH", "/usr/bin:/bin", 1));
 	make_garbage(path);
 	pair_make(&pair);
@@ -49,7 +49,7 @@ static void failures(void)
 	unlink(path);
 }
 
-/* The new program: is this number the device, and usable? */
+/* In the new program: the descriptor with this number must be a usable device file. */
 static int found(const char *number)
 {
 	struct ibv_context *context = ibv_import_device(atoi(number));

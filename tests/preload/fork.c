@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Children: whatever they do with the descriptors and memory that they have
- * from their parent, the parent's device lives; and they may use one of their
- * own, or what was opened before.
+ * Tests of child processes of a process that uses the device. Whatever a child does with inherited
+ * descriptors and memory, the parent's device keeps working. A child may use inherited device
+ * files, or open its own.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -54,13 +54,13 @@ static void opens_its_own(void)
 	pair_end(&own);
 }
 
-/* Objects that the parent made are still to be had by its file. */
+/* Commands on the parent's device file work in the child. */
 static void uses_the_parents(void)
 {
 	expect_alive(pair.context);
 }
 
-/* Posting to what is the parent's does nothing, and harms nobody. */
+/* Posting to queues of the parent has no effect and does no harm. */
 static void posts(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -97,14 +97,14 @@ static void after_fork(void)
 	}
 }
 
-/* A child of vfork() runs in our memory, with descriptors of its own. */
+/* A child of vfork() shares the memory, but not the descriptors. */
 static void after_vfork(void)
 {
 	char *const argv[] = { (char[]){ "true" }, NULL };
 	int null = open("/dev/null", O_RDWR), fd;
 	pid_t pid = vfork();
 
-	/* More than a child of vfork() may do, and less than some of them do. */
+	/* POSIX does not allow a child of vfork() to do this, but programs do it. */
 	/* NOLINTBEGIN(clang-analyzer-unix.Vfork) */
 	if (pid == 0) {
 		dup2(null, pair.context->cmd_fd);
@@ -138,7 +138,7 @@ static void spawned(void)
 	expect_alive(pair.context);
 }
 
-/* The parent goes, the child goes on with what was opened before. */
+/* The parent ends, and the child continues with the inherited device file. */
 static void outlives_parent(void)
 {
 	int fds[2];

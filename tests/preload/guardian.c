@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon's guardian: it keeps each channel for as long as there is one, goes
- * with the daemon, and may be stopped or killed, of which nobody takes notice.
- * (What it is there for, death.c looks at.)
+ * Tests of the daemon's guardian process. It keeps each completion channel while that exists, ends
+ * with the daemon, and may be stopped or killed without effect on clients.
+ *
+ * death.c tests that sleeping clients wake up.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -13,13 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* More than it can be told of while it is stopped. */
+/* More channels than messages to a stopped guardian fit into its socket. */
 #define CHANNELS 700
-/* What it can be told of at once. */
+/* Number of destroyed channels that fit into the socket. */
 #define AT_ONCE 50
 #define PATIENCE 10000
 
-/* A process' state and parent; nothing if it has ended meanwhile. */
+/* Returns the state of a process and its parent; 0 if the process does not exist. */
 static char look(pid_t pid, pid_t *parent)
 {
 	char path[32], line[256] = "", state = 0;
@@ -51,7 +52,7 @@ static bool is_stopped(pid_t pid)
 	return look(pid, &parent) == 'T';
 }
 
-/* The daemon's only child; 0: it has none. */
+/* Returns the daemon's only child; 0 if there is none. */
 static pid_t guardian_pid(void)
 {
 	pid_t daemon = daemon_pid(), child = 0;
@@ -68,7 +69,10 @@ static pid_t guardian_pid(void)
 	return child;
 }
 
-/* How many sockets it has; many more if it has anything else but /dev/null. */
+/*
+ * Returns the number of sockets of the process. A descriptor of anything else but /dev/null makes
+ * it much larger.
+ */
 static int count_sockets(pid_t pid)
 {
 	char path[32], target[64];
@@ -82,7 +86,7 @@ static int count_sockets(pid_t pid)
 	EXPECT(dir);
 	while ((entry = readdir(dir))) {
 		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-		/* A directory; or closed meanwhile. */
+		/* A directory, or a descriptor that has been closed meanwhile. */
 		if (n <= 0)
 			continue;
 		target[n] = '\0';
@@ -114,7 +118,7 @@ static void has_its_own_name(pid_t pid)
 	EXPECT(!strcmp(name, "vnetd-guardian\n"));
 }
 
-/* Those that it is not told of at once, it is told of later. */
+/* The daemon keeps what does not fit into the socket, and sends it later. */
 static void keeps_every_channel(struct ibv_context *context)
 {
 	static struct ibv_comp_channel *channel[CHANNELS];
@@ -143,7 +147,7 @@ static void goes_with_the_daemon(int sig)
 	int pidfd = (int)syscall(SYS_pidfd_open, guardian_pid(), 0);
 
 	EXPECT(pidfd >= 0);
-	/* Whoever ends all that is his ends the daemon as well. */
+	/* A user who ends all processes by SIGTERM ends the daemon as well. */
 	EXPECT(!kill(guardian_pid(), SIGTERM));
 	EXPECT(!kill(daemon_pid(), sig));
 	EXPECT(goes(pidfd));
@@ -158,7 +162,7 @@ static void may_be_killed(void)
 	pair_make(&pair);
 	daemon = daemon_pid();
 	EXPECT(!kill(guardian_pid(), SIGKILL));
-	/* And nothing of it stays. */
+	/* The daemon must have reaped the guardian. */
 	AWAIT(!guardian_pid());
 	expect_traffic(&pair);
 	pair_make(&another);

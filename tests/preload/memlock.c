@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RLIMIT_MEMLOCK under --unlimited-memlock: none, by every function, also in children and
- * after exec, until the program sets one; the system's own follows as far as it may.
+ * Tests of RLIMIT_MEMLOCK under --unlimited-memlock. All functions show no limit, also in children
+ * and after exec, until the program sets one. The system's limit is then changed as far as
+ * permitted.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -72,7 +73,7 @@ static void set_here(void)
 	EXPECT(old.rlim_cur == SET && old.rlim_max == RLIM_INFINITY);
 	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
 	expect_systems(SYSTEMS, SYSTEMS);
-	/* A hard limit is not raised again. */
+	/* The hard limit cannot be raised again. */
 	limit.rlim_max = RLIM_INFINITY;
 	EXPECT(setrlimit(RLIMIT_MEMLOCK, &limit) == -1 && errno == EPERM);
 	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
@@ -93,7 +94,7 @@ int main(int argc, char **argv)
 	}
 	expect_systems(SYSTEMS, SYSTEMS);
 	expect_limit(RLIM_INFINITY, RLIM_INFINITY);
-	/* Of others it is the system's. */
+	/* Limits of other processes are the system's. */
 	EXPECT(!prlimit(getppid(), RLIMIT_MEMLOCK, NULL, &limit) && limit.rlim_max == SYSTEMS);
 	pair_make(&pair);
 	expect_traffic(&pair);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A NETLINK_RDMA socket, by every call that programs make of it: it must be a
- * netlink socket to them, with addresses of the kernel's and of its own.
+ * Tests of NETLINK_RDMA sockets with all functions that programs use. Programs must see a netlink
+ * socket, with netlink addresses of the kernel and of their own.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define GET RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET)
-/* Room for any answer. */
+/* Large enough for any answer. */
 #define ROOM 8192
 
 static struct nlmsghdr dump = {
@@ -46,7 +46,7 @@ static bool has_device(const char *bytes, ssize_t n)
 	       memmem(bytes, (size_t)n, "vnet0", 6);
 }
 
-/* What is there after a dump was asked for: the device, and the end. */
+/* Expects the answer to a dump: the device, and the end of the dump. */
 static void expect_answer(int fd)
 {
 	char bytes[ROOM] __attribute__((aligned(8)));
@@ -80,7 +80,7 @@ static void kinds(void)
 	EXPECT(length == sizeof(value));
 	EXPECT(!fstat(fd, &st) && S_ISSOCK(st.st_mode));
 	EXPECT(!close(fd));
-	/* The rest of netlink is the system's. */
+	/* Sockets of other netlink families are the system's. */
 	fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
 	EXPECT(fd >= 0);
 	EXPECT(!getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, &length) && value == NETLINK_ROUTE);
@@ -109,7 +109,7 @@ static void names(void)
 	EXPECT(bind(other, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EADDRINUSE);
 	nl.nl_pid = 0;
 	EXPECT(bind(fd, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EINVAL);
-	/* The first one of a process is called after it. */
+	/* The first socket of a process gets its process ID as port ID. */
 	EXPECT(!bind(other, (struct sockaddr *)&nl, sizeof(nl)));
 	EXPECT(name_of(other) == (unsigned int)getpid());
 	close(fd);
@@ -120,7 +120,7 @@ static void names(void)
 	length = sizeof(large);
 	EXPECT(!getpeername(fd, (struct sockaddr *)&large, &length) && length == sizeof(nl));
 	EXPECT(((struct sockaddr_nl *)&large)->nl_pid == 0);
-	/* Cut for want of room. */
+	/* The address is truncated to the buffer. */
 	memset(&large, 0x55, sizeof(large));
 	length = 2;
 	EXPECT(!getsockname(fd, (struct sockaddr *)&large, &length) && length == sizeof(nl));
@@ -162,7 +162,7 @@ static void options(void)
 	close(fd);
 }
 
-/* -------------------------------------------------------------- there and back */
+/* ------------------------------------------------------- sending and receiving */
 
 static void ways_to_send(void)
 {
@@ -219,7 +219,7 @@ static void DELIBERATE bad_addresses(void)
 	close(fd);
 }
 
-/* From the kernel, whose address is 12 bytes and has no port id. */
+/* The sender's address is the kernel's: 12 bytes, port ID 0. */
 static void expect_kernel(const struct sockaddr_nl *nl, socklen_t length)
 {
 	EXPECT(length == sizeof(*nl) && nl->nl_family == AF_NETLINK && !nl->nl_pid &&
@@ -240,7 +240,7 @@ static void ways_to_receive(void)
 	ssize_t n, whole;
 
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
-	/* How long is the next one? As libnl asks. */
+	/* Like libnl: a peek that returns the length of the next datagram. */
 	iov.iov_len = 8;
 	whole = recvmsg(fd, &msg, MSG_PEEK | MSG_TRUNC);
 	EXPECT(whole > 40 && (msg.msg_flags & MSG_TRUNC));
@@ -256,7 +256,7 @@ static void ways_to_receive(void)
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
 	EXPECT(read(fd, bytes, sizeof(bytes)) == whole && has_device(bytes, whole));
 	EXPECT(readv(fd, two, 2) == 20);
-	/* A datagram is read once, whatever room there was. */
+	/* The rest of a datagram that was read with a short buffer is discarded. */
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
 	EXPECT(recvfrom(fd, bytes, 8, 0, NULL, NULL) == 8);
 	EXPECT(recv(fd, bytes, sizeof(bytes), 0) == 20);
@@ -280,7 +280,7 @@ static void waiting(void)
 	EXPECT(poll(&pfd, 1, 0) == 1 && pfd.revents == POLLOUT);
 	EXPECT(select(fd + 1, &set, NULL, NULL, &none) == 0);
 	EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
-	/* The answer is there when send() returns. */
+	/* The answer is available when send() returns. */
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
 	FD_SET(fd, &set);
 	EXPECT(poll(&pfd, 1, 0) == 1 && pfd.revents == (POLLIN | POLLOUT));
@@ -326,7 +326,7 @@ static void copies(void)
 	close(fd);
 	close(high);
 
-	/* To a process that did not open it. */
+	/* Sends the descriptor to another process. */
 	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
 	pid = fork();
 	if (pid == 0) {
@@ -369,13 +369,13 @@ static void copies(void)
 	close(sock[0]);
 	close(sock[1]);
 	close(copy);
-	/* Its number may be another file's now. */
+	/* The library must not use the closed number. */
 	EXPECT(getsockname(copy, (struct sockaddr *)&(struct sockaddr_un){ 0 },
 			   &(socklen_t){ sizeof(struct sockaddr_un) }) == -1 &&
 	       errno == EBADF);
 }
 
-/* ---------------------------------------------------------- what is told by it */
+/* --------------------------------------------------------- contents of answers */
 
 static unsigned int count(unsigned short command)
 {
@@ -402,7 +402,7 @@ static unsigned int count(unsigned short command)
 		EXPECT(n > NLMSG_HDRLEN && n <= 4096);
 		if (header->nlmsg_type == NLMSG_DONE)
 			break;
-		/* Device number and name; then the table. */
+		/* Behind the header and the device's number and name, there is the table. */
 		attr = (const void *)(bytes + NLMSG_HDRLEN + 8 + NLA_HDRLEN + 8);
 		EXPECT((const char *)attr + attr->nla_len == (const char *)end);
 		for (attr++; attr < end; entries++)
@@ -412,7 +412,7 @@ static unsigned int count(unsigned short command)
 	return entries;
 }
 
-/* More than one datagram has room for, and more than the socket has. */
+/* More objects than fit into one datagram, and into the socket buffer. */
 static void many_objects(void)
 {
 	enum { MANY = 6000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A device file and a completion channel, sent to another process. */
+/* Tests that a device file and a completion channel can be sent to another process. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -52,10 +52,10 @@ static void receive_fds(int sock, int *fds)
 	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&msg)), 2 * sizeof(int));
 }
 
-/* Of two events that nobody has read the second makes an edge. */
+/* The second of two unread events makes an edge. */
 #define EVENTS 2
 
-/* The receiver: uses both, and reads the sender's events. */
+/* The receiver: uses both files, and reads the sender's events. */
 static int receiver(int sock)
 {
 	struct ibv_context *context;
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
 	pid = fork();
 	if (pid == 0) {
-		/* Another program altogether, that has seen nothing of this. */
+		/* A new program, which the library has not seen opening anything. */
 		sprintf(number, "%d", socks[1]);
 		close(socks[0]);
 		execl("/proc/self/exe", argv[0], number, NULL);

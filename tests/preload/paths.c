@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Which paths lead to the device, by every function that takes one. */
+/* Tests which paths lead to the device, with all functions that take a path. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -16,7 +16,7 @@
 #define VERBS "/sys/class/infiniband_verbs"
 #define CDEV "/dev/infiniband/uverbs0"
 
-/* Does the path lead to the emulated device? */
+/* Paths, and whether they exist on the emulated device. */
 static const struct {
 	const char *path;
 	bool exists;
@@ -80,7 +80,7 @@ static void existence(void)
 	}
 }
 
-/* What is not ours is the system's own answer. */
+/* For other paths, the result is that of the system call. */
 static void others(void)
 {
 	static const char *const paths[] = { "/",
@@ -113,7 +113,7 @@ static void DELIBERATE no_path(void)
 	EXPECT(open("", O_RDONLY) == -1 && errno == ENOENT);
 }
 
-/* errno is the program's unless its own call failed. */
+/* A successful call does not change errno. */
 static void errno_stays(void)
 {
 	struct stat st;
@@ -165,7 +165,7 @@ static void links(void)
 	ssize_t n = readlink(IB "/vnet0", text, sizeof(text));
 
 	EXPECT(n > 0 && memmem(text, (size_t)n, "devices/pci", 11));
-	/* As programs know the names, and to be used again. */
+	/* Returned paths are the public names, and can be used again. */
 	path = realpath(IB "/vnet0/device", text);
 	EXPECT(path == text && !strncmp(path, "/sys/devices/pci", 16));
 	strcat(text, "/vendor");
@@ -191,7 +191,7 @@ static void patterns(void)
 	globfree(&found);
 }
 
-/* A character device whose number is that of sysfs, by path and opened. */
+/* The device is a character device with the number that sysfs shows, by path and opened. */
 static void character_device(void)
 {
 	unsigned int major_number, minor_number;
@@ -235,7 +235,7 @@ static void attributes(void)
 	EXPECT(lgetxattr(IB "/vnet0", "user.none", text, sizeof(text)) == -1 && errno != ENOENT);
 }
 
-/* The tree is not the program's to write. */
+/* Programs cannot create files in the device's folders. */
 static void no_creation(void)
 {
 	EXPECT(open("/dev/infiniband/made", O_CREAT | O_RDWR, 0600) == -1 && errno == ENOENT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The program's own handlers and masks of SIGSEGV and SIGBUS work as they would
- * without the device, and the device works whatever they are.
+ * Tests of the program's SIGSEGV and SIGBUS handlers and masks. They work as without the device,
+ * and the device works whatever they are.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -30,7 +30,7 @@ static void DELIBERATE fault(void)
 	EXPECT(caught == SIGSEGV);
 }
 
-/* An RDMA write from here to memory that is gone: a completion, no signal. */
+/* An RDMA write to unmapped memory must end with a completion, not with a signal. */
 static void write_to_nothing(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .num_sge = 1 }, *bad;
@@ -84,7 +84,7 @@ static void handler_after(void)
 	ibv_close_device(context);
 }
 
-/* Blocked as far as the program can see; the device works all the same. */
+/* The program sees blocked signals as blocked, and the device works all the same. */
 static void blocked(void)
 {
 	sigset_t all, before, now;
@@ -109,7 +109,7 @@ static void uses_device(int sig)
 	caught = 1;
 }
 
-/* In a handler that blocks everything else. */
+/* Uses the device in a handler that blocks all other signals. */
 static void in_handler(void)
 {
 	struct sigaction act = { .sa_handler = uses_device };
@@ -129,8 +129,9 @@ static void on_fault_jump(int sig)
 }
 
 /*
- * A handler that is left by longjmp() leaves its signal blocked, as ever: the program sees
- * that, and a fault of its own ends it. The device's copies are none of that.
+ * As without the device, longjmp() out of a handler leaves its signal blocked. The program sees
+ * that, and a further fault of its own ends it. Faults of the device's copies are handled all the
+ * same.
  */
 static void DELIBERATE left_blocked(void)
 {
@@ -163,7 +164,7 @@ static void DELIBERATE left_blocked(void)
 	EXPECT(caught == SIGSEGV && !pthread_sigmask(SIG_UNBLOCK, &now, NULL));
 }
 
-/* Without a handler a fault ends the program, as ever. */
+/* As without the device, a fault without a handler ends the program. */
 static void DELIBERATE default_ends(void)
 {
 	int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Starting the daemon leaves no trace in the program, and the program none in
- * the daemon.
+ * Tests that starting the daemon leaves no traces in the program. The daemon must not inherit
+ * anything of the program either.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -26,7 +26,7 @@ static void on_child(int sig)
 	child_signals++;
 }
 
-/* What the program set for itself only. */
+/* Changes attributes of the process that the daemon must not inherit. */
 static void set_scene(void)
 {
 	struct rlimit files = { .rlim_cur = 1000, .rlim_max = 4000 };
@@ -64,7 +64,7 @@ static void program_untouched(void)
 	EXPECT(umask(0) == 0);
 }
 
-/* Text of a file in the daemon's /proc folder. */
+/* Reads a file in the daemon's /proc folder. */
 static void daemon_text(pid_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -76,7 +76,7 @@ static void daemon_text(pid_t pid, const char *name, char *text, size_t size)
 	EXPECT(file);
 	n = fread(text, 1, size - 1, file);
 	fclose(file);
-	/* Strings one after the other become lines. */
+	/* Strings that end with a zero byte become lines. */
 	text[n] = '\0';
 	while (n--)
 		if (!text[n])
@@ -118,7 +118,7 @@ static void daemon_untouched(pid_t pid)
 	EXPECT(getsid(pid) != getsid(0));
 }
 
-/* Many first uses at once: all see the device. */
+/* Many processes use the device for the first time at once. All must find it. */
 static void all_at_once(void)
 {
 	pid_t pid[FIRSTS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many threads at once: each with a device of its own, duplicating and closing
- * descriptors, and one that forks all the while.
+ * Stress test of the preload library with several threads. Some open and use devices, some
+ * duplicate and close descriptors, and one forks.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -56,7 +56,7 @@ static void *use_descriptors(void *arg)
 	return NULL;
 }
 
-/* ThreadSanitizer does not follow a child of several threads. */
+/* ThreadSanitizer does not support children of a process with several threads. */
 #ifdef __SANITIZE_THREAD__
 #define FORKS false
 #else

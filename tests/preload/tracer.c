@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who may trace a program that uses the device: nobody by that, unless --allow-ptrace says so;
- * and then not if the program has said itself who may. A filter of system calls ends processes
- * that call prctl(PR_SET_PTRACER).
+ * Tests that using the device permits nobody to trace the process, unless --allow-ptrace is given.
+ * Even with that option, a tracer that the process has set itself is kept. A system call filter
+ * kills processes that call prctl(PR_SET_PTRACER).
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -35,7 +35,10 @@ static void forbid(void)
 	exit(77);
 }
 
-/* Whether a process that uses the device lives. */
+/*
+ * Returns true if a process that uses the device is not killed. `chooses`: the process sets its own
+ * tracer.
+ */
 static bool lives(bool chooses)
 {
 	int status = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A daemon that is stopped: who waits for it hears signals, and gets an error in
- * the end. Each case is a process of its own, which finds the daemon stopped.
+ * Tests of a stopped daemon: a waiting process handles signals, and gets an error after the time
+ * limit. Each case is a process of its own, and finds the daemon stopped.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Seconds that nobody waits through here: the test has less. */
+/* Seconds. A test that waits through this limit fails, because it runs into its own. */
 #define FOR_EVER "3600"
 #define BRIEFLY "3"
 
@@ -34,8 +34,8 @@ static void jump(int sig)
 }
 
 /*
- * Needs the daemon, as the first call of libibverbs does; that has a mutex, in which a
- * handler that interrupts it would hang.
+ * Needs a connection to the daemon, like the first call of libibverbs. But libibverbs holds a
+ * mutex, in which a handler that interrupts the call would hang.
  */
 static bool can_open(void)
 {
@@ -46,7 +46,7 @@ static bool can_open(void)
 	return fd >= 0;
 }
 
-/* A handler that may use the device itself. */
+/* A handler that uses the device itself. */
 static void look(int sig)
 {
 	(void)sig;
@@ -75,7 +75,7 @@ static int count_devices(void)
 
 /* ------------------------------------------------- first touch of the device */
 
-/* The default action of a signal. */
+/* The default action of a signal ends the process. */
 static void ended(void)
 {
 	alarm(1);
@@ -123,7 +123,7 @@ static void *touch(void *arg)
 	return NULL;
 }
 
-/* Who waits for another thread that waits for the daemon hears signals, too. */
+/* A thread that waits for another one, which waits for the daemon, handles signals, too. */
 static void behind_another(void)
 {
 	pthread_t thread[2];
@@ -142,7 +142,7 @@ static const struct {
 	void (*run)(void);
 	const char *limit;
 	int signal;
-	/* The error is told. */
+	/* An error message is printed. */
 	bool told;
 } cases[] = {
 	{ "ended", ended, FOR_EVER, SIGALRM, false },
@@ -198,7 +198,7 @@ static void first_touch(size_t i)
 
 /* ------------------------------------------------- commands of an open device */
 
-/* Turns: 0 and 1 are a pipe from the test, and one to it. */
+/* Synchronizes with the test by standard input and output, which are pipes. */
 static void take_turn(void)
 {
 	char byte = 0;
@@ -207,8 +207,8 @@ static void take_turn(void)
 }
 
 /*
- * The daemon carries out late what was given up, while another function has the stack that
- * the given-up calls had their answers on.
+ * The daemon executes the abandoned commands late, while another function uses the stack on which
+ * they had their responses. No response may be written there.
  */
 static __attribute__((noinline)) void stack_is_ours(struct ibv_context *context)
 {
@@ -218,7 +218,7 @@ static __attribute__((noinline)) void stack_is_ours(struct ibv_context *context)
 	for (size_t i = 0; i < sizeof(room); i++)
 		room[i] = 0x5a;
 	take_turn();
-	/* It goes on: no late answer is taken for that to another request. */
+	/* A late answer must not be taken for that of another command. */
 	pd = ibv_alloc_pd(context);
 	EXPECT(pd && !ibv_dealloc_pd(pd));
 	for (size_t i = 0; i < sizeof(room); i++)
@@ -230,7 +230,7 @@ static void command(void)
 	struct ibv_context *context = open_first();
 
 	take_turn();
-	/* Stopped. */
+	/* The daemon is stopped now. */
 	errno = 0;
 	EXPECT(!ibv_alloc_pd(context) && errno == ETIMEDOUT);
 	EXPECT(!ibv_alloc_pd(context) && errno == ETIMEDOUT);
@@ -239,7 +239,7 @@ static void command(void)
 	EXPECT(!ibv_close_device(context));
 }
 
-/* A handler leaves such a call by a jump, more often than a session has connections. */
+/* A signal handler jumps out of the command, more often than a session has connections. */
 static void left_command(void)
 {
 	struct ibv_context *context = open_first();
@@ -257,7 +257,7 @@ static void left_command(void)
 	EXPECT(!ibv_close_device(context));
 }
 
-/* The handler jumps, and goes on where it was: the call that it interrupted fails. */
+/* The handler jumps within itself, and returns to the interrupted command, which fails. */
 static void jump_within(int sig)
 {
 	(void)sig;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A program that begins as root and gives it up: what it opened before goes on with the
- * daemon that it has, and what it opens first afterwards is its new user's. Run by "user".
+ * Test of a program that starts as root and gives that up; the script "user" runs it.
+ *
+ * A device that was opened before continues with its daemon. One that is opened afterwards belongs
+ * to the new user's daemon.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -22,7 +24,7 @@ static void drop(void)
 	EXPECT(!setgroups(0, NULL) && !setgid(OTHER) && !setuid(OTHER));
 }
 
-/* Device files, the device's folders, and all kinds of objects. */
+/* Uses device files, the device's folders, and all kinds of objects. */
 static void use(struct pair *pair)
 {
 	char name[PATH_MAX];
@@ -64,7 +66,7 @@ static void check_after(void)
 	pair_end(&pair);
 }
 
-/* To another user and back: nothing that the first one cannot reach is left behind. */
+/* Changes the effective user and back. Nothing may stay behind that root cannot use. */
 static void check_effective(void)
 {
 	struct pair pair;
@@ -77,7 +79,7 @@ static void check_effective(void)
 	pair_end(&pair);
 }
 
-/* The child of a process that has given up root, with a device of its own. */
+/* A child of a process that has given up root opens a device of its own. */
 static void check_child(void)
 {
 	struct pair pair;
@@ -99,7 +101,7 @@ static void check_child(void)
 	pair_end(&pair);
 }
 
-/* Two processes that have given up root, each with a channel that the other wakes. */
+/* Two processes that have given up root. One wakes the other by its completion channel. */
 static void check_two(void)
 {
 	struct pair pair;
@@ -141,7 +143,7 @@ static void check_two(void)
 	pair_end(&pair);
 }
 
-/* Who hides its memory has no device, rather than its memory shown. */
+/* A program that has made itself undumpable gets no device, because its memory would be exposed. */
 static void check_hidden(void)
 {
 	int n = -1;

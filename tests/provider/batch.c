@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Between ibv_start_poll() and ibv_end_poll(): other calls, from the same thread or
- * another one, do not wait for the end of the batch, and leave its entries as they are.
- * A call that waits hangs the test.
+ * Tests of calls between ibv_start_poll() and ibv_end_poll(). Calls from the same thread or another
+ * one must not wait for the end of the batch, and must leave its entries as they are. A call that
+ * waits hangs the test.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,7 +28,10 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* A thread that there was ends the shortcuts of a process that has only one. */
+/*
+ * Creates a thread once, because the C library and the provider take shortcuts in a process that
+ * has only ever had one thread.
+ */
 static void leave_single_threading(void)
 {
 	pthread_t thread;
@@ -52,7 +55,7 @@ static void receive(int i)
 	fake_complete(b.cq, &cqe);
 }
 
-/* A batch of three messages, at the first of them. */
+/* Completes three messages and starts a batch at the first one. */
 static void begin_batch(struct ibv_context *context, uint32_t flags)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -88,7 +91,7 @@ static void deregister(int i)
 	b.mr[i] = NULL;
 }
 
-/* The message at hand is as it was. */
+/* The current completion of the batch is unchanged. */
 static void expect_first(void)
 {
 	assert_int_equal(b.cqx->wr_id, 100);
@@ -128,7 +131,7 @@ static void expect_others(void)
 	}
 }
 
-/* In another thread, while the batch of this one goes on. */
+/* Runs the function in another thread while this thread's batch is open. */
 static void elsewhere(void *(*function)(void *))
 {
 	pthread_t thread;
@@ -156,7 +159,7 @@ static void regions_end(struct ibv_context *context, uint32_t flags, bool here)
 	expect_first();
 	assert_string_equal(b.buffer[1], "");
 	assert_string_equal(b.buffer[2], looked_into ? "hello" : "");
-	/* What has been placed is the program's own from then on. */
+	/* Payload that was placed by dereg_mr() must not be placed again. */
 	if (looked_into)
 		strcpy(b.buffer[2], "mine");
 	expect_others();
@@ -214,8 +217,8 @@ static void arming(void **state)
 }
 
 /*
- * What comes after arming, also by a request posted within the batch, is for the event
- * that it makes; but not for who waits for it within the batch.
+ * The first batch after arming ends before entries that came after arming, because an event was
+ * made for them. Another ibv_next_poll() in the same batch returns them all the same.
  */
 static void the_first_batch_after_arming(void **state)
 {
@@ -239,7 +242,7 @@ static void the_first_batch_after_arming(void **state)
 	assert_int_equal(ibv_next_poll(b.cqx), ENOENT);
 	ibv_end_poll(b.cqx);
 
-	/* No more are there than came after arming: all are taken. */
+	/* All entries came after arming: the batch contains all of them. */
 	for (i = 0; i < MESSAGES; i++)
 		receive(i);
 	assert_int_equal(ibv_start_poll(b.cqx, &attr), 0);
@@ -264,7 +267,7 @@ static void *destroy(void *arg)
 	return arg;
 }
 
-/* The message at hand stays; the others go with the queue pair. */
+/* The current completion stays readable; the other entries of the queue pair are removed. */
 static void queue_pairs_end(void **state)
 {
 	begin_batch(*state, 0);
@@ -285,7 +288,7 @@ static void queue_pairs_end(void **state)
 	end_batch();
 }
 
-/* The message at hand is read from a copy: the ring that had it is another's now. */
+/* The provider has copied the current completion, because the old ring's memory may be reused. */
 static void resizing(void **state)
 {
 	struct vnet_cqe *old;
@@ -316,7 +319,7 @@ static void *poll_all(void *arg)
 	return NULL;
 }
 
-/* The entries of a batch are its own: who polls too, or moves them, comes after it. */
+/* Another thread that polls or resizes the queue waits for the end of the batch. */
 static void pollers_wait(void **state)
 {
 	pthread_t poller, resizer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How the provider recognises a device, opens it, and keeps account of objects.
+ * Tests how the provider matches a device, opens it, and counts uses of objects.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,10 +19,10 @@ static void recognises_by_firmware_version(void **state)
 	agent.fw_ver = "16.35.2000";
 	assert_false(fake_device_ops->match_device(&dev));
 
-	/* Its name says vnet, but it is another's. */
+	/* The driver name matches, but the firmware version is another vendor's. */
 	dev.match = &entry;
 	assert_false(fake_device_ops->match_device(&dev));
-	/* The name counts where there is nothing better. */
+	/* Without a firmware version, the match decides. */
 	agent.fw_ver = NULL;
 	assert_true(fake_device_ops->match_device(&dev));
 	dev.match = NULL;
@@ -88,7 +88,7 @@ static void tells_its_firmware_and_clock(void **state)
 	assert_int_equal(attr.hca_core_clock, 1000000);
 	assert_int_equal(attr.completion_timestamp_mask, UINT64_MAX);
 
-	/* A caller of the old call has room for the old part only. */
+	/* A caller of ibv_query_device() has room for that structure only. */
 	memset(&attr, 0x5a, sizeof(attr));
 	assert_int_equal(fake_ops->query_device_ex(*state, NULL, &attr, sizeof(attr.orig_attr)), 0);
 	assert_int_equal(attr.hca_core_clock, 0x5a5a5a5a5a5a5a5a);
@@ -126,7 +126,7 @@ static void domains_stay_while_they_are_used(void **state)
 	attr.td = NULL;
 	attr.comp_mask = 1u << 31;
 	assert_null(fake_ops->alloc_parent_domain(*state, &attr));
-	/* It may take memory that only a device without reach would ask for. */
+	/* IBV_PARENT_DOMAIN_UNPROTECTED_MEMORY is accepted, and has no effect. */
 	attr.comp_mask = 1u << 2;
 	parent = fake_ops->alloc_parent_domain(*state, &attr);
 	assert_non_null(parent);
@@ -154,14 +154,14 @@ static void objects_that_fail_leave_nothing(void **state)
 	agent.fail_next = ENOMEM;
 	assert_null(fake_ops->reg_mr(pd, &agent, 1, 0, 0));
 
-	/* Rings that cannot be: the object is given back. */
+	/* Ring sizes that are no power of two: the object is destroyed again. */
 	agent.entries = 6;
 	assert_null(fake_ops->create_qp(pd, &qp_attr));
 	assert_int_equal(errno, EPROTO);
 	assert_null(fake_ops->create_srq(pd, &srq_attr));
 	assert_null(fake_ops->create_cq(*state, 1, NULL, 0));
 
-	/* What cannot be ended, lives on. */
+	/* If the agent refuses the destruction, the object stays usable. */
 	agent.entries = 8;
 	agent.fail_next = EBUSY;
 	assert_int_equal(fake_ops->destroy_cq(cq), EBUSY);
@@ -198,14 +198,14 @@ static void queue_pairs_that_cannot_be(void **state)
 	assert_int_equal(errno, EOPNOTSUPP);
 
 	attr.create_flags = 0;
-	/* Its handle would name another object here. */
+	/* A CQ of another context is refused. */
 	cq->context = &elsewhere;
 	assert_null(fake_ops->create_qp_ex(*state, &attr));
 	assert_int_equal(errno, EINVAL);
 	cq->context = *state;
 	qp = fake_ops->create_qp_ex(*state, &attr);
 	assert_non_null(qp);
-	/* Not what a byte holds of it. */
+	/* A state that does not fit into the command's byte. */
 	assert_int_equal(fake_ops->modify_qp(qp, &change, IBV_QP_STATE), EINVAL);
 	assert_int_equal(fake_ops->query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0);
 	fake_end_qp(qp);

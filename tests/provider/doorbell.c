@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Agents without a gate: by what the provider rings, as the agent offers and
- * VNET_DOORBELL asks.
+ * Tests of doorbells without a gate. The provider chooses the way to ring by the capabilities of
+ * the agent and by VNET_DOORBELL.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "fake_agent.h"
 
-/* What was asked of the doorbell's descriptor. */
+/* The last ioctl() on the doorbell descriptor. */
 static struct {
 	unsigned int calls;
 	int fd;
@@ -18,7 +18,7 @@ static struct {
 	unsigned long num;
 } rung;
 
-/* In place of the C library's: only the provider calls it here. */
+/* Replaces the C library's ioctl(); only the provider calls it here. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
@@ -40,7 +40,7 @@ struct objects {
 	struct ibv_qp *qp;
 };
 
-/* A context of an agent that offers these, opened with that in the environment. */
+/* Opens a context of an agent with these capabilities; `asked` is the value of VNET_DOORBELL. */
 static struct objects begin(struct ibv_context *first, uint32_t caps, const char *asked)
 {
 	struct verbs_context *vctx;
@@ -73,7 +73,7 @@ static void end(struct objects *o)
 	assert_true(fd < 0 || (close(fd) == -1 && errno == EBADF));
 }
 
-/* Posting answers for itself, whatever the trap said. */
+/* The result of posting does not depend on the result of the trap, and errno is kept. */
 static void post_one(struct objects *o)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad_wr;
@@ -122,7 +122,10 @@ static void shared_receives_too(void **state)
 	end(&o);
 }
 
-/* A tag whose completion is asked for is the process' own to add. */
+/*
+ * Adds a tag with IBV_OPS_SIGNALED. Such an operation needs a doorbell, because senders do not
+ * execute it.
+ */
 static void add_tag(struct objects *o)
 {
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_TM_INFO };
@@ -151,7 +154,7 @@ static void add_tag(struct objects *o)
 	fake_end_cq(attr.cq);
 }
 
-/* Again and again, as nobody carries it out here. */
+/* The provider may ring several times, because nobody executes the operation. */
 static void tags_by_the_descriptor(void **state)
 {
 	struct objects o =
@@ -186,7 +189,7 @@ static void by_the_write_command(void **state)
 	end(&o);
 }
 
-/* The page's bits; a trap only where the NIC processor sleeps. */
+/* The doorbell page's bits are set. The provider traps only if the NIC processor sleeps. */
 static void by_the_page(void **state)
 {
 	struct objects o = begin(
@@ -203,14 +206,14 @@ static void by_the_page(void **state)
 	post_one(&o);
 	assert_int_equal(rung.calls, 1);
 	assert_int_equal(rung.request, VNET_DOORBELL_WAKE);
-	/* Receives have no bits there. */
+	/* The page has no bits for receive queues. */
 	receive_one(&o);
 	assert_int_equal(rung.request, VNET_DOORBELL_RECV);
 	assert_int_equal(agent.traps, 0);
 	end(&o);
 }
 
-/* What is asked for but not offered is not used. */
+/* A way to ring that the agent does not offer is not used. */
 static void as_offered(void **state)
 {
 	struct objects o = begin(*state, 0, "page");

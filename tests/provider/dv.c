@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vnet's own verbs: 64 bits of immediate data as the NIC reads and writes them, and
- * that they are refused where the agent does not know them.
+ * Tests of vnet's own verbs (vnetdv) in the provider. Covers 64 bits of immediate data, returning
+ * queue pairs, flushes, and their refusal if the agent does not support them.
  */
 #include <endian.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ static void what_a_context_has(void **state)
 	assert_int_equal(vnetdv_query_context(o.context, &attr, sizeof(attr)), 0);
 	assert_int_equal(attr.comp_mask, 0);
 	assert_int_equal(attr.flags, VNETDV_CONTEXT_IMM64);
-	/* Of a program that knows less, or more, than this. */
+	/* A program with a shorter or longer structure. */
 	memset(&attr, 0xff, sizeof(attr));
 	assert_int_equal(vnetdv_query_context(o.context, &attr, sizeof(attr.comp_mask)), 0);
 	assert_int_equal(attr.comp_mask, 0);
@@ -66,7 +66,7 @@ static void what_a_context_has(void **state)
 	assert_int_equal(vnetdv_query_context(o.context, &longer.known, sizeof(longer)), 0);
 	assert_int_equal(longer.known.flags, VNETDV_CONTEXT_IMM64);
 	assert_int_equal(longer.later, 0);
-	/* The queue says that it is for such completions. */
+	/* The CQ was created for 64-bit immediate data. */
 	assert_int_equal(agent.last_cq_flags, VNET_CREATE_CQ_IMM64);
 	end(&o);
 
@@ -74,7 +74,7 @@ static void what_a_context_has(void **state)
 	assert_int_equal(attr.flags, 0);
 }
 
-/* Answers the errno value, or 0. */
+/* Returns an errno value, or 0. */
 static int try_qp(const struct objects *o, enum ibv_qp_type type,
 		  const struct vnetdv_qp_init_attr *own)
 {
@@ -120,7 +120,7 @@ static void queue_pairs_that_return(void **state)
 	own.rsvd = 1;
 	assert_int_equal(try_qp(&o, IBV_QPT_UD, &own), EINVAL);
 	assert_int_equal(agent.last_qp_flags, ~0u);
-	/* Without any of it, it is as others are made. */
+	/* Without vnet's attributes, the queue pair is an ordinary one. */
 	own = (struct vnetdv_qp_init_attr){};
 	assert_int_equal(try_qp(&o, IBV_QPT_RC, &own), 0);
 	assert_int_equal(agent.last_qp_flags, 0);
@@ -128,7 +128,7 @@ static void queue_pairs_that_return(void **state)
 	assert_int_equal(agent.last_qp_flags, 0);
 	end(&o);
 
-	/* An older agent would make one that does not. */
+	/* An older agent would ignore the flag, so the provider does not send it. */
 	o = begin(*state, VNET_UCONTEXT_CAP_IMM64, IBV_QPT_UD);
 	assert_int_equal(try_qp(&o, IBV_QPT_UD, &returns), EOPNOTSUPP);
 	assert_int_equal(agent.last_qp_flags, ~0u);
@@ -163,7 +163,7 @@ static void flushes(void **state)
 	assert_int_equal(wqe->rdma.remote_addr, 0x1234);
 	assert_int_equal(wqe->rdma.compare_add, 1ull << 40);
 	assert_int_equal(wqe->rdma.swap, vnet_flush_operand(VNET_FLUSH_GLOBAL, VNET_FLUSH_MR));
-	/* Posted the plain way it cannot say what it is of. */
+	/* ibv_post_send() cannot describe a flush. */
 	assert_int_equal(fake_ops->post_send(o.qp, &wr, &bad), EINVAL);
 	end(&o);
 
@@ -190,7 +190,7 @@ static void devices_of_others(void **state)
 	errno = 0;
 	assert_null(vnetdv_create_qp(&theirs, &(struct ibv_qp_init_attr_ex){}, NULL));
 	assert_int_equal(errno, ENOTSUP);
-	/* Nobody has loaded the provider, here. */
+	/* vnetdv_open() fails, because libibverbs has not loaded the provider. */
 	memset(&ops, 0xff, sizeof(ops));
 	assert_int_equal(vnetdv_open(context, &ops), ENOTSUP);
 	assert_null(ops.query_context);
@@ -267,7 +267,7 @@ static void datagrams(void **state)
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.dlid, 0x17);
 	}
 
-	/* No writes, here. */
+	/* A UD queue pair has no RDMA write. */
 	ibv_wr_start(o.qpx);
 	vnetdv_wr_rdma_write_imm64(o.qpx, 1, 2, IMM);
 	assert_int_equal(ibv_wr_complete(o.qpx), EINVAL);
@@ -330,7 +330,7 @@ static void plain_posting(void **state)
 	end(&o);
 }
 
-/* An agent that does not know: nothing reaches it that it would misunderstand. */
+/* An agent without 64-bit immediate data gets no request that uses it. */
 static void an_older_agent(void **state)
 {
 	struct objects o = begin(*state, 0, IBV_QPT_RC);
@@ -435,7 +435,7 @@ static void extended_polling(void **state)
 	end(&o);
 }
 
-/* A region's end takes the message out of its completion, and nothing else. */
+/* dereg_mr() places the payload of an unpolled completion, and keeps the rest of the entry. */
 static void a_message_that_is_placed_before(void **state)
 {
 	struct objects o = begin(*state, VNET_UCONTEXT_CAP_IMM64, IBV_QPT_RC);

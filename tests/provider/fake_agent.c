@@ -73,7 +73,7 @@ static void recv_fault(__u64 cookie, __u32 qpn)
 	agent.fault_qpn = qpn;
 }
 
-/* ------------------------------------------------------------- the library */
+/* ------------------------------------------------- functions of libibverbs */
 
 void verbs_register_driver(const struct verbs_device_ops *ops)
 {
@@ -89,7 +89,7 @@ void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *o
 		fake_ops = ops;
 		return;
 	}
-	/* Polling in another way, beside what was set before. */
+	/* A later call changes poll_cq only. */
 	merged = *fake_ops;
 	merged.poll_cq = ops->poll_cq;
 	fake_ops = &merged;
@@ -118,7 +118,7 @@ void verbs_uninit_context(struct verbs_context *vctx)
 	close(vctx->context.cmd_fd);
 }
 
-/* Names are for lines of a trace, which these tests do not ask for. */
+/* Names are used in traces only, and these tests trace nothing. */
 const char *ibv_wc_status_str(enum ibv_wc_status status)
 {
 	(void)status;
@@ -290,7 +290,7 @@ int fake_open(void **state)
 	if (fd < 0 || ftruncate(fd, MEMORY_SIZE))
 		return -1;
 	device = fake_device_ops->alloc_device(&sysfs_dev);
-	/* The library does this after the provider. */
+	/* libibverbs does this after alloc_device(). */
 	device->ops = fake_device_ops;
 	vctx = fake_device_ops->alloc_context(&device->device, fd, NULL);
 	if (!vctx)
@@ -303,7 +303,7 @@ int fake_close(void **state)
 {
 	fake_ops->free_context(*state);
 	fake_device_ops->uninit_device(device);
-	/* Every object was ended at the agent. */
+	/* All objects must have been destroyed at the agent. */
 	return agent.live ? -1 : 0;
 }
 
@@ -399,7 +399,7 @@ void fake_complete(struct ibv_cq *ibcq, const struct vnet_cqe *cqe)
 
 	if (!cq->ignores_overrun)
 		assert_true(index - __atomic_load_n(&cq->ring->cons, __ATOMIC_ACQUIRE) <= cq->mask);
-	/* All but seq, which makes it valid. */
+	/* Writes all but `seq`, which makes the entry valid. */
 	whole.seq = slot->seq;
 	memcpy(slot, &whole, offsetof(struct vnet_cqe, seq));
 	memcpy(slot->payload, whole.payload, sizeof(whole) - offsetof(struct vnet_cqe, payload));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An agent for the provider's tests: it answers libibverbs' commands, hands out
- * rings in a memfd, and leaves it to the test to play the NIC on them. What the
- * provider did is counted here.
+ * Fake agent for tests of the provider. It answers libibverbs' commands, allocates rings in a
+ * memfd, and counts what the provider does. The test plays the NIC on the rings.
  */
 #ifndef FAKE_AGENT_H
 #define FAKE_AGENT_H
@@ -17,25 +16,25 @@
 #include "vnet.h"
 
 struct fake_agent {
-	/* What it says about itself. */
+	/* What the agent tells about itself. */
 	uint32_t hw_version;
 	uint32_t gate_size;
 	bool without_gate;
-	/* Ways to ring that it offers (enum vnet_ucontext_caps). */
+	/* Capabilities (enum vnet_ucontext_caps). */
 	uint32_t caps;
 	const char *fw_ver;
-	/* Sizes that it gives to new queues, and what it grants. */
+	/* Granted sizes of new queues. */
 	uint32_t entries;
 	uint32_t max_sge;
 	uint32_t max_inline;
-	/* The next command fails with this, once. */
+	/* Error of the next command, once. */
 	int fail_next;
-	/* Copies of the gate fail. */
+	/* Copies by the gate fail. */
 	bool copy_fails;
-	/* A completion comes to this queue while the next poll finds it empty, once. */
+	/* The next poll that finds this queue empty gets a completion, once. */
 	struct ibv_cq *idle_completes;
 
-	/* What the provider did. */
+	/* What the provider has done. */
 	unsigned int send_doorbells;
 	unsigned int cq_doorbells;
 	unsigned int recv_doorbells;
@@ -57,25 +56,25 @@ extern struct fake_agent agent;
 #define FAKE_QPN 0x123456u
 #define FAKE_SRQN 77u
 #define FAKE_CQN 5u
-/* The completion that comes while a queue is polled. */
+/* wr_id of the completion that idle_completes makes. */
 #define FAKE_IDLE_WR 31u
-/* The only handle of a domain. */
+/* The handle of all protection domains. */
 #define FAKE_PD 9u
 
-/* What the provider registered with the library. */
+/* The operations that the provider registered with libibverbs. */
 extern const struct verbs_device_ops *fake_device_ops;
 extern const struct verbs_context_ops *fake_ops;
 
-/* The agent as it is by default. */
+/* Resets the agent to its defaults. */
 void fake_reset(void);
-/* cmocka's setup and teardown: *state is an open context. */
+/* Setup and teardown for cmocka: *state is an open context. */
 int fake_open(void **state);
 int fake_close(void **state);
 
-/* Objects, made through the provider; the test ends if that fails. */
+/* Create objects through the provider; the test fails if that fails. */
 struct ibv_pd *fake_pd(struct ibv_context *context);
 struct ibv_cq *fake_cq(struct ibv_context *context);
-/* Extended: usable by ibv_wr_*(). The QP is in RTS. */
+/* The QP is in RTS. `extended` makes it usable with ibv_wr_*(). */
 struct ibv_qp *fake_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq,
 		       enum ibv_qp_type type, bool extended);
 struct ibv_srq *fake_srq(struct ibv_pd *pd);
@@ -84,11 +83,11 @@ void fake_end_srq(struct ibv_srq *srq);
 void fake_end_cq(struct ibv_cq *cq);
 void fake_end_pd(struct ibv_pd *pd);
 
-/* The NIC's part. */
+/* The part of the NIC. */
 struct vnet_ring *fake_ring(const struct vnet_wq *wq);
 struct vnet_send_wqe *fake_send_wqe(struct ibv_qp *qp, uint32_t index);
 struct vnet_recv_wqe *fake_recv_wqe(struct vnet_wq *wq, uint32_t index);
-/* Make the next completion; seq is filled in. */
+/* Makes the next completion; `seq` is filled in. */
 void fake_complete(struct ibv_cq *cq, const struct vnet_cqe *cqe);
 
 #endif /* FAKE_AGENT_H */

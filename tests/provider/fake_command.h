@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* How the fake agent answers commands, for the files that have them. */
+/* Internal interface of the fake agent: results of commands. */
 #ifndef FAKE_COMMAND_H
 #define FAKE_COMMAND_H
 
 #include "fake_agent.h"
 
-/* 0, or what the test wants this command to fail with. */
+/* Returns 0, or the error that the test has set for this command. */
 int fake_answer(void);
-/* The same of one that makes an object, or ends it. */
+/* The same for a command that creates an object, or destroys it. */
 int fake_answer_new(uint32_t *handle);
 int fake_answer_end(void);
-/* A ring in the memory that the provider maps. */
+/* Allocates a ring in the memory that the provider maps. */
 struct vnet_ring_info fake_new_ring(uint32_t entries, uint32_t slot);
 
 #endif /* FAKE_COMMAND_H */

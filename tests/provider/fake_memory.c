@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands answered by the fake agent: protection domains, memory, windows, addresses. */
+/*
+ * Commands of the fake agent for protection domains, memory regions, windows and address handles.
+ */
 #include <errno.h>
 
 #include "cmd.h"
@@ -34,7 +36,7 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va
 	(void)cmd_size;
 	(void)resp;
 	(void)resp_size;
-	/* The library does this after the provider. */
+	/* libibverbs does this after the provider's reg_mr(). */
 	vmr->ibv_mr.context = pd->context;
 	vmr->ibv_mr.addr = addr;
 	vmr->ibv_mr.length = length;
@@ -84,7 +86,7 @@ int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint3
 	return EOPNOTSUPP;
 }
 
-/* This agent has no memory of its own. */
+/* The fake agent has no device memory. */
 int ibv_cmd_alloc_dm(struct ibv_context *ctx, const struct ibv_alloc_dm_attr *dm_attr,
 		     struct verbs_dm *dm, struct ibv_command_buffer *link)
 {
@@ -127,7 +129,7 @@ int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uin
 	return EOPNOTSUPP;
 }
 
-/* Of device memory there is none. */
+/* Of ioctls, only the query of a PD handle is supported. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;

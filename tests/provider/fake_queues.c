@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands answered by the fake agent: queues of all kinds, what is attached to them, and flows. */
+/* Commands of the fake agent for queues of all kinds, multicast and flows. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	return fake_answer_new(&cq->cq.handle);
 }
 
-/* Moves the entries, as an agent does. */
+/* Copies the entries to the new ring, as an agent does. */
 int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
 		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size)
 {
@@ -175,7 +175,7 @@ int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *qp_attr, int attr_ma
 	return fake_answer();
 }
 
-/* Going to RESET empties the queues, as abi/vnet_hw.h has it. */
+/* A transition to RESET empties the queues, as abi/vnet_hw.h requires. */
 int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		      struct ibv_modify_qp *cmd, size_t cmd_size)
 {
@@ -215,7 +215,7 @@ int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct
 	return fake_answer();
 }
 
-/* -- Ethernet frames, which this agent does not have */
+/* -- Ethernet frames: not supported by the fake agent */
 
 int ibv_cmd_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr, struct ibv_wq *wq,
 		      struct ibv_create_wq *cmd, size_t cmd_size,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completions, polled both ways; and what becomes of those that nobody has
- * polled when a queue pair, a region or the ring goes.
+ * Tests of polling with ibv_poll_cq() and ibv_start_poll(). Also tests what happens to unpolled
+ * completions when a queue pair is reset, a region deregistered, or the ring resized.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void an_empty_queue_lets_the_nic_work(void **state)
 	fake_end_cq(cq);
 }
 
-/* What the NIC, or a peer that ran meanwhile, completes while a poll finds nothing. */
+/* A completion that the NIC or a peer makes during an empty poll is returned by that poll. */
 static void what_comes_during_a_poll_is_returned_by_it(void **state)
 {
 	struct ibv_cq *cq = make_cq(*state, IBV_WC_STANDARD_FLAGS, 0);
@@ -92,7 +92,7 @@ static void every_field_of_a_completion(void **state)
 	assert_int_equal(wc.src_qp, 0x456);
 	assert_int_equal(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
 	assert_int_equal(wc.pkey_index | wc.slid | wc.dlid_path_bits, 0);
-	/* A datagram over IPv6. */
+	/* On Ethernet, the SL tells the network header: RoCE v2 (8) and IPv6 (1). */
 	assert_int_equal(wc.sl, 8 | 1);
 	assert_int_equal(ring_of(cq)->cons, 1);
 
@@ -103,7 +103,7 @@ static void every_field_of_a_completion(void **state)
 	fake_end_cq(cq);
 }
 
-/* At a port of InfiniBand: who sent it, in bits of other fields. */
+/* On an InfiniBand port, the sender's LID and SL are in the upper bits of other fields. */
 static void a_senders_lid(void **state)
 {
 	struct ibv_cq *cq = fake_cq(*state);
@@ -126,7 +126,7 @@ static void a_senders_lid(void **state)
 	fake_end_cq(cq);
 }
 
-/* Many rounds of the ring, in batches of changing size. */
+/* Many rounds through the ring, in batches of changing size. */
 static void in_order_round_after_round(void **state)
 {
 	struct ibv_cq *cq = fake_cq(*state);
@@ -162,7 +162,7 @@ static void indices_wrap(void **state)
 
 	to_vcq(cq)->cons = UINT32_MAX - 3;
 	ring_of(cq)->cons = ring_of(cq)->prod = UINT32_MAX - 3;
-	/* As the round before would have left them. */
+	/* Set `seq` of all entries as the previous round would have left it. */
 	for (i = 0; i < agent.entries; i++)
 		to_vcq(cq)->slots[(UINT32_MAX - 3 + i) & to_vcq(cq)->mask].seq =
 			UINT32_MAX - 2 + i - agent.entries;
@@ -176,7 +176,7 @@ static void indices_wrap(void **state)
 	fake_end_cq(cq);
 }
 
-/* Only where that was asked for: elsewhere the NIC never overruns. */
+/* Only for a CQ that ignores overruns. For others, the NIC never overruns the ring. */
 static void an_overrun_loses_the_oldest(void **state)
 {
 	struct ibv_cq *cq =
@@ -226,7 +226,10 @@ static void small_messages_are_put_in_place(void **state)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_string_equal(buffer, "hello");
 
-	/* The buffer is gone: an error here, and the QP hears of it. */
+	/*
+	 * The buffer is unmapped: the completion has an error, and the provider reports the fault
+	 * of the QP.
+	 */
 	agent.copy_fails = true;
 	fake_complete(cq, &cqe);
 	assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 1);
@@ -235,7 +238,7 @@ static void small_messages_are_put_in_place(void **state)
 	assert_int_equal(agent.fault_qpn, 5);
 	agent.copy_fails = false;
 
-	/* An impossible length does not read beyond the entry. */
+	/* An impossible length must not make the provider read beyond the entry. */
 	memset(buffer, 0, sizeof(buffer));
 	cqe.payload_len = 255;
 	fake_complete(cq, &cqe);
@@ -270,7 +273,7 @@ static void extended_polling(void **state)
 	fake_complete(cq, &cqe);
 	fake_complete(cq,
 		      &(struct vnet_cqe){ .wr_id = 2, .status = VNET_WC_WR_FLUSH_ERR, .imm = 9 });
-	/* What no flag tells of means nothing. */
+	/* A field without its flag has no meaning. */
 	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 3, .opcode = VNET_WC_RECV, .imm = 0x1234 });
 	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 4,
 					      .opcode = VNET_WC_RECV,
@@ -293,12 +296,12 @@ static void extended_polling(void **state)
 	assert_int_equal(ibv_wc_read_sl(cqx), 0);
 	assert_int_equal(ibv_wc_read_dlid_path_bits(cqx), 0);
 	assert_int_equal(ibv_wc_read_cvlan(cqx), 0);
-	/* Immediate data is no tag of a flow, and neither is a vendor's error. */
+	/* Neither immediate data nor the vendor's error code is a flow tag. */
 	assert_int_equal(ibv_wc_read_flow_tag(cqx), 0);
 	assert_int_equal(ibv_wc_read_completion_ts(cqx), cqe.timestamp);
 	now = vnet_clock_ns(CLOCK_REALTIME);
 	assert_in_range(ibv_wc_read_completion_wallclock_ns(cqx), now - 1000000000, now + 1000000);
-	/* The NIC may not reuse what is being read. */
+	/* The NIC must not reuse the entry that is being read. */
 	assert_int_equal(ring_of(cq)->cons, 0);
 
 	assert_int_equal(ibv_next_poll(cqx), 0);
@@ -353,7 +356,10 @@ static void arming(void **state)
 	fake_end_cq(cq);
 }
 
-/* Of entries that came after the queue was seen empty, or was made, and that no event told of. */
+/*
+ * Arming rings the doorbell if there are entries that came after the queue was last seen empty, and
+ * no event was made for them.
+ */
 static void arming_tells_of_entries(void **state)
 {
 	struct ibv_cq *cq = fake_cq(*state);
@@ -367,7 +373,7 @@ static void arming_tells_of_entries(void **state)
 	assert_int_equal(fake_ops->req_notify_cq(cq, 0), 0);
 	assert_int_equal(agent.cq_doorbells, 1);
 
-	/* The NIC decides whether there is a solicited one. */
+	/* The NIC decides whether one of the entries is solicited. */
 	fake_complete(cq, &(struct vnet_cqe){ .wr_id = 2 });
 	assert_int_equal(fake_ops->req_notify_cq(cq, 1), 0);
 	assert_int_equal(agent.cq_doorbells, 2);
@@ -433,7 +439,7 @@ static void a_region_gets_what_is_on_its_way(void **state)
 	assert_string_equal(buffer[1], "data");
 	assert_string_equal(buffer[2], "");
 
-	/* From here on that memory is the program's own. */
+	/* From here on, the program may change the memory. */
 	strcpy(buffer[1], "other");
 	assert_int_equal(fake_ops->poll_cq(cq, 4, wc), 3);
 	assert_string_equal(buffer[0], "data");
@@ -459,7 +465,7 @@ static void *deregister_elsewhere(void *mr)
 	return NULL;
 }
 
-/* Without a lock, a CQ's entries are its polling thread's alone. */
+/* The entries of a CQ without a lock may be touched by its polling thread only. */
 static void another_thread_keeps_off(void **state)
 {
 	struct ibv_pd *pd = fake_pd(*state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv(): what the NIC finds in
- * the ring, and what is refused.
+ * Tests of ibv_post_send(), ibv_post_recv() and ibv_post_srq_recv(). Checks the WQEs that the NIC
+ * reads, and the requests that are refused.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int send(struct ibv_qp *qp, struct ibv_send_wr *wr)
 	struct ibv_send_wr *bad_wr = NULL;
 	int ret = fake_ops->post_send(qp, wr, &bad_wr);
 
-	/* These tests post one request at a time through here. */
+	/* All callers post one request at a time. */
 	assert_ptr_equal(bad_wr, ret ? wr : NULL);
 	return ret;
 }
@@ -154,7 +154,7 @@ static void datagrams_carry_their_address(void **state)
 	end(&o);
 }
 
-/* At a port of InfiniBand, with a global route and without. */
+/* On an InfiniBand port, with and without a global route. */
 static void datagrams_go_by_lid(void **state)
 {
 	struct objects o = begin(*state, IBV_QPT_UD);
@@ -180,7 +180,7 @@ static void datagrams_go_by_lid(void **state)
 	end(&o);
 }
 
-/* Every length, from one buffer and from two. */
+/* All lengths, from one buffer and from two. */
 static void inline_data_of_every_length(void **state)
 {
 	struct objects o = begin(*state, IBV_QPT_RC);
@@ -232,7 +232,7 @@ static void inline_data_that_is_refused(void **state)
 	sges[0].length = agent.max_inline;
 	sges[1].length = 1;
 	assert_int_equal(send(o.qp, &wr), EINVAL);
-	/* A sum that wraps around. */
+	/* The sum of the lengths wraps around. */
 	sges[0].length = 16;
 	sges[1].length = UINT32_MAX - 8;
 	assert_int_equal(send(o.qp, &wr), EINVAL);
@@ -280,7 +280,7 @@ static void operations_of_each_type(void **state)
 		uint32_t opcodes;
 	} table[] = {
 		{ IBV_QPT_RC, 0x3ff | OPCODE(IBV_WR_ATOMIC_WRITE) },
-		/* All but read and the two atomics. */
+		/* All but RDMA read and the two atomics. */
 		{ IBV_QPT_UC, 0x3ff & ~(OPCODE(4) | OPCODE(5) | OPCODE(6)) },
 		{ IBV_QPT_UD, OPCODE(2) | OPCODE(3) },
 	};
@@ -323,7 +323,7 @@ static void states_that_allow_posting(void **state)
 		assert_int_equal(receive(o.qp, &recv), s == IBV_QPS_RESET ? EINVAL : 0);
 	}
 	assert_int_equal(agent.send_doorbells, 4);
-	/* In ERR, so that the receive is flushed. */
+	/* The receive that is posted in ERR needs a doorbell, so that it is flushed. */
 	assert_int_equal(agent.recv_doorbells, 1);
 	end(&o);
 }
@@ -384,7 +384,7 @@ static void a_full_queue(void **state)
 	end(&o);
 }
 
-/* Indices run through 2^32, and the queues through RESET. */
+/* Ring indices wrap around at 2^32, and RESET empties the queues. */
 static void indices_wrap_and_reset_empties(void **state)
 {
 	struct objects o = begin(*state, IBV_QPT_RC);
@@ -471,7 +471,7 @@ static void binding_windows(void **state)
 	};
 	struct vnet_send_wqe *wqe = fake_send_wqe(o.qp, 0);
 
-	/* The tag wraps within its eight bits. */
+	/* The tag of the key wraps around within its eight bits. */
 	assert_int_equal(mw->rkey, 0x5ff);
 	assert_int_equal(fake_ops->bind_mw(o.qp, mw, &bind), 0);
 	assert_int_equal(mw->rkey, 0x500);
@@ -483,7 +483,7 @@ static void binding_windows(void **state)
 	assert_int_equal(wqe->bind.lkey, 0x4400);
 	assert_int_equal(wqe->bind.access, IBV_ACCESS_REMOTE_WRITE);
 
-	/* What was not posted has not changed the key. */
+	/* A bind that was not posted does not change the key. */
 	bind.bind_info.mr = NULL;
 	assert_int_equal(fake_ops->bind_mw(o.qp, mw, &bind), EINVAL);
 	assert_int_equal(mw->rkey, 0x500);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended objects that cannot be, and the errno value of each: what is not known is not
- * supported, what does not fit is invalid. The agent is asked for none of them; where it
- * refuses, its answer is what the program reads, and nothing is left.
+ * Tests that creation of extended objects with wrong attributes fails, and with which errno.
+ * Unknown attributes are EOPNOTSUPP, and inconsistent ones EINVAL. The provider refuses them
+ * without a command. If the agent refuses, its error is returned and nothing is leaked.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fake_agent.h"
 
-/* So that a handle would name another object: other contexts count anew. */
+/* Another context. Handles of its objects are not valid in the test's context. */
 static struct ibv_context elsewhere;
 
 #define REFUSED(_made, _errno)                                                                     \
@@ -52,7 +52,7 @@ static void completion_queues(void **state)
 	parent->context = *state;
 	agent.fail_next = ENOSPC;
 	REFUSED(fake_ops->create_cq_ex(*state, &attr), ENOSPC);
-	/* What no bit of the mask names, is not read. */
+	/* An attribute whose bit in the mask is not set is not read. */
 	cq = fake_ops->create_cq_ex(*state, &attr);
 	assert_non_null(cq);
 	fake_end_cq(ibv_cq_ex_to_cq(cq));
@@ -80,7 +80,7 @@ static void shared_receive_queues(void **state)
 	attr.comp_mask |= IBV_SRQ_INIT_ATTR_TYPE;
 	attr.srq_type = (enum ibv_srq_type)9;
 	REFUSED(fake_ops->create_srq_ex(*state, &attr), EOPNOTSUPP);
-	/* Neither has what it needs; of tags this agent knows nothing. */
+	/* XRC needs a domain and a CQ; this agent does not support tag matching. */
 	attr.srq_type = IBV_SRQT_XRC;
 	REFUSED(fake_ops->create_srq_ex(*state, &attr), EINVAL);
 	attr.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
@@ -95,7 +95,7 @@ static void shared_receive_queues(void **state)
 	REFUSED(fake_ops->create_srq_ex(*state, &attr), EINVAL);
 	attr.comp_mask |= IBV_SRQ_INIT_ATTR_TM;
 	attr.tm_cap.max_num_tags = 1;
-	/* Its completions could not be told from others. */
+	/* A CQ without IBV_WC_EX_WITH_TM_INFO cannot report tag matching completions. */
 	REFUSED(fake_ops->create_srq_ex(*state, &attr), EINVAL);
 	to_vctx(*state)->tm = false;
 	fake_end_cq(cq);
@@ -118,7 +118,7 @@ static void queue_pairs(void **state)
 	attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 	REFUSED(fake_ops->create_qp_ex(*state, &attr), EOPNOTSUPP);
 	attr = good;
-	/* Only raw queue pairs have tables, only XRC has domains. */
+	/* Indirection tables need a raw packet queue pair, and domains an XRC one. */
 	attr.comp_mask |= IBV_QP_INIT_ATTR_IND_TABLE;
 	REFUSED(fake_ops->create_qp_ex(*state, &attr), EOPNOTSUPP);
 	attr.qp_type = IBV_QPT_RAW_PACKET;
@@ -202,7 +202,7 @@ static void device_memory(void **state)
 	REFUSED(fake_ops->alloc_dm(*state, &attr), EOPNOTSUPP);
 	REFUSED(fake_ops->import_dm(*state, 1), EOPNOTSUPP);
 	REFUSED(fake_ops->reg_dm_mr(pd, &dm.vdm.dm, 0, 4, IBV_ACCESS_ZERO_BASED), EINVAL);
-	/* This one the agent was asked for. */
+	/* This request reaches the agent. */
 	dm.vdm.dm.context = *state;
 	REFUSED(fake_ops->reg_dm_mr(pd, &dm.vdm.dm, 0, 4, IBV_ACCESS_ZERO_BASED), EOPNOTSUPP);
 	fake_end_pd(pd);
@@ -210,7 +210,7 @@ static void device_memory(void **state)
 
 static void flows(void **state)
 {
-	/* A specification begins where the attributes end. */
+	/* The specifications follow the attributes. */
 	struct __attribute__((packed, aligned(8))) {
 		struct ibv_flow_attr attr;
 		struct ibv_flow_spec_counter_action action[2];
@@ -221,7 +221,7 @@ static void flows(void **state)
 
 	REFUSED(fake_ops->create_flow(&qp, attr), EOPNOTSUPP);
 	flow.attr.comp_mask = 0;
-	/* A specification without a size would be read for ever. */
+	/* A specification of size 0 would make the parser loop forever. */
 	REFUSED(fake_ops->create_flow(&qp, attr), EINVAL);
 	flow.action[0].type = IBV_FLOW_SPEC_ACTION_COUNT;
 	flow.action[0].size = sizeof(flow.action[0]);
@@ -231,7 +231,7 @@ static void flows(void **state)
 	counters.context = *state;
 	flow.action[0].size -= 8;
 	REFUSED(fake_ops->create_flow(&qp, attr), EINVAL);
-	/* Twice is once too often. */
+	/* Two count actions in one flow are refused. */
 	flow.action[0].size += 8;
 	flow.action[1] = flow.action[0];
 	flow.attr.num_of_specs = 2;

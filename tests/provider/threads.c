@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Several threads on one queue pair and one completion queue, with a NIC in yet
- * another: nothing is lost, doubled or torn. ThreadSanitizer watches in its
- * build.
+ * Stress test of posting and polling by several threads, while another thread plays the NIC. No
+ * completion may be lost, duplicated or torn. Also run with ThreadSanitizer.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +21,7 @@ static uint32_t polled;
 static uint8_t seen[ALL];
 static bool enough;
 
-/* Completes each request in order with the request's own number. */
+/* The NIC: completes each request in order, with the number from its payload as wr_id. */
 static void *nic(void *arg)
 {
 	struct vnet_ring *ring = fake_ring(&to_vqp(qp)->sq);
@@ -43,7 +42,7 @@ static void *nic(void *arg)
 		memcpy(&number, wqe + 1, sizeof(number));
 		assert_int_equal(wqe->wr_id, number);
 		cqe.wr_id = number;
-		/* The send queue is as long as the completion queue, and no more. */
+		/* Waits for room in the CQ. */
 		while (cons - __atomic_load_n(&to_vcq(cq)->ring->cons, __ATOMIC_ACQUIRE) >=
 		       agent.entries)
 			sched_yield();
@@ -116,7 +115,7 @@ static void *poller(void *arg)
 	return NULL;
 }
 
-/* Regions come and go, and look into the queue each time. */
+/* Registers and deregisters regions; each time, the provider searches the CQ. */
 static void *registrar(void *arg)
 {
 	static char memory[64];

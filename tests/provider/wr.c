@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_wr_*(): the same requests, built piece by piece, all or none.
+ * Tests of ibv_wr_*(): WQEs that are built in parts, and batches that are posted completely or not
+ * at all.
  */
 #include <errno.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static void every_operation_in_one_batch(void **state)
 	o.qpx->wr_id++;
 	ibv_wr_send_inv(o.qpx, 0xdd);
 
-	/* Nothing is to be seen before the end. */
+	/* Nothing is visible to the NIC before ibv_wr_complete(). */
 	assert_int_equal(o.ring->prod, 0);
 	assert_int_equal(agent.send_doorbells, 0);
 	assert_int_equal(ibv_wr_complete(o.qpx), 0);
@@ -93,7 +94,7 @@ static void every_operation_in_one_batch(void **state)
 	assert_int_equal(fake_send_wqe(o.qp, 8)->bind.new_rkey, 0x501);
 	assert_int_equal(fake_send_wqe(o.qp, 8)->bind.lkey, 0x4400);
 	assert_int_equal(fake_send_wqe(o.qp, 9)->imm, 0xdd);
-	/* A window's owner keeps its key (type 2). */
+	/* ibv_wr_bind_mw() does not change the key of the type 2 window. */
 	assert_int_equal(mw->rkey, 0x5ff);
 	fake_ops->dealloc_mw(mw);
 	end(&o);
@@ -170,7 +171,7 @@ static void abort_leaves_nothing(void **state)
 	end(&o);
 }
 
-/* What a batch does wrong: each case once, before and after good requests. */
+/* Mistakes in a batch. Each is tested between two correct requests. */
 static void wrong_read_inline(struct ibv_qp_ex *qpx)
 {
 	ibv_wr_rdma_read(qpx, 1, 2);
@@ -242,7 +243,7 @@ static void errors_end_the_whole_batch(void **state)
 		assert_int_equal(ibv_wr_complete(o.qpx), EINVAL);
 		assert_int_equal(o.ring->prod, 0);
 
-		/* And the next one is not spoilt by it. */
+		/* The next batch is not affected. */
 		ibv_wr_start(o.qpx);
 		ibv_wr_send(o.qpx);
 		assert_int_equal(ibv_wr_complete(o.qpx), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The kernel's ABI of rdma_cm beside librdmacm's header, which has the same names. */
+/* Includes the kernel's ABI of rdma_cm beside librdmacm's header, which defines the same names. */
 #ifndef ABI_H
 #define ABI_H
 

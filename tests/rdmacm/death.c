@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that connects or listens is killed: its peer hears DISCONNECTED, and
- * its port is free.
+ * Tests the death of a process that has rdma_cm connections. Its peer gets DISCONNECTED, and its
+ * port becomes free.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 
 #include "peers.h"
 
-/* Listens, tells its port, accepts one, and stays. */
+/* Listens, sends its port to the test, accepts one connection, and stays. */
 static void __attribute__((noreturn)) serve(int sock)
 {
 	struct peers peers;
@@ -57,7 +57,7 @@ static void killed_in_connection(void)
 	EXPECT(waitpid(child, NULL, 0) == child);
 	EXPECT(!rdma_destroy_id(id));
 
-	/* What it listened at is free. */
+	/* The port of the dead listener is free. */
 	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	EXPECT(!rdma_bind_addr(id, (struct sockaddr *)&in));
 	EXPECT(!rdma_listen(id, 1));
@@ -67,7 +67,7 @@ static void killed_in_connection(void)
 	close(socks[1]);
 }
 
-/* A channel that is closed takes its ids along. */
+/* Closing a channel's file destroys its ids. */
 static void closed(void)
 {
 	struct peers peers;
@@ -77,7 +77,10 @@ static void closed(void)
 	peers_resolve(&peers, RDMA_PS_TCP);
 	close(peers.server_channel->fd);
 	EXPECT(!peers_connect(peers.client, NULL, 0));
-	/* By a listener that goes (28), or where there is none any more (8). */
+	/*
+	 * Status 28 (consumer reject) if the listener was destroyed with the request, 8 (invalid
+	 * service ID) if it was gone before.
+	 */
 	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) != 0);
 	EXPECT(!rdma_create_id(peers.client_channel, &id, NULL, RDMA_PS_TCP));
 	EXPECT(!rdma_bind_addr(id, rdma_get_local_addr(peers.listener)));

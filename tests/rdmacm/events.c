@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events of connections, without data: what each end is told, in which order, and
- * what waits in the descriptor.
+ * Tests of rdma_cm events: which events each end gets, in which order, and when the descriptor is
+ * readable.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static bool is_readable(const struct rdma_event_channel *channel)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-/* CONNECT_REQUEST: the new id, and whether what was sent has come. */
+/* Reads CONNECT_REQUEST, checks its private data and parameters, and returns the new id. */
 static struct rdma_cm_id *request(struct peers *peers, u_int8_t length)
 {
 	struct rdma_cm_event *event =
@@ -65,7 +65,7 @@ static void establish(struct peers *peers)
 	EXPECT(!peers_heard(peers->server_channel, RDMA_CM_EVENT_ESTABLISHED));
 }
 
-/* Queue pairs may be written, and who answers reads may be asked to place what was written. */
+/* Attributes of queue pairs permit RDMA read and write, and flushes. */
 static void rights(struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -98,7 +98,7 @@ static void whole_life(void)
 	peers_end(&peers);
 }
 
-/* Who destroys a connected id disconnects it. */
+/* Destroying a connected id disconnects it. */
 static void destroyed(void)
 {
 	struct peers peers;
@@ -130,7 +130,7 @@ static void rejected(void)
 	EXPECT(rdma_reject(peers.server, NULL, 0) && errno == EINVAL);
 	peers_end(&peers);
 
-	/* A request that its listener takes along. */
+	/* Destroying a listener rejects its pending request. */
 	peers_listen(&peers, RDMA_PS_TCP, 4);
 	peers_resolve(&peers, RDMA_PS_TCP);
 	EXPECT(!peers_connect(peers.client, NULL, 0));
@@ -142,7 +142,7 @@ static void rejected(void)
 	peers_end(&peers);
 }
 
-/* Nobody listens: reason 8, invalid service id. */
+/* Without a listener: reject reason 8, invalid service ID. */
 static void nobody(void)
 {
 	struct peers peers;
@@ -157,8 +157,8 @@ static void nobody(void)
 }
 
 /*
- * A listener goes, and the next one comes to its port when the client has asked already:
- * it need not be fast, but if it is, the request is its own.
+ * The listener is destroyed, and another one listens to its port after the client has sent its
+ * request. Returns true if the new listener gets the request, which depends on the timing.
  */
 static bool comes_back(enum rdma_port_space ps)
 {
@@ -203,14 +203,14 @@ static void limits(void)
 	peers.server = request(&peers, 56);
 	errno = 0;
 	EXPECT(rdma_reject(peers.server, data, 149) && errno == EINVAL);
-	/* That ends the request. */
+	/* The failed reject has ended the request. */
 	errno = 0;
 	EXPECT(peers_accept(peers.server, data, 197) && errno == EINVAL);
 	EXPECT(peers_heard(peers.client_channel, RDMA_CM_EVENT_REJECTED) == 28);
 	peers_end(&peers);
 }
 
-/* More requests than the listener's backlog are asked again until there is room. */
+/* A request beyond the listener's backlog is retried until there is room. */
 static void backlog(void)
 {
 	struct rdma_cm_event *event;
@@ -255,7 +255,7 @@ static void datagrams(void)
 	EXPECT(event->param.ud.private_data_len == 136);
 	EXPECT(!memcmp(event->param.ud.private_data, data, 136));
 	EXPECT(event->param.ud.qp_num == PEERS_SERVER_QPN && event->param.ud.qkey == RDMA_UDP_QKEY);
-	/* A LID, or a GRH where ports have none. */
+	/* The path has a LID, or on Ethernet ports a GRH. */
 	EXPECT(event->param.ud.ah_attr.is_global == !event->param.ud.ah_attr.dlid);
 	EXPECT(!rdma_ack_cm_event(event));
 	peers_end(&peers);
@@ -270,7 +270,7 @@ static void datagrams(void)
 	peers_end(&peers);
 }
 
-/* Nowhere. */
+/* An address that nobody has. */
 static void unknown_address(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -303,7 +303,7 @@ static void waiting(void)
 	peers_resolve(&peers, RDMA_PS_TCP);
 	EXPECT(!peers_connect(peers.client, NULL, 0));
 	EXPECT(epoll_wait(ep, &ready, 1, 10000) == 1);
-	/* What is unread goes along, and is heard of there alone. */
+	/* An unread event moves with its id, and only the new channel has it. */
 	EXPECT(!rdma_migrate_id(peers.listener, other));
 	EXPECT(epoll_wait(ep, &ready, 1, 0) == 0);
 	EXPECT(is_readable(other));
@@ -318,8 +318,9 @@ static void waiting(void)
 }
 
 /*
- * Who waits for edges learns of each event, also of those that come before any is read; and
- * the descriptor still works where it is not known, as after it was handed over.
+ * An edge-triggered waiter gets an edge for each event, even if earlier ones are unread. The
+ * descriptor also works in a program that has not opened it, as after it was passed to another
+ * process.
  */
 static void edges(void)
 {
@@ -356,7 +357,7 @@ static void edges(void)
 	close(epoll);
 }
 
-/* ------------------------------------------------------ closed while it is waited for */
+/* --------------------------------------------------------------- closed during a wait */
 
 struct waiter {
 	struct rdma_event_channel channel;
@@ -403,9 +404,9 @@ static bool sleeps_or_is_done(const struct waiter *waiter)
 }
 
 /*
- * rping's main thread closes the channel at which its other thread waits, just when an event
- * has come. As in the kernel, that call waits on: it neither fails, nor reads what has that
- * number now.
+ * rping's main thread closes the channel while another thread waits in it and an event has just
+ * come. As in the kernel, the read must keep waiting. It must neither fail nor read from a file
+ * that has reused the number.
  */
 static void closed_elsewhere(void)
 {
@@ -443,7 +444,7 @@ int main(void)
 	destroyed();
 	rejected();
 	nobody();
-	/* The port space may be another: perftest's next connection is one of datagrams. */
+	/* The new listener may use another port space, as perftest's second connection does. */
 	AWAIT(comes_back(RDMA_PS_TCP));
 	AWAIT(comes_back(RDMA_PS_UDP));
 	limits();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses of InfiniBand (AF_IB): GIDs of ports. On ports of Ethernet there are none; on
- * those of InfiniBand a GID is bound to, resolved and connected by, and all private data is
- * the program's.
+ * Tests of AF_IB addresses, which are GIDs of ports.
+ *
+ * On Ethernet ports, binding to them fails. On InfiniBand ports, a program can bind to a GID,
+ * resolve it and connect to it, and may use all private data.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -12,9 +13,9 @@
 #include "peers.h"
 
 #define PORT 7471
-/* A REQ's, whole. */
+/* Size of the private data of a REQ, all of which is the program's. */
 #define ROOM 92
-/* The same of a SIDR_REQ. */
+/* The same for a SIDR_REQ. */
 #define DATAGRAM_ROOM 216
 
 static u_int8_t data[DATAGRAM_ROOM];
@@ -65,7 +66,10 @@ static void no_such_device(void)
 	rdma_destroy_event_channel(channel);
 }
 
-/* A port of another subnet is nobody's; one that is not there has no route. */
+/*
+ * Binding to a GID that no port has fails. A GID of the own subnet can be resolved but has no
+ * route; a GID of another subnet cannot be resolved.
+ */
 static void unknown(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -123,7 +127,7 @@ static void connects(enum rdma_port_space ps, u_int8_t room)
 	event = peers_event(peers.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	peers.server = event->id;
 	EXPECT(event->listen_id == peers.listener);
-	/* The same place for both. */
+	/* These fields are at the same place in the events of both port spaces. */
 	EXPECT(event->param.conn.private_data_len == room);
 	EXPECT(!memcmp(event->param.conn.private_data, data, room));
 	EXPECT(!rdma_ack_cm_event(event));
@@ -132,7 +136,7 @@ static void connects(enum rdma_port_space ps, u_int8_t room)
 	peers_end(&peers);
 }
 
-/* Who asks by GIDs is not heard by those who listen to addresses of IP. */
+/* A request by GID does not reach a listener on IP addresses. */
 static void strangers(void)
 {
 	struct rdma_cm_id *id;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A multicast group by verbs alone:
+ * Sends to or receives from a multicast group with plain verbs.
  *
- *   group receive|send|leave MESSAGES [DEVICE]
- *
- * The receiver attaches a queue pair, says so, and ends when it has all messages; one that
- * comes twice is an error. Who sends waits for its completions; who leaves destroys its
- * queue pair as soon as it has posted them all.
+ * `group receive|send|leave MESSAGES [DEVICE]`: the receiver attaches a queue pair, prints a line,
+ * and ends when it has all messages. A duplicate is an error. "send" waits for its completions;
+ * "leave" destroys its queue pair as soon as all messages are posted.
  */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -37,7 +35,7 @@ static void must(bool ok, const char *what)
 	exit(1);
 }
 
-/* The first, without a name. */
+/* Without a name, opens the first device. */
 static void open_device(const char *name)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL), **device = devices;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A program that writes whatever it likes to the rdma_cm file: bytes, and commands
- * of the right shape with numbers that are sometimes right. Others are served
- * meanwhile, by the same daemon as before, and nothing is left when it is done.
+ * Writes random bytes and commands with random arguments to the rdma_cm file. The daemon must
+ * survive, and a connection must be possible afterwards.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -28,7 +27,7 @@ static u_int32_t any(u_int32_t below)
 
 static u_int8_t response[1024];
 
-/* Somewhere that a pointer may stand, and what a small number may be. */
+/* Puts pointers and small numbers where a command may have them. */
 static void spice(u_int8_t *body, size_t length)
 {
 	static const u_int16_t spaces[] = { RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IB };
@@ -47,7 +46,7 @@ static void spice(u_int8_t *body, size_t length)
 		memcpy(body + 16, &spaces[any(3)], 2);
 }
 
-/* An address of ours, where the command has one. */
+/* Puts a valid address where a command may have one. */
 static void place_address(u_int8_t *body, size_t length)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = (u_int16_t)any(16) };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two programs of which the one accepts the other's connection late, after its peer would
- * have given up, had it not been told to wait; and the other establishes it as late.
+ * Client and server of a connection that is accepted and established late.
+ *
+ * Without an MRA, the waiting peer would have given up.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -10,7 +11,7 @@
 
 static int seconds;
 
-/* Nothing may come to the program meanwhile. */
+/* Waits. No event may come meanwhile. */
 static void think(struct rdma_event_channel *channel, int duration)
 {
 	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };

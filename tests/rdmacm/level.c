@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What many uses leave behind: descriptors and memory of the daemon and of this process level
- * off. `level WHAT [PERCENT]`, of the full size, which is 100 (VNET_SOAK_PERCENT sets it, too):
+ * Tests that descriptors and memory of the daemon and of this process stop growing in long use.
+ *
+ * `level WHAT [PERCENT]`, in percent of the full size (VNET_SOAK_PERCENT sets it, too):
  *
  *   at-once   1,000 connections of rdma_cm at the same time, several times
  *   in-a-row  100,000 connections of rdma_cm, one after the other
  *   contexts  100,000 contexts and completion channels, opened and closed
- *   qps       2,000 queue pairs, of which some are made anew all the time, for an hour
+ *   qps       2,000 queue pairs, some of which are recreated all the time, for an hour
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -25,11 +26,11 @@ static int part_of(int whole)
 	return part < 1 ? 1 : part;
 }
 
-/* ------------------------------------------------------------------ what there is */
+/* ---------------------------------------------------------------------- resources */
 
 struct level {
 	int descriptors[2];
-	/* KiB. */
+	/* In KiB. */
 	long memory[2];
 };
 
@@ -48,7 +49,7 @@ static int count_descriptors(pid_t pid)
 	return count;
 }
 
-/* What is its own: NIC memory is shared, and of a fixed size. */
+/* Private memory only: NIC memory is shared, and its size is fixed. */
 static long private_memory(pid_t pid)
 {
 	char path[64], line[256];
@@ -76,7 +77,7 @@ static void measure(struct level *level)
 	}
 }
 
-/* What is closed here, the daemon hears of by hang-ups. */
+/* The daemon learns of closed files by hang-ups, so its descriptors may decrease later. */
 static bool has_settled(const struct level *before)
 {
 	struct level now = { 0 };
@@ -86,7 +87,7 @@ static bool has_settled(const struct level *before)
 	       now.descriptors[1] <= before->descriptors[1];
 }
 
-/* KiB that may come on top, whatever the count: of an allocator. */
+/* Permitted growth in KiB, whatever the number of uses, because of the allocator. */
 #define MOST_GROWTH 1024
 
 static void expect_level(const struct level *before)
@@ -208,7 +209,10 @@ static void qps(void)
 			replaced++;
 		}
 		now = time(NULL);
-		/* The allocator takes some rounds until it has what such a mixture needs. */
+		/*
+		 * Memory is stable only after the allocator has seen such a mixture for some
+		 * rounds.
+		 */
 		if (!measured && now >= begin + seconds / 2 && replaced > 5 * many) {
 			measured = true;
 			measure(&level);
@@ -237,7 +241,7 @@ int main(int argc, char **argv)
 		percent = atof(setting);
 	else if (argc > 2)
 		percent = atof(argv[2]);
-	/* No number is that of the servers. */
+	/* Differs from the servers' numbers. */
 	peers_qpn = 1000000;
 	EXPECT(percent > 0 && percent <= 100);
 	EXPECT(!getrlimit(RLIMIT_NOFILE, &files));

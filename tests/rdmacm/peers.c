@@ -61,7 +61,7 @@ int peers_connect(struct rdma_cm_id *id, const void *data, u_int8_t length)
 		.initiator_depth = 2,
 		.retry_count = 5,
 		.rnr_retry_count = 6,
-		/* One that was connected lately is stale. */
+		/* A number that was connected recently would be rejected as a stale connection. */
 		.qp_num = ++peers_qpn,
 	};
 

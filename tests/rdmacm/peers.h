@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Two ends in one process, each with an event channel, that connect by librdmacm. */
+/* Helpers for tests of rdma_cm: two ends in one process, each with an event channel. */
 #ifndef PEERS_H
 #define PEERS_H
 
@@ -12,25 +12,25 @@ struct peers {
 	struct rdma_cm_id *listener, *server, *client;
 };
 
-/* A listener with this backlog on a port of its own, and channels. */
+/* Creates the channels, and a listener with this backlog on a port of its own. */
 void peers_listen(struct peers *peers, enum rdma_port_space ps, int backlog);
-/* A client that has a route to it. */
+/* Creates a client, and resolves the listener's address and route. */
 void peers_resolve(struct peers *peers, enum rdma_port_space ps);
 void peers_end(struct peers *peers);
 
 #define PEERS_SERVER_QPN 9999
-/* The number that the client named last. */
+/* The queue pair number that the client sent last. */
 extern u_int32_t peers_qpn;
 
-/* With a queue pair that stays as it is. */
+/* Connect and accept with a number that belongs to no queue pair of the test. */
 int peers_connect(struct rdma_cm_id *id, const void *data, u_int8_t length);
 int peers_accept(struct rdma_cm_id *id, const void *data, u_int8_t length);
-/* The next event must be that one; it is not acknowledged. */
+/* Returns the next event, which must be of this type, without acknowledging it. */
 struct rdma_cm_event *peers_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
-/* The same, acknowledged: its status. */
+/* Acknowledges it, and returns its status. */
 int peers_heard(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
 
-/* To the listener: a client and its server, connected. */
+/* Connects a new client to the listener. */
 void peers_join(struct peers *peers);
 
 #endif /* PEERS_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the rdma_cm file refuses, and how: commands as such, states, addresses, limits. */
+/*
+ * Tests of commands that the rdma_cm file refuses, and with which errno. Covers malformed commands,
+ * wrong states, addresses and limits.
+ */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -15,7 +18,7 @@
 
 #define CM_FILE "/dev/infiniband/rdma_cm"
 
-/* What a call answers that must fail. */
+/* The call must fail with this errno. */
 #define REFUSES(call, error)                                                                       \
 	do {                                                                                       \
 		errno = 0;                                                                         \
@@ -51,7 +54,7 @@ static u_int32_t create(int fd, u_int16_t ps)
 	return resp.id;
 }
 
-/* Beyond the numbers that programs use, while there are any; else whichever. */
+/* The library puts the file above the numbers that programs use, if the limit permits. */
 static void its_number(int fd)
 {
 	struct rlimit old, few;
@@ -86,15 +89,15 @@ static void headers(int fd)
 	REFUSES(write(fd, nowhere, 8), EFAULT);
 	command.hdr.cmd = RDMA_USER_CM_CMD_GET_OPTION;
 	REFUSES(write(fd, &command, 8), ENOSYS);
-	/* More than there is. */
+	/* The header announces more bytes than are written. */
 	command.hdr.cmd = RDMA_USER_CM_CMD_CREATE_ID;
 	command.hdr.in = 100;
 	REFUSES(write(fd, &command, 8), EINVAL);
-	/* No room for the answer. */
+	/* The response buffer is too small. */
 	REFUSES(give(fd, RDMA_USER_CM_CMD_CREATE_ID, command.body, 24, 0), ENOSPC);
 	REFUSES(give(fd, RDMA_USER_CM_CMD_GET_EVENT, command.body, 8, 8), ENOSPC);
 	REFUSES(give(fd, RDMA_USER_CM_CMD_QUERY_ROUTE, command.body, 16, 8), ENOSPC);
-	/* Nowhere to put it. */
+	/* The address of the response is invalid. */
 	command.body[17] = RDMA_PS_TCP >> 8;
 	command.body[16] = RDMA_PS_TCP & 0xff;
 	REFUSES(give(fd, RDMA_USER_CM_CMD_CREATE_ID, command.body, 24, 4), EFAULT);
@@ -112,7 +115,7 @@ static void port_spaces(int fd)
 	(void)create(fd, RDMA_PS_IPOIB);
 }
 
-/* Every command that names an id: of nobody's, and of another file's. */
+/* For each command that names an id: an id that does not exist, and one of another file. */
 static void handles(int fd)
 {
 	static const struct {
@@ -169,7 +172,7 @@ static void binding(struct rdma_event_channel *channel)
 	int on = 1;
 	u_int16_t port;
 
-	/* Documentation's: nobody has it. */
+	/* An address that is reserved for documentation. */
 	REFUSES(bind_to(a, "203.0.113.9", 0), EADDRNOTAVAIL);
 	EXPECT(!bind_to(a, "127.0.0.1", 0));
 	port = ntohs(rdma_get_src_port(a));
@@ -180,7 +183,7 @@ static void binding(struct rdma_event_channel *channel)
 	REFUSES(bind_to(b, "0.0.0.0", port), EADDRNOTAVAIL);
 	/* Another port space. */
 	EXPECT(!bind_to(c, "127.0.0.1", port));
-	/* Shared where both say so, but not to listen. */
+	/* With REUSEADDR on both ids, they can share the port, but only one can listen. */
 	EXPECT(!rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)));
 	EXPECT(!rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)));
 	EXPECT(!bind_to(b, "127.0.0.1", port));
@@ -190,7 +193,7 @@ static void binding(struct rdma_event_channel *channel)
 	REFUSES(rdma_listen(b, 1), EINVAL);
 	EXPECT(!rdma_destroy_id(b));
 	EXPECT(!rdma_destroy_id(c));
-	/* Free again with the last that had it. */
+	/* The port is free when its last id is destroyed. */
 	a = new_id(channel, RDMA_PS_TCP);
 	EXPECT(!bind_to(a, "0.0.0.0", port));
 	EXPECT(!a->verbs);
@@ -219,7 +222,7 @@ static void options(struct rdma_event_channel *channel)
 	EXPECT(!rdma_destroy_id(ud));
 }
 
-/* Out of turn: nothing is resolved, bound or connected. */
+/* In the initial state: not resolved, bound or connected. */
 static void states(int fd)
 {
 	u_int32_t id = create(fd, RDMA_PS_TCP);
@@ -238,7 +241,7 @@ static void states(int fd)
 	REFUSES(give(fd, RDMA_USER_CM_CMD_REJECT, &reject, sizeof(reject), 0), EINVAL);
 	REFUSES(give(fd, RDMA_USER_CM_CMD_DISCONNECT, &id, sizeof(id), 0), EINVAL);
 	REFUSES(give(fd, RDMA_USER_CM_CMD_NOTIFY, &notify, sizeof(notify), 0), EINVAL);
-	/* Sizes of addresses. */
+	/* Addresses of a wrong size. */
 	memcpy(&bind.addr, &in, sizeof(in));
 	bind.addr_size = 4;
 	REFUSES(give(fd, RDMA_USER_CM_CMD_BIND, &bind, sizeof(bind), 0), EINVAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon is gone, and the device with it: each id that is bound to the device hears
- * DEVICE_REMOVAL, once, by the channel that it has by then; nobody else hears anything,
- * and nobody waits for ever. All can be destroyed.
+ * Tests that each id that is bound to a device gets DEVICE_REMOVAL when the daemon ends. It comes
+ * once, on the id's current channel. Other ids get nothing, waiting threads return, and all ids can
+ * be destroyed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void *wait_for_nothing(void *arg)
 	return NULL;
 }
 
-/* All that comes, of whom, in any order; then an error. */
+/* Expects one DEVICE_REMOVAL for each of these ids, in any order, and then an error. */
 static void hear(struct rdma_event_channel *channel, struct rdma_cm_id **ids, size_t count)
 {
 	struct rdma_cm_event *event;
@@ -57,7 +57,7 @@ static void hear(struct rdma_event_channel *channel, struct rdma_cm_id **ids, si
 			i++;
 		EXPECT(i < count);
 		EXPECT(!rdma_ack_cm_event(event));
-		/* None twice. */
+		/* No second event for this id. */
 		ids[i] = NULL;
 	}
 	EXPECT(is_readable(channel));
@@ -71,7 +71,7 @@ static void connect_both(struct peers *peers)
 	peers_join(peers);
 }
 
-/* A request that its program has read of, and answered nothing. */
+/* Sends a request that the server reads but does not answer. Returns its id. */
 static struct rdma_cm_id *unanswered(struct peers *peers)
 {
 	struct rdma_cm_id *first = peers->client, *server;
@@ -105,13 +105,13 @@ int main(int argc, char **argv)
 	EXPECT(argc == 2);
 	connect_both(&peers);
 	asked = unanswered(&peers);
-	/* Bound to no device. */
+	/* Ids that are bound to no device. */
 	empty = rdma_create_event_channel();
 	fresh = id_of(empty);
 	nowhere = id_of(empty);
 	EXPECT(!rdma_bind_addr(nowhere, (struct sockaddr *)&any));
 	EXPECT(!rdma_listen(nowhere, 1));
-	/* Bound, on another channel by now; and with an event that was read of it. */
+	/* Bound ids that have migrated to another channel; one of them has had an event. */
 	moved = id_of(channel);
 	moved_too = id_of(channel);
 	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -129,11 +129,11 @@ int main(int argc, char **argv)
 	hear(channel, NULL, 0);
 	hear(other, (struct rdma_cm_id *[]){ moved, moved_too }, 2);
 	hear(peers.client_channel, (struct rdma_cm_id *[]){ peers.client }, 1);
-	/* The request is nobody's before it is accepted. */
+	/* The unanswered request has no event of its own. */
 	hear(peers.server_channel, (struct rdma_cm_id *[]){ peers.listener, peers.server }, 2);
 	EXPECT(!pthread_join(thread, NULL));
 
-	/* Nothing can be done with them, but this. */
+	/* The only call that works is destruction. */
 	EXPECT(rdma_listen(moved, 1) == -1 && errno == EIO);
 	EXPECT(!rdma_destroy_id(moved));
 	EXPECT(!rdma_destroy_id(moved_too));
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	rdma_destroy_event_channel(other);
 	rdma_destroy_event_channel(empty);
 
-	/* The next one has all that anew. */
+	/* A new channel uses the next daemon. */
 	channel = rdma_create_event_channel();
 	EXPECT(channel);
 	EXPECT(!rdma_bind_addr(id_of(channel), (struct sockaddr *)&any));

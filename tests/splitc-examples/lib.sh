@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Running an example of Split-C in each world, and looking at its verdict.
+# Runs an example of Split-C in several worlds, and checks its result.
 # shellcheck source=tests/command/lib.sh
 . "${0%/*}/../command/lib.sh"
 
-# With each mapping, on one node and on two.
+# Runs the example with each mapping, on one node and on two.
 right() {	# PROCESSORS EXAMPLE [OPTION...]
 	local processors=$1 program=$VNET_TREE/bin/splitc_$2 mapping nodes
 	shift 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Atomic operations, locks, and procedures that run elsewhere. */
+/* Tests of atomic operations, locks and remote procedures. */
 #include <sys/mman.h>
 
 #include "check.h"
@@ -41,7 +41,7 @@ static void each_operation(int proc)
 	CHECK(!longs[0] && !longs[2]);
 }
 
-/* All add at one place, and hold one lock by turns. */
+/* All processors add to the same words, and take turns at holding one lock. */
 static void together(int turns)
 {
 	splitc_global(int) c = splitc_toglobal(0, &count), l = splitc_toglobal(0, &lock);
@@ -68,8 +68,8 @@ static void together(int turns)
 }
 
 /*
- * What is next to a word goes, piece by piece, while others exchange it: the key that an
- * exchange began with is revoked before it has ended.
+ * The owner unmaps the pages next to a word, one by one, while others exchange that word. So the
+ * key with which an exchange began is revoked before it is complete.
  */
 static void while_keys_go(int pieces)
 {
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 	int turns = argc > 1 ? atoi(argv[1]) : 60;
 
 	splitc_init();
-	/* One after the other: it is the same place. */
+	/* One processor at a time, because all use the same words. */
 	for (int i = 0; i < PROCS; i++) {
 		if (i == MYPROC) {
 			each_operation(NEXT);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bulk of all sizes, at all alignments, by each primitive; what lies beside it is not
- * touched.
+ * Tests bulk transfers of many sizes and alignments with all primitives. Adjacent bytes must stay
+ * unchanged.
  *
- *	splitc_test_bulk [BYTES]	one transfer of each kind of so many, and no others
+ *	splitc_test_bulk [BYTES]	one transfer of each kind, with this size only
  */
 #include "check.h"
 
 #define LARGEST 300000u
 #define MARGIN 64u
 
-static uint8_t *mine, *source, *back; /* LARGEST and twice MARGIN bytes */
+static uint8_t *mine, *source, *back; /* LARGEST bytes with MARGIN bytes before and after them */
 static splitc_global(uint8_t) there;
 
 static void prepare(size_t largest)
@@ -34,7 +34,7 @@ static void untouched(const uint8_t *bytes, size_t at, size_t n)
 	}
 }
 
-/* From the next one's bytes to here. */
+/* Gets and reads the next processor's bytes. */
 static void get_and_read(size_t n, size_t skew, uint32_t seed)
 {
 	for (int reads = 0; reads < 2; reads++) {
@@ -63,7 +63,7 @@ static void send(enum how how, size_t n, size_t skew, uint32_t seed)
 		splitc_store_bulk(splitc_add(there, MARGIN), source + skew, n);
 	if (how == PUT)
 		splitc_sync();
-	/* Stored or written: it may be used again. */
+	/* The source of a store or write may be reused when the call returns. */
 	memset(source + skew, 0, n);
 	if (how == STORE)
 		splitc_store_sync(n);
@@ -91,7 +91,7 @@ static void all_ways(size_t n, size_t skew)
 	splitc_all_store_sync();
 }
 
-/* Gets and puts of many sizes under way at once. */
+/* Gets of many sizes that are outstanding at the same time. */
 static void mixed(void)
 {
 	size_t at = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests of Split-C share. A program that ends is one whose claims all held:
- * the first that does not ends the run.
+ * Helpers for tests of Split-C. The first check that fails ends the run.
  */
 #ifndef SPLITC_TEST_CHECK_H
 #define SPLITC_TEST_CHECK_H
@@ -26,11 +25,11 @@
 				     #expression, is_got, is_wanted);                              \
 	} while (0)
 
-/* The processor that this one works on. */
+/* The processors to which this one sends, and from which it receives. */
 #define NEXT ((MYPROC + 1) % PROCS)
 #define BEFORE ((MYPROC + PROCS - 1) % PROCS)
 
-/* Bytes that differ with @seed and place. */
+/* Fills or checks a buffer with bytes that depend on @seed and position. */
 static inline uint8_t byte_at(uint32_t seed, size_t i)
 {
 	uint32_t x = (seed + 1) * 0x9e3779b1u + (uint32_t)i * 0x85ebca6bu;
@@ -53,7 +52,7 @@ static inline bool filled(const void *bytes, size_t n, uint32_t seed)
 	return true;
 }
 
-/* Messages that this node has sent, RDMA among them; 0: nobody counts. */
+/* Messages sent by this node's port, including RDMA; 0 if there is no such counter. */
 static inline unsigned long messages_sent(void)
 {
 	FILE *file = fopen("/sys/class/infiniband/vnet0/ports/1/counters/port_xmit_packets", "re");
@@ -66,7 +65,7 @@ static inline unsigned long messages_sent(void)
 	return n;
 }
 
-/* As many as VNET_SOAK wants: @slice, or @soak. */
+/* Returns @soak if VNET_SOAK is set, otherwise @slice. */
 static inline int how_many(int slice, int soak)
 {
 	const char *wanted = getenv("VNET_SOAK");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Stores that share messages. They leave with whatever their processor does next but
- * store, though it never calls the library again; their bytes, counts and order are those
- * of stores alone; and they are fewer messages, unless a setting says otherwise.
+ * Tests of stores that are coalesced into fewer messages. They must be sent at the processor's next
+ * operation other than a store, even if it never calls the library again. Contents, counts and
+ * order must be those of single stores. There must be fewer messages, unless a setting forbids
+ * that.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -10,11 +11,11 @@
 
 #include "check.h"
 
-#define FEW 20 /* the first ones leave at once, the last ones while those are unacknowledged */
+#define FEW 20 /* the last ones wait for the acknowledgement of the first ones */
 #define MANY 400
-#define LONGEST 100 /* bytes of a store */
+#define LONGEST 100 /* largest store in bytes */
 #define LARGE 4096
-#define PATIENCE 30 /* s, in which a store arrives that nobody holds back */
+#define PATIENCE 30 /* s, limit for the arrival of a store */
 
 static long cells[MANY], other;
 static uint8_t bytes[MANY][LONGEST];
@@ -36,7 +37,7 @@ static long nothing(void *local, long a, long b)
 	return 0;
 }
 
-/* ---- what a processor may do next ---- */
+/* ---- the operation after the stores ---- */
 
 static long got;
 
@@ -89,13 +90,13 @@ static void add_here(void)
 	splitc_fetch_and_add(splitc_toglobal(MYPROC, &other), 1l);
 }
 
-/* What shares no message, but is one. */
+/* A store too large to be coalesced, which is a message of its own. */
 static void store_large(void)
 {
 	splitc_bulk_store(place(NEXT, 0), bytes, LARGE);
 }
 
-/* More than there are credits for: it waits in that call. */
+/* Needs more credits than there are, so the call waits. */
 static void store_much(void)
 {
 	for (int i = 0; i < 8; i++)
@@ -104,9 +105,9 @@ static void store_much(void)
 
 static const struct next_call {
 	const char *name;
-	int stores; /* before it */
+	int stores; /* number of stores before it */
 	void (*call)(void);
-	bool to_deaf; /* the last processor is not in the library meanwhile */
+	bool to_deaf; /* the last processor does not poll meanwhile */
 } next_calls[] = {
 	{ "nothing", 1, no_call, false },
 	{ "poll", FEW, splitc_poll, false },
@@ -136,8 +137,8 @@ static void await_signal(const char *call)
 }
 
 /*
- * Processor 0 does not call the library any more before 1 has seen its stores, or waits
- * for one that does not.
+ * Processor 0 must not poll before processor 1 has its stores; or the last processor does not poll,
+ * and 0 waits for it.
  */
 static void leave_with(const struct next_call *next)
 {
@@ -174,9 +175,9 @@ static void leave(void)
 	splitc_all_store_sync();
 }
 
-/* ---- what arrives ---- */
+/* ---- contents ---- */
 
-/* Values mostly, of all sizes, and what shares no message. */
+/* Mostly small sizes that are coalesced, and larger ones that are not. */
 static size_t size_of(int turn, int i)
 {
 	size_t x = byte_at((uint32_t)turn, (size_t)i);
@@ -199,7 +200,7 @@ static size_t store_mixed(int turn)
 	return sum;
 }
 
-/* Every other turn by the parity of the next epoch. */
+/* Synchronizes by byte count or globally, in turns. */
 static void mixed(void)
 {
 	for (int turn = 0; turn < 12; turn++) {
@@ -217,7 +218,7 @@ static void mixed(void)
 	splitc_all_store_sync();
 }
 
-/* What is asked for behind a store to the same processor is done behind it. */
+/* An operation after a store to the same processor takes effect after it. */
 static void order(void)
 {
 	for (long i = 0; i < MANY; i++) {
@@ -236,7 +237,7 @@ static void order(void)
 	splitc_barrier();
 }
 
-/* Every processor at once, to all others by turns: many are held back together. */
+/* Each processor stores to all others in turn, so stores to many are held back at the same time. */
 static void everywhere(void)
 {
 	int n = 100 * (PROCS - 1);
@@ -255,7 +256,7 @@ static void everywhere(void)
 	splitc_all_store_sync();
 }
 
-/* ---- how many messages ---- */
+/* ---- number of messages ---- */
 
 static bool set_to(const char *setting)
 {
@@ -264,7 +265,7 @@ static bool set_to(const char *setting)
 	return settings && strstr(settings, setting);
 }
 
-/* With one credit, nothing can follow what is unacknowledged. */
+/* With one credit, each store waits for the previous acknowledgement, so none are coalesced. */
 static void count(void)
 {
 	unsigned long before, messages;
@@ -290,7 +291,7 @@ int main(void)
 {
 	sigset_t set;
 
-	/* In all threads, those that the library or a device may begin included. */
+	/* Before splitc_init(), so that threads of the library inherit the mask. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);

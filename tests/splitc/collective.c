@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Reductions, scans, broadcasts and gathers, against what one processor can tell alone. */
+/* Tests of reductions, scans, broadcasts and gathers, compared with locally computed results. */
 #include "check.h"
 
 static long sum_to(int n)
@@ -7,7 +7,7 @@ static long sum_to(int n)
 	return (long)n * (n + 1) / 2;
 }
 
-/* What everybody's number, counted from 1, makes by exclusive or. */
+/* The exclusive or of the numbers 1 to PROCS. */
 static unsigned long all_together(void)
 {
 	unsigned long x = 0;
@@ -41,7 +41,7 @@ static void reductions(void)
 	CHECK(splitc_all_reduce_to_all_max((float)me) == (float)last);
 	CHECK(splitc_all_reduce_to_all_mul(MYPROC < 20 ? 2.0 : 1.0) ==
 	      (double)(1l << (PROCS < 20 ? PROCS : 20)));
-	/* The others keep what they had. */
+	/* All processors but 0 get their own value back. */
 	IS(splitc_all_reduce_to_one_add(me), MYPROC ? me : sum_to(last));
 	IS(splitc_all_scan_add(me), sum_to(me));
 	IS(splitc_all_scan_max(MYPROC == 1 ? 100 : MYPROC), MYPROC >= 1 && PROCS > 1 ? 100 : 0);
@@ -50,7 +50,7 @@ static void reductions(void)
 	IS(splitc_all_scan_or(1l << MYPROC % 60), lower);
 }
 
-/* The same bits in each run: the order of combination is fixed. */
+/* The result must be bit-identical each time, because the order of combination is fixed. */
 static void same_order(void)
 {
 	union {
@@ -121,7 +121,7 @@ static void gathers(void)
 	free(all);
 }
 
-/* Some are always ahead of the others. */
+/* In turns, one processor is late. */
 static void ahead(void)
 {
 	for (int i = 0; i < 300; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What must end the run: the script looks at what is said.
+ * Makes a mistake in the use of Split-C that must end the run. The script checks the message.
  *
- *	splitc_test_faults OPERATION [KIND]	processor 0 reaches for memory of the last one
- *	splitc_test_faults wait			all wait for ever; "ready" is said before
+ *	splitc_test_faults OPERATION [KIND]	processor 0 accesses memory of the last one
+ *	splitc_test_faults wait			all print "ready", and wait forever
  *	splitc_test_faults WHAT			other mistakes
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void forever(void)
 		splitc_poll();
 }
 
-/* Of the last processor, as @kind says. */
+/* Returns a pointer to memory of the last processor, of the given kind. */
 static splitc_gptr bad_pointer(const char *kind)
 {
 	static splitc_gptr pointer;
@@ -33,7 +33,7 @@ static splitc_gptr bad_pointer(const char *kind)
 	splitc_barrier();
 	pointer = splitc_read(splitc_toglobal(PROCS - 1, &pointer));
 	if (!strcmp(kind, "gone")) {
-		/* It was there, and this one has used it. */
+		/* The memory existed, and was read. */
 		splitc_read_long(pointer);
 		splitc_barrier();
 		munmap(memory, 1 << 20);
@@ -43,9 +43,9 @@ static splitc_gptr bad_pointer(const char *kind)
 	return pointer;
 }
 
-static long other; /* the number of a processor */
+static long other; /* a processor number */
 
-/* In a message of good ones. */
+/* Puts the bad store between good ones, which are sent in one message. */
 static void store_among_others(splitc_gptr p)
 {
 	for (int i = 0; i < 3; i++)
@@ -91,7 +91,7 @@ static long communicates(void *local, long a, long b)
 	return splitc_read_long(splitc_gptr_make((int)*(long *)local, (uintptr_t)local));
 }
 
-/* Of a processor that has not heard that what it stored before has come. */
+/* A procedure that stores from a processor whose earlier store is unacknowledged. */
 static long stores(void *local, long a, long b)
 {
 	(void)a, (void)b;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * All to all at once, by each primitive: nobody waits for ever, and nothing is lost.
+ * Stress test: all processors communicate with all others at once, with each primitive. Nothing may
+ * deadlock or be lost.
  *
  *	splitc_test_flood TURNS [BYTES]
  */
 #include "check.h"
 
-static long *cells; /* of each processor's, one */
-static uint8_t *bulk; /* likewise, so many bytes */
+static long *cells; /* one cell for each processor */
+static uint8_t *bulk; /* nbulk bytes for each processor */
 static size_t nbulk = 6000;
 static int count;
 
@@ -21,7 +22,7 @@ static splitc_global(uint8_t) bytes(int proc)
 	return splitc_add(splitc_toglobal(proc, bulk), (size_t)MYPROC * nbulk);
 }
 
-/* Others' order differs. */
+/* The order of processors differs between processors. */
 static int other(int i)
 {
 	return (MYPROC + i) % PROCS;

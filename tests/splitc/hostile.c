@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Processor 0 sends a message of stores that is none: the script looks at what is said.
+ * Processor 0 sends a malformed message of stores. The script checks the error message.
  *
  *	splitc_test_hostile WHAT
  */

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: programs of this suite over the kernel's devices, without a preload.
+# Runs the tests in a kernel guest, over the kernel's devices and without the preload library.
 #
 #   kernel.sh VNET_LAUNCH DIRECTORY
 #
-# DIRECTORY has the programs.
+# DIRECTORY contains the programs.
 # shellcheck source=tests/kernel/guest.sh
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Spread arrays: the layout rules, arithmetic, and memory that is taken and given back
- * alike everywhere; memory that is unmapped, and other memory mapped in its place.
+ * Tests of spread arrays: layout, address arithmetic and allocation. Memory is allocated at equal
+ * addresses. Also tests memory that is unmapped and replaced.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -45,7 +45,7 @@ static void layout(void)
 	splitc_spread_free(a);
 }
 
-/* A[n]::[4][8]: blocks are whole at one processor. */
+/* A[n]::[4][8]: each block is on one processor as a whole. */
 static void blocks(void)
 {
 	splitc_spread(block) a = splitc_spread_malloc(block, 2 * PROCS + 1);
@@ -69,7 +69,7 @@ static void blocks(void)
 	splitc_spread_free(a);
 }
 
-/* The same addresses everywhere, nothing twice, and zero. */
+/* Spread memory is at the same address on all processors, is allocated once, and is zeroed. */
 static void fresh_memory(void)
 {
 	splitc_spread(char) part[40];
@@ -99,7 +99,7 @@ static void fresh_memory(void)
 	splitc_all_spread_free(0);
 }
 
-/* There, unless another thread was quicker. */
+/* Maps memory at `at`, or elsewhere if another thread has mapped that address. */
 static long *memory_at(long *at, size_t n)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS, access = PROT_READ | PROT_WRITE;
@@ -111,7 +111,7 @@ static long *memory_at(long *at, size_t n)
 	return memory;
 }
 
-/* Memory that others have read goes, and other memory comes in its place. */
+/* Unmaps memory that others have accessed, and maps new memory at its address. */
 static void remapped(void)
 {
 	size_t n = 1 << 20;

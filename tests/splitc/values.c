@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Values of every type by every primitive, to memory of every kind (static, heap,
- * stack, spread), to another processor and to this one; what is complete when.
+ * Tests of values of all types with all primitives, and of their completion. Values are in static,
+ * heap, stack and spread memory, on another processor and on this one.
  */
 #include "check.h"
 
@@ -35,7 +35,7 @@ static struct node statics;
 static int initialised[3] = { 7, 8, 9 };
 static long many[MANY];
 
-/* Each processor writes into the next one's, which looks when all have. */
+/* Each processor writes to the next one, and checks its own value when all have written. */
 #define TYPE(member, value)                                                                        \
 	do {                                                                                       \
 		__typeof__(everything.member) wanted = (__typeof__(wanted))(value), got;           \
@@ -89,7 +89,10 @@ static void structs(void)
 	back = splitc_read(p);
 	CHECK(back.value == MYPROC && back.next == n.next && back.weights[4] == n.weights[4]);
 	splitc_barrier();
-	/* The next one's next is this one, which has the one before's number. */
+	/*
+	 * The next processor's `next` points to this one, whose value is the previous processor's
+	 * number.
+	 */
 	IS(splitc_read(splitc_read(splitc_member(p, next))).value, BEFORE);
 	CHECK(splitc_read(splitc_index(splitc_member(p, weights), 4)) == MYPROC + 0.5);
 	splitc_barrier();
@@ -102,7 +105,7 @@ static void structs(void)
 	splitc_barrier();
 }
 
-/* What each has somewhere else is told by its global pointer. */
+/* Memory of other kinds is found by global pointers in static memory. */
 static void kinds(void)
 {
 	int on_stack = 10 + MYPROC, *on_heap = malloc(sizeof(int));
@@ -127,7 +130,7 @@ static void kinds(void)
 	free(on_heap);
 }
 
-/* Many outstanding, of which nothing is assumed before the end. */
+/* Many outstanding operations, whose results are used only after completion. */
 static void outstanding(void)
 {
 	splitc_global(long) p = splitc_toglobal(NEXT, many);
@@ -151,7 +154,7 @@ static void outstanding(void)
 	}
 }
 
-/* One that is waited for takes one work request. */
+/* With the direct mapping, an operation that is waited for takes one work request. */
 static void alone(void)
 {
 	splitc_global(long) p = splitc_toglobal(NEXT, many);
@@ -177,7 +180,10 @@ static void alone(void)
 	splitc_barrier();
 }
 
-/* Store counts: in parts, beyond others' epochs, and forgotten by all_store_sync. */
+/*
+ * Counts of stored bytes: waited for in parts, kept across epochs, and reset by
+ * splitc_all_store_sync().
+ */
 static void stores(void)
 {
 	splitc_global(long) p = splitc_toglobal(NEXT, many);
@@ -200,7 +206,7 @@ static void stores(void)
 			IS(many[i], round * 100 + i);
 		splitc_barrier();
 	}
-	/* Nobody waited for those: they count no longer. */
+	/* splitc_all_store_sync() has reset the count of earlier stores. */
 	splitc_store(p, -5l);
 	splitc_store_sync(sizeof(long));
 	IS(many[0], -5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs that nothing can be said against, for each way to post and to poll.
+ * Correct programs, for each way to post and to poll. Nothing in them causes a warning.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "loop.h"
 
-/* Two completions, of a send and of its receive. */
+/* Waits for the completions of a send and of its receive. */
 static void both_good(struct loop *loop)
 {
 	int i;
@@ -48,7 +48,7 @@ static void shared(unsigned int count)
 	exchange(&(struct wish){ .type = IBV_QPT_RC, .srq = true }, count);
 }
 
-/* Sleeping as it should be done. */
+/* Arms the CQ, and sleeps, in the correct order. */
 static void events(unsigned int count)
 {
 	struct ibv_cq *cq;
@@ -134,7 +134,7 @@ static void *run_plain(void *count)
 	return NULL;
 }
 
-/* Threads, and a process that did not exec. */
+/* Several threads, and a forked process. */
 static void many(unsigned int count)
 {
 	pthread_t thread[4];
@@ -155,7 +155,7 @@ static void many(unsigned int count)
 	ENSURE(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* Closes what it does not know, and has files of its own at these numbers. */
+/* Replaces descriptors that the program does not know. */
 static void closes_all(unsigned int count)
 {
 	struct loop loop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Two queue pairs of one process, connected with each other. */
+/* Two connected queue pairs of one process, for tests of vnet trace. */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ends the program with what failed. */
+/* Ends the program with a message unless `good`. */
 void ensure(bool good, const char *what);
 #define ENSURE(_good) ensure(_good, #_good)
 
@@ -15,9 +15,12 @@ void ensure(bool good, const char *what);
 
 struct wish {
 	enum ibv_qp_type type;
-	/* Of both queue pairs besides the usual, and of the region instead; as they are if zero. */
+	/*
+	 * Access flags: of both queue pairs, in addition to the usual ones; of the region, instead.
+	 * 0: default.
+	 */
 	unsigned int qp_access, mr_access;
-	/* Without these. */
+	/* Omit these. */
 	bool no_access, no_read_credit, no_connection, no_peer;
 	bool channel, extended, srq;
 	int cq_entries;
@@ -31,7 +34,7 @@ struct loop {
 	struct ibv_cq_ex *cq_ex;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	/* It sends to the other. */
+	/* `qp` sends to `far`. */
 	struct ibv_qp *qp, *far;
 	struct ibv_qp_cap cap;
 	uint64_t memory[LOOP_BYTES / 8];
@@ -40,18 +43,20 @@ struct loop {
 void loop_open(struct loop *loop, const struct wish *wish);
 void loop_close(struct loop *loop);
 
-/* Of the memory from `at` on. */
+/* An SGE of the memory from `at` on. */
 struct ibv_sge loop_sge(const struct loop *loop, uint32_t at, uint32_t length);
-/* From its lower half into its upper one: 0 or an errno value. */
+/*
+ * Posts a request from the lower half of the memory to the upper half. Returns 0 or an errno value.
+ */
 int loop_post(struct loop *loop, enum ibv_wr_opcode opcode, uint32_t length, unsigned int flags,
 	      uint64_t wr_id);
 int loop_receive(struct loop *loop, uint32_t length, uint64_t wr_id);
-/* A flush of so much of its upper half, with these types and this level. */
+/* Posts a flush of `length` bytes of the upper half. */
 void loop_flush(struct loop *loop, uint32_t length, uint8_t type, uint8_t level, uint64_t wr_id);
-/* The next completion. */
+/* Waits for the next completion. */
 struct ibv_wc loop_wait(struct loop *loop);
 
-/* good.c: those that nothing can be said against; false if there is no such one. */
+/* good.c: runs a correct program. Returns false if there is none of this name. */
 bool run_good(const char *name, unsigned int count);
 
 #endif /* LOOP_H */

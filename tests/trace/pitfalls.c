@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A program that makes the mistake whose name it is given, one or the other way, and
- * no other; or none (good.c): pitfalls NAME [COUNT].
+ * Makes one mistake, or none (good.c).
+ *
+ * Usage: pitfalls NAME [COUNT]
  */
 #include <errno.h>
 #include <poll.h>
@@ -44,7 +45,7 @@ static void unarmed_wait(void)
 	ENSURE(!ibv_get_cq_event(loop.channel, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
 	ENSURE(loop_wait(&loop).status == IBV_WC_SUCCESS);
-	/* It is not armed any more. */
+	/* The event has disarmed the CQ. */
 	ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED, 2));
 	(void)ibv_get_cq_event(loop.channel, &cq, &context);
 }
@@ -89,7 +90,7 @@ static void local_key(void)
 	loop.mr->lkey -= 0x1000;
 }
 
-/* The queue pair's answer is another one than the region's. */
+/* Missing rights of the queue pair cause another error than those of the region. */
 static void remote_access(const struct wish *wish, enum ibv_wc_status status)
 {
 	loop_open(&loop, wish);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What programs may expect of a umad file: agents, requests and answers to them, what
- * is not answered, and what is refused; and what the port itself answers.
+ * Tests of umad files: agents, requests, responses, timeouts and refused calls. Also tests the
+ * responses of the port itself.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -67,14 +67,14 @@ static void registering(void)
 	REFUSED(ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &second), EINVAL);
 	second = (struct ib_user_mad_reg_req2){ .qpn = 1, .mgmt_class = CLASS_VENDOR };
 	REFUSED(ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, &second), EINVAL);
-	/* The connection manager's. */
+	/* The methods of the connection manager. */
 	REFUSED(umad_register(fd, 0x07, 1u << 3), EINVAL);
 
 	EXPECT(umad_register(fd, CLASS_VENDOR, 1u << GET) == 0);
 	REFUSED(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL), EINVAL);
 	REFUSED(umad_register(other, CLASS_VENDOR, 1u << GET | 1u << SET), EINVAL);
 	EXPECT(umad_register(other, CLASS_VENDOR, 1u << SET) == 0);
-	/* Another vendor's. */
+	/* The same method of another vendor's class. */
 	second = (struct ib_user_mad_reg_req2){
 		.qpn = 1,
 		.mgmt_class = CLASS_VENDOR,
@@ -90,7 +90,7 @@ static void registering(void)
 	id = 0;
 	EXPECT(!ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, &id));
 	REFUSED(ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, &id), EINVAL);
-	/* Closed: its methods are free again. */
+	/* Closing the file makes its methods available again. */
 	close(other);
 	EXPECT(umad_register(fd, CLASS_VENDOR, 1u << GET | 1u << SET) == 0);
 	for (int i = 1; i < 32; i++) {
@@ -150,7 +150,7 @@ static void counters(void)
 	EXPECT(packets_sent(fd, agent) == before + 1);
 	datagram_make(&d, agent, CLASS_PERFORMANCE, GET, COUNTERS);
 	EXPECT(!datagram_ask(fd, &d) && get32(&d, 64 + 32) == before + 1);
-	/* Cleared: that one alone, and in sysfs, too. */
+	/* Resets one counter only, also as sysfs shows it. */
 	datagram_make(&d, agent, CLASS_PERFORMANCE, SET, COUNTERS);
 	d.mad[66] = 1 << 6;
 	EXPECT(!datagram_ask(fd, &d) && !get32(&d, 64 + 32) && get32(&d, 64 + 24));
@@ -165,7 +165,7 @@ static void counters(void)
 	close(fd);
 }
 
-/* Another program answers for a class. */
+/* Another program answers requests of a class. */
 static void answered_by_others(void)
 {
 	int fd = umad_open(0), server = umad_open(0);
@@ -185,7 +185,10 @@ static void answered_by_others(void)
 	datagram_send(server, &asked);
 	datagram_read(fd, &d);
 	EXPECT((int)d.hdr.id == agent && !d.hdr.status && d.mad[100] == 43);
-	/* The port's own answers are the port's; others' questions are theirs. */
+	/*
+	 * The port itself answers what it supports, even if a program has registered for that
+	 * class. Other requests go to the program.
+	 */
 	answers = umad_register(server, CLASS_SUBNET, 1u << GET);
 	agent = umad_register(fd, CLASS_SUBNET, 0);
 	datagram_make(&d, agent, CLASS_SUBNET, GET, PORT_INFO);
@@ -195,9 +198,9 @@ static void answered_by_others(void)
 	datagram_read(server, &d);
 	EXPECT((int)d.hdr.id == answers && get16(&d, 16) == SUBNET_MANAGER_INFO);
 	agent = 0;
-	/* Nobody asked for this one. */
+	/* A response without a request is dropped. */
 	datagram_send(server, &asked);
-	/* Nor does anybody answer for another method. */
+	/* No agent is registered for this method, so the request times out. */
 	datagram_make(&d, agent, CLASS_VENDOR, SET, 1);
 	d.hdr.timeout_ms = 1;
 	datagram_send(fd, &d);
@@ -219,7 +222,7 @@ static void unanswered(void)
 	EXPECT(read(fd, &back, sizeof(back)) == sizeof(back.hdr) + 24);
 	EXPECT(back.hdr.status == ETIMEDOUT && (int)back.hdr.id == agent);
 	EXPECT(back.mad[15] == d.mad[15] && back.mad[3] == GET);
-	/* Closed with one under way, and unregistered. */
+	/* Unregistering the agent, or closing the file, with an outstanding request. */
 	d.hdr.timeout_ms = 60000;
 	datagram_send(fd, &d);
 	REFUSED(write(fd, &d, sizeof(d)), EINVAL);
@@ -253,7 +256,7 @@ static void reading_and_writing(void)
 	d.hdr.id = (__u32)agent;
 	datagram_send(fd, &d);
 	EXPECT(poll(&readable, 1, 10000) == 1 && readable.revents & POLLIN);
-	/* What has no room is not lost. */
+	/* A read into a buffer that is too small does not lose the datagram. */
 	REFUSED(read(fd, &d, sizeof(d) - 1), EINVAL);
 	datagram_read(fd, &d);
 	EXPECT(d.hdr.length == sizeof(d) && get16(&d, 64 + 16) == own_lid());
@@ -268,7 +271,7 @@ static int register_second(int fd, __u8 class)
 	return (int)req.id;
 }
 
-/* By the second form of registering, headers have the partition without being asked to. */
+/* An agent registered by REGISTER_AGENT2 enables headers with a P_Key index. */
 static void new_headers(void)
 {
 	int fd = open(UMAD_FILE, O_RDWR | O_CLOEXEC), agent = register_second(fd, CLASS_SUBNET);
@@ -279,7 +282,7 @@ static void new_headers(void)
 	close(fd);
 }
 
-/* Without the partition. */
+/* Old headers have no P_Key index. */
 static void old_headers(void)
 {
 	struct {

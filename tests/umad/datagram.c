@@ -79,7 +79,7 @@ void datagram_make(struct datagram *d, int agent, __u8 class, __u8 method, __u16
 		d->mad[38] = OUI >> 8 & 0xff;
 		d->mad[39] = OUI & 0xff;
 	}
-	/* The port of counters. */
+	/* PortSelect of the counters. */
 	d->mad[65] = class == CLASS_PERFORMANCE;
 }
 

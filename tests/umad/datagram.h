@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Umad files and what goes through them, as the kernel's header describes both. */
+/* Helpers for tests of management datagrams by umad files. */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 
@@ -10,7 +10,7 @@
 
 #define UMAD_FILE "/dev/infiniband/umad0"
 #define MAD_SIZE 256
-/* Whose class CLASS_VENDOR is here. */
+/* The vendor (OUI) of CLASS_VENDOR. */
 #define OUI 0x123456
 
 enum { CLASS_SUBNET = 0x01, CLASS_PERFORMANCE = 0x04, CLASS_VENDOR = 0x32, CLASS_DIRECTED = 0x81 };
@@ -23,28 +23,28 @@ enum {
 	COUNTERS_EXTENDED = 0x1d
 };
 
-/* With its header in front, as write() and read() have it once pkeys are enabled. */
+/* A datagram as write() and read() have it after P_Key indices were enabled. */
 struct datagram {
 	struct ib_user_mad_hdr hdr;
 	__u8 mad[MAD_SIZE];
 };
 
-/* Opened, with pkeys enabled. */
+/* Opens the file, and enables P_Key indices. */
 int umad_open(int flags);
-/* An agent's number, or -1 and errno; methods: those of requests that it answers. */
+/* Registers an agent that answers requests with these methods (a bit mask). Returns its id or -1. */
 int umad_register(int fd, __u8 class, __u32 methods);
-/* A request to this port. */
+/* Makes a request to this port. */
 void datagram_make(struct datagram *d, int agent, __u8 class, __u8 method, __u16 attribute);
 void datagram_send(int fd, const struct datagram *d);
-/* The next one that comes. */
+/* Reads the next datagram. */
 void datagram_read(int fd, struct datagram *d);
-/* The same, sent and answered: its status. */
+/* Sends the request, and replaces it by the response. Returns the status of the response. */
 __u16 datagram_ask(int fd, struct datagram *d);
 
 __u16 get16(const struct datagram *d, int at);
 __u32 get32(const struct datagram *d, int at);
 __u64 get64(const struct datagram *d, int at);
-/* This port's. */
+/* Returns the LID of this port. */
 __u16 own_lid(void);
 
 #endif

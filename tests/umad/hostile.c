@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A program that writes whatever it likes to umad files: bytes, datagrams of the right
- * shape with numbers that are sometimes right, and requests that it never reads the
- * answers of. Others are answered meanwhile, by the same daemon as before.
+ * Writes random bytes, and datagrams with random fields, to umad files, and does not read all
+ * responses. The daemon must survive, and must answer correct requests afterwards.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ static void strike(int fd)
 		d.mad[any(MAD_SIZE)] = (__u8)any(256);
 	room.d = d;
 	(void)!write(fd, &room, any(16) ? sizeof(d) : any(sizeof(room)));
-	/* Past the library: what its daemon reads of its socket. */
+	/* Writes to the daemon's socket directly, without the preload library. */
 	if (!any(64))
 		(void)!send(fd, &d, any(sizeof(d)), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -67,7 +66,7 @@ static void ask_anything(int fd)
 	};
 	__u32 id = any(40);
 
-	/* Words of the mask are not aligned there. */
+	/* The words of the mask are not aligned. */
 	memset(req.method_mask, (int)any(256), sizeof(req.method_mask));
 	if (any(2))
 		(void)ioctl(fd, IB_USER_MAD_REGISTER_AGENT, &req);

@@ -55,7 +55,7 @@ void kernel_lend(void *memory, size_t size)
 	lent_size = size;
 }
 
-/* NULL: it is not a part of what was lent. */
+/* Returns NULL if the range is not inside the lent memory. */
 static u8 *find_lent(u64 addr, size_t length)
 {
 	u64 offset = addr - (uintptr_t)lent;
@@ -89,7 +89,7 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 	return 0;
 }
 
-/* Our own pages, by a look at each. */
+/* Checks that each page is readable. Memory that was lent is always present. */
 int user_bring(struct client *client, u64 addr, u64 length)
 {
 	u64 end = addr + length;
@@ -119,7 +119,7 @@ void discover_peers(struct device *device)
 	(void)device;
 }
 
-/* The platform caches descriptors of channels; there is none here. */
+/* The user-mode platform caches descriptors of channels; the platform of these tests has none. */
 void host_drop_channel(struct host *host, u32 channel)
 {
 	(void)host;
@@ -332,10 +332,7 @@ static int answer(const struct call *call, enum call_outcome outcome)
 	return call->result.error ? -(int)call->result.error : 0;
 }
 
-/*
- * As the preload library does it: a call is repeated with the descriptors that it turns out
- * to name.
- */
+/* Like the preload library: repeats the call with the descriptors that the server asks for. */
 static int run_call(enum call_outcome (*run)(struct call *), struct file *file, const void *bytes,
 		    u32 length)
 {
@@ -598,7 +595,7 @@ int make_channel(void)
 	return kernel.fd[0];
 }
 
-/* Requests of destruction: with a response's address before the handle, or not. */
+/* Some destroy commands have a response address before the handle, others have only the handle. */
 int destroy(u32 command, u32 handle)
 {
 	struct {

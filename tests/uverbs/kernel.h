@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The uverbs server without the daemon around it: one device, whose client is
- * the test itself, and the system calls that a program would make.
+ * Test harness of the uverbs server: one device, whose client is the test, without the daemon.
+ * Functions sys_*() are the system calls of a program.
  */
 #ifndef KERNEL_H
 #define KERNEL_H
@@ -19,79 +19,79 @@
 #include "../../usermode/vnetd/daemon.h"
 #include "../../usermode/vnetd/uverbs/uverbs.h"
 
-/* What a command answers when the daemon would call it again. */
+/* Result of a command that the daemon would call again later (CALL_PARK). */
 #define PARKED 1000
-/* Owner id of nobody in particular, to hold locks with. */
+/* Owner id of a lock that no client of these tests holds. */
 #define STRANGER 7u
 
 #define MAX_MADE 64
 
 struct kernel {
-	/* With what the daemon's core has beside. */
+	/* The device; its first part is what firmware functions of the daemon use. */
 	union {
 		struct device device;
 		struct nic_device core;
 	};
 	struct client client;
-	/* An opened device file. */
+	/* The open device file that commands use. */
 	struct file *file;
-	/* The answer of the last command. */
+	/* Result of the last command. */
 	struct vnet_msg_result result;
-	/* Descriptors that came with it, -1: none. */
+	/* Descriptors that the last command returned; -1 if none. */
 	int fd[VNET_RESULT_FDS];
 	u8 record[64];
-	/* Every file that exists. */
+	/* List of all files. */
 	struct file *files;
-	/* Every descriptor that came with an answer. */
+	/* All descriptors that commands returned; kernel_stop() closes them. */
 	int made_fd[MAX_MADE];
 	u32 made;
 };
 
 extern struct kernel kernel;
 /*
- * From now on the client's memory is just this. By default it is the test's own,
- * through the system, so that bad addresses are errors.
+ * Makes this buffer the client's whole memory. By default, the client's memory is the test's own,
+ * accessed by system calls, so that bad addresses are errors.
  */
 void kernel_lend(void *memory, size_t size);
 
-/* A device with small tables, and a file of it. For cmocka: 0. */
+/* Setup for cmocka: creates a device with small tables and opens a file of it. */
 int kernel_start(void **state);
-/* Closes everything, and checks that nothing is left. */
+/* Closes everything, and checks that no object is left. */
 int kernel_stop(void **state);
-/* The same with the context opened. */
+/* Like kernel_start(), and allocates a context. */
 int kernel_start_context(void **state);
 
-/* Make NIC memory as it was at first, whatever stands in it. */
+/* Formats NIC memory again, whatever it contains. */
 void kernel_format(void);
-/* Everything that the device hands out has come back, or the test fails. */
+/* Fails the test unless all numbers and all queue memory are free. */
 void kernel_check_empty(void);
 struct file *kernel_open(void);
-/* A file by its id, which answers tell; NULL: there is none. */
+/* Finds a file by the id in a result; NULL if there is none. */
 struct file *kernel_file(u32 id);
-/* CALL_DONE, or CALL_PARK. */
+/* Returns CALL_DONE or CALL_PARK. */
 enum call_outcome kernel_close(struct file *file);
 
-/* -- system calls: 0, -errno, or PARKED */
+/* -- system calls: return 0, -errno or PARKED */
 
-/* A write() of just these bytes. */
+/* A write() of exactly these bytes. */
 int sys_write(struct file *file, const void *bytes, u32 length);
 int sys_ioctl(struct file *file, const void *bytes, u32 length);
-/* Takes an asynchronous event. */
+/* Reads one asynchronous event. */
 int sys_read_async(struct file *file, struct ib_uverbs_async_event_desc *event);
 
 /*
- * A plain command: request, then the driver's part of it; response, then the
- * driver's part of that. The response's address is put into the request.
+ * A plain command. The request consists of the core's part and the driver's part, and so does the
+ * response. The address of the response is put into the request.
  */
 struct parts {
 	const void *in;
 	u32 in_length;
 	const void *driver_in;
 	u32 driver_in_length;
-	/* One buffer with both parts. */
+	/* One buffer for both parts of the response. */
 	void *out;
 	u32 out_length;
-	/* Extended commands: how much of it is the driver's. */
+	/* Extended commands: length of the driver's part at the end of `out`. */
 	u32 driver_out_length;
 };
 
@@ -115,37 +115,37 @@ struct ioctl_call {
 };
 
 void ioctl_begin(struct ioctl_call *call, u16 object, u16 method);
-/* Bytes in: up to eight stand in the attribute. */
+/* An input attribute. Up to eight bytes are stored in the attribute itself. */
 void ioctl_in(struct ioctl_call *call, u16 id, const void *data, u16 length);
 void ioctl_const(struct ioctl_call *call, u16 id, u64 value);
 void ioctl_u32(struct ioctl_call *call, u16 id, u32 value);
 void ioctl_out(struct ioctl_call *call, u16 id, void *data, u16 length);
-/* A handle, a descriptor, or room for one. */
+/* A handle or a descriptor, as input or output. */
 void ioctl_object(struct ioctl_call *call, u16 id, s64 value);
 int ioctl_run(struct ioctl_call *call);
 struct ib_uverbs_attr *ioctl_attr(struct ioctl_call *call, u16 id);
 
-/* -- objects, made by write commands; the test fails where that fails */
+/* -- objects, created by write commands; the test fails if the command fails */
 
 u32 make_pd(void);
 u32 make_cq(u32 entries, int channel_fd);
-/* Both CQs the same; srq: handle, or -1. */
+/* Both CQs are `cq`; srq: handle, or -1 for none. */
 u32 make_qp(u8 type, u32 pd, u32 cq, s64 srq);
 u32 make_srq(u32 pd);
 u32 make_mr(u32 pd, void *addr, u64 length, u32 access, u32 *key);
 u32 make_mw(u32 pd, u8 type, u32 *key);
 u32 make_ah(u32 pd);
-/* Its descriptor here. */
+/* Returns the channel's descriptor. */
 int make_channel(void);
 
-/* Destruction by write command: 0, -errno or PARKED. */
+/* Destroys an object by write command: returns 0, -errno or PARKED. */
 int destroy(u32 command, u32 handle);
 
-/* The last QP, CQ ... by number, as the server knows it. */
+/* The server's object of a handle. */
 struct uv_qp *qp_of(u32 handle);
 struct uv_cq *cq_of(u32 handle);
 struct uv_srq *srq_of(u32 handle);
-/* Of NIC memory. */
+/* The entry in NIC memory. */
 struct nic_srq *srq_entry(u32 handle);
 struct uv_mr *mr_of(u32 handle);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Numbers and queue memory, by themselves.
+ * Tests of the allocators for numbers and queue memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void numbers(void **state)
 	uv_number_put(&n, 3);
 	assert_null(uv_number_owner(&n, 3));
 	uv_number_put(&n, 2);
-	/* Oldest first, with one use more. */
+	/* The number that was freed first is reused first, with one more use. */
 	assert_int_equal(uv_number_get(&n, &owner), 3);
 	assert_int_equal(uv_number_use(&n, 3), 1);
 	assert_int_equal(uv_number_use(&n, 4), 0);
@@ -53,8 +53,8 @@ static u32 difference(const u32 *number, u32 i)
 }
 
 /*
- * Of many that exist at the same time, the values of the bits from `shift` on differ,
- * and neither they nor the whole numbers are those of a counter.
+ * Creates MANY numbers. The bits from `shift` on must differ between them, and the numbers must not
+ * be a counting sequence.
  */
 static void check_unpredictable(new_fn *make, end_fn *end, u32 shift)
 {
@@ -73,7 +73,7 @@ static void check_unpredictable(new_fn *make, end_fn *end, u32 shift)
 		end(device, number[i]);
 }
 
-/* A number that was given back is not the next one's, nor one of many that follow. */
+/* A freed number is not reused for the next 1000 objects. */
 static void check_not_at_once(new_fn *make, end_fn *end)
 {
 	struct device *device = &kernel.device;
@@ -114,7 +114,7 @@ static void no_randomness(void **state)
 	assert_int_equal(uv_srqn_new(device, &owner, &number), -EAGAIN);
 	assert_int_equal(uv_key_new(device, &owner, &number), -EAGAIN);
 	tp.no_random = false;
-	/* Nothing is lost. */
+	/* The failed calls took no index. */
 	assert_int_equal(device->alloc->qp.pool.free, device->nic.max_qp);
 }
 
@@ -130,13 +130,13 @@ static void log2s(void **state)
 	assert_int_equal(uv_ceil_log2(0x80000000), 31);
 }
 
-/* As much as was asked for, and less than twice that. */
+/* At least what was asked for, and less than twice that. */
 static bool is_close(u32 granted, u32 asked)
 {
 	return granted >= asked && granted < 2 * (asked ? asked : 1);
 }
 
-/* What a slot is said to hold fits into it. */
+/* A WQE slot has room for the granted SGEs and inline data. */
 static void slots(void **state)
 {
 	u32 sges, data, shift;
@@ -198,14 +198,14 @@ static void check_heap(const struct device *device)
 		assert_int_equal(block->offset, at);
 		assert_int_equal(block->offset % 4096, 0);
 		assert_true(block->size > 0);
-		/* Free neighbours would have been joined. */
+		/* Adjacent free blocks must have been merged. */
 		assert_false(block->free && block->after->free);
 		at += block->size;
 	}
 	assert_int_equal(at, device->nic.off_queue + device->nic.queue_bytes);
 }
 
-/* Blocks of all sizes in a random order: none overlap, none are lost. */
+/* Allocates and frees blocks of random sizes in random order: no overlap, no loss. */
 static void heap_shuffled(void **state)
 {
 	struct device *device = &kernel.device;

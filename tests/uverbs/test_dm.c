@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: sizes, places, how much there is, and regions of it.
+ * Tests of device memory: size, alignment, placement, exhaustion, and memory regions in it.
  */
 #include <infiniband/verbs.h>
 
@@ -11,7 +11,7 @@
 static struct vnet_alloc_dm_resp place;
 static u32 last_key;
 
-/* The handle, or what was answered. */
+/* Returns the handle, or -errno. */
 static s64 alloc_dm(u64 length, u32 alignment)
 {
 	struct ioctl_call call;
@@ -73,7 +73,7 @@ static void sizes(void **state)
 	assert_int_equal(place.mmap_size, 4096);
 	assert_int_equal(place.mmap_offset % 4096, 0);
 	assert_true(place.mmap_offset >= kernel.device.nic.off_queue);
-	/* A page is less than it was. */
+	/* One page less is available. */
 	assert_int_equal(alloc_dm(UV_MAX_DM_SIZE, 0), -ENOMEM);
 	second = alloc_dm(UV_MAX_DM_SIZE - 4096, 0);
 	assert_true(second >= 0);
@@ -84,7 +84,7 @@ static void sizes(void **state)
 	assert_true(alloc_dm(UV_MAX_DM_SIZE, 0) >= 0);
 }
 
-/* What was in it is not there for the next one. */
+/* Freed device memory reads as zeros when it is allocated again. */
 static void is_cleared(void **state)
 {
 	s64 dm = alloc_dm(4096, 0);
@@ -129,7 +129,7 @@ static void regions(void **state)
 	assert_int_equal(entry->addr, place.mmap_offset + 8);
 	assert_int_equal(entry->iova, 0);
 	assert_int_equal(entry->length, 500);
-	/* Who uses it keeps it. */
+	/* Device memory with a region in it is busy. */
 	assert_int_equal(free_dm(dm), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, (u32)mr), 0);
 	assert_true(reg(pd, dm, 0, 1000, LOCAL | IBV_ACCESS_RELAXED_ORDERING) >= 0);
@@ -162,7 +162,7 @@ static void wrong_regions(void **state)
 	assert_int_equal(reg(pd, 99, 0, 8, LOCAL), -ENOENT);
 	assert_int_equal(reg(pd, pd, 0, 8, LOCAL), -EINVAL);
 	assert_int_equal(free_dm(pd), -EINVAL);
-	/* It cannot become other memory. */
+	/* Its access rights cannot be changed by rereg. */
 	mr = reg(pd, dm, 0, 8, LOCAL);
 	again = (struct ib_uverbs_rereg_mr){ .mr_handle = (u32)mr,
 					     .flags = 4,

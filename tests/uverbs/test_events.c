@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion channels and asynchronous events: what is readable when, and the
- * counts that destruction reports.
+ * Tests of completion channels and asynchronous events. Checks when files are readable, and the
+ * event counts that destruction reports.
  */
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -44,7 +44,9 @@ static void channel_files(void **state)
 	assert_null(uverbs_channel_file(device, 99, generation));
 	assert_int_equal(file->number, number);
 	assert_int_equal(file->generation, generation);
-	/* By any descriptor of the file; not by others. */
+	/*
+	 * The channel may be named by any descriptor of its file, but not by that of another file.
+	 */
 	cq = make_cq(4, copy);
 	assert_int_equal(cq_of(cq)->channel->index, number);
 	close(copy);
@@ -56,13 +58,13 @@ static void channel_files(void **state)
 		struct ib_uverbs_create_cq_resp resp;
 
 		assert_int_equal(PLAIN(CREATE_CQ, &cmd, &resp), -EBADF);
-		/* A socket, but no channel. */
+		/* A socket that is no channel. */
 		cmd.comp_channel = file->sock;
 		assert_int_equal(PLAIN(CREATE_CQ, &cmd, &resp), -EBADF);
 		cmd.comp_channel = STDERR_FILENO;
 		assert_int_equal(PLAIN(CREATE_CQ, &cmd, &resp), -EBADF);
 	}
-	/* Closed by the program while a CQ uses it: it ends with the CQ. */
+	/* The program closes the channel while a CQ uses it. The channel ends with the CQ. */
 	assert_int_equal(kernel_close(file), CALL_DONE);
 	assert_null(uverbs_channel_file(device, number, generation));
 	assert_int_equal(device->nic.channel[number].generation, generation);
@@ -70,7 +72,7 @@ static void channel_files(void **state)
 	assert_int_equal(device->nic.channel[number].generation, 0);
 }
 
-/* Of another device file. */
+/* A CQ cannot use a channel of another device file. */
 static void foreign_channel(void **state)
 {
 	struct ib_uverbs_create_cq cmd = { .cqe = 4, .comp_channel = make_channel() };
@@ -99,7 +101,7 @@ static void stuck_channel(void **state)
 	number = kernel.result.fd[0].number;
 	nic->channel[number].lock = STRANGER;
 	assert_int_equal(kernel_close(kernel_file(kernel.result.fd[0].file_id)), CALL_DONE);
-	/* Its place is not given away before the NIC has let go of it. */
+	/* The channel's index is not reused while the NIC still uses the channel. */
 	for (i = 1; i < nic->max_channel; i++) {
 		make_channel();
 		assert_int_not_equal(kernel.result.fd[0].number, number);
@@ -109,7 +111,7 @@ static void stuck_channel(void **state)
 	assert_int_equal(kernel.result.fd[0].number, number);
 }
 
-/* Takes the event of a CQ; the test is the process. */
+/* Reads the event of a CQ from the channel, as the process would. */
 static bool take(u32 channel, u64 *user_handle)
 {
 	return nic_channel_take(&kernel.device.nic, channel, user_handle, NULL, NULL) == NIC_OK;
@@ -131,7 +133,7 @@ static void completion_events(void **state)
 	(void)state;
 	assert_int_equal(entry->user_handle, 0xc0ffee);
 	assert_int_equal(entry->channel, cq_of(cq)->channel->index);
-	/* Two were read. */
+	/* The process has read two events. */
 	entry->ev_delivered = 2;
 	assert_int_equal(destroy_cq_counts(cq, &resp), 0);
 	assert_int_equal(resp.comp_events_reported, 2);
@@ -162,7 +164,7 @@ static struct event_file alloc_events(void)
 	return (struct event_file){ kernel.fd[0], kernel_file(kernel.result.fd[0].file_id) };
 }
 
-/* The NIC raises an event in its memory. */
+/* Raises an event in NIC memory, as the NIC does. */
 static void raise_qp(u32 handle, u32 event)
 {
 	struct nic *nic = &kernel.device.nic;
@@ -196,7 +198,7 @@ static void async_events(void **state)
 	raise_qp(qp, IBV_EVENT_QP_FATAL);
 	raise_qp(qp, IBV_EVENT_COMM_EST);
 	assert_true(readable(events.fd));
-	/* The program's side takes the bytes out before it asks. */
+	/* The preload library reads the bytes from the socket before it asks for the event. */
 	drain(events.fd);
 	assert_int_equal(sys_read_async(events.file, &event), 0);
 	assert_int_equal(event.element, 0xbead);
@@ -207,7 +209,7 @@ static void async_events(void **state)
 	assert_int_equal(event.event_type, IBV_EVENT_COMM_EST);
 	assert_false(readable(events.fd));
 	assert_int_equal(sys_read_async(events.file, &event), -EAGAIN);
-	/* One more, unread: it goes with the QP, and is not counted. */
+	/* The unread event is removed with the QP, and is not counted. */
 	raise_qp(qp, IBV_EVENT_QP_ACCESS_ERR);
 	assert_int_equal(destroy_qp_count(qp, &count), 0);
 	assert_int_equal(count, 2);
@@ -231,14 +233,14 @@ static void others_keep_theirs(void **state)
 	assert_int_equal(sys_read_async(events.file, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_QP_FATAL);
 	assert_int_equal(sys_read_async(events.file, &event), -EAGAIN);
-	/* The list's end is where it should be. */
+	/* The list of unread events is still intact at its end. */
 	raise_qp(second, IBV_EVENT_COMM_EST);
 	assert_int_equal(sys_read_async(events.file, &event), 0);
 	assert_int_equal(destroy_qp_count(second, &count), 0);
 	assert_int_equal(count, 2);
 }
 
-/* An object's events go where it said; without a word to the first file. */
+/* Events of an object go to the event file that its creation named, by default to the first one. */
 static void chosen_file(void **state)
 {
 	struct event_file first = alloc_events(), second = alloc_events();
@@ -270,7 +272,7 @@ static void chosen_file(void **state)
 	assert_int_equal(event.element, 7);
 	assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
 
-	/* A descriptor of something else, and none at all. */
+	/* A descriptor of another kind of file, a closed one, and one out of range. */
 	ioctl_attr(&call, UVERBS_ATTR_CREATE_CQ_EVENT_FD)->data = (u64)make_channel();
 	assert_int_equal(ioctl_run(&call), -EBADF);
 	ioctl_attr(&call, UVERBS_ATTR_CREATE_CQ_EVENT_FD)->data = 54321;
@@ -292,7 +294,7 @@ static void closed_file(void **state)
 	assert_int_equal(count, 0);
 }
 
-/* Events come faster than they are read. */
+/* The number of unread events per object is limited. */
 static void flood(void **state)
 {
 	struct event_file events = alloc_events();
@@ -321,7 +323,7 @@ static void device_events(void **state)
 	uverbs_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
 }
 
-/* Raised for objects that are not there. */
+/* Events of objects that do not exist are ignored. */
 static void stray_events(void **state)
 {
 	struct nic *nic = &kernel.device.nic;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What Ethernet frames need: raw packet queue pairs, work queues, tables of them,
- * flows and counters, and what each of them refuses.
+ * Tests of raw packet queue pairs, work queues, indirection tables, flows and flow counters. Also
+ * tests the arguments that each of them refuses.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -25,7 +25,7 @@
 #define TABLE_LOG 1
 #define TABLE_SIZE (1 << TABLE_LOG)
 
-/* What all of these tests need. */
+/* Objects that all of these tests need. */
 static struct stage {
 	u32 pd, cq;
 	struct ib_uverbs_ex_create_wq wq;
@@ -118,7 +118,7 @@ static void work_queue_states(void **state)
 	assert_int_equal(modify_wq(wq, 4, 1, 0), -EOPNOTSUPP);
 	assert_int_equal(modify_wq(99, 1, 1, 0), -EINVAL);
 	assert_int_equal(modify_wq(wq, 1, 3, 0), -EINVAL);
-	/* Nothing fails that was not ready. */
+	/* Only a ready work queue can go to the error state. */
 	assert_int_equal(modify_wq(wq, 1, 2, 0), -EINVAL);
 	assert_int_equal(modify_wq(wq, 3, 1, 2), -EINVAL);
 	assert_int_equal(modify_wq(wq, 3, 1, 0), 0);
@@ -130,7 +130,9 @@ static void work_queue_states(void **state)
 	assert_int_equal(destroy_wq(wq), -ENOENT);
 }
 
-/* As many as there are numbers, and nothing is left of the one too many. */
+/*
+ * Creates work queues until the numbers are used up. The failed creation must leave nothing behind.
+ */
 static void work_queues_exhausted(void **state)
 {
 	int handle;
@@ -141,7 +143,7 @@ static void work_queues_exhausted(void **state)
 		;
 	assert_int_equal(handle, -ENOMEM);
 	assert_int_equal(create_wq(&stage.wq), -ENOMEM);
-	/* Closing takes them all. */
+	/* Closing the file at the end of the test destroys all of them. */
 }
 
 /* ---------------------------------------------------------------------- tables */
@@ -194,7 +196,7 @@ static void tables(void **state)
 	cmd.head.comp_mask = 0;
 	cmd.head.log_ind_tbl_size = NIC_MAX_RSS_LOG + 1;
 	assert_int_equal(create_table(&cmd), -EINVAL);
-	/* More than were given. */
+	/* The size in the header is larger than the table. */
 	cmd.head.log_ind_tbl_size = TABLE_LOG + 1;
 	assert_int_equal(create_table(&cmd), -EINVAL);
 	assert_int_equal(destroy_wq(wq), 0);
@@ -209,7 +211,7 @@ static void tables(void **state)
 	assert_int_equal(destroy_wq(wq), 0);
 }
 
-/* ----------------------------------------------------- queue pairs that spread */
+/* -------------------------------------------------------- queue pairs with RSS */
 
 static struct vnet_create_qp_req good_hash(void)
 {
@@ -331,7 +333,7 @@ static int destroy_flow(u32 handle)
 	return EX_IN(DESTROY_FLOW, &cmd);
 }
 
-/* Of one specification, of Ethernet's header. */
+/* A flow with one specification, of the Ethernet header. */
 static struct flow_command good_flow(u32 qp)
 {
 	struct flow_command cmd = { .head = { .qp_handle = qp,
@@ -372,7 +374,7 @@ static void tagged_flows(void **state)
 		assert_int_equal(kernel.device.nic.hdr->flow[0].tag, tags[i].id);
 		assert_int_equal(destroy_flow((u32)flow), 0);
 	}
-	/* One is enough. */
+	/* A second tag is refused. */
 	tag = (struct ib_uverbs_flow_spec_action_tag){ .type = 0x1000, .size = sizeof(tag) };
 	memcpy(cmd.spec, &tag, sizeof(tag));
 	memcpy((u8 *)cmd.spec + sizeof(tag), &tag, sizeof(tag));
@@ -425,7 +427,7 @@ static void flows(void **state)
 	cmd.head.flow_attr.type = NIC_FLOW_SNIFFER;
 	cmd.head.flow_attr.flags = 2;
 	assert_int_equal(create_flow(&cmd), -EINVAL);
-	/* The same header twice. */
+	/* Two specifications of the same header. */
 	cmd = good;
 	cmd.head.flow_attr.num_of_specs = 2;
 	cmd.head.flow_attr.size = 2 * sizeof(cmd.spec[0].eth);
@@ -497,7 +499,7 @@ static void counters(void **state)
 	assert_int_equal(create_flow(&cmd), -EINVAL);
 	handle = create_counters();
 	assert_true(handle >= 0);
-	/* Of no flow. */
+	/* Counters that are attached to no flow cannot be read. */
 	assert_int_equal(read_counters(handle, values, sizeof(values), 0), -EINVAL);
 	cmd.spec[0].count.handle = (u32)handle;
 	flow = create_flow(&cmd);
@@ -529,7 +531,7 @@ static void set_effective(u32 set, u32 clear)
 	assert_int_equal(syscall(SYS_capset, &hdr, data), 0);
 }
 
-/* To INIT, by either command. */
+/* Moves a QP to INIT with this Q_Key, by the plain or the extended command. */
 static int give_qkey(u32 qp, u32 qkey, bool extended)
 {
 	struct ib_uverbs_ex_modify_qp cmd = {
@@ -564,7 +566,7 @@ static void rights(void **state)
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), -EPERM);
 	assert_int_equal(create_flow(&flow), -EPERM);
 	assert_int_equal(create_counters(), -EPERM);
-	/* Controlled Q_Keys, and others. */
+	/* Only controlled Q_Keys need the capability. */
 	assert_int_equal(give_qkey(ud, 0x80010000, false), -EPERM);
 	assert_int_equal(give_qkey(ud, 0x80010000, true), -EPERM);
 	assert_int_equal(give_qkey(ud, 0x7fffffff, false), 0);
@@ -609,7 +611,7 @@ int main(void)
 		TEST(moderation),
 	};
 
-	/* Raw packets are a privilege. */
+	/* Raw packets need CAP_NET_RAW. */
 	if (geteuid()) {
 		printf("SKIP: only root may have raw packets\n");
 		return 77;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rules by which ioctls are parsed.
+ * Tests of the rules by which the server parses ioctls.
  */
 #include "kernel.h"
 
@@ -30,7 +30,7 @@ static void header(void **state)
 	assert_int_equal(ioctl_run(&call), -ENOENT);
 }
 
-/* No more than a page, as in the kernel. */
+/* An ioctl is at most one page long, as in the kernel. */
 static void longest(void **state)
 {
 	struct {
@@ -43,7 +43,7 @@ static void longest(void **state)
 
 	(void)state;
 	static_assert(sizeof(call) > 4096, "longer");
-	/* Each is unknown, and need not be known, but for one. */
+	/* All attributes but one are unknown, and not mandatory. */
 	for (u32 i = 1; i < 255; i++)
 		call.attr[i].attr_id = 100;
 	call.attr[0].attr_id = DESTROY_HANDLE;
@@ -88,29 +88,29 @@ static void attributes(void **state)
 	u32 pd = make_pd();
 
 	(void)state;
-	/* A mandatory one is missing. */
+	/* A mandatory attribute is missing. */
 	ioctl_begin(&call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	assert_int_equal(ioctl_run(&call), -EINVAL);
-	/* An unknown one that the process insists on; and one that it does not. */
+	/* An unknown attribute is refused if it is marked mandatory. */
 	ioctl_object(&call, DESTROY_HANDLE, pd);
 	ioctl_const(&call, 31, 1);
 	assert_int_equal(ioctl_run(&call), -EPROTONOSUPPORT);
 	ioctl_attr(&call, 31)->attr_id = 0x1003;
 	assert_int_equal(ioctl_run(&call), -EPROTONOSUPPORT);
-	/* The same twice. */
+	/* The same attribute twice. */
 	ioctl_attr(&call, 0x1003)->attr_id = DESTROY_HANDLE;
 	call.attr[1].len = 0;
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	call.attr[1].attr_id = 31;
 	call.attr[1].flags = 0;
-	/* Handles have no length, and reserved bits are zero. */
+	/* The length of a handle attribute is 0, and reserved bits are 0. */
 	call.attr[0].len = 8;
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	call.attr[0].len = 0;
 	call.attr[0].attr_data.reserved = 1;
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	call.attr[0].attr_data.reserved = 0;
-	/* No such handle, and one of another type. */
+	/* A handle that does not exist, and one of another type. */
 	call.attr[0].data = 1ull << 32 | pd;
 	assert_int_equal(ioctl_run(&call), -ENOENT);
 	call.attr[0].data = make_cq(1, -1);
@@ -135,7 +135,7 @@ static void lengths(void **state)
 	out = &call.attr[1];
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	assert_int_equal(out->flags, UVERBS_ATTR_F_MANDATORY);
-	/* More room than we know is filled with zeros. */
+	/* A response buffer that is longer than the response is padded with zeros. */
 	out->len = sizeof(resp);
 	assert_int_equal(ioctl_run(&call), 0);
 	assert_int_equal(out->flags, UVERBS_ATTR_F_MANDATORY | UVERBS_ATTR_F_VALID_OUTPUT);
@@ -145,7 +145,7 @@ static void lengths(void **state)
 	out->data = 8;
 	assert_int_equal(ioctl_run(&call), -EFAULT);
 	out->data = (uintptr_t)resp;
-	/* Constants are 64 bits wide and must fit. */
+	/* Constants are 64 bits wide and must be in range. */
 	in->len = 4;
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	in->len = 16;
@@ -221,7 +221,10 @@ static void flags(void **state)
 	qp_begin(&qp, IB_UVERBS_QPT_UD);
 	ioctl_u32(&qp.call, UVERBS_ATTR_CREATE_QP_FLAGS, 1);
 	attr = ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_FLAGS);
-	/* Unknown; known but not of this device; of an odd length. */
+	/*
+	 * Flags: an unknown one, one that the device does not support, and an attribute of a wrong
+	 * length.
+	 */
 	assert_int_equal(ioctl_run(&qp.call), -EINVAL);
 	attr->data = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	assert_int_equal(ioctl_run(&qp.call), -EOPNOTSUPP);
@@ -231,7 +234,7 @@ static void flags(void **state)
 	attr->len = 8;
 	attr->data |= 1ull << 40;
 	assert_int_equal(ioctl_run(&qp.call), -EINVAL);
-	/* Four bytes count, whatever the others are. */
+	/* If the length is 4, only the lower four bytes count. */
 	attr->len = 4;
 	assert_int_equal(ioctl_run(&qp.call), 0);
 	assert_true(qp_of((u32)qp.call.attr[0].data)->params.sq_sig_all);
@@ -242,21 +245,21 @@ static void absent_objects(void **state)
 	struct qp_call qp;
 
 	(void)state;
-	/* Objects that the device does not have cannot be named. */
+	/* Attributes that name objects of other QP types are refused. */
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_object(&qp.call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, 0);
 	assert_int_equal(ioctl_run(&qp.call), -EINVAL);
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_object(&qp.call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, 0);
 	assert_int_equal(ioctl_run(&qp.call), -EINVAL);
-	/* Optional for the interface, needed for the type. */
+	/* The PD is optional in the ABI, but an RC QP needs it. */
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_PD_HANDLE)->attr_id = 31;
 	qp.call.attr[1].flags = 0;
 	assert_int_equal(ioctl_run(&qp.call), -ENOENT);
 }
 
-/* A fault while answering leaves no object behind. */
+/* If writing the response fails, no object is left behind. */
 static void fault_in_answer(void **state)
 {
 	struct device_alloc *alloc = kernel.device.alloc;
@@ -388,7 +391,10 @@ static void gids(void **state)
 	assert_int_equal(table[1].entry.gid_type, IB_UVERBS_GID_TYPE_ROCE_V2);
 	assert_int_equal(table[1].more, 0);
 	assert_memory_equal(table[0].entry.gid, kernel.device.gid[0], 16);
-	/* Room for fewer than there are, for a fraction, of nothing. */
+	/*
+	 * A buffer with too few entries, one with part of an entry, entry size 0, and an unknown
+	 * flag.
+	 */
 	call.attr[2].len = sizeof(table[0]);
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	call.attr[2].len = sizeof(table) - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A port of InfiniBand: what it says of itself, and which addresses it takes; beside
- * it, what a port of Ethernet must refuse.
+ * Tests of the uverbs server with an InfiniBand port: its attributes, and the addresses that it
+ * accepts. An Ethernet port must refuse some of them.
  */
 #include <infiniband/verbs.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions and windows: rights, ranges, and whether the memory is there.
+ * Tests of memory regions and windows: access rights, ranges, and the check that the memory exists.
  */
 #define _GNU_SOURCE
 #include <infiniband/verbs.h>
@@ -12,7 +12,7 @@
 #define PAGE 4096u
 #define LOCAL IBV_ACCESS_LOCAL_WRITE
 
-/* Three pages: writable, read only, and none. */
+/* Three pages: writable, read-only, and inaccessible. The fourth is unmapped. */
 static u8 *area;
 
 static int start(void **state)
@@ -68,7 +68,10 @@ static void rights(void **state)
 	assert_int_equal(reg_at(area, 64, 1u << 30), -EINVAL);
 }
 
-/* Of flushes: nobody can promise that memory outlives a loss of power. */
+/*
+ * Access rights of flushes. Persistence is refused, because memory does not survive a loss of
+ * power.
+ */
 static void placement_rights(void **state)
 {
 	const struct nic_mr *entry;
@@ -115,7 +118,7 @@ static void memory_is_there(void **state)
 	assert_int_equal(reg(1ull << 60, PAGE, 0, 0), -EFAULT);
 }
 
-/* Pages that nobody touched are not touched. */
+/* Registration does not fault in pages. */
 static void large_region(void **state)
 {
 	u64 size = 1ull << 32;
@@ -131,7 +134,7 @@ static void large_region(void **state)
 	munmap(large, size);
 }
 
-/* A process whose map may not be read: both ends are looked at. */
+/* If the map of the process cannot be read, only the first and the last page are checked. */
 static void map_is_secret(void **state)
 {
 	int maps = kernel.client.maps_fd;
@@ -144,7 +147,7 @@ static void map_is_secret(void **state)
 	kernel.client.maps_fd = maps;
 }
 
-/* A buffer on the stack that was never used yet. */
+/* A buffer on the stack that the program has not touched yet. */
 static void stack_grows(void **state)
 {
 	u8 buffer[1u << 20];
@@ -229,7 +232,7 @@ static void reregister(void **state)
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, IBV_ACCESS_REMOTE_WRITE), -EINVAL);
 	assert_int_equal(rereg(handle, 1, area + 2 * PAGE, 64, 0, 0), -EFAULT);
 	assert_int_equal(entry->key, key);
-	/* Rights, domain and place; the key stays. */
+	/* Access rights, PD and address change, and the key stays the same. */
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL | IBV_ACCESS_REMOTE_WRITE), 0);
 	assert_int_equal(entry->key, key);
 	assert_int_equal(entry->access, LOCAL | IBV_ACCESS_REMOTE_WRITE);
@@ -239,11 +242,11 @@ static void reregister(void **state)
 	assert_int_equal(rereg(handle, 1, area + 128, 32, 0, 0), 0);
 	assert_int_equal(entry->addr, (uintptr_t)area + 128);
 	assert_int_equal(entry->length, 32);
-	/* Of what is another process's memory nothing can be asked here. */
+	/* Access rights of memory in another address space cannot be changed. */
 	kernel.client.space++;
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EINVAL);
 	kernel.client.space--;
-	/* A page that may only be read cannot become writable by this. */
+	/* A read-only page is not accepted for local write access. */
 	assert_int_equal(rereg(handle, 1 | 4, area + PAGE, 32, 0, 0), 0);
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EFAULT);
 }
@@ -262,7 +265,7 @@ static void windows(void **state)
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
 	assert_int_equal(kernel.device.nic.mr[nic_key_index(&kernel.device.nic, resp.rkey)].kind,
 			 NIC_MR_WINDOW_2);
-	/* Regions and windows are not mistaken for each other. */
+	/* A handle of a window is not accepted as a region, nor vice versa. */
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, resp.mw_handle), -EINVAL);
 	assert_int_equal(reg_at(area, 64, LOCAL), 0);
 	region = made.mr_handle;
@@ -277,7 +280,7 @@ static void windows(void **state)
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), -EINVAL);
 }
 
-/* A region with a window open in it stays. */
+/* A region with a bound window is busy. */
 static void region_in_use(void **state)
 {
 	u32 pd = make_pd(), key, window;
@@ -294,11 +297,11 @@ static void region_in_use(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
 }
 
-/* ------------------------------------------------------------- paged on demand */
+/* ------------------------------------------------------------ on-demand paging */
 
 #define ON_DEMAND (LOCAL | IBV_ACCESS_ON_DEMAND)
 
-/* Nothing is looked at but the range itself. */
+/* Registration checks only the range, not the memory. */
 static void on_demand(void **state)
 {
 	u64 at = (uintptr_t)area;
@@ -311,7 +314,7 @@ static void on_demand(void **state)
 	assert_int_equal(reg_at(area, 0, ON_DEMAND), -EINVAL);
 	assert_int_equal(reg(at + 8, 64, at, ON_DEMAND), -EINVAL);
 	assert_int_equal(reg_at(area, 64, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE), -EINVAL);
-	/* Huge pages must be such. */
+	/* IBV_ACCESS_HUGETLB needs huge pages. */
 	assert_int_equal(reg_at(area, 64, ON_DEMAND | IBV_ACCESS_HUGETLB), -EINVAL);
 	assert_int_equal(reg_at((void *)8, 64, ON_DEMAND | IBV_ACCESS_HUGETLB), -EINVAL);
 }
@@ -325,7 +328,7 @@ static void implicit(void **state)
 	assert_int_equal(reg(PAGE, ~0ull, PAGE, ON_DEMAND), -EINVAL);
 	assert_int_equal(reg(0, ~0ull - 1, 0, ON_DEMAND), -EINVAL);
 	assert_int_equal(reg(0, ~0ull, 0, LOCAL), -EINVAL);
-	/* To become an ordinary one, all of it would have to be there. */
+	/* An implicit region cannot become an ordinary one, as not all of its range is mapped. */
 	assert_int_equal(rereg(made.mr_handle, 4, NULL, 0, 0, LOCAL), -EFAULT);
 	assert_int_equal(rereg(made.mr_handle, 1, area, 64, 0, 0), 0);
 	assert_int_equal(rereg(made.mr_handle, 4, NULL, 0, 0, LOCAL), 0);
@@ -390,14 +393,14 @@ static void advice_is_wrong(void **state)
 	make_mr(pd, area, 3 * PAGE, IBV_ACCESS_ON_DEMAND, &reads);
 	make_mr(pd, area, PAGE, LOCAL, &pinned);
 	make_mw(pd, IBV_MW_TYPE_1, &window);
-	/* Arguments. */
+	/* Wrong arguments. */
 	assert_int_equal(advise_one(pd, 3, FLUSH, area, 8, key), -EOPNOTSUPP);
 	assert_int_equal(advise_one(pd, PREFETCH, 2, area, 8, key), -EINVAL);
 	assert_int_equal(advise_one(99, PREFETCH, FLUSH, area, 8, key), -ENOENT);
 	sge[0] = (struct ib_uverbs_sge){ .addr = (uintptr_t)area, .length = 8, .lkey = key };
 	assert_int_equal(advise(pd, PREFETCH, FLUSH, sge, 0), -EINVAL);
 	assert_int_equal(advise(pd, PREFETCH, FLUSH, sge, sizeof(*sge) + 4), -EINVAL);
-	/* Keys, of which one is enough, and which are looked at for who does not wait too. */
+	/* Wrong keys: one wrong key fails the call, with and without FLUSH. */
 	sge[1] = sge[0];
 	sge[1].lkey = key + 1;
 	assert_int_equal(advise(pd, PREFETCH, 0, sge, sizeof(sge)), -ENOENT);
@@ -408,7 +411,7 @@ static void advice_is_wrong(void **state)
 	assert_int_equal(advise_one(other, PREFETCH, 0, area, 8, key), -EPERM);
 	assert_int_equal(advise_one(pd, PREFETCH_WRITE, 0, area, 8, reads), -EPERM);
 	assert_int_equal(advise_one(pd, PREFETCH, 0, area, 8, reads), 0);
-	/* Ranges: not of the region, not there, not with that right. */
+	/* Wrong ranges: outside the region, unmapped, or without the needed right. */
 	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area - 1, 8, key), -EFAULT);
 	assert_int_equal(advise_one(pd, PREFETCH, FLUSH, area + 3 * PAGE - 7, 8, key), -EFAULT);
 	assert_int_equal(advise_one(pd, NO_FAULT, FLUSH, area, 3 * PAGE + 1, key), -EFAULT);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Handles, objects in use, exhausted tables, and commands that must wait for a
- * lock.
+ * Tests of handles, busy objects, exhausted tables, and commands that must wait for a lock.
  */
 #include <sys/resource.h>
 
@@ -22,11 +21,11 @@ static void handles(void **state)
 	assert_int_equal(DESTROY(DEALLOC_PD, pd[1]), -ENOENT);
 	assert_int_equal(DESTROY(DEALLOC_PD, 12345), -ENOENT);
 	assert_int_equal(DESTROY(DEALLOC_PD, ~0u), -ENOENT);
-	/* Of another type. */
+	/* A handle of another type of object. */
 	assert_int_equal(make_cq(4, -1), pd[1]);
 	assert_int_equal(DESTROY(DEALLOC_PD, pd[1]), -EINVAL);
 	assert_int_equal(DESTROY(DESTROY_CQ, pd[1]), 0);
-	/* Handles of one file mean nothing to another. */
+	/* A handle of one file is not valid for another file. */
 	{
 		struct file *mine = kernel.file;
 
@@ -76,7 +75,7 @@ static void in_use(void **state)
 	assert_int_equal(DESTROY(DEALLOC_PD, pd), 0);
 }
 
-/* Whatever is left goes with the file. */
+/* Closing the file destroys all objects that are left; kernel_stop() checks it. */
 static void close_frees_all(void **state)
 {
 	static u8 memory[64];
@@ -140,7 +139,7 @@ static int try_channel(void)
 	return PLAIN(CREATE_COMP_CHANNEL, &cmd, &resp);
 }
 
-/* Each table: the verb fails, the others go on, and the limit is as told. */
+/* If a table is full, the verb fails, other verbs work, and the limit is the advertised one. */
 static void exhausted_tables(void **state)
 {
 	const struct nic *nic = &kernel.device.nic;
@@ -188,7 +187,7 @@ static void exhausted_addresses(void **state)
 	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), -ENOMEM);
 }
 
-/* Queue memory ends before the numbers do. */
+/* Queue memory is used up before the numbers are. */
 static void exhausted_memory(void **state)
 {
 	u32 largest = 1u << 18, made = 0;
@@ -203,7 +202,7 @@ static void exhausted_memory(void **state)
 	assert_int_equal(try_cq(largest), 0);
 }
 
-/* The daemon has no descriptors left. */
+/* The daemon has no free descriptors. */
 static void exhausted_descriptors(void **state)
 {
 	struct ioctl_call call;
@@ -225,8 +224,7 @@ static void exhausted_descriptors(void **state)
 
 /* ---------------------------------------------------------------------- locks */
 
-/* Nobody holds a lock for ever: the command waits, and then it is done. */
-/* By its program, that is: with the file a member goes as others do. */
+/* A QP in a multicast group cannot be destroyed, but closing the file removes it from the group. */
 static void members_stay(void **state)
 {
 	struct ib_uverbs_attach_mcast cmd = { .gid = { 0xff, 0x0e } };
@@ -255,7 +253,7 @@ static void destroy_waits(void **state)
 	frame->sq_lock = STRANGER;
 	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
 	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
-	/* Meanwhile it is busy for others, and keeps what it uses. */
+	/* Meanwhile, the QP is busy for other commands, and its CQ stays in use. */
 	{
 		struct ib_uverbs_query_qp cmd = { .qp_handle = qp };
 		struct ib_uverbs_query_qp_resp resp;
@@ -309,7 +307,7 @@ static void close_waits(void **state)
 	kernel.file = NULL;
 }
 
-/* The client is gone, its file is not: others go on, and close frees it. */
+/* The client is dead but its file is open. Closing the file frees its objects. */
 static void client_dies(void **state)
 {
 	u32 pd = make_pd();

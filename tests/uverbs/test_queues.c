@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues, shared receive queues and queue pairs: what is granted,
- * what is refused, attributes.
+ * Tests of completion queues, shared receive queues and queue pairs. Checks granted sizes, refused
+ * arguments and attributes.
  */
 #include <infiniband/verbs.h>
 
@@ -120,7 +120,7 @@ static void cq_extended(void **state)
 			 VNET_CREATE_CQ_IGNORE_OVERRUN);
 	cmd.flags = 4;
 	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
-	/* The provider's alone. */
+	/* A flag that only the provider may set, in its own part of the command. */
 	cmd.flags = VNET_CREATE_CQ_IMM64;
 	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
 	cmd.flags = 0;
@@ -156,7 +156,7 @@ static void cq_resize(void **state)
 	assert_int_equal(plain_command(command, &parts), -EINVAL);
 	cmd.cqe = UV_MAX_CQE + 1;
 	assert_int_equal(plain_command(command, &parts), -EINVAL);
-	/* Waiting takes nothing and keeps nothing. */
+	/* While the command waits, it holds no queue memory and changes nothing. */
 	cmd.cqe = 4;
 	before = cq->ring->offset;
 	*lock = STRANGER;
@@ -170,7 +170,10 @@ static void cq_resize(void **state)
 	assert_int_equal(plain_command(command, &parts), -EINVAL);
 }
 
-/* Completions that are due soon count for the question whether they fit. */
+/*
+ * Unreliable sends that wait for a receive may still complete to the CQ, so a shrinking resize
+ * waits.
+ */
 static void cq_resize_settles(void **state)
 {
 	struct ib_uverbs_resize_cq cmd = { .cq_handle = make_cq(8, -1), .cqe = 4 };
@@ -185,7 +188,7 @@ static void cq_resize_settles(void **state)
 	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
 	frame->wait = NIC_WAIT_NONE;
 	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), 0);
-	/* But not for ever, and not where there is more room than before. */
+	/* The wait is limited in time. A growing resize does not wait. */
 	frame->wait = NIC_WAIT_STALL;
 	cmd.cqe = 16;
 	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), 0);
@@ -218,14 +221,14 @@ static void srq_sizes(void **state)
 	assert_int_equal(try_srq(0, 1, 0, &resp), -EINVAL);
 	assert_int_equal(try_srq(UV_MAX_SRQ_WR + 1, 1, 0, &resp), -EINVAL);
 	assert_int_equal(try_srq(1, VNET_MAX_SGE + 1, 0, &resp), -EINVAL);
-	/* A limit is ignored here, whatever it is. */
+	/* Creation ignores the limit. */
 	assert_int_equal(try_srq(4, 1, UINT32_MAX, &resp), 0);
 	query.srq_handle = resp.srq_handle;
 	assert_int_equal(PLAIN(QUERY_SRQ, &query, &limit), 0);
 	assert_int_equal(limit.srq_limit, 0);
 	assert_int_equal(PLAIN(CREATE_SRQ, &bad, &resp), -EINVAL);
 	assert_int_equal(try_srq(100, 2, 0, &resp), 0);
-	/* Half as many again, and then a power of two. */
+	/* 1.5 times what was asked for, rounded up to a power of two. */
 	assert_int_equal(resp.max_wr, 256);
 	assert_int_equal(resp.max_sge, 2);
 	assert_int_equal(try_srq(1, VNET_MAX_SGE, 0, &resp), 0);
@@ -239,14 +242,14 @@ static void srq_types(void **state)
 
 	(void)state;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), 0);
-	/* Without a domain; test_xrc.c has the others. */
+	/* Without an XRC domain; test_xrc.c tests the other cases. */
 	cmd.srq_type = IB_UVERBS_SRQT_XRC;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), -EINVAL);
 	cmd.srq_type = 3;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), -EINVAL);
 }
 
-/* That matches tags: how many, and the queue where it completes. */
+/* An SRQ with tag matching: the number of tags, and its CQ. */
 static void srq_of_tags(void **state)
 {
 	struct ib_uverbs_create_xsrq cmd = { .pd_handle = make_pd(),
@@ -273,11 +276,11 @@ static void srq_of_tags(void **state)
 	srq = srq_of(resp.srq_handle);
 	assert_int_equal(srq->params.tm_tags, UV_MAX_TAGS);
 	assert_non_null(srq->ops);
-	/* It keeps its completion queue. */
+	/* The CQ of the SRQ is busy. */
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_CQ, cmd.cq_handle), -EBUSY);
 }
 
-/* Queue pairs of such a queue: what they send is the device's own. */
+/* The send queue of a QP of such an SRQ belongs to the device. */
 static void qp_of_tags(void **state)
 {
 	struct ib_uverbs_create_xsrq cmd = { .pd_handle = make_pd(),
@@ -390,7 +393,9 @@ static void qp_capacity(void **state)
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), 0);
 	assert_int_equal(resp.max_send_wr, 128);
 	assert_int_equal(resp.max_recv_wr, 8);
-	/* No more than a program may have room for that asked for less. */
+	/*
+	 * Granted sizes are not larger than what a program that asked for less may have room for.
+	 */
 	assert_int_equal(resp.max_send_sge, 2);
 	assert_int_equal(resp.max_recv_sge, 2);
 	assert_int_equal(resp.max_inline_data, 100);
@@ -480,7 +485,7 @@ static void qp_extended(void **state)
 	assert_int_equal(extended_command(command, &parts), -EINVAL);
 }
 
-/* What the provider asks for itself. */
+/* Flags in the provider's part of the command. */
 static void qp_own_flags(void **state)
 {
 	u32 pd = make_pd(), cq = make_cq(16, -1);
@@ -517,7 +522,7 @@ static void qp_own_flags(void **state)
 	assert_int_equal(extended_command(command, &parts), -EINVAL);
 }
 
-/* An index is reused only after half of the others, and with other bits above it. */
+/* An index is not reused for half as many creations as there are indices, nor a number for 1000. */
 static void qp_numbers(void **state)
 {
 	u32 pd = make_pd(), cq = make_cq(16, -1), first = 0, i;

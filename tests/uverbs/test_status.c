@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Status: JSON members, whatever NIC memory holds.
+ * Tests of the status as JSON, also with arbitrary contents of NIC memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static char *status(void)
 	return text;
 }
 
-/* Brackets and braces in order, strings closed, no comma before a bracket. */
+/* Checks that brackets and braces match, strings are closed, and no comma precedes a bracket. */
 static void check_json(const char *text)
 {
 	char open[64] = "";
@@ -96,7 +96,7 @@ static void everything(void **state)
 		 (int)getpid());
 	expect(text, what);
 	free(text);
-	/* On a port of InfiniBand, without a global route and with one. */
+	/* On an InfiniBand port, without a global route and with one. */
 	kernel.device.lid = 7;
 	frame->attr.dlid = 18;
 	text = status();
@@ -129,7 +129,7 @@ static void garbage(void **state)
 
 		for (k = 0; k < sizeof(*frame); k++)
 			((u8 *)frame)[k] = (u8)rand();
-		/* So that the firmware still finds it. */
+		/* The number must be right, so that the firmware finds the queue pair. */
 		frame->qpn = qp->params.qpn;
 		ring->prod = (u32)rand();
 		text = status();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Headers and lengths of write commands, plain and extended, and the same
- * commands inside an ioctl.
+ * Tests of headers and lengths of write commands, plain and extended, and inside an ioctl.
  */
 #include "kernel.h"
 
@@ -20,13 +19,13 @@ static void headers(void **state)
 	assert_int_equal(raw(0, 0, 0, 0), -EINVAL);
 	assert_int_equal(raw(0, 2, 0, 7), -EINVAL);
 	assert_int_equal(raw(unknown_bits, 2, 0, 8), -EINVAL);
-	/* Words must tell the length. */
+	/* The word count must match the length. */
 	assert_int_equal(raw(IB_USER_VERBS_CMD_DEALLOC_PD, 2, 0, 12), -EINVAL);
 	assert_int_equal(raw(IB_USER_VERBS_CMD_DEALLOC_PD, 3, 0, 12), -ENOENT);
-	/* Too short for the request, too little room for the response. */
+	/* The request is too short, or the response buffer too small. */
 	assert_int_equal(raw(IB_USER_VERBS_CMD_DEALLOC_PD, 2, 0, 8), -ENOSPC);
 	assert_int_equal(raw(IB_USER_VERBS_CMD_ALLOC_PD, 4, 0, 16), -ENOSPC);
-	/* Room at address 0. */
+	/* A response buffer at address 0. */
 	assert_int_equal(raw(IB_USER_VERBS_CMD_ALLOC_PD, 4, 1, 16), -EFAULT);
 }
 
@@ -111,14 +110,17 @@ static void context_by_write(void **state)
 	assert_int_equal(resp.driver.hw_version, VNET_HW_VERSION);
 	assert_int_equal(resp.driver.max_send_sge, VNET_MAX_SGE);
 	assert_int_equal(resp.driver.gate, 0);
-	/* The preload library learns where the gate goes, and the event file's place. */
+	/*
+	 * The result tells the preload library where to write the gate, and where the event file's
+	 * descriptor.
+	 */
 	assert_int_equal(kernel.result.ucontext_addr, (uintptr_t)&resp.driver);
 	assert_int_equal(kernel.result.ucontext_nic, kernel.device.index);
 	assert_int_equal(kernel.result.nfds, 1);
 	assert_int_equal(kernel.result.fd[0].kind, VNET_FILE_ASYNC);
 	assert_int_equal(kernel.result.fd[0].user_addr, (uintptr_t)&resp.core.async_fd);
 	assert_int_equal(kernel.result.fd[0].user_size, 4);
-	/* Only once. */
+	/* A file has only one context. */
 	assert_int_equal(get_context(&driver, sizeof(driver), &resp, sizeof(resp)), -EINVAL);
 }
 
@@ -132,7 +134,7 @@ static void context_without_room_for_gate(void **state)
 	assert_int_equal(kernel.result.ucontext_addr, 0);
 }
 
-/* A response that cannot be written leaves no object behind. */
+/* If writing the response fails, no object is left behind. */
 static void fault_in_response(void **state)
 {
 	struct ib_uverbs_alloc_pd cmd = { .response = 8 };
@@ -157,7 +159,10 @@ static void fault_in_response(void **state)
 	assert_int_equal(kernel.device.alloc->channel.pool.free, kernel.device.nic.max_channel);
 }
 
-/* What we do not know must be zero; what they do not know is cut. */
+/*
+ * Request bytes that the server does not know must be zero. Response bytes that it does not know
+ * are zeroed.
+ */
 static void longer_and_shorter(void **state)
 {
 	struct {
@@ -199,7 +204,7 @@ static void extended_headers(void **state)
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_int_equal(resp.response_length, sizeof(resp));
 	assert_int_equal(resp.timestamp_mask, ~0ull);
-	/* A shorter response says how far it goes. */
+	/* response_length tells how much of a short buffer was used. */
 	parts.out_length = UV_UP_TO(struct ib_uverbs_ex_query_device_resp, odp_caps);
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_int_equal(resp.response_length, parts.out_length);
@@ -209,7 +214,7 @@ static void extended_headers(void **state)
 	parts.out_length = sizeof(resp);
 	assert_int_equal(extended_command(command, &parts), -EINVAL);
 
-	/* Without a response at all. */
+	/* Without a response. */
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), 0);
 	bytes.hdr.out_words = 40;
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), -EINVAL);
@@ -222,7 +227,7 @@ static void extended_headers(void **state)
 	bytes.ex.cmd_hdr_reserved = 0;
 	bytes.ex.provider_in_words = 1;
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), -EINVAL);
-	/* The words that the command should have are the driver's. */
+	/* All words of the request are declared as the driver's part. */
 	bytes.hdr.in_words = 0;
 	assert_int_equal(sys_write(kernel.file, &bytes, sizeof(bytes)), -ENOSPC);
 	bytes.hdr.in_words = 1;
@@ -256,11 +261,11 @@ static void invoked(void **state)
 	struct ib_uverbs_dealloc_pd dealloc;
 
 	(void)state;
-	/* All but the end of a request. */
+	/* The request is one byte too short. */
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd) - 1, &resp,
 				sizeof(resp)),
 			 -ENOSPC);
-	/* libibverbs' probe: the request is missing. */
+	/* libibverbs' probe sends no request. */
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_QUERY_DEVICE, NULL, 0, NULL, 0), -ENOSPC);
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_POLL_CQ, &cmd, sizeof(cmd), &resp, sizeof(resp)),
 			 -EOPNOTSUPP);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended reliable connections: domains by file, targets that several open, shared
- * receive queues, and what each of them refuses.
+ * Tests of XRC domains, targets that several contexts open, and XRC shared receive queues. Domains
+ * are identified by file.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define NO_FILE ((u32)-1)
 
-/* Handle, or -errno. */
+/* Returns the handle, or -errno. */
 static int open_domain(u32 fd, u32 oflags)
 {
 	struct ib_uverbs_open_xrcd cmd = { .fd = fd, .oflags = oflags };
@@ -47,7 +47,9 @@ static int make_file(void)
 	return fd;
 }
 
-/* Another context, whose commands these are until it is closed. */
+/*
+ * Opens another context, which commands use until back_to(). Returns the file of the first context.
+ */
 static struct file *second_context(void)
 {
 	struct vnet_alloc_ucontext_req driver = { .hw_version = VNET_HW_VERSION };
@@ -91,7 +93,7 @@ static void domain_arguments(void **state)
 	assert_int_equal(open_domain((u32)fd, O_EXCL), -EAGAIN);
 	parts.out = (void *)8;
 	assert_int_equal(plain_command(IB_USER_VERBS_CMD_OPEN_XRCD, &parts), -EFAULT);
-	/* Nothing of it was left. */
+	/* The failed command left no domain. */
 	assert_int_equal(open_domain((u32)fd, 0), -EAGAIN);
 	assert_int_equal(close_domain(77), -ENOENT);
 	assert_int_equal(close_domain(make_pd()), -EINVAL);
@@ -118,7 +120,7 @@ static void domains_by_file(void **state)
 	first = second_context();
 	three = make_domain((u32)fd, O_CREAT);
 	assert_int_equal(((struct uctx *)first->priv)->object[one] != NULL, 1);
-	/* It is there as long as one has it. */
+	/* The domain exists as long as one context has it open. */
 	assert_int_equal(close_domain(three), 0);
 	assert_int_equal(close_domain(three), -ENOENT);
 	make_domain((u32)copy, 0);
@@ -131,7 +133,7 @@ static void domains_by_file(void **state)
 	close(other);
 }
 
-/* A file that nobody has open any more keeps its inode for the domain. */
+/* The domain keeps the inode of its file, even if the file is deleted and closed. */
 static void domain_holds_its_inode(void **state)
 {
 	char path[] = "/tmp/xrcd-XXXXXX";
@@ -184,7 +186,7 @@ static void domains_exhausted(void **state)
 	make_domain(NO_FILE, 0);
 }
 
-/* ------------------------------------------------------------------ shared queues */
+/* ---------------------------------------------------------- shared receive queues */
 
 static int try_srq(u32 pd, u32 domain, u32 cq)
 {
@@ -223,11 +225,11 @@ static void shared_queues(void **state)
 	srq = (u32)try_srq(pd, domain, cq);
 	assert_int_equal(srq_entry(srq)->xrcdn, domain_number(domain));
 	assert_int_equal(srq_entry(srq)->cqn, cq_of(cq)->cqn);
-	/* What it is made of stays. */
+	/* The SRQ's domain, CQ and PD are busy. */
 	assert_int_equal(close_domain(domain), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_CQ, cq), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, pd), -EBUSY);
-	/* Not for a queue pair of another kind. */
+	/* An RC QP cannot use the SRQ. */
 	qp.srq_handle = srq;
 	assert_int_equal(PLAIN(CREATE_QP, &qp, &resp), -EINVAL);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_SRQ, srq), 0);
@@ -284,7 +286,7 @@ static void initiators(void **state)
 	struct ib_uverbs_create_qp_resp resp;
 
 	(void)state;
-	/* What it does not have is not looked at. */
+	/* Receive attributes of an initiator are ignored. */
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), 0);
 	assert_int_equal(resp.max_send_wr, 4);
 	assert_int_equal(resp.max_recv_wr, 0);
@@ -322,7 +324,7 @@ static void targets(void **state)
 	two = try_open(domain, qpn, IB_UVERBS_QPT_XRC_TGT, 0);
 	assert_true(two >= 0);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, (u32)one), 0);
-	/* The other one has it still, and the NIC with it. */
+	/* The second handle still refers to the target. */
 	assert_int_equal(kernel.device.nic.qp[qpn & kernel.device.nic.qp_index_mask].qpn, qpn);
 	assert_int_equal(close_domain(domain), -EBUSY);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, (u32)two), 0);
@@ -354,7 +356,7 @@ static void target_by_ioctl(void **state)
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 }
 
-/* Where the context's asynchronous events go. */
+/* Allocates an event file for the context's asynchronous events. */
 static void make_events(void)
 {
 	struct ioctl_call call;
@@ -364,7 +366,7 @@ static void make_events(void)
 	assert_int_equal(ioctl_run(&call), 0);
 }
 
-/* The NIC raises an event of a queue pair in its memory. */
+/* Raises an event of a queue pair in NIC memory, as the NIC does. */
 static void raise_for_all(u32 index)
 {
 	struct nic *nic = &kernel.device.nic;
@@ -375,7 +377,7 @@ static void raise_for_all(u32 index)
 	uverbs_collect_async(&kernel.device);
 }
 
-/* Of several processes: events for all, and none of them ends it for the others. */
+/* A target of several contexts: all of them get its events, and the last one ends it. */
 static void targets_of_several(void **state)
 {
 	int fd = make_file(), mine, theirs;
@@ -399,7 +401,7 @@ static void targets_of_several(void **state)
 	assert_ptr_equal(uv_number_owner(&kernel.device.alloc->qp, index), qp_of((u32)mine));
 	assert_int_equal(try_open(domain, qpn, IB_UVERBS_QPT_XRC_TGT, 0) >= 0, 1);
 
-	/* Whoever made it closes it while others have it. */
+	/* The creating context is closed while another one has the target open. */
 	first = second_context();
 	theirs = try_open(make_domain((u32)fd, 0), qpn, IB_UVERBS_QPT_XRC_TGT, 0xbeef);
 	assert_true(theirs >= 0);
@@ -411,7 +413,7 @@ static void targets_of_several(void **state)
 	close(fd);
 }
 
-/* Somebody is inside: it parks, and nobody opens it meanwhile. */
+/* Destruction parks while the send queue is locked. Meanwhile, the target cannot be opened. */
 static void target_that_is_ending(void **state)
 {
 	u32 domain = make_domain(NO_FILE, 0), qpn, index;

@@ -140,7 +140,7 @@ void vnetd_kill(int signal)
 	if (pidfd < 0)
 		fail("no daemon to end");
 	expect(kill(pid, signal) == 0);
-	/* Gone is gone, whenever somebody may collect its status. */
+	/* The descriptor is readable as soon as the process has ended, whoever reaps it. */
 	expect(poll(&poll_fd, 1, (int)(PATIENCE * 1000)) == 1);
 	close(pidfd);
 }
@@ -149,7 +149,7 @@ void vnetd_serves(void)
 {
 	struct welcome welcome;
 	int status;
-	/* One of its own, because a process may be only so many clients. */
+	/* Uses a child process, because a process may be a limited number of clients only. */
 	pid_t pid = fork();
 
 	if (pid == 0) {

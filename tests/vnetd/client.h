@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A client of vnetd for tests: says what the preload library would say, and
- * what it never would. Ends the program with a message where something that
- * the test takes for granted does not work.
+ * Client of vnetd for tests: speaks the preload library's protocol, correctly or not. Functions end
+ * the program with a message if what the test relies on does not work.
  */
 #ifndef VNETD_TEST_CLIENT_H
 #define VNETD_TEST_CLIENT_H
@@ -14,7 +13,7 @@
 
 #include "../../usermode/vnet_proto.h"
 
-/* A test's expectation. */
+/* Fails the test unless the condition holds. */
 #define expect(condition)                                                                          \
 	do {                                                                                       \
 		if (!(condition))                                                                  \
@@ -24,18 +23,18 @@
 void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...);
 void __attribute__((noreturn, format(printf, 1, 2))) skip(const char *format, ...);
 
-/* Run vnetd with these further arguments; its exit status. Waits for it. */
+/* Runs vnetd with these further arguments, waits for it, and returns its exit status. */
 int vnetd_run(char *const more[]);
-/* The same with defaults and no idle exit; must succeed. */
+/* The same with default arguments and no idle exit; must succeed. */
 void vnetd_start(void);
-/* Process id of the daemon, as its socket tells it; 0: nobody answers. */
+/* Returns the process ID of the daemon, as its socket tells it; 0 if nothing answers. */
 pid_t vnetd_pid(void);
-/* End it, and wait until it is gone. */
+/* Ends the daemon with this signal, and waits until it is gone. */
 void vnetd_kill(int signal);
-/* Everything is served still: a new client comes in. */
+/* Expects that the daemon accepts a new client. */
 void vnetd_serves(void);
 
-/* A socket to the daemon; -1 with errno. */
+/* Returns a socket to the daemon; -1 with errno. */
 int vnetd_connect(void);
 
 struct welcome {
@@ -45,28 +44,30 @@ struct welcome {
 };
 
 /*
- * HELLO on a socket; space 0 attaches mem_fd (-1: /proc/self/mem, -2: nothing).
- * Answers welcome.msg.error, or -errno where no answer came.
+ * Sends HELLO. With space 0, it attaches mem_fd (-1: /proc/self/mem, -2: no descriptor). Returns
+ * welcome.msg.error, or -errno if there was no answer.
  */
 int hello(int sock, uint32_t space, uint64_t cookie, int mem_fd, struct welcome *welcome);
-/* Connection and space of this process. */
+/* Returns a connection, with the space of this process in *welcome. */
 int client_enter(struct welcome *welcome);
-/* An opened device file: its socket; id and error in *opened. */
+/* Opens a device file. Returns its socket; id and error are in *opened. */
 int client_open(uint32_t minor, struct vnet_msg_opened *opened);
 
-/* One request, and its reply with at most `room` descriptors: bytes or -errno. */
+/*
+ * Sends a request and receives its reply, with at most *nfds descriptors. Returns bytes or -errno.
+ */
 ssize_t exchange(int sock, const void *request, size_t length, void *reply, size_t size, int *fds,
 		 uint32_t *nfds);
-/* A request that is answered by struct vnet_msg_result: its error, or -errno. */
+/* A request whose reply is struct vnet_msg_result. Returns its error, or -errno. */
 int request(int sock, const void *message, size_t length, struct vnet_msg_result *result, int *fd);
-/* A message of this type and no more. */
+/* A request that consists of a type only. */
 int request_plain(int sock, uint32_t type, int *fd);
 
 bool send_message(int sock, const void *message, size_t length, const int *fds, uint32_t nfds);
-/* Does the other end hang up, within a few seconds? Reads what comes before. */
+/* Waits up to a few seconds for a hang-up. Discards what is received before. */
 bool hung_up(int sock);
 
-/* Try a condition until it holds, for some seconds. */
+/* Waits some seconds for a condition. Returns its last value. */
 bool wait_until(bool (*condition)(void *arg), void *arg);
 
 double now(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * NIC memory is overwritten where the daemon must notice: it ends, tells those
- * who are there, and the next one starts clean.
+ * Tests that the daemon notices overwritten NIC memory. It must end and disconnect its clients, and
+ * the next daemon must start with fresh memory.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -44,7 +44,7 @@ static void scribble(size_t offset, uint32_t value)
 	expect(!is_over(hdr));
 	*(uint32_t *)((char *)hdr + offset) ^= value;
 
-	/* A newcomer makes it look, if nothing else does; it may be turned away. */
+	/* A new connection makes the daemon check its memory. It may be refused. */
 	close(vnetd_connect());
 	expect(wait_until(is_over, hdr));
 	expect(hung_up(sock));

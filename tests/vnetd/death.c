@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The death of clients, by every way to go; and of the daemon itself. */
+/* Tests of the death of clients, in all ways, and of the daemon. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static bool is_unreachable(void *arg)
 	return error == ESRCH;
 }
 
-/* A child that is a client, stopped there until told to go on. */
+/* A child process that is a client, and waits until it is told to go on. */
 struct child {
 	pid_t pid;
 	int pipe;
@@ -113,7 +113,7 @@ static void a_peer_is_reached(void)
 	strcpy(here, "other");
 	expect(get_space(child.welcome.msg.space, &fd) == 0);
 	expect(fd >= 0);
-	/* It is the child's copy of the page that we see there. */
+	/* The descriptor must read the child's copy of the page. */
 	expect(pread(fd, text, sizeof(text), (off_t)(uintptr_t)here) == sizeof(text));
 	expect(!strcmp(text, "HELLO"));
 	expect(*slot_of(child.welcome.msg.space) == child.welcome.msg.space);
@@ -132,7 +132,7 @@ static void a_killed_client_leaves_no_lock(void)
 	child_start(&child, NULL);
 	space = child.welcome.msg.space;
 	owner = child.welcome.msg.owner;
-	/* As if it had been inside the firmware. */
+	/* As if the client had died inside the firmware. */
 	cq[100].lock = owner;
 	srq[5].rq.lock = owner;
 	hdr->atomic_lock[3] = owner;
@@ -176,7 +176,7 @@ static void closing_descriptors_is_not(void)
 	child_start(&child, then_close);
 	space = child.welcome.msg.space;
 	child_go(&child);
-	/* Longer than the daemon looks after such a process. */
+	/* Longer than the daemon's check for dead processes takes. */
 	for (int i = 0; i < 30; i++) {
 		usleep(50000);
 		expect(!is_unreachable(&space));
@@ -219,7 +219,7 @@ static void leaving_ends_at_once_and_staying_undoes_it(void)
 	expect(wait_until(is_unreachable, &space));
 }
 
-/* Somebody copies just now: his send queue is locked. */
+/* A client that copies has its send queue locked. */
 static void leaving_waits_for_copies_under_way(void)
 {
 	struct nic_qp *qp = (void *)((char *)hdr + hdr->off_qp);
@@ -237,7 +237,7 @@ static void leaving_waits_for_copies_under_way(void)
 	child_end(&child);
 }
 
-/* Somebody was stopped while he copied. */
+/* A client was stopped while it copied, so its send queue stays locked. */
 static void leaving_waits_not_for_ever(void)
 {
 	struct nic_qp *qp = (void *)((char *)hdr + hdr->off_qp);
@@ -252,7 +252,7 @@ static void leaving_waits_not_for_ever(void)
 	child_end(&child);
 }
 
-/* More often than there are slots. */
+/* More clients than there are slots. */
 static void slots_are_used_again(void)
 {
 	for (int i = 0; i < 2500; i++) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Greetings: who is let in, with what, and what an opened file is. */
+/*
+ * Tests of HELLO and of opened files. Checks which clients are accepted, what they receive, and
+ * which files they can use.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +25,7 @@ static void welcome_brings_the_nics(void)
 
 	expect(welcome.msg.version == VNET_PROTO_VERSION);
 	expect(welcome.msg.nics == 1);
-	/* Memory and kick; of its link, if it has one, memory and socket. */
+	/* Memory and kick of the NIC. If it has a link, then also the link's memory and socket. */
 	expect(welcome.nfds == (welcome.msg.links & 1 ? 4 : 2));
 	expect(welcome.msg.space != 0 && welcome.msg.owner != 0);
 	hdr = mmap(NULL, welcome.msg.memory_size[0], PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -30,7 +33,7 @@ static void welcome_brings_the_nics(void)
 	expect(hdr != MAP_FAILED);
 	expect(hdr->magic == NIC_MAGIC);
 	expect(hdr->agent_life == (u32)vnetd_pid());
-	/* Nobody can take memory from under the others. */
+	/* No client can truncate the memory that others have mapped. */
 	expect(ftruncate(welcome.fd[0], 4096) < 0 && errno == EPERM);
 	expect(ftruncate(welcome.fd[0], (off_t)welcome.msg.memory_size[0] * 2) < 0);
 	close(sock);
@@ -78,7 +81,7 @@ static void memory_must_be_a_process(void)
 	expect(hello(sock, 0, 0, null, &welcome) == EINVAL);
 	expect(hello(sock, 0, 0, fds[0], &welcome) == EINVAL);
 	expect(hello(sock, 0, 0, maps, &welcome) == EINVAL);
-	/* A refusal is no reason to hang up. */
+	/* A refused HELLO does not end the connection. */
 	expect(hello(sock, 0, 0, -1, &welcome) == 0);
 	close(sock);
 }
@@ -121,7 +124,10 @@ static void only_the_process_itself_joins(void)
 	close(sock);
 }
 
-/* A process is so many clients, and each has so many connections; then it is told. */
+/*
+ * A process may be a limited number of clients with a limited number of connections each. Further
+ * ones are refused.
+ */
 static int so_many(const struct welcome *none)
 {
 	enum { MOST_CLIENTS = 8, MOST_CONNECTIONS = 256 };
@@ -200,7 +206,7 @@ static int adopt(const struct welcome *welcome)
 
 	(void)welcome;
 	expect(which(sock, msg.nonce, &opened) == ENOENT);
-	/* Many of them, so that they meet the daemon in every order. */
+	/* Many repetitions, so that both messages reach the daemon in either order. */
 	for (int i = 0; i < 200; i++) {
 		msg.nonce++;
 		expect(send_message(inherited_file, &msg, sizeof(msg), NULL, 0));
@@ -230,7 +236,7 @@ static void calls_need_a_file(void)
 	int file = client_open(VNET_UVERBS_FIRST_MINOR, &opened);
 
 	expect(request(sock, &msg, sizeof(msg), NULL, NULL) == EBADF);
-	/* Of the kind that the call is for. */
+	/* A file of the wrong kind. */
 	msg.msg.type = VNET_MSG_ASYNC_READ;
 	msg.file_id = opened.file_id;
 	expect(request(sock, &msg, sizeof(msg), NULL, NULL) == EBADF);
@@ -260,7 +266,10 @@ static int hello_for(const char *devices, struct vnet_msg_welcome *welcome)
 	return n == sizeof(*welcome) ? (int)welcome->error : -1;
 }
 
-/* Unused, it makes way; in use, it says what is missing. */
+/*
+ * An unused daemon with other devices ends for a new one. A daemon in use reports that it has other
+ * devices.
+ */
 static void other_devices_are_made_way_for(void)
 {
 	char option[] = "--devices=fast0,fast1";

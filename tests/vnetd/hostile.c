@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Clients that break every rule of the protocol; others are served meanwhile. */
+/*
+ * Tests of clients that violate the protocol, and of a shortage of descriptors. The daemon must
+ * keep serving others.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +54,7 @@ static void malformed_messages_end_the_connection(void)
 	expect(hangs_up_on(&msg, sizeof(msg)));
 	msg.type = ~0u;
 	expect(hangs_up_on(&msg, sizeof(msg)));
-	/* Not without HELLO. */
+	/* These need HELLO first. */
 	msg.type = VNET_MSG_LEAVE;
 	expect(hangs_up_on(&msg, sizeof(msg)));
 	memset(large, 0xff, sizeof(large));
@@ -63,7 +66,7 @@ static void malformed_messages_end_the_connection(void)
 	vnetd_serves();
 }
 
-/* Any type but the one that asks the daemon to end. */
+/* A random message of any type but VNET_MSG_STOP. */
 static void random_message(char *bytes, size_t length)
 {
 	struct vnet_msg msg = { .length = (uint32_t)length };
@@ -109,7 +112,7 @@ static void random_messages_harm_nobody(int rounds)
 	close(home);
 }
 
-/* One process cannot be every client there may be. */
+/* One process cannot use up all client slots. */
 static void nobody_takes_all_slots(void)
 {
 	struct welcome welcome;
@@ -127,7 +130,10 @@ static void nobody_takes_all_slots(void)
 	expect(waitpid(pid, NULL, 0) == pid);
 }
 
-/* Sends without reading what comes back: is dropped, nobody waits for it. */
+/*
+ * A client that sends requests and never reads the replies is disconnected, and delays no other
+ * client.
+ */
 static void who_does_not_read_is_dropped(void)
 {
 	struct vnet_msg msg = { .type = VNET_MSG_STATUS, .length = sizeof(msg) };
@@ -139,7 +145,7 @@ static void who_does_not_read_is_dropped(void)
 	int one = 1024;
 
 	setsockopt(sock, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one));
-	/* Answers with and without descriptors. */
+	/* Replies with and without descriptors. */
 	for (int i = 0; i < 1000000; i++) {
 		const void *next = i % 2 ? (void *)&which : (void *)&msg;
 		size_t length = i % 2 ? sizeof(which) : sizeof(msg);
@@ -195,7 +201,7 @@ static void unasked_descriptors_are_closed(void)
 
 	for (int i = 0; i < 60; i++)
 		fds[i] = STDERR_FILENO;
-	/* Any connection of ours that it has not closed yet counts for us. */
+	/* The count includes connections of earlier tests that the daemon has not closed yet. */
 	before.count = count_descriptors(before.pid);
 	sock = client_enter(&welcome);
 	file = client_open(VNET_UVERBS_FIRST_MINOR, &opened);
@@ -208,7 +214,10 @@ static void unasked_descriptors_are_closed(void)
 	}
 	close(sock);
 	close(file);
-	/* This process lives on as a client: a pidfd, its memory, page map and map. */
+	/*
+	 * This process stays a client, for which the daemon keeps four descriptors: pidfd, memory,
+	 * page map and map.
+	 */
 	before.count += 4;
 	expect(wait_until(has_no_more, &before));
 }
@@ -231,13 +240,13 @@ static void nobody_is_stuck_when_descriptors_run_out(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 	vnetd_start();
 	setrlimit(RLIMIT_NOFILE, &saved);
-	/* It raised its limit to the hard one; take that back. */
+	/* The daemon has raised its limit to the hard limit. */
 	few.rlim_max = 64;
 	expect(prlimit(vnetd_pid(), RLIMIT_NOFILE, &few, NULL) == 0);
 
 	for (int i = 0; i < MANY; i++)
 		sock[i] = vnetd_connect();
-	/* Late ones are refused, not left waiting. */
+	/* Connections without a free descriptor are refused, and do not wait. */
 	expect(sock[MANY - 1] < 0 || hung_up(sock[MANY - 1]));
 	for (int i = 0; i < MANY; i++)
 		if (sock[i] >= 0)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* An idle daemon: takes no processor time, and goes; nobody is lost by that. */
+/*
+ * Tests of an idle daemon: it uses no processor time, and ends after its idle time. No client fails
+ * because of that.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +22,7 @@ static int start(const char *idle_exit)
 	return vnetd_run(more);
 }
 
-/* Nobody is lost who only has an open file, or only a mapping of NIC memory. */
+/* The daemon stays while a client has an open file, or has NIC memory mapped. */
 static void stay_for_a_while(void)
 {
 	struct vnet_msg_opened opened;
@@ -54,14 +57,14 @@ static void it_goes_when_nobody_is(void)
 {
 	double begin = now();
 
-	/* Looking counts as a visit, so not too often. */
+	/* vnetd_pid() connects, which starts the idle time anew, so it is called rarely. */
 	do
 		usleep(400000);
 	while (vnetd_pid() && now() < begin + 10);
 	expect(!vnetd_pid());
 }
 
-/* Voluntary context switches: how often it woke up to wait again. */
+/* Voluntary context switches: how often the process woke up to wait again. */
 static long wake_ups(pid_t pid)
 {
 	char path[64], line[256];
@@ -101,7 +104,7 @@ static void it_sleeps_while_clients_do(void)
 	close(sock);
 }
 
-/* What a client does: connect, or start and connect; until it is welcome. */
+/* Connects like a client, and starts the daemon if necessary, until HELLO is answered. */
 static bool come_in(void)
 {
 	for (int i = 0; i < 50; i++) {
@@ -138,7 +141,7 @@ static void visitor(int seed, double until)
 	_exit(0);
 }
 
-/* Everybody comes and goes just when it is about to end. */
+/* Clients come and go at the moment when the daemon is about to end. */
 static void nobody_is_lost_when_it_goes(double seconds)
 {
 	enum { VISITORS = 4 };

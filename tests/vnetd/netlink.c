@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA netlink as the daemon serves it: good requests and their answers, every
- * way in which one can be malformed, and clients that do not read.
+ * Tests of the daemon's RDMA netlink: correct and malformed requests. Also tests clients that do
+ * not read their answers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define SEQ 99u
 #define NLDEV(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 
-/* The connection by which requests go, and the one where answers come. */
+/* Connection for requests. Answers come by the netlink socket. */
 static int control;
 
 struct socket {
@@ -55,7 +55,7 @@ struct call {
 	char bytes[VNET_MSG_MAX - sizeof(struct vnet_msg_netlink)];
 };
 
-/* Bytes taken, or -errno. */
+/* Returns the bytes accepted, or -errno. */
 static int send_bytes(struct socket s, const void *bytes, size_t length)
 {
 	static struct call call;
@@ -134,7 +134,7 @@ static void post(struct socket s, const struct message *m)
 	expect(send_bytes(s, m, m->header.nlmsg_len) == (int)m->header.nlmsg_len);
 }
 
-/* A datagram that is there already; its first message. */
+/* Receives a datagram that must be available, and returns its first message. */
 static const struct nlmsghdr *receive(struct socket s)
 {
 	static char bytes[VNET_MSG_MAX] __attribute__((aligned(8)));
@@ -190,7 +190,7 @@ static uint64_t get_u64(const struct nlmsghdr *header, uint16_t type)
 	return value;
 }
 
-/* The answer to it is this error, with the request in it. */
+/* Sends the request, and expects this error with the request in it. */
 static void expect_error(struct socket s, const struct message *m, int error)
 {
 	const struct nlmsghdr *header;
@@ -221,7 +221,7 @@ static void expect_done(struct socket s, int error)
 	expect(nothing_comes(s));
 }
 
-/* --------------------------------------------------------------- good requests */
+/* ------------------------------------------------------------ correct requests */
 
 static void check_device(const struct nlmsghdr *header, uint32_t index, const char *name)
 {
@@ -274,7 +274,7 @@ static void ports(struct socket s)
 	add_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	post(s, &m);
 	expect(get_u32(receive(s), RDMA_NLDEV_ATTR_PORT_INDEX) == 1);
-	/* Of two with the same type, the later one counts. */
+	/* The later of two attributes of one type counts. */
 	add_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
 	expect_error(s, &m, -EINVAL);
 	m = make(NLDEV(PORT_GET), NLM_F_DUMP);
@@ -306,7 +306,7 @@ static void device_files(struct socket s)
 	m = make(NLDEV(GET_CHARDEV), 0);
 	add(&m, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "issm", 5);
 	expect_error(s, &m, -EOPNOTSUPP);
-	/* A name without an end. */
+	/* A string without its terminating zero. */
 	m = make_for(NLDEV(GET_CHARDEV), 0, 1);
 	add(&m, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs", 6);
 	expect_error(s, &m, -EINVAL);
@@ -336,7 +336,7 @@ static void counters(struct socket s)
 	expect_error(s, &m, -EINVAL);
 }
 
-/* Nothing is there yet, of any kind. */
+/* There are no objects yet. */
 static void objects(struct socket s)
 {
 	static const struct {
@@ -363,7 +363,7 @@ static void objects(struct socket s)
 		m = make_for(kinds[i].command, 0, 0);
 		expect_error(s, &m, -EINVAL);
 		add_u32(&m, kinds[i].id, 7);
-		/* Queue pairs are a port's, the others a device's. */
+		/* Queue pairs and rdma_cm ids belong to a port, and the others to the device. */
 		if (kinds[i].port) {
 			expect_error(s, &m, -EINVAL);
 			add_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
@@ -432,13 +432,13 @@ static void acknowledgements(struct socket s)
 	header = receive(s);
 	expect(header->nlmsg_type == NLMSG_ERROR && (header->nlmsg_flags & NLM_F_CAPPED));
 	expect(((const struct nlmsgerr *)(header + 1))->error == 0);
-	/* Not for dumps, which have an end of their own. */
+	/* No acknowledgement for dumps, which end with NLMSG_DONE. */
 	m = make(NLDEV(GET), NLM_F_DUMP | NLM_F_ACK);
 	post(s, &m);
 	receive(s);
 	receive(s);
 	expect_done(s, 0);
-	/* What is no request, or a control message, is only acknowledged. */
+	/* Messages without NLM_F_REQUEST, and control messages, are acknowledged only. */
 	m = make(NLDEV(GET), 0);
 	m.header.nlmsg_flags = NLM_F_ACK;
 	expect_error(s, &m, 0);
@@ -492,7 +492,7 @@ static void lengths(struct socket s)
 	static const uint32_t bad[] = { 0, 1, 15, 25, 4096, 0x7fffffff, 0xfffffff0, 0xffffffff };
 	size_t i;
 
-	/* Headers that tell less than themselves, or more than came: not heard. */
+	/* Messages whose length is less than a header, or more than was sent, are ignored. */
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint32_t length = m.header.nlmsg_len;
 
@@ -514,19 +514,19 @@ static void attributes(struct socket s)
 	static const uint16_t bad[] = { 0, 1, 3, 9, 0x7fff, 0xffff };
 	size_t i;
 
-	/* The attribute is not there, then. */
+	/* An attribute with a wrong length counts as missing. */
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		m = make_for(NLDEV(GET), 0, 0);
 		attr->nla_len = bad[i];
 		expect_error(s, &m, -EINVAL);
 	}
-	/* Too short for what it is. */
+	/* An attribute that is too short for its type. */
 	for (i = 0; i < 4; i++) {
 		m = make(NLDEV(GET), 0);
 		add(&m, RDMA_NLDEV_ATTR_DEV_INDEX, "\0\0\0\0", (uint16_t)i);
 		expect_error(s, &m, -EINVAL);
 	}
-	/* Types that nobody knows, and leftovers, do no harm. */
+	/* Unknown types and trailing bytes are ignored. */
 	m = make(NLDEV(GET), 0);
 	add_u32(&m, 0, 1);
 	add_u32(&m, RDMA_NLDEV_ATTR_MAX, 1);
@@ -566,7 +566,10 @@ static bool can_be_read(struct socket s)
 	return poll(&poll_fd, 1, 0) == 1;
 }
 
-/* All that is on its way: the daemon sends it on before it answers others. */
+/*
+ * Reads until nothing comes any more. The daemon sends answers that it has kept before it executes
+ * the next request.
+ */
 static void read_all(struct socket s, int *errors, int *ends)
 {
 	for (int quiet = 0; quiet < 3;) {
@@ -587,7 +590,7 @@ static void read_all(struct socket s, int *errors, int *ends)
 	}
 }
 
-/* Asks and asks, and does not read: it is told so, and others are served. */
+/* A client that sends requests and does not read gets ENOBUFS, and others are served. */
 static void who_does_not_read(void)
 {
 	struct socket s = open_socket(SOCK_RAW, 0);
@@ -602,14 +605,14 @@ static void who_does_not_read(void)
 		ret = send_bytes(s, bytes, sizeof(bytes) / length * length);
 	expect(ret == -ENOBUFS);
 	vnetd_serves();
-	/* What is kept arrives as it is read, whole. */
+	/* Answers that the daemon has kept arrive complete when the client reads. */
 	read_all(s, &errors, &ends);
 	expect(errors && ends);
 	expect(send_bytes(s, &m, length) == (int)length);
 	receive(s);
 	receive(s);
 	expect_done(s, 0);
-	/* And goes with who never reads. */
+	/* The daemon frees the answers that it has kept for a socket that is closed. */
 	for (ret = 0; ret >= 0;)
 		ret = send_bytes(s, bytes, sizeof(bytes) / length * length);
 	close(s.fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The daemon serves its own user only, and trusts no folder of others. */
+/* Tests that the daemon serves its own user only, and uses no folders that others can access. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void refuses_folders(const char *base)
 		expect(vnetd_run(more) == 1);
 	}
 	expect(rmdir(path) == 0);
-	/* Nor a link, wherever that may lead tomorrow. */
+	/* A symbolic link is refused, whatever its target is. */
 	expect(symlink(getenv("VNET_RUNTIME_DIR"), path) == 0);
 	expect(vnetd_run(more) == 1);
 	expect(unlink(path) == 0);
@@ -46,7 +46,7 @@ static void open_up(const char *path, mode_t mode)
 		fail("chmod %s: %s", path, strerror(errno));
 }
 
-/* The folders that keep others out are opened for the test. */
+/* Opens the folders and the socket to other users, so that the test reaches the daemon. */
 static void let_others_reach_it(void)
 {
 	char path[4096];
@@ -71,7 +71,7 @@ static int as_nobody(void)
 	sock = vnetd_connect();
 	if (sock < 0)
 		return 3;
-	/* Not a word; the connection just ends. */
+	/* The daemon closes the connection without an answer. */
 	return hello(sock, 0, 0, -1, &welcome) < 0 && hung_up(sock) ? 0 : 4;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Random bytes all over NIC memory, by a client that makes the daemon look at
- * them: it survives, or ends by its own decision, and the next one starts clean.
+ * Tests that the daemon survives random bytes in NIC memory, or ends by its own decision. A client
+ * writes them and wakes the daemon. The next daemon must start with fresh memory.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static uint64_t random_number(void)
 	return seed;
 }
 
-/* What a table might hold, or might not. */
+/* Returns a value that a table may contain, or a random one. */
 static uint64_t random_value(uint32_t owner)
 {
 	switch (random_number() % 6) {
@@ -52,7 +52,7 @@ struct target {
 	int kick;
 };
 
-/* Overwrite some words of [from, to). */
+/* Overwrites some words in [from, to). */
 static void overwrite(const struct target *t, uint64_t from, uint64_t to, int words)
 {
 	while (words--) {
@@ -63,7 +63,7 @@ static void overwrite(const struct target *t, uint64_t from, uint64_t to, int wo
 	}
 }
 
-/* Part of a table near its start, where objects are, or anywhere. */
+/* Overwrites words near the start of a table, where objects are, or anywhere in it. */
 static void overwrite_table(const struct target *t, uint64_t from, uint64_t to)
 {
 	uint64_t end = random_number() % 2 ? from + 8192 : to;
@@ -81,7 +81,7 @@ static void scribble(const struct target *t)
 	overwrite_table(t, hdr->off_mr, hdr->off_channel);
 	overwrite_table(t, hdr->off_channel, hdr->off_client);
 	overwrite_table(t, hdr->off_queue, hdr->off_queue + (1 << 20));
-	/* Work and events everywhere, so that somebody looks. */
+	/* The pending bitmap and events, so that the daemon processes them. */
 	overwrite_table(t, hdr->off_pending, hdr->off_queue);
 	overwrite(t, offsetof(struct nic_header, grace_epoch), sizeof(*hdr), 4);
 	t->hdr->pending_summary = random_number();
@@ -96,7 +96,7 @@ static void kick(const struct target *t)
 		fail("a kick failed");
 }
 
-/* In a process of its own, whose death the daemon has to clean up after. */
+/* Runs in a child process. The daemon must recover from its death. */
 static void __attribute__((noreturn)) vandal(int rounds)
 {
 	struct vnet_msg_opened opened;
@@ -120,7 +120,7 @@ static void __attribute__((noreturn)) vandal(int rounds)
 	_exit(1);
 }
 
-/* The last line of its log is about how it ended. */
+/* True if the daemon has logged the reason why it ended. */
 static bool ended_by_itself(pid_t pid)
 {
 	char path[4096], line[1024], wanted[64];
@@ -147,7 +147,7 @@ static void one_round(void)
 	if (pid == 0)
 		vandal((int)(random_number() % 20) + 1);
 	expect(waitpid(pid, NULL, 0) == pid);
-	/* Now it repairs what the dead one left. */
+	/* The daemon recovers from the death of the client. */
 	usleep(2000);
 	if (vnetd_pid() == daemon)
 		request_plain(vnetd_connect(), VNET_MSG_STATUS, NULL);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)(now() * 1e6);
 	seed |= 1;
 	for (int i = 0; i < rounds; i++) {
-		/* Each round can be had again by itself. */
+		/* Each round can be repeated with its seed. */
 		fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
 		one_round();
 		random_number();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a client shows of itself by descriptors: vnetd takes another process' status or maps for
- * none of it, and opens what is not shown by the client's pid.
+ * Tests of the descriptors that a client passes with HELLO. vnetd uses none of another process'
+ * files, and opens files that the client does not pass by its process ID.
  */
 #define _GNU_SOURCE
 #include "client.h"
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How many descriptors vnetd has of this file of a process; NULL: of any. */
+/* Number of vnetd's descriptors of this file of a process; NULL: of all files. */
 static int holds(pid_t pid, const char *name)
 {
 	char folder[64], prefix[64], link[300];
@@ -55,7 +55,7 @@ static int open_file(pid_t pid, const char *name)
 	return fd;
 }
 
-/* Says hello and shows these: the answer's error. */
+/* Sends HELLO with these descriptors, and returns the error of the answer. */
 static int enter(int *sock, const int *fds, unsigned int n)
 {
 	struct vnet_msg_hello msg = {
@@ -68,14 +68,14 @@ static int enter(int *sock, const int *fds, unsigned int n)
 	*sock = vnetd_connect();
 	expect(*sock >= 0);
 	expect(send_message(*sock, &msg, sizeof(msg), fds, n));
-	/* Descriptors that come along are closed, as there is no room for them. */
+	/* recv() discards the descriptors of the answer. */
 	expect(recv(*sock, &welcome, sizeof(welcome), 0) == sizeof(welcome));
 	for (unsigned int i = 0; i < n; i++)
 		close(fds[i]);
 	return (int)welcome.error;
 }
 
-/* The connection is answered once more: who is admitted is served. */
+/* A client that has been accepted is served. */
 static void expect_served(void)
 {
 	struct vnet_msg_opened opened;
@@ -89,7 +89,7 @@ static bool is_forgotten(void *arg)
 	return !holds(*(pid_t *)arg, NULL);
 }
 
-/* In a child: a process is a client as long as it lives. */
+/* Runs in a child process, because a process is a client as long as it lives. */
 static void as_client(void (*act)(pid_t other), pid_t other)
 {
 	int status = -1;
@@ -113,7 +113,7 @@ static void shows_anothers(pid_t other)
 	expect(!enter(&sock, fds, 4));
 	expect(wait_until(is_forgotten, &other));
 	expect(holds(own, "mem") == 1 && !holds(own, "status"));
-	/* In their place. */
+	/* vnetd has opened the process' own files instead. */
 	expect(holds(own, "maps") == 1 && holds(own, "pagemap") == 1);
 	expect_served();
 }
@@ -140,7 +140,7 @@ static void shows_memory_alone(pid_t other)
 	(void)other;
 	expect(!enter(&sock, fds, 1));
 	expect(holds(own, "maps") == 1 && holds(own, "pagemap") == 1);
-	/* Privileges it has none, then. */
+	/* Without the status file, vnetd knows no capabilities of the client. */
 	expect(!holds(own, "status"));
 	expect_served();
 }
@@ -154,9 +154,9 @@ static void shows_no_memory(pid_t other)
 
 	(void)other;
 	expect(enter(&sock, maps, 1) == EINVAL);
-	/* The answer may be here before the file is closed. */
+	/* The daemon may close the file only after it has answered. */
 	expect(wait_until(is_forgotten, &own));
-	/* A file of that name is no process' memory. */
+	/* A plain file named "mem" is not the memory of a process. */
 	snprintf(path, sizeof(path), "%s/mem", getenv("VNET_TEST_DIR"));
 	plain = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	expect(plain >= 0);

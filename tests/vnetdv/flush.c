@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flushes from one process to another: the rights that they take, and that what was
- * written before is there for the other process when they have ended.
+ * Tests of flushes between two processes. Checks the access rights that they need, and that earlier
+ * writes are visible to the peer when a flush is complete.
  *
- * Both processes go through the same steps and meet at a socket before each.
+ * Both processes execute the same steps, and synchronize by a socket before each step.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define BUFFER (256u << 10)
 #define DEPTH 16
 #define WRITES 4u
-/* The one that names a node by its address. */
+/* The GID that contains the node's address. */
 #define GID_INDEX 1
 /* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT */
 #define DEVICE_GLOBAL (1ull << 38)
@@ -28,9 +28,9 @@
 struct step {
 	const char *what;
 	uint8_t type, level;
-	/* Beyond what is written. */
+	/* Added to the length that was written. */
 	uint64_t more;
-	/* Rights beyond writing. */
+	/* Access rights in addition to remote write. */
 	unsigned int region, qp;
 	enum ibv_wc_status status;
 };
@@ -93,7 +93,7 @@ static void open_device(struct side *s, const char *name)
 	CHECK(s->pd && s->buffer);
 }
 
-/* No memory is persistent. */
+/* Registration for persistent flushes fails, because no memory is persistent. */
 static void refuse_regions(struct side *s)
 {
 	errno = 0;
@@ -178,7 +178,7 @@ static void end(struct side *s)
 	CHECK(!ibv_dereg_mr(s->mr));
 }
 
-/* All of the peer's memory in some writes, which are not to tell, and the flush. */
+/* Writes to the whole of the peer's buffer with unsignaled requests, and then flushes. */
 static void send_step(struct side *s, const struct step *t)
 {
 	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(s->qp);
@@ -216,7 +216,7 @@ static void run_step(struct side *s, const struct step *t)
 	begin(s, t);
 	if (s->sends)
 		send_step(s, t);
-	/* It has ended. */
+	/* The sender's flush is complete. */
 	meet(s->sock);
 	if (!s->sends && !t->status)
 		receive_step(s);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Immediate data of 64 bits from one process to another: every type of queue pair,
- * operation, way of posting and way of polling, with messages of all kinds of
- * length, between ordinary immediate data.
+ * Tests of 64-bit immediate data between two processes. Covers all QP types, operations, ways to
+ * post and to poll, and many lengths, alternating with ordinary immediate data.
  *
- * Both processes go through the same steps and meet at a socket before each.
+ * Both processes execute the same steps, and synchronize by a socket before each step.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -18,16 +17,16 @@
 #define BUFFER (128u << 10)
 #define GRH 40u
 #define QKEY 0x1234u
-/* The one that names a node by its address. */
+/* The GID that contains the node's address. */
 #define GID_INDEX 1
 #define DEPTH 16
 #define MAX_INLINE 256u
 
 enum posting { POST_EXTENDED, POST_PLAIN, POSTINGS };
-/* Vnet's own way shows all; the ordinary one the lower half. */
+/* vnet's own polling returns all 64 bits, ordinary polling the lower 32. */
 enum polling { POLL_OWN, POLL_ORDINARY, POLLINGS };
 
-/* What both sides agree on before a step. */
+/* Parameters of a step, on which both sides agree. */
 struct step {
 	enum ibv_wr_opcode opcode;
 	enum posting posting;
@@ -76,7 +75,7 @@ static void open_device(struct side *s, const char *name)
 	CHECK(!vnetdv_open(s->ctx, &s->dv));
 	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
 	CHECK(!attr.comp_mask && attr.flags & VNETDV_CONTEXT_IMM64);
-	/* A program of a later version. */
+	/* A program built with a later version has a longer structure. */
 	CHECK(!s->dv.query_context(s->ctx, &longer.known, sizeof(longer)));
 	CHECK(longer.known.flags == attr.flags && !longer.later);
 
@@ -245,7 +244,7 @@ static void post_plain(struct side *s, const struct step *t)
 		CHECK(!ibv_post_send(s->qp, &wr, &bad));
 		return;
 	}
-	/* What is here must not count. */
+	/* This value must be ignored. */
 	wr.imm_data = 0x77777777;
 	CHECK(!s->dv.post_send_imm64(s->qp, &wr, t->imm, &bad));
 }
@@ -263,7 +262,7 @@ static void send_step(struct side *s, const struct step *t)
 
 	for (i = 0; i < t->length; i++)
 		s->buffer[i] = byte_of(t, i);
-	/* There is a receive from here on. */
+	/* The receiver has posted its receive. */
 	meet(s->sock);
 	if (t->posting == POST_EXTENDED)
 		post_extended(s, t);
@@ -384,17 +383,14 @@ static void all_ways(struct side *s, struct step *t)
 			t->polling = (enum polling)polling;
 			t->wide = true;
 			step(s, t);
-			/* Nothing of the one before stays. */
+			/* Ordinary immediate data must have no bits of the previous one. */
 			t->wide = false;
 			step(s, t);
 		}
 	}
 }
 
-/*
- * Around what stands in a completion, with a datagram's header and without, and
- * what goes in more than one frame.
- */
+/* Lengths around the capacity of a completion, with and without a GRH, and of several frames. */
 static void all_lengths(struct side *s, enum ibv_wr_opcode opcode)
 {
 	static const uint32_t lengths[] = { 0,  1,  8,  20, 21, 35, 36,   37,   40,
@@ -414,7 +410,7 @@ static void all_lengths(struct side *s, enum ibv_wr_opcode opcode)
 	}
 }
 
-/* A device of another kind, beside one of ours that is loaded. */
+/* vnetdv_open() refuses a device of another provider, even while vnet's provider is loaded. */
 static int foreign_device(const char *name)
 {
 	struct ibv_context *ctx = open_named(name);
@@ -447,7 +443,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 12; i++) {
 		s.type = types[i / 4];
 		s.extended = i & 1;
-		/* Which has none. */
+		/* UC has no shared receive queue. */
 		if (s.type == IBV_QPT_UC && i & 2)
 			continue;
 		connect_sides(&s, i & 2);

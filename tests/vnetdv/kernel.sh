@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: vnet's own verbs over the kernel's own device, and a device of another
-# kind that has none.
+# Runs the tests of vnet's own verbs in a kernel guest.
+#
+# vnet's device must have these verbs, and rxe must be refused.
 #
 #   kernel.sh PROGRAM...
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 place=/run/vnetdv
 
-# What every user reaches.
+# A folder that all users can write.
 (umask 0 && mkdir "$place")
 for program in "$@"; do
 	[[ ${program##*/} != vnetdv_flush ]] || core_has_flushes || continue

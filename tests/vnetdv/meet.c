@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Two processes that go through the same steps: how they meet, and what they open. */
+/* Synchronizes two test processes by a socket, and opens devices. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>

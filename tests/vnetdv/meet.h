@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Two processes that go through the same steps, and meet at a socket before each. */
+/*
+ * Helpers for tests with two processes, which execute the same steps and synchronize by a socket.
+ */
 #ifndef MEET_H
 #define MEET_H
 
@@ -12,7 +14,7 @@
 
 #define HERE 128
 
-/* What is being tried, for complaints. */
+/* Name of the current step, for error messages. */
 extern char here[HERE];
 
 #define CHECK(what)                                                                                \
@@ -23,13 +25,13 @@ extern char here[HERE];
 		}                                                                                  \
 	} while (0)
 
-/* The socket at this path, of who listens and who comes. */
+/* Returns a connected socket: one process listens at this path, the other one connects. */
 int meeting_place(const char *path, bool listens);
-/* What each has for the other. */
+/* Sends `mine` to the peer, and receives the peer's as `theirs`. */
 void exchange(int sock, const void *mine, void *theirs, size_t length);
 void meet(int sock);
 
-/* The device of this name; the first without one. */
+/* Opens the device of this name, or the first one if there is no name. */
 struct ibv_context *open_named(const char *name);
 
 #endif

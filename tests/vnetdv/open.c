@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vnetdv_open(): what a program learns where there is no provider of vnet's, where
- * it is an older one, where the device is another's, and where it has it all.
- *   open STUB OLD-STUB STUB-WITHOUT-QP
+ * Tests vnetdv_open() without vnet's provider, with an older one, and with the current one. Also
+ * tests the device of another provider.
+ *
+ *	open STUB OLD-STUB STUB-WITHOUT-QP
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* Nothing of it is of use. */
+/* vnetdv_open() must fail, and set all operations to NULL. */
 static void refused(void)
 {
 	static const struct vnetdv_ops none;
@@ -54,15 +55,15 @@ int main(int argc, char **argv)
 	*(uint64_t *)dlsym(stub, "stub_flags") = VNETDV_CONTEXT_IMM64;
 	refused();
 	CHECK(!dlclose(stub));
-	/* What was looked for was let go, too. */
+	/* The failed vnetdv_open() must have closed the library. */
 	CHECK(!dlopen(VNETDV_PROVIDER, RTLD_NOLOAD | RTLD_NOW));
 
-	/* It has all but what came last. */
+	/* A provider without the newest functions. */
 	stub = load(argv[3]);
 	*(uint64_t *)dlsym(stub, "stub_flags") =
 		VNETDV_CONTEXT_IMM64 | VNETDV_CONTEXT_RETURN_TO_SENDER | VNETDV_CONTEXT_FLUSH;
 	CHECK(!vnetdv_open(&context, &ops) && ops.poll_cq && !ops.create_qp && !ops.wr_flush);
-	/* Once for us, once for who has found it. */
+	/* References: one of load(), and one of vnetdv_open(). */
 	CHECK(!dlclose(stub) && !dlclose(stub));
 
 	stub = load(argv[1]);
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
 	CHECK((void *)ops.wc_read_imm64 == dlsym(stub, "vnetdv_wc_read_imm64"));
 	CHECK((void *)ops.poll_cq == dlsym(stub, "vnetdv_poll_cq"));
 	CHECK(!dlclose(stub));
-	/* It stays for who has found it. */
+	/* vnetdv_open() keeps the library loaded. */
 	CHECK(!ops.query_context(&context, &(struct vnetdv_context){ 0 },
 				 sizeof(struct vnetdv_context)));
 	return 0;

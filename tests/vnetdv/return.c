@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Return to sender between two processes: datagrams for a queue pair of the other one
- * that cannot take them, for each reason, between some that it takes; the same by a
- * queue pair that has not asked for it, which is told nothing.
+ * Tests of datagrams that are returned to their sender, between two processes.
+ *
+ * For each reason, the peer's queue pair cannot take the datagram; deliveries in between must
+ * succeed. The same datagram from a queue pair without the flag completes with success.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "meet.h"
 
 #define QKEY 0x1234u
-/* The one that names a node by its address. */
+/* The GID that contains the node's address. */
 #define GID_INDEX 1
 #define DEPTH 8
 #define GRH 40u
@@ -34,7 +35,7 @@ struct side {
 	int sock;
 	bool sends;
 	struct ibv_qp *qp;
-	/* It has not asked for anything. */
+	/* A queue pair without VNETDV_QP_CREATE_RETURN_TO_SENDER. */
 	struct ibv_qp *plain;
 	struct ibv_ah *ah, *nobody;
 	struct address peer;
@@ -65,7 +66,7 @@ static struct ibv_qp *make_qp(const struct side *s, uint32_t flags)
 	return qp;
 }
 
-/* errno of who must not be made. */
+/* Creation must fail. Returns errno. */
 static int refused(const struct side *s, enum ibv_qp_type type,
 		   const struct vnetdv_qp_init_attr *own)
 {
@@ -142,7 +143,7 @@ static void set_up(struct side *s, const char *name)
 	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
 	exchange(s->sock, &mine, &s->peer, sizeof(mine));
 	s->ah = ah_of(s, &s->peer.gid);
-	/* An address of this network, so that there is a way to it, but nobody has it. */
+	/* An address in the same network, so that there is a route, but without a node. */
 	nobody = mine.gid;
 	nobody.raw[15] ^= 0xff;
 	s->nobody = ah_of(s, &nobody);
@@ -164,13 +165,16 @@ static void tear_down(struct side *s)
 
 /* ------------------------------------------------------------------- the steps */
 
-/* What the receiver does before the datagram comes. */
+/* State of the receiver before the datagram comes. */
 enum scene { NOT_READY, READY, SMALL_RECEIVE, GOOD_RECEIVE, GONE };
 
 struct step {
 	const char *name;
 	enum scene scene;
-	/* The message is for another number, has another key, or goes nowhere. */
+	/*
+	 * The datagram goes to another QP number, has another Q_Key, or goes to a node that does
+	 * not exist.
+	 */
 	bool other_qpn, other_key, nowhere;
 	enum ibv_wc_status status;
 };
@@ -224,7 +228,7 @@ static void send_step(struct side *s, const struct step *t, uint64_t id)
 {
 	uint32_t i;
 
-	/* All is as it is to be, there. */
+	/* The receiver is ready for the step. */
 	meet(s->sock);
 	memset(s->buffer, (int)id + 1, LENGTH);
 	post_send(s, s->qp, t, id);
@@ -267,7 +271,7 @@ static void receive_step(struct side *s, const struct step *t, uint64_t id)
 
 	make_scene(s, t->scene);
 	meet(s->sock);
-	/* Its sender has been told of it. */
+	/* The sender has its completion. */
 	meet(s->sock);
 	n = ibv_poll_cq(s->cq, 1, &wc);
 	CHECK(n == (t->status == IBV_WC_SUCCESS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A provider by its name alone, for open.c: what it says of a device is set there. */
+/* A stub of the provider's library for open.c, which sets its results. */
 #include <infiniband/vnetdv.h>
 
 extern int stub_result;
