@@ -13,9 +13,9 @@
 #           [TURN <0|1|2>]            varies what another test does: runs for every third commit,
 #                                     and with "vnet test --soak"
 #           [SANITIZERS address|thread ...]
-#                                     also a test of these sanitizer builds, where it varies the
-#                                     unsanitized test: those without TURN are distributed evenly;
-#                                     without it, of the unsanitized ones only
+#                                     also a test of these sanitizer builds, without it of the
+#                                     unsanitized ones only; in a sanitizer build, tests without
+#                                     TURN get one, evenly
 #           [SANITIZED_ONLY]          not a test of the unsanitized builds
 #           [FIXED_ADDRESSES]         without address space randomisation
 #           [ENVIRONMENT <VAR=value> ...]
@@ -52,7 +52,9 @@ function(vnet_test)
     endif()
     if(NOT DEFINED T_TURN)
       get_property(T_TURN GLOBAL PROPERTY VNET_NEXT_TURN)
-      math(EXPR T_TURN "(0${T_TURN}) % 3")
+      if(NOT T_TURN)
+        set(T_TURN 0)
+      endif()
       math(EXPR next "(${T_TURN} + 1) % 3")
       set_property(GLOBAL PROPERTY VNET_NEXT_TURN "${next}")
     endif()

@@ -18,7 +18,7 @@ struct ask {
 
 /* Get the daemon's status as JSON text, to be freed by the caller. NULL: ask->problem says why. */
 char *ask_status(struct ask *ask, size_t *length);
-/* Execute a link command (vnetd/link/command.c). Returns JSON text as above. */
+/* Execute a link command (vnetd/status/command.c). Returns JSON text as above. */
 char *ask_link(struct ask *ask, const char *command, size_t *length);
 /* Stop the daemon, and wait until it has ended. */
 bool ask_stop(struct ask *ask);

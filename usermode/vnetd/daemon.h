@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The state of the daemon: a part for each room, which alone uses it. */
+/* The state of the daemon, grouped by the files that maintain it. */
 #ifndef DAEMON_H
 #define DAEMON_H
 

@@ -239,7 +239,7 @@ int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
-/* Contacts other NICs before a program uses multicast groups or Ethernet frames: link/peer_discovery.c. */
+/* link/peer_discovery.c: contacts other NICs before multicast or Ethernet frames are used. */
 void discover_peers(struct device *device);
 
 /* ----------------------------------------------------------------- uverbs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Client processes: their connections, the messages of these, their open files, and access to their
- * memory. The functions for the servers (uverbs, cm, mad) are in vnetd.h. Functions that return int
- * return 0 or -errno unless their comment says otherwise.
+ * Client processes: their connections and open files, and the guardian. What other rooms use of
+ * clients, and access to their memory, is in vnetd.h. Functions that return int return 0 or -errno
+ * unless their comment says otherwise.
  */
 #ifndef VNETD_CLIENTS_H
 #define VNETD_CLIENTS_H
@@ -10,7 +10,7 @@
 #include "loop/loop.h"
 #include "vnetd.h"
 
-/* ------------------------------------------------------------------------------- listen.c */
+/* ---------------------------------------------------------------- listen.c */
 
 int listen_open(struct daemon *daemon);
 /* Removes the listening socket, so that no more clients connect. */
@@ -21,7 +21,7 @@ void listen_close(struct daemon *daemon);
  */
 u64 listen_run(struct daemon *daemon, u64 now);
 
-/* --------------------------------------------------------------------------------- conn.c */
+/* ------------------------------------------------------------------ conn.c */
 
 struct conn {
 	struct daemon *daemon;
@@ -61,7 +61,7 @@ bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 
 /* Frees the connection without closing its socket, which is returned: it becomes a file. */
 int conn_release(struct conn *conn);
 
-/* ------------------------------------------------------------------------------- client.c */
+/* ---------------------------------------------------------------- client.c */
 
 /*
  * Files of a process' folder in /proc, opened by the process itself; -1 if not passed. The daemon
@@ -93,7 +93,7 @@ bool client_left(const struct client *client);
 /* Probes clients without a pidfd or a connection. Returns the time of the next call. */
 u64 client_run(struct daemon *daemon, u64 now);
 
-/* --------------------------------------------------------------------------------- file.c */
+/* ------------------------------------------------------------------ file.c */
 
 /*
  * Makes a file of an accepted FILE or NETLINK connection; takes sock if it succeeds. cookie:
@@ -112,7 +112,7 @@ void file_call_end(struct file *file);
 /* Sends channels to the guardian that it does not have yet. Returns true when it has all. */
 bool files_guard(struct daemon *daemon);
 
-/* ----------------------------------------------------------------------------- guardian.c */
+/* -------------------------------------------------------------- guardian.c */
 
 int guardian_start(struct daemon *daemon);
 /*

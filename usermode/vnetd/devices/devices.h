@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The emulated NICs: their creation, reset and identity, injected faults, and the NIC processor, which
- * runs the firmware in the daemon. Functions that return int return 0 or -errno unless their comment
- * says otherwise.
+ * The emulated NICs: their creation, reset and identity, injected faults, and the NIC processor,
+ * which runs the firmware in the daemon. Functions that return int return 0 or -errno unless their
+ * comment says otherwise.
  */
 #ifndef VNETD_DEVICES_H
 #define VNETD_DEVICES_H
@@ -11,7 +11,7 @@
 
 struct nic_device;
 
-/* ------------------------------------------------------------------------------- device.c */
+/* ---------------------------------------------------------------- device.c */
 
 /* Creates all devices that the options name. */
 int devices_init(struct daemon *daemon);
@@ -34,21 +34,21 @@ void devices_renew(struct daemon *daemon);
 /* Sets the fatal flag of all NICs, which tells all processes that the devices are lost. */
 void devices_fatal(struct daemon *daemon);
 
-/* ----------------------------------------------------------------------------- identity.c */
+/* -------------------------------------------------------------- identity.c */
 
 /* Sets the device's GUID, LID, GIDs and their net devices. */
 int identity_init(struct nic_device *device);
 /* Starts to follow changes of the host's addresses. */
 int identity_watch(struct daemon *daemon);
 
-/* ---------------------------------------------------------------------------- processor.c */
+/* ------------------------------------------------------------- processor.c */
 
 int processor_init(struct daemon *daemon);
 /* Runs the firmware. Returns the time of the next call; the sleep flags are set until then. */
 u64 processor_run(struct daemon *daemon, u64 now);
 void processor_awake(struct daemon *daemon);
 
-/* ------------------------------------------------------------------------------- faults.c */
+/* ---------------------------------------------------------------- faults.c */
 
 enum {
 	/* enum ibv_event_type */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The links of the NICs to other nodes: sockets, keys, the GID directory, settings, injected faults,
- * and LIDs. Functions that return int return 0 or -errno unless their comment says otherwise.
+ * The links of the NICs to other nodes: sockets, keys, the GID directory, settings and injected
+ * faults. Functions that return int return 0 or -errno unless their comment says otherwise.
  */
 #ifndef VNETD_LINK_H
 #define VNETD_LINK_H
@@ -13,7 +13,7 @@
 
 struct nic_device;
 
-/* ------------------------------------------------------------------- link.c */
+/* ------------------------------------------------------------------ link.c */
 
 /* Opens the link's socket and memory, before NIC memory is created. It may get no socket. */
 int link_open(struct nic_device *device);
@@ -28,7 +28,7 @@ u64 link_run(struct daemon *daemon, u64 now);
 /* Receives frames, unless a client polls or the epoll set reports them. */
 void link_look(struct nic_device *device);
 
-/* ------------------------------------------------------------------------------- place.c */
+/* ----------------------------------------------------------------- place.c */
 
 /* Adds and removes the entries of all our GIDs in the user's GID directory. */
 void link_tell(struct nic_device *device);
@@ -48,7 +48,7 @@ bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text)
 /* Creates the GID directory, and adds the entries of --peers. */
 int link_place_init(struct daemon *daemon);
 
-/* -------------------------------------------------------------------------------- keys.c */
+/* ------------------------------------------------------------------ keys.c */
 
 /* Reads the keys of --key. */
 int link_keys_init(struct daemon *daemon);
@@ -59,7 +59,7 @@ int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *k
 /* Reads the key files again, and uses their present keys. */
 void link_keys_again(struct daemon *daemon);
 
-/* ---------------------------------------------------------------------------- settings.c */
+/* -------------------------------------------------------------- settings.c */
 
 /*
  * Applies the settings in `text`, all or none. `frames`: number of endpoint frames, which can be
@@ -69,7 +69,7 @@ void link_keys_again(struct daemon *daemon);
 const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text);
 void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 
-/* ------------------------------------------------------------------------------ faults.c */
+/* ---------------------------------------------------------------- faults.c */
 
 /*
  * Parses "loss=1%,duplicate=1%,reorder=5%,corrupt=0.1%,delay=1ms,jitter=100us,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The event loop: descriptors to watch, the time, and parked operations, which are retried until they
- * complete. Called by all rooms; calls none.
+ * The event loop: descriptors to watch, the time, and parked operations, which are retried until
+ * they complete. Called by all rooms; calls none.
  */
 #ifndef VNETD_LOOP_H
 #define VNETD_LOOP_H
 
 #include "vnetd.h"
 
-/* --------------------------------------------------------------------------------- loop.c */
+/* ------------------------------------------------------------------ loop.c */
 
 /* A descriptor in the epoll set. Embedded in a larger structure. */
 struct source {
@@ -43,7 +43,7 @@ void loop_remove(struct loop *loop, struct source *source, void *memory);
 /* Waits for events until `deadline`, and dispatches them. */
 void loop_turn(struct loop *loop, u64 deadline);
 
-/* --------------------------------------------------------------------------------- park.c */
+/* ------------------------------------------------------------------ park.c */
 
 /* An operation that is retried until it completes. */
 struct parked {

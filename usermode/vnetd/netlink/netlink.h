@@ -14,7 +14,7 @@
 /* Limit of a datagram: a page, less the kernel's overhead, as programs expect. */
 #define NETLINK_ROOM 3776
 
-/* ------------------------------------------------------------------------------ message.c */
+/* --------------------------------------------------------------- message.c */
 
 /* A datagram that is being built. */
 struct netlink_message {
@@ -40,7 +40,7 @@ void netlink_put_string(struct netlink_message *message, u32 type, const char *t
 u32 netlink_nest(struct netlink_message *message, u32 type);
 void netlink_nest_end(struct netlink_message *message, u32 nest);
 
-/* ------------------------------------------------------------------------------ request.c */
+/* --------------------------------------------------------------- request.c */
 
 struct netlink;
 
@@ -74,7 +74,7 @@ int netlink_port(const struct netlink_request *request, u32 *port);
 void netlink_answer(struct netlink_request *request, u32 command, const struct device *device);
 int netlink_answer_end(struct netlink_request *request);
 
-/* ------------------------------------------------------------------------------- device.c */
+/* ---------------------------------------------------------------- device.c */
 
 int netlink_get(struct netlink_request *request);
 int netlink_port_get(struct netlink_request *request);
@@ -83,7 +83,7 @@ int netlink_chardev_get(struct netlink_request *request);
 int netlink_stat_get(struct netlink_request *request);
 int netlink_stat_status(struct netlink_request *request);
 
-/* ------------------------------------------------------------------------------ objects.c */
+/* --------------------------------------------------------------- objects.c */
 
 int netlink_summary(struct netlink_request *request);
 /* Lists objects of the kind that the command names. */
@@ -91,7 +91,7 @@ int netlink_objects(struct netlink_request *request);
 /* Lists memory regions with their counters, of which there are none. */
 int netlink_stat_regions(struct netlink_request *request);
 
-/* ---------------------------------------------------------------- netlink.c */
+/* --------------------------------------------------------------- netlink.c */
 
 /* The socket's port id; whether an option of SOL_NETLINK is on. */
 u32 netlink_port_id(const struct netlink *netlink);

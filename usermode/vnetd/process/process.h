@@ -10,7 +10,7 @@
 
 #include "vnetd.h"
 
-/* ------------------------------------------------------------------------------ options.c */
+/* --------------------------------------------------------------- options.c */
 
 #define MAX_NODE_NAME 64
 #define DEFAULT_NODE "default"
@@ -39,13 +39,13 @@ struct options {
 /* Exits for --help, --version and invalid arguments. */
 void options_parse(struct options *options, int argc, char **argv);
 
-/* --------------------------------------------------------------------------------- main.c */
+/* ------------------------------------------------------------------ main.c */
 
 /* Stores a message for the starting process in daemon->problem. Returns -error. */
 int failed(struct daemon *daemon, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ------------------------------------------------------------------------------- rundir.c */
+/* ---------------------------------------------------------------- rundir.c */
 
 /*
  * rundir_open() creates or checks <runtime directory>/<node>/. rundir_lock() takes the node's
@@ -56,7 +56,7 @@ int rundir_lock(struct daemon *daemon);
 /* Whether a daemon listens on the node's socket. */
 bool rundir_answers(const struct daemon *daemon);
 
-/* ---------------------------------------------------------------------------- daemonise.c */
+/* ------------------------------------------------------------- daemonise.c */
 
 /*
  * Forks, unless in the foreground. The parent waits for ready_tell() or ready_fail(), and exits
@@ -73,12 +73,12 @@ void close_inherited(int keep);
 void close_all_between(unsigned int first, unsigned int last);
 void raise_descriptor_limit(void);
 
-/* ---------------------------------------------------------------------------------- log.c */
+/* ------------------------------------------------------------------- log.c */
 
 /* Redirects the log from stderr to <dir>/vnetd.log. */
 int log_open(int dir_fd);
 
-/* --------------------------------------------------------------------------------- life.c */
+/* ------------------------------------------------------------------ life.c */
 
 /* Sets the agent_life words. The kernel sets FUTEX_OWNER_DIED in them when the daemon ends. */
 int life_init(struct daemon *daemon);

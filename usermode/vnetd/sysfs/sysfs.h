@@ -8,7 +8,7 @@
 
 #include "vnetd.h"
 
-/* -------------------------------------------------------------------------------- sysfs.c */
+/* ----------------------------------------------------------------- sysfs.c */
 
 struct nic_device;
 
@@ -21,7 +21,7 @@ void sysfs_gid(const struct nic_device *made, u32 index);
 /* Writes the state of a device's port into the tree. */
 void sysfs_port(struct daemon *daemon, const struct device *device, bool up);
 
-/* --------------------------------------------------------------------------------- tree.c */
+/* ------------------------------------------------------------------ tree.c */
 
 /* Paths are relative to dir_fd. Missing parent folders are created. */
 int tree_dir(int dir_fd, const char *path);
