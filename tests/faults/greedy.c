@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "qp.h"
 #include "side.h"
 
 #define QUEUES 48
@@ -72,35 +73,13 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 			 .max_recv_sge = 1 },
 	};
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qp_access_flags = SIDE_ACCESS };
+	struct ibv_qp_attr attr;
+	union ibv_gid gid;
 
 	CHECK(qp);
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				       IBV_QP_ACCESS_FLAGS),
-		 0);
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qp->qp_num,
-		.max_dest_rd_atomic = 1,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 1 } },
-	};
-	CHECK_EQ(ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid), 0);
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				       IBV_QP_MIN_RNR_TIMER),
-		 0);
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .max_rd_atomic = 1
-	};
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-		 0);
+	CHECK_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+	attr = qp_attr_to(qp->qp_num, &gid, 0);
+	CHECK_EQ(qp_to_rts(qp, &attr), 0);
 	return qp;
 }
 

@@ -6,17 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "qp.h"
+
 /* ------------------------------------------------------------------ making */
 
 struct ibv_context *open_device(void)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context;
+	struct ibv_context *context = open_test_device(NULL);
 
-	CHECK(list && list[0]);
-	context = ibv_open_device(list[0]);
 	CHECK(context);
-	ibv_free_device_list(list);
 	return context;
 }
 
@@ -136,75 +134,37 @@ struct address side_address(const struct side *s)
 
 /* -------------------------------------------------------------- connecting */
 
-static int try_init(struct side *s)
+static struct ibv_qp_attr attr_to(const struct side *s, const struct address *peer)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qkey = SIDE_QKEY,
-		.qp_access_flags = SIDE_ACCESS,
-	};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	struct ibv_qp_attr attr = qp_attr_to(peer->qpn, &peer->gid, s->wish.gid_index);
 
-	mask |= s->wish.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	return ibv_modify_qp(s->qp, &attr, mask);
+	attr.qkey = SIDE_QKEY;
+	attr.qp_access_flags = SIDE_ACCESS;
+	attr.max_dest_rd_atomic = 16;
+	attr.max_rd_atomic = 16;
+	attr.min_rnr_timer = s->wish.min_rnr_timer;
+	attr.timeout = s->wish.timeout;
+	attr.retry_cnt = s->wish.retry_cnt;
+	attr.rnr_retry = s->wish.rnr_retry;
+	return attr;
+}
+
+static int try_to(struct side *s, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = attr_to(s, &s->peer);
+
+	return qp_to(s->qp, state, &attr);
 }
 
 static int try_rtr(struct side *s, const struct address *peer)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_4096,
-		.dest_qp_num = peer->qpn,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = s->wish.min_rnr_timer,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {
-				.dgid = peer->gid,
-				.sgid_index = s->wish.gid_index,
-				.hop_limit = 1,
-			},
-		},
-	};
-	int mask = IBV_QP_STATE;
-
 	s->peer = *peer;
-	if (s->wish.type != IBV_QPT_UD)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (s->wish.type == IBV_QPT_RC)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return ibv_modify_qp(s->qp, &attr, mask);
-}
-
-static int try_rts(struct side *s)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
-		.timeout = s->wish.timeout,
-		.retry_cnt = s->wish.retry_cnt,
-		.rnr_retry = s->wish.rnr_retry,
-		.max_rd_atomic = 16,
-	};
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	if (s->wish.type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	return ibv_modify_qp(s->qp, &attr, mask);
-}
-
-static int try_reset(struct side *s)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-
-	return ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+	return try_to(s, IBV_QPS_RTR);
 }
 
 void side_to_init(struct side *s)
 {
-	CHECK_EQ(try_init(s), 0);
+	CHECK_EQ(try_to(s, IBV_QPS_INIT), 0);
 }
 
 void side_to_rtr(struct side *s, const struct address *peer)
@@ -214,17 +174,18 @@ void side_to_rtr(struct side *s, const struct address *peer)
 
 void side_to_rts(struct side *s)
 {
-	CHECK_EQ(try_rts(s), 0);
+	CHECK_EQ(try_to(s, IBV_QPS_RTS), 0);
 }
 
 void side_to_reset(struct side *s)
 {
-	CHECK_EQ(try_reset(s), 0);
+	CHECK_EQ(try_to(s, IBV_QPS_RESET), 0);
 }
 
 bool side_try_anew(struct side *s, const struct address *peer)
 {
-	return !try_reset(s) && !try_init(s) && !try_rtr(s, peer) && !try_rts(s);
+	return !try_to(s, IBV_QPS_RESET) && !try_to(s, IBV_QPS_INIT) && !try_rtr(s, peer) &&
+	       !try_to(s, IBV_QPS_RTS);
 }
 
 void side_connect(struct side *s, const struct address *peer)

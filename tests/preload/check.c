@@ -7,17 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "qp.h"
+
 #define HALF (PAIR_BUFFER / 2)
 
 struct ibv_context *open_first(void)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context;
+	struct ibv_context *context = open_test_device(NULL);
 
-	EXPECT(list && list[0]);
-	context = ibv_open_device(list[0]);
 	EXPECT(context);
-	ibv_free_device_list(list);
 	return context;
 }
 
@@ -34,38 +32,16 @@ void expect_alive(struct ibv_context *context)
 
 static void connect_qp(struct ibv_qp *qp, unsigned int to)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-	};
+	struct ibv_qp_attr attr;
 	struct ibv_port_attr port;
+	union ibv_gid gid;
 
 	EXPECT(!ibv_query_port(qp->context, 1, &port));
-	EXPECT(!ibv_modify_qp(
-		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = IBV_MTU_1024;
-	attr.dest_qp_num = to;
-	attr.max_dest_rd_atomic = 1;
-	attr.min_rnr_timer = 12;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
+	EXPECT(!ibv_query_gid(qp->context, 1, 0, &gid));
+	attr = qp_attr_to(to, &gid, 0);
 	/* For an InfiniBand port. */
 	attr.ah_attr.dlid = port.lid;
-	EXPECT(!ibv_query_gid(qp->context, 1, 0, &attr.ah_attr.grh.dgid));
-	EXPECT(!ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				      IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	EXPECT(!ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
+	EXPECT(!qp_to_rts(qp, &attr));
 }
 
 void pair_make_small(struct pair *pair, int entries)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp.h"
+
 #define DEPTH 16
 
 void ensure(bool good, const char *what)
@@ -40,46 +42,30 @@ static struct ibv_qp *make_qp(struct loop *loop, const struct wish *wish)
 	return qp;
 }
 
-static void to_init(struct ibv_qp *qp, const struct wish *wish)
+static struct ibv_qp_attr attr_to(const struct loop *loop, uint32_t qpn, const struct wish *wish)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qkey = 0x1234,
-		.qp_access_flags = wish->no_access ?
-					   0 :
-					   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-						   IBV_ACCESS_REMOTE_ATOMIC | wish->qp_access,
-	};
-	int what = wish->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	struct ibv_qp_attr attr;
+	union ibv_gid gid;
 
-	ENSURE(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | what));
-}
-
-static void connect_to(struct loop *loop, struct ibv_qp *qp, uint32_t qpn, const struct wish *wish)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qpn,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 1,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 1 } },
-	};
-
-	ENSURE(!ibv_query_gid(loop->context, 1, 0, &attr.ah_attr.grh.dgid));
-	ENSURE(!ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				      IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
+	ENSURE(!ibv_query_gid(loop->context, 1, 0, &gid));
+	attr = qp_attr_to(qpn, &gid, 0);
+	attr.qp_access_flags = wish->no_access ? 0 : attr.qp_access_flags | wish->qp_access;
 	attr.timeout = 1;
 	attr.retry_cnt = wish->no_peer ? 1 : 7;
-	attr.rnr_retry = 7;
 	attr.max_rd_atomic = wish->no_read_credit ? 0 : 1;
-	ENSURE(!ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
+	return attr;
+}
+
+static void connect_both(struct loop *loop, const struct wish *wish)
+{
+	struct ibv_qp_attr near = attr_to(loop, wish->no_peer ? 0xfffff0 : loop->far->qp_num, wish);
+	struct ibv_qp_attr far = attr_to(loop, loop->qp->qp_num, wish);
+
+	if (wish->no_connection)
+		ENSURE(!qp_to(loop->qp, IBV_QPS_INIT, &near) &&
+		       !qp_to(loop->far, IBV_QPS_INIT, &far));
+	else
+		ENSURE(!qp_to_rts(loop->qp, &near) && !qp_to_rts(loop->far, &far));
 }
 
 static void make_queues(struct loop *loop, const struct wish *wish)
@@ -110,15 +96,12 @@ static void make_queues(struct loop *loop, const struct wish *wish)
 
 void loop_open(struct loop *loop, const struct wish *wish)
 {
-	struct ibv_device **devices = ibv_get_device_list(NULL);
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 	memset(loop, 0, sizeof(*loop));
-	ENSURE(devices && devices[0]);
-	loop->context = ibv_open_device(devices[0]);
+	loop->context = open_test_device(NULL);
 	ENSURE(loop->context);
-	ibv_free_device_list(devices);
 	loop->pd = ibv_alloc_pd(loop->context);
 	ENSURE(loop->pd);
 	if (wish->mr_access || wish->no_access)
@@ -128,12 +111,7 @@ void loop_open(struct loop *loop, const struct wish *wish)
 	make_queues(loop, wish);
 	loop->qp = make_qp(loop, wish);
 	loop->far = make_qp(loop, wish);
-	to_init(loop->qp, wish);
-	to_init(loop->far, wish);
-	if (wish->no_connection)
-		return;
-	connect_to(loop, loop->qp, wish->no_peer ? 0xfffff0 : loop->far->qp_num, wish);
-	connect_to(loop, loop->far, loop->qp->qp_num, wish);
+	connect_both(loop, wish);
 }
 
 void loop_close(struct loop *loop)

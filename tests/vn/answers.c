@@ -58,18 +58,13 @@ struct sight {
 	u8 place[PLACE];
 };
 
-static struct nic_qp *qp_of(const struct end *e)
-{
-	return &e->side->nic.qp[e->qpn & e->side->nic.qp_index_mask];
-}
-
 static struct sight look(void)
 {
 	static struct sight s;
 
 	memset(&s, 0, sizeof(s));
 	s.row = side[0].nic.row[0];
-	s.qp = *qp_of(a);
+	s.qp = *end_qp(a);
 	s.ep = side[0].nic.frame[s.qp.frame];
 	memcpy(s.place, a->side->data, PLACE);
 	return s;

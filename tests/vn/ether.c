@@ -6,57 +6,21 @@
  */
 #include "objects/objects.h"
 #include "vn/vn.h"
-#include "world.h"
+#include "receivers.h"
 
-#define HALF (2u << 20)
 #define SLOT 16384u
 #define LENGTH 100u
 #define STREAM 400u
-#define MS 1000000ull
-
-static const struct nic_config config = {
-	.max_qp = 64,
-	.max_cq = 64,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 8,
-	.max_frame = 64,
-	.queue_bytes = 16 << 20,
-	.stall_ns = 50 * MS,
-};
 
 /* The MAC address of the far port, and the GID that is derived from it. */
 static const u8 mac[6] = { 2, 0, 0, 1, 2, 3 };
 static const u8 mac_gid[16] = { 0xfe, 0x80, [8] = 0, [11] = 0xff, 0xfe, 1, 2, 3 };
 
-static struct end *sender, *near, *far[3];
-
-static struct end *make_raw(struct side *s)
-{
-	struct end *e = end_make(s, NIC_QPT_RAW_PACKET, false);
-	u32 to;
-
-	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
-		end_state(e, (u8)to, NULL);
-	return e;
-}
-
 /* The far NIC has two GIDs; one is derived from its MAC address. */
 static void make_world(u32 seed)
 {
-	struct nic *there;
-	u32 i;
-
-	world_make(seed, &config);
-	there = &side[1].nic;
-	there->hdr->ngids = 2;
-	memcpy(there->hdr->gid[1], mac_gid, 16);
-	sender = make_raw(&side[0]);
-	near = make_raw(&side[0]);
-	for (i = 0; i < 3; i++)
-		far[i] = make_raw(&side[1]);
+	receivers_make(seed, NIC_QPT_RAW_PACKET);
+	memcpy(side[1].nic.hdr->gid[1], mac_gid, 16);
 }
 
 static void meet(void)
@@ -141,21 +105,6 @@ static void has(struct end *e, u32 slot, u32 flow)
 	has_long(e, slot, flow, LENGTH);
 }
 
-static void has_nothing(struct end *e)
-{
-	struct vnet_cqe cqe;
-
-	pass(10 * MS);
-	CHECK(!end_poll(e, &cqe));
-}
-
-static u64 counted(u32 i, u64 offset)
-{
-	return *(u64 *)((u8 *)&side[i].nic.hdr->counters + offset);
-}
-
-#define COUNTED(i, what) counted(i, offsetof(struct nic_counters, what))
-
 /* ---------------------------------------------------------------- receivers */
 
 static void test_all(void)
@@ -179,9 +128,9 @@ static void test_all(void)
 	has(far[0], 0, 0);
 	has(far[1], 1, 1);
 	for (i = 0; i < 3; i++)
-		has_nothing(far[i]);
+		end_has_nothing(far[i]);
 	CHECK(packets(0, 0) == 1 && packets(1, 0) == 1 && packets(1, 1) == 1 && !packets(1, 2));
-	CHECK(!COUNTED(0, drop_no_flow) && !COUNTED(1, drop_no_flow));
+	CHECK(!side[0].nic.hdr->counters.drop_no_flow && !side[1].nic.hdr->counters.drop_no_flow);
 	/* The far NIC does not forward the frame or send it back. */
 	CHECK(side[1].nic.hdr->row_high == 1 && !side[1].nic.row[0].tx[0].seq);
 	world_free();
@@ -208,12 +157,11 @@ static void test_lengths(void)
 	cqe = end_wait(sender);
 	CHECK(cqe.status == VNET_WC_LOC_LEN_ERR);
 	end_reset(sender);
-	for (i = NIC_QPS_INIT; i <= NIC_QPS_RTS; i++)
-		end_state(sender, (u8)i, NULL);
+	end_raise(sender);
 	post(5, NIC_ETHER_HEADER - 1);
 	cqe = end_wait(sender);
 	CHECK(cqe.status == VNET_WC_LOC_LEN_ERR);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 
@@ -241,7 +189,7 @@ static void test_spread(void)
 	send_one(5);
 	/* The frame is not IPv4, so its hash is 0. */
 	has(wq[0], 0, 4);
-	has_nothing(wq[1]);
+	end_has_nothing(wq[1]);
 	CHECK(packets(1, 4) == 1);
 	world_free();
 }
@@ -252,16 +200,19 @@ static void test_no_flow(void)
 	make_world(4);
 	fill(side[0].data, LENGTH, 0x88b5, 5);
 	send_it(1, LENGTH);
-	CHECK(COUNTED(0, drop_no_flow) == 1);
+	CHECK(side[0].nic.hdr->counters.drop_no_flow == 1);
 	meet();
 	send_it(1, LENGTH);
-	CHECK(COUNTED(0, drop_no_flow) == 1 && COUNTED(1, drop_no_flow) == 1);
+	CHECK(side[0].nic.hdr->counters.drop_no_flow == 1 &&
+	      side[1].nic.hdr->counters.drop_no_flow == 1);
 	side[0].data[5]++;
 	send_it(2, LENGTH);
-	CHECK(COUNTED(0, drop_no_flow) == 1 && COUNTED(1, drop_no_flow) == 1);
+	CHECK(side[0].nic.hdr->counters.drop_no_flow == 1 &&
+	      side[1].nic.hdr->counters.drop_no_flow == 1);
 	side[0].data[0] |= 1;
 	send_it(3, LENGTH);
-	CHECK(COUNTED(0, drop_no_flow) == 1 && COUNTED(1, drop_no_flow) == 2);
+	CHECK(side[0].nic.hdr->counters.drop_no_flow == 1 &&
+	      side[1].nic.hdr->counters.drop_no_flow == 2);
 	world_free();
 }
 
@@ -283,14 +234,14 @@ static void test_receives(void)
 	pass(20 * MS);
 	expect(far[0], 1);
 	has(far[0], 1, 0);
-	CHECK(end_wait(sender).wr_id == 6 && !COUNTED(1, drop_no_receive));
+	CHECK(end_wait(sender).wr_id == 6 && !side[1].nic.hdr->counters.drop_no_receive);
 	since = now_ns;
 	send_one(7);
 	CHECK(now_ns - since > 40 * MS && now_ns - since < 100 * MS);
-	CHECK(COUNTED(1, drop_no_receive) == 1);
+	CHECK(side[1].nic.hdr->counters.drop_no_receive == 1);
 	since = now_ns;
 	send_one(8);
-	CHECK(now_ns - since < 10 * MS && COUNTED(1, drop_no_receive) == 2);
+	CHECK(now_ns - since < 10 * MS && side[1].nic.hdr->counters.drop_no_receive == 2);
 	CHECK(packets(1, 0) == 4);
 	expect(far[0], 2);
 	send_one(9);
@@ -318,14 +269,14 @@ static void test_busy(void)
 		expect(far[i], i);
 		expect(far[i], i);
 	}
-	qp = &side[1].nic.qp[far[1]->qpn & side[1].nic.qp_index_mask];
+	qp = end_qp(far[1]);
 	qp->sq_lock = 99;
 	fill(side[0].data, LENGTH, 0x88b5, 5);
 	post(5, LENGTH);
 	pass(20 * MS);
 	has(far[0], 0, 0);
-	has_nothing(far[1]);
-	has_nothing(far[2]);
+	end_has_nothing(far[1]);
+	end_has_nothing(far[2]);
 	qp->sq_lock = 0;
 	has(far[1], 1, 1);
 	has(far[2], 2, 2);
@@ -335,7 +286,7 @@ static void test_busy(void)
 	qp->sq_lock = 0;
 	has(far[0], 0, 0);
 	has(far[2], 2, 2);
-	has_nothing(far[1]);
+	end_has_nothing(far[1]);
 	world_free();
 }
 
@@ -350,7 +301,7 @@ static void test_not_ready(void)
 	end_reset(far[0]);
 	send_one(5);
 	has(far[1], 1, 1);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 
@@ -448,7 +399,7 @@ static void test_pace(void)
 	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
-	qp = &side[0].nic.qp[sender->qpn & side[0].nic.qp_index_mask];
+	qp = end_qp(sender);
 	qp->attr.rate_limit = 800;
 	for (i = 0; i < 10; i++) {
 		expect(near, i);
@@ -478,7 +429,7 @@ static void test_drained(void)
 	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
-	qp = &side[0].nic.qp[sender->qpn & side[0].nic.qp_index_mask];
+	qp = end_qp(sender);
 	qp->attr.rate_limit = 80;
 	for (i = 0; i < 3; i++) {
 		expect(near, i);
@@ -496,7 +447,7 @@ static void test_drained(void)
 	has(far[0], 1, 0);
 	/* The next request does not begin. */
 	pass(200 * MS);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	CHECK(qp->sq_cons == 2);
 	world_free();
 }
@@ -535,7 +486,7 @@ static void test_death(void)
 	expect(far[0], 1);
 	send_one(5);
 	has(far[0], 0, 0);
-	qp = &there->qp[far[0]->qpn & there->qp_index_mask];
+	qp = end_qp(far[0]);
 	qp->sq_lock = 99;
 	there->row[0].rx[0].busy = 99;
 	fill(side[0].data, LENGTH, 0x88b5, 6);
@@ -545,7 +496,7 @@ static void test_death(void)
 	CHECK(!qp->sq_lock && !there->row[0].rx[0].busy);
 	CHECK(end_wait(sender).wr_id == 6);
 	has(far[0], 1, 0);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 
@@ -557,7 +508,7 @@ static void lie(u8 type, u32 qpn, u8 flags, u32 payload)
 	struct vnet_frame *frame = (struct vnet_frame *)space;
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(frame + 1);
 	u32 length = sizeof(*frame) + sizeof(*op) + payload;
-	u64 before = COUNTED(1, bad_field);
+	u64 before = side[1].nic.hdr->counters.bad_field;
 
 	memset(space, 0, sizeof(space));
 	last_frame(1, space);
@@ -576,8 +527,8 @@ static void lie(u8 type, u32 qpn, u8 flags, u32 payload)
 	frame->crc = 0;
 	frame->crc = nic_to_le32(plat_crc32c(0, frame, length));
 	inject(1, frame, length);
-	CHECK(COUNTED(1, bad_field) == before + 1);
-	has_nothing(far[0]);
+	CHECK(side[1].nic.hdr->counters.bad_field == before + 1);
+	end_has_nothing(far[0]);
 }
 
 static void test_lies(void)

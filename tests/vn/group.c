@@ -6,41 +6,14 @@
  */
 #include "objects/objects.h"
 #include "vn/vn.h"
-#include "world.h"
+#include "receivers.h"
 
 #define QKEY 0x1234
-#define HALF (2u << 20)
 #define SLOT 256u
 #define LENGTH 100u
 #define STREAM 400u
-#define MS 1000000ull
-
-static const struct nic_config config = {
-	.max_qp = 64,
-	.max_cq = 64,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 8,
-	.max_frame = 64,
-	.queue_bytes = 16 << 20,
-	.stall_ns = 50 * MS,
-};
 
 static const u8 group[16] = { 0xff, 0x12, [15] = 7 }, other[16] = { 0xff, 0x12, [15] = 8 };
-
-static struct end *sender, *near, *far[3];
-
-static struct end *make_member(struct side *s)
-{
-	struct end *e = end_make(s, NIC_QPT_UD, false);
-	u32 to;
-
-	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
-		end_state(e, (u8)to, NULL);
-	return e;
-}
 
 static void attach(struct end *e, const u8 *gid)
 {
@@ -50,18 +23,9 @@ static void attach(struct end *e, const u8 *gid)
 /* The far NIC has two GIDs, so the sender has two rows for it. */
 static void make_world(u32 seed)
 {
-	struct nic *there;
-	u32 i;
-
-	world_make(seed, &config);
-	there = &side[1].nic;
-	there->hdr->ngids = 2;
-	memcpy(there->hdr->gid[1], there->hdr->gid[0], 16);
-	there->hdr->gid[1][14] = 9;
-	sender = make_member(&side[0]);
-	near = make_member(&side[0]);
-	for (i = 0; i < 3; i++)
-		far[i] = make_member(&side[1]);
+	receivers_make(seed, NIC_QPT_UD);
+	memcpy(side[1].nic.hdr->gid[1], side[1].nic.hdr->gid[0], 16);
+	side[1].nic.hdr->gid[1][14] = 9;
 }
 
 static void meet(void)
@@ -108,21 +72,6 @@ static void has(struct end *e, u64 wr_id, u32 slot)
 	CHECK(!memcmp(at + 8, side[0].nic.hdr->gid[0], 16) && !memcmp(at + 24, group, 16));
 	CHECK(at[VNET_GRH_SIZE] == (u8)wr_id && at[VNET_GRH_SIZE + LENGTH - 1] == (u8)wr_id);
 }
-
-static void has_nothing(struct end *e)
-{
-	struct vnet_cqe cqe;
-
-	pass(10 * MS);
-	CHECK(!end_poll(e, &cqe));
-}
-
-static u64 counted(u32 i, u64 offset)
-{
-	return *(u64 *)((u8 *)&side[i].nic.hdr->counters + offset);
-}
-
-#define COUNTED(i, what) counted(i, offsetof(struct nic_counters, what))
 
 /* -------------------------------------------------------------------- pages */
 
@@ -177,9 +126,9 @@ static void test_all(void)
 	has(near, 5, 0);
 	for (i = 0; i < 2; i++)
 		has(far[i], 5, i);
-	has_nothing(near);
+	end_has_nothing(near);
 	for (i = 0; i < 3; i++)
-		has_nothing(far[i]);
+		end_has_nothing(far[i]);
 	send_one(6);
 	has(near, 6, 0);
 	for (i = 0; i < 2; i++)
@@ -187,15 +136,15 @@ static void test_all(void)
 	/* No queue pair is attached any more. */
 	for (i = 0; i < 2; i++)
 		CHECK(nic_mcast_detach(&side[1].nic, far[i]->qpn, group) == NIC_OK);
-	CHECK(COUNTED(1, drop_no_qp) == 0);
+	CHECK(side[1].nic.hdr->counters.drop_no_qp == 0);
 	send_one(7);
-	CHECK(COUNTED(1, drop_no_qp) == 1);
+	CHECK(side[1].nic.hdr->counters.drop_no_qp == 1);
 	/* A datagram to a group GID with the number of a member is not delivered. */
 	w.ud.remote_qpn = near->qpn;
 	end_recv(near, 9, HALF, SLOT);
 	end_send(sender, &w, 0, LENGTH);
 	(void)end_wait(sender);
-	has_nothing(near);
+	end_has_nothing(near);
 	world_free();
 }
 
@@ -207,7 +156,7 @@ static void test_far_only(void)
 
 	make_world(1);
 	ends_return = true;
-	sender = make_member(&side[0]);
+	sender = receiver_make(&side[0], NIC_QPT_UD);
 	ends_return = false;
 	meet();
 	attach(far[0], group);
@@ -219,20 +168,19 @@ static void test_far_only(void)
 	 * it.
 	 */
 	send_one(6);
-	CHECK(COUNTED(1, drop_no_receive) == 1);
+	CHECK(side[1].nic.hdr->counters.drop_no_receive == 1);
 	end_recv(far[0], 0, HALF, SLOT);
 	w.ud.remote_qpn = far[0]->qpn;
 	end_send(sender, &w, 0, LENGTH);
 	cqe = end_wait(sender);
 	CHECK(cqe.status == VNET_WC_REM_OP_ERR);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 
 /* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
-	struct nic *there = &side[1].nic;
 
 	make_world(1);
 	meet();
@@ -241,24 +189,24 @@ static void test_refused(void)
 	attach(far[2], group);
 	end_recv(far[1], 1, HALF, LENGTH + VNET_GRH_SIZE - 1);
 	end_recv(far[2], 2, HALF + 2 * SLOT, SLOT);
-	there->qp[far[0]->qpn & there->qp_index_mask].attr.qkey++;
+	end_qp(far[0])->attr.qkey++;
 	send_one(5);
 	has(far[2], 5, 2);
-	has_nothing(far[0]);
-	has_nothing(far[1]);
-	CHECK(COUNTED(1, drop_qkey) == 1 && COUNTED(1, drop_length) == 1);
+	end_has_nothing(far[0]);
+	end_has_nothing(far[1]);
+	CHECK(side[1].nic.hdr->counters.drop_qkey == 1 &&
+	      side[1].nic.hdr->counters.drop_length == 1);
 	end_reset(far[0]);
 	end_recv(far[2], 2, HALF + 2 * SLOT, SLOT);
 	send_one(6);
 	has(far[2], 6, 2);
-	CHECK(COUNTED(1, drop_no_qp) == 1);
+	CHECK(side[1].nic.hdr->counters.drop_no_qp == 1);
 	world_free();
 }
 
 /* A locked receiver delays the datagram, up to a limit; nobody receives it twice. */
 static void test_busy(void)
 {
-	struct nic *there = &side[1].nic;
 	struct nic_qp *qp;
 	struct vnet_send_wqe w;
 	u32 i;
@@ -271,7 +219,7 @@ static void test_busy(void)
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 	}
-	qp = &there->qp[far[1]->qpn & there->qp_index_mask];
+	qp = end_qp(far[1]);
 	for (i = 0; i < 2; i++) {
 		if (i)
 			qp->rq.lock = 99;
@@ -282,8 +230,8 @@ static void test_busy(void)
 		end_send(sender, &w, 0, LENGTH);
 		pass(20 * MS);
 		has(far[0], 5 + i, 0);
-		has_nothing(far[1]);
-		has_nothing(far[2]);
+		end_has_nothing(far[1]);
+		end_has_nothing(far[2]);
 		qp->rq.lock = 0;
 		qp->sq_lock = 0;
 		has(far[1], 5 + i, 1);
@@ -295,7 +243,7 @@ static void test_busy(void)
 	qp->sq_lock = 0;
 	has(far[0], 7, 0);
 	has(far[2], 7, 2);
-	has_nothing(far[1]);
+	end_has_nothing(far[1]);
 	world_free();
 }
 
@@ -314,7 +262,7 @@ static void silent(u64 longest, u32 ways)
 	since = now_ns;
 	send_one(7);
 	CHECK(now_ns - since < MS);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	faults.lose = 0;
 	/* The peer is probed, and then receives again. */
 	for (i = 0; i < 20; i++) {
@@ -324,7 +272,7 @@ static void silent(u64 longest, u32 ways)
 	end_recv(far[0], 0, HALF, SLOT);
 	send_one(9);
 	has(far[0], 9, 0);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 }
 
 static void test_silent(void)
@@ -339,7 +287,7 @@ static void test_silent(void)
 	meet();
 	/* The fate of a copy does not change the request's status, even with return to sender. */
 	ends_return = true;
-	sender = make_member(&side[0]);
+	sender = receiver_make(&side[0], NIC_QPT_UD);
 	ends_return = false;
 	attach(far[0], group);
 	silent(1500 * MS, 2);
@@ -416,7 +364,7 @@ static void test_death(void)
 	send_one(5);
 	has(far[0], 5, 0);
 	row = here->row[0].busy ? &here->row[1] : &here->row[0];
-	qp = &here->qp[sender->qpn & here->qp_index_mask];
+	qp = end_qp(sender);
 	ep = nic_endpoint_at(here, qp);
 	CHECK(ep && ep->qpn == sender->qpn);
 	packet.qpn = sender->qpn;
@@ -434,7 +382,7 @@ static void test_death(void)
 	ep->cut = nic_group_mark(ep->sq_next, 99);
 	send_one(7);
 	pass(500 * MS);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 
@@ -456,7 +404,7 @@ static void test_dead_way(void)
 	CHECK(!row->lonely);
 	send_one(6);
 	has(far[0], 6, 0);
-	has_nothing(far[0]);
+	end_has_nothing(far[0]);
 	world_free();
 }
 

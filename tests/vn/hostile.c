@@ -10,7 +10,6 @@
 #include "vn/handshake.h"
 #include "streams.h"
 
-#define MS 1000000ull
 #define ELSEWHERE 2
 /* A channel that the preceding traffic did not use. */
 #define CHANNEL 40
@@ -27,16 +26,6 @@ static struct nic_row *row_of(u32 i)
 	return &side[i].nic.row[0];
 }
 
-static struct nic_counters *counters(u32 i)
-{
-	return &side[i].nic.hdr->counters;
-}
-
-static struct nic_qp *qp_of(const struct end *e)
-{
-	return nic_find_qp(&e->side->nic, e->qpn);
-}
-
 static struct nic_endpoint *endpoint_of(const struct end *e)
 {
 	struct nic *nic = &e->side->nic;
@@ -46,17 +35,6 @@ static struct nic_endpoint *endpoint_of(const struct end *e)
 		;
 	CHECK(i < nic->max_frame);
 	return &nic->frame[i];
-}
-
-static void begin(u8 type)
-{
-	world_make(41, &config);
-	connect_two(type, false);
-	if (type == NIC_QPT_UD)
-		datagrams(connected[0], connected[1], 4);
-	else
-		stream_sends(connected[0], connected[1], 20, 4, false);
-	pass(50 * MS);
 }
 
 /* Makes the next packet in sequence of side 0's queue pair, with `length` bytes of data. */
@@ -126,7 +104,7 @@ static void still_works(void)
 /* A header whose incarnation or row number does not match. */
 static void test_heads(void)
 {
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	make(VNET_WR_RDMA_WRITE, 64);
 	head->src_incarnation = nic_to_le64(nic_le64(head->src_incarnation) - 1);
@@ -153,7 +131,7 @@ static void test_lengths(void)
 {
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	/* A packet that ends one byte after its message. */
 	make(VNET_WR_RDMA_WRITE, 64);
@@ -222,7 +200,7 @@ static void test_lengths(void)
 	world_free();
 
 	/* A datagram that is longer than the MTU. */
-	begin(NIC_QPT_UD);
+	begin_connected(41, NIC_QPT_UD);
 	memset(side[1].data, 0, 64);
 	end_recv(connected[1], 1, 0, 8192);
 	make(VNET_WR_SEND, VNET_GRH_SIZE + NIC_MTU + 1);
@@ -243,7 +221,7 @@ static void test_reads(void)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		row_of(1)->payload = 2048;
 		make(VNET_WR_RDMA_READ, 0);
 		op->msg_len = op->read_len = nic_to_le32(2048 + i);
@@ -285,7 +263,7 @@ static void test_calls(void)
 	u64 its_life, before;
 	u32 high;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	high = side[1].nic.hdr->row_high;
 	/* Incarnation 0, with a valid cookie. */
 	make_call(0, 0, NULL);
@@ -331,7 +309,7 @@ static void test_known(void)
 	u8 share[VNET_WIRE_NONCE_SIZE];
 	u32 payload;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
 	memcpy(share, row_of(1)->peer_share, sizeof(share));
 	payload = row_of(1)->payload;
@@ -360,7 +338,7 @@ static void test_meet(void)
 	u8 gid[16];
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memcpy(gid, side[0].nic.hdr->gid[0], sizeof(gid));
 	for (i = 0; i < 4; i++) {
 		gid[13] = (u8)i;
@@ -387,7 +365,7 @@ static void test_window(void)
 {
 	u32 expected;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	make_early(NIC_WINDOW - 1);
 	arrives();
@@ -437,7 +415,7 @@ static void test_again(void)
 	for (i = 0; i < 2; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0, 4096);
 		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 		w.rdma.rkey = side[1].key;
@@ -478,7 +456,7 @@ static void test_read_data(void)
 	for (rewrite = 0; rewrite < 2; rewrite++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_READ, 9);
 
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0xee, 1000);
 		memset(side[0].data, 0, 1000);
 		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
@@ -550,7 +528,7 @@ static void test_datagram_death(void)
 	volatile u32 before;
 	struct vnet_cqe cqe;
 
-	begin(NIC_QPT_UD);
+	begin_connected(41, NIC_QPT_UD);
 	end_recv(connected[1], 1, 0, 4096);
 	end_recv(connected[1], 2, 4096, 4096);
 	make(VNET_WR_SEND, VNET_GRH_SIZE + 8);
@@ -591,7 +569,7 @@ static void test_new_life(void)
 {
 	struct vnet_cqe cqe;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	end_recv(connected[1], 1, 0, 4096);
 	make(VNET_WR_SEND, 64);
 	on_step = begin_anew;
@@ -604,7 +582,7 @@ static void test_new_life(void)
 /* A packet that another process is executing is not executed a second time. */
 static void test_twice(void)
 {
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	row_of(1)->rx[CHANNEL].busy = side[1].nic.self + 1;
 	make(VNET_WR_RDMA_WRITE, 64);
@@ -624,7 +602,7 @@ static void is_refused(u8 opcode, u64 status)
 {
 	arrives();
 	CHECK(answer() == VNET_RETURN_ERROR && nic_le64(ack->result) == status);
-	CHECK(!is_written() && qp_of(connected[1])->state == NIC_QPS_ERR);
+	CHECK(!is_written() && end_qp(connected[1])->state == NIC_QPS_ERR);
 	(void)opcode;
 	world_free();
 }
@@ -635,36 +613,36 @@ static void test_rights(void)
 	u32 access;
 
 	/* A queue pair without remote write permission, and one without responder resources. */
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
-	qp_of(connected[1])->attr.access = NIC_ACCESS_REMOTE_READ;
+	end_qp(connected[1])->attr.access = NIC_ACCESS_REMOTE_READ;
 	make(VNET_WR_RDMA_WRITE, 64);
 	is_refused(VNET_WR_RDMA_WRITE, VNET_WC_REM_INV_REQ_ERR);
-	begin(NIC_QPT_RC);
-	qp_of(connected[1])->attr.max_dest_rd_atomic = 0;
+	begin_connected(41, NIC_QPT_RC);
+	end_qp(connected[1])->attr.max_dest_rd_atomic = 0;
 	make(VNET_WR_RDMA_READ, 0);
 	op->msg_len = op->read_len = nic_to_le32(8);
 	is_refused(VNET_WR_RDMA_READ, VNET_WC_REM_INV_REQ_ERR);
 	/* An atomic operation on a misaligned address. */
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 	op->flags = 0;
 	op->remote_addr = nic_to_le64((u64)(unsigned long)side[1].data + 4);
 	op->compare_add = nic_to_le64(~0ull);
 	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
 	/* An atomic operation without permission. */
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	access = NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE;
-	qp_of(connected[1])->attr.access = (u8)access;
+	end_qp(connected[1])->attr.access = (u8)access;
 	make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 	op->flags = 0;
 	op->compare_add = nic_to_le64(0xee);
 	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
 
 	/* Another transport type, or a queue pair in the error state, gets RETURN_NOBODY. */
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
-	qp = qp_of(connected[1]);
+	qp = end_qp(connected[1]);
 	make(VNET_WR_RDMA_WRITE, 64);
 	op->qp_type = NIC_QPT_UC;
 	arrives();
@@ -681,7 +659,7 @@ static void test_results(void)
 {
 	u32 expected, i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	for (i = 0; i <= NIC_RESULTS; i++) {
 		make(VNET_WR_ATOMIC_FETCH_ADD, 0);
@@ -753,7 +731,7 @@ static void test_datagram_again(void)
 	const u32 length = (u32)(sizeof(*head) + sizeof(*op)) + VNET_GRH_SIZE + 8;
 	struct vnet_cqe cqe;
 
-	begin(NIC_QPT_UD);
+	begin_connected(41, NIC_QPT_UD);
 	make(VNET_WR_SEND, VNET_GRH_SIZE + 8);
 	op->read_len = nic_to_le32(0x1234);
 	op->rkey = 0;
@@ -775,10 +753,10 @@ static void test_datagram_again(void)
 /* A producer index that is further ahead than the ring has slots. */
 static void test_index(void)
 {
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	connected[0]->sq.hdr->prod += 100000;
 	nic_send_doorbell(&side[0].nic, connected[0]->qpn);
-	CHECK(qp_of(connected[0])->state == NIC_QPS_ERR);
+	CHECK(end_qp(connected[0])->state == NIC_QPS_ERR);
 	CHECK(!row_of(0)->busy);
 	world_free();
 }
@@ -793,7 +771,7 @@ static void test_transport(void)
 	stream_sends(connected[0], connected[1], 4, 1, false);
 	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 	w.rdma.rkey = side[1].key;
-	qp_of(connected[0])->attr.max_rd_atomic = 8;
+	end_qp(connected[0])->attr.max_rd_atomic = 8;
 	end_send(connected[0], &w, 0, 64);
 	CHECK(!row_of(0)->busy);
 	CHECK(end_wait(connected[0]).status == VNET_WC_LOC_QP_OP_ERR);
@@ -806,7 +784,7 @@ static void test_under_way(void)
 	struct vnet_send_wqe w;
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
 	for (i = 0; i < 2 * NIC_RESULTS; i++) {
 		w = request(VNET_WR_ATOMIC_FETCH_ADD, i);
@@ -817,7 +795,7 @@ static void test_under_way(void)
 	}
 	CHECK(endpoint_of(connected[0])->next - endpoint_of(connected[0])->una == NIC_RESULTS);
 	world_free();
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	side[0].nic.hdr->settings.adaptive = 0;
 	side[0].nic.hdr->settings.channels = VNET_WIRE_CHANNELS;
 	row_of(0)->window = ~0u;
@@ -835,7 +813,7 @@ static void test_half_sent(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 	w.rdma.rkey = side[1].key;
 	side[0].nic.hdr->settings.adaptive = 1;
@@ -891,7 +869,7 @@ static void test_answers(void)
 
 	/* RETURN_ERROR with an invalid completion status. */
 	for (i = 0; i < 3; i++) {
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		send_lost();
 		make_answer(VNET_RETURN_ERROR, statuses[i]);
 		answers();
@@ -899,13 +877,13 @@ static void test_answers(void)
 		world_free();
 	}
 	/* An RNR NACK with a wait above the maximum. */
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	send_lost();
 	make_answer(VNET_NACK_RNR, ~0ull >> 1);
 	answers();
 	CHECK(row_of(0)->tx[0].due <= now_ns + 700 * MS);
 	/* RNR retries are limited by rnr_retry. */
-	qp_of(connected[0])->attr.rnr_retry = 2;
+	end_qp(connected[0])->attr.rnr_retry = 2;
 	for (i = 0; i < 10 && !end_poll(connected[0], &cqe); i++) {
 		pass(i ? 10 * MS : 700 * MS);
 		make_answer(VNET_NACK_RNR, MS);
@@ -922,7 +900,7 @@ static void test_late_answer(void)
 	struct nic_tx *tx;
 	struct vnet_cqe cqe;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	send_lost();
 	ep = endpoint_of(connected[0]);
 	tx = &row_of(0)->tx[0];
@@ -943,7 +921,7 @@ static void test_sges(void)
 	struct vnet_sge *sge;
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	end_recv(connected[1], 1, 0, 64);
 	sge = (struct vnet_sge *)(connected[1]->rq.slots +
 				  ((u64)((connected[1]->rq_prod - 1) & connected[1]->rq.mask)
@@ -955,7 +933,7 @@ static void test_sges(void)
 	CHECK(end_wait(connected[1]).status == VNET_WC_LOC_QP_OP_ERR);
 	world_free();
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	end_recv(connected[1], 1, 0, 4096);
 	connected[0]->sq.hdr->prod++;
 	sge = (struct vnet_sge *)((u8 *)slot_of(connected[0], connected[0]->sq_prod) +
@@ -977,7 +955,7 @@ static void test_others_window(void)
 	struct vnet_send_wqe w = request(VNET_WR_LOCAL_INV, 3);
 	const u32 key = 8u << NIC_KEY_TAG_BITS;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	CHECK(nic_mr_create(&side[0].nic, &(struct nic_mr_params){ .key = key,
 								   .kind = NIC_MR_WINDOW_2,
 								   .pdn = 2 }) == NIC_OK);
@@ -1008,7 +986,7 @@ static void test_wide(void)
 	const struct nic_endpoint *ep;
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	ep = endpoint_of(connected[0]);
 	side[0].nic.hdr->settings.adaptive = 0;
 	row_of(0)->payload = 1024;
@@ -1036,7 +1014,7 @@ static void test_first_failure(void)
 	struct vnet_cqe cqe;
 	u32 i, length = sizeof(*head) + 2 * sizeof(*ack);
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
 	end_send(connected[0], &w, 0, 64);
 	w.wr_id = 4;
@@ -1065,7 +1043,7 @@ static void test_retired(void)
 {
 	u64 again;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	send_lost();
 	row_of(0)->tx[0].psn--;
 	again = counters(0)->retransmitted;
@@ -1084,7 +1062,7 @@ static void test_returned(void)
 
 	for (i = 0; i < 4; i++) {
 		ends_return = true;
-		begin(NIC_QPT_UD);
+		begin_connected(41, NIC_QPT_UD);
 		ends_return = false;
 		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
 		w.ud.remote_qpn = connected[1]->qpn;
@@ -1139,7 +1117,7 @@ static void test_atomic_death(void)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0, 64);
 		make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 		op->flags = 0;
@@ -1173,7 +1151,7 @@ static void test_retire_death(void)
 	u32 i;
 
 	for (i = 0; i < 3; i++) {
-		begin(NIC_QPT_RC);
+		begin_connected(41, NIC_QPT_RC);
 		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 		w.rdma.rkey = side[1].key;
 		end_send(connected[0], &w, 0, 64);
@@ -1193,10 +1171,10 @@ static void test_left(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
 	w.rdma.rkey = side[1].key;
-	qp_of(connected[0])->sq_lock = 7;
+	end_qp(connected[0])->sq_lock = 7;
 	end_send(connected[0], &w, 0, 64);
 	CHECK(!row_of(0)->busy);
 	nic_recover(&side[0].nic, 7, 7);
@@ -1207,7 +1185,7 @@ static void test_left(void)
 /* A REFUSE from a peer that has answered before is ignored, even while the row is CALLING. */
 static void test_refused(void)
 {
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	nic_row_renew(&side[1].nic, row_of(1));
 	CHECK(row_of(1)->state == NIC_ROW_CALLING && row_of(1)->incarnation);
 	memset(row_of(1)->nonce, 0x55, sizeof(row_of(1)->nonce));
@@ -1234,16 +1212,16 @@ static void test_own_keys(void)
 	const u32 key = 8u << NIC_KEY_TAG_BITS;
 	struct vnet_cqe cqe;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	CHECK(nic_mr_create(nic, &(struct nic_mr_params){ .key = key,
 							  .kind = NIC_MR_WINDOW_2,
 							  .pdn = 1 }) == NIC_OK);
 	w.imm = key;
 	memcpy(slot_of(connected[0], connected[0]->sq_prod), &w, sizeof(w));
 	connected[0]->sq.hdr->prod++;
-	qp_of(connected[0])->space = 5;
+	end_qp(connected[0])->space = 5;
 	nic->space = 6;
-	(void)nic_qp_run(nic, qp_of(connected[0]), 16);
+	(void)nic_qp_run(nic, end_qp(connected[0]), 16);
 	CHECK(!end_poll(connected[0], &cqe));
 	nic->space = NIC_SPACE_POINTER;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
@@ -1256,7 +1234,7 @@ static void test_bytes(void)
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
 	u32 i;
 
-	begin(NIC_QPT_RC);
+	begin_connected(41, NIC_QPT_RC);
 	side[0].nic.hdr->settings.adaptive = 0;
 	row_of(0)->window = 4096;
 	faults.lose = 1000;

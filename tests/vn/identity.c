@@ -6,7 +6,6 @@
 #include "vn/vn.h"
 #include "streams.h"
 
-#define MS 1000000ull
 /* Addresses without a NIC; the test receives their frames. */
 #define ELSEWHERE 2
 #define NOWHERE 3
@@ -20,22 +19,6 @@ static struct vnet_frame_hello *const hello = (struct vnet_frame_hello *)(head +
 static struct nic_row *row_of(u32 i)
 {
 	return &side[i].nic.row[0];
-}
-
-static struct nic_counters *counters(u32 i)
-{
-	return &side[i].nic.hdr->counters;
-}
-
-static void begin(u32 seed, u8 type)
-{
-	world_make(seed, &config);
-	connect_two(type, false);
-	if (type == NIC_QPT_UD)
-		datagrams(connected[0], connected[1], 4);
-	else
-		stream_sends(connected[0], connected[1], 20, 4, false);
-	pass(50 * MS);
 }
 
 static void still_works(void)
@@ -176,7 +159,7 @@ static void test_proofs(void)
 {
 	u32 i, length;
 
-	begin(1, NIC_QPT_RC);
+	begin_connected(1, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	CHECK(row_of(1)->local && row_of(0)->local);
 	CHECK(memcmp(row_of(1)->secret_in, row_of(1)->secret_out, VNET_WIRE_SECRET_SIZE) != 0);
@@ -223,7 +206,7 @@ static void test_cookies(void)
 	struct caller c, other;
 	u32 high, i;
 
-	begin(2, NIC_QPT_RC);
+	begin_connected(2, NIC_QPT_RC);
 	high = side[1].nic.hdr->row_high;
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[14] = 9;
@@ -265,7 +248,7 @@ static void test_claims(void)
 	u64 life, claims;
 	u32 i, id;
 
-	begin(3, NIC_QPT_RC);
+	begin_connected(3, NIC_QPT_RC);
 	row = row_of(1);
 	life = row->incarnation;
 	id = row->id;
@@ -311,7 +294,7 @@ static void test_restart(void)
 	u32 who;
 
 	for (who = 0; who < 2; who++) {
-		begin(4 + who, NIC_QPT_RC);
+		begin_connected(4 + who, NIC_QPT_RC);
 		nic_link_renew(&side[1].nic, side[1].nic.hdr->incarnation + 1000);
 		since = now_ns;
 		if (who) {
@@ -337,7 +320,7 @@ static void test_moved(void)
 	struct nic_row *row;
 	struct caller c;
 
-	begin(6, NIC_QPT_RC);
+	begin_connected(6, NIC_QPT_RC);
 	row = row_of(1);
 	c = caller_of(0, ELSEWHERE, row->incarnation - 500);
 	patience = side[1].nic.hdr->settings.unreachable * MS;
@@ -379,7 +362,7 @@ static void test_rows(void)
 	struct caller c;
 	u32 most, i;
 
-	begin(7, NIC_QPT_RC);
+	begin_connected(7, NIC_QPT_RC);
 	most = side[1].nic.max_row;
 	CHECK(most == 4);
 	c = caller_of(0, ELSEWHERE, 5000);
@@ -440,7 +423,7 @@ static void test_paths(void)
 	u8 gid[16];
 	u32 i;
 
-	begin(12, NIC_QPT_RC);
+	begin_connected(12, NIC_QPT_RC);
 	for (i = 0; i < 3; i++) {
 		e[i] = end_make(&side[1], NIC_QPT_UC, false);
 		end_state(e[i], NIC_QPS_INIT, NULL);
@@ -493,7 +476,7 @@ static void test_late_call(void)
 	struct caller c;
 	u32 peer_row, seq;
 
-	begin(13, NIC_QPT_UD);
+	begin_connected(13, NIC_QPT_UD);
 	row = row_of(1);
 	peer_row = row->peer_row;
 	seq = row->rx[0].seq;
@@ -563,7 +546,7 @@ static void test_addressed(void)
 	struct caller c;
 	u32 i, length;
 
-	begin(9, NIC_QPT_RC);
+	begin_connected(9, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[13] = 3;
@@ -607,7 +590,7 @@ static void test_limits(void)
 	u64 before;
 	u32 i, channel;
 
-	begin(10, NIC_QPT_RC);
+	begin_connected(10, NIC_QPT_RC);
 	side[1].nic.hdr->settings.payload = 2048;
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[13] = 3;
@@ -700,7 +683,7 @@ static void test_refusal(void)
 	world_free();
 
 	/* A REFUSE from a NIC that has answered before is ignored. */
-	begin(12, NIC_QPT_RC);
+	begin_connected(12, NIC_QPT_RC);
 	memset(space, 0, HELLO_LENGTH);
 	sign_for(1, head);
 	head->kind = VNET_FRAME_REFUSE;
@@ -727,7 +710,7 @@ static void test_keys(void)
 	u8 before[VNET_WIRE_SECRET_SIZE];
 	u32 i;
 
-	begin(13, NIC_QPT_RC);
+	begin_connected(13, NIC_QPT_RC);
 	memcpy(before, row_of(1)->secret_in, sizeof(before));
 	world_key = 2;
 	for (i = 0; i < 2; i++)

@@ -11,26 +11,12 @@
 #define NOBODY 0x1234
 #define GROUP 0xc123
 #define QKEY 0x1234
-#define HALF (2u << 20)
-
-static const struct nic_config config = {
-	.max_qp = 64,
-	.max_cq = 64,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 4,
-	.max_frame = 64,
-	.queue_bytes = 16 << 20,
-	.stall_ns = 50000000,
-};
 
 static void make_world(void)
 {
 	u32 i;
 
-	world_make(1, &config);
+	world_make(1, &world_usual);
 	for (i = 0; i < 2; i++)
 		side[i].nic.hdr->lid = LID(i);
 }

@@ -32,7 +32,7 @@ static void missing_for_long(u8 opcode, u32 length)
 	struct nic_qp *qp;
 
 	begin_paged(30);
-	qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
+	qp = end_qp(connected[0]);
 	/* 4 ms, twice. */
 	qp->attr.timeout = 10;
 	qp->attr.retry_cnt = 1;
@@ -240,7 +240,7 @@ static void missing_again_and_again(u32 sequence_bits)
 
 static void be_impatient(u8 timeout)
 {
-	struct nic_qp *qp = &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask];
+	struct nic_qp *qp = end_qp(connected[0]);
 
 	qp->attr.timeout = timeout;
 	qp->attr.retry_cnt = 0;
@@ -405,8 +405,7 @@ static void sent_again_after_it_was_done(void)
 	world_make(42, &config);
 	connect_two(NIC_QPT_RC, false);
 	stream_sends(connected[0], connected[1], 5, 1, false);
-	ep = nic_endpoint_at(&side[0].nic,
-			     &side[0].nic.qp[connected[0]->qpn & side[0].nic.qp_index_mask]);
+	ep = nic_endpoint_at(&side[0].nic, end_qp(connected[0]));
 	CHECK(ep && ep->una == ep->next);
 	ep->again = 1ull << ((ep->next + 7) % NIC_WINDOW) | 1ull << ((ep->next - 1) % NIC_WINDOW);
 	ep->gated = 1;

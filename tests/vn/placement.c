@@ -11,19 +11,6 @@
 #define FLUSHABLE (NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_FLUSH_GLOBAL)
 #define BOTH (VNET_FLUSH_GLOBAL | VNET_FLUSH_PERSISTENT)
 
-static const struct nic_config config = {
-	.max_qp = 64,
-	.max_cq = 64,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 4,
-	.max_frame = 64,
-	.queue_bytes = 16 << 20,
-	.stall_ns = 50000000,
-};
-
 static struct end *a, *b;
 
 /* Registers side 1's memory from START on. */
@@ -102,14 +89,9 @@ static const struct flush flushes[] = {
 	  .status = VNET_WC_LOC_QP_OP_ERR },
 };
 
-static struct nic_qp *qp_of(const struct end *e)
-{
-	return &e->side->nic.qp[e->qpn & e->side->nic.qp_index_mask];
-}
-
 static void make(u32 near, u8 type)
 {
-	world_make(3, &config);
+	world_make(3, &world_usual);
 	a = end_make(&side[near], type, false);
 	b = end_make(&side[1], type == NIC_QPT_XRC_INI ? (u8)NIC_QPT_XRC_TGT : type, false);
 	end_connect(a, b);
@@ -131,15 +113,15 @@ static void one_flush(const struct flush *f)
 	struct vnet_send_wqe w = flush_of(f, region(f->region_access, f->region_pdn));
 	struct vnet_cqe cqe;
 
-	qp_of(b)->attr.access &= ~f->withheld;
+	end_qp(b)->attr.access &= ~f->withheld;
 	end_send(a, &w, 0, 0);
 	cqe = end_wait(a);
 	if (cqe.wr_id != 9 || cqe.status != f->status)
 		fprintf(stderr, "%s: status %u\n", f->what, cqe.status);
 	CHECK(cqe.wr_id == 9 && cqe.status == f->status);
 	CHECK(cqe.status || (cqe.opcode == VNET_WC_FLUSH && !cqe.byte_len));
-	CHECK((qp_of(b)->state == NIC_QPS_ERR) == (f->status >= VNET_WC_REM_INV_REQ_ERR));
-	CHECK((qp_of(a)->state == NIC_QPS_ERR) == (f->status != VNET_WC_SUCCESS));
+	CHECK((end_qp(b)->state == NIC_QPS_ERR) == (f->status >= VNET_WC_REM_INV_REQ_ERR));
+	CHECK((end_qp(a)->state == NIC_QPS_ERR) == (f->status != VNET_WC_SUCCESS));
 }
 
 static void test_rights(u32 near, u8 type)
@@ -160,14 +142,14 @@ static void test_limits(u32 near)
 
 	make(near, NIC_QPT_RC);
 	w = flush_of(&flushes[0], region(FLUSHABLE, 1));
-	qp_of(a)->attr.max_rd_atomic = 0;
+	end_qp(a)->attr.max_rd_atomic = 0;
 	end_send(a, &w, 0, 0);
 	CHECK(end_wait(a).status == VNET_WC_LOC_QP_OP_ERR);
 	world_free();
 
 	make(near, NIC_QPT_RC);
 	w = flush_of(&flushes[0], region(FLUSHABLE, 1));
-	qp_of(b)->attr.max_dest_rd_atomic = 0;
+	end_qp(b)->attr.max_dest_rd_atomic = 0;
 	end_send(a, &w, 0, 0);
 	CHECK(end_wait(a).status == VNET_WC_REM_INV_REQ_ERR);
 	world_free();
@@ -203,7 +185,7 @@ static void test_window(u32 near, u32 access, u32 status)
 				       .new_rkey = p.key | 3,
 				       .lkey = region(FLUSHABLE | NIC_ACCESS_MW_BIND, 1),
 				       .access = access };
-	CHECK(nic_bind_window(&b->side->nic, qp_of(b), &bind) == VNET_WC_SUCCESS);
+	CHECK(nic_bind_window(&b->side->nic, end_qp(b), &bind) == VNET_WC_SUCCESS);
 	w = flush_of(&flushes[0], p.key | 3);
 	end_send(a, &w, 0, 0);
 	cqe = end_wait(a);

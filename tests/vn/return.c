@@ -7,43 +7,21 @@
 #include "world.h"
 
 #define QKEY 0x1234
-#define HALF (2u << 20)
 #define SLOT 256u
 #define LENGTH 100u
 #define STREAM 400u
 
-static const struct nic_config config = {
-	.max_qp = 64,
-	.max_cq = 64,
-	.max_srq = 4,
-	.max_mr = 16,
-	.max_channel = 4,
-	.max_client = 4,
-	.max_row = 4,
-	.max_frame = 64,
-	.queue_bytes = 16 << 20,
-	.stall_ns = 50000000,
-};
-
 static struct end *a, *b;
-
-static void bring_up(struct end *e)
-{
-	u32 to;
-
-	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
-		end_state(e, (u8)to, NULL);
-}
 
 static void make_world(u32 seed)
 {
-	world_make(seed, &config);
+	world_make(seed, &world_usual);
 	ends_return = true;
 	a = end_make(&side[0], NIC_QPT_UD, false);
 	ends_return = false;
 	b = end_make(&side[1], NIC_QPT_UD, false);
-	bring_up(a);
-	bring_up(b);
+	end_raise(a);
+	end_raise(b);
 }
 
 static struct vnet_send_wqe datagram(u64 wr_id)
@@ -67,7 +45,7 @@ static void ends_with(u64 wr_id, u32 status)
 		fprintf(stderr, "request %llu: %u, not %u\n", (unsigned long long)wr_id, cqe.status,
 			status);
 	CHECK(cqe.wr_id == wr_id && cqe.status == status && cqe.opcode == VNET_WC_SEND);
-	CHECK(side[0].nic.qp[a->qpn & side[0].nic.qp_index_mask].state == NIC_QPS_RTS);
+	CHECK(end_qp(a)->state == NIC_QPS_RTS);
 }
 
 static void nothing_came(void)
@@ -179,7 +157,7 @@ static void test_others(void)
 
 	make_world(3);
 	a = end_make(&side[0], NIC_QPT_UD, false);
-	bring_up(a);
+	end_raise(a);
 	w = datagram(1);
 	w.ud.remote_qkey++;
 	end_send(a, &w, 0, LENGTH);
@@ -340,7 +318,7 @@ static void test_stream(u32 lose)
 
 	make_world(8 + lose);
 	near = end_make(&side[0], NIC_QPT_UD, false);
-	bring_up(near);
+	end_raise(near);
 	memset(came, 0, sizeof(came));
 	faults = (struct link_faults){
 		.lose = lose, .twice = lose, .reorder = 3 * lose, .spoil = lose / 2

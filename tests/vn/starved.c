@@ -7,7 +7,6 @@
 #include "vn/vn.h"
 #include "world.h"
 
-#define MS 1000000ull
 #define LENGTH 4096u
 /* The attributes of end_connect(): timeout 14, seven retries. */
 #define PATIENCE (8 * (4096ull << 14))

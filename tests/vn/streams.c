@@ -326,6 +326,17 @@ void print_counters(void)
 	}
 }
 
+void begin_connected(u32 seed, u8 type)
+{
+	world_make(seed, &config);
+	connect_two(type, false);
+	if (type == NIC_QPT_UD)
+		datagrams(connected[0], connected[1], 4);
+	else
+		stream_sends(connected[0], connected[1], 20, 4, false);
+	pass(50 * MS);
+}
+
 int run_named(int argc, char **argv, const struct vn_test *tests, u32 n)
 {
 	u32 i;

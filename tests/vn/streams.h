@@ -8,9 +8,6 @@
 
 #include "world.h"
 
-/* Sends and writes come from the first half of a side's memory, and go to the second half. */
-#define HALF (DATA_BYTES / 2)
-
 /* Configuration of both NICs. */
 extern const struct nic_config config;
 
@@ -18,6 +15,9 @@ extern const struct nic_config config;
 extern struct end *connected[2];
 
 void connect_two(u8 type, bool srq);
+
+/* Makes a world with two connected queue pairs that have exchanged messages, or datagrams. */
+void begin_connected(u32 seed, u8 type);
 
 /* Connects an XRC initiator of side 0 to an XRC target of side 1, which has the SRQ. */
 void connect_extended(void);

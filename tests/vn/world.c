@@ -474,6 +474,24 @@ const struct nic_config world_small = {
 	.stall_ns = 1000000,
 };
 
+const struct nic_config world_usual = {
+	.max_qp = 64,
+	.max_cq = 64,
+	.max_srq = 4,
+	.max_mr = 16,
+	.max_channel = 4,
+	.max_client = 4,
+	.max_row = 8,
+	.max_frame = 64,
+	.queue_bytes = 16 << 20,
+	.stall_ns = 50 * MS,
+};
+
+struct nic_counters *counters(u32 i)
+{
+	return &side[i].nic.hdr->counters;
+}
+
 void world_make(u32 seed, const struct nic_config *config)
 {
 	state = seed;
@@ -625,6 +643,19 @@ void end_connect(struct end *a, struct end *b)
 			end_state(both[i], (u8)to, both[!i]);
 }
 
+void end_raise(struct end *e)
+{
+	u32 to;
+
+	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
+		end_state(e, (u8)to, NULL);
+}
+
+struct nic_qp *end_qp(const struct end *e)
+{
+	return nic_find_qp(&e->side->nic, e->qpn);
+}
+
 void end_reset(struct end *e)
 {
 	end_state(e, NIC_QPS_RESET, NULL);
@@ -687,4 +718,12 @@ struct vnet_cqe end_wait(struct end *e)
 	}
 	fprintf(stderr, "no completion for QP %x\n", e->qpn);
 	abort();
+}
+
+void end_has_nothing(struct end *e)
+{
+	struct vnet_cqe cqe;
+
+	pass(10 * MS);
+	CHECK(!end_poll(e, &cqe));
 }

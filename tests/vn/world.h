@@ -56,6 +56,9 @@ struct end {
 };
 
 #define DATA_BYTES (4u << 20)
+/* Sends and writes come from the first half of a side's memory, and go to the second half. */
+#define HALF (DATA_BYTES / 2)
+#define MS 1000000ull
 
 extern struct side side[2];
 extern struct link_faults faults;
@@ -96,8 +99,8 @@ extern u32 runs;
 /* Called at each copy. */
 extern void (*on_copy)(void);
 
-/* A configuration with small tables. */
-extern const struct nic_config world_small;
+/* Configurations: with small tables, and with room for several receivers and streams. */
+extern const struct nic_config world_small, world_usual;
 void world_make(u32 seed, const struct nic_config *config);
 void world_free(void);
 /* Advances the clock by ns; frames are delivered, and both NIC processors run. */
@@ -115,16 +118,22 @@ void deliver_from(u32 to, u8 address, void *bytes, u32 length);
 /* The last frame to address i (2 and 3 have no NIC). Returns its length. */
 u32 last_frame(u32 i, void *frame);
 u32 below(u32 n);
+struct nic_counters *counters(u32 i);
 
 struct end *end_make(struct side *s, u8 type, bool srq);
 void end_reset(struct end *e);
 void end_state(struct end *e, u8 state, const struct end *peer);
 void end_connect(struct end *a, struct end *b);
+/* From RESET or INIT to RTS without a peer, for datagram and raw packet queue pairs. */
+void end_raise(struct end *e);
+struct nic_qp *end_qp(const struct end *e);
 void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length);
 void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length);
 /* Returns false if there is no completion. */
 bool end_poll(struct end *e, struct vnet_cqe *cqe);
 /* Advances the clock until there is a completion. */
 struct vnet_cqe end_wait(struct end *e);
+/* Advances the clock by 10 ms, and checks that there is no completion. */
+void end_has_nothing(struct end *e);
 
 #endif

@@ -13,6 +13,7 @@
 #include <infiniband/vnetdv.h>
 
 #include "meet.h"
+#include "qp.h"
 
 #define BUFFER (256u << 10)
 #define DEPTH 16
@@ -124,34 +125,10 @@ static void make_qp(struct side *s)
 
 static void bring_up(struct side *s, unsigned int access)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | access,
-		.path_mtu = IBV_MTU_4096,
-		.dest_qp_num = s->peer.qpn,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 1,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh.dgid = s->peer.gid },
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.max_rd_atomic = 1,
-	};
+	struct ibv_qp_attr attr = qp_attr_to(s->peer.qpn, &s->peer.gid, GID_INDEX);
 
-	attr.ah_attr.grh.sgid_index = GID_INDEX;
-	attr.ah_attr.grh.hop_limit = 64;
-	CHECK(!ibv_modify_qp(s->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(s->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(s->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | access;
+	CHECK(!qp_to_rts(s->qp, &attr));
 }
 
 static void begin(struct side *s, const struct step *t)

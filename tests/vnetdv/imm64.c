@@ -13,6 +13,7 @@
 #include <infiniband/vnetdv.h>
 
 #include "meet.h"
+#include "qp.h"
 
 #define BUFFER (128u << 10)
 #define GRH 40u
@@ -122,50 +123,16 @@ static void make_queues(struct side *s, bool srq)
 	CHECK(s->qp);
 }
 
-static void to_init(struct side *s)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qkey = QKEY,
-				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-
-	mask |= s->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	CHECK(!ibv_modify_qp(s->qp, &attr, mask));
-}
-
 static void to_rts(struct side *s)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_4096,
-		.dest_qp_num = s->peer.qpn,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 1,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh.dgid = s->peer.gid },
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.max_rd_atomic = 1,
-	};
-	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	struct ibv_qp_attr attr = qp_attr_to(s->peer.qpn, &s->peer.gid, GID_INDEX);
 
-	attr.ah_attr.grh.sgid_index = GID_INDEX;
-	attr.ah_attr.grh.hop_limit = 64;
+	attr.qkey = QKEY;
 	if (s->type == IBV_QPT_UD) {
 		s->ah = ibv_create_ah(s->pd, &attr.ah_attr);
 		CHECK(s->ah);
-	} else {
-		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	}
-	if (s->type == IBV_QPT_RC) {
-		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-		rts |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-		       IBV_QP_MAX_QP_RD_ATOMIC;
-	}
-	CHECK(!ibv_modify_qp(s->qp, &attr, rtr));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(s->qp, &attr, rts));
+	CHECK(!qp_to_rts(s->qp, &attr));
 }
 
 static void connect_sides(struct side *s, bool srq)
@@ -173,7 +140,6 @@ static void connect_sides(struct side *s, bool srq)
 	struct address mine = { .rkey = s->mr->rkey, .addr = (uintptr_t)s->buffer };
 
 	make_queues(s, srq);
-	to_init(s);
 	mine.qpn = s->qp->qp_num;
 	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
 	exchange(s->sock, &mine, &s->peer, sizeof(mine));

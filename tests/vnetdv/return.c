@@ -11,6 +11,7 @@
 #include <infiniband/vnetdv.h>
 
 #include "meet.h"
+#include "qp.h"
 
 #define QKEY 0x1234u
 /* The GID that contains the node's address. */
@@ -92,19 +93,16 @@ static void refusals(const struct side *s)
 
 static void to_init(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	struct ibv_qp_attr attr = { .port_num = 1, .qkey = QKEY };
 
-	CHECK(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+	CHECK(!qp_to(qp, IBV_QPS_INIT, &attr));
 }
 
 static void to_rts(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	struct ibv_qp_attr attr = { .port_num = 1 };
 
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
+	CHECK(!qp_to(qp, IBV_QPS_RTR, &attr) && !qp_to(qp, IBV_QPS_RTS, &attr));
 }
 
 static struct ibv_ah *ah_of(const struct side *s, const union ibv_gid *gid)

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "qp.h"
 #include "vnet_ktest.h"
 
 #define PATIENCE 20
@@ -52,30 +53,12 @@ __attribute__((noreturn)) static void die(int line, const char *what)
 
 /* ------------------------------------------------------------------- set up */
 
-static void open_device(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	CHECK(list);
-	for (int i = 0; list[i] && !context; i++) {
-		if (!strcmp(ibv_get_device_name(list[i]), device_name))
-			context = ibv_open_device(list[i]);
-	}
-	ibv_free_device_list(list);
-	CHECK(context);
-}
-
 static void open_queues(void)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 		.cap = { VNET_KTEST_DEPTH, VNET_KTEST_DEPTH, 1, 1, 0 },
-	};
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = ACCESS,
 	};
 
 	pd = ibv_alloc_pd(context);
@@ -93,8 +76,6 @@ static void open_queues(void)
 	init.recv_cq = cq;
 	qp = ibv_create_qp(pd, &init);
 	CHECK(qp);
-	CHECK(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 }
 
 /* Index of the RoCE v2 GID with an IPv4 address. */
@@ -115,32 +96,14 @@ static int gid_index(union ibv_gid *gid)
 
 static void to_rts(int index)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = kernel_end.qpn,
-		.max_dest_rd_atomic = 4,
-		.min_rnr_timer = 1,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = { .sgid_index = (uint8_t)index, .hop_limit = 64 },
-		},
-	};
+	union ibv_gid gid;
+	struct ibv_qp_attr attr;
 
-	memcpy(attr.ah_attr.grh.dgid.raw, kernel_end.gid, 16);
-	CHECK(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
+	memcpy(gid.raw, kernel_end.gid, 16);
+	attr = qp_attr_to(kernel_end.qpn, &gid, (uint8_t)index);
+	attr.max_dest_rd_atomic = 4;
 	attr.max_rd_atomic = 4;
-	CHECK(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+	CHECK(!qp_to_rts(qp, &attr));
 }
 
 static void connect_queues(void)
@@ -295,7 +258,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	device_name = argv[1];
-	open_device();
+	context = open_test_device(device_name);
+	CHECK(context);
 	open_queues();
 	connect_queues();
 	for (uint32_t i = 0; i < rounds; i++) {
