@@ -242,7 +242,7 @@ struct nic_mr_params {
 	u32 key;
 	/* enum nic_mr_kind */
 	u8 kind;
-	/* NIC_MR_FILE or 0. */
+	/* NIC_MR_FILE, NIC_MR_CHECK_PAGES. */
 	u8 flags;
 	u32 access;
 	u32 pdn;
