@@ -370,7 +370,10 @@ enum nic_result nic_rss_create(struct nic *nic, u64 offset, const struct nic_rss
 void nic_send_doorbell(struct nic *nic, u32 qpn);
 /* The receive queue, which requested a doorbell, has new receives. */
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
-/* The SRQ has tag operations that its process must execute, or may have. */
+/*
+ * The SRQ has tag operations that its process must execute, or may have. If a lock is held by
+ * another, the NIC processor executes them.
+ */
 void nic_tm_doorbell(struct nic *nic, u32 srqn);
 /*
  * The CQ was armed while it has unpolled entries: make the event, if one of them is of the kind for

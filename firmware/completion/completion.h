@@ -73,6 +73,8 @@ void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event);
  * event if the CQ is armed for it. false: the channel's lock is held by another, call again.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited);
+/* Wake the NIC processor, whether it sleeps or dozes. */
+void nic_wake_processor(struct nic *nic);
 /* Recovery: let the NIC processor make the event, as the channel's lock is held by another. */
 void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq);
 /* NIC processor: make moderated events whose time is over; *next as in nic_run(). */

@@ -7,7 +7,7 @@
 #include "layout/lookup.h"
 #include "completion/completion.h"
 
-static void nic_wake_processor(struct nic *nic)
+void nic_wake_processor(struct nic *nic)
 {
 	if (nic_load(&nic->hdr->processor_sleeps) && nic_xchg(&nic->hdr->processor_sleeps, 0))
 		plat_kick(nic);

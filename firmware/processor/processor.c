@@ -12,6 +12,7 @@
 #include "pending/pending.h"
 #include "completion/completion.h"
 #include "requester/requester.h"
+#include "tags/tags.h"
 
 #define NIC_TICK_NS 1000000ull
 #define NIC_MOST_LINGER 1000u
@@ -267,9 +268,12 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 		wire = nic_vn_tick(nic, now, next);
 	if (nic_load(&nic->hdr->cq_due))
 		nic_cq_run_due(nic, now, next);
+	if (nic_load(&nic->hdr->tm_due))
+		nic_tm_run_due(nic);
 	if (more)
 		*next = now;
-	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
+	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due) ||
+	       nic_load(&nic->hdr->tm_due);
 }
 
 u32 nic_budget(const struct nic *nic)
@@ -284,7 +288,7 @@ bool nic_has_work(const struct nic *nic)
 	const struct nic_header *hdr = nic->hdr;
 
 	return nic_load(&hdr->pending_summary) || nic_load(&hdr->row_active) ||
-	       nic_load(&hdr->cq_due);
+	       nic_load(&hdr->cq_due) || nic_load(&hdr->tm_due);
 }
 
 /* If the QP is in error, flush what was posted. false: it is not. */
