@@ -346,7 +346,16 @@ void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 se
  * acknowledgement.
  */
 bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
-/* Packet `psn` failed with `status`; the caller holds the row's lock or sq_lock. */
+/* nic_endpoint.failed: a packet, and the status with which its request fails (not 0). */
+static inline u64 nic_failure(u32 psn, u32 status)
+{
+	return (u64)status << 32 | psn;
+}
+
+/*
+ * Packet `psn` failed with `status`. No lock is needed: the requester calls it with sq_lock, and
+ * the thread that received an answer with the row's lock.
+ */
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
 /* Packet `psn` is done. fate: of a datagram, the enum vnet_wc_status for its return to sender. */
 void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate);
