@@ -508,6 +508,10 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	u32 row;
 
 	s->group = false;
+	if (s->qp->type == NIC_QPT_UD && unlikely(!nic_has_source(s->nic, ud))) {
+		*sent = nic_packet_skip(s->ep, VNET_WC_LOC_QP_OP_ERR);
+		return false;
+	}
 	if (s->qp->type == NIC_QPT_RAW_PACKET || nic_is_group_datagram(s->nic, ud))
 		return nic_route_copy(s, sent);
 	nic_group_forget(s->qp);

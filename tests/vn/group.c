@@ -229,6 +229,29 @@ static void test_far_only(void)
 	world_free();
 }
 
+/* The source GID was removed: datagrams to a group, and to a queue pair, fail and take no row. */
+static void test_no_source(void)
+{
+	struct vnet_send_wqe w = datagram(3);
+	u32 i;
+
+	make_world(1);
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 0, HALF, SLOT);
+	w.ud.sgid_index = 3;
+	for (i = 0; i < 2; i++) {
+		sender = make_member(&side[0]);
+		end_send(sender, &w, 0, LENGTH);
+		CHECK(end_wait(sender).status == VNET_WC_LOC_QP_OP_ERR);
+		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
+		w.ud.remote_qpn = far[0]->qpn;
+	}
+	has_nothing(far[0]);
+	CHECK(side[0].nic.hdr->row_high == 2);
+	world_free();
+}
+
 /* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
@@ -467,6 +490,7 @@ int main(void)
 	test_all();
 	test_pages();
 	test_far_only();
+	test_no_source();
 	test_refused();
 	test_busy();
 	test_silent();
