@@ -496,6 +496,8 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 		*sent = NIC_SENT;
 		return false;
 	}
+	/* The rows before it are done: copies that are dropped are counted once. */
+	nic_store(&ep->cut, nic_group_mark(ep->sq_next, row));
 	s->row = nic_row_at(s->nic, row);
 	s->group = true;
 	return true;

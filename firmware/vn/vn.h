@@ -367,7 +367,10 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 /* Does the request, to a group or of raw packets, also need copies to other NICs? */
 bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
 		      const struct vnet_send_wqe *wqe);
-/* First row >= `row` whose NIC gets a copy; NIC_NONE: none. */
+/*
+ * First row >= `row` whose NIC gets a copy; NIC_NONE: none. NICs before it that do not answer get
+ * none, which is counted (unreachable).
+ */
 u32 nic_group_next(struct nic *nic, u32 row);
 /* Is the packet for a multicast group? Copies the group's GID (16 bytes). */
 bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);

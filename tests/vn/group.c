@@ -324,10 +324,13 @@ static void test_busy(void)
 
 /* -------------------------------------------------------------- silent peers */
 
-/* No row gets an answer: outstanding requests complete, and later ones complete at once. */
+/*
+ * No row gets an answer: outstanding requests complete, and later ones complete at once. The copy
+ * that the silent NIC does not get is counted once, however many rows lead to it.
+ */
 static void silent(u64 longest, u32 ways)
 {
-	u64 since = now_ns, i;
+	u64 since = now_ns, dropped, i;
 
 	faults.lose = 1000;
 	send_one(5);
@@ -335,8 +338,10 @@ static void silent(u64 longest, u32 ways)
 	for (i = 0; i < NIC_LONELIEST * ways; i++)
 		send_one(6);
 	since = now_ns;
+	dropped = COUNTED(0, unreachable);
 	send_one(7);
 	CHECK(now_ns - since < MS);
+	CHECK(COUNTED(0, unreachable) == dropped + 1);
 	has_nothing(far[0]);
 	faults.lose = 0;
 	/* The peer is probed, and then receives again. */
@@ -366,6 +371,27 @@ static void test_silent(void)
 	ends_return = false;
 	attach(far[0], group);
 	silent(1500 * MS, 2);
+	world_free();
+}
+
+/* A silent NIC's missing copy is counted once, though the copy to the next NIC is tried often. */
+static void test_counted_once(void)
+{
+	struct vnet_send_wqe w = datagram(5);
+	struct nic_row *row;
+
+	make_world(1);
+	meet();
+	row = side[0].nic.row;
+	row[0].address.bytes[0] = 3;
+	row[0].incarnation++;
+	row[0].lonely = NIC_LONELIEST;
+	row[1].lock = 99;
+	end_send(sender, &w, 0, LENGTH);
+	pass(10 * MS);
+	row[1].lock = 0;
+	CHECK(end_wait(sender).status == VNET_WC_SUCCESS);
+	CHECK(COUNTED(0, unreachable) == 1);
 	world_free();
 }
 
@@ -494,6 +520,7 @@ int main(void)
 	test_refused();
 	test_busy();
 	test_silent();
+	test_counted_once();
 	for (seed = 1; seed <= 10; seed++)
 		test_stream(seed, seed & 1);
 	test_death();
