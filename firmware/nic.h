@@ -380,6 +380,11 @@ void nic_tm_doorbell(struct nic *nic, u32 srqn);
  * which it is armed, and no event of the CQ is unread.
  */
 void nic_cq_doorbell(struct nic *nic, u32 cqn);
+/*
+ * The host of a process could not execute plat_channel_ready(): the NIC processor does it. Later
+ * events would not wake the waiter, because only the first unread one makes the channel readable.
+ */
+void nic_channel_later(struct nic *nic, u32 channel);
 /* A process polled an empty CQ: try its pending QPs. */
 void nic_idle(struct nic *nic);
 /* The process could not copy a payload (vnet_cqe.payload_len) to the receive: the QP fails. */

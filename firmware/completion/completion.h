@@ -79,6 +79,8 @@ void nic_wake_processor(struct nic *nic);
 void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq);
 /* NIC processor: make moderated events whose time is over; *next as in nic_run(). */
 void nic_cq_run_due(struct nic *nic, u64 now, u64 *next);
+/* NIC processor: make channels readable for nic_channel_later(). */
+void nic_channels_run_due(struct nic *nic);
 /* The holder of the channel's lock died: rebuild the list from the CQs. */
 void nic_channel_rebuild(struct nic *nic, u32 channel);
 
