@@ -242,7 +242,7 @@ struct nic_mr_params {
 	u32 key;
 	/* enum nic_mr_kind */
 	u8 kind;
-	/* NIC_MR_FILE or 0. */
+	/* NIC_MR_FILE, NIC_MR_CHECK_PAGES. */
 	u8 flags;
 	u32 access;
 	u32 pdn;
@@ -370,13 +370,21 @@ enum nic_result nic_rss_create(struct nic *nic, u64 offset, const struct nic_rss
 void nic_send_doorbell(struct nic *nic, u32 qpn);
 /* The receive queue, which requested a doorbell, has new receives. */
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
-/* The SRQ has tag operations that its process must execute, or may have. */
+/*
+ * The SRQ has tag operations that its process must execute, or may have. If a lock is held by
+ * another, the NIC processor executes them.
+ */
 void nic_tm_doorbell(struct nic *nic, u32 srqn);
 /*
  * The CQ was armed while it has unpolled entries: make the event, if one of them is of the kind for
  * which it is armed, and no event of the CQ is unread.
  */
 void nic_cq_doorbell(struct nic *nic, u32 cqn);
+/*
+ * The host of a process could not execute plat_channel_ready(): the NIC processor does it. Later
+ * events would not wake the waiter, because only the first unread one makes the channel readable.
+ */
+void nic_channel_later(struct nic *nic, u32 channel);
 /* A process polled an empty CQ: try its pending QPs. */
 void nic_idle(struct nic *nic);
 /* The process could not copy a payload (vnet_cqe.payload_len) to the receive: the QP fails. */

@@ -19,8 +19,9 @@ static void tell_endpoint(const struct end *e)
 		"request %u cut at %u, done %llx, failed %u at %u, hold until %llu us, "
 		"expects %u\n",
 		qp->sq_cons, qp->wait, qp->op_phase, qp->sq_lock, (int)qp->frame, ep->qpn, ep->una,
-		ep->next, ep->sq_next, ep->cut, (unsigned long long)ep->done, ep->failed_status,
-		ep->failed_psn, (unsigned long long)ep->hold_until / 1000, ep->expected);
+		ep->next, ep->sq_next, ep->cut, (unsigned long long)ep->done,
+		(u32)(ep->failed >> 32), (u32)ep->failed, (unsigned long long)ep->hold_until / 1000,
+		ep->expected);
 }
 
 /* Print the endpoint frames of the NIC of a peer that does not answer. */

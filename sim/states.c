@@ -76,7 +76,7 @@ static void look_at_row(const struct nic_row *row)
 /* State of the requester as in doc/protocol.md. The strongest obstacle has precedence. */
 static u32 requester_state(const struct nic_endpoint *ep)
 {
-	if (ep->failed_status)
+	if (ep->failed)
 		return 5;
 	if (ep->hold_until > node_clock())
 		return 3;

@@ -24,6 +24,24 @@ static inline bool nic_lid_is_unicast(u32 lid)
 void nic_lid_gid(u16 lid, u8 *gid);
 u16 nic_gid_lid(const u8 *gid);
 
+static inline bool nic_gid_is_zero(const u8 *gid)
+{
+	u64 half[2];
+
+	memcpy(half, gid, sizeof(half));
+	return !(half[0] | half[1]);
+}
+
+/*
+ * Does the datagram have a source GID, or need none? The GID may have been removed since its
+ * address handle was created.
+ */
+static inline bool nic_has_source(const struct nic *nic, const struct vnet_wqe_ud *ud)
+{
+	return likely(!nic_gid_is_zero(nic->hdr->gid[ud->sgid_index % NIC_MAX_GIDS])) ||
+	       (nic->hdr->lid && ud->no_grh);
+}
+
 /* Is this GID one of the NIC's own? */
 bool nic_is_own_gid(const struct nic *nic, const u8 *gid);
 

@@ -73,10 +73,14 @@ void nic_raise_srq(struct nic *nic, struct nic_srq *srq, enum nic_event event);
  * event if the CQ is armed for it. false: the channel's lock is held by another, call again.
  */
 bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited);
+/* Wake the NIC processor, whether it sleeps or dozes. */
+void nic_wake_processor(struct nic *nic);
 /* Recovery: let the NIC processor make the event, as the channel's lock is held by another. */
 void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq);
 /* NIC processor: make moderated events whose time is over; *next as in nic_run(). */
 void nic_cq_run_due(struct nic *nic, u64 now, u64 *next);
+/* NIC processor: make channels readable for nic_channel_later(). */
+void nic_channels_run_due(struct nic *nic);
 /* The holder of the channel's lock died: rebuild the list from the CQs. */
 void nic_channel_rebuild(struct nic *nic, u32 channel);
 

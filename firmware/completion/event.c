@@ -7,7 +7,7 @@
 #include "layout/lookup.h"
 #include "completion/completion.h"
 
-static void nic_wake_processor(struct nic *nic)
+void nic_wake_processor(struct nic *nic)
 {
 	if (nic_load(&nic->hdr->processor_sleeps) && nic_xchg(&nic->hdr->processor_sleeps, 0))
 		plat_kick(nic);
@@ -388,6 +388,37 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 	plat_step(44);
 	nic_unlock_release(&ch->lock);
 	return NIC_OK;
+}
+
+/* No effect in the agent: nobody else can wake the waiter. */
+void nic_channel_later(struct nic *nic, u32 channel)
+{
+	if (nic->space == NIC_SPACE_POINTER)
+		return;
+	nic_fetch_or(&nic->hdr->channel_due, 1ull << (channel % 64));
+	nic_wake_processor(nic);
+}
+
+void nic_channels_run_due(struct nic *nic)
+{
+	u64 bits = nic_xchg(&nic->hdr->channel_due, 0), left = 0;
+	struct nic_channel *ch;
+	u32 i;
+
+	for (i = 0; i < nic->max_channel; i++) {
+		ch = &nic->channel[i];
+		if (!(bits >> (i % 64) & 1) || !nic_load(&ch->generation))
+			continue;
+		if (!nic_lock(nic, &ch->lock)) {
+			left |= 1ull << (i % 64);
+			continue;
+		}
+		if (ch->generation && ch->head != NIC_NONE)
+			plat_channel_ready(nic, i, true);
+		nic_unlock_release(&ch->lock);
+	}
+	if (left)
+		nic_fetch_or(&nic->hdr->channel_due, left);
 }
 
 enum nic_result nic_channel_settle(struct nic *nic, u32 channel, void (*drain)(void *arg),

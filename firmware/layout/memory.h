@@ -739,6 +739,10 @@ struct nic_header {
 	u32 async_any;
 	/* CQs with a moderated event that has a due time; a bit per index % 64. */
 	u64 cq_due;
+	/* SRQs with tag operations that found a lock held; a bit per index % 64. */
+	u64 tm_due;
+	/* Channels with events of which the waiter was not told; a bit per index % 64. */
+	u64 channel_due;
 	/*
 	 * Summary of the bitmap of pending QPs (off_pending), which has one bit per QP index.
 	 * Summary bit b stands for the words [b * n, (b + 1) * n), n = max(1, words / 64). It is

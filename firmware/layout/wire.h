@@ -246,9 +246,8 @@ struct nic_endpoint {
 	u32 resting;
 	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */
 	u64 done;
-	/* First failed packet, and its status (0: none); under the row's lock or sq_lock. */
-	u32 failed_psn;
-	u32 failed_status;
+	/* nic_failure() of the first failed packet, 0: none; atomic. */
+	u64 failed;
 	/* NIC clock, ns: send nothing before this time (RNR). */
 	u64 hold_until;
 	/* Packets sent since the endpoint was loaded; it is to leave its frame. */

@@ -194,14 +194,6 @@ static bool nic_transition_ok(const struct nic_qp *qp, u8 from, u8 to, u32 mask)
 
 /* -------------------------------------------------------------- the values */
 
-static bool nic_gid_is_zero(const u8 *gid)
-{
-	u64 half[2];
-
-	memcpy(half, gid, sizeof(half));
-	return !half[0] && !half[1];
-}
-
 /* Is there a global route, from a valid GID of this port? */
 static bool nic_grh_ok(const struct nic_header *hdr, const struct nic_qp_attr *attr)
 {

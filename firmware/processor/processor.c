@@ -12,6 +12,7 @@
 #include "pending/pending.h"
 #include "completion/completion.h"
 #include "requester/requester.h"
+#include "tags/tags.h"
 
 #define NIC_TICK_NS 1000000ull
 #define NIC_MOST_LINGER 1000u
@@ -257,6 +258,13 @@ static bool nic_sweep(struct nic *nic, u32 budget)
 	return nic->sweep_left || nic->sweep_more;
 }
 
+/* Work of the NIC processor, except on the link. */
+static bool nic_is_owing(const struct nic_header *hdr)
+{
+	return nic_load(&hdr->pending_summary) || nic_load(&hdr->cq_due) ||
+	       nic_load(&hdr->tm_due) || nic_load(&hdr->channel_due);
+}
+
 bool nic_run(struct nic *nic, u32 budget, u64 *next)
 {
 	bool wire = false, more = nic_sweep(nic, budget);
@@ -267,9 +275,13 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 		wire = nic_vn_tick(nic, now, next);
 	if (nic_load(&nic->hdr->cq_due))
 		nic_cq_run_due(nic, now, next);
+	if (nic_load(&nic->hdr->tm_due))
+		nic_tm_run_due(nic);
+	if (nic_load(&nic->hdr->channel_due))
+		nic_channels_run_due(nic);
 	if (more)
 		*next = now;
-	return wire || nic_load(&nic->hdr->pending_summary) || nic_load(&nic->hdr->cq_due);
+	return wire || nic_is_owing(nic->hdr);
 }
 
 u32 nic_budget(const struct nic *nic)
@@ -283,8 +295,7 @@ bool nic_has_work(const struct nic *nic)
 {
 	const struct nic_header *hdr = nic->hdr;
 
-	return nic_load(&hdr->pending_summary) || nic_load(&hdr->row_active) ||
-	       nic_load(&hdr->cq_due);
+	return nic_load(&hdr->row_active) || nic_is_owing(hdr);
 }
 
 /* If the QP is in error, flush what was posted. false: it is not. */

@@ -443,6 +443,8 @@ u32 nic_do_datagram(struct nic_request *r)
 
 	if (r->length > NIC_MTU)
 		return VNET_WC_LOC_LEN_ERR;
+	if (unlikely(!nic_has_source(r->nic, &r->wqe.ud)))
+		return VNET_WC_LOC_QP_OP_ERR;
 	status = nic_datagram_peer(r);
 	if (unlikely(status))
 		return NIC_EXEC_DROPPED | status;

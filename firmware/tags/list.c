@@ -479,39 +479,67 @@ static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic
 	return true;
 }
 
-static void nic_tm_run(struct nic *nic, const struct nic_srq *srq, struct nic_cq *cq)
+/* Operations are left, because a lock is held by another: the NIC processor executes them. */
+static NIC_COLD void nic_tm_later(struct nic *nic, const struct nic_srq *srq)
+{
+	nic_fetch_or(&nic->hdr->tm_due, 1ull << ((u32)(srq - nic->srq) % 64));
+	if (nic_load(&nic->hdr->processor_sleeps) == NIC_SLEEPS)
+		nic_wake_processor(nic);
+}
+
+/* Execute up to `most` operations. */
+static void nic_tm_run(struct nic *nic, const struct nic_srq *srq, struct nic_cq *cq, u32 most)
 {
 	struct nic_tm_list l;
 	u32 left, again;
 
 	if (!nic_tm_open(nic, srq, &l))
 		return;
-	for (left = nic_tm_waiting(&l); left; left--) {
+	for (left = nic_tm_waiting(&l); left && most; left--, most--) {
 		if (!nic_tm_step(nic, &l, cq))
 			break;
 	}
 	if (l.tm->notify && nic_cq_notify(nic, cq, false))
 		l.tm->notify = 0;
-	/* If something is left, or an event not made, the process must call again. */
+	/* If something is left, or an event not made, the process may call again. */
 	again = left || l.tm->notify;
 	if (nic_load(&l.ring->need_doorbell) != again)
 		nic_store(&l.ring->need_doorbell, again);
+	if (unlikely(again))
+		nic_tm_later(nic, srq);
 }
 
-void nic_tm_doorbell(struct nic *nic, u32 srqn)
+static void nic_tm_ring(struct nic *nic, u32 srqn, u32 most)
 {
 	struct nic_srq *srq = nic_find_srq(nic, srqn);
 	struct nic_cq *cq;
 
-	/* Only its own process: if it dies here, the CQ that it writes to is its own. */
+	/* Only the agent or its own process: if that dies here, the CQ that it writes to is its own. */
 	if (!srq || !nic_load(&srq->tm) ||
 	    (nic->space != NIC_SPACE_POINTER && srq->rq.space != nic->space))
 		return;
-	/* The lock is held by a sender: the next doorbell or empty poll tries again. */
-	if (!nic_lock(nic, &srq->rq.lock))
+	if (!nic_lock(nic, &srq->rq.lock)) {
+		nic_tm_later(nic, srq);
 		return;
+	}
 	cq = nic_find_cq(nic, srq->cqn);
 	if (cq && srq->rq.num == srqn)
-		nic_tm_run(nic, srq, cq);
+		nic_tm_run(nic, srq, cq, most);
 	nic_unlock_release(&srq->rq.lock);
+}
+
+void nic_tm_doorbell(struct nic *nic, u32 srqn)
+{
+	nic_tm_ring(nic, srqn, NIC_TM_MAX_OPS);
+}
+
+void nic_tm_run_due(struct nic *nic)
+{
+	u64 bits = nic_xchg(&nic->hdr->tm_due, 0);
+	u32 i;
+
+	for (i = 0; i < nic->max_srq; i++) {
+		if (bits >> (i % 64) & 1)
+			nic_tm_ring(nic, nic_load(&nic->srq[i].rq.num), NIC_STRETCH_REQUESTS);
+	}
 }

@@ -144,6 +144,11 @@ static inline bool nic_rq_is_tm(const struct nic_rq *rq)
 bool nic_tm_open(struct nic *nic, const struct nic_srq *srq, struct nic_tm_list *l);
 /* Initialise it in zeroed queue memory; called by a command. */
 bool nic_tm_make(struct nic *nic, const struct nic_srq_params *p);
+/*
+ * NIC processor: execute the operations whose doorbells found a lock held, up to
+ * NIC_STRETCH_REQUESTS of each SRQ.
+ */
+void nic_tm_run_due(struct nic *nic);
 /* A message for the SRQ will be delivered: prefetch the lines that its process wrote last. */
 void nic_tm_expect(struct nic *nic, const struct nic_srq *srq);
 /* Find the first tag that matches match->tag, and copy it; with the SRQ's lock. */

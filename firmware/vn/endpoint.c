@@ -102,7 +102,7 @@ enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, 
 	}
 	if (to == NIC_QPS_RTS && (from == NIC_QPS_SQE || from == NIC_QPS_RTR)) {
 		ep->sq_next = qp->sq_cons;
-		ep->failed_status = 0;
+		nic_store(&ep->failed, 0);
 	}
 	return NIC_OK;
 }
@@ -136,7 +136,7 @@ bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	nic_store(&ep->una, ep->next);
 	nic_store(&ep->done, 0);
 	ep->again = 0;
-	ep->failed_status = 0;
+	nic_store(&ep->failed, 0);
 	ep->hold_until = 0;
 	nic_store(&ep->cut, 0);
 	nic_store(&ep->sq_next, qp->sq_cons);

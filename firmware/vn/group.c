@@ -91,13 +91,20 @@ static void nic_row_ask(struct nic *nic, struct nic_row *row)
 
 u32 nic_group_next(struct nic *nic, u32 row)
 {
+	bool silent;
+
 	for (; row < nic_row_high(nic) && row < NIC_MARK_MOST; row++) {
 		if (!nic_row_leads(nic, &nic->row[row]))
 			continue;
-		if (!nic_row_worth(&nic->row[row]))
+		silent = !nic_row_worth(&nic->row[row]);
+		if (silent)
 			nic_row_ask(nic, &nic->row[row]);
-		else if (nic_row_is_elected(nic, row))
+		if (!nic_row_is_elected(nic, row))
+			continue;
+		if (!silent)
 			return row;
+		/* None of the NIC's rows is answered. */
+		nic_count(nic, unreachable);
 	}
 	return NIC_NONE;
 }

@@ -20,10 +20,15 @@
 
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
 {
-	if (ep->failed_status && (s32)(psn - ep->failed_psn) >= 0)
-		return;
-	ep->failed_psn = psn;
-	nic_store_release(&ep->failed_status, status);
+	u64 seen = nic_load(&ep->failed);
+
+	/* The earliest packet counts, whichever thread comes first. */
+	while (!seen || (s32)(psn - (u32)seen) < 0) {
+		plat_step(80);
+		if (__atomic_compare_exchange_n(&ep->failed, &seen, nic_failure(psn, status), false,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
 }
 
 void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate)
@@ -113,7 +118,8 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
 	struct nic_qp *qp = s->qp;
-	u32 status, failed, retired = 0;
+	u32 status, retired = 0;
+	u64 failed;
 	bool fate;
 
 	nic_window_advance(ep);
@@ -125,10 +131,10 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		if (unlikely(retired++ > NIC_WINDOW))
 			return false;
 		fate = false;
-		failed = nic_load_acquire(&ep->failed_status);
+		failed = nic_load_acquire(&ep->failed);
 		status = VNET_WC_SUCCESS;
-		if (failed && (s32)(ep->failed_psn - last) <= 0)
-			status = failed;
+		if (failed && (s32)((u32)failed - last) <= 0)
+			status = (u32)(failed >> 32);
 		else if (whole && ((s32)(ep->una - last) > 0 || plat_broken(NIC_RULE_RETIRE)))
 			fate = qp->returns;
 		else
@@ -150,7 +156,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		}
 		if (status && !nic_is_returned(qp, status)) {
 			/* The answers to later packets are not needed. */
-			ep->failed_status = 0;
+			nic_store(&ep->failed, 0);
 			if (!whole)
 				nic_request_cut(ep);
 		}
@@ -490,6 +496,8 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 		*sent = NIC_SENT;
 		return false;
 	}
+	/* The rows before it are done: copies that are dropped are counted once. */
+	nic_store(&ep->cut, nic_group_mark(ep->sq_next, row));
 	s->row = nic_row_at(s->nic, row);
 	s->group = true;
 	return true;
@@ -502,6 +510,10 @@ static bool nic_route_datagram(struct nic_sending *s, enum nic_sent *sent)
 	u32 row;
 
 	s->group = false;
+	if (s->qp->type == NIC_QPT_UD && unlikely(!nic_has_source(s->nic, ud))) {
+		*sent = nic_packet_skip(s->ep, VNET_WC_LOC_QP_OP_ERR);
+		return false;
+	}
 	if (s->qp->type == NIC_QPT_RAW_PACKET || nic_is_group_datagram(s->nic, ud))
 		return nic_route_copy(s, sent);
 	nic_group_forget(s->qp);
@@ -536,7 +548,7 @@ static bool nic_may_send(const struct nic_sending *s)
 	if (state != NIC_QPS_RTS && !(state == NIC_QPS_SQD && (ep->cut || nic_head_waits(s))))
 		return false;
 	return ep->next - ep->una < NIC_WINDOW && ep->sq_next - s->qp->sq_cons < NIC_WINDOW &&
-	       !ep->failed_status;
+	       !nic_load(&ep->failed);
 }
 
 /* Raw packet QPs have a single operation, and no entry in nic_opcodes_of(). */
@@ -680,7 +692,7 @@ bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring 
 		       nic_load_acquire(&ring->prod) != nic_load(&qp->sq_cons);
 	if (nic_vn_is_answered(ep))
 		return true;
-	if (nic_load(&ep->failed_status))
+	if (nic_load(&ep->failed))
 		return true;
 	return nic_load_acquire(&ring->prod) != nic_load(&ep->sq_next) &&
 	       nic_load(&qp->state) == NIC_QPS_RTS && !nic_load(&ep->resting);

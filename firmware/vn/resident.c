@@ -81,7 +81,7 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 		return true;
 	if (nic_is_unordered(qp->type))
 		return ep->leaving && nic_give_up_refused(nic, qp, ep);
-	if (!row || ep->failed_status)
+	if (!row || nic_load(&ep->failed))
 		return false;
 	if (!nic_trylock(nic, &row->lock))
 		return false;

@@ -346,7 +346,16 @@ void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 se
  * acknowledgement.
  */
 bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
-/* Packet `psn` failed with `status`; the caller holds the row's lock or sq_lock. */
+/* nic_endpoint.failed: a packet, and the status with which its request fails (not 0). */
+static inline u64 nic_failure(u32 psn, u32 status)
+{
+	return (u64)status << 32 | psn;
+}
+
+/*
+ * Packet `psn` failed with `status`. No lock is needed: the requester calls it with sq_lock, and
+ * the thread that received an answer with the row's lock.
+ */
 void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status);
 /* Packet `psn` is done. fate: of a datagram, the enum vnet_wc_status for its return to sender. */
 void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate);
@@ -358,7 +367,10 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 /* Does the request, to a group or of raw packets, also need copies to other NICs? */
 bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
 		      const struct vnet_send_wqe *wqe);
-/* First row >= `row` whose NIC gets a copy; NIC_NONE: none. */
+/*
+ * First row >= `row` whose NIC gets a copy; NIC_NONE: none. NICs before it that do not answer get
+ * none, which is counted (unreachable).
+ */
 u32 nic_group_next(struct nic *nic, u32 row);
 /* Is the packet for a multicast group? Copies the group's GID (16 bytes). */
 bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);

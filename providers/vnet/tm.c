@@ -8,9 +8,6 @@
 
 #include "vnet.h"
 
-/* Limit of attempts to execute an operation while a sender holds the list's lock. */
-#define TRIES 64
-
 int vnet_tm_init(struct vnet_srq *srq, const struct ibv_srq_init_attr_ex *attr,
 		 const struct vnet_create_srq_resp *resp)
 {
@@ -160,7 +157,7 @@ int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_o
 {
 	struct vnet_srq *srq = to_vsrq(ibsrq);
 	uint32_t prod, due;
-	int i, ret = 0;
+	int ret = 0;
 
 	if (!srq->cq) {
 		*bad_wr = wr;
@@ -184,8 +181,8 @@ int vnet_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_o
 		__atomic_store_n(&srq->due, due, __ATOMIC_RELAXED);
 	vnet_unlock(&srq->ops.lock);
 
-	/* Operations that could not be executed are retried at the next empty poll. */
-	for (i = 0; i < TRIES && !is_done(srq); i++)
+	/* If a sender holds the list's lock, the NIC executes them later. */
+	if (!is_done(srq))
 		ring_doorbell(srq);
 	return ret;
 }

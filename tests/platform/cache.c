@@ -257,9 +257,29 @@ static void no_channel(void)
 	world_init();
 	nic_store(&nic.channel[1].generation, 1);
 	world_channel[1] = -1;
+	nic_store(&nic.hdr->processor_sleeps, NIC_SLEEPS);
 	plat_channel_ready(&nic, 1, true);
+	CHECK_EQUAL(nic.hdr->channel_due, 1u << 1);
 	CHECK(read(host.kick_fd, &kicks, sizeof(kicks)) == sizeof(kicks));
 	CHECK_EQUAL(kicks, 1);
+}
+
+/* The program has replaced the cached socket: this event is left to the agent, the next is not. */
+static void stolen_channel(void)
+{
+	int fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	world_init();
+	fd = make_channel(1, 1);
+	plat_channel_ready(&nic, 1, true);
+	CHECK_EQUAL(ready(fd), 1);
+	CHECK(null >= 0 && dup2(null, nic_load(&host.channel[1].fd)) >= 0);
+	plat_channel_ready(&nic, 1, true);
+	CHECK_EQUAL(ready(fd), 0);
+	CHECK_EQUAL(nic.hdr->channel_due, 1u << 1);
+	plat_channel_ready(&nic, 1, true);
+	CHECK_EQUAL(ready(fd), 1);
+	close(null);
 }
 
 /* ------------------------------------------------------------ other functions */
@@ -316,6 +336,7 @@ static const struct test_case cases[] = {
 	{ "edges", edges },
 	{ "ended_channels", ended_channels },
 	{ "no_channel", no_channel },
+	{ "stolen_channel", stolen_channel },
 	{ "kicks", kicks },
 	{ "queue_memory", queue_memory },
 	{ "clock_moves", clock_moves },

@@ -76,6 +76,34 @@ static void one_event_for_one_arm(void **state)
 	assert_int_equal(tp.readied[CHANNEL], 1);
 }
 
+/* The sender's host cannot wake the waiter: the NIC processor does, unless the event was read. */
+static void woken_by_the_processor(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	struct nic_channel *ch = &w.agent.channel[CHANNEL];
+
+	(void)state;
+	tp.unready = true;
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	nic_store(&w.agent.hdr->processor_sleeps, NIC_DOZES);
+	send_with(&pair, 0);
+	assert_int_equal(tp.readied[CHANNEL], 0);
+	assert_int_equal(w.agent.hdr->processor_sleeps, NIC_AWAKE);
+	ch->lock = 9;
+	run_for(3 * MS);
+	assert_int_equal(tp.readied[CHANNEL], 0);
+	ch->lock = 0;
+	run_for(2 * MS);
+	assert_int_equal(tp.readied[CHANNEL], 1);
+	assert_false(nic_has_work(&w.agent));
+	assert_true(one_event(&w.p[1], 99));
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, 0);
+	assert_true(one_event(&w.p[1], 99));
+	run_for(2 * MS);
+	assert_int_equal(tp.readied[CHANNEL], 1);
+}
+
 /* Edge-triggered waiters are notified of each event, even if earlier ones are unread. */
 static void an_edge_for_each_event(void **state)
 {
@@ -579,6 +607,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_event_for_one_arm),
+		TEST(woken_by_the_processor),
 		TEST(an_edge_for_each_event),
 		TEST(solicited_only),
 		TEST(errors_are_solicited),

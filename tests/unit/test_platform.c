@@ -250,7 +250,10 @@ void plat_kick(struct nic *nic)
 
 void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
-	(void)nic;
+	if (tp.unready && nic->space != NIC_SPACE_POINTER) {
+		nic_channel_later(nic, channel);
+		return;
+	}
 	if (channel >= TP_MAX_CHANNELS)
 		return;
 	nic_store_release(&tp.readable[channel], true);

@@ -80,6 +80,8 @@ struct tp {
 	/* Whether the channel's descriptor is readable, and how often it became so. */
 	bool readable[TP_MAX_CHANNELS];
 	u32 readied[TP_MAX_CHANNELS];
+	/* Processes cannot make channels readable, only the agent can. */
+	bool unready;
 	/* Number of events on a channel that was already readable. */
 	u32 edges[TP_MAX_CHANNELS];
 	/* Called at each numbered step, with its number. */

@@ -664,6 +664,22 @@ static void datagrams_to_nobody(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
+/* The source GID was removed after the address handle was made. */
+static void datagram_without_source(void **state)
+{
+	struct pair pair = make_pair(NIC_QPT_UD);
+	struct vnet_send_wqe wqe = datagram(1, pair.b);
+	struct sge to = sge(&w.p[1], TO, 100);
+
+	(void)state;
+	wqe.ud.sgid_index = 2;
+	post_recv(pair.b, 2, &to, 1);
+	send_one(pair.a, &wqe, NULL);
+	expect(pair.a->scq, 1, VNET_WC_LOC_QP_OP_ERR);
+	assert_int_equal(frame(pair.a)->state, NIC_QPS_SQE);
+	expect_none(pair.b->rcq);
+}
+
 /* A Q_Key with the high bit set selects the sender's own Q_Key. */
 static void controlled_qkey(void **state)
 {
@@ -833,6 +849,7 @@ int main(void)
 		TEST(datagram_immediate_and_inline),
 		TEST(datagram_in_many_pieces),
 		TEST(datagrams_to_nobody),
+		TEST(datagram_without_source),
 		TEST(controlled_qkey),
 		TEST(datagram_too_long_for_its_receive),
 		TEST(window_by_requests),

@@ -304,15 +304,31 @@ static void wrong_operations(void **state)
 	expect_none(s.cb);
 }
 
-/* A lock is held: the operation is executed later. */
+/*
+ * A lock is held: the operation is executed later, by the NIC processor, as the program may sleep.
+ */
 static void done_later(void **state)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_SYNC, .wr_id = 3, .flags = 1 };
+	nic_lock_t *lock[] = { &srq_frame()->rq.lock, &w.agent.cq[s.cb->cqn - 1].lock };
+	u32 i;
 
 	(void)state;
+	for (i = 0; i < 2; i++) {
+		nic_store(&w.agent.hdr->processor_sleeps, NIC_SLEEPS);
+		*lock[i] = 9;
+		post_op(&op);
+		assert_int_equal(w.agent.hdr->processor_sleeps, NIC_AWAKE);
+		run_for(3 * MS);
+		expect_none(s.cb);
+		*lock[i] = 0;
+		run_for(2 * MS);
+		expect(s.cb, 3, VNET_WC_SUCCESS);
+		assert_false(nic_has_work(&w.agent));
+	}
+	/* A doorbell of the process comes first. */
 	srq_frame()->rq.lock = 9;
 	post_op(&op);
-	expect_none(s.cb);
 	srq_frame()->rq.lock = 0;
 	w.agent.cq[s.cb->cqn - 1].lock = 9;
 	nic_tm_doorbell(&w.p[1].nic, s.srq->srqn);

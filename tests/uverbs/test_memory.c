@@ -251,6 +251,22 @@ static void reregister(void **state)
 	assert_int_equal(rereg(handle, 4, NULL, 0, 0, LOCAL), -EFAULT);
 }
 
+/* The mark of a region with protected pages, which the shim sets, survives each kind of change. */
+static void reregister_protected(void **state)
+{
+	u32 pd = make_pd(), key, handle = make_mr(pd, area, 64, LOCAL, &key);
+	struct nic_mr *entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, key)];
+
+	(void)state;
+	entry->flags |= NIC_MR_CHECK_PAGES;
+	assert_int_equal(rereg(handle, 2, NULL, 0, make_pd(), 0), 0);
+	assert_int_equal(entry->flags, NIC_MR_CHECK_PAGES);
+	assert_int_equal(rereg(handle, 4, NULL, 0, 0, 0), 0);
+	assert_int_equal(entry->flags, NIC_MR_CHECK_PAGES);
+	assert_int_equal(rereg(handle, 1, area + 8, 32, 0, 0), 0);
+	assert_int_equal(entry->flags, NIC_MR_CHECK_PAGES);
+}
+
 /* --------------------------------------------------------------------- windows */
 
 static void windows(void **state)
@@ -430,10 +446,10 @@ int main(void)
 		TEST(large_region),    TEST(map_is_secret),
 		TEST(stack_grows),     TEST(keys),
 		TEST(zero_based),      TEST(query),
-		TEST(reregister),      TEST(windows),
-		TEST(region_in_use),   TEST(on_demand),
-		TEST(implicit),        TEST(advice_is_taken),
-		TEST(advice_is_wrong),
+		TEST(reregister),      TEST(reregister_protected),
+		TEST(windows),         TEST(region_in_use),
+		TEST(on_demand),       TEST(implicit),
+		TEST(advice_is_taken), TEST(advice_is_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

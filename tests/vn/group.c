@@ -178,6 +178,29 @@ static void test_far_only(void)
 	world_free();
 }
 
+/* The source GID was removed: datagrams to a group, and to a queue pair, fail and take no row. */
+static void test_no_source(void)
+{
+	struct vnet_send_wqe w = datagram(3);
+	u32 i;
+
+	make_world(1);
+	meet();
+	attach(far[0], group);
+	end_recv(far[0], 0, HALF, SLOT);
+	w.ud.sgid_index = 3;
+	for (i = 0; i < 2; i++) {
+		sender = receiver_make(&side[0], NIC_QPT_UD);
+		end_send(sender, &w, 0, LENGTH);
+		CHECK(end_wait(sender).status == VNET_WC_LOC_QP_OP_ERR);
+		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
+		w.ud.remote_qpn = far[0]->qpn;
+	}
+	end_has_nothing(far[0]);
+	CHECK(side[0].nic.hdr->row_high == 2);
+	world_free();
+}
+
 /* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
@@ -249,10 +272,13 @@ static void test_busy(void)
 
 /* -------------------------------------------------------------- silent peers */
 
-/* No row gets an answer: outstanding requests complete, and later ones complete at once. */
+/*
+ * No row gets an answer: outstanding requests complete, and later ones complete at once. The copy
+ * that the silent NIC does not get is counted once, however many rows lead to it.
+ */
 static void silent(u64 longest, u32 ways)
 {
-	u64 since = now_ns, i;
+	u64 since = now_ns, dropped, i;
 
 	faults.lose = 1000;
 	send_one(5);
@@ -260,8 +286,10 @@ static void silent(u64 longest, u32 ways)
 	for (i = 0; i < NIC_LONELIEST * ways; i++)
 		send_one(6);
 	since = now_ns;
+	dropped = side[0].nic.hdr->counters.unreachable;
 	send_one(7);
 	CHECK(now_ns - since < MS);
+	CHECK(side[0].nic.hdr->counters.unreachable == dropped + 1);
 	end_has_nothing(far[0]);
 	faults.lose = 0;
 	/* The peer is probed, and then receives again. */
@@ -291,6 +319,27 @@ static void test_silent(void)
 	ends_return = false;
 	attach(far[0], group);
 	silent(1500 * MS, 2);
+	world_free();
+}
+
+/* A silent NIC's missing copy is counted once, though the copy to the next NIC is tried often. */
+static void test_counted_once(void)
+{
+	struct vnet_send_wqe w = datagram(5);
+	struct nic_row *row;
+
+	make_world(1);
+	meet();
+	row = side[0].nic.row;
+	row[0].address.bytes[0] = 3;
+	row[0].incarnation++;
+	row[0].lonely = NIC_LONELIEST;
+	row[1].lock = 99;
+	end_send(sender, &w, 0, LENGTH);
+	pass(10 * MS);
+	row[1].lock = 0;
+	CHECK(end_wait(sender).status == VNET_WC_SUCCESS);
+	CHECK(side[0].nic.hdr->counters.unreachable == 1);
 	world_free();
 }
 
@@ -415,9 +464,11 @@ int main(void)
 	test_all();
 	test_pages();
 	test_far_only();
+	test_no_source();
 	test_refused();
 	test_busy();
 	test_silent();
+	test_counted_once();
 	for (seed = 1; seed <= 10; seed++)
 		test_stream(seed, seed & 1);
 	test_death();

@@ -1038,6 +1038,33 @@ static void test_first_failure(void)
 	world_free();
 }
 
+static struct nic_endpoint raced;
+static u32 other_psn;
+
+/* Another thread records a failure in between. */
+static void fail_other(int step)
+{
+	(void)step;
+	on_step = NULL;
+	nic_vn_fail(&raced, other_psn, VNET_WC_REM_ACCESS_ERR);
+}
+
+/* Two threads, with different locks, record failures: the earlier packet counts, with its status. */
+static void test_failures_race(void)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		raced.failed = 0;
+		other_psn = i ? 9 : 7;
+		on_step = fail_other;
+		nic_vn_fail(&raced, 8, VNET_WC_LOC_PROT_ERR);
+		CHECK(!on_step);
+		CHECK(raced.failed == (i ? nic_failure(8, VNET_WC_LOC_PROT_ERR) :
+					   nic_failure(7, VNET_WC_REM_ACCESS_ERR)));
+	}
+}
+
 /* A channel does not retransmit a packet that is already retired. */
 static void test_retired(void)
 {
@@ -1274,6 +1301,7 @@ int main(int argc, char **argv)
 		{ "others-window", test_others_window },
 		{ "wide", test_wide },
 		{ "first-failure", test_first_failure },
+		{ "failures-race", test_failures_race },
 		{ "retired", test_retired },
 		{ "returned", test_returned },
 		{ "atomic-death", test_atomic_death },

@@ -95,17 +95,19 @@ void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 		return;
 	fd = host_fd_pin(&host->channel[channel], generation);
 	if (unlikely(fd < 0)) {
-		/* Let the agent send the byte if this process cannot get the socket. */
 		if (!ready_slow(host, channel, generation, first))
-			plat_kick(nic);
+			nic_channel_later(nic, channel);
 		return;
 	}
 	ret = wake(fd, first);
 	host_fd_unpin(&host->channel[channel]);
 	if (unlikely(ret == -EPIPE || ret == -ECONNRESET))
 		forget(host, channel, generation, false);
-	else if (unlikely(ret == -EBADF || ret == -ENOTSOCK))
+	/* The waiter was not woken. */
+	if (unlikely(ret == -EBADF || ret == -ENOTSOCK)) {
 		forget(host, channel, generation, true);
+		nic_channel_later(nic, channel);
+	}
 }
 
 void host_drop_channel(struct host *host, u32 channel)

@@ -157,6 +157,7 @@ static void note(struct vnet_trace *trace, struct vnet_trace_qp *tqp, const stru
 		.signaled = r->flags & IBV_SEND_SIGNALED,
 	};
 	struct vnet_trace_cq *tcq = vnet_trace_cq(trace, qp->send_cq);
+	uint32_t change;
 
 	show_request(qp, r);
 	if (!is_known(r->opcode))
@@ -164,9 +165,9 @@ static void note(struct vnet_trace *trace, struct vnet_trace_qp *tqp, const stru
 	vnet_trace_check_send(trace, tqp, &wr, r->sge, r->num_sge);
 	count(r->opcode, 1, r->length);
 	wr.posted = vnet_clock_ns(CLOCK_MONOTONIC);
-	vnet_trace_queue_push(&tqp->sq, &wr);
-	if (wr.signaled && tcq)
-		tcq->expected++;
+	change = vnet_trace_queue_push(&tqp->sq, &wr);
+	if (tcq)
+		tcq->expected += change;
 	vnet_trace_check_depth(trace, tqp);
 	vnet_trace_check_cq(trace, qp->send_cq);
 }

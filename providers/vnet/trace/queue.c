@@ -29,22 +29,25 @@ void vnet_trace_queue_fini(struct vnet_trace_queue *queue)
 	memset(queue, 0, sizeof(*queue));
 }
 
-static void drop_oldest(struct vnet_trace_queue *queue)
+/* Returns how many signaled requests the queue has less. */
+static uint32_t drop_oldest(struct vnet_trace_queue *queue)
 {
 	const struct vnet_trace_wr *wr = vnet_trace_queue_at(queue, queue->tail++);
 
-	if (wr->signaled && !wr->void_)
-		queue->signaled--;
+	return wr->signaled && !wr->void_;
 }
 
-void vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr)
+uint32_t vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr)
 {
+	uint32_t before = queue->signaled;
+
 	if (!queue->size)
-		return;
+		return 0;
 	if (vnet_trace_queue_used(queue) == queue->size)
-		drop_oldest(queue);
+		queue->signaled -= drop_oldest(queue);
 	*vnet_trace_queue_at(queue, queue->head++) = *wr;
 	queue->signaled += wr->signaled;
+	return queue->signaled - before;
 }
 
 uint32_t vnet_trace_queue_undo(struct vnet_trace_queue *queue, uint32_t at, uint32_t end)

@@ -53,6 +53,7 @@ static void count(int64_t change)
 static void note(const struct receives *to, const struct ibv_recv_wr *recv)
 {
 	uint32_t i, num_sge = (uint32_t)recv->num_sge <= to->max_sge ? (uint32_t)recv->num_sge : 0;
+	uint32_t change;
 	struct vnet_trace_wr wr = {
 		.wr_id = recv->wr_id,
 		.operation = TRACE_RECV,
@@ -73,10 +74,10 @@ static void note(const struct receives *to, const struct ibv_recv_wr *recv)
 	if (!to->queue)
 		return;
 	wr.posted = vnet_clock_ns(CLOCK_MONOTONIC);
-	vnet_trace_queue_push(to->queue, &wr);
+	change = vnet_trace_queue_push(to->queue, &wr);
 	if (!to->tcq)
 		return;
-	to->tcq->expected++;
+	to->tcq->expected += change;
 	vnet_trace_check_cq(to->trace, &to->tcq->cq->vcq.cq);
 }
 

@@ -253,7 +253,11 @@ extern const struct vnet_trace_name vnet_trace_access_names[];
 
 void vnet_trace_queue_init(struct vnet_trace_queue *queue, uint32_t depth);
 void vnet_trace_queue_fini(struct vnet_trace_queue *queue);
-void vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr);
+/*
+ * Record a request; a full record drops its oldest. Returns the change of the number of signaled
+ * requests, for vnet_trace_cq.expected.
+ */
+uint32_t vnet_trace_queue_push(struct vnet_trace_queue *queue, const struct vnet_trace_wr *wr);
 static inline uint32_t vnet_trace_queue_used(const struct vnet_trace_queue *queue)
 {
 	return queue->head - queue->tail;

@@ -233,11 +233,15 @@ static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr 
 			    &params->flags);
 }
 
-/* Destroys the region and creates it again with the same key. */
-static int mr_change(struct uv_request *req, struct uv_mr *mr, const struct nic_mr_params *params)
+/*
+ * Destroys the region and creates it again with the same key. A region whose pages the process has
+ * protected stays marked: the mark is in the NIC's entry only, because the shim sets it.
+ */
+static int mr_change(struct uv_request *req, struct uv_mr *mr, struct nic_mr_params *params)
 {
 	int err;
 
+	params->flags |= nic_load(&req->device->nic.mr[mr->index].flags) & NIC_MR_CHECK_PAGES;
 	err = uv_mr_stop(&mr->obj);
 	if (err)
 		return err;
