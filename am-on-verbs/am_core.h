@@ -281,7 +281,7 @@ int am_drain(struct am_eb *eb);
 int am_progress(struct am_eb *eb); /* AM_Poll() with the lock held */
 void am_yield(struct am_eb *eb); /* for wait loops: may release the lock and call sched_yield() */
 void am_let_others(const struct am_eb *eb); /* the same without releasing the lock */
-void am_local_processes(int n); /* processes of the job on this machine */
+void am_cpus_shared(bool shared); /* whether processes of the job share CPUs; initially true */
 
 /* am_dispatch.c */
 void am_run_message(struct am_buffer *buffer);

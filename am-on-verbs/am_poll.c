@@ -190,11 +190,9 @@ int am_progress(struct am_eb *eb)
  */
 static bool crowded = true;
 
-void am_local_processes(int n)
+void am_cpus_shared(bool shared)
 {
-	cpu_set_t cpus;
-
-	crowded = sched_getaffinity(0, sizeof(cpus), &cpus) || n > CPU_COUNT(&cpus);
+	crowded = shared;
 }
 
 void am_let_others(const struct am_eb *eb)
