@@ -153,7 +153,8 @@ int AM_SetOption(const char *name, const char *value);
  * Begin and end the use of the library. AM_Init() opens the device; if it cannot, it prints
  * the reason to stderr (AM_ERR_RESOURCE). AM_Init() may be called more than once; each call
  * needs its AM_Terminate(). The last AM_Terminate() frees all bundles; unanswered requests
- * are dropped.
+ * are dropped. Any threads may call them at once: AM_Init() waits until a last AM_Terminate()
+ * has closed the device, and opens it again.
  */
 int AM_Init(void);
 int AM_Terminate(void);
