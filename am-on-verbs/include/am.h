@@ -55,7 +55,11 @@ extern "C" {
 #define AM_ERR_NOT_SENT 4 /* an asynchronous request cannot be sent at once */
 #define AM_ERR_IN_USE 5 /* the object is in use */
 
-/* Why a message was returned: the first argument of handler 0. */
+/*
+ * Why a message was returned: the first argument of handler 0. AM-II defines all of them. This
+ * library does not use EBADARGS, because the request returns AM_ERR_BAD_ARG, and EREPLYREJECTED,
+ * because a reply that cannot be delivered is dropped.
+ */
 #define EBADARGS 1 /* arguments of the request are invalid */
 #define EBADENTRY 2 /* the translation table has no such entry */
 #define EBADTAG 3 /* the tag differs from that of the destination */
@@ -67,7 +71,7 @@ extern "C" {
 #define EUNREACHABLE 9 /* the destination does not answer */
 #define EREPLYREJECTED 10 /* the destination refused a reply */
 
-/* Kind of the returned message: the second argument of handler 0. */
+/* Kind of the returned message: the second argument of handler 0. Replies are not returned. */
 #define AM_REQUEST_M 1
 #define AM_REQUEST_IM 2
 #define AM_REQUEST_XFER_M 3
@@ -122,7 +126,11 @@ typedef void (*am_handler_fn_t)(void);
  */
 struct am_arguments {
 	ep_t ep; /* the endpoint that sent the message */
-	int index; /* in its translation table; -1: a reply, or unmapped since */
+	/*
+	 * In its translation table. -1: the entry has been unmapped since, and may be bound
+	 * to another name.
+	 */
+	int index;
 	en_t destination;
 	tag_t tag;
 	handler_t handler;

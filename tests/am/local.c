@@ -371,9 +371,26 @@ static void freed_after(void)
 	OK(AM_Request0(a.ep, 0, COUNT));
 	OK(AM_Poll(a.eb));
 	IS(came_back.count, 5);
+	IS(came_back.arguments.index, 0);
+	/* The entry is unmapped, or bound to another name, before the request is returned. */
+	OK(AM_Map(a.ep, 1, b.name, 1));
+	OK(AM_Request0(a.ep, 1, COUNT));
+	OK(AM_UnMap(a.ep, 1));
+	OK(AM_Poll(a.eb));
+	IS(came_back.count, 6);
+	IS(came_back.arguments.index, -1);
+	CHECK(AM_NameEqual(came_back.arguments.destination, b.name));
+	OK(AM_Request0(a.ep, 0, COUNT));
 	OK(AM_UnMap(a.ep, 0));
 	new_endpoint(&b);
 	OK(AM_Map(a.ep, 0, b.name, 1));
+	OK(AM_Poll(a.eb));
+	IS(came_back.count, 7);
+	IS(came_back.arguments.index, -1);
+	OK(AM_Request0(a.ep, 9, COUNT));
+	OK(AM_Poll(a.eb));
+	IS(came_back.status, EBADENTRY);
+	IS(came_back.arguments.index, 9);
 	connect_them();
 	IS(counted, 0);
 	end();
