@@ -206,9 +206,10 @@ int AM_SetTag(ep_t ea, tag_t tag);
 /*
  * The translation table maps small integers to destinations, and to the tags that messages
  * to them carry. AM_MapAny() uses the first unbound entry. AM_UnMap() of an entry with
- * outstanding requests: AM_ERR_IN_USE. AM_GetTranslationInuse() returns AM_OK if entry @i
- * is bound, and AM_ERR_RESOURCE if it is not. Shrinking the table must not remove bound
- * entries (AM_ERR_IN_USE).
+ * outstanding requests: AM_ERR_IN_USE. A connection that has failed is freed when no entry is
+ * bound to its peer, so a program unmaps peers that have ended. AM_GetTranslationInuse()
+ * returns AM_OK if entry @i is bound, and AM_ERR_RESOURCE if it is not. Shrinking the table
+ * must not remove bound entries (AM_ERR_IN_USE).
  */
 int AM_Map(ep_t ea, int index, en_t name, tag_t tag);
 int AM_MapAny(ep_t ea, int *index, en_t name, tag_t tag);
