@@ -7,7 +7,7 @@
 #include <sys/random.h>
 
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 #define DEFAULT_CREDITS 8 /* paper 003, "chosen arbitrarily" */
 #define DOUBTS 2 /* idle connections that are probed for each new one */

@@ -8,7 +8,7 @@
 #include <poll.h>
 
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 int AM_GetEventMask(eb_t eb, int *mask)
 {

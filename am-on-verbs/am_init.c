@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "am_process.h"
+#include "am_wiring.h"
 
 /*
  * Held by AM_Init() and AM_Terminate() until they return: the device is opened and closed by one

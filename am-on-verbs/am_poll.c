@@ -8,7 +8,7 @@
 
 #include "am_cost.h"
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 #define IDLE_LOOKS 64u /* consecutive empty polls per look_at_clock() */
 #define BUSY_LOOKS 4096u /* the same for polls that found something */

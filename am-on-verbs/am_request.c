@@ -12,7 +12,7 @@
 #include "am_cost.h"
 #include "am_mapping.h"
 #include "am_outgoing.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 static const op_t request_opcode[AM_NUM_CLASSES] = { AM_REQUEST_M, AM_REQUEST_IM,
 						     AM_REQUEST_XFER_M };
