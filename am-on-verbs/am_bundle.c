@@ -7,6 +7,7 @@
 
 #include "am_mapping.h"
 #include "am_process.h"
+#include "am_wiring.h"
 
 static int make_lock(struct am_eb *eb)
 {

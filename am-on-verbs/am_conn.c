@@ -7,9 +7,10 @@
 #include <sys/random.h>
 
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 #define DEFAULT_CREDITS 8 /* paper 003, "chosen arbitrarily" */
+#define DOUBTS 2 /* idle connections that are probed for each new one */
 #define BOARDS 128 /* bytes: the peer's segment, and the source of writes to the peer's board */
 
 struct am_conn *am_conn_find(struct am_ep *ep, const en_t *peer)
@@ -95,6 +96,7 @@ struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer)
 		goto free_memory;
 	conn->next = ep->conns;
 	ep->conns = conn;
+	conn->eb->doubts += DOUBTS;
 	return conn;
 free_memory:
 	free_memory(conn);
@@ -131,6 +133,7 @@ void am_conn_broken(struct am_conn *conn, int status)
 	conn->status = status;
 	am_qp_stop(conn);
 	am_wire_broken(conn);
+	am_conn_check(conn);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (am_slot_waits(conn, slot))
 			am_return_slot(conn, slot, status);
@@ -153,6 +156,75 @@ void am_conn_free(struct am_conn *conn)
 	free_memory(conn);
 	free(conn->wired);
 	free(conn);
+}
+
+void am_conn_check(struct am_conn *conn)
+{
+	if (conn->state != AM_BROKEN)
+		return;
+	conn->unchecked = true;
+	conn->eb->chores = true;
+}
+
+void am_conn_hold(struct am_conn *conn)
+{
+	conn->held++;
+}
+
+void am_conn_release(struct am_conn *conn)
+{
+	conn->held--;
+	am_conn_check(conn);
+}
+
+/* Whether an entry of the translation table is bound to the peer. */
+static bool named(const struct am_conn *conn)
+{
+	const struct am_ep *ep = conn->ep;
+
+	for (int i = 0; i < ep->ntranslations; i++) {
+		if (ep->entry[i].inuse && AM_NameEqual(ep->entry[i].name, conn->peer))
+			return true;
+	}
+	return false;
+}
+
+static bool unneeded(struct am_conn *conn)
+{
+	if (!conn->unchecked || conn->held)
+		return false;
+	conn->unchecked = false;
+	return !named(conn);
+}
+
+/* Removes a connection that is not needed any more from the endpoint's list. NULL: none. */
+static struct am_conn *take_unneeded(struct am_ep *ep)
+{
+	struct am_conn **at = &ep->conns, *conn;
+
+	while (*at && !unneeded(*at))
+		at = &(*at)->next;
+	conn = *at;
+	if (conn)
+		*at = conn->next;
+	return conn;
+}
+
+/*
+ * Frees broken connections to which nothing refers. While an entry is bound to the peer, the
+ * connection tells why requests are returned, so it is kept. The caller refers to no connection.
+ * Freeing polls, which may queue messages; the next call frees the rest then.
+ */
+void am_conns_reap(struct am_eb *eb)
+{
+	struct am_conn *conn;
+
+	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
+		while (!eb->requests.first && !eb->replies.first && (conn = take_unneeded(ep)))
+			am_conn_free(conn);
+	}
+	if (eb->requests.first || eb->replies.first)
+		eb->chores = true;
 }
 
 /* Posts an empty RDMA write. Its completion shows that all before it has arrived. */
@@ -209,10 +281,12 @@ static bool awaited(const struct am_conn *conn)
 static void await_all(struct am_ep *ep, uint64_t end)
 {
 	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
+		am_conn_hold(conn);
 		while (awaited(conn) && am_now() < end) {
 			if (!am_drain(ep->eb))
 				am_yield(ep->eb);
 		}
+		am_conn_release(conn);
 	}
 }
 
@@ -245,21 +319,68 @@ static bool outstanding(const struct am_conn *conn)
 	return conn->state == AM_READY && conn->nfree < conn->credits;
 }
 
-/*
- * Probes peers that have been silent for long with a request outstanding. A request to a
- * process that has died would wait for ever, but an RDMA write to it fails.
- */
-void am_conn_probe(struct am_eb *eb)
+static void probe(struct am_conn *conn)
 {
-	uint64_t silence = (uint64_t)am_settings.keepalive * 1000000u;
+	conn->probed = conn->eb->clock;
+	nudge(conn);
+}
+
+/* Time since the peer was heard, or probed. */
+static uint64_t silence(const struct am_conn *conn)
+{
+	return conn->eb->clock - (conn->heard > conn->probed ? conn->heard : conn->probed);
+}
+
+static uint64_t keepalive(void)
+{
+	return (uint64_t)am_settings.keepalive * 1000000u;
+}
+
+/* Of the connections that have been silent for long, the one that has been so for longest. */
+static struct am_conn *quietest(struct am_eb *eb)
+{
+	struct am_conn *found = NULL;
+	uint64_t longest = keepalive();
 
 	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
 		for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-			if (!outstanding(conn) || eb->clock - conn->heard < silence ||
-			    eb->clock - conn->probed < silence)
+			if (conn->state != AM_READY || silence(conn) < longest)
 				continue;
-			conn->probed = eb->clock;
-			nudge(conn);
+			longest = silence(conn);
+			found = conn;
 		}
 	}
+	return found;
+}
+
+static void probe_outstanding(struct am_eb *eb)
+{
+	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
+		for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
+			if (outstanding(conn) && silence(conn) >= keepalive())
+				probe(conn);
+		}
+	}
+}
+
+/*
+ * Probes peers that have been silent for long. A process that has died says nothing, but an
+ * RDMA write to it fails.
+ *
+ * Peers with a request outstanding are probed regularly, because the request would wait for
+ * ever. Idle ones are probed when others come, DOUBTS for each. More than one, so that peers
+ * which die are found faster than new ones come: of a bundle's connections, about half belong to
+ * living peers, or more.
+ */
+void am_conn_probe(struct am_eb *eb)
+{
+	struct am_conn *conn;
+
+	if (eb->outstanding)
+		probe_outstanding(eb);
+	while (eb->doubts && (conn = quietest(eb))) {
+		eb->doubts--;
+		probe(conn);
+	}
+	eb->doubts = 0;
 }

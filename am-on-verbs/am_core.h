@@ -117,6 +117,8 @@ struct am_conn {
 
 	struct am_offer mine, theirs;
 	int status; /* EBAD..., EUNREACHABLE or ECONGESTION, if state is AM_BROKEN */
+	unsigned int held; /* calls that refer to the connection, and may release the lock */
+	bool unchecked; /* am_conns_reap() is to check whether it can be freed */
 	bool congested; /* the peer rejected an attempt for lack of resources */
 	uint64_t wait, due; /* retry interval and time of the next connection attempt, ns */
 	uint64_t deadline;
@@ -181,6 +183,8 @@ struct am_eb {
 	unsigned int outstanding; /* requests of all endpoints */
 	struct am_queue requests, replies; /* received messages whose handlers have not run */
 	struct am_returned *returned, **returned_last;
+	bool chores; /* there are returned messages, or connections to be checked */
+	unsigned int doubts; /* idle connections to be probed */
 	struct am_conn *connecting, *acking;
 
 	struct ibv_comp_channel *channel;
@@ -267,6 +271,12 @@ struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer);
 int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs);
 void am_conn_broken(struct am_conn *conn, int status);
 void am_conn_free(struct am_conn *conn);
+/* Until am_conn_release(), the connection is not freed, even if it breaks. */
+void am_conn_hold(struct am_conn *conn);
+void am_conn_release(struct am_conn *conn);
+/* Called if one reference fewer to @conn exists: makes am_conns_reap() check it if it is broken. */
+void am_conn_check(struct am_conn *conn);
+void am_conns_reap(struct am_eb *eb);
 /* Wait until the peer has acknowledged all that was sent, up to connect-timeout. */
 void am_conns_drain(struct am_ep *ep);
 void am_bundle_drain(struct am_eb *eb);
@@ -281,7 +291,7 @@ int am_drain(struct am_eb *eb);
 int am_progress(struct am_eb *eb); /* AM_Poll() with the lock held */
 void am_yield(struct am_eb *eb); /* for wait loops: may release the lock and call sched_yield() */
 void am_let_others(const struct am_eb *eb); /* the same without releasing the lock */
-void am_local_processes(int n); /* processes of the job on this machine */
+void am_cpus_shared(bool shared); /* whether processes of the job share CPUs; initially true */
 
 /* am_dispatch.c */
 void am_run_message(struct am_buffer *buffer);

@@ -200,10 +200,22 @@ void am_run_message(struct am_buffer *buffer)
 		run_reply(conn, m, buffer);
 }
 
+/* Whether the entry by which the message was sent is still bound to its destination. */
+static bool bound(const struct am_arguments *a)
+{
+	const struct am_ep *ep = a->ep;
+
+	return a->index < ep->ntranslations && ep->entry[a->index].inuse &&
+	       AM_NameEqual(ep->entry[a->index].name, a->destination);
+}
+
 void am_run_error(struct am_eb *eb, struct am_returned *r)
 {
 	am_error_fn_t function = (am_error_fn_t)r->arguments.ep->handler[0];
 
+	/* Handlers may have changed the table since the message was queued. */
+	if (r->status != EBADENTRY && !bound(&r->arguments))
+		r->arguments.index = -1;
 	eb->running = AM_IN_ERROR;
 	function(r->status, r->opcode, &r->arguments);
 	eb->running = AM_IDLE;

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "am_process.h"
+#include "am_wiring.h"
 
 #define INITIAL_TRANSLATIONS 256
 

@@ -8,7 +8,7 @@
 #include <poll.h>
 
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 int AM_GetEventMask(eb_t eb, int *mask)
 {
@@ -90,8 +90,7 @@ static void sleep_until_event(struct am_eb *eb)
 	/* Much time may have passed since the last reading. */
 	eb->clock = am_now();
 	am_wire_look(eb);
-	if (eb->outstanding)
-		am_conn_probe(eb);
+	am_conn_probe(eb);
 }
 
 static int wait_for_message(struct am_eb *eb)

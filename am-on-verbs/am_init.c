@@ -6,10 +6,17 @@
 #include <time.h>
 
 #include "am_process.h"
+#include "am_wiring.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned int users;
+/*
+ * Held by AM_Init() and AM_Terminate() until they return: the device is opened and closed by one
+ * thread at a time.
+ */
+static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int users; /* changed under @life; atomic, because am_initialised() reads it */
 static struct am_device device;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of bundles */
 static struct am_eb *bundles;
 static uint32_t endpoints; /* last number given */
 
@@ -66,12 +73,12 @@ int AM_Init(void)
 {
 	int err = AM_OK;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&life);
 	if (!users)
 		err = init();
 	if (!err)
 		__atomic_add_fetch(&users, 1, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&life);
 	return err;
 }
 
@@ -96,23 +103,32 @@ void am_drain_all(void)
 	}
 }
 
-int AM_Terminate(void)
+/*
+ * Frees all bundles, without @lock: a bundle that drains may receive a connection request, for
+ * which am_endpoint_elsewhere() takes @lock.
+ */
+static void end(void)
 {
 	struct am_eb *eb;
 
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (__atomic_load_n(&users, __ATOMIC_ACQUIRE) == 1) {
-		/*
-		 * Without the lock: a bundle that drains may receive a connection request,
-		 * for which am_endpoint_elsewhere() takes the lock.
-		 */
-		while ((eb = any_bundle()))
-			am_bundle_free(eb);
-		am_device_close(&device);
-	}
-	__atomic_sub_fetch(&users, 1, __ATOMIC_RELEASE);
-	return AM_OK;
+	while ((eb = any_bundle()))
+		am_bundle_free(eb);
+	am_device_close(&device);
+}
+
+int AM_Terminate(void)
+{
+	int err = AM_OK;
+
+	pthread_mutex_lock(&life);
+	if (!users)
+		err = AM_ERR_NOT_INIT;
+	else if (users == 1)
+		end();
+	if (!err)
+		__atomic_sub_fetch(&users, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&life);
+	return err;
 }
 
 /*

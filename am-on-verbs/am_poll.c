@@ -8,7 +8,7 @@
 
 #include "am_cost.h"
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 #define IDLE_LOOKS 64u /* consecutive empty polls per look_at_clock() */
 #define BUSY_LOOKS 4096u /* the same for polls that found something */
@@ -122,8 +122,7 @@ static void look_at_clock(struct am_eb *eb)
 	eb->busy = 0;
 	eb->clock = am_now();
 	am_wire_look(eb);
-	if (eb->outstanding)
-		am_conn_probe(eb);
+	am_conn_probe(eb);
 }
 
 /* A poll found nothing: does work of low priority. */
@@ -166,6 +165,14 @@ static int run_returned(struct am_eb *eb)
 	return n;
 }
 
+/* Does what is rare, when no handler runs and no message is queued. */
+static int do_chores(struct am_eb *eb)
+{
+	eb->chores = false;
+	am_conns_reap(eb);
+	return run_returned(eb);
+}
+
 int am_progress(struct am_eb *eb)
 {
 	int n = am_drain(eb);
@@ -178,8 +185,8 @@ int am_progress(struct am_eb *eb)
 	/* Requests that arrive while handlers run wait for the next poll, so this loop ends. */
 	while (eb->requests.first)
 		am_run_message(dequeue(&eb->requests));
-	if (__builtin_expect(!!eb->returned, 0))
-		n += run_returned(eb);
+	if (__builtin_expect(eb->chores, 0))
+		n += do_chores(eb);
 	return n;
 }
 
@@ -190,11 +197,9 @@ int am_progress(struct am_eb *eb)
  */
 static bool crowded = true;
 
-void am_local_processes(int n)
+void am_cpus_shared(bool shared)
 {
-	cpu_set_t cpus;
-
-	crowded = sched_getaffinity(0, sizeof(cpus), &cpus) || n > CPU_COUNT(&cpus);
+	crowded = shared;
 }
 
 void am_let_others(const struct am_eb *eb)

@@ -12,7 +12,7 @@
 #include "am_cost.h"
 #include "am_mapping.h"
 #include "am_outgoing.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 static const op_t request_opcode[AM_NUM_CLASSES] = { AM_REQUEST_M, AM_REQUEST_IM,
 						     AM_REQUEST_XFER_M };
@@ -63,17 +63,20 @@ static struct am_conn *connection(struct am_ep *ep, struct am_entry *entry)
 static int wait_for_slot(struct am_ep *ep, struct am_conn *conn, bool async)
 {
 	bool waited = false;
+	int err = AM_OK;
 
-	while (conn->state != AM_BROKEN && (conn->state != AM_READY || !conn->nfree)) {
+	am_conn_hold(conn);
+	while (!err && conn->state != AM_BROKEN && (conn->state != AM_READY || !conn->nfree)) {
 		if (!waited)
 			ep->statistics.credit_waits += conn->state == AM_READY;
 		waited = true;
 		if (!am_progress(ep->eb))
 			am_yield(ep->eb);
 		if (async && (conn->state != AM_READY || !conn->nfree))
-			return AM_ERR_NOT_SENT;
+			err = AM_ERR_NOT_SENT;
 	}
-	return AM_OK;
+	am_conn_release(conn);
+	return err;
 }
 
 /* Finds the target of @o in the peer's segment. Returns 0 or an EBAD... status. */

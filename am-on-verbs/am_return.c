@@ -50,6 +50,7 @@ void am_return_call(struct am_ep *ep, int status, op_t opcode, const struct am_a
 	}
 	*eb->returned_last = r;
 	eb->returned_last = &r->next;
+	eb->chores = true;
 	ep->statistics.returned++;
 }
 

@@ -115,7 +115,7 @@ int AM_SPMDStartup(int type, eb_t *eb, ep_t *ep)
 	 * is unknown, so keep the assumption that CPUs are shared.
 	 */
 	if (spmd.size > 1)
-		am_local_processes(job_local_size(spmd.job));
+		am_cpus_shared(job_crowded(spmd.job));
 	am_system_handler(BARRIER_HANDLER, barrier_handler);
 	err = AM_Init();
 	if (!err)

@@ -82,6 +82,17 @@ int AM_MapAny(ep_t ea, int *index, en_t name, tag_t tag)
 	return err;
 }
 
+/* A broken connection is freed with the last entry that is bound to its peer. */
+static void unbind_entry(struct am_ep *ep, struct am_entry *entry)
+{
+	struct am_conn *conn = entry->conn ? entry->conn : am_conn_find(ep, &entry->name);
+
+	entry->inuse = false;
+	entry->conn = NULL;
+	if (conn)
+		am_conn_check(conn);
+}
+
 int AM_UnMap(ep_t ea, int index)
 {
 	struct am_entry *entry;
@@ -94,7 +105,7 @@ int AM_UnMap(ep_t ea, int index)
 	else if (entry->outstanding)
 		err = AM_ERR_IN_USE;
 	else
-		entry->inuse = false;
+		unbind_entry(ea, entry);
 	am_unlock(ea->eb);
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include "am_cost.h"
 #include "am_mapping.h"
-#include "am_process.h"
+#include "am_wiring.h"
 
 #define AM_CQ_BATCH 16
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "am_mapping.h"
-#include "am_process.h"
 #include "am_wiring.h"
 
 #define FIRST_WAIT 5000000u /* ns; doubled for each retry */

@@ -48,6 +48,28 @@ struct am_wiring {
 
 extern const struct am_wiring am_wiring_hand, am_wiring_cm;
 
+/* am_wire.c, for the core: connection setup of a bundle, by either wiring. 0 or errno. */
+int am_wire_open(struct am_eb *eb);
+void am_wire_close(struct am_eb *eb);
+void am_wire_address(const struct am_eb *eb, en_t *name);
+/* Starts connecting @conn, which becomes AM_CONNECTING. */
+void am_wire_connect(struct am_conn *conn);
+/*
+ * Handles events of the wiring, retries connection attempts that are due, and gives up
+ * expired ones.
+ */
+void am_wire_look(struct am_eb *eb);
+/* A descriptor that is readable when the wiring has an event, or -1. */
+int am_wire_fd(const struct am_eb *eb);
+void am_wire_heard(struct am_conn *conn);
+/* Tells the peer that the endpoint is being freed. Returns whether the caller must drain @conn. */
+bool am_wire_goodbye(struct am_conn *conn);
+void am_wire_forget(struct am_conn *conn);
+void am_wire_broken(struct am_conn *conn);
+
+/* wiring_hand.c: handles a completion with AM_WR_WIRE in its wr_id. */
+void am_wire_completion(struct am_eb *eb, const struct ibv_wc *wc);
+
 /* am_wire.c: shared by the wirings. */
 /* Adds @conn to eb->connecting: retries at growing intervals, and a time limit. */
 void am_wire_watch(struct am_conn *conn);

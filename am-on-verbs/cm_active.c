@@ -6,7 +6,6 @@
 
 #include "am_address.h"
 #include "am_mapping.h"
-#include "am_process.h"
 #include "wiring_cm.h"
 
 #define RESOLVE_MS 2000

@@ -32,7 +32,6 @@
 
 #include "am_address.h"
 #include "am_mapping.h"
-#include "am_process.h"
 #include "wiring_cm.h"
 
 #define BACKLOG 1024

@@ -53,19 +53,12 @@ struct wire_buffer {
 
 static_assert(offsetof(struct wire_buffer, message) == 64, "the header comes right before it");
 
-struct wire_peer {
-	struct wire_peer *next;
-	uint8_t gid[16];
-	uint16_t lid;
-	struct ibv_ah *ah;
-};
-
 struct am_wire {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct wire_buffer *receive, *send;
 	unsigned int sent, done; /* counts of sends; send buffers are used in a ring */
-	struct wire_peer *peers;
+	struct ibv_ah *ah[WIRE_SENDS]; /* of the last message in each send buffer, or NULL */
 };
 
 static void hand_address(const struct am_eb *eb, en_t *name)
@@ -166,58 +159,38 @@ static void hand_close(struct am_eb *eb)
 {
 	struct am_wire *wire = eb->wire;
 	uint64_t end = am_now() + AM_FLUSH_NS;
-	struct wire_peer *peer;
 
 	/* Waits for sends in progress, which may be GOODBYEs. */
 	while (wire->sent != wire->done && am_now() < end)
 		eb->mapping->poll(eb);
 	ibv_destroy_qp(wire->qp);
-	while ((peer = wire->peers)) {
-		wire->peers = peer->next;
-		ibv_destroy_ah(peer->ah);
-		free(peer);
+	for (unsigned int i = 0; i < WIRE_SENDS; i++) {
+		if (wire->ah[i])
+			ibv_destroy_ah(wire->ah[i]);
 	}
 	ibv_dereg_mr(wire->mr);
 	free(wire->receive);
 	free(wire);
 }
 
-static struct wire_peer *find_peer(struct am_eb *eb, const en_t *name)
+static struct ibv_ah *make_ah(struct am_eb *eb, const en_t *name)
 {
 	struct ibv_ah_attr attr = { .port_num = eb->device->port,
 				    .dlid = name->lid,
 				    .is_global = 1,
 				    .grh = { .sgid_index = (uint8_t)eb->device->gid_index,
 					     .hop_limit = 64 } };
-	struct am_wire *wire = eb->wire;
-	struct wire_peer *peer;
 
-	for (peer = wire->peers; peer; peer = peer->next) {
-		if (!memcmp(peer->gid, name->gid, sizeof(peer->gid)) && peer->lid == name->lid)
-			return peer;
-	}
-	peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return NULL;
-	memcpy(peer->gid, name->gid, sizeof(peer->gid));
-	peer->lid = name->lid;
 	memcpy(attr.grh.dgid.raw, name->gid, sizeof(name->gid));
-	peer->ah = ibv_create_ah(eb->device->pd, &attr);
-	if (!peer->ah) {
-		free(peer);
-		return NULL;
-	}
-	peer->next = wire->peers;
-	wire->peers = peer;
-	return peer;
+	return ibv_create_ah(eb->device->pd, &attr);
 }
 
 /* If the message cannot be sent, it counts as lost. */
 static void send_message(struct am_eb *eb, const struct wire_message *message)
 {
 	struct am_wire *wire = eb->wire;
-	struct wire_peer *peer = find_peer(eb, &message->to);
-	struct wire_message *buffer = &wire->send[wire->sent % WIRE_SENDS].message;
+	unsigned int index = wire->sent % WIRE_SENDS;
+	struct wire_message *buffer = &wire->send[index].message;
 	struct ibv_sge sge = { .addr = (uintptr_t)buffer,
 			       .length = sizeof(*buffer),
 			       .lkey = wire->mr->lkey };
@@ -228,10 +201,16 @@ static void send_message(struct am_eb *eb, const struct wire_message *message)
 				  .send_flags = IBV_SEND_SOLICITED },
 			   *bad;
 
-	if (!peer || wire->sent - wire->done == WIRE_SENDS)
+	if (wire->sent - wire->done == WIRE_SENDS)
+		return;
+	/* The message that was in this buffer before has been sent. */
+	if (wire->ah[index])
+		ibv_destroy_ah(wire->ah[index]);
+	wire->ah[index] = make_ah(eb, &message->to);
+	if (!wire->ah[index])
 		return;
 	*buffer = *message;
-	wr.wr.ud.ah = peer->ah;
+	wr.wr.ud.ah = wire->ah[index];
 	wr.wr.ud.remote_qpn = message->to.qpn;
 	wr.wr.ud.remote_qkey = WIRE_QKEY;
 	if (!ibv_post_send(wire->qp, &wr, &bad))

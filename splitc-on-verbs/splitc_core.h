@@ -135,7 +135,6 @@ struct sc {
 	uint32_t max_inline;
 	uint32_t signal; /* one of @signal work requests is signaled */
 	unsigned int credits, ack_unit;
-	unsigned int message_room; /* work requests that messages may need at once */
 	struct sc_peer *holding; /* list of peers with stores that may be held back */
 
 	uint32_t outstanding; /* incomplete pieces of gets and puts */

@@ -6,12 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include <unistd.h>
-
 #include "splitc_mapping.h"
 #include "job/job.h"
 
-/* Consecutive empty polls before the CPU is yielded, with and without fewer CPUs than processes. */
+/* Consecutive empty polls before the CPU is yielded, if job_crowded() and otherwise. */
 #define CROWDED 100
 #define ALONE 2000
 
@@ -86,7 +84,7 @@ void splitc_init(void)
 	if (list && sc_settings_read(list))
 		sc_fail("SPLITC_SETTINGS cannot be used");
 	sc.mapping = sc_settings.mapping == SC_DIRECT ? &sc_mapping_direct : &sc_mapping_messages;
-	sc.patience = sysconf(_SC_NPROCESSORS_ONLN) < job_local_size(sc.job) ? CROWDED : ALONE;
+	sc.patience = job_crowded(sc.job) ? CROWDED : ALONE;
 	open_device();
 	sc_heap_open();
 	sc_access_open();

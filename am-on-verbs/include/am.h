@@ -55,7 +55,11 @@ extern "C" {
 #define AM_ERR_NOT_SENT 4 /* an asynchronous request cannot be sent at once */
 #define AM_ERR_IN_USE 5 /* the object is in use */
 
-/* Why a message was returned: the first argument of handler 0. */
+/*
+ * Why a message was returned: the first argument of handler 0. AM-II defines all of them. This
+ * library does not use EBADARGS, because the request returns AM_ERR_BAD_ARG, and EREPLYREJECTED,
+ * because a reply that cannot be delivered is dropped.
+ */
 #define EBADARGS 1 /* arguments of the request are invalid */
 #define EBADENTRY 2 /* the translation table has no such entry */
 #define EBADTAG 3 /* the tag differs from that of the destination */
@@ -67,7 +71,7 @@ extern "C" {
 #define EUNREACHABLE 9 /* the destination does not answer */
 #define EREPLYREJECTED 10 /* the destination refused a reply */
 
-/* Kind of the returned message: the second argument of handler 0. */
+/* Kind of the returned message: the second argument of handler 0. Replies are not returned. */
 #define AM_REQUEST_M 1
 #define AM_REQUEST_IM 2
 #define AM_REQUEST_XFER_M 3
@@ -122,7 +126,11 @@ typedef void (*am_handler_fn_t)(void);
  */
 struct am_arguments {
 	ep_t ep; /* the endpoint that sent the message */
-	int index; /* in its translation table; -1: a reply, or unmapped since */
+	/*
+	 * In its translation table. -1: the entry has been unmapped since, and may be bound
+	 * to another name.
+	 */
+	int index;
 	en_t destination;
 	tag_t tag;
 	handler_t handler;
@@ -153,7 +161,8 @@ int AM_SetOption(const char *name, const char *value);
  * Begin and end the use of the library. AM_Init() opens the device; if it cannot, it prints
  * the reason to stderr (AM_ERR_RESOURCE). AM_Init() may be called more than once; each call
  * needs its AM_Terminate(). The last AM_Terminate() frees all bundles; unanswered requests
- * are dropped.
+ * are dropped. Any threads may call them at once: AM_Init() waits until a last AM_Terminate()
+ * has closed the device, and opens it again.
  */
 int AM_Init(void);
 int AM_Terminate(void);
@@ -197,9 +206,10 @@ int AM_SetTag(ep_t ea, tag_t tag);
 /*
  * The translation table maps small integers to destinations, and to the tags that messages
  * to them carry. AM_MapAny() uses the first unbound entry. AM_UnMap() of an entry with
- * outstanding requests: AM_ERR_IN_USE. AM_GetTranslationInuse() returns AM_OK if entry @i
- * is bound, and AM_ERR_RESOURCE if it is not. Shrinking the table must not remove bound
- * entries (AM_ERR_IN_USE).
+ * outstanding requests: AM_ERR_IN_USE. A connection that has failed is freed when no entry is
+ * bound to its peer, so a program unmaps peers that have ended. AM_GetTranslationInuse()
+ * returns AM_OK if entry @i is bound, and AM_ERR_RESOURCE if it is not. Shrinking the table
+ * must not remove bound entries (AM_ERR_IN_USE).
  */
 int AM_Map(ep_t ea, int index, en_t name, tag_t tag);
 int AM_MapAny(ep_t ea, int *index, en_t name, tag_t tag);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pmix.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -193,6 +194,13 @@ int job_size(const struct job *job)
 int job_local_size(const struct job *job)
 {
 	return job->local_size;
+}
+
+bool job_crowded(const struct job *job)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) || job->local_size > CPU_COUNT(&cpus);
 }
 
 static pmix_status_t fence(bool collect)

@@ -18,6 +18,7 @@
 #ifndef VNET_JOB_H
 #define VNET_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -47,6 +48,12 @@ int job_size(const struct job *job);
  * machine count as one.
  */
 int job_local_size(const struct job *job);
+
+/*
+ * Whether the job's processes on this machine are more than the CPUs that this process may
+ * use (sched_setaffinity(2)). If so, a process that polls delays the one that it waits for.
+ */
+bool job_crowded(const struct job *job);
 
 /*
  * All-gather: sends @len bytes at @mine to all processes. The bytes of rank r arrive at

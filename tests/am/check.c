@@ -87,22 +87,32 @@ int thread_id(void)
 }
 
 /*
- * /proc/.../syscall contains the number and arguments of the system call, or "running". True if the
- * thread is in poll().
+ * The number of the system call that the thread is in, or -1. /proc/.../syscall contains the number
+ * and arguments, or "running".
  */
-bool asleep(int thread)
+static long call_of(int thread)
 {
 	char path[64], text[32] = "";
-	long number;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return -1;
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		text[0] = '\0';
 	close(fd);
-	number = strtol(text, NULL, 10);
-	return text[0] >= '0' && text[0] <= '9' && (number == SYS_poll || number == SYS_ppoll);
+	return text[0] >= '0' && text[0] <= '9' ? strtol(text, NULL, 10) : -1;
+}
+
+bool asleep(int thread)
+{
+	long number = call_of(thread);
+
+	return number == SYS_poll || number == SYS_ppoll;
+}
+
+bool blocked(int thread)
+{
+	return call_of(thread) == SYS_futex;
 }

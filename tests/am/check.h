@@ -64,8 +64,12 @@ extern struct came_back {
 } came_back;
 void keep_returned(int status, op_t opcode, void *argblock);
 
-/* thread_id() returns the calling thread's ID; asleep() tells whether a thread sleeps in poll(). */
+/*
+ * thread_id() returns the calling thread's ID; asleep() tells whether a thread sleeps in poll(),
+ * blocked() whether it waits for a lock.
+ */
 int thread_id(void);
 bool asleep(int thread);
+bool blocked(int thread);
 
 #endif

@@ -3,6 +3,8 @@
  * Tests endpoints of one process in bundles that the test polls. So the order of events is the same
  * each time.
  */
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,9 +371,26 @@ static void freed_after(void)
 	OK(AM_Request0(a.ep, 0, COUNT));
 	OK(AM_Poll(a.eb));
 	IS(came_back.count, 5);
+	IS(came_back.arguments.index, 0);
+	/* The entry is unmapped, or bound to another name, before the request is returned. */
+	OK(AM_Map(a.ep, 1, b.name, 1));
+	OK(AM_Request0(a.ep, 1, COUNT));
+	OK(AM_UnMap(a.ep, 1));
+	OK(AM_Poll(a.eb));
+	IS(came_back.count, 6);
+	IS(came_back.arguments.index, -1);
+	CHECK(AM_NameEqual(came_back.arguments.destination, b.name));
+	OK(AM_Request0(a.ep, 0, COUNT));
 	OK(AM_UnMap(a.ep, 0));
 	new_endpoint(&b);
 	OK(AM_Map(a.ep, 0, b.name, 1));
+	OK(AM_Poll(a.eb));
+	IS(came_back.count, 7);
+	IS(came_back.arguments.index, -1);
+	OK(AM_Request0(a.ep, 9, COUNT));
+	OK(AM_Poll(a.eb));
+	IS(came_back.status, EBADENTRY);
+	IS(came_back.arguments.index, 9);
 	connect_them();
 	IS(counted, 0);
 	end();
@@ -443,6 +462,53 @@ static void left_over(void)
 	OK(AM_Init());
 }
 
+static pthread_t starter;
+static int starter_id;
+static bool begun_again, start_at_close;
+
+static void *begin_again(void *arg)
+{
+	(void)arg;
+	__atomic_store_n(&starter_id, thread_id(), __ATOMIC_SEQ_CST);
+	OK(AM_Init());
+	__atomic_store_n(&begun_again, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void start_and_wait(void)
+{
+	int id = 0;
+
+	IS(pthread_create(&starter, NULL, begin_again, NULL), 0);
+	while (!__atomic_load_n(&begun_again, __ATOMIC_SEQ_CST) && !(id && blocked(id)))
+		id = __atomic_load_n(&starter_id, __ATOMIC_SEQ_CST);
+}
+
+/* Replaces libibverbs' function: another thread is in AM_Init(), or has left it, before this one. */
+int ibv_close_device(struct ibv_context *context)
+{
+	int (*close_device)(struct ibv_context * context) = dlsym(RTLD_NEXT, "ibv_close_device");
+
+	CHECK(close_device);
+	if (start_at_close)
+		start_and_wait();
+	start_at_close = false;
+	return close_device(context);
+}
+
+/* AM_Init() while another thread is in the last AM_Terminate(): the device is open again. */
+static void begun_while_ending(void)
+{
+	starter_id = 0;
+	begun_again = false;
+	start_at_close = true;
+	OK(AM_Terminate());
+	IS(pthread_join(starter, NULL), 0);
+	begin();
+	connect_them();
+	end();
+}
+
 static void all(void)
 {
 	names();
@@ -457,6 +523,7 @@ static void all(void)
 	freed_unread();
 	oneself();
 	left_over();
+	begun_while_ending();
 }
 
 int main(void)

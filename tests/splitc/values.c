@@ -3,9 +3,14 @@
  * Tests of values of all types with all primitives, and of their completion. Values are in static,
  * heap, stack and spread memory, on another processor and on this one.
  */
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "check.h"
 
 #define MANY 500
+#define POLLS 1000 /* fewer than a processor with a CPU of its own makes before it yields */
 
 struct node {
 	int value;
@@ -230,9 +235,41 @@ static void pointers(void)
 	IS(sizeof(p), 8);
 }
 
+static unsigned int yields;
+
+/* Replaces the C library's function. */
+int sched_yield(void)
+{
+	yields++;
+	return (int)syscall(SYS_sched_yield);
+}
+
+/*
+ * Calls splitc_init() while this process may use only one CPU. Then the processors share CPUs,
+ * however many the machine has, so a processor that waits must yield soon.
+ */
+static void init_on_one_cpu(void)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		CPU_ZERO(&all);
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	IS(sched_setaffinity(0, sizeof(one), &one), 0);
+	splitc_init();
+	IS(sched_setaffinity(0, sizeof(all), &all), 0);
+	for (int i = 0; i < POLLS; i++)
+		splitc_poll();
+	CHECK(yields || PROCS == 1);
+}
+
 int main(void)
 {
-	splitc_init();
+	init_on_one_cpu();
 	pointers();
 	types(NEXT);
 	types(MYPROC);
