@@ -627,6 +627,8 @@ struct vnet_cq {
 	struct ib_cq ibcq;
 	struct vnet_object obj;
 	struct vnet_ring_mem ring;
+	/* enum vnet_spaces: whose doorbells may name it. */
+	u32 space;
 	struct llist_node ready;
 	/* Bits: enum vnet_cq_state. */
 	unsigned long state;
