@@ -73,10 +73,14 @@ enum vnet_limits {
 	VNET_PART_ID = 0x6574,
 };
 
-/* Limits the page list of a pinned region (8 bytes for each page) to 2 GiB. */
-#define VNET_MAX_MR_SIZE (1ull << 40)
+/*
+ * Page list of a pinned region. kvmalloc() allocates at most INT_MAX bytes. A region of
+ * VNET_MAX_MR_SIZE that does not begin at a page boundary has one page more.
+ */
+#define VNET_MAX_MR_PAGES (INT_MAX / sizeof(struct page *))
+#define VNET_MAX_MR_SIZE ((VNET_MAX_MR_PAGES - 1) * (u64)PAGE_SIZE)
 /* Device memory of one device, in bytes. */
-#define VNET_MAX_DM_SIZE (1l << 20)
+#define VNET_MAX_DM_SIZE (1ul << 20)
 /* How long an unreliable sender waits for a receive before its message is dropped. */
 #define VNET_STALL_NS (50 * NSEC_PER_MSEC)
 

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <limits.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <stdio.h>
@@ -211,6 +212,24 @@ static void mappings(struct ibv_context *context)
 	cannot_map(context->cmd_fd, to - from, MAP_SHARED, (off_t)(1ul << 40));
 }
 
+/* ------------------------------------------------------------------------ regions */
+
+/* The page list of the largest region, at any address, is one allocation of kvmalloc(). */
+static void regions(struct ibv_context *context)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	struct ibv_device_attr attr;
+	static char byte;
+
+	CHECK(pd);
+	CHECK_EQ(ibv_query_device(context, &attr), 0);
+	CHECK((attr.max_mr_size / PAGE + 1) * sizeof(void *) <= INT_MAX);
+	errno = 0;
+	CHECK(!ibv_reg_mr(pd, &byte, attr.max_mr_size + 1, 0));
+	CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+}
+
 /* ----------------------------------------------------------------------- contexts */
 
 /* Sends GET_CONTEXT with `length` bytes of driver data. Returns 0 or errno. */
@@ -266,6 +285,7 @@ int main(void)
 	doorbells();
 	foreign_doorbells();
 	mappings(context);
+	regions(context);
 	contexts();
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_close_device(context), 0);
