@@ -438,8 +438,8 @@ bool nic_is_wired(const struct nic *nic);
 /* The addresses of the link have changed, or a new incarnation begins: all rows start again. */
 void nic_link_renew(struct nic *nic, u64 incarnation);
 /*
- * The result of plat_same_key_group() may have changed: restart rows whose peer cannot be at its
- * address.
+ * The result of plat_same_key_group() or plat_resolve() may have changed: restart rows whose peer
+ * cannot be at its address, and look their addresses up again.
  */
 void nic_link_check(struct nic *nic);
 

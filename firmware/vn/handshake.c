@@ -480,7 +480,7 @@ void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 	nic_unlock(&row->lock);
 }
 
-/* --------------------------------------------------------------- changed keys */
+/* --------------------------------------------------- changed keys and addresses */
 
 /* Is the key that the peer's frames prove still one of the keys for its address? */
 static bool nic_row_has_key(struct nic *nic, const struct nic_row *row)
@@ -492,21 +492,21 @@ static bool nic_row_has_key(struct nic *nic, const struct nic_row *row)
 }
 
 /*
- * The keys have changed. If the peer does not have a valid key for its address, the row starts
- * again; else the peer is called, so that the secrets are derived from the present keys.
+ * Keys or addresses have changed. If the peer does not have a valid key for its address, the row
+ * starts again; else the peer is called, so that the secrets are derived from the present keys.
  */
 static void nic_row_check(struct nic *nic, struct nic_row *row)
 {
-	if (nic_load(&row->state) != NIC_ROW_UP || !nic_lock(nic, &row->lock))
+	if (nic_load(&row->state) == NIC_ROW_FREE || !nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
 		return;
-	if (row->state != NIC_ROW_UP)
+	if (row->state == NIC_ROW_FREE)
 		goto unlock;
 	memset(row->secret_was, 0, sizeof(row->secret_was));
 	if (!nic_speaks_for(nic, &row->address, row->gid) || !nic_row_has_key(nic, row)) {
 		nic_row_renew(nic, row);
 		nic_store(&row->incarnation, 0);
 		(void)plat_resolve(nic, row->gid, &row->address);
-	} else if (row->local) {
+	} else if (row->state == NIC_ROW_UP && row->local) {
 		nic_store(&row->calls, 0);
 		row->call_at = 0;
 		nic_row_probe(nic, row, plat_clock());

@@ -85,6 +85,7 @@ int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   vnet_create_cq_input *input)
 {
 	struct ib_udata *udata = vnet_create_cq_udata(input);
+	struct ib_ucontext *ibuc = vnet_udata_context(udata);
 	struct vnet_dev *dev = to_vdev(ibcq->device);
 	struct vnet_cq *cq = to_vcq(ibcq);
 	u32 flags, entries;
@@ -97,12 +98,13 @@ int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	spin_lock_init(&cq->lock);
+	cq->space = ibuc ? to_vuc(ibuc)->obj.index : VNET_SPACE_KERNEL;
 	/*
 	 * At least four entries. A program that asks for one, as on devices that round up, may
 	 * have two for a moment: it posts the next request before it polls the last completion.
 	 */
 	entries = max_t(u32, roundup_pow_of_two(attr->cqe), VNET_LEAST_CQE);
-	err = vnet_ring_make(&cq->ring, vnet_udata_context(udata), entries, VNET_CQE_SHIFT);
+	err = vnet_ring_make(&cq->ring, ibuc, entries, VNET_CQE_SHIFT);
 	if (err)
 		return err;
 	err = vnet_number_get(&dev->cqs, &cq->obj);

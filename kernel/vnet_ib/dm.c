@@ -14,15 +14,20 @@
 /* Bytes allocated. Mappings of device memory outlive its object and the device. */
 struct vnet_dm_room {
 	struct kref kref;
-	atomic_long_t bytes;
+	/* Bytes of each user, by UID, and of all users. The array's lock protects both. */
+	struct xarray users;
+	u64 bytes;
 };
 
 struct vnet_dm_room *vnet_dm_room_make(void)
 {
 	struct vnet_dm_room *room = kzalloc(sizeof(*room), GFP_KERNEL);
 
-	if (room)
-		kref_init(&room->kref);
+	if (!room)
+		return NULL;
+	kref_init(&room->kref);
+	/* Memory is given back in SRCU callbacks, with softirqs disabled. */
+	xa_init_flags(&room->users, XA_FLAGS_LOCK_BH);
 	return room;
 }
 
@@ -37,9 +42,56 @@ void vnet_dm_room_end(struct vnet_dm_room *room)
 		kref_put(&room->kref, vnet_dm_room_free);
 }
 
-void vnet_dm_give_back(struct vnet_dm_room *room, size_t size)
+static bool vnet_dm_fits(const struct vnet_dm_room *room, u64 own, u64 all)
 {
-	atomic_long_sub(size, &room->bytes);
+	return all <= VNET_MAX_DM_SIZE &&
+	       (vnet_in_quota(own, all, VNET_MAX_DM_SIZE) || !vnet_has_quota());
+}
+
+/* Reserve memory for the caller. */
+static bool vnet_dm_try(struct vnet_dm_room *room, size_t size)
+{
+	unsigned long user = __kuid_val(current_uid());
+	bool fits;
+	u64 own;
+
+	xa_lock_bh(&room->users);
+	own = xa_to_value(xa_load(&room->users, user)) + size;
+	fits = vnet_dm_fits(room, own, room->bytes + size) &&
+	       !xa_is_err(__xa_store(&room->users, user, xa_mk_value(own), GFP_ATOMIC));
+	if (fits)
+		room->bytes += size;
+	xa_unlock_bh(&room->users);
+	return fits;
+}
+
+static bool vnet_dm_take(struct vnet_dm_room *room, size_t size)
+{
+	if (vnet_dm_try(room, size))
+		goto taken;
+	/* Memory that was released just now is not free yet: see vnet_map_put(). */
+	srcu_barrier(&vnet_inside);
+	if (!vnet_dm_try(room, size))
+		return false;
+taken:
+	kref_get(&room->kref);
+	return true;
+}
+
+void vnet_dm_give_back(struct vnet_dm_room *room, kuid_t owner, size_t size)
+{
+	unsigned long user = __kuid_val(owner);
+	u64 own;
+
+	xa_lock_bh(&room->users);
+	own = xa_to_value(xa_load(&room->users, user)) - size;
+	/* Neither needs memory, as the entry exists. */
+	if (own)
+		__xa_store(&room->users, user, xa_mk_value(own), 0);
+	else
+		__xa_erase(&room->users, user);
+	room->bytes -= size;
+	xa_unlock_bh(&room->users);
 	kref_put(&room->kref, vnet_dm_room_free);
 }
 
@@ -61,15 +113,16 @@ static int vnet_dm_make(struct vnet_dev *dev, struct vnet_dm *dm, struct ib_ucon
 	struct vnet_dm_room *room = dev->dm_room;
 	int err;
 
-	if (!vnet_reserve(&room->bytes, PAGE_ALIGN(length), VNET_MAX_DM_SIZE))
+	if (!vnet_dm_take(room, PAGE_ALIGN(length)))
 		return -ENOMEM;
-	kref_get(&room->kref);
 	err = vnet_shared_make(&dm->mem, ibuc, length);
-	if (err)
-		vnet_dm_give_back(room, PAGE_ALIGN(length));
-	else
-		dm->mem.mmap->room = room;
-	return err;
+	if (err) {
+		vnet_dm_give_back(room, current_uid(), PAGE_ALIGN(length));
+		return err;
+	}
+	dm->mem.mmap->room = room;
+	dm->mem.mmap->user = current_uid();
+	return 0;
 }
 
 static void vnet_dm_free(struct vnet_dm *dm)

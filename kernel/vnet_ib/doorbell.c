@@ -63,6 +63,22 @@ static int vnet_doorbell_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* The CQ must belong to the caller's context, as the firmware checks for other queues. */
+static void vnet_ring_cq(struct vnet_dev *dev, struct vnet_view *view, u32 cqn)
+{
+	struct vnet_object *obj = vnet_object_get(&dev->cqs, cqn - 1);
+
+	if (!obj)
+		return;
+	if (container_of(obj, struct vnet_cq, obj)->space == view->nic.space) {
+		vnet_enter();
+		nic_cq_doorbell(&view->nic, cqn);
+		vnet_leave();
+	}
+	vnet_object_put(obj);
+	vnet_tell(dev);
+}
+
 static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsigned int cmd,
 			     u32 num)
 {
@@ -75,10 +91,7 @@ static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsig
 		vnet_ring_recv(dev, view, num, cmd == VNET_DOORBELL_SRQ_RECV);
 		return 0;
 	case VNET_DOORBELL_CQ:
-		vnet_enter();
-		nic_cq_doorbell(&view->nic, num);
-		vnet_leave();
-		vnet_tell(dev);
+		vnet_ring_cq(dev, view, num);
 		return 0;
 	case VNET_DOORBELL_TAG:
 		vnet_ring_tags(dev, view, num);

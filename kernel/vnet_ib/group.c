@@ -5,10 +5,13 @@
 int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct vnet_dev *dev = to_vdev(ibqp->device);
-	enum nic_result result;
+	bool limited = ibqp->uobject && vnet_has_quota();
+	enum nic_result result = NIC_ENOMEM;
 
 	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_mcast_attach(&dev->agent.nic, ibqp->qp_num, gid->raw));
+	if (!limited || vnet_may_join(dev))
+		result = vnet_command(dev,
+				      nic_mcast_attach(&dev->agent.nic, ibqp->qp_num, gid->raw));
 	mutex_unlock(&dev->commands);
 	/* Attaching twice is no error, as on other devices. */
 	return result == NIC_EINUSE ? 0 : vnet_errno(result);

@@ -58,7 +58,7 @@ static struct vnet_port *vnet_port_towards(const struct vnet_link *link, const u
 	u32 i;
 
 	for (i = 0; i < NIC_MAX_GIDS; i++) {
-		port = vnet_port_at(link, i);
+		port = srcu_dereference(link->port[i], &vnet_inside);
 		if (!port || port->own.any.sa_family != family)
 			continue;
 		if (!best || vnet_common_bits(port->gid, gid) > vnet_common_bits(best->gid, gid))
@@ -206,12 +206,13 @@ void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr)
 	/* In another namespace, the net device would need another common key. */
 	if (vnet_address_of(port->gid, scope, &port->own) &&
 	    dev_net(dev->netdev)->net_cookie == dev->link->net_cookie) {
-		port->own.port = attr->index;
+		port->own.port = vnet_port_name(attr->index, port->gid);
 		err = vnet_port_open(port, dev_net(dev->netdev));
 	}
 	if (err)
 		goto fail;
 	rcu_assign_pointer(dev->link->port[attr->index], port);
+	vnet_link_check(dev);
 	return;
 fail:
 	kfree(port);
@@ -230,6 +231,21 @@ void vnet_link_del(struct vnet_dev *dev, u32 index)
 	/* Wait for the socket's receive callbacks. */
 	synchronize_rcu();
 	kfree(port);
+	vnet_link_check(dev);
+}
+
+void vnet_link_check(struct vnet_dev *dev)
+{
+	int idx;
+
+	/* A command may have looked up a port that was deleted, and not made its row yet. */
+	mutex_lock(&dev->commands);
+	idx = srcu_read_lock(&vnet_inside);
+	vnet_enter();
+	nic_link_check(&dev->agent.nic);
+	vnet_leave();
+	srcu_read_unlock(&vnet_inside, idx);
+	mutex_unlock(&dev->commands);
 }
 
 /* ------------------------------------------------------------- start and end */

@@ -25,6 +25,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/interrupt.h>
+#include <linux/jhash.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
 
@@ -48,7 +49,10 @@ enum vnet_link_limits {
 	VNET_KEYS = 16,
 };
 
-/* Address of a peer, and the index of the GID by whose socket it is reached. */
+/*
+ * Address of a peer, and the port by whose socket it is reached. A port is named by the index of
+ * its GID and a hash of the GID, as an index may get another GID.
+ */
 union vnet_address {
 	struct nic_address nic;
 	struct {
@@ -57,7 +61,7 @@ union vnet_address {
 			struct sockaddr_in in;
 			struct sockaddr_in6 in6;
 		};
-		/* Index of the GID. */
+		/* See vnet_port_name(). */
 		u32 port;
 	};
 };
@@ -207,11 +211,25 @@ void vnet_link_fit(struct vnet_dev *dev);
 /* The core has added, or deletes, a GID: open or close its socket. May sleep. */
 void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr);
 void vnet_link_del(struct vnet_dev *dev, u32 index);
+/* Ports or keys have changed: restart the rows that used others. May sleep. */
+void vnet_link_check(struct vnet_dev *dev);
 
-/* The port of a GID, or NULL. The caller is in a read section of vnet_inside. */
-static inline struct vnet_port *vnet_port_at(const struct vnet_link *link, u32 index)
+static inline u32 vnet_port_name(u32 index, const u8 gid[VNET_WIRE_GID_SIZE])
 {
-	return index < NIC_MAX_GIDS ? srcu_dereference(link->port[index], &vnet_inside) : NULL;
+	return jhash(gid, VNET_WIRE_GID_SIZE, 0) / NIC_MAX_GIDS * NIC_MAX_GIDS + index;
+}
+
+/*
+ * The port by which a peer is reached, or NULL if its GID has been deleted. The caller is in a read
+ * section of vnet_inside.
+ */
+static inline struct vnet_port *vnet_port_of(const struct vnet_link *link,
+					     const union vnet_address *peer)
+{
+	struct vnet_port *port =
+		srcu_dereference(link->port[peer->port % NIC_MAX_GIDS], &vnet_inside);
+
+	return port && port->own.port == peer->port ? port : NULL;
 }
 
 /* Whether the address is one of this machine, in the port's namespace. */

@@ -81,16 +81,19 @@ static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
 					  const struct vnet_keys *keys,
 					  const union vnet_address *peer)
 {
-	const struct vnet_port *port = vnet_port_at(link, peer->port);
+	const struct vnet_port *port = vnet_port_of(link, peer);
 	const struct vnet_key *given;
 	u8 ip[16];
 	__be16 udp;
 
+	/* Nobody is reached by a GID that was deleted. */
+	if (!port)
+		return NULL;
 	vnet_put_address(peer, ip, &udp);
 	given = vnet_given_key(keys, ip);
 	if (given)
 		return given;
-	return port && vnet_is_local(port, peer) ? &link->common : NULL;
+	return vnet_is_local(port, peer) ? &link->common : NULL;
 }
 
 bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
@@ -168,7 +171,7 @@ static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
 static const struct vnet_key *vnet_secret_key(const struct vnet_link *link,
 					      const union vnet_address *peer, u32 id)
 {
-	const struct vnet_port *port = vnet_port_at(link, peer->port);
+	const struct vnet_port *port = vnet_port_of(link, peer);
 	const struct vnet_keys *keys = vnet_keys_of(link);
 	u8 ip[16];
 	__be16 udp;
@@ -241,7 +244,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
 	      bool *leaves)
 {
 	const struct vnet_keys *keys = vnet_keys_of(link);
-	const struct vnet_port *port = vnet_port_at(link, to->port);
+	const struct vnet_port *port = vnet_port_of(link, to);
 	u8 proof = ((const struct vnet_frame *)frame)->proof;
 	const struct vnet_key *key;
 
@@ -283,7 +286,7 @@ static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire
 static u32 vnet_unseal_mac(struct vnet_link *link, const union vnet_address *from, const u8 *frame,
 			   u32 length, struct nic_proof *proof, bool *stranger)
 {
-	const struct vnet_port *port = vnet_port_at(link, from->port);
+	const struct vnet_port *port = vnet_port_of(link, from);
 	struct vnet_wire_trailer trailer;
 	struct vnet_wire_prefix prefix;
 	const struct vnet_key *key;
@@ -458,9 +461,7 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	 * replayed.
 	 */
 	nic_replay_keep(link->replay, ids, n);
-	vnet_enter();
-	nic_link_check(&link->dev->agent.nic);
-	vnet_leave();
+	vnet_link_check(link->dev);
 	kfree_sensitive(old);
 }
 

@@ -372,11 +372,9 @@ static void vnet_send_some(struct vnet_link *link, const struct vnet_batch *batc
 			   u32 total)
 {
 	const union vnet_address *to = &batch->frame[first].to;
-	struct vnet_port *port = vnet_port_at(link, to->port);
+	struct vnet_port *port = vnet_port_of(link, to);
 
-	/* Another address may have the GID's index by now, even one of the other family. */
-	if (!port || port->own.any.sa_family != to->any.sa_family ||
-	    vnet_send_to(link, port, batch, first, n, total))
+	if (!port || vnet_send_to(link, port, batch, first, n, total))
 		nic_fetch_add(&link->counters.unsent, n);
 }
 

@@ -372,6 +372,7 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = vnet_qp_check(init, rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc));
 	if (err)
 		return err;
+	qp->user = current_uid();
 	if (vnet_qp_spreads(qp))
 		err = vnet_create_spreading(qp, udata);
 	else

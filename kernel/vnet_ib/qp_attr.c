@@ -55,6 +55,18 @@ static bool vnet_qkey_allowed(const struct ib_qp_attr *attr, int mask, const str
 	return !(attr->qkey & NIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
 }
 
+static enum nic_result vnet_qp_change(struct vnet_dev *dev, struct vnet_qp *qp,
+				      const struct ib_qp_attr *attr, int mask,
+				      const struct nic_qp_attr *nic, bool limited)
+{
+	/* vnet_command() may release the lock before it repeats the call. */
+	if (limited && !vnet_may_connect(dev, qp, nic))
+		return NIC_ENOMEM;
+	return nic_qp_modify(&dev->agent.nic, qp->ibqp.qp_num, nic, mask,
+			     mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,
+			     mask & IB_QP_STATE ? attr->qp_state : 0);
+}
+
 /* The firmware checks which attributes a transition may set. */
 int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
@@ -62,6 +74,7 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	struct vnet_qp *qp = to_vqp(ibqp);
 	struct nic_qp_attr nic;
 	enum nic_result result;
+	bool limited;
 	int err;
 
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
@@ -82,10 +95,10 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 		mask |= IB_QP_PORT;
 		nic.port = 1;
 	}
+	/* Datagram queue pairs have no path, and hold no rows. */
+	limited = udata && mask & IB_QP_AV && vnet_has_quota();
 	mutex_lock(&dev->commands);
-	result = vnet_command(dev, nic_qp_modify(&dev->agent.nic, ibqp->qp_num, &nic, mask,
-						 mask & IB_QP_CUR_STATE ? attr->cur_qp_state : 0,
-						 mask & IB_QP_STATE ? attr->qp_state : 0));
+	result = vnet_command(dev, vnet_qp_change(dev, qp, attr, mask, &nic, limited));
 	mutex_unlock(&dev->commands);
 	if (result == NIC_OK && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET) {
 		vnet_wq_forget(&qp->sq);

@@ -22,33 +22,28 @@ DEFINE_SRCU(vnet_inside);
 
 static atomic_long_t vnet_ring_bytes = ATOMIC_LONG_INIT(0);
 
-static bool vnet_try_reserve(atomic_long_t *taken, long bytes, long limit)
+static void vnet_ring_uncharge(size_t size)
 {
-	if (atomic_long_add_return(bytes, taken) <= limit)
-		return true;
-	atomic_long_sub(bytes, taken);
-	return false;
+	atomic_long_sub(size, &vnet_ring_bytes);
 }
 
-bool vnet_reserve(atomic_long_t *taken, long bytes, long limit)
+static bool vnet_ring_try_charge(size_t size)
 {
-	if (vnet_try_reserve(taken, bytes, limit))
+	long limit = totalram_pages() / VNET_RINGS_PART << PAGE_SHIFT;
+
+	if (atomic_long_add_return(size, &vnet_ring_bytes) <= limit)
 		return true;
-	/* Memory that was released just now is not free yet: see vnet_map_put(). */
-	srcu_barrier(&vnet_inside);
-	return vnet_try_reserve(taken, bytes, limit);
+	vnet_ring_uncharge(size);
+	return false;
 }
 
 static bool vnet_ring_charge(size_t size)
 {
-	long limit = totalram_pages() / VNET_RINGS_PART << PAGE_SHIFT;
-
-	return vnet_reserve(&vnet_ring_bytes, size, limit);
-}
-
-static void vnet_ring_uncharge(size_t size)
-{
-	atomic_long_sub(size, &vnet_ring_bytes);
+	if (vnet_ring_try_charge(size))
+		return true;
+	/* Memory that was released just now is not free yet: see vnet_map_put(). */
+	srcu_barrier(&vnet_inside);
+	return vnet_ring_try_charge(size);
 }
 
 static void vnet_map_free(struct rcu_head *rcu)
@@ -58,7 +53,7 @@ static void vnet_map_free(struct rcu_head *rcu)
 	vfree(map->memory);
 	vnet_ring_uncharge(map->size);
 	if (map->room)
-		vnet_dm_give_back(map->room, map->size);
+		vnet_dm_give_back(map->room, map->user, map->size);
 	kfree(map);
 }
 

@@ -73,10 +73,14 @@ enum vnet_limits {
 	VNET_PART_ID = 0x6574,
 };
 
-/* Limits the page list of a pinned region (8 bytes for each page) to 2 GiB. */
-#define VNET_MAX_MR_SIZE (1ull << 40)
+/*
+ * Page list of a pinned region. kvmalloc() allocates at most INT_MAX bytes. A region of
+ * VNET_MAX_MR_SIZE that does not begin at a page boundary has one page more.
+ */
+#define VNET_MAX_MR_PAGES (INT_MAX / sizeof(struct page *))
+#define VNET_MAX_MR_SIZE ((VNET_MAX_MR_PAGES - 1) * (u64)PAGE_SIZE)
 /* Device memory of one device, in bytes. */
-#define VNET_MAX_DM_SIZE (1l << 20)
+#define VNET_MAX_DM_SIZE (1ul << 20)
 /* How long an unreliable sender waits for a receive before its message is dropped. */
 #define VNET_STALL_NS (50 * NSEC_PER_MSEC)
 
@@ -339,15 +343,10 @@ struct vnet_mmap {
 	size_t size;
 	/* Set to true by the first mmap(), or NULL. */
 	bool *mapped;
-	/* Accounting of device memory that it belongs to, or NULL. */
+	/* Device memory: its accounting, and the user who allocated it. Otherwise room is NULL. */
 	struct vnet_dm_room *room;
+	kuid_t user;
 };
-
-/*
- * Add `bytes` to *taken. Returns false, without a change, if that exceeds `limit`. The caller
- * subtracts the bytes again when the memory has been freed. May sleep.
- */
-bool vnet_reserve(atomic_long_t *taken, long bytes, long limit);
 
 /* Allocate a ring. ucontext is that of the process that will map it, or NULL. */
 int vnet_ring_make(struct vnet_ring_mem *mem, struct ib_ucontext *ucontext, u32 entries, u32 shift);
@@ -606,7 +605,7 @@ void *vnet_odp_at(struct vnet_odp *odp, u64 addr, bool write, bool checked, u64 
 struct vnet_dm_room *vnet_dm_room_make(void);
 /* Drop the device's reference. */
 void vnet_dm_room_end(struct vnet_dm_room *room);
-void vnet_dm_give_back(struct vnet_dm_room *room, size_t size);
+void vnet_dm_give_back(struct vnet_dm_room *room, kuid_t owner, size_t size);
 struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 			    struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs);
 int vnet_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
@@ -627,6 +626,8 @@ struct vnet_cq {
 	struct ib_cq ibcq;
 	struct vnet_object obj;
 	struct vnet_ring_mem ring;
+	/* enum vnet_spaces: whose doorbells may name it. */
+	u32 space;
 	struct llist_node ready;
 	/* Bits: enum vnet_cq_state. */
 	unsigned long state;
@@ -716,6 +717,8 @@ struct vnet_qp {
 	struct vnet_ring_mem spread;
 	/* View by which the owner's doorbells enter the firmware. */
 	struct vnet_view *view;
+	/* Its creator. */
+	kuid_t user;
 };
 
 static inline struct vnet_qp *to_vqp(struct ib_qp *ibqp)
@@ -749,6 +752,34 @@ int vnet_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
+
+/* ------------------------------------------------------------------ quotas */
+
+/* Whether the calling process has quotas. One with CAP_SYS_RESOURCE has none. */
+bool vnet_has_quota(void);
+/*
+ * A user may hold as much of a table as it leaves, so that there is always room for another user.
+ * own, all: what the user and all users hold, including the request.
+ */
+static inline bool vnet_in_quota(u64 own, u64 all, u64 limit)
+{
+	return own + all <= limit;
+}
+/* The most that a process may hold of a table. */
+static inline u64 vnet_quota(u64 limit)
+{
+	return vnet_has_quota() ? limit / 2 : limit;
+}
+
+/* quota.c: for processes with quotas. The caller holds dev->commands. */
+/*
+ * Whether a queue pair may be connected by this path. It needs a row, which counts unless another
+ * queue pair of the user has it.
+ */
+bool vnet_may_connect(struct vnet_dev *dev, const struct vnet_qp *qp,
+		      const struct nic_qp_attr *attr);
+/* Whether another queue pair of the user may be attached to a multicast group. */
+bool vnet_may_join(struct vnet_dev *dev);
 
 /* ----------------------------------------------------------------- queries */
 

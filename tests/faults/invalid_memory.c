@@ -53,7 +53,7 @@ static void ranges(void)
 		WRONG(struct region, length, SIZE_MAX, EINVAL),
 		WRONG(struct region, length, -(uintptr_t)bench.memory, EINVAL),
 		WRONG(struct region, length, bench.limits.max_mr_size + 1, EINVAL),
-		WRONG(struct region, length, (size_t)1 << 40, EFAULT),
+		WRONG(struct region, length, (size_t)1 << 39, EFAULT),
 		WRONG(struct region, iova, (uintptr_t)bench.memory + 1, EINVAL),
 		WRONG(struct region, iova, -(uint64_t)4096, EINVAL),
 	};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests what the driver refuses before it calls the firmware. Unknown doorbells, mappings of a
- * wrong length or kind, and contexts with another interface version.
+ * Tests what the driver refuses before it calls the firmware. Unknown doorbells, doorbells for
+ * completion queues of others, mappings of a wrong length or kind, and contexts with another
+ * interface version.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <limits.h>
+#include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +73,107 @@ static void doorbells(void)
 	CHECK_EQ(ioctl(fd, VNET_DOORBELL_SEND, 0xffffff), 0);
 }
 
+/* A completion queue that is armed while it has an unpolled entry: its doorbell makes an event. */
+struct owing {
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+};
+
+/* The ring of the context's only completion queue, which is the mapping with this length. */
+static struct vnet_ring *find_ring(size_t length)
+{
+	unsigned long from, to;
+	FILE *file = fopen("/proc/self/maps", "re");
+	struct vnet_ring *ring = NULL;
+	char line[512];
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, "[vnet-memory]") && sscanf(line, "%lx-%lx", &from, &to) == 2 &&
+		    to - from == length)
+			ring = (struct vnet_ring *)from;
+	}
+	fclose(file);
+	CHECK(ring);
+	return ring;
+}
+
+/* The entry is of a receive that is flushed. The ring is armed without a doorbell. */
+static void owing_open(struct owing *o, struct ibv_context *context)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	struct ibv_recv_wr wr = { .num_sge = 0 }, *bad;
+	const struct vnet_cqe *entry;
+	struct vnet_ring *ring;
+	uint32_t seq;
+
+	o->channel = ibv_create_comp_channel(context);
+	CHECK(o->channel);
+	o->cq = ibv_create_cq(context, 256, NULL, o->channel, 0);
+	CHECK(o->cq);
+	o->pd = ibv_alloc_pd(context);
+	CHECK(o->pd);
+	init.send_cq = o->cq;
+	init.recv_cq = o->cq;
+	o->qp = ibv_create_qp(o->pd, &init);
+	CHECK(o->qp);
+	CHECK_EQ(ibv_modify_qp(o->qp, &attr,
+			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				       IBV_QP_ACCESS_FLAGS),
+		 0);
+	CHECK_EQ(ibv_post_recv(o->qp, &wr, &bad), 0);
+	ring = find_ring(256 * sizeof(*entry) + PAGE);
+	entry = (const struct vnet_cqe *)(ring + 1);
+	seq = entry->seq;
+	attr.qp_state = IBV_QPS_ERR;
+	CHECK_EQ(ibv_modify_qp(o->qp, &attr, IBV_QP_STATE), 0);
+	/* The NIC processor may flush the queue pair later. */
+	while (__atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE) == seq)
+		;
+	__atomic_store_n(&ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
+}
+
+static void owing_close(struct owing *o)
+{
+	CHECK_EQ(ibv_destroy_qp(o->qp), 0);
+	CHECK_EQ(ibv_dealloc_pd(o->pd), 0);
+	CHECK_EQ(ibv_destroy_cq(o->cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(o->channel), 0);
+}
+
+static void ring_all_cqs(int doorbell)
+{
+	for (unsigned int cqn = 0; cqn < 8192; cqn++)
+		CHECK_EQ(ioctl(doorbell, VNET_DOORBELL_CQ, cqn), 0);
+}
+
+/* Only the doorbells of its own context make a completion queue's event. */
+static void foreign_doorbells(void)
+{
+	int foreign = find_doorbell(), own;
+	struct ibv_context *context = open_first();
+	struct pollfd readable;
+	struct ibv_cq *cq;
+	struct owing o;
+	void *unused;
+
+	own = find_doorbell();
+	CHECK(own != foreign);
+	owing_open(&o, context);
+	readable = (struct pollfd){ .fd = o.channel->fd, .events = POLLIN };
+	ring_all_cqs(foreign);
+	CHECK_EQ(poll(&readable, 1, 0), 0);
+	ring_all_cqs(own);
+	CHECK_EQ(poll(&readable, 1, 0), 1);
+	CHECK_EQ(ibv_get_cq_event(o.channel, &cq, &unused), 0);
+	ibv_ack_cq_events(cq, 1);
+	owing_close(&o);
+	CHECK_EQ(ibv_close_device(context), 0);
+}
+
 /* ----------------------------------------------------------------------- mappings */
 
 static void cannot_map(int fd, size_t length, int flags, off_t offset)
@@ -106,6 +210,24 @@ static void mappings(struct ibv_context *context)
 	cannot_map(context->cmd_fd, to - from + PAGE, MAP_SHARED, (off_t)offset);
 	cannot_map(context->cmd_fd, to - from, MAP_PRIVATE, (off_t)offset);
 	cannot_map(context->cmd_fd, to - from, MAP_SHARED, (off_t)(1ul << 40));
+}
+
+/* ------------------------------------------------------------------------ regions */
+
+/* The page list of the largest region, at any address, is one allocation of kvmalloc(). */
+static void regions(struct ibv_context *context)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	struct ibv_device_attr attr;
+	static char byte;
+
+	CHECK(pd);
+	CHECK_EQ(ibv_query_device(context, &attr), 0);
+	CHECK((attr.max_mr_size / PAGE + 1) * sizeof(void *) <= INT_MAX);
+	errno = 0;
+	CHECK(!ibv_reg_mr(pd, &byte, attr.max_mr_size + 1, 0));
+	CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
 /* ----------------------------------------------------------------------- contexts */
@@ -159,9 +281,11 @@ int main(void)
 	struct ibv_cq *cq = ibv_create_cq(context, 1000, NULL, NULL, 0);
 
 	CHECK(cq);
-	/* doorbells() comes first, because contexts() leaves doorbell descriptors open. */
+	/* They come first, because contexts() leaves doorbell descriptors open. */
 	doorbells();
+	foreign_doorbells();
 	mappings(context);
+	regions(context);
 	contexts();
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_close_device(context), 0);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: two devices of one network namespace reach each other and themselves. "rdma
-# resource" shows the owner and the state of queue pairs. In exclusive mode, one device is moved
-# to another namespace and comes back, by command and when that namespace ends.
+# In a guest: two devices of one network namespace reach each other and themselves, also while
+# their addresses change. "rdma resource" shows the owner and the state of queue pairs. In
+# exclusive mode, one device is moved to another namespace and comes back, by command and when
+# that namespace ends.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 
@@ -43,6 +44,35 @@ work_together() {
 	work vnet0 vnet1 ib_send_lat -c UD
 	work vnet0 vnet0 ib_write_lat
 	work vnet1 vnet1 ib_send_bw
+}
+
+# ---------------------------------------------------------------- addresses
+
+has_address() {	# DEVICE GID
+	grep -qs "$2" "/sys/class/infiniband/$1/ports/1/gids/"*
+}
+
+lacks_address() {
+	! has_address "$@"
+}
+
+move_after() {	# MILLISECONDS
+	echo "$1" | tee /sys/class/infiniband/vnet{0,1}/link/unreachable >/dev/null || die "no setting"
+}
+
+# The source address of frames to vnet1 is the one most like vnet1's. When that address is
+# removed, frames leave from another, also after its GID's index has got another GID. vnet1
+# accepts the other address when nobody has answered at the first one for `unreachable`.
+source_goes() {
+	move_after 100
+	{ ip address add 10.9.8.77/32 dev d0 && await 10 has_address vnet0 0a09:084d; } || die "no second address"
+	work vnet1 vnet0 ib_send_bw
+	{ ip address del 10.9.8.77/32 dev d0 && await 10 lacks_address vnet0 0a09:084d; } || die "the address stays"
+	work vnet1 vnet0 ib_send_bw
+	{ ip address add 172.16.5.1/32 dev d0 && await 10 has_address vnet0 ac10:0501; } || die "no third address"
+	work vnet1 vnet0 ib_send_bw
+	{ ip address del 172.16.5.1/32 dev d0 && await 10 lacks_address vnet0 ac10:0501; } || die "the address stays"
+	move_after 3000
 }
 
 # ---------------------------------------------------------------- whose they are
@@ -164,6 +194,8 @@ survives_its_namespace() {
 # The programs use the first device, which must be vnet0.
 [[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 { add_netdev d2 10.9.8.1/24 && add_device vnet1 vnet d2; } || die "no second device"
+# It comes first, while the devices do not know each other.
+source_goes
 work_together
 are_told
 await 10 rdma system set netns exclusive 2>/dev/null || die "no exclusive mode"

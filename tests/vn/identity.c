@@ -527,6 +527,10 @@ static void test_groups(void)
 	groups = true;
 	nic_link_check(&side[1].nic);
 	CHECK(!row->incarnation && row->state != NIC_ROW_UP && !row->address.bytes[0]);
+	/* The same for a row that is still calling. */
+	row->address.bytes[0] = ELSEWHERE;
+	nic_link_check(&side[1].nic);
+	CHECK(row->state == NIC_ROW_CALLING && !row->address.bytes[0]);
 	pass(100 * MS);
 	still_works();
 	CHECK(row->state == NIC_ROW_UP && row->incarnation == life);
