@@ -18,7 +18,7 @@
 #include "vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 10
+#define NIC_LAYOUT_VERSION 11
 
 /*
  * QP type as created: the values of enum ibv_qp_type. The two ends of an XRC connection have
