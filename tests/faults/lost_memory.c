@@ -18,11 +18,14 @@
 
 #define PAGE 4096
 
-enum harm { UNMAP, UNMAP_END, PROTECT_NONE, PROTECT_READ, TRUNCATE, HARMS };
+enum harm { UNMAP, UNMAP_END, PROTECT_NONE, PROTECT_READ, REREGISTER, TRUNCATE, HARMS };
 
 static const char *const harm_names[HARMS] = {
-	[UNMAP] = "unmapped",         [UNMAP_END] = "unmapped at its end",
-	[PROTECT_NONE] = "protected", [PROTECT_READ] = "made read-only",
+	[UNMAP] = "unmapped",
+	[UNMAP_END] = "unmapped at its end",
+	[PROTECT_NONE] = "protected",
+	[PROTECT_READ] = "made read-only",
+	[REREGISTER] = "made read-only and reregistered",
 	[TRUNCATE] = "truncated",
 };
 
@@ -82,6 +85,10 @@ static void do_harm(struct side *s, enum harm harm)
 	case PROTECT_READ:
 		CHECK_EQ(mprotect(s->buffer, s->length, PROT_READ), 0);
 		break;
+	case REREGISTER:
+		CHECK_EQ(mprotect(s->buffer, s->length, PROT_READ), 0);
+		CHECK_EQ(ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_PD, s->pd, NULL, 0, 0), 0);
+		break;
 	default:
 		CHECK_EQ(ftruncate(s->file, 0), 0);
 		break;
@@ -97,7 +104,7 @@ static bool applies(const struct test_case *c)
 			return false;
 		reads = false;
 	}
-	return !(reads && c->harm == PROTECT_READ);
+	return !(reads && (c->harm == PROTECT_READ || c->harm == REREGISTER));
 }
 
 /* --------------------------------------------------------------- responder */
