@@ -49,7 +49,9 @@ bool link_peers_differ(struct daemon *daemon, const char *list);
 int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text);
 /* Whether the directory says that this GID is at the address in `text`. */
 bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text);
-/* Creates the GID directory, and adds the entries of --peers. */
+/*
+ * Creates the GID directory, removes the entries of killed daemons, and adds those of --peers.
+ */
 int link_place_init(struct daemon *daemon);
 
 /* ------------------------------------------------------------------ keys.c */

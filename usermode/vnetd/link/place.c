@@ -6,6 +6,7 @@
  * information for people.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -230,6 +231,67 @@ bool link_peers_differ(struct daemon *daemon, const char *list)
 	return each_peer(daemon, list, link_place_is) != 0;
 }
 
+/* ---------------------------------------------------------- what killed daemons left */
+
+/* Removes all entries with this text, also those that were being replaced. */
+static void remove_entries(const struct daemon *daemon, const char *text)
+{
+	DIR *dir = opendir(daemon->gids_dir);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char found[LINK_ADDRESS_TEXT];
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, found, sizeof(found));
+
+		if (n == (ssize_t)strlen(text) && !memcmp(found, text, (size_t)n))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Removes the entries of a node without a daemon. The caller holds the node's lock. */
+static void remove_node(const struct daemon *daemon, int dir_fd)
+{
+	char ip[INET6_ADDRSTRLEN], text[LINK_ADDRESS_TEXT];
+	int fd = openat(dir_fd, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	unsigned int port;
+
+	while (file && fscanf(file, "%*s %45s %u", ip, &port) == 2)
+		if (!parse_address(ip, port, text))
+			remove_entries(daemon, text);
+	if (file)
+		fclose(file);
+	(void)unlinkat(dir_fd, FILE_NAME, 0);
+}
+
+/* Removes the entries of this node's former daemon, and of all nodes whose daemons were killed. */
+static void remove_ended(const struct daemon *daemon)
+{
+	int root = openat(daemon->dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = root < 0 ? NULL : fdopendir(root);
+	struct dirent *entry;
+
+	remove_node(daemon, daemon->dir_fd);
+	while (dir && (entry = readdir(dir))) {
+		int node = entry->d_name[0] == '.' ?
+				   -1 :
+				   openat(root, entry->d_name,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int lock = node < 0 ? -1 : rundir_lock_ended(node);
+
+		if (lock >= 0) {
+			remove_node(daemon, node);
+			close(lock);
+		}
+		if (node >= 0)
+			close(node);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 int link_place_init(struct daemon *daemon)
 {
 	const char *slash = strrchr(daemon->dir, '/');
@@ -245,6 +307,6 @@ int link_place_init(struct daemon *daemon)
 	if (lstat(daemon->gids_dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    strlen(daemon->gids_dir) >= sizeof(((struct link_memory *)0)->gids))
 		return failed(daemon, EINVAL, "%s is no folder of ours", daemon->gids_dir);
-	(void)unlinkat(daemon->dir_fd, FILE_NAME, 0);
+	remove_ended(daemon);
 	return link_peers(daemon);
 }
