@@ -469,9 +469,9 @@ static u64 run_device(struct nic_device *device, u64 now)
 		device->link_at = now + LINK_FRESH_NS;
 	}
 	/* Frames that fault injection holds back are released by link_poll(). */
-	if (nic_load(&device->link_memory->nheld)) {
+	if (nic_load(&device->link_memory->holds)) {
 		(void)link_poll(&device->device.nic, TURNS);
-		if (nic_load(&device->link_memory->nheld))
+		if (nic_load(&device->link_memory->holds))
 			held = now + HELD_LOOK;
 	}
 	return earlier(device->link_at, held);

@@ -165,7 +165,7 @@ void link_status(const struct nic_device *device, FILE *out)
 		", \"mtu\": %u, \"payload\": %u, \"window\": %u, \"keys\": %u, \"held\": %u, "
 		"\"rows\": %u, ",
 		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
-		link_keys(memory)->n, nic_load(&memory->nheld), nic_load(&hdr->row_high));
+		link_keys(memory)->n, link_held(memory), nic_load(&hdr->row_high));
 	fputs("\"faults\": ", out);
 	put_faults(&device->device.daemon->faults, out);
 	fputs(",\n   ", out);
