@@ -52,6 +52,9 @@ struct host_fd {
 	 */
 	u64 ref;
 	int fd;
+	/* Identity of the descriptor's file: the program may have replaced it without our notice. */
+	dev_t dev;
+	ino_t ino;
 };
 
 /* What this process knows of another process' address space (space.c). */
