@@ -143,6 +143,9 @@ void host_fini(struct host *host);
  */
 int host_vacate(struct host *host, int fd);
 
+/* vnetd is dead: close all cached descriptors that are not in use. For any thread. */
+void host_drop_all(struct host *host);
+
 /*
  * A space or channel has ended: close its cached descriptors now, not only when its slot is used
  * again. For vnetd, which outlives all of them.
