@@ -236,6 +236,8 @@ int user_bring(struct client *client, u64 addr, u64 length);
  * or later failed.
  */
 int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
+/* Ends the client's pagers. */
+void pager_client_dead(const struct client *client);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 

@@ -152,6 +152,7 @@ static void bury(struct client *client)
 		host_drop_space(&daemon->device[i]->device.host, client->space);
 	}
 	uverbs_client_dead(client);
+	pager_client_dead(client);
 
 	drop_file(&client->mem_fd);
 	drop_file(&client->pagemap_fd);
