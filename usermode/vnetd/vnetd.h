@@ -255,6 +255,11 @@ enum call_outcome uverbs_write(struct call *call);
 enum call_outcome uverbs_ioctl(struct call *call);
 enum call_outcome uverbs_async_read(struct call *call);
 /*
+ * After an answer of uverbs_async_read() with an event: the event counts as delivered if the answer
+ * was sent, otherwise it stays unread.
+ */
+void uverbs_async_answered(struct file *file, bool sent);
+/*
  * Frees what a file of any kind owned, in the order of dependencies. The program has closed its
  * last descriptor, and no call on the file is in progress. CALL_PARK: call again. CALL_DONE: the
  * core destroys the file.
