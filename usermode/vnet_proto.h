@@ -166,7 +166,7 @@ struct vnet_msg_welcome {
 
 #define VNET_LINK_TEXT 1024
 
-/* "fault ...", "device ...", "key ...", "settings ...", or "show": see vnetd/status/command.c. */
+/* "fault ...", "device ...", "key ...", "settings ...", "compare ...", or "show": see vnetd/status/command.c. */
 struct vnet_msg_link {
 	struct vnet_msg msg;
 	char text[VNET_LINK_TEXT];

@@ -42,6 +42,9 @@
 #define WITHIN 512
 #define PIECE 3000
 
+/* Pages of the case "many". */
+#define MANY_PAGES 16
+
 /* Marks of B's pages, and of messages. */
 #define B_MARK 1000
 #define MESSAGE_MARK 2000
@@ -323,6 +326,25 @@ static void control_kill(struct slow_file *file)
 	close_scene(&s);
 }
 
+/* Callers die one after the other, more than there are pagers. The next caller still gets one. */
+static void control_kill_many(struct slow_file *file)
+{
+	const struct order open = { .kind = ORDER_OPEN, .flags = MAP_SHARED };
+	struct order o = { .kind = ORDER_RESPONSE };
+	struct worker w;
+
+	for (uint32_t i = 0; i < HUNG_PAGES; i++, o.offset += SLOW_PAGE) {
+		worker_start(&w, "victim", file);
+		(void)worker_ask(&w, "open", &open, OTHER_TIME);
+		slow_file_hold(file);
+		worker_tell(&w, &o);
+		slow_file_await_kept(file, i + 1);
+		helper_kill(&w.h);
+	}
+	slow_file_release(file);
+	comes_and_goes();
+}
+
 static void await_end_of(pid_t pid)
 {
 	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
@@ -537,14 +559,14 @@ static enum ibv_wr_opcode opcode_of(unsigned int page)
 
 static void post_all(const struct worker *b)
 {
-	for (unsigned int page = 0; page < HUNG_PAGES; page++)
+	for (unsigned int page = 0; page < MANY_PAGES; page++)
 		post(b, page % HUNG_SIDES, opcode_of(page), page, (size_t)page * SLOW_PAGE + WITHIN,
 		     PIECE);
 }
 
 static void check_all(const struct scene *s)
 {
-	for (unsigned int page = 0; page < HUNG_PAGES; page++) {
+	for (unsigned int page = 0; page < MANY_PAGES; page++) {
 		unsigned int side = page % HUNG_SIDES;
 		size_t offset = (size_t)page * SLOW_PAGE;
 
@@ -563,7 +585,7 @@ static void many(struct slow_file *file)
 
 	bystanders_start(&bystanders);
 	open_scene(&s, file, HUNG_SIDES, MAP_SHARED, false);
-	for (unsigned int page = 0; page < HUNG_PAGES; page++)
+	for (unsigned int page = 0; page < MANY_PAGES; page++)
 		fill_buffer(&s.b, page % HUNG_SIDES, (size_t)page * SLOW_PAGE, SLOW_PAGE, B_MARK);
 	slow_file_hold(file);
 	post_all(&s.b);
@@ -591,6 +613,7 @@ static const struct {
 	{ "control-input", control_input },
 	{ "control-advise", control_advise },
 	{ "control-kill", control_kill },
+	{ "control-kill-many", control_kill_many },
 	{ "daemon-end", daemon_end },
 	{ "write", write_shared },
 	{ "write-private", write_private },

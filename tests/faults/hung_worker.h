@@ -15,7 +15,7 @@
 #define POST_TIME 5
 #define OTHER_TIME 10
 /* Size of each side's buffer, and of the slow file. */
-#define HUNG_PAGES 16
+#define HUNG_PAGES 40
 #define HUNG_LENGTH ((size_t)HUNG_PAGES * SLOW_PAGE)
 
 enum order_kind {

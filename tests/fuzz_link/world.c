@@ -356,7 +356,7 @@ static void check_counters(void)
 	if (!c->deeds[LINK_WHILE_DOWN] && (!faulty || came < LINK_HELD / 2))
 		CHECK(came + c->deeds[LINK_DUPLICATED] ==
 		      verdicts[TAKEN] + c->oversize + c->no_mac + c->unknown_key + c->bad_mac +
-			      c->replayed + c->deeds[LINK_LOST] + link_memory->nheld);
+			      c->replayed + c->deeds[LINK_LOST] + link_held(link_memory));
 }
 
 /*
@@ -414,7 +414,7 @@ void world_settle(void)
 	link_memory->faulty_peers.n = 0;
 	world_faults(&none, NULL);
 	world_look();
-	CHECK(!link_memory->nheld);
+	CHECK(!link_memory->holds);
 }
 
 u64 world_taken(void)

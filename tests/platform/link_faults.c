@@ -28,18 +28,19 @@ static void begin(const struct link_faults *faults)
 	memory.faults = *faults;
 	host.link.memory = &memory;
 	nic.host = &host;
+	host.nic = &nic;
 }
 
 static void forget_held(void)
 {
 	for (u32 i = 0; i < LINK_HELD; i++)
 		memory.held[i].state = 0;
-	memory.nheld = 0;
+	memory.holds = 0;
 }
 
 static const struct link_held *only_held(void)
 {
-	CHECK_EQUAL(memory.nheld, 1);
+	CHECK_EQUAL(link_held(&memory), 1);
 	return &memory.held[0];
 }
 
@@ -225,7 +226,7 @@ static void overtaken(void)
 static void due_after(u32 place, u64 least)
 {
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.nheld, place + 1);
+	CHECK_EQUAL(link_held(&memory), place + 1);
 	CHECK(!place || memory.held[place].due >= memory.held[place - 1].due + least);
 }
 
@@ -263,7 +264,7 @@ static void rate_too_low(void)
 	for (u32 i = 0; i < 100; i++)
 		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
 	CHECK_EQUAL(memory.counters.deeds[LINK_LIMITED], 100);
-	CHECK_EQUAL(memory.nheld, LINK_HELD);
+	CHECK_EQUAL(link_held(&memory), LINK_HELD);
 	last = memory.held[LINK_HELD - 1].due;
 	forget_held();
 	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
@@ -398,12 +399,39 @@ static void on_the_way_to_a_peer(void)
 	taken = 0;
 	for (u8 last = 1; last <= 2; last++) {
 		((u8 *)&address.in.sin_addr)[3] = last;
-		CHECK(link_hold(&memory, LINK_IN, &address.nic, frame, LENGTH, plat_clock()));
+		CHECK(link_hold(&host, LINK_IN, &address.nic, frame, LENGTH, plat_clock()));
 	}
 	link_release(&nic, take);
 	CHECK_EQUAL(taken, 1);
 	CHECK_EQUAL(memory.course[1].deeds[LINK_WHILE_DOWN], 1);
-	CHECK_EQUAL(memory.nheld, 0);
+	CHECK_EQUAL(link_held(&memory), 0);
+}
+
+/*
+ * A process died while it filled an entry, another one while it released one. The entries are free
+ * again, the frame that waits is still released, and then no process looks for frames any more.
+ */
+static void died_with_entries(void)
+{
+	const struct link_faults faults = { .delay = 1000, .directions = LINK_IN };
+
+	begin(&faults);
+	nic.self = 7;
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	memory.held[0].due = plat_clock();
+	memory.held[1].state = 8 << 8 | 1;
+	memory.held[2].state = 8 << 8 | 3;
+	memory.held[3].state = 9 << 8 | 1;
+	/* Process 8 had cleared the word before it released the entry. */
+	memory.holds = 0;
+	link_held_recover(&memory, 8);
+	CHECK_EQUAL(memory.held[1].state, 0);
+	CHECK_EQUAL(memory.held[2].state, 0);
+	CHECK_EQUAL(memory.held[3].state, 9 << 8 | 1);
+	taken = 0;
+	CHECK_EQUAL(link_release(&nic, take), ~0ull);
+	CHECK_EQUAL(taken, 1);
+	CHECK_EQUAL(memory.holds, 0);
 }
 
 static const struct test_case cases[] = {
@@ -422,6 +450,7 @@ static const struct test_case cases[] = {
 	{ "ipv6_peer", ipv6_peer },
 	{ "seed_of_a_peer", seed_of_a_peer },
 	{ "on_the_way_to_a_peer", on_the_way_to_a_peer },
+	{ "died_with_entries", died_with_entries },
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -278,6 +279,35 @@ static void again(void)
 	pair_end(&pair);
 }
 
+/* Number of the library's own descriptors, which are the high ones. */
+static int count_high(void)
+{
+	int fd, n = 0;
+
+	for (fd = 256; fd < 4096; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* A process that outlives many daemons needs no more descriptors than one that outlives three. */
+static void many_daemons(void)
+{
+	struct ibv_context *context;
+	int i, some = 0;
+
+	for (i = 0; i < 6; i++) {
+		again();
+		if (i == 2)
+			some = count_high();
+		context = open_first();
+		kill_daemon();
+		expect_fatal(context);
+		ibv_close_device(context);
+	}
+	again();
+	EXPECT(some > 0 && count_high() <= some);
+}
+
 int main(void)
 {
 	polling();
@@ -296,5 +326,6 @@ int main(void)
 	again();
 	forked();
 	again();
+	many_daemons();
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -168,6 +169,42 @@ static void takes_all(void)
 	close(file);
 }
 
+static int count_open(void)
+{
+	int fd, n = 0;
+
+	for (fd = 0; fd < 2 * NUMBERS; fd++)
+		n += syscall(SYS_fcntl, fd, F_GETFD, 0) >= 0;
+	return n;
+}
+
+/*
+ * The same by system calls, which the library does not see. The device goes on, with new
+ * connections. Nothing is sent to the program's file, and none of its numbers is closed.
+ */
+static void takes_all_unseen(void)
+{
+	struct pair pair;
+	int fd, n = 0, sock[2];
+	char byte;
+
+	pair_make(&pair);
+	expect_traffic(&pair);
+	EXPECT(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock));
+	for (fd = NUMBERS / 8; fd < 2 * NUMBERS; fd++)
+		if (syscall(SYS_fcntl, fd, F_GETFD, 0) >= 0)
+			EXPECT(syscall(SYS_dup3, sock[0], fd, 0) == fd && ++n);
+	EXPECT(n > 2);
+	expect_alive(pair.context);
+	expect_alive(pair.context);
+	EXPECT(recv(sock[1], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	n = count_open();
+	pair_end(&pair);
+	/* The device's file, its async file and the channel. */
+	EXPECT(count_open() == n - 3);
+	EXPECT(recv(sock[1], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+}
+
 /* Files that the program opens get the lowest free numbers. */
 static void low_numbers(void)
 {
@@ -188,5 +225,6 @@ int main(void)
 	low_numbers();
 	closes_all();
 	takes_all();
+	takes_all_unseen();
 	return 0;
 }

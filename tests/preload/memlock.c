@@ -79,6 +79,24 @@ static void set_here(void)
 	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
 }
 
+/* A child of vfork() sets a limit for the program that it executes, not for its parent. */
+static void set_in_vfork(void)
+{
+	const struct rlimit limit = { SET, RLIM_INFINITY };
+	char *argv[] = { "memlock", "set", NULL };
+	int status = -1;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		setrlimit(RLIMIT_MEMLOCK, &limit);
+		execv("/proc/self/exe", argv);
+		_exit(1);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	expect_limit(RLIM_INFINITY, RLIM_INFINITY);
+	expect_child("none");
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit limit;
@@ -100,6 +118,7 @@ int main(int argc, char **argv)
 	expect_traffic(&pair);
 	pair_end(&pair);
 	expect_child("none");
+	set_in_vfork();
 	set_here();
 	return 0;
 }

@@ -374,8 +374,10 @@ int sys_read_async(struct file *file, struct ib_uverbs_async_event_desc *event)
 	struct call call = { .client = &kernel.client, .file = file };
 	int err = answer(&call, uverbs_async_read(&call));
 
-	if (!err)
+	if (!err) {
 		memcpy(event, kernel.record, sizeof(*event));
+		uverbs_async_answered(file, !kernel.answers_lost);
+	}
 	return err;
 }
 

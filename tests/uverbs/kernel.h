@@ -35,6 +35,8 @@ struct kernel {
 	struct client client;
 	/* The open device file that commands use. */
 	struct file *file;
+	/* Answers with asynchronous events cannot be sent. */
+	bool answers_lost;
 	/* Result of the last command. */
 	struct vnet_msg_result result;
 	/* Descriptors that the last command returned; -1 if none. */

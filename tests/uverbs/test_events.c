@@ -216,6 +216,32 @@ static void async_events(void **state)
 	assert_int_equal(sys_read_async(events.file, &event), -EAGAIN);
 }
 
+/* An event whose answer was not sent stays unread: the next reader gets it. */
+static void unsent_answer(void **state)
+{
+	struct event_file events = alloc_events();
+	struct ib_uverbs_async_event_desc event;
+	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), count;
+
+	(void)state;
+	raise_qp(qp, IBV_EVENT_QP_FATAL);
+	drain(events.fd);
+	kernel.answers_lost = true;
+	assert_int_equal(sys_read_async(events.file, &event), 0);
+	assert_true(readable(events.fd));
+	drain(events.fd);
+	kernel.answers_lost = false;
+	assert_int_equal(sys_read_async(events.file, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_QP_FATAL);
+	assert_false(readable(events.fd));
+	raise_qp(qp, IBV_EVENT_COMM_EST);
+	kernel.answers_lost = true;
+	assert_int_equal(sys_read_async(events.file, &event), 0);
+	/* Destruction waits for delivered events only. */
+	assert_int_equal(destroy_qp_count(qp, &count), 0);
+	assert_int_equal(count, 1);
+}
+
 static void others_keep_theirs(void **state)
 {
 	struct event_file events = alloc_events();
@@ -354,10 +380,12 @@ static void stray_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(channel_files),     TEST(foreign_channel), TEST(stuck_channel),
-		TEST(completion_events), TEST(async_events),    TEST(others_keep_theirs),
-		TEST(chosen_file),       TEST(closed_file),     TEST(flood),
-		TEST(device_events),     TEST(stray_events),
+		TEST(channel_files),      TEST(foreign_channel),
+		TEST(stuck_channel),      TEST(completion_events),
+		TEST(async_events),       TEST(unsent_answer),
+		TEST(others_keep_theirs), TEST(chosen_file),
+		TEST(closed_file),        TEST(flood),
+		TEST(device_events),      TEST(stray_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,8 @@ Every line of output is labelled with who wrote it.
 $(help_run_options)
   --nodes A,B              SERVER on node A, CLIENT on node B
   --timeout SECONDS        end both after that time, with status 124
-  --quiet                  no labels; of the server nothing unless it failed
+  --quiet                  no labels, no warning of options that have no effect; of the
+                           server nothing unless it failed
 
 The exit status is the client's, or the server's where that is 0. When one has
 ended, the other has $((PAIR_GRACE / 1000)) seconds to end by itself (a client whose server ended well
@@ -312,6 +313,7 @@ cmd_pair() {
 	need_tree device
 	find_program "${server_command[0]}"
 	find_program "${client_command[0]}"
+	[[ $pair_quiet == yes ]] || warn_of_ignored "${pair_nodes[@]}"
 
 	pair_dir=$(mktemp -d) || die "$EXIT_VNET" "no temporary directory can be made"
 	trap 'pair_clean_up' EXIT

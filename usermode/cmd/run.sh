@@ -22,8 +22,9 @@ help_run_options() {
   --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
   --settings LIST          of the transport between nodes: frames=7,ack-unit=3,...
   --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
-                           (a node that runs keeps its address, port, keys, settings and
-                           faults: vnet key, settings and fault change them)
+                           (a node that runs keeps its address, port, peers, keys, settings
+                           and faults, and vnet says so: vnet key, settings and fault
+                           change them, vnet stop ends the node)
   --with-host-devices      show the machine's own RDMA devices, too
   --allow-ptrace           let all of your processes trace the programs where Yama forbids it:
                            large transfers between processes are faster there
@@ -43,6 +44,7 @@ see the device as well.
                            fails, all are ended (see vnet-launch --help)
   --nodes A,B,...          with -n: rank 0 on node A, rank 1 on node B, round robin
   --tag-output             with -n: begin each line of output with the rank
+  --quiet                  no warning of options that have no effect on a running node
 $(help_run_options)
 
 CMD's exit status is vnet's, with -n that of the process that failed first; 125: vnet
@@ -137,6 +139,18 @@ parse_run_option() {	# ARGS...
 	esac
 }
 
+# Names the options that count only when a node starts, and whose values a running node does not
+# have. Needs TREE.
+warn_of_ignored() {	# [NODE...]
+	local node options
+
+	[[ -n ${VNET_LISTEN-}${VNET_PORT-}${VNET_PEERS-}${VNET_KEY_FILE-}${VNET_FAULT-}${VNET_SETTINGS-} ]] || return 0
+	for node in "${@:-${VNET_NODE:-default}}"; do
+		options=$("$TREE/bin/vnet-status" --node "$node" --ignored 2>/dev/null)
+		[[ -z $options ]] || warn "no effect of $options: node '$node' runs already, with other values (\"vnet stop\" ends it, --node starts another)"
+	done
+}
+
 # The sanitizer of a sanitizer build must be in the process before anything else.
 sanitizer_library() {
 	local kind
@@ -195,6 +209,7 @@ parse_launch_option() {	# ARGS...; adds to run_launch
 		[[ ${2-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}(,[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31})*$ ]] ||
 			die_usage "--nodes wants names with commas between"
 		run_launch+=(--nodes "$2")
+		IFS=, read -r -a run_nodes <<<"$2"
 		run_taken=2
 		;;
 	--tag-output)
@@ -223,13 +238,18 @@ launch() {	# CMD...
 }
 
 cmd_run() {
-	local run_taken run_processes='' run_launch=() run_before=() run_also=''
+	local run_taken run_processes='' run_launch=() run_nodes=() run_before=() run_also='' run_quiet=no
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in
 		--help | -h)
 			help_run
 			return
+			;;
+		--quiet | -q)
+			run_quiet=yes
+			shift
+			continue
 			;;
 		--)
 			shift
@@ -246,6 +266,7 @@ cmd_run() {
 
 	need_tree device
 	find_program "$1"
+	[[ $run_quiet == yes ]] || warn_of_ignored "${run_nodes[@]}"
 	[[ -z $run_processes ]] || launch "$@"
 	run_environment
 	exec -- "$@"

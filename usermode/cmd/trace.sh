@@ -78,7 +78,7 @@ run_traced() {	# CMD...
 }
 
 cmd_trace() {
-	local run_taken run_processes='' run_launch=() run_before=() run_also='' trace_kernel=no trace_run=()
+	local run_taken run_processes='' run_launch=() run_nodes=() run_before=() run_also='' trace_kernel=no trace_run=()
 
 	while [[ ${1-} == -* ]]; do
 		case $1 in
@@ -110,6 +110,8 @@ cmd_trace() {
 	find_program "$1"
 	run_also=$TREE/lib/libvnet-trace.so
 	run_before=("$TREE/bin/vnet-trace" "${run_before[@]}")
+	[[ $trace_kernel == yes || " ${run_before[*]} " == *" --quiet "* ]] ||
+		warn_of_ignored "${run_nodes[@]}"
 	[[ -z $run_processes ]] || launch "$@"
 	run_traced "$@"
 }

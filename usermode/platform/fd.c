@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <sys/stat.h>
+
 #include "fd.h"
 #include "raw.h"
 
@@ -63,6 +65,11 @@ bool host_fd_retire(struct host_fd *cached)
 
 void host_fd_set(struct host_fd *cached, u32 key, int fd)
 {
+	struct stat st = { 0 };
+
+	(void)raw_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0);
+	cached->dev = st.st_dev;
+	cached->ino = st.st_ino;
 	nic_store(&cached->fd, fd);
 	/* Add, because threads that look for another key may have changed the count. */
 	(void)__atomic_fetch_add(&cached->ref, (u64)key << HOST_FD_KEY_SHIFT, __ATOMIC_RELEASE);
@@ -70,11 +77,13 @@ void host_fd_set(struct host_fd *cached, u32 key, int fd)
 
 void host_fd_close(struct host_fd *cached)
 {
+	struct stat st = { 0 };
 	int fd = cached->fd;
 
 	/* Forget it first: a child that is forked in between must not close the number again. */
 	nic_store(&cached->fd, -1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (fd >= 0)
+	if (fd >= 0 && !raw_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) &&
+	    st.st_dev == cached->dev && st.st_ino == cached->ino)
 		raw_close(fd);
 }

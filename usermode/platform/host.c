@@ -70,11 +70,12 @@ void plat_kick(struct nic *nic)
 {
 	const struct host *host = nic->host;
 	const u64 one = 1;
+	int fd = nic_load(&host->kick_fd);
 
-	if (!is_eventfd(host->kick_fd))
+	if (!is_eventfd(fd))
 		return;
 	/* EAGAIN (the counter is full) is no error: vnetd wakes up anyway. */
-	(void)raw_syscall(SYS_write, host->kick_fd, (long)&one, sizeof(one), 0, 0, 0);
+	(void)raw_syscall(SYS_write, fd, (long)&one, sizeof(one), 0, 0, 0);
 }
 
 void plat_relax(void)
@@ -183,6 +184,18 @@ void host_fini(struct host *host)
 	host->channel = NULL;
 	host->bounce = NULL;
 	link_close(host);
+}
+
+/* The lock may be held by a thread that a signal handler has interrupted: do not wait for it. */
+void host_drop_all(struct host *host)
+{
+	if (pthread_mutex_trylock(&host->lock))
+		return;
+	for (u32 i = 0; i < host->nspaces; i++)
+		(void)host_fd_clear(&host->space[i].mem);
+	for (u32 i = 0; i < host->nic->max_channel; i++)
+		(void)host_fd_clear(&host->channel[i]);
+	pthread_mutex_unlock(&host->lock);
 }
 
 static struct host_fd *find_cached(struct host *host, int fd)

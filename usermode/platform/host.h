@@ -52,6 +52,9 @@ struct host_fd {
 	 */
 	u64 ref;
 	int fd;
+	/* Identity of the descriptor's file: the program may have replaced it without our notice. */
+	dev_t dev;
+	ino_t ino;
 };
 
 /* What this process knows of another process' address space (space.c). */
@@ -139,6 +142,9 @@ void host_fini(struct host *host);
  * it. Returns 0, or -EBUSY if it remains in use.
  */
 int host_vacate(struct host *host, int fd);
+
+/* vnetd is dead: close all cached descriptors that are not in use. For any thread. */
+void host_drop_all(struct host *host);
 
 /*
  * A space or channel has ended: close its cached descriptors now, not only when its slot is used

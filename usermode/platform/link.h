@@ -133,7 +133,10 @@ struct link_course {
 
 /* A frame that is held back. */
 struct link_held {
-	/* enum held_state (link_fault.c): 0 free, 1 being filled, 2 waiting, 3 being released. */
+	/*
+	 * Bits 7..0: enum held_state (link_fault.c): 0 free, 1 being filled, 2 waiting, 3 being
+	 * released. Bits 31..8: owner id of the process that fills or releases it, otherwise 0.
+	 */
 	u32 state;
 	/* enum link_direction */
 	u32 direction;
@@ -225,9 +228,8 @@ struct link_memory {
 	struct link_faulty_peers faulty_peers;
 	/* State of the general faults, and of each of these peers' faults. */
 	struct link_course course[1 + LINK_FAULTY_PEERS] __attribute__((aligned(64)));
-	/* Number of held frames. */
-	u32 nheld;
-	u64 held_due;
+	/* Frames may be held back (link_fault.c). */
+	u32 holds;
 
 	struct link_counters counters __attribute__((aligned(64)));
 
@@ -343,8 +345,14 @@ enum link_fate {
 enum link_fate link_fault(struct host *host, enum link_direction direction,
 			  const struct nic_address *peer, u8 *frame, u32 length);
 /* Hold a copy of a frame back until `due`. Returns false if there is no room. */
-bool link_hold(struct link_memory *memory, enum link_direction direction,
-	       const struct nic_address *peer, const u8 *frame, u32 length, u64 due);
+bool link_hold(struct host *host, enum link_direction direction, const struct nic_address *peer,
+	       const u8 *frame, u32 length, u64 due);
+/* Number of frames that are held back. */
+u32 link_held(const struct link_memory *memory);
+/*
+ * A process has died: free the entries that it was filling or releasing. Their frames are lost.
+ */
+void link_held_recover(struct link_memory *memory, u32 owner);
 /*
  * Release frames that are due: outgoing ones are sent, incoming ones passed to take(). Returns when
  * the next one is due, by the NIC's clock; ~0: there are none.

@@ -21,6 +21,12 @@ enum held_state {
 	HELD_RELEASING,
 };
 
+/* The state of an entry that this process fills or releases. */
+static u32 held_by(const struct host *host, enum held_state state)
+{
+	return host->nic->self << 8 | state;
+}
+
 /* A 64-bit mixer in which each bit of the result depends on all bits (constants of splitmix64). */
 static u64 mix(u64 x)
 {
@@ -48,9 +54,21 @@ static bool happens(struct dice *dice, u32 share)
 	return roll(dice) < share;
 }
 
-bool link_hold(struct link_memory *memory, enum link_direction direction,
-	       const struct nic_address *peer, const u8 *frame, u32 length, u64 due)
+/*
+ * link_memory.holds is set after a frame has begun to wait. A process that looks for frames clears
+ * it first, and sets it again if any still wait. Both are read-modify-write operations, so the
+ * process that clears it also sees every frame for which it was set before.
+ */
+static void set_holds(struct link_memory *memory)
 {
+	(void)__atomic_fetch_or(&memory->holds, 1, __ATOMIC_RELEASE);
+}
+
+bool link_hold(struct host *host, enum link_direction direction, const struct nic_address *peer,
+	       const u8 *frame, u32 length, u64 due)
+{
+	struct link_memory *memory = host->link.memory;
+
 	if (length > sizeof(memory->held[0].frame))
 		return false;
 	for (u32 i = 0; i < LINK_HELD; i++) {
@@ -58,8 +76,8 @@ bool link_hold(struct link_memory *memory, enum link_direction direction,
 		u32 free = HELD_FREE;
 
 		if (nic_load(&held->state) != HELD_FREE ||
-		    !__atomic_compare_exchange_n(&held->state, &free, HELD_FILLING, false,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    !__atomic_compare_exchange_n(&held->state, &free, held_by(host, HELD_FILLING),
+						 false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		held->direction = direction;
 		held->due = due;
@@ -67,10 +85,36 @@ bool link_hold(struct link_memory *memory, enum link_direction direction,
 		held->length = length;
 		memcpy(held->frame, frame, length);
 		nic_store_release(&held->state, HELD_WAITING);
-		(void)__atomic_fetch_add(&memory->nheld, 1, __ATOMIC_RELEASE);
+		set_holds(memory);
 		return true;
 	}
 	return false;
+}
+
+u32 link_held(const struct link_memory *memory)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < LINK_HELD; i++)
+		n += nic_load(&memory->held[i].state) == HELD_WAITING;
+	return n;
+}
+
+static bool is_full(const struct link_memory *memory)
+{
+	for (u32 i = 0; i < LINK_HELD; i++)
+		if (nic_load(&memory->held[i].state) == HELD_FREE)
+			return false;
+	return true;
+}
+
+void link_held_recover(struct link_memory *memory, u32 owner)
+{
+	for (u32 i = 0; i < LINK_HELD; i++)
+		if (nic_load(&memory->held[i].state) >> 8 == owner)
+			nic_store_release(&memory->held[i].state, HELD_FREE);
+	/* The process may have died after it had cleared the word. */
+	set_holds(memory);
 }
 
 /* Returns when a frame may leave, if the rate lets one leave after the other. */
@@ -173,7 +217,7 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	if (twice)
 		did(memory, course, LINK_DUPLICATED);
 	/* A full queue drops the frame, which then does not count for the rate. */
-	if (f.rate && nic_load(&memory->nheld) >= LINK_HELD) {
+	if (f.rate && is_full(memory)) {
 		did(memory, course, LINK_LIMITED);
 		return LINK_FATE_GONE;
 	}
@@ -189,8 +233,8 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 	if (due == now)
 		return twice ? LINK_FATE_TWICE : LINK_FATE_GO;
 	if (twice)
-		(void)link_hold(memory, direction, peer, frame, length, due);
-	if (link_hold(memory, direction, peer, frame, length, due))
+		(void)link_hold(host, direction, peer, frame, length, due);
+	if (link_hold(host, direction, peer, frame, length, due))
 		return LINK_FATE_GONE;
 	/* Other threads have filled the queue: a frame that is merely delayed is sent at once. */
 	if (!f.rate)
@@ -228,7 +272,7 @@ u64 link_release(struct nic *nic, void (*take)(struct nic *nic, const struct nic
 	u64 next = NEVER;
 	u32 n = 0;
 
-	if (!nic_load(&memory->nheld))
+	if (!__atomic_exchange_n(&memory->holds, 0, __ATOMIC_ACQUIRE))
 		return NEVER;
 	for (u32 i = 0; i < LINK_HELD; i++) {
 		struct link_held *held = &memory->held[i];
@@ -240,14 +284,16 @@ u64 link_release(struct nic *nic, void (*take)(struct nic *nic, const struct nic
 			next = nic_load(&held->due) < next ? nic_load(&held->due) : next;
 			continue;
 		}
-		if (!__atomic_compare_exchange_n(&held->state, &waiting, HELD_RELEASING, false,
+		if (!__atomic_compare_exchange_n(&held->state, &waiting,
+						 held_by(host, HELD_RELEASING), false,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		release(nic, held, take);
 		nic_store_release(&held->state, HELD_FREE);
-		(void)__atomic_fetch_sub(&memory->nheld, 1, __ATOMIC_RELAXED);
 		n++;
 	}
+	if (next != NEVER)
+		set_holds(memory);
 	if (n)
 		link_flush(host);
 	return next;

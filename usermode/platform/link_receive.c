@@ -138,7 +138,7 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 	if (fate == LINK_FATE_GONE)
 		return;
 	if (fate == LINK_FATE_TWICE)
-		(void)link_hold(memory, LINK_IN, from, frame, length, plat_clock());
+		(void)link_hold(host, LINK_IN, from, frame, length, plat_clock());
 	deliver(nic, from, frame, length);
 }
 
@@ -229,7 +229,7 @@ u32 link_poll(struct nic *nic, u32 turns)
 	inbox = take_inbox(host);
 	if (!inbox)
 		return 0;
-	if (unlikely(nic_load(&host->link.memory->nheld)))
+	if (unlikely(nic_load(&host->link.memory->holds)))
 		(void)link_release(nic, deliver);
 	while (turns-- && take_some(nic, inbox, &nframes) == INBOX_MESSAGES)
 		;

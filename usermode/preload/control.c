@@ -22,6 +22,11 @@ enum connection_state {
 
 /* --------------------------------------------------------------- one exchange */
 
+/*
+ * Sockets are passed by the address of their number. If the program takes the number of a pooled
+ * connection while a request waits on it, the connection gets another one (session_fd_moved()).
+ */
+
 /* Descriptors that are sent with a message. */
 struct attached {
 	const int *fd;
@@ -30,7 +35,7 @@ struct attached {
 
 static const struct attached nothing;
 
-static int send_message(int sock, const struct iovec *iov, int niov,
+static int send_message(const int *sock, const struct iovec *iov, int niov,
 			const struct attached *attached)
 {
 	union {
@@ -53,7 +58,8 @@ static int send_message(int sock, const struct iovec *iov, int niov,
 	 * A connection has one message at a time, so its socket buffer has room. Only on a new
 	 * connection, the daemon's queue may be full.
 	 */
-	while ((ret = sys(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) == -EAGAIN) {
+	while ((ret = sys(SYS_sendmsg, nic_load(sock), &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) ==
+	       -EAGAIN) {
 		deadline = deadline ? deadline : patience_deadline();
 		ret = patience_poll(sock, POLLOUT, deadline);
 		if (ret)
@@ -92,7 +98,7 @@ static long receive_timed(int sock, struct msghdr *msg)
 }
 
 /* `timed`: the socket has a receive timeout of patience_limit() (limit_wait()). */
-static int receive_reply(int sock, bool timed, struct reply *reply)
+static int receive_reply(const int *sock, bool timed, struct reply *reply)
 {
 	union {
 		char space[CMSG_SPACE(sizeof(reply->fd))];
@@ -104,7 +110,7 @@ static int receive_reply(int sock, bool timed, struct reply *reply)
 			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 	u64 deadline = patience_deadline();
-	long ret = timed && !patience_is_short() ? receive_timed(sock, &msg) : -EINTR;
+	long ret = timed && !patience_is_short() ? receive_timed(nic_load(sock), &msg) : -EINTR;
 
 	/*
 	 * A signal has interrupted the call, or the socket has no timeout: wait for the rest of the
@@ -113,7 +119,7 @@ static int receive_reply(int sock, bool timed, struct reply *reply)
 	if (ret == -EINTR)
 		ret = patience_poll(sock, POLLIN, deadline);
 	if (!ret)
-		ret = sys(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		ret = sys(SYS_recvmsg, nic_load(sock), &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (ret < 0)
 		return (int)ret;
 	take_fds(reply, &msg);
@@ -141,7 +147,7 @@ static void daemon_orders(void)
 #endif
 }
 
-static int exchange(int sock, bool timed, const struct iovec *iov, int niov,
+static int exchange(const int *sock, bool timed, const struct iovec *iov, int niov,
 		    const struct attached *attached, struct reply *reply)
 {
 	int ret;
@@ -158,7 +164,7 @@ static int exchange(int sock, bool timed, const struct iovec *iov, int niov,
 
 int control_exchange(int sock, const struct iovec *iov, int niov, struct reply *reply)
 {
-	return exchange(sock, false, iov, niov, &nothing, reply);
+	return exchange(&sock, false, iov, niov, &nothing, reply);
 }
 
 void control_drop_fds(struct reply *reply)
@@ -209,7 +215,7 @@ int control_hello(int sock, struct session *session, struct reply *reply)
 		ret = own_files_open(&files);
 	attached = (struct attached){ .fd = files.fd, .n = files.n };
 	if (!ret)
-		ret = exchange(sock, false, &iov, 1, &attached, reply);
+		ret = exchange(&sock, false, &iov, 1, &attached, reply);
 	own_files_close(&files);
 	if (ret)
 		return ret;
@@ -260,7 +266,10 @@ void control_keep(struct session *session, int sock)
 		sys_close(sock);
 }
 
-/* Take an idle connection. Returns its index, or -1. */
+/*
+ * Take an idle connection. Returns its index, or -1. A connection whose number the program has
+ * replaced without our notice (by a raw system call) is dropped.
+ */
 static int pool_take(struct session *session)
 {
 	struct connection *c;
@@ -269,10 +278,13 @@ static int pool_take(struct session *session)
 	for (i = 0; i < SESSION_CONNECTIONS; i++) {
 		c = &session->connection[i];
 		idle = CONNECTION_IDLE;
-		if (__atomic_load_n(&c->state, __ATOMIC_RELAXED) == CONNECTION_IDLE &&
-		    __atomic_compare_exchange_n(&c->state, &idle, CONNECTION_BUSY, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&c->state, __ATOMIC_RELAXED) != CONNECTION_IDLE ||
+		    !__atomic_compare_exchange_n(&c->state, &idle, CONNECTION_BUSY, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		if (fdtable_is_kept(c->fd))
 			return (int)i;
+		__atomic_store_n(&c->state, CONNECTION_NONE, __ATOMIC_RELEASE);
 	}
 	return -1;
 }
@@ -293,7 +305,9 @@ static int connect_by_session(struct session *session)
 	if (ret)
 		return ret;
 	attached.fd = &pair[1];
-	ret = send_message(session->door_fd, &iov, 1, &attached);
+	ret = fdtable_is_kept(session->door_fd) ?
+		      send_message(&session->door_fd, &iov, 1, &attached) :
+		      -EIO;
 	sys_close(pair[1]);
 	if (!ret)
 		return pair[0];
@@ -339,8 +353,9 @@ static void hang_up(int sock)
 
 /* A request that waits for its answer, in the stack frame of the waiting thread. */
 struct waiting {
-	int sock;
-	/* Place in the pool; NULL: a connection for this request only. */
+	/* Its number is place->fd, or that of a connection for this request only. */
+	const int *sock;
+	/* Place in the pool, or NULL. */
 	struct connection *place;
 	/* The request that a signal handler interrupted before it made this one. */
 	struct waiting *outer;
@@ -349,16 +364,25 @@ struct waiting {
 
 static __thread struct waiting *innermost __attribute__((tls_model("initial-exec")));
 
-/* Close the connection, and free its place in the pool. */
+/*
+ * Close the connection, and free its place in the pool. If the session has ended, another thread
+ * may have closed it (session_get()), and the number may be the program's by now.
+ */
 static void end_connection(const struct waiting *w)
 {
-	hang_up(w->sock);
+	int fd = nic_load(w->sock);
+
 	if (!w->place) {
-		sys_close(w->sock);
+		hang_up(fd);
+		sys_close(fd);
 		return;
 	}
-	fdtable_drop(w->sock);
-	__atomic_store_n(&w->place->state, CONNECTION_NONE, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(&w->place->state, CONNECTION_NONE, __ATOMIC_ACQ_REL) ==
+		    CONNECTION_NONE ||
+	    !fdtable_is_kept(fd))
+		return;
+	hang_up(fd);
+	fdtable_drop(fd);
 }
 
 void control_give_up(void)
@@ -391,6 +415,7 @@ static bool is_spoilt(int ret)
 static int ask(struct waiting *w, const struct iovec *iov, int niov,
 	       const struct attached *attached, struct reply *reply)
 {
+	u32 busy = CONNECTION_BUSY;
 	int ret;
 
 	w->outer = innermost;
@@ -407,29 +432,30 @@ static int ask(struct waiting *w, const struct iovec *iov, int niov,
 	if (!w->place || is_spoilt(ret))
 		end_connection(w);
 	else
-		__atomic_store_n(&w->place->state, CONNECTION_IDLE, __ATOMIC_RELEASE);
+		(void)__atomic_compare_exchange_n(&w->place->state, &busy, CONNECTION_IDLE, false,
+						  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return ret;
 }
 
 static int request(struct session *session, const struct iovec *iov, int niov,
 		   const struct attached *attached, struct reply *reply)
 {
-	struct waiting w = { .sock = -1 };
-	int place;
+	int place, sock = -1;
+	struct waiting w = { .sock = &sock };
 
 	if (!session_alive(session))
 		return -EIO;
 	place = pool_take(session);
 	if (place < 0) {
-		w.sock = connect_again(session);
-		if (w.sock < 0)
-			return session_alive(session) ? w.sock : -EIO;
-		place = pool_add(session, w.sock, CONNECTION_BUSY);
+		sock = connect_again(session);
+		if (sock < 0)
+			return session_alive(session) ? sock : -EIO;
+		place = pool_add(session, sock, CONNECTION_BUSY);
 	}
 	/* If the pool is full, this connection serves one request only. */
 	if (place >= 0) {
 		w.place = &session->connection[place];
-		w.sock = w.place->fd;
+		w.sock = &w.place->fd;
 	}
 	return ask(&w, iov, niov, attached, reply);
 }

@@ -228,6 +228,8 @@ bool fdtable_is_kept(int fd)
 
 void fdtable_drop(int fd)
 {
+	if (!fdtable_is_kept(fd))
+		return;
 	fdtable_forget(fd);
 	sys_close(fd);
 }

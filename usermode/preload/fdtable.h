@@ -76,7 +76,7 @@ void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry 
 
 /* Make a descriptor the library's own and move it to a high number. Returns the new number. */
 int fdtable_keep(int fd, bool channel_end);
-/* Close one of the library's own descriptors. */
+/* Close one of the library's own descriptors, unless the program has replaced it unnoticed. */
 void fdtable_drop(int fd);
 /*
  * fdtable_is_kept(): is `fd` (still) one of the library's own? fdtable_next_kept(): returns the

@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,39 @@
 #define NAME "VNET_UNLIMITED_MEMLOCK"
 #define DIGITS 20
 
-static struct rlimit shown;
+/* What a process sees, and the variable for its exec. */
+struct view {
+	pid_t pid;
+	struct rlimit limit;
+	char variable[sizeof(NAME) + 2 * DIGITS + 2];
+};
+
+static struct view own = { .variable = NAME "=18446744073709551615:18446744073709551615" };
 static bool is_shown;
-static char variable[] = NAME "=18446744073709551615:18446744073709551615";
+
+/*
+ * A child of vfork() runs in its parent's memory: what it sets is for itself, and for the program
+ * that it executes. Its parent's thread is suspended meanwhile. If other threads call vfork() at
+ * the same time, the last child counts.
+ */
+static struct view *view(void)
+{
+	static struct view borrower;
+	pid_t pid = sys_getpid();
+
+	if (likely(pid == own.pid))
+		return &own;
+	if (borrower.pid != pid) {
+		borrower = own;
+		borrower.pid = pid;
+	}
+	return &borrower;
+}
+
+static void forked(void)
+{
+	own.pid = sys_getpid();
+}
 
 static void put(char *text, rlim_t value)
 {
@@ -37,11 +68,11 @@ static void put(char *text, rlim_t value)
 		text[i] = (char)('0' + value % 10);
 }
 
-static void show(const struct rlimit *limit)
+static void show(struct view *to, const struct rlimit *limit)
 {
-	shown = *limit;
-	put(variable + sizeof(NAME), limit->rlim_cur);
-	put(variable + sizeof(NAME) + DIGITS + 1, limit->rlim_max);
+	to->limit = *limit;
+	put(to->variable + sizeof(NAME), limit->rlim_cur);
+	put(to->variable + sizeof(NAME) + DIGITS + 1, limit->rlim_max);
 }
 
 static void __attribute__((constructor)) limits_load(void)
@@ -56,8 +87,9 @@ static void __attribute__((constructor)) limits_load(void)
 	    (sscanf(value, "%ju:%ju%n", &limit.rlim_cur, &limit.rlim_max, &length) != 2 ||
 	     value[length] || limit.rlim_cur > limit.rlim_max))
 		return;
-	show(&limit);
-	is_shown = !putenv(variable);
+	forked();
+	show(&own, &limit);
+	is_shown = !pthread_atfork(NULL, NULL, forked) && !putenv(own.variable);
 }
 
 /* Set the system's limit as the program asks, or as close as its hard limit permits. */
@@ -75,7 +107,8 @@ static void follow(const struct rlimit *limit)
 
 static long do_limit(const struct rlimit *limit, struct rlimit *old)
 {
-	struct rlimit fresh, was = shown;
+	struct view *here = view();
+	struct rlimit fresh, was = here->limit;
 
 	if (limit) {
 		fresh = *limit;
@@ -85,7 +118,7 @@ static long do_limit(const struct rlimit *limit, struct rlimit *old)
 		    sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, &fresh, NULL))
 			return -EPERM;
 		follow(&fresh);
-		show(&fresh);
+		show(here, &fresh);
 	}
 	if (old)
 		*old = was;
@@ -105,10 +138,12 @@ size_t limits_room(char *const env[])
 
 char *const *limits_environment(char *const env[], char *room[])
 {
+	char *variable;
 	size_t i;
 
 	if (!is_shown || !env)
 		return env;
+	variable = view()->variable;
 	for (i = 0; env[i]; i++)
 		room[i] = strncmp(env[i], NAME "=", sizeof(NAME)) != 0 ? env[i] : variable;
 	room[i] = NULL;

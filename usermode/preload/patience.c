@@ -84,14 +84,17 @@ static long poll_once(struct pollfd *pfd, u64 ns, const struct hold *hold)
 	return sys(SYS_ppoll, pfd, pfd ? 1 : 0, &time, hold ? &mask : NULL, sizeof(mask));
 }
 
-int patience_poll(int fd, short events, u64 deadline)
+int patience_poll(const int *fd, short events, u64 deadline)
 {
-	struct pollfd pfd = { .fd = fd, .events = events };
+	struct pollfd pfd = { .events = events };
 	const struct hold *hold = hold_here();
 
 	for (;;) {
 		u64 now = plat_clock();
-		long ret = poll_once(&pfd, now < deadline ? deadline - now : 0, hold);
+		long ret;
+
+		pfd.fd = nic_load(fd);
+		ret = poll_once(&pfd, now < deadline ? deadline - now : 0, hold);
 
 		if (hold && !turn_mine(hold))
 			return -ECANCELED;

@@ -21,9 +21,10 @@ bool patience_is_short(void);
 u32 patience_limit(void);
 /*
  * Wait until the descriptor has these events or hangs up. Returns 0, -ETIMEDOUT, or -ECANCELED if a
- * signal handler has taken over the caller's turn meanwhile (turn_take()).
+ * signal handler has taken over the caller's turn meanwhile (turn_take()). The descriptor's number
+ * is read again after a signal, because the handler may have had it moved (fdtable_make_way()).
  */
-int patience_poll(int fd, short events, u64 deadline);
+int patience_poll(const int *fd, short events, u64 deadline);
 /* Sleep for at most this many nanoseconds. Returns 0 or an error as above. */
 int patience_pause(u64 ns, u64 deadline);
 /*

@@ -352,6 +352,27 @@ static void drop_connections(struct session *s)
 	}
 }
 
+/*
+ * Close the descriptors that the firmware uses, but keep its memory. The daemon is dead, and the
+ * session was replaced long ago: threads that were in the firmware at that time have left it.
+ */
+static void release_descriptors(struct session *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nnics; i++) {
+		struct client_nic *cn = s->nic[i];
+		int kick = cn->host.kick_fd, link = cn->link_fd;
+
+		nic_store(&cn->host.kick_fd, -1);
+		nic_store(&cn->host.link.fd, -1);
+		cn->link_fd = -1;
+		fdtable_drop(kick);
+		fdtable_drop(link);
+		host_drop_all(&cn->host);
+	}
+}
+
 /* Free a session that was never published, so no one refers to it. */
 static void session_drop(struct session *s)
 {
@@ -517,7 +538,7 @@ static struct session *session_settle(struct session *made, int ret, const struc
 
 static struct session *session_get_held(const struct hold *hold, int *error)
 {
-	struct session *s = current;
+	struct session *s = current, *before = s;
 	u64 now = plat_clock();
 	int ret;
 
@@ -533,7 +554,11 @@ static struct session *session_get_held(const struct hold *hold, int *error)
 	}
 	if (s)
 		drop_connections(s);
+	if (s && s->before)
+		release_descriptors(s->before);
 	ret = session_make(&s);
+	if (!ret)
+		s->before = before;
 	return session_settle(s, ret, hold, error);
 }
 
@@ -616,32 +641,44 @@ int session_tree(enum tree_folder folder)
 
 void session_vacate(int fd)
 {
-	struct session *s = current;
+	struct session *s;
 	u32 i;
 
-	for (i = 0; s && i < s->nnics; i++)
-		(void)host_vacate(&s->nic[i]->host, fd);
+	for (s = current; s; s = s->before)
+		for (i = 0; i < s->nnics; i++)
+			(void)host_vacate(&s->nic[i]->host, fd);
+}
+
+static void fd_moved(struct session *s, int from, int to)
+{
+	u32 i;
+
+	for (i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connection[i].state && s->connection[i].fd == from)
+			nic_store(&s->connection[i].fd, to);
+	if (s->door_fd == from)
+		nic_store(&s->door_fd, to);
+	for (i = 0; i < TREE_FOLDERS; i++)
+		if (s->tree_fd[i] == from)
+			nic_store(&s->tree_fd[i], to);
+	for (i = 0; i < s->nnics; i++) {
+		struct client_nic *cn = s->nic[i];
+
+		if (cn->host.kick_fd == from)
+			nic_store(&cn->host.kick_fd, to);
+		if (cn->link_fd != from)
+			continue;
+		cn->link_fd = to;
+		nic_store(&cn->host.link.fd, to);
+	}
 }
 
 void session_fd_moved(int from, int to)
 {
-	struct session *s = current;
-	u32 i;
+	struct session *s;
 
-	for (i = 0; s && i < SESSION_CONNECTIONS; i++)
-		if (s->connection[i].state && s->connection[i].fd == from)
-			s->connection[i].fd = to;
-	if (s && s->door_fd == from)
-		s->door_fd = to;
-	for (i = 0; s && i < TREE_FOLDERS; i++)
-		if (s->tree_fd[i] == from)
-			s->tree_fd[i] = to;
-	for (i = 0; s && i < s->nnics; i++) {
-		if (s->nic[i]->host.kick_fd == from)
-			s->nic[i]->host.kick_fd = to;
-		if (s->nic[i]->link_fd == from)
-			s->nic[i]->link_fd = s->nic[i]->host.link.fd = to;
-	}
+	for (s = current; s; s = s->before)
+		fd_moved(s, from, to);
 }
 
 /* ------------------------------------------------------------------------ fork */

@@ -84,6 +84,11 @@ struct session {
 	 * the path is no longer accessible.
 	 */
 	int tree_fd[TREE_FOLDERS];
+	/*
+	 * The session with the daemon before, or NULL. Its descriptors stay open until this one is
+	 * replaced, too.
+	 */
+	struct session *before;
 	/* session_ended() has run. */
 	bool ended;
 	/*

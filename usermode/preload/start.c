@@ -244,7 +244,7 @@ static int await_ready(int fd, char *why, size_t size)
 	long ret;
 
 	while (length < sizeof(text) - 1) {
-		ret = patience_poll(fd, POLLIN, deadline);
+		ret = patience_poll(&fd, POLLIN, deadline);
 		if (ret == -ETIMEDOUT)
 			snprintf(why, size, "it does not answer");
 		if (ret)

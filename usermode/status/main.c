@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../vnet_proto.h"
 #include "../vnetd/process/where.h"
 #include "ask.h"
 #include "link.h"
@@ -28,6 +29,8 @@ static const char usage[] =
 	"  --stop              end the daemon\n"
 	"  --link COMMAND      \"show\", \"fault LIST\", \"device LIST\",\n"
 	"                      \"settings LIST\", \"key FILES\": of its links and devices\n"
+	"  --ignored           print the options of \"vnet run\", as the environment has them,\n"
+	"                      whose values are not those of the running node\n"
 	"  --settings          with --link: print what is set of the transport, too\n"
 	"  --runtime-dir DIR   where its state is; default: $VNET_RUNTIME_DIR,\n"
 	"                      $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
@@ -41,6 +44,7 @@ struct options {
 	bool watch;
 	bool stop;
 	bool settings;
+	bool ignored;
 	const char *link;
 	double interval;
 	struct table_options table;
@@ -64,7 +68,20 @@ static double seconds(const char *text)
 
 static void parse(struct options *options, struct ask *ask, int argc, char **argv)
 {
-	enum { JSON = 1, WATCH, INTERVAL, ALL, STOP, LINK, SETTINGS, DIR_, NODE, HELP, VERSION };
+	enum {
+		JSON = 1,
+		WATCH,
+		INTERVAL,
+		ALL,
+		STOP,
+		LINK,
+		SETTINGS,
+		IGNORED,
+		DIR_,
+		NODE,
+		HELP,
+		VERSION
+	};
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "watch", no_argument, NULL, WATCH },
@@ -73,6 +90,7 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 		{ "stop", no_argument, NULL, STOP },
 		{ "link", required_argument, NULL, LINK },
 		{ "settings", no_argument, NULL, SETTINGS },
+		{ "ignored", no_argument, NULL, IGNORED },
 		{ "runtime-dir", required_argument, NULL, DIR_ },
 		{ "node", required_argument, NULL, NODE },
 		{ "help", no_argument, NULL, HELP },
@@ -104,6 +122,9 @@ static void parse(struct options *options, struct ask *ask, int argc, char **arg
 			break;
 		case SETTINGS:
 			options->settings = true;
+			break;
+		case IGNORED:
+			options->ignored = true;
 			break;
 		case DIR_:
 			ask->dir = optarg;
@@ -186,6 +207,45 @@ static bool command_link(struct options *options, struct ask *ask)
 	return !ask->problem[0];
 }
 
+/*
+ * Print the options that count only when a node starts, if the running node has other values. An
+ * option is not printed if the daemon cannot be asked.
+ */
+static void print_ignored(struct ask *ask)
+{
+	static const struct {
+		const char *variable, *option;
+	} all[] = {
+		{ "VNET_LISTEN", "listen" }, { "VNET_PORT", "port" },
+		{ "VNET_PEERS", "peers" },   { "VNET_KEY_FILE", "key" },
+		{ "VNET_FAULT", "fault" },   { "VNET_SETTINGS", "settings" },
+	};
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const char *value = where_variable(all[i].variable, NULL);
+		char command[VNET_LINK_TEXT], *text;
+		struct json *answer;
+		size_t length;
+
+		if (!value || snprintf(command, sizeof(command), "compare %s %s", all[i].option,
+				       value) >= (int)sizeof(command))
+			continue;
+		text = ask_link(ask, command, &length);
+		answer = text ? json_read(text, length) : NULL;
+		if (answer && *json_text(answer, "problem")) {
+			printf("%s--%s", before, all[i].option);
+			before = ", ";
+		}
+		json_free(answer);
+		free(text);
+		if (!text)
+			return;
+	}
+	if (*before)
+		putchar('\n');
+}
+
 /* Print a whole screen at once, so that it does not flicker. */
 static void show(const char *text, size_t length)
 {
@@ -257,7 +317,10 @@ int main(int argc, char **argv)
 	bool good;
 
 	parse(&options, &ask, argc, argv);
-	if (options.link) {
+	if (options.ignored) {
+		print_ignored(&ask);
+		good = true;
+	} else if (options.link) {
 		good = command_link(&options, &ask);
 	} else if (options.stop) {
 		good = ask_stop(&ask);

@@ -388,12 +388,19 @@ static void answer_call(struct conn *conn, struct call *call, u32 type)
 		struct vnet_msg_result result;
 		u8 record[sizeof(call->record)];
 	} reply = { .result = call->result };
-	u32 nfds = call->result.nfds;
+	u32 nfds = call->result.nfds, file_id = call->file->id;
+	struct daemon *daemon = conn->daemon;
+	struct file *file;
+	bool sent;
 
 	reply.result.msg.type = type;
 	reply.result.msg.length = sizeof(reply.result) + call->record_length;
 	memcpy(reply.record, call->record, call->record_length);
-	conn_send(conn, &reply, reply.result.msg.length, call->fd, nfds);
+	sent = conn_send(conn, &reply, reply.result.msg.length, call->fd, nfds);
+	/* An end of the connection may have ended the file. */
+	file = type == VNET_MSG_ASYNC_READ ? file_find(daemon, file_id) : NULL;
+	if (file && call->record_length)
+		uverbs_async_answered(file, sent);
 	/* If the reply was not sent, this closes the last copy, and the hang-up closes the file. */
 	for (u32 i = 0; i < nfds; i++)
 		close(call->fd[i]);

@@ -236,6 +236,8 @@ int user_bring(struct client *client, u64 addr, u64 length);
  * or later failed.
  */
 int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
+/* Ends the client's pagers. */
+void pager_client_dead(const struct client *client);
 /* Whether the caller at the other end of this connection still waits for the answer. */
 bool user_waits(int sock);
 
@@ -252,6 +254,11 @@ int uverbs_file_open(struct file *file);
 enum call_outcome uverbs_write(struct call *call);
 enum call_outcome uverbs_ioctl(struct call *call);
 enum call_outcome uverbs_async_read(struct call *call);
+/*
+ * After an answer of uverbs_async_read() with an event: the event counts as delivered if the answer
+ * was sent, otherwise it stays unread.
+ */
+void uverbs_async_answered(struct file *file, bool sent);
 /*
  * Frees what a file of any kind owned, in the order of dependencies. The program has closed its
  * last descriptor, and no call on the file is in progress. CALL_PARK: call again. CALL_DONE: the

@@ -148,9 +148,11 @@ static void bury(struct client *client)
 	for (u32 i = 0; i < daemon->ndevices; i++) {
 		nic_recover(&daemon->device[i]->device.nic, client->owner, client->space);
 		nic_replay_recover(&daemon->device[i]->link_memory->replay, client->owner);
+		link_held_recover(daemon->device[i]->link_memory, client->owner);
 		host_drop_space(&daemon->device[i]->device.host, client->space);
 	}
 	uverbs_client_dead(client);
+	pager_client_dead(client);
 
 	drop_file(&client->mem_fd);
 	drop_file(&client->pagemap_fd);

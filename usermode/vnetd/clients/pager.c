@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ struct pager {
 	u32 space;
 	u64 start, end;
 	u64 since;
+	/* -1: the kernel has no pidfds. */
+	int pidfd;
 	struct pager *next;
 };
 
@@ -101,27 +104,53 @@ static void wake_processors(struct daemon *daemon)
 		daemon->device[i]->run_at = 0;
 }
 
-/*
- * Ends a pager that has finished and frees it. Returns 0 if it brought the pages, -EFAULT if not.
- */
-static int end_pager(struct pager *pager)
+static void free_pager(struct pager *pager)
 {
 	struct daemon *daemon = pager->daemon;
 	struct pager **link = &daemon->pagers.running;
-	bool brought;
-	char byte;
 
-	brought = read(pager->source.fd, &byte, 1) == 1;
-	if (!brought)
-		remember_failure(daemon, pager);
 	while (*link != pager)
 		link = &(*link)->next;
 	*link = pager->next;
 	daemon->pagers.nrunning--;
 	loop_remove(&daemon->loop, &pager->source, pager);
 	close(pager->source.fd);
+	if (pager->pidfd >= 0)
+		close(pager->pidfd);
+}
+
+/*
+ * Ends a pager that has finished and frees it. Returns 0 if it brought the pages, -EFAULT if not.
+ */
+static int end_pager(struct pager *pager)
+{
+	struct daemon *daemon = pager->daemon;
+	char byte;
+	bool brought = read(pager->source.fd, &byte, 1) == 1;
+
+	if (!brought)
+		remember_failure(daemon, pager);
+	free_pager(pager);
 	wake_processors(daemon);
 	return brought ? 0 : -EFAULT;
+}
+
+/*
+ * A process that waits for a page may not end until the page arrives. It no longer counts, so that
+ * dead clients do not use up the pagers of others.
+ */
+void pager_client_dead(const struct client *client)
+{
+	struct pager *pager, *next;
+
+	for (pager = client->daemon->pagers.running; pager; pager = next) {
+		next = pager->next;
+		if (pager->space != client->space)
+			continue;
+		if (pager->pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, pager->pidfd, SIGKILL, NULL, 0);
+		free_pager(pager);
+	}
 }
 
 static void pager_ready(struct source *source, u32 events)
@@ -141,10 +170,13 @@ static int fork_pager(struct pager *pager, const struct client *client)
 	if (!pid)
 		bring_pages(client->pid, client->mem_fd, fds[1], pager->start, pager->end);
 	close(fds[1]);
+	pager->pidfd = pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 	pager->source.fd = fds[0];
 	pager->source.ready = pager_ready;
 	if (pid < 0 || loop_add(&pager->daemon->loop, &pager->source, EPOLLIN) < 0) {
 		close(fds[0]);
+		if (pager->pidfd >= 0)
+			close(pager->pidfd);
 		return -EAGAIN;
 	}
 	return 0;

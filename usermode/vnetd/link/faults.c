@@ -285,6 +285,17 @@ const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers 
 	return NULL;
 }
 
+bool link_faults_differ(const struct daemon *daemon, const char *text)
+{
+	struct link_faulty_peers peers = { 0 }, peers_now = daemon->faulty_peers;
+	struct link_faults all = { 0 }, all_now = daemon->faults;
+
+	/* An empty list changes nothing, but fills in the default direction. */
+	(void)link_faults_parse(&all_now, &peers_now, "");
+	return link_faults_parse(&all, &peers, text) || memcmp(&all, &all_now, sizeof(all)) != 0 ||
+	       memcmp(&peers, &peers_now, sizeof(peers)) != 0;
+}
+
 /* --------------------------------------------------------------- transfer to a link */
 
 static bool does_something(const struct link_faults *f)

@@ -216,6 +216,22 @@ void link_keys_again(struct daemon *daemon)
 	log_line("keys were read again");
 }
 
+/* Former keys follow the others: they are still accepted, but no option names them. */
+bool link_keys_differ(struct daemon *daemon, const char *files)
+{
+	const struct link_keys *now = &daemon->keys;
+	struct link_keys keys;
+	u32 i;
+
+	if (link_keys_read(daemon, files, &keys))
+		return true;
+	for (i = 0; i < keys.n && i < now->n; i++)
+		if (!link_key_equal(&keys.key[i], &now->key[i]) ||
+		    !link_network_equal(&keys.key[i].peers, &now->key[i].peers))
+			return true;
+	return i < keys.n || (i < now->n && !now->key[i].former);
+}
+
 /* ------------------------------------------------- the key of the runtime directory */
 
 /* Creates the common key file with a random key. link() makes it appear complete or not at all. */

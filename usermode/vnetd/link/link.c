@@ -123,6 +123,29 @@ static int parse_listen(struct nic_device *device, const char *text, union link_
 	return 0;
 }
 
+static bool same_host(const struct sockaddr *a, const union link_address *b)
+{
+	if (!a || a->sa_family != b->any.sa_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
+		       b->in.sin_addr.s_addr;
+	return !memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
+		       &b->in6.sin6_addr, sizeof(b->in6.sin6_addr));
+}
+
+bool link_listen_differs(struct nic_device *device, const char *list)
+{
+	const union link_address *own = &device->link_memory->own;
+	union link_address wanted;
+	char text[64];
+
+	if (!pick(list, device->device.index, text, sizeof(text)))
+		return device->link.fd >= 0;
+	return device->link.fd < 0 || parse_listen(device, text, &wanted) ||
+	       !same_host(&wanted.any, own);
+}
+
 /* -------------------------------------------------------------------- socket */
 
 static void set(int fd, int level, int name, int value)
@@ -212,17 +235,6 @@ static int make_memory(struct nic_device *device)
 	device->link_memory_fd = fd;
 	device->link_memory = memory;
 	return 0;
-}
-
-static bool same_host(const struct sockaddr *a, const union link_address *b)
-{
-	if (!a || a->sa_family != b->any.sa_family)
-		return false;
-	if (a->sa_family == AF_INET)
-		return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
-		       b->in.sin_addr.s_addr;
-	return !memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
-		       &b->in6.sin6_addr, sizeof(b->in6.sin6_addr));
 }
 
 /* Finds the interface with this address, "lo" if none. Returns its MTU, 1500 if unknown. */
@@ -457,9 +469,9 @@ static u64 run_device(struct nic_device *device, u64 now)
 		device->link_at = now + LINK_FRESH_NS;
 	}
 	/* Frames that fault injection holds back are released by link_poll(). */
-	if (nic_load(&device->link_memory->nheld)) {
+	if (nic_load(&device->link_memory->holds)) {
 		(void)link_poll(&device->device.nic, TURNS);
-		if (nic_load(&device->link_memory->nheld))
+		if (nic_load(&device->link_memory->holds))
 			held = now + HELD_LOOK;
 	}
 	return earlier(device->link_at, held);

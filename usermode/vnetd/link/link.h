@@ -27,6 +27,8 @@ void link_renew(struct nic_device *device);
 u64 link_run(struct daemon *daemon, u64 now);
 /* Receives frames, unless a client polls or the epoll set reports them. */
 void link_look(struct nic_device *device);
+/* Whether --listen with this list would give the NIC another address than it has. */
+bool link_listen_differs(struct nic_device *device, const char *list);
 
 /* ----------------------------------------------------------------- place.c */
 
@@ -38,6 +40,8 @@ void link_tell_gid(const struct nic_device *made, const u8 *gid);
 void link_untell_gid(const struct nic_device *made, const u8 *gid);
 /* Adds the entries of --peers. */
 int link_peers(struct daemon *daemon);
+/* Whether --peers with this list would add or change an entry. */
+bool link_peers_differ(struct daemon *daemon, const char *list);
 /*
  * Claims a GID exclusively for the address in `text`. Returns 0, -EEXIST if another node has it,
  * or failed(). link_untell() removes the entry if the GID is one of the device's.
@@ -45,7 +49,9 @@ int link_peers(struct daemon *daemon);
 int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text);
 /* Whether the directory says that this GID is at the address in `text`. */
 bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text);
-/* Creates the GID directory, and adds the entries of --peers. */
+/*
+ * Creates the GID directory, removes the entries of killed daemons, and adds those of --peers.
+ */
 int link_place_init(struct daemon *daemon);
 
 /* ------------------------------------------------------------------ keys.c */
@@ -58,6 +64,8 @@ void link_keys_use(struct daemon *daemon, const struct link_keys *keys);
 int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys);
 /* Reads the key files again, and uses their present keys. */
 void link_keys_again(struct daemon *daemon);
+/* Whether a node that starts with --key and these files would have other keys. */
+bool link_keys_differ(struct daemon *daemon, const char *files);
 
 /* -------------------------------------------------------------- settings.c */
 
@@ -67,6 +75,8 @@ void link_keys_again(struct daemon *daemon);
  * until the next call).
  */
 const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char *text);
+/* Whether a setting in `text` has another value in `now`, or in the number of endpoint frames. */
+bool link_settings_differ(const struct nic_settings *now, u32 frames, const char *text);
 void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 
 /* ---------------------------------------------------------------- faults.c */
@@ -82,6 +92,8 @@ const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers 
 			      const char *text);
 /* Whether this entry of the list of peers is in use: address 0 marks unused entries. */
 bool link_is_somebody(const u8 ip[16]);
+/* Whether a node that starts with --fault and this list would have other faults. */
+bool link_faults_differ(const struct daemon *daemon, const char *text);
 /* Parses --fault. */
 int link_faults_init(struct daemon *daemon);
 void link_faults_set(struct link_memory *link, const struct link_faults *all,

@@ -6,6 +6,7 @@
  * information for people.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,25 +22,6 @@
 
 #define GIDS_NAME ".gids"
 #define FILE_NAME "link"
-
-int link_place_init(struct daemon *daemon)
-{
-	const char *slash = strrchr(daemon->dir, '/');
-	struct stat st;
-
-	if (asprintf(&daemon->gids_dir, "%.*s/" GIDS_NAME, (int)(slash - daemon->dir),
-		     daemon->dir) < 0) {
-		daemon->gids_dir = NULL;
-		return -ENOMEM;
-	}
-	if (mkdir(daemon->gids_dir, 0700) < 0 && errno != EEXIST)
-		return failed(daemon, errno, "%s: %s", daemon->gids_dir, strerror(errno));
-	if (lstat(daemon->gids_dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    strlen(daemon->gids_dir) >= sizeof(((struct link_memory *)0)->gids))
-		return failed(daemon, EINVAL, "%s is no folder of ours", daemon->gids_dir);
-	(void)unlinkat(daemon->dir_fd, FILE_NAME, 0);
-	return link_peers(daemon);
-}
 
 static void entry_path(const struct daemon *daemon, const u8 *gid, char *path, size_t size)
 {
@@ -157,6 +139,23 @@ void link_untell(struct daemon *daemon)
 	(void)unlinkat(daemon->dir_fd, FILE_NAME, 0);
 }
 
+/* Makes the text of an entry. */
+static int parse_address(const char *ip, unsigned long port, char text[LINK_ADDRESS_TEXT])
+{
+	union link_address address;
+
+	memset(&address, 0, sizeof(address));
+	if (inet_pton(AF_INET, ip, &address.in.sin_addr) == 1)
+		address.in.sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, ip, &address.in6.sin6_addr) == 1)
+		address.in6.sin6_family = AF_INET6;
+	else
+		return -EINVAL;
+	address.in.sin_port = htons((u16)port);
+	link_address_text(&address.nic, text);
+	return 0;
+}
+
 /* Parses a GID, or the LID of an InfiniBand port. */
 static bool parse_name(const char *text, struct in6_addr *gid)
 {
@@ -174,16 +173,13 @@ static bool parse_name(const char *text, struct in6_addr *gid)
 	return true;
 }
 
-/* Adds an entry from GID=ADDRESS[/PORT], where GID may be a LID. */
-static int put_peer(struct daemon *daemon, char *item)
+/* Parses GID=ADDRESS[/PORT], where GID may be a LID, into the name and text of an entry. */
+static int parse_peer(const struct daemon *daemon, char *item, struct in6_addr *gid,
+		      char text[LINK_ADDRESS_TEXT])
 {
 	char *at = strchr(item, '='), *slash = strchr(item, '/'), *end = NULL;
 	unsigned long port = daemon->options.port;
-	union link_address address;
-	char text[LINK_ADDRESS_TEXT];
-	struct in6_addr gid;
 
-	memset(&address, 0, sizeof(address));
 	if (!at)
 		return -EINVAL;
 	*at++ = '\0';
@@ -193,33 +189,124 @@ static int put_peer(struct daemon *daemon, char *item)
 		if (*end || !port || port > 65535)
 			return -EINVAL;
 	}
-	if (!parse_name(item, &gid))
+	if (!parse_name(item, gid))
 		return -EINVAL;
-	if (inet_pton(AF_INET, at, &address.in.sin_addr) == 1)
-		address.in.sin_family = AF_INET;
-	else if (inet_pton(AF_INET6, at, &address.in6.sin6_addr) == 1)
-		address.in6.sin6_family = AF_INET6;
-	else
-		return -EINVAL;
-	address.in.sin_port = htons((u16)port);
-	link_address_text(&address.nic, text);
-	put_entry(daemon, gid.s6_addr, text);
-	return 0;
+	return parse_address(at, port, text);
 }
 
-int link_peers(struct daemon *daemon)
+/* Calls the function for the entry of each item of the list, until one returns false. */
+static int each_peer(struct daemon *daemon, const char *list,
+		     bool (*call)(const struct daemon *daemon, const u8 *gid, const char *text))
 {
-	const char *list = daemon->options.peers;
-	char item[128];
+	char item[128], text[LINK_ADDRESS_TEXT];
+	struct in6_addr gid;
 
 	while (list && *list) {
 		size_t length = strcspn(list, ",");
 
 		snprintf(item, sizeof(item), "%.*s", (int)length, list);
-		if (length >= sizeof(item) || put_peer(daemon, item))
+		if (length >= sizeof(item) || parse_peer(daemon, item, &gid, text))
 			return failed(daemon, EINVAL, "--peers: '%.*s' is not GID=ADDRESS[/PORT]",
 				      (int)length, list);
+		if (!call(daemon, gid.s6_addr, text))
+			return -ENOENT;
 		list += length + (list[length] == ',');
 	}
 	return 0;
+}
+
+static bool put_peer(const struct daemon *daemon, const u8 *gid, const char *text)
+{
+	put_entry(daemon, gid, text);
+	return true;
+}
+
+int link_peers(struct daemon *daemon)
+{
+	return each_peer(daemon, daemon->options.peers, put_peer);
+}
+
+bool link_peers_differ(struct daemon *daemon, const char *list)
+{
+	return each_peer(daemon, list, link_place_is) != 0;
+}
+
+/* ---------------------------------------------------------- what killed daemons left */
+
+/* Removes all entries with this text, also those that were being replaced. */
+static void remove_entries(const struct daemon *daemon, const char *text)
+{
+	DIR *dir = opendir(daemon->gids_dir);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char found[LINK_ADDRESS_TEXT];
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, found, sizeof(found));
+
+		if (n == (ssize_t)strlen(text) && !memcmp(found, text, (size_t)n))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Removes the entries of a node without a daemon. The caller holds the node's lock. */
+static void remove_node(const struct daemon *daemon, int dir_fd)
+{
+	char ip[INET6_ADDRSTRLEN], text[LINK_ADDRESS_TEXT];
+	int fd = openat(dir_fd, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	unsigned int port;
+
+	while (file && fscanf(file, "%*s %45s %u", ip, &port) == 2)
+		if (!parse_address(ip, port, text))
+			remove_entries(daemon, text);
+	if (file)
+		fclose(file);
+	(void)unlinkat(dir_fd, FILE_NAME, 0);
+}
+
+/* Removes the entries of this node's former daemon, and of all nodes whose daemons were killed. */
+static void remove_ended(const struct daemon *daemon)
+{
+	int root = openat(daemon->dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = root < 0 ? NULL : fdopendir(root);
+	struct dirent *entry;
+
+	remove_node(daemon, daemon->dir_fd);
+	while (dir && (entry = readdir(dir))) {
+		int node = entry->d_name[0] == '.' ?
+				   -1 :
+				   openat(root, entry->d_name,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int lock = node < 0 ? -1 : rundir_lock_ended(node);
+
+		if (lock >= 0) {
+			remove_node(daemon, node);
+			close(lock);
+		}
+		if (node >= 0)
+			close(node);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int link_place_init(struct daemon *daemon)
+{
+	const char *slash = strrchr(daemon->dir, '/');
+	struct stat st;
+
+	if (asprintf(&daemon->gids_dir, "%.*s/" GIDS_NAME, (int)(slash - daemon->dir),
+		     daemon->dir) < 0) {
+		daemon->gids_dir = NULL;
+		return -ENOMEM;
+	}
+	if (mkdir(daemon->gids_dir, 0700) < 0 && errno != EEXIST)
+		return failed(daemon, errno, "%s: %s", daemon->gids_dir, strerror(errno));
+	if (lstat(daemon->gids_dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    strlen(daemon->gids_dir) >= sizeof(((struct link_memory *)0)->gids))
+		return failed(daemon, EINVAL, "%s is no folder of ours", daemon->gids_dir);
+	remove_ended(daemon);
+	return link_peers(daemon);
 }

@@ -131,6 +131,15 @@ const char *link_settings_parse(struct nic_settings *to, u32 *frames, const char
 	return problem;
 }
 
+bool link_settings_differ(const struct nic_settings *now, u32 frames, const char *text)
+{
+	struct nic_settings wanted = *now;
+	u32 wanted_frames = frames;
+
+	return link_settings_parse(&wanted, &wanted_frames, text) || wanted_frames != frames ||
+	       memcmp(&wanted, now, sizeof(wanted)) != 0;
+}
+
 void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out)
 {
 	struct nic_settings now = *from;

@@ -53,6 +53,11 @@ int failed(struct daemon *daemon, int error, const char *format, ...)
  */
 int rundir_open(struct daemon *daemon);
 int rundir_lock(struct daemon *daemon);
+/*
+ * Takes the lock of another node, which has no daemon. Until the descriptor is closed, none starts
+ * there. Returns the descriptor, or -errno: the node has a daemon, or `dir_fd` is no node.
+ */
+int rundir_lock_ended(int dir_fd);
 /* Whether a daemon listens on the node's socket. */
 bool rundir_answers(const struct daemon *daemon);
 

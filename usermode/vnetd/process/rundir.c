@@ -74,6 +74,18 @@ int rundir_open(struct daemon *daemon)
 	return daemon->dir_fd < 0 ? daemon->dir_fd : 0;
 }
 
+/* Returns the descriptor that holds the lock, or -errno. */
+static int take_lock(int fd)
+{
+	int error;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
 int rundir_lock(struct daemon *daemon)
 {
 	int fd = openat(daemon->dir_fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -81,14 +93,18 @@ int rundir_lock(struct daemon *daemon)
 	if (fd < 0)
 		return failed(daemon, errno, "%s: cannot make the lock file: %s", daemon->dir,
 			      strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int error = errno;
-
-		close(fd);
-		return -error;
-	}
+	fd = take_lock(fd);
+	if (fd < 0)
+		return fd;
 	daemon->lock_fd = fd;
 	return 0;
+}
+
+int rundir_lock_ended(int dir_fd)
+{
+	int fd = openat(dir_fd, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : take_lock(fd);
 }
 
 bool rundir_answers(const struct daemon *daemon)

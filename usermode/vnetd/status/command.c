@@ -165,7 +165,7 @@ void link_status(const struct nic_device *device, FILE *out)
 		", \"mtu\": %u, \"payload\": %u, \"window\": %u, \"keys\": %u, \"held\": %u, "
 		"\"rows\": %u, ",
 		memory->mtu, nic_load(&hdr->settings.payload), nic_load(&hdr->settings.window),
-		link_keys(memory)->n, nic_load(&memory->nheld), nic_load(&hdr->row_high));
+		link_keys(memory)->n, link_held(memory), nic_load(&hdr->row_high));
 	fputs("\"faults\": ", out);
 	put_faults(&device->device.daemon->faults, out);
 	fputs(",\n   ", out);
@@ -228,6 +228,58 @@ static const char *set_keys(struct daemon *daemon, const char *files)
 	return NULL;
 }
 
+static bool listen_differs(struct daemon *daemon, const char *list)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++)
+		if (link_listen_differs(daemon->device[i], list))
+			return true;
+	return false;
+}
+
+static bool port_differs(struct daemon *daemon, const char *text)
+{
+	return strtoul(text, NULL, 10) != daemon->options.port;
+}
+
+static bool faults_differ(struct daemon *daemon, const char *list)
+{
+	return link_faults_differ(daemon, list);
+}
+
+/* NICs without a link have no such settings. */
+static bool settings_differ(struct daemon *daemon, const char *list)
+{
+	for (u32 i = 0; i < daemon->ndevices; i++) {
+		const struct nic_header *hdr = daemon->device[i]->device.nic.hdr;
+
+		if (daemon->device[i]->link.fd >= 0 &&
+		    link_settings_differ(&hdr->settings, hdr->config.max_frame, list))
+			return true;
+	}
+	return false;
+}
+
+/* "NAME VALUE": would a node that starts with the option --NAME VALUE differ from this one? */
+static const char *compare(struct daemon *daemon, const char *text)
+{
+	static const struct {
+		const char *name;
+		bool (*differs)(struct daemon *daemon, const char *value);
+	} options[] = {
+		{ "listen ", listen_differs },   { "port ", port_differs },
+		{ "peers ", link_peers_differ }, { "key ", link_keys_differ },
+		{ "fault ", faults_differ },     { "settings ", settings_differ },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(options); i++) {
+		size_t length = strlen(options[i].name);
+
+		if (!strncmp(text, options[i].name, length))
+			return options[i].differs(daemon, text + length) ? "it differs" : NULL;
+	}
+	return "no such option";
+}
+
 static void put_answer(struct daemon *daemon, const char *problem, FILE *out)
 {
 	fputs("{\"problem\": ", out);
@@ -267,6 +319,8 @@ int link_command(struct daemon *daemon, const char *text)
 		problem = set_settings(daemon, text + 9);
 	else if (!strncmp(text, "key ", 4))
 		problem = set_keys(daemon, text + 4);
+	else if (!strncmp(text, "compare ", 8))
+		problem = compare(daemon, text + 8);
 	else if (strcmp(text, "show") != 0)
 		problem = "no such command";
 	put_answer(daemon, problem, out);

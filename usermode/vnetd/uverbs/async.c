@@ -211,10 +211,25 @@ enum call_outcome uverbs_async_read(struct call *call)
 	record = events->head;
 	if (!record)
 		return uv_answer(call, -EAGAIN, 0);
-	events->head = record->next;
-	if (events->head)
+	/* Before the answer, after which the program may look whether there is another event. */
+	if (record->next)
 		file_tell(events->file, true);
-	else
+	memcpy(call->record, &record->desc, sizeof(record->desc));
+	call->record_length = sizeof(record->desc);
+	return uv_answer(call, 0, (s32)call->record_length);
+}
+
+void uverbs_async_answered(struct file *file, bool sent)
+{
+	struct uv_events *events = file->priv;
+	struct uv_record *record = events->head;
+
+	if (!sent) {
+		file_tell(events->file, true);
+		return;
+	}
+	events->head = record->next;
+	if (!events->head)
 		events->tail = &events->head;
 	if (record->obj) {
 		record->obj->events_unread--;
@@ -222,10 +237,7 @@ enum call_outcome uverbs_async_read(struct call *call)
 	} else {
 		events->device_unread--;
 	}
-	memcpy(call->record, &record->desc, sizeof(record->desc));
-	call->record_length = sizeof(record->desc);
 	free(record);
-	return uv_answer(call, 0, (s32)call->record_length);
 }
 
 /* ------------------------------------------------------- from NIC memory */
