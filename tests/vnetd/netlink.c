@@ -231,6 +231,9 @@ static void check_device(const struct nlmsghdr *header, uint32_t index, const ch
 	expect(get_u32(header, RDMA_NLDEV_ATTR_PORT_INDEX) == 1);
 	expect(*(const uint8_t *)payload(header, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, 1) == 1);
 	expect(get_u64(header, RDMA_NLDEV_ATTR_NODE_GUID) != 0);
+	/* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_ATOMIC_WRITE. */
+	expect(get_u64(header, RDMA_NLDEV_ATTR_CAP_FLAGS) & 1ull << 38);
+	expect(get_u64(header, RDMA_NLDEV_ATTR_CAP_FLAGS) & 1ull << 40);
 	expect(!strcmp(payload(header, RDMA_NLDEV_ATTR_DEV_PROTOCOL, 5), "roce"));
 }
 

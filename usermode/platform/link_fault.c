@@ -114,7 +114,8 @@ void link_held_recover(struct link_memory *memory, u32 owner)
 		if (nic_load(&memory->held[i].state) >> 8 == owner)
 			nic_store_release(&memory->held[i].state, HELD_FREE);
 	/* The process may have died after it had cleared the word. */
-	set_holds(memory);
+	if (link_held(memory))
+		set_holds(memory);
 }
 
 /* Returns when a frame may leave, if the rate lets one leave after the other. */

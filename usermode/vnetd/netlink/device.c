@@ -36,7 +36,7 @@ static int send_device(struct netlink_request *request, const struct device *dev
 
 	netlink_answer(request, RDMA_NLDEV_CMD_GET, device);
 	netlink_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, UV_PORTS);
-	netlink_put_u64(message, RDMA_NLDEV_ATTR_CAP_FLAGS, UV_DEVICE_CAPS);
+	netlink_put_u64(message, RDMA_NLDEV_ATTR_CAP_FLAGS, UV_DEVICE_CAPS_EX);
 	netlink_put_string(message, RDMA_NLDEV_ATTR_FW_VERSION, DEVICE_FW_VER);
 	netlink_put_u64(message, RDMA_NLDEV_ATTR_NODE_GUID, host_order(device->node_guid));
 	netlink_put_u64(message, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, host_order(device->node_guid));

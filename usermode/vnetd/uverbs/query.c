@@ -46,10 +46,6 @@ enum {
 		  ODP_FLUSH | ODP_ATOMIC_WRITE,
 };
 
-/* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_ATOMIC_WRITE, which older kernel headers lack. */
-#define DEVICE_FLUSH_GLOBAL (1ull << 38)
-#define DEVICE_ATOMIC_WRITE (1ull << 40)
-
 static void fill_device(const struct device *device, struct ib_uverbs_query_device_resp *resp)
 {
 	const struct nic *nic = &device->nic;
@@ -121,7 +117,7 @@ int uv_ex_query_device(struct uv_request *req)
 		.max_dm_size = UV_MAX_DM_SIZE,
 		.timestamp_mask = ~0ull,
 		.hca_core_clock = UV_CLOCK_KHZ,
-		.device_cap_flags_ex = UV_DEVICE_CAPS | DEVICE_FLUSH_GLOBAL | DEVICE_ATOMIC_WRITE,
+		.device_cap_flags_ex = UV_DEVICE_CAPS_EX,
 		.rss_caps = {
 			.supported_qpts = 1u << NIC_QPT_RAW_PACKET,
 			.max_rwq_indirection_tables = UV_MAX_TABLES,

@@ -62,6 +62,11 @@ enum uv_limits {
 	 IB_UVERBS_DEVICE_RC_RNR_NAK_GEN | IB_UVERBS_DEVICE_MEM_WINDOW |                           \
 	 IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B |               \
 	 IB_UVERBS_DEVICE_XRC | IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING)
+/*
+ * The same in 64 bits, with IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_ATOMIC_WRITE, which older kernel
+ * headers lack.
+ */
+#define UV_DEVICE_CAPS_EX (UV_DEVICE_CAPS | 1ull << 38 | 1ull << 40)
 
 struct uv_request;
 struct uv_events;
