@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/trace.h"
+#include "cluster/states.h"
 #include "schedule.h"
-#include "states.h"
-#include "trace.h"
-#include "workload.h"
+#include "workload/workload.h"
 
 #define MAX_JOBS 64
 #define LAST_EVENTS 60

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
+#include "base/event.h"
+#include "base/trace.h"
 #include "schedule.h"
-#include "trace.h"
-#include "workload.h"
+#include "workload/workload.h"
 
 #define US 1000ull
 #define MS 1000000ull

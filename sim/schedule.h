@@ -6,10 +6,10 @@
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
 
-#include "check.h"
-#include "fault.h"
-#include "node.h"
-#include "rules.h"
+#include "cluster/fault.h"
+#include "cluster/node.h"
+#include "cluster/rules.h"
+#include "oracle/check.h"
 
 enum schedule_fault {
 	SCHEDULE_LOSS = 1 << 0,

@@ -6,8 +6,8 @@
 #ifndef SIM_BENCH_H
 #define SIM_BENCH_H
 
-#include "../fault.h"
-#include "../process.h"
+#include "cluster/fault.h"
+#include "cluster/process.h"
 
 #define US 1000ull
 #define MS 1000000ull

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../event.h"
-#include "../rules.h"
-#include "../trace.h"
+#include "base/event.h"
+#include "base/trace.h"
 #include "bench.h"
+#include "cluster/rules.h"
 
 #ifndef SIM_DIRECTORY
 #define SIM_DIRECTORY "."

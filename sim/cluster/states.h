@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Records which states of the firmware's state machines have been reached. */
+#ifndef SIM_STATES_H
+#define SIM_STATES_H
+
+#include "cluster/node.h"
+
+#define STATES_MACHINES 10
+#define STATES_NAMES 9
+
+/* How often each state was seen. Sums over jobs can be added. */
+struct states {
+	u64 seen[STATES_MACHINES][STATES_NAMES];
+};
+
+/* Begin to record the states, after each step of a node. */
+void states_watch(void);
+void states_look(const struct node *node);
+/* Record an answer, of enum vnet_ack_code, that a node sends. */
+void states_answer(u32 code);
+/* What this job has seen. */
+const struct states *states_seen(void);
+/* Print the states, and return the number of those that were not reached. */
+u32 states_print(const struct states *states);
+
+#endif /* SIM_STATES_H */

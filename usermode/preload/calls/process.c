@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * exec*(): the daemon is told before the address space ends. After exec, peers would write into
+ * another program's memory. The daemon answers VNET_MSG_LEAVE when no operation that began earlier
+ * can still touch this address space.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+
+#include "base/real.h"
+#include "calls/limits.h"
+#include "session/control.h"
+
+static int tell(struct session *s, u32 type)
+{
+	struct vnet_msg_call call = { .msg = { .type = type, .length = sizeof(call) } };
+	struct iovec iov = { .iov_base = &call, .iov_len = sizeof(call) };
+	struct reply reply;
+	int ret = control_request(s, &iov, 1, &reply);
+
+	if (!ret)
+		control_drop_fds(&reply);
+	return ret;
+}
+
+/*
+ * Leave the session before exec. Returns NULL if there is none to leave, also in a child of
+ * vfork(), or if the daemon cannot be told.
+ */
+static struct session *leave(void)
+{
+	struct session *s = session_current();
+
+	if (!s || !session_alive(s) || tell(s, VNET_MSG_LEAVE))
+		return NULL;
+	return s;
+}
+
+/* exec failed: take the leave back. */
+static int stay(struct session *left, int ret)
+{
+	if (left)
+		(void)tell(left, VNET_MSG_STAY);
+	return ret;
+}
+
+/* Do not leave the session for a file that cannot be executed anyway. */
+static bool runnable(const char *path)
+{
+	long ret = sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
+
+	/* A kernel without faccessat2() fails with another error; then assume that it can. */
+	return ret != -ENOENT && ret != -ENOTDIR && ret != -EACCES;
+}
+
+static int do_execve(const char *path, char *const argv[], char *const env[])
+{
+	struct session *left = session_exists() && runnable(path) ? leave() : NULL;
+	char *room[limits_room(env)];
+
+	return stay(left, real()->execve(path, argv, limits_environment(env, room)));
+}
+
+INTERPOSED int execve(const char *path, char *const argv[], char *const env[])
+{
+	return do_execve(path, argv, env);
+}
+
+INTERPOSED int execv(const char *path, char *const argv[])
+{
+	return do_execve(path, argv, environ);
+}
+
+static int do_execvpe(const char *file, char *const argv[], char *const env[])
+{
+	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
+
+	return stay(left, real()->execvpe(file, argv, limits_environment(env, room)));
+}
+
+INTERPOSED int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return do_execvpe(file, argv, env);
+}
+
+INTERPOSED int execvp(const char *file, char *const argv[])
+{
+	return do_execvpe(file, argv, environ);
+}
+
+INTERPOSED int fexecve(int fd, char *const argv[], char *const env[])
+{
+	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
+
+	return stay(left, real()->fexecve(fd, argv, limits_environment(env, room)));
+}
+
+INTERPOSED int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
+			int flags)
+{
+	struct session *left = session_exists() ? leave() : NULL;
+	char *room[limits_room(env)];
+
+	return stay(left,
+		    real()->execveat(dirfd, path, argv, limits_environment(env, room), flags));
+}
+
+/* ------------------------------------------------- arguments one after the other */
+
+/* Number of arguments including the first. */
+static size_t count_arguments(const char *first, va_list *args)
+{
+	size_t n = 1;
+
+	if (!first)
+		return 0;
+	while (va_arg(*args, char *))
+		n++;
+	return n;
+}
+
+/* Copy the arguments from `first` on, including the final NULL. */
+static void copy_arguments(char **argv, const char *first, va_list *args)
+{
+	size_t i = 0;
+
+	argv[i] = (char *)(uintptr_t)first;
+	while (argv[i++])
+		argv[i] = va_arg(*args, char *);
+}
+
+INTERPOSED int execl(const char *path, const char *first, ...)
+{
+	va_list args;
+	size_t n;
+
+	va_start(args, first);
+	n = count_arguments(first, &args);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
+	va_end(args);
+	return do_execve(path, argv, environ);
+}
+
+INTERPOSED int execlp(const char *file, const char *first, ...)
+{
+	va_list args;
+	size_t n;
+
+	va_start(args, first);
+	n = count_arguments(first, &args);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
+	va_end(args);
+	return do_execvpe(file, argv, environ);
+}
+
+/* The environment follows the arguments. */
+INTERPOSED int execle(const char *path, const char *first, ...)
+{
+	char *const *env;
+	va_list args;
+	size_t n;
+
+	va_start(args, first);
+	n = count_arguments(first, &args);
+	env = va_arg(args, char *const *);
+	va_end(args);
+
+	char *argv[n + 1];
+
+	va_start(args, first);
+	copy_arguments(argv, first, &args);
+	va_end(args);
+	return do_execve(path, argv, env);
+}

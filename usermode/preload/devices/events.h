@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Reading events of completion channels and async files. The descriptor only shows that there is an
+ * event. Completion events are in NIC memory, asynchronous events in the daemon.
+ */
+#ifndef EVENTS_H
+#define EVENTS_H
+
+#include "session/fdtable.h"
+
+/*
+ * read() of a completion channel, and of an async event file. Results as for the system call,
+ * errors as negative errno.
+ */
+long channel_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
+long async_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
+
+/*
+ * A CQ of this device was destroyed together with its unread events: channels without any other
+ * event must not remain readable.
+ */
+void channels_settle(const struct fd_entry *device);
+
+#endif /* EVENTS_H */
