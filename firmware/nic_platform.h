@@ -153,9 +153,10 @@ bool plat_turn(struct nic *nic);
  * where the host may stop or kill the process there.
  */
 #ifdef NIC_TEST_STEPS
-/* Steps that only the NIC processor reaches have names. */
+/* Steps that a process reaches only between NICs, or only as the NIC processor, have names. */
 enum nic_step_name {
 	NIC_STEP_TICK = 100,
+	NIC_STEP_FAIL = 101,
 };
 void plat_step(int step);
 #else

@@ -24,7 +24,7 @@ void nic_vn_fail(struct nic_endpoint *ep, u32 psn, u32 status)
 
 	/* The earliest packet counts, whichever thread comes first. */
 	while (!seen || (s32)(psn - (u32)seen) < 0) {
-		plat_step(80);
+		plat_step(NIC_STEP_FAIL);
 		if (__atomic_compare_exchange_n(&ep->failed, &seen, nic_failure(psn, status), false,
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
