@@ -138,6 +138,7 @@ static struct ibv_qp_attr attr_to(const struct side *s, const struct address *pe
 {
 	struct ibv_qp_attr attr = qp_attr_to(peer->qpn, &peer->gid, s->wish.gid_index);
 
+	attr.path_mtu = IBV_MTU_4096;
 	attr.qkey = SIDE_QKEY;
 	attr.qp_access_flags = SIDE_ACCESS;
 	attr.max_dest_rd_atomic = 16;

@@ -27,7 +27,7 @@ struct ibv_qp_attr qp_attr_to(uint32_t qpn, const union ibv_gid *gid, uint8_t sg
 		.qkey = QKEY,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-		.path_mtu = IBV_MTU_4096,
+		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = qpn,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 1,

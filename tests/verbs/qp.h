@@ -13,8 +13,8 @@ struct ibv_context *open_test_device(const char *name);
 
 /*
  * Attributes for port 1 that connect to this queue pair, or serve a datagram queue pair: MTU
- * 4096, every remote access, one read or atomic outstanding, 67 ms (14), retried 7 times, and
- * without a limit if no receive is posted. The caller may change any of them.
+ * 1024 (also for devices on Ethernet), every remote access, one read or atomic outstanding, 67 ms
+ * (14), retried 7 times, and without a limit if no receive is posted. The caller may change any.
  */
 struct ibv_qp_attr qp_attr_to(uint32_t qpn, const union ibv_gid *gid, uint8_t sgid_index);
 

@@ -127,6 +127,7 @@ static void bring_up(struct side *s, unsigned int access)
 {
 	struct ibv_qp_attr attr = qp_attr_to(s->peer.qpn, &s->peer.gid, GID_INDEX);
 
+	attr.path_mtu = IBV_MTU_4096;
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | access;
 	CHECK(!qp_to_rts(s->qp, &attr));
 }

@@ -127,6 +127,7 @@ static void to_rts(struct side *s)
 {
 	struct ibv_qp_attr attr = qp_attr_to(s->peer.qpn, &s->peer.gid, GID_INDEX);
 
+	attr.path_mtu = IBV_MTU_4096;
 	attr.qkey = QKEY;
 	if (s->type == IBV_QPT_UD) {
 		s->ah = ibv_create_ah(s->pd, &attr.ah_attr);
