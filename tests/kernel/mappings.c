@@ -24,8 +24,6 @@
 #define MAX_HELD 64
 /* Bytes of each mapping that have its mark. */
 #define MARKED 64u
-/* All device memory of a device. */
-#define DM_SIZE ((size_t)1 << 20)
 
 struct held {
 	uint8_t *at;
@@ -196,13 +194,18 @@ static void check_fork(struct keeper *k)
 	CHECK(may_have_another(k));
 }
 
+/* A mapping of freed device memory counts until it ends. */
 static void check_device_memory(struct keeper *k)
 {
-	struct ibv_alloc_dm_attr attr = { .length = DM_SIZE };
-	struct ibv_dm *dm = ibv_alloc_dm(k->context, &attr);
+	struct ibv_alloc_dm_attr attr = { .log_align_req = 0 };
+	struct ibv_device_attr_ex device;
+	struct ibv_dm *dm;
 
+	CHECK_EQ(ibv_query_device_ex(k->context, NULL, &device), 0);
+	attr.length = device.max_dm_size;
+	dm = ibv_alloc_dm(k->context, &attr);
 	CHECK(dm);
-	hold(k, DM_SIZE);
+	hold(k, attr.length);
 	CHECK_EQ(ibv_free_dm(dm), 0);
 	CHECK(!ibv_alloc_dm(k->context, &attr));
 	release(k);
