@@ -301,13 +301,13 @@ static int connect_by_session(struct session *session)
 	struct attached attached = { .n = 1 };
 	int ret, pair[2];
 
+	if (!fdtable_is_kept(session->door_fd))
+		return -EIO;
 	ret = (int)sys(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (ret)
 		return ret;
 	attached.fd = &pair[1];
-	ret = fdtable_is_kept(session->door_fd) ?
-		      send_message(&session->door_fd, &iov, 1, &attached) :
-		      -EIO;
+	ret = send_message(&session->door_fd, &iov, 1, &attached);
 	sys_close(pair[1]);
 	if (!ret)
 		return pair[0];
