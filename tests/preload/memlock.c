@@ -88,6 +88,7 @@ static void set_in_vfork(void)
 	pid_t pid = vfork();
 
 	if (!pid) {
+		/* Not POSIX', but what such children do. NOLINTNEXTLINE(clang-analyzer-unix.Vfork) */
 		setrlimit(RLIMIT_MEMLOCK, &limit);
 		execv("/proc/self/exe", argv);
 		_exit(1);
