@@ -390,7 +390,7 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 	return NIC_OK;
 }
 
-/* No effect in the agent: nobody else can wake the waiter. */
+/* The agent runs the NIC processor: if it cannot wake the waiter, no other process can. */
 void nic_channel_later(struct nic *nic, u32 channel)
 {
 	if (nic->space == NIC_SPACE_POINTER)

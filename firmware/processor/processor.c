@@ -258,8 +258,8 @@ static bool nic_sweep(struct nic *nic, u32 budget)
 	return nic->sweep_left || nic->sweep_more;
 }
 
-/* Work of the NIC processor, except on the link. */
-static bool nic_is_owing(const struct nic_header *hdr)
+/* Is there work for the NIC processor, apart from the link's? */
+static bool nic_has_own_work(const struct nic_header *hdr)
 {
 	return nic_load(&hdr->pending_summary) || nic_load(&hdr->cq_due) ||
 	       nic_load(&hdr->tm_due) || nic_load(&hdr->channel_due);
@@ -281,7 +281,7 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next)
 		nic_channels_run_due(nic);
 	if (more)
 		*next = now;
-	return wire || nic_is_owing(nic->hdr);
+	return wire || nic_has_own_work(nic->hdr);
 }
 
 u32 nic_budget(const struct nic *nic)
@@ -295,7 +295,7 @@ bool nic_has_work(const struct nic *nic)
 {
 	const struct nic_header *hdr = nic->hdr;
 
-	return nic_load(&hdr->row_active) || nic_is_owing(hdr);
+	return nic_load(&hdr->row_active) || nic_has_own_work(hdr);
 }
 
 /* If the QP is in error, flush what was posted. false: it is not. */

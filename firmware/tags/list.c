@@ -479,7 +479,10 @@ static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic
 	return true;
 }
 
-/* Operations are left, because a lock is held by another: the NIC processor executes them. */
+/*
+ * Operations are left, because another thread holds a lock or because the caller may not execute
+ * more: the NIC processor executes them.
+ */
 static NIC_COLD void nic_tm_later(struct nic *nic, const struct nic_srq *srq)
 {
 	nic_fetch_or(&nic->hdr->tm_due, 1ull << ((u32)(srq - nic->srq) % 64));

@@ -157,7 +157,7 @@ static void test_lengths(void)
 	cqe = end_wait(sender);
 	CHECK(cqe.status == VNET_WC_LOC_LEN_ERR);
 	end_reset(sender);
-	end_raise(sender);
+	end_to_rts(sender);
 	post(5, NIC_ETHER_HEADER - 1);
 	cqe = end_wait(sender);
 	CHECK(cqe.status == VNET_WC_LOC_LEN_ERR);

@@ -7,7 +7,7 @@ struct end *receiver_make(struct side *s, u8 type)
 {
 	struct end *e = end_make(s, type, false);
 
-	end_raise(e);
+	end_to_rts(e);
 	return e;
 }
 

@@ -20,8 +20,8 @@ static void make_world(u32 seed)
 	a = end_make(&side[0], NIC_QPT_UD, false);
 	ends_return = false;
 	b = end_make(&side[1], NIC_QPT_UD, false);
-	end_raise(a);
-	end_raise(b);
+	end_to_rts(a);
+	end_to_rts(b);
 }
 
 static struct vnet_send_wqe datagram(u64 wr_id)
@@ -157,7 +157,7 @@ static void test_others(void)
 
 	make_world(3);
 	a = end_make(&side[0], NIC_QPT_UD, false);
-	end_raise(a);
+	end_to_rts(a);
 	w = datagram(1);
 	w.ud.remote_qkey++;
 	end_send(a, &w, 0, LENGTH);
@@ -318,7 +318,7 @@ static void test_stream(u32 lose)
 
 	make_world(8 + lose);
 	near = end_make(&side[0], NIC_QPT_UD, false);
-	end_raise(near);
+	end_to_rts(near);
 	memset(came, 0, sizeof(came));
 	faults = (struct link_faults){
 		.lose = lose, .twice = lose, .reorder = 3 * lose, .spoil = lose / 2

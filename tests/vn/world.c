@@ -643,7 +643,7 @@ void end_connect(struct end *a, struct end *b)
 			end_state(both[i], (u8)to, both[!i]);
 }
 
-void end_raise(struct end *e)
+void end_to_rts(struct end *e)
 {
 	u32 to;
 

@@ -125,7 +125,7 @@ void end_reset(struct end *e);
 void end_state(struct end *e, u8 state, const struct end *peer);
 void end_connect(struct end *a, struct end *b);
 /* From RESET or INIT to RTS without a peer, for datagram and raw packet queue pairs. */
-void end_raise(struct end *e);
+void end_to_rts(struct end *e);
 struct nic_qp *end_qp(const struct end *e);
 void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length);
 void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length);
