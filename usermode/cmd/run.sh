@@ -147,7 +147,7 @@ warn_of_ignored() {	# [NODE...]
 	[[ -n ${VNET_LISTEN-}${VNET_PORT-}${VNET_PEERS-}${VNET_KEY_FILE-}${VNET_FAULT-}${VNET_SETTINGS-} ]] || return 0
 	for node in "${@:-${VNET_NODE:-default}}"; do
 		options=$("$TREE/bin/vnet-status" --node "$node" --ignored 2>/dev/null)
-		[[ -z $options ]] || warn "no effect of $options: node '$node' runs already, with other values (\"vnet stop\" ends it, --node starts another)"
+		[[ -z $options ]] || warn "node '$node' is running with other values, so this has no effect: $options (\"vnet stop\" ends the node, --node starts another)"
 	done
 }
 
