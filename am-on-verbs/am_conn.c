@@ -368,9 +368,8 @@ static void probe_outstanding(struct am_eb *eb)
  * RDMA write to it fails.
  *
  * Peers with a request outstanding are probed regularly, because the request would wait for
- * ever. Idle ones are probed when others come, DOUBTS for each. More than one, so that peers
- * which die are found faster than new ones come: of a bundle's connections, about half belong to
- * living peers, or more.
+ * ever. For each new connection, DOUBTS idle ones are probed: more than one, so that dead peers
+ * are removed faster than new peers are added.
  */
 void am_conn_probe(struct am_eb *eb)
 {

@@ -758,7 +758,7 @@ int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 /* Whether the calling process has quotas. One with CAP_SYS_RESOURCE has none. */
 bool vnet_has_quota(void);
 /*
- * A user may hold as much of a table as it leaves, so that there is always room for another user.
+ * A user may hold at most as much of a table as it leaves free, so that there is room for others.
  * own, all: what the user and all users hold, including the request.
  */
 static inline bool vnet_in_quota(u64 own, u64 all, u64 limit)
