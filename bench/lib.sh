@@ -15,11 +15,16 @@ fail() {
 }
 
 listens() {	# PORT
-	local hex
+	local table hex address state
 
 	printf -v hex '%04X' "$1"
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port=":$hex\$" '$4 == "0A" && $2 ~ port { found = 1 } END { exit !found }'
+	for table in /proc/net/tcp /proc/net/tcp6; do
+		[[ -r $table ]] || continue
+		while read -r _ address _ state _; do
+			[[ $state != 0A || $address != *":$hex" ]] || return 0
+		done <"$table"
+	done
+	return 1
 }
 
 # Sets PORT to one that nobody listens at, below those that the kernel gives out.

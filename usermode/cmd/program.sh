@@ -5,83 +5,103 @@
 # LD_PRELOAD, without a word, for programs that run with more rights than their
 # caller, and a static program has no loader. Better to say so beforehand.
 
-# Sets elf_kind ("class machine"), elf_interpreter and elf_static of an ELF
-# file; fails for anything else.
-read_elf() {	# FILE
-	local file=$1 b phoff phentsize phnum segments segment offset size
-
-	lines_of b od -An -v -tu1 -w1 -N64 -- "$file" 2>/dev/null
-	b=("${b[@]// /}")
-	# Magic, and little-endian as every machine that this runs on.
-	[[ "${b[*]:0:4}" == "127 69 76 70" && ${b[5]} == 1 && ${#b[@]} == 64 ]] || return 1
-	elf_kind="${b[4]} $((b[18] + 256 * b[19]))"
-	elf_static=yes
-	elf_interpreter=
-	if [[ ${b[4]} == 1 ]]; then
-		phoff=$((b[28] + (b[29] << 8) + (b[30] << 16) + (b[31] << 24)))
-		phentsize=$((b[42] + 256 * b[43])) phnum=$((b[44] + 256 * b[45]))
-	else
-		phoff=$((b[32] + (b[33] << 8) + (b[34] << 16) + (b[35] << 24)))
-		phentsize=$((b[54] + 256 * b[55])) phnum=$((b[56] + 256 * b[57]))
-	fi
-	[[ $phentsize -ge 32 && $phnum -gt 0 ]] || return 0
-
-	# A PT_INTERP (3) segment names the loader.
-	segments=$(od -An -v -tu4 "-w$phentsize" -j "$phoff" -N "$((phentsize * phnum))" -- "$file")
-	while read -r -a segment; do
-		[[ ${segment[0]} == 3 ]] || continue
-		elf_static=no
-		if [[ ${b[4]} == 1 ]]; then
-			offset=${segment[1]} size=${segment[4]}
-		else
-			offset=${segment[2]} size=${segment[8]}
-		fi
-		elf_interpreter=$(tail -c "+$((offset + 1))" -- "$file" | head -c "$((size - 1))")
-	done <<<"$segments"
+# Sets elf_words to the 32-bit words of the beginning of a little-endian ELF file, and elf_kind to
+# its "class machine". Fails for any other file. One process, as vnet run is started often.
+read_elf_header() {	# FILE BYTES
+	lines_of elf_words od -An -v -tu4 -w4 "-N$2" -- "$1" 2>/dev/null
+	# Magic (0x7f, E, L, F); EI_DATA is 1 for little-endian.
+	[[ ${#elf_words[@]} -ge 13 && ${elf_words[0]// /} == 1179403647 ]] || return 1
+	(((elf_words[1] >> 8 & 255) == 1)) || return 1
+	elf_kind="$((elf_words[1] & 255)) $((elf_words[4] >> 16))"
 }
 
-# The interpreter of a script: the program of "#!/usr/bin/env program" too.
-script_interpreter() {	# FILE
-	local line words word
+# Sets elf_path to the string at an offset of an ELF file.
+read_elf_path() {	# FILE OFFSET SIZE
+	local i byte escaped=''
 
-	line=$(head -c 256 -- "$1" 2>/dev/null | tr '\0' '\n')
-	line=${line%%$'\n'*}
+	if (($2 + $3 > 4 * ${#elf_words[@]})); then
+		elf_path=$(tail -c "+$(($2 + 1))" -- "$1" | head -c "$(($3 - 1))")
+		return
+	fi
+	for ((i = $2; i < $2 + $3 - 1; i++)); do
+		printf -v byte '\\x%02x' "$((elf_words[i / 4] >> 8 * (i % 4) & 255))"
+		escaped+=$byte
+	done
+	printf -v elf_path '%b' "$escaped"
+}
+
+# Sets elf_kind, elf_static, and elf_interpreter (the dynamic loader) of an ELF file; fails for any
+# other file.
+read_elf() {	# FILE
+	local file=$1 head=4096 first size number i elf_words elf_path
+
+	read_elf_header "$file" "$head" || return
+	elf_static=yes
+	elf_interpreter=
+	# The program headers: index of the first one, size in words, number.
+	if [[ $elf_kind == 1\ * ]]; then
+		first=$((elf_words[7] / 4)) size=$((elf_words[10] >> 18)) number=$((elf_words[11] & 65535))
+	else
+		first=$((elf_words[8] / 4)) size=$((elf_words[13] >> 18)) number=$((elf_words[14] & 65535))
+	fi
+	if ((4 * (first + size * number) > head)); then
+		read_elf_header "$file" "$((4 * (first + size * number)))" || return
+	fi
+	# A header of type PT_INTERP (3) names the loader.
+	for ((i = first; i < first + size * number && i + 8 < ${#elf_words[@]}; i += size)); do
+		((size >= 8 && elf_words[i] == 3)) || continue
+		elf_static=no
+		if [[ $elf_kind == 1\ * ]]; then
+			read_elf_path "$file" "${elf_words[i + 1]}" "${elf_words[i + 4]}"
+		else
+			read_elf_path "$file" "${elf_words[i + 2]}" "${elf_words[i + 8]}"
+		fi
+		elf_interpreter=$elf_path
+	done
+}
+
+# Sets interpreter to that of a script: the program of "#!/usr/bin/env program" too.
+script_interpreter() {	# FILE
+	local line='' words word
+
+	# read ignores NUL bytes.
+	[[ -r $1 ]] && IFS= read -r -n 256 line <"$1"
 	[[ $line == '#!'* ]] || return 1
 	read -r -a words <<<"${line#'#!'}"
 	[[ ${#words[@]} -gt 0 ]] || return 1
-	if [[ ${words[0]##*/} != env ]]; then
-		echo "${words[0]}"
-		return
-	fi
+	interpreter=${words[0]}
+	[[ ${interpreter##*/} == env ]] || return 0
 	for word in "${words[@]:1}"; do
 		[[ $word == -* || $word == *=* ]] && continue
-		type -P -- "$word"
+		interpreter=$(type -P -- "$word")
 		return
 	done
 	return 1
 }
 
-raises_rights() {	# FILE; prints how
+# Sets how to the way in which a program gets more rights than its caller, if it does.
+raises_rights() {	# FILE
+	how=
 	if [[ -u $1 && ! -O $1 ]]; then
-		echo "set-user-id"
+		how="set-user-id"
 	elif [[ -g $1 && ! -G $1 ]]; then
-		echo "set-group-id"
+		how="set-group-id"
 	elif [[ $EUID != 0 && -n $(PATH=$PATH:/usr/sbin:/sbin getcap -- "$1" 2>/dev/null) ]]; then
-		echo "file capabilities"
+		how="file capabilities"
 	fi
 }
 
 # Ends vnet with the reason and the remedy where PROGRAM cannot be preloaded.
 check_program() {	# PROGRAM (a path) PRELOAD
-	local program=$1 preload=$2 interpreter how elf_kind elf_static elf_interpreter kind
+	local program=$1 preload=$2 interpreter how elf_kind elf_static elf_interpreter elf_words kind
 
 	# The kernel itself follows no more than four.
 	for _ in 1 2 3 4; do
-		interpreter=$(script_interpreter "$program") || break
+		script_interpreter "$program" || break
 		program=$interpreter
 	done
 
-	how=$(raises_rights "$program")
+	raises_rights "$program"
 	if [[ -n $how ]]; then
 		die "$EXIT_CANNOT_RUN" "$program cannot see vnet's devices: it has $how," \
 			"and the loader preloads nothing into a program with more rights than its caller." \
@@ -89,7 +109,7 @@ check_program() {	# PROGRAM (a path) PRELOAD
 			"Else run a plain copy of it: cp ${program@Q} . && vnet run ./${program##*/}"
 	fi
 
-	[[ -r $program ]] && read_elf "$preload" || return 0
+	[[ -r $program ]] && read_elf_header "$preload" 64 || return 0
 	kind=$elf_kind
 	read_elf "$program" || return 0
 	case ${program##*/} in

@@ -151,14 +151,17 @@ warn_of_ignored() {	# [NODE...]
 	done
 }
 
-# The sanitizer of a sanitizer build must be in the process before anything else.
-sanitizer_library() {
-	local kind
+# Sets sanitizer to the library of a sanitizer build, which must be in the process before anything
+# else.
+find_sanitizer() {
+	local cache=''
 
-	kind=$(sed -n 's/^VNET_SANITIZE:[A-Z]*=//p' "$TREE/CMakeCache.txt" 2>/dev/null)
-	case $kind in
-	*address*) gcc -print-file-name=libasan.so ;;
-	*thread*) gcc -print-file-name=libtsan.so ;;
+	sanitizer=
+	[[ ! -r $TREE/CMakeCache.txt ]] || cache=$(<"$TREE/CMakeCache.txt")
+	[[ $cache =~ VNET_SANITIZE:[A-Z]*=([^[:space:]]*) ]] || return 0
+	case ${BASH_REMATCH[1]} in
+	*address*) sanitizer=$(gcc -print-file-name=libasan.so) ;;
+	*thread*) sanitizer=$(gcc -print-file-name=libtsan.so) ;;
 	esac
 }
 
@@ -168,7 +171,7 @@ run_environment() {
 
 	[[ -e $preload && -x $TREE/bin/vnetd && -e $TREE/lib/libvnet-rdmav34.so ]] ||
 		die "$EXIT_VNET" "no complete build of vnet is in $TREE"
-	sanitizer=$(sanitizer_library)
+	find_sanitizer
 	if [[ -n $sanitizer ]]; then
 		preload=$(readlink -f -- "$sanitizer"):$preload
 		# The program under test is not ours to blame for what it leaks.
