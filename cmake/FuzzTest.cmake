@@ -3,7 +3,7 @@
 # How a libFuzzer target over parts of the project is built and run. It needs
 # clang, and brings its own sanitizers, so the sanitized builds leave it out.
 #
-# fuzz_test(NAME fuzz.<what> PROGRAM <program> RUNS <n> TURN <0|1|2>
+# fuzz_test(NAME fuzz.<what> PROGRAM <program> RUNS <n>
 #           SOURCES <file or pattern>...   from the project's root
 #           HEADERS <folder>...            whose headers it is built from
 #           INCLUDES <folder>...           where headers are looked for
@@ -70,14 +70,14 @@ endif()
 
 function(fuzz_runs name program corpus)
   set(start "mkdir -p \"$VNET_TEST_DIR/found\" && exec \"$0\" \"$@\" \"$VNET_TEST_DIR/found\" ${corpus}")
-  vnet_test(NAME ${name} TURN ${F_TURN} TIMEOUT 300 FIXED_ADDRESSES
+  vnet_test(NAME ${name} VARIANT TIMEOUT 300 FIXED_ADDRESSES
     COMMAND sh -c "${start}" "${program}" -seed=1 -runs=${F_RUNS} -reload=0 ${ARGN})
   vnet_test(NAME ${name}-long TIMEOUT 900 SOAK
     COMMAND sh -c "${start}" "${program}" -max_total_time=600 ${ARGN})
 endfunction()
 
 function(fuzz_test)
-  cmake_parse_arguments(PARSE_ARGV 0 F "CMOCKA" "NAME;PROGRAM;RUNS;TURN;CORPUS"
+  cmake_parse_arguments(PARSE_ARGV 0 F "CMOCKA" "NAME;PROGRAM;RUNS;CORPUS"
     "SOURCES;HEADERS;INCLUDES;LIBRARIES;OPTIONS")
   if(F_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fuzz_test ${F_NAME}: what is ${F_UNPARSED_ARGUMENTS}?")

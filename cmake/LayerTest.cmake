@@ -6,7 +6,7 @@
 #
 # layer_test(WHAT "SANITIZERS" "SETTINGS" WORLDS PROCESSES PROGRAM [ARGS...])
 #
-# Of more than two mappings, the last one is run always and the others take turns.
+# Of more than two mappings, the last one is run always and the others are variants.
 #
 # The caller's variables: mappings, all that there are; layer_test_mappings, where
 # it is only for some; layer_test_options, more of vnet_test()'s.
@@ -23,14 +23,12 @@ function(layer_test what sanitizers settings worlds processes program)
   list(LENGTH for last)
   math(EXPR last "${last} - 1")
   foreach(mapping IN LISTS for)
-    list(FIND for "${mapping}" turn)
-    if(last LESS 2 OR turn EQUAL last)
-      set(turn "")
-    else()
-      math(EXPR turn "${turn} % 3")
-      list(PREPEND turn TURN)
+    list(FIND for "${mapping}" index)
+    set(variant VARIANT)
+    if(last LESS 2 OR index EQUAL last)
+      set(variant "")
     endif()
-    vnet_test(NAME ${suite}.${what}-${mapping} PROCESSORS 2 TIMEOUT 120 ${turn} ${sanitizers}
+    vnet_test(NAME ${suite}.${what}-${mapping} PROCESSORS 2 TIMEOUT 120 ${variant} ${sanitizers}
         ${layer_test_options}
       ENVIRONMENT "${layer}_SETTINGS=${settings}"
         "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/thread-suppressions"

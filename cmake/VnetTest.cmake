@@ -10,12 +10,11 @@
 #                                     processors: "vnet test" runs one test more than those
 #           [SERIAL]                  nothing else may run beside it
 #           [SOAK]                    long: only with "vnet test --soak"
-#           [TURN <0|1|2>]            varies what another test does: runs for every third commit,
-#                                     and with "vnet test --soak"
+#           [VARIANT]                 varies what another test does. Variants take turns: a commit
+#                                     runs one in VNET_TURNS, "vnet test --soak" all
 #           [SANITIZERS address|thread ...]
 #                                     also a test of these sanitizer builds, without it of the
-#                                     unsanitized ones only; in a sanitizer build, tests without
-#                                     TURN get one, evenly
+#                                     unsanitized ones only; there, each test is a variant
 #           [SANITIZED_ONLY]          not a test of the unsanitized builds
 #           [FIXED_ADDRESSES]         without address space randomisation
 #           [ENVIRONMENT <VAR=value> ...]
@@ -24,6 +23,10 @@
 # The test's label, by which ctest sums up times, is its <suite>. It passes with
 # status 0, is skipped with 77 after a line "SKIP: <reason>", and fails
 # otherwise. tests/README.md tells what tests/isolated gives it.
+
+# The number of turns. Variants get them in the order of their declarations, so those of one suite
+# are distributed evenly.
+set(VNET_TURNS 6)
 
 set(VNET_TEST_PREFIX "")
 set(VNET_TEST_SANITIZERS "")
@@ -36,8 +39,8 @@ elseif(VNET_SANITIZE MATCHES "thread")
 endif()
 
 function(vnet_test)
-  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
-    "NAME;TIMEOUT;PROCESSORS;TURN" "COMMAND;SANITIZERS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;VARIANT;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
+    "NAME;TIMEOUT;PROCESSORS" "COMMAND;SANITIZERS;ENVIRONMENT")
   if(T_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
   endif()
@@ -50,14 +53,7 @@ function(vnet_test)
     if(NOT VNET_TEST_SANITIZERS IN_LIST T_SANITIZERS)
       return()
     endif()
-    if(NOT DEFINED T_TURN)
-      get_property(T_TURN GLOBAL PROPERTY VNET_NEXT_TURN)
-      if(NOT T_TURN)
-        set(T_TURN 0)
-      endif()
-      math(EXPR next "(${T_TURN} + 1) % 3")
-      set_property(GLOBAL PROPERTY VNET_NEXT_TURN "${next}")
-    endif()
+    set(T_VARIANT ON)
   elseif(T_SANITIZED_ONLY)
     return()
   endif()
@@ -71,9 +67,12 @@ function(vnet_test)
   set(labels "${suite}")
   if(T_SOAK)
     list(APPEND labels soak)
-  endif()
-  if(DEFINED T_TURN)
-    list(APPEND labels "turn-${T_TURN}")
+  elseif(T_VARIANT)
+    get_property(variants GLOBAL PROPERTY VNET_VARIANTS)
+    math(EXPR turn "${variants} + 0")
+    list(APPEND labels "turn-${turn}")
+    math(EXPR turn "(${turn} + 1) % ${VNET_TURNS}")
+    set_property(GLOBAL PROPERTY VNET_VARIANTS "${turn}")
   endif()
 
   set(command ${T_COMMAND})

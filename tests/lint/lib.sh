@@ -42,10 +42,10 @@ shell_files() {
 	done
 }
 
-# With VNET_TURN (0, 1 or 2), passes on a third of the lines, another third for each value.
+# With VNET_TURN and VNET_TURNS, passes on the lines of this turn.
 in_turn() {
 	[[ -n ${VNET_TURN-} ]] || { cat; return; }
-	awk -v turn="$VNET_TURN" 'NR % 3 == turn % 3'
+	awk -v turn="$VNET_TURN" -v turns="$VNET_TURNS" 'NR % turns == turn % turns'
 }
 
 # verdict TEXT: passes if the text is empty, otherwise prints it and fails.

@@ -14,8 +14,8 @@ Builds what is missing and runs the tests. As root it installs the Debian packag
 that are missing; else it names them.
 
   --soak       the long ones, too, and those of all turns
-  --turn N     of the tests that vary what another one does, a third is run: which, the
-               number of commits tells, or this; with --filter alone, all are
+  --turn N     tests that vary another one take turns: one turn of several is run. The
+               number of commits selects it, or this; with --filter alone, all are run
   --filter RE  only those whose name matches the regular expression
   --jobs N     at most N at once (default: one more than processors, as many only wait)
   --list       names them and runs none
@@ -47,13 +47,28 @@ write_test_directory() {	# DIRECTORY TREE...
 	} >"$1/CTestTestfile.cmake"
 }
 
+# Exports the turn of this run, and the number of turns. Sets the caller's variable others to the
+# labels of the other turns.
+choose_turn() {	# DIRECTORY N
+	local turn
+
+	VNET_TURNS=$(ctest --test-dir "$1" --print-labels | grep -cE '^ *turn-[0-9]+$')
+	[[ $VNET_TURNS -gt 0 ]] || die "$EXIT_VNET" "the tests in $1 have no turns"
+	VNET_TURN=$(($2 % VNET_TURNS))
+	export VNET_TURN VNET_TURNS
+	others=()
+	for ((turn = 0; turn < VNET_TURNS; turn++)); do
+		((turn == VNET_TURN)) || others+=("turn-$turn")
+	done
+}
+
 # How many commits led here; 0 where git does not tell.
 commits() {
 	git -c safe.directory='*' -C "$VNET_SRC" rev-list --count HEAD 2>/dev/null || echo 0
 }
 
 cmd_test() {
-	local options=() soak=no turn jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
+	local options=() others=() soak=no turn jobs directory preset presets=("${VNET_TEST_PRESETS[@]}") trees=() status
 
 	jobs=$(($(nproc) + 1))
 	while [[ $# -gt 0 ]]; do
@@ -101,6 +116,8 @@ cmd_test() {
 		trees+=("$TREE")
 	done
 
+	directory=$(tree_root)/test
+	write_test_directory "$directory" "${trees[@]}"
 	if [[ $soak == yes ]]; then
 		export VNET_SOAK=1
 	elif [[ ${VNET_KERNEL-} == debug || ("${options[*]}" == *--tests-regex* && -z ${turn-}) ]]; then
@@ -109,11 +126,9 @@ cmd_test() {
 		options+=(--label-exclude '^soak$')
 	else
 		unset VNET_SOAK
-		export VNET_TURN=$((${turn:-$(commits)} % 3))
-		options+=(--label-exclude "^(soak|turn-($(((VNET_TURN + 1) % 3))|$(((VNET_TURN + 2) % 3))))\$")
+		choose_turn "$directory" "${turn:-$(commits)}"
+		options+=(--label-exclude "^(soak|$(IFS='|' && echo "${others[*]}"))\$")
 	fi
-	directory=$(tree_root)/test
-	write_test_directory "$directory" "${trees[@]}"
 	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$jobs" \
 		--output-junit "$directory/junit.xml" "${options[@]}"
 	status=$?
