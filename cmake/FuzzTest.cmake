@@ -12,7 +12,7 @@
 #           [OPTIONS <option>...]          more of libFuzzer's
 #           [CMOCKA])                      the sources assert by it
 #
-# Every target has the firmware in it, whose sources need not be named.
+# Every target has the firmware in it, whose sources need not be named. The test builds its target.
 #
 # fuzz.<what> makes the same n runs each time (where addresses can be kept from
 # being random), so that it shows what a change did. What nobody has thought of yet
@@ -70,9 +70,9 @@ endif()
 
 function(fuzz_runs name program corpus)
   set(start "mkdir -p \"$VNET_TEST_DIR/found\" && exec \"$0\" \"$@\" \"$VNET_TEST_DIR/found\" ${corpus}")
-  vnet_test(NAME ${name} VARIANT TIMEOUT 300 FIXED_ADDRESSES
+  vnet_test(NAME ${name} VARIANT BUILDS ${F_PROGRAM}_program PROCESSORS 2 TIMEOUT 600 FIXED_ADDRESSES
     COMMAND sh -c "${start}" "${program}" -seed=1 -runs=${F_RUNS} -reload=0 ${ARGN})
-  vnet_test(NAME ${name}-long TIMEOUT 900 SOAK
+  vnet_test(NAME ${name}-long BUILDS ${F_PROGRAM}_program TIMEOUT 1200 SOAK
     COMMAND sh -c "${start}" "${program}" -max_total_time=600 ${ARGN})
 endfunction()
 
@@ -107,7 +107,7 @@ function(fuzz_test)
     DEPENDS ${sources} ${headers} "${VNET_FUZZ_FIRMWARE}"
     COMMENT "Building the fuzz target ${F_PROGRAM}"
     VERBATIM)
-  add_custom_target(${F_PROGRAM}_program ALL DEPENDS "${program}")
+  add_custom_target(${F_PROGRAM}_program DEPENDS "${program}")
   add_dependencies(${F_PROGRAM}_program fuzz_firmware_archive)
 
   set(corpus "")

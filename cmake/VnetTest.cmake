@@ -12,6 +12,7 @@
 #           [SOAK]                    long: only with "vnet test --soak"
 #           [VARIANT]                 varies what another test does. Variants take turns: a commit
 #                                     runs one in VNET_TURNS, "vnet test --soak" all
+#           [BUILDS <target>]         which the test builds first, because "all" leaves it out
 #           [SANITIZERS address|thread ...]
 #                                     also a test of these sanitizer builds, without it of the
 #                                     unsanitized ones only; there, each test is a variant
@@ -40,7 +41,7 @@ endif()
 
 function(vnet_test)
   cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;VARIANT;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
-    "NAME;TIMEOUT;PROCESSORS" "COMMAND;SANITIZERS;ENVIRONMENT")
+    "NAME;TIMEOUT;PROCESSORS;BUILDS" "COMMAND;SANITIZERS;ENVIRONMENT")
   if(T_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
   endif()
@@ -76,6 +77,9 @@ function(vnet_test)
   endif()
 
   set(command ${T_COMMAND})
+  if(T_BUILDS)
+    list(PREPEND command "${PROJECT_SOURCE_DIR}/tests/build" "${PROJECT_BINARY_DIR}" "${T_BUILDS}")
+  endif()
   if(NOT T_BARE)
     set(options --timeout "${T_TIMEOUT}")
     if(T_FIXED_ADDRESSES OR "thread" IN_LIST VNET_TEST_SANITIZERS)
