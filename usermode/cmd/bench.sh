@@ -10,45 +10,45 @@ help_bench() {
 	cat <<EOF
 ${BOLD}vnet bench peers${PLAIN} [--json] [--runs N]
 
-Measures vnet0 beside other ways to do the same on this machine, in one run, and
-prints medians and ratios. ${BOLD}vnet bench peers --help${PLAIN} tells more.
+Compares vnet0 with other ways to transfer data between processes of this machine, and
+prints medians and ratios. See ${BOLD}vnet bench peers --help${PLAIN}.
 
 ${BOLD}vnet bench nodes${PLAIN} [--json] [--runs N]
 
-Measures vnet0 between two nodes of this machine, beside UDP and TCP.
+Compares vnet0 between two nodes of this machine with UDP and TCP.
 
 ${BOLD}vnet bench sweep${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
 
-Measures it there while more and more frames are lost (E25), and while an answer is for more
-and more frames (E16).
+Measures two nodes at several rates of lost frames (E25), and with several numbers of
+frames for each acknowledgement (E16).
 
 ${BOLD}vnet bench kernel${PLAIN} [--json] [--runs N]
 
-Measures the kernel's vnet0 beside rdma_rxe, in a guest.
+Compares the kernel's vnet0 with rdma_rxe, in a guest.
 
 ${BOLD}vnet bench sim${PLAIN} [--json] [--plot DIRECTORY] [--list] [E4 ...]
 
-Runs the papers' experiments in the simulator, beside what was published.
+Repeats the papers' experiments in the simulator, and prints the published results.
 
 ${BOLD}vnet bench logp | mapcost | ambw | credits | cqmemory | clients${PLAIN} [--json] [--plot DIRECTORY] [--runs N]
     [--device NAME] [--mapping vN] [--compare A,B]
 
-What Active Messages cost beside the verbs that carry them: the parameters of LogP;
-where the processor's time goes; bandwidth by size; the number of credits and of
-queue pairs; completion queues in host memory and in the NIC's; clients of one endpoint, and
-of many virtual networks. Each tells more with --help.
+Compares Active Messages with verbs: the parameters of LogP; the processor's time by step;
+bandwidth by size; the number of credits and of queue pairs; completion queues in host
+memory and in the NIC's; clients of one endpoint, and of many virtual networks. Each has
+--help.
 
 ${BOLD}vnet bench splitc${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME] [--mapping NAME]
 
-What Split-C's operations cost, by either mapping, beside verbs and Active Messages.
+Compares Split-C's operations, with both mappings, with verbs and Active Messages.
 
 ${BOLD}vnet bench tags${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME]
 
-What matching tags by the device costs, and how much of a large transfer it hides.
+Measures tag matching by the device, and how much of a large transfer a computation hides.
 
 ${BOLD}vnet bench fairness${PLAIN} [--json] [--runs N] [--queues N] [--bytes N] [--processes N]
 
-What a ping-pong costs beside a process that keeps thousands of queue pairs busy.
+Measures a ping-pong beside a process that keeps thousands of queue pairs busy.
 EOF
 }
 

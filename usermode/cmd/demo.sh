@@ -10,11 +10,10 @@ help_demo() {
 	cat <<EOF
 ${BOLD}vnet demo${PLAIN}
 
-Runs perftest's ib_send_lat and ib_write_bw, as the distribution ships them, over
-vnet0, and the same exchange over TCP on the loopback interface, and prints what
-they measured; then what a small Active Message costs beside plain verbs, and what
-Split-C's reads and puts do. As root
-it installs the Debian packages that are missing; else it names them. Takes less than a minute once built.
+Runs the distribution's ib_send_lat and ib_write_bw over vnet0, and the same exchange over
+TCP on the loopback interface, and prints the results. Then compares a small Active
+Message with plain verbs, and runs Split-C's reads and puts. As root, it installs missing
+Debian packages; otherwise it names them. Takes less than a minute after the build.
 EOF
 }
 

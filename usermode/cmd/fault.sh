@@ -8,45 +8,44 @@ help_fault() {
 ${BOLD}vnet fault${PLAIN} [--node NAME] [LINK FAULT...]
 ${BOLD}vnet fault${PLAIN} [--node NAME] [--device NAME] DEVICE FAULT...
 
-Makes the link of a running node lose, repeat, delay or damage frames, until told
-otherwise; what is not named stays as it is. Or has something go wrong with its
-device.
+Makes the link of a running node lose, repeat, delay or damage frames, or makes its
+device fail. Faults stay set until --off; faults that are not named keep their values.
 
-  --loss SHARE             such as 1% or 0.01: so many frames are lost
-  --duplicate SHARE        go twice
-  --reorder SHARE          are overtaken by others, being late by --reorder-by
-                           (200us)
-  --corrupt SHARE          have a bit changed
-  --delay TIME             every frame is late by it (us, ms, s),
-  --jitter TIME            and by up to so much more
-  --rate RATE              no more than that: kbit, mbit, gbit, kB, MB, GB a second
-  --down, --up             the cable is out; or in again
-  --seed N                 begins the random sequence N
-  --direction out|in|both  of frames that the node sends (the usual), or gets
-  --off                    no faults
-  --peer ADDRESS|NODE      only frames to and from this peer, by its address, or a node of
-                           this machine (all its devices): it has these faults, and none
-                           of those for all, until --off; up to 16 addresses
+  --loss SHARE             this share of the frames is lost, such as 1% or 0.01
+  --duplicate SHARE        ... is sent twice
+  --reorder SHARE          ... is delayed by --reorder-by (default: 200us), so that later
+                           frames overtake them
+  --corrupt SHARE          ... has one bit changed
+  --delay TIME             delay of every frame (us, ms, s)
+  --jitter TIME            upper limit of an additional random delay
+  --rate RATE              limit of the data rate: kbit, mbit, gbit, kB, MB, GB per second
+  --down, --up             disconnect the cable; connect it again
+  --seed N                 start the random sequence with seed N
+  --direction out|in|both  frames that the node sends (default), receives, or both
+  --off                    remove all faults
+  --peer ADDRESS|NODE      only frames to and from this peer: its address, or a node of this
+                           machine (all its devices). These faults replace the general ones
+                           for the peer, until --peer ... --off; up to 16 addresses
 
-  --event NAME[:NUMBER]    the device's event, or that of the queue pair, completion
+  --event NAME[:NUMBER]    raise an event of the device, or of the queue pair, completion
                            queue, shared receive queue or work queue of this number
-                           (vnet status tells them): device-fatal, port-err,
+                           (see vnet status): device-fatal, port-err,
                            port-active, lid-change, pkey-change, sm-change, gid-change,
                            client-reregister; qp-fatal, qp-req-err, qp-access-err (the
                            queue pair fails, too), comm-est, sq-drained, path-mig,
                            path-mig-err, qp-last-wqe; cq-err; srq-err, srq-limit;
                            wq-fatal (the work queue fails, too)
-  --rnr TIME[/PERIOD]      no receive is found for this long, in each period, or once;
-                           off: they are again
-  --reset                  the NIC ends, with all that programs have of it
-  --device NAME            which device (default: the node's first)
+  --rnr TIME[/PERIOD]      no message finds a receive for TIME, once or in each PERIOD;
+                           --rnr off ends it
+  --reset                  reset the NIC: programs get a fatal device event
+  --device NAME            device of these faults (default: the node's first)
 
-  --node NAME              which node (default: \$VNET_NODE, "default")
-  --show                   what is set, and what was done so far
+  --node NAME              node (default: \$VNET_NODE, "default")
+  --show                   print the faults, and counters of injected faults
   --json                   the same as JSON
 
-A node that is to have faults from its first frame on: vnet run --fault
-loss=1%,reorder=5% CMD. doc/faults.md has recipes.
+To set faults from the first frame on: vnet run --fault loss=1%,reorder=5% CMD.
+doc/faults.md has recipes.
 EOF
 }
 

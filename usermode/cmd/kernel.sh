@@ -16,34 +16,33 @@ ${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] [--accept] FI
 ${BOLD}vnet kernel key${PLAIN} [--device NAME] [--network NETWORK] --forget
 ${BOLD}vnet kernel fault${PLAIN} [--device NAME] --event NAME[:NUMBER]... | --rnr on|off
 
-The kernel module vnet_ib, and guests in which it cannot hurt: Debian's own kernel
-under QEMU's software emulation, over this machine's files, which it cannot change.
+The kernel module vnet_ib, and guests to try it without risk: Debian's own kernel under
+QEMU's software emulation. A guest sees this machine's files, and cannot change them.
 
-  shell   a prompt in a guest with the devices vnet0 and rxe0 present
-  run     SCRIPT in such a guest; fails, too, when the kernel complains.
-          OPTIONS are those of tests/kernel/run; "vnet kernel run --help" tells them.
-  build   builds the module and prints where it is
-  fetch   downloads the kernel for guests; nothing is installed but, by root, the
-          headers that modules are built against
-  key     gives a device of the kernel the key that its frames are made with from
-          now on: what is in FILE, 16 to 4096 bytes, which is a key of user mode's
-          nodes, too. The key before it is accepted still; the same key once more
-          ends that. --accept: a key that is accepted beside, and not yet used.
-          --network: it is for peers whose addresses are in NETWORK (10.1.0.0/16, ...);
-          for a peer those keys count that have the narrowest network it is in.
-          --forget: none any more, or none of that network; without any, frames stay
-          on this machine.
-          NAME: vnet0 if it is not given. It needs CAP_NET_ADMIN; nobody can read it.
-  fault   has a device of the kernel tell of the event, as "vnet fault" has those of user
-          mode; completion and shared receive queues have the numbers that "rdma
-          resource show" tells. --rnr on: no receive is found, until it is off. What the
-          link loses is tc's: tc qdisc add dev NETDEV root netem loss 1%.
+  shell   starts a shell in a guest with the devices vnet0 and rxe0
+  run     runs SCRIPT in such a guest; fails also if the kernel logs a warning.
+          OPTIONS are those of tests/kernel/run; see "vnet kernel run --help"
+  build   builds the module, and prints its path
+  fetch   downloads the kernel for guests; installs nothing, except, by root, the
+          headers for building modules
+  key     gives the key in FILE (16 to 4096 bytes) to a device of the kernel, which signs
+          its frames with it from now on; nodes of user mode can use the same key. The
+          previous key is still accepted; giving the same key again ends that.
+          --accept: only accept this key. --network: only for peers whose addresses are in
+          NETWORK (10.1.0.0/16, ...); for a peer, only the keys with the narrowest matching
+          network are used. --forget: remove all given keys, or those of the network;
+          without a given key, frames stay on this machine.
+          NAME: default vnet0. Needs CAP_NET_ADMIN. A key cannot be read.
+  fault   makes a device of the kernel raise the event, as "vnet fault" does in user mode;
+          completion and shared receive queues have the numbers of "rdma resource show".
+          --rnr on: no message finds a receive, until --rnr off. Faults of the link are
+          set by tc: tc qdisc add dev NETDEV root netem loss 1%.
 
-  --kernel VERSION  6.1 (the default), 6.12, one like 6.1.0-56-amd64, or debug, which
-                    tests/kernel/build-debug-kernel makes; for build, the default is
-                    this machine's own kernel if its headers are here
+  --kernel VERSION  6.1 (the default), 6.12, a full version such as 6.1.0-56-amd64, or
+                    debug, which tests/kernel/build-debug-kernel builds; for build, the
+                    default is this machine's own kernel if its headers are installed
 
-What is missing is fetched first. As root, that includes Debian packages.
+Missing files are downloaded first. As root, missing Debian packages are installed.
 EOF
 }
 

@@ -10,22 +10,22 @@ help_key() {
 	cat <<EOF
 ${BOLD}vnet key${PLAIN} [--node NAME] [FILE[@NETWORK]...]
 
-Gives a running node, which was started with a key, the keys in FILE...: frames
-are sent with the first, and taken with any of them. Without FILE it reads those
-again that it has. To change a key under traffic:
+Replaces the keys of a running node that was started with a key. The first key signs
+frames, and all keys are accepted. Without FILE, the node reads its key files again. To
+change a key under traffic:
 
-  vnet key old new         on every node: the new one is taken, too;
-  vnet key new old         then: the new one is used;
-  vnet key new             then: the old one is worth nothing any more.
+  vnet key old new         on every node: the new key is accepted, too;
+  vnet key new old         then on every node: the new key signs frames;
+  vnet key new             then on every node: the old key is not accepted any more.
 
-A key with a NETWORK is for peers whose addresses are in it (10.1.0.0/16, fd00:1::/32,
-or an address alone), one without for all. For a peer those keys count that have the
-narrowest network it is in. So one node can be in several groups, which do not hear
-each other:
+A key with a NETWORK is for peers whose addresses are in that network (10.1.0.0/16,
+fd00:1::/32, or a single address), a key without a network for all peers. For a peer, only
+the keys with the narrowest matching network are used. So one node can belong to several
+groups that cannot communicate with each other:
 
   vnet key old@10.1.0.0/16 other@10.2.0.0/16 everybody
 
-A key is any 16 to 4096 bytes in a file that nobody else can read:
+A key file has 16 to 4096 arbitrary bytes, and only its owner may read it:
 
   (umask 077; head -c 32 /dev/urandom >key)
 EOF

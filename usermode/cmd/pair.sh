@@ -20,24 +20,24 @@ help_pair() {
 ${BOLD}vnet pair${PLAIN} [OPTIONS] SERVER [ARGS...] [-- CLIENT [ARGS...]]
 
 Runs SERVER with the device present, waits until it listens on a TCP port or by
-rdma_cm, runs CLIENT, and ends both. Without CLIENT, that is SERVER's command with "localhost"
-after it, as perftest and the ping-pong programs have it:
+rdma_cm, runs CLIENT, and ends both. Without CLIENT, the client is SERVER's command with the
+additional argument "localhost", as for perftest and the ping-pong programs:
 
   vnet pair ib_write_bw -s 65536
   vnet pair ibv_rc_pingpong -g 1 -- ibv_rc_pingpong -g 1 -c localhost
 
-Every line of output is labelled with who wrote it.
+Each line of output begins with a label of the process that printed it.
 
 $(help_run_options)
-  --nodes A,B              SERVER on node A, CLIENT on node B
+  --nodes A,B              run SERVER on node A, and CLIENT on node B
   --timeout SECONDS        end both after that time, with status 124
-  --quiet                  no labels, no warning of options that have no effect; of the
-                           server nothing unless it failed
+  --quiet                  print no labels, no warning of options that have no effect, and no
+                           output of the server unless it fails
 
-The exit status is the client's, or the server's where that is 0. When one has
-ended, the other has $((PAIR_GRACE / 1000)) seconds to end by itself (a client whose server ended well
-has all the time it wants) and is then told to; a server that has to be told has
-not failed.
+The exit status is that of the client, or that of the server if the client's is 0. When one
+side has ended, the other has $((PAIR_GRACE / 1000)) seconds to end by itself; a client whose server ended
+successfully has no time limit. Then it is ended by a signal, which does not count as a
+failure of the server.
 EOF
 }
 

@@ -10,26 +10,26 @@
 
 help_run_options() {
 	cat <<EOF
-  --device NAME[,NAME...]  devices of these names, one NIC each (default: vnet0)
-  --node NAME              another emulated machine, with a daemon and NICs of its own
-  --listen ADDRESS[,...]   where other nodes reach the node's NICs; an address that is not
+  --device NAME[,NAME...]  names of the devices, one NIC for each (default: vnet0)
+  --node NAME              another emulated machine, with its own daemon and NICs
+  --listen ADDRESS[,...]   addresses at which other nodes reach the NICs; an address outside
                            of the loopback network needs a key
   --port PORT              UDP port of the link (default: 4790)
-  --peers GID=ADDRESS[/PORT][,...]  nodes to call when a program joins a multicast group,
-                           and where GIDs are that do not say it themselves
-  --key FILE[@NETWORK][,...]  keys of frames, for all peers or those of a network: the
-                           first is for sending, all are accepted (vnet key --help)
+  --peers GID=ADDRESS[/PORT][,...]  addresses of GIDs that contain none; these nodes are also
+                           called when a program joins a multicast group
+  --key FILE[@NETWORK][,...]  keys of frames, for all peers or those of a network: the first
+                           signs, all are accepted (see vnet key --help)
   --link-layer KIND        of the node's ports: ethernet (the default) or infiniband
   --settings LIST          of the transport between nodes: frames=7,ack-unit=3,...
   --fault LIST             lose and damage frames: loss=1%,reorder=5%,... (see vnet fault)
-                           (a node that runs keeps its address, port, peers, keys, settings
-                           and faults, and vnet says so: vnet key, settings and fault
-                           change them, vnet stop ends the node)
+                           (a running node keeps its addresses, port, peers, keys, settings
+                           and faults, and vnet prints a warning: vnet key, settings and
+                           fault change them, vnet stop ends the node)
   --with-host-devices      show the machine's own RDMA devices, too
-  --allow-ptrace           let all of your processes trace the programs where Yama forbids it:
-                           large transfers between processes are faster there
-  --unlimited-memlock      show programs no limit of locked memory: for those that will not
-                           start under a low one (the device pins nothing)
+  --allow-ptrace           let all of your processes trace the programs if Yama forbids it:
+                           large transfers between processes are then faster
+  --unlimited-memlock      show programs an unlimited RLIMIT_MEMLOCK, for programs that do
+                           not start with a low one (the device pins no memory)
 EOF
 }
 
@@ -44,12 +44,12 @@ see the device as well.
                            fails, all are ended (see vnet-launch --help)
   --nodes A,B,...          with -n: rank 0 on node A, rank 1 on node B, round robin
   --tag-output             with -n: begin each line of output with the rank
-  --quiet                  no warning of options that have no effect on a running node
+  --quiet                  do not warn of options that have no effect on a running node
 $(help_run_options)
 
-CMD's exit status is vnet's, with -n that of the process that failed first; 125: vnet
-failed, 126: CMD cannot be run so (it is static, set-user-id, ...; vnet says which),
-127: there is no CMD.
+The exit status is that of CMD, with -n that of the first process that failed; 125: vnet
+failed; 126: CMD cannot be run with the device (it is static, set-user-ID, ...; vnet prints
+the reason); 127: there is no CMD.
 EOF
 }
 

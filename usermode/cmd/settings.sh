@@ -7,24 +7,26 @@ help_settings() {
 	cat <<EOF
 ${BOLD}vnet settings${PLAIN} [--node NAME] [NAME=VALUE[,NAME=VALUE...]]
 
-Changes settings of the transport between nodes, on a running node, under traffic, and
-shows its links then, and what is set (--json: all that is known of them).
+Changes settings of the transport between nodes, on a running node, under traffic. Then
+prints its links and their settings (--json: also their counters).
 
-  payload, window            bytes in a frame, and that the node takes at once
-  fit                        bytes in a frame that no network on the way cuts; 0: any
-  ack-unit, ack-delay        acknowledgements are collected: so many, so long (us);
-                             0: those of what has come
-  channels                   logical channels in use at once, to one other NIC
-  rto-min, rto-max           retransmission timer, us
-  unreachable                datagrams to nobody are given up after it, ms
+  payload, window            payload of a frame, and bytes that the node can buffer
+  fit                        payload of frames that no network fragments; 0: any
+  ack-unit, ack-delay        number of acknowledgements to collect, and limit of their delay
+                             (us); unit 0: those of the packets that arrived together
+  channels                   limit of channels in use to one other NIC
+  rto-min, rto-max           limits of the retransmission timer, us
+  unreachable                time after which unreliable packets without an answer are given
+                             up, ms
   budget, linger, weightN    turns of the NIC processor; N: service level
-  loiter                     packets before another connection has an endpoint's frame
+  loiter                     packets of one connection before another one may take its
+                             endpoint frame
   sequence-bits              32, or 1: the alternating bit
   adaptive, piggyback        0 or 1
-  drop-unexpected            0; 1: tagged messages wait for a tag that fits them
+  drop-unexpected            0; 1: tagged messages are refused until a tag matches
 
-A node that is to begin with some, and with so many endpoint frames:
-vnet run --settings frames=7,ack-unit=3 CMD. doc/protocol.md tells what they mean.
+To start a node with settings, and with a number of endpoint frames:
+vnet run --settings frames=7,ack-unit=3 CMD. doc/protocol.md describes the settings.
 EOF
 }
 

@@ -7,34 +7,34 @@ help_sim() {
 	cat <<EOF
 ${BOLD}vnet sim${PLAIN} [--seed S] [--schedules K] [options]
 
-Simulates a cluster: the NICs' firmware, a fabric between them, programs that post
-requests at random, and faults, in one process and virtual time, with an oracle that
-looks at each step. The same seed gives the same run, bit for bit.
+Simulates a cluster in one process and virtual time: the NICs' firmware, a fabric between
+them, programs that post random requests, and faults. An oracle checks the result of each
+step. The same seed gives the same run, bit for bit.
 
-  --seed S           of the first schedule (default 1); the next has S + 1
-  --schedules K      how many (default 1)
-  --jobs J           so many at once (default 1)
-  --nodes N          NICs (4 to 4096)
-  --qps N            queue pairs
-  --works N          work requests (default 1000)
-  --frames N         endpoint frames of each NIC
-  --payload BYTES    that a frame carries
-  --sequence-bits B  32, or 1: the alternating bit, for links that keep order
+  --seed S           seed of the first schedule (default 1); the next has S + 1
+  --schedules K      number of schedules (default 1)
+  --jobs J           number of schedules at the same time (default 1)
+  --nodes N          number of NICs (4 to 4096)
+  --qps N            number of queue pairs
+  --works N          number of work requests (default 1000)
+  --frames N         number of endpoint frames of each NIC
+  --payload BYTES    payload of a frame
+  --sequence-bits B  32, or 1: the alternating bit, for links that keep the order
   --fabric F         ideal, ethernet, myrinet or atm
   --faults LIST      none, or some of loss,dup,reorder,corrupt,truncate,delay,
                      cut,reset,slow,dead,stop,teardown,kill,forge,pages
-  --workload V       1: seeds mean what they meant at first (default 5)
-  --costs FILE       what things take (sim/costs.default names them)
-  --break RULE       break a rule of the protocol, to see it caught
-  --list-rules       which there are
+  --workload V       version of the workload, 1 to 8 (default 8); see vnet-sim(1)
+  --costs FILE       durations of operations (default: sim/costs.default)
+  --break RULE       break a rule of the protocol, to test the oracle
+  --list-rules       list these rules
   --hash             print the hash of each schedule's trace
-  --trace            print all that happens
-  --states           which states the firmware's machines were in
-  --all-states       the same, and one that was not reached is a failure
-  --json             the summary as JSON
+  --trace            print all events
+  --states           print the states that the firmware's state machines reached
+  --all-states       the same; a state that was not reached is a failure
+  --json             print the summary as JSON
 
-What is not told is chosen by the seed. Status 1: an invariant did not hold; then
-the seed, the step and the last events are printed.
+Options that are not given follow from the seed. Status 1: an invariant was violated; the
+seed, the step and the last events are printed.
 EOF
 }
 

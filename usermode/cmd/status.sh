@@ -7,14 +7,14 @@ help_status() {
 	cat <<EOF
 ${BOLD}vnet status${PLAIN} [--json] [--all] [--watch [--interval SECONDS]] [--node NAME]
 
-Devices, clients by process and command, queue pairs with their state and peer,
+Prints devices, clients by process and command, queue pairs with their state and peer,
 memory regions, and counters.
 
-  --json      as JSON, for programs
-  --all       long lists in full
-  --watch     again every second, with rates, until interrupted (${BOLD}vnet top${PLAIN} is the same)
-  --interval  seconds between two looks
-  --node      of this emulated machine
+  --json      print JSON
+  --all       print long lists in full
+  --watch     print every second, with rates, until interrupted (the same as ${BOLD}vnet top${PLAIN})
+  --interval  seconds between two reports
+  --node      emulated machine
 EOF
 }
 

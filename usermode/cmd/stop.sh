@@ -7,9 +7,9 @@ help_stop() {
 	cat <<EOF
 ${BOLD}vnet stop${PLAIN} [--node NAME]
 
-Ends the daemon behind the device. Programs that use the device see it fail, as
-if the hardware had been pulled. Nobody needs this in daily use: the daemon goes
-by itself when it has been idle for a while.
+Ends the daemon of the device. Programs that use the device get a fatal device event, as
+if the hardware had been removed. This is rarely necessary: the daemon ends by itself when
+no program has used it for some time.
 EOF
 }
 

@@ -10,19 +10,19 @@ help_test() {
 	cat <<EOF
 ${BOLD}vnet test${PLAIN} [--soak] [--turn N] [--filter RE] [--jobs N] [--list] [--kernel-debug]
 
-Builds what is missing and runs the tests. As root it installs the Debian packages
-that are missing; else it names them.
+Builds what is missing, and runs the tests. As root, it installs missing Debian packages;
+otherwise it names them.
 
-  --soak       the long ones, too, and those of all turns
-  --turn N     tests that vary another one take turns: one turn of several is run. The
-               number of commits selects it, or this; with --filter alone, all are run
-  --filter RE  only those whose name matches the regular expression
-  --jobs N     at most N at once (default: one more than processors, as many only wait)
-  --list       names them and runs none
+  --soak       also run the long tests, and all variants
+  --turn N     tests that are variants of another test take turns. The turn of a run follows
+               from the number of commits, or is N. With --filter alone, all are run
+  --filter RE  only tests whose name matches the regular expression
+  --jobs N     at most N at the same time (default: one more than there are processors)
+  --list       print the names of the tests, and run none
   --kernel-debug
-               only those in guests, under a kernel that looks for its own mistakes
-               (KASAN, lockdep, kmemleak, UBSAN); the first time, that is built, which
-               takes half an hour
+               only the tests in guests, with a kernel that has debugging checks (KASAN,
+               lockdep, kmemleak, UBSAN); it is built the first time, which takes half an
+               hour
 
 With CI=true in the environment, a test that is skipped fails, unless
 tests/permitted-skips lists it with a reason.

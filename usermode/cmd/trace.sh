@@ -10,24 +10,23 @@ help_trace() {
 	cat <<EOF
 ${BOLD}vnet trace${PLAIN} [OPTIONS] CMD [ARGS...]
 
-Runs CMD as ${BOLD}vnet run${PLAIN} does, and prints its work requests and completions to stderr, a
-line each, with warnings of what cannot work, or works here and not on an adapter:
-a send queue full of unsignaled requests, waiting for a completion queue that is not
-armed, messages that find no receive, wrong access flags, and others. doc/trace.md
-shows each.
+Runs CMD like ${BOLD}vnet run${PLAIN}, and prints a line to stderr for each work request and completion.
+Warnings report what cannot work, and what works here and fails with adapters: a send
+queue full of unsignaled requests, waiting for a completion queue that is not armed,
+messages that find no receive, wrong access flags, and others. doc/trace.md shows each.
 
-  --json                   an object a line
-  --output FILE            there instead of stderr
-  --warnings               only warnings
-  --quiet                  neither lines nor warnings, for --summary
-  --summary                at the end, how much of what, and how often each warning,
-                           whatever end the program met
-  --kernel                 on the devices of the kernel (vnet_ib), and no other is present
+  --json                   print one JSON object for each line
+  --output FILE            write to FILE instead of stderr
+  --warnings               print only warnings
+  --quiet                  print neither lines nor warnings (for --summary)
+  --summary                at the end, print the number of requests and of warnings, by
+                           kind, also of killed processes
+  --kernel                 use the kernel's devices (vnet_ib) only
   -n N, --nodes, --tag-output
-                           several processes, as vnet run has them
+                           several processes, as for vnet run
 $(help_run_options)
 
-The exit status is as that of vnet run.
+The exit status is that of vnet run.
 EOF
 }
 

@@ -19,34 +19,34 @@
 
 static const char usage[] =
 	"Usage: vnetd [OPTIONS]\n"
-	"The daemon behind vnet's emulated RDMA devices: one per user and node. It is\n"
+	"The daemon of vnet's emulated RDMA devices: one for each user and node. It is\n"
 	"started by the first program that uses the device, and ends when it is idle.\n"
 	"\n"
 	"  --runtime-dir DIR    sockets and state are below DIR/NODE; default:\n"
 	"                       $VNET_RUNTIME_DIR, $XDG_RUNTIME_DIR/vnet, /tmp/vnet-UID\n"
-	"  --node NAME          which emulated machine; default: $VNET_NODE, \"default\"\n"
-	"  --devices NAME,...   one NIC each; default: $VNET_DEVICES, \"vnet0\"\n"
-	"  --idle-exit SECONDS  end when unused for so long; 0: never; default: 30\n"
-	"  --listen ADDRESS,... where other nodes reach the NICs, one each; default:\n"
+	"  --node NAME          emulated machine; default: $VNET_NODE, \"default\"\n"
+	"  --devices NAME,...   one NIC for each; default: $VNET_DEVICES, \"vnet0\"\n"
+	"  --idle-exit SECONDS  end when unused for this time; 0: never; default: 30\n"
+	"  --listen ADDRESS,... addresses of the NICs for other nodes; default:\n"
 	"                       $VNET_LISTEN, an address of the loopback network\n"
 	"  --port PORT          UDP port; default: $VNET_PORT, " STRING(
 		VNET_WIRE_PORT) "\n"
-				"  --key FILE[@NETWORK],...  keys of frames, for all peers or a network's; the\n"
-				"                       first of a peer's is for sending; default:\n"
-				"                       $VNET_KEY_FILE; needed where others can reach us\n"
-				"  --peers GID=ADDRESS[/PORT],...  where GIDs are that do not say it themselves;\n"
+				"  --key FILE[@NETWORK],...  keys of frames, for all peers or those of a\n"
+				"                       network; the first one signs; default:\n"
+				"                       $VNET_KEY_FILE; needed for other machines\n"
+				"  --peers GID=ADDRESS[/PORT],...  addresses of GIDs that contain none;\n"
 				"                       default: $VNET_PEERS\n"
 				"  --fault LIST         lose and damage frames; default: $VNET_FAULT; see vnet(1)\n"
 				"  --link-layer KIND    of the ports: ethernet or infiniband; default:\n"
 				"                       $VNET_LINK_LAYER, \"ethernet\"\n"
 				"  --settings LIST      of the transport: NAME=VALUE,...; default: $VNET_SETTINGS\n"
-				"  --ready-fd FD        write \"ready\" there when the daemon can be reached,\n"
-				"                       or else why not\n"
+				"  --ready-fd FD        write \"ready\" to FD when the daemon can be reached,\n"
+				"                       otherwise the reason\n"
 				"  --foreground         do not become a daemon; log to stderr\n"
 				"  --help, --version\n"
 				"\n"
-				"Without --foreground it returns when the daemon can be reached: status 0, also\n"
-				"where another one serves this node already; else 1.\n";
+				"Without --foreground, it returns when the daemon can be reached: status 0, also\n"
+				"if another one serves this node already; otherwise 1.\n";
 
 static void __attribute__((noreturn)) mistake(const char *what, const char *value)
 {
