@@ -282,8 +282,8 @@ struct nic_qp_params {
 	/* SRQ number, or 0. */
 	u32 srqn;
 	/*
-	 * XRC target: its domain, not 0. It has no CQs and no receive queue, nobody posts to its
-	 * send queue, and no process owns it.
+	 * XRC target: its domain, not 0. It has no CQs and no receive queue, no requests are posted
+	 * to its send queue, and no process owns it.
 	 */
 	u16 xrcdn;
 	u32 space;
@@ -309,7 +309,11 @@ enum nic_result nic_qp_modify(struct nic *nic, u32 qpn, const struct nic_qp_attr
 /* Returns a consistent copy of the attributes, and the state. */
 enum nic_result nic_qp_query(struct nic *nic, u32 qpn, struct nic_qp_attr *attr, u8 *state,
 			     u8 *sq_draining);
-/* Stops the QP (no more execution or delivery), and frees its number. */
+/*
+ * Stops the QP (no more execution or delivery), ends its outstanding packets, and frees its number.
+ * Requests that are not complete are discarded without a completion. NIC_BUSY: a thread executes
+ * the QP or delivers to it, or a one-sided operation of its peer is under way.
+ */
 enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn);
 /* Add a QP's counters to a sum. The caller ensures that the QP is not replaced meanwhile. */
 void nic_counters_add(struct nic_qp_counters *sum, const struct nic_qp_counters *c);
@@ -321,11 +325,11 @@ void nic_counters_add(struct nic_qp_counters *sum, const struct nic_qp_counters 
 enum nic_result nic_mcast_attach(struct nic *nic, u32 qpn, const u8 *gid);
 enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
 /*
- * Does the QP have requests with copies to other NICs (multicast, Ethernet frames) that have not
- * ended? Destroying the QP discards them. Programs such as mckey destroy a QP right after posting,
- * when hardware would have sent everything. So the caller that is to destroy the QP delays that for
- * up to NIC_MCAST_LINGER_MS while this returns true. Always false with a rate limit, which may hold
- * frames back for any time.
+ * Does the QP have outstanding requests with copies to other NICs (multicast, Ethernet frames)?
+ * Destroying the QP discards them. Programs such as mckey destroy a QP right after posting, because
+ * hardware has sent everything by then. So a command that destroys the QP is delayed for up to
+ * NIC_MCAST_LINGER_MS while this returns true. Always false for a QP with a rate limit, which may
+ * delay frames for any time.
  */
 #define NIC_MCAST_LINGER_MS 500
 bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
@@ -368,7 +372,10 @@ enum nic_result nic_rss_create(struct nic *nic, u64 offset, const struct nic_rss
 
 /* QP qpn has new send requests: execute as many as possible. */
 void nic_send_doorbell(struct nic *nic, u32 qpn);
-/* The receive queue, which requested a doorbell, has new receives. */
+/*
+ * The receive queue, which requested a doorbell, has new receives. Wakes the NIC processor, which
+ * executes the senders that wait for a receive. Flushes the receives if the QP is in error.
+ */
 void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq);
 /*
  * The SRQ has tag operations that its process must execute, or may have. If a lock is held by
@@ -455,8 +462,9 @@ bool nic_run(struct nic *nic, u32 budget, u64 *next);
 /* The configured budget, or the default if the stored value is out of range (1 to 4096). */
 u32 nic_budget(const struct nic *nic);
 /*
- * Is there work for nic_run()? To be called before the NIC processor sleeps, after a store to
- * processor_sleeps and a full barrier: those who found it awake before did not wake it.
+ * Is there work for nic_run()? The NIC processor calls this before it sleeps, after a store to
+ * processor_sleeps and a full barrier: a thread that added work before that store found the
+ * processor awake, and did not kick it.
  */
 bool nic_has_work(const struct nic *nic);
 

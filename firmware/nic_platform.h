@@ -150,7 +150,7 @@ bool plat_turn(struct nic *nic);
 
 /*
  * Numbered steps between taking and releasing locks. Empty, except in test builds (NIC_TEST_STEPS),
- * where the host may stop or kill the process there.
+ * in which the host may stop or kill the process at a step.
  */
 #ifdef NIC_TEST_STEPS
 /* Steps that a process reaches only between NICs, or only as the NIC processor, have names. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * LIDs of InfiniBand ports: paths and datagrams by LID. On such a port the LID gives the
+ * LIDs of InfiniBand ports: paths and datagrams by LID. On such a port the LID determines the
  * destination, and a GRH is only information for the receiver. A NIC has one LID (nic_header.lid;
  * 0: an Ethernet port). The vn transport uses GIDs only, so each LID is represented by a link-local
  * GID that no program can use.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queue entries, written so that recovery can finish or discard them. A process may die
- * at any instruction (see enum nic_op_phase). The order is: the body, which nobody reads yet; the
- * intent; the indices; and last the entry's seq, which makes it valid.
+ * Completion queue entries, written so that recovery can finish or discard them. The executor of an
+ * operation writes the entry under nic_cq.lock. A process may die at any instruction (see enum
+ * nic_op_phase). The order is: the body, which is not valid yet; the intent; the indices; and last
+ * the entry's seq, which makes the entry valid.
  */
 #include "layout/lookup.h"
 #include "protection/protection.h"
@@ -35,7 +36,7 @@ void nic_cq_expect(struct nic *nic, u32 cqn)
 		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod) + NIC_ENTRIES_AHEAD));
 }
 
-/* Full by the process' consumer index; an invalid index counts as full. */
+/* Is the CQ full, by the consumer index that its process publishes? An invalid index counts as full. */
 static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
 {
 	if (likely(cq->prod - cq->cons_seen <= cq->mask))

@@ -30,7 +30,7 @@
 	X("qp-last-wqe", NIC_EVENT_QP_LAST_WQE_REACHED, 'q')                                       \
 	X("client-reregister", 17, 'd')                                                            \
 	X("gid-change", 18, 'd')                                                                   \
-	/* To the NIC, a work queue is a queue pair; what is told of it has a name of its own. */  \
+	/* To the NIC, a work queue is a queue pair; its events have names of their own. */        \
 	X("wq-fatal", NIC_EVENT_QP_FATAL, 'w')
 /* clang-format on */
 

@@ -3,8 +3,12 @@
  * Locks of NIC memory. A lock is only tried: after a brief spin the caller gives up and comes back
  * later, because the holder may be stopped, in a debugger, or dead.
  *
- * Order: send queue, receive queue, completion queue, channel. The locks of atomic operations are
- * leaves, taken with the send queue's lock held.
+ * Order: sq_lock, rq.lock of a QP, rq.lock of its SRQ, then either the CQ and the channel, or
+ * frame_lock and a row's lock, or row_lock. The locks of atomic operations are leaves, taken with
+ * sq_lock held; the lock of the replay record is taken with no other lock held. Two operations try
+ * a lock once in the reverse order, without a spin: an endpoint is loaded or evicted (another QP's
+ * sq_lock under frame_lock), and a row is reclaimed (its lock under row_lock). See
+ * doc/architecture.md, "Locks and death".
  */
 #ifndef NIC_LOCK_H
 #define NIC_LOCK_H

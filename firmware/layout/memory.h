@@ -433,9 +433,9 @@ enum nic_intent_of {
 };
 
 /*
- * Each cache line is written by the requester, or by those who deliver to the responder, or by
- * neither. Both sides read the other's QP for every message, and must not lose the line to a writer
- * each time.
+ * Each cache line is written by the requester, or by the threads that deliver to the responder, or
+ * by neither. Both sides read the other's QP for every message. If a writer shared the line, each of
+ * these reads would miss the cache.
  */
 struct nic_qp {
 	/* --- identity: written by commands; state also when the QP fails. */
@@ -741,7 +741,7 @@ struct nic_header {
 	u64 cq_due;
 	/* SRQs with tag operations that found a lock held; a bit per index % 64. */
 	u64 tm_due;
-	/* Channels with events of which the waiter was not told; a bit per index % 64. */
+	/* Channels with events whose waiter was not woken; a bit per index % 64. */
 	u64 channel_due;
 	/*
 	 * Summary of the bitmap of pending QPs (off_pending), which has one bit per QP index.

@@ -125,7 +125,7 @@ struct nic_row {
 	u8 secret_was[VNET_WIRE_SECRET_SIZE];
 	/* Both ends agreed to use secrets instead of MACs. */
 	u32 local;
-	/* Number of the key under which its last HELLO or WELCOME was sealed. */
+	/* Number of the key of the MAC in its last HELLO or WELCOME. */
 	u32 peer_key;
 	/* Next row in the hash chain: index + 1, or 0. */
 	u32 hash_next;
@@ -140,8 +140,8 @@ struct nic_row {
 	u8 share[VNET_WIRE_NONCE_SIZE];
 	u8 peer_share[VNET_WIRE_NONCE_SIZE];
 	/*
-	 * Since then another address or incarnation claims to be this NIC, and nothing was heard
-	 * from `address`; NIC clock, ns; 0: no.
+	 * Time since which another address or incarnation claims to be this NIC, and no frame has
+	 * come from `address`; NIC clock, ns; 0: there is no such claim.
 	 */
 	u64 doubted_since;
 	/* Channels with an outstanding packet, as bits; their number; bytes of their packets. */
@@ -170,7 +170,7 @@ struct nic_row {
 	u32 cut_at;
 	/* QPs that wait for a channel (queue), and since when the first one has its turn. */
 	u32 queued;
-	/* The newest packet was sent again as a probe, and nothing was heard since. */
+	/* The newest packet was sent again as a probe, and no frame has arrived since. */
 	u32 probed;
 	u64 queue_since;
 	/* Observed reordering time of packets, us. */
@@ -178,7 +178,7 @@ struct nic_row {
 	/* After the loss of a long frame: duration of the pause, ms, and its end, NIC clock, ns. */
 	u32 short_for;
 	u64 short_until;
-	/* Datagrams that were given up since the NIC was last heard; at most NIC_LONELIEST. */
+	/* Datagrams that were given up since the last frame from the NIC; at most NIC_LONELIEST. */
 	u32 lonely;
 	u32 rsvd[9];
 

@@ -19,8 +19,9 @@ static void nic_mark(struct nic *nic, const struct nic_qp *qp)
 	u64 bit = 1ull << (i % 64);
 
 	/*
-	 * Full barrier: whoever clears this bit afterwards sees why it was set. If the summary's
-	 * bit is still set after the barrier, the word has not been scanned since.
+	 * Full barrier: the thread that clears this bit afterwards sees all stores before it was
+	 * set. If the summary's bit is still set after the barrier, the word has not been scanned
+	 * since.
 	 */
 	nic_fetch_or(&nic->pending[i / 64], bit);
 	bit = 1ull << (i / 64 / nic_pending_stride(nic));

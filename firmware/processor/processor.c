@@ -2,10 +2,11 @@
 /*
  * Waiting queue pairs, and the rounds of the NIC processor that retry them.
  *
- * A QP whose head request cannot continue is set in the pending bitmap. It is retried by its own
- * process, when that polls an empty CQ; by the NIC processor, each millisecond while any QP is
- * pending; and when a receive is posted for which a doorbell was requested. A try may find the
- * cause gone at any time. Retries are counted by time, not by the number of tries.
+ * The bit of a QP whose head request cannot continue is set in the pending bitmap. The request is
+ * tried again by its own process, when that polls an empty CQ; and by the NIC processor, each
+ * millisecond while any QP is pending, and at once when a receive is posted for which a doorbell was
+ * requested. Any try may find that the request can continue. Retries (retry_cnt, rnr_retry) are
+ * counted by time, not by the number of tries.
  */
 #include "layout/lookup.h"
 #include "transport/transport.h"

@@ -16,8 +16,8 @@
 u32 nic_grace_begin(struct nic *nic)
 {
 	/*
-	 * Full barrier between the revocation and the look at the locks. It pairs with the one of
-	 * taking a lock before anything is looked up.
+	 * Full barrier between the revocation and the loads of the locks. It pairs with the barrier
+	 * of nic_trylock(), after which an executor looks up keys.
 	 */
 	return nic_fetch_add(&nic->hdr->grace_epoch, 1) + 1;
 }

@@ -341,7 +341,7 @@ static bool nic_bind_allowed(const struct nic_mr *mw, const struct nic_qp *qp,
 
 #define NIC_KEY_TAG ((1u << NIC_KEY_TAG_BITS) - 1)
 
-/* Value that replaces a key that this owner has claimed. */
+/* The claim by which this owner replaces the key while it changes the entry. */
 static u32 nic_claim_of(u32 owner, u32 key)
 {
 	return NIC_KEY_CLAIMED | owner << NIC_KEY_TAG_BITS | (key & NIC_KEY_TAG);

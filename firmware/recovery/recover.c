@@ -119,7 +119,7 @@ static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
 
 	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
 		return;
-	/* No executor may come to this QP again, so the NIC processor makes the event if need be. */
+	/* This QP may not be executed again, so the NIC processor makes the event if it fails here. */
 	if (cq && !nic_cq_notify(nic, cq, true))
 		nic_cq_notify_later(nic, cq);
 }
@@ -148,8 +148,8 @@ static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 sp
 		nic_unlock(&qp->sq_lock);
 	}
 	/*
-	 * Others that found the queue locked have left their requests to the dead holder. And it
-	 * may have recorded an answer without running the QP.
+	 * Posters that found the queue locked have left their requests to the dead holder of the
+	 * lock. And the dead process may have recorded an answer without running the QP.
 	 */
 	if (qp->qpn && !own)
 		nic_pend(nic, qp);

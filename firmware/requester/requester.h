@@ -73,8 +73,8 @@ bool nic_qp_run(struct nic *nic, struct nic_qp *qp, u32 budget);
 /* The same, within the caller's stretch. */
 bool nic_qp_run_stretch(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s);
 /*
- * The same for a caller that does not own the queue: a turn of at most `budget` requests and one
- * stretch. The NIC processor continues at once with what is left.
+ * The same for a caller whose process does not own the queue: a turn of at most `budget` requests
+ * and one stretch. The NIC processor continues at once with the remaining requests.
  */
 bool nic_qp_run_turn(struct nic *nic, struct nic_qp *qp, u32 budget);
 
@@ -148,7 +148,7 @@ u32 nic_deliver_one(struct nic_request *r, struct nic_qp *peer, struct nic_messa
 /* -- frame.c: raw packets */
 
 /*
- * Deliver a raw packet to its receivers on this NIC. VNET_WC_SUCCESS, even if nobody received it;
+ * Deliver a raw packet to its receivers on this NIC. VNET_WC_SUCCESS, even if it had no receiver;
  * an error; NIC_EXEC_WAIT or NIC_EXEC_MORE.
  */
 u32 nic_do_frame(struct nic_request *r);

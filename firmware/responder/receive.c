@@ -97,7 +97,10 @@ u32 nic_no_receive(struct nic_delivery *d)
 		return NIC_EXEC_NO_RECEIVE;
 	}
 
-	/* The NIC processor requests a doorbell; a process just looks again. */
+	/*
+	 * The NIC processor requests a doorbell, which wakes it at once. A process that polls tries
+	 * again by itself, and needs none.
+	 */
 	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
 	if (qp->type == NIC_QPT_RC) {

@@ -115,7 +115,7 @@ static enum vnet_wc_status nic_take_plain(struct nic_delivery *d, struct nic_tm_
 	return status ? status : tm->msg.broken;
 }
 
-/* The last packet of a message, or one that failed: complete what the first one matched. */
+/* The last packet of a message, or one that failed: complete the first packet's match. */
 static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm_message *tm)
 {
 	struct nic_tm_match *match = &tm->match;

@@ -5,8 +5,8 @@
  *
  * The packet's timer is the only mechanism of retransmission. A NACK only shows that the receiver
  * is alive. The acknowledgement of a later packet shortens the timer, to the time after which
- * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again
- * when nothing is heard. Both follow RFC 8985 (RACK-TLP).
+ * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again as
+ * a probe if no frame has arrived for a while. Both follow RFC 8985 (RACK-TLP).
  */
 #include "layout/lookup.h"
 #include "transport/transport.h"
@@ -168,8 +168,8 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 
 /*
  * One-bit sequence numbers: the next packet must differ from the last one that was accepted. So the
- * channel stays in use, without a QP, until it is known whether this packet was. false: it is
- * known, and the channel can be freed.
+ * channel stays in use, without a QP, until it is known whether this packet was accepted. false: that
+ * is known, and the channel can be freed.
  */
 static bool nic_tx_forsake(struct nic_tx *tx)
 {
@@ -554,9 +554,9 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 }
 
 /*
- * No such QP: treated like silence of a connection, which retries until its patience ends. The
- * silence is also checked here, because an endpoint that is evicted often has its packets taken
- * back before their timers expire.
+ * No such QP: treated as if there were no answer, so a connection retries until its patience ends.
+ * The patience is also checked here, because the packets of an endpoint that is evicted often are
+ * taken back before their timers expire.
  */
 static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
 			  struct nic_answered *out)
@@ -790,8 +790,8 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 /* ------------------------------------------------------------------- timers */
 
 /*
- * The packet to send as a probe: the newest one, once, if nothing was heard for a while. Its
- * acknowledgement shows which of the others are lost. NULL: none now; *next: when to look again.
+ * The packet to send as a probe: the newest one, once, if no frame has arrived for a while. Its
+ * acknowledgement shows which of the others are lost. NULL: none now; *next: when to check again.
  */
 static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
 {
@@ -850,7 +850,7 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 	nic_store(&row->due, next);
 	if (lost)
 		nic_row_shrink(row, nic_us(now));
-	/* Nothing heard for long: ask whether the peer still has the same incarnation. */
+	/* No frame for long: call the peer, to find out whether it has the same incarnation. */
 	if (due && row->state == NIC_ROW_UP && now > row->heard + NIC_SILENCE_NS)
 		nic_row_probe(nic, row, now);
 	nic_unlock(&row->lock);

@@ -314,7 +314,7 @@ void nic_vn_recover(struct nic *nic, u32 owner)
 		nic_row_recover(nic, &nic->row[i], owner);
 	if (nic_load(&nic->hdr->row_lock) == owner)
 		nic_unlock(&nic->hdr->row_lock);
-	/* Whatever rows the owner had begun to look at. */
+	/* The owner may have died while it looked at the timers of any row. */
 	if (high)
 		nic_xchg(&nic->hdr->row_active, ~0ull);
 	nic_frames_recover(nic, owner);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Multicast datagrams between NICs: the sender's copies, and their delivery to members. A link
- * connects two NICs, so after the members on its own NIC (objects/group.c) the sender serves each other
- * known NIC with a packet. The receiving NIC delivers it to its members. Waits are short, because
- * no receiver can be held responsible. Ethernet frames use the same way (vn/ether.c).
+ * connects two NICs. So after the delivery to the members on its own NIC (objects/group.c), the
+ * sender sends a packet to each other NIC that has a row. The receiving NIC delivers the packet to
+ * its members. Waits are short, because a slow receiver must not delay the others. Ethernet frames
+ * are sent in the same way (vn/ether.c).
  */
 #include "address/address.h"
 #include "layout/lookup.h"
@@ -79,7 +80,7 @@ static bool nic_row_is_elected(const struct nic *nic, u32 n)
 	return true;
 }
 
-/* Call a silent NIC. It gets no copies until it is heard again. */
+/* Call a silent NIC. It gets no copies until a frame has arrived from it. */
 static void nic_row_ask(struct nic *nic, struct nic_row *row)
 {
 	if (!nic_lock(nic, &row->lock))

@@ -200,8 +200,8 @@ static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation
 }
 
 /*
- * A frame claims to be from the row's NIC, but from another address or incarnation. Has nobody
- * answered at the known address for the dead-peer time? That address is called meanwhile.
+ * A frame claims to be from the row's NIC, but from another address or incarnation. Has no answer
+ * come from the known address for the dead-peer time? This function calls that address meanwhile.
  */
 static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
 {
@@ -219,7 +219,7 @@ static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
 
 /*
  * May the caller, which has proven its address by a cookie, be the row's NIC from now on? A later
- * incarnation at the known address is accepted; anything else only if nobody answers at the known
+ * incarnation at the known address is accepted; anything else only if no answer comes from the known
  * address. The caller holds the row's lock.
  */
 static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
@@ -445,7 +445,7 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
 	if (!frame)
 		return;
 	frame->proof = VNET_PROOF_NONE;
-	/* Our incarnation is not told to strangers. */
+	/* A NIC without our key does not get our incarnation. */
 	frame->src_incarnation = 0;
 	frame->dst_incarnation = head->src_incarnation;
 	frame->dst_row = head->src_row;

@@ -167,7 +167,7 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 		return;
 	}
 	if (nic_is_later(why)) {
-		/* A new packet was never transmitted, so nobody has to be asked for its fate. */
+		/* A new packet was never transmitted, so it was not accepted. */
 		if (tx->since == now && !tx->retries)
 			tx->flags |= NIC_TX_NACKED;
 		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);

@@ -78,8 +78,8 @@ struct nic_replay_shares {
 };
 
 /*
- * Key of a sender; 0: its place is given away first. The caller holds the lock, so whoever was
- * still filling the place has died.
+ * Key of a sender; 0: its place is given away first. The caller holds the lock, so a process that
+ * was filling the place has died.
  */
 static u32 nic_replay_key(const struct nic_replay_sender *sender)
 {
@@ -163,7 +163,7 @@ static void nic_replay_fill(struct nic_replay *replay, u32 at, const struct nic_
 	u32 i;
 
 	nic_xchg(&sender->used, NIC_REPLAY_FILLING);
-	/* Whoever still sees the former name after this sees NIC_REPLAY_FILLING, too. */
+	/* A thread that still sees the former name after this sees NIC_REPLAY_FILLING, too. */
 	nic_barrier();
 	for (i = 0; i < NIC_REPLAY_WORDS; i++)
 		nic_store(&replay->word[at][i], 0);

@@ -36,7 +36,7 @@ void nic_vn_done(struct nic_endpoint *ep, u32 psn, u32 fate)
 	u32 i = psn % NIC_WINDOW;
 
 	nic_store(&ep->fate[ep->index[i] % NIC_WINDOW], (u8)fate);
-	/* Last, and a full barrier: whoever sees the bit sees the fate. */
+	/* Last, and a full barrier: a thread that sees the bit sees the fate. */
 	nic_fetch_or(&ep->done, 1ull << i);
 }
 

@@ -8,8 +8,8 @@
  * its packets were refused at their latest transmission. These are taken back, and sent again when
  * it returns.
  *
- * Endpoints that find no free frame wait in a queue, because otherwise the one that asks most often
- * would get all frames.
+ * Endpoints that find no free frame wait in a queue. Otherwise an endpoint that tries more often
+ * than others would get all frames.
  */
 #include "layout/lookup.h"
 #include "transport/transport.h"

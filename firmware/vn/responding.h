@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* State of an arrived packet under execution; shared by nic_vn_{respond,message,remote,rx}.c. */
+/* State of an arrived packet under execution; shared by respond.c, message.c, remote.c and rx.c. */
 #ifndef NIC_VN_RESPONDING_H
 #define NIC_VN_RESPONDING_H
 
 #include "layout/message.h"
 #include "vn/vn.h"
 
-/* Retry interval that an unreliable message without a receive is told, ns. */
+/* Retry interval in the NACK of an unreliable message without a receive, ns. */
 #define NIC_STALL_TRY_NS 200000ull
 
 /* A packet, and the answer to it. */

@@ -78,7 +78,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	if (!nic_tx_is(row, tx, seq, s->qp->qpn))
 		goto unlock;
 	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
-		/* The queue pair is flushed or not resident: nobody needs the answer. */
+		/* The queue pair is flushed or not resident: the answer is not needed. */
 		nic_tx_free(s->nic, row, tx);
 		goto unlock;
 	}

@@ -125,8 +125,9 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 /* ------------------------------------------------------------------ reclaiming */
 
 /*
- * Is nothing outstanding by this row? With its lock, or as a look without. QPs in its queue do not
- * count: while no channel is busy, they are gone, or will find another row.
+ * Is nothing outstanding by this row? To be checked again under the row's lock if the caller does
+ * not hold it. QPs in the row's queue do not count: while no channel is busy, they are destroyed, or
+ * will find another row.
  */
 static bool nic_row_is_unused(const struct nic_row *row)
 {
@@ -151,7 +152,7 @@ static u32 nic_rows_at(const struct nic *nic, const struct nic_address *address)
 	return n;
 }
 
-/* When its NIC was last heard, or its packets were last accepted; NIC clock, ns. */
+/* Time of the last frame from its NIC, or of the last accepted packet; NIC clock, ns. */
 static u64 nic_row_used_at(const struct nic_row *row)
 {
 	u64 heard = nic_load(&row->heard), owed = nic_load(&row->owed_since);
@@ -370,7 +371,7 @@ static bool nic_row_is_proven(const struct nic_row *row, const struct nic_arrive
 		(nic_secret_is_any(secret) && nic_equal16(row->secret_was, secret)));
 }
 
-/* A look without the row's lock: callers check again under the lock before they rely on it. */
+/* Without the row's lock: callers check again under the lock before they rely on the result. */
 static bool nic_row_is_up(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return nic_load(&row->state) == NIC_ROW_UP &&

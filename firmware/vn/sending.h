@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* State of the request whose packets are sent; shared by nic_vn_{request,packet,again}.c. */
+/* State of the request whose packets are sent; shared by request.c, packet.c and retransmit.c. */
 #ifndef NIC_VN_SENDING_H
 #define NIC_VN_SENDING_H
 

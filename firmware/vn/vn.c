@@ -127,7 +127,7 @@ void nic_patience_look(struct nic *nic, u64 now)
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* A look without the row's lock: callers that act on it check again under the lock. */
+/* Without the row's lock: callers that act on the result check again under the lock. */
 static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 {
 	return !nic_load(&row->busy) && !nic_load(&row->owed) &&

@@ -3,7 +3,8 @@
  * Internal interface of the vn transport, grouped by implementing file. doc/protocol.md describes
  * the protocol.
  *
- * Lock order: a QP's sq_lock, then frame_lock, then a row's lock, then row_lock.
+ * Lock order: a QP's sq_lock, then frame_lock, then a row's lock; or a QP's sq_lock, then row_lock.
+ * layout/lock.h has the order of all locks.
  */
 #ifndef NIC_VN_H
 #define NIC_VN_H
@@ -158,7 +159,7 @@ u32 nic_datagram_row(struct nic *nic, const struct vnet_wqe_ud *ud);
 
 /* Call (HELLO) a peer that has not completed the handshake, if its next call is due. */
 void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
-/* The same for a known peer, of which nothing was heard for NIC_SILENCE_NS. */
+/* The same for a known peer from which no frame has arrived for NIC_SILENCE_NS. */
 #define NIC_SILENCE_NS 30000000ull
 void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
 void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
@@ -192,9 +193,9 @@ void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx);
 void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now, u64 longest);
 
 /*
- * Counter of packets that were given up since the peer was last heard: for a connection its own,
- * for datagrams that of the destination NIC. It shortens the patience with the next packets, so
- * that a queue of packets to a dead peer does not wait the full time for each.
+ * Counter of packets that were given up since the last frame from the peer: for a connection in its
+ * endpoint, for datagrams in the row of the destination NIC. It shortens the patience with the next
+ * packets, so that a queue of packets to a dead peer does not wait the full time for each.
  */
 static inline u32 *nic_lonely(struct nic_row *row, const struct nic_qp *qp, struct nic_endpoint *ep)
 {
@@ -239,7 +240,7 @@ static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
 	return nic->hdr->settings.unreachable * 1000000ull >> (nic_load(lonely) & 7);
 }
 
-/* Was nothing heard of the packet, or of its connection, for longer than its patience? */
+/* Was there no answer to the packet, or to its connection, for longer than its patience? */
 bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now);
 /* Give a packet up: its request fails, or (unreliable) is lost. The caller holds the row's lock. */
@@ -289,7 +290,7 @@ void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
  */
 NIC_COLD void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 			  struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
-/* The row restarts: give up the packets whose fate only their channels know. */
+/* The row restarts: give up datagrams, because only their channels show whether they arrived. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
 /* Length of the packets of a message that begins now. */
 u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now);
@@ -381,8 +382,8 @@ bool nic_group_of(const struct vnet_frame_op *op, u8 *gid);
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg);
 /*
- * How a receiver without a receive WQE is treated: not waited for; waited for; no longer waited
- * for.
+ * How a receiver without a receive WQE is treated: the packet does not wait for it; waits for it;
+ * has waited for it long enough.
  */
 enum nic_patience { NIC_WAITS_NOT, NIC_WAITS, NIC_WAITED };
 /* Delivery to one receiver: done or lost; locked by another; no receive, and worth a wait. */
@@ -393,7 +394,7 @@ enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
 				       enum nic_patience patience);
 /* First receiver that has not had its turn for this packet. */
 u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op);
-/* Is the time for which receiver i may be waited for not over yet? */
+/* May receiver i still be waited for? false: its time is over. */
 bool nic_member_may_wait(const struct nic *nic, const struct nic_rx *rx,
 			 const struct vnet_frame_op *op, u32 i);
 /*

@@ -106,8 +106,8 @@ cmd_fault() {
 		shift
 	done
 	need_tree device
-	[[ -z $text || -z $device ]] || die_usage "faults of the link and of the device are told one after the other"
-	[[ -z $peer || -n $text ]] || die_usage "--peer: which faults? see: vnet fault --help"
+	[[ -z $text || -z $device ]] || die_usage "give faults of the link and of the device in separate commands"
+	[[ -z $peer || -n $text ]] || die_usage "--peer needs faults; see: vnet fault --help"
 	[[ -z $peer ]] || text=$(for_peer "$peer" "$text") || exit
 	[[ -z $device ]] || text="device $device"
 	[[ -z $text || -n $device ]] || text="fault $text"

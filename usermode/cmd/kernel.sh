@@ -61,7 +61,7 @@ kernel_fetch() {	# WANTED
 		command -v apt-get >/dev/null || die "$EXIT_VNET" "kernels are fetched from Debian; this is another system"
 		say "fetching the kernel $1 for guests"
 		fetch_kernel "$1" || die "$EXIT_VNET" "Debian's kernel $1 could not be fetched"
-		find_kernel "$1" || die "$EXIT_VNET" "what was fetched is not the kernel $1"
+		find_kernel "$1" || die "$EXIT_VNET" "the downloaded package is not the kernel $1"
 	fi
 	kernel_headers "$KERNEL" >/dev/null || [[ $EUID != 0 ]] || install_packages "linux-headers-$KERNEL"
 }
@@ -125,7 +125,7 @@ kernel_give_key() {	# FILE ATTRIBUTE NETWORK
 	((size + ${#line} <= 4096)) || die_usage "key file $1: too long beside a network"
 	{ printf %s "$line" && cat -- "$1"; } |
 		dd bs=4096 count=1 iflag=fullblock status=none of="$2" ||
-		die "$EXIT_VNET" "the key was not taken"
+		die "$EXIT_VNET" "the driver refused the key"
 }
 
 kernel_forget_keys() {	# FOLDER NETWORK
@@ -133,7 +133,7 @@ kernel_forget_keys() {	# FOLDER NETWORK
 		echo "$2" >"$1/forget_group"
 	else
 		echo all >"$1/forget_keys"
-	fi || die "$EXIT_VNET" "the keys were not forgotten"
+	fi || die "$EXIT_VNET" "the keys were not removed"
 }
 
 kernel_key() {	# [--device NAME] [--network NETWORK] [--accept] FILE, or --forget
@@ -194,7 +194,7 @@ kernel_fault() {	# [--device NAME] --event NAME[:NUMBER]... | --rnr on|off
 	folder=/sys/class/infiniband/$device/fault
 	[[ -d $folder ]] || die "$EXIT_VNET" "the kernel has no device $device of vnet's"
 	[[ -w $folder/event ]] || die "$EXIT_VNET" "only root may do that"
-	[[ -z $rnr ]] || echo "$rnr" >"$folder/starve" || die "$EXIT_VNET" "that was refused"
+	[[ -z $rnr ]] || echo "$rnr" >"$folder/starve" || die "$EXIT_VNET" "the driver refused --rnr $rnr"
 	for event in "${events[@]}"; do
 		echo "$event" >"$folder/event" || die "$EXIT_VNET" "$event was refused"
 	done

@@ -58,7 +58,7 @@ void patience_exhausted(pid_t daemon)
 	if (!patience_lost())
 		return;
 	say("the daemon (process %d) has not answered for %u s, so the call fails: it is stopped, "
-	    "or what it needs is held by a process that is; \"vnet stop\" ends it",
+	    "or waits for a process that is stopped; \"vnet stop\" ends it",
 	    daemon, patience_limit());
 }
 

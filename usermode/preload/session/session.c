@@ -109,14 +109,14 @@ static void say_refused(struct host *host, const u8 *gid, u32 why)
 		    name);
 		break;
 	case LINK_UNKNOWN:
-		say("no node is known to have %s. One of another user or VNET_RUNTIME_DIR is "
-		    "found by a GID with its IP address, or by --peers; give both nodes one "
-		    "key: --key FILE",
+		say("no known node has the GID %s. A node of another user or VNET_RUNTIME_DIR "
+		    "is found by a GID that contains its IP address, or by --peers; give "
+		    "both nodes one key: --key FILE",
 		    name);
 		break;
 	case LINK_ELSEWHERE:
-		say("nobody listens there on this node. The node of %s is another user's, or "
-		    "of another VNET_RUNTIME_DIR; if it was meant, give both nodes one key: "
+		say("no program listens there on this node. The node of %s belongs to another "
+		    "user or VNET_RUNTIME_DIR; to connect to it, give both nodes one key: "
 		    "--key FILE",
 		    name);
 		break;

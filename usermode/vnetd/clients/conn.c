@@ -267,7 +267,7 @@ u64 conn_run(struct daemon *daemon, u64 now)
 	for (conn = daemon->conns; conn; conn = next) {
 		next = conn->next;
 		if (conn->greet_by <= now) {
-			log_line("process %d: connected and said nothing", conn->pid);
+			log_line("process %d: no message after it connected", conn->pid);
 			conn_close(conn);
 		} else {
 			daemon->greet_at = earlier(daemon->greet_at, conn->greet_by);

@@ -178,7 +178,7 @@ bool guardian_keep(struct daemon *daemon, int fd)
 		return false;
 	}
 	if (error)
-		log_line("the guardian does not get a channel: %s", strerror(-error));
+		log_line("a channel cannot be passed to the guardian: %s", strerror(-error));
 	return true;
 }
 

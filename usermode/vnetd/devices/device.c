@@ -117,10 +117,9 @@ static void on_refused(struct host *host, const u8 *gid, u32 why)
 	struct device *device = container_of(host, struct device, host);
 	static const char *const what[] = {
 		[LINK_NO_KEY] = "no key for the node of",
-		[LINK_OTHER_KEY] = "another key has the node of",
+		[LINK_OTHER_KEY] = "another key is used by the node of",
 		[LINK_UNKNOWN] = "no node is known to have",
-		[LINK_ELSEWHERE] =
-			"another user's, or of another runtime directory, is the node of",
+		[LINK_ELSEWHERE] = "another user or runtime directory has the node of",
 	};
 	char name[LINK_GID_TEXT];
 

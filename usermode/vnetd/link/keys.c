@@ -197,7 +197,7 @@ void link_keys_again(struct daemon *daemon)
 	if (!daemon->options.key)
 		return;
 	if (link_keys_read(daemon, daemon->options.key, &keys)) {
-		log_line("keys stay as they are: %s", daemon->problem);
+		log_line("the keys are not changed: %s", daemon->problem);
 		return;
 	}
 	for (u32 i = 0; i < daemon->keys.n; i++) {
@@ -206,7 +206,8 @@ void link_keys_again(struct daemon *daemon)
 		if (!is_kept(&keys, &daemon->keys, key))
 			continue;
 		if (keys.n == LINK_KEYS) {
-			log_line("no room for a former key: %u keys are too many", LINK_KEYS);
+			log_line("a former key is not accepted any more: the limit is %u keys",
+				 LINK_KEYS);
 			break;
 		}
 		keys.key[keys.n] = *key;

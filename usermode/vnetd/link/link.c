@@ -115,7 +115,8 @@ static int parse_listen(struct nic_device *device, const char *text, union link_
 	      IN6_IS_ADDR_LINKLOCAL(&address->in6.sin6_addr) ||
 	      IN6_IS_ADDR_MULTICAST(&address->in6.sin6_addr))))
 		return failed(daemon, EINVAL,
-			      "--listen: '%s' names no node: its address is its GID, too", text);
+			      "--listen: '%s' names no node: the address is also the node's GID",
+			      text);
 	if (!link_is_loopback(address) && !daemon->options.key)
 		return failed(daemon, EPERM,
 			      "--listen %s: an address that others can reach needs a key (--key)",

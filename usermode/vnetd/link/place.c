@@ -306,7 +306,8 @@ int link_place_init(struct daemon *daemon)
 		return failed(daemon, errno, "%s: %s", daemon->gids_dir, strerror(errno));
 	if (lstat(daemon->gids_dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    strlen(daemon->gids_dir) >= sizeof(((struct link_memory *)0)->gids))
-		return failed(daemon, EINVAL, "%s is no folder of ours", daemon->gids_dir);
+		return failed(daemon, EINVAL, "%s is not a directory of this user",
+			      daemon->gids_dir);
 	remove_ended(daemon);
 	return link_peers(daemon);
 }

@@ -66,7 +66,7 @@ static void tell(int *fd, const char *text)
 	if (*fd < 0)
 		return;
 	if (write(*fd, text, strlen(text)) < 0)
-		log_line("nobody waits for us to be ready: %m");
+		log_line("the starting process cannot be told that the daemon is ready: %m");
 	if (*fd > STDERR_FILENO)
 		close(*fd);
 	*fd = -1;
