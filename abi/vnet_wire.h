@@ -175,8 +175,8 @@ struct vnet_frame_ack {
 
 enum vnet_hello_flags {
 	/*
-	 * The peer's address is on this machine, where nobody else can read frames on their way.
-	 * Secrets are used instead of MACs if both ends set this flag.
+	 * The peer's address is on this machine, where no other process without CAP_NET_RAW can
+	 * read the frames. Secrets are used instead of MACs if both ends set this flag.
 	 */
 	VNET_HELLO_LOCAL = 1 << 0,
 };
@@ -288,7 +288,7 @@ struct vnet_wire_trailer {
 	__u8 rsvd[4];
 	/*
 	 * Salt and number form the nonce, which is used only once with a key: a random number that
-	 * the sender has drawn for itself, and the number of frames that it has sealed.
+	 * the sender has drawn for itself, and the number of frames that it has sent with a MAC.
 	 */
 	__u8 salt[VNET_WIRE_SALT_SIZE];
 	__le64 number;

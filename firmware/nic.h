@@ -56,7 +56,10 @@ struct nic {
 	u32 follow;
 	/* Index of the next pending QP that has its turn. */
 	u32 hand;
-	/* Sweep of the NIC processor (processor/processor.c): QPs left, which QPs have turns, start time. */
+	/*
+	 * Sweep of the NIC processor (processor/processor.c): QPs left, which QPs have turns, start
+	 * time.
+	 */
 	u32 sweep_left;
 	bool sweep_quick;
 	bool sweep_more;

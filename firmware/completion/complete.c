@@ -36,7 +36,10 @@ void nic_cq_expect(struct nic *nic, u32 cqn)
 		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod) + NIC_ENTRIES_AHEAD));
 }
 
-/* Is the CQ full, by the consumer index that its process publishes? An invalid index counts as full. */
+/*
+ * Is the CQ full, by the consumer index that its process publishes? An invalid index counts as
+ * full.
+ */
 static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
 {
 	if (likely(cq->prod - cq->cons_seen <= cq->mask))

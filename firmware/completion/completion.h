@@ -37,9 +37,9 @@ void nic_cq_expect(struct nic *nic, u32 cqn);
 /* Ring of a CQ, NULL if its memory is not queue memory. */
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
 /*
- * Slot for the next entry; the caller holds the CQ's lock. NULL: the CQ overran (nic_cq.error is set
- * and IBV_EVENT_CQ_ERR is raised), or had an error before. The QP whose completion has no room then
- * fails.
+ * Slot for the next entry; the caller holds the CQ's lock. NULL: the CQ overran (nic_cq.error is
+ * set and IBV_EVENT_CQ_ERR is raised), or had an error before. The QP whose completion has no room
+ * then fails.
  */
 struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq);
 /*

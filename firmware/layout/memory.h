@@ -393,8 +393,8 @@ struct nic_qp_counters {
 	u64 paced_until;
 	/*
 	 * By enum nic_role: NIC clock since which the operation waits for pages; 0: it does not
-	 * (protection/copy.c). The entry of NIC_ARRIVALS is under the receive queue's lock if it is a
-	 * receive that waits.
+	 * (protection/copy.c). The entry of NIC_ARRIVALS is under the receive queue's lock if it is
+	 * a receive that waits.
 	 */
 	u64 fetch_since[2];
 	/* Under the receive queue's lock. */
@@ -434,8 +434,8 @@ enum nic_intent_of {
 
 /*
  * Each cache line is written by the requester, or by the threads that deliver to the responder, or
- * by neither. Both sides read the other's QP for every message. If a writer shared the line, each of
- * these reads would miss the cache.
+ * by neither. Both sides read the other's QP for every message. If a writer shared the line, each
+ * of these reads would miss the cache.
  */
 struct nic_qp {
 	/* --- identity: written by commands; state also when the QP fails. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The vn transport in NIC memory (layout/memory.h): rows with their channels, endpoints, and settings.
+ * The vn transport in NIC memory (layout/memory.h): rows with their channels, endpoints, and
+ * settings.
  */
 #ifndef NIC_MEMORY_WIRE_H
 #define NIC_MEMORY_WIRE_H

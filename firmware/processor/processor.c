@@ -4,8 +4,8 @@
  *
  * The bit of a QP whose head request cannot continue is set in the pending bitmap. The request is
  * tried again by its own process, when that polls an empty CQ; and by the NIC processor, each
- * millisecond while any QP is pending, and at once when a receive is posted for which a doorbell was
- * requested. Any try may find that the request can continue. Retries (retry_cnt, rnr_retry) are
+ * millisecond while any QP is pending, and at once when a receive is posted for which a doorbell
+ * was requested. Any try may find that the request can continue. Retries (retry_cnt, rnr_retry) are
  * counted by time, not by the number of tries.
  */
 #include "layout/lookup.h"
@@ -150,9 +150,9 @@ static bool nic_round_group(struct nic_round *round, u32 bit, u32 from, u32 to)
 	bool goes_on = true, left = false;
 
 	/*
-	 * Cleared before the words are read: see layout/memory.h. Only the NIC processor clears it. If
-	 * a process cleared it while it scans the words, the NIC processor could find the summary
-	 * empty and fall asleep.
+	 * Cleared before the words are read: see layout/memory.h. Only the NIC processor clears it.
+	 * If a process cleared it while it scans the words, the NIC processor could find the
+	 * summary empty and fall asleep.
 	 */
 	if (nic_is_processor(round))
 		nic_fetch_and(&nic->hdr->pending_summary, ~(1ull << bit));

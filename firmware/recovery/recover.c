@@ -119,7 +119,9 @@ static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
 
 	if (qp->op_phase != NIC_OP_NOTIFY && qp->op_phase != NIC_OP_RETIRE_NOTIFY)
 		return;
-	/* This QP may not be executed again, so the NIC processor makes the event if it fails here. */
+	/*
+	 * This QP may not be executed again, so the NIC processor makes the event if it fails here.
+	 */
 	if (cq && !nic_cq_notify(nic, cq, true))
 		nic_cq_notify_later(nic, cq);
 }

@@ -5,8 +5,8 @@
  *
  * The packet's timer is the only mechanism of retransmission. A NACK only shows that the receiver
  * is alive. The acknowledgement of a later packet shortens the timer, to the time after which
- * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again as
- * a probe if no frame has arrived for a while. Both follow RFC 8985 (RACK-TLP).
+ * reordering is unlikely. So that such an acknowledgement exists, the newest packet is sent again
+ * as a probe if no frame has arrived for a while. Both follow RFC 8985 (RACK-TLP).
  */
 #include "layout/lookup.h"
 #include "transport/transport.h"
@@ -168,8 +168,8 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 
 /*
  * One-bit sequence numbers: the next packet must differ from the last one that was accepted. So the
- * channel stays in use, without a QP, until it is known whether this packet was accepted. false: that
- * is known, and the channel can be freed.
+ * channel stays in use, without a QP, until it is known whether this packet was accepted. false:
+ * that is known, and the channel can be freed.
  */
 static bool nic_tx_forsake(struct nic_tx *tx)
 {

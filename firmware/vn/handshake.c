@@ -219,8 +219,8 @@ static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
 
 /*
  * May the caller, which has proven its address by a cookie, be the row's NIC from now on? A later
- * incarnation at the known address is accepted; anything else only if no answer comes from the known
- * address. The caller holds the row's lock.
+ * incarnation at the known address is accepted; anything else only if no answer comes from the
+ * known address. The caller holds the row's lock.
  */
 static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {

@@ -43,8 +43,8 @@ struct nic_replay {
 };
 
 /*
- * Accept a frame once. false: drop it, because it was accepted before, or is so old that this is not
- * known, or no place is available now (the sender will retransmit).
+ * Accept a frame once. false: drop it, because it was accepted before, or is so old that this is
+ * not known, or no place is available now (the sender will retransmit).
  */
 bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof);
 /* Set the keys that are in use, at most NIC_REPLAY_KEYS. Senders of others are replaced first. */

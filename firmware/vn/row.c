@@ -126,8 +126,8 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 
 /*
  * Is nothing outstanding by this row? To be checked again under the row's lock if the caller does
- * not hold it. QPs in the row's queue do not count: while no channel is busy, they are destroyed, or
- * will find another row.
+ * not hold it. QPs in the row's queue do not count: while no channel is busy, they are destroyed,
+ * or will find another row.
  */
 static bool nic_row_is_unused(const struct nic_row *row)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Emulates completion queues in NIC memory, to measure what polling them would cost.
+ * Emulates completion queues in NIC memory, to measure the time of polling them.
  *
  * VIA devices had their completion queues there, because a DMA into host memory took longest of
  * all. The processor then reads across the bus, uncached, whether there is a completion or not.

@@ -54,7 +54,7 @@ enum vnetdv_qp_create_flags {
 	/*
 	 * A UD queue pair whose sends complete with the result of their delivery. Success means
 	 * that the message was delivered, and is not reported earlier. A message that could not be
-	 * delivered fails with a status that tells the reason, belongs to the sender again, and
+	 * delivered completes with a status that gives the reason, may be reused by the sender, and
 	 * does not change the state of the queue pair. Requests complete in the order in which they
 	 * were posted:
 	 *

@@ -219,7 +219,7 @@ struct link_memory {
 	/* Which of the two tables of keys is current. */
 	u32 keys_in_use __attribute__((aligned(64)));
 	struct link_keys keys[2];
-	/* Number of sealed frames, over all keys: no nonce is used twice. */
+	/* Number of frames that were sent with a MAC, over all keys: no nonce is used twice. */
 	u64 sealed __attribute__((aligned(64)));
 
 	/* Whether there are any faults; the general ones; those of single peers. */
@@ -323,8 +323,8 @@ bool link_has_given_key(const struct link_memory *link, const union link_address
  */
 u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame, u32 length);
 /*
- * Check the trailer, if there is one, and remove it. Returns the frame's length; 0: drop it
- * (counted). *stranger: this node does not have the key it is sealed with.
+ * Check the trailer, if there is one, and remove it. Returns the frame's length; 0: drop the frame
+ * (counted). *stranger: this node does not have the key of the frame's MAC.
  */
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
 		u32 length, struct nic_proof *proof, bool *stranger);

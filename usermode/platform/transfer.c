@@ -113,7 +113,7 @@ static long call_process_vm(const struct space *space, bool write, struct iovec 
 
 /*
  * The first bytes could not be moved: find out which side faulted. The kernel counts far bytes by
- * page, and near ones by what its copy moves at a time.
+ * page, and near bytes by the unit of its copy loop.
  */
 static enum transfer_fault blame(const struct space *space, const struct transfer *t)
 {

@@ -407,9 +407,9 @@ static void answer_call(struct conn *conn, struct call *call, u32 type)
 }
 
 /*
- * Whether the call failed for lack of something that a descriptor freed which the program has
- * just closed. The daemon may receive that hang-up after this call. In this case the call is
- * parked once, so that pending hang-ups are handled before the second attempt.
+ * Whether the call may have failed because an object still exists whose descriptor the program has
+ * just closed. The daemon may receive that hang-up after this call. In this case the call is parked
+ * once, so that pending hang-ups are handled before the second attempt.
  */
 static bool may_come_free(const struct conn *conn, const struct call *call)
 {
@@ -466,7 +466,7 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 	conn->client->call_sock = conn->source.fd;
 	conn->client->present_page = NO_PAGE;
 	/*
-	 * The caller has given up, and its program was told of an error: do not execute the call.
+	 * The caller does not wait any more, and its program got an error: do not execute the call.
 	 */
 	if (!user_waits(conn->source.fd))
 		return reply_error(conn, msg, ECANCELED);
@@ -584,7 +584,9 @@ static enum call_outcome on_connect(struct conn *conn, const struct vnet_msg *ms
 
 static enum call_outcome on_leave(struct conn *conn, const struct vnet_msg *msg)
 {
-	/* A caller that has given up sends no STAY if its exec() fails: take the LEAVE back. */
+	/*
+	 * A caller that does not wait any more sends no STAY if its exec() fails: undo the LEAVE.
+	 */
 	if (!user_waits(conn->source.fd)) {
 		client_stay(conn->client);
 		return reply_error(conn, msg, ECANCELED);

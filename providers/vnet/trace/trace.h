@@ -2,7 +2,7 @@
 /*
  * Tracing: a line for each posted request and each completion, and warnings.
  *
- * The warnings are about what fails, or what works here but not on an adapter or not for long.
+ * A warning reports a request that fails, or that works here and fails on an adapter, or later.
  * Tracing is switched on when a context is opened, by replacing its operations. So the ordinary
  * operations contain no code for it.
  *

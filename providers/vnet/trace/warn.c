@@ -124,8 +124,8 @@ void vnet_trace_check_recv(struct vnet_trace *trace, const struct ibv_pd *pd, co
 /* -------------------------------------------------------------- full queues */
 
 /*
- * Adapters free the slots of a send queue when a completion was polled. vnet frees them as soon as
- * the NIC has read them, which hides mistakes.
+ * Adapters free the slots of a send queue when a completion was polled. vnet's NIC frees a slot
+ * when its request is retired, polled or not, which hides mistakes.
  */
 void vnet_trace_check_depth(struct vnet_trace *trace, struct vnet_trace_qp *tqp)
 {

@@ -221,7 +221,7 @@ void vnet_trace_check_status(struct vnet_trace *trace, struct vnet_trace_qp *tqp
 				wr ? wr->wr_id : 0, text ? text : ibv_wc_status_str(status));
 }
 
-/* Runs at the responder: report what its queue pair permits. */
+/* Runs at the responder: report the operations that its queue pair permits. */
 void vnet_trace_explain_access(struct vnet_trace *trace, uint32_t qpn)
 {
 	const struct vnet_trace_qp *tqp;

@@ -4,8 +4,8 @@
 #define SAY_H
 
 /*
- * Print one line. Only for what the user must know to see a device at all: a verbs program itself
- * would only say that it found none.
+ * Print one line. Only for reasons why the program sees no device or cannot use it: a verbs program
+ * itself only reports that it has found none.
  */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -39,9 +39,9 @@ static struct view own = { .variable = NAME "=18446744073709551615:1844674407370
 static bool is_shown;
 
 /*
- * A child of vfork() runs in its parent's memory: what it sets is for itself, and for the program
- * that it executes. Its parent's thread is suspended meanwhile. If other threads call vfork() at
- * the same time, the last child counts.
+ * A child of vfork() runs in its parent's memory. A limit that the child sets applies to the child,
+ * and to the program that the child executes, but not to the parent. The parent's thread is
+ * suspended meanwhile. If other threads call vfork() at the same time, the last child counts.
  */
 static struct view *view(void)
 {

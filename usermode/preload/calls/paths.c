@@ -92,7 +92,7 @@ static bool exists(const char *path)
 	return sys(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
-/* The daemon writes counter files when somebody is about to read them: ask it to. */
+/* The program is about to read counter files: make the daemon write their present values. */
 static void renew_counters(const char *path)
 {
 	struct vnet_msg renew = { .type = VNET_MSG_COUNTERS, .length = sizeof(renew) };

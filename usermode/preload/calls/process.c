@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * exec*(): the daemon is told before the address space ends. After exec, peers would write into
- * another program's memory. The daemon answers VNET_MSG_LEAVE when no operation that began earlier
- * can still touch this address space.
+ * exec*(): before the address space ends, the library sends VNET_MSG_LEAVE to the daemon. Otherwise
+ * peers could write into the memory of the new program. The daemon answers when no operation that
+ * began earlier can access this address space, or after a limited time.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static int tell(struct session *s, u32 type)
 }
 
 /*
- * Leave the session before exec. Returns NULL if there is none to leave, also in a child of
- * vfork(), or if the daemon cannot be told.
+ * Leave the session before exec. Returns NULL if there is none to leave (also in a child of
+ * vfork()), or if the daemon does not answer.
  */
 static struct session *leave(void)
 {
@@ -36,7 +36,7 @@ static struct session *leave(void)
 	return s;
 }
 
-/* exec failed: take the leave back. */
+/* exec failed: undo the leave. */
 static int stay(struct session *left, int ret)
 {
 	if (left)

@@ -67,9 +67,9 @@ static void __attribute__((noinline)) device_is_dead(struct client_nic *cn)
 }
 
 /*
- * Yield the processor now and then: the peer that a polling program waits for may need this very
- * processor. If each has a processor of its own, the call returns at once, and is too rare to cost
- * anything noticeable.
+ * Yield the processor now and then: the peer for which a polling program waits may need this
+ * processor. If each of them has a processor of its own, the call returns at once, and is too rare
+ * to cost a noticeable time.
  */
 static void give_way(u32 cost)
 {

@@ -8,7 +8,7 @@
 /* enum rdma_cm_event_type */
 #define EVENT_DEVICE_REMOVAL 11
 
-/* Bits: what happened to an id after its daemon's death. */
+/* Bits: the state of an id after its daemon's death. */
 enum {
 	TOLD = 1,
 	DESTROYED = 2,
@@ -22,7 +22,7 @@ static void map(struct session *s, int fd)
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!s->wills_done)
 		return;
-	/* Release: a reader that sees orphans also sees wills_done. */
+	/* Release: a reader that sees orphans also sees the array of their states. */
 	__atomic_store_n(&s->orphans,
 			 sys_mmap(NULL, sizeof(*s->orphans), PROT_READ, MAP_SHARED, fd, 0),
 			 __ATOMIC_RELEASE);
@@ -38,7 +38,8 @@ void orphans_map(struct session *s, int fd)
 }
 
 /*
- * Acquire: pairs with cm_orphan_write() in the daemon, which may have died in the middle of a write.
+ * Acquire: pairs with cm_orphan_write() in the daemon, which may have died in the middle of a
+ * write.
  */
 static const struct vnet_cm_orphan *orphan_of(const struct vnet_cm_orphans *orphans, u32 file_id,
 					      u32 id)

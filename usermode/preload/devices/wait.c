@@ -51,7 +51,7 @@ static nfds_t add_links(struct session *session, struct pollfd *pfd, struct nic 
 	return n;
 }
 
-/* A non-blocking program does not wait here, so ask the daemon to watch the links again. */
+/* A non-blocking program does not wait here, so the daemon must watch the links again. */
 static void hand_back_links(struct session *session)
 {
 	for (u32 i = 0; i < session->nnics; i++) {

@@ -134,9 +134,9 @@ static int receive_reply(const int *sock, bool timed, struct reply *reply)
 }
 
 /*
- * The daemon serialises all requests: what a thread did before its request happens before later
+ * The daemon serialises all requests: accesses of a thread before its request happen before later
  * requests of other threads (which may get the same queue memory, for example). ThreadSanitizer
- * does not see the daemon, so tell it.
+ * does not see the daemon, so this function declares the order to ThreadSanitizer.
  */
 static void daemon_orders(void)
 {

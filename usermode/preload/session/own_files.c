@@ -54,10 +54,10 @@ INTERPOSED int prctl(int option, ...)
 }
 
 /*
- * If Yama keeps processes of one user from tracing each other (ptrace_scope 1), the daemon and
- * peers copy through the descriptors they were given, which need no such right. So by default
- * nobody gets it. process_vm_readv() is faster for large copies but needs it, and a process can
- * grant it to one process or to all, not to its peers alone.
+ * If Yama prevents processes of one user from tracing each other (ptrace_scope 1), the daemon and
+ * peers copy by descriptors of the process' memory, which need no right to trace. So by default no
+ * process gets this right. process_vm_readv() is faster for large copies but needs it, and a
+ * process can grant the right to one process or to all, not to its peers alone.
  */
 void own_files_allow_ptrace(void)
 {

@@ -44,7 +44,7 @@ bool patience_lost(void);
  * program's signals are blocked except within the waits above. A signal handler that interrupts
  * such a wait may take the turn from its own thread, because it may leave by a jump (siglongjmp())
  * and never return to the interrupted code. A thread that has lost its turn learns of it by
- * -ECANCELED and turn_mine(), and must not touch what the turn protects.
+ * -ECANCELED and turn_mine(), and must not use the data that the turn protects.
  */
 struct turn {
 	/* ID of the thread that holds the turn; 0: free. */

@@ -373,7 +373,7 @@ static void release_descriptors(struct session *s)
 	}
 }
 
-/* Free a session that was never published, so no one refers to it. */
+/* Free a session that was never published, so that no other code refers to it. */
 static void session_drop(struct session *s)
 {
 	u32 i;

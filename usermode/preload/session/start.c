@@ -318,8 +318,8 @@ int daemon_connect_or_start(void)
 		else if (sock == -EPERM)
 			say("no RDMA device: %s is another user's", place->node_dir);
 		else if (sock == -ETIMEDOUT && patience_lost())
-			say("no RDMA device: the daemon in %s accepts no connection; is it stopped? "
-			    "\"vnet stop\" ends it",
+			say("no RDMA device: the daemon in %s accepts no connection; is it "
+			    "stopped? \"vnet stop\" ends it",
 			    place->node_dir);
 		if (sock != -ENOENT && sock != -ECONNREFUSED)
 			return sock;

@@ -29,7 +29,9 @@
 #include "loop/loop.h"
 
 #define WATCH_INTERVAL NSEC_PER_SEC
-/* How long LEAVE waits for peers that copy into the space: the time of a large copy. */
+/*
+ * Limit of the time for which LEAVE waits for peers that copy into the space: that of a large copy.
+ */
 #define LEAVE_TIME (100 * NSEC_PER_MSEC)
 /* Limit of clients (copies of the preload library) per process: none can take all slots. */
 #define MOST_OF_A_PROCESS 8
@@ -215,7 +217,7 @@ bool client_left(const struct client *client)
 	return container_of(client, const struct nic_client, client)->left;
 }
 
-/* Neither a pidfd nor a closing connection would show that this client calls exec() or exits. */
+/* Must the client be probed, because neither a pidfd nor a closing connection shows its end? */
 static bool needs_watch(const struct nic_client *client)
 {
 	return !client->client.dead && (client->pidfd.fd < 0 || !client->conns);

@@ -49,8 +49,8 @@ int user_bring(struct client *client, u64 addr, u64 length)
 }
 
 /*
- * Whether the caller still waits. A caller that gives up closes its connection first. The memory
- * that it passed for the answer may be in use for something else by then.
+ * Whether the caller still waits. A caller that does not wait any longer closes its connection
+ * first, because the memory for the answer may then be in use for something else.
  */
 bool user_waits(int sock)
 {

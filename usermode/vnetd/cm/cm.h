@@ -2,7 +2,7 @@
 /*
  * Internal interface of the connection manager, grouped by implementing file. An *id* is what a
  * program creates, and binds, resolves, listens or connects with. A *connection* is its state in
- * the CM protocol. It may outlive the id, because the peer must be told of the end. Functions
+ * the CM protocol. It may outlive the id, because the peer must still get a DREQ. Functions
  * that return int return 0 or the negative errno value that the kernel would return.
  *
  * There is one thread, and nothing blocks. Messages between ids of this daemon are queued and
@@ -414,8 +414,8 @@ int cm_conn_new(struct cm *cm, struct cm_id *id, const struct cm_path *path, str
 /* Ends a connection; cm_conns_run() frees it. */
 void cm_conn_close(struct cm_conn *conn);
 /*
- * Detaches a connection from its id, and tells the peer of the end. quiet: sends nothing for a
- * request that was not answered.
+ * Detaches a connection from its id, and sends a DREQ or REJ to the peer. quiet: sends nothing for
+ * a request that was not answered.
  */
 void cm_conn_release(struct cm_conn *conn, bool quiet);
 /* Sends conn->last, and resends it until it is answered. */

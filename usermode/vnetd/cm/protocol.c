@@ -2,7 +2,7 @@
 /*
  * CM connections: creation and end, their messages without addresses, and timers. A message that
  * requires an answer is kept and resent. A connection whose id is destroyed ends by itself after
- * the peer has been told.
+ * the peer has answered the DREQ, or its retries are exhausted.
  */
 #include <errno.h>
 #include <stdlib.h>

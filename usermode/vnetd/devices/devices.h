@@ -31,7 +31,7 @@ bool devices_spoke(const struct daemon *daemon);
  * malice, cannot affect the next.
  */
 void devices_renew(struct daemon *daemon);
-/* Sets the fatal flag of all NICs, which tells all processes that the devices are lost. */
+/* Sets the fatal flag of all NICs, by which all processes detect that the devices are lost. */
 void devices_fatal(struct daemon *daemon);
 
 /* -------------------------------------------------------------- identity.c */

@@ -18,9 +18,9 @@
 #define LEAST_PAUSE (50 * NSEC_PER_USEC)
 
 /*
- * A kick raises an edge, so reading the eventfd is not required. It is read all the same, because
- * a full counter takes no more kicks. RWF_NOWAIT, because clients share the file description and
- * can clear O_NONBLOCK.
+ * A kick raises an edge, so reading the eventfd is not required for the next edge. The eventfd is
+ * read nevertheless, because a full counter accepts no more kicks. RWF_NOWAIT, because clients
+ * share the file description and can clear O_NONBLOCK.
  */
 static void kicked(struct source *source, u32 events)
 {

@@ -25,7 +25,7 @@
 #define COMMON_KEY_NAME ".key"
 #define COMMON_KEY_SIZE 32
 
-/* Checks that only the owner has access to a key file: whoever knows the key can act as a node. */
+/* Checks that only the owner has access to a key file: a holder of the key can act as a node. */
 static int check_file(struct daemon *daemon, int fd, const char *path)
 {
 	struct stat st;

@@ -15,7 +15,10 @@ struct nic_device;
 
 /* ------------------------------------------------------------------ link.c */
 
-/* Opens the link's socket and memory, before NIC memory is created. It may get no socket. */
+/*
+ * Opens the link's socket and memory, before NIC memory is created. Without an address for the
+ * socket, the NIC has no link (nic_device.link_problem).
+ */
 int link_open(struct nic_device *device);
 /* Sets the sizes of the NIC's tables that the link needs. */
 void link_configure(const struct nic_device *device, struct nic_config *config);

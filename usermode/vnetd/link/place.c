@@ -231,7 +231,7 @@ bool link_peers_differ(struct daemon *daemon, const char *list)
 	return each_peer(daemon, list, link_place_is) != 0;
 }
 
-/* ---------------------------------------------------------- what killed daemons left */
+/* ------------------------------------------------------- entries of killed daemons */
 
 /* Removes all entries with this text, also those that were being replaced. */
 static void remove_entries(const struct daemon *daemon, const char *text)

@@ -215,7 +215,7 @@ static bool answer_here(struct device *device, struct mad *mad)
 	return true;
 }
 
-/* Whether the port does not support what was asked for. An agent may. */
+/* Whether the answer says that the port does not support the request. An agent may support it. */
 static bool knows_not(const struct mad *answer)
 {
 	switch (mad_get16(answer, MAD_STATUS) & ~(u32)UMAD_STATUS_DIRECTION) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The subnet management class: attributes of the node and its port (IB vol 1, chapter 14).
- * Nothing can be set: vnetd has configured what a subnet manager would.
+ * No attribute can be set: vnetd has configured all that a subnet manager would configure.
  */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the vnet command asks of a running daemon: its state as JSON, faults, keys and settings. */
+/* Requests of the vnet command to a running daemon: its state as JSON, faults, keys, settings. */
 #ifndef VNETD_STATUS_H
 #define VNETD_STATUS_H
 

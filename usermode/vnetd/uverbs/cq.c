@@ -317,8 +317,8 @@ static bool sends_stall(const struct uctx *ctx, const struct uv_cq *cq)
 }
 
 /*
- * Whether a resize must wait for stalled sends. On a network, a send without a receive would have
- * been lost and completed long ago. Here it may complete later, and not fit into a smaller CQ.
+ * Whether a resize must wait for stalled sends. On a network, a send without a receive is lost and
+ * completes at once. Here it may complete later, and its completion may not fit into a smaller CQ.
  * The wait is bounded.
  */
 static bool must_settle(const struct uctx *ctx, struct uv_cq *cq)

@@ -6,7 +6,7 @@
 #include "uverbs.h"
 
 #define FIRST_CAPACITY 64
-/* Far above what the device's tables allow. */
+/* Far above the sizes of the device's tables. */
 #define MAX_CAPACITY (1u << 22)
 
 static int handles_grow(struct uctx *ctx)

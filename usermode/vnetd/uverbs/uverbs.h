@@ -4,7 +4,7 @@
  * and ioctl).
  *
  * Functions that can fail return 0, a negative errno value, or UV_PARK: call the handler again
- * later; it has had no effect that matters.
+ * later; it has changed nothing that a repetition would not change in the same way.
  *
  * Creation of an object: a handler validates the request, reserves resources (handle, numbers,
  * queue memory), writes the complete response into the process' memory, and stores the object in
