@@ -3,6 +3,9 @@
  * Pending queue pairs: those whose head request waits for something, or that have work for the NIC
  * processor. This room keeps the bitmap of them and the timers of their requests; the room
  * processor retries them. Takes no lock, and calls no other room.
+ *
+ * These are the timers of requests to a queue pair of the same NIC, among them the RNR timer and
+ * the count of rnr_retry. Between NICs, vn/channel.c and vn/retransmit.c have them.
  */
 #ifndef NIC_PENDING_H
 #define NIC_PENDING_H

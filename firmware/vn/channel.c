@@ -490,6 +490,10 @@ static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_en
 	nic_answered_add(out, ep->qpn);
 }
 
+/*
+ * A NACK. After RNR, the packet, and all others of its QP, are not sent before the time in the NACK
+ * is over (hold_until).
+ */
 static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			   const struct vnet_frame_ack *ack, u64 now, struct nic_answered *out)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Retransmission of packets whose timer expired. The packet is transmitted again, or its request
- * fails. If its queue pair no longer exists, the peer is only asked whether it accepted the packet.
+ * Retransmission of packets whose timer expired, also after an RNR NACK. The packet is transmitted
+ * again, or its request fails (retry_cnt, rnr_retry). If the packet's queue pair no longer exists,
+ * another packet with its sequence number finds out whether the peer has accepted it.
  */
 #include "layout/lookup.h"
 #include "layout/ring.h"

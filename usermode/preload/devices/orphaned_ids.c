@@ -22,7 +22,7 @@ static void map(struct session *s, int fd)
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!s->wills_done)
 		return;
-	/* Release: a reader that sees orphans also sees the array of their states. */
+	/* Release: a reader that sees orphans also sees wills_done. */
 	__atomic_store_n(&s->orphans,
 			 sys_mmap(NULL, sizeof(*s->orphans), PROT_READ, MAP_SHARED, fd, 0),
 			 __ATOMIC_RELEASE);
