@@ -38,8 +38,9 @@ static inline u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
 }
 
 /*
- * Posted receives, from the last known index while there are any: the receiver writes the ring's
- * line whenever it posts. A queue with a limit needs the exact number.
+ * Number of posted receives. While receives are left by the producer index that was read last, the
+ * ring is not read: the receiver writes that cache line at each post, so a read would miss the
+ * cache. A queue with a limit needs the exact number.
  */
 static inline u32 nic_rq_posted(struct nic_rq *rq, const struct vnet_ring *ring)
 {

@@ -523,9 +523,10 @@ u32 nic_invalidate_key(struct nic *nic, struct nic_qp *executor, const struct ni
 }
 
 /*
- * A half-changed object is closed, whether it was to be opened or closed. A repeated invalidation
- * then finds its key, and nothing left to do. The region's count of windows may remain too high:
- * see nic_mr_has_windows().
+ * A window or region whose change was interrupted is closed (unbound, unregistered), whether the
+ * change was a bind or an invalidation. Its key is valid afterwards, so a repeated invalidation
+ * finds it, and changes nothing. The region's count of windows may remain too high: see
+ * nic_mr_has_windows().
  */
 void nic_key_recover(struct nic *nic, const struct nic_qp *executor, u32 owner)
 {

@@ -9,7 +9,7 @@
 #include "tags/tags.h"
 #include "responder/receiving.h"
 
-/* Skip the first `skip` bytes of the message, which all are at hand. */
+/* Skip the first `skip` bytes of the message, all of which are in its pieces. */
 static void nic_skip_pieces(struct nic_message *msg, struct nic_piece *to, u64 skip)
 {
 	u32 i, n = 0;

@@ -57,7 +57,7 @@ static void nic_tm_parse(struct nic_tm_match *match)
 	match->length = nic_be32(h + NIC_TMH_SIZE + 12);
 }
 
-/* Bytes of the message at hand: all of it, or its first packet. */
+/* Number of bytes of the message in its pieces: of the whole message, or of its first packet. */
 static u64 nic_tm_here(const struct nic_message *msg)
 {
 	return msg->arrival && msg->length > msg->src[0].length ? msg->src[0].length : msg->length;

@@ -19,8 +19,9 @@
 #define NIC_RTT_SHIFT 3
 #define NIC_DEVIATION_SHIFT 2
 /*
- * Assumed reordering, us: at least this, a quarter of a round trip, or what was observed.
- * NIC_ASK_US is the minimum delay before a refused packet is sent again.
+ * Time by which packets may be reordered, us: the longest of NIC_SLACK_US, a quarter of a round
+ * trip, and the observed time (nic_row.slack), which is at most NIC_SLACK_MOST_US. NIC_ASK_US is
+ * the minimum delay before a refused packet is sent again.
  */
 #define NIC_SLACK_US 20u
 #define NIC_SLACK_MOST_US 20000u
@@ -372,7 +373,10 @@ static u32 nic_row_slack(const struct nic_row *row)
 	return row->slack > slack ? row->slack : slack;
 }
 
-/* Adapt the reordering time: a retransmission was needed, or the original had arrived after all. */
+/*
+ * Adapt the reordering time: decrease it if a retransmission was needed, increase it if the
+ * original packet had arrived.
+ */
 static void nic_row_learn(struct nic_row *row, bool needed)
 {
 	if (needed)

@@ -776,7 +776,10 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 	}
 	plat_flush(nic);
 	if (sent == NIC_SENT_REST) {
-		/* If requests are left, new ones do not change that only an answer helps. */
+		/*
+		 * While requests are queued that need an answer before they can be sent, posting
+		 * further ones need not run the queue.
+		 */
 		nic_store(&s.ep->resting, prod != s.ep->sq_next);
 		return true;
 	}

@@ -386,7 +386,7 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
  * has waited for it long enough.
  */
 enum nic_patience { NIC_WAITS_NOT, NIC_WAITS, NIC_WAITED };
-/* Delivery to one receiver: done or lost; locked by another; no receive, and worth a wait. */
+/* Delivery to one receiver: done or lost; locked by another; no receive, and the packet waits. */
 enum nic_member_fate { NIC_MEMBER_DONE, NIC_MEMBER_BUSY, NIC_MEMBER_HUNGRY };
 /* Deliver a multicast datagram or an Ethernet frame to one receiver. */
 enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,

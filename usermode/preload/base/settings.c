@@ -23,7 +23,7 @@ static char environment_text[8192];
 
 /*
  * Environment variables that the daemon inherits. The daemon outlives the program and serves other
- * programs, so it gets only the variables that concern it. Names that end in '_' are prefixes.
+ * programs, so it inherits only its own variables. Names that end in '_' are prefixes.
  */
 static const char *const passed_on[] = {
 	"VNET_", "XDG_RUNTIME_DIR", "HOME",          "PATH",         "TMPDIR",       "LANG",

@@ -4,8 +4,8 @@
  *
  * Registered memory is not pinned, so the system's limit does not bound registrations; but some
  * programs read the limit and refuse to start. With VNET_UNLIMITED_MEMLOCK=1 the program sees an
- * infinite limit. If it sets another one, it sees that, and the system's limit is changed likewise
- * as far as permitted.
+ * infinite limit. If the program sets a limit, it sees that limit, and the system's limit is
+ * changed to it as far as permitted.
  *
  * A limit that the program has set survives exec, as limits do: the variable then contains
  * "SOFT:HARD". Its text is rewritten in place, so that setrlimit() allocates nothing and takes no

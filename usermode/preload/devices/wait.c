@@ -78,10 +78,10 @@ static int wait_on(int fd)
 }
 
 /*
- * Wait for the event and for frames. The sleeping thread itself receives frames: if the daemon did,
- * and woke this thread, it would take twice as long. The kernel never restarts poll(), so
- * signals_restart() decides, which knows only handlers that were installed through intercepted
- * calls.
+ * Wait for the event and for frames. The sleeping thread itself receives frames: this takes half of
+ * the time in which the daemon would receive them and wake this thread. The kernel never restarts
+ * poll() after a signal handler. So signals_restart() decides, which knows only handlers that were
+ * installed through intercepted calls.
  */
 static int wait_with_links(int fd, struct session *session)
 {

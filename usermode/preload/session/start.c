@@ -6,8 +6,8 @@
  * the program's descriptors, signal dispositions, limits, processor affinity or terminal. The
  * program in turn must not notice the child: the child is made without an exit signal, so there is
  * no SIGCHLD and wait() does not see it, and the thread is suspended until a grandchild has
- * executed the daemon. If two daemons start at once, they decide between themselves which one
- * stays; both say "ready" when one of them listens.
+ * executed the daemon. If two daemons start at once, one of them gets the node's lock and remains;
+ * both report "ready" when that one listens.
  */
 #define _GNU_SOURCE
 #include "session/start.h"

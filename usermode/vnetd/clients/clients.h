@@ -32,7 +32,7 @@ struct conn {
 	struct client *client;
 	/* Deadline for the first message; NEVER once it has arrived. */
 	u64 greet_by;
-	/* Descriptors attached to the message at hand or parked; -1: taken by a handler. */
+	/* Descriptors attached to the current or the parked message; -1: taken by a handler. */
 	int attached[VNET_MSG_FDS];
 	u32 nattached;
 	/* When the current call was first tried (plat_clock()). */
@@ -56,7 +56,7 @@ void conn_close_client(struct daemon *daemon, struct client *client);
  * not read its replies, closes the connection and returns false.
  */
 bool conn_send(struct conn *conn, const void *message, u32 length, const int *fds, u32 nfds);
-/* Sends likewise on a bare socket, and closes nothing. */
+/* The same for a socket without a struct conn; closes nothing. */
 bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 nfds);
 /* Frees the connection without closing its socket, which is returned: it becomes a file. */
 int conn_release(struct conn *conn);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Keeps connection requests (REQ, SIDR_REQ) that arrive before a program listens. Some programs
- * tell their peer the port as soon as they are bound, and listen afterwards. On a network the
- * request takes long enough; here it does not. So the first request of each peer is kept for a
- * bound id. If it is repeated and there is still no listener, it is refused.
+ * send their port number to the peer as soon as they are bound, and listen afterwards. On a
+ * network, the request arrives after that; here it may arrive before. So the first request of each
+ * peer is kept for a bound id. If the peer repeats the request, and the id still does not listen,
+ * the request is refused.
  *
  * Other programs, perftest among them, destroy the listener of their first connection, over which
  * they ask the peer to connect to the next listener. So a request for a port whose listener was
