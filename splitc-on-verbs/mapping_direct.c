@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "splitc_mapping.h"
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 #define MAX_PIECE ((size_t)1 << 30) /* limit per RDMA operation, in bytes */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 static void open_message(struct sc_peer *peer, uint64_t address, uint32_t n)
 {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "include/splitc.h"
-#include "am_device.h"
+#include "device/am_device.h"
 #include "splitc_settings.h"
 #include "splitc_wire.h"
 

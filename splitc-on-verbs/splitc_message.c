@@ -8,7 +8,7 @@
  * request never waits, so there is no deadlock.
  */
 #include "splitc_core.h"
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 struct sc_message *sc_slot_message(struct sc_peer *peer, unsigned int slot)
 {

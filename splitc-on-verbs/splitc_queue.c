@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 #define CQ_BATCH 16
 

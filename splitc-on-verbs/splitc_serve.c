@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "splitc_core.h"
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 static void require(const struct sc_peer *peer, bool so)
 {

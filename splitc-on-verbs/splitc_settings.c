@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "am_setting.h"
+#include "settings/am_setting.h"
 #include "splitc_core.h"
 
 struct sc_settings sc_settings = {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "am_cost.h"
+#include "cost/am_cost.h"
 #include "am_side.h"
 #include "measure.h"
 #include "steps.h"

@@ -3,7 +3,7 @@
 #ifndef VNET_BENCH_STEPS_H
 #define VNET_BENCH_STEPS_H
 
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 #define STEPS_LIMIT_NS 5000 /* steps that take longer were interrupted */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "am_cost.h"
+#include "cost/am_cost.h"
 #include "measure.h"
 #include "side.h"
 #include "steps.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "am_cost.h"
+#include "cost/am_cost.h"
 
 #define NEVER 1e12 /* no step takes so long */
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "am_settings.h"
+#include "settings/am_settings.h"
 #include "check.h"
 
 enum { SENDER, VICTIM, BYSTANDER, PROCESSES };

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "am_core.h"
+#include "objects/am_core.h"
 #include "check.h"
 
 enum { ASK = 5, ANSWER };

@@ -9,8 +9,8 @@
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
-#include "am_address.h"
-#include "wiring_cm.h"
+#include "wirings/am_address.h"
+#include "wirings/wiring_cm.h"
 
 #include "check.h"
 
