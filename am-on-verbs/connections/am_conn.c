@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connections: allocation, connecting, failure, probing and draining. */
+/* Connections: allocation, connecting, failure and freeing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "am_connections.h"
 #include "objects/am_mapping.h"
 #include "objects/am_wiring.h"
 
 #define DEFAULT_CREDITS 8 /* paper 003, "chosen arbitrarily" */
-#define DOUBTS 2 /* idle connections that are probed for each new one */
 #define BOARDS 128 /* bytes: the peer's segment, and the source of writes to the peer's board */
 
 struct am_conn *am_conn_find(struct am_ep *ep, const en_t *peer)
@@ -96,7 +96,7 @@ struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer)
 		goto free_memory;
 	conn->next = ep->conns;
 	ep->conns = conn;
-	conn->eb->doubts += DOUBTS;
+	conn->eb->doubts += AM_DOUBTS;
 	return conn;
 free_memory:
 	free_memory(conn);
@@ -132,12 +132,24 @@ void am_conn_broken(struct am_conn *conn, int status)
 	conn->state = AM_BROKEN;
 	conn->status = status;
 	am_qp_stop(conn);
-	am_wire_broken(conn);
+	if (conn->eb->wiring->broken)
+		conn->eb->wiring->broken(conn);
 	am_conn_check(conn);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (am_slot_waits(conn, slot))
 			am_return_slot(conn, slot, status);
 	}
+}
+
+static void forget_acks(struct am_conn *conn)
+{
+	struct am_conn **at = &conn->eb->acking;
+
+	while (*at && *at != conn)
+		at = &(*at)->acking;
+	if (*at)
+		*at = conn->acking;
+	conn->acks = false;
 }
 
 /* The caller has removed @conn from its endpoint's list. */
@@ -146,7 +158,7 @@ void am_conn_free(struct am_conn *conn)
 	struct am_eb *eb = conn->eb;
 
 	am_wire_forget(conn);
-	am_acks_forget(conn);
+	forget_acks(conn);
 	am_conn_broken(conn, EUNREACHABLE);
 	for (unsigned int slot = 0; slot < conn->credits; slot++) {
 		if (conn->slot[slot].outstanding)
@@ -225,161 +237,4 @@ void am_conns_reap(struct am_eb *eb)
 	}
 	if (eb->requests.first || eb->replies.first)
 		eb->chores = true;
-}
-
-/* Posts an empty RDMA write. Its completion shows that all before it has arrived. */
-static int nudge(struct am_conn *conn)
-{
-	return conn->eb->mapping->write(conn, conn->memory, 0, conn->theirs.board,
-					conn->theirs.board_rkey);
-}
-
-static bool alive(const struct am_conn *conn)
-{
-	return conn->state == AM_READY || conn->state == AM_ACCEPTED;
-}
-
-static bool draining(const struct am_conn *conn)
-{
-	for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++) {
-		if (conn->sq[i].sent != conn->sq[i].done)
-			return alive(conn);
-	}
-	return false;
-}
-
-static void nudge_all(struct am_ep *ep)
-{
-	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-		am_flush_acks(conn);
-		/*
-		 * Often all has been acknowledged already, but the completions have not
-		 * been polled.
-		 */
-		if (draining(conn))
-			am_drain(conn->eb);
-		if (draining(conn))
-			nudge(conn);
-		for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++)
-			conn->sq[i].awaited = conn->sq[i].sent;
-	}
-}
-
-/*
- * Whether work requests that were counted in nudge_all() are not complete. Later ones, of
- * other threads, do not count: they may be unsignaled.
- */
-static bool awaited(const struct am_conn *conn)
-{
-	for (unsigned int i = 0; i < AM_MAX_SEQUENCES; i++) {
-		if ((int32_t)(conn->sq[i].done - conn->sq[i].awaited) < 0)
-			return alive(conn);
-	}
-	return false;
-}
-
-static void await_all(struct am_ep *ep, uint64_t end)
-{
-	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-		am_conn_hold(conn);
-		while (awaited(conn) && am_now() < end) {
-			if (!am_drain(ep->eb))
-				am_yield(ep->eb);
-		}
-		am_conn_release(conn);
-	}
-}
-
-static uint64_t end_of_patience(void)
-{
-	return am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
-}
-
-/* Writes to all connections first, then waits, so that timeouts of dead peers overlap. */
-void am_conns_drain(struct am_ep *ep)
-{
-	nudge_all(ep);
-	await_all(ep, end_of_patience());
-}
-
-/* The same for all endpoints of a bundle. */
-void am_bundle_drain(struct am_eb *eb)
-{
-	uint64_t end = end_of_patience();
-	struct am_ep *ep;
-
-	for (ep = eb->eps; ep; ep = ep->next)
-		nudge_all(ep);
-	for (ep = eb->eps; ep; ep = ep->next)
-		await_all(ep, end);
-}
-
-static bool outstanding(const struct am_conn *conn)
-{
-	return conn->state == AM_READY && conn->nfree < conn->credits;
-}
-
-static void probe(struct am_conn *conn)
-{
-	conn->probed = conn->eb->clock;
-	nudge(conn);
-}
-
-/* Time since the peer was heard, or probed. */
-static uint64_t silence(const struct am_conn *conn)
-{
-	return conn->eb->clock - (conn->heard > conn->probed ? conn->heard : conn->probed);
-}
-
-static uint64_t keepalive(void)
-{
-	return (uint64_t)am_settings.keepalive * 1000000u;
-}
-
-/* Of the connections that have been silent for long, the one that has been so for longest. */
-static struct am_conn *quietest(struct am_eb *eb)
-{
-	struct am_conn *found = NULL;
-	uint64_t longest = keepalive();
-
-	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
-		for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-			if (conn->state != AM_READY || silence(conn) < longest)
-				continue;
-			longest = silence(conn);
-			found = conn;
-		}
-	}
-	return found;
-}
-
-static void probe_outstanding(struct am_eb *eb)
-{
-	for (struct am_ep *ep = eb->eps; ep; ep = ep->next) {
-		for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-			if (outstanding(conn) && silence(conn) >= keepalive())
-				probe(conn);
-		}
-	}
-}
-
-/*
- * Probes peers that have been silent for long. A process that has died says nothing, but an
- * RDMA write to it fails.
- *
- * Peers with a request outstanding are probed regularly, because the request would wait for
- * ever. For each new connection, DOUBTS idle ones are probed: more than one, so that dead peers
- * are removed faster than new peers are added.
- */
-void am_conn_probe(struct am_eb *eb)
-{
-	struct am_conn *conn;
-
-	if (eb->outstanding)
-		probe_outstanding(eb);
-	while (eb->doubts && (conn = quietest(eb))) {
-		eb->doubts--;
-		probe(conn);
-	}
-	eb->doubts = 0;
 }

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Creates, connects and stops queue pairs, for all mappings. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "objects/am_mapping.h"
-#include "objects/am_wiring.h"
+#include "am_connections.h"
 
 #define MIN_RNR_TIMER 1 /* 0.01 ms */
 #define RNR_RETRY 7 /* no limit: a live peer reposts its receives */
-
-const struct am_mapping *am_mapping(unsigned int number)
-{
-	static const struct am_mapping *const mappings[] = { NULL, &am_mapping_v1, &am_mapping_v2,
-							     &am_mapping_v3, &am_mapping_v4 };
-
-	return number < sizeof(mappings) / sizeof(mappings[0]) ? mappings[number] : NULL;
-}
 
 static int to_init(struct am_conn *conn, struct ibv_qp *qp)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/am_mapping.h"
+#include "am_connections.h"
 
 /* Frees @slot: its request has been answered, or has failed. */
 void am_slot_done(struct am_conn *conn, unsigned int slot)

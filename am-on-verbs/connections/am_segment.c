@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An endpoint's segment and tag, and the boards that tell them to peers.
+ * The boards that tell an endpoint's segment and tag to peers.
  *
  * Each side of a connection has a board in the peer's memory. An endpoint writes the
  * location of its segment, and its tag, to the boards of its peers by RDMA. That needs no
  * message and no credit. A peer that learns of the new segment by a later message finds it
  * on the board.
  */
-#include <stdlib.h>
-
+#include "am_connections.h"
 #include "objects/am_mapping.h"
 
 #define BOARD_LOOKS 100000u /* reads of an inconsistent board before giving up */
@@ -70,72 +69,4 @@ int am_segment_tell(struct am_conn *conn)
 int am_segment_goodbye(struct am_conn *conn)
 {
 	return tell(conn, true);
-}
-
-void am_segment_tell_all(struct am_ep *ep)
-{
-	ep->segment_version++;
-	for (struct am_conn *conn = ep->conns; conn; conn = conn->next) {
-		if (conn->state == AM_READY || conn->state == AM_ACCEPTED)
-			am_segment_tell(conn);
-	}
-	am_conns_drain(ep);
-}
-
-static int set_segment(struct am_ep *ep, void *addr, uintptr_t nbytes)
-{
-	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	struct ibv_mr *mr = NULL, *old = ep->segment_mr;
-
-	if (nbytes) {
-		mr = ibv_reg_mr(ep->eb->device->pd, addr, nbytes, access);
-		if (!mr)
-			return AM_ERR_RESOURCE;
-	}
-	ep->segment = nbytes ? addr : NULL;
-	ep->segment_length = nbytes;
-	ep->segment_mr = mr;
-	am_segment_tell_all(ep);
-	if (old)
-		ibv_dereg_mr(old);
-	return AM_OK;
-}
-
-int AM_SetSeg(ep_t ea, void *addr, uintptr_t nbytes)
-{
-	int err;
-
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea || (nbytes && !addr) || (uintptr_t)addr + nbytes < (uintptr_t)addr)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	err = ea->eb->running ? AM_ERR_BAD_ARG : set_segment(ea, addr, nbytes);
-	am_unlock(ea->eb);
-	return err;
-}
-
-int AM_GetSeg(ep_t ea, void **addr, uintptr_t *nbytes)
-{
-	if (!am_initialised())
-		return AM_ERR_NOT_INIT;
-	if (!ea || !addr || !nbytes)
-		return AM_ERR_BAD_ARG;
-	am_lock(ea->eb);
-	*addr = ea->segment;
-	*nbytes = ea->segment_length;
-	am_unlock(ea->eb);
-	return AM_OK;
-}
-
-int AM_MaxSegLength(uintptr_t *nbytes)
-{
-	struct am_device *device = am_the_device();
-
-	if (!device)
-		return AM_ERR_NOT_INIT;
-	if (!nbytes)
-		return AM_ERR_BAD_ARG;
-	*nbytes = device->attr.max_mr_size;
-	return AM_OK;
 }

@@ -2,50 +2,10 @@
 /* Connection setup that is common to all wirings: states, retries and time limits. */
 #include <stdio.h>
 
-#include "objects/am_mapping.h"
+#include "am_connections.h"
 #include "objects/am_wiring.h"
 
-#define FIRST_WAIT 5000000u /* ns; doubled for each retry */
-#define LAST_WAIT 500000000u
-
-int am_wire_open(struct am_eb *eb)
-{
-	static const struct am_wiring *const wirings[] = { &am_wiring_hand, &am_wiring_cm };
-
-	eb->wiring = wirings[am_settings.wiring];
-	return eb->wiring->open(eb);
-}
-
-void am_wire_close(struct am_eb *eb)
-{
-	eb->wiring->close(eb);
-}
-
-void am_wire_address(const struct am_eb *eb, en_t *name)
-{
-	eb->wiring->address(eb, name);
-}
-
-void am_wire_watch(struct am_conn *conn)
-{
-	uint64_t timeout = (uint64_t)am_settings.connect_timeout * 1000000u;
-
-	conn->wait = FIRST_WAIT;
-	conn->due = am_now() + conn->wait;
-	conn->deadline = am_now() + timeout;
-	conn->connecting = conn->eb->connecting;
-	conn->eb->connecting = conn;
-}
-
-void am_wire_forget(struct am_conn *conn)
-{
-	struct am_conn **at = &conn->eb->connecting;
-
-	while (*at && *at != conn)
-		at = &(*at)->connecting;
-	if (*at)
-		*at = conn->connecting;
-}
+#define LAST_WAIT 500000000u /* ns: the longest interval between attempts */
 
 void am_wire_ready(struct am_conn *conn)
 {
@@ -141,12 +101,6 @@ bool am_wire_goodbye(struct am_conn *conn)
 	if ((conn->state != AM_READY && conn->state != AM_ACCEPTED) || with_itself(conn))
 		return false;
 	return conn->eb->wiring->goodbye(conn);
-}
-
-void am_wire_broken(struct am_conn *conn)
-{
-	if (conn->eb->wiring->broken)
-		conn->eb->wiring->broken(conn);
 }
 
 struct am_ep *am_wire_endpoint(struct am_eb *eb, const en_t *name)

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "am_library.h"
+#include "connections/am_connections.h"
+#include "messages/am_messages.h"
 #include "objects/am_process.h"
 #include "objects/am_wiring.h"
 
@@ -16,7 +19,7 @@ static int make_name(struct am_ep *ep)
 	memset(&ep->name, 0, sizeof(ep->name));
 	memcpy(ep->name.gid, device->gid.raw, sizeof(ep->name.gid));
 	ep->name.lid = device->port_attr.lid;
-	am_wire_address(ep->eb, &ep->name);
+	ep->eb->wiring->address(ep->eb, &ep->name);
 	ep->name.endpoint = am_endpoint_number();
 	if (getrandom(&ep->name.incarnation, sizeof(ep->name.incarnation), 0) !=
 	    sizeof(ep->name.incarnation))
@@ -289,10 +292,4 @@ int AM_GetEndpointStatistics(ep_t ep, struct am_statistics *statistics)
 	*statistics = ep->statistics;
 	am_unlock(ep->eb);
 	return AM_OK;
-}
-
-int AM_NameEqual(en_t a, en_t b)
-{
-	return a.incarnation == b.incarnation && a.endpoint == b.endpoint &&
-	       !memcmp(a.gid, b.gid, sizeof(a.gid));
 }

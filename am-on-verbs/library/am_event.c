@@ -7,8 +7,9 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "objects/am_mapping.h"
-#include "objects/am_wiring.h"
+#include "connections/am_connections.h"
+#include "messages/am_messages.h"
+#include "objects/am_process.h"
 
 int AM_GetEventMask(eb_t eb, int *mask)
 {

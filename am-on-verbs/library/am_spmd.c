@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "objects/am_core.h"
+#include "am_library.h"
 #include "job/job.h"
+#include "messages/am_messages.h"
 
 #define BARRIER_HANDLER 1
 #define BARRIER_ROUNDS 31

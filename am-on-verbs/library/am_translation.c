@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/am_core.h"
+#include "connections/am_connections.h"
+#include "objects/am_process.h"
 
 #define MAX_TRANSLATIONS (1 << 20)
 

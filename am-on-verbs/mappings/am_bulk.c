@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "objects/am_mapping.h"
+#include "am_mappings.h"
 
 #define COPY_AT 128 /* offset in a send buffer, behind the message */
 

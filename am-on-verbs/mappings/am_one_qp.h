@@ -13,8 +13,7 @@
 
 #include <errno.h>
 
-#include "cost/am_cost.h"
-#include "objects/am_mapping.h"
+#include "am_mappings.h"
 
 #define AM_ONE_QP_WRITES 4u /* work requests for the core's RDMA writes, in addition to messages */
 

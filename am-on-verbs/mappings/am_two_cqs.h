@@ -3,8 +3,7 @@
 #ifndef AM_TWO_CQS_H
 #define AM_TWO_CQS_H
 
-#include "cost/am_cost.h"
-#include "objects/am_mapping.h"
+#include "am_mappings.h"
 #include "objects/am_wiring.h"
 
 #define AM_CQ_BATCH 16
@@ -17,7 +16,7 @@ void am_two_cqs_close(struct am_eb *eb);
 
 /*
  * Polls @cq and calls @taken for each completion, except those of the connection setup,
- * which go to am_wire_completion(). Returns the number of completions.
+ * which go to the wiring. Returns the number of completions.
  *
  * This is on the path of every message. It is always inlined, so that @taken is a direct
  * call.
@@ -34,7 +33,7 @@ static inline __attribute__((always_inline)) int am_poll_cq(struct am_eb *eb, st
 	am_cost_end_poll(step, n);
 	for (int i = 0; i < n; i++) {
 		if (wc[i].wr_id & AM_WR_WIRE)
-			am_wire_completion(eb, &wc[i]);
+			eb->wiring->completion(eb, &wc[i]);
 		else
 			taken(eb, &wc[i]);
 	}

@@ -367,7 +367,7 @@ static int poll_imm64(struct am_eb *eb, struct v4 *v4)
 	am_cost_end_poll(AM_COST_POLL_RECV, n);
 	for (int i = 0; i < n; i++) {
 		if (wc[i].wc.wr_id & AM_WR_WIRE)
-			am_wire_completion(eb, &wc[i].wc);
+			eb->wiring->completion(eb, &wc[i].wc);
 		else
 			completed(eb, &wc[i].wc, wc[i].imm64);
 	}

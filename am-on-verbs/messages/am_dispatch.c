@@ -2,6 +2,8 @@
 /* Runs the handlers of received and returned messages. */
 #include <stdlib.h>
 
+#include "am_messages.h"
+#include "connections/am_connections.h"
 #include "cost/am_cost.h"
 #include "objects/am_mapping.h"
 
@@ -154,9 +156,23 @@ static void run_request(struct am_conn *conn, struct am_message *m, struct am_bu
 		am_acknowledge(conn, slot);
 }
 
+static am_system_fn_t system_functions[8];
+
+void am_system_handler(handler_t handler, am_system_fn_t function)
+{
+	system_functions[handler] = function;
+}
+
+static am_system_fn_t system_function(handler_t handler)
+{
+	size_t n = sizeof(system_functions) / sizeof(system_functions[0]);
+
+	return handler < n ? system_functions[handler] : NULL;
+}
+
 static void run_system(struct am_conn *conn, struct am_message *m, struct am_buffer *buffer)
 {
-	am_system_fn_t function = am_system_function(m->handler);
+	am_system_fn_t function = system_function(m->handler);
 	unsigned int slot = m->slot;
 
 	if (function && m->class == AM_MEDIUM)

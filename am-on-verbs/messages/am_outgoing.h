@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cost/am_cost.h"
+#include "include/am.h"
 #include "objects/am_message.h"
 
 struct am_outgoing {

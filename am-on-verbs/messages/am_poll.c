@@ -6,9 +6,11 @@
  */
 #include <sched.h>
 
+#include "am_messages.h"
+#include "connections/am_connections.h"
 #include "cost/am_cost.h"
 #include "objects/am_mapping.h"
-#include "objects/am_wiring.h"
+#include "objects/am_process.h"
 
 #define IDLE_LOOKS 64u /* consecutive empty polls per look_at_clock() */
 #define BUSY_LOOKS 4096u /* the same for polls that found something */

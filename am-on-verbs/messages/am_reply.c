@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "am_messages.h"
+#include "am_outgoing.h"
+#include "connections/am_connections.h"
 #include "cost/am_cost.h"
 #include "objects/am_mapping.h"
-#include "am_outgoing.h"
+#include "objects/am_process.h"
 
 static int reply(struct am_token *token, const struct am_outgoing *o)
 {
@@ -137,17 +140,6 @@ void am_acknowledge(struct am_conn *conn, unsigned int slot)
 		conn->acking = eb->acking;
 		eb->acking = conn;
 	}
-}
-
-void am_acks_forget(struct am_conn *conn)
-{
-	struct am_conn **at = &conn->eb->acking;
-
-	while (*at && *at != conn)
-		at = &(*at)->acking;
-	if (*at)
-		*at = conn->acking;
-	conn->acks = false;
 }
 
 void am_refuse(struct am_conn *conn, unsigned int slot, int status)

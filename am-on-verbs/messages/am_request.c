@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "am_messages.h"
+#include "am_outgoing.h"
+#include "connections/am_connections.h"
 #include "cost/am_cost.h"
 #include "objects/am_mapping.h"
-#include "am_outgoing.h"
-#include "objects/am_wiring.h"
+#include "objects/am_process.h"
 
 static const op_t request_opcode[AM_NUM_CLASSES] = { AM_REQUEST_M, AM_REQUEST_IM,
 						     AM_REQUEST_XFER_M };
@@ -217,20 +219,6 @@ int AM_RequestXferV(ep_t ep, int index, uintptr_t dest_offset, handler_t handler
 	am_outgoing_words(&o, list);
 	va_end(list);
 	return request_checked(ep, index, &o);
-}
-
-static am_system_fn_t system_functions[8];
-
-void am_system_handler(handler_t handler, am_system_fn_t function)
-{
-	system_functions[handler] = function;
-}
-
-am_system_fn_t am_system_function(handler_t handler)
-{
-	size_t n = sizeof(system_functions) / sizeof(system_functions[0]);
-
-	return handler < n ? system_functions[handler] : NULL;
 }
 
 int am_system_request(struct am_ep *ep, int index, handler_t handler, int nargs,

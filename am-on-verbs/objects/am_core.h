@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The objects of Active Messages (bundle, endpoint, connection, slot) and the internal
- * functions.
+ * The objects of Active Messages: bundle, endpoint, connection, slot.
  *
  * A bundle holds endpoints. An endpoint holds a translation table and connections. A
- * connection joins two endpoints; a mapping (am_mapping.h) carries its messages.
+ * connection joins two endpoints; a mapping (am_mapping.h) carries its messages, and a wiring
+ * (am_wiring.h) establishes it.
  *
  * A bundle's lock, which only AM_PAR bundles have, guards the bundle and everything in it.
+ *
+ * This room has structures, and what they need: the format of messages, the interfaces of mappings
+ * and wirings, and the state of the process. It calls the device and the settings only. The only
+ * lock that it takes is that of the list of bundles (am_process.h).
  */
 #ifndef AM_CORE_H
 #define AM_CORE_H
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "include/am.h"
-#include "device/am_device.h"
 #include "am_message.h"
+#include "device/am_device.h"
+#include "include/am.h"
 #include "settings/am_settings.h"
 
 struct am_mapping;
@@ -251,79 +254,6 @@ static inline struct am_message *am_reply_buffer(struct am_conn *conn, unsigned 
 	return am_request_buffer(conn, conn->mine.credits + slot);
 }
 
-uint64_t am_now(void); /* ns, monotonic */
-
-/* am_init.c */
-bool am_initialised(void);
-struct am_device *am_the_device(void);
-void am_drain_all(void); /* drains all bundles; no other thread may use them any more */
-
-/* am_bundle.c */
-int am_cq_room(struct am_eb *eb, unsigned int sends, unsigned int receives);
-void am_cq_room_back(struct am_eb *eb, unsigned int sends, unsigned int receives);
-struct am_conn *am_conn_by_qpn(struct am_eb *eb, uint32_t qpn);
-int am_qpn_insert(struct am_eb *eb, struct am_conn *conn, uint32_t qpn);
-void am_qpn_remove(struct am_eb *eb, uint32_t qpn);
-
-/* am_conn.c */
-struct am_conn *am_conn_find(struct am_ep *ep, const en_t *peer);
-struct am_conn *am_conn_make(struct am_ep *ep, const en_t *peer);
-int am_conn_connect(struct am_conn *conn, const struct am_offer *theirs);
-void am_conn_broken(struct am_conn *conn, int status);
-void am_conn_free(struct am_conn *conn);
-/* Until am_conn_release(), the connection is not freed, even if it breaks. */
-void am_conn_hold(struct am_conn *conn);
-void am_conn_release(struct am_conn *conn);
-/* Called if one reference fewer to @conn exists: makes am_conns_reap() check it if it is broken. */
-void am_conn_check(struct am_conn *conn);
-void am_conns_reap(struct am_eb *eb);
-/* Wait until the peer has acknowledged all that was sent, up to connect-timeout. */
-void am_conns_drain(struct am_ep *ep);
-void am_bundle_drain(struct am_eb *eb);
-void am_conn_probe(struct am_eb *eb);
-
-/* am_poll.c */
-void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length);
-void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_message *message,
-		   uint32_t length);
-/* polls, fills the queues, runs no handler; returns the number of completions */
-int am_drain(struct am_eb *eb);
-int am_progress(struct am_eb *eb); /* AM_Poll() with the lock held */
-void am_yield(struct am_eb *eb); /* for wait loops: may release the lock and call sched_yield() */
-void am_let_others(const struct am_eb *eb); /* the same without releasing the lock */
-void am_cpus_shared(bool shared); /* whether processes of the job share CPUs; initially true */
-
-/* am_dispatch.c */
-void am_run_message(struct am_buffer *buffer);
-void am_run_error(struct am_eb *eb, struct am_returned *returned);
-
-/* am_return.c */
-void am_return_slot(struct am_conn *conn, unsigned int slot, int status);
-void am_return_call(struct am_ep *ep, int status, op_t opcode,
-		    const struct am_arguments *arguments);
-void am_default_error(int status, op_t opcode, void *argblock);
-void am_slot_done(struct am_conn *conn, unsigned int slot);
-
-/* am_reply.c */
-void am_acknowledge(struct am_conn *conn, unsigned int slot);
-void am_flush_acks(struct am_conn *conn);
-void am_acks_forget(struct am_conn *conn);
-void am_refuse(struct am_conn *conn, unsigned int slot, int status);
-
-/* am_segment.c */
-int am_segment_tell(struct am_conn *conn);
-int am_segment_goodbye(struct am_conn *conn); /* the same; the endpoint is being freed */
-struct am_segment am_segment_mine(const struct am_ep *ep);
-/* Writes segment and tag to the boards of all connected peers, and drains these connections. */
-void am_segment_tell_all(struct am_ep *ep);
-struct am_segment am_segment_of(const struct am_conn *conn);
-
-/* am_request.c: requests of the library itself, which run an am_system_fn_t at the peer. */
-int am_system_request(struct am_ep *ep, int index, handler_t handler, int nargs,
-		      const int32_t *args, const void *data, size_t nbytes);
-typedef void (*am_system_fn_t)(struct am_ep *ep, const struct am_message *message,
-			       const void *data);
-void am_system_handler(handler_t handler, am_system_fn_t function);
-am_system_fn_t am_system_function(handler_t handler);
+uint64_t am_now(void); /* ns, monotonic (am_process.c) */
 
 #endif

@@ -17,14 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "settings/am_limits.h"
+
 enum am_what { AM_REQUEST, AM_REPLY, AM_ACK, AM_REFUSAL, AM_SYSTEM, AM_NUM_WHATS };
 
 enum am_class { AM_SHORT, AM_MEDIUM, AM_BULK, AM_NUM_CLASSES };
-
-#define AM_MAX_WORDS 16
-#define AM_MAX_MEDIUM 4096
-#define AM_MAX_LONG (1 << 20)
-#define AM_MAX_CREDITS 64
 
 struct am_message {
 	uint8_t what; /* enum am_what */

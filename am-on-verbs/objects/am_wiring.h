@@ -44,47 +44,11 @@ struct am_wiring {
 	 */
 	void (*events)(struct am_eb *eb);
 	int (*fd)(const struct am_eb *eb);
+	/*
+	 * Handles a completion with AM_WR_WIRE in its wr_id, which the mapping has polled. May
+	 * be NULL if the wiring posts no work requests.
+	 */
+	void (*completion)(struct am_eb *eb, const struct ibv_wc *wc);
 };
-
-extern const struct am_wiring am_wiring_hand, am_wiring_cm;
-
-/* am_wire.c, for the core: connection setup of a bundle, by either wiring. 0 or errno. */
-int am_wire_open(struct am_eb *eb);
-void am_wire_close(struct am_eb *eb);
-void am_wire_address(const struct am_eb *eb, en_t *name);
-/* Starts connecting @conn, which becomes AM_CONNECTING. */
-void am_wire_connect(struct am_conn *conn);
-/*
- * Handles events of the wiring, retries connection attempts that are due, and gives up
- * expired ones.
- */
-void am_wire_look(struct am_eb *eb);
-/* A descriptor that is readable when the wiring has an event, or -1. */
-int am_wire_fd(const struct am_eb *eb);
-void am_wire_heard(struct am_conn *conn);
-/* Tells the peer that the endpoint is being freed. Returns whether the caller must drain @conn. */
-bool am_wire_goodbye(struct am_conn *conn);
-void am_wire_forget(struct am_conn *conn);
-void am_wire_broken(struct am_conn *conn);
-
-/* wiring_hand.c: handles a completion with AM_WR_WIRE in its wr_id. */
-void am_wire_completion(struct am_eb *eb, const struct ibv_wc *wc);
-
-/* am_wire.c: shared by the wirings. */
-/* Adds @conn to eb->connecting: retries at growing intervals, and a time limit. */
-void am_wire_watch(struct am_conn *conn);
-/* Makes @conn ready: its requests may be sent. */
-void am_wire_ready(struct am_conn *conn);
-/* The endpoint of bundle @eb with that name, or NULL. */
-struct am_ep *am_wire_endpoint(struct am_eb *eb, const en_t *name);
-/* If both sides connect at once, the attempt of the endpoint with the smaller name counts. */
-bool am_wire_smaller(const en_t *a, const en_t *b);
-/* Whether the peer uses the same mapping. If not, prints a message. */
-bool am_wire_same_mapping(unsigned int mapping);
-
-/* am_qp.c: moves @qp to RTS with the parameters of conn->mine, conn->theirs and conn->peer. */
-int am_qp_connect_by_hand(struct am_conn *conn, struct ibv_qp *qp, uint32_t dest_qpn);
-/* Sets those timers and retry counts in @attr that @mask selects. */
-void am_qp_attributes(struct ibv_qp_attr *attr, int mask);
 
 #endif

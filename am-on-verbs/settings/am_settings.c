@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "objects/am_message.h"
+#include "am_limits.h"
 #include "am_setting.h"
 
 #define AM_SETTINGS_DEFAULT                                                                        \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "am_address.h"
+#include "connections/am_connections.h"
 #include "objects/am_mapping.h"
 #include "wiring_cm.h"
 

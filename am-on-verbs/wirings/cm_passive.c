@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "am_address.h"
-#include "objects/am_mapping.h"
+#include "connections/am_connections.h"
 #include "objects/am_process.h"
 #include "wiring_cm.h"
 

@@ -31,6 +31,8 @@
 #include <string.h>
 
 #include "am_address.h"
+#include "am_wirings.h"
+#include "connections/am_connections.h"
 #include "objects/am_mapping.h"
 #include "wiring_cm.h"
 

@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "am_wirings.h"
+#include "connections/am_connections.h"
+#include "messages/am_messages.h"
 #include "objects/am_mapping.h"
 #include "objects/am_process.h"
-#include "objects/am_wiring.h"
 
 #define WIRE_MAGIC 0x32434d41u /* "AMC2" */
 #define WIRE_VERSION 1
@@ -384,7 +386,7 @@ static void got_message(struct am_eb *eb, const struct wire_message *m)
 		am_conn_broken(conn, EBADENDPOINT);
 }
 
-void am_wire_completion(struct am_eb *eb, const struct ibv_wc *wc)
+static void hand_completion(struct am_eb *eb, const struct ibv_wc *wc)
 {
 	unsigned int index = (unsigned int)(wc->wr_id >> 8);
 	struct am_wire *wire = eb->wire;
@@ -414,4 +416,5 @@ const struct am_wiring am_wiring_hand = {
 	.again = hand_again,
 	.connect_qp = am_qp_connect_by_hand,
 	.goodbye = hand_goodbye,
+	.completion = hand_completion,
 };
