@@ -19,7 +19,7 @@
  * function, in reverse order. Work that several messages share (a batch of receives that
  * are posted at once) is one call, so divide by the number of messages, not of calls.
  *
- * The counts are per thread.
+ * The counts are per thread. This room calls no other, and takes no lock; Split-C uses it, too.
  */
 #ifndef AM_COST_H
 #define AM_COST_H

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The verbs device of a process, and its cache of memory registrations. */
+/*
+ * The verbs device of a process, and its cache of memory registrations.
+ *
+ * This room calls libibverbs only. Split-C uses it, too. Its only lock is region_lock of the device,
+ * which is taken after all others, and under which no memory may be allocated or registered
+ * (am_watch.c).
+ */
 #ifndef AM_DEVICE_H
 #define AM_DEVICE_H
 
@@ -75,19 +81,13 @@ void *am_region_buffer(const struct am_region *region);
 void am_copies_close(struct am_device *device);
 
 /*
- * am_watch.c: calls am_regions_gone() when watched memory is unmapped. The caller holds
- * region_lock, except for am_watch_close(). am_watch_add() returns whether the range can be
- * watched.
+ * am_watch.c: marks registrations stale when their memory, which is watched, is unmapped. The
+ * caller holds region_lock, except for am_watch_close(). am_watch_add() returns whether the range
+ * can be watched.
  */
 void am_watch_open(struct am_device *device);
 void am_watch_close(struct am_device *device);
 bool am_watch_add(struct am_device *device, uintptr_t begin, uintptr_t end);
 void am_watch_remove(struct am_device *device, uintptr_t begin, uintptr_t end);
-
-/*
- * am_regcache.c: marks the registrations that overlap the range stale, so that they are not
- * used again. The caller holds region_lock.
- */
-void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end);
 
 #endif

@@ -279,17 +279,6 @@ bool am_region_stale(struct am_device *device, const struct am_region *region)
 	return stale;
 }
 
-void am_regions_gone(struct am_device *device, uintptr_t begin, uintptr_t end)
-{
-	for (struct am_region *r = device->regions; r; r = r->next) {
-		if (r->begin >= end || begin >= r->end)
-			continue;
-		r->stale = true;
-		device->regions_stale = true;
-		__atomic_fetch_add(&device->regions_gone, 1, __ATOMIC_RELAXED);
-	}
-}
-
 void am_device_close(struct am_device *device)
 {
 	/*

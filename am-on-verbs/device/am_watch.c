@@ -33,11 +33,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "am_device.h"
+#include "am_region.h"
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
+
+/*
+ * Marks the registrations that overlap the range stale, so that they are not used again. The
+ * caller holds region_lock.
+ */
+static void mark_stale(struct am_device *device, uintptr_t begin, uintptr_t end)
+{
+	for (struct am_region *r = device->regions; r; r = r->next) {
+		if (r->begin >= end || begin >= r->end)
+			continue;
+		r->stale = true;
+		device->regions_stale = true;
+		__atomic_fetch_add(&device->regions_gone, 1, __ATOMIC_RELAXED);
+	}
+}
 
 /* Handles an event. The caller holds region_lock. */
 static void memory_gone(struct am_device *device, const struct uffd_msg *message)
@@ -45,11 +60,11 @@ static void memory_gone(struct am_device *device, const struct uffd_msg *message
 	switch (message->event) {
 	case UFFD_EVENT_REMOVE:
 	case UFFD_EVENT_UNMAP:
-		am_regions_gone(device, message->arg.remove.start, message->arg.remove.end);
+		mark_stale(device, message->arg.remove.start, message->arg.remove.end);
 		break;
 	case UFFD_EVENT_REMAP:
-		am_regions_gone(device, message->arg.remap.from,
-				message->arg.remap.from + message->arg.remap.len);
+		mark_stale(device, message->arg.remap.from,
+			   message->arg.remap.from + message->arg.remap.len);
 		break;
 	}
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The settings of the library, from AM_SetOption() and the variable AM_SETTINGS. */
+/*
+ * The settings of the library, from AM_SetOption() and the variable AM_SETTINGS.
+ *
+ * This room calls no other; Split-C uses its parser (am_setting.h), too. It takes no lock: settings
+ * change only until AM_Init() returns, and all threads read them afterwards.
+ */
 #ifndef AM_SETTINGS_H
 #define AM_SETTINGS_H
 
