@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Definitions shared by wiring_cm.c (events), cm_active.c (active side) and cm_passive.c
- * (passive side).
+ * Definitions shared by the files of the wiring by rdma_cm: wiring_cm.c (events) calls cm_active.c
+ * (active side) and cm_passive.c (passive side), and all three call cm_ids.c (the ids).
  */
 #ifndef WIRING_CM_H
 #define WIRING_CM_H
@@ -77,7 +77,7 @@ struct cm_event {
 	uint8_t data[256];
 };
 
-/* wiring_cm.c. Number of queue pairs of a connection. */
+/* cm_ids.c. Number of queue pairs of a connection. */
 unsigned int cm_queue_pairs(const struct am_conn *conn);
 /* Destroys the ids of a connection, which also informs the peer. */
 void cm_drop(struct am_conn *conn);
