@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Connections of endpoints: their life, connection setup as far as all wirings share it, queue
+ * Connections: allocation and freeing, the part of connection setup that all wirings share, queue
  * pairs and CQ entries, boards, and the slots of requests.
  *
- * This room calls the device, and the bundle's mapping and wiring by their tables of functions
- * only. It runs no handler and does not wait. The functions take no lock: the caller holds the
- * bundle's.
+ * This room calls the device, and the mapping and the wiring of a bundle by their tables of
+ * functions. It runs no handler. All functions are called with the bundle's lock held; a slot that
+ * releases its registration takes the lock of the device.
  */
 #ifndef AM_CONNECTIONS_H
 #define AM_CONNECTIONS_H
@@ -29,16 +29,17 @@ void am_conn_release(struct am_conn *conn);
 void am_conn_check(struct am_conn *conn);
 void am_conns_reap(struct am_eb *eb);
 
-/* ----------------------------------------------------------- am_probe.c */
+/* -------------------------------------------------------------- am_probe.c */
 
+/* Posts an empty RDMA write to the peer. 0 or errno. */
 int am_conn_nudge(struct am_conn *conn);
 void am_conn_probe(struct am_eb *eb);
 
-/* ---------------------------------------------------------- am_connecting.c */
+/* --------------------------------------------------------- am_connecting.c */
 
 /* Adds @conn to eb->connecting: retries at growing intervals, and a time limit. */
 void am_wire_watch(struct am_conn *conn);
-/* Removes it. */
+/* Removes @conn from eb->connecting. */
 void am_wire_forget(struct am_conn *conn);
 
 /* --------------------------------------------------------------- am_wire.c */

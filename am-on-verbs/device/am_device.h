@@ -2,9 +2,9 @@
 /*
  * The verbs device of a process, and its cache of memory registrations.
  *
- * This room calls libibverbs only. Split-C uses it, too. Its only lock is region_lock of the device,
- * which is taken after all others, and under which no memory may be allocated or registered
- * (am_watch.c).
+ * This room calls libibverbs only. Split-C uses it, too. Its only lock is region_lock of the
+ * device, which is taken after all others. With that lock held, no memory may be allocated or
+ * registered (am_watch.c).
  */
 #ifndef AM_DEVICE_H
 #define AM_DEVICE_H

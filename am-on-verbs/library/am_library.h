@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The functions of am.h that set up and end the library, bundles and endpoints, those that set
- * and read their properties, the wait for events, and jobs (am_spmd.h).
+ * The functions of am.h that set up the library, bundles and endpoints, set and read their
+ * properties, and wait for events; and those of am_spmd.h.
  *
- * This room calls all others, and no other calls it. Each function of am.h takes the bundle's lock.
- * AM_Init() and AM_Terminate() hold a mutex of am_init.c all the time, and take bundles' locks after
- * it.
+ * This room may call all others, and no other calls it. Each function of am.h takes the lock of the
+ * bundle that it uses. AM_Init() and AM_Terminate() hold a mutex of am_init.c until they return,
+ * and AM_Terminate() takes the locks of bundles while it holds that mutex.
  */
 #ifndef AM_LIBRARY_H
 #define AM_LIBRARY_H

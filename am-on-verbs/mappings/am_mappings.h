@@ -2,9 +2,10 @@
 /*
  * The mappings of Active Messages onto queue pairs (objects/am_mapping.h), and their helpers.
  *
- * This room calls connections, for queue pairs, and messages, to pass on what has arrived and to
- * poll while a transfer waits. Lower rooms call a mapping by its table of functions. The functions
- * take no lock: the caller holds the bundle's.
+ * This room calls connections to create and connect queue pairs. It passes received messages to
+ * am_arrival(), and mapping v1 polls by am_drain() while a transfer waits. Lower rooms call a
+ * mapping by its table of functions, with the bundle's lock held. A registration of a source takes
+ * the lock of the device.
  */
 #ifndef AM_MAPPINGS_H
 #define AM_MAPPINGS_H

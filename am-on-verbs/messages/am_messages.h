@@ -2,9 +2,11 @@
 /*
  * Messages: requests and their answers, polling, and the handlers.
  *
- * This room calls the connections, and the bundle's mapping by its table of functions only. The
- * functions of am.h take the bundle's lock. All others are called with it held; handlers run with
- * it held, too, and am_yield() releases it for a moment.
+ * This room calls connections, and the mapping of a bundle by its table of functions.
+ *
+ * Requests and AM_Poll() take the bundle's lock, which is recursive, and handlers run with the lock
+ * held. The other functions are called with it held, and only am_yield() releases it for a moment.
+ * am_let_others() and am_cpus_shared() need no lock.
  */
 #ifndef AM_MESSAGES_H
 #define AM_MESSAGES_H
@@ -13,11 +15,11 @@
 
 /* --------------------------------------------------------------- am_poll.c */
 
-/* A message has arrived: in @buffer, or at @message within it. */
+/* Queues the message that has arrived in @buffer, or at @message within it. */
 void am_arrival(struct am_conn *conn, struct am_buffer *buffer, uint32_t length);
 void am_arrival_at(struct am_conn *conn, struct am_buffer *buffer, struct am_message *message,
 		   uint32_t length);
-/* polls, fills the queues, runs no handler; returns the number of completions */
+/* Polls and fills the queues. Runs no handler. Returns the number of completions. */
 int am_drain(struct am_eb *eb);
 int am_progress(struct am_eb *eb); /* AM_Poll() with the lock held */
 void am_yield(struct am_eb *eb); /* for wait loops: may release the lock and call sched_yield() */
@@ -26,7 +28,7 @@ void am_cpus_shared(bool shared); /* whether processes of the job share CPUs; in
 
 /* -------------------------------------------------------- am_conns_drain.c */
 
-/* Wait until the peers have acknowledged all that was sent, up to connect-timeout. */
+/* Wait until the peers have acknowledged all that was sent, at most connect-timeout. */
 void am_conns_drain(struct am_ep *ep);
 void am_bundle_drain(struct am_eb *eb);
 
@@ -34,7 +36,7 @@ void am_bundle_drain(struct am_eb *eb);
 
 void am_run_message(struct am_buffer *buffer);
 void am_run_error(struct am_eb *eb, struct am_returned *returned);
-/* Sets the function that am_system_request()s of a peer to @handler run. */
+/* Sets the function that runs for a peer's am_system_request() with that @handler. */
 typedef void (*am_system_fn_t)(struct am_ep *ep, const struct am_message *message,
 			       const void *data);
 void am_system_handler(handler_t handler, am_system_fn_t function);

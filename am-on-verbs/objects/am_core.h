@@ -8,9 +8,9 @@
  *
  * A bundle's lock, which only AM_PAR bundles have, guards the bundle and everything in it.
  *
- * This room has structures, and what they need: the format of messages, the interfaces of mappings
- * and wirings, and the state of the process. It calls the device and the settings only. The only
- * lock that it takes is that of the list of bundles (am_process.h).
+ * The room also has the format of messages, the interfaces of mappings and wirings, and the state
+ * of the process. It calls a wiring by its table of functions, and no other room. Beside am_lock(),
+ * its functions take only the lock of the list of bundles (am_process.h).
  */
 #ifndef AM_CORE_H
 #define AM_CORE_H

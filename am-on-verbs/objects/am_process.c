@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The device of the process, the list of its bundles, the numbers of its endpoints, and the clock. */
+/* The state of the process: device, list of bundles, numbers of endpoints; and the clock. */
 #include "am_process.h"
 
 #include <time.h>

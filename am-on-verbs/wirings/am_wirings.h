@@ -2,9 +2,9 @@
 /*
  * The wirings, which connect endpoints: by UD datagrams, and by rdma_cm (objects/am_wiring.h).
  *
- * This room calls connections, and messages to poll. Lower rooms call a wiring by its table of
- * functions. The functions take no lock, but the process' list of bundles (objects/am_process.h):
- * the caller holds the bundle's.
+ * This room calls connections, and polls by am_drain() of messages. Lower rooms call a wiring by
+ * its table of functions, with the bundle's lock held. A look-up of a moved endpoint takes the lock
+ * of the list of bundles (objects/am_process.h).
  */
 #ifndef AM_WIRINGS_H
 #define AM_WIRINGS_H
