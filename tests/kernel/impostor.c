@@ -31,7 +31,7 @@
 #define TALK 8192u
 #define VICTIM_MARK 0x5ec4e7u
 #define PEER_MARK 0x0eeeu
-/* ID of the key that devices of one machine share: kernel/vnet_ib/link_key.c */
+/* ID of the key that devices of one machine share: kernel/vnet_ib/link/keys.c */
 #define COMMON_KEY 1u
 
 struct party {

@@ -20,8 +20,9 @@ kernel_headers() {	# VERSION
 link_sources() {	# TREE FOLDER
 	local folder file
 
-	for folder in abi firmware $(cd "$VNET_SRC" && printf '%s\n' firmware/*/) "$2"; do
+	for folder in abi firmware $(cd "$VNET_SRC" && printf '%s\n' firmware/*/ "$2"/*/) "$2"; do
 		folder=${folder%/}
+		[[ -d $VNET_SRC/$folder ]] || continue
 		mkdir -p -- "$1/$folder" || return
 		for file in "$VNET_SRC/$folder"/*; do
 			case ${file##*/} in

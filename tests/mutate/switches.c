@@ -93,7 +93,7 @@ static const char parameter[] = "\n"
 				"module_param_named(mutant, vnet_mutant_selected, int, 0644);\n";
 
 /* The file that gets the module parameter. */
-#define DRIVER_MAIN "kernel/vnet_ib/main.c"
+#define DRIVER_MAIN "kernel/vnet_ib/device/main.c"
 
 static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...)
 {

@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "pending/pending.h"
 #include "requester/requester.h"
 

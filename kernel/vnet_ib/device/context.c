@@ -8,7 +8,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 /* ----------------------------------------------------------------- contexts */
 

@@ -9,7 +9,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
-#include "vnet_ib.h"
+#include "base.h"
 
 #ifdef CONFIG_HIGHMEM
 #error "vnet_ib reads pages by their kernel addresses: it needs a 64-bit kernel"

@@ -5,7 +5,7 @@
  */
 #include <rdma/ib_pma.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 #define VNET_PMA_VERSION 1
 /* Values of PortSelect. */

@@ -9,7 +9,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 /* Bytes allocated. Mappings of device memory outlive its object and the device. */
 struct vnet_dm_room {

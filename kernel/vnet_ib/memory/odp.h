@@ -5,7 +5,7 @@
 
 #include <linux/mmu_notifier.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 #define VNET_WINDOW_SHIFT (PAGE_SHIFT + 9)
 #define VNET_WINDOW_SIZE (1ull << VNET_WINDOW_SHIFT)

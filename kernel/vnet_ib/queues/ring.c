@@ -8,7 +8,7 @@
 #include <linux/srcu.h>
 #include <linux/vmalloc.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 DEFINE_SRCU(vnet_inside);
 

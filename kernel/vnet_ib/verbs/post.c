@@ -3,7 +3,7 @@
  * Posting by kernel consumers, in any context, and the uverbs commands for posting. Processes
  * write their rings themselves; the uverbs command only rings the doorbell.
  */
-#include "vnet_ib.h"
+#include "base/base.h"
 
 static void *vnet_slot(const struct vnet_wq *wq, u32 index)
 {

@@ -5,7 +5,7 @@
  */
 #include "vn/handshake.h"
 #include "address/address.h"
-#include "vnet_ib.h"
+#include "base/base.h"
 
 bool vnet_has_quota(void)
 {

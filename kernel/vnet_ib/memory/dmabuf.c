@@ -7,7 +7,7 @@
 #include <linux/dma-buf.h>
 #include <linux/module.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 MODULE_IMPORT_NS(DMA_BUF);
 

@@ -5,7 +5,7 @@
 
 #include <linux/log2.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 /* Number of SGEs granted for a slot with this room: at least the request, rounded up. */
 static inline u32 vnet_grant_sges(u32 sges, u32 room)

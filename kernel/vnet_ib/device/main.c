@@ -3,8 +3,8 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
-#include "mac.h"
-#include "vnet_ib.h"
+#include "link/mac.h"
+#include "base/base.h"
 
 MODULE_DESCRIPTION("vnet: a virtual interface NIC made of software");
 MODULE_AUTHOR("The vnet authors");

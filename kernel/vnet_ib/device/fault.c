@@ -12,7 +12,7 @@
 #include <linux/string.h>
 
 #include "completion/event_names.h"
-#include "vnet_ib.h"
+#include "base/base.h"
 
 struct vnet_fault {
 	const char *name;

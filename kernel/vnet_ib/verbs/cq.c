@@ -3,7 +3,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 #define VNET_CQE_SHIFT 7
 #define VNET_LEAST_CQE 4u

@@ -4,7 +4,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "tags/tags.h"
-#include "vnet_ib.h"
+#include "base/base.h"
 #include "wq.h"
 
 static_assert((int)VNET_MAX_TAGS <= (int)NIC_TM_MAX_TAGS);

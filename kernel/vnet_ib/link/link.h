@@ -30,7 +30,7 @@
 #include <linux/skbuff.h>
 
 #include "vn/replay.h"
-#include "vnet_ib.h"
+#include "base/base.h"
 
 enum vnet_link_limits {
 	/* Maximum payload of a frame, and the length of a frame with it. */

@@ -3,7 +3,7 @@
 #ifndef VNET_IB_MAC_H
 #define VNET_IB_MAC_H
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 /* Measure which size of pieces is fastest for Poly1305 here. Called once. */
 void vnet_mac_choose(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Multicast attachment and XRC domains. */
-#include "vnet_ib.h"
+#include "base/base.h"
 
 int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {

@@ -7,8 +7,8 @@
 #include <linux/wait_bit.h>
 #include <net/addrconf.h>
 
-#include "frames.h"
-#include "link.h"
+#include "verbs/frames.h"
+#include "link/link.h"
 
 /* All devices. The module's exit removes them. */
 static LIST_HEAD(vnet_devices);

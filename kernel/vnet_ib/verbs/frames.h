@@ -3,7 +3,7 @@
 #ifndef VNET_FRAMES_H
 #define VNET_FRAMES_H
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 /* ------------------------------------------------------------------- rwq.c */
 

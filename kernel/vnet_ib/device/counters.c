@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Counters of a port: sums of all queue pairs, past and present, of the NIC, and of the link. */
-#include "link.h"
+#include "link/link.h"
 
 /* --------------------------------------------------------- queue pairs */
 

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "vnet_ib.h"
+#include "base/base.h"
 
 static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |

@@ -5,7 +5,7 @@
  */
 #include <linux/mm.h>
 
-#include "vnet_ib.h"
+#include "base.h"
 
 int vnet_numbers_init(struct vnet_numbers *numbers, u32 first, u32 count)
 {
