@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* User contexts, protection domains and address handles. */
+/* User contexts and protection domains. */
 #include <linux/file.h>
 #include <linux/module.h>
-#include <rdma/ib_cache.h>
 #include <rdma/uverbs_ioctl.h>
 #define UVERBS_MODULE_NAME vnet_ib
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
-#include "base/base.h"
+#include "device.h"
+#include "doorbells/doorbells.h"
+#include "memory/memory.h"
 
 /* ----------------------------------------------------------------- contexts */
 
@@ -67,13 +68,6 @@ static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext 
 	if (doorbell_fd >= 0)
 		resp.caps |= VNET_UCONTEXT_CAP_DOORBELL_FD;
 	return resp;
-}
-
-int vnet_copy_request(void *req, size_t size, struct ib_udata *udata)
-{
-	if (udata->inlen > size && !ib_is_udata_cleared(udata, size, udata->inlen - size))
-		return -EINVAL;
-	return ib_copy_from_udata(req, udata, min(size, udata->inlen));
 }
 
 static int vnet_introduce(struct vnet_ucontext *uc, struct ib_udata *udata)
@@ -191,45 +185,5 @@ int vnet_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	vnet_number_end(&to_vdev(ibpd->device)->pds,
 			&container_of(ibpd, struct vnet_pd, ibpd)->obj);
-	return 0;
-}
-
-/* ---------------------------------------------------------------- addresses */
-
-int vnet_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
-{
-	struct vnet_ah *ah = container_of(ibah, struct vnet_ah, ibah);
-	const struct rdma_ah_attr *attr = init->ah_attr;
-	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
-
-	/* The port's link layer is Ethernet, so a GRH is required. */
-	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
-		return -EINVAL;
-	memcpy(ah->av.dgid, grh->dgid.raw, sizeof(ah->av.dgid));
-	ah->av.flow_label = grh->flow_label;
-	ah->av.sgid_index = grh->sgid_index;
-	ah->av.hop_limit = grh->hop_limit;
-	ah->av.traffic_class = grh->traffic_class;
-	ah->av.sl = rdma_ah_get_sl(attr);
-	return 0;
-}
-
-int vnet_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
-{
-	const struct vnet_wqe_ud *av = &container_of(ibah, struct vnet_ah, ibah)->av;
-	union ib_gid dgid;
-
-	memset(attr, 0, sizeof(*attr));
-	attr->type = ibah->type;
-	memcpy(dgid.raw, av->dgid, sizeof(dgid.raw));
-	rdma_ah_set_grh(attr, &dgid, av->flow_label, av->sgid_index, av->hop_limit,
-			av->traffic_class);
-	rdma_ah_set_sl(attr, av->sl);
-	rdma_ah_set_port_num(attr, 1);
-	return 0;
-}
-
-int vnet_destroy_ah(struct ib_ah *ibah, u32 flags)
-{
 	return 0;
 }

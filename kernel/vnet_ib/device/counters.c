@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Counters of a port: sums of all queue pairs, past and present, of the NIC, and of the link. */
+#include "device.h"
 #include "link/link.h"
 
 /* --------------------------------------------------------- queue pairs */
-
-void vnet_retire_qp(struct vnet_dev *dev, u32 index)
-{
-	struct nic_qp_counters *c = &dev->agent.nic.qp[index].counters;
-
-	mutex_lock(&dev->retired_lock);
-	nic_counters_add(&dev->retired, c);
-	/* The QP is destroyed and its index not free yet, so nobody else writes the entry. */
-	memset(c, 0, sizeof(*c));
-	mutex_unlock(&dev->retired_lock);
-}
 
 void vnet_count_qps(struct vnet_dev *dev, struct nic_qp_counters *sum)
 {
@@ -182,7 +172,7 @@ int vnet_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 por
 	value[VNET_STAT_ODP_WAITS] = atomic64_read(&dev->odp_counters.waits);
 	value[VNET_STAT_ODP_NO_ROOM] = atomic64_read(&dev->odp_counters.no_room);
 	vnet_get_stats_at(vnet_wire_stats, ARRAY_SIZE(vnet_wire_stats), c, value + VNET_STAT_WIRE);
-	vnet_get_stats_at(vnet_link_stats, ARRAY_SIZE(vnet_link_stats), &dev->link->counters,
+	vnet_get_stats_at(vnet_link_stats, ARRAY_SIZE(vnet_link_stats), vnet_link_counters(dev),
 			  value + VNET_STAT_LINK);
 	return VNET_STATS;
 }

@@ -7,8 +7,11 @@
 #include <linux/wait_bit.h>
 #include <net/addrconf.h>
 
-#include "verbs/frames.h"
+#include "device.h"
+#include "doorbells/doorbells.h"
 #include "link/link.h"
+#include "memory/memory.h"
+#include "verbs/verbs.h"
 
 /* All devices. The module's exit removes them. */
 static LIST_HEAD(vnet_devices);
@@ -126,7 +129,7 @@ static void vnet_dealloc(struct ib_device *ibdev)
 
 /* --------------------------------------------------------------- the device */
 
-const struct ib_device_ops vnet_ops = {
+static const struct ib_device_ops vnet_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = VNET_UVERBS_ABI_VERSION,

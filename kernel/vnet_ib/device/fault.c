@@ -12,7 +12,9 @@
 #include <linux/string.h>
 
 #include "completion/event_names.h"
-#include "base/base.h"
+#include "device.h"
+#include "doorbells/doorbells.h"
+#include "link/link.h"
 
 struct vnet_fault {
 	const char *name;

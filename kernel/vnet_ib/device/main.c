@@ -3,8 +3,8 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
-#include "link/mac.h"
-#include "base/base.h"
+#include "device.h"
+#include "link/link.h"
 
 MODULE_DESCRIPTION("vnet: a virtual interface NIC made of software");
 MODULE_AUTHOR("The vnet authors");

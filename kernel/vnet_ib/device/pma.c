@@ -5,7 +5,7 @@
  */
 #include <rdma/ib_pma.h>
 
-#include "base/base.h"
+#include "device.h"
 
 #define VNET_PMA_VERSION 1
 /* Values of PortSelect. */

@@ -5,8 +5,9 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
-#include "verbs/frames.h"
+#include "device.h"
 #include "link/link.h"
+#include "verbs/verbs.h"
 
 /* As ibv_devinfo prints it: major, minor, sub-minor of 16 bits. */
 #define VNET_FW_VER (0ull << 32 | 1ull << 16 | 0ull)

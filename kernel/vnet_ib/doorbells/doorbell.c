@@ -7,7 +7,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 
-#include "base/base.h"
+#include "doorbells.h"
 
 /* Queues of one page that have a turn each time the page is read. */
 #define VNET_DOOR_TURNS 8

@@ -7,9 +7,9 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
-#include "link/link.h"
+#include "doorbells.h"
+#include "events/events.h"
 #include "pending/pending.h"
-#include "requester/requester.h"
 
 /*
  * How long doorbell pages are polled after the last doorbell, and the limit of that time, as
@@ -17,217 +17,6 @@
  */
 #define VNET_POLL_NS (50 * NSEC_PER_USEC)
 #define VNET_POLL_MAX_NS NSEC_PER_MSEC
-
-/* ------------------------------------------------------- completion events */
-
-static void vnet_drained(void *arg)
-{
-}
-
-void vnet_cq_ready(struct vnet_dev *dev, u32 index)
-{
-	struct vnet_object *obj = vnet_object_get(&dev->cqs, index);
-	struct vnet_cq *cq;
-
-	if (!obj)
-		return;
-	cq = container_of(obj, struct vnet_cq, obj);
-	if (test_and_set_bit(VNET_CQ_QUEUED, &cq->state))
-		vnet_object_put(obj);
-	else
-		llist_add(&cq->ready, &dev->ready);
-}
-
-/* Deliver all events of a CQ. Returns false if the firmware is busy with its channel. */
-static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
-{
-	enum nic_result result;
-	u64 handle;
-
-	if (test_and_clear_bit(VNET_CQ_LOOK, &cq->state) && cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	for (;;) {
-		result = nic_channel_take(&dev->agent.nic, cq->obj.index, &handle, vnet_drained,
-					  NULL);
-		if (result != NIC_OK)
-			return result != NIC_BUSY;
-		if (cq->ibcq.comp_handler)
-			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	}
-}
-
-/*
- * Deliver the events of a CQ. Consumers expect that a handler does not run twice at the same
- * time: a caller that finds it running sets VNET_CQ_NEWS, and the running caller repeats.
- * Returns false if the firmware is busy with the channel.
- */
-static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
-{
-	bool done = true;
-
-	set_bit(VNET_CQ_NEWS, &cq->state);
-	/* Pairs with the barriers below: of two concurrent callers, one sees the other's bit. */
-	smp_mb__after_atomic();
-	while (done && test_bit(VNET_CQ_NEWS, &cq->state) &&
-	       !test_and_set_bit_lock(VNET_CQ_TELLING, &cq->state)) {
-		clear_bit(VNET_CQ_NEWS, &cq->state);
-		smp_mb__after_atomic();
-		done = vnet_tell_events(dev, cq);
-		clear_bit_unlock(VNET_CQ_TELLING, &cq->state);
-		smp_mb__after_atomic();
-	}
-	return done;
-}
-
-static void vnet_tell_all(struct vnet_dev *dev)
-{
-	struct llist_node *list = llist_del_all(&dev->ready);
-	struct vnet_cq *cq, *next;
-
-	llist_for_each_entry_safe(cq, next, list, ready)
-	{
-		/* Before the events are taken, so that a later event queues the CQ again. */
-		clear_bit(VNET_CQ_QUEUED, &cq->state);
-		smp_mb__after_atomic();
-		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(VNET_CQ_QUEUED, &cq->state)) {
-			/* The list keeps the reference. */
-			llist_add(&cq->ready, &dev->ready);
-			plat_kick(&dev->agent.nic);
-			continue;
-		}
-		vnet_object_put(&cq->obj);
-	}
-}
-
-void vnet_tell(struct vnet_dev *dev)
-{
-	vnet_link_leave(&dev->agent);
-	if (likely(llist_empty(&dev->ready)))
-		return;
-	/* Handlers expect atomic context, as if called from an interrupt. */
-	local_bh_disable();
-	vnet_tell_all(dev);
-	local_bh_enable();
-}
-
-static void vnet_tell_work(struct irq_work *work)
-{
-	vnet_tell_all(container_of(work, struct vnet_dev, tell));
-}
-
-static void vnet_tell_soon(struct vnet_dev *dev)
-{
-	if (unlikely(!llist_empty(&dev->ready)))
-		irq_work_queue(&dev->tell);
-}
-
-void vnet_tell_later(struct vnet_dev *dev)
-{
-	vnet_link_leave(&dev->kernel);
-	vnet_tell_soon(dev);
-}
-
-void vnet_tell_command(struct vnet_dev *dev)
-{
-	vnet_link_leave(&dev->agent);
-	vnet_tell_soon(dev);
-}
-
-/* ----------------------------------------------------- asynchronous events */
-
-static void vnet_tell_qp(struct vnet_dev *dev, const struct nic_async *async)
-{
-	struct vnet_object *obj = vnet_object_get(&dev->qps, async->num % VNET_MAX_QP);
-	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
-	struct ib_qp *ibqp;
-
-	if (!obj)
-		return;
-	ibqp = &container_of(obj, struct vnet_qp, obj)->ibqp;
-	event.element.qp = ibqp;
-	if (ibqp->qp_num == async->num && ibqp->event_handler)
-		ibqp->event_handler(&event, ibqp->qp_context);
-	vnet_object_put(obj);
-}
-
-static void vnet_tell_cq_error(struct vnet_dev *dev, const struct nic_async *async)
-{
-	struct vnet_object *obj = vnet_object_get(&dev->cqs, async->num - 1);
-	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
-	struct ib_cq *ibcq;
-
-	if (!obj)
-		return;
-	ibcq = &container_of(obj, struct vnet_cq, obj)->ibcq;
-	event.element.cq = ibcq;
-	if (ibcq->event_handler)
-		ibcq->event_handler(&event, ibcq->cq_context);
-	vnet_object_put(obj);
-}
-
-static void vnet_tell_srq(struct vnet_dev *dev, const struct nic_async *async)
-{
-	struct vnet_object *obj =
-		vnet_object_get(&dev->srqs, nic_srqn_index(&dev->agent.nic, async->num));
-	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
-	struct ib_srq *ibsrq;
-
-	if (!obj)
-		return;
-	ibsrq = &container_of(obj, struct vnet_srq, obj)->ibsrq;
-	event.element.srq = ibsrq;
-	if (vnet_srqn(ibsrq) == async->num && ibsrq->event_handler)
-		ibsrq->event_handler(&event, ibsrq->srq_context);
-	vnet_object_put(obj);
-}
-
-static void vnet_tell_async(struct vnet_dev *dev)
-{
-	struct nic_async async;
-
-	while (nic_async_take(&dev->agent.nic, &async)) {
-		if (async.kind == 'q')
-			vnet_tell_qp(dev, &async);
-		else if (async.kind == 'c')
-			vnet_tell_cq_error(dev, &async);
-		else
-			vnet_tell_srq(dev, &async);
-	}
-}
-
-/* --------------------------------------------------------------- doorbells */
-
-/*
- * Find a queue pair for a doorbell. The agent's view may run all queue pairs, others only those
- * of their own space.
- */
-static struct nic_qp *vnet_qp_of(struct vnet_view *view, u32 qpn)
-{
-	struct nic *nic = &view->nic;
-	struct nic_qp *qp = nic_find_qp(nic, qpn);
-
-	if (!qp || (nic->space != NIC_SPACE_POINTER && nic_load(&qp->space) != nic->space))
-		return NULL;
-	return qp;
-}
-
-void vnet_run_turn(struct vnet_view *view, u32 qpn, u32 budget)
-{
-	struct nic_qp *qp = vnet_qp_of(view, qpn);
-
-	if (likely(qp))
-		nic_qp_run_turn(&view->nic, qp, budget);
-}
-
-void vnet_run_later(struct vnet_view *view, u32 qpn)
-{
-	struct nic_qp *qp = vnet_qp_of(view, qpn);
-
-	if (qp)
-		nic_pend_now(&view->nic, qp);
-}
-
-/* ---------------------------------------------------------------- the thread */
 
 /* Sleep until there is work, or until `next` (ns) if requests are pending. */
 static void vnet_processor_sleep(struct vnet_dev *dev, bool pending, u64 next)
@@ -296,7 +85,7 @@ static int vnet_processor(void *arg)
 			vnet_poll_doors(dev);
 		pending = vnet_run(dev, &next);
 		vnet_tell(dev);
-		vnet_tell_async(dev);
+		vnet_async_deliver(dev);
 		/* Work that can continue at once does so after other tasks had their turn. */
 		if (!pending || next > plat_clock())
 			vnet_processor_sleep(dev, pending, next);
@@ -309,8 +98,7 @@ int vnet_processor_start(struct vnet_dev *dev)
 {
 	struct task_struct *task;
 
-	init_llist_head(&dev->ready);
-	init_irq_work(&dev->tell, vnet_tell_work);
+	vnet_completions_init(dev);
 	task = kthread_create(vnet_processor, dev, "vnet_nic");
 	if (IS_ERR(task))
 		return PTR_ERR(task);
@@ -324,41 +112,8 @@ void vnet_processor_stop(struct vnet_dev *dev)
 	struct task_struct *task = dev->processor;
 
 	/* The irq_work may kick the processor. */
-	irq_work_sync(&dev->tell);
+	vnet_completions_stop(dev);
 	WRITE_ONCE(dev->processor, NULL);
 	if (task)
 		kthread_stop(task);
-}
-
-/* ---------------------------------------------------------------- commands */
-
-void vnet_command_pause(struct vnet_dev *dev)
-{
-	/*
-	 * Another thread in the firmware may be copying for long. Let other commands continue. A
-	 * command that was refused can be repeated as a whole.
-	 */
-	lockdep_assert_held(&dev->commands);
-	mutex_unlock(&dev->commands);
-	vnet_tell_command(dev);
-	usleep_range(10, 50);
-	mutex_lock(&dev->commands);
-}
-
-int vnet_errno(enum nic_result result)
-{
-	switch (result) {
-	case NIC_OK:
-		return 0;
-	case NIC_EINUSE:
-		return -EBUSY;
-	case NIC_ENOMEM:
-		return -ENOMEM;
-	case NIC_EOPNOTSUPP:
-		return -EOPNOTSUPP;
-	case NIC_EAGAIN:
-		return -EAGAIN;
-	default:
-		return -EINVAL;
-	}
 }

@@ -10,7 +10,7 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 
-#include "base/base.h"
+#include "link.h"
 
 /* About the size of a frame with an MTU of 1500. */
 #define VNET_TRIAL_SIZE 1408u

@@ -5,7 +5,7 @@
  */
 #include <linux/inet.h>
 
-#include "link.h"
+#include "layers.h"
 #include "nic_settings.h"
 
 /* ------------------------------------------------------------------- networks */

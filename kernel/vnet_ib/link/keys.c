@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Link keys, and the MACs and secrets that are derived from them.
- *
- * A MAC covers the addresses and ports of sender and receiver, then the frame. So a frame that
- * is replayed from another address, or reflected, has a wrong MAC. Devices of one machine and
- * network namespace share a common key from their creation, which no process can read. Further
- * keys are given to a link by processes that may configure the network.
+ * Link keys, and which of them applies to a peer. Devices of one machine and network namespace
+ * share a common key from their creation, which no process can read. Further keys are given to a
+ * link by processes that may configure the network.
  */
 #include <crypto/hash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "link.h"
+#include "layers.h"
 #include "mac.h"
 
 #define VNET_LEAST_SECRET 16
 /* Number of the common key. Numbers of given keys are hashes. */
 #define VNET_COMMON_KEY 1u
 
-/* ------------------------------------------------------------------------ MAC */
-
-static void vnet_put_address(const union vnet_address *address, u8 bytes[16], __be16 *port)
-{
-	struct in6_addr ip;
-
-	if (address->any.sa_family == AF_INET) {
-		ipv6_addr_set_v4mapped(address->in.sin_addr.s_addr, &ip);
-		*port = address->in.sin_port;
-	} else {
-		ip = address->in6.sin6_addr;
-		*port = address->in6.sin6_port;
-	}
-	memcpy(bytes, &ip, sizeof(ip));
-}
-
-static void vnet_make_prefix(struct vnet_wire_prefix *prefix, const union vnet_address *from,
-			     const union vnet_address *to, u32 length)
-{
-	memset(prefix, 0, sizeof(*prefix));
-	vnet_put_address(from, prefix->from, &prefix->from_port);
-	vnet_put_address(to, prefix->to, &prefix->to_port);
-	prefix->length = cpu_to_le32(length);
-}
-
 /* ----------------------------------------------------------- choice of a key */
-
-/* Given keys, or NULL. The caller is in a read section of vnet_inside. */
-static const struct vnet_keys *vnet_keys_of(const struct vnet_link *link)
-{
-	return srcu_dereference(link->keys, &vnet_inside);
-}
 
 static bool vnet_is_same(const struct vnet_network *a, const struct vnet_network *b)
 {
@@ -76,10 +42,8 @@ static const struct vnet_key *vnet_given_key(const struct vnet_keys *keys, const
 	return best;
 }
 
-/* The key for sending to a peer, given or common, or NULL. */
-static const struct vnet_key *vnet_key_of(const struct vnet_link *link,
-					  const struct vnet_keys *keys,
-					  const union vnet_address *peer)
+const struct vnet_key *vnet_key_of(const struct vnet_link *link, const struct vnet_keys *keys,
+				   const union vnet_address *peer)
 {
 	const struct vnet_port *port = vnet_port_of(link, peer);
 	const struct vnet_key *given;
@@ -101,10 +65,8 @@ bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer)
 	return vnet_key_of(link, vnet_keys_of(link), peer);
 }
 
-/* The key with number `id` among those that apply to a peer. local: the peer is on this machine. */
-static const struct vnet_key *vnet_key_find(const struct vnet_link *link,
-					    const struct vnet_keys *keys, const u8 ip[16],
-					    bool local, __le32 id)
+const struct vnet_key *vnet_key_find(const struct vnet_link *link, const struct vnet_keys *keys,
+				     const u8 ip[16], bool local, __le32 id)
 {
 	const struct vnet_key *first = vnet_given_key(keys, ip), *key;
 
@@ -162,187 +124,11 @@ bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address 
 	return of_a && of_b && vnet_key_equal(of_a, of_b);
 }
 
-/* -------------------------------------------------------------------- secrets */
-
-/* Input of the derivation, as in user mode. No salt equals it, as salts are random. */
-static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
-
-/* The key for secrets with a peer on this machine (see plat_secret()), or NULL. */
-static const struct vnet_key *vnet_secret_key(const struct vnet_link *link,
-					      const union vnet_address *peer, u32 id)
-{
-	const struct vnet_port *port = vnet_port_of(link, peer);
-	const struct vnet_keys *keys = vnet_keys_of(link);
-	u8 ip[16];
-	__be16 udp;
-
-	if (!port || !vnet_is_local(port, peer))
-		return NULL;
-	if (!id)
-		return vnet_key_of(link, keys, peer);
-	vnet_put_address(peer, ip, &udp);
-	return vnet_key_find(link, keys, ip, true, cpu_to_le32(id));
-}
-
-/*
- * Derive a secret by a cascade of HChaCha20, which is a PRF. For it to be one, all texts under
- * one key have the same length.
- */
-static void vnet_secret_make(const u8 key[VNET_WIRE_KEY_SIZE], const u8 *text, u32 length,
-			     u8 secret[VNET_WIRE_SECRET_SIZE])
-{
-	u8 state[VNET_WIRE_KEY_SIZE];
-	u32 i;
-
-	memcpy(state, key, sizeof(state));
-	for (i = 0; i < length; i += VNET_WIRE_SALT_SIZE)
-		vnet_mac_subkey(state, text + i, state);
-	memcpy(secret, state, VNET_WIRE_SECRET_SIZE);
-	memzero_explicit(state, sizeof(state));
-}
-
-bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
-		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
-{
-	const struct vnet_view *view = nic->host;
-	const struct vnet_link *link = view->dev->link;
-	const struct vnet_key *shared;
-	int idx;
-
-	if (!peer) {
-		vnet_secret_make(link->own_secret, text, length, secret);
-		return true;
-	}
-	idx = srcu_read_lock(&vnet_inside);
-	shared = vnet_secret_key(link, (const union vnet_address *)peer, key);
-	if (shared)
-		vnet_secret_make(shared->secret_key, text, length, secret);
-	srcu_read_unlock(&vnet_inside, idx);
-	return shared;
-}
-
-/* ------------------------------------------------------------- seal and unseal */
-
-static u32 vnet_seal_mac(struct vnet_link *link, const struct vnet_port *port,
-			 const struct vnet_key *key, const union vnet_address *to, u8 *frame,
-			 u32 length)
-{
-	struct vnet_wire_trailer trailer = {
-		.key_id = key->id,
-		.number = cpu_to_le64(atomic64_inc_return(&link->sealed)),
-	};
-	struct vnet_wire_prefix prefix;
-
-	vnet_make_prefix(&prefix, &port->own, to, length);
-	memcpy(trailer.salt, key->salt, sizeof(trailer.salt));
-	vnet_mac_make(key->subkey, trailer.number, &prefix, frame, length, trailer.mac);
-	memcpy(frame + length, &trailer, sizeof(trailer));
-	return length + sizeof(trailer);
-}
-
-u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length,
-	      bool *leaves)
-{
-	const struct vnet_keys *keys = vnet_keys_of(link);
-	const struct vnet_port *port = vnet_port_of(link, to);
-	u8 proof = ((const struct vnet_frame *)frame)->proof;
-	const struct vnet_key *key;
-
-	if (proof != VNET_PROOF_MAC) {
-		/* A proof by a shared secret is valid on this machine only. */
-		*leaves = keys && proof == VNET_PROOF_NONE;
-		nic_frame_sum(frame, length);
-		return length;
-	}
-	if (!port) {
-		nic_fetch_add(&link->counters.unsent, 1);
-		return 0;
-	}
-	key = vnet_key_of(link, keys, to);
-	if (!key) {
-		nic_fetch_add(&link->counters.no_key, 1);
-		return 0;
-	}
-	*leaves = key != &link->common;
-	return vnet_seal_mac(link, port, key, to, frame, length);
-}
-
-static bool vnet_mac_is_right(const struct vnet_key *key, const struct vnet_wire_trailer *trailer,
-			      const struct vnet_wire_prefix *prefix, const u8 *frame, u32 length,
-			      struct nic_proof *proof)
-{
-	u8 subkey[VNET_WIRE_KEY_SIZE], mac[VNET_WIRE_MAC_SIZE];
-
-	vnet_mac_subkey(key->bytes, trailer->salt, subkey);
-	vnet_mac_make(subkey, trailer->number, prefix, frame, length, mac);
-	memcpy(proof->sender, subkey, sizeof(proof->sender));
-	proof->number = le64_to_cpu(trailer->number);
-	proof->key = le32_to_cpu(key->id);
-	proof->given = !crypto_memneq(mac, trailer->mac, sizeof(mac));
-	memzero_explicit(subkey, sizeof(subkey));
-	return proof->given;
-}
-
-static u32 vnet_unseal_mac(struct vnet_link *link, const union vnet_address *from, const u8 *frame,
-			   u32 length, struct nic_proof *proof, bool *stranger)
-{
-	const struct vnet_port *port = vnet_port_of(link, from);
-	struct vnet_wire_trailer trailer;
-	struct vnet_wire_prefix prefix;
-	const struct vnet_key *key;
-
-	if (length < sizeof(struct vnet_frame) + sizeof(trailer)) {
-		nic_fetch_add(&link->counters.no_mac, 1);
-		return 0;
-	}
-	length -= sizeof(trailer);
-	memcpy(&trailer, frame + length, sizeof(trailer));
-	/* The GID may have been deleted since the frame arrived. */
-	if (!port) {
-		nic_fetch_add(&link->counters.bad_mac, 1);
-		return 0;
-	}
-	vnet_make_prefix(&prefix, from, &port->own, length);
-	key = vnet_key_find(link, vnet_keys_of(link), prefix.from, proof->local, trailer.key_id);
-	if (!key) {
-		nic_fetch_add(&link->counters.unknown_key, 1);
-		*stranger = true;
-		return 0;
-	}
-	if (likely(vnet_mac_is_right(key, &trailer, &prefix, frame, length, proof)))
-		return length;
-	nic_fetch_add(&link->counters.bad_mac, 1);
-	return 0;
-}
-
-u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, struct nic_proof *proof, bool *stranger)
-{
-	*stranger = false;
-	proof->given = false;
-	proof->local = local;
-	/* The last given key may have been forgotten since the frame arrived. */
-	if (!local && !vnet_keys_of(link)) {
-		nic_fetch_add(&link->counters.strangers, 1);
-		return 0;
-	}
-	if (length >= sizeof(struct vnet_frame) &&
-	    ((const struct vnet_frame *)frame)->proof != VNET_PROOF_MAC)
-		return length;
-	return vnet_unseal_mac(link, from, frame, length, proof, stranger);
-}
-
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
-{
-	if (nic_replay_take(nic, link->replay, proof))
-		return true;
-	nic_fetch_add(&link->counters.replayed, 1);
-	return false;
-}
-
 /* ----------------------------------------------------------------------- keys */
 
 static const char vnet_key_purpose[] = "vnet link key 2";
+/* Input of the derivation of secret_key, as in user mode. No salt equals it, as salts are random. */
+static const u8 vnet_secret_purpose[VNET_WIRE_SALT_SIZE] = "vnet link secret";
 
 /* Derive key and number from the secret that nodes have in common, as in user mode. */
 static int vnet_key_derive(struct vnet_key *key, const void *secret, size_t length)

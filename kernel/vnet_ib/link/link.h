@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The link: exchange of frames with other NICs, by a UDP socket for each address of the device.
+ * The link: exchange of frames with other NICs, by a UDP socket for each address of the device;
+ * keys of peers, MACs and checksums of frames, and the link's files in sysfs.
  *
- * Sockets are in the net device's namespace. Declarations are grouped by the file that
- * implements them.
+ * Calls base and events, and of the firmware its transport. Takes vnet_link.keys_lock, and in it
+ * vnet_dev.commands.
+ *
+ * Sockets are in the net device's namespace.
  *
  * Sending: each executor of the firmware collects its frames in batches, from plat_frame() to
  * plat_flush(). Kernel consumers may hold any lock, so they must not call the network stack, and
@@ -18,113 +21,47 @@
  * Lifetime: sockets and given keys are looked up under vnet_inside, and freed after a grace
  * period. A socket is freed after an RCU grace period for its callbacks, then receivers. The
  * common key and the replay memory exist from vnet_link_make() to vnet_link_end().
+ *
+ * layers.h has what the files of this room have in common.
  */
 #ifndef VNET_IB_LINK_H
 #define VNET_IB_LINK_H
 
-#include <linux/in.h>
-#include <linux/in6.h>
-#include <linux/interrupt.h>
-#include <linux/jhash.h>
-#include <linux/net.h>
-#include <linux/skbuff.h>
-
-#include "vn/replay.h"
 #include "base/base.h"
 
-enum vnet_link_limits {
-	/* Maximum payload of a frame, and the length of a frame with it. */
-	VNET_LINK_PAYLOAD = 16384,
-	VNET_LINK_FRAME = VNET_LINK_PAYLOAD + VNET_WIRE_SLACK,
-	/* Limits of a batch: frames; and bytes, after which no frame is added. */
-	VNET_BATCH_FRAMES = 64,
-	VNET_BATCH_SIZE = 64 << 10,
-	/*
-	 * Limits of memory, in bytes: of frames that wait for a receiver, and of frames that a
-	 * socket has in the network's queues.
-	 */
-	VNET_LINK_QUEUE = 16 << 20,
-	VNET_SEND_QUEUE = 8 << 20,
-	/* Given keys, of all groups. A group has up to two. */
-	VNET_KEYS = 16,
-};
+/* ------------------------------------------------------------- crc.c, mac.c */
+
+/* Choose the CRC32C implementation. Call it before the first frame. */
+void vnet_crc_choose(void);
+/* Measure which size of pieces is fastest for Poly1305 here. Called once. */
+void vnet_mac_choose(void);
+
+/* ------------------------------------------------------------------- send.c */
 
 /*
- * Address of a peer, and the port by whose socket it is reached. A port is named by the index of
- * its GID and a hash of the GID, as an index may get another GID.
+ * Called after the firmware has returned: send the batches of the executor, or leave them to a
+ * receiver.
  */
-union vnet_address {
-	struct nic_address nic;
-	struct {
-		union {
-			struct sockaddr any;
-			struct sockaddr_in in;
-			struct sockaddr_in6 in6;
-		};
-		/* See vnet_port_name(). */
-		u32 port;
-	};
-};
-static_assert(sizeof(union vnet_address) == sizeof(struct nic_address));
+void vnet_link_leave(struct vnet_view *view);
 
-/* A GID with its socket and address. */
-struct vnet_port {
-	struct vnet_link *link;
-	struct socket *sock;
-	u8 gid[VNET_WIRE_GID_SIZE];
-	union vnet_address own;
-};
+/* ----------------------------------------------------------------- socket.c */
 
-/* A group of peers: all addresses with this prefix. IPv4 addresses are in IPv4-mapped form. */
-struct vnet_network {
-	struct in6_addr ip;
-	u32 bits;
-};
+/* The core has added, or deletes, a GID: open or close its socket. May sleep. */
+void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr);
+void vnet_link_del(struct vnet_dev *dev, u32 index);
 
-struct vnet_key {
-	__le32 id;
-	u8 bytes[VNET_WIRE_KEY_SIZE];
-	struct vnet_network peers;
-	/* For sending: our salt, and the subkey derived from key and salt. */
-	u8 salt[VNET_WIRE_SALT_SIZE];
-	u8 subkey[VNET_WIRE_KEY_SIZE];
-	/* The key from which secrets of plat_secret() are derived. */
-	u8 secret_key[VNET_WIRE_KEY_SIZE];
-};
+/* ------------------------------------------------------------------- link.c */
 
+/* `net` is the net device's namespace. Returns 0 or a negative errno. May sleep. */
+int vnet_link_make(struct vnet_dev *dev, const struct net *net);
 /*
- * Given keys. The keys of the narrowest network that contains a peer apply to it: the first of
- * them is used for sending, and all are accepted. A peer that is in no network has the common
- * key if it is local, else none.
+ * Close all sockets and stop the receivers. Frames that are sent from now on are lost. May
+ * sleep.
  */
-struct vnet_keys {
-	u32 n;
-	struct vnet_key key[VNET_KEYS];
-};
-static_assert(VNET_KEYS + 1 <= NIC_REPLAY_KEYS);
-
-struct vnet_batch {
-	/* Owner, by vnet_executor(); 0 if the batch is free. */
-	unsigned long owner;
-	/*
-	 * List of the batches of one executor, oldest first. `first` is set in the last one
-	 * only.
-	 */
-	struct vnet_batch *next;
-	struct vnet_batch *first;
-	struct llist_node left;
-	u32 n;
-	u32 used;
-	u8 *arena;
-	struct {
-		union vnet_address to;
-		u32 offset;
-		u32 length;
-		/* Whether the frame may leave this machine. */
-		bool leaves;
-	} frame[VNET_BATCH_FRAMES];
-};
-
+void vnet_link_stop(struct vnet_dev *dev);
+void vnet_link_end(struct vnet_dev *dev);
+/* Adapt the payload limits to the net device's MTU and offloads. */
+void vnet_link_fit(struct vnet_dev *dev);
 /* Counters of frames that were dropped, by reason. Updated atomically. */
 struct vnet_link_counters {
 	/*
@@ -148,165 +85,12 @@ struct vnet_link_counters {
 	u64 replayed;
 };
 
-/* The receiver of one processor: frames that arrived there, and the tasklet that processes them. */
-struct vnet_receiver {
-	struct vnet_link *link;
-	struct vnet_view view;
-	struct tasklet_struct tasklet;
-	struct sk_buff_head arrived;
-	/* Buffer of the frame that is being processed. */
-	u8 *frame;
-};
+const struct vnet_link_counters *vnet_link_counters(const struct vnet_dev *dev);
 
-struct vnet_link {
-	struct vnet_dev *dev;
-	struct vnet_receiver __percpu *receiver;
-	struct vnet_port __rcu *port[NIC_MAX_GIDS];
+/* ------------------------------------------------------------------ files.c */
 
-	/*
-	 * Key shared by all devices of this machine and network namespace, and the namespace's
-	 * cookie.
-	 */
-	struct vnet_key common;
-	u64 net_cookie;
-	/* Key for this NIC's own handshake cookies: plat_secret() without a peer. */
-	u8 own_secret[VNET_WIRE_KEY_SIZE];
-	/* Given keys, or NULL. Replaced under keys_lock. */
-	struct vnet_keys __rcu *keys;
-	struct mutex keys_lock;
-	/*
-	 * Number of sealed frames, with any key. It is the nonce of a frame, so it never
-	 * repeats.
-	 */
-	atomic64_t sealed;
-	/* Numbers of the sealed frames that have arrived. */
-	struct nic_replay *replay;
-
-	/* Number of batches in use. */
-	atomic_t busy;
-	u32 nbatch;
-	struct vnet_batch *batch;
-	/* Batches left to a receiver, and the irq_work that starts one from any context. */
-	struct llist_head left;
-	struct irq_work call;
-
-	/* Memory of frames that wait for a receiver, in bytes. */
-	atomic_t waiting;
-
-	struct vnet_link_counters counters;
-};
-
-/* -------------------------------------------------------- link.c: addresses */
-
-/* `net` is the net device's namespace. Returns 0 or a negative errno. May sleep. */
-int vnet_link_make(struct vnet_dev *dev, const struct net *net);
-/*
- * Close all sockets and stop the receivers. Frames that are sent from now on are lost. May
- * sleep.
- */
-void vnet_link_stop(struct vnet_dev *dev);
-void vnet_link_end(struct vnet_dev *dev);
-/* Adapt the payload limits to the net device's MTU and offloads. */
-void vnet_link_fit(struct vnet_dev *dev);
-/* The core has added, or deletes, a GID: open or close its socket. May sleep. */
-void vnet_link_add(struct vnet_dev *dev, const struct ib_gid_attr *attr);
-void vnet_link_del(struct vnet_dev *dev, u32 index);
-/* Ports or keys have changed: restart the rows that used others. May sleep. */
-void vnet_link_check(struct vnet_dev *dev);
-
-static inline u32 vnet_port_name(u32 index, const u8 gid[VNET_WIRE_GID_SIZE])
-{
-	return jhash(gid, VNET_WIRE_GID_SIZE, 0) / NIC_MAX_GIDS * NIC_MAX_GIDS + index;
-}
-
-/*
- * The port by which a peer is reached, or NULL if its GID has been deleted. The caller is in a read
- * section of vnet_inside.
- */
-static inline struct vnet_port *vnet_port_of(const struct vnet_link *link,
-					     const union vnet_address *peer)
-{
-	struct vnet_port *port =
-		srcu_dereference(link->port[peer->port % NIC_MAX_GIDS], &vnet_inside);
-
-	return port && port->own.port == peer->port ? port : NULL;
-}
-
-/* Whether the address is one of this machine, in the port's namespace. */
-bool vnet_is_local(const struct vnet_port *port, const union vnet_address *address);
-static inline u32 vnet_address_size(const union vnet_address *address)
-{
-	return address->any.sa_family == AF_INET6 ? sizeof(address->in6) : sizeof(address->in);
-}
-
-/* ------------------------------------------------------- link_send.c: batches */
-
-int vnet_batches_make(struct vnet_link *link);
-void vnet_batches_free(struct vnet_link *link);
-/*
- * Called after the firmware has returned: send the batches of the executor, or leave them to a
- * receiver.
- */
-void vnet_link_leave(struct vnet_view *view);
-/* Send the batches that were left. Called by a receiver. */
-void vnet_batches_send(struct vnet_link *link);
-
-/* ------------------------------------------------- link_receive.c: receivers */
-
-int vnet_encap_rcv(struct sock *sk, struct sk_buff *skb);
-int vnet_receivers_make(struct vnet_link *link);
-/* Stop all receivers: on return, none is running. The sockets are closed. May sleep. */
-void vnet_receivers_stop(struct vnet_link *link);
-void vnet_receivers_free(struct vnet_link *link);
-/* Start a receiver, which sends the batches that were left. Any context. */
-void vnet_receiver_call(struct vnet_link *link);
-
-/* -------------------------------------------- link_key.c: keys, MACs and secrets */
-
-/*
- * Draw the link's own keys, and allocate its replay memory. Returns 0, -ENOMEM or -EINTR. Waits
- * until the kernel's random generator is seeded.
- */
-int vnet_keys_init(struct vnet_link *link, const struct net *net);
-void vnet_keys_free(struct vnet_link *link);
-/*
- * Add a key to a group. Without `accept`, the new key is used for sending, and the one used
- * before is still accepted; with `accept`, the other way round. All further keys are forgotten.
- * If the group sends with this key already, it becomes the group's only key. Returns 0, -EINVAL
- * (too short), -ENOSPC, -ENOMEM, -EINTR, or an error of the hash. May sleep.
- */
-int vnet_keys_add(struct vnet_link *link, const struct vnet_network *peers, const void *secret,
-		  size_t length, bool accept);
-/* Forget all keys of a group. Returns 0, -ENOENT or -ENOMEM. */
-int vnet_keys_forget(struct vnet_link *link, const struct vnet_network *peers);
-void vnet_keys_forget_all(struct vnet_link *link);
-/*
- * Complete a frame as its field `proof` says: append a trailer with a MAC, or fill in the CRC.
- * Returns the new length, or 0 if the GID is gone or no key applies to the peer (counted).
- * *leaves: the frame may leave this machine.
- */
-u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u32 length,
-	      bool *leaves);
-/*
- * Check a frame, and remove its trailer if it has one. Returns the frame's length, or 0 to drop
- * it (counted). local: it arrived by a loopback device. *stranger: it was sealed with an unknown
- * key.
- */
-u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool local, const u8 *frame,
-		u32 length, struct nic_proof *proof, bool *stranger);
-/*
- * Record the number of an authenticated frame. Returns false if it was received before
- * (counted).
- */
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
-/* Whether a key applies to this peer. The caller is in a read section of vnet_inside. */
-bool vnet_has_key(const struct vnet_link *link, const union vnet_address *peer);
-/* See plat_same_key_group(). The caller is in a read section of vnet_inside. */
-bool vnet_same_key_group(const struct vnet_link *link, const union vnet_address *a,
-			 const union vnet_address *b);
-
-/* ---------------------------------------------------------------- link_files.c */
-
+/* Whether the caller has CAP_NET_ADMIN in the net device's namespace. */
+bool vnet_may_configure(const struct vnet_dev *dev);
 /* The folder `link` of the device in sysfs. */
 extern const struct attribute_group vnet_link_group;
 

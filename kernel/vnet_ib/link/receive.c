@@ -11,7 +11,8 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include "link.h"
+#include "events/events.h"
+#include "layers.h"
 
 /* Bytes that are processed before replies are sent and the tasklet yields. */
 #define VNET_RECEIVE_TURN (256 << 10)
@@ -139,7 +140,8 @@ static void vnet_receive(struct tasklet_struct *tasklet)
 	if (bytes && nic_receive_end(&receiver->view.nic))
 		plat_kick(&receiver->view.nic);
 	srcu_read_unlock(&vnet_inside, idx);
-	vnet_tell(link->dev);
+	vnet_link_leave(&link->dev->agent);
+	vnet_completions_deliver(link->dev);
 	/* Yield. Frames that are queued from now on schedule the tasklet again. */
 	if (!skb_queue_empty(&receiver->arrived))
 		tasklet_schedule(tasklet);
@@ -151,11 +153,6 @@ static void vnet_receiver_called(struct irq_work *work)
 	struct vnet_link *link = container_of(work, struct vnet_link, call);
 
 	tasklet_schedule(&this_cpu_ptr(link->receiver)->tasklet);
-}
-
-void vnet_receiver_call(struct vnet_link *link)
-{
-	irq_work_queue(&link->call);
 }
 
 /* -------------------------------------------------------- creation and end */

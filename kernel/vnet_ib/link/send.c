@@ -14,7 +14,7 @@
 #include <net/route.h>
 #include <net/udp.h>
 
-#include "link.h"
+#include "layers.h"
 
 /* Limit in bytes of a datagram that is to be segmented. */
 #define VNET_MOST_BYTES 65000
@@ -402,7 +402,7 @@ static void vnet_batch_leave(struct vnet_link *link, struct vnet_batch *batch)
 {
 	WRITE_ONCE(batch->owner, VNET_LEFT);
 	llist_add(&batch->left, &link->left);
-	vnet_receiver_call(link);
+	irq_work_queue(&link->call);
 }
 
 void vnet_batches_send(struct vnet_link *link)

@@ -9,7 +9,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
-#include "base/base.h"
+#include "memory.h"
 
 /* Bytes allocated. Mappings of device memory outlive its object and the device. */
 struct vnet_dm_room {
@@ -78,7 +78,7 @@ taken:
 	return true;
 }
 
-void vnet_dm_give_back(struct vnet_dm_room *room, kuid_t owner, size_t size)
+static void vnet_dm_give_back(struct vnet_dm_room *room, kuid_t owner, size_t size)
 {
 	unsigned long user = __kuid_val(owner);
 	u64 own;
@@ -93,6 +93,11 @@ void vnet_dm_give_back(struct vnet_dm_room *room, kuid_t owner, size_t size)
 	room->bytes -= size;
 	xa_unlock_bh(&room->users);
 	kref_put(&room->kref, vnet_dm_room_free);
+}
+
+static void vnet_dm_freed(struct vnet_mmap *map)
+{
+	vnet_dm_give_back(map->room, map->user, map->size);
 }
 
 static int vnet_dm_tell(struct uverbs_attr_bundle *attrs, u16 id, const struct vnet_dm *dm,
@@ -122,6 +127,7 @@ static int vnet_dm_make(struct vnet_dev *dev, struct vnet_dm *dm, struct ib_ucon
 	}
 	dm->mem.mmap->room = room;
 	dm->mem.mmap->user = current_uid();
+	dm->mem.mmap->freed = vnet_dm_freed;
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <linux/dma-buf.h>
 #include <linux/module.h>
 
-#include "base/base.h"
+#include "memory.h"
 
 MODULE_IMPORT_NS(DMA_BUF);
 

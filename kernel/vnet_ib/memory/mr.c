@@ -4,7 +4,9 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "base/base.h"
+#include "doorbells/doorbells.h"
+#include "memory.h"
+#include "odp.h"
 
 static const u32 vnet_access_mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Private header of on-demand paging: windows, shares of users, and requests for pages. */
-#ifndef VNET_ODP_H
-#define VNET_ODP_H
+/*
+ * On-demand paging, for the room memory: windows, shares of users, and requests for pages.
+ * Addresses are those of the owning process.
+ *
+ * Locks, outermost first: vnet_odp.fetching, vnet_window.lock; vnet_share.lock; vnet_odp.lock.
+ * Copies read windows in a read section of an SRCU domain: vnet_copies_lock().
+ */
+#ifndef VNET_IB_MEMORY_ODP_H
+#define VNET_IB_MEMORY_ODP_H
 
 #include <linux/mmu_notifier.h>
 
@@ -83,6 +89,13 @@ struct vnet_odp {
 	bool reap, yields;
 };
 
+enum vnet_fetch {
+	/* Only look up pages that are present. */
+	VNET_FETCH_NO_FAULT,
+	VNET_FETCH_READ,
+	VNET_FETCH_WRITE,
+};
+
 /* The end of the part of [start, end) that is in the window of `start`. */
 static inline u64 vnet_part_end(u64 start, u64 end)
 {
@@ -91,6 +104,17 @@ static inline u64 vnet_part_end(u64 start, u64 end)
 
 /* ------------------------------------------------------------- odp_window.c */
 
+/* SRCU read section of a copy, from the look-up of on-demand pages to the end of their use. */
+int vnet_copies_lock(void) __acquires(&vnet_copies);
+void vnet_copies_unlock(int idx) __releases(&vnet_copies);
+bool vnet_odp_is_there(struct vnet_odp *odp, u64 addr, u64 length, bool write);
+/*
+ * Returns the kernel address of the memory at `addr`, or NULL if it is not present. *have: in,
+ * the bytes wanted; out, how many of them are contiguous. `checked`: vnet_odp_is_there() has
+ * found the range present since vnet_copies_lock(); then a page that is being invalidated may
+ * still be used.
+ */
+void *vnet_odp_at(struct vnet_odp *odp, u64 addr, bool write, bool checked, u64 *have);
 /* The first address in [addr, end) whose page is not present, or `end`. */
 u64 vnet_odp_missing(struct vnet_odp *odp, u64 addr, u64 end, bool write);
 /* Returns an ERR_PTR() on failure; -ENOSPC: the user's share is used up. */
@@ -129,10 +153,39 @@ int vnet_share_yield(struct vnet_odp *odp);
 
 /* -------------------------------------------------------------- odp_fault.c */
 
+/*
+ * Request the pages of a range. Returns 0 if they are present; -EAGAIN if not yet: then the NIC
+ * processor is woken later; -EFAULT if they could not be brought when it was tried at time
+ * `since` (ktime_get_ns()) or later. since == U64_MAX: the request is advice. Any context.
+ */
+int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
 void vnet_odp_work(struct work_struct *work);
 
 /* --------------------------------------------------------------------- odp.c */
 
+/*
+ * On-demand memory of the calling process from address `start` on. access: enum ib_access_flags.
+ * Returns an ERR_PTR() on failure.
+ */
+struct vnet_odp *vnet_odp_make(struct vnet_dev *dev, struct vnet_ucontext *uc, u64 start,
+			       int access);
+/*
+ * Hold a reference during a prefetch, as the region may be deregistered or reregistered
+ * meanwhile.
+ */
+void vnet_odp_get(struct vnet_odp *odp);
+void vnet_odp_put(struct vnet_odp *odp);
+/* Bring no more pages: the region is about to end. */
+void vnet_odp_stop(struct vnet_odp *odp);
+/* End the memory, after it has become unfindable. NULL is allowed. May sleep. */
+void vnet_odp_free(struct vnet_odp *odp);
+/* Whether it is memory of the calling process. */
+bool vnet_odp_is_own(const struct vnet_odp *odp);
+/*
+ * Bring the pages of a range, and wait for them. Returns 0, -EFAULT if a page cannot be brought,
+ * -EINTR if the caller is killed, or another negative errno. Sleeps.
+ */
+int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how);
 /*
  * Bring pages in one window, if the process still exists. Memory is charged to the process'
  * cgroup. The end of the region, or of the process, waits for this call, so it brings one window
@@ -140,4 +193,4 @@ void vnet_odp_work(struct work_struct *work);
  */
 int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how);
 
-#endif /* VNET_ODP_H */
+#endif /* VNET_IB_MEMORY_ODP_H */

@@ -8,9 +8,7 @@
 #include <linux/srcu.h>
 #include <linux/vmalloc.h>
 
-#include "base/base.h"
-
-DEFINE_SRCU(vnet_inside);
+#include "queues.h"
 
 /*
  * Rings are charged to the memory cgroup of their creator. Not every cgroup is limited, so all
@@ -52,8 +50,8 @@ static void vnet_map_free(struct rcu_head *rcu)
 
 	vfree(map->memory);
 	vnet_ring_uncharge(map->size);
-	if (map->room)
-		vnet_dm_give_back(map->room, map->user, map->size);
+	if (map->freed)
+		map->freed(map);
 	kfree(map);
 }
 

@@ -3,7 +3,9 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "base/base.h"
+#include "doorbells/doorbells.h"
+#include "events/events.h"
+#include "verbs.h"
 
 #define VNET_CQE_SHIFT 7
 #define VNET_LEAST_CQE 4u

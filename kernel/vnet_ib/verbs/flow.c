@@ -4,7 +4,13 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "frames.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
+
+struct vnet_flow {
+	struct ib_flow ibflow;
+	struct vnet_object obj;
+};
 
 /* ----------------------------------------------------------- specifications */
 

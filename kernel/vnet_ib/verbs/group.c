@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Multicast attachment and XRC domains. */
-#include "base/base.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
 
 int vnet_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* poll_cq() for kernel consumers. Processes poll their queues in the ring. */
-#include "base/base.h"
+#include "verbs.h"
 
 static enum ib_wc_opcode vnet_wc_opcode(u8 opcode)
 {

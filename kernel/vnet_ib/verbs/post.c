@@ -3,7 +3,9 @@
  * Posting by kernel consumers, in any context, and the uverbs commands for posting. Processes
  * write their rings themselves; the uverbs command only rings the doorbell.
  */
-#include "base/base.h"
+#include "doorbells/doorbells.h"
+#include "memory/memory.h"
+#include "inside.h"
 
 static void *vnet_slot(const struct vnet_wq *wq, u32 index)
 {

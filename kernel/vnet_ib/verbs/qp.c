@@ -4,7 +4,8 @@
 #include <linux/pid.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "frames.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
 #include "wq.h"
 
 /* ------------------------------------------------------------------ create */
@@ -230,6 +231,21 @@ static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
 		if (lingers)
 			usleep_range(100, 1000);
 	} while (lingers && time_before(jiffies, until));
+}
+
+/*
+ * Move the counters of a destroyed queue pair to dev->retired, so that the port's sums keep
+ * them.
+ */
+static void vnet_retire_qp(struct vnet_dev *dev, u32 index)
+{
+	struct nic_qp_counters *c = &dev->agent.nic.qp[index].counters;
+
+	mutex_lock(&dev->retired_lock);
+	nic_counters_add(&dev->retired, c);
+	/* The QP is destroyed and its index not free yet, so nobody else writes the entry. */
+	memset(c, 0, sizeof(*c));
+	mutex_unlock(&dev->retired_lock);
 }
 
 void vnet_qp_leave(struct vnet_dev *dev, struct vnet_qp *qp)

@@ -2,7 +2,8 @@
 /* Queue pairs: attributes and state transitions. See qp.c for creation and destruction. */
 #include <rdma/ib_cache.h>
 
-#include "frames.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
 
 /* Ports with Ethernet link layer have no LIDs, so a path without a GRH is not valid. */
 static int vnet_qp_address(const struct rdma_ah_attr *ah, struct nic_qp_attr *attr)

@@ -5,12 +5,7 @@
  */
 #include "vn/handshake.h"
 #include "address/address.h"
-#include "base/base.h"
-
-bool vnet_has_quota(void)
-{
-	return !ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE);
-}
+#include "inside.h"
 
 /*
  * Whether the user's queue pair belongs to the caller. While dev->commands is held, a queue pair

@@ -3,7 +3,8 @@
  * RSS queue pairs, which spread Ethernet frames over the work queues of a table. The firmware
  * finds them by their flows.
  */
-#include "frames.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
 
 static void vnet_rss_fill(struct nic_rss *rss, const struct ib_rwq_ind_table *ibtable)
 {

@@ -7,7 +7,8 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "frames.h"
+#include "doorbells/doorbells.h"
+#include "inside.h"
 #include "wq.h"
 
 /* ----------------------------------------------------------------- creating */

@@ -3,8 +3,9 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "doorbells/doorbells.h"
 #include "tags/tags.h"
-#include "base/base.h"
+#include "verbs.h"
 #include "wq.h"
 
 static_assert((int)VNET_MAX_TAGS <= (int)NIC_TM_MAX_TAGS);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Slot sizes and construction of send and receive queues. */
-#ifndef VNET_WQ_H
-#define VNET_WQ_H
+#ifndef VNET_IB_VERBS_WQ_H
+#define VNET_IB_VERBS_WQ_H
 
 #include <linux/log2.h>
 
-#include "base/base.h"
+#include "queues/queues.h"
 
 /* Number of SGEs granted for a slot with this room: at least the request, rounded up. */
 static inline u32 vnet_grant_sges(u32 sges, u32 room)
@@ -46,4 +46,4 @@ static inline int vnet_send_wq_make(struct vnet_wq *wq, struct ib_ucontext *ucon
 	return vnet_ring_make(&wq->mem, ucontext, roundup_pow_of_two(max(wrs, 1u)), shift);
 }
 
-#endif /* VNET_WQ_H */
+#endif /* VNET_IB_VERBS_WQ_H */
