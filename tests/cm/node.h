@@ -9,7 +9,7 @@
 
 #include "../uverbs/kernel.h"
 
-#include "../../usermode/vnetd/cm/cm.h"
+#include "../../usermode/vnetd/cm/inside.h"
 
 #define NODE_FILES 3
 /* An address that is not mapped. */

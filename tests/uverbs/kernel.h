@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "../../usermode/vnetd/daemon.h"
-#include "../../usermode/vnetd/uverbs/uverbs.h"
+#include "../../usermode/vnetd/uverbs/objects.h"
 
 /* Result of a command that the daemon would call again later (CALL_PARK). */
 #define PARKED 1000

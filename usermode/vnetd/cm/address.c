@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "cm.h"
+#include "inside.h"
 #include "daemon.h"
 
 u32 cm_address_size(const union cm_address *address)

@@ -2,8 +2,8 @@
 /* The write() interface of the rdma_cm file: dispatch, and access to command memory. */
 #include <errno.h>
 
-#include "uverbs/uverbs.h"
-#include "cm.h"
+#include "uverbs/objects.h"
+#include "inside.h"
 
 static int (*const commands[])(const struct cm_call *call) = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = cm_cmd_create_id,

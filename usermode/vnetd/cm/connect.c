@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* Flag in the byte of the SL in a REQ. */
 #define SUBNET_LOCAL (1 << 3)

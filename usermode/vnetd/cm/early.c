@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* Limit of requests kept for one id. */
 #define MOST_KEPT 16

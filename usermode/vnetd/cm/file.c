@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "uverbs/uverbs.h"
-#include "cm.h"
+#include "uverbs/objects.h"
+#include "inside.h"
 
 /* ------------------------------------------------------------------ events */
 

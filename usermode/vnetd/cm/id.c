@@ -5,8 +5,8 @@
 #include <rdma/ib_user_sa.h>
 #include <stdlib.h>
 
-#include "uverbs/uverbs.h"
-#include "cm.h"
+#include "uverbs/objects.h"
+#include "inside.h"
 
 /* ----------------------------------------------------------------- handles */
 

@@ -7,8 +7,8 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 
-#include "uverbs/uverbs.h"
-#include "cm.h"
+#include "uverbs/objects.h"
+#include "inside.h"
 
 #define MULTICAST_QPN 0xffffff
 

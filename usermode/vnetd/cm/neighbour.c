@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "cm.h"
+#include "inside.h"
 
 static const u8 localhost[16] = { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 };
 static const u8 localhost6[16] = { [15] = 1 };

@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <errno.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* Parts of a multicast GID (IB vol 1, 4.1.1; RFC 4391, 4). */
 enum {

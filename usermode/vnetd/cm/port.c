@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "uverbs/process.h"
-#include "cm.h"
+#include "inside.h"
 
 /* Range of ports that are chosen automatically. */
 #define FIRST_PORT 32768u

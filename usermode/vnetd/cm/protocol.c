@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* Retransmission timeout, 4.096 µs << n (0.5 s); and retry limit. */
 #define RESPONSE_TIMEOUT 17

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "mad/umad.h"
-#include "uverbs/uverbs.h"
-#include "cm.h"
+#include "mad/inside.h"
+#include "uverbs/objects.h"
+#include "inside.h"
 
 #define QP1 1u
 #define QP1_QKEY 0x80010000u

@@ -6,7 +6,7 @@
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
 
-#include "cm.h"
+#include "inside.h"
 
 #define RATE_100_GBPS 16
 /* Selector in path records: exact value. */

@@ -3,7 +3,7 @@
  * Handlers for CM messages on existing connections. A message that does not fit the state is
  * dropped.
  */
-#include "cm.h"
+#include "inside.h"
 
 /* Finds the connection by both communication ids; the remote id is not known yet in REQ_SENT. */
 static struct cm_conn *find(struct cm *cm, const struct cm_arrival *arrival)

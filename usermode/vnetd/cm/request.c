@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <infiniband/verbs.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* ---------------------------------------------------- addresses in private data */
 

@@ -2,7 +2,7 @@
 /* rdma_cm bind, address resolution and route resolution. */
 #include <errno.h>
 
-#include "cm.h"
+#include "inside.h"
 #include "daemon.h"
 
 #define DEFAULT_HOPS 64

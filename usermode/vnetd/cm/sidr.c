@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 
-#include "cm.h"
+#include "inside.h"
 
 /* Sets the Q_Key of the id, unless it has another one already. */
 static int set_qkey(struct cm_id *id, u32 qkey)

@@ -2,7 +2,7 @@
 /* rdma_cm ids as JSON, for `vnet status`. */
 #include <arpa/inet.h>
 
-#include "cm.h"
+#include "inside.h"
 
 static void put_address(FILE *out, const char *name, const union cm_address *address)
 {

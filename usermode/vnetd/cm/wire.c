@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cm.h"
+#include "inside.h"
 
 static void queue(struct cm *cm, struct device *device, const struct cm_path *path,
 		  const struct mad *mad)

@@ -3,14 +3,14 @@
  * Open umad files and their registered agents. Received MADs are sent to the file's socket, from
  * which the program reads them.
  */
-#include "umad.h"
+#include "inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "uverbs/uverbs.h"
+#include "uverbs/objects.h"
 
 /* Shortest MAD that can be written: up to the RMPP header. */
 #define SHORTEST 36u

@@ -3,7 +3,7 @@
  * The performance management class: reads and clears port counters (IB vol 1, 16.1). They are
  * those of sysfs.
  */
-#include "umad.h"
+#include "inside.h"
 
 #define DATA_SIZE 192u
 #define ALL_PORTS 0xffu

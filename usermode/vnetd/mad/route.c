@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cm/cm.h"
-#include "umad.h"
+#include "cm/inside.h"
+#include "inside.h"
 
 /* Limit of requests of a file that await an answer. */
 #define MOST_REQUESTS 256u

@@ -7,7 +7,7 @@
 
 #include "daemon.h"
 #include "link/lid.h"
-#include "umad.h"
+#include "inside.h"
 
 #define DATA_SIZE 64u
 #define PKEYS_A_BLOCK 32u

@@ -7,8 +7,8 @@
 
 #include "daemon.h"
 #include "link/lid.h"
-#include "netlink.h"
-#include "uverbs/uverbs.h"
+#include "inside.h"
+#include "uverbs/objects.h"
 
 /* Values of enum rdma_node_type, ib_port_state, ib_port_phys_state. */
 enum {

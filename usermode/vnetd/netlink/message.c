@@ -2,7 +2,7 @@
 /* Encoder for netlink messages and attributes. */
 #include <string.h>
 
-#include "netlink.h"
+#include "inside.h"
 
 /* Reserves zeroed bytes in the datagram. Returns NULL if they do not fit. */
 static void *reserve(struct netlink_message *message, u32 length)

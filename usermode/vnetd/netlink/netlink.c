@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "daemon.h"
-#include "netlink.h"
+#include "inside.h"
 
 /* Port ids that are not requested by number are above this, as in the kernel. */
 #define FIRST_OWN_PORT 0x80000000u

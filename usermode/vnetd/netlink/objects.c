@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "daemon.h"
-#include "netlink.h"
-#include "uverbs/uverbs.h"
+#include "inside.h"
+#include "uverbs/objects.h"
 
 /* Limit of ranges of queue pairs per shared receive queue: no more fit into a datagram. */
 #define MOST_RANGES 128

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "daemon.h"
-#include "netlink.h"
+#include "inside.h"
 
 #define TYPE_CLIENT(type) ((type) >> 10)
 #define TYPE_COMMAND(type) ((type)&0x3ff)

@@ -6,7 +6,7 @@
 
 #include "ioctl.h"
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /*
  * Finds a region by key, with the error codes of the kernel's drivers. Keys are per device, so a

@@ -4,7 +4,7 @@
 
 #include "address/address.h"
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static void ah_release(struct uv_object *obj)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 #define HEAP_PAGE 4096u
 

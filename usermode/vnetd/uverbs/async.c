@@ -15,7 +15,7 @@
 
 #include "ioctl.h"
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* IBV_EVENT_WQ_FATAL, the only event of work queues. */
 #define EVENT_WQ_FATAL 19u

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 void uv_give_fd(struct uv_request *req, int fd, const struct vnet_msg_fd *about)
 {

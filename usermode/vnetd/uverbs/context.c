@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* The core accepts optional access flags of memory regions. */
 #define CORE_SUPPORT ((u64)IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS)

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 static const struct nic_qp_counters *counters_of(const struct device *device, u32 qpn)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static_assert(sizeof(struct ib_uverbs_destroy_qp) == sizeof(struct ib_uverbs_destroy_srq) &&
 		      offsetof(struct ib_uverbs_destroy_qp, qp_handle) ==

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Blocks are page-aligned. */
 #define MAX_LOG_ALIGN 12

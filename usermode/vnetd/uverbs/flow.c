@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Values of enum ibv_flow_flags. */
 enum {

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Flag of enum ib_uverbs_read_counters_flags; the values are always current. */
 #define PREFER_CACHED 1u

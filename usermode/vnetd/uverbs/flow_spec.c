@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 struct spec {
 	u32 type;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 bool uv_gid_valid(const struct device *device, u32 index)
 {

@@ -6,7 +6,7 @@
 #ifndef UVERBS_IOCTL_H
 #define UVERBS_IOCTL_H
 
-#include "uverbs.h"
+#include "objects.h"
 
 enum uv_attr_type {
 	/* Bytes from the process; up to eight are stored in the attribute itself. */

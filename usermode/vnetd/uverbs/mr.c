@@ -7,7 +7,7 @@
 
 #include "ioctl.h"
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 #define PAGE_OFFSET_MASK 4095ull
 /* Access flags that require writable memory, as in the kernel's ib_umem. */

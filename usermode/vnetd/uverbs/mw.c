@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static const struct uv_class mw_class = {
 	.type = UVERBS_OBJECT_MW,

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 #define FIRST_CAPACITY 64
 /* Far above the sizes of the device's tables. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static void pd_release(struct uv_object *obj)
 {

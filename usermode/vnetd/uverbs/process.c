@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Buffer size for lines of /proc/PID/maps, whose paths have up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384

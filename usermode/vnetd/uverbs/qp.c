@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 struct qp_args {
 	u64 user_handle;

@@ -7,7 +7,7 @@
 #include <infiniband/verbs.h>
 #include <string.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 /* Attributes of the non-extended command. */
 #define STANDARD_MASK ((u32)(IBV_QP_RATE_LIMIT - 1) & ((1u << 21) - 1))

@@ -7,7 +7,7 @@
 
 #include "ioctl.h"
 #include "link/lid.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Major, minor and sub-minor version of 16 bits, as ibv_devinfo prints them. */
 #define FW_VER (0ull << 32 | 1ull << 16 | 0ull)

@@ -9,7 +9,7 @@
 
 #include "ioctl.h"
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static bool all_zero(const u8 *bytes, size_t length)
 {

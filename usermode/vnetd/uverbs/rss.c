@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 #define HASH_TOEPLITZ 1
 

@@ -4,7 +4,7 @@
  * capacity granted is the one requested or a little more, as with adapters: some programs have
  * arrays that are hardly longer.
  */
-#include "uverbs.h"
+#include "objects.h"
 
 #define SGE_SIZE ((u32)sizeof(struct vnet_sge))
 /* Receive queues of this size are for streams of messages. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Bits of ib_uverbs_modify_srq.attr_mask: enum ibv_srq_attr_mask. */
 enum {

@@ -5,7 +5,7 @@
  */
 #include <arpa/inet.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 /* Prints a list of the objects of these types (a bit mask). */
 static void print_list(const struct device *device, FILE *out, const char *member, u32 types,

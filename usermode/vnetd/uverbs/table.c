@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static void table_release(struct uv_object *obj)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "uverbs.h"
+#include "objects.h"
 
 /* The send queue is not used, but every queue pair of the NIC has one. */
 #define ENTRIES 1

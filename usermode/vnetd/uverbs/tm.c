@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "tags/tags.h"
-#include "uverbs.h"
+#include "objects.h"
 
 static_assert((int)UV_MAX_TAGS <= (int)NIC_TM_MAX_TAGS, "what the firmware takes");
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "ioctl.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* Values of enum ibv_wq_type, ibv_wq_attr_mask and ibv_wq_state. */
 #define WQT_RQ 0u

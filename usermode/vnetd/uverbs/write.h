@@ -6,7 +6,7 @@
 #ifndef UVERBS_WRITE_H
 #define UVERBS_WRITE_H
 
-#include "uverbs.h"
+#include "objects.h"
 
 struct uv_command {
 	/* NULL: not supported. */

@@ -12,7 +12,7 @@
 
 #include "ioctl.h"
 #include "process.h"
-#include "uverbs.h"
+#include "objects.h"
 
 /* No file: a private domain. */
 #define NO_FILE ((u32)-1)

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "clients.h"
+#include "clients/clients.h"
 #include "daemon.h"
 #include "devices/devices.h"
 #include "loop/loop.h"
