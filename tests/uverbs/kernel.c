@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../unit/test_platform.h"
+#include "../../usermode/vnetd/link/link.h"
 #include "kernel.h"
 
 struct kernel kernel;

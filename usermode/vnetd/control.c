@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Handlers for the messages of connections, one function for each type. A parked message is
- * handled again (see vnetd.h), so handlers keep their state in the connection or the client.
+ * handled again (see loop/loop.h), so handlers keep their state in the connection or the client.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,16 @@
 #include <unistd.h>
 
 #include "clients/clients.h"
+#include "clients/connections.h"
+#include "cm/cm.h"
+#include "control.h"
 #include "daemon.h"
 #include "devices/devices.h"
+#include "mad/mad.h"
+#include "netlink/netlink.h"
 #include "status/status.h"
 #include "sysfs/sysfs.h"
+#include "uverbs/uverbs.h"
 
 /* Limit of control connections of one client. The preload library uses far fewer. */
 #define MOST_CONNECTIONS 256
@@ -680,4 +686,33 @@ enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg)
 		return violation(conn, msg);
 	conn->greet_by = NEVER;
 	return messages[msg->type].handle(conn, msg);
+}
+
+/* --------------------------------------------------------- ends of files and clients */
+
+enum call_outcome control_file_close(struct file *file)
+{
+	switch (file->kind) {
+	case VNET_FILE_NETLINK:
+		netlink_close(file);
+		return CALL_DONE;
+	case VNET_FILE_RDMA_CM:
+		cm_file_close(file);
+		return CALL_DONE;
+	case VNET_FILE_UMAD:
+		umad_file_close(file);
+		return CALL_DONE;
+	default:
+		return uverbs_file_close(file);
+	}
+}
+
+void control_file_room(struct file *file)
+{
+	netlink_room(file);
+}
+
+void control_client_dead(struct client *client)
+{
+	uverbs_client_dead(client);
 }

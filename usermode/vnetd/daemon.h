@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The state of the daemon, grouped by the files that maintain it. */
+/*
+ * The state of the daemon, grouped by the files that maintain it. It declares functions of main
+ * files only; those of rooms are in their headers.
+ */
 #ifndef DAEMON_H
 #define DAEMON_H
 
-#include <net/if.h>
-
 #include "../platform/link.h"
+#include "clients/clients.h"
+#include "device.h"
 #include "loop/loop.h"
 #include "process/process.h"
 #include "vnetd.h"
 
 #define FILE_BUCKETS 256
 
+struct cm;
 struct conn;
 
 /* Injected fault: queue pairs find no receives for `on` ns, once (period 0) or in each period. */
@@ -40,7 +44,7 @@ struct daemon {
 	int dir_fd;
 	int lock_fd;
 
-	/* clients/listen.c */
+	/* listen.c */
 	struct source listener;
 	int reserve_fd;
 	u64 resume_at;
@@ -96,59 +100,21 @@ struct daemon {
 	struct storm storm;
 
 	/* clients/pager.c */
-	struct pagers {
-		struct pager *running;
-		u32 nrunning;
-		/* Ring of the most recent pagers that ended without bringing their pages. */
-		u32 failures;
-		struct pager_failure {
-			u32 space;
-			u64 start, end;
-			u64 since;
-		} failure[16];
-	} pagers;
+	struct pagers pagers;
 };
-
-/* struct device, with the core's private part. */
-struct nic_device {
-	struct device device;
-	/* eventfd that kicks write to; watched edge-triggered. */
-	struct source kick;
-	/* Copy of the NIC's header up to the words that may change, to detect overwriting. */
-	u8 header[offsetof(struct nic_header, agent_life)];
-	/* processor.c: when the firmware has to run next; NEVER. */
-	u64 run_at;
-	char gid_ndev[NIC_MAX_GIDS][IF_NAMESIZE];
-	/* Index of the GID that is the link's own address; 0: none. */
-	u32 link_gid;
-	/* link/link.c: socket (fd -1: no link), and memory shared with clients. */
-	struct source link;
-	int link_memory_fd;
-	struct link_memory *link_memory;
-	char link_ndev[IF_NAMESIZE];
-	/* Why the NIC has no link. */
-	const char *link_problem;
-	/* Transport settings, which are kept when NIC memory is reset. */
-	struct nic_settings settings;
-	/* When to check that clients still poll the socket. NEVER: the daemon watches it. */
-	u64 link_at;
-};
-
-static inline struct nic_device *nic_device(struct device *device)
-{
-	return container_of(device, struct nic_device, device);
-}
 
 /* signals.c: calls the rooms that signals concern. */
 int signals_init(struct daemon *daemon);
 
-/* control.c: passes messages of clients to the rooms. */
+/* listen.c: the listening socket, and the exit of an idle daemon. */
 
-struct vnet_msg;
+int listen_open(struct daemon *daemon);
+/* Removes the listening socket, so that no more clients connect. */
+void listen_close(struct daemon *daemon);
 /*
- * Handles one message. CALL_PARK: the caller passes the same message again later. CALL_DONE: the
- * connection may have been closed.
+ * Handles idle exit, and resumes accepting after descriptors ran out. Returns the time of the
+ * next call. May set daemon->stop.
  */
-enum call_outcome control_message(struct conn *conn, const struct vnet_msg *msg);
+u64 listen_run(struct daemon *daemon, u64 now);
 
 #endif /* DAEMON_H */

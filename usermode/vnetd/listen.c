@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clients/clients.h"
+#include "clients/connections.h"
 #include "daemon.h"
 #include "devices/devices.h"
 #include "loop/loop.h"

@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include "clients/clients.h"
+#include "clients/connections.h"
+#include "cm/cm.h"
 #include "daemon.h"
 #include "devices/devices.h"
 #include "link/link.h"
 #include "loop/loop.h"
+#include "mad/mad.h"
 #include "process/process.h"
 #include "sysfs/sysfs.h"
 

@@ -25,6 +25,8 @@
 
 #include "../../platform/presence.h"
 #include "clients.h"
+#include "connections.h"
+#include "control.h"
 #include "daemon.h"
 #include "loop/loop.h"
 
@@ -153,7 +155,7 @@ static void bury(struct client *client)
 		link_held_recover(daemon->device[i]->link_memory, client->owner);
 		host_drop_space(&daemon->device[i]->device.host, client->space);
 	}
-	uverbs_client_dead(client);
+	control_client_dead(client);
 	pager_client_dead(client);
 
 	drop_file(&client->mem_fd);

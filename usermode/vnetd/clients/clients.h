@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Client processes: their connections and open files, and the guardian. What other rooms use of
- * clients, and access to their memory, is in vnetd.h. Functions that return int return 0 or -errno
- * unless their comment says otherwise.
+ * Client processes for the servers of their files: clients, open files, calls, and access to the
+ * memory of clients. connections.h has the connections of clients. Functions that return int
+ * return 0 or -errno unless their comment says otherwise.
+ *
+ * Calls loop and process. control.c passes messages, closed files and dead clients on to the
+ * servers (control.h).
  */
 #ifndef VNETD_CLIENTS_H
 #define VNETD_CLIENTS_H
@@ -10,116 +13,167 @@
 #include "loop/loop.h"
 #include "vnetd.h"
 
-/* ---------------------------------------------------------------- listen.c */
+struct daemon;
+struct device;
+struct uv_block;
 
-int listen_open(struct daemon *daemon);
-/* Removes the listening socket, so that no more clients connect. */
-void listen_close(struct daemon *daemon);
-/*
- * Handles idle exit, and resumes accepting after descriptors ran out. Returns the time of the
- * next call. May set daemon->stop.
- */
-u64 listen_run(struct daemon *daemon, u64 now);
+#define NO_PAGE (~0ull)
 
-/* ------------------------------------------------------------------ conn.c */
-
-struct conn {
+/* A client process: an address space, and an owner of locks. */
+struct client {
 	struct daemon *daemon;
-	struct source source;
-	struct parked parked;
+	/* Space id, and owner id for lock words. */
+	u32 space;
+	u32 owner;
+	u64 cookie;
 	pid_t pid;
-	/* The client; NULL before HELLO. */
-	struct client *client;
-	/* Deadline for the first message; NEVER once it has arrived. */
-	u64 greet_by;
-	/* Descriptors attached to the current or the parked message; -1: taken by a handler. */
-	int attached[VNET_MSG_FDS];
-	u32 nattached;
-	/* When the current call was first tried (plat_clock()). */
+	/* Its /proc/self/mem; -1 after its death. */
+	int mem_fd;
+	/* Its /proc/self/pagemap, maps and status; -1: not accessible. */
+	int pagemap_fd;
+	int maps_fd;
+	int status_fd;
+	/* Page number that the current call found resident; NO_PAGE: none. */
+	u64 present_page;
+	/*
+	 * When the current call was first tried (plat_clock()), and the socket of its connection.
+	 */
 	u64 call_since;
-	/* Message of the parked call. */
-	struct vnet_msg *message;
-	/* File whose count of parked calls includes this one. */
+	int call_sock;
+	bool dead;
+	/* References by control connections and by objects. */
+	u32 refs;
+	/* uverbs: rings that are freed after the client's death. */
+	struct uv_block *mapped;
+	char command[64];
+	struct client *next;
+};
+
+/* An open device file, a completion channel, an async event file, or a NETLINK_RDMA socket. */
+struct file {
+	struct daemon *daemon;
+	u32 id;
+	enum vnet_file_kind kind;
+	/* NULL for NETLINK and RDMA_CM. */
+	struct device *device;
+	/*
+	 * The daemon's end of the socket. UVERBS, RDMA_CM, NETLINK and UMAD: the accepted
+	 * connection, on which UMAD delivers datagrams. CHANNEL and ASYNC: one end of a socket pair
+	 * whose other end the program holds; a byte in it makes the program's end readable. A
+	 * hang-up closes the file.
+	 */
+	int sock;
+	/* The last descriptor is closed; freeing the objects may be parked. */
+	bool closing;
+	/*
+	 * CHANNEL: index and generation in the NIC, set by its creator. NETLINK: the socket's type.
+	 */
+	u32 number;
+	u32 generation;
+	/* Private data of uverbs/ (context, channel or async state), netlink/, cm/, or mad/. */
+	void *priv;
+	struct file *next;
+};
+
+/* A call that is being executed. */
+struct call {
+	struct client *client;
 	struct file *file;
-	struct conn *prev, *next;
+	u64 user_addr;
+	/* RDMA_CM: id of the file whose descriptor the command names; 0: none. */
+	u32 other_file;
+	/*
+	 * Attached descriptors that the command names: numbers in the process, and in the daemon.
+	 */
+	const s32 *fd_number;
+	const int *fd_attached;
+	u32 nfds;
+	/* Data of the write() or ioctl(), in the daemon's memory. */
+	const u8 *data;
+	u32 length;
+	/* The result; zeroed before each attempt. */
+	struct vnet_msg_result result;
+	/* Descriptors to attach (result.nfds), closed after sending. */
+	int fd[VNET_RESULT_FDS];
+	/* ASYNC_READ: the record that follows the result. */
+	u8 record[64];
+	u32 record_length;
 };
-
-/* Takes ownership of fd, an accepted connection of the daemon's own user. */
-void conn_new(struct daemon *daemon, int fd, pid_t pid);
-void conn_close(struct conn *conn);
-/* Closes connections that sent no first message in time. Returns the time of the next call. */
-u64 conn_run(struct daemon *daemon, u64 now);
-/* Closes all connections of a dead client. */
-void conn_close_client(struct daemon *daemon, struct client *client);
-/*
- * Sends a message with descriptors, without waiting. If the peer has closed the connection or does
- * not read its replies, closes the connection and returns false.
- */
-bool conn_send(struct conn *conn, const void *message, u32 length, const int *fds, u32 nfds);
-/* The same for a socket without a struct conn; closes nothing. */
-bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 nfds);
-/* Frees the connection without closing its socket, which is returned: it becomes a file. */
-int conn_release(struct conn *conn);
-
-/* ---------------------------------------------------------------- client.c */
-
-/*
- * Files of a process' folder in /proc, opened by the process itself; -1 if not passed. The daemon
- * cannot always open them by PID: access fails if the process has changed its user, or is in
- * another PID or user namespace.
- */
-struct client_files {
-	int fd[4];
-	/* Number of descriptors that were attached, of any kind. */
-	u32 given;
-};
-
-/* Moves those of the n descriptors that are such files into `files`; they become -1 in `fd`. */
-void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid);
-/* Creates a client; always takes the files. Returns NULL on failure, with an errno in *error. */
-struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files *files,
-			  const char *command, int *error);
-/* Destroys a client that did not receive its WELCOME. Its process may send HELLO again. */
-void client_gave_up(struct client *client);
-/* Count control connections of a client. A close also probes whether its space has ended. */
-void client_conn_added(struct client *client);
-void client_conn_closed(struct client *client);
-/* Ends a client's space before exec() (CALL_PARK: peers still copy), or takes that back. */
-enum call_outcome client_leave(struct client *client);
-void client_stay(struct client *client);
-u32 client_conns(const struct client *client);
-/* Whether the client has sent LEAVE: its space is not valid at present. */
-bool client_left(const struct client *client);
-/* Probes clients without a pidfd or a connection. Returns the time of the next call. */
-u64 client_run(struct daemon *daemon, u64 now);
 
 /* ------------------------------------------------------------------ file.c */
 
+/* Creates a CHANNEL or ASYNC file; *peer_fd is the program's end. Returns NULL and errno. */
+struct file *file_create(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
+			 void *priv, int *peer_fd);
+/* Finds a file by id; NULL if there is none, or it is closing. */
+struct file *file_find(struct daemon *daemon, u32 id);
 /*
- * Makes a file of an accepted FILE or NETLINK connection; takes sock if it succeeds. cookie:
- * SO_COOKIE of the program's end, or 0. Returns NULL on failure, and the caller closes sock.
+ * Closes the daemon's end and frees the file, if file_create() made it and its descriptor was not
+ * passed on. After uverbs_file_close(), the core calls this itself.
  */
-struct file *file_accept(struct daemon *daemon, struct device *device, enum vnet_file_kind kind,
-			 int sock, u64 cookie);
-/* Returns the file that has `fd` as the program's end of its socket, or NULL. */
-struct file *file_by_descriptor(struct daemon *daemon, int fd);
-/* Returns the file that received this nonce (VNET_MSG_ADOPT), or NULL. */
-struct file *file_by_nonce(struct daemon *daemon, u64 nonce);
-/* Counts parked calls on a file, which delay its closing. */
-void file_call_begin(struct file *file);
-void file_call_end(struct file *file);
+void file_destroy(struct file *file);
 
-/* Sends channels to the guardian that it does not have yet. Returns true when it has all. */
-bool files_guard(struct daemon *daemon);
+/* Switches on or off the calls of netlink_room() when the socket has room. */
+void file_want_room(struct file *file, bool want);
 
-/* -------------------------------------------------------------- guardian.c */
-
-int guardian_start(struct daemon *daemon);
 /*
- * Has the guardian shut down this socket when the daemon dies. Returns false if the guardian's
- * socket is full; files_guard() is called when there is room.
+ * Signals an unread event of a file (ASYNC, RDMA_CM). first: no other is unread, so a byte makes
+ * the program's end readable. Otherwise raises an edge for edge-triggered waiters.
  */
-bool guardian_keep(struct daemon *daemon, int fd);
-void guardian_forget(struct daemon *daemon, int fd);
+void file_tell(struct file *file, bool first);
+
+/* ---------------------------------------------------------------- client.c */
+
+/* Finds a client by space id; NULL if it is gone. */
+struct client *client_find(struct daemon *daemon, u32 space);
+/* Whether the shared client table has the values that the daemon wrote. */
+bool client_table_sane(struct daemon *daemon);
+/* Returns a new descriptor of the space's memory, or -errno. */
+int client_memory(struct client *client);
+/* A reference keeps the structure and its slot, not the process: see `dead`. */
+struct client *client_get(struct client *client);
+void client_put(struct client *client);
+
+/* --------------------------------------------------------------- usermem.c */
+
+/* The call must be parked, and its handler called again. */
+#define UV_PARK 1
+
+/*
+ * Copy from and to the memory of a client. Return 0, -EFAULT, or UV_PARK while
+ * pages are being brought: the call must be parked. Nothing is written if the caller no longer
+ * waits (-EFAULT).
+ */
+int user_read(struct client *client, void *dst, u64 addr, size_t length);
+int user_write(struct client *client, u64 addr, const void *src, size_t length);
+/* Makes the pages of a range resident: 0, UV_PARK while they are brought, or -EFAULT. */
+int user_bring(struct client *client, u64 addr, u64 length);
+/* Whether the caller at the other end of this connection still waits for the answer. */
+bool user_waits(int sock);
+
+/* ----------------------------------------------------------------- pager.c */
+
+/* Pagers of all clients. */
+struct pagers {
+	struct pager *running;
+	u32 nrunning;
+	/* Ring of the most recent pagers that ended without bringing their pages. */
+	u32 failures;
+	struct pager_failure {
+		u32 space;
+		u64 start, end;
+		u64 since;
+	} failure[16];
+};
+
+/*
+ * Makes pages of a client resident, by a separate process so that the daemon does not block.
+ * Returns 0 if they are resident; -EAGAIN if they are not after wait_ms, in which case the NIC
+ * processors are woken when they are; -EFAULT if an attempt that began at `since` (plat_clock())
+ * or later failed.
+ */
+int pager_bring(struct client *client, u64 addr, u64 length, u64 since, int wait_ms);
+/* Ends the client's pagers. */
+void pager_client_dead(const struct client *client);
 
 #endif /* VNETD_CLIENTS_H */

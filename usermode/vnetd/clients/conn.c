@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "connections.h"
+#include "control.h"
 #include "daemon.h"
 #include "loop/loop.h"
 

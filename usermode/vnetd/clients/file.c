@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "connections.h"
+#include "control.h"
 #include "daemon.h"
 #include "loop/loop.h"
 
@@ -88,29 +90,12 @@ void file_destroy(struct file *file)
 	close(file->sock);
 }
 
-static enum call_outcome give_back(struct file *file)
-{
-	switch (file->kind) {
-	case VNET_FILE_NETLINK:
-		netlink_close(file);
-		return CALL_DONE;
-	case VNET_FILE_RDMA_CM:
-		cm_file_close(file);
-		return CALL_DONE;
-	case VNET_FILE_UMAD:
-		umad_file_close(file);
-		return CALL_DONE;
-	default:
-		return uverbs_file_close(file);
-	}
-}
-
 static enum call_outcome try_close(struct parked *parked)
 {
 	struct nic_file *closing = container_of(parked, struct nic_file, parked);
 
 	/* As in the kernel, a call in progress keeps its file open. */
-	if (closing->calls || give_back(&closing->file) == CALL_PARK)
+	if (closing->calls || control_file_close(&closing->file) == CALL_PARK)
 		return CALL_PARK;
 	file_destroy(&closing->file);
 	return CALL_DONE;
@@ -193,7 +178,7 @@ static void file_ready(struct source *source, u32 events)
 	if (events & EPOLLIN)
 		read_nonce(file);
 	if (events & EPOLLOUT)
-		netlink_room(&file->file);
+		control_file_room(&file->file);
 }
 
 void file_tell(struct file *file, bool first)

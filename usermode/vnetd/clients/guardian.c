@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "connections.h"
 #include "daemon.h"
 #include "loop/loop.h"
 #include "process/process.h"

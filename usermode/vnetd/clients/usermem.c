@@ -11,7 +11,6 @@
 
 #include "../../platform/presence.h"
 #include "clients.h"
-#include "uverbs/objects.h"
 
 /* Most pages are brought in this time; if not, the call is parked. */
 #define SHORT_WAIT_MS 2

@@ -8,12 +8,13 @@
  * There is one thread, and nothing blocks. Messages between ids of this daemon are queued and
  * handled later, so that no handler runs inside another.
  */
-#ifndef CM_H
-#define CM_H
+#ifndef CM_INSIDE_H
+#define CM_INSIDE_H
 
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
+#include "cm.h"
 #include "daemon.h"
 #include "link/lid.h"
 #include "mad.h"
@@ -515,9 +516,7 @@ void cm_transmit(struct cm *cm, const struct cm_path *path, const struct mad *ma
 
 int cm_qp1_open(struct cm *cm, struct device *device);
 void cm_qp1_send(struct cm *cm, const struct cm_path *path, const struct mad *mad);
-/* Sends a MAD between two InfiniBand ports. */
-void cm_qp1_send_lid(struct cm *cm, struct device *device, u16 lid, const struct mad *mad);
 /* Handles received MADs. */
 void cm_qp1_poll(struct cm *cm);
 
-#endif /* CM_H */
+#endif /* CM_INSIDE_H */

@@ -14,10 +14,12 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 
+#include "cm/cm.h"
 #include "daemon.h"
 #include "devices.h"
 #include "link/link.h"
 #include "process/process.h"
+#include "uverbs/uverbs.h"
 
 #define MOST_QUEUE_BYTES (4ull << 30)
 #define LEAST_QUEUE_BYTES (64ull << 20)

@@ -9,6 +9,7 @@
 
 #include "vnetd.h"
 
+struct daemon;
 struct nic_device;
 
 /* ---------------------------------------------------------------- device.c */

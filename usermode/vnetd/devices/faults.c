@@ -11,6 +11,7 @@
 #include "link/link.h"
 #include "loop/loop.h"
 #include "sysfs/sysfs.h"
+#include "uverbs/uverbs.h"
 
 #define NAMED_EVENT(name, event, kind) { name, event, kind },
 

@@ -22,6 +22,7 @@
 #include "loop/loop.h"
 #include "process/process.h"
 #include "sysfs/sysfs.h"
+#include "uverbs/uverbs.h"
 
 /* FNV-1a, 64 bits. */
 static u64 hash(u64 state, const void *data, size_t length)

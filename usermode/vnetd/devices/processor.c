@@ -10,6 +10,7 @@
 #include "devices.h"
 #include "link/link.h"
 #include "loop/loop.h"
+#include "uverbs/uverbs.h"
 
 /*
  * Shortest pause between two rounds, however much is pending. It leaves time for other sources of

@@ -6,6 +6,7 @@
 #include "address/address.h"
 #include "vnetd.h"
 
+struct daemon;
 struct nic_device;
 
 enum {

@@ -11,6 +11,8 @@
 #include "../../platform/link.h"
 #include "vnetd.h"
 
+struct daemon;
+struct device;
 struct nic_device;
 
 /* ------------------------------------------------------------------ link.c */
@@ -104,5 +106,10 @@ void link_faults_set(struct link_memory *link, const struct link_faults *all,
 
 /* Parses a time such as "5ms", "20us" or "1s" into microseconds. */
 bool link_parse_time(const char *text, u32 *us);
+
+/* --------------------------------------------------------- peer_discovery.c */
+
+/* Contacts other NICs before multicast or Ethernet frames are used. */
+void discover_peers(struct device *device);
 
 #endif /* VNETD_LINK_H */

@@ -11,6 +11,7 @@
 
 #include "address/address.h"
 #include "daemon.h"
+#include "link.h"
 
 #define MOST_PEERS 256u
 

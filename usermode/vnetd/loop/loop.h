@@ -45,6 +45,17 @@ void loop_turn(struct loop *loop, u64 deadline);
 
 /* ------------------------------------------------------------------ park.c */
 
+/*
+ * What a handler returns. A call that would have to wait is parked, and its handler is called again.
+ * So a handler may run several times for one call; before it returns CALL_PARK, it must have
+ * changed nothing, or only in an idempotent way.
+ */
+enum call_outcome {
+	CALL_DONE,
+	/* Call the handler again later (within a few milliseconds). */
+	CALL_PARK,
+};
+
 /* An operation that is retried until it completes. */
 struct parked {
 	/* Returning CALL_DONE removes it from the list. */

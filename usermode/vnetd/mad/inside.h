@@ -3,8 +3,8 @@
  * Internal interface of umad files, which act as /dev/infiniband/umad* (the kernel's
  * user_mad.rst). Only InfiniBand ports have them.
  */
-#ifndef MAD_UMAD_H
-#define MAD_UMAD_H
+#ifndef MAD_INSIDE_H
+#define MAD_INSIDE_H
 
 #include <rdma/ib_user_mad.h>
 
@@ -63,8 +63,6 @@ bool umad_give(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const 
 int umad_send(struct umad_file *file, const struct ib_user_mad_hdr *hdr, const struct mad *mad);
 /* Drops pending requests of an agent, or of all agents of the file (UMAD_AGENTS). */
 void umad_forget(struct umad_file *file, u32 agent);
-/* Handles a MAD that this port received from LID `from`. */
-void umad_arrive(struct device *device, u16 from, const struct mad *mad);
 
 /* ---------------------------------------------------- subnet.c, performance.c */
 
@@ -88,4 +86,4 @@ enum umad_status {
 	UMAD_STATUS_DIRECTION = 0x8000,
 };
 
-#endif /* MAD_UMAD_H */
+#endif /* MAD_INSIDE_H */

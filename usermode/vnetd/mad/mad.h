@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Layout of management datagrams (IB vol 1, 13.4), and access to fields in network order. Offsets
- * are from the start of the MAD.
+ * Layout of management datagrams (IB vol 1, 13.4), access to fields in network order, and the server
+ * of umad files. Offsets are from the start of the MAD. inside.h has what the files of this room have
+ * in common.
+ *
+ * Calls clients, link, sysfs and uverbs, and cm, with which it shares queue pair 1.
  */
 #ifndef MAD_MAD_H
 #define MAD_MAD_H
@@ -9,7 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "vnetd.h"
+#include "clients/clients.h"
+#include "device.h"
 
 #define MAD_SIZE 256
 #define MAD_BASE_VERSION 1
@@ -103,5 +107,18 @@ static inline bool mad_is_response(const struct mad *mad)
 	return mad->byte[MAD_METHOD] & MAD_METHOD_RESPONSE ||
 	       mad->byte[MAD_METHOD] == MAD_METHOD_TRAP_REPRESS;
 }
+
+/* ---------------------------------------------------- umad files: file.c, route.c */
+
+/* Initialises the umad part of an accepted FILE connection. Returns 0 or -errno. */
+int umad_file_open(struct file *file);
+void umad_file_close(struct file *file);
+/* umad_write() sends a datagram; umad_ioctl() executes a struct vnet_umad_ioctl. */
+enum call_outcome umad_write(struct call *call);
+enum call_outcome umad_ioctl(struct call *call);
+/* Resends or ends requests whose timeout has expired. Returns the time of the next call. */
+u64 umad_run(u64 now);
+/* Handles a MAD that this port received from LID `from`. */
+void umad_arrive(struct device *device, u16 from, const struct mad *mad);
 
 #endif /* MAD_MAD_H */

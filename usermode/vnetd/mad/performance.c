@@ -4,6 +4,7 @@
  * those of sysfs.
  */
 #include "inside.h"
+#include "sysfs/sysfs.h"
 
 #define DATA_SIZE 192u
 #define ALL_PORTS 0xffu

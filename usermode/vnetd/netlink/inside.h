@@ -3,13 +3,13 @@
  * Internal interface of NETLINK_RDMA: sockets, requests, and messages. Functions that return int
  * return 0 or the negative errno value that the kernel would return.
  */
-#ifndef NETLINK_H
-#define NETLINK_H
+#ifndef NETLINK_INSIDE_H
+#define NETLINK_INSIDE_H
 
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
-#include "vnetd.h"
+#include "netlink.h"
 
 /* Limit of a datagram: a page, less the kernel's overhead, as programs expect. */
 #define NETLINK_ROOM 3776
@@ -103,4 +103,4 @@ bool netlink_crowded(const struct netlink *netlink);
 /* Sends or queues a copy of a datagram. It is lost if there is no memory, as netlink permits. */
 void netlink_send(struct netlink *netlink, const void *data, u32 length);
 
-#endif /* NETLINK_H */
+#endif /* NETLINK_INSIDE_H */

@@ -2,6 +2,7 @@
 /* JSON strings from arbitrary bytes, as in names of client processes. */
 #include <string.h>
 
+#include "process.h"
 #include "vnetd.h"
 
 /* Returns the length of the UTF-8 sequence at `s`, 0 if it is invalid (Unicode table 3-7). */

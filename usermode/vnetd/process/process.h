@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The process of the daemon: its options, runtime directory, start and log. Functions that return
+ * The process of the daemon: its options, runtime directory, start and log, and JSON
+ * strings. Functions that return
  * int return 0 or -errno unless their comment says otherwise.
  */
 #ifndef VNETD_PROCESS_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 
 #include "vnetd.h"
+
+struct daemon;
 
 /* --------------------------------------------------------------- options.c */
 
@@ -80,9 +83,15 @@ void raise_descriptor_limit(void);
 
 /* ------------------------------------------------------------------- log.c */
 
+/* Writes a line to the log, rate-limited. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Redirects the log from stderr to <dir>/vnetd.log. */
 int log_open(int dir_fd);
 
+/* ------------------------------------------------------------------ json.c */
+
+/* Writes a JSON string with its quotes. Bytes that are not UTF-8 become '?'. */
+void json_string(FILE *out, const char *text);
 /* ------------------------------------------------------------------ life.c */
 
 /* Sets the agent_life words. The kernel sets FUTEX_OWNER_DIED in them when the daemon ends. */

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "clients/clients.h"
+#include "clients/connections.h"
+#include "cm/cm.h"
 #include "daemon.h"
 #include "loop/loop.h"
 #include "status.h"
+#include "uverbs/uverbs.h"
 
 static void put_counters(const struct nic_counters *c, FILE *out)
 {

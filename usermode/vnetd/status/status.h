@@ -5,6 +5,7 @@
 
 #include "vnetd.h"
 
+struct daemon;
 struct nic_device;
 
 /* Returns a descriptor of the JSON text, positioned at its start; or -errno. */

@@ -6,6 +6,9 @@
  */
 #include <string.h>
 
+#include "device.h"
+#include "sysfs.h"
+#include "uverbs/uverbs.h"
 #include "vnetd.h"
 
 /* A counter's value since the start, and its width, at whose maximum it saturates. */

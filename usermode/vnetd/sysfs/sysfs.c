@@ -15,6 +15,7 @@
 #include "daemon.h"
 #include "link/lid.h"
 #include "sysfs.h"
+#include "uverbs/uverbs.h"
 
 #define PCI_ROOT "pci766e:00"
 #define PCI_CLASS 0x020700

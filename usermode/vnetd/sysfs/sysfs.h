@@ -6,11 +6,9 @@
 #ifndef VNETD_SYSFS_H
 #define VNETD_SYSFS_H
 
-#include "vnetd.h"
+#include "device.h"
 
 /* ----------------------------------------------------------------- sysfs.c */
-
-struct nic_device;
 
 /* Writes the tree below <dir>/sys and <dir>/dev. */
 int sysfs_init(struct daemon *daemon);
@@ -20,6 +18,15 @@ int sysfs_counters(struct daemon *daemon);
 void sysfs_gid(const struct nic_device *made, u32 index);
 /* Writes the state of a device's port into the tree. */
 void sysfs_port(struct daemon *daemon, const struct device *device, bool up);
+
+/* ---------------------------------------------------------- port_counters.c */
+
+/* Reads the port's standard counters. Returns their number. */
+u32 port_counters_read(const struct device *device, struct counter counters[MOST_COUNTERS]);
+/* Clears the counters with these names. */
+void port_counters_clear(struct device *device, const char *const *names, u32 nnames);
+/* Limits a value to the maximum of a counter of this width. */
+u64 counter_saturated(u64 value, u32 bits);
 
 /* ------------------------------------------------------------------ tree.c */
 

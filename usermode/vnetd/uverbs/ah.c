@@ -4,6 +4,7 @@
 
 #include "address/address.h"
 #include "ioctl.h"
+#include "link/link.h"
 #include "objects.h"
 
 static void ah_release(struct uv_object *obj)

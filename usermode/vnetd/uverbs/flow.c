@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ioctl.h"
+#include "link/link.h"
 #include "objects.h"
 
 /* Values of enum ibv_flow_flags. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "address/address.h"
+#include "link/link.h"
 #include "objects.h"
 
 static struct uv_qp *find_qp(struct uv_request *req, u32 handle)

@@ -12,17 +12,15 @@
  * the last step that can fail. So nothing is ever undone in the NIC, and a repeated handler
  * starts afresh.
  */
-#ifndef UVERBS_H
-#define UVERBS_H
+#ifndef UVERBS_OBJECTS_H
+#define UVERBS_OBJECTS_H
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "alloc.h"
-#include "vnetd.h"
-
-#define UV_PARK 1
+#include "uverbs.h"
 
 #define UV_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 /* Bytes of a structure up to the end of a member. */
@@ -649,4 +647,4 @@ u32 uv_recv_sges(u32 sges, u32 stride_shift);
 /* Casts an object, the first member of its structure, to that structure. */
 #define UV_CAST(type, object) ((type *)(object))
 
-#endif /* UVERBS_H */
+#endif /* UVERBS_OBJECTS_H */

@@ -3,7 +3,7 @@
 #ifndef UVERBS_PROCESS_H
 #define UVERBS_PROCESS_H
 
-#include "vnetd.h"
+#include "clients/clients.h"
 
 /*
  * Checks that [start, start + length) is mapped readable, and, if asked, writable. Returns 0 or

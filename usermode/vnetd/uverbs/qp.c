@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ioctl.h"
+#include "link/link.h"
 #include "objects.h"
 
 struct qp_args {
