@@ -19,7 +19,7 @@ struct conn {
 	struct client *client;
 	/* Deadline for the first message; NEVER once it has arrived. */
 	u64 greet_by;
-	/* Descriptors attached to the message at hand or parked; -1: taken by a handler. */
+	/* Descriptors attached to the current or the parked message; -1: taken by a handler. */
 	int attached[VNET_MSG_FDS];
 	u32 nattached;
 	/* When the current call was first tried (plat_clock()). */
@@ -39,11 +39,11 @@ u64 conn_run(struct daemon *daemon, u64 now);
 /* Closes all connections of a dead client. */
 void conn_close_client(struct daemon *daemon, struct client *client);
 /*
- * Sends a message with descriptors, without waiting. On failure (the peer is gone, or does not
- * read its replies) closes the connection and returns false.
+ * Sends a message with descriptors, without waiting. If the peer has closed the connection or does
+ * not read its replies, closes the connection and returns false.
  */
 bool conn_send(struct conn *conn, const void *message, u32 length, const int *fds, u32 nfds);
-/* Sends likewise on a bare socket, and closes nothing. */
+/* The same for a socket without a struct conn; closes nothing. */
 bool socket_send(int sock, const void *message, u32 length, const int *fds, u32 nfds);
 /* Frees the connection without closing its socket, which is returned: it becomes a file. */
 int conn_release(struct conn *conn);
@@ -66,7 +66,7 @@ void client_files_take(struct client_files *files, int *fd, u32 n, pid_t pid);
 /* Creates a client; always takes the files. Returns NULL on failure, with an errno in *error. */
 struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files *files,
 			  const char *command, int *error);
-/* Ends a client that did not receive its WELCOME. Its process may send HELLO again. */
+/* Destroys a client that did not receive its WELCOME. Its process may send HELLO again. */
 void client_gave_up(struct client *client);
 /* Count control connections of a client. A close also probes whether its space has ended. */
 void client_conn_added(struct client *client);
